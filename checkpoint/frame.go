@@ -1,0 +1,244 @@
+package checkpoint
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+)
+
+// frameFormat is the first byte of every frame. A layout that differs takes
+// another number, so that an older reader refuses it.
+const frameFormat = 0x01
+
+// The kind of a frame takes part in its checksum: a frame of changes read as
+// one of deltas is damaged data, and costs no byte to tell apart.
+const (
+	frameChanges = 'c'
+	frameDeltas  = 'd'
+)
+
+const (
+	frameHeader = 1 + crc32.Size
+	minChange   = 3 // the lengths of a name and of data, and a kind
+	minDelta    = 4 // the lengths of an id and of a source, flags, and a count
+)
+
+const deltaSnapshot = 1 // the only flag of a delta
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// AppendChanges appends the stored form of the changes to dst and returns the
+// extended slice. It is what drivers keep: one format byte, a CRC-32C and the
+// changes, each length as a varint. Nil and empty slices stay what they are.
+func AppendChanges(dst []byte, changes []Change) []byte {
+	start := len(dst)
+	dst = appendHeader(dst)
+	return sealFrame(appendChanges(dst, changes), start, frameChanges)
+}
+
+// ParseChanges reads what [AppendChanges] wrote. The Data of what it returns
+// are parts of b. It returns [ErrFormat] when b begins with a format that is
+// not known and [ErrCorrupt] when b is damaged; it allocates in proportion to
+// len(b), whatever lengths b claims.
+func ParseChanges(b []byte) ([]Change, error) {
+	r, err := openFrame(b, frameChanges)
+	if err != nil {
+		return nil, err
+	}
+	changes := r.changes()
+	if err := r.close(); err != nil {
+		return nil, err
+	}
+	return changes, nil
+}
+
+// AppendDeltas appends the stored form of the deltas to dst, like
+// [AppendChanges].
+func AppendDeltas(dst []byte, deltas []Delta) []byte {
+	start := len(dst)
+	dst = appendHeader(dst)
+	dst = appendCount(dst, len(deltas), deltas == nil)
+	for i := range deltas {
+		d := &deltas[i]
+		dst = appendText(dst, d.ID)
+		dst = appendText(dst, string(d.Source))
+		var flags byte
+		if d.Snapshot {
+			flags = deltaSnapshot
+		}
+		dst = append(dst, flags)
+		dst = appendChanges(dst, d.Changes)
+	}
+	return sealFrame(dst, start, frameDeltas)
+}
+
+// ParseDeltas reads what [AppendDeltas] wrote, with the promises of
+// [ParseChanges].
+func ParseDeltas(b []byte) ([]Delta, error) {
+	r, err := openFrame(b, frameDeltas)
+	if err != nil {
+		return nil, err
+	}
+	n, ok := r.count(minDelta)
+	var deltas []Delta
+	if ok {
+		deltas = make([]Delta, 0, n)
+	}
+	for range n {
+		d := Delta{ID: string(r.text()), Source: Source(r.text())}
+		flags := r.byte()
+		if flags&^deltaSnapshot != 0 {
+			r.failed = true
+		}
+		d.Snapshot = flags&deltaSnapshot != 0
+		d.Changes = r.changes()
+		deltas = append(deltas, d)
+	}
+	if err := r.close(); err != nil {
+		return nil, err
+	}
+	return deltas, nil
+}
+
+func appendHeader(dst []byte) []byte {
+	return append(dst, frameFormat, 0, 0, 0, 0)
+}
+
+func sealFrame(b []byte, start int, kind byte) []byte {
+	sum := frameSum(kind, b[start+frameHeader:])
+	binary.LittleEndian.PutUint32(b[start+1:], sum)
+	return b
+}
+
+func frameSum(kind byte, body []byte) uint32 {
+	head := [...]byte{frameFormat, kind}
+	return crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, body)
+}
+
+func appendChanges(dst []byte, changes []Change) []byte {
+	dst = appendCount(dst, len(changes), changes == nil)
+	for i := range changes {
+		c := &changes[i]
+		dst = appendText(dst, c.Channel)
+		dst = append(dst, c.Kind)
+		dst = appendCount(dst, len(c.Data), c.Data == nil)
+		dst = append(dst, c.Data...)
+	}
+	return dst
+}
+
+// appendCount writes n+1, which leaves zero for nil.
+func appendCount(dst []byte, n int, isNil bool) []byte {
+	if isNil {
+		return append(dst, 0)
+	}
+	return binary.AppendUvarint(dst, uint64(n)+1)
+}
+
+func appendText(dst []byte, s string) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(s)))
+	return append(dst, s...)
+}
+
+// A frameReader reads the body of a frame. Once it has failed it yields zero
+// values, so that only close has to be asked.
+type frameReader struct {
+	rest   []byte
+	failed bool
+}
+
+func openFrame(b []byte, kind byte) (*frameReader, error) {
+	if len(b) == 0 {
+		return nil, fmt.Errorf("checkpoint: empty frame: %w", ErrCorrupt)
+	}
+	if b[0] != frameFormat {
+		return nil, fmt.Errorf("checkpoint: frame of format %d: %w", b[0], ErrFormat)
+	}
+	if len(b) < frameHeader {
+		return nil, fmt.Errorf("checkpoint: frame of %d bytes: %w", len(b), ErrCorrupt)
+	}
+	body := b[frameHeader:]
+	if frameSum(kind, body) != binary.LittleEndian.Uint32(b[1:]) {
+		return nil, fmt.Errorf("checkpoint: checksum of a frame: %w", ErrCorrupt)
+	}
+	return &frameReader{rest: body}, nil
+}
+
+func (r *frameReader) close() error {
+	if r.failed || len(r.rest) != 0 {
+		return fmt.Errorf("checkpoint: layout of a frame: %w", ErrCorrupt)
+	}
+	return nil
+}
+
+func (r *frameReader) fail() {
+	r.failed, r.rest = true, nil
+}
+
+func (r *frameReader) byte() byte {
+	if len(r.rest) == 0 {
+		r.fail()
+		return 0
+	}
+	b := r.rest[0]
+	r.rest = r.rest[1:]
+	return b
+}
+
+// uvarint refuses a longer spelling of a number, so that one content has one
+// frame.
+func (r *frameReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 || n > 1 && r.rest[n-1] == 0 {
+		r.fail()
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+// count reads the number of things to come, each of at least size bytes, and
+// false for nil.
+func (r *frameReader) count(size int) (int, bool) {
+	v := r.uvarint()
+	if v == 0 {
+		return 0, false
+	}
+	if v-1 > uint64(len(r.rest)/size) {
+		r.fail()
+		return 0, false
+	}
+	return int(v - 1), true
+}
+
+// text is a part of the frame.
+func (r *frameReader) text() []byte {
+	n := r.uvarint()
+	if n > uint64(len(r.rest)) {
+		r.fail()
+		return nil
+	}
+	return r.take(int(n))
+}
+
+func (r *frameReader) take(n int) []byte {
+	b := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *frameReader) changes() []Change {
+	n, ok := r.count(minChange)
+	if !ok {
+		return nil
+	}
+	changes := make([]Change, 0, n)
+	for range n {
+		c := Change{Channel: string(r.text()), Kind: r.byte()}
+		if size, ok := r.count(1); ok {
+			c.Data = r.take(size)
+		}
+		changes = append(changes, c)
+	}
+	return changes
+}
