@@ -1,0 +1,78 @@
+package checkpoint
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// A Leaser is a [Store] that can give one run at a time the right to a thread.
+// Package graph takes a lease for the length of a run where the store has it.
+type Leaser interface {
+	// Lease gives the caller the thread until it is released, or the process
+	// ends. It returns [ErrConflict] at once when another run holds it, in
+	// this process or another.
+	Lease(ctx context.Context, thread string) (Lease, error)
+}
+
+// A Lease is a [Store] for one run of one thread. Where leases can run out,
+// every Put and PutWrites through it checks that it is still held, and renews
+// it; one that was lost is an [ErrConflict].
+type Lease interface {
+	Store
+	// Release gives the thread back. It takes effect even when ctx is done.
+	Release(ctx context.Context) error
+}
+
+// A ThreadLister is a [Store] that can list its threads.
+type ThreadLister interface {
+	// ListThreads yields the threads whose id begins with the prefix, by id.
+	ListThreads(ctx context.Context, prefix string) iter.Seq2[ThreadInfo, error]
+}
+
+// ThreadInfo describes a thread.
+type ThreadInfo struct {
+	ID          string
+	Checkpoints int // in all namespaces
+	Created     time.Time
+	Updated     time.Time
+}
+
+// A ThreadCopier is a [Store] that can copy a thread.
+type ThreadCopier interface {
+	// CopyThread copies every checkpoint and pending write of a thread, in
+	// order and with their ids. The target must not exist ([ErrConflict]); a
+	// source that does not exist is an [ErrNotFound].
+	CopyThread(ctx context.Context, from, to string) error
+}
+
+// A Pruner is a [Store] that can forget old checkpoints.
+type Pruner interface {
+	// Prune removes old checkpoints and returns how many. What is kept can
+	// still be read, forked and continued: the changes it builds on are kept
+	// with it.
+	Prune(ctx context.Context, p PrunePolicy) (int, error)
+}
+
+// A PrunePolicy says what [Pruner.Prune] keeps. A checkpoint stays when any of
+// its rules holds; the newest one of every namespace always stays.
+type PrunePolicy struct {
+	// Threads are the threads to prune. Nil means all of them.
+	Threads []string
+	// KeepLast keeps the newest so many of every namespace. Below 1 counts as 1.
+	KeepLast int
+	// KeepFor keeps what is younger.
+	KeepFor time.Duration
+	// KeepPending keeps checkpoints that have pending writes, such as the
+	// questions of a paused run.
+	KeepPending bool
+}
+
+// A RunDeleter is a [Store] that can remove what some runs wrote.
+type RunDeleter interface {
+	// DeleteRuns removes the checkpoints, with their pending writes, that the
+	// runs wrote to the thread, in all namespaces. Checkpoints of other runs
+	// that were built on them keep their state. Runs that do not exist are no
+	// error.
+	DeleteRuns(ctx context.Context, thread string, runs ...string) error
+}
