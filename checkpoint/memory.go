@@ -1,8 +1,249 @@
 package checkpoint
 
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"sync"
+	"time"
+)
+
 // MemoryOptions configures [NewMemory]. Its zero value works.
 type MemoryOptions struct {
 	// MaxValue is the most bytes that one change or pending write may hold.
 	// Zero means 16 MB; a negative value means no limit.
 	MaxValue int
+}
+
+// Memory is a [Store] that keeps checkpoints for the life of the process. It
+// has every optional power: it is a [Leaser], [ThreadLister], [ThreadCopier],
+// [Pruner] and [RunDeleter]. It is safe for use by any number of goroutines, and
+// those that use different threads do not wait for each other.
+type Memory struct {
+	maxValue int
+	shards   [memoryShards]memoryShard
+}
+
+const memoryShards = 64
+
+// A memoryShard holds a part of the threads, so that starting many of them at
+// once does not wait for one lock. Its lock is taken before that of a thread.
+type memoryShard struct {
+	mu      sync.RWMutex
+	threads map[string]*memoryThread
+	held    map[string]*memoryLease
+}
+
+// A memoryThread is one thread. Once gone is set it is no longer in its shard,
+// and who still holds it looks again.
+type memoryThread struct {
+	mu   sync.Mutex
+	gone bool
+	log  *memoryLog
+}
+
+var memorySeed = maphash.MakeSeed()
+
+// NewMemory returns an empty store.
+func NewMemory(o MemoryOptions) *Memory {
+	m := &Memory{maxValue: o.MaxValue}
+	for i := range m.shards {
+		m.shards[i].threads = map[string]*memoryThread{}
+		m.shards[i].held = map[string]*memoryLease{}
+	}
+	return m
+}
+
+// Put implements [Store].
+func (m *Memory) Put(ctx context.Context, c Checkpoint, head string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := c.Check(m.maxValue); err != nil {
+		return err
+	}
+	for {
+		t := m.thread(c.Thread)
+		if t == nil {
+			if head != "" {
+				return conflict(&c, head, "")
+			}
+			if c.Parent != "" {
+				return noParent(&c)
+			}
+			t = m.startThread(c.Thread)
+		}
+		if done, err := t.put(&c, head); done {
+			return err
+		}
+	}
+}
+
+// put reports false when the thread is gone.
+func (t *memoryThread) put(c *Checkpoint, head string) (bool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.gone {
+		return false, nil
+	}
+	return true, t.log.put(c, head, time.Now())
+}
+
+// PutWrites implements [Store].
+func (m *Memory) PutWrites(ctx context.Context, k Key, writes []Write) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := CheckWrites(k, writes, m.maxValue); err != nil {
+		return err
+	}
+	if t := m.thread(k.Thread); t != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if i := t.log.find(k.Namespace, k.ID); i >= 0 {
+			t.log.putWrites(i, writes)
+			return nil
+		}
+	}
+	return notFound(k)
+}
+
+// Get implements [Store].
+func (m *Memory) Get(ctx context.Context, k Key) (Checkpoint, error) {
+	if err := ctx.Err(); err != nil {
+		return Checkpoint{}, err
+	}
+	if k.Thread == "" {
+		return Checkpoint{}, fmt.Errorf("checkpoint: get: empty thread id: %w", ErrInvalid)
+	}
+	t := m.thread(k.Thread)
+	if t == nil {
+		return Checkpoint{}, notFound(k)
+	}
+	t.mu.Lock()
+	log := t.log
+	i := log.find(k.Namespace, k.ID)
+	if i < 0 {
+		t.mu.Unlock()
+		return Checkpoint{}, notFound(k)
+	}
+	view := log.view()
+	writes := log.pending(i)
+	t.mu.Unlock()
+
+	c := view.checkpoint(k.Thread, i)
+	view.fill(&c, i)
+	c.Writes = sortedWrites(writes)
+	return c, nil
+}
+
+// List implements [Store]. It yields what the thread held when the loop began.
+func (m *Memory) List(ctx context.Context, q Query) iter.Seq2[Checkpoint, error] {
+	return func(yield func(Checkpoint, error) bool) {
+		if err := m.list(ctx, q, yield); err != nil {
+			yield(Checkpoint{}, err)
+		}
+	}
+}
+
+func (m *Memory) list(ctx context.Context, q Query, yield func(Checkpoint, error) bool) error {
+	if err := q.Check(); err != nil {
+		return err
+	}
+	t := m.thread(q.Thread)
+	if t == nil {
+		if q.Before != "" {
+			return notFound(Key{Thread: q.Thread, ID: q.Before})
+		}
+		return ctx.Err()
+	}
+	t.mu.Lock()
+	log, view, last := t.log, t.log.view(), t.log.len()
+	if q.Before != "" {
+		last = log.findID(q.Before)
+	}
+	t.mu.Unlock()
+	if last < 0 {
+		return notFound(Key{Thread: q.Thread, ID: q.Before})
+	}
+	n := 0
+	for i := view.newest(&q, last); i >= 0; i = view.newest(&q, i) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		c := view.checkpoint(q.Thread, i)
+		if q.Writes {
+			t.mu.Lock()
+			writes := log.pending(i)
+			t.mu.Unlock()
+			c.Writes = sortedWrites(writes)
+		}
+		if n++; !yield(c, nil) || n == q.Limit {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// DeleteThread implements [Store].
+func (m *Memory) DeleteThread(ctx context.Context, thread string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if thread == "" {
+		return fmt.Errorf("checkpoint: delete: empty thread id: %w", ErrInvalid)
+	}
+	s := m.shard(thread)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.threads[thread]; t != nil {
+		t.mu.Lock()
+		t.gone = true
+		t.mu.Unlock()
+		delete(s.threads, thread)
+	}
+	return nil
+}
+
+func (m *Memory) shard(thread string) *memoryShard {
+	return &m.shards[maphash.String(memorySeed, thread)%memoryShards]
+}
+
+// thread returns nil if there is none.
+func (m *Memory) thread(id string) *memoryThread {
+	s := m.shard(id)
+	s.mu.RLock()
+	t := s.threads[id]
+	s.mu.RUnlock()
+	return t
+}
+
+func (m *Memory) startThread(id string) *memoryThread {
+	s := m.shard(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.threads[id]
+	if t == nil {
+		t = &memoryThread{log: newMemoryLog()}
+		s.threads[id] = t
+	}
+	return t
+}
+
+func notFound(k Key) error {
+	if k.ID == "" {
+		return fmt.Errorf("checkpoint: thread %q, namespace %q: %w", k.Thread, k.Namespace, ErrNotFound)
+	}
+	return fmt.Errorf("checkpoint: thread %q, namespace %q: checkpoint %q: %w", k.Thread, k.Namespace, k.ID, ErrNotFound)
+}
+
+func noParent(c *Checkpoint) error {
+	return fmt.Errorf("checkpoint: thread %q, namespace %q: parent %q of %q: %w",
+		c.Thread, c.Namespace, c.Parent, c.ID, ErrNotFound)
+}
+
+func conflict(c *Checkpoint, head, newest string) error {
+	return fmt.Errorf("checkpoint: thread %q, namespace %q: %q was to follow %q, but the newest is %q: %w",
+		c.Thread, c.Namespace, c.ID, head, newest, ErrConflict)
 }

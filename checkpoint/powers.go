@@ -20,7 +20,9 @@ type Leaser interface {
 // it; one that was lost is an [ErrConflict].
 type Lease interface {
 	Store
-	// Release gives the thread back. It takes effect even when ctx is done.
+	// Release gives the thread back. It takes effect even when ctx is done,
+	// and a second time does nothing. Put and PutWrites through a lease that
+	// was released return [ErrConflict].
 	Release(ctx context.Context) error
 }
 
@@ -42,7 +44,8 @@ type ThreadInfo struct {
 type ThreadCopier interface {
 	// CopyThread copies every checkpoint and pending write of a thread, in
 	// order and with their ids. The target must not exist ([ErrConflict]); a
-	// source that does not exist is an [ErrNotFound].
+	// source that does not exist is an [ErrNotFound]. Whether the times are
+	// those of the source or of the copy is up to the store.
 	CopyThread(ctx context.Context, from, to string) error
 }
 
@@ -50,7 +53,8 @@ type ThreadCopier interface {
 type Pruner interface {
 	// Prune removes old checkpoints and returns how many. What is kept can
 	// still be read, forked and continued: the changes it builds on are kept
-	// with it.
+	// with it, and its parent is the nearest ancestor that was kept. Threads
+	// that do not exist are no error.
 	Prune(ctx context.Context, p PrunePolicy) (int, error)
 }
 
@@ -68,11 +72,18 @@ type PrunePolicy struct {
 	KeepPending bool
 }
 
+// Keeps reports whether the policy keeps a checkpoint, given how many of its
+// namespace are newer, its age, and whether it has pending writes. It is for
+// those who write a [Pruner].
+func (p PrunePolicy) Keeps(newer int, age time.Duration, pending bool) bool {
+	return newer < max(p.KeepLast, 1) || age < p.KeepFor || p.KeepPending && pending
+}
+
 // A RunDeleter is a [Store] that can remove what some runs wrote.
 type RunDeleter interface {
 	// DeleteRuns removes the checkpoints, with their pending writes, that the
 	// runs wrote to the thread, in all namespaces. Checkpoints of other runs
 	// that were built on them keep their state. Runs that do not exist are no
-	// error.
+	// error. The newest checkpoint that stays is the head of its namespace.
 	DeleteRuns(ctx context.Context, thread string, runs ...string) error
 }

@@ -15,8 +15,9 @@ type Store interface {
 	// be the newest, empty for none; if another one is, or if c.ID exists, Put
 	// stores nothing and returns [ErrConflict]. c.Parent may name an older
 	// checkpoint than head: that forks the thread. A parent that does not
-	// exist is an [ErrNotFound]. When c.Settles is set, the pending writes of
-	// the parent are dropped in the same transaction.
+	// exist in the namespace is an [ErrNotFound]. When c.Settles is set, the
+	// pending writes of the parent are dropped in the same transaction. What
+	// [Checkpoint.Check] refuses is stored neither.
 	//
 	// Putting the newest checkpoint once more, with the same id and parent,
 	// succeeds and changes nothing, so that a caller who does not know whether
@@ -25,7 +26,8 @@ type Store interface {
 
 	// PutWrites adds pending writes to the checkpoint k, all of them or none.
 	// A write with the task and index of an earlier one replaces it. It
-	// returns [ErrNotFound] if there is no such checkpoint.
+	// returns [ErrNotFound] if there is no such checkpoint, and what
+	// [CheckWrites] refuses is stored neither: k.ID may not be empty here.
 	PutWrites(ctx context.Context, k Key, writes []Write) error
 
 	// Get returns a checkpoint with its lineage and its pending writes, or the
@@ -35,7 +37,8 @@ type Store interface {
 
 	// List yields a thread's checkpoints, newest first, as it reads them:
 	// memory does not grow with their number. They come without Changes,
-	// Snapshot and Lineage. An error is the last pair.
+	// Snapshot and Lineage. A thread that does not exist has none. An error is
+	// the last pair.
 	List(ctx context.Context, q Query) iter.Seq2[Checkpoint, error]
 
 	// DeleteThread removes a thread in all its namespaces. A thread that does
@@ -151,7 +154,8 @@ type Query struct {
 	Namespace     string
 	AllNamespaces bool
 	// Before, when set, keeps what was stored before the checkpoint of this
-	// id. An id that does not exist is an [ErrNotFound].
+	// id, which may be of any namespace. An id that does not exist in the
+	// thread is an [ErrNotFound].
 	Before string
 	// Source, Run and Step keep the checkpoints that have them, unless empty or nil.
 	Source Source

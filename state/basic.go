@@ -1,0 +1,67 @@
+package state
+
+import "cmp"
+
+// Last returns a channel that holds what was written last. Two tasks that write
+// to it in one superstep are an [ErrConcurrentWrite].
+func Last[T any](name string) *Channel[T, T] {
+	c := replacing[T](name, "last")
+	c.exclusive = true
+	return c
+}
+
+// Any is [Last] without the refusal: of several writes in one superstep the one
+// of the last task in order stays.
+func Any[T any](name string) *Channel[T, T] { return replacing[T](name, "any") }
+
+// Keep returns a channel whose updates may be absent: nil keeps what is there,
+// anything else replaces it, the zero value included. Of several writes in one
+// superstep the last that is not nil stays.
+func Keep[T any](name string) *Channel[T, *T] {
+	c := newChannel(name, "keep", func(current T, update *T) (T, error) {
+		if update == nil {
+			return current, nil
+		}
+		return *update, nil
+	})
+	c.asU, c.echoes = func(v T) *T { return &v }, true
+	return c
+}
+
+// Number is what [Sum] can add.
+type Number interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 |
+		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr |
+		~float32 | ~float64
+}
+
+// Sum returns a channel that adds its updates up, from zero.
+func Sum[N Number](name string) *Channel[N, N] {
+	return newChannel(name, "sum", func(current, update N) (N, error) { return current + update, nil })
+}
+
+// Max returns a channel that keeps the greatest update, and at least the zero
+// value or the channel's default.
+func Max[T cmp.Ordered](name string) *Channel[T, T] {
+	c := newChannel(name, "max", func(current, update T) (T, error) { return max(current, update), nil })
+	c.asU, c.echoes = func(v T) T { return v }, true
+	return c
+}
+
+// Ephemeral returns a channel whose value is seen by the next superstep only.
+// Like [Last] it takes one writer in a superstep.
+func Ephemeral[T any](name string) *Channel[T, T] {
+	c := replacing[T](name, "ephemeral")
+	c.exclusive, c.ephemeral = true, true
+	return c
+}
+
+// Untracked returns a channel that is never stored: for handles, secrets and
+// what can be made again. Its value is handed out as it is, without a copy, and
+// is absent after a pause, a failure or a crash. It may hold any type.
+func Untracked[T any](name string) *Channel[T, T] {
+	c := replacing[T](name, "untracked")
+	c.err, c.cloneV, c.cloneU = nil, nil, nil
+	c.exclusive, c.untracked, c.echoes = true, true, false
+	return c
+}

@@ -1,0 +1,32 @@
+package state
+
+// Set returns a channel that holds distinct elements in the order of their
+// first arrival.
+func Set[E comparable](name string) *SetChannel[E] {
+	c := &SetChannel[E]{}
+	c.elements = newElements(name, "set", func(e E) E { return e })
+	return c
+}
+
+// A SetChannel is a channel that holds distinct elements. It is made by [Set].
+type SetChannel[E comparable] struct {
+	*elements[E, E]
+}
+
+// Has reports whether e is in the set.
+func (c *SetChannel[E]) Has(s View, e E) bool {
+	for _, have := range c.view(s) {
+		if have == e {
+			return true
+		}
+	}
+	return false
+}
+
+// Put returns a write that adds elements.
+func (c *SetChannel[E]) Put(elements ...E) Write { return c.put(cloneSlice(elements, c.clone)) }
+
+// Overwrite returns a write that replaces the set; see [Channel.Overwrite].
+func (c *SetChannel[E]) Overwrite(elements []E) Write {
+	return Write{ch: c, op: KindOverwrite, data: cloneSlice(elements, c.clone)}
+}

@@ -1,0 +1,66 @@
+package state
+
+// A View is a state that never changes. It is read through channels:
+// Messages.Get(view). A View may be shared freely and kept for ever.
+type View interface {
+	// slot returns the value of a channel, nil when absent. A channel that the
+	// view's schema lacks is a panic with a [ChannelError].
+	slot(c channel) any
+}
+
+// values is a whole state: a slot for each channel of a schema.
+type values struct {
+	schema *Schema
+	slots  []any
+	inline [4]any // backs slots of small schemas, to save an allocation
+}
+
+func newValues(s *Schema) *values {
+	v := &values{schema: s}
+	if n := len(s.channels); n <= len(v.inline) {
+		v.slots = v.inline[:n:n]
+	} else {
+		v.slots = make([]any, n)
+	}
+	return v
+}
+
+func (v *values) slot(c channel) any {
+	i := v.schema.index(c)
+	if i < 0 {
+		panic(&ChannelError{Channel: c.Name(), Err: ErrUnknownChannel})
+	}
+	return v.slots[i]
+}
+
+// overlay is a state with some writes of one task applied. Channels fold when
+// they are read, into copies, so that nothing of the state below is claimed.
+type overlay struct {
+	base   *values
+	writes []Write
+}
+
+func (o *overlay) slot(c channel) any {
+	v := o.base.slot(c)
+	m := mark{detach: true}
+	for i := range o.writes {
+		w := &o.writes[i]
+		if w.ch == nil || !w.ch.same(c) {
+			continue
+		}
+		next, err := c.fold(v, &m, w)
+		if err != nil {
+			panic(channelError(c.Name(), err))
+		}
+		m.dirty = true
+		v = next
+	}
+	if m.dirty {
+		next, err := c.finish(v, &m)
+		if err != nil {
+			panic(channelError(c.Name(), err))
+		}
+		v = next
+	}
+	return v
+}

@@ -1,0 +1,116 @@
+package state
+
+import "fmt"
+
+// An Update is what a node, an input or an outside edit does to the state:
+// writes, applied in order.
+type Update []Write
+
+// A Write is one change to one channel, or a [Signal] to the engine. Channels
+// make them; the zero Write does nothing. A Write is immutable and may be used
+// more than once.
+type Write struct {
+	ch   channel
+	op   Kind
+	data any
+}
+
+// A Signal is a write that is meant for the engine and not for a channel, such
+// as where to go next.
+type Signal interface {
+	// Signal describes it, for errors and traces: "goto review".
+	Signal() string
+}
+
+// NewSignal wraps a signal as a write.
+func NewSignal(s Signal) Write { return Write{data: s} }
+
+// Signal returns the signal that w carries, or nil when w is for a channel.
+func (w Write) Signal() Signal {
+	if w.ch != nil {
+		return nil
+	}
+	s, _ := w.data.(Signal)
+	return s
+}
+
+// Channel returns the name of the channel that w is for; empty for a signal.
+func (w Write) Channel() string {
+	if w.ch == nil {
+		return ""
+	}
+	return w.ch.Name()
+}
+
+// String describes the write without its value.
+func (w Write) String() string {
+	switch {
+	case w.ch != nil:
+		return fmt.Sprintf("%s %s", w.op, w.ch.Name())
+	case w.Signal() != nil:
+		return w.Signal().Signal()
+	}
+	return "nothing"
+}
+
+// A Kind is how a change applies to a channel. The numbers are part of the
+// storage format and never change.
+type Kind uint8
+
+// The kinds of change.
+const (
+	KindSet       Kind = 1 // the value is replaced
+	KindAppend    Kind = 2 // elements are appended
+	KindPut       Kind = 3 // elements replace those of their id, or are appended
+	KindRemove    Kind = 4 // the elements of these ids go
+	KindMerge     Kind = 5 // entries are added or replaced
+	KindClear     Kind = 6 // the value goes
+	KindUpdate    Kind = 7 // updates that have yet to pass the reducer
+	KindOverwrite Kind = 8 // a value that has yet to replace what is there
+)
+
+func (k Kind) String() string {
+	names := [...]string{KindSet: "set", KindAppend: "append", KindPut: "put", KindRemove: "remove", KindMerge: "merge", KindClear: "clear", KindUpdate: "update", KindOverwrite: "overwrite"}
+	if int(k) < len(names) && names[k] != "" {
+		return names[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// batch is the data of a Put: one update in place, the common case, saves an
+// allocation.
+type batch[U any] struct {
+	first U
+	more  []U
+}
+
+func newBatch[U any](updates []U, clone func(U) U) *batch[U] {
+	b := &batch[U]{first: updates[0]}
+	if clone != nil {
+		b.first = clone(b.first)
+	}
+	if len(updates) > 1 {
+		b.more = make([]U, len(updates)-1)
+		copy(b.more, updates[1:])
+		if clone != nil {
+			for i := range b.more {
+				b.more[i] = clone(b.more[i])
+			}
+		}
+	}
+	return b
+}
+
+func (b *batch[U]) each(f func(U) error) error {
+	if err := f(b.first); err != nil {
+		return err
+	}
+	for _, u := range b.more {
+		if err := f(u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *batch[U]) slice() []U { return append([]U{b.first}, b.more...) }
