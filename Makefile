@@ -1,0 +1,78 @@
+# Everything here needs Go, git and make only. What a target needs beyond that,
+# it builds from the module proxy.
+
+GO       ?= go
+CRASHES  ?= 1000
+FUZZTIME ?= 10m
+# Flags for go test, such as -count=1 or -run.
+TESTFLAGS ?=
+# The race detector needs a C compiler. RACE=-race insists on it, RACE= leaves it out.
+RACE     ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
+
+# The linters have a module of their own, so that nobody who imports Weft ever
+# sees them.
+LINT := $(GO) tool -modfile=$(CURDIR)/internal/tools/go.mod golangci-lint
+BENCHMARKS := $(GO) -C benchmarks
+
+.PHONY: help
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: ## run every test of every package, with the race detector where it can be built
+ifeq ($(strip $(RACE)),)
+	@echo 'test: WITHOUT the race detector: it needs a C compiler'
+endif
+	$(BENCHMARKS) test $(TESTFLAGS) ./...
+	$(GO) test $(RACE) -timeout=20m $(TESTFLAGS) ./...
+	@echo 'test: all packages of both modules passed'
+
+.PHONY: check
+check: format-check vet lint tidy-check docs-check test ## all that a change has to pass
+
+.PHONY: format-check
+format-check:
+	$(LINT) fmt --diff
+	cd benchmarks && $(LINT) fmt --diff --config=../.golangci.yml
+
+.PHONY: vet
+vet:
+	$(GO) vet ./...
+	$(BENCHMARKS) vet ./...
+
+.PHONY: lint
+lint:
+	$(LINT) run ./...
+	cd benchmarks && $(LINT) run --config=../.golangci.yml ./...
+
+.PHONY: tidy-check
+tidy-check:
+	$(GO) mod tidy -diff
+	$(BENCHMARKS) mod tidy -diff
+
+.PHONY: docs-check
+docs-check:
+	$(GO) run ./internal/docgen -check
+
+.PHONY: docs
+docs: ## write api/, deps.txt and the code in the documents again
+	$(GO) run ./internal/docgen
+
+.PHONY: fmt
+fmt: ## format the code and tidy the modules
+	$(LINT) fmt
+	cd benchmarks && $(LINT) fmt --config=../.golangci.yml
+	$(GO) mod tidy
+	$(BENCHMARKS) mod tidy
+
+.PHONY: bench
+bench: ## measure against the floors and a peer, and check the targets (BENCHFLAGS="-run W1")
+	$(BENCHMARKS) run . $(BENCHFLAGS)
+
+.PHONY: crash
+crash: ## kill a run CRASHES times at random points and resume it
+	WEFT_CRASHES=$(CRASHES) $(GO) test ./graph -run='^TestCrash' -count=1 -v -timeout=120m
+
+.PHONY: fuzz
+fuzz: ## fuzz for FUZZTIME, divided over all fuzz targets
+	$(GO) run ./internal/fuzzrun -time=$(FUZZTIME) ./...

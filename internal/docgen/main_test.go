@@ -1,0 +1,212 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// repository is a small module with all that docgen looks at.
+func repository(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	put(t, root, map[string]string{
+		"go.mod":         "module example.com/m\n\ngo 1.26\n\nrequire example.com/dep v1.2.3\n\nreplace example.com/dep => ./dep\n",
+		"dep/go.mod":     "module example.com/dep\n\ngo 1.26\n",
+		"dep/dep.go":     "package dep\n\nconst One = 1\n",
+		"one/one.go":     "// Package one counts.\npackage one\n\nimport \"example.com/dep\"\n\n// One is the first.\nconst One = dep.One\n",
+		"two/two.go":     "// Package two is alone.\npackage two\n\n// Two is the second.\nfunc Two() int { return 2 }\n",
+		"internal/in.go": "package internal\n",
+		"cmd/hello/main.go": `package main
+
+// main greets.
+func main() {
+	// docs:begin greet
+	if true {
+		println("hello")
+	}
+	// docs:end
+}
+`,
+		"cmd/hello/out.txt": "hello\n",
+		"README.md":         "# M\n\n<!-- begin: cmd/hello/main.go#greet -->\nold\n<!-- end -->\n\ntext\n\n<!-- begin: cmd/hello/out.txt -->\n<!-- end -->\n",
+	})
+	return root
+}
+
+func put(t *testing.T, root string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		if err := write(filepath.Join(root, name), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func read(t *testing.T, root, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestRunWrites(t *testing.T) {
+	t.Parallel()
+	root := repository(t)
+	put(t, root, map[string]string{"api/gone.txt": "of a package that was removed"})
+	if err := run(t.Context(), root, false); err != nil {
+		t.Fatal(err)
+	}
+
+	wantDeps := `# The modules that each public package compiles. Written by ` + "`make docs`" + `.
+
+one
+	example.com/dep v1.2.3
+
+two
+	the standard library only
+`
+	if got := read(t, root, "deps.txt"); got != wantDeps {
+		t.Errorf("deps.txt: got %q, want %q", got, wantDeps)
+	}
+	if got, want := read(t, root, "api/two.txt"), "func Two() int\n    Two is the second.\n"; !strings.Contains(got, want) {
+		t.Errorf("api/two.txt: got %q, want it to contain %q", got, want)
+	}
+	entries, err := os.ReadDir(filepath.Join(root, "api"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 2 {
+		t.Errorf("api: got %v, want the two public packages", entries)
+	}
+	wantReadme := "# M\n\n<!-- begin: cmd/hello/main.go#greet -->\n```go\nif true {\n\tprintln(\"hello\")\n}\n```\n<!-- end -->\n\ntext\n\n" +
+		"<!-- begin: cmd/hello/out.txt -->\n```text\nhello\n```\n<!-- end -->\n"
+	if got := read(t, root, "README.md"); got != wantReadme {
+		t.Errorf("README.md: got %q, want %q", got, wantReadme)
+	}
+
+	if err := run(t.Context(), root, true); err != nil {
+		t.Errorf("check after writing: %v", err)
+	}
+}
+
+func TestRunCheck(t *testing.T) {
+	t.Parallel()
+	root := repository(t)
+	if err := run(t.Context(), root, false); err != nil {
+		t.Fatal(err)
+	}
+	before := read(t, root, "README.md")
+	put(t, root, map[string]string{
+		"two/two.go":        "// Package two is alone.\npackage two\n\n// Two is the second.\nfunc Two() int64 { return 2 }\n",
+		"cmd/hello/out.txt": "hello, world\n",
+		"api/three.txt":     "no such package",
+	})
+	err := run(t.Context(), root, true)
+	if err == nil {
+		t.Fatal("got no error for stale files")
+	}
+	want := "README.md\n\tapi/three.txt\n\tapi/two.txt"
+	if !strings.Contains(err.Error(), want) {
+		t.Errorf("got %q, want it to list %q", err, want)
+	}
+	if got := read(t, root, "README.md"); got != before {
+		t.Errorf("check changed README.md to %q", got)
+	}
+}
+
+func TestRunMistakes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		files map[string]string
+		want  string
+	}{
+		{"no such file", map[string]string{"README.md": "<!-- begin: nowhere.txt -->\n<!-- end -->"}, "README.md:1: "},
+		{"no such part", map[string]string{"README.md": "<!-- begin: two/two.go#Three -->\n<!-- end -->"}, "README.md:1: two/two.go: has neither a region nor a function Three"},
+		{"a file that nothing compiles", map[string]string{
+			"README.md":  "<!-- begin: two/off.go -->\n<!-- end -->",
+			"two/off.go": "//go:build ignore\n\npackage two\n",
+		}, "two/off.go is not compiled by any package"},
+		{"a file outside", map[string]string{"README.md": "<!-- begin: ../x.txt -->\n<!-- end -->"}, "outside of the repository"},
+		{"a block without an end", map[string]string{"docs/a.md": "text\n<!-- begin: two/two.go -->\n"}, "docs/a.md:2: the block has no end"},
+		{"a block in a block", map[string]string{"README.md": "<!-- begin: two/two.go -->\n<!-- begin: two/two.go -->\n<!-- end -->"}, "README.md:2: the block of line 1 has no end"},
+		{"an end without a begin", map[string]string{"README.md": "\n<!-- end -->"}, "README.md:2: an end without a begin"},
+		{"two packages of one name", map[string]string{"sub/two/two.go": "package two\n"}, "another public package is named two"},
+		{"code that does not compile", map[string]string{"two/bad.go": "package other\n"}, "go list"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			root := repository(t)
+			put(t, root, tt.files)
+			err := run(t.Context(), root, true)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want an error with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestExcerpt(t *testing.T) {
+	t.Parallel()
+	const source = `package p
+
+// F does it.
+func F() {
+	// docs:begin inner
+
+	a := 1
+
+	if a > 0 {
+		a++
+	}
+	// docs:end
+}
+
+// docs:begin open
+var x = 1
+`
+	tests := []struct{ name, part, want, wantErr string }{
+		{name: "a region", part: "inner", want: "a := 1\n\nif a > 0 {\n\ta++\n}"},
+		{name: "a function", part: "F", want: "// F does it.\nfunc F() {\n\n\ta := 1\n\n\tif a > 0 {\n\t\ta++\n\t}\n}"},
+		{name: "a region without an end", part: "open", wantErr: "the region open has no end"},
+		{name: "neither", part: "G", wantErr: "neither a region nor a function G"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := excerpt([]byte(source), tt.part)
+			if string(got) != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if (err == nil) != (tt.wantErr == "") || err != nil && !strings.Contains(err.Error(), tt.wantErr) {
+				t.Errorf("got error %v, want %q", err, tt.wantErr)
+			}
+		})
+	}
+	whole, err := excerpt([]byte(source), "")
+	if err != nil || slices.Contains(strings.Split(string(whole), "\n"), "// docs:begin open") {
+		t.Errorf("whole file: got %q, %v, want it without the marks", whole, err)
+	}
+}
+
+func TestFence(t *testing.T) {
+	t.Parallel()
+	root := repository(t)
+	put(t, root, map[string]string{
+		"cmd/hello/out.txt": "```\nfenced\n```\n",
+		"README.md":         "<!-- begin: cmd/hello/out.txt -->\n<!-- end -->\n",
+	})
+	if err := run(t.Context(), root, false); err != nil {
+		t.Fatal(err)
+	}
+	want := "<!-- begin: cmd/hello/out.txt -->\n````text\n```\nfenced\n```\n````\n<!-- end -->\n"
+	if got := read(t, root, "README.md"); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+var (
+	beginMark = regexp.MustCompile(`^<!-- begin: ([^#\s]+)(?:#(\S+))? -->$`)
+	endMark   = regexp.MustCompile(`^<!-- end -->$`)
+)
+
+// documents returns what the Markdown files with marked blocks should hold.
+// Compiled names the Go files that may be quoted.
+func documents(root string, compiled map[string]bool) (map[string][]byte, error) {
+	docs := make(map[string][]byte)
+	var mistakes []error
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		hidden := strings.HasPrefix(d.Name(), ".") && path != root
+		if d.IsDir() && (hidden || d.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		if d.IsDir() || filepath.Ext(path) != ".md" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		q := quoter{root: root, doc: name, compiled: compiled}
+		docs[name] = q.fill(text)
+		mistakes = append(mistakes, q.mistakes...)
+		return nil
+	})
+	return docs, errors.Join(append(mistakes, err)...)
+}
+
+// A quoter fills the blocks of one document.
+type quoter struct {
+	root     string
+	doc      string
+	compiled map[string]bool
+	mistakes []error
+}
+
+func (q *quoter) fill(text []byte) []byte {
+	var out bytes.Buffer
+	open := 0 // the line of the block that is open
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		n := i + 1
+		begin := beginMark.FindSubmatch(line)
+		switch {
+		case begin != nil && open > 0:
+			q.mistake(n, fmt.Errorf("the block of line %d has no end", open))
+		case begin != nil:
+			open = n
+			out.Write(append(line, '\n'))
+			if err := q.quote(&out, string(begin[1]), string(begin[2])); err != nil {
+				q.mistake(n, err)
+			}
+			continue
+		case endMark.Match(line) && open == 0:
+			q.mistake(n, errors.New("an end without a begin"))
+		case endMark.Match(line):
+			open = 0
+		}
+		if open == 0 {
+			out.Write(append(line, '\n'))
+		}
+	}
+	if open > 0 {
+		q.mistake(open, errors.New("the block has no end"))
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+func (q *quoter) mistake(line int, err error) {
+	q.mistakes = append(q.mistakes, fmt.Errorf("%s:%d: %w", q.doc, line, err))
+}
+
+// quote writes the named part of a file as a fenced block.
+func (q *quoter) quote(out *bytes.Buffer, name, part string) error {
+	local := filepath.FromSlash(name)
+	if !filepath.IsLocal(local) {
+		return fmt.Errorf("%s is outside of the repository", name)
+	}
+	if filepath.Ext(local) == ".go" && !q.compiled[local] {
+		return fmt.Errorf("%s is not compiled by any package", name)
+	}
+	text, err := os.ReadFile(filepath.Join(q.root, local))
+	if err != nil {
+		return err
+	}
+	quoted, err := excerpt(text, part)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	language := strings.TrimPrefix(filepath.Ext(local), ".")
+	if language == "txt" {
+		language = "text"
+	}
+	fence := "```"
+	for bytes.Contains(quoted, []byte(fence)) {
+		fence += "`"
+	}
+	fmt.Fprintf(out, "%s%s\n%s\n%s\n", fence, language, quoted, fence)
+	return nil
+}

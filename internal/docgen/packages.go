@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A pkg is what go list says of a package.
+type pkg struct {
+	ImportPath   string
+	Name         string
+	Dir          string
+	Standard     bool
+	DepOnly      bool
+	Module       *module
+	Deps         []string
+	GoFiles      []string
+	TestGoFiles  []string
+	XTestGoFiles []string
+}
+
+type module struct {
+	Path    string
+	Version string
+	Main    bool
+}
+
+// list returns the packages of the module and all that they compile.
+func list(ctx context.Context, root string) ([]pkg, error) {
+	out, err := goTool(ctx, root, "list", "-deps",
+		"-json=ImportPath,Name,Dir,Standard,DepOnly,Module,Deps,GoFiles,TestGoFiles,XTestGoFiles", "./...")
+	if err != nil {
+		return nil, err
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+// goTool runs a go command as for one fixed platform: what is generated does
+// not depend on where.
+func goTool(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, stderr.Bytes())
+	}
+	return out, nil
+}
+
+// path is the package's path in its module: "graph/agent".
+func (p pkg) path() string {
+	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, p.Module.Path), "/")
+}
+
+// public says whether others can import the package.
+func (p pkg) public() bool {
+	return !p.DepOnly && p.Name != "main" && !slices.Contains(strings.Split(p.ImportPath, "/"), "internal")
+}
+
+// api documents each public package, and lists what api/ holds beside that.
+func api(ctx context.Context, root string, pkgs []pkg) (map[string][]byte, error) {
+	files := make(map[string][]byte)
+	old, err := filepath.Glob(filepath.Join(root, "api", "*.txt"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range old {
+		files[filepath.Join("api", filepath.Base(path))] = nil
+	}
+	for _, p := range pkgs {
+		if !p.public() {
+			continue
+		}
+		name := filepath.Join("api", p.Name+".txt")
+		if files[name] != nil {
+			return nil, fmt.Errorf("%s: another public package is named %s too", p.path(), p.Name)
+		}
+		if files[name], err = goTool(ctx, root, "doc", "-all", "./"+p.path()); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// deps says which modules, beside the standard library, each public package
+// compiles.
+func deps(pkgs []pkg) []byte {
+	modules := make(map[string]*module)
+	for _, p := range pkgs {
+		if !p.Standard {
+			modules[p.ImportPath] = p.Module
+		}
+	}
+	var b bytes.Buffer
+	b.WriteString("# The modules that each public package compiles. Written by `make docs`.\n")
+	for _, p := range pkgs {
+		if !p.public() {
+			continue
+		}
+		var lines []string
+		for _, dep := range p.Deps {
+			if m := modules[dep]; m != nil && !m.Main {
+				lines = append(lines, "\t"+m.Path+" "+m.Version+"\n")
+			}
+		}
+		if len(lines) == 0 {
+			lines = []string{"\tthe standard library only\n"}
+		}
+		slices.Sort(lines)
+		fmt.Fprintf(&b, "\n%s\n%s", p.path(), strings.Join(slices.Compact(lines), ""))
+	}
+	return b.Bytes()
+}
+
+// compiled returns the Go files, by path from the root, that building or
+// testing the module compiles.
+func compiled(pkgs []pkg) map[string]bool {
+	files := make(map[string]bool)
+	for _, p := range pkgs {
+		if p.DepOnly {
+			continue
+		}
+		dir := filepath.FromSlash(p.path())
+		for _, name := range slices.Concat(p.GoFiles, p.TestGoFiles, p.XTestGoFiles) {
+			files[filepath.Join(dir, name)] = true
+		}
+	}
+	return files
+}

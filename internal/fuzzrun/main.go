@@ -1,0 +1,109 @@
+// Fuzzrun runs every fuzz target of the packages it is given for an equal share
+// of a time, and reports each. It exits with status 1 when a target fails or
+// when there is none.
+//
+//	go run ./internal/fuzzrun -time 10m ./...
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// A target is one fuzz function.
+type target struct {
+	pkg  string
+	name string
+}
+
+func main() {
+	total := flag.Duration("time", 10*time.Minute, "time for all targets together")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Stdout, *total, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "fuzz:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer, total time.Duration, patterns []string) error {
+	targets, err := list(ctx, patterns)
+	if err != nil {
+		return err
+	}
+	if len(targets) == 0 {
+		return errors.New("no fuzz target found")
+	}
+	each := max(total/time.Duration(len(targets)), time.Second).Round(time.Second)
+	fmt.Fprintf(out, "fuzz: %d targets, %v each\n", len(targets), each)
+	failed := 0
+	for _, t := range targets {
+		if err := t.fuzz(ctx, out, each); err != nil {
+			failed++
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d targets failed", failed, len(targets))
+	}
+	fmt.Fprintf(out, "fuzz: %d targets, all clean\n", len(targets))
+	return nil
+}
+
+// list asks go test for the fuzz targets, which also finds what does not compile.
+func list(ctx context.Context, patterns []string) ([]target, error) {
+	args := append([]string{"test", "-json", "-run=^$", "-list=^Fuzz"}, patterns...)
+	out, err := exec.CommandContext(ctx, "go", args...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("list targets: %w\n%s", err, out)
+	}
+	var targets []target
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var event struct{ Action, Package, Output string }
+		if err := dec.Decode(&event); errors.Is(err, io.EOF) {
+			return targets, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("list targets: %w", err)
+		}
+		if name := strings.TrimSpace(event.Output); event.Action == "output" && strings.HasPrefix(name, "Fuzz") {
+			targets = append(targets, target{pkg: event.Package, name: name})
+		}
+	}
+}
+
+// progress is a line that go test prints every few seconds while it fuzzes.
+var progress = regexp.MustCompile(`execs: (\d+) .*new interesting: (\d+)`)
+
+func (t target) fuzz(ctx context.Context, out io.Writer, d time.Duration) error {
+	fmt.Fprintf(out, "%s %s ... ", t.pkg, t.name)
+	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-fuzz=^"+t.name+"$", "-fuzztime="+d.String(), t.pkg)
+	// An interrupt lets the fuzzer stop its workers; a kill would leave them.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		fmt.Fprintf(out, "FAILED\n%s\n", text)
+		return err
+	}
+	execs, found := "no", "0"
+	if all := progress.FindAllStringSubmatch(string(text), -1); len(all) > 0 {
+		last := all[len(all)-1]
+		execs, found = last[1], last[2]
+	}
+	fmt.Fprintf(out, "clean: %s inputs tried, %s interesting\n", execs, found)
+	return nil
+}
