@@ -1,0 +1,164 @@
+package llm
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// An assembly puts the chunks of a reply together.
+type assembly struct {
+	id    string
+	own   bool // the id is ours and not the model's
+	parts []Part
+	open  PartType // of the part that text is being added to
+	text  strings.Builder
+	calls map[int]*draft
+	end   *Chunk
+}
+
+// A draft is a tool call in the making.
+type draft struct {
+	id, name  string
+	arguments strings.Builder
+}
+
+// add takes a chunk, and stamps it with the message's id.
+func (a *assembly) add(c *Chunk) error {
+	if a.end != nil {
+		return malformed("a chunk of kind %q after the end", c.Kind)
+	}
+	if err := a.stamp(c); err != nil {
+		return err
+	}
+	switch c.Kind {
+	case ChunkText:
+		a.write(PartText, c.Text)
+	case ChunkReasoning:
+		a.write(PartReasoning, c.Text)
+	case ChunkToolCall:
+		return a.addCall(c.ToolCall)
+	case ChunkEnd:
+		end := *c
+		a.end = &end
+	default:
+		return malformed("a chunk of unknown kind %q", c.Kind)
+	}
+	return nil
+}
+
+func (a *assembly) stamp(c *Chunk) error {
+	switch {
+	case a.id == "" && c.MessageID == "":
+		a.id, a.own = "msg_"+rand.Text(), true
+	case a.id == "":
+		a.id = c.MessageID
+	case !a.own && c.MessageID != "" && c.MessageID != a.id:
+		return malformed("chunks of two messages, %q and %q", a.id, c.MessageID)
+	}
+	c.MessageID = a.id
+	return nil
+}
+
+func (a *assembly) write(t PartType, text string) {
+	if text == "" {
+		return
+	}
+	if a.open != t {
+		a.flush()
+		a.open = t
+	}
+	a.text.WriteString(text)
+}
+
+// flush ends the part that text was being added to.
+func (a *assembly) flush() {
+	if a.text.Len() > 0 {
+		a.parts = append(a.parts, Part{Type: a.open, Text: a.text.String()})
+		a.text.Reset()
+	}
+}
+
+func (a *assembly) addCall(d ToolCallDelta) error {
+	if d.Index < 0 {
+		return malformed("tool call %d", d.Index)
+	}
+	if a.calls == nil {
+		a.calls = map[int]*draft{}
+	}
+	call := a.calls[d.Index]
+	if call == nil {
+		call = &draft{}
+		a.calls[d.Index] = call
+	}
+	if d.ID != "" && call.id != "" && d.ID != call.id {
+		return malformed("tool call %d has two ids, %q and %q", d.Index, call.id, d.ID)
+	}
+	if d.Name != "" && call.name != "" && d.Name != call.name {
+		return malformed("tool call %d has two names, %q and %q", d.Index, call.name, d.Name)
+	}
+	if d.ID != "" {
+		call.id = d.ID
+	}
+	if d.Name != "" {
+		call.name = d.Name
+	}
+	call.arguments.WriteString(d.Arguments)
+	return nil
+}
+
+// message returns what the chunks amount to.
+func (a *assembly) message() (Message, error) {
+	a.flush()
+	m := Message{ID: a.id, Role: RoleAssistant, Parts: a.parts}
+	if a.end != nil {
+		end := Message{Usage: a.end.Usage, Metadata: a.end.Metadata}.Clone()
+		m.StopReason, m.Usage, m.Metadata = a.end.StopReason, end.Usage, end.Metadata
+	}
+	for _, index := range slices.Sorted(maps.Keys(a.calls)) {
+		call, err := a.calls[index].finish()
+		if err != nil {
+			return Message{}, malformed("tool call %d: %w", index, err)
+		}
+		m.ToolCalls = append(m.ToolCalls, call)
+	}
+	if m.StopReason != StopEnd && len(m.ToolCalls) == 0 && m.Text() == "" {
+		if m.StopReason != "" {
+			return Message{}, fmt.Errorf("llm: the model stopped with reason %q: %w", m.StopReason, ErrEmpty)
+		}
+		return Message{}, fmt.Errorf("llm: the stream ended: %w", ErrEmpty)
+	}
+	if err := m.check(); err != nil {
+		return Message{}, malformed("%w", err)
+	}
+	return m, nil
+}
+
+func (d *draft) finish() (ToolCall, error) {
+	call := ToolCall{ID: d.id, Name: d.name}
+	if call.Name == "" {
+		return call, fmt.Errorf("no name")
+	}
+	if call.ID == "" {
+		call.ID = "call_" + rand.Text()
+	}
+	text := strings.TrimSpace(d.arguments.String())
+	if text == "" {
+		text = "{}"
+	}
+	// Compact, so that the message is the same before and after it is stored.
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, []byte(text)); err != nil {
+		return call, fmt.Errorf("the arguments of %q are not JSON: %w", call.Name, err)
+	}
+	call.Arguments = compact.Bytes()
+	return call, nil
+}
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("llm: reply: %w: %w", fmt.Errorf(format, args...), ErrMalformed)
+}

@@ -1,0 +1,86 @@
+package llm_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+)
+
+func ExampleGenerate() {
+	model := llmtest.NewScript(llmtest.Say("Paris."))
+	reply, err := llm.Generate(context.Background(), model, llm.Request{Messages: []llm.Message{
+		llm.System("Answer in one word."),
+		llm.User("What is the capital of France?"),
+	}})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(reply.Role, reply.Text())
+	// Output: assistant Paris.
+}
+
+func ExampleStream() {
+	model := llmtest.NewScript(llmtest.Say("It is sunny."))
+	request := llm.Request{Messages: []llm.Message{llm.User("How is the weather?")}}
+	var reply llm.Message
+	for chunk, err := range llm.Stream(context.Background(), model, request, &reply) {
+		if err != nil {
+			panic(err)
+		}
+		if chunk.Kind == llm.ChunkText {
+			fmt.Printf("[%s]", chunk.Text)
+		}
+	}
+	fmt.Println()
+	fmt.Println(reply.Text())
+	// Output:
+	// [It is][ sunn][y.]
+	// It is sunny.
+}
+
+// A model is one function. This one has its whole answer at once.
+func ExampleModelFunc() {
+	shout := llm.ModelFunc(func(_ context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
+		last := r.Messages[len(r.Messages)-1]
+		return llm.Reply(llm.Assistant(strings.ToUpper(last.Text())))
+	})
+	reply, err := llm.Generate(context.Background(), shout, llm.Request{Messages: []llm.Message{llm.User("hello")}})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(reply.Text())
+	// Output: HELLO
+}
+
+func ExampleMessage() {
+	call := llm.ToolCall{ID: "call_1", Name: "weather", Arguments: json.RawMessage(`{"city":"Athens"}`)}
+	for _, m := range []llm.Message{
+		llm.User("How is the weather in Athens?"),
+		llm.Assistant("", call),
+		llm.ToolResult(call, "sunny"),
+	} {
+		text, err := json.Marshal(m)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(string(text))
+	}
+	// Output:
+	// {"role":"user","parts":[{"type":"text","text":"How is the weather in Athens?"}]}
+	// {"role":"assistant","tool_calls":[{"id":"call_1","name":"weather","arguments":{"city":"Athens"}}]}
+	// {"role":"tool","name":"weather","parts":[{"type":"text","text":"sunny"}],"tool_call_id":"call_1","status":"success"}
+}
+
+func ExampleUsage_Add() {
+	total := llm.Usage{}
+	for _, u := range []llm.Usage{{Input: 10, Output: 5, Total: 15}, {Input: 20, Output: 1, Total: 21}} {
+		total = total.Add(u)
+	}
+	fmt.Println(total.Input, total.Output, total.Total)
+	// Output: 30 6 36
+}

@@ -1,0 +1,11 @@
+// Package llmtest holds models for tests: a [Script] plays the replies that it
+// is given, and [Echo] repeats the user. Neither needs a network or a key.
+//
+//	model := llmtest.NewScript(
+//		llmtest.Call("weather", `{"city":"Athens"}`),
+//		llmtest.Say("It is sunny in Athens."),
+//	)
+//
+// Both stream in small pieces, as real models do, and may be used by any number
+// of goroutines.
+package llmtest

@@ -1,0 +1,218 @@
+package llm_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/llm"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// conversation has every field of a message in it.
+func conversation() []llm.Message {
+	call := llm.ToolCall{ID: "call_1", Name: "weather", Arguments: json.RawMessage(`{"city":"Zürich","days":9007199254740993}`)}
+	question := llm.User("What is this? <b>&</b>",
+		llm.Part{Type: llm.PartImage, MIMEType: "image/png", Data: []byte{0x89, 'P', 'N', 'G'}},
+		llm.Part{Type: llm.PartImage, URL: "https://example.com/a.png"},
+		llm.Part{Type: llm.PartFile, Name: "a.pdf", MIMEType: "application/pdf", Data: []byte("%PDF")})
+	question.ID, question.Name = "m2", "ann"
+	turn := llm.Assistant("Let me look.", call, llm.ToolCall{ID: "call_2", Name: "now"})
+	turn.ID = "m3"
+	turn.Parts = append([]llm.Part{{Type: llm.PartReasoning, Text: "They want the weather."}}, turn.Parts...)
+	turn.StopReason = llm.StopToolCalls
+	turn.Usage = &llm.Usage{Input: 120, Output: 24, Total: 144, Cached: 100, Reasoning: 8}
+	turn.Metadata = map[string]json.RawMessage{"model": json.RawMessage(`"m-1"`), "raw": json.RawMessage(`{"b":1,"a":null}`)}
+	result := llm.ToolResult(call, `{"sky":"clear"}`)
+	result.ID = "m4"
+	failure := llm.ToolError(llm.ToolCall{ID: "call_2", Name: "now"}, "no clock ☀\u0000")
+	failure.ID = "m5"
+	return []llm.Message{llm.System("Be brief."), question, turn, result, failure, llm.Assistant("")}
+}
+
+func TestMessageJSONIsGolden(t *testing.T) {
+	t.Parallel()
+	const golden = "testdata/messages.jsonl"
+	messages := conversation()
+	got := marshal(t, messages)
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("JSON form changed:\ngot  %s\nwant %s", got, want)
+	}
+	var back []llm.Message
+	for line := range bytes.Lines(want) {
+		var m llm.Message
+		if err := json.Unmarshal(line, &m); err != nil {
+			t.Fatal(err)
+		}
+		back = append(back, m)
+	}
+	if !reflect.DeepEqual(back, messages) {
+		t.Errorf("round trip:\ngot  %+v\nwant %+v", back, messages)
+	}
+	if again := marshal(t, back); !bytes.Equal(again, want) {
+		t.Errorf("second round: got %s, want %s", again, want)
+	}
+}
+
+// marshal writes one message a line.
+func marshal(t *testing.T, messages []llm.Message) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	for _, m := range messages {
+		if err := enc.Encode(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Bytes()
+}
+
+func TestMessageValidate(t *testing.T) {
+	t.Parallel()
+	call := llm.ToolCall{ID: "1", Name: "f"}
+	with := func(m llm.Message, change func(*llm.Message)) llm.Message {
+		change(&m)
+		return m
+	}
+	tests := []struct {
+		name string
+		give llm.Message
+		want string // part of the error; empty for none
+	}{
+		{"zero", llm.Message{}, "no role"},
+		{"unknown role", llm.Message{Role: "function"}, `unknown role "function"`},
+		{"unknown status", with(llm.ToolResult(call, ""), func(m *llm.Message) { m.Status = "ok" }), `unknown status "ok"`},
+		{"empty texts", llm.User(""), ""},
+		{"tool without call id", llm.Message{Role: llm.RoleTool}, "without the id of its call"},
+		{"answer of a user", with(llm.User("a"), func(m *llm.Message) { m.ToolCallID = "1" }), "can not answer"},
+		{"status of a user", with(llm.User("a"), func(m *llm.Message) { m.Status = llm.StatusError }), "can not have a status"},
+		{"calls of a user", with(llm.User("a"), func(m *llm.Message) { m.ToolCalls = []llm.ToolCall{call} }), "can not call tools"},
+		{"part without type", llm.User("", llm.Part{Text: "a"}), "part 0: no type"},
+		{"unknown part", llm.User("a", llm.Part{Type: "video"}), `part 1: unknown type "video"`},
+		{"text with data", llm.User("", llm.Part{Type: llm.PartText, Data: []byte("a")}), "can not have data"},
+		{"image with text", llm.User("", llm.Part{Type: llm.PartImage, Text: "a", URL: "u"}), "can not have text"},
+		{"image of nothing", llm.User("", llm.Part{Type: llm.PartImage}), "needs data or a URL"},
+		{"image of both", llm.User("", llm.Part{Type: llm.PartImage, URL: "u", Data: []byte("a")}), "needs data or a URL"},
+		{"image of no MIME type", llm.User("", llm.Part{Type: llm.PartImage, Data: []byte("a")}), "without a MIME type"},
+		{"call without id", llm.Assistant("", llm.ToolCall{Name: "f"}), "tool call 0: no id"},
+		{"call without name", llm.Assistant("", llm.ToolCall{ID: "1"}), "tool call 0: no name"},
+		{"call without arguments", llm.Assistant("", call), ""},
+		{"broken arguments", llm.Assistant("", llm.ToolCall{ID: "1", Name: "f", Arguments: json.RawMessage(`{"a":`)}), `the arguments of "f" are not JSON`},
+		{"arguments not UTF-8", llm.Assistant("", llm.ToolCall{ID: "1", Name: "f", Arguments: json.RawMessage("\"\xff\"")}), "are not JSON"},
+		{"two calls of one id", llm.Assistant("", call, call), `id "1" is used twice`},
+		{"text not UTF-8", llm.User("", llm.Part{Type: llm.PartText, Text: "\xff"}), "text is not UTF-8"},
+		{"id not UTF-8", with(llm.User("a"), func(m *llm.Message) { m.ID = "\xff" }), "id is not UTF-8"},
+		{"broken metadata", with(llm.User("a"), func(m *llm.Message) { m.Metadata = map[string]json.RawMessage{"k": nil} }), `metadata "k"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			checkInvalid(t, test.give.Validate(), test.want)
+		})
+	}
+	for i, m := range conversation() {
+		if err := m.Validate(); err != nil {
+			t.Errorf("message %d: %v", i, err)
+		}
+	}
+}
+
+// checkInvalid wants an ErrInvalid with a text, or no error for an empty one.
+func checkInvalid(t *testing.T, err error, want string) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("got %v, want no error", err)
+	case want != "" && (!errors.Is(err, llm.ErrInvalid) || !strings.Contains(err.Error(), want)):
+		t.Errorf("got %v, want an ErrInvalid with %q", err, want)
+	}
+}
+
+func TestTextReplacesWhatIsNotUTF8(t *testing.T) {
+	t.Parallel()
+	m := llm.ToolResult(llm.ToolCall{ID: "1", Name: "read"}, "a\xffb")
+	if got, want := m.Text(), "a\ufffdb"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if err := m.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMessageTextLeavesReasoningOut(t *testing.T) {
+	t.Parallel()
+	m := llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
+		{Type: llm.PartReasoning, Text: "hm"}, llm.Text("a"), {Type: llm.PartReasoning, Text: "hm"}, llm.Text("b"),
+	}}
+	if got := m.Text(); got != "ab" {
+		t.Errorf("got %q, want %q", got, "ab")
+	}
+}
+
+func TestMessageCloneSharesNothing(t *testing.T) {
+	t.Parallel()
+	for i, m := range conversation() {
+		c := m.Clone()
+		if !reflect.DeepEqual(c, m) {
+			t.Fatalf("message %d: got %+v, want %+v", i, c, m)
+		}
+		for j := range c.Parts {
+			c.Parts[j].Text = "changed"
+			clear(c.Parts[j].Data)
+		}
+		for j := range c.ToolCalls {
+			c.ToolCalls[j].ID = "changed"
+			clear(c.ToolCalls[j].Arguments)
+		}
+		if c.Usage != nil {
+			c.Usage.Input = -1
+		}
+		for _, value := range c.Metadata {
+			clear(value)
+		}
+		clear(c.Metadata)
+		if want := conversation()[i]; !reflect.DeepEqual(m, want) {
+			t.Errorf("message %d changed with its clone: got %+v, want %+v", i, m, want)
+		}
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	m := llm.User("a")
+	if id := llm.ByID.ID(m); id != "" {
+		t.Errorf("got id %q, want none", id)
+	}
+	named := llm.ByID.WithID(m, "m1")
+	if named.ID != "m1" || m.ID != "" {
+		t.Errorf("got %q and %q, want m1 and none", named.ID, m.ID)
+	}
+}
+
+func TestUsageAdd(t *testing.T) {
+	t.Parallel()
+	u := llm.Usage{Input: 1, Output: 2, Total: 3, Cached: 1, Reasoning: 1}
+	want := llm.Usage{Input: 2, Output: 4, Total: 6, Cached: 2, Reasoning: 2}
+	if got := u.Add(u); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := u.Add(llm.Usage{}); got != u {
+		t.Errorf("got %+v, want %+v", got, u)
+	}
+}

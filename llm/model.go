@@ -1,0 +1,96 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+)
+
+// A Model answers a conversation. It may be used by any number of goroutines
+// at once.
+//
+// Stream yields the reply piece by piece; see [Chunk] for the rules. It stops
+// soon after ctx is done. An error is the last pair, and what came before it is
+// not an answer. Leaving the loop early ends the request, and leaves no
+// goroutine behind. A stream is for one loop only. A model does not change r.
+//
+// Use [Generate] or [Stream] to ask a model; they check what it gives. A model
+// that has its whole answer at once returns [Reply].
+type Model interface {
+	Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error]
+}
+
+// A ModelFunc is a function that is a [Model].
+type ModelFunc func(ctx context.Context, r Request) iter.Seq2[Chunk, error]
+
+// Stream calls f.
+func (f ModelFunc) Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
+	return f(ctx, r)
+}
+
+// A Request is what a model is asked. Its zero settings leave the choice to
+// the provider.
+type Request struct {
+	// Messages is the conversation so far. There is at least one.
+	Messages []Message
+	// Tools are those that the model may call.
+	Tools []ToolSpec
+	// ToolChoice says whether it has to. The zero value leaves it to the model.
+	ToolChoice ToolChoice
+	// Temperature is nil for the provider's default, so that zero can be asked
+	// for.
+	Temperature *float64
+	// MaxTokens is the most that the reply may have. Zero means the provider's
+	// default.
+	MaxTokens int
+	// Stop are texts at which the model ends its reply.
+	Stop []string
+}
+
+// A ToolSpec is what a model is told about a tool.
+type ToolSpec struct {
+	// Name is 1 to 64 letters, digits, underscores or dashes.
+	Name string `json:"name"`
+	// Description says to the model what the tool does and when to use it.
+	Description string `json:"description,omitempty"`
+	// Schema is the JSON Schema of the arguments, which are an object.
+	Schema json.RawMessage `json:"schema"`
+}
+
+// A ToolMode says whether a model calls tools.
+type ToolMode string
+
+// The modes of a [ToolChoice].
+const (
+	ToolsAuto     ToolMode = ""         // as the model likes
+	ToolsNone     ToolMode = "none"     // no tool
+	ToolsRequired ToolMode = "required" // at least one tool
+)
+
+// A ToolChoice says whether a model calls tools, and which.
+type ToolChoice struct {
+	Mode ToolMode
+	// Name, when not empty, is the one tool that the model has to call. Mode
+	// is then ToolsAuto or ToolsRequired, which mean the same.
+	Name string
+}
+
+// Clone returns a copy that shares nothing with r.
+func (r Request) Clone() Request {
+	r.Messages = slices.Clone(r.Messages)
+	for i := range r.Messages {
+		r.Messages[i] = r.Messages[i].Clone()
+	}
+	r.Tools = slices.Clone(r.Tools)
+	for i := range r.Tools {
+		r.Tools[i].Schema = bytes.Clone(r.Tools[i].Schema)
+	}
+	if r.Temperature != nil {
+		temperature := *r.Temperature
+		r.Temperature = &temperature
+	}
+	r.Stop = slices.Clone(r.Stop)
+	return r
+}

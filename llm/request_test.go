@@ -1,0 +1,85 @@
+package llm_test
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/llm"
+)
+
+func request() llm.Request {
+	temperature := 0.5
+	return llm.Request{
+		Messages: []llm.Message{llm.User("hi")},
+		Tools: []llm.ToolSpec{
+			{Name: "add", Description: "Adds.", Schema: json.RawMessage(`{"type":"object"}`)},
+			{Name: "sub", Schema: json.RawMessage(`{}`)},
+		},
+		Temperature: &temperature,
+		MaxTokens:   10,
+		Stop:        []string{"END"},
+	}
+}
+
+func TestRequestValidate(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		change func(*llm.Request)
+		want   string
+	}{
+		{"as it is", func(*llm.Request) {}, ""},
+		{"no messages", func(r *llm.Request) { r.Messages = nil }, "no messages"},
+		{"bad message", func(r *llm.Request) { r.Messages[0].Role = "boss" }, `message 0: unknown role "boss"`},
+		{"no tool name", func(r *llm.Request) { r.Tools[0].Name = "" }, `tool ""`},
+		{"bad tool name", func(r *llm.Request) { r.Tools[0].Name = "add two" }, `tool "add two": a name is`},
+		{"long tool name", func(r *llm.Request) { r.Tools[0].Name = strings.Repeat("a", 65) }, "a name is"},
+		{"two of a name", func(r *llm.Request) { r.Tools[1].Name = "add" }, `two tools named "add"`},
+		{"no schema", func(r *llm.Request) { r.Tools[1].Schema = nil }, "not a JSON object"},
+		{"schema null", func(r *llm.Request) { r.Tools[1].Schema = json.RawMessage("null") }, "not a JSON object"},
+		{"temperature zero", func(r *llm.Request) { *r.Temperature = 0 }, ""},
+		{"temperature negative", func(r *llm.Request) { *r.Temperature = -1 }, "temperature -1"},
+		{"temperature NaN", func(r *llm.Request) { *r.Temperature = math.NaN() }, "temperature NaN"},
+		{"negative limit", func(r *llm.Request) { r.MaxTokens = -1 }, "at most -1 tokens"},
+		{"one tool", func(r *llm.Request) { r.ToolChoice.Name = "sub" }, ""},
+		{"one tool, required", func(r *llm.Request) { r.ToolChoice = llm.ToolChoice{Mode: llm.ToolsRequired, Name: "sub"} }, ""},
+		{"another tool", func(r *llm.Request) { r.ToolChoice.Name = "mul" }, `"mul" is not among the tools`},
+		{"one tool and none", func(r *llm.Request) { r.ToolChoice = llm.ToolChoice{Mode: llm.ToolsNone, Name: "sub"} }, "with mode none"},
+		{"unknown mode", func(r *llm.Request) { r.ToolChoice.Mode = "auto" }, `unknown tool choice "auto"`},
+		{"required of none", func(r *llm.Request) { r.Tools, r.ToolChoice.Mode = nil, llm.ToolsRequired }, "there are no tools"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r := request()
+			test.change(&r)
+			checkInvalid(t, r.Validate(), test.want)
+		})
+	}
+}
+
+func TestToolSpecValidate(t *testing.T) {
+	t.Parallel()
+	checkInvalid(t, llm.ToolSpec{Name: "add", Schema: json.RawMessage(`{}`)}.Validate(), "")
+	checkInvalid(t, llm.ToolSpec{Name: "add.two", Schema: json.RawMessage(`{}`)}.Validate(), "a name is")
+	checkInvalid(t, llm.ToolSpec{Name: "add", Schema: json.RawMessage(`[]`)}.Validate(), "not a JSON object")
+}
+
+func TestRequestCloneSharesNothing(t *testing.T) {
+	t.Parallel()
+	r := request()
+	c := r.Clone()
+	if !reflect.DeepEqual(c, r) {
+		t.Fatalf("got %+v, want %+v", c, r)
+	}
+	c.Messages[0].Parts[0].Text = "changed"
+	c.Tools[0].Schema[0] = 'x'
+	*c.Temperature = 1
+	c.Stop[0] = "changed"
+	if want := request(); !reflect.DeepEqual(r, want) {
+		t.Errorf("changed with its clone: got %+v, want %+v", r, want)
+	}
+}

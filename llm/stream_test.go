@@ -1,0 +1,303 @@
+package llm_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/llm"
+)
+
+// playing is a model that streams chunks, and then an error unless it is nil.
+func playing(chunks []llm.Chunk, err error) llm.Model {
+	return llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+		return func(yield func(llm.Chunk, error) bool) {
+			for _, c := range chunks {
+				if !yield(c, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(llm.Chunk{}, err)
+			}
+		}
+	})
+}
+
+func text(s string) llm.Chunk    { return llm.Chunk{Kind: llm.ChunkText, Text: s} }
+func thought(s string) llm.Chunk { return llm.Chunk{Kind: llm.ChunkReasoning, Text: s} }
+func end(r llm.StopReason) llm.Chunk {
+	return llm.Chunk{Kind: llm.ChunkEnd, StopReason: r}
+}
+
+func delta(index int, id, name, arguments string) llm.Chunk {
+	return llm.Chunk{Kind: llm.ChunkToolCall, ToolCall: llm.ToolCallDelta{Index: index, ID: id, Name: name, Arguments: arguments}}
+}
+
+var hello = llm.Request{Messages: []llm.Message{llm.User("hi")}}
+
+func TestGenerateAssembles(t *testing.T) {
+	t.Parallel()
+	call := func(id, name, arguments string) llm.ToolCall {
+		return llm.ToolCall{ID: id, Name: name, Arguments: json.RawMessage(arguments)}
+	}
+	usage := &llm.Usage{Input: 3, Output: 2, Total: 5}
+	metadata := map[string]json.RawMessage{"model": json.RawMessage(`"m"`)}
+	tests := []struct {
+		name   string
+		chunks []llm.Chunk
+		want   llm.Message
+	}{
+		{"one text", []llm.Chunk{text("hi")}, llm.Assistant("hi")},
+		{"texts are one part", []llm.Chunk{text("h"), text(""), text("i")}, llm.Assistant("hi")},
+		{"a character in two pieces", []llm.Chunk{text("\xc3"), text("\xa9")}, llm.Assistant("é")},
+		{"an empty answer that says so", []llm.Chunk{end(llm.StopEnd)}, llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopEnd}},
+		{
+			"reasoning and text in order",
+			[]llm.Chunk{thought("a"), thought("b"), text("c"), thought("d"), text("e")},
+			llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
+				{Type: llm.PartReasoning, Text: "ab"}, llm.Text("c"), {Type: llm.PartReasoning, Text: "d"}, llm.Text("e"),
+			}},
+		},
+		{
+			"the end",
+			[]llm.Chunk{text("hi"), {Kind: llm.ChunkEnd, StopReason: llm.StopLength, Usage: usage, Metadata: metadata}},
+			llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text("hi")}, StopReason: llm.StopLength, Usage: usage, Metadata: metadata},
+		},
+		{
+			"mixed calls, out of order",
+			[]llm.Chunk{
+				text("both: "), delta(7, "b", "sub", `{"a": {"b"`), delta(2, "a", "add", ""), delta(7, "", "", `: 1}}`),
+				delta(2, "a", "add", `{"a":`), text("now"), delta(2, "", "", ` [1, 2]} `),
+			},
+			llm.Assistant("both: now", call("a", "add", `{"a":[1,2]}`), call("b", "sub", `{"a":{"b":1}}`)),
+		},
+		{"no arguments", []llm.Chunk{delta(0, "a", "now", "")}, llm.Assistant("", call("a", "now", `{}`))},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := llm.Generate(t.Context(), playing(test.chunks, nil), hello)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.ID == "" {
+				t.Error("the reply has no id")
+			}
+			got.ID = ""
+			if !reflect.DeepEqual(got, test.want) {
+				t.Errorf("got  %+v\nwant %+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestGenerateRefuses(t *testing.T) {
+	t.Parallel()
+	down := errors.New("down")
+	tests := []struct {
+		name   string
+		chunks []llm.Chunk
+		err    error
+		want   error
+		text   string
+	}{
+		{"nothing", nil, nil, llm.ErrEmpty, "the stream ended"},
+		{"empty text", []llm.Chunk{text("")}, nil, llm.ErrEmpty, ""},
+		{"only reasoning", []llm.Chunk{thought("hm")}, nil, llm.ErrEmpty, ""},
+		{"cut off before the answer", []llm.Chunk{thought("hm"), end(llm.StopLength)}, nil, llm.ErrEmpty, `reason "length"`},
+		{"calls announced and not made", []llm.Chunk{end(llm.StopToolCalls)}, nil, llm.ErrEmpty, `reason "tool_calls"`},
+		{"arguments cut off", []llm.Chunk{text("a"), delta(0, "a", "add", `{"a":1`)}, nil, llm.ErrMalformed, `tool call 0: the arguments of "add" are not JSON`},
+		{"two arguments", []llm.Chunk{delta(0, "a", "add", `{}{}`)}, nil, llm.ErrMalformed, "not JSON"},
+		{"arguments not UTF-8", []llm.Chunk{delta(0, "a", "add", "{\"a\":\"\xff\"}")}, nil, llm.ErrMalformed, "not JSON"},
+		{"text not UTF-8", []llm.Chunk{text("a\xc3")}, nil, llm.ErrMalformed, "not UTF-8"},
+		{"call without name", []llm.Chunk{delta(3, "a", "", `{}`)}, nil, llm.ErrMalformed, "tool call 3: no name"},
+		{"negative index", []llm.Chunk{delta(-1, "a", "add", `{}`)}, nil, llm.ErrMalformed, "tool call -1"},
+		{"two ids", []llm.Chunk{delta(0, "a", "add", ""), delta(0, "b", "", "")}, nil, llm.ErrMalformed, "two ids"},
+		{"two names", []llm.Chunk{delta(0, "a", "add", ""), delta(0, "", "sub", "")}, nil, llm.ErrMalformed, "two names"},
+		{"one id twice", []llm.Chunk{delta(0, "a", "add", ""), delta(1, "a", "sub", "")}, nil, llm.ErrMalformed, "used twice"},
+		{"unknown kind", []llm.Chunk{{Kind: "audio"}}, nil, llm.ErrMalformed, `unknown kind "audio"`},
+		{"after the end", []llm.Chunk{text("a"), end(""), text("b")}, nil, llm.ErrMalformed, "after the end"},
+		{"two messages", []llm.Chunk{{Kind: llm.ChunkText, MessageID: "1", Text: "a"}, {Kind: llm.ChunkText, MessageID: "2", Text: "a"}}, nil, llm.ErrMalformed, "two messages"},
+		{"the model's error", []llm.Chunk{text("a")}, down, down, "down"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := llm.Generate(t.Context(), playing(test.chunks, test.err), hello)
+			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
+				t.Errorf("got %v, want %v with %q", err, test.want, test.text)
+			}
+			if !reflect.DeepEqual(got, llm.Message{}) {
+				t.Errorf("got %+v beside the error", got)
+			}
+		})
+	}
+}
+
+func TestGenerateChecksTheRequest(t *testing.T) {
+	t.Parallel()
+	model := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+		t.Error("the model was asked")
+		return playing(nil, nil).Stream(t.Context(), hello)
+	})
+	_, err := llm.Generate(t.Context(), model, llm.Request{})
+	checkInvalid(t, err, "no messages")
+	_, err = llm.Generate(t.Context(), nil, hello)
+	checkInvalid(t, err, "no model")
+}
+
+func TestStreamShowsWhatItCollects(t *testing.T) {
+	t.Parallel()
+	model := playing([]llm.Chunk{thought("hm"), text("a"), delta(0, "", "now", ""), text("b"), end(llm.StopToolCalls)}, nil)
+	var reply llm.Message
+	var said string
+	ids := map[string]bool{}
+	for chunk, err := range llm.Stream(t.Context(), model, hello, &reply) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(reply, llm.Message{}) {
+			t.Error("the reply is there before the stream has ended")
+		}
+		if chunk.Kind == llm.ChunkText {
+			said += chunk.Text
+		}
+		ids[chunk.MessageID] = true
+	}
+	if said != "ab" || reply.Text() != said {
+		t.Errorf("said %q, reply %q, want ab", said, reply.Text())
+	}
+	if len(ids) != 1 || !ids[reply.ID] || reply.ID == "" {
+		t.Errorf("chunks have ids %v, the reply %q", ids, reply.ID)
+	}
+	if reply.ToolCalls[0].ID == "" {
+		t.Error("a tool call without an id was not given one")
+	}
+}
+
+func TestStreamKeepsTheModelsID(t *testing.T) {
+	t.Parallel()
+	chunks := []llm.Chunk{{Kind: llm.ChunkText, MessageID: "m7", Text: "a"}, text("b")}
+	got, err := llm.Generate(t.Context(), playing(chunks, nil), hello)
+	if err != nil || got.ID != "m7" {
+		t.Errorf("got id %q and error %v, want m7", got.ID, err)
+	}
+}
+
+func TestStreamLeftEarly(t *testing.T) {
+	t.Parallel()
+	left := false
+	model := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+		return func(yield func(llm.Chunk, error) bool) {
+			for yield(text("a"), nil) {
+			}
+			left = true
+		}
+	})
+	reply := llm.User("what was there before")
+	for _, err := range llm.Stream(t.Context(), model, hello, &reply) {
+		if err != nil {
+			t.Error(err)
+		}
+		break
+	}
+	if !left || !reflect.DeepEqual(reply, llm.Message{}) {
+		t.Errorf("left %v, reply %+v; want true and the zero message", left, reply)
+	}
+}
+
+func TestStreamEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	drained := errors.New("drained")
+	broken := errors.New("connection reset")
+	tests := []struct {
+		name   string
+		before bool  // done before the model is asked, or else after a chunk
+		err    error // what the model then ends with
+		more   bool  // whether it goes on all the same
+	}{
+		{"before", true, nil, false},
+		{"as though all were well", false, nil, false},
+		{"with another error", false, broken, false},
+		{"with the context's error", false, context.Canceled, false},
+		{"not at all", false, nil, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			chunks := []llm.Chunk{text("a")}
+			if test.more {
+				chunks = append(chunks, text("b"))
+			}
+			if test.before {
+				cancel(drained)
+				chunks = nil
+			}
+			var reply llm.Message
+			var last error
+			for _, err := range llm.Stream(ctx, playing(chunks, test.err), hello, &reply) {
+				last = err
+				cancel(drained)
+			}
+			for _, want := range []error{context.Canceled, drained, test.err} {
+				if want != nil && !errors.Is(last, want) {
+					t.Errorf("got %v, want it to wrap %v", last, want)
+				}
+			}
+			if reply.Role != "" {
+				t.Errorf("got reply %+v, want none", reply)
+			}
+		})
+	}
+}
+
+func TestReply(t *testing.T) {
+	t.Parallel()
+	model := func(m llm.Message) llm.Model {
+		return llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] { return llm.Reply(m) })
+	}
+	for i, m := range conversation() {
+		got, err := llm.Generate(t.Context(), model(m), hello)
+		if m.Role != llm.RoleAssistant {
+			checkInvalid(t, err, "role "+string(m.Role))
+			continue
+		}
+		if err != nil {
+			t.Fatalf("message %d: %v", i, err)
+		}
+		want := m.Clone()
+		if want.ID == "" {
+			got.ID = ""
+		}
+		if want.StopReason == "" {
+			want.StopReason = llm.StopEnd
+		}
+		for i := range want.ToolCalls {
+			if want.ToolCalls[i].Arguments == nil {
+				want.ToolCalls[i].Arguments = json.RawMessage(`{}`)
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("message %d:\ngot  %+v\nwant %+v", i, got, want)
+		}
+	}
+	image := llm.Assistant("")
+	image.Parts = []llm.Part{{Type: llm.PartImage, URL: "u"}}
+	_, err := llm.Generate(t.Context(), model(image), hello)
+	checkInvalid(t, err, "part of type image")
+	_, err = llm.Generate(t.Context(), model(llm.Message{Role: "boss"}), hello)
+	checkInvalid(t, err, "unknown role")
+	for chunk, err := range llm.Reply(llm.Assistant("a")) {
+		if err != nil || chunk.Text != "a" {
+			t.Errorf("got %+v and %v first", chunk, err)
+		}
+		break
+	}
+}

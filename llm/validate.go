@@ -1,0 +1,200 @@
+package llm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"unicode/utf8"
+)
+
+// Validate reports what makes the message unusable, with [ErrInvalid]: an
+// unknown role, part or status, a field that its role can not have, a tool call
+// without id or name or with arguments that are not JSON, and text that is not
+// UTF-8, which could not be stored.
+func (m Message) Validate() error {
+	if err := m.check(); err != nil {
+		return fmt.Errorf("llm: message: %w: %w", err, ErrInvalid)
+	}
+	return nil
+}
+
+func (m Message) check() error {
+	if err := m.checkRole(); err != nil {
+		return err
+	}
+	for i := range m.Parts {
+		if err := m.Parts[i].check(); err != nil {
+			return fmt.Errorf("part %d: %w", i, err)
+		}
+	}
+	seen := make(map[string]bool, len(m.ToolCalls))
+	for i, call := range m.ToolCalls {
+		if err := call.check(); err != nil {
+			return fmt.Errorf("tool call %d: %w", i, err)
+		}
+		if seen[call.ID] {
+			return fmt.Errorf("tool call %d: id %q is used twice", i, call.ID)
+		}
+		seen[call.ID] = true
+	}
+	for key, value := range m.Metadata {
+		if !json.Valid(value) || !utf8.Valid(value) || !utf8.ValidString(key) {
+			return fmt.Errorf("metadata %q is not JSON", key)
+		}
+	}
+	return checkText("id", m.ID, "name", m.Name, "tool call id", m.ToolCallID)
+}
+
+func (m Message) checkRole() error {
+	switch m.Role {
+	case RoleSystem, RoleUser, RoleAssistant, RoleTool:
+	case "":
+		return errors.New("no role")
+	default:
+		return fmt.Errorf("unknown role %q", m.Role)
+	}
+	switch m.Status {
+	case "", StatusSuccess, StatusError:
+	default:
+		return fmt.Errorf("unknown status %q", m.Status)
+	}
+	switch {
+	case m.Role == RoleTool && m.ToolCallID == "":
+		return errors.New("a tool message without the id of its call")
+	case m.Role != RoleTool && m.ToolCallID != "":
+		return fmt.Errorf("role %s can not answer a tool call", m.Role)
+	case m.Role != RoleTool && m.Status != "":
+		return fmt.Errorf("role %s can not have a status", m.Role)
+	case m.Role != RoleAssistant && len(m.ToolCalls) > 0:
+		return fmt.Errorf("role %s can not call tools", m.Role)
+	}
+	return nil
+}
+
+func (p Part) check() error {
+	switch p.Type {
+	case PartText, PartReasoning:
+		if p.Data != nil || p.URL != "" {
+			return fmt.Errorf("type %s can not have data or a URL", p.Type)
+		}
+	case PartImage, PartFile:
+		switch {
+		case p.Text != "":
+			return fmt.Errorf("type %s can not have text", p.Type)
+		case (len(p.Data) == 0) == (p.URL == ""):
+			return fmt.Errorf("type %s needs data or a URL, and not both", p.Type)
+		case len(p.Data) > 0 && p.MIMEType == "":
+			return fmt.Errorf("type %s has data without a MIME type", p.Type)
+		}
+	case "":
+		return errors.New("no type")
+	default:
+		return fmt.Errorf("unknown type %q", p.Type)
+	}
+	return checkText("text", p.Text, "MIME type", p.MIMEType, "URL", p.URL, "name", p.Name)
+}
+
+func (c ToolCall) check() error {
+	switch {
+	case c.ID == "":
+		return errors.New("no id")
+	case c.Name == "":
+		return errors.New("no name")
+	case len(c.Arguments) > 0 && !(json.Valid(c.Arguments) && utf8.Valid(c.Arguments)):
+		return fmt.Errorf("the arguments of %q are not JSON", c.Name)
+	}
+	return checkText("id", c.ID, "name", c.Name)
+}
+
+// checkText takes pairs of a name and a text.
+func checkText(pairs ...string) error {
+	for i := 0; i < len(pairs); i += 2 {
+		if !utf8.ValidString(pairs[i+1]) {
+			return fmt.Errorf("%s is not UTF-8", pairs[i])
+		}
+	}
+	return nil
+}
+
+// Validate reports what makes the request unusable, with [ErrInvalid]: no
+// message, a message or a tool that is not valid, two tools of one name, a
+// choice of a tool that is not there, or a setting out of its range.
+func (r Request) Validate() error {
+	if err := r.check(); err != nil {
+		return fmt.Errorf("llm: request: %w: %w", err, ErrInvalid)
+	}
+	return nil
+}
+
+func (r Request) check() error {
+	if len(r.Messages) == 0 {
+		return errors.New("no messages")
+	}
+	for i := range r.Messages {
+		if err := r.Messages[i].check(); err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
+	}
+	seen := make(map[string]bool, len(r.Tools))
+	for _, tool := range r.Tools {
+		if err := tool.check(); err != nil {
+			return err
+		}
+		if seen[tool.Name] {
+			return fmt.Errorf("two tools named %q", tool.Name)
+		}
+		seen[tool.Name] = true
+	}
+	switch t := r.Temperature; {
+	case t != nil && (math.IsNaN(*t) || math.IsInf(*t, 0) || *t < 0):
+		return fmt.Errorf("temperature %v", *t)
+	case r.MaxTokens < 0:
+		return fmt.Errorf("at most %d tokens", r.MaxTokens)
+	}
+	return r.ToolChoice.check(r.Tools)
+}
+
+func (c ToolChoice) check(tools []ToolSpec) error {
+	switch c.Mode {
+	case ToolsAuto, ToolsNone, ToolsRequired:
+	default:
+		return fmt.Errorf("unknown tool choice %q", c.Mode)
+	}
+	named := func(t ToolSpec) bool { return t.Name == c.Name }
+	switch {
+	case c.Name != "" && c.Mode == ToolsNone:
+		return fmt.Errorf("tool choice %q with mode %s", c.Name, c.Mode)
+	case c.Name != "" && !slices.ContainsFunc(tools, named):
+		return fmt.Errorf("tool choice %q is not among the tools", c.Name)
+	case c.Mode == ToolsRequired && len(tools) == 0:
+		return errors.New("a tool call is required, and there are no tools")
+	}
+	return nil
+}
+
+// toolName is what every provider takes.
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// Validate reports what makes the tool unusable, with [ErrInvalid]: a name that
+// is not 1 to 64 letters, digits, underscores or dashes, or a schema that is not
+// a JSON object.
+func (t ToolSpec) Validate() error {
+	if err := t.check(); err != nil {
+		return fmt.Errorf("llm: %w: %w", err, ErrInvalid)
+	}
+	return nil
+}
+
+func (t ToolSpec) check() error {
+	if !toolName.MatchString(t.Name) {
+		return fmt.Errorf("tool %q: a name is 1 to 64 letters, digits, underscores or dashes", t.Name)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(t.Schema, &object); err != nil || object == nil {
+		return fmt.Errorf("tool %q: its schema is not a JSON object", t.Name)
+	}
+	return nil
+}
