@@ -6,7 +6,6 @@ import (
 	"hash/maphash"
 	"iter"
 	"sync"
-	"time"
 )
 
 // MemoryOptions configures [NewMemory]. Its zero value works.
@@ -28,15 +27,16 @@ type Memory struct {
 const memoryShards = 64
 
 // A memoryShard holds a part of the threads, so that starting many of them at
-// once does not wait for one lock. Its lock is taken before that of a thread.
+// once does not wait for one lock. Its lock and that of a thread are never held
+// together.
 type memoryShard struct {
 	mu      sync.RWMutex
 	threads map[string]*memoryThread
 	held    map[string]*memoryLease
 }
 
-// A memoryThread is one thread. Once gone is set it is no longer in its shard,
-// and who still holds it looks again.
+// A memoryThread is one thread. Once it is gone it has no checkpoints and gets no
+// more: who still holds it drops it from its shard and looks again.
 type memoryThread struct {
 	mu   sync.Mutex
 	gone bool
@@ -47,12 +47,7 @@ var memorySeed = maphash.MakeSeed()
 
 // NewMemory returns an empty store.
 func NewMemory(o MemoryOptions) *Memory {
-	m := &Memory{maxValue: o.MaxValue}
-	for i := range m.shards {
-		m.shards[i].threads = map[string]*memoryThread{}
-		m.shards[i].held = map[string]*memoryLease{}
-	}
-	return m
+	return &Memory{maxValue: o.MaxValue}
 }
 
 // Put implements [Store].
@@ -77,6 +72,7 @@ func (m *Memory) Put(ctx context.Context, c Checkpoint, head string) error {
 		if done, err := t.put(&c, head); done {
 			return err
 		}
+		m.drop(c.Thread, t)
 	}
 }
 
@@ -87,7 +83,7 @@ func (t *memoryThread) put(c *Checkpoint, head string) (bool, error) {
 	if t.gone {
 		return false, nil
 	}
-	return true, t.log.put(c, head, time.Now())
+	return true, t.log.put(c, head)
 }
 
 // PutWrites implements [Store].
@@ -194,14 +190,11 @@ func (m *Memory) DeleteThread(ctx context.Context, thread string) error {
 	if thread == "" {
 		return fmt.Errorf("checkpoint: delete: empty thread id: %w", ErrInvalid)
 	}
-	s := m.shard(thread)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if t := s.threads[thread]; t != nil {
+	if t := m.thread(thread); t != nil {
 		t.mu.Lock()
-		t.gone = true
+		t.end()
 		t.mu.Unlock()
-		delete(s.threads, thread)
+		m.drop(thread, t)
 	}
 	return nil
 }
@@ -226,9 +219,33 @@ func (m *Memory) startThread(id string) *memoryThread {
 	t := s.threads[id]
 	if t == nil {
 		t = &memoryThread{log: newMemoryLog()}
-		s.threads[id] = t
+		s.enter(id, t)
 	}
 	return t
+}
+
+// enter is called with the lock of the shard. The map is made late, so that a new
+// store is small.
+func (s *memoryShard) enter(id string, t *memoryThread) {
+	if s.threads == nil {
+		s.threads = map[string]*memoryThread{}
+	}
+	s.threads[id] = t
+}
+
+// drop forgets a thread that is gone.
+func (m *Memory) drop(id string, t *memoryThread) {
+	s := m.shard(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.threads[id] == t {
+		delete(s.threads, id)
+	}
+}
+
+// end is called with the lock of the thread.
+func (t *memoryThread) end() {
+	t.gone, t.log = true, newMemoryLog()
 }
 
 func notFound(k Key) error {

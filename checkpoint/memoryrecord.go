@@ -1,0 +1,293 @@
+package checkpoint
+
+import (
+	"encoding/binary"
+	"maps"
+	"strings"
+	"time"
+)
+
+// A record is: flags; the id; the source, unless the flags tell it; as varints
+// the number of what it shares, the distance to its parent (zero for none), the
+// step, and the nanoseconds since the first record; Control; the snapshot; the
+// changes. A count of n is written as n+1, and nil as zero.
+const (
+	recordPacked   = 1 << iota // the id is a UUID in 16 bytes, else text
+	recordSnapshot             // there is a snapshot
+	recordSource               // the first of the bits that tell the source
+)
+
+// recordSources are the sources that flags tell, by number; the number after
+// them says that text follows.
+var recordSources = [...]Source{Input, Loop, Edited, Fork}
+
+// How Control is told: nil, by its bytes, or by the number of a mark.
+const (
+	controlNil = iota
+	controlBytes
+	controlMark
+)
+
+// recordBound is no less than the size of the record of c.
+func recordBound(c *Checkpoint) int {
+	n := 64 + len(c.ID) + len(c.Source) + len(c.Control)
+	for i := range c.Changes {
+		n += len(c.Changes[i].Data) + 12
+	}
+	if c.Snapshot != nil {
+		n += 10
+	}
+	for i := range c.Snapshot {
+		n += len(c.Snapshot[i].Data) + 12
+	}
+	return n
+}
+
+func (l *memoryLog) appendRecord(b []byte, c *Checkpoint, s *memorySpace, i int, p memoryPlace) []byte {
+	uuid, packed := packUUID(c.ID)
+	source := sourceNumber(c.Source)
+	flags := byte(source) * recordSource
+	if packed {
+		flags |= recordPacked
+	}
+	if c.Snapshot != nil {
+		flags |= recordSnapshot
+	}
+	b = append(b, flags)
+	if packed {
+		b = append(b, uuid[:]...)
+	} else {
+		b = appendText(b, c.ID)
+	}
+	if source == len(recordSources) {
+		b = appendText(b, string(c.Source))
+	}
+	b = binary.AppendUvarint(b, s.shared)
+	distance := 0
+	if p.parent >= 0 {
+		distance = i - p.parent
+	}
+	b = binary.AppendUvarint(b, uint64(distance))
+	b = binary.AppendVarint(b, int64(c.Step))
+	b = binary.AppendUvarint(b, uint64(p.at))
+	b = l.appendControl(b, c.Control)
+	if c.Snapshot != nil {
+		b = l.appendChanges(b, c.Snapshot)
+	}
+	return l.appendChanges(b, c.Changes)
+}
+
+func sourceNumber(s Source) int {
+	for i, known := range recordSources {
+		if s == known {
+			return i
+		}
+	}
+	return len(recordSources)
+}
+
+func (l *memoryLog) appendControl(b, control []byte) []byte {
+	if control == nil {
+		return append(b, controlNil)
+	}
+	if n, ok := l.mark(control); ok {
+		return append(b, controlMark+byte(n))
+	}
+	b = append(b, controlBytes)
+	b = binary.AppendUvarint(b, uint64(len(control)))
+	return append(b, control...)
+}
+
+func (l *memoryLog) appendChanges(b []byte, changes []Change) []byte {
+	b = appendCount(b, len(changes), changes == nil)
+	for i := range changes {
+		c := &changes[i]
+		b = binary.AppendUvarint(b, l.text(c.Channel))
+		b = append(b, c.Kind)
+		b = appendCount(b, len(c.Data), c.Data == nil)
+		b = append(b, c.Data...)
+	}
+	return b
+}
+
+// A memoryHeader is a record without its values, which rest holds.
+type memoryHeader struct {
+	flags  byte
+	id     []byte
+	source Source
+	shared uint64
+	parent int // index, -1 for none
+	step   int
+	at     int64
+	rest   []byte
+}
+
+func (v *memoryView) header(i int) memoryHeader {
+	ref := v.refs[i]
+	b := v.chunks[ref.chunk][ref.offset:]
+	h := memoryHeader{flags: b[0]}
+	b = b[1:]
+	if h.flags&recordPacked != 0 {
+		h.id, b = b[:16], b[16:]
+	} else {
+		h.id, b = takeBytes(b)
+	}
+	if n := int(h.flags / recordSource); n < len(recordSources) {
+		h.source = recordSources[n]
+	} else {
+		var text []byte
+		text, b = takeBytes(b)
+		h.source = Source(text)
+	}
+	h.shared, b = takeUvarint(b)
+	var distance, at uint64
+	distance, b = takeUvarint(b)
+	h.parent = i - int(distance)
+	if distance == 0 {
+		h.parent = -1
+	}
+	step, n := binary.Varint(b)
+	h.step = int(step)
+	at, h.rest = takeUvarint(b[n:])
+	h.at = int64(at)
+	return h
+}
+
+func (h *memoryHeader) idText() string {
+	if h.flags&recordPacked != 0 {
+		return unpackUUID(h.id)
+	}
+	return string(h.id)
+}
+
+func (v *memoryView) hasID(i int, id string) bool {
+	h := v.header(i)
+	if h.flags&recordPacked == 0 {
+		return string(h.id) == id
+	}
+	uuid, packed := packUUID(id)
+	return packed && string(h.id) == string(uuid[:])
+}
+
+// parentID is empty when the record has no parent.
+func (v *memoryView) parentID(i int) string {
+	p := v.header(i).parent
+	if p < 0 {
+		return ""
+	}
+	h := v.header(p)
+	return h.idText()
+}
+
+// checkpoint returns what List yields of a record.
+func (v *memoryView) checkpoint(thread string, i int) Checkpoint {
+	h := v.header(i)
+	shared := &v.shared[h.shared]
+	control, _ := v.control(h.rest)
+	return Checkpoint{
+		Key:      Key{Thread: thread, Namespace: shared.space.name, ID: h.idText()},
+		Parent:   v.parentID(i),
+		Step:     h.step,
+		Source:   h.source,
+		Run:      shared.run,
+		Version:  shared.version,
+		Metadata: maps.Clone(shared.metadata),
+		Control:  cloneBytes(control),
+		Time:     v.time(h.at),
+	}
+}
+
+func (v *memoryView) time(at int64) time.Time { return v.created.Add(time.Duration(at)) }
+
+// newest returns the newest record before the given one that the query asks
+// for, or -1.
+func (v *memoryView) newest(q *Query, before int) int {
+	for i := before - 1; i >= 0; i-- {
+		h := v.header(i)
+		if v.matches(q, &h) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (v *memoryView) matches(q *Query, h *memoryHeader) bool {
+	shared := &v.shared[h.shared]
+	if !q.AllNamespaces && shared.space.name != q.Namespace ||
+		q.Source != "" && h.source != q.Source ||
+		q.Run != "" && shared.run != q.Run ||
+		q.Step != nil && h.step != *q.Step {
+		return false
+	}
+	for k, want := range q.Metadata {
+		if got, ok := shared.metadata[k]; !ok || got != want {
+			return false
+		}
+	}
+	return true
+}
+
+// control returns a part of the log, and what follows it.
+func (v *memoryView) control(b []byte) (control, rest []byte) {
+	switch kind := b[0]; kind {
+	case controlNil:
+		return nil, b[1:]
+	case controlBytes:
+		return takeBytes(b[1:])
+	default:
+		return v.marks[kind-controlMark], b[1:]
+	}
+}
+
+func takeUvarint(b []byte) (uint64, []byte) {
+	n, size := binary.Uvarint(b)
+	return n, b[size:]
+}
+
+func takeBytes(b []byte) (taken, rest []byte) {
+	n, b := takeUvarint(b)
+	return b[:n:n], b[n:]
+}
+
+// cloneBytes keeps apart nil and empty.
+func cloneBytes(b []byte) []byte {
+	if b == nil {
+		return nil
+	}
+	return append(make([]byte, 0, len(b)), b...)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// hexValues holds 0xff for what is no lower-case digit.
+var hexValues = func() (values [256]byte) {
+	for i := range values {
+		values[i] = byte(strings.IndexByte(hexDigits, byte(i)))
+	}
+	return values
+}()
+
+// packUUID reports false for what unpackUUID would not spell the same way.
+func packUUID(s string) (uuid [16]byte, ok bool) {
+	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+		return uuid, false
+	}
+	var bad byte
+	for i, at := range uuidOffsets {
+		hi, lo := hexValues[s[at]], hexValues[s[at+1]]
+		bad |= hi | lo
+		uuid[i] = hi<<4 | lo
+	}
+	return uuid, bad < 16
+}
+
+// uuidOffsets are where the two digits of each byte begin.
+var uuidOffsets = [16]byte{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34}
+
+func unpackUUID(uuid []byte) string {
+	text := []byte("00000000-0000-0000-0000-000000000000")
+	for i, at := range uuidOffsets {
+		text[at], text[at+1] = hexDigits[uuid[i]>>4], hexDigits[uuid[i]&15]
+	}
+	return string(text)
+}
