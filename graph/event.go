@@ -1,0 +1,114 @@
+package graph
+
+import (
+	"time"
+
+	"github.com/weft-go/weft/state"
+)
+
+// An Event is something that happened in a run. It is one of [RunStarted],
+// [StepStarted], [TaskStarted], [Emitted], [TaskFinished], [StateChanged],
+// [Checkpointed], [Paused] and [RunEnded]:
+//
+//	for ev, err := range thread.Stream(ctx, input) {
+//		if err != nil {
+//			return err
+//		}
+//		switch ev := ev.(type) {
+//		case graph.Emitted:
+//			fmt.Print(ev.Value)
+//		case graph.Paused:
+//			fmt.Println(ev.Pauses)
+//		}
+//	}
+type Event interface {
+	// At says where and when it happened.
+	At() Place
+}
+
+// A Place is where and when an event happened.
+type Place struct {
+	// Time is the engine's clock.
+	Time time.Time
+	// Run is the id of the run.
+	Run string
+	// Path is the tasks of the subgraphs around it, outermost first, joined by
+	// "/"; empty in the graph that was started.
+	Path string
+	// Step counts the thread's supersteps, inputs and updates.
+	Step int
+	// Node and Task are empty for what is not of one task.
+	Node, Task string
+}
+
+// At returns p, so that a type which embeds it is an [Event].
+func (p Place) At() Place { return p }
+
+// RunStarted opens the events of a run, and of each call of a subgraph.
+type RunStarted struct {
+	Place
+	// State is what the run starts with, its input included.
+	State state.View
+	// Resumed says that the run goes on and did not begin a turn.
+	Resumed bool
+}
+
+// StepStarted opens a superstep.
+type StepStarted struct {
+	Place
+	// Tasks are the ids of its tasks in order, with those whose result is kept
+	// from an earlier run.
+	Tasks []string
+}
+
+// TaskStarted says that a node begins.
+type TaskStarted struct{ Place }
+
+// Emitted is a value that a node gave to [Emit]: a token, a progress report.
+type Emitted struct {
+	Place
+	Value any
+}
+
+// TaskFinished says that a task ended: with an update, an error or a question.
+type TaskFinished struct {
+	Place
+	// Update is what it wrote.
+	Update state.Update
+	// Kept says that the result is from an earlier run.
+	Kept bool
+	// Asked says that the task waits for an answer.
+	Asked bool
+	// Err is the task's failure, a [NodeError].
+	Err error
+}
+
+// StateChanged says that a superstep ended and its writes were applied. It is
+// also sent when a run pauses with some tasks of its superstep finished: State
+// then has their writes applied, which [Thread.Snapshot] shows too.
+type StateChanged struct {
+	Place
+	State state.View
+}
+
+// Checkpointed says that a checkpoint was given to the store; under [Sync] it
+// is stored.
+type Checkpointed struct {
+	Place
+	ID, Parent string
+}
+
+// Paused says that a run waits, for answers or at a node named in
+// [Options.PauseBefore] or [Options.PauseAfter].
+type Paused struct {
+	Place
+	Pauses []Pause
+}
+
+// RunEnded closes the events of a run that did not fail, and of each call of a
+// subgraph.
+type RunEnded struct {
+	Place
+	// Snapshot is the thread at the end; nil for a subgraph.
+	Snapshot *Snapshot
+}

@@ -1,0 +1,319 @@
+package graph
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/weft-go/weft/state"
+)
+
+// frontier is what is due after a superstep. It is never changed once made.
+type frontier struct {
+	next    []*node           // plain tasks, by name
+	sends   []*send           // sent tasks, in the order in which they were produced
+	waiting []*node           // deferred nodes that were triggered, by name
+	arrived [][]bool          // for each join, which of its sources have run
+	by      []string          // the nodes whose run or update made it
+	memory  map[string]string // persistent subgraphs: the head of each, by name
+	call    string            // in a subgraph: the call that the checkpoint belongs to
+	left    bool              // in a subgraph: it was left for its parent
+}
+
+func (f *frontier) idle() bool { return len(f.next)+len(f.sends) == 0 }
+
+// routes is where one task leads.
+type routes struct {
+	nodes []*node
+	sends []*send
+}
+
+// planner gathers what the tasks of a superstep make due.
+type planner struct {
+	g       *Graph
+	due     []bool // by node index
+	waiting []bool
+	sends   []*send
+	arrived [][]bool
+	fired   bool
+}
+
+func (g *Graph) plan(before *frontier) *planner {
+	p := &planner{g: g, due: make([]bool, 2*len(g.nodes)), arrived: before.arrived}
+	p.waiting = p.due[len(g.nodes):]
+	p.due = p.due[:len(g.nodes)]
+	for _, n := range before.waiting {
+		p.waiting[n.index] = true
+	}
+	return p
+}
+
+func (p *planner) trigger(n *node) {
+	if n.deferred {
+		p.waiting[n.index] = true
+	} else {
+		p.due[n.index] = true
+	}
+}
+
+// follow notes where a task led, and what its node's edges and joins make due.
+func (p *planner) follow(n *node, r routes) {
+	for _, to := range n.edges {
+		if to != End {
+			p.trigger(p.g.byName[to])
+		}
+	}
+	for _, to := range r.nodes {
+		p.trigger(to)
+	}
+	p.sends = append(p.sends, r.sends...)
+	if len(p.g.joins) > 0 {
+		p.arrive(n)
+	}
+}
+
+// arrive marks n's place in every join, and fires those that are complete.
+func (p *planner) arrive(n *node) {
+	for i, j := range p.g.joins {
+		at, found := slices.BinarySearch(j.sources, n.name)
+		if !found {
+			continue
+		}
+		p.own()
+		seen := make([]bool, len(j.sources))
+		copy(seen, p.arrived[i])
+		seen[at] = true
+		if !slices.Contains(seen, false) {
+			p.trigger(p.g.byName[j.target])
+			seen = nil
+		}
+		p.arrived[i] = seen
+	}
+}
+
+// own copies the joins' progress before it is changed.
+func (p *planner) own() {
+	if !p.fired {
+		arrived := make([][]bool, len(p.g.joins))
+		copy(arrived, p.arrived)
+		p.arrived, p.fired = arrived, true
+	}
+}
+
+// frontier returns what is due: the deferred nodes once nothing else is.
+func (p *planner) frontier() frontier {
+	f := frontier{sends: p.sends, arrived: p.arrived, next: p.pick(p.due)}
+	if f.idle() {
+		f.next = p.pick(p.waiting)
+	} else {
+		f.waiting = p.pick(p.waiting)
+	}
+	return f
+}
+
+func (p *planner) pick(marks []bool) []*node {
+	count := 0
+	for _, on := range marks {
+		if on {
+			count++
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	out := make([]*node, 0, count)
+	for i, on := range marks {
+		if on {
+			out = append(out, p.g.nodes[i])
+		}
+	}
+	return out
+}
+
+// control is a frontier as it is stored.
+type control struct {
+	Next    []string            `json:"next,omitempty"`
+	Sends   []storedSend        `json:"sends,omitempty"`
+	Waiting []string            `json:"waiting,omitempty"`
+	Joins   map[string][]string `json:"joins,omitempty"`
+	By      []string            `json:"by,omitempty"`
+	Memory  map[string]string   `json:"memory,omitempty"`
+	Call    string              `json:"call,omitempty"`
+	Left    bool                `json:"left,omitempty"`
+}
+
+type storedSend struct {
+	Node   string        `json:"node"`
+	Writes []storedWrite `json:"writes,omitempty"`
+}
+
+type storedWrite struct {
+	Channel string          `json:"channel"`
+	Kind    state.Kind      `json:"kind"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// encode writes the frontier. The common case, plain tasks only, is written by
+// hand: names need no escapes.
+func (g *Graph) encode(f *frontier) ([]byte, error) {
+	if len(f.sends)+len(f.waiting)+len(f.arrived)+len(f.memory)+len(f.call) == 0 && !f.left {
+		b := make([]byte, 0, 64)
+		b = append(b, '{')
+		if len(f.next) > 0 {
+			b = append(b, `"next":[`...)
+			for i, n := range f.next {
+				b = appendName(b, i, n.name)
+			}
+			b = append(b, ']')
+		}
+		if len(f.by) > 0 {
+			if len(b) > 1 {
+				b = append(b, ',')
+			}
+			b = append(b, `"by":[`...)
+			for i, name := range f.by {
+				b = appendName(b, i, name)
+			}
+			b = append(b, ']')
+		}
+		return append(b, '}'), nil
+	}
+	c := control{Next: names(f.next), Waiting: names(f.waiting), By: f.by, Memory: f.memory, Call: f.call, Left: f.left}
+	for _, s := range f.sends {
+		stored, err := g.encodeSend(s)
+		if err != nil {
+			return nil, err
+		}
+		c.Sends = append(c.Sends, stored)
+	}
+	for i, seen := range f.arrived {
+		j := g.joins[i]
+		for at, ok := range seen {
+			if ok {
+				if c.Joins == nil {
+					c.Joins = map[string][]string{}
+				}
+				c.Joins[j.key()] = append(c.Joins[j.key()], j.sources[at])
+			}
+		}
+	}
+	return json.Marshal(c)
+}
+
+func appendName(b []byte, i int, name string) []byte {
+	if i > 0 {
+		b = append(b, ',')
+	}
+	b = append(b, '"')
+	b = append(b, name...)
+	return append(b, '"')
+}
+
+// key names a join in storage.
+func (j join) key() string { return fmt.Sprintf("%q→%s", j.sources, j.target) }
+
+func names(nodes []*node) []string {
+	if len(nodes) == 0 {
+		return nil
+	}
+	out := make([]string, len(nodes))
+	for i, n := range nodes {
+		out[i] = n.name
+	}
+	return out
+}
+
+func (g *Graph) encodeSend(s *send) (storedSend, error) {
+	out := storedSend{Node: s.node}
+	for _, w := range s.writes {
+		k, data, ok, err := g.schema.EncodeWrite(w)
+		if err != nil {
+			return out, err
+		}
+		if ok {
+			out.Writes = append(out.Writes, storedWrite{Channel: w.Channel(), Kind: k, Data: data})
+		}
+	}
+	return out, nil
+}
+
+func (g *Graph) decodeSend(stored storedSend) (*send, error) {
+	s := &send{node: stored.Node}
+	for _, w := range stored.Writes {
+		write, err := g.schema.DecodeWrite(w.Channel, w.Kind, w.Data)
+		if err != nil {
+			return nil, err
+		}
+		s.writes = append(s.writes, write)
+	}
+	return s, nil
+}
+
+func readControl(data []byte) (control, error) {
+	var c control
+	if len(data) == 0 {
+		return c, nil
+	}
+	err := json.Unmarshal(data, &c)
+	return c, err
+}
+
+// decode rebuilds a frontier. A node that the graph no longer has is an error
+// that names it.
+func (g *Graph) decode(data []byte) (frontier, error) {
+	c, err := readControl(data)
+	if err != nil {
+		return frontier{}, err
+	}
+	f := frontier{by: c.By, memory: c.Memory, call: c.Call, left: c.Left}
+	if f.next, err = g.find(c.Next); err != nil {
+		return f, err
+	}
+	if f.waiting, err = g.find(c.Waiting); err != nil {
+		return f, err
+	}
+	for _, stored := range c.Sends {
+		if _, err := g.find([]string{stored.Node}); err != nil {
+			return f, err
+		}
+		s, err := g.decodeSend(stored)
+		if err != nil {
+			return f, err
+		}
+		f.sends = append(f.sends, s)
+	}
+	f.arrived = g.decodeJoins(c.Joins)
+	return f, nil
+}
+
+func (g *Graph) find(stored []string) ([]*node, error) {
+	var out []*node
+	for _, name := range stored {
+		n := g.byName[name]
+		if n == nil {
+			return nil, fmt.Errorf("%w: %q is due; a graph that has it, or Update, can go on", ErrUnknownNode, name)
+		}
+		out = append(out, n)
+	}
+	slices.SortFunc(out, func(a, b *node) int { return a.index - b.index })
+	return out, nil
+}
+
+// decodeJoins restores the progress of the joins that the graph still has.
+func (g *Graph) decodeJoins(stored map[string][]string) [][]bool {
+	if len(stored) == 0 {
+		return nil
+	}
+	arrived := make([][]bool, len(g.joins))
+	for i, j := range g.joins {
+		for _, name := range stored[j.key()] {
+			if at, ok := slices.BinarySearch(j.sources, name); ok {
+				if arrived[i] == nil {
+					arrived[i] = make([]bool, len(j.sources))
+				}
+				arrived[i][at] = true
+			}
+		}
+	}
+	return arrived
+}

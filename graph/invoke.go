@@ -1,0 +1,424 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/state"
+)
+
+// input is what the caller of a run gave it.
+type input struct {
+	writes  state.Update
+	targets []state.Signal
+	answers []answerSignal
+	begin   bool
+	goesOn  bool
+}
+
+func readInput(writes []state.Write) (input, error) {
+	var in input
+	for _, w := range writes {
+		switch s := w.Signal().(type) {
+		case nil:
+			if w.Channel() != "" {
+				in.writes = append(in.writes, w)
+			}
+		case gotoSignal, sendSignal:
+			in.targets = append(in.targets, s)
+		case answerSignal:
+			if s.err != nil {
+				return in, s.err
+			}
+			in.answers = append(in.answers, s)
+		case turnSignal:
+			in.begin = in.begin || s.begin
+			in.goesOn = in.goesOn || !s.begin
+		default:
+			return in, fmt.Errorf("%s: %w: a caller gave it", s.Signal(), ErrSignal)
+		}
+	}
+	in.goesOn = in.goesOn || len(in.targets)+len(in.answers) > 0
+	if in.begin && in.goesOn {
+		return in, fmt.Errorf("%w: Begin beside Continue, Goto, Send or an answer", ErrSignal)
+	}
+	in.begin = in.begin || len(in.writes) > 0 && !in.goesOn
+	return in, nil
+}
+
+// invoke is every run of a graph that is not a subgraph. T is nil without a
+// thread, yield is nil when nobody reads the events.
+func (g *Graph) invoke(ctx context.Context, t *Thread, yield func(Event) bool, writes []state.Write) (snap *Snapshot, err error) {
+	thread := ""
+	if t != nil {
+		thread = t.id
+	}
+	defer func() { err = g.fail(thread, err) }()
+	in, err := readInput(writes)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{g: g, root: &root{thread: thread, id: uuid.New(), version: g.opts.Version, logger: g.opts.Logger, yield: yield}}
+	if t == nil {
+		r.opts = g.runOptions(RunOptions{})
+		in.begin = in.begin || !in.goesOn
+	} else {
+		r.opts = g.runOptions(t.opts)
+		r.root.metadata = r.opts.Metadata
+		store, err := t.store()
+		if err != nil {
+			return nil, err
+		}
+		held, release, err := g.hold(ctx, store, t.id)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, release()) }()
+		r.journal = newJournal(held, *r.opts.Durability)
+	}
+	stop := r.watch(ctx)
+	defer stop()
+	return r.whole(t, in)
+}
+
+// watch makes the context of the nodes: it ends with the caller's, unless that
+// is only drained, and when the reader of the events leaves.
+func (r *run) watch(ctx context.Context) (stop func()) {
+	if r.root.yield == nil && ctx.Done() == nil {
+		r.ctx = ctx
+		return func() {}
+	}
+	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	unhook := context.AfterFunc(ctx, func() {
+		if cause := context.Cause(ctx); errors.Is(cause, ErrDrained) {
+			r.root.drain.Store(true)
+		} else {
+			cancel(cause)
+		}
+	})
+	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrDrained) {
+		cancel(context.Cause(ctx)) // the hook may come late
+	}
+	r.ctx = &runContext{Context: inner, outer: ctx}
+	r.root.cancel = cancel
+	if r.root.yield != nil {
+		r.root.events, r.root.ended = make(chan Event), make(chan struct{})
+	}
+	return func() {
+		unhook()
+		cancel(nil)
+		if r.root.ended != nil {
+			close(r.root.ended)
+		}
+	}
+}
+
+// runContext is a context that ends on its own terms, and keeps the caller's
+// deadline for all to see.
+type runContext struct {
+	context.Context
+	outer context.Context
+}
+
+func (c *runContext) Deadline() (time.Time, bool) { return c.outer.Deadline() }
+
+// whole is a run from its first look at the thread to its last.
+func (r *run) whole(t *Thread, in input) (snap *Snapshot, err error) {
+	resumed, err := r.start(t, in)
+	if err != nil {
+		return nil, errors.Join(err, r.close())
+	}
+	if r.root.events != nil {
+		r.emit(RunStarted{Place: r.place(), State: r.view, Resumed: resumed})
+	}
+	err = r.loop()
+	if cerr := r.close(); cerr != nil {
+		return nil, errors.Join(err, cerr)
+	}
+	if r.root.stopped && errors.Is(err, errStopped) {
+		return nil, err
+	}
+	snap = r.end()
+	if err != nil {
+		return snap, err
+	}
+	if r.root.events != nil {
+		if r.pauses != nil {
+			r.emit(Paused{Place: r.place(), Pauses: r.pauses})
+		}
+		r.emit(RunEnded{Place: r.place(), Snapshot: snap})
+	}
+	return snap, nil
+}
+
+// closing is how long the end of a cancelled run may take to store what is
+// held back.
+const closing = 10 * time.Second
+
+func (r *run) close() error {
+	if r.journal == nil {
+		return nil
+	}
+	ctx := r.ctx
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), closing)
+		defer cancel()
+	}
+	return r.journal.close(ctx)
+}
+
+// start brings the run to its first superstep. It reports whether the run goes
+// on with something.
+func (r *run) start(t *Thread, in input) (resumed bool, err error) {
+	r.view = r.g.schema.Empty()
+	r.step = -1
+	found := false
+	if t != nil {
+		if found, err = r.find(t, &in); err != nil {
+			return false, err
+		}
+	}
+	if in.begin {
+		return false, r.begin(in)
+	}
+	if !found {
+		if len(in.targets) == 0 && len(in.writes) == 0 {
+			return false, ErrNoInput
+		}
+		return false, r.begin(in)
+	}
+	r.goesOn = true
+	if t.at != "" && len(in.answers) == 0 {
+		if err := r.fork(); err != nil {
+			return false, err
+		}
+	}
+	return true, r.edit(in)
+}
+
+// find loads the thread's newest checkpoint, or the one that the handle is at.
+func (r *run) find(t *Thread, in *input) (bool, error) {
+	c, err := r.journal.store.Get(r.ctx, checkpoint.Key{Thread: t.id})
+	if errors.Is(err, checkpoint.ErrNotFound) && t.at == "" {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	r.journal.at("", c.ID)
+	if t.at != "" && (t.at != c.ID || len(in.answers) == 0) {
+		if len(in.answers) > 0 {
+			return false, fmt.Errorf("checkpoint %s is not the thread's newest; a run from it asks anew: %w", t.at, ErrNoQuestion)
+		}
+		if c.ID != t.at {
+			if c, err = r.journal.store.Get(r.ctx, checkpoint.Key{Thread: t.id, ID: t.at}); err != nil {
+				return false, err
+			}
+		}
+		c.Writes = nil // a fresh attempt
+	}
+	return true, r.load(&c)
+}
+
+// load is restore, with what the caller changed of the checkpoint before.
+func (r *run) load(c *checkpoint.Checkpoint) error {
+	if err := r.restore(c); err != nil {
+		return err
+	}
+	r.root.answers = r.pending.answers
+	own := r.pending.tasks[""]
+	if own == nil {
+		return nil
+	}
+	for _, n := range own.routes.nodes {
+		r.front = r.front.with(n)
+	}
+	r.front.sends = append(r.front.sends[:len(r.front.sends):len(r.front.sends)], own.routes.sends...)
+	return r.amend(own.writes)
+}
+
+// amend applies writes to the current checkpoint's state, and keeps their
+// stored form for the next commit.
+func (r *run) amend(writes state.Update) error {
+	if len(writes) == 0 {
+		return nil
+	}
+	tx := r.g.schema.Begin(r.view)
+	for _, w := range writes {
+		if err := tx.Apply(0, w); err != nil {
+			return err
+		}
+	}
+	view, err := tx.Finish(false)
+	if err != nil {
+		return err
+	}
+	r.view = view
+	return tx.Changes(func(channel string, k state.Kind, data []byte) {
+		r.edits = append(r.edits, checkpoint.Change{Channel: channel, Kind: uint8(k), Data: data})
+	})
+}
+
+// begin applies input and stores it as a checkpoint, with what follows Start
+// due: or, on a new thread, where the caller sends it.
+func (r *run) begin(in input) error {
+	tx := r.g.schema.Begin(r.view)
+	for _, w := range in.writes {
+		if err := tx.Apply(0, w); err != nil {
+			return err
+		}
+	}
+	view, err := tx.Finish(true)
+	if err != nil {
+		return err
+	}
+	entry := task{Context: r.ctx, run: r, node: r.g.start, id: Start}
+	before := frontier{arrived: r.front.arrived, memory: r.front.memory}
+	p := r.g.plan(&before)
+	if len(in.targets) > 0 {
+		if err := r.target(&entry, in.targets); err != nil {
+			return err
+		}
+		p.follow(&node{name: Start}, entry.routes)
+	} else {
+		if err := entry.route(view); err != nil {
+			return err
+		}
+		p.follow(r.g.start, entry.routes)
+	}
+	front := p.frontier()
+	front.by, front.memory = []string{Start}, before.memory
+	r.step++
+	r.pending, r.root.answers = nil, nil
+	if err := r.commit(tx, view, nil, &front, checkpoint.Input); err != nil {
+		return err
+	}
+	r.view, r.front = view, front
+	return nil
+}
+
+// target reads the places that a caller sends the run to.
+func (r *run) target(entry *task, targets []state.Signal) error {
+	for _, s := range targets {
+		name := ""
+		switch s := s.(type) {
+		case gotoSignal:
+			name = s.node
+		case sendSignal:
+			name = s.send.node
+		}
+		if err := entry.signal(s, []string{name}); err != nil {
+			return err
+		}
+		if name != End && r.g.byName[name] == nil {
+			return fmt.Errorf("target %q: %w", name, ErrUnknownNode)
+		}
+	}
+	return nil
+}
+
+// fork begins a branch at the checkpoint that was loaded.
+func (r *run) fork() error {
+	r.step++
+	return r.commit(nil, r.view, nil, &r.front, checkpoint.Fork)
+}
+
+// edit notes the caller's answers, writes and targets with the current
+// checkpoint, so that no crash loses them, and applies them.
+func (r *run) edit(in input) error {
+	var recs []checkpoint.Write
+	r.root.fresh = map[string]bool{}
+	for _, a := range in.answers {
+		w, err := r.answer(a)
+		if err != nil {
+			return err
+		}
+		recs = append(recs, w)
+	}
+	r.root.given = len(in.answers) > 0 && len(in.writes)+len(in.targets) == 0
+	entry := task{Context: r.ctx, run: r, node: r.g.start, id: Start}
+	if err := r.target(&entry, in.targets); err != nil {
+		return err
+	}
+	if len(in.writes)+len(in.targets) > 0 {
+		own, err := r.editRecords(in.writes, entry.routes)
+		if err != nil {
+			return err
+		}
+		recs = append(recs, own...)
+		for _, n := range entry.routes.nodes {
+			r.front = r.front.with(n)
+		}
+		r.front.sends = append(r.front.sends[:len(r.front.sends):len(r.front.sends)], entry.routes.sends...)
+		if err := r.amend(in.writes); err != nil {
+			return err
+		}
+	}
+	if len(recs) == 0 || r.journal == nil {
+		return nil
+	}
+	r.settles = true
+	return r.journal.write(r.ctx, r.key(), recs)
+}
+
+func (r *run) editRecords(writes state.Update, to routes) ([]checkpoint.Write, error) {
+	if r.pending == nil {
+		r.pending = &pending{}
+	}
+	own := r.pending.task("")
+	rec := recorder{g: r.g, index: own.next}
+	for _, w := range writes {
+		rec.write(w)
+	}
+	for _, n := range to.nodes {
+		rec.add(markGoto, 0, []byte(n.name))
+	}
+	for _, s := range to.sends {
+		stored, err := r.g.encodeSend(s)
+		rec.addJSON(markSend, stored, err)
+	}
+	own.next = rec.index
+	return rec.out, rec.err
+}
+
+// answer finds the task whose question is answered.
+func (r *run) answer(a answerSignal) (checkpoint.Write, error) {
+	if r.pending != nil {
+		for id, k := range r.pending.tasks {
+			for _, p := range k.pauses {
+				if k.done || p.Kind != Question || p.ID != a.id {
+					continue
+				}
+				if p.Interrupt != a.interrupt {
+					return checkpoint.Write{}, fmt.Errorf("question %s is of interrupt %q and not %q: %w", a.id, p.Interrupt, a.interrupt, ErrNoQuestion)
+				}
+				data, err := json.Marshal(storedAnswer{ID: a.id, Value: a.value})
+				w := checkpoint.Write{Task: id, Index: k.next, Channel: markAnswer, Data: data}
+				k.next++
+				r.root.answers[a.id], r.root.fresh[a.id] = a.value, true
+				return w, err
+			}
+		}
+	}
+	return checkpoint.Write{}, fmt.Errorf("question %s of interrupt %q: %w", a.id, a.interrupt, ErrNoQuestion)
+}
+
+// with returns the frontier with a node more.
+func (f frontier) with(n *node) frontier {
+	for i, have := range f.next {
+		if have.index >= n.index {
+			if have != n {
+				f.next = append(append(f.next[:i:i], n), f.next[i:]...)
+			}
+			return f
+		}
+	}
+	f.next = append(f.next[:len(f.next):len(f.next)], n)
+	return f
+}

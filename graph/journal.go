@@ -1,0 +1,224 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+// journal brings the progress of one run to the store, in order. A nil journal
+// keeps nothing.
+type journal struct {
+	store checkpoint.Store
+	mode  Durability
+
+	mu   sync.Mutex        // guards what follows, for tasks that finish together
+	head map[string]string // per namespace, the newest checkpoint stored or on its way
+
+	// Exit: what the end of the run will store, per namespace.
+	held map[string]*heldBack
+
+	// Async: one entry is under way at most.
+	queue chan entry
+	done  chan struct{}
+	err   error
+}
+
+// entry is work for the writer. Done, if not nil, is closed when its turn has
+// come, whatever became of it.
+type entry struct {
+	work func(context.Context) error
+	done chan struct{}
+}
+
+// heldBack is the one checkpoint that [Exit] stores.
+type heldBack struct {
+	checkpoint *checkpoint.Checkpoint
+	head       string
+	writes     []checkpoint.Write
+	key        checkpoint.Key
+}
+
+func newJournal(store checkpoint.Store, mode Durability) *journal {
+	return &journal{store: store, mode: mode, head: map[string]string{}}
+}
+
+// put stores a checkpoint, or sees to it that it will be.
+func (j *journal) put(ctx context.Context, c *checkpoint.Checkpoint) error {
+	j.mu.Lock()
+	head := j.head[c.Namespace]
+	j.head[c.Namespace] = c.ID
+	j.mu.Unlock()
+	switch j.mode {
+	case Exit:
+		j.hold(c, head)
+		return nil
+	case Async:
+		return j.enqueue(ctx, entry{work: func(ctx context.Context) error { return j.store.Put(ctx, *c, head) }})
+	}
+	return j.store.Put(ctx, *c, head)
+}
+
+// write stores pending writes of a checkpoint.
+func (j *journal) write(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
+	if len(writes) == 0 {
+		return nil
+	}
+	switch j.mode {
+	case Exit:
+		j.holdWrites(k, writes)
+		return nil
+	case Async:
+		return j.enqueue(ctx, entry{work: func(ctx context.Context) error { return j.store.PutWrites(ctx, k, writes) }})
+	}
+	return j.store.PutWrites(ctx, k, writes)
+}
+
+// hold merges a step into what the end of the run will store.
+func (j *journal) hold(c *checkpoint.Checkpoint, head string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.held == nil {
+		j.held = map[string]*heldBack{}
+	}
+	h := j.held[c.Namespace]
+	if h == nil || h.checkpoint == nil {
+		j.held[c.Namespace] = &heldBack{checkpoint: c, head: head, key: c.Key}
+		return
+	}
+	merged := *c
+	merged.Parent, merged.Settles = h.checkpoint.Parent, h.checkpoint.Settles
+	if c.Snapshot == nil {
+		merged.Snapshot = nil
+	}
+	merged.Changes = append(h.checkpoint.Changes[:len(h.checkpoint.Changes):len(h.checkpoint.Changes)], c.Changes...)
+	if h.checkpoint.Source == checkpoint.Input && c.Namespace != "" {
+		merged.Source = checkpoint.Input // a subgraph's call begins here
+	}
+	*h = heldBack{checkpoint: &merged, head: h.head, key: c.Key}
+}
+
+func (j *journal) holdWrites(k checkpoint.Key, writes []checkpoint.Write) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.held == nil {
+		j.held = map[string]*heldBack{}
+	}
+	h := j.held[k.Namespace]
+	if h == nil || h.key != k {
+		h = &heldBack{key: k}
+		j.held[k.Namespace] = h
+	}
+	h.writes = append(h.writes, writes...)
+}
+
+// enqueue hands work to the writer once the work before it is done.
+func (j *journal) enqueue(ctx context.Context, e entry) error {
+	j.mu.Lock()
+	if j.queue == nil {
+		j.queue, j.done = make(chan entry), make(chan struct{})
+		go j.drain(context.WithoutCancel(ctx))
+	}
+	j.mu.Unlock()
+	j.queue <- e
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.err
+}
+
+func (j *journal) drain(ctx context.Context) {
+	defer close(j.done)
+	for e := range j.queue {
+		if e.work != nil && j.failed() == nil {
+			if err := e.work(ctx); err != nil {
+				j.mu.Lock()
+				j.err = err
+				j.mu.Unlock()
+			}
+		}
+		if e.done != nil {
+			close(e.done)
+		}
+	}
+}
+
+func (j *journal) failed() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.err
+}
+
+// close stores what is held back and waits for what is under way.
+func (j *journal) close(ctx context.Context) error {
+	if j == nil {
+		return nil
+	}
+	if j.queue != nil {
+		close(j.queue)
+		<-j.done
+		j.queue = nil
+		return j.err
+	}
+	var errs []error
+	for ns, h := range j.held {
+		delete(j.held, ns)
+		if h.checkpoint != nil {
+			if err := j.store.Put(ctx, *h.checkpoint, h.head); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		if len(h.writes) > 0 {
+			errs = append(errs, j.store.PutWrites(ctx, h.key, h.writes))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// get reads a checkpoint, what is held back included.
+func (j *journal) get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
+	if err := j.flush(ctx); err != nil {
+		return checkpoint.Checkpoint{}, err
+	}
+	return j.store.Get(ctx, k)
+}
+
+// flush waits for what is under way.
+func (j *journal) flush(ctx context.Context) error {
+	j.mu.Lock()
+	running := j.queue != nil
+	j.mu.Unlock()
+	if !running {
+		return nil
+	}
+	done := make(chan struct{})
+	if err := j.enqueue(ctx, entry{done: done}); err != nil {
+		return err
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// at notes the newest checkpoint of a namespace, which the next one follows.
+func (j *journal) at(ns, id string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.head[ns] = id
+}
+
+// drop forgets what is held back for a namespace: a subgraph that ended needs
+// no storage of its own.
+func (j *journal) drop(ns string) {
+	if j == nil || j.mode != Exit {
+		return
+	}
+	j.mu.Lock()
+	delete(j.held, ns)
+	j.mu.Unlock()
+}

@@ -1,0 +1,89 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+// onceCall is a side effect of a task: its result, or the run of it that is
+// under way.
+type onceCall struct {
+	mu    sync.Mutex
+	ready bool
+	value json.RawMessage
+}
+
+func settledCall(value json.RawMessage) *onceCall { return &onceCall{ready: true, value: value} }
+
+// Once runs fn and returns its result; when the node runs again, after a pause,
+// a failure, a retry or a crash, it returns that result without running fn.
+// The key names the side effect within the task. The result is stored, as
+// JSON, before Once returns. A failed fn is not remembered.
+//
+// A crash between the side effect and its storage makes fn run again: give the
+// other side [IdempotencyKey] where that matters. Without a thread, or with
+// [Exit], the result is remembered within the run only.
+func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) (T, error) {
+	var zero T
+	t := taskOf(ctx)
+	if t == nil {
+		return zero, fmt.Errorf("graph: once %q: %w", key, ErrNotInNode)
+	}
+	call := t.onceCall(key)
+	call.mu.Lock()
+	defer call.mu.Unlock()
+	if !call.ready {
+		v, err := fn(ctx)
+		if err != nil {
+			return zero, err
+		}
+		data, err := json.Marshal(v)
+		if err != nil {
+			return zero, fmt.Errorf("graph: once %q: the result: %w", key, err)
+		}
+		if err := t.keepOnce(key, data); err != nil {
+			return zero, fmt.Errorf("graph: once %q: %w", key, err)
+		}
+		call.ready, call.value = true, data
+	}
+	var v T
+	if err := json.Unmarshal(call.value, &v); err != nil {
+		return zero, fmt.Errorf("graph: once %q: the stored result: %w", key, err)
+	}
+	return v, nil
+}
+
+func (t *task) onceCall(key string) *onceCall {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.once[key]
+	if c == nil {
+		if t.once == nil {
+			t.once = map[string]*onceCall{}
+		}
+		c = &onceCall{}
+		t.once[key] = c
+	}
+	return c
+}
+
+func (t *task) keepOnce(key string, value json.RawMessage) error {
+	r := t.run
+	if r.journal == nil {
+		return nil
+	}
+	t.mu.Lock()
+	index := t.index
+	t.index++
+	t.mu.Unlock()
+	data, err := json.Marshal(storedOnce{Key: key, Value: value})
+	if err != nil {
+		return err
+	}
+	r.touched.Store(true)
+	return r.journal.write(r.ctx, r.key(), []checkpoint.Write{{Task: t.id, Index: index, Channel: markOnce, Data: data}})
+}

@@ -1,0 +1,347 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/state"
+)
+
+// task is one node's part of a superstep. It is the context that its node
+// gets.
+type task struct {
+	context.Context
+	run   *run
+	node  *node
+	id    string
+	view  state.View
+	saved *kept // what pending writes say of it; nil when nothing
+
+	// The outcome.
+	finished bool
+	keptNow  bool // finished by an earlier run
+	writes   state.Update
+	routes   routes
+	toParent []state.Write
+	memory   map[string]string
+	pauses   []Pause
+	err      error
+
+	mu    sync.Mutex // guards what follows, for the goroutines of the node
+	asked []Pause
+	keys  map[string]bool // questions of this attempt
+	once  map[string]*onceCall
+	index int // the first free index of a pending write
+}
+
+// Value finds the task itself, and what the run's context holds.
+func (t *task) Value(key any) any {
+	if key == (taskKey{}) {
+		return t
+	}
+	return t.Context.Value(key)
+}
+
+// tasks makes the tasks of the superstep that is due: plain ones by name, then
+// the sent ones.
+func (r *run) tasks() ([]task, error) {
+	f := &r.front
+	tasks := make([]task, len(f.next)+len(f.sends))
+	for i, n := range f.next {
+		tasks[i].Context, tasks[i].run, tasks[i].node, tasks[i].id, tasks[i].view = r.ctx, r, n, n.name, r.view
+	}
+	for i, s := range f.sends {
+		t := &tasks[len(f.next)+i]
+		n := r.g.byName[s.node]
+		view, err := r.g.sentView(s)
+		if err != nil {
+			return nil, &NodeError{Path: r.path, Node: s.node, Task: s.node, Attempt: 1, Err: err}
+		}
+		t.Context, t.run, t.node, t.view = r.ctx, r, n, view
+		t.id = n.name + "[" + strconv.Itoa(i) + "]"
+	}
+	if r.pending != nil {
+		for i := range tasks {
+			tasks[i].restore(r.pending)
+		}
+	}
+	return tasks, nil
+}
+
+// sentView is the state that a sent task sees.
+func (g *Graph) sentView(s *send) (state.View, error) {
+	tx := g.schema.Begin(g.schema.Empty())
+	for _, w := range s.writes {
+		if err := tx.Apply(0, w); err != nil {
+			return nil, err
+		}
+	}
+	return tx.Finish(false)
+}
+
+// restore takes over what an earlier run left of the task.
+func (t *task) restore(p *pending) {
+	k := p.tasks[t.id]
+	if k == nil {
+		return
+	}
+	t.saved, t.index = k, k.next
+	switch {
+	case k.done:
+		t.finished, t.keptNow = true, true
+		t.writes, t.routes, t.memory = k.writes, k.routes, k.memory
+		for _, s := range k.toParent {
+			w, err := t.run.parentWrite(s)
+			if err != nil {
+				t.finished, t.err = false, err
+			}
+			t.toParent = append(t.toParent, w)
+		}
+	case k.asked && t.run.root.waits(k.pauses):
+		t.pauses = k.pauses
+	}
+	for key, value := range k.once {
+		if t.once == nil {
+			t.once = map[string]*onceCall{}
+		}
+		t.once[key] = settledCall(value)
+	}
+}
+
+// waits reports whether a task that asked would only ask again: the caller gave
+// answers, and none of them is for it.
+func (r *root) waits(pauses []Pause) bool {
+	return r.given && !slices.ContainsFunc(pauses, func(p Pause) bool {
+		return p.Kind != Question || r.fresh[p.ID]
+	})
+}
+
+// due reports whether the task has to run.
+func (t *task) due() bool { return !t.finished && t.pauses == nil && t.err == nil }
+
+// execute runs the task's node and keeps the outcome.
+func (t *task) execute() {
+	t.run.root.post(func() Event { return TaskStarted{t.place()} })
+	update, err := t.call()
+	if open := t.open(); open != nil {
+		t.pauses = open
+		return
+	}
+	if err == nil {
+		err = t.settle(update)
+	}
+	if err != nil {
+		t.err = t.fail(err)
+		return
+	}
+	t.finished = true
+}
+
+// fail wraps an error of the node once.
+func (t *task) fail(err error) error {
+	if ne, ok := err.(*NodeError); ok && ne.Node == t.node.name && ne.Path == t.run.path {
+		return err
+	}
+	attempt := 1
+	if ae, ok := err.(*attemptError); ok {
+		attempt, err = ae.attempt, ae.err
+	}
+	return &NodeError{Path: t.run.path, Node: t.node.name, Task: t.id, Attempt: attempt, Err: err}
+}
+
+// call runs the node; its panic becomes an error.
+func (t *task) call() (update state.Update, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	if t.node.sub != nil {
+		return t.callSubgraph()
+	}
+	return t.node.run(t, t.view)
+}
+
+// settle sorts what the node returned into writes, targets and what is meant
+// for the parent, and runs the node's branches if other tasks run beside it.
+func (t *task) settle(update state.Update) error {
+	writes, err := t.sort(update, t.node.routes)
+	if err != nil {
+		return err
+	}
+	t.writes = writes
+	if t.run.alone && !t.run.g.exact {
+		return nil // its branches see the state as it will be; see route
+	}
+	return t.route(t.run.g.schema.Overlay(t.run.view, t.writes))
+}
+
+// sort separates signals from writes. Most updates have none and are kept as
+// they are.
+func (t *task) sort(update state.Update, allowed []string) (state.Update, error) {
+	signals := 0
+	for _, w := range update {
+		if w.Signal() != nil {
+			signals++
+		}
+	}
+	if signals == 0 {
+		return update, nil
+	}
+	writes := make(state.Update, 0, len(update)-signals)
+	for _, w := range update {
+		s := w.Signal()
+		if s == nil {
+			writes = append(writes, w)
+			continue
+		}
+		if err := t.signal(s, allowed); err != nil {
+			return nil, err
+		}
+	}
+	return writes, nil
+}
+
+func (t *task) signal(s state.Signal, allowed []string) error {
+	switch s := s.(type) {
+	case gotoSignal:
+		if err := t.allowed(s.node, allowed); err != nil || s.node == End {
+			return err
+		}
+		t.routes.nodes = append(t.routes.nodes, t.run.g.byName[s.node])
+	case sendSignal:
+		if err := t.allowed(s.send.node, allowed); err != nil {
+			return err
+		}
+		if s.send.node == End {
+			return fmt.Errorf("%s: %w", s.Signal(), ErrSignal)
+		}
+		t.routes.sends = append(t.routes.sends, s.send)
+	case parentSignal:
+		if t.run.parent == nil {
+			return fmt.Errorf("%s: %w: the graph has no parent", s.Signal(), ErrSignal)
+		}
+		t.toParent = append(t.toParent, s.write)
+	default:
+		return fmt.Errorf("%s: %w: a node returned it", s.Signal(), ErrSignal)
+	}
+	return nil
+}
+
+func (t *task) allowed(target string, declared []string) error {
+	if slices.Contains(declared, target) {
+		return nil
+	}
+	if target != End && t.run.g.byName[target] == nil {
+		return fmt.Errorf("target %q: %w", target, ErrUnknownNode)
+	}
+	return fmt.Errorf("target %q: %w (%q)", target, ErrRoute, declared)
+}
+
+// route runs the node's branches on a state that has its update.
+func (t *task) route(view state.View) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("branch: %w", &PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	for _, b := range t.node.branches {
+		writes, err := t.sort(b.route(view), b.targets)
+		if err == nil && len(writes) > 0 {
+			err = fmt.Errorf("%s: %w: a branch returned it", writes[0], ErrSignal)
+		}
+		if err != nil {
+			return fmt.Errorf("branch: %w", err)
+		}
+	}
+	return nil
+}
+
+// open returns the questions that wait for an answer.
+func (t *task) open() []Pause {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.asked
+}
+
+// record returns the pending writes that the outcome leaves.
+func (t *task) record() ([]checkpoint.Write, error) {
+	switch {
+	case t.pauses != nil:
+		data, err := json.Marshal(t.pauses)
+		return []checkpoint.Write{{Task: t.id, Index: indexAsk, Channel: markAsk, Data: data}}, err
+	case t.err != nil:
+		return []checkpoint.Write{{Task: t.id, Index: indexError, Channel: markError, Data: []byte(t.err.Error())}}, nil
+	}
+	rec := recorder{g: t.run.g, task: t.id, index: t.index}
+	for _, w := range t.writes {
+		rec.write(w)
+	}
+	for _, n := range t.routes.nodes {
+		rec.add(markGoto, 0, []byte(n.name))
+	}
+	for _, s := range t.routes.sends {
+		stored, err := t.run.g.encodeSend(s)
+		rec.addJSON(markSend, stored, err)
+	}
+	for _, w := range t.toParent {
+		stored, err := t.run.storeParent(w)
+		rec.addJSON(markParent, stored, err)
+	}
+	if t.memory != nil {
+		rec.addJSON(markMemory, t.memory, nil)
+	}
+	rec.add(markDone, 0, nil)
+	return rec.out, rec.err
+}
+
+// recorder makes pending writes of one task.
+type recorder struct {
+	g     *Graph
+	task  string
+	index int
+	out   []checkpoint.Write
+	err   error
+}
+
+func (c *recorder) add(channel string, k state.Kind, data []byte) {
+	c.out = append(c.out, checkpoint.Write{Task: c.task, Index: c.index, Channel: channel, Kind: uint8(k), Data: data})
+	c.index++
+}
+
+func (c *recorder) addJSON(channel string, v any, err error) {
+	var data []byte
+	if err == nil {
+		data, err = json.Marshal(v)
+	}
+	if err != nil {
+		c.err = errors.Join(c.err, err)
+		return
+	}
+	c.add(channel, 0, data)
+}
+
+func (c *recorder) write(w state.Write) {
+	if w.Channel() == "" {
+		return
+	}
+	k, data, ok, err := c.g.schema.EncodeWrite(w)
+	if err != nil {
+		c.err = errors.Join(c.err, err)
+	} else if ok {
+		c.add(w.Channel(), k, data)
+	}
+}
+
+func (t *task) place() Place {
+	r := t.run
+	return Place{Time: time.Now(), Run: r.root.id, Path: r.path, Step: r.step, Node: t.node.name, Task: t.id}
+}

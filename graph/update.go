@@ -1,0 +1,169 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/state"
+)
+
+// A NodeUpdate is an edit of a thread on behalf of a node.
+type NodeUpdate struct {
+	// Node is the one that the edit stands for: what follows it is due
+	// afterwards. [Start] makes the graph's entry due, [End] nothing.
+	Node string
+	// Update is what it writes; [Goto] and [Send] in it count as the node's.
+	Update state.Update
+}
+
+// Update edits the state of a thread as if a node had run and returned the
+// writes: a checkpoint is added, and what follows that node is due instead of
+// what was. Results of an unfinished superstep's finished tasks are applied
+// first. An empty node means the one whose run or update made the checkpoint;
+// if there were several that is an [ErrAmbiguous]. On a handle from [Thread.At]
+// it edits that checkpoint, on a branch of its own.
+func (t *Thread) Update(ctx context.Context, node string, writes ...state.Write) (*Snapshot, error) {
+	return t.UpdateNodes(ctx, NodeUpdate{Node: node, Update: writes})
+}
+
+// UpdateNodes is [Thread.Update] for several nodes at once, as one superstep
+// that they ran in, in the order given.
+func (t *Thread) UpdateNodes(ctx context.Context, updates ...NodeUpdate) (snap *Snapshot, err error) {
+	defer func() { err = t.fail(err) }()
+	store, err := t.store()
+	if err != nil {
+		return nil, err
+	}
+	held, release, err := t.g.hold(ctx, store, t.id)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	r := t.editor(ctx, held)
+	if _, err = r.find(t, &input{}); err != nil {
+		return nil, err
+	}
+	if err := r.update(updates); err != nil {
+		return nil, err
+	}
+	if err := r.journal.close(ctx); err != nil {
+		return nil, err
+	}
+	return r.end(), nil
+}
+
+// update applies the edits as one superstep and stores it.
+func (r *run) update(updates []NodeUpdate) error {
+	base, err := r.finishedSoFar()
+	if err != nil {
+		return err
+	}
+	tasks := make([]task, len(updates))
+	for i, u := range updates {
+		if err := r.editTask(&tasks[i], u, len(updates) == 1); err != nil {
+			return err
+		}
+	}
+	tx := r.g.schema.Begin(base)
+	for i := range tasks {
+		for _, w := range tasks[i].writes {
+			if err := tx.Apply(i, w); err != nil {
+				return err
+			}
+		}
+	}
+	view, err := tx.Finish(true)
+	if err != nil {
+		return err
+	}
+	before := frontier{arrived: r.front.arrived, memory: r.front.memory}
+	p := r.g.plan(&before)
+	var by []string
+	for i := range tasks {
+		t := &tasks[i]
+		if err := t.route(r.g.schema.Overlay(base, t.writes)); err != nil {
+			return t.fail(err)
+		}
+		p.follow(t.node, t.routes)
+		by = append(by, t.node.name)
+	}
+	front := p.frontier()
+	front.by, front.memory = by, before.memory
+	r.step++
+	if err := r.commit(tx, view, tasks, &front, checkpoint.Edited); err != nil {
+		return err
+	}
+	r.view, r.front, r.pending = view, front, nil
+	return nil
+}
+
+// finishedSoFar applies what the finished tasks of an unfinished superstep
+// wrote, and keeps its stored form for the commit.
+func (r *run) finishedSoFar() (state.View, error) {
+	if r.pending == nil || len(r.pending.tasks) == 0 {
+		return r.view, nil
+	}
+	tasks, err := r.tasks()
+	if err != nil {
+		return nil, err
+	}
+	tx := r.g.schema.Begin(r.view)
+	for i := range tasks {
+		if !tasks[i].finished {
+			continue
+		}
+		r.front.memory = withMemory(r.front.memory, tasks[i].memory)
+		for _, w := range tasks[i].writes {
+			if err := tx.Apply(i, w); err != nil {
+				return nil, err
+			}
+		}
+	}
+	view, err := tx.Finish(false)
+	if err != nil {
+		return nil, err
+	}
+	r.edits, err = r.changes(tx, r.edits, nil)
+	return view, err
+}
+
+// editTask makes the task that an edit stands for.
+func (r *run) editTask(t *task, u NodeUpdate, alone bool) error {
+	name := u.Node
+	if name == "" {
+		if !alone {
+			return fmt.Errorf("an update of several nodes: %w", ErrAmbiguous)
+		}
+		var err error
+		if name, err = r.madeBy(); err != nil {
+			return err
+		}
+	}
+	n := r.g.byName[name]
+	switch {
+	case name == Start:
+		n = r.g.start
+	case name == End:
+		n = &node{name: End}
+	case n == nil:
+		return fmt.Errorf("update as %q: %w", name, ErrUnknownNode)
+	}
+	t.Context, t.run, t.node, t.id, t.view = r.ctx, r, n, name, r.view
+	t.finished = true
+	writes, err := t.sort(u.Update, n.routes)
+	t.writes = writes
+	return err
+}
+
+// madeBy returns the one node whose run or update made the checkpoint.
+func (r *run) madeBy() (string, error) {
+	if len(r.front.by) == 1 {
+		return r.front.by[0], nil
+	}
+	if r.cur == "" {
+		return Start, nil
+	}
+	return "", fmt.Errorf("the checkpoint was made by %q: %w", r.front.by, ErrAmbiguous)
+}
