@@ -22,7 +22,7 @@ func (t *task) callSubgraph() (update state.Update, err error) {
 		return nil, err
 	}
 	defer r.root.leave(g.memory)
-	resumed, err := r.open()
+	resumed, err := r.locate()
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +88,8 @@ func (r *root) leave(memory string) {
 	delete(r.memories, memory)
 }
 
-// open finds the checkpoint that the call goes on from, or begins the call.
-func (r *run) open() (resumed bool, err error) {
+// locate finds the checkpoint that the call goes on from, or begins the call.
+func (r *run) locate() (resumed bool, err error) {
 	t := r.parent
 	call := t.id + "@" + t.run.ns + "@" + t.run.cur
 	if r.journal != nil {
