@@ -1,0 +1,120 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// An argumentsError says what is wrong with the arguments of a call, in words
+// for the model.
+type argumentsError struct{ problems []string }
+
+func (e *argumentsError) Error() string { return strings.Join(e.problems, "; ") }
+
+// decode checks arguments and reads them into a *In. What is read is exactly
+// what was checked: a key that comes twice counts once, as its last value.
+func (s *schema) decode(arguments json.RawMessage, into any) error {
+	value, err := parse(arguments)
+	if err != nil {
+		return err
+	}
+	omitNulls(s.root, value)
+	if err := s.resolved.Validate(forCheck(value)); err != nil {
+		problems := explain(s.root, value)
+		if len(problems) == 0 {
+			problems = []string{err.Error()}
+		}
+		return &argumentsError{problems}
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return &argumentsError{[]string{err.Error()}}
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return &argumentsError{[]string{describeDecode(err)}}
+	}
+	return nil
+}
+
+// parse reads arguments. Models write nothing or null where there are none.
+func parse(arguments json.RawMessage) (any, error) {
+	if text := string(bytes.Trim(arguments, " \t\r\n")); text == "" || text == "null" {
+		return map[string]any{}, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(arguments))
+	dec.UseNumber()
+	var value any
+	if err := dec.Decode(&value); err != nil {
+		return nil, &argumentsError{[]string{"not valid JSON: " + err.Error()}}
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, &argumentsError{[]string{"not valid JSON: more than one value"}}
+	}
+	return integers(value), nil
+}
+
+// integers writes whole numbers as Go reads integers: many models write 5.0 or
+// 1e3 for them.
+func integers(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, e := range v {
+			v[key] = integers(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = integers(e)
+		}
+	case json.Number:
+		f, err := v.Float64()
+		if err == nil && strings.ContainsAny(v.String(), ".eE") && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+			return json.Number(strconv.FormatInt(int64(f), 10))
+		}
+	}
+	return value
+}
+
+// forCheck returns a copy with the numbers as the validator knows them. One
+// that is too large for a float64 becomes an infinity, and then fails where it
+// is read.
+func forCheck(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, e := range v {
+			out[key] = forCheck(e)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = forCheck(e)
+		}
+		return out
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return math.Inf(1)
+		}
+		return f
+	}
+	return value
+}
+
+// describeDecode words what the schema could not say, such as a number that is
+// too large for its Go type.
+func describeDecode(err error) string {
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field != "" {
+		return fmt.Sprintf("%s: %s does not fit (%s)", e.Field, e.Value, e.Type)
+	}
+	return err.Error()
+}

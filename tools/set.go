@@ -1,0 +1,73 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weft-go/weft/llm"
+)
+
+// A Set is the tools that an agent has. A nil *Set is one without tools.
+type Set struct {
+	tools  []Tool
+	byName map[string]Tool
+}
+
+// NewSet returns a set of tools. Its error joins everything that is wrong: what
+// [New] found in each tool, and names that are used twice.
+func NewSet(tools ...Tool) (*Set, error) {
+	s := &Set{tools: slices.Clone(tools), byName: make(map[string]Tool, len(tools))}
+	var mistakes []error
+	for i, t := range tools {
+		_, taken := s.byName[t.Name()]
+		switch {
+		case t.err != nil:
+			mistakes = append(mistakes, t.err)
+		case t.run == nil:
+			mistakes = append(mistakes, fmt.Errorf("tools: tool %d of the set was not made by New", i))
+		case taken:
+			mistakes = append(mistakes, fmt.Errorf("tools: two tools named %q", t.Name()))
+		default:
+			s.byName[t.Name()] = t
+		}
+	}
+	if err := errors.Join(mistakes...); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Specs returns what a model is told about the tools, in the order in which
+// they were given. The result is the caller's own.
+func (s *Set) Specs() []llm.ToolSpec {
+	if s == nil {
+		return nil
+	}
+	specs := make([]llm.ToolSpec, len(s.tools))
+	for i, t := range s.tools {
+		specs[i] = t.Spec()
+	}
+	return specs
+}
+
+// Names returns the names of the tools, in the order in which they were given.
+func (s *Set) Names() []string {
+	if s == nil {
+		return nil
+	}
+	names := make([]string, len(s.tools))
+	for i, t := range s.tools {
+		names[i] = t.Name()
+	}
+	return names
+}
+
+// Lookup returns the tool of a name, and whether there is one.
+func (s *Set) Lookup(name string) (Tool, bool) {
+	if s == nil {
+		return Tool{}, false
+	}
+	t, ok := s.byName[name]
+	return t, ok
+}

@@ -1,0 +1,281 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"math/big"
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/tools"
+)
+
+type base struct {
+	Trace string `json:"trace,omitempty"`
+}
+
+type point struct {
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+}
+
+// ownJSON reads its own JSON.
+type ownJSON struct{ hidden string }
+
+func (o *ownJSON) UnmarshalJSON(text []byte) error {
+	o.hidden = string(text)
+	return nil
+}
+
+// everything has a field of every shape that arguments can have.
+type everything struct {
+	base
+	Text    string            `json:"text" jsonschema:"some text"`
+	Count   int               `json:"count"`
+	Small   int8              `json:"small,omitempty"`
+	Size    uint64            `json:"size,omitempty"`
+	Ratio   float64           `json:"ratio,omitzero"`
+	On      bool              `json:"on,omitempty"`
+	Maybe   *int              `json:"maybe"`
+	Where   *point            `json:"where"`
+	Tags    []string          `json:"tags"`
+	Corners [2]point          `json:"corners,omitempty"`
+	Labels  map[string]int    `json:"labels,omitempty"`
+	When    time.Time         `json:"when,omitzero"`
+	Until   *time.Time        `json:"until"`
+	Wait    time.Duration     `json:"wait,omitempty"`
+	Bytes   []byte            `json:"bytes,omitempty"`
+	Raw     json.RawMessage   `json:"raw,omitempty"`
+	Open    any               `json:"open,omitempty"`
+	Huge    *big.Int          `json:"huge"`
+	Own     *ownJSON          `json:"own"`
+	Address netip.Addr        `json:"address,omitzero"`
+	Named   map[string][]bool `json:"named,omitempty"`
+	Unnamed string            `json:",omitempty"`
+	Skipped chan int          `json:"-"`
+	_       func()
+}
+
+func returning[In any](in In) tools.Tool {
+	return tools.New("tool", "Does something.", func(context.Context, In) (In, error) { return in, nil })
+}
+
+func mustSet(t testing.TB, list ...tools.Tool) *tools.Set {
+	t.Helper()
+	set, err := tools.NewSet(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		tool tools.Tool
+		want string
+	}{
+		{"nothing", returning(struct{}{}), `{"type":"object","properties":{},"additionalProperties":false}`},
+		{"a map", returning(map[string]*int{}), `{"type":"object","properties":{},"additionalProperties":{"type":"integer"}}`},
+		{"a pointer", returning(&point{}), `{"type":"object","properties":{"x":{"type":"number"},"y":{"type":"number"}},` +
+			`"required":["x","y"],"additionalProperties":false}`},
+		{
+			"everything", tools.New("tool", "Does something.", func(context.Context, everything) (string, error) { return "", nil }),
+			`{"type":"object","properties":{` +
+				`"trace":{"type":"string"},` +
+				`"text":{"type":"string","description":"some text"},` +
+				`"count":{"type":"integer"},` +
+				`"small":{"type":"integer","minimum":-128,"maximum":127},` +
+				`"size":{"type":"integer","minimum":0},` +
+				`"ratio":{"type":"number"},` +
+				`"on":{"type":"boolean"},` +
+				`"maybe":{"type":"integer"},` +
+				`"where":{"type":"object","properties":{"x":{"type":"number"},"y":{"type":"number"}},"required":["x","y"],"additionalProperties":false},` +
+				`"tags":{"type":"array","items":{"type":"string"}},` +
+				`"corners":{"type":"array","items":{"type":"object","properties":{"x":{"type":"number"},"y":{"type":"number"}},"required":["x","y"],"additionalProperties":false},"minItems":2,"maxItems":2},` +
+				`"labels":{"type":"object","additionalProperties":{"type":"integer"}},` +
+				`"when":{"type":"string","format":"date-time"},` +
+				`"until":{"type":"string","format":"date-time"},` +
+				`"wait":{"type":"integer","description":"a duration in nanoseconds"},` +
+				`"bytes":{"type":"string","description":"bytes in base64"},` +
+				`"raw":{"description":"any JSON value"},` +
+				`"open":{"description":"any JSON value"},` +
+				`"huge":{"description":"an integer of any size"},` +
+				`"own":{"description":"any JSON value"},` +
+				`"address":{"type":"string"},` +
+				`"named":{"type":"object","additionalProperties":{"type":"array","items":{"type":"boolean"}}},` +
+				`"Unnamed":{"type":"string"}},` +
+				`"required":["text","count","tags"],"additionalProperties":false}`,
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			specs := mustSet(t, test.tool).Specs()
+			var got, want any
+			if err := json.Unmarshal(specs[0].Schema, &got); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal([]byte(test.want), &want); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("got  %s\nwant %s", specs[0].Schema, test.want)
+			}
+			if again := test.tool.Spec(); string(again.Schema) != string(specs[0].Schema) {
+				t.Errorf("got %s, then %s", specs[0].Schema, again.Schema)
+			}
+		})
+	}
+}
+
+// The order of the fields is that of the type, so that a prompt cache holds.
+func TestSchemaIsStable(t *testing.T) {
+	t.Parallel()
+	type in struct {
+		B, A, C string
+	}
+	const want = `{"type":"object","properties":{"B":{"type":"string"},"A":{"type":"string"},"C":{"type":"string"}},` +
+		`"required":["B","A","C"],"additionalProperties":{"not":{}}}`
+	for range 20 {
+		if got := string(returning(in{}).Spec().Schema); strings.Replace(got, "false", `{"not":{}}`, 1) != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+	}
+}
+
+type (
+	loop     struct{ Next *loop }
+	Nickname string
+	tagged   struct {
+		base `json:"base"`
+	}
+	embedsName struct{ Nickname }
+	embedsOwn  struct{ *base }
+	quoted     struct {
+		N int `json:"n,string"`
+	}
+	reads  struct{ From []io.Reader }
+	calls  struct{ Back func() }
+	badTag struct {
+		N int `json:"n" jsonschema:"min=3"`
+	}
+	byInt       struct{ M map[int]string }
+	unwritable  struct{ C chan int }
+	cannotWrite struct{}
+)
+
+func (cannotWrite) MarshalJSON() ([]byte, error) { panic("not of a zero value") }
+
+func TestNewSetReportsEveryMistake(t *testing.T) {
+	t.Parallel()
+	fn := func(context.Context, struct{}) (string, error) { return "", nil }
+	tests := []struct {
+		name string
+		tool tools.Tool
+		want string // part of the error; empty for none
+	}{
+		{"a good one", tools.New("good", "Does.", fn), ""},
+		{"zero", tools.Tool{}, "was not made by New"},
+		{"no name", tools.New("", "Does.", fn), `tool "": a name is`},
+		{"bad name", tools.New("do it", "Does.", fn), `tool "do it": a name is`},
+		{"no description", tools.New("bad", " \n", fn), `tool "bad": no description`},
+		{"no function", tools.New[struct{}, string]("bad", "Does.", nil), "no function"},
+		{"a string", returning(""), "want a struct or a map"},
+		{"a list", returning([]int{}), "want a struct or a map"},
+		{"any", returning[any](nil), "want a struct or a map"},
+		{"a time", returning(time.Time{}), "want a struct or a map"},
+		{"a cycle", returning(loop{}), "cycle"},
+		{"embedded with a name", returning(tagged{}), "tagged.base: only a struct can be embedded"},
+		{"embedded string", returning(embedsName{}), "embedsName.Nickname: only a struct can be embedded"},
+		{"embedded pointer to what is not exported", returning(embedsOwn{}), "embedsOwn.base: only a struct can be embedded"},
+		{"a quoted number", returning(quoted{}), `quoted.N: the json option "string" is not supported`},
+		{"an interface", returning(reads{}), "reads.From: an interface can not be read from JSON"},
+		{"a function", returning(calls{}), "unsupported"},
+		{"a bad tag", returning(badTag{}), "must not begin with"},
+		{"a map by number", returning(byInt{}), "unsupported map key"},
+		{"a result that is a channel", tools.New("bad", "Does.", func(context.Context, struct{}) (chan int, error) { return nil, nil }), "result can not be written"},
+		{"a result that holds one", tools.New("bad", "Does.", func(context.Context, struct{}) (unwritable, error) { return unwritable{}, nil }), "result can not be written"},
+		{"a result that can not be zero", tools.New("odd", "Does.", func(context.Context, struct{}) (cannotWrite, error) { return cannotWrite{}, nil }), ""},
+	}
+	var all []tools.Tool
+	for _, test := range tests {
+		all = append(all, test.tool)
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			set, err := tools.NewSet(test.tool)
+			switch {
+			case test.want == "" && err != nil:
+				t.Errorf("got %v, want no error", err)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("got %v, want an error with %q", err, test.want)
+			case (set == nil) != (err != nil):
+				t.Errorf("got set %v beside error %v", set, err)
+			}
+		})
+	}
+	all = append(all, tools.New("good", "Does.", fn))
+	_, err := tools.NewSet(all...)
+	if err == nil {
+		t.Fatal("got no error")
+	}
+	for _, want := range append([]string{`two tools named "good"`}, wants(tests)...) {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the joined error lacks %q:\n%v", want, err)
+		}
+	}
+}
+
+func wants(tests []struct {
+	name string
+	tool tools.Tool
+	want string
+},
+) []string {
+	var all []string
+	for _, test := range tests {
+		all = append(all, test.want)
+	}
+	return all
+}
+
+func TestSetLooksUp(t *testing.T) {
+	t.Parallel()
+	fn := func(context.Context, struct{}) (string, error) { return "", nil }
+	set := mustSet(t, tools.New("b", "Second letter.", fn), tools.New("a", "First letter.", fn))
+	if got, want := set.Names(), []string{"b", "a"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if tool, ok := set.Lookup("a"); !ok || tool.Name() != "a" || tool.Spec().Description != "First letter." {
+		t.Errorf("got %+v and %v", tool.Spec(), ok)
+	}
+	if _, ok := set.Lookup("c"); ok {
+		t.Error("found a tool that is not there")
+	}
+	specs := set.Specs()
+	for i := range specs {
+		clear(specs[i].Schema)
+	}
+	r := llm.Request{Messages: []llm.Message{llm.User("hi")}, Tools: set.Specs()}
+	if err := r.Validate(); err != nil {
+		t.Errorf("the specs are no valid request, or changed with a copy: %v", err)
+	}
+}
+
+func TestNilSetHasNoTools(t *testing.T) {
+	t.Parallel()
+	var set *tools.Set
+	if set.Names() != nil || set.Specs() != nil {
+		t.Errorf("got %v and %v", set.Names(), set.Specs())
+	}
+	answer, err := set.Call(t.Context(), llm.ToolCall{ID: "1", Name: "f"}, tools.Options{})
+	if err != nil || answer.Text() != `there is no tool "f"; there are no tools` {
+		t.Errorf("got %+v and %v", answer, err)
+	}
+}

@@ -1,0 +1,107 @@
+package tools
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// shapes finds, before a schema is inferred, the types whose JSON is not what
+// their Go kind says, and those that could not be read back.
+type shapes struct {
+	types    map[reflect.Type]*jsonschema.Schema
+	seen     map[reflect.Type]bool
+	mistakes []error
+}
+
+// known are types of the standard library whose JSON their methods do not tell.
+var known = map[reflect.Type]*jsonschema.Schema{
+	reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
+	reflect.TypeFor[time.Duration]():   {Type: "integer", Description: "a duration in nanoseconds"},
+	reflect.TypeFor[big.Int]():         {Description: "an integer of any size"},
+	reflect.TypeFor[[]byte]():          {Type: "string", Description: "bytes in base64"},
+	reflect.TypeFor[json.RawMessage](): {Description: "any JSON value"},
+}
+
+var (
+	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
+	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+func (s *shapes) mistake(path, why string) {
+	s.mistakes = append(s.mistakes, fmt.Errorf("%s: %s", path, why))
+}
+
+func (s *shapes) visit(t reflect.Type, path string) {
+	if s.seen[t] {
+		return
+	}
+	s.seen[t] = true
+	if shape := shapeOf(t); shape != nil {
+		s.types[t] = shape
+		return
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		s.visit(t.Elem(), path)
+	case reflect.Interface:
+		if t.NumMethod() > 0 {
+			s.mistake(path, "an interface can not be read from JSON")
+		}
+	case reflect.Struct:
+		for field := range t.Fields() {
+			s.visitField(field, path+"."+field.Name)
+		}
+	}
+}
+
+// shapeOf returns the schema of a type that reads its own JSON, or nil.
+func shapeOf(t reflect.Type) *jsonschema.Schema {
+	if shape := known[t]; shape != nil {
+		return shape
+	}
+	if t.Kind() == reflect.Pointer {
+		return nil // what it points to is looked at
+	}
+	switch p := reflect.PointerTo(t); {
+	case p.Implements(jsonUnmarshaler):
+		return &jsonschema.Schema{Description: "any JSON value"}
+	case p.Implements(textUnmarshaler):
+		return &jsonschema.Schema{Type: "string"}
+	}
+	return nil
+}
+
+func (s *shapes) visitField(field reflect.StructField, path string) {
+	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+	switch {
+	case name == "-" && options == "":
+		return
+	case !field.IsExported() && !field.Anonymous:
+		return
+	case field.Anonymous && (name != "" || !embeds(field)):
+		s.mistake(path, "only a struct can be embedded, and without a json name; give the field a name of its own")
+		return
+	}
+	for option := range strings.SplitSeq(options, ",") {
+		if option == "string" {
+			s.mistake(path, `the json option "string" is not supported`)
+		}
+	}
+	s.visit(field.Type, path)
+}
+
+// embeds reports whether the fields of an embedded field become those of the
+// struct around it.
+func embeds(field reflect.StructField) bool {
+	if field.Type.Kind() == reflect.Pointer {
+		return field.IsExported() && field.Type.Elem().Kind() == reflect.Struct
+	}
+	return field.Type.Kind() == reflect.Struct
+}
