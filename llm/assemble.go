@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/weft-go/weft/internal/uuid"
 )
 
 // An assembly puts the chunks of a reply together.
@@ -54,7 +56,7 @@ func (a *assembly) add(c *Chunk) error {
 func (a *assembly) stamp(c *Chunk) error {
 	switch {
 	case a.id == "" && c.MessageID == "":
-		a.id, a.own = "msg_"+rand.Text(), true
+		a.id, a.own = uuid.New(), true
 	case a.id == "":
 		a.id = c.MessageID
 	case !a.own && c.MessageID != "" && c.MessageID != a.id:
