@@ -26,8 +26,17 @@ func CallFrom(ctx context.Context) (llm.ToolCall, bool) {
 // o.OnError says otherwise. o.MaxParallel has no meaning here.
 //
 // It returns an error only when the tool waits for a person, when ctx is done,
-// which the error then wraps, or when o.OnError returned one.
+// which the error then wraps, or when o.OnError or o.Once returned one.
 func (s *Set) Call(ctx context.Context, call llm.ToolCall, o Options) (llm.Message, error) {
+	if o.Once == nil {
+		return s.answer(ctx, call, o)
+	}
+	return o.Once(ctx, call.ID, func(ctx context.Context) (llm.Message, error) {
+		return s.answer(ctx, call, o)
+	})
+}
+
+func (s *Set) answer(ctx context.Context, call llm.ToolCall, o Options) (llm.Message, error) {
 	t, ok := s.Lookup(call.Name)
 	if !ok {
 		return llm.ToolError(call, s.unknown(call.Name)), nil

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -334,5 +335,49 @@ func TestCallAllFinishesEveryCall(t *testing.T) {
 	}
 	if ran.Load() != 20 {
 		t.Errorf("%d of 20 calls ran", ran.Load())
+	}
+}
+
+func TestCallAllCallsOnce(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	remembered := map[string]llm.Message{}
+	once := func(ctx context.Context, key string, call func(context.Context) (llm.Message, error)) (llm.Message, error) {
+		mu.Lock()
+		answer, ok := remembered[key]
+		mu.Unlock()
+		if ok {
+			return answer, nil
+		}
+		answer, err := call(ctx)
+		if err == nil {
+			mu.Lock()
+			remembered[key] = answer
+			mu.Unlock()
+		}
+		return answer, err
+	}
+	var ran [3]atomic.Int64
+	answered := false
+	tool := doing("tool", func(_ context.Context, n int) (string, error) {
+		ran[n].Add(1)
+		if n == 1 && !answered {
+			return "", waiting{true}
+		}
+		return fmt.Sprint("answer ", n), nil
+	})
+	set, calls := mustSet(t, tool), []llm.ToolCall{numbered(0, "tool"), numbered(1, "tool"), numbered(2, "tool")}
+	if _, err := set.CallAll(t.Context(), calls, tools.Options{Once: once}); !errors.Is(err, waiting{true}) {
+		t.Fatalf("got %v, want the pause", err)
+	}
+	answered = true
+	answers, err := set.CallAll(t.Context(), calls, tools.Options{Once: once})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []int64{1, 2, 1} {
+		if answers[n].Text() != fmt.Sprint("answer ", n) || ran[n].Load() != want {
+			t.Errorf("call %d: answered %q after %d calls, want %d", n, answers[n].Text(), ran[n].Load(), want)
+		}
 	}
 }

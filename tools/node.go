@@ -13,9 +13,9 @@ import (
 // into the channel in the order of the calls. Without such calls it changes
 // nothing.
 //
-// All calls are one task. When one of them pauses or fails the node, the others'
-// answers are not stored, and they are called again with it. Where a tool may
-// do so, send each call to a [CallNode].
+// All calls are one task. When one of them pauses or fails the node, the others
+// are called again with it, unless [Options.Once] remembers their answers. Where
+// a tool may do so, set it, or send each call to a [CallNode].
 func Node(s *Set, messages *state.KeyedChannel[llm.Message], o Options) func(context.Context, state.View) (state.Update, error) {
 	return func(ctx context.Context, view state.View) (state.Update, error) {
 		answers, err := s.CallAll(ctx, Pending(messages.Get(view)), o)

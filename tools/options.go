@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"time"
 
 	"github.com/weft-go/weft/llm"
@@ -18,6 +19,11 @@ type Options struct {
 	// OnError decides what becomes of a tool that failed. Nil means
 	// [AnswerErrors].
 	OnError ErrorPolicy
+	// Once, when not nil, remembers the answer to a call, so that a node which
+	// runs again, as another of its calls paused or failed, does not call the
+	// tool again. In a graph it is graph.Once[llm.Message]. The key is the id
+	// of the call.
+	Once func(ctx context.Context, key string, call func(context.Context) (llm.Message, error)) (llm.Message, error)
 }
 
 // An ErrorPolicy decides what becomes of a tool that failed: its answer is what
