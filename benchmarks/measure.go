@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// A sample is what one contestant took at one size in one round, per unit.
+type sample struct {
+	ns     float64
+	allocs float64
+	bytes  float64
+	heap   float64 // kept per run, when the subject keeps
+	stored float64 // on disk per unit, when the subject stores
+}
+
+// A cell names a contestant at a size.
+type cell struct {
+	contestant string
+	n          int
+}
+
+// results are the medians of a workload.
+type results map[cell]sample
+
+// settings say how much to measure.
+type settings struct {
+	rounds int
+	// atLeast is how long a sample takes at least.
+	atLeast time.Duration
+	maxSize int
+}
+
+// measure runs all contestants of a workload at all sizes, interleaved.
+func measure(ctx context.Context, w workload, s settings) (results, error) {
+	repeat := make(map[cell]int)
+	samples := make(map[cell][]sample)
+	// Round 0 warms up and finds how often each has to run.
+	for round := range s.rounds + 1 {
+		for _, n := range w.sizes {
+			if s.maxSize > 0 && n > s.maxSize {
+				continue
+			}
+			for _, c := range w.contestants {
+				if !c.does(n) {
+					continue
+				}
+				at := cell{c.name, n}
+				got, times, err := measureOnce(ctx, w, c, n, repeat[at], s.atLeast)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %s at %d: %w", w.name, c.name, n, err)
+				}
+				repeat[at] = times
+				if round > 0 {
+					samples[at] = append(samples[at], got)
+				}
+			}
+		}
+	}
+	r := make(results)
+	for at, all := range samples {
+		r[at] = medians(all)
+	}
+	return r, nil
+}
+
+// measureOnce takes one sample of so many runs. With none asked for, it runs
+// until the time is reached. It returns how many runs it took.
+func measureOnce(ctx context.Context, w workload, c contestant, n, times int, atLeast time.Duration) (got sample, ran int, err error) {
+	s, err := c.setUp(ctx, w, n)
+	if err != nil {
+		return sample{}, 0, err
+	}
+	if s.close != nil {
+		defer func() { err = errors.Join(err, s.close()) }()
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var last outcome
+	start := time.Now()
+	for ran = 0; ran < times || times == 0 && (ran == 0 || time.Since(start) < atLeast); ran++ {
+		if last, err = s.run(ctx); err != nil {
+			return sample{}, 0, err
+		}
+	}
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+	if err := w.verify(w, n, last); err != nil {
+		return sample{}, 0, fmt.Errorf("wrong final state: %w", err)
+	}
+	units := float64(n * ran)
+	got = sample{
+		ns:     float64(took.Nanoseconds()) / units,
+		allocs: float64(after.Mallocs-before.Mallocs) / units,
+		bytes:  float64(after.TotalAlloc-before.TotalAlloc) / units,
+	}
+	if s.keeps {
+		if s.trim != nil {
+			s.trim()
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		got.heap = (float64(after.HeapAlloc) - float64(before.HeapAlloc)) / float64(ran)
+	}
+	if s.stored != nil {
+		stored, err := s.stored()
+		if err != nil {
+			return sample{}, 0, err
+		}
+		got.stored = float64(stored) / units
+	}
+	runtime.KeepAlive(s)
+	return got, ran, nil
+}
+
+func medians(all []sample) sample {
+	of := func(field func(sample) float64) float64 {
+		values := make([]float64, len(all))
+		for i, s := range all {
+			values[i] = field(s)
+		}
+		return median(values)
+	}
+	return sample{
+		ns:     of(func(s sample) float64 { return s.ns }),
+		allocs: of(func(s sample) float64 { return s.allocs }),
+		bytes:  of(func(s sample) float64 { return s.bytes }),
+		heap:   of(func(s sample) float64 { return s.heap }),
+		stored: of(func(s sample) float64 { return s.stored }),
+	}
+}
+
+// median returns the middle of the values, and zero when there are none.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// A table is what the program prints: a row for each size, and below it one for
+// each further target of that size.
+type table struct {
+	rows    [][]string
+	targets int
+	missed  int
+}
+
+var header = []string{
+	"workload", "size", "floor", "eino", "weft", "/floor", "/eino", "allocs", "B", "target", "got", "",
+}
+
+func (t *table) add(w workload, r results) {
+	targets := w.targets(r)
+	for _, n := range w.sizes {
+		if _, ok := r[cell{floor, n}]; !ok {
+			continue
+		}
+		row := figures(w, r, n)
+		for _, target := range targets {
+			if target.n != n {
+				continue
+			}
+			t.targets++
+			verdict := "met"
+			if !target.met() {
+				t.missed++
+				verdict = "MISSED"
+			}
+			t.rows = append(t.rows, append(row, target.text, number(target.got), verdict))
+			row = make([]string, len(row))
+		}
+		if row[0] != "" {
+			t.rows = append(t.rows, append(row, "", "", ""))
+		}
+	}
+}
+
+// figures are the columns before the target.
+func figures(w workload, r results, n int) []string {
+	row := []string{w.name, fmt.Sprintf("%d %ss", n, w.unit)}
+	for _, name := range []string{floor, eino, weft} {
+		row = append(row, when(r, cell{name, n}, func(s sample) string { return duration(s.ns) }))
+	}
+	for _, name := range []string{floor, eino} {
+		row = append(row, number(ratio(r, cell{weft, n}, cell{name, n}, perUnit)))
+	}
+	at := cell{weft, n}
+	return append(
+		row,
+		when(r, at, func(s sample) string { return number(s.allocs) }),
+		when(r, at, func(s sample) string { return number(s.bytes) }),
+	)
+}
+
+// when formats a figure that was measured.
+func when(r results, at cell, format func(sample) string) string {
+	s, ok := r[at]
+	if !ok {
+		return "-"
+	}
+	return format(s)
+}
+
+// print writes the table and says whether all targets are met.
+func (t *table) print(out io.Writer) (bool, error) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range slices.Concat([][]string{header}, t.rows) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "\t"), "\t")); err != nil {
+			return false, err
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return false, err
+	}
+	_, err := fmt.Fprintf(out, "\n%s\n%d targets, %d met, %d missed\n", legend, t.targets, t.targets-t.missed, t.missed)
+	return t.missed == 0, err
+}
+
+const legend = `Times, allocations and bytes are per superstep (W2: task, W5: run), medians of the
+rounds. /floor and /eino are weft's time divided by theirs. In P-memory and
+P-sqlite the floor is weft without the pause.`
+
+// duration formats nanoseconds with three digits.
+func duration(ns float64) string {
+	switch {
+	case ns >= 1e6:
+		return number(ns/1e6) + " ms"
+	case ns >= 1e3:
+		return number(ns/1e3) + " µs"
+	}
+	return number(ns) + " ns"
+}
+
+// number formats with three digits, and whole numbers from 100.
+func number(x float64) string {
+	switch {
+	case math.IsNaN(x):
+		return "-"
+	case math.Abs(x) >= 99.95:
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64)
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/compose"
+
+	"github.com/weft-go/weft/graph"
+)
+
+// loop is weft's W1, which W6 needs in the same rounds.
+const loop = "weft W1"
+
+// w6 is W1 with every event read from the stream. The floor is what one event a
+// superstep costs through a Go channel, with no work beside it.
+var w6 = workload{
+	name:    "W6",
+	what:    "agent loop, every event read",
+	unit:    "superstep",
+	sizes:   []int{1001},
+	payload: text64,
+	verify:  verifyLoop,
+	contestants: []contestant{
+		{name: floor, setUp: w6Floor},
+		{name: eino, setUp: w6Eino},
+		{name: weft, setUp: w6Weft},
+		{name: loop, setUp: w1Weft},
+	},
+	targets: func(r results) []target {
+		const n = 1001
+		above := math.NaN()
+		stream, ok := r[cell{weft, n}]
+		own, ok2 := r[cell{loop, n}]
+		if through, ok3 := r[cell{floor, n}]; ok && ok2 && ok3 {
+			above = (stream.ns - own.ns) / through.ns
+		}
+		return []target{
+			{n: n, text: "above W1's own cost <= 4 x floor", got: above, bound: 4},
+			fractionOfEino(r, n, 5),
+		}
+	},
+}
+
+// A floorEvent is what goes through the floor's channel.
+type floorEvent struct {
+	step    int
+	node    string
+	message string
+}
+
+func w6Floor(_ context.Context, w workload, n int) (subject, error) {
+	return subject{run: func(context.Context) (o outcome, err error) {
+		events := make(chan floorEvent, 1)
+		go func() {
+			defer close(events)
+			for i := range n {
+				events <- floorEvent{step: i, node: "agent", message: w.payload.at(i)}
+			}
+		}()
+		for e := range events {
+			o.messages = append(o.messages, e.message)
+			o.count++
+		}
+		return o, nil
+	}}, nil
+}
+
+// einoEvent is the start or the end of a component, as eino tells it.
+type einoEvent struct {
+	info  *callbacks.RunInfo
+	ended bool
+}
+
+// einoTeller sends what eino tells its callbacks through a channel.
+func einoTeller(events chan<- einoEvent) callbacks.Handler {
+	return callbacks.NewHandlerBuilder().
+		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+			events <- einoEvent{info: info}
+			return ctx
+		}).
+		OnEndFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackOutput) context.Context {
+			events <- einoEvent{info: info, ended: true}
+			return ctx
+		}).
+		Build()
+}
+
+func w6Eino(ctx context.Context, w workload, n int) (subject, error) {
+	g, err := einoLoop(ctx, einoPointers(w.payload, n))
+	if err != nil {
+		return subject{}, err
+	}
+	return subject{run: func(ctx context.Context) (o outcome, err error) {
+		events := make(chan einoEvent, 64)
+		go func() {
+			defer close(events)
+			var s *einoState
+			if s, err = g.Invoke(ctx, nil, compose.WithCallbacks(einoTeller(events))); err == nil {
+				o.messages = s.Messages
+			}
+		}()
+		for e := range events {
+			if e.ended && e.info.Component == compose.ComponentOfLambda {
+				o.count++
+			}
+		}
+		return o, err
+	}}, nil
+}
+
+func w6Weft(_ context.Context, w workload, n int) (subject, error) {
+	g, err := weftLoop(w.payload, n, graph.Options{})
+	if err != nil {
+		return subject{}, err
+	}
+	return subject{run: func(ctx context.Context) (o outcome, err error) {
+		steps := 0
+		for event, err := range g.Stream(ctx) {
+			if err != nil {
+				return outcome{}, err
+			}
+			switch event := event.(type) {
+			case graph.TaskFinished:
+				steps++
+			case graph.RunEnded:
+				o = fromSnapshot(event.Snapshot)
+			}
+		}
+		if steps != o.count {
+			return outcome{}, fmt.Errorf("the stream told of %d steps of %d", steps, o.count)
+		}
+		return o, nil
+	}}, nil
+}
