@@ -40,9 +40,13 @@ type node struct {
 	routes   []string
 	both     bool
 	deferred bool
+	alone    []*node  // itself, as a frontier
+	by       []string // its name, as a frontier's
 }
 
+// branch chooses what follows a node: one target, or any.
 type branch struct {
+	choose  func(state.View) string
 	route   func(state.View) state.Update
 	targets []string
 }
@@ -153,7 +157,8 @@ func (b *Builder) Branch(from string, route func(state.View) string, targets ...
 		b.fail(from, "the branch has no function")
 		return
 	}
-	b.Dispatch(from, func(s state.View) state.Update { return state.Update{Goto(route(s))} }, targets...)
+	n := b.at(from)
+	n.branches = append(n.branches, branch{choose: route, targets: targets})
 }
 
 // Dispatch is a [Builder.Branch] that may choose several targets or none: its

@@ -28,6 +28,24 @@ type routes struct {
 	sends []*send
 }
 
+// single returns what follows a lone task, if that is plain: nothing, or one
+// node that does not wait. It is the planner's answer without its work.
+func (g *Graph) single(n *node, r routes, before *frontier) (next []*node, ok bool) {
+	if len(g.joins)+len(before.waiting)+len(r.sends) > 0 || len(n.edges)+len(r.nodes) > 1 {
+		return nil, false
+	}
+	var to *node
+	switch {
+	case len(r.nodes) == 1:
+		to = r.nodes[0]
+	case len(n.edges) == 1 && n.edges[0] != End:
+		to = g.byName[n.edges[0]]
+	default:
+		return nil, true
+	}
+	return to.alone, !to.deferred
+}
+
 // planner gathers what the tasks of a superstep make due.
 type planner struct {
 	g       *Graph

@@ -339,6 +339,12 @@ func (r *run) void(tasks []task) error {
 
 // follow finds what the superstep makes due.
 func (r *run) follow(tasks []task) frontier {
+	if r.alone && r.parent == nil && tasks[0].memory == nil {
+		t := &tasks[0]
+		if next, ok := r.g.single(t.node, t.routes, &r.front); ok {
+			return frontier{next: next, by: t.node.by, memory: r.front.memory}
+		}
+	}
 	p := r.g.plan(&r.front)
 	memory := r.front.memory
 	by := make([]string, 0, len(r.front.next)+1)

@@ -213,10 +213,7 @@ func (t *task) sort(update state.Update, allowed []string) (state.Update, error)
 func (t *task) signal(s state.Signal, allowed []string) error {
 	switch s := s.(type) {
 	case gotoSignal:
-		if err := t.allowed(s.node, allowed); err != nil || s.node == End {
-			return err
-		}
-		t.routes.nodes = append(t.routes.nodes, t.run.g.byName[s.node])
+		return t.leadTo(s.node, allowed)
 	case sendSignal:
 		if err := t.allowed(s.send.node, allowed); err != nil {
 			return err
@@ -233,6 +230,20 @@ func (t *task) signal(s state.Signal, allowed []string) error {
 	default:
 		return fmt.Errorf("%s: %w: a node returned it", s.Signal(), ErrSignal)
 	}
+	return nil
+}
+
+// leadTo makes a node due after the task.
+func (t *task) leadTo(name string, allowed []string) error {
+	if err := t.allowed(name, allowed); err != nil || name == End {
+		return err
+	}
+	n := t.run.g.byName[name]
+	if t.routes.nodes == nil {
+		t.routes.nodes = n.alone // not to be appended to in place
+		return nil
+	}
+	t.routes.nodes = append(t.routes.nodes[:len(t.routes.nodes):len(t.routes.nodes)], n)
 	return nil
 }
 
@@ -253,7 +264,14 @@ func (t *task) route(view state.View) (err error) {
 			err = fmt.Errorf("branch: %w", &PanicError{Value: v, Stack: debug.Stack()})
 		}
 	}()
-	for _, b := range t.node.branches {
+	for i := range t.node.branches {
+		b := &t.node.branches[i]
+		if b.choose != nil {
+			if err := t.leadTo(b.choose(view), b.targets); err != nil {
+				return fmt.Errorf("branch: %w", err)
+			}
+			continue
+		}
 		writes, err := t.sort(b.route(view), b.targets)
 		if err == nil && len(writes) > 0 {
 			err = fmt.Errorf("%s: %w: a branch returned it", writes[0], ErrSignal)

@@ -1,0 +1,275 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+type sumInput struct {
+	A int `json:"a"`
+	B int `json:"b"`
+}
+
+func add(_ context.Context, in sumInput) (int, error) { return in.A + in.B, nil }
+
+func newSet(t testing.TB, list ...tools.Tool) *tools.Set {
+	t.Helper()
+	set, err := tools.NewSet(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func newAgent(t testing.TB, m llm.Model, set *tools.Set, o agent.Options) *graph.Graph {
+	t.Helper()
+	g, err := agent.New("helper", m, set, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// roles shows a conversation in short.
+func roles(s state.View) string {
+	var out []string
+	for _, m := range agent.Messages.All(s) {
+		entry := string(m.Role)
+		if text := m.Text(); text != "" {
+			entry += ":" + text
+		}
+		out = append(out, entry)
+	}
+	return strings.Join(out, " | ")
+}
+
+func TestToolLoop(t *testing.T) {
+	t.Parallel()
+	script := llmtest.NewScript(
+		llmtest.Calls(
+			llm.ToolCall{Name: "add", Arguments: json.RawMessage(`{"a":1,"b":2}`)},
+			llm.ToolCall{Name: "add", Arguments: json.RawMessage(`{"a":10,"b":20}`)},
+			llm.ToolCall{Name: "fly", Arguments: json.RawMessage(`{}`)},
+		),
+		llmtest.Say("3 and 30"),
+	)
+	g := newAgent(t, script, newSet(t, tools.New("add", "Adds.", add)), agent.Options{System: "Be brief."})
+	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("add them")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := agent.Messages.Get(snap)
+	if len(messages) != 6 || messages[2].Text() != "3" || messages[3].Text() != "30" || messages[4].Status != llm.StatusError {
+		t.Errorf("got %s", roles(snap))
+	}
+	requests := script.Requests()
+	if got := requests[0].Messages[0]; got.Role != llm.RoleSystem || got.Text() != "Be brief." {
+		t.Errorf("the first message of the request is %v", got)
+	}
+	if len(requests[1].Messages) != 6 {
+		t.Errorf("the second request has %d messages, want 6", len(requests[1].Messages))
+	}
+}
+
+func TestStreamsTokens(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, llmtest.NewScript(llmtest.Say("one two three")), nil, agent.Options{})
+	var text strings.Builder
+	chunks := 0
+	for ev, err := range g.Stream(t.Context(), agent.Messages.Put(llm.User("count"))) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := ev.(graph.Emitted); ok {
+			chunk := e.Value.(llm.Chunk)
+			text.WriteString(chunk.Text)
+			chunks++
+		}
+	}
+	if text.String() != "one two three" || chunks < 3 {
+		t.Errorf("got %q in %d chunks", text.String(), chunks)
+	}
+}
+
+func TestLastTurnHasNoTools(t *testing.T) {
+	t.Parallel()
+	script := llmtest.NewScript(
+		llmtest.Call("add", `{"a":1,"b":1}`), llmtest.Call("add", `{"a":2,"b":2}`), llmtest.Say("enough"),
+		llmtest.Call("add", `{"a":1,"b":1}`), llmtest.Say("again"),
+	)
+	g := newAgent(t, script, newSet(t, tools.New("add", "Adds.", add)), agent.Options{
+		MaxTurns: 3, Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})},
+	})
+	th := g.Thread("t")
+	for range 2 {
+		if _, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	modes := []llm.ToolMode{}
+	for _, r := range script.Requests() {
+		modes = append(modes, r.ToolChoice.Mode)
+	}
+	want := []llm.ToolMode{llm.ToolsAuto, llm.ToolsAuto, llm.ToolsNone, llm.ToolsAuto, llm.ToolsAuto}
+	if !slices.Equal(modes, want) {
+		t.Errorf("tool choices are %q, want %q", modes, want)
+	}
+}
+
+func TestModelThatNeverAnswers(t *testing.T) {
+	t.Parallel()
+	replies := slices.Repeat([]llmtest.Reply{llmtest.Call("add", `{"a":1,"b":1}`)}, 10)
+	g := newAgent(t, llmtest.NewScript(replies...), newSet(t, tools.New("add", "Adds.", add)), agent.Options{})
+	_, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	if !errors.Is(err, agent.ErrMaxTurns) {
+		t.Errorf("got %v, want %v", err, agent.ErrMaxTurns)
+	}
+}
+
+var approve = graph.NewInterrupt[string, bool]("approve")
+
+func TestApprovalRunsOtherCallsOnce(t *testing.T) {
+	t.Parallel()
+	var looked, sent atomic.Int32
+	set := newSet(t,
+		tools.New("look", "Looks.", func(context.Context, struct{}) (string, error) {
+			looked.Add(1)
+			return "seen", nil
+		}),
+		tools.New("send", "Sends.", func(ctx context.Context, _ struct{}) (string, error) {
+			ok, err := approve.Wait(ctx, "send it?")
+			if err != nil || !ok {
+				return "not sent", err
+			}
+			sent.Add(1)
+			return "sent", nil
+		}),
+	)
+	script := llmtest.NewScript(
+		llmtest.Calls(llm.ToolCall{Name: "look"}, llm.ToolCall{Name: "send"}, llm.ToolCall{Name: "send"}),
+		llmtest.Say("done"),
+	)
+	g := newAgent(t, script, set, agent.Options{Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})}})
+	th := g.Thread("t")
+	snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pending, err := approve.Pending(snap)
+	if err != nil || len(pending) != 2 {
+		t.Fatalf("got %d questions, %v; want 2", len(pending), err)
+	}
+	snap, err = th.Invoke(t.Context(), approve.Answer(pending[0].ID, false), approve.Answer(pending[1].ID, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := roles(snap); got != "user:go | assistant | tool:seen | tool:not sent | tool:sent | assistant:done" {
+		t.Errorf("got %s", got)
+	}
+	if looked.Load() != 1 || sent.Load() != 1 {
+		t.Errorf("look ran %d times and send %d times, want 1 and 1", looked.Load(), sent.Load())
+	}
+}
+
+// A user who goes on while a call waits must not leave the model with a call
+// that nothing answers.
+func TestDanglingCallIsAnswered(t *testing.T) {
+	t.Parallel()
+	set := newSet(t, tools.New("send", "Sends.", func(ctx context.Context, _ struct{}) (string, error) {
+		_, err := approve.Wait(ctx, "send it?")
+		return "sent", err
+	}))
+	script := llmtest.NewScript(llmtest.Call("send", `{}`), llmtest.Say("never mind"))
+	g := newAgent(t, script, set, agent.Options{Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})}})
+	th := g.Thread("t")
+	for _, text := range []string{"send it", "forget it"} {
+		if _, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User(text))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, m := range script.Requests()[1].Messages {
+		got = append(got, string(m.Role))
+	}
+	if want := []string{"user", "assistant", "tool", "user"}; !slices.Equal(got, want) {
+		t.Errorf("the request has %q, want %q", got, want)
+	}
+}
+
+func TestPrepareAndChannels(t *testing.T) {
+	t.Parallel()
+	lang := state.Last[string]("language")
+	script := llmtest.NewScript(llmtest.Say("γεια"))
+	g := newAgent(t, script, nil, agent.Options{
+		Channels: []state.Handle{lang},
+		Prepare: func(_ context.Context, s state.View, r *llm.Request) error {
+			r.Messages = append(r.Messages, llm.System("Answer in "+lang.Get(s)))
+			return nil
+		},
+	})
+	if _, err := g.Invoke(t.Context(), lang.Put("Greek"), agent.Messages.Put(llm.User("hi"))); err != nil {
+		t.Fatal(err)
+	}
+	if r := script.Requests()[0]; r.Messages[1].Text() != "Answer in Greek" {
+		t.Errorf("the request is %v", r.Messages)
+	}
+}
+
+func TestModelError(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("no quota")
+	g := newAgent(t, llmtest.NewScript(llmtest.Fail(broken)), nil, agent.Options{})
+	_, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("hi")))
+	ne, ok := errors.AsType[*graph.NodeError](err)
+	if !ok || ne.Node != agent.ModelNode || !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	if _, err := agent.New("a", nil, nil, agent.Options{}); err == nil {
+		t.Error("a nil model was taken")
+	}
+	if _, err := agent.New("a", llmtest.NewScript(), nil, agent.Options{MaxTurns: -1}); err == nil {
+		t.Error("a negative MaxTurns was taken")
+	}
+}
+
+func TestManyThreads(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, llmtest.Echo{}, nil, agent.Options{Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})}})
+	var wg sync.WaitGroup
+	for i := range 100 {
+		wg.Go(func() {
+			th := g.Thread(fmt.Sprint(i))
+			for turn := range 3 {
+				text := fmt.Sprintf("%d/%d", i, turn)
+				snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User(text)))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if last, _ := agent.Messages.Last(snap); last.Text() != text || agent.Messages.Len(snap) != 2*(turn+1) {
+					t.Errorf("thread %d: got %s", i, roles(snap))
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
