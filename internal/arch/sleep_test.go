@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestNoTestSleeps fails on a time.Sleep in a test, unless it stands inside the
-// function given to synctest.Test, where it takes no time.
+// TestNoTestSleeps fails on a time.Sleep in a test, unless it stands in a
+// function that calls synctest.Test: in its bubble a sleep takes no time.
 func TestNoTestSleeps(t *testing.T) {
 	t.Parallel()
 	fset := token.NewFileSet()
@@ -38,17 +38,24 @@ func TestNoTestSleeps(t *testing.T) {
 	}
 }
 
-// sleeps returns where a file names time.Sleep outside of a synctest.Test call.
+// sleeps returns where a file names time.Sleep in a declaration that has no
+// synctest.Test.
 func sleeps(file *ast.File) []token.Pos {
 	var found []token.Pos
-	ast.Inspect(file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			return !names(n.Fun, "synctest", "Test")
-		case *ast.SelectorExpr:
-			if names(n, "time", "Sleep") {
-				found = append(found, n.Pos())
-			}
+	for _, decl := range file.Decls {
+		if len(uses(decl, "synctest", "Test")) == 0 {
+			found = append(found, uses(decl, "time", "Sleep")...)
+		}
+	}
+	return found
+}
+
+// uses returns where a name of a package is used.
+func uses(n ast.Node, pkg, name string) []token.Pos {
+	var found []token.Pos
+	ast.Inspect(n, func(n ast.Node) bool {
+		if e, ok := n.(ast.Expr); ok && names(e, pkg, name) {
+			found = append(found, n.Pos())
 		}
 		return true
 	})
@@ -72,6 +79,7 @@ func a() { time.Sleep(1) }
 func b() { synctest.Test(t, func() { time.Sleep(1) }) }
 func c() { f(time.Sleep) }
 func d() { synctest.Wait(); time.Sleep(1) }
+func e() { f := func() { time.Sleep(1) }; synctest.Test(t, f) }
 `
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "p.go", source, parser.SkipObjectResolution)

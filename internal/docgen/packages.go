@@ -73,6 +73,8 @@ func (p pkg) path() string {
 	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, p.Module.Path), "/")
 }
 
+func (p pkg) byPath(other pkg) int { return strings.Compare(p.ImportPath, other.ImportPath) }
+
 // public says whether others can import the package.
 func (p pkg) public() bool {
 	return !p.DepOnly && p.Name != "main" && !slices.Contains(strings.Split(p.ImportPath, "/"), "internal")
@@ -114,7 +116,7 @@ func deps(pkgs []pkg) []byte {
 	}
 	var b bytes.Buffer
 	b.WriteString("# The modules that each public package compiles. Written by `make docs`.\n")
-	for _, p := range pkgs {
+	for _, p := range slices.SortedFunc(slices.Values(pkgs), pkg.byPath) {
 		if !p.public() {
 			continue
 		}
