@@ -13,7 +13,6 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/weft-go/weft/checkpoint"
 )

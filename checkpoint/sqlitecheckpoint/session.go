@@ -31,17 +31,31 @@ func newSession(ctx context.Context, db *sql.DB, pragmas []string) (*session, er
 }
 
 func (s *session) close() error {
+	return errors.Join(s.forget(), s.conn.Close())
+}
+
+// forget closes the prepared statements.
+func (s *session) forget() error {
 	var errs []error
 	for _, st := range s.stmts {
 		errs = append(errs, st.Close())
 	}
-	return errors.Join(append(errs, s.conn.Close())...)
+	clear(s.stmts)
+	return errors.Join(errs...)
 }
 
-// prepare keeps the statement: queries are constants, or few.
+// maxStatements bounds what queries with many different filters leave behind.
+const maxStatements = 128
+
+// prepare keeps the statement. It is not called while rows are being read.
 func (s *session) prepare(query string) (*sql.Stmt, error) {
 	if st := s.stmts[query]; st != nil {
 		return st, nil
+	}
+	if len(s.stmts) >= maxStatements {
+		if err := s.forget(); err != nil {
+			return nil, err
+		}
 	}
 	st, err := s.conn.PrepareContext(context.Background(), query)
 	if err != nil {

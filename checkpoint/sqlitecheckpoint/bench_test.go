@@ -1,0 +1,193 @@
+package sqlitecheckpoint_test
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+)
+
+// stepID spells the n-th id of a run, in the order in which ids are born.
+func stepID(n int) string {
+	return fmt.Sprintf("0197a6b0-%04x-7%03x-8000-%012x", n>>12&0xffff, n&0xfff, n)
+}
+
+// messageStep is a superstep that appends a message of 1,024 bytes which do not
+// compress.
+func messageStep(thread string, n int) checkpoint.Checkpoint {
+	text := make([]byte, 512)
+	_, _ = rand.Read(text)
+	c := checkpoint.Checkpoint{
+		Key:     checkpoint.Key{Thread: thread, ID: stepID(n)},
+		Step:    n,
+		Source:  checkpoint.Loop,
+		Run:     "0197a6b0-7c1a-7e2f-8a3b-000000000001",
+		Version: "v1",
+		Control: []byte(`{"next":["agent"]}`),
+		Settles: true,
+		Changes: []checkpoint.Change{
+			{Channel: "messages", Kind: 2, Data: fmt.Appendf(nil, `[{"role":"ai","content":"%x"}]`, text)},
+			{Channel: "tokens", Kind: 1, Data: []byte("1024")},
+		},
+	}
+	if n > 1 {
+		c.Parent = stepID(n - 1)
+	}
+	return c
+}
+
+// A floor is the least that a step can cost on this driver: one INSERT of one
+// row, prepared, on one connection.
+type floor struct {
+	db   *sql.DB
+	stmt *sql.Stmt
+	path string
+}
+
+func newFloor(b *testing.B, sync sqlitecheckpoint.Synchronous) *floor {
+	b.Helper()
+	f := &floor{path: filepath.Join(b.TempDir(), "floor.db")}
+	db, err := sql.Open("sqlite", "file:"+f.path+"?_pragma=journal_mode(WAL)&_pragma=synchronous("+sync.String()+")")
+	if err != nil {
+		b.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	f.db = db
+	if _, err = db.Exec(`CREATE TABLE step (id INTEGER PRIMARY KEY, thread TEXT NOT NULL, data BLOB NOT NULL)`); err != nil {
+		b.Fatal(err)
+	}
+	if f.stmt, err = db.Prepare(`INSERT INTO step (thread, data) VALUES (?, ?)`); err != nil {
+		b.Fatal(err)
+	}
+	return f
+}
+
+func (f *floor) put(b *testing.B, c *checkpoint.Checkpoint) {
+	b.Helper()
+	if _, err := f.stmt.Exec(c.Thread, c.Changes[0].Data); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkPut compares a superstep with the floor, which takes turns with it. It
+// reports both, their ratio and the bytes of both files, and steps in stretches
+// of a growing thread: flat means that the last is no slower than the first.
+func BenchmarkPut(b *testing.B) {
+	for _, sync := range []sqlitecheckpoint.Synchronous{sqlitecheckpoint.Normal, sqlitecheckpoint.Full} {
+		b.Run(sync.String(), func(b *testing.B) { benchmarkPut(b, sync) })
+	}
+}
+
+func benchmarkPut(b *testing.B, sync sqlitecheckpoint.Synchronous) {
+	ctx := context.Background()
+	path := filepath.Join(b.TempDir(), "store.db")
+	store, err := sqlitecheckpoint.Open(ctx, path, sqlitecheckpoint.Options{Synchronous: sync})
+	if err != nil {
+		b.Fatal(err)
+	}
+	f := newFloor(b, sync)
+	var ours, floors time.Duration
+	n, head := 0, ""
+	for b.Loop() {
+		b.StopTimer()
+		n++
+		c := messageStep("thread", n)
+		start := time.Now()
+		f.put(b, &c)
+		floors += time.Since(start)
+		b.StartTimer()
+		start = time.Now()
+		if err := store.Put(ctx, c, head); err != nil {
+			b.Fatal(err)
+		}
+		ours += time.Since(start)
+		head = c.ID
+	}
+	b.StopTimer()
+	if err := store.Close(); err != nil {
+		b.Fatal(err)
+	}
+	if err := f.db.Close(); err != nil {
+		b.Fatal(err)
+	}
+	steps := float64(n)
+	b.ReportMetric(float64(floors.Nanoseconds())/steps, "floor-ns/op")
+	b.ReportMetric(float64(ours)/float64(floors), "x-floor")
+	b.ReportMetric(float64(size(b, path))/steps, "B/step")
+	b.ReportMetric(float64(size(b, path))/float64(size(b, f.path)), "x-floor-bytes")
+}
+
+func size(b *testing.B, path string) int64 {
+	b.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return info.Size()
+}
+
+func longThread(b *testing.B, n int) *sqlitecheckpoint.Store {
+	b.Helper()
+	ctx := context.Background()
+	path := filepath.Join(b.TempDir(), "store.db")
+	store, err := sqlitecheckpoint.Open(ctx, path, sqlitecheckpoint.Options{Synchronous: sqlitecheckpoint.Normal})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = store.Close() })
+	head := ""
+	for i := range n {
+		c := messageStep("thread", i+1)
+		if err := store.Put(ctx, c, head); err != nil {
+			b.Fatal(err)
+		}
+		head = c.ID
+	}
+	return store
+}
+
+func BenchmarkGet10000(b *testing.B) {
+	store := longThread(b, 10_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		c, err := store.Get(context.Background(), checkpoint.Key{Thread: "thread"})
+		if err != nil || len(c.Lineage) != 10_000 {
+			b.Fatalf("got %d deltas, error %v want 10000", len(c.Lineage), err)
+		}
+	}
+}
+
+func BenchmarkGetByID(b *testing.B) {
+	store := longThread(b, 1_000)
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		if _, err := store.Get(context.Background(), checkpoint.Key{Thread: "thread", ID: stepID(n%10 + 1)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkList10000(b *testing.B) {
+	store := longThread(b, 10_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		for _, err := range store.List(context.Background(), checkpoint.Query{Thread: "thread"}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+		if n != 10_000 {
+			b.Fatalf("got %d checkpoints want 10000", n)
+		}
+	}
+}
+

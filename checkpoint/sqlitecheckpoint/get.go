@@ -1,0 +1,108 @@
+package sqlitecheckpoint
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+// getQuery takes the key.
+const getQuery = `SELECT ` + rowColumns + `, ` + partColumns + ` FROM cp_step s ` + joinParent + `WHERE s.key = ?`
+
+// Get implements [checkpoint.Store].
+func (s *Store) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
+	if k.Thread == "" {
+		return checkpoint.Checkpoint{}, fmt.Errorf("sqlitecheckpoint: get: empty thread id: %w", checkpoint.ErrInvalid)
+	}
+	var c checkpoint.Checkpoint
+	err := s.read(ctx, func(q *session) (err error) {
+		c, err = s.get(ctx, q, &k)
+		return err
+	})
+	if err != nil {
+		return checkpoint.Checkpoint{}, s.fail("get", k, err)
+	}
+	return c, nil
+}
+
+// get sets the id in k when it is known.
+func (s *Store) get(ctx context.Context, q *session, k *checkpoint.Key) (checkpoint.Checkpoint, error) {
+	key, err := findKey(q, *k)
+	if err != nil {
+		return checkpoint.Checkpoint{}, err
+	}
+	var r *row
+	var p part
+	err = q.each(getQuery, []any{key}, func(scan func(...any) error) (more bool, err error) {
+		r, err = scanRow(scan, p.dest()...)
+		k.ID = cmp.Or(r.c.ID, k.ID)
+		return false, err
+	})
+	if err == nil && r == nil {
+		err = checkpoint.ErrCorrupt
+	}
+	if err != nil {
+		return checkpoint.Checkpoint{}, err
+	}
+	if err := r.complete(q, &s.names, k.Thread); err != nil {
+		return checkpoint.Checkpoint{}, err
+	}
+	if err := fillValues(ctx, q, r, &p); err != nil {
+		return checkpoint.Checkpoint{}, err
+	}
+	r.c.Writes, err = pendingWrites(q, key)
+	return r.c, err
+}
+
+// fillValues adds what history leaves out.
+func fillValues(ctx context.Context, q *session, r *row, p *part) error {
+	p.key, p.parent, p.id, p.source = r.key, r.parent, r.c.ID, r.c.Source
+	var err error
+	if r.c.Changes, err = checkpoint.ParseChanges(p.changes); err != nil {
+		return err
+	}
+	if p.snapshot != nil {
+		if r.c.Snapshot, err = checkpoint.ParseChanges(p.snapshot); err != nil {
+			return err
+		}
+	}
+	r.c.Lineage, err = readLineage(ctx, q, p)
+	return err
+}
+
+// findKey returns the key of a checkpoint, or of the newest when k.ID is empty.
+func findKey(q *session, k checkpoint.Key) (int64, error) {
+	thread, err := findThread(q, k.Thread)
+	if err != nil {
+		return 0, err
+	}
+	if thread == 0 {
+		return 0, checkpoint.ErrNotFound
+	}
+	var key int64
+	if k.ID == "" {
+		f, err := findNewest(q, thread, k.Namespace)
+		if err != nil {
+			return 0, err
+		}
+		key = f.key
+	} else {
+		namespace, known, err := findNamespace(q, thread, k.Namespace)
+		if err != nil {
+			return 0, err
+		}
+		at, in, err := findID(q, thread, packID(k.ID))
+		if err != nil {
+			return 0, err
+		}
+		if known && in == namespace {
+			key = at
+		}
+	}
+	if key == 0 {
+		return 0, checkpoint.ErrNotFound
+	}
+	return key, nil
+}

@@ -1,0 +1,161 @@
+package sqlitecheckpoint
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+// locks are the leases that a store holds. A lease is a lock of the operating
+// system on one byte of a file, so that it ends with the process. Such a lock
+// belongs to the open file and does not conflict with itself: the set says
+// which threads this store has.
+type locks struct {
+	path string // empty for a database in memory
+
+	mu     sync.Mutex
+	file   *os.File // nil until the first lease
+	held   map[string]bool
+	closed bool
+}
+
+// errLocked says that another open file has the lock.
+var errLocked = errors.New("locked")
+
+func newLocks(path string) *locks {
+	return &locks{path: path, held: map[string]bool{}}
+}
+
+// lock returns errLocked if the thread is taken.
+func (l *locks) lock(thread string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.closed:
+		return fs.ErrClosed
+	case l.held[thread]:
+		return errLocked
+	}
+	if l.path != "" {
+		if err := l.lockFile(thread); err != nil {
+			return err
+		}
+	}
+	l.held[thread] = true
+	return nil
+}
+
+func (l *locks) lockFile(thread string) error {
+	if l.file == nil {
+		f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o666)
+		if err != nil {
+			return err
+		}
+		l.file = f
+	}
+	return lockByte(l.file, lockOffset(thread))
+}
+
+// unlock does nothing once the locks are closed: that has given them back.
+func (l *locks) unlock(thread string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || !l.held[thread] {
+		return nil
+	}
+	delete(l.held, thread)
+	if l.file == nil {
+		return nil
+	}
+	return unlockByte(l.file, lockOffset(thread))
+}
+
+// close leaves the file in place: another process may be about to lock it.
+func (l *locks) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
+}
+
+// lockOffset is the byte that stands for a thread. Files do not have to be that
+// long.
+func lockOffset(thread string) int64 {
+	sum := sha256.Sum256([]byte(thread))
+	return int64(binary.LittleEndian.Uint64(sum[:]) >> 2)
+}
+
+// A lease passes everything on to its store while it is held.
+type lease struct {
+	*Store
+	thread   string
+	released atomic.Bool
+}
+
+// Lease implements [checkpoint.Leaser]. The lease is held until it is released,
+// the store is closed or the process ends, in whatever way; it does not run
+// out. On systems other than Linux, macOS and Windows it keeps off the runs of
+// this store only: there, a run of another process finds out when it puts its
+// first checkpoint.
+func (s *Store) Lease(ctx context.Context, thread string) (checkpoint.Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if thread == "" {
+		return nil, fmt.Errorf("sqlitecheckpoint: lease: empty thread id: %w", checkpoint.ErrInvalid)
+	}
+	err := s.locks.lock(thread)
+	if errors.Is(err, errLocked) {
+		err = fmt.Errorf("another run holds it: %w", checkpoint.ErrConflict)
+	}
+	if err != nil {
+		return nil, s.fail("lease", checkpoint.Key{Thread: thread}, err)
+	}
+	return &lease{Store: s, thread: thread}, nil
+}
+
+// Release implements [checkpoint.Lease].
+func (l *lease) Release(context.Context) error {
+	if l.released.Swap(true) {
+		return nil
+	}
+	if err := l.locks.unlock(l.thread); err != nil {
+		return l.fail("release", checkpoint.Key{Thread: l.thread}, err)
+	}
+	return nil
+}
+
+// Put implements [checkpoint.Store].
+func (l *lease) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
+	if l.released.Load() {
+		return l.lost(c.Key)
+	}
+	return l.Store.Put(ctx, c, head)
+}
+
+// PutWrites implements [checkpoint.Store].
+func (l *lease) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
+	if l.released.Load() {
+		return l.lost(k)
+	}
+	return l.Store.PutWrites(ctx, k, writes)
+}
+
+func (l *lease) lost(k checkpoint.Key) error {
+	err := fmt.Errorf("the lease of thread %q was released: %w", l.thread, checkpoint.ErrConflict)
+	return l.fail("put", k, err)
+}

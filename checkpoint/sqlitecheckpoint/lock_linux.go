@@ -1,0 +1,4 @@
+package sqlitecheckpoint
+
+// setOFDLock is F_OFD_SETLK.
+const setOFDLock = 37

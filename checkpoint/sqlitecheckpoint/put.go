@@ -1,0 +1,271 @@
+package sqlitecheckpoint
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+// A tip is the newest checkpoint of a thread, over all its namespaces.
+type tip struct {
+	key       int64 // 0 for none
+	id        string
+	packed    any
+	namespace int64
+	time      int64
+
+	// What follows is known of what this store has put itself.
+	name      string // of the namespace
+	origin    origin
+	originKey int64
+	pending   bool // there may be pending writes
+}
+
+// maxTips is how many threads a store remembers.
+const maxTips = 4096
+
+const (
+	stepValues = `(key, namespace, parent, id, step, source, origin, time, whole, control, changes, snapshot) VALUES `
+
+	// followStep is the way of almost every step: in one statement, it stores a
+	// checkpoint that follows the newest of its thread, in the same namespace
+	// and run. When the newest is another one, parent is NULL, which the table
+	// does not take, and nothing is stored. It takes the row, with key, id,
+	// namespace and origin of the newest and what markBetweenQuery takes in
+	// the place of parent, and then the end of the thread's keys.
+	followStep = `INSERT OR IGNORE INTO cp_step ` + stepValues + `(?, ?,
+	(SELECT CASE WHEN key = ? AND id = ? AND namespace = ? AND origin = ?
+		AND NOT EXISTS (` + markBetweenQuery + `) THEN 1 END
+		FROM cp_step WHERE key < ? ORDER BY key DESC LIMIT 1),
+	?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+	// settleStep is followStep for one that settles pending writes, if there
+	// are none. It takes the key of the newest once more, after what followStep
+	// takes for markBetweenQuery.
+	settleStep = `INSERT OR IGNORE INTO cp_step ` + stepValues + `(?, ?,
+	(SELECT CASE WHEN key = ? AND id = ? AND namespace = ? AND origin = ?
+		AND NOT EXISTS (` + markBetweenQuery + `)
+		AND NOT EXISTS (SELECT 1 FROM cp_pending WHERE step = ?) THEN 1 END
+		FROM cp_step WHERE key < ? ORDER BY key DESC LIMIT 1),
+	?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+	insertStep = `INSERT INTO cp_step ` + stepValues + `(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+)
+
+// Put implements [checkpoint.Store].
+func (s *Store) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
+	if err := c.Check(s.maxValue); err != nil {
+		return err
+	}
+	err := s.write(ctx, func(w *session) error {
+		done, err := s.follow(w, &c, head)
+		if err != nil || done {
+			return err
+		}
+		delete(s.tips, c.Thread)
+		var t *tip
+		err = w.transaction(beginWrite, func() error {
+			t, err = s.put(w, &c, head)
+			return err
+		})
+		if err == nil && t != nil {
+			s.remember(c.Thread, t)
+		}
+		return err
+	})
+	if err != nil {
+		return s.fail("put", c.Key, err)
+	}
+	return nil
+}
+
+// remember is called with the session that writes, after a commit.
+func (s *Store) remember(thread string, t *tip) {
+	if len(s.tips) >= maxTips {
+		clear(s.tips)
+	}
+	s.tips[thread] = t
+}
+
+// follow stores a checkpoint that follows the one which this store has put last
+// in the thread. It reports false if c is another one, or if the thread has
+// changed.
+func (s *Store) follow(w *session, c *checkpoint.Checkpoint, head string) (bool, error) {
+	t := s.tips[c.Thread]
+	if t == nil || t.id != head || c.Parent != head || t.name != c.Namespace || !t.origin.of(c) {
+		return false, nil
+	}
+	id, key := packID(c.ID), t.key+1
+	if key%markSpan == 0 || !before(t.packed, id) {
+		return false, nil
+	}
+	next := *t
+	next.key, next.id, next.packed, next.time, next.pending = key, c.ID, id, now(t), false
+	done, err := s.followTip(w, c, t, &next)
+	if done {
+		*t = next
+	}
+	return done, err
+}
+
+func (s *Store) followTip(w *session, c *checkpoint.Checkpoint, t, next *tip) (bool, error) {
+	switch {
+	case !c.Settles:
+		n, err := w.exec(followStep, s.followArgs(c, t, next, false)...)
+		return n == 1, err
+	case !t.pending:
+		n, err := w.exec(settleStep, s.followArgs(c, t, next, true)...)
+		return n == 1, err
+	}
+	var n int64
+	err := w.transaction(beginWrite, func() (err error) {
+		if n, err = w.exec(followStep, s.followArgs(c, t, next, false)...); err != nil || n == 0 {
+			return err
+		}
+		_, err = w.exec(deletePending, t.key)
+		return err
+	})
+	return n == 1 && err == nil, err
+}
+
+func (s *Store) followArgs(c *checkpoint.Checkpoint, t, next *tip, settles bool) []any {
+	args := make([]any, 0, 20)
+	args = append(args, next.key, t.namespace, t.key, t.packed, t.namespace, t.originKey,
+		threadOf(t.key), t.packed, next.packed)
+	if settles {
+		args = append(args, t.key)
+	}
+	args = append(args, endKey(threadOf(t.key)))
+	return s.appendRow(args, c, next)
+}
+
+// appendRow appends what is the same for every way to store a checkpoint.
+func (s *Store) appendRow(args []any, c *checkpoint.Checkpoint, t *tip) []any {
+	h := header{id: c.ID, parent: c.Parent, step: c.Step, source: c.Source, time: t.time}
+	b := appendControl(s.scratch[:0], &h, c.Control)
+	control := len(b)
+	b = checkpoint.AppendChanges(b, c.Changes)
+	changes := len(b)
+	var snapshot any
+	whole := 0
+	if c.Snapshot != nil {
+		b = checkpoint.AppendChanges(b, c.Snapshot)
+		snapshot, whole = b[changes:], 1
+	}
+	if cap(b) <= maxScratch {
+		s.scratch = b
+	}
+	return append(args, t.packed, c.Step, packSource(c.Source), t.originKey, t.time, whole,
+		b[:control], b[control:changes], snapshot)
+}
+
+// maxScratch is how large a buffer a store keeps between two calls.
+const maxScratch = 1 << 20
+
+// now never goes back in a thread, whatever the clock does.
+func now(newest *tip) int64 {
+	return max(time.Now().UnixMicro(), newest.time)
+}
+
+// put stores any checkpoint, in a transaction, or says why it can not. It
+// returns nil if c is the newest already.
+func (s *Store) put(w *session, c *checkpoint.Checkpoint, head string) (*tip, error) {
+	p, err := findPlace(w, c, head)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	if p.thread == 0 {
+		if p.thread, err = w.insert(insertThread, c.Thread, time.Now().UnixMicro()); err != nil {
+			return nil, err
+		}
+	}
+	newest, err := newestOfThread(w, p.thread)
+	if err != nil {
+		return nil, err
+	}
+	t := &tip{
+		key: max(newest.key, firstKey(p.thread)) + 1, id: c.ID, packed: p.id,
+		name: c.Namespace, time: now(newest), origin: originOf(c),
+	}
+	if t.namespace, err = enterNamespace(w, p.thread, c.Namespace); err != nil {
+		return nil, err
+	}
+	if t.originKey, err = enterOrigin(w, p.thread, &t.origin); err != nil {
+		return nil, err
+	}
+	if err := enterMark(w, t.key, t.packed, newest); err != nil {
+		return nil, err
+	}
+	args := []any{t.key, t.namespace, parentBack(t.key, p.parent)}
+	if _, err := w.exec(insertStep, s.appendRow(args, c, t)...); err != nil {
+		return nil, err
+	}
+	if c.Settles && p.parent != 0 {
+		_, err = w.exec(deletePending, p.parent)
+	}
+	return t, err
+}
+
+// A place is where a checkpoint goes.
+type place struct {
+	thread int64 // 0 if there is none yet
+	parent int64 // key, 0 for none
+	id     any
+}
+
+// findPlace returns nil if c is the newest checkpoint already.
+func findPlace(w *session, c *checkpoint.Checkpoint, head string) (*place, error) {
+	thread, err := findThread(w, c.Thread)
+	if err != nil {
+		return nil, err
+	}
+	p := &place{thread: thread, id: packID(c.ID)}
+	var newest found
+	if thread != 0 {
+		if newest, err = findNewest(w, thread, c.Namespace); err != nil {
+			return nil, err
+		}
+	}
+	if newest.id != head || newest.id == c.ID {
+		if newest.id == c.ID && newest.parentID == c.Parent {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("it was to follow %q, but the newest is %q: %w", head, newest.id, checkpoint.ErrConflict)
+	}
+	if thread != 0 {
+		key, _, err := findID(w, thread, p.id)
+		if err != nil {
+			return nil, err
+		}
+		if key != 0 {
+			return nil, fmt.Errorf("its id exists: %w", checkpoint.ErrConflict)
+		}
+	}
+	switch c.Parent {
+	case "":
+	case head:
+		p.parent = newest.key
+	default:
+		p.parent, err = findParent(w, thread, c)
+	}
+	return p, err
+}
+
+func findParent(w *session, thread int64, c *checkpoint.Checkpoint) (int64, error) {
+	if thread != 0 {
+		namespace, known, err := findNamespace(w, thread, c.Namespace)
+		if err != nil {
+			return 0, err
+		}
+		key, at, err := findID(w, thread, packID(c.Parent))
+		if err != nil {
+			return 0, err
+		}
+		if key != 0 && known && at == namespace {
+			return key, nil
+		}
+	}
+	return 0, fmt.Errorf("its parent %q: %w", c.Parent, checkpoint.ErrNotFound)
+}

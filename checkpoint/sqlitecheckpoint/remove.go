@@ -1,0 +1,317 @@
+package sqlitecheckpoint
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/internal/lineage"
+)
+
+// removeBatch is how many checkpoints go in one transaction, so that other
+// writers get their turn.
+const removeBatch = 4096
+
+// Prune implements [checkpoint.Pruner]. It removes the oldest first, some
+// thousand in each transaction, and what it removed is gone even when it
+// returns an error. The space is used again; the file does not shrink.
+func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error) {
+	removed := 0
+	prune := func(thread string) error {
+		n, err := s.remove(ctx, thread, removeBatch, func(_ *session, nodes []node) error {
+			outdated(nodes, &p, time.Now())
+			return nil
+		})
+		removed += n
+		if err != nil {
+			return s.fail("prune", checkpoint.Key{Thread: thread}, err)
+		}
+		return nil
+	}
+	for _, thread := range p.Threads {
+		if err := prune(thread); err != nil {
+			return removed, err
+		}
+	}
+	if p.Threads != nil {
+		return removed, nil
+	}
+	for t, err := range s.ListThreads(ctx, "") {
+		if err != nil {
+			return removed, err
+		}
+		if err := prune(t.ID); err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+// DeleteRuns implements [checkpoint.RunDeleter], in one transaction.
+func (s *Store) DeleteRuns(ctx context.Context, thread string, runs ...string) error {
+	if thread == "" {
+		return fmt.Errorf("sqlitecheckpoint: delete runs: empty thread id: %w", checkpoint.ErrInvalid)
+	}
+	if slices.Contains(runs, "") {
+		return fmt.Errorf("sqlitecheckpoint: delete runs of thread %q: empty run id: %w", thread, checkpoint.ErrInvalid)
+	}
+	_, err := s.remove(ctx, thread, math.MaxInt, func(w *session, nodes []node) error { return s.ofRuns(w, nodes, runs) })
+	if err != nil {
+		return s.fail("delete runs", checkpoint.Key{Thread: thread}, err)
+	}
+	return nil
+}
+
+// A node is what has to be known of a checkpoint to remove others.
+type node struct {
+	key, parent       int64 // parent is 0 for none
+	namespace, origin int64
+	time              int64
+	whole, pending    bool
+	remove            bool
+}
+
+// outdated marks what the policy does not keep.
+func outdated(nodes []node, p *checkpoint.PrunePolicy, now time.Time) {
+	newer := map[int64]int{}
+	for i := range slices.Backward(nodes) {
+		n := &nodes[i]
+		n.remove = !p.Keeps(newer[n.namespace], now.Sub(time.UnixMicro(n.time)), n.pending)
+		newer[n.namespace]++
+	}
+}
+
+// ofRuns marks what the runs have written.
+func (s *Store) ofRuns(w *session, nodes []node, runs []string) error {
+	for i := range nodes {
+		o, err := s.names.origin(w, nodes[i].origin)
+		if err != nil {
+			return err
+		}
+		nodes[i].remove = slices.Contains(runs, o.run)
+	}
+	return nil
+}
+
+// A marker sets remove in the nodes of a thread.
+type marker func(w *session, nodes []node) error
+
+// remove removes what mark marks, and the thread when nothing is left of it.
+// It returns how many checkpoints went.
+func (s *Store) remove(ctx context.Context, thread string, batch int, mark marker) (int, error) {
+	removed := 0
+	for {
+		n, more := 0, false
+		err := s.change(ctx, func(w *session) (err error) {
+			delete(s.tips, thread)
+			n, more, err = removeSome(w, thread, batch, mark)
+			return err
+		})
+		if err != nil {
+			return removed, err
+		}
+		if removed += n; !more {
+			return removed, nil
+		}
+	}
+}
+
+// removeSome reports whether more than a batch was marked.
+func removeSome(w *session, thread string, batch int, mark marker) (n int, more bool, err error) {
+	key, err := findThread(w, thread)
+	if err != nil || key == 0 {
+		return 0, false, err
+	}
+	nodes, err := readNodes(w, key)
+	if err != nil {
+		return 0, false, err
+	}
+	if err := mark(w, nodes); err != nil {
+		return 0, false, err
+	}
+	for i := range nodes {
+		switch {
+		case !nodes[i].remove:
+		case n < batch:
+			n++
+		default:
+			nodes[i].remove, more = false, true
+		}
+	}
+	switch n {
+	case 0:
+		return 0, false, nil
+	case len(nodes):
+		return n, more, removeThread(w, key)
+	}
+	if err := graft(w, nodes); err != nil {
+		return 0, false, err
+	}
+	return n, more, removeNodes(w, key, nodes)
+}
+
+const (
+	nodesQuery = `SELECT s.key, s.parent, s.namespace, s.origin, s.time, s.whole,
+	EXISTS (SELECT 1 FROM cp_pending WHERE step = s.key)
+	FROM cp_step s WHERE s.key > ? AND s.key < ? ORDER BY s.key`
+
+	deleteSteps        = `DELETE FROM cp_step WHERE key BETWEEN ? AND ?`
+	deletePendingRange = `DELETE FROM cp_pending WHERE step BETWEEN ? AND ?`
+
+	countMissing = `UPDATE cp_thread SET missing = ? WHERE key = ?`
+)
+
+// deleteUnused lists what no checkpoint of a thread needs any more. Each takes
+// the thread's first key, the end of its keys, and its key, or its key alone.
+var deleteUnused = []struct {
+	query string
+	args  func(thread int64) []any
+}{
+	{deleteMarks, threadKey},
+	{`DELETE FROM cp_label WHERE origin IN (SELECT key FROM cp_origin WHERE thread = ?
+	AND key NOT IN (SELECT origin FROM cp_step WHERE key > ? AND key < ?))`, threadAndRange},
+	{`DELETE FROM cp_origin WHERE thread = ?
+	AND key NOT IN (SELECT origin FROM cp_step WHERE key > ? AND key < ?)`, threadAndRange},
+	{`DELETE FROM cp_namespace WHERE thread = ?
+	AND key NOT IN (SELECT namespace FROM cp_step WHERE key > ? AND key < ?)`, threadAndRange},
+}
+
+func threadAndRange(thread int64) []any {
+	return append(threadKey(thread), keyRange(thread)...)
+}
+
+func readNodes(w *session, thread int64) ([]node, error) {
+	var nodes []node
+	err := w.each(nodesQuery, keyRange(thread), func(scan func(...any) error) (bool, error) {
+		var n node
+		var back int64
+		err := scan(&n.key, &back, &n.namespace, &n.origin, &n.time, &n.whole, &n.pending)
+		n.parent = parentKey(n.key, back)
+		nodes = append(nodes, n)
+		return true, err
+	})
+	return nodes, err
+}
+
+func removeNodes(w *session, thread int64, nodes []node) error {
+	left, newest := 0, int64(0)
+	for i := 0; i < len(nodes); i++ {
+		if !nodes[i].remove {
+			left++
+			newest = nodes[i].key
+			continue
+		}
+		first := i
+		for i+1 < len(nodes) && nodes[i+1].remove {
+			i++
+		}
+		for _, query := range []string{deletePendingRange, deleteSteps} {
+			if _, err := w.exec(query, nodes[first].key, nodes[i].key); err != nil {
+				return err
+			}
+		}
+	}
+	for _, d := range deleteUnused {
+		if _, err := w.exec(d.query, d.args(thread)...); err != nil {
+			return err
+		}
+	}
+	_, err := w.exec(countMissing, numberOf(newest)-int64(left), thread)
+	return err
+}
+
+const (
+	// graftQuery takes the key.
+	graftQuery  = `SELECT ` + rowColumns + `, s.base FROM cp_step s ` + joinParent + `WHERE s.key = ?`
+	updateGraft = `UPDATE cp_step SET parent = ?, control = ?, base = ?, whole = ? WHERE key = ?`
+	idQuery     = `SELECT id FROM cp_step WHERE key = ?`
+)
+
+// graft gives those that stay what they need of those that go.
+func graft(w *session, nodes []node) error {
+	index := make(map[int64]int, len(nodes))
+	tree := make([]lineage.Node, len(nodes))
+	for i, n := range nodes {
+		index[n.key] = i
+		parent := -1
+		if n.parent != 0 {
+			at, ok := index[n.parent]
+			if !ok {
+				return fmt.Errorf("a parent is missing: %w", checkpoint.ErrCorrupt)
+			}
+			parent = at
+		}
+		tree[i] = lineage.Node{Parent: parent, Whole: n.whole, Remove: n.remove}
+	}
+	for _, g := range lineage.Grafts(tree) {
+		if err := graftOne(w, nodes, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func graftOne(w *session, nodes []node, g lineage.Graft) error {
+	n := nodes[g.Node]
+	var r *row
+	var base []byte
+	err := w.each(graftQuery, []any{n.key}, func(scan func(...any) error) (more bool, err error) {
+		r, err = scanRow(scan, &base)
+		return false, err
+	})
+	if err != nil {
+		return err
+	}
+	h := header{id: r.c.ID, step: r.c.Step, source: r.c.Source, time: n.time}
+	parent := int64(0)
+	if g.Parent >= 0 {
+		parent = nodes[g.Parent].key
+		var id any
+		if _, err := w.one(idQuery, []any{parent}, &id); err != nil {
+			return err
+		}
+		if h.parent, err = unpackID(id); err != nil {
+			return err
+		}
+	}
+	whole := n.whole
+	if len(g.Through) > 0 {
+		if base, whole, err = graftBase(w, nodes, g.Through, base); err != nil {
+			return err
+		}
+	}
+	_, err = w.exec(updateGraft, parentBack(n.key, parent), appendControl(nil, &h, r.c.Control), base, whole, n.key)
+	return err
+}
+
+// partQuery takes the key.
+const partQuery = `SELECT s.key, s.parent, s.id, s.source, ` + partColumns + ` FROM cp_step s WHERE s.key = ?`
+
+// graftBase puts what the removed ancestors add to a lineage before a base.
+func graftBase(w *session, nodes []node, through []int, base []byte) (_ []byte, whole bool, err error) {
+	var deltas []checkpoint.Delta // newest first
+	if base != nil {
+		if deltas, err = checkpoint.ParseDeltas(base); err != nil {
+			return nil, false, err
+		}
+		slices.Reverse(deltas)
+	}
+	for _, i := range slices.Backward(through) {
+		err := w.each(partQuery, []any{nodes[i].key}, func(scan func(...any) error) (bool, error) {
+			p, err := scanPart(scan)
+			if err != nil {
+				return false, err
+			}
+			deltas, err = p.appendNewest(deltas)
+			return false, err
+		})
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	slices.Reverse(deltas)
+	return checkpoint.AppendDeltas(nil, deltas), deltas[0].Snapshot, nil
+}
