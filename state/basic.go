@@ -18,14 +18,32 @@ func Any[T any](name string) *Channel[T, T] { return replacing[T](name, "any") }
 // anything else replaces it, the zero value included. Of several writes in one
 // superstep the last that is not nil stays.
 func Keep[T any](name string) *Channel[T, *T] {
-	c := newChannel(name, "keep", func(current T, update *T) (T, error) {
-		if update == nil {
-			return current, nil
-		}
-		return *update, nil
-	})
+	c := newChannel(name, "keep", func(_ T, update *T) (T, error) { return *update, nil })
+	c.void = func(update *T) bool { return update == nil }
+	c.codecU = pointers[T]{c.codecV}
 	c.asU, c.echoes = func(v T) *T { return &v }, true
 	return c
+}
+
+// pointers stores what updates point to, so that a pointer to a nil slice is
+// still told apart from no update.
+type pointers[T any] struct{ codec *codec[T] }
+
+func (p pointers[T]) encodeList(updates []*T) ([]byte, error) {
+	values := make([]T, len(updates))
+	for i, u := range updates {
+		values[i] = *u
+	}
+	return p.codec.encodeList(values)
+}
+
+func (p pointers[T]) decodeList(text []byte) ([]*T, error) {
+	values, err := p.codec.decodeList(text)
+	updates := make([]*T, len(values))
+	for i := range values {
+		updates[i] = &values[i]
+	}
+	return updates, err
 }
 
 // Number is what [Sum] can add.
@@ -43,9 +61,7 @@ func Sum[N Number](name string) *Channel[N, N] {
 // Max returns a channel that keeps the greatest update, and at least the zero
 // value or the channel's default.
 func Max[T cmp.Ordered](name string) *Channel[T, T] {
-	c := newChannel(name, "max", func(current, update T) (T, error) { return max(current, update), nil })
-	c.asU, c.echoes = func(v T) T { return v }, true
-	return c
+	return newChannel(name, "max", func(current, update T) (T, error) { return max(current, update), nil })
 }
 
 // Ephemeral returns a channel whose value is seen by the next superstep only.

@@ -1,8 +1,10 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // A Reducer folds an update into the value of a channel and returns the new
@@ -19,15 +21,28 @@ type Channel[V, U any] struct {
 	cloneV func(V) V
 	cloneU func(U) U
 	codecV *codec[V]
-	codecU *codec[U]
-	asU    func(V) U // a stored value as an update, where that is the same
+	codecU lister[U]
+	asU    func(V) U    // a stored value as an update, where that is the same
+	void   func(U) bool // an update that does nothing; nil: there is none
+	wary   bool         // the reducer gets copies, as it is not one of ours
+}
+
+// lister writes and reads the updates of a write.
+type lister[U any] interface {
+	encodeList(updates []U) ([]byte, error)
+	decodeList(text []byte) ([]U, error)
 }
 
 // NewChannel returns a channel with a reducer of its own. The value is stored
 // whole whenever it is written, and rebuilt without the reducer, so that new
 // code never changes old history.
 func NewChannel[V, U any](name string, reduce Reducer[V, U]) *Channel[V, U] {
-	return newChannel(name, "custom", reduce)
+	c := newChannel(name, "custom", reduce)
+	c.wary = true
+	if reduce == nil {
+		c.err = errors.New("its Reducer is nil")
+	}
+	return c
 }
 
 func newChannel[V, U any](name, kind string, reduce Reducer[V, U]) *Channel[V, U] {
@@ -37,10 +52,11 @@ func newChannel[V, U any](name, kind string, reduce Reducer[V, U]) *Channel[V, U
 		cloneV: cloner[V](),
 		cloneU: cloner[U](),
 		codecV: newCodec[V](),
-		codecU: newCodec[U](),
 	}
+	updates := newCodec[U]()
+	c.codecU = updates
 	if c.err = c.codecV.err; c.err == nil {
-		c.err = c.codecU.err
+		c.err = updates.err
 	}
 	return c
 }
@@ -76,23 +92,25 @@ func (c *Channel[V, U]) Lookup(s View) (V, bool) {
 	if slot == nil {
 		return c.initial(), false
 	}
-	v := unbox[V](slot)
-	if c.cloneV != nil {
-		v = c.cloneV(v)
-	}
-	return v, true
+	return cloned(unbox[V](slot), c.cloneV), true
 }
 
+// initial returns a copy of the default, so that one that is always the same
+// map or slice can do no harm.
 func (c *Channel[V, U]) initial() V {
-	var zero V
-	if c.start != nil {
-		return c.start()
+	if c.start == nil {
+		var zero V
+		return zero
 	}
-	return zero
+	return cloned(c.start(), c.cloneV)
 }
 
-// Put returns a write that passes updates to the reducer, in order.
+// Put returns a write that passes updates to the reducer, in order. Without
+// updates it does nothing.
 func (c *Channel[V, U]) Put(updates ...U) Write {
+	if c.void != nil {
+		updates = slices.DeleteFunc(slices.Clone(updates), c.void)
+	}
 	if len(updates) == 0 {
 		return Write{}
 	}
@@ -103,27 +121,42 @@ func (c *Channel[V, U]) Put(updates ...U) Write {
 // that follow it in the order of the superstep's tasks fold into the new value.
 // Two tasks of a superstep may not overwrite one channel.
 func (c *Channel[V, U]) Overwrite(v V) Write {
-	if c.cloneV != nil {
-		v = c.cloneV(v)
-	}
-	return Write{ch: c, op: KindOverwrite, data: box(v)}
+	return Write{ch: c, op: KindOverwrite, data: box(cloned(v, c.cloneV))}
 }
 
-func (c *Channel[V, U]) fold(slot any, _ *mark, w *Write) (any, error) {
+func (c *Channel[V, U]) fold(slot any, m *mark, w Write) (any, error) {
 	if w.op == KindOverwrite {
+		m.owned = false
 		return w.data, nil
 	}
-	var v V
-	if slot != nil {
-		v = unbox[V](slot)
-	} else {
-		v = c.initial()
+	b := w.data.(*batch[U])
+	v, err := c.reduce(c.current(slot, m), c.update(b.first))
+	for i := 0; err == nil && i < len(b.more); i++ {
+		v, err = c.reduce(v, c.update(b.more[i]))
 	}
-	err := w.data.(*batch[U]).each(func(u U) (err error) {
-		v, err = c.reduce(v, u)
-		return err
-	})
 	return box(v), err
+}
+
+// current is what the reducer starts from. A reducer of the user's gets a copy
+// of what a view holds, so that one that is not pure, or appends in place, does
+// not change history.
+func (c *Channel[V, U]) current(slot any, m *mark) V {
+	mine := m.owned
+	m.owned = true
+	switch {
+	case slot == nil:
+		return c.initial()
+	case c.wary && !mine:
+		return cloned(unbox[V](slot), c.cloneV)
+	}
+	return unbox[V](slot)
+}
+
+func (c *Channel[V, U]) update(u U) U {
+	if c.wary {
+		return cloned(u, c.cloneU)
+	}
+	return u
 }
 
 // box keeps a nil interface value apart from an absent slot.
@@ -151,7 +184,7 @@ func (c *Channel[V, U]) finish(slot any, _ *mark) (any, error) { return slot, ni
 func (c *Channel[V, U]) encode(slot any, _ *mark, emit Emit) error { return c.snapshot(slot, emit) }
 
 func (c *Channel[V, U]) snapshot(slot any, emit Emit) error {
-	data, err := c.codecV.append(nil, unbox[V](slot))
+	data, err := c.codecV.encode(unbox[V](slot))
 	if err == nil {
 		emit(c.name, KindSet, data)
 	}
@@ -166,12 +199,12 @@ func (c *Channel[V, U]) replay(_ any, _ *mark, k Kind, data []byte) (any, error)
 	return box(v), err
 }
 
-func (c *Channel[V, U]) encodeWrite(w *Write) (Kind, []byte, error) {
+func (c *Channel[V, U]) encodeWrite(w Write) (Kind, []byte, error) {
 	if w.op == KindOverwrite {
-		data, err := c.codecV.append(nil, unbox[V](w.data))
+		data, err := c.codecV.encode(unbox[V](w.data))
 		return KindOverwrite, data, err
 	}
-	data, err := c.codecU.appendList(nil, w.data.(*batch[U]).slice())
+	data, err := c.codecU.encodeList(w.data.(*batch[U]).slice())
 	return KindUpdate, data, err
 }
 
@@ -179,7 +212,10 @@ func (c *Channel[V, U]) decodeWrite(k Kind, data []byte) (Write, error) {
 	switch k {
 	case KindOverwrite:
 		v, err := c.codecV.decode(data)
-		return Write{ch: c, op: KindOverwrite, data: box(v)}, err
+		if err != nil {
+			return Write{}, err
+		}
+		return Write{ch: c, op: KindOverwrite, data: box(v)}, nil
 	case KindUpdate:
 		updates, err := c.codecU.decodeList(data)
 		if err != nil || len(updates) == 0 {
@@ -187,13 +223,21 @@ func (c *Channel[V, U]) decodeWrite(k Kind, data []byte) (Write, error) {
 		}
 		return Write{ch: c, op: KindUpdate, data: newBatch(updates, nil)}, nil
 	}
-	return Write{}, fmt.Errorf("%w: kind %s for a write", ErrStored, k)
+	return Write{}, fmt.Errorf("%w: kind %s for a write to a %s channel", ErrStored, k, c.kind)
 }
 
 func (c *Channel[V, U]) echo(k Kind, data []byte) (Write, bool, error) {
-	if c.asU == nil || k != KindSet {
+	switch {
+	case c.asU == nil:
+		return Write{}, false, nil
+	case k == KindClear:
+		return Write{}, true, nil // the end of an ephemeral value, which is nobody's write
+	case k != KindSet:
 		return Write{}, false, nil
 	}
 	v, err := c.codecV.decode(data)
-	return Write{ch: c, op: KindUpdate, data: &batch[U]{first: c.asU(v)}}, true, err
+	if err != nil {
+		return Write{}, false, err
+	}
+	return Write{ch: c, op: KindUpdate, data: &batch[U]{first: c.asU(v)}}, true, nil
 }

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"encoding/json"
+	"errors"
 	"reflect"
 	"sync"
 )
@@ -8,48 +10,266 @@ import (
 // cloner returns a function that copies a T so far that nothing in the copy can
 // change the original, or nil when plain assignment does so.
 func cloner[T any]() func(T) T {
+	type clones interface{ Clone() T }
 	t := reflect.TypeFor[T]()
-	switch clone := any((*T)(nil)).(type) {
-	case interface{ Clone() T }:
-		_ = clone // *T has Clone; T may too
+	if _, ok := any((*T)(nil)).(clones); ok && !nilable(t) {
+		return func(v T) T { return any(&v).(clones).Clone() }
 	}
-	var zero T
-	if _, ok := any(zero).(interface{ Clone() T }); ok {
-		return func(v T) T {
-			if rv := reflect.ValueOf(&v).Elem(); rv.Kind() == reflect.Pointer && rv.IsNil() {
-				return v
-			}
-			return any(v).(interface{ Clone() T }).Clone()
-		}
-	}
-	if !refers(t, map[reflect.Type]bool{}) {
+	c := copierOf(t)
+	if c == nil {
 		return nil
 	}
 	return func(v T) T {
-		out := reflect.New(t).Elem()
-		out.Set(reflect.ValueOf(&v).Elem())
-		cloneInto(out)
-		return out.Interface().(T)
+		c(reflect.ValueOf(&v).Elem(), 0)
+		return v
 	}
 }
 
-// refers reports whether values of t hold references that a copy must follow.
-func refers(t reflect.Type, seen map[reflect.Type]bool) bool {
-	if seen[t] {
-		return false
+// copier replaces every reference in v, which can be set, by a copy. Depth
+// counts the references on the way.
+type copier func(v reflect.Value, depth int)
+
+// tooLong is where a copier gives up: far below what would exhaust the stack,
+// as a value that holds itself would.
+const tooLong = 10_000
+
+var errEndless = errors.New("state: a value holds itself, or more than 10000 levels of references")
+
+var copiers sync.Map // reflect.Type → copier
+
+// copierOf returns the copier of a type, nil when it holds no references.
+func copierOf(t reflect.Type) copier {
+	if known, ok := copiers.Load(t); ok {
+		return known.(copier)
 	}
-	seen[t] = true
-	if opaque(t) {
-		return false
+	b := copierBuilder{}
+	c := b.of(t)
+	copiers.Store(t, c)
+	return c
+}
+
+// copierBuilder builds the copiers of one type; of a type that refers to itself
+// it is asked while it builds it.
+type copierBuilder map[reflect.Type]*copier
+
+func (b copierBuilder) of(t reflect.Type) copier {
+	if shared(t) {
+		return nil
+	}
+	if begun, ok := b[t]; ok {
+		return func(v reflect.Value, depth int) {
+			if *begun != nil {
+				(*begun)(v, depth)
+			}
+		}
+	}
+	begun := new(copier)
+	b[t] = begun
+	*begun = b.build(t)
+	return *begun
+}
+
+// shared reports whether values of a type may be handed on as they are although
+// they refer to something.
+func shared(t reflect.Type) bool {
+	if shareable(t) || t.Kind() != reflect.Pointer {
+		return shareable(t)
+	}
+	inner := t.Elem()
+	// A pointer to what cannot be copied is a handle, such as a client or a
+	// lock. It stands in a field that is not stored.
+	return inner.PkgPath() == "time" && inner != timeType ||
+		inner.Kind() == reflect.Struct && !cloneMethod(inner).found() && !cloneMethod(t).found() && !copyable(inner) && !rereads(inner)
+}
+
+func (b copierBuilder) build(t reflect.Type) copier {
+	if m := cloneMethod(t); m.found() {
+		return m.copier(t)
 	}
 	switch t.Kind() {
-	case reflect.Slice, reflect.Map, reflect.Pointer, reflect.Interface:
+	case reflect.Pointer:
+		return pointerCopier(t, b.of(t.Elem()))
+	case reflect.Slice:
+		return sliceCopier(t, b.of(t.Elem()))
+	case reflect.Map:
+		return mapCopier(t, b.of(t.Elem()))
+	case reflect.Array:
+		return arrayCopier(b.of(t.Elem()))
+	case reflect.Interface:
+		return copyInterface
+	case reflect.Struct:
+		if !copyable(t) && rereads(t) {
+			return rereader(t)
+		}
+		return b.structCopier(t)
+	}
+	return nil
+}
+
+func deeper(depth int) int {
+	if depth >= tooLong {
+		panic(errEndless)
+	}
+	return depth + 1
+}
+
+func pointerCopier(t reflect.Type, inner copier) copier {
+	return func(v reflect.Value, depth int) {
+		if v.IsNil() {
+			return
+		}
+		p := reflect.New(t.Elem())
+		p.Elem().Set(v.Elem())
+		if inner != nil {
+			inner(p.Elem(), deeper(depth))
+		}
+		v.Set(p)
+	}
+}
+
+func sliceCopier(t reflect.Type, inner copier) copier {
+	return func(v reflect.Value, depth int) {
+		if v.IsNil() {
+			return
+		}
+		n := v.Len()
+		s := reflect.MakeSlice(t, n, n)
+		reflect.Copy(s, v)
+		if inner != nil {
+			depth = deeper(depth)
+			for i := range n {
+				inner(s.Index(i), depth)
+			}
+		}
+		v.Set(s)
+	}
+}
+
+func arrayCopier(inner copier) copier {
+	if inner == nil {
+		return nil
+	}
+	return func(v reflect.Value, depth int) {
+		for i := range v.Len() {
+			inner(v.Index(i), depth)
+		}
+	}
+}
+
+func mapCopier(t reflect.Type, inner copier) copier {
+	return func(v reflect.Value, depth int) {
+		if v.IsNil() {
+			return
+		}
+		depth = deeper(depth)
+		m := reflect.MakeMapWithSize(t, v.Len())
+		for it := v.MapRange(); it.Next(); {
+			e := it.Value()
+			if inner != nil {
+				e = reflect.New(t.Elem()).Elem()
+				e.Set(it.Value())
+				inner(e, depth)
+			}
+			m.SetMapIndex(it.Key(), e)
+		}
+		v.Set(m)
+	}
+}
+
+func copyInterface(v reflect.Value, depth int) {
+	if v.IsNil() {
+		return
+	}
+	t := v.Elem().Type()
+	c := copierOf(t)
+	if c == nil {
+		return
+	}
+	inner := reflect.New(t).Elem()
+	inner.Set(v.Elem())
+	c(inner, deeper(depth))
+	v.Set(inner)
+}
+
+func (b copierBuilder) structCopier(t reflect.Type) copier {
+	type part struct {
+		index int
+		copy  copier
+	}
+	var parts []part
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() && (!f.Anonymous || f.Type.Kind() != reflect.Struct) {
+			continue
+		}
+		var c copier
+		if f.IsExported() {
+			c = b.of(f.Type)
+		} else {
+			c = b.structCopier(f.Type) // its own exported fields can be set
+		}
+		if c != nil {
+			parts = append(parts, part{i, c})
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return func(v reflect.Value, depth int) {
+		for _, p := range parts {
+			p.copy(v.Field(p.index), depth)
+		}
+	}
+}
+
+// copyable reports whether the fields that a copier can set are all by which a
+// struct refers to something.
+func copyable(t reflect.Type) bool {
+	if locks(t) {
+		return false
+	}
+	for f := range t.Fields() {
+		switch {
+		case f.Name == "_" || shareable(f.Type):
+		case f.Anonymous && f.Type.Kind() == reflect.Struct, f.IsExported() && f.Type.Kind() == reflect.Struct:
+			if !copyable(f.Type) && !(f.IsExported() && (cloneMethod(f.Type).found() || rereads(f.Type))) {
+				return false
+			}
+		case !f.IsExported() && refers(f.Type):
+			return false
+		}
+	}
+	return true
+}
+
+// locks reports whether a type must not be copied once it is in use.
+func locks(t reflect.Type) bool { return t.PkgPath() == "sync" || t.PkgPath() == "sync/atomic" }
+
+// shareable reports whether a type never changes what it refers to.
+func shareable(t reflect.Type) bool {
+	switch t.PkgPath() {
+	case "time", "net/netip", "unique":
+		return true
+	}
+	return false
+}
+
+// refers reports whether values of a type refer to something that could change.
+func refers(t reflect.Type) bool {
+	switch {
+	case shareable(t):
+		return false
+	case locks(t):
+		return true
+	}
+	switch t.Kind() {
+	case reflect.Slice, reflect.Map, reflect.Pointer, reflect.Interface, reflect.Chan, reflect.UnsafePointer:
 		return true
 	case reflect.Array:
-		return refers(t.Elem(), seen)
+		return refers(t.Elem())
 	case reflect.Struct:
 		for f := range t.Fields() {
-			if f.IsExported() && refers(f.Type, seen) || hasClone(t) {
+			if refers(f.Type) {
 				return true
 			}
 		}
@@ -57,83 +277,78 @@ func refers(t reflect.Type, seen map[reflect.Type]bool) bool {
 	return false
 }
 
-// opaque types keep their references to themselves and are safe to share.
-func opaque(t reflect.Type) bool { return t.PkgPath() == "time" }
-
-// clones caches which types have a method Clone() of their own type.
-var clones sync.Map // reflect.Type → bool
-
-func hasClone(t reflect.Type) bool {
-	if known, ok := clones.Load(t); ok {
-		return known.(bool)
-	}
-	m, ok := t.MethodByName("Clone")
-	ok = ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 && m.Type.Out(0) == t
-	clones.Store(t, ok)
-	return ok
+// rereads reports whether a type writes itself and reads itself back, so that
+// its stored form makes a copy.
+func rereads(t reflect.Type) bool {
+	h := hooksOf(t)
+	return h.writes && h.readsBack
 }
 
-// cloneInto replaces every reference in v, which is settable, by a copy.
-func cloneInto(v reflect.Value) {
-	t := v.Type()
-	if opaque(t) {
-		return
-	}
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
-		if v.IsNil() {
+// rereader copies what a copier can not see into through its stored form. What
+// has none is left as it is, and refused when it is to be stored.
+func rereader(t reflect.Type) copier {
+	return func(v reflect.Value, _ int) {
+		data, err := appendJSON(nil, v.Addr().Interface())
+		if err != nil {
 			return
 		}
-	}
-	if v.Kind() != reflect.Interface && hasClone(t) {
-		v.Set(v.MethodByName("Clone").Call(nil)[0])
-		return
-	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		p := reflect.New(t.Elem())
-		p.Elem().Set(v.Elem())
-		cloneInto(p.Elem())
-		v.Set(p)
-	case reflect.Interface:
-		inner := reflect.New(v.Elem().Type()).Elem()
-		inner.Set(v.Elem())
-		cloneInto(inner)
-		v.Set(inner)
-	case reflect.Slice:
-		s := reflect.MakeSlice(t, v.Len(), v.Len())
-		reflect.Copy(s, v)
-		cloneElements(s)
-		v.Set(s)
-	case reflect.Array:
-		cloneElements(v)
-	case reflect.Map:
-		cloneMap(v)
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if f := v.Field(i); f.CanSet() {
-				cloneInto(f)
-			}
+		out := reflect.New(t)
+		if json.Unmarshal(data, out.Interface()) == nil {
+			v.Set(out.Elem())
 		}
 	}
 }
 
-func cloneElements(s reflect.Value) {
-	if !refers(s.Type().Elem(), map[reflect.Type]bool{}) {
-		return
+// cloning is a type's own method to copy itself.
+type cloning uint8
+
+const (
+	byNone    cloning = iota
+	byValue           // of T, returns T
+	byPointer         // of *T, returns T
+	toPointer         // of *T, returns *T
+)
+
+func (m cloning) found() bool { return m != byNone }
+
+// cloneMethod finds a method Clone of t or of its pointer that returns a t or a
+// pointer to one.
+func cloneMethod(t reflect.Type) cloning {
+	if t.Kind() == reflect.Interface {
+		return byNone
 	}
-	for i := range s.Len() {
-		cloneInto(s.Index(i))
+	if m, ok := t.MethodByName("Clone"); ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 && m.Type.Out(0) == t {
+		return byValue
 	}
+	p := reflect.PointerTo(t)
+	if m, ok := p.MethodByName("Clone"); ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 {
+		switch m.Type.Out(0) {
+		case t:
+			return byPointer
+		case p:
+			return toPointer
+		}
+	}
+	return byNone
 }
 
-func cloneMap(v reflect.Value) {
-	m := reflect.MakeMapWithSize(v.Type(), v.Len())
-	for it := v.MapRange(); it.Next(); {
-		e := reflect.New(v.Type().Elem()).Elem()
-		e.Set(it.Value())
-		cloneInto(e)
-		m.SetMapIndex(it.Key(), e)
+func (m cloning) copier(t reflect.Type) copier {
+	empty := nilable(t)
+	return func(v reflect.Value, _ int) {
+		if empty && v.IsNil() {
+			return
+		}
+		receiver := v
+		if m != byValue {
+			receiver = v.Addr()
+		}
+		out := receiver.MethodByName("Clone").Call(nil)[0]
+		if m == toPointer {
+			if out.IsNil() {
+				return
+			}
+			out = out.Elem()
+		}
+		v.Set(out)
 	}
-	v.Set(m)
 }

@@ -13,24 +13,79 @@ import (
 )
 
 // codec turns values of one type into JSON and back, and refuses what would
-// not come back as it was.
+// not come back as it was. What inspect and lossless prove needs no second
+// look; a type with code of the user's is read back each time it is written.
 type codec[T any] struct {
-	err      error // why the type can not be stored at all
-	open     bool  // it holds `any` somewhere, so each value must be looked at
-	text     bool  // it is exactly string
-	integer  bool  // it is a plain integer type
-	verified atomic.Bool
+	findings
+	form  form
+	exact bool              // text is exactly string
+	same  func(a, b T) bool // whether two values are one element; nil when nobody asks
+	asked atomic.Bool       // same held once, and the type can not break it
 }
+
+// form is how a value is written.
+type form uint8
+
+const (
+	general  form = iota // by encoding/json
+	text                 // a string
+	signed               // a signed integer
+	unsigned             // an unsigned integer
+)
 
 func newCodec[T any]() *codec[T] {
 	t := reflect.TypeFor[T]()
-	c := &codec[T]{text: t == reflect.TypeFor[string]()}
-	switch t.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		c.integer = !marshals(t)
+	return &codec[T]{findings: inspect(t), form: formOf(t), exact: t == reflect.TypeFor[string]()}
+}
+
+func formOf(t reflect.Type) form {
+	if h := hooksOf(t); h.writes || h.reads || t == numberType {
+		return general
 	}
-	c.open, c.err = inspect(t)
-	return c
+	switch t.Kind() {
+	case reflect.String:
+		return text
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return signed
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return unsigned
+	}
+	return general
+}
+
+var errUTF8 = errors.New("a string is not valid UTF-8")
+
+// encode returns the JSON of v.
+func (c *codec[T]) encode(v T) ([]byte, error) { return c.append(nil, v) }
+
+// append adds the JSON of v to dst.
+func (c *codec[T]) append(dst []byte, v T) ([]byte, error) {
+	switch c.form {
+	case text:
+		out, ok := quote(dst, reflect.ValueOf(v).String())
+		if !ok {
+			return nil, fmt.Errorf("%w: %w", ErrRoundTrip, errUTF8)
+		}
+		return out, nil
+	case signed:
+		return strconv.AppendInt(dst, reflect.ValueOf(v).Int(), 10), nil
+	case unsigned:
+		return strconv.AppendUint(dst, reflect.ValueOf(v).Uint(), 10), nil
+	}
+	return c.appendGeneral(dst, v)
+}
+
+// appendGeneral stands apart as it moves v to the heap.
+func (c *codec[T]) appendGeneral(dst []byte, v T) ([]byte, error) {
+	start := len(dst)
+	dst, err := appendJSON(dst, &v)
+	if err == nil {
+		err = c.check(dst[start:], &v)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRoundTrip, err)
+	}
+	return dst, nil
 }
 
 // encoder is pooled: one buffer and one JSON encoder, which does not escape
@@ -47,117 +102,131 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// append adds the JSON of v to dst.
-func (c *codec[T]) append(dst []byte, v T) ([]byte, error) {
-	if c.text {
-		if s := any(v).(string); plain(s) {
-			dst = append(dst, '"')
-			dst = append(dst, s...)
-			return append(dst, '"'), nil
-		}
-	}
-	if c.integer {
-		return strconv.AppendInt(dst, reflect.ValueOf(v).Int(), 10), nil
-	}
-	start := len(dst)
-	dst, err := appendJSON(dst, v)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRoundTrip, err)
-	}
-	if err := c.verify(dst[start:], v); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRoundTrip, err)
-	}
-	return dst, nil
-}
-
-func appendJSON(dst []byte, v any) ([]byte, error) {
+// appendJSON adds the JSON of what v points to: methods of a pointer are called
+// for what has an address only.
+func appendJSON(dst []byte, v any) (_ []byte, err error) {
+	defer caught("writing it as JSON", &err)
 	e := encoders.Get().(*encoder)
-	defer encoders.Put(e)
 	e.buf.Reset()
 	if err := e.enc.Encode(v); err != nil {
 		return nil, err
 	}
 	out := e.buf.Bytes()
-	return append(dst, out[:len(out)-1]...), nil // without the newline
+	dst = append(dst, out[:len(out)-1]...) // without the newline
+	if e.buf.Cap() <= 1<<16 {
+		encoders.Put(e)
+	}
+	return dst, nil
 }
 
-// plain reports whether s is its own JSON text.
-func plain(s string) bool {
-	for i := range len(s) {
-		if b := s[i]; b < 0x20 || b >= 0x7f || b == '"' || b == '\\' {
-			return false
+// check looks for what JSON loses without an error.
+func (c *codec[T]) check(text []byte, v *T) (err error) {
+	defer caught("reading it back", &err)
+	value := reflect.ValueOf(v).Elem()
+	if tooDeep(text) {
+		return errors.New("it is nested too deep to be read back")
+	}
+	if (c.raw || c.hooked) && !utf8.Valid(text) {
+		return errors.New("its JSON is not valid UTF-8")
+	}
+	if replacement(text) {
+		// Only others' JSON may hold this escape on purpose.
+		if !c.raw && !c.hooked {
+			return errUTF8
+		}
+		if l := badText(value, map[address]bool{}); l != nil {
+			return l
 		}
 	}
-	return true
-}
-
-// verify looks for what JSON loses without an error. The first value of a
-// channel makes the whole round trip.
-func (c *codec[T]) verify(text []byte, v T) error {
-	if c.open {
-		if err := lossless(reflect.ValueOf(&v).Elem(), ""); err != nil {
-			return err
+	if c.watch {
+		if l := lossless(value); l != nil {
+			return l
 		}
 	}
-	if replacedUTF8(text) {
-		return errors.New("a string is not valid UTF-8")
+	if c.hooked || c.same != nil && !c.asked.Load() {
+		return c.survives(text, v)
 	}
-	if c.verified.Load() {
-		return nil
-	}
-	back, err := c.decode(text)
-	if err != nil {
-		return err
-	}
-	again, err := appendJSON(nil, back)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(text, again) {
-		return fmt.Errorf("%s was written as %.200s and read back as %.200s", reflect.TypeFor[T](), text, again)
-	}
-	c.verified.Store(true)
 	return nil
 }
 
-// replacedUTF8 finds the escape that encoding/json writes for a bad byte; a
-// true U+FFFD is written as itself.
-func replacedUTF8(text []byte) bool {
-	escape := []byte(`\ufffd`)
-	for from := 0; ; {
-		i := bytes.Index(text[from:], escape)
-		if i < 0 {
-			return false
-		}
-		i += from
-		slashes := 0
-		for j := i - 1; j >= 0 && text[j] == '\\'; j-- {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return true
-		}
-		from = i + len(escape)
+// survives reads a value back and compares.
+func (c *codec[T]) survives(text []byte, v *T) error {
+	back, err := c.unmarshal(text)
+	if err != nil {
+		return fmt.Errorf("it is not read back: %w", err)
 	}
+	if c.same != nil {
+		if !c.same(*v, back) {
+			return errors.New("what tells it from other elements is not read back")
+		}
+		c.asked.Store(true)
+	}
+	if !c.hooked {
+		return nil
+	}
+	s := survival{}
+	if l := s.compare(reflect.ValueOf(v).Elem(), reflect.ValueOf(&back).Elem()); l != nil {
+		return l
+	}
+	if !s.opaque {
+		return nil
+	}
+	again, err := appendJSON(nil, &back)
+	if err == nil && !bytes.Equal(text, again) && !shuffled(text, again) {
+		err = errors.New("once it is read back, its JSON is another")
+	}
+	return err
 }
 
-func (c *codec[T]) decode(text []byte) (T, error) {
-	var v T
-	if c.text && len(text) >= 2 && text[0] == '"' {
-		if inner := string(text[1 : len(text)-1]); plain(inner) && text[len(text)-1] == '"' {
-			return any(inner).(T), nil
+func (c *codec[T]) unmarshal(text []byte) (v T, err error) {
+	defer caught("reading JSON", &err)
+	err = json.Unmarshal(text, &v)
+	return v, err
+}
+
+func (c *codec[T]) decode(data []byte) (T, error) {
+	if c.form == text {
+		if s, ok := unquote(data); ok {
+			return c.fromString(s), nil
 		}
 	}
-	if !utf8.Valid(text) {
-		return v, fmt.Errorf("%w: not UTF-8", ErrStored)
+	v, err := c.unmarshal(data)
+	if err == nil && !utf8.Valid(data) {
+		err = errUTF8
 	}
-	if err := json.Unmarshal(text, &v); err != nil {
+	if err != nil {
 		return v, fmt.Errorf("%w: %w", ErrStored, err)
 	}
 	return v, nil
 }
 
-// appendList adds a JSON array.
+func (c *codec[T]) fromString(s string) T {
+	if c.exact {
+		return any(s).(T)
+	}
+	var v T
+	reflect.ValueOf(&v).Elem().SetString(s)
+	return v
+}
+
+// scratch buffers let what is handed out be of the very size, as stores keep it.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
+// encodeList returns the JSON array of items.
+func (c *codec[T]) encodeList(items []T) ([]byte, error) {
+	buf := scratch.Get().(*[]byte)
+	out, err := c.appendList((*buf)[:0], items)
+	if err != nil {
+		return nil, err
+	}
+	data := append(make([]byte, 0, len(out)), out...)
+	if cap(out) <= 1<<16 {
+		*buf = out
+		scratch.Put(buf)
+	}
+	return data, nil
+}
+
 func (c *codec[T]) appendList(dst []byte, items []T) ([]byte, error) {
 	var err error
 	dst = append(dst, '[')
@@ -166,25 +235,33 @@ func (c *codec[T]) appendList(dst []byte, items []T) ([]byte, error) {
 			dst = append(dst, ',')
 		}
 		if dst, err = c.append(dst, v); err != nil {
+			if len(items) > 1 {
+				err = fmt.Errorf("element %d: %w", i, err)
+			}
 			return nil, err
 		}
 	}
 	return append(dst, ']'), nil
 }
 
-func (c *codec[T]) decodeList(text []byte) ([]T, error) {
-	if c.text && len(text) > 4 && text[0] == '[' && text[len(text)-1] == ']' {
-		if inner := text[1 : len(text)-1]; inner[0] == '"' && bytes.IndexByte(inner[1:], '"') == len(inner)-2 {
-			v, err := c.decode(inner) // one element, the common change
-			return []T{v}, err
+func (c *codec[T]) decodeList(data []byte) ([]T, error) {
+	if n := len(data) - 1; c.form == text && n > 2 && data[0] == '[' && data[n] == ']' {
+		if s, ok := unquote(data[1:n]); ok { // one element, the common change
+			return []T{c.fromString(s)}, nil
 		}
 	}
-	if !utf8.Valid(text) {
-		return nil, fmt.Errorf("%w: not UTF-8", ErrStored)
+	items, err := unmarshalList[T](data)
+	if err == nil && !utf8.Valid(data) {
+		err = errUTF8
 	}
-	var items []T
-	if err := json.Unmarshal(text, &items); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStored, err)
 	}
 	return items, nil
+}
+
+func unmarshalList[T any](data []byte) (items []T, err error) {
+	defer caught("reading JSON", &err)
+	err = json.Unmarshal(data, &items)
+	return items, err
 }

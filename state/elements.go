@@ -12,13 +12,12 @@ import (
 // have keys.
 type elements[K comparable, E any] struct {
 	*traits
-	key           func(E) K
-	missing       K // the key of an element that has none
-	refuseMissing bool
-	prune         func([]E) []E
-	clone         func(E) E
-	codec         *codec[E]
-	keys          *codec[K]
+	key    func(E) K
+	prune  func([]E) []E
+	absent func(K) bool // whether a key is none; nil when every key is one
+	clone  func(E) E
+	codec  *codec[E]
+	keys   *codec[K]
 }
 
 func newElements[K comparable, E any](name, kind string, key func(E) K) *elements[K, E] {
@@ -29,12 +28,16 @@ func newElements[K comparable, E any](name, kind string, key func(E) K) *element
 		codec:  newCodec[E](),
 		keys:   newCodec[K](),
 	}
+	c.codec.same = func(a, b E) bool { return key(a) == key(b) }
 	c.err = c.codec.err
 	return c
 }
 
 // elementsLog is what a transaction did to it, in order.
-type elementsLog[K comparable, E any] struct{ ops []elementsOp[K, E] }
+type elementsLog[K comparable, E any] struct {
+	ops   []elementsOp[K, E]
+	first [1]elementsOp[K, E] // backs ops, to save an allocation
+}
 
 type elementsOp[K comparable, E any] struct {
 	kind  Kind
@@ -43,8 +46,8 @@ type elementsOp[K comparable, E any] struct {
 }
 
 // Get returns the list; nil when it was never written. The slice and its
-// elements are the caller's own: to look at some of a long list, Len, Last, Find
-// and All are cheaper. Get panics like [Channel.Get].
+// elements are the caller's own: to look at some of a long list, Len, Last and
+// All are cheaper, and so is looking one up. Get panics like [Channel.Get].
 func (c *elements[K, E]) Get(s View) []E {
 	items, _ := c.Lookup(s)
 	return items
@@ -56,24 +59,38 @@ func (c *elements[K, E]) Lookup(s View) ([]E, bool) {
 	if slot == nil {
 		return nil, false
 	}
-	return cloneSlice(slot.(*index[K, E]).items(), c.clone), true
+	return slot.(*index[K, E]).run().copy(c.clone), true
 }
 
-func (c *elements[K, E]) view(s View) []E {
+func (c *elements[K, E]) run(s View) run[E] {
 	if slot := s.slot(c); slot != nil {
-		return slot.(*index[K, E]).items()
+		return slot.(*index[K, E]).run()
 	}
-	return nil
+	return run[E]{}
+}
+
+// find returns the element of a key, without a copy.
+func (c *elements[K, E]) find(s View, key K) (e E, ok bool) {
+	slot := s.slot(c)
+	if slot == nil {
+		return e, false
+	}
+	l := slot.(*index[K, E])
+	i, ok := l.find(key)
+	if ok {
+		e = l.run().at(i)
+	}
+	return e, ok
 }
 
 // Len returns the number of elements.
-func (c *elements[K, E]) Len(s View) int { return len(c.view(s)) }
+func (c *elements[K, E]) Len(s View) int { return c.run(s).len() }
 
 // Last returns the newest element, and whether there is one.
-func (c *elements[K, E]) Last(s View) (E, bool) { return lastOf(c.view(s), c.clone) }
+func (c *elements[K, E]) Last(s View) (E, bool) { return c.run(s).last(c.clone) }
 
 // All yields the elements with their positions, in order.
-func (c *elements[K, E]) All(s View) iter.Seq2[int, E] { return allOf(c.view(s), c.clone) }
+func (c *elements[K, E]) All(s View) iter.Seq2[int, E] { return c.run(s).all(c.clone) }
 
 // Remove returns a write that removes the elements of these keys. A key that is
 // not in the list changes nothing.
@@ -94,41 +111,61 @@ func (c *elements[K, E]) put(items []E) Write {
 // Clear returns a write that removes every element.
 func (c *elements[K, E]) Clear() Write { return Write{ch: c, op: KindClear} }
 
-func (c *elements[K, E]) open(slot any, m *mark) (*index[K, E], *elementsLog[K, E]) {
+// open returns the transaction's own list.
+func (c *elements[K, E]) open(slot any, m *mark) *index[K, E] {
 	if m.owned {
-		return slot.(*index[K, E]), m.log.(*elementsLog[K, E])
+		return slot.(*index[K, E])
 	}
-	l := &index[K, E]{key: c.key}
-	if slot != nil {
-		*l = *slot.(*index[K, E])
-		l.own = false
+	m.owned = true
+	if slot == nil {
+		return newIndex(c.key)
 	}
+	l := slot.(*index[K, E]).fork()
 	if m.detach {
 		l.detach()
 	}
-	log := &elementsLog[K, E]{}
-	m.owned, m.log = true, log
-	return l, log
+	return l
 }
 
-func (c *elements[K, E]) fold(slot any, m *mark, w *Write) (any, error) {
-	l, log := c.open(slot, m)
+// log returns the transaction's record.
+func (c *elements[K, E]) log(m *mark) *elementsLog[K, E] {
+	if m.log == nil {
+		log := &elementsLog[K, E]{}
+		log.ops = log.first[:0]
+		m.log = log
+	}
+	return m.log.(*elementsLog[K, E])
+}
+
+func (c *elements[K, E]) fold(slot any, m *mark, w Write) (any, error) {
 	op := elementsOp[K, E]{kind: w.op}
 	switch w.op {
-	case KindPut:
+	case KindPut, KindOverwrite:
 		op.items = w.data.([]E)
 	case KindRemove:
 		op.keys = w.data.([]K)
-	case KindOverwrite:
-		op.items, log.ops = w.data.([]E), nil
 	case KindClear:
-		log.ops = nil
 	default:
-		return nil, fmt.Errorf("%w: kind %s for a keyed list", ErrStored, w.op)
+		return nil, fmt.Errorf("%w: kind %s for a %s", ErrStored, w.op, c.kind)
+	}
+	if i := c.keyless(op.items); i >= 0 {
+		return nil, fmt.Errorf("element %d has no id, also after WithID", i)
+	}
+	l, log := c.open(slot, m), c.log(m)
+	if w.op == KindOverwrite || w.op == KindClear {
+		log.ops = log.ops[:0]
 	}
 	log.ops = append(log.ops, op)
 	c.apply(l, op)
 	return l, nil
+}
+
+// keyless returns the position of the first element without a key, else -1.
+func (c *elements[K, E]) keyless(items []E) int {
+	if c.absent == nil {
+		return -1
+	}
+	return slices.IndexFunc(items, func(e E) bool { return c.absent(c.key(e)) })
 }
 
 func (c *elements[K, E]) apply(l *index[K, E], op elementsOp[K, E]) {
@@ -149,23 +186,24 @@ func (c *elements[K, E]) finish(slot any, m *mark) (any, error) {
 	if c.prune == nil {
 		return slot, nil
 	}
-	l, log := c.open(slot, m)
-	kept := c.prune(cloneSlice(l.items(), c.clone))
-	dropped, err := c.dropped(l.items(), kept)
+	l := c.open(slot, m)
+	kept := c.prune(l.run().copy(c.clone))
+	dropped, err := c.dropped(l.run(), kept)
 	if err != nil || len(dropped) == 0 {
 		return l, err
 	}
 	op := elementsOp[K, E]{kind: KindRemove, keys: dropped}
+	log := c.log(m)
 	log.ops = append(log.ops, op)
 	c.apply(l, op)
 	return l, nil
 }
 
 // dropped returns the keys in all that kept lacks; kept must be in order.
-func (c *elements[K, E]) dropped(all, kept []E) ([]K, error) {
+func (c *elements[K, E]) dropped(all run[E], kept []E) ([]K, error) {
 	var out []K
 	next := 0
-	for _, e := range all {
+	for _, e := range all.all(nil) {
 		k := c.key(e)
 		if next < len(kept) && c.key(kept[next]) == k {
 			next++
@@ -179,48 +217,44 @@ func (c *elements[K, E]) dropped(all, kept []E) ([]K, error) {
 	return out, nil
 }
 
-func (c *elements[K, E]) encode(slot any, m *mark, emit Emit) error {
-	log := m.log.(*elementsLog[K, E])
-	var run []E // neighbouring puts are stored as one change
-	flush := func() error {
-		if len(run) == 0 {
-			return nil
-		}
-		err := c.emit(KindPut, run, emit)
-		run = nil
-		return err
-	}
-	for _, op := range log.ops {
-		if op.kind == KindPut {
-			run = append(run, op.items...)
-			continue
-		}
-		if err := flush(); err != nil {
-			return err
-		}
+func (c *elements[K, E]) encode(_ any, m *mark, emit Emit) error {
+	ops := c.log(m).ops
+	for len(ops) > 0 {
+		op, n := joined(ops)
 		if err := c.encodeOp(op, emit); err != nil {
 			return err
 		}
+		ops = ops[n:]
 	}
-	return flush()
+	return nil
+}
+
+// joined returns the first of ops with the n-1 that are stored as one with it:
+// neighbouring puts.
+func joined[K comparable, E any](ops []elementsOp[K, E]) (op elementsOp[K, E], n int) {
+	op = ops[0]
+	for n = 1; n < len(ops) && op.kind == KindPut && ops[n].kind == KindPut; n++ {
+		op.items = append(slices.Clip(op.items), ops[n].items...)
+	}
+	return op, n
 }
 
 func (c *elements[K, E]) encodeOp(op elementsOp[K, E], emit Emit) error {
 	switch op.kind {
 	case KindRemove:
-		data, err := c.keys.appendList(nil, op.keys)
+		data, err := c.keys.encodeList(op.keys)
 		if err == nil {
 			emit(c.name, KindRemove, data)
 		}
 		return err
-	case KindClear:
-		return c.emit(KindSet, nil, emit)
+	case KindPut:
+		return c.emit(KindPut, op.items, emit)
 	}
 	return c.emit(KindSet, op.items, emit)
 }
 
 func (c *elements[K, E]) emit(k Kind, items []E, emit Emit) error {
-	data, err := c.codec.appendList(nil, items)
+	data, err := c.codec.encodeList(items)
 	if err == nil {
 		emit(c.name, k, data)
 	}
@@ -228,62 +262,66 @@ func (c *elements[K, E]) emit(k Kind, items []E, emit Emit) error {
 }
 
 func (c *elements[K, E]) snapshot(slot any, emit Emit) error {
-	return c.emit(KindSet, slot.(*index[K, E]).items(), emit)
+	return c.emit(KindSet, slot.(*index[K, E]).run().from(0), emit)
 }
 
 func (c *elements[K, E]) replay(slot any, m *mark, k Kind, data []byte) (any, error) {
+	if k != KindSet && k != KindPut && k != KindRemove {
+		return nil, fmt.Errorf("%w: kind %s for a %s", ErrStored, k, c.kind)
+	}
 	op, err := c.decodeOp(k, data)
 	if err != nil {
 		return nil, err
 	}
-	l, _ := c.open(slot, m)
+	l := c.open(slot, m)
 	c.apply(l, op)
 	return l, nil
 }
 
 func (c *elements[K, E]) decodeOp(k Kind, data []byte) (op elementsOp[K, E], err error) {
 	op.kind = k
-	switch k {
-	case KindPut, KindSet, KindOverwrite:
-		op.items, err = c.codec.decodeList(data)
-		if i := slices.IndexFunc(op.items, func(e E) bool { return c.refuseMissing && c.key(e) == c.missing }); err == nil && i >= 0 {
-			err = fmt.Errorf("%w: element %d has no id", ErrStored, i)
-		}
-	case KindRemove:
+	if k == KindRemove {
 		op.keys, err = c.keys.decodeList(data)
-	case KindClear:
-	default:
-		err = fmt.Errorf("%w: kind %s for a keyed list", ErrStored, k)
+		return op, err
+	}
+	op.items, err = c.codec.decodeList(data)
+	if err != nil {
+		return op, err
+	}
+	if i := c.keyless(op.items); i >= 0 {
+		err = fmt.Errorf("%w: element %d has no id", ErrStored, i)
 	}
 	return op, err
 }
 
-func (c *elements[K, E]) encodeWrite(w *Write) (Kind, []byte, error) {
+func (c *elements[K, E]) encodeWrite(w Write) (Kind, []byte, error) {
 	switch w.op {
 	case KindClear:
 		return KindClear, nil, nil
 	case KindRemove:
-		data, err := c.keys.appendList(nil, w.data.([]K))
+		data, err := c.keys.encodeList(w.data.([]K))
 		return KindRemove, data, err
 	}
-	data, err := c.codec.appendList(nil, w.data.([]E))
+	data, err := c.codec.encodeList(w.data.([]E))
 	return w.op, data, err
 }
 
 func (c *elements[K, E]) decodeWrite(k Kind, data []byte) (Write, error) {
-	op, err := c.decodeOp(k, data)
-	if err != nil {
-		return Write{}, err
-	}
 	switch k {
 	case KindClear:
 		return c.Clear(), nil
-	case KindRemove:
-		return Write{ch: c, op: k, data: op.keys}, nil
-	case KindPut, KindOverwrite:
-		return Write{ch: c, op: k, data: op.items}, nil
+	case KindRemove, KindPut, KindOverwrite:
+	default:
+		return Write{}, fmt.Errorf("%w: kind %s for a write to a %s", ErrStored, k, c.kind)
 	}
-	return Write{}, fmt.Errorf("%w: kind %s for a write", ErrStored, k)
+	op, err := c.decodeOp(k, data)
+	switch {
+	case err != nil:
+		return Write{}, err
+	case k == KindRemove:
+		return Write{ch: c, op: k, data: op.keys}, nil
+	}
+	return Write{ch: c, op: k, data: op.items}, nil
 }
 
 func (c *elements[K, E]) echo(k Kind, data []byte) (Write, bool, error) {
@@ -291,5 +329,5 @@ func (c *elements[K, E]) echo(k Kind, data []byte) (Write, bool, error) {
 		k = KindOverwrite
 	}
 	w, err := c.decodeWrite(k, data)
-	return w, true, err
+	return w, err == nil, err
 }

@@ -5,57 +5,95 @@ import (
 	"sync"
 )
 
-// index is a slot: a list whose elements have keys. Like list, indexes share a
+// short is how many elements are looked through faster than a table is kept.
+const short = 16
+
+// index is a slot: a list whose elements have keys. Like lists, indexes share a
 // buffer, with its table of positions, until one of them goes its own way.
 type index[K comparable, E any] struct {
-	key func(E) K
-	all []E // the elements; what lies behind their end is the buffer's
-	buf *indexed[K, E]
-	own bool // no view has seen the buffer, so elements may change in place
+	all  []E
+	buf  *indexed[K, E]
+	tail *[]E // set for an overlay: its elements behind all, none of them in buf
+	own  bool // no view has seen the buffer, so elements may change in place
 }
 
-// indexed is a buffer that only grows. The lock is held by those who apply
-// writes; readers look at elements that no longer change.
+// indexed is a buffer that only grows. The lock is held by those who append and
+// by those who use the table; elements that an index holds never change.
 type indexed[K comparable, E any] struct {
+	key func(E) K
 	mu  sync.Mutex
 	all []E
 	at  map[K]int // position by key; nil until it is needed
 }
 
-func (l *index[K, E]) items() []E { return slices.Clip(l.all) }
+func newIndex[K comparable, E any](key func(E) K) *index[K, E] {
+	return &index[K, E]{buf: &indexed[K, E]{key: key}, own: true}
+}
+
+// fork returns an index that may change without l changing.
+func (l *index[K, E]) fork() *index[K, E] {
+	out := &index[K, E]{all: l.all, buf: l.buf}
+	if l.tail != nil {
+		out.adopt(l.run().copy(nil))
+	}
+	return out
+}
+
+func (l *index[K, E]) run() run[E] {
+	if l.tail != nil {
+		return run[E]{head: l.all, tail: *l.tail}
+	}
+	return run[E]{head: l.all}
+}
+
+// adopt moves l to a buffer of its own, which holds items.
+func (l *index[K, E]) adopt(items []E) {
+	l.all, l.tail, l.own = items, nil, true
+	l.buf = &indexed[K, E]{key: l.buf.key, all: items}
+}
+
+// detach makes sure that l never claims a place in its buffer.
+func (l *index[K, E]) detach() { l.tail = new([]E) }
 
 func (l *index[K, E]) reset() { l.adopt(nil) }
 
-// adopt moves l to a buffer of its own.
-func (l *index[K, E]) adopt(items []E) {
-	l.all, l.own = items, true
-	l.buf = &indexed[K, E]{all: items}
-}
-
-// detach copies l into a buffer of its own.
-func (l *index[K, E]) detach() { l.adopt(slices.Clone(l.all)) }
-
-// tip locks a buffer that l may grow: the shared one if no other index has
-// grown it yet.
-func (l *index[K, E]) tip() *indexed[K, E] {
-	if l.buf != nil {
-		l.buf.mu.Lock()
-		if len(l.buf.all) == len(l.all) {
-			return l.buf
+// find returns the position of a key.
+func (l *index[K, E]) find(key K) (int, bool) {
+	if l.tail != nil {
+		if i, ok := scan(*l.tail, key, l.buf.key); ok {
+			return len(l.all) + i, true
 		}
-		l.buf.mu.Unlock()
 	}
-	l.detach()
+	if len(l.all) <= short {
+		return scan(l.all, key, l.buf.key)
+	}
 	l.buf.mu.Lock()
-	return l.buf
+	defer l.buf.mu.Unlock()
+	i, ok := l.buf.position(key)
+	return i, ok && i < len(l.all)
 }
 
-func (b *indexed[K, E]) position(key K, of func(E) K) (int, bool) {
-	if b.at == nil {
-		b.at = make(map[K]int, len(b.all))
-		for i, e := range b.all {
-			b.at[of(e)] = i
+// scan looks for a key from the end, where what is looked for mostly is.
+func scan[K comparable, E any](items []E, key K, of func(E) K) (int, bool) {
+	for i := len(items) - 1; i >= 0; i-- {
+		if of(items[i]) == key {
+			return i, true
 		}
+	}
+	return 0, false
+}
+
+// position is find for a buffer, whose lock is held.
+func (b *indexed[K, E]) position(key K) (int, bool) {
+	if b.at == nil && len(b.all) <= short {
+		return scan(b.all, key, b.key)
+	}
+	if b.at == nil {
+		at := make(map[K]int, 2*len(b.all))
+		for i, e := range b.all {
+			at[b.key(e)] = i
+		}
+		b.at = at
 	}
 	i, ok := b.at[key]
 	return i, ok
@@ -63,13 +101,18 @@ func (b *indexed[K, E]) position(key K, of func(E) K) (int, bool) {
 
 // put replaces the element of e's key, or appends e.
 func (l *index[K, E]) put(e E) {
+	if l.tail != nil && l.putTail(e) {
+		return
+	}
 	b := l.tip()
 	defer b.mu.Unlock()
-	key := l.key(e)
-	i, known := b.position(key, l.key)
+	key := b.key(e)
+	i, known := b.position(key)
 	switch {
 	case !known:
-		b.at[key] = len(b.all)
+		if b.at != nil {
+			b.at[key] = len(b.all)
+		}
 		b.all = append(b.all, e)
 		l.all = b.all
 	case l.own:
@@ -77,24 +120,55 @@ func (l *index[K, E]) put(e E) {
 	default:
 		table := b.at
 		b.at = nil // the table goes with the newer list
-		l.detach()
+		l.adopt(slices.Clone(l.all))
 		l.buf.at = table
 		l.all[i] = e
 	}
+}
+
+// putTail is put for an overlay. When e replaces an element of the state below,
+// it moves the overlay to a buffer of its own and leaves the rest to put.
+func (l *index[K, E]) putTail(e E) bool {
+	i, known := l.find(l.buf.key(e))
+	switch {
+	case !known:
+		*l.tail = append(*l.tail, e)
+	case i >= len(l.all):
+		(*l.tail)[i-len(l.all)] = e
+	default:
+		l.adopt(l.run().copy(nil))
+		return false
+	}
+	return true
+}
+
+// tip locks a buffer that l may grow: the shared one if no other index has
+// grown it yet.
+func (l *index[K, E]) tip() *indexed[K, E] {
+	l.buf.mu.Lock()
+	if len(l.buf.all) == len(l.all) {
+		return l.buf
+	}
+	l.buf.mu.Unlock()
+	l.adopt(slices.Clone(l.all))
+	l.buf.mu.Lock()
+	return l.buf
 }
 
 // remove takes the elements of these keys out.
 func (l *index[K, E]) remove(keys []K) {
 	gone := make(map[K]bool, len(keys))
 	for _, k := range keys {
-		gone[k] = true
+		if _, ok := l.find(k); ok {
+			gone[k] = true
+		}
 	}
-	if !slices.ContainsFunc(l.all, func(e E) bool { return gone[l.key(e)] }) {
+	if len(gone) == 0 {
 		return
 	}
-	kept := make([]E, 0, len(l.all))
-	for _, e := range l.all {
-		if !gone[l.key(e)] {
+	kept := make([]E, 0, l.run().len()-len(gone))
+	for _, e := range l.run().all(nil) {
+		if !gone[l.buf.key(e)] {
 			kept = append(kept, e)
 		}
 	}

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strconv"
+	"sync"
+	"time"
 )
 
 var (
@@ -13,26 +14,71 @@ var (
 	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
 	textMarshaler   = reflect.TypeFor[encoding.TextMarshaler]()
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+	zeroer          = reflect.TypeFor[interface{ IsZero() bool }]()
+
+	timeType   = reflect.TypeFor[time.Time]()
+	rawType    = reflect.TypeFor[json.RawMessage]()
+	numberType = reflect.TypeFor[json.Number]()
 )
 
-// marshals reports whether a type has its own stored form.
-func marshals(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return p.Implements(jsonMarshaler) || p.Implements(textMarshaler)
+// hooks are the methods by which a type has a stored form of its own.
+type hooks struct {
+	writes    bool
+	byPointer bool // it writes itself only where it has an address
+	reads     bool
+	readsBack bool // what it writes, in the same way
 }
 
-// inspect finds out whether values of a type can come back from JSON. Open says
-// that it holds `any`, so that the answer depends on the value.
-func inspect(t reflect.Type) (open bool, err error) {
-	in := inspection{seen: map[reflect.Type]bool{}}
-	in.visit(t, t.String())
-	return in.open, in.err
+func hooksOf(t reflect.Type) (h hooks) {
+	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface {
+		return h
+	}
+	p := reflect.PointerTo(t)
+	h.reads = p.Implements(jsonUnmarshaler) || p.Implements(textUnmarshaler)
+	switch {
+	case p.Implements(jsonMarshaler):
+		h.writes, h.readsBack = true, p.Implements(jsonUnmarshaler)
+		h.byPointer = !t.Implements(jsonMarshaler)
+	case p.Implements(textMarshaler):
+		h.writes, h.readsBack = true, h.reads
+		h.byPointer = !t.Implements(textMarshaler)
+	}
+	return h
+}
+
+// findings are what an inspection says of a type.
+type findings struct {
+	err    error // why its values cannot be stored
+	watch  bool  // some of its values cannot, so each is looked at by lossless
+	raw    bool  // it holds JSON text of others
+	hooked bool  // it has code of the user's in it, so each value is read back
+	itself bool  // it writes itself
+}
+
+var findingsByType sync.Map // reflect.Type → findings
+
+// inspect finds out whether values of a type can come back from JSON.
+func inspect(t reflect.Type) findings {
+	if known, ok := findingsByType.Load(t); ok {
+		return known.(findings)
+	}
+	in := inspection{seen: map[sighting]bool{}}
+	in.visit(t, t.String(), true)
+	in.itself = hooksOf(t).writes
+	findingsByType.Store(t, in.findings)
+	return in.findings
 }
 
 type inspection struct {
-	seen map[reflect.Type]bool
-	open bool
-	err  error
+	findings
+	seen map[sighting]bool
+}
+
+// sighting is a type in a place; JSON calls the methods of its pointer only
+// where it has an address.
+type sighting struct {
+	reflect.Type
+	addressable bool
 }
 
 func (in *inspection) fail(path, why string) {
@@ -41,16 +87,24 @@ func (in *inspection) fail(path, why string) {
 	}
 }
 
-func (in *inspection) visit(t reflect.Type, path string) {
-	if in.seen[t] || in.err != nil {
+func (in *inspection) visit(t reflect.Type, path string, addressable bool) {
+	if in.err != nil || in.seen[sighting{t, addressable}] {
 		return
 	}
-	in.seen[t] = true
-	if own, ok := hooked(t); own {
-		if !ok {
-			in.fail(path, "has a method to write itself and none to read itself back")
-		}
+	in.seen[sighting{t, addressable}] = true
+	switch t {
+	case timeType, numberType:
+		in.watch = true
 		return
+	case rawType:
+		in.watch, in.raw = true, true
+		return
+	}
+	if h := hooksOf(t); h.writes || h.reads {
+		in.visitHooked(h, path, addressable)
+		if h.writes {
+			return
+		}
 	}
 	switch t.Kind() {
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
@@ -59,118 +113,183 @@ func (in *inspection) visit(t reflect.Type, path string) {
 		if t.NumMethod() > 0 {
 			in.fail(path, "is an interface, whose value JSON cannot read back; use a concrete type")
 		}
-		in.open = true
-	case reflect.Slice, reflect.Array:
-		in.visit(t.Elem(), path+"[]")
+		in.watch = true
+	case reflect.Slice:
+		in.visit(t.Elem(), path+"[]", true)
+	case reflect.Array:
+		in.visit(t.Elem(), path+"[]", addressable)
 	case reflect.Pointer:
-		in.visit(t.Elem(), path)
+		in.watch = in.watch || nilable(t.Elem())
+		in.visit(t.Elem(), path, true)
 	case reflect.Map:
 		in.visitKey(t.Key(), path)
-		in.visit(t.Elem(), path+"[]")
+		in.visit(t.Elem(), path+"[]", false)
 	case reflect.Struct:
-		in.visitStruct(t, path)
+		in.visitStruct(t, path, addressable)
 	}
 }
 
-// hooked reports whether the type writes itself, and if so, reads itself too.
-func hooked(t reflect.Type) (own, ok bool) {
-	p := reflect.PointerTo(t)
-	switch {
-	case t.Kind() == reflect.Pointer:
-		return false, false
-	case p.Implements(jsonMarshaler):
-		return true, p.Implements(jsonUnmarshaler)
-	case p.Implements(textMarshaler):
-		return true, p.Implements(textUnmarshaler)
+// nilable reports whether a t may be nil, which JSON does not tell apart from a
+// nil pointer to it.
+func nilable(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+		return true
 	}
-	return false, false
+	return false
+}
+
+func (in *inspection) visitHooked(h hooks, path string, addressable bool) {
+	in.hooked = true
+	switch {
+	case h.writes && !h.readsBack:
+		in.fail(path, "has a method to write itself and none to read itself back")
+	case h.byPointer && !addressable:
+		in.fail(path, "writes itself by a method of its pointer, which JSON does not call for a value in a map; hold pointers in the map")
+	}
 }
 
 func (in *inspection) visitKey(t reflect.Type, path string) {
-	switch t.Kind() {
-	case reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return
-	}
-	if own, ok := hooked(t); !own || !ok {
-		in.fail(path, "has keys of "+t.String()+", which JSON cannot hold")
-	}
-}
-
-func (in *inspection) visitStruct(t reflect.Type, path string) {
-	for f := range t.Fields() {
-		at := path + "." + f.Name
-		switch {
-		case f.Tag.Get("json") == "-":
-		case f.Anonymous && f.Type.Kind() == reflect.Struct:
-			in.visit(f.Type, at)
-		case !f.IsExported():
-			in.fail(at, `is not exported and would be lost; export it, tag it json:"-", or give the type MarshalJSON and UnmarshalJSON`)
+	if h := hooksOf(t); h.writes || h.reads {
+		in.hooked = true
+		if !h.writes || !h.readsBack {
+			in.fail(path, "has keys of "+t.String()+", which do not both write and read themselves")
+			return
+		}
+	} else {
+		switch t.Kind() {
+		case reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+			reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		default:
-			in.visit(f.Type, at)
+			in.fail(path, "has keys of "+t.String()+", which JSON cannot hold")
+		}
+	}
+	if part, found := addressed(t, t.String()); found {
+		in.fail(path, "has keys that == compares by an address, which storage does not keep: "+part)
+	}
+}
+
+func (in *inspection) visitStruct(t reflect.Type, path string, addressable bool) {
+	copies := copyable(t) || cloneMethod(t).found()
+	keys := map[string]string{}
+	in.visitFields(t, path, addressable, keys)
+	if !copies {
+		in.fail(path, "holds a lock, or refers to something from a field that is not exported, so it cannot be copied; give it a method Clone() "+t.String())
+	}
+}
+
+// visitFields visits the fields of a struct, and those of structs embedded in
+// it, which JSON writes side by side. Keys maps their names in JSON to paths.
+func (in *inspection) visitFields(t reflect.Type, path string, addressable bool, keys map[string]string) {
+	for _, f := range fieldsOf(t) {
+		typ, at := t.Field(f.index).Type, path+"."+f.name
+		switch {
+		case f.skipped:
+		case f.lost:
+			in.fail(at, `is not exported and would be lost; export it, tag it json:"-", or give the type MarshalJSON and UnmarshalJSON`)
+		case f.key == "":
+			in.visitEmbedded(typ, at, addressable, keys)
+		default:
+			if other, taken := keys[f.key]; taken {
+				in.fail(at, "and "+other+` have one name in JSON, "`+f.key+`", and one of them would be lost`)
+			}
+			keys[f.key] = at
+			in.watch = in.watch || f.quoted
+			in.hooked = in.hooked || f.omitZero && typ != timeType && (typ.Implements(zeroer) || reflect.PointerTo(typ).Implements(zeroer))
+			in.visit(typ, at, addressable)
 		}
 	}
 }
 
-// lossless looks at what a value holds in places of type any: only what JSON
-// reads back as the same Go type may stand there.
-func lossless(v reflect.Value, path string) error {
-	if v.IsValid() && v.Kind() != reflect.Interface && v.Kind() != reflect.Pointer && marshals(v.Type()) {
-		return nil
+func (in *inspection) visitEmbedded(t reflect.Type, path string, addressable bool, keys map[string]string) {
+	if t.Kind() == reflect.Pointer {
+		t, addressable = t.Elem(), true
 	}
-	switch v.Kind() {
-	case reflect.Interface:
-		if v.IsNil() {
-			return nil
+	switch {
+	case in.err != nil:
+	case recursive(t):
+		in.fail(path, "embeds its own type, whose fields would be lost")
+	case hooksOf(t).writes || hooksOf(t).reads:
+		in.fail(path, "has a stored form of its own, which JSON passes over in an embedded field; give it a name")
+	default:
+		in.visitFields(t, path, addressable, keys)
+	}
+}
+
+// recursive reports whether a struct type embeds itself.
+func recursive(t reflect.Type) bool {
+	seen := map[reflect.Type]bool{}
+	var embeds func(u reflect.Type) bool
+	embeds = func(u reflect.Type) bool {
+		if u.Kind() == reflect.Pointer {
+			u = u.Elem()
 		}
-		return losslessAny(v.Elem(), path)
-	case reflect.Pointer:
-		if v.IsNil() {
-			return nil
+		if u.Kind() != reflect.Struct || seen[u] {
+			return false
 		}
-		return lossless(v.Elem(), path)
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			if err := lossless(v.Index(i), path+"["+strconv.Itoa(i)+"]"); err != nil {
-				return err
+		seen[u] = true
+		for f := range u.Fields() {
+			if inner := f.Type; f.Anonymous && (inner == t || inner == reflect.PointerTo(t) || embeds(inner)) {
+				return true
 			}
 		}
-	case reflect.Map:
-		for it := v.MapRange(); it.Next(); {
-			if err := lossless(it.Value(), fmt.Sprintf("%s[%v]", path, it.Key())); err != nil {
-				return err
-			}
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			f := v.Type().Field(i)
-			if f.Tag.Get("json") == "-" || (!f.IsExported() && !f.Anonymous) {
-				continue
-			}
-			if err := lossless(v.Field(i), path+"."+f.Name); err != nil {
-				return err
-			}
-		}
+		return false
+	}
+	return embeds(t)
+}
+
+// distinct says why == does not tell values of E apart after storage as it does
+// before.
+func distinct[E comparable]() error {
+	t := reflect.TypeFor[E]()
+	if part, found := addressed(t, t.String()); found {
+		return fmt.Errorf("%w: %s is compared by an address, so it is another element when it is read back", ErrRoundTrip, part)
+	}
+	if part, found := partial(t, t.String()); found {
+		return fmt.Errorf("%w: %s tells elements apart and is not stored", ErrRoundTrip, part)
 	}
 	return nil
 }
 
-// losslessAny checks a value that an `any` holds.
-func losslessAny(v reflect.Value, path string) error {
-	if !v.CanInterface() {
-		return nil
+// addressed finds the part of a comparable type that == compares by address.
+func addressed(t reflect.Type, path string) (string, bool) {
+	switch t.PkgPath() {
+	case "unique", "net/netip":
+		return "", false // one address for equal values
 	}
-	switch x := v.Interface().(type) {
-	case bool, string, float64:
-		return nil
-	case []any:
-		if x != nil {
-			return lossless(v, path)
-		}
-	case map[string]any:
-		if x != nil {
-			return lossless(v, path)
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Chan, reflect.UnsafePointer:
+		return path, true
+	case reflect.Array:
+		return addressed(t.Elem(), path+"[]")
+	case reflect.Struct:
+		for f := range t.Fields() {
+			if part, found := addressed(f.Type, path+"."+f.Name); found {
+				return part, true
+			}
 		}
 	}
-	return fmt.Errorf("value%s is a %s inside an any, which JSON reads back as another type; use a typed field, or one of bool, string, float64, []any and map[string]any", path, v.Type())
+	return "", false
+}
+
+// partial finds the part of a comparable type that is left out of JSON.
+func partial(t reflect.Type, path string) (string, bool) {
+	switch t.Kind() {
+	case reflect.Array:
+		return partial(t.Elem(), path+"[]")
+	case reflect.Struct:
+		if hooksOf(t).writes {
+			return "", false
+		}
+		for _, f := range fieldsOf(t) {
+			at := path + "." + f.name
+			if f.skipped && f.name != "_" {
+				return at, true
+			}
+			if part, found := partial(t.Field(f.index).Type, at); found {
+				return part, true
+			}
+		}
+	}
+	return "", false
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
-	"slices"
 	"sync/atomic"
 )
 
@@ -28,64 +27,24 @@ type ListChannel[E any] struct {
 	codec *codec[E]
 }
 
-// list is a slot: the first n elements of a buffer. Lists share a buffer until
-// two of them want to grow.
-type list[E any] struct {
-	buf *buffer[E]
-	n   int
-}
-
-type buffer[E any] struct {
-	used  atomic.Int64 // elements that some list holds
-	items []E          // its length is the room there is
-}
-
-func (l list[E]) items() []E {
-	if l.buf == nil {
-		return nil
-	}
-	return l.buf.items[:l.n:l.n]
-}
-
-// push returns the list with an element more. The list that was the first to
-// want the next place in the buffer gets it; any other moves to a new one.
-func (l list[E]) push(e E) list[E] {
-	if l.buf == nil || l.n == len(l.buf.items) || !l.buf.used.CompareAndSwap(int64(l.n), int64(l.n+1)) {
-		l = l.grow(1)
-		l.buf.used.Store(int64(l.n + 1))
-	}
-	l.buf.items[l.n] = e
-	l.n++
-	return l
-}
-
-// grow copies the list into a buffer with room for at least more elements.
-func (l list[E]) grow(more int) list[E] {
-	b := &buffer[E]{}
-	b.items = append(b.items, l.items()...)
-	b.items = slices.Grow(b.items, max(more, l.n, 4))
-	b.items = b.items[:cap(b.items)]
-	b.used.Store(int64(l.n))
-	return list[E]{buf: b, n: l.n}
-}
-
-func newList[E any](items []E) list[E] {
-	b := &buffer[E]{items: items}
-	b.used.Store(int64(len(items)))
-	return list[E]{buf: b, n: len(items)}
-}
-
-// listLog is what a transaction did to a list.
-type listLog struct {
-	from int  // where the appended elements begin
-	set  bool // the list was overwritten
-}
-
 // Default sets the elements that an absent list has, and starts from. It
 // returns the channel, and is meant for its declaration.
 func (c *ListChannel[E]) Default(v func() []E) *ListChannel[E] {
 	c.start = v
+	c.echoes = false // the first change holds the default, which no write does
 	return c
+}
+
+// initial returns a copy of the default, so that one that is always the same
+// slice can do no harm.
+func (c *ListChannel[E]) initial() []E {
+	if c.start == nil {
+		return nil
+	}
+	if items := c.start(); items != nil {
+		return copyOf(items, c.clone)
+	}
+	return nil
 }
 
 // Get returns the list; nil, or the default, when it was never written. The
@@ -100,68 +59,26 @@ func (c *ListChannel[E]) Get(s View) []E {
 func (c *ListChannel[E]) Lookup(s View) ([]E, bool) {
 	slot := s.slot(c)
 	if slot == nil {
-		if c.start != nil {
-			return c.start(), false
-		}
-		return nil, false
+		return c.initial(), false
 	}
-	return cloneSlice(slot.(*list[E]).items(), c.clone), true
+	return slot.(*list[E]).run().copy(c.clone), true
 }
 
-func cloneSlice[E any](items []E, clone func(E) E) []E {
-	out := make([]E, len(items))
-	copy(out, items)
-	if clone != nil {
-		for i := range out {
-			out[i] = clone(out[i])
-		}
-	}
-	return out
-}
-
-// view returns the elements without a copy; they must not leave the package.
-func (c *ListChannel[E]) view(s View) []E {
+func (c *ListChannel[E]) run(s View) run[E] {
 	if slot := s.slot(c); slot != nil {
-		return slot.(*list[E]).items()
+		return slot.(*list[E]).run()
 	}
-	if c.start != nil {
-		return c.start()
-	}
-	return nil
+	return run[E]{head: c.initial()}
 }
 
 // Len returns the number of elements.
-func (c *ListChannel[E]) Len(s View) int { return len(c.view(s)) }
+func (c *ListChannel[E]) Len(s View) int { return c.run(s).len() }
 
 // Last returns the newest element, and whether there is one.
-func (c *ListChannel[E]) Last(s View) (E, bool) { return lastOf(c.view(s), c.clone) }
-
-func lastOf[E any](items []E, clone func(E) E) (e E, ok bool) {
-	if len(items) == 0 {
-		return e, false
-	}
-	e = items[len(items)-1]
-	if clone != nil {
-		e = clone(e)
-	}
-	return e, true
-}
+func (c *ListChannel[E]) Last(s View) (E, bool) { return c.run(s).last(c.clone) }
 
 // All yields the elements with their positions, oldest first.
-func (c *ListChannel[E]) All(s View) iter.Seq2[int, E] { return allOf(c.view(s), c.clone) }
-
-func allOf[E any](items []E, clone func(E) E) iter.Seq2[int, E] {
-	return func(yield func(int, E) bool) {
-		for i, e := range items {
-			if clone != nil {
-				e = clone(e)
-			}
-			if !yield(i, e) {
-				return
-			}
-		}
-	}
-}
+func (c *ListChannel[E]) All(s View) iter.Seq2[int, E] { return c.run(s).all(c.clone) }
 
 // Put returns a write that appends elements.
 func (c *ListChannel[E]) Put(elements ...E) Write {
@@ -173,59 +90,56 @@ func (c *ListChannel[E]) Put(elements ...E) Write {
 
 // Overwrite returns a write that replaces the list; see [Channel.Overwrite].
 func (c *ListChannel[E]) Overwrite(elements []E) Write {
-	return Write{ch: c, op: KindOverwrite, data: cloneSlice(elements, c.clone)}
+	return Write{ch: c, op: KindOverwrite, data: copyOf(elements, c.clone)}
 }
 
-func (c *ListChannel[E]) fold(slot any, m *mark, w *Write) (any, error) {
-	l, log := c.open(slot, m)
+func (c *ListChannel[E]) fold(slot any, m *mark, w Write) (any, error) {
+	l := c.open(slot, m)
 	if w.op == KindOverwrite {
-		*l, log.set, log.from = newList(slices.Clone(w.data.([]E))), true, 0
+		*l, m.set, m.from = newList(w.data.([]E)), true, 0
 		return l, nil
 	}
 	b := w.data.(*batch[E])
-	*l = l.push(b.first)
+	l.push(b.first)
 	for _, e := range b.more {
-		*l = l.push(e)
+		l.push(e)
 	}
 	return l, nil
 }
 
-// open returns the transaction's own list.
-func (c *ListChannel[E]) open(slot any, m *mark) (*list[E], *listLog) {
+// open returns the transaction's own list, and marks where it begins to differ
+// from what is stored.
+func (c *ListChannel[E]) open(slot any, m *mark) *list[E] {
 	if m.owned {
-		return slot.(*list[E]), m.log.(*listLog)
+		return slot.(*list[E])
 	}
 	l := &list[E]{}
-	switch {
-	case slot != nil:
+	if slot != nil {
 		*l = *slot.(*list[E])
-	case c.start != nil:
-		*l = newList(c.start())
-	}
-	log := &listLog{from: l.n, set: slot == nil && l.n > 0}
-	if log.set {
-		log.from = 0
+		m.from = l.n
+	} else if items := c.initial(); len(items) > 0 {
+		*l = newList(items)
+		m.set = true // the default is stored with the first write
 	}
 	if m.detach {
-		*l = l.grow(1)
+		l.detach()
 	}
-	m.owned, m.log = true, log
-	return l, log
+	m.owned = true
+	return l
 }
 
 func (c *ListChannel[E]) finish(slot any, _ *mark) (any, error) { return slot, nil }
 
 func (c *ListChannel[E]) encode(slot any, m *mark, emit Emit) error {
-	log := m.log.(*listLog)
 	kind := KindAppend
-	if log.set {
+	if m.set {
 		kind = KindSet
 	}
-	return c.emit(kind, slot.(*list[E]).items()[log.from:], emit)
+	return c.emit(kind, slot.(*list[E]).run().from(m.from), emit)
 }
 
 func (c *ListChannel[E]) emit(k Kind, items []E, emit Emit) error {
-	data, err := c.codec.appendList(nil, items)
+	data, err := c.codec.encodeList(items)
 	if err == nil {
 		emit(c.name, k, data)
 	}
@@ -233,7 +147,7 @@ func (c *ListChannel[E]) emit(k Kind, items []E, emit Emit) error {
 }
 
 func (c *ListChannel[E]) snapshot(slot any, emit Emit) error {
-	return c.emit(KindSet, slot.(*list[E]).items(), emit)
+	return c.emit(KindSet, slot.(*list[E]).run().from(0), emit)
 }
 
 func (c *ListChannel[E]) replay(slot any, m *mark, k Kind, data []byte) (any, error) {
@@ -244,40 +158,47 @@ func (c *ListChannel[E]) replay(slot any, m *mark, k Kind, data []byte) (any, er
 	if err != nil {
 		return nil, err
 	}
-	if k == KindSet {
-		*m = mark{}
-		l := newList(items)
-		return &l, nil
+	l := &list[E]{}
+	switch {
+	case k == KindSet:
+		*l = newList(items)
+		m.owned = true
+		return l, nil
+	case m.owned:
+		l = slot.(*list[E])
+	case slot != nil:
+		*l = *slot.(*list[E])
 	}
-	l, _ := c.open(slot, m)
+	m.owned = true
 	for _, e := range items {
-		*l = l.push(e)
+		l.push(e)
 	}
 	return l, nil
 }
 
-func (c *ListChannel[E]) encodeWrite(w *Write) (Kind, []byte, error) {
+func (c *ListChannel[E]) encodeWrite(w Write) (Kind, []byte, error) {
 	items, isSet := w.data.([]E)
 	if !isSet {
 		items = w.data.(*batch[E]).slice()
 	}
-	data, err := c.codec.appendList(nil, items)
+	data, err := c.codec.encodeList(items)
 	return w.op, data, err
 }
 
 func (c *ListChannel[E]) decodeWrite(k Kind, data []byte) (Write, error) {
+	if k != KindOverwrite && k != KindUpdate {
+		return Write{}, fmt.Errorf("%w: kind %s for a write to a list", ErrStored, k)
+	}
 	items, err := c.codec.decodeList(data)
 	switch {
 	case err != nil:
 		return Write{}, err
 	case k == KindOverwrite:
 		return Write{ch: c, op: KindOverwrite, data: items}, nil
-	case k == KindUpdate && len(items) > 0:
-		return Write{ch: c, op: KindUpdate, data: newBatch(items, nil)}, nil
-	case k == KindUpdate:
+	case len(items) == 0:
 		return Write{}, nil
 	}
-	return Write{}, fmt.Errorf("%w: kind %s for a write", ErrStored, k)
+	return Write{ch: c, op: KindUpdate, data: newBatch(items, nil)}, nil
 }
 
 func (c *ListChannel[E]) echo(k Kind, data []byte) (Write, bool, error) {
@@ -291,4 +212,71 @@ func (c *ListChannel[E]) echo(k Kind, data []byte) (Write, bool, error) {
 	}
 	w, err := c.decodeWrite(k, data)
 	return w, true, err
+}
+
+// list is a slot: the first n elements of a buffer. Lists share a buffer until
+// two of them want to grow.
+type list[E any] struct {
+	buf *buffer[E]
+	n   int
+}
+
+// buffer is where lists keep their elements. Behind what a list holds, elements
+// are written once, by the list that was the first to ask for the place; what
+// is written never changes.
+type buffer[E any] struct {
+	used   atomic.Int64 // how many of items some list holds
+	items  []E          // its length is the room there is
+	before []E          // elements of another buffer that come first
+}
+
+func newList[E any](items []E) list[E] {
+	b := &buffer[E]{items: items}
+	b.used.Store(int64(len(items)))
+	return list[E]{buf: b, n: len(items)}
+}
+
+func (l *list[E]) run() run[E] {
+	if l.buf == nil {
+		return run[E]{}
+	}
+	own := l.n - len(l.buf.before)
+	if len(l.buf.before) == 0 {
+		return run[E]{head: l.buf.items[:own:own]}
+	}
+	return run[E]{head: l.buf.before, tail: l.buf.items[:own:own]}
+}
+
+// push appends an element.
+func (l *list[E]) push(e E) {
+	own := l.n
+	if l.buf != nil {
+		own -= len(l.buf.before)
+	}
+	if l.buf == nil || own == len(l.buf.items) || !l.buf.used.CompareAndSwap(int64(own), int64(own+1)) {
+		l.grow(own)
+		l.buf.used.Store(int64(own + 1))
+	}
+	l.buf.items[own] = e
+	l.n++
+}
+
+// grow moves the elements, of which own are not those of another buffer, to a
+// buffer with room for as many again.
+func (l *list[E]) grow(own int) {
+	b := &buffer[E]{}
+	room := append([]E(nil), make([]E, max(2*own, own+4))...)
+	b.items = room[:cap(room)]
+	if l.buf != nil {
+		b.before = l.buf.before
+		copy(b.items, l.buf.items[:own])
+	}
+	l.buf = b
+}
+
+// detach makes sure that l never claims a place in its buffer.
+func (l *list[E]) detach() {
+	if l.n > 0 {
+		l.buf = &buffer[E]{before: l.run().from(0)}
+	}
 }

@@ -28,16 +28,11 @@ type MapChannel[K comparable, V any] struct {
 	keys  *codec[map[K]struct{}]
 }
 
-// mapLog is what a transaction did to a map.
-type mapLog[K comparable] struct {
-	set     bool           // it was overwritten
-	touched map[K]struct{} // the entries that were put or removed
-}
-
 // Default sets the entries that an absent map has, and starts from. It returns
 // the channel, and is meant for its declaration.
 func (c *MapChannel[K, V]) Default(v func() map[K]V) *MapChannel[K, V] {
 	c.start = v
+	c.echoes = false // the first change holds the default, which no write does
 	return c
 }
 
@@ -58,11 +53,13 @@ func (c *MapChannel[K, V]) Lookup(s View) (map[K]V, bool) {
 	return c.copy(slot.(map[K]V)), true
 }
 
+// initial returns a copy of the default, so that one that is always the same
+// map can do no harm.
 func (c *MapChannel[K, V]) initial() map[K]V {
-	if c.start != nil {
-		return c.start()
+	if c.start == nil {
+		return nil
 	}
-	return nil
+	return c.copy(c.start())
 }
 
 func (c *MapChannel[K, V]) copy(m map[K]V) map[K]V {
@@ -78,13 +75,13 @@ func (c *MapChannel[K, V]) copy(m map[K]V) map[K]V {
 // Find returns the entry of a key, and whether there is one.
 func (c *MapChannel[K, V]) Find(s View, key K) (V, bool) {
 	slot := s.slot(c)
-	m, _ := slot.(map[K]V)
 	if slot == nil {
-		m = c.initial()
+		v, ok := c.initial()[key]
+		return v, ok
 	}
-	v, ok := m[key]
-	if ok && c.clone != nil {
-		v = c.clone(v)
+	v, ok := slot.(map[K]V)[key]
+	if ok {
+		v = cloned(v, c.clone)
 	}
 	return v, ok
 }
@@ -97,6 +94,9 @@ func (c *MapChannel[K, V]) Put(entries map[K]V) Write {
 // Remove returns a write that removes the entries of these keys. A key that is
 // not there changes nothing.
 func (c *MapChannel[K, V]) Remove(keys ...K) Write {
+	if len(keys) == 0 {
+		return Write{}
+	}
 	gone := make(map[K]struct{}, len(keys))
 	for _, k := range keys {
 		gone[k] = struct{}{}
@@ -110,52 +110,64 @@ func (c *MapChannel[K, V]) Overwrite(entries map[K]V) Write {
 }
 
 // open returns the transaction's own map.
-func (c *MapChannel[K, V]) open(slot any, m *mark) (map[K]V, *mapLog[K]) {
+func (c *MapChannel[K, V]) open(slot any, m *mark) map[K]V {
 	if m.owned {
-		return slot.(map[K]V), m.log.(*mapLog[K])
+		return slot.(map[K]V)
 	}
-	log := &mapLog[K]{touched: map[K]struct{}{}}
-	own := map[K]V{}
+	m.owned = true
 	if slot != nil {
-		maps.Copy(own, slot.(map[K]V))
-	} else {
-		maps.Copy(own, c.initial())
-		log.set = len(own) > 0
+		return maps.Clone(slot.(map[K]V))
 	}
-	m.owned, m.log = true, log
-	return own, log
+	return map[K]V{}
 }
 
-func (c *MapChannel[K, V]) fold(slot any, m *mark, w *Write) (any, error) {
-	own, log := c.open(slot, m)
-	switch w.op {
-	case KindOverwrite:
-		own, log.set = maps.Clone(w.data.(map[K]V)), true
-		if own == nil {
-			own = map[K]V{}
-		}
-	case KindMerge:
-		for k, v := range w.data.(map[K]V) {
-			own[k], log.touched[k] = v, struct{}{}
-		}
-	case KindRemove:
-		for k := range w.data.(map[K]struct{}) {
-			delete(own, k)
-			log.touched[k] = struct{}{}
+func (c *MapChannel[K, V]) fold(slot any, m *mark, w Write) (any, error) {
+	if slot == nil && w.op != KindOverwrite {
+		if entries := c.initial(); len(entries) > 0 {
+			slot, m.owned, m.set = entries, true, true // the default is stored with the first write
 		}
 	}
-	return own, nil
+	return c.apply(slot, m, w), nil
+}
+
+func (c *MapChannel[K, V]) apply(slot any, m *mark, w Write) map[K]V {
+	if w.op == KindOverwrite {
+		m.owned, m.set = true, true
+		own := make(map[K]V, len(w.data.(map[K]V)))
+		maps.Copy(own, w.data.(map[K]V))
+		return own
+	}
+	own, touched := c.open(slot, m), c.touched(m)
+	if w.op == KindRemove {
+		for k := range w.data.(map[K]struct{}) {
+			delete(own, k)
+			touched[k] = struct{}{}
+		}
+		return own
+	}
+	for k, v := range w.data.(map[K]V) {
+		own[k], touched[k] = v, struct{}{}
+	}
+	return own
+}
+
+// touched returns the transaction's record: the entries that were put or
+// removed.
+func (c *MapChannel[K, V]) touched(m *mark) map[K]struct{} {
+	if m.log == nil {
+		m.log = map[K]struct{}{}
+	}
+	return m.log.(map[K]struct{})
 }
 
 func (c *MapChannel[K, V]) finish(slot any, _ *mark) (any, error) { return slot, nil }
 
 func (c *MapChannel[K, V]) encode(slot any, m *mark, emit Emit) error {
-	log, own := m.log.(*mapLog[K]), slot.(map[K]V)
-	if log.set {
+	if m.set {
 		return c.snapshot(slot, emit)
 	}
-	put, gone := map[K]V{}, map[K]struct{}{}
-	for k := range log.touched {
+	own, put, gone := slot.(map[K]V), map[K]V{}, map[K]struct{}{}
+	for k := range c.touched(m) {
 		if v, ok := own[k]; ok {
 			put[k] = v
 		} else {
@@ -163,7 +175,7 @@ func (c *MapChannel[K, V]) encode(slot any, m *mark, emit Emit) error {
 		}
 	}
 	if len(gone) > 0 {
-		data, err := c.keys.append(nil, gone)
+		data, err := c.keys.encode(gone)
 		if err != nil {
 			return err
 		}
@@ -176,7 +188,7 @@ func (c *MapChannel[K, V]) encode(slot any, m *mark, emit Emit) error {
 }
 
 func (c *MapChannel[K, V]) emit(k Kind, m map[K]V, emit Emit) error {
-	data, err := c.codec.append(nil, m)
+	data, err := c.codec.encode(m)
 	if err == nil {
 		emit(c.name, k, data)
 	}
@@ -188,11 +200,14 @@ func (c *MapChannel[K, V]) snapshot(slot any, emit Emit) error {
 }
 
 func (c *MapChannel[K, V]) replay(slot any, m *mark, k Kind, data []byte) (any, error) {
+	if k != KindSet && k != KindMerge && k != KindRemove {
+		return nil, fmt.Errorf("%w: kind %s for a map", ErrStored, k)
+	}
 	w, err := c.decodeWrite(echoed(k), data)
 	if err != nil {
 		return nil, err
 	}
-	return c.fold(slot, m, &w)
+	return c.apply(slot, m, w), nil
 }
 
 // echoed is the kind of write that a stored change has the effect of.
@@ -203,12 +218,12 @@ func echoed(k Kind) Kind {
 	return k
 }
 
-func (c *MapChannel[K, V]) encodeWrite(w *Write) (Kind, []byte, error) {
+func (c *MapChannel[K, V]) encodeWrite(w Write) (Kind, []byte, error) {
 	if w.op == KindRemove {
-		data, err := c.keys.append(nil, w.data.(map[K]struct{}))
+		data, err := c.keys.encode(w.data.(map[K]struct{}))
 		return w.op, data, err
 	}
-	data, err := c.codec.append(nil, w.data.(map[K]V))
+	data, err := c.codec.encode(w.data.(map[K]V))
 	return w.op, data, err
 }
 
@@ -221,10 +236,10 @@ func (c *MapChannel[K, V]) decodeWrite(k Kind, data []byte) (Write, error) {
 		entries, err := c.codec.decode(data)
 		return Write{ch: c, op: k, data: entries}, err
 	}
-	return Write{}, fmt.Errorf("%w: kind %s for a map", ErrStored, k)
+	return Write{}, fmt.Errorf("%w: kind %s for a write to a map", ErrStored, k)
 }
 
 func (c *MapChannel[K, V]) echo(k Kind, data []byte) (Write, bool, error) {
 	w, err := c.decodeWrite(echoed(k), data)
-	return w, true, err
+	return w, err == nil, err
 }

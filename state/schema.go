@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A Handle is any channel: a [Channel], a [ListChannel] or a [KeyedChannel].
@@ -21,7 +23,7 @@ type channel interface {
 	info() *traits
 	same(c channel) bool
 	// fold applies a write. It may grow in place what m says it owns.
-	fold(slot any, m *mark, w *Write) (any, error)
+	fold(slot any, m *mark, w Write) (any, error)
 	// finish runs once after the writes of a step.
 	finish(slot any, m *mark) (any, error)
 	// encode emits what the step changed.
@@ -30,7 +32,7 @@ type channel interface {
 	replay(slot any, m *mark, k Kind, data []byte) (any, error)
 	// snapshot emits the changes that build the slot from nothing.
 	snapshot(slot any, emit Emit) error
-	encodeWrite(w *Write) (Kind, []byte, error)
+	encodeWrite(w Write) (Kind, []byte, error)
 	decodeWrite(k Kind, data []byte) (Write, error)
 	// echo returns the write which has the stored change as its effect, if the
 	// channel's changes can be read so.
@@ -46,7 +48,7 @@ type traits struct {
 	exclusive bool  // two tasks may not write it in one step
 	ephemeral bool  // lives one step
 	untracked bool  // never stored
-	echoes    bool  // echo works
+	echoes    bool  // echo gives back the very effect of each change
 }
 
 func (t *traits) Name() string  { return t.name }
@@ -60,25 +62,28 @@ type Emit func(channel string, k Kind, data []byte)
 // A Schema is the set of channels that a graph has. It is immutable and safe
 // for concurrent use.
 type Schema struct {
-	channels  []channel
-	traits    []*traits
-	byName    map[string]int
-	byTraits  map[*traits]int
-	transient bool // some channel is ephemeral
+	channels []channel
+	traits   []*traits
+	byName   map[string]int
+	byTraits map[*traits]int
 }
 
 // NewSchema checks channels and makes a schema of them. Its error joins a
 // [ChannelError] for every mistake: a bad or repeated name, a type that would
-// not survive storage.
+// not survive storage. A channel that is given twice counts once.
 func NewSchema(channels ...Handle) (*Schema, error) {
 	s := &Schema{byName: map[string]int{}, byTraits: map[*traits]int{}}
 	var errs []error
-	for _, h := range channels {
-		t := h.info()
+	for i, h := range channels {
+		t := traitsOf(h)
+		if t == nil {
+			errs = append(errs, &ChannelError{Err: fmt.Errorf("channel %d of %d was not made by a constructor of this package", i+1, len(channels))})
+			continue
+		}
 		if _, known := s.byTraits[t]; known {
 			continue
 		}
-		if t.name == "" || strings.HasPrefix(t.name, "$") {
+		if !usable(t.name) {
 			errs = append(errs, &ChannelError{Channel: t.name, Err: ErrName})
 		}
 		if i, taken := s.byName[t.name]; taken {
@@ -89,13 +94,31 @@ func NewSchema(channels ...Handle) (*Schema, error) {
 		if t.err != nil {
 			errs = append(errs, &ChannelError{Channel: t.name, Err: t.err})
 		}
-		s.byName[t.name] = len(s.channels)
-		s.byTraits[t] = len(s.channels)
-		s.channels = append(s.channels, h)
-		s.traits = append(s.traits, t)
-		s.transient = s.transient || t.ephemeral
+		s.add(h, t)
 	}
 	return s, errors.Join(errs...)
+}
+
+func (s *Schema) add(c channel, t *traits) {
+	s.byName[t.name] = len(s.channels)
+	s.byTraits[t] = len(s.channels)
+	s.channels = append(s.channels, c)
+	s.traits = append(s.traits, t)
+}
+
+// usable reports whether every store can keep a channel of this name.
+func usable(name string) bool {
+	return name != "" && !strings.HasPrefix(name, "$") && utf8.ValidString(name) && !strings.ContainsFunc(name, unicode.IsControl)
+}
+
+// traitsOf returns nil for a handle that is nil or a zero value.
+func traitsOf(h Handle) (t *traits) {
+	defer func() {
+		if recover() != nil {
+			t = nil
+		}
+	}()
+	return h.info()
 }
 
 // index finds a channel; small schemas are faster to scan than to hash.
@@ -150,7 +173,7 @@ func (s *Schema) Overlay(v View, writes []Write) View {
 // Import returns a state of s that holds v's values of the channels which both
 // have, and nothing else but what base holds of the rest. Base may be nil.
 func (s *Schema) Import(base, v View) View {
-	from, next := v.(*values), newValues(s)
+	from, next := plain(v), newValues(s)
 	if base != nil {
 		copy(next.slots, s.own(base).slots)
 	}
@@ -164,8 +187,8 @@ func (s *Schema) Import(base, v View) View {
 
 // own asserts that v is a state of this schema.
 func (s *Schema) own(v View) *values {
-	own, ok := v.(*values)
-	if !ok || own.schema != s {
+	own := plain(v)
+	if own.schema != s {
 		panic("state: a view of another schema")
 	}
 	return own
@@ -185,9 +208,12 @@ func (s *Schema) Snapshot(v View, emit Emit) error {
 	return nil
 }
 
-// EncodeWrite returns the stored form of a write, or ok false when its channel
-// is never stored.
+// EncodeWrite returns the stored form of a write, or ok false when there is
+// none: its channel is never stored, or it is a signal.
 func (s *Schema) EncodeWrite(w Write) (k Kind, data []byte, ok bool, err error) {
+	if w.ch == nil {
+		return 0, nil, false, nil
+	}
 	i := s.index(w.ch)
 	if i < 0 {
 		return 0, nil, false, &ChannelError{Channel: w.Channel(), Err: ErrUnknownChannel}
@@ -195,37 +221,52 @@ func (s *Schema) EncodeWrite(w Write) (k Kind, data []byte, ok bool, err error) 
 	if s.traits[i].untracked {
 		return 0, nil, false, nil
 	}
-	k, data, err = w.ch.encodeWrite(&w)
+	k, data, err = w.ch.encodeWrite(w)
 	return k, data, err == nil, channelError(w.Channel(), err)
 }
 
-// DecodeWrite reads what EncodeWrite returned.
+// DecodeWrite reads what EncodeWrite returned. Its error wraps [ErrStored] when
+// the data can not be read, and [ErrUnknownChannel] when the schema has no such
+// channel.
 func (s *Schema) DecodeWrite(name string, k Kind, data []byte) (Write, error) {
 	i, ok := s.byName[name]
 	if !ok {
 		return Write{}, &ChannelError{Channel: name, Err: ErrUnknownChannel}
 	}
-	w, err := s.channels[i].decodeWrite(k, data)
+	w, err := readWrite(s.channels[i], k, data)
 	return w, channelError(name, err)
 }
 
-// Echoes reports whether a channel's stored changes can be read as writes.
+// Echoes reports whether a channel's stored changes can be read as writes which
+// have the same effect on any state.
 func (s *Schema) Echoes(name string) bool {
 	i, ok := s.byName[name]
 	return ok && s.traits[i].echoes
 }
 
-// Echo returns the write which has the stored change as its effect.
+// Echo returns the write which has the stored change as its effect. It is of
+// use for channels that [Schema.Echoes] reports.
 func (s *Schema) Echo(name string, k Kind, data []byte) (Write, error) {
 	i, ok := s.byName[name]
 	if !ok {
 		return Write{}, &ChannelError{Channel: name, Err: ErrUnknownChannel}
 	}
-	w, ok, err := s.channels[i].echo(k, data)
+	w, err := readEcho(s.channels[i], k, data)
+	return w, channelError(name, err)
+}
+
+func readWrite(c channel, k Kind, data []byte) (w Write, err error) {
+	defer unreadable(&err)
+	return c.decodeWrite(k, data)
+}
+
+func readEcho(c channel, k Kind, data []byte) (w Write, err error) {
+	defer unreadable(&err)
+	w, ok, err := c.echo(k, data)
 	if err == nil && !ok {
 		err = fmt.Errorf("%w: kind %s", ErrStored, k)
 	}
-	return w, channelError(name, err)
+	return w, err
 }
 
 // Shared reports whether other has a channel of this name that is the same

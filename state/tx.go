@@ -1,6 +1,9 @@
 package state
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // A Tx applies the writes of one superstep to a state, in the order of its
 // calls. It is used by one goroutine.
@@ -8,18 +11,21 @@ type Tx struct {
 	schema *Schema
 	next   *values
 	marks  []mark
-	inline [4]mark
+	done   bool
+	inline [4]mark // backs marks of small schemas, to save an allocation
 }
 
 // mark is what a transaction knows of one slot.
 type mark struct {
 	dirty       bool
 	overwritten bool
-	detach      bool // copy before the first change; claim nothing
-	owned       bool // the slot was made here; nobody else sees it yet
-	task        int  // the last task to write
-	overTask    int  // the task that overwrote
-	log         any  // the channel's own record of what changed
+	detach      bool  // claim nothing of the state below; for overlays
+	owned       bool  // the slot was made here; nobody else sees it yet
+	set         bool  // a list or map is stored whole
+	task        int32 // the last task to write
+	overTask    int32 // the task that overwrote
+	from        int   // where the appended elements of a list begin
+	log         any   // the channel's own record of what changed
 }
 
 // Begin starts a transaction on a state of this schema.
@@ -36,8 +42,9 @@ func (s *Schema) Begin(v View) *Tx {
 }
 
 // Apply folds a write of a task into the state. Writes of one task add up; a
-// channel that takes one write refuses that of a second task. Signals are
-// passed over. After an error the transaction is of no use.
+// channel that takes one write refuses that of a second task with
+// [ErrConcurrentWrite]. Signals are passed over. After an error the transaction
+// is of no use.
 func (tx *Tx) Apply(task int, w Write) error {
 	if w.ch == nil {
 		return nil
@@ -46,20 +53,26 @@ func (tx *Tx) Apply(task int, w Write) error {
 	if i < 0 {
 		return &ChannelError{Channel: w.Channel(), Err: ErrUnknownChannel}
 	}
+	if tx.done {
+		return &ChannelError{Channel: w.Channel(), Err: errFinished}
+	}
 	m := &tx.marks[i]
-	if err := m.claim(task, tx.schema.traits[i].exclusive, w.op == KindOverwrite); err != nil {
+	if err := m.claim(int32(task), tx.schema.traits[i].exclusive, w.op == KindOverwrite); err != nil {
 		return &ChannelError{Channel: w.Channel(), Err: err}
 	}
-	next, err := foldSafely(w.ch, tx.next.slots[i], m, &w)
+	next, err := foldSafely(w.ch, tx.next.slots[i], m, w)
 	if err != nil {
 		return channelError(w.Channel(), err)
 	}
-	m.dirty, m.task = true, task
+	m.dirty, m.task = true, int32(task)
 	tx.next.slots[i] = next
 	return nil
 }
 
-func (m *mark) claim(task int, exclusive, overwrite bool) error {
+// errFinished keeps a view that was handed out from changing.
+var errFinished = errors.New("a write after the view was taken")
+
+func (m *mark) claim(task int32, exclusive, overwrite bool) error {
 	if exclusive && m.dirty && m.task != task {
 		return ErrConcurrentWrite
 	}
@@ -73,18 +86,22 @@ func (m *mark) claim(task int, exclusive, overwrite bool) error {
 }
 
 // foldSafely turns a reducer's panic into an error.
-func foldSafely(c channel, slot any, m *mark, w *Write) (next any, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("reducer panicked: %v", r)
-		}
-	}()
+func foldSafely(c channel, slot any, m *mark, w Write) (next any, err error) {
+	defer caught("reducer", &err)
 	return c.fold(slot, m, w)
+}
+
+// caught makes an error of a panic in the user's code.
+func caught(what string, err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%s panicked: %v", what, r)
+	}
 }
 
 // Finish ends the transaction and returns the new state. A superstep, unlike an
 // edit from outside, ends the life of ephemeral values that it did not write.
 func (tx *Tx) Finish(superstep bool) (View, error) {
+	tx.done = true
 	for i := range tx.marks {
 		m := &tx.marks[i]
 		t := tx.schema.traits[i]
@@ -105,11 +122,7 @@ func (tx *Tx) Finish(superstep bool) (View, error) {
 }
 
 func finishSafely(c channel, slot any, m *mark) (next any, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("pruner panicked: %v", r)
-		}
-	}()
+	defer caught("pruner", &err)
 	return c.finish(slot, m)
 }
 
@@ -141,52 +154,3 @@ func (tx *Tx) Changed() bool {
 	}
 	return false
 }
-
-// A Replayer rebuilds a state from stored changes, without any user code.
-type Replayer struct {
-	schema *Schema
-	next   *values
-	marks  []mark
-}
-
-// Replay starts from a state of this schema; nil starts from nothing.
-func (s *Schema) Replay(base View) *Replayer {
-	r := &Replayer{schema: s, next: newValues(s), marks: make([]mark, len(s.channels))}
-	if base != nil {
-		copy(r.next.slots, s.own(base).slots)
-	}
-	return r
-}
-
-// Apply replays one stored change. It returns an error that wraps [ErrStored]
-// when the change can not be read, and [ErrUnknownChannel] when the schema has
-// no such channel.
-func (r *Replayer) Apply(name string, k Kind, data []byte) error {
-	i, ok := r.schema.byName[name]
-	if !ok {
-		return &ChannelError{Channel: name, Err: ErrUnknownChannel}
-	}
-	if k == KindClear {
-		r.next.slots[i], r.marks[i] = nil, mark{}
-		return nil
-	}
-	next, err := r.schema.channels[i].replay(r.next.slots[i], &r.marks[i], k, data)
-	if err != nil {
-		return channelError(name, err)
-	}
-	r.next.slots[i] = next
-	return nil
-}
-
-// Import takes over v's values of the channels that both schemas have.
-func (r *Replayer) Import(v View) {
-	from := v.(*values)
-	for i, c := range r.schema.channels {
-		if j := from.schema.index(c); j >= 0 {
-			r.next.slots[i], r.marks[i] = from.slots[j], mark{}
-		}
-	}
-}
-
-// View returns the state so far. The Replayer is not to be used afterwards.
-func (r *Replayer) View() View { return r.next }

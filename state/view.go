@@ -33,6 +33,19 @@ func (v *values) slot(c channel) any {
 	return v.slots[i]
 }
 
+// plain returns v as a whole state.
+func plain(v View) *values {
+	o, over := v.(*overlay)
+	if !over {
+		return v.(*values)
+	}
+	out := newValues(o.base.schema)
+	for i, c := range o.base.schema.channels {
+		out.slots[i] = o.slot(c)
+	}
+	return out
+}
+
 // overlay is a state with some writes of one task applied. Channels fold when
 // they are read, into copies, so that nothing of the state below is claimed.
 type overlay struct {
@@ -44,7 +57,7 @@ func (o *overlay) slot(c channel) any {
 	v := o.base.slot(c)
 	m := mark{detach: true}
 	for i := range o.writes {
-		w := &o.writes[i]
+		w := o.writes[i]
 		if w.ch == nil || !w.ch.same(c) {
 			continue
 		}

@@ -101,16 +101,4 @@ func newBatch[U any](updates []U, clone func(U) U) *batch[U] {
 	return b
 }
 
-func (b *batch[U]) each(f func(U) error) error {
-	if err := f(b.first); err != nil {
-		return err
-	}
-	for _, u := range b.more {
-		if err := f(u); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (b *batch[U]) slice() []U { return append([]U{b.first}, b.more...) }

@@ -1,0 +1,94 @@
+package state
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// field is what encoding/json makes of a field of a struct.
+type field struct {
+	index     int
+	name      string // its name in Go, for paths
+	key       string // its name in JSON; empty when its own fields stand in its place
+	skipped   bool   // left out on purpose: json:"-", or a blank field
+	lost      bool   // left out without a word
+	omitEmpty bool
+	omitZero  bool
+	quoted    bool // a string that is written as JSON within a JSON string
+}
+
+var fieldsByType sync.Map // reflect.Type → []field
+
+// fieldsOf returns the fields of a struct type.
+func fieldsOf(t reflect.Type) []field {
+	if known, ok := fieldsByType.Load(t); ok {
+		return known.([]field)
+	}
+	out := make([]field, t.NumField())
+	for i := range out {
+		out[i] = fieldOf(t.Field(i), i)
+	}
+	fieldsByType.Store(t, out)
+	return out
+}
+
+func fieldOf(f reflect.StructField, i int) field {
+	out := field{index: i, name: f.Name}
+	tag := f.Tag.Get("json")
+	if tag == "-" || f.Name == "_" {
+		out.skipped = true
+		return out
+	}
+	inner := f.Type
+	if inner.Kind() == reflect.Pointer && inner.Name() == "" {
+		inner = inner.Elem()
+	}
+	structure := inner.Kind() == reflect.Struct
+	key, options, _ := strings.Cut(tag, ",")
+	if !validKey(key) {
+		key = ""
+	}
+	for option := range strings.SplitSeq(options, ",") {
+		out.omitEmpty = out.omitEmpty || option == "omitempty"
+		out.omitZero = out.omitZero || option == "omitzero"
+		out.quoted = out.quoted || option == "string" && inner.Kind() == reflect.String
+	}
+	switch {
+	case f.IsExported():
+	case !f.Anonymous, !structure, f.Type.Kind() == reflect.Pointer:
+		out.lost = true // a pointer to it is written, and cannot be read back
+	}
+	if f.Anonymous && structure && key == "" {
+		return out
+	}
+	if out.key = key; key == "" {
+		out.key = f.Name
+	}
+	return out
+}
+
+// validKey reports whether encoding/json heeds a name in a tag.
+func validKey(key string) bool {
+	return key != "" && !strings.ContainsFunc(key, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r)
+	})
+}
+
+// omits reports whether encoding/json leaves a field of this value out.
+func (f *field) omits(v reflect.Value) bool {
+	if f.omitZero && v.IsZero() {
+		return true
+	}
+	if !f.omitEmpty {
+		return false
+	}
+	switch v.Kind() {
+	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:
+		return v.Len() == 0
+	case reflect.Struct:
+		return false
+	}
+	return v.IsZero()
+}

@@ -1,0 +1,112 @@
+package state_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/weft-go/weft/state"
+)
+
+// schemaOf makes a schema of channels that must be good.
+func schemaOf(tb testing.TB, channels ...state.Handle) *state.Schema {
+	tb.Helper()
+	s, err := state.NewSchema(channels...)
+	if err != nil {
+		tb.Fatalf("NewSchema: %v", err)
+	}
+	return s
+}
+
+// commit applies the writes of one task as an edit.
+func commit(tb testing.TB, s *state.Schema, v state.View, writes ...state.Write) state.View {
+	tb.Helper()
+	next, err := step(s, v, false, writes)
+	if err != nil {
+		tb.Fatalf("commit: %v", err)
+	}
+	return next
+}
+
+// step applies the writes of tasks 0, 1, … and finishes.
+func step(s *state.Schema, v state.View, superstep bool, tasks ...[]state.Write) (state.View, error) {
+	tx := s.Begin(v)
+	for task, writes := range tasks {
+		for _, w := range writes {
+			if err := tx.Apply(task, w); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return tx.Finish(superstep)
+}
+
+// change is a stored change.
+type change struct {
+	channel string
+	kind    state.Kind
+	data    string
+}
+
+// changes applies the writes of one task and returns what is stored of them.
+func changes(tb testing.TB, s *state.Schema, v state.View, writes ...state.Write) (state.View, []change) {
+	tb.Helper()
+	next, stored, err := tryChanges(s, v, writes...)
+	if err != nil {
+		tb.Fatalf("changes: %v", err)
+	}
+	return next, stored
+}
+
+func tryChanges(s *state.Schema, v state.View, writes ...state.Write) (state.View, []change, error) {
+	tx := s.Begin(v)
+	for _, w := range writes {
+		if err := tx.Apply(0, w); err != nil {
+			return nil, nil, err
+		}
+	}
+	next, err := tx.Finish(false)
+	if err != nil {
+		return nil, nil, err
+	}
+	var out []change
+	err = tx.Changes(collect(&out))
+	return next, out, err
+}
+
+// collect returns an emitter that appends to out.
+func collect(out *[]change) state.Emit {
+	return func(channel string, k state.Kind, data []byte) {
+		*out = append(*out, change{channel, k, string(data)})
+	}
+}
+
+// snapshot returns what is stored of a whole state.
+func snapshot(tb testing.TB, s *state.Schema, v state.View) []change {
+	tb.Helper()
+	var out []change
+	if err := s.Snapshot(v, collect(&out)); err != nil {
+		tb.Fatalf("Snapshot: %v", err)
+	}
+	return out
+}
+
+// replayed rebuilds a state from stored changes on base, which may be nil.
+func replayed(tb testing.TB, s *state.Schema, base state.View, stored ...change) state.View {
+	tb.Helper()
+	r := s.Replay(base)
+	for _, c := range stored {
+		if err := r.Apply(c.channel, c.kind, []byte(c.data)); err != nil {
+			tb.Fatalf("replaying %v of %s: %v", c.kind, c.data, err)
+		}
+	}
+	return r.View()
+}
+
+// channelErr fails unless err is a ChannelError of a channel that wraps want.
+func channelErr(tb testing.TB, err error, channel string, want error) {
+	tb.Helper()
+	ce, ok := errors.AsType[*state.ChannelError](err)
+	if !ok || ce.Channel != channel || want != nil && !errors.Is(err, want) {
+		tb.Fatalf("got error %v, want one of channel %q: %v", err, channel, want)
+	}
+}
