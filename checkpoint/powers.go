@@ -84,6 +84,7 @@ type RunDeleter interface {
 	// DeleteRuns removes the checkpoints, with their pending writes, that the
 	// runs wrote to the thread, in all namespaces. Checkpoints of other runs
 	// that were built on them keep their state. Runs that do not exist are no
-	// error, and an empty id is [ErrInvalid]. The newest checkpoint that stays is the head of its namespace.
+	// error, and an empty id is [ErrInvalid]. The newest checkpoint that stays
+	// becomes the head of its namespace.
 	DeleteRuns(ctx context.Context, thread string, runs ...string) error
 }

@@ -86,7 +86,8 @@ type Checkpoint struct {
 	Version string
 	// Metadata is the caller's own; [Query] can filter by it.
 	Metadata map[string]string
-	// Control is what the engine needs to go on. It is opaque to a store.
+	// Control is what the engine needs to go on. It is opaque to a store. Nil
+	// and empty are the same, here and in the data of changes and writes.
 	Control []byte
 	// Changes are what this step did to each channel, in order.
 	Changes []Change

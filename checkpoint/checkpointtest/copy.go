@@ -1,6 +1,7 @@
 package checkpointtest
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -83,26 +84,39 @@ var copyCases = []testCase{
 		k.wantErr("copy to itself", k.copier().CopyThread(k.ctx, "a", "a"), checkpoint.ErrConflict)
 		k.wantList(checkpoint.Query{Thread: "b"}, b)
 	}},
-	{name: "copy_thread/pruned", needs: needsCopy, promise: "what stands for removed ancestors is copied too", run: func(k *kit) {
-		pruner, ok := k.store.(checkpoint.Pruner)
-		if !ok {
-			return
-		}
-		k.put("a", with("x=1"))
-		k.put("a", with("x=2"))
-		last := k.put("a", with("x=3"))
-		if _, err := pruner.Prune(k.ctx, checkpoint.PrunePolicy{}); err != nil {
-			k.Fatalf("prune: %v", err)
-		}
-		k.copyThread("a", "b")
-		last.Thread = "b"
-		k.wantState(last, "x=1", "x=2", "x=3")
-	}},
+	{name: "copy_thread/pruned", needs: needsCopy, promise: "what stands for removed ancestors is copied too, and they do not come back", run: copyPruned},
 	{name: "copy_thread/invalid", needs: needsCopy, promise: "an empty thread is an ErrInvalid", run: func(k *kit) {
 		k.put("a")
 		k.wantErr("to nothing", k.copier().CopyThread(k.ctx, "a", ""), checkpoint.ErrInvalid)
 		k.wantErr("from nothing", k.copier().CopyThread(k.ctx, "", "b"), checkpoint.ErrInvalid)
 	}},
+}
+
+func copyPruned(k *kit) {
+	pruner, ok := k.store.(checkpoint.Pruner)
+	if !ok {
+		return
+	}
+	k.put("a", with("x=1"))
+	cut := k.put("a", with("x=2"))
+	left := k.put("a", with("x=left"))
+	k.write(left.Key, write("task", 0, "?"))
+	k.put("a", after(cut), whole("x=12"))
+	k.put("a", with("x=3"))
+	right := k.put("a", with("x=right"))
+	_, err := pruner.Prune(k.ctx, checkpoint.PrunePolicy{KeepPending: true})
+	if errors.Is(err, errors.ErrUnsupported) {
+		return
+	}
+	k.wantNoErr("prune", err)
+	k.copyThread("a", "b")
+	k.wantCopy("a", "b")
+	left.Thread, right.Thread = "b", "b"
+	k.wantState(left, "x=1", "x=2", "x=left")
+	k.wantState(right, "x=12", "x=3", "x=right")
+	k.wantList(checkpoint.Query{Thread: "b"}, right, left)
+	k.newest[space(right.Key)] = right
+	k.wantState(k.put("b", with("x=4")), "x=12", "x=3", "x=right", "x=4")
 }
 
 func (k *kit) copyThread(source, target string) {

@@ -29,7 +29,7 @@ type Harness struct {
 
 	// MaxValue is the most bytes that one value may hold in the stores that
 	// Open returns. Zero means [checkpoint.DefaultMaxValue], and a negative
-	// number no limit. A small one makes the suite quicker.
+	// number no limit. A small one, of 32 KB or more, makes the suite quicker.
 	MaxValue int
 
 	// Seed repeats the random cases of an earlier run, which logged it. Zero

@@ -30,7 +30,7 @@ var putCases = []testCase{
 		for i := range all {
 			all[i] = byte(i)
 		}
-		c := k.put("t", with(`s="hello"`, "i=42", "l=[1,2,3]", `d={"nested":{"k":"v"}}`, "empty=", "long="+strings.Repeat("x", 100_000), "bytes="+string(all)))
+		c := k.put("t", with(`s="hello"`, "i=42", "l=[1,2,3]", `d={"nested":{"k":"v"}}`, "empty=", "long="+strings.Repeat("x", 20_000), "bytes="+string(all)))
 		k.wantSame(k.get(c.Key), c)
 	}},
 	{name: "put/preserves_channel_versions", promise: "the changes of a step keep their order, also those of one channel", run: func(k *kit) {
