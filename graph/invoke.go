@@ -94,18 +94,19 @@ func (r *run) watch(ctx context.Context) (stop func()) {
 		return func() {}
 	}
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	unhook := context.AfterFunc(ctx, func() {
-		if cause := context.Cause(ctx); errors.Is(cause, ErrDrained) {
+	r.root.cancel = cancel
+	r.root.heed = func() {
+		switch cause := context.Cause(ctx); {
+		case cause == nil:
+		case errors.Is(cause, ErrDrained):
 			r.root.drain.Store(true)
-		} else {
+		default:
 			cancel(cause)
 		}
-	})
-	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrDrained) {
-		cancel(context.Cause(ctx)) // the hook may come late
 	}
+	unhook := context.AfterFunc(ctx, r.root.heed)
+	r.root.heed()
 	r.ctx = &runContext{Context: inner, outer: ctx}
-	r.root.cancel = cancel
 	if r.root.yield != nil {
 		r.root.events, r.root.ended = make(chan Event), make(chan struct{})
 	}

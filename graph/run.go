@@ -31,6 +31,7 @@ type root struct {
 	stopped bool // the reader left
 	cancel  context.CancelCauseFunc
 	drain   atomic.Bool
+	heed    func() // looks at the caller's context, as its hook may come late; nil if it never ends
 
 	given   bool            // answers were given, and nothing else
 	fresh   map[string]bool // the questions that they are for
@@ -98,6 +99,9 @@ type run struct {
 // a pause.
 func (r *run) loop() error {
 	for !r.front.left && !r.front.idle() {
+		if r.root.heed != nil {
+			r.root.heed()
+		}
 		if err := context.Cause(r.ctx); err != nil {
 			return err
 		}
