@@ -132,11 +132,12 @@ func w2Weft(_ context.Context, w workload, n int) (subject, error) {
 		return sends
 	}, "task")
 	b.Node("task", func(_ context.Context, s state.View) (state.Update, error) {
-		return state.Update{Found.Put(w.payload.message(Item.Get(s))), Count.Put(1)}, nil
+		return state.Update{Found.Put(w.payload.message(Item.Get(s)))}, nil
 	})
 	b.Edge("task", "join")
 	b.Node("join", func(_ context.Context, s state.View) (state.Update, error) {
-		return state.Update{Messages.Put(Found.Get(s)...)}, nil
+		found := Found.Get(s)
+		return state.Update{Messages.Put(found...), Count.Put(len(found))}, nil
 	})
 	b.Edge("join", graph.End)
 	g, err := b.Compile(graph.Options{})
