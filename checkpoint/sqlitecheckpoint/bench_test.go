@@ -190,4 +190,3 @@ func BenchmarkList10000(b *testing.B) {
 		}
 	}
 }
-

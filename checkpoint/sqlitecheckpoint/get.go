@@ -9,7 +9,7 @@ import (
 )
 
 // getQuery takes the key.
-const getQuery = `SELECT ` + rowColumns + `, ` + partColumns + ` FROM cp_step s ` + joinParent + `WHERE s.key = ?`
+const getQuery = `SELECT ` + rowColumns + `, s.whole, s.base, s.changes, s.snapshot FROM cp_step s ` + joinParent + `WHERE s.key = ?`
 
 // Get implements [checkpoint.Store].
 func (s *Store) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
@@ -34,9 +34,9 @@ func (s *Store) get(ctx context.Context, q *session, k *checkpoint.Key) (checkpo
 		return checkpoint.Checkpoint{}, err
 	}
 	var r *row
-	var p part
+	var v values
 	err = q.each(getQuery, []any{key}, func(scan func(...any) error) (more bool, err error) {
-		r, err = scanRow(scan, p.dest()...)
+		r, err = scanRow(scan, &v.whole, &v.base, &v.changes, &v.snapshot)
 		k.ID = cmp.Or(r.c.ID, k.ID)
 		return false, err
 	})
@@ -49,26 +49,34 @@ func (s *Store) get(ctx context.Context, q *session, k *checkpoint.Key) (checkpo
 	if err := r.complete(q, &s.names, k.Thread); err != nil {
 		return checkpoint.Checkpoint{}, err
 	}
-	if err := fillValues(ctx, q, r, &p); err != nil {
+	if err := fillValues(ctx, q, r, &v); err != nil {
 		return checkpoint.Checkpoint{}, err
 	}
 	r.c.Writes, err = pendingWrites(q, key)
 	return r.c, err
 }
 
-// fillValues adds what history leaves out.
-func fillValues(ctx context.Context, q *session, r *row, p *part) error {
-	p.key, p.parent, p.id, p.source = r.key, r.parent, r.c.ID, r.c.Source
+// values are what history leaves out.
+type values struct {
+	whole    bool
+	base     []byte
+	changes  []byte
+	snapshot []byte
+}
+
+func fillValues(ctx context.Context, q *session, r *row, v *values) error {
+	p := part{key: r.key, parent: r.parent, id: r.c.ID, source: r.c.Source, whole: v.whole, base: v.base, values: v.changes}
 	var err error
-	if r.c.Changes, err = checkpoint.ParseChanges(p.changes); err != nil {
+	if r.c.Changes, err = checkpoint.ParseChanges(v.changes); err != nil {
 		return err
 	}
-	if p.snapshot != nil {
-		if r.c.Snapshot, err = checkpoint.ParseChanges(p.snapshot); err != nil {
+	if v.snapshot != nil {
+		p.snapshot, p.values = true, v.snapshot
+		if r.c.Snapshot, err = checkpoint.ParseChanges(v.snapshot); err != nil {
 			return err
 		}
 	}
-	r.c.Lineage, err = readLineage(ctx, q, p)
+	r.c.Lineage, err = readLineage(ctx, q, &p)
 	return err
 }
 

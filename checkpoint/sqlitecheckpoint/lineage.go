@@ -2,6 +2,7 @@ package sqlitecheckpoint
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 
@@ -9,14 +10,16 @@ import (
 )
 
 const (
-	partColumns = `s.whole, s.base, s.changes, s.snapshot`
+	partColumns = `SELECT s.key, s.parent, s.id, s.source, s.whole, s.base, s.snapshot IS NOT NULL,
+	coalesce(s.snapshot, s.changes) FROM cp_step s `
 
 	// lineageQuery takes a key and the thread's first key. Most parents are
 	// the row before, so that a lineage is one scan, and one more for each
 	// fork in it.
-	lineageQuery = `SELECT s.key, s.parent, s.id, s.source, s.whole, s.base,
-	CASE WHEN s.snapshot IS NULL THEN s.changes END, s.snapshot
-	FROM cp_step s WHERE s.key <= ? AND s.key > ? ORDER BY s.key DESC`
+	lineageQuery = partColumns + `WHERE s.key <= ? AND s.key > ? ORDER BY s.key DESC`
+
+	// partQuery takes the key.
+	partQuery = partColumns + `WHERE s.key = ?`
 )
 
 // A part is what one row adds to a lineage.
@@ -26,22 +29,26 @@ type part struct {
 	source      checkpoint.Source
 	whole       bool
 	base        []byte
-	changes     []byte
-	snapshot    []byte
+	snapshot    bool
+	values      []byte // the snapshot if there is one, else the changes
 }
 
-// dest is where partColumns go.
-func (p *part) dest() []any {
-	return []any{&p.whole, &p.base, &p.changes, &p.snapshot}
-}
-
-func scanPart(scan func(...any) error) (*part, error) {
+// scanPart reads a row of lineageQuery. It copies the values into room, of
+// which parts are handed out: a long lineage has thousands.
+func scanPart(scan func(...any) error, room *[]byte) (*part, error) {
 	p := &part{}
 	var id, source any
 	var back int64
-	if err := scan(append([]any{&p.key, &back, &id, &source}, p.dest()...)...); err != nil {
+	var values sql.RawBytes
+	if err := scan(&p.key, &back, &id, &source, &p.whole, &p.base, &p.snapshot, &values); err != nil {
 		return nil, err
 	}
+	if len(*room)+len(values) > cap(*room) {
+		*room = make([]byte, 0, max(min(2*cap(*room), lineageRoom), len(values)))
+	}
+	from := len(*room)
+	*room = append(*room, values...)
+	p.values = (*room)[from:len(*room):len(*room)]
 	p.parent = parentKey(p.key, back)
 	var err error
 	if p.id, err = unpackID(id); err != nil {
@@ -51,16 +58,12 @@ func scanPart(scan func(...any) error) (*part, error) {
 	return p, err
 }
 
+const lineageRoom = 64 << 10
+
 // own returns the delta of the checkpoint itself.
 func (p *part) own() (checkpoint.Delta, error) {
-	d := checkpoint.Delta{ID: p.id, Source: p.source, Snapshot: p.snapshot != nil}
-	stored := p.changes
-	if d.Snapshot {
-		stored = p.snapshot
-	}
-	var err error
-	d.Changes, err = checkpoint.ParseChanges(stored)
-	return d, err
+	changes, err := checkpoint.ParseChanges(p.values)
+	return checkpoint.Delta{ID: p.id, Source: p.source, Snapshot: p.snapshot, Changes: changes}, err
 }
 
 // appendNewest appends what p adds to a lineage whose newest delta comes first.
@@ -70,7 +73,7 @@ func (p *part) appendNewest(deltas []checkpoint.Delta) ([]checkpoint.Delta, erro
 		return nil, err
 	}
 	deltas = append(deltas, own)
-	if own.Snapshot || p.base == nil {
+	if p.snapshot || p.base == nil {
 		return deltas, nil
 	}
 	base, err := checkpoint.ParseDeltas(p.base)
@@ -87,6 +90,7 @@ func readLineage(ctx context.Context, q *session, last *part) ([]checkpoint.Delt
 	if err != nil {
 		return nil, err
 	}
+	var room []byte
 	next := last.parent
 	if last.whole {
 		next = 0
@@ -94,7 +98,7 @@ func readLineage(ctx context.Context, q *session, last *part) ([]checkpoint.Delt
 	for next != 0 {
 		from := next
 		err := q.each(lineageQuery, []any{from, firstKey(threadOf(from))}, func(scan func(...any) error) (bool, error) {
-			p, err := scanPart(scan)
+			p, err := scanPart(scan, &room)
 			if err != nil || p.key != next {
 				return false, err
 			}

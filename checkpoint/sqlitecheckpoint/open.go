@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	pageSize = 8192
+	pageSize = 4096
 	// maxReaders is how many reads go on at once.
 	maxReaders = 8
 	// busySlice is how long SQLite waits before the store looks at the

@@ -97,12 +97,11 @@ func (s *Store) follow(w *session, c *checkpoint.Checkpoint, head string) (bool,
 	if t == nil || t.id != head || c.Parent != head || t.name != c.Namespace || !t.origin.of(c) {
 		return false, nil
 	}
-	id, key := packID(c.ID), t.key+1
-	if key%markSpan == 0 || !before(t.packed, id) {
+	next := *t
+	next.key, next.id, next.packed, next.time, next.pending = t.key+1, c.ID, packID(c.ID), now(t), false
+	if !before(t.packed, next.packed) {
 		return false, nil
 	}
-	next := *t
-	next.key, next.id, next.packed, next.time, next.pending = key, c.ID, id, now(t), false
 	done, err := s.followTip(w, c, t, &next)
 	if done {
 		*t = next
@@ -110,24 +109,34 @@ func (s *Store) follow(w *session, c *checkpoint.Checkpoint, head string) (bool,
 	return done, err
 }
 
+// followTip needs a transaction only for a mark, and to settle writes.
 func (s *Store) followTip(w *session, c *checkpoint.Checkpoint, t, next *tip) (bool, error) {
-	switch {
-	case !c.Settles:
-		n, err := w.exec(followStep, s.followArgs(c, t, next, false)...)
-		return n == 1, err
-	case !t.pending:
-		n, err := w.exec(settleStep, s.followArgs(c, t, next, true)...)
+	mark, settle := next.key%markSpan == 0, c.Settles && t.pending
+	if !mark && !settle {
+		query := followStep
+		if c.Settles {
+			query = settleStep
+		}
+		n, err := w.exec(query, s.followArgs(c, t, next, c.Settles)...)
 		return n == 1, err
 	}
-	var n int64
-	err := w.transaction(beginWrite, func() (err error) {
-		if n, err = w.exec(followStep, s.followArgs(c, t, next, false)...); err != nil || n == 0 {
+	done := false
+	err := w.transaction(beginWrite, func() error {
+		n, err := w.exec(followStep, s.followArgs(c, t, next, false)...)
+		if done = n == 1; err != nil || !done {
 			return err
 		}
-		_, err = w.exec(deletePending, t.key)
+		if mark {
+			if _, err := w.exec(insertMark, threadOf(next.key), next.packed, next.key); err != nil {
+				return err
+			}
+		}
+		if c.Settles {
+			_, err = w.exec(deletePending, t.key)
+		}
 		return err
 	})
-	return n == 1 && err == nil, err
+	return done && err == nil, err
 }
 
 func (s *Store) followArgs(c *checkpoint.Checkpoint, t, next *tip, settles bool) []any {

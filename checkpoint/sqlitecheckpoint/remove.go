@@ -287,9 +287,6 @@ func graftOne(w *session, nodes []node, g lineage.Graft) error {
 	return err
 }
 
-// partQuery takes the key.
-const partQuery = `SELECT s.key, s.parent, s.id, s.source, ` + partColumns + ` FROM cp_step s WHERE s.key = ?`
-
 // graftBase puts what the removed ancestors add to a lineage before a base.
 func graftBase(w *session, nodes []node, through []int, base []byte) (_ []byte, whole bool, err error) {
 	var deltas []checkpoint.Delta // newest first
@@ -299,9 +296,10 @@ func graftBase(w *session, nodes []node, through []int, base []byte) (_ []byte, 
 		}
 		slices.Reverse(deltas)
 	}
+	var room []byte
 	for _, i := range slices.Backward(through) {
 		err := w.each(partQuery, []any{nodes[i].key}, func(scan func(...any) error) (bool, error) {
-			p, err := scanPart(scan)
+			p, err := scanPart(scan, &room)
 			if err != nil {
 				return false, err
 			}
