@@ -84,3 +84,11 @@ func ExampleUsage_Add() {
 	fmt.Println(total.Input, total.Output, total.Total)
 	// Output: 30 6 36
 }
+
+func ExampleMessage_String() {
+	fmt.Println(llm.User("What day is it?"))
+	fmt.Println(llm.Assistant("", llm.ToolCall{ID: "1", Name: "clock", Arguments: json.RawMessage(`{}`)}))
+	// Output:
+	// user: What day is it?
+	// assistant: clock({})
+}

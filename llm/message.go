@@ -3,6 +3,7 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -139,6 +140,20 @@ func (m Message) Text() string {
 		if m.Parts[i].Type == PartText {
 			b.WriteString(m.Parts[i].Text)
 		}
+	}
+	return b.String()
+}
+
+// String describes the message in one line, for logs and examples: the role, the
+// text, the calls.
+func (m Message) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s:", m.Role)
+	if text := m.Text(); text != "" {
+		fmt.Fprintf(&b, " %s", text)
+	}
+	for _, c := range m.ToolCalls {
+		fmt.Fprintf(&b, " %s(%s)", c.Name, c.Arguments)
 	}
 	return b.String()
 }

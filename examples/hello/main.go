@@ -1,12 +1,10 @@
-// Hello is the agent of the README: a model, a tool, and a thread that is kept
-// in a file.
+// Hello is an agent with one tool, whose conversation is kept in a file.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"log"
-	"time"
 
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/graph"
@@ -16,34 +14,17 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// docs:begin agent
 func main() {
-	ctx := context.Background()
-	store, err := sqlitecheckpoint.Open(ctx, "hello.db", sqlitecheckpoint.Options{})
-	check(err)
-	defer store.Close()
-
-	clock := tools.New("clock", "Tells the date.", func(context.Context, struct{}) (string, error) {
-		return time.Now().Format("2 January 2006"), nil
-	})
-	set, err := tools.NewSet(clock)
-	check(err)
-	model := llmtest.NewScript(llmtest.Call("clock", "{}"), llmtest.Say("I looked it up.")) // any llm.Model
-	bot, err := agent.New("hello", model, set, agent.Options{Graph: graph.Options{Checkpoints: store}})
-	check(err)
-
-	thread := bot.Thread("user-42") // kept in hello.db, also for the next process
-	snap, err := thread.Invoke(ctx, agent.Messages.Put(llm.User("What day is it?")))
-	check(err)
-	for _, m := range agent.Messages.Get(snap) {
-		fmt.Printf("%s: %s\n", m.Role, m.Text())
+	store, err1 := sqlitecheckpoint.Open(context.Background(), "hello.db", sqlitecheckpoint.Options{})
+	set, err2 := tools.NewSet(tools.New("add", "Adds.", func(_ context.Context, in struct{ A, B int }) (int, error) { return in.A + in.B, nil }))
+	model := llmtest.NewScript(llmtest.Call("add", `{"A":2,"B":3}`), llmtest.Say("It is 5.")) // or any llm.Model
+	bot, err3 := agent.New("hello", model, set, agent.Options{Graph: graph.Options{Checkpoints: store}})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		panic(err)
 	}
-}
-
-// docs:end
-
-func check(err error) {
+	snap, err := bot.Thread("user-42").Invoke(context.Background(), agent.Messages.Put(llm.User("2 + 3?")))
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
+	fmt.Printf("%d messages: %q\n", agent.Messages.Len(snap), agent.Messages.Get(snap))
 }
