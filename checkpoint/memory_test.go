@@ -159,8 +159,8 @@ func TestMemoryChurn(t *testing.T) {
 	if err := store.DeleteThread(ctx, "t"); err != nil {
 		t.Error(err)
 	}
-	for info := range store.ListThreads(ctx, "t") {
-		t.Errorf("%+v is left", info)
+	for info, err := range store.ListThreads(ctx, "t") {
+		t.Errorf("%+v is left, error %v", info, err)
 	}
 }
 

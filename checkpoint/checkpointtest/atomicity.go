@@ -123,16 +123,16 @@ func cancelledDuring(k *kit) {
 	for i := range 100 {
 		writes := []checkpoint.Write{write("a", 0, "1"), write("b", 0, "2")}
 		wait := time.Duration(random.IntN(200)) * time.Microsecond
-		k.cancelled(wait, func(ctx context.Context) error {
+		err := k.cancelled(wait, func(ctx context.Context) error {
 			return k.store.PutWrites(ctx, parent.Key, writes)
 		})
-		if n := len(k.get(parent.Key).Writes); n != 0 && n != 2 {
-			k.Fatalf("got %d of 2 writes", n)
+		if n := len(k.get(parent.Key).Writes); n != 2 && (n != 0 || err == nil) {
+			k.Fatalf("got %d of 2 writes after error %v", n, err)
 		}
 		k.write(parent.Key, writes...)
 
 		c := k.next("t", with("n=1"), settling())
-		err := k.cancelled(wait, func(ctx context.Context) error {
+		err = k.cancelled(wait, func(ctx context.Context) error {
 			return k.store.Put(ctx, c, parent.ID)
 		})
 		got := k.latest("t")
