@@ -76,7 +76,8 @@ func spawn(t testing.TB, name, file string, args ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{cmd: exec.CommandContext(t.Context(), exe, args...)}
-	p.cmd.Env = append(os.Environ(), childName+"="+name, childFile+"="+file)
+	// Without that option the race detector makes every exit last a second.
+	p.cmd.Env = append(os.Environ(), childName+"="+name, childFile+"="+file, "GORACE=atexit_sleep_ms=0")
 	p.cmd.Stderr = &p.err
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
