@@ -25,5 +25,10 @@
 //
 // [Encrypted] wraps a store so that what it keeps is unreadable without a key.
 // What only some stores can do is an interface beside Store: [Leaser],
-// [ThreadLister], [ThreadCopier], [Pruner] and [RunDeleter].
+// [ThreadLister], [ThreadCopier], [Pruner] and [RunDeleter]; a method of these
+// that returns [errors.ErrUnsupported] counts as missing.
+//
+// Who writes a store finds in [Checkpoint.Check], [CheckWrites] and [Query.Check]
+// what it must refuse, in [AppendChanges] and [ParseChanges] a stored form that
+// notices damage, and in package checkpointtest the proof.
 package checkpoint

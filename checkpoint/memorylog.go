@@ -1,8 +1,6 @@
 package checkpoint
 
 import (
-	"hash/maphash"
-	"maps"
 	"slices"
 	"time"
 )
@@ -119,32 +117,6 @@ func (l *memoryLog) put(c *Checkpoint, head string) error {
 	return nil
 }
 
-// A memoryClock tells how long ago a log began. Steps that follow each other
-// quickly take their time from the monotonic clock alone, which costs half; the
-// whole clock is read again soon, as it also knows of a suspended machine.
-type memoryClock struct {
-	read time.Time
-	at   int64 // of read
-}
-
-const clockFresh = 100 * time.Millisecond
-
-// elapsed is the time since the first record, which never goes backwards.
-func (l *memoryLog) elapsed() int64 {
-	at := l.clock.at
-	if since := time.Since(l.clock.read); since >= 0 && since < clockFresh {
-		at += int64(since)
-	} else {
-		now := time.Now()
-		if len(l.refs) == 0 {
-			l.created = now.Round(0)
-		}
-		at = int64(now.Round(0).Sub(l.created))
-		l.clock = memoryClock{read: now, at: at}
-	}
-	return max(at, l.updated)
-}
-
 // A memoryPlace is where a checkpoint goes.
 type memoryPlace struct {
 	parent int
@@ -174,42 +146,6 @@ func (l *memoryLog) add(c *Checkpoint, p memoryPlace) {
 	l.last, l.updated = s, p.at
 }
 
-// store writes a record to the end of a chunk.
-func (l *memoryLog) store(c *Checkpoint, s *memorySpace, i int, p memoryPlace) memoryRef {
-	if n := recordBound(c); n > memoryShort {
-		l.keep(l.appendRecord(make([]byte, 0, n), c, s, i, p))
-	} else {
-		var short [memoryShort]byte // on the stack
-		l.copy(l.appendRecord(short[:0], c, s, i, p))
-	}
-	return memoryRef{hash: p.hash, chunk: uint32(len(l.chunks) - 1), offset: uint32(l.start)}
-}
-
-// keep makes a long record a chunk of its own.
-func (l *memoryLog) keep(record []byte) {
-	if len(record) < memoryMaxChunk/4 {
-		l.copy(record)
-		return
-	}
-	l.chunks = append(l.chunks, record)
-	l.start, l.fill = 0, len(record)
-	l.size += len(record)
-}
-
-// copy adds a record to the last chunk. Chunks grow with the log, so that
-// neither short nor long threads waste much.
-func (l *memoryLog) copy(record []byte) {
-	if k := len(l.chunks) - 1; k < 0 || len(l.chunks[k])-l.fill < len(record) {
-		size := min(max(l.size/8, len(record), memoryMinChunk), memoryMaxChunk)
-		l.chunks = append(l.chunks, make([]byte, size))
-		l.fill = 0
-	}
-	l.start = l.fill
-	copy(l.chunks[len(l.chunks)-1][l.start:], record)
-	l.fill += len(record)
-	l.size += len(record)
-}
-
 // space returns nil if the namespace has no checkpoint.
 func (l *memoryLog) space(name string) *memorySpace {
 	if l.last != nil && l.last.name == name {
@@ -228,132 +164,4 @@ func (l *memoryLog) enter(name string) *memorySpace {
 	}
 	l.spaces[name] = s
 	return s
-}
-
-// share makes s.shared hold what the checkpoint shares with others.
-func (l *memoryLog) share(s *memorySpace, c *Checkpoint) {
-	if s.head >= 0 {
-		have := &l.shared[s.shared]
-		if have.run == c.Run && have.version == c.Version && maps.Equal(have.metadata, c.Metadata) {
-			return
-		}
-	}
-	s.shared = uint64(len(l.shared))
-	l.shared = append(l.shared, memoryShared{space: s, run: c.Run, version: c.Version, metadata: cloneMetadata(c.Metadata)})
-}
-
-// text returns the number of a channel's name.
-func (l *memoryLog) text(name string) uint64 {
-	if l.names == nil {
-		for i, t := range l.texts {
-			if t == name {
-				return uint64(i)
-			}
-		}
-	} else if n, ok := l.names[name]; ok {
-		return n
-	}
-	n := uint64(len(l.texts))
-	l.texts = append(l.texts, name)
-	switch {
-	case l.names != nil:
-		l.names[name] = n
-	case len(l.texts) > memoryFewNames:
-		l.names = make(map[string]uint64, 2*len(l.texts))
-		for i, t := range l.texts {
-			l.names[t] = uint64(i)
-		}
-	}
-	return n
-}
-
-// mark returns the number of a value of Control that is kept once.
-func (l *memoryLog) mark(control []byte) (int, bool) {
-	if len(control) > memoryMarkSize {
-		return 0, false
-	}
-	for i, m := range l.marks {
-		if string(m) == string(control) {
-			return i, true
-		}
-	}
-	if len(l.marks) == memoryMarks {
-		return 0, false
-	}
-	l.marks = append(l.marks, slices.Clone(control))
-	return len(l.marks) - 1, true
-}
-
-// find returns -1 if there is no such checkpoint. An empty id is the newest.
-func (l *memoryLog) find(namespace, id string) int {
-	s := l.space(namespace)
-	switch {
-	case s == nil:
-		return -1
-	case id == "" || id == s.headID:
-		return s.head
-	}
-	i := l.findID(id)
-	if i >= 0 && l.shared[l.header(i).shared].space != s {
-		return -1
-	}
-	return i
-}
-
-// findID finds a checkpoint of any namespace.
-func (l *memoryLog) findID(id string) int {
-	return l.lookup(id, hashID(id))
-}
-
-func (l *memoryLog) lookup(id string, hash uint32) int {
-	if l.table == nil {
-		for i := len(l.refs) - 1; i >= 0; i-- {
-			if l.refs[i].hash == hash && l.hasID(i, id) {
-				return i
-			}
-		}
-		return -1
-	}
-	mask := uint32(len(l.table) - 1)
-	for slot := hash & mask; l.table[slot] != 0; slot = (slot + 1) & mask {
-		if i := int(l.table[slot] - 1); l.refs[i].hash == hash && l.hasID(i, id) {
-			return i
-		}
-	}
-	return -1
-}
-
-// enlist makes a record findable. The table is kept at most two thirds full.
-func (l *memoryLog) enlist(i int, hash uint32) {
-	n := i + 1
-	if n <= memoryFewRefs {
-		return
-	}
-	if 3*n <= 2*len(l.table) {
-		l.insert(i, hash)
-		return
-	}
-	l.table = make([]uint32, max(4*memoryFewRefs, 2*len(l.table)))
-	for j := range n {
-		l.insert(j, l.refs[j].hash)
-	}
-}
-
-func (l *memoryLog) insert(i int, hash uint32) {
-	mask := uint32(len(l.table) - 1)
-	slot := hash & mask
-	for l.table[slot] != 0 {
-		slot = (slot + 1) & mask
-	}
-	l.table[slot] = uint32(i + 1)
-}
-
-func hashID(id string) uint32 { return uint32(maphash.String(memorySeed, id)) }
-
-// cloneMetadata returns nil for what is empty.
-func cloneMetadata(m map[string]string) map[string]string {
-	if len(m) == 0 {
-		return nil
-	}
-	return maps.Clone(m)
 }

@@ -1,0 +1,51 @@
+package checkpoint
+
+// store writes a record to the end of a chunk.
+func (l *memoryLog) store(c *Checkpoint, s *memorySpace, i int, p memoryPlace) memoryRef {
+	switch n := recordBound(c); {
+	case n <= l.room():
+		chunk := l.chunks[len(l.chunks)-1]
+		l.added(l.fill, l.appendRecord(chunk[:l.fill], c, s, i, p))
+	case n <= memoryShort:
+		var short [memoryShort]byte // on the stack
+		l.copy(l.appendRecord(short[:0], c, s, i, p))
+	default:
+		l.keep(l.appendRecord(make([]byte, 0, n), c, s, i, p))
+	}
+	return memoryRef{hash: p.hash, chunk: uint32(len(l.chunks) - 1), offset: uint32(l.start)}
+}
+
+// room is what is left of the last chunk.
+func (l *memoryLog) room() int {
+	if len(l.chunks) == 0 {
+		return 0
+	}
+	return len(l.chunks[len(l.chunks)-1]) - l.fill
+}
+
+// added notes a record at the end of what is used of the last chunk.
+func (l *memoryLog) added(start int, used []byte) {
+	l.start, l.fill = start, len(used)
+	l.size += len(used) - start
+}
+
+// keep makes a long record a chunk of its own.
+func (l *memoryLog) keep(record []byte) {
+	if len(record) < memoryMaxChunk/4 {
+		l.copy(record)
+		return
+	}
+	l.chunks = append(l.chunks, record)
+	l.added(0, record)
+}
+
+// copy adds a record to the last chunk, or to a new one. Chunks grow with the
+// log, so that neither short nor long threads waste much.
+func (l *memoryLog) copy(record []byte) {
+	if l.room() < len(record) {
+		size := min(max(l.size/8, len(record), memoryMinChunk), memoryMaxChunk)
+		l.chunks = append(l.chunks, make([]byte, size))
+		l.fill = 0
+	}
+	l.added(l.fill, append(l.chunks[len(l.chunks)-1][:l.fill], record...))
+}
