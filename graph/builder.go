@@ -40,6 +40,7 @@ type node struct {
 	routes   []string
 	both     bool
 	deferred bool
+	to       []*node  // where the edges lead, without End; set by Compile
 	alone    []*node  // itself, as a frontier
 	by       []string // its name, as a frontier's
 }

@@ -266,6 +266,13 @@ func (c *compiler) graph() *Graph {
 		g.nodes = append(g.nodes, &n)
 		g.byName[name] = &n
 	}
+	for _, n := range append([]*node{g.start}, g.nodes...) {
+		for _, to := range n.edges {
+			if to != End {
+				n.to = append(n.to, g.byName[to])
+			}
+		}
+	}
 	for _, j := range c.b.joins {
 		sources := slices.Clone(j.sources)
 		slices.Sort(sources)

@@ -107,7 +107,7 @@ func (r *run) settleTask(t *task) error {
 		err = r.keep(t)
 	}
 	r.root.post(func() Event {
-		return TaskFinished{Place: t.place(), Update: t.writes, Asked: t.pauses != nil, Err: t.err}
+		return TaskFinished{Place: t.place(), Update: t.writes, Asked: t.seldom().pauses != nil, Err: t.err}
 	})
 	return err
 }

@@ -31,15 +31,15 @@ type routes struct {
 // single returns what follows a lone task, if that is plain: nothing, or one
 // node that does not wait. It is the planner's answer without its work.
 func (g *Graph) single(n *node, r routes, before *frontier) (next []*node, ok bool) {
-	if len(g.joins)+len(before.waiting)+len(r.sends) > 0 || len(n.edges)+len(r.nodes) > 1 {
+	if len(g.joins)+len(before.waiting)+len(r.sends) > 0 || len(n.to)+len(r.nodes) > 1 {
 		return nil, false
 	}
 	var to *node
 	switch {
 	case len(r.nodes) == 1:
 		to = r.nodes[0]
-	case len(n.edges) == 1 && n.edges[0] != End:
-		to = g.byName[n.edges[0]]
+	case len(n.to) == 1:
+		to = n.to[0]
 	default:
 		return nil, true
 	}
@@ -76,10 +76,8 @@ func (p *planner) trigger(n *node) {
 
 // follow notes where a task led, and what its node's edges and joins make due.
 func (p *planner) follow(n *node, r routes) {
-	for _, to := range n.edges {
-		if to != End {
-			p.trigger(p.g.byName[to])
-		}
+	for _, to := range n.to {
+		p.trigger(to)
 	}
 	for _, to := range r.nodes {
 		p.trigger(to)

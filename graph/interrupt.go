@@ -102,17 +102,18 @@ func (t *task) questionID(name, key string) string {
 func (t *task) ask(p Pause) (answer json.RawMessage, ok bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.keys[p.ID] {
+	x := t.own()
+	if x.keys[p.ID] {
 		return nil, false, fmt.Errorf("graph: interrupt %q, key %q: %w", p.Interrupt, p.Key, ErrDuplicateKey)
 	}
-	if t.keys == nil {
-		t.keys = map[string]bool{}
+	if x.keys == nil {
+		x.keys = map[string]bool{}
 	}
-	t.keys[p.ID] = true
+	x.keys[p.ID] = true
 	if answer, ok = t.run.root.answers[p.ID]; ok {
 		return answer, true, nil
 	}
-	t.asked = append(t.asked, p)
+	x.asked = append(x.asked, p)
 	return nil, false, nil
 }
 
@@ -120,7 +121,7 @@ func (t *task) ask(p Pause) (answer json.RawMessage, ok bool, err error) {
 func (t *task) again() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.asked, t.keys = nil, nil
+	t.own().asked, t.own().keys = nil, nil
 }
 
 // A Pending is an open question of an [Interrupt].

@@ -60,13 +60,14 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 func (t *task) onceCall(key string) *onceCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := t.once[key]
+	x := t.own()
+	c := x.once[key]
 	if c == nil {
-		if t.once == nil {
-			t.once = map[string]*onceCall{}
+		if x.once == nil {
+			x.once = map[string]*onceCall{}
 		}
 		c = &onceCall{}
-		t.once[key] = c
+		x.once[key] = c
 	}
 	return c
 }
@@ -77,8 +78,8 @@ func (t *task) keepOnce(key string, value json.RawMessage) error {
 		return nil
 	}
 	t.mu.Lock()
-	index := t.index
-	t.index++
+	index := t.own().index
+	t.own().index++
 	t.mu.Unlock()
 	data, err := json.Marshal(storedOnce{Key: key, Value: value})
 	if err != nil {

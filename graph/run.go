@@ -102,8 +102,8 @@ func (r *run) loop() error {
 		if r.root.heed != nil {
 			r.root.heed()
 		}
-		if err := context.Cause(r.ctx); err != nil {
-			return err
+		if r.ctx.Err() != nil {
+			return context.Cause(r.ctx)
 		}
 		if r.done >= r.opts.MaxSteps {
 			return fmt.Errorf("%w: %d ran, and %q are due", ErrMaxSteps, r.done, r.dueNames())
@@ -225,7 +225,7 @@ func (r *run) outcome(tasks []task) error {
 		if t.err != nil {
 			errs = append(errs, t.err)
 		}
-		r.pauses = append(r.pauses, t.pauses...)
+		r.pauses = append(r.pauses, t.seldom().pauses...)
 	}
 	if errs == nil && r.pauses == nil {
 		return nil
@@ -332,7 +332,7 @@ func (r *run) void(tasks []task) error {
 		if err != nil {
 			return err
 		}
-		below[tasks[i].id] = tasks[i].index + len(rec)
+		below[tasks[i].id] = tasks[i].seldom().index + len(rec)
 	}
 	data, err := json.Marshal(below)
 	if err != nil {
@@ -343,7 +343,7 @@ func (r *run) void(tasks []task) error {
 
 // follow finds what the superstep makes due.
 func (r *run) follow(tasks []task) frontier {
-	if r.alone && r.parent == nil && tasks[0].memory == nil {
+	if r.alone && r.parent == nil && tasks[0].seldom().memory == nil {
 		t := &tasks[0]
 		if next, ok := r.g.single(t.node, t.routes, &r.front); ok {
 			return frontier{next: next, by: t.node.by, memory: r.front.memory}
@@ -358,7 +358,7 @@ func (r *run) follow(tasks []task) frontier {
 		if len(by) == 0 || by[len(by)-1] != t.node.name {
 			by = append(by, t.node.name)
 		}
-		memory = withMemory(memory, t.memory)
+		memory = withMemory(memory, t.seldom().memory)
 		r.hand(t)
 	}
 	f := p.frontier()
@@ -391,7 +391,7 @@ func (r *run) hand(t *task) {
 			r.out = append(r.out, w)
 		}
 	}
-	r.toParent = append(r.toParent, t.toParent...)
+	r.toParent = append(r.toParent, t.seldom().toParent...)
 }
 
 // leaves reports whether a write to the parent ends the subgraph.
@@ -473,7 +473,7 @@ func (r *run) changes(tx *state.Tx, list []checkpoint.Change, tasks []task) ([]c
 				list = append(list, checkpoint.Change{Channel: changeOut + name, Kind: uint8(k), Data: data})
 			}
 		}
-		for _, w := range tasks[i].toParent {
+		for _, w := range tasks[i].seldom().toParent {
 			stored, err := r.storeParent(w)
 			if err != nil {
 				return nil, err

@@ -95,8 +95,8 @@ func (r *run) look(c *checkpoint.Checkpoint) (*Snapshot, error) {
 		return nil, err
 	}
 	for i := range tasks {
-		if k := tasks[i].saved; k != nil && !k.done && k.asked {
-			tasks[i].pauses = k.unanswered(r.pending.answers)
+		if k := tasks[i].seldom().saved; k != nil && !k.done && k.asked {
+			tasks[i].own().pauses = k.unanswered(r.pending.answers)
 		}
 	}
 	info, err := infoOf(c)
@@ -143,7 +143,7 @@ func (r *run) shot(info Info, tasks []task) *Snapshot {
 			s.Next = append(s.Next, t.node.name)
 		}
 		if fresh {
-			s.Pauses = append(s.Pauses, t.pauses...)
+			s.Pauses = append(s.Pauses, t.seldom().pauses...)
 		}
 	}
 	return s
@@ -154,8 +154,8 @@ func (t *task) describe() Task {
 	switch {
 	case t.err != nil:
 		out.Err = t.err.Error()
-	case t.saved != nil && !t.finished:
-		out.Err = t.saved.failure
+	case t.seldom().saved != nil && !t.finished:
+		out.Err = t.rare.saved.failure
 	}
 	if t.node.sub != nil && t.run.cur != "" {
 		out.Namespace = t.namespace()

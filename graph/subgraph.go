@@ -37,7 +37,7 @@ func (t *task) callSubgraph() (update state.Update, err error) {
 			r.pauses[i].Node = t.node.name
 		}
 		t.mu.Lock()
-		t.asked = r.pauses
+		t.own().asked = r.pauses
 		t.mu.Unlock()
 		r.emit(Paused{Place: r.place(), Pauses: r.pauses})
 		return nil, nil
@@ -46,7 +46,7 @@ func (t *task) callSubgraph() (update state.Update, err error) {
 		r.emit(RunEnded{Place: r.place()})
 	}
 	if g.memory != "" && r.journal != nil {
-		t.memory = map[string]string{g.memory: r.cur}
+		t.own().memory = map[string]string{g.memory: r.cur}
 	} else {
 		r.journal.drop(r.ns)
 	}

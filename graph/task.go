@@ -19,27 +19,50 @@ import (
 // gets.
 type task struct {
 	context.Context
-	run   *run
-	node  *node
-	id    string
-	view  state.View
-	saved *kept // what pending writes say of it; nil when nothing
+	run  *run
+	node *node
+	id   string
+	view state.View
 
 	// The outcome.
 	finished bool
 	keptNow  bool // finished by an earlier run
 	writes   state.Update
 	routes   routes
+	err      error
+
+	mu   sync.Mutex // guards rare, for the goroutines of the node
+	rare *rare
+}
+
+// rare is what most tasks do without.
+type rare struct {
+	saved    *kept // what pending writes say of the task
 	toParent []state.Write
 	memory   map[string]string
 	pauses   []Pause
-	err      error
+	asked    []Pause
+	keys     map[string]bool // questions of this attempt
+	once     map[string]*onceCall
+	index    int // the first free index of a pending write
+}
 
-	mu    sync.Mutex // guards what follows, for the goroutines of the node
-	asked []Pause
-	keys  map[string]bool // questions of this attempt
-	once  map[string]*onceCall
-	index int // the first free index of a pending write
+var nothingRare rare // is only read
+
+// seldom returns the task's rare part, to be read.
+func (t *task) seldom() *rare {
+	if t.rare == nil {
+		return &nothingRare
+	}
+	return t.rare
+}
+
+// own returns the task's rare part, to be changed.
+func (t *task) own() *rare {
+	if t.rare == nil {
+		t.rare = &rare{}
+	}
+	return t.rare
 }
 
 // Value finds the task itself, and what the run's context holds.
@@ -93,26 +116,27 @@ func (t *task) restore(p *pending) {
 	if k == nil {
 		return
 	}
-	t.saved, t.index = k, k.next
+	x := t.own()
+	x.saved, x.index = k, k.next
 	switch {
 	case k.done:
 		t.finished, t.keptNow = true, true
-		t.writes, t.routes, t.memory = k.writes, k.routes, k.memory
+		t.writes, t.routes, x.memory = k.writes, k.routes, k.memory
 		for _, s := range k.toParent {
 			w, err := t.run.parentWrite(s)
 			if err != nil {
 				t.finished, t.err = false, err
 			}
-			t.toParent = append(t.toParent, w)
+			x.toParent = append(x.toParent, w)
 		}
 	case k.asked && t.run.root.waits(k.pauses):
-		t.pauses = k.pauses
+		x.pauses = k.pauses
 	}
 	for key, value := range k.once {
-		if t.once == nil {
-			t.once = map[string]*onceCall{}
+		if x.once == nil {
+			x.once = map[string]*onceCall{}
 		}
-		t.once[key] = settledCall(value)
+		x.once[key] = settledCall(value)
 	}
 }
 
@@ -125,14 +149,14 @@ func (r *root) waits(pauses []Pause) bool {
 }
 
 // due reports whether the task has to run.
-func (t *task) due() bool { return !t.finished && t.pauses == nil && t.err == nil }
+func (t *task) due() bool { return !t.finished && t.seldom().pauses == nil && t.err == nil }
 
 // execute runs the task's node and keeps the outcome.
 func (t *task) execute() {
 	t.run.root.post(func() Event { return TaskStarted{t.place()} })
 	update, err := t.call()
 	if open := t.open(); open != nil {
-		t.pauses = open
+		t.own().pauses = open
 		return
 	}
 	if err == nil {
@@ -226,7 +250,7 @@ func (t *task) signal(s state.Signal, allowed []string) error {
 		if t.run.parent == nil {
 			return fmt.Errorf("%s: %w: the graph has no parent", s.Signal(), ErrSignal)
 		}
-		t.toParent = append(t.toParent, s.write)
+		t.own().toParent = append(t.own().toParent, s.write)
 	default:
 		return fmt.Errorf("%s: %w: a node returned it", s.Signal(), ErrSignal)
 	}
@@ -287,19 +311,20 @@ func (t *task) route(view state.View) (err error) {
 func (t *task) open() []Pause {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.asked
+	return t.seldom().asked
 }
 
 // record returns the pending writes that the outcome leaves.
 func (t *task) record() ([]checkpoint.Write, error) {
+	x := t.seldom()
 	switch {
-	case t.pauses != nil:
-		data, err := json.Marshal(t.pauses)
+	case x.pauses != nil:
+		data, err := json.Marshal(x.pauses)
 		return []checkpoint.Write{{Task: t.id, Index: indexAsk, Channel: markAsk, Data: data}}, err
 	case t.err != nil:
 		return []checkpoint.Write{{Task: t.id, Index: indexError, Channel: markError, Data: []byte(t.err.Error())}}, nil
 	}
-	rec := recorder{g: t.run.g, task: t.id, index: t.index}
+	rec := recorder{g: t.run.g, task: t.id, index: x.index}
 	for _, w := range t.writes {
 		rec.write(w)
 	}
@@ -310,12 +335,12 @@ func (t *task) record() ([]checkpoint.Write, error) {
 		stored, err := t.run.g.encodeSend(s)
 		rec.addJSON(markSend, stored, err)
 	}
-	for _, w := range t.toParent {
+	for _, w := range x.toParent {
 		stored, err := t.run.storeParent(w)
 		rec.addJSON(markParent, stored, err)
 	}
-	if t.memory != nil {
-		rec.addJSON(markMemory, t.memory, nil)
+	if x.memory != nil {
+		rec.addJSON(markMemory, x.memory, nil)
 	}
 	rec.add(markDone, 0, nil)
 	return rec.out, rec.err

@@ -114,7 +114,7 @@ func (r *run) finishedSoFar() (state.View, error) {
 		if !tasks[i].finished {
 			continue
 		}
-		r.front.memory = withMemory(r.front.memory, tasks[i].memory)
+		r.front.memory = withMemory(r.front.memory, tasks[i].seldom().memory)
 		for _, w := range tasks[i].writes {
 			if err := tx.Apply(i, w); err != nil {
 				return nil, err

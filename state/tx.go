@@ -30,15 +30,23 @@ type mark struct {
 
 // Begin starts a transaction on a state of this schema.
 func (s *Schema) Begin(v View) *Tx {
-	base := s.own(v)
-	tx := &Tx{schema: s, next: newValues(s)}
-	copy(tx.next.slots, base.slots)
+	tx := &Tx{schema: s}
 	if n := len(s.channels); n <= len(tx.inline) {
 		tx.marks = tx.inline[:n]
 	} else {
 		tx.marks = make([]mark, n)
 	}
+	tx.Reset(v)
 	return tx
+}
+
+// Reset begins anew on a state of the same schema, so that one Tx can serve
+// many supersteps. The views it returned stay as they are.
+func (tx *Tx) Reset(v View) {
+	base := tx.schema.own(v)
+	tx.next, tx.done = newValues(tx.schema), false
+	copy(tx.next.slots, base.slots)
+	clear(tx.marks)
 }
 
 // Apply folds a write of a task into the state. Writes of one task add up; a
