@@ -70,20 +70,29 @@ func (g *Graph) invoke(ctx context.Context, t *Thread, yield func(Event) bool, w
 	} else {
 		r.opts = g.runOptions(t.opts)
 		r.root.metadata = r.opts.Metadata
-		store, err := t.store()
-		if err != nil {
-			return nil, err
-		}
-		held, release, err := g.hold(ctx, store, t.id)
-		if err != nil {
-			return nil, err
+		release, terr := r.take(ctx, t)
+		if terr != nil {
+			return nil, terr
 		}
 		defer func() { err = errors.Join(err, release()) }()
-		r.journal = newJournal(held, *r.opts.Durability)
 	}
 	stop := r.watch(ctx)
 	defer stop()
 	return r.whole(t, in)
+}
+
+// take takes the thread and begins the run's journal.
+func (r *run) take(ctx context.Context, t *Thread) (release func() error, err error) {
+	store, err := t.store()
+	if err != nil {
+		return nil, err
+	}
+	held, release, err := r.g.hold(ctx, store, t.id)
+	if err != nil {
+		return nil, err
+	}
+	r.journal = newJournal(held, *r.opts.Durability)
+	return release, nil
 }
 
 // watch makes the context of the nodes: it ends with the caller's, unless that
