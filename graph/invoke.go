@@ -221,7 +221,7 @@ func (r *run) find(t *Thread, in *input) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	r.journal.at("", c.ID)
+	r.journal.advance("", c.ID)
 	if t.at != "" && (t.at != c.ID || len(in.answers) == 0) {
 		if len(in.answers) > 0 {
 			return false, fmt.Errorf("checkpoint %s is not the thread's newest; a run from it asks anew: %w", t.at, ErrNoQuestion)

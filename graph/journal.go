@@ -14,8 +14,9 @@ type journal struct {
 	store checkpoint.Store
 	mode  Durability
 
-	mu   sync.Mutex        // guards what follows, for tasks that finish together
-	head map[string]string // per namespace, the newest checkpoint stored or on its way
+	mu    sync.Mutex        // guards what follows, for tasks that finish together
+	top   string            // the newest checkpoint of the thread's own graph, stored or on its way
+	heads map[string]string // the same for the namespaces of subgraphs
 
 	// Exit: what the end of the run will store, per namespace.
 	held map[string]*heldBack
@@ -42,15 +43,12 @@ type heldBack struct {
 }
 
 func newJournal(store checkpoint.Store, mode Durability) *journal {
-	return &journal{store: store, mode: mode, head: map[string]string{}}
+	return &journal{store: store, mode: mode}
 }
 
 // put stores a checkpoint, or sees to it that it will be.
 func (j *journal) put(ctx context.Context, c *checkpoint.Checkpoint) error {
-	j.mu.Lock()
-	head := j.head[c.Namespace]
-	j.head[c.Namespace] = c.ID
-	j.mu.Unlock()
+	head := j.advance(c.Namespace, c.ID)
 	switch j.mode {
 	case Exit:
 		j.hold(c, head)
@@ -205,11 +203,20 @@ func (j *journal) flush(ctx context.Context) error {
 	}
 }
 
-// at notes the newest checkpoint of a namespace, which the next one follows.
-func (j *journal) at(ns, id string) {
+// advance notes the newest checkpoint of a namespace, which the next one
+// follows, and returns the one before.
+func (j *journal) advance(ns, id string) (head string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.head[ns] = id
+	if ns == "" {
+		head, j.top = j.top, id
+		return head
+	}
+	if j.heads == nil {
+		j.heads = map[string]string{}
+	}
+	head, j.heads[ns] = j.heads[ns], id
+	return head
 }
 
 // drop forgets what is held back for a namespace: a subgraph that ended needs

@@ -88,8 +88,10 @@ type run struct {
 	touched atomic.Bool         // tasks of this superstep stored some
 	edits   []checkpoint.Change // what the caller changed of the current checkpoint
 	pauses  []Pause
-	open    []task // those of a superstep that was not committed
+	stuck   []task // those of a superstep that was not committed
 	size    size
+	tx      *state.Tx
+	scratch checkpoint.Checkpoint // the one under way, where the store is waited for
 
 	out      []state.Write // in a subgraph: what it wrote to shared channels
 	toParent []state.Write
@@ -111,13 +113,13 @@ func (r *run) loop() error {
 		if r.root.drain.Load() {
 			return fmt.Errorf("%w before %q", ErrDrained, r.dueNames())
 		}
-		if !r.goesOn && r.pauseAt(r.opts.PauseBefore, PauseBefore, r.dueNames()) {
+		if len(r.opts.PauseBefore) > 0 && !r.goesOn && r.pauseAt(r.opts.PauseBefore, PauseBefore, r.dueNames()) {
 			return nil
 		}
 		if err := r.superstep(); err != nil || r.pauses != nil {
 			return err
 		}
-		if !r.front.idle() && r.pauseAt(r.opts.PauseAfter, PauseAfter, r.front.by) {
+		if len(r.opts.PauseAfter) > 0 && !r.front.idle() && r.pauseAt(r.opts.PauseAfter, PauseAfter, r.front.by) {
 			return nil
 		}
 	}
@@ -134,9 +136,6 @@ func (r *run) dueNames() []string {
 
 // pauseAt stops the run if one of the nodes is named by a static pause.
 func (r *run) pauseAt(at []string, kind PauseKind, nodes []string) bool {
-	if len(at) == 0 {
-		return false
-	}
 	for _, name := range slices.Compact(slices.Clone(nodes)) {
 		if slices.Contains(at, name) || slices.Contains(at, AllNodes) {
 			r.pauses = append(r.pauses, Pause{Kind: kind, Node: name, Path: join2(r.path, name)})
@@ -173,7 +172,7 @@ func (r *run) superstep() error {
 	}
 	if err := r.outcome(tasks); err != nil || r.pauses != nil {
 		r.step--
-		r.open = tasks
+		r.stuck = tasks
 		return err
 	}
 	if err := r.apply(tasks); err != nil {
@@ -280,7 +279,7 @@ func (r *run) partly(tasks []task) (state.View, bool) {
 // apply folds the tasks' writes into the state, in task order, finds what is
 // due next and commits both.
 func (r *run) apply(tasks []task) error {
-	tx := r.g.schema.Begin(r.view)
+	tx := r.transaction()
 	for i := range tasks {
 		for _, w := range tasks[i].writes {
 			if err := tx.Apply(i, w); err != nil {
@@ -303,6 +302,17 @@ func (r *run) apply(tasks []task) error {
 	}
 	r.view, r.front = view, front
 	return nil
+}
+
+// transaction returns one on the current state. Supersteps share it: a step's
+// is done with when the next begins.
+func (r *run) transaction() *state.Tx {
+	if r.tx == nil {
+		r.tx = r.g.schema.Begin(r.view)
+	} else {
+		r.tx.Reset(r.view)
+	}
+	return r.tx
 }
 
 // refuse names the task whose write the state did not take, and voids the
@@ -417,10 +427,17 @@ func (r *run) commit(tx *state.Tx, view state.View, tasks []task, front *frontie
 	if err := context.Cause(r.ctx); err != nil {
 		return err
 	}
-	c := &checkpoint.Checkpoint{
+	c := &r.scratch
+	var list []checkpoint.Change
+	if r.journal.mode == Sync {
+		list = c.Changes[:0] // the store has copied what it wants
+	} else {
+		c = new(checkpoint.Checkpoint)
+	}
+	*c = checkpoint.Checkpoint{
 		Key:    checkpoint.Key{Thread: r.root.thread, Namespace: r.ns, ID: uuid.New()},
 		Parent: r.cur, Step: r.step, Source: source, Run: r.root.id, Version: r.root.version,
-		Metadata: r.root.metadata, Settles: r.settles || r.touched.Load(), Changes: r.edits,
+		Metadata: r.root.metadata, Settles: r.settles || r.touched.Load(), Changes: append(list, r.edits...),
 	}
 	var err error
 	if c.Control, err = r.g.encode(front); err != nil {
@@ -449,9 +466,6 @@ func (r *run) commit(tx *state.Tx, view state.View, tasks []task, front *frontie
 // changes returns what a transaction did, in stored form; in a subgraph also
 // what the parent will need if this process does not live to hand it over.
 func (r *run) changes(tx *state.Tx, list []checkpoint.Change, tasks []task) ([]checkpoint.Change, error) {
-	if list == nil {
-		list = make([]checkpoint.Change, 0, 4)
-	}
 	err := tx.Changes(func(channel string, k state.Kind, data []byte) {
 		list = append(list, checkpoint.Change{Channel: channel, Kind: uint8(k), Data: data})
 	})
@@ -498,7 +512,14 @@ const (
 type size struct {
 	rows  int // changes stored since the last snapshot, itself included
 	bytes int
-	check int // look again when bytes reach it
+	check int    // look again when bytes reach it
+	least []live // what the state surely takes, by channel
+}
+
+// live is the least that one channel's value takes in storage.
+type live struct {
+	channel string
+	bytes   int
 }
 
 const (
@@ -508,9 +529,42 @@ const (
 
 func (s *size) add(changes []checkpoint.Change) {
 	s.rows++
-	for _, c := range changes {
+	for i := range changes {
+		c := &changes[i]
 		s.bytes += len(c.Data)
+		at := s.channel(c.Channel)
+		switch state.Kind(c.Kind) {
+		case state.KindAppend:
+			at.bytes += len(c.Data)
+		case state.KindSet:
+			at.bytes = len(c.Data)
+		case state.KindClear, state.KindRemove:
+			at.bytes = 0
+		}
 	}
+}
+
+func (s *size) channel(name string) *live {
+	for i := range s.least {
+		if s.least[i].channel == name {
+			return &s.least[i]
+		}
+	}
+	s.least = append(s.least, live{channel: name})
+	return &s.least[len(s.least)-1]
+}
+
+// worth reports whether to look how long a snapshot would be: not when the
+// state is known to take more than half of what replaying it does.
+func (s *size) worth() bool {
+	if s.rows < snapshotRows || s.bytes < max(s.check, snapshotBytes) {
+		return false
+	}
+	least := 0
+	for _, l := range s.least {
+		least += l.bytes
+	}
+	return 2*least <= s.bytes
 }
 
 // snapshot adds the whole state to a checkpoint when reading it is half the
@@ -519,7 +573,7 @@ func (s *size) add(changes []checkpoint.Change) {
 func (r *run) snapshot(c *checkpoint.Checkpoint, view state.View, source checkpoint.Source) error {
 	s := &r.size
 	s.add(c.Changes)
-	if s.rows < snapshotRows || s.bytes < max(s.check, snapshotBytes) || (r.parent != nil && source != checkpoint.Input) {
+	if !s.worth() || r.parent != nil && source != checkpoint.Input {
 		return nil
 	}
 	var whole []checkpoint.Change
@@ -539,7 +593,8 @@ func (r *run) snapshot(c *checkpoint.Checkpoint, view state.View, source checkpo
 		whole = []checkpoint.Change{}
 	}
 	c.Snapshot = whole
-	*s = size{bytes: total}
+	*s = size{}
+	s.add(whole)
 	return nil
 }
 

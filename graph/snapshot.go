@@ -120,7 +120,7 @@ func (r *run) end() *Snapshot {
 		Thread: r.root.thread, ID: r.cur, Step: r.step, Run: r.root.id, Version: r.root.version,
 		Time: time.Now(), Metadata: r.root.metadata, Source: r.source, Parent: r.before,
 	}
-	tasks := r.open
+	tasks := r.stuck
 	if tasks == nil && !r.front.left {
 		var err error
 		if tasks, err = r.tasks(); err != nil {

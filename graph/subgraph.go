@@ -115,7 +115,7 @@ func (r *run) resume(c *checkpoint.Checkpoint, call string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	r.journal.at(r.ns, c.ID)
+	r.journal.advance(r.ns, c.ID)
 	if ctl.Call != call {
 		return false, nil
 	}

@@ -2,7 +2,6 @@
 package uuid
 
 import (
-	"encoding/hex"
 	"math/rand/v2"
 	"time"
 )
@@ -10,24 +9,22 @@ import (
 // New returns a version 7 UUID (RFC 9562): unique, and ordered by time to the
 // millisecond. It is no secret: who sees some can guess others.
 func New() string {
-	var b [16]byte
-	ms := time.Now().UnixMilli()
-	r1, r2 := rand.Uint64(), rand.Uint64()
-	for i := range 6 {
-		b[i] = byte(ms >> (40 - 8*i))
-	}
-	b[6] = 0x70 | byte(r1>>8)&0x0f
-	b[7] = byte(r1)
-	for i := range 8 {
-		b[8+i] = byte(r2 >> (8 * i))
-	}
-	b[8] = 0x80 | b[8]&0x3f
-	var text [36]byte
-	hex.Encode(text[0:8], b[0:4])
-	hex.Encode(text[9:13], b[4:6])
-	hex.Encode(text[14:18], b[6:8])
-	hex.Encode(text[19:23], b[8:10])
-	hex.Encode(text[24:36], b[10:16])
-	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
+	high := uint64(time.Now().UnixMilli())<<16 | 0x7<<12 | rand.Uint64()&0xfff
+	low := 0b10<<62 | rand.Uint64()>>2
+	text := [36]byte{8: '-', 13: '-', 18: '-', 23: '-'}
+	put(text[0:8], high>>32)
+	put(text[9:13], high>>16)
+	put(text[14:18], high)
+	put(text[19:23], low>>48)
+	put(text[24:36], low)
 	return string(text[:])
+}
+
+// put fills dst with the last hexadecimal digits of n.
+func put(dst []byte, n uint64) {
+	const digits = "0123456789abcdef"
+	for i := len(dst) - 1; i >= 0; i-- {
+		dst[i] = digits[n&0xf]
+		n >>= 4
+	}
 }
