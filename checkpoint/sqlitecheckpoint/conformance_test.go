@@ -30,14 +30,21 @@ func open(tb testing.TB, path string, o sqlitecheckpoint.Options) *sqlitecheckpo
 	return store
 }
 
-// rawDB opens a database behind the back of its stores.
+// openRaw opens a database behind the back of its stores.
+func openRaw(path string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
+	if err == nil {
+		db.SetMaxOpenConns(1)
+	}
+	return db, err
+}
+
 func rawDB(tb testing.TB, path string) *sql.DB {
 	tb.Helper()
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
+	db, err := openRaw(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	db.SetMaxOpenConns(1)
 	tb.Cleanup(func() { _ = db.Close() })
 	return db
 }

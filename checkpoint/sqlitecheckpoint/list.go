@@ -56,6 +56,7 @@ func (l *lister) next(ctx context.Context) ([]checkpoint.Checkpoint, error) {
 	l.at = checkpoint.Key{Thread: l.query.Thread, Namespace: l.query.Namespace}
 	var page []checkpoint.Checkpoint
 	err := l.store.read(ctx, func(q *session) error {
+		page = page[:0]
 		if l.text == "" {
 			if known, err := l.start(q); err != nil || !known {
 				return err

@@ -14,9 +14,10 @@ package sqlitecheckpoint
 // does the checkpoint whose id follows under the mark that was divided. Ids in
 // no order at all thus make it an ordinary index.
 //
-// A mark may outlive its checkpoint. It has to go when its span holds no
-// checkpoint any more, as its keys may be given again.
-const markSpan = 32
+// A mark may outlive its checkpoint, and then does no harm: at worst, others get
+// marks that they could do without. It is dropped when nothing is left in its
+// span.
+const markSpan = 32 // the queries say | 31
 
 const (
 	// findIDQuery takes thread, id and id.

@@ -82,12 +82,9 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 // prepare opens the session that writes. Changing the journal of a new file can
 // meet another process that does the same.
 func (s *Store) prepare(ctx context.Context) error {
-	for start := time.Now(); ; {
-		err := s.write(ctx, func(w *session) error { return migrate(w, migrations) })
-		if !isBusy(err) || time.Since(start) >= s.busy {
-			return err
-		}
-	}
+	return s.retry(ctx, func() error {
+		return s.write(ctx, func(w *session) error { return migrate(w, migrations) })
+	})
 }
 
 // resolve returns the path that every name of the file has in common, so that

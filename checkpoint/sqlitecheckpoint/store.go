@@ -49,27 +49,33 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// read calls fn with one consistent view of the database.
+// read calls fn with one consistent view of the database. It may do so again.
 func (s *Store) read(ctx context.Context, fn func(q *session) error) error {
 	q, err := s.readers.acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.readers.release(q)
-	return q.transaction(beginRead, func() error { return fn(q) })
+	return s.retry(ctx, func() error {
+		return q.transaction(beginRead, func() error { return fn(q) })
+	})
 }
 
-// write calls fn with the session that writes, and calls it again while another
-// process is in the way.
+// write calls fn with the session that writes. It may do so again.
 func (s *Store) write(ctx context.Context, fn func(w *session) error) error {
 	w, err := s.writer.acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.writer.release(w)
+	return s.retry(ctx, func() error { return fn(w) })
+}
+
+// retry calls fn again while another process is in the way.
+func (s *Store) retry(ctx context.Context, fn func() error) error {
 	for start := time.Now(); ; {
-		err := fn(w)
-		if err == nil || !isBusy(err) || time.Since(start) >= s.busy {
+		err := fn()
+		if !isBusy(err) || time.Since(start) >= s.busy {
 			return err
 		}
 		if ctx.Err() != nil {

@@ -90,6 +90,7 @@ func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkp
 func (s *Store) threads(ctx context.Context, from string) ([]checkpoint.ThreadInfo, error) {
 	var page []checkpoint.ThreadInfo
 	err := s.read(ctx, func(q *session) error {
+		page = page[:0]
 		return q.each(threadsQuery, []any{from, listPage}, func(scan func(...any) error) (bool, error) {
 			var t checkpoint.ThreadInfo
 			var created, missing, key, updated int64

@@ -1,0 +1,241 @@
+package sqlitecheckpoint_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+)
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	text := filepath.Join(folder, "notes.txt")
+	if err := os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name string
+		path string
+		o    sqlitecheckpoint.Options
+		want error
+		says string
+	}{
+		{name: "a folder", path: folder, want: checkpoint.ErrInvalid, says: "not a regular file"},
+		{name: "no folder", path: filepath.Join(folder, "none", "weft.db"), want: fs.ErrNotExist, says: "its folder"},
+		{name: "a text", path: text, want: checkpoint.ErrFormat, says: "not a database"},
+		{name: "no path", want: checkpoint.ErrInvalid, says: "empty path"},
+		{
+			name: "unknown Synchronous", path: filepath.Join(folder, "a.db"),
+			o: sqlitecheckpoint.Options{Synchronous: 7}, want: checkpoint.ErrInvalid, says: "Synchronous(7)",
+		},
+		{
+			name: "negative MaxSize", path: filepath.Join(folder, "b.db"),
+			o: sqlitecheckpoint.Options{MaxSize: -1}, want: checkpoint.ErrInvalid, says: "MaxSize",
+		},
+		{
+			name: "a MaxSize too small for its tables", path: filepath.Join(folder, "c.db"),
+			o: sqlitecheckpoint.Options{MaxSize: 4096}, want: sqlitecheckpoint.ErrFull, says: "full",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			store, err := sqlitecheckpoint.Open(context.Background(), tt.path, tt.o)
+			if err == nil {
+				_ = store.Close()
+			}
+			if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), tt.path) {
+				t.Errorf("got %v want %v, the path, and %q", err, tt.want, tt.says)
+			}
+		})
+	}
+	if _, err := os.Stat(filepath.Join(folder, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder that was missing: got error %v want ErrNotExist", err)
+	}
+}
+
+func TestOpenReadOnly(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "weft.db")
+	if err := open(t, path, options).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := os.OpenFile(path, os.O_RDWR, 0); err == nil {
+		_ = f.Close()
+		// One who may write any file, such as root, can not be kept from it
+		// by a mode; a file that says so itself keeps off everyone.
+		markReadOnly(t, path)
+	}
+	store, err := sqlitecheckpoint.Open(context.Background(), path, options)
+	if err == nil {
+		err = store.Put(context.Background(), follower("t", "a", ""), "")
+		_ = store.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "readonly") || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v want an error about %q being read-only", err, path)
+	}
+}
+
+// markReadOnly sets the file's write version to one of the future, which SQLite
+// reads and does not write.
+func markReadOnly(t *testing.T, path string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[18] = 3
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNewerSchemaIsRefused(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"a newer version":           `INSERT INTO cp_migration (version, name, checksum, applied) VALUES (2, 'later', 'x', 0)`,
+		"another version one":       `UPDATE cp_migration SET checksum = 'x'`,
+		"a version that is missing": `UPDATE cp_migration SET version = 0`,
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "weft.db")
+			if err := open(t, path, options).Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := rawDB(t, path).Exec(change); err != nil {
+				t.Fatal(err)
+			}
+			_, err := sqlitecheckpoint.Open(context.Background(), path, options)
+			if !errors.Is(err, checkpoint.ErrFormat) {
+				t.Errorf("got error %v want ErrFormat", err)
+			}
+		})
+	}
+}
+
+// A path is a path, whatever its characters mean in a URI.
+func TestPathsOfOddCharacters(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for _, name := range []string{"a?mode=memory.db", "b#c.db", "d%20e.db", "f g&h=i.db", "ü+;'\".db", "file:j.db"} {
+		path := filepath.Join(folder, name)
+		store := open(t, path, options)
+		if err := store.Put(context.Background(), follower("t", "a", ""), ""); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Leases hold under every name of a file.
+func TestLeaseThroughSymlink(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	folder := t.TempDir()
+	path, link := filepath.Join(folder, "weft.db"), filepath.Join(folder, "link.db")
+	first := open(t, path, options)
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	second := open(t, link, options)
+	lease, err := first.Lease(ctx, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.Lease(ctx, "t"); !errors.Is(err, checkpoint.ErrConflict) {
+		t.Errorf("got error %v want ErrConflict", err)
+	}
+	if err := lease.Release(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.Lease(ctx, "t"); err != nil {
+		t.Errorf("after its release: %v", err)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, path := range []string{sqlitecheckpoint.Memory, filepath.Join(t.TempDir(), "weft.db")} {
+		store := open(t, path, options)
+		lease, err := store.Lease(ctx, "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Errorf("%s: second Close: %v", path, err)
+		}
+		if err := lease.Release(ctx); err != nil {
+			t.Errorf("%s: release after Close: %v", path, err)
+		}
+		k := checkpoint.Key{Thread: "t", ID: "a"}
+		_, getErr := store.Get(ctx, k)
+		_, leaseErr := store.Lease(ctx, "t")
+		for what, err := range map[string]error{
+			"put":    store.Put(ctx, follower("t", "a", ""), ""),
+			"writes": store.PutWrites(ctx, k, nil),
+			"get":    getErr,
+			"lease":  leaseErr,
+			"delete": store.DeleteThread(ctx, "t"),
+		} {
+			if !errors.Is(err, fs.ErrClosed) {
+				t.Errorf("%s: %s: got error %v want ErrClosed", path, what, err)
+			}
+		}
+	}
+}
+
+// While another process writes, a write waits for as long as it may, and for no
+// longer than its context.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "weft.db")
+	patient := open(t, path, options)
+	hurried := open(t, path, sqlitecheckpoint.Options{BusyTimeout: -1})
+	db := rawDB(t, path)
+	if _, err := db.Exec(`BEGIN IMMEDIATE`); err != nil {
+		t.Fatal(err)
+	}
+	err := hurried.Put(context.Background(), follower("t", "a", ""), "")
+	if err == nil || !strings.Contains(err.Error(), "locked") || !strings.Contains(err.Error(), path) {
+		t.Errorf("without patience: got error %v want one about %q being locked", err, path)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	if err := patient.Put(ctx, follower("t", "a", ""), ""); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("with a deadline: got error %v want DeadlineExceeded", err)
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("with a deadline of 50 ms: took %v", took)
+	}
+	if _, err := patient.Get(context.Background(), checkpoint.Key{Thread: "t"}); !errors.Is(err, checkpoint.ErrNotFound) {
+		t.Errorf("a read does not wait: got error %v want ErrNotFound", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- patient.Put(context.Background(), follower("t", "a", ""), "") }()
+	if _, err := db.Exec(`COMMIT`); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("with patience: %v", err)
+	}
+}

@@ -1,0 +1,177 @@
+package sqlitecheckpoint_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+// Ids may come in any order: the sparse index of the store has to find each, and
+// nothing else, whatever is removed in between. The store in memory, which has
+// an ordinary table, is the oracle.
+func TestIDsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	makers := map[string]func(r *rand.Rand, n int) string{
+		"born in order":  func(_ *rand.Rand, n int) string { return stepID(n) },
+		"backwards":      func(_ *rand.Rand, n int) string { return stepID(1<<20 - n) },
+		"at random":      func(r *rand.Rand, _ int) string { return stepID(r.IntN(1 << 12)) },
+		"few, again":     func(r *rand.Rand, _ int) string { return stepID(r.IntN(60)) },
+		"text":           func(r *rand.Rand, _ int) string { return fmt.Sprint(r.IntN(1 << 12)) },
+		"text and UUIDs": textOrID,
+		"two clocks":     func(r *rand.Rand, n int) string { return stepID(n + r.IntN(2)<<18) },
+		"almost ordered": func(r *rand.Rand, n int) string { return stepID(8*n + r.IntN(40)) },
+	}
+	for name, id := range makers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 2 {
+				seed := rand.Uint64()
+				o := newOracle(t, seed)
+				for n := range 400 {
+					o.step(id(o.rand, n+1))
+				}
+				if t.Failed() {
+					t.Fatalf("seed: %d", seed)
+				}
+			}
+		})
+	}
+}
+
+func textOrID(r *rand.Rand, n int) string {
+	if r.IntN(3) == 0 {
+		return fmt.Sprint("step ", n)
+	}
+	return stepID(n)
+}
+
+type powerful interface {
+	checkpoint.Store
+	checkpoint.Pruner
+	checkpoint.RunDeleter
+}
+
+// An oracle does everything to two stores, and compares them. The second is a
+// file that two handles have open, which take turns at random: neither may rely
+// on what it knows of the other's work.
+type oracle struct {
+	*testing.T
+	rand   *rand.Rand
+	memory powerful
+	files  [2]powerful
+	ids    []string // every id that was tried
+	run    int
+}
+
+func newOracle(t *testing.T, seed uint64) *oracle {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "weft.db")
+	return &oracle{
+		T:      t,
+		rand:   rand.New(rand.NewPCG(seed, 0)),
+		memory: checkpoint.NewMemory(checkpoint.MemoryOptions{}),
+		files:  [2]powerful{open(t, path, options), open(t, path, options)},
+	}
+}
+
+func (o *oracle) step(id string) {
+	o.Helper()
+	ctx := context.Background()
+	o.ids = append(o.ids, id)
+	seen := o.ids[o.rand.IntN(len(o.ids))]
+	switch o.rand.IntN(60) {
+	case 0:
+		run := fmt.Sprint(max(1, o.run-o.rand.IntN(4)))
+		o.both("delete run", func(s powerful) error { return s.DeleteRuns(ctx, "t", run) })
+	case 1:
+		policy := checkpoint.PrunePolicy{KeepLast: 1 + o.rand.IntN(60)}
+		o.both("prune", func(s powerful) error { _, err := s.Prune(ctx, policy); return err })
+	case 2:
+		o.compare()
+	case 3:
+		o.both("put writes", func(s powerful) error {
+			return s.PutWrites(ctx, checkpoint.Key{Thread: "t", ID: seen}, []checkpoint.Write{{Task: id}})
+		})
+	case 4:
+		if o.rand.IntN(4) == 0 {
+			o.both("delete", func(s powerful) error { return s.DeleteThread(ctx, "t") })
+		}
+	default:
+		o.put(id)
+	}
+	o.both("get "+seen, func(s powerful) error {
+		_, err := s.Get(ctx, checkpoint.Key{Thread: "t", ID: seen})
+		return err
+	})
+}
+
+func (o *oracle) put(id string) {
+	o.Helper()
+	ctx := context.Background()
+	k := checkpoint.Key{Thread: "t"}
+	if o.rand.IntN(5) == 0 {
+		k.Namespace = "sub"
+	}
+	newest, _ := o.memory.Get(ctx, k)
+	if o.rand.IntN(12) == 0 {
+		o.run++
+	}
+	c := checkpoint.Checkpoint{
+		Key: checkpoint.Key{Thread: "t", Namespace: k.Namespace, ID: id}, Parent: newest.ID, Source: checkpoint.Loop, Run: fmt.Sprint(o.run),
+		Changes: []checkpoint.Change{{Channel: "c", Data: []byte(id)}},
+	}
+	if o.rand.IntN(10) == 0 && len(newest.Lineage) > 0 {
+		c.Parent = newest.Lineage[o.rand.IntN(len(newest.Lineage))].ID
+	}
+	if c.Parent == id {
+		return
+	}
+	c.Settles = o.rand.IntN(2) == 0
+	o.both("put "+id, func(s powerful) error { return s.Put(ctx, c, newest.ID) })
+}
+
+// both wants the same outcome of both stores.
+func (o *oracle) both(what string, do func(s powerful) error) {
+	o.Helper()
+	want, got := do(o.memory), do(o.files[o.rand.IntN(4)/3])
+	for _, sentinel := range []error{nil, checkpoint.ErrConflict, checkpoint.ErrNotFound} {
+		if errors.Is(want, sentinel) {
+			if !errors.Is(got, sentinel) {
+				o.Errorf("%s: got error %v want %v", what, got, want)
+			}
+			return
+		}
+	}
+	o.Errorf("%s: unexpected error %v", what, want)
+}
+
+// compare wants the same history and the same lineages.
+func (o *oracle) compare() {
+	o.Helper()
+	var spelled [2][]string
+	for i, store := range []powerful{o.memory, o.files[0]} {
+		for c, err := range store.List(context.Background(), checkpoint.Query{Thread: "t", AllNamespaces: true, Writes: true}) {
+			if err != nil {
+				o.Fatal(err)
+			}
+			full, err := store.Get(context.Background(), c.Key)
+			if err != nil {
+				o.Fatalf("get %q: %v", c.ID, err)
+			}
+			line := fmt.Sprintf("%s %q after %s, run %s, %d writes:", c.ID, c.Namespace, c.Parent, c.Run, len(c.Writes))
+			for _, d := range full.Lineage {
+				line += " " + d.ID
+			}
+			spelled[i] = append(spelled[i], line)
+		}
+	}
+	if !slices.Equal(spelled[0], spelled[1]) {
+		o.Errorf("history: got %q want %q", spelled[1], spelled[0])
+	}
+}

@@ -1,0 +1,280 @@
+package sqlitecheckpoint_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+)
+
+// Other processes are this test binary again, told by the environment what to
+// do. They take a line for each thing to do and answer with a line.
+const childEnv = "SQLITECHECKPOINT_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) != "" {
+		os.Exit(childMain(os.Stdin, os.Stdout))
+	}
+	os.Exit(m.Run())
+}
+
+// childMain ends with its input.
+func childMain(in io.Reader, out io.Writer) int {
+	c := &childProcess{}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		args := strings.Split(lines.Text(), "\t")
+		answer, err := c.do(args[0], args[1:])
+		if err != nil {
+			answer = "error: " + err.Error()
+			if errors.Is(err, checkpoint.ErrConflict) {
+				answer = "conflict: " + err.Error()
+			}
+		}
+		if _, err := fmt.Fprintln(out, answer); err != nil {
+			return 1
+		}
+	}
+	return 0
+}
+
+type childProcess struct {
+	store *sqlitecheckpoint.Store
+}
+
+func (c *childProcess) do(what string, args []string) (answer string, err error) {
+	ctx := context.Background()
+	switch what {
+	case "open":
+		c.store, err = sqlitecheckpoint.Open(ctx, args[0], sqlitecheckpoint.Options{Synchronous: sqlitecheckpoint.Normal})
+	case "lease":
+		_, err = c.store.Lease(ctx, args[0])
+	case "put": // thread, id, head
+		err = c.store.Put(ctx, follower(args[0], args[1], args[2]), args[2])
+	case "migrate halfway":
+		return "ok", migrateHalfway(args[0])
+	default:
+		err = errors.New("unknown: " + what)
+	}
+	return "ok", err
+}
+
+func follower(thread, id, head string) checkpoint.Checkpoint {
+	return checkpoint.Checkpoint{
+		Key: checkpoint.Key{Thread: thread, ID: id}, Parent: head, Source: checkpoint.Loop, Run: "run",
+		Changes: []checkpoint.Change{{Channel: "c", Data: []byte(id)}},
+	}
+}
+
+// A child is another process.
+type child struct {
+	*testing.T
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func startChild(t *testing.T) *child {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"=1")
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c := &child{T: t, cmd: cmd, in: in, out: bufio.NewReader(out)}
+	t.Cleanup(c.kill)
+	return c
+}
+
+// kill ends the process at once, as a crash would, and returns when it is gone.
+func (c *child) kill() {
+	_ = c.cmd.Process.Kill()
+	_ = c.cmd.Wait()
+}
+
+func (c *child) send(what string, args ...string) {
+	c.Helper()
+	if _, err := io.WriteString(c.in, strings.Join(append([]string{what}, args...), "\t")+"\n"); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func (c *child) answer() string {
+	c.Helper()
+	line, err := c.out.ReadString('\n')
+	if err != nil {
+		c.Fatal(err)
+	}
+	return strings.TrimSuffix(line, "\n")
+}
+
+func (c *child) ask(what string, args ...string) string {
+	c.Helper()
+	c.send(what, args...)
+	return c.answer()
+}
+
+func (c *child) want(answer, what string, args ...string) {
+	c.Helper()
+	if got := c.ask(what, args...); got != answer {
+		c.Fatalf("%s %q: got %q want %q", what, args, got, answer)
+	}
+}
+
+// Two processes that saw the same newest checkpoint: one of them is first.
+func TestProcessesRace(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "weft.db")
+	racers := []*child{startChild(t), startChild(t)}
+	for _, c := range racers {
+		c.want("ok", "open", path)
+	}
+	const rounds = 200
+	head := ""
+	var winners []string
+	for round := range rounds {
+		ids := []string{stepID(2 * round), stepID(2*round + 1)}
+		// Each goes first as often.
+		for i := range racers {
+			k := (i + round) % 2
+			racers[k].send("put", "thread", ids[k], head)
+		}
+		won := 0
+		for k, c := range racers {
+			switch answer := c.answer(); {
+			case answer == "ok":
+				won++
+				head = ids[k]
+			case !strings.HasPrefix(answer, "conflict"):
+				t.Fatalf("round %d: got %q want ok or a conflict", round, answer)
+			}
+		}
+		if won != 1 {
+			t.Fatalf("round %d: got %d winners want 1", round, won)
+		}
+		winners = append(winners, head)
+	}
+	c, err := open(t, path, options).Get(context.Background(), checkpoint.Key{Thread: "thread"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Lineage) != rounds {
+		t.Fatalf("got %d steps want %d", len(c.Lineage), rounds)
+	}
+	for i, d := range c.Lineage {
+		if d.ID != winners[i] {
+			t.Errorf("step %d: got %q want %q", i, d.ID, winners[i])
+		}
+	}
+}
+
+func TestLeaseOfAnotherProcess(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "weft.db")
+	store := open(t, path, options)
+	holder, other := startChild(t), startChild(t)
+	holder.want("ok", "open", path)
+	other.want("ok", "open", path)
+
+	holder.want("ok", "lease", "busy")
+	if got := other.ask("lease", "busy"); !strings.HasPrefix(got, "conflict") || !strings.Contains(got, `"busy"`) {
+		t.Errorf("a second process: got %q want a conflict that names the thread", got)
+	}
+	if _, err := store.Lease(ctx, "busy"); !errors.Is(err, checkpoint.ErrConflict) {
+		t.Errorf("this process: got error %v want ErrConflict", err)
+	}
+	other.want("ok", "lease", "idle")
+
+	holder.kill()
+	lease, err := store.Lease(ctx, "busy")
+	if err != nil {
+		t.Fatalf("after the holder was killed: %v", err)
+	}
+	if got := other.ask("lease", "busy"); !strings.HasPrefix(got, "conflict") {
+		t.Errorf("held by this process: got %q want a conflict", got)
+	}
+	if err := lease.Release(ctx); err != nil {
+		t.Fatal(err)
+	}
+	other.want("ok", "lease", "busy")
+}
+
+func TestProcessesMigrateTogether(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "weft.db")
+	var children []*child
+	for range 20 {
+		children = append(children, startChild(t))
+	}
+	for _, c := range children {
+		c.send("open", path)
+	}
+	for i, c := range children {
+		if got := c.answer(); got != "ok" {
+			t.Errorf("process %d: got %q want ok", i, got)
+		}
+	}
+	var applied int
+	if err := rawDB(t, path).QueryRow(`SELECT count(*) FROM cp_migration`).Scan(&applied); err != nil {
+		t.Fatal(err)
+	}
+	if applied != 1 {
+		t.Errorf("got %d migrations want 1", applied)
+	}
+	for i, c := range children {
+		if got := c.ask("put", fmt.Sprint(i), stepID(1), ""); got != "ok" {
+			t.Errorf("process %d: put: got %q want ok", i, got)
+		}
+	}
+}
+
+// A process that ends in the middle of a migration leaves nothing of it.
+func TestMigrationCutShort(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "weft.db")
+	c := startChild(t)
+	c.want("ok", "migrate halfway", path)
+	c.kill()
+	store := open(t, path, options)
+	if err := store.Put(context.Background(), follower("thread", "a", ""), ""); err != nil {
+		t.Error(err)
+	}
+}
+
+// migrateHalfway leaves a transaction open.
+func migrateHalfway(path string) error {
+	db, err := openRaw(path)
+	if err != nil {
+		return err
+	}
+	script, err := os.ReadFile(filepath.Join("migration", "001_checkpoint.sql"))
+	if err != nil {
+		return err
+	}
+	half := string(script[:strings.Index(string(script), "CREATE TABLE cp_step")])
+	for _, q := range []string{`PRAGMA journal_mode = WAL`, `BEGIN IMMEDIATE`, half} {
+		if _, err := db.Exec(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}

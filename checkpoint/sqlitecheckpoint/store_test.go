@@ -1,0 +1,319 @@
+package sqlitecheckpoint_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+)
+
+func put(t *testing.T, store checkpoint.Store, c checkpoint.Checkpoint, head string) {
+	t.Helper()
+	if err := store.Put(context.Background(), c, head); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever a caller gives is a value to SQLite, and never text of a query.
+func TestInjection(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	store := open(t, filepath.Join(t.TempDir(), "weft.db"), options)
+	put(t, store, follower("witness", "w", ""), "")
+	hostile := []string{
+		`'; DROP TABLE cp_step; --`, `" OR 1=1 --`, `') OR ('1'='1`, `x' UNION SELECT 1,2,3,4,5,6,7,8,9,10 --`, `%`, `_`, `\`,
+		`$.a"]') OR 1=1 --`, `?1`, `:name`, "@p", `null`, `NULL`, "a\x00b", "\x00", `x'00'`, `[cp_step]`, "`cp_step`",
+		"\xff\xfe", "\u202e", `1e309`, `0x10`, `123`, "a\nb", `;`, `/*`, strings.Repeat("'", 1000),
+	}
+	for _, s := range hostile {
+		c := follower(s, s, "")
+		c.Namespace, c.Run, c.Version, c.Source = s, s, s, checkpoint.Source(s)
+		c.Metadata = map[string]string{s: s}
+		put(t, store, c, "")
+		write := checkpoint.Write{Task: s, Channel: s, Data: []byte(s)}
+		if err := store.PutWrites(ctx, c.Key, []checkpoint.Write{write}); err != nil {
+			t.Fatalf("%q: put writes: %v", s, err)
+		}
+		got, err := store.Get(ctx, c.Key)
+		if err != nil {
+			t.Fatalf("%q: get: %v", s, err)
+		}
+		if got.Key != c.Key || got.Run != s || got.Version != s || string(got.Source) != s || got.Metadata[s] != s ||
+			len(got.Writes) != 1 || got.Writes[0].Task != s || got.Writes[0].Channel != s {
+			t.Errorf("%q: got %+v want what was put", s, got)
+		}
+		q := checkpoint.Query{
+			Thread: s, Namespace: s, Source: checkpoint.Source(s), Run: s, Metadata: map[string]string{s: s}, Limit: 2,
+		}
+		if n := count(t, store, q); n != 1 {
+			t.Errorf("%q: list: got %d checkpoints want 1", s, n)
+		}
+		q.Metadata[s+"'"] = s
+		if n := count(t, store, q); n != 0 {
+			t.Errorf("%q: list with another key: got %d checkpoints want 0", s, n)
+		}
+		if n := count(t, store, checkpoint.Query{Thread: "witness", Metadata: map[string]string{s: s}}); n != 0 {
+			t.Errorf("%q: list of another thread: got %d checkpoints want 0", s, n)
+		}
+	}
+	for _, s := range hostile {
+		if err := store.DeleteRuns(ctx, s, s); err != nil {
+			t.Errorf("%q: delete run: %v", s, err)
+		}
+		if err := store.DeleteThread(ctx, s); err != nil {
+			t.Errorf("%q: delete: %v", s, err)
+		}
+	}
+	var left []string
+	for info, err := range store.ListThreads(ctx, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = append(left, info.ID)
+	}
+	if fmt.Sprint(left) != "[witness]" {
+		t.Errorf("threads that are left: got %q want the witness", left)
+	}
+}
+
+func count(t *testing.T, store checkpoint.Store, q checkpoint.Query) int {
+	t.Helper()
+	n := 0
+	for _, err := range store.List(context.Background(), q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	return n
+}
+
+// A filter may have any number of pairs, and there may be any number of filters.
+func TestListFilters(t *testing.T) {
+	t.Parallel()
+	store := open(t, sqlitecheckpoint.Memory, options)
+	c := follower("t", "a", "")
+	c.Metadata = map[string]string{}
+	for i := range 2000 {
+		c.Metadata[fmt.Sprint("key ", i)] = fmt.Sprint(i)
+	}
+	put(t, store, c, "")
+	filter := map[string]string{}
+	for i := range 2000 {
+		filter[fmt.Sprint("key ", i)] = fmt.Sprint(i)
+		if i > 300 && i < 1990 {
+			continue
+		}
+		if n := count(t, store, checkpoint.Query{Thread: "t", Metadata: filter}); n != 1 {
+			t.Fatalf("%d pairs: got %d checkpoints want 1", len(filter), n)
+		}
+	}
+	filter["key 7"] = "8"
+	if n := count(t, store, checkpoint.Query{Thread: "t", Metadata: filter}); n != 0 {
+		t.Errorf("with one that differs: got %d checkpoints want 0", n)
+	}
+}
+
+// The loop over a list may use the store, also where there is one connection.
+func TestListWhileWriting(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, path := range []string{sqlitecheckpoint.Memory, filepath.Join(t.TempDir(), "weft.db")} {
+		store := open(t, path, options)
+		const n = 300
+		for i := range n {
+			put(t, store, messageStep("t", i+1), headOf(i))
+		}
+		seen := 0
+		for c, err := range store.List(ctx, checkpoint.Query{Thread: "t"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.ID != stepID(n-seen) {
+				t.Fatalf("%s: got %q want %q", path, c.ID, stepID(n-seen))
+			}
+			put(t, store, messageStep("t", n+seen+1), stepID(n+seen))
+			if _, err := store.Get(ctx, c.Key); err != nil {
+				t.Fatal(err)
+			}
+			seen++
+		}
+		if seen != n {
+			t.Errorf("%s: got %d checkpoints want %d", path, seen, n)
+		}
+	}
+}
+
+func headOf(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return stepID(i)
+}
+
+// A step writes one page, and one more for each page that it fills and each mark:
+// this is what keeps it near the cost of one INSERT.
+func TestStepWritesOnePage(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "weft.db")
+	store := open(t, path, options)
+	put(t, store, small(1), "")
+	before := walSize(t, path)
+	const steps = 192
+	for n := 2; n < steps+2; n++ {
+		put(t, store, small(n), stepID(n-1))
+	}
+	const frame = 4096 + 24
+	pages := (walSize(t, path) - before) / frame
+	if pages < steps || pages > steps*13/10 {
+		t.Errorf("%d steps: got %d pages want at most 1.3 a step", steps, pages)
+	}
+}
+
+func small(n int) checkpoint.Checkpoint {
+	c := follower("t", stepID(n), headOf(n-1))
+	c.Settles = true
+	return c
+}
+
+func walSize(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// A full disk is an error that says so. What is stored stays readable, and what
+// is removed makes room.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "weft.db")
+	store := open(t, path, sqlitecheckpoint.Options{Synchronous: sqlitecheckpoint.Normal, MaxSize: 400 << 10})
+	put(t, store, messageStep("other", 1), "")
+	n := fill(t, store)
+	if n < 50 {
+		t.Fatalf("got %d steps into 400 kB", n)
+	}
+	c, err := store.Get(ctx, checkpoint.Key{Thread: "t"})
+	if err != nil || c.ID != stepID(n) || len(c.Lineage) != n {
+		t.Fatalf("when full: got %q with %d steps, error %v want %q with %d", c.ID, len(c.Lineage), err, stepID(n), n)
+	}
+	k := checkpoint.Key{Thread: "other", ID: stepID(1)}
+	large := []checkpoint.Write{{Task: "a", Data: make([]byte, 64<<10)}}
+	if err := store.PutWrites(ctx, k, large); !errors.Is(err, sqlitecheckpoint.ErrFull) {
+		t.Errorf("put writes when full: got error %v want ErrFull", err)
+	}
+	if err := store.DeleteThread(ctx, "t"); err != nil {
+		t.Fatalf("delete when full: %v", err)
+	}
+	if err := store.PutWrites(ctx, k, large); err != nil {
+		t.Errorf("put writes after that: %v", err)
+	}
+	if again := fill(t, store); again < n/2 {
+		t.Errorf("after that: got %d steps want about %d", again, n)
+	}
+}
+
+// fill puts steps until there is no room, and returns how many fit.
+func fill(t *testing.T, store *sqlitecheckpoint.Store) int {
+	t.Helper()
+	for n := 0; ; n++ {
+		err := store.Put(context.Background(), messageStep("t", n+1), headOf(n))
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, sqlitecheckpoint.ErrFull) {
+			t.Fatalf("got error %v want ErrFull", err)
+		}
+		for _, want := range []string{"weft.db", `thread "t"`, stepID(n + 1)} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("got error %q want one that names %q", err, want)
+			}
+		}
+		return n
+	}
+}
+
+// Damage that SQLite finds itself.
+func TestDamagedFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "weft.db")
+	store := open(t, path, options)
+	for i := range 50 {
+		put(t, store, messageStep("t", i+1), headOf(i))
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 30 * 4096; at < len(b); at += 4096 {
+		clear(b[at : at+100])
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = open(t, path, options).Get(context.Background(), checkpoint.Key{Thread: "t"})
+	if !errors.Is(err, checkpoint.ErrCorrupt) {
+		t.Errorf("got error %v want ErrCorrupt", err)
+	}
+}
+
+// Damage to what stands beside the values: no checkpoint is read as another.
+func TestDamagedColumns(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	changes := map[string]string{
+		"id":        `UPDATE cp_step SET id = 'other' WHERE key & 4294967295 = 2`,
+		"step":      `UPDATE cp_step SET step = step + 1 WHERE key & 4294967295 = 2`,
+		"source":    `UPDATE cp_step SET source = 1 WHERE key & 4294967295 = 2`,
+		"time":      `UPDATE cp_step SET time = time + 1 WHERE key & 4294967295 = 2`,
+		"parent":    `UPDATE cp_step SET parent = 0 WHERE key & 4294967295 = 2`,
+		"control":   `UPDATE cp_step SET control = x'00' WHERE key & 4294967295 = 2`,
+		"origin":    `UPDATE cp_step SET origin = 99 WHERE key & 4294967295 = 2`,
+		"run":       `UPDATE cp_origin SET run = 'other'`,
+		"label":     `UPDATE cp_label SET value = 'other'`,
+		"namespace": `UPDATE cp_step SET namespace = 99 WHERE key & 4294967295 = 2`,
+		"base":      `UPDATE cp_step SET base = x'0102' WHERE key & 4294967295 = 2`,
+		"ancestor":  `DELETE FROM cp_step WHERE key & 4294967295 = 1`,
+	}
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "weft.db")
+			store := open(t, path, options)
+			for _, id := range []string{"a", "b"} {
+				c := follower("t", id, "")
+				c.Namespace, c.Metadata = "ns", map[string]string{"k": "v"}
+				head := ""
+				if id == "b" {
+					c.Parent, head = "a", "a"
+				}
+				put(t, store, c, head)
+			}
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := rawDB(t, path).Exec(change); err != nil {
+				t.Fatal(err)
+			}
+			again := open(t, path, options)
+			_, err := again.Get(ctx, checkpoint.Key{Thread: "t", Namespace: "ns", ID: "b"})
+			// One whose key of lookup is damaged is not found.
+			if !errors.Is(err, checkpoint.ErrCorrupt) && !errors.Is(err, checkpoint.ErrNotFound) {
+				t.Errorf("got error %v want ErrCorrupt", err)
+			}
+		})
+	}
+}
