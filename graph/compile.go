@@ -67,6 +67,7 @@ const defaultMaxSteps = 100
 type Graph struct {
 	name     string
 	schema   *state.Schema
+	empty    state.View
 	start    *node
 	nodes    []*node // by name
 	byName   map[string]*node
@@ -249,7 +250,7 @@ func (c *compiler) checkOptions() {
 
 func (c *compiler) graph() *Graph {
 	g := &Graph{
-		name: c.b.name, schema: c.schema, byName: map[string]*node{},
+		name: c.b.name, schema: c.schema, empty: c.schema.Empty(), byName: map[string]*node{},
 		opts: c.opts, locks: newThreadLocks(), describe: c.schema.Describe(),
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.b.nodes)) {

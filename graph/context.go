@@ -39,7 +39,7 @@ func FromContext(ctx context.Context) (Running, bool) {
 	}
 	r := t.run
 	return Running{
-		Thread: r.root.thread, Run: r.root.id, Graph: r.g.name, Node: t.node.name, Task: t.id,
+		Thread: r.root.thread, Run: r.root.id, Graph: r.g.name, Node: t.node.name, Task: t.id(),
 		Path: r.path, Checkpoint: r.cur, Step: r.step, Attempt: attemptOf(ctx),
 	}, true
 }
@@ -69,7 +69,7 @@ func IdempotencyKey(ctx context.Context) string {
 	if at == "" {
 		at = fmt.Sprintf("%s:%d", r.root.id, r.step)
 	}
-	return fmt.Sprintf("%s/%s@%s:%s", r.root.thread, r.ns, at, t.id)
+	return fmt.Sprintf("%s/%s@%s:%s", r.root.thread, r.ns, at, t.id())
 }
 
 // Emit gives a value to whoever reads the events of the run, as an [Emitted].

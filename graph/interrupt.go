@@ -72,7 +72,7 @@ func (i *Interrupt[P, A]) wait(ctx context.Context, key string, prompt P) (answe
 		return answer, fmt.Errorf("graph: interrupt %q: the prompt: %w", i.name, err)
 	}
 	p := Pause{
-		Kind: Question, ID: t.questionID(i.name, key), Node: t.node.name, Path: join2(t.run.path, t.id),
+		Kind: Question, ID: t.questionID(i.name, key), Node: t.node.name, Path: join2(t.run.path, t.id()),
 		Interrupt: i.name, Key: key, Prompt: data,
 	}
 	given, ok, err := t.ask(p)
@@ -90,7 +90,7 @@ func (i *Interrupt[P, A]) wait(ctx context.Context, key string, prompt P) (answe
 
 // questionID is the same whenever the task runs again.
 func (t *task) questionID(name, key string) string {
-	parts := [...]string{t.run.root.thread, t.run.ns, t.run.cur, t.id, name, key}
+	parts := [...]string{t.run.root.thread, t.run.ns, t.run.cur, t.id(), name, key}
 	h := sha256.New()
 	for _, p := range parts {
 		fmt.Fprintf(h, "%d:%s", len(p), p)

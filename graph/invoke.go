@@ -186,7 +186,7 @@ func (r *run) close() error {
 // start brings the run to its first superstep. It reports whether the run goes
 // on with something.
 func (r *run) start(t *Thread, in input) (resumed bool, err error) {
-	r.view = r.g.schema.Empty()
+	r.view = r.g.empty
 	r.step = -1
 	found := false
 	if t != nil {
@@ -288,7 +288,7 @@ func (r *run) begin(in input) error {
 	if err != nil {
 		return err
 	}
-	entry := task{Context: r.ctx, run: r, node: r.g.start, id: Start}
+	entry := task{Context: r.ctx, run: r, node: r.g.start}
 	before := frontier{arrived: r.front.arrived, memory: r.front.memory}
 	p := r.g.plan(&before)
 	if len(in.targets) > 0 {
@@ -352,7 +352,7 @@ func (r *run) edit(in input) error {
 		recs = append(recs, w)
 	}
 	r.root.given = len(in.answers) > 0 && len(in.writes)+len(in.targets) == 0
-	entry := task{Context: r.ctx, run: r, node: r.g.start, id: Start}
+	entry := task{Context: r.ctx, run: r, node: r.g.start}
 	if err := r.target(&entry, in.targets); err != nil {
 		return err
 	}

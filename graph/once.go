@@ -86,5 +86,5 @@ func (t *task) keepOnce(key string, value json.RawMessage) error {
 		return err
 	}
 	r.touched.Store(true)
-	return r.journal.write(r.ctx, r.key(), []checkpoint.Write{{Task: t.id, Index: index, Channel: markOnce, Data: data}})
+	return r.journal.write(r.ctx, r.key(), []checkpoint.Write{{Task: t.id(), Index: index, Channel: markOnce, Data: data}})
 }

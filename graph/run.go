@@ -91,6 +91,7 @@ type run struct {
 	stuck   []task // those of a superstep that was not committed
 	size    size
 	tx      *state.Tx
+	sending *state.Tx             // for the states of sent tasks
 	scratch checkpoint.Checkpoint // the one under way, where the store is waited for
 
 	out      []state.Write // in a subgraph: what it wrote to shared channels
@@ -190,7 +191,7 @@ func (r *run) superstep() error {
 func (r *run) announce(tasks []task) {
 	ids := make([]string, len(tasks))
 	for i := range tasks {
-		ids[i] = tasks[i].id
+		ids[i] = tasks[i].id()
 	}
 	r.emit(StepStarted{Place: r.place(), Tasks: ids})
 	for i := range tasks {
@@ -322,7 +323,7 @@ func (r *run) refuse(tasks []task, i int, w state.Write, err error) error {
 	if errors.Is(err, state.ErrConcurrentWrite) {
 		for j := range i {
 			if slices.ContainsFunc(tasks[j].writes, func(o state.Write) bool { return o.Channel() == w.Channel() }) {
-				err = fmt.Errorf("%w (the other is %q)", err, tasks[j].id)
+				err = fmt.Errorf("%w (the other is %q)", err, tasks[j].id())
 				break
 			}
 		}
@@ -342,7 +343,7 @@ func (r *run) void(tasks []task) error {
 		if err != nil {
 			return err
 		}
-		below[tasks[i].id] = tasks[i].seldom().index + len(rec)
+		below[tasks[i].id()] = tasks[i].seldom().index + len(rec)
 	}
 	data, err := json.Marshal(below)
 	if err != nil {

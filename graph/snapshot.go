@@ -150,7 +150,7 @@ func (r *run) shot(info Info, tasks []task) *Snapshot {
 }
 
 func (t *task) describe() Task {
-	out := Task{ID: t.id, Node: t.node.name, Finished: t.finished}
+	out := Task{ID: t.id(), Node: t.node.name, Finished: t.finished}
 	switch {
 	case t.err != nil:
 		out.Err = t.err.Error()

@@ -15,7 +15,7 @@ func (t *task) callSubgraph() (update state.Update, err error) {
 	g := t.node.sub
 	r := &run{
 		g: g, root: t.run.root, parent: t, ctx: t, journal: t.run.journal,
-		path: join2(t.run.path, t.id), opts: g.runOptions(RunOptions{}),
+		path: join2(t.run.path, t.id()), opts: g.runOptions(RunOptions{}),
 	}
 	r.ns = t.namespace()
 	if err := r.root.enter(g.memory); err != nil {
@@ -58,7 +58,7 @@ func (t *task) namespace() string {
 	if memory := t.node.sub.memory; memory != "" {
 		return "~" + memory
 	}
-	own := t.id + "@" + t.run.cur
+	own := t.id() + "@" + t.run.cur
 	return join2(t.run.ns, own)
 }
 
@@ -91,7 +91,7 @@ func (r *root) leave(memory string) {
 // locate finds the checkpoint that the call goes on from, or begins the call.
 func (r *run) locate() (resumed bool, err error) {
 	t := r.parent
-	call := t.id + "@" + t.run.ns + "@" + t.run.cur
+	call := t.id() + "@" + t.run.ns + "@" + t.run.cur
 	if r.journal != nil {
 		c, err := r.journal.get(r.ctx, checkpoint.Key{Thread: r.root.thread, Namespace: r.ns})
 		switch {
@@ -141,7 +141,7 @@ func (r *run) beginCall(call string) error {
 	r.pending, r.out, r.toParent, r.settles = nil, nil, nil, false
 	r.view = r.g.schema.Import(own, r.parent.view)
 	p := r.g.plan(&frontier{})
-	entry := task{Context: r.ctx, run: r, node: r.g.start, id: Start}
+	entry := task{Context: r.ctx, run: r, node: r.g.start}
 	if err := entry.route(r.view); err != nil {
 		return err
 	}

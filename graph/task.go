@@ -21,7 +21,7 @@ type task struct {
 	context.Context
 	run  *run
 	node *node
-	id   string
+	sent int // 0 for a plain task; else its place among the sent ones, from 1
 	view state.View
 
 	// The outcome.
@@ -79,17 +79,16 @@ func (r *run) tasks() ([]task, error) {
 	f := &r.front
 	tasks := make([]task, len(f.next)+len(f.sends))
 	for i, n := range f.next {
-		tasks[i].Context, tasks[i].run, tasks[i].node, tasks[i].id, tasks[i].view = r.ctx, r, n, n.name, r.view
+		tasks[i].Context, tasks[i].run, tasks[i].node, tasks[i].view = r.ctx, r, n, r.view
 	}
 	for i, s := range f.sends {
 		t := &tasks[len(f.next)+i]
 		n := r.g.byName[s.node]
-		view, err := r.g.sentView(s)
+		view, err := r.sentView(s)
 		if err != nil {
 			return nil, &NodeError{Path: r.path, Node: s.node, Task: s.node, Attempt: 1, Err: err}
 		}
-		t.Context, t.run, t.node, t.view = r.ctx, r, n, view
-		t.id = n.name + "[" + strconv.Itoa(i) + "]"
+		t.Context, t.run, t.node, t.view, t.sent = r.ctx, r, n, view, i+1
 	}
 	if r.pending != nil {
 		for i := range tasks {
@@ -99,20 +98,33 @@ func (r *run) tasks() ([]task, error) {
 	return tasks, nil
 }
 
+// id tells the task from the others of its superstep: "node", or "node[2]" for
+// the third sent task.
+func (t *task) id() string {
+	if t.sent == 0 {
+		return t.node.name
+	}
+	return t.node.name + "[" + strconv.Itoa(t.sent-1) + "]"
+}
+
 // sentView is the state that a sent task sees.
-func (g *Graph) sentView(s *send) (state.View, error) {
-	tx := g.schema.Begin(g.schema.Empty())
+func (r *run) sentView(s *send) (state.View, error) {
+	if r.sending == nil {
+		r.sending = r.g.schema.Begin(r.g.empty)
+	} else {
+		r.sending.Reset(r.g.empty)
+	}
 	for _, w := range s.writes {
-		if err := tx.Apply(0, w); err != nil {
+		if err := r.sending.Apply(0, w); err != nil {
 			return nil, err
 		}
 	}
-	return tx.Finish(false)
+	return r.sending.Finish(false)
 }
 
 // restore takes over what an earlier run left of the task.
 func (t *task) restore(p *pending) {
-	k := p.tasks[t.id]
+	k := p.tasks[t.id()]
 	if k == nil {
 		return
 	}
@@ -178,7 +190,7 @@ func (t *task) fail(err error) error {
 	if ae, ok := err.(*attemptError); ok {
 		attempt, err = ae.attempt, ae.err
 	}
-	return &NodeError{Path: t.run.path, Node: t.node.name, Task: t.id, Attempt: attempt, Err: err}
+	return &NodeError{Path: t.run.path, Node: t.node.name, Task: t.id(), Attempt: attempt, Err: err}
 }
 
 // call runs the node; its panic becomes an error.
@@ -204,6 +216,9 @@ func (t *task) settle(update state.Update) error {
 	t.writes = writes
 	if t.run.alone && !t.run.g.exact {
 		return nil // its branches see the state as it will be; see route
+	}
+	if len(t.node.branches) == 0 {
+		return nil
 	}
 	return t.route(t.run.g.schema.Overlay(t.run.view, t.writes))
 }
@@ -320,11 +335,11 @@ func (t *task) record() ([]checkpoint.Write, error) {
 	switch {
 	case x.pauses != nil:
 		data, err := json.Marshal(x.pauses)
-		return []checkpoint.Write{{Task: t.id, Index: indexAsk, Channel: markAsk, Data: data}}, err
+		return []checkpoint.Write{{Task: t.id(), Index: indexAsk, Channel: markAsk, Data: data}}, err
 	case t.err != nil:
-		return []checkpoint.Write{{Task: t.id, Index: indexError, Channel: markError, Data: []byte(t.err.Error())}}, nil
+		return []checkpoint.Write{{Task: t.id(), Index: indexError, Channel: markError, Data: []byte(t.err.Error())}}, nil
 	}
-	rec := recorder{g: t.run.g, task: t.id, index: x.index}
+	rec := recorder{g: t.run.g, task: t.id(), index: x.index}
 	for _, w := range t.writes {
 		rec.write(w)
 	}
@@ -386,5 +401,5 @@ func (c *recorder) write(w state.Write) {
 
 func (t *task) place() Place {
 	r := t.run
-	return Place{Time: time.Now(), Run: r.root.id, Path: r.path, Step: r.step, Node: t.node.name, Task: t.id}
+	return Place{Time: time.Now(), Run: r.root.id, Path: r.path, Step: r.step, Node: t.node.name, Task: t.id()}
 }

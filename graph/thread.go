@@ -188,7 +188,7 @@ func (t *Thread) reader() *run {
 // editor is a run that only edits.
 func (t *Thread) editor(ctx context.Context, store checkpoint.Store) *run {
 	r := t.reader()
-	r.ctx, r.view, r.step = ctx, t.g.schema.Empty(), -1
+	r.ctx, r.view, r.step = ctx, t.g.empty, -1
 	r.root.id, r.root.version, r.root.metadata = uuid.New(), t.g.opts.Version, t.opts.Metadata
 	r.journal = newJournal(store, Sync)
 	return r

@@ -150,7 +150,7 @@ func (r *run) editTask(t *task, u NodeUpdate, alone bool) error {
 	case n == nil:
 		return fmt.Errorf("update as %q: %w", name, ErrUnknownNode)
 	}
-	t.Context, t.run, t.node, t.id, t.view = r.ctx, r, n, name, r.view
+	t.Context, t.run, t.node, t.view = r.ctx, r, n, r.view
 	t.finished = true
 	writes, err := t.sort(u.Update, n.routes)
 	t.writes = writes
