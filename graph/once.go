@@ -86,5 +86,9 @@ func (t *task) keepOnce(key string, value json.RawMessage) error {
 		return err
 	}
 	r.touched.Store(true)
-	return r.journal.write(r.ctx, r.key(), []checkpoint.Write{{Task: t.id(), Index: index, Channel: markOnce, Data: data}})
+	err = r.journal.write(r.ctx, r.key(), []checkpoint.Write{{Task: t.id(), Index: index, Channel: markOnce, Data: data}})
+	if err != nil {
+		return err
+	}
+	return r.journal.flush(r.ctx) // a side effect is not left to a moment later, under Async neither
 }
