@@ -1,0 +1,187 @@
+package state_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/state"
+)
+
+func TestNewSchemaRefuses(t *testing.T) {
+	t.Parallel()
+	var forgotten *state.Channel[int, int]
+	var forgottenList *state.ListChannel[int]
+	for _, test := range []struct {
+		name     string
+		channels []state.Handle
+		channel  string
+		want     error
+		text     string
+	}{
+		{"no name", []state.Handle{state.Last[int]("")}, "", state.ErrName, "name"},
+		{"the engine's name", []state.Handle{state.Last[int]("$next")}, "$next", state.ErrName, "$"},
+		{"a control character", []state.Handle{state.Last[int]("a\x00b")}, "a\x00b", state.ErrName, "name"},
+		{"not UTF-8", []state.Handle{state.Last[int]("a\xff")}, "a\xff", state.ErrName, "name"},
+		{"one name twice", []state.Handle{state.Last[int]("a"), state.Append[string]("a")}, "a", state.ErrDuplicate, "last of int and append of []string"},
+		{"nil", []state.Handle{state.Last[int]("a"), nil}, "", nil, "channel 2 of 2"},
+		{"a nil channel", []state.Handle{forgotten}, "", nil, "channel 1 of 1"},
+		{"a nil list", []state.Handle{forgottenList}, "", nil, "constructor"},
+		{"a zero list", []state.Handle{&state.ListChannel[int]{}}, "", nil, "constructor"},
+		{"a zero keyed list", []state.Handle{&state.KeyedChannel[int]{}}, "", nil, "constructor"},
+		{"no reducer", []state.Handle{state.NewChannel[int, int]("a", nil)}, "a", nil, "Reducer"},
+		{"no identity", []state.Handle{state.Keyed[item]("a", nil)}, "a", nil, "Identity"},
+		{"a type that is not stored", []state.Handle{state.Last[chan int]("a")}, "a", state.ErrRoundTrip, "Untracked"},
+		{"an update that is not stored", []state.Handle{state.NewChannel("a", func(n int, _ func()) (int, error) { return n, nil })}, "a", state.ErrRoundTrip, "func()"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := state.NewSchema(test.channels...)
+			channelErr(t, err, test.channel, test.want)
+			if !strings.Contains(err.Error(), test.text) {
+				t.Errorf("got %q, want %q in it", err, test.text)
+			}
+		})
+	}
+}
+
+// TestNewSchemaJoins has every mistake reported at once.
+func TestNewSchemaJoins(t *testing.T) {
+	t.Parallel()
+	_, err := state.NewSchema(state.Last[int](""), state.Last[func()]("f"), state.Sum[int]("n"), state.Max[int]("n"))
+	for _, want := range []error{state.ErrName, state.ErrRoundTrip, state.ErrDuplicate} {
+		if !errors.Is(err, want) {
+			t.Errorf("got %v, want %v in it", err, want)
+		}
+	}
+}
+
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	a, b, c := state.Last[int]("a"), state.Append[string]("b"), state.Untracked[func()]("c")
+	s := schemaOf(t, a, b, a, c) // one handle twice is one channel
+	want := []state.Description{{"a", "last", "int", true}, {"b", "append", "[]string", true}, {"c", "untracked", "func()", false}}
+	if got := s.Describe(); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if !s.Has(a) || !s.Has(c) || s.Has(state.Last[int]("a")) {
+		t.Error("Has is wrong")
+	}
+	stranger := state.Sum[int]("b")
+	other := schemaOf(t, a, stranger, state.Last[int]("z"))
+	if !s.Shared("a", other) || s.Shared("b", other) || s.Shared("z", other) || s.Shared("c", other) {
+		t.Error("Shared is wrong")
+	}
+	if got := s.Conflicts(other); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("Conflicts: got %v, want [b]", got)
+	}
+	if got := s.Conflicts(s); len(got) != 0 {
+		t.Errorf("Conflicts with itself: %v", got)
+	}
+	if a.Name() != "a" || b.Name() != "b" {
+		t.Error("Name is wrong")
+	}
+}
+
+func TestImport(t *testing.T) {
+	t.Parallel()
+	shared, keyed := state.Append[int]("shared"), state.Keyed("keyed", byKey{})
+	mine, theirs := state.Last[string]("mine"), state.Last[string]("theirs")
+	child, parent := schemaOf(t, mine, shared, keyed), schemaOf(t, theirs, keyed, shared)
+
+	outer := commit(t, parent, parent.Empty(), shared.Put(1, 2), theirs.Put("t"), keyed.Put(item{Key: "a"}))
+	before := commit(t, child, child.Empty(), mine.Put("m"), shared.Put(9))
+	for name, v := range map[string]state.View{"state": outer, "overlay": parent.Overlay(outer, []state.Write{shared.Put(3), keyed.Put(item{Key: "b"})})} {
+		want, extra := []int{1, 2}, 0
+		if name == "overlay" {
+			want, extra = []int{1, 2, 3}, 1
+		}
+		onBase, onNothing := child.Import(before, v), child.Import(nil, v)
+		r := child.Replay(before)
+		r.Import(v)
+		for how, in := range map[string]state.View{"base": onBase, "nothing": onNothing, "replay": r.View()} {
+			if got := shared.Get(in); !slices.Equal(got, want) || keyed.Len(in) != 1+extra {
+				t.Errorf("%s on %s: got %v and %d keyed", name, how, got, keyed.Len(in))
+			}
+			if got := mine.Get(in); got != "m" && how != "nothing" || got != "" && how == "nothing" {
+				t.Errorf("%s on %s: got %q", name, how, got)
+			}
+			grown := commit(t, child, in, shared.Put(7), keyed.Put(item{Key: "c"}))
+			if got := shared.Get(grown); !slices.Equal(got, append(slices.Clone(want), 7)) || keyed.Len(grown) != 2+extra {
+				t.Errorf("%s on %s, grown: got %v", name, how, got)
+			}
+		}
+	}
+	if got := shared.Get(outer); !slices.Equal(got, []int{1, 2}) || keyed.Len(outer) != 1 {
+		t.Errorf("the outer state changed to %v", got)
+	}
+	// What the source lacks is absent, whatever the base had.
+	if _, ok := shared.Lookup(child.Import(before, parent.Empty())); ok {
+		t.Error("an absent channel was not taken over")
+	}
+}
+
+func TestOverlay(t *testing.T) {
+	t.Parallel()
+	list, sum, keyed := state.Append[int]("list"), state.Sum[int]("sum"), state.Keyed("keyed", byKey{})
+	schema := schemaOf(t, list, sum, keyed)
+	base := commit(t, schema, schema.Empty(), list.Put(1), sum.Put(1), keyed.Put(item{Key: "a"}))
+	if schema.Overlay(base, nil) != base {
+		t.Error("an overlay of no writes is not the state itself")
+	}
+	w := []state.Write{list.Put(2), sum.Put(10), list.Put(3), keyed.Put(item{"a", "new"}), keyed.Put(item{Key: "b"}), keyed.Remove("b"), keyed.Put(item{Key: "c"})}
+	over := schema.Overlay(base, w)
+	for range 2 { // reading does not change it
+		if got := list.Get(over); !slices.Equal(got, []int{1, 2, 3}) {
+			t.Errorf("got %v", got)
+		}
+		if got := sum.Get(over); got != 11 {
+			t.Errorf("got %d", got)
+		}
+		if got := keyed.Get(over); !slices.Equal(got, []item{{"a", "new"}, {Key: "c"}}) {
+			t.Errorf("got %v", got)
+		}
+	}
+	// Overlays of overlays, and states made from one.
+	twice := schema.Overlay(over, []state.Write{list.Put(4), keyed.Put(item{Key: "d"})})
+	made := commit(t, schema, over, list.Put(5), keyed.Put(item{Key: "e"}))
+	fork := commit(t, schema, over, list.Put(6), keyed.Put(item{Key: "f"}))
+	for name, test := range map[string]struct {
+		v    state.View
+		list []int
+		last string
+	}{
+		"base":  {base, []int{1}, "a"},
+		"over":  {over, []int{1, 2, 3}, "c"},
+		"twice": {twice, []int{1, 2, 3, 4}, "d"},
+		"made":  {made, []int{1, 2, 3, 5}, "e"},
+		"fork":  {fork, []int{1, 2, 3, 6}, "f"},
+	} {
+		last, _ := keyed.Last(test.v)
+		if got := list.Get(test.v); !slices.Equal(got, test.list) || last.Key != test.last {
+			t.Errorf("%s: got %v and %q, want %v and %q", name, got, last.Key, test.list, test.last)
+		}
+	}
+}
+
+func TestViewOfAnotherSchema(t *testing.T) {
+	t.Parallel()
+	list := state.Append[int]("list")
+	one, other := schemaOf(t, list), schemaOf(t, list)
+	for name, use := range map[string]func(){
+		"Begin":    func() { other.Begin(one.Empty()) },
+		"Overlay":  func() { other.Overlay(one.Empty(), []state.Write{list.Put(1)}) },
+		"Replay":   func() { other.Replay(one.Empty()) },
+		"Snapshot": func() { _ = other.Snapshot(one.Empty(), nil) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s takes a view of another schema", name)
+				}
+			}()
+			use()
+		}()
+	}
+}

@@ -1,0 +1,228 @@
+package state_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/state"
+)
+
+func TestConflicts(t *testing.T) {
+	t.Parallel()
+	last, anyOf, keep := state.Last[int]("last"), state.Any[int]("any"), state.Keep[int]("keep")
+	ephemeral, untracked := state.Ephemeral[int]("ephemeral"), state.Untracked[int]("untracked")
+	sum, highest := state.Sum[int]("sum"), state.Max[int]("max")
+	list, keyed, set := state.Append[int]("list"), state.Keyed("keyed", byKey{}), state.Set[int]("set")
+	entries, custom := state.Map[string, int]("entries"), state.NewChannel("custom", concat)
+	schema := schemaOf(t, last, anyOf, keep, ephemeral, untracked, sum, highest, list, keyed, set, entries, custom)
+
+	for _, test := range []struct {
+		name  string
+		tasks [][]state.Write // of tasks 0, 1, …
+		clash bool
+		read  func(state.View) any
+		want  any
+	}{
+		{"last by two", [][]state.Write{{last.Put(1)}, {last.Put(1)}}, true, nil, nil},
+		{"last by one, twice", [][]state.Write{{last.Put(1), last.Put(2)}}, false, func(v state.View) any { return last.Get(v) }, 2},
+		{"last, overwritten by another", [][]state.Write{{last.Put(1)}, {last.Overwrite(2)}}, true, nil, nil},
+		{"last, overwritten and put by one", [][]state.Write{{last.Overwrite(2), last.Put(3)}}, false, func(v state.View) any { return last.Get(v) }, 3},
+		{"last, an empty put beside", [][]state.Write{{last.Put(1)}, {last.Put()}}, false, func(v state.View) any { return last.Get(v) }, 1},
+		{"ephemeral by two", [][]state.Write{{ephemeral.Put(1)}, {ephemeral.Put(2)}}, true, nil, nil},
+		{"untracked by two", [][]state.Write{{untracked.Put(1)}, {untracked.Put(2)}}, true, nil, nil},
+		{"any by three", [][]state.Write{{anyOf.Put(1)}, {anyOf.Put(2)}, {anyOf.Put(3)}}, false, func(v state.View) any { return anyOf.Get(v) }, 3},
+		{"any overwritten by two", [][]state.Write{{anyOf.Overwrite(1)}, {anyOf.Overwrite(2)}}, true, nil, nil},
+		{"keep by three, the last absent", [][]state.Write{{keep.Put(ref(1))}, {keep.Put(ref(2))}, {keep.Put(nil)}}, false, func(v state.View) any { return keep.Get(v) }, 2},
+		{"sum by two", [][]state.Write{{sum.Put(1)}, {sum.Put(2)}}, false, func(v state.View) any { return sum.Get(v) }, 3},
+		{"sum, overwritten between", [][]state.Write{{sum.Put(1)}, {sum.Overwrite(10)}, {sum.Put(5)}}, false, func(v state.View) any { return sum.Get(v) }, 15},
+		{"sum, overwritten by two", [][]state.Write{{sum.Overwrite(1)}, {sum.Put(1)}, {sum.Overwrite(1)}}, true, nil, nil},
+		{"sum, overwritten twice by one", [][]state.Write{{sum.Overwrite(1), sum.Overwrite(2)}}, false, func(v state.View) any { return sum.Get(v) }, 2},
+		{"max by two", [][]state.Write{{highest.Put(4)}, {highest.Put(2)}}, false, func(v state.View) any { return highest.Get(v) }, 4},
+		{"list by two", [][]state.Write{{list.Put(1)}, {list.Put(2)}}, false, func(v state.View) any { return len(list.Get(v)) }, 2},
+		{"list overwritten by two", [][]state.Write{{list.Overwrite(nil)}, {list.Overwrite(nil)}}, true, nil, nil},
+		{"keyed by two, one element", [][]state.Write{{keyed.Put(item{"a", "1"})}, {keyed.Put(item{"a", "2"})}}, false, func(v state.View) any { return keyed.Get(v)[0].Text }, "2"},
+		{"keyed overwritten by two", [][]state.Write{{keyed.Overwrite(nil)}, {keyed.Overwrite(nil)}}, true, nil, nil},
+		{"keyed cleared by two", [][]state.Write{{keyed.Clear()}, {keyed.Clear()}}, false, func(v state.View) any { return keyed.Len(v) }, 0},
+		{"set overwritten by two", [][]state.Write{{set.Overwrite(nil)}, {set.Overwrite(nil)}}, true, nil, nil},
+		{"map by two", [][]state.Write{{entries.Put(map[string]int{"a": 1})}, {entries.Put(map[string]int{"a": 2})}}, false, func(v state.View) any { return entries.Get(v)["a"] }, 2},
+		{"map overwritten by two", [][]state.Write{{entries.Overwrite(nil)}, {entries.Overwrite(nil)}}, true, nil, nil},
+		{"custom overwritten by two", [][]state.Write{{custom.Overwrite("")}, {custom.Overwrite("")}}, true, nil, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			v, err := step(schema, schema.Empty(), true, test.tasks...)
+			if test.clash {
+				channelErr(t, err, test.tasks[0][0].Channel(), state.ErrConcurrentWrite)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := test.read(v); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// TestConflictEndsWithTheStep has two steps write what two tasks may not.
+func TestConflictEndsWithTheStep(t *testing.T) {
+	t.Parallel()
+	last := state.Last[int]("last")
+	schema := schemaOf(t, last)
+	v := schema.Empty()
+	for task := range 3 {
+		tasks := make([][]state.Write, task+1)
+		tasks[task] = []state.Write{last.Overwrite(task)}
+		next, err := step(schema, v, true, tasks...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v = next
+	}
+	if got := last.Get(v); got != 2 {
+		t.Errorf("got %d, want 2", got)
+	}
+}
+
+func TestUnknownChannel(t *testing.T) {
+	t.Parallel()
+	known, stranger := state.Last[int]("c"), state.Last[int]("c") // of one name and type
+	list, keyed, entries := state.Append[int]("l"), state.Keyed("k", byKey{}), state.Map[string, int]("m")
+	schema := schemaOf(t, known)
+	v := schema.Empty()
+
+	_, err := step(schema, v, true, []state.Write{stranger.Put(1)})
+	channelErr(t, err, "c", state.ErrUnknownChannel)
+	_, _, ok, err := schema.EncodeWrite(stranger.Put(1))
+	channelErr(t, err, "c", state.ErrUnknownChannel)
+	if ok {
+		t.Error("EncodeWrite is ok with a stranger")
+	}
+	_, err = schema.DecodeWrite("l", state.KindUpdate, []byte(`[1]`))
+	channelErr(t, err, "l", state.ErrUnknownChannel)
+	_, err = schema.Echo("l", state.KindAppend, []byte(`[1]`))
+	channelErr(t, err, "l", state.ErrUnknownChannel)
+	channelErr(t, schema.Replay(nil).Apply("l", state.KindAppend, []byte(`[1]`)), "l", state.ErrUnknownChannel)
+	if schema.Echoes("l") {
+		t.Error("Echoes of a stranger")
+	}
+
+	for name, read := range map[string]func(state.View){
+		"c": func(v state.View) { stranger.Get(v) },
+		"l": func(v state.View) { list.Last(v) },
+		"k": func(v state.View) { keyed.Find(v, "a") },
+		"m": func(v state.View) { entries.Find(v, "a") },
+	} {
+		for _, v := range []state.View{v, schema.Overlay(v, []state.Write{known.Put(1)})} {
+			func() {
+				defer func() {
+					err, _ := recover().(error)
+					channelErr(t, err, name, state.ErrUnknownChannel)
+				}()
+				read(v)
+			}()
+		}
+	}
+}
+
+func TestReducerFails(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	c := state.NewChannel("c", func(current, update int) (int, error) {
+		switch update {
+		case 1:
+			return 0, boom
+		case 2:
+			panic("oh no")
+		}
+		return current + update, nil
+	})
+	schema := schemaOf(t, c)
+	_, err := step(schema, schema.Empty(), true, []state.Write{c.Put(5, 1)})
+	channelErr(t, err, "c", boom)
+	_, err = step(schema, schema.Empty(), true, []state.Write{c.Put(2)})
+	channelErr(t, err, "c", nil)
+	if !strings.Contains(err.Error(), "oh no") {
+		t.Errorf("got %v, want what it panicked with", err)
+	}
+	defer func() {
+		err, _ := recover().(error)
+		channelErr(t, err, "c", boom)
+	}()
+	c.Get(schema.Overlay(schema.Empty(), []state.Write{c.Put(1)}))
+}
+
+func TestTxIsOver(t *testing.T) {
+	t.Parallel()
+	list := state.Append[int]("list")
+	schema := schemaOf(t, list)
+	tx := schema.Begin(schema.Empty())
+	if tx.Changed() {
+		t.Error("changed before any write")
+	}
+	if err := tx.Apply(0, list.Put(1)); err != nil {
+		t.Fatal(err)
+	}
+	if !tx.Changed() {
+		t.Error("not changed by a write")
+	}
+	v, err := tx.Finish(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	channelErr(t, tx.Apply(0, list.Put(2)), "list", nil)
+
+	r := schema.Replay(v)
+	again := r.View()
+	channelErr(t, r.Apply("list", state.KindAppend, []byte(`[2]`)), "list", nil)
+	for _, v := range []state.View{v, again} {
+		if got := list.Get(v); !slices.Equal(got, []int{1}) {
+			t.Errorf("the view changed to %v", got)
+		}
+	}
+}
+
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	list := state.Append[int]("list")
+	schema := schemaOf(t, list)
+	w := state.NewSignal(away("home"))
+	if w.Signal() != away("home") || w.Channel() != "" || w.String() != "to home" {
+		t.Errorf("got %v of channel %q: %s", w.Signal(), w.Channel(), w)
+	}
+	if w := list.Put(1); w.Signal() != nil || w.Channel() != "list" || w.String() != "update list" {
+		t.Errorf("got %v of channel %q: %s", w.Signal(), w.Channel(), w)
+	}
+	if w := (state.Write{}); w.Signal() != nil || w.String() != "nothing" {
+		t.Errorf("the zero write is %s", w)
+	}
+	v, stored := changes(t, schema, schema.Empty(), w, state.Write{})
+	if len(stored) != 0 || list.Len(v) != 0 {
+		t.Errorf("stored %v", stored)
+	}
+	for _, w := range []state.Write{w, {}} {
+		if _, _, ok, err := schema.EncodeWrite(w); ok || err != nil {
+			t.Errorf("EncodeWrite(%s): got %v, %v", w, ok, err)
+		}
+	}
+	if list.Len(schema.Overlay(v, []state.Write{w, {}})) != 0 {
+		t.Error("an overlay of nothing has something")
+	}
+}
+
+type away string
+
+func (a away) Signal() string { return "to " + string(a) }
+
+func TestKindNames(t *testing.T) {
+	t.Parallel()
+	want := []string{"kind(0)", "set", "append", "put", "remove", "merge", "clear", "update", "overwrite", "kind(9)"}
+	for k, name := range want {
+		if got := state.Kind(k).String(); got != name {
+			t.Errorf("kind %d is called %q, want %q", k, got, name)
+		}
+	}
+}
