@@ -1,14 +1,17 @@
 package graph
 
 import (
+	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 )
 
 // execute runs the tasks that have no outcome yet and waits for all of them.
 // Its error is that of storing what finished.
 func (r *run) execute(tasks []task) error {
-	if r.alone && r.root.events == nil {
+	watched := r.root.events != nil
+	if r.alone && !watched {
 		t := &tasks[0]
 		if t.due() {
 			t.execute()
@@ -18,98 +21,148 @@ func (r *run) execute(tasks []task) error {
 		}
 		return r.keep(t)
 	}
-	if r.root.events != nil && r.parent == nil {
-		return r.executeWatched(tasks)
+	c := r.gather(tasks)
+	if watched && r.parent == nil {
+		return c.watch()
 	}
-	errs := make([]error, len(tasks))
-	var wg sync.WaitGroup
-	r.spawn(tasks, func(i int) { wg.Add(1) }, func(i int, err error) {
-		errs[i] = err
-		wg.Done()
-	})
-	wg.Wait()
-	return errors.Join(errs...)
+	c.start()
+	c.workers.Wait()
+	return errors.Join(c.errs...)
 }
 
-// executeWatched is execute for a run whose events are read: while tasks run,
-// this goroutine passes their events on.
-func (r *run) executeWatched(tasks []task) error {
-	var errs []error
-	done := make(chan error, len(tasks))
-	running := 0
-	defer func() { // the reader's code panicked: no task outlives this call
-		if running > 0 {
+// crew is the goroutines that run the tasks of a superstep.
+type crew struct {
+	run     *run
+	tasks   []task
+	due     int
+	next    atomic.Int64 // the task that is taken next
+	workers sync.WaitGroup
+	errs    []error  // of storing, by task; nil when nothing is stored
+	done    chan int // tells the watching goroutine which task ended
+	work    func()
+}
+
+// gather makes the crew of a superstep. A run has one, as it has one superstep
+// at a time.
+func (r *run) gather(tasks []task) *crew {
+	c := r.crew
+	if c == nil {
+		c = &crew{run: r}
+		c.work = c.labour
+		r.crew = c
+	}
+	c.tasks, c.due, c.errs = tasks, 0, nil
+	c.next.Store(0)
+	for i := range tasks {
+		if tasks[i].due() {
+			c.due++
+		}
+	}
+	if r.journal != nil {
+		c.errs = make([]error, len(tasks))
+	}
+	return c
+}
+
+// start sends a worker for each task that is due, or as many as may work at
+// once.
+func (c *crew) start() {
+	n := c.due
+	if most := c.run.opts.MaxParallel; most > 0 {
+		n = min(n, most)
+	}
+	c.workers.Add(n)
+	for range n {
+		go c.work()
+	}
+}
+
+// labour takes tasks until there are none.
+func (c *crew) labour() {
+	defer c.workers.Done()
+	for {
+		i := int(c.next.Add(1)) - 1
+		if i >= len(c.tasks) {
+			return
+		}
+		t := &c.tasks[i]
+		if !t.due() {
+			continue
+		}
+		own := c.done != nil && c.run.alone // its start was told already
+		if !own {
+			c.run.root.post(func() Event { return TaskStarted{t.place()} })
+		}
+		t.execute()
+		if err := c.run.settleTask(t); err != nil {
+			c.errs[i] = err
+		}
+		if c.done != nil {
+			c.done <- i
+		} else {
+			c.run.root.post(func() Event { return t.ended() })
+		}
+	}
+}
+
+// watch runs the tasks and, meanwhile, passes their events on. It is in the
+// reader's own goroutine.
+func (c *crew) watch() error {
+	r := c.run
+	if cap(c.done) < c.due || c.done == nil {
+		c.done = make(chan int, c.due)
+	}
+	if r.alone && c.due == 1 {
+		r.root.deliver(TaskStarted{c.tasks[0].place()})
+	}
+	if r.root.stopped {
+		return context.Cause(r.ctx)
+	}
+	running := c.due
+	defer func() {
+		if running > 0 { // the reader's code panicked: no task outlives this call
 			r.root.cancel(errStopped)
 		}
 		for ; running > 0; running-- {
-			r.await(done)
+			c.await()
 		}
+		c.workers.Wait()
 	}()
-	r.spawn(tasks, func(int) { running++ }, func(_ int, err error) { done <- err })
+	c.start()
 	for running > 0 {
 		select {
 		case ev := <-r.root.events:
 			r.root.deliver(ev)
-		case err := <-done:
+		case i := <-c.done:
 			running--
-			if err != nil {
-				errs = append(errs, err)
-			}
+			r.root.deliver(c.tasks[i].ended())
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(c.errs...)
 }
 
 // await passes over events until a task ends.
-func (r *run) await(done <-chan error) {
+func (c *crew) await() {
 	for {
 		select {
-		case <-r.root.events:
-		case <-done:
+		case <-c.run.root.events:
+		case <-c.done:
 			return
 		}
 	}
 }
 
-// spawn starts a goroutine for each task that is due. Begin is called before
-// any of them runs, end in the task's goroutine.
-func (r *run) spawn(tasks []task, begin func(i int), end func(i int, err error)) {
-	for i := range tasks {
-		if tasks[i].due() {
-			begin(i)
-		}
+// settleTask stores what a task of a superstep left.
+func (r *run) settleTask(t *task) error {
+	if r.alone && t.finished {
+		return nil // the commit stores it
 	}
-	var slots chan struct{}
-	if n := r.opts.MaxParallel; n > 0 && n < len(tasks) {
-		slots = make(chan struct{}, n)
-	}
-	for i := range tasks {
-		t := &tasks[i]
-		if !t.due() {
-			continue
-		}
-		go func() {
-			if slots != nil {
-				slots <- struct{}{}
-				defer func() { <-slots }()
-			}
-			t.execute()
-			err := r.settleTask(t)
-			end(i, err)
-		}()
-	}
+	return r.keep(t)
 }
 
-// settleTask stores what a task of a superstep left and tells the reader.
-func (r *run) settleTask(t *task) error {
-	var err error
-	if !r.alone || !t.finished {
-		err = r.keep(t)
-	}
-	r.root.post(func() Event {
-		return TaskFinished{Place: t.place(), Update: t.writes, Asked: t.seldom().pauses != nil, Err: t.err}
-	})
-	return err
+// ended is the event of a task that has its outcome.
+func (t *task) ended() TaskFinished {
+	return TaskFinished{Place: t.place(), Update: t.writes, Asked: t.seldom().pauses != nil, Err: t.err}
 }
 
 // keep stores the outcome of a task, for the run that goes on if this one can

@@ -139,14 +139,21 @@ func (c *runContext) Deadline() (time.Time, bool) { return c.outer.Deadline() }
 
 // whole is a run from its first look at the thread to its last.
 func (r *run) whole(t *Thread, in input) (snap *Snapshot, err error) {
+	closed := false
+	defer func() { // the reader's code panicked
+		if !closed {
+			err = errors.Join(err, r.close())
+		}
+	}()
 	resumed, err := r.start(t, in)
 	if err != nil {
-		return nil, errors.Join(err, r.close())
+		return nil, err
 	}
 	if r.root.events != nil {
 		r.emit(RunStarted{Place: r.place(), State: r.view, Resumed: resumed})
 	}
 	err = r.loop()
+	closed = true
 	if cerr := r.close(); cerr != nil {
 		return nil, errors.Join(err, cerr)
 	}

@@ -90,6 +90,7 @@ type run struct {
 	pauses  []Pause
 	stuck   []task // those of a superstep that was not committed
 	size    size
+	crew    *crew
 	tx      *state.Tx
 	sending *state.Tx             // for the states of sent tasks
 	scratch checkpoint.Checkpoint // the one under way, where the store is waited for
@@ -169,6 +170,7 @@ func (r *run) superstep() error {
 		r.announce(tasks)
 	}
 	if err := r.execute(tasks); err != nil {
+		r.step--
 		return err
 	}
 	if err := r.outcome(tasks); err != nil || r.pauses != nil {

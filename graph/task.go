@@ -165,7 +165,6 @@ func (t *task) due() bool { return !t.finished && t.seldom().pauses == nil && t.
 
 // execute runs the task's node and keeps the outcome.
 func (t *task) execute() {
-	t.run.root.post(func() Event { return TaskStarted{t.place()} })
 	update, err := t.call()
 	if open := t.open(); open != nil {
 		t.own().pauses = open

@@ -1,0 +1,225 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"strings"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/state"
+)
+
+// Routes is checked: a node goes where it has said, or fails.
+func ExampleBuilder_Routes() {
+	queue := state.Last[string]("queue")
+	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }
+
+	b := graph.New("tickets", queue)
+	b.Node("triage", func(_ context.Context, s state.View) (state.Update, error) {
+		return state.Update{graph.Goto(queue.Get(s))}, nil
+	})
+	b.Node("billing", nothing)
+	b.Node("legal", nothing)
+	b.Edge(graph.Start, "triage")
+	b.Routes("triage", "billing")
+	b.Routes(graph.Start, "legal")
+	g, err := b.Compile(graph.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	_, err = g.Invoke(context.Background(), queue.Put("billing"))
+	fmt.Println(err)
+	_, err = g.Invoke(context.Background(), queue.Put("legal"))
+	fmt.Println(err)
+	fmt.Println(errors.Is(err, graph.ErrRoute))
+	// Output:
+}
+
+// A node that has to look something up decides for itself what follows.
+func ExampleGoto() {
+	customer := state.Last[string]("customer")
+	steps := state.Append[string]("steps")
+	creditOf := func(_ context.Context, name string) (int, error) {
+		return map[string]int{"ana": 700, "bo": 300}[name], nil
+	}
+	did := func(what string) graph.NodeFunc {
+		return func(context.Context, state.View) (state.Update, error) {
+			return state.Update{steps.Put(what)}, nil
+		}
+	}
+
+	b := graph.New("order", customer, steps)
+	b.Node("credit", func(ctx context.Context, s state.View) (state.Update, error) {
+		score, err := creditOf(ctx, customer.Get(s))
+		if err != nil {
+			return nil, err
+		}
+		next := "prepay"
+		if score > 500 {
+			next = "invoice"
+		}
+		return state.Update{steps.Put(fmt.Sprint("score ", score)), graph.Goto(next)}, nil
+	})
+	b.Node("invoice", did("invoiced"))
+	b.Node("prepay", did("asked for prepayment"))
+	b.Edge(graph.Start, "credit")
+	b.Routes("credit", "invoice", "prepay")
+	g, err := b.Compile(graph.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	for _, name := range []string{"ana", "bo"} {
+		snap, err := g.Invoke(context.Background(), customer.Put(name))
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(strings.Join(steps.Get(snap), ", "))
+	}
+	// Output:
+	// score 700, invoiced
+	// score 300, asked for prepayment
+}
+
+// A caller may send a thread to a node, here one that nothing else leads to.
+func ExampleGoto_caller() {
+	steps := state.Append[string]("steps")
+	did := func(what string) graph.NodeFunc {
+		return func(context.Context, state.View) (state.Update, error) {
+			return state.Update{steps.Put(what)}, nil
+		}
+	}
+
+	b := graph.New("order", steps)
+	b.Node("place", did("placed"))
+	b.Node("cancel", did("cancelled"))
+	b.Edge(graph.Start, "place")
+	b.Routes(graph.Start, "cancel")
+	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	ctx, order := context.Background(), g.Thread("order-17")
+	if _, err := order.Invoke(ctx, graph.Begin()); err != nil {
+		log.Fatal(err)
+	}
+	snap, err := order.Invoke(ctx, graph.Goto("cancel"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(steps.Get(snap))
+	// Output: [placed cancelled]
+}
+
+// Fan-out: a task for each document, run side by side. The counts arrive in the
+// order of the sends, whichever task is first.
+func ExampleSend() {
+	documents := state.Append[string]("documents")
+	text := state.Last[string]("text")
+	words := state.Append[int]("words")
+
+	b := graph.New("index", documents, text, words)
+	b.Node("split", func(_ context.Context, s state.View) (state.Update, error) {
+		var tasks state.Update
+		for _, d := range documents.All(s) {
+			tasks = append(tasks, graph.Send("count", text.Put(d)))
+		}
+		return tasks, nil
+	})
+	b.Node("count", func(_ context.Context, s state.View) (state.Update, error) {
+		// It sees text and nothing else: documents is empty here.
+		return state.Update{words.Put(len(strings.Fields(text.Get(s))))}, nil
+	})
+	b.Edge(graph.Start, "split")
+	b.Routes("split", "count")
+	g, err := b.Compile(graph.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	snap, err := g.Invoke(context.Background(), documents.Put("a short one", "one", "this is the longest"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(words.Get(snap))
+	// Output: [3 1 4]
+}
+
+// A report needs no input, and a new one is wanted every night. Without Begin,
+// an Invoke without writes would go on with what is due, which is nothing.
+func ExampleBegin() {
+	reports := state.Sum[int]("reports")
+
+	b := graph.New("nightly", reports)
+	b.Node("report", func(context.Context, state.View) (state.Update, error) {
+		return state.Update{reports.Put(1)}, nil
+	})
+	b.Edge(graph.Start, "report")
+	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	ctx, job := context.Background(), g.Thread("job")
+	for range 3 {
+		snap, err := job.Invoke(ctx, graph.Begin())
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(reports.Get(snap))
+	}
+	snap, err := job.Invoke(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(reports.Get(snap))
+	// Output:
+	// 1
+	// 2
+	// 3
+	// 3
+}
+
+// The draft is corrected where the run stopped. Without Continue the write
+// would be new input, and the draft would be written again.
+func ExampleContinue() {
+	draft := state.Last[string]("draft")
+	sent := state.Append[string]("sent")
+
+	b := graph.New("reply", draft, sent)
+	b.Node("write", func(context.Context, state.View) (state.Update, error) {
+		return state.Update{draft.Put("We are sory.")}, nil
+	})
+	b.Node("send", func(_ context.Context, s state.View) (state.Update, error) {
+		return state.Update{sent.Put(draft.Get(s))}, nil
+	})
+	b.Edge(graph.Start, "write")
+	b.Edge("write", "send")
+	g, err := b.Compile(graph.Options{
+		Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{}),
+		PauseBefore: []string{"send"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	ctx, ticket := context.Background(), g.Thread("ticket-7")
+	snap, err := ticket.Invoke(ctx, graph.Begin())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("draft:", draft.Get(snap))
+	snap, err = ticket.Invoke(ctx, graph.Continue(), draft.Put("We are sorry."))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("sent:", sent.Get(snap))
+	// Output:
+	// draft: We are sory.
+	// sent: [We are sorry.]
+}
