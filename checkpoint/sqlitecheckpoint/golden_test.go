@@ -182,9 +182,10 @@ func spellChanges(changes []checkpoint.Change) string {
 }
 
 func lineageSum(lineage []checkpoint.Delta) []byte {
-	h := sha256.New()
+	var b bytes.Buffer
 	for _, d := range lineage {
-		fmt.Fprintf(h, "%q %q %t %s\n", d.ID, d.Source, d.Snapshot, spellChanges(d.Changes))
+		fmt.Fprintf(&b, "%q %q %t %s\n", d.ID, d.Source, d.Snapshot, spellChanges(d.Changes))
 	}
-	return h.Sum(nil)[:8]
+	sum := sha256.Sum256(b.Bytes())
+	return sum[:8]
 }

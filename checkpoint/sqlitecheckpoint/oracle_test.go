@@ -30,15 +30,14 @@ func TestIDsInAnyOrder(t *testing.T) {
 	for name, id := range makers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for range 2 {
-				seed := rand.Uint64()
-				o := newOracle(t, seed)
-				for n := range 400 {
-					o.step(id(o.rand, n+1))
-				}
-				if t.Failed() {
-					t.Fatalf("seed: %d", seed)
-				}
+			seed := rand.Uint64()
+			o := newOracle(t, seed)
+			for n := range 400 {
+				o.step(id(o.rand, n+1))
+			}
+			o.compare()
+			if t.Failed() {
+				t.Logf("seed: %d", seed)
 			}
 		})
 	}
@@ -93,7 +92,9 @@ func (o *oracle) step(id string) {
 		policy := checkpoint.PrunePolicy{KeepLast: 1 + o.rand.IntN(60)}
 		o.both("prune", func(s powerful) error { _, err := s.Prune(ctx, policy); return err })
 	case 2:
-		o.compare()
+		if o.rand.IntN(2) == 0 {
+			o.compare()
+		}
 	case 3:
 		o.both("put writes", func(s powerful) error {
 			return s.PutWrites(ctx, checkpoint.Key{Thread: "t", ID: seen}, []checkpoint.Write{{Task: id}})

@@ -100,14 +100,15 @@ func TestListFilters(t *testing.T) {
 	store := open(t, sqlitecheckpoint.Memory, options)
 	c := follower("t", "a", "")
 	c.Metadata = map[string]string{}
-	for i := range 2000 {
+	const pairs = 600
+	for i := range pairs {
 		c.Metadata[fmt.Sprint("key ", i)] = fmt.Sprint(i)
 	}
 	put(t, store, c, "")
 	filter := map[string]string{}
-	for i := range 2000 {
+	for i := range pairs {
 		filter[fmt.Sprint("key ", i)] = fmt.Sprint(i)
-		if i > 300 && i < 1990 {
+		if i > 150 && i < pairs-1 {
 			continue
 		}
 		if n := count(t, store, checkpoint.Query{Thread: "t", Metadata: filter}); n != 1 {
@@ -126,7 +127,7 @@ func TestListWhileWriting(t *testing.T) {
 	ctx := context.Background()
 	for _, path := range []string{sqlitecheckpoint.Memory, filepath.Join(t.TempDir(), "weft.db")} {
 		store := open(t, path, options)
-		const n = 300
+		const n = 150
 		for i := range n {
 			put(t, store, messageStep("t", i+1), headOf(i))
 		}
