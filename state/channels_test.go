@@ -248,7 +248,6 @@ func TestUntracked(t *testing.T) {
 	t.Parallel()
 	type handle struct {
 		calls chan int
-		close func()
 	}
 	c := state.Untracked[*handle]("handle")
 	n := state.Sum[int]("n")

@@ -89,7 +89,7 @@ type nested struct {
 	Skipped string        `json:"-"`
 	_       struct{}
 	Plain   float32
-	Dash    bool `json:"-,"`
+	Dash    bool `json:"-,"` //nolint:staticcheck // a field may be called so
 }
 
 var (
@@ -596,22 +596,22 @@ func (blindText) MarshalText() ([]byte, error) { return []byte("1"), nil }
 
 type secretive struct {
 	Open   int `json:"open"`
-	secret int
+	secret int //nolint:unused // what it is for
 }
 
 type withCache struct {
 	N     int            `json:"n"`
-	cache map[string]int `json:"-"` //nolint:unused,govet // what it is for: an unexported field with a reference
+	cache map[string]int `json:"-"` //nolint:unused // what it is for: an unexported field with a reference
 }
 
 type withScratch struct {
 	N       int    `json:"n"`
-	scratch [4]int `json:"-"` //nolint:unused,govet // plain assignment copies it
+	scratch [4]int `json:"-"` //nolint:unused // plain assignment copies it
 }
 
 type selfish struct {
-	*selfish
-	N int
+	*selfish //nolint:unused // what it is for
+	N        int
 }
 
 type stringer interface{ String() string }
@@ -708,7 +708,9 @@ func TestSetsOfAddresses(t *testing.T) {
 }
 
 // keyed writes itself, and is compared by an address.
-type keyed struct{ p *int }
+type keyed struct {
+	p *int //nolint:unused // what it is for
+}
 
 func (k keyed) MarshalText() ([]byte, error)  { return []byte("k"), nil }
 func (k *keyed) UnmarshalText(_ []byte) error { return nil }

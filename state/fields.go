@@ -46,27 +46,31 @@ func fieldOf(f reflect.StructField, i int) field {
 		inner = inner.Elem()
 	}
 	structure := inner.Kind() == reflect.Struct
-	key, options, _ := strings.Cut(tag, ",")
-	if !validKey(key) {
-		key = ""
-	}
-	for option := range strings.SplitSeq(options, ",") {
-		out.omitEmpty = out.omitEmpty || option == "omitempty"
-		out.omitZero = out.omitZero || option == "omitzero"
-		out.quoted = out.quoted || option == "string" && inner.Kind() == reflect.String
-	}
+	// A pointer to an embedded type that is not exported is written, and cannot
+	// be read back.
+	out.lost = !f.IsExported() && (!f.Anonymous || !structure || f.Type.Kind() == reflect.Pointer)
+	key := out.readTag(tag, inner)
 	switch {
-	case f.IsExported():
-	case !f.Anonymous, !structure, f.Type.Kind() == reflect.Pointer:
-		out.lost = true // a pointer to it is written, and cannot be read back
-	}
-	if f.Anonymous && structure && key == "" {
-		return out
-	}
-	if out.key = key; key == "" {
+	case key != "":
+		out.key = key
+	case !f.Anonymous || !structure:
 		out.key = f.Name
 	}
 	return out
+}
+
+// readTag reads the options of a tag, and returns the name in it that counts.
+func (f *field) readTag(tag string, t reflect.Type) string {
+	key, options, _ := strings.Cut(tag, ",")
+	for option := range strings.SplitSeq(options, ",") {
+		f.omitEmpty = f.omitEmpty || option == "omitempty"
+		f.omitZero = f.omitZero || option == "omitzero"
+		f.quoted = f.quoted || option == "string" && t.Kind() == reflect.String
+	}
+	if !validKey(key) {
+		return ""
+	}
+	return key
 }
 
 // validKey reports whether encoding/json heeds a name in a tag.

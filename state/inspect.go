@@ -92,20 +92,19 @@ func (in *inspection) visit(t reflect.Type, path string, addressable bool) {
 		return
 	}
 	in.seen[sighting{t, addressable}] = true
-	switch t {
-	case timeType, numberType:
+	if t == timeType || t == numberType || t == rawType {
 		in.watch = true
-		return
-	case rawType:
-		in.watch, in.raw = true, true
+		in.raw = in.raw || t == rawType
 		return
 	}
-	if h := hooksOf(t); h.writes || h.reads {
-		in.visitHooked(h, path, addressable)
-		if h.writes {
-			return
-		}
+	h := hooksOf(t)
+	in.visitHooks(h, path, addressable)
+	if !h.writes {
+		in.visitParts(t, path, addressable)
 	}
+}
+
+func (in *inspection) visitParts(t reflect.Type, path string, addressable bool) {
 	switch t.Kind() {
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
 		in.fail(path, "cannot be written as JSON; keep such a value in an Untracked channel")
@@ -139,8 +138,8 @@ func nilable(t reflect.Type) bool {
 	return false
 }
 
-func (in *inspection) visitHooked(h hooks, path string, addressable bool) {
-	in.hooked = true
+func (in *inspection) visitHooks(h hooks, path string, addressable bool) {
+	in.hooked = in.hooked || h.writes || h.reads
 	switch {
 	case h.writes && !h.readsBack:
 		in.fail(path, "has a method to write itself and none to read itself back")

@@ -17,32 +17,15 @@ type loss struct{ path, why string }
 func (l *loss) Error() string { return "value" + l.path + " " + l.why }
 
 func (l *loss) in(part string) *loss {
-	if l != nil {
-		l.path = part + l.path
-	}
+	l.path = part + l.path
 	return l
 }
 
-func (l *loss) inField(name string) *loss {
-	if l == nil {
-		return nil
-	}
-	return l.in("." + name)
-}
+func (l *loss) inField(name string) *loss { return l.in("." + name) }
 
-func (l *loss) inIndex(i int) *loss {
-	if l == nil {
-		return nil
-	}
-	return l.in("[" + strconv.Itoa(i) + "]")
-}
+func (l *loss) inIndex(i int) *loss { return l.in("[" + strconv.Itoa(i) + "]") }
 
-func (l *loss) inKey(k reflect.Value) *loss {
-	if l == nil {
-		return nil
-	}
-	return l.in(fmt.Sprintf("[%v]", k))
-}
+func (l *loss) inKey(k reflect.Value) *loss { return l.in(fmt.Sprintf("[%v]", k)) }
 
 // lossless looks at those parts of a value which JSON writes without an error
 // and reads back as something else. Types with hooks are left to survives.
