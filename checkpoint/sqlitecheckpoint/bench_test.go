@@ -76,9 +76,9 @@ func (f *floor) put(b *testing.B, c *checkpoint.Checkpoint) {
 	}
 }
 
-// BenchmarkPut compares a superstep with the floor, which takes turns with it. It
-// reports both, their ratio and the bytes of both files, and steps in stretches
-// of a growing thread: flat means that the last is no slower than the first.
+// BenchmarkPut compares a superstep with the floor, which takes turns with it, and
+// the bytes of their files. The thread grows with b.N, and nothing else may:
+// compare -benchtime=100x with 10000x.
 func BenchmarkPut(b *testing.B) {
 	for _, sync := range []sqlitecheckpoint.Synchronous{sqlitecheckpoint.Normal, sqlitecheckpoint.Full} {
 		b.Run(sync.String(), func(b *testing.B) { benchmarkPut(b, sync) })
@@ -187,6 +187,82 @@ func BenchmarkList10000(b *testing.B) {
 		}
 		if n != 10_000 {
 			b.Fatalf("got %d checkpoints want 10000", n)
+		}
+	}
+}
+
+// BenchmarkPutOther is what steps cost that are not the usual one.
+func BenchmarkPutOther(b *testing.B) {
+	for name, change := range map[string]func(c *checkpoint.Checkpoint, n int){
+		"thread":    func(c *checkpoint.Checkpoint, n int) { c.Thread, c.Parent = fmt.Sprint(n), "" },
+		"run":       func(c *checkpoint.Checkpoint, n int) { c.Run = fmt.Sprint(n) },
+		"fork":      func(c *checkpoint.Checkpoint, n int) { c.Parent = stepID(max(n/2, 1)) },
+		"odd id":    func(c *checkpoint.Checkpoint, n int) { c.ID, c.Parent = stepID(1<<24-n), stepID(1<<24-n+1) },
+		"namespace": func(c *checkpoint.Checkpoint, n int) { c.Namespace = fmt.Sprint("sub/", n%2) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			store := longThread(b, 100)
+			heads := map[string]string{"thread": stepID(100)}
+			for n := 101; b.Loop(); n++ {
+				c := messageStep("thread", n)
+				change(&c, n)
+				in := c.Thread + c.Namespace
+				head := heads[in]
+				if c.Namespace != "" || name == "odd id" {
+					c.Parent = head
+				}
+				if err := store.Put(context.Background(), c, head); err != nil {
+					b.Fatal(err)
+				}
+				heads[in] = c.ID
+			}
+		})
+	}
+}
+
+// BenchmarkParallelStep is a step of two tasks whose results are stored as they
+// finish, and settled by the step.
+func BenchmarkParallelStep(b *testing.B) {
+	store := longThread(b, 1)
+	ctx := context.Background()
+	head := stepID(1)
+	for n := 2; b.Loop(); n++ {
+		for _, task := range []string{"left", "right"} {
+			w := []checkpoint.Write{{Task: task, Channel: "messages", Data: []byte("result")}}
+			if err := store.PutWrites(ctx, checkpoint.Key{Thread: "thread", ID: head}, w); err != nil {
+				b.Fatal(err)
+			}
+		}
+		c := messageStep("thread", n)
+		if err := store.Put(ctx, c, head); err != nil {
+			b.Fatal(err)
+		}
+		head = c.ID
+	}
+}
+
+func BenchmarkLease(b *testing.B) {
+	ctx := context.Background()
+	store := longThread(b, 1)
+	for b.Loop() {
+		lease, err := store.Lease(ctx, "thread")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := lease.Release(ctx); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkPrune10000(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		store := longThread(b, 10_000)
+		b.StartTimer()
+		n, err := store.Prune(context.Background(), checkpoint.PrunePolicy{})
+		if err != nil || n != 9_999 {
+			b.Fatalf("got %d removed, error %v want 9999", n, err)
 		}
 	}
 }

@@ -83,7 +83,12 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 // meet another process that does the same.
 func (s *Store) prepare(ctx context.Context) error {
 	return s.retry(ctx, func() error {
-		return s.write(ctx, func(w *session) error { return migrate(w, migrations) })
+		return s.write(ctx, func(w *session) error {
+			if err := migrate(w, migrations); err != nil {
+				return err
+			}
+			return w.warm()
+		})
 	})
 }
 

@@ -163,8 +163,7 @@ const (
 	countMissing = `UPDATE cp_thread SET missing = ? WHERE key = ?`
 )
 
-// deleteUnused lists what no checkpoint of a thread needs any more. Each takes
-// the thread's first key, the end of its keys, and its key, or its key alone.
+// deleteUnused removes what no checkpoint of a thread needs any more.
 var deleteUnused = []struct {
 	query string
 	args  func(thread int64) []any

@@ -65,6 +65,20 @@ func (s *session) prepare(query string) (*sql.Stmt, error) {
 	return st, nil
 }
 
+// warm prepares what the first step of a thread needs, which is most of what it
+// costs.
+func (s *session) warm() error {
+	for _, query := range []string{
+		beginWrite, commit, findThreadQuery, insertThread, newestOfThreadQuery, newestOfRootQuery, findIDQuery,
+		findOriginQuery, insertOrigin, dividedQuery, insertMark, insertStep, followStep, settleStep,
+	} {
+		if _, err := s.prepare(query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // exec returns how many rows were affected.
 func (s *session) exec(query string, args ...any) (int64, error) {
 	st, err := s.prepare(query)

@@ -10,8 +10,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// deleteThread lists what a thread has outside of the table of threads. Each
-// takes what threadArgs has for it.
+// deleteThread removes all that a thread has, and then the thread.
 var deleteThread = []struct {
 	query string
 	args  func(thread int64) []any
@@ -104,8 +103,8 @@ func (s *Store) threads(ctx context.Context, from string) ([]checkpoint.ThreadIn
 	return page, err
 }
 
-// copyThread lists how the parts of a thread are copied. Each takes the key of
-// the copy and of its source, or what copyArgs has for it.
+// copyThread copies what a thread has besides its checkpoints, which copySteps
+// copies.
 var copyThread = []struct {
 	query string
 	args  func(to, from int64) []any

@@ -1,0 +1,46 @@
+package sqlitecheckpoint_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+)
+
+// Whatever a name is made of, it comes back as it was, and finds what it names.
+func FuzzNames(f *testing.F) {
+	f.Add("t", "", "0197a6b0-7c1a-7e2f-8a3b-000000000001", "run", []byte("control"))
+	f.Add("t", "ns", "0197A6B0-7C1A-7E2F-8A3B-000000000001", "", []byte{})
+	f.Add("\x00", "\xff", "------------------------------------", "'", []byte(nil))
+	f.Add("%", "_", "0197a6b0-7c1a-7e2f-8a3b-0000000-0001", "\"", []byte{0})
+	f.Fuzz(func(t *testing.T, thread, namespace, id, run string, control []byte) {
+		ctx := context.Background()
+		store := open(t, sqlitecheckpoint.Memory, sqlitecheckpoint.Options{})
+		c := checkpoint.Checkpoint{
+			Key: checkpoint.Key{Thread: thread, Namespace: namespace, ID: id}, Source: checkpoint.Source(run), Run: run,
+			Version: id, Metadata: map[string]string{thread: run}, Control: control,
+			Changes: []checkpoint.Change{{Channel: namespace, Data: control}},
+		}
+		if c.Check(0) != nil {
+			return
+		}
+		put(t, store, c, "")
+		next := c
+		next.ID, next.Parent = id+"+", id
+		put(t, store, next, id)
+		got, err := store.Get(ctx, c.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Key != c.Key || got.Source != c.Source || got.Run != run || got.Version != id || got.Metadata[thread] != run ||
+			!bytes.Equal(got.Control, control) || (got.Control == nil) != (control == nil) {
+			t.Errorf("got %+v want %+v", got, c)
+		}
+		q := checkpoint.Query{Thread: thread, Namespace: namespace, Run: run, Metadata: c.Metadata, Before: next.ID}
+		if n := count(t, store, q); n != 1 {
+			t.Errorf("list: got %d checkpoints want 1", n)
+		}
+	})
+}
