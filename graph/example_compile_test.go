@@ -45,18 +45,25 @@ func ExampleBuilder_Compile() {
 	b.Branch("price", func(state.View) string { return "ship" }, "ship")
 	_, err := b.Compile(graph.Options{})
 	fmt.Println(err)
-	fmt.Println("unknown node:", errors.Is(err, graph.ErrUnknownNode))
 	// Output:
+	// graph "order": state: channel "total": two channels have this name: last of int and append of []int
+	// graph "order": node "price": an edge leads to "shop": the graph has no such node
+	// graph "order": node "price": it has an edge, which always fires, and a branch or routes beside it; say Both("price") if that is meant
+	// graph "order": node "refund": nothing leads to it from Start; if only a caller's Goto does, say Routes(Start, "refund")
 }
 
-// BuildErrors are found one by one in what Compile returns.
+// An edge to a node that was never added.
 func ExampleBuildError() {
-	b := graph.New("order", state.Last[int]("total"))
+	price := func(context.Context, state.View) (state.Update, error) { return nil, nil }
+
+	b := graph.New("order")
+	b.Node("price", price)
 	b.Edge(graph.Start, "price")
+	b.Edge("price", "ship")
 	_, err := b.Compile(graph.Options{})
 
 	if mistake, ok := errors.AsType[*graph.BuildError](err); ok {
 		fmt.Println(mistake.Graph, mistake.Node, errors.Is(mistake, graph.ErrUnknownNode))
 	}
-	// Output:
+	// Output: order price true
 }

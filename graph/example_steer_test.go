@@ -34,9 +34,12 @@ func ExampleBuilder_Routes() {
 	_, err = g.Invoke(context.Background(), queue.Put("billing"))
 	fmt.Println(err)
 	_, err = g.Invoke(context.Background(), queue.Put("legal"))
-	fmt.Println(err)
 	fmt.Println(errors.Is(err, graph.ErrRoute))
+	fmt.Println(err)
 	// Output:
+	// <nil>
+	// true
+	// graph "tickets": node "triage": target "legal": not among the targets that were declared (["billing"])
 }
 
 // A node that has to look something up decides for itself what follows.

@@ -1,0 +1,130 @@
+package graph_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"strings"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/state"
+)
+
+// Both graphs declare text, so it goes in and comes out. The notes are the
+// subgraph's own.
+func ExampleBuilder_Subgraph() {
+	text := state.Last[string]("text")
+	notes := state.Append[string]("notes")
+
+	edit := graph.New("edit", text, notes)
+	edit.Node("trim", func(_ context.Context, s state.View) (state.Update, error) {
+		return state.Update{text.Put(strings.TrimSpace(text.Get(s))), notes.Put("trimmed")}, nil
+	})
+	edit.Node("title", func(_ context.Context, s state.View) (state.Update, error) {
+		return state.Update{text.Put("# " + text.Get(s)), notes.Put("titled")}, nil
+	})
+	edit.Edge(graph.Start, "trim")
+	edit.Edge("trim", "title")
+	editor, err := edit.Compile(graph.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	b := graph.New("publish", text)
+	b.Subgraph("edit", editor)
+	b.Edge(graph.Start, "edit")
+	g, err := b.Compile(graph.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	snap, err := g.Invoke(context.Background(), text.Put("  Release notes "))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%q\n", text.Get(snap))
+	// Output: "# Release notes"
+}
+
+// The reviewer remembers what it has seen on this thread, though the graph
+// around it knows nothing of that.
+func ExampleGraph_Persist() {
+	document := state.Last[string]("document")
+	verdict := state.Last[string]("verdict")
+	seen := state.Append[string]("seen")
+
+	review := graph.New("review", document, verdict, seen)
+	review.Node("compare", func(_ context.Context, s state.View) (state.Update, error) {
+		text := fmt.Sprintf("%s comes after %v", document.Get(s), seen.Get(s))
+		return state.Update{verdict.Put(text), seen.Put(document.Get(s))}, nil
+	})
+	review.Edge(graph.Start, "compare")
+	reviewer, err := review.Compile(graph.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	b := graph.New("intake", document, verdict)
+	b.Subgraph("review", reviewer.Persist("reviewer"))
+	b.Edge(graph.Start, "review")
+	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	ctx, inbox := context.Background(), g.Thread("inbox")
+	for _, name := range []string{"offer", "contract", "invoice"} {
+		snap, err := inbox.Invoke(ctx, document.Put(name))
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(verdict.Get(snap))
+	}
+	// Output:
+	// offer comes after []
+	// contract comes after [offer]
+	// invoice comes after [offer contract]
+}
+
+// A subgraph gives up, and sends its parent to a node of the parent.
+func ExampleToParent() {
+	question := state.Last[string]("question")
+	answer := state.Last[string]("answer")
+
+	bot := graph.New("bot", question, answer)
+	bot.Node("reply", func(_ context.Context, s state.View) (state.Update, error) {
+		if strings.Contains(question.Get(s), "refund") {
+			return state.Update{graph.ToParent(graph.Goto("human"))}, nil
+		}
+		return state.Update{answer.Put("see the manual")}, nil
+	})
+	bot.Edge(graph.Start, "reply")
+	replies, err := bot.Compile(graph.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	b := graph.New("desk", question, answer)
+	b.Subgraph("bot", replies)
+	b.Node("human", func(context.Context, state.View) (state.Update, error) {
+		return state.Update{answer.Put("a person will call you")}, nil
+	})
+	b.Edge(graph.Start, "bot")
+	b.Routes("bot", "human")
+	g, err := b.Compile(graph.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	for _, q := range []string{"how do I log in?", "I want a refund"} {
+		snap, err := g.Invoke(context.Background(), question.Put(q))
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(answer.Get(snap))
+	}
+	// Output:
+	// see the manual
+	// a person will call you
+}
