@@ -3,7 +3,9 @@ package sqlitecheckpoint_test
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -191,6 +193,13 @@ func BenchmarkList10000(b *testing.B) {
 	}
 }
 
+// tickID spells the n-th id of a clock that ticks every 25 steps; in between, ids
+// are in no order.
+func tickID(n int) string {
+	sum := sha256.Sum256([]byte{byte(n), byte(n >> 8), byte(n >> 16)})
+	return fmt.Sprintf("0197b000-%04x-7000-8000-%04x%x", n/25, binary.BigEndian.Uint16(sum[:]), sum[2:6])
+}
+
 // BenchmarkPutOther is what steps cost that are not the usual one.
 func BenchmarkPutOther(b *testing.B) {
 	for name, change := range map[string]func(c *checkpoint.Checkpoint, n int){
@@ -198,6 +207,7 @@ func BenchmarkPutOther(b *testing.B) {
 		"run":       func(c *checkpoint.Checkpoint, n int) { c.Run = fmt.Sprint(n) },
 		"fork":      func(c *checkpoint.Checkpoint, n int) { c.Parent = stepID(max(n/2, 1)) },
 		"odd id":    func(c *checkpoint.Checkpoint, n int) { c.ID, c.Parent = stepID(1<<24-n), stepID(1<<24-n+1) },
+		"tick":      func(c *checkpoint.Checkpoint, n int) { c.ID, c.Parent = tickID(n), tickID(n-1) },
 		"namespace": func(c *checkpoint.Checkpoint, n int) { c.Namespace = fmt.Sprint("sub/", n%2) },
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -208,7 +218,7 @@ func BenchmarkPutOther(b *testing.B) {
 				change(&c, n)
 				in := c.Thread + c.Namespace
 				head := heads[in]
-				if c.Namespace != "" || name == "odd id" {
+				if c.Namespace != "" || name == "odd id" || name == "tick" {
 					c.Parent = head
 				}
 				if err := store.Put(context.Background(), c, head); err != nil {

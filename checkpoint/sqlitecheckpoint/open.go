@@ -44,13 +44,13 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	dsn, lockPath := Memory, ""
+	dsn, file := Memory, ""
 	if path != Memory {
-		file, err := resolve(path)
-		if err != nil {
+		var err error
+		if file, err = resolve(path); err != nil {
 			return nil, err
 		}
-		dsn, lockPath = dataSource(file), file+"-lock"
+		dsn = dataSource(file)
 	}
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
@@ -61,7 +61,6 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 		maxValue: o.MaxValue,
 		busy:     o.busyTimeout(),
 		db:       db,
-		locks:    newLocks(lockPath),
 		tips:     map[string]*tip{},
 	}
 	s.writer = newPool(1, func(ctx context.Context) (*session, error) {
@@ -76,6 +75,7 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(classify(err), s.readers.close(), s.writer.close(), db.Close())
 	}
+	s.locks = newLocks(lockPath(file))
 	return s, nil
 }
 
@@ -117,6 +117,17 @@ func resolve(path string) (string, error) {
 		return "", fmt.Errorf("its folder: %w", err)
 	}
 	return filepath.Join(folder, filepath.Base(abs)), nil
+}
+
+// lockPath is asked when the file is there: a link may have led to nothing before.
+func lockPath(file string) string {
+	if file == "" {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+	}
+	return file + "-lock"
 }
 
 // dataSource spells the path as a URI, so that no character of it is taken for

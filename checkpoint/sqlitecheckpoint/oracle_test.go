@@ -25,6 +25,7 @@ func TestIDsInAnyOrder(t *testing.T) {
 		"text":           func(r *rand.Rand, _ int) string { return fmt.Sprint(r.IntN(1 << 12)) },
 		"text and UUIDs": textOrID,
 		"two clocks":     func(r *rand.Rand, n int) string { return stepID(n + r.IntN(2)<<18) },
+		"by the tick":    func(r *rand.Rand, n int) string { return stepID(n/20<<8 + r.IntN(1<<8)) },
 		"almost ordered": func(r *rand.Rand, n int) string { return stepID(8*n + r.IntN(40)) },
 	}
 	for name, id := range makers {

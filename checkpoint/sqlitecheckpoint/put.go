@@ -21,6 +21,7 @@ type tip struct {
 	origin    origin
 	originKey int64
 	pending   bool // there may be pending writes
+	highest   any  // no id in the span of the key is above this one
 }
 
 // maxTips is how many threads a store remembers.
@@ -29,30 +30,33 @@ const maxTips = 4096
 const (
 	stepValues = `(key, namespace, parent, id, step, source, origin, time, whole, control, changes, snapshot) VALUES `
 
-	// followStep is the way of almost every step: in one statement, it stores a
-	// checkpoint that follows the newest of its thread, in the same namespace
-	// and run. When the newest is another one, parent is NULL, which the table
-	// does not take, and nothing is stored. It takes the row, with key, id,
-	// namespace and origin of the newest and what markBetweenQuery takes in
-	// the place of parent, and then the end of the thread's keys.
-	followStep = `INSERT OR IGNORE INTO cp_step ` + stepValues + `(?, ?,
-	(SELECT CASE WHEN key = ? AND id = ? AND namespace = ? AND origin = ?
-		AND NOT EXISTS (` + markBetweenQuery + `) THEN 1 END
-		FROM cp_step WHERE key < ? ORDER BY key DESC LIMIT 1),
-	?, ?, ?, ?, ?, ?, ?, ?, ?)`
-
-	// settleStep is followStep for one that settles pending writes, if there
-	// are none. It takes the key of the newest once more, after what followStep
-	// takes for markBetweenQuery.
-	settleStep = `INSERT OR IGNORE INTO cp_step ` + stepValues + `(?, ?,
-	(SELECT CASE WHEN key = ? AND id = ? AND namespace = ? AND origin = ?
-		AND NOT EXISTS (` + markBetweenQuery + `)
-		AND NOT EXISTS (SELECT 1 FROM cp_pending WHERE step = ?) THEN 1 END
-		FROM cp_step WHERE key < ? ORDER BY key DESC LIMIT 1),
-	?, ?, ?, ?, ?, ?, ?, ?, ?)`
-
 	insertStep = `INSERT INTO cp_step ` + stepValues + `(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+	noSuchID  = ` AND NOT EXISTS (SELECT 1 FROM cp_step WHERE key BETWEEN ? AND ? AND id = ?)`
+	noPending = ` AND NOT EXISTS (SELECT 1 FROM cp_pending WHERE step = ?)`
 )
+
+// followStep returns the way of almost every step: in one statement, it stores a
+// checkpoint that follows the newest of its thread, in the same namespace and
+// run. When the newest is another one, parent is NULL, which the table does not
+// take, and nothing is stored; nor is it when the mark of the id is not in the
+// span of the newest. followAtOnce has its arguments.
+func followStep(also string) string {
+	return `INSERT OR IGNORE INTO cp_step ` + stepValues + `(?, ?,
+	(SELECT CASE WHEN key = ? AND id = ? AND namespace = ? AND origin = ?
+		AND (` + markQuery + `) >> 5 = key >> 5` + also + ` THEN 1 END
+		FROM cp_step WHERE key < ? ORDER BY key DESC LIMIT 1),
+	?, ?, ?, ?, ?, ?, ?, ?, ?)`
+}
+
+// followSteps are the variants of followStep, by whether the id may be taken and
+// whether there must be no pending writes.
+var followSteps = map[[2]bool]string{
+	{false, false}: followStep(""),
+	{false, true}:  followStep(noPending),
+	{true, false}:  followStep(noSuchID),
+	{true, true}:   followStep(noSuchID + noPending),
+}
 
 // Put implements [checkpoint.Store].
 func (s *Store) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
@@ -99,34 +103,49 @@ func (s *Store) follow(w *session, c *checkpoint.Checkpoint, head string) (bool,
 	}
 	next := *t
 	next.key, next.id, next.packed, next.time, next.pending = t.key+1, c.ID, packID(c.ID), now(t), false
-	if !before(t.packed, next.packed) {
+	ascending := before(t.highest, next.packed)
+	if ascending {
+		next.highest = next.packed
+	}
+	mark := !sameSpan(t.key, next.key)
+	if mark && !ascending {
 		return false, nil
 	}
-	done, err := s.followTip(w, c, t, &next)
+	var done bool
+	var err error
+	if settle := c.Settles && t.pending; mark || settle {
+		done, err = s.followInSteps(w, c, t, &next)
+	} else {
+		done, err = s.followAtOnce(w, c, t, &next, c.Settles)
+	}
 	if done {
 		*t = next
 	}
 	return done, err
 }
 
-// followTip needs a transaction only for a mark, and to settle writes.
-func (s *Store) followTip(w *session, c *checkpoint.Checkpoint, t, next *tip) (bool, error) {
-	mark, settle := next.key%markSpan == 0, c.Settles && t.pending
-	if !mark && !settle {
-		query := followStep
-		if c.Settles {
-			query = settleStep
-		}
-		n, err := w.exec(query, s.followArgs(c, t, next, c.Settles)...)
-		return n == 1, err
+func (s *Store) followAtOnce(w *session, c *checkpoint.Checkpoint, t, next *tip, settled bool) (bool, error) {
+	taken := !before(t.highest, next.packed)
+	args := make([]any, 0, 24)
+	args = append(args, next.key, t.namespace, t.key, t.packed, t.namespace, t.originKey, threadOf(t.key), next.packed)
+	if taken {
+		args = append(args, t.key>>spanBits<<spanBits, t.key, next.packed)
 	}
-	done := false
-	err := w.transaction(beginWrite, func() error {
-		n, err := w.exec(followStep, s.followArgs(c, t, next, false)...)
-		if done = n == 1; err != nil || !done {
+	if settled {
+		args = append(args, t.key)
+	}
+	args = append(args, endKey(threadOf(t.key)))
+	n, err := w.exec(followSteps[[2]bool{taken, settled}], s.appendRow(args, c, next)...)
+	return n == 1, err
+}
+
+// followInSteps also enters a mark and settles writes.
+func (s *Store) followInSteps(w *session, c *checkpoint.Checkpoint, t, next *tip) (done bool, err error) {
+	err = w.transaction(beginWrite, func() error {
+		if done, err = s.followAtOnce(w, c, t, next, false); err != nil || !done {
 			return err
 		}
-		if mark {
+		if !sameSpan(t.key, next.key) {
 			if _, err := w.exec(insertMark, threadOf(next.key), next.packed, next.key); err != nil {
 				return err
 			}
@@ -137,17 +156,6 @@ func (s *Store) followTip(w *session, c *checkpoint.Checkpoint, t, next *tip) (b
 		return err
 	})
 	return done && err == nil, err
-}
-
-func (s *Store) followArgs(c *checkpoint.Checkpoint, t, next *tip, settles bool) []any {
-	args := make([]any, 0, 20)
-	args = append(args, next.key, t.namespace, t.key, t.packed, t.namespace, t.originKey,
-		threadOf(t.key), t.packed, next.packed)
-	if settles {
-		args = append(args, t.key)
-	}
-	args = append(args, endKey(threadOf(t.key)))
-	return s.appendRow(args, c, next)
 }
 
 // appendRow appends what is the same for every way to store a checkpoint.
@@ -204,7 +212,7 @@ func (s *Store) put(w *session, c *checkpoint.Checkpoint, head string) (*tip, er
 	if t.originKey, err = enterOrigin(w, p.thread, &t.origin); err != nil {
 		return nil, err
 	}
-	if err := enterMark(w, t.key, t.packed, newest); err != nil {
+	if err := enterMark(w, t.key, t.packed); err != nil {
 		return nil, err
 	}
 	args := []any{t.key, t.namespace, parentBack(t.key, p.parent)}
@@ -212,8 +220,11 @@ func (s *Store) put(w *session, c *checkpoint.Checkpoint, head string) (*tip, er
 		return nil, err
 	}
 	if c.Settles && p.parent != 0 {
-		_, err = w.exec(deletePending, p.parent)
+		if _, err := w.exec(deletePending, p.parent); err != nil {
+			return nil, err
+		}
 	}
+	t.highest, err = highestID(w, t.key)
 	return t, err
 }
 

@@ -70,7 +70,8 @@ func (s *session) prepare(query string) (*sql.Stmt, error) {
 func (s *session) warm() error {
 	for _, query := range []string{
 		beginWrite, commit, findThreadQuery, insertThread, newestOfThreadQuery, newestOfRootQuery, findIDQuery,
-		findOriginQuery, insertOrigin, dividedQuery, insertMark, insertStep, followStep, settleStep,
+		findOriginQuery, insertOrigin, markQuery, dividedQuery, highestQuery, insertMark, insertStep,
+		followSteps[[2]bool{false, false}], followSteps[[2]bool{false, true}],
 	} {
 		if _, err := s.prepare(query); err != nil {
 			return err
