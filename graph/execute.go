@@ -40,6 +40,8 @@ type crew struct {
 	errs    []error  // of storing, by task; nil when nothing is stored
 	done    chan int // tells the watching goroutine which task ended
 	work    func()
+	lone    chan int // gives the worker of lone tasks its task
+	loner   sync.WaitGroup
 }
 
 // gather makes the crew of a superstep. A run has one, as it has one superstep
@@ -77,6 +79,28 @@ func (c *crew) start() {
 	}
 }
 
+// wake gives a lone task to its worker, which stays for the run, with the stack
+// that it has grown. Dismiss ends it.
+func (c *crew) wake(i int) {
+	if c.lone == nil {
+		c.lone = make(chan int)
+		c.loner.Go(func() {
+			for i := range c.lone {
+				c.perform(i)
+			}
+		})
+	}
+	c.lone <- i
+}
+
+// dismiss ends the worker of lone tasks. A run calls it when it ends.
+func (c *crew) dismiss() {
+	if c != nil && c.lone != nil {
+		close(c.lone)
+		c.loner.Wait()
+	}
+}
+
 // labour takes tasks until there are none.
 func (c *crew) labour() {
 	defer c.workers.Done()
@@ -89,19 +113,22 @@ func (c *crew) labour() {
 		if !t.due() {
 			continue
 		}
-		own := c.done != nil && c.run.alone // its start was told already
-		if !own {
-			c.run.root.post(func() Event { return TaskStarted{t.place()} })
-		}
-		t.execute()
-		if err := c.run.settleTask(t); err != nil {
-			c.errs[i] = err
-		}
-		if c.done != nil {
-			c.done <- i
-		} else {
-			c.run.root.post(func() Event { return t.ended() })
-		}
+		c.run.root.post(func() Event { return TaskStarted{t.place()} })
+		c.perform(i)
+	}
+}
+
+// perform runs a task, and says so when it has ended.
+func (c *crew) perform(i int) {
+	t := &c.tasks[i]
+	t.execute()
+	if err := c.run.settleTask(t); err != nil {
+		c.errs[i] = err
+	}
+	if c.done != nil {
+		c.done <- i
+	} else {
+		c.run.root.post(func() Event { return t.ended() })
 	}
 }
 
@@ -109,11 +136,14 @@ func (c *crew) labour() {
 // reader's own goroutine.
 func (c *crew) watch() error {
 	r := c.run
-	if cap(c.done) < c.due || c.done == nil {
+	if c.done == nil || cap(c.done) < c.due {
 		c.done = make(chan int, c.due)
 	}
-	if r.alone && c.due == 1 {
-		r.root.deliver(TaskStarted{c.tasks[0].place()})
+	lone := -1
+	if c.due == 1 {
+		for lone = 0; !c.tasks[lone].due(); lone++ {
+		}
+		r.root.deliver(TaskStarted{c.tasks[lone].place()})
 	}
 	if r.root.stopped {
 		return context.Cause(r.ctx)
@@ -126,9 +156,15 @@ func (c *crew) watch() error {
 		for ; running > 0; running-- {
 			c.await()
 		}
-		c.workers.Wait()
+		if lone < 0 {
+			c.workers.Wait()
+		}
 	}()
-	c.start()
+	if lone >= 0 {
+		c.wake(lone)
+	} else {
+		c.start()
+	}
 	for running > 0 {
 		select {
 		case ev := <-r.root.events:

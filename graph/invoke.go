@@ -140,7 +140,8 @@ func (c *runContext) Deadline() (time.Time, bool) { return c.outer.Deadline() }
 // whole is a run from its first look at the thread to its last.
 func (r *run) whole(t *Thread, in input) (snap *Snapshot, err error) {
 	closed := false
-	defer func() { // the reader's code panicked
+	defer func() { // closed already, unless the reader's code panicked
+		r.crew.dismiss()
 		if !closed {
 			err = errors.Join(err, r.close())
 		}
@@ -159,6 +160,9 @@ func (r *run) whole(t *Thread, in input) (snap *Snapshot, err error) {
 	}
 	if r.root.stopped && errors.Is(err, errStopped) {
 		return nil, err
+	}
+	if r.root.events != nil && r.journal != nil && r.journal.stored {
+		r.emit(Checkpointed{Place: r.place(), ID: r.cur, Parent: r.before})
 	}
 	snap = r.end()
 	if err != nil {
