@@ -92,7 +92,7 @@ type StateChanged struct {
 }
 
 // Checkpointed says that a checkpoint was given to the store; under [Sync] it
-// is stored.
+// is stored. Under [Exit] there is one at the end of the run.
 type Checkpointed struct {
 	Place
 	ID, Parent string

@@ -19,7 +19,8 @@ type journal struct {
 	heads map[string]string // the same for the namespaces of subgraphs
 
 	// Exit: what the end of the run will store, per namespace.
-	held map[string]*heldBack
+	held   map[string]*heldBack
+	stored bool // the end of the run stored a checkpoint of the thread's own graph
 
 	// Async: one entry is under way at most.
 	queue chan entry
@@ -86,8 +87,9 @@ func (j *journal) hold(c *checkpoint.Checkpoint, head string) {
 		j.held[c.Namespace] = &heldBack{checkpoint: c, head: head, key: c.Key}
 		return
 	}
+	c.Parent = h.checkpoint.Parent // the one between is never stored
 	merged := *c
-	merged.Parent, merged.Settles = h.checkpoint.Parent, h.checkpoint.Settles
+	merged.Settles = h.checkpoint.Settles
 	if c.Snapshot == nil {
 		merged.Snapshot = nil
 	}
@@ -167,6 +169,7 @@ func (j *journal) close(ctx context.Context) error {
 				errs = append(errs, err)
 				continue
 			}
+			j.stored = j.stored || ns == ""
 		}
 		if len(h.writes) > 0 {
 			errs = append(errs, j.store.PutWrites(ctx, h.key, h.writes))

@@ -460,7 +460,7 @@ func (r *run) commit(tx *state.Tx, view state.View, tasks []task, front *frontie
 	r.cur, r.before, r.source = c.ID, c.Parent, source
 	r.settles, r.edits = false, nil
 	r.touched.Store(false)
-	if r.root.events != nil {
+	if r.root.events != nil && r.journal.mode != Exit {
 		r.emit(Checkpointed{Place: r.place(), ID: c.ID, Parent: c.Parent})
 	}
 	return nil
