@@ -124,8 +124,8 @@ func lockPath(file string) string {
 	if file == "" {
 		return ""
 	}
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real
+	if resolved, err := filepath.EvalSymlinks(file); err == nil {
+		file = resolved
 	}
 	return file + "-lock"
 }
