@@ -318,3 +318,37 @@ func TestDamagedColumns(t *testing.T) {
 		})
 	}
 }
+
+// A long thread is copied and pruned in parts, and more threads are used than a
+// store remembers: it is all the same.
+func TestLongThread(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	store := open(t, sqlitecheckpoint.Memory, options)
+	const steps = 4500
+	for n := 1; n <= steps; n++ {
+		put(t, store, small(n), headOf(n-1))
+		put(t, store, follower(fmt.Sprint("other ", n), "a", ""), "")
+	}
+	if err := store.CopyThread(ctx, "t", "copy"); err != nil {
+		t.Fatal(err)
+	}
+	removed, err := store.Prune(ctx, checkpoint.PrunePolicy{Threads: []string{"copy"}})
+	if err != nil || removed != steps-1 {
+		t.Fatalf("prune: got %d removed, error %v want %d", removed, err, steps-1)
+	}
+	for _, thread := range []string{"t", "copy"} {
+		c, err := store.Get(ctx, checkpoint.Key{Thread: thread})
+		if err != nil || len(c.Lineage) != steps {
+			t.Fatalf("%s: got %d deltas, error %v want %d", thread, len(c.Lineage), err, steps)
+		}
+		for i, d := range c.Lineage {
+			if d.ID != stepID(i+1) || string(d.Changes[0].Data) != d.ID {
+				t.Fatalf("%s: delta %d: got %q want %q", thread, i, d.ID, stepID(i+1))
+			}
+		}
+	}
+	if n := count(t, store, checkpoint.Query{Thread: "copy"}); n != 1 {
+		t.Errorf("history of the copy: got %d want 1", n)
+	}
+}
