@@ -153,10 +153,11 @@ func (t *task) restore(p *pending) {
 }
 
 // waits reports whether a task that asked would only ask again: the caller gave
-// answers, and none of them is for it.
+// answers, and it has none, now or from an earlier run that failed with it.
 func (r *root) waits(pauses []Pause) bool {
 	return r.given && !slices.ContainsFunc(pauses, func(p Pause) bool {
-		return p.Kind != Question || r.fresh[p.ID]
+		_, ok := r.answers[p.ID]
+		return ok || p.Kind != Question
 	})
 }
 
