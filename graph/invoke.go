@@ -354,7 +354,6 @@ func (r *run) fork() error {
 // checkpoint, so that no crash loses them, and applies them.
 func (r *run) edit(in input) error {
 	var recs []checkpoint.Write
-	r.root.fresh = map[string]bool{}
 	for _, a := range in.answers {
 		w, err := r.answer(a)
 		if err != nil {
@@ -422,7 +421,7 @@ func (r *run) answer(a answerSignal) (checkpoint.Write, error) {
 				data, err := json.Marshal(storedAnswer{ID: a.id, Value: a.value})
 				w := checkpoint.Write{Task: id, Index: k.next, Channel: markAnswer, Data: data}
 				k.next++
-				r.root.answers[a.id], r.root.fresh[a.id] = a.value, true
+				r.root.answers[a.id] = a.value
 				return w, err
 			}
 		}
