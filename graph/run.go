@@ -25,42 +25,16 @@ type root struct {
 	version  string
 	logger   *slog.Logger
 
-	events  chan Event // nil when nobody reads
-	ended   chan struct{}
-	yield   func(Event) bool
-	stopped bool // the reader left
-	cancel  context.CancelCauseFunc
-	drain   atomic.Bool
-	heed    func() // looks at the caller's context, as its hook may come late; nil if it never ends
+	reader *reader // nil when nobody reads the events
+	drain  atomic.Bool
+	heed   func() // looks at the caller's context, as its hook may come late; nil if it never ends
 
-	given   bool            // answers were given, and nothing else
-	fresh   map[string]bool // the questions that they are for
-	answers map[string]json.RawMessage
+	given   bool                       // answers were given, and nothing else
+	answers map[string]json.RawMessage // by question, those of earlier runs too
 
 	mu       sync.Mutex
 	memories map[string]bool // persistent subgraphs in use
 }
-
-// post hands an event to the reader from outside the root run's goroutine.
-func (r *root) post(event func() Event) {
-	if r.events == nil {
-		return
-	}
-	select {
-	case r.events <- event():
-	case <-r.ended:
-	}
-}
-
-// deliver gives an event to the reader, in the root run's goroutine.
-func (r *root) deliver(ev Event) {
-	if !r.stopped && !r.yield(ev) {
-		r.stopped = true
-		r.cancel(errStopped)
-	}
-}
-
-var errStopped = errors.New("the reader of the events left")
 
 // run is one run of one graph: from its input or its last checkpoint to its
 // end, a pause or an error. A subgraph's call is a run of its own.
@@ -184,21 +158,25 @@ func (r *run) superstep() error {
 	}
 	r.done++
 	r.goesOn, r.pending = false, nil
-	if r.root.events != nil {
-		r.emit(StateChanged{Place: r.place(), State: r.view})
+	if r.root.reader != nil {
+		r.emit(StateChanged{Place: r.placeAt(r.now), State: r.view})
+		if r.journal != nil && r.parent == nil {
+			r.root.reader.flush() // the next superstep waits until this one was seen
+		}
 	}
 	return nil
 }
 
 func (r *run) announce(tasks []task) {
+	r.now = time.Now()
 	ids := make([]string, len(tasks))
 	for i := range tasks {
 		ids[i] = tasks[i].id()
 	}
-	r.emit(StepStarted{Place: r.place(), Tasks: ids})
+	r.emit(StepStarted{Place: r.placeAt(r.now), Tasks: ids})
 	for i := range tasks {
 		if t := &tasks[i]; t.keptNow {
-			r.emit(TaskFinished{Place: t.place(), Update: t.writes, Kept: true})
+			r.emit(TaskFinished{Place: t.placeAt(r.now), Update: t.writes, Kept: true})
 		}
 	}
 }
