@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // taskKey finds the task in a node's context.
@@ -82,7 +83,9 @@ func Emit(ctx context.Context, value any) {
 		return
 	}
 	beat(ctx, true)
-	t.run.root.post(func() Event { return Emitted{Place: t.place(), Value: value} })
+	if rd := t.run.root.reader; rd != nil {
+		rd.post(Emitted{Place: t.placeAt(time.Now()), Value: value})
+	}
 }
 
 // Heartbeat tells [Timeout] that the node is alive. [Emit] does so too.

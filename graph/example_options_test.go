@@ -52,6 +52,45 @@ func ExampleOptions_pauseBefore() {
 	// [planned applied] true
 }
 
+// Every run stops once the draft is there, for a person to look at it.
+func ExampleOptions_pauseAfter() {
+	draft := state.Last[string]("draft")
+	sent := state.Last[bool]("sent")
+
+	b := graph.New("newsletter", draft, sent)
+	b.Node("write", func(context.Context, state.View) (state.Update, error) {
+		return state.Update{draft.Put("All is well.")}, nil
+	})
+	b.Node("send", func(context.Context, state.View) (state.Update, error) {
+		return state.Update{sent.Put(true)}, nil
+	})
+	b.Edge(graph.Start, "write")
+	b.Edge("write", "send")
+	g, err := b.Compile(graph.Options{
+		Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{}),
+		PauseAfter:  []string{"write"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	ctx, may := context.Background(), g.Thread("may")
+	snap, err := may.Invoke(ctx, graph.Begin())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(draft.Get(snap), sent.Get(snap), snap.Pauses[0].Kind, snap.Pauses[0].Node)
+
+	snap, err = may.Invoke(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(draft.Get(snap), sent.Get(snap))
+	// Output:
+	// All is well. false after write
+	// All is well. true
+}
+
 // A graph that goes in circles is stopped, and loses nothing: the next run goes
 // on with as many steps again.
 func ExampleOptions_maxSteps() {

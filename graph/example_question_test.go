@@ -113,6 +113,57 @@ func ExampleInterrupt_Wait_subgraph() {
 	// Dear Ana true
 }
 
+// A subgraph for each document, and in each a question: a path tells them apart.
+func ExampleInterrupt_Wait_sentSubgraph() {
+	document := state.Last[string]("document")
+	signed := state.Append[string]("signed")
+	sign := graph.NewInterrupt[string, string]("sign")
+
+	inner := graph.New("signing", document, signed)
+	inner.Node("ask", func(ctx context.Context, s state.View) (state.Update, error) {
+		who, err := sign.Wait(ctx, document.Get(s))
+		if err != nil {
+			return nil, err
+		}
+		return state.Update{signed.Put(document.Get(s) + " by " + who)}, nil
+	})
+	inner.Edge(graph.Start, "ask")
+	signing, err := inner.Compile(graph.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	b := graph.New("deal", document, signed)
+	b.Subgraph("signing", signing)
+	b.Dispatch(graph.Start, func(state.View) state.Update {
+		return state.Update{
+			graph.Send("signing", document.Put("contract")),
+			graph.Send("signing", document.Put("annex")),
+		}
+	}, "signing")
+	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	ctx, deal := context.Background(), g.Thread("deal-1")
+	snap, err := deal.Invoke(ctx, graph.Begin())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for !snap.Done() {
+		q := snap.Pauses[0]
+		fmt.Printf("%s: %s\n", q.Path, q.Prompt)
+		if snap, err = deal.Invoke(ctx, sign.Answer(q.ID, "Ana")); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Printf("%q\n", signed.Get(snap))
+	// Output:
+	// signing[0]/ask: "contract"
+	// signing[1]/ask: "annex"
+	// ["contract by Ana" "annex by Ana"]
+}
+
 // Several answers in one run.
 func ExampleThread_Invoke_answers() {
 	contract := state.Append[string]("contract")

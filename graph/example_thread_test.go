@@ -153,6 +153,64 @@ func ExampleThread_With() {
 	// [filled sent]
 }
 
+// A dry run: this one stops where the others go on.
+func ExampleRunOptions() {
+	rows := state.Sum[int]("rows")
+	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }
+
+	b := graph.New("cleanup", rows)
+	b.Node("find", func(context.Context, state.View) (state.Update, error) {
+		return state.Update{rows.Put(31)}, nil
+	})
+	b.Node("erase", nothing)
+	b.Edge(graph.Start, "find")
+	b.Edge("find", "erase")
+	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	dry := g.Thread("sunday").With(graph.RunOptions{PauseBefore: []string{"erase"}})
+	snap, err := dry.Invoke(context.Background(), graph.Begin())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("would", snap.Next, rows.Get(snap), "rows")
+	// Output: would [erase] 31 rows
+}
+
+// Two requests for one thread at once: the second is refused before it does
+// anything.
+func ExampleThread() {
+	begun, proceed := make(chan bool), make(chan bool)
+
+	b := graph.New("chat")
+	b.Node("reply", func(context.Context, state.View) (state.Update, error) {
+		begun <- true
+		<-proceed
+		return nil, nil
+	})
+	b.Edge(graph.Start, "reply")
+	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	ctx, first := context.Background(), make(chan error)
+	go func() {
+		_, err := g.Thread("ana").Invoke(ctx, graph.Begin())
+		first <- err
+	}()
+	<-begun
+	_, err = g.Thread("ana").Invoke(ctx, graph.Begin())
+	fmt.Println("second refused:", errors.Is(err, checkpoint.ErrConflict))
+	close(proceed)
+	fmt.Println("first:", <-first)
+	// Output:
+	// second refused: true
+	// first: <nil>
+}
+
 // Deleting is for good: the id is then that of a new thread.
 func ExampleThread_Delete() {
 	messages := state.Append[string]("messages")

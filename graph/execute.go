@@ -1,33 +1,52 @@
 package graph
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // execute runs the tasks that have no outcome yet and waits for all of them.
 // Its error is that of storing what finished.
 func (r *run) execute(tasks []task) error {
-	watched := r.root.events != nil
-	if r.alone && !watched {
-		t := &tasks[0]
-		if t.due() {
-			t.execute()
-		}
-		if t.finished {
-			return nil // the commit stores it
-		}
-		return r.keep(t)
+	if r.alone {
+		return r.executeLone(&tasks[0])
+	}
+	if r.parent == nil {
+		r.root.reader.flush()
 	}
 	c := r.gather(tasks)
-	if watched && r.parent == nil {
-		return c.watch()
-	}
 	c.start()
 	c.workers.Wait()
+	r.now = time.Now()
 	return errors.Join(c.errs...)
+}
+
+// executeLone runs the only task of a superstep, in the run's own goroutine.
+func (r *run) executeLone(t *task) error {
+	if t.due() {
+		if r.root.reader == nil {
+			t.execute()
+		} else {
+			r.executeSeen(t)
+		}
+	}
+	if t.finished {
+		return nil // the commit stores it
+	}
+	return r.keep(t)
+}
+
+// executeSeen is for a lone task whose events are read.
+func (r *run) executeSeen(t *task) {
+	r.emit(TaskStarted{t.placeAt(r.now)})
+	if r.parent == nil {
+		r.root.reader.flush()
+	}
+	t.execute()
+	r.now = time.Now()
+	r.emit(t.ended(r.now))
 }
 
 // crew is the goroutines that run the tasks of a superstep.
@@ -37,11 +56,8 @@ type crew struct {
 	due     int
 	next    atomic.Int64 // the task that is taken next
 	workers sync.WaitGroup
-	errs    []error  // of storing, by task; nil when nothing is stored
-	done    chan int // tells the watching goroutine which task ended
+	errs    []error // of storing, by task; nil when nothing is stored
 	work    func()
-	lone    chan int // gives the worker of lone tasks its task
-	loner   sync.WaitGroup
 }
 
 // gather makes the crew of a superstep. A run has one, as it has one superstep
@@ -79,28 +95,6 @@ func (c *crew) start() {
 	}
 }
 
-// wake gives a lone task to its worker, which stays for the run, with the stack
-// that it has grown. Dismiss ends it.
-func (c *crew) wake(i int) {
-	if c.lone == nil {
-		c.lone = make(chan int)
-		c.loner.Go(func() {
-			for i := range c.lone {
-				c.perform(i)
-			}
-		})
-	}
-	c.lone <- i
-}
-
-// dismiss ends the worker of lone tasks. A run calls it when it ends.
-func (c *crew) dismiss() {
-	if c != nil && c.lone != nil {
-		close(c.lone)
-		c.loner.Wait()
-	}
-}
-
 // labour takes tasks until there are none.
 func (c *crew) labour() {
 	defer c.workers.Done()
@@ -113,92 +107,28 @@ func (c *crew) labour() {
 		if !t.due() {
 			continue
 		}
-		c.run.root.post(func() Event { return TaskStarted{t.place()} })
 		c.perform(i)
 	}
 }
 
-// perform runs a task, and says so when it has ended.
+// perform runs a task, stores what it left and tells the reader.
 func (c *crew) perform(i int) {
-	t := &c.tasks[i]
+	t, rd := &c.tasks[i], c.run.root.reader
+	if rd != nil {
+		rd.post(TaskStarted{t.placeAt(time.Now())})
+	}
 	t.execute()
-	if err := c.run.settleTask(t); err != nil {
+	if err := c.run.keep(t); err != nil {
 		c.errs[i] = err
 	}
-	if c.done != nil {
-		c.done <- i
-	} else {
-		c.run.root.post(func() Event { return t.ended() })
+	if rd != nil {
+		rd.post(t.ended(time.Now()))
 	}
-}
-
-// watch runs the tasks and, meanwhile, passes their events on. It is in the
-// reader's own goroutine.
-func (c *crew) watch() error {
-	r := c.run
-	if c.done == nil || cap(c.done) < c.due {
-		c.done = make(chan int, c.due)
-	}
-	lone := -1
-	if c.due == 1 {
-		for lone = 0; !c.tasks[lone].due(); lone++ {
-		}
-		r.root.deliver(TaskStarted{c.tasks[lone].place()})
-	}
-	if r.root.stopped {
-		return context.Cause(r.ctx)
-	}
-	running := c.due
-	defer func() {
-		if running > 0 { // the reader's code panicked: no task outlives this call
-			r.root.cancel(errStopped)
-		}
-		for ; running > 0; running-- {
-			c.await()
-		}
-		if lone < 0 {
-			c.workers.Wait()
-		}
-	}()
-	if lone >= 0 {
-		c.wake(lone)
-	} else {
-		c.start()
-	}
-	for running > 0 {
-		select {
-		case ev := <-r.root.events:
-			r.root.deliver(ev)
-		case i := <-c.done:
-			running--
-			r.root.deliver(c.tasks[i].ended())
-		}
-	}
-	return errors.Join(c.errs...)
-}
-
-// await passes over events until a task ends.
-func (c *crew) await() {
-	for {
-		select {
-		case <-c.run.root.events:
-		case <-c.done:
-			return
-		}
-	}
-}
-
-// settleTask stores what a task of a superstep left.
-func (r *run) settleTask(t *task) error {
-	if r.alone && t.finished {
-		return nil // the commit stores it
-	}
-	return r.keep(t)
 }
 
 // ended is the event of a task that has its outcome.
-func (t *task) ended() TaskFinished {
-	return TaskFinished{Place: t.place(), Update: t.writes, Asked: t.seldom().pauses != nil, Err: t.err}
+func (t *task) ended(now time.Time) TaskFinished {
+	return TaskFinished{Place: t.placeAt(now), Update: t.writes, Asked: t.seldom().pauses != nil, Err: t.err}
 }
 
 // keep stores the outcome of a task, for the run that goes on if this one can

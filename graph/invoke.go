@@ -52,8 +52,8 @@ func readInput(writes []state.Write) (input, error) {
 }
 
 // invoke is every run of a graph that is not a subgraph. T is nil without a
-// thread, yield is nil when nobody reads the events.
-func (g *Graph) invoke(ctx context.Context, t *Thread, yield func(Event) bool, writes []state.Write) (snap *Snapshot, err error) {
+// thread, rd is nil when nobody reads the events.
+func (g *Graph) invoke(ctx context.Context, t *Thread, rd *reader, writes []state.Write) (snap *Snapshot, err error) {
 	thread := ""
 	if t != nil {
 		thread = t.id
@@ -63,7 +63,7 @@ func (g *Graph) invoke(ctx context.Context, t *Thread, yield func(Event) bool, w
 	if err != nil {
 		return nil, err
 	}
-	r := &run{g: g, root: &root{thread: thread, id: uuid.New(), version: g.opts.Version, logger: g.opts.Logger, yield: yield}}
+	r := &run{g: g, root: &root{thread: thread, id: uuid.New(), version: g.opts.Version, logger: g.opts.Logger, reader: rd}}
 	if t == nil {
 		r.opts = g.runOptions(RunOptions{})
 		in.begin = in.begin || !in.goesOn
@@ -96,14 +96,13 @@ func (r *run) take(ctx context.Context, t *Thread) (release func() error, err er
 }
 
 // watch makes the context of the nodes: it ends with the caller's, unless that
-// is only drained, and when the reader of the events leaves.
+// is only drained.
 func (r *run) watch(ctx context.Context) (stop func()) {
-	if r.root.yield == nil && ctx.Done() == nil {
+	if ctx.Done() == nil {
 		r.ctx = ctx
 		return func() {}
 	}
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	r.root.cancel = cancel
 	r.root.heed = func() {
 		switch cause := context.Cause(ctx); {
 		case cause == nil:
@@ -116,15 +115,9 @@ func (r *run) watch(ctx context.Context) (stop func()) {
 	unhook := context.AfterFunc(ctx, r.root.heed)
 	r.root.heed()
 	r.ctx = &runContext{Context: inner, outer: ctx}
-	if r.root.yield != nil {
-		r.root.events, r.root.ended = make(chan Event), make(chan struct{})
-	}
 	return func() {
 		unhook()
 		cancel(nil)
-		if r.root.ended != nil {
-			close(r.root.ended)
-		}
 	}
 }
 
@@ -139,36 +132,26 @@ func (c *runContext) Deadline() (time.Time, bool) { return c.outer.Deadline() }
 
 // whole is a run from its first look at the thread to its last.
 func (r *run) whole(t *Thread, in input) (snap *Snapshot, err error) {
-	closed := false
-	defer func() { // closed already, unless the reader's code panicked
-		r.crew.dismiss()
-		if !closed {
-			err = errors.Join(err, r.close())
-		}
-	}()
+	defer r.root.reader.flush()
 	resumed, err := r.start(t, in)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, r.close())
 	}
-	if r.root.events != nil {
+	if r.root.reader != nil {
 		r.emit(RunStarted{Place: r.place(), State: r.view, Resumed: resumed})
 	}
 	err = r.loop()
-	closed = true
 	if cerr := r.close(); cerr != nil {
 		return nil, errors.Join(err, cerr)
 	}
-	if r.root.stopped && errors.Is(err, errStopped) {
-		return nil, err
-	}
-	if r.root.events != nil && r.journal != nil && r.journal.stored {
+	if r.root.reader != nil && r.journal != nil && r.journal.stored {
 		r.emit(Checkpointed{Place: r.place(), ID: r.cur, Parent: r.before})
 	}
 	snap = r.end()
 	if err != nil {
 		return snap, err
 	}
-	if r.root.events != nil {
+	if r.root.reader != nil {
 		if r.pauses != nil {
 			r.emit(Paused{Place: r.place(), Pauses: r.pauses})
 		}

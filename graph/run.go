@@ -65,6 +65,7 @@ type run struct {
 	stuck   []task // those of a superstep that was not committed
 	size    size
 	crew    *crew
+	now     time.Time // of the events of this superstep
 	tx      *state.Tx
 	sending *state.Tx             // for the states of sent tasks
 	scratch checkpoint.Checkpoint // the one under way, where the store is waited for
@@ -140,7 +141,7 @@ func (r *run) superstep() error {
 	}
 	r.step++
 	r.alone = len(tasks) == 1
-	if r.root.events != nil {
+	if r.root.reader != nil {
 		r.announce(tasks)
 	}
 	if err := r.execute(tasks); err != nil {
@@ -184,16 +185,18 @@ func (r *run) announce(tasks []task) {
 // emit sends an event of the run itself.
 func (r *run) emit(ev Event) {
 	switch {
-	case r.root.events == nil:
+	case r.root.reader == nil:
 	case r.parent == nil:
-		r.root.deliver(ev)
+		r.root.reader.add(ev)
 	default:
-		r.root.post(func() Event { return ev })
+		r.root.reader.post(ev)
 	}
 }
 
-func (r *run) place() Place {
-	return Place{Time: time.Now(), Run: r.root.id, Path: r.path, Step: r.step}
+func (r *run) place() Place { return r.placeAt(time.Now()) }
+
+func (r *run) placeAt(now time.Time) Place {
+	return Place{Time: now, Run: r.root.id, Path: r.path, Step: r.step}
 }
 
 // outcome looks at a superstep that can not be committed: it returns the
@@ -226,7 +229,7 @@ func (r *run) outcome(tasks []task) error {
 
 // preview shows a paused superstep with its finished tasks applied.
 func (r *run) preview(tasks []task) {
-	if r.root.events != nil {
+	if r.root.reader != nil {
 		if view, ok := r.partly(tasks); ok {
 			r.emit(StateChanged{Place: r.place(), State: view})
 		}
@@ -438,7 +441,7 @@ func (r *run) commit(tx *state.Tx, view state.View, tasks []task, front *frontie
 	r.cur, r.before, r.source = c.ID, c.Parent, source
 	r.settles, r.edits = false, nil
 	r.touched.Store(false)
-	if r.root.events != nil && r.journal.mode != Exit {
+	if r.root.reader != nil && r.journal.mode != Exit {
 		r.emit(Checkpointed{Place: r.place(), ID: c.ID, Parent: c.Parent})
 	}
 	return nil

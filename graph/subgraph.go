@@ -26,7 +26,7 @@ func (t *task) callSubgraph() (update state.Update, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.root.events != nil {
+	if r.root.reader != nil {
 		r.emit(RunStarted{Place: r.place(), State: r.view, Resumed: resumed})
 	}
 	if err := r.loop(); err != nil {
@@ -42,7 +42,7 @@ func (t *task) callSubgraph() (update state.Update, err error) {
 		r.emit(Paused{Place: r.place(), Pauses: r.pauses})
 		return nil, nil
 	}
-	if r.root.events != nil {
+	if r.root.reader != nil {
 		r.emit(RunEnded{Place: r.place()})
 	}
 	if g.memory != "" && r.journal != nil {

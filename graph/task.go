@@ -399,7 +399,7 @@ func (c *recorder) write(w state.Write) {
 	}
 }
 
-func (t *task) place() Place {
+func (t *task) placeAt(now time.Time) Place {
 	r := t.run
-	return Place{Time: time.Now(), Run: r.root.id, Path: r.path, Step: r.step, Node: t.node.name, Task: t.id()}
+	return Place{Time: now, Run: r.root.id, Path: r.path, Step: r.step, Node: t.node.name, Task: t.id()}
 }

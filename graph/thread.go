@@ -105,9 +105,10 @@ func (t *Thread) Invoke(ctx context.Context, writes ...state.Write) (*Snapshot, 
 }
 
 // Stream is [Thread.Invoke] with its events. The run advances as its events
-// are read: nothing is lost or piles up, and a slow reader slows the run.
+// are read: a superstep of a thread begins when those of the one before have
+// been taken. So nothing is lost or piles up, and a slow reader slows the run.
 // Leaving the loop cancels the run and waits for its tasks. An error is the
-// last pair; a pause is not one. The sequence can be used once.
+// last pair; a pause is not one. Each loop over the sequence is a run.
 func (t *Thread) Stream(ctx context.Context, writes ...state.Write) iter.Seq2[Event, error] {
 	return t.g.stream(ctx, t, writes)
 }
@@ -118,22 +119,10 @@ func (g *Graph) Invoke(ctx context.Context, writes ...state.Write) (*Snapshot, e
 	return g.invoke(ctx, nil, nil, writes)
 }
 
-// Stream is [Graph.Invoke] with its events; see [Thread.Stream].
+// Stream is [Graph.Invoke] with its events; see [Thread.Stream]. Without a
+// thread the run may be one superstep ahead of the reader.
 func (g *Graph) Stream(ctx context.Context, writes ...state.Write) iter.Seq2[Event, error] {
 	return g.stream(ctx, nil, writes)
-}
-
-func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		left := false
-		_, err := g.invoke(ctx, t, func(ev Event) bool {
-			left = !yield(ev, nil)
-			return !left
-		}, writes)
-		if err != nil && !left {
-			yield(nil, err)
-		}
-	}
 }
 
 // Snapshot returns the state of the thread. While a superstep is unfinished it

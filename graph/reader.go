@@ -1,0 +1,79 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/weft-go/weft/state"
+)
+
+// reader passes the events of a run to the loop that reads them. The run has a
+// goroutine of its own; it hands its events over in batches, and waits until
+// the loop has taken the batch before.
+type reader struct {
+	batches chan []Event
+	left    chan struct{} // closed when the loop has been left
+
+	batch, spare []Event // the run's own
+	now          time.Time
+}
+
+// errStopped ends a run whose events nobody reads any more.
+var errStopped = errors.New("the reader of the events left")
+
+// stream runs the graph and yields its events.
+func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		rd := &reader{batches: make(chan []Event), left: make(chan struct{})}
+		err := errors.New("graph: the run's goroutine was ended from within, by runtime.Goexit")
+		var run sync.WaitGroup
+		run.Go(func() {
+			defer close(rd.batches)
+			_, err = g.invoke(ctx, t, rd, writes)
+		})
+		defer func() { // also when the loop was left, or panicked
+			cancel(errStopped)
+			close(rd.left)
+			run.Wait()
+		}()
+		for batch := range rd.batches {
+			for _, ev := range batch {
+				if !yield(ev, nil) {
+					return
+				}
+			}
+		}
+		run.Wait()
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// add puts an event into the batch of the run's own goroutine.
+func (rd *reader) add(ev Event) { rd.batch = append(rd.batch, ev) }
+
+// flush hands the batch over. When that returns, the loop has taken every
+// event of the batch before, so that its slice can be filled again.
+func (rd *reader) flush() {
+	if rd == nil || len(rd.batch) == 0 {
+		return
+	}
+	select {
+	case rd.batches <- rd.batch:
+	case <-rd.left:
+	}
+	rd.batch, rd.spare = rd.spare[:0], rd.batch
+}
+
+// post hands an event over from the goroutine of a task.
+func (rd *reader) post(ev Event) {
+	select {
+	case rd.batches <- []Event{ev}:
+	case <-rd.left:
+	}
+}
