@@ -169,11 +169,10 @@ type storedWrite struct {
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// encode writes the frontier. The common case, plain tasks only, is written by
-// hand: names need no escapes.
-func (g *Graph) encode(f *frontier) ([]byte, error) {
+// encode writes the frontier, into b where it can. The common case, plain tasks
+// only, is written by hand: names need no escapes.
+func (g *Graph) encode(f *frontier, b []byte) ([]byte, error) {
 	if len(f.sends)+len(f.waiting)+len(f.arrived)+len(f.memory)+len(f.call) == 0 && !f.left {
-		b := make([]byte, 0, 64)
 		b = append(b, '{')
 		if len(f.next) > 0 {
 			b = append(b, `"next":[`...)

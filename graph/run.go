@@ -65,6 +65,8 @@ type run struct {
 	stuck   []task // those of a superstep that was not committed
 	size    size
 	crew    *crew
+	collect state.Emit
+	list    []checkpoint.Change // what collect has gathered
 	now     time.Time // of the events of this superstep
 	tx      *state.Tx
 	sending *state.Tx             // for the states of sent tasks
@@ -413,8 +415,9 @@ func (r *run) commit(tx *state.Tx, view state.View, tasks []task, front *frontie
 	}
 	c := &r.scratch
 	var list []checkpoint.Change
+	var control []byte
 	if r.journal.mode == Sync {
-		list = c.Changes[:0] // the store has copied what it wants
+		list, control = c.Changes[:0], c.Control // the store has copied what it wants
 	} else {
 		c = new(checkpoint.Checkpoint)
 	}
@@ -424,7 +427,7 @@ func (r *run) commit(tx *state.Tx, view state.View, tasks []task, front *frontie
 		Metadata: r.root.metadata, Settles: r.settles || r.touched.Load(), Changes: append(list, r.edits...),
 	}
 	var err error
-	if c.Control, err = r.g.encode(front); err != nil {
+	if c.Control, err = r.g.encode(front, control[:0]); err != nil {
 		return err
 	}
 	if tx != nil {
@@ -450,9 +453,7 @@ func (r *run) commit(tx *state.Tx, view state.View, tasks []task, front *frontie
 // changes returns what a transaction did, in stored form; in a subgraph also
 // what the parent will need if this process does not live to hand it over.
 func (r *run) changes(tx *state.Tx, list []checkpoint.Change, tasks []task) ([]checkpoint.Change, error) {
-	err := tx.Changes(func(channel string, k state.Kind, data []byte) {
-		list = append(list, checkpoint.Change{Channel: channel, Kind: uint8(k), Data: data})
-	})
+	list, err := r.collected(tx, list)
 	if err != nil || r.parent == nil {
 		return list, err
 	}
@@ -484,6 +485,20 @@ func (r *run) changes(tx *state.Tx, list []checkpoint.Change, tasks []task) ([]c
 		}
 	}
 	return list, nil
+}
+
+// collected appends what a transaction did to a list. The function that gathers
+// it is made once for a run.
+func (r *run) collected(tx *state.Tx, list []checkpoint.Change) ([]checkpoint.Change, error) {
+	if r.collect == nil {
+		r.collect = func(channel string, k state.Kind, data []byte) {
+			r.list = append(r.list, checkpoint.Change{Channel: channel, Kind: uint8(k), Data: data})
+		}
+	}
+	r.list = list
+	err := tx.Changes(r.collect)
+	list, r.list = r.list, nil
+	return list, err
 }
 
 // Changes of a subgraph that are not to its state.

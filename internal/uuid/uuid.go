@@ -6,10 +6,12 @@ import (
 	"time"
 )
 
-// New returns a version 7 UUID (RFC 9562): unique, and ordered by time to the
-// millisecond. It is no secret: who sees some can guess others.
+// New returns a version 7 UUID (RFC 9562): unique, and ordered by time to a
+// quarter of a microsecond (method 3 of its section 6.2), since a store is
+// quickest with ids that ascend. It is no secret: who sees some can guess others.
 func New() string {
-	high := uint64(time.Now().UnixMilli())<<16 | 0x7<<12 | rand.Uint64()&0xfff
+	now := uint64(time.Now().UnixNano())
+	high := now/1e6<<16 | 0x7<<12 | now%1e6<<12/1e6
 	low := 0b10<<62 | rand.Uint64()>>2
 	text := [36]byte{8: '-', 13: '-', 18: '-', 23: '-'}
 	put(text[0:8], high>>32)
