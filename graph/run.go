@@ -67,7 +67,7 @@ type run struct {
 	crew    *crew
 	collect state.Emit
 	list    []checkpoint.Change // what collect has gathered
-	now     time.Time // of the events of this superstep
+	now     time.Time           // of the events of this superstep
 	tx      *state.Tx
 	sending *state.Tx             // for the states of sent tasks
 	scratch checkpoint.Checkpoint // the one under way, where the store is waited for

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -197,4 +198,65 @@ func (r *run) parentWrite(s storedParent) (state.Write, error) {
 		return outer.schema.DecodeWrite(s.Write.Channel, s.Write.Kind, s.Write.Data)
 	}
 	return state.Write{}, nil
+}
+
+// Subgraph returns the state of the subgraph that a task of the thread runs,
+// for a task from [Snapshot.Tasks] which is not finished: its own channels, what
+// is due in it and what it waits for. A subgraph within it is reached by the
+// names of both tasks. A task that has no subgraph, or one that did not begin, is
+// a [checkpoint.ErrNotFound].
+func (t *Thread) Subgraph(ctx context.Context, tasks ...string) (*Snapshot, error) {
+	s, err := t.subgraph(ctx, tasks)
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	return s, nil
+}
+
+func (t *Thread) subgraph(ctx context.Context, tasks []string) (*Snapshot, error) {
+	store, err := t.store()
+	if err != nil {
+		return nil, err
+	}
+	r := t.reader()
+	c, err := store.Get(ctx, checkpoint.Key{Thread: t.id, ID: t.at})
+	if err != nil {
+		return nil, err
+	}
+	if err := r.load(&c); err != nil {
+		return nil, err
+	}
+	for _, name := range tasks {
+		if r, c, err = r.inner(ctx, store, name); err != nil {
+			return nil, err
+		}
+	}
+	return r.look(&c)
+}
+
+// inner loads the subgraph of one of the run's tasks.
+func (r *run) inner(ctx context.Context, store checkpoint.Store, name string) (*run, checkpoint.Checkpoint, error) {
+	none := checkpoint.Checkpoint{}
+	due, err := r.tasks()
+	if err != nil {
+		return nil, none, err
+	}
+	var task *task
+	for i := range due {
+		if due[i].id() == name && due[i].node.sub != nil {
+			task = &due[i]
+		}
+	}
+	if task == nil {
+		return nil, none, fmt.Errorf("no due task %q with a subgraph: %w", name, checkpoint.ErrNotFound)
+	}
+	in := &run{
+		g: task.node.sub, root: r.root, parent: task, ctx: ctx, ns: task.namespace(),
+		path: join2(r.path, task.id()), opts: task.node.sub.runOptions(RunOptions{}),
+	}
+	c, err := store.Get(ctx, checkpoint.Key{Thread: r.root.thread, Namespace: in.ns})
+	if err != nil {
+		return nil, none, fmt.Errorf("the subgraph of task %q: %w", name, err)
+	}
+	return in, c, in.restore(&c)
 }
