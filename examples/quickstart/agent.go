@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/examples/quickstart/internal/textfile"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+// file is the path of the text that a conversation is about. It is a channel of
+// the agent's graph beside agent.Messages: what is put there is stored with the
+// conversation, and found again by the next process.
+var file = state.Last[string]("file")
+
+// approve is asked before a note is written: a note goes out, yes or no comes
+// back, perhaps days later and to another process.
+var approve = graph.NewInterrupt[note, bool]("approve")
+
+const system = "You answer questions about one text file, from what the tools return. Quote lines with their numbers."
+
+// newAgent returns the graph of this program: the prebuilt agent, which asks
+// the model, runs the tools it calls, each as a task of its own, and asks again
+// until there is an answer. A store makes what it does durable.
+func newAgent(model llm.Model, d *desk, store checkpoint.Store) (*graph.Graph, error) {
+	set, err := tools.NewSet(
+		tools.New("search", "Finds lines by words, the best first.", d.search),
+		tools.New("read_lines", "Reads a range of lines.", d.readLines),
+		tools.New("count_words", "Counts lines, words and characters of the file or of a range, and how often a word occurs.", d.countWords),
+		tools.New("outline", "Lists the headings and the first paragraph.", d.outline),
+		tools.New("save_note", "Appends a note to the user's notes. The user is asked first.", d.saveNote),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return agent.New("quickstart", model, set, agent.Options{
+		System:   system,
+		Channels: []state.Handle{file},
+		Graph:    graph.Options{Checkpoints: store},
+	})
+}
+
+// desk is what the tools work on: the user's text and where notes go.
+type desk struct {
+	text  *textfile.File
+	notes string
+}
+
+// The arguments of a tool are a struct: the schema that the model sees is made
+// of it, and what the model sends is checked against that.
+type (
+	searchInput struct {
+		Query string `json:"query" jsonschema:"the words to look for"`
+		Limit int    `json:"limit,omitempty" jsonschema:"how many lines to return; 5 if left out"`
+	}
+	linesInput struct {
+		From int `json:"from" jsonschema:"the first line; -5 means the last five"`
+		To   int `json:"to,omitempty" jsonschema:"the last line; the first one if left out"`
+	}
+	countInput struct {
+		From int    `json:"from,omitempty" jsonschema:"the first line; the whole file if left out"`
+		To   int    `json:"to,omitempty" jsonschema:"the last line"`
+		Word string `json:"word,omitempty" jsonschema:"a word to count"`
+	}
+	noteInput struct {
+		Text string `json:"text" jsonschema:"the note"`
+	}
+)
+
+func (d *desk) search(_ context.Context, in searchInput) (textfile.Found, error) {
+	return d.text.Search(in.Query, in.Limit), nil
+}
+
+func (d *desk) readLines(_ context.Context, in linesInput) (textfile.Passage, error) {
+	return d.text.Read(in.From, in.To)
+}
+
+func (d *desk) countWords(_ context.Context, in countInput) (textfile.Count, error) {
+	return d.text.Count(in.From, in.To, in.Word)
+}
+
+func (d *desk) outline(context.Context, struct{}) (textfile.Outline, error) {
+	return d.text.Outline(), nil
+}
+
+// noteSaved is what the model is told.
+type noteSaved struct {
+	Saved bool   `json:"saved"`
+	File  string `json:"file,omitempty"`
+}
+
+// saveNote writes only when the user agrees. The call pauses at Wait; with an
+// answer it runs again from its top, in this process or another. What must not
+// happen twice is therefore remembered by Once: where the note goes, so that
+// the user gets what was agreed to, and that it was written.
+func (d *desk) saveNote(ctx context.Context, in noteInput) (noteSaved, error) {
+	path, err := graph.Once(ctx, "path", func(context.Context) (string, error) { return d.notes, nil })
+	if err != nil {
+		return noteSaved{}, err
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return noteSaved{}, fmt.Errorf("%s is not a file to write notes in", path)
+	}
+	n := note{Text: in.Text, File: path}
+	yes, err := approve.Wait(ctx, n)
+	if err != nil || !yes {
+		return noteSaved{}, err
+	}
+	// A crash between the writing and its being remembered makes this run
+	// again: the key, the same each time, lets append notice that.
+	key := graph.IdempotencyKey(ctx)
+	return graph.Once(ctx, "write", func(context.Context) (noteSaved, error) {
+		return noteSaved{Saved: true, File: path}, n.append(key)
+	})
+}

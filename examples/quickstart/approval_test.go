@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/examples/quickstart/internal/offline"
+	"github.com/weft-go/weft/examples/quickstart/internal/textfile"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+)
+
+const notesFile = "quickstart-notes.md"
+
+func TestApproval(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ answer, want, notes string }{
+		{"yes", "Saved in ", "- looms are big\n"},
+		{"no", "You said no, so nothing was written.", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.answer, func(t *testing.T) {
+			t.Parallel()
+			f := newFolder(t)
+			out := f.ask("save a note that looms are big")
+			wantAll(t, out, "approval    append this to "+f.path(notesFile)+"?\n            > looms are big\n", "-db "+f.path("q.db")+" -resume yes")
+			if got := f.read(notesFile); got != "" {
+				t.Fatalf("the notes are %q before the answer", got)
+			}
+			wantAll(t, f.ask("-resume", tt.answer), "answer      "+tt.answer, tt.want)
+			if got := f.read(notesFile); !strings.HasPrefix(got, tt.notes) || (got == "") != (tt.notes == "") {
+				t.Errorf("the notes are %q, want %q", got, tt.notes)
+			}
+			f.refuse("waits for no answer", "-resume", tt.answer)
+		})
+	}
+}
+
+func TestQuestionWhileApprovalIsOpen(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	f.ask("save a note that looms are big")
+	f.refuse("waits for your answer", "what is a loom?")
+	wantAll(t, f.ask("-history"), "waits       for your answer")
+	wantAll(t, f.ask(), "> looms are big", "-resume yes")
+	wantAll(t, f.ask("-drop", "what is a loom?"), "stays unfinished", "A loom is a frame")
+	f.refuse("waits for no answer", "-resume", "yes")
+	// Nothing is lost: the history has where it was asked.
+	asked := ""
+	for _, line := range strings.Split(f.ask("-history"), "\n") {
+		if strings.Contains(line, "calls save_note") {
+			asked = anID.FindString(line)
+		}
+	}
+	wantAll(t, f.ask("-at", asked), "> looms are big")
+	wantAll(t, f.ask("-resume", "yes"), "Saved in ")
+}
+
+func TestSaveThat(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	f.ask("-notes", f.path("mine.md"), "how often does weft appear?")
+	f.ask("-notes", f.path("mine.md"), "save that")
+	// What was agreed to is done, whatever the flags are now.
+	f.ask("-notes", f.path("others.md"), "-resume", "yes")
+	if got := f.read("mine.md"); !strings.HasPrefix(got, `- The file has "weft" 2 times`) {
+		t.Errorf("the notes are %q", got)
+	}
+	f.ask("save lines 3-4")
+	f.ask("-resume", "yes")
+	if got := f.read(notesFile); !strings.HasPrefix(got, "-   3 | A loom is a frame for weaving cloth.\n    4 | The weft") {
+		t.Errorf("the notes are %q", got)
+	}
+	wantAll(t, f.ask("-notes", f.dir, "save a note that x"), "is not a file to write notes in")
+}
+
+// person is somebody at a terminal.
+type person struct{ io.Reader }
+
+func (person) Terminal() bool { return true }
+
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	type_ := func(lines string, args ...string) outcome {
+		return f.runWith(t.Context(), person{strings.NewReader(lines)}, args...)
+	}
+	o := type_("perhaps\nYES\n", "save a note that looms are big")
+	wantAll(t, o.out, "yes or no?  yes or no?  ", "Saved in ")
+	if !strings.HasPrefix(f.read(notesFile), "- looms are big\n") {
+		t.Error("there is no note")
+	}
+	wantAll(t, type_("n\n", "save a note that looms are small").out, "You said no")
+	// Nobody answers; later somebody does, and then from a checkpoint.
+	wantAll(t, type_("", "save a note that looms are new").out, "-resume yes")
+	wantAll(t, type_("no\n").out, "You said no")
+	ids := f.ids()
+	wantAll(t, type_("yes\n", "-at", ids[2]).out, "> looms are new", "Saved in ")
+}
+
+func TestStopAtTheQuestion(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	r, w := io.Pipe()
+	defer w.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	out := &trigger{text: "yes or no?", do: cancel}
+	var errs strings.Builder
+	status := run(ctx, f.args([]string{"save a note that looms are big"}), person{r}, out, &errs)
+	f.check(outcome{status, "", errs.String()}, stopped, "the question stays open")
+	wantAll(t, f.ask("-resume", "yes"), "Saved in ")
+}
+
+// trigger does something when a text is written to it.
+type trigger struct {
+	text string
+	do   func()
+	all  strings.Builder
+}
+
+func (w *trigger) Write(p []byte) (int, error) {
+	w.all.Write(p)
+	if strings.Contains(w.all.String(), w.text) {
+		w.do()
+	}
+	return len(p), nil
+}
+
+// interrupted is a store whose user presses Ctrl-C right after the note was
+// written and before that is remembered.
+type interrupted struct {
+	checkpoint.Store
+	notes  string
+	cancel context.CancelFunc
+}
+
+func (s *interrupted) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
+	if _, err := os.Stat(s.notes); err == nil && s.cancel != nil {
+		s.cancel()
+		s.cancel = nil
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.Store.PutWrites(ctx, k, writes)
+}
+
+// A run that breaks off between the writing of a note and its being remembered
+// runs the tool again. The note must not be there twice.
+func TestNoteIsWrittenOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "notes.md")
+	doc, err := textfile.Parse("text.md", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	store := &interrupted{Store: checkpoint.NewMemory(checkpoint.MemoryOptions{}), notes: path, cancel: cancel}
+	g, err := newAgent(offline.Model{}, &desk{text: doc, notes: path}, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	th := g.Thread("t")
+	snap, err := th.Invoke(ctx, agent.Messages.Put(llm.User("save a note that looms are big")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := approve.Pending(snap)
+	if err != nil || len(open) != 1 {
+		t.Fatalf("got %d questions and %v, want 1", len(open), err)
+	}
+	if _, err = th.Invoke(ctx, approve.Answer(open[0].ID, true)); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the run was not interrupted: %v", err)
+	}
+	if snap, err = th.Invoke(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if m, _ := agent.Messages.Last(snap); !strings.HasPrefix(m.Text(), "Saved in ") {
+		t.Errorf("the answer is %q", m.Text())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(data), "looms are big") != 1 {
+		t.Errorf("the notes are %q, %v", data, err)
+	}
+}

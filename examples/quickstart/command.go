@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// command is what to type to go on with the conversation.
+func (s *session) command(verb string) string {
+	words := []string{program()}
+	if s.db != "quickstart.db" {
+		words = append(words, "-db", quote(s.db))
+	}
+	if s.options.thread != "default" {
+		words = append(words, "-thread", quote(s.options.thread))
+	}
+	if verb != "" {
+		words = append(words, verb)
+	}
+	return strings.Join(words, " ")
+}
+
+// program is how this program was started. What go run builds is gone when it
+// ends.
+func program() string {
+	if !strings.Contains(os.Args[0], "go-build") {
+		return quote(os.Args[0])
+	}
+	if _, err := os.Stat(filepath.Join("examples", "quickstart", "main.go")); err == nil {
+		return "go run ./examples/quickstart"
+	}
+	return "go run github.com/weft-go/weft/examples/quickstart"
+}
+
+// quote makes a word one argument for a shell.
+func quote(word string) string {
+	plain := strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,\\") == ""
+	if plain && word != "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

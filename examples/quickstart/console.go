@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/weft-go/weft/graph/agent"
+)
+
+// console is the user's end.
+type console struct {
+	in  io.Reader
+	out io.Writer
+}
+
+func (c console) say(text string) { fmt.Fprint(c.out, text) }
+
+func (c console) sayf(format string, args ...any) { fmt.Fprintf(c.out, format, args...) }
+
+// line shows something that happened, under its name.
+func (c console) line(name, text string) { c.sayf("%-10s  %s\n", name, text) }
+
+// head notes what a run is about. It is shown when the run has begun: one that
+// is refused shows nothing but why.
+func (s *session) head() console {
+	c := console{s.console.in, &s.intro}
+	if os.Getenv("OPENAI_API_KEY") != "" {
+		c.line("note", "OPENAI_API_KEY is set, but model adapters come with the next part of Weft; using the offline model")
+	}
+	messages := "new"
+	if s.here != nil {
+		messages = fmt.Sprintf("%d messages", agent.Messages.Len(s.here))
+	}
+	c.line("file", fmt.Sprintf("%s (%d lines)", short(s.path), s.desk.text.Len()))
+	c.line("thread", fmt.Sprintf("%s in %s (%s)", s.options.thread, s.db, messages))
+	c.line("model", "offline: rules in this example, no key, no network")
+	return c
+}
+
+// approval shows a note that waits for the user.
+func (c console) approval(n note) {
+	c.line("approval", "append this to "+short(n.File)+"?")
+	for line := range strings.Lines(n.Text) {
+		c.line("", "> "+strings.TrimRight(line, "\n"))
+	}
+}
+
+// terminal reports whether one end of the program is a person's.
+func (c console) terminal(end any) bool {
+	switch f := end.(type) {
+	case interface{ Terminal() bool }:
+		return f.Terminal()
+	case *os.File:
+		info, err := f.Stat()
+		if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+			return false
+		}
+		null, err := os.Stat(os.DevNull)
+		return err != nil || !os.SameFile(info, null)
+	}
+	return false
+}
+
+// confirm asks for yes or no. Given is false when there is nobody to answer.
+func (c console) confirm(ctx context.Context) (yes, given bool, err error) {
+	answers := make(chan string)
+	// A read from a terminal can not be cancelled. When ctx ends the program
+	// does too, and takes this goroutine with it.
+	go func() {
+		defer close(answers)
+		for lines := bufio.NewScanner(c.in); lines.Scan(); {
+			select {
+			case answers <- strings.ToLower(strings.TrimSpace(lines.Text())):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	for {
+		c.say("yes or no?  ")
+		select {
+		case <-ctx.Done():
+			c.say("\n")
+			return false, false, &stoppedError{"stopped; the question stays open"}
+		case answer, ok := <-answers:
+			switch {
+			case !ok:
+				c.say("\n")
+				return false, false, nil
+			case answer == "yes" || answer == "y":
+				return true, true, nil
+			case answer == "no" || answer == "n":
+				return false, true, nil
+			}
+		}
+	}
+}
+
+// clip shows the beginning of a text in one line.
+func clip(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}

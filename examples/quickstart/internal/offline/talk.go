@@ -1,0 +1,125 @@
+package offline
+
+import (
+	"encoding/json"
+
+	"github.com/weft-go/weft/llm"
+)
+
+// talk is the conversation as the rules see it: what the user wants now, what
+// was looked up for it so far, and what it may refer to.
+type talk struct {
+	want    intent
+	results []result
+	past    past
+}
+
+// past is what "it" and "that" can mean.
+type past struct {
+	about  intent // the last question that was about something
+	answer string // the answer to it
+	to     int    // the last line that was read for it
+}
+
+// result is the answer of a tool.
+type result struct {
+	call   llm.ToolCall
+	text   string
+	failed bool
+}
+
+// read goes through the conversation turn by turn.
+func read(messages []llm.Message) talk {
+	var t talk
+	for _, m := range messages {
+		switch m.Role {
+		case llm.RoleUser:
+			t.past = t.remember()
+			t.want, t.results = understand(m.Text(), t.past), nil
+		case llm.RoleAssistant:
+			for _, c := range m.ToolCalls {
+				t.results = append(t.results, result{call: c})
+			}
+			if text := m.Text(); text != "" {
+				t.want.answered = text
+			}
+		case llm.RoleTool:
+			for i := range t.results {
+				if t.results[i].call.ID == m.ToolCallID {
+					t.results[i].text, t.results[i].failed = m.Text(), m.Status == llm.StatusError
+				}
+			}
+		}
+	}
+	return t
+}
+
+// remember closes a turn. Notes and pleasantries leave what was talked about as
+// it was.
+func (t talk) remember() past {
+	p := t.past
+	if t.want.answered == "" || t.want.kind == save || t.want.kind == help {
+		return p
+	}
+	p.about, p.answer = t.want, t.want.answered
+	for _, r := range t.results {
+		if a, ok := decode[passage](r); ok && r.call.Name == toolRead && len(a.Lines) > 0 {
+			p.to = a.Lines[len(a.Lines)-1].Number
+		}
+	}
+	return p
+}
+
+// The tools that the rules know, and what these answer with.
+const (
+	toolSearch  = "search"
+	toolRead    = "read_lines"
+	toolCount   = "count_words"
+	toolOutline = "outline"
+	toolSave    = "save_note"
+)
+
+type line struct {
+	Number int    `json:"line"`
+	Text   string `json:"text"`
+}
+
+type found struct {
+	Total   int      `json:"total"`
+	Partly  int      `json:"partly"`
+	Lines   []line   `json:"lines"`
+	Missing []string `json:"missing"`
+	Similar []string `json:"similar"`
+}
+
+type passage struct {
+	Of    int    `json:"of"`
+	Lines []line `json:"lines"`
+	Left  int    `json:"left"`
+}
+
+type counted struct {
+	From        int   `json:"from"`
+	To          int   `json:"to"`
+	Lines       int   `json:"lines"`
+	Words       int   `json:"words"`
+	Characters  int   `json:"characters"`
+	Occurrences int   `json:"occurrences"`
+	OnLines     []int `json:"on_lines"`
+}
+
+type outline struct {
+	Headings []line `json:"headings"`
+	More     int    `json:"more"`
+	Opening  []line `json:"opening"`
+}
+
+type saved struct {
+	Saved bool   `json:"saved"`
+	File  string `json:"file"`
+}
+
+func decode[T any](r result) (T, bool) {
+	var v T
+	return v, !r.failed && json.Unmarshal([]byte(r.text), &v) == nil
+}

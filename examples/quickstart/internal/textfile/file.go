@@ -1,0 +1,127 @@
+// Package textfile looks things up in a text file: it searches its lines, reads
+// them, counts their words and finds its headings. Nothing here knows of agents;
+// the quickstart makes tools of it.
+package textfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxSize is the most bytes that a file may have.
+const MaxSize = 8 << 20
+
+// maxText is the most characters of a line that are shown.
+const maxText = 300
+
+// A File is the lines of a text file, as it was when it was opened. It does not
+// change, and may be used by any number of goroutines.
+type File struct {
+	name  string
+	lines []string
+	words [][]string // of each line, folded
+	count map[string]int
+}
+
+// A Line is a line of the file with its number, which begins at 1. Long ones
+// are cut off.
+type Line struct {
+	Number int    `json:"line"`
+	Text   string `json:"text"`
+}
+
+// Open reads a file. Its errors name the file and say in a few words why it
+// can not be used.
+func Open(path string) (*File, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no file %s", path)
+	case err != nil:
+		return nil, fmt.Errorf("file %s: %w", path, cause(err))
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory, not a text file", path)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("file %s: %w", path, cause(err))
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("file %s: %w", path, cause(err))
+	}
+	return Parse(path, data)
+}
+
+// Parse is Open for what was read already.
+func Parse(path string, data []byte) (*File, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	switch {
+	case len(data) > MaxSize:
+		return nil, fmt.Errorf("%s has more than %d MB", path, MaxSize>>20)
+	case bytes.IndexByte(data, 0) >= 0:
+		return nil, fmt.Errorf("%s is a binary file, not text", path)
+	case !utf8.Valid(data):
+		return nil, fmt.Errorf("%s is not UTF-8 text", path)
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil, fmt.Errorf("%s is empty", path)
+	}
+	f := &File{name: filepath.Base(path), count: map[string]int{}}
+	f.lines = strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	f.words = make([][]string, len(f.lines))
+	for i, line := range f.lines {
+		f.lines[i] = strings.TrimSuffix(line, "\r")
+		f.words[i] = foldedWords(line)
+		for _, w := range f.words[i] {
+			f.count[w]++
+		}
+	}
+	return f, nil
+}
+
+// cause drops the system call and the path from an error, which the message
+// around it has.
+func cause(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
+
+// Name is the file's name without its folder.
+func (f *File) Name() string { return f.name }
+
+// Len is the number of lines.
+func (f *File) Len() int { return len(f.lines) }
+
+// line returns the line of an index, fit to be shown.
+func (f *File) line(i int) Line { return Line{Number: i + 1, Text: shown(f.lines[i])} }
+
+// shown makes a text safe and short: a control character could do things to a
+// terminal, and a minified file may be one line.
+func shown(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r != '\t' && unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.TrimRightFunc(s, unicode.IsSpace))
+	if n := 0; len(s) > maxText {
+		for i := range s {
+			if n++; n > maxText {
+				return s[:i] + "…"
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// short is a path as the user would write it.
+func short(path string) string {
+	here, err := os.Getwd()
+	if err != nil || !filepath.IsAbs(path) {
+		return path
+	}
+	if near, err := filepath.Rel(here, path); err == nil && !strings.HasPrefix(near, "..") {
+		return near
+	}
+	return path
+}
+
+// readme is the README.md of the folder that the user is in, or else of the
+// module around it; empty if there is none.
+func readme() string {
+	folder, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	isFile := func(name string) bool {
+		info, err := os.Stat(filepath.Join(folder, name))
+		return err == nil && info.Mode().IsRegular()
+	}
+	for !isFile("README.md") && !isFile("go.mod") && filepath.Dir(folder) != folder {
+		folder = filepath.Dir(folder)
+	}
+	if here, _ := os.Getwd(); !isFile("README.md") || folder != here && !isFile("go.mod") {
+		return ""
+	}
+	return filepath.Join(folder, "README.md")
+}

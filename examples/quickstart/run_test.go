@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestTranscript(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	const want = `file        DIR/text.md (9 lines)
+thread      default in DIR/q.db (new)
+model       offline: rules in this example, no key, no network
+checkpoint  ID
+call        search {"limit":5,"query":"loom"}
+checkpoint  ID
+result      search {"total":1,"partly":0,"lines":[{"line":3,"text":"A loom is a frame for weaving cloth."}]}
+checkpoint  ID
+call        read_lines {"from":1,"to":12}
+checkpoint  ID
+result      read_lines {"of":9,"lines":[{"line":1,"text":"# Weaving"},{"line":2,"text":""},{"line":3,"text":"A …
+checkpoint  ID
+
+The file says about "loom":
+  3 | A loom is a frame for weaving cloth.
+  4 | The weft goes over and under the warp.
+
+checkpoint  ID
+`
+	if got := f.golden(f.ask("What is a loom?")); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	// The next run goes on with the conversation, and knows the file.
+	wantAll(t, f.ask("where is it mentioned?"), "text.md (9 lines)", "(6 messages)", `"loom" is on 1 line`)
+	wantAll(t, f.ask("-thread", "other", "-file", f.path("text.md"), "where?"), "(new)", "Where is what?")
+}
+
+func TestAnswersComeFromTheFile(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	wantAll(t, f.ask("how often does weft appear?"), "2 times", "lines 4, 8")
+	f.write("text.md", "weft weft\nand no more weft\n")
+	wantAll(t, f.ask("how often does weft appear?"), "3 times", "lines 1, 2")
+	f.write("other.txt", "nothing of the kind")
+	wantAll(t, f.ask("-file", f.path("other.txt"), "how often does weft appear?"), `no "weft"`)
+	wantAll(t, f.ask("how many words?"), "other.txt", "4 words")
+}
+
+func TestParallelCalls(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	wantAll(t, f.ask("summarise"), "call        outline {}\ncall        count_words {}\n", "9 lines, 32 words and 2 headings", "6 | ## Shuttles")
+}
+
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	f.write("binary", "a\x00b")
+	f.write("latin1", "caf\xe9")
+	f.write("empty", " \n")
+	f.write("large", strings.Repeat("x", 8<<20+1))
+	f.write("notes.txt", "This is a text and no database. It is long enough for a header, which has a hundred bytes.")
+	if err := os.Symlink("loop", f.path("loop")); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, want string
+		args       []string
+	}{
+		{"missing file", "there is no file", []string{"-file", f.path("nope"), "q"}},
+		{"directory", "is a directory", []string{"-file", f.dir, "q"}},
+		{"binary file", "is a binary file", []string{"-file", f.path("binary"), "q"}},
+		{"not UTF-8", "is not UTF-8", []string{"-file", f.path("latin1"), "q"}},
+		{"empty file", "is empty", []string{"-file", f.path("empty"), "q"}},
+		{"large file", "has more than 8 MB", []string{"-file", f.path("large"), "q"}},
+		{"device", "is not a regular file", []string{"-file", os.DevNull, "q"}},
+		{"unreadable file", "too many", []string{"-file", f.path("loop"), "q"}},
+		{"empty question", "the question is empty", []string{""}},
+		{"blank question", "the question is empty", []string{" ", "\n"}},
+		{"no question", "what is your question?", nil},
+		{"no thread to list", `there is no conversation "default"`, []string{"-history"}},
+		{"no thread to resume", `there is no conversation "t"`, []string{"-thread", "t", "-resume", "yes"}},
+		{"no thread to fork", `there is no conversation "default"`, []string{"-at", "1", "q"}},
+		{"bad answer", `-resume takes yes or no, not "maybe"`, []string{"-resume", "maybe"}},
+		{"two answers", `-resume takes yes or no, not "yes no"`, []string{"-resume", "yes no"}},
+		{"answer and question", "-resume takes no question", []string{"-resume", "yes", "q"}},
+		{"history and question", "-history takes no question", []string{"-history", "q"}},
+		{"two verbs", "-draw and -history can not be given together", []string{"-draw", "-history"}},
+		{"at and resume", "-at and -resume can not", []string{"-at", "1", "-resume", "no"}},
+		{"drop alone", "-drop goes with a new question", []string{"-drop"}},
+		{"unknown flag", "not defined: -colour", []string{"-colour", "q"}},
+		{"flag without value", "needs an argument: -resume", []string{"-resume"}},
+		{"flag with empty value", "-thread needs a value", []string{"-thread", "", "q"}},
+		{"flag behind the question", "flags stand before the question: -file", []string{"q", "-file", "x"}},
+		{"negative pace", "-pace is negative", []string{"-pace", "-1s", "q"}},
+		{"no pace", "invalid value", []string{"-pace", "fast", "q"}},
+		{"no database", "does not hold conversations", []string{"-db", f.path("notes.txt"), "-file", f.path("text.md"), "q"}},
+		{"database is a folder", "can not be kept in", []string{"-db", f.dir, "-file", f.path("text.md"), "q"}},
+		{"folder of the database", "can not be kept in", []string{"-db", f.path("nope/q.db"), "-file", f.path("text.md"), "q"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g := folder{t, f.dir}
+			g.refuse(tt.want, tt.args...)
+		})
+	}
+	if _, err := os.Stat(f.path("q.db")); err == nil {
+		t.Error("a database was made for bad input")
+	}
+}
+
+func TestBadInputOfAConversation(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	f.ask("hello")
+	before := f.ask("-history")
+	f.refuse("waits for no answer", "-resume", "yes")
+	f.refuse("nothing is unfinished")
+	f.refuse("has no checkpoint zzz", "-at", "zzz", "q")
+	f.refuse("2 checkpoints of conversation \"default\" have - in their id", "-at", "-")
+	f.refuse(`there is no conversation "other"`, "-thread", "other", "-history")
+	f.refuse("what is your question?", "-thread", "other")
+	if err := os.Remove(f.path("text.md")); err != nil {
+		t.Fatal(err)
+	}
+	f.refuse("the conversation is about it; name another one with -file", "hello")
+	if after := f.ask("-history"); after != before {
+		t.Errorf("refused runs left\n%s\nof\n%s", after, before)
+	}
+}
+
+func TestHelpAndDrawing(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	wantAll(t, f.ask("-h"), "-resume yes|no", "-history", "goes on where it was")
+	out := f.ask("-draw")
+	wantAll(t, out, "flowchart TD\n", `["agent"]`, `["tools"]`)
+	if _, err := os.Stat(f.path("q.db")); err == nil {
+		t.Error("a drawing made a database")
+	}
+}
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	f.ask("how many lines?")
+	const want = `checkpoint  step  source  time                 next          last message
+ID     3  loop    TIME  -             assistant: The file has 9 lines, 32 words and 168…
+ID     2  loop    TIME  agent         tool count_words: {"from":1,"to":9,"lines":9,"wor…
+ID     1  loop    TIME  tools         calls count_words
+ID     0  input   TIME  agent         user: how many lines?
+`
+	if got := f.golden(f.ask("-history")); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for range 13 {
+		f.ask("how many lines?")
+	}
+	wantAll(t, f.ask("-history"), "and 6 older ones\n")
+}
+
+func TestFork(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	f.ask("what is a loom?")
+	f.ask("what is a shuttle?")
+	ids := f.ids()
+	// The end of the first turn: there, "it" is the loom.
+	first := ids[6]
+	wantAll(t, f.ask("-at", first, "where is it mentioned?"), `"loom" is on 1 line`, "(6 messages)")
+	wantAll(t, f.ask("-history"), "(that followed "+first+")", `assistant: "loom" is on 1 line`, "user: what is a shuttle?")
+	wantAll(t, f.ask("how often?"), `"loom" 1 time`)
+	// The other branch is still there.
+	wantAll(t, f.ask("-at", ids[0], "where is it mentioned?"), `"shuttle" is on`)
+}
+
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	f.ask("how many lines?")
+	ids := f.ids()
+	f.write("text.md", "one line")
+	// The count is due again, and sees the file as it is now.
+	out := f.ask("-at", ids[2])
+	wantAll(t, out, `result      count_words {"from":1,"to":1`, "The file has 1 line,")
+	wantNone(t, out, "call ")
+	wantAll(t, f.ask("-at", ids[0]), "nothing was due there; the conversation goes on from it now")
+	wantAll(t, f.ask("-history"), "fork", "assistant: The file has 9 lines")
+	// A part of an id will do, and so will all of it.
+	wantAll(t, f.ask("-at", ids[1][2:8], "-file", f.path("text.md")), "The file has 9 lines")
+}
+
+func TestStop(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	f.check(f.runWith(ctx, strings.NewReader(""), "hello"), stopped, "stopped")
+}

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/examples/quickstart/internal/offline"
+	"github.com/weft-go/weft/examples/quickstart/internal/textfile"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+)
+
+// session is one use of this program: a conversation, the file that it is
+// about, and the user.
+type session struct {
+	options
+	console console
+	intro   bytes.Buffer // what to show when the run has begun
+	desk    *desk
+	thread  *graph.Thread
+	from    *graph.Thread   // the same, or the point in it that -at names
+	here    *graph.Snapshot // where that is; nil for a new conversation
+	path    string          // of the text
+}
+
+// do is what the user asked for.
+func (o options) do(ctx context.Context, c console) (err error) {
+	s := &session{options: o, console: c, desk: &desk{}}
+	if o.draw {
+		g, err := newAgent(offline.Model{}, s.desk, nil)
+		if err == nil {
+			c.say(g.Mermaid())
+		}
+		return err
+	}
+	if _, err := os.Stat(o.db); errors.Is(err, os.ErrNotExist) {
+		// Find out what is wrong before a database is made.
+		if err := s.mustBegin(); err != nil {
+			return err
+		}
+		if err := s.openText(); err != nil {
+			return err
+		}
+	}
+	store, err := sqlitecheckpoint.Open(ctx, o.db, sqlitecheckpoint.Options{})
+	if err != nil {
+		return o.cannotOpen(err)
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := s.begin(ctx, store); err != nil {
+		return err
+	}
+	switch {
+	case o.history:
+		return s.list(ctx)
+	case o.resume != "":
+		return s.answer(ctx, o.resume == "yes")
+	case o.question != "":
+		return s.ask(ctx)
+	}
+	return s.goOn(ctx)
+}
+
+// cannotOpen says why there is no database. What is in a file that is not one
+// is told by explain.
+func (o options) cannotOpen(err error) error {
+	if errors.Is(err, checkpoint.ErrFormat) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return wrong("conversations can not be kept in %s; name another file with -db (%v)", o.db, err)
+}
+
+// mustBegin refuses what needs a conversation when there is none.
+func (s *session) mustBegin() error {
+	if s.question != "" && s.at == "" {
+		return nil
+	}
+	if s.history || s.resume != "" || s.at != "" {
+		return wrong("there is no conversation %q in %s", s.options.thread, s.db)
+	}
+	return wrong("what is your question? -h shows how to ask")
+}
+
+// begin finds the conversation and its file.
+func (s *session) begin(ctx context.Context, store checkpoint.Store) error {
+	pace := s.pace
+	if pace < 0 && s.console.terminal(s.console.out) {
+		pace = 12 * time.Millisecond
+	}
+	g, err := newAgent(offline.Model{Pace: pace}, s.desk, store)
+	if err != nil {
+		return err
+	}
+	s.thread = g.Thread(s.options.thread)
+	s.from = s.thread
+	s.here, err = s.thread.Snapshot(ctx)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		err = s.mustBegin()
+	}
+	if err != nil || s.history {
+		return err
+	}
+	if s.at != "" {
+		if err := s.goBack(ctx); err != nil {
+			return err
+		}
+	}
+	return s.openText()
+}
+
+// openText opens the file that the user names, else the one that the
+// conversation is about, else the README.
+func (s *session) openText() (err error) {
+	path, hint := s.file, ""
+	if path == "" && s.here != nil {
+		path, hint = file.Get(s.here), " (the conversation is about it; name another one with -file)"
+	}
+	if path == "" {
+		if path = readme(); path == "" {
+			return wrong("there is no README.md here; name a text with -file")
+		}
+	}
+	if s.desk.text, err = textfile.Open(short(path)); err != nil {
+		return wrong("%v%s", err, hint)
+	}
+	if s.path, err = filepath.Abs(path); err != nil {
+		return err
+	}
+	if s.notes == "" {
+		s.notes = filepath.Join(filepath.Dir(s.db), "quickstart-notes.md")
+	}
+	s.desk.notes, err = filepath.Abs(s.notes)
+	return err
+}
+
+// ask begins a turn: what is put into channels is new input. On a handle from
+// Thread.At that makes a branch.
+func (s *session) ask(ctx context.Context) error {
+	if s.at == "" && s.here != nil && len(s.here.Pauses) > 0 && !s.drop {
+		return wrong("conversation %q waits for your answer: %s; or ask with -drop, and it is left unanswered",
+			s.options.thread, s.command("-resume yes|no"))
+	}
+	intro := s.head()
+	if s.at == "" && s.here != nil && !s.here.Done() {
+		intro.line("note", "what was asked before stays unfinished; -history has it")
+	}
+	return s.run(ctx, file.Put(s.path), agent.Messages.Put(llm.User(s.question)))
+}
+
+// goOn continues what was stopped or killed, and does again what was due at a
+// checkpoint: a run without input.
+func (s *session) goOn(ctx context.Context) error {
+	if s.at == "" && s.here.Done() {
+		return wrong("nothing is unfinished in conversation %q; what is your question?", s.options.thread)
+	}
+	intro := s.head()
+	if s.at == "" && len(s.here.Pauses) > 0 {
+		s.console.say(s.intro.String())
+		return s.pending(ctx, s.here)
+	}
+	if s.here.Done() {
+		intro.line("note", "nothing was due there; the conversation goes on from it now")
+	}
+	return s.run(ctx, s.edit(graph.Continue())...)
+}
+
+// answer answers every open question. Each has an id, so that an answer that
+// comes too late is refused and not taken for that to another question.
+func (s *session) answer(ctx context.Context, yes bool) error {
+	open, err := approve.Pending(s.here)
+	if err != nil {
+		return err
+	}
+	if len(open) == 0 {
+		return wrong("conversation %q waits for no answer", s.options.thread)
+	}
+	intro := s.head()
+	for _, q := range open {
+		intro.approval(q.Prompt)
+	}
+	intro.line("answer", s.resume)
+	return s.run(ctx, s.edit(answers(open, yes)...)...)
+}
+
+func answers(open []graph.Pending[note], yes bool) []state.Write {
+	var writes []state.Write
+	for _, q := range open {
+		writes = append(writes, approve.Answer(q.ID, yes))
+	}
+	return writes
+}
+
+// edit adds the file to what a run goes on with, if that is another one now.
+func (s *session) edit(writes ...state.Write) []state.Write {
+	if s.path != file.Get(s.here) {
+		writes = append(writes, file.Put(s.path))
+	}
+	return writes
+}
+
+// run runs the agent and shows what happens, until it is done or asks.
+func (s *session) run(ctx context.Context, writes ...state.Write) error {
+	w := watcher{console: s.console}
+	for event, err := range s.from.Stream(ctx, writes...) {
+		if err != nil {
+			w.endLine()
+			return s.halted(ctx, err)
+		}
+		s.console.say(s.intro.String())
+		s.intro.Reset()
+		w.show(event)
+	}
+	return s.pending(ctx, w.end)
+}
+
+// pending shows what the agent waits for, if anything. On a terminal the user
+// can answer at once.
+func (s *session) pending(ctx context.Context, at *graph.Snapshot) error {
+	open, err := approve.Pending(at)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	for _, q := range open {
+		s.console.approval(q.Prompt)
+	}
+	if s.console.terminal(s.console.in) {
+		yes, given, err := s.console.confirm(ctx)
+		if err != nil {
+			return err
+		}
+		if given {
+			s.from, s.here = s.thread, at
+			return s.run(ctx, answers(open, yes)...)
+		}
+	}
+	s.console.line("answer", s.command("-resume yes")+"   (or no)")
+	return nil
+}
+
+// stoppedError is a run that was cancelled.
+type stoppedError struct{ text string }
+
+func (e *stoppedError) Error() string { return e.text }
+
+// halted says how to go on with a run that was cancelled.
+func (s *session) halted(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	at, lookErr := s.thread.Snapshot(context.WithoutCancel(ctx))
+	switch {
+	case errors.Is(lookErr, checkpoint.ErrNotFound):
+		return &stoppedError{"stopped before anything was stored"}
+	case lookErr != nil:
+		return fmt.Errorf("%w; and %w", err, lookErr)
+	case at.Done():
+		return &stoppedError{"stopped"}
+	}
+	return &stoppedError{"stopped; to go on: " + s.command("")}
+}
