@@ -44,9 +44,9 @@ func seed(t testing.TB) uint64 {
 
 const crashRounds = 10
 
-// crasher is a graph of 20 supersteps: plan, then a fan of sent and plain tasks
-// and a subgraph, ten times. Did is told of each task before it does anything.
-func crasher(s checkpoint.Store, did func(kind, checkpoint, task string)) (*graph.Graph, error) {
+// crasher is a graph of two supersteps a round: plan, then a fan of sent and
+// plain tasks and a subgraph. Did is told of each task before it does anything.
+func crasher(s checkpoint.Store, rounds int, did func(kind, checkpoint, task string)) (*graph.Graph, error) {
 	node := func(fn func(ctx context.Context, v state.View) state.Update) graph.NodeFunc {
 		return func(ctx context.Context, v state.View) (state.Update, error) {
 			at, _ := graph.FromContext(ctx)
@@ -95,7 +95,7 @@ func crasher(s checkpoint.Store, did func(kind, checkpoint, task string)) (*grap
 		return state.Update{trail.Put(name)}, err
 	})
 	b.Branch("left", func(v state.View) string {
-		if total.Get(v) < crashRounds {
+		if total.Get(v) < rounds {
 			return "plan"
 		}
 		return graph.End
@@ -147,7 +147,7 @@ func init() {
 	// crash THREAD MODE HOW runs or resumes a thread and tells all it does.
 	children["crash"] = func(c *child) error {
 		did := func(kind, checkpoint, task string) { c.say(kind, checkpoint, task) }
-		g, err := crasher(toldStore{c.store, did}, did)
+		g, err := crasher(toldStore{c.store, did}, crashRounds, did)
 		if err != nil {
 			return err
 		}
@@ -203,6 +203,9 @@ func TestCrash(t *testing.T) {
 		})
 	}
 	all.Wait()
+	if t.Failed() {
+		return
+	}
 	t.Logf("%d kills in %d runs, %v a kill; %d of them in mid-superstep, %d with results kept; all ended right",
 		c.killed.Load(), c.runs.Load(), (time.Since(begin) / time.Duration(max(c.killed.Load(), 1))).Round(time.Millisecond), c.mid.Load(), c.kept.Load())
 }

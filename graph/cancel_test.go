@@ -1,0 +1,248 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/state"
+)
+
+// bubbled runs a test on the store in memory in a bubble, which fails if a
+// goroutine is left, and on the other stores without one.
+func bubbled(t *testing.T, test func(t *testing.T, s checkpoint.Store, memory bool)) {
+	t.Parallel()
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if name == "memory" {
+				synctest.Test(t, func(t *testing.T) { test(t, open(t), true) })
+			} else {
+				test(t, open(t), false)
+			}
+		})
+	}
+}
+
+// TestCancel cancels runs at random points. What is left is the state before or
+// after a superstep, and the next run goes on to the right end.
+func TestCancel(t *testing.T) {
+	s := seed(t)
+	bubbled(t, func(t *testing.T, store checkpoint.Store, memory bool) {
+		rounds := 1000
+		if !memory {
+			rounds = 150
+		}
+		var after atomic.Int64
+		var cancel context.CancelFunc
+		g, err := crasher(store, 3, func(string, string, string) {
+			if after.Add(-1) == 0 {
+				cancel()
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, states := g.Thread("whole"), [][]string{}
+		done(t, whole, note.Put("go"))
+		calls := -after.Load()
+		for _, info := range history(t, whole, graph.HistoryQuery{}) {
+			states = append(states, trail.Get(snapshot(t, whole.At(info.ID))))
+		}
+		rng := rand.New(rand.NewPCG(s, 1))
+		for round := range rounds {
+			th := in(g.Thread(fmt.Sprint(round)), modes[rng.IntN(3)])
+			err := context.Canceled
+			for first := true; err != nil; first = false {
+				if !errors.Is(err, context.Canceled) {
+					t.Fatalf("got error %v", err)
+				}
+				after.Store(1 + rng.Int64N(calls))
+				var ctx context.Context
+				ctx, cancel = context.WithCancel(t.Context())
+				err = cancelled(ctx, t, th, first, rng.IntN(2) == 0)
+				cancel()
+				sameAsOneOf(t, th, states)
+			}
+			wantTrail(t, snapshot(t, th), states[len(states)-1]...)
+			if err := th.Delete(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func cancelled(ctx context.Context, t *testing.T, th *graph.Thread, first, stream bool) (err error) {
+	var input []state.Write
+	if _, serr := th.Snapshot(t.Context()); first || errors.Is(serr, checkpoint.ErrNotFound) {
+		input = append(input, note.Put("go"))
+	}
+	if !stream {
+		_, err = th.Invoke(ctx, input...)
+		return err
+	}
+	for _, e := range th.Stream(ctx, input...) {
+		err = e
+	}
+	return err
+}
+
+// sameAsOneOf checks that the thread's newest checkpoint is one of a whole run.
+func sameAsOneOf(t *testing.T, th *graph.Thread, states [][]string) {
+	t.Helper()
+	for info, err := range th.History(t.Context(), graph.HistoryQuery{Limit: 1}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := trail.Get(snapshot(t, th.At(info.ID))); info.Step >= len(states) || !slices.Equal(got, states[info.Step]) {
+			t.Fatalf("step %d holds %q", info.Step, got)
+		}
+	}
+}
+
+// TestMixedRuns mixes runs that succeed, fail, panic, pause, are cancelled and
+// are left early. No checkpoint holds a part of a superstep, and no goroutine
+// stays.
+func TestMixedRuns(t *testing.T) {
+	s := seed(t)
+	bubbled(t, func(t *testing.T, store checkpoint.Store, memory bool) {
+		runs := 10000
+		if !memory {
+			runs = 500
+		}
+		m := &mixed{t: t, rng: rand.New(rand.NewPCG(s, 2))}
+		m.g = build(t, store, func(b *graph.Builder) {
+			for _, n := range []string{"a", "b", "c"} {
+				b.Node(n, m.node(n))
+				b.Edge(graph.Start, n)
+			}
+			b.Join("again", "a", "b", "c")
+			b.Node("again", func(_ context.Context, v state.View) (state.Update, error) {
+				if total.Get(v)%9 == 0 {
+					return nil, nil
+				}
+				return state.Update{graph.Send("a"), graph.Goto("b"), graph.Goto("c")}, nil
+			})
+			b.Routes("again", "a", "b", "c")
+		})
+		for i := range runs {
+			m.run(i)
+		}
+		t.Logf("%d runs: %v", runs, m.ended.n)
+	})
+}
+
+type mixed struct {
+	t       *testing.T
+	rng     *rand.Rand
+	g       *graph.Graph
+	trouble string // what node "b" does
+	cancel  context.CancelFunc
+	ended   counter
+}
+
+func (m *mixed) node(name string) graph.NodeFunc {
+	return func(ctx context.Context, _ state.View) (state.Update, error) {
+		graph.Emit(ctx, name)
+		if name == "b" {
+			switch m.trouble {
+			case "fail":
+				return nil, errBroken
+			case "panic":
+				panic("mixed")
+			case "pause":
+				_, err := ask.Wait(ctx, "b?")
+				return nil, err
+			case "cancel":
+				m.cancel()
+				<-ctx.Done()
+				return nil, context.Cause(ctx)
+			}
+		}
+		return state.Update{trail.Put(name), total.Put(1)}, nil
+	}
+}
+
+func (m *mixed) run(i int) {
+	m.t.Helper()
+	m.trouble = []string{"", "", "fail", "panic", "pause", "cancel"}[m.rng.IntN(6)]
+	ctx, cancel := context.WithCancel(m.t.Context())
+	defer cancel()
+	m.cancel = cancel
+	th := in(m.g.Thread(fmt.Sprint(m.rng.IntN(50))), modes[m.rng.IntN(3)])
+	input := []state.Write{note.Put(fmt.Sprint(i))}
+	if _, err := th.Snapshot(ctx); err == nil && m.rng.IntN(2) == 0 {
+		input = nil
+	}
+	if m.rng.IntN(4) == 0 {
+		if err := th.Delete(ctx); err != nil {
+			m.t.Fatal(err)
+		}
+		input = []state.Write{note.Put("new")}
+	}
+	switch m.rng.IntN(3) {
+	case 0:
+		snap, err := th.Invoke(ctx, input...)
+		m.outcome(snap, err)
+	case 1:
+		var snap *graph.Snapshot
+		var err error
+		for ev, e := range th.Stream(ctx, input...) {
+			if end, ok := ev.(graph.RunEnded); ok {
+				snap = end.Snapshot
+			}
+			err = e
+		}
+		m.outcome(snap, err)
+	case 2:
+		left := m.rng.IntN(30)
+		for range th.Stream(ctx, input...) {
+			if left--; left < 0 {
+				m.ended.add("left early")
+				break
+			}
+		}
+	}
+	m.whole(th)
+}
+
+func (m *mixed) outcome(snap *graph.Snapshot, err error) {
+	m.t.Helper()
+	switch {
+	case err == nil && snap.Done():
+		m.ended.add("success")
+	case err == nil:
+		m.ended.add("pause")
+	case errors.Is(err, errBroken) && m.trouble == "fail":
+		m.ended.add("failure")
+	case errors.Is(err, context.Canceled) && m.trouble == "cancel":
+		m.ended.add("cancel")
+	default:
+		var p *graph.PanicError
+		if !errors.As(err, &p) || m.trouble != "panic" {
+			m.t.Fatalf("%s: got error %v", m.trouble, err)
+		}
+		m.ended.add("panic")
+	}
+}
+
+// whole checks that the newest checkpoint holds whole supersteps.
+func (m *mixed) whole(th *graph.Thread) {
+	m.t.Helper()
+	for info, err := range th.History(m.t.Context(), graph.HistoryQuery{Limit: 1}) {
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		s := snapshot(m.t, th.At(info.ID))
+		if n := total.Get(s); n%3 != 0 || trail.Len(s) != n {
+			m.t.Fatalf("got total %d and trail %q", n, trail.Get(s))
+		}
+	}
+}
