@@ -77,7 +77,7 @@ func (w *watcher) messages(s state.View) {
 			continue
 		}
 		for _, c := range m.ToolCalls {
-			w.console.line("call", c.Name+" "+string(c.Arguments))
+			w.console.line("call", clip(c.Name+" "+string(c.Arguments), 100))
 		}
 		if m.Role == llm.RoleTool {
 			w.console.line("result", clip(m.Name+" "+m.Text(), 100))

@@ -76,7 +76,7 @@ func defineAnswer(in intent, f found, p []line) string {
 	lead := fmt.Sprintf("The file says about %q:", in.topic)
 	switch {
 	case f.Total == 0:
-		lead = fmt.Sprintf("No line has all of %q. This has most of it:", in.topic)
+		lead = fmt.Sprintf("No line has all of %q. This has most of it:", query(in.topic))
 	case in.kind == unknown:
 		lead = "I go by the words of your question, and this has most of them:"
 	}

@@ -78,7 +78,7 @@ var rules = func() []rule {
 		{define, `^.*\b(?:tell me|say|says|know|information|anything|something|read|is it)(?: more| anything| something)? (?:about|on) (?P<topic>.+)$`},
 		{define, `^(?:what|who)(?:'?s|'?re| is| are| was| were| does| do) (?P<topic>.+?)(?: mean| do| stand for| good for| for| like| say)?$`},
 		{define, `^(?:define|explain|describe|summari[sz]e|meaning of|definition of)(?: to me| me)? (?P<topic>.+)$`},
-		{unknown, `^how (?:is|are|does|do|can|to) (?P<topic>.+?)(?: works?)?$`},
+		{unknown, `^how (?:is|are|does|do|can|should|to)(?: i| you| we| one)? (?P<topic>.+?)(?: works?)?$`},
 		{unknown, `^(?P<topic>.+)$`},
 	}
 	out := make([]rule, len(list))
