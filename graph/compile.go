@@ -236,7 +236,7 @@ func (n *node) eachTarget(visit func(string)) {
 func (c *compiler) checkOptions() {
 	o := c.opts
 	for _, name := range slices.Concat(o.PauseBefore, o.PauseAfter) {
-		if !c.known(name) {
+		if name != AllNodes && !c.known(name) {
 			c.fail(name, "a pause names it: %w", ErrUnknownNode)
 		}
 	}
