@@ -87,6 +87,9 @@ func (r *run) take(ctx context.Context, t *Thread) (release func() error, err er
 	if err != nil {
 		return nil, err
 	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
 	held, release, err := r.g.hold(ctx, store, t.id)
 	if err != nil {
 		return nil, err
