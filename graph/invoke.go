@@ -117,7 +117,7 @@ func (r *run) watch(ctx context.Context) (stop func()) {
 	}
 	unhook := context.AfterFunc(ctx, r.root.heed)
 	r.root.heed()
-	r.ctx = &runContext{Context: inner, outer: ctx}
+	r.ctx = &runContext{Context: inner, outer: ctx, heed: r.root.heed}
 	return func() {
 		unhook()
 		cancel(nil)
@@ -129,6 +129,13 @@ func (r *run) watch(ctx context.Context) (stop func()) {
 type runContext struct {
 	context.Context
 	outer context.Context
+	heed  func()
+}
+
+// Err looks at the caller's context itself: its hook may come late.
+func (c *runContext) Err() error {
+	c.heed()
+	return c.Context.Err()
 }
 
 func (c *runContext) Deadline() (time.Time, bool) { return c.outer.Deadline() }
