@@ -32,7 +32,8 @@ type Builder struct {
 
 type node struct {
 	name     string
-	index    int // by name
+	declared bool // also when what it is to run is nil
+	index    int  // by name
 	run      NodeFunc
 	sub      *Graph
 	edges    []string
@@ -105,9 +106,10 @@ func (b *Builder) Subgraph(name string, g *Graph) {
 
 func (b *Builder) declare(name string) *node {
 	n := b.at(name)
-	if n.run != nil || n.sub != nil {
+	if n.declared {
 		b.fail(name, "two nodes have this name")
 	}
+	n.declared = true
 	if err := checkName(name); err != nil {
 		b.fail(name, "%w", err)
 	}
