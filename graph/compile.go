@@ -123,7 +123,7 @@ func (c *compiler) fail(node, format string, args ...any) {
 
 func (c *compiler) known(name string) bool {
 	n := c.b.nodes[name]
-	return n != nil && (n.run != nil || n.sub != nil)
+	return n != nil && n.declared
 }
 
 func (c *compiler) checkNodes() {
