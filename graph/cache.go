@@ -3,6 +3,7 @@ package graph
 import (
 	"container/list"
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -58,13 +59,18 @@ type CachePolicy struct {
 }
 
 // Cache returns what a node returned earlier for a state with the same key,
-// targets included, without running it. Failures and pauses are not kept.
+// targets included, without running it. Failures and pauses are not kept. The
+// update is the very same each time: an element that [state.KeyedChannel.Put]
+// gave an id has that id again, and so replaces the one from before.
 func Cache(p CachePolicy, fn NodeFunc) NodeFunc {
 	cache, owner := p.Cache, new(int)
 	if cache == nil {
 		cache = NewNodeCache(0)
 	}
 	return func(ctx context.Context, s state.View) (state.Update, error) {
+		if p.Key == nil {
+			return nil, errors.New("graph: Cache: the policy has no Key")
+		}
 		key := cacheKey{owner, p.Key(s)}
 		if update, ok := cache.get(key); ok {
 			return update, nil

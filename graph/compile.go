@@ -176,7 +176,9 @@ func (c *compiler) checkJoins() {
 			c.fail(j.target, "a join without sources can never fire")
 		}
 		for _, s := range j.sources {
-			if !c.known(s) {
+			if s == Start {
+				c.fail(j.target, "a join waits for Start, which is no node; use Edge")
+			} else if !c.known(s) {
 				c.fail(j.target, "a join waits for %q and can never fire: %w", s, ErrUnknownNode)
 			}
 		}

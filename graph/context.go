@@ -88,5 +88,5 @@ func Emit(ctx context.Context, value any) {
 	}
 }
 
-// Heartbeat tells [Timeout] that the node is alive. [Emit] does so too.
+// Heartbeat tells [IdleTimeout] that the node is alive. [Emit] does so too.
 func Heartbeat(ctx context.Context) { beat(ctx, false) }

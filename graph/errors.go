@@ -23,7 +23,8 @@ var (
 	// ErrNoQuestion says that an answer is for a question that is not open.
 	ErrNoQuestion = errors.New("no open question has this id")
 	// ErrDuplicateKey says that a node used one key twice: for two questions of
-	// one interrupt. Give each its own with [Interrupt.Key].
+	// one interrupt, which [Interrupt.Key] tells apart. Or one question was given
+	// two answers.
 	ErrDuplicateKey = errors.New("the key was used before in this task")
 	// ErrAmbiguous says that an update must name the node it stands for.
 	ErrAmbiguous = errors.New("more than one node could be meant; name one")

@@ -60,8 +60,8 @@ func ExampleEvent() {
 		}
 	}
 	// Output:
-	// 0 stored, has a parent: false
 	// 0 run starts, resumed: false
+	// 0 stored, has a parent: false
 	// 1 step: [add]
 	// 1   task add starts
 	// 1   task add says: adding up

@@ -18,9 +18,10 @@ type frontier struct {
 	memory  map[string]string // persistent subgraphs: the head of each, by name
 	call    string            // in a subgraph: the call that the checkpoint belongs to
 	left    bool              // in a subgraph: it was left for its parent
+	missing []string          // names of due nodes that the graph no longer has
 }
 
-func (f *frontier) idle() bool { return len(f.next)+len(f.sends) == 0 }
+func (f *frontier) idle() bool { return len(f.next)+len(f.sends)+len(f.missing) == 0 }
 
 // routes is where one task leads.
 type routes struct {
@@ -273,23 +274,19 @@ func readControl(data []byte) (control, error) {
 	return c, err
 }
 
-// decode rebuilds a frontier. A node that the graph no longer has is an error
-// that names it.
+// decode rebuilds a frontier. Nodes that the graph no longer has are set aside:
+// only a run that would go on with them fails.
 func (g *Graph) decode(data []byte) (frontier, error) {
 	c, err := readControl(data)
 	if err != nil {
 		return frontier{}, err
 	}
 	f := frontier{by: c.By, memory: c.Memory, call: c.Call, left: c.Left}
-	if f.next, err = g.find(c.Next); err != nil {
-		return f, err
-	}
-	if f.waiting, err = g.find(c.Waiting); err != nil {
-		return f, err
-	}
+	f.next = g.find(c.Next, &f.missing)
+	f.waiting = g.find(c.Waiting, &f.missing)
 	for _, stored := range c.Sends {
-		if _, err := g.find([]string{stored.Node}); err != nil {
-			return f, err
+		if g.find([]string{stored.Node}, &f.missing) == nil {
+			continue
 		}
 		s, err := g.decodeSend(stored)
 		if err != nil {
@@ -301,17 +298,19 @@ func (g *Graph) decode(data []byte) (frontier, error) {
 	return f, nil
 }
 
-func (g *Graph) find(stored []string) ([]*node, error) {
+// find returns the nodes of stored names, by name, and notes the names that the
+// graph lacks.
+func (g *Graph) find(stored []string, missing *[]string) []*node {
 	var out []*node
 	for _, name := range stored {
-		n := g.byName[name]
-		if n == nil {
-			return nil, fmt.Errorf("%w: %q is due; a graph that has it, or Update, can go on", ErrUnknownNode, name)
+		if n := g.byName[name]; n != nil {
+			out = append(out, n)
+		} else {
+			*missing = append(*missing, name)
 		}
-		out = append(out, n)
 	}
 	slices.SortFunc(out, func(a, b *node) int { return a.index - b.index })
-	return out, nil
+	return out
 }
 
 // decodeJoins restores the progress of the joins that the graph still has.

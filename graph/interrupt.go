@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/weft-go/weft/state"
@@ -45,7 +46,8 @@ func (i *Interrupt[P, A]) Wait(ctx context.Context, prompt P) (A, error) {
 }
 
 // Key returns the interrupt's question of that key, for a node that has
-// several. A question is known by its key, not by the order of the calls.
+// several. A question is known by its key, not by the order of the calls. To
+// ask several at once, call Wait for each and return their errors joined.
 func (i *Interrupt[P, A]) Key(key string) Keyed[P, A] { return Keyed[P, A]{i, key} }
 
 // Keyed is one of several questions of an [Interrupt] in a node.
@@ -83,7 +85,8 @@ func (i *Interrupt[P, A]) wait(ctx context.Context, key string, prompt P) (answe
 		return answer, &pauseError{question: fmt.Sprintf("%q", join2(i.name, key))}
 	}
 	if err := json.Unmarshal(given, &answer); err != nil {
-		return answer, fmt.Errorf("graph: interrupt %q: the answer: %w", i.name, err)
+		err = fmt.Errorf("graph: interrupt %q: the answer %s cannot be read, and the question is open again: %w", i.name, given, err)
+		return answer, errors.Join(err, t.reject(p.ID))
 	}
 	return answer, nil
 }
@@ -104,24 +107,41 @@ func (t *task) ask(p Pause) (answer json.RawMessage, ok bool, err error) {
 	defer t.mu.Unlock()
 	x := t.own()
 	if x.keys[p.ID] {
-		return nil, false, fmt.Errorf("graph: interrupt %q, key %q: %w", p.Interrupt, p.Key, ErrDuplicateKey)
+		return nil, false, x.blame(fmt.Errorf("graph: interrupt %q, key %q: %w", p.Interrupt, p.Key, ErrDuplicateKey))
 	}
 	if x.keys == nil {
 		x.keys = map[string]bool{}
 	}
 	x.keys[p.ID] = true
-	if answer, ok = t.run.root.answers[p.ID]; ok {
+	if answer, ok = t.run.root.answers[p.ID]; ok { // the map is not changed while tasks run
 		return answer, true, nil
 	}
 	x.asked = append(x.asked, p)
 	return nil, false, nil
 }
 
+// blame notes a failure that fails the task whatever its node returns. The
+// task's lock is held.
+func (x *rare) blame(err error) error {
+	x.fault = errors.Join(x.fault, err)
+	return err
+}
+
+// reject takes an answer back that the node can not read.
+func (t *task) reject(question string) error {
+	data, err := json.Marshal(storedAnswer{ID: question, Refused: true})
+	if err != nil {
+		return err
+	}
+	return t.remember(markAnswer, data)
+}
+
 // again forgets the questions of an attempt before the node is run once more.
 func (t *task) again() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.own().asked, t.own().keys = nil, nil
+	x := t.own()
+	x.asked, x.keys = nil, nil
 }
 
 // A Pending is an open question of an [Interrupt].
@@ -149,8 +169,10 @@ func (i *Interrupt[P, A]) Pending(s *Snapshot) ([]Pending[P], error) {
 }
 
 // Answer returns the answer to an open question, as input of the thread's next
-// run. A run may be given any number of answers; tasks whose questions got none
-// keep waiting. An id that is not open in the thread is an [ErrNoQuestion].
+// run. A run may be given any number of answers; if it is given nothing else,
+// tasks whose questions got none keep waiting. An id that is not open in the
+// thread is an [ErrNoQuestion]. An answer that the node can not read fails the
+// node, and the question is open again.
 func (i *Interrupt[P, A]) Answer(id string, answer A) state.Write {
 	data, err := json.Marshal(answer)
 	if err != nil {

@@ -68,6 +68,9 @@ func (g *Graph) invoke(ctx context.Context, t *Thread, rd *reader, writes []stat
 		r.opts = g.runOptions(RunOptions{})
 		in.begin = in.begin || !in.goesOn
 	} else {
+		if err := g.checkRun(t.opts); err != nil {
+			return nil, err
+		}
 		r.opts = g.runOptions(t.opts)
 		r.root.metadata = r.opts.Metadata
 		release, terr := r.take(ctx, t)
@@ -148,7 +151,7 @@ func (r *run) whole(t *Thread, in input) (snap *Snapshot, err error) {
 		return nil, errors.Join(err, r.close())
 	}
 	if r.root.reader != nil {
-		r.emit(RunStarted{Place: r.place(), State: r.view, Resumed: resumed})
+		r.root.reader.open(RunStarted{Place: r.place(), State: r.view, Resumed: resumed})
 	}
 	err = r.loop()
 	if cerr := r.close(); cerr != nil {
@@ -207,7 +210,7 @@ func (r *run) start(t *Thread, in input) (resumed bool, err error) {
 		}
 		return false, r.begin(in)
 	}
-	r.goesOn = true
+	r.goesOn = in.goesOn || t.at != "" || r.source == checkpoint.Edited || r.source == checkpoint.Fork || r.pending.begun()
 	if t.at != "" && len(in.answers) == 0 {
 		if err := r.fork(); err != nil {
 			return false, err
@@ -327,11 +330,11 @@ func (r *run) target(entry *task, targets []state.Signal) error {
 		case sendSignal:
 			name = s.send.node
 		}
-		if err := entry.signal(s, []string{name}); err != nil {
-			return err
-		}
 		if name != End && r.g.byName[name] == nil {
 			return fmt.Errorf("target %q: %w", name, ErrUnknownNode)
+		}
+		if err := entry.signal(s, []string{name}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -347,11 +350,16 @@ func (r *run) fork() error {
 // checkpoint, so that no crash loses them, and applies them.
 func (r *run) edit(in input) error {
 	var recs []checkpoint.Write
+	given := map[string]bool{}
 	for _, a := range in.answers {
 		w, err := r.answer(a)
 		if err != nil {
 			return err
 		}
+		if given[a.id] {
+			return fmt.Errorf("question %s of interrupt %q was given two answers: %w", a.id, a.interrupt, ErrDuplicateKey)
+		}
+		given[a.id] = true
 		recs = append(recs, w)
 	}
 	r.root.given = len(in.answers) > 0 && len(in.writes)+len(in.targets) == 0

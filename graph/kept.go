@@ -18,6 +18,7 @@ const (
 	markAsk    = "$ask"    // what the task waits for; replaces the one before
 	markAnswer = "$answer" // the answer to a question
 	markOnce   = "$once"   // the result of a side effect
+	markStop   = "$stop"   // where a run stopped: its static pauses
 	markError  = "$error"  // the text of the last failure
 	markVoid   = "$void"   // the results so far do not count
 )
@@ -27,6 +28,7 @@ const (
 	indexAsk   = -1
 	indexError = -2
 	indexVoid  = -3
+	indexStop  = -4
 )
 
 // kept is what the pending writes of a checkpoint say of one task.
@@ -54,7 +56,9 @@ type storedParent struct {
 
 type storedAnswer struct {
 	ID    string          `json:"id"`
-	Value json.RawMessage `json:"value"`
+	Value json.RawMessage `json:"value,omitempty"`
+	// Refused takes an answer back that the node could not read.
+	Refused bool `json:"refused,omitempty"`
 }
 
 type storedOnce struct {
@@ -68,6 +72,9 @@ type pending struct {
 	tasks   map[string]*kept
 	answers map[string]json.RawMessage // by question
 	void    map[string]int             // per task, the results below this index do not count
+	missing []string                   // targets that the graph no longer has
+	stopped bool                       // a run came to a stop here, in good order
+	stops   []Pause                    // the static pauses that it stopped at
 }
 
 func (p *pending) task(id string) *kept {
@@ -80,6 +87,20 @@ func (p *pending) task(id string) *kept {
 		p.tasks[id] = k
 	}
 	return k
+}
+
+// begun reports whether a run stopped at the checkpoint, or in the superstep
+// after it, so that the next one goes on with that and does not come to it anew.
+func (p *pending) begun() bool { return p != nil && (p.stopped || p.tried()) }
+
+// tried reports whether a task of the superstep left something.
+func (p *pending) tried() bool {
+	for id := range p.tasks {
+		if id != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // readPending sorts out the pending writes of a checkpoint.
@@ -108,7 +129,7 @@ func (g *Graph) readPending(writes []checkpoint.Write) (*pending, error) {
 // isResult tells what a task returned from the other things that are kept of it.
 func isResult(w checkpoint.Write) bool {
 	switch w.Channel {
-	case markAsk, markAnswer, markOnce, markError, markVoid:
+	case markAsk, markAnswer, markOnce, markError, markVoid, markStop:
 		return false
 	}
 	return w.Task != ""
@@ -120,11 +141,9 @@ func (g *Graph) readWrite(p *pending, k *kept, w checkpoint.Write) error {
 		k.done = true
 	case markVoid:
 	case markGoto:
-		nodes, err := g.find([]string{string(w.Data)})
-		k.routes.nodes = append(k.routes.nodes, nodes...)
-		return err
+		k.routes.nodes = append(k.routes.nodes, g.find([]string{string(w.Data)}, &p.missing)...)
 	case markSend:
-		return g.readSend(k, w.Data)
+		return g.readSend(p, k, w.Data)
 	case markParent:
 		var s storedParent
 		err := json.Unmarshal(w.Data, &s)
@@ -138,8 +157,13 @@ func (g *Graph) readWrite(p *pending, k *kept, w checkpoint.Write) error {
 	case markAnswer:
 		var a storedAnswer
 		err := json.Unmarshal(w.Data, &a)
-		p.answers[a.ID] = a.Value
+		if p.answers[a.ID] = a.Value; a.Refused {
+			delete(p.answers, a.ID)
+		}
 		return err
+	case markStop:
+		p.stopped = true
+		return json.Unmarshal(w.Data, &p.stops)
 	case markOnce:
 		var o storedOnce
 		err := json.Unmarshal(w.Data, &o)
@@ -155,13 +179,13 @@ func (g *Graph) readWrite(p *pending, k *kept, w checkpoint.Write) error {
 	return nil
 }
 
-func (g *Graph) readSend(k *kept, data []byte) error {
+func (g *Graph) readSend(p *pending, k *kept, data []byte) error {
 	var stored storedSend
 	if err := json.Unmarshal(data, &stored); err != nil {
 		return err
 	}
-	if _, err := g.find([]string{stored.Node}); err != nil {
-		return err
+	if g.find([]string{stored.Node}, &p.missing) == nil {
+		return nil
 	}
 	s, err := g.decodeSend(stored)
 	k.routes.sends = append(k.routes.sends, s)

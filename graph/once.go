@@ -21,8 +21,10 @@ func settledCall(value json.RawMessage) *onceCall { return &onceCall{ready: true
 
 // Once runs fn and returns its result; when the node runs again, after a pause,
 // a failure, a retry or a crash, it returns that result without running fn.
-// The key names the side effect within the task. The result is stored, as
-// JSON, before Once returns. A failed fn is not remembered.
+// The key names the side effect within the task: calls with one key share one
+// result, also when they come at the same time, so two effects need two keys.
+// The result is stored, as JSON, before Once returns; if that fails, the task
+// fails. A failed fn is not remembered.
 //
 // A crash between the side effect and its storage makes fn run again: give the
 // other side [IdempotencyKey] where that matters. Without a thread, or with
@@ -73,6 +75,16 @@ func (t *task) onceCall(key string) *onceCall {
 }
 
 func (t *task) keepOnce(key string, value json.RawMessage) error {
+	data, err := json.Marshal(storedOnce{Key: key, Value: value})
+	if err != nil {
+		return err
+	}
+	return t.remember(markOnce, data)
+}
+
+// remember stores a pending write of the task at once. A store that fails,
+// fails the task, even if its node makes something else of the error.
+func (t *task) remember(mark string, data []byte) error {
 	r := t.run
 	if r.journal == nil {
 		return nil
@@ -81,14 +93,15 @@ func (t *task) keepOnce(key string, value json.RawMessage) error {
 	index := t.own().index
 	t.own().index++
 	t.mu.Unlock()
-	data, err := json.Marshal(storedOnce{Key: key, Value: value})
-	if err != nil {
-		return err
-	}
 	r.touched.Store(true)
-	err = r.journal.write(r.ctx, r.key(), []checkpoint.Write{{Task: t.id(), Index: index, Channel: markOnce, Data: data}})
-	if err != nil {
-		return err
+	err := r.journal.write(r.ctx, r.key(), []checkpoint.Write{{Task: t.id(), Index: index, Channel: mark, Data: data}})
+	if err == nil {
+		err = r.journal.flush(r.ctx) // under Async, too, it is not left to a moment later
 	}
-	return r.journal.flush(r.ctx) // a side effect is not left to a moment later, under Async neither
+	if err != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return t.own().blame(err)
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,6 +57,9 @@ func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) ite
 
 // add puts an event into the batch of the run's own goroutine.
 func (rd *reader) add(ev Event) { rd.batch = append(rd.batch, ev) }
+
+// open puts the event that opens a run before those of its first checkpoint.
+func (rd *reader) open(ev Event) { rd.batch = slices.Insert(rd.batch, 0, ev) }
 
 // flush hands the batch over. When that returns, the loop has taken every
 // event of the batch before, so that its slice can be filled again.

@@ -86,20 +86,23 @@ func (r *run) loop() error {
 		if r.ctx.Err() != nil {
 			return context.Cause(r.ctx)
 		}
+		if len(r.front.missing) > 0 {
+			return fmt.Errorf("%w: %q is due; a graph that has it can go on, and so can new input or Update", ErrUnknownNode, r.front.missing)
+		}
 		if r.done >= r.opts.MaxSteps {
-			return fmt.Errorf("%w: %d ran, and %q are due", ErrMaxSteps, r.done, r.dueNames())
+			return errors.Join(fmt.Errorf("%w: %d ran, and %q are due", ErrMaxSteps, r.done, r.dueNames()), r.halt(nil))
 		}
 		if r.root.drain.Load() {
-			return fmt.Errorf("%w before %q", ErrDrained, r.dueNames())
+			return errors.Join(fmt.Errorf("%w before %q", ErrDrained, r.dueNames()), r.halt(nil))
 		}
 		if len(r.opts.PauseBefore) > 0 && !r.goesOn && r.pauseAt(r.opts.PauseBefore, PauseBefore, r.dueNames()) {
-			return nil
+			return r.halt(r.pauses)
 		}
 		if err := r.superstep(); err != nil || r.pauses != nil {
 			return err
 		}
 		if len(r.opts.PauseAfter) > 0 && !r.front.idle() && r.pauseAt(r.opts.PauseAfter, PauseAfter, r.front.by) {
-			return nil
+			return r.halt(r.pauses)
 		}
 	}
 	return nil
@@ -121,6 +124,24 @@ func (r *run) pauseAt(at []string, kind PauseKind, nodes []string) bool {
 		}
 	}
 	return r.pauses != nil
+}
+
+// halt notes at the current checkpoint that a run stopped there in good order,
+// so that the next one goes on with what is due. A run that finds no such note,
+// as one behind a crash does, comes to the static pauses anew.
+func (r *run) halt(at []Pause) error {
+	if r.journal == nil {
+		if at == nil {
+			return nil
+		}
+		return fmt.Errorf("a pause %s %q: %w", at[0].Kind, at[0].Node, ErrNoStore)
+	}
+	data, err := json.Marshal(at)
+	if err != nil {
+		return err
+	}
+	r.touched.Store(true)
+	return r.journal.write(r.ctx, r.key(), []checkpoint.Write{{Index: indexStop, Channel: markStop, Data: data}})
 }
 
 // AllNodes stands for every node in [Options.PauseBefore] and

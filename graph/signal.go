@@ -39,7 +39,8 @@ type send struct {
 // Goto makes a node due in the next superstep, beside what its own edges make
 // due. The node that returns it must have declared the target with
 // [Builder.Routes]; [End] is allowed and adds nothing. Given to a run by its
-// caller, it makes the run go on from where the thread is, at that node too.
+// caller, it makes the run go on from where the thread is, at that node too; on a
+// new thread it takes the place of the entry.
 func Goto(node string) state.Write { return state.NewSignal(gotoSignal{node}) }
 
 // Send runs a node in the next superstep as a task of its own, which sees what
@@ -61,6 +62,7 @@ func ToParent(w state.Write) state.Write { return state.NewSignal(parentSignal{w
 func Begin() state.Write { return state.NewSignal(turnSignal{begin: true}) }
 
 // Continue makes the writes of a run an edit of the thread's current
-// checkpoint, from which the run goes on, instead of input for a new turn.
-// [Goto], [Send] and answers imply it.
+// checkpoint, from which the run goes on, instead of input for a new turn. They
+// become part of the checkpoint that follows. [Goto], [Send] and answers imply
+// Continue; on a new thread, which has nothing to go on with, it begins a turn.
 func Continue() state.Write { return state.NewSignal(turnSignal{}) }

@@ -103,7 +103,12 @@ func (r *run) look(c *checkpoint.Checkpoint) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.shot(info, tasks), nil
+	if !r.pending.tried() {
+		r.pauses = r.pending.stops
+	}
+	s := r.shot(info, tasks)
+	s.Next = append(s.Next, r.front.missing...)
+	return s, nil
 }
 
 // unanswered returns the pauses of a task that no answer was given to.

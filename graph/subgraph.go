@@ -120,8 +120,11 @@ func (r *run) resume(c *checkpoint.Checkpoint, call string) (bool, error) {
 	if ctl.Call != call {
 		return false, nil
 	}
-	r.goesOn = true
-	return true, r.restore(c)
+	if err := r.restore(c); err != nil {
+		return false, err
+	}
+	r.goesOn = r.pending.begun()
+	return true, nil
 }
 
 // beginCall starts the subgraph with the values that its task sees; one that

@@ -44,7 +44,8 @@ type rare struct {
 	asked    []Pause
 	keys     map[string]bool // questions of this attempt
 	once     map[string]*onceCall
-	index    int // the first free index of a pending write
+	index    int   // the first free index of a pending write
+	fault    error // a failure that counts whatever the node makes of it
 }
 
 var nothingRare rare // is only read
@@ -167,6 +168,13 @@ func (t *task) due() bool { return !t.finished && t.seldom().pauses == nil && t.
 // execute runs the task's node and keeps the outcome.
 func (t *task) execute() {
 	update, err := t.call()
+	if fault := t.seldom().fault; fault != nil && !errors.Is(err, fault) {
+		err = errors.Join(fault, err)
+	}
+	if t.seldom().fault != nil {
+		t.err = t.fail(err)
+		return
+	}
 	if open := t.open(); open != nil {
 		t.own().pauses = open
 		return

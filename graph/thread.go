@@ -37,6 +37,22 @@ type RunOptions struct {
 	Metadata map[string]string
 }
 
+// checkRun finds mistakes in the options of a run.
+func (g *Graph) checkRun(o RunOptions) error {
+	for _, name := range slices.Concat(o.PauseBefore, o.PauseAfter) {
+		if name != AllNodes && g.byName[name] == nil {
+			return fmt.Errorf("a pause at %q: %w", name, ErrUnknownNode)
+		}
+	}
+	if o.MaxSteps < 0 || o.MaxParallel < 0 {
+		return fmt.Errorf("%w: MaxSteps is %d and MaxParallel %d", checkpoint.ErrInvalid, o.MaxSteps, o.MaxParallel)
+	}
+	if o.Durability != nil && *o.Durability > Exit {
+		return fmt.Errorf("%w: %s", checkpoint.ErrInvalid, *o.Durability)
+	}
+	return nil
+}
+
 // Thread returns a handle on the thread of that id. It need not exist yet.
 func (g *Graph) Thread(id string) *Thread { return &Thread{g: g, id: id} }
 
@@ -46,14 +62,17 @@ func (t *Thread) ID() string { return t.id }
 // At returns a handle on the thread as it was at a checkpoint. A run on it
 // starts a fresh attempt there: results and questions kept for its superstep
 // are left behind, and the thread goes on from there, on a branch of its own.
-// The abandoned one stays in the history.
+// The abandoned one stays in the history. The handle itself stays at that
+// checkpoint: what follows such a run goes through the thread's own handle. An
+// empty id gives that.
 func (t *Thread) At(checkpoint string) *Thread {
 	c := *t
 	c.at = checkpoint
 	return &c
 }
 
-// With returns a handle whose runs have these options.
+// With returns a handle whose runs have these options, instead of those that t
+// has.
 func (t *Thread) With(opts RunOptions) *Thread {
 	c := *t
 	opts.Metadata = maps.Clone(opts.Metadata)
@@ -196,6 +215,9 @@ func (g *Graph) fail(thread string, err error) error {
 // [checkpoint.ErrConflict].
 func (t *Thread) Delete(ctx context.Context) error {
 	store, err := t.store()
+	if err == nil && t.at != "" {
+		err = fmt.Errorf("%w: the handle is at checkpoint %s, and a thread is deleted whole", checkpoint.ErrInvalid, t.at)
+	}
 	if err != nil {
 		return t.fail(err)
 	}

@@ -42,7 +42,8 @@ type Options struct {
 	Prepare func(ctx context.Context, s state.View, r *llm.Request) error
 	// Tools says how tools are called.
 	Tools tools.Options
-	// Channels are more channels of the graph, for Prepare and for tools.
+	// Channels are more channels of the graph, for Prepare to read and for a
+	// caller to write.
 	Channels []state.Handle
 	// Graph is what the graph is compiled with. MaxSteps is set so that
 	// MaxTurns is reached first, unless it is given.
@@ -70,7 +71,7 @@ func New(name string, model llm.Model, set *tools.Set, o Options) (*graph.Graph,
 	b.Node(ModelNode, a.think)
 	b.Node(ToolsNode, tools.CallNode(set, call, Messages, o.Tools))
 	b.Edge(graph.Start, ModelNode)
-	b.Dispatch(ModelNode, calls, ToolsNode)
+	b.Dispatch(ModelNode, calls, ToolsNode, graph.End)
 	b.Edge(ToolsNode, ModelNode)
 	return b.Compile(o.Graph)
 }
