@@ -29,6 +29,9 @@ func (t *task) callSubgraph() (update state.Update, err error) {
 	}
 	if r.root.reader != nil {
 		r.emit(RunStarted{Place: r.place(), State: r.view, Resumed: resumed})
+		if !resumed {
+			r.tell()
+		}
 	}
 	if err := r.loop(); err != nil {
 		return nil, err
