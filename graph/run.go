@@ -465,10 +465,20 @@ func (r *run) commit(tx *state.Tx, view state.View, tasks []task, front *frontie
 	r.cur, r.before, r.source = c.ID, c.Parent, source
 	r.settles, r.edits = false, nil
 	r.touched.Store(false)
-	if r.root.reader != nil && r.journal.mode != Exit {
-		r.emit(Checkpointed{Place: r.place(), ID: c.ID, Parent: c.Parent})
+	if r.parent == nil || source != checkpoint.Input {
+		r.tell()
 	}
 	return nil
+}
+
+// tell says that the current checkpoint was stored. That of a subgraph's call
+// is told of behind RunStarted.
+func (r *run) tell() {
+	if r.root.reader == nil || r.journal == nil || r.journal.mode == Exit {
+		return
+	}
+	r.now = time.Now()
+	r.emit(Checkpointed{Place: r.placeAt(r.now), ID: r.cur, Parent: r.before})
 }
 
 // changes returns what a transaction did, in stored form; in a subgraph also
