@@ -134,7 +134,7 @@ func (t *task) ended(now time.Time) TaskFinished {
 // keep stores the outcome of a task, for the run that goes on if this one can
 // not commit the superstep.
 func (r *run) keep(t *task) error {
-	if r.journal == nil || r.ctx.Err() != nil && !t.finished {
+	if r.journal == nil || r.root.ctx.cause() != nil && !t.finished {
 		return nil
 	}
 	writes, err := t.record()

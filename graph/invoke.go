@@ -79,8 +79,12 @@ func (g *Graph) invoke(ctx context.Context, t *Thread, rd *reader, writes []stat
 		}
 		defer func() { err = errors.Join(err, release()) }()
 	}
-	stop := r.watch(ctx)
-	defer stop()
+	r.ctx = ctx
+	if ctx.Done() != nil {
+		r.root.ctx = &runContext{caller: ctx}
+		r.ctx = r.root.ctx
+		defer r.root.ctx.close()
+	}
 	return r.whole(t, in)
 }
 
@@ -100,48 +104,6 @@ func (r *run) take(ctx context.Context, t *Thread) (release func() error, err er
 	r.journal = newJournal(held, *r.opts.Durability)
 	return release, nil
 }
-
-// watch makes the context of the nodes: it ends with the caller's, unless that
-// is only drained.
-func (r *run) watch(ctx context.Context) (stop func()) {
-	if ctx.Done() == nil {
-		r.ctx = ctx
-		return func() {}
-	}
-	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	r.root.heed = func() {
-		switch cause := context.Cause(ctx); {
-		case cause == nil:
-		case errors.Is(cause, ErrDrained):
-			r.root.drain.Store(true)
-		default:
-			cancel(cause)
-		}
-	}
-	unhook := context.AfterFunc(ctx, r.root.heed)
-	r.root.heed()
-	r.ctx = &runContext{Context: inner, outer: ctx, heed: r.root.heed}
-	return func() {
-		unhook()
-		cancel(nil)
-	}
-}
-
-// runContext is a context that ends on its own terms, and keeps the caller's
-// deadline for all to see.
-type runContext struct {
-	context.Context
-	outer context.Context
-	heed  func()
-}
-
-// Err looks at the caller's context itself: its hook may come late.
-func (c *runContext) Err() error {
-	c.heed()
-	return c.Context.Err()
-}
-
-func (c *runContext) Deadline() (time.Time, bool) { return c.outer.Deadline() }
 
 // whole is a run from its first look at the thread to its last.
 func (r *run) whole(t *Thread, in input) (snap *Snapshot, err error) {

@@ -25,9 +25,8 @@ type root struct {
 	version  string
 	logger   *slog.Logger
 
-	reader *reader // nil when nobody reads the events
-	drain  atomic.Bool
-	heed   func() // looks at the caller's context, as its hook may come late; nil if it never ends
+	reader *reader     // nil when nobody reads the events
+	ctx    *runContext // nil if the caller's never ends
 
 	given   bool                       // answers were given, and nothing else
 	answers map[string]json.RawMessage // by question, those of earlier runs too
@@ -65,6 +64,7 @@ type run struct {
 	stuck   []task // those of a superstep that was not committed
 	size    size
 	crew    *crew
+	slab    []task // for the tasks of supersteps with one
 	collect state.Emit
 	list    []checkpoint.Change // what collect has gathered
 	now     time.Time           // of the events of this superstep
@@ -80,11 +80,8 @@ type run struct {
 // a pause.
 func (r *run) loop() error {
 	for !r.front.left && !r.front.idle() {
-		if r.root.heed != nil {
-			r.root.heed()
-		}
-		if r.ctx.Err() != nil {
-			return context.Cause(r.ctx)
+		if cause := r.root.ctx.cause(); cause != nil {
+			return cause
 		}
 		if len(r.front.missing) > 0 {
 			return fmt.Errorf("%w: %q is due; a graph that has it can go on, and so can new input or Update", ErrUnknownNode, r.front.missing)
@@ -92,7 +89,7 @@ func (r *run) loop() error {
 		if r.done >= r.opts.MaxSteps {
 			return errors.Join(fmt.Errorf("%w: %d ran, and %q are due", ErrMaxSteps, r.done, r.dueNames()), r.halt(nil))
 		}
-		if r.root.drain.Load() {
+		if r.root.ctx.drained() {
 			return errors.Join(fmt.Errorf("%w before %q", ErrDrained, r.dueNames()), r.halt(nil))
 		}
 		if len(r.opts.PauseBefore) > 0 && !r.goesOn && r.pauseAt(r.opts.PauseBefore, PauseBefore, r.dueNames()) {
@@ -236,7 +233,7 @@ func (r *run) outcome(tasks []task) error {
 	if errs == nil && r.pauses == nil {
 		return nil
 	}
-	if cause := context.Cause(r.ctx); cause != nil {
+	if cause := r.root.ctx.cause(); cause != nil {
 		r.pauses = nil
 		return errors.Join(append([]error{cause}, errs...)...)
 	}
@@ -431,7 +428,7 @@ func (r *run) commit(tx *state.Tx, view state.View, tasks []task, front *frontie
 	if r.journal == nil {
 		return nil
 	}
-	if err := context.Cause(r.ctx); err != nil {
+	if err := r.root.ctx.cause(); err != nil {
 		return err
 	}
 	c := &r.scratch

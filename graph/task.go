@@ -78,7 +78,7 @@ func (t *task) Value(key any) any {
 // the sent ones.
 func (r *run) tasks() ([]task, error) {
 	f := &r.front
-	tasks := make([]task, len(f.next)+len(f.sends))
+	tasks := r.makeTasks(len(f.next) + len(f.sends))
 	for i, n := range f.next {
 		tasks[i].Context, tasks[i].run, tasks[i].node, tasks[i].view = r.ctx, r, n, r.view
 	}
@@ -97,6 +97,19 @@ func (r *run) tasks() ([]task, error) {
 		}
 	}
 	return tasks, nil
+}
+
+// makeTasks returns fresh tasks. Lone ones are made a few at a time.
+func (r *run) makeTasks(n int) []task {
+	if n != 1 {
+		return make([]task, n)
+	}
+	if len(r.slab) == 0 {
+		r.slab = make([]task, min(r.done+1, 8))
+	}
+	tasks := r.slab[:1:1]
+	r.slab = r.slab[1:]
+	return tasks
 }
 
 // id tells the task from the others of its superstep: "node", or "node[2]" for

@@ -131,8 +131,11 @@ func (c *Channel[V, U]) fold(slot any, m *mark, w Write) (any, error) {
 	}
 	b := w.data.(*batch[U])
 	v, err := c.reduce(c.current(slot, m), c.update(b.first))
-	for i := 0; err == nil && i < len(b.more); i++ {
-		v, err = c.reduce(v, c.update(b.more[i]))
+	for _, u := range b.rest() {
+		if err != nil {
+			break
+		}
+		v, err = c.reduce(v, c.update(u))
 	}
 	return box(v), err
 }

@@ -101,7 +101,7 @@ func (c *ListChannel[E]) fold(slot any, m *mark, w Write) (any, error) {
 	}
 	b := w.data.(*batch[E])
 	l.push(b.first)
-	for _, e := range b.more {
+	for _, e := range b.rest() {
 		l.push(e)
 	}
 	return l, nil

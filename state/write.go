@@ -81,7 +81,7 @@ func (k Kind) String() string {
 // allocation.
 type batch[U any] struct {
 	first U
-	more  []U
+	more  *[]U // the others; nil if there are none
 }
 
 func newBatch[U any](updates []U, clone func(U) U) *batch[U] {
@@ -90,15 +90,24 @@ func newBatch[U any](updates []U, clone func(U) U) *batch[U] {
 		b.first = clone(b.first)
 	}
 	if len(updates) > 1 {
-		b.more = make([]U, len(updates)-1)
-		copy(b.more, updates[1:])
+		more := make([]U, len(updates)-1)
+		copy(more, updates[1:])
 		if clone != nil {
-			for i := range b.more {
-				b.more[i] = clone(b.more[i])
+			for i := range more {
+				more[i] = clone(more[i])
 			}
 		}
+		b.more = &more
 	}
 	return b
 }
 
-func (b *batch[U]) slice() []U { return append([]U{b.first}, b.more...) }
+// rest returns the updates behind the first.
+func (b *batch[U]) rest() []U {
+	if b.more == nil {
+		return nil
+	}
+	return *b.more
+}
+
+func (b *batch[U]) slice() []U { return append([]U{b.first}, b.rest()...) }
