@@ -185,28 +185,9 @@ func (c *compiler) checkJoins() {
 	}
 }
 
-// checkReach finds nodes that nothing leads to, and so joins that wait for
-// them. A join counts when each of its sources can be reached.
+// checkReach finds nodes that nothing leads to, and joins that wait for them.
 func (c *compiler) checkReach() {
-	reached := map[string]bool{Start: true}
-	for grown := true; grown; {
-		grown = false
-		visit := func(to string) {
-			if to != End && !reached[to] {
-				reached[to], grown = true, true
-			}
-		}
-		for name := range c.b.nodes {
-			if reached[name] {
-				c.b.nodes[name].eachTarget(visit)
-			}
-		}
-		for _, j := range c.b.joins {
-			if len(j.sources) > 0 && !slices.ContainsFunc(j.sources, func(s string) bool { return !reached[s] }) {
-				visit(j.target)
-			}
-		}
-	}
+	reached := c.reach()
 	for _, name := range slices.Sorted(maps.Keys(c.b.nodes)) {
 		if c.known(name) && !reached[name] {
 			c.fail(name, "nothing leads to it from Start; if only a caller's Goto does, say Routes(Start, %q)", name)
@@ -219,6 +200,31 @@ func (c *compiler) checkReach() {
 			}
 		}
 	}
+}
+
+// reach returns the nodes that something leads to from Start. A join counts
+// when each of its sources is reached.
+func (c *compiler) reach() map[string]bool {
+	reached := map[string]bool{Start: true}
+	for grown := true; grown; {
+		grown = false
+		visit := func(to string) {
+			if to != End && !reached[to] {
+				reached[to], grown = true, true
+			}
+		}
+		for name, n := range c.b.nodes {
+			if reached[name] {
+				n.eachTarget(visit)
+			}
+		}
+		for _, j := range c.b.joins {
+			if len(j.sources) > 0 && !slices.ContainsFunc(j.sources, func(s string) bool { return !reached[s] }) {
+				visit(j.target)
+			}
+		}
+	}
+	return reached
 }
 
 func (n *node) eachTarget(visit func(string)) {

@@ -316,7 +316,6 @@ func newConfChannel(name, kind string) (confChannel, error) {
 type confBuilder struct {
 	mu       sync.Mutex
 	failures map[string]int // per node, over all threads
-	shared   map[string]confChannel
 	store    checkpoint.Store
 }
 

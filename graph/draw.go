@@ -20,7 +20,7 @@ type mermaid struct{ strings.Builder }
 
 func (m *mermaid) line(depth int, format string, args ...any) {
 	m.WriteString(strings.Repeat("  ", depth))
-	fmt.Fprintf(m, format, args...)
+	m.WriteString(fmt.Sprintf(format, args...))
 	m.WriteByte('\n')
 }
 

@@ -94,11 +94,12 @@ func (i *Interrupt[P, A]) wait(ctx context.Context, key string, prompt P) (answe
 // questionID is the same whenever the task runs again.
 func (t *task) questionID(name, key string) string {
 	parts := [...]string{t.run.root.thread, t.run.ns, t.run.cur, t.id(), name, key}
-	h := sha256.New()
-	for _, p := range parts {
-		fmt.Fprintf(h, "%d:%s", len(p), p)
+	var text []byte
+	for _, p := range parts { // with its length, so that no two lists have one text
+		text = fmt.Appendf(text, "%d:%s", len(p), p)
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
 }
 
 // ask returns the answer to a question, or notes that it is open.

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/weft-go/weft/state"
 )
@@ -19,7 +18,6 @@ type reader struct {
 	left    chan struct{} // closed when the loop has been left
 
 	batch, spare []Event // the run's own
-	now          time.Time
 }
 
 // errStopped ends a run whose events nobody reads any more.

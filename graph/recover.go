@@ -17,10 +17,7 @@ func Recover(handle func(ctx context.Context, s state.View, err error) (state.Up
 		if err == nil || asked(ctx) || IsPause(err) || ctx.Err() != nil {
 			return update, err
 		}
-		if ae, ok := err.(*attemptError); ok {
-			err = ae.err
-		}
-		return handle(ctx, s, err)
+		return handle(ctx, s, withoutAttempt(err))
 	}
 }
 

@@ -118,5 +118,13 @@ type attemptError struct {
 	err     error
 }
 
+// withoutAttempt returns the error that Retry wrapped, if it is the outermost.
+func withoutAttempt(err error) error {
+	if ae, ok := err.(*attemptError); ok { //nolint:errorlint // only the outermost is meant
+		return ae.err
+	}
+	return err
+}
+
 func (e *attemptError) Error() string { return e.err.Error() }
 func (e *attemptError) Unwrap() error { return e.err }

@@ -204,11 +204,12 @@ func (t *task) execute() {
 
 // fail wraps an error of the node once.
 func (t *task) fail(err error) error {
-	if ne, ok := err.(*NodeError); ok && ne.Node == t.node.name && ne.Path == t.run.path {
+	if ne, ok := err.(*NodeError); ok && //nolint:errorlint // only the outermost is meant
+		ne.Node == t.node.name && ne.Path == t.run.path {
 		return err
 	}
 	attempt := 1
-	if ae, ok := err.(*attemptError); ok {
+	if ae, ok := err.(*attemptError); ok { //nolint:errorlint // only the outermost is meant
 		attempt, err = ae.attempt, ae.err
 	}
 	return &NodeError{Path: t.run.path, Node: t.node.name, Task: t.id(), Attempt: attempt, Err: err}
