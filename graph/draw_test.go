@@ -1,0 +1,51 @@
+package graph_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/state"
+)
+
+// drawn has every kind of node and edge.
+func drawn(t *testing.T) *graph.Graph {
+	sub := graph.New("sub", trail, turns)
+	sub.Node("s-1", mark("s-1"))
+	sub.Node("s;2#", mark("s;2#"))
+	chain(sub, "s-1", "s;2#", graph.End)
+	inner := compile(t, sub, graph.Options{})
+	b := graph.New("drawn", trail, note)
+	for _, n := range []string{"plan", "left", "right", "both", "end game", "lone"} {
+		b.Node(n, mark(n))
+	}
+	b.Subgraph("sub", inner)
+	b.Subgraph("memory", inner.Persist("kept"))
+	b.Edge(graph.Start, "plan")
+	b.Branch("plan", func(state.View) string { return "left" }, "left", "right", graph.End)
+	b.Routes("left", "sub", "memory")
+	b.Routes(graph.Start, "lone")
+	b.Edge("right", "both")
+	b.Join("both", "left", "right")
+	b.Join("end game", "sub", "memory")
+	b.Defer("end game")
+	b.Edge("both", graph.End)
+	return compile(t, b, graph.Options{PauseBefore: []string{"right"}, PauseAfter: []string{"both"}})
+}
+
+func TestDraw(t *testing.T) {
+	t.Parallel()
+	g := drawn(t)
+	golden(t, "mermaid.txt", g.Mermaid())
+	golden(t, "dot.txt", g.DOT())
+	data, err := json.MarshalIndent(g.Describe(), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "describe.json", string(data)+"\n")
+	for range 20 { // whatever order maps have
+		if drawn(t).Mermaid() != g.Mermaid() || drawn(t).DOT() != g.DOT() {
+			t.Fatal("two drawings of one graph differ")
+		}
+	}
+}
