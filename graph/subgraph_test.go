@@ -2,7 +2,11 @@ package graph_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -10,51 +14,272 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-func TestThreadSubgraph(t *testing.T) {
+// called returns a graph of one node that counts its calls in a channel of its
+// own.
+func called(t testing.TB) *graph.Graph {
+	b := graph.New("called", trail, turns)
+	b.Node("count", func(_ context.Context, v state.View) (state.Update, error) {
+		return state.Update{trail.Put(fmt.Sprint("call", turns.Get(v))), turns.Put(1)}, nil
+	})
+	b.Edge(graph.Start, "count")
+	return compile(t, b, graph.Options{})
+}
+
+// TestPrivateChannels: a subgraph's own channels begin empty at each call, and
+// the parent never sees them.
+func TestPrivateChannels(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		g := build(t, s, func(b *graph.Builder) {
+			b.Subgraph("one", called(t))
+			b.Subgraph("two", called(t))
+			chain(b, "one", "two")
+		})
+		for range 2 {
+			done(t, g.Thread("t"), note.Put("go"))
+		}
+		wantTrail(t, snapshot(t, g.Thread("t")), "call0", "call0", "call0", "call0")
+	})
+}
+
+// TestPersist: a persistent subgraph goes on where its last call on the branch
+// of the thread ended.
+func TestPersist(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		for _, mode := range modes {
+			g := build(t, s, func(b *graph.Builder) {
+				b.Subgraph("sub", called(t).Persist("kept"))
+				b.Node("after", mark("after"))
+				chain(b, "sub", "after")
+			})
+			th, other := in(g.Thread(mode.String()), mode), in(g.Thread("other"+mode.String()), mode)
+			done(t, th, note.Put("one"))
+			done(t, th, note.Put("two"))
+			fork := snapshot(t, th).ID // after two calls
+			done(t, th, note.Put("three"))
+			wantTrail(t, snapshot(t, th), "call0", "after", "call1", "after", "call2", "after")
+			wantTrail(t, done(t, other, note.Put("one")), "call0", "after")
+			// A branch remembers what had happened where it begins.
+			wantTrail(t, done(t, th.At(fork), note.Put("again")), "call0", "after", "call1", "after", "call2", "after")
+			wantTrail(t, done(t, th, note.Put("more")), "call0", "after", "call1", "after", "call2", "after", "call3", "after")
+			wantTrail(t, done(t, th.At(fork), note.Put("again")), "call0", "after", "call1", "after", "call2", "after")
+		}
+	})
+}
+
+// TestPersistTwice: two calls one after another share a memory; two at once
+// can not.
+func TestPersistTwice(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		kept := called(t).Persist("kept")
+		g := build(t, s, func(b *graph.Builder) {
+			b.Subgraph("one", kept)
+			b.Subgraph("two", kept)
+			chain(b, "one", "two")
+		})
+		wantTrail(t, done(t, g.Thread("seq"), note.Put("go")), "call0", "call1")
+		gate := make(chan struct{})
+		slow := graph.New("slow", trail, turns)
+		slow.Node("n", func(context.Context, state.View) (state.Update, error) { <-gate; return nil, nil })
+		slow.Edge(graph.Start, "n")
+		busy := compile(t, slow, graph.Options{}).Persist("kept")
+		g = build(t, s, func(b *graph.Builder) {
+			b.Subgraph("one", busy)
+			b.Subgraph("two", busy)
+			b.Edge(graph.Start, "one")
+			b.Edge(graph.Start, "two")
+		})
+		var err error
+		for ev, e := range g.Thread("par").Stream(t.Context(), note.Put("go")) {
+			if f, ok := ev.(graph.TaskFinished); ok && f.Err != nil {
+				close(gate) // one was refused while the other ran
+			}
+			err = e
+		}
+		wantErr(t, err, graph.ErrBusyMemory)
+		wantText(t, err, `"kept"`)
+		done(t, g.Thread("par"))
+	})
+}
+
+// TestPersistPause: a persistent subgraph that pauses goes on with its call,
+// and a call that was given up is forgotten.
+func TestPersistPause(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		sub := graph.New("sub", trail, turns)
+		sub.Node("count", func(context.Context, state.View) (state.Update, error) { return state.Update{turns.Put(1)}, nil })
+		sub.Node("ask", func(ctx context.Context, v state.View) (state.Update, error) {
+			a, err := ask.Wait(ctx, fmt.Sprint(turns.Get(v), "?"))
+			return state.Update{trail.Put(fmt.Sprint(turns.Get(v), a))}, err
+		})
+		chain(sub, "count", "ask")
+		kept := compile(t, sub, graph.Options{}).Persist("kept")
+		g := build(t, s, func(b *graph.Builder) {
+			b.Subgraph("sub", kept)
+			b.Edge(graph.Start, "sub")
+		})
+		th := g.Thread("t")
+		invoke(t, th, note.Put("given up"))
+		for i := range 3 {
+			invoke(t, th, note.Put("go"))
+			open, snap, err := answered(t.Context(), th, fmt.Sprint(i+1))
+			if err != nil || len(open) > 0 || !snap.Done() {
+				t.Fatalf("turn %d: got %q, %v", i, open, err)
+			}
+		}
+		wantTrail(t, snapshot(t, th), "1yes 1", "2yes 2", "3yes 3")
+	})
+}
+
+// TestToParent: a subgraph's node writes to, goes and sends in the graph around
+// it, two levels up if it is said twice.
+func TestToParent(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		for _, mode := range modes {
+			inner := graph.New("inner", trail, turns)
+			inner.Node("deep", func(context.Context, state.View) (state.Update, error) {
+				return state.Update{
+					trail.Put("deep"),
+					graph.ToParent(graph.ToParent(total.Put(5))),
+					graph.ToParent(graph.ToParent(graph.Send("w", item.Put(3)))),
+				}, nil
+			})
+			inner.Node("never", mark("never"))
+			chain(inner, "deep", "never")
+			middle := graph.New("middle", trail)
+			middle.Subgraph("inner", compile(t, inner, graph.Options{}))
+			middle.Node("skipped", mark("skipped"))
+			chain(middle, "inner", "skipped")
+			g := build(t, s, func(b *graph.Builder) {
+				b.Subgraph("middle", compile(t, middle, graph.Options{}))
+				b.Edge(graph.Start, "middle")
+				b.Routes("middle", "w", "went")
+				b.Node("w", func(_ context.Context, v state.View) (state.Update, error) {
+					return state.Update{trail.Put(fmt.Sprint("w", item.Get(v)))}, nil
+				})
+				b.Node("went", mark("went"))
+			})
+			th := in(g.Thread(mode.String()), mode)
+			snap := done(t, th, note.Put("go"))
+			wantTrail(t, snap, "deep", "w3")
+			if total.Get(snap) != 5 {
+				t.Fatalf("got total %d", total.Get(snap))
+			}
+		}
+	})
+}
+
+// TestToParentRefused: what the parent does not allow is the error of the
+// parent's node.
+func TestToParentRefused(t *testing.T) {
 	t.Parallel()
-	shared, own := state.Append[string]("shared"), state.Last[string]("own")
-	ask := graph.NewInterrupt[string, bool]("ask")
-	inner := graph.New("inner", shared, own)
-	inner.Node("first", func(context.Context, state.View) (state.Update, error) {
-		return state.Update{own.Put("draft"), shared.Put("drafted")}, nil
+	for _, w := range []state.Write{graph.ToParent(graph.Goto("end")), graph.ToParent(graph.ToParent(note.Put("x"))), graph.ToParent(graph.Begin())} {
+		sub := graph.New("sub", trail)
+		sub.Node("s", func(context.Context, state.View) (state.Update, error) { return state.Update{w}, nil })
+		sub.Edge(graph.Start, "s")
+		g := build(t, stores["memory"](t), func(b *graph.Builder) {
+			b.Subgraph("sub", compile(t, sub, graph.Options{}))
+			b.Edge(graph.Start, "sub")
+			b.Node("end", mark("end"))
+			b.Routes(graph.Start, "end")
+		})
+		_, err := g.Thread("t").Invoke(t.Context(), note.Put("go"))
+		wantText(t, err, `node "s`)
+		if !errors.Is(err, graph.ErrRoute) && !errors.Is(err, graph.ErrSignal) {
+			t.Fatalf("%s: got error %v", w, err)
+		}
+	}
+}
+
+// nestedFailing fails three levels down until it is mended.
+func nestedFailing(s checkpoint.Store, broken bool, did func(string)) (*graph.Graph, error) {
+	g := graph.New("level4", trail, turns)
+	g.Node("ok", told("ok", did))
+	g.Node("bad", func(context.Context, state.View) (state.Update, error) {
+		did("bad")
+		if broken {
+			return nil, errBroken
+		}
+		return state.Update{trail.Put("bad"), graph.ToParent(trail.Put("bad up"))}, nil
 	})
-	inner.Node("second", func(ctx context.Context, s state.View) (state.Update, error) {
-		_, err := ask.Wait(ctx, own.Get(s))
-		return nil, err
-	})
-	inner.Edge(graph.Start, "first")
-	inner.Edge("first", "second")
-	ig, err := inner.Compile(graph.Options{})
+	g.Edge(graph.Start, "ok")
+	g.Edge(graph.Start, "bad")
+	for level := 3; level >= 1; level-- {
+		inner, err := g.Compile(graph.Options{})
+		if err != nil {
+			return nil, err
+		}
+		g = graph.New(fmt.Sprint("level", level), trail, note)
+		g.Node("before", told(fmt.Sprint("before", level), did))
+		g.Subgraph("sub", inner)
+		g.Node("beside", told(fmt.Sprint("beside", level), did))
+		g.Edge(graph.Start, "before")
+		g.Edge("before", "sub")
+		g.Edge("before", "beside")
+	}
+	return g.Compile(graph.Options{Checkpoints: s})
+}
+
+func init() {
+	// mended goes on with a thread of nestedFailing that does not fail.
+	children["mended"] = func(c *child) error {
+		var runs counter
+		g, err := nestedFailing(c.store, false, func(n string) { runs.add(n) })
+		if err != nil {
+			return err
+		}
+		s, err := g.Thread("t").Invoke(c.ctx)
+		if err != nil {
+			return err
+		}
+		data, err := json.Marshal(answerReport{Ran: slices.Sorted(mapKeys(runs.n)), Trail: trail.Get(s)})
+		c.say(string(data))
+		return err
+	}
+}
+
+// TestNestedFailure: a failure three levels down keeps all that finished at
+// every level, and names its place; another process runs what is left.
+func TestNestedFailure(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "weft.db")
+	var runs counter
+	g, err := nestedFailing(openFile(t, file), true, func(n string) { runs.add(n) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	outer := graph.New("outer", shared)
-	outer.Subgraph("write", ig)
-	outer.Edge(graph.Start, "write")
-	for name, open := range stores {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			g, err := outer.Compile(graph.Options{Checkpoints: open(t)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			th := g.Thread("t")
-			if _, err := th.Invoke(t.Context(), shared.Put("in")); err != nil {
-				t.Fatal(err)
-			}
-			in, err := th.Subgraph(t.Context(), "write")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := own.Get(in); got != "draft" || len(in.Next) != 1 || in.Next[0] != "second" || len(in.Pauses) != 1 {
-				t.Errorf("got own %q, next %q, %d pauses", got, in.Next, len(in.Pauses))
-			}
-			if got := shared.Get(in); len(got) != 2 || got[1] != "drafted" {
-				t.Errorf("got shared %q", got)
-			}
-			if _, err := th.Subgraph(t.Context(), "read"); !errors.Is(err, checkpoint.ErrNotFound) {
-				t.Errorf("got %v, want %v", err, checkpoint.ErrNotFound)
-			}
-		})
+	th := g.Thread("t")
+	for i := range 3 {
+		if i == 0 {
+			_, err = th.Invoke(t.Context(), note.Put("go"))
+		} else {
+			_, err = th.Invoke(t.Context())
+		}
+		wantErr(t, err, errBroken)
+	}
+	for name, n := range runs.n {
+		if want := map[bool]int{true: 3, false: 1}[name == "bad"]; n != want {
+			t.Errorf("%s ran %d times, want %d", name, n, want)
+		}
+	}
+	var deepest *graph.NodeError
+	for _, e := range unwrapAll(err) {
+		if ne, ok := e.(*graph.NodeError); ok { //nolint:errorlint // every error of the tree is looked at
+			deepest = ne
+		}
+	}
+	if deepest == nil || deepest.Path != "sub/sub/sub" || deepest.Node != "bad" {
+		t.Fatalf("got %+v", deepest)
+	}
+	p := spawn(t, "mended", file)
+	got := p.line(t)
+	p.wait(t)
+	want, err := json.Marshal(answerReport{Ran: []string{"bad"}, Trail: []string{
+		"before1", "beside1", "before2", "beside2", "before3", "beside3", "bad", "ok", "bad up",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
