@@ -124,4 +124,3 @@ const (
 	changeOut    = "$out:"   // with a channel's name: an update for the parent's
 	changeParent = "$parent" // a storedParent
 )
-

@@ -39,4 +39,3 @@ func (r *run) halt(at []Pause) error {
 // AllNodes stands for every node in [Options.PauseBefore] and
 // [Options.PauseAfter].
 const AllNodes = "*"
-

@@ -384,4 +384,3 @@ func leaves(w state.Write) bool {
 	}
 	return false
 }
-

@@ -94,4 +94,3 @@ func (r *run) snapshot(c *checkpoint.Checkpoint, view state.View, source checkpo
 	s.add(whole)
 	return nil
 }
-
