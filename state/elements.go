@@ -183,9 +183,6 @@ func (c *elements[K, E]) apply(l *index[K, E], op elementsOp[K, E]) {
 }
 
 func (c *elements[K, E]) finish(slot any, m *mark) (any, error) {
-	if c.prune == nil {
-		return slot, nil
-	}
 	l := c.open(slot, m)
 	kept := c.prune(l.run().copy(c.clone))
 	dropped, err := c.dropped(l.run(), kept)

@@ -169,6 +169,10 @@ func TestIsolation(t *testing.T) {
 		t.Errorf("overwritten: got %+v", over)
 	}
 	v := commit(t, schema, schema.Empty(), overwrites[5])
+	commit(t, schema, v, overwrites[5], custom.Put([]element{newEverything()}))
+	if over := custom.Get(commit(t, schema, schema.Empty(), overwrites[5])); !reflect.DeepEqual(over, []element{want}) {
+		t.Errorf("a reducer changed a write to %+v", over)
+	}
 	commit(t, schema, v, custom.Put([]element{newEverything()}))
 	if got := custom.Get(v); !reflect.DeepEqual(got, []element{want}) {
 		t.Errorf("a reducer changed an older state to %+v", got)

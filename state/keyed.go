@@ -50,7 +50,7 @@ type KeyedChannel[E any] struct {
 // copy, and is not run on what is read back. Prune returns the channel, and is
 // meant for its declaration.
 func (c *KeyedChannel[E]) Prune(keep func([]E) []E) *KeyedChannel[E] {
-	c.prune = keep
+	c.prune, c.prunes = keep, keep != nil
 	return c
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -103,6 +104,56 @@ func randomStep(t *testing.T, r *rand.Rand, all *kinds, schema *state.Schema, fr
 	}
 }
 
+// TestTableGoesWithTheNewerList has an older state use a table of positions that
+// a newer one took along.
+func TestTableGoesWithTheNewerList(t *testing.T) {
+	t.Parallel()
+	keyed := state.Keyed("keyed", byKey{})
+	schema := schemaOf(t, keyed)
+	var items []item
+	for i := range 100 {
+		items = append(items, item{Key: fmt.Sprint(i)})
+	}
+	base := commit(t, schema, schema.Empty(), keyed.Put(items...))
+	commit(t, schema, base, keyed.Put(item{"7", "replaced"}), keyed.Put(item{Key: "new"}), keyed.Put(item{Key: "newer"}))
+	other := commit(t, schema, base, keyed.Put(item{"newer", "first here"}))
+	if e, ok := keyed.Last(other); !ok || e != (item{"newer", "first here"}) || keyed.Len(other) != 101 {
+		t.Errorf("got %v as the last of %d", e, keyed.Len(other))
+	}
+	if _, ok := keyed.Find(base, "new"); ok {
+		t.Error("the older state finds what is only in the newer")
+	}
+}
+
+// TestReadingAnOverlayIsCheap looks at the end of long lists as a branch does:
+// without a copy, and without claiming the place that the step itself will use.
+func TestReadingAnOverlayIsCheap(t *testing.T) { // not parallel: it counts bytes
+	list, keyed := state.Append[int]("list"), state.Keyed("keyed", byKey{})
+	schema := schemaOf(t, list, keyed)
+	const n = 50_000
+	items := make([]item, n)
+	for i := range items {
+		items[i].Key = fmt.Sprint(i)
+	}
+	v := commit(t, schema, schema.Empty(), list.Overwrite(make([]int, n)), keyed.Overwrite(items))
+	writes := []state.Write{list.Put(1), keyed.Put(item{Key: "new"})}
+	v = commit(t, schema, v, list.Put(0), keyed.Put(item{Key: "there is room now"}))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	const times = 100
+	for i := range times {
+		over := schema.Overlay(v, writes)
+		if last, _ := list.Last(over); last != 1 || keyed.Len(over) != keyed.Len(v)+1 {
+			t.Fatal("the overlay lacks what was written")
+		}
+		v = commit(t, schema, v, list.Put(i), keyed.Put(item{Key: fmt.Sprint("more", i)}))
+	}
+	runtime.ReadMemStats(&after)
+	if got := (after.TotalAlloc - before.TotalAlloc) / times; got > n {
+		t.Errorf("a branch and a step take %d bytes, as if something were copied", got)
+	}
+}
+
 // TestForksShareNothing grows two lists from one, by turns and at once.
 func TestForksShareNothing(t *testing.T) {
 	t.Parallel()
@@ -125,7 +176,11 @@ func TestForksShareNothing(t *testing.T) {
 					if got, _ := list.Last(over); got != -1 || keyed.Len(over) != n+i+1 {
 						t.Errorf("overlay: got %d and %d keyed", got, keyed.Len(over))
 					}
-					next, err := step(schema, v, true, []state.Write{list.Put(f*1000 + i), keyed.Put(element(f, i))})
+					writes := []state.Write{list.Put(f*1000 + i), keyed.Put(element(f, i))}
+					if n > 0 {
+						writes = append(writes, keyed.Put(item{"base0", fmt.Sprint(f, i)}))
+					}
+					next, err := step(schema, v, true, writes)
 					if err != nil {
 						t.Error(err)
 						return
@@ -147,8 +202,8 @@ func TestForksShareNothing(t *testing.T) {
 				}
 			}
 		}
-		if list.Len(base) != n || keyed.Len(base) != n {
-			t.Fatalf("the base has %d and %d elements, want %d", list.Len(base), keyed.Len(base), n)
+		if e, _ := keyed.Find(base, "base0"); list.Len(base) != n || keyed.Len(base) != n || e.Text != "" {
+			t.Fatalf("the base has %d and %d elements, want %d, and the first is %v", list.Len(base), keyed.Len(base), n, e)
 		}
 	}
 }

@@ -24,7 +24,7 @@ type channel interface {
 	same(c channel) bool
 	// fold applies a write. It may grow in place what m says it owns.
 	fold(slot any, m *mark, w Write) (any, error)
-	// finish runs once after the writes of a step.
+	// finish runs once after the writes of a step, for a channel that prunes.
 	finish(slot any, m *mark) (any, error)
 	// encode emits what the step changed.
 	encode(slot any, m *mark, emit Emit) error
@@ -48,6 +48,7 @@ type traits struct {
 	exclusive bool  // two tasks may not write it in one step
 	ephemeral bool  // lives one step
 	untracked bool  // never stored
+	prunes    bool  // finish has something to do
 	echoes    bool  // echo gives back the very effect of each change
 }
 

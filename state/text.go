@@ -9,31 +9,53 @@ import (
 // escapes, and reports false when s is not valid UTF-8.
 func quote(dst []byte, s string) ([]byte, bool) {
 	dst = append(dst, '"')
-	start := 0 // of what is its own JSON text
-	for i := 0; i < len(s); {
-		b := s[i]
-		if b >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				return nil, false
-			}
-			if r == '\u2028' || r == '\u2029' {
-				dst = append(dst, s[start:i]...)
-				dst = append(dst, '\\', 'u', '2', '0', '2', "0123456789abcdef"[r&0xf])
-				start = i + size
-			}
-			i += size
+	for {
+		n := verbatim(s)
+		dst = append(dst, s[:n]...)
+		if s = s[n:]; s == "" {
+			return append(dst, '"'), true
+		}
+		b := s[0]
+		if b < utf8.RuneSelf {
+			dst, s = escape(dst, b), s[1:]
 			continue
 		}
-		if b < 0x20 || b == '"' || b == '\\' {
-			dst = append(dst, s[start:i]...)
-			dst = escape(dst, b)
-			start = i + 1
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return nil, false
+		case r == '\u2028', r == '\u2029':
+			dst = append(dst, '\\', 'u', '2', '0', '2', '8'+byte(r&1))
+		default:
+			dst = append(dst, s[:size]...)
 		}
-		i++
+		s = s[size:]
 	}
-	dst = append(dst, s[start:]...)
-	return append(dst, '"'), true
+}
+
+// verbatim returns how many bytes at the start of s are ASCII that stands in a
+// JSON string as it is.
+func verbatim[T string | []byte](s T) int {
+	const (
+		each = 0x01_01_01_01_01_01_01_01 // times a byte: that byte, eight times
+		top  = 0x80 * each
+	)
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+		// A byte's top bit is set by what is not ASCII, by a borrow for what is
+		// below a blank, and by one for what became zero.
+		if (x|(x-' '*each)|((x^'"'*each)-each)|((x^'\\'*each)-each))&top != 0 {
+			break
+		}
+	}
+	for ; i < len(s); i++ {
+		if b := s[i]; b < ' ' || b >= utf8.RuneSelf || b == '"' || b == '\\' {
+			break
+		}
+	}
+	return i
 }
 
 func escape(dst []byte, b byte) []byte {
@@ -62,14 +84,13 @@ func unquote(text []byte) (string, bool) {
 	if n < 1 || text[0] != '"' || text[n] != '"' {
 		return "", false
 	}
-	inner, ascii := text[1:n], true
-	for _, b := range inner {
-		if b < 0x20 || b == '"' || b == '\\' {
+	inner := text[1:n]
+	for i := verbatim(inner); i < len(inner); i++ {
+		if b := inner[i]; b < ' ' || b == '"' || b == '\\' {
 			return "", false
 		}
-		ascii = ascii && b < utf8.RuneSelf
 	}
-	if !ascii && !utf8.Valid(inner) {
+	if !utf8.Valid(inner) {
 		return "", false
 	}
 	return string(inner), true

@@ -120,6 +120,9 @@ func (tx *Tx) Finish(superstep bool) (View, error) {
 			}
 			continue
 		}
+		if !t.prunes {
+			continue
+		}
 		next, err := finishSafely(tx.schema.channels[i], tx.next.slots[i], m)
 		if err != nil {
 			return nil, channelError(t.name, err)

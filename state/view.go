@@ -68,7 +68,7 @@ func (o *overlay) slot(c channel) any {
 		m.dirty = true
 		v = next
 	}
-	if m.dirty {
+	if m.dirty && c.info().prunes {
 		next, err := c.finish(v, &m)
 		if err != nil {
 			panic(channelError(c.Name(), err))
