@@ -98,8 +98,16 @@ func (c *crew) start() {
 // labour takes tasks until there are none.
 func (c *crew) labour() {
 	defer c.workers.Done()
+	i := 0
+	defer func() {
+		if i < len(c.tasks) { // a node ended this goroutine
+			c.settle(i)
+			c.workers.Add(1)
+			go c.work()
+		}
+	}()
 	for {
-		i := int(c.next.Add(1)) - 1
+		i = int(c.next.Add(1)) - 1
 		if i >= len(c.tasks) {
 			return
 		}
@@ -107,17 +115,17 @@ func (c *crew) labour() {
 		if !t.due() {
 			continue
 		}
-		c.perform(i)
+		if rd := c.run.root.reader; rd != nil {
+			rd.post(TaskStarted{t.placeAt(time.Now())})
+		}
+		t.execute()
+		c.settle(i)
 	}
 }
 
-// perform runs a task, stores what it left and tells the reader.
-func (c *crew) perform(i int) {
+// settle stores what a task left and tells the reader.
+func (c *crew) settle(i int) {
 	t, rd := &c.tasks[i], c.run.root.reader
-	if rd != nil {
-		rd.post(TaskStarted{t.placeAt(time.Now())})
-	}
-	t.execute()
 	if err := c.run.keep(t); err != nil {
 		c.errs[i] = err
 	}

@@ -108,14 +108,21 @@ func (r *run) take(ctx context.Context, t *Thread) (release func() error, err er
 // whole is a run from its first look at the thread to its last.
 func (r *run) whole(t *Thread, in input) (snap *Snapshot, err error) {
 	defer r.root.reader.flush()
+	closed := false
+	defer func() { // not closed yet: start failed, or a node ended this goroutine
+		if !closed {
+			err = errors.Join(err, r.close())
+		}
+	}()
 	resumed, err := r.start(t, in)
 	if err != nil {
-		return nil, errors.Join(err, r.close())
+		return nil, err
 	}
 	if r.root.reader != nil {
 		r.root.reader.open(RunStarted{Place: r.place(), State: r.view, Resumed: resumed})
 	}
 	err = r.loop()
+	closed = true
 	if cerr := r.close(); cerr != nil {
 		return nil, errors.Join(err, cerr)
 	}

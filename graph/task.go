@@ -217,16 +217,26 @@ func (t *task) fail(err error) error {
 
 // call runs the node; its panic becomes an error.
 func (t *task) call() (update state.Update, err error) {
+	returned := false
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
+		} else if !returned {
+			t.err = t.fail(errExited)
 		}
 	}()
 	if t.node.sub != nil {
-		return t.callSubgraph()
+		update, err = t.callSubgraph()
+	} else {
+		update, err = t.node.run(t, t.view)
 	}
-	return t.node.run(t, t.view)
+	returned = true
+	return update, err
 }
+
+// errExited is the failure of a node that ended its goroutine, as FailNow of
+// package testing does.
+var errExited = errors.New("the node called runtime.Goexit")
 
 // settle sorts what the node returned into writes, targets and what is meant
 // for the parent, and runs the node's branches if other tasks run beside it.
