@@ -44,6 +44,7 @@ type node struct {
 	to       []*node  // where the edges lead, without End; set by Compile
 	alone    []*node  // itself, as a frontier
 	by       []string // its name, as a frontier's
+	ids      []string // its name, as the ids of a superstep's tasks
 }
 
 // branch chooses what follows a node: one target, or any.

@@ -266,7 +266,7 @@ func (c *compiler) graph() *Graph {
 		n.edges, n.branches, n.routes = slices.Clone(n.edges), slices.Clone(n.branches), slices.Clone(n.routes)
 		slices.Sort(n.edges)
 		n.edges = slices.Compact(n.edges)
-		n.alone, n.by = []*node{&n}, []string{name}
+		n.alone, n.by, n.ids = []*node{&n}, []string{name}, []string{name}
 		if name == Start {
 			g.start = &n
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -17,7 +18,22 @@ type reader struct {
 	batches chan []Event
 	left    chan struct{} // closed when the loop has been left
 
-	batch, spare []Event // the run's own
+	batch []Event // the run's own
+	turn  int
+	spare [][]Event // batches that the loop is done with when their turn comes
+}
+
+// ahead is how many batches a run without a thread may be ahead of its reader:
+// nothing is kept of it, so there is nothing to wait for, and waiting costs more
+// than a superstep.
+const ahead = 16
+
+func newReader(mayRunAhead bool) *reader {
+	n := 0
+	if mayRunAhead {
+		n = ahead
+	}
+	return &reader{batches: make(chan []Event, n), left: make(chan struct{}), spare: make([][]Event, n+1)}
 }
 
 // errStopped ends a run whose events nobody reads any more.
@@ -27,7 +43,7 @@ var errStopped = errors.New("the reader of the events left")
 func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
-		rd := &reader{batches: make(chan []Event), left: make(chan struct{})}
+		rd := newReader(t == nil)
 		err := errors.New("graph: the run's goroutine was ended from within, by runtime.Goexit")
 		var run sync.WaitGroup
 		run.Go(func() {
@@ -39,7 +55,7 @@ func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) ite
 			close(rd.left)
 			run.Wait()
 		}()
-		for batch := range rd.batches {
+		for batch, ok := rd.next(); ok; batch, ok = rd.next() {
 			for _, ev := range batch {
 				if !yield(ev, nil) {
 					return
@@ -53,6 +69,23 @@ func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) ite
 	}
 }
 
+// next returns the next batch. It looks for one a few times before it sleeps:
+// quick steps follow one another faster than a goroutine wakes up.
+func (rd *reader) next() (batch []Event, ok bool) {
+	for range looks {
+		select {
+		case batch, ok = <-rd.batches:
+			return batch, ok
+		default:
+			runtime.Gosched()
+		}
+	}
+	batch, ok = <-rd.batches
+	return batch, ok
+}
+
+const looks = 16
+
 // add puts an event into the batch of the run's own goroutine.
 func (rd *reader) add(ev Event) { rd.batch = append(rd.batch, ev) }
 
@@ -65,11 +98,16 @@ func (rd *reader) flush() {
 	if rd == nil || len(rd.batch) == 0 {
 		return
 	}
-	select {
+	select { // with one case, which is much quicker
 	case rd.batches <- rd.batch:
-	case <-rd.left:
+	default:
+		select {
+		case rd.batches <- rd.batch:
+		case <-rd.left:
+		}
 	}
-	rd.batch, rd.spare = rd.spare[:0], rd.batch
+	rd.batch, rd.spare[rd.turn] = rd.spare[rd.turn][:0], rd.batch
+	rd.turn = (rd.turn + 1) % len(rd.spare)
 }
 
 // post hands an event over from the goroutine of a task.

@@ -156,9 +156,12 @@ func (r *run) superstep() error {
 
 func (r *run) announce(tasks []task) {
 	r.now = time.Now()
-	ids := make([]string, len(tasks))
-	for i := range tasks {
-		ids[i] = tasks[i].id()
+	ids := tasks[0].node.ids
+	if !r.alone || tasks[0].sent > 0 {
+		ids = make([]string, len(tasks))
+		for i := range tasks {
+			ids[i] = tasks[i].id()
+		}
 	}
 	r.emit(StepStarted{Place: r.placeAt(r.now), Tasks: ids})
 	for i := range tasks {
