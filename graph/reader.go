@@ -23,10 +23,10 @@ type reader struct {
 	spare [][]Event // batches that the loop is done with when their turn comes
 }
 
-// ahead is how many batches a run without a thread may be ahead of its reader:
+// ahead is how many batches of a run without a thread may wait for its reader:
 // nothing is kept of it, so there is nothing to wait for, and waiting costs more
 // than a superstep.
-const ahead = 16
+const ahead = 1
 
 func newReader(mayRunAhead bool) *reader {
 	n := 0
