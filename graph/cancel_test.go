@@ -38,7 +38,7 @@ func TestCancel(t *testing.T) {
 	bubbled(t, func(t *testing.T, store checkpoint.Store, memory bool) {
 		rounds := 1000
 		if !memory {
-			rounds = 150
+			rounds = 60
 		}
 		var after atomic.Int64
 		var cancel context.CancelFunc
@@ -115,7 +115,7 @@ func TestMixedRuns(t *testing.T) {
 	bubbled(t, func(t *testing.T, store checkpoint.Store, memory bool) {
 		runs := 10000
 		if !memory {
-			runs = 500
+			runs = 300
 		}
 		m := &mixed{t: t, rng: rand.New(rand.NewPCG(s, 2))}
 		m.g = build(t, store, func(b *graph.Builder) {

@@ -392,8 +392,12 @@ func (p *player) tree() {
 // to threads of random graphs, and compares every checkpoint of every branch
 // with the model.
 func TestModel(t *testing.T) {
-	ops, s := int64(setting(t, "WEFT_OPS", 2000)), seed(t)
-	eachStore(t, func(t *testing.T, store checkpoint.Store) {
+	s := seed(t)
+	bubbled(t, func(t *testing.T, store checkpoint.Store, memory bool) {
+		ops := int64(setting(t, "WEFT_OPS", 500))
+		if memory {
+			ops = int64(setting(t, "WEFT_OPS", 2000))
+		}
 		var left, checkpoints atomic.Int64
 		left.Store(ops)
 		var all sync.WaitGroup
