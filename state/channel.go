@@ -8,8 +8,8 @@ import (
 )
 
 // A Reducer folds an update into the value of a channel and returns the new
-// value. It is pure: it never changes current, and returns the same for the
-// same arguments.
+// value. It is pure: it returns the same for the same arguments, and does
+// nothing else. Its arguments are copies of its own.
 type Reducer[V, U any] func(current V, update U) (V, error)
 
 // A Channel is a typed part of a state: V is its value, U what a write adds.
@@ -181,8 +181,6 @@ func unbox[V any](slot any) V {
 
 // none stands for a nil value in a channel of an interface type.
 type none struct{}
-
-func (c *Channel[V, U]) finish(slot any, _ *mark) (any, error) { return slot, nil }
 
 func (c *Channel[V, U]) encode(slot any, _ *mark, emit Emit) error { return c.snapshot(slot, emit) }
 

@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"reflect"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -210,6 +212,7 @@ func TestRoundTrip(t *testing.T) {
 		"a surrogate as text": roundTrip(`\ud800`),
 		"beyond the BMP":      roundTrip("𝄞 é 漢"),
 		"named string":        roundTrip(id("\"a\n<é>\"")),
+		"named string, plain": roundTrip(id("plain é")),
 		"named strings":       roundTrip([]id{"a", "", "\x00"}),
 		"string with text":    roundTrip(shout("hey")),
 		"text in a struct":    roundTrip(struct{ A, B string }{"<\ufffd>\u2028", "\x00"}),
@@ -528,6 +531,103 @@ func TestRefusedByReadingBack(t *testing.T) {
 	t.Run("drifting", refused(drifting{1}, "another"))
 }
 
+// album has all that can be read back as something else.
+type album struct {
+	Text   string
+	Texts  [2]string
+	Table  map[string]*album
+	Any    any
+	Raw    json.RawMessage
+	At     time.Time
+	IP     net.IP
+	Pair   *[2]int8
+	Opaque opaqueText
+	Done   func()
+	Self   *album
+	Same   bool `json:"-"`
+	hidden int
+}
+
+// tamper has what goes wrong when an album is read back, by what is to be found.
+var tamper = map[string]func(*album){
+	".Text":                  func(a *album) { a.Text += "!" },
+	".Texts[1]":              func(a *album) { a.Texts[1] = "" },
+	".Table[k].Text":         func(a *album) { a.Table["k"].Text = "" },
+	".Table[k]":              func(a *album) { a.Table["k"] = nil },
+	".Table":                 func(a *album) { a.Table["l"] = nil },
+	".Table[z]":              func(a *album) { a.Table["y"] = a.Table["z"]; delete(a.Table, "z") },
+	".Any":                   func(a *album) { a.Any = nil },
+	".Any[1]":                func(a *album) { a.Any = []any{"x", 2.0} },
+	".Raw":                   func(a *album) { a.Raw = json.RawMessage("[ 2 ]") },
+	".At":                    func(a *album) { a.At = a.At.UTC() },
+	".IP":                    func(a *album) { a.IP = nil },
+	".Pair":                  func(a *album) { a.Pair = nil },
+	".Pair[0]":               func(a *album) { a.Pair[0]++ },
+	"nothing that is stored": func(a *album) { a.Same, a.hidden, a.Done = true, 1, func() {}; a.Raw = json.RawMessage("[1]") },
+	"its JSON another":       func(a *album) { a.Opaque.text += "." },
+}
+
+// Clone leaves the album as it is, as one that holds itself cannot be followed.
+func (a album) Clone() album { return a }
+
+func (a album) MarshalJSON() ([]byte, error) {
+	type plain album
+	p := plain(a)
+	p.Done, p.Self = nil, nil
+	return json.Marshal(struct {
+		plain
+		Done, Self bool
+	}{plain: p})
+}
+
+func (a *album) UnmarshalJSON(data []byte) error {
+	type plain album
+	var p struct {
+		plain
+		Done, Self bool
+	}
+	err := json.Unmarshal(data, &p)
+	*a = album(p.plain)
+	if change, ok := tamper[a.Texts[0]]; ok {
+		change(a)
+	}
+	a.Self = a
+	return err
+}
+
+// TestEveryDifferenceIsFound reads a value back with one thing changed.
+func TestEveryDifferenceIsFound(t *testing.T) {
+	t.Parallel()
+	c := state.Last[album]("c")
+	schema := schemaOf(t, c)
+	for path := range tamper {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			a := album{
+				Text: "t", Texts: [2]string{path, "x"}, Any: []any{"x", 1.0}, Raw: json.RawMessage("[ 1 ]"), At: instant, IP: net.IPv4(1, 2, 3, 4).To4(), Pair: &[2]int8{1, 2},
+				Table: map[string]*album{"k": {Text: "in", Raw: json.RawMessage("null")}, "z": nil}, Opaque: opaqueText{"o"},
+			}
+			for _, kid := range a.Table {
+				if kid != nil {
+					kid.Self = kid
+				}
+			}
+			a.Self = &a
+			_, _, _, err := schema.EncodeWrite(c.Put(a))
+			switch path {
+			case "nothing that is stored":
+				if err != nil {
+					t.Errorf("got %v: only what is not stored differs", err)
+				}
+			case "its JSON another":
+				refusal(t, err, []string{"JSON is another"})
+			default:
+				refusal(t, err, []string{"value" + path + " is not read back as it is written"})
+			}
+		})
+	}
+}
+
 // TestLateLoss has one channel take good values for long before a bad one.
 func TestLateLoss(t *testing.T) {
 	t.Parallel()
@@ -609,10 +709,18 @@ type withScratch struct {
 	scratch [4]int `json:"-"` //nolint:unused // plain assignment copies it
 }
 
-type selfish struct {
-	*selfish //nolint:unused // what it is for
-	N        int
+// Selfish embeds itself, and so does Mutual.
+type Selfish struct {
+	*Selfish
+	N int
 }
+
+type Mutual struct {
+	*Other
+	N int
+}
+
+type Other struct{ *Mutual }
 
 type stringer interface{ String() string }
 
@@ -660,9 +768,10 @@ func TestRefusedTypes(t *testing.T) {
 			Other struct{ A int }
 			*lowerNamed
 		}]("lowerNamed"),
-		"embedded pointer": refusedType[struct{ *lower }](".lower", "not exported"),
-		"embedded type":    refusedType[struct{ id }](".id", "not exported"),
-		"embeds itself":    refusedType[selfish]("selfish"),
+		"embedded pointer":  refusedType[struct{ *lower }](".lower", "not exported"),
+		"embedded type":     refusedType[struct{ id }](".id", "not exported"),
+		"embeds itself":     refusedType[Selfish](".Selfish", "embeds its own type"),
+		"embeds each other": refusedType[Mutual](".Other", "embeds its own type"),
 		"embeds hooks": refusedType[struct {
 			time.Time
 			big.Int
@@ -781,4 +890,93 @@ func TestEmptyIsNilWhereOmitted(t *testing.T) {
 			t.Errorf("way %d: got %#v", i, got)
 		}
 	}
+}
+
+// TestWhereTextIsBad looks for a bad string wherever one can be, with others'
+// JSON beside it that has the sign of one on purpose.
+func TestWhereTextIsBad(t *testing.T) {
+	t.Parallel()
+	type places struct {
+		Raw     json.RawMessage
+		Slice   [][1]string
+		Map     map[string]map[string]string
+		Pointer **string
+		Any     any
+		Bytes   []byte
+		Skipped string `json:"-"`
+		Self    *places
+	}
+	raw := json.RawMessage(`"\ufffd"`)
+	text := ref(bad)
+	for name, test := range map[string]func(*testing.T){
+		".Slice[1][0]": refused(places{Raw: raw, Slice: [][1]string{{"ok"}, {bad}}}, ".Slice[1][0]", "UTF-8"),
+		".Map[k][l]":   refused(places{Raw: raw, Map: map[string]map[string]string{"k": {"l": bad}}}, ".Map[k][l]", "UTF-8"),
+		"a key":        refused(places{Raw: raw, Map: map[string]map[string]string{bad: nil}}, ".Map["+bad+"]", "UTF-8"),
+		".Pointer":     refused(places{Raw: raw, Pointer: &text}, ".Pointer", "UTF-8"),
+		".Any[0]":      refused(places{Raw: raw, Any: []any{bad}}, ".Any[0]", "UTF-8"),
+		".Self.Self":   refused(places{Raw: raw, Self: &places{Raw: raw, Self: &places{Raw: raw, Any: bad}}}, ".Self.Self.Any", "UTF-8"),
+		"nowhere":      roundTrip(places{Raw: raw, Bytes: []byte(bad), Map: map[string]map[string]string{"k": {"l": "v"}}, Slice: [][1]string{{"\ufffd"}}}),
+	} {
+		t.Run(name, test)
+	}
+	c := state.Last[places]("c")
+	schema := schemaOf(t, c)
+	if _, _, err := tryChanges(schema, schema.Empty(), c.Put(places{Raw: raw, Skipped: bad})); err != nil {
+		t.Errorf("got %v for what is not stored", err)
+	}
+}
+
+func TestBadKeys(t *testing.T) {
+	t.Parallel()
+	entries, set := state.Map[string, int]("c"), state.Set[string]("s")
+	schema := schemaOf(t, entries, set)
+	for _, w := range []state.Write{entries.Put(map[string]int{bad: 1}), entries.Remove(bad), set.Put(bad), set.Remove(bad)} {
+		_, _, _, err := schema.EncodeWrite(w)
+		channelErr(t, err, w.Channel(), state.ErrRoundTrip)
+		_, _, err = tryChanges(schema, schema.Empty(), w)
+		channelErr(t, err, w.Channel(), state.ErrRoundTrip)
+	}
+}
+
+// TestLocks has types that Go forbids to copy.
+func TestLocks(t *testing.T) {
+	t.Parallel()
+	type guarded struct {
+		N  int         `json:"n"`
+		Mu *sync.Mutex `json:"-"`
+	}
+	for name, c := range map[string]state.Handle{
+		"exported": state.Last[struct {
+			N  int
+			Mu sync.Mutex `json:"-"`
+		}]("c"),
+		"not exported": state.Last[lockedUp]("c"),
+		"embedded": state.Last[struct {
+			sync.Mutex `json:"-"`
+		}]("c"),
+		"in an array": state.Last[lockedArray]("c"),
+	} {
+		_, err := state.NewSchema(c)
+		if err == nil {
+			t.Errorf("%s: accepted", name)
+			continue
+		}
+		refusal(t, err, []string{"lock", "Clone"})
+	}
+	c := state.Last[guarded]("c")
+	schema := schemaOf(t, c)
+	mu := &sync.Mutex{}
+	if got := c.Get(commit(t, schema, schema.Empty(), c.Put(guarded{1, mu}))); got.Mu != mu {
+		t.Error("a pointer to a lock is not handed on as it is")
+	}
+}
+
+type lockedUp struct {
+	N  int
+	mu sync.RWMutex `json:"-"` //nolint:unused // what it is for
+}
+
+type lockedArray struct {
+	N  int
+	mu [1]struct{ v atomic.Int64 } `json:"-"` //nolint:unused // what it is for
 }

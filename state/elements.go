@@ -144,9 +144,6 @@ func (c *elements[K, E]) fold(slot any, m *mark, w Write) (any, error) {
 		op.items = w.data.([]E)
 	case KindRemove:
 		op.keys = w.data.([]K)
-	case KindClear:
-	default:
-		return nil, fmt.Errorf("%w: kind %s for a %s", ErrStored, w.op, c.kind)
 	}
 	if i := c.keyless(op.items); i >= 0 {
 		return nil, fmt.Errorf("element %d has no id, also after WithID", i)

@@ -40,8 +40,5 @@ func channelError(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if ce, ok := errors.AsType[*ChannelError](err); ok && ce.Channel == name {
-		return err
-	}
 	return &ChannelError{Channel: name, Err: err}
 }

@@ -37,6 +37,18 @@ func (b *byPointer) Clone() *byPointer            { return &byPointer{slices.Clo
 func (b byPointer) MarshalJSON() ([]byte, error)  { return []byte(`"p"`), nil }
 func (b *byPointer) UnmarshalJSON(_ []byte) error { return nil }
 
+// sharp copies itself by its pointer, and returns a value.
+type sharp struct{ secret *int }
+
+func (s *sharp) Clone() sharp                 { return sharp{ref(*s.secret)} }
+func (s sharp) MarshalJSON() ([]byte, error)  { return []byte(`"s"`), nil }
+func (s *sharp) UnmarshalJSON(_ []byte) error { return nil }
+
+// empty has no copy.
+type empty struct{ N int }
+
+func (*empty) Clone() *empty { return nil }
+
 // labels is a map that copies itself.
 type labels map[string]string
 
@@ -58,6 +70,8 @@ type everything struct {
 	Value   byValue             `json:"value"`
 	Ptr     byPointer           `json:"ptr"`
 	PtrPtr  *byPointer          `json:"ptrptr"`
+	Sharp   []sharp             `json:"sharp"`
+	Empty   empty               `json:"empty"`
 	Labels  labels              `json:"labels"`
 	Structs []struct{ A []int } `json:"structs"`
 	Cache   map[string]int      `json:"-"`
@@ -72,6 +86,7 @@ func newEverything() everything {
 		Any:   map[string]any{"l": []any{"x", map[string]any{"y": 1.0}}},
 		Bytes: []byte("b"), Time: &at, Addr: netip.MustParseAddr("::1"), Big: big.NewInt(1 << 40),
 		Value: byValue{&[]int{1}}, Ptr: byPointer{[]int{1}}, PtrPtr: &byPointer{[]int{1}},
+		Sharp: []sharp{{ref(1)}}, Empty: empty{3},
 		Labels: labels{"a": "b"}, Structs: []struct{ A []int }{{[]int{1}}}, Cache: map[string]int{"c": 1},
 	}
 }
@@ -84,8 +99,9 @@ func spoil(e everything) {
 	e.Any.(map[string]any)["l"].([]any)[1].(map[string]any)["y"] = "spoilt"
 	e.Any.(map[string]any)["new"] = 1.0
 	e.Bytes[0], *e.Time = 'x', time.Time{}
-	e.Big.Add(e.Big, e.Big)
+	e.Big.Bits()[0] = 7
 	(*e.Value.secret)[0], e.Ptr.secret[0], e.PtrPtr.secret[0] = -1, -1, -1
+	*e.Sharp[0].secret = -1
 	e.Labels["a"], e.Structs[0].A[0], e.Cache["c"] = "spoilt", -1, -1
 }
 

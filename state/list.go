@@ -41,10 +41,11 @@ func (c *ListChannel[E]) initial() []E {
 	if c.start == nil {
 		return nil
 	}
-	if items := c.start(); items != nil {
-		return copyOf(items, c.clone)
+	items := c.start()
+	if items == nil {
+		return nil
 	}
-	return nil
+	return copyOf(items, c.clone)
 }
 
 // Get returns the list; nil, or the default, when it was never written. The
@@ -127,8 +128,6 @@ func (c *ListChannel[E]) open(slot any, m *mark) *list[E] {
 	m.owned = true
 	return l
 }
-
-func (c *ListChannel[E]) finish(slot any, _ *mark) (any, error) { return slot, nil }
 
 func (c *ListChannel[E]) encode(slot any, m *mark, emit Emit) error {
 	kind := KindAppend

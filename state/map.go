@@ -160,8 +160,6 @@ func (c *MapChannel[K, V]) touched(m *mark) map[K]struct{} {
 	return m.log.(map[K]struct{})
 }
 
-func (c *MapChannel[K, V]) finish(slot any, _ *mark) (any, error) { return slot, nil }
-
 func (c *MapChannel[K, V]) encode(slot any, m *mark, emit Emit) error {
 	if m.set {
 		return c.snapshot(slot, emit)

@@ -24,8 +24,6 @@ type channel interface {
 	same(c channel) bool
 	// fold applies a write. It may grow in place what m says it owns.
 	fold(slot any, m *mark, w Write) (any, error)
-	// finish runs once after the writes of a step, for a channel that prunes.
-	finish(slot any, m *mark) (any, error)
 	// encode emits what the step changed.
 	encode(slot any, m *mark, emit Emit) error
 	// replay applies a stored change.
@@ -39,6 +37,12 @@ type channel interface {
 	echo(k Kind, data []byte) (Write, bool, error)
 }
 
+// pruner is a channel that has a say after the writes of a step. It is asked
+// when its traits say that it prunes.
+type pruner interface {
+	finish(slot any, m *mark) (any, error)
+}
+
 // traits are what the engine must know of a channel.
 type traits struct {
 	name      string
@@ -48,7 +52,7 @@ type traits struct {
 	exclusive bool  // two tasks may not write it in one step
 	ephemeral bool  // lives one step
 	untracked bool  // never stored
-	prunes    bool  // finish has something to do
+	prunes    bool  // it is a pruner, with something to prune
 	echoes    bool  // echo gives back the very effect of each change
 }
 

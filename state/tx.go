@@ -123,7 +123,7 @@ func (tx *Tx) Finish(superstep bool) (View, error) {
 		if !t.prunes {
 			continue
 		}
-		next, err := finishSafely(tx.schema.channels[i], tx.next.slots[i], m)
+		next, err := finishSafely(tx.schema.channels[i].(pruner), tx.next.slots[i], m)
 		if err != nil {
 			return nil, channelError(t.name, err)
 		}
@@ -132,7 +132,7 @@ func (tx *Tx) Finish(superstep bool) (View, error) {
 	return tx.next, nil
 }
 
-func finishSafely(c channel, slot any, m *mark) (next any, err error) {
+func finishSafely(c pruner, slot any, m *mark) (next any, err error) {
 	defer caught("pruner", &err)
 	return c.finish(slot, m)
 }

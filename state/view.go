@@ -61,7 +61,7 @@ func (o *overlay) slot(c channel) any {
 		if w.ch == nil || !w.ch.same(c) {
 			continue
 		}
-		next, err := c.fold(v, &m, w)
+		next, err := foldSafely(c, v, &m, w)
 		if err != nil {
 			panic(channelError(c.Name(), err))
 		}
@@ -69,7 +69,7 @@ func (o *overlay) slot(c channel) any {
 		v = next
 	}
 	if m.dirty && c.info().prunes {
-		next, err := c.finish(v, &m)
+		next, err := finishSafely(c.(pruner), v, &m)
 		if err != nil {
 			panic(channelError(c.Name(), err))
 		}
