@@ -203,10 +203,13 @@ func (m *mixed) run(i int) {
 		m.outcome(snap, err)
 	case 2:
 		left := m.rng.IntN(30)
-		for range th.Stream(ctx, input...) {
+		for _, err := range th.Stream(ctx, input...) {
 			if left--; left < 0 {
 				m.ended.add("left early")
 				break
+			}
+			if err != nil {
+				m.outcome(nil, err)
 			}
 		}
 	}

@@ -193,7 +193,10 @@ func TestBreak(t *testing.T) {
 		g := diamond(t, s)
 		want := []string{"a", "b", "c", "d"}
 		events := 0
-		for range g.Thread("all").Stream(t.Context(), note.Put("go")) {
+		for _, err := range g.Thread("all").Stream(t.Context(), note.Put("go")) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			events++
 		}
 		for _, mode := range modes {
@@ -267,9 +270,12 @@ func TestPanickingReader(t *testing.T) {
 					}
 				}()
 				n := 0
-				for range th.Stream(t.Context(), note.Put("go")) {
+				for _, err := range th.Stream(t.Context(), note.Put("go")) {
 					if n++; n > at {
 						panic("reader")
+					}
+					if err != nil {
+						t.Error(err)
 					}
 				}
 			}()

@@ -71,7 +71,7 @@ func TestUnknownPending(t *testing.T) {
 func TestRemovedChannel(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		var log bytes.Buffer
-		make := func(h ...state.Handle) *graph.Thread {
+		thread := func(h ...state.Handle) *graph.Thread {
 			b := graph.New("g", h...)
 			b.Node("a", func(ctx context.Context, _ state.View) (state.Update, error) {
 				_, err := ask.Wait(ctx, "a?")
@@ -80,15 +80,15 @@ func TestRemovedChannel(t *testing.T) {
 			b.Edge(graph.Start, "a")
 			return compile(t, b, graph.Options{Checkpoints: s, Logger: slog.New(slog.NewTextHandler(&log, nil))}).Thread("t")
 		}
-		invoke(t, make(trail, note), note.Put("go"), trail.Put("in"))
-		th := make(trail)
+		invoke(t, thread(trail, note), note.Put("go"), trail.Put("in"))
+		th := thread(trail)
 		snap := invoke(t, th)
 		wantTrail(t, done(t, th, ask.Answer(snap.Pauses[0].ID, "x")), "in", "a")
 		if !bytes.Contains(log.Bytes(), []byte("channel=note")) {
 			t.Fatalf("got log %s", log.String())
 		}
 		// The channel comes back with what it held.
-		if got := note.Get(snapshot(t, make(trail, note))); got != "go" {
+		if got := note.Get(snapshot(t, thread(trail, note))); got != "go" {
 			t.Fatalf("got %q", got)
 		}
 	})

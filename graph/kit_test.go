@@ -163,20 +163,6 @@ func pending[P, A any](t testing.TB, i *graph.Interrupt[P, A], s *graph.Snapshot
 	return out
 }
 
-// permutations returns every order of 0..n-1.
-func permutations(n int) [][]int {
-	if n == 0 {
-		return [][]int{nil}
-	}
-	var out [][]int
-	for _, p := range permutations(n - 1) {
-		for at := range n {
-			out = append(out, slices.Insert(slices.Clone(p), at, n-1))
-		}
-	}
-	return out
-}
-
 var modes = []graph.Durability{graph.Sync, graph.Async, graph.Exit}
 
 // in returns a handle whose runs have a durability.

@@ -155,7 +155,7 @@ func TestEndedContext(t *testing.T) {
 			t.Fatalf("got error %v", err)
 		}
 		var last error
-		for _, last = range th.Stream(ctx, note.Put("go")) { //nolint:revive // the last error is what counts
+		for _, last = range th.Stream(ctx, note.Put("go")) {
 		}
 		if !errors.Is(last, why) {
 			t.Fatalf("got error %v", last)

@@ -7,7 +7,6 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/weft-go/weft/graph"
@@ -203,7 +202,7 @@ func (s modelSend) write() state.Write { return graph.Send(s.node, item.Put(s.it
 
 func hashOf(v ...any) int {
 	h := fnv.New32a()
-	fmt.Fprint(h, v...)
+	_, _ = fmt.Fprint(h, v...)
 	return int(h.Sum32() >> 1)
 }
 
@@ -382,10 +381,4 @@ func (g *modelGraph) follow(before modelFront, nodes []*modelNode, outs []modelO
 		f.next, f.waiting = f.waiting, nil
 	}
 	return f
-}
-
-// taskNode returns the node of a task's id.
-func taskNode(id string) string {
-	name, _, _ := strings.Cut(id, "[")
-	return name
 }

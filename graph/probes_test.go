@@ -409,7 +409,7 @@ func TestP8Wait(t *testing.T) {
 			waits = true
 			var err error
 			if stream {
-				for _, err = range th.Stream(ctx, note.Put("go")) { //nolint:revive // the last error is what counts
+				for _, err = range th.Stream(ctx, note.Put("go")) {
 				}
 			} else {
 				_, err = th.Invoke(ctx, note.Put("go"))
