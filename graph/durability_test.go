@@ -86,8 +86,8 @@ func TestExitPauses(t *testing.T) {
 	})
 }
 
-// TestModesAgree runs each graph of the process tests in each mode, with
-// retries of failing stores between, and wants one history of states.
+// TestModesAgree: Sync and Async make one history of states. That all modes end
+// in one state, whatever happens between, is for TestModel and TestP9.
 func TestModesAgree(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		want := []string{}
