@@ -38,7 +38,7 @@ func TestCancel(t *testing.T) {
 	bubbled(t, func(t *testing.T, store checkpoint.Store, memory bool) {
 		rounds := 1000
 		if !memory {
-			rounds = 60
+			rounds = 40
 		}
 		var after atomic.Int64
 		var cancel context.CancelFunc

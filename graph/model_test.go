@@ -394,7 +394,7 @@ func (p *player) tree() {
 func TestModel(t *testing.T) {
 	s := seed(t)
 	bubbled(t, func(t *testing.T, store checkpoint.Store, memory bool) {
-		ops := int64(setting(t, "WEFT_OPS", 500))
+		ops := int64(setting(t, "WEFT_OPS", 300))
 		if memory {
 			ops = int64(setting(t, "WEFT_OPS", 2000))
 		}
