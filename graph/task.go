@@ -105,7 +105,7 @@ func (r *run) makeTasks(n int) []task {
 		return make([]task, n)
 	}
 	if len(r.slab) == 0 {
-		r.slab = make([]task, min(r.done+1, 8))
+		r.slab = make([]task, min(r.done+1, 4))
 	}
 	tasks := r.slab[:1:1]
 	r.slab = r.slab[1:]

@@ -90,7 +90,9 @@ var progress = regexp.MustCompile(`execs: (\d+) .*new interesting: (\d+)`)
 
 func (t target) fuzz(ctx context.Context, out io.Writer, d time.Duration) error {
 	fmt.Fprintf(out, "%s %s ... ", t.pkg, t.name)
-	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-fuzz=^"+t.name+"$", "-fuzztime="+d.String(), t.pkg)
+	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-fuzz=^"+t.name+"$", "-fuzztime="+d.String(),
+		"-fuzzminimizetime=20x", // where goroutines make coverage noisy, minimising would take most of the time
+		t.pkg)
 	// An interrupt lets the fuzzer stop its workers; a kill would leave them.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
