@@ -264,22 +264,20 @@ func (r *run) begin(in input) error {
 	if err != nil {
 		return err
 	}
-	entry := task{Context: r.ctx, run: r, node: r.g.start}
 	before := frontier{arrived: r.front.arrived, memory: r.front.memory}
-	p := r.g.plan(&before)
+	var front frontier
 	if len(in.targets) > 0 {
-		if err := r.target(&entry, in.targets); err != nil {
+		to, err := r.targets(in.targets)
+		if err != nil {
 			return err
 		}
-		p.follow(&node{name: Start}, entry.routes)
-	} else {
-		if err := entry.route(view); err != nil {
-			return err
-		}
-		p.follow(r.g.start, entry.routes)
+		p := r.g.plan(&before)
+		p.follow(&node{name: Start}, to)
+		front = p.frontier()
+	} else if front, err = r.enter(view, &before); err != nil {
+		return err
 	}
-	front := p.frontier()
-	front.by, front.memory = []string{Start}, before.memory
+	front.by, front.memory = startOnly, before.memory
 	r.step++
 	r.pending, r.root.answers = nil, nil
 	if err := r.commit(tx, view, nil, &front, checkpoint.Input); err != nil {
@@ -289,9 +287,31 @@ func (r *run) begin(in input) error {
 	return nil
 }
 
-// target reads the places that a caller sends the run to.
-func (r *run) target(entry *task, targets []state.Signal) error {
-	for _, s := range targets {
+// startOnly says that a checkpoint was made by input.
+var startOnly = []string{Start}
+
+// enter returns what follows Start, on a state that has the input.
+func (r *run) enter(view state.View, before *frontier) (frontier, error) {
+	var to routes
+	if len(r.g.start.branches) > 0 {
+		entry := &task{Context: r.ctx, run: r, node: r.g.start}
+		if err := entry.route(view); err != nil {
+			return frontier{}, err
+		}
+		to = entry.routes
+	}
+	if next, ok := r.g.single(r.g.start, to, before); ok {
+		return frontier{next: next}, nil
+	}
+	p := r.g.plan(before)
+	p.follow(r.g.start, to)
+	return p.frontier(), nil
+}
+
+// targets reads the places that a caller sends the run to.
+func (r *run) targets(signals []state.Signal) (routes, error) {
+	entry := &task{Context: r.ctx, run: r, node: r.g.start}
+	for _, s := range signals {
 		name := ""
 		switch s := s.(type) {
 		case gotoSignal:
@@ -300,13 +320,13 @@ func (r *run) target(entry *task, targets []state.Signal) error {
 			name = s.send.node
 		}
 		if name != End && r.g.byName[name] == nil {
-			return fmt.Errorf("target %q: %w", name, ErrUnknownNode)
+			return routes{}, fmt.Errorf("target %q: %w", name, ErrUnknownNode)
 		}
 		if err := entry.signal(s, []string{name}); err != nil {
-			return err
+			return routes{}, err
 		}
 	}
-	return nil
+	return entry.routes, nil
 }
 
 // fork begins a branch at the checkpoint that was loaded.
@@ -332,20 +352,20 @@ func (r *run) edit(in input) error {
 		recs = append(recs, w)
 	}
 	r.root.given = len(in.answers) > 0 && len(in.writes)+len(in.targets) == 0
-	entry := task{Context: r.ctx, run: r, node: r.g.start}
-	if err := r.target(&entry, in.targets); err != nil {
-		return err
-	}
 	if len(in.writes)+len(in.targets) > 0 {
-		own, err := r.editRecords(in.writes, entry.routes)
+		to, err := r.targets(in.targets)
+		if err != nil {
+			return err
+		}
+		own, err := r.editRecords(in.writes, to)
 		if err != nil {
 			return err
 		}
 		recs = append(recs, own...)
-		for _, n := range entry.routes.nodes {
+		for _, n := range to.nodes {
 			r.front = r.front.with(n)
 		}
-		r.front.sends = append(r.front.sends[:len(r.front.sends):len(r.front.sends)], entry.routes.sends...)
+		r.front.sends = append(r.front.sends[:len(r.front.sends):len(r.front.sends)], to.sends...)
 		if err := r.amend(in.writes); err != nil {
 			return err
 		}

@@ -147,14 +147,12 @@ func (r *run) beginCall(call string) error {
 	}
 	r.pending, r.out, r.toParent, r.settles = nil, nil, nil, false
 	r.view = r.g.schema.Import(own, r.parent.view)
-	p := r.g.plan(&frontier{})
-	entry := task{Context: r.ctx, run: r, node: r.g.start}
-	if err := entry.route(r.view); err != nil {
+	front, err := r.enter(r.view, &frontier{})
+	if err != nil {
 		return err
 	}
-	p.follow(r.g.start, entry.routes)
 	memory := r.front.memory
-	r.front = p.frontier()
+	r.front = front
 	r.front.call, r.front.memory = call, memory
 	return r.commit(nil, r.view, nil, &r.front, checkpoint.Input)
 }
