@@ -11,6 +11,9 @@ type taskKey struct{}
 
 func taskOf(ctx context.Context) *task {
 	t, _ := ctx.Value(taskKey{}).(*task)
+	if t != nil && t.over.Load() {
+		return nil // a goroutine that the node left behind
+	}
 	return t
 }
 

@@ -42,7 +42,7 @@ var (
 	ErrSignal = errors.New("this write has no meaning here")
 	// ErrBusyMemory says that two tasks of one superstep ran the same
 	// persistent subgraph.
-	ErrBusyMemory = errors.New("a persistent subgraph is in use by another task of the superstep")
+	ErrBusyMemory = errors.New("the persistent subgraph is in use by another task of the superstep")
 )
 
 // A NodeError is the failure of one task.

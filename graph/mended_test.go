@@ -255,3 +255,72 @@ func TestDeleteAtACheckpoint(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestOneMemoryInOneSuperstep(t *testing.T) {
+	t.Parallel()
+	onStores(t, func(t *testing.T, store checkpoint.Store) {
+		inner := mended(t, nil, nil, "note").Persist("m")
+		b := graph.New("outer", mendedLog)
+		b.Subgraph("a", inner)
+		b.Subgraph("b", inner)
+		b.Edge(graph.Start, "a")
+		b.Edge(graph.Start, "b")
+		g, err := b.Compile(graph.Options{Checkpoints: store, MaxParallel: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := g.Thread("t").Invoke(t.Context(), graph.Begin()); !errors.Is(err, graph.ErrBusyMemory) {
+				t.Errorf("got %v, want %v", err, graph.ErrBusyMemory)
+			}
+		}
+	})
+}
+
+// A goroutine that a node left behind can do no harm, and is told so.
+func TestAfterTheNode(t *testing.T) {
+	t.Parallel()
+	left := make(chan context.Context, 1)
+	b := graph.New("left", mendedLog)
+	b.Node("a", func(ctx context.Context, _ state.View) (state.Update, error) {
+		left <- ctx
+		return nil, nil
+	})
+	b.Edge(graph.Start, "a")
+	g, err := b.Compile(graph.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range g.Stream(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := <-left
+	graph.Emit(ctx, "late")
+	if _, ok := graph.FromContext(ctx); ok {
+		t.Error("the context is still that of a node")
+	}
+	if _, err := graph.Once(ctx, "k", func(context.Context) (int, error) { return 1, nil }); !errors.Is(err, graph.ErrNotInNode) {
+		t.Errorf("got %v, want %v", err, graph.ErrNotInNode)
+	}
+}
+
+func TestOnceInsideItself(t *testing.T) {
+	t.Parallel()
+	b := graph.New("once", mendedLog)
+	b.Node("a", func(ctx context.Context, _ state.View) (state.Update, error) {
+		_, err := graph.Once(ctx, "k", func(ctx context.Context) (int, error) {
+			return graph.Once(ctx, "k", func(context.Context) (int, error) { return 1, nil })
+		})
+		return nil, err
+	})
+	b.Edge(graph.Start, "a")
+	g, err := b.Compile(graph.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Invoke(t.Context()); !errors.Is(err, graph.ErrDuplicateKey) {
+		t.Errorf("got %v, want %v", err, graph.ErrDuplicateKey)
+	}
+}

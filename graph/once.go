@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 
 	"github.com/weft-go/weft/checkpoint"
 )
@@ -12,12 +11,47 @@ import (
 // onceCall is a side effect of a task: its result, or the run of it that is
 // under way.
 type onceCall struct {
-	mu    sync.Mutex
+	turn  chan struct{} // holds a token while nobody has the call
 	ready bool
 	value json.RawMessage
 }
 
-func settledCall(value json.RawMessage) *onceCall { return &onceCall{ready: true, value: value} }
+func newOnceCall() *onceCall {
+	c := &onceCall{turn: make(chan struct{}, 1)}
+	c.turn <- struct{}{}
+	return c
+}
+
+func settledCall(value json.RawMessage) *onceCall {
+	c := newOnceCall()
+	c.ready, c.value = true, value
+	return c
+}
+
+// insideKey finds the calls of Once around a context.
+type insideKey struct{}
+
+// inside is the calls of Once around a context, innermost first.
+type inside struct {
+	call  *onceCall
+	outer *inside
+}
+
+// take waits for the call's turn.
+func (c *onceCall) take(ctx context.Context) error {
+	around, _ := ctx.Value(insideKey{}).(*inside)
+	for in := around; in != nil; in = in.outer {
+		if in.call == c {
+			return fmt.Errorf("%w: by the very call that is to give the result", ErrDuplicateKey)
+		}
+	}
+	select {
+	case <-c.turn:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
 
 // Once runs fn and returns its result; when the node runs again, after a pause,
 // a failure, a retry or a crash, it returns that result without running fn.
@@ -36,10 +70,13 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 		return zero, fmt.Errorf("graph: once %q: %w", key, ErrNotInNode)
 	}
 	call := t.onceCall(key)
-	call.mu.Lock()
-	defer call.mu.Unlock()
+	if err := call.take(ctx); err != nil {
+		return zero, fmt.Errorf("graph: once %q: %w", key, err)
+	}
+	defer func() { call.turn <- struct{}{} }()
 	if !call.ready {
-		v, err := fn(ctx)
+		around, _ := ctx.Value(insideKey{}).(*inside)
+		v, err := fn(context.WithValue(ctx, insideKey{}, &inside{call, around}))
 		if err != nil {
 			return zero, err
 		}
@@ -68,7 +105,7 @@ func (t *task) onceCall(key string) *onceCall {
 		if x.once == nil {
 			x.once = map[string]*onceCall{}
 		}
-		c = &onceCall{}
+		c = newOnceCall()
 		x.once[key] = c
 	}
 	return c

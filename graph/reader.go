@@ -47,7 +47,7 @@ func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) ite
 		err := errors.New("graph: the run's goroutine was ended from within, by runtime.Goexit")
 		var run sync.WaitGroup
 		run.Go(func() {
-			defer close(rd.batches)
+			defer rd.finish()
 			_, err = g.invoke(ctx, t, rd, writes)
 		})
 		defer func() { // also when the loop was left, or panicked
@@ -55,7 +55,7 @@ func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) ite
 			close(rd.left)
 			run.Wait()
 		}()
-		for batch, ok := rd.next(); ok; batch, ok = rd.next() {
+		for batch := rd.next(); batch != nil; batch = rd.next() {
 			for _, ev := range batch {
 				if !yield(ev, nil) {
 					return
@@ -71,17 +71,25 @@ func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) ite
 
 // next returns the next batch. It looks for one a few times before it sleeps:
 // quick steps follow one another faster than a goroutine wakes up.
-func (rd *reader) next() (batch []Event, ok bool) {
+func (rd *reader) next() []Event {
 	for range looks {
 		select {
-		case batch, ok = <-rd.batches:
-			return batch, ok
+		case batch := <-rd.batches:
+			return batch
 		default:
 			runtime.Gosched()
 		}
 	}
-	batch, ok = <-rd.batches
-	return batch, ok
+	return <-rd.batches
+}
+
+// finish tells the loop that the run has ended. The channel is not closed: a
+// goroutine that a node left behind may still want to send.
+func (rd *reader) finish() {
+	select {
+	case rd.batches <- nil:
+	case <-rd.left:
+	}
 }
 
 const looks = 16

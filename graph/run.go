@@ -127,6 +127,10 @@ func (r *run) superstep() error {
 	}
 	r.step++
 	r.alone = len(tasks) == 1
+	if err := r.shareNoMemory(tasks); err != nil {
+		r.step--
+		return err
+	}
 	if r.root.reader != nil {
 		r.announce(tasks)
 	}
@@ -150,6 +154,27 @@ func (r *run) superstep() error {
 		if r.journal != nil && r.parent == nil {
 			r.root.reader.flush() // the next superstep waits until this one was seen
 		}
+	}
+	return nil
+}
+
+// shareNoMemory refuses a superstep in which two tasks run one persistent
+// subgraph: each would miss what the other remembers.
+func (r *run) shareNoMemory(tasks []task) error {
+	if r.alone {
+		return nil
+	}
+	users := map[string]string{}
+	for i := range tasks {
+		t := &tasks[i]
+		if t.node.sub == nil || t.node.sub.memory == "" {
+			continue
+		}
+		memory := t.node.sub.memory
+		if first, taken := users[memory]; taken {
+			return t.fail(fmt.Errorf("memory %q: %w %q", memory, ErrBusyMemory, first))
+		}
+		users[memory] = t.id()
 	}
 	return nil
 }

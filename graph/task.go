@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -31,7 +32,8 @@ type task struct {
 	routes   routes
 	err      error
 
-	mu   sync.Mutex // guards rare, for the goroutines of the node
+	over atomic.Bool // the node has returned
+	mu   sync.Mutex  // guards rare, for the goroutines of the node
 	rare *rare
 }
 
@@ -181,6 +183,7 @@ func (t *task) due() bool { return !t.finished && t.seldom().pauses == nil && t.
 // execute runs the task's node and keeps the outcome.
 func (t *task) execute() {
 	update, err := t.call()
+	t.over.Store(true)
 	if fault := t.seldom().fault; fault != nil && !errors.Is(err, fault) {
 		err = errors.Join(fault, err)
 	}

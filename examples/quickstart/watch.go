@@ -24,7 +24,8 @@ func (w *watcher) show(event graph.Event) {
 	switch e := event.(type) {
 	case graph.RunStarted:
 		w.seen = agent.Messages.Len(e.State)
-		w.checkpoint()
+	case graph.StepStarted:
+		w.checkpoint() // that of the input
 	case graph.Emitted:
 		// A node emits what it likes. The agent's model node emits chunks.
 		if chunk, ok := e.Value.(llm.Chunk); ok && chunk.Kind == llm.ChunkText {
