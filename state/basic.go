@@ -1,6 +1,9 @@
 package state
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Last returns a channel that holds what was written last. Two tasks that write
 // to it in one superstep are an [ErrConcurrentWrite].
@@ -53,9 +56,16 @@ type Number interface {
 		~float32 | ~float64
 }
 
-// Sum returns a channel that adds its updates up, from zero.
+// Sum returns a channel that adds its updates up, from zero. A sum that its type
+// can not hold is an [ErrOverflow].
 func Sum[N Number](name string) *Channel[N, N] {
-	return newChannel(name, "sum", func(current, update N) (N, error) { return current + update, nil })
+	return newChannel(name, "sum", func(current, update N) (N, error) {
+		sum := current + update
+		if update > 0 && sum < current || update < 0 && sum > current {
+			return current, fmt.Errorf("%w: %v and %v", ErrOverflow, current, update)
+		}
+		return sum, nil
+	})
 }
 
 // Max returns a channel that keeps the greatest update, and at least the zero

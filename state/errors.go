@@ -17,6 +17,8 @@ var (
 	ErrRoundTrip = errors.New("does not survive storage")
 	// ErrStored says that a stored change can not be read back into its channel.
 	ErrStored = errors.New("stored change cannot be read")
+	// ErrOverflow says that a [Sum] left the range of its type.
+	ErrOverflow = errors.New("the sum overflows")
 	// ErrDuplicate says that a schema has two channels of one name.
 	ErrDuplicate = errors.New("two channels have this name")
 	// ErrName says that a channel's name can not be used.

@@ -18,7 +18,8 @@ type index[K comparable, E any] struct {
 }
 
 // indexed is a buffer that only grows. The lock is held by those who append and
-// by those who use the table; elements that an index holds never change.
+// by those who use the table; elements that an index holds never change. Key is
+// called under the lock where the table is made: it is a pure look at a field.
 type indexed[K comparable, E any] struct {
 	key func(E) K
 	mu  sync.Mutex
@@ -89,7 +90,7 @@ func (b *indexed[K, E]) position(key K) (int, bool) {
 		return scan(b.all, key, b.key)
 	}
 	if b.at == nil {
-		at := make(map[K]int, 2*len(b.all))
+		at := make(map[K]int, len(b.all)+short)
 		for i, e := range b.all {
 			at[b.key(e)] = i
 		}
@@ -104,9 +105,9 @@ func (l *index[K, E]) put(e E) {
 	if l.tail != nil && l.putTail(e) {
 		return
 	}
+	key := l.buf.key(e)
 	b := l.tip()
 	defer b.mu.Unlock()
-	key := b.key(e)
 	i, known := b.position(key)
 	switch {
 	case !known:
