@@ -1,0 +1,245 @@
+package state_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/state"
+)
+
+// embedsTime is the trap of a promoted method: its JSON is only the time's.
+type embedsTime struct {
+	time.Time
+	Name string
+}
+
+// forgetful leaves a field out.
+type forgetful struct{ Kept, Lost string }
+
+func (f forgetful) MarshalJSON() ([]byte, error)     { return json.Marshal(f.Kept) }
+func (f *forgetful) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &f.Kept) }
+
+// preset fills in what omitempty left out.
+type preset struct {
+	Count int `json:"count,omitempty"`
+}
+
+func (p *preset) UnmarshalJSON(data []byte) error {
+	type alias preset
+	a := alias{Count: 10}
+	err := json.Unmarshal(data, &a)
+	*p = preset(a)
+	return err
+}
+
+// drifting is written as something else each time around.
+type drifting struct{ n int }
+
+func (d drifting) MarshalJSON() ([]byte, error) { return json.Marshal(d.n) }
+func (d *drifting) UnmarshalJSON(data []byte) error {
+	err := json.Unmarshal(data, &d.n)
+	d.n++
+	return err
+}
+
+// picky does not read all that it writes.
+type picky string
+
+func (p picky) MarshalText() ([]byte, error) { return []byte(p), nil }
+func (p *picky) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return errors.New("empty")
+	}
+	*p = picky(text)
+	return nil
+}
+
+// gone says that it is zero when it is not.
+type gone struct{ N int }
+
+func (g gone) IsZero() bool { return g.N < 10 }
+
+// TestRefusedByReadingBack has types whose own code loses something: each value
+// is read back, so the first good one does not vouch for the rest.
+func TestRefusedByReadingBack(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ good, bad func(*testing.T) }{
+		"a promoted method": {roundTrip(embedsTime{Time: instant.UTC()}), refused(embedsTime{instant, "lost"}, ".Name")},
+		"a forgotten field": {roundTrip(forgetful{Kept: "k"}), refused(forgetful{"k", "l"}, ".Lost", "read back")},
+		"a preset":          {roundTrip(preset{Count: 3}), refused(preset{}, ".Count")},
+		"a preset, nested":  {roundTrip([]map[string]*preset{{"a": {Count: 3}}}), refused([]map[string]*preset{{"a": {}}}, "[0][a].Count")},
+		"IsZero": {roundTrip(struct {
+			G gone `json:",omitzero"`
+		}{gone{10}}), refused(struct {
+			G gone `json:",omitzero"`
+		}{gone{9}}, ".G.N")},
+		"text with a demand": {
+			roundTrip(picky("x")), refused(picky(""), "not read back"),
+		},
+		"a map by text": {roundTrip(map[picky]int{"x": 1}), refused(map[picky]int{"": 1}, "empty")},
+	} {
+		t.Run(name+"/good", test.good)
+		t.Run(name+"/bad", test.bad)
+	}
+	t.Run("drifting", refused(drifting{1}, "another"))
+}
+
+// album has all that can be read back as something else.
+type album struct {
+	Text   string
+	Texts  [2]string
+	Table  map[string]*album
+	Any    any
+	Raw    json.RawMessage
+	At     time.Time
+	IP     net.IP
+	Pair   *[2]int8
+	Opaque opaqueText
+	Done   func()
+	Self   *album
+	Same   bool `json:"-"`
+	hidden int
+}
+
+// tamper has what goes wrong when an album is read back, by what is to be found.
+var tamper = map[string]func(*album){
+	".Text":                  func(a *album) { a.Text += "!" },
+	".Texts[1]":              func(a *album) { a.Texts[1] = "" },
+	".Table[k].Text":         func(a *album) { a.Table["k"].Text = "" },
+	".Table[k]":              func(a *album) { a.Table["k"] = nil },
+	".Table":                 func(a *album) { a.Table["l"] = nil },
+	".Table[z]":              func(a *album) { a.Table["y"] = a.Table["z"]; delete(a.Table, "z") },
+	".Any":                   func(a *album) { a.Any = nil },
+	".Any[1]":                func(a *album) { a.Any = []any{"x", 2.0} },
+	".Raw":                   func(a *album) { a.Raw = json.RawMessage("[ 2 ]") },
+	".At":                    func(a *album) { a.At = a.At.UTC() },
+	".IP":                    func(a *album) { a.IP = nil },
+	".Pair":                  func(a *album) { a.Pair = nil },
+	".Pair[0]":               func(a *album) { a.Pair[0]++ },
+	"nothing that is stored": func(a *album) { a.Same, a.hidden, a.Done = true, 1, func() {}; a.Raw = json.RawMessage("[1]") },
+	"its JSON another":       func(a *album) { a.Opaque.text += "." },
+}
+
+// Clone leaves the album as it is, as one that holds itself cannot be followed.
+func (a album) Clone() album { return a }
+
+func (a album) MarshalJSON() ([]byte, error) {
+	type plain album
+	p := plain(a)
+	p.Done, p.Self = nil, nil
+	return json.Marshal(struct {
+		plain
+		Done, Self bool
+	}{plain: p})
+}
+
+func (a *album) UnmarshalJSON(data []byte) error {
+	type plain album
+	var p struct {
+		plain
+		Done, Self bool
+	}
+	err := json.Unmarshal(data, &p)
+	*a = album(p.plain)
+	if change, ok := tamper[a.Texts[0]]; ok {
+		change(a)
+	}
+	a.Self = a
+	return err
+}
+
+// TestEveryDifferenceIsFound reads a value back with one thing changed.
+func TestEveryDifferenceIsFound(t *testing.T) {
+	t.Parallel()
+	c := state.Last[album]("c")
+	schema := schemaOf(t, c)
+	for path := range tamper {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			a := album{
+				Text: "t", Texts: [2]string{path, "x"}, Any: []any{"x", 1.0}, Raw: json.RawMessage("[ 1 ]"), At: instant, IP: net.IPv4(1, 2, 3, 4).To4(), Pair: &[2]int8{1, 2},
+				Table: map[string]*album{"k": {Text: "in", Raw: json.RawMessage("null")}, "z": nil}, Opaque: opaqueText{"o"},
+			}
+			for _, kid := range a.Table {
+				if kid != nil {
+					kid.Self = kid
+				}
+			}
+			a.Self = &a
+			_, _, _, err := schema.EncodeWrite(c.Put(a))
+			switch path {
+			case "nothing that is stored":
+				if err != nil {
+					t.Errorf("got %v: only what is not stored differs", err)
+				}
+			case "its JSON another":
+				refusal(t, err, []string{"JSON is another"})
+			default:
+				refusal(t, err, []string{"value" + path + " is not read back as it is written"})
+			}
+		})
+	}
+}
+
+// TestLateLoss has one channel take good values for long before a bad one.
+func TestLateLoss(t *testing.T) {
+	t.Parallel()
+	c := state.Append[forgetful]("c")
+	schema := schemaOf(t, c)
+	v := schema.Empty()
+	for range 50 {
+		v, _ = changes(t, schema, v, c.Put(forgetful{Kept: "k"}))
+	}
+	_, _, err := tryChanges(schema, v, c.Put(forgetful{"k", "l"}))
+	channelErr(t, err, "c", state.ErrRoundTrip)
+	if strings.Contains(err.Error(), `"l"`) {
+		t.Errorf("got %q: an error must not tell the value", err)
+	}
+}
+
+// bag writes its elements as they come.
+type bag struct{ set map[string]bool }
+
+func (b bag) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	for k := range b.set {
+		out.WriteString(",\"" + k + "\"")
+	}
+	return append(append([]byte("["), bytes.TrimPrefix(out.Bytes(), []byte(","))...), ']'), nil
+}
+
+func (b *bag) UnmarshalJSON(data []byte) error {
+	var keys []string
+	err := json.Unmarshal(data, &keys)
+	b.set = map[string]bool{}
+	for _, k := range keys {
+		b.set[k] = true
+	}
+	return err
+}
+
+func TestOrderOfABagIsNoLoss(t *testing.T) {
+	t.Parallel()
+	v := bag{map[string]bool{}}
+	for _, k := range "abcdefghijklmnop" {
+		v.set[string(k)] = true
+	}
+	for range 20 {
+		roundTripNow(t, v)
+	}
+}
+
+func roundTripNow[T any](t *testing.T, v T) {
+	t.Helper()
+	for i, got := range trip(t, v) {
+		if !reflect.DeepEqual(got, v) {
+			t.Errorf("way %d: got %#v, want %#v", i, got, v)
+		}
+	}
+}

@@ -1,0 +1,417 @@
+package state_test
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"net/netip"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/state"
+)
+
+// refused is a value that is not stored, and says why.
+func refused[T any](v T, text ...string) func(*testing.T) {
+	return func(t *testing.T) {
+		t.Parallel()
+		for _, values := range [][]T{{v}, {v, v}} {
+			last, list := state.Last[T]("c"), state.Append[T]("c")
+			schema := schemaOf(t, last)
+			_, _, err := tryChanges(schema, schema.Empty(), last.Put(v))
+			refusal(t, err, text)
+			_, _, _, err = schema.EncodeWrite(last.Put(v))
+			refusal(t, err, text)
+			refusal(t, schema.Snapshot(commit(t, schema, schema.Empty(), last.Put(v)), func(string, state.Kind, []byte) {}), text)
+			schema = schemaOf(t, list)
+			_, _, err = tryChanges(schema, schema.Empty(), list.Put(values...))
+			refusal(t, err, text)
+			if len(values) > 1 && !strings.Contains(err.Error(), "element 0") {
+				t.Errorf("got %q, want to be told which element", err)
+			}
+		}
+	}
+}
+
+func refusal(t *testing.T, err error, text []string) {
+	t.Helper()
+	channelErr(t, err, "c", state.ErrRoundTrip)
+	for _, text := range text {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("got %q, want %q in it", err, text)
+		}
+	}
+}
+
+const bad = "a\xffb"
+
+type raws struct {
+	Text string          `json:"text"`
+	Raw  json.RawMessage `json:"raw,omitempty"`
+}
+
+// TestRefusedValues has values of good types that would not come back.
+func TestRefusedValues(t *testing.T) {
+	t.Parallel()
+	amsterdam := time.FixedZone("LMT", 19*60+32)
+	type open struct {
+		A map[string][]any `json:"a"`
+	}
+	for name, test := range map[string]func(*testing.T){
+		"NaN":                       refused(math.NaN(), "NaN"),
+		"Inf in a struct":           refused(struct{ F float64 }{math.Inf(-1)}, "Inf"),
+		"NaN in an any":             refused(any(math.NaN()), "NaN"),
+		"bad UTF-8":                 refused(bad, "UTF-8"),
+		"bad UTF-8, named":          refused(id(bad), "UTF-8"),
+		"a surrogate's bytes":       refused("\xed\xa0\x80", "UTF-8"),
+		"cut short":                 refused("é"[:1], "UTF-8"),
+		"bad UTF-8 in a struct":     refused(struct{ A string }{bad}, "UTF-8"),
+		"bad UTF-8 as a key":        refused(map[string]int{bad: 1}, "UTF-8"),
+		"bad UTF-8 in an any":       refused(any([]any{bad}), "UTF-8"),
+		"bad UTF-8 with raw beside": refused(raws{bad, json.RawMessage(`"\ufffd"`)}, ".Text", "UTF-8"),
+		"bad UTF-8 in raw":          refused(raws{"", json.RawMessage("\"\xff\"")}, "UTF-8"),
+		"bad UTF-8, quoted": refused(struct {
+			A *string `json:",string"`
+		}{ref(bad)}, ".A", "UTF-8"),
+		"bad UTF-8 behind hooks": refused(opaqueText{bad}, "UTF-8"),
+		"bad raw":                refused(json.RawMessage(`{`), "JSON"),
+		"empty raw":              refused(json.RawMessage{}, "JSON"),
+		"nil raw":                refused(json.RawMessage(nil), "nil json.RawMessage", "omitempty"),
+		"nil raw in a map":       refused(map[string]json.RawMessage{"k": nil}, "[k]"),
+		"empty number":           refused([]json.Number{"1", ""}, "[1]", "json.Number"),
+		"bad number":             refused(json.Number("x"), "x"),
+		"a pointer to nil":       refused(ref((*int)(nil)), "nil"),
+		"a pointer to no slice":  refused(ref([]int(nil)), "nil"),
+		"a pointer to null":      refused(ref(json.RawMessage(" null ")), "nil"),
+		"a pointer to no any":    refused(struct{ P *any }{new(any)}, ".P", "nil"),
+		"year 10000":             refused(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), "year"),
+		"seconds of offset":      refused(struct{ At []time.Time }{[]time.Time{time.Date(1900, 1, 1, 0, 0, 0, 0, amsterdam)}}, ".At[0]", "offset"),
+		"any of int":             refused(any(1), "int", "any"),
+		"any of int64, deep":     refused(open{map[string][]any{"k": {"ok", 1.0, int64(1)}}}, ".A[k][2]", "int64"),
+		"any of a named string":  refused(any(id("x")), "state_test.id"),
+		"any of a struct":        refused([]any{struct{}{}}, "[0]", "struct"),
+		"any of a nil map":       refused(any(map[string]any(nil)), "map"),
+		"any of a nil slice":     refused(any([]any(nil)), "[]interface"),
+		"any of strings":         refused(map[string]any{"k": []string{"a"}}, "[k]", "[]string"),
+		"any of a time":          refused(any(time.Now()), "time.Time"),
+		"any of bytes":           refused(any([]byte("x")), "uint8"),
+		"any of a number":        refused(any(json.Number("1")), "json.Number"),
+		"any of a pointer":       refused(any(ref("x")), "*string"),
+		"a hook's error":         refused(color(9), "no such color"),
+		"a hook's panic":         refused((&thrower{}).self(), "panicked"),
+	} {
+		t.Run(name, test)
+	}
+}
+
+type thrower struct{ N int }
+
+func (t *thrower) self() thrower               { return *t }
+func (t thrower) MarshalJSON() ([]byte, error) { panic("thrown") }
+func (t *thrower) UnmarshalJSON([]byte) error  { return nil }
+
+// opaqueText shows nothing of itself but what it writes.
+type opaqueText struct{ text string }
+
+func (o opaqueText) MarshalJSON() ([]byte, error)     { return json.Marshal(o.text) }
+func (o *opaqueText) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &o.text) }
+
+// blind does not read what it writes; mute does not write what it reads.
+type blind struct{ N int }
+
+func (blind) MarshalJSON() ([]byte, error) { return []byte("1"), nil }
+
+type blindText struct{ N int }
+
+func (blindText) MarshalText() ([]byte, error) { return []byte("1"), nil }
+
+type secretive struct {
+	Open   int `json:"open"`
+	secret int //nolint:unused // what it is for
+}
+
+type withCache struct {
+	N     int            `json:"n"`
+	cache map[string]int `json:"-"` //nolint:unused // what it is for: an unexported field with a reference
+}
+
+type withScratch struct {
+	N       int    `json:"n"`
+	scratch [4]int `json:"-"` //nolint:unused // plain assignment copies it
+}
+
+// Selfish embeds itself, and so does Mutual.
+type Selfish struct {
+	*Selfish
+	N int
+}
+
+type Mutual struct {
+	*Other
+	N int
+}
+
+type Other struct{ *Mutual }
+
+type stringer interface{ String() string }
+
+// refusedType is a type that NewSchema refuses, with a path.
+func refusedType[T any](text ...string) func(*testing.T) {
+	return func(t *testing.T) {
+		t.Parallel()
+		for _, c := range []state.Handle{state.Last[T]("c"), state.Append[T]("c"), state.Map[string, T]("c"), state.NewChannel("c", func(n int, _ T) (int, error) { return n, nil })} {
+			_, err := state.NewSchema(c)
+			refusal(t, err, text)
+		}
+		schemaOf(t, state.Untracked[T]("c"))
+	}
+}
+
+func TestRefusedTypes(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]func(*testing.T){
+		"chan":             refusedType[chan int]("chan int", "Untracked"),
+		"func in a slice":  refusedType[[]func()]("[]func()[]"),
+		"complex":          refusedType[struct{ C complex128 }](".C"),
+		"interface":        refusedType[stringer]("interface"),
+		"error":            refusedType[struct{ Err error }](".Err", "interface"),
+		"unexported":       refusedType[secretive](".secret", "not exported"),
+		"unexported, deep": refusedType[map[string][]*struct{ In secretive }]("[][].In.secret"),
+		"writes only":      refusedType[blind]("none to read itself back"),
+		"writes text only": refusedType[[]blindText]("none to read itself back"),
+		"keys of struct":   refusedType[map[struct{ A int }]int]("keys"),
+		"keys of float":    refusedType[map[float64]int]("keys"),
+		"keys of any":      refusedType[map[any]int]("keys"),
+		"keys of time":     refusedType[map[time.Time]int]("keys", ".loc"),
+		"keys write only":  refusedType[map[blindText]int]("keys"),
+		"pointer hooks":    refusedType[map[string]celsius]("pointers in the map"),
+		"pointer hooks in": refusedType[map[string][2]struct{ C celsius }]("[].C", "pointers in the map"),
+		"one name twice": refusedType[struct {
+			A int `json:"B"`
+			B int
+		}](".A", ".B", `"B"`),
+		"hidden by embed": refusedType[struct {
+			Named
+			ID int `json:"id"`
+		}](".Named.ID", "lost"),
+		"ambiguous": refusedType[struct {
+			Named
+			Other struct{ A int }
+			*lowerNamed
+		}]("lowerNamed"),
+		"embedded pointer":  refusedType[struct{ *lower }](".lower", "not exported"),
+		"embedded type":     refusedType[struct{ id }](".id", "not exported"),
+		"embeds itself":     refusedType[Selfish](".Selfish", "embeds its own type"),
+		"embeds each other": refusedType[Mutual](".Other", "embeds its own type"),
+		"embeds hooks": refusedType[struct {
+			time.Time
+			big.Int
+		}](".Time", "give it a name"),
+		"uncopyable":       refusedType[withCache]("Clone", "withCache"),
+		"a recursive chan": refusedType[*loop](".C"),
+	} {
+		t.Run(name, test)
+	}
+	schemaOf(t, state.Last[withScratch]("c"))
+}
+
+type lowerNamed struct{ ID string }
+
+type loop struct {
+	Next *loop
+	C    chan int
+}
+
+// TestSetsOfAddresses has what == does not tell apart in the same way
+// once it was stored.
+func TestSetsOfAddresses(t *testing.T) {
+	t.Parallel()
+	type partly struct {
+		A int
+		B int `json:"-"`
+	}
+	for name, c := range map[string]state.Handle{
+		"pointer":          state.Set[*int]("c"),
+		"time":             state.Set[time.Time]("c"),
+		"a field":          state.Set[struct{ P [1]*int }]("c"),
+		"not stored":       state.Set[[1]partly]("c"),
+		"keys of pointers": state.Map[keyed, int]("c"),
+	} {
+		_, err := state.NewSchema(c)
+		if err == nil {
+			t.Errorf("%s: accepted", name)
+			continue
+		}
+		channelErr(t, err, "c", state.ErrRoundTrip)
+	}
+	schemaOf(t, state.Set[netip.Addr]("a"), state.Set[any]("b"), state.Set[struct{ A string }]("c"), state.Map[netip.Addr, int]("d"))
+}
+
+// keyed writes itself, and is compared by an address.
+type keyed struct {
+	p *int //nolint:unused // what it is for
+}
+
+func (k keyed) MarshalText() ([]byte, error)  { return []byte("k"), nil }
+func (k *keyed) UnmarshalText(_ []byte) error { return nil }
+
+func TestSetOfAny(t *testing.T) {
+	t.Parallel()
+	c := state.Set[any]("c")
+	schema := schemaOf(t, c)
+	v, stored := changes(t, schema, schema.Empty(), c.Put("a", 1.0, true, nil, "a"))
+	for _, v := range []state.View{v, replayed(t, schema, nil, stored...)} {
+		if got := c.Get(v); !reflect.DeepEqual(got, []any{"a", 1.0, true, nil}) || !c.Has(v, 1.0) {
+			t.Errorf("got %v", got)
+		}
+	}
+	_, _, err := tryChanges(schema, v, c.Put(1))
+	channelErr(t, err, "c", state.ErrRoundTrip)
+	_, err = step(schema, v, true, []state.Write{c.Put([]any{}, []any{})})
+	channelErr(t, err, "c", nil) // == panics
+}
+
+// secretKey keeps the id of an element where JSON does not see it.
+type secretKey struct {
+	Key  string `json:"-"`
+	Text string `json:"text"`
+}
+
+type bySecret struct{}
+
+func (bySecret) ID(e secretKey) string                   { return e.Key }
+func (bySecret) WithID(e secretKey, id string) secretKey { e.Key = id; return e }
+
+// TestKeyThatIsNotStored fails when it is written, not when it is read.
+func TestKeyThatIsNotStored(t *testing.T) {
+	t.Parallel()
+	c := state.Keyed("c", bySecret{})
+	schema := schemaOf(t, c)
+	_, _, err := tryChanges(schema, schema.Empty(), c.Put(secretKey{Text: "a"}))
+	channelErr(t, err, "c", state.ErrRoundTrip)
+}
+
+// TestRawText has others' JSON with what would be a sign of loss in ours.
+func TestRawText(t *testing.T) {
+	t.Parallel()
+	for _, v := range []raws{
+		{"fine \ufffd", json.RawMessage(`"\ufffd"`)},
+		{`\ufffd`, json.RawMessage(`{"a":"\ud800 \ufffd"}`)},
+	} {
+		roundTripNow(t, v)
+	}
+	got := trip(t, json.RawMessage(" { \"a\" :\n1 } "))
+	if string(got[1]) != `{"a":1}` {
+		t.Errorf("got %s", got[1])
+	}
+	roundTripNow(t, opaqueRaw{raws{"x", json.RawMessage(`"\ufffd"`)}})
+}
+
+// opaqueRaw writes itself, others' JSON included.
+type opaqueRaw struct{ Raws raws }
+
+func (o opaqueRaw) MarshalJSON() ([]byte, error)     { return json.Marshal([]any{o.Raws}) }
+func (o *opaqueRaw) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &[]any{&o.Raws}) }
+
+// TestEmptyIsNilWhereOmitted is the one difference that a tag asks for.
+func TestEmptyIsNilWhereOmitted(t *testing.T) {
+	t.Parallel()
+	for i, got := range trip(t, omitting{C: []int{}, D: map[string]int{}}) {
+		if i > 0 && (got.C != nil || got.D != nil) || i == 0 && (got.C == nil || got.D == nil) {
+			t.Errorf("way %d: got %#v", i, got)
+		}
+	}
+}
+
+// TestWhereTextIsBad looks for a bad string wherever one can be, with others'
+// JSON beside it that has the sign of one on purpose.
+func TestWhereTextIsBad(t *testing.T) {
+	t.Parallel()
+	type places struct {
+		Raw     json.RawMessage
+		Slice   [][1]string
+		Map     map[string]map[string]string
+		Pointer **string
+		Any     any
+		Bytes   []byte
+		Skipped string `json:"-"`
+		Self    *places
+	}
+	raw := json.RawMessage(`"\ufffd"`)
+	text := ref(bad)
+	for name, test := range map[string]func(*testing.T){
+		".Slice[1][0]": refused(places{Raw: raw, Slice: [][1]string{{"ok"}, {bad}}}, ".Slice[1][0]", "UTF-8"),
+		".Map[k][l]":   refused(places{Raw: raw, Map: map[string]map[string]string{"k": {"l": bad}}}, ".Map[k][l]", "UTF-8"),
+		"a key":        refused(places{Raw: raw, Map: map[string]map[string]string{bad: nil}}, ".Map["+bad+"]", "UTF-8"),
+		".Pointer":     refused(places{Raw: raw, Pointer: &text}, ".Pointer", "UTF-8"),
+		".Any[0]":      refused(places{Raw: raw, Any: []any{bad}}, ".Any[0]", "UTF-8"),
+		".Self.Self":   refused(places{Raw: raw, Self: &places{Raw: raw, Self: &places{Raw: raw, Any: bad}}}, ".Self.Self.Any", "UTF-8"),
+		"nowhere":      roundTrip(places{Raw: raw, Bytes: []byte(bad), Map: map[string]map[string]string{"k": {"l": "v"}}, Slice: [][1]string{{"\ufffd"}}}),
+	} {
+		t.Run(name, test)
+	}
+	c := state.Last[places]("c")
+	schema := schemaOf(t, c)
+	if _, _, err := tryChanges(schema, schema.Empty(), c.Put(places{Raw: raw, Skipped: bad})); err != nil {
+		t.Errorf("got %v for what is not stored", err)
+	}
+}
+
+func TestBadKeys(t *testing.T) {
+	t.Parallel()
+	entries, set := state.Map[string, int]("c"), state.Set[string]("s")
+	schema := schemaOf(t, entries, set)
+	for _, w := range []state.Write{entries.Put(map[string]int{bad: 1}), entries.Remove(bad), set.Put(bad), set.Remove(bad)} {
+		_, _, _, err := schema.EncodeWrite(w)
+		channelErr(t, err, w.Channel(), state.ErrRoundTrip)
+		_, _, err = tryChanges(schema, schema.Empty(), w)
+		channelErr(t, err, w.Channel(), state.ErrRoundTrip)
+	}
+}
+
+// TestLocks has types that Go forbids to copy.
+func TestLocks(t *testing.T) {
+	t.Parallel()
+	type guarded struct {
+		N  int         `json:"n"`
+		Mu *sync.Mutex `json:"-"`
+	}
+	for name, c := range map[string]state.Handle{
+		"exported": state.Last[struct {
+			N  int
+			Mu sync.Mutex `json:"-"`
+		}]("c"),
+		"not exported": state.Last[lockedUp]("c"),
+		"embedded": state.Last[struct {
+			sync.Mutex `json:"-"`
+		}]("c"),
+		"in an array": state.Last[lockedArray]("c"),
+	} {
+		_, err := state.NewSchema(c)
+		if err == nil {
+			t.Errorf("%s: accepted", name)
+			continue
+		}
+		refusal(t, err, []string{"lock", "Clone"})
+	}
+	c := state.Last[guarded]("c")
+	schema := schemaOf(t, c)
+	mu := &sync.Mutex{}
+	if got := c.Get(commit(t, schema, schema.Empty(), c.Put(guarded{1, mu}))); got.Mu != mu {
+		t.Error("a pointer to a lock is not handed on as it is")
+	}
+}
+
+type lockedUp struct {
+	N  int
+	mu sync.RWMutex `json:"-"` //nolint:unused // what it is for
+}
+
+type lockedArray struct {
+	N  int
+	mu [1]struct{ v atomic.Int64 } `json:"-"` //nolint:unused // what it is for
+}
