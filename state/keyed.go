@@ -51,6 +51,7 @@ type KeyedChannel[E any] struct {
 // meant for its declaration.
 func (c *KeyedChannel[E]) Prune(keep func([]E) []E) *KeyedChannel[E] {
 	c.prune, c.prunes = keep, keep != nil
+	c.echoes = keep == nil // a removal may be the pruner's, and is then no task's write
 	return c
 }
 

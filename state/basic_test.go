@@ -40,3 +40,17 @@ func TestSumOverflow(t *testing.T) {
 		})
 	}
 }
+
+// What a pruner removed is not something that a task wrote.
+func TestPrunedListsDoNotEcho(t *testing.T) {
+	t.Parallel()
+	plain := state.Keyed("plain", noteID{})
+	pruned := state.Keyed("pruned", noteID{}).Prune(func(n []note) []note { return n })
+	schema, err := state.NewSchema(plain, pruned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !schema.Echoes("plain") || schema.Echoes("pruned") {
+		t.Errorf("got %t and %t, want true and false", schema.Echoes("plain"), schema.Echoes("pruned"))
+	}
+}
