@@ -13,7 +13,8 @@ import (
 
 // An Interrupt is a question that a node can ask and wait for: P is what is
 // asked, A the answer. Declare it once, as a package variable; it is safe for
-// concurrent use. A question and its answer are stored as JSON.
+// concurrent use. A question and its answer are stored as a channel's values
+// are; what would not come back as it was is refused, with [state.ErrRoundTrip].
 //
 //	var Approve = graph.NewInterrupt[Order, bool]("approve")
 //
@@ -69,7 +70,7 @@ func (i *Interrupt[P, A]) wait(ctx context.Context, key string, prompt P) (answe
 	if t.run.journal == nil {
 		return answer, fmt.Errorf("graph: interrupt %q: %w", i.name, ErrNoStore)
 	}
-	data, err := json.Marshal(prompt)
+	data, err := state.Encode(prompt)
 	if err != nil {
 		return answer, fmt.Errorf("graph: interrupt %q: the prompt: %w", i.name, err)
 	}
@@ -84,7 +85,7 @@ func (i *Interrupt[P, A]) wait(ctx context.Context, key string, prompt P) (answe
 	case !ok:
 		return answer, &pauseError{question: fmt.Sprintf("%q", join2(i.name, key))}
 	}
-	if err := json.Unmarshal(given, &answer); err != nil {
+	if answer, err = state.Decode[A](given); err != nil {
 		err = fmt.Errorf("graph: interrupt %q: the answer %s cannot be read, and the question is open again: %w", i.name, given, err)
 		return answer, errors.Join(err, t.reject(p.ID))
 	}
@@ -161,7 +162,8 @@ func (i *Interrupt[P, A]) Pending(s *Snapshot) ([]Pending[P], error) {
 			continue
 		}
 		q := Pending[P]{Pause: p.clone()}
-		if err := json.Unmarshal(p.Prompt, &q.Prompt); err != nil {
+		var err error
+		if q.Prompt, err = state.Decode[P](p.Prompt); err != nil {
 			return nil, fmt.Errorf("graph: interrupt %q: prompt of question %s: %w", i.name, p.ID, err)
 		}
 		out = append(out, q)
@@ -175,7 +177,7 @@ func (i *Interrupt[P, A]) Pending(s *Snapshot) ([]Pending[P], error) {
 // thread is an [ErrNoQuestion]. An answer that the node can not read fails the
 // node, and the question is open again.
 func (i *Interrupt[P, A]) Answer(id string, answer A) state.Write {
-	data, err := json.Marshal(answer)
+	data, err := state.Encode(answer)
 	if err != nil {
 		err = fmt.Errorf("interrupt %q: the answer: %w", i.name, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/state"
 )
 
 // onceCall is a side effect of a task: its result, or the run of it that is
@@ -57,8 +58,8 @@ func (c *onceCall) take(ctx context.Context) error {
 // a failure, a retry or a crash, it returns that result without running fn.
 // The key names the side effect within the task: calls with one key share one
 // result, also when they come at the same time, so two effects need two keys.
-// The result is stored, as JSON, before Once returns; if that fails, the task
-// fails. A failed fn is not remembered.
+// The result is stored, as a channel's value would be, before Once returns; if
+// that fails, the task fails. A failed fn is not remembered.
 //
 // A crash between the side effect and its storage makes fn run again: give the
 // other side [IdempotencyKey] where that matters. Without a thread, or with
@@ -80,7 +81,7 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 		if err != nil {
 			return zero, err
 		}
-		data, err := json.Marshal(v)
+		data, err := state.Encode(v)
 		if err != nil {
 			return zero, fmt.Errorf("graph: once %q: the result: %w", key, err)
 		}
@@ -89,8 +90,8 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 		}
 		call.ready, call.value = true, data
 	}
-	var v T
-	if err := json.Unmarshal(call.value, &v); err != nil {
+	v, err := state.Decode[T](call.value)
+	if err != nil {
 		return zero, fmt.Errorf("graph: once %q: the stored result: %w", key, err)
 	}
 	return v, nil
