@@ -324,3 +324,44 @@ func TestOnceInsideItself(t *testing.T) {
 		t.Errorf("got %v, want %v", err, graph.ErrDuplicateKey)
 	}
 }
+
+// A finished task may have sent the thread to a node that is gone since: the
+// run that goes on says so, and does not drop the target.
+func TestKeptTargetIsGone(t *testing.T) {
+	t.Parallel()
+	onStores(t, func(t *testing.T, store checkpoint.Store) {
+		compile := func(broken bool, target string) *graph.Graph {
+			b := graph.New("targets", mendedLog)
+			b.Node("a", func(context.Context, state.View) (state.Update, error) {
+				return state.Update{mendedLog.Put("a"), graph.Goto(target)}, nil
+			})
+			b.Node("b", func(context.Context, state.View) (state.Update, error) {
+				if broken {
+					return nil, errors.New("not yet")
+				}
+				return state.Update{mendedLog.Put("b")}, nil
+			})
+			b.Node(target, func(context.Context, state.View) (state.Update, error) {
+				return state.Update{mendedLog.Put(target)}, nil
+			})
+			b.Edge(graph.Start, "a")
+			b.Edge(graph.Start, "b")
+			b.Routes("a", target)
+			g, err := b.Compile(graph.Options{Checkpoints: store})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g
+		}
+		if _, err := compile(true, "old").Thread("t").Invoke(t.Context(), mendedLog.Put("in")); err == nil {
+			t.Fatal("b did not fail")
+		}
+		if _, err := compile(false, "new").Thread("t").Invoke(t.Context()); !errors.Is(err, graph.ErrUnknownNode) {
+			t.Errorf("got %v, want %v", err, graph.ErrUnknownNode)
+		}
+		snap, err := compile(false, "old").Thread("t").Invoke(t.Context())
+		if err != nil || fmt.Sprint(mendedLog.Get(snap)) != "[in a b old]" {
+			t.Errorf("with the node back: got %v, %v", mendedLog.Get(snap), err)
+		}
+	})
+}

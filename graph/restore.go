@@ -37,6 +37,7 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 	if r.pending, err = r.g.readPending(c.Writes); err != nil {
 		return fmt.Errorf("checkpoint %s: %w", c.ID, err)
 	}
+	front.missing = append(front.missing, r.pending.missing...)
 	r.view, r.front, r.step = rp.View(), front, c.Step
 	r.cur, r.before, r.source = c.ID, c.Parent, c.Source
 	r.settles = len(c.Writes) > 0
