@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weft-go/weft/internal/uuid"
 )
@@ -25,8 +27,8 @@ type assembly struct {
 
 // A draft is a tool call in the making.
 type draft struct {
-	id, name  string
-	arguments strings.Builder
+	id, name, signature string
+	arguments           strings.Builder
 }
 
 // add takes a chunk, and stamps it with the message's id.
@@ -39,9 +41,9 @@ func (a *assembly) add(c *Chunk) error {
 	}
 	switch c.Kind {
 	case ChunkText:
-		a.write(PartText, c.Text)
+		a.write(PartText, c.Text, c.Signature)
 	case ChunkReasoning:
-		a.write(PartReasoning, c.Text)
+		a.write(PartReasoning, c.Text, c.Signature)
 	case ChunkToolCall:
 		return a.addCall(c.ToolCall)
 	case ChunkEnd:
@@ -66,8 +68,9 @@ func (a *assembly) stamp(c *Chunk) error {
 	return nil
 }
 
-func (a *assembly) write(t PartType, text string) {
-	if text == "" {
+// write adds to the part that is open, or to a new one. A signature ends it.
+func (a *assembly) write(t PartType, text, signature string) {
+	if text == "" && signature == "" {
 		return
 	}
 	if a.open != t {
@@ -75,6 +78,10 @@ func (a *assembly) write(t PartType, text string) {
 		a.open = t
 	}
 	a.text.WriteString(text)
+	if signature != "" {
+		a.parts = append(a.parts, Part{Type: t, Text: a.text.String(), Signature: signature})
+		a.text.Reset()
+	}
 }
 
 // flush ends the part that text was being added to.
@@ -109,6 +116,9 @@ func (a *assembly) addCall(d ToolCallDelta) error {
 	if d.Name != "" {
 		call.name = d.Name
 	}
+	if d.Signature != "" {
+		call.signature = d.Signature
+	}
 	call.arguments.WriteString(d.Arguments)
 	return nil
 }
@@ -122,7 +132,7 @@ func (a *assembly) message() (Message, error) {
 		m.StopReason, m.Usage, m.Metadata = a.end.StopReason, end.Usage, end.Metadata
 	}
 	for _, index := range slices.Sorted(maps.Keys(a.calls)) {
-		call, err := a.calls[index].finish()
+		call, err := a.calls[index].finish(a.complete())
 		if err != nil {
 			return Message{}, malformed("tool call %d: %w", index, err)
 		}
@@ -140,11 +150,19 @@ func (a *assembly) message() (Message, error) {
 	return m, nil
 }
 
-func (d *draft) finish() (ToolCall, error) {
-	call := ToolCall{ID: d.id, Name: d.name}
-	if call.Name == "" {
-		return call, fmt.Errorf("no name")
+// complete says that the model came to the end of its reply, so that what is
+// wrong with it is its own doing.
+func (a *assembly) complete() bool {
+	return a.end != nil && a.end.StopReason != StopLength && a.end.StopReason != StopFilter
+}
+
+// finish returns the call. Arguments that are not JSON make it invalid when the
+// reply is complete; else they broke off, which is an error.
+func (d *draft) finish(complete bool) (ToolCall, error) {
+	if d.name == "" {
+		return ToolCall{}, errors.New("no name")
 	}
+	call := ToolCall{ID: d.id, Name: d.name, Signature: d.signature}
 	if call.ID == "" {
 		call.ID = "call_" + rand.Text()
 	}
@@ -154,10 +172,19 @@ func (d *draft) finish() (ToolCall, error) {
 	}
 	// Compact, so that the message is the same before and after it is stored.
 	var compact bytes.Buffer
-	if err := json.Compact(&compact, []byte(text)); err != nil {
+	err := json.Compact(&compact, []byte(text))
+	if err == nil && !utf8.ValidString(text) {
+		err = errors.New("they are not UTF-8")
+	}
+	switch {
+	case err == nil:
+		call.Arguments = compact.Bytes()
+	case complete:
+		invalid := InvalidCall(call.ID, call.Name, text, err.Error())
+		call.Arguments, call.Invalid = invalid.Arguments, invalid.Invalid
+	default:
 		return call, fmt.Errorf("the arguments of %q are not JSON: %w", call.Name, err)
 	}
-	call.Arguments = compact.Bytes()
 	return call, nil
 }
 

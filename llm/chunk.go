@@ -33,6 +33,9 @@ type Chunk struct {
 	// Text is appended to the text, or the reasoning, so far. It may end
 	// within a character.
 	Text string `json:"text,omitempty"`
+	// Signature, on a chunk of reasoning or text, ends the part so far with its
+	// signature, which is whole; see [Part].
+	Signature string `json:"signature,omitempty"`
 	// ToolCall adds to one of the tool calls.
 	ToolCall ToolCallDelta `json:"tool_call,omitzero"`
 	// StopReason says why the reply ended.
@@ -54,6 +57,8 @@ type ToolCallDelta struct {
 	Name string `json:"name,omitempty"`
 	// Arguments is appended to the JSON so far.
 	Arguments string `json:"arguments,omitempty"`
+	// Signature is whole, on one piece; see [ToolCall].
+	Signature string `json:"signature,omitempty"`
 }
 
 // Reply is the stream of a model that has its whole answer at once. It ends
@@ -91,12 +96,15 @@ func (m Message) chunks() ([]Chunk, error) {
 		default:
 			return nil, fmt.Errorf("llm: reply: part of type %s: %w", part.Type, ErrInvalid)
 		}
-		chunks = append(chunks, Chunk{Kind: kind, MessageID: m.ID, Text: part.Text})
+		if len(part.Metadata) > 0 {
+			return nil, fmt.Errorf("llm: reply: part with metadata: %w", ErrInvalid)
+		}
+		chunks = append(chunks, Chunk{Kind: kind, MessageID: m.ID, Text: part.Text, Signature: part.Signature})
 	}
 	for i, call := range m.ToolCalls {
 		chunks = append(chunks, Chunk{
 			Kind: ChunkToolCall, MessageID: m.ID,
-			ToolCall: ToolCallDelta{Index: i, ID: call.ID, Name: call.Name, Arguments: string(call.Arguments)},
+			ToolCall: ToolCallDelta{Index: i, ID: call.ID, Name: call.Name, Arguments: call.Text(), Signature: call.Signature},
 		})
 	}
 	stop := m.StopReason

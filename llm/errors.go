@@ -1,6 +1,12 @@
 package llm
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
 
 // What the errors of this package wrap. Use [errors.Is]. An error of a model
 // itself is passed on as it is.
@@ -13,3 +19,109 @@ var (
 	// example as the arguments of a tool call broke off.
 	ErrMalformed = errors.New("malformed reply")
 )
+
+// The kinds of an [Error]: what can be wrong with a call of a provider. A call
+// that was cancelled wraps ctx.Err() and is of no kind.
+var (
+	// ErrRateLimit says that one has asked too often. Worth retrying, after
+	// [Error.RetryAfter] when that is known.
+	ErrRateLimit = errors.New("rate limit")
+	// ErrOverloaded says that the provider has too much to do, or failed. Worth
+	// retrying.
+	ErrOverloaded = errors.New("provider overloaded")
+	// ErrTransport says that the connection failed, timed out or broke off.
+	// Worth retrying.
+	ErrTransport = errors.New("connection failed")
+	// ErrAuth says that the key is missing or wrong, may not do this, or has no
+	// credit left.
+	ErrAuth = errors.New("not allowed")
+	// ErrBadRequest says that the provider does not take what it was asked, or
+	// knows no such model.
+	ErrBadRequest = errors.New("bad request")
+	// ErrContextTooLong says that the conversation is longer than the model
+	// takes. [Prune] makes it shorter.
+	ErrContextTooLong = errors.New("context too long")
+	// ErrContentFilter says that the provider refuses to answer this.
+	ErrContentFilter = errors.New("content filter")
+)
+
+// An Error is what a provider, or the way to it, failed with. Use [errors.As] for
+// its facts, and [errors.Is] with one of the kinds, such as [ErrRateLimit].
+type Error struct {
+	// Kind is one of the kinds above, or nil when it is not known.
+	Kind error
+	// Provider is whose error it is, such as "openai".
+	Provider string
+	// Status is that of HTTP, or zero.
+	Status int
+	// Code is the provider's own, such as "context_length_exceeded".
+	Code string
+	// Message is what the provider said.
+	Message string
+	// RetryAfter is how long the provider asks to wait. Zero means that it did
+	// not say.
+	RetryAfter time.Duration
+	// Err is the cause, or nil.
+	Err error
+}
+
+// Error describes the error in one line.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("llm: ")
+	if e.Provider != "" {
+		b.WriteString(e.Provider + ": ")
+	}
+	if e.Kind != nil {
+		b.WriteString(e.Kind.Error())
+	} else {
+		b.WriteString("failed")
+	}
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " (status %d)", e.Status)
+	}
+	if e.Code != "" {
+		b.WriteString(": " + e.Code)
+	}
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	}
+	if e.Err != nil && e.Err.Error() != e.Message {
+		b.WriteString(": " + e.Err.Error())
+	}
+	return b.String()
+}
+
+// Unwrap returns the kind and the cause, as far as there are any.
+func (e *Error) Unwrap() []error {
+	var errs []error
+	for _, err := range []error{e.Kind, e.Err} {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// Retryable reports whether the same call may well succeed a little later. It
+// is false for an error of unknown kind.
+func (e *Error) Retryable() bool {
+	switch e.Kind {
+	case ErrRateLimit, ErrOverloaded, ErrTransport:
+		return true
+	}
+	return false
+}
+
+// Retryable reports whether asking again may well help: after an [Error] that
+// says so, and after a reply that was empty or malformed. It is false for every
+// other error, and for one that comes of a context that is done.
+func Retryable(err error) bool {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Retryable()
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	return errors.Is(err, ErrEmpty) || errors.Is(err, ErrMalformed)
+}

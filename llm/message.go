@@ -84,8 +84,44 @@ type ToolCall struct {
 	Name string `json:"name"`
 	// Arguments is the JSON that the model wrote, an object unless the model
 	// erred. Empty counts as {}. Its stored form is compact, without space
-	// between the values.
+	// between the values. See Invalid for what is not JSON.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Invalid, when not empty, says why what the model wrote is not JSON.
+	// Arguments is then that text as a JSON string, which fits no tool's
+	// schema. Such a call is never run: it is answered with a [ToolError], so
+	// that the model can do better. See [InvalidCall] and [ToolCall.Text].
+	Invalid string `json:"invalid,omitempty"`
+	// Signature is like that of a [Part]: some providers sign their calls, and
+	// want the signature back.
+	Signature string `json:"signature,omitempty"`
+	// Metadata is whatever else a provider or another program keeps with the
+	// call. Models do not see it.
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
+}
+
+// InvalidCall returns a tool call with arguments that are not JSON: what the
+// model wrote, and why it is none.
+func InvalidCall(id, name, text, why string) ToolCall {
+	quoted, err := json.Marshal(strings.ToValidUTF8(text, "\ufffd"))
+	if err != nil {
+		panic(err) // a string is always JSON
+	}
+	return ToolCall{ID: id, Name: name, Arguments: quoted, Invalid: strings.ToValidUTF8(why, "\ufffd")}
+}
+
+// Text returns the arguments as the model wrote them: JSON, {} where it wrote
+// none, or when the call is invalid what it wrote instead.
+func (c ToolCall) Text() string {
+	if c.Invalid != "" {
+		var text string
+		if err := json.Unmarshal(c.Arguments, &text); err == nil {
+			return text
+		}
+	}
+	if len(c.Arguments) == 0 {
+		return "{}"
+	}
+	return string(c.Arguments)
 }
 
 // System returns a message with instructions to the model.
@@ -153,7 +189,7 @@ func (m Message) String() string {
 		fmt.Fprintf(&b, " %s", text)
 	}
 	for _, c := range m.ToolCalls {
-		fmt.Fprintf(&b, " %s(%s)", c.Name, c.Arguments)
+		fmt.Fprintf(&b, " %s(%s)", c.Name, c.Text())
 	}
 	return b.String()
 }
@@ -168,10 +204,7 @@ func (m Message) Clone() Message {
 	for i := range m.ToolCalls {
 		m.ToolCalls[i] = m.ToolCalls[i].Clone()
 	}
-	if m.Usage != nil {
-		usage := *m.Usage
-		m.Usage = &usage
-	}
+	m.Usage = cloneValue(m.Usage)
 	m.Metadata = cloneMetadata(m.Metadata)
 	return m
 }
@@ -179,6 +212,7 @@ func (m Message) Clone() Message {
 // Clone returns a copy that shares nothing with c.
 func (c ToolCall) Clone() ToolCall {
 	c.Arguments = bytes.Clone(c.Arguments)
+	c.Metadata = cloneMetadata(c.Metadata)
 	return c
 }
 

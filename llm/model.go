@@ -45,8 +45,62 @@ type Request struct {
 	// MaxTokens is the most that the reply may have. Zero means the provider's
 	// default.
 	MaxTokens int
+	// TopP is the share of likely tokens that the model chooses from, over 0
+	// and at most 1. Nil is the provider's default.
+	TopP *float64
+	// Seed asks for the same reply to the same request, as far as the provider
+	// can. Nil asks for nothing.
+	Seed *int64
 	// Stop are texts at which the model ends its reply.
 	Stop []string
+	// Format is what the text of the reply has to be. The zero value is text
+	// of any kind.
+	Format Format
+	// Reasoning says how much the model thinks before it answers. The zero
+	// value is the provider's default.
+	Reasoning Reasoning
+}
+
+// A FormatType says what the text of a reply is.
+type FormatType string
+
+// The types of a [Format].
+const (
+	FormatText   FormatType = ""            // as the model likes
+	FormatJSON   FormatType = "json_object" // any JSON object
+	FormatSchema FormatType = "json_schema" // JSON that fits Schema
+)
+
+// A Format says what the text of a reply has to be. A provider that can not be
+// told is asked all the same, so the caller checks what comes back, as [As] does.
+type Format struct {
+	Type FormatType
+	// Name is that of the schema: 1 to 64 letters, digits, underscores or
+	// dashes. Some providers ask for one; empty counts as "answer".
+	Name string
+	// Schema is the JSON Schema of the reply, an object.
+	Schema json.RawMessage
+}
+
+// An Effort says how much a model thinks.
+type Effort string
+
+// The efforts of a [Reasoning].
+const (
+	EffortDefault Effort = ""
+	EffortNone    Effort = "none" // answer at once, where the model can
+	EffortLow     Effort = "low"
+	EffortMedium  Effort = "medium"
+	EffortHigh    Effort = "high"
+)
+
+// Reasoning says how much a model thinks before it answers. A model that does
+// not reason ignores it.
+type Reasoning struct {
+	Effort Effort
+	// Budget is the most tokens to think in, for providers that count. Zero
+	// leaves it to Effort.
+	Budget int
 }
 
 // A ToolSpec is what a model is told about a tool.
@@ -87,10 +141,18 @@ func (r Request) Clone() Request {
 	for i := range r.Tools {
 		r.Tools[i].Schema = bytes.Clone(r.Tools[i].Schema)
 	}
-	if r.Temperature != nil {
-		temperature := *r.Temperature
-		r.Temperature = &temperature
-	}
+	r.Temperature = cloneValue(r.Temperature)
+	r.TopP = cloneValue(r.TopP)
+	r.Seed = cloneValue(r.Seed)
 	r.Stop = slices.Clone(r.Stop)
+	r.Format.Schema = bytes.Clone(r.Format.Schema)
 	return r
+}
+
+func cloneValue[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	value := *p
+	return &value
 }

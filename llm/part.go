@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 )
 
@@ -14,6 +15,7 @@ const (
 	PartReasoning PartType = "reasoning" // Text: what a model thought before it answered
 	PartImage     PartType = "image"     // Data with MIMEType, or URL
 	PartFile      PartType = "file"      // Data with MIMEType, or URL; Name
+	PartOther     PartType = "other"     // Metadata: what has no type here; models do not see it
 )
 
 // A Part is a piece of what a message says. Type says which of the other
@@ -31,6 +33,18 @@ type Part struct {
 	URL string `json:"url,omitempty"`
 	// Name is that of a file.
 	Name string `json:"name,omitempty"`
+	// Detail says how closely a model looks at an image: low, high or auto,
+	// where the provider lets one choose. Optional.
+	Detail string `json:"detail,omitempty"`
+	// Signature is what a provider signed its reasoning, or its text, with. It
+	// means nothing to anybody else, and the provider wants it back as it was:
+	// a reasoning part is sent back with it or not at all. A reasoning part may
+	// have a signature and no text: what the provider thought, and does not show.
+	Signature string `json:"signature,omitempty"`
+	// Metadata is whatever else a provider, the caller or another program keeps
+	// with the part, such as "cache_control". An adapter may send what its
+	// provider knows of it.
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
 // Text returns a part with a text. A byte that is not UTF-8 is replaced by
@@ -39,8 +53,25 @@ func Text(text string) Part {
 	return Part{Type: PartText, Text: strings.ToValidUTF8(text, "\ufffd")}
 }
 
+// Image returns a part with the content of an image, whose MIME type is such as
+// image/png. The slice is the part's from then on.
+func Image(mimeType string, data []byte) Part {
+	return Part{Type: PartImage, MIMEType: mimeType, Data: data}
+}
+
+// ImageURL returns a part with an image that the provider fetches. Weft never
+// does.
+func ImageURL(url string) Part { return Part{Type: PartImage, URL: url} }
+
+// File returns a part with the content of a file. The slice is the part's from
+// then on.
+func File(name, mimeType string, data []byte) Part {
+	return Part{Type: PartFile, Name: name, MIMEType: mimeType, Data: data}
+}
+
 // Clone returns a copy that shares nothing with p.
 func (p Part) Clone() Part {
 	p.Data = bytes.Clone(p.Data)
+	p.Metadata = cloneMetadata(p.Metadata)
 	return p
 }

@@ -40,10 +40,8 @@ func (m Message) check() error {
 		}
 		seen[call.ID] = true
 	}
-	for key, value := range m.Metadata {
-		if !json.Valid(value) || !utf8.Valid(value) || !utf8.ValidString(key) {
-			return fmt.Errorf("metadata %q is not JSON", key)
-		}
+	if err := checkMetadata(m.Metadata); err != nil {
+		return err
 	}
 	return checkText("id", m.ID, "name", m.Name, "tool call id", m.ToolCallID)
 }
@@ -76,14 +74,17 @@ func (m Message) checkRole() error {
 
 func (p Part) check() error {
 	switch p.Type {
-	case PartText, PartReasoning:
+	case PartText, PartReasoning, PartOther:
 		if p.Data != nil || p.URL != "" {
 			return fmt.Errorf("type %s can not have data or a URL", p.Type)
 		}
+		if p.Type == PartOther && p.Text != "" {
+			return fmt.Errorf("type %s can not have text", p.Type)
+		}
 	case PartImage, PartFile:
 		switch {
-		case p.Text != "":
-			return fmt.Errorf("type %s can not have text", p.Type)
+		case p.Text != "" || p.Signature != "":
+			return fmt.Errorf("type %s can not have text or a signature", p.Type)
 		case (len(p.Data) == 0) == (p.URL == ""):
 			return fmt.Errorf("type %s needs data or a URL, and not both", p.Type)
 		case len(p.Data) > 0 && p.MIMEType == "":
@@ -94,7 +95,11 @@ func (p Part) check() error {
 	default:
 		return fmt.Errorf("unknown type %q", p.Type)
 	}
-	return checkText("text", p.Text, "MIME type", p.MIMEType, "URL", p.URL, "name", p.Name)
+	if err := checkMetadata(p.Metadata); err != nil {
+		return err
+	}
+	return checkText("text", p.Text, "MIME type", p.MIMEType, "URL", p.URL, "name", p.Name,
+		"detail", p.Detail, "signature", p.Signature)
 }
 
 func (c ToolCall) check() error {
@@ -105,8 +110,22 @@ func (c ToolCall) check() error {
 		return errors.New("no name")
 	case len(c.Arguments) > 0 && !(json.Valid(c.Arguments) && utf8.Valid(c.Arguments)):
 		return fmt.Errorf("the arguments of %q are not JSON", c.Name)
+	case c.Invalid != "" && (len(c.Arguments) == 0 || c.Arguments[0] != '"'):
+		return fmt.Errorf("the call of %q is invalid, and its arguments are not a JSON string", c.Name)
 	}
-	return checkText("id", c.ID, "name", c.Name)
+	if err := checkMetadata(c.Metadata); err != nil {
+		return err
+	}
+	return checkText("id", c.ID, "name", c.Name, "invalid", c.Invalid, "signature", c.Signature)
+}
+
+func checkMetadata(metadata map[string]json.RawMessage) error {
+	for key, value := range metadata {
+		if !json.Valid(value) || !utf8.Valid(value) || !utf8.ValidString(key) {
+			return fmt.Errorf("metadata %q is not JSON", key)
+		}
+	}
+	return nil
 }
 
 // checkText takes pairs of a name and a text.
@@ -148,13 +167,58 @@ func (r Request) check() error {
 		}
 		seen[tool.Name] = true
 	}
-	switch t := r.Temperature; {
-	case t != nil && (math.IsNaN(*t) || math.IsInf(*t, 0) || *t < 0):
-		return fmt.Errorf("temperature %v", *t)
-	case r.MaxTokens < 0:
-		return fmt.Errorf("at most %d tokens", r.MaxTokens)
+	if err := r.checkSettings(); err != nil {
+		return err
+	}
+	if err := r.Format.check(); err != nil {
+		return err
 	}
 	return r.ToolChoice.check(r.Tools)
+}
+
+func (r Request) checkSettings() error {
+	if t := r.Temperature; t != nil && (math.IsNaN(*t) || math.IsInf(*t, 0) || *t < 0) {
+		return fmt.Errorf("temperature %v", *t)
+	}
+	if p := r.TopP; p != nil && !(*p > 0 && *p <= 1) {
+		return fmt.Errorf("top p %v", *p)
+	}
+	if r.MaxTokens < 0 {
+		return fmt.Errorf("at most %d tokens", r.MaxTokens)
+	}
+	if r.Reasoning.Budget < 0 {
+		return fmt.Errorf("reasoning in at most %d tokens", r.Reasoning.Budget)
+	}
+	switch r.Reasoning.Effort {
+	case EffortDefault, EffortNone, EffortLow, EffortMedium, EffortHigh:
+		return nil
+	default:
+		return fmt.Errorf("unknown reasoning effort %q", r.Reasoning.Effort)
+	}
+}
+
+func (f Format) check() error {
+	switch f.Type {
+	case FormatText, FormatJSON:
+		if f.Schema != nil {
+			return fmt.Errorf("format %q can not have a schema", f.Type)
+		}
+	case FormatSchema:
+		if !isObject(f.Schema) {
+			return errors.New("the schema of the format is not a JSON object")
+		}
+	default:
+		return fmt.Errorf("unknown format %q", f.Type)
+	}
+	if f.Name != "" && !toolName.MatchString(f.Name) {
+		return fmt.Errorf("format %q: a name is 1 to 64 letters, digits, underscores or dashes", f.Name)
+	}
+	return nil
+}
+
+func isObject(text json.RawMessage) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(text, &object) == nil && object != nil
 }
 
 func (c ToolChoice) check(tools []ToolSpec) error {
@@ -192,8 +256,7 @@ func (t ToolSpec) check() error {
 	if !toolName.MatchString(t.Name) {
 		return fmt.Errorf("tool %q: a name is 1 to 64 letters, digits, underscores or dashes", t.Name)
 	}
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(t.Schema, &object); err != nil || object == nil {
+	if !isObject(t.Schema) {
 		return fmt.Errorf("tool %q: its schema is not a JSON object", t.Name)
 	}
 	return nil

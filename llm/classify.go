@@ -1,0 +1,170 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Classify completes what an adapter knows of a provider's error: it sets Kind
+// from the code, the message, the status and the cause, and Status and
+// RetryAfter from the message where it names them. What is set already stays.
+//
+//	return llm.Classify(llm.Error{Provider: "openai", Status: 429, Message: body, Err: err})
+//
+// An adapter returns ctx.Err() itself when its context is done: here a cause of
+// that sort is the provider's own time limit, or of no kind.
+func Classify(e Error) *Error {
+	said := e.Message
+	if e.Err != nil {
+		said += "\n" + e.Err.Error()
+	}
+	said = strings.ToLower(e.Code + "\n" + said)
+	if e.Status == 0 {
+		e.Status = statusIn(said)
+	}
+	if e.RetryAfter == 0 {
+		e.RetryAfter = waitIn(said)
+	}
+	if e.Kind == nil {
+		e.Kind = e.kind(said)
+	}
+	return &e
+}
+
+func (e Error) kind(said string) error {
+	if errors.Is(e.Err, context.Canceled) {
+		return nil
+	}
+	// A limit that says when it ends is no lack of credit, whatever else is said.
+	if e.Status == 429 && (e.RetryAfter > 0 || !noCredit.MatchString(said)) {
+		return ErrRateLimit
+	}
+	if kind := match(signs, said); kind != nil {
+		return kind
+	}
+	if kind := kindOfStatus(e.Status); kind != nil {
+		return kind
+	}
+	if isTransport(e.Err) || broken.MatchString(said) {
+		return ErrTransport
+	}
+	return match(guesses, said)
+}
+
+func kindOfStatus(status int) error {
+	switch {
+	case status == 429:
+		return ErrRateLimit
+	case status == 401, status == 402, status == 403:
+		return ErrAuth
+	case status == 408:
+		return ErrTransport
+	case status == 409, status == 425, status >= 500 && status <= 599:
+		return ErrOverloaded
+	case status >= 400 && status <= 499:
+		return ErrBadRequest
+	}
+	return nil
+}
+
+// A sign is a text by which a kind is known.
+type sign struct {
+	pattern *regexp.Regexp
+	kind    error
+}
+
+func match(signs []sign, said string) error {
+	for _, s := range signs {
+		if s.pattern.MatchString(said) {
+			return s.kind
+		}
+	}
+	return nil
+}
+
+var noCredit = regexp.MustCompile(`insufficient_quota|exceeded your current quota|credit balance`)
+
+// signs say more than the status does.
+var signs = []sign{
+	{regexp.MustCompile(`context[_ ]length|context window|prompt is too long|maximum context|input is too long|too many input tokens|input token count.{0,40}exceeds|request_too_large`), ErrContextTooLong},
+	{regexp.MustCompile(`content[_ ]?(?:filter|policy|management)|responsibleai|prompt_?blocked|blocked.{0,20}safety|finishreasonsafety`), ErrContentFilter},
+	{noCredit, ErrAuth},
+	{regexp.MustCompile(`api key not valid|api_key_invalid|(?:invalid|incorrect) api key`), ErrAuth},
+	{regexp.MustCompile(`overloaded_error`), ErrOverloaded},
+}
+
+// broken is how connections say that they broke, once they are text.
+var broken = regexp.MustCompile(`(?m)unexpected eof|connection (?:reset|refused|closed)|closed network connection|broken pipe|no such host|i/o timeout|tls handshake|server closed|http2: |goaway|client\.timeout|timeout awaiting|(?:^|:\s*)eof$`)
+
+// guesses are for errors that are nothing but text.
+var guesses = []sign{
+	{regexp.MustCompile(`rate.?limit|too many requests|resource.?exhausted|throttl`), ErrRateLimit},
+	{regexp.MustCompile(`overloaded|unavailable|internal server error|bad gateway|try again later|high demand`), ErrOverloaded},
+	{regexp.MustCompile(`unauthori[sz]ed|authentication|unauthenticated|permission.?denied|api.?key|forbidden`), ErrAuth},
+	{regexp.MustCompile(`invalid.?request|bad request|invalid.?argument|not.?found|unsupported`), ErrBadRequest},
+}
+
+func isTransport(err error) bool {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	timeout, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	return ok && timeout.Timeout()
+}
+
+var statusText = regexp.MustCompile(`(?:status(?:[ _]?code)?|http(?:/[\d.]+)?|error(?:[ _]?code)?)["']?[:= ]{1,3}\(?([45]\d\d)\b`)
+
+func statusIn(said string) int {
+	m := statusText.FindStringSubmatch(said)
+	if m == nil {
+		return 0
+	}
+	status, err := strconv.Atoi(m[1])
+	if err != nil {
+		return 0
+	}
+	return status
+}
+
+var waitText = regexp.MustCompile(`(?:try again in|retry(?:ing)? (?:after|in)|retry-after["']?:|retrydelay["']?\s*:)\s*["']?((?:\d+(?:\.\d+)?\s*(?:ms|h|m|s))+|\d+(?:\.\d+)?)`)
+
+// waitIn returns how long a text asks to wait: "try again in 1m2.5s".
+func waitIn(said string) time.Duration {
+	m := waitText.FindStringSubmatch(said)
+	if m == nil {
+		return 0
+	}
+	return duration(strings.ReplaceAll(m[1], " ", ""))
+}
+
+// maxWait is the longest time that anybody is believed to want.
+const maxWait = 7 * 24 * time.Hour
+
+// duration reads Go's form, or seconds. What it can not read is zero.
+func duration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		if d, err = time.ParseDuration(text + "s"); err != nil {
+			return 0
+		}
+	}
+	return min(max(d, 0), maxWait)
+}
+
+// RetryAfter reads the header of that name: seconds, or a date, which counts
+// from now. What it can not read, and the past, is zero.
+func RetryAfter(header string, now time.Time) time.Duration {
+	header = strings.TrimSpace(header)
+	if at, err := time.Parse(time.RFC1123, header); err == nil {
+		return min(max(at.Sub(now), 0), maxWait)
+	}
+	return duration(header)
+}
