@@ -17,12 +17,13 @@ type argumentsError struct{ problems []string }
 
 func (e *argumentsError) Error() string { return strings.Join(e.problems, "; ") }
 
-// decode checks arguments and reads them into a *In. What is read is exactly
-// what was checked: a key that comes twice counts once, as its last value.
-func (s *schema) decode(arguments json.RawMessage, into any) error {
+// check returns arguments as they are passed on, or says what is wrong with them.
+// What is passed on is exactly what was checked: a key that comes twice counts
+// once, as its last value.
+func (s *schema) check(arguments json.RawMessage) (json.RawMessage, error) {
 	value, err := parse(arguments)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	omitNulls(s.root, value)
 	if err := s.resolved.Validate(forCheck(value)); err != nil {
@@ -30,16 +31,13 @@ func (s *schema) decode(arguments json.RawMessage, into any) error {
 		if len(problems) == 0 {
 			problems = []string{err.Error()}
 		}
-		return &argumentsError{problems}
+		return nil, &argumentsError{problems}
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
-		return &argumentsError{[]string{err.Error()}}
+		return nil, &argumentsError{[]string{err.Error()}}
 	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return &argumentsError{[]string{describeDecode(err)}}
-	}
-	return nil
+	return text, nil
 }
 
 // parse reads arguments. Models write nothing or null where there are none.

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -41,9 +42,9 @@ func (s *Set) answer(ctx context.Context, call llm.ToolCall, o Options) (llm.Mes
 	if !ok {
 		return llm.ToolError(call, s.unknown(call.Name)), nil
 	}
-	text, err := t.call(ctx, call, o)
+	result, err := t.call(ctx, call, o)
 	if err == nil {
-		return llm.ToolResult(call, text), nil
+		return result.message(call), nil
 	}
 	if bad, ok := errors.AsType[*argumentsError](err); ok {
 		return llm.ToolError(call, fmt.Sprintf("invalid arguments for %s: %s", call.Name, bad)), nil
@@ -84,9 +85,13 @@ func (s *Set) unknown(name string) string {
 }
 
 // call runs the tool with its time limit.
-func (t Tool) call(ctx context.Context, call llm.ToolCall, o Options) (string, error) {
+func (t Tool) call(ctx context.Context, call llm.ToolCall, o Options) (Result, error) {
 	if err := ctx.Err(); err != nil {
-		return "", err
+		return Result{}, err
+	}
+	arguments, err := t.schema.check(call.Arguments)
+	if err != nil {
+		return Result{}, err
 	}
 	limit := o.timeout()
 	within, cancel := ctx, context.CancelFunc(func() {})
@@ -94,22 +99,30 @@ func (t Tool) call(ctx context.Context, call llm.ToolCall, o Options) (string, e
 		within, cancel = context.WithTimeout(ctx, limit)
 	}
 	defer cancel()
-	text, err := t.guarded(context.WithValue(within, callKey{}, call.Clone()), call)
-	if err != nil && within.Err() != nil && ctx.Err() == nil && !pauses(err) {
-		return "", fmt.Errorf("%w after %s: %w", ErrTimeout, limit, err)
+	within = context.WithValue(within, callKey{}, call.Clone())
+	if o.Emit != nil {
+		within = context.WithValue(within, emitKey{}, o.Emit)
 	}
-	return text, err
+	result, err := t.guarded(within, arguments)
+	if err != nil && within.Err() != nil && ctx.Err() == nil && !pauses(err) {
+		return Result{}, fmt.Errorf("%w after %s: %w", ErrTimeout, limit, err)
+	}
+	return result, err
 }
 
 // guarded runs the tool and makes an error of its panic.
-func (t Tool) guarded(ctx context.Context, call llm.ToolCall) (text string, err error) {
+func (t Tool) guarded(ctx context.Context, arguments json.RawMessage) (result Result, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			cause, _ := value.(error)
 			err = &PanicError{Value: fmt.Sprint(value), Stack: debug.Stack(), cause: cause}
 		}
 	}()
-	return t.run(ctx, call.Arguments)
+	run, err := t.load(arguments)
+	if err != nil {
+		return Result{}, err
+	}
+	return run(ctx)
 }
 
 // CallAll calls tools at the same time, at most o.MaxParallel of them, and

@@ -19,6 +19,9 @@ type Options struct {
 	// OnError decides what becomes of a tool that failed. Nil means
 	// [AnswerErrors].
 	OnError ErrorPolicy
+	// Emit, when not nil, is given what tools say while they run; see [Report].
+	// In a graph it is graph.Emit.
+	Emit func(ctx context.Context, value any)
 	// Once, when not nil, remembers the answer to a call, so that a node which
 	// runs again, as another of its calls paused or failed, does not call the
 	// tool again. In a graph it is graph.Once[llm.Message]. The key is the id

@@ -17,8 +17,8 @@ type schema struct {
 	text     json.RawMessage
 }
 
-// newSchema infers the schema of a type of arguments.
-func newSchema(in reflect.Type) (*schema, error) {
+// inferSchema infers the schema of a type of arguments.
+func inferSchema(in reflect.Type) (*schema, error) {
 	shapes := shapes{types: map[reflect.Type]*jsonschema.Schema{}, seen: map[reflect.Type]bool{}}
 	shapes.visit(in, in.String())
 	if err := errors.Join(shapes.mistakes...); err != nil {
@@ -32,6 +32,23 @@ func newSchema(in reflect.Type) (*schema, error) {
 	if root.Type != "object" {
 		return nil, fmt.Errorf("arguments of type %s: want a struct or a map with string keys", in)
 	}
+	return newSchema(root)
+}
+
+// readSchema reads the schema of a tool that is not made of a type.
+func readSchema(text json.RawMessage) (*schema, error) {
+	var root *jsonschema.Schema
+	if err := json.Unmarshal(text, &root); err != nil {
+		return nil, fmt.Errorf("its schema can not be read: %w", err)
+	}
+	if root == nil || root.Type != "" && root.Type != "object" || root.Types != nil {
+		return nil, errors.New("its schema is not that of an object")
+	}
+	root.Type = "object"
+	return newSchema(root)
+}
+
+func newSchema(root *jsonschema.Schema) (*schema, error) {
 	if root.Properties == nil {
 		// Some providers refuse an object without the keyword.
 		root.Properties = map[string]*jsonschema.Schema{}

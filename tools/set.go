@@ -24,8 +24,8 @@ func NewSet(tools ...Tool) (*Set, error) {
 		switch {
 		case t.err != nil:
 			mistakes = append(mistakes, t.err)
-		case t.run == nil:
-			mistakes = append(mistakes, fmt.Errorf("tools: tool %d of the set was not made by New", i))
+		case t.load == nil:
+			mistakes = append(mistakes, fmt.Errorf("tools: tool %d of the set was not made by New or Raw", i))
 		case taken:
 			mistakes = append(mistakes, fmt.Errorf("tools: two tools named %q", t.Name()))
 		default:

@@ -12,44 +12,70 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A Tool is a function that a model may call. It is made by [New]; the zero
-// Tool is refused by [NewSet].
+// A Tool is a function that a model may call. It is made by [New] or [Raw]; the
+// zero Tool is refused by [NewSet].
 type Tool struct {
-	spec llm.ToolSpec
-	// run takes arguments as the model wrote them. An error of type
-	// *argumentsError says that the function has not run.
-	run func(ctx context.Context, arguments json.RawMessage) (string, error)
-	err error // what is wrong with the tool
+	spec        llm.ToolSpec
+	annotations Annotations
+	schema      *schema
+	// load takes arguments that the schema accepts, and returns the call that
+	// is then ready to be made.
+	load func(arguments json.RawMessage) (func(context.Context) (Result, error), error)
+	err  error // what is wrong with the tool
 }
 
 // New returns a tool. The name is 1 to 64 letters, digits, underscores or
 // dashes, and the description says to the model what the tool does and when to
 // use it. In is a struct, or a map with string keys; its fields make the
 // schema of the arguments. A result of type string is passed to the model as it
-// is, any other as JSON.
+// is, a [Result] as it says, any other as JSON.
 //
 // A name, a description or a type that can not be used is reported by
 // [NewSet].
 func New[In, Out any](name, description string, fn func(context.Context, In) (Out, error)) Tool {
 	t := Tool{spec: llm.ToolSpec{Name: name, Description: description}}
-	schema, err := newSchema(reflect.TypeFor[In]())
+	schema, err := inferSchema(reflect.TypeFor[In]())
 	if err == nil {
-		t.spec.Schema = schema.text
+		t.spec.Schema, t.schema = schema.text, schema
 		err = checkOutput[Out]()
 	}
 	if t.err = t.check(err, fn == nil); t.err != nil {
 		return t
 	}
-	t.run = func(ctx context.Context, arguments json.RawMessage) (string, error) {
+	t.load = func(arguments json.RawMessage) (func(context.Context) (Result, error), error) {
 		var in In
-		if err := schema.decode(arguments, &in); err != nil {
-			return "", err
+		if err := json.Unmarshal(arguments, &in); err != nil {
+			return nil, &argumentsError{[]string{describeDecode(err)}}
 		}
-		out, err := fn(ctx, in)
-		if err != nil {
-			return "", err
-		}
-		return render(out)
+		return func(ctx context.Context) (Result, error) {
+			out, err := fn(ctx, in)
+			if err != nil {
+				return Result{}, err
+			}
+			return resultOf(out)
+		}, nil
+	}
+	return t
+}
+
+// Raw returns a tool whose schema is known as JSON and not as a type: that of a
+// tool on a server, or one read from a file. The schema is that of an object. fn
+// gets arguments that it accepts, without keys that come twice; they are the
+// function's own.
+//
+// What is wrong with the specification is reported by [NewSet], and by
+// [Tool.Err] for a tool alone.
+func Raw(spec llm.ToolSpec, fn func(ctx context.Context, arguments json.RawMessage) (Result, error)) Tool {
+	t := Tool{spec: spec}
+	schema, err := readSchema(spec.Schema)
+	if err == nil {
+		t.spec.Schema, t.schema = schema.text, schema
+	}
+	if t.err = t.check(err, fn == nil); t.err != nil {
+		return t
+	}
+	t.load = func(arguments json.RawMessage) (func(context.Context) (Result, error), error) {
+		return func(ctx context.Context) (Result, error) { return fn(ctx, bytes.Clone(arguments)) }, nil
 	}
 	return t
 }
@@ -63,6 +89,31 @@ func (t Tool) Spec() llm.ToolSpec {
 	spec := t.spec
 	spec.Schema = bytes.Clone(spec.Schema)
 	return spec
+}
+
+// Err returns what is wrong with the tool, or nil. [NewSet] reports it as well.
+func (t Tool) Err() error {
+	if t.err == nil && t.load == nil {
+		return errors.New("tools: a tool that was not made by New or Raw")
+	}
+	return t.err
+}
+
+// Check reports what is wrong with arguments, in words for the model. It returns
+// them as the tool would get them: each key once, sorted, whole numbers as
+// integers, and without nulls for what is optional.
+func (t Tool) Check(arguments json.RawMessage) (json.RawMessage, error) {
+	if err := t.Err(); err != nil {
+		return nil, err
+	}
+	arguments, err := t.schema.check(arguments)
+	if err == nil {
+		_, err = t.load(arguments)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("tools: invalid arguments for %s: %w", t.Name(), err)
+	}
+	return arguments, nil
 }
 
 // check returns what is wrong with the tool, given what is with its types.
@@ -83,6 +134,9 @@ func (t Tool) check(types error, noFunction bool) error {
 
 // checkOutput finds a type of result that JSON can not hold, by its zero value.
 func checkOutput[Out any]() (err error) {
+	if reflect.TypeFor[Out]() == reflect.TypeFor[Result]() {
+		return nil
+	}
 	// A MarshalJSON that can not take a zero value says nothing about others.
 	defer func() { _ = recover() }()
 	var out Out
@@ -91,18 +145,4 @@ func checkOutput[Out any]() (err error) {
 		return nil
 	}
 	return fmt.Errorf("the result can not be written as JSON: %w", err)
-}
-
-// render turns a result into what the model reads.
-func render(out any) (string, error) {
-	if text, ok := out.(string); ok {
-		return text, nil
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(out); err != nil {
-		return "", fmt.Errorf("the result can not be written as JSON: %w", err)
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
 }
