@@ -136,7 +136,7 @@ func (c *crew) settle(i int) {
 
 // ended is the event of a task that has its outcome.
 func (t *task) ended(now time.Time) TaskFinished {
-	return TaskFinished{Place: t.placeAt(now), Update: t.writes, Asked: t.seldom().pauses != nil, Err: t.err}
+	return TaskFinished{Place: t.placeAt(now), Update: t.writes, Asked: t.seldom().pauses != nil, Err: t.seldom().err}
 }
 
 // keep stores the outcome of a task, for the run that goes on if this one can

@@ -236,10 +236,8 @@ func (r *run) amend(writes state.Update) error {
 		return nil
 	}
 	tx := r.g.schema.Begin(r.view)
-	for _, w := range writes {
-		if err := tx.Apply(0, w); err != nil {
-			return err
-		}
+	if err := tx.Apply(0, writes...); err != nil {
+		return err
 	}
 	view, err := tx.Finish(false)
 	if err != nil {
@@ -254,11 +252,9 @@ func (r *run) amend(writes state.Update) error {
 // begin applies input and stores it as a checkpoint, with what follows Start
 // due: or, on a new thread, where the caller sends it.
 func (r *run) begin(in input) error {
-	tx := r.g.schema.Begin(r.view)
-	for _, w := range in.writes {
-		if err := tx.Apply(0, w); err != nil {
-			return err
-		}
+	tx := r.transaction()
+	if err := tx.Apply(0, in.writes...); err != nil {
+		return err
 	}
 	view, err := tx.Finish(true)
 	if err != nil {
@@ -294,11 +290,11 @@ var startOnly = []string{Start}
 func (r *run) enter(view state.View, before *frontier) (frontier, error) {
 	var to routes
 	if len(r.g.start.branches) > 0 {
-		entry := &task{Context: r.ctx, run: r, node: r.g.start}
+		entry := &task{run: r, node: r.g.start}
 		if err := entry.route(view); err != nil {
 			return frontier{}, err
 		}
-		to = entry.routes
+		to = entry.routes()
 	}
 	if next, ok := r.g.single(r.g.start, to, before); ok {
 		return frontier{next: next}, nil
@@ -310,7 +306,7 @@ func (r *run) enter(view state.View, before *frontier) (frontier, error) {
 
 // targets reads the places that a caller sends the run to.
 func (r *run) targets(signals []state.Signal) (routes, error) {
-	entry := &task{Context: r.ctx, run: r, node: r.g.start}
+	entry := &task{run: r, node: r.g.start}
 	for _, s := range signals {
 		name := ""
 		switch s := s.(type) {
@@ -326,7 +322,7 @@ func (r *run) targets(signals []state.Signal) (routes, error) {
 			return routes{}, err
 		}
 	}
-	return entry.routes, nil
+	return entry.routes(), nil
 }
 
 // fork begins a branch at the checkpoint that was loaded.

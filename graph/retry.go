@@ -100,7 +100,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // made of the error.
 func asked(ctx context.Context) bool {
 	t := taskOf(ctx)
-	return t != nil && t.open() != nil
+	if t == nil {
+		return false
+	}
+	_, open := t.leavings()
+	return open != nil
 }
 
 type attemptKey struct{}

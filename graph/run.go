@@ -219,10 +219,11 @@ func (r *run) outcome(tasks []task) error {
 	var errs []error
 	for i := range tasks {
 		t := &tasks[i]
-		if t.err != nil {
-			errs = append(errs, t.err)
+		x := t.seldom()
+		if x.err != nil {
+			errs = append(errs, x.err)
 		}
-		r.pauses = append(r.pauses, t.seldom().pauses...)
+		r.pauses = append(r.pauses, x.pauses...)
 	}
 	if errs == nil && r.pauses == nil {
 		return nil
@@ -253,18 +254,19 @@ func (r *run) preview(tasks []task) {
 // partly returns the state with the finished tasks' writes applied, and
 // whether they change anything.
 func (r *run) partly(tasks []task) (state.View, bool) {
-	tx := r.g.schema.Begin(r.view)
+	var tx *state.Tx
 	for i := range tasks {
-		if !tasks[i].finished {
+		if !tasks[i].finished || len(tasks[i].writes) == 0 {
 			continue
 		}
-		for _, w := range tasks[i].writes {
-			if tx.Apply(i, w) != nil {
-				return r.view, false
-			}
+		if tx == nil {
+			tx = r.g.schema.Begin(r.view)
+		}
+		if err := tx.Apply(i, tasks[i].writes...); err != nil {
+			return r.view, false
 		}
 	}
-	if !tx.Changed() {
+	if tx == nil || !tx.Changed() {
 		return r.view, false
 	}
 	view, err := tx.Finish(false)
@@ -279,15 +281,13 @@ func (r *run) partly(tasks []task) (state.View, bool) {
 func (r *run) apply(tasks []task) error {
 	tx := r.transaction()
 	for i := range tasks {
-		for _, w := range tasks[i].writes {
-			if err := tx.Apply(i, w); err != nil {
-				return r.refuse(tasks, i, w, err)
-			}
+		if err := tx.Apply(i, tasks[i].writes...); err != nil {
+			return r.refuse(tasks, i, err)
 		}
 	}
 	view, err := tx.Finish(true)
 	if err != nil {
-		return r.refuse(tasks, 0, state.Write{}, err)
+		return r.refuse(tasks, 0, err)
 	}
 	if r.alone && !r.g.exact && !tasks[0].keptNow {
 		if err := tasks[0].route(view); err != nil {
@@ -315,11 +315,12 @@ func (r *run) transaction() *state.Tx {
 
 // refuse names the task whose write the state did not take, and voids the
 // results that are stored, so that the next run does not trip over them.
-func (r *run) refuse(tasks []task, i int, w state.Write, err error) error {
+func (r *run) refuse(tasks []task, i int, err error) error {
 	t := &tasks[i]
-	if errors.Is(err, state.ErrConcurrentWrite) {
+	var ce *state.ChannelError
+	if errors.Is(err, state.ErrConcurrentWrite) && errors.As(err, &ce) {
 		for j := range i {
-			if slices.ContainsFunc(tasks[j].writes, func(o state.Write) bool { return o.Channel() == w.Channel() }) {
+			if slices.ContainsFunc(tasks[j].writes, func(w state.Write) bool { return w.Channel() == ce.Channel }) {
 				err = fmt.Errorf("%w (the other is %q)", err, tasks[j].id())
 				break
 			}
@@ -353,7 +354,7 @@ func (r *run) void(tasks []task) error {
 func (r *run) follow(tasks []task) frontier {
 	if r.alone && r.parent == nil && tasks[0].seldom().memory == nil {
 		t := &tasks[0]
-		if next, ok := r.g.single(t.node, t.routes, &r.front); ok {
+		if next, ok := r.g.single(t.node, t.routes(), &r.front); ok {
 			return frontier{next: next, by: t.node.by, memory: r.front.memory}
 		}
 	}
@@ -362,7 +363,7 @@ func (r *run) follow(tasks []task) frontier {
 	by := make([]string, 0, len(r.front.next)+1)
 	for i := range tasks {
 		t := &tasks[i]
-		p.follow(t.node, t.routes)
+		p.follow(t.node, t.routes())
 		if len(by) == 0 || by[len(by)-1] != t.node.name {
 			by = append(by, t.node.name)
 		}

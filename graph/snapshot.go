@@ -155,12 +155,12 @@ func (r *run) shot(info Info, tasks []task) *Snapshot {
 }
 
 func (t *task) describe() Task {
-	out := Task{ID: t.id(), Node: t.node.name, Finished: t.finished}
+	x, out := t.seldom(), Task{ID: t.id(), Node: t.node.name, Finished: t.finished}
 	switch {
-	case t.err != nil:
-		out.Err = t.err.Error()
-	case t.seldom().saved != nil && !t.finished:
-		out.Err = t.rare.saved.failure
+	case x.err != nil:
+		out.Err = x.err.Error()
+	case x.saved != nil && !t.finished:
+		out.Err = x.saved.failure
 	}
 	if t.node.sub != nil && t.run.cur != "" {
 		out.Namespace = t.namespace()

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,26 +18,26 @@ import (
 // task is one node's part of a superstep. It is the context that its node
 // gets.
 type task struct {
-	context.Context
 	run  *run
 	node *node
-	sent int // 0 for a plain task; else its place among the sent ones, from 1
 	view state.View
 
 	// The outcome.
+	writes   state.Update
+	leads    []*node // where its branches and signals lead, but for what is sent
 	finished bool
 	keptNow  bool // finished by an earlier run
-	writes   state.Update
-	routes   routes
-	err      error
 
 	over atomic.Bool // the node has returned
+	sent int32       // 0 for a plain task; else its place among the sent ones, from 1
 	mu   sync.Mutex  // guards rare, for the goroutines of the node
-	rare *rare
+	rare atomic.Pointer[rare]
 }
 
 // rare is what most tasks do without.
 type rare struct {
+	err      error // why the task failed
+	sends    []*send
 	saved    *kept // what pending writes say of the task
 	toParent []state.Write
 	memory   map[string]string
@@ -54,27 +53,36 @@ var nothingRare rare // is only read
 
 // seldom returns the task's rare part, to be read.
 func (t *task) seldom() *rare {
-	if t.rare == nil {
-		return &nothingRare
+	if x := t.rare.Load(); x != nil {
+		return x
 	}
-	return t.rare
+	return &nothingRare
 }
 
 // own returns the task's rare part, to be changed.
 func (t *task) own() *rare {
-	if t.rare == nil {
-		t.rare = &rare{}
+	if x := t.rare.Load(); x != nil {
+		return x
 	}
-	return t.rare
+	t.rare.CompareAndSwap(nil, &rare{})
+	return t.rare.Load()
 }
+
+// routes is where the task leads.
+func (t *task) routes() routes { return routes{t.leads, t.seldom().sends} }
 
 // Value finds the task itself, and what the run's context holds.
 func (t *task) Value(key any) any {
 	if key == (taskKey{}) {
 		return t
 	}
-	return t.Context.Value(key)
+	return t.run.ctx.Value(key)
 }
+
+// Deadline, Done and Err are those of the run's context.
+func (t *task) Deadline() (time.Time, bool) { return t.run.ctx.Deadline() }
+func (t *task) Done() <-chan struct{}       { return t.run.ctx.Done() }
+func (t *task) Err() error                  { return t.run.ctx.Err() }
 
 // tasks makes the tasks of the superstep that is due: plain ones by name, then
 // the sent ones.
@@ -82,7 +90,7 @@ func (r *run) tasks() ([]task, error) {
 	f := &r.front
 	tasks := r.makeTasks(len(f.next) + len(f.sends))
 	for i, n := range f.next {
-		tasks[i].Context, tasks[i].run, tasks[i].node, tasks[i].view = r.ctx, r, n, r.view
+		tasks[i].run, tasks[i].node, tasks[i].view = r, n, r.view
 	}
 	for i, s := range f.sends {
 		t := &tasks[len(f.next)+i]
@@ -91,7 +99,7 @@ func (r *run) tasks() ([]task, error) {
 		if err != nil {
 			return nil, &NodeError{Path: r.path, Node: s.node, Task: s.node, Attempt: 1, Err: err}
 		}
-		t.Context, t.run, t.node, t.view, t.sent = r.ctx, r, n, view, i+1
+		t.run, t.node, t.view, t.sent = r, n, view, int32(i+1)
 	}
 	if r.pending != nil {
 		for i := range tasks {
@@ -120,7 +128,7 @@ func (t *task) id() string {
 	if t.sent == 0 {
 		return t.node.name
 	}
-	return t.node.name + "[" + strconv.Itoa(t.sent-1) + "]"
+	return t.node.name + "[" + strconv.Itoa(int(t.sent)-1) + "]"
 }
 
 // sentView is the state that a sent task sees.
@@ -130,10 +138,8 @@ func (r *run) sentView(s *send) (state.View, error) {
 	} else {
 		r.sending.Reset(r.g.empty)
 	}
-	for _, w := range s.writes {
-		if err := r.sending.Apply(0, w); err != nil {
-			return nil, err
-		}
+	if err := r.sending.Apply(0, s.writes...); err != nil {
+		return nil, err
 	}
 	return r.sending.Finish(false)
 }
@@ -149,11 +155,11 @@ func (t *task) restore(p *pending) {
 	switch {
 	case k.done:
 		t.finished, t.keptNow = true, true
-		t.writes, t.routes, x.memory = k.writes, k.routes, k.memory
+		t.writes, t.leads, x.sends, x.memory = k.writes, k.routes.nodes, k.routes.sends, k.memory
 		for _, s := range k.toParent {
 			w, err := t.run.parentWrite(s)
 			if err != nil {
-				t.finished, t.err = false, err
+				t.finished, x.err = false, err
 			}
 			x.toParent = append(x.toParent, w)
 		}
@@ -178,28 +184,25 @@ func (r *root) waits(pauses []Pause) bool {
 }
 
 // due reports whether the task has to run.
-func (t *task) due() bool { return !t.finished && t.seldom().pauses == nil && t.err == nil }
+func (t *task) due() bool { return !t.finished && t.seldom().pauses == nil && t.seldom().err == nil }
 
 // execute runs the task's node and keeps the outcome.
 func (t *task) execute() {
 	update, err := t.call()
 	t.over.Store(true)
-	if fault := t.seldom().fault; fault != nil && !errors.Is(err, fault) {
+	fault, open := t.leavings()
+	switch {
+	case fault != nil && errors.Is(err, fault):
+	case fault != nil:
 		err = errors.Join(fault, err)
-	}
-	if t.seldom().fault != nil {
-		t.err = t.fail(err)
-		return
-	}
-	if open := t.open(); open != nil {
+	case open != nil:
 		t.own().pauses = open
 		return
-	}
-	if err == nil {
+	case err == nil:
 		err = t.settle(update)
 	}
 	if err != nil {
-		t.err = t.fail(err)
+		t.own().err = t.fail(err)
 		return
 	}
 	t.finished = true
@@ -225,7 +228,7 @@ func (t *task) call() (update state.Update, err error) {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 		} else if !returned {
-			t.err = t.fail(errExited)
+			t.own().err = t.fail(errExited)
 		}
 	}()
 	if t.node.sub != nil {
@@ -295,7 +298,7 @@ func (t *task) signal(s state.Signal, allowed []string) error {
 		if s.send.node == End {
 			return fmt.Errorf("%s: %w", s.Signal(), ErrSignal)
 		}
-		t.routes.sends = append(t.routes.sends, s.send)
+		t.own().sends = append(t.own().sends, s.send)
 	case parentSignal:
 		if t.run.parent == nil {
 			return fmt.Errorf("%s: %w: the graph has no parent", s.Signal(), ErrSignal)
@@ -313,11 +316,11 @@ func (t *task) leadTo(name string, allowed []string) error {
 		return err
 	}
 	n := t.run.g.byName[name]
-	if t.routes.nodes == nil {
-		t.routes.nodes = n.alone // not to be appended to in place
+	if t.leads == nil {
+		t.leads = n.alone // not to be appended to in place
 		return nil
 	}
-	t.routes.nodes = append(t.routes.nodes[:len(t.routes.nodes):len(t.routes.nodes)], n)
+	t.leads = append(t.leads[:len(t.leads):len(t.leads)], n)
 	return nil
 }
 
@@ -357,11 +360,16 @@ func (t *task) route(view state.View) (err error) {
 	return nil
 }
 
-// open returns the questions that wait for an answer.
-func (t *task) open() []Pause {
+// leavings returns what the node left behind: a failure that counts whatever it
+// made of it, and the questions that wait for an answer.
+func (t *task) leavings() (fault error, open []Pause) {
+	x := t.rare.Load()
+	if x == nil {
+		return nil, nil
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.seldom().asked
+	return x.fault, x.asked
 }
 
 // record returns the pending writes that the outcome leaves.
@@ -371,17 +379,17 @@ func (t *task) record() ([]checkpoint.Write, error) {
 	case x.pauses != nil:
 		data, err := json.Marshal(x.pauses)
 		return []checkpoint.Write{{Task: t.id(), Index: indexAsk, Channel: markAsk, Data: data}}, err
-	case t.err != nil:
-		return []checkpoint.Write{{Task: t.id(), Index: indexError, Channel: markError, Data: []byte(t.err.Error())}}, nil
+	case x.err != nil:
+		return []checkpoint.Write{{Task: t.id(), Index: indexError, Channel: markError, Data: []byte(x.err.Error())}}, nil
 	}
 	rec := recorder{g: t.run.g, task: t.id(), index: x.index}
 	for _, w := range t.writes {
 		rec.write(w)
 	}
-	for _, n := range t.routes.nodes {
+	for _, n := range t.leads {
 		rec.add(markGoto, 0, []byte(n.name))
 	}
-	for _, s := range t.routes.sends {
+	for _, s := range x.sends {
 		stored, err := t.run.g.encodeSend(s)
 		rec.addJSON(markSend, stored, err)
 	}

@@ -68,10 +68,8 @@ func (r *run) update(updates []NodeUpdate) error {
 	}
 	tx := r.g.schema.Begin(base)
 	for i := range tasks {
-		for _, w := range tasks[i].writes {
-			if err := tx.Apply(i, w); err != nil {
-				return err
-			}
+		if err := tx.Apply(i, tasks[i].writes...); err != nil {
+			return err
 		}
 	}
 	view, err := tx.Finish(true)
@@ -86,7 +84,7 @@ func (r *run) update(updates []NodeUpdate) error {
 		if err := t.route(r.g.schema.Overlay(base, t.writes)); err != nil {
 			return t.fail(err)
 		}
-		p.follow(t.node, t.routes)
+		p.follow(t.node, t.routes())
 		by = append(by, t.node.name)
 	}
 	front := p.frontier()
@@ -115,10 +113,8 @@ func (r *run) finishedSoFar() (state.View, error) {
 			continue
 		}
 		r.front.memory = withMemory(r.front.memory, tasks[i].seldom().memory)
-		for _, w := range tasks[i].writes {
-			if err := tx.Apply(i, w); err != nil {
-				return nil, err
-			}
+		if err := tx.Apply(i, tasks[i].writes...); err != nil {
+			return nil, err
 		}
 	}
 	view, err := tx.Finish(false)
@@ -150,7 +146,7 @@ func (r *run) editTask(t *task, u NodeUpdate, alone bool) error {
 	case n == nil:
 		return fmt.Errorf("update as %q: %w", name, ErrUnknownNode)
 	}
-	t.Context, t.run, t.node, t.view = r.ctx, r, n, r.view
+	t.run, t.node, t.view = r, n, r.view
 	t.finished = true
 	writes, err := t.sort(u.Update, n.routes)
 	t.writes = writes

@@ -49,14 +49,28 @@ func (tx *Tx) Reset(v View) {
 	clear(tx.marks)
 }
 
-// Apply folds a write of a task into the state. Writes of one task add up; a
-// channel that takes one write refuses that of a second task with
-// [ErrConcurrentWrite]. Signals are passed over. After an error the transaction
-// is of no use.
-func (tx *Tx) Apply(task int, w Write) error {
-	if w.ch == nil {
-		return nil
+// Apply folds writes of a task into the state, in order. Writes of one task add
+// up; a channel that takes one write refuses that of a second task with
+// [ErrConcurrentWrite]. Signals are passed over. An error is a [ChannelError];
+// after it the transaction is of no use.
+func (tx *Tx) Apply(task int, writes ...Write) (err error) {
+	at := 0
+	defer func() {
+		if v := recover(); v != nil {
+			err = channelError(writes[at].Channel(), panicked("reducer", v))
+		}
+	}()
+	for at = range writes {
+		if w := &writes[at]; w.ch != nil {
+			if err := tx.apply(int32(task), w); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
+}
+
+func (tx *Tx) apply(task int32, w *Write) error {
 	i := tx.schema.index(w.ch)
 	if i < 0 {
 		return &ChannelError{Channel: w.Channel(), Err: ErrUnknownChannel}
@@ -65,14 +79,14 @@ func (tx *Tx) Apply(task int, w Write) error {
 		return &ChannelError{Channel: w.Channel(), Err: errFinished}
 	}
 	m := &tx.marks[i]
-	if err := m.claim(int32(task), tx.schema.traits[i].exclusive, w.op == KindOverwrite); err != nil {
+	if err := m.claim(task, tx.schema.traits[i].exclusive, w.op == KindOverwrite); err != nil {
 		return &ChannelError{Channel: w.Channel(), Err: err}
 	}
-	next, err := foldSafely(w.ch, tx.next.slots[i], m, w)
+	next, err := w.ch.fold(tx.next.slots[i], m, *w)
 	if err != nil {
 		return channelError(w.Channel(), err)
 	}
-	m.dirty, m.task = true, int32(task)
+	m.dirty, m.task = true, task
 	tx.next.slots[i] = next
 	return nil
 }
@@ -101,10 +115,12 @@ func foldSafely(c channel, slot any, m *mark, w Write) (next any, err error) {
 
 // caught makes an error of a panic in the user's code.
 func caught(what string, err *error) {
-	if r := recover(); r != nil {
-		*err = fmt.Errorf("%s panicked: %v", what, r)
+	if v := recover(); v != nil {
+		*err = panicked(what, v)
 	}
 }
+
+func panicked(what string, v any) error { return fmt.Errorf("%s panicked: %v", what, v) }
 
 // Finish ends the transaction and returns the new state. A superstep, unlike an
 // edit from outside, ends the life of ephemeral values that it did not write.

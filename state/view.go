@@ -12,17 +12,29 @@ type View interface {
 type values struct {
 	schema *Schema
 	slots  []any
-	inline [4]any // backs slots of small schemas, to save an allocation
 }
 
+// newValues makes the slots of small schemas in one piece with the state, to
+// save an allocation.
 func newValues(s *Schema) *values {
-	v := &values{schema: s}
-	if n := len(s.channels); n <= len(v.inline) {
+	switch n := len(s.channels); {
+	case n <= 2:
+		v := &struct {
+			values
+			inline [2]any
+		}{values: values{schema: s}}
 		v.slots = v.inline[:n:n]
-	} else {
-		v.slots = make([]any, n)
+		return &v.values
+	case n <= 4:
+		v := &struct {
+			values
+			inline [4]any
+		}{values: values{schema: s}}
+		v.slots = v.inline[:n:n]
+		return &v.values
+	default:
+		return &values{schema: s, slots: make([]any, n)}
 	}
-	return v
 }
 
 func (v *values) slot(c channel) any {
