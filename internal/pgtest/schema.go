@@ -1,0 +1,205 @@
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// prefix begins the names of what tests make, followed by the second in which
+// they made it: what a test that was killed has left is removed by a later one.
+const prefix = "weft_test_"
+
+// leftAfter is how old a name is that nobody uses any more.
+const leftAfter = 3 * time.Hour
+
+func newName() string {
+	return prefix + strconv.FormatInt(time.Now().Unix(), 10) + "_" + strings.ToLower(rand.Text()[:12])
+}
+
+// left reports whether a name is that of something left behind.
+func left(name string, now time.Time) bool {
+	rest, ok := strings.CutPrefix(name, prefix)
+	second, _, _ := strings.Cut(rest, "_")
+	made, err := strconv.ParseInt(second, 10, 64)
+	return ok && err == nil && now.Sub(time.Unix(made, 0)) > leftAfter
+}
+
+// Schema returns the name of a new schema in the database of [URL], which is
+// dropped with all that is in it when the test ends.
+func Schema(tb testing.TB) string {
+	tb.Helper()
+	return SchemaIn(tb, DirectURL(tb))
+}
+
+// SchemaIn is a [Schema] in another database.
+func SchemaIn(tb testing.TB, url string) string {
+	tb.Helper()
+	if err := sweep(url); err != nil {
+		tb.Fatalf("pgtest: %v", err)
+	}
+	name := newName()
+	if err := execute(url, "CREATE SCHEMA "+name); err != nil {
+		tb.Fatalf("pgtest: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := execute(url, "DROP SCHEMA "+name+" CASCADE"); err != nil {
+			tb.Errorf("pgtest: %v", err)
+		}
+	})
+	return name
+}
+
+// database is the one that this process has made.
+var database struct {
+	sync.Mutex
+	url string // empty for none
+}
+
+// Database returns the URL of a database that the tests of a package share, and
+// makes it at the first call. Prepare, if not nil, then fills it. [Main] drops it.
+func Database(tb testing.TB, prepare func(ctx context.Context, conn *pgx.Conn) error) string {
+	tb.Helper()
+	server := DirectURL(tb)
+	database.Lock()
+	defer database.Unlock()
+	if database.url != "" {
+		return database.url
+	}
+	name := newName()
+	made, err := withDatabase(server, name)
+	if err == nil {
+		err = errors.Join(sweep(server), execute(server, "CREATE DATABASE "+name))
+	}
+	if err != nil {
+		tb.Fatalf("pgtest: %v", err)
+	}
+	database.url = made
+	if prepare == nil {
+		return made
+	}
+	if err := connected(made, prepare); err != nil {
+		tb.Fatalf("pgtest: prepare the database: %v", err)
+	}
+	return made
+}
+
+// WithDatabase returns a URL with another database, such as that of a [Database]
+// behind [PooledURL].
+func WithDatabase(tb testing.TB, server, made string) string {
+	tb.Helper()
+	from, err := url.Parse(made)
+	if err == nil {
+		server, err = withDatabase(server, strings.TrimPrefix(from.Path, "/"))
+	}
+	if err != nil {
+		tb.Fatalf("pgtest: %v", err)
+	}
+	return server
+}
+
+func withDatabase(server, name string) (string, error) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return "", fmt.Errorf("the server's URL: %w", err)
+	}
+	u.Path = "/" + name
+	return u.String(), nil
+}
+
+// M is what is needed of a [testing.M].
+type M interface{ Run() int }
+
+// Main wraps a testing.M so that the databases which its tests made are dropped
+// behind them: goleak.VerifyTestMain(pgtest.Main(m)).
+func Main(m M) M { return main{m} }
+
+type main struct{ M }
+
+func (m main) Run() int {
+	code := m.M.Run()
+	database.Lock()
+	defer database.Unlock()
+	if database.url == "" {
+		return code
+	}
+	if err := drop(database.url); err != nil {
+		fmt.Fprintf(os.Stderr, "pgtest: %v\n", err)
+		code = max(code, 1)
+	}
+	return code
+}
+
+func drop(made string) error {
+	server, err := direct()
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(made)
+	if err != nil {
+		return err
+	}
+	return execute(server, "DROP DATABASE "+strings.TrimPrefix(u.Path, "/")+" WITH (FORCE)")
+}
+
+// swept are the databases in which this process has removed what was left.
+var swept sync.Map
+
+func sweep(url string) error {
+	once, _ := swept.LoadOrStore(url, sync.OnceValue(func() error {
+		return connected(url, removeLeft)
+	}))
+	return once.(func() error)()
+}
+
+// removeLeft removes what killed tests have left. Several may do so at once.
+func removeLeft(ctx context.Context, conn *pgx.Conn) error {
+	for _, kind := range []struct{ names, drop string }{
+		{`SELECT nspname FROM pg_namespace WHERE nspname LIKE '` + prefix + `%'`, "DROP SCHEMA IF EXISTS %s CASCADE"},
+		{`SELECT datname FROM pg_database WHERE datname LIKE '` + prefix + `%'`, "DROP DATABASE IF EXISTS %s WITH (FORCE)"},
+	} {
+		rows, err := conn.Query(ctx, kind.names)
+		if err != nil {
+			return err
+		}
+		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if left(name, time.Now()) {
+				// Another test process may be at it.
+				_, _ = conn.Exec(ctx, fmt.Sprintf(kind.drop, pgx.Identifier{name}.Sanitize()))
+			}
+		}
+	}
+	return nil
+}
+
+func execute(url, sql string) error {
+	return connected(url, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol)
+		return err
+	})
+}
+
+// connected calls fn with a connection of its own.
+func connected(url string, fn func(ctx context.Context, conn *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(ctx, conn), conn.Close(ctx))
+}
