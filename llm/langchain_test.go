@@ -1,0 +1,418 @@
+package llm_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/llm"
+)
+
+// sameJSON reports whether two texts are the same JSON value.
+func sameJSON(t *testing.T, a, b []byte) bool {
+	t.Helper()
+	return bytes.Equal(normal(t, a), normal(t, b))
+}
+
+func normal(t *testing.T, text []byte) []byte {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// What LangChain has stored is read, survives Weft's own storage, and is
+// written back as the same JSON.
+func TestLangChainFilesComeBackEqual(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"langchain-js.json", "langchain-py.json", "langchain-odd.json"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want, err := os.ReadFile("testdata/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			messages, err := llm.FromLangChain(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored, err := json.Marshal(messages)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var again []llm.Message
+			if err := json.Unmarshal(stored, &again); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(again, messages) {
+				t.Errorf("stored as %s", stored)
+			}
+			checkEntries(t, again, want)
+		})
+	}
+}
+
+// checkEntries compares what is written of messages with what is wanted.
+func checkEntries(t *testing.T, messages []llm.Message, want []byte) {
+	t.Helper()
+	written, err := llm.ToLangChain(messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, wanted []json.RawMessage
+	if err := json.Unmarshal(written, &got); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(want, &wanted); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != len(wanted) {
+		t.Fatalf("got %d messages, want %d", len(got), len(wanted))
+	}
+	for i := range got {
+		if !sameJSON(t, got[i], wanted[i]) {
+			t.Errorf("message %d:\ngot  %s\nwant %s", i, normal(t, got[i]), normal(t, wanted[i]))
+		}
+	}
+}
+
+func TestLangChainFileMeans(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile("testdata/langchain-js.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := llm.FromLangChain(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weather := func(id, arguments string) llm.ToolCall {
+		return llm.ToolCall{ID: id, Name: "get_weather", Arguments: json.RawMessage(arguments)}
+	}
+	question := llm.User("What is the weather in Athens and in Lyon? Grüße ☀️ \x00 end")
+	question.ID, question.Name = "h1", "ann"
+	turn := llm.Assistant("", weather("call_1", `{"city":"Athens","days":2}`), weather("call_2", `{"city":"Lyon"}`))
+	turn.ID, turn.StopReason = "a1", llm.StopToolCalls
+	turn.Usage = &llm.Usage{Input: 120, Output: 24, Total: 144, Cached: 100}
+	turn.Metadata = map[string]json.RawMessage{"model_name": json.RawMessage(`"m-1"`)}
+	result := llm.ToolResult(turn.ToolCalls[0], `{"sky":"clear","celsius":31}`)
+	result.ID, result.Status = "t1", ""
+	failure := llm.ToolError(turn.ToolCalls[1], "no such city")
+	failure.ID = "t2"
+	answer := llm.Assistant("Clear, 31 °C in Athens; Lyon is unknown.")
+	answer.ID, answer.Usage = "a2", &llm.Usage{Input: 180, Output: 16, Total: 196}
+	picture := llm.User("What is this?", llm.Image("image/png", []byte("\x89PNG\r\n\x1a\n")))
+	picture.ID = "h2"
+	want := []llm.Message{llm.System("You are a helpful assistant."), question, turn, result, failure, answer, picture}
+	if len(got) != 8 {
+		t.Fatalf("got %d messages, want 8", len(got))
+	}
+	for i := range want {
+		if !reflect.DeepEqual(got[i], want[i]) {
+			t.Errorf("message %d:\ngot  %+v\nwant %+v", i, got[i], want[i])
+		}
+	}
+	last := got[7]
+	if last.Text() != "A very small PNG." || len(last.ToolCalls) != 1 {
+		t.Fatalf("got %+v", last)
+	}
+	if call := last.ToolCalls[0]; call.Text() != "{not json" || call.Invalid != "Unexpected token" || call.ID != "call_3" {
+		t.Errorf("got the call %+v", call)
+	}
+}
+
+// What Weft writes it reads again, whatever kind of message it is.
+func TestLangChainKeepsWeftsMessages(t *testing.T) {
+	t.Parallel()
+	signed := llm.Assistant("so", llm.ToolCall{ID: "c", Name: "f", Signature: "s2"}, llm.InvalidCall("d", "g", "{", "broken"))
+	signed.Parts = append([]llm.Part{{Type: llm.PartReasoning, Text: "hm", Signature: "s1"}}, signed.Parts...)
+	signed.Usage = &llm.Usage{Input: 3, Output: 4, Total: 7, Cached: 1, CacheWrite: 2, Reasoning: 3}
+	signed.StopReason = llm.StopLength
+	picture := llm.ImageURL("https://example.com/a.png")
+	picture.Detail = "low"
+	messages := append(conversation(), signed, llm.User("", picture, llm.Part{Type: llm.PartFile, URL: "https://example.com/a.pdf"}))
+	written, err := llm.ToLangChain(messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := llm.FromLangChain(written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range messages {
+		want := messages[i].Clone()
+		for j := range want.ToolCalls {
+			if want.ToolCalls[j].Arguments == nil {
+				want.ToolCalls[j].Arguments = json.RawMessage("{}")
+			}
+		}
+		if !reflect.DeepEqual(got[i], want) {
+			t.Errorf("message %d:\ngot  %+v\nwant %+v", i, got[i], want)
+		}
+	}
+}
+
+func TestLangChainReads(t *testing.T) {
+	t.Parallel()
+	ai := func(data string) string { return `[{"type":"ai","data":` + data + `}]` }
+	tests := []struct {
+		name  string
+		give  string
+		check func(m llm.Message) bool
+	}{
+		{"a chunk", `[{"type":"AIMessageChunk","data":{"content":"a"}}]`, func(m llm.Message) bool { return m.Role == llm.RoleAssistant }},
+		{"a chat message of a role", `[{"type":"chat","data":{"content":"a","role":"assistant"}}]`, func(m llm.Message) bool { return m.Role == llm.RoleAssistant }},
+		{"a chat message of its own role", `[{"type":"generic","data":{"content":"a","role":"pirate"}}]`, func(m llm.Message) bool { return m.Role == llm.RoleUser }},
+		{"calls of the provider", ai(`{"content":"","additional_kwargs":{"tool_calls":[{"id":"1","function":{"name":"f","arguments":"{\"a\": 1}"}},{"id":"2","function":{"name":"f","arguments":"{\"a\""}}]}}`), func(m llm.Message) bool {
+			return string(m.ToolCalls[0].Arguments) == `{"a":1}` && m.ToolCalls[1].Invalid != "" && m.ToolCalls[1].Text() == `{"a"`
+		}},
+		{"a call without an id", ai(`{"content":"","tool_calls":[{"name":"f","args":{},"id":null}]}`), func(m llm.Message) bool { return m.ToolCalls[0].ID != "" }},
+		{"calls of one id", ai(`{"content":"","tool_calls":[{"name":"f","args":{},"id":"1"},{"name":"f","args":{},"id":"1"}]}`), func(m llm.Message) bool { return m.ToolCalls[0].ID != m.ToolCalls[1].ID }},
+		{"usage of Anthropic", ai(`{"content":"a","response_metadata":{"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":5,"cache_read_input_tokens":3,"cache_creation_input_tokens":2}}}`), func(m llm.Message) bool {
+			return *m.Usage == llm.Usage{Input: 15, Output: 5, Total: 20, Cached: 3, CacheWrite: 2} && m.StopReason == llm.StopEnd
+		}},
+		{"usage of OpenAI", ai(`{"content":"a","response_metadata":{"finish_reason":"length","token_usage":{"prompt_tokens":10,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":2}}}}`), func(m llm.Message) bool {
+			return *m.Usage == llm.Usage{Input: 10, Output: 5, Total: 15, Cached: 4, Reasoning: 2} && m.StopReason == llm.StopLength
+		}},
+		{"usage that is none", ai(`{"content":"a","usage_metadata":{"input_tokens":"many"}}`), func(m llm.Message) bool { return m.Usage == nil }},
+		{"thinking", ai(`{"content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"redacted_thinking","data":"x"}]}`), func(m llm.Message) bool {
+			p := m.Parts[0]
+			return p.Type == llm.PartReasoning && p.Text == "hm" && p.Signature == "s" && m.Parts[1].Type == llm.PartOther
+		}},
+		{"a block of another kind", ai(`{"content":[{"type":"tool_use","id":"1"},{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}`), func(m llm.Message) bool {
+			return m.Parts[0].Type == llm.PartOther && m.Text() == "a" && string(m.Parts[1].Metadata["cache_control"]) == `{"type":"ephemeral"}`
+		}},
+		{"an image of Anthropic", ai(`{"content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}`), func(m llm.Message) bool {
+			p := m.Parts[0]
+			return p.Type == llm.PartImage && p.MIMEType == "image/png" && len(p.Data) == 3
+		}},
+		{"an image that is not base64", ai(`{"content":[{"type":"image","base64":"?","mime_type":"image/png"}]}`), func(m llm.Message) bool { return m.Parts[0].Type == llm.PartOther }},
+		{"media", ai(`{"content":[{"type":"media","mime_type":"image/gif","data":"AAAA"},{"type":"media","mime_type":"application/pdf","data":"AAAA"}]}`), func(m llm.Message) bool {
+			return m.Parts[0].Type == llm.PartImage && m.Parts[1].Type == llm.PartFile
+		}},
+		{"a file of OpenAI", ai(`{"content":[{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,AAAA"}}]}`), func(m llm.Message) bool {
+			p := m.Parts[0]
+			return p.Type == llm.PartFile && p.Name == "a.pdf" && p.MIMEType == "application/pdf" && len(p.Data) == 3
+		}},
+		{"a file kept by the provider", ai(`{"content":[{"type":"file","file_id":"f1"}]}`), func(m llm.Message) bool { return m.Parts[0].Type == llm.PartOther }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			messages, err := llm.FromLangChain([]byte(test.give))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !test.check(messages[0]) {
+				t.Errorf("got %+v", messages[0])
+			}
+			checkEntries(t, messages, []byte(test.give))
+		})
+	}
+}
+
+func TestLangChainFunctions(t *testing.T) {
+	t.Parallel()
+	const stored = `[
+		{"type":"ai","data":{"content":"","additional_kwargs":{"function_call":{"name":"f","arguments":"{\"a\":1}"}}}},
+		{"type":"function","data":{"content":"done","name":"f"}},
+		{"type":"function","data":{"content":"nobody asked","name":"g"}}]`
+	messages, err := llm.FromLangChain([]byte(stored))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := messages[0].ToolCalls[0]
+	if call.Name != "f" || string(call.Arguments) != `{"a":1}` || messages[1].ToolCallID != call.ID {
+		t.Errorf("got the call %+v, answered by %+v", call, messages[1])
+	}
+	if id := messages[2].ToolCallID; id == "" || id == call.ID {
+		t.Errorf("got the id %q for a call that nobody made", id)
+	}
+	checkEntries(t, messages, []byte(stored))
+}
+
+func TestLangChainRemoves(t *testing.T) {
+	t.Parallel()
+	const a, b, c = `{"type":"human","data":{"id":"a","content":"a"}}`, `{"type":"human","data":{"id":"b","content":"b"}}`, `{"type":"human","data":{"content":"c"}}`
+	remove := func(id string) string { return `{"type":"remove","data":{"id":"` + id + `","content":""}}` }
+	tests := []struct {
+		name string
+		give []string
+		want string
+		err  string
+	}{
+		{"one", []string{a, b, remove("a"), c}, "bc", ""},
+		{"all", []string{a, b, remove("__remove_all__"), c}, "c", ""},
+		{"one that is not there", []string{a, remove("b"), b}, "", `message 1: removes "b"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			messages, err := llm.FromLangChain([]byte("[" + strings.Join(test.give, ",") + "]"))
+			checkInvalid(t, err, test.err)
+			var got string
+			for _, m := range messages {
+				got += m.Text()
+			}
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A message that has been changed is written as it is now; what was not changed
+// stays as it was.
+func TestLangChainWritesChanges(t *testing.T) {
+	t.Parallel()
+	const stored = `[{"type":"ai","data":{"id":null,"name":null,"example":false,"type":"ai","content":[{"type":"text","text":"old","index":0}],
+		"tool_calls":[{"name":"f","args":{"a":1},"id":"1"}],"invalid_tool_calls":[],"artifact":null,
+		"usage_metadata":{"input_tokens":1,"output_tokens":1,"total_tokens":2,"input_token_details":{"audio":1}},
+		"additional_kwargs":{"tool_calls":[{"id":"1","function":{"name":"f","arguments":"{}"}}],"x":1},"response_metadata":{"finish_reason":"tool_calls"}}}]`
+	messages, err := llm.FromLangChain([]byte(stored))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &messages[0]
+	m.ID, m.ToolCalls, m.Parts[0].Text, m.StopReason = "m1", nil, "new", llm.StopEnd
+	m.Usage.Output, m.Usage.Total = 2, 3
+	checkEntries(t, messages, []byte(`[{"type":"ai","data":{"id":"m1","name":null,"example":false,"type":"ai","content":[{"type":"text","text":"new","index":0}],
+		"tool_calls":[],"invalid_tool_calls":[],"artifact":null,
+		"usage_metadata":{"input_tokens":1,"output_tokens":2,"total_tokens":3},
+		"additional_kwargs":{"x":1},"response_metadata":{"finish_reason":"stop"}}}]`))
+
+	const picture = `[{"type":"human","data":{"content":[{"type":"image","source_type":"base64","mime_type":"image/png","data":"AAAA","x":1}]}}]`
+	if messages, err = llm.FromLangChain([]byte(picture)); err != nil {
+		t.Fatal(err)
+	}
+	messages[0].Parts[0].Data = []byte("\x01\x02\x03")
+	checkEntries(t, messages, []byte(strings.Replace(picture, "AAAA", "AQID", 1)))
+	messages[0].Parts[0].MIMEType = "image/gif"
+	checkEntries(t, messages, []byte(`[{"type":"human","data":{"content":[{"type":"image_url","image_url":{"url":"data:image/gif;base64,AQID"},"x":1}]}}]`))
+}
+
+func TestLangChainRefuses(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, give, want string }{
+		{"no JSON", `[`, "unexpected end"},
+		{"no list", `{"type":"ai"}`, "cannot unmarshal"},
+		{"not UTF-8", "[\"\xff\"]", "not UTF-8"},
+		{"no data", `[{"type":"ai"}]`, "message 0: no data"},
+		{"unknown type", `[{"type":"alien","data":{"content":""}}]`, `unknown type "alien"`},
+		{"content of a number", `[{"type":"ai","data":{"content":1}}]`, "neither a text nor a list"},
+		{"a block of a number", `[{"type":"ai","data":{"content":["a",1]}}]`, "block 1: neither a text nor an object"},
+		{"a result without its call", `[{"type":"tool","data":{"content":""}}]`, "without the id of its call"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := llm.FromLangChain([]byte(test.give))
+			checkInvalid(t, err, test.want)
+		})
+	}
+	if messages, err := llm.FromLangChain([]byte("null")); err != nil || messages != nil {
+		t.Errorf("null: got %v and %v", messages, err)
+	}
+	_, err := llm.ToLangChain([]llm.Message{{}})
+	if !errors.Is(err, llm.ErrInvalid) {
+		t.Errorf("the zero message: got %v", err)
+	}
+	if written, err := llm.ToLangChain(nil); err != nil || string(written) != "[]" {
+		t.Errorf("no messages: got %s and %v", written, err)
+	}
+}
+
+// FuzzFromLangChain wants whatever can be read to be written as it was.
+func FuzzFromLangChain(f *testing.F) {
+	for _, name := range []string{"langchain-js.json", "langchain-py.json", "langchain-odd.json"} {
+		file, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		var entries []json.RawMessage
+		if err := json.Unmarshal(file, &entries); err != nil {
+			f.Fatal(err)
+		}
+		for _, entry := range entries {
+			f.Add([]byte("[" + string(entry) + "]"))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		messages, err := llm.FromLangChain(data)
+		if err != nil {
+			if !errors.Is(err, llm.ErrInvalid) {
+				t.Fatal(err)
+			}
+			return
+		}
+		written, err := llm.ToLangChain(messages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte("remove")) || bytes.Equal(data, []byte("null")) {
+			return // a removal is carried out
+		}
+		if !sameEntries(t, written, data) {
+			t.Fatalf("got  %s\nwant %s\nfrom %+v", normal(t, written), normal(t, data), messages)
+		}
+	})
+}
+
+// sameEntries compares two lists; where a key comes twice its last value counts.
+func sameEntries(t *testing.T, a, b []byte) bool {
+	t.Helper()
+	var as, bs []json.RawMessage
+	if json.Unmarshal(a, &as) != nil || json.Unmarshal(b, &bs) != nil || len(as) != len(bs) {
+		return len(as) == len(bs)
+	}
+	for i := range as {
+		if !sameJSON(t, as[i], bs[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// FuzzToLangChain wants a message of Weft's to come back as it was.
+func FuzzToLangChain(f *testing.F) {
+	for _, m := range conversation() {
+		text, err := json.Marshal(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, stored []byte) {
+		var m llm.Message
+		if json.Unmarshal(stored, &m) != nil || m.Validate() != nil {
+			return
+		}
+		written, err := llm.ToLangChain([]llm.Message{m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !json.Valid(written) {
+			t.Fatalf("wrote %s", written)
+		}
+		back, err := llm.FromLangChain(written)
+		if err != nil {
+			t.Fatalf("%v: wrote %s", err, written)
+		}
+		got := back[0]
+		if got.Text() != m.Text() || got.Role != m.Role || len(got.ToolCalls) != len(m.ToolCalls) || len(got.Parts) < min(1, len(m.Text())) {
+			t.Fatalf("wrote %s\ngot  %+v\nwant %+v", written, got, m)
+		}
+	})
+}
