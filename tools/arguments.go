@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,19 +27,48 @@ func (s *schema) check(arguments json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	omitNulls(s.root, value)
+	if problems := s.intrusions(value); problems != nil {
+		return nil, &argumentsError{problems}
+	}
+	omitNulls(s.root, s.root, value)
 	if err := s.resolved.Validate(forCheck(value)); err != nil {
 		problems := explain(s.root, value)
 		if len(problems) == 0 {
 			problems = []string{err.Error()}
 		}
+		if s.example != "" {
+			problems = append(problems, "for example: "+s.example)
+		}
 		return nil, &argumentsError{problems}
 	}
-	text, err := json.Marshal(value)
-	if err != nil {
+	return canonical(value)
+}
+
+// intrusions says which arguments are not the model's to set. Case does not
+// count, as it does not to everybody who reads JSON.
+func (s *schema) intrusions(value any) []string {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil
+	}
+	var problems []string
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if slices.ContainsFunc(s.hidden, func(name string) bool { return strings.EqualFold(name, key) }) {
+			problems = append(problems, key+": it is set by the program; leave it out")
+		}
+	}
+	return problems
+}
+
+// canonical writes a value with its keys sorted.
+func canonical(value any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
 		return nil, &argumentsError{[]string{err.Error()}}
 	}
-	return text, nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // parse reads arguments. Models write nothing or null where there are none.

@@ -98,7 +98,7 @@ func TestArgumentsOfAnyTypeCanBeMissing(t *testing.T) {
 	var in struct {
 		Open any `json:"open"`
 	}
-	if got, want := callWith(t, capture(&in), `{}`).Text(), "invalid arguments for tool: open: is missing; want a value"; got != want {
+	if got, want := callWith(t, capture(&in), `{}`).Text(), `invalid arguments for tool: open: is missing; want a value; for example: {"open":"<open>"}`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := callWith(t, capture(&in), `{"open":null}`).Text(); got != "ok" {

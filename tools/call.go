@@ -2,23 +2,32 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"sync"
 
 	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
 )
 
 type callKey struct{}
 
 // CallFrom returns the call that a tool's function was called for, and whether
-// ctx is that of one. Its id is the tool-call id.
+// ctx is that of one. Its id is the tool-call id; its arguments are those that
+// the tool runs with, without what the program set. For a call by way of
+// invoke_tool it is that of the tool that is invoked.
 func CallFrom(ctx context.Context) (llm.ToolCall, bool) {
 	call, ok := ctx.Value(callKey{}).(llm.ToolCall)
 	return call.Clone(), ok
+}
+
+// An Outcome is what came of a call.
+type Outcome struct {
+	// Message answers the call.
+	Message llm.Message
+	// Update is what the tool wants written; see [Result]. Nil for most.
+	Update state.Update
 }
 
 // Call calls a tool and returns the message that answers the call. A tool that
@@ -26,40 +35,136 @@ func CallFrom(ctx context.Context) (llm.ToolCall, bool) {
 // error that the model can act on, and so is a tool's own failure unless
 // o.OnError says otherwise. o.MaxParallel has no meaning here.
 //
-// It returns an error only when the tool waits for a person, when ctx is done,
-// which the error then wraps, or when o.OnError or o.Once returned one.
+// It returns an error only when the call or the tool waits for a person, when
+// ctx is done, which the error then wraps, when a [Bound] value is missing, or
+// when a function of o returned one. A tool that returned writes is an
+// [ErrWrites]: they have nowhere to go.
 func (s *Set) Call(ctx context.Context, call llm.ToolCall, o Options) (llm.Message, error) {
-	if o.Once == nil {
-		return s.answer(ctx, call, o)
+	out, err := s.Run(ctx, call, o)
+	if err == nil && len(out.Update) > 0 {
+		err = failure(call, ErrWrites)
 	}
-	return o.Once(ctx, call.ID, func(ctx context.Context) (llm.Message, error) {
-		return s.answer(ctx, call, o)
-	})
-}
-
-func (s *Set) answer(ctx context.Context, call llm.ToolCall, o Options) (llm.Message, error) {
-	t, ok := s.Lookup(call.Name)
-	if !ok {
-		return llm.ToolError(call, s.unknown(call.Name)), nil
-	}
-	result, err := t.call(ctx, call, o)
-	if err == nil {
-		return result.message(call), nil
-	}
-	if bad, ok := errors.AsType[*argumentsError](err); ok {
-		return llm.ToolError(call, fmt.Sprintf("invalid arguments for %s: %s", call.Name, bad)), nil
-	}
-	if pauses(err) {
+	if err != nil {
 		return llm.Message{}, err
 	}
-	if ctx.Err() != nil {
-		return llm.Message{}, failure(call, ended(ctx, err))
+	return out.Message, nil
+}
+
+// CallAll calls tools at the same time, at most o.MaxParallel of them, and
+// returns their answers in the order of the calls. Nothing runs before every
+// call that needs it is approved; then every call runs to its end, whatever
+// becomes of the others. When any returned an error, see [Set.Call], CallAll
+// returns no answers, and all the errors joined.
+func (s *Set) CallAll(ctx context.Context, calls []llm.ToolCall, o Options) ([]llm.Message, error) {
+	outcomes, err := s.runAll(ctx, calls, o)
+	for i, out := range outcomes {
+		if len(out.Update) > 0 {
+			err = errors.Join(err, failure(calls[i], ErrWrites))
+		}
 	}
-	answer, err := o.decide(call, err)
 	if err != nil {
-		return llm.Message{}, failure(call, err)
+		return nil, err
 	}
-	return llm.ToolError(call, answer), nil
+	answers := make([]llm.Message, len(outcomes))
+	for i, out := range outcomes {
+		answers[i] = out.Message
+	}
+	return answers, nil
+}
+
+// Run is [Set.Call] for a graph's node, which returns what the tool wants
+// written. With o.Once only the message is remembered, and so a tool that
+// returns writes is an [ErrWrites]; send its calls to a [CallNode]. Bound values
+// are those of ctx: see [Bindings.Apply].
+func (s *Set) Run(ctx context.Context, call llm.ToolCall, o Options) (Outcome, error) {
+	e := s.prepare(ctx, call, &o)
+	if e.err != nil {
+		return Outcome{}, e.err
+	}
+	return e.remembered(ctx)
+}
+
+func (s *Set) runAll(ctx context.Context, calls []llm.ToolCall, o Options) ([]Outcome, error) {
+	errands := make([]*errand, len(calls))
+	var failures []error
+	for i, call := range calls {
+		errands[i] = s.prepare(ctx, call, &o)
+		failures = append(failures, errands[i].err)
+	}
+	if err := errors.Join(failures...); err != nil {
+		return nil, err
+	}
+	outcomes := make([]Outcome, len(calls))
+	free := make(chan struct{}, o.parallel(len(calls)))
+	var wg sync.WaitGroup
+	for i, e := range errands {
+		free <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-free }()
+			failures[i] = failure(e.asked, errExit) // unless the call comes back
+			outcomes[i], failures[i] = e.remembered(ctx)
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(failures...); err != nil {
+		return nil, err
+	}
+	return outcomes, nil
+}
+
+// prepare finds out what a call comes to without running anything: the tool that
+// is meant, arguments that fit, a person's approval.
+func (s *Set) prepare(ctx context.Context, call llm.ToolCall, o *Options) *errand {
+	e := &errand{asked: call, call: call.Clone(), options: o}
+	if err := e.find(s); err != nil {
+		return e.refuse(err.Error())
+	}
+	arguments, err := e.tool.schema.check(e.call.Arguments)
+	if err == nil {
+		e.call.Arguments = arguments
+		e.run, err = e.tool.load(arguments)
+	}
+	if err != nil {
+		return e.refuse(fmt.Sprintf("invalid arguments for %s: %s", e.call.Name, err))
+	}
+	if o.Planning.holds(e.tool, e.call) {
+		e.answer = o.Planning.record(e.asked, e.call)
+		return e
+	}
+	for _, need := range e.tool.needs {
+		if err := need(ctx); err != nil {
+			e.err = failure(e.call, err)
+			return e
+		}
+	}
+	if o.Approval.Rule != nil && o.Approval.Rule(e.tool, e.call) {
+		e.gate = &gate{}
+		if err := e.approve(ctx); err != nil {
+			e.err = failure(e.call, err)
+		}
+	}
+	return e
+}
+
+// find finds the tool that a call means.
+func (e *errand) find(s *Set) error {
+	t, ok := s.Lookup(e.call.Name)
+	if !ok {
+		return errors.New(s.unknown(e.call.Name))
+	}
+	if e.call.Invalid != "" {
+		return fmt.Errorf("the arguments for %s are not JSON: %s; call it again with a JSON object", e.call.Name, e.call.Invalid)
+	}
+	if t.invokes != nil {
+		inner, err := t.invokes(e.call)
+		if err != nil {
+			return err
+		}
+		e.call = inner.call
+		t = inner.tool
+	}
+	e.tool = t
+	return nil
 }
 
 func failure(call llm.ToolCall, err error) error {
@@ -82,69 +187,4 @@ func (s *Set) unknown(name string) string {
 		return fmt.Sprintf("there is no tool %q; there are no tools", name)
 	}
 	return fmt.Sprintf("there is no tool %q; the tools are %s", name, strings.Join(names, ", "))
-}
-
-// call runs the tool with its time limit.
-func (t Tool) call(ctx context.Context, call llm.ToolCall, o Options) (Result, error) {
-	if err := ctx.Err(); err != nil {
-		return Result{}, err
-	}
-	arguments, err := t.schema.check(call.Arguments)
-	if err != nil {
-		return Result{}, err
-	}
-	limit := o.timeout()
-	within, cancel := ctx, context.CancelFunc(func() {})
-	if limit > 0 {
-		within, cancel = context.WithTimeout(ctx, limit)
-	}
-	defer cancel()
-	within = context.WithValue(within, callKey{}, call.Clone())
-	if o.Emit != nil {
-		within = context.WithValue(within, emitKey{}, o.Emit)
-	}
-	result, err := t.guarded(within, arguments)
-	if err != nil && within.Err() != nil && ctx.Err() == nil && !pauses(err) {
-		return Result{}, fmt.Errorf("%w after %s: %w", ErrTimeout, limit, err)
-	}
-	return result, err
-}
-
-// guarded runs the tool and makes an error of its panic.
-func (t Tool) guarded(ctx context.Context, arguments json.RawMessage) (result Result, err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			cause, _ := value.(error)
-			err = &PanicError{Value: fmt.Sprint(value), Stack: debug.Stack(), cause: cause}
-		}
-	}()
-	run, err := t.load(arguments)
-	if err != nil {
-		return Result{}, err
-	}
-	return run(ctx)
-}
-
-// CallAll calls tools at the same time, at most o.MaxParallel of them, and
-// returns their answers in the order of the calls. Every call runs to its end,
-// whatever becomes of the others. When any returned an error, see [Set.Call],
-// CallAll returns no answers, and all the errors joined.
-func (s *Set) CallAll(ctx context.Context, calls []llm.ToolCall, o Options) ([]llm.Message, error) {
-	answers := make([]llm.Message, len(calls))
-	failures := make([]error, len(calls))
-	free := make(chan struct{}, o.parallel(len(calls)))
-	var wg sync.WaitGroup
-	for i, call := range calls {
-		free <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-free }()
-			failures[i] = failure(call, errExit) // unless the call comes back
-			answers[i], failures[i] = s.Call(ctx, call, o)
-		})
-	}
-	wg.Wait()
-	if err := errors.Join(failures...); err != nil {
-		return nil, err
-	}
-	return answers, nil
 }

@@ -5,8 +5,16 @@ import (
 	"fmt"
 )
 
-// ErrTimeout says that a tool failed after its time was up.
-var ErrTimeout = errors.New("timed out")
+// Conditions that errors wrap. [ErrUnbound] is one as well.
+var (
+	// ErrTimeout says that a tool failed after its time was up.
+	ErrTimeout = errors.New("timed out")
+	// ErrWrites says that a tool returned writes where they have nowhere to go,
+	// or could not be remembered.
+	ErrWrites = errors.New("the tool returned writes, which have no place here")
+	// ErrNoApprover says that a call needs approval and there is nobody to ask.
+	ErrNoApprover = errors.New("the call needs approval, and there is nobody to ask")
+)
 
 // A PanicError is the panic of a tool.
 type PanicError struct {
@@ -22,6 +30,9 @@ func (e *PanicError) Error() string { return fmt.Sprintf("panic: %s", e.Value) }
 
 // Unwrap returns the value of the panic if it was an error, or nil.
 func (e *PanicError) Unwrap() error { return e.cause }
+
+// errNotInvoked is what invoke_tool fails with when it is run as itself.
+var errNotInvoked = errors.New("the tool to invoke is not known")
 
 // errExit is the failure of a function that ended its goroutine.
 var errExit = errors.New("the tool ended its goroutine")

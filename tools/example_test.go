@@ -62,7 +62,7 @@ func ExampleSet_Call() {
 	}
 	// Output:
 	// success: {"sky":"clear","celsius":30}
-	// error: invalid arguments for weather: city: is missing; want a string; days: want an integer, got the string "one"; town: there is no such field; the fields are city, days
+	// error: invalid arguments for weather: city: is missing; want a string; days: want an integer, got the string "one"; town: there is no such field; the fields are city, days; for example: {"city":"<city>"}
 	// error: no forecast for Lyon
 }
 

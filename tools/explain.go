@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -16,10 +19,9 @@ const maxProblems = 10
 
 // explain says what is wrong with arguments in words that a model can act on:
 // the field, what was wanted and what was there, all of it and in a fixed order.
-// It knows the keywords that inference writes; for a fault of any other it
-// returns nothing.
+// It knows the usual keywords; for a fault of any other it returns nothing.
 func explain(root *jsonschema.Schema, value any) []string {
-	var e explanation
+	e := explanation{root: root}
 	e.visit(root, value, "")
 	if more := len(e.problems) - maxProblems; more > 0 {
 		e.problems = append(e.problems[:maxProblems], fmt.Sprintf("and %d more", more))
@@ -27,7 +29,11 @@ func explain(root *jsonschema.Schema, value any) []string {
 	return e.problems
 }
 
-type explanation struct{ problems []string }
+type explanation struct {
+	root     *jsonschema.Schema
+	problems []string
+	depth    int // of alternatives within alternatives
+}
 
 func (e *explanation) add(path, format string, args ...any) {
 	if path == "" {
@@ -37,7 +43,14 @@ func (e *explanation) add(path, format string, args ...any) {
 }
 
 func (e *explanation) visit(s *jsonschema.Schema, value any, path string) {
-	if s.Type != "" && !is(s.Type, value) {
+	if target := definition(e.root, s.Ref); target != nil {
+		s = target
+	}
+	if types := typesOf(s); types != nil && !slices.ContainsFunc(types, func(t string) bool { return is(t, value) }) {
+		e.add(path, "want %s, got %s", wanted(s), shown(value))
+		return
+	}
+	if allowed := allowedBy(s); allowed != nil && !slices.ContainsFunc(allowed, func(a any) bool { return equal(a, value) }) {
 		e.add(path, "want %s, got %s", wanted(s), shown(value))
 		return
 	}
@@ -46,18 +59,57 @@ func (e *explanation) visit(s *jsonschema.Schema, value any, path string) {
 		e.visitObject(s, v, path)
 	case []any:
 		e.visitArray(s, v, path)
+	case string:
+		if !textFits(s, v) {
+			e.add(path, "want %s, got %s", wanted(s), shown(v))
+		}
 	case json.Number:
-		f, err := v.Float64()
-		if err != nil || s.Minimum != nil && f < *s.Minimum || s.Maximum != nil && f > *s.Maximum {
+		if !numberFits(s, v) {
 			e.add(path, "want %s, got %s", wanted(s), v)
 		}
 	}
+	for _, alternatives := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+		e.visitAlternatives(alternatives, value, path)
+	}
+	for _, part := range s.AllOf {
+		e.visit(part, value, path)
+	}
+}
+
+// visitAlternatives says what is wrong by the alternatives of which one has to
+// fit: all of them in short, or the only one of the value's type in full. Where
+// alternatives lie deep within each other it says nothing, as it would take too
+// long to find out.
+func (e *explanation) visitAlternatives(alternatives []*jsonschema.Schema, value any, path string) {
+	if len(alternatives) == 0 || e.depth >= maxDepth {
+		return
+	}
+	var near []*jsonschema.Schema
+	var nouns []string
+	for _, a := range alternatives {
+		if target := definition(e.root, a.Ref); target != nil {
+			a = target
+		}
+		trial := explanation{root: e.root, depth: e.depth + 1}
+		if trial.visit(a, value, path); len(trial.problems) == 0 {
+			return
+		}
+		if slices.ContainsFunc(typesOf(a), func(t string) bool { return is(t, value) }) {
+			near = append(near, a)
+		}
+		nouns = append(nouns, wanted(a))
+	}
+	if len(near) == 1 {
+		e.visit(near[0], value, path)
+		return
+	}
+	e.add(path, "want %s, got %s", strings.Join(nouns, " or "), shown(value))
 }
 
 func (e *explanation) visitObject(s *jsonschema.Schema, object map[string]any, path string) {
 	for _, name := range s.Required {
 		if _, ok := object[name]; !ok {
-			e.add(join(path, name), "is missing; want %s", wanted(s.Properties[name]))
+			e.add(join(path, name), "is missing; want %s", e.wantedOf(s.Properties[name]))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -65,8 +117,8 @@ func (e *explanation) visitObject(s *jsonschema.Schema, object map[string]any, p
 		switch {
 		case property != nil:
 			e.visit(property, object[name], join(path, name))
-		case s.AdditionalProperties == nil:
-		case s.AdditionalProperties.Not != nil:
+		case s.AdditionalProperties == nil || len(s.PatternProperties) > 0:
+		case isFalse(s.AdditionalProperties):
 			e.add(join(path, name), "there is no such field; %s", fields(s))
 		default:
 			e.visit(s.AdditionalProperties, object[name], join(path, name))
@@ -78,7 +130,7 @@ func (e *explanation) visitArray(s *jsonschema.Schema, array []any, path string)
 	if s.MinItems != nil && len(array) < *s.MinItems || s.MaxItems != nil && len(array) > *s.MaxItems {
 		e.add(path, "want %s, got %d", wanted(s), len(array))
 	}
-	if s.Items == nil {
+	if s.Items == nil || s.PrefixItems != nil {
 		return
 	}
 	for i, item := range array {
@@ -104,9 +156,18 @@ func fields(s *jsonschema.Schema) string {
 	return "the fields are " + strings.Join(order, ", ")
 }
 
+func typesOf(s *jsonschema.Schema) []string {
+	if s.Type != "" {
+		return []string{s.Type}
+	}
+	return s.Types
+}
+
 // is reports whether a value is of a JSON Schema type.
 func is(t string, value any) bool {
 	switch v := value.(type) {
+	case nil:
+		return t == "null"
 	case map[string]any:
 		return t == "object"
 	case []any:
@@ -121,71 +182,48 @@ func is(t string, value any) bool {
 	return false
 }
 
-var nouns = map[string]string{
-	"object": "an object", "array": "an array", "string": "a string", "boolean": "true or false",
-	"number": "a number", "integer": "an integer",
+// allowedBy returns the values that a schema lists, or nil if it lists none.
+func allowedBy(s *jsonschema.Schema) []any {
+	if s.Const != nil {
+		return []any{*s.Const}
+	}
+	return s.Enum
 }
 
-// wanted says what a schema asks for.
-func wanted(s *jsonschema.Schema) string {
-	noun := nouns[s.Type]
+func equal(allowed, value any) bool {
+	number, ok := value.(json.Number)
+	if !ok {
+		a, errA := canonical(allowed)
+		b, errB := canonical(value)
+		return errA == nil && errB == nil && string(a) == string(b)
+	}
+	a, okA := allowed.(float64)
+	b, err := number.Float64()
+	return okA && err == nil && a == b
+}
+
+func textFits(s *jsonschema.Schema, text string) bool {
+	n := utf8.RuneCountInString(text)
+	if s.MinLength != nil && n < *s.MinLength || s.MaxLength != nil && n > *s.MaxLength {
+		return false
+	}
+	if s.Pattern == "" {
+		return true
+	}
+	pattern, err := regexp.Compile(s.Pattern)
+	return err != nil || pattern.MatchString(text)
+}
+
+func numberFits(s *jsonschema.Schema, number json.Number) bool {
+	f, err := number.Float64()
 	switch {
-	case s.Minimum != nil && s.Maximum != nil:
-		return noun + " from " + decimal(*s.Minimum) + " to " + decimal(*s.Maximum)
-	case s.Minimum != nil:
-		return noun + " of at least " + decimal(*s.Minimum)
-	case s.MinItems != nil:
-		return fmt.Sprintf("an array of %d", *s.MinItems)
-	case s.Type == "":
-		return "a value"
+	case err != nil,
+		s.Minimum != nil && f < *s.Minimum, s.Maximum != nil && f > *s.Maximum,
+		s.ExclusiveMinimum != nil && f <= *s.ExclusiveMinimum, s.ExclusiveMaximum != nil && f >= *s.ExclusiveMaximum:
+		return false
+	case s.MultipleOf != nil:
+		_, rest := math.Modf(f / *s.MultipleOf)
+		return rest == 0
 	}
-	return noun
-}
-
-func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-
-// shown says what a model wrote, cut short.
-func shown(value any) string {
-	switch v := value.(type) {
-	case nil:
-		return "null"
-	case map[string]any:
-		return "an object"
-	case []any:
-		return "an array"
-	case string:
-		const most = 40
-		if r := []rune(v); len(r) > most {
-			v = string(r[:most]) + "…"
-		}
-		return "the string " + strconv.Quote(v)
-	default:
-		return fmt.Sprint(v)
-	}
-}
-
-// omitNulls takes the nulls out of optional fields, where models write them for
-// "nothing".
-func omitNulls(s *jsonschema.Schema, value any) {
-	switch v := value.(type) {
-	case map[string]any:
-		for name, e := range v {
-			property := s.Properties[name]
-			switch {
-			case property == nil && s.AdditionalProperties != nil:
-				omitNulls(s.AdditionalProperties, e)
-			case property == nil:
-			case e == nil && property.Type != "" && !slices.Contains(s.Required, name):
-				delete(v, name)
-			default:
-				omitNulls(property, e)
-			}
-		}
-	case []any:
-		for _, e := range v {
-			if s.Items != nil {
-				omitNulls(s.Items, e)
-			}
-		}
-	}
+	return true
 }

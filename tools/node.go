@@ -13,37 +13,59 @@ import (
 // into the channel in the order of the calls. Without such calls it changes
 // nothing.
 //
-// All calls are one task. When one of them pauses or fails the node, the others
-// are called again with it, unless [Options.Once] remembers their answers. Where
-// a tool may do so, set it, or send each call to a [CallNode].
+// All calls are one task. None runs before each that needs approval has it. When
+// one of them pauses or fails the node later, the others are called again with
+// it, unless [Options].Once remembers their answers. Where a tool may do so, set
+// it, or send each call to a [CallNode].
 func Node(s *Set, messages *state.KeyedChannel[llm.Message], o Options) func(context.Context, state.View) (state.Update, error) {
 	return func(ctx context.Context, view state.View) (state.Update, error) {
-		answers, err := s.CallAll(ctx, Pending(messages.Get(view)), o)
-		if err != nil || len(answers) == 0 {
+		calls := Pending(messages.Get(view))
+		if len(calls) == 0 {
+			return nil, nil
+		}
+		ctx, err := o.Bind.Apply(ctx, view)
+		if err != nil {
 			return nil, err
 		}
-		return state.Update{messages.Put(answers...)}, nil
+		outcomes, err := s.runAll(ctx, calls, o)
+		if err != nil {
+			return nil, err
+		}
+		answers := make([]llm.Message, len(outcomes))
+		var update state.Update
+		for i, out := range outcomes {
+			answers[i] = out.Message
+			update = append(update, out.Update...)
+		}
+		return append(state.Update{messages.Put(answers...)}, update...), nil
 	}
 }
 
 // CallNode returns a graph node that calls the tool which was sent to it in a
 // channel, and puts the answer into the messages. Each call sent is a task of
-// its own: one that pauses or fails does not make the others run again.
+// its own: one that pauses or fails does not make the others run again, and the
+// graph keeps what each returned, writes included. [Options].Once is then for
+// approvals only.
 //
 //	for _, call := range tools.Pending(Messages.Get(view)) {
 //		update = append(update, graph.Send("tool", Call.Put(call)))
 //	}
 func CallNode(s *Set, call *state.Channel[llm.ToolCall, llm.ToolCall], messages *state.KeyedChannel[llm.Message], o Options) func(context.Context, state.View) (state.Update, error) {
+	o.forget = true
 	return func(ctx context.Context, view state.View) (state.Update, error) {
 		c, ok := call.Lookup(view)
 		if !ok {
 			return nil, fmt.Errorf("tools: no call was sent in channel %q", call.Name())
 		}
-		answer, err := s.Call(ctx, c, o)
+		ctx, err := o.Bind.Apply(ctx, view)
 		if err != nil {
 			return nil, err
 		}
-		return state.Update{messages.Put(answer)}, nil
+		out, err := s.Run(ctx, c, o)
+		if err != nil {
+			return nil, err
+		}
+		return append(state.Update{messages.Put(out.Message)}, out.Update...), nil
 	}
 }
 

@@ -1,6 +1,25 @@
 package tools
 
-import "context"
+import (
+	"context"
+
+	"github.com/weft-go/weft/llm"
+)
+
+// A CallStarted says that a tool begins to run: one that exists, with arguments
+// that fit, and with approval where that is needed.
+type CallStarted struct {
+	// Call is that of the tool, also when it was made by way of invoke_tool.
+	Call llm.ToolCall `json:"call"`
+}
+
+// A CallFinished says that a call has its answer.
+type CallFinished struct {
+	// Call is as the model made it.
+	Call llm.ToolCall `json:"call"`
+	// Answer is what the model is told.
+	Answer llm.Message `json:"answer"`
+}
 
 // A Progress is what a tool says while it runs; see [Report].
 type Progress struct {

@@ -34,13 +34,9 @@ func (r Result) message(call llm.ToolCall) llm.Message {
 	if r.Failed {
 		m.Status = llm.StatusError
 	}
-	for _, p := range r.Parts {
-		p = p.Clone()
-		p.Text = strings.ToValidUTF8(p.Text, "\ufffd")
-		m.Parts = append(m.Parts, p)
-	}
+	m.Parts = append(m.Parts, r.Parts...)
 	m.Metadata = r.Metadata
-	return m
+	return m.Clone()
 }
 
 // resultOf makes a result of what a function returned.

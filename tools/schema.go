@@ -1,11 +1,13 @@
 package tools
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -14,25 +16,60 @@ import (
 type schema struct {
 	root     *jsonschema.Schema
 	resolved *jsonschema.Resolved
-	text     json.RawMessage
+	text     json.RawMessage // what a model sees
+	example  string          // arguments that fit; empty if none was found
+	hidden   []string        // arguments that the program sets
+}
+
+// newSchema makes a schema of a root which is that of an object. What the model
+// sees of it is in words that every provider reads.
+func newSchema(root *jsonschema.Schema) (*schema, error) {
+	if root.Properties == nil {
+		root.Properties = map[string]*jsonschema.Schema{}
+	}
+	if err := checkReferences(root); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(plain(root))
+	if err != nil {
+		return nil, err
+	}
+	resolved, err := root.Resolve(nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &schema{root: root, resolved: resolved, text: text}
+	s.example = s.sample()
+	return s, nil
 }
 
 // inferSchema infers the schema of a type of arguments.
 func inferSchema(in reflect.Type) (*schema, error) {
-	shapes := shapes{types: map[reflect.Type]*jsonschema.Schema{}, seen: map[reflect.Type]bool{}}
+	shapes := newShapes()
 	shapes.visit(in, in.String())
 	if err := errors.Join(shapes.mistakes...); err != nil {
 		return nil, err
 	}
-	root, err := jsonschema.ForType(in, &jsonschema.ForOptions{TypeSchemas: shapes.types})
+	root, err := shapes.infer(in)
 	if err != nil {
 		return nil, err
 	}
-	straighten(root)
 	if root.Type != "object" {
 		return nil, fmt.Errorf("arguments of type %s: want a struct or a map with string keys", in)
 	}
-	return newSchema(root)
+	bound, _ := boundFields(in)
+	var hidden []string
+	for _, field := range bound {
+		name := jsonName(field)
+		hidden = append(hidden, name)
+		hide(root, name)
+	}
+	s, err := newSchema(root)
+	if err != nil {
+		return nil, err
+	}
+	s.hidden = hidden
+	return s, nil
 }
 
 // readSchema reads the schema of a tool that is not made of a type.
@@ -45,51 +82,68 @@ func readSchema(text json.RawMessage) (*schema, error) {
 		return nil, errors.New("its schema is not that of an object")
 	}
 	root.Type = "object"
+	if !strings.Contains(root.Schema, "draft-07") {
+		root.Schema = "" // an older or unknown draft is read as the newest
+	}
 	return newSchema(root)
 }
 
-func newSchema(root *jsonschema.Schema) (*schema, error) {
-	if root.Properties == nil {
-		// Some providers refuse an object without the keyword.
-		root.Properties = map[string]*jsonschema.Schema{}
+// without returns a schema that lacks an argument, which the program sets.
+func (s *schema) without(argument string) (*schema, error) {
+	if s.root.Properties[argument] == nil {
+		return nil, fmt.Errorf("there is no argument %q to fix", argument)
 	}
-	text, err := json.Marshal(root)
+	root := s.root.CloneSchemas()
+	hide(root, argument)
+	reduced, err := newSchema(root)
 	if err != nil {
 		return nil, err
 	}
-	resolved, err := root.Resolve(nil)
-	if err != nil {
-		return nil, err
-	}
-	return &schema{root: root, resolved: resolved, text: text}, nil
+	reduced.hidden = append(slices.Clone(s.hidden), argument)
+	return reduced, nil
 }
 
-// straighten makes an inferred schema one that every provider takes. Types are
-// never lists with "null": what may be null in Go is optional here, and a null
-// for an optional field counts as absent. An array can not tell a pointer from a
-// slice, so it stays as required as its tag says.
-func straighten(s *jsonschema.Schema) {
-	for name, property := range s.Properties {
-		if slices.Contains(property.Types, "null") && !slices.Contains(property.Types, "array") {
-			s.Required = slices.DeleteFunc(s.Required, func(required string) bool { return required == name })
+// hide takes a property out of a schema of its own.
+func hide(root *jsonschema.Schema, name string) {
+	delete(root.Properties, name)
+	same := func(other string) bool { return other == name }
+	root.Required = slices.DeleteFunc(slices.Clone(root.Required), same)
+	root.PropertyOrder = slices.DeleteFunc(slices.Clone(root.PropertyOrder), same)
+}
+
+// fill returns arguments with one more that the program sets.
+func (s *schema) fill(arguments json.RawMessage, name string, value any) (json.RawMessage, error) {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(arguments, &object); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	object[name] = text
+	if arguments, err = json.Marshal(object); err != nil {
+		return nil, err
+	}
+	return s.check(arguments)
+}
+
+// fillBound sets the bound fields of arguments, which into points to.
+func fillBound(ctx context.Context, into reflect.Value, fields []reflect.StructField) error {
+	for _, field := range fields {
+		at := into
+		for _, i := range field.Index {
+			for at.Kind() == reflect.Pointer {
+				if at.IsNil() {
+					at.Set(reflect.New(at.Type().Elem()))
+				}
+				at = at.Elem()
+			}
+			at = at.Field(i)
 		}
-		straighten(property)
-	}
-	if slices.Contains(s.Types, "null") {
-		types := slices.DeleteFunc(slices.Clone(s.Types), func(t string) bool { return t == "null" })
-		s.Types = nil
-		if len(types) == 1 {
-			s.Type = types[0]
+		if err := at.Addr().Interface().(binder).bind(ctx); err != nil {
+			return err
 		}
 	}
-	if s.Items != nil {
-		straighten(s.Items)
-	}
-	if s.AdditionalProperties != nil && s.AdditionalProperties.Not == nil {
-		straighten(s.AdditionalProperties)
-	}
-	if reflect.ValueOf(*s).IsZero() {
-		// It would be written as true, which not every provider reads.
-		s.Description = "any JSON value"
-	}
+	return nil
 }

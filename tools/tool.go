@@ -21,7 +21,11 @@ type Tool struct {
 	// load takes arguments that the schema accepts, and returns the call that
 	// is then ready to be made.
 	load func(arguments json.RawMessage) (func(context.Context) (Result, error), error)
-	err  error // what is wrong with the tool
+	// needs find out whether the run has the values that the tool is to get.
+	needs []func(context.Context) error
+	// invokes, when not nil, says which call of another tool a call stands for.
+	invokes func(call llm.ToolCall) (invocation, error)
+	err     error // what is wrong with the tool
 }
 
 // New returns a tool. The name is 1 to 64 letters, digits, underscores or
@@ -42,12 +46,17 @@ func New[In, Out any](name, description string, fn func(context.Context, In) (Ou
 	if t.err = t.check(err, fn == nil); t.err != nil {
 		return t
 	}
+	bound, needs := boundFields(reflect.TypeFor[In]())
+	t.needs = needs
 	t.load = func(arguments json.RawMessage) (func(context.Context) (Result, error), error) {
 		var in In
 		if err := json.Unmarshal(arguments, &in); err != nil {
 			return nil, &argumentsError{[]string{describeDecode(err)}}
 		}
 		return func(ctx context.Context) (Result, error) {
+			if err := fillBound(ctx, reflect.ValueOf(&in), bound); err != nil {
+				return Result{}, err
+			}
 			out, err := fn(ctx, in)
 			if err != nil {
 				return Result{}, err

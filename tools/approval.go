@@ -1,0 +1,219 @@
+package tools
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/weft-go/weft/llm"
+)
+
+// Approval says which calls wait for a person. Its zero value is none.
+type Approval struct {
+	// Rule picks the calls. Nil picks none.
+	Rule Rule
+	// Ask puts a question to a person, and returns the answer or an error that
+	// pauses the run. One question has one key. In a graph it waits on an
+	// interrupt:
+	//
+	//	var Approve = graph.NewInterrupt[tools.Question, tools.Decision]("approve_tool")
+	//
+	//	func(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
+	//		return Approve.Key(key).Wait(ctx, q)
+	//	}
+	//
+	// Without it, a call that Rule picks fails with [ErrNoApprover].
+	Ask func(ctx context.Context, key string, q Question) (Decision, error)
+}
+
+// A Question asks a person to approve one call. It is stored as JSON.
+type Question struct {
+	// CallID is the id of the call.
+	CallID string `json:"call_id"`
+	// Tool is the name of the tool, and Description what the model was told of
+	// it.
+	Tool        string `json:"tool"`
+	Description string `json:"description"`
+	// Annotations say what kind of tool it is.
+	Annotations Annotations `json:"annotations,omitzero"`
+	// Arguments are exactly those that the tool will run with, but for what
+	// the program sets.
+	Arguments json.RawMessage `json:"arguments"`
+	// Hash is that of the tool and the arguments, which an approval is for.
+	Hash string `json:"hash"`
+	// Problem, when not empty, says why the question is asked again.
+	Problem string `json:"problem,omitempty"`
+}
+
+// A Verdict is what a person decides about a call.
+type Verdict string
+
+// The verdicts.
+const (
+	Approved Verdict = "approve" // the call is made as it is
+	Rejected Verdict = "reject"  // the call is not made, and the model is told why
+	Edited   Verdict = "edit"    // the call is made with other arguments
+)
+
+// A Decision answers a [Question]. It is made by the question's methods. It is
+// stored as JSON, as which a front end may write it too:
+//
+//	{"verdict":"approve","hash":"…"}
+//	{"verdict":"reject","hash":"…","reason":"not today"}
+//	{"verdict":"edit","hash":"…","arguments":{"id":"7"}}
+//
+// A decision that does not bear the hash of the question is no answer to it: it
+// is asked again.
+type Decision struct {
+	Verdict Verdict `json:"verdict"`
+	// Hash is that of the question.
+	Hash string `json:"hash"`
+	// Reason is what the model is told about a call that was rejected.
+	Reason string `json:"reason,omitempty"`
+	// Arguments replace those of a call that was edited. They have to fit the
+	// tool's schema, else the question is asked again.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// Approve lets the call be made.
+func (q Question) Approve() Decision { return Decision{Verdict: Approved, Hash: q.Hash} }
+
+// Reject keeps the call from being made. The model is told the reason, which may
+// be empty.
+func (q Question) Reject(reason string) Decision {
+	return Decision{Verdict: Rejected, Hash: q.Hash, Reason: reason}
+}
+
+// Edit lets the call be made with these arguments. The model is told so.
+func (q Question) Edit(arguments json.RawMessage) Decision {
+	return Decision{Verdict: Edited, Hash: q.Hash, Arguments: arguments}
+}
+
+// hashOf binds an approval to a tool and to the arguments that it runs with.
+func hashOf(call llm.ToolCall) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d:%s%s", len(call.Name), call.Name, call.Arguments)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// A gate is where a call waits for approval.
+type gate struct {
+	round   int    // how often it was asked
+	problem string // why it is asked again
+	run     int    // how often the approved call was begun
+}
+
+// approve asks until there is a decision that can be carried out.
+func (e *errand) approve(ctx context.Context) error {
+	if e.options.Approval.Ask == nil {
+		return ErrNoApprover
+	}
+	hash := hashOf(e.call)
+	for {
+		q := Question{
+			CallID: e.asked.ID, Tool: e.call.Name, Description: e.tool.spec.Description, Annotations: e.tool.annotations,
+			Arguments: e.call.Arguments, Hash: hash, Problem: e.gate.problem,
+		}
+		d, err := e.options.Approval.Ask(ctx, fmt.Sprintf("%s %s %d", e.asked.ID, hash, e.gate.round), q)
+		if err != nil {
+			return err
+		}
+		e.gate.round++
+		if e.gate.problem = e.follow(d, hash); e.gate.problem == "" {
+			return nil
+		}
+	}
+}
+
+// follow does what a person decided, or says why it can not.
+func (e *errand) follow(d Decision, hash string) (problem string) {
+	if d.Hash != hash {
+		return "the decision was for another call"
+	}
+	switch d.Verdict {
+	case Approved:
+	case Rejected:
+		why := "a person rejected this call"
+		if d.Reason != "" {
+			why += ": " + d.Reason
+		}
+		e.refuse(why)
+	case Edited:
+		arguments, err := e.tool.schema.check(d.Arguments)
+		if err != nil {
+			return "the new arguments do not fit: " + err.Error()
+		}
+		run, err := e.tool.load(arguments)
+		if err != nil {
+			return "the new arguments do not fit: " + err.Error()
+		}
+		e.call.Arguments, e.run = arguments, run
+		e.note = fmt.Sprintf("A person changed the arguments; the tool ran with %s", arguments)
+	default:
+		return fmt.Sprintf("there is no verdict %q", d.Verdict)
+	}
+	return ""
+}
+
+// errAbsent is how a look at what Once remembers ends when there is nothing.
+var errAbsent = errors.New("nothing is remembered")
+
+// begin uses the approval up: where an earlier run of the node began the call
+// and did not come to know its end, a person is asked again. A pause of the tool
+// itself is not such an end.
+func (e *errand) begin(ctx context.Context) error {
+	if e.options.Once == nil {
+		return nil
+	}
+	for {
+		known, err := e.known(ctx, "begun")
+		if err != nil {
+			return err
+		}
+		if !known {
+			return e.mark(ctx, "begun")
+		}
+		paused, err := e.known(ctx, "paused")
+		if err != nil {
+			return err
+		}
+		e.gate.run++
+		if paused {
+			continue
+		}
+		e.gate.problem = "the call was approved and begun before, and what became of it is not known"
+		if err := e.approve(ctx); err != nil || e.answer != nil {
+			return err
+		}
+	}
+}
+
+// pause notes that the tool waits, so that its approval holds when it goes on.
+func (e *errand) pause(ctx context.Context) error {
+	if e.gate == nil || e.options.Once == nil {
+		return nil
+	}
+	return e.mark(ctx, "paused")
+}
+
+func (e *errand) markKey(what string) string {
+	return fmt.Sprintf("%s %s %d", e.asked.ID, what, e.gate.run)
+}
+
+func (e *errand) known(ctx context.Context, what string) (bool, error) {
+	_, err := e.options.Once(ctx, e.markKey(what), func(context.Context) (llm.Message, error) { return llm.Message{}, errAbsent })
+	if errors.Is(err, errAbsent) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (e *errand) mark(ctx context.Context, what string) error {
+	_, err := e.options.Once(ctx, e.markKey(what), func(context.Context) (llm.Message, error) {
+		return llm.ToolResult(e.asked, what), nil
+	})
+	return err
+}

@@ -1,0 +1,88 @@
+package tools
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/weft-go/weft/llm"
+)
+
+const (
+	defaultMaxText = 64 << 10
+	defaultMaxData = 8 << 20
+)
+
+// trim keeps a result within its limits, and its texts in UTF-8.
+func (o *Options) trim(r Result, call llm.ToolCall) Result {
+	room := allowance{text: orDefault(o.MaxText, defaultMaxText), data: orDefault(o.MaxData, defaultMaxData)}
+	clean := func(text string) string {
+		text = strings.ToValidUTF8(text, "\ufffd")
+		if o.Clean != nil {
+			text = strings.ToValidUTF8(o.Clean(call.Clone(), text), "\ufffd")
+		}
+		return room.cut(text)
+	}
+	r.Text = clean(r.Text)
+	parts := make([]llm.Part, 0, len(r.Parts))
+	for _, p := range r.Parts {
+		if !room.holds(len(p.Data)) {
+			p = llm.Text(fmt.Sprintf("[left out: %s of %d bytes is too large]", firstText(p.Name, p.MIMEType, "a part"), len(p.Data)))
+		} else if p.Text != "" {
+			p.Text = clean(p.Text)
+		}
+		parts = append(parts, p)
+	}
+	r.Parts = parts
+	return r
+}
+
+func orDefault(n, standard int) int {
+	if n == 0 {
+		return standard
+	}
+	return n
+}
+
+// An allowance is what is left of a result's limits; less than zero is endless.
+type allowance struct{ text, data int }
+
+// cut shortens a text to what is left, and says so in the text.
+func (a *allowance) cut(text string) string {
+	if a.text < 0 || len(text) <= a.text {
+		a.text = max(a.text-len(text), min(a.text, 0))
+		return text
+	}
+	n := a.text
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	a.text = 0
+	return fmt.Sprintf("%s\n[cut off: these are the first %d of %d bytes; ask for less]", text[:n], n, len(text))
+}
+
+func (a *allowance) holds(size int) bool {
+	if a.data < 0 || size <= a.data {
+		a.data = max(a.data-size, min(a.data, 0))
+		return true
+	}
+	return false
+}
+
+// Printable takes out of a text what no person would see and a model would read:
+// control characters but for tabs and line ends, characters that turn the
+// direction of text, and the invisible ones of Unicode, in which instructions
+// can hide. It is for [Options].Clean. Some emoji and scripts are made with
+// such characters and lose them.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\n' || r == '\r':
+			return r
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Variation_Selector):
+			return -1
+		}
+		return r
+	}, text)
+}
