@@ -1,0 +1,48 @@
+package toolname_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/internal/toolname"
+)
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 80)
+	tests := []struct{ name, want string }{
+		{"read_file", "read_file"},
+		{strings.Repeat("x", 64), strings.Repeat("x", 64)},
+		{"files.read", "files_read_601e4eb6"},
+		{"Google Search", "Google_Search_3be7914e"},
+		{long, long[:55] + "_d929cdee"},
+		{"ελλάς", "______5a4fddff"},
+		{"", "_e3b0c442"},
+	}
+	for _, tt := range tests {
+		if got := toolname.Of(tt.name); got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+var valid = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+func FuzzOf(f *testing.F) {
+	for _, name := range []string{"", "a", "a.b", "a_b", "\xff", strings.Repeat("é", 70)} {
+		f.Add(name, name+"x")
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		x, y := toolname.Of(a), toolname.Of(b)
+		if !valid.MatchString(x) {
+			t.Errorf("%q became %q", a, x)
+		}
+		if x == y && a != b && x != a && y != b {
+			t.Errorf("%q and %q both became %q", a, b, x)
+		}
+		if again := toolname.Of(x); again != x {
+			t.Errorf("%q became %q and then %q", a, x, again)
+		}
+	})
+}

@@ -1,0 +1,216 @@
+package mcptools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weft-go/weft/internal/toolname"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/tools"
+)
+
+// A catalogue is the list of a server's tools as it was told last.
+type catalogue struct {
+	tools     []tools.Tool
+	refused   error
+	known     bool      // it was told at least once
+	stale     bool      // the server said that it has changed, or is a new one
+	expires   time.Time // when to ask again in any case
+	notBefore time.Time // until when not to ask, as the server did not answer
+}
+
+// relist is how long not to ask again a server that did not tell its tools, and
+// renewal how long it has to tell them when there is a list that will do.
+const relist, renewal = 30 * time.Second, 5 * time.Second
+
+// outdate notes that the server's tools have changed.
+func (c *Client) outdate() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list.stale, c.list.notBefore = true, time.Time{}
+}
+
+// Refused says which tools of the last list were not taken, and why: a schema
+// that can not be read or is too large, a name that came twice, more tools than
+// can be. It is nil when all were.
+func (c *Client) Refused() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.list.refused
+}
+
+func (c *Client) tools(ctx context.Context) ([]tools.Tool, error) {
+	ctx, cancel := c.until(ctx)
+	defer cancel()
+	select {
+	case c.listing <- struct{}{}:
+		defer func() { <-c.listing }()
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	list, fresh := c.current()
+	if fresh {
+		return list.tools, nil
+	}
+	err := c.renew(ctx, list.known)
+	if err == nil {
+		list, _ = c.current()
+		return list.tools, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if !list.known {
+		return nil, err
+	}
+	c.options.Logger.Warn("tools of mcp server not renewed", "server", c.options.Name, "error", told(err))
+	return list.tools, nil
+}
+
+// current returns the list, with tools that are the caller's own, and whether it
+// will do.
+func (c *Client) current() (catalogue, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list, now := c.list, time.Now()
+	list.tools = slices.Clone(list.tools)
+	old := c.options.MaxAge > 0 && now.After(list.expires)
+	return list, list.known && (c.session != nil && !list.stale && !old || now.Before(list.notBefore))
+}
+
+// renew asks the server for its tools. With a list that will do, there is no
+// waiting for a server that is down.
+func (c *Client) renew(ctx context.Context, known bool) error {
+	wait, limit := maxWait, c.options.ConnectTimeout
+	if known {
+		wait, limit = 0, min(limit, renewal)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var listed []*mcp.Tool
+	s, err := c.with(ctx, wait, func(s *session) (err error) {
+		c.mu.Lock()
+		c.list.stale = false // what changes from now on changes it again
+		c.mu.Unlock()
+		listed, err = ask(ctx, s)
+		return err
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.list.stale = true
+		if s == nil {
+			return err
+		}
+		c.list.notBefore = time.Now().Add(relist)
+		return c.withExit(ErrUnavailable, fmt.Errorf("its tools: %w", short(err)), s.link, nil)
+	}
+	c.list.known, c.list.expires = true, time.Now().Add(c.options.MaxAge)
+	c.list.tools, c.list.refused = c.take(listed)
+	return nil
+}
+
+// ask reads all pages of the list.
+func ask(ctx context.Context, s *session) ([]*mcp.Tool, error) {
+	if caps := s.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
+		return nil, nil
+	}
+	var listed []*mcp.Tool
+	var params mcp.ListToolsParams
+	for range maxPages {
+		page, err := s.ListTools(ctx, &params)
+		if err != nil {
+			return nil, err
+		}
+		listed = append(listed, page.Tools...)
+		if page.NextCursor == "" || page.NextCursor == params.Cursor || len(listed) > maxTools {
+			break
+		}
+		params = mcp.ListToolsParams{Cursor: page.NextCursor}
+	}
+	return listed, nil
+}
+
+// take makes tools of what the server listed, and says what it could not take.
+func (c *Client) take(listed []*mcp.Tool) (list []tools.Tool, refused error) {
+	var mistakes []error
+	taken := map[string]bool{}
+	for i, t := range listed {
+		if i == maxTools {
+			mistakes = append(mistakes, fmt.Errorf("mcptools: server %q: more than %d tools", c.options.Name, maxTools))
+			break
+		}
+		if c.options.Only != nil && !slices.Contains(c.options.Only, t.Name) {
+			continue
+		}
+		tool, err := c.tool(t)
+		if err == nil && taken[tool.Name()] {
+			err = errors.New("its name came twice")
+		}
+		if err != nil {
+			mistakes = append(mistakes, fmt.Errorf("mcptools: server %q: tool %q: %w", c.options.Name, clip(t.Name, 128), err))
+			continue
+		}
+		taken[tool.Name()] = true
+		list = append(list, tool)
+	}
+	return list, errors.Join(mistakes...)
+}
+
+// tool makes a tool of one that a server has.
+func (c *Client) tool(t *mcp.Tool) (tools.Tool, error) {
+	schema, err := json.Marshal(t.InputSchema)
+	if err != nil {
+		return tools.Tool{}, err
+	}
+	if len(schema) > maxSchema {
+		return tools.Tool{}, fmt.Errorf("its schema has %d bytes, more than %d", len(schema), maxSchema)
+	}
+	name := t.Name
+	if c.options.Prefix != "" {
+		name = c.options.Prefix + "__" + name
+	}
+	spec := llm.ToolSpec{Name: toolname.Of(name), Description: describe(t), Schema: schema}
+	tool := tools.Raw(spec, func(ctx context.Context, arguments json.RawMessage) (tools.Result, error) {
+		return c.call(ctx, t.Name, arguments)
+	})
+	return tool.Annotate(c.annotations(t)), tool.Err()
+}
+
+// describe returns what the model is told of a tool: one description of limited
+// length, even of a server that has none.
+func describe(t *mcp.Tool) string {
+	for _, text := range []string{t.Description, title(t), t.Name} {
+		if text = plain(text, maxDescription); text != "" {
+			return text
+		}
+	}
+	return "A tool without a description."
+}
+
+func title(t *mcp.Tool) string {
+	if t.Title == "" && t.Annotations != nil {
+		return t.Annotations.Title
+	}
+	return t.Title
+}
+
+// annotations says what kind of tool it is: the worst, or what the server says
+// where it is trusted.
+func (c *Client) annotations(t *mcp.Tool) tools.Annotations {
+	a := tools.Annotations{Title: plain(title(t), 128), Category: c.options.Name, Destructive: true, OpenWorld: true}
+	if hints := t.Annotations; c.options.TrustHints && hints != nil {
+		a.ReadOnly, a.Idempotent = hints.ReadOnlyHint, hints.IdempotentHint
+		a.Destructive = !hints.ReadOnlyHint && (hints.DestructiveHint == nil || *hints.DestructiveHint)
+		a.OpenWorld = hints.OpenWorldHint == nil || *hints.OpenWorldHint
+	}
+	return a
+}

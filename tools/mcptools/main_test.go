@@ -1,0 +1,141 @@
+package mcptools_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+)
+
+// modeKey is the variable that makes the test binary a server, in a process of
+// its own: "stdio", "http" or "stateless".
+const modeKey = "WEFT_TEST_MCP_SERVER"
+
+func TestMain(m *testing.M) {
+	if mode := os.Getenv(modeKey); mode != "" {
+		if err := runServer(mode, os.Getenv("WEFT_TEST_MCP_ADDRESS")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func runServer(mode, address string) error {
+	server := newDesk().server
+	if mode == "stdio" {
+		fmt.Fprintln(os.Stderr, "desk is open")
+		return server.Run(context.Background(), &mcp.StdioTransport{})
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	fmt.Println(listener.Addr())
+	go func() {
+		// The test holds the other end: without it there is no reason to live.
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
+		&mcp.StreamableHTTPOptions{Stateless: mode == "stateless", PropagateRequestCancellation: true})
+	return http.Serve(listener, handler) //nolint:gosec // a test's server needs no timeouts
+}
+
+// A desk is a server by the official library with tools that do all that a tool
+// can do.
+type desk struct {
+	server    *mcp.Server
+	calls     atomic.Int64
+	cancelled chan struct{}
+	once      sync.Once
+}
+
+type words struct {
+	Text string `json:"text"`
+}
+
+type sum struct {
+	Sum int `json:"sum"`
+}
+
+func newDesk() *desk {
+	d := &desk{cancelled: make(chan struct{})}
+	d.server = mcp.NewServer(&mcp.Implementation{Name: "desk", Version: "1"}, &mcp.ServerOptions{PageSize: 3})
+	add(d.server, "echo", "Says the text again.", func(_ context.Context, _ *mcp.CallToolRequest, in words) (*mcp.CallToolResult, any, error) {
+		d.calls.Add(1)
+		return text("you said " + in.Text), nil, nil
+	})
+	add(d.server, "add", "Adds.", func(_ context.Context, _ *mcp.CallToolRequest, in struct{ A, B int }) (*mcp.CallToolResult, sum, error) {
+		return nil, sum{in.A + in.B}, nil
+	})
+	add(d.server, "refuse", "Refuses.", func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return nil, nil, errors.New("not on a Sunday")
+	})
+	add(d.server, "calls", "Tells how often echo and crash were called.", func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return text(fmt.Sprint(d.calls.Load())), nil, nil
+	})
+	add(d.server, "crash", "Ends the server.", func(context.Context, *mcp.CallToolRequest, words) (*mcp.CallToolResult, any, error) {
+		d.calls.Add(1)
+		fmt.Fprintln(os.Stderr, "out of paper")
+		os.Exit(3)
+		return nil, nil, nil
+	})
+	add(d.server, "hire", "Adds a tool of that name.", func(_ context.Context, _ *mcp.CallToolRequest, in words) (*mcp.CallToolResult, any, error) {
+		add(d.server, in.Text, "A new tool.", func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return text("I am " + in.Text), nil, nil
+		})
+		return text("hired"), nil, nil
+	})
+	add(d.server, "environment", "Tells its own.", func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		folder, err := os.Getwd()
+		return text(folder + "\n" + strings.Join(os.Environ(), "\n")), nil, err
+	})
+	add(d.server, "slow", "Reports progress, and goes on until it is cancelled.", d.slow)
+	add(d.server, "was_cancelled", "Returns when slow was cancelled.", func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		select {
+		case <-d.cancelled:
+			return text("yes"), nil, nil
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	})
+	return d
+}
+
+func (d *desk) slow(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+	for i := range 3 {
+		err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+			ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: 3, Message: fmt.Sprintf("page %d", i+1),
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	<-ctx.Done()
+	d.once.Do(func() { close(d.cancelled) })
+	return nil, nil, ctx.Err()
+}
+
+func add[In, Out any](s *mcp.Server, name, description string, fn mcp.ToolHandlerFor[In, Out]) {
+	mcp.AddTool(s, &mcp.Tool{Name: name, Description: description}, fn)
+}
+
+func text(s string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+}
+
+// soon is how long a test waits for what should take no time at all.
+const soon = 30 * time.Second

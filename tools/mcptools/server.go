@@ -1,0 +1,204 @@
+package mcptools
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/tools"
+)
+
+// ServerOptions configures a [Server]. Its zero value works.
+type ServerOptions struct {
+	// Name and Version say what the server is. Empty means "weft" and "0".
+	Name, Version string
+	// Instructions say to the model of a client how to use the tools. Optional.
+	Instructions string
+	// Tools says how tools are called. Its Emit is given what it is given
+	// anyway, beside the client. A call that its Approval picks is refused
+	// unless Ask itself waits for the answer: a client can not be paused.
+	Tools tools.Options
+	// Logger is told of failures that the client is not told of. Nil means
+	// nobody is.
+	Logger *slog.Logger
+}
+
+// A Server is a set of tools as any MCP client has them: over HTTP, as which it
+// is an [http.Handler], or by [Server.Serve]. It keeps no sessions: each request
+// stands for itself, and what its context holds is what the tools get.
+//
+// So a request acts for whom the middleware before it says, and nothing that the
+// client sends can change it:
+//
+//	http.Handle("/mcp", verify(func(w http.ResponseWriter, r *http.Request, user UserID) {
+//		server.ServeHTTP(w, r.WithContext(tools.WithBound(r.Context(), user)))
+//	}))
+type Server struct {
+	set     *tools.Set
+	options ServerOptions
+	peer    *mcp.Server
+	http    http.Handler
+}
+
+// NewServer returns a server of a set. What the client is told of the tools are
+// their names, descriptions, schemas and annotations.
+func NewServer(set *tools.Set, o ServerOptions) (*Server, error) {
+	o.Name, o.Version = or(o.Name, "weft"), or(o.Version, "0")
+	o.Logger = or(o.Logger, slog.New(slog.DiscardHandler))
+	s := &Server{set: set, options: o}
+	s.peer = mcp.NewServer(&mcp.Implementation{Name: o.Name, Version: o.Version}, &mcp.ServerOptions{
+		Instructions: o.Instructions,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+	})
+	for _, name := range set.Names() {
+		t, _ := set.Lookup(name)
+		s.peer.AddTool(listed(t), s.call)
+	}
+	s.http = http.NewCrossOriginProtection().Handler(mcp.NewStreamableHTTPHandler(
+		func(*http.Request) *mcp.Server { return s.peer },
+		&mcp.StreamableHTTPOptions{Stateless: true, MaxRequestBodyBytes: maxFrame},
+	))
+	return s, nil
+}
+
+// listed is what a client is told of a tool.
+func listed(t tools.Tool) *mcp.Tool {
+	spec, a := t.Spec(), t.Annotations()
+	destructive, open := a.Destructive, a.OpenWorld
+	return &mcp.Tool{
+		Name: spec.Name, Title: a.Title, Description: spec.Description, InputSchema: spec.Schema,
+		Annotations: &mcp.ToolAnnotations{
+			Title: a.Title, ReadOnlyHint: a.ReadOnly, IdempotentHint: a.Idempotent,
+			DestructiveHint: &destructive, OpenWorldHint: &open,
+		},
+	}
+}
+
+// Serve serves one client, such as one at the other end of the standard input and
+// output, until it goes, which is no error, or ctx is done. What ctx holds is
+// what the tools get. Serve closes in, if that can be closed, so that nothing
+// waits for it any more. Nothing else may write to out.
+func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	closer, ok := in.(io.ReadCloser)
+	if !ok {
+		closer = io.NopCloser(in)
+	}
+	ctx = context.WithValue(ctx, requestKey{}, ctx)
+	err := s.peer.Run(ctx, &mcp.IOTransport{Reader: closer, Writer: open{out}, MaxLineLength: maxFrame})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// open is an output that is not closed.
+type open struct{ io.Writer }
+
+func (open) Close() error { return nil }
+
+// requestKey is where a call finds the context that it is served for.
+type requestKey struct{}
+
+// ServeHTTP answers a request of a client that speaks streamable HTTP. A request
+// of a web page of another origin is refused.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx := r.Context()
+	s.http.ServeHTTP(w, r.WithContext(context.WithValue(ctx, requestKey{}, ctx)))
+}
+
+// call calls a tool for a client.
+func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if request, ok := ctx.Value(requestKey{}).(context.Context); ok {
+		// The library does not pass its end on. But who hangs up can not be told
+		// the result, and has no other way to cancel a request that stands for
+		// itself.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(request, cancel)()
+	}
+	call := llm.ToolCall{ID: uuid.New(), Name: r.Params.Name, Arguments: r.Params.Arguments}
+	o := s.options.Tools
+	if token := r.Params.GetProgressToken(); token != nil {
+		p := &progress{session: r.Session, token: token, last: math.Inf(-1), next: o.Emit}
+		o.Emit = p.emit
+	}
+	answer, err := s.set.Call(ctx, call, o)
+	if err != nil {
+		return s.refuse(ctx, call, err)
+	}
+	result := &mcp.CallToolResult{Content: contents(answer), IsError: answer.Status == llm.StatusError}
+	if structured, ok := answer.Metadata[StructuredContent]; ok {
+		result.StructuredContent = structured
+	}
+	return result, nil
+}
+
+// refuse answers a call that could not be made, without saying more than the
+// client may know.
+func (s *Server) refuse(ctx context.Context, call llm.ToolCall, err error) (*mcp.CallToolResult, error) {
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	s.options.Logger.Warn("mcp call refused", "tool", call.Name, "error", err)
+	pause, waits := errors.AsType[interface {
+		error
+		Pause() bool
+	}](err)
+	why := ""
+	switch {
+	case errors.Is(err, tools.ErrNoApprover), waits && pause.Pause():
+		why = "the call needs a person's approval, which can not be given here"
+	case errors.Is(err, tools.ErrUnbound):
+		why = "the request does not say what the tool has to know of whom it is for"
+	default:
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the tool failed"}
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: why}}, IsError: true}, nil
+}
+
+// progress tells a client of the progress of a call.
+type progress struct {
+	session *mcp.ServerSession
+	token   any
+	next    func(context.Context, any)
+
+	mu   sync.Mutex
+	last float64
+}
+
+func (p *progress) emit(ctx context.Context, value any) {
+	if report, ok := value.(tools.Progress); ok {
+		p.notify(ctx, report)
+	}
+	if p.next != nil {
+		p.next(ctx, value)
+	}
+}
+
+func (p *progress) notify(ctx context.Context, report tools.Progress) {
+	// A client that has gone is not told; the call learns of that itself.
+	_ = p.session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+		ProgressToken: p.token, Progress: p.more(report.Done), Total: report.Total, Message: report.Message,
+	})
+}
+
+// more returns how much is done, which the protocol wants to be more each time.
+func (p *progress) more(done float64) float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if done <= p.last {
+		done = math.Nextafter(p.last, math.Inf(1))
+	}
+	p.last = done
+	return done
+}
