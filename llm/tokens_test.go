@@ -1,0 +1,46 @@
+package llm_test
+
+import (
+	"testing"
+
+	"github.com/weft-go/weft/llm"
+)
+
+// counted are texts with what two common tokenisers count: o200k_base and the
+// older cl100k_base.
+var counted = []struct {
+	name, text  string
+	young, aged int
+}{
+	{"English", "The committee met on Tuesday to discuss the proposal, but nobody could agree on which of the three options would be cheapest to maintain over the next ten years.", 31, 31},
+	{"German", "Der Ausschuss traf sich am Dienstag, um den Vorschlag zu besprechen, doch niemand konnte sich darauf einigen, welche der drei Möglichkeiten über zehn Jahre am günstigsten wäre.", 35, 46},
+	{"French", "Le comité s'est réuni mardi pour discuter de la proposition, mais personne n'a pu s'accorder sur l'option la moins chère à entretenir pendant les dix prochaines années.", 37, 45},
+	{"Russian", "Комитет собрался во вторник, чтобы обсудить предложение, но никто не смог договориться о том, какой из трёх вариантов будет дешевле всего в течение десяти лет.", 40, 74},
+	{"Greek", "Η επιτροπή συνεδρίασε την Τρίτη για να συζητήσει την πρόταση, αλλά κανείς δεν συμφώνησε ποια από τις τρεις επιλογές θα ήταν η φθηνότερη.", 46, 121},
+	{"Chinese", "委员会星期二开会讨论了这项提议,但是没有人能就三个方案中哪一个在未来十年维护成本最低达成一致。", 33, 52},
+	{"Japanese", "委員会は火曜日に会議を開いて提案について話し合ったが、三つの案のうちどれが今後十年間で最も安く維持できるかについて誰も合意できなかった。", 54, 75},
+	{"Korean", "위원회는 화요일에 모여 제안을 논의했지만, 세 가지 방안 가운데 어느 것이 앞으로 십 년 동안 가장 저렴할지에 대해 아무도 합의하지 못했다.", 42, 79},
+	{"Arabic", "اجتمعت اللجنة يوم الثلاثاء لمناقشة الاقتراح، لكن لم يتفق أحد على أي من الخيارات الثلاثة سيكون الأرخص خلال السنوات العشر القادمة.", 33, 91},
+	{"Hindi", "समिति की बैठक मंगलवार को प्रस्ताव पर चर्चा करने के लिए हुई, लेकिन कोई भी इस बात पर सहमत नहीं हो सका कि तीनों में से कौन सा विकल्प सबसे सस्ता होगा।", 39, 134},
+	{"Thai", "คณะกรรมการประชุมกันเมื่อวันอังคารเพื่อหารือข้อเสนอ แต่ไม่มีใครตกลงกันได้ว่าทางเลือกใดในสามทางจะถูกที่สุดในอีกสิบปีข้างหน้า", 44, 104},
+	{"JSON", `{"city":"Athens","days":[1,2,3],"options":{"unit":"celsius","lang":"en"},"id":"0f8e4c1a-9b7d-4e55-a3c2-1d2e3f4a5b6c","price":1299.95}`, 70, 69},
+	{"Go", "func (s *Store) Get(ctx context.Context, key string) (Value, error) {\n\tif err := ctx.Err(); err != nil {\n\t\treturn Value{}, fmt.Errorf(\"store: get %q: %w\", key, err)\n\t}\n\treturn s.values[key], nil\n}\n", 60, 60},
+	{"emoji", "Great job! 🎉🚀👍🏽 See you there 👩‍👩‍👧 ☀️", 24, 33},
+	{"digits", "Call 00441632960983 or 0800123456 before 2026-11-21 17:30:00.", 28, 28},
+}
+
+func TestEstimateTokens(t *testing.T) {
+	t.Parallel()
+	empty := llm.EstimateTokens(llm.User(""))
+	for _, c := range counted {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := llm.EstimateTokens(llm.User(c.text)) - empty
+			low, high := float64(min(c.young, c.aged))*0.9, float64(max(c.young, c.aged))*1.3
+			t.Logf("estimated %d, counted %d and %d", got, c.young, c.aged)
+			if float64(got) < low || float64(got) > high {
+				t.Errorf("estimated %d, want %.0f to %.0f", got, low, high)
+			}
+		})
+	}
+}
