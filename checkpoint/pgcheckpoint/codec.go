@@ -1,0 +1,142 @@
+package pgcheckpoint
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+// A stored value is a frame of package checkpoint, or, when that is long and gets
+// shorter by it, a compressed one: a format byte that no frame begins with, a
+// CRC-32C of all that follows, the length of the frame as a varint, and the frame
+// compressed with zstd.
+const (
+	formatPacked = 0x02
+
+	packedHeader = 1 + crc32.Size
+	// minPacked is the size from which compressing is tried.
+	minPacked = 256
+	// maxPacked is the size up to which it is, so that what is stored can never
+	// claim to be a monster.
+	maxPacked = 32 << 20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// packers returns what is shared by all stores: both are safe for concurrent use.
+var packers = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false),
+		zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
+	if err != nil {
+		panic("pgcheckpoint: " + err.Error()) // the options are constants
+	}
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxPacked),
+		zstd.WithDecoderLowmem(true))
+	if err != nil {
+		panic("pgcheckpoint: " + err.Error())
+	}
+	return enc, dec
+})
+
+// pack returns the stored form of a frame, which may be the frame.
+func pack(frame []byte) []byte {
+	if len(frame) < minPacked || len(frame) > maxPacked {
+		return frame
+	}
+	enc, _ := packers()
+	b := make([]byte, packedHeader, packedHeader+binary.MaxVarintLen32+len(frame))
+	b[0] = formatPacked
+	b = binary.AppendUvarint(b, uint64(len(frame)))
+	b = enc.EncodeAll(frame, b)
+	if len(b) > len(frame)-len(frame)/16 {
+		return frame
+	}
+	binary.LittleEndian.PutUint32(b[1:], crc32.Checksum(b[packedHeader:], castagnoli))
+	return b
+}
+
+// unpack returns the frame of a stored value. The frame has its own checksum.
+func unpack(b []byte) ([]byte, error) {
+	if len(b) == 0 || b[0] != formatPacked {
+		return b, nil
+	}
+	if len(b) < packedHeader || crc32.Checksum(b[packedHeader:], castagnoli) != binary.LittleEndian.Uint32(b[1:]) {
+		return nil, fmt.Errorf("checksum of a compressed value: %w", checkpoint.ErrCorrupt)
+	}
+	size, n := binary.Uvarint(b[packedHeader:])
+	if n <= 0 || size > maxPacked {
+		return nil, fmt.Errorf("length of a compressed value: %w", checkpoint.ErrCorrupt)
+	}
+	_, dec := packers()
+	frame, err := dec.DecodeAll(b[packedHeader+n:], make([]byte, 0, min(size, 1<<20)))
+	if err != nil || uint64(len(frame)) != size {
+		return nil, fmt.Errorf("compressed value: %w", checkpoint.ErrCorrupt)
+	}
+	return frame, nil
+}
+
+func packChanges(changes []checkpoint.Change) []byte {
+	return pack(checkpoint.AppendChanges(nil, changes))
+}
+
+func unpackChanges(b []byte) ([]checkpoint.Change, error) {
+	frame, err := unpack(b)
+	if err != nil {
+		return nil, err
+	}
+	return checkpoint.ParseChanges(frame)
+}
+
+func packDeltas(deltas []checkpoint.Delta) []byte {
+	return pack(checkpoint.AppendDeltas(nil, deltas))
+}
+
+func unpackDeltas(b []byte) ([]checkpoint.Delta, error) {
+	frame, err := unpack(b)
+	if err != nil {
+		return nil, err
+	}
+	return checkpoint.ParseDeltas(frame)
+}
+
+const sealSize = crc32.Size
+
+// A header is what a checksum ties to the control of a checkpoint, so that damage
+// to either is found.
+type header struct {
+	id, parent string
+	step       int
+	source     checkpoint.Source
+}
+
+// sealControl returns the stored form of a control.
+func (h *header) sealControl(control []byte) []byte {
+	b := make([]byte, sealSize, sealSize+len(control))
+	binary.LittleEndian.PutUint32(b, h.sum(control))
+	return append(b, control...)
+}
+
+func (h *header) openControl(stored []byte) ([]byte, error) {
+	if len(stored) < sealSize || binary.LittleEndian.Uint32(stored) != h.sum(stored[sealSize:]) {
+		return nil, fmt.Errorf("checksum of its header: %w", checkpoint.ErrCorrupt)
+	}
+	return stored[sealSize:], nil
+}
+
+func (h *header) sum(control []byte) uint32 {
+	var buf [192]byte
+	b := appendSized(buf[:0], h.id)
+	b = appendSized(b, h.parent)
+	b = appendSized(b, string(h.source))
+	b = binary.AppendVarint(b, int64(h.step))
+	return crc32.Update(crc32.Checksum(b, castagnoli), castagnoli, control)
+}
+
+func appendSized(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}

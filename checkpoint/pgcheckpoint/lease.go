@@ -1,0 +1,258 @@
+package pgcheckpoint
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+// A lease is taken, and the newest checkpoint of the thread read, by one
+// statement. Its first row says what became of the lease, in columns of others: the
+// last number of the thread, whether the lease was given, for how many
+// microseconds it is another's, and the epoch.
+//
+// What the statement reads is of the moment in which it began, and the lease may
+// have waited for a commit after that. That shows in the number: the thread then
+// counts more than was seen.
+const (
+	leaseRow = `SELECT seq, NULL::uuid, NULL::text, '', granted, NULL::bytea, NULL::bytea, NULL::bytea,
+	NULL::uuid, NULL::text, (busy * 1000000)::bigint, NULL::timestamptz, NULL::bytea,
+	NULL::text, NULL::text, NULL::jsonb, NULL::bytea, epoch, NULL::text, NULL::int,
+	NULL::text[], NULL::bigint[], NULL::bytea[]
+FROM lease
+UNION ALL
+`
+	// leaseQuery takes tenant, thread, owner, time, and whether to steal.
+	leaseQuery = `WITH RECURSIVE lease AS MATERIALIZED (
+	SELECT granted, epoch, seq, busy FROM weft.cp_lease($1::text, $2::text, $3::uuid, $4::float8, $5::boolean)
+), target AS MATERIALIZED (` + targetRoot + ` AND (SELECT granted FROM lease)` + newest + `)` + loadParts + leaseRow + loadRows
+
+	// renewQuery and releaseQuery take tenant, thread, owner and epoch.
+	renewQuery = `UPDATE weft.cp_thread SET until = clock_timestamp() + make_interval(secs => $5::float8)
+	WHERE tenant = $1::text AND id = $2::text AND owner = $3::uuid AND epoch = $4::int RETURNING key`
+
+	releaseQuery = `SELECT weft.cp_release($1::text, $2::text, $3::uuid, $4::int)`
+)
+
+// A grant is what became of a lease that was asked for.
+type grant struct {
+	given   bool
+	epoch   int32
+	counted int32         // the last number that the thread has given
+	busy    time.Duration // for how long another run has it
+}
+
+// A lease passes everything on to its store with its owner and epoch, which the
+// database checks against the row of the thread. Between steps it sends a sign of
+// life.
+type lease struct {
+	*Store
+	thread string
+	holder pgtype.UUID
+	epoch  int32
+
+	beating context.Context // ends with the lease
+	stop    context.CancelFunc
+	beats   sync.WaitGroup // of at most one
+
+	mu       sync.Mutex
+	released bool
+	first    *loaded // the newest checkpoint as long as it is that, for the first Get
+	signed   time.Time
+	timer    *time.Timer
+}
+
+// Lease implements [checkpoint.Leaser]. It takes one round trip, in which the newest
+// checkpoint of the thread is read, too, for the Get that follows. A lease holds
+// until it is released, or for [Options.LeaseTime] after the last sign of life,
+// which every Put and PutWrites is; between them it sends its own. What happens when
+// another run has the thread is up to [Options.Busy].
+func (s *Store) Lease(ctx context.Context, thread string) (checkpoint.Lease, error) {
+	l, err := s.lease(ctx, thread)
+	if err != nil {
+		return nil, s.fail("lease", checkpoint.Key{Thread: thread}, err)
+	}
+	return l, nil
+}
+
+func (s *Store) lease(ctx context.Context, thread string) (*lease, error) {
+	if err := checkKey(checkpoint.Key{Thread: thread}); err != nil {
+		return nil, err
+	}
+	l := &lease{Store: s, thread: thread, holder: pgtype.UUID{Valid: true}}
+	// Who would guess an owner could write in its place.
+	if _, err := rand.Read(l.holder.Bytes[:]); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	for wait := minWait; ; wait = min(2*wait, maxBusyWait) {
+		given, err := l.acquire(ctx, false)
+		if err != nil {
+			return nil, err
+		}
+		if given {
+			return l.begin(start), nil
+		}
+		switch {
+		case s.busy == Interrupt || s.busy == Rollback:
+			return l.takeOver(ctx)
+		case s.busy == Reject, s.busyWait > 0 && time.Since(start) >= s.busyWait:
+			return nil, ErrThreadBusy
+		}
+		if err := pause(ctx, wait); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrThreadBusy, err)
+		}
+	}
+}
+
+// maxBusyWait bounds how long a thread can be free before one that waits looks.
+const maxBusyWait = 250 * time.Millisecond
+
+// acquire reports false when another run has the thread.
+func (l *lease) acquire(ctx context.Context, steal bool) (bool, error) {
+	var found *loaded
+	text := l.sql(leaseQuery)
+	args := []any{l.tenant, l.thread, l.holder, l.leaseTime.Seconds(), steal}
+	err := l.retry(ctx, func(ctx context.Context, _ bool) error {
+		found = &loaded{}
+		return l.link.query(ctx, text, args, found.read)
+	})
+	switch {
+	case err != nil:
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			// It may have been given all the same.
+			l.giveBack(ctx)
+		}
+		return false, err
+	case !found.grant.given:
+		return false, nil
+	}
+	l.epoch = found.grant.epoch
+	if found.grant.counted == 0 || found.target != nil && found.counted == found.grant.counted {
+		l.first = found
+	}
+	return true, nil
+}
+
+// takeOver takes the thread from the run that has it.
+func (l *lease) takeOver(ctx context.Context) (*lease, error) {
+	start := time.Now()
+	given, err := l.acquire(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	if !given {
+		return nil, ErrThreadBusy
+	}
+	l.begin(start)
+	if l.busy == Interrupt {
+		return l, nil
+	}
+	stolen := l.epoch - 1
+	_, err = l.remove(ctx, l.thread, removal{batch: maxBatch, mark: func(nodes []node) {
+		for i := range nodes {
+			nodes[i].remove = nodes[i].epoch == stolen
+		}
+	}})
+	if err != nil {
+		return nil, errors.Join(err, l.Release(ctx))
+	}
+	l.forget()
+	return l, nil
+}
+
+// begin starts the signs of life, of which the first was sent at start.
+func (l *lease) begin(start time.Time) *lease {
+	l.signed = start
+	l.beating, l.stop = context.WithCancel(context.Background())
+	if !l.link.again {
+		return l // nobody sees a sign before the caller's transaction ends
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.beats.Add(1)
+	l.timer = time.AfterFunc(l.leaseTime/3, l.beat)
+	return l
+}
+
+// beat renews the lease unless a step has done so lately. One that fails is made
+// good by the next: the time is a third of what the lease holds.
+func (l *lease) beat() {
+	defer l.beats.Done()
+	l.mu.Lock()
+	next := l.leaseTime/3 - time.Since(l.signed)
+	l.mu.Unlock()
+	if next <= 0 {
+		start, held := time.Now(), false
+		args := []any{l.tenant, l.thread, l.holder, l.epoch, l.leaseTime.Seconds()}
+		err := l.query(l.beating, renewQuery, args, func(pgx.Rows) error { held = true; return nil })
+		if err == nil && !held {
+			return // it is lost, as the next step will find
+		}
+		if err == nil {
+			l.sign(start)
+		}
+		next = l.leaseTime / 3
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.released {
+		l.beats.Add(1)
+		l.timer.Reset(next)
+	}
+}
+
+// sign notes that the lease was renewed by a call that began at start.
+func (l *lease) sign(start time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.signed = start
+}
+
+// forget drops what was read with the lease.
+func (l *lease) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.first = nil
+}
+
+// Release implements [checkpoint.Lease].
+func (l *lease) Release(ctx context.Context) error {
+	l.mu.Lock()
+	done := l.released
+	l.released, l.first = true, nil
+	if !done && l.timer != nil && l.timer.Stop() {
+		l.beats.Done()
+	}
+	l.mu.Unlock()
+	if done {
+		return nil
+	}
+	l.stop()
+	l.beats.Wait()
+	args := []any{l.tenant, l.thread, l.holder, l.epoch}
+	if err := l.query(context.WithoutCancel(ctx), releaseQuery, args, ignoreRow); err != nil {
+		return l.fail("release", checkpoint.Key{Thread: l.thread}, err)
+	}
+	return nil
+}
+
+// giveBack ends a lease that was perhaps given, under whatever epoch. It is tried
+// once: a lease ends by itself, too.
+func (l *lease) giveBack(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	_ = l.link.query(ctx, l.sql(giveBackQuery), []any{l.tenant, l.thread, l.holder}, ignoreRow)
+}
+
+// giveBackQuery takes tenant, thread and owner.
+const giveBackQuery = `SELECT weft.cp_release(t.tenant, t.id, t.owner, t.epoch) FROM weft.cp_thread t
+	WHERE t.tenant = $1::text AND t.id = $2::text AND t.owner = $3::uuid`

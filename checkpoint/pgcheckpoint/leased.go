@@ -1,0 +1,69 @@
+package pgcheckpoint
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+// write calls fn, which writes under the lease, unless that was released.
+func (l *lease) write(what string, k checkpoint.Key, fn func(l *lease) error) error {
+	if k.Thread != l.thread {
+		return fn(nil)
+	}
+	l.mu.Lock()
+	released := l.released
+	l.first = nil
+	l.mu.Unlock()
+	if released {
+		return l.fail(what, k, fmt.Errorf("it was released: %w", ErrFenced))
+	}
+	start := time.Now()
+	err := fn(l)
+	if err == nil {
+		l.sign(start)
+	}
+	return err
+}
+
+// Put implements [checkpoint.Store].
+func (l *lease) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
+	return l.write("put", c.Key, func(held *lease) error { return l.Store.put(ctx, &c, head, held) })
+}
+
+// PutWrites implements [checkpoint.Store].
+func (l *lease) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
+	return l.write("put writes", k, func(held *lease) error { return l.putWrites(ctx, k, writes, held) })
+}
+
+// DeleteThread implements [checkpoint.Store].
+func (l *lease) DeleteThread(ctx context.Context, thread string) error {
+	k := checkpoint.Key{Thread: thread}
+	return l.write("delete", k, func(held *lease) error { return l.deleteThread(ctx, thread, held) })
+}
+
+// Get implements [checkpoint.Store].
+func (l *lease) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
+	if first := l.takeFirst(k); first != nil && ctx.Err() == nil {
+		c, err := first.checkpoint(&k)
+		if err != nil {
+			return checkpoint.Checkpoint{}, l.fail("get", k, err)
+		}
+		return c, nil
+	}
+	return l.Store.Get(ctx, k)
+}
+
+// takeFirst returns what was read with the lease if that is asked for, once.
+func (l *lease) takeFirst(k checkpoint.Key) *loaded {
+	if k != (checkpoint.Key{Thread: l.thread}) {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first := l.first
+	l.first = nil
+	return first
+}

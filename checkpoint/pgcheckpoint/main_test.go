@@ -1,0 +1,118 @@
+package pgcheckpoint_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.uber.org/goleak"
+
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/internal/pgtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
+
+const maxValue = 100_000
+
+// A place is a schema of a test, and how to reach it.
+type place struct {
+	url     string
+	options pgcheckpoint.Options
+}
+
+// newPlace takes a schema, through a PgBouncer if the environment asks for it.
+func newPlace(tb testing.TB) place {
+	tb.Helper()
+	p := place{url: pgtest.URL(tb), options: pgcheckpoint.Options{Schema: pgtest.Schema(tb), MaxValue: maxValue}}
+	if pgtest.Pooled() {
+		p.options.Pooling = pgcheckpoint.Transaction
+	}
+	return p
+}
+
+// pooledPlace takes a schema through a PgBouncer.
+func pooledPlace(tb testing.TB) place {
+	tb.Helper()
+	return place{url: pgtest.PooledURL(tb), options: pgcheckpoint.Options{
+		Schema: pgtest.Schema(tb), MaxValue: maxValue, Pooling: pgcheckpoint.Transaction,
+	}}
+}
+
+// open opens a store that is closed when the test ends.
+func (p place) open(tb testing.TB) *pgcheckpoint.Store {
+	tb.Helper()
+	store, err := pgcheckpoint.Open(context.Background(), p.url, p.options)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(store.Close)
+	return store
+}
+
+// pool opens a pool as [pgcheckpoint.Open] does.
+func (p place) pool(tb testing.TB, changes ...func(*pgxpool.Config)) *pgxpool.Pool {
+	tb.Helper()
+	config, err := pgcheckpoint.PoolConfig(p.url, p.options.Pooling)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, change := range changes {
+		change(config)
+	}
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(pool.Close)
+	return pool
+}
+
+// migrated returns a store on a pool of the test's.
+func (p place) migrated(tb testing.TB, db pgcheckpoint.DB) *pgcheckpoint.Store {
+	tb.Helper()
+	ctx := context.Background()
+	if err := pgcheckpoint.Migrate(ctx, db, p.options); err != nil {
+		tb.Fatal(err)
+	}
+	store, err := pgcheckpoint.New(ctx, db, p.options)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return store
+}
+
+// conn opens a connection that caches nothing.
+func (p place) conn(tb testing.TB) *pgx.Conn {
+	tb.Helper()
+	config, err := pgx.ParseConfig(p.url)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	conn, err := pgx.ConnectConfig(context.Background(), config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+// ask returns the first column of the first row. The schema of the place stands
+// for "weft.".
+func ask[T any](tb testing.TB, p place, sql string, args ...any) T {
+	tb.Helper()
+	var answer T
+	if err := p.conn(tb).QueryRow(context.Background(), p.sql(sql), args...).Scan(&answer); err != nil {
+		tb.Fatal(err)
+	}
+	return answer
+}
+
+func do(tb testing.TB, p place, sql string, args ...any) {
+	tb.Helper()
+	if _, err := p.conn(tb).Exec(context.Background(), p.sql(sql), args...); err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -1,0 +1,111 @@
+package pgcheckpoint
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+// putWritesQuery takes tenant, thread, owner, epoch and time of a lease; namespace
+// and id; tasks, numbers and data.
+const putWritesQuery = `SELECT weft.cp_put_writes($1::text, $2::text, $3::uuid, $4::int, $5::float8,
+	$6::text, $7::uuid, $8::text[], $9::bigint[], $10::bytea[])`
+
+// PutWrites implements [checkpoint.Store].
+func (s *Store) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
+	return s.putWrites(ctx, k, writes, nil)
+}
+
+func (s *Store) putWrites(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write, l *lease) error {
+	if err := checkpoint.CheckWrites(k, writes, s.maxValue); err != nil {
+		return err
+	}
+	w, err := packWrites(k, writes)
+	if err != nil {
+		return s.fail("put writes", k, err)
+	}
+	args := []any{
+		s.tenant, k.Thread, l.owner(), l.number(), s.leaseTime.Seconds(),
+		k.Namespace, packID(k.ID).uuid, w.tasks, w.numbers, w.data,
+	}
+	var status int
+	err = s.query(ctx, putWritesQuery, args, func(rows pgx.Rows) error { return rows.Scan(&status) })
+	if err == nil {
+		err = statusError(status)
+	}
+	if err != nil {
+		return s.fail("put writes", k, err)
+	}
+	return nil
+}
+
+func statusError(status int) error {
+	switch status {
+	case statusDone:
+		return nil
+	case statusNotFound:
+		return checkpoint.ErrNotFound
+	case statusFenced:
+		return ErrFenced
+	}
+	return checkpoint.ErrConflict
+}
+
+// packedWrites are pending writes by column.
+type packedWrites struct {
+	tasks   []string
+	numbers []int64
+	data    [][]byte
+}
+
+// packWrites leaves out what a later write of the same call replaces.
+func packWrites(k checkpoint.Key, writes []checkpoint.Write) (*packedWrites, error) {
+	if err := checkKey(k); err != nil {
+		return nil, err
+	}
+	type place struct {
+		task  string
+		index int
+	}
+	p := &packedWrites{tasks: []string{}, numbers: []int64{}, data: [][]byte{}}
+	at := make(map[place]int, len(writes))
+	for i := range writes {
+		w := &writes[i]
+		data := packChanges([]checkpoint.Change{{Channel: w.Channel, Kind: w.Kind, Data: w.Data}})
+		if j, ok := at[place{w.Task, w.Index}]; ok {
+			p.data[j] = data
+			continue
+		}
+		if err := checkName("task", w.Task); err != nil {
+			return nil, err
+		}
+		at[place{w.Task, w.Index}] = len(p.data)
+		p.tasks, p.numbers, p.data = append(p.tasks, w.Task), append(p.numbers, int64(w.Index)), append(p.data, data)
+	}
+	return p, nil
+}
+
+// writes are in the order in which they were read.
+func (p *packedWrites) unpack() ([]checkpoint.Write, error) {
+	if len(p.tasks) != len(p.numbers) || len(p.tasks) != len(p.data) {
+		return nil, fmt.Errorf("its pending writes: %w", checkpoint.ErrCorrupt)
+	}
+	var writes []checkpoint.Write
+	for i, task := range p.tasks {
+		changes, err := unpackChanges(p.data[i])
+		if err == nil && len(changes) != 1 {
+			err = checkpoint.ErrCorrupt
+		}
+		if err != nil {
+			return nil, fmt.Errorf("write %d of task %q: %w", p.numbers[i], task, err)
+		}
+		c := &changes[0]
+		writes = append(writes, checkpoint.Write{
+			Task: task, Index: int(p.numbers[i]), Channel: c.Channel, Kind: c.Kind, Data: c.Data,
+		})
+	}
+	return writes, nil
+}

@@ -1,0 +1,169 @@
+package pgcheckpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+const (
+	// tries is how often a statement is sent that the database undoes because
+	// of others.
+	tries = 5
+
+	minWait = 20 * time.Millisecond
+	maxWait = 2 * time.Second
+
+	// grace is how long a call that was cancelled waits for its outcome, so that
+	// it is known, and the connection stays whole.
+	grace = 50 * time.Millisecond
+)
+
+// A fault is what kind of failure an error is, and so what helps.
+type fault int
+
+const (
+	faultOther  fault = iota // nothing helps
+	faultUndone              // the database undid the transaction because of others
+	faultLost                // the connection is lost, or there was none
+)
+
+// faultOf looks at an error. Those of a context are other.
+func faultOf(err error) fault {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return faultOther
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch e.Code {
+		case "40001", "40P01": // serialization_failure, deadlock_detected
+			return faultUndone
+		case "57P01", "57P02", "57P03", "53300": // the server stops, has crashed, starts; too many connections
+			return faultLost
+		}
+		return faultOther
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return faultLost
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return faultLost
+	}
+	for _, lost := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, pgconn.ErrConnClosed, errSilent} {
+		if errors.Is(err, lost) {
+			return faultLost
+		}
+	}
+	return faultOther
+}
+
+// retry calls fn until it succeeds or trying is of no use. Again says that an
+// earlier call may have taken effect all the same. Waits are random up to a bound
+// that doubles, so that those who failed together do not come back together.
+func (s *Store) retry(ctx context.Context, fn func(ctx context.Context, again bool) error) error {
+	return s.retryWithin(ctx, s.timeout, fn)
+}
+
+// retryWithin is retry for calls that may take so long.
+func (s *Store) retryWithin(ctx context.Context, limit time.Duration, fn func(ctx context.Context, again bool) error) error {
+	if err := s.link.take(ctx); err != nil {
+		return err
+	}
+	defer s.link.give()
+	start, again := time.Now(), false
+	for n := 1; ; n++ {
+		err := patiently(ctx, limit, func(ctx context.Context) error { return fn(ctx, again) })
+		if err == nil {
+			return nil
+		}
+		switch f := faultOf(err); {
+		case !s.link.again || f == faultOther,
+			f == faultUndone && n == tries,
+			f == faultLost && time.Since(start) >= s.patience:
+			return err
+		case f == faultLost:
+			again = true
+		}
+		if err := pause(ctx, min(minWait<<min(n, 16), maxWait)); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits for a random part of the time.
+func pause(ctx context.Context, most time.Duration) error {
+	t := time.NewTimer(rand.N(most))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// errSilent says that the database did not answer.
+var errSilent = errors.New("no answer")
+
+// patiently calls fn with a context that ends some time after the caller's, or
+// when the database has been silent for too long: a connection whose other end is
+// gone is not always told so. So a call that is about to end does, and one that
+// hangs is cut off.
+func patiently(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	inner, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	if ctx.Done() != nil {
+		stop := context.AfterFunc(ctx, func() {
+			t := time.NewTimer(grace)
+			defer t.Stop()
+			select {
+			case <-t.C:
+				cancel()
+			case <-inner.Done():
+			}
+		})
+		defer stop()
+	}
+	err := fn(inner)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	case inner.Err() != nil:
+		return fmt.Errorf("%w in %v: %s", errSilent, limit, err.Error())
+	}
+	return err
+}
+
+// classify adds the sentinel that an error of the database stands for.
+func classify(err error) error {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return err
+	}
+	var sentinel error
+	switch e.Code {
+	case "42P01", "42883", "3F000": // undefined table, function, schema
+		sentinel = ErrNotMigrated
+	case "53100", "53200", "53400": // disk full, out of memory, a configured limit
+		sentinel = ErrFull
+	case "54000": // program limit exceeded
+		sentinel = checkpoint.ErrTooLarge
+	case "XX001", "XX002": // data, index corrupted
+		sentinel = checkpoint.ErrCorrupt
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %w", sentinel, err)
+}
