@@ -95,7 +95,7 @@ func (q Question) Edit(arguments json.RawMessage) Decision {
 // hashOf binds an approval to a tool and to the arguments that it runs with.
 func hashOf(call llm.ToolCall) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%d:%s%s", len(call.Name), call.Name, call.Arguments)
+	h.Write(fmt.Appendf(nil, "%d:%s%s", len(call.Name), call.Name, call.Arguments))
 	return hex.EncodeToString(h.Sum(nil))
 }
 

@@ -1,0 +1,149 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-go/weft/tools"
+)
+
+// ErrInvalid says that a plan can not be run.
+var ErrInvalid = errors.New("invalid plan")
+
+// Check reports everything that is wrong with a plan, with [ErrInvalid] and in
+// words for the model that made it: an id that is empty, used twice or has braces
+// in it, a tool that is not there, a dependency or a reference to an action that
+// is not there, circles, and arguments that do not fit the tool, unless a
+// reference makes that known only later. Done are results of earlier actions,
+// which may be referred to.
+func Check(set *tools.Set, actions []tools.Action, done map[string]Result) error {
+	_, err := order(set, actions, done)
+	return err
+}
+
+// Ordered reports whether an action has to wait for another: whether any names
+// a dependency, or refers to another's result.
+func Ordered(actions []tools.Action) bool {
+	known := idsOf(actions, nil)
+	for _, a := range actions {
+		if ids, _ := references(a.Arguments, known); len(ids) > 0 || len(a.DependsOn) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Hash returns a hash of actions in their order: what a person who approved a
+// plan as a whole has approved.
+func Hash(actions []tools.Action) (string, error) {
+	text, err := json.Marshal(actions)
+	if err != nil {
+		return "", fmt.Errorf("plan: hash: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// idsOf returns a function that knows the ids of actions and results.
+func idsOf(actions []tools.Action, done map[string]Result) func(string) bool {
+	ids := make(map[string]bool, len(actions)+len(done))
+	for _, a := range actions {
+		ids[a.ID] = a.ID != ""
+	}
+	for id := range done {
+		ids[id] = true
+	}
+	return func(id string) bool { return ids[id] }
+}
+
+// order checks a plan and returns what each action that is not done waits for.
+func order(set *tools.Set, actions []tools.Action, done map[string]Result) (map[string][]string, error) {
+	known := idsOf(actions, done)
+	waits := make(map[string][]string, len(actions))
+	var mistakes []error
+	for i, a := range actions {
+		if _, taken := waits[a.ID]; taken {
+			mistakes = append(mistakes, fmt.Errorf("two actions have the id %q", a.ID))
+		}
+		if a.ID == "" || strings.ContainsAny(a.ID, "{}") {
+			mistakes = append(mistakes, fmt.Errorf("action %d has the id %q; want one that is not empty and has no braces", i, a.ID))
+		}
+		needs, err := check(set, a, known)
+		if err != nil {
+			mistakes = append(mistakes, fmt.Errorf("action %q: %w", a.ID, err))
+		}
+		waits[a.ID] = needs
+	}
+	if len(mistakes) == 0 {
+		if circle := circleIn(actions, waits); circle != nil {
+			mistakes = append(mistakes, fmt.Errorf("the actions wait for each other in a circle: %s", strings.Join(circle, " → ")))
+		}
+	}
+	if len(mistakes) > 0 {
+		return nil, fmt.Errorf("plan: %w: %w", ErrInvalid, errors.Join(mistakes...))
+	}
+	return waits, nil
+}
+
+// check checks one action and returns the ids that it waits for.
+func check(set *tools.Set, a tools.Action, known func(string) bool) ([]string, error) {
+	t, ok := set.Lookup(a.Tool)
+	if !ok {
+		return nil, fmt.Errorf("there is no tool %q", a.Tool)
+	}
+	var mistakes []error
+	for _, id := range a.DependsOn {
+		if !known(id) {
+			mistakes = append(mistakes, fmt.Errorf("it depends on %q, and there is no such action", id))
+		}
+	}
+	referred, err := references(a.Arguments, known)
+	if err == nil && len(referred) == 0 {
+		var plain json.RawMessage // without escapes
+		if plain, err = inject(a.Arguments, nil, false); err == nil {
+			_, err = t.Check(plain)
+		}
+	}
+	needs := slices.Clone(a.DependsOn)
+	for _, id := range referred {
+		if !slices.Contains(needs, id) {
+			needs = append(needs, id)
+		}
+	}
+	return needs, errors.Join(append(mistakes, err)...)
+}
+
+// circleIn returns a circle of ids, with the first again at its end, or nil.
+func circleIn(actions []tools.Action, waits map[string][]string) []string {
+	finished := map[string]bool{}
+	var path []string
+	var visit func(id string) []string
+	visit = func(id string) []string {
+		if i := slices.Index(path, id); i >= 0 {
+			return append(slices.Clone(path[i:]), id)
+		}
+		if finished[id] {
+			return nil
+		}
+		path = append(path, id)
+		for _, next := range waits[id] {
+			if circle := visit(next); circle != nil {
+				return circle
+			}
+		}
+		path = path[:len(path)-1]
+		finished[id] = true
+		return nil
+	}
+	for _, a := range actions {
+		if circle := visit(a.ID); circle != nil {
+			return circle
+		}
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// A piece of a string in arguments is a text or a reference.
+type piece struct {
+	text string
+	id   string // of the action that is referred to; empty for a text
+	path []string
+}
+
+// split takes a string apart. An id may hold any character but braces, so the
+// longest that is known wins.
+func split(text string, known func(id string) bool) ([]piece, error) {
+	var pieces []piece
+	var plain strings.Builder
+	for text != "" {
+		before, rest, found := strings.Cut(text, "${")
+		if !found {
+			plain.WriteString(text)
+			break
+		}
+		if escaped, ok := strings.CutSuffix(before, "$"); ok {
+			plain.WriteString(escaped + "${")
+			text = rest
+			continue
+		}
+		plain.WriteString(before)
+		inside, after, closed := strings.Cut(rest, "}")
+		if !closed {
+			return nil, fmt.Errorf("the reference %q is not closed; write $${ for a text with ${", "${"+rest)
+		}
+		reference, ok := refer(inside, known)
+		if !ok {
+			return nil, fmt.Errorf("there is no action for the reference %q; write $${ for a text with ${", "${"+inside+"}")
+		}
+		if plain.Len() > 0 {
+			pieces = append(pieces, piece{text: plain.String()})
+			plain.Reset()
+		}
+		pieces = append(pieces, reference)
+		text = after
+	}
+	if plain.Len() > 0 || len(pieces) == 0 {
+		pieces = append(pieces, piece{text: plain.String()})
+	}
+	return pieces, nil
+}
+
+// refer reads what stands between the braces.
+func refer(inside string, known func(string) bool) (piece, bool) {
+	for end := len(inside); end > 0; end = strings.LastIndexByte(inside[:end], '.') {
+		if !known(inside[:end]) {
+			continue
+		}
+		p := piece{id: inside[:end]}
+		if end < len(inside) {
+			p.path = strings.Split(inside[end+1:], ".")
+		}
+		return p, true
+	}
+	return piece{}, false
+}
+
+// walk calls visit with every string in a value, keys aside, and puts what it
+// returns in its place.
+func walk(value any, visit func(string) (any, error)) (any, error) {
+	var err error
+	switch v := value.(type) {
+	case map[string]any:
+		for key, e := range v {
+			if v[key], err = walk(e, visit); err != nil {
+				return nil, fmt.Errorf("%s: %w", key, err)
+			}
+		}
+	case []any:
+		for i, e := range v {
+			if v[i], err = walk(e, visit); err != nil {
+				return nil, fmt.Errorf("[%d]: %w", i, err)
+			}
+		}
+	case string:
+		return visit(v)
+	}
+	return value, nil
+}
+
+// read reads one JSON value with its numbers as they are.
+func read(text []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var value any
+	if err := dec.Decode(&value); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one value")
+	}
+	return value, nil
+}
+
+// arguments reads those of an action, which are an object.
+func arguments(text json.RawMessage) (map[string]any, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return map[string]any{}, nil
+	}
+	value, err := read(text)
+	if err != nil {
+		return nil, fmt.Errorf("the arguments are not JSON: %w", err)
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, errors.New("the arguments are not an object")
+	}
+	return object, nil
+}
+
+// references returns the ids that arguments refer to, each once.
+func references(args json.RawMessage, known func(string) bool) ([]string, error) {
+	object, err := arguments(args)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	seen := map[string]bool{}
+	_, err = walk(object, func(text string) (any, error) {
+		pieces, err := split(text, known)
+		for _, p := range pieces {
+			if p.id != "" && !seen[p.id] {
+				seen[p.id] = true
+				ids = append(ids, p.id)
+			}
+		}
+		return text, err
+	})
+	return ids, err
+}
+
+// inject returns arguments with results in the place of references. With asText
+// a reference becomes the text of a result even where it stands alone.
+func inject(args json.RawMessage, results map[string]Result, asText bool) (json.RawMessage, error) {
+	object, err := arguments(args)
+	if err != nil {
+		return nil, err
+	}
+	known := func(id string) bool { _, ok := results[id]; return ok }
+	if _, err = walk(object, func(text string) (any, error) {
+		pieces, err := split(text, known)
+		if err != nil {
+			return nil, err
+		}
+		return compose(pieces, results, asText)
+	}); err != nil {
+		return nil, err
+	}
+	return json.Marshal(object)
+}
+
+// compose makes the value of a string out of its pieces.
+func compose(pieces []piece, results map[string]Result, asText bool) (any, error) {
+	if len(pieces) == 1 && pieces[0].id == "" {
+		return pieces[0].text, nil
+	}
+	var b strings.Builder
+	for _, p := range pieces {
+		if p.id == "" {
+			b.WriteString(p.text)
+			continue
+		}
+		value, err := p.find(results[p.id].Message)
+		if err != nil {
+			return nil, err
+		}
+		if len(pieces) == 1 && !asText {
+			return value, nil
+		}
+		text, err := written(value)
+		if err != nil {
+			return nil, err
+		}
+		b.WriteString(text)
+	}
+	return b.String(), nil
+}
+
+// find returns what the reference points to in a result: a value if the result
+// is JSON, else its text.
+func (p piece) find(message string) (any, error) {
+	value, err := read([]byte(message))
+	if err != nil {
+		value = message
+	}
+	if len(p.path) == 0 {
+		return value, nil
+	}
+	for i, name := range p.path {
+		at := strings.Join(append([]string{p.id}, p.path[:i+1]...), ".")
+		switch v := value.(type) {
+		case map[string]any:
+			inner, ok := v[name]
+			if !ok {
+				return nil, fmt.Errorf("there is no %s in the result of %q", at, p.id)
+			}
+			value = inner
+		case []any:
+			n, err := strconv.Atoi(name)
+			if err != nil || n < 0 || n >= len(v) {
+				return nil, fmt.Errorf("there is no %s in the result of %q, a list of %d", at, p.id, len(v))
+			}
+			value = v[n]
+		default:
+			return nil, fmt.Errorf("there is no %s in the result of %q", at, p.id)
+		}
+	}
+	return value, nil
+}
+
+// written returns a value as text: a string as it is, anything else as JSON.
+func written(value any) (string, error) {
+	if text, ok := value.(string); ok {
+		return text, nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(value)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
