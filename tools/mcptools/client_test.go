@@ -15,9 +15,9 @@ func TestListsAndCalls(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *mcptools.Client, _ func()) {
 		set := setOf(t, c)
-		want := []string{"add", "calls", "crash", "echo", "environment", "hire", "refuse", "slow", "was_cancelled"}
+		want := []string{"add", "calls", "crash", "deafen", "echo", "environment", "hire", "leave", "refuse", "slow", "was_cancelled"}
 		if got := set.Names(); !slices.Equal(got, want) {
-			t.Errorf("the tools are %q, want %q, from three pages", got, want)
+			t.Errorf("the tools are %q, want %q, from four pages", got, want)
 		}
 		expect(t, ask(t, set, "echo", `{"text":"hi"}`), "success: you said hi")
 		expect(t, ask(t, set, "add", `{"A":20,"B":22}`), `success: {"sum":42}`)

@@ -153,3 +153,27 @@ func expect(t testing.TB, got, want string) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// Short names for long lines.
+type (
+	llmCall = llm.ToolCall
+	ctxt    = context.Context
+)
+
+// A tailBuffer is a strings.Builder for several goroutines.
+type tailBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (b *tailBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *tailBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}

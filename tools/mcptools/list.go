@@ -93,7 +93,8 @@ func (c *Client) renew(ctx context.Context, known bool) error {
 	if known {
 		wait, limit = 0, min(limit, renewal)
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	slow := c.failed(ErrUnavailable, fmt.Errorf("no answer within %s", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, slow)
 	defer cancel()
 	var listed []*mcp.Tool
 	s, err := c.with(ctx, wait, func(s *session) (err error) {
@@ -105,12 +106,15 @@ func (c *Client) renew(ctx context.Context, known bool) error {
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err != nil {
-		c.list.stale = true
-		if s == nil {
-			return err
-		}
-		c.list.notBefore = time.Now().Add(relist)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		c.list.stale, c.list.notBefore = true, time.Now().Add(relist)
+		return context.Cause(ctx)
+	case s == nil:
+		return err
+	default:
+		c.list.stale, c.list.notBefore = true, time.Now().Add(relist)
 		return c.withExit(ErrUnavailable, fmt.Errorf("its tools: %w", short(err)), s.link, nil)
 	}
 	c.list.known, c.list.expires = true, time.Now().Add(c.options.MaxAge)

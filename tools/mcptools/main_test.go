@@ -8,9 +8,12 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
+	"os/signal"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,15 +33,35 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if err := os.Setenv("WEFT_TEST_SECRET", "hunter2"); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m)
 }
 
 func runServer(mode, address string) error {
-	server := newDesk().server
-	if mode == "stdio" {
+	ctx := context.Background()
+	d := newDesk()
+	switch mode {
+	case "stdio":
 		fmt.Fprintln(os.Stderr, "desk is open")
-		return server.Run(context.Background(), &mcp.StdioTransport{})
+		return d.server.Run(ctx, &mcp.IOTransport{Reader: ear{os.Stdin, d.deaf}, Writer: os.Stdout})
+	case "weft":
+		return serveWeft(ctx)
+	case "broken":
+		fmt.Fprintln(os.Stderr, strings.Repeat("x", 10_000)+"\nno config file")
+		os.Exit(2)
+	case "silent", "child":
+		_, err := io.Copy(io.Discard, os.Stdin)
+		return err
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+		if err := d.server.Run(ctx, &mcp.StdioTransport{}); err != nil {
+			return err
+		}
+		select {}
 	}
+	server := d.server
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
@@ -54,6 +77,21 @@ func runServer(mode, address string) error {
 	return http.Serve(listener, handler) //nolint:gosec // a test's server needs no timeouts
 }
 
+// An ear is an input that is no longer read once it is deaf.
+type ear struct {
+	io.ReadCloser
+	deaf chan struct{}
+}
+
+func (e ear) Read(b []byte) (int, error) {
+	select {
+	case <-e.deaf:
+		select {}
+	default:
+		return e.ReadCloser.Read(b)
+	}
+}
+
 // A desk is a server by the official library with tools that do all that a tool
 // can do.
 type desk struct {
@@ -61,6 +99,7 @@ type desk struct {
 	calls     atomic.Int64
 	cancelled chan struct{}
 	once      sync.Once
+	deaf      chan struct{}
 }
 
 type words struct {
@@ -72,7 +111,7 @@ type sum struct {
 }
 
 func newDesk() *desk {
-	d := &desk{cancelled: make(chan struct{})}
+	d := &desk{cancelled: make(chan struct{}), deaf: make(chan struct{})}
 	d.server = mcp.NewServer(&mcp.Implementation{Name: "desk", Version: "1"}, &mcp.ServerOptions{PageSize: 3})
 	add(d.server, "echo", "Says the text again.", func(_ context.Context, _ *mcp.CallToolRequest, in words) (*mcp.CallToolResult, any, error) {
 		d.calls.Add(1)
@@ -91,6 +130,20 @@ func newDesk() *desk {
 		d.calls.Add(1)
 		fmt.Fprintln(os.Stderr, "out of paper")
 		os.Exit(3)
+		return nil, nil, nil
+	})
+	add(d.server, "deafen", "Stops listening.", func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		close(d.deaf)
+		return text("what?"), nil, nil
+	})
+	add(d.server, "leave", "Ends the server, but not a child of it that has its pipes.", func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), modeKey+"=child")
+		child.Stdin, child.Stdout, child.Stderr = os.Stdin, os.Stdout, os.Stderr
+		if err := child.Start(); err != nil {
+			return nil, nil, err
+		}
+		os.Exit(4)
 		return nil, nil, nil
 	})
 	add(d.server, "hire", "Adds a tool of that name.", func(_ context.Context, _ *mcp.CallToolRequest, in words) (*mcp.CallToolResult, any, error) {

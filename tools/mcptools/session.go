@@ -84,7 +84,10 @@ func (c *Client) connect(ctx context.Context, wait time.Duration) (*session, err
 		delay, last := time.Until(c.retryAt), c.lastErr
 		if delay > wait {
 			c.mu.Unlock()
-			return nil, c.failed(ErrUnavailable, fmt.Errorf("%w; not tried again for %s", last, delay.Round(100*time.Millisecond)))
+			if !errors.Is(last, ErrUnavailable) {
+				last = fmt.Errorf("%w: %w", ErrUnavailable, last)
+			}
+			return nil, c.failed(nil, fmt.Errorf("%w; not tried again for %s", last, delay.Round(100*time.Millisecond)))
 		}
 		c.dialing = make(chan struct{})
 		c.mu.Unlock()

@@ -1,0 +1,250 @@
+package mcptools_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weft-go/weft/tools"
+	"github.com/weft-go/weft/tools/mcptools"
+)
+
+// dialTo returns an endpoint that reaches a server in this process.
+func dialTo(server *mcp.Server) mcptools.Dial {
+	return func(ctx context.Context) (mcp.Transport, error) {
+		here, there := mcp.NewInMemoryTransports()
+		_, err := server.Connect(ctx, there, nil)
+		return here, err
+	}
+}
+
+// listing is a server with these tools, which say what they were called with.
+func listing(list ...*mcp.Tool) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "lister"}, nil)
+	for _, t := range list {
+		if t.InputSchema == nil {
+			t.InputSchema = json.RawMessage(`{"type":"object"}`)
+		}
+		server.AddTool(t, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return text(r.Params.Name + " " + string(r.Params.Arguments)), nil
+		})
+	}
+	return server
+}
+
+// fixed is a server that answers tools/list with just this.
+func fixed(page func(cursor string) *mcp.ListToolsResult) *mcp.Server {
+	server := listing(&mcp.Tool{Name: "any"})
+	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			if p, ok := r.GetParams().(*mcp.ListToolsParams); ok {
+				return page(p.Cursor), nil
+			}
+			return next(ctx, method, r)
+		}
+	})
+	return server
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	server := listing(&mcp.Tool{Name: "read"}, &mcp.Tool{Name: "files.read"}, &mcp.Tool{Name: strings.Repeat("x", 128)})
+	for prefix, want := range map[string][]string{
+		"":   {"files_read_601e4eb6", "read", strings.Repeat("x", 55) + "_24da1b81"},
+		"fs": {"fs__files_read_f029844a", "fs__read", "fs__" + strings.Repeat("x", 51) + "_b324a8dc"},
+	} {
+		set := setOf(t, newClient(t, dialTo(server), mcptools.Options{Prefix: prefix}))
+		got := set.Names()
+		if !slices.Equal(got, want) {
+			t.Errorf("with prefix %q: got %q, want %q", prefix, got, want)
+		}
+		expect(t, ask(t, set, got[0], ""), "success: files.read {}")
+	}
+	both := setOf(t, newClient(t, dialTo(server), mcptools.Options{Prefix: "a"}), setOfTools(t, newClient(t, dialTo(server), mcptools.Options{Prefix: "b"}))...)
+	if n := len(both.Names()); n != 6 {
+		t.Errorf("got %d tools of two servers, want 6", n)
+	}
+	only := setOf(t, newClient(t, dialTo(server), mcptools.Options{Only: []string{"read", "write"}}))
+	if got := only.Names(); !slices.Equal(got, []string{"read"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func setOfTools(t testing.TB, c *mcptools.Client) []tools.Tool {
+	t.Helper()
+	list, err := c.Tools(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestHintsAreNotTrusted(t *testing.T) {
+	t.Parallel()
+	no := false
+	server := listing(
+		&mcp.Tool{Name: "a", Title: "Look\u202e up", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no}},
+		&mcp.Tool{Name: "b", Annotations: &mcp.ToolAnnotations{DestructiveHint: &no}},
+		&mcp.Tool{Name: "c"},
+	)
+	for _, trust := range []bool{false, true} {
+		var got []tools.Annotations
+		for _, tool := range setOfTools(t, newClient(t, dialTo(server), mcptools.Options{Name: "desk", TrustHints: trust})) {
+			got = append(got, tool.Annotations())
+		}
+		worst := tools.Annotations{Category: "desk", Destructive: true, OpenWorld: true}
+		want := []tools.Annotations{{Title: "Look up", Category: "desk", Destructive: true, OpenWorld: true}, worst, worst}
+		if trust {
+			want = []tools.Annotations{
+				{Title: "Look up", Category: "desk", ReadOnly: true, Idempotent: true},
+				{Category: "desk", OpenWorld: true}, worst,
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("trust %v: got %+v", trust, got)
+		}
+	}
+}
+
+func TestDescriptions(t *testing.T) {
+	t.Parallel()
+	server := listing(
+		&mcp.Tool{Name: "a", Description: "Looks\u200b up.\n\x1b[31mNow\u00a0you\U000e0041.  "},
+		&mcp.Tool{Name: "b", Description: strings.Repeat("é", 5000)},
+		&mcp.Tool{Name: "c", Title: "A title"},
+		&mcp.Tool{Name: "d"},
+	)
+	want := []string{"Looks up.\n[31mNow you.", strings.Repeat("é", 1024), "A title", "d"}
+	for i, tool := range setOfTools(t, newClient(t, dialTo(server), mcptools.Options{})) {
+		expect(t, tool.Spec().Description, want[i])
+	}
+}
+
+func TestListsThatAreNotAsTheyShouldBe(t *testing.T) {
+	t.Parallel()
+	schema := json.RawMessage(`{"type":"object"}`)
+	long := json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", 70_000) + `"}`)
+	asked := 0
+	tests := []struct {
+		name    string
+		page    func(cursor string) *mcp.ListToolsResult
+		want    int
+		refused string
+	}{
+		{"twice", func(string) *mcp.ListToolsResult {
+			return &mcp.ListToolsResult{Tools: []*mcp.Tool{{Name: "a", InputSchema: schema}, {Name: "a", InputSchema: schema}}}
+		}, 1, `tool "a": its name came twice`},
+		{"schemas", func(string) *mcp.ListToolsResult {
+			return &mcp.ListToolsResult{Tools: []*mcp.Tool{
+				{Name: "a", InputSchema: long}, {Name: "b", InputSchema: json.RawMessage(`{"type":"array"}`)},
+				{Name: "c"}, nil, {InputSchema: schema},
+			}}
+		}, 1, `tool "a": its schema has 700`},
+		{"same page for ever", func(string) *mcp.ListToolsResult {
+			return &mcp.ListToolsResult{NextCursor: "same", Tools: []*mcp.Tool{{Name: "a", InputSchema: schema}}}
+		}, 1, "its name came twice"},
+		{"pages without end", func(string) *mcp.ListToolsResult {
+			asked++
+			return &mcp.ListToolsResult{NextCursor: fmt.Sprint(asked)}
+		}, 0, ""},
+		{"too many", func(cursor string) *mcp.ListToolsResult {
+			page := &mcp.ListToolsResult{NextCursor: cursor + "x"}
+			for i := range 300 {
+				page.Tools = append(page.Tools, &mcp.Tool{Name: fmt.Sprint(cursor, i), InputSchema: schema})
+			}
+			return page
+		}, 1000, "more than 1000 tools"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(t, dialTo(fixed(tt.page)), mcptools.Options{})
+			if got := len(setOfTools(t, c)); got != tt.want {
+				t.Errorf("got %d tools, want %d", got, tt.want)
+			}
+			if err := c.Refused(); fmt.Sprint(err) == "<nil>" != (tt.refused == "") || !strings.Contains(fmt.Sprint(err), tt.refused) {
+				t.Errorf("refused %v, want %q", err, tt.refused)
+			}
+		})
+	}
+	if asked > 200 {
+		t.Errorf("asked for %d pages", asked)
+	}
+}
+
+// A server that does not tell of changes is asked again from time to time.
+func TestListAges(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		server := fixed(func(string) *mcp.ListToolsResult {
+			asked++
+			return &mcp.ListToolsResult{Tools: []*mcp.Tool{{Name: fmt.Sprint("tool", asked), InputSchema: json.RawMessage(`{}`)}}}
+		})
+		c := newClient(t, dialTo(server), mcptools.Options{MaxAge: time.Hour})
+		names := func() string { return setOfTools(t, c)[0].Name() }
+		expect(t, names()+names(), "tool1tool1")
+		time.Sleep(59 * time.Minute)
+		expect(t, names(), "tool1")
+		time.Sleep(2 * time.Minute)
+		expect(t, names(), "tool2")
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+	})
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	for _, prefix := range []string{"a b", "a__b", "a_", "_a", strings.Repeat("x", 25), "é"} {
+		if _, err := mcptools.New(mcptools.Command{Path: "x"}, mcptools.Options{Prefix: prefix}); err == nil {
+			t.Errorf("prefix %q was taken", prefix)
+		}
+	}
+	for _, e := range []mcptools.Endpoint{
+		nil, mcptools.Command{}, mcptools.Command{Path: "x", Env: []string{"TOKEN"}}, mcptools.Dial(nil),
+		mcptools.HTTP{}, mcptools.HTTP{URL: "file:///etc/passwd"}, mcptools.HTTP{URL: "http://a b"},
+	} {
+		if _, err := mcptools.New(e, mcptools.Options{}); err == nil {
+			t.Errorf("%#v was taken", e)
+		}
+	}
+	if _, err := mcptools.New(mcptools.Command{Path: "x"}, mcptools.Options{ConnectTimeout: -1}); err == nil {
+		t.Error("a negative timeout was taken")
+	}
+	for name, e := range map[string]mcptools.Endpoint{
+		"files": mcptools.Command{Path: "/usr/bin/files.exe"}, "a.example": mcptools.HTTP{URL: "https://a.example:8080/mcp"},
+	} {
+		expect(t, newClient(t, e, mcptools.Options{}).Name(), name)
+	}
+}
+
+func FuzzDescription(f *testing.F) {
+	f.Add("Reads.", "Title")
+	f.Add("\x1b[0m\u200b", "")
+	f.Fuzz(func(t *testing.T, description, title string) {
+		server := fixed(func(string) *mcp.ListToolsResult {
+			return &mcp.ListToolsResult{Tools: []*mcp.Tool{{Name: "a", Title: title, Description: description, InputSchema: json.RawMessage(`{}`)}}}
+		})
+		c := newClient(t, dialTo(server), mcptools.Options{})
+		list := setOfTools(t, c)
+		if len(list) != 1 {
+			t.Fatalf("the tool was refused: %v", c.Refused())
+		}
+		if got := list[0].Spec().Description; got == "" || !utf8.ValidString(got) || utf8.RuneCountInString(got) > 1024 {
+			t.Errorf("got %q", got)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
