@@ -1,0 +1,172 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// maxReply is the most that a reply, or one event of a stream, may measure. No
+// answer of a model comes near it; what does is a fault or an attack.
+const maxReply = 64 << 20
+
+// A dialect is a form of requests and replies.
+type dialect interface {
+	// request mends the body of a request.
+	request(body object, c *Call) error
+	// reply mends a whole reply. It returns nil for one that it does not know.
+	reply(body []byte, c *Call) []byte
+	// stream returns what mends a streamed reply.
+	stream(body io.ReadCloser, c *Call) io.ReadCloser
+}
+
+func dialectOf(req *http.Request) dialect {
+	path := req.URL.Path
+	switch {
+	case req.Method != http.MethodPost || req.Body == nil:
+		return nil
+	case strings.HasSuffix(path, "/chat/completions"):
+		return openAI{}
+	case strings.HasSuffix(path, "/messages"):
+		return anthropic{}
+	case strings.HasSuffix(path, ":generateContent"), strings.HasSuffix(path, ":streamGenerateContent"):
+		return gemini{}
+	}
+	return nil
+}
+
+// RoundTrip sends a request by way of base, and mends it and its answer when
+// its context says for which [Call] it is.
+func RoundTrip(base http.RoundTripper, req *http.Request) (*http.Response, error) {
+	call := from(req.Context())
+	if call == nil {
+		return base.RoundTrip(req)
+	}
+	d := dialectOf(req)
+	if d != nil {
+		mended, err := rewrite(req, d, call)
+		if err != nil {
+			_ = req.Body.Close() // a RoundTripper has to; the error at hand says more
+			return nil, err
+		}
+		req = mended
+	}
+	call.note(func(f *Facts) { f.Seen = true })
+	resp, err := base.RoundTrip(req)
+	if err != nil {
+		call.note(func(f *Facts) { f.Broken = err })
+		return nil, err
+	}
+	call.answered(resp, d != nil)
+	if resp.StatusCode != http.StatusOK {
+		return refusal(resp, d, keys(req.Header))
+	}
+	if d == nil {
+		return resp, nil
+	}
+	return mend(resp, d, call)
+}
+
+// keys returns the secrets that a request carries.
+func keys(h http.Header) []string {
+	var all []string
+	for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
+		key := strings.TrimPrefix(h.Get(name), "Bearer ")
+		if len(key) >= minKey {
+			all = append(all, key)
+		}
+	}
+	return all
+}
+
+// minKey is the least that a key measures; what is shorter is a placeholder, and
+// may be any word.
+const minKey = 8
+
+// refusal mends an answer that is an error. Its text becomes the text of errors
+// and gets into logs, so a key that the server repeats in it is taken out.
+func refusal(resp *http.Response, d dialect, keys []string) (*http.Response, error) {
+	if _, ok := d.(gemini); ok && resp.StatusCode == http.StatusServiceUnavailable {
+		// Google's client asks again by itself for ten minutes on a 503, and on
+		// nothing else. Whether to ask again is the caller's to say.
+		resp.StatusCode, resp.Status = 529, "529 Overloaded"
+	}
+	if len(keys) == 0 {
+		return resp, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if closed := resp.Body.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the error: %w", err)
+	}
+	for _, key := range keys {
+		data = bytes.ReplaceAll(data, []byte(key), []byte("[key]"))
+	}
+	replaceBody(resp, io.NopCloser(bytes.NewReader(data)))
+	return resp, nil
+}
+
+func replaceBody(resp *http.Response, body io.ReadCloser) {
+	resp.Body, resp.ContentLength = body, -1
+	resp.Header = resp.Header.Clone()
+	resp.Header.Del("Content-Length")
+}
+
+func rewrite(req *http.Request, d dialect, call *Call) (*http.Request, error) {
+	data, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read the request: %w", err)
+	}
+	var body object
+	if err := json.Unmarshal(data, &body); err == nil && body != nil {
+		if err := d.request(body, call); err != nil {
+			return nil, fmt.Errorf("mend the request: %w", err)
+		}
+		if data, err = json.Marshal(body); err != nil {
+			return nil, fmt.Errorf("mend the request: %w", err)
+		}
+	}
+	if err := req.Body.Close(); err != nil {
+		return nil, fmt.Errorf("read the request: %w", err)
+	}
+	req = req.Clone(req.Context())
+	req.Body = io.NopCloser(bytes.NewReader(data))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+	req.ContentLength = int64(len(data))
+	return req, nil
+}
+
+func mend(resp *http.Response, d dialect, call *Call) (*http.Response, error) {
+	if streams(resp) {
+		replaceBody(resp, d.stream(resp.Body, call))
+		return resp, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
+	if err != nil {
+		_ = resp.Body.Close() // the error at hand says more
+		return nil, fmt.Errorf("read the reply: %w", err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		return nil, fmt.Errorf("read the reply: %w", err)
+	}
+	if mended := d.reply(data, call); mended != nil {
+		data = mended
+	} else {
+		call.note(func(f *Facts) { f.Understood = false })
+	}
+	replaceBody(resp, io.NopCloser(bytes.NewReader(data)))
+	return resp, nil
+}
+
+// streams says whether an answer is streamed. Gemini streams a JSON array.
+func streams(resp *http.Response) bool {
+	if strings.HasSuffix(resp.Request.URL.Path, ":streamGenerateContent") {
+		return true
+	}
+	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+}
