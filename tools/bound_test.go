@@ -1,0 +1,209 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+type (
+	userID string
+	tenant struct{ ID int }
+	scope  struct {
+		Tenant tools.Bound[tenant]
+	}
+	query struct {
+		scope
+		Text string              `json:"text"`
+		User tools.Bound[userID] `json:"user"`
+	}
+	// pointers has what is bound behind a pointer to what it embeds.
+	pointers struct {
+		*Scope
+		N int `json:"n,omitempty"`
+	}
+	Scope  struct{ User tools.Bound[userID] }
+	nested struct {
+		Inner struct{ User tools.Bound[userID] } `json:"inner"`
+	}
+)
+
+func asking() tools.Tool {
+	return tools.New("ask", "Asks.", func(_ context.Context, in query) (string, error) {
+		return string(in.User.Value()) + " asks " + in.Text, nil
+	})
+}
+
+func asked(arguments string) llm.ToolCall {
+	return llm.ToolCall{ID: "call_1", Name: "ask", Arguments: json.RawMessage(arguments)}
+}
+
+func bindAll(ctx context.Context) context.Context {
+	return tools.WithBound(tools.WithBound(ctx, userID("ann")), tenant{})
+}
+
+func TestBoundIsNotTheModelsToSee(t *testing.T) {
+	t.Parallel()
+	raw := tools.Raw(llm.ToolSpec{Name: "ask", Description: "Asks.", Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},"user":{"type":"string"}},"required":["user","text"]}`)},
+		func(_ context.Context, arguments json.RawMessage) (tools.Result, error) {
+			return tools.Result{Text: string(arguments)}, nil
+		})
+	for name, tool := range map[string]tools.Tool{"field": asking(), "fixed": tools.Fix[userID](raw, "user")} {
+		if schema := strings.ToLower(string(tool.Spec().Schema)); strings.Contains(schema, "user") || strings.Contains(schema, "tenant") {
+			t.Errorf("%s: the model sees %s", name, schema)
+		}
+		set := mustSet(t, tool)
+		answer, err := set.Call(bindAll(t.Context()), asked(`{"text":"what?"}`), tools.Options{})
+		if want := map[string]string{"field": "ann asks what?", "fixed": `{"text":"what?","user":"ann"}`}[name]; err != nil || answer.Text() != want {
+			t.Errorf("%s: got %+v and %v, want %s", name, answer, err, want)
+		}
+		for _, attempt := range []string{`"user":"bob"`, `"User":"bob"`, `"USER":{"value":"bob"}`, `"user":null`, `"uſer":"bob"`} {
+			answer, err := set.Call(bindAll(t.Context()), asked(`{"text":"what?",`+attempt+`}`), tools.Options{})
+			if err != nil || answer.Status != llm.StatusError || !strings.Contains(answer.Text(), "it is set by the program; leave it out") {
+				t.Errorf("%s, %s: got %+v and %v", name, attempt, answer, err)
+			}
+		}
+	}
+	if schema := string(raw.Spec().Schema); !strings.Contains(schema, `"user"`) {
+		t.Errorf("the tool that was fixed has changed: %s", schema)
+	}
+}
+
+func TestBoundIsNeeded(t *testing.T) {
+	t.Parallel()
+	ran := false
+	set := mustSet(t, tools.New("ask", "Asks.", func(context.Context, query) (string, error) { ran = true; return "", nil }))
+	var d desk
+	for name, ctx := range map[string]context.Context{
+		"nothing": t.Context(), "not all": tools.WithBound(t.Context(), userID("ann")),
+		"an empty text": tools.WithBound(tools.WithBound(t.Context(), userID("")), tenant{1}),
+		"another type":  tools.WithBound(tools.WithBound(t.Context(), "ann"), tenant{1}),
+	} {
+		o := tools.Options{Approval: d.policy(tools.Named("*")), OnError: tools.AnswerErrors}
+		if _, err := set.Call(ctx, asked(`{"text":"x"}`), o); !errors.Is(err, tools.ErrUnbound) || ran || len(d.open) > 0 {
+			t.Errorf("%s: ran %v, asked %d, got %v", name, ran, len(d.open), err)
+		}
+	}
+	if _, ok := tools.BoundFrom[userID](t.Context()); ok {
+		t.Error("found a value in an empty context")
+	}
+	late := doing("ask", func(ctx context.Context, _ int) (string, error) {
+		_, ok := tools.BoundFrom[userID](ctx)
+		if !ok {
+			return "", tools.ErrUnbound
+		}
+		return "", nil
+	})
+	if _, err := mustSet(t, late).Call(t.Context(), asked(`{"n":1}`), tools.Options{}); !errors.Is(err, tools.ErrUnbound) {
+		t.Errorf("got %v, want what is unbound to fail the call", err)
+	}
+}
+
+func TestBoundBehindAPointer(t *testing.T) {
+	t.Parallel()
+	fn := func(_ context.Context, in pointers) (string, error) { return string(in.User.Value()), nil }
+	set := mustSet(t, tools.New("ask", "Asks.", fn), tools.New("ask2", "Asks.", func(ctx context.Context, in *pointers) (string, error) { return fn(ctx, *in) }))
+	for _, name := range []string{"ask", "ask2"} {
+		call := asked(``)
+		call.Name = name
+		if answer, err := set.Call(bindAll(t.Context()), call, tools.Options{}); err != nil || answer.Text() != "ann" {
+			t.Errorf("got %+v and %v", answer, err)
+		}
+	}
+}
+
+func TestBoundMistakes(t *testing.T) {
+	t.Parallel()
+	raw := tools.Raw(llm.ToolSpec{Name: "ask", Description: "Asks.", Schema: json.RawMessage(`{"properties":{"text":{}}}`)}, nothing)
+	tests := []struct {
+		tool tools.Tool
+		want string
+	}{
+		{tools.New("ask", "Asks.", func(context.Context, nested) (string, error) { return "", nil }), "a Bound stands in the struct of the arguments"},
+		{tools.Fix[userID](raw, "user"), `there is no argument "user" to fix`},
+		{tools.Fix[userID](tools.Tool{}, "user"), "not made by New or Raw"},
+	}
+	for _, test := range tests {
+		if _, err := tools.NewSet(test.tool); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("got %v, want %q", err, test.want)
+		}
+		if test.tool.Err() == nil {
+			t.Error("the tool has no error")
+		}
+	}
+	if err := new(tools.Bound[userID]).UnmarshalJSON(nil); err == nil {
+		t.Error("a bound value was read from JSON")
+	}
+	if got := tools.BoundTo(userID("ann")).Value(); got != "ann" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func nothing(context.Context, json.RawMessage) (tools.Result, error) { return tools.Result{}, nil }
+
+// A value that does not fit the tool's own schema is the program's mistake.
+func TestFixedValueHasToFit(t *testing.T) {
+	t.Parallel()
+	raw := tools.Raw(llm.ToolSpec{Name: "ask", Description: "Asks.", Schema: json.RawMessage(`{"properties":{"user":{"type":"integer"}}}`)}, nothing)
+	ctx := tools.WithBound(bindAll(t.Context()), func() {})
+	for _, tool := range []tools.Tool{tools.Fix[userID](raw, "user"), tools.Fix[func()](raw, "user")} {
+		answer, err := mustSet(t, tool).Call(ctx, asked(``), tools.Options{})
+		if err != nil || answer.Status != llm.StatusError || !strings.HasPrefix(answer.Text(), "argument user, set by the program: ") {
+			t.Errorf("got %+v and %v", answer, err)
+		}
+	}
+	if answer, err := mustSet(t, tools.Fix[int](raw, "user")).Call(tools.WithBound(t.Context(), 7), asked(``), tools.Options{}); err != nil || answer.Status != llm.StatusSuccess {
+		t.Errorf("got %+v and %v", answer, err)
+	}
+}
+
+func TestNodesBind(t *testing.T) {
+	t.Parallel()
+	who := state.Last[string]("who")
+	schema, err := state.NewSchema(messages, oneCall, who)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("no session")
+	o := tools.Options{Bind: tools.Bindings{
+		tools.Bind(func(_ context.Context, s state.View) (userID, error) {
+			if who.Get(s) == "" {
+				return "", broken
+			}
+			return userID(who.Get(s)), nil
+		}),
+		tools.Bind(func(ctx context.Context, _ state.View) (tenant, error) {
+			user, _ := tools.BoundFrom[userID](ctx)
+			return tenant{len(user)}, nil
+		}),
+	}}
+	set := mustSet(t, tools.New("ask", "Asks.", func(_ context.Context, in query) (tenant, error) { return in.Tenant.Value(), nil }))
+	for name, node := range map[string]func(context.Context, state.View) (state.Update, error){
+		"Node": tools.Node(set, messages, o), "CallNode": tools.CallNode(set, oneCall, messages, o),
+	} {
+		for _, user := range []string{"ann", ""} {
+			call := asked(`{"text":"x"}`)
+			view := after(t, schema, schema.Empty(), []state.Write{messages.Put(llm.Assistant("", call)), oneCall.Put(call), who.Put(user)})
+			update, err := node(t.Context(), view)
+			if user == "" {
+				if !errors.Is(err, broken) {
+					t.Errorf("%s: got %v", name, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			last, _ := messages.Last(after(t, schema, view, update))
+			if last.Text() != `{"ID":3}` {
+				t.Errorf("%s: got %+v", name, last)
+			}
+		}
+	}
+}
