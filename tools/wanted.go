@@ -35,19 +35,10 @@ func wanted(s *jsonschema.Schema) string {
 	for _, t := range typesOf(s) {
 		types = append(types, nouns[t])
 	}
-	noun := strings.Join(types, " or ")
-	switch {
-	case noun == "":
-		return "a value"
-	case slices.Contains(typesOf(s), "array"):
-		return noun + amount(s.MinItems, s.MaxItems, "")
-	case slices.Contains(typesOf(s), "string"):
-		noun += amount(s.MinLength, s.MaxLength, " characters")
-		if s.Pattern != "" {
-			noun += " that matches " + s.Pattern
-		}
-	default:
-		noun += bounds(s)
+	noun := firstText(strings.Join(types, " or "), "a value")
+	noun += amount(s.MinItems, s.MaxItems, "") + amount(s.MinLength, s.MaxLength, " characters") + bounds(s)
+	if s.Pattern != "" {
+		noun += " that matches " + s.Pattern
 	}
 	return noun
 }
