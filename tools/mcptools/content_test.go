@@ -127,3 +127,31 @@ func TestLongError(t *testing.T) {
 		t.Errorf("got %d bytes: %.100s", len(got), got)
 	}
 }
+
+// Whatever a server answers makes a message that can be stored.
+func FuzzResult(f *testing.F) {
+	f.Add(`{"content":[{"type":"text","text":"a"},{"type":"image","mimeType":"image/png","data":"cG5n"}]}`)
+	f.Add(`{"content":[{"type":"resource","resource":{"uri":"a:b","blob":""}},{"type":"resource_link","uri":"x","name":"y"}]}`)
+	f.Add(`{"content":[{"type":"audio","mimeType":"","data":""}],"structuredContent":[1,null],"isError":true}`)
+	f.Add(`{"structuredContent":"\ud800"}`)
+	f.Fuzz(func(t *testing.T, answer string) {
+		result := new(mcp.CallToolResult)
+		if err := json.Unmarshal([]byte(answer), result); err != nil || result.NeedsInput() {
+			return
+		}
+		c := newClient(t, dialTo(answering(result)), mcptools.Options{})
+		got, err := setOf(t, c).Call(within(t), callOf("get", ""), tools.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := got.Validate(); err != nil {
+			t.Error(err)
+		}
+		if _, err := json.Marshal(got); err != nil {
+			t.Error(err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
