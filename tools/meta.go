@@ -87,7 +87,7 @@ type discovery struct {
 func (s *Set) discover(_ context.Context, in discovery) (string, error) {
 	found := s.Select(Query{Categories: in.Categories, Actions: in.Actions, Text: in.Words}).Tools()
 	if len(found) == 0 {
-		return "no tool fits" + s.discoverText(), nil
+		return "no tool fits. " + s.discoverText(), nil
 	}
 	var b strings.Builder
 	for _, t := range found[:min(len(found), maxFound)] {

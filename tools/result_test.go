@@ -1,0 +1,239 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+func resulting(r tools.Result) tools.Tool {
+	return tools.New("tool", "Does something.", func(context.Context, struct{}) (tools.Result, error) { return r, nil })
+}
+
+func call(t *testing.T, tool tools.Tool, o tools.Options) llm.Message {
+	t.Helper()
+	answer, err := mustSet(t, tool).Call(t.Context(), llm.ToolCall{ID: "call_1", Name: "tool"}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := answer.Validate(); err != nil {
+		t.Fatalf("the answer is not valid: %v", err)
+	}
+	return answer
+}
+
+func TestResultParts(t *testing.T) {
+	t.Parallel()
+	image := llm.Image("image/png", []byte{1, 2, 3})
+	r := tools.Result{Text: "look:", Parts: []llm.Part{image, llm.Text("so")}, Metadata: map[string]json.RawMessage{"k": json.RawMessage(`1`)}}
+	answer := call(t, resulting(r), tools.Options{})
+	if want := []llm.Part{llm.Text("look:"), image, llm.Text("so")}; !reflect.DeepEqual(answer.Parts, want) || answer.Status != llm.StatusSuccess || string(answer.Metadata["k"]) != "1" {
+		t.Errorf("got %+v", answer)
+	}
+	answer.Parts[1].Data[0] = 9
+	if image.Data[0] != 1 {
+		t.Error("the answer shares the tool's bytes")
+	}
+	if answer := call(t, resulting(tools.Result{Text: "no", Failed: true}), tools.Options{}); answer.Status != llm.StatusError || answer.Text() != "no" {
+		t.Errorf("got %+v", answer)
+	}
+	bad := tools.Result{Parts: []llm.Part{{Type: llm.PartImage}}}
+	if answer := call(t, resulting(bad), tools.Options{}); answer.Status != llm.StatusError || !strings.HasPrefix(answer.Text(), "the result can not be passed on: ") {
+		t.Errorf("got %+v", answer)
+	}
+	if _, err := mustSet(t, resulting(bad)).Call(t.Context(), llm.ToolCall{ID: "1", Name: "tool"}, tools.Options{OnError: tools.ReturnErrors}); err == nil {
+		t.Error("got no error")
+	}
+}
+
+func TestResultsAreCut(t *testing.T) {
+	t.Parallel()
+	data := func(n int) llm.Part { return llm.Image("image/png", make([]byte, n)) }
+	tests := []struct {
+		name   string
+		result tools.Result
+		o      tools.Options
+		want   string
+		parts  int // that have data
+	}{
+		{"short", tools.Result{Text: "short"}, tools.Options{MaxText: 5}, "short", 0},
+		{"long", tools.Result{Text: "longer"}, tools.Options{MaxText: 5}, "longe\n[cut off: these are the first 5 of 6 bytes; ask for less]", 0},
+		{"within a character", tools.Result{Text: "ääää"}, tools.Options{MaxText: 5}, "ää\n[cut off: these are the first 4 of 8 bytes; ask for less]", 0},
+		{"no room", tools.Result{Text: "ä"}, tools.Options{MaxText: 1}, "\n[cut off: these are the first 0 of 2 bytes; ask for less]", 0},
+		{"by default", tools.Result{Text: strings.Repeat("x", 65537)}, tools.Options{}, strings.Repeat("x", 65536) + "\n[cut off: these are the first 65536 of 65537 bytes; ask for less]", 0},
+		{"no limit", tools.Result{Text: strings.Repeat("x", 100000)}, tools.Options{MaxText: -1}, strings.Repeat("x", 100000), 0},
+		{"several texts", tools.Result{Text: "abc", Parts: []llm.Part{llm.Text("def"), llm.Text("g")}}, tools.Options{MaxText: 5}, "abcde\n[cut off: these are the first 2 of 3 bytes; ask for less]\n[cut off: these are the first 0 of 1 bytes; ask for less]", 0},
+		{"exactly", tools.Result{Text: "abc", Parts: []llm.Part{llm.Text("de")}}, tools.Options{MaxText: 5}, "abcde", 0},
+		{"not UTF-8", tools.Result{Text: "a\xff", Parts: []llm.Part{{Type: llm.PartText, Text: "\xfe"}}}, tools.Options{MaxText: -1}, "a\ufffd\ufffd", 0},
+		{"data", tools.Result{Parts: []llm.Part{data(2), data(2), data(1)}}, tools.Options{MaxData: 3}, "[left out: image/png of 2 bytes is too large]", 2},
+		{"a file", tools.Result{Parts: []llm.Part{llm.File("a.pdf", "application/pdf", make([]byte, 9))}}, tools.Options{MaxData: 3}, "[left out: a.pdf of 9 bytes is too large]", 0},
+		{"data by default", tools.Result{Parts: []llm.Part{data(8 << 20), data(1)}}, tools.Options{}, "[left out: image/png of 1 bytes is too large]", 1},
+		{"data without limit", tools.Result{Parts: []llm.Part{data(8 << 20), data(1)}}, tools.Options{MaxData: -1}, "", 2},
+		{"clean", tools.Result{Text: "key=secret"}, tools.Options{MaxText: 8, Clean: func(c llm.ToolCall, s string) string {
+			return strings.ReplaceAll(s, "secret", c.Name+"\xff")
+		}}, "key=tool\n[cut off: these are the first 8 of 11 bytes; ask for less]", 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			answer := call(t, resulting(test.result), test.o)
+			n := 0
+			for _, p := range answer.Parts {
+				if p.Data != nil {
+					n++
+				}
+			}
+			if answer.Text() != test.want || n != test.parts || !utf8.ValidString(answer.Text()) {
+				t.Errorf("got %.200q with %d parts of data, want %.200q with %d", answer.Text(), n, test.want, test.parts)
+			}
+		})
+	}
+	answer := call(t, tools.New("tool", "Fails.", func(context.Context, struct{}) (string, error) { return "", errors.New("a long story") }), tools.Options{MaxText: 6})
+	if !strings.HasPrefix(answer.Text(), "a long\n[cut off") {
+		t.Errorf("an error is not cut: %q", answer.Text())
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	t.Parallel()
+	hidden := "ok\u200b\u202e\U000e0041\U000e0042\x00\x1b[31m\u2066\ufeff\u00ad\ufe0f \t\r\näλ漢🙂"
+	if got, want := tools.Printable(hidden), "ok[31m \t\r\näλ漢🙂"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if answer := call(t, resulting(tools.Result{Text: hidden}), tools.Options{Clean: func(_ llm.ToolCall, s string) string { return tools.Printable(s) }}); strings.ContainsRune(answer.Text(), '\U000e0041') {
+		t.Errorf("got %q", answer.Text())
+	}
+}
+
+func TestInvalidCallsAreAnswered(t *testing.T) {
+	t.Parallel()
+	var ran []int
+	set := mustSet(t, counting(&ran))
+	broken := llm.InvalidCall("call_1", "tool", `{"n":1`, "unexpected end of JSON input")
+	for _, o := range []tools.Options{{}, {OnError: tools.ReturnErrors}} {
+		answer, err := set.Call(t.Context(), broken, o)
+		if want := "the arguments for tool are not JSON: unexpected end of JSON input; call it again with a JSON object"; err != nil || answer.Text() != want || answer.Status != llm.StatusError || answer.ToolCallID != "call_1" {
+			t.Errorf("got %+v and %v", answer, err)
+		}
+	}
+	view := viewOf(t, messages.Put(llm.Assistant("", broken, numbered(2, "tool"), llm.InvalidCall("call_3", "tol", `x`, "no"), llm.InvalidCall("call_4", tools.InvokeTool, `x`, "no"))))
+	update, err := tools.Node(set, messages, tools.Options{})(t.Context(), view)
+	if err != nil || len(update) != 1 || len(ran) != 1 {
+		t.Errorf("ran %v, got %v and %v", ran, update, err)
+	}
+	if answer := metaCallInvalid(t, set); !strings.HasPrefix(answer.Text(), "the arguments for invoke_tool are not JSON: no") {
+		t.Errorf("got %+v", answer)
+	}
+}
+
+func metaCallInvalid(t *testing.T, set *tools.Set) llm.Message {
+	t.Helper()
+	answer, err := set.Meta().Call(t.Context(), llm.InvalidCall("call_4", tools.InvokeTool, `x`, "no"), tools.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// jump is a signal as graph.Goto makes one.
+type jump string
+
+func (j jump) Signal() string { return "goto " + string(j) }
+
+func TestWrites(t *testing.T) {
+	t.Parallel()
+	cart := state.Append[string]("cart")
+	schema, err := state.NewSchema(messages, oneCall, cart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := mustSet(t, tools.New("buy", "Buys.", func(_ context.Context, in number) (tools.Result, error) {
+		return tools.Result{Text: "bought", Update: state.Update{cart.Put(fmt.Sprint(in.N)), state.NewSignal(jump("checkout"))}}, nil
+	}))
+	one, two := numbered(1, "buy"), numbered(2, "buy")
+	view := after(t, schema, schema.Empty(), []state.Write{messages.Put(llm.Assistant("", two, one)), oneCall.Put(one)})
+	for name, want := range map[string]struct {
+		node func(context.Context, state.View) (state.Update, error)
+		cart string
+	}{
+		"Node":     {tools.Node(set, messages, tools.Options{}), "[2 1]"},
+		"CallNode": {tools.CallNode(set, oneCall, messages, tools.Options{Once: new(memo).once}), "[1]"},
+	} {
+		update, err := want.node(t.Context(), view)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := update[len(update)-1].Signal(); last == nil || last.Signal() != "goto checkout" {
+			t.Errorf("%s: got %v", name, update)
+		}
+		if got := cart.Get(after(t, schema, view, update)); fmt.Sprint(got) != want.cart {
+			t.Errorf("%s: got %v, want %s", name, got, want.cart)
+		}
+	}
+	remembering := tools.Options{Once: new(memo).once}
+	if _, err := set.Run(t.Context(), one, remembering); !errors.Is(err, tools.ErrWrites) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := set.Call(t.Context(), one, tools.Options{}); !errors.Is(err, tools.ErrWrites) {
+		t.Errorf("got %v", err)
+	}
+	if answers, err := set.CallAll(t.Context(), []llm.ToolCall{one, numbered(1, "none")}, tools.Options{}); !errors.Is(err, tools.ErrWrites) || answers != nil {
+		t.Errorf("got %v and %v", answers, err)
+	}
+	out, err := set.Run(t.Context(), one, tools.Options{})
+	if err != nil || len(out.Update) != 2 || out.Message.Text() != "bought" {
+		t.Errorf("got %+v and %v", out, err)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var got []string
+	o := tools.Options{MaxParallel: 1, Emit: func(_ context.Context, event any) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch e := event.(type) {
+		case tools.CallStarted:
+			got = append(got, "started "+e.Call.ID+" "+string(e.Call.Arguments))
+		case tools.CallFinished:
+			got = append(got, "finished "+e.Call.ID+" "+e.Answer.Text())
+		case tools.Progress:
+			got = append(got, fmt.Sprintf("progress %s %s %v/%v %s", e.CallID, e.Tool, e.Done, e.Total, e.Message))
+		}
+	}}
+	work := doing("work", func(ctx context.Context, n int) (string, error) {
+		tools.Report(ctx, tools.Progress{CallID: "forged", Done: 1, Total: 2, Message: "half"})
+		if n == 2 {
+			return "", errors.New("failed")
+		}
+		return "done", nil
+	})
+	set := mustSet(t, work)
+	calls := []llm.ToolCall{{ID: "1", Name: "work", Arguments: json.RawMessage(`{ "n": 1.0 }`)}, numbered(2, "work"), numbered(3, "none")}
+	if _, err := set.CallAll(t.Context(), calls, o); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`started 1 {"n":1}`, "progress 1 work 1/2 half", "finished 1 done",
+		`started call_2 {"n":2}`, "progress call_2 work 1/2 half", "finished call_2 failed",
+		`finished call_3 there is no tool "none"; the tools are work`,
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	tools.Report(t.Context(), tools.Progress{}) // outside a tool
+	if _, err := set.Call(t.Context(), numbered(1, "work"), tools.Options{}); err != nil {
+		t.Errorf("got %v without anybody to tell", err)
+	}
+}
