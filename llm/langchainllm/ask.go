@@ -52,7 +52,7 @@ func (p *pump) options(ctx context.Context, call *wire.Call) []llms.CallOption {
 func (s *session) ask(parent context.Context, streaming bool) attempt {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
-	call := &wire.Call{Request: s.request, Thoughts: s.question.thoughts}
+	call := &wire.Call{Request: s.request, Thoughts: s.question.thoughts, Mistral: s.model.profile.mistral}
 	p := &pump{chunks: make(chan llm.Chunk), over: make(chan struct{})}
 	defer close(p.over)
 	options := slices.Clone(s.question.options)

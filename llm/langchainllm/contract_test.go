@@ -387,9 +387,6 @@ func TestErrorsOfProviders(t *testing.T) {
 		t.Run(fmt.Sprint(test.code), func(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, b backend, wired bool) {
-				if b.name == "googleai" && !wired && test.code == 503 {
-					return // the library asks again by itself for ten minutes; see TestFaults
-				}
 				said := test.body
 				if b.name == "bedrock" {
 					said = strings.TrimSuffix(strings.TrimPrefix(said, `{"error":`), `}`) // it has no envelope

@@ -95,6 +95,8 @@ type profile struct {
 	think bool
 	// dialect: a Transport knows what the library speaks.
 	dialect bool
+	// mistral: it is Mistral's form of OpenAI's.
+	mistral bool
 	// saysStop: the library tells why a reply ended.
 	saysStop bool
 	// wrongUsage: while streaming, the usage is that of the first piece.
@@ -120,7 +122,7 @@ var openAIProfile = profile{
 var profiles = map[Provider]profile{
 	OpenAI:     openAIProfile,
 	Compatible: openAIProfile.with(func(p *profile) { p.legacyMax = true }),
-	MistralAPI: openAIProfile.with(func(p *profile) { p.legacyMax, p.temperature, p.ids = true, 0.7, idsOfNine }),
+	MistralAPI: openAIProfile.with(func(p *profile) { p.legacyMax, p.mistral, p.temperature, p.ids = true, true, 0.7, idsOfNine }),
 	Anthropic: {
 		splitAI: true, images: imageBytes, tools: true, callsDeclared: true, streamTools: true,
 		temperature: 1, maxTokens: 4096, ids: idsPlain, userNeeded: true, think: true,

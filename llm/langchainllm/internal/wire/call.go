@@ -15,6 +15,9 @@ import (
 type Call struct {
 	// Request is what was asked. It is not changed.
 	Request llm.Request
+	// Mistral says that it goes to Mistral's API, which speaks OpenAI's form but
+	// for a few words.
+	Mistral bool
 	// Thoughts are the signed reasoning parts of Request, by the index that the
 	// library's first message of the same reply has among those that are not
 	// the system's. Only Anthropic's dialect reads them.

@@ -37,7 +37,20 @@ func (openAI) request(body object, c *Call) error {
 		})
 	}
 	delete(body, "metadata")
+	if c.Mistral {
+		forMistral(body, r)
+	}
 	return nil
+}
+
+// forMistral takes out what Mistral does not know, and refuses.
+func forMistral(body object, r *llm.Request) {
+	for _, key := range []string{"seed", "reasoning_effort", "stream_options"} {
+		delete(body, key)
+	}
+	if r.Seed != nil {
+		body["random_seed"] = raw(*r.Seed)
+	}
 }
 
 func (openAI) reply(data []byte, c *Call) []byte {

@@ -1,0 +1,217 @@
+package langchainllm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/langchainllm"
+)
+
+// modelFunc is a model of langchaingo of nobody's.
+type modelFunc func(ctx context.Context, messages []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error)
+
+func (f modelFunc) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
+	var o llms.CallOptions
+	for _, option := range options {
+		option(&o)
+	}
+	return f(ctx, messages, o)
+}
+
+func (modelFunc) Call(context.Context, string, ...llms.CallOption) (string, error) {
+	return "", errors.New("not used")
+}
+
+func response(choices ...*llms.ContentChoice) *llms.ContentResponse {
+	return &llms.ContentResponse{Choices: choices}
+}
+
+func TestModelThatDoesNotStream(t *testing.T) {
+	t.Parallel()
+	m := langchainllm.New(modelFunc(func(context.Context, []llms.MessageContent, llms.CallOptions) (*llms.ContentResponse, error) {
+		return response(&llms.ContentChoice{Content: "all at once"}), nil
+	}), langchainllm.Options{})
+	h := must(t, m, hello)
+	if h.text() != "all at once" || h.message.StopReason != llm.StopEnd || h.message.Usage != nil {
+		t.Errorf("got %q, %+v", h.text(), h.message)
+	}
+}
+
+// TestTail: a model that streams less than it says has the rest added.
+func TestTail(t *testing.T) {
+	t.Parallel()
+	m := langchainllm.New(modelFunc(func(ctx context.Context, _ []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error) {
+		if err := o.StreamingFunc(ctx, []byte("half of ")); err != nil {
+			return nil, err
+		}
+		return response(&llms.ContentChoice{Content: "half of it"}), nil
+	}), langchainllm.Options{})
+	if h := must(t, m, hello); h.text() != "half of it" || len(h.chunks) != 3 {
+		t.Errorf("got %q in %d chunks", h.text(), len(h.chunks))
+	}
+}
+
+// TestTextLikeACall: text that only looks like a piece of a call is text.
+func TestTextLikeACall(t *testing.T) {
+	t.Parallel()
+	const text = `[{"id":"1","type":"function","function":{"name":"add","arguments":"{}"}}]`
+	m := langchainllm.New(modelFunc(func(ctx context.Context, _ []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error) {
+		for _, piece := range []string{"Look: ", text, " is it."} {
+			if err := o.StreamingFunc(ctx, []byte(piece)); err != nil {
+				return nil, err
+			}
+		}
+		return response(&llms.ContentChoice{Content: "Look: " + text + " is it."}), nil
+	}), langchainllm.Options{})
+	if h := must(t, m, hello); h.text() != "Look: "+text+" is it." {
+		t.Errorf("got %q", h.text())
+	}
+}
+
+// TestSecondAnswer: what was shown of a garbled stream is never taken back.
+func TestSecondAnswer(t *testing.T) {
+	t.Parallel()
+	broken := &llms.ContentChoice{Content: "Let me see.", ToolCalls: []llms.ToolCall{{ID: "1", FunctionCall: &llms.FunctionCall{Name: "add", Arguments: `{"a":`}}}}
+	whole := llms.ToolCall{ID: "1", FunctionCall: &llms.FunctionCall{Name: "add", Arguments: `{"a":1}`}}
+	tests := []struct {
+		name   string
+		second *llms.ContentChoice
+		text   string
+		err    error
+	}{
+		{"the same", &llms.ContentChoice{Content: "Let me see.", ToolCalls: []llms.ToolCall{whole}}, "Let me see.", nil},
+		{"longer", &llms.ContentChoice{Content: "Let me see. So.", ToolCalls: []llms.ToolCall{whole}}, "Let me see. So.", nil},
+		{"another, with calls", &llms.ContentChoice{Content: "Well.", ToolCalls: []llms.ToolCall{whole}}, "Let me see.", nil},
+		{"another", &llms.ContentChoice{Content: "Well."}, "", llm.ErrTransport},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			info := map[string]any{"PromptTokens": int32(2), "CompletionTokens": float64(1)}
+			m := langchainllm.New(modelFunc(func(ctx context.Context, _ []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error) {
+				choice := *test.second
+				if o.StreamingFunc != nil {
+					choice = *broken
+					if err := o.StreamingFunc(ctx, []byte(choice.Content)); err != nil {
+						return nil, err
+					}
+				}
+				choice.GenerationInfo = info
+				return response(&choice), nil
+			}), langchainllm.Options{Provider: langchainllm.OpenAI})
+			h := ask(t, m, withTools(hello))
+			if !errors.Is(h.err, test.err) || h.message.Text() != test.text {
+				t.Fatalf("got %q and %v", h.message.Text(), h.err)
+			}
+			if test.err == nil && (calls(h.message) != `add{"a":1}` || h.message.Usage.Total != 6) {
+				t.Errorf("got %s for %+v", calls(h.message), h.message.Usage)
+			}
+		})
+	}
+}
+
+// TestChoices: a choice for each block is one message, and its usage is not
+// added up.
+func TestChoices(t *testing.T) {
+	t.Parallel()
+	info := map[string]any{"InputTokens": 5, "OutputTokens": 2, "CacheReadInputTokens": 4, "CacheCreationInputTokens": 1}
+	thinking := map[string]any{"ThinkingContent": "hm", "ThinkingSignature": "S", "InputTokens": 5, "OutputTokens": 2, "CacheReadInputTokens": 4, "CacheCreationInputTokens": 1}
+	m := langchainllm.New(modelFunc(func(context.Context, []llms.MessageContent, llms.CallOptions) (*llms.ContentResponse, error) {
+		return response(
+			&llms.ContentChoice{GenerationInfo: thinking, StopReason: "tool_use"},
+			&llms.ContentChoice{Content: "a", GenerationInfo: info},
+			nil,
+			&llms.ContentChoice{Content: "b", GenerationInfo: info},
+			&llms.ContentChoice{ToolCalls: []llms.ToolCall{{ID: "x", FunctionCall: &llms.FunctionCall{Name: "add"}}}, GenerationInfo: info},
+			&llms.ContentChoice{ToolCalls: []llms.ToolCall{{ID: "x", FunctionCall: &llms.FunctionCall{Name: "now", Arguments: "null"}}}},
+			&llms.ContentChoice{FuncCall: &llms.FunctionCall{Name: "old", Arguments: `{"z":1}`}},
+		), nil
+	}), langchainllm.Options{Provider: langchainllm.Anthropic})
+	got := must(t, m, withTools(hello)).message
+	want := llm.Usage{Input: 10, Output: 2, Total: 12, Cached: 4, CacheWrite: 1}
+	if got.Text() != "ab" || calls(got) != `add{} now{} old{"z":1}` || *got.Usage != want || got.StopReason != llm.StopToolCalls {
+		t.Errorf("got %q, %s, %+v, %s", got.Text(), calls(got), got.Usage, got.StopReason)
+	}
+	if got.Parts[0].Signature != "S" || got.ToolCalls[0].ID != "x" || got.ToolCalls[1].ID == "x" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestOddReplies(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		reply func() (*llms.ContentResponse, error)
+		text  string
+	}{
+		{"nothing", func() (*llms.ContentResponse, error) { return nil, nil }, "no reply and no error"},
+		{"no choice", func() (*llms.ContentResponse, error) { return response(), nil }, "no reply and no error"},
+		{"a panic", func() (*llms.ContentResponse, error) { panic("index out of range") }, "langchaingo panicked: index out of range"},
+		{"a call of nothing", func() (*llms.ContentResponse, error) {
+			return response(&llms.ContentChoice{ToolCalls: []llms.ToolCall{{}}}), nil
+		}, "no name"},
+		{"an error", func() (*llms.ContentResponse, error) { return nil, errors.New("status code: 503: busy") }, "status 503"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m := langchainllm.New(modelFunc(func(context.Context, []llms.MessageContent, llms.CallOptions) (*llms.ContentResponse, error) {
+				return test.reply()
+			}), langchainllm.Options{Name: "acme"})
+			h := ask(t, m, hello)
+			if h.err == nil || !strings.Contains(h.err.Error(), test.text) {
+				t.Errorf("got %v", h.err)
+			}
+			if e, ok := errors.AsType[*llm.Error](h.err); ok && e.Provider != "acme" {
+				t.Errorf("got %+v", e)
+			}
+		})
+	}
+}
+
+// TestTransportHasToBeUsed: one that is told and not there is an error, and not
+// a request that lacks half of what was asked.
+func TestTransportHasToBeUsed(t *testing.T) {
+	t.Parallel()
+	b := backends[0]
+	m := langchainllm.New(b.bare(t, newFake(t, b.say(say("ok")))), langchainllm.Options{Transport: &langchainllm.Transport{}})
+	e := failure(t, m, hello, llm.ErrBadRequest)
+	if !strings.Contains(e.Error(), "HTTP client") {
+		t.Errorf("got %v", e)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		provider langchainllm.Provider
+		request  llm.Request
+		text     string
+	}{
+		{langchainllm.Anthropic, llm.Request{Messages: []llm.Message{llm.System("a")}}, "message of the user"},
+		{langchainllm.GoogleAI, llm.Request{Messages: []llm.Message{llm.User("a"), llm.Assistant("b")}}, "end with the user"},
+		{langchainllm.OpenAI, llm.Request{Messages: []llm.Message{llm.User("", llm.File("a.pdf", "application/pdf", []byte("x")))}}, "no files"},
+		{langchainllm.Mistral, llm.Request{Messages: []llm.Message{llm.User("", llm.Image("image/png", []byte("x")))}}, "no images"},
+		{langchainllm.Anthropic, llm.Request{Messages: []llm.Message{llm.User("", llm.ImageURL("data:image/png;base64,???"))}}, "data URL"},
+		{langchainllm.OpenAI, llm.Request{Messages: []llm.Message{llm.Assistant("", call("1", "f", "{}")), {Role: llm.RoleTool, ToolCallID: "1", Parts: []llm.Part{llm.Image("image/png", []byte("x"))}}}}, "text only"},
+	}
+	for i, test := range tests {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			m := langchainllm.New(modelFunc(func(context.Context, []llms.MessageContent, llms.CallOptions) (*llms.ContentResponse, error) {
+				t.Error("the model was asked")
+				return nil, nil
+			}), langchainllm.Options{Provider: test.provider})
+			e := failure(t, m, test.request, llm.ErrBadRequest)
+			if e.Retryable() || e.Provider != string(test.provider) || !strings.Contains(e.Error(), test.text) {
+				t.Errorf("got %v", e)
+			}
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package langchainllm_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/llms/mistral"
+	"github.com/tmc/langchaingo/llms/ollama"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/langchainllm"
+)
+
+func openOllama(t *testing.T, f *fake) *langchainllm.Model {
+	t.Helper()
+	m, err := ollama.New(ollama.WithModel("qwen3"), ollama.WithServerURL(f.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return langchainllm.New(m, langchainllm.Options{})
+}
+
+func openMistral(t *testing.T, f *fake) *langchainllm.Model {
+	t.Helper()
+	m, err := mistral.New(mistral.WithAPIKey("key-of-the-test"), mistral.WithEndpoint(f.URL), mistral.WithModel("mistral-large"), mistral.WithMaxRetries(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return langchainllm.New(m, langchainllm.Options{})
+}
+
+func nativeModels(t *testing.T, f *fake) []*langchainllm.Model {
+	t.Helper()
+	return []*langchainllm.Model{openOllama(t, f), openMistral(t, f)}
+}
+
+func TestNativeOllama(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, body("application/x-ndjson", `{"message":{"role":"assistant","content":"he"},"done":false}
+{"message":{"role":"assistant","content":"y"},"done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":4}
+`))
+	r := llm.Request{Messages: []llm.Message{llm.System("Be brief."), llm.User("a", llm.Text("b"), llm.Image("image/png", []byte("x")))}}
+	h := must(t, openOllama(t, f), r)
+	if h.text() != "hey" || h.message.Usage.Total != 7 {
+		t.Errorf("got %q and %+v", h.text(), h.message.Usage)
+	}
+}
+
+func TestNativeMistral(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, sse(
+		`{"choices":[{"index":0,"delta":{"content":"he"}}]}`,
+		`{"choices":[{"index":0,"delta":{"content":"y"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`, "[DONE]"))
+	h := must(t, openMistral(t, f), hello)
+	if h.text() != "hey" || h.message.Usage.Total != 7 {
+		t.Errorf("got %q and %+v", h.text(), h.message.Usage)
+	}
+}
+
+// TestMistralIgnoresItsContext: the caller is not kept waiting by a library that
+// does not listen.
+func TestMistralIgnoresItsContext(t *testing.T) {
+	t.Parallel()
+	answer := make(chan struct{})
+	defer close(answer)
+	f := newFake(t, func(http.ResponseWriter, *http.Request) { <-answer })
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := llm.Generate(ctx, openMistral(t, f), hello)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDetect(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, jsonBody(`{}`))
+	for _, b := range backends {
+		want := b.provider
+		if want == langchainllm.Compatible || want == langchainllm.MistralAPI {
+			want = langchainllm.OpenAI // the type is the same: it has to be told
+		}
+		if got := langchainllm.Detect(b.bare(t, f)); got != want {
+			t.Errorf("%s: got %s", b.name, got)
+		}
+	}
+	for _, m := range []llms.Model{nil, wrapped{}, &wrapped{}} {
+		if got := langchainllm.Detect(m); got != langchainllm.Generic {
+			t.Errorf("got %s", got)
+		}
+	}
+	if got := langchainllm.New(wrapped{}, langchainllm.Options{Provider: "acme"}).String(); got != "acme" {
+		t.Errorf("got %s", got)
+	}
+}
+
+type wrapped struct{ llms.Model }

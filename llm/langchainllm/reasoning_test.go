@@ -1,0 +1,191 @@
+package langchainllm_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/llm"
+)
+
+// reasoning returns what the reader of the stream saw of it.
+func reasoning(h heard) string {
+	var b strings.Builder
+	for _, c := range h.chunks {
+		if c.Kind == llm.ChunkReasoning {
+			b.WriteString(c.Text)
+		}
+	}
+	return b.String()
+}
+
+func TestReasoningIsStreamedApart(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b backend, wired bool) {
+		if b.name == "googleai" || b.name == "bedrock" {
+			return // see TestGeminiThoughts; bedrock has none
+		}
+		s := say("It is ", "4.")
+		s.reasoning = "Two and two."
+		h := must(t, b.model(t, newFake(t, b.say(s)), wired), hello)
+		if h.text() != "It is 4." || reasoning(h) != "Two and two." {
+			t.Errorf("got %q and %q", h.text(), reasoning(h))
+		}
+		if h.message.Parts[0].Type != llm.PartReasoning || h.message.Parts[0].Text != "Two and two." {
+			t.Errorf("got parts %+v", h.message.Parts)
+		}
+	})
+}
+
+// TestReasoningEffort: what is asked for where it can be, and where not nothing
+// fails.
+func TestReasoningEffort(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b backend, wired bool) {
+		f := newFake(t, b.say(say("ok")))
+		r := hello
+		r.Reasoning.Effort = llm.EffortLow
+		must(t, b.model(t, f, wired), r)
+		sent := f.last(t)
+		config, _ := sent.body["generationConfig"].(object)
+		got := toJSON([]any{sent.body["reasoning_effort"], sent.body["thinking"], config["thinkingConfig"]})
+		want := map[string]string{
+			"openai true": `["low",null,null]`, "ollama true": `["low",null,null]`,
+			"anthropic true":  `[null,{"budget_tokens":1024,"type":"enabled"},null]`,
+			"anthropic false": `[null,{"budget_tokens":1024,"type":"enabled"},null]`,
+			"googleai true":   `[null,null,{"thinkingBudget":1024}]`,
+		}[b.name+map[bool]string{true: " true", false: " false"}[wired]]
+		if want == "" {
+			want = `[null,null,null]`
+		}
+		if got != want {
+			t.Errorf("sent %s, want %s", got, want)
+		}
+		if b.name == "anthropic" && (sent.body["max_tokens"].(float64) <= 1024 || !wired && sent.body["temperature"] != 1.0) {
+			t.Errorf("sent %v", sent.body)
+		}
+	})
+}
+
+// TestThinkingWithTools: Claude wants its signed reasoning back with the results
+// of its tools. The library loses the signature, and so without a Transport it
+// is not asked to reason then.
+func TestThinkingWithTools(t *testing.T) {
+	t.Parallel()
+	b := backends[3]
+	s := say("Let me see.").calling(saidCall{"call_1", "add", `{"a":1}`})
+	s.reasoning = "Add them."
+	r := withTools(hello)
+	r.Reasoning.Effort = llm.EffortHigh
+
+	f := newFake(t, b.say(say("ok")))
+	must(t, b.model(t, f, false), r)
+	if got := f.last(t).body["thinking"]; got != nil {
+		t.Errorf("without a Transport: sent %v", got)
+	}
+
+	f = newFake(t, b.say(s), b.say(say("3")))
+	m := b.model(t, f, true)
+	reply := must(t, m, r).message
+	want := llm.Part{Type: llm.PartReasoning, Text: "Add them.", Signature: "SIGNED"}
+	if !reflect.DeepEqual(reply.Parts[0], want) {
+		t.Fatalf("got %+v, want %+v", reply.Parts[0], want)
+	}
+	r.Messages = append(r.Messages, reply, llm.ToolResult(reply.ToolCalls[0], "1"))
+	must(t, m, r)
+	got := readAnthropic(f.last(t)).Turns
+	parts := []string{`{"signature":"SIGNED","thinking":"Add them.","type":"thinking"}`, "Let me see.", `call:call_1:add{"a":1}`}
+	if len(got) != 3 || !reflect.DeepEqual(got[1].Parts, parts) {
+		t.Errorf("sent back %q", got)
+	}
+	if n := len(list(f.last(t).body["messages"])); n != 3 {
+		t.Errorf("sent %d messages, want 3: one a turn", n)
+	}
+}
+
+func TestRedactedThinking(t *testing.T) {
+	t.Parallel()
+	b := backends[3]
+	events := anthropicEvents(say("Hm.").calling(saidCall{"call_1", "add", `{"a":1}`}))
+	events = append(events[:1:1], append([]string{
+		`{"type":"content_block_start","index":7,"content_block":{"type":"redacted_thinking","data":"SECRET"}}`,
+		`{"type":"content_block_stop","index":7}`,
+	}, events[1:]...)...)
+	f := newFake(t, sse(events...), b.say(say("3")))
+	m := b.model(t, f, true)
+	r := withTools(hello)
+	reply := must(t, m, r).message
+	r.Messages = append(r.Messages, reply, llm.ToolResult(reply.ToolCalls[0], "1"))
+	must(t, m, r)
+	if got := readAnthropic(f.last(t)).Turns[1].Parts[0]; got != `{"data":"SECRET","type":"redacted_thinking"}` {
+		t.Errorf("sent back %s", got)
+	}
+}
+
+func TestGeminiThoughts(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, jsonBody(`[{"candidates":[{"content":{"parts":[{"text":"hm","thought":true}]}}]},
+		{"candidates":[{"content":{"parts":[{"text":"4"},{"executableCode":{"code":"2+2"}}]},"finishReason":"STOP"}],
+		 "usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":1,"thoughtsTokenCount":9,"totalTokenCount":15}},
+		{"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":1,"thoughtsTokenCount":9,"totalTokenCount":15}}]`))
+	h := must(t, backends[4].model(t, f, true), hello)
+	if h.text() != "4" || reasoning(h) != "hm" || h.message.Usage.Reasoning != 9 || h.message.Usage.Output != 10 {
+		t.Errorf("got %q, %q, %+v", h.text(), reasoning(h), h.message.Usage)
+	}
+}
+
+func TestGeminiBlocksThePrompt(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, jsonBody(`[{"promptFeedback":{"blockReason":"SAFETY"}}]`))
+	e := failure(t, backends[4].model(t, f, true), hello, llm.ErrContentFilter)
+	if e.Retryable() || !strings.Contains(e.Error(), "SAFETY") {
+		t.Errorf("got %v", e)
+	}
+}
+
+func TestStopReasons(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b backend, wired bool) {
+		if b.name == "googleai" && !wired {
+			return // see the next test
+		}
+		for said, want := range map[string]llm.StopReason{"length": llm.StopLength, "filter": llm.StopFilter, "end": llm.StopEnd} {
+			s := say("some")
+			s.stop = said
+			if got := must(t, b.model(t, newFake(t, b.say(s)), wired), hello).message.StopReason; got != want {
+				t.Errorf("%s: got %q, want %q", said, got, want)
+			}
+		}
+	})
+}
+
+// TestGoogleFails: the library makes an error of an answer that was cut by a
+// filter, and loses it.
+func TestGoogleFails(t *testing.T) {
+	t.Parallel()
+	s := say("some")
+	s.stop = "filter"
+	if e := failure(t, backends[4].model(t, newFake(t, sayGoogle(s)), false), hello, llm.ErrContentFilter); e.Retryable() {
+		t.Errorf("got %v", e)
+	}
+}
+
+// TestMistralIsStrict: it refuses a request with anything in it that it does not
+// know.
+func TestMistralIsStrict(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, sayOpenAI(say("ok")))
+	r := hello
+	seed := int64(7)
+	r.Seed, r.Reasoning.Effort, r.MaxTokens = &seed, llm.EffortLow, 9
+	must(t, backends[2].model(t, f, true), r)
+	sent := f.last(t).body
+	for _, key := range []string{"seed", "reasoning_effort", "stream_options", "metadata", "max_completion_tokens"} {
+		if sent[key] != nil {
+			t.Errorf("sent %s: %v", key, sent[key])
+		}
+	}
+	if sent["random_seed"] != 7.0 || sent["max_tokens"] != 9.0 {
+		t.Errorf("sent %v", sent)
+	}
+}
