@@ -16,7 +16,7 @@ type Echo struct{}
 func (Echo) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if m := r.Messages[i]; m.Role == llm.RoleUser {
-			return pieces(ctx, llm.Assistant(m.Text()))
+			return Say(m.Text()).stream(ctx)
 		}
 	}
 	return func(yield func(llm.Chunk, error) bool) {

@@ -3,6 +3,8 @@ package llmtest
 import (
 	"context"
 	"iter"
+	"slices"
+	"time"
 
 	"github.com/weft-go/weft/llm"
 )
@@ -11,42 +13,134 @@ import (
 // passes which takes one chunk for the whole.
 const pieceSize = 5
 
-// pieces streams a message in small chunks, until ctx is done.
-func pieces(ctx context.Context, m llm.Message) iter.Seq2[llm.Chunk, error] {
+// stream plays the reply, until ctx is done.
+func (r Reply) stream(ctx context.Context) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		for whole, err := range llm.Reply(m) {
+		wait := r.Delay
+		for chunk, err := range r.chunks() {
+			if err == nil {
+				err = pause(ctx, wait)
+			}
 			if err != nil {
+				chunk = llm.Chunk{}
+			}
+			if !yield(chunk, err) || err != nil {
+				return
+			}
+			wait = r.Pace
+		}
+		if r.Err != nil {
+			if err := pause(ctx, wait); err != nil {
 				yield(llm.Chunk{}, err)
 				return
 			}
-			for chunk := range split(whole) {
-				if err := ctx.Err(); err != nil {
-					yield(llm.Chunk{}, err)
-					return
-				}
-				if !yield(chunk, nil) {
-					return
-				}
-			}
+			yield(llm.Chunk{}, r.Err)
 		}
 	}
 }
 
-// split divides a chunk. The id and name of a tool call are in its first piece.
-func split(c llm.Chunk) iter.Seq[llm.Chunk] {
+// pause waits, however short the time, unless ctx is done.
+func pause(ctx context.Context, d time.Duration) error {
+	if err := ctx.Err(); err != nil || d <= 0 {
+		return err
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// chunks are what the reply streams before its error, if it has one.
+func (r Reply) chunks() iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		if len(r.Chunks) > 0 {
+			for _, chunk := range r.Chunks {
+				if !yield(chunk, nil) {
+					return
+				}
+			}
+			return
+		}
+		if r.Err != nil && r.Message.Role == "" {
+			return
+		}
+		pieces, err := split(r.Message, r.Interleave)
+		for _, piece := range pieces {
+			if r.Err != nil && piece.Kind == llm.ChunkEnd {
+				return
+			}
+			if !yield(piece, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(llm.Chunk{}, err)
+		}
+	}
+}
+
+// split returns a message in small chunks.
+func split(m llm.Message, interleave bool) ([]llm.Chunk, error) {
+	var pieces []llm.Chunk
+	var calls [][]llm.Chunk
+	for whole, err := range llm.Reply(m) {
+		if err != nil {
+			return pieces, err
+		}
+		parts := slices.Collect(divide(whole))
+		switch {
+		case interleave && whole.Kind == llm.ChunkToolCall:
+			calls = append(calls, parts)
+			continue
+		case whole.Kind == llm.ChunkEnd:
+			pieces = append(pieces, inTurn(calls)...)
+		}
+		pieces = append(pieces, parts...)
+	}
+	return pieces, nil
+}
+
+// inTurn takes one of each list, until all are empty.
+func inTurn(lists [][]llm.Chunk) []llm.Chunk {
+	var out []llm.Chunk
+	for i := 0; ; i++ {
+		before := len(out)
+		for _, list := range lists {
+			if i < len(list) {
+				out = append(out, list[i])
+			}
+		}
+		if len(out) == before {
+			return out
+		}
+	}
+}
+
+// divide divides a chunk. The id and name of a tool call are in its first
+// piece, a signature is in the last.
+func divide(c llm.Chunk) iter.Seq[llm.Chunk] {
 	return func(yield func(llm.Chunk) bool) {
 		text := &c.Text
 		if c.Kind == llm.ChunkToolCall {
 			text = &c.ToolCall.Arguments
 		}
+		signature := c.Signature
 		rest := []rune(*text)
 		for first := true; first || len(rest) > 0; first = false {
 			n := min(pieceSize, len(rest))
 			*text, rest = string(rest[:n]), rest[n:]
+			c.Signature = ""
+			if len(rest) == 0 {
+				c.Signature = signature
+			}
 			if !yield(c) {
 				return
 			}
-			c.ToolCall.ID, c.ToolCall.Name = "", ""
+			c.ToolCall.ID, c.ToolCall.Name, c.ToolCall.Signature = "", "", ""
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/weft-go/weft/llm"
 )
@@ -21,14 +22,47 @@ var ErrNoReply = errors.New("no reply left")
 type Reply struct {
 	Message llm.Message
 	Err     error
+	// Chunks, when not empty, are streamed as they are instead of Message: to
+	// play what only a broken model would send.
+	Chunks []llm.Chunk
+	// Delay is the time before the first chunk, Pace that before each further
+	// one. Either ends early with an error when the context is done.
+	Delay, Pace time.Duration
+	// Interleave streams the pieces of several tool calls in turn, and not one
+	// call after the other.
+	Interleave bool
+}
+
+// Costing returns the reply with a usage; Total is set to the sum if it is zero.
+func (r Reply) Costing(u llm.Usage) Reply {
+	if u.Total == 0 {
+		u.Total = u.Input + u.Output
+	}
+	r.Message.Usage = &u
+	return r
+}
+
+// After returns the reply with a delay before its first chunk.
+func (r Reply) After(d time.Duration) Reply {
+	r.Delay = d
+	return r
+}
+
+// Thinking returns the reply with reasoning before what it says.
+func (r Reply) Thinking(text string) Reply {
+	r.Message.Parts = append([]llm.Part{{Type: llm.PartReasoning, Text: text}}, r.Message.Parts...)
+	return r
 }
 
 // Say replies with a text.
 func Say(text string) Reply { return Reply{Message: llm.Assistant(text)} }
 
-// Call replies with one tool call, whose arguments are JSON. The script gives it
-// an id.
+// Call replies with one tool call. The script gives it an id. Arguments that are
+// not JSON are streamed as they are, and make an invalid call.
 func Call(name, arguments string) Reply {
+	if !json.Valid([]byte(arguments)) {
+		return Calls(llm.InvalidCall("", name, arguments, "not JSON"))
+	}
 	return Calls(llm.ToolCall{Name: name, Arguments: json.RawMessage(arguments)})
 }
 
@@ -61,14 +95,7 @@ func (s *Script) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk,
 			yield(llm.Chunk{}, err)
 			return
 		}
-		if reply.Err != nil && reply.Message.Role == "" {
-			yield(llm.Chunk{}, reply.Err)
-			return
-		}
-		for chunk, err := range pieces(ctx, reply.Message) {
-			if err == nil && chunk.Kind == llm.ChunkEnd && reply.Err != nil {
-				chunk, err = llm.Chunk{}, reply.Err
-			}
+		for chunk, err := range reply.stream(ctx) {
 			if !yield(chunk, err) || err != nil {
 				return
 			}
@@ -87,6 +114,7 @@ func (s *Script) next(r llm.Request) (Reply, error) {
 	}
 	reply := s.replies[n]
 	reply.Message = reply.Message.Clone()
+	reply.Chunks = slices.Clone(reply.Chunks)
 	for i := range reply.Message.ToolCalls {
 		if call := &reply.Message.ToolCalls[i]; call.ID == "" {
 			s.calls++

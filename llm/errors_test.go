@@ -1,0 +1,181 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/llm"
+)
+
+func TestClassify(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		give  llm.Error
+		kind  error
+		retry bool
+	}{
+		{"429", llm.Error{Status: 429}, llm.ErrRateLimit, true},
+		{"429 in a text", llm.Error{Err: errors.New("API returned unexpected status code: 429: slow down")}, llm.ErrRateLimit, true},
+		{"no credit", llm.Error{Status: 429, Code: "insufficient_quota"}, llm.ErrAuth, false},
+		{"a quota that comes back", llm.Error{Status: 429, Message: `You exceeded your current quota. "retryDelay": "34s"`}, llm.ErrRateLimit, true},
+		{"throttled for tokens", llm.Error{Status: 429, Message: "Too many tokens, please wait"}, llm.ErrRateLimit, true},
+		{"401", llm.Error{Status: 401, Message: "no"}, llm.ErrAuth, false},
+		{"402", llm.Error{Status: 402}, llm.ErrAuth, false},
+		{"a bad key with 400", llm.Error{Status: 400, Message: "API key not valid. Please pass a valid API key."}, llm.ErrAuth, false},
+		{"400", llm.Error{Status: 400, Message: "unknown parameter"}, llm.ErrBadRequest, false},
+		{"404", llm.Error{Status: 404, Message: "model not found"}, llm.ErrBadRequest, false},
+		{"too long, OpenAI", llm.Error{Status: 400, Code: "context_length_exceeded"}, llm.ErrContextTooLong, false},
+		{"too long, Anthropic", llm.Error{Status: 400, Message: "prompt is too long: 210000 tokens > 200000 maximum"}, llm.ErrContextTooLong, false},
+		{"too long, Gemini", llm.Error{Status: 400, Message: "The input token count (1200000) exceeds the maximum number of tokens allowed"}, llm.ErrContextTooLong, false},
+		{"filtered", llm.Error{Status: 400, Code: "content_filter"}, llm.ErrContentFilter, false},
+		{"408", llm.Error{Status: 408}, llm.ErrTransport, true},
+		{"409", llm.Error{Status: 409}, llm.ErrOverloaded, true},
+		{"500", llm.Error{Status: 500}, llm.ErrOverloaded, true},
+		{"529", llm.Error{Status: 529, Message: "Overloaded"}, llm.ErrOverloaded, true},
+		{"overloaded in a stream", llm.Error{Code: "overloaded_error"}, llm.ErrOverloaded, true},
+		{"302", llm.Error{Status: 302}, nil, false},
+		{"a broken stream", llm.Error{Err: io.ErrUnexpectedEOF}, llm.ErrTransport, true},
+		{"an end", llm.Error{Err: fmt.Errorf("reading: %w", io.EOF)}, llm.ErrTransport, true},
+		{"an end as text", llm.Error{Message: `Post "https://x": EOF`}, llm.ErrTransport, true},
+		{"a reset as text", llm.Error{Message: "read tcp: connection reset by peer"}, llm.ErrTransport, true},
+		{"a timeout", llm.Error{Err: os.ErrDeadlineExceeded}, llm.ErrTransport, true},
+		{"the provider's own time limit", llm.Error{Err: context.DeadlineExceeded}, llm.ErrTransport, true},
+		{"cancelled", llm.Error{Err: context.Canceled}, nil, false},
+		{"words: rate", llm.Error{Message: "Rate limit reached"}, llm.ErrRateLimit, true},
+		{"words: load", llm.Error{Message: "The service is temporarily unavailable"}, llm.ErrOverloaded, true},
+		{"words: key", llm.Error{Message: "Unauthorized"}, llm.ErrAuth, false},
+		{"words: request", llm.Error{Message: "invalid_request_error"}, llm.ErrBadRequest, false},
+		{"words that say nothing", llm.Error{Message: "something went wrong"}, nil, false},
+		{"what is set", llm.Error{Kind: llm.ErrContentFilter, Status: 429}, llm.ErrContentFilter, false},
+	}
+	kinds := []error{llm.ErrRateLimit, llm.ErrOverloaded, llm.ErrTransport, llm.ErrAuth, llm.ErrBadRequest, llm.ErrContextTooLong, llm.ErrContentFilter}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			err := fmt.Errorf("asked: %w", llm.Classify(test.give))
+			for _, kind := range kinds {
+				if got, want := errors.Is(err, kind), kind == test.kind; got != want {
+					t.Errorf("is %v: %v, want %v", kind, got, want)
+				}
+			}
+			if test.give.Err != nil && !errors.Is(err, test.give.Err) {
+				t.Error("the cause is lost")
+			}
+			if got := llm.Retryable(err); got != test.retry {
+				t.Errorf("worth retrying: %v, want %v", got, test.retry)
+			}
+		})
+	}
+}
+
+func TestClassifyReadsTimes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		give string
+		want time.Duration
+	}{
+		{"Please try again in 20s.", 20 * time.Second},
+		{"Please try again in 1.5s.", 1500 * time.Millisecond},
+		{"Please try again in 6m0s.", 6 * time.Minute},
+		{"try again in 250ms", 250 * time.Millisecond},
+		{`"retryDelay": "34.07s"`, 34070 * time.Millisecond},
+		{"Retry-After: 7", 7 * time.Second},
+		{"retry after 5 seconds", 5 * time.Second},
+		{"try again in 999999h", 7 * 24 * time.Hour},
+		{"try again later", 0},
+		{"try again in a while", 0},
+	}
+	for _, test := range tests {
+		if got := llm.Classify(llm.Error{Status: 429, Message: test.give}).RetryAfter; got != test.want {
+			t.Errorf("%q: got %v, want %v", test.give, got, test.want)
+		}
+	}
+	if got := llm.Classify(llm.Error{RetryAfter: time.Second, Message: "try again in 9s"}).RetryAfter; got != time.Second {
+		t.Errorf("what is set became %v", got)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	tests := []struct {
+		give string
+		want time.Duration
+	}{
+		{" 3 ", 3 * time.Second},
+		{"0.5", 500 * time.Millisecond},
+		{"Fri, 02 Jan 2026 03:04:15 GMT", 10 * time.Second},
+		{"Fri, 02 Jan 2026 03:04:00 GMT", 0},
+		{"-1", 0},
+		{"soon", 0},
+		{"", 0},
+	}
+	for _, test := range tests {
+		if got := llm.RetryAfter(test.give, now); got != test.want {
+			t.Errorf("%q: got %v, want %v", test.give, got, test.want)
+		}
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("boom")
+	tests := []struct {
+		give llm.Error
+		want string
+	}{
+		{llm.Error{}, "llm: failed"},
+		{llm.Error{Kind: llm.ErrAuth, Provider: "openai", Status: 401, Code: "invalid_key", Message: "wrong key", Err: cause}, "llm: openai: not allowed (status 401): invalid_key: wrong key: boom"},
+		{llm.Error{Message: "boom", Err: cause}, "llm: failed: boom"},
+	}
+	for _, test := range tests {
+		if got := test.give.Error(); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}
+
+func TestRetryable(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]bool{
+		llm.ErrEmpty:     true,
+		llm.ErrMalformed: true,
+		llm.ErrInvalid:   false,
+		errors.New("?"):  false,
+		fmt.Errorf("%w: %w", context.Canceled, llm.ErrEmpty): false,
+		context.DeadlineExceeded:                             false,
+	} {
+		if got := llm.Retryable(err); got != want {
+			t.Errorf("%v: got %v, want %v", err, got, want)
+		}
+	}
+	if llm.Retryable(nil) {
+		t.Error("nil is worth retrying")
+	}
+}
+
+// FuzzClassify wants no text of a provider to be too odd.
+func FuzzClassify(f *testing.F) {
+	f.Add(429, "rate_limit", "try again in 1m2.5s")
+	f.Add(0, "", "status code: 529 overloaded")
+	f.Fuzz(func(t *testing.T, status int, code, message string) {
+		e := llm.Classify(llm.Error{Status: status, Code: code, Message: message})
+		if e.RetryAfter < 0 || e.RetryAfter > 7*24*time.Hour {
+			t.Fatalf("wait for %v", e.RetryAfter)
+		}
+		if e.Retryable() && e.Kind == nil {
+			t.Fatal("worth retrying, and of no kind")
+		}
+		if !strings.HasPrefix(e.Error(), "llm: ") {
+			t.Fatal(e)
+		}
+		llm.RetryAfter(message, time.Unix(0, 0))
+	})
+}
