@@ -48,30 +48,18 @@ func TestConformance(t *testing.T) {
 	harness(newPlace).Run(t)
 }
 
-func TestConformancePooled(t *testing.T) {
+// What is sent as plain text takes another way through everything.
+func TestConformanceSimpleProtocol(t *testing.T) {
 	t.Parallel()
-	harness(pooledPlace).Run(t)
-}
-
-// The other ways in which pgx sends statements work as well.
-func TestConformanceModes(t *testing.T) {
-	t.Parallel()
-	for _, mode := range []pgx.QueryExecMode{
-		pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec, pgx.QueryExecModeSimpleProtocol,
-	} {
-		t.Run(mode.String(), func(t *testing.T) {
-			t.Parallel()
-			checkpointtest.Harness{
-				Open: func(tb testing.TB) checkpoint.Store {
-					p := newPlace(tb)
-					return p.migrated(tb, p.pool(tb, func(c *pgxpool.Config) {
-						c.ConnConfig.DefaultQueryExecMode = mode
-					}))
-				},
-				MaxValue: maxValue,
-			}.Run(t)
-		})
-	}
+	checkpointtest.Harness{
+		Open: func(tb testing.TB) checkpoint.Store {
+			p := newPlace(tb)
+			return p.migrated(tb, p.pool(tb, func(c *pgxpool.Config) {
+				c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
+			}))
+		},
+		MaxValue: maxValue,
+	}.Run(t)
 }
 
 // flip flips a bit of what is stored of a checkpoint's values.

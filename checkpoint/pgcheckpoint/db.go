@@ -3,6 +3,7 @@ package pgcheckpoint
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -68,10 +69,15 @@ func (l *link) give() {
 	}
 }
 
-// query sends one statement, in one round trip, and calls read for each row.
+// query sends one statement in a transaction.
 func (l *link) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
+	return l.queryOn(ctx, l.db, sql, args, read)
+}
+
+// queryOn sends one statement, in one round trip, and calls read for each row.
+func (l *link) queryOn(ctx context.Context, on querier, sql string, args []any, read func(pgx.Rows) error) error {
 	if l.before == nil {
-		rows, err := l.db.Query(ctx, sql, append(l.mode[:len(l.mode):len(l.mode)], args...)...)
+		rows, err := on.Query(ctx, sql, append(l.mode[:len(l.mode):len(l.mode)], args...)...)
 		if err != nil {
 			return err
 		}
@@ -83,7 +89,7 @@ func (l *link) query(ctx context.Context, sql string, args []any, read func(pgx.
 	}
 	first := b.Len()
 	b.Queue(sql, args...)
-	results := l.db.SendBatch(ctx, b)
+	results := on.SendBatch(ctx, b)
 	for range first {
 		if _, err := results.Exec(); err != nil {
 			_ = results.Close() // says the same
@@ -112,21 +118,23 @@ func readAll(rows pgx.Rows, read func(pgx.Rows) error) error {
 
 // transaction calls fn between the begin and the end of a transaction. It is for
 // what is not done in a superstep.
-func (l *link) transaction(ctx context.Context, fn func(tx *link) error) error {
-	tx, err := l.db.Begin(ctx)
-	if err != nil {
+func (l *link) transaction(ctx context.Context, limit time.Duration, fn func(ctx context.Context, tx *link) error) error {
+	return patiently(ctx, limit, func(ctx context.Context) error {
+		tx, err := l.db.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		err = l.prepare(ctx, tx)
+		if err == nil {
+			err = fn(ctx, &link{db: tx, mode: l.mode})
+		}
+		if err == nil {
+			return tx.Commit(ctx)
+		}
+		// The connection may be gone, and with it the transaction.
+		_ = tx.Rollback(ctx)
 		return err
-	}
-	err = l.prepare(ctx, tx)
-	if err == nil {
-		err = fn(&link{db: tx, mode: l.mode})
-	}
-	if err == nil {
-		return tx.Commit(ctx)
-	}
-	// The connection may be gone, and with it the transaction.
-	_ = tx.Rollback(context.WithoutCancel(ctx))
-	return err
+	})
 }
 
 // script runs several statements, which a link in a transaction can.

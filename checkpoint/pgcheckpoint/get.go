@@ -90,9 +90,9 @@ func (s *Store) get(ctx context.Context, k *checkpoint.Key) (checkpoint.Checkpoi
 	}
 	var l *loaded
 	text = s.sql(text)
-	err := s.retry(ctx, func(ctx context.Context, _ bool) error {
+	err := s.retry(ctx, func(bool) error {
 		l = &loaded{}
-		return s.link.query(ctx, text, args, l.read)
+		return s.link.send(ctx, s.timeout, text, args, l.read)
 	})
 	if err != nil {
 		return checkpoint.Checkpoint{}, err

@@ -121,9 +121,9 @@ func (l *lease) acquire(ctx context.Context, steal bool) (bool, error) {
 	var found *loaded
 	text := l.sql(leaseQuery)
 	args := []any{l.tenant, l.thread, l.holder, l.leaseTime.Seconds(), steal}
-	err := l.retry(ctx, func(ctx context.Context, _ bool) error {
+	err := l.retry(ctx, func(bool) error {
 		found = &loaded{}
-		return l.link.query(ctx, text, args, found.read)
+		return l.link.send(ctx, l.timeout, text, args, found.read)
 	})
 	switch {
 	case err != nil:

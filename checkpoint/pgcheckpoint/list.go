@@ -74,9 +74,9 @@ func (l *lister) next(ctx context.Context) ([]row, error) {
 	}
 	var rows []row
 	text = l.store.sql(text)
-	err := l.store.retry(ctx, func(ctx context.Context, _ bool) error {
+	err := l.store.retry(ctx, func(bool) error {
 		rows = rows[:0]
-		return l.store.link.query(ctx, text, args, func(found pgx.Rows) error {
+		return l.store.link.send(ctx, l.store.timeout, text, args, func(found pgx.Rows) error {
 			r := row{thread: l.query.Thread}
 			fields := append(r.fields(), &l.thread)
 			if l.query.Writes {

@@ -131,15 +131,17 @@ func Migrate(ctx context.Context, db DB, o Options) error {
 func (s *Store) migrate(ctx context.Context) error {
 	for {
 		var done int
-		err := s.retry(ctx, func(ctx context.Context, _ bool) (err error) {
-			done, err = s.applied(ctx, s.link)
-			return err
+		err := s.retry(ctx, func(bool) error {
+			return patiently(ctx, s.timeout, func(ctx context.Context) (err error) {
+				done, err = s.applied(ctx, s.link)
+				return err
+			})
 		})
 		if err != nil || done == len(migrations) {
 			return err
 		}
-		err = s.retryWithin(ctx, labour, func(ctx context.Context, _ bool) error {
-			return s.link.transaction(ctx, func(tx *link) error { return s.applyNext(ctx, tx) })
+		err = s.retry(ctx, func(bool) error {
+			return s.link.transaction(ctx, labour, s.applyNext)
 		})
 		if err != nil {
 			return err
@@ -197,11 +199,13 @@ func (s *Store) applied(ctx context.Context, l *link) (int, error) {
 
 // checkVersion returns an error unless the database has this version.
 func (s *Store) checkVersion(ctx context.Context) error {
-	return s.retry(ctx, func(ctx context.Context, _ bool) error {
-		done, err := s.applied(ctx, s.link)
-		if err == nil && done < len(migrations) {
-			err = fmt.Errorf("schema %q has version %d of %d: %w", s.schema, done, len(migrations), ErrNotMigrated)
-		}
-		return err
+	return s.retry(ctx, func(bool) error {
+		return patiently(ctx, s.timeout, func(ctx context.Context) error {
+			done, err := s.applied(ctx, s.link)
+			if err == nil && done < len(migrations) {
+				err = fmt.Errorf("schema %q has version %d of %d: %w", s.schema, done, len(migrations), ErrNotMigrated)
+			}
+			return err
+		})
 	})
 }

@@ -13,7 +13,7 @@ import (
 // putQuery takes tenant, thread, owner, epoch and time of a lease; namespace, id,
 // name, parent and head; whether it may be stored already; step, source and
 // settles; digest, run, version and metadata; control, changes and snapshot.
-const putQuery = `SELECT status, newest, newest_name FROM weft.cp_put(
+const putQuery = `SELECT weft.cp_put(
 	$1::text, $2::text, $3::uuid, $4::int, $5::float8,
 	$6::text, $7::uuid, $8::text, $9::uuid, $10::uuid, $11::boolean,
 	$12::bigint, $13::text, $14::boolean,
@@ -38,16 +38,13 @@ func (s *Store) put(ctx context.Context, c *checkpoint.Checkpoint, head string, 
 		return s.fail("put", c.Key, err)
 	}
 	var status int
-	var newest id
 	text := s.sql(putQuery)
-	err = s.retry(ctx, func(ctx context.Context, again bool) error {
+	err = s.retry(ctx, func(again bool) error {
 		args[putAgain] = again
-		return s.link.query(ctx, text, args, func(rows pgx.Rows) error {
-			return rows.Scan(&status, &newest.uuid, &newest.name)
-		})
+		return s.link.send(ctx, s.timeout, text, args, func(rows pgx.Rows) error { return rows.Scan(&status) })
 	})
 	if err == nil {
-		err = putError(status, newest, c, head)
+		err = putError(status, c, head)
 	}
 	if err != nil {
 		return s.fail("put", c.Key, err)
@@ -86,7 +83,7 @@ func (s *Store) putArgs(c *checkpoint.Checkpoint, head string, l *lease) ([]any,
 }
 
 // putError says what a refusal means.
-func putError(status int, newest id, c *checkpoint.Checkpoint, head string) error {
+func putError(status int, c *checkpoint.Checkpoint, head string) error {
 	switch status {
 	case statusDone:
 		return nil
@@ -95,14 +92,7 @@ func putError(status int, newest id, c *checkpoint.Checkpoint, head string) erro
 	case statusNotFound:
 		return fmt.Errorf("its parent %q: %w", c.Parent, checkpoint.ErrNotFound)
 	}
-	found, err := newest.text()
-	if err != nil {
-		return err
-	}
-	if found == head && head != "" {
-		return fmt.Errorf("its id exists: %w", checkpoint.ErrConflict)
-	}
-	return fmt.Errorf("it was to follow %q, but the newest is %q: %w", head, found, checkpoint.ErrConflict)
+	return fmt.Errorf("the newest is not %q, or its id exists: %w", head, checkpoint.ErrConflict)
 }
 
 // owner is null for no lease.

@@ -139,8 +139,8 @@ func (s *Store) remove(ctx context.Context, thread string, r removal) (int, erro
 	removed := 0
 	for {
 		n, more := 0, false
-		err := s.retryWithin(ctx, labour, func(ctx context.Context, _ bool) error {
-			return s.link.transaction(ctx, func(tx *link) (err error) {
+		err := s.retry(ctx, func(bool) error {
+			return s.link.transaction(ctx, labour, func(ctx context.Context, tx *link) (err error) {
 				n, more, err = s.removeSome(ctx, tx, thread, r)
 				return err
 			})
@@ -212,7 +212,7 @@ const (
 	deleteStepsQuery = `WITH w AS (DELETE FROM weft.cp_write WHERE thread = $1::bigint AND seq = ANY ($2::int[])),
 	g AS (DELETE FROM weft.cp_tag WHERE thread = $1::bigint AND seq = ANY ($2::int[])),
 	s AS (DELETE FROM weft.cp_step WHERE thread = $1::bigint AND seq = ANY ($2::int[]) RETURNING 1)
-	UPDATE weft.cp_thread SET seq = seq + 1, steps = steps - (SELECT count(*)::int FROM s) WHERE key = $1::bigint`
+	UPDATE weft.cp_thread SET seq = seq + 1, head = NULL, steps = steps - (SELECT count(*)::int FROM s) WHERE key = $1::bigint`
 	deleteOriginsQuery = `DELETE FROM weft.cp_origin o WHERE o.thread = $1::bigint
 	AND NOT EXISTS (SELECT FROM weft.cp_step s WHERE s.thread = o.thread AND s.origin = o.key)`
 	deleteSpacesQuery = `DELETE FROM weft.cp_space v WHERE v.thread = $1::bigint

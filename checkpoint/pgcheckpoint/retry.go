@@ -21,10 +21,6 @@ const (
 
 	minWait = 20 * time.Millisecond
 	maxWait = 2 * time.Second
-
-	// grace is how long a call that was cancelled waits for its outcome, so that
-	// it is known, and the connection stays whole.
-	grace = 50 * time.Millisecond
 )
 
 // A fault is what kind of failure an error is, and so what helps.
@@ -56,7 +52,7 @@ func faultOf(err error) fault {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return faultLost
 	}
-	for _, lost := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, pgconn.ErrConnClosed, errSilent} {
+	for _, lost := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, pgconn.ErrConnClosed} {
 		if errors.Is(err, lost) {
 			return faultLost
 		}
@@ -67,19 +63,14 @@ func faultOf(err error) fault {
 // retry calls fn until it succeeds or trying is of no use. Again says that an
 // earlier call may have taken effect all the same. Waits are random up to a bound
 // that doubles, so that those who failed together do not come back together.
-func (s *Store) retry(ctx context.Context, fn func(ctx context.Context, again bool) error) error {
-	return s.retryWithin(ctx, s.timeout, fn)
-}
-
-// retryWithin is retry for calls that may take so long.
-func (s *Store) retryWithin(ctx context.Context, limit time.Duration, fn func(ctx context.Context, again bool) error) error {
+func (s *Store) retry(ctx context.Context, fn func(again bool) error) error {
 	if err := s.link.take(ctx); err != nil {
 		return err
 	}
 	defer s.link.give()
 	start, again := time.Now(), false
 	for n := 1; ; n++ {
-		err := patiently(ctx, limit, func(ctx context.Context) error { return fn(ctx, again) })
+		err := fn(again)
 		if err == nil {
 			return nil
 		}
@@ -107,43 +98,6 @@ func pause(ctx context.Context, most time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// errSilent says that the database did not answer.
-var errSilent = errors.New("no answer")
-
-// patiently calls fn with a context that ends some time after the caller's, or
-// when the database has been silent for too long: a connection whose other end is
-// gone is not always told so. So a call that is about to end does, and one that
-// hangs is cut off.
-func patiently(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	inner, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-	defer cancel()
-	if ctx.Done() != nil {
-		stop := context.AfterFunc(ctx, func() {
-			t := time.NewTimer(grace)
-			defer t.Stop()
-			select {
-			case <-t.C:
-				cancel()
-			case <-inner.Done():
-			}
-		})
-		defer stop()
-	}
-	err := fn(inner)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return fmt.Errorf("%w: %w", ctx.Err(), err)
-	case inner.Err() != nil:
-		return fmt.Errorf("%w in %v: %s", errSilent, limit, err.Error())
-	}
-	return err
 }
 
 // classify adds the sentinel that an error of the database stands for.

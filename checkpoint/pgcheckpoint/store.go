@@ -180,7 +180,7 @@ func (s *Store) query(ctx context.Context, text string, args []any, read func(pg
 // queryWithin is query for a statement that may take so long.
 func (s *Store) queryWithin(ctx context.Context, limit time.Duration, text string, args []any, read func(pgx.Rows) error) error {
 	text = s.sql(text)
-	return s.retryWithin(ctx, limit, func(ctx context.Context, _ bool) error {
-		return s.link.query(ctx, text, args, read)
+	return s.retry(ctx, func(bool) error {
+		return s.link.send(ctx, limit, text, args, read)
 	})
 }

@@ -95,9 +95,9 @@ func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkp
 func (s *Store) threads(ctx context.Context, from string) ([]checkpoint.ThreadInfo, error) {
 	var page []checkpoint.ThreadInfo
 	text, args := s.sql(threadsQuery), []any{s.tenant, from, listPage}
-	err := s.retry(ctx, func(ctx context.Context, _ bool) error {
+	err := s.retry(ctx, func(bool) error {
 		page = page[:0]
-		return s.link.query(ctx, text, args, func(rows pgx.Rows) error {
+		return s.link.send(ctx, s.timeout, text, args, func(rows pgx.Rows) error {
 			var t checkpoint.ThreadInfo
 			err := rows.Scan(&t.ID, &t.Checkpoints, &t.Created, &t.Updated)
 			page = append(page, t)

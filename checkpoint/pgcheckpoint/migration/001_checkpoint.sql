@@ -11,6 +11,17 @@ CREATE TABLE weft.cp_thread (
   epoch   int NOT NULL DEFAULT 0,   -- counts the leases
   owner   uuid,                     -- of the lease; null for none
   until   timestamptz,              -- when the lease runs out
+  -- What is known of the newest checkpoint of the root namespace, so that the next
+  -- one need not look for it. Head is null when nothing is.
+  head    uuid,
+  digest  bytea,                    -- of its origin
+  highest uuid,                     -- no id of the thread is above this one
+  at      timestamptz,              -- no checkpoint of the thread is younger
+  newest  int NOT NULL DEFAULT 0,   -- the number of the head
+  parent  int NOT NULL DEFAULT 0,   -- and of the one before
+  branch  int NOT NULL DEFAULT 0,
+  root    int NOT NULL DEFAULT 0,
+  origin  int NOT NULL DEFAULT 0,
   UNIQUE (tenant, id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01);
 

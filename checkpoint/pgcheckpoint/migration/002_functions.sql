@@ -25,12 +25,13 @@ CREATE FUNCTION weft.cp_put(
   p_space text, p_id uuid, p_name text, p_parent uuid, p_head uuid, p_again boolean,
   p_step bigint, p_source text, p_settles boolean,
   p_digest bytea, p_run text, p_version text, p_meta jsonb,
-  p_control bytea, p_changes bytea, p_snapshot bytea,
-  OUT status int, OUT newest uuid, OUT newest_name text)
+  p_control bytea, p_changes bytea, p_snapshot bytea)
+RETURNS int
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   t record;
+  n_id uuid;
   n_seq int;
   n_time timestamptz;
   n_space int;
@@ -41,51 +42,74 @@ DECLARE
   v_parent int := 0;
   v_branch int;
   v_root int;
+  v_highest uuid;
+  v_status int := 0;
 BEGIN
-  status := 0;
+  -- Almost every checkpoint follows the newest of its thread, in the root
+  -- namespace and the same run.
+  IF p_space = '' AND p_parent = p_head THEN
+    UPDATE weft.cp_thread SET seq = seq + 1, steps = steps + 1, head = p_id, highest = p_id,
+      at = greatest(clock_timestamp(), at), parent = newest, newest = seq + 1,
+      root = CASE WHEN p_snapshot IS NULL THEN root ELSE seq + 1 END,
+      until = CASE WHEN p_owner IS NULL THEN until ELSE clock_timestamp() + make_interval(secs => p_ttl) END
+    WHERE tenant = p_tenant AND id = p_thread AND head = p_head AND digest = p_digest AND highest < p_id
+    AND (p_owner IS NULL OR owner = p_owner AND epoch = p_epoch)
+    RETURNING key, seq, at, parent, branch, root, origin INTO t;
+    IF FOUND THEN
+      INSERT INTO weft.cp_step (thread, time, step, seq, parent, branch, root, space, origin, epoch, whole,
+        id, source, name, control, changes, snapshot)
+      VALUES (t.key, t.at, p_step, t.seq, t.parent, t.branch, t.root, 0, t.origin, coalesce(p_epoch, 0),
+        p_snapshot IS NOT NULL, p_id, p_source, p_name, p_control, p_changes, p_snapshot);
+      IF p_settles THEN
+        DELETE FROM weft.cp_write WHERE thread = t.key AND seq = t.parent;
+      END IF;
+      RETURN 0;
+    END IF;
+  END IF;
+
   FOR try IN 1..2 LOOP
     UPDATE weft.cp_thread SET seq = seq + 1, steps = steps + 1,
       until = CASE WHEN p_owner IS NULL THEN until ELSE clock_timestamp() + make_interval(secs => p_ttl) END
     WHERE tenant = p_tenant AND id = p_thread AND (p_owner IS NULL OR owner = p_owner AND epoch = p_epoch)
     RETURNING key, seq INTO t;
     EXIT WHEN FOUND;
-    status := CASE WHEN p_owner IS NOT NULL THEN 3 WHEN p_head IS NOT NULL THEN 1 WHEN p_parent IS NOT NULL THEN 2 ELSE 0 END;
-    IF status <> 0 THEN RETURN; END IF;
+    IF p_owner IS NOT NULL THEN RETURN 3; END IF;
+    IF p_head IS NOT NULL THEN RETURN 1; END IF;
+    IF p_parent IS NOT NULL THEN RETURN 2; END IF;
     INSERT INTO weft.cp_thread (tenant, id, seq, steps) VALUES (p_tenant, p_thread, 1, 1)
     ON CONFLICT (tenant, id) DO NOTHING RETURNING key, seq INTO t;
     EXIT WHEN FOUND;
   END LOOP;
   IF t.key IS NULL THEN
-    status := 1; -- it exists, and is not to be seen
-    RETURN;
+    RETURN 1; -- it exists, and is not to be seen
   END IF;
 
   IF p_space <> '' THEN
     SELECT key INTO v_space FROM weft.cp_space WHERE thread = t.key AND name = p_space;
   END IF;
   -- The newest of the thread is mostly the newest of the namespace.
-  SELECT seq, time, space, branch, root, id, name INTO n_seq, n_time, n_space, n_branch, n_root, newest, newest_name
+  SELECT seq, time, space, branch, root, id INTO n_seq, n_time, n_space, n_branch, n_root, n_id
   FROM weft.cp_step WHERE thread = t.key ORDER BY seq DESC LIMIT 1;
   IF v_space IS NULL THEN
-    newest := NULL;
+    n_id := NULL;
   ELSIF n_space <> v_space AND v_space = 0 THEN
-    SELECT seq, branch, root, id, name INTO n_seq, n_branch, n_root, newest, newest_name
+    SELECT seq, branch, root, id INTO n_seq, n_branch, n_root, n_id
     FROM weft.cp_step WHERE thread = t.key AND space = 0 ORDER BY seq DESC LIMIT 1;
   ELSIF n_space <> v_space THEN
-    SELECT seq, branch, root, id, name INTO n_seq, n_branch, n_root, newest, newest_name
+    SELECT seq, branch, root, id INTO n_seq, n_branch, n_root, n_id
     FROM weft.cp_step WHERE thread = t.key AND space = v_space AND space <> 0 ORDER BY seq DESC LIMIT 1;
   END IF;
 
   -- What is refused from here on has been counted already.
-  IF newest IS DISTINCT FROM p_head OR newest = p_id THEN
-    status := 1;
-    IF newest = p_id OR p_again THEN
-      SELECT 0 INTO status FROM weft.cp_step s WHERE s.thread = t.key AND s.id = p_id AND s.space = v_space
+  IF n_id IS DISTINCT FROM p_head OR n_id = p_id THEN
+    v_status := 1;
+    IF n_id = p_id OR p_again THEN
+      SELECT 0 INTO v_status FROM weft.cp_step s WHERE s.thread = t.key AND s.id = p_id AND s.space = v_space
       AND (SELECT p.id FROM weft.cp_step p WHERE p.thread = t.key AND p.seq = s.parent) IS NOT DISTINCT FROM p_parent;
-      status := coalesce(status, 1);
+      v_status := coalesce(v_status, 1);
     END IF;
   ELSIF EXISTS (SELECT FROM weft.cp_step WHERE thread = t.key AND id = p_id) THEN
-    status := 1;
+    v_status := 1;
   ELSIF p_parent IS NULL THEN
     v_branch := t.seq;
     v_root := t.seq;
@@ -96,11 +120,11 @@ BEGIN
   ELSE
     SELECT seq, t.seq, root INTO v_parent, v_branch, v_root
     FROM weft.cp_step WHERE thread = t.key AND id = p_parent AND space = v_space;
-    IF NOT FOUND THEN status := 2; END IF;
+    IF NOT FOUND THEN v_status := 2; END IF;
   END IF;
   IF v_branch IS NULL THEN
     UPDATE weft.cp_thread SET seq = seq - 1, steps = steps - 1 WHERE key = t.key;
-    RETURN;
+    RETURN v_status;
   END IF;
 
   IF v_space IS NULL THEN
@@ -111,15 +135,26 @@ BEGIN
     INSERT INTO weft.cp_origin (thread, key, digest, run, version, meta)
     VALUES (t.key, t.seq, p_digest, p_run, p_version, p_meta);
   END IF;
+  n_time := greatest(clock_timestamp(), n_time);
+  v_root := CASE WHEN p_snapshot IS NULL THEN v_root ELSE t.seq END;
+  v_origin := coalesce(v_origin, t.seq);
   INSERT INTO weft.cp_step (thread, time, step, seq, parent, branch, root, space, origin, epoch, whole,
     id, source, name, control, changes, snapshot)
-  VALUES (t.key, greatest(clock_timestamp(), n_time), p_step, t.seq, v_parent, v_branch,
-    CASE WHEN p_snapshot IS NULL THEN v_root ELSE t.seq END,
-    coalesce(v_space, t.seq), coalesce(v_origin, t.seq), coalesce(p_epoch, 0), p_snapshot IS NOT NULL,
+  VALUES (t.key, n_time, p_step, t.seq, v_parent, v_branch, v_root,
+    coalesce(v_space, t.seq), v_origin, coalesce(p_epoch, 0), p_snapshot IS NOT NULL,
     p_id, p_source, p_name, p_control, p_changes, p_snapshot);
+  SELECT id INTO v_highest FROM weft.cp_step WHERE thread = t.key ORDER BY id DESC LIMIT 1;
+  IF v_space = 0 THEN
+    UPDATE weft.cp_thread SET head = p_id, digest = p_digest, highest = v_highest, at = n_time,
+      newest = t.seq, parent = v_parent, branch = v_branch, root = v_root, origin = v_origin
+    WHERE key = t.key;
+  ELSE
+    UPDATE weft.cp_thread SET highest = v_highest, at = n_time WHERE key = t.key;
+  END IF;
   IF p_settles AND v_parent <> 0 THEN
     DELETE FROM weft.cp_write WHERE thread = t.key AND seq = v_parent;
   END IF;
+  RETURN 0;
 END
 $$;
 
@@ -203,7 +238,7 @@ BEGIN
   DELETE FROM weft.cp_step WHERE thread = p_key;
   DELETE FROM weft.cp_origin WHERE thread = p_key;
   DELETE FROM weft.cp_space WHERE thread = p_key;
-  UPDATE weft.cp_thread SET steps = 0, seq = seq + 1 WHERE key = p_key AND until >= clock_timestamp();
+  UPDATE weft.cp_thread SET steps = 0, seq = seq + 1, head = NULL WHERE key = p_key AND until >= clock_timestamp();
   IF NOT FOUND THEN
     DELETE FROM weft.cp_thread WHERE key = p_key;
   END IF;
