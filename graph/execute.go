@@ -14,7 +14,7 @@ func (r *run) execute(tasks []task) error {
 		return r.executeLone(&tasks[0])
 	}
 	if r.parent == nil {
-		r.root.reader.flush()
+		r.root.reader.flush(r.now)
 	}
 	c := r.gather(tasks)
 	c.start()
@@ -40,13 +40,20 @@ func (r *run) executeLone(t *task) error {
 
 // executeSeen is for a lone task whose events are read.
 func (r *run) executeSeen(t *task) {
-	r.emit(TaskStarted{t.placeAt(r.now)})
+	rd, plain := r.root.reader, r.parent == nil && t.sent == 0
+	if !plain {
+		r.emit(TaskStarted{t.placeAt(r.now)})
+	}
 	if r.parent == nil {
-		r.root.reader.flush()
+		rd.flush(r.now)
 	}
 	t.execute()
 	r.now = time.Now()
-	r.emit(t.ended(r.now))
+	if plain && t.finished {
+		rd.add(note{Place{r.now, r.step, &r.scene(t.node).Origin}, t})
+	} else {
+		r.emit(t.ended(r.now))
+	}
 }
 
 // crew is the goroutines that run the tasks of a superstep.

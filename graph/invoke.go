@@ -107,7 +107,7 @@ func (r *run) take(ctx context.Context, t *Thread) (release func() error, err er
 
 // whole is a run from its first look at the thread to its last.
 func (r *run) whole(t *Thread, in input) (snap *Snapshot, err error) {
-	defer r.root.reader.flush()
+	defer r.root.reader.flush(r.now)
 	closed := false
 	defer func() { // not closed yet: start failed, or a node ended this goroutine
 		if !closed {

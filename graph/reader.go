@@ -7,33 +7,84 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/weft-go/weft/state"
 )
 
 // reader passes the events of a run to the loop that reads them. The run has a
-// goroutine of its own; it hands its events over in batches, and waits until
-// the loop has taken the batch before.
+// goroutine of its own, and so may its tasks.
 type reader struct {
-	batches chan []Event
-	left    chan struct{} // closed when the loop has been left
+	loose bool   // the run may be ahead of the loop
+	batch []note // the run's own, not handed over yet
 
-	batch []Event // the run's own
-	turn  int
-	spare [][]Event // batches that the loop is done with when their turn comes
+	mu      sync.Mutex
+	queue   []note // handed over, and not taken
+	since   time.Time
+	handed  int // notes, so far
+	taken   int
+	waiting int       // goroutines that wait for the loop
+	took    sync.Cond // the loop took the queue, or was left
+	rest    rest
+	ended   bool // the run
+	left    bool // the loop
+	wake    chan struct{}
+	nap     *time.Timer
 }
 
-// ahead is how many batches of a run without a thread may wait for its reader:
-// nothing is kept of it, so there is nothing to wait for, and waiting costs more
-// than a superstep.
-const ahead = 1
+// rest is what the loop does while there is nothing for it.
+type rest uint8
 
-func newReader(mayRunAhead bool) *reader {
-	n := 0
-	if mayRunAhead {
-		n = ahead
+const (
+	awake rest = iota
+	naps       // it looks again soon, and is woken when much is there
+	sleeps
+)
+
+// A run without a thread may be ahead of its reader, as nothing is kept of it:
+// by so many notes, or by what it has had to tell for so long.
+const (
+	most = 192
+	soon = time.Millisecond
+)
+
+func newReader(loose bool) *reader {
+	rd := &reader{loose: loose, wake: make(chan struct{}, 1)}
+	rd.took.L = &rd.mu
+	return rd
+}
+
+// note is an event, or what the loop makes the events of a lone task of, as the
+// run has other things to do: of is an [Event], or the *scene of a task that
+// began with its superstep, or the *task that ended with an update, or the
+// [state.View] that came of it.
+type note struct {
+	at Place
+	of any
+}
+
+// scene is what events are of, and the ids of a superstep that is only that
+// task.
+type scene struct {
+	Origin
+	ids []string
+}
+
+// events calls yield with the events of a note, until it returns false.
+func (n *note) events(yield func(Event, error) bool) bool {
+	switch of := n.of.(type) {
+	case *scene:
+		if !yield(StepStarted{n.at, of.ids}, nil) {
+			return false
+		}
+		return yield(TaskStarted{Place{n.at.Time, n.at.Step, &of.Origin}}, nil)
+	case *task:
+		return yield(TaskFinished{Place: n.at, Update: of.writes}, nil)
+	case state.View:
+		return yield(StateChanged{Place: n.at, State: of}, nil)
+	default:
+		return yield(of.(Event), nil)
 	}
-	return &reader{batches: make(chan []Event, n), left: make(chan struct{}), spare: make([][]Event, n+1)}
 }
 
 // errStopped ends a run whose events nobody reads any more.
@@ -47,17 +98,17 @@ func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) ite
 		err := errors.New("graph: the run's goroutine was ended from within, by runtime.Goexit")
 		var run sync.WaitGroup
 		run.Go(func() {
-			defer rd.finish()
+			defer rd.end()
 			_, err = g.invoke(ctx, t, rd, writes)
 		})
 		defer func() { // also when the loop was left, or panicked
 			cancel(errStopped)
-			close(rd.left)
+			rd.leave()
 			run.Wait()
 		}()
-		for batch := rd.next(); batch != nil; batch = rd.next() {
-			for _, ev := range batch {
-				if !yield(ev, nil) {
+		for batch := rd.take(nil); batch != nil; batch = rd.take(batch) {
+			for i := range batch {
+				if !batch[i].events(yield) {
 					return
 				}
 			}
@@ -69,59 +120,148 @@ func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) ite
 	}
 }
 
-// next returns the next batch. It looks for one a few times before it sleeps:
-// quick steps follow one another faster than a goroutine wakes up.
-func (rd *reader) next() []Event {
-	for range looks {
-		select {
-		case batch := <-rd.batches:
-			return batch
-		default:
-			runtime.Gosched()
-		}
-	}
-	return <-rd.batches
-}
-
-// finish tells the loop that the run has ended. The channel is not closed: a
-// goroutine that a node left behind may still want to send.
-func (rd *reader) finish() {
-	select {
-	case rd.batches <- nil:
-	case <-rd.left:
-	}
-}
-
+// looks is how often the loop looks for events before it rests: quick steps
+// follow one another faster than a goroutine wakes up.
 const looks = 16
 
-// add puts an event into the batch of the run's own goroutine.
-func (rd *reader) add(ev Event) { rd.batch = append(rd.batch, ev) }
+// take returns what was handed over, or nil at the end of the run. Done is a
+// batch that is done with.
+func (rd *reader) take(done []note) []note {
+	clear(done)
+	for try := 0; ; try++ {
+		rd.mu.Lock()
+		batch, ended := rd.queue, rd.ended
+		if len(batch) > 0 {
+			rd.queue, rd.taken = done[:0], rd.handed
+			if rd.waiting > 0 {
+				rd.took.Broadcast()
+			}
+		} else if try >= looks && !ended {
+			rd.rest = sleeps
+			if rd.loose && try < looks+2 {
+				rd.rest = naps
+			}
+		}
+		how := rd.rest
+		rd.mu.Unlock()
+		switch {
+		case len(batch) > 0:
+			return batch
+		case ended:
+			return nil
+		case how == awake:
+			runtime.Gosched()
+		default:
+			rd.doze(how)
+		}
+	}
+}
+
+// doze waits until something was handed over, but naps are short.
+func (rd *reader) doze(how rest) {
+	if how == sleeps {
+		<-rd.wake
+	} else {
+		rd.snooze()
+	}
+	rd.mu.Lock()
+	rd.rest = awake
+	rd.mu.Unlock()
+}
+
+func (rd *reader) snooze() {
+	if rd.nap == nil {
+		rd.nap = time.NewTimer(soon)
+	} else {
+		rd.nap.Reset(soon)
+	}
+	select {
+	case <-rd.wake:
+		rd.nap.Stop()
+	case <-rd.nap.C:
+	}
+}
+
+// rouse wakes the loop. The lock is held.
+func (rd *reader) rouse() {
+	if rd.rest == awake {
+		return
+	}
+	rd.rest = awake
+	select {
+	case rd.wake <- struct{}{}:
+	default: // a nap ended before it was woken from it
+	}
+}
+
+// add puts a note into the batch of the run's own goroutine.
+func (rd *reader) add(n note) { rd.batch = append(rd.batch, n) }
 
 // open puts the event that opens a run before those of its first checkpoint.
-func (rd *reader) open(ev Event) { rd.batch = slices.Insert(rd.batch, 0, ev) }
+func (rd *reader) open(ev Event) { rd.batch = slices.Insert(rd.batch, 0, note{of: ev}) }
 
-// flush hands the batch over. When that returns, the loop has taken every
-// event of the batch before, so that its slice can be filled again.
-func (rd *reader) flush() {
+// flush hands the batch over. When that returns, the loop has taken it; or, if
+// the run may be ahead, has not long to go until it does.
+func (rd *reader) flush(now time.Time) {
 	if rd == nil || len(rd.batch) == 0 {
 		return
 	}
-	select { // with one case, which is much quicker
-	case rd.batches <- rd.batch:
-	default:
-		select {
-		case rd.batches <- rd.batch:
-		case <-rd.left:
-		}
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	before, late := rd.handed, false
+	if len(rd.queue) == 0 {
+		rd.since = now
+	} else {
+		late = now.Sub(rd.since) > soon
 	}
-	rd.batch, rd.spare[rd.turn] = rd.spare[rd.turn][:0], rd.batch
-	rd.turn = (rd.turn + 1) % len(rd.spare)
+	rd.queue = append(rd.queue, rd.batch...)
+	rd.handed += len(rd.batch)
+	rd.batch = rd.batch[:0]
+	switch {
+	case !rd.loose:
+		rd.rouse()
+		rd.await(rd.handed)
+	case late || len(rd.queue) >= most:
+		rd.rouse()
+		rd.await(before)
+	case rd.rest == sleeps || len(rd.queue) >= most/2:
+		rd.rouse()
+	}
 }
 
-// post hands an event over from the goroutine of a task.
+// post hands an event over from the goroutine of a task, and waits until it was
+// taken.
 func (rd *reader) post(ev Event) {
-	select {
-	case rd.batches <- []Event{ev}:
-	case <-rd.left:
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	rd.queue = append(rd.queue, note{of: ev})
+	rd.handed++
+	rd.rouse()
+	rd.await(rd.handed)
+}
+
+// await waits until so many notes were taken, or the loop was left. The lock is
+// held.
+func (rd *reader) await(handed int) {
+	for rd.taken < handed && !rd.left {
+		rd.waiting++
+		rd.took.Wait()
+		rd.waiting--
 	}
+}
+
+// end tells the loop that the run has ended.
+func (rd *reader) end() {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	rd.ended = true
+	rd.rouse()
+}
+
+// leave tells the run and its tasks that nobody reads any more.
+func (rd *reader) leave() {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	rd.left = true
+	rd.took.Broadcast()
 }

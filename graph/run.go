@@ -66,6 +66,7 @@ type run struct {
 	collect state.Emit
 	list    []checkpoint.Change // what collect has gathered
 	now     time.Time           // of the events of this superstep
+	scenes  []*scene            // of events, by node; the last is the run's own
 	tx      *state.Tx
 	sending *state.Tx             // for the states of sent tasks
 	scratch checkpoint.Checkpoint // the one under way, where the store is waited for
@@ -150,12 +151,23 @@ func (r *run) superstep() error {
 	r.done++
 	r.goesOn, r.pending = false, nil
 	if r.root.reader != nil {
-		r.emit(StateChanged{Place: r.placeAt(r.now), State: r.view})
-		if r.journal != nil && r.parent == nil {
-			r.root.reader.flush() // the next superstep waits until this one was seen
-		}
+		r.tellState()
 	}
 	return nil
+}
+
+// tellState ends the events of a superstep.
+func (r *run) tellState() {
+	rd := r.root.reader
+	if r.parent != nil {
+		rd.post(StateChanged{Place: r.placeAt(r.now), State: r.view})
+		return
+	}
+	rd.add(note{r.placeAt(r.now), r.view})
+	if r.journal != nil {
+		rd.flush(r.now) // the next superstep waits until this one was seen
+		r.now = time.Time{}
+	}
 }
 
 // shareNoMemory refuses a superstep in which two tasks run one persistent
@@ -179,14 +191,23 @@ func (r *run) shareNoMemory(tasks []task) error {
 	return nil
 }
 
+// plain reports whether the superstep has nothing but one task of the run's own
+// graph, which is due.
+func (r *run) plain(tasks []task) bool {
+	return r.alone && r.parent == nil && tasks[0].sent == 0 && tasks[0].due()
+}
+
 func (r *run) announce(tasks []task) {
-	r.now = time.Now()
-	ids := tasks[0].node.ids
-	if !r.alone || tasks[0].sent > 0 {
-		ids = make([]string, len(tasks))
-		for i := range tasks {
-			ids[i] = tasks[i].id()
-		}
+	if r.now.IsZero() || !r.alone || r.parent != nil {
+		r.now = time.Now() // else the superstep before has just ended
+	}
+	if r.plain(tasks) {
+		r.root.reader.add(note{r.placeAt(r.now), r.scene(tasks[0].node)})
+		return
+	}
+	ids := make([]string, len(tasks))
+	for i := range tasks {
+		ids[i] = tasks[i].id()
 	}
 	r.emit(StepStarted{Place: r.placeAt(r.now), Tasks: ids})
 	for i := range tasks {
@@ -201,7 +222,7 @@ func (r *run) emit(ev Event) {
 	switch {
 	case r.root.reader == nil:
 	case r.parent == nil:
-		r.root.reader.add(ev)
+		r.root.reader.add(note{of: ev})
 	default:
 		r.root.reader.post(ev)
 	}
@@ -210,7 +231,28 @@ func (r *run) emit(ev Event) {
 func (r *run) place() Place { return r.placeAt(time.Now()) }
 
 func (r *run) placeAt(now time.Time) Place {
-	return Place{Time: now, Run: r.root.id, Path: r.path, Step: r.step}
+	return Place{Time: now, Step: r.step, Origin: &r.scene(nil).Origin}
+}
+
+// scene returns that of the run's events, or of those of a node's lone task.
+// It is for the run's own goroutine.
+func (r *run) scene(n *node) *scene {
+	if r.scenes == nil {
+		r.scenes = make([]*scene, len(r.g.nodes)+1)
+	}
+	at := len(r.g.nodes)
+	if n != nil {
+		at = n.index
+	}
+	s := r.scenes[at]
+	if s == nil {
+		s = &scene{Origin: Origin{Run: r.root.id, Path: r.path}}
+		if n != nil {
+			s.Node, s.Task, s.ids = n.name, n.name, n.ids
+		}
+		r.scenes[at] = s
+	}
+	return s
 }
 
 // outcome looks at a superstep that can not be committed: it returns the

@@ -444,5 +444,5 @@ func (c *recorder) write(w state.Write) {
 
 func (t *task) placeAt(now time.Time) Place {
 	r := t.run
-	return Place{Time: now, Run: r.root.id, Path: r.path, Step: r.step, Node: t.node.name, Task: t.id()}
+	return Place{Time: now, Step: r.step, Origin: &Origin{Run: r.root.id, Path: r.path, Node: t.node.name, Task: t.id()}}
 }

@@ -138,8 +138,9 @@ func (g *Graph) Invoke(ctx context.Context, writes ...state.Write) (*Snapshot, e
 	return g.invoke(ctx, nil, nil, writes)
 }
 
-// Stream is [Graph.Invoke] with its events; see [Thread.Stream]. Without a
-// thread the run may be one superstep ahead of the reader.
+// Stream is [Graph.Invoke] with its events; see [Thread.Stream]. As
+// nothing is kept of it, the run may be ahead of the reader: by one superstep,
+// or by those that fit into a millisecond.
 func (g *Graph) Stream(ctx context.Context, writes ...state.Write) iter.Seq2[Event, error] {
 	return g.stream(ctx, nil, writes)
 }
