@@ -2,7 +2,8 @@
 // ways.
 //
 //	set, err := tools.NewSet(langchaintools.From(duckduckgo), langchaintools.From(calculator))
-//	old := agents.NewConversationalAgent(llm, []langchaingo.Tool{langchaintools.To(weather, tools.Options{})})
+//	old, err := langchaintools.To(weather, tools.Options{})
+//	agent := agents.NewConversationalAgent(llm, []langchaingo.Tool{old})
 //
 // What to know:
 //

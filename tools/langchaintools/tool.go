@@ -46,15 +46,6 @@ func From(t Tool) tools.Tool {
 	}).Annotate(tools.Annotations{Title: name, Destructive: true, OpenWorld: true})
 }
 
-// FromAll is [From] for several tools.
-func FromAll(list ...Tool) []tools.Tool {
-	out := make([]tools.Tool, len(list))
-	for i, t := range list {
-		out[i] = From(t)
-	}
-	return out
-}
-
 // To returns a tool of Weft as one of langchaingo, which is called as o says. Its
 // description tells the model of its arguments. Only the text of a result comes
 // through. The error says what is wrong with the tool.

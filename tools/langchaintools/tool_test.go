@@ -7,17 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	langchaingo "github.com/tmc/langchaingo/tools"
-
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
 	"github.com/weft-go/weft/tools/langchaintools"
-)
-
-// The interface is langchaingo's own.
-var (
-	_ langchaintools.Tool = langchaingo.Tool(nil)
-	_ langchaingo.Tool    = langchaintools.Tool(nil)
 )
 
 // search is a tool of langchaingo.
@@ -59,7 +51,6 @@ func TestFrom(t *testing.T) {
 		{search{"Google Search", " "}, "Google_Search_3be7914e", "Google Search", `{"input":"Go"}`, "success: Google Search of Go for c1"},
 		{search{"wiki", "Looks up."}, "wiki", "Looks up.", `{"input":"down"}`, "error: no route to the web"},
 		{search{"wiki", "Looks up."}, "wiki", "Looks up.", `{"query":"Go"}`, "error: invalid arguments for wiki: "},
-		{langchaingo.Calculator{}, "calculator", "Useful for getting the result of a math expression.", `{"input":"6 * 7"}`, "success: 42"},
 	}
 	for _, tt := range tests {
 		got := langchaintools.From(tt.tool)
@@ -73,7 +64,7 @@ func TestFrom(t *testing.T) {
 			t.Errorf("got %q, want %q", answer, tt.want)
 		}
 	}
-	if _, err := tools.NewSet(langchaintools.FromAll(nil, search{"", "x"})...); err == nil {
+	if _, err := tools.NewSet(langchaintools.From(nil)); err == nil {
 		t.Error("no tool was taken for one")
 	}
 }
@@ -188,15 +179,19 @@ func FuzzTo(f *testing.F) {
 	})
 }
 
+// search stands for a tool of langchaingo, such as its duckduckgo.
 func ExampleFrom() {
-	calculator := langchaintools.From(langchaingo.Calculator{})
-	set, err := tools.NewSet(calculator.Annotate(tools.Annotations{ReadOnly: true}))
+	web := langchaintools.From(search{"Web Search", "Searches the web."})
+	fmt.Println(web.Name(), string(web.Spec().Schema))
+	set, err := tools.NewSet(web.Annotate(tools.Annotations{ReadOnly: true, OpenWorld: true}))
 	if err != nil {
 		panic(err)
 	}
-	call := llm.ToolCall{ID: "1", Name: "calculator", Arguments: []byte(`{"input":"6 * 7"}`)}
+	call := llm.ToolCall{ID: "1", Name: web.Name(), Arguments: []byte(`{"input":"weaving"}`)}
 	fmt.Println(set.Call(context.Background(), call, tools.Options{}))
-	// Output: tool: 42 <nil>
+	// Output:
+	// Web_Search_d04fc7d7 {"type":"object","properties":{"input":{"type":"string","description":"what the tool is asked"}},"required":["input"],"additionalProperties":false}
+	// tool: Web Search of weaving for 1 <nil>
 }
 
 func ExampleTo() {
@@ -207,7 +202,6 @@ func ExampleTo() {
 	if err != nil {
 		panic(err)
 	}
-	var _ langchaingo.Tool = old
 	fmt.Println(old.Call(context.Background(), "Athens"))
 	fmt.Println(old.Call(context.Background(), `{"name":"Lyon","days":2}`))
 	// Output:

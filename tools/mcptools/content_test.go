@@ -41,10 +41,16 @@ func TestContent(t *testing.T) {
 		kept   string
 	}{
 		{"nothing", &mcp.CallToolResult{}, nil, llm.StatusSuccess, ""},
-		{"texts", &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "a"}, &mcp.TextContent{}, &mcp.TextContent{Text: "b"}}},
-			[]llm.Part{llm.Text("a"), llm.Text("b")}, llm.StatusSuccess, ""},
-		{"failure", &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no"}}},
-			[]llm.Part{llm.Text("no")}, llm.StatusError, ""},
+		{
+			"texts", &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "a"}, &mcp.TextContent{}, &mcp.TextContent{Text: "b"}}},
+			[]llm.Part{llm.Text("a"), llm.Text("b")},
+			llm.StatusSuccess, "",
+		},
+		{
+			"failure", &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no"}}},
+			[]llm.Part{llm.Text("no")},
+			llm.StatusError, "",
+		},
 		{"image and sound", &mcp.CallToolResult{Content: []mcp.Content{
 			&mcp.ImageContent{MIMEType: "image/png", Data: []byte("png")},
 			&mcp.AudioContent{MIMEType: "audio/wav", Data: []byte("wav")},
@@ -61,12 +67,21 @@ func TestContent(t *testing.T) {
 			llm.Text("[resource https://a.example/x x a link]"), llm.Text("[resource file:///a.txt]\ncontent"),
 			llm.Image("image/png", []byte("png")), llm.File("a.zip", "application/octet-stream", []byte("zip")),
 		}, llm.StatusSuccess, ""},
-		{"structured alone", &mcp.CallToolResult{StructuredContent: map[string]any{"a": 1}},
-			[]llm.Part{llm.Text(`{"a":1}`)}, llm.StatusSuccess, `{"a":1}`},
-		{"structured beside", &mcp.CallToolResult{StructuredContent: []int{1}, Content: []mcp.Content{&mcp.TextContent{Text: "one"}}},
-			[]llm.Part{llm.Text("one")}, llm.StatusSuccess, `[1]`},
-		{"structured and large", &mcp.CallToolResult{StructuredContent: strings.Repeat("x", 70_000), Content: []mcp.Content{&mcp.TextContent{Text: "x"}}},
-			[]llm.Part{llm.Text("x")}, llm.StatusSuccess, ""},
+		{
+			"structured alone", &mcp.CallToolResult{StructuredContent: map[string]any{"a": 1}},
+			[]llm.Part{llm.Text(`{"a":1}`)},
+			llm.StatusSuccess, `{"a":1}`,
+		},
+		{
+			"structured beside", &mcp.CallToolResult{StructuredContent: []int{1}, Content: []mcp.Content{&mcp.TextContent{Text: "one"}}},
+			[]llm.Part{llm.Text("one")},
+			llm.StatusSuccess, `[1]`,
+		},
+		{
+			"structured and large", &mcp.CallToolResult{StructuredContent: strings.Repeat("x", 70_000), Content: []mcp.Content{&mcp.TextContent{Text: "x"}}},
+			[]llm.Part{llm.Text("x")},
+			llm.StatusSuccess, "",
+		},
 		{"too many", &mcp.CallToolResult{Content: many}, append(hundred, llm.Text("[3 more pieces are left out]")), llm.StatusSuccess, ""},
 	}
 	for _, tt := range tests {
@@ -105,8 +120,8 @@ func TestServerGetsNothing(t *testing.T) {
 	server.AddTool(&mcp.Tool{Name: "pry", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			_, elicited := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "your password?"})
-			_, sampled := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{})
-			roots, err := r.Session.ListRoots(ctx, nil)
+			_, sampled := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{}) //nolint:staticcheck // servers of older versions still try
+			roots, err := r.Session.ListRoots(ctx, nil)                            //nolint:staticcheck // servers of older versions still try
 			none := err != nil || len(roots.Roots) == 0
 			return text(fmt.Sprint(elicited != nil, sampled != nil, none)), nil
 		})

@@ -2,6 +2,7 @@ package mcptools_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -84,7 +85,9 @@ func ExampleOptions() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "files"}, nil)
 	server.AddTool(&mcp.Tool{
 		Name: "file.read", InputSchema: map[string]any{"type": "object"}, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-	}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil })
+	}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{}, nil
+	})
 
 	for _, trust := range []bool{false, true} {
 		files, err := mcptools.New(dialTo(server), mcptools.Options{Prefix: "files", TrustHints: trust})
@@ -130,7 +133,9 @@ func ExampleDial() {
 		panic(err)
 	}
 	cancel()
-	<-served
+	if err := <-served; err != nil && !errors.Is(err, context.Canceled) {
+		panic(err)
+	}
 	// Output: weather: Tells the weather in a town.
 }
 

@@ -31,13 +31,16 @@ var places = []place{
 	{"stateless", func(t testing.TB) (mcptools.Endpoint, func()) { return startHTTP(t, "stateless") }},
 }
 
+// quick lets a process with the race detector end without a second's delay.
+const quick = "GORACE=atexit_sleep_ms=0"
+
 func deskCommand(t testing.TB) mcptools.Command {
 	t.Helper()
 	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mcptools.Command{Path: binary, Env: []string{modeKey + "=stdio"}}
+	return mcptools.Command{Path: binary, Env: []string{modeKey + "=stdio", quick}}
 }
 
 // startHTTP starts a desk that listens.
@@ -55,7 +58,7 @@ func startListener(t testing.TB, mode, address string) (string, func()) {
 	t.Helper()
 	command := deskCommand(t)
 	cmd := exec.Command(command.Path)
-	cmd.Env = append(os.Environ(), modeKey+"="+mode, "WEFT_TEST_MCP_ADDRESS="+address)
+	cmd.Env = append(os.Environ(), modeKey+"="+mode, quick, "WEFT_TEST_MCP_ADDRESS="+address)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

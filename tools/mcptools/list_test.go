@@ -105,7 +105,8 @@ func TestHintsAreNotTrusted(t *testing.T) {
 		if trust {
 			want = []tools.Annotations{
 				{Title: "Look up", Category: "desk", ReadOnly: true, Idempotent: true},
-				{Category: "desk", OpenWorld: true}, worst,
+				{Category: "desk", OpenWorld: true},
+				worst,
 			}
 		}
 		if !slices.Equal(got, want) {
@@ -144,8 +145,11 @@ func TestListsThatAreNotAsTheyShouldBe(t *testing.T) {
 		}, 1, `tool "a": its name came twice`},
 		{"schemas", func(string) *mcp.ListToolsResult {
 			return &mcp.ListToolsResult{Tools: []*mcp.Tool{
-				{Name: "a", InputSchema: long}, {Name: "b", InputSchema: json.RawMessage(`{"type":"array"}`)},
-				{Name: "c"}, nil, {InputSchema: schema},
+				{Name: "a", InputSchema: long},
+				{Name: "b", InputSchema: json.RawMessage(`{"type":"array"}`)},
+				{Name: "c"},
+				nil,
+				{InputSchema: schema},
 			}}
 		}, 1, `tool "a": its schema has 700`},
 		{"same page for ever", func(string) *mcp.ListToolsResult {
@@ -211,8 +215,13 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	for _, e := range []mcptools.Endpoint{
-		nil, mcptools.Command{}, mcptools.Command{Path: "x", Env: []string{"TOKEN"}}, mcptools.Dial(nil),
-		mcptools.HTTP{}, mcptools.HTTP{URL: "file:///etc/passwd"}, mcptools.HTTP{URL: "http://a b"},
+		nil,
+		mcptools.Command{},
+		mcptools.Command{Path: "x", Env: []string{"TOKEN"}},
+		mcptools.Dial(nil),
+		mcptools.HTTP{},
+		mcptools.HTTP{URL: "file:///etc/passwd"},
+		mcptools.HTTP{URL: "http://a b"},
 	} {
 		if _, err := mcptools.New(e, mcptools.Options{}); err == nil {
 			t.Errorf("%#v was taken", e)

@@ -74,7 +74,7 @@ func runServer(mode, address string) error {
 	}()
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
 		&mcp.StreamableHTTPOptions{Stateless: mode == "stateless", PropagateRequestCancellation: true})
-	return http.Serve(listener, handler) //nolint:gosec // a test's server needs no timeouts
+	return http.Serve(listener, handler)
 }
 
 // An ear is an input that is no longer read once it is deaf.

@@ -18,7 +18,7 @@ import (
 func broken(t testing.TB, mode string) mcptools.Command {
 	t.Helper()
 	c := deskCommand(t)
-	c.Env = []string{modeKey + "=" + mode}
+	c.Env = []string{modeKey + "=" + mode, quick}
 	return c
 }
 
@@ -36,9 +36,11 @@ func TestCommandGetsAnEnvironmentOfItsOwn(t *testing.T) {
 	set := setOf(t, newClient(t, command, mcptools.Options{}))
 	lines := strings.Split(strings.TrimPrefix(ask(t, set, "environment", ""), "success: "), "\n")
 	expect(t, lines[0], folder)
-	known := []string{"APPDATA", "COMSPEC", "HOME", "HOMEDRIVE", "HOMEPATH", "LANG", "LC_ALL", "LOCALAPPDATA", "LOGNAME", "PATH",
+	known := []string{
+		"APPDATA", "COMSPEC", "GORACE", "HOME", "HOMEDRIVE", "HOMEPATH", "LANG", "LC_ALL", "LOCALAPPDATA", "LOGNAME", "PATH",
 		"PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "PWD", "SHELL", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP",
-		"TERM", "TMP", "TMPDIR", "TOKEN", "TZ", "USER", "USERNAME", "USERPROFILE", modeKey}
+		"TERM", "TMP", "TMPDIR", "TOKEN", "TZ", "USER", "USERNAME", "USERPROFILE", modeKey,
+	}
 	for _, line := range lines[1:] {
 		if key, _, _ := strings.Cut(line, "="); !slices.Contains(known, key) {
 			t.Errorf("the server has %s", key)

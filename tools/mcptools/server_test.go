@@ -93,7 +93,7 @@ func TestOfficialClient(t *testing.T) {
 		"stdio": func(t testing.TB) mcp.Transport {
 			command := deskCommand(t)
 			cmd := exec.Command(command.Path)
-			cmd.Env = append(cmd.Environ(), modeKey+"=weft")
+			cmd.Env = append(cmd.Environ(), modeKey+"=weft", quick)
 			return &mcp.CommandTransport{Command: cmd}
 		},
 	}
