@@ -28,5 +28,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // Client returns an HTTP client that sends by way of t, for the provider's
-// WithHTTPClient. It has no time limit: the context of a call is its limit.
-func (t *Transport) Client() *http.Client { return &http.Client{Transport: t} }
+// WithHTTPClient. It has no time limit: the context of a call is its limit. It
+// follows no redirection, which would show the key to another host.
+func (t *Transport) Client() *http.Client {
+	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}

@@ -219,8 +219,9 @@ func (m *message) event(data []byte) ([][]byte, bool) {
 	switch e.Type {
 	case "message_start":
 		m.usage = read[anthropicUsage](e.Message["usage"]).over(m.usage)
-		e.Message["usage"] = raw(map[string]any{"input_tokens": 0})
-		return [][]byte{raw(map[string]any{"type": e.Type, "message": e.Message})}, false
+		// The usage is ours to tell; the library fails where there is none.
+		begin := map[string]any{"id": e.Message["id"], "usage": map[string]any{"input_tokens": 0}}
+		return [][]byte{raw(map[string]any{"type": e.Type, "message": begin})}, false
 	case "content_block_start":
 		return m.start(e), false
 	case "content_block_delta":
@@ -234,7 +235,7 @@ func (m *message) event(data []byte) ([][]byte, bool) {
 		return append(m.ensure(), raw(map[string]any{"type": e.Type, "delta": map[string]any{"stop_reason": reason}, "usage": map[string]any{}})), false
 	case "message_stop":
 		m.call.note(func(f *Facts) { f.Complete = true })
-		return append(m.ensure(), data), true
+		return append(m.ensure(), raw(map[string]any{"type": e.Type})), true
 	case "error":
 		m.call.fail(failureOf(e.Error))
 		return nil, true

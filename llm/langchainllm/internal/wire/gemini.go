@@ -171,7 +171,7 @@ func geminiReply(body object, c *Call) (object, bool) {
 		return nil, false
 	}
 	candidates := read[[]object](body["candidates"])
-	if len(candidates) == 0 {
+	if len(candidates) == 0 || candidates[0] == nil {
 		return nil, false
 	}
 	candidate := candidates[0]
