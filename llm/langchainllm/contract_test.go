@@ -227,26 +227,6 @@ func TestNoToolsWanted(t *testing.T) {
 	})
 }
 
-// TestForgottenChoice: a model that could be asked in words only is held to it.
-func TestForgottenChoice(t *testing.T) {
-	t.Parallel()
-	for _, b := range backends {
-		if b.name != "anthropic" && b.name != "googleai" {
-			continue
-		}
-		t.Run(b.name, func(t *testing.T) {
-			t.Parallel()
-			f := newFake(t, b.say(say("No.")))
-			r := withTools(hello)
-			r.ToolChoice.Mode = llm.ToolsRequired
-			h := ask(t, b.model(t, f, false), r)
-			if !errors.Is(h.err, llm.ErrMalformed) || !llm.Retryable(h.err) || !strings.Contains(h.err.Error(), b.name) {
-				t.Errorf("got %v", h.err)
-			}
-		})
-	}
-}
-
 func TestImages(t *testing.T) {
 	t.Parallel()
 	png := []byte("\x89PNG")

@@ -22,10 +22,6 @@ func (m *Model) broke(what string) error {
 	return &llm.Error{Kind: llm.ErrTransport, Provider: m.name, Message: what}
 }
 
-func (m *Model) malformed(what string) error {
-	return fmt.Errorf("langchainllm: %s: %s: %w", m.name, what, llm.ErrMalformed)
-}
-
 // failed is the error of an attempt that failed, with what the wire knows of it.
 func (m *Model) failed(a *attempt) error {
 	e := llm.Error{Provider: m.name, Err: a.err, RetryAfter: a.facts.RetryAfter}

@@ -88,11 +88,9 @@ func (s *session) judge(ctx context.Context, a *attempt) (again bool, err error)
 		return false, m.refused(errNotWired)
 	}
 	if a.streamed {
-		if again, err := s.judgeStream(a); again || err != nil {
-			return again, err
-		}
+		return s.judgeStream(a)
 	}
-	return false, s.judgeChoice(a)
+	return false, nil
 }
 
 func (s *session) judgeError(a *attempt) (again bool, err error) {
@@ -141,17 +139,6 @@ func (s *session) judgeStream(a *attempt) (again bool, err error) {
 }
 
 func stopNamesCalls(stop string) bool { return stop == "tool_calls" || stop == "tool_use" }
-
-// judgeChoice holds a model to the choice of a tool that it could only be asked
-// for in words.
-func (s *session) judgeChoice(a *attempt) error {
-	choice := s.request.ToolChoice
-	must := choice.Name != "" || choice.Mode == llm.ToolsRequired
-	if !must || s.model.profile.choice || len(a.answer.calls) > 0 {
-		return nil
-	}
-	return s.model.malformed("it called no tool, and could be asked to in words only; see Transport")
-}
 
 // show yields a chunk, and reports false when the reader has left.
 func (s *session) show(c llm.Chunk) bool {
