@@ -106,11 +106,7 @@ func (e *Error) Unwrap() []error {
 // Retryable reports whether the same call may well succeed a little later. It
 // is false for an error of unknown kind.
 func (e *Error) Retryable() bool {
-	switch e.Kind {
-	case ErrRateLimit, ErrOverloaded, ErrTransport:
-		return true
-	}
-	return false
+	return errors.Is(e.Kind, ErrRateLimit) || errors.Is(e.Kind, ErrOverloaded) || errors.Is(e.Kind, ErrTransport)
 }
 
 // Retryable reports whether asking again may well help: after an [Error] that

@@ -61,7 +61,7 @@ func TestClassify(t *testing.T) {
 			t.Parallel()
 			err := fmt.Errorf("asked: %w", llm.Classify(test.give))
 			for _, kind := range kinds {
-				if got, want := errors.Is(err, kind), kind == test.kind; got != want {
+				if got, want := errors.Is(err, kind), errors.Is(test.kind, kind); got != want {
 					t.Errorf("is %v: %v, want %v", kind, got, want)
 				}
 			}

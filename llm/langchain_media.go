@@ -27,10 +27,14 @@ var mediaTypes = map[string]PartType{
 
 // mediaPlaces are where a block may hold its content, or the URL of it.
 var mediaPlaces = [][]string{
-	{"image_url"}, {"image_url", "url"},
-	{"source", "data"}, {"source", "url"},
+	{"image_url"},
+	{"image_url", "url"},
+	{"source", "data"},
+	{"source", "url"},
 	{"file", "file_data"},
-	{"data"}, {"base64"}, {"url"},
+	{"data"},
+	{"base64"},
+	{"url"},
 }
 
 // mediaKeys are those that a media holds. Any other is kept beside it.

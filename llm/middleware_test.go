@@ -338,6 +338,11 @@ func TestLimitWaitsForAPlaceWithItsContext(t *testing.T) {
 	})
 }
 
+// drain reads a stream to its end, and whatever its error is leaves it to others.
+func drain(stream iter.Seq2[llm.Chunk, error]) {
+	stream(func(llm.Chunk, error) bool { return true })
+}
+
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -374,16 +379,14 @@ func TestTrace(t *testing.T) {
 		if e := ended[1]; !errors.Is(e.Err, llm.ErrOverloaded) || e.Left || e.FirstChunk != 0 || e.Usage() != (llm.Usage{}) {
 			t.Errorf("traced %+v", e)
 		}
-		for range model.Stream(t.Context(), hello) {
-		}
+		drain(model.Stream(t.Context(), hello))
 		if e := ended[2]; !errors.Is(e.Err, llm.ErrMalformed) || e.Reply.Role != "" {
 			t.Errorf("traced %+v", e)
 		}
 		if len(started) != 3 || len(ended) != 3 {
 			t.Errorf("%d started, %d ended", len(started), len(ended))
 		}
-		for range llm.Trace(llmtest.Echo{}, llm.Hooks{}).Stream(t.Context(), hello) {
-		}
+		drain(llm.Trace(llmtest.Echo{}, llm.Hooks{}).Stream(t.Context(), hello))
 	})
 }
 
@@ -401,10 +404,12 @@ func TestLog(t *testing.T) {
 	script := llmtest.NewScript(llmtest.Call("f", `{}`).Costing(llm.Usage{Input: 3, Output: 2, Cached: 1}), llmtest.Fail(errDown), llmtest.Say("a"))
 	model := llm.Log(script, "m-1", logger)
 	for range 2 {
-		for range model.Stream(t.Context(), secret) {
-		}
+		drain(model.Stream(t.Context(), secret))
 	}
-	for range model.Stream(t.Context(), hello) {
+	for _, err := range model.Stream(t.Context(), hello) {
+		if err != nil {
+			t.Error(err)
+		}
 		break
 	}
 	want := `level=INFO msg="model answered" model=m-1 messages=1 tools=1 chunks=2 stop_reason=tool_calls tool_calls=1 input_tokens=3 output_tokens=2 cached_tokens=1

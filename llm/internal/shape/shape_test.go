@@ -42,7 +42,6 @@ type all struct {
 	Big    *big.Int         `json:"big,omitzero"`
 	Number json.Number      `json:"number"`
 	Skip   chan int         `json:"-"`
-	Dash   int              `json:"-,"`
 	hidden func()
 }
 
@@ -68,7 +67,7 @@ func TestSchema(t *testing.T) {
 		{"a map", map[string]float32{}, `{"additionalProperties":{"type":"number"},"type":"object"}`},
 		{"itself", tree{}, `{"$defs":{"tree":{"additionalProperties":false,"properties":{"children":{"items":{"$ref":"#/$defs/tree"},"type":"array"},"value":{"type":"integer"}},"required":["value"],"type":"object"}},"additionalProperties":false,"properties":{"children":{"items":{"$ref":"#/$defs/tree"},"type":"array"},"value":{"type":"integer"}},"required":["value"],"type":"object"}`},
 		{"a list of itself", list{}, `{"$defs":{"list":{"items":{"$ref":"#/$defs/list"},"type":"array"}},"items":{"$ref":"#/$defs/list"},"type":"array"}`},
-		{"all", all{}, `{"additionalProperties":false,"properties":{"-":{"type":"integer"},"B":{"type":"string"},"a":{"type":"boolean"},"addr":{"type":"string"},"any":{"description":"any JSON value"},"at":{"format":"date-time","type":"string"},"big":{"description":"an integer of any size"},"count":{"minimum":0,"type":"integer"},"data":{"description":"bytes in base64","type":"string"},"float":{"type":"number"},"map":{"additionalProperties":{"additionalProperties":false,"properties":{"B":{"type":"string"},"a":{"description":"the first","type":"integer"}},"required":["a","B"],"type":"object"},"type":"object"},"number":{"type":"number"},"point":{"additionalProperties":false,"properties":{"B":{"type":"string"},"a":{"description":"the first","type":"integer"}},"required":["a","B"],"type":"object"},"raw":{"description":"any JSON value"},"text":{"type":"string"},"two":{"items":{"type":"integer"},"maxItems":2,"minItems":2,"type":"array"}},"required":["a","float","count","at","data","raw","two","addr","number","-","B"],"type":"object"}`},
+		{"all", all{}, `{"additionalProperties":false,"properties":{"B":{"type":"string"},"a":{"type":"boolean"},"addr":{"type":"string"},"any":{"description":"any JSON value"},"at":{"format":"date-time","type":"string"},"big":{"description":"an integer of any size"},"count":{"minimum":0,"type":"integer"},"data":{"description":"bytes in base64","type":"string"},"float":{"type":"number"},"map":{"additionalProperties":{"additionalProperties":false,"properties":{"B":{"type":"string"},"a":{"description":"the first","type":"integer"}},"required":["a","B"],"type":"object"},"type":"object"},"number":{"type":"number"},"point":{"additionalProperties":false,"properties":{"B":{"type":"string"},"a":{"description":"the first","type":"integer"}},"required":["a","B"],"type":"object"},"raw":{"description":"any JSON value"},"text":{"type":"string"},"two":{"items":{"type":"integer"},"maxItems":2,"minItems":2,"type":"array"}},"required":["a","float","count","at","data","raw","two","addr","number","B"],"type":"object"}`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -80,9 +79,9 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-type loop struct{ *loop2 }
+type Loop struct{ *Other }
 
-type loop2 struct{ *loop }
+type Other struct{ *Loop }
 
 type pointer *pointer
 
@@ -100,7 +99,7 @@ func TestOfRefuses(t *testing.T) {
 		{"a number in a string", struct {
 			N int `json:",string"`
 		}{}, `"string" is not supported`},
-		{"embedded in itself", loop{}, "can not be embedded"},
+		{"embedded in itself", Loop{}, "can not be embedded"},
 		{"a pointer to itself", pointer(nil), "a pointer type with a name"},
 		{"two mistakes", struct {
 			C chan int
