@@ -102,7 +102,10 @@ func (c *Client) send(ctx context.Context, s *session, name string, arguments js
 	back := make(chan struct{})
 	go func() {
 		defer close(back)
-		answer, err = s.CallTool(ctx, params)
+		err = s.hurried(ctx, func() (err error) {
+			answer, err = s.CallTool(ctx, params)
+			return err
+		})
 	}()
 	for {
 		select {
@@ -110,12 +113,6 @@ func (c *Client) send(ctx context.Context, s *session, name string, arguments js
 			told.report(ctx)
 		case <-back:
 			told.report(ctx)
-			return answer, err
-		case <-ctx.Done():
-			// Only a server that reads nothing holds a call up now.
-			hurry := time.AfterFunc(grace, s.sever)
-			<-back
-			hurry.Stop()
 			return answer, err
 		}
 	}

@@ -97,12 +97,14 @@ func (c *Client) renew(ctx context.Context, known bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, slow)
 	defer cancel()
 	var listed []*mcp.Tool
-	s, err := c.with(ctx, wait, func(s *session) (err error) {
+	s, err := c.with(ctx, wait, func(s *session) error {
 		c.mu.Lock()
 		c.list.stale = false // what changes from now on changes it again
 		c.mu.Unlock()
-		listed, err = ask(ctx, s)
-		return err
+		return s.hurried(ctx, func() (err error) {
+			listed, err = ask(ctx, s)
+			return err
+		})
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -45,7 +45,7 @@ func runServer(mode, address string) error {
 	switch mode {
 	case "stdio":
 		fmt.Fprintln(os.Stderr, "desk is open")
-		return d.server.Run(ctx, &mcp.IOTransport{Reader: ear{os.Stdin, d.deaf}, Writer: os.Stdout})
+		return d.server.Run(ctx, &mcp.IOTransport{Reader: ear{os.Stdin, d.deaf, nil}, Writer: os.Stdout})
 	case "weft":
 		return serveWeft(ctx)
 	case "broken":
@@ -80,13 +80,14 @@ func runServer(mode, address string) error {
 // An ear is an input that is no longer read once it is deaf.
 type ear struct {
 	io.ReadCloser
-	deaf chan struct{}
+	deaf, gone chan struct{}
 }
 
 func (e ear) Read(b []byte) (int, error) {
 	select {
 	case <-e.deaf:
-		select {}
+		<-e.gone
+		return 0, io.EOF
 	default:
 		return e.ReadCloser.Read(b)
 	}

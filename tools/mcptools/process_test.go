@@ -3,6 +3,7 @@ package mcptools_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,14 +87,16 @@ func TestServerThatDoesNotStart(t *testing.T) {
 func TestStandardError(t *testing.T) {
 	t.Parallel()
 	_, err := newClient(t, broken(t, "broken"), mcptools.Options{}).Tools(within(t))
-	if !strings.HasSuffix(fmt.Sprint(err), `xxx\nno config file"`) || len(err.Error()) > 5000 {
+	if !strings.Contains(fmt.Sprint(err), `xxx\nno config file`) || len(err.Error()) > 5000 {
 		t.Errorf("got %v, want the end of its standard error", err)
 	}
 
 	var also tailBuffer
 	command := deskCommand(t)
 	command.Stderr = &also
-	set := setOf(t, newClient(t, command, mcptools.Options{}))
+	var log tailBuffer
+	c := newClient(t, command, mcptools.Options{Name: "desk", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	set := setOf(t, c)
 	var seen error
 	answer, err := set.Call(within(t), callOf("crash", `{"text":""}`), tools.Options{
 		OnError: func(_ llmCall, err error) (string, error) {
@@ -113,6 +116,12 @@ func TestStandardError(t *testing.T) {
 	}
 	if got := also.String(); !strings.Contains(got, "out of paper") {
 		t.Errorf("the writer was given %q", got)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := log.String(); !strings.Contains(got, `msg="mcp server lost" server=desk`) || !strings.Contains(got, "out of paper") {
+		t.Errorf("the log has %q", got)
 	}
 }
 

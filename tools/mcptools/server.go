@@ -24,8 +24,9 @@ type ServerOptions struct {
 	// Instructions say to the model of a client how to use the tools. Optional.
 	Instructions string
 	// Tools says how tools are called. Its Emit is given what it is given
-	// anyway, beside the client. A call that its Approval picks is refused
-	// unless Ask itself waits for the answer: a client can not be paused.
+	// anyway, beside the client. Its Bind is not asked, as there is no state. A
+	// call that its Approval picks is refused unless Ask itself waits for the
+	// answer: a client can not be paused.
 	Tools tools.Options
 	// Logger is told of failures that the client is not told of. Nil means
 	// nobody is.
@@ -65,7 +66,7 @@ func NewServer(set *tools.Set, o ServerOptions) (*Server, error) {
 	}
 	s.http = http.NewCrossOriginProtection().Handler(mcp.NewStreamableHTTPHandler(
 		func(*http.Request) *mcp.Server { return s.peer },
-		&mcp.StreamableHTTPOptions{Stateless: true, MaxRequestBodyBytes: maxFrame},
+		&mcp.StreamableHTTPOptions{Stateless: true},
 	))
 	return s, nil
 }

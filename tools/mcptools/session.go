@@ -53,6 +53,23 @@ func (s *session) sever() {
 	s.wires.cut()
 }
 
+// hurried does something with the session that ends soon after ctx is done, or
+// else with the session: no context ends what waits for a server to read.
+func (s *session) hurried(ctx context.Context, do func() error) error {
+	back := make(chan struct{})
+	defer close(back)
+	defer context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			s.sever()
+		case <-back:
+		}
+	})()
+	return do()
+}
+
 // close ends the session in good order, when the calls that use it are over. Once
 // the client is closed, it has only so much time.
 func (c *Client) close(s *session) {
@@ -102,26 +119,40 @@ func (c *Client) attempt(ctx context.Context, delay time.Duration) (*session, er
 	if err == nil {
 		s, err = c.dial(ctx)
 	}
+	if err = c.settle(ctx, s, err); err == nil {
+		return s, nil
+	}
+	if s != nil { // closed meanwhile
+		s.sever()
+		_ = s.link.release()
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx) // which says nothing of the server
+	}
+	c.options.Logger.Warn("mcp server can not be reached", "server", c.options.Name, "error", told(err))
+	return nil, err
+}
+
+// settle ends an attempt, for those who wait for it as well.
+func (c *Client) settle(ctx context.Context, s *session, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	close(c.dialing)
 	c.dialing = nil
 	switch {
-	case err == nil && c.life.Err() == nil:
-		c.session = s
-		c.list.stale, c.list.notBefore = true, time.Time{}
-		c.watchers.Go(func() { c.watch(s) })
-		return s, nil
-	case err == nil: // closed meanwhile, and nobody waits for watchers any more
-		s.sever()
-		_ = s.link.release()
-		return nil, c.failed(ErrClosed, nil)
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx) // which says nothing of the server
+	case err != nil && ctx.Err() == nil:
+		c.setBack(err)
+		return err
+	case err != nil:
+		return err
+	case c.life.Err() != nil:
+		return c.failed(ErrClosed, nil)
 	}
-	c.setBack(err)
-	c.options.Logger.Warn("mcp server can not be reached", "server", c.options.Name, "error", told(err))
-	return nil, err
+	c.session = s
+	c.list.stale, c.list.notBefore = true, time.Time{}
+	c.watchers.Go(func() { c.watch(s) })
+	return nil
 }
 
 // setBack puts off the next attempt. mu is held.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -135,4 +136,31 @@ func TestConnectionHasNoValues(t *testing.T) {
 	if !slices.Equal(seen, []any{nil}) {
 		t.Errorf("the connection knows %v", seen)
 	}
+}
+
+// A server that does not read what it is asked is asked no more for a while, and
+// its list is the last one there was.
+func TestServerThatDoesNotList(t *testing.T) {
+	t.Parallel()
+	deaf, gone := make(chan struct{}), make(chan struct{})
+	server := listing(&mcp.Tool{Name: "echo"})
+	begun := time.Now()
+	c := newClient(t, mcptools.Dial(func(ctx context.Context) (mcp.Transport, error) {
+		here, there := net.Pipe()
+		_, err := server.Connect(ctx, &mcp.IOTransport{Reader: ear{there, deaf, gone}, Writer: there}, nil)
+		return &mcp.IOTransport{Reader: here, Writer: here}, err
+	}), mcptools.Options{MaxAge: time.Nanosecond, ConnectTimeout: 200 * time.Millisecond})
+	if n := len(setOfTools(t, c)); n != 1 {
+		t.Fatalf("got %d tools", n)
+	}
+	close(deaf)
+	for range 10 {
+		if n := len(setOfTools(t, c)); n != 1 {
+			t.Errorf("got %d tools, want those there were", n)
+		}
+	}
+	if waited := time.Since(begun); waited > 10*time.Second {
+		t.Errorf("waited for %s", waited)
+	}
+	close(gone)
 }
