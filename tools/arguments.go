@@ -30,6 +30,9 @@ func (s *schema) check(arguments json.RawMessage) (json.RawMessage, error) {
 	if problems := s.intrusions(value); problems != nil {
 		return nil, &argumentsError{problems}
 	}
+	if !bearable(s.root, value) {
+		return nil, &argumentsError{[]string{"the arguments are too large, or nested too deep"}}
+	}
 	omitNulls(s.root, s.root, value)
 	if err := s.resolved.Validate(forCheck(value)); err != nil {
 		problems := explain(s.root, value)

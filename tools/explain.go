@@ -17,11 +17,16 @@ import (
 // maxProblems is how many problems a model is told at once.
 const maxProblems = 10
 
+// maxVisits is how many values are looked at to find out what is wrong: with
+// alternatives within alternatives it could take for ever.
+const maxVisits = 20_000
+
 // explain says what is wrong with arguments in words that a model can act on:
 // the field, what was wanted and what was there, all of it and in a fixed order.
 // It knows the usual keywords; for a fault of any other it returns nothing.
 func explain(root *jsonschema.Schema, value any) []string {
-	e := explanation{root: root}
+	budget := maxVisits
+	e := explanation{root: root, budget: &budget}
 	e.visit(root, value, "")
 	if more := len(e.problems) - maxProblems; more > 0 {
 		e.problems = append(e.problems[:maxProblems], fmt.Sprintf("and %d more", more))
@@ -32,7 +37,7 @@ func explain(root *jsonschema.Schema, value any) []string {
 type explanation struct {
 	root     *jsonschema.Schema
 	problems []string
-	depth    int // of alternatives within alternatives
+	budget   *int // how many values may still be looked at
 }
 
 func (e *explanation) add(path, format string, args ...any) {
@@ -43,10 +48,13 @@ func (e *explanation) add(path, format string, args ...any) {
 }
 
 func (e *explanation) visit(s *jsonschema.Schema, value any, path string) {
+	if *e.budget--; *e.budget < 0 {
+		return
+	}
 	if target := definition(e.root, s.Ref); target != nil {
 		s = target
 	}
-	if types := typesOf(s); types != nil && !slices.ContainsFunc(types, func(t string) bool { return is(t, value) }) {
+	if !ofType(s, value) {
 		e.add(path, "want %s, got %s", wanted(s), shown(value))
 		return
 	}
@@ -77,11 +85,9 @@ func (e *explanation) visit(s *jsonschema.Schema, value any, path string) {
 }
 
 // visitAlternatives says what is wrong by the alternatives of which one has to
-// fit: all of them in short, or the only one of the value's type in full. Where
-// alternatives lie deep within each other it says nothing, as it would take too
-// long to find out.
+// fit: all of them in short, or the only one of the value's type in full.
 func (e *explanation) visitAlternatives(alternatives []*jsonschema.Schema, value any, path string) {
-	if len(alternatives) == 0 || e.depth >= maxDepth {
+	if len(alternatives) == 0 {
 		return
 	}
 	var near []*jsonschema.Schema
@@ -90,7 +96,7 @@ func (e *explanation) visitAlternatives(alternatives []*jsonschema.Schema, value
 		if target := definition(e.root, a.Ref); target != nil {
 			a = target
 		}
-		trial := explanation{root: e.root, depth: e.depth + 1}
+		trial := explanation{root: e.root, budget: e.budget}
 		if trial.visit(a, value, path); len(trial.problems) == 0 {
 			return
 		}

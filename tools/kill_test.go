@@ -129,8 +129,9 @@ func worker(mode, file string) error {
 		}
 	}()
 	g, err := killable(mode, store, func(id string) {
-		fmt.Fprintln(os.Stdout, "ran", id)
-		<-in
+		if _, err := fmt.Fprintln(os.Stdout, "ran", id); err == nil {
+			<-in
+		}
 	})
 	if err != nil {
 		return err

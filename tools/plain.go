@@ -9,10 +9,11 @@ import (
 )
 
 // A recursive schema is written out this deep, and less so when it then has more
-// parts than this.
+// parts than this. No schema is written out beyond the hard limit.
 const (
-	maxDepth = 3
-	maxParts = 200
+	maxDepth  = 3
+	maxParts  = 200
+	hardParts = 2000
 )
 
 // plain returns a schema as every provider takes it: without references, lists
@@ -45,7 +46,7 @@ func (e *expansion) expand(s *jsonschema.Schema) *jsonschema.Schema {
 	e.parts++
 	out := *s
 	if target := definition(e.root, s.Ref); target != nil {
-		if e.within[s.Ref] >= e.depth {
+		if e.within[s.Ref] >= e.depth || e.parts > hardParts {
 			out = jsonschema.Schema{Type: target.Type, Description: "the same kind of value again"}
 		} else {
 			e.within[s.Ref]++

@@ -3,6 +3,7 @@ package tools_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -40,17 +41,30 @@ func TestRawSchemaIsPlain(t *testing.T) {
 	tests := []struct{ name, schema, want string }{
 		{"nothing", `{}`, `{"type":"object","properties":{}}`},
 		{"a draft and an id", `{"$schema":"http://json-schema.org/draft-04/schema#","$id":"https://x.example/s","properties":{"a":true}}`, `{"type":"object","properties":{"a":{"description":"any JSON value"}}}`},
-		{"null in a list of types", `{"properties":{"a":{"type":["null","array"],"items":{"type":["string","null"]}},"b":{"type":["string","integer","null"]}}}`,
-			`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}},"b":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`},
-		{"null among alternatives", `{"properties":{"a":{"anyOf":[{"type":"string","maxLength":3},{"type":"null"}],"title":"A","default":null},"b":{"oneOf":[{"type":"null"},{"type":"string"},{"type":"integer"}],"default":"x"},"c":{"anyOf":[{"type":"integer"},{"type":"null"}],"default":3}}}`,
-			`{"type":"object","properties":{"a":{"type":"string","maxLength":3,"title":"A"},"b":{"oneOf":[{"type":"string"},{"type":"integer"}],"default":"x"},"c":{"type":"integer","default":3}}}`},
+		{
+			"null in a list of types", `{"properties":{"a":{"type":["null","array"],"items":{"type":["string","null"]}},"b":{"type":["string","integer","null"]}}}`,
+			`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}},"b":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`,
+		},
+		{
+			"null among alternatives", `{"properties":{"a":{"anyOf":[{"type":"string","maxLength":3},{"type":"null"}],"title":"A","default":null},"b":{"oneOf":[{"type":"null"},{"type":"string"},{"type":"integer"}],"default":"x"},"c":{"anyOf":[{"type":"integer"},{"type":"null"}],"default":3}}}`,
+			`{"type":"object","properties":{"a":{"type":"string","maxLength":3,"title":"A"},"b":{"oneOf":[{"type":"string"},{"type":"integer"}],"default":"x"},"c":{"type":"integer","default":3}}}`,
+		},
 		{"a single part beside others", `{"properties":{"a":{"allOf":[{"type":"string"}],"minLength":2}}}`, `{"type":"object","properties":{"a":{"allOf":[{"type":"string"}],"minLength":2}}}`},
 		{"a constant", `{"properties":{"a":{"const":"x"}}}`, `{"type":"object","properties":{"a":{"enum":["x"]}}}`},
-		{"objects in objects", `{"properties":{"a":{"type":"object"}},"additionalProperties":{"type":"object","additionalProperties":false}}`,
-			`{"type":"object","properties":{"a":{"type":"object","properties":{}}},"additionalProperties":{"type":"object","properties":{},"additionalProperties":false}}`},
-		{"references", `{"$defs":{"p":{"type":"object","description":"a point","properties":{"x":{"type":"number"}}}},"properties":{"a":{"$ref":"#/$defs/p"},"b":{"$ref":"#/$defs/p","description":"another"},"c":{"type":"array","items":{"$ref":"#/properties/a"}}}}`,
-			`{"type":"object","properties":{"a":{"type":"object","description":"a point","properties":{"x":{"type":"number"}}},"b":{"type":"object","description":"another","properties":{"x":{"type":"number"}}},"c":{"type":"array","items":{"type":"object","description":"a point","properties":{"x":{"type":"number"}}}}}}`},
+		{
+			"objects in objects", `{"properties":{"a":{"type":"object"}},"additionalProperties":{"type":"object","additionalProperties":false}}`,
+			`{"type":"object","properties":{"a":{"type":"object","properties":{}}},"additionalProperties":{"type":"object","properties":{},"additionalProperties":false}}`,
+		},
+		{
+			"references", `{"$defs":{"p":{"type":"object","description":"a point","properties":{"x":{"type":"number"}}}},"properties":{"a":{"$ref":"#/$defs/p"},"b":{"$ref":"#/$defs/p","description":"another"},"c":{"type":"array","items":{"$ref":"#/properties/a"}}}}`,
+			`{"type":"object","properties":{"a":{"type":"object","description":"a point","properties":{"x":{"type":"number"}}},"b":{"type":"object","description":"another","properties":{"x":{"type":"number"}}},"c":{"type":"array","items":{"type":"object","description":"a point","properties":{"x":{"type":"number"}}}}}}`,
+		},
 		{"old definitions", `{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"a/b":{"type":"string"}},"properties":{"a":{"$ref":"#/definitions/a~1b"}}}`, `{"type":"object","properties":{"a":{"type":"string"}}}`},
+		{
+			"references to anywhere", `{"properties":{"a":{"type":"array","items":{"anyOf":[{"type":"string","title":"deep"},{"type":"integer"}]}},"b":{"$ref":"#/properties/a/items/anyOf/0"},"c":{"$ref":"#/properties/d/additionalProperties"},"d":{"type":"object","additionalProperties":{"not":{"type":"null"}}},"e":{"$ref":"#/properties/d/additionalProperties/not"}}}`,
+			`{"type":"object","properties":{"a":{"type":"array","items":{"anyOf":[{"type":"string","title":"deep"},{"type":"integer"}]}},"b":{"type":"string","title":"deep"},"c":{"not":{"type":"null"}},"d":{"type":"object","properties":{},"additionalProperties":{"not":{"type":"null"}}},"e":{"type":"null"}}}`,
+		},
+		{"a reference to a reference", `{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"type":"boolean"}},"properties":{"x":{"$ref":"#/$defs/a"}},"required":["x"]}`, `{"type":"object","properties":{"x":{"type":"boolean"}},"required":["x"]}`},
 		{"what is unknown is kept", `{"x-own":1,"properties":{"a":{"type":"string","x-more":true}}}`, `{"type":"object","x-own":1,"properties":{"a":{"type":"string","x-more":true}}}`},
 	}
 	for _, test := range tests {
@@ -84,6 +98,7 @@ func TestRawSchemaIsRefused(t *testing.T) {
 		{"itself by an old dependency", `{"properties":{"a":{"dependencies":{"x":{"$ref":"#/properties/a"}}}}}`, "refers to itself without end"},
 		{"dynamic", `{"properties":{"a":{"$dynamicRef":"#x"}}}`, "dynamic reference"},
 		{"an id inside", `{"properties":{"a":{"$id":"https://example.com/"}}}`, "has an id"},
+		{"a bomb", `{"$defs":{` + bomb("allOf", 20) + `},"properties":{"a":{"$ref":"#/$defs/n0"}}}`, "too many parts"},
 		{"a bad pattern", `{"properties":{"a":{"pattern":"("}}}`, "pattern"},
 	}
 	for _, test := range tests {
@@ -108,6 +123,31 @@ func TestRawSchemaIsRefused(t *testing.T) {
 		if err := tool.Err(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
+	}
+}
+
+// bomb returns definitions of which each has the next twice.
+func bomb(keyword string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"n%d":{"%s":[{"$ref":"#/$defs/n%d"},{"$ref":"#/$defs/n%d"}]},`, i, keyword, i+1, i+1)
+	}
+	return b.String() + fmt.Sprintf(`"n%d":{}`, n)
+}
+
+// References that multiply as a value goes deeper do not fill the prompt.
+func TestRawSchemaThatMultiplies(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&b, `"n%d":{"type":"object","properties":{"a":{"$ref":"#/$defs/n%d"},"b":{"$ref":"#/$defs/n%d"}}},`, i, i+1, i+1)
+	}
+	tool := rawTool(`{"$defs":{` + b.String() + `"n30":{"type":"integer"}},"properties":{"x":{"$ref":"#/$defs/n0"}}}`)
+	if n := len(tool.Spec().Schema); tool.Err() != nil || n > 400_000 || strings.Contains(string(tool.Spec().Schema), "$ref") {
+		t.Errorf("got %d bytes, %v", n, tool.Err())
+	}
+	if _, err := tool.Check(json.RawMessage(`{"x":{"a":{"b":{"a":7}}}}`)); err == nil || !strings.Contains(err.Error(), "x.a.b.a: want an object, got 7") {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -167,15 +207,23 @@ func TestRawArgumentsAreExplained(t *testing.T) {
 	}
 }
 
-// Alternatives within alternatives must not take for ever to explain.
-func TestExplanationEnds(t *testing.T) {
+// Alternatives that hold themselves must not take for ever to check or explain.
+func TestCheckEnds(t *testing.T) {
 	t.Parallel()
 	tool := rawTool(`{"$defs":{"n":{"anyOf":[{"type":"object","properties":{"a":{"$ref":"#/$defs/n"}}},{"type":"object","properties":{"a":{"$ref":"#/$defs/n"}}},{"type":"integer"}]}},"properties":{"a":{"$ref":"#/$defs/n"}}}`)
-	start := time.Now()
-	if _, err := tool.Check(json.RawMessage(strings.Repeat(`{"a":`, 12) + `"x"` + strings.Repeat(`}`, 12))); err == nil {
-		t.Error("accepted")
+	nested := func(n int, inner string) json.RawMessage {
+		return json.RawMessage(strings.Repeat(`{"a":`, n) + inner + strings.Repeat(`}`, n))
 	}
-	if took := time.Since(start); took > 5*time.Second {
+	if _, err := tool.Check(nested(8, `1`)); err != nil {
+		t.Errorf("got %v", err)
+	}
+	start := time.Now()
+	for _, n := range []int{10, 14, 18, 100, 5000} {
+		if _, err := tool.Check(nested(n, `"x"`)); err == nil || n > 14 && !strings.Contains(err.Error(), "nested too deep") {
+			t.Errorf("%d levels: got %v", n, err)
+		}
+	}
+	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("took %v", took)
 	}
 }

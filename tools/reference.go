@@ -3,7 +3,9 @@ package tools
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,89 +75,96 @@ func step(s *jsonschema.Schema, tokens []string) (*jsonschema.Schema, []string) 
 	return nil, nil
 }
 
+// maxSame is how many schemas may apply to one value.
+const maxSame = 5000
+
 // checkReferences reports references that lead out of the schema, and those that
-// come back to where they began without going deeper into a value: to check a
-// value by such a schema would never end.
+// make it endless to check a value by it, or nearly so: that come back to where
+// they began without going deeper into the value, or that multiply.
 func checkReferences(root *jsonschema.Schema) error {
-	c := circles{root: root, state: map[*jsonschema.Schema]int{}}
-	return c.visit(root)
-}
-
-const (
-	open = iota + 1
-	closed
-)
-
-type circles struct {
-	root  *jsonschema.Schema
-	state map[*jsonschema.Schema]int
-	inner []*jsonschema.Schema // schemas of values inside, still to be visited
-}
-
-func (c *circles) visit(s *jsonschema.Schema) error {
-	if err := c.here(s); err != nil {
-		return err
-	}
+	c := circles{root: root, same: map[*jsonschema.Schema]int{}, inner: []*jsonschema.Schema{root}}
 	for len(c.inner) > 0 {
 		next := c.inner[len(c.inner)-1]
 		c.inner = c.inner[:len(c.inner)-1]
-		if c.state[next] == 0 {
-			if err := c.here(next); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// here follows what applies to the very value that s applies to.
-func (c *circles) here(s *jsonschema.Schema) error {
-	switch {
-	case s == nil || c.state[s] == closed:
-		return nil
-	case c.state[s] == open:
-		return errors.New("its schema refers to itself without end")
-	case s != c.root && s.ID != "":
-		return fmt.Errorf("a part of its schema has an id, %q, which is not supported", s.ID)
-	case s.DynamicRef != "":
-		return errors.New("its schema has a dynamic reference, which is not supported")
-	}
-	c.state[s] = open
-	same := append([]*jsonschema.Schema{s.Not, s.If, s.Then, s.Else}, s.AnyOf...)
-	same = append(append(same, s.OneOf...), s.AllOf...)
-	for _, dependent := range s.DependentSchemas {
-		same = append(same, dependent)
-	}
-	for _, dependent := range s.DependencySchemas {
-		same = append(same, dependent)
-	}
-	if s.Ref != "" {
-		target := pointed(c.root, s.Ref)
-		if target == nil {
-			return fmt.Errorf("its schema refers to %q, which is not a path within it", s.Ref)
-		}
-		same = append(same, target)
-	}
-	for _, next := range same {
-		if err := c.here(next); err != nil {
+		if _, err := c.visit(next); err != nil {
 			return err
 		}
 	}
-	c.state[s] = closed
-	c.below(s)
 	return nil
 }
 
+type circles struct {
+	root  *jsonschema.Schema
+	same  map[*jsonschema.Schema]int // how many schemas apply with one to a value; 0 while that is not known
+	inner []*jsonschema.Schema       // schemas of values inside, still to be visited
+}
+
+// visit follows what applies to the very value that s applies to, and returns
+// how many schemas that are.
+func (c *circles) visit(s *jsonschema.Schema) (int, error) {
+	n, seen := c.same[s]
+	switch {
+	case seen && n == 0:
+		return 0, errors.New("its schema refers to itself without end")
+	case seen:
+		return n, nil
+	case s != c.root && s.ID != "":
+		return 0, fmt.Errorf("a part of its schema has an id, %q, which is not supported", s.ID)
+	case s.DynamicRef != "":
+		return 0, errors.New("its schema has a dynamic reference, which is not supported")
+	}
+	c.same[s] = 0
+	same, err := c.beside(s)
+	if err != nil {
+		return 0, err
+	}
+	n = 1
+	for _, next := range same {
+		more, err := c.visit(next)
+		if err != nil {
+			return 0, err
+		}
+		if n += more; n > maxSame {
+			return 0, errors.New("its schema has too many parts for one value")
+		}
+	}
+	c.same[s] = n
+	c.below(s)
+	return n, nil
+}
+
+// beside returns the schemas that apply to the same value as s.
+func (c *circles) beside(s *jsonschema.Schema) ([]*jsonschema.Schema, error) {
+	var same []*jsonschema.Schema
+	for _, one := range []*jsonschema.Schema{s.Not, s.If, s.Then, s.Else} {
+		if one != nil {
+			same = append(same, one)
+		}
+	}
+	same = slices.Concat(same, s.AnyOf, s.OneOf, s.AllOf,
+		slices.Collect(maps.Values(s.DependentSchemas)), slices.Collect(maps.Values(s.DependencySchemas)))
+	if s.Ref != "" {
+		target := pointed(c.root, s.Ref)
+		if target == nil {
+			return nil, fmt.Errorf("its schema refers to %q, which is not a path within it", s.Ref)
+		}
+		same = append(same, target)
+	}
+	return same, nil
+}
+
+// below notes the schemas of values inside of the one that s applies to.
 func (c *circles) below(s *jsonschema.Schema) {
-	for _, one := range []*jsonschema.Schema{s.Items, s.AdditionalItems, s.AdditionalProperties, s.Contains, s.PropertyNames, s.UnevaluatedItems, s.UnevaluatedProperties, s.ContentSchema} {
+	for _, one := range []*jsonschema.Schema{
+		s.Items, s.AdditionalItems, s.AdditionalProperties, s.Contains, s.PropertyNames,
+		s.UnevaluatedItems, s.UnevaluatedProperties, s.ContentSchema,
+	} {
 		if one != nil {
 			c.inner = append(c.inner, one)
 		}
 	}
-	c.inner = append(append(c.inner, s.PrefixItems...), s.ItemsArray...)
+	c.inner = slices.Concat(c.inner, s.PrefixItems, s.ItemsArray)
 	for _, group := range []map[string]*jsonschema.Schema{s.Properties, s.PatternProperties, s.Defs, s.Definitions} {
-		for _, one := range group {
-			c.inner = append(c.inner, one)
-		}
+		c.inner = slices.AppendSeq(c.inner, maps.Values(group))
 	}
 }
