@@ -56,8 +56,11 @@ func streaming(ctx context.Context, m llm.Model, r *report) {
 		}
 	}
 	r.saw("%d chunks: %q", chunks, reply.Text())
-	if chunks < 2 {
-		r.wrong("it came in %d chunks: the server does not stream", chunks)
+	switch {
+	case chunks == 0:
+		r.wrong("it said nothing")
+	case chunks == 1:
+		r.wrong("it came in one chunk: the server does not stream")
 	}
 	if said.String() != reply.Text() {
 		r.wrong("the chunks are not the reply")

@@ -1,4 +1,4 @@
-package langchainllm_test
+package contract_test
 
 import (
 	"context"
