@@ -92,18 +92,18 @@ func order(set *tools.Set, actions []tools.Action, done map[string]Result) (map[
 
 // check checks one action and returns the ids that it waits for.
 func check(set *tools.Set, a tools.Action, known func(string) bool) ([]string, error) {
+	var mistakes []error
 	t, ok := set.Lookup(a.Tool)
 	if !ok {
-		return nil, fmt.Errorf("there is no tool %q", a.Tool)
+		mistakes = append(mistakes, fmt.Errorf("there is no tool %q", a.Tool))
 	}
-	var mistakes []error
 	for _, id := range a.DependsOn {
 		if !known(id) {
 			mistakes = append(mistakes, fmt.Errorf("it depends on %q, and there is no such action", id))
 		}
 	}
 	referred, err := references(a.Arguments, known)
-	if err == nil && len(referred) == 0 {
+	if ok && err == nil && len(referred) == 0 {
 		var plain json.RawMessage // without escapes
 		if plain, err = inject(a.Arguments, nil, false); err == nil {
 			_, err = t.Check(plain)

@@ -1,0 +1,67 @@
+package plan_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weft-go/weft/tools"
+	"github.com/weft-go/weft/tools/plan"
+)
+
+type eventID struct {
+	ID string `json:"id"`
+}
+
+func calendar() *tools.Set {
+	set, err := tools.NewSet(
+		tools.New("search_events", "Searches events.", func(context.Context, struct{}) ([]eventID, error) { return []eventID{{"e7"}}, nil }),
+		tools.New("delete_event", "Deletes an event.", func(_ context.Context, in eventID) (string, error) { return "deleted " + in.ID, nil }),
+		tools.New("fail", "Fails.", func(context.Context, struct{}) (string, error) { return "", errors.New("no connection") }),
+	)
+	if err != nil {
+		panic(err)
+	}
+	return set
+}
+
+// Actions use the results of others, and one failure does not stop the rest.
+func ExampleRun() {
+	results, err := plan.Run(context.Background(), calendar(), []tools.Action{
+		{ID: "drop", Tool: "delete_event", Arguments: json.RawMessage(`{"id":"${find.0.id}"}`)},
+		{ID: "find", Tool: "search_events"},
+		{ID: "other", Tool: "fail"},
+		{ID: "after", Tool: "search_events", DependsOn: []string{"other"}},
+	}, plan.Options{})
+	if err != nil {
+		panic(err)
+	}
+	for _, id := range slices.Sorted(maps.Keys(results)) {
+		fmt.Printf("%s: %v %s\n", id, results[id].Success, results[id].Message)
+	}
+	// Output:
+	// after: false skipped: action "other" did not succeed
+	// drop: true deleted e7
+	// find: true [{"id":"e7"}]
+	// other: false no connection
+}
+
+// Every mistake of a plan is reported before anything runs.
+func ExampleCheck() {
+	fmt.Println(plan.Check(calendar(), []tools.Action{
+		{ID: "a", Tool: "delete_event", Arguments: json.RawMessage(`{"id":"${b.id}"}`)},
+		{ID: "c", Tool: "delete_evnt", DependsOn: []string{"x"}},
+	}, nil))
+	fmt.Println(plan.Check(calendar(), []tools.Action{
+		{ID: "a", Tool: "search_events", DependsOn: []string{"b"}},
+		{ID: "b", Tool: "search_events", DependsOn: []string{"a"}},
+	}, nil))
+	// Output:
+	// plan: invalid plan: action "a": id: there is no action for the reference "${b.id}"; write $${ for a text with ${
+	// action "c": there is no tool "delete_evnt"
+	// it depends on "x", and there is no such action
+	// plan: invalid plan: the actions wait for each other in a circle: a → b → a
+}
