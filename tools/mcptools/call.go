@@ -23,6 +23,8 @@ const (
 	// grace is how long a call that is done with may take to come back before
 	// its session is given up, and how long to wait to learn how a server ended.
 	grace = time.Second
+	// settling is how long the last progress may come after the answer.
+	settling = 100 * time.Millisecond
 )
 
 // call calls a tool of the server.
@@ -112,7 +114,7 @@ func (c *Client) send(ctx context.Context, s *session, name string, arguments js
 		case <-told.wake:
 			told.report(ctx)
 		case <-back:
-			told.report(ctx)
+			told.last(ctx)
 			return answer, err
 		}
 	}
@@ -159,6 +161,7 @@ func (c *calls) progress(p *mcp.ProgressNotificationParams) {
 type news struct {
 	mu    sync.Mutex
 	queue []tools.Progress
+	part  bool // what was told last was not all
 	wake  chan struct{}
 }
 
@@ -169,6 +172,7 @@ const maxNews = 64
 func (n *news) add(p tools.Progress) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.part = p.Done < p.Total
 	if len(n.queue) == maxNews {
 		n.queue[maxNews-1] = p
 	} else {
@@ -188,4 +192,31 @@ func (n *news) report(ctx context.Context) {
 	for _, p := range queue {
 		tools.Report(ctx, p)
 	}
+}
+
+// last reports what there is when the answer has come. The library hands over
+// answers and progress each on its own, so where not all was done, the last
+// progress may be on its way.
+func (n *news) last(ctx context.Context) {
+	timer := time.NewTimer(settling)
+	defer timer.Stop()
+	for {
+		n.report(ctx)
+		if !n.partial() {
+			return
+		}
+		select {
+		case <-n.wake:
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (n *news) partial() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.part
 }

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weft-go/weft/tools"
 	"github.com/weft-go/weft/tools/mcptools"
@@ -94,5 +98,43 @@ func TestListChanges(t *testing.T) {
 			}
 		}
 		expect(t, ask(t, set, "clerk", ""), "success: I am clerk")
+	})
+}
+
+// The last progress is not lost though it comes with the answer.
+func TestLastProgress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := mcp.NewServer(&mcp.Implementation{Name: "quick"}, nil)
+		add(server, "quick", "Is done at once in the end.", func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+			for i := range 2 {
+				time.Sleep(time.Second)
+				err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+					ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: 2,
+				})
+				if err != nil {
+					return nil, nil, err
+				}
+			}
+			return text("done"), nil, nil
+		})
+		c := newClient(t, dialTo(server), mcptools.Options{})
+		set := setOf(t, c)
+		for i := range 100 {
+			var got float64
+			o := tools.Options{Emit: func(_ context.Context, v any) {
+				if p, ok := v.(tools.Progress); ok {
+					got = p.Done
+				}
+			}}
+			answer, err := set.Call(t.Context(), callOf("quick", ""), o)
+			if err != nil || answer.Text() != "done" || got != 2 {
+				t.Fatalf("%d: got %v, %v and progress %v of 2", i, answer, err, got)
+			}
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
 	})
 }

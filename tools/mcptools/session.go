@@ -229,6 +229,7 @@ func (c *Client) withExit(kind, err error, l *link, exit error) error {
 // watch waits for the end of a session and cleans up behind it.
 func (c *Client) watch(s *session) {
 	err := s.Wait()
+	wanted := c.life.Err() != nil
 	if err == nil {
 		err = errors.New("the server ended the connection")
 	}
@@ -236,7 +237,7 @@ func (c *Client) watch(s *session) {
 	_ = s.Close()
 	s.exit = s.link.release()
 	close(s.ended)
-	if c.life.Err() == nil {
+	if !wanted {
 		c.options.Logger.Warn("mcp server lost", "server", c.options.Name, "error", err, "exit", s.exit, "stderr", s.link.stderr())
 	}
 }
