@@ -1,0 +1,118 @@
+package pgcheckpoint_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/internal/pgtest"
+)
+
+const childSchema = "WEFT_TEST_MIGRATE"
+
+// TestMigrateChild is a process of TestMigrateProcesses.
+func TestMigrateChild(t *testing.T) {
+	t.Parallel()
+	schema := os.Getenv(childSchema)
+	if schema == "" {
+		return // the parent is a test of its own
+	}
+	store, err := pgcheckpoint.Open(t.Context(), pgtest.URL(t), pgcheckpoint.Options{Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.Close()
+}
+
+// Twenty processes that start together migrate once.
+func TestMigrateProcesses(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	children := make([]*exec.Cmd, 20)
+	for i := range children {
+		cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestMigrateChild$", "-test.count=1")
+		cmd.Env = append(os.Environ(), childSchema+"="+p.options.Schema)
+		cmd.Stdout, cmd.Stderr = &strings.Builder{}, os.Stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		children[i] = cmd
+	}
+	for i, cmd := range children {
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("process %d: %v: %s", i, err, cmd.Stdout)
+		}
+	}
+	if n, want := ask[int](t, p, `SELECT count(*)::int FROM weft.cp_migration`), len(scripts(t, p)); n != want {
+		t.Errorf("%d migrations were noted, want %d", n, want)
+	}
+	putAll(t, p.open(t), "t", 3)
+}
+
+func scripts(t *testing.T, p place) []pgcheckpoint.Script {
+	t.Helper()
+	list, err := pgcheckpoint.Scripts(p.options.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// What Scripts returns does what Migrate does.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	pool := p.pool(t)
+	_, err := pgcheckpoint.New(ctx, pool, p.options)
+	wantErr(t, "before", err, pgcheckpoint.ErrNotMigrated)
+	for i, s := range scripts(t, p) {
+		if _, err := p.conn(t).Exec(ctx, s.SQL, pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatalf("%s: %v", s.Name, err)
+		}
+		if i == 0 {
+			_, err := pgcheckpoint.New(ctx, pool, p.options)
+			wantErr(t, "halfway", err, pgcheckpoint.ErrNotMigrated)
+		}
+	}
+	store, err := pgcheckpoint.New(ctx, pool, p.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	putAll(t, store, "t", 2)
+	wantNoErr(t, "migrate", pgcheckpoint.Migrate(ctx, pool, p.options))
+	_, err = pgcheckpoint.Scripts("no; schema")
+	wantErr(t, "schema", err, checkpoint.ErrInvalid)
+}
+
+// A database that is not as this package left it is refused.
+func TestForeignMigrations(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, change := range map[string]string{
+		"newer":   `INSERT INTO weft.cp_migration (version, name, checksum) VALUES (1000, '1000_later', 'x')`,
+		"changed": `UPDATE weft.cp_migration SET checksum = 'x' WHERE version = 1`,
+		"missing": `DELETE FROM weft.cp_migration WHERE version = 1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			pool := p.pool(t)
+			wantNoErr(t, "migrate", pgcheckpoint.Migrate(ctx, pool, p.options))
+			do(t, p, change)
+			_, err := pgcheckpoint.New(ctx, pool, p.options)
+			wantErr(t, "new", err, checkpoint.ErrFormat)
+			wantErr(t, "migrate", pgcheckpoint.Migrate(ctx, pool, p.options), checkpoint.ErrFormat)
+		})
+	}
+}
