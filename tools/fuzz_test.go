@@ -72,3 +72,38 @@ func FuzzArguments(f *testing.F) {
 		}
 	})
 }
+
+// FuzzRaw makes a tool of any schema and gives it any arguments. A tool that is
+// taken has a valid specification; arguments that it accepts come
+// out in one form, which it accepts as it is; and what it refuses has a reason.
+func FuzzRaw(f *testing.F) {
+	for _, schema := range []string{
+		`{"properties":{"a":{"type":["null","array"],"items":{"type":"integer","minimum":1}}},"required":["a"],"additionalProperties":false}`,
+		`{"$defs":{"n":{"anyOf":[{"type":"object","properties":{"a":{"$ref":"#/$defs/n"}}},{"type":"string","pattern":"^x"}]}},"properties":{"a":{"$ref":"#/$defs/n"}}}`,
+		`{"properties":{"a":{"oneOf":[{"const":1},{"enum":["x",null]}]},"b":{"allOf":[{"minLength":2},{"maxLength":3}]}},"patternProperties":{"^x":{}}}`,
+		`{"properties":{"a":{"not":{"$ref":"#/properties/a"}}}}`, `{"allOf":[{"$ref":"#"}]}`, `{"properties":{"a":{"multipleOf":0.1,"exclusiveMinimum":0}}}`,
+	} {
+		f.Add([]byte(schema), []byte(`{"a":[1.0,2],"b":"xyz","x":null}`))
+		f.Add([]byte(schema), []byte(`{"a":{"a":{"a":"x"}},"a":1,"b":"x"}`))
+		f.Add([]byte(schema), []byte(`[{}]`))
+	}
+	f.Fuzz(func(t *testing.T, schema, arguments []byte) {
+		tool := tools.Raw(llm.ToolSpec{Name: "tool", Description: "Does something.", Schema: schema}, nothing)
+		if tool.Err() != nil {
+			return
+		}
+		if err := tool.Spec().Validate(); err != nil {
+			t.Fatal(err)
+		}
+		once, err := tool.Check(arguments)
+		if err != nil {
+			if err.Error() == "" || !strings.HasPrefix(err.Error(), "tools: invalid arguments for tool: ") {
+				t.Fatalf("refused with %q", err)
+			}
+			return
+		}
+		if twice, err := tool.Check(once); err != nil || string(twice) != string(once) {
+			t.Fatalf("%q is read as %s, and that as %s, %v", arguments, once, twice, err)
+		}
+	})
+}
