@@ -62,8 +62,9 @@ type ToolCallDelta struct {
 }
 
 // Reply is the stream of a model that has its whole answer at once. It ends
-// with a ChunkEnd. A message that is not an assistant's, is not valid or has a
-// part that can not be streamed is an error wrapping [ErrInvalid].
+// with a ChunkEnd. A message that is not an assistant's, is not valid or has
+// what can not be streamed, such as an image or a part with metadata, is an error
+// wrapping [ErrInvalid].
 func Reply(m Message) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		chunks, err := m.chunks()
@@ -102,6 +103,9 @@ func (m Message) chunks() ([]Chunk, error) {
 		chunks = append(chunks, Chunk{Kind: kind, MessageID: m.ID, Text: part.Text, Signature: part.Signature})
 	}
 	for i, call := range m.ToolCalls {
+		if len(call.Metadata) > 0 {
+			return nil, fmt.Errorf("llm: reply: tool call with metadata: %w", ErrInvalid)
+		}
 		chunks = append(chunks, Chunk{
 			Kind: ChunkToolCall, MessageID: m.ID,
 			ToolCall: ToolCallDelta{Index: i, ID: call.ID, Name: call.Name, Arguments: call.Text(), Signature: call.Signature},

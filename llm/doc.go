@@ -18,7 +18,16 @@
 //     its slices and maps hold; [Message.Clone] gives a copy that may be changed.
 //   - A message keeps its own JSON form, described at [Message], and comes back
 //     from it as it was. What can not come back is refused by [Message.Validate].
-//   - A conversation is kept in a graph with state.Keyed("messages", llm.ByID).
+//   - A conversation is kept in a graph with state.Keyed("messages", llm.ByID),
+//     what it cost with state.NewChannel("usage", llm.SumUsage).
+//   - [ToLangChain] and [FromLangChain] are the form in which LangChain stores
+//     messages, without loss.
+//   - [Prune] and [Summarise] keep a conversation within a budget of tokens; [As]
+//     asks for an answer of a Go type; [Retry], [Fallback], [Limit], [Log] and
+//     [Trace] are put around a Model, one inside the other.
+//   - What a provider failed with is an [*Error] of a kind such as
+//     [ErrRateLimit], which says whether it is worth retrying. A call that was
+//     cancelled wraps ctx.Err().
 //
 // The package compiles nothing but the standard library. Package llmtest holds
 // models for tests.

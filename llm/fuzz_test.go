@@ -16,6 +16,8 @@ func FuzzStream(f *testing.F) {
 	f.Add("r thinking\nt é\nn0add\ni0id\na0{\"a\":\na0 1}\ne")
 	f.Add("n0a\nn1b\na1{}\na0[1]\nm1\nt\xc3\nt\xa9")
 	f.Add("n0a\ni0x\nn1b\ni1x\ne\nt after")
+	f.Add("rhm\nsig\ntso\nn0add\na0{broken\netool_calls")
+	f.Add("n0add\na0{\"a\":\xff}\nelength")
 	f.Fuzz(func(t *testing.T, script string) {
 		chunks := read(script)
 		var reply llm.Message
@@ -59,6 +61,8 @@ func read(script string) []llm.Chunk {
 			chunks = append(chunks, text(rest))
 		case 'r':
 			chunks = append(chunks, thought(rest))
+		case 's':
+			chunks = append(chunks, llm.Chunk{Kind: llm.ChunkReasoning, Signature: rest})
 		case 'i':
 			chunks = append(chunks, delta(index, rest, "", ""))
 		case 'n':
@@ -92,6 +96,11 @@ func checkReply(t *testing.T, reply llm.Message, chunks []llm.Chunk, said string
 	if len(calls) != len(reply.ToolCalls) {
 		t.Fatalf("%d indexes, %d calls", len(calls), len(reply.ToolCalls))
 	}
+	for _, c := range reply.ToolCalls {
+		if c.Invalid == "" && !json.Valid([]byte(c.Text())) {
+			t.Fatalf("the call %+v is not JSON, and not invalid", c)
+		}
+	}
 	stored, err := json.Marshal(reply)
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +109,7 @@ func checkReply(t *testing.T, reply llm.Message, chunks []llm.Chunk, said string
 	if err := json.Unmarshal(stored, &back); err != nil {
 		t.Fatal(err)
 	}
-	if back.Text() != said || len(back.ToolCalls) != len(reply.ToolCalls) {
+	if !reflect.DeepEqual(back, reply) {
 		t.Fatalf("stored as %s, read back as %+v", stored, back)
 	}
 }

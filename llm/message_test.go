@@ -27,13 +27,23 @@ func conversation() []llm.Message {
 	turn.ID = "m3"
 	turn.Parts = append([]llm.Part{{Type: llm.PartReasoning, Text: "They want the weather."}}, turn.Parts...)
 	turn.StopReason = llm.StopToolCalls
-	turn.Usage = &llm.Usage{Input: 120, Output: 24, Total: 144, Cached: 100, Reasoning: 8}
+	turn.Usage = &llm.Usage{Input: 120, Output: 24, Total: 144, Cached: 100, CacheWrite: 4, Reasoning: 8}
 	turn.Metadata = map[string]json.RawMessage{"model": json.RawMessage(`"m-1"`), "raw": json.RawMessage(`{"b":1,"a":null}`)}
 	result := llm.ToolResult(call, `{"sky":"clear"}`)
 	result.ID = "m4"
 	failure := llm.ToolError(llm.ToolCall{ID: "call_2", Name: "now"}, "no clock ☀\u0000")
 	failure.ID = "m5"
-	return []llm.Message{llm.System("Be brief."), question, turn, result, failure, llm.Assistant("")}
+	signed := llm.Assistant("",
+		llm.ToolCall{ID: "call_3", Name: "f", Arguments: json.RawMessage(`{}`), Signature: "c2ln", Metadata: map[string]json.RawMessage{"k": json.RawMessage("1")}},
+		llm.InvalidCall("call_4", "f", `{"a": `, "unexpected end"))
+	signed.ID = "m6"
+	signed.Parts = []llm.Part{
+		{Type: llm.PartReasoning, Signature: "c2ln"},
+		{Type: llm.PartText, Text: "so", Metadata: map[string]json.RawMessage{"cache_control": json.RawMessage(`{"type":"ephemeral"}`)}},
+	}
+	odd := llm.User("", llm.Part{Type: llm.PartImage, URL: "https://example.com/b.png", Detail: "low"},
+		llm.Part{Type: llm.PartOther, Metadata: map[string]json.RawMessage{"type": json.RawMessage(`"video"`)}})
+	return []llm.Message{llm.System("Be brief."), question, turn, result, failure, llm.Assistant(""), signed, odd}
 }
 
 func TestMessageJSONIsGolden(t *testing.T) {
@@ -118,6 +128,12 @@ func TestMessageValidate(t *testing.T) {
 		{"two calls of one id", llm.Assistant("", call, call), `id "1" is used twice`},
 		{"text not UTF-8", llm.User("", llm.Part{Type: llm.PartText, Text: "\xff"}), "text is not UTF-8"},
 		{"id not UTF-8", with(llm.User("a"), func(m *llm.Message) { m.ID = "\xff" }), "id is not UTF-8"},
+		{"a signed image", llm.User("", llm.Part{Type: llm.PartImage, URL: "u", Signature: "s"}), "can not have text or a signature"},
+		{"text of no type", llm.User("", llm.Part{Type: llm.PartOther, Text: "a"}), "type other can not have text"},
+		{"broken metadata of a part", llm.User("", llm.Part{Type: llm.PartOther, Metadata: map[string]json.RawMessage{"k": nil}}), `part 0: metadata "k"`},
+		{"broken metadata of a call", llm.Assistant("", llm.ToolCall{ID: "1", Name: "f", Metadata: map[string]json.RawMessage{"k": nil}}), `tool call 0: metadata "k"`},
+		{"an invalid call", llm.Assistant("", llm.InvalidCall("1", "f", "{\xff", "broken")), ""},
+		{"an invalid call with arguments", llm.Assistant("", llm.ToolCall{ID: "1", Name: "f", Arguments: json.RawMessage(`{}`), Invalid: "broken"}), "are not a JSON string"},
 		{"broken metadata", with(llm.User("a"), func(m *llm.Message) { m.Metadata = map[string]json.RawMessage{"k": nil} }), `metadata "k"`},
 	}
 	for _, test := range tests {
@@ -155,6 +171,20 @@ func TestTextReplacesWhatIsNotUTF8(t *testing.T) {
 	}
 }
 
+func TestToolCallText(t *testing.T) {
+	t.Parallel()
+	for want, call := range map[string]llm.ToolCall{
+		"{}":      {},
+		`{"a":1}`: {Arguments: json.RawMessage(`{"a":1}`)},
+		`{"a":`:   llm.InvalidCall("1", "f", `{"a":`, "broken"),
+		"5":       {Arguments: json.RawMessage("5"), Invalid: "not a string"},
+	} {
+		if got := call.Text(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestMessageTextLeavesReasoningOut(t *testing.T) {
 	t.Parallel()
 	m := llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
@@ -175,10 +205,12 @@ func TestMessageCloneSharesNothing(t *testing.T) {
 		for j := range c.Parts {
 			c.Parts[j].Text = "changed"
 			clear(c.Parts[j].Data)
+			clear(c.Parts[j].Metadata)
 		}
 		for j := range c.ToolCalls {
 			c.ToolCalls[j].ID = "changed"
 			clear(c.ToolCalls[j].Arguments)
+			clear(c.ToolCalls[j].Metadata)
 		}
 		if c.Usage != nil {
 			c.Usage.Input = -1

@@ -11,9 +11,13 @@ import (
 )
 
 func request() llm.Request {
-	temperature := 0.5
+	temperature, topP, seed := 0.5, 0.9, int64(7)
 	return llm.Request{
-		Messages: []llm.Message{llm.User("hi")},
+		TopP:      &topP,
+		Seed:      &seed,
+		Format:    llm.Format{Type: llm.FormatSchema, Name: "verdict", Schema: json.RawMessage(`{}`)},
+		Reasoning: llm.Reasoning{Effort: llm.EffortLow, Budget: 1000},
+		Messages:  []llm.Message{llm.User("hi")},
 		Tools: []llm.ToolSpec{
 			{Name: "add", Description: "Adds.", Schema: json.RawMessage(`{"type":"object"}`)},
 			{Name: "sub", Schema: json.RawMessage(`{}`)},
@@ -44,6 +48,14 @@ func TestRequestValidate(t *testing.T) {
 		{"temperature negative", func(r *llm.Request) { *r.Temperature = -1 }, "temperature -1"},
 		{"temperature NaN", func(r *llm.Request) { *r.Temperature = math.NaN() }, "temperature NaN"},
 		{"negative limit", func(r *llm.Request) { r.MaxTokens = -1 }, "at most -1 tokens"},
+		{"top p of zero", func(r *llm.Request) { *r.TopP = 0 }, "top p 0"},
+		{"top p over one", func(r *llm.Request) { *r.TopP = 1.1 }, "top p 1.1"},
+		{"unknown format", func(r *llm.Request) { r.Format = llm.Format{Type: "xml"} }, `unknown format "xml"`},
+		{"format without its schema", func(r *llm.Request) { r.Format.Schema = nil }, "the schema of the format"},
+		{"schema without its format", func(r *llm.Request) { r.Format.Type = llm.FormatJSON }, "can not have a schema"},
+		{"bad format name", func(r *llm.Request) { r.Format.Name = "a b" }, `format "a b"`},
+		{"unknown effort", func(r *llm.Request) { r.Reasoning.Effort = "huge" }, `unknown reasoning effort "huge"`},
+		{"negative budget", func(r *llm.Request) { r.Reasoning.Budget = -1 }, "reasoning in at most -1 tokens"},
 		{"one tool", func(r *llm.Request) { r.ToolChoice.Name = "sub" }, ""},
 		{"one tool, required", func(r *llm.Request) { r.ToolChoice = llm.ToolChoice{Mode: llm.ToolsRequired, Name: "sub"} }, ""},
 		{"another tool", func(r *llm.Request) { r.ToolChoice.Name = "mul" }, `"mul" is not among the tools`},
@@ -77,7 +89,8 @@ func TestRequestCloneSharesNothing(t *testing.T) {
 	}
 	c.Messages[0].Parts[0].Text = "changed"
 	c.Tools[0].Schema[0] = 'x'
-	*c.Temperature = 1
+	*c.Temperature, *c.TopP, *c.Seed = 1, 1, 1
+	c.Format.Schema[0] = 'x'
 	c.Stop[0] = "changed"
 	if want := request(); !reflect.DeepEqual(r, want) {
 		t.Errorf("changed with its clone: got %+v, want %+v", r, want)

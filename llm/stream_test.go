@@ -76,6 +76,31 @@ func TestGenerateAssembles(t *testing.T) {
 			},
 			llm.Assistant("both: now", call("a", "add", `{"a":[1,2]}`), call("b", "sub", `{"a":{"b":1}}`)),
 		},
+		{
+			"signatures",
+			[]llm.Chunk{thought("a"), {Kind: llm.ChunkReasoning, Text: "b", Signature: "s1"}, thought("c"), {Kind: llm.ChunkReasoning, Signature: "s2"}, {Kind: llm.ChunkReasoning, Signature: "s3"}, text("d"), {Kind: llm.ChunkText, Signature: "s4"}, text("e")},
+			llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
+				{Type: llm.PartReasoning, Text: "ab", Signature: "s1"},
+				{Type: llm.PartReasoning, Text: "c", Signature: "s2"},
+				{Type: llm.PartReasoning, Signature: "s3"},
+				{Type: llm.PartText, Text: "d", Signature: "s4"},
+				llm.Text("e"),
+			}},
+		},
+		{
+			"a signed call",
+			[]llm.Chunk{delta(0, "a", "now", ""), {Kind: llm.ChunkToolCall, ToolCall: llm.ToolCallDelta{Signature: "s"}}},
+			llm.Assistant("", llm.ToolCall{ID: "a", Name: "now", Arguments: json.RawMessage(`{}`), Signature: "s"}),
+		},
+		{
+			"broken arguments of a whole reply",
+			[]llm.Chunk{delta(0, "a", "add", `{"a":`), delta(1, "b", "sub", `{}`), delta(2, "c", "mul", `{"a":1}}`), delta(3, "d", "div", "{\"a\":\"\xff\"}"), end(llm.StopToolCalls)},
+			llm.Message{Role: llm.RoleAssistant, StopReason: llm.StopToolCalls, ToolCalls: []llm.ToolCall{
+				llm.InvalidCall("a", "add", `{"a":`, "unexpected end of JSON input"), call("b", "sub", `{}`),
+				llm.InvalidCall("c", "mul", `{"a":1}}`, "invalid character '}' after top-level value"),
+				llm.InvalidCall("d", "div", "{\"a\":\"\ufffd\"}", "they are not UTF-8"),
+			}},
+		},
 		{"no arguments", []llm.Chunk{delta(0, "a", "now", "")}, llm.Assistant("", call("a", "now", `{}`))},
 	}
 	for _, test := range tests {
@@ -112,6 +137,8 @@ func TestGenerateRefuses(t *testing.T) {
 		{"cut off before the answer", []llm.Chunk{thought("hm"), end(llm.StopLength)}, nil, llm.ErrEmpty, `reason "length"`},
 		{"calls announced and not made", []llm.Chunk{end(llm.StopToolCalls)}, nil, llm.ErrEmpty, `reason "tool_calls"`},
 		{"arguments cut off", []llm.Chunk{text("a"), delta(0, "a", "add", `{"a":1`)}, nil, llm.ErrMalformed, `tool call 0: the arguments of "add" are not JSON`},
+		{"arguments cut off by the limit", []llm.Chunk{delta(0, "a", "add", `{"a":1`), end(llm.StopLength)}, nil, llm.ErrMalformed, "not JSON"},
+		{"arguments held back", []llm.Chunk{delta(0, "a", "add", `{"a":1`), end(llm.StopFilter)}, nil, llm.ErrMalformed, "not JSON"},
 		{"two arguments", []llm.Chunk{delta(0, "a", "add", `{}{}`)}, nil, llm.ErrMalformed, "not JSON"},
 		{"arguments not UTF-8", []llm.Chunk{delta(0, "a", "add", "{\"a\":\"\xff\"}")}, nil, llm.ErrMalformed, "not JSON"},
 		{"text not UTF-8", []llm.Chunk{text("a\xc3")}, nil, llm.ErrMalformed, "not UTF-8"},
@@ -269,6 +296,16 @@ func TestReply(t *testing.T) {
 			checkInvalid(t, err, "role "+string(m.Role))
 			continue
 		}
+		if m.ID == "m6" {
+			checkInvalid(t, err, "part with metadata")
+			m = m.Clone()
+			m.Parts = m.Parts[:1]
+			_, err = llm.Generate(t.Context(), model(m), hello)
+			checkInvalid(t, err, "tool call with metadata")
+			m.ToolCalls[0].Metadata, m.StopReason = nil, llm.StopToolCalls
+			m.ToolCalls[1] = llm.InvalidCall("call_4", "f", `{"a":`, "unexpected end of JSON input")
+			got, err = llm.Generate(t.Context(), model(m), hello)
+		}
 		if err != nil {
 			t.Fatalf("message %d: %v", i, err)
 		}
@@ -292,6 +329,10 @@ func TestReply(t *testing.T) {
 	image.Parts = []llm.Part{{Type: llm.PartImage, URL: "u"}}
 	_, err := llm.Generate(t.Context(), model(image), hello)
 	checkInvalid(t, err, "part of type image")
+	noted := llm.Assistant("a")
+	noted.Parts[0].Metadata = map[string]json.RawMessage{"k": json.RawMessage("1")}
+	_, err = llm.Generate(t.Context(), model(noted), hello)
+	checkInvalid(t, err, "part with metadata")
 	_, err = llm.Generate(t.Context(), model(llm.Message{Role: "boss"}), hello)
 	checkInvalid(t, err, "unknown role")
 	for chunk, err := range llm.Reply(llm.Assistant("a")) {

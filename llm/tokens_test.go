@@ -44,3 +44,28 @@ func TestEstimateTokens(t *testing.T) {
 		})
 	}
 }
+
+func TestEstimateTokensOfOtherThings(t *testing.T) {
+	t.Parallel()
+	cost := func(m llm.Message) int { return llm.EstimateTokens(m) - llm.EstimateTokens(llm.User("")) }
+	image := llm.ImageURL("https://example.com/a.png")
+	glance := image
+	glance.Detail = "low"
+	tests := []struct {
+		name      string
+		give      llm.Message
+		low, high int
+	}{
+		{"an image", llm.User("", image), 800, 1600},
+		{"an image at a glance", llm.User("", glance), 85, 85},
+		{"a text file", llm.User("", llm.File("a.txt", "text/plain", []byte(counted[0].text))), 31, 45},
+		{"a large file", llm.User("", llm.File("a.pdf", "application/pdf", append(make([]byte, 100_000), 0xff))), 2000, 2000},
+		{"a call", llm.Assistant("", llm.ToolCall{ID: "1", Name: "weather", Arguments: []byte(`{"city":"Athens"}`)}), 12, 20},
+		{"a result", llm.ToolResult(llm.ToolCall{ID: "1", Name: "weather"}, "sunny"), 8, 14},
+	}
+	for _, test := range tests {
+		if got := cost(test.give); got < test.low || got > test.high {
+			t.Errorf("%s: estimated %d, want %d to %d", test.name, got, test.low, test.high)
+		}
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
@@ -74,6 +76,103 @@ func TestScriptStreamsInPieces(t *testing.T) {
 	want := map[llm.ChunkKind]int{llm.ChunkText: 4, llm.ChunkToolCall: 3, llm.ChunkEnd: 1}
 	if !reflect.DeepEqual(count, want) || text != say.Text() || arguments != `{"a":"Grüße"}` {
 		t.Errorf("got %v, %q and %q", count, text, arguments)
+	}
+}
+
+func TestScriptInterleavesCalls(t *testing.T) {
+	t.Parallel()
+	reply := llmtest.Calls(llm.ToolCall{Name: "add", Arguments: []byte(`{"a":1,"b":22}`)}, llm.ToolCall{Name: "sub", Arguments: []byte(`{"c":3}`)})
+	reply.Interleave = true
+	reply = reply.Thinking("They want two results.").Costing(llm.Usage{Input: 1, Output: 2})
+	script := llmtest.NewScript(reply, reply)
+	var order []int
+	for chunk, err := range script.Stream(t.Context(), ask("hi")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if chunk.Kind == llm.ChunkToolCall {
+			order = append(order, chunk.ToolCall.Index)
+		}
+	}
+	if want := []int{0, 1, 0, 1, 0}; !reflect.DeepEqual(order, want) {
+		t.Errorf("pieces of the calls %v, want %v", order, want)
+	}
+	got, err := llm.Generate(t.Context(), script, ask("hi"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got.ToolCalls[0].Arguments) != `{"a":1,"b":22}` || string(got.ToolCalls[1].Arguments) != `{"c":3}` {
+		t.Errorf("got %v", got)
+	}
+	if got.Usage.Total != 3 || got.Parts[0].Type != llm.PartReasoning {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestScriptTakesItsTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reply := llmtest.Say("a long answer").After(time.Second)
+		reply.Pace = 2 * time.Second
+		late := llmtest.Fail(errors.New("down")).After(time.Minute)
+		script := llmtest.NewScript(reply, late, reply)
+		begin := time.Now()
+		if _, err := llm.Generate(t.Context(), script, ask("hi")); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begin); took != 7*time.Second { // three pieces and the end
+			t.Errorf("took %v, want 7s", took)
+		}
+		for _, wait := range []time.Duration{time.Second, 2 * time.Second} {
+			ctx, cancel := context.WithTimeout(t.Context(), wait)
+			begin = time.Now()
+			_, err := llm.Generate(ctx, script, ask("hi"))
+			if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != wait {
+				t.Errorf("got %v after %v, want to be too late after %v", err, time.Since(begin), wait)
+			}
+			cancel()
+		}
+	})
+}
+
+func TestScriptPlaysChunks(t *testing.T) {
+	t.Parallel()
+	odd := llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkText, Text: "a"}, {Kind: llm.ChunkText, MessageID: "1", Text: "b"}}}
+	broken := llmtest.Reply{Chunks: odd.Chunks, Err: errors.New("down")}
+	script := llmtest.NewScript(odd, broken, odd, llmtest.Reply{Message: llm.User("hm")})
+	if got := describe(llm.Generate(t.Context(), script, ask("hi"))); got != "ab []" {
+		t.Errorf("got %q, want ab", got)
+	}
+	if got := describe(llm.Generate(t.Context(), script, ask("hi"))); got != "error down" {
+		t.Errorf("got %q, want the error", got)
+	}
+	for range script.Stream(t.Context(), ask("hi")) {
+		break
+	}
+	if _, err := llm.Generate(t.Context(), script, ask("hi")); !errors.Is(err, llm.ErrInvalid) {
+		t.Errorf("got %v for a reply of the user", err)
+	}
+}
+
+func TestScriptPlaysBrokenArguments(t *testing.T) {
+	t.Parallel()
+	script := llmtest.NewScript(llmtest.Call("add", `{"a":`))
+	got, err := llm.Generate(t.Context(), script, ask("hi"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if call := got.ToolCalls[0]; call.Invalid == "" || call.Text() != `{"a":` || call.ID != "call_1" {
+		t.Errorf("got %+v", call)
+	}
+}
+
+func TestScriptStreamsSignaturesLast(t *testing.T) {
+	t.Parallel()
+	m := llm.Assistant("so")
+	m.Parts = append([]llm.Part{{Type: llm.PartReasoning, Text: "a long thought", Signature: "s"}}, m.Parts...)
+	got, err := llm.Generate(t.Context(), llmtest.NewScript(llmtest.Reply{Message: m}), ask("hi"))
+	if err != nil || !reflect.DeepEqual(got.Parts, m.Parts) {
+		t.Errorf("got %+v and %v", got.Parts, err)
 	}
 }
 

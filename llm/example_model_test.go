@@ -1,0 +1,156 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+)
+
+var question = llm.Request{Messages: []llm.Message{llm.User("Is it going to rain?")}}
+
+func ExampleAs() {
+	type forecast struct {
+		Rain   bool     `json:"rain"`
+		Chance int      `json:"chance" jsonschema:"in per cent"`
+		Sure   *float64 `json:"sure"`
+	}
+	// The first answer does not fit; the model is told so, and asked once more.
+	model := llmtest.NewScript(
+		llmtest.Call("answer", `{"rain":true,"chance":"high"}`),
+		llmtest.Call("answer", `{"rain":true,"chance":80}`),
+	)
+	answer, _, err := llm.As[forecast](context.Background(), model, question)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(answer.Rain, answer.Chance)
+	told := model.Requests()[1].Messages
+	fmt.Println(told[len(told)-1])
+	// Output:
+	// true 80
+	// tool: This does not fit: chance: want an integer, got the string "high". Call the tool again with the whole answer.
+}
+
+func ExampleRetry() {
+	busy := &llm.Error{Kind: llm.ErrOverloaded, Provider: "example", Status: 529}
+	flaky := llmtest.NewScript(llmtest.Fail(busy), llmtest.Fail(busy), llmtest.Say("No."))
+	model := llm.Retry(flaky, llm.RetryPolicy{Initial: time.Millisecond})
+	reply, err := llm.Generate(context.Background(), model, question)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(reply.Text(), len(flaky.Requests()))
+	// Output: No. 3
+}
+
+func ExampleFallback() {
+	small := llmtest.NewScript(llmtest.Fail(&llm.Error{Kind: llm.ErrContextTooLong}))
+	large := llmtest.NewScript(llmtest.Say("No."))
+	reply, err := llm.Generate(context.Background(), llm.Fallback(small, large), question)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(reply.Text())
+	// Output: No.
+}
+
+// Middleware is put around a model from the inside out: every attempt waits for
+// its turn, and a reply that breaks off is asked for again before anybody has
+// seen it.
+func ExampleLimit() {
+	var model llm.Model = llmtest.Echo{}
+	model = llm.Limit(model, llm.Limits{Concurrent: 8, PerMinute: 500, Burst: 20})
+	model = llm.Retry(model, llm.RetryPolicy{Attempts: 5, Whole: true})
+	reply, err := llm.Generate(context.Background(), model, question)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(reply.Text())
+	// Output: Is it going to rain?
+}
+
+func ExampleTrace() {
+	model := llmtest.NewScript(llmtest.Say("No.").Costing(llm.Usage{Input: 9, Output: 2}))
+	traced := llm.Trace(model, llm.Hooks{
+		Start: func(ctx context.Context, r llm.Request) context.Context {
+			fmt.Println("start:", len(r.Messages), "message")
+			return ctx // or one with a span
+		},
+		End: func(_ context.Context, e llm.Exchange) {
+			fmt.Println("end:", e.Reply.StopReason, e.Usage().Total, e.Err)
+		},
+	})
+	if _, err := llm.Generate(context.Background(), traced, question); err != nil {
+		panic(err)
+	}
+	// Output:
+	// start: 1 message
+	// end: end 11 <nil>
+}
+
+func ExampleLog() {
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey || a.Key == "duration" || a.Key == "first_chunk" {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	model := llm.Log(llmtest.NewScript(llmtest.Say("No.").Costing(llm.Usage{Input: 9, Output: 2})), "m-1", logger)
+	if _, err := llm.Generate(context.Background(), model, question); err != nil {
+		panic(err)
+	}
+	// Output: level=INFO msg="model answered" model=m-1 messages=1 chunks=2 stop_reason=end input_tokens=9 output_tokens=2
+}
+
+func ExampleClassify() {
+	err := llm.Classify(llm.Error{
+		Provider: "openai", Status: 429,
+		Message: "Rate limit reached. Please try again in 1.2s.",
+	})
+	fmt.Println(errors.Is(err, llm.ErrRateLimit), err.Retryable(), err.RetryAfter)
+	fmt.Println(err)
+	// Output:
+	// true true 1.2s
+	// llm: openai: rate limit (status 429): Rate limit reached. Please try again in 1.2s.
+}
+
+func ExampleInvalidCall() {
+	model := llmtest.NewScript(llmtest.Call("weather", `{"city": Athens}`), llmtest.Call("weather", `{"city":"Athens"}`))
+	r := question
+	for range 2 {
+		reply, err := llm.Generate(context.Background(), model, r)
+		if err != nil {
+			panic(err)
+		}
+		call := reply.ToolCalls[0]
+		if call.Invalid == "" {
+			fmt.Println("calls", call.Name, call.Text())
+			return
+		}
+		// It is stored and answered like any call, and never run.
+		fmt.Println("wrote", call.Text())
+		why := "The arguments are not JSON: " + call.Invalid
+		r.Messages = append(r.Messages, reply, llm.ToolError(call, why))
+	}
+	// Output:
+	// wrote {"city": Athens}
+	// calls weather {"city":"Athens"}
+}
+
+// A message may show more than text.
+func ExampleImage() {
+	m := llm.User("What is this?", llm.Image("image/png", []byte("\x89PNG")), llm.ImageURL("https://example.com/a.png"))
+	var types []string
+	for _, p := range m.Parts {
+		types = append(types, string(p.Type))
+	}
+	fmt.Println(strings.Join(types, " "))
+	// Output: text image image
+}

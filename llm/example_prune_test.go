@@ -1,0 +1,125 @@
+package llm_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/state"
+)
+
+// words counts a token for each letter, to keep the example small.
+var words = llm.TokenCounterFunc(func(m llm.Message) int { return len(m.Text()) })
+
+func ExamplePrune() {
+	conversation := []llm.Message{
+		llm.System("Be brief."),
+		llm.User("Tell me everything about boats."),
+		llm.Assistant("They float."),
+		llm.User("And cars?"),
+		llm.Assistant("They do not."),
+	}
+	for _, m := range llm.Prune(conversation, llm.Pruning{MaxTokens: 45, MinMessages: 2, Counter: words}) {
+		fmt.Println(m)
+	}
+	// Output:
+	// system: Be brief.
+	// assistant: They float.
+	// user: And cars?
+	// assistant: They do not.
+}
+
+// A channel that prunes itself after each step of a graph.
+func ExamplePrune_channel() {
+	messages := state.Keyed("messages", llm.ByID).Prune(func(m []llm.Message) []llm.Message {
+		return llm.Prune(m, llm.Pruning{MaxTokens: 8000})
+	})
+	fmt.Println(messages.Name())
+	// Output: messages
+}
+
+func ExampleSummarise() {
+	conversation := []llm.Message{
+		llm.System("Be brief."),
+		llm.User("I am Ann, and I have a red boat of nine metres."),
+		llm.Assistant("A fine boat."),
+		llm.User("What colour is it?"),
+	}
+	model := llmtest.NewScript(llmtest.Say("Ann has a red boat, 9 m long."))
+	p := llm.Pruning{MaxTokens: 60, MinMessages: 1, Counter: words}
+	short, err := llm.Summarise(context.Background(), conversation, p, llm.SummariseWith(model))
+	if err != nil {
+		panic(err)
+	}
+	for _, m := range short {
+		fmt.Println(m)
+	}
+	// Output:
+	// system: Be brief.
+	// user: Summary of the conversation so far:
+	//
+	// Ann has a red boat, 9 m long.
+	// user: What colour is it?
+}
+
+func ExampleEstimateTokens() {
+	fmt.Println(llm.EstimateTokens(llm.User("The quick brown fox jumps over the lazy dog.")))
+	fmt.Println(llm.EstimateTokens(llm.User("素早い茶色の狐がのろまな犬を飛び越える。")))
+	// Output:
+	// 14
+	// 23
+}
+
+// One channel sums up what all model calls of a run cost: a node that asks the
+// model writes the reply's usage to it.
+func ExampleSumUsage() {
+	usage := state.NewChannel("usage", llm.SumUsage)
+	schema, err := state.NewSchema(usage)
+	if err != nil {
+		panic(err)
+	}
+	replies := []llm.Usage{{Input: 120, Output: 24, Total: 144, Cached: 100}, {Input: 180, Output: 16, Total: 196}}
+	tx := schema.Begin(schema.Empty())
+	for _, u := range replies {
+		if err := tx.Apply(0, usage.Put(u)); err != nil {
+			panic(err)
+		}
+	}
+	view, err := tx.Finish(true)
+	if err != nil {
+		panic(err)
+	}
+	total := usage.Get(view)
+	fmt.Println(total.Input, total.Output, total.Total, total.Cached)
+	// Output: 300 40 340 100
+}
+
+// Messages merge by id: a message that is put again replaces the one before,
+// others are appended, and any can be removed.
+func ExampleIdentity() {
+	messages := state.Keyed("messages", llm.ByID)
+	schema, err := state.NewSchema(messages)
+	if err != nil {
+		panic(err)
+	}
+	tx := schema.Begin(schema.Empty())
+	draft := llm.ByID.WithID(llm.Assistant("A draft"), "a1")
+	final := llm.ByID.WithID(llm.Assistant("The answer"), "a1")
+	extra := llm.ByID.WithID(llm.Assistant("By the way"), "a2")
+	for _, w := range []state.Write{messages.Put(llm.User("?"), draft), messages.Put(final, extra), messages.Remove("a2")} {
+		if err := tx.Apply(0, w); err != nil {
+			panic(err)
+		}
+	}
+	view, err := tx.Finish(true)
+	if err != nil {
+		panic(err)
+	}
+	for _, m := range messages.Get(view) {
+		fmt.Println(m, m.ID != "")
+	}
+	// Output:
+	// user: ? true
+	// assistant: The answer true
+}

@@ -1,0 +1,123 @@
+package llm_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+)
+
+// apply is a state after some steps of writes.
+func apply(t *testing.T, schema *state.Schema, steps ...state.Update) state.View {
+	t.Helper()
+	view := schema.Empty()
+	for _, writes := range steps {
+		tx := schema.Begin(view)
+		for i, w := range writes {
+			if err := tx.Apply(i, w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		next, err := tx.Finish(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		view = next
+	}
+	return view
+}
+
+func TestMessagesMerge(t *testing.T) {
+	t.Parallel()
+	messages := state.Keyed("messages", llm.ByID)
+	schema, err := state.NewSchema(messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := func(id, text string) llm.Message { return llm.ByID.WithID(llm.User(text), id) }
+	start := state.Update{messages.Put(named("1", "a"), named("2", "b"), named("3", "c"))}
+	tests := []struct {
+		name string
+		step state.Update
+		want string
+	}{
+		{"append", state.Update{messages.Put(named("4", "d"))}, "a b c d"},
+		{"replace in place", state.Update{messages.Put(named("2", "B"))}, "a B c"},
+		{"replace and append", state.Update{messages.Put(named("5", "e"), named("1", "A"))}, "A b c e"},
+		{"remove", state.Update{messages.Remove("2")}, "a c"},
+		{"remove what is not there", state.Update{messages.Remove("9")}, "a b c"},
+		{"remove all", state.Update{messages.Clear()}, ""},
+		{"remove all and begin anew", state.Update{messages.Clear(), messages.Put(named("6", "f"))}, "f"},
+		{"one id twice in a write", state.Update{messages.Put(named("7", "g"), named("7", "h"))}, "a b c h"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, m := range messages.Get(apply(t, schema, start, test.step)) {
+				got = append(got, m.Text())
+			}
+			if text := strings.Join(got, " "); text != test.want {
+				t.Errorf("got %q, want %q", text, test.want)
+			}
+		})
+	}
+}
+
+// Ids are there before anything is stored, so that a message that is written
+// twice, as its step runs again, is one message.
+func TestMessagesAreStamped(t *testing.T) {
+	t.Parallel()
+	messages := state.Keyed("messages", llm.ByID)
+	schema, err := state.NewSchema(messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := messages.Put(llm.User("a"), llm.User("b"))
+	_, stored, ok, err := schema.EncodeWrite(write)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	var written []llm.Message
+	if err := json.Unmarshal(stored, &written); err != nil {
+		t.Fatalf("%v: %s", err, stored)
+	}
+	got := messages.Get(apply(t, schema, state.Update{write}, state.Update{write}))
+	if len(got) != 2 || got[0].ID == "" || got[0].ID == got[1].ID || got[0].ID != written[0].ID {
+		t.Errorf("got %+v, stored %s", got, stored)
+	}
+}
+
+func TestUsageIsSummed(t *testing.T) {
+	t.Parallel()
+	usage := state.NewChannel("usage", llm.SumUsage)
+	schema, err := state.NewSchema(usage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := llm.Usage{Input: 10, Output: 5, Total: 15, Cached: 4, CacheWrite: 1, Reasoning: 2}
+	got := usage.Get(apply(t, schema, state.Update{usage.Put(one), usage.Put(one)}, state.Update{usage.Put(one)}))
+	if want := one.Add(one).Add(one); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// A pruner of a channel keeps what Prune keeps, step by step.
+func TestMessagesArePruned(t *testing.T) {
+	t.Parallel()
+	p := llm.Pruning{MaxTokens: 6, MinMessages: 2, Counter: byLength}
+	messages := state.Keyed("messages", llm.ByID).Prune(func(m []llm.Message) []llm.Message { return llm.Prune(m, p) })
+	schema, err := state.NewSchema(messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []state.Update
+	for _, m := range talk("s:s u:aa c1:bb r1:cc a:dd u:ee") {
+		steps = append(steps, state.Update{messages.Put(m)})
+	}
+	if got, want := told(messages.Get(apply(t, schema, steps...))), "s:s a:dd u:ee"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
