@@ -6,6 +6,9 @@
 //		llmtest.Say("It is sunny in Athens."),
 //	)
 //
+// A [Reply] may also take its time, cost tokens, think aloud, mix the pieces of
+// several tool calls, break off, or stream what only a broken model would.
+//
 // Both stream in small pieces, as real models do, and may be used by any number
 // of goroutines.
 package llmtest

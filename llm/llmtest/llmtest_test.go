@@ -146,7 +146,10 @@ func TestScriptPlaysChunks(t *testing.T) {
 	if got := describe(llm.Generate(t.Context(), script, ask("hi"))); got != "error down" {
 		t.Errorf("got %q, want the error", got)
 	}
-	for range script.Stream(t.Context(), ask("hi")) {
+	for _, err := range script.Stream(t.Context(), ask("hi")) {
+		if err != nil {
+			t.Error(err)
+		}
 		break
 	}
 	if _, err := llm.Generate(t.Context(), script, ask("hi")); !errors.Is(err, llm.ErrInvalid) {
