@@ -197,7 +197,7 @@ func (f *finder) statement(limit int) (string, []any, error) {
 
 // number matches what PostgreSQL takes for a number. In a statement, a question mark
 // would stand for an argument.
-const number = `'^-{0,1}[0-9]{1,300}([.][0-9]{1,300}){0,1}([eE][-+]{0,1}[0-9]{1,2}){0,1}$'`
+const number = `'^-{0,1}[0-9]{1,200}([.][0-9]{1,200}){0,1}([eE][-+]{0,1}[0-9]{1,2}){0,1}$'`
 
 func (c *Condition) add(b *statement) error {
 	switch {
