@@ -17,7 +17,7 @@ func (r *run) execute(tasks []task) error {
 		r.root.reader.flush(r.now)
 	}
 	c := r.gather(tasks)
-	c.start()
+	c.hire()
 	c.workers.Wait()
 	r.now = time.Now()
 	return errors.Join(c.errs...)
@@ -56,11 +56,15 @@ func (r *run) executeSeen(t *task) {
 	}
 }
 
-// crew is the goroutines that run the tasks of a superstep.
+// crew is the goroutines that run the tasks of a superstep. Each of them, when
+// it takes a task, sees to it that one more is ready for the next: so tasks that
+// wait for anything do not hold up the others, and quick ones need few goroutines.
 type crew struct {
 	run     *run
 	tasks   []task
-	due     int
+	most    int32        // workers
+	hired   atomic.Int32 // workers, so far
+	ready   atomic.Bool  // one of them has not begun yet
 	next    atomic.Int64 // the task that is taken next
 	workers sync.WaitGroup
 	errs    []error // of storing, by task; nil when nothing is stored
@@ -73,33 +77,42 @@ func (r *run) gather(tasks []task) *crew {
 	c := r.crew
 	if c == nil {
 		c = &crew{run: r}
-		c.work = c.labour
+		c.work = c.begin
 		r.crew = c
 	}
-	c.tasks, c.due, c.errs = tasks, 0, nil
-	c.next.Store(0)
+	due := 0
 	for i := range tasks {
 		if tasks[i].due() {
-			c.due++
+			due++
 		}
 	}
+	if most := r.opts.MaxParallel; most > 0 {
+		due = min(due, most)
+	}
+	c.tasks, c.most, c.errs = tasks, int32(due), nil
+	c.next.Store(0)
+	c.hired.Store(0)
 	if r.journal != nil {
 		c.errs = make([]error, len(tasks))
 	}
 	return c
 }
 
-// start sends a worker for each task that is due, or as many as may work at
-// once.
-func (c *crew) start() {
-	n := c.due
-	if most := c.run.opts.MaxParallel; most > 0 {
-		n = min(n, most)
-	}
-	c.workers.Add(n)
-	for range n {
+// hire makes a worker ready, unless one is, or there are enough.
+func (c *crew) hire() {
+	if c.hired.Load() < c.most && c.ready.CompareAndSwap(false, true) {
+		if c.hired.Add(1) > c.most {
+			c.ready.Store(false)
+			return
+		}
+		c.workers.Add(1)
 		go c.work()
 	}
+}
+
+func (c *crew) begin() {
+	c.ready.Store(false)
+	c.labour()
 }
 
 // labour takes tasks until there are none.
@@ -110,7 +123,7 @@ func (c *crew) labour() {
 		if i < len(c.tasks) { // a node ended this goroutine
 			c.settle(i)
 			c.workers.Add(1)
-			go c.work()
+			go c.labour()
 		}
 	}()
 	for {
@@ -122,6 +135,7 @@ func (c *crew) labour() {
 		if !t.due() {
 			continue
 		}
+		c.hire()
 		if rd := c.run.root.reader; rd != nil {
 			rd.post(TaskStarted{t.placeAt(time.Now())})
 		}

@@ -273,7 +273,12 @@ func (t *task) sort(update state.Update, allowed []string) (state.Update, error)
 	if signals == 0 {
 		return update, nil
 	}
-	writes := make(state.Update, 0, len(update)-signals)
+	var writes state.Update
+	if signals < len(update) {
+		writes = make(state.Update, 0, len(update)-signals)
+	} else if x := t.own(); signals > 1 && x.sends == nil {
+		x.sends = make([]*send, 0, signals) // most likely
+	}
 	for _, w := range update {
 		s := w.Signal()
 		if s == nil {

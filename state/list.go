@@ -101,9 +101,9 @@ func (c *ListChannel[E]) fold(slot any, m *mark, w Write) (any, error) {
 		return l, nil
 	}
 	b := w.data.(*batch[E])
-	l.push(b.first)
+	l.push(b.first, len(b.rest()))
 	for _, e := range b.rest() {
-		l.push(e)
+		l.push(e, 0)
 	}
 	return l, nil
 }
@@ -169,8 +169,8 @@ func (c *ListChannel[E]) replay(slot any, m *mark, k Kind, data []byte) (any, er
 		*l = *slot.(*list[E])
 	}
 	m.owned = true
-	for _, e := range items {
-		l.push(e)
+	for i, e := range items {
+		l.push(e, len(items)-i-1)
 	}
 	return l, nil
 }
@@ -246,14 +246,14 @@ func (l *list[E]) run() run[E] {
 	return run[E]{head: l.buf.before, tail: l.buf.items[:own:own]}
 }
 
-// push appends an element.
-func (l *list[E]) push(e E) {
+// push appends an element, behind which so many more are to come.
+func (l *list[E]) push(e E, more int) {
 	own := l.n
 	if l.buf != nil {
 		own -= len(l.buf.before)
 	}
 	if l.buf == nil || own == len(l.buf.items) || !l.buf.used.CompareAndSwap(int64(own), int64(own+1)) {
-		l.grow(own)
+		l.grow(own, more)
 		l.buf.used.Store(int64(own + 1))
 	}
 	l.buf.items[own] = e
@@ -261,10 +261,10 @@ func (l *list[E]) push(e E) {
 }
 
 // grow moves the elements, of which own are not those of another buffer, to a
-// buffer with room for as many again.
-func (l *list[E]) grow(own int) {
+// buffer with room for as many again, or for more if they are to come.
+func (l *list[E]) grow(own, more int) {
 	b := &buffer[E]{}
-	room := append([]E(nil), make([]E, max(2*own, own+4))...)
+	room := append([]E(nil), make([]E, max(2*own, own+4, own+1+more))...)
 	b.items = room[:cap(room)]
 	if l.buf != nil {
 		b.before = l.buf.before
