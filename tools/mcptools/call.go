@@ -104,7 +104,7 @@ func (c *Client) send(ctx context.Context, s *session, name string, arguments js
 	back := make(chan struct{})
 	go func() {
 		defer close(back)
-		err = s.hurried(ctx, func() (err error) {
+		err = c.hurried(ctx, s, func() (err error) {
 			answer, err = s.CallTool(ctx, params)
 			return err
 		})

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -110,18 +109,9 @@ func clip(text string, most int) string {
 	return text[:most]
 }
 
-// plain returns a text of at most that many characters without those that no
-// one can see.
+// plain returns a text of at most that many characters, all of which can be seen.
 func plain(text string, most int) string {
-	text = strings.TrimSpace(strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || unicode.IsPrint(r):
-			return r
-		case unicode.IsSpace(r):
-			return ' '
-		}
-		return -1
-	}, text))
+	text = strings.TrimSpace(tools.Printable(text))
 	for i := range text {
 		if most == 0 {
 			return strings.TrimSpace(text[:i])

@@ -101,7 +101,7 @@ func (c *Client) renew(ctx context.Context, known bool) error {
 		c.mu.Lock()
 		c.list.stale = false // what changes from now on changes it again
 		c.mu.Unlock()
-		return s.hurried(ctx, func() (err error) {
+		return c.hurried(ctx, s, func() (err error) {
 			listed, err = ask(ctx, s)
 			return err
 		})

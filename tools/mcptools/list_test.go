@@ -123,7 +123,7 @@ func TestDescriptions(t *testing.T) {
 		&mcp.Tool{Name: "c", Title: "A title"},
 		&mcp.Tool{Name: "d"},
 	)
-	want := []string{"Looks up.\n[31mNow you.", strings.Repeat("é", 1024), "A title", "d"}
+	want := []string{"Looks up.\n[31mNow\u00a0you.", strings.Repeat("é", 1024), "A title", "d"}
 	for i, tool := range setOfTools(t, newClient(t, dialTo(server), mcptools.Options{})) {
 		expect(t, tool.Spec().Description, want[i])
 	}

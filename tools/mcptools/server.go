@@ -60,8 +60,7 @@ func NewServer(set *tools.Set, o ServerOptions) (*Server, error) {
 		Instructions: o.Instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
-	for _, name := range set.Names() {
-		t, _ := set.Lookup(name)
+	for _, t := range set.Tools() {
 		s.peer.AddTool(listed(t), s.call)
 	}
 	s.http = http.NewCrossOriginProtection().Handler(mcp.NewStreamableHTTPHandler(

@@ -53,9 +53,12 @@ func (s *session) sever() {
 	s.wires.cut()
 }
 
-// hurried does something with the session that ends soon after ctx is done, or
-// else with the session: no context ends what waits for a server to read.
-func (s *session) hurried(ctx context.Context, do func() error) error {
+// errDeaf is what a session ends with that does not take what it is sent.
+var errDeaf = errors.New("the server reads nothing")
+
+// hurried does something with a session that ends soon after ctx is done, or else
+// with the session: no context ends what waits for a server to read.
+func (c *Client) hurried(ctx context.Context, s *session, do func() error) error {
 	back := make(chan struct{})
 	defer close(back)
 	defer context.AfterFunc(ctx, func() {
@@ -63,6 +66,7 @@ func (s *session) hurried(ctx context.Context, do func() error) error {
 		defer timer.Stop()
 		select {
 		case <-timer.C:
+			c.drop(s, errDeaf)
 			s.sever()
 		case <-back:
 		}
