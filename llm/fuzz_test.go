@@ -17,6 +17,7 @@ func FuzzStream(f *testing.F) {
 	f.Add("n0a\nn1b\na1{}\na0[1]\nm1\nt\xc3\nt\xa9")
 	f.Add("n0a\ni0x\nn1b\ni1x\ne\nt after")
 	f.Add("rhm\nsig\ntso\nn0add\na0{broken\netool_calls")
+	f.Add("t0\ne\xa9")
 	f.Add("n0add\na0{\"a\":\xff}\nelength")
 	f.Fuzz(func(t *testing.T, script string) {
 		chunks := read(script)
@@ -112,4 +113,39 @@ func checkReply(t *testing.T, reply llm.Message, chunks []llm.Chunk, said string
 	if !reflect.DeepEqual(back, reply) {
 		t.Fatalf("stored as %s, read back as %+v", stored, back)
 	}
+}
+
+// FuzzMessageJSON wants a message that is valid to come back from its JSON.
+func FuzzMessageJSON(f *testing.F) {
+	for _, m := range conversation() {
+		text, err := json.Marshal(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, stored []byte) {
+		var m llm.Message
+		if json.Unmarshal(stored, &m) != nil || m.Validate() != nil {
+			return
+		}
+		first, err := json.Marshal(m)
+		if err != nil {
+			t.Fatalf("%v: %+v", err, m)
+		}
+		var back llm.Message
+		if err := json.Unmarshal(first, &back); err != nil {
+			t.Fatal(err)
+		}
+		if err := back.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		again, err := json.Marshal(back)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(again) != string(first) || back.Text() != m.Text() {
+			t.Fatalf("first %s, then %s", first, again)
+		}
+	})
 }

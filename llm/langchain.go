@@ -141,11 +141,14 @@ func langChainRole(typ, named string) (Role, error) {
 func (m Message) langChain() object {
 	kept, rest := takeRest(m.Metadata)
 	m.Metadata = kept
+	// When its calls were taken out, the provider's own form of them goes too.
+	stripped := rest.Calls && len(m.ToolCalls) == 0
+	if stripped {
+		m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), Part.isLangChainCall)
+	}
 	data := m.langChainData(rest.Form)
 	rest.restore(data)
-	if rest.Calls && len(m.ToolCalls) == 0 {
-		// Its calls were taken out: the provider's own form of them goes too.
-		extra := data.object("additional_kwargs")
+	if extra := data.object("additional_kwargs"); stripped && len(extra) > 0 {
 		delete(extra, "tool_calls")
 		delete(extra, "function_call")
 		data["additional_kwargs"] = encode(extra)

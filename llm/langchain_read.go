@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -85,7 +86,17 @@ func (r *langChainReader) readReply(m *Message, data object) bool {
 		calls.add(readProviderCall(id, function), nil)
 	}
 	m.ToolCalls = calls.calls
-	return len(calls.calls) > 0 && (len(extra["tool_calls"]) > 0 || len(extra["function_call"]) > 0)
+	return len(calls.calls) > 0 &&
+		(len(extra["tool_calls"]) > 0 || len(extra["function_call"]) > 0 || slices.ContainsFunc(m.Parts, Part.isLangChainCall))
+}
+
+// isLangChainCall says that the part is a provider's form of a tool call.
+func (p Part) isLangChainCall() bool {
+	switch object(p.Metadata).text("type") {
+	case "tool_use", "tool_call", "function_call":
+		return p.Type == PartOther
+	}
+	return false
 }
 
 func (r *langChainReader) readResult(m *Message, typ string, data object) {

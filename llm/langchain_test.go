@@ -293,6 +293,13 @@ func TestLangChainWritesChanges(t *testing.T) {
 		"usage_metadata":{"input_tokens":1,"output_tokens":2,"total_tokens":3},
 		"additional_kwargs":{"x":1},"response_metadata":{"finish_reason":"stop"}}}]`))
 
+	const used = `[{"type":"ai","data":{"content":[{"type":"text","text":"Let me look."},{"type":"tool_use","id":"1","name":"f","input":{}}],"tool_calls":[{"name":"f","args":{},"id":"1"}]}}]`
+	if messages, err = llm.FromLangChain([]byte(used)); err != nil {
+		t.Fatal(err)
+	}
+	messages[0].ToolCalls = nil
+	checkEntries(t, messages, []byte(`[{"type":"ai","data":{"content":"Let me look.","tool_calls":[]}}]`))
+
 	const picture = `[{"type":"human","data":{"content":[{"type":"image","source_type":"base64","mime_type":"image/png","data":"AAAA","x":1}]}}]`
 	if messages, err = llm.FromLangChain([]byte(picture)); err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func (m Message) check() error {
 	if err := checkMetadata(m.Metadata); err != nil {
 		return err
 	}
-	return checkText("id", m.ID, "name", m.Name, "tool call id", m.ToolCallID)
+	return checkText("id", m.ID, "name", m.Name, "tool call id", m.ToolCallID, "stop reason", string(m.StopReason))
 }
 
 func (m Message) checkRole() error {
