@@ -36,31 +36,36 @@ const limit = 5 * time.Minute
 func run(ctx context.Context, getenv func(string) string, out io.Writer) int {
 	config, err := providers.Read(getenv)
 	if err != nil {
-		fmt.Fprintln(out, "live:", err)
+		tell(out, "live: %v", err)
 		return 2
 	}
 	model, err := config.Open(ctx)
 	if err != nil {
-		fmt.Fprintln(out, "live:", err)
+		tell(out, "live: %v", err)
 		return 2
 	}
-	fmt.Fprintln(out, "live:", config)
+	tell(out, "live: %s", config)
 	wrong := 0
 	for _, t := range trials {
 		r := t.try(ctx, model)
-		fmt.Fprintf(out, "%-5s %-16s %6.1fs  %s\n", r.verdict(), t.name, r.took.Seconds(), r.got)
+		tell(out, "%-5s %-16s %6.1fs  %s", r.verdict(), t.name, r.took.Seconds(), r.got)
 		for _, fault := range r.faults {
-			fmt.Fprintf(out, "      %-16s          %s\n", "", fault)
+			tell(out, "      %-16s          %s", "", fault)
 		}
 		if len(r.faults) > 0 {
 			wrong++
 		}
 	}
-	fmt.Fprintf(out, "live: %d of %d trials went well\n", len(trials)-wrong, len(trials))
+	tell(out, "live: %d of %d trials went well", len(trials)-wrong, len(trials))
 	if wrong > 0 {
 		return 1
 	}
 	return 0
+}
+
+// tell writes a line. When nobody listens any more the exit status still tells.
+func tell(out io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(out, format+"\n", args...)
 }
 
 // A trial is one thing that an agent needs of a model.

@@ -31,7 +31,9 @@ func api() *httptest.Server {
 	}
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprintf(w, "data: %s\n\n", strings.Join(events, "\n\ndata: "))
+		if _, err := fmt.Fprintf(w, "data: %s\n\n", strings.Join(events, "\n\ndata: ")); err != nil {
+			panic(err)
+		}
 	}))
 }
 

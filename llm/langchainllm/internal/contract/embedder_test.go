@@ -31,7 +31,7 @@ func TestEmbedByProviders(t *testing.T) {
 		t.Errorf("sent %v", sent)
 	}
 	_, err = e.Embed(t.Context(), []string{"a"})
-	if failed, ok := errors.AsType[*llm.Error](err); !ok || failed.RetryAfter != 7*time.Second || failed.Kind != llm.ErrRateLimit {
+	if failed, ok := errors.AsType[*llm.Error](err); !ok || failed.RetryAfter != 7*time.Second || !errors.Is(err, llm.ErrRateLimit) {
 		t.Errorf("got %+v", err)
 	}
 

@@ -407,7 +407,9 @@ var faults = []fault{
 			return errorText(err)
 		},
 		ours: func(t *testing.T, m llm.Model, _ *fake) {
-			failure(t, m, llm.Request{Messages: []llm.Message{llm.System("be nice")}}, llm.ErrBadRequest)
+			if e := failure(t, m, llm.Request{Messages: []llm.Message{llm.System("be nice")}}, llm.ErrBadRequest); e.Retryable() {
+				t.Errorf("got %v", e)
+			}
 		},
 	},
 	{

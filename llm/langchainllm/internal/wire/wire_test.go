@@ -154,14 +154,22 @@ func TestSimpleSchema(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ schema, want string }{
 		{`{"type":"object"}`, `{"properties":{},"type":"object"}`},
-		{`{"type":"object","properties":{"a":{"type":["string","null"],"description":"d"}},"required":["a"],"additionalProperties":false}`,
-			`{"properties":{"a":{"description":"d","nullable":true,"type":"string"}},"required":["a"],"type":"object"}`},
-		{`{"type":"object","properties":{"a":{"anyOf":[{"type":"integer"},{"type":"null"}]},"b":{"oneOf":[{"type":"integer"},{"type":"string"}]},"c":{"type":["integer","string"]}}}`,
-			`{"properties":{"a":{"nullable":true,"type":"integer"},"b":{"anyOf":[{"type":"integer"},{"type":"string"}]},"c":{"anyOf":[{"type":"integer"},{"type":"string"}]}},"type":"object"}`},
-		{`{"type":"object","properties":{"a":{"enum":["x",null]},"b":{"const":"y"},"c":{"type":"integer","enum":[1,2]},"d":true,"e":{"type":"array"}}}`,
-			`{"properties":{"a":{"enum":["x"],"nullable":true,"type":"string"},"b":{"enum":["y"],"type":"string"},"c":{"type":"integer"},"d":{"type":"string"},"e":{"items":{"type":"string"},"type":"array"}},"type":"object"}`},
-		{`{"type":"object","properties":{"a":{"$ref":"#/$defs/n~1m","description":"own"},"x":{"$ref":"http://elsewhere"}},"$defs":{"n/m":{"type":"object","properties":{"next":{"$ref":"#/$defs/n~1m"}}}}}`,
-			`{"properties":{"a":{"description":"own","properties":{"next":{"type":"object"}},"type":"object"},"x":{"type":"object"}},"type":"object"}`},
+		{
+			`{"type":"object","properties":{"a":{"type":["string","null"],"description":"d"}},"required":["a"],"additionalProperties":false}`,
+			`{"properties":{"a":{"description":"d","nullable":true,"type":"string"}},"required":["a"],"type":"object"}`,
+		},
+		{
+			`{"type":"object","properties":{"a":{"anyOf":[{"type":"integer"},{"type":"null"}]},"b":{"oneOf":[{"type":"integer"},{"type":"string"}]},"c":{"type":["integer","string"]}}}`,
+			`{"properties":{"a":{"nullable":true,"type":"integer"},"b":{"anyOf":[{"type":"integer"},{"type":"string"}]},"c":{"anyOf":[{"type":"integer"},{"type":"string"}]}},"type":"object"}`,
+		},
+		{
+			`{"type":"object","properties":{"a":{"enum":["x",null]},"b":{"const":"y"},"c":{"type":"integer","enum":[1,2]},"d":true,"e":{"type":"array"}}}`,
+			`{"properties":{"a":{"enum":["x"],"nullable":true,"type":"string"},"b":{"enum":["y"],"type":"string"},"c":{"type":"integer"},"d":{"type":"string"},"e":{"items":{"type":"string"},"type":"array"}},"type":"object"}`,
+		},
+		{
+			`{"type":"object","properties":{"a":{"$ref":"#/$defs/n~1m","description":"own"},"x":{"$ref":"http://elsewhere"}},"$defs":{"n/m":{"type":"object","properties":{"next":{"$ref":"#/$defs/n~1m"}}}}}`,
+			`{"properties":{"a":{"description":"own","properties":{"next":{"type":"object"}},"type":"object"},"x":{"type":"object"}},"type":"object"}`,
+		},
 	}
 	for _, test := range tests {
 		got, err := json.Marshal(wire.SimpleSchema(json.RawMessage(test.schema)))

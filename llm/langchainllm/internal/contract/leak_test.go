@@ -1,0 +1,43 @@
+package contract_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/langchainllm"
+)
+
+// TestNothingIsLeftBehind: a stream that is left, cancelled, refused or ended
+// leaves no goroutine. It is not parallel, so that it sees its own only.
+func TestNothingIsLeftBehind(t *testing.T) {
+	for _, b := range backends {
+		if !b.wires || b.name == "googleai" { // Google's client keeps connections of its own
+			continue
+		}
+		before := goleak.IgnoreCurrent()
+		answer := b.say(say("Hello, ", "world"))
+		transport := &http.Transport{}
+		f := newFake(t, hanging(answer), hanging(answer), status(500, `{}`), answer)
+		wire := &langchainllm.Transport{Base: transport}
+		m := langchainllm.New(b.open(t, f.URL, wire.Client()), langchainllm.Options{Provider: b.provider, Transport: wire})
+		for _, leave := range []bool{true, false} {
+			ctx, cancel := context.WithCancel(t.Context())
+			for c := range m.Stream(ctx, hello) {
+				if c.Text != "" && leave {
+					break
+				}
+				cancel()
+			}
+			cancel()
+		}
+		failure(t, m, hello, llm.ErrOverloaded)
+		must(t, m, hello)
+		transport.CloseIdleConnections()
+		f.Close()
+		goleak.VerifyNone(t, before)
+	}
+}
