@@ -52,27 +52,37 @@ func NewMemory(o MemoryOptions) *Memory {
 
 // Put implements [Store].
 func (m *Memory) Put(ctx context.Context, c Checkpoint, head string) error {
+	return m.put(ctx, &c, head, nil)
+}
+
+// put looks the thread up unless the lease, if any, has met it.
+func (m *Memory) put(ctx context.Context, c *Checkpoint, head string, lease *memoryLease) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := c.Check(m.maxValue); err != nil {
 		return err
 	}
+	t := lease.met()
 	for {
-		t := m.thread(c.Thread)
+		if t == nil {
+			t = m.thread(c.Thread)
+		}
 		if t == nil {
 			if head != "" {
-				return conflict(&c, head, "")
+				return conflict(c, head, "")
 			}
 			if c.Parent != "" {
-				return noParent(&c)
+				return noParent(c)
 			}
 			t = m.startThread(c.Thread)
 		}
-		if done, err := t.put(&c, head); done {
+		if done, err := t.put(c, head); done {
+			lease.meet(t)
 			return err
 		}
 		m.drop(c.Thread, t)
+		t = nil
 	}
 }
 
@@ -248,12 +258,20 @@ func (t *memoryThread) end() {
 	t.gone, t.log = true, newMemoryLog()
 }
 
-func notFound(k Key) error {
+// A missing is what a new thread is met with each time: its text is made when it
+// is asked for.
+type missing Key
+
+func (k *missing) Error() string {
 	if k.ID == "" {
-		return fmt.Errorf("checkpoint: thread %q, namespace %q: %w", k.Thread, k.Namespace, ErrNotFound)
+		return fmt.Sprintf("checkpoint: thread %q, namespace %q: %s", k.Thread, k.Namespace, ErrNotFound)
 	}
-	return fmt.Errorf("checkpoint: thread %q, namespace %q: checkpoint %q: %w", k.Thread, k.Namespace, k.ID, ErrNotFound)
+	return fmt.Sprintf("checkpoint: thread %q, namespace %q: checkpoint %q: %s", k.Thread, k.Namespace, k.ID, ErrNotFound)
 }
+
+func (*missing) Unwrap() error { return ErrNotFound }
+
+func notFound(k Key) error { return (*missing)(&k) }
 
 func noParent(c *Checkpoint) error {
 	return fmt.Errorf("checkpoint: thread %q, namespace %q: parent %q of %q: %w",

@@ -11,6 +11,21 @@ type memoryLease struct {
 	*Memory
 	thread   string
 	released atomic.Bool
+	own      atomic.Pointer[memoryThread] // so that it is looked up once
+}
+
+// met returns the thread as it was last seen, or nil. It may be gone.
+func (l *memoryLease) met() *memoryThread {
+	if l == nil {
+		return nil
+	}
+	return l.own.Load()
+}
+
+func (l *memoryLease) meet(t *memoryThread) {
+	if l != nil {
+		l.own.Store(t)
+	}
 }
 
 // Lease implements [Leaser]. A lease of this store does not run out.
@@ -52,7 +67,10 @@ func (l *memoryLease) Put(ctx context.Context, c Checkpoint, head string) error 
 	if l.released.Load() {
 		return l.lost()
 	}
-	return l.Memory.Put(ctx, c, head)
+	if c.Thread != l.thread {
+		return l.Memory.Put(ctx, c, head)
+	}
+	return l.put(ctx, &c, head, l)
 }
 
 // PutWrites implements [Store].

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
-	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/state"
 )
 
@@ -21,16 +20,19 @@ func (r *run) commit(tx *state.Tx, view state.View, tasks []task, front *frontie
 	if err := r.root.ctx.cause(); err != nil {
 		return err
 	}
-	c := &r.scratch
+	c := r.scratch
 	var list []checkpoint.Change
 	var control []byte
-	if r.journal.mode == Sync {
-		list, control = c.Changes[:0], c.Control // the store has copied what it wants
-	} else {
+	if c == nil {
 		c = new(checkpoint.Checkpoint)
+	} else {
+		list, control = c.Changes[:0], c.Control // the store has copied what it wants
+	}
+	if r.journal.mode == Sync {
+		r.scratch = c
 	}
 	*c = checkpoint.Checkpoint{
-		Key:    checkpoint.Key{Thread: r.root.thread, Namespace: r.ns, ID: uuid.New()},
+		Key:    checkpoint.Key{Thread: r.root.thread, Namespace: r.ns, ID: r.ids.Next()},
 		Parent: r.cur, Step: r.step, Source: source, Run: r.root.id, Version: r.root.version,
 		Metadata: r.root.metadata, Settles: r.settles || r.touched.Load(), Changes: append(list, r.edits...),
 	}

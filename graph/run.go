@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/state"
 )
 
@@ -45,8 +46,9 @@ type run struct {
 	ns      string
 	path    string
 
-	cur     string // id of the checkpoint that the next superstep builds on
-	before  string // its parent
+	ids     uuid.Series // of its checkpoints
+	cur     string      // id of the checkpoint that the next superstep builds on
+	before  string      // its parent
 	source  checkpoint.Source
 	view    state.View
 	front   frontier
@@ -68,8 +70,8 @@ type run struct {
 	now     time.Time           // of the events of this superstep
 	scenes  []*scene            // of events, by node; the last is the run's own
 	tx      *state.Tx
-	sending *state.Tx             // for the states of sent tasks
-	scratch checkpoint.Checkpoint // the one under way, where the store is waited for
+	sending *state.Tx              // for the states of sent tasks
+	scratch *checkpoint.Checkpoint // the one under way, where the store is waited for
 
 	out      []state.Write // in a subgraph: what it wrote to shared channels
 	toParent []state.Write

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -109,6 +110,24 @@ func firstError(errs ...error) error {
 		}
 	}
 	return nil
+}
+
+// A statement is put together from parts that are constants: whatever a caller
+// gives is an argument.
+type statement struct {
+	text strings.Builder
+	args []any
+}
+
+// with adds a part, in which each ? stands for the next argument.
+func (b *statement) with(text string, args ...any) {
+	for _, arg := range args {
+		before, after, _ := strings.Cut(text, "?")
+		b.args = append(b.args, arg)
+		fmt.Fprintf(&b.text, "%s$%d", before, len(b.args))
+		text = after
+	}
+	b.text.WriteString(text)
 }
 
 // A finder is a search that is under way.

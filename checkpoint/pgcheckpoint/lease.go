@@ -14,26 +14,10 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A lease is taken, and the newest checkpoint of the thread read, by one
-// statement. Its first row says what became of the lease, in columns of others: the
-// last number of the thread, whether the lease was given, for how many
-// microseconds it is another's, and the epoch.
-//
-// What the statement reads is of the moment in which it began, and the lease may
-// have waited for a commit after that. That shows in the number: the thread then
-// counts more than was seen.
 const (
-	leaseRow = `SELECT seq, NULL::uuid, NULL::text, '', granted, NULL::bytea, NULL::bytea, NULL::bytea,
-	NULL::uuid, NULL::text, (busy * 1000000)::bigint, NULL::timestamptz, NULL::bytea,
-	NULL::text, NULL::text, NULL::jsonb, NULL::bytea, epoch, NULL::text, NULL::int,
-	NULL::text[], NULL::bigint[], NULL::bytea[]
-FROM lease
-UNION ALL
-`
-	// leaseQuery takes tenant, thread, owner, time, and whether to steal.
-	leaseQuery = `WITH RECURSIVE lease AS MATERIALIZED (
-	SELECT granted, epoch, seq, busy FROM weft.cp_lease($1::text, $2::text, $3::uuid, $4::float8, $5::boolean)
-), target AS MATERIALIZED (` + targetRoot + ` AND (SELECT granted FROM lease)` + newest + `)` + loadParts + leaseRow + loadRows
+	// leaseQuery takes tenant, thread, owner, time, and whether to steal. What it reads
+	// is of the moment at which the lease was given.
+	leaseQuery = `SELECT * FROM weft.cp_lease($1::text, $2::text, $3::uuid, $4::float8, $5::boolean)`
 
 	// renewQuery and releaseQuery take tenant, thread, owner and epoch.
 	renewQuery = `UPDATE weft.cp_thread SET until = clock_timestamp() + make_interval(secs => $5::float8)
@@ -44,10 +28,8 @@ UNION ALL
 
 // A grant is what became of a lease that was asked for.
 type grant struct {
-	given   bool
-	epoch   int32
-	counted int32         // the last number that the thread has given
-	busy    time.Duration // for how long another run has it
+	given bool
+	epoch int32
 }
 
 // A lease passes everything on to its store with its owner and epoch, which the
@@ -135,10 +117,7 @@ func (l *lease) acquire(ctx context.Context, steal bool) (bool, error) {
 	case !found.grant.given:
 		return false, nil
 	}
-	l.epoch = found.grant.epoch
-	if found.grant.counted == 0 || found.target != nil && found.counted == found.grant.counted {
-		l.first = found
-	}
+	l.epoch, l.first = found.grant.epoch, found
 	return true, nil
 }
 

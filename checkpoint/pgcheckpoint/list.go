@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -57,8 +56,7 @@ func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoi
 type lister struct {
 	store  *Store
 	query  *checkpoint.Query
-	thread int64 // its key, once it is known
-	before int32 // the number of the last one that was read
+	before *int32 // the number of the last one that was read
 	count  int
 }
 
@@ -68,21 +66,17 @@ func (l *lister) next(ctx context.Context) ([]row, error) {
 	if l.query.Limit > 0 {
 		limit = min(limit, l.query.Limit-l.count)
 	}
-	text, args, possible := l.statement(limit)
+	args, possible := l.args(limit)
 	if !possible {
 		return nil, nil
 	}
 	var rows []row
-	text = l.store.sql(text)
+	text := l.store.sql(listQuery)
 	err := l.store.retry(ctx, func(bool) error {
 		rows = rows[:0]
 		return l.store.link.send(ctx, l.store.timeout, text, args, func(found pgx.Rows) error {
 			r := row{thread: l.query.Thread}
-			fields := append(r.fields(), &l.thread)
-			if l.query.Writes {
-				fields = append(fields, r.writeFields()...)
-			}
-			err := found.Scan(fields...)
+			err := found.Scan(append(r.fields(), r.writeFields()...)...)
 			rows = append(rows, r)
 			return err
 		})
@@ -94,19 +88,21 @@ func (l *lister) next(ctx context.Context) ([]row, error) {
 		return nil, l.checkBefore(ctx)
 	}
 	if len(rows) > 0 {
-		l.before = rows[len(rows)-1].seq
+		l.before = &rows[len(rows)-1].seq
 	}
 	l.count += len(rows)
 	return rows, nil
 }
 
 const (
-	listFrom = ` FROM weft.cp_step s ` + rowJoins + ` WHERE `
+	// listQuery takes tenant and thread; the number and the id to list before; the
+	// namespace, source, step, run and metadata; a limit, and whether to read writes.
+	listQuery = `SELECT * FROM weft.cp_list($1::text, $2::text, $3::int, $4::uuid, $5::text,
+	$6::text, $7::bigint, $8::text, $9::text::jsonb, $10::int, $11::boolean)`
 
-	// threadKey takes tenant and thread.
-	threadKey = `(SELECT t.key FROM weft.cp_thread t WHERE t.tenant = $1::text AND t.id = $2::text)`
-
-	hasIDQuery = `SELECT EXISTS (SELECT FROM weft.cp_step s WHERE s.thread = ` + threadKey + ` AND s.id = $3::uuid)`
+	// hasIDQuery takes tenant, thread and id.
+	hasIDQuery = `SELECT EXISTS (SELECT FROM weft.cp_step s JOIN weft.cp_thread t ON t.key = s.thread
+	WHERE t.tenant = $1::text AND t.id = $2::text AND s.id = $3::uuid)`
 )
 
 // checkBefore tells a checkpoint that does not exist from one before which there
@@ -121,80 +117,40 @@ func (l *lister) checkBefore(ctx context.Context) error {
 	return err
 }
 
-// A statement is put together from parts that are constants: whatever a caller
-// gives is an argument.
-type statement struct {
-	text strings.Builder
-	args []any
-}
-
-// with adds a part, in which each ? stands for the next argument.
-func (b *statement) with(text string, args ...any) {
-	for _, arg := range args {
-		before, after, _ := strings.Cut(text, "?")
-		b.args = append(b.args, arg)
-		fmt.Fprintf(&b.text, "%s$%d", before, len(b.args))
-		text = after
-	}
-	b.text.WriteString(text)
-}
-
-// statement returns the query for a page. It reports false if it can find nothing.
-func (l *lister) statement(limit int) (text string, args []any, possible bool) {
-	q := l.query
-	b := statement{}
-	b.with(`SELECT ` + rowColumns + `, s.thread`)
-	if q.Writes {
-		b.with(`, ` + writeColumns)
-	}
-	b.with(listFrom)
-	if l.thread == 0 {
-		b.with(`s.thread = (SELECT t.key FROM weft.cp_thread t WHERE t.tenant = ?::text AND t.id = ?::text)`, l.store.tenant, q.Thread)
-	} else {
-		b.with(`s.thread = ?::bigint`, l.thread)
-	}
-	switch {
-	case q.AllNamespaces:
-	case q.Namespace == "":
-		b.with(` AND s.space = 0`)
-	default:
-		b.with(` AND s.space <> 0 AND s.space = weft.cp_space_key(s.thread, ?::text)`, q.Namespace)
-	}
-	switch {
-	case l.before > 0:
-		b.with(` AND s.seq < ?::int`, l.before)
-	case q.Before != "":
-		b.with(` AND s.seq < (SELECT x.seq FROM weft.cp_step x WHERE x.thread = s.thread AND x.id = ?::uuid)`, packID(q.Before).uuid)
-	}
-	if !l.filters(&b) {
-		return "", nil, false
-	}
-	b.with(` ORDER BY s.seq DESC LIMIT ?::int`, limit)
-	return b.text.String(), b.args, true
-}
-
-// filters reports false if there is one that nothing stored can meet.
-func (l *lister) filters(b *statement) bool {
+// args returns the arguments of a page. It reports false if there is a filter that
+// nothing stored can meet.
+func (l *lister) args(limit int) ([]any, bool) {
 	q := l.query
 	o := origin{run: q.Run, metadata: q.Metadata}
 	if o.check() != nil || !storable(string(q.Source)) {
-		return false
+		return nil, false
 	}
-	if q.Source != "" {
-		b.with(` AND s.source = ?::text`, string(q.Source))
+	meta, err := metaJSON(q.Metadata)
+	if err != nil {
+		return nil, false
+	}
+	before := optionalID(q.Before)
+	if l.before != nil {
+		before.Valid = false
+	}
+	namespace, step := &q.Namespace, (*int64)(nil)
+	if q.AllNamespaces {
+		namespace = nil
 	}
 	if q.Step != nil {
-		b.with(` AND s.step = ?::bigint`, int64(*q.Step))
+		n := int64(*q.Step)
+		step = &n
 	}
-	if q.Run != "" {
-		b.with(` AND o.run = ?::text`, q.Run)
+	return []any{
+		l.store.tenant, q.Thread, l.before, before, namespace,
+		optionalText(string(q.Source)), step, optionalText(q.Run), meta, limit, q.Writes,
+	}, true
+}
+
+// optionalText is null for an empty text.
+func optionalText(text string) *string {
+	if text == "" {
+		return nil
 	}
-	if len(q.Metadata) > 0 {
-		meta, err := metaJSON(q.Metadata)
-		if err != nil {
-			return false
-		}
-		b.with(` AND o.meta @> ?::text::jsonb`, *meta)
-	}
-	return true
+	return &text
 }

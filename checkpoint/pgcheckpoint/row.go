@@ -16,11 +16,6 @@ const (
 	rowJoins = `LEFT JOIN weft.cp_step p ON s.parent > 0 AND p.thread = s.thread AND p.seq = s.parent
 	LEFT JOIN weft.cp_origin o ON o.thread = s.thread AND o.key = s.origin
 	LEFT JOIN weft.cp_space v ON s.space > 0 AND v.thread = s.thread AND v.key = s.space`
-
-	// writeColumns are the pending writes of a step s by column.
-	writeColumns = `ARRAY(SELECT w.task FROM weft.cp_write w WHERE w.thread = s.thread AND w.seq = s.seq ORDER BY w.task, w.number),
-	ARRAY(SELECT w.number FROM weft.cp_write w WHERE w.thread = s.thread AND w.seq = s.seq ORDER BY w.task, w.number),
-	ARRAY(SELECT w.data FROM weft.cp_write w WHERE w.thread = s.thread AND w.seq = s.seq ORDER BY w.task, w.number)`
 )
 
 // A row is a checkpoint as history shows it.

@@ -42,8 +42,34 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+func TestSeries(t *testing.T) {
+	t.Parallel()
+	var s uuid.Series
+	last := s.Next()
+	for range 1000 {
+		next := s.Next()
+		if next <= last || !form.MatchString(next) {
+			t.Fatalf("got %s behind %s", next, last)
+		}
+		last = next
+	}
+	for start := time.Now(); time.Since(start) < 2*time.Millisecond; {
+	}
+	var later uuid.Series
+	if first := later.Next(); first <= last {
+		t.Errorf("%s of a later series does not sort behind %s", first, last)
+	}
+}
+
 func BenchmarkNew(b *testing.B) {
 	for b.Loop() {
 		uuid.New()
+	}
+}
+
+func BenchmarkSeries(b *testing.B) {
+	var s uuid.Series
+	for b.Loop() {
+		s.Next()
 	}
 }

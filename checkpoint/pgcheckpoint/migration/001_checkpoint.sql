@@ -73,7 +73,7 @@ CREATE TABLE weft.cp_step (
   snapshot bytea,
   base     bytea,                   -- what removed ancestors leave to the lineage
   PRIMARY KEY (thread, seq),
-  UNIQUE (thread, id)
+  UNIQUE (id, thread)               -- ids are born almost in order: it grows at its end
 );
 
 CREATE INDEX cp_step_space ON weft.cp_step (thread, space, seq) WHERE space <> 0;

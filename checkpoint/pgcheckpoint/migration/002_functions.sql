@@ -1,6 +1,6 @@
 -- Each function is what one call of the store does to the database, so that it
--- takes one round trip and is planned once. All but cp_lease begin by locking the
--- row of the thread; as every statement of a function sees what was committed
+-- takes one round trip and is planned once. Those that write begin by locking the
+-- row of the thread. As every statement of a function sees what was committed
 -- before it, what they find then is the newest. None of them raises an error for
 -- what it refuses, since that would end a caller's transaction: they return
 --
@@ -10,6 +10,9 @@
 --   3  the lease is lost
 --
 -- A lease is given as its owner and epoch, and an owner of null stands for none.
+--
+-- Plans are kept for as long as a connection, and may be made while the tables are
+-- still empty. So they are told to use indexes, which is right for all of them.
 
 -- cp_space_key returns null for a namespace that has no checkpoint.
 CREATE FUNCTION weft.cp_space_key(p_thread bigint, p_name text) RETURNS int
@@ -27,7 +30,7 @@ CREATE FUNCTION weft.cp_put(
   p_digest bytea, p_run text, p_version text, p_meta jsonb,
   p_control bytea, p_changes bytea, p_snapshot bytea)
 RETURNS int
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
   t record;
@@ -42,7 +45,6 @@ DECLARE
   v_parent int := 0;
   v_branch int;
   v_root int;
-  v_highest uuid;
   v_status int := 0;
 BEGIN
   -- Almost every checkpoint follows the newest of its thread, in the root
@@ -143,13 +145,12 @@ BEGIN
   VALUES (t.key, n_time, p_step, t.seq, v_parent, v_branch, v_root,
     coalesce(v_space, t.seq), v_origin, coalesce(p_epoch, 0), p_snapshot IS NOT NULL,
     p_id, p_source, p_name, p_control, p_changes, p_snapshot);
-  SELECT id INTO v_highest FROM weft.cp_step WHERE thread = t.key ORDER BY id DESC LIMIT 1;
   IF v_space = 0 THEN
-    UPDATE weft.cp_thread SET head = p_id, digest = p_digest, highest = v_highest, at = n_time,
+    UPDATE weft.cp_thread SET head = p_id, digest = p_digest, highest = greatest(highest, p_id), at = n_time,
       newest = t.seq, parent = v_parent, branch = v_branch, root = v_root, origin = v_origin
     WHERE key = t.key;
   ELSE
-    UPDATE weft.cp_thread SET highest = v_highest, at = n_time WHERE key = t.key;
+    UPDATE weft.cp_thread SET highest = greatest(highest, p_id), at = n_time WHERE key = t.key;
   END IF;
   IF p_settles AND v_parent <> 0 THEN
     DELETE FROM weft.cp_write WHERE thread = t.key AND seq = v_parent;
@@ -163,7 +164,7 @@ CREATE FUNCTION weft.cp_put_writes(
   p_tenant text, p_thread text, p_owner uuid, p_epoch int, p_ttl float8,
   p_space text, p_id uuid, p_tasks text[], p_numbers bigint[], p_data bytea[])
 RETURNS int
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
   v_key bigint;
@@ -187,35 +188,155 @@ BEGIN
 END
 $$;
 
--- cp_lease gives the thread to an owner, or says for how many seconds another one
--- still has it. With p_steal, it is taken from whoever has it. It returns no row
--- for a thread that is not to be seen.
-CREATE FUNCTION weft.cp_lease(p_tenant text, p_thread text, p_owner uuid, p_ttl float8, p_steal boolean)
-RETURNS TABLE (granted boolean, epoch int, seq int, busy float8)
-LANGUAGE plpgsql AS $$
+-- A row of what a checkpoint is rebuilt from, which has all the columns for the
+-- checkpoint itself only.
+CREATE TYPE weft.cp_part AS (
+  seq int, id uuid, name text, source text, whole boolean, base bytea, snapshot bytea, changes bytea,
+  parent_id uuid, parent_name text, step bigint, "time" timestamptz, control bytea,
+  run text, version text, meta jsonb, digest bytea, space int, namespace text,
+  tasks text[], numbers bigint[], data bytea[]
+);
+
+-- cp_load returns a checkpoint, its lineage and its pending writes, in any order. An
+-- id of null stands for the newest of the namespace.
+--
+-- A lineage is as many ranges of rows as there are branches in it, from the root on:
+-- a range ends with the parent of the first row in the range behind it.
+CREATE FUNCTION weft.cp_load(p_tenant text, p_thread text, p_space text, p_id uuid) RETURNS SETOF weft.cp_part
+LANGUAGE plpgsql STABLE
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET work_mem = '64MB' AS $$
 #variable_conflict use_column
+DECLARE
+  v_thread bigint;
+  v_space int;
+  t record;
+BEGIN
+  SELECT key, weft.cp_space_key(key, p_space) INTO v_thread, v_space
+  FROM weft.cp_thread WHERE tenant = p_tenant AND id = p_thread;
+  IF p_id IS NOT NULL THEN
+    SELECT seq, branch, root INTO t FROM weft.cp_step WHERE thread = v_thread AND id = p_id AND space = v_space;
+  ELSIF v_space = 0 THEN
+    SELECT seq, branch, root INTO t FROM weft.cp_step
+    WHERE thread = v_thread AND space = 0 ORDER BY seq DESC LIMIT 1;
+  ELSE
+    SELECT seq, branch, root INTO t FROM weft.cp_step
+    WHERE thread = v_thread AND space = v_space AND space <> 0 ORDER BY seq DESC LIMIT 1;
+  END IF;
+  IF NOT FOUND THEN RETURN; END IF;
+
+  RETURN QUERY SELECT s.seq, s.id, s.name, s.source, s.whole, s.base, s.snapshot, s.changes,
+    p.id, p.name, s.step, s.time, s.control, o.run, o.version, o.meta, o.digest, s.space, v.name,
+    ARRAY(SELECT w.task FROM weft.cp_write w WHERE w.thread = v_thread AND w.seq = t.seq ORDER BY w.task, w.number),
+    ARRAY(SELECT w.number FROM weft.cp_write w WHERE w.thread = v_thread AND w.seq = t.seq ORDER BY w.task, w.number),
+    ARRAY(SELECT w.data FROM weft.cp_write w WHERE w.thread = v_thread AND w.seq = t.seq ORDER BY w.task, w.number)
+  FROM weft.cp_step s
+  LEFT JOIN weft.cp_step p ON s.parent > 0 AND p.thread = v_thread AND p.seq = s.parent
+  LEFT JOIN weft.cp_origin o ON o.thread = v_thread AND o.key = s.origin
+  LEFT JOIN weft.cp_space v ON s.space > 0 AND v.thread = v_thread AND v.key = s.space
+  WHERE s.thread = v_thread AND s.seq = t.seq;
+
+  RETURN QUERY WITH RECURSIVE part (branch, last) AS (
+    SELECT t.branch, t.seq
+    UNION ALL
+    SELECT p.branch, p.seq FROM part
+    CROSS JOIN LATERAL (SELECT f.parent FROM weft.cp_step f WHERE f.thread = v_thread
+      AND f.seq >= greatest(part.branch, t.root) AND f.branch = part.branch ORDER BY f.seq LIMIT 1) f
+    JOIN weft.cp_step p ON p.thread = v_thread AND p.seq = f.parent
+    WHERE f.parent >= t.root AND f.parent > 0
+  )
+  SELECT s.seq, s.id, s.name, s.source, s.whole, s.base, s.snapshot,
+    CASE WHEN s.snapshot IS NULL THEN s.changes END,
+    NULL::uuid, NULL::text, NULL::bigint, NULL::timestamptz, NULL::bytea,
+    NULL::text, NULL::text, NULL::jsonb, NULL::bytea, NULL::int, NULL::text,
+    NULL::text[], NULL::bigint[], NULL::bytea[]
+  FROM part JOIN weft.cp_step s ON s.thread = v_thread
+    AND s.seq BETWEEN greatest(part.branch, t.root) AND part.last AND s.branch = part.branch AND s.seq <> t.seq;
+END
+$$;
+
+-- cp_lease gives the thread to an owner, and returns its newest checkpoint as cp_load
+-- does. With p_steal, the thread is taken from whoever has it. A row without an id
+-- says in columns of others what became of the lease: whether it was given (whole),
+-- for how many microseconds it is another's (step), and the epoch (space). There
+-- is no such row for a thread that is not to be seen.
+CREATE FUNCTION weft.cp_lease(p_tenant text, p_thread text, p_owner uuid, p_ttl float8, p_steal boolean)
+RETURNS SETOF weft.cp_part
+LANGUAGE plpgsql SET enable_seqscan = off SET work_mem = '64MB' AS $$
+#variable_conflict use_column
+DECLARE
+  v_given boolean;
+  v_epoch int;
+  v_busy bigint;
 BEGIN
   FOR try IN 1..3 LOOP
-    RETURN QUERY UPDATE weft.cp_thread t SET epoch = t.epoch + 1, owner = p_owner,
+    UPDATE weft.cp_thread SET epoch = epoch + 1, owner = p_owner,
       until = clock_timestamp() + make_interval(secs => p_ttl)
-    WHERE t.tenant = p_tenant AND t.id = p_thread
-    AND (t.owner IS NULL OR t.until < clock_timestamp() OR t.owner = p_owner OR p_steal)
-    RETURNING true, t.epoch, t.seq, 0::float8;
+    WHERE tenant = p_tenant AND id = p_thread
+    AND (owner IS NULL OR until < clock_timestamp() OR owner = p_owner OR p_steal)
+    RETURNING true, epoch, 0 INTO v_given, v_epoch, v_busy;
     EXIT WHEN FOUND;
-    RETURN QUERY SELECT false, t.epoch, t.seq, greatest(extract(epoch FROM t.until - clock_timestamp()), 0)::float8
-    FROM weft.cp_thread t WHERE t.tenant = p_tenant AND t.id = p_thread AND t.owner IS NOT NULL;
+    SELECT false, epoch, greatest(extract(epoch FROM until - clock_timestamp()) * 1000000, 0)
+    INTO v_given, v_epoch, v_busy
+    FROM weft.cp_thread WHERE tenant = p_tenant AND id = p_thread AND owner IS NOT NULL;
     EXIT WHEN FOUND;
-    RETURN QUERY INSERT INTO weft.cp_thread AS t (tenant, id, epoch, owner, until)
+    INSERT INTO weft.cp_thread (tenant, id, epoch, owner, until)
     VALUES (p_tenant, p_thread, 1, p_owner, clock_timestamp() + make_interval(secs => p_ttl))
-    ON CONFLICT (tenant, id) DO NOTHING RETURNING true, t.epoch, t.seq, 0::float8;
+    ON CONFLICT (tenant, id) DO NOTHING RETURNING true, epoch, 0 INTO v_given, v_epoch, v_busy;
     EXIT WHEN FOUND;
   END LOOP;
+  IF v_given IS NULL THEN RETURN; END IF;
+  RETURN NEXT (0, NULL, NULL, '', v_given, NULL, NULL, NULL, NULL, NULL, v_busy, NULL, NULL,
+    NULL, NULL, NULL, NULL, v_epoch, NULL, NULL, NULL, NULL)::weft.cp_part;
+  IF v_given THEN
+    RETURN QUERY SELECT * FROM weft.cp_load(p_tenant, p_thread, '', NULL);
+  END IF;
+END
+$$;
+
+-- cp_list returns a page of a thread's checkpoints, newest first, without their values.
+-- A filter of null is none: the number or the id to list before, the namespace,
+-- source, step, run and metadata.
+CREATE FUNCTION weft.cp_list(
+  p_tenant text, p_thread text, p_before int, p_before_id uuid, p_space text,
+  p_source text, p_step bigint, p_run text, p_meta jsonb, p_limit int, p_writes boolean)
+RETURNS TABLE (
+  seq int, id uuid, name text, parent_id uuid, parent_name text, step bigint, source text, "time" timestamptz,
+  control bytea, run text, version text, meta jsonb, digest bytea, space int, namespace text,
+  tasks text[], numbers bigint[], data bytea[])
+LANGUAGE plpgsql STABLE
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+#variable_conflict use_column
+DECLARE
+  v_thread bigint;
+  v_space int;
+  v_before int := coalesce(p_before, 2147483647);
+  t record;
+BEGIN
+  SELECT key, weft.cp_space_key(key, p_space) INTO v_thread, v_space
+  FROM weft.cp_thread WHERE tenant = p_tenant AND cp_thread.id = p_thread;
+  IF p_before_id IS NOT NULL THEN
+    SELECT s.seq INTO v_before FROM weft.cp_step s WHERE s.thread = v_thread AND s.id = p_before_id;
+  END IF;
+  RETURN QUERY SELECT s.seq, s.id, s.name, p.id, p.name, s.step, s.source, s.time,
+    s.control, o.run, o.version, o.meta, o.digest, s.space, v.name, w.tasks, w.numbers, w.data
+  FROM weft.cp_step s
+  LEFT JOIN weft.cp_origin o ON o.thread = v_thread AND o.key = s.origin
+  LEFT JOIN weft.cp_step p ON s.parent > 0 AND p.thread = v_thread AND p.seq = s.parent
+  LEFT JOIN weft.cp_space v ON s.space > 0 AND v.thread = v_thread AND v.key = s.space
+  LEFT JOIN LATERAL (SELECT array_agg(w.task ORDER BY w.task, w.number) AS tasks,
+      array_agg(w.number ORDER BY w.task, w.number) AS numbers, array_agg(w.data ORDER BY w.task, w.number) AS data
+    FROM weft.cp_write w WHERE w.thread = v_thread AND w.seq = s.seq) w ON p_writes
+  WHERE s.thread = v_thread AND s.seq < v_before AND (p_space IS NULL OR s.space = v_space)
+  AND (p_source IS NULL OR s.source = p_source) AND (p_step IS NULL OR s.step = p_step)
+  AND (p_run IS NULL OR o.run = p_run) AND (p_meta IS NULL OR o.meta @> p_meta)
+  ORDER BY s.seq DESC LIMIT p_limit;
 END
 $$;
 
 -- cp_release ends a lease. A thread without checkpoints was there for it only.
 CREATE FUNCTION weft.cp_release(p_tenant text, p_thread text, p_owner uuid, p_epoch int) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
 #variable_conflict use_column
 BEGIN
   UPDATE weft.cp_thread SET owner = NULL, until = NULL
@@ -230,7 +351,7 @@ $$;
 -- cp_clear removes all that a thread has, and the thread too unless somebody has
 -- its lease. Its row must be locked.
 CREATE FUNCTION weft.cp_clear(p_key bigint) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
 #variable_conflict use_column
 BEGIN
   DELETE FROM weft.cp_tag WHERE thread = p_key;
@@ -247,7 +368,7 @@ $$;
 
 -- cp_delete removes a thread.
 CREATE FUNCTION weft.cp_delete(p_tenant text, p_thread text, p_owner uuid, p_epoch int) RETURNS int
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
   t record;
@@ -266,17 +387,18 @@ $$;
 
 -- cp_copy copies all that a thread has to a thread that does not exist.
 CREATE FUNCTION weft.cp_copy(p_tenant text, p_from text, p_to text) RETURNS int
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
   t record;
   v_to bigint;
 BEGIN
-  SELECT key, created, seq, steps INTO t FROM weft.cp_thread
+  SELECT key, created, seq, steps, highest, at INTO t FROM weft.cp_thread
   WHERE tenant = p_tenant AND id = p_from AND steps > 0 FOR NO KEY UPDATE;
   IF NOT FOUND THEN RETURN 2; END IF;
   DELETE FROM weft.cp_thread WHERE tenant = p_tenant AND id = p_to AND steps = 0 AND until < clock_timestamp();
-  INSERT INTO weft.cp_thread (tenant, id, created, seq, steps) VALUES (p_tenant, p_to, t.created, t.seq, t.steps)
+  INSERT INTO weft.cp_thread (tenant, id, created, seq, steps, highest, at)
+  VALUES (p_tenant, p_to, t.created, t.seq, t.steps, t.highest, t.at)
   ON CONFLICT (tenant, id) DO NOTHING RETURNING key INTO v_to;
   IF NOT FOUND THEN RETURN 1; END IF;
   INSERT INTO weft.cp_space (thread, key, name) SELECT v_to, key, name FROM weft.cp_space WHERE thread = t.key;
