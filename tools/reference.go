@@ -80,23 +80,25 @@ const maxSame = 5000
 
 // checkReferences reports references that lead out of the schema, and those that
 // make it endless to check a value by it, or nearly so: that come back to where
-// they began without going deeper into the value, or that multiply.
-func checkReferences(root *jsonschema.Schema) error {
+// they began without going deeper into the value, or that multiply. It says as
+// well whether several schemas apply to one value anywhere.
+func checkReferences(root *jsonschema.Schema) (branches bool, err error) {
 	c := circles{root: root, same: map[*jsonschema.Schema]int{}, inner: []*jsonschema.Schema{root}}
 	for len(c.inner) > 0 {
 		next := c.inner[len(c.inner)-1]
 		c.inner = c.inner[:len(c.inner)-1]
 		if _, err := c.visit(next); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return c.branches, nil
 }
 
 type circles struct {
-	root  *jsonschema.Schema
-	same  map[*jsonschema.Schema]int // how many schemas apply with one to a value; 0 while that is not known
-	inner []*jsonschema.Schema       // schemas of values inside, still to be visited
+	root     *jsonschema.Schema
+	same     map[*jsonschema.Schema]int // how many schemas apply with one to a value; 0 while that is not known
+	inner    []*jsonschema.Schema       // schemas of values inside, still to be visited
+	branches bool
 }
 
 // visit follows what applies to the very value that s applies to, and returns
@@ -118,6 +120,7 @@ func (c *circles) visit(s *jsonschema.Schema) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	c.branches = c.branches || len(same) > 1
 	n = 1
 	for _, next := range same {
 		more, err := c.visit(next)

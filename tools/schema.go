@@ -19,6 +19,7 @@ type schema struct {
 	text     json.RawMessage // what a model sees
 	example  string          // arguments that fit; empty if none was found
 	hidden   []string        // arguments that the program sets
+	branches bool            // a check may take long
 }
 
 // newSchema makes a schema of a root which is that of an object. What the model
@@ -27,7 +28,8 @@ func newSchema(root *jsonschema.Schema) (*schema, error) {
 	if root.Properties == nil {
 		root.Properties = map[string]*jsonschema.Schema{}
 	}
-	if err := checkReferences(root); err != nil {
+	branches, err := checkReferences(root)
+	if err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(plain(root))
@@ -38,7 +40,7 @@ func newSchema(root *jsonschema.Schema) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &schema{root: root, resolved: resolved, text: text}
+	s := &schema{root: root, resolved: resolved, text: text, branches: branches}
 	s.example = s.sample()
 	return s, nil
 }

@@ -5,7 +5,7 @@ import "github.com/google/jsonschema-go/jsonschema"
 // maxWork is how many pairs of a schema and a value a check may look at. With
 // alternatives that hold themselves their number doubles with every level of a
 // value, and a few hundred bytes would be checked for ever.
-const maxWork = 200_000
+const maxWork = 50_000
 
 // work counts what it takes to check a value.
 type work struct {

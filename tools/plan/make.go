@@ -1,0 +1,43 @@
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+// MakePlan is the name of the tool that [Tool] returns.
+const MakePlan = "make_plan"
+
+const makeText = "Notes several tool calls as a plan, to be run together. An action waits for those in depends_on. " +
+	`A string "${id}" in args stands for the result of another action, "${id.0.name}" for a part of it; "$${" stands for "${".`
+
+const makeSchema = `{"type":"object","properties":{"actions":{"type":"array","minItems":1,"items":{"type":"object","properties":{
+	"id":{"type":"string"},"tool":{"type":"string"},"args":{"type":"object"},"depends_on":{"type":"array","items":{"type":"string"}}
+},"required":["id","tool"],"additionalProperties":false}}},"required":["actions"],"additionalProperties":false}`
+
+// Tool returns a tool by which a model writes a plan for the tools of a set. A
+// plan with mistakes is answered with all of them; a good one is put into the
+// channel, for [Node] to run. Nothing runs before that.
+func Tool(set *tools.Set, actions *state.ListChannel[tools.Action]) tools.Tool {
+	spec := llm.ToolSpec{Name: MakePlan, Description: makeText, Schema: json.RawMessage(makeSchema)}
+	return tools.Raw(spec, func(_ context.Context, arguments json.RawMessage) (tools.Result, error) {
+		var in struct {
+			Actions []tools.Action `json:"actions"`
+		}
+		if err := json.Unmarshal(arguments, &in); err != nil {
+			return tools.Result{}, err
+		}
+		if err := Check(set, in.Actions, nil); err != nil {
+			return tools.Result{Text: err.Error(), Failed: true}, nil
+		}
+		return tools.Result{
+			Text:   fmt.Sprintf("the plan is noted; it has %d actions", len(in.Actions)),
+			Update: state.Update{actions.Put(in.Actions...)},
+		}, nil
+	})
+}
