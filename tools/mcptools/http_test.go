@@ -75,8 +75,14 @@ func TestHTTPHeaders(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var got []string
+	elsewhere := 0
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		t.Errorf("another host got %s %v", r.Method, r.Header)
+		mu.Lock()
+		defer mu.Unlock()
+		elsewhere++
+		if r.Header.Get("Authorization")+r.Header.Get("Key") != "" {
+			t.Errorf("another host got %s %v", r.Method, r.Header)
+		}
 	}))
 	t.Cleanup(other.Close)
 	redirect := false
@@ -110,8 +116,16 @@ func TestHTTPHeaders(t *testing.T) {
 		redirect = whom == "bob"
 		mu.Unlock()
 	}
-	if answer := ask(t, set, "echo", ""); !strings.HasPrefix(answer, "error: ") || !strings.Contains(answer, "refused") {
-		t.Errorf("got %q", answer)
+	if answer := ask(t, set, "echo", ""); !strings.HasPrefix(answer, "error: ") || !strings.Contains(answer, "refused") || elsewhere != 0 {
+		t.Errorf("got %q, and %d requests elsewhere", answer, elsewhere)
+	}
+	// A client that lets itself be sent elsewhere takes no key along.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return nil }
+	if _, err := newClient(t, mcptools.HTTP{URL: url, Client: client, Header: http.Header{"Key": {"secret"}}}, mcptools.Options{}).Tools(within(t)); err == nil {
+		t.Error("another host answered")
+	}
+	if elsewhere == 0 {
+		t.Error("the redirect was not followed")
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
