@@ -32,7 +32,7 @@ func (r *run) commit(tx *state.Tx, view state.View, tasks []task, front *frontie
 		r.scratch = c
 	}
 	*c = checkpoint.Checkpoint{
-		Key:    checkpoint.Key{Thread: r.root.thread, Namespace: r.ns, ID: r.ids.Next()},
+		Key:    checkpoint.Key{Thread: r.root.thread, Namespace: r.ns, ID: r.journal.id()},
 		Parent: r.cur, Step: r.step, Source: source, Run: r.root.id, Version: r.root.version,
 		Metadata: r.root.metadata, Settles: r.settles || r.touched.Load(), Changes: append(list, r.edits...),
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/uuid"
 )
 
 // journal brings the progress of one run to the store, in order. A nil journal
@@ -15,6 +16,7 @@ type journal struct {
 	mode  Durability
 
 	mu    sync.Mutex        // guards what follows, for tasks that finish together
+	ids   uuid.Series       // of the run's checkpoints: they ascend through all namespaces
 	top   string            // the newest checkpoint of the thread's own graph, stored or on its way
 	heads map[string]string // the same for the namespaces of subgraphs
 
@@ -45,6 +47,13 @@ type heldBack struct {
 
 func newJournal(store checkpoint.Store, mode Durability) *journal {
 	return &journal{store: store, mode: mode}
+}
+
+// id returns that of the next checkpoint.
+func (j *journal) id() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.ids.Next()
 }
 
 // put stores a checkpoint, or sees to it that it will be.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
-	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/state"
 )
 
@@ -46,9 +45,8 @@ type run struct {
 	ns      string
 	path    string
 
-	ids     uuid.Series // of its checkpoints
-	cur     string      // id of the checkpoint that the next superstep builds on
-	before  string      // its parent
+	cur     string // id of the checkpoint that the next superstep builds on
+	before  string // its parent
 	source  checkpoint.Source
 	view    state.View
 	front   frontier
