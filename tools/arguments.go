@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // An argumentsError says what is wrong with the arguments of a call, in words
@@ -89,6 +91,44 @@ func parse(arguments json.RawMessage) (any, error) {
 		return nil, &argumentsError{[]string{"not valid JSON: more than one value"}}
 	}
 	return integers(value), nil
+}
+
+// omitNulls takes the nulls out of optional fields, where models write them for
+// "nothing".
+func omitNulls(root, s *jsonschema.Schema, value any) {
+	if target := definition(root, s.Ref); target != nil {
+		s = target
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for name, e := range v {
+			property := s.Properties[name]
+			switch {
+			case property == nil && s.AdditionalProperties != nil:
+				omitNulls(root, s.AdditionalProperties, e)
+			case property == nil:
+			case e == nil && !takesNull(root, property) && !slices.Contains(s.Required, name):
+				delete(v, name)
+			default:
+				omitNulls(root, property, e)
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if s.Items != nil {
+				omitNulls(root, s.Items, e)
+			}
+		}
+	}
+}
+
+// takesNull reports whether a property can be null, as far as its type says.
+func takesNull(root, s *jsonschema.Schema) bool {
+	if target := definition(root, s.Ref); target != nil {
+		s = target
+	}
+	types := typesOf(s)
+	return types == nil || slices.Contains(types, "null")
 }
 
 // integers writes whole numbers as Go reads integers: many models write 5.0 or
