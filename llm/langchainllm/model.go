@@ -33,7 +33,8 @@ type Model struct {
 	profile profile
 	name    string
 	// wired says that a Transport mends what passes.
-	wired bool
+	wired     bool
+	maxTokens int
 }
 
 // New returns m as an [llm.Model]. It makes no call. The model within is asked
@@ -51,14 +52,11 @@ func New(m llms.Model, o Options) *Model {
 	if wired {
 		p = p.mended()
 	}
-	if o.MaxTokens > 0 {
-		p.maxTokens = o.MaxTokens
-	}
 	name := o.Name
 	if name == "" {
 		name = string(provider)
 	}
-	return &Model{inner: m, profile: p, name: name, wired: wired}
+	return &Model{inner: m, profile: p, name: name, wired: wired, maxTokens: o.MaxTokens}
 }
 
 // String returns the name of the provider.
@@ -75,6 +73,9 @@ func (m *Model) String() string { return m.name }
 // time.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
+		if r.MaxTokens == 0 {
+			r.MaxTokens = m.maxTokens
+		}
 		q, err := m.question(r)
 		if err != nil {
 			yield(llm.Chunk{}, m.refused(err))

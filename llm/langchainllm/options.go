@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -140,12 +141,13 @@ func choice(c llm.ToolChoice) any {
 	return nil
 }
 
-// thinking is what to tell a library that can be asked to reason. With tools it
-// is asked only by way of a Transport: the library loses the signatures that
-// the provider wants back with the results.
+// thinking is what to tell a library that can be asked to reason.
 func (m *Model) thinking(r llm.Request, tools bool, o *llms.CallOptions) *llms.ThinkingConfig {
 	effort := r.Reasoning.Effort
-	if !m.profile.think || effort == llm.EffortNone || effort == llm.EffortDefault && r.Reasoning.Budget == 0 || tools && !m.wired {
+	if !m.profile.think || effort == llm.EffortNone || effort == llm.EffortDefault && r.Reasoning.Budget == 0 {
+		return nil
+	}
+	if tools && !m.mayThink(r) {
 		return nil
 	}
 	budget := r.Reasoning.Budget
@@ -158,4 +160,20 @@ func (m *Model) thinking(r llm.Request, tools bool, o *llms.CallOptions) *llms.T
 	}
 	o.Temperature = 1 // the provider takes no other beside it
 	return &llms.ThinkingConfig{Mode: llms.ThinkingMode(effort), BudgetTokens: budget, ReturnThinking: true, StreamThinking: true}
+}
+
+// mayThink says whether the provider takes reasoning beside tools: not when it
+// is to call one, and not unless the calls that are being answered come with the
+// signed reasoning that led to them, which the library alone loses.
+func (m *Model) mayThink(r llm.Request) bool {
+	if !m.wired || r.ToolChoice.Name != "" || r.ToolChoice.Mode == llm.ToolsRequired {
+		return false
+	}
+	for i := len(r.Messages) - 1; i >= 0 && r.Messages[i].Role != llm.RoleUser; i-- {
+		signed := func(p llm.Part) bool { return p.Type == llm.PartReasoning && p.Signature != "" }
+		if len(r.Messages[i].ToolCalls) > 0 && !slices.ContainsFunc(r.Messages[i].Parts, signed) {
+			return false
+		}
+	}
+	return true
 }

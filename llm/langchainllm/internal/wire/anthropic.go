@@ -179,6 +179,12 @@ func (anthropic) reply(data []byte, c *Call) []byte {
 	return raw(body)
 }
 
+// streamed refuses: Anthropic streams whenever it is asked to.
+func (anthropic) streamed(_ []byte, c *Call) []byte {
+	c.fail(Failure{Message: "the server did not stream", Malformed: true})
+	return nil
+}
+
 func (anthropic) stream(body io.ReadCloser, c *Call) io.ReadCloser {
 	return newEvents(body, &message{call: c, open: map[int]*block{}}, c)
 }

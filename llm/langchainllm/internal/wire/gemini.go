@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/weft-go/weft/llm"
 )
@@ -235,6 +236,10 @@ func finishReason(data json.RawMessage) string {
 		return fmt.Sprintf("FINISH_REASON_%d", n)
 	}
 	return ""
+}
+
+func (gemini) streamed(data []byte, _ *Call) []byte {
+	return slices.Concat([]byte("["), data, []byte("]"))
 }
 
 func (gemini) stream(body io.ReadCloser, c *Call) io.ReadCloser {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/weft-go/weft/llm"
 )
@@ -64,7 +65,45 @@ func (openAI) reply(data []byte, c *Call) []byte {
 		return nil
 	}
 	c.note(func(f *Facts) { f.Complete, f.Stop = true, read[string](choices[0]["finish_reason"]) })
-	return data
+	message := read[object](choices[0]["message"])
+	if message["reasoning_content"] != nil || message["reasoning"] == nil {
+		return data
+	}
+	// Some servers have another word for it.
+	message["reasoning_content"] = message["reasoning"]
+	choices[0]["message"] = raw(message)
+	body["choices"] = raw(choices)
+	return raw(body)
+}
+
+// streamed is for servers that do not stream.
+func (openAI) streamed(data []byte, c *Call) []byte {
+	body := read[object](data)
+	choices := read[[]object](body["choices"])
+	if len(choices) == 0 {
+		return nil
+	}
+	message := read[object](choices[0]["message"])
+	calls := read[[]object](message["tool_calls"])
+	for i, call := range calls {
+		if call != nil {
+			call["index"] = raw(i)
+		}
+	}
+	message = maps.Clone(message)
+	if len(calls) > 0 {
+		message["tool_calls"] = raw(calls)
+	}
+	whole := raw(map[string]any{
+		"choices": []any{map[string]any{"index": 0, "delta": message, "finish_reason": choices[0]["finish_reason"]}},
+		"usage":   body["usage"],
+	})
+	text := "data: " + string(whole) + "\n\ndata: [DONE]\n\n"
+	out, err := io.ReadAll(openAI{}.stream(io.NopCloser(strings.NewReader(text)), c))
+	if err != nil {
+		return nil // a text can not fail to be read
+	}
+	return out
 }
 
 // failed says whether an error field holds an error.

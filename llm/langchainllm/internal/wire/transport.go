@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -19,6 +20,8 @@ type dialect interface {
 	request(body object, c *Call) error
 	// reply mends a whole reply. It returns nil for one that it does not know.
 	reply(body []byte, c *Call) []byte
+	// streamed returns a whole reply, mended, as if it had been streamed.
+	streamed(body []byte, c *Call) []byte
 	// stream returns what mends a streamed reply.
 	stream(body io.ReadCloser, c *Call) io.ReadCloser
 }
@@ -46,13 +49,14 @@ func RoundTrip(base http.RoundTripper, req *http.Request) (*http.Response, error
 		return base.RoundTrip(req)
 	}
 	d := dialectOf(req)
+	streaming := false
 	if d != nil {
-		mended, err := rewrite(req, d, call)
+		mended, streams, err := rewrite(req, d, call)
 		if err != nil {
 			_ = req.Body.Close() // a RoundTripper has to; the error at hand says more
 			return nil, err
 		}
-		req = mended
+		req, streaming = mended, streams
 	}
 	call.note(func(f *Facts) { f.Seen = true })
 	resp, err := base.RoundTrip(req)
@@ -67,7 +71,7 @@ func RoundTrip(base http.RoundTripper, req *http.Request) (*http.Response, error
 	if d == nil {
 		return resp, nil
 	}
-	return mend(resp, d, call)
+	return mend(resp, d, streaming, call)
 }
 
 // keys returns the secrets that a request carries.
@@ -117,56 +121,79 @@ func replaceBody(resp *http.Response, body io.ReadCloser) {
 	resp.Header.Del("Content-Length")
 }
 
-func rewrite(req *http.Request, d dialect, call *Call) (*http.Request, error) {
+// rewrite mends a request, and says whether its reply is to be streamed.
+func rewrite(req *http.Request, d dialect, call *Call) (_ *http.Request, streaming bool, _ error) {
 	data, err := io.ReadAll(req.Body)
 	if err != nil {
-		return nil, fmt.Errorf("read the request: %w", err)
+		return nil, false, fmt.Errorf("read the request: %w", err)
 	}
 	var body object
 	if err := json.Unmarshal(data, &body); err == nil && body != nil {
 		if err := d.request(body, call); err != nil {
-			return nil, fmt.Errorf("mend the request: %w", err)
+			return nil, false, fmt.Errorf("mend the request: %w", err)
 		}
 		if data, err = json.Marshal(body); err != nil {
-			return nil, fmt.Errorf("mend the request: %w", err)
+			return nil, false, fmt.Errorf("mend the request: %w", err)
 		}
 	}
 	if err := req.Body.Close(); err != nil {
-		return nil, fmt.Errorf("read the request: %w", err)
+		return nil, false, fmt.Errorf("read the request: %w", err)
 	}
 	req = req.Clone(req.Context())
 	req.Body = io.NopCloser(bytes.NewReader(data))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
 	req.ContentLength = int64(len(data))
-	return req, nil
+	streaming = read[bool](body["stream"]) || strings.HasSuffix(req.URL.Path, ":streamGenerateContent")
+	return req, streaming, nil
 }
 
-func mend(resp *http.Response, d dialect, call *Call) (*http.Response, error) {
-	if streams(resp) {
-		replaceBody(resp, d.stream(resp.Body, call))
+// mend mends a reply, streamed or whole.
+func mend(resp *http.Response, d dialect, streaming bool, call *Call) (*http.Response, error) {
+	body := bufio.NewReader(resp.Body)
+	if streaming && !beginsObject(body) {
+		replaceBody(resp, d.stream(readCloser{body, resp.Body}, call))
 		return resp, nil
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
+	data, err := io.ReadAll(io.LimitReader(body, maxReply))
+	if closed := resp.Body.Close(); err == nil {
+		err = closed
+	}
 	if err != nil {
-		_ = resp.Body.Close() // the error at hand says more
+		call.note(func(f *Facts) { f.Broken = err })
 		return nil, fmt.Errorf("read the reply: %w", err)
 	}
-	if err := resp.Body.Close(); err != nil {
-		return nil, fmt.Errorf("read the reply: %w", err)
-	}
-	if mended := d.reply(data, call); mended != nil {
-		data = mended
-	} else {
+	mended := d.reply(data, call)
+	switch {
+	case mended == nil:
 		call.note(func(f *Facts) { f.Understood = false })
+	case streaming:
+		data = d.streamed(mended, call)
+	default:
+		data = mended
 	}
 	replaceBody(resp, io.NopCloser(bytes.NewReader(data)))
 	return resp, nil
 }
 
-// streams says whether an answer is streamed. Gemini streams a JSON array.
-func streams(resp *http.Response) bool {
-	if strings.HasSuffix(resp.Request.URL.Path, ":streamGenerateContent") {
-		return true
+// beginsObject says whether a reply that was to be streamed is a JSON object: an
+// error, or a whole reply of a server that does not stream. What it calls itself
+// is not to be trusted.
+func beginsObject(body *bufio.Reader) bool {
+	for {
+		first, err := body.Peek(1)
+		if err != nil {
+			return false
+		}
+		if !strings.Contains(" \t\r\n", string(first)) {
+			return first[0] == '{'
+		}
+		if _, err := body.Discard(1); err != nil {
+			return false
+		}
 	}
-	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+}
+
+type readCloser struct {
+	io.Reader
+	io.Closer
 }

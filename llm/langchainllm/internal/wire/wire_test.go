@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -26,7 +27,7 @@ var hello = llm.Request{Messages: []llm.Message{llm.User("hi")}}
 func send(t testing.TB, path, contentType, text string) (string, wire.Facts) {
 	t.Helper()
 	call := &wire.Call{Request: hello, Signed: func(string) {}}
-	body := `{"messages":[],"contents":[]}`
+	body := `{"messages":[],"contents":[],"stream":` + strconv.FormatBool(contentType != "application/json") + `}`
 	req, err := http.NewRequestWithContext(wire.With(t.Context(), call), http.MethodPost, "http://api"+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +111,7 @@ func TestErrorsInReplies(t *testing.T) {
 		{"/messages", "text/event-stream", `data: nonsense`, wire.Failure{Message: "an event of the stream can not be read", Malformed: true}},
 		{"/m:generateContent", "application/json", `{"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED"}}`, wire.Failure{Code: 429, Type: "RESOURCE_EXHAUSTED", Message: "quota"}},
 		{"/m:streamGenerateContent", "application/json", `[{"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED"}}]`, wire.Failure{Code: 429, Type: "RESOURCE_EXHAUSTED", Message: "quota"}},
-		{"/m:streamGenerateContent", "application/json", `{"candidates":[]}`, wire.Failure{Message: "the stream can not be read", Malformed: true}},
+		{"/m:streamGenerateContent", "application/json", `"x"`, wire.Failure{Message: "the stream can not be read", Malformed: true}},
 		{"/m:streamGenerateContent", "application/json", `[{"a"]`, wire.Failure{Message: "the stream can not be read", Malformed: true}},
 	}
 	for _, test := range tests {
@@ -120,6 +121,33 @@ func TestErrorsInReplies(t *testing.T) {
 				t.Errorf("got %+v, want %+v", facts.Failure, test.want)
 			}
 		})
+	}
+}
+
+// TestServerThatDoesNotStream: its whole reply is streamed to the library, and a
+// stream that calls itself something else is one all the same.
+func TestServerThatDoesNotStream(t *testing.T) {
+	t.Parallel()
+	whole := `  {"choices":[{"message":{"content":"a","reasoning":"hm","tool_calls":[{"function":{"name":"f","arguments":"{}"}},{"function":{"name":"g","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1}}`
+	got, facts := send(t, "/chat/completions", "text/plain", whole)
+	if !facts.Complete || facts.Stop != "tool_calls" || facts.Failure != nil {
+		t.Errorf("got %+v", facts)
+	}
+	for _, want := range []string{`"content":"a"`, `"reasoning_content":"hm"`, `"name":"f"`, `"name":"g"`, `"prompt_tokens":1`} {
+		if strings.Count(got, want) != 1 {
+			t.Errorf("%s is not once in %s", want, got)
+		}
+	}
+	got, facts = send(t, "/chat/completions", "text/plain", `data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}`)
+	if !facts.Complete || !strings.Contains(got, `"content":"a"`) {
+		t.Errorf("got %+v and %s", facts, got)
+	}
+	if _, facts = send(t, "/messages", "text/plain", `{"content":[]}`); facts.Failure == nil {
+		t.Errorf("got %+v", facts)
+	}
+	got, facts = send(t, "/chat/completions", "application/json", whole)
+	if !facts.Complete || !strings.Contains(got, `"reasoning_content":"hm"`) {
+		t.Errorf("got %+v and %s", facts, got)
 	}
 }
 

@@ -1,0 +1,49 @@
+package contract_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/langchainllm"
+)
+
+// answering answers every request with a stream, and with whole when it is asked
+// for no stream.
+type answering struct{ streamed, whole string }
+
+func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	text := a.whole
+	if streams(r) {
+		text = a.streamed
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Request: r, Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body: io.NopCloser(strings.NewReader(text)),
+	}, nil
+}
+
+// FuzzReply: whatever a server streams, with a Transport and without one, what
+// comes of it is a message whose text is what was shown, or an error.
+func FuzzReply(f *testing.F) {
+	f.Add("data: "+delta(`{"content":"a"}`)+"\ndata: "+stopped+"\ndata: [DONE]\n", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`)
+	f.Add("data: "+delta(`{"content":"a","tool_calls":[{"index":1,"id":"x","type":"function","function":{"name":"f","arguments":"{"}},null]}`)+"\ndata: "+finished+"\n",
+		`{"choices":[{"message":{"content":"ab","tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`)
+	f.Add("data: "+delta(`{"content":"[{\"id\":\"1\",\"type\":\"\",\"function\":{\"name\":\"\",\"arguments\":\"x\"}}]"}`)+"\n", "{}")
+	f.Fuzz(func(t *testing.T, streamed, whole string) {
+		for _, wired := range []bool{false, true} {
+			transport := answering{streamed, whole}
+			o, client := langchainllm.Options{}, &http.Client{Transport: transport}
+			if wired {
+				o.Transport = &langchainllm.Transport{Base: transport}
+				client = o.Transport.Client()
+			}
+			h := ask(t, langchainllm.New(openOpenAI(t, "http://api", client), o), withTools(hello))
+			if h.err == nil && h.message.Role != llm.RoleAssistant {
+				t.Errorf("got neither a reply nor an error")
+			}
+		}
+	})
+}
