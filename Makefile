@@ -73,6 +73,10 @@ bench: ## measure against the floors and a peer, and check the targets (BENCHFLA
 crash: ## kill a run CRASHES times at random points and resume it
 	WEFT_CRASHES=$(CRASHES) $(GO) test ./graph -run='^TestCrash' -count=1 -v -timeout=120m
 
+.PHONY: interop
+interop: ## exchange messages with the real LangChain of npm and PyPI (needs node, npm and python3)
+	WEFT_INTEROP=1 $(GO) test ./internal/interop -count=1 -v -timeout=15m
+
 .PHONY: fuzz
 fuzz: ## fuzz for FUZZTIME, divided over all fuzz targets
 	$(GO) run ./internal/fuzzrun -time=$(FUZZTIME) ./...

@@ -224,7 +224,7 @@ func TestFallbackEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// ticks asks a limited model n times at once and returns when the answers began.
+// ticks, in a bubble, asks a limited model n times at once and returns when the answers began.
 func ticks(t *testing.T, l llm.Limits, n int, takes time.Duration) []time.Duration {
 	t.Helper()
 	begin := time.Now()
@@ -236,7 +236,7 @@ func ticks(t *testing.T, l llm.Limits, n int, takes time.Duration) []time.Durati
 		started = append(started, time.Since(begin))
 		mu.Unlock()
 		most.Store(max(most.Load(), running.Add(1)))
-		time.Sleep(takes)
+		<-time.After(takes)
 		running.Add(-1)
 		return llm.Reply(llm.Assistant("a"))
 	}), l)

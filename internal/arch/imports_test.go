@@ -36,10 +36,15 @@ var layers = map[string][]string{
 	"memory/...":     {"memory", "llm"},
 	"tools/...":      {"tools", "llm", "state"},
 
+	"llm/langchainllm/...": {"llm", "llm/langchainllm"},
+
 	// An example may do what a user can do, and no more.
 	"examples/...": {"state", "graph", "graph/agent", "checkpoint", "checkpoint/...", "llm", "llm/...", "memory", "memory/...", "tools", "tools/..."},
 	// What several packages share stands below all of them.
 	"internal/...": nil,
+	// Programs of the Makefile are users.
+	"internal/interop": {"llm"},
+	"internal/live":    {"graph", "graph/agent", "llm", "llm/langchainllm/...", "tools"},
 }
 
 type pkg struct {
