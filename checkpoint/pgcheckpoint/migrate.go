@@ -74,24 +74,24 @@ func Scripts(schema string) ([]Script, error) {
 	s := &Store{schema: o.schema(), quoted: pgx.Identifier{o.schema()}.Sanitize()}
 	scripts := make([]Script, 0, len(migrations))
 	for _, m := range migrations {
-		scripts = append(scripts, Script{Name: m.name, SQL: s.sql(m.sql(s.quoted))})
+		scripts = append(scripts, Script{Name: m.name, SQL: s.sql(m.sql(s.schema, s.quoted))})
 	}
 	return scripts, nil
 }
 
 // sql is the whole of a migration. Names and checksums need no quoting.
-func (m *migration) sql(quoted string) string {
+func (m *migration) sql(schema, quoted string) string {
 	begin := ""
 	if m.version == 1 {
 		// CREATE SCHEMA IF NOT EXISTS takes a right even when there is one.
-		begin = fmt.Sprintf(createMigrations, quoted, quoted)
+		begin = fmt.Sprintf(createMigrations, schema, quoted)
 	}
 	return begin + m.script + fmt.Sprintf(insertMigration, m.version, m.name, m.checksum)
 }
 
 const (
 	createMigrations = `DO $$ BEGIN
-  IF to_regnamespace('%s') IS NULL THEN CREATE SCHEMA %s; END IF;
+  IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = '%s') THEN CREATE SCHEMA %s; END IF;
 END $$;
 
 CREATE TABLE IF NOT EXISTS weft.cp_migration (
@@ -106,7 +106,10 @@ CREATE TABLE IF NOT EXISTS weft.cp_migration (
 INSERT INTO weft.cp_migration (version, name, checksum) VALUES (%d, '%s', '%s');
 `
 
-	hasMigrationsQuery = `SELECT to_regclass($1::text) IS NOT NULL`
+	// hasMigrationsQuery asks the table: what a session remembers of names may be
+	// older than the lock for which it has waited.
+	hasMigrationsQuery = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE n.nspname = $1::text AND c.relname = 'cp_migration')`
 	migrationsQuery    = `SELECT version, checksum FROM weft.cp_migration WHERE version > $1::int ORDER BY version`
 
 	// lockQuery is held until the transaction ends, which a pooler respects.
@@ -159,7 +162,7 @@ func (s *Store) applyNext(ctx context.Context, tx *link) error {
 		return err
 	}
 	m := migrations[done]
-	if err := tx.script(ctx, s.sql(m.sql(s.quoted))); err != nil {
+	if err := tx.script(ctx, s.sql(m.sql(s.schema, s.quoted))); err != nil {
 		return fmt.Errorf("migration %s: %w", m.name, err)
 	}
 	return nil
@@ -170,7 +173,7 @@ func ignoreRow(pgx.Rows) error { return nil }
 // applied returns how many of the migrations the database has.
 func (s *Store) applied(ctx context.Context, l *link) (int, error) {
 	var found bool
-	err := l.query(ctx, hasMigrationsQuery, []any{s.quoted + ".cp_migration"}, func(rows pgx.Rows) error {
+	err := l.query(ctx, hasMigrationsQuery, []any{s.schema}, func(rows pgx.Rows) error {
 		return rows.Scan(&found)
 	})
 	if err != nil || !found {

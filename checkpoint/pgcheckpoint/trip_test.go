@@ -22,6 +22,7 @@ type tripCounter struct {
 	mu   sync.Mutex
 	sent bool
 	n    int
+	read int // bytes
 }
 
 type countedConn struct {
@@ -40,6 +41,7 @@ func (c countedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.counter.mu.Lock()
 	defer c.counter.mu.Unlock()
+	c.counter.read += n
 	if n > 0 && c.counter.sent {
 		c.counter.sent = false
 		c.counter.n++
@@ -53,6 +55,15 @@ func (c *tripCounter) take() int {
 	defer c.mu.Unlock()
 	n := c.n
 	c.n = 0
+	return n
+}
+
+// takeBytes returns how many bytes came, and begins anew.
+func (c *tripCounter) takeBytes() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.read
+	c.read = 0
 	return n
 }
 

@@ -1,0 +1,87 @@
+package pgcheckpoint_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/checkpointtest"
+)
+
+func BenchmarkStore(b *testing.B) {
+	checkpointtest.Bench(b, func(tb testing.TB) checkpoint.Store { return newPlace(tb).open(tb) })
+}
+
+// BenchmarkLoad loads a thread of 10,000 messages, one a step.
+func BenchmarkLoad(b *testing.B) {
+	store := newPlace(b).open(b)
+	const messages = 10_001 // the loop ends with its agent
+	g := loopGraph(b, store, messages)
+	runLoop(b, g, "t", messages)
+	b.Run("store", func(b *testing.B) {
+		for b.Loop() {
+			c, err := store.Get(b.Context(), checkpoint.Key{Thread: "t"})
+			if err != nil || len(c.Lineage) != messages+1 {
+				b.Fatalf("got %d deltas, error %v", len(c.Lineage), err)
+			}
+		}
+	})
+	b.Run("state", func(b *testing.B) {
+		for b.Loop() {
+			snap, err := g.Thread("t").Snapshot(b.Context())
+			if err != nil || loopMessages.Len(snap) != messages {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("history", func(b *testing.B) {
+		for b.Loop() {
+			n := 0
+			for _, err := range store.List(b.Context(), checkpoint.Query{Thread: "t"}) {
+				if err != nil {
+					b.Fatal(err)
+				}
+				n++
+			}
+			if n != messages+1 {
+				b.Fatalf("got %d checkpoints", n)
+			}
+		}
+	})
+}
+
+// BenchmarkCommits puts steps to 32 threads at once, each under its lease.
+func BenchmarkCommits(b *testing.B) {
+	const threads = 32
+	p := newPlace(b)
+	store := p.migrated(b, p.pool(b, func(c *pgxpool.Config) { c.MaxConns = threads }))
+	leases := make([]checkpoint.Lease, threads)
+	for i := range leases {
+		leases[i] = lease(b, store, fmt.Sprint("thread-", i))
+	}
+	made := make([]int, threads)
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	b.ResetTimer()
+	var wait sync.WaitGroup
+	for i := range threads {
+		wait.Go(func() {
+			thread := fmt.Sprint("thread-", i)
+			for left.Add(-1) >= 0 {
+				made[i]++
+				c := step(thread, made[i])
+				if err := leases[i].Put(context.Background(), c, c.Parent); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
+}
