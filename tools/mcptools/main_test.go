@@ -42,10 +42,13 @@ func TestMain(m *testing.M) {
 func runServer(mode, address string) error {
 	ctx := context.Background()
 	d := newDesk()
+	// A server that does not end by itself ends in time, should its test be killed.
+	gone := make(chan struct{})
+	time.AfterFunc(2*soon, func() { close(gone) })
 	switch mode {
 	case "stdio":
 		fmt.Fprintln(os.Stderr, "desk is open")
-		return d.server.Run(ctx, &mcp.IOTransport{Reader: ear{os.Stdin, d.deaf, nil}, Writer: os.Stdout})
+		return d.server.Run(ctx, &mcp.IOTransport{Reader: ear{os.Stdin, d.deaf, gone}, Writer: os.Stdout})
 	case "weft":
 		return serveWeft(ctx)
 	case "broken":
@@ -59,7 +62,7 @@ func runServer(mode, address string) error {
 		if err := d.server.Run(ctx, &mcp.StdioTransport{}); err != nil {
 			return err
 		}
-		select {}
+		<-gone
 	}
 	server := d.server
 	listener, err := net.Listen("tcp", address)
