@@ -26,15 +26,17 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		m := langchainllm.New(b.open(t, f.URL, wire.Client()), langchainllm.Options{Provider: b.provider, Transport: wire})
 		for _, leave := range []bool{true, false} {
 			ctx, cancel := context.WithCancel(t.Context())
-			for c := range m.Stream(ctx, hello) {
-				if c.Text != "" && leave {
+			for c, err := range m.Stream(ctx, hello) {
+				if err == nil && c.Text != "" && leave {
 					break
 				}
 				cancel()
 			}
 			cancel()
 		}
-		failure(t, m, hello, llm.ErrOverloaded)
+		if e := failure(t, m, hello, llm.ErrOverloaded); e.Status != 500 {
+			t.Errorf("got %v", e)
+		}
 		must(t, m, hello)
 		transport.CloseIdleConnections()
 		f.Close()

@@ -1,11 +1,13 @@
 package contract_test
 
 import (
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/langchainllm"
 )
 
 // reasoning returns what the reader of the stream saw of it.
@@ -101,6 +103,44 @@ func TestThinkingWithTools(t *testing.T) {
 	if n := len(list(f.last(t).body["messages"])); n != 3 {
 		t.Errorf("sent %d messages, want 3: one a turn", n)
 	}
+}
+
+// TestNoThinking: where the API would refuse to reason it is not asked to.
+func TestNoThinking(t *testing.T) {
+	t.Parallel()
+	forced := withTools(hello)
+	forced.ToolChoice.Mode = llm.ToolsRequired
+	unsigned := history()
+	unsigned.Messages = unsigned.Messages[:5] // the results of calls of another provider
+	none := withTools(hello)
+	none.Reasoning.Effort = llm.EffortNone
+	for i, r := range []llm.Request{forced, unsigned, none} {
+		if r.Reasoning.Effort == "" {
+			r.Reasoning.Effort = llm.EffortHigh
+		}
+		f := newFake(t, sayAnthropic(say().calling(saidCall{"a", "add", `{"a":1}`})))
+		must(t, backends[3].model(t, f, true), r)
+		if got := f.last(t).body["thinking"]; got != nil {
+			t.Errorf("request %d: sent %v", i, got)
+		}
+	}
+}
+
+func TestMaxTokensOfOptions(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b backend, wired bool) {
+		f := newFake(t, b.say(say("ok")))
+		o := langchainllm.Options{Provider: b.provider, MaxTokens: 77}
+		client := &http.Client{Transport: toServer{f.URL, http.DefaultTransport}}
+		if wired {
+			o.Transport = &langchainllm.Transport{Base: client.Transport}
+			client = o.Transport.Client()
+		}
+		must(t, langchainllm.New(b.open(t, f.URL, client), o), hello)
+		if got := settings(f.last(t))["max"]; got != 77.0 {
+			t.Errorf("sent %v", got)
+		}
+	})
 }
 
 func TestRedactedThinking(t *testing.T) {
