@@ -25,11 +25,16 @@ type place struct {
 // newPlace takes a schema, through a PgBouncer if the environment asks for it.
 func newPlace(tb testing.TB) place {
 	tb.Helper()
-	p := place{url: pgtest.URL(tb), options: pgcheckpoint.Options{Schema: pgtest.Schema(tb), MaxValue: maxValue}}
+	return place{url: pgtest.URL(tb), options: pgcheckpoint.Options{
+		Schema: pgtest.Schema(tb), MaxValue: maxValue, Pooling: pooling(),
+	}}
+}
+
+func pooling() pgcheckpoint.Pooling {
 	if pgtest.Pooled() {
-		p.options.Pooling = pgcheckpoint.Transaction
+		return pgcheckpoint.Transaction
 	}
-	return p
+	return pgcheckpoint.Detect
 }
 
 // pooledPlace takes a schema through a PgBouncer.

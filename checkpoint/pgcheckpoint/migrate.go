@@ -110,7 +110,7 @@ INSERT INTO weft.cp_migration (version, name, checksum) VALUES (%d, '%s', '%s');
 	// older than the lock for which it has waited.
 	hasMigrationsQuery = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE n.nspname = $1::text AND c.relname = 'cp_migration')`
-	migrationsQuery    = `SELECT version, checksum FROM weft.cp_migration WHERE version > $1::int ORDER BY version`
+	migrationsQuery = `SELECT version, checksum FROM weft.cp_migration WHERE version > $1::int ORDER BY version`
 
 	// lockQuery is held until the transaction ends, which a pooler respects.
 	lockQuery = `SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))`

@@ -23,11 +23,8 @@ func TestMigrateChild(t *testing.T) {
 	if schema == "" {
 		return // the parent is a test of its own
 	}
-	store, err := pgcheckpoint.Open(t.Context(), pgtest.URL(t), pgcheckpoint.Options{Schema: schema})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store.Close()
+	p := place{url: pgtest.URL(t), options: pgcheckpoint.Options{Schema: schema, Pooling: pooling()}}
+	p.open(t)
 }
 
 // Twenty processes that start together migrate once.
