@@ -77,6 +77,10 @@ crash: ## kill a run CRASHES times at random points and resume it
 interop: ## exchange messages with the real LangChain of npm and PyPI (needs node, npm and python3)
 	WEFT_INTEROP=1 $(GO) test ./internal/interop -count=1 -v -timeout=15m
 
+.PHONY: live
+live: ## ask the model that OPENAI_BASE_URL (or a provider's key) names, and report what it gets wrong
+	$(GO) run ./internal/live
+
 .PHONY: fuzz
 fuzz: ## fuzz for FUZZTIME, divided over all fuzz targets
 	$(GO) run ./internal/fuzzrun -time=$(FUZZTIME) ./...
