@@ -46,6 +46,9 @@ type loaded struct {
 	parts  []part
 	target *row  // nil if there is none
 	grant  grant // what became of a lease, if one was asked for
+
+	own    part  // of the row that is being read
+	fields []any // where its columns go
 }
 
 // A part is what one row adds to a lineage.
@@ -62,27 +65,42 @@ func (p *part) fields() []any {
 	return []any{&p.seq, &p.id.uuid, &p.id.name, &p.source, &p.whole, &p.base, &p.snapshot, &p.changes}
 }
 
+// stepColumn is null but in the rows of the checkpoint and of a lease.
+const stepColumn = 10
+
+// read reads a row. Long lineages have thousands, of which only the first columns are
+// looked at.
 func (l *loaded) read(rows pgx.Rows) error {
-	l.parts = append(l.parts, part{})
-	p := &l.parts[len(l.parts)-1]
-	r := row{}
-	var step *int64
-	var space *int32
+	raw := rows.RawValues()
+	if len(raw) <= stepColumn || raw[stepColumn] != nil {
+		return l.readTarget(rows)
+	}
+	if l.fields == nil {
+		l.fields = append(l.own.fields(), make([]any, len(raw)-len(l.own.fields()))...)
+	}
+	err := rows.Scan(l.fields...)
+	l.parts = append(l.parts, l.own)
+	return err
+}
+
+func (l *loaded) readTarget(rows pgx.Rows) error {
+	var p part
+	var r row
+	var space int32
 	var at *time.Time
 	err := rows.Scan(append(p.fields(), append([]any{
-		&r.parent.uuid, &r.parent.name, &step, &at, &r.control,
+		&r.parent.uuid, &r.parent.name, &r.step, &at, &r.control,
 		&r.run, &r.version, &r.meta, &r.digest, &space, &r.namespace,
 	}, r.writeFields()...)...)...)
-	if err != nil || step == nil {
+	if err != nil {
 		return err
 	}
-	if !p.id.uuid.Valid {
-		l.parts = l.parts[:len(l.parts)-1]
-		l.grant = grant{given: p.whole, epoch: *space}
+	if at == nil {
+		l.grant = grant{given: p.whole, epoch: space}
 		return nil
 	}
-	r.seq, r.id, r.source, r.step, r.space, r.time = p.seq, p.id, p.source, *step, *space, *at
-	l.target = &r
+	r.seq, r.id, r.source, r.space, r.time = p.seq, p.id, p.source, space, *at
+	l.parts, l.target = append(l.parts, p), &r
 	return nil
 }
 
