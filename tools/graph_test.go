@@ -2,16 +2,13 @@ package tools_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/weft-go/weft/checkpoint"
-	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
@@ -31,109 +28,6 @@ func nodeGraph(t *testing.T, set *tools.Set, s checkpoint.Store, o tools.Options
 		t.Fatal(err)
 	}
 	return g
-}
-
-// Several calls are approved, rejected and edited one at a time, each in a
-// process of its own, and each runs once.
-func TestApprovalsInAGraph(t *testing.T) {
-	t.Parallel()
-	for _, shape := range []string{"node", "agent", "meta"} {
-		t.Run(shape, func(t *testing.T) {
-			t.Parallel()
-			store, err := sqlitecheckpoint.Open(t.Context(), t.TempDir()+"/weft.db", sqlitecheckpoint.Options{Synchronous: sqlitecheckpoint.Normal})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer store.Close()
-			var ran []int
-			var free atomic.Int32
-			set := mustSet(t, counting(&ran), doing("free", func(context.Context, int) (string, error) { free.Add(1); return "free", nil }))
-			calls := []llm.ToolCall{numbered(1, "tool"), numbered(2, "free"), numbered(3, "tool"), numbered(4, "tool"), numbered(5, "tool")}
-			calls[2].Arguments = json.RawMessage(`{"n":3.0,"n":3}`)
-			if shape == "meta" {
-				for i, c := range calls {
-					calls[i].Name, calls[i].Arguments = tools.InvokeTool, json.RawMessage(fmt.Sprintf(`{"tool_name":%q,"params":%s}`, c.Name, c.Arguments))
-				}
-				set = set.Meta()
-			}
-			o := onGraph(tools.Named("tool"))
-			// Nothing but the store is shared between the runs.
-			thread := func() *graph.Thread {
-				if shape == "node" {
-					return nodeGraph(t, set, store, o).Thread("t")
-				}
-				a, err := agent.New("helper", llmtest.NewScript(llmtest.Say("done")), set, agent.Options{Tools: o, Graph: graph.Options{Checkpoints: store}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return a.Thread("t")
-			}
-			first := thread()
-			if shape != "node" {
-				a, err := agent.New("helper", llmtest.NewScript(llmtest.Calls(calls...)), set, agent.Options{Tools: o, Graph: graph.Options{Checkpoints: store}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				first = a.Thread("t")
-			}
-			input := agent.Messages.Put(llm.User("go"))
-			if shape == "node" {
-				input = messages.Put(llm.Assistant("", calls...))
-			}
-			if _, err := first.Invoke(t.Context(), input); err != nil {
-				t.Fatal(err)
-			}
-			decide := map[string]func(tools.Question) tools.Decision{
-				`{"n":1}`: tools.Question.Approve,
-				`{"n":3}`: func(q tools.Question) tools.Decision { return q.Reject("no threes") },
-				`{"n":4}`: func(q tools.Question) tools.Decision { return q.Edit(json.RawMessage(`{"n":40}`)) },
-				`{"n":5}`: tools.Question.Approve,
-			}
-			for range decide {
-				snap, err := thread().Snapshot(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				open, err := approveTool.Pending(snap)
-				if err != nil || len(open) == 0 {
-					t.Fatalf("%d questions, %v", len(open), err)
-				}
-				q := open[len(open)-1]
-				answer := decide[string(q.Prompt.Arguments)](q.Prompt)
-				if _, err := thread().Invoke(t.Context(), approveTool.Answer(q.ID, answer)); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := thread().Invoke(t.Context(), approveTool.Answer(q.ID, answer)); !errors.Is(err, graph.ErrNoQuestion) {
-					t.Errorf("an answer counted twice: %v", err)
-				}
-			}
-			snap, err := thread().Snapshot(t.Context())
-			if err != nil || !snap.Done() {
-				t.Fatalf("not done, %v", err)
-			}
-			var answers []string
-			all := messages.Get
-			if shape != "node" {
-				all = agent.Messages.Get
-			}
-			for _, m := range all(snap) {
-				if m.Role == llm.RoleTool {
-					answers = append(answers, m.ToolCallID+" "+m.Text())
-				}
-			}
-			want := []string{
-				"call_1 ran with 1", "call_2 free", "call_3 a person rejected this call: no threes",
-				"call_4 A person changed the arguments; the tool ran with {\"n\":40}\n\nran with 40", "call_5 ran with 5",
-			}
-			if !slices.Equal(answers, want) {
-				t.Errorf("got  %q\nwant %q", answers, want)
-			}
-			slices.Sort(ran)
-			if fmt.Sprint(ran) != "[1 5 40]" || free.Load() != 1 {
-				t.Errorf("ran %v, and free %d times", ran, free.Load())
-			}
-		})
-	}
 }
 
 // A tool that fails after its approval was used asks again when its node is

@@ -1,4 +1,4 @@
-package tools_test
+package durable_test
 
 import (
 	"bufio"
