@@ -16,7 +16,7 @@ var (
 	// nothing was stored. It is a [checkpoint.ErrConflict].
 	ErrFenced = fmt.Errorf("the lease of the thread is lost: %w", checkpoint.ErrConflict)
 	// ErrNotMigrated says that the database lacks what [Migrate] makes.
-	ErrNotMigrated = errors.New("the database is not migrated")
+	ErrNotMigrated = errors.New("the database is not migrated, see Migrate")
 	// ErrFull says that the database has run out of disk or memory. Nothing was
 	// written; what is there can be read.
 	ErrFull = errors.New("the database is full")
