@@ -61,7 +61,11 @@ func lastMessage(v state.View) string {
 	case len(m.ToolCalls) > 0:
 		return clip("calls "+callNames(m.ToolCalls), 50)
 	}
-	return clip(strings.TrimSuffix(string(m.Role)+" "+m.Name, " ")+": "+m.Text(), 50)
+	who := string(m.Role)
+	if m.Role == llm.RoleTool {
+		who += " " + m.Name
+	}
+	return clip(who+": "+m.Text(), 50)
 }
 
 func callNames(calls []llm.ToolCall) string {

@@ -2,8 +2,8 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
@@ -11,145 +11,135 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// Messages is the conversation of every agent. A graph that declares it too
-// shares it with the agents that are its subgraphs.
+// Messages is the conversation of every agent that is not given a channel of
+// its own. A graph that declares it too shares it with the agents that are its
+// subgraphs.
 var Messages = state.Keyed("messages", llm.ByID)
 
-// call is the tool call that a task was sent.
-var call = state.Last[llm.ToolCall]("tool_call")
+// Approval is the question that a person is asked before a tool runs which
+// [tools.Approval] picks. Several may be open at once; each is answered by its
+// own id, in any process:
+//
+//	open, err := agent.Approval.Pending(snap)
+//	snap, err = thread.Invoke(ctx, agent.Approval.Answer(open[0].ID, open[0].Prompt.Approve()))
+//
+// A call that is rejected is answered to the model with the reason.
+var Approval = graph.NewInterrupt[tools.Question, tools.Decision]("agent_approval")
+
+// What a tool's task was sent: the call, and whether its tool was withheld from
+// the model.
+var (
+	call     = state.Last[llm.ToolCall]("tool_call")
+	withheld = state.Last[bool]("tool_withheld")
+)
 
 // The nodes of an agent.
 const (
-	ModelNode = "agent" // asks the model
-	ToolsNode = "tools" // calls one tool; a task for each call
+	ModelNode  = "agent"  // asks the model
+	ToolsNode  = "tools"  // calls one tool; a task for each call
+	AnswerNode = "answer" // asks for the structured answer, where there is one
 )
 
-// ErrMaxTurns says that the model went on calling tools in the turn in which
-// it was to answer.
-var ErrMaxTurns = errors.New("the model did not answer within the turns it had")
-
-// Options configures an agent. Its zero value works.
-type Options struct {
-	// System is the system prompt. It stands before the conversation in every
-	// request, and is not stored with it.
-	System string
-	// MaxTurns is how often the model may be asked for one message of the
-	// user. Zero means 10.
-	MaxTurns int
-	// Prepare, when not nil, may change a request before the model sees it:
-	// prune it, add what was remembered, set a temperature. The request is its
-	// own to change.
-	Prepare func(ctx context.Context, s state.View, r *llm.Request) error
-	// Tools says how tools are called.
-	Tools tools.Options
-	// Channels are more channels of the graph, for Prepare to read and for a
-	// caller to write.
-	Channels []state.Handle
-	// Graph is what the graph is compiled with. MaxSteps is set so that
-	// MaxTurns is reached first, unless it is given.
-	Graph graph.Options
-}
-
-const defaultMaxTurns = 10
-
-// New returns an agent. A nil set is an agent without tools.
+// New returns an agent. A nil set is an agent without tools; a nil model is one
+// that Options.Model always chooses.
+//
+// Input is checked before it is stored: a run whose messages are not valid fails
+// with [llm.ErrInvalid], and the thread stays as it was.
 func New(name string, model llm.Model, set *tools.Set, o Options) (*graph.Graph, error) {
-	if model == nil {
-		return nil, fmt.Errorf("agent %q: the model is nil", name)
+	if err := o.check(name, model); err != nil {
+		return nil, err
 	}
-	if o.MaxTurns < 0 {
-		return nil, fmt.Errorf("agent %q: MaxTurns is %d", name, o.MaxTurns)
-	}
-	if o.MaxTurns == 0 {
-		o.MaxTurns = defaultMaxTurns
-	}
-	if o.Graph.MaxSteps == 0 {
-		o.Graph.MaxSteps = 2 * o.MaxTurns
-	}
-	a := &agent{model: model, tools: set, options: o}
-	b := graph.New(name, append([]state.Handle{Messages, call}, o.Channels...)...)
-	b.Node(ModelNode, a.think)
-	b.Node(ToolsNode, tools.CallNode(set, call, Messages, o.Tools))
-	b.Edge(graph.Start, ModelNode)
-	b.Dispatch(ModelNode, calls, ToolsNode, graph.End)
-	b.Edge(ToolsNode, ModelNode)
-	return b.Compile(o.Graph)
+	a, b := newAgent(name, model, set, o.withDefaults())
+	return b.Compile(a.options.Graph)
 }
 
 type agent struct {
-	model   llm.Model
-	tools   *tools.Set
-	options Options
+	name       string
+	model      llm.Model
+	tools      *tools.Set
+	options    Options
+	messages   *state.KeyedChannel[llm.Message]
+	run        *state.Channel[run, run]
+	summary    *state.Channel[summary, summary]
+	supervises bool
 }
 
-// think asks the model what comes next.
-func (a *agent) think(ctx context.Context, s state.View) (state.Update, error) {
-	messages := Messages.Get(s)
-	r := llm.Request{Messages: answered(messages), Tools: a.tools.Specs()}
-	if a.options.System != "" {
-		r.Messages = append([]llm.Message{llm.System(a.options.System)}, r.Messages...)
+func newAgent(name string, model llm.Model, set *tools.Set, o Options) (*agent, *graph.Builder) {
+	a := &agent{
+		name: name, model: model, tools: set, options: o, messages: o.Messages,
+		run:     state.Any[run]("agent_run:" + name),
+		summary: state.Any[summary]("agent_summary:" + name),
 	}
-	last := turns(messages)+1 >= a.options.MaxTurns
-	if last && len(r.Tools) > 0 {
-		r.ToolChoice = llm.ToolChoice{Mode: llm.ToolsNone}
+	channels := []state.Handle{a.messages, call, withheld, a.run, Result, Usage}
+	if o.History != nil && o.History.Summarise != nil {
+		channels = append(channels, a.summary)
 	}
-	if a.options.Prepare != nil {
-		if err := a.options.Prepare(ctx, s, &r); err != nil {
-			return nil, fmt.Errorf("prepare: %w", err)
+	for _, c := range o.Channels {
+		if !slices.Contains(channels, c) {
+			channels = append(channels, c)
 		}
 	}
-	var reply llm.Message
-	for chunk, err := range llm.Stream(ctx, a.model, r, &reply) {
-		if err != nil {
-			return nil, err
-		}
-		graph.Emit(ctx, chunk)
+	b := graph.New(name, channels...)
+	b.Node(ModelNode, a.think)
+	b.Node(ToolsNode, a.callNode())
+	b.Dispatch(graph.Start, a.enter, ModelNode)
+	b.Edge(ToolsNode, ModelNode)
+	if o.Answer.ask == nil {
+		b.Dispatch(ModelNode, a.next, ToolsNode, graph.End)
+		return a, b
 	}
-	if last && len(reply.ToolCalls) > 0 {
-		return nil, fmt.Errorf("%w: %d", ErrMaxTurns, a.options.MaxTurns)
-	}
-	return state.Update{Messages.Put(reply)}, nil
+	b.Node(AnswerNode, a.answer)
+	b.Dispatch(ModelNode, a.next, ToolsNode, AnswerNode, graph.End)
+	b.Edge(AnswerNode, graph.End)
+	return a, b
 }
 
-// calls sends each tool call that waits for an answer to a task of its own.
-func calls(s state.View) state.Update {
-	last, _ := Messages.Last(s)
+// enter checks the conversation that a run begins with. It runs before the
+// input is stored, and a route has no way to fail but a panic, which the graph
+// makes the run's error.
+func (a *agent) enter(s state.View) state.Update {
+	for i, m := range a.messages.All(s) {
+		if err := m.Validate(); err != nil {
+			panic(fmt.Errorf("agent %q: message %d: %w", a.name, i+1, err))
+		}
+	}
+	return state.Update{graph.Goto(ModelNode)}
+}
+
+// next sends each tool call that waits for an answer to a task of its own.
+func (a *agent) next(s state.View) state.Update {
+	last, _ := a.messages.Last(s)
+	if len(last.ToolCalls) == 0 {
+		if r := Result.Get(s); a.options.Answer.ask != nil && (r.Reason == Answered || r.Reason == OutOfTurn) {
+			return state.Update{graph.Goto(AnswerNode)}
+		}
+		return nil
+	}
+	var passed state.Update
+	if a.options.Pass != nil {
+		passed = a.options.Pass(s)
+	}
 	var out state.Update
 	for _, c := range last.ToolCalls {
-		out = append(out, graph.Send(ToolsNode, call.Put(c)))
+		sent := append(slices.Clip(passed), call.Put(c))
+		if slices.Contains(a.run.Get(s).Withheld, c.ID) {
+			sent = append(sent, withheld.Put(true))
+		}
+		out = append(out, graph.Send(ToolsNode, sent...))
 	}
 	return out
 }
 
-// turns counts how often the model answered since the user spoke.
-func turns(messages []llm.Message) int {
-	n := 0
-	for i := len(messages) - 1; i >= 0 && messages[i].Role != llm.RoleUser; i-- {
-		if messages[i].Role == llm.RoleAssistant {
-			n++
+// callNode calls the tool that was sent, if the model was given it.
+func (a *agent) callNode() graph.NodeFunc {
+	run := tools.CallNode(a.tools, call, a.messages, a.options.Tools)
+	return func(ctx context.Context, s state.View) (state.Update, error) {
+		if !withheld.Get(s) {
+			return run(ctx, s)
 		}
+		c := call.Get(s)
+		answer := llm.ToolError(c, fmt.Sprintf("there is no tool %q now", c.Name))
+		a.options.Tools.Emit(ctx, tools.CallFinished{Call: c, Answer: answer})
+		return state.Update{a.messages.Put(answer)}, nil
 	}
-	return n
-}
-
-// answered returns the conversation with an answer to every tool call:
-// providers refuse one without. A call has none when the user went on while it
-// waited, or when a run was given up.
-func answered(messages []llm.Message) []llm.Message {
-	have := map[string]bool{}
-	for _, m := range messages {
-		if m.Role == llm.RoleTool {
-			have[m.ToolCallID] = true
-		}
-	}
-	var out []llm.Message
-	for _, m := range messages {
-		out = append(out, m)
-		for _, c := range m.ToolCalls {
-			if !have[c.ID] {
-				out = append(out, llm.ToolError(c, "The tool was not called: the conversation went on without it."))
-			}
-		}
-	}
-	return out
 }

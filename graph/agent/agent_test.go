@@ -95,8 +95,8 @@ func TestStreamsTokens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e, ok := ev.(graph.Emitted); ok {
-			chunk := e.Value.(llm.Chunk)
+		e, _ := ev.(graph.Emitted)
+		if chunk, ok := e.Value.(llm.Chunk); ok {
 			text.WriteString(chunk.Text)
 			chunks++
 		}
@@ -131,13 +131,22 @@ func TestLastTurnHasNoTools(t *testing.T) {
 	}
 }
 
+// A model that goes on calling tools when it may not leaves a conversation that
+// is whole, and the state says why there is no answer.
 func TestModelThatNeverAnswers(t *testing.T) {
 	t.Parallel()
 	replies := slices.Repeat([]llmtest.Reply{llmtest.Call("add", `{"a":1,"b":1}`)}, 10)
 	g := newAgent(t, llmtest.NewScript(replies...), newSet(t, tools.New("add", "Adds.", add)), agent.Options{})
-	_, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-	if !errors.Is(err, agent.ErrMaxTurns) {
-		t.Errorf("got %v, want %v", err, agent.ErrMaxTurns)
+	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := agent.Result.Get(snap); r.Reason != agent.OutOfTurn || r.Turns != 10 || r.Agent != "helper" || r.Problem == "" {
+		t.Errorf("got %+v", r)
+	}
+	last, _ := agent.Messages.Last(snap)
+	if agent.Messages.Len(snap) != 21 || last.Status != llm.StatusError || !strings.Contains(last.Text(), "10 times") {
+		t.Errorf("got %s", roles(snap))
 	}
 }
 

@@ -1,0 +1,97 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+)
+
+// ErrNoAnswer says that an agent ended without a structured answer, or has not
+// ended.
+var ErrNoAnswer = errors.New("there is no structured answer")
+
+// A Structure says what the structured answer of an agent is. Its zero value is
+// none. It is made by [Structured].
+type Structure struct {
+	ask   func(context.Context, llm.Model, llm.Request) (json.RawMessage, llm.Usage, error)
+	check func() error
+}
+
+// Structured has an agent end with an answer of type T, which [Answer] reads.
+// When the model has said everything, it is asked once more, for the answer, as
+// by [llm.As]: checked against T's schema and asked again if it does not fit. If
+// it does not fit then either, the run ends with [Unfit].
+func Structured[T any]() Structure {
+	get := func(ctx context.Context, m llm.Model, r llm.Request) (json.RawMessage, llm.Usage, error) {
+		answer, usage, err := llm.As[T](ctx, m, r)
+		if err != nil {
+			return nil, usage, err
+		}
+		text, err := json.Marshal(answer)
+		return text, usage, err
+	}
+	return Structure{ask: get, check: func() error {
+		// A T that no answer can be read into shows before any model is asked.
+		reached := errors.New("the model is asked")
+		stop := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+			return func(yield func(llm.Chunk, error) bool) { yield(llm.Chunk{}, reached) }
+		})
+		_, _, err := llm.As[T](context.Background(), stop, llm.Request{Messages: []llm.Message{llm.User("?")}})
+		if errors.Is(err, reached) {
+			return nil
+		}
+		return err
+	}}
+}
+
+// Answer returns the structured answer of the run that ended last. Without one
+// the error wraps [ErrNoAnswer] and says why there is none.
+func Answer[T any](s state.View) (T, error) {
+	var answer T
+	r := Result.Get(s)
+	if len(r.Answer) == 0 {
+		why := r.Problem
+		if r.Reason == Running {
+			why = "the agent has not ended"
+		}
+		return answer, fmt.Errorf("agent %q: %w: %s %s", r.Agent, ErrNoAnswer, r.Reason, why)
+	}
+	if err := json.Unmarshal(r.Answer, &answer); err != nil {
+		return *new(T), fmt.Errorf("agent %q: the answer is not a %T: %w", r.Agent, answer, err)
+	}
+	return answer, nil
+}
+
+const askForAnswer = "Now give the answer in the form that is asked for."
+
+// answer asks for the structured answer.
+func (a *agent) answer(ctx context.Context, s state.View) (state.Update, error) {
+	t := &turn{}
+	if err := a.prepare(ctx, s, t); err != nil {
+		return nil, err
+	}
+	t.request.Messages = append(t.request.Messages, llm.User(askForAnswer))
+	text, usage, err := a.options.Answer.ask(ctx, t.model, t.request)
+	o := Result.Get(s)
+	o.Usage = o.Usage.Add(usage)
+	o.Answer = text
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, err
+	case errors.Is(err, llm.ErrContentFilter):
+		o.Reason, o.Problem = Filtered, err.Error()
+	case errors.Is(err, llm.ErrMalformed), errors.Is(err, llm.ErrEmpty):
+		o.Reason, o.Problem = Unfit, err.Error()
+	default:
+		return nil, err
+	}
+	graph.Emit(ctx, o)
+	return append(t.update, Result.Put(o), Usage.Put(usage)), nil
+}

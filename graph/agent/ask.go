@@ -1,0 +1,38 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
+)
+
+// Ask asks a model in any node of any graph, as [llm.Generate] does, and emits
+// the chunks of its reply as they come: in a stream they are [graph.Emitted]
+// events whose value is an [llm.Chunk], and [Chunks] shows them as those of an
+// agent.
+//
+//	func write(ctx context.Context, s state.View) (state.Update, error) {
+//		reply, err := agent.Ask(ctx, model, llm.Request{Messages: Messages.Get(s)})
+//		…
+//	}
+func Ask(ctx context.Context, m llm.Model, r llm.Request) (llm.Message, error) {
+	reply, _, err := ask(ctx, m, r)
+	return reply, err
+}
+
+// ask also returns why the model stopped, as far as it said so, for replies that
+// do not make a message.
+func ask(ctx context.Context, m llm.Model, r llm.Request) (llm.Message, llm.Chunk, error) {
+	var reply llm.Message
+	var end llm.Chunk
+	for chunk, err := range graph.Tee(ctx, llm.Stream(ctx, m, r, &reply)) {
+		if err != nil {
+			return llm.Message{}, end, err
+		}
+		if chunk.Kind == llm.ChunkEnd {
+			end = chunk
+		}
+	}
+	return reply, end, nil
+}

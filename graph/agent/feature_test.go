@@ -1,0 +1,432 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+// end is a chunk that ends a reply without content.
+func end(reason llm.StopReason) llmtest.Reply {
+	return llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkEnd, StopReason: reason, Usage: &llm.Usage{Input: 5, Total: 5}}}}
+}
+
+func stopping(reply llmtest.Reply, reason llm.StopReason) llmtest.Reply {
+	reply.Message.StopReason = reason
+	return reply
+}
+
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		reply llmtest.Reply
+		want  agent.Reason
+		roles string
+	}{
+		{"answer", llmtest.Say("so"), agent.Answered, "user:go | assistant:so"},
+		{"cut off", stopping(llmtest.Say("so and"), llm.StopLength), agent.CutOff, "user:go | assistant:so and"},
+		{"cut off before it began", end(llm.StopLength), agent.CutOff, "user:go"},
+		{"cut off in a call", llmtest.Reply{Chunks: []llm.Chunk{
+			{Kind: llm.ChunkToolCall, ToolCall: llm.ToolCallDelta{Name: "add", Arguments: `{"a":`}},
+			{Kind: llm.ChunkEnd, StopReason: llm.StopLength},
+		}}, agent.CutOff, "user:go"},
+		{"filtered", stopping(llmtest.Say("so"), llm.StopFilter), agent.Filtered, "user:go | assistant:so"},
+		{"filtered all", end(llm.StopFilter), agent.Filtered, "user:go"},
+		{"filtered with a call", stopping(llmtest.Call("add", `{"a":1,"b":2}`), llm.StopFilter), agent.Filtered,
+			"user:go | assistant | tool:The tool was not called: the provider held something back."},
+		{"refused", llmtest.Fail(&llm.Error{Kind: llm.ErrContentFilter}), agent.Filtered, "user:go"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			g := newAgent(t, llmtest.NewScript(tt.reply), newSet(t, tools.New("add", "Adds.", add)), agent.Options{})
+			snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := agent.Result.Get(snap)
+			if r.Reason != tt.want || (r.Problem == "") != (r.Reason == agent.Answered) || r.Turns != 1 {
+				t.Errorf("got %+v, want %q", r, tt.want)
+			}
+			if got := roles(snap); got != tt.roles {
+				t.Errorf("got %s, want %s", got, tt.roles)
+			}
+		})
+	}
+}
+
+// An empty reply that nothing explains is an error, not an outcome.
+func TestEmptyReplyFails(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, llmtest.NewScript(llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkText}}}), nil, agent.Options{})
+	if _, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go"))); !errors.Is(err, llm.ErrEmpty) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLastTurnIsVisible(t *testing.T) {
+	t.Parallel()
+	script := llmtest.NewScript(llmtest.Call("add", `{"a":1,"b":1}`), llmtest.Say("enough"))
+	g := newAgent(t, script, newSet(t, tools.New("add", "Adds.", add)), agent.Options{MaxTurns: 2})
+	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := agent.Result.Get(snap); r.Reason != agent.OutOfTurn || r.Turns != 2 {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	script := llmtest.NewScript(
+		llmtest.Call("add", `{"a":1,"b":1}`).Costing(llm.Usage{Input: 10, Output: 1}),
+		llmtest.Say("2").Costing(llm.Usage{Input: 20, Output: 2}),
+		llmtest.Say("unknown"),
+		llmtest.Say("bye").Costing(llm.Usage{Input: 30, Output: 3}),
+	)
+	g := newAgent(t, script, newSet(t, tools.New("add", "Adds.", add)), agent.Options{Graph: memory()})
+	th := g.Thread("t")
+	want := []struct{ run, thread int64 }{{33, 33}, {0, 33}, {33, 66}}
+	for i, w := range want {
+		snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run, thread := agent.Result.Get(snap).Usage.Total, agent.Usage.Get(snap).Total; run != w.run || thread != w.thread {
+			t.Errorf("run %d: got %d and %d, want %+v", i, run, thread, w)
+		}
+	}
+}
+
+// What a caller gives that no model could be sent is refused, and not stored.
+func TestInvalidInput(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, llmtest.Echo{}, nil, agent.Options{Graph: memory()})
+	th := g.Thread("t")
+	bad := llm.Message{Role: "wizard"}
+	for _, before := range []int{0, 2} {
+		_, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("hi"), bad))
+		if !errors.Is(err, llm.ErrInvalid) || !strings.Contains(err.Error(), fmt.Sprintf("message %d", before+2)) {
+			t.Errorf("got %v", err)
+		}
+		snap, err := th.Snapshot(t.Context())
+		switch {
+		case before == 0 && !errors.Is(err, checkpoint.ErrNotFound):
+			t.Errorf("the thread exists: %v", err)
+		case before > 0 && (err != nil || agent.Messages.Len(snap) != before):
+			t.Errorf("got %v", err)
+		}
+		if snap, err = th.Invoke(t.Context(), agent.Messages.Put(llm.User("hi"))); err != nil || !snap.Done() {
+			t.Errorf("the thread is of no more use: %v", err)
+		}
+	}
+}
+
+// A model that writes broken JSON, then wrong arguments, then a tool that is not
+// there, is told so each time and does better.
+func TestModelThatErrs(t *testing.T) {
+	t.Parallel()
+	script := llmtest.NewScript(
+		llmtest.Call("add", `{"a":1,`), llmtest.Call("add", `{"a":"one"}`), llmtest.Call("fly", `{}`),
+		llmtest.Call("add", `{"a":1,"b":2}`), llmtest.Say("3"),
+	)
+	g := newAgent(t, script, newSet(t, tools.New("add", "Adds.", add)), agent.Options{Graph: memory()})
+	snap, err := g.Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("1+2")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range agent.Messages.All(snap) {
+		if m.Role == llm.RoleTool {
+			got = append(got, string(m.Status)+" "+m.Text())
+		}
+	}
+	for i, want := range []string{"error the arguments for add are not JSON", "error invalid arguments", "error there is no tool", "success 3"} {
+		if !strings.HasPrefix(got[i], want) {
+			t.Errorf("answer %d is %q, want %q", i, got[i], want)
+		}
+	}
+}
+
+func TestSystemFrom(t *testing.T) {
+	t.Parallel()
+	lang := state.Last[string]("language")
+	script := llmtest.NewScript(llmtest.Say("γεια"))
+	g := newAgent(t, script, nil, agent.Options{
+		Channels: []state.Handle{lang},
+		SystemFrom: func(_ context.Context, s state.View) (string, error) {
+			if lang.Get(s) == "" {
+				return "", errors.New("no language")
+			}
+			return "Answer in " + lang.Get(s), nil
+		},
+	})
+	if _, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("hi"))); err == nil || !strings.Contains(err.Error(), "no language") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := g.Invoke(t.Context(), lang.Put("Greek"), agent.Messages.Put(llm.User("hi"))); err != nil {
+		t.Fatal(err)
+	}
+	if r := script.Requests()[0]; len(r.Messages) != 2 || r.Messages[0].Text() != "Answer in Greek" {
+		t.Errorf("the request is %v", r.Messages)
+	}
+}
+
+// Model and tools of a turn are chosen by the state, and a call of a tool that
+// the model was not given is refused.
+func TestDynamicModelAndTools(t *testing.T) {
+	t.Parallel()
+	var deleted atomic.Int32
+	set := newSet(t,
+		tools.New("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }),
+		tools.New("delete", "Deletes.", func(context.Context, struct{}) (string, error) { deleted.Add(1); return "gone", nil }),
+	)
+	expert := state.Last[bool]("expert")
+	clever := llmtest.NewScript(llmtest.Call("delete", `{}`), llmtest.Say("gone"))
+	simple := llmtest.NewScript(llmtest.Calls(llm.ToolCall{Name: "delete"}, llm.ToolCall{Name: "look"}), llmtest.Say("no"))
+	g := newAgent(t, simple, set, agent.Options{
+		Channels: []state.Handle{expert},
+		Model: func(_ context.Context, s state.View) (llm.Model, error) {
+			if expert.Get(s) {
+				return clever, nil
+			}
+			return nil, nil
+		},
+		Prepare: func(_ context.Context, s state.View, r *llm.Request) error {
+			if !expert.Get(s) {
+				r.Tools = set.Select(tools.Query{Names: []string{"look"}}).Specs()
+			}
+			return nil
+		},
+	})
+	snap, err := g.Invoke(t.Context(), expert.Put(false), agent.Messages.Put(llm.User("delete it")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := roles(snap); got != `user:delete it | assistant | tool:there is no tool "delete" now | tool:seen | assistant:no` || deleted.Load() != 0 {
+		t.Errorf("got %s", got)
+	}
+	if _, err := g.Invoke(t.Context(), expert.Put(true), agent.Messages.Put(llm.User("delete it"))); err != nil || deleted.Load() != 1 {
+		t.Errorf("deleted %d times, %v", deleted.Load(), err)
+	}
+}
+
+func TestRefusesToolsItDoesNotHave(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, llmtest.Echo{}, nil, agent.Options{Prepare: func(_ context.Context, _ state.View, r *llm.Request) error {
+		r.Tools = append(r.Tools, llm.ToolSpec{Name: "fly", Schema: json.RawMessage(`{"type":"object"}`)})
+		return nil
+	}})
+	if _, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("hi"))); err == nil || !strings.Contains(err.Error(), `"fly" is not in the agent's set`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What the functions of Options fail with fails the run, and says which it was.
+func TestFunctionsThatFail(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	tests := map[string]agent.Options{
+		"system prompt: broken":      {SystemFrom: func(context.Context, state.View) (string, error) { return "", broken }},
+		"choosing the model: broken": {Model: func(context.Context, state.View) (llm.Model, error) { return nil, broken }},
+		"prepare: broken":            {Prepare: func(context.Context, state.View, *llm.Request) error { return broken }},
+		"review: broken": {Review: func(context.Context, state.View, *llm.Message) (state.Update, error) {
+			return nil, broken
+		}},
+		"review: the reply is no longer one": {Review: func(_ context.Context, _ state.View, m *llm.Message) (state.Update, error) {
+			m.Role = llm.RoleUser
+			return nil, nil
+		}},
+		"llm: summarise: broken": {History: &agent.History{
+			Pruning:   llm.Pruning{MaxTokens: 50, MinMessages: 1},
+			Summarise: func(context.Context, []llm.Message, int) (string, error) { return "", broken },
+		}},
+	}
+	for want, o := range tests {
+		g := newAgent(t, llmtest.Echo{}, nil, o)
+		_, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User(strings.Repeat("long ", 100)), llm.User("hi")))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// Review may take a call out of a reply, and write what it found.
+func TestReview(t *testing.T) {
+	t.Parallel()
+	seen := state.Append[string]("seen")
+	script := llmtest.NewScript(
+		llmtest.Calls(llm.ToolCall{Name: "add", Arguments: json.RawMessage(`{"a":1,"b":2}`)}, llm.ToolCall{Name: "drop"}),
+		llmtest.Say("the password is 1234"),
+	)
+	g := newAgent(t, script, newSet(t, tools.New("add", "Adds.", add)), agent.Options{
+		Channels: []state.Handle{seen},
+		Review: func(_ context.Context, _ state.View, m *llm.Message) (state.Update, error) {
+			m.ToolCalls = slices.DeleteFunc(m.ToolCalls, func(c llm.ToolCall) bool { return c.Name == "drop" })
+			for i := range m.Parts {
+				m.Parts[i].Text = strings.ReplaceAll(m.Parts[i].Text, "1234", "****")
+			}
+			return state.Update{seen.Put(m.Text())}, nil
+		},
+	})
+	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := roles(snap); got != "user:go | assistant | tool:3 | assistant:the password is ****" {
+		t.Errorf("got %s", got)
+	}
+	if got := seen.Get(snap); len(got) != 2 {
+		t.Errorf("got %q", got)
+	}
+}
+
+type userID string
+
+// Tools get the user from the context, the thread from the graph and the plan
+// from the state, and the model sets none of them.
+func TestBoundValues(t *testing.T) {
+	t.Parallel()
+	type (
+		threadID string
+		planName string
+	)
+	plan := state.Last[string]("plan")
+	set := newSet(t, tools.New("whoami", "Tells.", func(_ context.Context, in struct {
+		User   tools.Bound[userID]
+		Thread tools.Bound[threadID]
+		Plan   tools.Bound[planName]
+	},
+	) (string, error) {
+		return fmt.Sprint(in.User.Value(), " ", in.Thread.Value(), " ", in.Plan.Value()), nil
+	}))
+	script := llmtest.NewScript(llmtest.Calls(llm.ToolCall{Name: "whoami"}, llm.ToolCall{Name: "whoami", Arguments: json.RawMessage(`{"User":"eve"}`)}), llmtest.Say("ok"))
+	g := newAgent(t, script, set, agent.Options{
+		Channels: []state.Handle{plan},
+		Pass:     func(s state.View) state.Update { return state.Update{plan.Put(plan.Get(s))} },
+		Tools: tools.Options{Bind: tools.Bindings{
+			tools.Bind(func(ctx context.Context, _ state.View) (threadID, error) {
+				r, _ := graph.FromContext(ctx)
+				return threadID(r.Thread), nil
+			}),
+			tools.Bind(func(_ context.Context, s state.View) (planName, error) { return planName(plan.Get(s)), nil }),
+		}},
+		Graph: memory(),
+	})
+	ctx := tools.WithBound(t.Context(), userID("ann"))
+	snap, err := g.Thread("t1").Invoke(ctx, plan.Put("gold"), agent.Messages.Put(llm.User("who am I?")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := agent.Messages.Get(snap)
+	if got[2].Text() != "ann t1 gold" || got[3].Status != llm.StatusError {
+		t.Errorf("got %s", roles(snap))
+	}
+}
+
+type verdict struct {
+	Score  int    `json:"score"`
+	Reason string `json:"reason"`
+}
+
+func TestStructuredAnswer(t *testing.T) {
+	t.Parallel()
+	good, bad := llmtest.Call("answer", `{"score":7,"reason":"fine"}`), llmtest.Call("answer", `{"score":"seven"}`)
+	tests := []struct {
+		name    string
+		replies []llmtest.Reply
+		want    agent.Reason
+	}{
+		{"at once", []llmtest.Reply{good}, agent.Answered},
+		{"repaired", []llmtest.Reply{bad, good}, agent.Answered},
+		{"wrong twice", []llmtest.Reply{bad, bad}, agent.Unfit},
+		{"filtered", []llmtest.Reply{llmtest.Fail(&llm.Error{Kind: llm.ErrContentFilter})}, agent.Filtered},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			replies := append([]llmtest.Reply{llmtest.Call("add", `{"a":3,"b":4}`), llmtest.Say("seven")}, tt.replies...)
+			for i := range replies {
+				if replies[i].Err == nil {
+					replies[i] = replies[i].Costing(llm.Usage{Input: 1})
+				}
+			}
+			script := llmtest.NewScript(replies...)
+			g := newAgent(t, script, newSet(t, tools.New("add", "Adds.", add)), agent.Options{System: "Judge.", Answer: agent.Structured[verdict](), Graph: memory()})
+			snap, err := g.Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, err := agent.Answer[verdict](snap)
+			r := agent.Result.Get(snap)
+			if r.Reason != tt.want || (err == nil) != (tt.want == agent.Answered) || script.Remaining() != 0 {
+				t.Fatalf("got %+v, %v", r, err)
+			}
+			if err == nil && answer != (verdict{7, "fine"}) || err != nil && !errors.Is(err, agent.ErrNoAnswer) {
+				t.Errorf("got %+v, %v", answer, err)
+			}
+			if asked := int64(len(script.Requests())); tt.want != agent.Filtered && (r.Usage.Total != asked || agent.Usage.Get(snap).Total != asked) {
+				t.Errorf("%d and %d tokens, want %d", r.Usage.Total, agent.Usage.Get(snap).Total, asked)
+			}
+			if agent.Messages.Len(snap) != 4 {
+				t.Errorf("got %s", roles(snap))
+			}
+		})
+	}
+}
+
+func TestStructuredAnswerThatFails(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("no quota")
+	script := llmtest.NewScript(llmtest.Say("seven"), llmtest.Fail(broken), llmtest.Call("answer", `7`), llmtest.Say("7"))
+	g := newAgent(t, script, nil, agent.Options{Answer: agent.Structured[int](), Graph: memory()})
+	th := g.Thread("t")
+	snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	if !errors.Is(err, broken) {
+		t.Fatalf("got %v", err)
+	}
+	if _, err := agent.Answer[int](snap); !errors.Is(err, agent.ErrNoAnswer) {
+		t.Errorf("got %v", err)
+	}
+	// The thread goes on with the answer alone.
+	if snap, err = th.Invoke(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := agent.Answer[int](snap); n != 7 || err != nil {
+		t.Errorf("got %d, %v", n, err)
+	}
+	if _, err := agent.Answer[[]string](snap); err == nil || errors.Is(err, agent.ErrNoAnswer) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOptionsThatCanNotBe(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]agent.Options{
+		"both System":    {System: "a", SystemFrom: func(context.Context, state.View) (string, error) { return "", nil }},
+		"the answer: ":   {Answer: agent.Structured[func()]()},
+		"MaxTurns is -1": {MaxTurns: -1},
+	} {
+		if _, err := agent.New("a", llmtest.Echo{}, nil, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if _, err := agent.New("", llmtest.Echo{}, nil, agent.Options{}); err == nil {
+		t.Error("an agent without a name was taken")
+	}
+}

@@ -1,0 +1,268 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+func member(t *testing.T, name string, set *tools.Set, ch *state.KeyedChannel[llm.Message], model llm.Model) agent.Member {
+	t.Helper()
+	o := agent.Options{Messages: ch, Tools: tools.Options{Approval: tools.Approval{Rule: tools.Destructive()}}}
+	a, err := agent.New(name, model, set, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return agent.Member{Agent: a, Description: "It is the " + name + ".", Messages: ch}
+}
+
+func hands(to, task string) llm.ToolCall {
+	arguments, _ := json.Marshal(map[string]string{"task": task})
+	return llm.ToolCall{Name: agent.HandoverPrefix + to, Arguments: arguments}
+}
+
+// A supervisor hands over twice. The second agent asks a person, who edits the
+// call in another run; what each says is told apart.
+func TestSupervisor(t *testing.T) {
+	t.Parallel()
+	for _, apart := range []bool{true, false} {
+		name := map[bool]string{true: "last answer", false: "whole history"}[apart]
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var sent atomic.Value
+			mail := newSet(t, tools.New("send", "Sends.", func(_ context.Context, in sumInput) (string, error) {
+				sent.Store(in)
+				return "sent", nil
+			}).Annotate(tools.Annotations{Destructive: true}))
+			var writerMessages, clerkMessages *state.KeyedChannel[llm.Message]
+			if apart {
+				writerMessages, clerkMessages = state.Keyed("writer_messages", llm.ByID), state.Keyed("clerk_messages", llm.ByID)
+			}
+			writes := llmtest.NewScript(llmtest.Say("a letter").Costing(llm.Usage{Input: 1}))
+			clerks := llmtest.NewScript(
+				llmtest.Call("send", `{"a":1,"b":2}`).Costing(llm.Usage{Input: 1}), llmtest.Say("it is sent").Costing(llm.Usage{Input: 1}))
+			boss := llmtest.NewScript(
+				llmtest.Calls(hands("writer", "write a letter")).Costing(llm.Usage{Input: 1}),
+				llmtest.Calls(hands("clerk", "send the letter")).Costing(llm.Usage{Input: 1}),
+				llmtest.Say("all is done").Costing(llm.Usage{Input: 1}),
+			)
+			g, err := agent.Supervisor("boss", boss, nil, []agent.Member{
+				member(t, "writer", nil, writerMessages, writes), member(t, "clerk", mail, clerkMessages, clerks),
+			}, agent.Options{System: "Hand over.", Graph: memory()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			th := g.Thread("t")
+			w := watch(th.Stream(t.Context(), agent.Messages.Put(llm.User("write and send"))))
+			snap := w.snapshot(t)
+			open, err := agent.Approval.Pending(snap)
+			if err != nil || len(open) != 1 || open[0].Node != "clerk" || string(open[0].Prompt.Arguments) != `{"a":1,"b":2}` {
+				t.Fatalf("got %+v, %v", open, err)
+			}
+			answer := open[0].Prompt.Edit(json.RawMessage(`{"a":5,"b":6}`))
+			more := watch(th.Stream(t.Context(), agent.Approval.Answer(open[0].ID, answer)))
+			snap = more.snapshot(t)
+			if sent.Load() != (sumInput{5, 6}) || !snap.Done() {
+				t.Errorf("sent %v", sent.Load())
+			}
+			said := map[string]string{}
+			for _, c := range append(w.chunks, more.chunks...) {
+				said[c.Agent] += c.Text
+			}
+			if said["writer"] != "a letter" || said["clerk"] != "it is sent" || said[""] != "all is done" {
+				t.Errorf("got %q", said)
+			}
+			if got := agent.Usage.Get(snap).Total; got != 6 {
+				t.Errorf("%d tokens, want 6", got)
+			}
+			if r := agent.Result.Get(snap); r.Agent != "boss" || r.Reason != agent.Answered || r.Turns != 3 || r.Usage.Total != 3 {
+				t.Errorf("got %+v", r)
+			}
+			want := "user:write and send | assistant | tool:Handed over to writer. Its task: write a letter | assistant:a letter" +
+				" | assistant | tool:Handed over to clerk. Its task: send the letter | assistant"
+			if apart {
+				want = "user:write and send | assistant | tool:a letter | assistant | tool:it is sent | assistant:all is done"
+			}
+			if got := roles(snap); !strings.HasPrefix(got, want) {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+			last := boss.Requests()[2].Messages
+			if got := last[len(last)-1].Role; got == llm.RoleAssistant {
+				t.Errorf("a request ends with the role %s", got)
+			}
+			if !apart {
+				return
+			}
+			var told []string
+			for _, m := range clerks.Requests()[0].Messages {
+				told = append(told, string(m.Role)+":"+m.Text())
+			}
+			if want := []string{"user:write and send", "user:writer answered:\n\na letter", "user:send the letter"}; !slices.Equal(told, want) {
+				t.Errorf("the clerk was told %q", told)
+			}
+		})
+	}
+}
+
+// Two members work at the same time; the supervisor is asked again when both
+// have handed back, and a tool of its own beside them does not disturb that.
+func TestSupervisorHandsOverToTwo(t *testing.T) {
+	t.Parallel()
+	left, right := state.Keyed("left", llm.ByID), state.Keyed("right", llm.ByID)
+	boss := llmtest.NewScript(
+		llmtest.Calls(hands("left", "l"), hands("right", ""), hands("left", "more"), llm.ToolCall{Name: "add", Arguments: json.RawMessage(`{"a":1,"b":2}`)}),
+		llmtest.Say("both"),
+	)
+	lefts := llmtest.NewScript(llmtest.Say("L"))
+	g, err := agent.Supervisor("boss", boss, newSet(t, tools.New("add", "Adds.", add)), []agent.Member{
+		member(t, "left", nil, left, lefts), member(t, "right", nil, right, llmtest.NewScript(end(llm.StopFilter))),
+	}, agent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := roles(snap)
+	if !strings.HasPrefix(got, "user:go | assistant | tool:L | tool:The agent did not answer: content_filter") ||
+		!strings.HasSuffix(got, " | tool:L | tool:3 | assistant:both") {
+		t.Errorf("got %s", got)
+	}
+	if len(boss.Requests()) != 2 || len(lefts.Requests()[0].Messages) != 3 {
+		t.Errorf("%d requests", len(boss.Requests()))
+	}
+}
+
+// A handover is subject to approval like any other call.
+func TestHandoverRejected(t *testing.T) {
+	t.Parallel()
+	boss := llmtest.NewScript(llmtest.Calls(hands("writer", "")), llmtest.Say("as you like"))
+	g, err := agent.Supervisor("boss", boss, nil, []agent.Member{member(t, "writer", nil, nil, llmtest.NewScript())},
+		agent.Options{Graph: memory(), Tools: tools.Options{Approval: tools.Approval{Rule: tools.Named(agent.HandoverPrefix + "*")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	th := g.Thread("t")
+	snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := agent.Approval.Pending(snap)
+	if err != nil || len(open) != 1 {
+		t.Fatalf("%d questions, %v", len(open), err)
+	}
+	snap, err = th.Invoke(t.Context(), agent.Approval.Answer(open[0].ID, open[0].Prompt.Reject("do it yourself")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := roles(snap); !strings.HasSuffix(got, "do it yourself | assistant:as you like") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// A supervisor that never stops handing over runs out of turns.
+func TestSupervisorRunsOutOfTurns(t *testing.T) {
+	t.Parallel()
+	boss := llmtest.NewScript(slices.Repeat([]llmtest.Reply{llmtest.Calls(hands("writer", "again"))}, 3)...)
+	g, err := agent.Supervisor("boss", boss, nil, []agent.Member{member(t, "writer", nil, nil, llmtest.Echo{})}, agent.Options{MaxTurns: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := agent.Result.Get(snap); r.Reason != agent.OutOfTurn || r.Agent != "boss" || r.Turns != 3 {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// A supervisor may be a member of another one.
+func TestSupervisorOfSupervisors(t *testing.T) {
+	t.Parallel()
+	inner, err := agent.Supervisor("lead", llmtest.NewScript(llmtest.Calls(hands("writer", "")), llmtest.Say("led")), nil,
+		[]agent.Member{member(t, "writer", nil, nil, llmtest.NewScript(llmtest.Say("written")))}, agent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := agent.Supervisor("boss", llmtest.NewScript(llmtest.Calls(hands("lead", "")), llmtest.Say("done")), nil,
+		[]agent.Member{{Agent: inner}}, agent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := watch(g.Stream(t.Context(), agent.Messages.Put(llm.User("go"))))
+	said := map[string]string{}
+	for _, c := range w.chunks {
+		said[c.Agent] += c.Text
+	}
+	if w.err != nil || said["writer"] != "written" || said["lead"] != "led" || said[""] != "done" {
+		t.Errorf("got %q, %v", said, w.err)
+	}
+}
+
+func TestTeamsThatCanNotBe(t *testing.T) {
+	t.Parallel()
+	writer := member(t, "writer", nil, nil, llmtest.Echo{})
+	odd := member(t, "an odd name", nil, nil, llmtest.Echo{})
+	taken := newSet(t, tools.New(agent.HandoverPrefix+"writer", "Taken.", add))
+	own := state.Keyed("own", llm.ByID)
+	tests := []struct {
+		want string
+		name string
+		set  *tools.Set
+		team []agent.Member
+		o    agent.Options
+	}{
+		{"the team is empty", "boss", nil, nil, agent.Options{}},
+		{"member 1: the agent is nil", "boss", nil, []agent.Member{{}}, agent.Options{}},
+		{"the name of its supervisor", "writer", nil, []agent.Member{writer}, agent.Options{}},
+		{"two tools named", "boss", taken, []agent.Member{writer}, agent.Options{}},
+		{"two tools named", "boss", nil, []agent.Member{writer, writer}, agent.Options{}},
+		{"an odd name", "boss", nil, []agent.Member{odd}, agent.Options{}},
+		{"MaxTurns", "boss", nil, []agent.Member{writer}, agent.Options{MaxTurns: -1}},
+		{"handover", "boss", nil, []agent.Member{{Agent: member(t, "handover", nil, own, llmtest.Echo{}).Agent, Messages: own}}, agent.Options{}},
+	}
+	for _, tt := range tests {
+		if _, err := agent.Supervisor(tt.name, llmtest.Echo{}, tt.set, tt.team, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("got %v, want %q", err, tt.want)
+		}
+	}
+}
+
+// A member that fails fails the run, which goes on where it stopped: what the
+// supervisor said stands.
+func TestMemberFails(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("no quota")
+	boss := llmtest.NewScript(llmtest.Calls(hands("writer", "")), llmtest.Say("done"))
+	own := state.Keyed("own", llm.ByID)
+	g, err := agent.Supervisor("boss", boss, nil,
+		[]agent.Member{member(t, "writer", nil, own, llmtest.NewScript(llmtest.Fail(broken), llmtest.Say("written")))}, agent.Options{Graph: memory()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	th := g.Thread("t")
+	_, err = th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	if ne, ok := errors.AsType[*graph.NodeError](err); !ok || !errors.Is(err, broken) || ne.Node != agent.ModelNode && ne.Node != "writer" {
+		t.Fatalf("got %v", err)
+	}
+	snap, err := th.Invoke(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := roles(snap); got != "user:go | assistant | tool:written | assistant:done" || boss.Remaining() > 0 {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,191 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+// A turn is one time that the model is asked.
+type turn struct {
+	run
+	model   llm.Model
+	request llm.Request
+	last    bool // the model may not call tools
+	update  state.Update
+}
+
+// think asks the model what comes next.
+func (a *agent) think(ctx context.Context, s state.View) (state.Update, error) {
+	t := &turn{run: a.current(s)}
+	t.Turns++
+	t.last = t.Turns >= a.options.MaxTurns
+	graph.Emit(ctx, Turn{Agent: a.name, Number: t.Turns, Most: a.options.MaxTurns})
+	if err := a.prepare(ctx, s, t); err != nil {
+		return nil, err
+	}
+	reply, end, err := ask(ctx, t.model, t.request)
+	if err != nil {
+		return a.failed(ctx, t, end, err)
+	}
+	if reply.Name == "" {
+		reply.Name = a.name
+	}
+	if a.options.Review != nil {
+		writes, err := a.options.Review(ctx, s, &reply)
+		if err != nil {
+			return nil, fmt.Errorf("review: %w", err)
+		}
+		if err := reply.Validate(); err != nil || reply.Role != llm.RoleAssistant {
+			return nil, fmt.Errorf("review: the reply is no longer one: %w", errors.Join(err, llm.ErrInvalid))
+		}
+		t.update = append(t.update, writes...)
+	}
+	return a.took(ctx, t, reply), nil
+}
+
+// current is what is known of the run, or of a new one when the user has spoken.
+func (a *agent) current(s state.View) run {
+	if last, _ := a.messages.Last(s); last.Role == llm.RoleUser {
+		return run{}
+	}
+	return a.run.Get(s)
+}
+
+// prepare makes the request.
+func (a *agent) prepare(ctx context.Context, s state.View, t *turn) error {
+	o := &a.options
+	messages, update, err := a.history(ctx, s)
+	if err != nil {
+		return err
+	}
+	t.model, t.update = a.model, update
+	t.request = llm.Request{Messages: messages, Tools: a.tools.Specs()}
+	if a.supervises && len(messages) > 0 && messages[len(messages)-1].Role == llm.RoleAssistant {
+		t.request.Messages = append(t.request.Messages, llm.User(handedBack))
+	}
+	system := o.System
+	if o.SystemFrom != nil {
+		if system, err = o.SystemFrom(ctx, s); err != nil {
+			return fmt.Errorf("system prompt: %w", err)
+		}
+	}
+	if system != "" {
+		t.request.Messages = append([]llm.Message{llm.System(system)}, t.request.Messages...)
+	}
+	if t.last && len(t.request.Tools) > 0 {
+		t.request.ToolChoice = llm.ToolChoice{Mode: llm.ToolsNone}
+	}
+	if o.Model != nil {
+		chosen, err := o.Model(ctx, s)
+		if err != nil {
+			return fmt.Errorf("choosing the model: %w", err)
+		}
+		if chosen != nil {
+			t.model = chosen
+		}
+	}
+	if o.Prepare != nil {
+		if err := o.Prepare(ctx, s, &t.request); err != nil {
+			return fmt.Errorf("prepare: %w", err)
+		}
+	}
+	return a.known(t.request.Tools)
+}
+
+// known refuses to offer what the agent could not call.
+func (a *agent) known(specs []llm.ToolSpec) error {
+	for _, spec := range specs {
+		if _, ok := a.tools.Lookup(spec.Name); !ok {
+			return fmt.Errorf("prepare: tool %q is not in the agent's set", spec.Name)
+		}
+	}
+	return nil
+}
+
+// failed makes an outcome of a reply that the provider refused or cut off before
+// there was anything of use. Everything else fails the node.
+func (a *agent) failed(ctx context.Context, t *turn, end llm.Chunk, err error) (state.Update, error) {
+	useless := errors.Is(err, llm.ErrEmpty) || errors.Is(err, llm.ErrMalformed)
+	reason := Running
+	switch {
+	case ctx.Err() != nil:
+	case errors.Is(err, llm.ErrContentFilter), useless && end.StopReason == llm.StopFilter:
+		reason = Filtered
+	case useless && end.StopReason == llm.StopLength:
+		reason = CutOff
+	}
+	if reason == Running {
+		return nil, err
+	}
+	a.spend(t, end.Usage)
+	return a.stop(ctx, t, reason, err.Error()), nil
+}
+
+func (a *agent) spend(t *turn, u *llm.Usage) {
+	if u != nil {
+		t.Usage = t.Usage.Add(*u)
+		t.update = append(t.update, Usage.Put(*u))
+	}
+}
+
+// took takes the model's reply, and decides whether the run goes on.
+func (a *agent) took(ctx context.Context, t *turn, reply llm.Message) state.Update {
+	a.spend(t, reply.Usage)
+	stored := []llm.Message{reply}
+	ends := t.last || reply.StopReason == llm.StopFilter
+	if len(reply.ToolCalls) > 0 && !ends {
+		t.Withheld = a.withheld(t, reply)
+		t.update = append(t.update, a.messages.Put(reply), a.run.Put(t.run), Result.Put(a.outcome(t)))
+		return t.update
+	}
+	reason, problem := Answered, ""
+	switch {
+	case reply.StopReason == llm.StopFilter:
+		reason, problem = Filtered, "the provider held something back"
+	case t.last && (len(reply.ToolCalls) > 0 || t.request.ToolChoice.Mode == llm.ToolsNone):
+		reason, problem = OutOfTurn, fmt.Sprintf("the model was asked %d times", t.Turns)
+	case reply.StopReason == llm.StopLength:
+		reason, problem = CutOff, "the reply is cut off"
+	}
+	for _, c := range reply.ToolCalls {
+		stored = append(stored, llm.ToolError(c, "The tool was not called: "+problem+"."))
+	}
+	t.update = append(t.update, a.messages.Put(stored...))
+	return a.stop(ctx, t, reason, problem)
+}
+
+// withheld finds the calls of tools that the set has and the request had not.
+func (a *agent) withheld(t *turn, reply llm.Message) (ids []string) {
+	for _, c := range reply.ToolCalls {
+		_, have := a.tools.Lookup(c.Name)
+		given := slices.ContainsFunc(t.request.Tools, func(spec llm.ToolSpec) bool { return spec.Name == c.Name })
+		if have && !given {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+func (a *agent) outcome(t *turn) Outcome {
+	return Outcome{Agent: a.name, Turns: t.Turns, Usage: t.Usage}
+}
+
+// stop ends the run, but for a structured answer, which has to follow.
+func (a *agent) stop(ctx context.Context, t *turn, reason Reason, problem string) state.Update {
+	o := a.outcome(t)
+	o.Reason, o.Problem = reason, problem
+	if a.options.Answer.ask == nil || reason != Answered && reason != OutOfTurn {
+		graph.Emit(ctx, o)
+	}
+	return append(t.update, a.run.Put(run{}), Result.Put(o))
+}
+
+// repaired is the conversation as every provider takes it.
+func repaired(messages []llm.Message) []llm.Message { return slices.Clip(tools.Repair(messages)) }
