@@ -3,7 +3,6 @@ package llm
 import (
 	"context"
 	"iter"
-	"sync"
 	"time"
 )
 
@@ -21,7 +20,8 @@ type Limits struct {
 
 // Limit returns a model that makes requests wait until the limits let them
 // through, in the order in which they came as far as the rate goes. Whoever
-// waits goes when its context is done, with an error that wraps ctx.Err().
+// waits goes when its context is done, with an error that wraps ctx.Err(), and
+// then counts for nothing.
 //
 // All who use the model that is returned share the limits. Put it inside a
 // [Retry], so that each attempt counts.
@@ -31,8 +31,7 @@ func Limit(m Model, l Limits) Model {
 		limited.places = make(chan struct{}, l.Concurrent)
 	}
 	if l.PerMinute > 0 {
-		limited.pace = &pace{every: time.Minute / time.Duration(l.PerMinute)}
-		limited.pace.slack = limited.pace.every * time.Duration(max(l.Burst, 1)-1)
+		limited.pace = newPace(l)
 	}
 	return limited
 }
@@ -77,41 +76,36 @@ func (l *limited) Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error]
 type pace struct {
 	every, slack time.Duration
 
-	mu   sync.Mutex
+	// turn is held by the one that is next. Only it waits for the time, so that
+	// whoever gives up has taken nothing from those who come after.
+	turn chan struct{}
 	next time.Time // when the next one would start if there were no slack
 }
 
-func (p *pace) wait(ctx context.Context) error {
-	turn, next := p.take()
-	wait := time.Until(turn)
-	if wait <= 0 {
-		return nil
+func newPace(l Limits) *pace {
+	every := time.Minute / time.Duration(l.PerMinute)
+	return &pace{
+		every: every,
+		slack: every * time.Duration(max(l.Burst, 1)-1),
+		turn:  make(chan struct{}, 1),
 	}
-	err := pause(ctx, wait)
-	if err != nil {
-		p.giveBack(next)
-	}
-	return err
 }
 
-// take returns when the caller may start, and what next is after it.
-func (p *pace) take() (turn, next time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := time.Now()
-	if p.next.Before(now) {
+func (p *pace) wait(ctx context.Context) error {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return cancelled(ctx, nil)
+	}
+	if wait := time.Until(p.next.Add(-p.slack)); wait > 0 {
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+	if now := time.Now(); p.next.Before(now) {
 		p.next = now
 	}
-	turn = p.next.Add(-p.slack)
 	p.next = p.next.Add(p.every)
-	return turn, p.next
-}
-
-// giveBack returns a turn that was not used, if nobody has come after it.
-func (p *pace) giveBack(next time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.next.Equal(next) {
-		p.next = next.Add(-p.every)
-	}
+	return nil
 }

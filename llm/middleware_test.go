@@ -316,6 +316,32 @@ func TestLimitHonoursItsContext(t *testing.T) {
 	})
 }
 
+// TestLimitRecovers lets six hundred wait who all give up, one after the other.
+func TestLimitRecovers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		model := llm.Limit(llmtest.Echo{}, llm.Limits{PerMinute: 1})
+		if _, err := llm.Generate(t.Context(), model, hello); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for i := range 600 {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second+time.Duration(i)*time.Millisecond)
+				defer cancel()
+				if _, err := llm.Generate(ctx, model, hello); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		begin := time.Now()
+		if _, err := llm.Generate(t.Context(), model, hello); err != nil || time.Since(begin) > time.Minute {
+			t.Errorf("got %v after %v, want an answer within a minute", err, time.Since(begin))
+		}
+	})
+}
+
 func TestLimitWaitsForAPlaceWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
