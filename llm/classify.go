@@ -40,6 +40,10 @@ func (e Error) kind(said string) error {
 	if errors.Is(e.Err, context.Canceled) {
 		return nil
 	}
+	// What is over a limit of its own is so however long one waits.
+	if tooLarge.MatchString(said) {
+		return ErrContextTooLong
+	}
 	// A limit that says when it ends is no lack of credit, whatever else is said.
 	if e.Status == 429 && (e.RetryAfter > 0 || !noCredit.MatchString(said)) {
 		return ErrRateLimit
@@ -87,11 +91,14 @@ func match(signs []sign, said string) error {
 	return nil
 }
 
+var tooLarge = regexp.MustCompile(`request_too_large|request too large`)
+
 var noCredit = regexp.MustCompile(`insufficient_quota|exceeded your current quota|credit balance`)
 
 // signs say more than the status does.
 var signs = []sign{
-	{regexp.MustCompile(`context[_ ]length|context window|prompt is too long|maximum context|input is too long|too many input tokens|input token count.{0,40}exceeds|request_too_large`), ErrContextTooLong},
+	{regexp.MustCompile(`context[_ ](?:length|window|size)|exceed context limit|prompt is too long|maximum (?:context|prompt length)|input is too long|too many input tokens|too many tokens: |input token count.{0,40}exceeds`), ErrContextTooLong},
+	{regexp.MustCompile("max_new_tokens`? must be"), ErrContextTooLong},
 	{regexp.MustCompile(`content[_ ]?(?:filter|policy|management)|responsibleai|prompt_?blocked|blocked.{0,20}safety|finishreasonsafety`), ErrContentFilter},
 	{noCredit, ErrAuth},
 	{regexp.MustCompile(`api key not valid|api_key_invalid|(?:invalid|incorrect) api key`), ErrAuth},
@@ -134,7 +141,7 @@ func statusIn(said string) int {
 	return status
 }
 
-var waitText = regexp.MustCompile(`(?:try again in|retry(?:ing)? (?:after|in)|retry-after["']?:|retrydelay["']?\s*:)\s*["']?((?:\d+(?:\.\d+)?\s*(?:ms|h|m|s))+|\d+(?:\.\d+)?)`)
+var waitText = regexp.MustCompile(`(?:try again in|retry(?:ing)? (?:after|in)|retry-after["']?:|retrydelay["']?\s*:)\s*["']?((?:\d+(?:\.\d+)?\s*(?:ms|milli|h|m|s))+|\d+(?:\.\d+)?)`)
 
 // waitIn returns how long a text asks to wait: "try again in 1m2.5s".
 func waitIn(said string) time.Duration {
@@ -142,7 +149,7 @@ func waitIn(said string) time.Duration {
 	if m == nil {
 		return 0
 	}
-	return duration(strings.ReplaceAll(m[1], " ", ""))
+	return duration(strings.NewReplacer(" ", "", "milli", "ms").Replace(m[1]))
 }
 
 // maxWait is the longest time that anybody is believed to want.

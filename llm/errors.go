@@ -111,13 +111,28 @@ func (e *Error) Retryable() bool {
 
 // Retryable reports whether asking again may well help: after an [Error] that
 // says so, and after a reply that was empty or malformed. It is false for every
-// other error, and for one that comes of a context that is done.
+// other error, and for one that comes of a context that is done. Of several that
+// are joined, as [Fallback] does, one is enough.
 func Retryable(err error) bool {
-	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Retryable()
+	worth, over := judge(err)
+	return worth && !over
+}
+
+// judge reports whether anything in an error is worth retrying, and whether a
+// context was done. What is inside an [Error] is a matter of its kind.
+func judge(err error) (worth, over bool) {
+	switch e := err.(type) { //nolint:errorlint // the tree is walked, so that the inside of an Error can be left out
+	case *Error:
+		return e.Retryable(), false
+	case interface{ Unwrap() error }:
+		return judge(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			w, o := judge(part)
+			worth, over = worth || w, over || o
+		}
+		return worth, over
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return false
-	}
-	return errors.Is(err, ErrEmpty) || errors.Is(err, ErrMalformed)
+	return errors.Is(err, ErrEmpty) || errors.Is(err, ErrMalformed),
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
