@@ -21,8 +21,8 @@ import (
 //	}
 //	verdict, usage, err := llm.As[Verdict](ctx, model, request)
 //
-// A JSON Schema is made of T: a field is required unless it is a pointer, a map
-// or has omitempty or omitzero, and its jsonschema tag describes it. The model
+// A JSON Schema is made of T: a field is required unless it is a pointer, a map,
+// an interface or has omitempty or omitzero, and its jsonschema tag describes it. The model
 // is made to answer by calling a tool of that schema, which every provider of
 // tools knows; with r.Format of type [FormatSchema] or [FormatJSON] it is told
 // to write JSON instead. A schema given in r.Format is sent in place of T's. An
@@ -31,8 +31,8 @@ import (
 // What comes back is checked strictly against T's schema, decoded, and when *T
 // has a method Validate() error, asked that. When something is wrong the model
 // is shown what it is and asked once more; then As gives up with an error that
-// wraps [ErrMalformed] and says what is still wrong. A T that can not be read
-// from JSON is an [ErrInvalid]. Otherwise As fails as [Generate] does. The usage
+// wraps [ErrMalformed] and says what is still wrong. T may be a pointer to a type
+// with such a method. A T that can not be read from JSON is an [ErrInvalid]. Otherwise As fails as [Generate] does. The usage
 // is that of both turns, of a turn that failed too as far as it is known.
 func As[T any](ctx context.Context, m Model, r Request) (T, Usage, error) {
 	var answer T
@@ -43,12 +43,10 @@ func As[T any](ctx context.Context, m Model, r Request) (T, Usage, error) {
 	var usage Usage
 	var problems []string
 	for range 2 {
-		reply, err := Generate(ctx, m, q.request)
+		reply, spent, err := generate(ctx, m, q.request)
+		usage = usage.Add(spent)
 		if err != nil {
 			return *new(T), usage, err
-		}
-		if reply.Usage != nil {
-			usage = usage.Add(*reply.Usage)
 		}
 		answer = *new(T)
 		if problems = q.read(reply, &answer); len(problems) == 0 {
@@ -57,6 +55,19 @@ func As[T any](ctx context.Context, m Model, r Request) (T, Usage, error) {
 		q.correct(reply, problems)
 	}
 	return *new(T), usage, fmt.Errorf("llm: as %T: %s: %w", answer, strings.Join(problems, "; "), ErrMalformed)
+}
+
+// generate is [Generate], and says what a reply cost that came to nothing.
+func generate(ctx context.Context, m Model, r Request) (reply Message, spent Usage, err error) {
+	for chunk, err := range Stream(ctx, m, r, &reply) {
+		if err != nil {
+			return Message{}, spent, err
+		}
+		if chunk.Usage != nil {
+			spent = *chunk.Usage
+		}
+	}
+	return reply, spent, nil
 }
 
 // A question is a request for an answer of a shape.
@@ -141,9 +152,17 @@ func (q *question) read(reply Message, answer any) []string {
 	if err := json.Unmarshal(value, answer); err != nil {
 		return []string{wording(err)}
 	}
-	if v, ok := answer.(interface{ Validate() error }); ok {
-		if err := v.Validate(); err != nil {
-			return []string{err.Error()}
+	if err := validate(answer); err != nil {
+		return []string{err.Error()}
+	}
+	return nil
+}
+
+// validate asks the answer itself, which may be a pointer to what can say.
+func validate(answer any) error {
+	for v := reflect.ValueOf(answer); v.Kind() == reflect.Pointer && !v.IsNil(); v = v.Elem() {
+		if judge, ok := v.Interface().(interface{ Validate() error }); ok {
+			return judge.Validate()
 		}
 	}
 	return nil

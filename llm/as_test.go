@@ -160,6 +160,15 @@ func TestAsWritesJSON(t *testing.T) {
 	}
 }
 
+func TestAsValidatesBehindAPointer(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewScript(llmtest.Call("answer", `{"score":11}`), llmtest.Call("answer", `{"score":3}`))
+	got, _, err := llm.As[*verdict](t.Context(), model, hello)
+	if err != nil || got.Score != 3 {
+		t.Errorf("got %+v and %v, want the answer that is valid", got, err)
+	}
+}
+
 func TestAsFails(t *testing.T) {
 	t.Parallel()
 	ask := llm.Request{Messages: []llm.Message{llm.User("?")}, Tools: []llm.ToolSpec{{Name: "answer", Schema: []byte(`{}`)}}}
@@ -168,6 +177,13 @@ func TestAsFails(t *testing.T) {
 	got, usage, err := llm.As[verdict](t.Context(), model, ask)
 	if !errors.Is(err, llm.ErrMalformed) || !strings.Contains(err.Error(), "99 is more than 10") || got != (verdict{}) || usage.Total != 4 {
 		t.Errorf("got %+v, %+v and %v", got, usage, err)
+	}
+	cutOff := llmtest.Reply{Chunks: []llm.Chunk{
+		{Kind: llm.ChunkToolCall, ToolCall: llm.ToolCallDelta{Name: "answer_", Arguments: `{"score":`}},
+		{Kind: llm.ChunkEnd, StopReason: llm.StopLength, Usage: &cost},
+	}}
+	if _, usage, err = llm.As[verdict](t.Context(), llmtest.NewScript(cutOff), ask); !errors.Is(err, llm.ErrMalformed) || usage != cost {
+		t.Errorf("got %+v and %v, want the usage of a reply that was cut off", usage, err)
 	}
 	_, _, err = llm.As[verdict](t.Context(), llmtest.NewScript(llmtest.Fail(llm.ErrAuth)), ask)
 	if !errors.Is(err, llm.ErrAuth) {

@@ -4,6 +4,7 @@
 package shape
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -154,39 +155,72 @@ func (b *builder) ofElems(t reflect.Type, s Shape, path string) *Shape {
 func (b *builder) ofStruct(t reflect.Type, path string) *Shape {
 	s := &Shape{Kind: Object, name: t.Name()}
 	b.made[t] = s
-	b.addFields(s, []reflect.Type{t}, path)
+	taken := map[string]bool{}
+	for level := []embedded{{within: []reflect.Type{t}, path: path}}; len(level) > 0; {
+		var fields []field
+		var deeper []embedded
+		for _, e := range level {
+			own, inner := b.fieldsOf(e)
+			fields, deeper = append(fields, own...), append(deeper, inner...)
+		}
+		for i, f := range fields {
+			if !taken[f.name] && counts(fields, i) {
+				b.addField(s, f)
+			}
+		}
+		for _, f := range fields {
+			taken[f.name] = true
+		}
+		level = deeper
+	}
 	return s
 }
 
-// addFields adds the fields of the last of some struct types, each embedded in
-// the one before, those of embedded structs included unless an outer one has
-// their name.
-func (b *builder) addFields(s *Shape, within []reflect.Type, path string) {
-	var embedded []reflect.StructField
-	for f := range within[len(within)-1].Fields() {
+// An embedded is a struct type, the last of some that are each embedded in the
+// one before.
+type embedded struct {
+	within []reflect.Type
+	path   string
+}
+
+type field struct {
+	reflect.StructField
+	name    string
+	named   bool // by a tag
+	options []string
+	path    string
+}
+
+// fieldsOf returns the fields of a struct, and the structs that are embedded.
+func (b *builder) fieldsOf(e embedded) (fields []field, deeper []embedded) {
+	for f := range e.within[len(e.within)-1].Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		path := e.path + "." + f.Name
+		inner := structOf(f.Type)
 		switch {
 		case f.Tag.Get("json") == "-":
-			continue
-		case f.Anonymous && name == "" && structOf(f.Type) != nil:
-			embedded = append(embedded, f)
-			continue
-		case !f.IsExported():
-			continue
+		case f.Anonymous && name == "" && inner != nil:
+			if slices.Contains(e.within, inner) || f.Type.Kind() == reflect.Pointer && !f.IsExported() {
+				b.mistake(path, "can not be embedded")
+				continue
+			}
+			deeper = append(deeper, embedded{append(slices.Clip(e.within), inner), path})
+		case f.IsExported():
+			fields = append(fields, field{f, cmp.Or(name, f.Name), name != "", strings.Split(options, ","), path})
 		}
-		if name == "" {
-			name = f.Name
-		}
-		b.addField(s, f, name, strings.Split(options, ","), path+"."+f.Name)
 	}
-	for _, f := range embedded {
-		inner := structOf(f.Type)
-		if slices.Contains(within, inner) || f.Type.Kind() == reflect.Pointer && !f.IsExported() {
-			b.mistake(path+"."+f.Name, "can not be embedded")
-			continue
+	return fields, deeper
+}
+
+// counts says whether the package json reads a field when others, embedded as
+// deep, have its name: if it alone has the name by a tag, and else none of them.
+func counts(fields []field, i int) bool {
+	for j, other := range fields {
+		if j != i && other.name == fields[i].name && (other.named || !fields[i].named) {
+			return false
 		}
-		b.addFields(s, append(slices.Clip(within), inner), path+"."+f.Name)
 	}
+	return true
 }
 
 func structOf(t reflect.Type) reflect.Type {
@@ -199,19 +233,16 @@ func structOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-func (b *builder) addField(s *Shape, f reflect.StructField, name string, options []string, path string) {
-	if slices.ContainsFunc(s.Fields, func(other Field) bool { return other.Name == name }) {
-		return
+func (b *builder) addField(s *Shape, f field) {
+	if slices.Contains(f.options, "string") {
+		b.mistake(f.path, `the json option "string" is not supported`)
 	}
-	if slices.Contains(options, "string") {
-		b.mistake(path, `the json option "string" is not supported`)
-	}
-	optional := slices.Contains(options, "omitempty") || slices.Contains(options, "omitzero")
+	optional := slices.Contains(f.options, "omitempty") || slices.Contains(f.options, "omitzero")
 	switch f.Type.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Interface:
 		optional = true
 	}
 	s.Fields = append(s.Fields, Field{
-		Name: name, About: f.Tag.Get("jsonschema"), Required: !optional, Shape: b.of(f.Type, path),
+		Name: f.name, About: f.Tag.Get("jsonschema"), Required: !optional, Shape: b.of(f.Type, f.path),
 	})
 }

@@ -54,6 +54,30 @@ func of(t *testing.T, v any) *shape.Shape {
 	return s
 }
 
+type wide struct {
+	inner
+	left
+	right
+	Named
+}
+type left struct {
+	Same  int
+	Other string `json:"other"`
+	deep
+}
+type right struct {
+	Same  string
+	Other int
+	Depth int `json:"depth"`
+}
+type deep struct {
+	Depth string `json:"depth"`
+	Same  bool
+}
+type Named struct {
+	Others bool `json:"Other"`
+}
+
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	_ = all{}.hidden
@@ -67,6 +91,9 @@ func TestSchema(t *testing.T) {
 		{"a map", map[string]float32{}, `{"additionalProperties":{"type":"number"},"type":"object"}`},
 		{"itself", tree{}, `{"$defs":{"tree":{"additionalProperties":false,"properties":{"children":{"items":{"$ref":"#/$defs/tree"},"type":"array"},"value":{"type":"integer"}},"required":["value"],"type":"object"}},"additionalProperties":false,"properties":{"children":{"items":{"$ref":"#/$defs/tree"},"type":"array"},"value":{"type":"integer"}},"required":["value"],"type":"object"}`},
 		{"a list of itself", list{}, `{"$defs":{"list":{"items":{"$ref":"#/$defs/list"},"type":"array"}},"items":{"$ref":"#/$defs/list"},"type":"array"}`},
+		// As encoding/json reads it: the field that is least deep counts, then that
+		// with a tag, and of two alike none.
+		{"embedded", wide{}, `{"additionalProperties":false,"properties":{"B":{"type":"string"},"Other":{"type":"boolean"},"a":{"description":"the first","type":"integer"},"depth":{"type":"integer"},"other":{"type":"string"}},"required":["a","B","other","depth","Other"],"type":"object"}`},
 		{"all", all{}, `{"additionalProperties":false,"properties":{"B":{"type":"string"},"a":{"type":"boolean"},"addr":{"type":"string"},"any":{"description":"any JSON value"},"at":{"format":"date-time","type":"string"},"big":{"description":"an integer of any size"},"count":{"minimum":0,"type":"integer"},"data":{"description":"bytes in base64","type":"string"},"float":{"type":"number"},"map":{"additionalProperties":{"additionalProperties":false,"properties":{"B":{"type":"string"},"a":{"description":"the first","type":"integer"}},"required":["a","B"],"type":"object"},"type":"object"},"number":{"type":"number"},"point":{"additionalProperties":false,"properties":{"B":{"type":"string"},"a":{"description":"the first","type":"integer"}},"required":["a","B"],"type":"object"},"raw":{"description":"any JSON value"},"text":{"type":"string"},"two":{"items":{"type":"integer"},"maxItems":2,"minItems":2,"type":"array"}},"required":["a","float","count","at","data","raw","two","addr","number","B"],"type":"object"}`},
 	}
 	for _, test := range tests {
