@@ -76,7 +76,7 @@ type cut struct {
 	calls    []int // of a result the index of its call; -1 for none; of others their own
 	first    []int // of each place the first of the calls from there on
 	at       int   // what stands from here on is kept
-	question int   // a message of the user before the cut that is kept too; -1 for none
+	question int   // a message of the user that is kept, and none before it unless that begins so too; -1 for none
 	left     int   // of the budget
 }
 
@@ -103,7 +103,10 @@ func newCut(messages []Message, p Pruning) *cut {
 	}
 	for c.at = len(messages) - p.MinMessages; c.parts(c.at); c.at-- {
 	}
-	if p.FromUser && !c.fromUser(c.at) {
+	switch {
+	case p.FromUser && c.fromUser(c.at):
+		c.question = c.at // what is before it has to begin so too
+	case p.FromUser:
 		c.question = lastOfUser(messages[:c.at])
 	}
 	c.left = p.MaxTokens

@@ -88,6 +88,9 @@ func TestPrune(t *testing.T) {
 		{"nothing fits", "u:aaaa a:bb", llm.Pruning{MaxTokens: 1, MinMessages: -1}, ""},
 		{"from the user", "u:aaaa a:b u:c a:d a:e", llm.Pruning{MaxTokens: 5, MinMessages: 1, FromUser: true}, "u:c a:d a:e"},
 		{"from the user, not from the answer before", "u:aaaa a:b u:c a:d", llm.Pruning{MaxTokens: 3, MinMessages: 1, FromUser: true}, "u:c a:d"},
+		{"from the user, though the last ones already are", "u:aaaa a:b u:c a:d", llm.Pruning{MaxTokens: 5, MinMessages: 2, FromUser: true}, "u:c a:d"},
+		{"from the user, further back", "u:aaaa u:a a:b u:c a:d", llm.Pruning{MaxTokens: 5, MinMessages: 2, FromUser: true}, "u:a a:b u:c a:d"},
+		{"from the user, and none has to stay", "u:aaaa a:b", llm.Pruning{MaxTokens: 2, MinMessages: -1, FromUser: true}, ""},
 		{"the question of a long run", "s:s u:q c1:bb r1:cc c2:d r2:e a:f", llm.Pruning{MaxTokens: 5, MinMessages: 1, FromUser: true}, "s:s u:q c2:d r2:e a:f"},
 		{"no user at all", "a:aaaa a:b a:c", llm.Pruning{MaxTokens: 2, MinMessages: 1, FromUser: true}, "a:b a:c"},
 	}
@@ -172,6 +175,9 @@ func FuzzPrune(f *testing.F) {
 			p := llm.Pruning{MaxTokens: limit, MinMessages: least, Counter: byLength, FromUser: fromUser}
 			got := llm.Prune(messages, p)
 			checkPruned(t, messages, got, least)
+			if fromUser && len(got) < len(messages) {
+				checkFromUser(t, messages, got)
+			}
 			if again := llm.Prune(got, p); !fromUser && told(again) != told(got) {
 				t.Fatalf("pruned again:\ngot  %s\nwant %s", told(again), told(got))
 			}
@@ -180,6 +186,25 @@ func FuzzPrune(f *testing.F) {
 			}
 		}
 	})
+}
+
+// checkFromUser wants the first of the messages that are kept, those of the
+// system aside, to be the user's, unless the user said nothing until then.
+func checkFromUser(t *testing.T, all, kept []llm.Message) {
+	t.Helper()
+	first := slices.IndexFunc(kept, func(m llm.Message) bool { return m.Role != llm.RoleSystem })
+	if first < 0 || kept[first].Role == llm.RoleUser {
+		return
+	}
+	// Of messages that are equal nobody knows which it is.
+	at := len(all) - 1
+	for !reflect.DeepEqual(all[at], kept[first]) {
+		at--
+	}
+	earlier := slices.IndexFunc(all, func(m llm.Message) bool { return reflect.DeepEqual(m, kept[first]) })
+	if at == earlier && slices.ContainsFunc(all[:at], func(m llm.Message) bool { return m.Role == llm.RoleUser }) {
+		t.Fatalf("not from the user: %s of %s", told(kept), told(all))
+	}
 }
 
 func randomTalk(r *rand.Rand, tools bool) []llm.Message {
