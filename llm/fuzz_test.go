@@ -1,6 +1,7 @@
 package llm_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -19,6 +20,7 @@ func FuzzStream(f *testing.F) {
 	f.Add("rhm\nsig\ntso\nn0add\na0{broken\netool_calls")
 	f.Add("t0\ne\xa9")
 	f.Add("n0add\na0{\"a\":\xff}\nelength")
+	f.Add("n0add\na0\"a&b<c>\u2028\"")
 	f.Fuzz(func(t *testing.T, script string) {
 		chunks := read(script)
 		var reply llm.Message
@@ -102,16 +104,19 @@ func checkReply(t *testing.T, reply llm.Message, chunks []llm.Chunk, said string
 			t.Fatalf("the call %+v is not JSON, and not invalid", c)
 		}
 	}
-	stored, err := json.Marshal(reply)
-	if err != nil {
+	// As a graph stores it: json.Marshal would write the same JSON in other bytes.
+	var stored bytes.Buffer
+	enc := json.NewEncoder(&stored)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(reply); err != nil {
 		t.Fatal(err)
 	}
 	var back llm.Message
-	if err := json.Unmarshal(stored, &back); err != nil {
+	if err := json.Unmarshal(stored.Bytes(), &back); err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(back, reply) {
-		t.Fatalf("stored as %s, read back as %+v", stored, back)
+		t.Fatalf("stored as %s, read back as %+v", stored.Bytes(), back)
 	}
 }
 

@@ -84,7 +84,9 @@ type ToolCall struct {
 	Name string `json:"name"`
 	// Arguments is the JSON that the model wrote, an object unless the model
 	// erred. Empty counts as {}. Its stored form is compact, without space
-	// between the values. See Invalid for what is not JSON.
+	// between the values; json.Marshal, unlike a graph's storage, writes <, > and
+	// & in it as \u003c and so on, which is the same JSON. See Invalid for what
+	// is not JSON.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Invalid, when not empty, says why what the model wrote is not JSON.
 	// Arguments is then that text as a JSON string, which fits no tool's
