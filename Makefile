@@ -1,5 +1,5 @@
 # Everything here needs Go, git and make only. What a target needs beyond that,
-# it builds from the module proxy.
+# it builds from the module proxy; scripts/postgres finds or fetches a PostgreSQL.
 
 GO       ?= go
 CRASHES  ?= 1000
@@ -16,16 +16,21 @@ BENCHMARKS := $(GO) -C benchmarks
 
 .PHONY: help
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: ## run every test of every package, with the race detector where it can be built
 ifeq ($(strip $(RACE)),)
 	@echo 'test: WITHOUT the race detector: it needs a C compiler'
 endif
+	scripts/postgres >/dev/null
 	$(BENCHMARKS) test $(RACE) $(TESTFLAGS) ./...
 	$(GO) test $(RACE) -timeout=20m $(TESTFLAGS) ./...
 	@echo 'test: all packages of both modules passed'
+
+.PHONY: test-pooled
+test-pooled: ## the tests on PostgreSQL once more, through PgBouncer in transaction mode
+	WEFT_POSTGRES_POOLED=1 $(GO) test $(RACE) -timeout=20m $(TESTFLAGS) ./internal/pgtest ./checkpoint/pgcheckpoint/...
 
 .PHONY: check
 check: format-check vet lint tidy-check docs-check test ## all that a change has to pass
