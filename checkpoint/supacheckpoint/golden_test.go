@@ -1,0 +1,97 @@
+package supacheckpoint_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/checkpoint/supacheckpoint"
+)
+
+var update = flag.Bool("update", false, "write the migrations of package pgcheckpoint again")
+
+// The migrations of pgcheckpoint, under the names of this package.
+var stamps = map[string]string{
+	"001_checkpoint": "20261121090001_weft_checkpoint",
+	"002_functions":  "20261121090002_weft_functions",
+}
+
+const folder = "supabase/migrations"
+
+// The first files are the migrations of pgcheckpoint, each of which can be run again.
+func TestMigrationsAreThoseOfPgcheckpoint(t *testing.T) {
+	t.Parallel()
+	scripts, err := pgcheckpoint.Scripts("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scripts {
+		name, ok := stamps[s.Name]
+		if !ok {
+			t.Fatalf("the migration %s has no file in %s: give it a name", s.Name, folder)
+		}
+		file, want := filepath.Join(folder, name+".sql"), onceOnly(s)
+		if *update {
+			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.ReplaceAll(string(got), "\r\n", "\n") != want {
+			t.Errorf("%s is not the migration %s: go test ./checkpoint/supacheckpoint -run %s -update", file, s.Name, t.Name())
+		}
+	}
+}
+
+func onceOnly(s pgcheckpoint.Script) string {
+	number := strings.TrimLeft(s.Name[:3], "0")
+	return fmt.Sprintf(`-- The migration %[1]s of checkpoint/pgcheckpoint, for a database that lacks it.
+
+DO $do$ BEGIN
+IF to_regclass('weft.cp_migration') IS NOT NULL THEN
+  IF EXISTS (SELECT FROM weft.cp_migration WHERE version = %[2]s) THEN RETURN; END IF;
+END IF;
+EXECUTE $migration$
+%[3]s$migration$;
+END $do$;
+`, s.Name, number, s.SQL)
+}
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	scripts, err := supacheckpoint.Scripts("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(folder + "/*.sql")
+	if err != nil || len(files) != len(scripts) {
+		t.Fatalf("got %d scripts and %d files, error %v", len(scripts), len(files), err)
+	}
+	names := make([]string, 0, len(scripts))
+	for _, s := range scripts {
+		names = append(names, s.Name)
+	}
+	if !slices.IsSorted(names) {
+		t.Errorf("got %v, which is not sorted", names)
+	}
+	other, err := supacheckpoint.Scripts("agents")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range other {
+		if strings.Contains(s.SQL, "weft.") || strings.Contains(s.SQL, "SCHEMA weft") || strings.Contains(s.SQL, "'weft'") {
+			t.Errorf("%s names the schema weft, for the schema agents", s.Name)
+		}
+	}
+	if _, err := supacheckpoint.Scripts("a; drop"); err == nil {
+		t.Error("got no error for a schema of a name that is none")
+	}
+}

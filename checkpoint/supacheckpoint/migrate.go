@@ -1,0 +1,142 @@
+package supacheckpoint
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+)
+
+//go:embed supabase/migrations/*.sql
+var migrationFiles embed.FS
+
+const migrationFolder = "supabase/migrations"
+
+// Scripts returns the migrations of this package for a schema, oldest first; empty
+// stands for "weft". They are the files of supabase/migrations, named as the
+// Supabase CLI wants them. Each can be run again.
+func Scripts(schema string) ([]pgcheckpoint.Script, error) {
+	if _, err := pgcheckpoint.Scripts(schema); err != nil { // it knows what a schema may be called
+		return nil, fmt.Errorf("supacheckpoint: scripts: %w", err)
+	}
+	names, err := fs.Glob(migrationFiles, migrationFolder+"/*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("supacheckpoint: scripts: %w", err)
+	}
+	list := make([]pgcheckpoint.Script, 0, len(names))
+	for _, file := range names {
+		text, err := fs.ReadFile(migrationFiles, file)
+		if err != nil {
+			return nil, fmt.Errorf("supacheckpoint: scripts: %w", err)
+		}
+		sql := strings.ReplaceAll(string(text), "\r\n", "\n") // as a checkout may have it
+		list = append(list, pgcheckpoint.Script{Name: strings.TrimSuffix(path.Base(file), ".sql"), SQL: inSchema(schema, sql)})
+	}
+	return list, nil
+}
+
+const defaultSchema = "weft"
+
+// inSchema puts a schema into a statement.
+func inSchema(schema, text string) string {
+	if schema == "" || schema == defaultSchema {
+		return text
+	}
+	text = strings.ReplaceAll(text, defaultSchema+".", pgx.Identifier{schema}.Sanitize()+".")
+	text = strings.ReplaceAll(text, "SCHEMA "+defaultSchema, "SCHEMA "+pgx.Identifier{schema}.Sanitize())
+	return strings.ReplaceAll(text, "nspname = '"+defaultSchema+"'", "nspname = '"+schema+"'")
+}
+
+// Migrate brings the database to this version, and does nothing if that is done. Any
+// number of processes may do so at once. It needs the rights of the role postgres.
+// It leaves out the tables of [Agents] and [Proposals]: see [MigrateDocuments].
+func Migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
+	if err := migrate(ctx, pool, o); err != nil {
+		return fmt.Errorf("supacheckpoint: migrate: %w", err)
+	}
+	return nil
+}
+
+func migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
+	o.Checkpoint.Before = nil
+	if err := pgcheckpoint.Migrate(ctx, pool, o.Checkpoint); err != nil {
+		return err
+	}
+	return apply(ctx, pool, o, ownMigrations)
+}
+
+// MigrateDocuments makes the tables of [Agents] and [Proposals] in schema public,
+// where they are missing.
+func MigrateDocuments(ctx context.Context, pool *pgxpool.Pool) error {
+	if err := apply(ctx, pool, Options{}, documentMigrations); err != nil {
+		return fmt.Errorf("supacheckpoint: migrate documents: %w", err)
+	}
+	return nil
+}
+
+// The migrations that are not those of pgcheckpoint.
+var (
+	ownMigrations      = []string{"20261121090003_weft_security"}
+	documentMigrations = []string{}
+)
+
+const (
+	// A lock that waits sees what the one before it has done.
+	migrateLock = `SELECT pg_advisory_xact_lock(hashtextextended('weft supabase', 0))`
+
+	projectQuery = `SELECT migration FROM weft.cp_project`
+)
+
+// apply runs the migrations of the names, in one transaction, unless that is done.
+func apply(ctx context.Context, pool *pgxpool.Pool, o Options, names []string) error {
+	schema := o.Checkpoint.Schema
+	scripts, err := Scripts(schema)
+	if err != nil {
+		return err
+	}
+	l := link{pool: pool, retry: o.Retry}
+	return l.again(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, migrateLock, pgx.QueryExecModeSimpleProtocol); err != nil {
+				return err
+			}
+			for _, s := range scripts {
+				if !slices.Contains(names, s.Name) {
+					continue
+				}
+				if _, err := tx.Exec(ctx, s.SQL, pgx.QueryExecModeSimpleProtocol); err != nil {
+					return fmt.Errorf("migration %s: %w", s.Name, err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// checkMigrated returns [ErrNotMigrated] unless the migrations were applied.
+func (s *Store) checkMigrated(ctx context.Context) error {
+	done := map[string]bool{}
+	err := s.query(ctx, projectQuery, nil, func(rows pgx.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		done[name] = true
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range ownMigrations {
+		if !done[name] {
+			return fmt.Errorf("the migration %s is missing: %w", name, ErrNotMigrated)
+		}
+	}
+	return nil
+}
