@@ -27,7 +27,8 @@ var ErrUnbound = errors.New("the run has no such value")
 //
 // The value is given by [Options].Bind or by [WithBound]. A call of a tool whose
 // value is missing, or an empty string, fails with [ErrUnbound] before anything
-// runs. A Bound stands in the struct itself, or in one that it embeds.
+// runs. A Bound stands in the struct itself, or in one that it embeds; anywhere
+// else, behind a pointer too, it is a mistake that [NewSet] reports.
 type Bound[T any] struct{ value T }
 
 // Value returns the value. In the function of a tool it is the run's.
@@ -152,7 +153,7 @@ func boundFields(in reflect.Type) (fields []reflect.StructField, needs []func(co
 		return nil, nil
 	}
 	for _, field := range reflect.VisibleFields(in) {
-		if reflect.PointerTo(field.Type).Implements(binderType) && field.IsExported() {
+		if isBound(field.Type) && field.IsExported() {
 			fields = append(fields, field)
 			needs = append(needs, func(ctx context.Context) error {
 				return reflect.New(field.Type).Interface().(binder).bind(ctx)

@@ -45,9 +45,7 @@ func (s *shapes) inferOne(t reflect.Type, types map[reflect.Type]*jsonschema.Sch
 	if err != nil {
 		return nil, err
 	}
-	if err := s.finish(out, t, t.String()); err != nil {
-		return nil, err
-	}
+	s.finish(out, t, t.String())
 	straighten(out)
 	return out, nil
 }
@@ -75,45 +73,44 @@ func unnamed(t reflect.Type) reflect.Type {
 }
 
 // finish adds what the tags of fields say and inference does not read.
-func (s *shapes) finish(out *jsonschema.Schema, t reflect.Type, path string) error {
+func (s *shapes) finish(out *jsonschema.Schema, t reflect.Type, path string) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if out == nil || out.Ref != "" || s.types[t] != nil {
-		return nil
+		return
 	}
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array:
-		return s.finish(out.Items, t.Elem(), path+"[]")
+		s.finish(out.Items, t.Elem(), path+"[]")
 	case reflect.Map:
-		return s.finish(out.AdditionalProperties, t.Elem(), path+"[]")
+		s.finish(out.AdditionalProperties, t.Elem(), path+"[]")
 	case reflect.Struct:
 		for _, field := range reflect.VisibleFields(t) {
-			property := out.Properties[jsonName(field)]
-			if field.Anonymous || !field.IsExported() || property == nil {
+			name, ok := jsonName(field)
+			property := out.Properties[name]
+			if !ok || field.Anonymous || !field.IsExported() || property == nil {
 				continue
 			}
 			at := path + "." + field.Name
-			if err := enumerate(property, field.Tag.Get("enum"), at); err != nil {
-				return err
+			if err := enumerate(property, field.Tag.Get("enum")); err != nil {
+				s.mistake(at, "enum tag: "+err.Error())
 			}
-			if err := s.finish(property, field.Type, at); err != nil {
-				return err
-			}
+			s.finish(property, field.Type, at)
 		}
 	}
-	return nil
 }
 
-// jsonName returns the key of a field.
-func jsonName(field reflect.StructField) string {
-	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-	return firstText(name, field.Name)
+// jsonName returns the key of a field, and whether it has one.
+func jsonName(field reflect.StructField) (string, bool) {
+	tag := field.Tag.Get("json")
+	name, _, _ := strings.Cut(tag, ",")
+	return firstText(name, field.Name), tag != "-"
 }
 
 // enumerate limits a property, or the elements of one that is a list, to the
 // values of an enum tag.
-func enumerate(property *jsonschema.Schema, tag, path string) error {
+func enumerate(property *jsonschema.Schema, tag string) error {
 	if tag == "" {
 		return nil
 	}
@@ -124,7 +121,7 @@ func enumerate(property *jsonschema.Schema, tag, path string) error {
 	for text := range strings.SplitSeq(tag, ",") {
 		value, err := enumValue(text, types)
 		if err != nil {
-			return fmt.Errorf("%s: enum tag: %w", path, err)
+			return err
 		}
 		property.Enum = append(property.Enum, value)
 	}
@@ -138,6 +135,9 @@ func enumValue(text string, types []string) (any, error) {
 		return text, nil
 	case slices.Contains(types, "integer"):
 		n, err := strconv.ParseInt(text, 10, 64)
+		if err == nil && int64(float64(n)) != n {
+			err = fmt.Errorf("%s: schemas hold no integers as large exactly", text)
+		}
 		return float64(n), err
 	case slices.Contains(types, "number"):
 		return strconv.ParseFloat(text, 64)

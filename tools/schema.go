@@ -53,7 +53,7 @@ func inferSchema(in reflect.Type) (*schema, error) {
 		return nil, err
 	}
 	root, err := shapes.infer(in)
-	if err != nil {
+	if err := errors.Join(append(shapes.mistakes, err)...); err != nil {
 		return nil, err
 	}
 	if root.Type != "object" {
@@ -62,9 +62,14 @@ func inferSchema(in reflect.Type) (*schema, error) {
 	bound, _ := boundFields(in)
 	var hidden []string
 	for _, field := range bound {
-		name := jsonName(field)
+		name, ok := jsonName(field)
+		if !ok {
+			continue
+		}
 		hidden = append(hidden, name)
-		hide(root, name)
+		if err := hide(root, name); err != nil {
+			return nil, err
+		}
 	}
 	s, err := newSchema(root)
 	if err != nil {
@@ -96,7 +101,9 @@ func (s *schema) without(argument string) (*schema, error) {
 		return nil, fmt.Errorf("there is no argument %q to fix", argument)
 	}
 	root := s.root.CloneSchemas()
-	hide(root, argument)
+	if err := hide(root, argument); err != nil {
+		return nil, err
+	}
 	reduced, err := newSchema(root)
 	if err != nil {
 		return nil, err
@@ -105,12 +112,19 @@ func (s *schema) without(argument string) (*schema, error) {
 	return reduced, nil
 }
 
-// hide takes a property out of a schema of its own.
-func hide(root *jsonschema.Schema, name string) {
+// hide takes a property out of a schema of its own. A call that sets one of the
+// same letters is refused as well, so there must not be any.
+func hide(root *jsonschema.Schema, name string) error {
 	delete(root.Properties, name)
+	for other := range root.Properties {
+		if strings.EqualFold(name, other) {
+			return fmt.Errorf("argument %q is set by the program, and %q differs from it in capitals only", name, other)
+		}
+	}
 	same := func(other string) bool { return other == name }
 	root.Required = slices.DeleteFunc(slices.Clone(root.Required), same)
 	root.PropertyOrder = slices.DeleteFunc(slices.Clone(root.PropertyOrder), same)
+	return nil
 }
 
 // fill returns arguments with one more that the program sets.

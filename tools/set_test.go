@@ -279,3 +279,86 @@ func TestNilSetHasNoTools(t *testing.T) {
 		t.Errorf("got %+v and %v", answer, err)
 	}
 }
+
+type (
+	listsBound struct{ Users []tools.Bound[userID] }
+	mapsBound  struct {
+		Users map[string]tools.Bound[userID]
+	}
+	pointsToBound struct{ User *tools.Bound[userID] }
+	shadowsBound  struct {
+		User tools.Bound[userID] `json:"user"`
+		Name string              `json:"User"`
+	}
+	sameName struct {
+		base
+		Other string `json:"trace"`
+	}
+	leftOut struct {
+		base `json:"-"`
+	}
+	dashed struct {
+		At   []byte `json:"-,"` //nolint:staticcheck // what it means is what is tested
+		Left []byte `json:"-"`
+	}
+	tooLarge struct {
+		N int64 `json:"n" enum:"9007199254740993"`
+	}
+	manyMistakes struct {
+		Back func()
+		C    chan int
+		N    int `enum:"one"`
+	}
+	manyTags struct {
+		N int `json:"n" enum:"one"`
+		M int `json:"m" enum:"two"`
+	}
+)
+
+// What could not be told to a model, or would never reach the function, is a
+// mistake, and all of a tool's mistakes are told at once.
+func TestTypesThatWouldMislead(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		tool tools.Tool
+		want []string
+	}{
+		{"a list of bound values", returning(listsBound{}), []string{"listsBound.Users: a Bound stands in the struct"}},
+		{"a map of bound values", returning(mapsBound{}), []string{"mapsBound.Users: a Bound stands in the struct"}},
+		{"arguments that are bound values", returning(map[string]tools.Bound[userID]{}), []string{"a Bound stands in the struct"}},
+		{"a pointer to a bound value", returning(pointsToBound{}), []string{"pointsToBound.User: a Bound stands in the struct"}},
+		{"an argument like a bound one", returning(shadowsBound{}), []string{`"User" differs from it in capitals only`}},
+		{"an argument like a fixed one", tools.Fix[userID](rawTool(`{"properties":{"user":{},"USER":{}}}`), "user"), []string{`"USER" differs from it in capitals only`}},
+		{"two fields of one name", returning(sameName{}), []string{`sameName.Other: its json name, "trace", is that of the field Trace, too`}},
+		{"an embedded struct that is left out", returning(leftOut{}), []string{"leftOut.base: an embedded struct can not be left out"}},
+		{"an integer that schemas do not hold", returning(tooLarge{}), []string{"tooLarge.N: enum tag: 9007199254740993: schemas hold no"}},
+		{"everything", tools.New[manyMistakes, chan int]("do it", "", nil), []string{
+			"a name is", "no description", "no function", "manyMistakes.Back: a value of type func()",
+			"manyMistakes.C: a value of type chan int", "the result can not be written",
+		}},
+		{"several tags", returning(manyTags{}), []string{"manyTags.N: enum tag", "manyTags.M: enum tag"}},
+		{"everything of a raw tool", tools.Raw(llm.ToolSpec{Name: "do it"}, nil), []string{"a name is", "no description", "no function", "its schema can not be read"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := tools.NewSet(test.tool)
+			for _, want := range test.want {
+				if err == nil || strings.Count(err.Error(), want) != 1 {
+					t.Errorf("got %v, want an error with %q, once", err, want)
+				}
+			}
+		})
+	}
+}
+
+// A field tagged "-," has the name "-".
+func TestFieldNamedDash(t *testing.T) {
+	t.Parallel()
+	var got dashed
+	answer := callWith(t, capture(&got), `{"-":"aGk="}`)
+	if answer.Status != llm.StatusSuccess || string(got.At) != "hi" {
+		t.Errorf("got %s, %+v", answer.Text(), got)
+	}
+}

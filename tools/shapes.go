@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,6 +50,10 @@ func (s *shapes) mistake(path, why string) {
 }
 
 func (s *shapes) visit(t reflect.Type, path string) {
+	if isBound(t) {
+		s.mistake(path, "a Bound stands in the struct of the arguments, and not in a list, a map or another struct, nor behind a pointer")
+		return
+	}
 	if s.around[t] && t.Name() != "" && s.loops[t] == "" {
 		s.loops[t] = fmt.Sprintf("%s_%d", strings.Map(letters, t.Name()), len(s.loops)+1)
 	}
@@ -68,10 +73,29 @@ func (s *shapes) visit(t reflect.Type, path string) {
 		if t.NumMethod() > 0 {
 			s.mistake(path, "an interface can not be read from JSON")
 		}
+	case reflect.Func, reflect.Chan, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
+		s.mistake(path, fmt.Sprintf("a value of type %s is unsupported: it can not be read from JSON", t))
 	case reflect.Struct:
 		for field := range t.Fields() {
 			s.visitField(field, path+"."+field.Name)
 		}
+		s.visitNames(t, path)
+	}
+}
+
+// visitNames finds fields of one name, which no two readers of JSON choose
+// between alike.
+func (s *shapes) visitNames(t reflect.Type, path string) {
+	owners := map[string]string{}
+	for _, field := range reflect.VisibleFields(t) {
+		name, ok := jsonName(field)
+		if !ok || field.Anonymous || !field.IsExported() {
+			continue
+		}
+		if other := owners[name]; other != "" {
+			s.mistake(path+"."+field.Name, fmt.Sprintf("its json name, %q, is that of the field %s, too", name, other))
+		}
+		owners[name] = field.Name
 	}
 }
 
@@ -102,10 +126,12 @@ func shapeOf(t reflect.Type) *jsonschema.Schema {
 
 func (s *shapes) visitField(field reflect.StructField, path string) {
 	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+	_, read := jsonName(field)
 	switch {
-	case name == "-" && options == "":
+	case !read && embeds(field) && shows(field.Type):
+		s.mistake(path, "an embedded struct can not be left out of the JSON; give the field a name of its own")
 		return
-	case !field.IsExported() && !field.Anonymous:
+	case !read, !field.IsExported() && !field.Anonymous:
 		return
 	case field.Anonymous && (name != "" || !embeds(field)):
 		s.mistake(path, "only a struct can be embedded, and without a json name; give the field a name of its own")
@@ -120,11 +146,23 @@ func (s *shapes) visitField(field reflect.StructField, path string) {
 		s.depth++
 		defer func() { s.depth-- }()
 	}
-	if s.depth > 1 && reflect.PointerTo(field.Type).Implements(binderType) {
-		s.mistake(path, "a Bound stands in the struct of the arguments, not in one inside of it")
+	if isBound(field.Type) && s.depth == 1 {
+		s.types[field.Type] = shapeOf(field.Type)
 		return
 	}
 	s.visit(field.Type, path)
+}
+
+// isBound reports whether a type is a [Bound].
+func isBound(t reflect.Type) bool { return reflect.PointerTo(t).Implements(binderType) }
+
+// shows reports whether an embedded struct has fields that would be those of the
+// struct around it.
+func shows(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.IsExported() && !f.Anonymous })
 }
 
 // embeds reports whether the fields of an embedded field become those of the

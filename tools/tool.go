@@ -41,9 +41,8 @@ func New[In, Out any](name, description string, fn func(context.Context, In) (Ou
 	schema, err := inferSchema(reflect.TypeFor[In]())
 	if err == nil {
 		t.spec.Schema, t.schema = schema.text, schema
-		err = checkOutput[Out]()
 	}
-	if t.err = t.check(err, fn == nil); t.err != nil {
+	if t.err = t.check(errors.Join(err, checkOutput[Out]()), fn == nil); t.err != nil {
 		return t
 	}
 	bound, needs := boundFields(reflect.TypeFor[In]())
@@ -125,20 +124,25 @@ func (t Tool) Check(arguments json.RawMessage) (json.RawMessage, error) {
 	return arguments, nil
 }
 
-// check returns what is wrong with the tool, given what is with its types.
+// check returns everything that is wrong with the tool, given what is with its
+// types.
 func (t Tool) check(types error, noFunction bool) error {
-	switch {
-	case types != nil:
-		return fmt.Errorf("tools: tool %q: %w", t.spec.Name, types)
-	case noFunction:
-		return fmt.Errorf("tools: tool %q: no function", t.spec.Name)
-	case strings.TrimSpace(t.spec.Description) == "":
-		return fmt.Errorf("tools: tool %q: no description", t.spec.Name)
+	var mistakes []error
+	add := func(err error) { mistakes = append(mistakes, fmt.Errorf("tools: tool %q: %w", t.spec.Name, err)) }
+	named := llm.ToolSpec{Name: t.spec.Name, Schema: json.RawMessage(`{}`)} // the schema is one of types
+	if err := named.Validate(); err != nil {
+		mistakes = append(mistakes, fmt.Errorf("tools: %w", err))
 	}
-	if err := t.spec.Validate(); err != nil {
-		return fmt.Errorf("tools: %w", err)
+	if strings.TrimSpace(t.spec.Description) == "" {
+		add(errors.New("no description"))
 	}
-	return nil
+	if noFunction {
+		add(errors.New("no function"))
+	}
+	if types != nil {
+		add(types)
+	}
+	return errors.Join(mistakes...)
 }
 
 // checkOutput finds a type of result that JSON can not hold, by its zero value.
