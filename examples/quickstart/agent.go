@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/examples/quickstart/internal/textfile"
@@ -106,6 +107,9 @@ func (d *desk) saveNote(ctx context.Context, in noteInput) (noteSaved, error) {
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return noteSaved{}, fmt.Errorf("%s is not a file to write notes in", path)
+	}
+	if err := isFolder(filepath.Dir(path)); err != nil {
+		return noteSaved{}, err
 	}
 	n := note{Text: in.Text, File: path}
 	yes, err := approve.Wait(ctx, n)

@@ -28,16 +28,13 @@ func (c console) line(name, text string) { c.sayf("%-10s  %s\n", name, text) }
 // is refused shows nothing but why.
 func (s *session) head() console {
 	c := console{s.console.in, &s.intro}
-	if os.Getenv("OPENAI_API_KEY") != "" {
-		c.line("note", "OPENAI_API_KEY is set, but model adapters come with the next part of Weft; using the offline model")
-	}
-	messages := "new"
+	messages := "a new conversation"
 	if s.here != nil {
 		messages = fmt.Sprintf("%d messages", agent.Messages.Len(s.here))
 	}
 	c.line("file", fmt.Sprintf("%s (%d lines)", short(s.path), s.desk.text.Len()))
 	c.line("thread", fmt.Sprintf("%s in %s (%s)", s.options.thread, s.db, messages))
-	c.line("model", "offline: rules in this example, no key, no network")
+	c.line("model", s.model)
 	return c
 }
 

@@ -23,6 +23,12 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	for _, name := range []string{
+		"LLM_PROVIDER", "LLM_MODEL", "LLM_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL",
+		"ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY", "OLLAMA_HOST",
+	} {
+		os.Unsetenv(name) // nobody's key is used by tests
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -131,7 +137,7 @@ func (f folder) program(args ...string) *exec.Cmd {
 	f.t.Helper()
 	cmd := exec.CommandContext(f.t.Context(), os.Args[0], args...)
 	cmd.Dir = f.dir
-	cmd.Env = append(os.Environ(), asProgram+"=1", "OPENAI_API_KEY=")
+	cmd.Env = append(os.Environ(), asProgram+"=1")
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 const usage = `Asks an agent about a text file, and goes on with the conversation next time.
@@ -27,9 +28,13 @@ const usage = `Asks an agent about a text file, and goes on with the conversatio
   -at ID          go back to a checkpoint: with a question, ask that there; with
                   none, do again what was due. Any part of an id will do
   -draw           print the agent's graph for Mermaid
+  -offline        ask the offline model, whatever the environment names
   -pace DURATION  how long the offline model takes for a word
                   (default 12ms on a terminal, else 0)
 
+The model is that of OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY,
+MISTRAL_API_KEY, OLLAMA_HOST or LLM_PROVIDER, with LLM_MODEL where it is given,
+and without any of them rules that need no network: the offline model.
 Without a question a run that was stopped or killed goes on where it was.
 Nothing is written but the database, and notes that you agree to.
 Exit status: 0 done or waiting for your answer, 1 failure, 2 bad input, with
@@ -39,7 +44,7 @@ nothing changed, 130 stopped by Ctrl-C.
 // options is the command line.
 type options struct {
 	file, thread, db, notes, resume, at string
-	drop, history, draw                 bool
+	drop, history, draw, offline        bool
 	pace                                time.Duration
 	question                            string
 }
@@ -59,6 +64,7 @@ func parse(args []string) (options, error) {
 	set.BoolVar(&o.drop, "drop", false, "")
 	set.BoolVar(&o.history, "history", false, "")
 	set.BoolVar(&o.draw, "draw", false, "")
+	set.BoolVar(&o.offline, "offline", false, "")
 	set.DurationVar(&o.pace, "pace", -1, "")
 	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return o, errHelp
@@ -96,6 +102,7 @@ func (o options) check(given map[string]bool, asked bool) error {
 		{len(verbs) > 1, wrong("%s can not be given together", strings.Join(verbs, " and "))},
 		{asked && takesNone, wrong("%s takes no question", strings.Join(verbs, ""))},
 		{o.drop && (!asked || o.at != ""), wrong("-drop goes with a new question")},
+		{strings.ContainsFunc(o.thread, func(r rune) bool { return !unicode.IsPrint(r) }), wrong("-thread %q has characters that can not be shown", o.thread)},
 		{given["pace"] && o.pace < 0, wrong("-pace is negative")},
 	} {
 		if m.is {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,15 @@ func short(path string) string {
 		return near
 	}
 	return path
+}
+
+// isFolder says why nothing can be put into a folder that is not there.
+func isFolder(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", path)
+	}
+	return err
 }
 
 // readme is the README.md of the folder that the user is in, or else of the

@@ -113,16 +113,3 @@ func TestInterrupted(t *testing.T) {
 	wantAll(t, out, "The file has 9 lines")
 	wantNone(t, out, "call ")
 }
-
-func TestKeyIsNotUsed(t *testing.T) {
-	t.Parallel()
-	f := newFolder(t)
-	cmd := f.program(f.args([]string{"how many lines?"})...)
-	cmd.Env = append(cmd.Env, "OPENAI_API_KEY=secret")
-	o := f.finish(cmd)
-	wantAll(t, o.out, "model adapters come with the next part", "The file has 9 lines")
-	wantNone(t, o.out+o.err, "secret")
-	if strings.Count(o.out, "OPENAI_API_KEY") != 1 || o.status != done {
-		t.Errorf("got %+v", o)
-	}
-}

@@ -11,7 +11,7 @@ func TestTranscript(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	const want = `file        DIR/text.md (9 lines)
-thread      default in DIR/q.db (new)
+thread      default in DIR/q.db (a new conversation)
 model       offline: rules in this example, no key, no network
 checkpoint  ID
 call        search {"limit":5,"query":"loom"}
@@ -34,7 +34,7 @@ checkpoint  ID
 	}
 	// The next run goes on with the conversation, and knows the file.
 	wantAll(t, f.ask("where is it mentioned?"), "text.md (9 lines)", "(6 messages)", `"loom" is on 1 line`)
-	wantAll(t, f.ask("-thread", "other", "-file", f.path("text.md"), "where?"), "(new)", "Where is what?")
+	wantAll(t, f.ask("-thread", "other", "-file", f.path("text.md"), "where?"), "(a new conversation)", "Where is what?")
 }
 
 func TestAnswersComeFromTheFile(t *testing.T) {
@@ -98,6 +98,10 @@ func TestBadInput(t *testing.T) {
 		{"no pace", "invalid value", []string{"-pace", "fast", "q"}},
 		{"no database", "does not hold conversations", []string{"-db", f.path("notes.txt"), "-file", f.path("text.md"), "q"}},
 		{"database is a folder", "can not be kept in", []string{"-db", f.dir, "-file", f.path("text.md"), "q"}},
+		{"folder of the database, no file", "can not be kept in nope/q.db", []string{"-db", "nope/q.db", "q"}},
+		{"folder of the notes", "notes can not be saved in", []string{"-notes", f.path("nope/notes.md"), "-file", f.path("text.md"), "q"}},
+		{"folder of the notes that is a file", "is not a folder", []string{"-notes", f.path("text.md/notes.md"), "-file", f.path("text.md"), "q"}},
+		{"thread that can not be shown", `"a\x1bb" has characters`, []string{"-thread", "a\x1bb", "q"}},
 		{"folder of the database", "can not be kept in", []string{"-db", f.path("nope/q.db"), "-file", f.path("text.md"), "q"}},
 	}
 	for _, tt := range tests {
@@ -189,7 +193,7 @@ func TestReplay(t *testing.T) {
 	wantAll(t, f.ask("-at", ids[0]), "nothing was due there; the conversation goes on from it now")
 	wantAll(t, f.ask("-history"), "fork", "assistant: The file has 9 lines")
 	// A part of an id will do, and so will all of it.
-	wantAll(t, f.ask("-at", ids[1][2:8], "-file", f.path("text.md")), "The file has 9 lines")
+	wantAll(t, f.ask("-at", ids[1][2:], "-file", f.path("text.md")), "The file has 9 lines")
 }
 
 func TestStop(t *testing.T) {

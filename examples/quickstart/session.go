@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
@@ -30,6 +29,7 @@ type session struct {
 	from    *graph.Thread   // the same, or the point in it that -at names
 	here    *graph.Snapshot // where that is; nil for a new conversation
 	path    string          // of the text
+	model   string          // which it is
 }
 
 // do is what the user asked for.
@@ -42,8 +42,16 @@ func (o options) do(ctx context.Context, c console) (err error) {
 		}
 		return err
 	}
+	model, name, err := o.openModel(ctx, c)
+	if err != nil {
+		return err
+	}
+	s.model = name
 	if _, err := os.Stat(o.db); errors.Is(err, os.ErrNotExist) {
 		// Find out what is wrong before a database is made.
+		if err := isFolder(filepath.Dir(o.db)); err != nil {
+			return o.cannotOpen(err)
+		}
 		if err := s.mustBegin(); err != nil {
 			return err
 		}
@@ -56,7 +64,7 @@ func (o options) do(ctx context.Context, c console) (err error) {
 		return o.cannotOpen(err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := s.begin(ctx, store); err != nil {
+	if err := s.begin(ctx, store, model); err != nil {
 		return err
 	}
 	switch {
@@ -91,12 +99,8 @@ func (s *session) mustBegin() error {
 }
 
 // begin finds the conversation and its file.
-func (s *session) begin(ctx context.Context, store checkpoint.Store) error {
-	pace := s.pace
-	if pace < 0 && s.console.terminal(s.console.out) {
-		pace = 12 * time.Millisecond
-	}
-	g, err := newAgent(offline.Model{Pace: pace}, s.desk, store)
+func (s *session) begin(ctx context.Context, store checkpoint.Store, model llm.Model) error {
+	g, err := newAgent(model, s.desk, store)
 	if err != nil {
 		return err
 	}
@@ -138,8 +142,13 @@ func (s *session) openText() (err error) {
 	if s.notes == "" {
 		s.notes = filepath.Join(filepath.Dir(s.db), "quickstart-notes.md")
 	}
-	s.desk.notes, err = filepath.Abs(s.notes)
-	return err
+	if s.desk.notes, err = filepath.Abs(s.notes); err != nil {
+		return err
+	}
+	if err := isFolder(filepath.Dir(s.desk.notes)); err != nil {
+		return wrong("notes can not be saved in %s; name another file with -notes (%v)", s.notes, err)
+	}
+	return nil
 }
 
 // ask begins a turn: what is put into channels is new input. On a handle from

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
@@ -44,6 +45,17 @@ func (w *watcher) show(event graph.Event) {
 		}
 	case graph.RunEnded:
 		w.end = e.Snapshot
+		w.outcome(agent.Result.Get(e.Snapshot))
+	}
+}
+
+// outcome shows what a run cost, and why it stopped if not with an answer.
+func (w *watcher) outcome(o agent.Outcome) {
+	if o.Problem != "" {
+		w.console.line("stopped", string(o.Reason)+": "+o.Problem)
+	}
+	if o.Usage.Total > 0 {
+		w.console.line("tokens", fmt.Sprintf("%d in, %d out", o.Usage.Input, o.Usage.Output))
 	}
 }
 
@@ -78,7 +90,7 @@ func (w *watcher) messages(s state.View) {
 			continue
 		}
 		for _, c := range m.ToolCalls {
-			w.console.line("call", clip(c.Name+" "+string(c.Arguments), 100))
+			w.console.line("call", clip(c.Name+" "+c.Text(), 100))
 		}
 		if m.Role == llm.RoleTool {
 			w.console.line("result", clip(m.Name+" "+m.Text(), 100))

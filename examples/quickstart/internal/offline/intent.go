@@ -1,6 +1,8 @@
 package offline
 
 import (
+	"errors"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -152,7 +154,10 @@ func tidy(question string) (whole, short string) {
 // set takes a group of a rule's pattern over.
 func (in *intent) set(name, value string) {
 	n, err := strconv.Atoi(value)
-	if err != nil {
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		n = math.MaxInt32 // as good as any line that is not there
+	case err != nil:
 		n = 1 // "the last line"
 	}
 	switch {

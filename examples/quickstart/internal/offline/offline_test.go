@@ -65,6 +65,7 @@ func TestQuestions(t *testing.T) {
 		{"number of occurrences of storage", `count_words{"word":"storage"}`},
 		{"count storage", `count_words{"word":"storage"}`},
 		{"read lines 10-20", `read_lines{"from":10,"to":20}`},
+		{"read lines 10-99999999999999999999", `read_lines{"from":10,"to":2147483647}`},
 		{"show me line 7", `read_lines{"from":7}`},
 		{"What does line 7 say?", `read_lines{"from":7}`},
 		{"lines 10 to 20 please", `read_lines{"from":10,"to":20}`},
