@@ -103,7 +103,7 @@ func asked(ctx context.Context) bool {
 	if t == nil {
 		return false
 	}
-	_, open := t.leavings()
+	open, _ := t.leavings()
 	return open != nil
 }
 

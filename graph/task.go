@@ -190,7 +190,7 @@ func (t *task) due() bool { return !t.finished && t.seldom().pauses == nil && t.
 func (t *task) execute() {
 	update, err := t.call()
 	t.over.Store(true)
-	fault, open := t.leavings()
+	open, fault := t.leavings()
 	switch {
 	case fault != nil && errors.Is(err, fault):
 	case fault != nil:
@@ -365,16 +365,16 @@ func (t *task) route(view state.View) (err error) {
 	return nil
 }
 
-// leavings returns what the node left behind: a failure that counts whatever it
-// made of it, and the questions that wait for an answer.
-func (t *task) leavings() (fault error, open []Pause) {
+// leavings returns what the node left behind: the questions that wait for an
+// answer, and a failure that counts whatever it made of it.
+func (t *task) leavings() (open []Pause, fault error) {
 	x := t.rare.Load()
 	if x == nil {
 		return nil, nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return x.fault, x.asked
+	return x.asked, x.fault
 }
 
 // record returns the pending writes that the outcome leaves.
