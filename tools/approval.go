@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -73,8 +74,8 @@ type Decision struct {
 	Hash string `json:"hash"`
 	// Reason is what the model is told about a call that was rejected.
 	Reason string `json:"reason,omitempty"`
-	// Arguments replace those of a call that was edited. They have to fit the
-	// tool's schema, else the question is asked again.
+	// Arguments replace those of a call that was edited, all of them. They have
+	// to be there and to fit the tool's schema, else the question is asked again.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
@@ -115,7 +116,7 @@ func (e *errand) approve(ctx context.Context) error {
 	for {
 		q := Question{
 			CallID: e.asked.ID, Tool: e.call.Name, Description: e.tool.spec.Description, Annotations: e.tool.annotations,
-			Arguments: e.call.Arguments, Hash: hash, Problem: e.gate.problem,
+			Arguments: bytes.Clone(e.call.Arguments), Hash: hash, Problem: e.gate.problem,
 		}
 		d, err := e.options.Approval.Ask(ctx, fmt.Sprintf("%s %s %d", e.asked.ID, hash, e.gate.round), q)
 		if err != nil {
@@ -142,11 +143,10 @@ func (e *errand) follow(d Decision, hash string) (problem string) {
 		}
 		e.refuse(why)
 	case Edited:
-		arguments, err := e.tool.schema.check(d.Arguments)
-		if err != nil {
-			return "the new arguments do not fit: " + err.Error()
+		if text := string(bytes.TrimSpace(d.Arguments)); text == "" || text == "null" {
+			return "there are no new arguments"
 		}
-		run, err := e.tool.load(arguments)
+		arguments, run, err := e.tool.prepared(d.Arguments)
 		if err != nil {
 			return "the new arguments do not fit: " + err.Error()
 		}

@@ -33,11 +33,13 @@ type Outcome struct {
 // Call calls a tool and returns the message that answers the call. A tool that
 // does not exist and arguments that do not fit its schema are answered with an
 // error that the model can act on, and so is a tool's own failure unless
-// o.OnError says otherwise. o.MaxParallel has no meaning here.
+// o.OnError says otherwise. o.MaxParallel and o.Bind have no meaning here: [Bound]
+// values are those of ctx, see [WithBound] and [Bindings.Apply].
 //
 // It returns an error only when the call or the tool waits for a person, when
-// ctx is done, which the error then wraps, when a [Bound] value is missing, or
-// when a function of o returned one. A tool that returned writes is an
+// ctx is done, which the error then wraps, when a [Bound] value is missing, when
+// the call has no id ([ErrCallID]), or when a function of o returned one or
+// panicked. A tool that returned writes is an
 // [ErrWrites]: they have nowhere to go.
 func (s *Set) Call(ctx context.Context, call llm.ToolCall, o Options) (llm.Message, error) {
 	out, err := s.Run(ctx, call, o)
@@ -74,18 +76,22 @@ func (s *Set) CallAll(ctx context.Context, calls []llm.ToolCall, o Options) ([]l
 
 // Run is [Set.Call] for a graph's node, which returns what the tool wants
 // written. With o.Once only the message is remembered, and so a tool that
-// returns writes is an [ErrWrites]; send its calls to a [CallNode]. Bound values
-// are those of ctx: see [Bindings.Apply].
+// returns writes is an [ErrWrites]; send its calls to a [CallNode].
 func (s *Set) Run(ctx context.Context, call llm.ToolCall, o Options) (Outcome, error) {
-	e := s.prepare(ctx, call, &o)
-	if e.err != nil {
-		return Outcome{}, e.err
-	}
-	return e.remembered(ctx)
+	return shielded(call, func() (Outcome, error) {
+		e := s.prepare(ctx, call, &o)
+		if e.err != nil {
+			return Outcome{}, e.err
+		}
+		return e.remembered(ctx)
+	})
 }
 
 func (s *Set) runAll(ctx context.Context, calls []llm.ToolCall, o Options) ([]Outcome, error) {
 	errands := make([]*errand, len(calls))
+	if err := distinct(calls); err != nil {
+		return nil, err
+	}
 	var failures []error
 	for i, call := range calls {
 		errands[i] = s.prepare(ctx, call, &o)
@@ -102,7 +108,7 @@ func (s *Set) runAll(ctx context.Context, calls []llm.ToolCall, o Options) ([]Ou
 		wg.Go(func() {
 			defer func() { <-free }()
 			failures[i] = failure(e.asked, errExit) // unless the call comes back
-			outcomes[i], failures[i] = e.remembered(ctx)
+			outcomes[i], failures[i] = shielded(e.asked, func() (Outcome, error) { return e.remembered(ctx) })
 		})
 	}
 	wg.Wait()
@@ -112,21 +118,35 @@ func (s *Set) runAll(ctx context.Context, calls []llm.ToolCall, o Options) ([]Ou
 	return outcomes, nil
 }
 
+// distinct reports calls of one id: their answers, their approvals and what
+// Once remembers could not be told apart.
+func distinct(calls []llm.ToolCall) error {
+	seen := make(map[string]bool, len(calls))
+	for _, call := range calls {
+		if seen[call.ID] {
+			return failure(call, ErrCallID)
+		}
+		seen[call.ID] = true
+	}
+	return nil
+}
+
 // prepare finds out what a call comes to without running anything: the tool that
 // is meant, arguments that fit, a person's approval.
 func (s *Set) prepare(ctx context.Context, call llm.ToolCall, o *Options) *errand {
 	e := &errand{asked: call, call: call.Clone(), options: o}
+	if call.ID == "" {
+		e.err = failure(call, ErrCallID)
+		return e
+	}
 	if err := e.find(s); err != nil {
 		return e.refuse(err.Error())
 	}
-	arguments, err := e.tool.schema.check(e.call.Arguments)
-	if err == nil {
-		e.call.Arguments = arguments
-		e.run, err = e.tool.load(arguments)
-	}
+	arguments, run, err := e.tool.prepared(e.call.Arguments)
 	if err != nil {
 		return e.refuse(fmt.Sprintf("invalid arguments for %s: %s", e.call.Name, err))
 	}
+	e.call.Arguments, e.run = arguments, run
 	if o.Planning.holds(e.tool, e.call) {
 		e.answer = o.Planning.record(e.asked, e.call)
 		return e
@@ -137,7 +157,7 @@ func (s *Set) prepare(ctx context.Context, call llm.ToolCall, o *Options) *erran
 			return e
 		}
 	}
-	if o.Approval.Rule != nil && o.Approval.Rule(e.tool, e.call) {
+	if o.Approval.Rule.picks(e.tool, e.call) {
 		e.gate = &gate{}
 		if err := e.approve(ctx); err != nil {
 			e.err = failure(e.call, err)

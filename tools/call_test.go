@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -296,7 +295,10 @@ func TestCallAllIsParallelWithinItsLimit(t *testing.T) {
 					return "", nil
 				})
 				start := time.Now()
-				calls := slices.Repeat([]llm.ToolCall{numbered(1, "tool")}, test.calls)
+				var calls []llm.ToolCall
+				for i := range test.calls {
+					calls = append(calls, numbered(i, "tool"))
+				}
 				answers, err := mustSet(t, tool).CallAll(t.Context(), calls, tools.Options{MaxParallel: test.limit})
 				if err != nil || len(answers) != test.calls {
 					t.Errorf("got %d answers and %v", len(answers), err)

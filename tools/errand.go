@@ -118,13 +118,30 @@ func (e *errand) timed(ctx context.Context) (Result, error) {
 
 // guarded runs the tool and makes an error of its panic.
 func (e *errand) guarded(ctx context.Context) (result Result, err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			cause, _ := value.(error)
-			err = &PanicError{Value: fmt.Sprint(value), Stack: debug.Stack(), cause: cause}
-		}
-	}()
+	defer caught(&err)
 	return e.run(ctx)
+}
+
+// caught makes an error of a panic, where it is deferred.
+func caught(err *error) {
+	if value := recover(); value != nil {
+		cause, _ := value.(error)
+		*err = &PanicError{Value: fmt.Sprint(value), Stack: debug.Stack(), cause: cause}
+	}
+}
+
+// shielded makes a failure of a call of the panic of a function of the options:
+// on a goroutine of its own it would end the program.
+func shielded(call llm.ToolCall, fn func() (Outcome, error)) (Outcome, error) {
+	var panicked error
+	out, err := func() (Outcome, error) {
+		defer caught(&panicked)
+		return fn()
+	}()
+	if panicked != nil {
+		return Outcome{}, failure(call, panicked)
+	}
+	return out, err
 }
 
 func (e *errand) emit(ctx context.Context, event any) {

@@ -14,6 +14,8 @@ var (
 	ErrWrites = errors.New("the tool returned writes, which have no place here")
 	// ErrNoApprover says that a call needs approval and there is nobody to ask.
 	ErrNoApprover = errors.New("the call needs approval, and there is nobody to ask")
+	// ErrCallID says that a call has no id, or that of another call beside it.
+	ErrCallID = errors.New("a call needs an id of its own")
 )
 
 // A PanicError is the panic of a tool.

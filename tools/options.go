@@ -28,7 +28,9 @@ type Options struct {
 	// before it is cut: to take secrets out, or with [Printable] what no person
 	// would see. Bytes that are not UTF-8 are replaced in any case.
 	Clean func(call llm.ToolCall, text string) string
-	// Bind gives the tools what they need from the run; see [Bound].
+	// Bind gives the tools what they need from the run; see [Bound]. [Node] and
+	// [CallNode] apply it, to the state that they see. [Set.Call], [Set.CallAll]
+	// and [Set.Run] have none, and take what there is in their context.
 	Bind Bindings
 	// Approval says which calls wait for a person.
 	Approval Approval

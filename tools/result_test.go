@@ -187,7 +187,7 @@ func TestWrites(t *testing.T) {
 	if _, err := set.Call(t.Context(), one, tools.Options{}); !errors.Is(err, tools.ErrWrites) {
 		t.Errorf("got %v", err)
 	}
-	if answers, err := set.CallAll(t.Context(), []llm.ToolCall{one, numbered(1, "none")}, tools.Options{}); !errors.Is(err, tools.ErrWrites) || answers != nil {
+	if answers, err := set.CallAll(t.Context(), []llm.ToolCall{one, numbered(2, "none")}, tools.Options{}); !errors.Is(err, tools.ErrWrites) || answers != nil {
 		t.Errorf("got %v and %v", answers, err)
 	}
 	out, err := set.Run(t.Context(), one, tools.Options{})

@@ -8,7 +8,8 @@ import (
 
 // A Rule picks calls, by the tool and by the arguments, which fit the tool's
 // schema. It must be pure and safe for concurrent use. For a call by way of
-// invoke_tool it is asked about the tool that is invoked.
+// invoke_tool it is asked about the tool that is invoked. A nil Rule picks
+// nothing.
 type Rule func(t Tool, call llm.ToolCall) bool
 
 // Named picks the tools of these names, where * stands for any text: Named("submit_order",
@@ -36,18 +37,20 @@ func ReadOnly() Rule {
 
 // Or picks what either rule picks.
 func (r Rule) Or(other Rule) Rule {
-	return func(t Tool, call llm.ToolCall) bool { return r(t, call) || other(t, call) }
+	return func(t Tool, call llm.ToolCall) bool { return r.picks(t, call) || other.picks(t, call) }
 }
 
 // And picks what both rules pick.
 func (r Rule) And(other Rule) Rule {
-	return func(t Tool, call llm.ToolCall) bool { return r(t, call) && other(t, call) }
+	return func(t Tool, call llm.ToolCall) bool { return r.picks(t, call) && other.picks(t, call) }
 }
 
 // Not picks what the rule does not.
 func (r Rule) Not() Rule {
-	return func(t Tool, call llm.ToolCall) bool { return !r(t, call) }
+	return func(t Tool, call llm.ToolCall) bool { return !r.picks(t, call) }
 }
+
+func (r Rule) picks(t Tool, call llm.ToolCall) bool { return r != nil && r(t, call) }
 
 // matches reports whether a name fits a pattern with stars.
 func matches(pattern, name string) bool {

@@ -114,14 +114,22 @@ func (t Tool) Check(arguments json.RawMessage) (json.RawMessage, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
 	}
-	arguments, err := t.schema.check(arguments)
-	if err == nil {
-		_, err = t.load(arguments)
-	}
+	arguments, _, err := t.prepared(arguments)
 	if err != nil {
 		return nil, fmt.Errorf("tools: invalid arguments for %s: %w", t.Name(), err)
 	}
 	return arguments, nil
+}
+
+// prepared checks arguments and makes the call ready. Types of arguments read
+// themselves, and may panic at what a model writes.
+func (t Tool) prepared(arguments json.RawMessage) (_ json.RawMessage, run func(context.Context) (Result, error), err error) {
+	defer caught(&err)
+	if arguments, err = t.schema.check(arguments); err != nil {
+		return nil, nil, err
+	}
+	run, err = t.load(arguments)
+	return arguments, run, err
 }
 
 // check returns everything that is wrong with the tool, given what is with its
