@@ -27,7 +27,9 @@ func TestMain(m *testing.M) {
 		"LLM_PROVIDER", "LLM_MODEL", "LLM_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL",
 		"ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY", "OLLAMA_HOST",
 	} {
-		os.Unsetenv(name) // nobody's key is used by tests
+		if err := os.Unsetenv(name); err != nil { // nobody's key is used by tests
+			panic(err)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -46,8 +46,10 @@ func TestReasons(t *testing.T) {
 		}}, agent.CutOff, "user:go"},
 		{"filtered", stopping(llmtest.Say("so"), llm.StopFilter), agent.Filtered, "user:go | assistant:so"},
 		{"filtered all", end(llm.StopFilter), agent.Filtered, "user:go"},
-		{"filtered with a call", stopping(llmtest.Call("add", `{"a":1,"b":2}`), llm.StopFilter), agent.Filtered,
-			"user:go | assistant | tool:The tool was not called: the provider held something back."},
+		{
+			"filtered with a call", stopping(llmtest.Call("add", `{"a":1,"b":2}`), llm.StopFilter), agent.Filtered,
+			"user:go | assistant | tool:The tool was not called: the provider held something back.",
+		},
 		{"refused", llmtest.Fail(&llm.Error{Kind: llm.ErrContentFilter}), agent.Filtered, "user:go"},
 	}
 	for _, tt := range tests {

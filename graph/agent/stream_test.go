@@ -152,7 +152,10 @@ func TestAskInAnyNode(t *testing.T) {
 			t.Errorf("got %q, want %q", note.Get(snap), want)
 		}
 	}
-	for c := range agent.Chunks(g.Stream(t.Context())) {
+	for c, err := range agent.Chunks(g.Stream(t.Context())) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		if c.Kind == agent.ChunkText {
 			break
 		}

@@ -1,0 +1,227 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// A front end reads chunks, and shows each kind in its way.
+func ExampleChunks() {
+	look := tools.New("look", "Looks.", func(context.Context, struct{}) (string, error) { return "rain", nil })
+	model := llmtest.NewScript(
+		llmtest.Call("look", `{}`),
+		llmtest.Say("Take an umbrella.").Costing(llm.Usage{Input: 40, Output: 6}),
+	)
+	a := must(agent.New("helper", model, must(tools.NewSet(look)), agent.Options{}))
+	var text strings.Builder
+	for c, err := range agent.Chunks(a.Stream(context.Background(), agent.Messages.Put(llm.User("What do I need?")))) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		switch c.Kind {
+		case agent.ChunkText:
+			text.WriteString(c.Text)
+		case agent.ChunkToolStarted:
+			fmt.Println("calls", c.Call.Name)
+		case agent.ChunkToolFinished:
+			fmt.Println("gets", c.Answer.Text())
+		case agent.ChunkOutcome:
+			fmt.Printf("says %q\n%s after %d turns and %d tokens\n", text.String(), c.Outcome.Reason, c.Outcome.Turns, c.Outcome.Usage.Total)
+		}
+	}
+	// Output:
+	// calls look
+	// gets rain
+	// says "Take an umbrella."
+	// answered after 2 turns and 46 tokens
+}
+
+// Any node of a graph may ask a model and have its chunks seen.
+func ExampleAsk() {
+	title := state.Last[string]("title")
+	b := graph.New("titles", title)
+	b.Node("name", func(ctx context.Context, _ state.View) (state.Update, error) {
+		reply, err := agent.Ask(ctx, llmtest.NewScript(llmtest.Say("Warp")), llm.Request{Messages: []llm.Message{llm.User("Name it.")}})
+		return state.Update{title.Put(reply.Text())}, err
+	})
+	b.Edge(graph.Start, "name")
+	g := must(b.Compile(graph.Options{}))
+	for c, err := range agent.Chunks(g.Stream(context.Background())) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if c.Kind == agent.ChunkText {
+			fmt.Println(c.Node, "says", c.Text)
+		}
+	}
+	// Output: name says Warp
+}
+
+// A destructive call waits for a person, who may answer in another process.
+func Example_approval() {
+	submit := tools.New("submit_order", "Orders cups.", func(_ context.Context, in struct {
+		Cups int `json:"cups"`
+	},
+	) (string, error) {
+		return fmt.Sprint("ordered ", in.Cups), nil
+	}).Annotate(tools.Annotations{Destructive: true})
+	model := llmtest.NewScript(llmtest.Call("submit_order", `{"cups":900}`), llmtest.Say("As you wish."))
+	a := must(agent.New("shop", model, must(tools.NewSet(submit)), agent.Options{
+		Tools: tools.Options{Approval: tools.Approval{Rule: tools.Destructive()}},
+		Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})},
+	}))
+	thread := a.Thread("user-42")
+	snap := must(thread.Invoke(context.Background(), agent.Messages.Put(llm.User("900 cups, please"))))
+	open := must(agent.Approval.Pending(snap))
+	fmt.Println(open[0].Prompt.Tool, string(open[0].Prompt.Arguments))
+
+	no := open[0].Prompt.Reject("that is a lot of cups")
+	snap = must(thread.Invoke(context.Background(), agent.Approval.Answer(open[0].ID, no)))
+	for _, m := range agent.Messages.Get(snap)[2:] {
+		fmt.Println(m)
+	}
+	// Output:
+	// submit_order {"cups":900}
+	// tool: a person rejected this call: that is a lot of cups
+	// assistant: As you wish.
+}
+
+// The agent ends with a value of a type.
+func ExampleStructured() {
+	type plan struct {
+		City string   `json:"city"`
+		Pack []string `json:"pack"`
+	}
+	model := llmtest.NewScript(
+		llmtest.Say("Athens is hot. Take a hat."),
+		llmtest.Call("answer", `{"city":"Athens"}`), // does not fit, and is asked for again
+		llmtest.Call("answer", `{"city":"Athens","pack":["hat"]}`),
+	)
+	a := must(agent.New("helper", model, nil, agent.Options{Answer: agent.Structured[plan]()}))
+	snap := must(a.Invoke(context.Background(), agent.Messages.Put(llm.User("What do I pack for Athens?"))))
+	fmt.Println(agent.Answer[plan](snap))
+	// Output: {Athens [hat]} <nil>
+}
+
+// Why a run ended is in the state. Here the model had no turn left in which to
+// call tools, and said what it knew.
+func ExampleResult() {
+	look := tools.New("look", "Looks.", func(context.Context, struct{}) (string, error) { return "nothing yet", nil })
+	model := llmtest.NewScript(llmtest.Call("look", `{}`), llmtest.Call("look", `{}`), llmtest.Say("I found nothing."))
+	a := must(agent.New("helper", model, must(tools.NewSet(look)), agent.Options{MaxTurns: 3}))
+	snap := must(a.Invoke(context.Background(), agent.Messages.Put(llm.User("Find it."))))
+	last, _ := agent.Messages.Last(snap)
+	r := agent.Result.Get(snap)
+	fmt.Printf("%s: %s (%s)\n", last.Text(), r.Reason, r.Problem)
+	// Output: I found nothing.: turns (the model was asked 3 times)
+}
+
+// A long conversation is sent short, and stays whole in the store.
+func ExampleHistory() {
+	model := llmtest.NewScript(llmtest.Say("hello"), llmtest.Say("hello again"))
+	a := must(agent.New("helper", model, nil, agent.Options{
+		History: &agent.History{
+			Pruning: llm.Pruning{MaxTokens: 20, MinMessages: 1},
+			// Of a model: llm.SummariseWith(model).
+			Summarise: func(_ context.Context, dropped []llm.Message, _ int) (string, error) {
+				return fmt.Sprintf("they greeted, in %d messages", len(dropped)), nil
+			},
+		},
+		Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})},
+	}))
+	thread := a.Thread("user-42")
+	must(thread.Invoke(context.Background(), agent.Messages.Put(llm.User("hello, hello, hello, hello, hello, hello"))))
+	snap := must(thread.Invoke(context.Background(), agent.Messages.Put(llm.User("and now?"))))
+	for _, m := range model.Requests()[1].Messages {
+		fmt.Printf("%q\n", m.Text())
+	}
+	fmt.Println(agent.Messages.Len(snap), "messages are stored")
+	// Output:
+	// "Summary of the conversation so far:\n\nthey greeted, in 2 messages"
+	// "and now?"
+	// 4 messages are stored
+}
+
+// Prompt, model and tools of each turn come from the state.
+func ExampleOptions() {
+	admin := state.Last[bool]("admin")
+	set := must(tools.NewSet(
+		tools.New("read_file", "Reads.", func(context.Context, struct{}) (string, error) { return "text", nil }),
+		tools.New("delete_file", "Deletes.", func(context.Context, struct{}) (string, error) { return "gone", nil }),
+	))
+	small := llmtest.NewScript(llmtest.Call("delete_file", `{}`), llmtest.Say("I can not."))
+	a := must(agent.New("helper", small, set, agent.Options{
+		Channels: []state.Handle{admin},
+		SystemFrom: func(_ context.Context, s state.View) (string, error) {
+			return fmt.Sprintf("Admin: %t.", admin.Get(s)), nil
+		},
+		Prepare: func(_ context.Context, s state.View, r *llm.Request) error {
+			if !admin.Get(s) {
+				r.Tools = set.Select(tools.Query{Names: []string{"read_*"}}).Specs()
+			}
+			return nil
+		},
+	}))
+	snap := must(a.Invoke(context.Background(), admin.Put(false), agent.Messages.Put(llm.User("Delete it."))))
+	for _, m := range agent.Messages.All(snap) {
+		fmt.Println(m)
+	}
+	// Output:
+	// user: Delete it.
+	// assistant: delete_file({})
+	// tool: there is no tool "delete_file" now
+	// assistant: I can not.
+}
+
+// A supervisor hands over to agents. This one has a conversation of its own: it
+// gets a task, and its last answer is what comes back.
+func ExampleSupervisor() {
+	poems := state.Keyed("poet_messages", llm.ByID)
+	poet := must(agent.New("poet", llmtest.NewScript(llmtest.Say("Over and under it goes.")), nil, agent.Options{Messages: poems}))
+	boss := llmtest.NewScript(
+		llmtest.Call("transfer_to_poet", `{"task":"one line on weaving"}`),
+		llmtest.Say("Here it is."),
+	)
+	team := []agent.Member{{Agent: poet, Description: "It writes verse.", Messages: poems}}
+	a := must(agent.Supervisor("editor", boss, nil, team, agent.Options{}))
+	for c, err := range agent.Chunks(a.Stream(context.Background(), agent.Messages.Put(llm.User("A poem, please.")))) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		switch c.Kind {
+		case agent.ChunkTurn:
+			fmt.Printf("%q is asked\n", c.Turn.Agent)
+		case agent.ChunkEnd:
+			for _, m := range agent.Messages.All(c.Snapshot) {
+				fmt.Println(m)
+			}
+		}
+	}
+	// Output:
+	// "editor" is asked
+	// "poet" is asked
+	// "editor" is asked
+	// user: A poem, please.
+	// assistant: transfer_to_poet({"task":"one line on weaving"})
+	// tool: Over and under it goes.
+	// assistant: Here it is.
+}

@@ -1,0 +1,170 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/tools"
+)
+
+// countMessages is a counter for which every message costs one token.
+var countMessages = llm.TokenCounterFunc(func(llm.Message) int { return 1 })
+
+// asked shows the request of a turn in short.
+func asked(r llm.Request) string {
+	var out []string
+	for _, m := range r.Messages {
+		out = append(out, strings.ReplaceAll(m.Text(), llm.SummaryHeading+"\n\n", "SUM "))
+	}
+	return strings.Join(out, ",")
+}
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	sums := 0
+	pruning := llm.Pruning{MaxTokens: 4, MinMessages: 2, Counter: countMessages}
+	tests := []struct {
+		name    string
+		history agent.History
+		last    string // request
+		stored  int    // messages in the end
+	}{
+		{"pruned", agent.History{Pruning: pruning}, "be brief,a3,u4,a4,u5", 10},
+		{"pruned for good", agent.History{Pruning: pruning, Stored: true}, "be brief,a3,u4,a4,u5", 5},
+		{"summarised", agent.History{Pruning: pruning, Summarise: func(_ context.Context, dropped []llm.Message, _ int) (string, error) {
+			sums++
+			var said []string
+			for _, m := range dropped {
+				text, _ := strings.CutPrefix(m.Text(), llm.SummaryHeading+"\n\n")
+				said = append(said, text)
+			}
+			return strings.Join(said, "+"), nil
+		}}, "be brief,SUM u1+a1+u2+a2+u3+a3+u4,a4,u5", 10},
+		{"summarised for good", agent.History{Pruning: pruning, Stored: true, Summarise: func(_ context.Context, dropped []llm.Message, _ int) (string, error) {
+			return fmt.Sprint(len(dropped)), nil
+		}}, "be brief,SUM 3,a4,u5", 4},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var replies []llmtest.Reply
+			for i := range 5 {
+				replies = append(replies, llmtest.Say(fmt.Sprint("a", i+1)))
+			}
+			script := llmtest.NewScript(replies...)
+			g := newAgent(t, script, nil, agent.Options{System: "be brief", History: &tt.history, Graph: memory()})
+			th := g.Thread("t")
+			for i := range 5 {
+				snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User(fmt.Sprint("u", i+1))))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if i == 4 && agent.Messages.Len(snap) != tt.stored {
+					t.Errorf("%d messages are stored, want %d: %s", agent.Messages.Len(snap), tt.stored, roles(snap))
+				}
+			}
+			if got := asked(script.Requests()[4]); got != tt.last {
+				t.Errorf("the last request is %s, want %s", got, tt.last)
+			}
+		})
+	}
+	if sums != 3 {
+		t.Errorf("%d summaries were made", sums)
+	}
+}
+
+// A summary stays while it fits, and system messages stay where they are.
+func TestSummaryIsKept(t *testing.T) {
+	t.Parallel()
+	sums := 0
+	script := llmtest.NewScript(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
+	g := newAgent(t, script, nil, agent.Options{
+		History: &agent.History{
+			Pruning: llm.Pruning{MaxTokens: 8, MinMessages: 1, Counter: countMessages},
+			Summarise: func(_ context.Context, dropped []llm.Message, _ int) (string, error) {
+				sums++
+				return fmt.Sprint(len(dropped), " were dropped"), nil
+			},
+		}, Graph: memory(),
+	})
+	th := g.Thread("t")
+	first := []llm.Message{llm.System("rule")}
+	for i := range 9 {
+		first = append(first, llm.User(fmt.Sprint("u", i)))
+	}
+	for i, input := range [][]llm.Message{first, {llm.User("x")}, {llm.User("y")}} {
+		if _, err := th.Invoke(t.Context(), agent.Messages.Put(input...)); err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+	}
+	if got, want := asked(script.Requests()[2]), "rule,SUM 8 were dropped,u8,a,x,b,y"; got != want || sums != 1 {
+		t.Errorf("got %s after %d summaries, want %s", got, sums, want)
+	}
+}
+
+// A run is cancelled while a tool works. It can go on, and then the tool runs
+// again; or the user says something else, and the model is told that it did not.
+func TestCancelledInATool(t *testing.T) {
+	t.Parallel()
+	for _, goOn := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		runs, others := 0, 0
+		set := newSet(t, tools.New("work", "Works.", func(ctx context.Context, _ struct{}) (string, error) {
+			if runs++; runs > 1 {
+				return "worked", nil
+			}
+			cancel()
+			<-ctx.Done()
+			return "", ctx.Err()
+		}), tools.New("other", "Else.", func(context.Context, struct{}) (string, error) { others++; return "else", nil }))
+		script := llmtest.NewScript(llmtest.Calls(llm.ToolCall{Name: "other"}, llm.ToolCall{Name: "work"}), llmtest.Say("so"))
+		o := agent.Options{Graph: memory()}
+		o.Graph.MaxParallel = 1
+		g := newAgent(t, script, set, o)
+		th := g.Thread("t")
+		if _, err := th.Invoke(ctx, agent.Messages.Put(llm.User("work"))); !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v", err)
+		}
+		if goOn {
+			snap, err := th.Invoke(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := roles(snap); got != "user:work | assistant | tool:else | tool:worked | assistant:so" || others != 1 || runs != 2 {
+				t.Errorf("got %s after %d and %d runs", got, others, runs)
+			}
+			continue
+		}
+		if _, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("never mind"))); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range script.Requests()[1].Messages {
+			got = append(got, string(m.Role)+" "+m.Text())
+		}
+		if len(got) != 5 || got[3] != "tool "+tools.NotCalled || got[4] != "user never mind" {
+			t.Errorf("got %q", got)
+		}
+	}
+}
+
+// A history from elsewhere with calls that nothing answers, and answers to no
+// call, is sent in order.
+func TestLoadedHistoryIsRepaired(t *testing.T) {
+	t.Parallel()
+	script := llmtest.NewScript(llmtest.Say("so"))
+	g := newAgent(t, script, nil, agent.Options{})
+	c := llm.ToolCall{ID: "c1", Name: "look"}
+	lost := llm.ToolResult(llm.ToolCall{ID: "c9", Name: "look"}, "lost")
+	if _, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("a"), lost, llm.Assistant("", c), llm.User("b"))); err != nil {
+		t.Fatal(err)
+	}
+	if got := asked(script.Requests()[0]); got != "a,,"+tools.NotCalled+",b" {
+		t.Errorf("got %s", got)
+	}
+}
