@@ -25,7 +25,7 @@ type errand struct {
 
 // refuse makes the errand's answer one that says what is wrong with the call.
 func (e *errand) refuse(why string) *errand {
-	e.answer = &Outcome{Message: llm.ToolError(e.asked, why)}
+	e.answer = &Outcome{Message: e.options.trim(Result{Text: why, Failed: true}, e.call).message(e.asked)}
 	return e
 }
 

@@ -14,6 +14,13 @@ const (
 	defaultMaxData = 8 << 20
 )
 
+// maxResultParts is how many parts a result may have, and maxNoted how many of
+// those left out are named.
+const (
+	maxResultParts = 1000
+	maxNoted       = 10
+)
+
 // trim keeps a result within its limits, and its texts in UTF-8.
 func (o *Options) trim(r Result, call llm.ToolCall) Result {
 	room := allowance{text: orDefault(o.MaxText, defaultMaxText), data: orDefault(o.MaxData, defaultMaxData)}
@@ -25,17 +32,38 @@ func (o *Options) trim(r Result, call llm.ToolCall) Result {
 		return room.cut(text)
 	}
 	r.Text = clean(r.Text)
-	parts := make([]llm.Part, 0, len(r.Parts))
-	for _, p := range r.Parts {
-		if !room.holds(len(p.Data)) {
-			p = llm.Text(fmt.Sprintf("[left out: %s of %d bytes is too large]", firstText(p.Name, p.MIMEType, "a part"), len(p.Data)))
-		} else if p.Text != "" {
+	kept := min(len(r.Parts), maxResultParts)
+	parts := make([]llm.Part, 0, kept)
+	noted, left := 0, len(r.Parts)-kept
+	for _, p := range r.Parts[:kept] {
+		fits := room.holds(len(p.Data) + len(p.URL) + len(p.Name))
+		switch {
+		case p.Text != "" && room.full, !fits && noted == maxNoted:
+			left++
+			continue
+		case !fits:
+			noted++
+			p = llm.Text(fmt.Sprintf("[left out: %s of %d bytes is too large]", clip(firstText(p.Name, p.MIMEType, "a part")), len(p.Data)+len(p.URL)))
+		case p.Text != "":
 			p.Text = clean(p.Text)
 		}
 		parts = append(parts, p)
 	}
+	if left > 0 {
+		parts = append(parts, llm.Text(fmt.Sprintf("\n[left out: %d more]", left)))
+	}
 	r.Parts = parts
 	return r
+}
+
+// clip shortens a name to be shown within a text.
+func clip(name string) string {
+	const most = 100
+	name = strings.ToValidUTF8(name, "\ufffd")
+	if r := []rune(name); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return name
 }
 
 func orDefault(n, standard int) int {
@@ -46,7 +74,10 @@ func orDefault(n, standard int) int {
 }
 
 // An allowance is what is left of a result's limits; less than zero is endless.
-type allowance struct{ text, data int }
+type allowance struct {
+	text, data int
+	full       bool // a text was cut
+}
 
 // cut shortens a text to what is left, and says so in the text.
 func (a *allowance) cut(text string) string {
@@ -58,7 +89,7 @@ func (a *allowance) cut(text string) string {
 	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--
 	}
-	a.text = 0
+	a.text, a.full = 0, true
 	return fmt.Sprintf("%s\n[cut off: these are the first %d of %d bytes; ask for less]", text[:n], n, len(text))
 }
 

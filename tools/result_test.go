@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -72,10 +73,15 @@ func TestResultsAreCut(t *testing.T) {
 		{"no room", tools.Result{Text: "ä"}, tools.Options{MaxText: 1}, "\n[cut off: these are the first 0 of 2 bytes; ask for less]", 0},
 		{"by default", tools.Result{Text: strings.Repeat("x", 65537)}, tools.Options{}, strings.Repeat("x", 65536) + "\n[cut off: these are the first 65536 of 65537 bytes; ask for less]", 0},
 		{"no limit", tools.Result{Text: strings.Repeat("x", 100000)}, tools.Options{MaxText: -1}, strings.Repeat("x", 100000), 0},
-		{"several texts", tools.Result{Text: "abc", Parts: []llm.Part{llm.Text("def"), llm.Text("g")}}, tools.Options{MaxText: 5}, "abcde\n[cut off: these are the first 2 of 3 bytes; ask for less]\n[cut off: these are the first 0 of 1 bytes; ask for less]", 0},
+		{"several texts", tools.Result{Text: "abc", Parts: []llm.Part{llm.Text("def"), llm.Text("g")}}, tools.Options{MaxText: 5}, "abcde\n[cut off: these are the first 2 of 3 bytes; ask for less]\n[left out: 1 more]", 0},
 		{"exactly", tools.Result{Text: "abc", Parts: []llm.Part{llm.Text("de")}}, tools.Options{MaxText: 5}, "abcde", 0},
 		{"not UTF-8", tools.Result{Text: "a\xff", Parts: []llm.Part{{Type: llm.PartText, Text: "\xfe"}}}, tools.Options{MaxText: -1}, "a\ufffd\ufffd", 0},
 		{"data", tools.Result{Parts: []llm.Part{data(2), data(2), data(1)}}, tools.Options{MaxData: 3}, "[left out: image/png of 2 bytes is too large]", 2},
+		{"data as a URL", tools.Result{Parts: []llm.Part{{Type: llm.PartImage, URL: "data:image/png;base64,AAAA"}}}, tools.Options{MaxData: 3}, "[left out: a part of 26 bytes is too large]", 0},
+		{"a long name", tools.Result{Parts: []llm.Part{llm.File(strings.Repeat("n", 200), "application/pdf", make([]byte, 3))}}, tools.Options{MaxData: 3}, "[left out: " + strings.Repeat("n", 100) + "… of 3 bytes is too large]", 0},
+		{"many that are too large", tools.Result{Parts: slices.Repeat([]llm.Part{data(2)}, 500)}, tools.Options{MaxData: 1}, strings.Repeat("[left out: image/png of 2 bytes is too large]", 10) + "\n[left out: 490 more]", 0},
+		{"many texts", tools.Result{Parts: slices.Repeat([]llm.Part{llm.Text("x")}, 5000)}, tools.Options{MaxText: 3}, "xxx\n[cut off: these are the first 0 of 1 bytes; ask for less]\n[left out: 4996 more]", 0},
+		{"many parts", tools.Result{Parts: slices.Repeat([]llm.Part{data(1)}, 5000)}, tools.Options{}, "\n[left out: 4000 more]", 1000},
 		{"a file", tools.Result{Parts: []llm.Part{llm.File("a.pdf", "application/pdf", make([]byte, 9))}}, tools.Options{MaxData: 3}, "[left out: a.pdf of 9 bytes is too large]", 0},
 		{"data by default", tools.Result{Parts: []llm.Part{data(8 << 20), data(1)}}, tools.Options{}, "[left out: image/png of 1 bytes is too large]", 1},
 		{"data without limit", tools.Result{Parts: []llm.Part{data(8 << 20), data(1)}}, tools.Options{MaxData: -1}, "", 2},
@@ -235,5 +241,24 @@ func TestEvents(t *testing.T) {
 	tools.Report(t.Context(), tools.Progress{}) // outside a tool
 	if _, err := set.Call(t.Context(), numbered(1, "work"), tools.Options{}); err != nil {
 		t.Errorf("got %v without anybody to tell", err)
+	}
+}
+
+// What is wrong with a call is cut and cleaned as results are: the model wrote
+// most of it.
+func TestRefusalsAreCut(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("k", 1<<20)
+	set := mustSet(t, doubling())
+	o := tools.Options{MaxText: 200, Clean: func(_ llm.ToolCall, text string) string { return tools.Printable(text) }}
+	for name, call := range map[string]llm.ToolCall{
+		"a name":    {ID: "1", Name: "\u202e" + long},
+		"a key":     {ID: "1", Name: "double", Arguments: json.RawMessage(`{"` + "\u202e" + long + `":1}`)},
+		"no object": llm.InvalidCall("1", "double", "{", "\u202e"+long),
+	} {
+		answer, err := set.Call(t.Context(), call, o)
+		if err != nil || answer.Status != llm.StatusError || len(answer.Text()) > 300 || strings.Contains(answer.Text(), "\u202e") {
+			t.Errorf("%s: %d bytes, %v", name, len(answer.Text()), err)
+		}
 	}
 }
