@@ -182,11 +182,16 @@ func forCheck(value any) any {
 	return value
 }
 
-// describeDecode words what the schema could not say, such as a number that is
-// too large for its Go type.
-func describeDecode(err error) string {
+// undecoded words what the schema could not say, such as a number that is too
+// large for its Go type, or a text that is no time.
+func (s *schema) undecoded(arguments json.RawMessage, err error) []string {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field != "" {
-		return fmt.Sprintf("%s: %s does not fit (%s)", e.Field, e.Value, e.Type)
+		return []string{fmt.Sprintf("%s: %s does not fit (%s)", e.Field, e.Value, e.Type)}
 	}
-	return err.Error()
+	if value, unread := parse(arguments); unread == nil {
+		if problems := explainTimes(s.root, value); len(problems) > 0 {
+			return problems
+		}
+	}
+	return []string{err.Error()}
 }

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
@@ -215,5 +216,36 @@ func TestResultThatCanNotBeWritten(t *testing.T) {
 	answer := callWith(t, tool, `{}`)
 	if answer.Status != llm.StatusError || !strings.Contains(answer.Text(), "the result can not be written as JSON") {
 		t.Errorf("got %+v", answer)
+	}
+}
+
+// What only Go can tell is told by field, all of it, as the rest is.
+func TestTimesThatAreNone(t *testing.T) {
+	t.Parallel()
+	type in struct {
+		From  time.Time     `json:"from"`
+		To    *time.Time    `json:"to,omitempty"`
+		Every time.Duration `json:"every,omitempty" jsonschema:"how often"`
+		Photo []byte        `json:"photo,omitempty" jsonschema:"of the place"`
+	}
+	var got in
+	tool := capture(&got)
+	for arguments, want := range map[string]string{
+		`{"from":"tomorrow","to":"2026-01-31"}`: "invalid arguments for tool: from: want a time such as 2026-01-31T15:04:05Z, got the string \"tomorrow\"; " +
+			"to: want a time such as 2026-01-31T15:04:05Z, got the string \"2026-01-31\"",
+		`{"from":"2026-01-31T15:04:05Z","photo":"?"}`: "invalid arguments for tool: illegal base64 data at input byte 0",
+	} {
+		if answer := callWith(t, tool, arguments); answer.Text() != want {
+			t.Errorf("got  %s\nwant %s", answer.Text(), want)
+		}
+	}
+	if answer := callWith(t, tool, `{"from":"2026-01-31T15:04:05+02:00","to":null}`); answer.Status != llm.StatusSuccess || got.From.UTC().Hour() != 13 {
+		t.Errorf("got %s, %v", answer.Text(), got.From)
+	}
+	schema := string(tool.Spec().Schema)
+	for _, want := range []string{"how often (a duration in nanoseconds)", "of the place (bytes in base64)"} {
+		if !strings.Contains(schema, want) {
+			t.Errorf("%s lacks %q", schema, want)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -26,8 +27,18 @@ const maxVisits = 20_000
 // It knows the usual keywords; for a fault of any other it returns nothing.
 func explain(root *jsonschema.Schema, value any) []string {
 	budget := maxVisits
-	e := explanation{root: root, budget: &budget}
-	e.visit(root, value, "")
+	return (&explanation{root: root, budget: &budget}).all(value)
+}
+
+// explainTimes says as well which texts are no times, where Go is to read them
+// as such.
+func explainTimes(root *jsonschema.Schema, value any) []string {
+	budget := maxVisits
+	return (&explanation{root: root, budget: &budget, times: true}).all(value)
+}
+
+func (e *explanation) all(value any) []string {
+	e.visit(e.root, value, "")
 	if more := len(e.problems) - maxProblems; more > 0 {
 		e.problems = append(e.problems[:maxProblems], fmt.Sprintf("and %d more", more))
 	}
@@ -38,6 +49,7 @@ type explanation struct {
 	root     *jsonschema.Schema
 	problems []string
 	budget   *int // how many values may still be looked at
+	times    bool // whether a text of the format date-time has to be one
 }
 
 func (e *explanation) add(path, format string, args ...any) {
@@ -68,8 +80,11 @@ func (e *explanation) visit(s *jsonschema.Schema, value any, path string) {
 	case []any:
 		e.visitArray(s, v, path)
 	case string:
-		if !textFits(s, v) {
+		switch {
+		case !textFits(s, v):
 			e.add(path, "want %s, got %s", wanted(s), shown(v))
+		case e.times && s.Format == "date-time" && !isTime(v):
+			e.add(path, "want a time such as %s, got %s", formats[s.Format], shown(v))
 		}
 	case json.Number:
 		if !numberFits(s, v) {
@@ -96,7 +111,7 @@ func (e *explanation) visitAlternatives(alternatives []*jsonschema.Schema, value
 		if target := definition(e.root, a.Ref); target != nil {
 			a = target
 		}
-		trial := explanation{root: e.root, budget: e.budget}
+		trial := explanation{root: e.root, budget: e.budget, times: e.times}
 		if trial.visit(a, value, path); len(trial.problems) == 0 {
 			return
 		}
@@ -218,6 +233,11 @@ func textFits(s *jsonschema.Schema, text string) bool {
 	}
 	pattern, err := regexp.Compile(s.Pattern)
 	return err != nil || pattern.MatchString(text)
+}
+
+func isTime(text string) bool {
+	_, err := time.Parse(time.RFC3339, text)
+	return err == nil
 }
 
 func numberFits(s *jsonschema.Schema, number json.Number) bool {

@@ -96,8 +96,20 @@ func (s *shapes) finish(out *jsonschema.Schema, t reflect.Type, path string) {
 			if err := enumerate(property, field.Tag.Get("enum")); err != nil {
 				s.mistake(at, "enum tag: "+err.Error())
 			}
+			s.describe(property, field.Type)
 			s.finish(property, field.Type, at)
 		}
+	}
+}
+
+// describe adds to what a tag says of a field what is to be known of its type,
+// such as that it is in nanoseconds.
+func (s *shapes) describe(property *jsonschema.Schema, t reflect.Type) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if shape := s.types[t]; shape != nil && shape.Description != "" && property.Description != shape.Description {
+		property.Description += " (" + shape.Description + ")"
 	}
 }
 

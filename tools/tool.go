@@ -50,7 +50,7 @@ func New[In, Out any](name, description string, fn func(context.Context, In) (Ou
 	t.load = func(arguments json.RawMessage) (func(context.Context) (Result, error), error) {
 		var in In
 		if err := json.Unmarshal(arguments, &in); err != nil {
-			return nil, &argumentsError{[]string{describeDecode(err)}}
+			return nil, &argumentsError{schema.undecoded(arguments, err)}
 		}
 		return func(ctx context.Context) (Result, error) {
 			if err := fillBound(ctx, reflect.ValueOf(&in), bound); err != nil {
