@@ -72,7 +72,7 @@ func TestArgumentsAreRefused(t *testing.T) {
 		{"inside a map", `{` + rest + `,"labels":{"a":1,"b":"x"}}`, `labels.b: want an integer, got the string "x"`},
 		{"inside a list of a map", `{` + rest + `,"named":{"a":[true,0]}}`, "named.a[1]: want true or false, got 0"},
 		{"a list of the wrong length", `{` + rest + `,"corners":[]}`, "corners: want an array of 2, got 0"},
-		{"no time", `{` + rest + `,"when":"tomorrow"}`, `cannot parse "tomorrow"`},
+		{"no time", `{` + rest + `,"when":"tomorrow"}`, `when: want a time such as 2026-01-31T15:04:05Z, got the string "tomorrow"`},
 		{"no base64", `{` + rest + `,"bytes":"*"}`, "illegal base64 data"},
 		{"no address", `{` + rest + `,"address":"home"}`, `ParseAddr("home")`},
 	}

@@ -80,12 +80,7 @@ func (e *explanation) visit(s *jsonschema.Schema, value any, path string) {
 	case []any:
 		e.visitArray(s, v, path)
 	case string:
-		switch {
-		case !textFits(s, v):
-			e.add(path, "want %s, got %s", wanted(s), shown(v))
-		case e.times && s.Format == "date-time" && !isTime(v):
-			e.add(path, "want a time such as %s, got %s", formats[s.Format], shown(v))
-		}
+		e.visitText(s, v, path)
 	case json.Number:
 		if !numberFits(s, v) {
 			e.add(path, "want %s, got %s", wanted(s), v)
@@ -144,6 +139,15 @@ func (e *explanation) visitObject(s *jsonschema.Schema, object map[string]any, p
 		default:
 			e.visit(s.AdditionalProperties, object[name], join(path, name))
 		}
+	}
+}
+
+func (e *explanation) visitText(s *jsonschema.Schema, text, path string) {
+	switch {
+	case !textFits(s, text):
+		e.add(path, "want %s, got %s", wanted(s), shown(text))
+	case e.times && s.Format == "date-time" && !isTime(text):
+		e.add(path, "want a time such as %s, got %s", formats[s.Format], shown(text))
 	}
 }
 
