@@ -26,7 +26,9 @@ type Config struct {
 	// HTTP sends the requests. Nil means [http.DefaultTransport].
 	HTTP http.RoundTripper
 
-	key string
+	// key is behind a pointer, as package fmt follows none: it prints what is in
+	// a field that is not exported without asking for a String.
+	key *string
 }
 
 // String says which model it is, without the key.
@@ -213,12 +215,13 @@ func (e environment) secret(c *Config, s source) error {
 			if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 				return fmt.Errorf("%s holds what no key can", variable)
 			}
-			c.key = key
+			c.key = &key
 			return nil
 		}
 	}
 	if c.elsewhere() {
-		c.key = "none" // the server asks for none, and the library insists on one
+		none := "none"
+		c.key = &none // the server asks for none, and the library insists on one
 		return nil
 	}
 	return fmt.Errorf("%s is not set, nor is LLM_API_KEY, and %s asks for a key", s.keys[0], s.name)

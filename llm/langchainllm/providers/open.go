@@ -28,21 +28,25 @@ func FromEnv(ctx context.Context) (*langchainllm.Model, error) {
 func (c Config) Open(ctx context.Context) (*langchainllm.Model, error) {
 	wire := &langchainllm.Transport{Base: c.HTTP}
 	o := langchainllm.Options{Name: c.Provider, Transport: wire}
+	key := ""
+	if c.key != nil {
+		key = *c.key
+	}
 	var model llms.Model
 	var err error
 	switch c.Provider {
 	case "anthropic":
 		o.Provider = langchainllm.Anthropic
-		model, err = anthropic.New(anthropic.WithToken(c.key), anthropic.WithModel(c.Model), anthropic.WithHTTPClient(wire.Client()))
+		model, err = anthropic.New(anthropic.WithToken(key), anthropic.WithModel(c.Model), anthropic.WithHTTPClient(wire.Client()))
 	case "googleai":
 		o.Provider = langchainllm.GoogleAI
 		client := wire.Client()
-		client.Transport = googleKey{c.key, wire}
-		model, err = googleai.New(ctx, googleai.WithRest(), googleai.WithAPIKey(c.key),
+		client.Transport = googleKey{key, wire}
+		model, err = googleai.New(ctx, googleai.WithRest(), googleai.WithAPIKey(key),
 			googleai.WithDefaultModel(c.Model), googleai.WithHTTPClient(client))
 	case "openai", "mistral", "ollama", "compatible":
 		o.Provider = c.kind()
-		model, err = openai.New(openai.WithToken(c.key), openai.WithModel(c.Model),
+		model, err = openai.New(openai.WithToken(key), openai.WithModel(c.Model),
 			openai.WithBaseURL(c.BaseURL), openai.WithHTTPClient(wire.Client()))
 	default:
 		return nil, fmt.Errorf("providers: provider %.40q is none of %s", c.Provider, names())

@@ -2,6 +2,7 @@ package providers_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/langchainllm"
 	"github.com/weft-go/weft/llm/langchainllm/providers"
 )
 
@@ -101,8 +103,19 @@ func TestKeyIsNotPrinted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprintf("%v %+v %#v %s %v", c, c, c, c, m); strings.Contains(got, secret) {
-		t.Errorf("printed %s", got)
+	type app struct {
+		config providers.Config
+		model  *langchainllm.Model
+	}
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%d", "%q"} {
+		for _, v := range []any{c, &c, m, *m, app{c, m}, &app{c, m}, []providers.Config{c}} {
+			if got := fmt.Sprintf(format, v); strings.Contains(got, secret) {
+				t.Errorf("%s of %T printed %s", format, v, got)
+			}
+		}
+	}
+	if got, err := json.Marshal(app{c, m}.config); err != nil || strings.Contains(string(got), secret) {
+		t.Errorf("as JSON: %s, %v", got, err)
 	}
 }
 
