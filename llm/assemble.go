@@ -139,6 +139,9 @@ func (a *assembly) message() (Message, error) {
 		m.ToolCalls = append(m.ToolCalls, call)
 	}
 	if m.StopReason != StopEnd && len(m.ToolCalls) == 0 && m.Text() == "" {
+		if m.StopReason == StopFilter {
+			return Message{}, &Error{Kind: ErrContentFilter, Message: "the whole reply was held back", Err: ErrEmpty}
+		}
 		if m.StopReason != "" {
 			return Message{}, fmt.Errorf("llm: the model stopped with reason %q: %w", m.StopReason, ErrEmpty)
 		}

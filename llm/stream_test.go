@@ -135,6 +135,7 @@ func TestGenerateRefuses(t *testing.T) {
 		{"empty text", []llm.Chunk{text("")}, nil, llm.ErrEmpty, ""},
 		{"only reasoning", []llm.Chunk{thought("hm")}, nil, llm.ErrEmpty, ""},
 		{"cut off before the answer", []llm.Chunk{thought("hm"), end(llm.StopLength)}, nil, llm.ErrEmpty, `reason "length"`},
+		{"held back", []llm.Chunk{end(llm.StopFilter)}, nil, llm.ErrEmpty, "content filter"},
 		{"calls announced and not made", []llm.Chunk{end(llm.StopToolCalls)}, nil, llm.ErrEmpty, `reason "tool_calls"`},
 		{"arguments cut off", []llm.Chunk{text("a"), delta(0, "a", "add", `{"a":1`)}, nil, llm.ErrMalformed, `tool call 0: the arguments of "add" are not JSON`},
 		{"arguments cut off by the limit", []llm.Chunk{delta(0, "a", "add", `{"a":1`), end(llm.StopLength)}, nil, llm.ErrMalformed, "not JSON"},
