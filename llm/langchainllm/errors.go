@@ -33,6 +33,7 @@ func (m *Model) failed(a *attempt) error {
 			e.Kind = llm.ErrTransport
 		}
 		e.Message, e.Code, e.Err = f.Message, f.Type, nil
+		e.RetryAfter = max(e.RetryAfter, f.RetryAfter)
 		if f.Code >= http.StatusBadRequest && f.Code < 600 {
 			e.Status = f.Code
 		}

@@ -104,6 +104,11 @@ func stopReason(said string, calls bool) llm.StopReason {
 		return llm.StopLength
 	case "contentfilter", "safety", "recitation", "blocklist", "prohibitedcontent", "spii", "language", "refusal", "guardrailintervened", "contentfiltered", "imagesafety":
 		return llm.StopFilter
+	case "", "error", "other", "malformedfunctioncall", "unexpectedtoolcall", "malformedresponse", "toomanytoolcalls":
+		// No end of an answer: where there is none, it is an error.
+		if !calls {
+			return ""
+		}
 	}
 	if calls {
 		return llm.StopToolCalls

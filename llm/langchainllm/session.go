@@ -192,6 +192,9 @@ func (s *session) rest(a *attempt) []llm.Chunk {
 	}
 	end := llm.Chunk{Kind: llm.ChunkEnd, Metadata: a.answer.metadata(), Usage: s.usage(a)}
 	end.StopReason = stopReason(a.answer.stop, len(a.answer.calls) > 0)
+	if end.StopReason == "" && a.answer.text != "" {
+		end.StopReason = llm.StopEnd
+	}
 	if s.spent != nil && end.Usage != nil {
 		sum := s.spent.Add(*end.Usage)
 		end.Usage = &sum

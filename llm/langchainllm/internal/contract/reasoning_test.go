@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"errors"
 	"net/http"
 	"reflect"
 	"strings"
@@ -180,6 +181,35 @@ func TestGeminiBlocksThePrompt(t *testing.T) {
 	e := failure(t, backends[4].model(t, f, true), hello, llm.ErrContentFilter)
 	if e.Retryable() || !strings.Contains(e.Error(), "SAFETY") {
 		t.Errorf("got %v", e)
+	}
+}
+
+// TestNoAnswer has replies that ended without an answer, and do not count as one.
+func TestNoAnswer(t *testing.T) {
+	t.Parallel()
+	google := func(reason string) http.HandlerFunc {
+		return jsonBody(`[{"candidates":[{"content":{"role":"model"},"finishReason":"` + reason + `"}]}]`)
+	}
+	tests := []struct {
+		name   string
+		b      backend
+		answer http.HandlerFunc
+		kind   error
+		retry  bool
+	}{
+		{"a call that Gemini could not read", backends[4], google("MALFORMED_FUNCTION_CALL"), llm.ErrEmpty, true},
+		{"held back", backends[4], google("SAFETY"), llm.ErrContentFilter, false},
+		{"an error as the reason", backends[0], sse(`{"choices":[{"delta":{"content":""},"finish_reason":"error"}]}`, "[DONE]"), llm.ErrEmpty, true},
+		{"nothing but the end", backends[0], sse("[DONE]"), llm.ErrEmpty, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := llm.Generate(t.Context(), test.b.model(t, newFake(t, test.answer), true), hello)
+			if !errors.Is(err, test.kind) || llm.Retryable(err) != test.retry {
+				t.Errorf("got %v, want %v", err, test.kind)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type Call struct {
 
 	mu    sync.Mutex
 	facts Facts
+	keys  []string // that the request carries
 }
 
 // Facts are what the wire told of an answer.
@@ -66,6 +68,8 @@ type Failure struct {
 	Type string
 	// Message says what it is.
 	Message string
+	// RetryAfter is how long it asks to wait.
+	RetryAfter time.Duration
 	// Malformed says that what came made no sense.
 	Malformed bool
 }
@@ -95,9 +99,13 @@ func (c *Call) note(set func(*Facts)) {
 	set(&c.facts)
 }
 
-// fail notes the first failure; what follows one is its echo.
+// fail notes the first failure; what follows one is its echo. Its text gets into
+// logs, so a key that the server repeats in it is taken out.
 func (c *Call) fail(f Failure) {
 	c.note(func(facts *Facts) {
+		for _, key := range c.keys {
+			f.Type, f.Message = strings.ReplaceAll(f.Type, key, hidden), strings.ReplaceAll(f.Message, key, hidden)
+		}
 		if facts.Failure == nil {
 			facts.Failure = &f
 		}

@@ -1,8 +1,14 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
 	"unicode/utf8"
+
+	"github.com/weft-go/weft/llm"
 )
 
 // An object is a JSON object whose values are kept as they came.
@@ -49,25 +55,67 @@ func pieces(text string) []string {
 	return append(all, text)
 }
 
+// failed says whether an error field holds an error.
+func failed(data json.RawMessage) bool {
+	return len(data) > 0 && string(data) != "null"
+}
+
+// errorIn returns the error of a body, which some servers are themselves; nil
+// when it is none.
+func errorIn(body object, data []byte) json.RawMessage {
+	switch {
+	case failed(body["error"]):
+		return body["error"]
+	case read[string](body["object"]) == "error":
+		return data
+	}
+	return nil
+}
+
 // failureOf reads what the providers say of an error, in its many forms.
 func failureOf(data json.RawMessage) Failure {
 	if text := read[string](data); text != "" {
 		return Failure{Message: text}
 	}
 	body := read[object](data)
-	f := Failure{
-		Code:    read[int](body["code"]),
-		Type:    read[string](body["type"]),
-		Message: read[string](body["message"]),
+	f := Failure{Code: read[int](body["code"]), Message: read[string](body["message"])}
+	// A code says more than a type, unless it is a number.
+	code := read[string](body["code"])
+	if _, err := strconv.Atoi(code); err == nil {
+		code = ""
 	}
-	if f.Type == "" {
-		f.Type = read[string](body["status"])
-	}
-	if f.Type == "" {
-		f.Type = read[string](body["code"])
+	f.Type = cmp.Or(code, read[string](body["type"]), read[string](body["status"]))
+	for _, detail := range read[[]object](body["details"]) {
+		if delay := read[string](detail["retryDelay"]); delay != "" {
+			f.RetryAfter = llm.RetryAfter(delay, time.Now())
+		}
 	}
 	if f.Message == "" {
 		f.Message = "an error without a message"
 	}
 	return f
 }
+
+// refusalOf reads the body of an answer whose status says that it is an error.
+// It reports false for one that says nothing to people.
+func refusalOf(data []byte) (Failure, bool) {
+	body := read[object](data)
+	if list := read[[]object](data); len(list) == 1 {
+		body = list[0] // as Gemini has it where it would stream
+	}
+	text := strings.TrimSpace(string(data))
+	switch {
+	case failed(body["error"]):
+		return failureOf(body["error"]), true
+	case failed(body["message"]):
+		return failureOf(data), true
+	case failed(body["detail"]):
+		return Failure{Message: cmp.Or(read[string](body["detail"]), string(body["detail"]))}, true
+	case body != nil || text == "" || text[0] == '<' || len(text) > maxSaid || !utf8.ValidString(text):
+		return Failure{}, false
+	}
+	return Failure{Message: text}, true
+}
+
+// maxSaid is the longest text that is taken for a message to people.
+const maxSaid = 500

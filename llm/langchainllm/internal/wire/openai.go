@@ -56,8 +56,8 @@ func forMistral(body object, r *llm.Request) {
 
 func (openAI) reply(data []byte, c *Call) []byte {
 	body := read[object](data)
-	if failed(body["error"]) {
-		c.fail(failureOf(body["error"]))
+	if said := errorIn(body, data); said != nil {
+		c.fail(failureOf(said))
 		return data
 	}
 	choices := read[[]object](body["choices"])
@@ -66,15 +66,28 @@ func (openAI) reply(data []byte, c *Call) []byte {
 	}
 	c.note(func(f *Facts) { f.Complete, f.Stop = true, read[string](choices[0]["finish_reason"]) })
 	message := read[object](choices[0]["message"])
-	if message["reasoning_content"] != nil || message["reasoning"] == nil {
+	declined := read[string](message["refusal"]) != "" && contentText(message["content"]) == ""
+	renamed := message["reasoning_content"] == nil && message["reasoning"] != nil
+	if !declined && !renamed {
 		return data
 	}
-	// Some servers have another word for it.
-	message["reasoning_content"] = message["reasoning"]
+	if declined {
+		message["content"] = message["refusal"]
+		delete(message, "refusal")
+		choices[0]["finish_reason"] = raw(refused)
+		c.note(func(f *Facts) { f.Stop = refused })
+	}
+	if renamed {
+		// Some servers have another word for it.
+		message["reasoning_content"] = message["reasoning"]
+	}
 	choices[0]["message"] = raw(message)
 	body["choices"] = raw(choices)
 	return raw(body)
 }
+
+// refused is why a reply ended in which the model says that it will not answer.
+const refused = "refusal"
 
 // streamed is for servers that do not stream.
 func (openAI) streamed(data []byte, c *Call) []byte {
@@ -106,13 +119,8 @@ func (openAI) streamed(data []byte, c *Call) []byte {
 	return out
 }
 
-// failed says whether an error field holds an error.
-func failed(data json.RawMessage) bool {
-	return len(data) > 0 && string(data) != "null"
-}
-
 func (openAI) stream(body io.ReadCloser, c *Call) io.ReadCloser {
-	return newEvents(body, &completion{call: c, calls: map[int]*toolCall{}}, c)
+	return newEvents(body, &completion{call: c}, c)
 }
 
 // A completion mends a stream of chunks. The library puts the arguments of tool
@@ -120,14 +128,19 @@ func (openAI) stream(body io.ReadCloser, c *Call) io.ReadCloser {
 // and does not know an error or a stream that broke off. So the calls are held
 // back and passed on whole, and why the reply ended is noted.
 type completion struct {
-	call  *Call
-	calls map[int]*toolCall
-	last  int // index of the call that a nameless piece belongs to
+	call     *Call
+	calls    []*toolCall
+	last     *toolCall // that a piece without id and index belongs to
+	declined bool      // the model said that it will not answer
 }
 
-type toolCall struct{ id, name, arguments string }
+type toolCall struct {
+	index               int
+	id, name, arguments string
+}
 
 type chunk struct {
+	Object  json.RawMessage `json:"object"`
 	Error   json.RawMessage `json:"error"`
 	Choices []struct {
 		Index        int             `json:"index"`
@@ -137,18 +150,14 @@ type chunk struct {
 	Usage json.RawMessage `json:"usage"`
 }
 
+// A chunkDelta is read field by field: one that a server has its own idea of does
+// not take the others with it.
 type chunkDelta struct {
 	Content          json.RawMessage `json:"content"`
-	ReasoningContent string          `json:"reasoning_content"`
-	Reasoning        string          `json:"reasoning"`
-	ToolCalls        []*struct {
-		Index    *int   `json:"index"`
-		ID       string `json:"id"`
-		Function struct {
-			Name      string          `json:"name"`
-			Arguments json.RawMessage `json:"arguments"`
-		} `json:"function"`
-	} `json:"tool_calls"`
+	Refusal          json.RawMessage `json:"refusal"`
+	ReasoningContent json.RawMessage `json:"reasoning_content"`
+	Reasoning        json.RawMessage `json:"reasoning"`
+	ToolCalls        json.RawMessage `json:"tool_calls"`
 }
 
 func (s *completion) event(data []byte) ([][]byte, bool) {
@@ -161,8 +170,8 @@ func (s *completion) event(data []byte) ([][]byte, bool) {
 		s.call.fail(Failure{Message: "an event of the stream can not be read", Malformed: true})
 		return nil, true
 	}
-	if failed(c.Error) {
-		s.call.fail(failureOf(c.Error))
+	if said := errorIn(object{"error": c.Error, "object": c.Object}, data); said != nil {
+		s.call.fail(failureOf(said))
 		return nil, true
 	}
 	var out [][]byte
@@ -173,55 +182,83 @@ func (s *completion) event(data []byte) ([][]byte, bool) {
 		if choice.Index != 0 {
 			continue
 		}
+		out = append(out, s.delta(read[chunkDelta](choice.Delta))...)
 		if r := choice.FinishReason; r != nil && *r != "" {
 			s.call.note(func(f *Facts) { f.Stop, f.Complete = *r, true })
 		}
-		out = append(out, s.delta(read[chunkDelta](choice.Delta))...)
+		if s.declined {
+			s.call.note(func(f *Facts) { f.Stop = refused })
+		}
 	}
 	return out, false
 }
 
 func (s *completion) delta(d chunkDelta) [][]byte {
 	var out [][]byte
-	if text := cmp.Or(d.ReasoningContent, d.Reasoning); text != "" {
+	if text := cmp.Or(read[string](d.ReasoningContent), read[string](d.Reasoning)); text != "" {
 		for _, piece := range pieces(text) {
 			out = append(out, openAIDelta(map[string]any{"reasoning_content": piece}))
 		}
 	}
-	if text := contentText(d.Content); text != "" {
+	refusal := read[string](d.Refusal)
+	s.declined = s.declined || refusal != ""
+	if text := contentText(d.Content) + refusal; text != "" {
 		for _, piece := range pieces(text) {
 			out = append(out, openAIDelta(map[string]any{"content": piece}))
 		}
 	}
-	for _, t := range d.ToolCalls {
-		if t == nil {
-			continue
+	for _, piece := range read[[]object](d.ToolCalls) {
+		if piece != nil {
+			s.add(piece)
 		}
-		index := s.index(t.Index, t.ID)
-		call := s.calls[index]
-		if call == nil {
-			call = &toolCall{}
-			s.calls[index] = call
-		}
-		call.id, call.name = cmp.Or(call.id, t.ID), cmp.Or(call.name, t.Function.Name)
-		call.arguments += argumentsText(t.Function.Arguments)
-		s.last = index
 	}
 	return out
 }
 
-// index tells which call a piece is of. Where no index says so, a new id begins
-// a new call.
-func (s *completion) index(index *int, id string) int {
-	switch {
-	case index != nil:
-		return *index
-	case len(s.calls) == 0:
-		return 0
-	case id == "" || s.calls[s.last].id == id:
+// add adds a piece to the call that it is of.
+func (s *completion) add(piece object) {
+	index, function := read[*int](piece["index"]), read[object](piece["function"])
+	id, name := word(piece["id"]), read[string](function["name"])
+	call := s.find(index, id, name)
+	if call == nil {
+		call = &toolCall{index: len(s.calls)}
+		if index != nil {
+			call.index = *index
+		}
+		s.calls = append(s.calls, call)
+	}
+	call.id, call.name = cmp.Or(call.id, id), cmp.Or(call.name, name)
+	call.arguments += argumentsText(function["arguments"])
+	s.last = call
+}
+
+// find returns the call that a piece is of, or nil when it begins one. Some
+// servers give no index, and some give the same to all.
+func (s *completion) find(index *int, id, name string) *toolCall {
+	if index == nil && id == "" {
 		return s.last
 	}
-	return s.last + 1
+	for _, call := range slices.Backward(s.calls) {
+		if index == nil {
+			if call.id == id {
+				return call
+			}
+			continue
+		}
+		other := id != "" && call.id != "" && call.id != id || name != "" && call.name != "" && call.name != name
+		if call.index == *index && !other {
+			return call
+		}
+	}
+	return nil
+}
+
+// word reads a string, or a number as it is written.
+func word(data json.RawMessage) string {
+	if n := read[json.Number](data); n != "" {
+		return n.String()
+	}
+	return read[string](data)
 }
 
 // contentText reads text, or the parts that some servers stream instead.
@@ -254,8 +291,8 @@ func (s *completion) flush() [][]byte {
 	if !s.call.Facts().Complete {
 		return nil
 	}
-	for _, index := range slices.Sorted(maps.Keys(s.calls)) {
-		call := s.calls[index]
+	slices.SortStableFunc(s.calls, func(a, b *toolCall) int { return cmp.Compare(a.index, b.index) })
+	for _, call := range s.calls {
 		for i, piece := range pieces(call.arguments) {
 			function := map[string]any{"arguments": piece}
 			delta := map[string]any{"function": function}
@@ -265,7 +302,7 @@ func (s *completion) flush() [][]byte {
 			out = append(out, openAIDelta(map[string]any{"tool_calls": []any{delta}}))
 		}
 	}
-	clear(s.calls)
+	s.calls = nil
 	return append(out, raw(map[string]any{"choices": []any{
 		map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": s.call.Facts().Stop},
 	}}))

@@ -61,6 +61,12 @@ func (e *events) fill() {
 			}
 		}
 	}
+	if said, ok := bytes.CutPrefix(line, []byte("error:")); ok {
+		// As llama.cpp's server had it for long.
+		e.call.fail(failureOf(bytes.TrimSpace(said)))
+		e.err = io.EOF
+		return
+	}
 	if err == nil {
 		return
 	}

@@ -58,7 +58,7 @@ func RoundTrip(base http.RoundTripper, req *http.Request) (*http.Response, error
 		}
 		req, streaming = mended, streams
 	}
-	call.note(func(f *Facts) { f.Seen = true })
+	call.note(func(f *Facts) { f.Seen, call.keys = true, keys(req.Header) })
 	resp, err := base.RoundTrip(req)
 	if err != nil {
 		call.note(func(f *Facts) { f.Broken = err })
@@ -66,7 +66,7 @@ func RoundTrip(base http.RoundTripper, req *http.Request) (*http.Response, error
 	}
 	call.answered(resp, d != nil)
 	if resp.StatusCode != http.StatusOK {
-		return refusal(resp, d, keys(req.Header))
+		return refusal(resp, d, call)
 	}
 	if d == nil {
 		return resp, nil
@@ -90,16 +90,16 @@ func keys(h http.Header) []string {
 // may be any word.
 const minKey = 8
 
-// refusal mends an answer that is an error. Its text becomes the text of errors
-// and gets into logs, so a key that the server repeats in it is taken out.
-func refusal(resp *http.Response, d dialect, keys []string) (*http.Response, error) {
+// hidden stands where a key was.
+const hidden = "[key]"
+
+// refusal mends an answer that is an error, and notes what it says, of which the
+// libraries lose the code, and the message too where it is not in OpenAI's form.
+func refusal(resp *http.Response, d dialect, call *Call) (*http.Response, error) {
 	if _, ok := d.(gemini); ok && resp.StatusCode == http.StatusServiceUnavailable {
 		// Google's client asks again by itself for ten minutes on a 503, and on
 		// nothing else. Whether to ask again is the caller's to say.
 		resp.StatusCode, resp.Status = 529, "529 Overloaded"
-	}
-	if len(keys) == 0 {
-		return resp, nil
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if closed := resp.Body.Close(); err == nil {
@@ -108,8 +108,11 @@ func refusal(resp *http.Response, d dialect, keys []string) (*http.Response, err
 	if err != nil {
 		return nil, fmt.Errorf("read the error: %w", err)
 	}
-	for _, key := range keys {
-		data = bytes.ReplaceAll(data, []byte(key), []byte("[key]"))
+	if f, ok := refusalOf(data); ok && d != nil && resp.StatusCode >= http.StatusBadRequest {
+		call.fail(f)
+	}
+	for _, key := range call.keys {
+		data = bytes.ReplaceAll(data, []byte(key), []byte(hidden))
 	}
 	replaceBody(resp, io.NopCloser(bytes.NewReader(data)))
 	return resp, nil
@@ -147,9 +150,17 @@ func rewrite(req *http.Request, d dialect, call *Call) (_ *http.Request, streami
 	return req, streaming, nil
 }
 
+// byteOrder is the mark that some servers put before a text.
+const byteOrder = "\ufeff"
+
 // mend mends a reply, streamed or whole.
 func mend(resp *http.Response, d dialect, streaming bool, call *Call) (*http.Response, error) {
 	body := bufio.NewReader(resp.Body)
+	if mark, err := body.Peek(len(byteOrder)); err == nil && string(mark) == byteOrder {
+		if _, err := body.Discard(len(byteOrder)); err != nil {
+			return nil, fmt.Errorf("read the reply: %w", err)
+		}
+	}
 	if streaming && !beginsObject(body) {
 		replaceBody(resp, d.stream(readCloser{body, resp.Body}, call))
 		return resp, nil

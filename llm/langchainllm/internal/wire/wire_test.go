@@ -32,6 +32,7 @@ func send(t testing.TB, path, contentType, text string) (string, wire.Facts) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	req.Header.Set("Authorization", "Bearer a-long-key")
 	resp, err := wire.RoundTrip(tripper(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{
 			StatusCode: http.StatusOK, Request: r, Header: http.Header{"Content-Type": {contentType}},
@@ -106,6 +107,10 @@ func TestErrorsInReplies(t *testing.T) {
 		{"/chat/completions", "application/json", `{"error":{"message":"busy","code":503,"type":"x"}}`, wire.Failure{Code: 503, Type: "x", Message: "busy"}},
 		{"/chat/completions", "text/event-stream", `data: {"error":"busy"}`, wire.Failure{Message: "busy"}},
 		{"/chat/completions", "text/event-stream", `data: {"error":{"code":"rate_limit_exceeded"}}`, wire.Failure{Type: "rate_limit_exceeded", Message: "an error without a message"}},
+		{"/chat/completions", "application/json", `{"object":"error","message":"too long","type":"BadRequestError","code":400}`, wire.Failure{Code: 400, Type: "BadRequestError", Message: "too long"}},
+		{"/chat/completions", "text/event-stream", `data: {"object":"error","message":"died","code":500}` + "\n\ndata: [DONE]", wire.Failure{Code: 500, Message: "died"}},
+		{"/chat/completions", "text/event-stream", `error: {"message":"died","code":500}` + "\n\n", wire.Failure{Code: 500, Message: "died"}},
+		{"/chat/completions", "text/event-stream", `data: {"error":{"message":"a-long-key is wrong","type":"a-long-key"}}`, wire.Failure{Type: "[key]", Message: "[key] is wrong"}},
 		{"/chat/completions", "text/event-stream", `data: {`, wire.Failure{Message: "an event of the stream can not be read", Malformed: true}},
 		{"/messages", "application/json", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, wire.Failure{Type: "overloaded_error", Message: "Overloaded"}},
 		{"/messages", "text/event-stream", `data: nonsense`, wire.Failure{Message: "an event of the stream can not be read", Malformed: true}},
@@ -119,6 +124,108 @@ func TestErrorsInReplies(t *testing.T) {
 			t.Parallel()
 			if _, facts := send(t, test.path, test.contentType, test.text); facts.Failure == nil || *facts.Failure != test.want || facts.Complete {
 				t.Errorf("got %+v, want %+v", facts.Failure, test.want)
+			}
+		})
+	}
+}
+
+// refusing sends a request to an API that answers with a status.
+func refusing(t *testing.T, path string, status int, text string) wire.Facts {
+	t.Helper()
+	call := &wire.Call{Request: hello}
+	req, err := http.NewRequestWithContext(wire.With(t.Context(), call), http.MethodPost, "http://api"+path, strings.NewReader(`{"messages":[],"contents":[]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := wire.RoundTrip(tripper(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: status, Request: r, Body: io.NopCloser(strings.NewReader(text))}, nil
+	}), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return call.Facts()
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	quota := `{"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED","details":[{"@type":"x"},{"retryDelay":"34s"}]}}`
+	tests := []struct {
+		name, path string
+		status     int
+		text       string
+		want       *wire.Failure
+	}{
+		{"OpenAI", "/chat/completions", 400, `{"error":{"message":"m","type":"invalid_request_error","param":"x","code":"context_length_exceeded"}}`, &wire.Failure{Type: "context_length_exceeded", Message: "m"}},
+		{"vLLM", "/chat/completions", 400, `{"object":"error","message":"m","type":"BadRequestError","param":null,"code":400}`, &wire.Failure{Code: 400, Type: "BadRequestError", Message: "m"}},
+		{"Ollama", "/chat/completions", 404, `{"error":"m"}`, &wire.Failure{Message: "m"}},
+		{"Mistral", "/chat/completions", 429, `{"message":"m","type":"service_tier_capacity_exceeded","code":"3505"}`, &wire.Failure{Type: "service_tier_capacity_exceeded", Message: "m"}},
+		{"a list of details", "/chat/completions", 422, `{"detail":[{"msg":"m"}]}`, &wire.Failure{Message: `[{"msg":"m"}]`}},
+		{"a detail", "/chat/completions", 404, `{"detail":"Not Found"}`, &wire.Failure{Message: "Not Found"}},
+		{"Anthropic", "/messages", 529, `{"type":"error","error":{"type":"overloaded_error","message":"m"}}`, &wire.Failure{Type: "overloaded_error", Message: "m"}},
+		{"Gemini", "/m:generateContent", 429, quota, &wire.Failure{Code: 429, Type: "RESOURCE_EXHAUSTED", Message: "quota", RetryAfter: 34 * time.Second}},
+		{"Gemini, in a list", "/m:streamGenerateContent", 429, "[" + quota + "]", &wire.Failure{Code: 429, Type: "RESOURCE_EXHAUSTED", Message: "quota", RetryAfter: 34 * time.Second}},
+		{"a text", "/chat/completions", 502, "upstream timed out\n", &wire.Failure{Message: "upstream timed out"}},
+		{"a page", "/chat/completions", 502, "<html>Bad Gateway</html>", nil},
+		{"other JSON", "/chat/completions", 500, `{"a":1}`, nil},
+		{"nothing", "/chat/completions", 500, "", nil},
+		{"another API", "/model/x/invoke", 500, `{"message":"m"}`, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			facts := refusing(t, test.path, test.status, test.text)
+			if !reflect.DeepEqual(facts.Failure, test.want) || facts.Status != test.status {
+				t.Errorf("got %+v of status %d, want %+v", facts.Failure, facts.Status, test.want)
+			}
+		})
+	}
+}
+
+// TestOddStreams has what servers make of OpenAI's form.
+func TestOddStreams(t *testing.T) {
+	t.Parallel()
+	delta := func(d, more string) string { return `data: {"choices":[{"delta":` + d + more + `}]}` + "\r\n\r\n" }
+	const end = `,"finish_reason":"stop"`
+	call := func(index, id, name string) string {
+		return `{` + index + `"id":` + id + `,"function":{"name":"` + name + `","arguments":"{}"}}`
+	}
+	tests := []struct {
+		name, give string
+		want       []string
+		stop       string
+	}{
+		{"a mark at the beginning", "\ufeff" + delta(`{"content":"hi"}`, end), []string{`"content":"hi"`}, "stop"},
+		{"a field of another kind", delta(`{"content":"hi","reasoning":{"a":1},"tool_calls":{}}`, end), []string{`"content":"hi"`}, "stop"},
+		{"nulls", delta(`{"content":"hi","reasoning":null,"tool_calls":null,"refusal":null}`, `,"finish_reason":null`) + delta("null", end), []string{`"content":"hi"`}, "stop"},
+		{"an id that is a number", delta(`{"tool_calls":[`+call(`"index":0,`, "7", "f")+`]}`, end), []string{`"id":"7"`, `"name":"f"`}, "stop"},
+		{
+			"one index for all calls", delta(`{"tool_calls":[`+call(`"index":0,`, `"a"`, "f")+`]}`, "") + delta(`{"tool_calls":[`+call(`"index":0,`, `"b"`, "f")+`]}`, end),
+			[]string{`"id":"a"`, `"id":"b"`},
+			"stop",
+		},
+		{
+			"one index and no ids", delta(`{"tool_calls":[`+call(`"index":0,`, `""`, "f")+`,`+call(`"index":0,`, `null`, "g")+`]}`, end),
+			[]string{`"name":"f"`, `"name":"g"`},
+			"stop",
+		},
+		{"a refusal", delta(`{"content":null,"refusal":"I will"}`, "") + delta(`{"refusal":" not"}`, "") + delta("{}", end), []string{`"content":"I will"`, `"content":" not"`}, "refusal"},
+		{"a refusal, whole", `{"choices":[{"message":{"content":null,"refusal":"I will not"},"finish_reason":"stop"}]}`, []string{`"content":"I will not"`}, "refusal"},
+		{"whole, with a mark", "\ufeff" + `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`, []string{`"content":"hi"`}, "stop"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got, facts := send(t, "/chat/completions", "text/event-stream", test.give)
+			if !facts.Complete || facts.Stop != test.stop || facts.Failure != nil {
+				t.Errorf("got %+v", facts)
+			}
+			for _, want := range test.want {
+				if strings.Count(got, want) != 1 {
+					t.Errorf("%s is not once in %s", want, got)
+				}
 			}
 		})
 	}
