@@ -49,7 +49,7 @@ func Supervisor(name string, model llm.Model, set *tools.Set, team []Member, o O
 	}
 	o = o.withDefaults()
 	desk := state.Map[string, handover]("agent_handovers:" + name)
-	handovers, err := handoverTools(name, team, desk)
+	handovers, err := handoverTools(name, team, o.Messages, desk)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ type handoverInput struct {
 }
 
 // handoverTools returns the tools that hand over.
-func handoverTools(name string, team []Member, desk *state.MapChannel[string, handover]) (*tools.Set, error) {
+func handoverTools(name string, team []Member, messages *state.KeyedChannel[llm.Message], desk *state.MapChannel[string, handover]) (*tools.Set, error) {
 	if len(team) == 0 {
 		return nil, fmt.Errorf("agent %q: the team is empty", name)
 	}
@@ -107,14 +107,14 @@ func handoverTools(name string, team []Member, desk *state.MapChannel[string, ha
 		}
 		list = append(list, tools.New(HandoverPrefix+to, "Hands over to the agent "+to+". "+m.Description,
 			func(ctx context.Context, in handoverInput) (tools.Result, error) {
-				text := "Handed over to " + to + "."
+				r := tools.Result{Text: "Handed over to " + to + ".", Update: state.Update{graph.Goto(to)}}
 				if in.Task != "" {
-					text += " Its task: " + in.Task
+					r.Text += " Its task: " + in.Task
 				}
-				c, _ := tools.CallFrom(ctx)
-				return tools.Result{Text: text, Update: state.Update{
-					graph.Goto(to), desk.Put(map[string]handover{c.ID: {To: to, Task: in.Task}}),
-				}}, nil
+				if c, ok := tools.CallFrom(ctx); ok && m.apart(messages) {
+					r.Update = append(r.Update, desk.Put(map[string]handover{c.ID: {To: to, Task: in.Task}}))
+				}
+				return r, nil
 			}))
 	}
 	set, err := tools.NewSet(list...)
@@ -123,10 +123,6 @@ func handoverTools(name string, team []Member, desk *state.MapChannel[string, ha
 	}
 	return set, nil
 }
-
-// handedBack is the last message of a request where a member's would be, which
-// not every provider takes.
-const handedBack = "The agent has handed back to you. Hand over again, or give the final answer."
 
 // The nodes around a member that has a conversation of its own.
 const (
@@ -160,25 +156,34 @@ type office struct {
 	desk   *state.MapChannel[string, handover]
 }
 
-// mine returns the handovers to this member, by the ids of their calls.
-func (o *office) mine(s state.View) map[string]handover {
-	mine := o.desk.Get(s)
-	for id, h := range mine {
-		if h.To != o.member.Agent.Name() {
-			delete(mine, id)
+// mine returns the handovers to this member, by the ids of their calls: those
+// that it is to do, and those that were given up, as their run was.
+func (o *office) mine(s state.View) (due, stale map[string]handover) {
+	due, stale = map[string]handover{}, o.desk.Get(s)
+	maps.DeleteFunc(stale, func(_ string, h handover) bool { return h.To != o.member.Agent.Name() })
+	var last llm.Message
+	for _, m := range o.agent.messages.All(s) {
+		if len(m.ToolCalls) > 0 {
+			last = m
 		}
 	}
-	return mine
+	for _, c := range last.ToolCalls {
+		if h, ok := stale[c.ID]; ok {
+			due[c.ID] = h
+			delete(stale, c.ID)
+		}
+	}
+	return due, stale
 }
 
 // brief tells the member what was said, and its task. What the supervisor did
 // with tools is its own matter; what other agents answered is not.
 func (o *office) brief(_ context.Context, s state.View) (state.Update, error) {
-	mine := o.mine(s)
+	due, _ := o.mine(s)
 	var said []llm.Message
 	var tasks []llm.Message
 	for _, m := range o.agent.messages.All(s) {
-		h, isMine := mine[m.ToolCallID]
+		h, isMine := due[m.ToolCallID]
 		switch {
 		case m.Role == llm.RoleTool && isMine:
 			if h.Task != "" {
@@ -203,17 +208,18 @@ const answeredKey = "handed_back"
 
 // report puts the member's last answer in place of the result of the handover.
 func (o *office) report(_ context.Context, s state.View) (state.Update, error) {
-	mine := o.mine(s)
+	due, stale := o.mine(s)
 	answer := o.lastAnswer(s)
 	var update state.Update
 	for _, m := range o.agent.messages.All(s) {
-		if _, ok := mine[m.ToolCallID]; ok && m.Role == llm.RoleTool {
+		if _, ok := due[m.ToolCallID]; ok && m.Role == llm.RoleTool {
 			m.Parts, m.Status = answer.Parts, answer.Status
 			m.Metadata = map[string]json.RawMessage{answeredKey: json.RawMessage("true")}
 			update = append(update, o.agent.messages.Put(m))
 		}
 	}
-	return append(update, o.desk.Remove(slices.Collect(maps.Keys(mine))...)), nil
+	maps.Copy(due, stale)
+	return append(update, o.desk.Remove(slices.Collect(maps.Keys(due))...)), nil
 }
 
 // lastAnswer is what the member said last, as the result of a call.

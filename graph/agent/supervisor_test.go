@@ -189,6 +189,61 @@ func TestSupervisorRunsOutOfTurns(t *testing.T) {
 	}
 }
 
+// A handover whose run was given up is not done with the next one.
+func TestHandoverGivenUp(t *testing.T) {
+	t.Parallel()
+	own := state.Keyed("own", llm.ByID)
+	boss := llmtest.NewScript(llmtest.Calls(hands("writer", "a letter")), llmtest.Calls(hands("writer", "a poem")), llmtest.Say("done"))
+	writer := llmtest.NewScript(llmtest.Fail(errors.New("no quota")), llmtest.Say("a poem it is"))
+	g, err := agent.Supervisor("boss", boss, nil, []agent.Member{member(t, "writer", nil, own, writer)}, agent.Options{Graph: memory()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	th := g.Thread("t")
+	if _, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("a letter"))); err == nil {
+		t.Fatal("it did not fail")
+	}
+	snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("a poem instead")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := asked(writer.Requests()[1]); got != "a letter,a poem instead,a poem" {
+		t.Errorf("the writer was told %s", got)
+	}
+	if got := roles(snap); !strings.HasSuffix(got, "user:a poem instead | assistant | tool:a poem it is | assistant:done") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Agents that share a conversation speak in turn, and no request ends with what
+// another one said.
+func TestAgentsInARow(t *testing.T) {
+	t.Parallel()
+	critic := llmtest.NewScript(llmtest.Say("too long"))
+	b := graph.New("row", agent.Messages)
+	for name, model := range map[string]llm.Model{"author": llmtest.NewScript(llmtest.Say("a text")), "critic": critic} {
+		a, err := agent.New(name, model, nil, agent.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Subgraph(name, a)
+	}
+	b.Edge(graph.Start, "author")
+	b.Edge("author", "critic")
+	g, err := b.Compile(graph.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("write")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := critic.Requests()[0].Messages[2]
+	if got := roles(snap); got != "user:write | assistant:a text | assistant:too long" || last.Role != llm.RoleUser {
+		t.Errorf("got %s; the critic's request ends with %s", got, last)
+	}
+}
+
 // A supervisor may be a member of another one.
 func TestSupervisorOfSupervisors(t *testing.T) {
 	t.Parallel()

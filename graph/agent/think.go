@@ -67,8 +67,8 @@ func (a *agent) prepare(ctx context.Context, s state.View, t *turn) error {
 	}
 	t.model, t.update = a.model, update
 	t.request = llm.Request{Messages: messages, Tools: a.tools.Specs()}
-	if a.supervises && len(messages) > 0 && messages[len(messages)-1].Role == llm.RoleAssistant {
-		t.request.Messages = append(t.request.Messages, llm.User(handedBack))
+	if a.speaksAfter(messages) {
+		t.request.Messages = append(t.request.Messages, llm.User(yourTurn))
 	}
 	system := o.System
 	if o.SystemFrom != nil {
@@ -97,6 +97,19 @@ func (a *agent) prepare(ctx context.Context, s state.View, t *turn) error {
 		}
 	}
 	return a.known(t.request.Tools)
+}
+
+// yourTurn ends a request where another agent's reply would, which not every
+// provider takes, and some would go on writing.
+const yourTurn = "It is your turn now."
+
+// speaksAfter reports whether another agent spoke last.
+func (a *agent) speaksAfter(messages []llm.Message) bool {
+	if len(messages) == 0 {
+		return false
+	}
+	last := messages[len(messages)-1]
+	return last.Role == llm.RoleAssistant && (a.supervises || last.Name != "" && last.Name != a.name)
 }
 
 // known refuses to offer what the agent could not call.
