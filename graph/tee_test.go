@@ -29,7 +29,10 @@ func TestTee(t *testing.T) {
 	broken := errors.New("broken")
 	b := graph.New("tee", state.Last[int]("n"))
 	b.Node("talk", func(ctx context.Context, _ state.View) (state.Update, error) {
-		for w := range graph.Tee(ctx, pieces(nil, "a", "b", "c")) {
+		for w, err := range graph.Tee(ctx, pieces(nil, "a", "b", "c")) {
+			if err != nil {
+				return nil, err
+			}
 			if w == "b" {
 				break // what is not asked for is not emitted
 			}
