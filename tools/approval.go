@@ -93,6 +93,27 @@ func (q Question) Edit(arguments json.RawMessage) Decision {
 	return Decision{Verdict: Edited, Hash: q.Hash, Arguments: arguments}
 }
 
+// EditedArguments is the key, in the metadata of an answer, of the arguments that
+// a person put in the place of the model's. The first part of such an answer
+// tells the model of them.
+const EditedArguments = "edited_arguments"
+
+// noted returns an answer which says, where it is so, that a person changed the
+// arguments.
+func (e *errand) noted(m llm.Message) llm.Message {
+	delete(m.Metadata, EditedArguments) // a tool does not say so
+	if !e.edited {
+		return m
+	}
+	note := fmt.Sprintf("A person changed the arguments; the tool ran with %s\n\n", e.call.Arguments)
+	m.Parts = append([]llm.Part{llm.Text(note)}, m.Parts...)
+	if m.Metadata == nil {
+		m.Metadata = map[string]json.RawMessage{}
+	}
+	m.Metadata[EditedArguments] = bytes.Clone(e.call.Arguments)
+	return m
+}
+
 // hashOf binds an approval to a tool and to the arguments that it runs with.
 func hashOf(call llm.ToolCall) string {
 	h := sha256.New()
@@ -150,8 +171,7 @@ func (e *errand) follow(d Decision, hash string) (problem string) {
 		if err != nil {
 			return "the new arguments do not fit: " + err.Error()
 		}
-		e.call.Arguments, e.run = arguments, run
-		e.note = fmt.Sprintf("A person changed the arguments; the tool ran with %s", arguments)
+		e.call.Arguments, e.run, e.edited = arguments, run, true
 	default:
 		return fmt.Sprintf("there is no verdict %q", d.Verdict)
 	}

@@ -117,6 +117,9 @@ func TestApprovalVerdicts(t *testing.T) {
 			d.settle(test.decide)
 			for range 2 { // the second time from memory
 				answer, err := set.Call(t.Context(), numbered(1, "tool"), o)
+				if edited := string(answer.Metadata[tools.EditedArguments]); edited != "" && test.name != "edited" || edited != `{"n":2}` && test.name == "edited" {
+					t.Errorf("the metadata say %q", edited)
+				}
 				if err != nil || answer.Text() != test.answer || answer.Status != test.status || answer.ToolCallID != "call_1" {
 					t.Errorf("got %+v and %v", answer, err)
 				}

@@ -19,7 +19,7 @@ type errand struct {
 	run     func(context.Context) (Result, error)
 	gate    *gate    // not nil when a person has to approve
 	answer  *Outcome // known before anything runs
-	note    string   // what the model is told beside the result
+	edited  bool     // a person changed the arguments
 	err     error
 }
 
@@ -63,10 +63,7 @@ func (e *errand) carryOut(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return e.failed(ctx, err)
 	}
-	message := e.options.trim(result, e.call).message(e.asked)
-	if e.note != "" {
-		message.Parts = append([]llm.Part{llm.Text(e.note + "\n\n")}, message.Parts...)
-	}
+	message := e.noted(e.options.trim(result, e.call).message(e.asked))
 	if err := message.Validate(); err != nil {
 		return e.failed(ctx, fmt.Errorf("the result can not be passed on: %w", err))
 	}
@@ -89,7 +86,7 @@ func (e *errand) failed(ctx context.Context, err error) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, failure(e.call, err)
 	}
-	message := e.options.trim(Result{Text: text, Failed: true}, e.call).message(e.asked)
+	message := e.noted(e.options.trim(Result{Text: text, Failed: true}, e.call).message(e.asked))
 	e.emit(ctx, CallFinished{Call: e.asked, Answer: message})
 	return Outcome{Message: message}, nil
 }

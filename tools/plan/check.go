@@ -120,16 +120,17 @@ func check(set *tools.Set, a tools.Action, known func(string) bool) ([]string, e
 
 // circleIn returns a circle of ids, with the first again at its end, or nil.
 func circleIn(actions []tools.Action, waits map[string][]string) []string {
-	finished := map[string]bool{}
+	finished, at := map[string]bool{}, map[string]int{}
 	var path []string
 	var visit func(id string) []string
 	visit = func(id string) []string {
-		if i := slices.Index(path, id); i >= 0 {
+		if i, ok := at[id]; ok {
 			return append(slices.Clone(path[i:]), id)
 		}
 		if finished[id] {
 			return nil
 		}
+		at[id] = len(path)
 		path = append(path, id)
 		for _, next := range waits[id] {
 			if circle := visit(next); circle != nil {
@@ -137,6 +138,7 @@ func circleIn(actions []tools.Action, waits map[string][]string) []string {
 			}
 		}
 		path = path[:len(path)-1]
+		delete(at, id)
 		finished[id] = true
 		return nil
 	}

@@ -143,7 +143,9 @@ func TestRunInjectsResults(t *testing.T) {
 		{"none", `{"text":"a"}`, `{"any":{"x":[1.50,true,null]}}`, `{"any":{"x":[1.5,true,null]}}`},
 		{"a key that is not there", `{"text":"{}"}`, `{"text":"${a.x}"}`, `there is no a.x in the result of "a"`},
 		{"an item that is not there", `{"text":"[1]"}`, `{"text":"${a.1}"}`, `there is no a.1 in the result of "a", a list of 1`},
-		{"a path into a text", `{"text":"word"}`, `{"text":"${a.x.y}"}`, `there is no a.x in the result of "a"`},
+		{"a path into a text", `{"text":"word"}`, `{"text":"${a.x.y}"}`, `there is no a.x in the result of "a", which is a text and not JSON`},
+		{"a key with dots", `{"text":"{\"v1.2\":{\"x.y.z\":\"deep\"}}"}`, `{"text":"${a.v1.2.x.y.z}"}`, `{"text":"deep"}`},
+		{"the shorter of two keys", `{"text":"{\"x\":{\"y\":\"inner\"},\"x.y\":\"outer\"}"}`, `{"text":"${a.x.y}"}`, `{"text":"inner"}`},
 		{"a value that does not fit", `{"text":"[1]"}`, `{"n":"${a}"}`, `invalid arguments for echo: n: want an integer, got an array`},
 	}
 	for _, test := range tests {
@@ -365,6 +367,56 @@ func TestNodePausesAndGoesOn(t *testing.T) {
 	before := looked.Load()
 	if snap, err = th.Invoke(t.Context(), actions.Put(act("e", "look", ``))); err != nil || looked.Load() != before+1 || len(results.Get(snap)) != 5 {
 		t.Errorf("looked %d times, %v", looked.Load(), err)
+	}
+}
+
+// What a person changed is told of beside the result, so that a reference to the
+// result finds what the tool said.
+func TestEditedArgumentsAreNoted(t *testing.T) {
+	t.Parallel()
+	var s stage
+	o := tools.Options{Approval: tools.Approval{Rule: tools.Named("echo"), Ask: func(_ context.Context, _ string, q tools.Question) (tools.Decision, error) {
+		return q.Edit(json.RawMessage(`{"text":"mine"}`)), nil
+	}}}
+	results, err := plan.Run(t.Context(), s.set(t), []tools.Action{
+		act("a", "echo", `{"text":"theirs"}`), act("b", "say", `{"text":"${a.text}"}`),
+	}, plan.Options{Tools: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := plan.Result{Success: true, Message: `{"text":"mine"}`, Note: `A person changed the arguments; the tool ran with {"text":"mine"}`}
+	if results["a"] != want || results["b"].Message != "mine" {
+		t.Errorf("got %+v", results)
+	}
+}
+
+// Thousands of actions in a row, or all waiting for one, are settled once each.
+func TestLargePlans(t *testing.T) {
+	t.Parallel()
+	const n = 3000
+	for name, on := range map[string]func(i int) string{
+		"a chain": func(i int) string { return fmt.Sprint(i - 1) },
+		"a star":  func(int) string { return "0" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for first, want := range map[string]string{"say": "x", "fail": ""} {
+				var s stage
+				list := []tools.Action{act("0", first, `{"text":"x"}`)}
+				for i := 1; i < n; i++ {
+					list = append(list, act(fmt.Sprint(i), "say", `{"text":"${`+on(i)+`}"}`, on(i)))
+				}
+				results, err := plan.Run(t.Context(), s.set(t), list, plan.Options{})
+				if err != nil || len(results) != n {
+					t.Fatalf("%d results, %v", len(results), err)
+				}
+				for i := 1; i < n; i++ {
+					if r := results[fmt.Sprint(i)]; r.Skipped != (first == "fail") || r.Success && r.Message != want {
+						t.Fatalf("action %d: %+v", i, r)
+					}
+				}
+			}
+		})
 	}
 }
 

@@ -192,35 +192,44 @@ func compose(pieces []piece, results map[string]Result, asText bool) (any, error
 }
 
 // find returns what the reference points to in a result: a value if the result
-// is JSON, else its text.
+// is JSON, else its text. A key may have dots in it.
 func (p piece) find(message string) (any, error) {
-	value, err := read([]byte(message))
-	if err != nil {
+	value, unread := read([]byte(message))
+	if unread != nil {
 		value = message
 	}
-	if len(p.path) == 0 {
-		return value, nil
-	}
-	for i, name := range p.path {
-		at := strings.Join(append([]string{p.id}, p.path[:i+1]...), ".")
-		switch v := value.(type) {
-		case map[string]any:
-			inner, ok := v[name]
-			if !ok {
-				return nil, fmt.Errorf("there is no %s in the result of %q", at, p.id)
-			}
-			value = inner
-		case []any:
-			n, err := strconv.Atoi(name)
-			if err != nil || n < 0 || n >= len(v) {
-				return nil, fmt.Errorf("there is no %s in the result of %q, a list of %d", at, p.id, len(v))
-			}
-			value = v[n]
-		default:
-			return nil, fmt.Errorf("there is no %s in the result of %q", at, p.id)
+	for i := 0; i < len(p.path); {
+		inner, n, why := inside(value, p.path[i:])
+		if why == "" && n > 0 {
+			value, i = inner, i+n
+			continue
 		}
+		if unread != nil {
+			why = ", which is a text and not JSON"
+		}
+		at := strings.Join(append([]string{p.id}, p.path[:i+1]...), ".")
+		return nil, fmt.Errorf("there is no %s in the result of %q%s", at, p.id, why)
 	}
 	return value, nil
+}
+
+// inside returns the part of a value that the first names of a path point to,
+// and how many names those are, none if there is no such part.
+func inside(value any, path []string) (part any, names int, why string) {
+	switch v := value.(type) {
+	case map[string]any:
+		for n := range path {
+			if part, ok := v[strings.Join(path[:n+1], ".")]; ok {
+				return part, n + 1, ""
+			}
+		}
+	case []any:
+		if n, err := strconv.Atoi(path[0]); err == nil && n >= 0 && n < len(v) {
+			return v[n], 1, ""
+		}
+		why = fmt.Sprintf(", a list of %d", len(v))
+	}
+	return nil, 0, why
 }
 
 // written returns a value as text: a string as it is, anything else as JSON.

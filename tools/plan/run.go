@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
@@ -18,6 +19,9 @@ type Result struct {
 	Success bool `json:"success"`
 	// Message is what the tool said, or what went wrong.
 	Message string `json:"message"`
+	// Note, when not empty, says that a person changed the arguments, and to
+	// what.
+	Note string `json:"note,omitempty"`
 	// Skipped says that the action did not run, as one that it depends on did
 	// not succeed.
 	Skipped bool `json:"skipped,omitempty"`
@@ -73,9 +77,10 @@ func run(ctx context.Context, set *tools.Set, actions []tools.Action, o Options)
 	r := &runner{
 		set: set, actions: actions, options: o.Tools, waits: waits,
 		results: make(map[string]Result, len(actions)), updates: map[string]state.Update{},
-		started: map[string]bool{}, ended: make(chan ending),
+		after: map[string][]int{}, left: map[string]int{}, ended: make(chan ending),
 	}
 	maps.Copy(r.results, o.Done)
+	r.schedule()
 	if err := r.loop(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -94,7 +99,9 @@ type runner struct {
 	waits   map[string][]string
 	results map[string]Result
 	updates map[string]state.Update
-	started map[string]bool
+	after   map[string][]int // the actions that wait for one
+	left    map[string]int   // how many others an action still waits for
+	ready   []int            // the actions that wait for nothing more, in their order
 	ended   chan ending
 	errs    []error
 }
@@ -118,13 +125,10 @@ func (r *runner) loop(ctx context.Context) error {
 		most = len(r.actions)
 	}
 	for running := 0; ; {
-		for running < most && ctx.Err() == nil {
-			a, ok := r.due()
-			if !ok {
-				break
-			}
+		for ; running < most && len(r.ready) > 0 && ctx.Err() == nil; running++ {
+			a := r.actions[r.ready[0]]
+			r.ready = r.ready[1:]
 			r.start(ctx, a)
-			running++
 		}
 		if running == 0 {
 			break
@@ -139,48 +143,53 @@ func (r *runner) loop(ctx context.Context) error {
 	return errors.Join(r.errs...)
 }
 
-// due returns the first action that can run. It gives a result to those that
-// never will.
-func (r *runner) due() (tools.Action, bool) {
-	for changed := true; changed; {
-		changed = false
-		for _, a := range r.actions {
-			if _, done := r.results[a.ID]; done || r.started[a.ID] {
-				continue
-			}
-			failed, waiting := r.state(a)
-			switch {
-			case failed != "":
-				r.results[a.ID] = Result{Skipped: true, Message: fmt.Sprintf("skipped: action %q did not succeed", failed)}
-				changed = true
-			case !waiting:
-				return a, true
-			}
+// schedule finds out what waits for what.
+func (r *runner) schedule() {
+	for i, a := range r.actions {
+		if _, done := r.results[a.ID]; done {
+			continue
+		}
+		for _, id := range r.waits[a.ID] {
+			r.after[id] = append(r.after[id], i)
+		}
+		if r.left[a.ID] = len(r.waits[a.ID]); r.left[a.ID] == 0 {
+			r.ready = append(r.ready, i)
 		}
 	}
-	return tools.Action{}, false
+	for _, id := range slices.Sorted(maps.Keys(r.results)) {
+		r.settle(id)
+	}
 }
 
-// state says which of the actions before a did not succeed, and whether one has
-// yet to end.
-func (r *runner) state(a tools.Action) (failed string, waiting bool) {
-	for _, id := range r.waits[a.ID] {
-		result, ok := r.results[id]
-		if ok && !result.Success {
-			return id, false
+// settle makes ready what waited for a result alone, and gives a result to what
+// will never run as that is no success.
+func (r *runner) settle(id string) {
+	for settled := []string{id}; len(settled) > 0; settled = settled[1:] {
+		id := settled[0]
+		for _, i := range r.after[id] {
+			a := r.actions[i]
+			if _, skipped := r.results[a.ID]; skipped {
+				continue
+			}
+			if !r.results[id].Success {
+				r.results[a.ID] = Result{Skipped: true, Message: fmt.Sprintf("skipped: action %q did not succeed", id)}
+				settled = append(settled, a.ID)
+				continue
+			}
+			if r.left[a.ID]--; r.left[a.ID] == 0 {
+				at, _ := slices.BinarySearch(r.ready, i)
+				r.ready = slices.Insert(r.ready, at, i)
+			}
 		}
-		waiting = waiting || !ok
 	}
-	return "", waiting
 }
 
 // start runs an action on a goroutine of its own, which the loop waits for. Its
 // arguments are made here, as the results belong to the loop.
 func (r *runner) start(ctx context.Context, a tools.Action) {
-	r.started[a.ID] = true
 	call, err := r.call(a)
 	go func() {
-		end := ending{id: a.ID, broken: err, err: errExit}
+		end := ending{id: a.ID, broken: err, err: fmt.Errorf("plan: action %q: %w", a.ID, errExit)}
 		defer func() { r.ended <- end }()
 		if err != nil {
 			end.err = nil
@@ -190,7 +199,7 @@ func (r *runner) start(ctx context.Context, a tools.Action) {
 	}()
 }
 
-var errExit = errors.New("plan: the tool ended its goroutine")
+var errExit = errors.New("the tool ended its goroutine")
 
 // call returns the tool call of an action, with the results that it refers to.
 // A result that reads as a number is a text where only that fits.
@@ -220,9 +229,22 @@ func (r *runner) take(end ending) {
 		r.results[end.id] = Result{Message: end.broken.Error()}
 	case end.err != nil:
 		r.errs = append(r.errs, end.err)
+		return
 	default:
-		m := end.out.Message
-		r.results[end.id] = Result{Success: m.Status != llm.StatusError, Message: m.Text()}
+		r.results[end.id] = resultOf(end.out.Message)
 		r.updates[end.id] = end.out.Update
 	}
+	r.settle(end.id)
+}
+
+// resultOf returns what an answer says, without what only its reader is to know:
+// other actions may refer to parts of it.
+func resultOf(m llm.Message) Result {
+	r := Result{Success: m.Status != llm.StatusError}
+	if _, edited := m.Metadata[tools.EditedArguments]; edited && len(m.Parts) > 0 {
+		r.Note = strings.TrimSpace(m.Parts[0].Text)
+		m.Parts = m.Parts[1:]
+	}
+	r.Message = m.Text()
+	return r
 }
