@@ -33,14 +33,14 @@ func submit(ctx context.Context, s state.View) (state.Update, error) {
 	return state.Update{Log.Put(fmt.Sprintf("ordered: %t", ok))}, nil
 }
 
+// docs:end
+
 func build(store *sqlitecheckpoint.Store) (*graph.Graph, error) {
 	b := graph.New("shop", Cups, Log)
 	b.Node("submit", submit)
 	b.Edge(graph.Start, "submit")
 	return b.Compile(graph.Options{Checkpoints: store})
 }
-
-// docs:end
 
 func main() {
 	if err := run(context.Background(), os.Args[1:]); err != nil {
