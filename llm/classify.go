@@ -12,18 +12,19 @@ import (
 
 // Classify completes what an adapter knows of a provider's error: it sets Kind
 // from the code, the message, the status and the cause, and Status and
-// RetryAfter from the message where it names them. What is set already stays.
+// RetryAfter from the message where it names them. What is set already stays. Of
+// a text that is long, the first and the last 8 KiB count.
 //
 //	return llm.Classify(llm.Error{Provider: "openai", Status: 429, Message: body, Err: err})
 //
 // An adapter returns ctx.Err() itself when its context is done: here a cause of
 // that sort is the provider's own time limit, or of no kind.
 func Classify(e Error) *Error {
-	said := e.Message
+	said := ends(e.Code) + "\n" + ends(e.Message)
 	if e.Err != nil {
-		said += "\n" + e.Err.Error()
+		said += "\n" + ends(e.Err.Error())
 	}
-	said = strings.ToLower(e.Code + "\n" + said)
+	said = strings.ToLower(said)
 	if e.Status == 0 {
 		e.Status = statusIn(said)
 	}
@@ -34,6 +35,16 @@ func Classify(e Error) *Error {
 		e.Kind = e.kind(said)
 	}
 	return &e
+}
+
+// ends returns the two ends of a text: whoever answers with a megabyte would
+// else keep a processor busy for a second.
+func ends(text string) string {
+	const most = 8 << 10
+	if len(text) <= 2*most {
+		return text
+	}
+	return text[:most] + "\n" + text[len(text)-most:]
 }
 
 func (e Error) kind(said string) error {

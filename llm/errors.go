@@ -65,7 +65,8 @@ type Error struct {
 	Err error
 }
 
-// Error describes the error in one line.
+// Error describes the error in one line. Of what the provider said it has no
+// more than 2000 bytes, as some answer with a whole page; Message has it all.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("llm: ")
@@ -80,16 +81,33 @@ func (e *Error) Error() string {
 	if e.Status != 0 {
 		fmt.Fprintf(&b, " (status %d)", e.Status)
 	}
-	if e.Code != "" {
-		b.WriteString(": " + e.Code)
-	}
-	if e.Message != "" {
-		b.WriteString(": " + e.Message)
-	}
+	said := []string{e.Code, e.Message}
 	if e.Err != nil && e.Err.Error() != e.Message {
-		b.WriteString(": " + e.Err.Error())
+		said = append(said, e.Err.Error())
+	}
+	for _, text := range said {
+		if text != "" {
+			b.WriteString(": " + oneLine(text))
+		}
 	}
 	return b.String()
+}
+
+// maxSaid is how much of a provider's text an error prints.
+const maxSaid = 2000
+
+func oneLine(text string) string {
+	cut := len(text) > maxSaid
+	if cut {
+		text = strings.ToValidUTF8(text[:maxSaid], "")
+	}
+	if strings.ContainsAny(text, "\r\n\t") {
+		text = strings.Join(strings.Fields(text), " ")
+	}
+	if cut {
+		text += "…"
+	}
+	return text
 }
 
 // Unwrap returns the kind and the cause, as far as there are any.

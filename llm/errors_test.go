@@ -83,6 +83,23 @@ func TestClassify(t *testing.T) {
 	}
 }
 
+// To search a page of a megabyte would keep a processor busy for a second. What
+// counts stands at one of its ends.
+func TestClassifyOfALongText(t *testing.T) {
+	t.Parallel()
+	const limited = " too many requests, try again in 3s "
+	page := strings.Repeat("status ", 150_000)
+	for _, text := range []string{limited + page, page + limited} {
+		e := llm.Classify(llm.Error{Message: text, Err: errors.New(text)})
+		if !errors.Is(e, llm.ErrRateLimit) || e.RetryAfter != 3*time.Second || e.Message != text {
+			t.Errorf("got %v and %v", e.Kind, e.RetryAfter)
+		}
+	}
+	if e := llm.Classify(llm.Error{Message: page + limited + page}); e.Kind != nil {
+		t.Errorf("got %v: the middle was read", e.Kind)
+	}
+}
+
 func TestClassifyReadsTimes(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -144,6 +161,8 @@ func TestErrorText(t *testing.T) {
 		{llm.Error{}, "llm: failed"},
 		{llm.Error{Kind: llm.ErrAuth, Provider: "openai", Status: 401, Code: "invalid_key", Message: "wrong key", Err: cause}, "llm: openai: not allowed (status 401): invalid_key: wrong key: boom"},
 		{llm.Error{Message: "boom", Err: cause}, "llm: failed: boom"},
+		{llm.Error{Message: "<html>\n\t<body>\r\nBad Gateway"}, "llm: failed: <html> <body> Bad Gateway"},
+		{llm.Error{Code: "c", Message: strings.Repeat("ü", 1<<20)}, "llm: failed: c: " + strings.Repeat("ü", 1000) + "…"},
 	}
 	for _, test := range tests {
 		if got := test.give.Error(); got != test.want {

@@ -76,6 +76,9 @@ func readBlock(block json.RawMessage) (Part, error) {
 		return Part{}, errors.New("neither a text nor an object")
 	}
 	compactAll(theirs)
+	if len(theirs) == 0 {
+		return Part{Type: PartOther}, nil
+	}
 	other := Part{Type: PartOther, Metadata: theirs}
 	if _, ok := theirs[restKey]; ok {
 		return other, nil
@@ -124,6 +127,9 @@ func (p Part) langChain() json.RawMessage {
 	var theirs object
 	switch p.Type {
 	case PartOther:
+		if p.Metadata == nil {
+			return json.RawMessage("{}")
+		}
 		return encode(object(p.Metadata))
 	case PartText, PartReasoning:
 		if rest.Form == formString && p.Type == PartText && p.Signature == "" && len(metadata) == 0 {

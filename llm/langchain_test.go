@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,7 +143,7 @@ func TestLangChainKeepsWeftsMessages(t *testing.T) {
 	signed.StopReason = llm.StopLength
 	picture := llm.ImageURL("https://example.com/a.png")
 	picture.Detail = "low"
-	messages := append(conversation(), signed, llm.User("", picture, llm.Part{Type: llm.PartFile, URL: "https://example.com/a.pdf"}))
+	messages := append(conversation(), signed, llm.User("", picture, llm.Part{Type: llm.PartFile, URL: "https://example.com/a.pdf"}, llm.Part{Type: llm.PartOther}))
 	written, err := llm.ToLangChain(messages)
 	if err != nil {
 		t.Fatal(err)
@@ -418,6 +419,9 @@ func FuzzToLangChain(f *testing.F) {
 			t.Fatalf("%v: wrote %s", err, written)
 		}
 		got := back[0]
+		if slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Type == llm.PartOther }) {
+			m.Parts, got.Parts = nil, nil // it may hold the block of a text, which is read as one
+		}
 		if got.Text() != m.Text() || got.Role != m.Role || len(got.ToolCalls) != len(m.ToolCalls) || len(got.Parts) < min(1, len(m.Text())) {
 			t.Fatalf("wrote %s\ngot  %+v\nwant %+v", written, got, m)
 		}
