@@ -62,9 +62,10 @@ func newStore(ctx context.Context, db DB, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Before != nil && len(s.link.mode) > 0 {
-		return nil, fmt.Errorf("behind a pooler, Before needs connections that cache no statements, as those of Open: %w",
-			checkpoint.ErrInvalid)
+	if o.Before != nil {
+		if err := s.link.checkBefore(); err != nil {
+			return nil, err
+		}
 	}
 	return s, s.checkVersion(ctx)
 }

@@ -1,6 +1,8 @@
 package supacheckpoint_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 
@@ -9,47 +11,69 @@ import (
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 )
 
+// A bindFunc returns the store that a case is about.
+type bindFunc func(tb testing.TB, whole *supacheckpoint.Store, user string) *supacheckpoint.Store
+
+func forService(_ testing.TB, whole *supacheckpoint.Store, _ string) *supacheckpoint.Store {
+	return whole
+}
+
+func forUser(tb testing.TB, whole *supacheckpoint.Store, user string) *supacheckpoint.Store {
+	tb.Helper()
+	store, err := whole.For(user)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return store
+}
+
 // The promises hold for the service and for a user, on a connection and through a
-// PgBouncer.
+// PgBouncer. The service has a schema for each case; users share one, as they do in a
+// project, and each case has a user of its own.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for name, newPlace := range map[string]func(testing.TB) place{"direct": directPlace, "pooled": pooledPlace} {
-		for who, bind := range map[string]func(testing.TB, *supacheckpoint.Store) checkpoint.Store{
-			"service": func(_ testing.TB, s *supacheckpoint.Store) checkpoint.Store { return s },
-			"service for a user": func(tb testing.TB, s *supacheckpoint.Store) checkpoint.Store {
-				mine, err := s.For(ann)
-				if err != nil {
-					tb.Fatal(err)
-				}
-				return mine
-			},
-			"user": func(tb testing.TB, s *supacheckpoint.Store) checkpoint.Store { return as(tb, s, ann) },
+	for name, newPlace := range places {
+		shared := newPlace(t)
+		users := func(testing.TB) place { return shared }
+		for who, h := range map[string]checkpointtest.Harness{
+			"service":            harness(newPlace, forService),
+			"service for a user": harness(users, forUser),
+			"user":               harness(users, as),
 		} {
 			t.Run(who+", "+name, func(t *testing.T) {
 				t.Parallel()
-				harness(newPlace, bind).Run(t)
+				h.Run(t)
 			})
 		}
 	}
 }
 
-func harness(newPlace func(testing.TB) place, bind func(testing.TB, *supacheckpoint.Store) checkpoint.Store) checkpointtest.Harness {
-	var places, owners sync.Map
-	open := func(tb testing.TB, p place) checkpoint.Store {
+func harness(newPlace func(testing.TB) place, bind bindFunc) checkpointtest.Harness {
+	type opened struct {
+		place place
+		whole *supacheckpoint.Store
+		user  string
+	}
+	var stores sync.Map
+	open := func(tb testing.TB, p place, user string) checkpoint.Store {
 		whole := p.open(tb)
-		store := bind(tb, whole)
-		places.Store(store, p)
-		owners.Store(store, whole)
+		store := bind(tb, whole, user)
+		stores.Store(checkpoint.Store(store), opened{p, whole, user})
 		return store
 	}
 	return checkpointtest.Harness{
-		Open: func(tb testing.TB) checkpoint.Store { return open(tb, newPlace(tb)) },
+		Open: func(tb testing.TB) checkpoint.Store { return open(tb, newPlace(tb), newUser()) },
 		Reopen: func(tb testing.TB, store checkpoint.Store) checkpoint.Store {
-			whole, _ := owners.Load(store)
-			whole.(*supacheckpoint.Store).Close()
-			p, _ := places.Load(store)
-			return open(tb, p.(place))
+			found, _ := stores.Load(store)
+			o := found.(opened)
+			o.whole.Close()
+			return open(tb, o.place, o.user)
 		},
 		MaxValue: maxValue,
 	}
+}
+
+// newUser returns the id of a user whom nobody else has.
+func newUser() string {
+	return fmt.Sprintf("%08x-0000-4000-8000-%012x", rand.Uint32(), rand.Uint64N(1<<48))
 }

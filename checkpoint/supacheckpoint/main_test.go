@@ -34,14 +34,8 @@ type place struct {
 	options  supacheckpoint.Options
 }
 
-// newPlace takes a schema, through a PgBouncer if the environment asks for it.
-func newPlace(tb testing.TB) place {
-	tb.Helper()
-	if pgtest.Pooled() {
-		return pooledPlace(tb)
-	}
-	return directPlace(tb)
-}
+// places are the ways to a database.
+var places = map[string]func(testing.TB) place{"direct": directPlace, "pooled": pooledPlace}
 
 // directPlace logs in as the user that owns nothing.
 func directPlace(tb testing.TB) place {

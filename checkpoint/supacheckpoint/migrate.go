@@ -1,6 +1,7 @@
 package supacheckpoint
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -84,20 +85,24 @@ func MigrateDocuments(ctx context.Context, pool *pgxpool.Pool) error {
 
 // The migrations that are not those of pgcheckpoint.
 var (
-	ownMigrations      = []string{"20261121090003_weft_security"}
-	documentMigrations = []string{}
+	ownMigrations      = []string{"20261121090003_weft_security", "20261121090004_weft_sessions"}
+	documentMigrations = []string{"20261121090005_agent_checkpoints", "20261121090006_proposals"}
 )
 
 const (
-	// A lock that waits sees what the one before it has done.
-	migrateLock = `SELECT pg_advisory_xact_lock(hashtextextended('weft supabase', 0))`
+	// migrateLock takes the schema. It is held until the transaction ends.
+	migrateLock = `SELECT pg_advisory_xact_lock(hashtextextended('weft supabase ' || $1::text, 0))`
 
+	// hasProjectQuery takes the schema.
+	hasProjectQuery = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE n.nspname = $1::text AND c.relname = 'cp_project')`
 	projectQuery = `SELECT migration FROM weft.cp_project`
 )
 
-// apply runs the migrations of the names, in one transaction, unless that is done.
+// apply runs the migrations of the names, in one transaction, except those that are
+// noted as applied.
 func apply(ctx context.Context, pool *pgxpool.Pool, o Options, names []string) error {
-	schema := o.Checkpoint.Schema
+	schema := cmp.Or(o.Checkpoint.Schema, defaultSchema)
 	scripts, err := Scripts(schema)
 	if err != nil {
 		return err
@@ -105,11 +110,15 @@ func apply(ctx context.Context, pool *pgxpool.Pool, o Options, names []string) e
 	l := link{pool: pool, retry: o.Retry}
 	return l.again(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, migrateLock, pgx.QueryExecModeSimpleProtocol); err != nil {
+			if _, err := tx.Exec(ctx, migrateLock, pgx.QueryExecModeExec, schema); err != nil {
+				return err
+			}
+			done, err := applied(ctx, tx, schema)
+			if err != nil {
 				return err
 			}
 			for _, s := range scripts {
-				if !slices.Contains(names, s.Name) {
+				if !slices.Contains(names, s.Name) || slices.Contains(done, s.Name) {
 					continue
 				}
 				if _, err := tx.Exec(ctx, s.SQL, pgx.QueryExecModeSimpleProtocol); err != nil {
@@ -121,20 +130,34 @@ func apply(ctx context.Context, pool *pgxpool.Pool, o Options, names []string) e
 	})
 }
 
+// applied returns the migrations that are noted as applied.
+func applied(ctx context.Context, tx pgx.Tx, schema string) ([]string, error) {
+	var noted bool
+	err := tx.QueryRow(ctx, hasProjectQuery, pgx.QueryExecModeExec, schema).Scan(&noted)
+	if err != nil || !noted {
+		return nil, err
+	}
+	rows, err := tx.Query(ctx, inSchema(schema, projectQuery), pgx.QueryExecModeExec)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
 // checkMigrated returns [ErrNotMigrated] unless the migrations were applied.
 func (s *Store) checkMigrated(ctx context.Context) error {
-	done := map[string]bool{}
+	var done []string
 	err := s.query(ctx, projectQuery, nil, func(rows pgx.Rows) error {
 		var name string
 		err := rows.Scan(&name)
-		done[name] = true
+		done = append(done, name)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	for _, name := range ownMigrations {
-		if !done[name] {
+		if !slices.Contains(done, name) {
 			return fmt.Errorf("the migration %s is missing: %w", name, ErrNotMigrated)
 		}
 	}

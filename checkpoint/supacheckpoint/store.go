@@ -17,6 +17,7 @@ import (
 type Store struct {
 	*pgcheckpoint.Store
 	link    link
+	tenant  string // the user, or empty
 	options Options
 	owned   bool // the pool is the store's to close
 }
@@ -44,18 +45,12 @@ func newStore(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error
 		return nil, fmt.Errorf("Checkpoint.Tenant and Checkpoint.Before are set by this package: %w", checkpoint.ErrInvalid)
 	}
 	s := &Store{options: o, link: link{pool: pool, as: serviceBound, retry: o.Retry}}
+	o.Checkpoint.Before = s.link.before
 	var err error
-	if s.Store, err = s.inner(ctx, ""); err != nil {
+	if s.Store, err = pgcheckpoint.New(ctx, pool, o.Checkpoint); err != nil {
 		return nil, err
 	}
 	return s, s.checkMigrated(ctx)
-}
-
-// inner makes the store of checkpoints for a tenant.
-func (s *Store) inner(ctx context.Context, tenant string) (*pgcheckpoint.Store, error) {
-	o := s.options.Checkpoint
-	o.Tenant, o.Before = tenant, s.link.before
-	return pgcheckpoint.New(ctx, s.link.pool, o)
 }
 
 // Open connects to a project's database, migrates it unless [Options.Migrated] is
@@ -128,10 +123,10 @@ func (s *Store) For(userID string) (*Store, error) {
 }
 
 func (s *Store) with(as bound, tenant string) (*Store, error) {
-	n := &Store{link: s.link, options: s.options}
+	n := &Store{link: s.link, tenant: tenant, options: s.options}
 	n.link.as = as
 	var err error
-	if n.Store, err = n.inner(context.Background(), tenant); err != nil {
+	if n.Store, err = pgcheckpoint.Bind(s.Store, tenant, n.link.before); err != nil {
 		return nil, fmt.Errorf("supacheckpoint: bind: %w", err)
 	}
 	return n, nil

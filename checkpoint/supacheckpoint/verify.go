@@ -2,6 +2,7 @@ package supacheckpoint
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -63,7 +64,7 @@ func NewVerifier(o VerifierOptions) (*Verifier, error) {
 	}
 	v.parser = jwt.NewParser(
 		jwt.WithValidMethods(methods), jwt.WithIssuer(o.Issuer), jwt.WithAudience(o.Audience),
-		jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(o.Leeway), jwt.WithStrictDecoding(),
+		jwt.WithExpirationRequired(), jwt.WithLeeway(o.Leeway), jwt.WithStrictDecoding(),
 	)
 	return v, nil
 }
@@ -71,19 +72,15 @@ func NewVerifier(o VerifierOptions) (*Verifier, error) {
 // minSecret is what HS256 asks for, in bytes.
 const minSecret = 32
 
+// complete checks the options, and sets what follows from others.
 func (o *VerifierOptions) complete() error {
 	if o.URL != "" {
-		u, err := url.Parse(o.URL)
-		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			return fmt.Errorf("URL %q is none of a project: %w", o.URL, checkpoint.ErrInvalid)
+		if err := checkAddress(o.URL); err != nil {
+			return err
 		}
 		base := strings.TrimRight(o.URL, "/") + "/auth/v1"
-		if o.Issuer == "" {
-			o.Issuer = base
-		}
-		if o.JWKS == "" {
-			o.JWKS = base + "/.well-known/jwks.json"
-		}
+		o.Issuer = cmp.Or(o.Issuer, base)
+		o.JWKS = cmp.Or(o.JWKS, base+"/.well-known/jwks.json")
 	}
 	switch {
 	case o.JWKS == "" && len(o.Secret) == 0:
@@ -95,11 +92,18 @@ func (o *VerifierOptions) complete() error {
 	case o.Leeway < 0:
 		return fmt.Errorf("leeway %v: %w", o.Leeway, checkpoint.ErrInvalid)
 	}
-	if o.Audience == "" {
-		o.Audience = roleUser
+	o.Audience = cmp.Or(o.Audience, roleUser)
+	o.Client = cmp.Or(o.Client, &http.Client{Timeout: defaultTimeout})
+	if o.JWKS == "" {
+		return nil
 	}
-	if o.Client == nil {
-		o.Client = &http.Client{Timeout: defaultTimeout}
+	return checkAddress(o.JWKS)
+}
+
+func checkAddress(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return fmt.Errorf("%.200q is no URL of http: %w", text, checkpoint.ErrInvalid)
 	}
 	return nil
 }

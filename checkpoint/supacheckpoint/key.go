@@ -1,0 +1,65 @@
+package supacheckpoint
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// CheckServiceKey returns nil for an API key with the rights of the service role, and
+// [ErrAnonKey] for the one that anybody may have. A key in the form of a token has to
+// be of the project at the URL, and signed with the secret, as far as they are given; else
+// it is an [ErrKey]. No error quotes the key.
+func CheckServiceKey(key, project string, secret []byte) error {
+	if err := checkServiceKey(key, project, secret); err != nil {
+		return fmt.Errorf("supacheckpoint: service key: %w", err)
+	}
+	return nil
+}
+
+func checkServiceKey(key, project string, secret []byte) error {
+	switch {
+	case strings.HasPrefix(key, "sb_secret_"):
+		return nil
+	case strings.HasPrefix(key, "sb_publishable_"):
+		return fmt.Errorf("it begins with sb_publishable_: %w", ErrAnonKey)
+	case len(key) > maxToken:
+		return fmt.Errorf("it has %d bytes: %w", len(key), ErrKey)
+	}
+	claims := jwt.MapClaims{}
+	parser := jwt.NewParser(jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}))
+	// What the key says is looked at first: who has the wrong key wants to know that.
+	if _, _, err := parser.ParseUnverified(key, claims); err != nil {
+		return fmt.Errorf("neither sb_secret_ nor a token: %w", ErrKey)
+	}
+	role, _ := claims["role"].(string)
+	switch role {
+	case roleService:
+	case "anon":
+		return fmt.Errorf("its role is anon: %w", ErrAnonKey)
+	default:
+		return fmt.Errorf("its role is %.40q and not %s: %w", role, roleService, ErrKey)
+	}
+	if ref, ok := claims["ref"].(string); ok && !sameProject(project, ref) {
+		return fmt.Errorf("it is for the project %.40q: %w", ref, ErrKey)
+	}
+	if len(secret) > 0 {
+		if _, err := parser.Parse(key, func(*jwt.Token) (any, error) { return secret, nil }); err != nil {
+			return fmt.Errorf("%w: %w", ErrKey, err)
+		}
+	}
+	return nil
+}
+
+// sameProject reports false when a URL is that of another project. Addresses of one's
+// own do not tell.
+func sameProject(project, ref string) bool {
+	u, err := url.Parse(project)
+	if err != nil {
+		return true
+	}
+	name, hosted := strings.CutSuffix(u.Hostname(), ".supabase.co")
+	return !hosted || name == ref
+}

@@ -1,0 +1,26 @@
+-- One JSON document for each thread, for programs that keep their state so. It has no
+-- user, so it is the service's alone. Every statement can be run again.
+
+CREATE TABLE IF NOT EXISTS public.agent_checkpoints (
+  id              uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+  thread_id       text NOT NULL UNIQUE,
+  checkpoint_data jsonb NOT NULL,
+  created_at      timestamptz NOT NULL DEFAULT now(),
+  updated_at      timestamptz NOT NULL DEFAULT now()
+);
+
+DO $do$ BEGIN
+  -- The index of the unique column serves as one on thread_id, but this is its name.
+  IF to_regclass('public.idx_agent_checkpoints_thread_id') IS NULL THEN
+    CREATE INDEX idx_agent_checkpoints_thread_id ON public.agent_checkpoints (thread_id);
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_class WHERE oid = 'public.agent_checkpoints'::regclass AND relrowsecurity AND relforcerowsecurity) THEN
+    ALTER TABLE public.agent_checkpoints ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = 'public.agent_checkpoints'::regclass) THEN
+    CREATE POLICY "Service only" ON public.agent_checkpoints TO service_role USING (true) WITH CHECK (true);
+  END IF;
+END $do$;
+
+REVOKE ALL ON public.agent_checkpoints FROM PUBLIC, anon, authenticated;
+GRANT SELECT, INSERT, UPDATE, DELETE ON public.agent_checkpoints TO service_role;
