@@ -103,6 +103,9 @@ type profile struct {
 	wrongUsage bool
 	// emptyFails: the library takes an empty answer for an error.
 	emptyFails bool
+	// limitFails: while not streaming, the library takes a reply that a limit or
+	// a filter cut off for an error.
+	limitFails bool
 	// callsInText: pieces of tool calls are streamed as text.
 	callsInText bool
 }
@@ -136,6 +139,7 @@ var profiles = map[Provider]profile{
 	Bedrock: {
 		images: imageBytes, tools: true, choice: true, callsDeclared: true,
 		omitsZero: true, maxTokens: 4096, ids: idsPlain, userNeeded: true, saysStop: true,
+		limitFails: true,
 	},
 	Mistral: {temperature: 0.7, maxTokens: 4096, deaf: true, saysStop: true},
 	Generic: {tools: true, temperature: 1, callsDeclared: true, callsInText: true},

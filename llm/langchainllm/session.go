@@ -106,6 +106,13 @@ func (s *session) judgeError(a *attempt) (again bool, err error) {
 		a.err, a.answer = nil, answer{stop: "end_turn", usage: a.facts.Usage}
 		return false, nil
 	}
+	if reason, ok := strings.CutPrefix(said, "completed due to "); ok && s.model.profile.limitFails {
+		// The library loses a reply that did not come to its end. Why it did not
+		// is all that is left.
+		reason, _, _ = strings.Cut(reason, ".")
+		a.err, a.answer = nil, answer{stop: reason}
+		return false, nil
+	}
 	return false, s.model.failed(a)
 }
 

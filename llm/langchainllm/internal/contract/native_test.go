@@ -8,35 +8,12 @@ import (
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
-	"github.com/tmc/langchaingo/llms/mistral"
-	"github.com/tmc/langchaingo/llms/ollama"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-func openOllama(t *testing.T, f *fake) *langchainllm.Model {
-	t.Helper()
-	m, err := ollama.New(ollama.WithModel("qwen3"), ollama.WithServerURL(f.URL))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return langchainllm.New(m, langchainllm.Options{})
-}
-
-func openMistral(t *testing.T, f *fake) *langchainllm.Model {
-	t.Helper()
-	m, err := mistral.New(mistral.WithAPIKey("key-of-the-test"), mistral.WithEndpoint(f.URL), mistral.WithModel("mistral-large"), mistral.WithMaxRetries(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return langchainllm.New(m, langchainllm.Options{})
-}
-
-func nativeModels(t *testing.T, f *fake) []*langchainllm.Model {
-	t.Helper()
-	return []*langchainllm.Model{openOllama(t, f), openMistral(t, f)}
-}
+func second(_ llms.Model, m *langchainllm.Model) *langchainllm.Model { return m }
 
 func TestNativeOllama(t *testing.T) {
 	t.Parallel()
@@ -44,7 +21,7 @@ func TestNativeOllama(t *testing.T) {
 {"message":{"role":"assistant","content":"y"},"done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":4}
 `))
 	r := llm.Request{Messages: []llm.Message{llm.System("Be brief."), llm.User("a", llm.Text("b"), llm.Image("image/png", []byte("x")))}}
-	h := must(t, openOllama(t, f), r)
+	h := must(t, second(nativeOllama(t, f)), r)
 	if h.text() != "hey" || h.message.Usage.Total != 7 {
 		t.Errorf("got %q and %+v", h.text(), h.message.Usage)
 	}
@@ -55,7 +32,7 @@ func TestNativeMistral(t *testing.T) {
 	f := newFake(t, sse(
 		`{"choices":[{"index":0,"delta":{"content":"he"}}]}`,
 		`{"choices":[{"index":0,"delta":{"content":"y"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`, "[DONE]"))
-	h := must(t, openMistral(t, f), hello)
+	h := must(t, second(nativeMistral(t, f)), hello)
 	if h.text() != "hey" || h.message.Usage.Total != 7 {
 		t.Errorf("got %q and %+v", h.text(), h.message.Usage)
 	}
@@ -70,7 +47,7 @@ func TestMistralIgnoresItsContext(t *testing.T) {
 	f := newFake(t, func(http.ResponseWriter, *http.Request) { <-answer })
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := llm.Generate(ctx, openMistral(t, f), hello)
+	_, err := llm.Generate(ctx, second(nativeMistral(t, f)), hello)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
