@@ -1,0 +1,203 @@
+package rank
+
+import "unicode/utf8"
+
+// endName adds the terms of the name that was collected.
+func (s *scanner) endName() {
+	if len(s.parts) == 0 {
+		return
+	}
+	if s.joint == '#' && len(s.name) <= 2 && s.parts[0].letters > 0 { // C#
+		s.endWith("#")
+		return
+	}
+	s.elide()
+	s.unhump()
+	switch {
+	case len(s.parts) == 1:
+		s.word(s.parts[0])
+	case s.spelled():
+		s.add(s.text(0, len(s.parts), false))
+	case s.numeric():
+		s.number()
+	default:
+		s.compound()
+	}
+	s.clear()
+}
+
+// elide drops the English endings that follow an apostrophe, and joins a t to its word: don't is dont.
+func (s *scanner) elide() {
+	kept := s.parts[:1]
+	for _, p := range s.parts[1:] {
+		if p.joint == '\'' {
+			switch string(s.name[p.start:p.end]) {
+			case "s", "re", "ve", "ll", "d", "m":
+				continue
+			case "t":
+				kept[len(kept)-1].end = p.end
+				kept[len(kept)-1].letters++
+				continue
+			}
+		}
+		kept = append(kept, p)
+	}
+	s.parts = kept
+}
+
+// unhump takes back a hump that is a plural: APIs is API.
+func (s *scanner) unhump() {
+	kept := s.parts[:1]
+	for i, p := range s.parts[1:] {
+		before := &kept[len(kept)-1]
+		last := i+2 == len(s.parts) || s.parts[i+2].joint != hump
+		if p.joint == hump && last && p.letters == 2 && p.capitals == 1 && p.digits == 0 && before.capitals == before.letters && s.name[p.end-1] == 's' {
+			before.end = p.end - 1
+			before.letters++
+			before.capitals++
+			continue
+		}
+		kept = append(kept, p)
+	}
+	s.parts = kept
+}
+
+// spelled reports whether the name is letters with dots, such as U.S.A.
+func (s *scanner) spelled() bool {
+	for i, p := range s.parts {
+		if p.letters != 1 || p.digits != 0 || i > 0 && p.joint != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+// numeric reports whether the name is a number, a time or a version.
+func (s *scanner) numeric() bool {
+	for i, p := range s.parts {
+		if p.digits == 0 || i > 0 && (p.letters > 0 || p.joint != '.' && p.joint != ',' && p.joint != ':') {
+			return false
+		}
+	}
+	return true
+}
+
+// number adds one term for a number that is written in one way or another, and more for what is a list of
+// numbers, and the years and numbers of things that are in it.
+func (s *scanner) number() {
+	grouped, listed := true, false
+	for i, p := range s.parts[1:] {
+		if p.joint != ',' {
+			continue
+		}
+		listed = true
+		grouped = grouped && p.digits == 3 && s.parts[i].digits <= 3 && (i == 0 || s.parts[i].joint == ',')
+	}
+	whole := !listed || grouped
+	if whole {
+		s.add(s.text(0, len(s.parts), true))
+	}
+	for _, p := range s.parts {
+		if !whole || !listed && p.digits >= 4 {
+			s.add(string(s.name[p.start:p.end]))
+		}
+	}
+}
+
+// compound adds the parts of a name, and the name.
+func (s *scanner) compound() {
+	pieces, from := 0, 0
+	for i := 1; i <= len(s.parts); i++ {
+		if i < len(s.parts) && s.parts[i].joint == hump {
+			continue
+		}
+		s.piece(from, i)
+		pieces++
+		from = i
+	}
+	first, second := s.parts[0], s.parts[len(s.parts)-1]
+	switch letters, one := s.joints(); {
+	case pieces == 1 || one == '\'' || one == '-' && pieces > 2 && letters:
+	case one == '-' && pieces == 2 && (first.letters > 0 || second.letters > 0):
+		s.add(stem(s.text(0, len(s.parts), false)))
+	default:
+		s.add(s.text(0, len(s.parts), true))
+	}
+}
+
+// joints reports whether the name is letters only, and the joint it has, 0 if there are several.
+func (s *scanner) joints() (letters bool, one rune) {
+	letters = true
+	for _, p := range s.parts {
+		letters = letters && p.digits == 0
+		switch {
+		case p.joint == '\'':
+			return letters, p.joint
+		case p.joint == 0 || p.joint == hump:
+		case one == 0:
+			one = p.joint
+		case one != p.joint:
+			one = -1
+		}
+	}
+	return letters, one
+}
+
+// piece adds the terms of what is between two joints.
+func (s *scanner) piece(from, to int) {
+	if to-from == 1 {
+		s.word(s.parts[from])
+		return
+	}
+	for _, p := range s.parts[from:to] {
+		if p.end-p.start > 1 {
+			s.word(p)
+		}
+	}
+	s.add(stem(s.text(from, to, false)))
+}
+
+// word adds the term of a word, unless it is one that every text has.
+func (s *scanner) word(p part) {
+	word := string(s.name[p.start:p.end])
+	if stopped(word) && (p.capitals < 2 || p.capitals < p.letters) {
+		return
+	}
+	if p.digits == 0 {
+		word = stem(word)
+	}
+	s.add(word)
+}
+
+// text is the name from a part to another, with its joints or without.
+func (s *scanner) text(from, to int, joints bool) string {
+	text := make([]byte, 0, min(s.parts[to-1].end-s.parts[from].start+to-from, 2*MaxTerm))
+	for i, p := range s.parts[from:to] {
+		if len(text) > MaxTerm {
+			break
+		}
+		if joints && i > 0 && p.joint != hump && p.joint != ',' {
+			text = append(text, byte(p.joint))
+		}
+		text = append(text, s.name[p.start:min(p.end, p.start+2*MaxTerm)]...)
+	}
+	return string(text)
+}
+
+func (s *scanner) add(term string) {
+	if term != "" {
+		s.terms = append(s.terms, cut(term))
+	}
+}
+
+// cut returns at most [MaxTerm] bytes of a term.
+func cut(term string) string {
+	if len(term) <= MaxTerm {
+		return term
+	}
+	end := MaxTerm
+	for end > 0 && !utf8.RuneStart(term[end]) {
+		end--
+	}
+	return term[:end]
+}
