@@ -1,6 +1,7 @@
 package pgcheckpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -34,10 +35,22 @@ type link struct {
 	// again says that a failed call may be tried again: not in a transaction, which
 	// has failed as a whole.
 	again bool
+	// circuit is shared by all who use db. Nil is one that is always closed.
+	circuit *circuit
+	// limit is how long to wait for a connection; zero is as long as it takes, for a
+	// pool that sees to it itself.
+	limit time.Duration
 }
 
 func newLink(db DB, o *Options) *link {
 	l := &link{db: db, before: o.Before, again: true}
+	if pool, ok := db.(*pgxpool.Pool); ok {
+		c := pool.Config()
+		l.circuit = newCircuit(c.MaxConns)
+		if c.PingTimeout == 0 || c.ConnConfig.ConnectTimeout == 0 {
+			l.limit = cmp.Or(o.Timeout, defaultTimeout)
+		}
+	}
 	if pooled(db, o.Pooling) && defaultMode(db) == pgx.QueryExecModeCacheStatement {
 		l.mode = []any{pgx.QueryExecModeExec}
 	}
@@ -120,7 +133,12 @@ func readAll(rows pgx.Rows, read func(pgx.Rows) error) error {
 // what is not done in a superstep.
 func (l *link) transaction(ctx context.Context, limit time.Duration, fn func(ctx context.Context, tx *link) error) error {
 	return patiently(ctx, limit, func(ctx context.Context) error {
-		tx, err := l.db.Begin(ctx)
+		on, release, err := l.beginner(ctx)
+		if err != nil {
+			return err
+		}
+		defer release()
+		tx, err := on.Begin(ctx)
 		if err != nil {
 			return err
 		}

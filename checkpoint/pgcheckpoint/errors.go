@@ -17,6 +17,9 @@ var (
 	ErrFenced = fmt.Errorf("the lease of the thread is lost: %w", checkpoint.ErrConflict)
 	// ErrNotMigrated says that the database lacks what [Migrate] makes.
 	ErrNotMigrated = errors.New("the database is not migrated, see Migrate")
+	// ErrUnreachable says that the database could not be reached for
+	// [Options.Patience]. What was last sent may have taken effect.
+	ErrUnreachable = errors.New("the database can not be reached")
 	// ErrFull says that the database has run out of disk or memory. Nothing was
 	// written; what is there can be read.
 	ErrFull = errors.New("the database is full")

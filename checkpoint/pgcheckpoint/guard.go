@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // grace is how long a call that was cancelled waits for its outcome, so that it is
@@ -78,23 +77,6 @@ func (l *link) send(ctx context.Context, limit time.Duration, sql string, args [
 		return err
 	}
 	return g.end(l.queryOn(context.WithoutCancel(ctx), on, sql, args, read))
-}
-
-// connection returns a nil conn for a DB that does not show its connections.
-func (l *link) connection(ctx context.Context) (on querier, conn *pgx.Conn, release func(), err error) {
-	switch db := l.db.(type) {
-	case *pgxpool.Pool:
-		c, err := db.Acquire(ctx)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		return c, c.Conn(), c.Release, nil
-	case *pgx.Conn:
-		return db, db, func() {}, nil
-	case interface{ Conn() *pgx.Conn }:
-		return l.db, db.Conn(), func() {}, nil
-	}
-	return l.db, nil, func() {}, nil
 }
 
 // patiently calls fn with a context that does what a guard does.

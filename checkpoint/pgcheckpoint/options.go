@@ -34,7 +34,9 @@ type Options struct {
 	// BusyWait is how long [Wait] waits. Zero means as long as its context lets it.
 	BusyWait time.Duration
 	// Patience is how long a call goes on trying while the database can not be
-	// reached. Zero means 15 seconds; with a negative value it tries once.
+	// reached, until it is an [ErrUnreachable]. Zero means 15 seconds; with a negative
+	// value it tries once. However many calls there are, a store on a pool that gets
+	// no connections makes one of them try at most twice a second, and the others wait.
 	Patience time.Duration
 	// Timeout is how long one statement may take before its connection counts as
 	// lost. Zero means 10 seconds. It does not bound what maintains a whole thread:
@@ -85,6 +87,9 @@ const (
 	defaultLeaseTime = 30 * time.Second
 	defaultPatience  = 15 * time.Second
 	defaultTimeout   = 10 * time.Second
+
+	// connectTimeout is how long a pool of [PoolConfig] waits for a new connection.
+	connectTimeout = 5 * time.Second
 
 	// labour is how long a statement may take that works on a whole thread.
 	labour = 10 * time.Minute

@@ -32,9 +32,9 @@ const (
 	faultLost                // the connection is lost, or there was none
 )
 
-// faultOf looks at an error. Those of a context are other.
+// faultOf looks at an error. Those of a context are other, and what was given up.
 func faultOf(err error) fault {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, ErrUnreachable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return faultOther
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -52,7 +52,7 @@ func faultOf(err error) fault {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return faultLost
 	}
-	for _, lost := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, pgconn.ErrConnClosed} {
+	for _, lost := range []error{errOpened, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, pgconn.ErrConnClosed} {
 		if errors.Is(err, lost) {
 			return faultLost
 		}
@@ -68,24 +68,39 @@ func (s *Store) retry(ctx context.Context, fn func(again bool) error) error {
 		return err
 	}
 	defer s.link.give()
-	start, again := time.Now(), false
+	until, again := time.Now().Add(s.patience), false
 	for n := 1; ; n++ {
-		err := fn(again)
+		err := s.link.try(ctx, until, func() error { return fn(again) })
 		if err == nil {
 			return nil
 		}
 		switch f := faultOf(err); {
-		case !s.link.again || f == faultOther,
-			f == faultUndone && n == tries,
-			f == faultLost && time.Since(start) >= s.patience:
+		case !s.link.again || f == faultOther, f == faultUndone && n == tries:
 			return err
-		case f == faultLost:
+		case f == faultLost && !time.Now().Before(until):
+			return fmt.Errorf("%w: %w", ErrUnreachable, err)
+		case f == faultLost && !errors.Is(err, errOpened):
 			again = true
 		}
 		if err := pause(ctx, min(minWait<<min(n, 16), maxWait)); err != nil {
 			return err
 		}
 	}
+}
+
+// try calls fn when the circuit lets it.
+func (l *link) try(ctx context.Context, until time.Time, fn func() error) error {
+	if l.circuit == nil {
+		return fn()
+	}
+	probe, err := l.circuit.enter(ctx, until)
+	if err != nil {
+		return err
+	}
+	if probe {
+		defer l.circuit.leave()
+	}
+	return fn()
 }
 
 // pause waits for a random part of the time.

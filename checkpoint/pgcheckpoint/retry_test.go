@@ -220,6 +220,7 @@ func TestUnreachable(t *testing.T) {
 	if _, ok := errors.AsType[net.Error](err); !ok || time.Since(start) < p.options.Patience {
 		t.Errorf("got error %v after %v", err, time.Since(start))
 	}
+	wantErr(t, "get", err, pgcheckpoint.ErrUnreachable)
 	p.options.Patience = time.Hour
 	patient, err := pgcheckpoint.New(ctx, p.conn(t), p.options)
 	if err != nil {
@@ -228,6 +229,12 @@ func TestUnreachable(t *testing.T) {
 	wantSteps(t, patient, "t", 1)
 
 	away.Store(false)
+	for range 100 { // calls that do not wait until it is tried again
+		if _, err = store.Get(ctx, checkpoint.Key{Thread: "t"}); err == nil {
+			break
+		}
+	}
+	wantNoErr(t, "when it is back", err)
 	wantSteps(t, store, "t", 1)
 }
 

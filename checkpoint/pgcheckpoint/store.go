@@ -131,8 +131,10 @@ func (s *Store) Close() {
 	}
 }
 
-// PoolConfig returns what a pool for the URL is to be made of: behind a
-// transaction pooler its connections prepare no statements.
+// PoolConfig returns what a pool for the URL is to be made of. Behind a transaction
+// pooler its connections prepare no statements. Connecting takes five seconds at most
+// unless the URL says otherwise, and idle connections are not asked whether they live:
+// a call finds out, without that round trip.
 func PoolConfig(address string, p Pooling) (*pgxpool.Config, error) {
 	address, asked := withoutParameter(address, "pgbouncer")
 	config, err := pgxpool.ParseConfig(address)
@@ -144,6 +146,9 @@ func PoolConfig(address string, p Pooling) (*pgxpool.Config, error) {
 		config.ConnConfig.StatementCacheCapacity = 0
 		config.ConnConfig.DescriptionCacheCapacity = 0
 	}
+	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, connectTimeout)
+	config.PingTimeout = cmp.Or(config.PingTimeout, connectTimeout)
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	return config, nil
 }
 

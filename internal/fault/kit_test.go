@@ -4,6 +4,7 @@ package fault_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -213,6 +214,13 @@ func wantNoErr(tb testing.TB, what string, err error) {
 	tb.Helper()
 	if err != nil {
 		tb.Errorf("%s: %v", what, err)
+	}
+}
+
+func wantErr(tb testing.TB, what string, err, want error) {
+	tb.Helper()
+	if !errors.Is(err, want) {
+		tb.Errorf("%s: got error %v want %v", what, err, want)
 	}
 }
 

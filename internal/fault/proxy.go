@@ -94,6 +94,15 @@ func (p *Proxy) Reset() int {
 	return len(p.pairs)
 }
 
+// Deafen makes a [Fate.Hole] of every connection that there is.
+func (p *Proxy) Deafen() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.pairs {
+		c.hole.Store(true)
+	}
+}
+
 // Close ends the proxy with all its connections, and waits for that.
 func (p *Proxy) Close() error {
 	err := p.listener.Close()
