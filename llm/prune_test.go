@@ -292,6 +292,14 @@ func TestSummarise(t *testing.T) {
 		}
 	}
 
+	long := func(context.Context, []llm.Message, int) (string, error) { return strings.Repeat("ü", 1000), nil }
+	if got, err = llm.Summarise(t.Context(), give, llm.Pruning{MaxTokens: 15, MinMessages: 2, Counter: byLength}, long); err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.TrimPrefix(got[1].Text(), llm.SummaryHeading+"\n\n"); !strings.HasPrefix(text, "üüü") || len(text) > 2*12 || len(got) != 4 {
+		t.Errorf("of a summary that is too long: got %q, want at most 24 bytes of it", text)
+	}
+
 	fail := func(context.Context, []llm.Message, int) (string, error) { return "", errors.New("down") }
 	empty := func(context.Context, []llm.Message, int) (string, error) { return " ", nil }
 	if got, err := llm.Summarise(t.Context(), give, llm.Pruning{MaxTokens: 99, Counter: byLength}, fail); err != nil || len(got) != len(give) {

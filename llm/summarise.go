@@ -19,8 +19,10 @@ type Summariser func(ctx context.Context, dropped []Message, maxTokens int) (str
 // other message.
 //
 // All but the system messages and the last ones is summarised. When these leave
-// nothing of the budget, or the summary is empty, it does what Prune does. An
-// error is that of the summariser.
+// nothing of the budget, or the summary is empty, it does what Prune does. A
+// summary of more than twice the tokens that were left for it is cut off, as
+// what stands for a conversation must not outgrow it. An error is that of the
+// summariser.
 //
 // It changes nothing in messages. Where it asks a model it costs time and
 // tokens, so let a node store the outcome, with the messages' Overwrite, rather
@@ -42,8 +44,7 @@ func Summarise(ctx context.Context, messages []Message, p Pruning, summarise Sum
 	if text == "" {
 		return Prune(messages, p), nil
 	}
-	summary := User(SummaryHeading + "\n\n" + text)
-	summary.Metadata = map[string]json.RawMessage{"summary": json.RawMessage("true")}
+	summary := c.summary(text)
 	var out []Message
 	for i, m := range c.messages {
 		if i == c.at {
@@ -57,6 +58,24 @@ func Summarise(ctx context.Context, messages []Message, p Pruning, summarise Sum
 		out = append(out, summary)
 	}
 	return out, nil
+}
+
+// summary returns the message of a summary. Counting tokens is guesswork, so that
+// one that is a little too long is left as it is.
+func (c *cut) summary(text string) Message {
+	m := User(SummaryHeading)
+	m.Metadata = map[string]json.RawMessage{"summary": json.RawMessage("true")}
+	most := 2*c.left + c.Counter.CountTokens(m)
+	for {
+		m.Parts = []Part{Text(SummaryHeading + "\n\n" + text)}
+		cost := c.Counter.CountTokens(m)
+		if cost <= most || text == "" {
+			return m
+		}
+		// At least a tenth goes each time.
+		keep := min(len(text)*most/cost, len(text)*9/10)
+		text = strings.ToValidUTF8(text[:keep], "")
+	}
 }
 
 // SummaryHeading is the first line of a summary.

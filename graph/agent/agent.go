@@ -110,7 +110,7 @@ func (a *agent) enter(s state.View) state.Update {
 func (a *agent) next(s state.View) state.Update {
 	last, _ := a.messages.Last(s)
 	if len(last.ToolCalls) == 0 {
-		if r := Result.Get(s); a.options.Answer.ask != nil && (r.Reason == Answered || r.Reason == OutOfTurn) {
+		if a.run.Get(s).Reason != Running {
 			return state.Update{graph.Goto(AnswerNode)}
 		}
 		return nil

@@ -56,16 +56,24 @@ func Answer[T any](s state.View) (T, error) {
 	var answer T
 	r := Result.Get(s)
 	if len(r.Answer) == 0 {
-		why := r.Problem
-		if r.Reason == Running {
-			why = "the agent has not ended"
-		}
-		return answer, fmt.Errorf("agent %q: %w: %s %s", r.Agent, ErrNoAnswer, r.Reason, why)
+		return answer, fmt.Errorf("agent %q: %w: %s", r.Agent, ErrNoAnswer, r.whyNoAnswer())
 	}
 	if err := json.Unmarshal(r.Answer, &answer); err != nil {
 		return *new(T), fmt.Errorf("agent %q: the answer is not a %T: %w", r.Agent, answer, err)
 	}
 	return answer, nil
+}
+
+func (o Outcome) whyNoAnswer() string {
+	switch {
+	case o.Reason == Running:
+		return "the agent has not ended"
+	case o.Reason == Answered:
+		return "the agent was not made with Options.Answer"
+	case o.Problem == "":
+		return string(o.Reason)
+	}
+	return string(o.Reason) + ": " + o.Problem
 }
 
 const askForAnswer = "Now give the answer in the form that is asked for."
@@ -78,9 +86,8 @@ func (a *agent) answer(ctx context.Context, s state.View) (state.Update, error) 
 	}
 	t.request.Messages = append(t.request.Messages, llm.User(askForAnswer))
 	text, usage, err := a.options.Answer.ask(ctx, t.model, t.request)
-	o := Result.Get(s)
-	o.Usage = o.Usage.Add(usage)
-	o.Answer = text
+	r := a.run.Get(s)
+	o := Outcome{Agent: a.name, Reason: r.Reason, Problem: r.Problem, Turns: r.Turns, Usage: r.Usage.Add(usage), Answer: text}
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -93,5 +100,5 @@ func (a *agent) answer(ctx context.Context, s state.View) (state.Update, error) 
 		return nil, err
 	}
 	graph.Emit(ctx, o)
-	return append(t.update, Result.Put(o), Usage.Put(usage)), nil
+	return append(t.update, a.run.Put(run{}), Result.Put(o), Usage.Put(usage)), nil
 }

@@ -402,7 +402,10 @@ func TestStructuredAnswerThatFails(t *testing.T) {
 	if !errors.Is(err, broken) {
 		t.Fatalf("got %v", err)
 	}
-	if _, err := agent.Answer[int](snap); !errors.Is(err, agent.ErrNoAnswer) {
+	if r := agent.Result.Get(snap); r.Reason != agent.Running || r.Turns != 1 {
+		t.Errorf("a run that failed ended with %+v", r)
+	}
+	if _, err := agent.Answer[int](snap); !errors.Is(err, agent.ErrNoAnswer) || !strings.Contains(err.Error(), "has not ended") {
 		t.Errorf("got %v", err)
 	}
 	// The thread goes on with the answer alone.
@@ -414,6 +417,22 @@ func TestStructuredAnswerThatFails(t *testing.T) {
 	}
 	if _, err := agent.Answer[[]string](snap); err == nil || errors.Is(err, agent.ErrNoAnswer) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnswerThatNobodyAskedFor(t *testing.T) {
+	t.Parallel()
+	for want, reply := range map[string]llmtest.Reply{
+		"was not made with Options.Answer": llmtest.Say("seven"),
+		"length: the reply is cut off":     stopping(llmtest.Say("sev"), llm.StopLength),
+	} {
+		snap, err := newAgent(t, llmtest.NewScript(reply), nil, agent.Options{}).Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := agent.Answer[int](snap); !errors.Is(err, agent.ErrNoAnswer) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
 	}
 }
 

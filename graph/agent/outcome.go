@@ -65,4 +65,8 @@ type run struct {
 	Usage llm.Usage `json:"usage,omitzero"`
 	// Withheld are the ids of calls of tools that the model was not given.
 	Withheld []string `json:"withheld,omitempty"`
+	// Reason and Problem say why the conversation has ended, while the
+	// structured answer is still to follow.
+	Reason  Reason `json:"reason,omitempty"`
+	Problem string `json:"problem,omitempty"`
 }

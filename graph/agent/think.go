@@ -192,12 +192,14 @@ func (a *agent) outcome(t *turn) Outcome {
 
 // stop ends the run, but for a structured answer, which has to follow.
 func (a *agent) stop(ctx context.Context, t *turn, reason Reason, problem string) state.Update {
-	o := a.outcome(t)
-	o.Reason, o.Problem = reason, problem
-	if a.options.Answer.ask == nil || reason != Answered && reason != OutOfTurn {
+	o, left := a.outcome(t), run{}
+	if a.options.Answer.ask != nil && (reason == Answered || reason == OutOfTurn) {
+		left = run{Turns: t.Turns, Usage: t.Usage, Reason: reason, Problem: problem}
+	} else {
+		o.Reason, o.Problem = reason, problem
 		graph.Emit(ctx, o)
 	}
-	return append(t.update, a.run.Put(run{}), Result.Put(o))
+	return append(t.update, a.run.Put(left), Result.Put(o))
 }
 
 // repaired is the conversation as every provider takes it.
