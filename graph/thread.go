@@ -234,7 +234,7 @@ func (g *Graph) hold(ctx context.Context, store checkpoint.Store, thread string)
 	if l, ok := store.(checkpoint.Leaser); ok {
 		lease, err := l.Lease(ctx, thread)
 		if err == nil {
-			return lease, func() error { return lease.Release(context.WithoutCancel(ctx)) }, nil
+			return lease, func() error { return lease.Release(ctx) }, nil
 		}
 		if !errors.Is(err, errors.ErrUnsupported) {
 			return nil, nil, err

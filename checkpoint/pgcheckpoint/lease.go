@@ -203,7 +203,9 @@ func (l *lease) forget() {
 	l.first = nil
 }
 
-// Release implements [checkpoint.Lease].
+// Release implements [checkpoint.Lease]. When ctx ends, it goes on for a moment: where
+// the database answers, the thread is given back, and else it is free once the lease
+// has run out.
 func (l *lease) Release(ctx context.Context) error {
 	l.mu.Lock()
 	done := l.released
@@ -217,17 +219,32 @@ func (l *lease) Release(ctx context.Context) error {
 	}
 	l.stop()
 	l.beats.Wait()
+	inner, cancel := lingering(ctx, giveBackTime)
+	defer cancel()
 	args := []any{l.tenant, l.thread, l.holder, l.epoch}
-	if err := l.query(context.WithoutCancel(ctx), releaseQuery, args, ignoreRow); err != nil {
+	if err := l.query(inner, releaseQuery, args, ignoreRow); err != nil {
 		return l.fail("release", checkpoint.Key{Thread: l.thread}, err)
 	}
 	return nil
 }
 
+// giveBackTime is how long a call that was cancelled takes to give a thread back.
+const giveBackTime = 30 * time.Millisecond
+
+// lingering returns a context that ends some time after ctx.
+func lingering(ctx context.Context, linger time.Duration) (context.Context, context.CancelFunc) {
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(linger, cancel) })
+	return inner, func() {
+		stop()
+		cancel()
+	}
+}
+
 // giveBack ends a lease that was perhaps given, under whatever epoch. It is tried
 // once: a lease ends by itself, too.
 func (l *lease) giveBack(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	ctx, cancel := lingering(ctx, giveBackTime)
 	defer cancel()
 	_ = l.link.query(ctx, l.sql(giveBackQuery), []any{l.tenant, l.thread, l.holder}, ignoreRow)
 }
