@@ -1,0 +1,154 @@
+//go:build unix
+
+package fault_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/internal/fault"
+	"github.com/weft-go/weft/internal/pgtest"
+)
+
+const ttl = time.Second
+
+func init() {
+	// hold URL SCHEMA PREFIX THREADS leases threads and waits for a line; then it writes to
+	// them, and tells what became of that.
+	roles["hold"] = func(ctx context.Context, args []string) error {
+		threads, err := strconv.Atoi(args[3])
+		if err != nil {
+			return err
+		}
+		store, err := pgcheckpoint.Open(ctx, args[0], pgcheckpoint.Options{Schema: args[1], LeaseTime: ttl})
+		if err != nil {
+			return err
+		}
+		defer store.Close()
+		leases := make([]checkpoint.Lease, threads)
+		for i := range leases {
+			thread := fmt.Sprint(args[2], i)
+			if leases[i], err = store.Lease(ctx, thread); err != nil {
+				return err
+			}
+			if err := leases[i].Put(ctx, step(thread, stepID(1), "", "0"), ""); err != nil {
+				return err
+			}
+		}
+		fmt.Println("held")
+		bufio.NewScanner(os.Stdin).Scan()
+		for i, l := range leases {
+			thread := fmt.Sprint(args[2], i)
+			key := checkpoint.Key{Thread: thread, ID: stepID(2)}
+			for _, err := range []error{
+				l.Put(ctx, step(thread, stepID(3), stepID(2), "2"), stepID(2)),
+				l.Put(ctx, step(thread, stepID(2), stepID(1), "1"), stepID(1)),
+				l.PutWrites(ctx, key, []checkpoint.Write{{Task: "a", Channel: "c"}}),
+				l.DeleteThread(ctx, thread),
+			} {
+				if !errors.Is(err, pgcheckpoint.ErrFenced) {
+					return fmt.Errorf("thread %s: got error %w want fenced", thread, err)
+				}
+			}
+			fmt.Println("fenced")
+			if err := l.Release(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// F8: processes are stopped for longer than their leases hold, and wake up. Others have
+// taken their threads soon, and nothing that they still write is stored.
+func TestF08PausedProcesses(t *testing.T) {
+	begin(t)
+	processes, threads := count(2, 10), count(3, 10)
+	o := newSchema(t)
+	o.Busy, o.LeaseTime = pgcheckpoint.Wait, 30*time.Second
+	store := open(t, pgtest.DirectURL(t), o)
+	var mu sync.Mutex
+	var took []time.Duration
+	fenced := 0
+	var all sync.WaitGroup
+	for i := range processes {
+		all.Go(func() {
+			prefix := fmt.Sprint("p", i, ".")
+			p, err := fault.Spawn(t.Context(), "hold", pgtest.DirectURL(t), o.Schema, prefix, fmt.Sprint(threads))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if line, _ := p.Line(); line != "held" {
+				_, err := p.Wait()
+				t.Errorf("it says %q: %v", line, err)
+				return
+			}
+			wantNoErr(t, "stop", p.Signal(syscall.SIGSTOP))
+			start := time.Now()
+			var taken sync.WaitGroup
+			for n := range threads {
+				taken.Go(func() {
+					thread := fmt.Sprint(prefix, n)
+					l, err := store.Lease(t.Context(), thread)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					took = append(took, time.Since(start))
+					mu.Unlock()
+					wantNoErr(t, "put", l.Put(t.Context(), step(thread, stepID(2), stepID(1), "1"), stepID(1)))
+					t.Cleanup(func() { wantNoErr(t, "release", l.Release(context.Background())) })
+				})
+			}
+			taken.Wait()
+			before := digest(t, o.Schema, prefix)
+			wantNoErr(t, "wake", p.Signal(syscall.SIGCONT))
+			wantNoErr(t, "tell", p.Tell("go"))
+			n := 0
+			for line, ok := p.Line(); ok && line == "fenced"; line, ok = p.Line() {
+				n++
+			}
+			_, err = p.Wait()
+			wantNoErr(t, "the one that was stopped", err)
+			if after := digest(t, o.Schema, prefix); after != before {
+				t.Errorf("what is stored has changed from %s to %s", before, after)
+			}
+			mu.Lock()
+			fenced += n
+			mu.Unlock()
+		})
+	}
+	all.Wait()
+	worst := quantile(took, 1)
+	t.Logf("F8: %d of %d threads fenced; taken over after at most %v, with leases of %v", fenced, processes*threads, worst.Round(time.Millisecond), ttl)
+	if fenced != processes*threads {
+		t.Errorf("%d of %d threads were fenced", fenced, processes*threads)
+	}
+	if worst > ttl+2*time.Second {
+		t.Errorf("it took %v to take a thread over", worst)
+	}
+}
+
+// digest is of all that is stored of threads but when their leases end.
+func digest(t *testing.T, schema, prefix string) string {
+	t.Helper()
+	return ask[string](t, pgtest.DirectURL(t), strings.ReplaceAll(`SELECT md5(
+		(SELECT string_agg(concat(key, id, seq, steps, epoch, owner, head), ',' ORDER BY key) FROM weft.cp_thread WHERE starts_with(id, $1)) ||
+		coalesce((SELECT string_agg(s::text, ',' ORDER BY s.thread, s.seq) FROM weft.cp_step s WHERE s.thread IN
+			(SELECT key FROM weft.cp_thread WHERE starts_with(id, $1))), '') ||
+		coalesce((SELECT string_agg(w::text, ',' ORDER BY w.thread, w.seq) FROM weft.cp_write w WHERE w.thread IN
+			(SELECT key FROM weft.cp_thread WHERE starts_with(id, $1))), ''))`, "weft.", schema+"."), prefix)
+}
