@@ -1,0 +1,21 @@
+package memory
+
+import "errors"
+
+var (
+	// ErrNotFound says that there is no such fact in the scope. A fact of another
+	// scope is not found either.
+	ErrNotFound = errors.New("not found")
+	// ErrInvalid says that something can not be asked or stored; the text says what.
+	ErrInvalid = errors.New("invalid")
+	// ErrConflict says that a fact is not, any more, what the caller saw.
+	ErrConflict = errors.New("conflict")
+	// ErrDimension says that a vector has not the length that it has to have. It is
+	// found before anything is asked or stored.
+	ErrDimension = errors.New("wrong dimension")
+	// ErrQuota says that a scope has as much as it may have.
+	ErrQuota = errors.New("quota exceeded")
+	// ErrForgotten says that a scope was forgotten after what is to be stored was
+	// said, so it must not come back.
+	ErrForgotten = errors.New("forgotten")
+)

@@ -1,0 +1,127 @@
+package memory_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+)
+
+func Example() {
+	ctx := context.Background()
+	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	if err != nil {
+		panic(err)
+	}
+	ann := memory.Scope{User: "ann"}
+	_, err = m.Store(ctx, ann,
+		memory.Fact{Kind: memory.Preference, Content: "Ann drinks tea, never coffee"},
+		memory.Fact{Content: "Ann's dog is called Rex"},
+	)
+	if err != nil {
+		panic(err)
+	}
+	found, err := m.Recall(ctx, memory.Recall{Query: memory.Query{Scope: ann}, Text: "what does she like to drink?"})
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range found {
+		fmt.Println(f.Kind, f.Content)
+	}
+	// Output:
+	// preference Ann drinks tea, never coffee
+}
+
+func ExampleMemory_Store() {
+	ctx := context.Background()
+	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	if err != nil {
+		panic(err)
+	}
+	for _, content := range []string{"Ann likes tea.", "ann likes TEA", "Ann likes green tea"} {
+		stored, err := m.Store(ctx, memory.Scope{User: "ann"}, memory.Fact{Content: content})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(content, stored[0].Existed)
+	}
+	// Output:
+	// Ann likes tea. false
+	// ann likes TEA true
+	// Ann likes green tea false
+}
+
+func ExampleMemory_Supersede() {
+	ctx := context.Background()
+	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	if err != nil {
+		panic(err)
+	}
+	ann := memory.Scope{User: "ann"}
+	march := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	stored, err := m.Store(ctx, ann, memory.Fact{Content: "Ann lives in Athens", ValidFrom: march})
+	if err != nil {
+		panic(err)
+	}
+	june := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	if _, err := m.Supersede(ctx, ann, memory.Fact{Content: "Ann lives in Oslo", ValidFrom: june}, stored[0].ID); err != nil {
+		panic(err)
+	}
+	for _, at := range []time.Time{{}, march.AddDate(0, 1, 0)} {
+		found, err := m.Recall(ctx, memory.Recall{Query: memory.Query{Scope: ann, AsOf: at}, Text: "where does Ann live?"})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(found[0].Content)
+	}
+	// Output:
+	// Ann lives in Oslo
+	// Ann lives in Athens
+}
+
+func ExampleWhere() {
+	ctx := context.Background()
+	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	if err != nil {
+		panic(err)
+	}
+	ann := memory.Scope{User: "ann"}
+	_, err = m.Store(ctx, ann,
+		memory.Fact{Content: "Order of 9 cups", Metadata: []byte(`{"cups":9}`)},
+		memory.Fact{Content: "Order of 10 cups", Metadata: []byte(`{"cups":10}`)},
+	)
+	if err != nil {
+		panic(err)
+	}
+	q := memory.Query{Scope: ann, Where: []memory.Condition{memory.Where("cups", memory.Less, 10)}}
+	for f, err := range m.List(ctx, q) {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(f.Content)
+	}
+	// Output:
+	// Order of 9 cups
+}
+
+func ExampleMemory_Forget() {
+	ctx := context.Background()
+	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	if err != nil {
+		panic(err)
+	}
+	ann := memory.Scope{Tenant: "acme", Workspace: "design", User: "ann"}
+	if _, err := m.Store(ctx, ann, memory.Fact{Content: "Ann likes tea"}); err != nil {
+		panic(err)
+	}
+	all := memory.Scope{Tenant: "acme", User: "ann"}       // in every workspace
+	if err := m.Export(ctx, all, io.Discard); err != nil { // what somebody may ask for first
+		panic(err)
+	}
+	n, err := m.Forget(ctx, all)
+	fmt.Println("forgot", n, err)
+	// Output:
+	// forgot 1 <nil>
+}

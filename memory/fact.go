@@ -1,0 +1,156 @@
+package memory
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Kind says what sort of thing a fact is.
+type Kind string
+
+// The kinds of facts.
+const (
+	Preference   Kind = "preference"   // what somebody likes, or how they want things
+	Plain        Kind = "fact"         // what is so
+	Context      Kind = "context"      // what matters for what is going on
+	Relationship Kind = "relationship" // who or what has to do with whom
+	Episode      Kind = "episode"      // what happened
+	Procedural   Kind = "procedural"   // how something is done
+	Profile      Kind = "profile"      // what a user is, in one document
+)
+
+var kinds = []Kind{Preference, Plain, Context, Relationship, Episode, Procedural, Profile}
+
+// Kinds returns all kinds.
+func Kinds() []Kind { return slices.Clone(kinds) }
+
+// Validate returns [ErrInvalid] for a kind that does not exist.
+func (k Kind) Validate() error {
+	if !slices.Contains(kinds, k) {
+		return fmt.Errorf("kind %.40q is none of %q: %w", string(k), kinds, ErrInvalid)
+	}
+	return nil
+}
+
+// Trust says where a fact comes from, as far as it matters for using it.
+type Trust int8
+
+// The levels of trust.
+const (
+	Stated    Trust = iota // a user or a program said so
+	Inferred               // a model concluded it from what a user said
+	Untrusted              // it was in a document, a web page or a tool's output
+)
+
+// Validate returns [ErrInvalid] for a level that does not exist.
+func (t Trust) Validate() error {
+	if t < Stated || t > Untrusted {
+		return fmt.Errorf("trust %d: %w", t, ErrInvalid)
+	}
+	return nil
+}
+
+// A Fact is one thing that is remembered.
+type Fact struct {
+	// ID is a UUIDv7 that [Memory.Store] gives. A caller who gives one has to give
+	// a UUID.
+	ID string `json:"id"`
+	// Scope is whose the fact is. Only [Memory.Store] sets it.
+	Scope Scope `json:"scope,omitzero"`
+	// Kind is [Plain] where a caller leaves it out.
+	Kind Kind `json:"kind"`
+	// Content is the fact in words, at most 16 KB.
+	Content string `json:"content"`
+	// Metadata is a JSON object of the caller's own, at most 16 KB, or nil.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	// Conversation and Turn say where it was said, if it is known: facts of turns
+	// beside each other help each other to be found.
+	Conversation string `json:"conversation,omitempty"`
+	Turn         int64  `json:"turn,omitempty"`
+	Trust        Trust  `json:"trust,omitempty"`
+	// Importance is between 0 and 1. Zero stands for 0.5.
+	Importance float64 `json:"importance"`
+	// ValidFrom is when it began to be so; zero stands for now. ValidTo is when that
+	// ended, zero if it did not, and SupersededBy the fact that took its place.
+	ValidFrom    time.Time `json:"valid_from"`
+	ValidTo      time.Time `json:"valid_to,omitzero"`
+	SupersededBy string    `json:"superseded_by,omitempty"`
+	// ExpiresAt is when it is to be left out and, by [Memory.Sweep], removed.
+	// Zero means never.
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	// CreatedAt and UpdatedAt are times of the store, and Version counts its changes
+	// from 1.
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	Version   int64     `json:"version"`
+}
+
+const (
+	maxContent        = 16 << 10
+	maxMetadata       = 16 << 10
+	defaultImportance = 0.5
+)
+
+// Validate returns [ErrInvalid] for a fact that can not be stored, as it is or with what
+// [Memory.Store] adds.
+func (f Fact) Validate() error {
+	_, err := f.check(f.Scope)
+	return err
+}
+
+// check returns the fact as it is stored in a scope, with what was left out.
+func (f Fact) check(s Scope) (Fact, error) {
+	f.Scope = s
+	if f.Kind == "" {
+		f.Kind = Plain
+	}
+	if f.Importance == 0 {
+		f.Importance = defaultImportance
+	}
+	f.Metadata = bytes.Clone(bytes.TrimSpace(f.Metadata))
+	f.ValidFrom, f.ValidTo, f.ExpiresAt = exact(f.ValidFrom), exact(f.ValidTo), exact(f.ExpiresAt)
+	switch {
+	case !storable(f.Content):
+		return f, fmt.Errorf("content is not UTF-8 or has a NUL: %w", ErrInvalid)
+	case blank(f.Content):
+		return f, fmt.Errorf("no content: %w", ErrInvalid)
+	case len(f.Content) > maxContent:
+		return f, fmt.Errorf("content has %d bytes, and %d are allowed: %w", len(f.Content), maxContent, ErrInvalid)
+	case !(f.Importance > 0 && f.Importance <= 1): // also NaN
+		return f, fmt.Errorf("importance %v is not between 0 and 1: %w", f.Importance, ErrInvalid)
+	case f.ID != "" && !validID(f.ID):
+		return f, fmt.Errorf("id %.60q is no UUID: %w", f.ID, ErrInvalid)
+	case !f.ValidTo.IsZero() && !f.ValidTo.After(f.ValidFrom):
+		return f, fmt.Errorf("valid to %v, from %v: %w", f.ValidTo, f.ValidFrom, ErrInvalid)
+	}
+	for _, err := range []error{f.Kind.Validate(), f.Trust.Validate(), checkName("conversation", f.Conversation), checkMetadata(f.Metadata)} {
+		if err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// exact returns a time as every store keeps it: to the microsecond. Zero stays zero.
+func exact(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+func checkMetadata(data json.RawMessage) error {
+	if len(data) == 0 {
+		return nil
+	}
+	var object map[string]json.RawMessage
+	switch err := json.Unmarshal(data, &object); {
+	case len(data) > maxMetadata:
+		return fmt.Errorf("metadata has %d bytes, and %d are allowed: %w", len(data), maxMetadata, ErrInvalid)
+	case err != nil:
+		return fmt.Errorf("metadata is no JSON object: %w: %w", ErrInvalid, err)
+	case object == nil:
+		return fmt.Errorf("metadata is null and no object: %w", ErrInvalid)
+	case bytes.Contains(data, []byte(`\u0000`)):
+		return fmt.Errorf("metadata has a NUL: %w", ErrInvalid)
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+// Package learn finds out what a turn of a conversation says that is worth knowing
+// later, and stores it, without holding the turn up.
+//
+//	learner, err := learn.New(m, learn.Options{
+//		Extractor: learn.NewExtractor(model, learn.ExtractorOptions{}),
+//		Decider:   learn.NewDecider(model),
+//	})
+//	...
+//	go learner.Work(ctx)                 // until ctx ends
+//	...
+//	learner.Learn(ctx, learn.Turn{...})  // returns at once
+//	...
+//	err = learner.Drain(ctx)             // on shutdown
+//
+// What to know about it:
+//
+//   - A turn is a job in a [Queue]. With a durable one, such as those of sqlitememory and
+//     pgmemory, what [Learner.Learn] took is learned even if the process is killed. Each
+//     turn is learned once, by its key, however often it is given and tried.
+//   - Nothing that goes wrong here reaches who gave the turn: it is counted, logged and
+//     tried again. A job that always fails is parked after [Options.Attempts].
+//   - Only what a user said becomes a fact. An extractor has to say which of the user's
+//     words a fact comes from, and what it can not show is dropped; what a tool or a
+//     document said, and the assistant repeated, is not learned.
+//   - What is known already is found out without a model: the same words, or nearly the
+//     same vector. A model is asked only where something related is known. What a new fact
+//     contradicts is closed and not deleted.
+package learn

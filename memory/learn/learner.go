@@ -1,0 +1,314 @@
+package learn
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// Options configures [New]. Its zero value works but for the Extractor.
+type Options struct {
+	// Extractor finds what is worth knowing. It has to be set.
+	Extractor Extractor
+	// Decider says what a new fact means for related ones. Nil adds it.
+	Decider Decider
+	// Queue keeps the turns that wait. Nil stands for one in the process.
+	Queue Queue
+	// Workers is how many turns are learned at once. Zero stands for 2.
+	Workers int
+	// Attempts is how often a turn is tried before it is parked. Zero stands for 5.
+	Attempts int
+	// Delay is how long the second attempt waits at most; each later one twice as
+	// long, up to an hour. Zero stands for 2 s.
+	Delay time.Duration
+	// Timeout is how long one attempt may take. Zero stands for a minute.
+	Timeout time.Duration
+	// Poll is how often the queue is looked at where nothing was given here. Zero stands
+	// for 5 s.
+	Poll time.Duration
+	// Logger is told of what went wrong. Nil means silence.
+	Logger *slog.Logger
+}
+
+const (
+	defaultWorkers  = 2
+	defaultAttempts = 5
+	defaultDelay    = 2 * time.Second
+	defaultTimeout  = time.Minute
+	defaultPoll     = 5 * time.Second
+	maxDelay        = time.Hour
+	maxWaiting      = 10_000
+	enqueueTimeout  = time.Second
+)
+
+// ErrFull says that too many turns wait in the process for a queue that does not answer.
+var ErrFull = errors.New("too many turns wait")
+
+// A Learner learns turns. It is safe for use by any number of goroutines.
+type Learner struct {
+	memory  *memory.Memory
+	options Options
+	log     *slog.Logger
+
+	wake chan struct{}
+
+	mu      sync.Mutex
+	waiting []Job // those that the queue has not taken yet
+
+	learned, failed, parked, facts atomic.Int64
+}
+
+// New returns a learner that stores in a memory. It starts nothing: [Learner.Work] does
+// the work.
+func New(m *memory.Memory, o Options) (*Learner, error) {
+	if m == nil || o.Extractor == nil {
+		return nil, fmt.Errorf("learn: new: no memory or no extractor: %w", memory.ErrInvalid)
+	}
+	if o.Queue == nil {
+		o.Queue = NewInProcess()
+	}
+	o.Workers = cmp.Or(max(o.Workers, 0), defaultWorkers)
+	o.Attempts = cmp.Or(max(o.Attempts, 0), defaultAttempts)
+	o.Delay = cmp.Or(max(o.Delay, 0), defaultDelay)
+	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTimeout)
+	o.Poll = cmp.Or(max(o.Poll, 0), defaultPoll)
+	log := o.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Learner{memory: m, options: o, log: log, wake: make(chan struct{}, 1)}, nil
+}
+
+// Learn takes a turn to be learned, and returns once the queue has it, or after a second
+// if the queue does not answer: the turn then waits in the process until it does. It
+// returns an error only for a turn that can not be taken: [memory.ErrInvalid], or
+// [ErrFull] when 10,000 wait already.
+func (l *Learner) Learn(ctx context.Context, t Turn) error {
+	err := t.check()
+	var j Job
+	if err == nil {
+		j, err = t.job()
+	}
+	if err == nil {
+		err = l.take(ctx, j)
+	}
+	if err != nil {
+		return fmt.Errorf("learn: turn %.60q: %w", t.Key, err)
+	}
+	l.nudge()
+	return nil
+}
+
+func (l *Learner) take(ctx context.Context, j Job) error {
+	err := l.enqueue(context.WithoutCancel(ctx), j)
+	if err == nil {
+		return nil
+	}
+	l.failed.Add(1)
+	l.log.WarnContext(ctx, "a turn waits in the process, as the queue did not take it", "key", j.Key, "error", err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiting) >= maxWaiting {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	l.waiting = append(l.waiting, j)
+	return nil
+}
+
+func (l *Learner) enqueue(ctx context.Context, j Job) error {
+	ctx, cancel := context.WithTimeout(ctx, enqueueTimeout)
+	defer cancel()
+	return l.options.Queue.Enqueue(ctx, j)
+}
+
+func (l *Learner) nudge() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Work learns turns as they come, also those that other processes put into the queue,
+// until the context ends, and returns its error. It returns when all that it began has
+// ended. Any number of processes may do so.
+func (l *Learner) Work(ctx context.Context) error {
+	for ctx.Err() == nil {
+		wait := l.options.Poll
+		if n, err := l.round(ctx); err != nil {
+			l.log.WarnContext(ctx, "the queue does not answer", "error", err)
+		} else if n > 0 {
+			continue
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-l.wake:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+	return ctx.Err()
+}
+
+// Drain learns what is in the queue, also what was tried before and waits, until nothing is
+// left but parked jobs, or the context ends, whose error it returns then. What is left stays
+// in a durable queue.
+func (l *Learner) Drain(ctx context.Context) error {
+	for {
+		n, err := l.round(ctx)
+		if err == nil && n == 0 {
+			var c Counts
+			if c, err = l.options.Queue.Count(ctx); err == nil && c.Pending == 0 && l.backlog() == 0 {
+				return nil
+			}
+		}
+		if n > 0 && err == nil {
+			continue
+		}
+		timer := time.NewTimer(min(l.options.Delay, time.Second) / 4)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("learn: drain: %w", ctx.Err())
+		case <-timer.C:
+		}
+	}
+}
+
+// round learns what is due, and returns how many turns that were.
+func (l *Learner) round(ctx context.Context) (int, error) {
+	if err := l.flush(ctx); err != nil {
+		return 0, err
+	}
+	jobs, err := l.options.Queue.Claim(ctx, l.options.Workers, l.options.Timeout+time.Minute)
+	if err != nil {
+		return 0, err
+	}
+	var wg sync.WaitGroup
+	for _, j := range jobs {
+		wg.Go(func() { l.do(ctx, j) })
+	}
+	wg.Wait()
+	return len(jobs), nil
+}
+
+// flush gives the queue what waits in the process.
+func (l *Learner) flush(ctx context.Context) error {
+	for {
+		l.mu.Lock()
+		if len(l.waiting) == 0 {
+			l.mu.Unlock()
+			return nil
+		}
+		j := l.waiting[0]
+		l.mu.Unlock()
+		if err := l.enqueue(ctx, j); err != nil {
+			return err
+		}
+		l.mu.Lock()
+		if len(l.waiting) > 0 && l.waiting[0].Key == j.Key && l.waiting[0].Scope == j.Scope {
+			l.waiting = l.waiting[1:]
+		}
+		l.mu.Unlock()
+	}
+}
+
+func (l *Learner) backlog() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.waiting)
+}
+
+// do tries a job once.
+func (l *Learner) do(ctx context.Context, j Job) {
+	attempt, cancel := context.WithTimeout(ctx, l.options.Timeout)
+	n, err := l.learn(attempt, j)
+	cancel()
+	done := context.WithoutCancel(ctx) // what was done is noted also when the program ends
+	done, cancel = context.WithTimeout(done, defaultTimeout)
+	defer cancel()
+	if err == nil {
+		l.learned.Add(1)
+		l.facts.Add(int64(n))
+		if err := l.options.Queue.Finish(done, j); err != nil {
+			l.log.WarnContext(ctx, "a turn that was learned could not be ended, and will be tried again to no effect", "key", j.Key, "error", err)
+		}
+		return
+	}
+	after := l.after(ctx, j, err)
+	l.failed.Add(1)
+	if after < 0 {
+		l.parked.Add(1)
+	}
+	l.log.WarnContext(ctx, "a turn was not learned", "key", j.Key, "attempt", j.Attempts, "parked", after < 0, "error", err)
+	if err := l.options.Queue.Retry(done, j, after, err.Error()); err != nil {
+		l.log.WarnContext(ctx, "a turn could not be given back, and comes when its claim is over", "key", j.Key, "error", err)
+	}
+}
+
+// after is how long a job waits for its next attempt, negative for ever.
+func (l *Learner) after(ctx context.Context, j Job, err error) time.Duration {
+	if ctx.Err() != nil { // the program ends: that is not the job's fault
+		return 0
+	}
+	if j.Attempts >= l.options.Attempts || errors.Is(err, errPoison) {
+		return -1
+	}
+	longest := min(l.options.Delay<<min(j.Attempts-1, 20), maxDelay)
+	return longest/2 + rand.N(longest/2+1)
+}
+
+// errPoison marks what can not become better.
+var errPoison = errors.New("can not be learned")
+
+func (l *Learner) learn(ctx context.Context, j Job) (facts int, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v: %w", p, errPoison)
+		}
+	}()
+	var t Turn
+	if err := json.Unmarshal(j.Payload, &t); err != nil {
+		return 0, fmt.Errorf("%w: %w", errPoison, err)
+	}
+	t.Key, t.Scope = j.Key, j.Scope
+	proposals, err := l.options.Extractor.Extract(ctx, t)
+	if err != nil {
+		return 0, err
+	}
+	changes, err := l.changes(ctx, t, proposals)
+	if err != nil || len(changes) == 0 {
+		return 0, err
+	}
+	_, err = l.memory.Apply(ctx, t.Scope, changes...)
+	if errors.Is(err, memory.ErrForgotten) { // nobody wants to know it any more
+		return 0, nil
+	}
+	return len(changes), err
+}
+
+// Stats says what a learner has done since it was made.
+type Stats struct {
+	// Learned are turns, and Facts what they brought: changes of what is known.
+	Learned, Facts int64
+	// Failed are attempts that failed, and Parked the turns that were given up.
+	Failed, Parked int64
+	// Waiting are turns that the queue has not taken yet.
+	Waiting int
+}
+
+// Stats returns what the learner has done.
+func (l *Learner) Stats() Stats {
+	return Stats{
+		Learned: l.learned.Load(), Facts: l.facts.Load(), Failed: l.failed.Load(), Parked: l.parked.Load(), Waiting: l.backlog(),
+	}
+}

@@ -1,0 +1,112 @@
+package memory_test
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"math"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/weft-go/weft/memory"
+)
+
+var ann = memory.Scope{Tenant: "acme", Workspace: "w", User: "ann"}
+
+// concepts is an embedder for which some words mean the same.
+type concepts struct {
+	model string
+	size  int
+	calls *atomic.Int64
+	fail  *atomic.Bool
+}
+
+var errDown = errors.New("the embedder is down")
+
+func newConcepts() concepts {
+	return concepts{"concepts-1", 32, new(atomic.Int64), new(atomic.Bool)}
+}
+
+func (c concepts) Model() string  { return c.model }
+func (c concepts) Dimension() int { return c.size }
+
+var meanings = map[string]string{"beverage": "drink", "tea": "drink", "coffee": "drink", "automobile": "car", "physician": "doctor"}
+
+func (c concepts) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	c.calls.Add(1)
+	if c.fail.Load() {
+		return nil, errDown
+	}
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		v := make([]float32, c.size)
+		for word := range strings.FieldsSeq(strings.ToLower(text)) {
+			word = strings.Trim(word, ".,;:!?'\"")
+			if m, ok := meanings[word]; ok {
+				word = m
+			}
+			h := fnv.New32a()
+			_, _ = h.Write([]byte(word))
+			v[h.Sum32()%uint32(c.size)]++
+		}
+		v[0] += 0.01
+		vectors[i] = v
+	}
+	return vectors, nil
+}
+
+func newMemory(tb testing.TB, o memory.Options) *memory.Memory {
+	tb.Helper()
+	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return m
+}
+
+func store(tb testing.TB, m *memory.Memory, s memory.Scope, contents ...string) []string {
+	tb.Helper()
+	facts := make([]memory.Fact, len(contents))
+	for i, content := range contents {
+		facts[i].Content = content
+	}
+	stored, err := m.Store(tb.Context(), s, facts...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ids := make([]string, len(stored))
+	for i, one := range stored {
+		ids[i] = one.ID
+	}
+	return ids
+}
+
+func recall(tb testing.TB, m *memory.Memory, r memory.Recall) []string {
+	tb.Helper()
+	found, err := m.Recall(tb.Context(), r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	contents := make([]string, len(found))
+	for i, f := range found {
+		s := f.Score
+		if sum := s.Keyword + s.Vector + s.Neighbour + s.Recency + s.Importance; math.Abs(sum-s.Total) > 1e-9 || s.Total < 0 || s.Total > 1+1e-9 {
+			tb.Errorf("the score of %q does not add up: %+v", f.Content, s)
+		}
+		contents[i] = f.Content
+	}
+	return contents
+}
+
+func list(tb testing.TB, m *memory.Memory, q memory.Query) []string {
+	tb.Helper()
+	contents := []string{}
+	for f, err := range m.List(tb.Context(), q) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		contents = append(contents, f.Content)
+	}
+	return contents
+}

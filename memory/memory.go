@@ -1,0 +1,374 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory/internal/rank"
+)
+
+// Options configures [New]. Its zero value works: recall then goes by words.
+type Options struct {
+	// Embedder makes vectors of what is stored and of what is looked for.
+	Embedder Embedder
+	// Reranker orders what [Memory.Recall] found once more.
+	Reranker Reranker
+	// Weights say what counts in recall, and how much.
+	Weights Weights
+	// Tokens counts what a fact takes of [Recall.MaxTokens]. Nil stands for
+	// [llm.EstimateTokens].
+	Tokens llm.TokenCounter
+}
+
+// A Memory stores facts and recalls them. It is safe for use by any number of
+// goroutines.
+type Memory struct {
+	store   Store
+	options Options
+}
+
+// New returns a memory whose facts are in a store. An embedder without a model's name, or
+// with a dimension that can not be, is an [ErrInvalid].
+func New(store Store, o Options) (*Memory, error) {
+	if store == nil {
+		return nil, fmt.Errorf("memory: new: no store: %w", ErrInvalid)
+	}
+	if e := o.Embedder; e != nil {
+		if err := checkName("model of the embedder", e.Model()); err != nil {
+			return nil, fmt.Errorf("memory: new: %w", err)
+		}
+		if e.Model() == "" || e.Dimension() < 1 || e.Dimension() > MaxDimension {
+			return nil, fmt.Errorf("memory: new: embedder %q of dimension %d: %w", e.Model(), e.Dimension(), ErrInvalid)
+		}
+	}
+	if err := o.Weights.check(); err != nil {
+		return nil, fmt.Errorf("memory: new: %w", err)
+	}
+	if o.Tokens == nil {
+		o.Tokens = llm.TokenCounterFunc(llm.EstimateTokens)
+	}
+	return &Memory{store, o}, nil
+}
+
+// Stored says what became of a fact.
+type Stored struct {
+	// ID is that of the fact that is there now.
+	ID string
+	// Existed says that a valid fact of the scope and kind said the same before, and stayed as it was.
+	Existed bool
+}
+
+// MaxBatch is how many facts one call may store.
+const MaxBatch = 1000
+
+// Store stores facts in a scope, all or none: one call of the embedder, one round trip to the store. What
+// a valid fact of the scope and kind says already is not stored again, also where many
+// programs store at once; case, spaces and marks at the end of words make no difference.
+func (m *Memory) Store(ctx context.Context, s Scope, facts ...Fact) ([]Stored, error) {
+	changes := make([]Change, len(facts))
+	for i, f := range facts {
+		changes[i] = Change{Kind: Add, Record: Record{Fact: f}}
+	}
+	applied, err := m.apply(ctx, s, changes)
+	if err != nil {
+		return nil, fmt.Errorf("memory: store: %w", err)
+	}
+	stored := make([]Stored, len(applied))
+	for i, a := range applied {
+		stored[i] = Stored(a)
+	}
+	return stored, nil
+}
+
+// Apply does changes in a scope, all or none, for programs that decide by themselves what a new
+// fact means for older ones. It fills in what follows from the content, so a change
+// needs the [Fact] alone, or its ID.
+func (m *Memory) Apply(ctx context.Context, s Scope, changes ...Change) ([]Applied, error) {
+	applied, err := m.apply(ctx, s, slices.Clone(changes))
+	if err != nil {
+		return nil, fmt.Errorf("memory: apply: %w", err)
+	}
+	return applied, nil
+}
+
+func (m *Memory) apply(ctx context.Context, s Scope, changes []Change) ([]Applied, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	if len(changes) > MaxBatch {
+		return nil, fmt.Errorf("%d facts at once, and %d are allowed: %w", len(changes), MaxBatch, ErrInvalid)
+	}
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	var said []int // the changes that have content
+	for i := range changes {
+		if changes[i].Job != changes[0].Job {
+			return nil, fmt.Errorf("changes of the jobs %.40q and %.40q at once: %w", changes[0].Job, changes[i].Job, ErrInvalid)
+		}
+		has, err := changes[i].prepare(s)
+		if err != nil {
+			return nil, fmt.Errorf("fact %d: %w", i, err)
+		}
+		if has {
+			said = append(said, i)
+		}
+	}
+	if err := m.embedChanges(ctx, changes, said); err != nil {
+		return nil, err
+	}
+	return m.store.Apply(ctx, s, changes)
+}
+
+// prepare checks a change, and makes what follows from its content.
+func (c *Change) prepare(s Scope) (hasContent bool, err error) {
+	if err := checkName("job", c.Job); err != nil {
+		return false, err
+	}
+	c.Said = exact(c.Said)
+	switch c.Kind {
+	case Add, Update:
+		r := &c.Record
+		if c.Kind == Update && !validID(r.ID) {
+			return false, fmt.Errorf("id %.60q: %w", r.ID, ErrNotFound)
+		}
+		if r.Fact, err = r.check(s); err != nil {
+			return false, err
+		}
+		if r.ID == "" {
+			r.ID = uuid.New()
+		}
+		r.Key, r.Terms, r.Embedding, r.Model = keyOf(r.Content), rank.Terms(r.Content), nil, ""
+		for _, id := range c.Supersedes {
+			if !validID(id) {
+				return false, fmt.Errorf("superseded id %.60q: %w", id, ErrNotFound)
+			}
+		}
+		return true, checkName("actor", c.Actor)
+	case Close, Delete:
+		c.Record.ValidTo = exact(c.Record.ValidTo)
+		if !validID(c.Record.ID) {
+			return false, fmt.Errorf("id %.60q: %w", c.Record.ID, ErrNotFound)
+		}
+		return false, checkName("actor", c.Actor)
+	}
+	return false, fmt.Errorf("change %.40q: %w", c.Kind, ErrInvalid)
+}
+
+func (m *Memory) embedChanges(ctx context.Context, changes []Change, said []int) error {
+	if m.options.Embedder == nil || len(said) == 0 {
+		return nil
+	}
+	texts := make([]string, len(said))
+	for i, at := range said {
+		texts[i] = changes[at].Record.Content
+	}
+	vectors, err := embed(ctx, m.options.Embedder, texts)
+	if err != nil {
+		return err
+	}
+	for i, at := range said {
+		changes[at].Record.Embedding, changes[at].Record.Model = vectors[i], m.options.Embedder.Model()
+	}
+	return nil
+}
+
+// Get returns a fact of a scope, also one that is no longer so. It returns [ErrNotFound] if the
+// scope has none of that id.
+func (m *Memory) Get(ctx context.Context, s Scope, id string) (Fact, error) {
+	if validID(id) {
+		for f, err := range m.List(ctx, Query{Scope: s, IDs: []string{id}, Closed: true, Untrusted: true}) {
+			return f, err
+		}
+	}
+	return Fact{}, fmt.Errorf("memory: get: fact %.60q in the scope %s: %w", id, s, ErrNotFound)
+}
+
+// List yields facts, newest first.
+func (m *Memory) List(ctx context.Context, q Query) iter.Seq2[Fact, error] {
+	return func(yield func(Fact, error) bool) {
+		if err := q.Validate(); err != nil {
+			yield(Fact{}, fmt.Errorf("memory: list: %w", err))
+			return
+		}
+		for r, err := range m.store.Find(ctx, q) {
+			if err != nil {
+				yield(Fact{}, fmt.Errorf("memory: list: %w", err))
+				return
+			}
+			if !yield(r.Fact, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Update replaces what a fact of the scope says, and its metadata, importance, trust and
+// expiry. The old content stays in the history. With a Version, that has to be the
+// fact's, or else it is an [ErrConflict]. To say that something is no longer so, and
+// something else is, take [Memory.Supersede].
+func (m *Memory) Update(ctx context.Context, s Scope, f Fact) error {
+	if _, err := m.apply(ctx, s, []Change{{Kind: Update, Record: Record{Fact: f}}}); err != nil {
+		return fmt.Errorf("memory: update: %w", err)
+	}
+	return nil
+}
+
+// Supersede stores a fact that takes the place of others: they were so until then, and
+// [Query.AsOf] still finds them.
+func (m *Memory) Supersede(ctx context.Context, s Scope, f Fact, old ...string) (Stored, error) {
+	applied, err := m.apply(ctx, s, []Change{{Kind: Add, Record: Record{Fact: f}, Supersedes: old}})
+	if err != nil {
+		return Stored{}, fmt.Errorf("memory: supersede: %w", err)
+	}
+	return Stored(applied[0]), nil
+}
+
+// Close says that facts of a scope are no longer so.
+func (m *Memory) Close(ctx context.Context, s Scope, ids ...string) error {
+	if err := m.each(ctx, s, Close, ids); err != nil {
+		return fmt.Errorf("memory: close: %w", err)
+	}
+	return nil
+}
+
+// Delete removes facts of a scope, all or, with [ErrNotFound] for one that is not
+// there, none. That they were there, and what they said, stays in the history.
+func (m *Memory) Delete(ctx context.Context, s Scope, ids ...string) error {
+	if err := m.each(ctx, s, Delete, ids); err != nil {
+		return fmt.Errorf("memory: delete: %w", err)
+	}
+	return nil
+}
+
+func (m *Memory) each(ctx context.Context, s Scope, kind ChangeKind, ids []string) error {
+	changes := make([]Change, len(ids))
+	for i, id := range ids {
+		changes[i] = Change{Kind: kind, Record: Record{Fact: Fact{ID: id}}}
+	}
+	_, err := m.apply(ctx, s, changes)
+	return err
+}
+
+// Clear deletes what a query selects, in batches, and returns how many facts that were. Its limit
+// counts: a negative one means all.
+func (m *Memory) Clear(ctx context.Context, q Query) (int, error) {
+	limit, limited := q.Most()
+	removed := 0
+	for !limited || removed < limit {
+		q.Limit = MaxBatch
+		if limited {
+			q.Limit = min(q.Limit, limit-removed)
+		}
+		found := map[Scope][]string{}
+		count := 0
+		for f, err := range m.List(ctx, q) {
+			if err != nil {
+				return removed, fmt.Errorf("memory: clear: %w", err)
+			}
+			found[f.Scope] = append(found[f.Scope], f.ID)
+			count++
+		}
+		if count == 0 {
+			break
+		}
+		for s, ids := range found {
+			n, err := m.remove(ctx, s, ids)
+			removed += n
+			if err != nil {
+				return removed, fmt.Errorf("memory: clear: %w", err)
+			}
+		}
+	}
+	return removed, nil
+}
+
+// History yields what was done to a fact of a scope, oldest first, also if it is deleted.
+// It yields nothing for a fact that the scope never had.
+func (m *Memory) History(ctx context.Context, s Scope, id string) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		if !validID(id) {
+			return
+		}
+		if err := s.Validate(); err != nil {
+			yield(Event{}, fmt.Errorf("memory: history: %w", err))
+			return
+		}
+		for e, err := range m.store.History(ctx, s, id) {
+			if err != nil {
+				yield(Event{}, fmt.Errorf("memory: history: %w", err))
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Forget removes all that is known in a scope, with its history, and returns how many
+// facts that were. A part of the scope that is empty means all of them: of a tenant and a user, it forgets the
+// user in every workspace and to every agent. The scope must name a tenant or a user.
+// What was said before and comes late, from a job that had to wait, is refused with
+// [ErrForgotten].
+func (m *Memory) Forget(ctx context.Context, s Scope) (int, error) {
+	err := s.Validate()
+	if err == nil && s == (Scope{}) {
+		err = fmt.Errorf("a scope that names nobody: %w", ErrInvalid)
+	}
+	n := 0
+	if err == nil {
+		n, err = m.store.Forget(ctx, s)
+	}
+	if err != nil {
+		return n, fmt.Errorf("memory: forget: %s: %w", s, err)
+	}
+	return n, nil
+}
+
+// Sweep removes facts that have expired, of all scopes, and returns how many. Any number of
+// programs may do so at once; recall leaves them out before they are removed. A store
+// that can not do it is an [ErrInvalid].
+func (m *Memory) Sweep(ctx context.Context) (int, error) {
+	sweeper, ok := m.store.(Sweeper)
+	if !ok {
+		return 0, fmt.Errorf("memory: sweep: %T is no Sweeper: %w", m.store, ErrInvalid)
+	}
+	removed := 0
+	for {
+		n, err := sweeper.Sweep(ctx, MaxBatch)
+		removed += n
+		if err != nil {
+			return removed, fmt.Errorf("memory: sweep: %w", err)
+		}
+		if n == 0 {
+			return removed, nil
+		}
+	}
+}
+
+// remove deletes facts, but for those that somebody else has removed by now.
+func (m *Memory) remove(ctx context.Context, s Scope, ids []string) (int, error) {
+	err := m.each(ctx, s, Delete, ids)
+	if !errors.Is(err, ErrNotFound) {
+		if err != nil {
+			return 0, err
+		}
+		return len(ids), nil
+	}
+	removed := 0
+	for _, id := range ids {
+		switch err := m.each(ctx, s, Delete, []string{id}); {
+		case err == nil:
+			removed++
+		case !errors.Is(err, ErrNotFound):
+			return removed, err
+		}
+	}
+	return removed, nil
+}

@@ -1,0 +1,614 @@
+package memory_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+)
+
+func TestStoreOnce(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	first := store(t, m, ann, "Ann likes tea, not coffee.")[0]
+	for _, same := range []string{
+		"Ann likes tea, not coffee", "ann LIKES  tea\u00a0 not\ncoffee!", "“Ann likes tea, not coffee.”", "Ann likes tea; not coffee…", "\u200bＡnn likes tea not coffee",
+	} {
+		stored, err := m.Store(t.Context(), ann, memory.Fact{Content: same})
+		if err != nil || !stored[0].Existed || stored[0].ID != first {
+			t.Errorf("%q: got %+v and %v, want the fact that is there", same, stored, err)
+		}
+	}
+	different := []string{"Ann likes tea, and coffee", "Ann likes C", "Ann likes C++", "Ann has 1.5 litres", "Ann has 15 litres", "?", "!", "Ann's", "Anns"}
+	store(t, m, ann, different...)
+	if got := list(t, m, memory.Query{Scope: ann, Limit: -1}); len(got) != 1+len(different) {
+		t.Errorf("there are %d facts: %q", len(got), got)
+	}
+	other := ann
+	other.Agent = "helper"
+	if stored, err := m.Store(t.Context(), other, memory.Fact{Content: "Ann likes tea, not coffee."}); err != nil || stored[0].Existed {
+		t.Errorf("in another scope: %+v, %v", stored, err)
+	}
+	if stored, err := m.Store(t.Context(), ann, memory.Fact{Kind: memory.Preference, Content: "Ann likes tea, not coffee."}); err != nil || stored[0].Existed {
+		t.Errorf("of another kind: %+v, %v", stored, err)
+	}
+}
+
+// However many store at once, what says the same is there once.
+func TestStoreAtOnce(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	var wg sync.WaitGroup
+	for w := range 16 {
+		wg.Go(func() {
+			for i := range 200 {
+				content := fmt.Sprintf("Fact number %d of them", i%50)
+				if w%2 == 0 {
+					content = strings.ToUpper(content) + "."
+				}
+				if _, err := m.Store(t.Context(), ann, memory.Fact{Content: content}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := list(t, m, memory.Query{Scope: ann, Limit: -1}); len(got) != 50 {
+		t.Errorf("there are %d facts", len(got))
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	fact := func(change func(*memory.Fact)) memory.Fact {
+		f := memory.Fact{Content: "x"}
+		change(&f)
+		return f
+	}
+	tests := []struct {
+		name  string
+		scope memory.Scope
+		fact  memory.Fact
+		says  string
+	}{
+		{"no content", ann, memory.Fact{}, "no content"},
+		{"only spaces", ann, memory.Fact{Content: " \u200b\n"}, "no content"},
+		{"not UTF-8", ann, memory.Fact{Content: "\xff"}, "UTF-8"},
+		{"a NUL", ann, memory.Fact{Content: "a\x00b"}, "NUL"},
+		{"too long", ann, memory.Fact{Content: strings.Repeat("x", 16<<10+1)}, "16385 bytes"},
+		{"another kind", ann, fact(func(f *memory.Fact) { f.Kind = "mood" }), `kind "mood"`},
+		{"another trust", ann, fact(func(f *memory.Fact) { f.Trust = 9 }), "trust 9"},
+		{"importance", ann, fact(func(f *memory.Fact) { f.Importance = 1.5 }), "importance 1.5"},
+		{"importance that is no number", ann, fact(func(f *memory.Fact) { f.Importance = math.NaN() }), "importance NaN"},
+		{"metadata that is none", ann, fact(func(f *memory.Fact) { f.Metadata = json.RawMessage(`[1]`) }), "metadata"},
+		{"metadata null", ann, fact(func(f *memory.Fact) { f.Metadata = json.RawMessage(`null`) }), "null"},
+		{"an id that is none", ann, fact(func(f *memory.Fact) { f.ID = "1" }), `id "1"`},
+		{"an end before the beginning", ann, fact(func(f *memory.Fact) { f.ValidFrom = time.Unix(2, 0); f.ValidTo = time.Unix(1, 0) }), "valid to"},
+		{"a scope", memory.Scope{User: "\xff"}, memory.Fact{Content: "x"}, "user"},
+		{"a long scope", memory.Scope{Tenant: strings.Repeat("t", 513)}, memory.Fact{Content: "x"}, "tenant"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMemory(t, memory.Options{})
+			_, err := m.Store(t.Context(), test.scope, memory.Fact{Content: "fine"}, test.fact)
+			if !errors.Is(err, memory.ErrInvalid) || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("got %v, want an ErrInvalid that says %q", err, test.says)
+			}
+			if got := list(t, m, memory.Query{Scope: ann}); len(got) > 0 {
+				t.Errorf("stored %q", got)
+			}
+		})
+	}
+}
+
+func TestRecallByWords(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	store(t, m, ann, "Ann likes green tea", "Ann works in a hospital in Athens", "Her dog is called Rex", "She flies to Oslo in May")
+	tests := []struct{ text, want string }{
+		{"what is the name of her dog?", "Her dog is called Rex"},
+		{"Which hospitals does she work at?", "Ann works in a hospital in Athens"},
+		{"tea", "Ann likes green tea"},
+		{"flying to OSLO and zanzibar", "She flies to Oslo in May"},
+	}
+	for _, test := range tests {
+		if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: test.text}); len(got) == 0 || got[0] != test.want {
+			t.Errorf("%q: got %q, want %q first", test.text, got, test.want)
+		}
+	}
+	if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: "quantum"}); len(got) != 0 {
+		t.Errorf("got %q for what nobody said", got)
+	}
+	if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann, Limit: 2}, Text: " ?! "}); len(got) != 2 || got[0] != "She flies to Oslo in May" {
+		t.Errorf("got %q without a word, want the newest", got)
+	}
+	if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: memory.Scope{Tenant: "acme", Workspace: "w", User: "bob"}}, Text: "tea dog hospital"}); len(got) != 0 {
+		t.Errorf("somebody else got %q", got)
+	}
+}
+
+func TestRecallByMeaning(t *testing.T) {
+	t.Parallel()
+	e := newConcepts()
+	m := newMemory(t, memory.Options{Embedder: e})
+	store(t, m, ann, "tea", "her automobile", "a physician")
+	if n := e.calls.Load(); n != 1 {
+		t.Errorf("%d calls of the embedder for one batch", n)
+	}
+	got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: "beverage"})
+	if len(got) != 3 || got[0] != "tea" {
+		t.Errorf("got %q, want all, tea first", got)
+	}
+	if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann, Limit: 1}, Text: "car"}); len(got) != 1 || got[0] != "her automobile" {
+		t.Errorf("got %q", got)
+	}
+	_, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Embedding: []float32{1}})
+	if !errors.Is(err, memory.ErrDimension) {
+		t.Errorf("got %v for a short vector", err)
+	}
+	_, err = m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Embedding: append(make([]float32, 31), float32(math.NaN()))})
+	if !errors.Is(err, memory.ErrInvalid) {
+		t.Errorf("got %v for a vector that is none", err)
+	}
+	e.fail.Store(true)
+	if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "lost?"}); !errors.Is(err, errDown) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRecallWithin(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	far := ann
+	far.Agent = "other"
+	store(t, m, ann, "tea in the morning", "tea in the evening")
+	store(t, m, far, "tea at noon")
+	store(t, m, memory.Scope{Tenant: "acme"}, "tea for all")
+	store(t, m, memory.Scope{Tenant: "evil", Workspace: "w", User: "ann"}, "tea of another tenant")
+	if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "tea is poison, says a page", Trust: memory.Untrusted},
+		memory.Fact{Content: "tea with milk", Kind: memory.Preference, Conversation: "c", Metadata: json.RawMessage(`{"cups":9}`)}); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name   string
+		change func(*memory.Query)
+		want   int
+	}{
+		{"the scope", func(*memory.Query) {}, 3},
+		{"any agent", func(q *memory.Query) { q.AnyAgent = true }, 4},
+		{"what is known more widely", func(q *memory.Query) { q.Inherit = true }, 4},
+		{"an agent, and more widely", func(q *memory.Query) { q.Inherit = true; q.Scope.Agent = "other" }, 5},
+		{"all", func(q *memory.Query) { q.AnyAgent, q.AnyUser, q.AnyWorkspace = true, true, true }, 5},
+		{"not trusted", func(q *memory.Query) { q.Untrusted = true }, 4},
+		{"a kind", func(q *memory.Query) { q.Kinds = []memory.Kind{memory.Preference, memory.Episode} }, 1},
+		{"a conversation", func(q *memory.Query) { q.Conversation = "c" }, 1},
+		{"a condition", func(q *memory.Query) { q.Where = []memory.Condition{memory.Where("cups", memory.Less, 10)} }, 1},
+		{"another condition", func(q *memory.Query) { q.Where = []memory.Condition{memory.Where("cups", memory.Less, "10")} }, 0},
+		{"a limit", func(q *memory.Query) { q.Limit = 1 }, 1},
+		{"the id of none", func(q *memory.Query) { q.IDs = []string{"0190b5e4-7c1a-7e2f-8a3b-000000000000"} }, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			q := memory.Query{Scope: ann}
+			test.change(&q)
+			got := recall(t, m, memory.Recall{Query: q, Text: "tea"})
+			if len(got) != test.want || slices.Contains(got, "tea of another tenant") {
+				t.Errorf("recalled %q, want %d", got, test.want)
+			}
+			if listed := list(t, m, q); len(listed) != test.want {
+				t.Errorf("listed %q, want %d", listed, test.want)
+			}
+		})
+	}
+}
+
+func TestRecallLimits(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	store(t, m, ann, "tea "+strings.Repeat("word ", 400), "tea for two", "two cups of tea for me")
+	got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: "tea for two", MaxTokens: 40})
+	if len(got) != 2 || got[0] != "tea for two" {
+		t.Errorf("got %q", got)
+	}
+	best, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: "tea for two"})
+	if err != nil || len(best) != 3 {
+		t.Fatal(best, err)
+	}
+	if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: "tea for two", MinScore: best[1].Score.Total}); len(got) != 2 {
+		t.Errorf("got %q over the score of the second", got)
+	}
+	for _, r := range []memory.Recall{
+		{MaxTokens: -1},
+		{Diversity: 2},
+		{MinScore: math.NaN()},
+		{Query: memory.Query{Closed: true}},
+		{Embedding: []float32{1}},
+		{Query: memory.Query{Where: []memory.Condition{{}}}},
+		{Query: memory.Query{IDs: []string{"x"}}},
+		{Query: memory.Query{Kinds: []memory.Kind{"x"}}},
+	} {
+		if _, err := m.Recall(t.Context(), r); !errors.Is(err, memory.ErrInvalid) {
+			t.Errorf("%+v: got %v", r, err)
+		}
+	}
+}
+
+// Turns beside the one that answers help to find it.
+func TestRecallNeighbours(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	var facts []memory.Fact
+	for i, content := range []string{"We talked about the garden", "the roses want water", "We talked about the car", "the brakes want oil"} {
+		facts = append(facts, memory.Fact{Content: content, Conversation: "c", Turn: int64(10*(i/2) + i%2)})
+	}
+	if _, err := m.Store(t.Context(), ann, facts...); err != nil {
+		t.Fatal(err)
+	}
+	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: "what does the garden want?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(content string) int {
+		return slices.IndexFunc(found, func(f memory.Found) bool { return f.Content == content })
+	}
+	roses, brakes := at("the roses want water"), at("the brakes want oil")
+	if roses < 0 || brakes < 0 || roses > brakes || found[roses].Score.Neighbour == 0 {
+		t.Errorf("got %+v", found)
+	}
+}
+
+func TestRerank(t *testing.T) {
+	t.Parallel()
+	last := memory.RerankerFunc(func(_ context.Context, query string, texts []string) ([]float64, error) {
+		if query == "broken" {
+			return nil, errDown
+		}
+		scores := make([]float64, len(texts))
+		for i, text := range texts {
+			scores[i] = float64(len(text))
+		}
+		if query == "tea short" {
+			return scores[:1], nil
+		}
+		return scores, nil
+	})
+	m := newMemory(t, memory.Options{Reranker: last})
+	store(t, m, ann, "tea", "tea with milk", "tea and broken cups, short ones")
+	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: "tea"})
+	if err != nil || len(found) != 3 || found[0].Content != "tea and broken cups, short ones" || *found[0].Score.Reranked != 31 {
+		t.Errorf("got %+v and %v", found, err)
+	}
+	if _, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: "broken"}); !errors.Is(err, errDown) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: "tea short"}); !errors.Is(err, memory.ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDiversity(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{Embedder: newConcepts()})
+	store(t, m, ann, "she drinks tea at home", "she drinks coffee at home", "she drinks tea at work with physicians")
+	q := memory.Query{Scope: ann, Limit: 2}
+	plain := recall(t, m, memory.Recall{Query: q, Text: "she drinks tea at home"})
+	spread := recall(t, m, memory.Recall{Query: q, Text: "she drinks tea at home", Diversity: 0.8})
+	if plain[1] != "she drinks coffee at home" || spread[0] != plain[0] || spread[1] == plain[1] {
+		t.Errorf("got %q, and with diversity %q", plain, spread)
+	}
+}
+
+func TestSupersede(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory(t, memory.Options{})
+		old := store(t, m, ann, "Ann lives in Athens")[0]
+		time.Sleep(time.Hour)
+		then := time.Now()
+		time.Sleep(time.Hour)
+		now, err := m.Supersede(t.Context(), ann, memory.Fact{Content: "Ann lives in Oslo"}, old)
+		if err != nil || now.Existed {
+			t.Fatal(now, err)
+		}
+		text := "where does Ann live?"
+		if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: text}); len(got) != 1 || got[0] != "Ann lives in Oslo" {
+			t.Errorf("now: %q", got)
+		}
+		if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann, AsOf: then}, Text: text}); len(got) != 1 || got[0] != "Ann lives in Athens" {
+			t.Errorf("then: %q", got)
+		}
+		f, err := m.Get(t.Context(), ann, old)
+		if err != nil || f.SupersededBy != now.ID || f.ValidTo.IsZero() || f.Version != 2 {
+			t.Errorf("got %+v and %v", f, err)
+		}
+		if _, err := m.Supersede(t.Context(), ann, memory.Fact{Content: "Ann lives in Rome"}, old); !errors.Is(err, memory.ErrConflict) {
+			t.Errorf("superseded twice: %v", err)
+		}
+		if got := list(t, m, memory.Query{Scope: ann}); len(got) != 1 {
+			t.Errorf("a conflict left %q", got)
+		}
+		// The fact that was so once can be so again.
+		if stored, err := m.Supersede(t.Context(), ann, memory.Fact{Content: "Ann lives in Athens"}, now.ID); err != nil || stored.Existed || stored.ID == old {
+			t.Errorf("got %+v and %v", stored, err)
+		}
+	})
+}
+
+func TestUpdateCloseDelete(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	ids := store(t, m, ann, "Ann has a dog", "Ann has a cat")
+	f, err := m.Get(t.Context(), ann, ids[0])
+	if err != nil || f.Version != 1 || f.Kind != memory.Plain || f.Importance != 0.5 || f.Scope != ann {
+		t.Fatalf("got %+v and %v", f, err)
+	}
+	f.Content, f.Importance = "Ann has a dog called Rex", 0.9
+	if err := m.Update(t.Context(), ann, f); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Update(t.Context(), ann, f); !errors.Is(err, memory.ErrConflict) {
+		t.Errorf("an old version: %v", err)
+	}
+	f.Version, f.Content = 0, "ANN has a cat."
+	if err := m.Update(t.Context(), ann, f); !errors.Is(err, memory.ErrConflict) {
+		t.Errorf("what another fact says: %v", err)
+	}
+	if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: "Rex"}); len(got) != 1 {
+		t.Errorf("the new words are not found: %q", got)
+	}
+	if err := m.Close(t.Context(), ann, ids[1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Delete(t.Context(), ann, ids[0], "0190b5e4-7c1a-7e2f-8a3b-000000000000"); !errors.Is(err, memory.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	if err := m.Delete(t.Context(), memory.Scope{User: "bob"}, ids[0]); !errors.Is(err, memory.ErrNotFound) {
+		t.Errorf("somebody else: %v", err)
+	}
+	if err := m.Delete(t.Context(), ann, ids[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Get(t.Context(), ann, ids[0]); !errors.Is(err, memory.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	var said []string
+	for e, err := range m.History(t.Context(), ann, ids[0]) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		said = append(said, fmt.Sprintf("%s: %s > %s", e.Kind, e.Before, e.After))
+	}
+	want := []string{"add:  > Ann has a dog", "update: Ann has a dog > Ann has a dog called Rex", "delete: Ann has a dog called Rex > "}
+	if !slices.Equal(said, want) {
+		t.Errorf("the history says %q", said)
+	}
+	if got := list(t, m, memory.Query{Scope: ann, Closed: true}); !slices.Equal(got, []string{"Ann has a cat"}) {
+		t.Errorf("left is %q", got)
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory(t, memory.Options{})
+		if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "away until noon", ExpiresAt: time.Now().Add(time.Hour)}, memory.Fact{Content: "stays"}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := m.Sweep(t.Context()); n != 0 || err != nil {
+			t.Errorf("swept %d, %v", n, err)
+		}
+		time.Sleep(time.Hour)
+		if got := list(t, m, memory.Query{Scope: ann}); !slices.Equal(got, []string{"stays"}) {
+			t.Errorf("got %q", got)
+		}
+		if n, err := m.Sweep(t.Context()); n != 1 || err != nil {
+			t.Errorf("swept %d, %v", n, err)
+		}
+		if got := list(t, m, memory.Query{Scope: ann, Closed: true}); !slices.Equal(got, []string{"stays"}) {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestClear(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	for i := range 3 {
+		var contents []string
+		for j := range memory.MaxBatch {
+			contents = append(contents, fmt.Sprintf("%d of %d", j, i))
+		}
+		store(t, m, ann, contents...)
+	}
+	if n, err := m.Clear(t.Context(), memory.Query{Scope: ann, Limit: 1500}); n != 1500 || err != nil {
+		t.Errorf("cleared %d, %v", n, err)
+	}
+	if n, err := m.Clear(t.Context(), memory.Query{Scope: ann, Limit: -1}); n != 1500 || err != nil {
+		t.Errorf("cleared %d, %v", n, err)
+	}
+	if _, err := m.Store(t.Context(), ann, make([]memory.Fact, memory.MaxBatch+1)...); !errors.Is(err, memory.ErrInvalid) {
+		t.Errorf("got %v for too many at once", err)
+	}
+}
+
+func TestExportForget(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	agent := ann
+	agent.Agent = "helper"
+	ids := store(t, m, ann, "Ann has a secret", "Ann has another")
+	store(t, m, agent, "Ann told the helper")
+	bob := memory.Scope{Tenant: "acme", Workspace: "w", User: "bob"}
+	store(t, m, bob, "Bob is here")
+	if err := m.Close(t.Context(), ann, ids[1]); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := m.Export(t.Context(), memory.Scope{Tenant: "acme", User: "ann"}, &out); err != nil {
+		t.Fatal(err)
+	}
+	facts, events := 0, 0
+	for lines := bufio.NewScanner(&out); lines.Scan(); {
+		var line memory.Exported
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		if line.Fact != nil {
+			facts++
+		} else if line.Event != nil {
+			events++
+		}
+	}
+	if facts != 3 || events != 4 {
+		t.Errorf("exported %d facts and %d events", facts, events)
+	}
+	before := time.Now()
+	if n, err := m.Forget(t.Context(), memory.Scope{Tenant: "acme", User: "ann"}); n != 3 || err != nil {
+		t.Errorf("forgot %d, %v", n, err)
+	}
+	if got := list(t, m, memory.Query{Scope: memory.Scope{Tenant: "acme"}, AnyAgent: true, AnyUser: true, AnyWorkspace: true, Closed: true}); !slices.Equal(got, []string{"Bob is here"}) {
+		t.Errorf("left is %q", got)
+	}
+	for e, err := range m.History(t.Context(), ann, ids[0]) {
+		t.Errorf("there is a history left: %+v, %v", e, err)
+	}
+	late := memory.Change{Kind: memory.Add, Said: before, Record: memory.Record{Fact: memory.Fact{Content: "Ann has a secret"}}}
+	if _, err := m.Apply(t.Context(), agent, late); !errors.Is(err, memory.ErrForgotten) {
+		t.Errorf("what comes late: %v", err)
+	}
+	if _, err := m.Apply(t.Context(), bob, late); err != nil {
+		t.Errorf("for somebody else: %v", err)
+	}
+	store(t, m, ann, "Ann is new here")
+	if _, err := m.Forget(t.Context(), memory.Scope{}); !errors.Is(err, memory.ErrInvalid) {
+		t.Errorf("forgot everybody: %v", err)
+	}
+}
+
+func TestReembed(t *testing.T) {
+	t.Parallel()
+	kept := memory.NewInMemory(memory.InMemoryOptions{})
+	words, err := memory.New(kept, memory.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var contents []string
+	for i := range 250 {
+		contents = append(contents, fmt.Sprintf("tea number %d", i))
+	}
+	store(t, words, ann, contents...)
+	e := newConcepts()
+	m, err := memory.New(kept, memory.Options{Embedder: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := m.Reembed(t.Context(), memory.Query{Scope: ann, Limit: 120}); n != 120 || err != nil {
+		t.Errorf("%d vectors, %v", n, err)
+	}
+	e.fail.Store(true)
+	if _, err := m.Reembed(t.Context(), memory.Query{Scope: ann, Limit: -1}); !errors.Is(err, errDown) {
+		t.Errorf("got %v", err)
+	}
+	e.fail.Store(false)
+	if n, err := m.Reembed(t.Context(), memory.Query{Scope: ann, Limit: -1}); n != 130 || err != nil {
+		t.Errorf("%d vectors, %v", n, err)
+	}
+	if n, err := m.Reembed(t.Context(), memory.Query{Scope: ann, Limit: -1}); n != 0 || err != nil {
+		t.Errorf("%d vectors, %v", n, err)
+	}
+	if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann, Limit: 5}, Text: "a beverage"}); len(got) != 5 {
+		t.Errorf("got %q", got)
+	}
+	if _, err := words.Reembed(t.Context(), memory.Query{Scope: ann}); !errors.Is(err, memory.ErrInvalid) {
+		t.Errorf("got %v without an embedder", err)
+	}
+	f, err := m.Get(t.Context(), ann, slices.Collect(ids(t, m))[0])
+	if err != nil || f.Version != 1 {
+		t.Errorf("a vector counts as a change: %+v, %v", f, err)
+	}
+}
+
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{MaxFacts: 2}), memory.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := store(t, m, ann, "one", "two")
+	if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "three"}); !errors.Is(err, memory.ErrQuota) {
+		t.Errorf("got %v", err)
+	}
+	store(t, m, ann, "ONE.")
+	if _, err := m.Supersede(t.Context(), ann, memory.Fact{Content: "three"}, ids[0]); err != nil {
+		t.Errorf("in the place of another: %v", err)
+	}
+}
+
+func TestSimilar(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{Embedder: newConcepts()})
+	store(t, m, ann, "Ann drinks tea", "the car is red")
+	near, err := m.Similar(t.Context(), memory.Query{Scope: ann, Limit: 2}, "ann drinks TEA!", "Ann drinks coffee", "The automobile is red")
+	if err != nil || len(near) != 3 || len(near[0]) != 2 {
+		t.Fatal(near, err)
+	}
+	if n := near[0][0]; !n.Same || n.Content != "Ann drinks tea" || n.Overlap != 1 {
+		t.Errorf("got %+v", n)
+	}
+	if n := near[1][0]; n.Same || n.Content != "Ann drinks tea" || n.Cosine < 0.99 || n.Overlap == 1 || n.Overlap == 0 {
+		t.Errorf("got %+v", n)
+	}
+	if n := near[2][0]; n.Content != "the car is red" || n.Cosine < 0.99 {
+		t.Errorf("got %+v", n)
+	}
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	kept := memory.NewInMemory(memory.InMemoryOptions{})
+	wrong := newConcepts()
+	wrong.size = 0
+	nameless := newConcepts()
+	nameless.model = ""
+	for name, o := range map[string]memory.Options{
+		"an embedder of no dimension": {Embedder: wrong},
+		"an embedder without a name":  {Embedder: nameless},
+		"a negative weight":           {Weights: memory.Weights{Keyword: -1}},
+		"a weight that is none":       {Weights: memory.Weights{Vector: math.NaN()}},
+		"a negative half-life":        {Weights: memory.Weights{HalfLife: -1}},
+	} {
+		if _, err := memory.New(kept, o); !errors.Is(err, memory.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := memory.New(nil, memory.Options{}); !errors.Is(err, memory.ErrInvalid) {
+		t.Errorf("no store: %v", err)
+	}
+}
+
+func ids(tb testing.TB, m *memory.Memory) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for f, err := range m.List(tb.Context(), memory.Query{Scope: ann, Limit: -1}) {
+			if err != nil {
+				tb.Fatal(err)
+			}
+			if !yield(f.ID) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,289 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory/internal/rank"
+)
+
+// A Recall asks for the facts that matter for a text.
+type Recall struct {
+	// Query says where to look, and for how many facts.
+	Query Query
+	// Text is what is looked for, in any words. A fact does not need to have all of
+	// them. At most 8 KB of it count.
+	Text string
+	// Embedding is the vector of the text, if the caller has it. Nil means that the
+	// memory's embedder makes it.
+	Embedding []float32
+	// MaxTokens is how many tokens the contents may have together. Zero means any
+	// number. A fact that does not fit is passed over.
+	MaxTokens int
+	// MinScore leaves out what has less. Zero means nothing is left out.
+	MinScore float64
+	// Diversity is between 0 and 1: how much facts that say what another says already count
+	// less (maximal marginal relevance, Carbonell and Goldstein 1998). It needs vectors.
+	Diversity float64
+}
+
+// A Found is a fact that was recalled.
+type Found struct {
+	Fact
+	Score Score
+}
+
+// A Score says how well a fact fits, between 0 and 1, and why: the parts add up to the total.
+type Score struct {
+	Total      float64 `json:"total"`
+	Keyword    float64 `json:"keyword,omitempty"`    // by its words: BM25
+	Vector     float64 `json:"vector,omitempty"`     // by its meaning: cosine
+	Neighbour  float64 `json:"neighbour,omitempty"`  // by the turns beside it
+	Recency    float64 `json:"recency,omitempty"`    // by its age
+	Importance float64 `json:"importance,omitempty"` // by its own
+	// Reranked is what the [Reranker] said, which then decides the order.
+	Reranked *float64 `json:"reranked,omitempty"`
+}
+
+// Weights say how much each sign counts, beside the others. Where Vector, Keyword and
+// Neighbour are all zero, they stand for what was found to serve well on several
+// collections, see docs/memory.md. Recency and Importance count only where they are set.
+type Weights struct {
+	Vector, Keyword, Neighbour, Recency, Importance float64
+	// HalfLife is the age at which recency counts half. Zero stands for 30 days.
+	HalfLife time.Duration
+}
+
+func (w *Weights) check() error {
+	ok := w.HalfLife >= 0
+	for _, x := range []float64{w.Keyword, w.Vector, w.Neighbour, w.Recency, w.Importance} {
+		ok = ok && x >= 0 && x <= math.MaxFloat32
+	}
+	if !ok {
+		return fmt.Errorf("weights %+v: %w", *w, ErrInvalid)
+	}
+	return nil
+}
+
+// A Reranker says how well texts fit a query, better than words and vectors do, and
+// slower. The higher the better. It is safe for use by any number of goroutines.
+type Reranker interface {
+	Rerank(ctx context.Context, query string, texts []string) ([]float64, error)
+}
+
+// RerankerFunc is a function that is a [Reranker].
+type RerankerFunc func(ctx context.Context, query string, texts []string) ([]float64, error)
+
+// Rerank calls f.
+func (f RerankerFunc) Rerank(ctx context.Context, query string, texts []string) ([]float64, error) {
+	return f(ctx, query, texts)
+}
+
+const (
+	maxText       = 8 << 10
+	maxTerms      = 64  // of a query: the first that differ
+	minCandidates = 100 // of each leg
+)
+
+// Recall returns the facts that fit a text best, the best first. Without a text that has
+// words in it, it returns the newest.
+func (m *Memory) Recall(ctx context.Context, r Recall) ([]Found, error) {
+	found, err := m.recall(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("memory: recall: %w", err)
+	}
+	return found, nil
+}
+
+func (m *Memory) recall(ctx context.Context, r Recall) ([]Found, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	text := strings.ToValidUTF8(r.Text, "")
+	text = strings.ToValidUTF8(text[:min(len(text), maxText)], "")
+	terms := rank.Distinct(rank.Terms(text))
+	terms = terms[:min(len(terms), maxTerms)]
+	s := Search{Query: r.Query, Terms: terms}
+	if err := m.embedQuery(ctx, text, &s, r.Embedding); err != nil {
+		return nil, err
+	}
+	if len(terms) == 0 && s.Embedding == nil {
+		return m.newest(ctx, r)
+	}
+	limit, limited := r.Query.Most()
+	s.Limit = math.MaxInt32
+	if limited {
+		s.Limit = max(minCandidates, 4*limit)
+	}
+	c, err := m.store.Search(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	list := m.score(s, c)
+	if err := m.rerank(ctx, text, list); err != nil {
+		return nil, err
+	}
+	if r.Diversity > 0 {
+		list = diverse(list, r.Diversity, limit)
+	}
+	found := make([]Found, len(list))
+	for i, x := range list {
+		found[i] = x.Found
+	}
+	return m.cut(found, r), nil
+}
+
+func (r *Recall) check() error {
+	if err := r.Query.Validate(); err != nil {
+		return err
+	}
+	if r.Query.Closed {
+		return fmt.Errorf("what is closed is not recalled: %w", ErrInvalid)
+	}
+	if r.MaxTokens < 0 || !(r.Diversity >= 0 && r.Diversity <= 1) || math.IsNaN(r.MinScore) {
+		return fmt.Errorf("max tokens %d, diversity %v, min score %v: %w", r.MaxTokens, r.Diversity, r.MinScore, ErrInvalid)
+	}
+	return nil
+}
+
+func (m *Memory) embedQuery(ctx context.Context, text string, s *Search, given []float32) error {
+	e := m.options.Embedder
+	if e == nil || given == nil && blank(text) {
+		if given != nil {
+			return fmt.Errorf("a vector, and no embedder that says of which model: %w", ErrInvalid)
+		}
+		return nil
+	}
+	s.Model, s.Embedding = e.Model(), given
+	if given != nil {
+		return CheckVector(given, e.Dimension())
+	}
+	vectors, err := embed(ctx, e, []string{text})
+	if err == nil {
+		s.Embedding = vectors[0]
+	}
+	return err
+}
+
+// newest are the facts where there is nothing to look for.
+func (m *Memory) newest(ctx context.Context, r Recall) ([]Found, error) {
+	var found []Found
+	for record, err := range m.store.Find(ctx, r.Query) {
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, Found{Fact: record.Fact})
+	}
+	return m.cut(found, r), nil
+}
+
+// A scored is a candidate on its way.
+type scored struct {
+	Found
+	vector []float32
+}
+
+// score returns the candidates, best first.
+func (m *Memory) score(s Search, c Candidates) []scored {
+	corpus := rank.Corpus{Docs: c.Facts, Terms: c.Terms, Frequency: make(map[string]int64, len(s.Terms))}
+	for i, term := range s.Terms {
+		corpus.Frequency[term] = c.Frequency[i]
+	}
+	now := time.Now()
+	docs := make([]rank.Doc, len(c.Records))
+	for i, r := range c.Records {
+		docs[i] = rank.Doc{Terms: r.Terms, Importance: r.Importance, Age: max(0, now.Sub(r.UpdatedAt))}
+		if r.Model == s.Model && len(r.Embedding) == len(s.Embedding) {
+			docs[i].Vector = r.Embedding
+		}
+		if r.Conversation != "" {
+			docs[i].Group, docs[i].Position = r.Scope.String()+"\x00"+r.Conversation, r.Turn
+		}
+	}
+	list := make([]scored, len(docs))
+	for i, p := range rank.Weights(m.options.Weights).Score(s.Terms, s.Embedding, corpus, docs) {
+		list[i] = scored{Found{c.Records[i].Fact, Score{
+			Total: p.Total, Keyword: p.Keyword, Vector: p.Vector, Neighbour: p.Neighbour, Recency: p.Recency, Importance: p.Importance,
+		}}, docs[i].Vector}
+	}
+	slices.SortFunc(list, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.Score.Total, a.Score.Total), strings.Compare(b.ID, a.ID)) // then the newer
+	})
+	return list
+}
+
+// maxReranked is how many of the best are shown to a [Reranker].
+const maxReranked = 100
+
+// rerank orders the best of a list by what the reranker says.
+func (m *Memory) rerank(ctx context.Context, query string, list []scored) error {
+	if m.options.Reranker == nil || len(list) == 0 {
+		return nil
+	}
+	list = list[:min(len(list), maxReranked)]
+	texts := make([]string, len(list))
+	for i, x := range list {
+		texts[i] = x.Content
+	}
+	scores, err := m.options.Reranker.Rerank(ctx, query, texts)
+	if err != nil {
+		return fmt.Errorf("rerank %d texts: %w", len(texts), err)
+	}
+	if len(scores) != len(list) {
+		return fmt.Errorf("rerank: %d scores for %d texts: %w", len(scores), len(texts), ErrInvalid)
+	}
+	for i := range list {
+		list[i].Score.Reranked = &scores[i]
+	}
+	slices.SortStableFunc(list, func(a, b scored) int { return cmp.Compare(*b.Score.Reranked, *a.Score.Reranked) })
+	return nil
+}
+
+// diverse picks up to limit of a list, one by one: what is good, and unlike what was picked.
+func diverse(list []scored, diversity float64, limit int) []scored {
+	if limit == 0 {
+		limit = len(list)
+	}
+	relevance := make([]float64, len(list))
+	for i := range list {
+		relevance[i] = 1 / float64(i+1) // a reranker's scores have no scale
+		if list[0].Score.Reranked == nil && list[0].Score.Total > 0 {
+			relevance[i] = list[i].Score.Total / list[0].Score.Total
+		}
+	}
+	alike := func(i, j int) float64 { return rank.Cosine(list[i].vector, list[j].vector) }
+	picked := make([]scored, 0, min(limit, len(list)))
+	for _, i := range rank.MMR(relevance, alike, 1-diversity, limit) {
+		picked = append(picked, list[i])
+	}
+	return picked
+}
+
+// cut keeps what the limits allow.
+func (m *Memory) cut(found []Found, r Recall) []Found {
+	limit, limited := r.Query.Most()
+	kept, tokens := []Found{}, 0
+	for _, f := range found {
+		if limited && len(kept) == limit {
+			break
+		}
+		if r.MinScore != 0 && f.Score.Total < r.MinScore {
+			continue
+		}
+		if r.MaxTokens > 0 {
+			n := m.options.Tokens.CountTokens(llm.System(f.Content))
+			if tokens+n > r.MaxTokens {
+				continue
+			}
+			tokens += n
+		}
+		kept = append(kept, f)
+	}
+	return kept
+}

@@ -1,0 +1,62 @@
+package memory
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Scope says whose facts are. Each part is any text, also none: a fact of no user is
+// known for all of its workspace, one of no agent for all agents. Two scopes are the same if all parts
+// are, byte by byte.
+type Scope struct {
+	Tenant    string `json:"tenant,omitempty"`
+	Workspace string `json:"workspace,omitempty"`
+	User      string `json:"user,omitempty"`
+	Agent     string `json:"agent,omitempty"`
+}
+
+// maxName is how many bytes a part of a scope, and other names, may have.
+const maxName = 512
+
+// Validate returns [ErrInvalid] for a scope that can not be stored: with a part that is
+// not UTF-8, has a NUL or is longer than 512 bytes.
+func (s Scope) Validate() error {
+	for _, part := range []struct{ name, text string }{
+		{"tenant", s.Tenant}, {"workspace", s.Workspace}, {"user", s.User}, {"agent", s.Agent},
+	} {
+		if err := checkName(part.name, part.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// String names the scope for people: "tenant/workspace/user/agent", each part quoted
+// where it has to be.
+func (s Scope) String() string {
+	parts := []string{s.Tenant, s.Workspace, s.User, s.Agent}
+	for i, part := range parts {
+		switch {
+		case part == "":
+			parts[i] = "-"
+		case part == "-" || strings.ContainsAny(part, "/\"\n"):
+			parts[i] = fmt.Sprintf("%.60q", part)
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+func checkName(what, text string) error {
+	switch {
+	case len(text) > maxName:
+		return fmt.Errorf("%s %.40q… has %d bytes, and %d are allowed: %w", what, text, len(text), maxName, ErrInvalid)
+	case !storable(text):
+		return fmt.Errorf("%s %.40q is not UTF-8 or has a NUL: %w", what, text, ErrInvalid)
+	}
+	return nil
+}
+
+func storable(text string) bool {
+	return utf8.ValidString(text) && strings.IndexByte(text, 0) < 0
+}

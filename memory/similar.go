@@ -1,0 +1,106 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/weft-go/weft/memory/internal/rank"
+)
+
+// A Near is a fact that may say what a text says.
+type Near struct {
+	Fact
+	// Same says that the fact is the text, but for case, spaces and marks.
+	Same bool
+	// Cosine is how near their vectors are, 0 without an embedder.
+	Cosine float64
+	// Overlap is how many of their words both have, of all the words they have (Jaccard).
+	Overlap float64
+}
+
+// Similar returns, for each text, the facts that come nearest to saying the same, at most
+// as many as the query's limit: for programs that decide what is new. It is one call
+// of the embedder.
+func (m *Memory) Similar(ctx context.Context, q Query, texts ...string) ([][]Near, error) {
+	near, err := m.similar(ctx, q, texts)
+	if err != nil {
+		return nil, fmt.Errorf("memory: similar: %w", err)
+	}
+	return near, nil
+}
+
+func (m *Memory) similar(ctx context.Context, q Query, texts []string) ([][]Near, error) {
+	if err := q.Validate(); err != nil {
+		return nil, err
+	}
+	var vectors [][]float32
+	if m.options.Embedder != nil {
+		var err error
+		if vectors, err = embed(ctx, m.options.Embedder, texts); err != nil {
+			return nil, err
+		}
+	}
+	limit, limited := q.Most()
+	near := make([][]Near, len(texts))
+	for i, text := range texts {
+		terms := rank.Distinct(rank.Terms(text))
+		s := Search{Query: q, Terms: terms[:min(len(terms), maxTerms)], Limit: minCandidates}
+		if vectors != nil {
+			s.Embedding, s.Model = vectors[i], m.options.Embedder.Model()
+		}
+		c, err := m.store.Search(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		near[i] = nearest(text, terms, &s, c.Records)
+		if limited {
+			near[i] = near[i][:min(limit, len(near[i]))]
+		}
+	}
+	return near, nil
+}
+
+func nearest(text string, terms []string, s *Search, records []Record) []Near {
+	key := keyOf(text)
+	near := make([]Near, len(records))
+	for i, r := range records {
+		near[i] = Near{Fact: r.Fact, Same: r.Key == key, Overlap: overlap(terms, rank.Distinct(r.Terms))}
+		if s.Embedding != nil && r.Model == s.Model && len(r.Embedding) == len(s.Embedding) {
+			near[i].Cosine = rank.Cosine(r.Embedding, s.Embedding)
+		}
+	}
+	slices.SortFunc(near, func(a, b Near) int {
+		return cmp.Or(
+			cmp.Compare(b.both(), a.both()),
+			cmp.Compare(b.ID, a.ID),
+		)
+	})
+	return near
+}
+
+func (n *Near) both() float64 {
+	if n.Same {
+		return 3
+	}
+	return n.Cosine + n.Overlap
+}
+
+// overlap is the Jaccard index of two lists without repetition.
+func overlap(a, b []string) float64 {
+	in := make(map[string]bool, len(a))
+	for _, term := range a {
+		in[term] = true
+	}
+	both := 0
+	for _, term := range b {
+		if in[term] {
+			both++
+		}
+	}
+	if all := len(a) + len(b) - both; all > 0 {
+		return float64(both) / float64(all)
+	}
+	return 0
+}

@@ -1,0 +1,125 @@
+package memory
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// A Store is where facts are kept. It is for [Memory], which checks what goes in, and
+// for those who write a store: package memorytest says what one has to do. It is safe
+// for use by any number of goroutines, and its times are its own.
+type Store interface {
+	// Apply does all changes in a scope, or none, in their order. It returns what
+	// became of each. It returns [ErrNotFound] for a fact that is not in the scope,
+	// [ErrConflict] for a version that is not the fact's, [ErrForgotten] where
+	// [Change.Said] is before the scope was forgotten, and [ErrQuota].
+	Apply(ctx context.Context, s Scope, changes []Change) ([]Applied, error)
+	// Find yields facts, newest first by CreatedAt, and by ID where that is equal.
+	Find(ctx context.Context, q Query) iter.Seq2[Record, error]
+	// Search returns what may be recalled.
+	Search(ctx context.Context, s Search) (Candidates, error)
+	// History yields what was done to a fact of a scope, oldest first. It yields
+	// nothing for one that there never was.
+	History(ctx context.Context, s Scope, id string) iter.Seq2[Event, error]
+	// Forget removes all facts of a scope with their history, and returns how many
+	// facts. Parts that are empty mean all: of a tenant and user, all workspaces and
+	// agents. It is noted when that was, so that nothing said before comes back.
+	Forget(ctx context.Context, s Scope) (int, error)
+}
+
+// A Sweeper is a [Store] that removes what has expired.
+type Sweeper interface {
+	// Sweep removes up to limit facts that have expired, of all scopes, and returns how
+	// many. Any number of processes may do so at once.
+	Sweep(ctx context.Context, limit int) (int, error)
+}
+
+// A Record is a fact as a store keeps it.
+type Record struct {
+	Fact
+	// Key is equal for facts that say the same in other letters. There is one valid fact
+	// of a key in a scope and kind.
+	Key [16]byte
+	// Terms are the words that it is found by, with repetition.
+	Terms []string
+	// Embedding is its vector, by the model of the name, or nil.
+	Embedding []float32
+	Model     string
+}
+
+// A Change is one thing to do to the facts of a scope.
+type Change struct {
+	Kind ChangeKind
+	// Record is what to add, or what a fact becomes; its ID is the fact that is changed,
+	// closed or removed. With a Version, the fact has to have it.
+	Record Record
+	// Supersedes are the facts of the scope whose place an added one takes: they are closed
+	// at its ValidFrom.
+	Supersedes []string
+	// Said is when what is stored was said, if it was not now.
+	Said time.Time
+	// Actor is who did it, for the history.
+	Actor string
+	// Job, if not empty, names what the changes come from, the same in all changes of a call. The
+	// changes of a job that were applied in the scope are not applied again:
+	// what became of them is then the zero [Applied]. A store knows a job for 30 days at
+	// least.
+	Job string
+}
+
+// ChangeKind says what a [Change] does.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	Add    ChangeKind = "add"    // unless a fact with its key is there, which stays
+	Update ChangeKind = "update" // content, metadata, importance, trust, expiry, and the vector
+	Close  ChangeKind = "close"  // it is no longer so, from the record's ValidTo on, or else from now
+	Delete ChangeKind = "delete" // its history stays, with its text, until the scope is forgotten
+	Embed  ChangeKind = "embed"  // the vector and the terms alone; it is no [Event], and the version stays
+)
+
+// Applied is what became of a change.
+type Applied struct {
+	// ID is that of the fact that is there now, and Existed says that it was before.
+	ID      string
+	Existed bool
+}
+
+// A Search asks for candidates.
+type Search struct {
+	// Query selects; its Limit does not count.
+	Query Query
+	// Terms are different words; a candidate has one of them at least.
+	Terms []string
+	// Embedding is what candidates have to be near to, by the model of the name. It is
+	// nil where only words count.
+	Embedding []float32
+	Model     string
+	// Limit is how many to return for the words, and how many for the vector. If so many
+	// facts are there that have a vector, so many are returned.
+	Limit int
+}
+
+// Candidates are what may be recalled, each once, in any order, and what it takes to tell how rare a
+// word is among the facts that the query selects.
+type Candidates struct {
+	Records []Record
+	// Facts is how many facts the query selects, and Terms how many words they have
+	// together.
+	Facts, Terms int64
+	// Frequency is how many of these facts have each of the words asked for. From
+	// 10,000 on, a store may stop to count.
+	Frequency []int64
+}
+
+// An Event is something that was done to a fact.
+type Event struct {
+	ID     string     `json:"id"` // the fact's
+	Kind   ChangeKind `json:"kind"`
+	Before string     `json:"before,omitempty"` // the content
+	After  string     `json:"after,omitempty"`
+	By     string     `json:"by,omitempty"` // an actor, or the fact that took its place
+	At     time.Time  `json:"at"`
+}
