@@ -1,7 +1,6 @@
 package supacheckpoint
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -39,12 +38,9 @@ func FromEnv(ctx context.Context, o Options) (*Store, error) {
 }
 
 func fromEnv(ctx context.Context, o Options) (*Store, error) {
-	database := cmp.Or(os.Getenv(envDatabase), os.Getenv(envDatabase2))
+	databaseName, database := firstSet(envDatabase, envDatabase2)
+	keyName, key := firstSet(envServiceKey, envKey)
 	project, secret := os.Getenv(envURL), []byte(os.Getenv(envSecret))
-	keyName, key := envServiceKey, os.Getenv(envServiceKey)
-	if key == "" {
-		keyName, key = envKey, os.Getenv(envKey)
-	}
 	if database == "" {
 		if project == "" && key == "" {
 			return nil, fmt.Errorf("neither %s nor %s is set: %w", envDatabase, envURL, ErrNotConfigured)
@@ -63,5 +59,18 @@ func fromEnv(ctx context.Context, o Options) (*Store, error) {
 			return nil, fmt.Errorf("%s and %s: %w", envURL, envSecret, err)
 		}
 	}
-	return open(ctx, database, o)
+	s, err := open(ctx, database, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", databaseName, err)
+	}
+	return s, nil
+}
+
+// firstSet returns the first of two variables that is set, and else the first with
+// nothing in it.
+func firstSet(name, other string) (string, string) {
+	if os.Getenv(name) == "" && os.Getenv(other) != "" {
+		name = other
+	}
+	return name, os.Getenv(name)
 }

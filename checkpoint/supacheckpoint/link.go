@@ -1,10 +1,12 @@
 package supacheckpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"time"
 
@@ -18,6 +20,12 @@ type link struct {
 	pool  *pgxpool.Pool
 	as    bound
 	retry Retry
+	log   *slog.Logger
+}
+
+// newLink returns a link with the rights of who logs in, until it is bound.
+func newLink(pool *pgxpool.Pool, o *Options) link {
+	return link{pool: pool, retry: o.Retry, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
 }
 
 // bindQuery takes role, claims, and what older versions of the functions in schema
@@ -36,9 +44,10 @@ func (l *link) before(_ context.Context, b *pgx.Batch) error {
 	return fmt.Errorf("role %q: %w", l.as.role, ErrRole)
 }
 
-// query sends one statement in one round trip, and calls read for each of its rows.
-func (l *link) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
-	return l.again(ctx, func(ctx context.Context) error {
+// query sends one statement in one round trip, and calls read for each of its rows. It
+// may take so long.
+func (l *link) query(ctx context.Context, limit time.Duration, sql string, args []any, read func(pgx.Rows) error) error {
+	return l.again(ctx, limit, func(ctx context.Context) error {
 		b := &pgx.Batch{}
 		if err := l.before(ctx, b); err != nil {
 			return err
@@ -71,13 +80,15 @@ func readAll(results pgx.BatchResults, read func(pgx.Rows) error) error {
 }
 
 // again calls fn until it succeeds, or trying is of no use any more.
-func (l *link) again(ctx context.Context, fn func(context.Context) error) error {
+func (l *link) again(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
 	for n := 0; ; n++ {
-		err := attempt(ctx, fn)
+		err := attempt(ctx, limit, fn)
 		if err == nil || n == l.retry.max() || ctx.Err() != nil || !passing(err) {
 			return err
 		}
-		t := time.NewTimer(l.retry.wait(n))
+		wait := l.retry.wait(n)
+		l.log.WarnContext(ctx, "the database failed a call, which is tried again", "wait", wait, "error", err)
+		t := time.NewTimer(wait)
 		select {
 		case <-t.C:
 		case <-ctx.Done():
@@ -87,12 +98,12 @@ func (l *link) again(ctx context.Context, fn func(context.Context) error) error 
 	}
 }
 
-func attempt(ctx context.Context, fn func(context.Context) error) error {
-	inner, cancel := context.WithTimeout(ctx, defaultTimeout)
+func attempt(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
+	inner, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := fn(inner)
 	if err != nil && inner.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("no answer in %v: %w", defaultTimeout, net.ErrClosed)
+		return fmt.Errorf("no answer in %v: %w", limit, net.ErrClosed)
 	}
 	return err
 }

@@ -107,8 +107,8 @@ func apply(ctx context.Context, pool *pgxpool.Pool, o Options, names []string) e
 	if err != nil {
 		return err
 	}
-	l := link{pool: pool, retry: o.Retry}
-	return l.again(ctx, func(ctx context.Context) error {
+	l := newLink(pool, &o)
+	return l.again(ctx, labour, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, migrateLock, pgx.QueryExecModeExec, schema); err != nil {
 				return err

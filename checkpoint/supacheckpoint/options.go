@@ -41,6 +41,10 @@ const (
 	defaultRetries = 3
 	defaultDelay   = 500 * time.Millisecond
 	defaultTimeout = 10 * time.Second
+
+	// labour is how long a statement may take that removes whole threads, or makes
+	// tables.
+	labour = 10 * time.Minute
 )
 
 func (r Retry) max() int {

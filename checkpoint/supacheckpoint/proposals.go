@@ -1,16 +1,17 @@
 package supacheckpoint
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/weft-go/weft/checkpoint"
 )
@@ -45,7 +46,6 @@ type Proposals struct {
 	store   *Store
 	options ProposalOptions
 	table   string // quoted
-	log     *slog.Logger
 }
 
 const defaultTable = "proposal_checkpoints"
@@ -61,11 +61,7 @@ func (s *Store) Proposals(o ProposalOptions) (*Proposals, error) {
 	if !tableName.MatchString(o.Table) {
 		return nil, fmt.Errorf("supacheckpoint: proposals: table %.80q: %w", o.Table, checkpoint.ErrInvalid)
 	}
-	log := s.options.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	return &Proposals{s, o, pgx.Identifier{"public", o.Table}.Sanitize(), log}, nil
+	return &Proposals{s, o, pgx.Identifier{"public", o.Table}.Sanitize()}, nil
 }
 
 // In these statements, $table stands for the table of the documents.
@@ -90,38 +86,53 @@ const (
 	proposalSessionsQuery = `SELECT s.user_id::text, s.thread_id, s.status, s.start_time, s.last_activity,
 		coalesce(s.metadata, '{}')::text, (SELECT count(*)::int FROM $table c WHERE c.thread_id = s.thread_id AND c.user_id = s.user_id)
 	FROM public.proposal_sessions s
-	WHERE ($1::text IS NULL OR s.user_id::text = $1::text)
+	WHERE ($1::text IS NULL OR s.user_id = nullif($1::text, '')::uuid)
 	AND (s.user_id::text COLLATE "C", s.thread_id COLLATE "C") > ($2::text, $3::text)
 	AND starts_with(s.thread_id, $4::text) AND ($5::text[] IS NULL OR s.status = ANY ($5::text[]))
-	AND s.last_activity <= clock_timestamp() - make_interval(secs => $6::float8)
+	AND s.last_activity <= now() - make_interval(secs => $6::float8)
 	ORDER BY s.user_id::text COLLATE "C", s.thread_id COLLATE "C" LIMIT $7::int`
 
+	// cleanProposalsQuery leaves what is stored while it runs.
 	cleanProposalsQuery = `WITH due AS (
-		SELECT id, thread_id, user_id FROM public.proposal_sessions
-		WHERE ($1::text IS NULL OR user_id::text = $1::text) AND starts_with(thread_id, $2::text)
-		AND ($3::text[] IS NULL OR status = ANY ($3::text[]))
-		AND last_activity <= clock_timestamp() - make_interval(secs => $4::float8)
-		ORDER BY id LIMIT $5::int FOR UPDATE SKIP LOCKED),
-	documents AS (DELETE FROM $table c USING due WHERE c.thread_id = due.thread_id AND c.user_id = due.user_id),
+		SELECT s.id, s.thread_id, s.user_id FROM public.proposal_sessions s
+		WHERE ($1::text IS NULL OR s.user_id = nullif($1::text, '')::uuid) AND starts_with(s.thread_id, $2::text)
+		AND ($3::text[] IS NULL OR s.status = ANY ($3::text[]))
+		AND s.last_activity <= now() - make_interval(secs => $4::float8)
+		AND NOT EXISTS (SELECT FROM $table c WHERE c.thread_id = s.thread_id AND c.user_id = s.user_id
+			AND c.updated_at > now() - make_interval(secs => $4::float8))
+		ORDER BY s.id LIMIT $5::int FOR UPDATE OF s SKIP LOCKED),
+	documents AS (DELETE FROM $table c USING due WHERE c.thread_id = due.thread_id AND c.user_id = due.user_id
+		AND c.updated_at <= now() - make_interval(secs => $4::float8)),
 	sessions AS (DELETE FROM public.proposal_sessions s USING due WHERE s.id = due.id RETURNING 1)
 	SELECT count(*)::int FROM sessions`
 )
 
 func (p *Proposals) sql(text string) string { return strings.ReplaceAll(text, "$table", p.table) }
 
-// owner returns the user, who is needed for whatever is done with a document.
+// owner returns the user, who is needed for whatever is done with a document. A store
+// that is bound to a user works for no other.
 func (p *Proposals) owner(ctx context.Context) (string, error) {
-	user := p.store.tenant
-	if p.options.User != nil {
-		var err error
-		if user, err = p.options.User(ctx); err != nil {
-			return "", fmt.Errorf("the user: %w", err)
+	mine := p.store.tenant
+	if p.options.User == nil {
+		if mine == "" {
+			return "", ErrNoOwner
 		}
+		return mine, nil
 	}
-	if user == "" {
+	user, err := p.options.User(ctx)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("the user: %w", err)
+	case user == "":
 		return "", ErrNoOwner
 	}
-	return canonicalUUID(user)
+	if user, err = canonicalUUID(user); err != nil {
+		return "", fmt.Errorf("the user: %w", err)
+	}
+	if mine != "" && user != mine {
+		return "", fmt.Errorf("user %s, with the store of %s: %w", user, mine, ErrRole)
+	}
+	return user, nil
 }
 
 func (p *Proposals) owners(ctx context.Context, thread string) (user, proposal string, err error) {
@@ -139,48 +150,65 @@ func (p *Proposals) owners(ctx context.Context, thread string) (user, proposal s
 	if proposal == "" {
 		return "", "", ErrNoOwner
 	}
-	proposal, err = canonicalUUID(proposal)
-	return user, proposal, err
+	if proposal, err = canonicalUUID(proposal); err != nil {
+		return "", "", fmt.Errorf("the proposal: %w", err)
+	}
+	return user, proposal, nil
 }
 
 // Get returns the user's document of a thread, or nil when there is none. It returns
 // [ErrDocument] for one that has not the form of a document.
 func (p *Proposals) Get(ctx context.Context, thread string) (json.RawMessage, error) {
-	user, err := p.owner(ctx)
-	var data json.RawMessage
-	if err == nil {
-		data, err = p.store.document(ctx, p.sql(getProposalQuery), thread, user)
-	}
-	if err == nil && data != nil {
-		err = checkDocument(data, "")
-	}
+	data, err := p.get(ctx, thread)
 	if err == nil {
 		return data, nil
 	}
 	err = fmt.Errorf("supacheckpoint: get proposal: thread %q: %w", thread, err)
-	if !p.options.FailOpen {
+	if !p.opens(ctx, err) {
 		return nil, err
 	}
-	p.log.ErrorContext(ctx, "a document could not be read, and counts as absent", "thread", thread, "error", err)
+	p.store.link.log.ErrorContext(ctx, "a document could not be read, and counts as absent", "thread", thread, "error", err)
 	return nil, nil
 }
 
-// checkDocument checks the form of a document. Thread, if not empty, stands for a
-// thread_id that is not there.
-func checkDocument(data json.RawMessage, thread string) error {
-	var d struct {
-		ThreadID *string                    `json:"thread_id"`
-		Config   map[string]json.RawMessage `json:"config"`
-		State    map[string]json.RawMessage `json:"state"`
+func (p *Proposals) get(ctx context.Context, thread string) (json.RawMessage, error) {
+	user, err := p.owner(ctx)
+	if err != nil {
+		return nil, err
 	}
+	data, err := p.store.document(ctx, p.sql(getProposalQuery), thread, user)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	return data, checkDocument(data, false)
+}
+
+// opens reports whether FailOpen is for an error: one of the database, or of what is in
+// it, and not one of the caller.
+func (p *Proposals) opens(ctx context.Context, err error) bool {
+	return p.options.FailOpen && ctx.Err() == nil &&
+		!errors.Is(err, checkpoint.ErrInvalid) && !errors.Is(err, ErrNoOwner)
+}
+
+// checkDocument checks the form of a document. One that is new may lack the thread_id.
+func checkDocument(data json.RawMessage, isNew bool) error {
+	var d map[string]json.RawMessage
 	if err := json.Unmarshal(data, &d); err != nil {
 		return fmt.Errorf("%w: %w", ErrDocument, err)
 	}
-	switch {
-	case d.ThreadID == nil && thread == "":
-		return fmt.Errorf("%w: no thread_id", ErrDocument)
-	case d.State == nil:
-		return fmt.Errorf("%w: no state", ErrDocument)
+	for _, field := range []struct {
+		name, begins string
+		optional     bool
+	}{
+		{"thread_id", `"`, isNew}, {"config", "{", true}, {"state", "{", false},
+	} {
+		value, ok := d[field.name]
+		switch {
+		case !ok && !field.optional:
+			return fmt.Errorf("%w: no %s", ErrDocument, field.name)
+		case ok && !bytes.HasPrefix(value, []byte(field.begins)):
+			return fmt.Errorf("%w: %s has the wrong type", ErrDocument, field.name)
+		}
 	}
 	return nil
 }
@@ -190,7 +218,7 @@ func checkDocument(data json.RawMessage, thread string) error {
 // document is set. It returns [ErrDocument] for what is no document, and [ErrNoOwner]
 // when the user or the proposal is not known; nothing is written then.
 func (p *Proposals) Put(ctx context.Context, thread string, data json.RawMessage) error {
-	err := checkDocument(data, thread)
+	err := checkDocument(data, true)
 	var user, proposal string
 	if err == nil {
 		user, proposal, err = p.owners(ctx, thread)
@@ -203,7 +231,7 @@ func (p *Proposals) Put(ctx context.Context, thread string, data json.RawMessage
 		return fmt.Errorf("supacheckpoint: put proposal: thread %q: %w", thread, err)
 	}
 	if err := p.putSession(ctx, []any{thread, user, proposal, nil, nil}); err != nil {
-		p.log.WarnContext(ctx, "the session of a document could not be noted", "thread", thread, "error", err)
+		p.store.link.log.WarnContext(ctx, "the session of a document could not be noted", "thread", thread, "error", err)
 	}
 	return nil
 }
@@ -221,10 +249,10 @@ func (p *Proposals) Delete(ctx context.Context, thread string) error {
 		return nil
 	}
 	err = fmt.Errorf("supacheckpoint: delete proposal: thread %q: %w", thread, err)
-	if !p.options.FailOpen {
+	if !p.opens(ctx, err) {
 		return err
 	}
-	p.log.ErrorContext(ctx, "a document could not be removed", "thread", thread, "error", err)
+	p.store.link.log.ErrorContext(ctx, "a document could not be removed", "thread", thread, "error", err)
 	return nil
 }
 
@@ -246,22 +274,45 @@ func (p *Proposals) PutSession(ctx context.Context, thread string, u SessionUpda
 	return nil
 }
 
+// putSession meets the sessions of others in two ways: the statement passes over one that
+// it sees, and the database refuses to touch one that a user may not see.
 func (p *Proposals) putSession(ctx context.Context, args []any) error {
 	stored := false
 	err := p.store.query(ctx, putProposalSession, args, func(pgx.Rows) error { stored = true; return nil })
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42501" && strings.Contains(e.Message, "USING expression") {
+		err = nil
+	}
 	if err == nil && !stored {
 		err = fmt.Errorf("the thread is another user's: %w", checkpoint.ErrConflict)
 	}
 	return err
 }
 
-// Sessions yields sessions by user and thread, as [Store.Sessions] does.
+// Sessions yields the user's sessions by thread, or those of all users, as
+// [Store.Sessions] does.
 func (p *Proposals) Sessions(ctx context.Context, q SessionQuery) iter.Seq2[Session, error] {
-	return p.store.sessions(ctx, p.sql(proposalSessionsQuery), q)
+	user, err := p.scope(ctx, &q)
+	if err != nil {
+		return func(yield func(Session, error) bool) {
+			yield(Session{}, fmt.Errorf("supacheckpoint: sessions of proposals: %w", err))
+		}
+	}
+	return p.store.sessions(ctx, p.sql(proposalSessionsQuery), user, q)
 }
 
-// CleanUp removes sessions with the documents of their threads, and returns how many,
-// as [Store.CleanUp] does.
+// CleanUp removes the user's sessions, or those of all users, with the documents of
+// their threads, and returns how many, as [Store.CleanUp] does.
 func (p *Proposals) CleanUp(ctx context.Context, q SessionQuery) (int, error) {
-	return p.store.cleanUp(ctx, p.sql(cleanProposalsQuery), q)
+	user, err := p.scope(ctx, &q)
+	if err != nil {
+		return 0, fmt.Errorf("supacheckpoint: clean up proposals: %w", err)
+	}
+	return p.store.cleanUp(ctx, p.sql(cleanProposalsQuery), user, q)
+}
+
+func (p *Proposals) scope(ctx context.Context, q *SessionQuery) (string, error) {
+	if q.AllUsers {
+		return "", nil
+	}
+	return p.owner(ctx)
 }

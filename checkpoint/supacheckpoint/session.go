@@ -137,13 +137,13 @@ func (u *SessionUpdate) check() error {
 
 // Sessions yields sessions by user and thread. It reads as it goes.
 func (s *Store) Sessions(ctx context.Context, q SessionQuery) iter.Seq2[Session, error] {
-	return s.sessions(ctx, sessionsQuery, q)
+	return s.sessions(ctx, sessionsQuery, s.tenant, q)
 }
 
 // sessions reads pages by a statement that takes what sessionsQuery takes.
-func (s *Store) sessions(ctx context.Context, sql string, q SessionQuery) iter.Seq2[Session, error] {
+func (s *Store) sessions(ctx context.Context, sql, user string, q SessionQuery) iter.Seq2[Session, error] {
 	return func(yield func(Session, error) bool) {
-		tenant, err := s.scope(&q)
+		tenant, err := s.scope(user, &q)
 		last := Session{}
 		for count, more := 0, true; more && err == nil; {
 			limit := sessionPage
@@ -176,14 +176,14 @@ func (s *Store) sessions(ctx context.Context, sql string, q SessionQuery) iter.S
 
 // CleanUp removes sessions with their threads and all of their checkpoints, and returns
 // how many. It passes over threads that a run has. Any number of processes may call
-// it. A query without a status and an age is an [checkpoint.ErrInvalid].
+// it. A query without a status or an age is a [checkpoint.ErrInvalid].
 func (s *Store) CleanUp(ctx context.Context, q SessionQuery) (int, error) {
-	return s.cleanUp(ctx, cleanQuery, q)
+	return s.cleanUp(ctx, cleanQuery, s.tenant, q)
 }
 
 // cleanUp removes by a statement that takes what cleanQuery takes.
-func (s *Store) cleanUp(ctx context.Context, sql string, q SessionQuery) (int, error) {
-	tenant, err := s.scope(&q)
+func (s *Store) cleanUp(ctx context.Context, sql, user string, q SessionQuery) (int, error) {
+	tenant, err := s.scope(user, &q)
 	if err == nil && q.Statuses == nil && q.IdleFor == 0 {
 		err = fmt.Errorf("neither statuses nor an age: %w", checkpoint.ErrInvalid)
 	}
@@ -194,7 +194,7 @@ func (s *Store) cleanUp(ctx context.Context, sql string, q SessionQuery) (int, e
 			limit = min(limit, q.Limit-removed)
 		}
 		args := []any{tenant, q.Prefix, q.Statuses, q.IdleFor.Seconds(), limit}
-		err = s.query(ctx, sql, args, func(rows pgx.Rows) error { return rows.Scan(&n) })
+		err = s.queryWithin(ctx, labour, sql, args, func(rows pgx.Rows) error { return rows.Scan(&n) })
 		removed += n
 		if n == 0 {
 			break
@@ -206,15 +206,15 @@ func (s *Store) cleanUp(ctx context.Context, sql string, q SessionQuery) (int, e
 	return removed, nil
 }
 
-// scope returns the tenant of a query, nil for all.
-func (s *Store) scope(q *SessionQuery) (*string, error) {
+// scope returns the tenant of a query, which is the user or, as nil, all.
+func (s *Store) scope(user string, q *SessionQuery) (*string, error) {
 	switch {
 	case q.Limit < 0 || q.IdleFor < 0:
 		return nil, fmt.Errorf("limit %d, idle for %v: %w", q.Limit, q.IdleFor, checkpoint.ErrInvalid)
 	case !storable(q.Prefix + strings.Join(q.Statuses, "")):
 		return nil, fmt.Errorf("a text that can not be stored: %w", checkpoint.ErrInvalid)
 	case !q.AllUsers:
-		return &s.tenant, nil
+		return &user, nil
 	case s.tenant != "":
 		return nil, fmt.Errorf("all users, for one of them: %w", ErrRole)
 	}

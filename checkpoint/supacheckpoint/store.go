@@ -3,6 +3,7 @@ package supacheckpoint
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -44,7 +45,8 @@ func newStore(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error
 	if o.Checkpoint.Tenant != "" || o.Checkpoint.Before != nil {
 		return nil, fmt.Errorf("Checkpoint.Tenant and Checkpoint.Before are set by this package: %w", checkpoint.ErrInvalid)
 	}
-	s := &Store{options: o, link: link{pool: pool, as: serviceBound, retry: o.Retry}}
+	s := &Store{options: o, link: newLink(pool, &o)}
+	s.link.as = serviceBound
 	o.Checkpoint.Before = s.link.before
 	var err error
 	if s.Store, err = pgcheckpoint.New(ctx, pool, o.Checkpoint); err != nil {
@@ -134,5 +136,9 @@ func (s *Store) with(as bound, tenant string) (*Store, error) {
 
 // query is that of the link, in the store's schema.
 func (s *Store) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
-	return classify(s.link.query(ctx, inSchema(s.options.Checkpoint.Schema, sql), args, read))
+	return s.queryWithin(ctx, defaultTimeout, sql, args, read)
+}
+
+func (s *Store) queryWithin(ctx context.Context, limit time.Duration, sql string, args []any, read func(pgx.Rows) error) error {
+	return classify(s.link.query(ctx, limit, inSchema(s.options.Checkpoint.Schema, sql), args, read))
 }

@@ -13,23 +13,31 @@ CREATE TABLE IF NOT EXISTS weft.cp_session (
   PRIMARY KEY (tenant, thread_id)
 );
 
-CREATE OR REPLACE FUNCTION weft.cp_session_begin() RETURNS trigger LANGUAGE plpgsql AS $fn$
+CREATE OR REPLACE FUNCTION weft.cp_session_begin() RETURNS trigger LANGUAGE plpgsql SET search_path = '' AS $fn$
 BEGIN
   INSERT INTO weft.cp_session (tenant, thread_id) VALUES (NEW.tenant, NEW.id) ON CONFLICT DO NOTHING;
   RETURN NULL;
 END
 $fn$;
 
-CREATE OR REPLACE FUNCTION weft.cp_session_end() RETURNS trigger LANGUAGE plpgsql AS $fn$
+-- A checkpoint that is refused has been counted before, and is discounted: that ends a
+-- session only if it has begun just now. What is removed counts forward.
+CREATE OR REPLACE FUNCTION weft.cp_session_end() RETURNS trigger LANGUAGE plpgsql SET search_path = '' AS $fn$
+DECLARE
+  v_refused boolean := false;
 BEGIN
-  DELETE FROM weft.cp_session WHERE tenant = OLD.tenant AND thread_id = OLD.id;
+  IF TG_OP = 'UPDATE' THEN
+    v_refused := NEW.seq < OLD.seq;
+  END IF;
+  DELETE FROM weft.cp_session WHERE tenant = OLD.tenant AND thread_id = OLD.id
+  AND (NOT v_refused OR start_time >= now());
   RETURN NULL;
 END
 $fn$;
 
 -- cp_session_put sets what is not null, and notes the activity.
 CREATE OR REPLACE FUNCTION weft.cp_session_put(p_tenant text, p_thread text, p_status text, p_metadata jsonb)
-RETURNS void LANGUAGE sql AS $fn$
+RETURNS void LANGUAGE sql SET search_path = '' AS $fn$
   INSERT INTO weft.cp_session AS s (tenant, thread_id, status, metadata)
   VALUES (p_tenant, p_thread, coalesce(p_status, 'active'), coalesce(p_metadata, '{}'))
   ON CONFLICT (tenant, thread_id) DO UPDATE SET status = coalesce(p_status, s.status),
@@ -37,28 +45,31 @@ RETURNS void LANGUAGE sql AS $fn$
 $fn$;
 
 -- cp_session_clean removes sessions, with their threads, of one tenant or, for null,
--- of all: those that have one of the statuses and have been idle for so many seconds.
--- It passes over threads that a run has. It returns how many went, at most p_limit.
+-- of all: those that have one of the statuses, or any for null, and have been idle for
+-- so many seconds. It passes over threads that a run has, and over what others work on.
+-- It returns how many went, at most p_limit.
 CREATE OR REPLACE FUNCTION weft.cp_session_clean(p_tenant text, p_prefix text, p_statuses text[], p_idle float8, p_limit int)
-RETURNS int LANGUAGE plpgsql AS $fn$
+RETURNS int LANGUAGE plpgsql SET search_path = '' AS $fn$
 DECLARE
   v_before constant timestamptz := clock_timestamp() - make_interval(secs => p_idle);
   v_key bigint;
   v_count int := 0;
   r record;
 BEGIN
-  FOR r IN SELECT s.tenant, s.thread_id, t.key FROM weft.cp_session s
+  FOR r IN SELECT s.tenant, s.thread_id FROM weft.cp_session s
     LEFT JOIN weft.cp_thread t ON t.tenant = s.tenant AND t.id = s.thread_id
     WHERE (p_tenant IS NULL OR s.tenant = p_tenant) AND starts_with(s.thread_id, p_prefix)
     AND (p_statuses IS NULL OR s.status = ANY (p_statuses))
     AND greatest(s.last_activity, t.at) <= v_before
-    AND (t.until IS NULL OR t.until < clock_timestamp()) LIMIT p_limit
+    AND (t.until IS NULL OR t.until < clock_timestamp()) LIMIT p_limit FOR UPDATE OF s SKIP LOCKED
   LOOP
-    IF r.key IS NOT NULL THEN
-      SELECT key INTO v_key FROM weft.cp_thread WHERE key = r.key AND coalesce(at, v_before) <= v_before
-      AND (until IS NULL OR until < clock_timestamp()) FOR UPDATE SKIP LOCKED;
-      CONTINUE WHEN NOT FOUND;
+    -- What was there may be busy by now, and what was not may be there.
+    SELECT key INTO v_key FROM weft.cp_thread WHERE tenant = r.tenant AND id = r.thread_id
+    AND coalesce(at, v_before) <= v_before AND (until IS NULL OR until < clock_timestamp()) FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN
       PERFORM weft.cp_clear(v_key);
+    ELSE
+      CONTINUE WHEN EXISTS (SELECT FROM weft.cp_thread WHERE tenant = r.tenant AND id = r.thread_id);
     END IF;
     DELETE FROM weft.cp_session s WHERE s.tenant = r.tenant AND s.thread_id = r.thread_id;
     v_count := v_count + 1;

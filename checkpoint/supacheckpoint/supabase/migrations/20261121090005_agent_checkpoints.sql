@@ -1,5 +1,6 @@
 -- One JSON document for each thread, for programs that keep their state so. It has no
--- user, so it is the service's alone. Every statement can be run again.
+-- user, so it is the service's alone. Every statement can be run again, and a table
+-- that has policies of its own stays as it is.
 
 CREATE TABLE IF NOT EXISTS public.agent_checkpoints (
   id              uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -14,13 +15,12 @@ DO $do$ BEGIN
   IF to_regclass('public.idx_agent_checkpoints_thread_id') IS NULL THEN
     CREATE INDEX idx_agent_checkpoints_thread_id ON public.agent_checkpoints (thread_id);
   END IF;
-  IF NOT EXISTS (SELECT FROM pg_class WHERE oid = 'public.agent_checkpoints'::regclass AND relrowsecurity AND relforcerowsecurity) THEN
-    ALTER TABLE public.agent_checkpoints ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+  IF EXISTS (SELECT FROM pg_policy WHERE polrelid = 'public.agent_checkpoints'::regclass) THEN
+    RETURN;
   END IF;
-  IF NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = 'public.agent_checkpoints'::regclass) THEN
-    CREATE POLICY "Service only" ON public.agent_checkpoints TO service_role USING (true) WITH CHECK (true);
-  END IF;
+  ALTER TABLE public.agent_checkpoints ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+  CREATE POLICY "Only the service can access checkpoints" ON public.agent_checkpoints
+    TO service_role USING (true) WITH CHECK (true);
+  REVOKE ALL ON public.agent_checkpoints FROM PUBLIC, anon, authenticated;
+  GRANT SELECT, INSERT, UPDATE, DELETE ON public.agent_checkpoints TO service_role;
 END $do$;
-
-REVOKE ALL ON public.agent_checkpoints FROM PUBLIC, anon, authenticated;
-GRANT SELECT, INSERT, UPDATE, DELETE ON public.agent_checkpoints TO service_role;
