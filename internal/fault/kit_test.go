@@ -137,11 +137,17 @@ var programs = sync.OnceValues(func() (string, error) {
 // newServer starts a server of the test's own.
 func newServer(tb testing.TB, settings ...string) *fault.Server {
 	tb.Helper()
+	return newServerIn(tb, "", settings...)
+}
+
+// newServerIn puts it into a folder.
+func newServerIn(tb testing.TB, dir string, settings ...string) *fault.Server {
+	tb.Helper()
 	folder, err := programs()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s, err := fault.NewServer(tb.Context(), "", folder, settings...)
+	s, err := fault.NewServer(tb.Context(), dir, folder, settings...)
 	if err != nil {
 		tb.Fatal(err)
 	}

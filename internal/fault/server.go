@@ -59,9 +59,9 @@ func (s *Server) prepare(ctx context.Context, dir string, settings []string) (er
 		if s.owner, err = nobody(); err != nil {
 			return err
 		}
-		if err = os.Chown(s.data, int(s.owner.Uid), int(s.owner.Gid)); err != nil {
-			return err
-		}
+	}
+	if err = s.Own(s.data); err != nil {
+		return err
 	}
 	if s.port, err = freePort(); err != nil {
 		return err
@@ -108,6 +108,14 @@ func (s *Server) command(ctx context.Context, program string, args ...string) *e
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner, Setpgid: true}
 	dieWithParent(cmd.SysProcAttr)
 	return cmd
+}
+
+// Own gives a folder to the one who owns the server.
+func (s *Server) Own(path string) error {
+	if s.owner == nil {
+		return nil
+	}
+	return os.Chown(path, int(s.owner.Uid), int(s.owner.Gid))
 }
 
 // Addr is host and port.
