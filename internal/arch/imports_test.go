@@ -38,6 +38,9 @@ var layers = map[string][]string{
 
 	"llm/langchainllm/...": {"llm", "llm/langchainllm"},
 
+	"checkpoint/supacheckpoint": {"checkpoint", "checkpoint/pgcheckpoint"},
+	"memory/agentmemory":        {"memory", "memory/...", "llm", "tools", "graph", "graph/agent", "state"},
+
 	// An example may do what a user can do, and no more.
 	"examples/...": {"state", "graph", "graph/agent", "checkpoint", "checkpoint/...", "llm", "llm/...", "memory", "memory/...", "tools", "tools/..."},
 	// What several packages share stands below all of them.
