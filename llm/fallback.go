@@ -24,7 +24,7 @@ func Fallback(models ...Model) Model {
 			}
 			var failures []error
 			for i, m := range models {
-				passed, err := relay(m.Stream(ctx, r), yield)
+				passed, err := relay(streamOf(ctx, m, r), yield)
 				if err == nil {
 					return
 				}

@@ -64,7 +64,7 @@ func (l *limited) Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error]
 				return
 			}
 		}
-		for chunk, err := range l.model.Stream(ctx, r) {
+		for chunk, err := range streamOf(ctx, l.model, r) {
 			if !yield(chunk, err) {
 				return
 			}

@@ -62,7 +62,7 @@ func Retry(m Model, p RetryPolicy) Model {
 	return ModelFunc(func(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
 		return func(yield func(Chunk, error) bool) {
 			for attempt := 1; ; attempt++ {
-				passed, err := relay(m.Stream(ctx, r), yield)
+				passed, err := relay(streamOf(ctx, m, r), yield)
 				if err == nil {
 					return
 				}

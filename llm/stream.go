@@ -42,10 +42,6 @@ func Generate(ctx context.Context, m Model, r Request) (Message, error) {
 func Stream(ctx context.Context, m Model, r Request, reply *Message) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		*reply = Message{}
-		if m == nil {
-			yield(Chunk{}, fmt.Errorf("llm: no model: %w", ErrInvalid))
-			return
-		}
 		if err := r.Validate(); err != nil {
 			yield(Chunk{}, err)
 			return
@@ -55,7 +51,7 @@ func Stream(ctx context.Context, m Model, r Request, reply *Message) iter.Seq2[C
 			return
 		}
 		var a assembly
-		for chunk, err := range m.Stream(ctx, r) {
+		for chunk, err := range streamOf(ctx, m, r) {
 			err = cancelled(ctx, err)
 			if err == nil {
 				err = a.add(&chunk)
@@ -75,6 +71,19 @@ func Stream(ctx context.Context, m Model, r Request, reply *Message) iter.Seq2[C
 		}
 		*reply = message
 	}
+}
+
+// streamOf asks a model. One that is nil, or gives nil in place of a stream, is an
+// error here and not a panic there.
+func streamOf(ctx context.Context, m Model, r Request) iter.Seq2[Chunk, error] {
+	err := fmt.Errorf("llm: no model: %w", ErrInvalid)
+	if m != nil {
+		if stream := m.Stream(ctx, r); stream != nil {
+			return stream
+		}
+		err = errors.New("llm: the model returned nil in place of a stream")
+	}
+	return func(yield func(Chunk, error) bool) { yield(Chunk{}, err) }
 }
 
 // cancelled returns err, or when ctx is done an error that says so too: what a

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"log/slog"
 	"reflect"
 	"strings"
 	"testing"
@@ -175,8 +176,28 @@ func TestGenerateChecksTheRequest(t *testing.T) {
 	})
 	_, err := llm.Generate(t.Context(), model, llm.Request{})
 	checkInvalid(t, err, "no messages")
-	_, err = llm.Generate(t.Context(), nil, hello)
-	checkInvalid(t, err, "no model")
+}
+
+// A model that is not there is an error, through middleware too.
+func TestNoModel(t *testing.T) {
+	t.Parallel()
+	through := func(m llm.Model) []llm.Model {
+		return []llm.Model{
+			m, llm.Retry(m, llm.RetryPolicy{}), llm.Retry(m, llm.RetryPolicy{Whole: true}), llm.Limit(m, llm.Limits{}),
+			llm.Fallback(m), llm.Trace(m, llm.Hooks{}), llm.Log(m, "main", slog.New(slog.DiscardHandler)),
+		}
+	}
+	for i, m := range through(nil) {
+		if _, err := llm.Generate(t.Context(), m, hello); !errors.Is(err, llm.ErrInvalid) || !strings.Contains(err.Error(), "no model") {
+			t.Errorf("%d: got %v", i, err)
+		}
+	}
+	nothing := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] { return nil })
+	for i, m := range through(nothing) {
+		if _, err := llm.Generate(t.Context(), m, hello); err == nil || !strings.Contains(err.Error(), "nil in place of a stream") {
+			t.Errorf("%d: got %v", i, err)
+		}
+	}
 }
 
 func TestStreamShowsWhatItCollects(t *testing.T) {

@@ -64,7 +64,7 @@ func Trace(m Model, h Hooks) Model {
 				}
 			}()
 			var a assembly
-			for chunk, err := range m.Stream(ctx, r) {
+			for chunk, err := range streamOf(ctx, m, r) {
 				if err == nil && e.Err == nil {
 					e.Err = a.add(&chunk)
 				}

@@ -21,6 +21,9 @@ type question struct {
 
 // question translates a request. What the provider can not be told is an error.
 func (m *Model) question(r llm.Request) (question, error) {
+	if m.inner == nil {
+		return question{}, errors.New("New was given no model")
+	}
 	t := translation{profile: m.profile, wired: m.wired, names: map[string]string{}}
 	tools, err := t.tools(r)
 	if err != nil {

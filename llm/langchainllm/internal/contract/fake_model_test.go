@@ -187,6 +187,13 @@ func TestTransportHasToBeUsed(t *testing.T) {
 	}
 }
 
+func TestNoModel(t *testing.T) {
+	t.Parallel()
+	if e := failure(t, langchainllm.New(nil, langchainllm.Options{}), hello, llm.ErrBadRequest); !strings.Contains(e.Error(), "no model") {
+		t.Errorf("got %v", e)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
