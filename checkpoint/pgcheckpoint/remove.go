@@ -117,6 +117,8 @@ type removal struct {
 	batch int
 	skip  bool // passes over a thread that is locked
 	mark  func(nodes []node)
+	// look, when set, is a mark that has to read.
+	look func(ctx context.Context, tx *link, key int64, nodes []node) error
 }
 
 const (
@@ -169,7 +171,13 @@ func (s *Store) removeSome(ctx context.Context, tx *link, thread string, r remov
 	if err != nil {
 		return 0, false, err
 	}
-	r.mark(nodes)
+	if r.look != nil {
+		if err := r.look(ctx, tx, key, nodes); err != nil {
+			return 0, false, err
+		}
+	} else {
+		r.mark(nodes)
+	}
 	for i := range nodes {
 		switch {
 		case !nodes[i].remove:
