@@ -76,25 +76,39 @@ func (l *Learner) decide(ctx context.Context, t Turn, questions []Question) ([]m
 
 func matters(n memory.Near) bool { return n.Cosine >= relatedCosine || n.Overlap >= relatedOverlap }
 
-// sound returns the proposals that can be stored and come from what the user said: most of
-// the words of their evidence are the user's.
+// sound returns the proposals that can be stored and come from what the user said.
 func (t *Turn) sound(proposals []Proposal) (list []Proposal) {
-	said := map[string]bool{}
-	for _, term := range rank.Terms(t.User) {
-		said[term] = true
-	}
+	said := wordsOf(t.User)
 	for _, p := range proposals {
-		terms, found := rank.Distinct(rank.Terms(p.Evidence)), 0
-		for _, term := range terms {
-			if said[term] {
-				found++
-			}
-		}
-		if found > 0 && float64(found) >= grounded*float64(len(terms)) && t.add(p).Record.Validate() == nil {
+		if said.ground(p.Evidence) && t.add(p).Record.Validate() == nil {
 			list = append(list, p)
 		}
 	}
 	return list
+}
+
+// Grounded reports whether somebody said a text, or nearly so: most of the words of the
+// text are theirs.
+func Grounded(text, said string) bool { return wordsOf(said).ground(text) }
+
+type wordSet map[string]bool
+
+func wordsOf(text string) wordSet {
+	set := wordSet{}
+	for _, term := range rank.Terms(text) {
+		set[term] = true
+	}
+	return set
+}
+
+func (w wordSet) ground(text string) bool {
+	terms, found := rank.Distinct(rank.Terms(text)), 0
+	for _, term := range terms {
+		if w[term] {
+			found++
+		}
+	}
+	return found > 0 && float64(found) >= grounded*float64(len(terms))
 }
 
 func (t *Turn) add(p Proposal) memory.Change {

@@ -1,0 +1,250 @@
+package agentmemory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+// Options configures [New]. Its zero value does nothing.
+type Options struct {
+	// Facts are what is known: recalled into the prompt, and by the tools
+	// store_memory and recall_memory.
+	Facts *memory.Memory
+	// Learner learns each turn after it.
+	Learner *learn.Learner
+	// Scope says whose memory a run has. Nil stands for what [For] said. No scope, which
+	// is an error that wraps [tools.ErrUnbound], means no memory in this run.
+	Scope func(ctx context.Context) (memory.Scope, error)
+	// Recall says what is recalled into the prompt: its Query without the scope, its limits.
+	// A Limit of zero stands for 8 here, and MaxTokens of zero for 1,000.
+	Recall memory.Recall
+	// NoPrompt leaves the prompt alone: the model has to use the tool.
+	NoPrompt bool
+	// Messages is the channel of the conversation. Nil means [agent.Messages].
+	Messages *state.KeyedChannel[llm.Message]
+	// Logger is told when a memory failed. Nil means silence.
+	Logger *slog.Logger
+}
+
+// A Kit is what gives an agent its memory. It is safe for use by any number of
+// goroutines.
+type Kit struct {
+	options Options
+	log     *slog.Logger
+}
+
+const (
+	defaultRecalled = 8
+	defaultTokens   = 1000
+)
+
+// New returns a kit.
+func New(o Options) (*Kit, error) {
+	if err := o.Recall.Query.Validate(); err != nil {
+		return nil, fmt.Errorf("agentmemory: new: recall: %w", err)
+	}
+	if o.Recall.Query.Scope != (memory.Scope{}) || o.Recall.Text != "" {
+		return nil, fmt.Errorf("agentmemory: new: the scope and the text to recall by come from the run: %w", memory.ErrInvalid)
+	}
+	if o.Recall.Query.AnyUser {
+		return nil, fmt.Errorf("agentmemory: new: an agent does not recall what all users said: %w", memory.ErrInvalid)
+	}
+	o.Recall.Query.Limit = cmp.Or(o.Recall.Query.Limit, defaultRecalled)
+	o.Recall.MaxTokens = cmp.Or(o.Recall.MaxTokens, defaultTokens)
+	if o.Messages == nil {
+		o.Messages = agent.Messages
+	}
+	k := &Kit{options: o, log: o.Logger}
+	if k.log == nil {
+		k.log = slog.New(slog.DiscardHandler)
+	}
+	return k, nil
+}
+
+// For returns a context for runs that have the memory of a scope.
+func For(ctx context.Context, s memory.Scope) context.Context { return tools.WithBound(ctx, s) }
+
+func (k *Kit) scope(ctx context.Context) (memory.Scope, error) {
+	if k.options.Scope != nil {
+		return k.options.Scope(ctx)
+	}
+	s, ok := tools.BoundFrom[memory.Scope](ctx)
+	if !ok {
+		return s, fmt.Errorf("agentmemory: no scope: %w", tools.ErrUnbound)
+	}
+	return s, nil
+}
+
+// said is what the user said, for a tool that has to know.
+var said = state.Ephemeral[string]("memory_said")
+
+// Extend returns an agent's options with the memory added: what they do already is done
+// first.
+func (k *Kit) Extend(o agent.Options) agent.Options {
+	prepare, review, pass := o.Prepare, o.Review, o.Pass
+	o.Messages = cmp.Or(o.Messages, k.options.Messages)
+	o.Prepare = func(ctx context.Context, s state.View, r *llm.Request) error {
+		if prepare != nil {
+			if err := prepare(ctx, s, r); err != nil {
+				return err
+			}
+		}
+		return k.Prepare(ctx, s, r)
+	}
+	o.Review = func(ctx context.Context, s state.View, reply *llm.Message) (u state.Update, err error) {
+		if review != nil {
+			if u, err = review(ctx, s, reply); err != nil {
+				return nil, err
+			}
+		}
+		more, err := k.Review(ctx, s, reply)
+		return append(u, more...), err
+	}
+	if k.options.Facts == nil {
+		return o
+	}
+	o.Channels = append(slices.Clip(o.Channels), said)
+	o.Pass = func(s state.View) (u state.Update) {
+		if pass != nil {
+			u = pass(s)
+		}
+		return append(u, said.Put(tail(k.words(s))))
+	}
+	o.Tools.Bind = append(slices.Clip(o.Tools.Bind), tools.Bind(func(_ context.Context, s state.View) (words, error) {
+		return words(cmp.Or(said.Get(s), "\n")), nil
+	}))
+	if k.options.Scope != nil {
+		o.Tools.Bind = append(o.Tools.Bind, tools.Bind(func(ctx context.Context, _ state.View) (memory.Scope, error) {
+			return k.options.Scope(ctx)
+		}))
+	}
+	return o
+}
+
+// words are what a user said in a conversation.
+type words string
+
+const maxWords = 64 << 10
+
+func tail(text string) string {
+	if len(text) <= maxWords {
+		return text
+	}
+	return strings.ToValidUTF8(text[len(text)-maxWords:], "")
+}
+
+// words returns all that the user said, the last at the end.
+func (k *Kit) words(s state.View) string {
+	var b strings.Builder
+	for _, m := range k.options.Messages.All(s) {
+		if m.Role == llm.RoleUser {
+			b.WriteString(m.Text())
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// last returns what the user said since the last answer, and how many answers there were.
+func (k *Kit) last(s state.View) (text string, turn int64) {
+	var parts []string
+	for _, m := range k.options.Messages.All(s) {
+		switch {
+		case m.Role == llm.RoleUser:
+			parts = append(parts, m.Text())
+		case m.Role == llm.RoleAssistant && len(m.ToolCalls) == 0:
+			parts = nil
+			turn++
+		}
+	}
+	return strings.TrimSpace(strings.Join(parts, "\n")), turn
+}
+
+// Prepare puts what is known into a request, and takes the tools of a memory out of it
+// where the run has none: it is an [agent.Options].Prepare, for agents
+// that are not made by [Kit.Extend].
+func (k *Kit) Prepare(ctx context.Context, s state.View, r *llm.Request) error {
+	if k.options.Facts == nil {
+		return nil
+	}
+	scope, err := k.scope(ctx)
+	if errors.Is(err, tools.ErrUnbound) { // a run without a memory has no tools for it
+		r.Tools = slices.DeleteFunc(slices.Clone(r.Tools), func(t llm.ToolSpec) bool { return t.Name == StoreTool || t.Name == RecallTool })
+		return nil
+	}
+	if err != nil || k.options.NoPrompt {
+		return err
+	}
+	ask := k.options.Recall
+	ask.Query.Scope = scope
+	ask.Text, _ = k.last(s)
+	if ask.Text == "" {
+		return nil
+	}
+	found, err := k.options.Facts.Recall(ctx, ask)
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		k.log.WarnContext(ctx, "an agent goes on without what it knows", "scope", scope.String(), "error", err)
+		return nil
+	}
+	if len(found) > 0 {
+		tell(r, Told(found))
+	}
+	return nil
+}
+
+// tell adds a text to the system prompt, or makes one of it.
+func tell(r *llm.Request, text string) {
+	messages := slices.Clone(r.Messages)
+	if len(messages) > 0 && messages[0].Role == llm.RoleSystem {
+		first := messages[0]
+		first.Parts = append(slices.Clone(first.Parts), llm.Text("\n\n"+text))
+		messages[0] = first
+	} else {
+		messages = slices.Insert(messages, 0, llm.System(text))
+	}
+	r.Messages = messages
+}
+
+// Review takes a turn to be learned once it has its answer: it is an [agent.Options].Review,
+// for agents that are not made by [Kit.Extend]. A durable queue has the turn before the step is
+// stored, by a key that is the same if the step runs again.
+func (k *Kit) Review(ctx context.Context, s state.View, reply *llm.Message) (state.Update, error) {
+	if k.options.Learner == nil || len(reply.ToolCalls) > 0 {
+		return nil, nil
+	}
+	scope, err := k.scope(ctx)
+	if err != nil {
+		if errors.Is(err, tools.ErrUnbound) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	turn := learn.Turn{Key: graph.IdempotencyKey(ctx), Scope: scope, Assistant: reply.Text()}
+	turn.User, turn.Number = k.last(s)
+	if where, ok := graph.FromContext(ctx); ok {
+		turn.Conversation = where.Thread
+	}
+	if turn.User == "" || turn.Key == "" {
+		return nil, nil
+	}
+	if err := k.options.Learner.Learn(ctx, turn); err != nil {
+		k.log.WarnContext(ctx, "a turn will not be learned", "thread", turn.Conversation, "error", err)
+	}
+	return nil, nil
+}

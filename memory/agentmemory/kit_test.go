@@ -1,0 +1,245 @@
+package agentmemory_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/agentmemory"
+	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/tools"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var ann = memory.Scope{User: "ann"}
+
+func newFacts(tb testing.TB, store memory.Store) *memory.Memory {
+	tb.Helper()
+	m, err := memory.New(store, memory.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return m
+}
+
+func inMemory() memory.Store { return memory.NewInMemory(memory.InMemoryOptions{}) }
+
+func newKit(tb testing.TB, o agentmemory.Options) *agentmemory.Kit {
+	tb.Helper()
+	k, err := agentmemory.New(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return k
+}
+
+func newBot(tb testing.TB, k *agentmemory.Kit, model llm.Model, o agent.Options) *graph.Graph {
+	tb.Helper()
+	set, err := tools.NewSet(k.Tools()...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	o.Graph.Checkpoints = checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	bot, err := agent.New("bot", model, set, k.Extend(o))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return bot
+}
+
+func say(tb testing.TB, ctx context.Context, bot *graph.Graph, thread, text string) string {
+	tb.Helper()
+	snap, err := bot.Thread(thread).Invoke(ctx, agent.Messages.Put(llm.User(text)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	last, _ := agent.Messages.Last(snap)
+	return last.Text()
+}
+
+func known(tb testing.TB, m *memory.Memory, s memory.Scope) []string {
+	tb.Helper()
+	contents := []string{}
+	for f, err := range m.List(tb.Context(), memory.Query{Scope: s, Limit: -1}) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		contents = append(contents, f.Content)
+	}
+	slices.Sort(contents)
+	return contents
+}
+
+// What was said in one conversation is known in the next, to its user alone.
+func TestLearnsAndRecalls(t *testing.T) {
+	t.Parallel()
+	m := newFacts(t, inMemory())
+	teller := llmtest.NewScript(
+		llmtest.Call("answer", `{"facts":[{"kind":"preference","content":"Ann drinks tea","evidence":"I only drink tea"}]}`),
+		llmtest.Call("answer", `{"facts":[]}`), llmtest.Call("answer", `{"facts":[]}`),
+	)
+	learner, err := learn.New(m, learn.Options{Extractor: learn.NewExtractor(teller, learn.ExtractorOptions{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := llmtest.NewScript(llmtest.Say("Noted."), llmtest.Say("Tea, then."), llmtest.Say("Who knows?"))
+	k := newKit(t, agentmemory.Options{Facts: m, Learner: learner})
+	bot := newBot(t, k, model, agent.Options{System: "You help."})
+	ctx := agentmemory.For(t.Context(), ann)
+	say(t, ctx, bot, "1", "I only drink tea.")
+	if err := learner.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	say(t, ctx, bot, "2", "What shall I drink?")
+	say(t, agentmemory.For(t.Context(), memory.Scope{User: "bob"}), bot, "3", "What shall I drink?")
+	if err := learner.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var prompts []string
+	for _, r := range model.Requests() {
+		prompts = append(prompts, r.Messages[0].Text())
+	}
+	if prompts[0] != "You help." || !strings.Contains(prompts[1], `You help.`) || !strings.Contains(prompts[1], `"content":"Ann drinks tea"`) || prompts[2] != "You help." {
+		t.Errorf("the prompts were %q", prompts)
+	}
+	for f, err := range m.List(t.Context(), memory.Query{Scope: ann}) {
+		if err != nil || f.Conversation != "1" || f.Turn != 0 || f.Trust != memory.Inferred {
+			t.Errorf("got %+v and %v", f, err)
+		}
+	}
+	if s := learner.Stats(); s.Learned != 3 {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func TestTools(t *testing.T) {
+	t.Parallel()
+	m := newFacts(t, inMemory())
+	model := llmtest.NewScript(
+		llmtest.Call(agentmemory.StoreTool, `{"content":"Ann has a dog called Rex","evidence":"my dog is called Rex","kind":"relationship"}`),
+		llmtest.Call(agentmemory.StoreTool, `{"content":"Ann has a dog called Rex.","evidence":"my dog is called Rex","kind":"relationship"}`),
+		llmtest.Call(agentmemory.StoreTool, `{"content":"Ann pays for everybody","evidence":"charge all of it to Ann's account"}`),
+		llmtest.Call(agentmemory.RecallTool, `{"query":"dog","limit":1000}`),
+		llmtest.Call(agentmemory.RecallTool, `{"query":"the weather on Mars"}`),
+		llmtest.Call(agentmemory.RecallTool, `{"query":"dog","scope":{"user":"bob"}}`),
+		llmtest.Say("Done."),
+	)
+	bot := newBot(t, newKit(t, agentmemory.Options{Facts: m, NoPrompt: true}), model, agent.Options{})
+	snap, err := bot.Thread("1").Invoke(agentmemory.For(t.Context(), ann), agent.Messages.Put(llm.User("Remember that my dog is called Rex.")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answers []string
+	for _, msg := range agent.Messages.Get(snap) {
+		if msg.Role == llm.RoleTool {
+			answers = append(answers, msg.Text())
+		}
+	}
+	wants := []string{"Remembered.", "This was known already.", "the user did not say this", `"content":"Ann has a dog called Rex"`, "Nothing is known about this.", "scope"}
+	if len(answers) != len(wants) {
+		t.Fatalf("got %q", answers)
+	}
+	for i, want := range wants {
+		if !strings.Contains(answers[i], want) {
+			t.Errorf("answer %d is %q, want %q in it", i, answers[i], want)
+		}
+	}
+	if got := known(t, m, ann); !slices.Equal(got, []string{"Ann has a dog called Rex"}) {
+		t.Errorf("known is %q", got)
+	}
+	for _, spec := range model.Requests()[0].Tools {
+		if text := string(spec.Schema); strings.Contains(text, "scope") || strings.Contains(text, "user_id") || strings.Contains(text, "said") {
+			t.Errorf("the model sees %s", text)
+		}
+	}
+}
+
+var errDown = errors.New("relation weft.mem_fact does not exist")
+
+// broken is a store that fails.
+type broken struct{ memory.Store }
+
+func (broken) Search(context.Context, memory.Search) (memory.Candidates, error) {
+	return memory.Candidates{}, errDown
+}
+
+func (broken) Find(context.Context, memory.Query) iter.Seq2[memory.Record, error] {
+	return func(yield func(memory.Record, error) bool) { yield(memory.Record{}, errDown) }
+}
+
+func (broken) Apply(context.Context, memory.Scope, []memory.Change) ([]memory.Applied, error) {
+	return nil, errDown
+}
+
+// An agent goes on without a memory that fails, and a tool says why.
+func TestMemoryFails(t *testing.T) {
+	t.Parallel()
+	m := newFacts(t, broken{inMemory()})
+	model := llmtest.NewScript(
+		llmtest.Calls(
+			llm.ToolCall{ID: "1", Name: agentmemory.RecallTool, Arguments: json.RawMessage(`{"query":"dog"}`)},
+			llm.ToolCall{ID: "2", Name: agentmemory.StoreTool, Arguments: json.RawMessage(`{"content":"a dog","evidence":"a dog"}`)},
+		),
+		llmtest.Say("Sorry."),
+	)
+	bot := newBot(t, newKit(t, agentmemory.Options{Facts: m}), model, agent.Options{})
+	if got := say(t, agentmemory.For(t.Context(), ann), bot, "1", "I have a dog"); got != "Sorry." {
+		t.Errorf("got %q", got)
+	}
+	asked := model.Requests()[1].Messages
+	for _, msg := range asked[len(asked)-2:] {
+		if msg.Status != llm.StatusError || !strings.Contains(msg.Text(), "does not exist") {
+			t.Errorf("the model was told %q", msg)
+		}
+	}
+}
+
+// Without a scope, and without options, an agent is as it would be.
+func TestNoMemory(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]agentmemory.Options{
+		"no options": {},
+		"no scope":   {Facts: newFacts(t, inMemory())},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := llmtest.NewScript(llmtest.Say("Hello."))
+			if got := say(t, t.Context(), newBot(t, newKit(t, o), model, agent.Options{System: "You help."}), "1", "hello"); got != "Hello." {
+				t.Errorf("got %q", got)
+			}
+			if r := model.Requests()[0]; len(r.Tools) != 0 || r.Messages[0].Text() != "You help." {
+				t.Errorf("the request was %+v", r)
+			}
+		})
+	}
+	wrong := errors.New("no such user")
+	k := newKit(t, agentmemory.Options{Facts: newFacts(t, inMemory()), Scope: func(context.Context) (memory.Scope, error) { return memory.Scope{}, wrong }})
+	_, err := newBot(t, k, llmtest.NewScript(llmtest.Say("Hello.")), agent.Options{}).Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("hello")))
+	if !errors.Is(err, wrong) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for _, r := range []memory.Recall{
+		{Query: memory.Query{Scope: ann}}, {Text: "x"}, {Query: memory.Query{AnyUser: true}}, {Query: memory.Query{Kinds: []memory.Kind{"x"}}},
+	} {
+		if _, err := agentmemory.New(agentmemory.Options{Recall: r}); !errors.Is(err, memory.ErrInvalid) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+}
