@@ -60,7 +60,7 @@ func newBot(tb testing.TB, k *agentmemory.Kit, model llm.Model, o agent.Options)
 	return bot
 }
 
-func say(tb testing.TB, ctx context.Context, bot *graph.Graph, thread, text string) string {
+func say(ctx context.Context, tb testing.TB, bot *graph.Graph, thread, text string) string {
 	tb.Helper()
 	snap, err := bot.Thread(thread).Invoke(ctx, agent.Messages.Put(llm.User(text)))
 	if err != nil {
@@ -99,12 +99,12 @@ func TestLearnsAndRecalls(t *testing.T) {
 	k := newKit(t, agentmemory.Options{Facts: m, Learner: learner})
 	bot := newBot(t, k, model, agent.Options{System: "You help."})
 	ctx := agentmemory.For(t.Context(), ann)
-	say(t, ctx, bot, "1", "I only drink tea.")
+	say(ctx, t, bot, "1", "I only drink tea.")
 	if err := learner.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	say(t, ctx, bot, "2", "What shall I drink?")
-	say(t, agentmemory.For(t.Context(), memory.Scope{User: "bob"}), bot, "3", "What shall I drink?")
+	say(ctx, t, bot, "2", "What shall I drink?")
+	say(agentmemory.For(t.Context(), memory.Scope{User: "bob"}), t, bot, "3", "What shall I drink?")
 	if err := learner.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestMemoryFails(t *testing.T) {
 		llmtest.Say("Sorry."),
 	)
 	bot := newBot(t, newKit(t, agentmemory.Options{Facts: m}), model, agent.Options{})
-	if got := say(t, agentmemory.For(t.Context(), ann), bot, "1", "I have a dog"); got != "Sorry." {
+	if got := say(agentmemory.For(t.Context(), ann), t, bot, "1", "I have a dog"); got != "Sorry." {
 		t.Errorf("got %q", got)
 	}
 	asked := model.Requests()[1].Messages
@@ -217,7 +217,7 @@ func TestNoMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			model := llmtest.NewScript(llmtest.Say("Hello."))
-			if got := say(t, t.Context(), newBot(t, newKit(t, o), model, agent.Options{System: "You help."}), "1", "hello"); got != "Hello." {
+			if got := say(t.Context(), t, newBot(t, newKit(t, o), model, agent.Options{System: "You help."}), "1", "hello"); got != "Hello." {
 				t.Errorf("got %q", got)
 			}
 			if r := model.Requests()[0]; len(r.Tools) != 0 || r.Messages[0].Text() != "You help." {
