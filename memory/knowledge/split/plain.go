@@ -1,0 +1,90 @@
+package split
+
+import "strings"
+
+// parsePlain takes what is between blank lines as paragraphs, and what is underlined
+// as headings.
+func parsePlain(text string) *parsed {
+	p := &parsed{text: text}
+	p.open(nil)
+	var o outline
+	start := -1 // of a paragraph
+	end := func(at int) {
+		if start >= 0 {
+			p.add(proseOrLines(text[start:at]), start, at)
+		}
+		start = -1
+	}
+	for at := skipMark(text); at < len(text); {
+		next := lineEnd(text, at)
+		line := strings.TrimSpace(text[at:next])
+		switch level := underline(text, next); {
+		case line == "":
+			end(at)
+		case start < 0 && level > 0:
+			next = lineEnd(text, next)
+			p.head(&o, level, line, at, next)
+		case start < 0:
+			start = at
+		}
+		at = next
+	}
+	end(len(text))
+	return p
+}
+
+// head adds a heading, and the section that it opens.
+func (p *parsed) head(o *outline, level int, text string, start, end int) {
+	p.open(o.push(level, text))
+	p.add(heading, start, end)
+	if p.title == "" {
+		p.title = label(text)
+	}
+}
+
+// proseOrLines tells a paragraph from code, tables and verse: most of its lines
+// are indented.
+func proseOrLines(text string) kind {
+	total, indented := 0, 0
+	for at := 0; at < len(text); at = lineEnd(text, at) {
+		total++
+		if text[at] == ' ' || text[at] == '\t' {
+			indented++
+		}
+	}
+	if 2*indented > total {
+		return lines
+	}
+	return paragraph
+}
+
+// skipMark returns the length of a byte order mark.
+func skipMark(text string) int {
+	return len(text) - len(strings.TrimPrefix(text, "\ufeff"))
+}
+
+// lineEnd returns where the line after the one at a place begins.
+func lineEnd(text string, at int) int {
+	if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	return len(text)
+}
+
+// underline returns the level of the heading that a line at a place makes of the line
+// before: 1 for ===, 2 for ---, and 0 for none.
+func underline(text string, at int) int {
+	if at >= len(text) || text[at] != '=' && text[at] != '-' {
+		return 0
+	}
+	line := strings.TrimRight(text[at:lineEnd(text, at)], " \t\r\n")
+	switch {
+	case len(line) < 2:
+		return 0
+	case strings.Trim(line, "=") == "":
+		return 1
+	case strings.Trim(line, "-") == "":
+		return 2
+	}
+	return 0
+}
