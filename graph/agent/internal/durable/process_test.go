@@ -1,4 +1,4 @@
-package agent_test
+package durable_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
 )
 
@@ -63,9 +64,13 @@ func desk(store *sqlitecheckpoint.Store) (*graph.Graph, error) {
 	})
 }
 
-// deskModel calls what the user names, and then says done.
+// deskModel calls what the user names, and then says done. When the user says
+// die, its process dies in the middle of the reply, once.
 func deskModel(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	last := r.Messages[len(r.Messages)-1]
+	if last.Text() == "die" {
+		return dying
+	}
 	if last.Role != llm.RoleUser {
 		return llmtest.NewScript(llmtest.Say("done")).Stream(ctx, r)
 	}
@@ -79,6 +84,33 @@ func deskModel(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 		calls = append(calls, c)
 	}
 	return llmtest.NewScript(llmtest.Calls(calls...)).Stream(ctx, r)
+}
+
+func dying(yield func(llm.Chunk, error) bool) {
+	if !yield(llm.Chunk{Kind: llm.ChunkText, Text: "I live"}, nil) {
+		return
+	}
+	if _, err := os.Stat("died"); err != nil {
+		if err := os.WriteFile("died", nil, 0o600); err != nil {
+			yield(llm.Chunk{}, err)
+			return
+		}
+		os.Exit(9)
+	}
+	yield(llm.Chunk{Kind: llm.ChunkEnd, StopReason: llm.StopEnd}, nil)
+}
+
+// roles tells a conversation.
+func roles(s state.View) string {
+	var out []string
+	for _, m := range agent.Messages.All(s) {
+		entry := string(m.Role)
+		if text := m.Text(); text != "" {
+			entry += ":" + text
+		}
+		out = append(out, entry)
+	}
+	return strings.Join(out, " | ")
 }
 
 // takeStep takes one step: "ask WORDS", "go on", or "decide" with a verdict for
@@ -161,6 +193,10 @@ func TestProcesses(t *testing.T) {
 		" | tool:ordered 3 | tool:a person rejected this call: too many | assistant:done; 0 open", 0)
 	take("ask look crash", "", 9)
 	take("go", "| tool:seen | tool:fine now | assistant:done; 0 open", 0)
+	// Killed in the middle of a reply: the model is asked anew, and there is no
+	// half of an answer.
+	take("ask die", "", 9)
+	take("go", "| assistant:done | user:die | assistant:I live; 0 open", 0)
 	data, err := os.ReadFile(filepath.Join(dir, "calls"))
 	if err != nil {
 		t.Fatal(err)
