@@ -1,0 +1,152 @@
+package sqlitedb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// A Session is a connection with its prepared statements. One goroutine uses it
+// at a time.
+//
+// Its statements do not take a caller's context: each does a bounded amount of
+// work, callers look at theirs between two of them, and an interrupted write
+// would leave it open whether it took effect.
+type Session struct {
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+}
+
+func newSession(ctx context.Context, db *sql.DB, pragmas []string) (*Session, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pragmas {
+		if _, err := conn.ExecContext(ctx, p); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+	}
+	return &Session{conn: conn, stmts: map[string]*sql.Stmt{}}, nil
+}
+
+func (s *Session) close() error {
+	return errors.Join(s.forget(), s.conn.Close())
+}
+
+// forget closes the prepared statements.
+func (s *Session) forget() error {
+	var errs []error
+	for _, st := range s.stmts {
+		errs = append(errs, st.Close())
+	}
+	clear(s.stmts)
+	return errors.Join(errs...)
+}
+
+// maxStatements bounds what queries with many different filters leave behind.
+const maxStatements = 128
+
+// prepare keeps the statement. It is not called while rows are being read.
+func (s *Session) prepare(query string) (*sql.Stmt, error) {
+	if st := s.stmts[query]; st != nil {
+		return st, nil
+	}
+	if len(s.stmts) >= maxStatements {
+		if err := s.forget(); err != nil {
+			return nil, err
+		}
+	}
+	st, err := s.conn.PrepareContext(context.Background(), query)
+	if err != nil {
+		return nil, err
+	}
+	s.stmts[query] = st
+	return st, nil
+}
+
+// Exec returns how many rows were affected.
+func (s *Session) Exec(query string, args ...any) (int64, error) {
+	st, err := s.prepare(query)
+	if err != nil {
+		return 0, err
+	}
+	r, err := st.Exec(args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+// Insert returns the key of the row.
+func (s *Session) Insert(query string, args ...any) (int64, error) {
+	st, err := s.prepare(query)
+	if err != nil {
+		return 0, err
+	}
+	r, err := st.Exec(args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.LastInsertId()
+}
+
+// Each calls fn for every row, until it returns false or an error. No other statement
+// of the session is used meanwhile.
+func (s *Session) Each(query string, args []any, fn func(scan func(...any) error) (bool, error)) error {
+	st, err := s.prepare(query)
+	if err != nil {
+		return err
+	}
+	rows, err := st.Query(args...)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		more, err := fn(rows.Scan)
+		if err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		if !more {
+			return rows.Close()
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// One reads the first row, and reports false if there is none.
+func (s *Session) One(query string, args []any, dest ...any) (bool, error) {
+	found := false
+	err := s.Each(query, args, func(scan func(...any) error) (bool, error) {
+		found = true
+		return false, scan(dest...)
+	})
+	return found, err
+}
+
+const (
+	beginWrite = `BEGIN IMMEDIATE`
+	beginRead  = `BEGIN`
+	commit     = `COMMIT`
+	rollback   = `ROLLBACK`
+)
+
+// transaction runs fn between begin and the end of the transaction.
+func (s *Session) transaction(begin string, fn func() error) (err error) {
+	if _, err := s.Exec(begin); err != nil {
+		return err
+	}
+	done := false
+	defer func() {
+		if !done { // also when fn panics
+			// SQLite has rolled back by itself after some errors, and says so here.
+			_, _ = s.Exec(rollback)
+		}
+	}()
+	if err := fn(); err != nil {
+		return err
+	}
+	_, err = s.Exec(commit)
+	done = err == nil
+	return err
+}

@@ -1,0 +1,233 @@
+package sqlitedb_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/weft-go/weft/internal/sqlitedb"
+)
+
+func scripts(list ...string) []sqlitedb.Migration {
+	files := fstest.MapFS{}
+	for i, script := range list {
+		files["m/00"+string(rune('1'+i))+"_x.sql"] = &fstest.MapFile{Data: []byte(script)}
+	}
+	return sqlitedb.MustMigrations(files, "m")
+}
+
+var tables = scripts(`CREATE TABLE a (n INTEGER PRIMARY KEY, text TEXT)`, `CREATE TABLE b (n INTEGER)`)
+
+func open(t *testing.T, path string, o sqlitedb.Options) *sqlitedb.DB {
+	t.Helper()
+	o.Table = "migration"
+	db, err := sqlitedb.Open(context.Background(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func count(t *testing.T, db *sqlitedb.DB, table string) (n int) {
+	t.Helper()
+	err := db.Read(context.Background(), func(q *sqlitedb.Session) error {
+		_, err := q.One(`SELECT count(*) FROM `+table, nil, &n)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestTransactions(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{sqlitedb.Memory, filepath.Join(t.TempDir(), "a.db")} {
+		db := open(t, path, sqlitedb.Options{Migrations: tables})
+		failed := errors.New("failed")
+		insert := func(then error) func(*sqlitedb.Session) error {
+			return func(w *sqlitedb.Session) error {
+				if _, err := w.Insert(`INSERT INTO a (text) VALUES (?)`, "x"); err != nil {
+					return err
+				}
+				return then
+			}
+		}
+		if err := db.Change(context.Background(), insert(failed)); !errors.Is(err, failed) {
+			t.Errorf("got %v want the error of the function", err)
+		}
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("got no panic")
+				}
+			}()
+			_ = db.Change(context.Background(), func(w *sqlitedb.Session) error {
+				_ = insert(nil)(w)
+				panic("in the middle")
+			})
+		}()
+		if n := count(t, db, "a"); n != 0 {
+			t.Errorf("got %d rows want 0", n)
+		}
+		if err := db.Change(context.Background(), insert(nil)); err != nil {
+			t.Error(err)
+		}
+		if n := count(t, db, "a"); n != 1 {
+			t.Errorf("got %d rows want 1", n)
+		}
+		if err := db.Empty(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestReadersDoNotWrite(t *testing.T) {
+	t.Parallel()
+	db := open(t, filepath.Join(t.TempDir(), "a.db"), sqlitedb.Options{Migrations: tables})
+	err := db.Read(context.Background(), func(q *sqlitedb.Session) error {
+		_, err := q.Exec(`INSERT INTO a (text) VALUES ('x')`)
+		return err
+	})
+	if err == nil {
+		t.Error("got no error of a write by a reader")
+	}
+}
+
+func TestUnique(t *testing.T) {
+	t.Parallel()
+	db := open(t, sqlitedb.Memory, sqlitedb.Options{Migrations: tables})
+	err := db.Change(context.Background(), func(w *sqlitedb.Session) error {
+		for range 2 {
+			if _, err := w.Exec(`INSERT INTO a (n) VALUES (1)`); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if !sqlitedb.IsUnique(err) || sqlitedb.FaultOf(err) != sqlitedb.Other {
+		t.Errorf("got %v want that there is one", err)
+	}
+}
+
+func TestMigrations(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.db")
+	open(t, path, sqlitedb.Options{Migrations: tables[:1]})
+	db := open(t, path, sqlitedb.Options{Migrations: tables})
+	open(t, path, sqlitedb.Options{Migrations: tables})
+	if n := count(t, db, "migration"); n != 2 {
+		t.Errorf("got %d migrations want 2", n)
+	}
+	for name, list := range map[string][]sqlitedb.Migration{
+		"a newer file": tables[:1], "another file": scripts(`CREATE TABLE c (n INTEGER)`, `CREATE TABLE b (n INTEGER)`),
+	} {
+		_, err := sqlitedb.Open(context.Background(), path, sqlitedb.Options{Migrations: list, Table: "migration"})
+		if sqlitedb.FaultOf(err) != sqlitedb.Format {
+			t.Errorf("%s: got %v want ErrSchema", name, err)
+		}
+	}
+	bad := scripts(`CREATE TABLE a (n INTEGER)`, `CREATE TABLE oops (`)
+	other := filepath.Join(t.TempDir(), "b.db")
+	if _, err := sqlitedb.Open(context.Background(), other, sqlitedb.Options{Migrations: bad, Table: "migration"}); err == nil ||
+		!strings.Contains(err.Error(), "migration 002_x") {
+		t.Errorf("got %v want the name of the migration", err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	text := filepath.Join(folder, "notes.txt")
+	if err := os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]sqlitedb.Fault{"": sqlitedb.Path, folder: sqlitedb.Path, text: sqlitedb.Format} {
+		_, err := sqlitedb.Open(context.Background(), path, sqlitedb.Options{Migrations: tables, Table: "migration"})
+		if err == nil || sqlitedb.FaultOf(err) != want {
+			t.Errorf("open %q: got %v, fault %d want %d", path, err, sqlitedb.FaultOf(err), want)
+		}
+	}
+	if _, err := sqlitedb.Open(context.Background(), filepath.Join(folder, "none", "a.db"), sqlitedb.Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no folder: got %v want ErrNotExist", err)
+	}
+}
+
+func TestFull(t *testing.T) {
+	t.Parallel()
+	db := open(t, filepath.Join(t.TempDir(), "a.db"), sqlitedb.Options{Migrations: tables, MaxSize: 40_000})
+	fill := func(w *sqlitedb.Session) error {
+		_, err := w.Exec(`INSERT INTO a (text) VALUES (?)`, strings.Repeat("x", 100_000))
+		return err
+	}
+	if err := db.Change(context.Background(), fill); sqlitedb.FaultOf(err) != sqlitedb.Full {
+		t.Errorf("got %v want that it is full", err)
+	}
+	if n := count(t, db, "a"); n != 0 {
+		t.Errorf("got %d rows want 0", n)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	db := open(t, sqlitedb.Memory, sqlitedb.Options{Migrations: tables})
+	for range 2 {
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nothing := func(*sqlitedb.Session) error { return nil }
+	for name, err := range map[string]error{
+		"read": db.Read(context.Background(), nothing), "change": db.Change(context.Background(), nothing), "empty": db.Empty(context.Background()),
+	} {
+		if !errors.Is(err, fs.ErrClosed) {
+			t.Errorf("%s: got %v want ErrClosed", name, err)
+		}
+	}
+}
+
+// What is removed leaves the log once those who read it have ended.
+func TestEmptyWaits(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.db")
+	db := open(t, path, sqlitedb.Options{Migrations: tables, BusyTimeout: -1})
+	insert := func(w *sqlitedb.Session) error {
+		_, err := w.Exec(`INSERT INTO a (text) VALUES ('x')`)
+		return err
+	}
+	if err := db.Change(context.Background(), insert); err != nil {
+		t.Fatal(err)
+	}
+	err := db.Read(context.Background(), func(q *sqlitedb.Session) error {
+		var n int
+		if _, err := q.One(`SELECT count(*) FROM a`, nil, &n); err != nil {
+			return err
+		}
+		if err := db.Change(context.Background(), insert); err != nil {
+			return err
+		}
+		if err := db.Empty(context.Background()); !errors.Is(err, sqlitedb.ErrInUse) {
+			t.Errorf("got %v want ErrInUse", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Empty(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() != 0 {
+		t.Errorf("got a log of %v, error %v want an empty one", info, err)
+	}
+}

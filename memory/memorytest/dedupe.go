@@ -1,0 +1,268 @@
+package memorytest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+)
+
+var dedupeCases = []factCase{
+	{name: "dedupe/same", promise: "what a valid fact of the scope and kind says already is not stored again: that fact stays as it was", run: func(k *kit) {
+		id := k.add(ann, "Ann likes tea", about(`{"a":1}`))
+		want := k.get(ann, id)
+		got := k.apply(ann, k.adding("ann likes TEA", about(`{"b":2}`), near("m", 1)))[0]
+		if got != (memory.Applied{ID: id, Existed: true}) {
+			k.Errorf("got %+v want the fact that existed", got)
+		}
+		k.wantSame(k.get(ann, id), want)
+		k.wantHistory(ann, id, "add >Ann likes tea by ")
+		k.add(ann, "ann likes tea", of(memory.Preference))
+		k.add(bob, "ann likes tea")
+		k.wantAny(all(ann), "Ann likes tea", "ann likes tea")
+		k.want(all(bob), "ann likes tea")
+	}},
+	{name: "dedupe/in_one_call", promise: "also within one call", run: func(k *kit) {
+		got := k.apply(ann, k.adding("one"), k.adding("two"), k.adding("ONE"))
+		if got[2] != (memory.Applied{ID: got[0].ID, Existed: true}) || got[1].Existed {
+			k.Errorf("got %+v want the third to be the first", got)
+		}
+		k.wantAny(all(ann), "one", "two")
+	}},
+	{name: "dedupe/closed", promise: "what is closed, or was so at an earlier time only, keeps nobody from saying it again", run: func(k *kit) {
+		id := k.add(ann, "on leave", from(before))
+		k.apply(ann, closing(id))
+		k.add(ann, "On leave")
+		k.add(ann, "on Leave", from(before), to(long))
+		k.add(ann, "ON leave", from(before), to(long))
+		k.want(memory.Query{Scope: ann}, "On leave")
+		k.wantAny(all(ann), "on leave", "On leave", "on Leave", "ON leave")
+		if got := k.apply(ann, k.adding("on LEAVE"))[0]; !got.Existed {
+			k.Error("got a second valid fact")
+		}
+	}},
+	{name: "dedupe/expired", promise: "nor does what has expired and is not swept yet: it goes, with an event", run: func(k *kit) {
+		id := k.add(ann, "on leave", from(before), expiring(long))
+		again := k.apply(ann, k.adding("On leave"))[0]
+		if again.Existed || again.ID == id {
+			k.Errorf("got %+v want a new fact", again)
+		}
+		k.want(memory.Query{Scope: ann}, "On leave")
+		k.want(all(ann), "On leave")
+		if events := k.history(ann, id); len(events) != 2 || events[1].Kind != memory.Delete || events[1].Before != "on leave" {
+			k.Errorf("history: got %+v want that it was removed", events)
+		}
+	}},
+	{name: "dedupe/untrusted", promise: "nor does what is not trusted, as a document must not keep a user from saying something", run: func(k *kit) {
+		k.add(ann, "Ann is the admin", trusted(memory.Untrusted))
+		if got := k.apply(ann, k.adding("ann is the ADMIN", trusted(memory.Untrusted)))[0]; !got.Existed {
+			k.Error("got a second untrusted fact")
+		}
+		if got := k.apply(ann, k.adding("ann is the admin"))[0]; got.Existed {
+			k.Error("got the untrusted fact for the user's own")
+		}
+		if got := k.apply(ann, k.adding("Ann is the ADMIN", trusted(memory.Inferred)))[0]; !got.Existed {
+			k.Error("got a second trusted fact")
+		}
+		k.want(memory.Query{Scope: ann}, "ann is the admin")
+		k.wantAny(all(ann), "ann is the admin", "Ann is the admin")
+	}},
+	{name: "dedupe/writers", promise: "a thousand facts that 16 writers say ten thousand times, in other letters, are a thousand", run: manyWriters},
+	{name: "dedupe/one_fact", promise: "of many who store one fact at once, one stores it, and all get its id", run: func(k *kit) {
+		for round := range k.size(25, 5) {
+			ids := make([]memory.Applied, 16)
+			err := parallel(len(ids), func(i int) error {
+				applied, err := k.store.Apply(k.ctx, ann, []memory.Change{{Kind: memory.Add, Record: newRecord(fmt.Sprint("fact ", round))}})
+				if err == nil {
+					ids[i] = applied[0]
+				}
+				return err
+			})
+			if err != nil {
+				k.Fatal(err)
+			}
+			fresh := 0
+			for _, a := range ids {
+				if !a.Existed {
+					fresh++
+				}
+				if a.ID != ids[0].ID {
+					k.Errorf("got ids %s and %s want one", a.ID, ids[0].ID)
+				}
+			}
+			if fresh != 1 {
+				k.Errorf("got %d that stored it want 1", fresh)
+			}
+		}
+	}},
+}
+
+// manyWriters goes through [memory.Memory], which says what is the same.
+func manyWriters(k *kit) {
+	facts, variants, writers := k.size(1000, 100), 10, 16
+	m, err := memory.New(k.store, memory.Options{})
+	if err != nil {
+		k.Fatal(err)
+	}
+	start := time.Now()
+	err = parallel(writers, func(w int) error {
+		r := k.rand()
+		var batch []memory.Fact
+		flush := func() error {
+			_, err := m.Store(k.ctx, ann, batch...)
+			batch = nil
+			return err
+		}
+		for n := w; n < facts*variants; n += writers {
+			// Each writer goes its own way, and meets the others on it.
+			batch = append(batch, memory.Fact{Content: variant(n*7919%facts, n/facts)})
+			if len(batch) > r.IntN(20) {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+		return flush()
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+	k.Logf("%d variants of %d facts by %d writers in %v", facts*variants, facts, writers, time.Since(start).Round(time.Millisecond))
+	if got := len(k.find(all(ann))); got != facts {
+		k.Errorf("got %d facts want %d", got, facts)
+	}
+	c := k.search(memory.Search{Query: memory.Query{Scope: ann}, Terms: []string{"none"}, Limit: 1})
+	if c.Facts != int64(facts) {
+		k.Errorf("got %d facts that are searched want %d", c.Facts, facts)
+	}
+}
+
+// variant says a fact in one of ten ways.
+func variant(fact, way int) string {
+	text := fmt.Sprintf("Customer %d prefers delivery on day %d", fact, fact%28+1)
+	switch way % 10 {
+	case 1:
+		return strings.ToUpper(text)
+	case 2:
+		return strings.ToLower(text)
+	case 3:
+		return text + "."
+	case 4:
+		return "  " + strings.ReplaceAll(text, " ", "\t ") + "\n"
+	case 5:
+		return text + "!"
+	case 6:
+		return "\"" + text + "\""
+	case 7:
+		return strings.ReplaceAll(text, " prefers", ", prefers")
+	case 8:
+		return strings.ReplaceAll(text, " ", "\u00a0")
+	case 9:
+		return "(" + strings.ToUpper(text) + ")"
+	}
+	return text
+}
+
+var supersedeCases = []factCase{
+	{name: "supersede/closes", promise: "an added fact closes those whose place it takes, at its ValidFrom, and they say which it was", run: func(k *kit) {
+		old, older, other := k.add(ann, "old", from(before)), k.add(ann, "older", from(before)), k.add(ann, "other", from(before))
+		c := superseding(k.adding("new", from(long)), old, older)
+		k.apply(ann, by("me", c))
+		for _, id := range []string{old, older} {
+			got := k.get(ann, id)
+			if !got.ValidTo.Equal(long) || got.SupersededBy != c.Record.ID || got.Version != 2 {
+				k.Errorf("got valid to %v, superseded by %q, version %d want %v, %q, 2", got.ValidTo, got.SupersededBy, got.Version, long, c.Record.ID)
+			}
+			k.wantHistory(ann, id, "add >"+got.Content+" by ", "close "+got.Content+"> by "+c.Record.ID)
+		}
+		k.wantHistory(ann, c.Record.ID, "add >new by me")
+		k.wantAny(memory.Query{Scope: ann}, "new", "other")
+		k.wantAny(memory.Query{Scope: ann, AsOf: long.Add(-1000)}, "old", "older", "other")
+		k.wantAny(memory.Query{Scope: ann, AsOf: long}, "new", "other")
+		k.get(ann, other)
+	}},
+	{name: "supersede/now", promise: "one without a ValidFrom closes them now: there is no time at which neither or both are so", run: func(k *kit) {
+		id := k.add(ann, "old", from(before))
+		c := superseding(k.adding("new"), id)
+		k.apply(ann, c)
+		old, now := k.get(ann, id), k.get(ann, c.Record.ID)
+		if !old.ValidTo.Equal(now.ValidFrom) {
+			k.Errorf("got valid to %v and from %v want the same", old.ValidTo, now.ValidFrom)
+		}
+		k.want(memory.Query{Scope: ann}, "new")
+		k.want(memory.Query{Scope: ann, AsOf: now.ValidFrom}, "new")
+		k.want(memory.Query{Scope: ann, AsOf: now.ValidFrom.Add(-1000)}, "old")
+	}},
+	{name: "supersede/same", promise: "a fact that says the same stays, and takes the place of the others", run: func(k *kit) {
+		same, old := k.add(ann, "tea", from(before)), k.add(ann, "coffee", from(before))
+		got := k.apply(ann, superseding(k.adding("Tea", from(long)), same, old))[0]
+		if got != (memory.Applied{ID: same, Existed: true}) {
+			k.Errorf("got %+v want the fact that existed", got)
+		}
+		k.want(memory.Query{Scope: ann}, "tea")
+		if got := k.get(ann, old); got.SupersededBy != same || !got.ValidTo.Equal(long) {
+			k.Errorf("got superseded by %q at %v want %q, %v", got.SupersededBy, got.ValidTo, same, long)
+		}
+		if got := k.get(ann, same); got.Version != 1 || !got.ValidTo.IsZero() {
+			k.Errorf("got %s want it as it was", brief(got.Fact))
+		}
+	}},
+	{name: "supersede/refused", promise: "what is not there can not be superseded (ErrNotFound), nor what is not valid any more (ErrConflict)", run: func(k *kit) {
+		id, closed := k.add(ann, "old"), k.add(ann, "closed")
+		k.apply(ann, closing(closed))
+		k.refuse(memory.ErrNotFound, ann, superseding(k.adding("new"), id, idOf(7000)))
+		k.refuse(memory.ErrConflict, ann, superseding(k.adding("new"), id, closed))
+		k.want(memory.Query{Scope: ann}, "old")
+		k.wantHistory(ann, id, "add >old by ")
+	}},
+	{name: "supersede/race", promise: "of those who supersede one fact at once, one succeeds", run: func(k *kit) {
+		for round := range k.size(20, 4) {
+			id := k.add(ann, fmt.Sprint("old ", round))
+			var won counter
+			err := parallel(8, func(i int) error {
+				c := memory.Change{Kind: memory.Add, Record: newRecord(fmt.Sprint("new ", round, " by ", i)), Supersedes: []string{id}}
+				_, err := k.store.Apply(k.ctx, ann, []memory.Change{c})
+				if err == nil {
+					won.add()
+				} else if errors.Is(err, memory.ErrConflict) {
+					err = nil
+				}
+				return err
+			})
+			if err != nil || won.n != 1 {
+				k.Fatalf("got %d that succeeded, error %v want 1", won.n, err)
+			}
+			if got := len(k.find(memory.Query{Scope: ann, Limit: -1})); got != round+1 {
+				k.Fatalf("got %d valid facts want %d", got, round+1)
+			}
+		}
+	}},
+	{name: "supersede/many", promise: "of 500 superseded facts, all new ones are so now, and all old ones were", run: func(k *kit) {
+		n := k.size(500, 100)
+		var now, then []string
+		for i := range n {
+			old := fmt.Sprintf("customer c%d has plan a", i)
+			k.apply(ann, k.adding(old, from(before)))
+			then = append(then, old)
+		}
+		ids := map[string]string{}
+		for _, r := range k.find(memory.Query{Scope: ann, Limit: -1}) {
+			ids[r.Content] = r.ID
+		}
+		for i := range n {
+			text := fmt.Sprintf("customer c%d has plan b", i)
+			k.apply(ann, superseding(k.adding(text, from(long)), ids[then[i]]))
+			now = append(now, text)
+		}
+		k.wantAny(memory.Query{Scope: ann, Limit: -1}, now...)
+		k.wantAny(memory.Query{Scope: ann, Limit: -1, AsOf: after}, now...)
+		k.wantAny(memory.Query{Scope: ann, Limit: -1, AsOf: long.Add(-1000)}, then...)
+		for i := range n {
+			terms := []string{fmt.Sprint("c", i)}
+			k.wantSearch(memory.Search{Query: memory.Query{Scope: ann}, Terms: terms, Limit: 3}, now[i])
+			k.wantSearch(memory.Search{Query: memory.Query{Scope: ann, AsOf: before}, Terms: terms, Limit: 3}, then[i])
+		}
+	}},
+}

@@ -1,0 +1,69 @@
+package memorytest
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// RunFacts checks every promise of the stores that open returns. Each is new and empty, and
+// open leaves closing it to tb.Cleanup. It is called by several tests at once.
+func RunFacts(t *testing.T, open func(tb testing.TB) memory.Store) {
+	t.Helper()
+	_, sweeps := open(t).(memory.Sweeper)
+	seed := rand.Uint64()
+	t.Logf("sweeps: %t; seed: %d", sweeps, seed)
+	groups := map[string][]factCase{}
+	var order []string
+	for _, c := range factCases() {
+		group, _, _ := strings.Cut(c.name, "/")
+		if c.sweeps && !sweeps {
+			continue
+		}
+		if groups[group] == nil {
+			order = append(order, group)
+		}
+		groups[group] = append(groups[group], c)
+	}
+	for _, group := range order {
+		t.Run(group, func(t *testing.T) {
+			t.Parallel()
+			for _, c := range groups[group] {
+				_, name, _ := strings.Cut(c.name, "/")
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					c.check(t, open, seed)
+				})
+			}
+		})
+	}
+}
+
+// A factCase checks one promise.
+type factCase struct {
+	name    string // group/case
+	promise string
+	sweeps  bool // for a memory.Sweeper
+	run     func(k *kit)
+}
+
+// check runs the case; tb is a test, or what stands for one when the suite itself is tested.
+func (c factCase) check(tb testing.TB, open func(tb testing.TB) memory.Store, seed uint64) {
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Logf("broken promise: %s", c.promise)
+		}
+	})
+	c.run(newKit(tb, open, seed))
+}
+
+func factCases() []factCase {
+	return slices.Concat(
+		applyCases, changeCases, versionCases, jobCases, foreignCases, dedupeCases, supersedeCases, scopeCases, filterCases,
+		conditionCases, orderCases, searchCases, vectorCases, historyCases, forgetCases, sweepCases, contextCases, textCases,
+		modelCases,
+	)
+}

@@ -1,0 +1,123 @@
+package memorytest
+
+import (
+	"fmt"
+
+	"github.com/weft-go/weft/memory"
+)
+
+var filterCases = []factCase{
+	{name: "filters/kinds", promise: "Kinds keep the facts that have one of them", run: func(k *kit) {
+		for _, kind := range memory.Kinds() {
+			k.add(ann, string(kind), of(kind))
+		}
+		k.want(memory.Query{Scope: ann, Kinds: []memory.Kind{memory.Episode}}, "episode")
+		k.wantAny(memory.Query{Scope: ann, Kinds: []memory.Kind{memory.Episode, memory.Profile, memory.Plain}}, "episode", "profile", "fact")
+		k.wantAny(memory.Query{Scope: ann, Kinds: memory.Kinds(), Limit: -1}, contents(k.find(all(ann)))...)
+	}},
+	{name: "filters/conversation", promise: "Conversation keeps the facts of one, by its exact name", run: func(k *kit) {
+		for i, name := range alike {
+			k.add(ann, fmt.Sprint("fact ", i), during(name, 1))
+		}
+		for i, name := range alike[1:] {
+			k.want(memory.Query{Scope: ann, Conversation: name}, fmt.Sprint("fact ", i+1))
+		}
+		k.want(memory.Query{Scope: ann, Conversation: "none"})
+	}},
+	{name: "filters/ids", promise: "IDs keep the facts that have one of them, also a thousand", run: func(k *kit) {
+		one, _, three := k.add(ann, "one"), k.add(ann, "two"), k.add(ann, "three", trusted(memory.Untrusted))
+		k.want(memory.Query{Scope: ann, IDs: []string{one, one, "none"}}, "one")
+		k.want(memory.Query{Scope: ann, IDs: []string{three}})
+		ids := []string{three, one}
+		for i := range 998 {
+			ids = append(ids, idOf(10_000+i))
+		}
+		k.want(memory.Query{Scope: ann, IDs: ids, Untrusted: true}, "three", "one")
+		k.wantSearch(memory.Search{Query: memory.Query{Scope: ann, IDs: []string{one}}, Terms: []string{"one", "two"}, Limit: 5}, "one")
+	}},
+	{name: "filters/trust", promise: "what is not trusted is found when it is asked for, and never else", run: func(k *kit) {
+		k.add(ann, "stated here")
+		k.add(ann, "inferred here", trusted(memory.Inferred))
+		k.add(ann, "read here", trusted(memory.Untrusted), near("m", 1))
+		k.want(memory.Query{Scope: ann}, "inferred here", "stated here")
+		k.want(memory.Query{Scope: ann, Untrusted: true}, "read here", "inferred here", "stated here")
+		s := memory.Search{Query: memory.Query{Scope: ann}, Terms: []string{"here"}, Embedding: []float32{1}, Model: "m", Limit: 5}
+		if c := k.wantSearch(s, "inferred here", "stated here"); c.Facts != 2 || c.Frequency[0] != 2 {
+			k.Errorf("got %d facts, frequency %d want 2", c.Facts, c.Frequency)
+		}
+		s.Query.Untrusted = true
+		k.wantSearch(s, "read here", "inferred here", "stated here")
+	}},
+	{name: "filters/expiry", promise: "what has expired is left out, but not of a time in the past, nor with Closed", run: func(k *kit) {
+		k.add(ann, "expired here", from(before), expiring(long))
+		k.add(ann, "stays here", from(before), expiring(future))
+		k.want(memory.Query{Scope: ann}, "stays here")
+		k.want(memory.Query{Scope: ann, AsOf: after}, "stays here", "expired here")
+		k.want(memory.Query{Scope: ann, Closed: true}, "stays here", "expired here")
+		if c := k.wantSearch(memory.Search{Query: memory.Query{Scope: ann}, Terms: []string{"here"}, Limit: 5}, "stays here"); c.Facts != 1 {
+			k.Errorf("got %d facts want 1", c.Facts)
+		}
+	}},
+	{name: "filters/validity", promise: "AsOf finds what was so then: from ValidFrom on, and until before ValidTo", run: func(k *kit) {
+		k.add(ann, "past", from(before), to(long))
+		k.add(ann, "since", from(long))
+		k.add(ann, "to come", from(future))
+		k.want(memory.Query{Scope: ann}, "since")
+		for at, want := range map[string][]string{"before": nil, "start": {"past"}, "last": {"past"}, "end": {"since"}, "future": {"to come", "since"}} {
+			q := memory.Query{Scope: ann}
+			switch at {
+			case "before":
+				q.AsOf = before.Add(-1000)
+			case "start":
+				q.AsOf = before
+			case "last":
+				q.AsOf = long.Add(-1000)
+			case "end":
+				q.AsOf = long
+			case "future":
+				q.AsOf = future
+			}
+			k.want(q, want...)
+			k.wantSearch(memory.Search{Query: q, Terms: []string{"past", "since", "come"}, Limit: 5}, want...)
+		}
+		k.want(memory.Query{Scope: ann, Closed: true}, "to come", "since", "past")
+		k.want(memory.Query{Scope: ann, Closed: true, AsOf: before}, "to come", "since", "past")
+	}},
+	{name: "filters/zone", promise: "a time is the same in every zone", run: func(k *kit) {
+		id := k.add(ann, "since", from(long.In(east)), expiring(future.In(east)))
+		k.want(memory.Query{Scope: ann, AsOf: long.In(west)}, "since")
+		k.want(memory.Query{Scope: ann, AsOf: long.In(west).Add(-1000)})
+		if got := k.get(ann, id); !got.ValidFrom.Equal(long) || !got.ExpiresAt.Equal(future) {
+			k.Errorf("got from %v, expires at %v want %v, %v", got.ValidFrom, got.ExpiresAt, long, future)
+		}
+	}},
+	{name: "filters/without", promise: "Without keeps the facts that have no vector by the model of the name", run: func(k *kit) {
+		k.add(ann, "none")
+		k.add(ann, "other", near("n", 1))
+		id := k.add(ann, "has", near("m", 1))
+		k.want(memory.Query{Scope: ann, Without: "m"}, "other", "none")
+		k.want(memory.Query{Scope: ann, Without: "x"}, "has", "other", "none")
+		k.apply(ann, k.changing(memory.Embed, id, "has"))
+		k.want(memory.Query{Scope: ann, Without: "m"}, "has", "other", "none")
+	}},
+	{name: "filters/together", promise: "a query's parts hold together, and for what is searched as for what is listed", run: func(k *kit) {
+		mods := []mod{of(memory.Episode), during("c", 1), about(`{"n":1}`), near("m", 1)}
+		k.add(ann, "wanted here", mods...)
+		k.add(ann, "kind here", append(mods, of(memory.Plain))...)
+		k.add(ann, "conversation here", append(mods, during("d", 1))...)
+		k.add(ann, "metadata here", append(mods, about(`{"n":2}`))...)
+		k.add(ann, "trust here", append(mods, trusted(memory.Untrusted))...)
+		k.add(ann, "closed here", append(mods, from(before), to(long))...)
+		k.add(bob, "scope here", mods...)
+		q := memory.Query{
+			Scope: ann, Kinds: []memory.Kind{memory.Episode}, Conversation: "c", Where: []memory.Condition{memory.Where("n", memory.Equal, 1)},
+		}
+		k.want(q, "wanted here")
+		for _, s := range []memory.Search{{Terms: []string{"here"}}, {Embedding: []float32{1}, Model: "m"}} {
+			s.Query, s.Limit = q, 9
+			if c := k.wantSearch(s, "wanted here"); c.Facts != 1 || c.Terms != 2 {
+				k.Errorf("got %d facts, %d terms want 1, 2", c.Facts, c.Terms)
+			}
+		}
+	}},
+}

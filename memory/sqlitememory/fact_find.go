@@ -1,0 +1,93 @@
+package sqlitememory
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+
+	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/memory"
+)
+
+// findPage is how many facts are read at once. No view of the database is held while
+// the caller has them.
+const findPage = 128
+
+// Find implements [memory.Store]. What it yields is selected when it begins, and read as it goes:
+// it leaves out what is removed in the meantime, or changed so that the query does not select it any more.
+func (f *Facts) Find(ctx context.Context, q memory.Query) iter.Seq2[memory.Record, error] {
+	return func(yield func(memory.Record, error) bool) {
+		l := finder{facts: f, query: &q}
+		for more := true; more; {
+			page, err := l.next(ctx)
+			for _, r := range page {
+				if !yield(r.Record, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(memory.Record{}, f.db.fail("find", err))
+				return
+			}
+			more = len(l.keys) > 0
+		}
+	}
+}
+
+// A finder is a find that is under way.
+type finder struct {
+	facts *Facts
+	query *memory.Query
+	sel   *selection // nil before the first page
+	keys  []int64    // of what is still to read
+}
+
+func (l *finder) next(ctx context.Context) (page []*row, err error) {
+	sel, keys := l.sel, l.keys
+	err = l.facts.db.sql.Read(ctx, func(q *sqlitedb.Session) (err error) {
+		if l.sel == nil {
+			if sel, err = newSelection(q, l.query); err != nil || sel.none {
+				return err
+			}
+			if keys, err = newestKeys(ctx, q, sel, l.query); err != nil {
+				return err
+			}
+		}
+		page, err = rowsByKeys(q, keys[:min(findPage, len(keys))], sel)
+		return err
+	})
+	l.sel, l.keys = sel, keys[min(findPage, len(keys)):]
+	kept := page[:0]
+	for _, r := range page {
+		if sel.holds(r.Metadata) {
+			kept = append(kept, r)
+		}
+	}
+	return kept, err
+}
+
+// newestKeys returns the keys of what a query selects, the newest first.
+func newestKeys(ctx context.Context, q *sqlitedb.Session, sel *selection, query *memory.Query) ([]int64, error) {
+	limit, limited := query.Most()
+	if !limited {
+		limit = -1
+	}
+	columns, inSQL := `f.key, NULL`, limit
+	if len(sel.where) > 0 {
+		columns, inSQL = `f.key, f.metadata`, -1
+	}
+	var keys []int64
+	text := `SELECT ` + columns + ` FROM mem_fact f WHERE ` + sel.text + ` ORDER BY f.created_at DESC, f.id DESC LIMIT ?`
+	err := q.Each(text, append(sel.args[:len(sel.args):len(sel.args)], inSQL), func(scan func(...any) error) (bool, error) {
+		var key int64
+		var metadata sql.RawBytes
+		if err := scan(&key, &metadata); err != nil {
+			return false, err
+		}
+		if sel.holds(metadata) {
+			keys = append(keys, key)
+		}
+		return len(keys) != limit, ctx.Err()
+	})
+	return keys, err
+}

@@ -1,0 +1,144 @@
+package sqlitememory
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"strings"
+
+	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/memory"
+)
+
+// A row is a fact with its key.
+type row struct {
+	memory.Record
+	key, scope int64
+}
+
+// columns are those of mem_fact that make a fact.
+var columns = []string{
+	"scope", "id", "kind", "digest", "trust", "importance", "valid_from", "valid_to", "superseded_by", "expires_at",
+	"created_at", "updated_at", "version", "conversation", "turn", "words", "model", "dimension", "norm", "checksum",
+	"metadata", "content", "terms", "embedding",
+}
+
+var (
+	insertFact = `INSERT INTO mem_fact (` + strings.Join(columns, ", ") + `) VALUES (?` + strings.Repeat(", ?", len(columns)-1) + `)`
+	updateFact = `UPDATE mem_fact SET ` + strings.Join(columns, " = ?, ") + ` = ? WHERE key = ?`
+	// closeFact leaves the large columns alone.
+	closeFact = `UPDATE mem_fact SET valid_to = ?, superseded_by = ?, updated_at = ?, version = ? WHERE key = ?`
+
+	selectFact  = `SELECT f.key, f.` + strings.Join(columns, ", f.") + `, s.tenant, s.workspace, s.user, s.agent`
+	factByID    = selectFact + ` FROM mem_fact f JOIN mem_scope s ON s.key = f.scope WHERE f.scope = ? AND f.id = ?`
+	factByKey   = selectFact + ` FROM mem_fact f JOIN mem_scope s ON s.key = f.scope WHERE f.key = ?`
+	factsByKeys = selectFact + ` FROM mem_fact f JOIN mem_scope s ON s.key = f.scope
+		WHERE f.key IN (SELECT value FROM json_each(?))`
+)
+
+// values returns those of the columns.
+func (r *row) values() ([]any, error) {
+	id, ok := packID(r.ID)
+	if !ok {
+		return nil, fmt.Errorf("id %.60q is no UUID: %w", r.ID, memory.ErrInvalid)
+	}
+	terms, embedding := packTerms(r.Terms), packVector(r.Embedding)
+	var metadata sql.NullString
+	if r.Metadata != nil {
+		metadata = sql.NullString{String: string(r.Metadata), Valid: true}
+	}
+	return []any{
+		r.scope, id, string(r.Kind), r.Key[:], int(r.Trust), r.Importance, r.ValidFrom.UnixMicro(), micros(r.ValidTo), r.SupersededBy,
+		micros(r.ExpiresAt), r.CreatedAt.UnixMicro(), r.UpdatedAt.UnixMicro(), r.Version, r.Conversation, r.Turn,
+		len(r.Terms), r.Model, len(r.Embedding), length(r.Embedding), checksum(id, metadata.String, r.Content, terms, embedding),
+		metadata, r.Content, terms, embedding,
+	}, nil
+}
+
+// scanRow returns [ErrCorrupt] for a row that nobody has stored so.
+func scanRow(scan func(...any) error) (*row, error) {
+	var (
+		r                          row
+		id, digest, terms, vector  []byte
+		kind                       string
+		from, created, updated     int64
+		to, expires                sql.NullInt64
+		metadata                   sql.NullString
+		trust, words, dimension    int
+		stored                     int64
+		norm                       float64
+		tenant, space, user, agent string
+	)
+	err := scan(&r.key, &r.scope, &id, &kind, &digest, &trust, &r.Importance, &from, &to, &r.SupersededBy, &expires,
+		&created, &updated, &r.Version, &r.Conversation, &r.Turn, &words, &r.Model, &dimension, &norm, &stored,
+		&metadata, &r.Content, &terms, &vector, &tenant, &space, &user, &agent)
+	if err != nil {
+		return nil, err
+	}
+	r.ID = spellID(id)
+	if len(id) != 16 || len(digest) != 16 || len(vector) != 4*dimension || trust < 0 || trust > int(memory.Untrusted) ||
+		stored != checksum(id, metadata.String, r.Content, terms, vector) {
+		return nil, fmt.Errorf("fact %s: %w", r.ID, ErrCorrupt)
+	}
+	if r.Terms, err = unpackTerms(terms); err != nil || len(r.Terms) != words {
+		return nil, fmt.Errorf("terms of fact %s: %w", r.ID, ErrCorrupt)
+	}
+	if metadata.Valid {
+		r.Metadata = json.RawMessage(metadata.String)
+	}
+	r.Scope = memory.Scope{Tenant: tenant, Workspace: space, User: user, Agent: agent}
+	r.Kind, r.Key, r.Trust, r.Embedding = memory.Kind(kind), [16]byte(digest), memory.Trust(trust), unpackVector(vector)
+	r.ValidFrom, r.ValidTo, r.ExpiresAt = timeOf(from), maybeTime(to), maybeTime(expires)
+	r.CreatedAt, r.UpdatedAt = timeOf(created), timeOf(updated)
+	return &r, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checksum tells damage.
+func checksum(id []byte, metadata, content string, terms, vector []byte) int64 {
+	sum := crc32.Update(0, castagnoli, id)
+	for _, part := range [][]byte{[]byte(metadata), []byte(content), terms, vector} {
+		sum = crc32.Update(sum, castagnoli, []byte{byte(len(part)), byte(len(part) >> 8)})
+		sum = crc32.Update(sum, castagnoli, part)
+	}
+	return int64(sum)
+}
+
+// oneRow returns nil if there is none.
+func oneRow(q *sqlitedb.Session, query string, args ...any) (r *row, err error) {
+	err = q.Each(query, args, func(scan func(...any) error) (bool, error) {
+		r, err = scanRow(scan)
+		return false, err
+	})
+	return r, err
+}
+
+// rowsByKeys returns the rows of some keys that are there, and fulfil a condition, in the order of the
+// keys.
+func rowsByKeys(q *sqlitedb.Session, keys []int64, sel *selection) ([]*row, error) {
+	list, err := json.Marshal(keys)
+	if err != nil {
+		return nil, err
+	}
+	query, args := factsByKeys, []any{string(list)}
+	if sel != nil {
+		query, args = query+` AND `+sel.text, append(args, sel.args...)
+	}
+	byKey := make(map[int64]*row, len(keys))
+	err = q.Each(query, args, func(scan func(...any) error) (bool, error) {
+		r, err := scanRow(scan)
+		if err == nil {
+			byKey[r.key] = r
+		}
+		return true, err
+	})
+	rows := make([]*row, 0, len(keys))
+	for _, key := range keys {
+		if r := byKey[key]; r != nil {
+			rows = append(rows, r)
+		}
+	}
+	return rows, err
+}

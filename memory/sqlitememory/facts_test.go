@@ -1,0 +1,45 @@
+package sqlitememory_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/memorytest"
+	"github.com/weft-go/weft/memory/sqlitememory"
+)
+
+func open(tb testing.TB, path string, o sqlitememory.Options) *sqlitememory.DB {
+	tb.Helper()
+	db, err := sqlitememory.Open(context.Background(), path, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return db
+}
+
+var options = sqlitememory.Options{Synchronous: sqlitememory.Normal}
+
+func TestFacts(t *testing.T) {
+	t.Parallel()
+	memorytest.RunFacts(t, func(tb testing.TB) memory.Store {
+		return open(tb, filepath.Join(tb.TempDir(), "memory.db"), options).Facts()
+	})
+}
+
+func TestFactsInMemory(t *testing.T) {
+	t.Parallel()
+	memorytest.RunFacts(t, func(tb testing.TB) memory.Store { return open(tb, sqlitememory.Memory, options).Facts() })
+}
+
+func BenchmarkFacts(b *testing.B) {
+	memorytest.BenchFacts(b, func(tb testing.TB) memory.Store {
+		return open(tb, filepath.Join(tb.TempDir(), "memory.db"), options).Facts()
+	})
+}

@@ -1,0 +1,42 @@
+package sqlitememory
+
+import (
+	"database/sql"
+	"time"
+
+	"github.com/weft-go/weft/internal/sqlitedb"
+)
+
+// newestQuery is when the last write was, but for those that leave no trace.
+const newestQuery = `SELECT max(coalesce((SELECT at FROM mem_event ORDER BY key DESC LIMIT 1), 0),
+	coalesce((SELECT max(at) FROM mem_forgotten), 0))`
+
+// readTime returns the time for what is read: by the clock, but not before what was just
+// written, as clocks are coarse and are set back.
+func readTime(q *sqlitedb.Session) (now int64, err error) {
+	_, err = q.One(newestQuery, nil, &now)
+	return max(now, time.Now().UnixMicro()), err
+}
+
+// writeTime returns a time after all that was written.
+func writeTime(w *sqlitedb.Session) (now int64, err error) {
+	_, err = w.One(newestQuery, nil, &now)
+	return max(now+1, time.Now().UnixMicro()), err
+}
+
+// micros returns what is stored for a time, NULL for none.
+func micros(t time.Time) sql.NullInt64 {
+	if t.IsZero() {
+		return sql.NullInt64{}
+	}
+	return sql.NullInt64{Int64: t.UnixMicro(), Valid: true}
+}
+
+func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
+
+func maybeTime(micros sql.NullInt64) time.Time {
+	if !micros.Valid {
+		return time.Time{}
+	}
+	return timeOf(micros.Int64)
+}
