@@ -24,6 +24,9 @@ const (
 	// maxPacked is the size up to which it is, so that what is stored can never
 	// claim to be a monster.
 	maxPacked = 32 << 20
+	// sampleSize is how much of a long frame is compressed first, to see whether the
+	// rest is worth its time and memory.
+	sampleSize = 64 << 10
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -49,16 +52,21 @@ func pack(frame []byte) []byte {
 		return frame
 	}
 	enc, _ := packers()
+	if half := len(frame) / 2; len(frame) > 16*sampleSize && !worthPacking(len(enc.EncodeAll(frame[half:half+sampleSize], nil)), sampleSize) {
+		return frame
+	}
 	b := make([]byte, packedHeader, packedHeader+binary.MaxVarintLen32+len(frame))
 	b[0] = formatPacked
 	b = binary.AppendUvarint(b, uint64(len(frame)))
 	b = enc.EncodeAll(frame, b)
-	if len(b) > len(frame)-len(frame)/16 {
+	if !worthPacking(len(b), len(frame)) {
 		return frame
 	}
 	binary.LittleEndian.PutUint32(b[1:], crc32.Checksum(b[packedHeader:], castagnoli))
 	return b
 }
+
+func worthPacking(packed, size int) bool { return packed <= size-size/16 }
 
 // unpack returns the frame of a stored value. The frame has its own checksum.
 func unpack(b []byte) ([]byte, error) {

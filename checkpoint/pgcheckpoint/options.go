@@ -95,7 +95,7 @@ const (
 	labour = 10 * time.Minute
 )
 
-var schemaName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_$-]{0,62}$`)
+var schemaName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`)
 
 func (o *Options) check() error {
 	switch {

@@ -173,6 +173,7 @@ func TestInvalidOptions(t *testing.T) {
 		"schema, injected":   {Schema: `weft"; DROP SCHEMA public; --`},
 		"schema, empty name": {Schema: " "},
 		"schema, digit":      {Schema: "1a"},
+		"schema, a quote":    {Schema: "a$$b"}, // it would end the body of a function
 		"pooling":            {Pooling: 9},
 		"busy":               {Busy: -1},
 		"busy wait":          {BusyWait: -1},

@@ -123,6 +123,43 @@ func repair(t *testing.T, g *graph.Graph, store *pgcheckpoint.Store, thread stri
 	}
 }
 
+// Repair keeps what can be read behind a damaged row, since it begins with a snapshot,
+// and does not empty a thread.
+func TestF11RepairKeeps(t *testing.T) {
+	begin(t)
+	ctx := t.Context()
+	o := newSchema(t)
+	store := open(t, pgtest.DirectURL(t), o)
+	head := ""
+	for n := range 6 {
+		c := step("t", stepID(n+1), head, fmt.Sprint(n))
+		if n == 3 {
+			c.Snapshot = []checkpoint.Change{{Channel: "lines", Kind: 1, Data: []byte("all")}}
+		}
+		wantNoErr(t, "put", store.Put(ctx, c, head))
+		head = c.ID
+	}
+	do(t, pgtest.DirectURL(t), `UPDATE `+o.Schema+`.cp_step SET changes = '' WHERE seq = 2`)
+	if n, err := store.Repair(ctx, "t"); n != 2 || err != nil {
+		t.Errorf("%d were removed, error %v want 2", n, err)
+	}
+	c, err := store.Get(ctx, checkpoint.Key{Thread: "t"})
+	if got := strings.Join(lines(&c), " "); err != nil || got != "all 4 5" {
+		t.Errorf("got %q, error %v", got, err)
+	}
+	wantNoErr(t, "what is left", readAll(ctx, store, "t"))
+	do(t, pgtest.DirectURL(t), `UPDATE `+o.Schema+`.cp_step SET changes = ''`)
+	_, err = store.Repair(ctx, "t")
+	wantErr(t, "of nothing", err, checkpoint.ErrCorrupt)
+	if n := ask[int](t, pgtest.DirectURL(t), `SELECT count(*)::int FROM `+o.Schema+`.cp_step`); n != 4 {
+		t.Errorf("%d rows are left, want 4", n)
+	}
+	n, err := store.Repair(ctx, "none")
+	if n != 0 || err != nil {
+		t.Errorf("of a thread that does not exist: %d, error %v", n, err)
+	}
+}
+
 // F11, rows of one thread in another: with encryption every value is bound to its place.
 func TestF11SwappedRows(t *testing.T) {
 	begin(t)
