@@ -23,7 +23,7 @@ const (
 	ChunkUsage        ChunkKind = "usage"         // Usage, MessageID: a reply is complete
 	ChunkToolStarted  ChunkKind = "tool_started"  // Call: a tool runs
 	ChunkProgress     ChunkKind = "progress"      // Progress: what it says while it runs
-	ChunkToolFinished ChunkKind = "tool_finished" // Call, Answer, MessageID: the call has its answer
+	ChunkToolFinished ChunkKind = "tool_finished" // Call, Answer: the call has its answer, which gets an id as it is stored
 	ChunkValue        ChunkKind = "value"         // Value: what else a node emitted
 	ChunkNodeFinished ChunkKind = "node_finished" // Problem, when it failed
 	ChunkApproval     ChunkKind = "approval"      // Pause, Question: a call waits for a person
@@ -45,7 +45,7 @@ type Chunk struct {
 	Path string `json:"path,omitempty"`
 	Node string `json:"node,omitempty"`
 	Task string `json:"task,omitempty"`
-	// MessageID is the id of the message that the chunk becomes a part of.
+	// MessageID is the id of the model's reply that the chunk is a part of.
 	MessageID string `json:"message_id,omitempty"`
 
 	Text     string            `json:"text,omitempty"`
@@ -142,7 +142,7 @@ func emitted(c Chunk, value any) []Chunk {
 	case tools.Progress:
 		c.Kind, c.Progress = ChunkProgress, &v
 	case tools.CallFinished:
-		c.Kind, c.Call, c.Answer, c.MessageID = ChunkToolFinished, &v.Call, &v.Answer, v.Answer.ID
+		c.Kind, c.Call, c.Answer = ChunkToolFinished, &v.Call, &v.Answer
 	default:
 		c.Kind, c.Value = ChunkValue, value
 	}

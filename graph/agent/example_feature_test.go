@@ -225,3 +225,59 @@ func ExampleSupervisor() {
 	// tool: Over and under it goes.
 	// assistant: Here it is.
 }
+
+// A graph of one's own has the agent as a node: they share the channels that
+// both declare, and what the agent says comes out of the graph's own stream.
+func ExampleNew_subgraph() {
+	model := llmtest.NewScript(llmtest.Say("Eleven knots, from the north."))
+	pilot := must(agent.New("pilot", model, nil, agent.Options{}))
+	b := graph.New("trip", agent.Messages)
+	b.Node("brief", func(context.Context, state.View) (state.Update, error) {
+		return state.Update{agent.Messages.Put(llm.User("How is the wind?"))}, nil
+	})
+	b.Subgraph("pilot", pilot)
+	b.Edge(graph.Start, "brief")
+	b.Edge("brief", "pilot")
+	b.Edge("pilot", graph.End)
+	g := must(b.Compile(graph.Options{}))
+	for c, err := range agent.Chunks(g.Stream(context.Background())) {
+		switch {
+		case err != nil:
+			fmt.Println(err)
+			return
+		case c.Kind == agent.ChunkText:
+			fmt.Print(c.Text)
+		case c.Kind == agent.ChunkOutcome:
+			fmt.Printf(" (%s: %s)", c.Agent, c.Outcome.Reason)
+		}
+	}
+	// Output: Eleven knots, from the north. (pilot: answered)
+}
+
+// Model chooses for each turn, and Review sees each reply before it is stored.
+func ExampleOptions_review() {
+	notes := state.Append[string]("notes")
+	small := llmtest.NewScript(llmtest.Call("look", `{}`))
+	large := llmtest.NewScript(llmtest.Say("The key is 1234."))
+	look := tools.New("look", "Looks.", func(context.Context, struct{}) (string, error) { return "much to read", nil })
+	a := must(agent.New("helper", small, must(tools.NewSet(look)), agent.Options{
+		Channels: []state.Handle{notes},
+		Model: func(_ context.Context, s state.View) (llm.Model, error) {
+			if last, _ := agent.Messages.Last(s); last.Role == llm.RoleTool {
+				return large, nil // to make sense of what was found
+			}
+			return nil, nil
+		},
+		Review: func(_ context.Context, _ state.View, reply *llm.Message) (state.Update, error) {
+			if text := reply.Text(); strings.Contains(text, "1234") {
+				reply.Parts = []llm.Part{llm.Text(strings.ReplaceAll(text, "1234", "****"))}
+				return state.Update{notes.Put("a key was taken out")}, nil
+			}
+			return nil, nil
+		},
+	}))
+	snap := must(a.Invoke(context.Background(), agent.Messages.Put(llm.User("What is the key?"))))
+	last, _ := agent.Messages.Last(snap)
+	fmt.Println(last, notes.Get(snap))
+	// Output: assistant: The key is ****. [a key was taken out]
+}

@@ -1,0 +1,164 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/tools"
+)
+
+// Whatever a model fails with is the run's error, of its kind, and the thread
+// goes on where it was. A refusal is no error but an outcome.
+func TestErrorsOfModels(t *testing.T) {
+	t.Parallel()
+	kinds := []error{
+		llm.ErrRateLimit, llm.ErrOverloaded, llm.ErrTransport, llm.ErrAuth, llm.ErrBadRequest,
+		llm.ErrContextTooLong, llm.ErrContentFilter, llm.ErrEmpty, llm.ErrMalformed,
+	}
+	for _, kind := range kinds {
+		t.Run(kind.Error(), func(t *testing.T) {
+			t.Parallel()
+			failure := fmt.Errorf("of a model: %w", kind)
+			if !errors.Is(kind, llm.ErrEmpty) && !errors.Is(kind, llm.ErrMalformed) {
+				failure = &llm.Error{Kind: kind, Provider: "acme"}
+			}
+			g := newAgent(t, llmtest.NewScript(llmtest.Fail(failure), llmtest.Say("ok")), nil, agent.Options{Graph: memory()})
+			th := g.Thread("t")
+			snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("hi")))
+			if errors.Is(kind, llm.ErrContentFilter) {
+				if r := agent.Result.Get(snap); err != nil || r.Reason != agent.Filtered {
+					t.Errorf("got %+v and %v", r, err)
+				}
+				return
+			}
+			if !errors.Is(err, kind) || agent.Result.Get(snap).Reason != agent.Running || llm.Retryable(err) != llm.Retryable(failure) {
+				t.Fatalf("got %v", err)
+			}
+			if snap, err = th.Invoke(t.Context()); err != nil || roles(snap) != "user:hi | assistant:ok" {
+				t.Errorf("went on with %v and %v", roles(snap), err)
+			}
+		})
+	}
+}
+
+func TestModelPanics(t *testing.T) {
+	t.Parallel()
+	for name, model := range map[string]llm.Model{
+		"at once": llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] { panic("boom") }),
+		"in the stream": llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+			return func(yield func(llm.Chunk, error) bool) {
+				if yield(llm.Chunk{Kind: llm.ChunkText, Text: "I"}, nil) {
+					panic("boom")
+				}
+			}
+		}),
+		"nil function": llm.ModelFunc(nil),
+	} {
+		snap, err := newAgent(t, model, nil, agent.Options{Graph: memory()}).Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("hi")))
+		if ne, ok := errors.AsType[*graph.NodeError](err); !ok || ne.Node != agent.ModelNode || !strings.Contains(err.Error(), "panic") {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if roles(snap) != "user:hi" {
+			t.Errorf("%s: stored %s", name, roles(snap))
+		}
+	}
+}
+
+// What was streamed of a reply that was cancelled is not stored, and the thread
+// goes on.
+func TestCancelledInAStream(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, llmtest.NewScript(llmtest.Say("one two three four"), llmtest.Say("five")), nil, agent.Options{Graph: memory()})
+	th := g.Thread("t")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var last error
+	for c, err := range agent.Chunks(th.Stream(ctx, agent.Messages.Put(llm.User("count")))) {
+		last = err
+		if c.Kind == agent.ChunkText {
+			cancel()
+		}
+	}
+	if !errors.Is(last, context.Canceled) {
+		t.Errorf("got %v", last)
+	}
+	snap, err := th.Snapshot(t.Context())
+	if err != nil || roles(snap) != "user:count" {
+		t.Errorf("stored %v, %v", roles(snap), err)
+	}
+	if snap, err = th.Invoke(t.Context()); err != nil || roles(snap) != "user:count | assistant:five" {
+		t.Errorf("went on with %v, %v", roles(snap), err)
+	}
+}
+
+func TestTwoRunsOnOneThread(t *testing.T) {
+	t.Parallel()
+	started, release := make(chan struct{}), make(chan struct{})
+	g := newAgent(t, llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+		close(started)
+		<-release
+		return llm.Reply(llm.Assistant("ok"))
+	}), nil, agent.Options{Graph: memory()})
+	var first sync.WaitGroup
+	first.Go(func() {
+		if _, err := g.Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("one"))); err != nil {
+			t.Errorf("the first run: %v", err)
+		}
+	})
+	<-started
+	if _, err := g.Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("two"))); !errors.Is(err, checkpoint.ErrConflict) {
+		t.Errorf("the second run: got %v", err)
+	}
+	close(release)
+	first.Wait()
+	snap, err := g.Thread("t").Snapshot(t.Context())
+	if err != nil || roles(snap) != "user:one | assistant:ok" {
+		t.Errorf("got %v, %v", roles(snap), err)
+	}
+}
+
+// The form that a front end reads.
+func TestChunkJSON(t *testing.T) {
+	t.Parallel()
+	set := newSet(t, tools.New("add", "Adds.", add))
+	model := llmtest.NewScript(
+		llmtest.Calls(llm.ToolCall{ID: "c1", Name: "add", Arguments: json.RawMessage(`{"a":1,"b":2}`)}),
+		llmtest.Say("3").Costing(llm.Usage{Input: 4, Output: 1}),
+	)
+	w := watch(newAgent(t, model, set, agent.Options{}).Stream(t.Context(), agent.Messages.Put(llm.User("1+2"))))
+	got := map[agent.ChunkKind]string{}
+	for _, c := range w.chunks {
+		if c.MessageID != "" {
+			c.MessageID = "m"
+		}
+		text, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[c.Kind] = string(text)
+	}
+	for kind, want := range map[agent.ChunkKind]string{
+		agent.ChunkTurn:         `{"kind":"turn","node":"agent","task":"agent","turn":{"agent":"helper","number":2,"most":10}}`,
+		agent.ChunkText:         `{"kind":"text","node":"agent","task":"agent","message_id":"m","text":"3"}`,
+		agent.ChunkToolStarted:  `{"kind":"tool_started","node":"tools","task":"tools[0]","call":{"id":"c1","name":"add","arguments":{"a":1,"b":2}}}`,
+		agent.ChunkToolFinished: `{"kind":"tool_finished","node":"tools","task":"tools[0]","call":{"id":"c1","name":"add","arguments":{"a":1,"b":2}},"answer":{"role":"tool","name":"add","parts":[{"type":"text","text":"3"}],"tool_call_id":"c1","status":"success"}}`,
+		agent.ChunkUsage:        `{"kind":"usage","node":"agent","task":"agent","message_id":"m","usage":{"input":4,"output":1,"total":5}}`,
+		agent.ChunkOutcome:      `{"kind":"outcome","node":"agent","task":"agent","outcome":{"agent":"helper","reason":"answered","turns":2,"usage":{"input":4,"output":1,"total":5}}}`,
+		agent.ChunkEnd:          `{"kind":"end"}`,
+	} {
+		if got[kind] != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", kind, got[kind], want)
+		}
+	}
+}
