@@ -154,3 +154,9 @@ func ExampleImage() {
 	fmt.Println(strings.Join(types, " "))
 	// Output: text image image
 }
+
+// An adapter reads the word of its provider.
+func ExampleParseStopReason() {
+	fmt.Println(llm.ParseStopReason("max_tokens"), llm.ParseStopReason("SAFETY"))
+	// Output: length content_filter
+}

@@ -10,10 +10,13 @@ var stopKeys = []string{"finish_reason", "stop_reason", "finishReason", "stopRea
 
 // finishReasons are the providers' words for a reason, the common one first.
 var finishReasons = map[StopReason][]string{
-	StopEnd:       {"stop", "end_turn", "stop_sequence", "eos", "complete", "completed", "finishreasonstop"},
+	StopEnd:       {"stop", "end_turn", "stop_sequence", "eos", "complete", "completed"},
 	StopToolCalls: {"tool_calls", "tool_use", "function_call"},
-	StopLength:    {"length", "max_tokens", "model_length", "finishreasonmaxtokens"},
-	StopFilter:    {"content_filter", "safety", "refusal", "recitation", "prohibited_content", "blocklist", "spii", "finishreasonsafety"},
+	StopLength:    {"length", "max_tokens", "model_length", "model_context_window_exceeded"},
+	StopFilter: {
+		"content_filter", "safety", "image_safety", "refusal", "recitation", "prohibited_content", "blocklist",
+		"spii", "language", "guardrail_intervened", "content_filtered",
+	},
 }
 
 func finishReason(r StopReason) string {
@@ -24,17 +27,24 @@ func finishReason(r StopReason) string {
 }
 
 // ParseStopReason returns the reason that a provider means by a word such as
-// "end_turn" or "MAX_TOKENS"; empty when it is not known.
+// "end_turn", "MAX_TOKENS" or "FinishReasonSafety"; empty when it is not known.
+// Case and the signs between words do not count.
 func ParseStopReason(word string) StopReason {
-	word = strings.ToLower(word)
+	word = plainWord(word)
 	for reason, words := range finishReasons {
 		for _, w := range words {
-			if w == word {
+			if plainWord(w) == word {
 				return reason
 			}
 		}
 	}
 	return ""
+}
+
+var betweenWords = strings.NewReplacer("_", "", "-", "", " ", "")
+
+func plainWord(word string) string {
+	return strings.TrimPrefix(betweenWords.Replace(strings.ToLower(word)), "finishreason")
 }
 
 // readStop takes the reason out of the metadata when it would be written the

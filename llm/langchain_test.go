@@ -427,3 +427,18 @@ func FuzzToLangChain(f *testing.F) {
 		}
 	})
 }
+
+func TestParseStopReason(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]llm.StopReason{
+		"stop": llm.StopEnd, "end_turn": llm.StopEnd, "STOP": llm.StopEnd, "FinishReasonStop": llm.StopEnd,
+		"tool_calls": llm.StopToolCalls, "toolUse": llm.StopToolCalls,
+		"MAX_TOKENS": llm.StopLength, "model_context_window_exceeded": llm.StopLength,
+		"FinishReasonSafety": llm.StopFilter, "IMAGE_SAFETY": llm.StopFilter, "content-filter": llm.StopFilter,
+		"": "", "FinishReason": "", "tired": "",
+	} {
+		if got := llm.ParseStopReason(word); got != want {
+			t.Errorf("%q: got %q, want %q", word, got, want)
+		}
+	}
+}

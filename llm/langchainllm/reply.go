@@ -3,6 +3,7 @@ package langchainllm
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
@@ -96,22 +97,21 @@ func (a *answer) sound() bool {
 	return true
 }
 
+// noEnd are the reasons of a reply that did not come to its end. Where nothing
+// else is there, it is an error.
+var noEnd = []string{"", "error", "other", "malformedfunctioncall", "unexpectedtoolcall", "malformedresponse", "toomanytoolcalls"}
+
 // stopReason translates what the providers call their reasons.
 func stopReason(said string, calls bool) llm.StopReason {
-	name := strings.ToLower(strings.TrimPrefix(said, "FinishReason"))
-	switch strings.NewReplacer("_", "", "-", "", " ", "").Replace(name) {
-	case "length", "maxtokens", "modellength", "modelcontextwindowexceeded":
-		return llm.StopLength
-	case "contentfilter", "safety", "recitation", "blocklist", "prohibitedcontent", "spii", "language", "refusal", "guardrailintervened", "contentfiltered", "imagesafety":
-		return llm.StopFilter
-	case "", "error", "other", "malformedfunctioncall", "unexpectedtoolcall", "malformedresponse", "toomanytoolcalls":
-		// No end of an answer: where there is none, it is an error.
-		if !calls {
-			return ""
-		}
-	}
-	if calls {
+	reason := llm.ParseStopReason(said)
+	name := strings.TrimPrefix(strings.ReplaceAll(strings.ToLower(said), "_", ""), "finishreason")
+	switch {
+	case reason == llm.StopLength, reason == llm.StopFilter:
+		return reason
+	case calls:
 		return llm.StopToolCalls
+	case slices.Contains(noEnd, name):
+		return ""
 	}
 	return llm.StopEnd
 }
