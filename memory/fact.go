@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
+	"unicode/utf8"
 )
 
 // Kind says what sort of thing a fact is.
@@ -126,6 +128,11 @@ func (f Fact) check(s Scope) (Fact, error) {
 	case !f.ValidTo.IsZero() && !f.ValidTo.After(f.ValidFrom):
 		return f, fmt.Errorf("valid to %v, from %v: %w", f.ValidTo, f.ValidFrom, ErrInvalid)
 	}
+	for _, at := range []time.Time{f.ValidFrom, f.ValidTo, f.ExpiresAt} {
+		if year := at.Year(); year < 1 || year > 9999 {
+			return f, fmt.Errorf("a time in the year %d: %w", year, ErrInvalid)
+		}
+	}
 	for _, err := range []error{f.Kind.Validate(), f.Trust.Validate(), checkName("conversation", f.Conversation), checkMetadata(f.Metadata)} {
 		if err != nil {
 			return f, err
@@ -151,6 +158,15 @@ func checkMetadata(data json.RawMessage) error {
 		return fmt.Errorf("metadata is null and no object: %w", ErrInvalid)
 	case bytes.Contains(data, []byte(`\u0000`)):
 		return fmt.Errorf("metadata has a NUL: %w", ErrInvalid)
+	case !utf8.Valid(data) || halfRune.Match(wholeRune.ReplaceAll(data, nil)):
+		return fmt.Errorf("metadata is not UTF-8, or has half of a rune: %w", ErrInvalid)
 	}
 	return nil
 }
+
+// What JSON calls a surrogate is half of a rune. Not every database takes one alone. An
+// escaped backslash before it is none; such metadata is refused too.
+var (
+	wholeRune = regexp.MustCompile(`(?i)\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}`)
+	halfRune  = regexp.MustCompile(`(?i)\\ud[89a-f][0-9a-f]{2}`)
+)

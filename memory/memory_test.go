@@ -96,6 +96,9 @@ func TestRefused(t *testing.T) {
 		{"metadata null", ann, fact(func(f *memory.Fact) { f.Metadata = json.RawMessage(`null`) }), "null"},
 		{"an id that is none", ann, fact(func(f *memory.Fact) { f.ID = "1" }), `id "1"`},
 		{"an end before the beginning", ann, fact(func(f *memory.Fact) { f.ValidFrom = time.Unix(2, 0); f.ValidTo = time.Unix(1, 0) }), "valid to"},
+		{"half of a rune in metadata", ann, memory.Fact{Content: "x", Metadata: json.RawMessage(`{"a":"\ud83d\ude00\uD800"}`)}, "half of a rune"},
+		{"a time long ago", ann, memory.Fact{Content: "x", ValidFrom: time.Date(-4, 1, 1, 0, 0, 0, 0, time.UTC)}, "year -4"},
+		{"a time far away", ann, memory.Fact{Content: "x", ExpiresAt: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, "year 10000"},
 		{"a scope", memory.Scope{User: "\xff"}, memory.Fact{Content: "x"}, "user"},
 		{"a long scope", memory.Scope{Tenant: strings.Repeat("t", 513)}, memory.Fact{Content: "x"}, "tenant"},
 	}
