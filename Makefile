@@ -78,6 +78,13 @@ bench: ## measure against the floors and a peer, and check the targets (BENCHFLA
 crash: ## kill a run CRASHES times at random points and resume it
 	WEFT_CRASHES=$(CRASHES) $(GO) test ./graph -run='^TestCrash' -count=1 -v -timeout=120m
 
+.PHONY: faults
+faults: ## the faults of docs/reliability.md in full: about 15 minutes (WEFT_SEED=N plays one again)
+	scripts/postgres >/dev/null
+	WEFT_FAULTS=1 $(GO) test ./internal/fault -count=1 -v -timeout=30m $(TESTFLAGS)
+	WEFT_FAULTS=1 WEFT_ROUNDS=300 WEFT_STEALS=10000 $(GO) test ./checkpoint/pgcheckpoint -count=1 -v -timeout=10m \
+		-run='^(TestF11EveryBit|TestWritersRace|TestStolenLeases|TestMigrateProcesses)$$'
+
 .PHONY: interop
 interop: ## exchange messages with the real LangChain of npm and PyPI (needs node, npm and python3)
 	WEFT_INTEROP=1 $(GO) test ./internal/interop -count=1 -v -timeout=15m

@@ -50,6 +50,9 @@ func init() {
 		kind, number, _ := strings.Cut(failpoint, ":")
 		at, _ := strconv.Atoi(number) // zero for none
 		f := &failpoints{kind: kind, at: at}
+		if kind != "" {
+			config.MaxConns = 1 // so that what is answered is the Put, and no other call
+		}
 		dial := config.ConnConfig.DialFunc
 		config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := dial(ctx, network, addr)

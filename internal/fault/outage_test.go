@@ -129,7 +129,7 @@ func TestF03ServerStops(t *testing.T) {
 func TestF18RetryStorm(t *testing.T) {
 	seed := begin(t)
 	const rounds = 1
-	runs, away := count(100, 500), 3*time.Second
+	runs, away := count(100, 500), 2*time.Second
 	if long() {
 		away = time.Minute
 	}
