@@ -114,31 +114,42 @@ func (f Fact) check(s Scope) (Fact, error) {
 	}
 	f.Metadata = bytes.Clone(bytes.TrimSpace(f.Metadata))
 	f.ValidFrom, f.ValidTo, f.ExpiresAt = exact(f.ValidFrom), exact(f.ValidTo), exact(f.ExpiresAt)
+	return f, f.checkFields()
+}
+
+func (f *Fact) checkFields() error {
 	switch {
 	case !storable(f.Content):
-		return f, fmt.Errorf("content is not UTF-8 or has a NUL: %w", ErrInvalid)
+		return fmt.Errorf("content is not UTF-8 or has a NUL: %w", ErrInvalid)
 	case blank(f.Content):
-		return f, fmt.Errorf("no content: %w", ErrInvalid)
+		return fmt.Errorf("no content: %w", ErrInvalid)
 	case len(f.Content) > maxContent:
-		return f, fmt.Errorf("content has %d bytes, and %d are allowed: %w", len(f.Content), maxContent, ErrInvalid)
+		return fmt.Errorf("content has %d bytes, and %d are allowed: %w", len(f.Content), maxContent, ErrInvalid)
 	case !(f.Importance > 0 && f.Importance <= 1): // also NaN
-		return f, fmt.Errorf("importance %v is not between 0 and 1: %w", f.Importance, ErrInvalid)
+		return fmt.Errorf("importance %v is not between 0 and 1: %w", f.Importance, ErrInvalid)
 	case f.ID != "" && !validID(f.ID):
-		return f, fmt.Errorf("id %.60q is no UUID: %w", f.ID, ErrInvalid)
-	case !f.ValidTo.IsZero() && !f.ValidTo.After(f.ValidFrom):
-		return f, fmt.Errorf("valid to %v, from %v: %w", f.ValidTo, f.ValidFrom, ErrInvalid)
+		return fmt.Errorf("id %.60q is no UUID: %w", f.ID, ErrInvalid)
 	}
+	for _, err := range []error{
+		f.Kind.Validate(), f.Trust.Validate(), checkName("conversation", f.Conversation), checkMetadata(f.Metadata), f.checkTimes(),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *Fact) checkTimes() error {
 	for _, at := range []time.Time{f.ValidFrom, f.ValidTo, f.ExpiresAt} {
 		if year := at.Year(); year < 1 || year > 9999 {
-			return f, fmt.Errorf("a time in the year %d: %w", year, ErrInvalid)
+			return fmt.Errorf("a time in the year %d: %w", year, ErrInvalid)
 		}
 	}
-	for _, err := range []error{f.Kind.Validate(), f.Trust.Validate(), checkName("conversation", f.Conversation), checkMetadata(f.Metadata)} {
-		if err != nil {
-			return f, err
-		}
+	if !f.ValidTo.IsZero() && !f.ValidTo.After(f.ValidFrom) {
+		return fmt.Errorf("valid to %v, from %v: %w", f.ValidTo, f.ValidFrom, ErrInvalid)
 	}
-	return f, nil
+	return nil
 }
 
 // exact returns a time as every store keeps it: to the microsecond. Zero stays zero.
