@@ -33,7 +33,7 @@ type applying struct {
 	*sqlitedb.Session
 	of    memory.Scope
 	most  int
-	scope int64 // its key, 0 while nothing is stored in it
+	scope scope // without a key while nothing is stored in it
 	now   int64
 	added bool
 
@@ -83,10 +83,10 @@ func (a *applying) claimJob(job string) (again bool, err error) {
 		return false, err
 	}
 	var one int
-	if again, err = a.One(hasJob, []any{a.scope, job}, &one); err != nil || again {
+	if again, err = a.One(hasJob, []any{a.scope.key, job}, &one); err != nil || again {
 		return again, err
 	}
-	if _, err = a.Exec(insertJob, a.scope, job, a.now); err != nil {
+	if _, err = a.Exec(insertJob, a.scope.key, job, a.now); err != nil {
 		return false, err
 	}
 	_, err = a.Exec(deleteJob, a.now-keepJobs.Microseconds())
@@ -95,8 +95,8 @@ func (a *applying) claimJob(job string) (again bool, err error) {
 
 // enter gives the scope a key.
 func (a *applying) enter() (err error) {
-	if a.scope == 0 {
-		a.scope, err = enterScope(a.Session, a.of)
+	if a.scope.key == 0 {
+		a.scope, err = newScope(a.Session, a.of)
 	}
 	return err
 }
@@ -132,7 +132,7 @@ func (a *applying) checkQuota() error {
 		return nil
 	}
 	var n int
-	_, err := a.One(countValid, []any{a.scope, a.most + 1}, &n)
+	_, err := a.One(countValid, []any{a.scope.key, a.most + 1}, &n)
 	if err == nil && n > a.most {
 		err = fmt.Errorf("more than %d facts in the scope %s: %w", a.most, a.of, memory.ErrQuota)
 	}
@@ -157,7 +157,7 @@ func (a *applying) apply(c *memory.Change) (memory.Applied, error) {
 	case memory.Close:
 		err = a.close(r, cmpTime(c.Record.ValidTo, a.now), "", c.Actor)
 	case memory.Delete:
-		err = drop(a.Session, r, c.Actor, a.now)
+		err = drop(a.Session, &a.scope, r, c.Actor, a.now)
 	case memory.Embed:
 		err = a.embed(r, &c.Record)
 	default:
@@ -170,9 +170,9 @@ func (a *applying) apply(c *memory.Change) (memory.Applied, error) {
 func (a *applying) fact(id string) (*row, error) {
 	var r *row
 	packed, ok := packID(id)
-	if ok && a.scope != 0 {
+	if ok && a.scope.key != 0 {
 		var err error
-		if r, err = oneRow(a.Session, factByID, a.scope, packed); err != nil {
+		if r, err = oneRow(a.Session, factByID, a.scope.key, packed); err != nil {
 			return nil, err
 		}
 	}
@@ -193,7 +193,7 @@ func (a *applying) add(c *memory.Change) (memory.Applied, error) {
 	if err := a.enter(); err != nil {
 		return memory.Applied{}, err
 	}
-	r := &row{Record: c.Record, scope: a.scope}
+	r := &row{Record: c.Record, scope: a.scope.key}
 	if r.ID == "" {
 		r.ID = uuid.New()
 	}
@@ -202,7 +202,7 @@ func (a *applying) add(c *memory.Change) (memory.Applied, error) {
 		return memory.Applied{}, fmt.Errorf("id %.60q is no UUID: %w", r.ID, memory.ErrInvalid)
 	}
 	var one int
-	if there, err := a.One(hasFact, []any{a.scope, packed}, &one); err != nil || there {
+	if there, err := a.One(hasFact, []any{a.scope.key, packed}, &one); err != nil || there {
 		return memory.Applied{ID: r.ID, Existed: true}, err
 	}
 	at := timeOf(a.now)
@@ -231,7 +231,7 @@ func (a *applying) said(r *row) (id string, err error) {
 	var key int64
 	var packed []byte
 	var expires sql.NullInt64
-	found, err := a.One(findSaid, []any{a.scope, string(r.Kind), r.Key[:], r.Trust >= memory.Untrusted}, &key, &packed, &expires)
+	found, err := a.One(findSaid, []any{a.scope.key, string(r.Kind), r.Key[:], r.Trust >= memory.Untrusted}, &key, &packed, &expires)
 	if err != nil || !found {
 		return "", err
 	}
@@ -242,7 +242,7 @@ func (a *applying) said(r *row) (id string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return "", drop(a.Session, old, expired, a.now)
+	return "", drop(a.Session, &a.scope, old, expired, a.now)
 }
 
 // supersede closes facts. The one that says the same stays.
@@ -273,11 +273,11 @@ func (a *applying) insert(r *row, actor string) error {
 	if r.key, err = a.Insert(insertFact, values...); err != nil {
 		return err
 	}
-	if err := addWords(a.Session, r.key, r.scope, r.Terms); err != nil {
+	if err := a.scope.addWords(a.Session, r.key, r.Terms); err != nil {
 		return err
 	}
 	a.added = true
-	return note(a.Session, a.scope, a.now, memory.Event{ID: r.ID, Kind: memory.Add, After: r.Content, By: actor})
+	return note(a.Session, a.scope.key, a.now, memory.Event{ID: r.ID, Kind: memory.Add, After: r.Content, By: actor})
 }
 
 func (a *applying) update(r *row, c *memory.Change) error {
@@ -288,7 +288,7 @@ func (a *applying) update(r *row, c *memory.Change) error {
 	if err := a.replace(r, &next); err != nil {
 		return err
 	}
-	return note(a.Session, a.scope, a.now, memory.Event{ID: r.ID, Kind: memory.Update, Before: r.Content, After: next.Content, By: c.Actor})
+	return note(a.Session, a.scope.key, a.now, memory.Event{ID: r.ID, Kind: memory.Update, Before: r.Content, After: next.Content, By: c.Actor})
 }
 
 func (a *applying) embed(r *row, to *memory.Record) error {
@@ -309,10 +309,10 @@ func (a *applying) replace(r, next *row) error {
 	if err != nil || slices.Equal(r.Terms, next.Terms) {
 		return err
 	}
-	if err := removeWords(a.Session, r.key, r.scope, r.Terms); err != nil {
+	if err := a.scope.removeWords(a.Session, r.key, r.Terms); err != nil {
 		return err
 	}
-	return addWords(a.Session, r.key, r.scope, next.Terms)
+	return a.scope.addWords(a.Session, r.key, next.Terms)
 }
 
 // close ends the validity of a row. One that has ended keeps the earlier end.
@@ -326,7 +326,7 @@ func (a *applying) close(r *row, at int64, by, actor string) error {
 	if _, err := a.Exec(closeFact, at, by, a.now, r.Version+1, r.key); err != nil {
 		return err
 	}
-	return note(a.Session, a.scope, a.now, memory.Event{ID: r.ID, Kind: memory.Close, Before: r.Content, By: actor})
+	return note(a.Session, a.scope.key, a.now, memory.Event{ID: r.ID, Kind: memory.Close, Before: r.Content, By: actor})
 }
 
 func cmpTime(t time.Time, otherwise int64) int64 {

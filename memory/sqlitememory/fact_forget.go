@@ -35,18 +35,12 @@ func forget(ctx context.Context, w *sqlitedb.Session, s memory.Scope) (count int
 		return 0, err
 	}
 	text, args := within(s)
-	var scopes []int64
-	err = w.Each(`SELECT key FROM mem_scope WHERE `+text, args, func(scan func(...any) error) (bool, error) {
-		var key int64
-		err := scan(&key)
-		scopes = append(scopes, key)
-		return true, err
-	})
+	scopes, err := someScopes(w, text, args, -1)
 	if err != nil {
 		return 0, err
 	}
-	for _, scope := range scopes {
-		n, err := forgetScope(ctx, w, scope)
+	for i := range scopes {
+		n, err := forgetScope(ctx, w, &scopes[i])
 		if err != nil {
 			return 0, err
 		}
@@ -57,12 +51,12 @@ func forget(ctx context.Context, w *sqlitedb.Session, s memory.Scope) (count int
 
 var someFacts = selectFact + ` FROM mem_fact f JOIN mem_scope s ON s.key = f.scope WHERE f.scope = ? LIMIT 256`
 
-func forgetScope(ctx context.Context, w *sqlitedb.Session, scope int64) (count int, err error) {
+func forgetScope(ctx context.Context, w *sqlitedb.Session, s *scope) (count int, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		n, err := forgetSome(w, scope)
+		n, err := forgetSome(w, s)
 		if err != nil {
 			return 0, err
 		}
@@ -73,16 +67,16 @@ func forgetScope(ctx context.Context, w *sqlitedb.Session, scope int64) (count i
 	for _, query := range []string{
 		`DELETE FROM mem_event WHERE scope = ?`, `DELETE FROM mem_job WHERE scope = ?`, `DELETE FROM mem_scope WHERE key = ?`,
 	} {
-		if _, err := w.Exec(query, scope); err != nil {
+		if _, err := w.Exec(query, s.key); err != nil {
 			return 0, err
 		}
 	}
 	return count, nil
 }
 
-func forgetSome(w *sqlitedb.Session, scope int64) (int, error) {
+func forgetSome(w *sqlitedb.Session, s *scope) (int, error) {
 	var rows []*row
-	err := w.Each(someFacts, []any{scope}, func(scan func(...any) error) (bool, error) {
+	err := w.Each(someFacts, []any{s.key}, func(scan func(...any) error) (bool, error) {
 		r, err := scanRow(scan)
 		rows = append(rows, r)
 		return true, err
@@ -91,7 +85,7 @@ func forgetSome(w *sqlitedb.Session, scope int64) (int, error) {
 		return 0, err
 	}
 	for _, r := range rows {
-		if err := removeWords(w, r.key, scope, r.Terms); err != nil {
+		if err := s.removeWords(w, r.key, r.Terms); err != nil {
 			return 0, err
 		}
 		if _, err := w.Exec(`DELETE FROM mem_fact WHERE key = ?`, r.key); err != nil {
@@ -140,7 +134,11 @@ func sweep(w *sqlitedb.Session, limit int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if err := drop(w, r, expired, now); err != nil {
+		var s scope
+		if _, err := w.One(scopeByKey, []any{r.scope}, &s.key, &s.secret); err != nil {
+			return 0, err
+		}
+		if err := drop(w, &s, r, expired, now); err != nil {
 			return 0, err
 		}
 	}

@@ -30,11 +30,12 @@ var (
 	// closeFact leaves the large columns alone.
 	closeFact = `UPDATE mem_fact SET valid_to = ?, superseded_by = ?, updated_at = ?, version = ? WHERE key = ?`
 
-	selectFact  = `SELECT f.key, f.` + strings.Join(columns, ", f.") + `, s.tenant, s.workspace, s.user, s.agent`
-	factByID    = selectFact + ` FROM mem_fact f JOIN mem_scope s ON s.key = f.scope WHERE f.scope = ? AND f.id = ?`
-	factByKey   = selectFact + ` FROM mem_fact f JOIN mem_scope s ON s.key = f.scope WHERE f.key = ?`
-	factsByKeys = selectFact + ` FROM mem_fact f JOIN mem_scope s ON s.key = f.scope
-		WHERE f.key IN (SELECT value FROM json_each(?))`
+	selectFact = `SELECT f.key, f.` + strings.Join(columns, ", f.") + `, s.tenant, s.workspace, s.user, s.agent`
+	factByID   = selectFact + ` FROM mem_fact f JOIN mem_scope s ON s.key = f.scope WHERE f.scope = ? AND f.id = ?`
+	factByKey  = selectFact + ` FROM mem_fact f JOIN mem_scope s ON s.key = f.scope WHERE f.key = ?`
+	// The keys come first, whatever the planner thinks of scopes.
+	factsByKeys = selectFact + ` FROM json_each(?) j CROSS JOIN mem_fact f ON f.key = j.value CROSS JOIN mem_scope s ON s.key = f.scope
+		WHERE true`
 )
 
 // values returns those of the columns.

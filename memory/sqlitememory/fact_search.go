@@ -36,10 +36,7 @@ func search(ctx context.Context, q *sqlitedb.Session, s *memory.Search) (memory.
 	if err := u.survey(ctx, &c); err != nil {
 		return c, err
 	}
-	if err := u.frequencies(ctx, c.Frequency); err != nil {
-		return c, err
-	}
-	keys, err := u.byWords(ctx)
+	keys, err := u.words(ctx, &c)
 	if err != nil {
 		return c, err
 	}
@@ -63,7 +60,7 @@ func search(ctx context.Context, q *sqlitedb.Session, s *memory.Search) (memory.
 		}
 		keys = keys[n:]
 	}
-	return c, nil
+	return c, ctx.Err()
 }
 
 // A surveyor is a search that is under way.
@@ -83,7 +80,7 @@ func (u *surveyor) survey(ctx context.Context, c *memory.Candidates) error {
 		metadata = `f.metadata`
 	}
 	want := u.search.Embedding
-	if len(want) > 0 {
+	if len(want) > 0 && u.search.Limit > 0 {
 		vector = `f.norm, CASE WHEN f.model = ? AND f.dimension = ? THEN f.embedding END`
 		args = []any{u.search.Model, len(want)}
 	}
@@ -117,50 +114,71 @@ func (u *surveyor) survey(ctx context.Context, c *memory.Candidates) error {
 	})
 }
 
+// words counts the selected facts that have each term, and returns the keys of the best.
+func (u *surveyor) words(ctx context.Context, c *memory.Candidates) ([]int64, error) {
+	if len(u.search.Terms) == 0 {
+		return nil, nil
+	}
+	if u.sel.scopes == nil {
+		return u.readWords(ctx, c)
+	}
+	for i, term := range u.search.Terms {
+		n, err := u.frequency(ctx, term)
+		if err != nil {
+			return nil, err
+		}
+		c.Frequency[i] = n
+	}
+	return u.ranked(ctx)
+}
+
 // maxFrequency is where counting ends: what so many facts have is a common word.
 const maxFrequency = 10_000
 
 const wordsQuery = `SELECT rowid FROM mem_word WHERE mem_word MATCH ?`
 
-// frequencies counts the selected facts that have each term.
-func (u *surveyor) frequencies(ctx context.Context, counts []int64) error {
-	for i, term := range u.search.Terms {
-		err := u.each(ctx, wordsQuery, []any{match([]string{term}, u.sel.scopes)}, func(scan func(...any) error) (bool, error) {
-			var key int64
-			if err := scan(&key); err != nil {
-				return false, err
-			}
-			if u.selected.has(key) {
-				counts[i]++
-			}
-			return counts[i] < maxFrequency, nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// byWords returns the keys of the selected facts with the best words. The scope is in the
-// index to be found, and does not count.
-func (u *surveyor) byWords(ctx context.Context) ([]int64, error) {
-	if len(u.search.Terms) == 0 || u.search.Limit <= 0 {
-		return nil, nil
-	}
-	var keys []int64
-	const ranked = wordsQuery + ` ORDER BY bm25(mem_word, 0.0, 1.0)`
-	err := u.each(ctx, ranked, []any{match(u.search.Terms, u.sel.scopes)}, func(scan func(...any) error) (bool, error) {
+// frequency counts the selected facts that have a term.
+func (u *surveyor) frequency(ctx context.Context, term string) (n int64, err error) {
+	err = u.each(ctx, wordsQuery, []any{match([]string{term}, u.sel.scopes)}, func(scan func(...any) error) (bool, error) {
 		var key int64
 		if err := scan(&key); err != nil {
 			return false, err
 		}
 		if u.selected.has(key) {
-			keys = append(keys, key)
+			n++
 		}
-		return len(keys) < u.search.Limit, nil
+		return n < maxFrequency, nil
 	})
-	return keys, err
+	return n, err
+}
+
+const rankedQuery = wordsQuery + ` ORDER BY bm25(mem_word) LIMIT ?`
+
+// ranked returns the keys of the selected facts with the best words. A fact that is
+// not selected takes a place of those that are read, so there may have to be more.
+func (u *surveyor) ranked(ctx context.Context) (keys []int64, err error) {
+	if u.search.Limit <= 0 {
+		return nil, nil
+	}
+	text := match(u.search.Terms, u.sel.scopes)
+	for limit := u.search.Limit; ; {
+		keys = keys[:0]
+		read := 0
+		err := u.each(ctx, rankedQuery, []any{text, limit}, func(scan func(...any) error) (bool, error) {
+			var key int64
+			if err := scan(&key); err != nil {
+				return false, err
+			}
+			if read++; u.selected.has(key) {
+				keys = append(keys, key)
+			}
+			return len(keys) < u.search.Limit, nil
+		})
+		if err != nil || len(keys) == u.search.Limit || limit < 0 || read < limit {
+			return keys, err
+		}
+		limit = -1
+	}
 }
 
 // each looks at the caller's context now and then.

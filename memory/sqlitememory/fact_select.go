@@ -14,14 +14,13 @@ type selection struct {
 	text  string
 	args  []any
 	where []memory.Condition
-	// scopes are the keys of all scopes that it looks at, if they are few, and none says
-	// that there are none.
-	scopes []int64
+	// scopes are all that it looks at, if they are few, and none says that there are none.
+	scopes []scope
 	none   bool
 }
 
-// fewScopes is how many scopes are looked for by their keys.
-const fewScopes = 64
+// fewScopes is how many scopes are looked for in the index of words.
+const fewScopes = 32
 
 func newSelection(q *sqlitedb.Session, query *memory.Query) (*selection, error) {
 	s := &selection{where: query.Where}
@@ -79,22 +78,17 @@ func (s *selection) list(text string, list any) {
 
 func (s *selection) addScopes(q *sqlitedb.Session, query *memory.Query) error {
 	text, args := scopesOf(query)
-	err := q.Each(`SELECT key FROM mem_scope WHERE `+text+` LIMIT ?`, append(args, fewScopes+1), func(scan func(...any) error) (bool, error) {
-		var key int64
-		err := scan(&key)
-		s.scopes = append(s.scopes, key)
-		return true, err
-	})
-	switch n := len(s.scopes); {
+	scopes, err := someScopes(q, text, args, fewScopes+1)
+	switch n := len(scopes); {
 	case n == 0:
 		s.none = true
 	case n == 1:
-		s.and(`f.scope = ?`, s.scopes[0])
-	case n <= fewScopes:
-		s.list(`f.scope IN (SELECT value FROM json_each(?))`, s.scopes)
+		s.and(`f.scope = ?`, scopes[0].key)
 	default:
-		s.scopes = nil
 		s.and(`f.scope IN (SELECT key FROM mem_scope WHERE `+text+`)`, args...)
+	}
+	if len(scopes) <= fewScopes {
+		s.scopes = scopes
 	}
 	return err
 }

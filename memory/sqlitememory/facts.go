@@ -55,11 +55,11 @@ func (f *Facts) History(ctx context.Context, s memory.Scope, id string) iter.Seq
 // events returns a page, and the key of the last event in it.
 func events(q *sqlitedb.Session, s memory.Scope, id []byte, after int64) (page []memory.Event, last int64, err error) {
 	scope, err := findScope(q, s)
-	if err != nil || scope == 0 {
+	if err != nil || scope.key == 0 {
 		return nil, after, err
 	}
 	last = after
-	err = q.Each(eventsQuery, []any{scope, id, after, historyPage}, func(scan func(...any) error) (bool, error) {
+	err = q.Each(eventsQuery, []any{scope.key, id, after, historyPage}, func(scan func(...any) error) (bool, error) {
 		var e memory.Event
 		var kind string
 		var at int64
@@ -86,8 +86,8 @@ func note(w *sqlitedb.Session, scope, at int64, e memory.Event) error {
 }
 
 // drop removes a row, and notes who did.
-func drop(w *sqlitedb.Session, r *row, actor string, now int64) error {
-	if err := removeWords(w, r.key, r.scope, r.Terms); err != nil {
+func drop(w *sqlitedb.Session, s *scope, r *row, actor string, now int64) error {
+	if err := s.removeWords(w, r.key, r.Terms); err != nil {
 		return err
 	}
 	if _, err := w.Exec(`DELETE FROM mem_fact WHERE key = ?`, r.key); err != nil {

@@ -10,22 +10,33 @@ import (
 )
 
 const (
-	findScopeQuery = `SELECT key FROM mem_scope WHERE tenant = ? AND workspace = ? AND user = ? AND agent = ?`
-	insertScope    = `INSERT INTO mem_scope (tenant, workspace, user, agent) VALUES (?, ?, ?, ?)`
+	findScopeQuery = `SELECT key, secret FROM mem_scope WHERE tenant = ? AND workspace = ? AND user = ? AND agent = ?`
+	scopeByKey     = `SELECT key, secret FROM mem_scope WHERE key = ?`
+	insertScope    = `INSERT INTO mem_scope (tenant, workspace, user, agent, secret) VALUES (?, ?, ?, ?, ?)`
 )
 
-// findScope returns the key of a scope, and 0 if nothing was stored in it.
-func findScope(q *sqlitedb.Session, s memory.Scope) (key int64, err error) {
-	_, err = q.One(findScopeQuery, []any{s.Tenant, s.Workspace, s.User, s.Agent}, &key)
-	return key, err
+// findScope returns one without a key if nothing was stored in it.
+func findScope(q *sqlitedb.Session, s memory.Scope) (found scope, err error) {
+	_, err = q.One(findScopeQuery, []any{s.Tenant, s.Workspace, s.User, s.Agent}, &found.key, &found.secret)
+	return found, err
 }
 
-func enterScope(w *sqlitedb.Session, s memory.Scope) (int64, error) {
-	key, err := findScope(w, s)
-	if err != nil || key != 0 {
-		return key, err
-	}
-	return w.Insert(insertScope, s.Tenant, s.Workspace, s.User, s.Agent)
+func newScope(w *sqlitedb.Session, s memory.Scope) (made scope, err error) {
+	made.secret = newSecret()
+	made.key, err = w.Insert(insertScope, s.Tenant, s.Workspace, s.User, s.Agent, made.secret)
+	return made, err
+}
+
+// someScopes returns those of a condition on mem_scope, up to a limit; a negative one means all.
+func someScopes(q *sqlitedb.Session, text string, args []any, limit int) (list []scope, err error) {
+	query := `SELECT key, secret FROM mem_scope WHERE ` + text + ` ORDER BY key LIMIT ?`
+	err = q.Each(query, append(args[:len(args):len(args)], limit), func(scan func(...any) error) (bool, error) {
+		var s scope
+		err := scan(&s.key, &s.secret)
+		list = append(list, s)
+		return true, err
+	})
+	return list, err
 }
 
 // scopesOf returns a condition on mem_scope for the scopes that a query looks at.

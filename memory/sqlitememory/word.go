@@ -1,11 +1,10 @@
 package sqlitememory
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base32"
 	"encoding/binary"
-	"encoding/hex"
-	"strconv"
-	"strings"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
@@ -35,63 +34,62 @@ func unpackTerms(b []byte) ([]string, error) {
 	return terms, nil
 }
 
-// token stands for a term in the index. The tokenizer takes it as it is.
-func token(term string) string {
-	sum := sha256.Sum256([]byte(term))
-	return hex.EncodeToString(sum[:8])
+// A scope is one with which facts are stored.
+type scope struct {
+	key    int64
+	secret []byte
 }
 
-func tokens(terms []string) string {
-	var b strings.Builder
-	b.Grow(17 * len(terms))
+// newSecret returns one that nobody can guess.
+func newSecret() []byte {
+	secret := make([]byte, 16)
+	_, _ = rand.Read(secret) // it never fails
+	return secret
+}
+
+// tokenAlphabet has what the tokenizer takes as it is.
+var tokenAlphabet = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// appendToken appends what stands for a term in the index.
+func (s *scope) appendToken(b []byte, term string) []byte {
+	sum := sha256.Sum256(append(append(make([]byte, 0, 128), s.secret...), term...))
+	return tokenAlphabet.AppendEncode(b, sum[:8])
+}
+
+func (s *scope) tokens(terms []string) string {
+	b := make([]byte, 0, 14*len(terms))
 	for _, term := range terms {
-		b.WriteString(token(term))
-		b.WriteByte(' ')
+		b = append(s.appendToken(b, term), ' ')
 	}
-	return b.String()
+	return string(b)
 }
 
 const (
-	insertWords = `INSERT INTO mem_word (rowid, scope, terms) VALUES (?, ?, ?)`
+	insertWords = `INSERT INTO mem_word (rowid, terms) VALUES (?, ?)`
 	// What an index without contents removes, it has to be told.
-	deleteWords = `INSERT INTO mem_word (mem_word, rowid, scope, terms) VALUES ('delete', ?, ?, ?)`
+	deleteWords = `INSERT INTO mem_word (mem_word, rowid, terms) VALUES ('delete', ?, ?)`
 )
 
-func addWords(w *sqlitedb.Session, key, scope int64, terms []string) error {
-	_, err := w.Exec(insertWords, key, scope, tokens(terms))
+func (s *scope) addWords(w *sqlitedb.Session, key int64, terms []string) error {
+	_, err := w.Exec(insertWords, key, s.tokens(terms))
 	return err
 }
 
-func removeWords(w *sqlitedb.Session, key, scope int64, terms []string) error {
-	_, err := w.Exec(deleteWords, key, scope, tokens(terms))
+func (s *scope) removeWords(w *sqlitedb.Session, key int64, terms []string) error {
+	_, err := w.Exec(deleteWords, key, s.tokens(terms))
 	return err
 }
 
-// match returns a query of the index for facts with any of the terms, of the scopes, or of all if
-// there are none.
-func match(terms []string, scopes []int64) string {
-	var b strings.Builder
-	for i, scope := range scopes {
-		b.WriteString(either(i, "scope : ("))
-		b.WriteString(quoted(strconv.FormatInt(scope, 10)))
+// match returns a query of the index for facts of the scopes with any of the terms.
+func match(terms []string, scopes []scope) string {
+	var b []byte
+	for i := range scopes {
+		for _, term := range terms {
+			if b != nil {
+				b = append(b, " OR "...)
+			}
+			b = append(scopes[i].appendToken(append(b, '"'), term), '"')
+		}
 	}
-	if len(scopes) > 0 {
-		b.WriteString(") AND ")
-	}
-	for i, term := range terms {
-		b.WriteString(either(i, "terms : ("))
-		b.WriteString(quoted(token(term)))
-	}
-	b.WriteString(")")
-	return b.String()
+	return string(b)
 }
-
-func either(i int, first string) string {
-	if i == 0 {
-		return first
-	}
-	return " OR "
-}
-
-// quoted is for texts of digits and letters.
-func quoted(text string) string { return `"` + text + `"` }

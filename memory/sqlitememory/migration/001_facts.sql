@@ -6,6 +6,7 @@ CREATE TABLE mem_scope (
   workspace TEXT NOT NULL,
   user      TEXT NOT NULL,
   agent     TEXT NOT NULL,
+  secret    BLOB NOT NULL, -- with which its words are indexed
   UNIQUE (tenant, workspace, user, agent)
 );
 
@@ -48,10 +49,10 @@ CREATE INDEX mem_fact_new ON mem_fact (scope, created_at, id, trust, valid_from,
 
 CREATE INDEX mem_fact_expires ON mem_fact (expires_at) WHERE expires_at IS NOT NULL;
 
--- The words of facts, by the key of the fact: digests of them, so that each is one
--- token whatever it is made of, and nothing to read stays behind what is forgotten.
-CREATE VIRTUAL TABLE mem_word USING fts5 (scope, terms, content = '', tokenize = 'ascii');
-INSERT INTO mem_word (mem_word, rank) VALUES ('secure-delete', 1);
+-- The words of facts, by the key of the fact: digests of them with the secret of the
+-- scope. So each is one token whatever it is made of, scopes have no word in common, and
+-- what the index still holds of a scope that was forgotten says nothing to anybody.
+CREATE VIRTUAL TABLE mem_word USING fts5 (terms, content = '', tokenize = 'ascii');
 
 CREATE TABLE mem_event (
   key    INTEGER PRIMARY KEY,
