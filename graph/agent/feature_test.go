@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
@@ -449,5 +451,54 @@ func TestOptionsThatCanNotBe(t *testing.T) {
 	}
 	if _, err := agent.New("", llmtest.Echo{}, nil, agent.Options{}); err == nil {
 		t.Error("an agent without a name was taken")
+	}
+}
+
+// A reply with many calls does not make them all at once, alone or as a subgraph.
+func TestMaxParallel(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		o    agent.Options
+		want time.Duration
+	}{
+		{"by default five", agent.Options{}, 3 * time.Second},
+		{"as the tools say", agent.Options{Tools: tools.Options{MaxParallel: 2}}, 6 * time.Second},
+		{"as the graph says", agent.Options{Tools: tools.Options{MaxParallel: 2}, Graph: graph.Options{MaxParallel: 3}}, 4 * time.Second},
+		{"without a limit", agent.Options{Tools: tools.Options{MaxParallel: -1}}, time.Second},
+	} {
+		for _, within := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, within another graph: %t", tt.name, within), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					calls := make([]llm.ToolCall, 12)
+					for i := range calls {
+						calls[i] = llm.ToolCall{ID: fmt.Sprint("c", i), Name: "wait"}
+					}
+					wait := tools.New("wait", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
+						select {
+						case <-time.After(time.Second):
+						case <-ctx.Done():
+						}
+						return "waited", ctx.Err()
+					})
+					g := newAgent(t, llmtest.NewScript(llmtest.Calls(calls...), llmtest.Say("so")), newSet(t, wait), tt.o)
+					if within {
+						b := graph.New("around", agent.Messages)
+						b.Subgraph("helper", g)
+						b.Edge(graph.Start, "helper")
+						b.Edge("helper", graph.End)
+						var err error
+						if g, err = b.Compile(graph.Options{}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					begin := time.Now()
+					snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+					if took := time.Since(begin); err != nil || took != tt.want || agent.Messages.Len(snap) != 15 {
+						t.Errorf("took %v, want %v: %v", took, tt.want, err)
+					}
+				})
+			})
+		}
 	}
 }

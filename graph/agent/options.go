@@ -42,6 +42,7 @@ type Options struct {
 	Answer Structure
 	// Tools says how tools are called. Where it leaves them out, Approval asks
 	// by the interrupt [Approval], Once is graph.Once, and Emit is graph.Emit.
+	// MaxParallel, 5 by default, becomes that of Graph unless one is given there.
 	Tools tools.Options
 	// Pass, when not nil, says what a tool's task sees of the state beside the
 	// call, for [tools.Options].Bind: otherwise nothing. It must be pure.
@@ -56,7 +57,10 @@ type Options struct {
 	Graph graph.Options
 }
 
-const defaultMaxTurns = 10
+const (
+	defaultMaxTurns    = 10
+	defaultMaxParallel = 5 // as a node of package tools has it
+)
 
 func (o Options) withDefaults() Options {
 	if o.MaxTurns == 0 {
@@ -64,6 +68,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Graph.MaxSteps == 0 {
 		o.Graph.MaxSteps = 2*o.MaxTurns + 1
+	}
+	if o.Graph.MaxParallel == 0 {
+		o.Graph.MaxParallel = max(o.Tools.MaxParallel, 0)
+		if o.Tools.MaxParallel == 0 {
+			o.Graph.MaxParallel = defaultMaxParallel
+		}
 	}
 	if o.Messages == nil {
 		o.Messages = Messages
