@@ -33,7 +33,7 @@ var layers = map[string][]string{
 	"graph/agent":    {"graph", "llm", "tools", "state"},
 	"checkpoint/...": {"checkpoint"},
 	"llm/...":        {"llm"},
-	"memory/...":     {"memory", "llm"},
+	"memory/...":     {"memory", "memory/...", "llm"},
 	"tools/...":      {"tools", "llm", "state"},
 
 	"llm/langchainllm/...": {"llm", "llm/langchainllm"},

@@ -43,6 +43,21 @@ type Queue interface {
 	Count(ctx context.Context) (Counts, error)
 }
 
+// A Parking is a [Queue] whose parked jobs can be looked at and tried again.
+type Parking interface {
+	// Parked returns up to limit parked jobs, those that were parked first before others.
+	Parked(ctx context.Context, limit int) ([]Parked, error)
+	// Revive makes a parked job due, as if it had not been tried. It returns
+	// [memory.ErrNotFound] for one that is not parked.
+	Revive(ctx context.Context, s memory.Scope, key string) error
+}
+
+// Parked is a job that was given up, and why.
+type Parked struct {
+	Job
+	Cause string
+}
+
 // Counts says how many jobs a [Queue] has: those that wait or are claimed, and those
 // that are parked.
 type Counts struct{ Pending, Parked int }
@@ -149,4 +164,29 @@ func (q *InProcess) Count(context.Context) (c Counts, err error) {
 		}
 	}
 	return c, nil
+}
+
+// Parked implements [Parking].
+func (q *InProcess) Parked(_ context.Context, limit int) (list []Parked, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, e := range q.jobs {
+		if e.parked && len(list) < limit {
+			list = append(list, Parked{e.job, e.cause})
+		}
+	}
+	return list, nil
+}
+
+// Revive implements [Parking].
+func (q *InProcess) Revive(_ context.Context, s memory.Scope, key string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, e := range q.jobs {
+		if e.parked && e.job.Key == key && e.job.Scope == s {
+			e.parked, e.cause, e.due, e.job.Attempts = false, "", time.Now(), 0
+			return nil
+		}
+	}
+	return fmt.Errorf("parked job %.60q in the scope %s: %w", key, s, memory.ErrNotFound)
 }

@@ -12,6 +12,7 @@
 //	}
 //
 //	func TestFacts(t *testing.T)       { memorytest.RunFacts(t, open) }
+//	func TestTurns(t *testing.T)       { memorytest.RunQueue(t, openQueue) }
 //	func BenchmarkFacts(b *testing.B) { memorytest.BenchFacts(b, open) }
 //
 // Every case is a subtest of its own, named group/case, on a store of its own; a

@@ -65,7 +65,8 @@ func forgetScope(ctx context.Context, w *sqlitedb.Session, s *scope) (count int,
 		}
 	}
 	for _, query := range []string{
-		`DELETE FROM mem_event WHERE scope = ?`, `DELETE FROM mem_job WHERE scope = ?`, `DELETE FROM mem_scope WHERE key = ?`,
+		`DELETE FROM mem_event WHERE scope = ?`, `DELETE FROM mem_job WHERE scope = ?`,
+		`DELETE FROM mem_turn WHERE scope = ?`, `DELETE FROM mem_scope WHERE key = ?`,
 	} {
 		if _, err := w.Exec(query, s.key); err != nil {
 			return 0, err
