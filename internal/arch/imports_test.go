@@ -39,6 +39,7 @@ var layers = map[string][]string{
 	"llm/langchainllm/...": {"llm", "llm/langchainllm"},
 
 	"checkpoint/supacheckpoint": {"checkpoint", "checkpoint/pgcheckpoint"},
+	"memory/internal/...":       {"memory", "llm"},
 	"memory/agentmemory":        {"memory", "memory/...", "llm", "tools", "graph", "graph/agent", "state"},
 
 	// An example may do what a user can do, and no more.
