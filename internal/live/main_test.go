@@ -124,7 +124,7 @@ func TestServerIsGone(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	code := run(t.Context(), environment(map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "LLM_MODEL": "m"}), &out)
-	if code != 1 || strings.Count(out.String(), "connection failed") < 5 {
+	if code != 1 || strings.Count(out.String(), "connection failed") != 5 || strings.Contains(out.String(), "never") {
 		t.Errorf("got status %d and %s", code, out.String())
 	}
 }
