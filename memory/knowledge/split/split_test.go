@@ -317,7 +317,7 @@ func TestSplitOffsets(t *testing.T) {
 func TestEstimate(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
-		"": 0, "word": 1, "words and words": 3, "internationalisation": 3, "1234567": 3, "a.b": 3, "=====": 2, "\n\n\n": 1, "    ": 0,
+		"": 0, "word": 1, "words and words": 3, "internationalisation": 3, "1234567": 3, "a.b": 3, "=====": 2, "\n\n\n": 1, " ": 0, "    x": 2,
 		"今天": 2, "été": 1, "😀": 2, "Привет": 3,
 	} {
 		if got := split.Estimate.Count(text); got != want {

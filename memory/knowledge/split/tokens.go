@@ -23,7 +23,9 @@ func (f CounterFunc) Count(text string) int { return f(text) }
 var Estimate Counter = CounterFunc(estimate)
 
 const (
-	lettersAToken = 7 // of a word, after the first token
+	lettersAToken = 7  // of a word, after the first token
+	blanksAToken  = 16 // after the first
+	linesAToken   = 16
 	digitsAToken  = 3
 	marksAToken   = 4 // the same mark, again and again
 )
@@ -33,7 +35,11 @@ func estimate(text string) (tokens int) {
 		c := text[i]
 		switch class := classes[c]; class {
 		case space:
-			i++
+			start := i
+			for i < len(text) && classes[text[i]] == space {
+				i++
+			}
+			tokens += (i - start + blanksAToken - 2) / blanksAToken
 		case letter:
 			n := 0
 			i, n = word(text, i)
@@ -58,7 +64,7 @@ func estimate(text string) (tokens int) {
 			case digit:
 				per = digitsAToken
 			case line:
-				per = i - start
+				per = linesAToken
 			}
 			tokens += (i - start + per - 1) / per
 		}

@@ -1,0 +1,180 @@
+package knowledge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/internal/rank"
+	"github.com/weft-go/weft/memory/knowledge/split"
+)
+
+// Options configures [New]. Its zero value works: search then goes by words.
+type Options struct {
+	// Embedder makes vectors of chunks and of questions.
+	Embedder memory.Embedder
+	// Splitter says how documents are cut. One that is changed cuts anew what is ingested
+	// again.
+	Splitter split.Splitter
+	// Batch is how many texts one call of the embedder has at most, and Parallel how many
+	// calls there are at once. Zero stands for 64 and 4.
+	Batch, Parallel int
+	// MaxSize is how many bytes a document may have. Zero stands for 8 MB.
+	MaxSize int64
+	// Quota is what a scope may have.
+	Quota Quota
+	// Reranker orders what [Base.Search] found once more.
+	Reranker memory.Reranker
+	// Weights say what counts in a search, and how much. Recency is by the age of
+	// the source here; importance does not count.
+	Weights memory.Weights
+}
+
+// The defaults of [Options].
+const (
+	DefaultBatch    = 64
+	DefaultParallel = 4
+	DefaultMaxSize  = 8 << 20
+)
+
+// A Base ingests documents and searches them. It is safe for use by any number of
+// goroutines.
+type Base struct {
+	store   Store
+	options Options
+	recipe  string
+}
+
+// New returns a base whose knowledge is in a store. Options that can not be are an
+// [memory.ErrInvalid].
+func New(store Store, o Options) (*Base, error) {
+	if store == nil {
+		return nil, fmt.Errorf("knowledge: new: no store: %w", memory.ErrInvalid)
+	}
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("knowledge: new: %w", err)
+	}
+	if o.Batch == 0 {
+		o.Batch = DefaultBatch
+	}
+	if o.Parallel == 0 {
+		o.Parallel = DefaultParallel
+	}
+	if o.MaxSize == 0 {
+		o.MaxSize = DefaultMaxSize
+	}
+	return &Base{store, o, recipeOf(o.Splitter)}, nil
+}
+
+func (o *Options) check() error {
+	if e := o.Embedder; e != nil && (e.Model() == "" || len(e.Model()) > maxName || !storable(e.Model()) || e.Dimension() < 1 || e.Dimension() > memory.MaxDimension) {
+		return fmt.Errorf("embedder %.60q of dimension %d: %w", e.Model(), e.Dimension(), memory.ErrInvalid)
+	}
+	if err := o.Splitter.Validate(); err != nil {
+		return fmt.Errorf("splitter: %w: %w", memory.ErrInvalid, err)
+	}
+	if o.Batch < 0 || o.Parallel < 0 || o.MaxSize < 0 || o.Quota.Sources < 0 || o.Quota.Chunks < 0 {
+		return fmt.Errorf("batch %d, parallel %d, max size %d, quota %+v: %w", o.Batch, o.Parallel, o.MaxSize, o.Quota, memory.ErrInvalid)
+	}
+	w := o.Weights
+	ok := w.HalfLife >= 0
+	for _, x := range []float64{w.Keyword, w.Vector, w.Neighbour, w.Recency, w.Importance} {
+		ok = ok && x >= 0 && x <= math.MaxFloat32
+	}
+	if !ok {
+		return fmt.Errorf("weights %+v: %w", w, memory.ErrInvalid)
+	}
+	return nil
+}
+
+// probe is cut and counted to see whether that is done as it was before.
+const probe = `# Probe: naïve cafés, 東京 & foo_bar v1.2.3
+
+One sentence with studied words, and 12,345.67 numbers. Then another one! And a third, which goes on for longer.
+
+- an item
+- an item below it
+
+## Part
+
+` + "```go\nfunc main() { println(\"x\") }\n```" + `
+
+| a | b |
+|---|---|
+| 1 | 2 |
+`
+
+// recipeOf returns what is equal for splitters that cut, count and find in the same way.
+func recipeOf(s split.Splitter) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d %d %d %q", s.Size, s.Overlap, s.Small, rank.Terms(probe))
+	for _, format := range []split.Format{split.Plain, split.Markdown, split.HTML} {
+		small := s
+		small.Size, small.Overlap = split.MinSize, split.MinSize/4
+		fmt.Fprintf(h, "%q %+v", format, small.Split(probe, format))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// model names that of the embedder; empty if there is none.
+func (b *Base) model() string {
+	if b.options.Embedder == nil {
+		return ""
+	}
+	return b.options.Embedder.Model()
+}
+
+// Sources yields the sources that a query selects, by URI. An error is the last that it
+// yields.
+func (b *Base) Sources(ctx context.Context, q Query) iter.Seq2[Source, error] {
+	return func(yield func(Source, error) bool) {
+		if err := q.Validate(); err != nil {
+			yield(Source{}, fmt.Errorf("knowledge: sources: %w", err))
+			return
+		}
+		for s, err := range b.store.Sources(ctx, q) {
+			if err != nil {
+				yield(Source{}, fmt.Errorf("knowledge: sources: %w", err))
+				return
+			}
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Chunks yields the chunks of a source, in order. It yields nothing for one that is not
+// there.
+func (b *Base) Chunks(ctx context.Context, s Source) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		for c, err := range b.store.Chunks(ctx, []Span{wholeOf(&s)}) {
+			if err != nil {
+				yield(Chunk{}, fmt.Errorf("knowledge: chunks of %.60q: %w", s.URI, err))
+				return
+			}
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
+
+func wholeOf(s *Source) Span { return Span{Scope: s.Scope, Source: s.ID, To: math.MaxInt32} }
+
+// Delete removes the sources that a query selects, with their chunks, and returns how many
+// they were. With no more than a scope in the query that is all the scope has.
+func (b *Base) Delete(ctx context.Context, q Query) (int, error) {
+	n, err := 0, q.Validate()
+	if err == nil {
+		n, err = b.store.Delete(ctx, q)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("knowledge: delete: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,32 @@
+// Package knowledge keeps documents for an agent, and finds the passages that answer a
+// question.
+//
+//	base, err := knowledge.New(knowledge.NewInMemory(), knowledge.Options{Embedder: embedder})
+//	if err != nil {
+//		return err
+//	}
+//	docs := memory.Scope{Tenant: "acme"}
+//	for p, err := range base.Ingest(ctx, docs, knowledge.Folder(os.DirFS("handbook"), knowledge.FolderOptions{}), knowledge.IngestOptions{}) {
+//		…
+//	}
+//	results, err := base.Search(ctx, knowledge.Question{Query: knowledge.Query{Scope: docs}, Text: "how long is the notice period?"})
+//
+// What to know about it:
+//
+//   - A [Source] is a document. It is cut into chunks by package split, each of
+//     which knows its headings and the bytes of the source that it comes from.
+//   - What was ingested before and has not changed costs nothing: no call of the embedder,
+//     nothing written. Of a document that has changed only the chunks that are new are
+//     embedded. So a run that was stopped is resumed by running it again.
+//   - A document is swapped in one transaction: a search sees it as it was, or as
+//     it is.
+//   - Without an embedder a search goes by words, ranked, and never asks for all of
+//     them. With one, what is found by words and by meaning is united.
+//   - What a document says is data and not an instruction, whoever wrote it. [Prompt]
+//     shows results to a model as such, and each says what trust its source has.
+//   - Knowledge is a tenant's or a workspace's. In a scope with a user it is that
+//     user's alone; [Query.Inherit] finds both.
+//
+// A [Base] is safe for use by any number of goroutines and programs at once. Where
+// knowledge is kept is a [Store]; package memorytest proves one of your own.
+package knowledge

@@ -1,0 +1,264 @@
+package knowledge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// IngestOptions configures [Base.Ingest]. Its zero value goes on past documents that
+// fail, and removes nothing.
+type IngestOptions struct {
+	// Stop ends at the first document that fails, with its error.
+	Stop bool
+	// Prune removes in the end the sources of the scope whose URI begins with Under, and
+	// that were not among the documents, or were skipped. It removes nothing if
+	// documents could not be listed, or if the run ends early.
+	Prune bool
+	Under string
+}
+
+// Status says what became of a document.
+type Status string
+
+// What may become of a document.
+const (
+	Added     Status = "added"
+	Updated   Status = "updated"
+	Unchanged Status = "unchanged" // nothing was embedded or written
+	Skipped   Status = "skipped"   // it is not one to ingest: [ErrTooLarge], [ErrNotText], [ErrNotRegular]
+	Failed    Status = "failed"
+	Pruned    Status = "pruned"
+)
+
+// Progress says what became of a document.
+type Progress struct {
+	URI    string
+	Status Status
+	// Err says why it was skipped or failed.
+	Err error
+	// Chunks is how many it has, and Embedded how many of them are new.
+	Chunks, Embedded int
+	// Total is what there was up to here.
+	Total Report
+}
+
+// A Report counts what became of documents.
+type Report struct {
+	Added, Updated, Unchanged, Skipped, Failed, Pruned int
+	// Chunks is how many chunks there are now of the documents that were added, updated
+	// and unchanged, Embedded how many were embedded, and Bytes what was read.
+	Chunks, Embedded int
+	Bytes            int64
+}
+
+// Documents is how many there were.
+func (r Report) Documents() int {
+	return r.Added + r.Updated + r.Unchanged + r.Skipped + r.Failed
+}
+
+// Collect runs what [Base.Ingest] returns to its end, and returns what there was, with
+// what was skipped or failed: the first thousand of them.
+func Collect(run iter.Seq2[Progress, error]) (total Report, troubles []Progress, err error) {
+	const most = 1000
+	for p, err := range run {
+		if err != nil {
+			return total, troubles, err
+		}
+		total = p.Total
+		if p.Err != nil && len(troubles) < most {
+			troubles = append(troubles, p)
+		}
+	}
+	return total, troubles, nil
+}
+
+// Ingest takes documents into a scope, and yields what became of each: a document that
+// fails or is skipped is no error of the run, unless the options say so. An error is the
+// last that it yields: that of the options, or of the context.
+//
+// Documents are worked on some at a time, of a few megabytes together, so that is what is
+// in memory, and yielded together. What was yielded is stored. Who breaks
+// out of the loop, or cancels, leaves each document as it was, or whole, and goes on by
+// doing it again.
+func (b *Base) Ingest(ctx context.Context, s memory.Scope, documents iter.Seq2[Document, error], o IngestOptions) iter.Seq2[Progress, error] {
+	return func(yield func(Progress, error) bool) {
+		q := Query{Scope: s, Prefix: o.Under}
+		if err := q.Validate(); err != nil {
+			yield(Progress{}, fmt.Errorf("knowledge: ingest: %w", err))
+			return
+		}
+		run := ingest{Base: b, scope: s, options: o, yield: yield}
+		if o.Prune {
+			run.seen = map[[16]byte]bool{}
+		}
+		err := run.all(ctx, documents)
+		if err == nil && o.Prune && !run.incomplete {
+			err = run.prune(ctx, q)
+		}
+		if err != nil && !errors.Is(err, errBroken) {
+			yield(Progress{}, fmt.Errorf("knowledge: ingest: %w", err))
+		}
+	}
+}
+
+// errBroken says that the caller has left the loop.
+var errBroken = errors.New("broken")
+
+// An ingest is a run.
+type ingest struct {
+	*Base
+	scope   memory.Scope
+	options IngestOptions
+	yield   func(Progress, error) bool
+
+	window     []*work
+	size       int
+	total      Report
+	seen       map[[16]byte]bool
+	incomplete bool // not all documents could be listed
+}
+
+// The size of a window.
+const (
+	windowDocuments = 100
+	windowBytes     = 4 << 20
+)
+
+// all takes all documents, window by window.
+func (r *ingest) all(ctx context.Context, documents iter.Seq2[Document, error]) error {
+	for d, err := range documents {
+		if stop := ctx.Err(); stop != nil {
+			return context.Cause(ctx)
+		}
+		if len(r.window) == windowDocuments || r.size >= windowBytes || r.has(d.URI) {
+			if err := r.flush(ctx); err != nil {
+				return err
+			}
+		}
+		w := r.begin(d, err)
+		r.window = append(r.window, w)
+		r.size += len(w.text)
+	}
+	return r.flush(ctx)
+}
+
+// has says that the window has a document of a URI.
+func (r *ingest) has(uri string) bool {
+	for _, w := range r.window {
+		if w.next.URI == uri {
+			return true
+		}
+	}
+	return false
+}
+
+// begin reads a document.
+func (r *ingest) begin(d Document, err error) *work {
+	w := &work{next: Source{
+		Scope: r.scope, URI: d.URI, Title: d.Title, Version: d.Version, Format: d.Format, Trust: d.Trust, Metadata: d.Metadata, Recipe: r.recipe,
+	}}
+	if err != nil {
+		r.incomplete = r.incomplete || !skips(err)
+		w.fail(err)
+		return w
+	}
+	if w.next, err = w.next.check(); err == nil {
+		w.text, err = d.read(r.Base.options.MaxSize)
+	}
+	if err != nil {
+		w.fail(err)
+	}
+	w.next.Size = int64(len(w.text))
+	sum := sha256.Sum256([]byte(w.text))
+	w.next.SHA256 = hex.EncodeToString(sum[:])
+	return w
+}
+
+// skips says that a document with this error is not one to ingest.
+func skips(err error) bool {
+	return errors.Is(err, ErrTooLarge) || errors.Is(err, ErrNotText) || errors.Is(err, ErrNotRegular)
+}
+
+// flush takes in the documents of the window.
+func (r *ingest) flush(ctx context.Context) error {
+	window := r.window
+	r.window, r.size = nil, 0
+	if err := r.work(ctx, window); err != nil {
+		return err
+	}
+	for _, w := range window {
+		if err := r.report(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report yields what became of a document.
+func (r *ingest) report(w *work) error {
+	t := &r.total
+	switch w.status {
+	case Added:
+		t.Added++
+	case Updated:
+		t.Updated++
+	case Unchanged:
+		t.Unchanged++
+	case Skipped:
+		t.Skipped++
+	case Pruned:
+		t.Pruned++
+	default:
+		t.Failed++
+	}
+	if r.seen != nil && w.status != Skipped && w.status != Pruned {
+		r.seen[nameOf(w.next.URI)] = true
+	}
+	t.Chunks += w.chunks
+	t.Embedded += w.embedded
+	t.Bytes += int64(len(w.text))
+	if w.status == Failed && r.options.Stop {
+		return fmt.Errorf("document %.200q: %w", w.next.URI, w.err)
+	}
+	if !r.yield(Progress{URI: w.next.URI, Status: w.status, Err: w.err, Chunks: w.chunks, Embedded: w.embedded, Total: *t}, nil) {
+		return errBroken
+	}
+	return nil
+}
+
+func nameOf(uri string) [16]byte {
+	sum := sha256.Sum256([]byte(uri))
+	return [16]byte(sum[:16])
+}
+
+// prune removes the sources that were not seen.
+func (r *ingest) prune(ctx context.Context, q Query) error {
+	var gone []string
+	for s, err := range r.store.Sources(ctx, q) {
+		if err != nil {
+			return err
+		}
+		if !r.seen[nameOf(s.URI)] {
+			gone = append(gone, s.URI)
+		}
+	}
+	for len(gone) > 0 {
+		some := gone[:min(len(gone), windowDocuments)]
+		gone = gone[len(some):]
+		if _, err := r.store.Delete(ctx, Query{Scope: r.scope, URIs: some}); err != nil {
+			return err
+		}
+		for _, uri := range some {
+			if err := r.report(&work{next: Source{URI: uri}, status: Pruned}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package knowledge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/internal/rank"
+)
+
+// Reembed gives the chunks of all sources that a query selects vectors of the base's embedder, where
+// they have none of its model, without the documents. It yields what became of each
+// source that it changed; who stops it goes on by doing it again. Without an embedder
+// there is nothing to do.
+func (b *Base) Reembed(ctx context.Context, q Query) iter.Seq2[Progress, error] {
+	return func(yield func(Progress, error) bool) {
+		err := q.Validate()
+		if err == nil && b.options.Embedder != nil {
+			err = b.reembed(ctx, q, yield)
+		}
+		if err != nil && !errors.Is(err, errBroken) {
+			yield(Progress{}, fmt.Errorf("knowledge: reembed: %w", err))
+		}
+	}
+}
+
+func (b *Base) reembed(ctx context.Context, q Query, yield func(Progress, error) bool) error {
+	var old []Source
+	for s, err := range b.store.Sources(ctx, q) {
+		if err != nil {
+			return err
+		}
+		if s.Model != b.model() {
+			old = append(old, s)
+		}
+	}
+	for _, s := range old {
+		run := ingest{Base: b, scope: s.Scope, yield: yield}
+		w := &work{next: s, had: s}
+		if err := run.load(ctx, w); err != nil {
+			return err
+		}
+		run.embed(ctx, undone([]*work{w}))
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		run.swap(ctx, undone([]*work{w}))
+		if w.status == "" {
+			w.fail(fmt.Errorf("it was changed meanwhile: %w", memory.ErrConflict))
+		}
+		if err := run.report(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load makes the records of a source of what the store has.
+func (r *ingest) load(ctx context.Context, w *work) error {
+	for c, err := range r.store.Chunks(ctx, []Span{wholeOf(&w.had)}) {
+		if err != nil {
+			return err
+		}
+		if c.Model == r.model() {
+			w.records = append(w.records, Record{Kept: true, Chunk: Chunk{ID: c.ID, Ordinal: c.Ordinal, Start: c.Start, End: c.End, Model: c.Model}})
+			w.texts = append(w.texts, "")
+			continue
+		}
+		text := inContext(w.next.Title, c.Headings, c.Content)
+		c.Model = ""
+		w.records = append(w.records, Record{Chunk: c, Terms: rank.Terms(text)})
+		w.texts = append(w.texts, text)
+	}
+	return nil
+}

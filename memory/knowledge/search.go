@@ -1,0 +1,273 @@
+package knowledge
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/internal/rank"
+)
+
+// A Question asks for passages.
+type Question struct {
+	// Query says in which sources to look.
+	Query Query
+	// Text is what is looked for, in any words. A chunk does not need to have all of
+	// them. At most 8 KB of it count.
+	Text string
+	// Embedding is the vector of the text, if the caller has it. Nil means that the
+	// base's embedder makes it.
+	Embedding []float32
+	// Limit is the most to return. Zero stands for 10.
+	Limit int
+	// MaxTokens is how many tokens the contents may have together, with those of neighbours.
+	// Zero means any number. A chunk that does not fit is passed over.
+	MaxTokens int
+	// MinScore leaves out what has less. Zero means nothing is left out.
+	MinScore float64
+	// Diversity is between 0 and 1: how much less a chunk counts that says what another
+	// says already (maximal marginal relevance).
+	Diversity float64
+	// Neighbours is how many chunks before and after a result to return with it, up
+	// to 10. They are left out as far as there are not tokens for them.
+	Neighbours int
+}
+
+// A Result is a chunk that was found.
+type Result struct {
+	Source Source
+	Chunk  Chunk
+	// Score is between 0 and 1, and says why.
+	Score memory.Score
+	// Before and After are the neighbours, by their ordinals.
+	Before, After []Chunk
+}
+
+// The limits of a search.
+const (
+	DefaultLimit  = 10
+	maxText       = 8 << 10
+	maxTerms      = 64  // of a question: the first that differ
+	minCandidates = 100 // of each leg
+	maxReranked   = 100
+	maxNeighbours = 10
+)
+
+// Search returns the chunks that answer best, the best first. It asks the store once, and
+// once more for neighbours. A text without words finds nothing.
+func (b *Base) Search(ctx context.Context, q Question) ([]Result, error) {
+	results, err := b.search(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: search: %w", err)
+	}
+	return results, nil
+}
+
+func (b *Base) search(ctx context.Context, q Question) ([]Result, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	text := strings.ToValidUTF8(q.Text[:min(len(q.Text), maxText)], "")
+	s := Search{Query: q.Query, Terms: rank.Distinct(rank.Terms(text)), Limit: max(minCandidates, 4*q.Limit)}
+	s.Terms = s.Terms[:min(len(s.Terms), maxTerms)]
+	if err := b.embedQuestion(ctx, text, &s, q.Embedding); err != nil {
+		return nil, err
+	}
+	if len(s.Terms) == 0 && s.Embedding == nil {
+		return nil, nil
+	}
+	c, err := b.store.Search(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	list, err := b.rerank(ctx, text, b.score(&s, &c))
+	if err != nil {
+		return nil, err
+	}
+	if q.Diversity > 0 {
+		list = diverse(list, q.Diversity)
+	}
+	results, left := cut(list, &q)
+	return results, b.neighbours(ctx, results, q.Neighbours, left)
+}
+
+// check fills in what was left out.
+func (q *Question) check() error {
+	if err := q.Query.Validate(); err != nil {
+		return err
+	}
+	if q.Limit == 0 {
+		q.Limit = DefaultLimit
+	}
+	if q.Limit < 0 || q.Limit > math.MaxInt32/4 || q.MaxTokens < 0 || !(q.Diversity >= 0 && q.Diversity <= 1) || math.IsNaN(q.MinScore) || q.Neighbours < 0 || q.Neighbours > maxNeighbours {
+		return fmt.Errorf("limit %d, max tokens %d, diversity %v, min score %v, neighbours %d: %w",
+			q.Limit, q.MaxTokens, q.Diversity, q.MinScore, q.Neighbours, memory.ErrInvalid)
+	}
+	return nil
+}
+
+func (b *Base) embedQuestion(ctx context.Context, text string, s *Search, given []float32) error {
+	e := b.options.Embedder
+	switch {
+	case e == nil && given != nil:
+		return fmt.Errorf("a vector, and no embedder that says of which model: %w", memory.ErrInvalid)
+	case e == nil || given == nil && strings.TrimSpace(text) == "":
+		return nil
+	}
+	s.Model, s.Embedding = e.Model(), given
+	if given != nil {
+		return memory.CheckVector(given, e.Dimension())
+	}
+	vectors, err := b.vectors(ctx, []string{text})
+	if err == nil {
+		s.Embedding = vectors[0]
+	}
+	return err
+}
+
+// A scored is a candidate on its way.
+type scored struct {
+	Result
+	doc rank.Doc
+}
+
+// score returns the candidates, best first.
+func (b *Base) score(s *Search, c *Candidates) []scored {
+	corpus := rank.Corpus{Docs: c.Chunks, Terms: c.Terms, Frequency: make(map[string]int64, len(s.Terms))}
+	for i, term := range s.Terms {
+		corpus.Frequency[term] = c.Frequency[i]
+	}
+	sources := make(map[string]Source, len(c.Sources))
+	for _, source := range c.Sources {
+		sources[source.ID] = source
+	}
+	now := time.Now()
+	docs := make([]rank.Doc, len(c.Records))
+	for i, r := range c.Records {
+		docs[i] = rank.Doc{Terms: r.Terms, Group: r.Source, Position: int64(r.Ordinal), Age: max(0, now.Sub(sources[r.Source].UpdatedAt))}
+		if r.Model == s.Model && len(r.Embedding) == len(s.Embedding) {
+			docs[i].Vector = r.Embedding
+		}
+	}
+	w := b.options.Weights
+	weights := rank.Weights{Vector: w.Vector, Keyword: w.Keyword, Neighbour: w.Neighbour, Recency: w.Recency, HalfLife: w.HalfLife}
+	list := make([]scored, len(docs))
+	for i, p := range weights.Score(s.Terms, s.Embedding, corpus, docs) {
+		list[i] = scored{Result{Source: sources[c.Records[i].Source], Chunk: c.Records[i].Chunk, Score: memory.Score{
+			Total: p.Total, Keyword: p.Keyword, Vector: p.Vector, Neighbour: p.Neighbour, Recency: p.Recency,
+		}}, docs[i]}
+	}
+	slices.SortFunc(list, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.Score.Total, a.Score.Total), strings.Compare(a.Source.URI, b.Source.URI), cmp.Compare(a.Chunk.Ordinal, b.Chunk.Ordinal), strings.Compare(a.Chunk.ID, b.Chunk.ID))
+	})
+	return list
+}
+
+// rerank orders the best of a list by what the reranker says. The rest follows as it was.
+func (b *Base) rerank(ctx context.Context, question string, list []scored) ([]scored, error) {
+	if b.options.Reranker == nil || len(list) == 0 {
+		return list, nil
+	}
+	top := list[:min(len(list), maxReranked)]
+	texts := make([]string, len(top))
+	for i, x := range top {
+		texts[i] = inContext(x.Source.Title, x.Chunk.Headings, x.Chunk.Content)
+	}
+	scores, err := b.options.Reranker.Rerank(ctx, question, texts)
+	if err != nil {
+		return nil, fmt.Errorf("rerank %d texts: %w", len(texts), err)
+	}
+	if len(scores) != len(top) {
+		return nil, fmt.Errorf("rerank: %d scores for %d texts: %w", len(scores), len(texts), memory.ErrInvalid)
+	}
+	for i := range top {
+		score := scores[i]
+		top[i].Score.Reranked = &score
+	}
+	slices.SortStableFunc(top, func(a, b scored) int { return cmp.Compare(*b.Score.Reranked, *a.Score.Reranked) })
+	return list, nil
+}
+
+// diverse orders the best of a list anew: always what is good, and unlike what came before.
+func diverse(list []scored, diversity float64) []scored {
+	top := list[:min(len(list), 2*maxReranked)]
+	relevance := make([]float64, len(top))
+	for i, x := range top {
+		switch {
+		case top[0].Score.Reranked != nil:
+			relevance[i] = 1 / float64(i+1) // a reranker's scores have no scale
+		case top[0].Score.Total > 0:
+			relevance[i] = x.Score.Total / top[0].Score.Total
+		}
+	}
+	alike := func(i, j int) float64 { return rank.Similarity(&top[i].doc, &top[j].doc) }
+	ordered := make([]scored, 0, len(top))
+	for _, i := range rank.MMR(relevance, alike, 1-diversity, len(top)) {
+		ordered = append(ordered, top[i])
+	}
+	return ordered
+}
+
+// cut keeps what the limits allow, and says how many tokens are left.
+func cut(list []scored, q *Question) (results []Result, left int) {
+	left = math.MaxInt
+	if q.MaxTokens > 0 {
+		left = q.MaxTokens
+	}
+	for _, x := range list {
+		if len(results) == q.Limit {
+			break
+		}
+		if q.MinScore != 0 && x.Score.Total < q.MinScore || x.Chunk.Tokens > left {
+			continue
+		}
+		left -= x.Chunk.Tokens
+		results = append(results, x.Result)
+	}
+	return results, left
+}
+
+// neighbours adds to results what stands beside them, the nearest first, and the best
+// result first, as far as there are tokens left.
+func (b *Base) neighbours(ctx context.Context, results []Result, n, left int) error {
+	if n == 0 || len(results) == 0 {
+		return nil
+	}
+	spans := make([]Span, 0, 2*len(results))
+	for i := range results {
+		r := &results[i]
+		at := r.Chunk.Ordinal
+		spans = append(spans, Span{r.Source.Scope, r.Source.ID, max(0, at-n), at}, Span{r.Source.Scope, r.Source.ID, at + 1, at + 1 + n})
+	}
+	type spot struct {
+		source  string
+		ordinal int
+	}
+	beside := map[spot]Chunk{}
+	for c, err := range b.store.Chunks(ctx, spans) {
+		if err != nil {
+			return err
+		}
+		beside[spot{c.Source, c.Ordinal}] = c
+	}
+	for i := range results {
+		r := &results[i]
+		for distance := 1; distance <= n; distance++ {
+			if c, ok := beside[spot{r.Source.ID, r.Chunk.Ordinal - distance}]; ok && c.Tokens <= left {
+				left -= c.Tokens
+				r.Before = append(r.Before, c)
+			}
+			if c, ok := beside[spot{r.Source.ID, r.Chunk.Ordinal + distance}]; ok && c.Tokens <= left {
+				left -= c.Tokens
+				r.After = append(r.After, c)
+			}
+		}
+		slices.Reverse(r.Before)
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package knowledge
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/internal/rank"
+	"github.com/weft-go/weft/memory/knowledge/split"
+)
+
+// A work is a document on its way into the store.
+type work struct {
+	text string
+	next Source // as it is to be
+	// had is the source as it was, and records what it is to have.
+	had     Source
+	records []Record
+	texts   []string // of each record, what is embedded
+
+	status           Status // empty until it is known
+	err              error
+	chunks, embedded int
+}
+
+func (w *work) fail(err error) {
+	w.status, w.err = Failed, err
+	if skips(err) {
+		w.status = Skipped
+	}
+}
+
+// maxTries is how often a document is taken on again that somebody else has changed
+// meanwhile.
+const maxTries = 5
+
+// work takes in documents of different URIs. It returns the error of the context alone, as
+// all others are those of documents.
+func (r *ingest) work(ctx context.Context, window []*work) error {
+	open := window
+	for range maxTries {
+		if open = undone(open); len(open) == 0 {
+			return nil
+		}
+		r.prepare(ctx, open)
+		r.embed(ctx, undone(open))
+		if ctx.Err() == nil { // or else there are chunks without a vector
+			r.swap(ctx, undone(open))
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	for _, w := range undone(open) {
+		w.fail(fmt.Errorf("it changes all the time: %w", memory.ErrConflict))
+	}
+	return nil
+}
+
+func undone(window []*work) []*work {
+	var open []*work
+	for _, w := range window {
+		if w.status == "" {
+			open = append(open, w)
+		}
+	}
+	return open
+}
+
+func failAll(window []*work, err error) {
+	for _, w := range window {
+		w.fail(err)
+	}
+}
+
+// prepare compares documents with what the store has of them, and cuts those that are
+// to be stored.
+func (r *ingest) prepare(ctx context.Context, window []*work) {
+	byURI := map[string]*work{}
+	var uris []string
+	for _, w := range window {
+		w.had, w.records = Source{}, nil
+		byURI[w.next.URI] = w
+		uris = append(uris, w.next.URI)
+	}
+	for s, err := range r.store.Sources(ctx, Query{Scope: r.scope, URIs: uris}) {
+		if err != nil {
+			failAll(window, err)
+			return
+		}
+		if w := byURI[s.URI]; w != nil {
+			w.had = s
+		}
+	}
+	var changed []*work
+	for _, w := range window {
+		if w.had.Revision > 0 && r.unchanged(w) {
+			w.status, w.chunks = Unchanged, w.had.Chunks
+			continue
+		}
+		changed = append(changed, w)
+	}
+	r.cut(ctx, changed)
+}
+
+// unchanged says that there is nothing to do. A title that the document gave itself
+// follows from its text.
+func (r *ingest) unchanged(w *work) bool {
+	had, next := &w.had, &w.next
+	return had.SHA256 == next.SHA256 && had.Size == next.Size && had.Recipe == next.Recipe && had.Format == next.Format &&
+		(r.model() == "" || had.Model == r.model()) && had.Version == next.Version && had.Trust == next.Trust &&
+		(next.Title == "" || had.Title == next.Title) && bytes.Equal(had.Metadata, next.Metadata)
+}
+
+// cut makes the records of documents, and notes which of them the store has.
+func (r *ingest) cut(ctx context.Context, window []*work) {
+	has := map[string]string{} // the models of chunks, by ID
+	var spans []Span
+	for _, w := range window {
+		if w.had.Revision > 0 && w.had.Recipe == w.next.Recipe {
+			spans = append(spans, wholeOf(&w.had))
+		}
+	}
+	if len(spans) > 0 {
+		for c, err := range r.store.Chunks(ctx, spans) {
+			if err != nil {
+				failAll(window, err)
+				return
+			}
+			has[c.ID] = c.Model
+		}
+	}
+	for _, w := range window {
+		w.cut(r.Base.options.Splitter)
+		for i := range w.records {
+			c := &w.records[i]
+			model, there := has[c.ID]
+			if there && (r.model() == "" || model == r.model()) {
+				*c = Record{Kept: true, Chunk: Chunk{ID: c.ID, Ordinal: c.Ordinal, Start: c.Start, End: c.End, Model: model}}
+			}
+		}
+	}
+}
+
+// cut makes the records of a document.
+func (w *work) cut(s split.Splitter) {
+	d := s.Split(w.text, w.next.Format)
+	if w.next.Title == "" {
+		w.next.Title = d.Title
+	}
+	w.records, w.texts = make([]Record, len(d.Pieces)), make([]string, len(d.Pieces))
+	same := map[string]int{}
+	for i, p := range d.Pieces {
+		text := inContext(w.next.Title, p.Headings, p.Content)
+		w.texts[i] = text
+		r := Record{Chunk: Chunk{Ordinal: i, Headings: p.Headings, Content: p.Content, Start: p.Start, End: p.End, Tokens: p.Tokens}, Terms: rank.Terms(text)}
+		r.ID = chunkID(&w.next, &r.Chunk, text, same)
+		w.records[i] = r
+	}
+}
+
+// inContext returns a chunk below its title and headings, which say what it is about.
+func inContext(title string, headings []string, content string) string {
+	var b strings.Builder
+	if title != "" && (len(headings) == 0 || headings[0] != title) {
+		b.WriteString(title + "\n")
+	}
+	if len(headings) > 0 {
+		b.WriteString(strings.Join(headings, " > ") + "\n")
+	}
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	b.WriteString(content)
+	return b.String()
+}
+
+// chunkID returns a UUID of version 8, which follows from what a chunk says, and how often
+// its source has said so before.
+func chunkID(s *Source, c *Chunk, text string, same map[string]int) string {
+	nth := same[text]
+	same[text]++
+	h := sha256.New()
+	var length [8]byte
+	for _, part := range append([]string{s.Scope.Tenant, s.Scope.Workspace, s.Scope.User, s.Scope.Agent, s.URI, text, c.Content}, c.Headings...) {
+		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+		h.Write(length[:])
+		h.Write([]byte(part))
+	}
+	binary.BigEndian.PutUint64(length[:], uint64(nth))
+	h.Write(length[:])
+	sum := h.Sum(nil)
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
+	x := hex.EncodeToString(sum[:16])
+	return x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:]
+}
+
+// swap stores documents: in one change, or, where that fails, each in its own, so that one
+// does not keep out the others. One that somebody has changed meanwhile stays undone.
+func (r *ingest) swap(ctx context.Context, window []*work) {
+	if len(window) == 0 {
+		return
+	}
+	c := Change{Scope: r.scope, Quota: r.Base.options.Quota}
+	for _, w := range window {
+		c.Swaps = append(c.Swaps, r.swapOf(w))
+	}
+	err := r.store.Swap(ctx, c)
+	switch {
+	case err == nil:
+		for _, w := range window {
+			w.done()
+		}
+	case len(window) > 1 && ctx.Err() == nil:
+		for _, w := range window {
+			r.swap(ctx, []*work{w})
+		}
+	case !errors.Is(err, memory.ErrConflict):
+		failAll(window, err)
+	}
+}
+
+func (r *ingest) swapOf(w *work) Swap {
+	s := w.next
+	s.ID, s.Revision, s.Chunks = w.had.ID, w.had.Revision, len(w.records)
+	if s.ID == "" {
+		s.ID = uuid.New()
+	}
+	for i := range w.records {
+		if i > 0 && w.records[i].Model != s.Model {
+			s.Model = ""
+			break
+		}
+		s.Model = w.records[i].Model
+	}
+	if len(w.records) == 0 {
+		s.Model = r.model()
+	}
+	return Swap{Source: s, Chunks: w.records}
+}
+
+func (w *work) done() {
+	w.status, w.chunks = Added, len(w.records)
+	if w.had.Revision > 0 {
+		w.status = Updated
+	}
+	for i := range w.records {
+		if !w.records[i].Kept && w.records[i].Embedding != nil {
+			w.embedded++
+		}
+	}
+	w.records, w.texts = nil, nil
+}
