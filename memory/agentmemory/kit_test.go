@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,13 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if folder := os.Getenv(asChild); folder != "" {
+		child(folder)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var ann = memory.Scope{User: "ann"}
 

@@ -1,0 +1,115 @@
+package agentmemory_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/agentmemory"
+	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/sqlitememory"
+	"github.com/weft-go/weft/tools"
+)
+
+// asChild is set to a folder in the process that is killed.
+const asChild = "WEFT_MEMORY_CHILD"
+
+// child has one turn, says that it was committed, and learns nothing.
+func child(folder string) {
+	if err := turn(context.Background(), folder); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("committed")
+	select {} // until it is killed
+}
+
+func turn(ctx context.Context, folder string) error {
+	db, err := sqlitememory.Open(ctx, filepath.Join(folder, "memory.db"), sqlitememory.Options{})
+	if err != nil {
+		return err
+	}
+	checkpoints, err := sqlitecheckpoint.Open(ctx, filepath.Join(folder, "threads.db"), sqlitecheckpoint.Options{})
+	if err != nil {
+		return err
+	}
+	facts, err := memory.New(db.Facts(), memory.Options{})
+	if err != nil {
+		return err
+	}
+	learner, err := learn.New(facts, learn.Options{Extractor: said, Queue: db.Turns()})
+	if err != nil {
+		return err
+	}
+	kit, err := agentmemory.New(agentmemory.Options{Facts: facts, Learner: learner})
+	if err != nil {
+		return err
+	}
+	set, err := tools.NewSet(kit.Tools()...)
+	if err != nil {
+		return err
+	}
+	o := kit.Extend(agent.Options{})
+	o.Graph.Checkpoints = checkpoints
+	bot, err := agent.New("bot", llmtest.NewScript(llmtest.Say("Noted.")), set, o)
+	if err != nil {
+		return err
+	}
+	_, err = bot.Thread("1").Invoke(agentmemory.For(ctx, ann), agent.Messages.Put(llm.User("I only drink tea")))
+	return err
+}
+
+var said = learn.ExtractorFunc(func(_ context.Context, t learn.Turn) ([]learn.Proposal, error) {
+	return []learn.Proposal{{Kind: memory.Preference, Content: "She said: " + t.User, Evidence: t.User}}, nil
+})
+
+// A process that is killed between the commit of a turn and learning it has lost nothing, and
+// what it said is learned once, however many look after it.
+func TestKilledBeforeItLearned(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), asChild+"="+folder)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if killed := cmd.Process.Kill(); err != nil || line != "committed\n" || killed != nil {
+		t.Fatal(line, err, killed)
+	}
+	_ = cmd.Wait() // it was killed
+	for range 2 {
+		db, err := sqlitememory.Open(t.Context(), filepath.Join(folder, "memory.db"), sqlitememory.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		facts := newFacts(t, db.Facts())
+		learner, err := learn.New(facts, learn.Options{Extractor: said, Queue: db.Turns()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := learner.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := known(t, facts, ann); !slices.Equal(got, []string{"She said: I only drink tea"}) {
+			t.Errorf("known is %q", got)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
