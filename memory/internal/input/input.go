@@ -1,0 +1,89 @@
+// Package input checks what callers give to the packages of memory.
+package input
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// MaxName is how many bytes a name may have.
+const MaxName = 512
+
+// Storable reports whether every store can keep a text: it is UTF-8 and has no NUL.
+func Storable(text string) bool {
+	return utf8.ValidString(text) && strings.IndexByte(text, 0) < 0
+}
+
+// Name returns [memory.ErrInvalid] for a name that is too long or not [Storable].
+func Name(what, text string) error {
+	switch {
+	case len(text) > MaxName:
+		return fmt.Errorf("%s %.40q… has %d bytes, and %d are allowed: %w", what, text, len(text), MaxName, memory.ErrInvalid)
+	case !Storable(text):
+		return fmt.Errorf("%s %.40q is not UTF-8 or has a NUL: %w", what, text, memory.ErrInvalid)
+	}
+	return nil
+}
+
+// JSON returns the value in compact form, and [memory.ErrInvalid] for what no store can keep: it is no
+// JSON, not UTF-8, larger than most bytes, or has a NUL.
+func JSON(what string, data []byte, most int) (json.RawMessage, error) {
+	if len(data) > most {
+		return nil, fmt.Errorf("%s has %d bytes, and %d are allowed: %w", what, len(data), most, memory.ErrInvalid)
+	}
+	if !utf8.Valid(data) || hasNUL(data) {
+		return nil, fmt.Errorf("%s is not UTF-8 or has a NUL: %w", what, memory.ErrInvalid)
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, data); err != nil {
+		return nil, fmt.Errorf("%s is no JSON: %w: %w", what, memory.ErrInvalid, err)
+	}
+	return b.Bytes(), nil
+}
+
+// hasNUL reports whether a text in JSON has one: \u0000 whose backslash is none of a
+// \\ before it.
+func hasNUL(data []byte) bool {
+	for {
+		i := bytes.Index(data, []byte(`\u0000`))
+		if i < 0 {
+			return false
+		}
+		before := data[:i]
+		if (len(before)-len(bytes.TrimRight(before, `\`)))%2 == 0 {
+			return true
+		}
+		data = data[i+1:]
+	}
+}
+
+// Object is [JSON] for an object. None is nil.
+func Object(what string, data []byte, most int) (json.RawMessage, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, nil
+	}
+	compact, err := JSON(what, data, most)
+	if err != nil {
+		return nil, err
+	}
+	if compact[0] != '{' {
+		return nil, fmt.Errorf("%s is no JSON object: %.40s: %w", what, compact, memory.ErrInvalid)
+	}
+	return compact, nil
+}
+
+// Exact returns a time as every store keeps it: to the microsecond. Zero stays zero.
+func Exact(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// Covers reports whether forgetting a scope forgets the other: parts that are empty mean
+// all, but for the tenant.
+func Covers(s, other memory.Scope) bool {
+	return s.Tenant == other.Tenant && (s.Workspace == "" || s.Workspace == other.Workspace) &&
+		(s.User == "" || s.User == other.User) && (s.Agent == "" || s.Agent == other.Agent)
+}
