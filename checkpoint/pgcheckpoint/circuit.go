@@ -13,15 +13,16 @@ const (
 	// failures is how many connections in a row that can not be made open a circuit. A
 	// server that has too many clients refuses some while others work.
 	failures = 3
-	// probeWait and as much again at random is between the tries of an open circuit.
-	probeWait = 500 * time.Millisecond
+	// probeWait and up to half of it again, at random, is between the tries of an open
+	// circuit. pgx may dial twice in each.
+	probeWait = time.Second
 	// resetWait is the least time between two times that a pool is emptied.
 	resetWait = time.Second
 )
 
 // A circuit keeps those who can not reach a database from all trying at once, all the
 // time. It is closed as long as connections can be made. While it is open, one caller
-// after the other tries, at most twice a second, and the rest wait for the first who
+// after the other tries, at most once a second, and the rest wait for the first who
 // gets through.
 type circuit struct {
 	// slots bounds how many ask the pool for a connection, so that those who come
@@ -92,7 +93,7 @@ func (c *circuit) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.trying = false
-	c.next = time.Now().Add(probeWait + rand.N(probeWait))
+	c.next = nextProbe()
 	c.change()
 }
 
@@ -103,7 +104,7 @@ func (c *circuit) refused(cause error) {
 	c.failed++
 	c.cause = cause
 	if c.failed >= failures && !c.open.Swap(true) {
-		c.next = time.Now().Add(probeWait + rand.N(probeWait))
+		c.next = nextProbe()
 		c.change()
 	}
 }
@@ -117,6 +118,8 @@ func (c *circuit) reached() {
 		c.change()
 	}
 }
+
+func nextProbe() time.Time { return time.Now().Add(probeWait + rand.N(probeWait/2)) }
 
 func (c *circuit) change() {
 	close(c.changed)

@@ -15,6 +15,10 @@ var (
 	// ErrFenced says that a lease was released, or lost to another run, and that
 	// nothing was stored. It is a [checkpoint.ErrConflict].
 	ErrFenced = fmt.Errorf("the lease of the thread is lost: %w", checkpoint.ErrConflict)
+	// ErrParked says that the runs of a thread have died, as those of a thread do that
+	// is too large for its process, and that it was recovered [Options.MaxRecoveries]
+	// times without a step. [Store.Unpark] lets it run once more.
+	ErrParked = errors.New("the thread is parked")
 	// ErrNotMigrated says that the database lacks what [Migrate] makes.
 	ErrNotMigrated = errors.New("the database is not migrated, see Migrate")
 	// ErrUnreachable says that the database could not be reached for

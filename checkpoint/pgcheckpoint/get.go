@@ -96,7 +96,7 @@ func (l *loaded) readTarget(rows pgx.Rows) error {
 		return err
 	}
 	if at == nil {
-		l.grant = grant{given: p.whole, epoch: space}
+		l.grant = grant{given: p.whole, epoch: space, parked: p.source != "", runs: r.step}
 		return nil
 	}
 	r.seq, r.id, r.source, r.space, r.time = p.seq, p.id, p.source, space, *at

@@ -15,10 +15,6 @@ import (
 )
 
 const (
-	// leaseQuery takes tenant, thread, owner, time, and whether to steal. What it reads
-	// is of the moment at which the lease was given.
-	leaseQuery = `SELECT * FROM weft.cp_lease($1::text, $2::text, $3::uuid, $4::float8, $5::boolean)`
-
 	// renewQuery and releaseQuery take tenant, thread, owner and epoch.
 	renewQuery = `UPDATE weft.cp_thread SET until = clock_timestamp() + make_interval(secs => $5::float8)
 	WHERE tenant = $1::text AND id = $2::text AND owner = $3::uuid AND epoch = $4::int RETURNING key`
@@ -28,8 +24,10 @@ const (
 
 // A grant is what became of a lease that was asked for.
 type grant struct {
-	given bool
-	epoch int32
+	given  bool
+	epoch  int32
+	parked bool
+	runs   int64 // without a step
 }
 
 // A lease passes everything on to its store with its owner and epoch, which the
@@ -56,7 +54,8 @@ type lease struct {
 // checkpoint of the thread is read, too, for the Get that follows. A lease holds
 // until it is released, or for [Options.LeaseTime] after the last sign of life,
 // which every Put and PutWrites is; between them it sends its own. What happens when
-// another run has the thread is up to [Options.Busy].
+// another run has the thread is up to [Options.Busy]. A thread whose runs die again and
+// again is an [ErrParked].
 func (s *Store) Lease(ctx context.Context, thread string) (checkpoint.Lease, error) {
 	l, err := s.lease(ctx, thread)
 	if err != nil {
@@ -102,7 +101,7 @@ const maxBusyWait = 250 * time.Millisecond
 func (l *lease) acquire(ctx context.Context, steal bool) (bool, error) {
 	var found *loaded
 	text := l.sql(leaseQuery)
-	args := []any{l.tenant, l.thread, l.holder, l.leaseTime.Seconds(), steal}
+	args := []any{l.tenant, l.thread, l.holder, l.leaseTime.Seconds(), steal, l.recoveries}
 	err := l.retry(ctx, func(bool) error {
 		found = &loaded{}
 		return l.link.send(ctx, l.timeout, text, args, found.read)
@@ -114,6 +113,8 @@ func (l *lease) acquire(ctx context.Context, steal bool) (bool, error) {
 			l.giveBack(ctx)
 		}
 		return false, err
+	case found.grant.parked:
+		return false, parkedError(found.grant.runs)
 	case !found.grant.given:
 		return false, nil
 	}
@@ -228,8 +229,9 @@ func (l *lease) Release(ctx context.Context) error {
 	return nil
 }
 
-// giveBackTime is how long a call that was cancelled takes to give a thread back.
-const giveBackTime = 30 * time.Millisecond
+// giveBackTime is how long a call that was cancelled takes to give a thread back, at
+// most: a busy database has answered by then, and one that is silent will not.
+const giveBackTime = 500 * time.Millisecond
 
 // lingering returns a context that ends some time after ctx.
 func lingering(ctx context.Context, linger time.Duration) (context.Context, context.CancelFunc) {

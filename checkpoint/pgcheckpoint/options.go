@@ -33,10 +33,15 @@ type Options struct {
 	Busy BusyPolicy
 	// BusyWait is how long [Wait] waits. Zero means as long as its context lets it.
 	BusyWait time.Duration
+	// MaxRecoveries is how many runs in a row a thread may have that store no step, when
+	// the last of them died and left its lease to run out. Then it is parked, and any
+	// other is an [ErrParked]: a thread that kills its processes kills no more. Zero
+	// means five; with a negative value there is no end.
+	MaxRecoveries int
 	// Patience is how long a call goes on trying while the database can not be
 	// reached, until it is an [ErrUnreachable]. Zero means 15 seconds; with a negative
 	// value it tries once. However many calls there are, a store on a pool that gets
-	// no connections makes one of them try at most twice a second, and the others wait.
+	// no connections makes one of them try at most once a second, and the others wait.
 	Patience time.Duration
 	// Timeout is how long one statement may take before its connection counts as
 	// lost. Zero means 10 seconds. It does not bound what maintains a whole thread:

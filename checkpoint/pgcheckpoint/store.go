@@ -30,6 +30,8 @@ type Store struct {
 	busyWait  time.Duration
 	patience  time.Duration
 	timeout   time.Duration
+
+	recoveries int32
 }
 
 var _ interface {
@@ -88,6 +90,8 @@ func makeStore(db DB, o Options) (*Store, error) {
 		busyWait:  o.BusyWait,
 		patience:  o.patience(),
 		timeout:   cmp.Or(o.Timeout, defaultTimeout),
+
+		recoveries: o.recoveries(),
 	}, nil
 }
 

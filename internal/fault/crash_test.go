@@ -64,7 +64,7 @@ func init() {
 		}
 		defer pool.Close()
 		store, err := pgcheckpoint.New(ctx, pool, pgcheckpoint.Options{
-			Schema: schema, LeaseTime: time.Second, Busy: policies[busy],
+			Schema: schema, LeaseTime: time.Second, Busy: policies[busy], MaxRecoveries: -1,
 		})
 		if err != nil {
 			return err

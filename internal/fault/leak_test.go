@@ -131,8 +131,8 @@ func mixedRun(ctx context.Context, g *graph.Graph, n int) error {
 	kind := n % len(outcomes)
 	th := g.Thread(fmt.Sprint("t", n, ".", kind))
 	if outcomes[kind] == "left early" {
-		for range th.Stream(ctx, graph.Begin()) {
-			break
+		for _, err := range th.Stream(ctx, graph.Begin()) {
+			return err
 		}
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/fault"
 )
 
@@ -137,11 +138,16 @@ func TestF18RetryStorm(t *testing.T) {
 	proxy, address := newProxy(t, server.URL())
 	const conns = 8
 	store, _ := openPool(t, address, pgcheckpoint.Options{Patience: 2 * time.Minute}, func(c *pgxpool.Config) { c.MaxConns = conns })
-	g, err := fan(store, rounds, nobodyHears)
-	if err != nil {
-		t.Fatal(err)
+	out := &outages{server: server}
+	back := &recoveries{outages: out}
+	graphs := make([]*graph.Graph, runs)
+	for n := range graphs {
+		var err error
+		if graphs[n], err = fan(toldStore{store, back.worker()}, rounds, nobodyHears); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if _, err := goOn(t.Context(), g.Thread("before")); err != nil {
+	if _, err := goOn(t.Context(), graphs[0].Thread("before")); err != nil {
 		t.Fatal(err)
 	}
 	if err := server.Stop(fault.Kill); err != nil {
@@ -155,7 +161,7 @@ func TestF18RetryStorm(t *testing.T) {
 		later := time.Duration(r.Int64N(int64(away / 2)))
 		all.Go(func() {
 			<-time.After(later)
-			if _, err := goOn(t.Context(), g.Thread(fmt.Sprint("t", n))); err != nil {
+			if _, err := goOn(t.Context(), graphs[n].Thread(fmt.Sprint("t", n))); err != nil {
 				t.Error(err)
 			}
 			finished.Add(1)
@@ -170,16 +176,17 @@ func TestF18RetryStorm(t *testing.T) {
 		t.Fatal(err)
 	}
 	up := time.Now()
+	out.up.Store(up.UnixNano())
 	all.Wait()
-	took := time.Since(up)
-	t.Logf("F18: away for %v, %d runs: %d tries, %.2f/s; all done %v after it was back",
-		away, runs, tried, float64(tried)/away.Seconds(), took.Round(time.Millisecond))
-	// Those which were on their way when the first failed come on top.
-	if most := 2*int(away/time.Second) + conns; tried > most {
+	p99 := quantile(back.took, 0.99)
+	t.Logf("F18: away for %v, %d runs: %d connections tried, %.2f/s; all wrote again %v (p99) after it was back, all done after %v",
+		away, runs, tried, float64(tried)/away.Seconds(), p99.Round(time.Millisecond), time.Since(up).Round(time.Millisecond))
+	// Those which were on their way when the first failed come on top. pgx may dial twice.
+	if most := 2*int(away/time.Second) + 2*conns; tried > most {
 		t.Errorf("there were %d tries, want at most %d", tried, most)
 	}
-	if took > 5*time.Second {
-		t.Errorf("it took %v to recover, want 5 s", took)
+	if p99 > 5*time.Second || len(back.took) < runs {
+		t.Errorf("it took %v for %d runs to recover, want 5 s", p99, len(back.took))
 	}
 	for n := range runs {
 		wantNoErr(t, "check", checkThread(t.Context(), store, fmt.Sprint("t", n), rounds, nil))
