@@ -134,7 +134,7 @@ func parkedCost(t *testing.T, store *pgcheckpoint.Store, parked *graph.Graph) {
 	}
 	all.Go(func() {
 		for !ended.Load() {
-			<-time.After(50 * time.Millisecond) // no service looks more often
+			<-time.After(200 * time.Millisecond) // a service hardly looks more often
 			if recovering.Load() {
 				_, err := parked.Thread("poison").Invoke(t.Context())
 				wantErr(t, "recovered", err, pgcheckpoint.ErrParked)
