@@ -13,6 +13,7 @@ import (
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/learn"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
@@ -25,6 +26,11 @@ type Options struct {
 	Facts *memory.Memory
 	// Learner learns each turn after it.
 	Learner *learn.Learner
+	// Knowledge is what the tool search_knowledge_base looks in.
+	Knowledge *knowledge.Base
+	// Search says what that tool finds: its Query without the scope, its limits. A MaxTokens
+	// of zero stands for 2,000 here.
+	Search knowledge.Question
 	// Scope says whose memory a run has. Nil stands for what [For] said. No scope, which
 	// is an error that wraps [tools.ErrUnbound], means no memory in this run.
 	Scope func(ctx context.Context) (memory.Scope, error)
@@ -49,6 +55,7 @@ type Kit struct {
 const (
 	defaultRecalled = 8
 	defaultTokens   = 1000
+	defaultFound    = 2000
 )
 
 // New returns a kit.
@@ -59,7 +66,10 @@ func New(o Options) (*Kit, error) {
 	if o.Recall.Query.Scope != (memory.Scope{}) || o.Recall.Text != "" {
 		return nil, fmt.Errorf("agentmemory: new: the scope and the text to recall by come from the run: %w", memory.ErrInvalid)
 	}
-	if o.Recall.Query.AnyUser {
+	if o.Search.Query.Scope != (memory.Scope{}) || o.Search.Text != "" {
+		return nil, fmt.Errorf("agentmemory: new: the scope and the text to search for come from the run: %w", memory.ErrInvalid)
+	}
+	if o.Recall.Query.AnyUser || o.Search.Query.AnyUser {
 		return nil, fmt.Errorf("agentmemory: new: an agent does not recall what all users said: %w", memory.ErrInvalid)
 	}
 	o.Recall.Query.Limit = cmp.Or(o.Recall.Query.Limit, defaultRecalled)
@@ -67,6 +77,7 @@ func New(o Options) (*Kit, error) {
 	if o.Messages == nil {
 		o.Messages = agent.Messages
 	}
+	o.Search.MaxTokens = cmp.Or(o.Search.MaxTokens, defaultFound)
 	k := &Kit{options: o, log: o.Logger}
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
@@ -113,7 +124,7 @@ func (k *Kit) Extend(o agent.Options) agent.Options {
 		more, err := k.Review(ctx, s, reply)
 		return append(u, more...), err
 	}
-	if k.options.Facts == nil {
+	if k.options.Facts == nil && k.options.Knowledge == nil {
 		return o
 	}
 	o.Channels = append(slices.Clip(o.Channels), said)
@@ -177,15 +188,15 @@ func (k *Kit) last(s state.View) (text string, turn int64) {
 // where the run has none: it is an [agent.Options].Prepare, for agents
 // that are not made by [Kit.Extend].
 func (k *Kit) Prepare(ctx context.Context, s state.View, r *llm.Request) error {
-	if k.options.Facts == nil {
+	if k.options.Facts == nil && k.options.Knowledge == nil {
 		return nil
 	}
 	scope, err := k.scope(ctx)
 	if errors.Is(err, tools.ErrUnbound) { // a run without a memory has no tools for it
-		r.Tools = slices.DeleteFunc(slices.Clone(r.Tools), func(t llm.ToolSpec) bool { return t.Name == StoreTool || t.Name == RecallTool })
+		r.Tools = slices.DeleteFunc(slices.Clone(r.Tools), func(t llm.ToolSpec) bool { return slices.Contains(toolNames, t.Name) })
 		return nil
 	}
-	if err != nil || k.options.NoPrompt {
+	if err != nil || k.options.NoPrompt || k.options.Facts == nil {
 		return err
 	}
 	ask := k.options.Recall

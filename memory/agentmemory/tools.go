@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/learn"
 	"github.com/weft-go/weft/tools"
 )
@@ -14,18 +15,24 @@ import (
 const (
 	StoreTool  = "store_memory"
 	RecallTool = "recall_memory"
+	SearchTool = "search_knowledge_base"
 )
+
+var toolNames = []string{StoreTool, RecallTool, SearchTool}
 
 // Tools returns the tools of what the options name. They go into the agent's set, and into
 // any other that has the scope, and for store_memory is [Kit.Extend]ed.
-func (k *Kit) Tools() []tools.Tool {
-	if k.options.Facts == nil {
-		return nil
+func (k *Kit) Tools() (list []tools.Tool) {
+	if k.options.Facts != nil {
+		list = append(list,
+			tools.New(StoreTool, "Remembers a fact about the user for later conversations. Use it when the user asks you to remember something, or says something that will matter.", k.store),
+			tools.New(RecallTool, "Looks up what is known about the user and what was said before.", k.recall),
+		)
 	}
-	return []tools.Tool{
-		tools.New(StoreTool, "Remembers a fact about the user for later conversations. Use it when the user asks you to remember something, or says something that will matter.", k.store),
-		tools.New(RecallTool, "Looks up what is known about the user and what was said before.", k.recall),
+	if k.options.Knowledge != nil {
+		list = append(list, tools.New(SearchTool, "Searches the documents of the organisation. Use it for what they may say: products, rules, procedures.", k.search))
 	}
+	return list
 }
 
 type storeIn struct {
@@ -37,7 +44,7 @@ type storeIn struct {
 }
 
 func (k *Kit) store(ctx context.Context, in storeIn) (string, error) {
-	if !learn.Grounded(in.Evidence, string(in.Said.Value())) {
+	if !learn.Grounded(in.Content, in.Evidence, string(in.Said.Value())) {
 		return "", fmt.Errorf("the user did not say this: %s stores only what the user says, and evidence has to be their words", StoreTool)
 	}
 	f := memory.Fact{Kind: memory.Plain, Content: in.Content}
@@ -81,4 +88,24 @@ func (k *Kit) recall(ctx context.Context, in recallIn) (string, error) {
 		lines[i] = line(f.Fact)
 	}
 	return strings.Join(lines, "\n"), nil
+}
+
+type searchIn struct {
+	Query string `json:"query" jsonschema:"what to look for, in a few words"`
+	Scope tools.Bound[memory.Scope]
+}
+
+// search looks in what the user's workspace knows, and the user.
+func (k *Kit) search(ctx context.Context, in searchIn) (string, error) {
+	ask := k.options.Search
+	ask.Query.Scope, ask.Query.Inherit, ask.Text = in.Scope.Value(), true, in.Query
+	ask.Query.Scope.Agent = ""
+	found, err := k.options.Knowledge.Search(ctx, ask)
+	if err != nil {
+		return "", err
+	}
+	if len(found) == 0 {
+		return "The documents say nothing about this.", nil
+	}
+	return knowledge.Prompt(found), nil
 }

@@ -221,7 +221,7 @@ func TestOnce(t *testing.T) {
 	m := newMemory(t)
 	var n atomic.Int64
 	count := learn.ExtractorFunc(func(context.Context, learn.Turn) ([]learn.Proposal, error) {
-		return []learn.Proposal{{Kind: memory.Plain, Content: fmt.Sprintf("seen %d", n.Add(1)), Evidence: "hello"}}, nil
+		return []learn.Proposal{{Kind: memory.Plain, Content: "hello" + strings.Repeat(" again", int(n.Add(1))), Evidence: "hello"}}, nil
 	})
 	q := &forgetful{InProcess: learn.NewInProcess()}
 	l := newLearner(t, m, learn.Options{Extractor: count, Queue: q, Delay: time.Nanosecond})
@@ -234,7 +234,7 @@ func TestOnce(t *testing.T) {
 	if err := l.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := known(t, m); !slices.Equal(got, []string{"seen 1"}) || n.Load() != 2 {
+	if got := known(t, m); !slices.Equal(got, []string{"hello again"}) || n.Load() != 2 {
 		t.Errorf("learned %q in %d attempts", got, n.Load())
 	}
 }

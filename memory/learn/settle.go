@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/internal/rank"
 )
 
 const (
@@ -17,10 +16,7 @@ const (
 	// for the other.
 	relatedCosine  = 0.55
 	relatedOverlap = 0.2
-	// grounded is the part of the words of a proposal's evidence that the user has to have said.
-	grounded = 0.6
-
-	maxKnown = 5
+	maxKnown       = 5
 )
 
 // changes returns what proposals mean for what is known.
@@ -80,35 +76,11 @@ func matters(n memory.Near) bool { return n.Cosine >= relatedCosine || n.Overlap
 func (t *Turn) sound(proposals []Proposal) (list []Proposal) {
 	said := wordsOf(t.User)
 	for _, p := range proposals {
-		if said.ground(p.Evidence) && t.add(p).Record.Validate() == nil {
+		if said.ground(p.Content, p.Evidence) && t.add(p).Record.Validate() == nil {
 			list = append(list, p)
 		}
 	}
 	return list
-}
-
-// Grounded reports whether somebody said a text, or nearly so: most of the words of the
-// text are theirs.
-func Grounded(text, said string) bool { return wordsOf(said).ground(text) }
-
-type wordSet map[string]bool
-
-func wordsOf(text string) wordSet {
-	set := wordSet{}
-	for _, term := range rank.Terms(text) {
-		set[term] = true
-	}
-	return set
-}
-
-func (w wordSet) ground(text string) bool {
-	terms, found := rank.Distinct(rank.Terms(text)), 0
-	for _, term := range terms {
-		if w[term] {
-			found++
-		}
-	}
-	return found > 0 && float64(found) >= grounded*float64(len(terms))
 }
 
 func (t *Turn) add(p Proposal) memory.Change {
