@@ -37,7 +37,7 @@ func classify(err error) error {
 		switch e.Code {
 		case "42P01", "42883", "3F000": // undefined table, function, schema
 			return fmt.Errorf("%w: %w", ErrNotMigrated, err)
-		case "22P05", "22021", "22P02": // a character that the database can not keep, or half of one
+		case "22P05", "22021", "22P02", "22003": // a character or a number that the database can not keep
 			return fmt.Errorf("%w: %w", checkpoint.ErrInvalid, err)
 		}
 	}

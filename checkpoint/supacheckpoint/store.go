@@ -2,10 +2,12 @@ package supacheckpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -49,10 +51,17 @@ func newStore(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error
 	s.link.as = serviceBound
 	o.Checkpoint.Before = s.link.before
 	var err error
-	if s.Store, err = pgcheckpoint.New(ctx, pool, o.Checkpoint); err != nil {
+	if s.Store, err = pgcheckpoint.New(ctx, pool, o.Checkpoint); err == nil {
+		err = s.checkMigrated(ctx)
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42501" {
+		// The tables are those of package pgcheckpoint alone, without the grants.
+		err = fmt.Errorf("%w: %w", ErrNotMigrated, err)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return s, s.checkMigrated(ctx)
+	return s, nil
 }
 
 // Open connects to a project's database, migrates it unless [Options.Migrated] is

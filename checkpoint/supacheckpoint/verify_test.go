@@ -134,6 +134,9 @@ func (s *keyServer) fail(fails bool) {
 // RoundTrip answers without a network, so that a test may do as if time passed.
 func (s *keyServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.asked.Add(1)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fails {
