@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -313,6 +314,35 @@ func TestCleanUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The database may do it by itself, by the statement of docs/supabase.md.
+func TestCleanUpByTheDatabase(t *testing.T) {
+	t.Parallel()
+	p := directPlace(t)
+	store := p.open(t)
+	for _, user := range []string{ann, bob} {
+		for _, thread := range []string{"old", "new"} {
+			putAll(t, as(t, store, user), thread, 1)
+			putSession(t, as(t, store, user), thread, "completed", "")
+		}
+	}
+	do(t, p, `UPDATE weft.cp_session SET last_activity = last_activity - interval '40 days' WHERE thread_id = 'old'`)
+	do(t, p, `UPDATE weft.cp_thread SET at = at - interval '40 days' WHERE id = 'old'`)
+	text, err := os.ReadFile("../../docs/supabase.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "'17 3 * * *',")
+	_, rest, _ = strings.Cut(rest, "$$")
+	statement, _, found := strings.Cut(rest, "$$")
+	if !found {
+		t.Fatal("docs/supabase.md has no such statement")
+	}
+	if n := ask[int](t, p, statement); n != 2 {
+		t.Errorf("%s: removed %d want 2", statement, n)
+	}
+	wantSame(t, "left", sessionsOf(t, store, supacheckpoint.SessionQuery{AllUsers: true}), ann+"/new", bob+"/new")
 }
 
 // Many may clean up at once: what there is goes once.

@@ -84,8 +84,7 @@ func token(user, secret string) string {
 	return text
 }
 
-// A client is what runs in a browser.
-type client struct{ base string }
+type client struct{ base string } // what runs in a browser
 
 // show lets two users talk to the agent, on threads of one name.
 func (c client) show(ctx context.Context, ann, bob string) error {

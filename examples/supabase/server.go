@@ -16,6 +16,20 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
+// handler answers what users ask of their threads.
+func handler(store *supacheckpoint.Store) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/threads/{id}", func(w http.ResponseWriter, r *http.Request) {
+		answer, err := serve(store, r)
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		_, _ = io.WriteString(w, answer) // who asked may have gone
+	})
+	return mux
+}
+
 // docs:begin user
 // forUser returns the store of who asks: all that is done with it is done with that
 // user's role and claims.
@@ -31,31 +45,19 @@ func forUser(store *supacheckpoint.Store, r *http.Request) (*supacheckpoint.Stor
 	return store.As(user)
 }
 
-// docs:end
-
-// docs:begin handler
-func handler(store *supacheckpoint.Store) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/threads/{id}", func(w http.ResponseWriter, r *http.Request) {
-		mine, err := forUser(store, r)
-		if err != nil {
-			refuse(w, err)
-			return
-		}
-		bot, err := agent.New("helper", llm.ModelFunc(model), nil, agent.Options{Graph: graph.Options{Checkpoints: mine}})
-		if err != nil {
-			refuse(w, err)
-			return
-		}
-		answer, err := talk(bot.Thread(r.PathValue("id")), r)
-		if err != nil {
-			refuse(w, err)
-			return
-		}
-		_, _ = io.WriteString(w, answer) // who asked may have gone
-	})
-	return mux
+func serve(store *supacheckpoint.Store, r *http.Request) (string, error) {
+	mine, err := forUser(store, r)
+	if err != nil {
+		return "", err
+	}
+	bot, err := agent.New("helper", llm.ModelFunc(model), nil, agent.Options{Graph: graph.Options{Checkpoints: mine}})
+	if err != nil {
+		return "", err
+	}
+	return talk(bot.Thread(r.PathValue("id")), r)
 }
+
+// docs:end
 
 // refuse tells what a user may know. What else there is belongs in a log.
 func refuse(w http.ResponseWriter, err error) {
@@ -70,8 +72,6 @@ func refuse(w http.ResponseWriter, err error) {
 		http.Error(w, "that did not work", http.StatusInternalServerError)
 	}
 }
-
-// docs:end
 
 // talk says something to the agent, or reads the thread.
 func talk(thread *graph.Thread, r *http.Request) (string, error) {
