@@ -13,7 +13,7 @@ import (
 var applyCases = []factCase{
 	{name: "apply/add", promise: "a fact comes back as it was stored, with the times of the store", run: func(k *kit) {
 		want := k.record("Ann likes tea", of(memory.Preference), about(`{ "b" : 1.50, "a" : [ null ] }`), during("c-1", 7),
-			trusted(memory.Inferred), from(before), to(long), expiring(future), near("m", 1, -2.5, 1e-7), found("ann", "tea", "tea"))
+			trusted(memory.Inferred), from(before), to(long), expiring(future), near("m", 1, -2.5, 1e-7), words("ann", "tea", "tea"))
 		want.Importance, want.SupersededBy = 0.1, idOf(99)
 		given := want
 		given.Scope, given.Version = bob, 0
@@ -108,8 +108,8 @@ var applyCases = []factCase{
 		k.want(all(ann), "a")
 	}},
 	{name: "apply/owns_nothing", promise: "what was handed over, or handed out, may be changed without changing what is stored", run: func(k *kit) {
-		given := k.record("mine", about(`{"a":1}`), near("m", 1, 2), found("mine", "own"))
-		want := k.record("mine", named(given.ID), about(`{"a":1}`), near("m", 1, 2), found("mine", "own"))
+		given := k.record("mine", about(`{"a":1}`), near("m", 1, 2), words("mine", "own"))
+		want := k.record("mine", named(given.ID), about(`{"a":1}`), near("m", 1, 2), words("mine", "own"))
 		k.apply(ann, memory.Change{Kind: memory.Add, Record: given})
 		scribble(&given)
 		got := k.get(ann, want.ID)
@@ -121,7 +121,7 @@ var applyCases = []factCase{
 			scribble(&c.Records[i])
 		}
 		for _, kind := range []memory.ChangeKind{memory.Update, memory.Embed} {
-			given := k.record("mine", named(want.ID), about(`{"a":1}`), near("m", 1, 2), found("mine", "own"))
+			given := k.record("mine", named(want.ID), about(`{"a":1}`), near("m", 1, 2), words("mine", "own"))
 			k.apply(ann, memory.Change{Kind: kind, Record: given})
 			scribble(&given)
 			k.wantValues(k.get(ann, want.ID), want)

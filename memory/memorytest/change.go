@@ -114,7 +114,7 @@ var changeCases = []factCase{
 	{name: "embed/alone", promise: "Embed sets the vector and the terms alone, is no event, and leaves the version", run: func(k *kit) {
 		id := k.add(ann, "old words", near("m", 1, 0), about(`{"a":1}`))
 		want := k.get(ann, id)
-		k.apply(ann, k.changing(memory.Embed, id, "something else", about(`{"b":1}`), at(1), near("n", 0.5, 2, 3), found("other", "terms", "other")))
+		k.apply(ann, k.changing(memory.Embed, id, "something else", about(`{"b":1}`), at(1), near("n", 0.5, 2, 3), words("other", "terms", "other")))
 		want.Terms, want.Embedding, want.Model = []string{"other", "terms", "other"}, []float32{0.5, 2, 3}, "n"
 		k.wantSame(k.get(ann, id), want)
 		k.wantHistory(ann, id, "add >old words by ")

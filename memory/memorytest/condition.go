@@ -160,13 +160,15 @@ var conditionCases = []factCase{
 }
 
 func (k *kit) addDocuments() {
+	var changes []memory.Change
 	for name, data := range documents {
 		mods := []mod{near("m", 1)}
 		if data != "" {
 			mods = append(mods, about(data))
 		}
-		k.add(ann, name, mods...)
+		changes = append(changes, k.adding(name, mods...))
 	}
+	k.apply(ann, changes...)
 }
 
 // wantWhere wants the facts that a condition holds for, listed and searched.

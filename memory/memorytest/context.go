@@ -57,9 +57,7 @@ var contextCases = []factCase{
 		k.wantHistory(ann, id, "add >one by ")
 	}},
 	{name: "context/while_reading", promise: "a find ends with the error of a context that ends meanwhile", run: func(k *kit) {
-		for i := range 500 {
-			k.add(ann, fmt.Sprint("fact ", i))
-		}
+		k.fill(ann, 500)
 		ctx, cancel := context.WithCancel(k.ctx)
 		n := 0
 		var last error
@@ -114,7 +112,7 @@ var odd = []string{
 var textCases = []factCase{
 	{name: "texts/content", promise: "any valid text is kept byte by byte, and found by its words", run: func(k *kit) {
 		for i, text := range odd {
-			r := k.record(text, found(strings.Fields(text)...))
+			r := k.record(text, words(strings.Fields(text)...))
 			k.apply(ann, memory.Change{Kind: memory.Add, Record: r})
 			got := k.get(ann, r.ID)
 			k.wantValues(got, r)
@@ -131,7 +129,7 @@ var textCases = []factCase{
 				text = strings.ToValidUTF8(text, "")
 			}
 			s := memory.Scope{Tenant: text, Workspace: text, User: text, Agent: text}
-			c := k.adding("fact of it", during(text, 1), near(text, 1), about(fmt.Sprintf(`{"a":%s}`, jsonText(text))), found(text))
+			c := k.adding("fact of it", during(text, 1), near(text, 1), about(fmt.Sprintf(`{"a":%s}`, jsonText(text))), words(text))
 			c.Actor, c.Job = text, text
 			k.apply(s, c)
 			k.want(memory.Query{Scope: s, Conversation: text, Where: []memory.Condition{memory.Where("a", memory.Equal, text)}}, "fact of it")

@@ -242,11 +242,12 @@ var supersedeCases = []factCase{
 	{name: "supersede/many", promise: "of 500 superseded facts, all new ones are so now, and all old ones were", run: func(k *kit) {
 		n := k.size(500, 100)
 		var now, then []string
+		var olds []memory.Change
 		for i := range n {
-			old := fmt.Sprintf("customer c%d has plan a", i)
-			k.apply(ann, k.adding(old, from(before)))
-			then = append(then, old)
+			then = append(then, fmt.Sprintf("customer c%d has plan a", i))
+			olds = append(olds, k.adding(then[i], from(before)))
 		}
+		k.apply(ann, olds...)
 		ids := map[string]string{}
 		for _, r := range k.find(memory.Query{Scope: ann, Limit: -1}) {
 			ids[r.Content] = r.ID

@@ -199,9 +199,7 @@ var sweepCases = []factCase{
 		k.add(ann, "Expired here")
 	}},
 	{name: "sweep/limit", sweeps: true, promise: "at most as many are removed as the limit says", run: func(k *kit) {
-		for i := range 25 {
-			k.add(ann, fmt.Sprint("fact ", i), from(before), expiring(long))
-		}
+		k.fill(ann, 25, from(before), expiring(long))
 		for _, want := range []int{10, 10, 5, 0} {
 			if n := k.sweep(10); n != want {
 				k.Errorf("got %d want %d", n, want)
@@ -220,9 +218,7 @@ var sweepCases = []factCase{
 	}},
 	{name: "sweep/parallel", sweeps: true, promise: "any number may sweep at once, and each fact is removed once", run: func(k *kit) {
 		n := k.size(200, 50)
-		for i := range n {
-			k.add(ann, fmt.Sprint("fact ", i), from(before), expiring(long))
-		}
+		k.fill(ann, n, from(before), expiring(long))
 		var removed counter
 		err := parallel(4, func(int) error {
 			for {

@@ -28,7 +28,7 @@ type kit struct {
 
 func newKit(tb testing.TB, open func(tb testing.TB) memory.Store, seed uint64) *kit {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	tb.Cleanup(cancel)
 	return &kit{TB: tb, store: open(tb), open: open, ctx: ctx, seed: seed}
 }
@@ -64,7 +64,7 @@ func at(version int64) mod       { return func(r *memory.Record) { r.Version = v
 func about(metadata string) mod {
 	return func(r *memory.Record) { r.Metadata = json.RawMessage(metadata) }
 }
-func found(terms ...string) mod { return func(r *memory.Record) { r.Terms = terms } }
+func words(terms ...string) mod { return func(r *memory.Record) { r.Terms = terms } }
 func near(model string, v ...float32) mod {
 	return func(r *memory.Record) { r.Model, r.Embedding = model, v }
 }
@@ -117,6 +117,16 @@ func superseding(c memory.Change, ids ...string) memory.Change {
 func by(actor string, c memory.Change) memory.Change {
 	c.Actor = actor
 	return c
+}
+
+// fill stores "fact 0" and so on, in one call.
+func (k *kit) fill(s memory.Scope, n int, mods ...mod) {
+	k.Helper()
+	changes := make([]memory.Change, n)
+	for i := range changes {
+		changes[i] = k.adding(fmt.Sprint("fact ", i), mods...)
+	}
+	k.apply(s, changes...)
 }
 
 func (k *kit) apply(s memory.Scope, changes ...memory.Change) []memory.Applied {

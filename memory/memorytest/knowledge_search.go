@@ -82,8 +82,13 @@ var passageCases = []knowledgeCase{
 		gone := knowledge.Query{Scope: acme, Prefix: "a/1"}
 		k.delete(gone)
 		for _, q := range []knowledge.Query{
-			{Scope: acme}, {Scope: acme, AnyUser: true}, {Scope: memory.Scope{Tenant: "acme", User: "u"}, Inherit: true}, {Scope: acme, Prefix: "b/"},
-			{Scope: acme, Trusted: true}, {Scope: acme, AnyUser: true, Where: []memory.Condition{memory.Where("n", memory.Less, 2)}}, {Scope: other},
+			{Scope: acme},
+			{Scope: acme, AnyUser: true},
+			{Scope: memory.Scope{Tenant: "acme", User: "u"}, Inherit: true},
+			{Scope: acme, Prefix: "b/"},
+			{Scope: acme, Trusted: true},
+			{Scope: acme, AnyUser: true, Where: []memory.Condition{memory.Where("n", memory.Less, 2)}},
+			{Scope: other},
 		} {
 			var chunks, terms int64
 			frequency := make([]int64, len(words))

@@ -219,11 +219,15 @@ var sourceCases = []knowledgeCase{
 		slices.Sort(uris)
 		k.wantURIs(knowledge.Query{Scope: acme}, uris...)
 		n := 0
-		for range k.store.Sources(k.ctx, knowledge.Query{Scope: acme}) {
-			if n++; n == 3 {
+		for s, err := range k.store.Sources(k.ctx, knowledge.Query{Scope: acme}) {
+			if n++; err != nil || s.URI != uris[n-1] {
+				k.Errorf("source %d: got %q, error %v want %q", n, s.URI, err, uris[n-1])
+			}
+			if n == 3 {
 				break
 			}
 		}
+		k.add(acme, "after")
 	}},
 	{"sources/names", "a URI is any text, and a prefix is no pattern", func(k *shelf) {
 		for _, uri := range []string{"a%b/1", "a_b/1", "axb/1", `a\b/1`, "A%b/1", "'; DROP TABLE kb_source; --", strings.Repeat("x", knowledge.MaxURI)} {

@@ -33,8 +33,8 @@ var orderCases = []factCase{
 	{name: "order/limit", promise: "a limit is the most that is found; zero stands for 20, a negative number for all", run: func(k *kit) {
 		n := 45
 		var want []string
+		k.fill(ann, n)
 		for i := range n {
-			k.add(ann, fmt.Sprint("fact ", i))
 			want = append([]string{fmt.Sprint("fact ", i)}, want...)
 		}
 		for limit, most := range map[int]int{0: memory.DefaultLimit, 1: 1, 7: 7, 44: 44, 45: 45, 46: 45, 1 << 40: 45, -1: 45, -7: 45} {
@@ -70,9 +70,7 @@ var orderCases = []factCase{
 		k.want(q, "fact 2", "fact 1", "fact 0")
 	}},
 	{name: "order/break", promise: "who has enough may stop, and go on with something else", run: func(k *kit) {
-		for i := range 300 {
-			k.add(ann, fmt.Sprint("fact ", i))
-		}
+		k.fill(ann, 300)
 		for range 50 {
 			for _, err := range k.store.Find(k.ctx, all(ann)) {
 				k.wantNoErr(err)
@@ -86,9 +84,7 @@ var orderCases = []factCase{
 	}},
 	{name: "order/while_changing", promise: "the store may be used in the loop: what is not touched is found once, in order", run: func(k *kit) {
 		n := 400
-		for i := range n {
-			k.add(ann, fmt.Sprint("fact ", i))
-		}
+		k.fill(ann, n)
 		seen := map[string]int{}
 		for r, err := range k.store.Find(k.ctx, memory.Query{Scope: ann, Limit: -1}) {
 			if err != nil {

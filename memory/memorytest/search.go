@@ -28,7 +28,7 @@ var searchCases = []factCase{
 			strings.Repeat("x", 64), strings.Repeat("x", 63), strings.Repeat("é", 32), "ﬁ", "fi", "ß", "ss", "İ", "i", "I", "\u0131", "\ufeff", "\u00ad", "\t", "\n",
 		}
 		for i, term := range terms {
-			k.add(ann, fmt.Sprint("fact ", i), found(term, "padding"))
+			k.add(ann, fmt.Sprint("fact ", i), words(term, "padding"))
 		}
 		for i, term := range terms {
 			c := k.wantSearch(memory.Search{Query: memory.Query{Scope: ann}, Terms: []string{term}, Limit: 99}, fmt.Sprint("fact ", i))
@@ -54,7 +54,7 @@ var searchCases = []factCase{
 			for range 1 + r.IntN(9) {
 				terms = append(terms, vocabulary[r.IntN(len(vocabulary))])
 			}
-			mods := []mod{found(terms...), of(memory.Kinds()[r.IntN(7)]), trusted(memory.Trust(r.IntN(3))), about(fmt.Sprintf(`{"n":%d}`, r.IntN(4)))}
+			mods := []mod{words(terms...), of(memory.Kinds()[r.IntN(7)]), trusted(memory.Trust(r.IntN(3))), about(fmt.Sprintf(`{"n":%d}`, r.IntN(4)))}
 			switch r.IntN(4) {
 			case 0:
 				mods = append(mods, from(before), to(long))
@@ -78,9 +78,7 @@ var searchCases = []factCase{
 		}
 	}},
 	{name: "search/limit", promise: "the words get as many candidates as the limit says, if there are so many, whatever the query's own limit", run: func(k *kit) {
-		for i := range 30 {
-			k.add(ann, fmt.Sprint("fact ", i))
-		}
+		k.fill(ann, 30)
 		for limit, want := range map[int]int{1: 1, 7: 7, 29: 29, 30: 30, 31: 30, math.MaxInt32: 30} {
 			s := memory.Search{Query: memory.Query{Scope: ann, Limit: 3}, Terms: []string{"fact"}, Limit: limit}
 			if c := k.search(s); len(c.Records) != want || c.Facts != 30 || c.Frequency[0] != 30 {
@@ -109,10 +107,13 @@ var searchCases = []factCase{
 		}
 	}},
 	{name: "search/filtered", promise: "what the query leaves out takes no place of what it selects", run: func(k *kit) {
+		var changes, others []memory.Change
 		for i := range 100 {
-			k.add(ann, fmt.Sprint("tea tea tea ", i), trusted(memory.Untrusted), near("m", 1, 0))
-			k.add(bob, fmt.Sprint("tea tea tea ", i), near("m", 1, 0))
+			changes = append(changes, k.adding(fmt.Sprint("tea tea tea ", i), trusted(memory.Untrusted), near("m", 1, 0)))
+			others = append(others, k.adding(fmt.Sprint("tea tea tea ", i), near("m", 1, 0)))
 		}
+		k.apply(ann, changes...)
+		k.apply(bob, others...)
 		for i := range 10 {
 			k.add(ann, fmt.Sprint("some of the tea that ann has ", i), near("m", 0, 1), about(fmt.Sprintf(`{"n":%d}`, i)))
 		}
@@ -177,12 +178,15 @@ var vectorCases = []factCase{
 		}
 		n := k.size(400, 150)
 		vectors := map[string][]float32{}
+		var mine, others []memory.Change
 		for i := range n {
 			text := fmt.Sprint("fact ", i)
 			vectors[text] = random()
-			k.add(ann, text, near("m", vectors[text]...))
-			k.add(bob, text, near("m", random()...))
+			mine = append(mine, k.adding(text, near("m", vectors[text]...)))
+			others = append(others, k.adding(text, near("m", random()...)))
 		}
+		k.apply(ann, mine...)
+		k.apply(bob, others...)
 		for range 20 {
 			want := random()
 			for _, limit := range []int{1, 10, n + 5} {
@@ -265,6 +269,9 @@ func (k *kit) wantNearest(c memory.Candidates, want []float32, vectors map[strin
 	if len(c.Records) != n {
 		k.Errorf("limit %d: got %d candidates want %d", limit, len(c.Records), n)
 		return
+	}
+	if len(distinct(contents(c.Records))) != n {
+		k.Errorf("limit %d: got a fact twice", limit)
 	}
 	for _, r := range c.Records {
 		if got := cosine(want, vectors[r.Content]); got < scores[n-1]-1e-6 {

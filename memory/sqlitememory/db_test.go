@@ -1,0 +1,292 @@
+package sqlitememory_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/sqlitememory"
+)
+
+var ann = memory.Scope{Tenant: "acme", User: "ann"}
+
+func everything(s memory.Scope) memory.Query {
+	return memory.Query{Scope: s, Closed: true, Untrusted: true, Limit: -1}
+}
+
+func find(t *testing.T, store memory.Store, q memory.Query) []memory.Record {
+	t.Helper()
+	var list []memory.Record
+	for r, err := range store.Find(context.Background(), q) {
+		must(t, err)
+		list = append(list, r)
+	}
+	return list
+}
+
+// add stores a fact without package memory's help.
+func add(t *testing.T, store memory.Store, s memory.Scope, content string, mods ...func(*memory.Record)) string {
+	t.Helper()
+	r := memory.Record{Fact: memory.Fact{Kind: memory.Plain, Content: content, Importance: 0.5}, Terms: strings.Fields(content)}
+	sum := sha256.Sum256([]byte(content))
+	r.Key = [16]byte(sum[:16])
+	for _, mod := range mods {
+		mod(&r)
+	}
+	applied, err := store.Apply(context.Background(), s, []memory.Change{{Kind: memory.Add, Record: r}})
+	must(t, err)
+	return applied[0].ID
+}
+
+// wordEmbedder makes vectors of the digests of words.
+type wordEmbedder struct{}
+
+func (wordEmbedder) Model() string  { return "words" }
+func (wordEmbedder) Dimension() int { return 32 }
+
+func (wordEmbedder) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = make([]float32, 32)
+		for _, word := range strings.Fields(strings.ToLower(text)) {
+			for j, b := range sha256.Sum256([]byte(word)) {
+				vectors[i][j] += float32(b) - 127.5
+			}
+		}
+	}
+	return vectors, nil
+}
+
+// rawDB opens a database behind the back of its stores.
+func rawDB(tb testing.TB, path string) *sql.DB {
+	tb.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(60000)")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// checkIndex lets SQLite check the file, and the index of words in it.
+func checkIndex(t *testing.T, path string) {
+	t.Helper()
+	db := rawDB(t, path)
+	var answer string
+	must(t, db.QueryRow(`PRAGMA integrity_check`).Scan(&answer))
+	if answer != "ok" {
+		t.Errorf("integrity: got %q want ok", answer)
+	}
+	_, err := db.Exec(`INSERT INTO mem_word (mem_word) VALUES ('integrity-check')`)
+	must(t, err)
+	var facts, words int
+	must(t, db.QueryRow(`SELECT (SELECT count(*) FROM mem_fact), (SELECT count(*) FROM mem_word_docsize)`).Scan(&facts, &words))
+	if facts != words {
+		t.Errorf("got %d facts and the words of %d want the same", facts, words)
+	}
+}
+
+// copyFile copies with another process, and reports false if there is no such file.
+func copyFile(t *testing.T, from, to string) bool {
+	t.Helper()
+	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	if out, err := exec.Command("cp", from, to).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v: %s", err, out)
+	}
+	return true
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	text := filepath.Join(folder, "notes.txt")
+	must(t, os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o600))
+	newer := filepath.Join(folder, "newer.db")
+	must(t, open(t, newer, options).Close())
+	_, err := rawDB(t, newer).Exec(`INSERT INTO mem_migration VALUES (1000, 'later', '', 0)`)
+	must(t, err)
+	tests := []struct {
+		name, path string
+		o          sqlitememory.Options
+		want       error
+		says       string
+	}{
+		{name: "a folder", path: folder, want: memory.ErrInvalid, says: "not a regular file"},
+		{name: "no folder", path: filepath.Join(folder, "none", "memory.db"), want: fs.ErrNotExist, says: "its folder"},
+		{name: "a text", path: text, want: sqlitememory.ErrFormat, says: "not a database"},
+		{name: "a newer version", path: newer, want: sqlitememory.ErrFormat, says: "version 1000"},
+		{name: "no path", want: memory.ErrInvalid, says: "empty path"},
+		{name: "unknown Synchronous", path: sqlitememory.Memory, o: sqlitememory.Options{Synchronous: 7}, want: memory.ErrInvalid, says: "Synchronous(7)"},
+		{name: "negative MaxFacts", path: sqlitememory.Memory, o: sqlitememory.Options{MaxFacts: -1}, want: memory.ErrInvalid, says: "MaxFacts"},
+		{name: "a MaxSize too small for its tables", path: filepath.Join(folder, "c.db"), o: sqlitememory.Options{MaxSize: 8192}, want: sqlitememory.ErrFull, says: "full"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			db, err := sqlitememory.Open(context.Background(), tt.path, tt.o)
+			if err == nil {
+				_ = db.Close()
+			}
+			if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), tt.path) {
+				t.Errorf("got %v want %v, the path, and %q", err, tt.want, tt.says)
+			}
+		})
+	}
+}
+
+func TestReopen(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "memory.db")
+	db := open(t, path, options)
+	add(t, db.Facts(), ann, "stays there")
+	must(t, db.Close())
+	must(t, db.Close())
+	for _, err := range db.Facts().Find(context.Background(), everything(ann)) {
+		if !errors.Is(err, fs.ErrClosed) {
+			t.Errorf("closed: got %v want ErrClosed", err)
+		}
+	}
+	store := open(t, path, options).Facts()
+	if got := find(t, store, everything(ann)); len(got) != 1 || got[0].Content != "stays there" {
+		t.Errorf("got %v want what was stored", got)
+	}
+	c, err := store.Search(context.Background(), memory.Search{Query: memory.Query{Scope: ann}, Terms: []string{"stays"}, Limit: 1})
+	if err != nil || len(c.Records) != 1 {
+		t.Errorf("got %d candidates, error %v want 1", len(c.Records), err)
+	}
+}
+
+func TestMaxFacts(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	sqlite := open(t, sqlitememory.Memory, sqlitememory.Options{MaxFacts: 3}).Facts()
+	for name, store := range map[string]memory.Store{"sqlite": sqlite, "in memory": memory.NewInMemory(memory.InMemoryOptions{MaxFacts: 3})} {
+		m, err := memory.New(store, memory.Options{})
+		must(t, err)
+		stored, err := m.Store(ctx, ann, memory.Fact{Content: "one"}, memory.Fact{Content: "two"}, memory.Fact{Content: "three"})
+		must(t, err)
+		if _, err := m.Store(ctx, ann, memory.Fact{Content: "four"}); !errors.Is(err, memory.ErrQuota) {
+			t.Errorf("%s: got %v want ErrQuota", name, err)
+		}
+		_, err = m.Store(ctx, ann, memory.Fact{Content: "One"}) // it is there
+		must(t, err)
+		_, err = m.Store(ctx, memory.Scope{Tenant: "acme", User: "bob"}, memory.Fact{Content: "four"})
+		must(t, err)
+		_, err = m.Supersede(ctx, ann, memory.Fact{Content: "four"}, stored[0].ID)
+		must(t, err)
+		if got := len(find(t, store, memory.Query{Scope: ann})); got != 3 {
+			t.Errorf("%s: got %d facts want 3", name, got)
+		}
+		_, err = m.Apply(ctx, ann, memory.Change{Kind: memory.Add, Record: memory.Record{Fact: memory.Fact{Content: "five"}}},
+			memory.Change{Kind: memory.Close, Record: memory.Record{Fact: memory.Fact{ID: stored[1].ID}}})
+		must(t, err)
+	}
+}
+
+func TestFull(t *testing.T) {
+	t.Parallel()
+	store := open(t, filepath.Join(t.TempDir(), "memory.db"), sqlitememory.Options{MaxSize: 400_000}).Facts()
+	var err error
+	stored := 0
+	for err == nil && stored < 1000 {
+		r := memory.Record{Fact: memory.Fact{Kind: memory.Plain, Content: strings.Repeat("x", 16_000)}, Key: [16]byte{byte(stored), byte(stored >> 8)}}
+		if _, err = store.Apply(context.Background(), ann, []memory.Change{{Kind: memory.Add, Record: r}}); err == nil {
+			stored++
+		}
+	}
+	if !errors.Is(err, sqlitememory.ErrFull) {
+		t.Fatalf("got %v after %d facts want ErrFull", err, stored)
+	}
+	if got := len(find(t, store, everything(ann))); got != stored {
+		t.Errorf("got %d facts want %d", got, stored)
+	}
+}
+
+// What is damaged is an error, and never another fact.
+func TestCorrupt(t *testing.T) {
+	t.Parallel()
+	for column, damage := range map[string]string{
+		"content": `content = 'another content'`, "metadata": `metadata = '{"a":2}'`, "no metadata": `metadata = NULL`,
+		"terms": `terms = x'056f74686572'`, "cut terms": `terms = x'7f00'`, "vector": `embedding = x'0000803f00000040'`, "cut vector": `embedding = x'00'`,
+		"no vector": `embedding = NULL`, "id": `id = x'00112233445566778899aabbccddeeff'`, "short id": `id = x'0011'`, "trust": `trust = 9`,
+		"words": `words = 7`, "dimension": `dimension = 3`, "digest": `digest = x'00'`, "checksum": `checksum = 1`,
+	} {
+		t.Run(column, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "memory.db")
+			store := open(t, path, options).Facts()
+			id := add(t, store, ann, "some content", func(r *memory.Record) {
+				r.Metadata, r.Model, r.Embedding = json.RawMessage(`{"a":1}`), "m", []float32{1, 3}
+			})
+			_, err := rawDB(t, path).Exec(`UPDATE mem_fact SET ` + damage)
+			must(t, err)
+			var findErr error
+			for r, err := range store.Find(context.Background(), everything(ann)) {
+				if findErr = err; err == nil {
+					t.Errorf("find: got %+v want an error", r)
+				}
+			}
+			if !errors.Is(findErr, sqlitememory.ErrCorrupt) {
+				t.Errorf("find: got %v want ErrCorrupt", findErr)
+			}
+			c, err := store.Search(context.Background(), memory.Search{
+				Query: everything(ann), Terms: []string{"content"}, Embedding: []float32{1, 1}, Model: "m", Limit: 5,
+			})
+			if !errors.Is(err, sqlitememory.ErrCorrupt) {
+				t.Errorf("search: got %+v, %v want ErrCorrupt", c, err)
+			}
+			if column == "id" || column == "short id" {
+				return // it is not found by it
+			}
+			_, err = store.Apply(context.Background(), ann, []memory.Change{{Kind: memory.Close, Record: memory.Record{Fact: memory.Fact{ID: id}}}})
+			if !errors.Is(err, sqlitememory.ErrCorrupt) {
+				t.Errorf("close: got %v want ErrCorrupt", err)
+			}
+		})
+	}
+}
+
+// Reading in pages of one view each uses the indices that were made for it.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "memory.db")
+	store := open(t, path, options).Facts()
+	add(t, store, ann, "one")
+	db := rawDB(t, path)
+	for query, want := range map[string]string{
+		`SELECT f.key, NULL FROM mem_fact f WHERE f.scope = 1 AND f.trust < 2 AND f.valid_from <= 5 AND (f.valid_to IS NULL OR f.valid_to > 5)
+			ORDER BY f.created_at DESC, f.id DESC LIMIT 20`: "COVERING INDEX mem_fact_new",
+		`SELECT key FROM mem_fact WHERE scope = 1 AND kind = 'fact' AND digest = x'00' AND (trust >= 2) = 0 AND valid_to IS NULL`: "INDEX mem_fact_said",
+		`SELECT key FROM mem_fact WHERE expires_at <= 5 ORDER BY expires_at LIMIT 5`:                                              "INDEX mem_fact_expires",
+		`SELECT key FROM mem_event WHERE scope = 1 AND fact = x'00' AND key > 0 ORDER BY key LIMIT 5`:                             "INDEX mem_event_fact",
+	} {
+		rows, err := db.Query(`EXPLAIN QUERY PLAN ` + query)
+		must(t, err)
+		var plan bytes.Buffer
+		for rows.Next() {
+			var a, b, c int
+			var text string
+			must(t, rows.Scan(&a, &b, &c, &text))
+			plan.WriteString(text + "\n")
+		}
+		must(t, rows.Close())
+		if !strings.Contains(plan.String(), want) || strings.Contains(plan.String(), "TEMP B-TREE") {
+			t.Errorf("%s: got %s want %s, without sorting", query, plan.String(), want)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package sqlitememory_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/sqlitememory"
+)
+
+// After a user was forgotten no byte of what was known of them is in any file, also
+// of what was changed, superseded, deleted, expired and refused.
+func TestForgetLeavesNothing(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "memory.db")
+	db := open(t, path, sqlitememory.Options{})
+	m, err := memory.New(db.Facts(), memory.Options{Embedder: wordEmbedder{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var markers []string
+	marker := func() string {
+		markers = append(markers, fmt.Sprintf("marker%02dzqxj%02d", len(markers), len(markers)*7))
+		return markers[len(markers)-1]
+	}
+	gone := memory.Scope{Tenant: "acme", Workspace: marker(), User: marker(), Agent: marker()}
+	fact := func() memory.Fact {
+		return memory.Fact{
+			Content: "She lives in " + marker(), Conversation: marker(),
+			Metadata: json.RawMessage(`{"` + marker() + `":"` + marker() + `"}`),
+		}
+	}
+	noise(t, m, 200)
+	var ids []string
+	for range 2 {
+		stored, err := m.Store(ctx, gone, fact())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, stored[0].ID)
+		noise(t, m, 50)
+	}
+	changed := fact()
+	changed.ID = ids[0]
+	must(t, m.Update(ctx, gone, changed))
+	_, err = m.Supersede(ctx, gone, memory.Fact{Content: "She moved to " + marker()}, ids[0])
+	must(t, err)
+	_, err = m.Apply(ctx, gone, memory.Change{Kind: memory.Delete, Record: memory.Record{Fact: memory.Fact{ID: ids[1]}}, Actor: marker(), Job: marker()})
+	must(t, err)
+	stored, err := m.Store(ctx, gone, memory.Fact{Content: "For today: " + marker(), ExpiresAt: time.Now().Add(-time.Hour)}, memory.Fact{Content: strings.Repeat(marker()+" ", 700)})
+	must(t, err)
+	_, err = m.Sweep(ctx)
+	must(t, err)
+	noise(t, m, 200)
+	if len(markers) < 20 {
+		t.Fatalf("got %d markers want 20", len(markers))
+	}
+	if found := leftovers(t, path, markers); len(found) < len(markers)-1 { // the agent's is one of few that share a page
+		t.Fatalf("before: got %q of %d markers in the files", found, len(markers))
+	}
+	if n, err := m.Forget(ctx, memory.Scope{Tenant: "acme", User: gone.User}); err != nil || n != 3 {
+		t.Fatalf("got %d facts, error %v want 3", n, err)
+	}
+	if found := leftovers(t, path, markers); len(found) > 0 {
+		t.Errorf("got %q in the files", found)
+	}
+	for _, id := range append(ids, stored[0].ID) {
+		if found := leftovers(t, path, []string{id, string(packed(id))}); len(found) > 0 {
+			t.Errorf("got the id %s in the files", id)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if found := leftovers(t, path, markers); len(found) > 0 {
+		t.Errorf("closed: got %q in the files", found)
+	}
+	checkIndex(t, path)
+}
+
+// noise are other people's facts, among which those that are to be forgotten lie.
+func noise(t *testing.T, m *memory.Memory, n int) {
+	t.Helper()
+	facts := make([]memory.Fact, n)
+	for i := range facts {
+		facts[i].Content = fmt.Sprintf("Somebody else likes number %d, said at %d", i, time.Now().UnixNano())
+		if i%5 == 0 {
+			facts[i].Content += strings.Repeat(" and so on", i*3)
+		}
+	}
+	_, err := m.Store(context.Background(), memory.Scope{Tenant: "acme", User: "else"}, facts...)
+	must(t, err)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func packed(id string) []byte {
+	var b []byte
+	_, _ = fmt.Sscanf(strings.ReplaceAll(id, "-", ""), "%x", &b)
+	return b
+}
+
+// leftovers returns what is found in the database's files. They are read through
+// another process: closing a file here would take SQLite's locks from it.
+func leftovers(t *testing.T, path string, texts []string) (found []string) {
+	t.Helper()
+	var all []byte
+	for _, suffix := range []string{"", "-wal", "-journal"} {
+		copied := filepath.Join(t.TempDir(), "copy")
+		if !copyFile(t, path+suffix, copied) {
+			continue
+		}
+		b, err := os.ReadFile(copied)
+		must(t, err)
+		all = append(all, b...)
+	}
+	for _, text := range texts {
+		if bytes.Contains(all, []byte(text)) || bytes.Contains(bytes.ToLower(all), bytes.ToLower([]byte(text))) {
+			found = append(found, text)
+		}
+	}
+	return found
+}
+
+// A reader that does not end keeps what is forgotten in the log, and the caller hears of it.
+func TestForgetWhileSomebodyReads(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "memory.db")
+	store := open(t, path, sqlitememory.Options{BusyTimeout: -1}).Facts()
+	add(t, store, ann, "a secret")
+	raw := rawDB(t, path)
+	tx, err := raw.Begin()
+	must(t, err)
+	var n int
+	must(t, tx.QueryRow(`SELECT count(*) FROM mem_fact`).Scan(&n))
+	if n, err := store.Forget(ctx, ann); !errors.Is(err, sqlitememory.ErrInUse) || n != 1 {
+		t.Errorf("got %d, error %v want 1 and ErrInUse", n, err)
+	}
+	if got := find(t, store, everything(ann)); len(got) != 0 {
+		t.Errorf("got %d facts want none", len(got))
+	}
+	must(t, tx.Rollback())
+	if n, err := store.Forget(ctx, ann); err != nil || n != 0 {
+		t.Errorf("again: got %d, error %v want 0", n, err)
+	}
+	if found := leftovers(t, path, []string{"a secret"}); len(found) > 0 {
+		t.Errorf("got %q in the files", found)
+	}
+}

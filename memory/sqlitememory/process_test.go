@@ -1,0 +1,222 @@
+package sqlitememory_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/sqlitememory"
+)
+
+// Other processes are this test binary again, told by the environment what to
+// do. They take a line for each thing to do and answer with a line.
+const childEnv = "SQLITEMEMORY_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) != "" {
+		os.Exit(childMain(os.Stdin, os.Stdout))
+	}
+	os.Exit(m.Run())
+}
+
+// childMain ends with its input.
+func childMain(in io.Reader, out io.Writer) int {
+	c := &childProcess{}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		args := strings.Split(lines.Text(), "\t")
+		answer := "ok"
+		if err := c.do(args[0], args[1:], out); err != nil {
+			answer = "error: " + err.Error()
+		}
+		if _, err := fmt.Fprintln(out, answer); err != nil {
+			return 1
+		}
+	}
+	return 0
+}
+
+type childProcess struct {
+	db *sqlitememory.DB
+	m  *memory.Memory
+}
+
+var patient = sqlitememory.Options{Synchronous: sqlitememory.Normal, BusyTimeout: 2 * time.Minute}
+
+func (c *childProcess) do(what string, args []string, out io.Writer) (err error) {
+	ctx := context.Background()
+	switch what {
+	case "open":
+		if c.db, err = sqlitememory.Open(ctx, args[0], patient); err == nil {
+			c.m, err = memory.New(c.db.Facts(), memory.Options{})
+		}
+	case "store": // how many facts, one a call
+		n, _ := strconv.Atoi(args[0])
+		for i := 0; i < n && err == nil; i++ {
+			_, err = c.m.Store(ctx, ann, memory.Fact{Content: fmt.Sprint("Customer ", i, " pays by card")})
+		}
+	case "batches": // for ever: who, how many facts a call; it says when each is stored
+		n, _ := strconv.Atoi(args[1])
+		for round := 0; err == nil; round++ {
+			facts := make([]memory.Fact, n)
+			for i := range facts {
+				facts[i].Content = fmt.Sprintf("%s batch %d fact %d", args[0], round, i)
+			}
+			if _, err = c.m.Store(ctx, ann, facts...); err == nil {
+				_, err = fmt.Fprintln(out, round)
+			}
+		}
+	default:
+		err = errors.New("unknown: " + what)
+	}
+	return err
+}
+
+// A child is another process.
+type child struct {
+	*testing.T
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func startChild(t *testing.T) *child {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"=1")
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c := &child{T: t, cmd: cmd, in: in, out: bufio.NewReader(out)}
+	t.Cleanup(c.kill)
+	return c
+}
+
+// kill ends the process at once, as a crash would, and returns when it is gone.
+func (c *child) kill() {
+	_ = c.cmd.Process.Kill()
+	_ = c.cmd.Wait()
+}
+
+func (c *child) send(what string, args ...string) {
+	c.Helper()
+	if _, err := io.WriteString(c.in, strings.Join(append([]string{what}, args...), "\t")+"\n"); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func (c *child) answer() string {
+	c.Helper()
+	line, err := c.out.ReadString('\n')
+	if err != nil {
+		c.Fatal(err)
+	}
+	return strings.TrimSuffix(line, "\n")
+}
+
+func (c *child) want(answer, what string, args ...string) {
+	c.Helper()
+	c.send(what, args...)
+	if got := c.answer(); got != answer {
+		c.Fatalf("%s %q: got %q want %q", what, args, got, answer)
+	}
+}
+
+// Processes that say the same in one file say it once, and what one stores another finds.
+func TestProcessesStore(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "memory.db")
+	var children []*child
+	for range 3 {
+		children = append(children, startChild(t))
+	}
+	for _, c := range children {
+		c.send("open", path)
+	}
+	for i, c := range children {
+		if got := c.answer(); got != "ok" {
+			t.Fatalf("process %d: got %q want ok", i, got)
+		}
+	}
+	const facts = 100
+	for _, c := range children {
+		c.send("store", fmt.Sprint(facts))
+	}
+	for i, c := range children {
+		if got := c.answer(); got != "ok" {
+			t.Errorf("process %d: got %q want ok", i, got)
+		}
+	}
+	store := open(t, path, patient).Facts()
+	if got := len(find(t, store, everything(ann))); got != facts {
+		t.Errorf("got %d facts want %d", got, facts)
+	}
+	children[0].want("ok", "store", fmt.Sprint(facts+1))
+	c, err := store.Search(context.Background(), memory.Search{Query: memory.Query{Scope: ann}, Terms: []string{"100"}, Limit: 5})
+	if err != nil || len(c.Records) != 1 || c.Facts != facts+1 {
+		t.Errorf("got %d candidates of %d facts, error %v want 1 of %d", len(c.Records), c.Facts, err, facts+1)
+	}
+}
+
+// A process that is killed while it stores leaves all of a call, or nothing, and what it was told is
+// stored is there.
+func TestKilledWhileStoring(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "memory.db")
+	rounds := 12
+	if testing.Short() {
+		rounds = 3
+	}
+	const batch = 40
+	told := map[string]bool{}
+	for round := range rounds {
+		c := startChild(t)
+		c.want("ok", "open", path)
+		who := fmt.Sprint("writer ", round)
+		c.send("batches", who, fmt.Sprint(batch))
+		for range 1 + round%3 {
+			told[who+" batch "+c.answer()] = true
+		}
+		c.kill() // in the middle of the next, more or less
+	}
+	store := open(t, path, patient).Facts()
+	calls := map[string]int{}
+	for _, r := range find(t, store, everything(ann)) {
+		call, _, _ := strings.Cut(r.Content, " fact ")
+		calls[call]++
+	}
+	for call, n := range calls {
+		if n != batch {
+			t.Errorf("%s: got %d facts want %d or none", call, n, batch)
+		}
+	}
+	for call := range told {
+		if calls[call] == 0 {
+			t.Errorf("%s was stored, and is gone", call)
+		}
+	}
+	c, err := store.Search(context.Background(), memory.Search{Query: memory.Query{Scope: ann}, Terms: []string{"batch"}, Limit: 1})
+	if err != nil || c.Frequency[0] != int64(len(calls)*batch) || c.Facts != int64(len(calls)*batch) {
+		t.Errorf("got %d facts, frequency %d, error %v want %d", c.Facts, c.Frequency, err, len(calls)*batch)
+	}
+	checkIndex(t, path)
+}
