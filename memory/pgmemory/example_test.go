@@ -1,0 +1,101 @@
+package pgmemory_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+// An exampleTB is what package pgtest needs of a test.
+type exampleTB struct {
+	testing.TB
+	drops []func()
+}
+
+func (*exampleTB) Helper()                      {}
+func (*exampleTB) Fatalf(text string, a ...any) { log.Panicf(text, a...) }
+func (*exampleTB) Errorf(text string, a ...any) { log.Panicf(text, a...) }
+func (e *exampleTB) Cleanup(drop func())        { e.drops = append(e.drops, drop) }
+
+// exampleDatabase stands for the address of a database.
+func exampleDatabase() (address string, o pgmemory.Options, drop func()) {
+	tb := &exampleTB{}
+	p := newPlace(tb)
+	return p.url, p.options, func() {
+		for _, drop := range tb.drops {
+			drop()
+		}
+	}
+}
+
+func Example() {
+	ctx := context.Background()
+	address, options, drop := exampleDatabase()
+	defer drop()
+	db, err := pgmemory.Open(ctx, address, options)
+	if err != nil {
+		log.Panic(err)
+	}
+	defer db.Close()
+	m, err := memory.New(db.Facts(), memory.Options{})
+	if err != nil {
+		log.Panic(err)
+	}
+
+	ann := memory.Scope{Tenant: "acme", User: "ann"}
+	old, err := m.Store(ctx, ann, memory.Fact{Kind: memory.Preference, Content: "Ann takes her tea with milk"}, memory.Fact{Content: "Ann lives in Leeds"})
+	if err != nil {
+		log.Panic(err)
+	}
+	if _, err := m.Supersede(ctx, ann, memory.Fact{Kind: memory.Preference, Content: "Ann takes her tea without milk"}, old[0].ID); err != nil {
+		log.Panic(err)
+	}
+	found, err := m.Recall(ctx, memory.Recall{Query: memory.Query{Scope: ann}, Text: "How does she like her tea?"})
+	if err != nil {
+		log.Panic(err)
+	}
+	for _, f := range found {
+		fmt.Println(f.Content)
+	}
+	n, err := m.Forget(ctx, ann)
+	fmt.Println("forgotten:", n, err)
+	// Output:
+	// Ann takes her tea without milk
+	// forgotten: 3 <nil>
+}
+
+// An index makes searches of large scopes quick. It is made once, by an operator.
+func ExampleDB_Index() {
+	ctx := context.Background()
+	address, options, drop := exampleDatabase()
+	defer drop()
+	db, err := pgmemory.Open(ctx, address, options)
+	if err != nil {
+		log.Panic(err)
+	}
+	defer db.Close()
+	fmt.Println(db.Index(ctx, "text-embedding-3-small", 1536))
+	fmt.Println(db.Index(ctx, "text-embedding-3-large", 3072))
+	// Output:
+	// <nil>
+	// <nil>
+}
+
+// The scripts are for programs such as the Supabase CLI, which apply migrations by themselves.
+func ExampleScripts() {
+	scripts, err := pgmemory.Scripts("agents")
+	if err != nil {
+		log.Panic(err)
+	}
+	for _, s := range scripts {
+		fmt.Println(s.Name, strings.Contains(s.SQL, `"agents".mem_`))
+	}
+	// Output:
+	// 001_facts true
+	// 002_fact_functions true
+}

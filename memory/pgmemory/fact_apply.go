@@ -1,0 +1,189 @@
+package pgmemory
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/memory"
+)
+
+const applyQuery = `SELECT o_id, o_existed, o_status, o_change, o_about FROM weft.mem_apply(
+	$1::bigint[], $2::bytea, $3::text[], $4::bytea[], $5::text, $6::bigint, $7::boolean,
+	$8::text[], $9::text[], $10::bigint[], $11::text[], $12::timestamptz[], $13::text[],
+	$14::text[], $15::text[], $16::bytea[], $17::bytea[], $18::text[], $19::text[], $20::bigint[],
+	$21::int[], $22::float8[], $23::timestamptz[], $24::timestamptz[], $25::text[], $26::timestamptz[],
+	$27::text[], $28::text[], $29::text[], $30::bigint[], $31::text[])`
+
+// bulk is how many facts are added together, and not one by one.
+const bulk = 8
+
+// Apply implements [memory.Store], in one round trip. When the connection is lost on the way, nobody
+// knows whether the changes were applied: the error is an [ErrUnreachable], and a [memory.Change.Job]
+// makes it safe to do so again.
+func (f *Facts) Apply(ctx context.Context, s memory.Scope, changes []memory.Change) ([]memory.Applied, error) {
+	if len(changes) == 0 {
+		return nil, ctx.Err()
+	}
+	applied, err := f.apply(ctx, s, changes)
+	if err != nil {
+		return nil, f.db.fail("apply", err)
+	}
+	return applied, nil
+}
+
+func (f *Facts) apply(ctx context.Context, s memory.Scope, changes []memory.Change) (applied []memory.Applied, err error) {
+	list, err := newChanges(s, changes)
+	if err != nil {
+		return nil, err
+	}
+	tenant, user := f.db.locks(s)
+	values := append([]any{
+		[]int64{tenant, user}, scopeDigest(s), names(s), around(s), changes[0].Job, int64(f.db.options.MaxFacts), list.together(changes),
+	}, list.values()...)
+	var refused error
+	reset := func() { applied, refused = nil, nil }
+	err = f.db.link.write(ctx, f.db.sql(applyQuery), values, reset, func(rows pgx.Rows) error {
+		var a memory.Applied
+		var status, about string
+		var change int
+		if err := rows.Scan(&a.ID, &a.Existed, &status, &change, &about); err != nil {
+			return err
+		}
+		applied = append(applied, a)
+		if status != "" {
+			refused = refusal(status, change, about, s, &changes[change])
+		}
+		return nil
+	})
+	if err == nil {
+		err = refused
+	}
+	return applied, err
+}
+
+// refusal says what a status of the database means.
+func refusal(status string, change int, about string, s memory.Scope, c *memory.Change) error {
+	var err error
+	switch status {
+	case "missing":
+		err = fmt.Errorf("fact %s: %w", about, memory.ErrNotFound)
+	case "version":
+		err = fmt.Errorf("fact %s has version %s and not %d: %w", c.Record.ID, about, c.Record.Version, memory.ErrConflict)
+	case "said":
+		err = fmt.Errorf("fact %s says the same already: %w", about, memory.ErrConflict)
+	case "closed":
+		err = fmt.Errorf("superseded fact %s is not valid any more: %w", about, memory.ErrConflict)
+	case "forgotten":
+		err = fmt.Errorf("what was said at %v, of the scope %s: %w", c.Said, s, memory.ErrForgotten)
+	case "quota":
+		return fmt.Errorf("the scope %s has as many facts as it may have: %w", s, memory.ErrQuota)
+	default:
+		err = fmt.Errorf("status %q: %w", status, ErrFormat)
+	}
+	return fmt.Errorf("change %d: %w", change, err)
+}
+
+// changeList are changes by their columns.
+type changeList struct {
+	does, id, actor, instead           []string
+	kind, content, conversation, by    []string
+	terms, words, model                []string
+	metadata, vector                   []*string
+	version, turn                      []int64
+	space                              []*int64
+	trust                              []int32
+	importance                         []float64
+	said, raw                          [][]byte
+	heard, validFrom, validTo, expires []*time.Time
+}
+
+func newChanges(s memory.Scope, changes []memory.Change) (*changeList, error) {
+	l := &changeList{}
+	for i := range changes {
+		if err := l.add(s, &changes[i]); err != nil {
+			return nil, fmt.Errorf("change %d: %w", i, err)
+		}
+	}
+	return l, nil
+}
+
+func (l *changeList) add(s memory.Scope, c *memory.Change) error {
+	r := &c.Record
+	id, err := c.Record.ID, error(nil)
+	switch c.Kind {
+	case memory.Add:
+		if id == "" {
+			id = uuid.New()
+		}
+		if !isID(id) {
+			return fmt.Errorf("id %.60q is no UUID: %w", id, memory.ErrInvalid)
+		}
+		for _, old := range c.Supersedes {
+			if !isID(old) {
+				return fmt.Errorf("fact %.60s: %w", old, memory.ErrNotFound)
+			}
+		}
+	case memory.Update, memory.Close, memory.Delete, memory.Embed:
+		if !isID(id) {
+			return fmt.Errorf("fact %.60s: %w", id, memory.ErrNotFound)
+		}
+	default:
+		return fmt.Errorf("change %q: %w", c.Kind, memory.ErrInvalid)
+	}
+	l.does, l.id, l.version, l.actor = append(l.does, string(c.Kind)), append(l.id, id), append(l.version, r.Version), append(l.actor, c.Actor)
+	l.heard, l.instead = append(l.heard, optional(c.Said)), append(l.instead, strings.Join(c.Supersedes, ","))
+	l.kind, l.content, l.said = append(l.kind, string(r.Kind)), append(l.content, r.Content), append(l.said, r.Key[:])
+	var metadata *string
+	var raw []byte
+	if len(r.Metadata) > 0 {
+		plain, err := plainJSON(r.Metadata)
+		if err != nil {
+			return fmt.Errorf("metadata: %w: %w", memory.ErrInvalid, err)
+		}
+		raw, metadata = r.Metadata, &plain
+	}
+	l.raw, l.metadata = append(l.raw, raw), append(l.metadata, metadata)
+	l.conversation, l.turn = append(l.conversation, r.Conversation), append(l.turn, r.Turn)
+	l.trust, l.importance = append(l.trust, int32(r.Trust)), append(l.importance, r.Importance)
+	l.validFrom, l.validTo, l.expires = append(l.validFrom, optional(r.ValidFrom)), append(l.validTo, optional(r.ValidTo)), append(l.expires, optional(r.ExpiresAt))
+	l.by, l.model = append(l.by, r.SupersededBy), append(l.model, r.Model)
+	l.terms, l.words = append(l.terms, textArray(r.Terms)), append(l.words, wordArray(s.Tenant, r.Terms))
+	var vector *string
+	var in *int64
+	if n := len(r.Embedding); n > 0 {
+		text, number := spellVector(r.Embedding), space(r.Model, n)
+		vector, in = &text, &number
+	}
+	l.vector, l.space = append(l.vector, vector), append(l.space, in)
+	return err
+}
+
+func (l *changeList) values() []any {
+	return []any{
+		l.does, l.id, l.version, l.actor, l.heard, l.instead, l.kind, l.content, l.said, l.raw, l.metadata, l.conversation, l.turn,
+		l.trust, l.importance, l.validFrom, l.validTo, l.by, l.expires, l.terms, l.words, l.model, l.space, l.vector,
+	}
+}
+
+// together reports whether the changes are many facts to add that have nothing to do with
+// each other, but that two of them may say the same.
+func (l *changeList) together(changes []memory.Change) bool {
+	if len(changes) < bulk {
+		return false
+	}
+	soon := time.Now().Add(time.Hour)
+	ids := make(map[string]bool, len(changes))
+	for i, c := range changes {
+		expires := !c.Record.ExpiresAt.IsZero() && c.Record.ExpiresAt.Before(soon)
+		if c.Kind != memory.Add || len(c.Supersedes) > 0 || ids[l.id[i]] || expires {
+			return false
+		}
+		ids[l.id[i]] = true
+	}
+	return true
+}

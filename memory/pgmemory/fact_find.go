@@ -1,0 +1,64 @@
+package pgmemory
+
+import (
+	"context"
+	"iter"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// Find implements [memory.Store], with one round trip for each 256 facts. It reads as it goes: it leaves out
+// what is removed in the meantime, or changed so that the query does not select it any more, and does
+// not find what is stored after it has begun.
+func (f *Facts) Find(ctx context.Context, q memory.Query) iter.Seq2[memory.Record, error] {
+	return func(yield func(memory.Record, error) bool) {
+		left, limited := q.Most()
+		var after *row
+		for more := true; more; {
+			most := page
+			if limited {
+				most = min(left, page)
+			}
+			list, err := f.next(ctx, &q, after, most)
+			for i := range list {
+				if err = ctx.Err(); err != nil {
+					break
+				}
+				if !yield(list[i].Record, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(memory.Record{}, f.db.fail("find", err))
+				return
+			}
+			left -= len(list)
+			more = len(list) == most && (!limited || left > 0)
+			if more {
+				after = &list[len(list)-1]
+			}
+		}
+	}
+}
+
+// next returns a page of what comes after a row.
+func (f *Facts) next(ctx context.Context, q *memory.Query, after *row, most int) (list []row, err error) {
+	s, err := newSelection(q)
+	if err != nil {
+		return nil, err
+	}
+	if after != nil {
+		s.where += ` AND (f.created_at, f.id, f.key) < (` + s.add(after.CreatedAt, "timestamptz") + `, ` + s.add(after.ID, "text") + `::uuid, ` +
+			s.add(after.key, "bigint") + `)`
+	}
+	text := s.with + ` SELECT ` + f.db.columns() + ` FROM weft.mem_fact f JOIN weft.mem_scope s ON s.key = f.scope WHERE ` + s.where +
+		` ORDER BY f.created_at DESC, f.id DESC, f.key DESC LIMIT ` + s.add(most, "int")
+	err = f.db.link.read(ctx, f.db.sql(text), s.args, func() { list = nil }, func(rows pgx.Rows) error {
+		r, err := scanRow(rows)
+		list = append(list, r)
+		return err
+	})
+	return list, err
+}

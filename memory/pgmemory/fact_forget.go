@@ -1,0 +1,50 @@
+package pgmemory
+
+import (
+	"context"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/memory"
+)
+
+const (
+	forgetQuery = `SELECT weft.mem_forget($1::bigint[], $2::bigint, $3::bytea, $4::bytea, $5::text[])`
+	sweepQuery  = `SELECT weft.mem_sweep($1::bigint)`
+)
+
+// Forget implements [memory.Store], in one round trip. What is gone is in no copy that
+// pg_dump makes; its place in the files of the database is used again after a VACUUM.
+func (f *Facts) Forget(ctx context.Context, s memory.Scope) (int, error) {
+	tenant, user := f.db.locks(s)
+	shared, alone := []int64{}, tenant
+	if s.User != "" {
+		shared, alone = []int64{tenant}, user
+	}
+	f.db.sizes.clear()
+	count, err := f.count(ctx, forgetQuery, shared, alone, scopeDigest(s), ownerDigest(s.User), names(s))
+	if err != nil {
+		return 0, f.db.fail("forget", err)
+	}
+	return count, nil
+}
+
+// Sweep implements [memory.Sweeper], in one round trip. It passes over scopes in which
+// somebody stores something at the same time.
+func (f *Facts) Sweep(ctx context.Context, limit int) (int, error) {
+	if limit <= 0 {
+		return 0, ctx.Err()
+	}
+	count, err := f.count(ctx, sweepQuery, min(int64(limit), math.MaxInt32))
+	if err != nil {
+		return 0, f.db.fail("sweep", err)
+	}
+	return count, nil
+}
+
+// count sends a statement that counts what it removes. To do so again removes no more.
+func (f *Facts) count(ctx context.Context, text string, args ...any) (n int, err error) {
+	err = f.db.link.read(ctx, f.db.sql(text), args, func() {}, func(rows pgx.Rows) error { return rows.Scan(&n) })
+	return n, err
+}

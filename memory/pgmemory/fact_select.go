@@ -1,0 +1,102 @@
+package pgmemory
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// A selection is a query as SQL. It is made of constants alone: everything that comes from
+// outside is a value.
+type selection struct {
+	args
+	with  string // begins the statement
+	where string // a condition on mem_fact f
+}
+
+// reads are what is known before facts are looked at: the scopes, and the time, which is not
+// before what was just stored.
+const (
+	readScopes = `WITH reach AS MATERIALIZED (SELECT s.key, s.newest FROM weft.mem_scope s WHERE `
+	readTime   = `), moment AS MATERIALIZED (SELECT greatest(statement_timestamp(), max(newest)) AS now FROM reach)`
+)
+
+func newSelection(q *memory.Query) (*selection, error) {
+	s := &selection{}
+	scopes, one := reach(q, &s.args)
+	s.with = readScopes + scopes + readTime
+	parts := []string{`f.scope = ANY (ARRAY(SELECT key FROM reach))`}
+	if one {
+		parts[0] = `f.scope = (SELECT key FROM reach)`
+	}
+	and := func(text string) { parts = append(parts, text) }
+	if len(q.IDs) > 0 {
+		ids := []string{} // what is no id, nothing has
+		for _, id := range q.IDs {
+			if isID(id) {
+				ids = append(ids, id)
+			}
+		}
+		and(`f.id = ANY (` + s.add(ids, "text[]") + `::uuid[])`)
+	}
+	if len(q.Kinds) > 0 {
+		kinds := make([]string, len(q.Kinds))
+		for i, kind := range q.Kinds {
+			kinds[i] = string(kind)
+		}
+		and(`f.kind = ANY (` + s.add(kinds, "text[]") + `)`)
+	}
+	if q.Conversation != "" {
+		and(`f.conversation = ` + s.add(q.Conversation, "text"))
+	}
+	if !q.Untrusted {
+		and(`f.trust < 2`)
+	}
+	if q.Without != "" {
+		and(`(f.space IS NULL OR f.model <> ` + s.add(q.Without, "text") + `)`)
+	}
+	for _, c := range q.Where {
+		text, err := condition(c, &s.args)
+		if err != nil {
+			return nil, err
+		}
+		and(text)
+	}
+	switch {
+	case q.Closed:
+	case q.AsOf.IsZero():
+		const now = `(SELECT now FROM moment)`
+		and(`(f.expires_at IS NULL OR f.expires_at > ` + now + `)`)
+		and(`f.valid_from <= ` + now + ` AND (f.valid_to IS NULL OR f.valid_to > ` + now + `)`)
+	default:
+		at := s.add(q.AsOf.UTC(), "timestamptz")
+		and(`f.valid_from <= ` + at + ` AND (f.valid_to IS NULL OR f.valid_to > ` + at + `)`)
+	}
+	s.where = strings.Join(parts, ` AND `)
+	return s, nil
+}
+
+// isID reports whether a text is a UUID as this module spells it.
+func isID(text string) bool {
+	if len(text) != 36 {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		switch i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return false
+			}
+		default:
+			if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// key tells selections apart.
+func (s *selection) key() string { return s.where + fmt.Sprint(s.args...) + s.with }

@@ -1,0 +1,92 @@
+package pgmemory
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/memory"
+)
+
+const (
+	// maxWhole is up to how many numbers a vector is indexed as it is, and maxHalf up to how many
+	// in half the precision.
+	maxWhole = 2000
+	maxHalf  = 4000
+)
+
+// vectorType is what an index keeps of vectors of a length.
+func vectorType(schema string, dimension int) string {
+	if dimension > maxWhole {
+		return schema + `.halfvec(` + strconv.Itoa(dimension) + `)`
+	}
+	return schema + `.vector(` + strconv.Itoa(dimension) + `)`
+}
+
+func indexName(space int64) string { return fmt.Sprintf("mem_fact_near_%016x", uint64(space)) }
+
+// indexedQuery tells whether there is an index of a space that can be used.
+func indexedQuery(schema string, space int64) string {
+	return `EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = to_regclass('` + schema + `.` + indexName(space) + `') AND i.indisvalid)`
+}
+
+const createIndex = `CREATE INDEX CONCURRENTLY %s ON weft.mem_fact USING hnsw ((embedding::%s) %s) WITH (m = 16, ef_construction = 128) WHERE space = %s`
+
+// Index makes an index (HNSW) of the vectors of a model, of one dimension, unless there is one.
+// It is worth its time above some 20,000 facts a scope, see [Options.Exact]: it takes minutes for 100,000
+// facts, while they can be read and written. No other call makes one. It is not for a
+// transaction, and not within a request. Of more than 4000 numbers, vectors have no index: it is an
+// [memory.ErrInvalid].
+//
+// A larger maintenance_work_mem makes it quicker. An index that could not be made is
+// removed when it is tried again.
+func (d *DB) Index(ctx context.Context, model string, dimension int) error {
+	if err := d.index(ctx, model, dimension); err != nil {
+		return d.fail(fmt.Sprintf("index %d numbers of model %.60q", dimension, model), err)
+	}
+	return nil
+}
+
+func (d *DB) index(ctx context.Context, model string, dimension int) error {
+	if dimension < 1 || dimension > maxHalf {
+		return fmt.Errorf("dimension %d is not between 1 and %d: %w", dimension, maxHalf, memory.ErrInvalid)
+	}
+	if _, ok := d.link.on.(pgx.Tx); ok {
+		return fmt.Errorf("in a transaction: %w", memory.ErrInvalid)
+	}
+	in := space(model, dimension)
+	there, valid, err := d.findIndex(ctx, in)
+	if err != nil || valid {
+		return err
+	}
+	if there {
+		// Whoever was at it has been interrupted, or is still at it: then this waits.
+		if err := d.alone(ctx, `DROP INDEX CONCURRENTLY IF EXISTS weft.`+indexName(in)); err != nil {
+			return err
+		}
+	}
+	class := d.vector + `.vector_cosine_ops`
+	if dimension > maxWhole {
+		class = d.vector + `.halfvec_cosine_ops`
+	}
+	p := plan{space: in}
+	return d.alone(ctx, fmt.Sprintf(createIndex, indexName(in), vectorType(d.vector, dimension), class, p.literal()))
+}
+
+func (d *DB) findIndex(ctx context.Context, in int64) (there, valid bool, err error) {
+	const query = `SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass($1::text)`
+	reset := func() { there, valid = false, false }
+	err = d.link.read(ctx, query, []any{d.quoted + `.` + indexName(in)}, reset, func(rows pgx.Rows) error {
+		there = true
+		return rows.Scan(&valid)
+	})
+	return there, valid, err
+}
+
+// alone sends a statement that allows no transaction around it, and so nothing ahead of it.
+func (d *DB) alone(ctx context.Context, text string) error {
+	_, err := d.link.on.Exec(ctx, d.sql(text), pgx.QueryExecModeSimpleProtocol)
+	return err
+}

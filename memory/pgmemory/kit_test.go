@@ -1,0 +1,41 @@
+package pgmemory_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/memory"
+)
+
+func newID() string { return uuid.New() }
+
+// adding is a change as package memory makes it, with a vector by the model "m" if there are numbers.
+func adding(content string, vector ...float32) memory.Change {
+	sum := sha256.Sum256([]byte(strings.ToLower(content)))
+	r := memory.Record{
+		Fact:  memory.Fact{ID: newID(), Kind: memory.Plain, Content: content, Importance: 0.5},
+		Key:   [16]byte(sum[:16]),
+		Terms: strings.Fields(strings.ToLower(content)), Embedding: vector,
+	}
+	if vector != nil {
+		r.Model = "m"
+	}
+	return memory.Change{Kind: memory.Add, Record: r}
+}
+
+func wantErr(tb testing.TB, what string, err, want error) {
+	tb.Helper()
+	if !errors.Is(err, want) {
+		tb.Errorf("%s: got error %v want %v", what, err, want)
+	}
+}
+
+func wantNoErr(tb testing.TB, what string, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Errorf("%s: %v", what, err)
+	}
+}

@@ -1,0 +1,141 @@
+package pgmemory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// A Conn is what a [DB] works on: a *pgxpool.Pool, a *pgx.Conn that one goroutine uses
+// at a time, or a pgx.Tx that the caller has begun and will commit.
+type Conn interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+var (
+	_ Conn = (*pgxpool.Pool)(nil)
+	_ Conn = (*pgx.Conn)(nil)
+	_ Conn = pgx.Tx(nil)
+)
+
+// A link is how statements reach the database.
+type link struct {
+	on     Conn
+	before func(ctx context.Context, b *pgx.Batch) error
+	// mode, when set, is how statements are sent, whatever the connection's default.
+	mode []any
+	// again says that a failed call may be tried again: not in a transaction, which
+	// has failed as a whole.
+	again    bool
+	patience time.Duration
+	timeout  time.Duration
+}
+
+func newLink(on Conn, o *Options) (*link, error) {
+	l := &link{on: on, before: o.Before, again: true, patience: o.patience(), timeout: o.Timeout}
+	if l.timeout == 0 {
+		l.timeout = defaultTimeout
+	}
+	if _, ok := on.(pgx.Tx); ok {
+		l.again = false
+	}
+	if pooled(on, o.Pooling) && defaultMode(on) == pgx.QueryExecModeCacheStatement {
+		l.mode = []any{pgx.QueryExecModeExec}
+	}
+	return l, l.check()
+}
+
+// check refuses what could not work: the statements of a batch are sent as the connection sends them.
+func (l *link) check() error {
+	if l.before != nil && len(l.mode) > 0 {
+		return fmt.Errorf("behind a pooler, Before needs connections that cache no statements, as those of Open: %w", memory.ErrInvalid)
+	}
+	return nil
+}
+
+// read sends one statement, in one round trip, and calls fn for each row. It may do so again, after
+// reset.
+func (l *link) read(ctx context.Context, sql string, args []any, reset func(), fn func(pgx.Rows) error) error {
+	return l.retry(ctx, l.timeout, anyFault, func(ctx context.Context) error {
+		reset()
+		return l.query(ctx, sql, args, fn)
+	})
+}
+
+// write is read for a statement that must not take effect twice.
+func (l *link) write(ctx context.Context, sql string, args []any, reset func(), fn func(pgx.Rows) error) error {
+	return l.retry(ctx, l.timeout, unsent, func(ctx context.Context) error {
+		reset()
+		return l.query(ctx, sql, args, fn)
+	})
+}
+
+func (l *link) query(ctx context.Context, sql string, args []any, fn func(pgx.Rows) error) error {
+	if l.before == nil {
+		rows, err := l.on.Query(ctx, sql, append(l.mode[:len(l.mode):len(l.mode)], args...)...)
+		if err != nil {
+			return err
+		}
+		return readAll(rows, fn)
+	}
+	b := &pgx.Batch{}
+	if err := l.before(ctx, b); err != nil {
+		return err
+	}
+	first := b.Len()
+	b.Queue(sql, args...)
+	results := l.on.SendBatch(ctx, b)
+	err := readLast(results, first, fn)
+	if closed := results.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+func readLast(results pgx.BatchResults, first int, fn func(pgx.Rows) error) error {
+	for range first {
+		if _, err := results.Exec(); err != nil {
+			return err
+		}
+	}
+	rows, err := results.Query()
+	if err != nil {
+		return err
+	}
+	return readAll(rows, fn)
+}
+
+func readAll(rows pgx.Rows, fn func(pgx.Rows) error) error {
+	defer rows.Close()
+	for rows.Next() {
+		if err := fn(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// within calls fn with a context that ends in time, and tells that end from the caller's.
+func within(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
+	inner, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := fn(inner)
+	if err != nil && ctx.Err() != nil {
+		return errors.Join(ctx.Err(), err)
+	}
+	if err != nil && inner.Err() != nil {
+		return fmt.Errorf("no answer in %v: %w", limit, net.ErrClosed)
+	}
+	return err
+}

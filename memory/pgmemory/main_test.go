@@ -1,0 +1,123 @@
+package pgmemory_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.uber.org/goleak"
+
+	"github.com/weft-go/weft/internal/pgtest"
+
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
+
+// A place is a schema of a test, and how to reach it.
+type place struct {
+	url     string
+	direct  string // for who owns it
+	options pgmemory.Options
+}
+
+// newPlace takes a schema, through a PgBouncer if the environment asks for it.
+func newPlace(tb testing.TB) place {
+	tb.Helper()
+	if pgtest.Pooled() {
+		return pooledPlace(tb)
+	}
+	return directPlace(tb)
+}
+
+func directPlace(tb testing.TB) place {
+	tb.Helper()
+	return place{pgtest.DirectURL(tb), pgtest.DirectURL(tb), pgmemory.Options{Schema: pgtest.Schema(tb), Pooling: pgmemory.Direct}}
+}
+
+func pooledPlace(tb testing.TB) place {
+	tb.Helper()
+	return place{pgtest.PooledURL(tb), pgtest.DirectURL(tb), pgmemory.Options{Schema: pgtest.Schema(tb), Pooling: pgmemory.Transaction}}
+}
+
+// open opens a memory that is closed when the test ends.
+func (p place) open(tb testing.TB) *pgmemory.DB {
+	tb.Helper()
+	db, err := pgmemory.Open(context.Background(), p.url, p.options)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(db.Close)
+	return db
+}
+
+// pool opens a pool as [pgmemory.Open] does.
+func (p place) pool(tb testing.TB, changes ...func(*pgxpool.Config)) *pgxpool.Pool {
+	tb.Helper()
+	config, err := pgmemory.PoolConfig(p.url, p.options.Pooling)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, change := range changes {
+		change(config)
+	}
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(pool.Close)
+	return pool
+}
+
+// migrated returns a memory on what is the test's.
+func (p place) migrated(tb testing.TB, on pgmemory.Conn) *pgmemory.DB {
+	tb.Helper()
+	if err := pgmemory.Migrate(context.Background(), on, p.options); err != nil {
+		tb.Fatal(err)
+	}
+	db, err := pgmemory.New(context.Background(), on, p.options)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return db
+}
+
+func (p place) sql(text string) string {
+	return strings.ReplaceAll(text, "weft.", p.options.Schema+".")
+}
+
+// conn opens a connection that caches nothing.
+func (p place) conn(tb testing.TB) *pgx.Conn {
+	tb.Helper()
+	config, err := pgx.ParseConfig(p.direct)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	conn, err := pgx.ConnectConfig(context.Background(), config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+// ask returns the first column of the first row. The schema of the place stands
+// for "weft.".
+func ask[T any](tb testing.TB, p place, sql string, args ...any) T {
+	tb.Helper()
+	var answer T
+	if err := p.conn(tb).QueryRow(context.Background(), p.sql(sql), args...).Scan(&answer); err != nil {
+		tb.Fatal(err)
+	}
+	return answer
+}
+
+func do(tb testing.TB, p place, sql string, args ...any) {
+	tb.Helper()
+	if _, err := p.conn(tb).Exec(context.Background(), p.sql(sql), args...); err != nil {
+		tb.Fatal(err)
+	}
+}

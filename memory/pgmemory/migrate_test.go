@@ -1,0 +1,104 @@
+package pgmemory_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+func TestMigrateAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	var wg sync.WaitGroup
+	errs := make([]error, 20)
+	for i := range errs {
+		wg.Go(func() {
+			db, err := pgmemory.Open(context.Background(), p.url, p.options)
+			if errs[i] = err; err == nil {
+				db.Close()
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		wantNoErr(t, "migrate", err)
+	}
+	if n := ask[int](t, p, `SELECT count(*) FROM weft.mem_migration`); n < 2 {
+		t.Errorf("got %d migrations want all", n)
+	}
+}
+
+func TestNewRefusesAnotherVersion(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	pool := p.pool(t)
+	_, err := pgmemory.New(ctx, pool, p.options)
+	wantErr(t, "an empty schema", err, pgmemory.ErrNotMigrated)
+	p.migrated(t, pool)
+	do(t, p, `INSERT INTO weft.mem_migration (version, name, checksum) VALUES (99, 'later', '')`)
+	_, err = pgmemory.New(ctx, pool, p.options)
+	wantErr(t, "a newer version", err, pgmemory.ErrFormat)
+	do(t, p, `DELETE FROM weft.mem_migration WHERE version = 99`)
+	do(t, p, `UPDATE weft.mem_migration SET checksum = 'other' WHERE version = 1`)
+	_, err = pgmemory.New(ctx, pool, p.options)
+	wantErr(t, "another script", err, pgmemory.ErrFormat)
+	wantErr(t, "migrate", pgmemory.Migrate(ctx, pool, p.options), pgmemory.ErrFormat)
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	pool := newPlace(t).pool(t)
+	for name, o := range map[string]pgmemory.Options{
+		"schema":  {Schema: `x"; DROP SCHEMA public; --`},
+		"digit":   {Schema: "1x"},
+		"pooling": {Pooling: 9},
+		"facts":   {MaxFacts: -1},
+		"exact":   {Exact: -1},
+		"timeout": {Timeout: -1},
+	} {
+		_, err := pgmemory.New(context.Background(), pool, o)
+		wantErr(t, name, err, memory.ErrInvalid)
+	}
+	_, err := pgmemory.New(context.Background(), nil, pgmemory.Options{})
+	wantErr(t, "no database", err, memory.ErrInvalid)
+	_, err = pgmemory.Scripts(`x"`)
+	wantErr(t, "scripts", err, memory.ErrInvalid)
+}
+
+// The scripts do what Migrate does, for those who have migrations of their own.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	p.options.Schema += "-Quoted" // the scripts make it
+	conn := p.conn(t)
+	t.Cleanup(func() { do(t, p, `DROP SCHEMA "`+p.options.Schema+`" CASCADE`) })
+	scripts, err := pgmemory.Scripts(p.options.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scripts {
+		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, s.SQL, pgx.QueryExecModeSimpleProtocol)
+			return err
+		})
+		wantNoErr(t, s.Name, err)
+	}
+	db, err := pgmemory.New(ctx, p.pool(t), p.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope := memory.Scope{User: "ann"}
+	_, err = db.Facts().Apply(ctx, scope, []memory.Change{adding("tea", 1, 2)})
+	wantNoErr(t, "apply", err)
+	c, err := db.Facts().Search(ctx, memory.Search{Query: memory.Query{Scope: scope}, Terms: []string{"tea"}, Embedding: []float32{1, 2}, Model: "m", Limit: 5})
+	if err != nil || len(c.Records) != 1 {
+		t.Errorf("got %d candidates, error %v want 1", len(c.Records), err)
+	}
+}

@@ -1,0 +1,103 @@
+package pgmemory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	// tries is how often a statement is sent that the database undoes because
+	// of others.
+	tries = 5
+
+	minWait = 20 * time.Millisecond
+	maxWait = 2 * time.Second
+)
+
+// A fault is what kind of failure an error is, and so what helps.
+type fault int
+
+const (
+	faultOther   fault = iota // nothing helps
+	faultUndone               // the database undid the transaction because of others
+	faultRefused              // there was no connection, or nothing was sent
+	faultLost                 // the connection is lost, and nobody knows what was done
+)
+
+func faultOf(err error) fault {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return faultOther
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch e.Code {
+		case "40001", "40P01": // serialization_failure, deadlock_detected
+			return faultUndone
+		case "57P03", "53300": // the server starts; too many connections
+			return faultRefused
+		case "57P01", "57P02": // the server stops, has crashed
+			return faultLost
+		}
+		return faultOther
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || pgconn.SafeToRetry(err) {
+		return faultRefused
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return faultLost
+	}
+	for _, lost := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, pgconn.ErrConnClosed} {
+		if errors.Is(err, lost) {
+			return faultLost
+		}
+	}
+	return faultOther
+}
+
+// Which faults a call may be tried again after.
+func anyFault(f fault) bool { return f != faultOther }
+func unsent(f fault) bool   { return f == faultUndone || f == faultRefused }
+
+// retry calls fn until it succeeds or trying is of no use. Waits are random up to a bound
+// that doubles, so that those who failed together do not come back together.
+func (l *link) retry(ctx context.Context, limit time.Duration, may func(fault) bool, fn func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	until := time.Now().Add(l.patience)
+	for n := 1; ; n++ {
+		err := within(ctx, limit, fn)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		f := faultOf(err)
+		lost := f == faultRefused || f == faultLost
+		if lost && (!l.again || !may(f) || !time.Now().Before(until)) {
+			return fmt.Errorf("%w: %w", ErrUnreachable, err)
+		}
+		if !l.again || !may(f) || f == faultUndone && n == tries {
+			return err
+		}
+		if err := pause(ctx, min(minWait<<min(n, 16), maxWait)); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits for a random part of the time.
+func pause(ctx context.Context, most time.Duration) error {
+	t := time.NewTimer(rand.N(most))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,89 @@
+package pgmemory
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"strings"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// scopeDigest stands for a scope without naming it.
+func scopeDigest(s memory.Scope) []byte { return digest(s.Tenant, s.Workspace, s.User, s.Agent) }
+
+// ownerDigest stands for a user. The policies for users make the same of theirs.
+func ownerDigest(user string) []byte {
+	sum := sha256.Sum256([]byte(user))
+	return sum[:]
+}
+
+func digest(parts ...string) []byte {
+	var b []byte
+	for _, part := range parts {
+		b = binary.AppendUvarint(b, uint64(len(part)))
+		b = append(b, part...)
+	}
+	sum := sha256.Sum256(b)
+	return sum[:]
+}
+
+// number stands for parts where the database wants a number.
+func number(parts ...string) int64 { return int64(binary.BigEndian.Uint64(digest(parts...))) }
+
+func names(s memory.Scope) []string { return []string{s.Tenant, s.Workspace, s.User, s.Agent} }
+
+// around returns the digests of the scopes with which a scope is forgotten.
+func around(s memory.Scope) [][]byte {
+	var digests [][]byte
+	for mask := range 8 {
+		wider := s
+		for i, part := range []*string{&wider.Workspace, &wider.User, &wider.Agent} {
+			if mask>>i&1 == 1 {
+				*part = ""
+			}
+		}
+		digests = append(digests, scopeDigest(wider))
+	}
+	return digests
+}
+
+// locks are what keeps a scope from being forgotten while something is stored in it: one for the
+// tenant, and one for the user. To forget is to take the last of them alone.
+func (d *DB) locks(s memory.Scope) (tenant, user int64) {
+	return number("weft memory", d.schema, s.Tenant), number("weft memory", d.schema, s.Tenant, s.User)
+}
+
+// An args collects the values of a statement.
+type args []any
+
+// add returns what stands for a value in the statement.
+func (a *args) add(value any, as string) string {
+	*a = append(*a, value)
+	return "$" + itoa(len(*a)) + "::" + as
+}
+
+// reach returns a condition on mem_scope s for the scopes that a query looks at, and whether that is
+// one at most.
+func reach(q *memory.Query, a *args) (text string, one bool) {
+	if !q.AnyWorkspace && !q.AnyUser && !q.AnyAgent {
+		if !q.Inherit {
+			return `s.digest = ` + a.add(scopeDigest(q.Scope), "bytea"), true
+		}
+		return `s.digest = ANY (` + a.add(around(q.Scope), "bytea[]") + `)`, false
+	}
+	var b strings.Builder
+	b.WriteString(`s.tenant = ` + a.add(q.Scope.Tenant, "text"))
+	for _, part := range []struct {
+		any         bool
+		column, has string
+	}{{q.AnyWorkspace, "workspace", q.Scope.Workspace}, {q.AnyUser, "user_id", q.Scope.User}, {q.AnyAgent, "agent", q.Scope.Agent}} {
+		switch {
+		case part.any:
+		case q.Inherit:
+			b.WriteString(` AND s.` + part.column + ` IN (` + a.add(part.has, "text") + `, '')`)
+		default:
+			b.WriteString(` AND s.` + part.column + ` = ` + a.add(part.has, "text"))
+		}
+	}
+	return b.String(), false
+}

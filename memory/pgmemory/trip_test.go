@@ -1,0 +1,176 @@
+package pgmemory_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+// A tripCounter counts how often an answer comes to what was sent.
+type tripCounter struct {
+	mu   sync.Mutex
+	sent bool
+	n    int
+}
+
+type countedConn struct {
+	net.Conn
+	counter *tripCounter
+}
+
+func (c countedConn) Write(b []byte) (int, error) {
+	c.counter.mu.Lock()
+	c.counter.sent = true
+	c.counter.mu.Unlock()
+	return c.Conn.Write(b)
+}
+
+func (c countedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.counter.mu.Lock()
+	defer c.counter.mu.Unlock()
+	if n > 0 && c.counter.sent {
+		c.counter.sent = false
+		c.counter.n++
+	}
+	return n, err
+}
+
+// take returns the count, and begins anew.
+func (c *tripCounter) take() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.n
+	c.n = 0
+	return n
+}
+
+// counted returns a memory on one connection whose round trips are counted.
+func counted(t *testing.T, p place, mode pgx.QueryExecMode) (*pgmemory.DB, *tripCounter) {
+	t.Helper()
+	counter := &tripCounter{}
+	pool := p.pool(t, func(c *pgxpool.Config) {
+		c.MaxConns = 1
+		c.ConnConfig.DefaultQueryExecMode = mode
+		dial := c.ConnConfig.DialFunc
+		c.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dial(ctx, network, addr)
+			return countedConn{conn, counter}, err
+		}
+	})
+	return p.migrated(t, pool), counter
+}
+
+// Everything that is done with facts takes one round trip, however it is sent.
+func TestRoundTrips(t *testing.T) {
+	t.Parallel()
+	type given struct {
+		place  func(testing.TB) place
+		mode   pgx.QueryExecMode
+		before bool
+	}
+	for name, g := range map[string]given{
+		"cached":                {directPlace, pgx.QueryExecModeCacheStatement, false},
+		"cached, with a role":   {directPlace, pgx.QueryExecModeCacheStatement, true},
+		"described":             {directPlace, pgx.QueryExecModeCacheDescribe, false},
+		"exec":                  {directPlace, pgx.QueryExecModeExec, false},
+		"simple":                {directPlace, pgx.QueryExecModeSimpleProtocol, false},
+		"pooled":                {pooledPlace, pgx.QueryExecModeExec, false},
+		"pooled, with a role":   {pooledPlace, pgx.QueryExecModeExec, true},
+		"pooled, simple":        {pooledPlace, pgx.QueryExecModeSimpleProtocol, false},
+		"pooled, cache by user": {pooledPlace, pgx.QueryExecModeCacheStatement, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := g.place(t)
+			if g.before {
+				p.options.Before = func(_ context.Context, b *pgx.Batch) error {
+					b.Queue(`SELECT set_config('role', 'postgres', true), set_config('app.user', $1::text, true)`, "ann")
+					return nil
+				}
+			}
+			db, counter := counted(t, p, g.mode)
+			for _, user := range []string{"warm up", "measured"} {
+				for _, call := range calls(t, db.Facts(), user) {
+					counter.take()
+					call.do()
+					if n := counter.take(); n != 1 && user == "measured" {
+						t.Errorf("%s: got %d round trips want 1", call.name, n)
+					}
+				}
+			}
+		})
+	}
+}
+
+type call struct {
+	name string
+	do   func()
+}
+
+// calls are what a program does with the facts of a user, in turn.
+func calls(t *testing.T, store *pgmemory.Facts, user string) []call {
+	t.Helper()
+	ctx := context.Background()
+	scope := memory.Scope{Tenant: "acme", User: user}
+	id := newID()
+	ok := func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	apply := func(changes ...memory.Change) func() {
+		return func() {
+			_, err := store.Apply(ctx, scope, changes)
+			ok(err)
+		}
+	}
+	first := adding("tea with milk", 1, 0)
+	first.Record.ID, first.Job = id, "job"
+	var many []memory.Change
+	for i := range 200 {
+		many = append(many, adding(fmt.Sprint("fact ", i), float32(i), 1))
+	}
+	newer := adding("tea without milk", 0, 1)
+	newer.Supersedes = []string{id}
+	return []call{
+		{"store", apply(first)},
+		{"store 200", apply(many...)},
+		{"store with a vector, in place of another", apply(newer)},
+		{"recall", func() {
+			c, err := store.Search(ctx, memory.Search{
+				Query: memory.Query{Scope: scope, Where: []memory.Condition{memory.Where("n", memory.NotEqual, 1)}}, Terms: []string{"tea", "milk"},
+				Embedding: []float32{1, 1}, Model: "m", Limit: 100,
+			})
+			ok(err)
+			if len(c.Records) != 100 && len(c.Records) != 101 || c.Facts != 201 {
+				t.Errorf("got %d candidates of %d facts", len(c.Records), c.Facts)
+			}
+		}},
+		{"list", func() {
+			n := 0
+			for _, err := range store.Find(ctx, memory.Query{Scope: scope}) {
+				ok(err)
+				n++
+			}
+			if n != memory.DefaultLimit {
+				t.Errorf("got %d facts want %d", n, memory.DefaultLimit)
+			}
+		}},
+		{"history", func() {
+			for _, err := range store.History(ctx, scope, id) {
+				ok(err)
+			}
+		}},
+		{"sweep", func() { _, err := store.Sweep(ctx, 10); ok(err) }},
+		{"forget", func() { _, err := store.Forget(ctx, scope); ok(err) }},
+	}
+}
