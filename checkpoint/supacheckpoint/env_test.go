@@ -71,6 +71,7 @@ func setEnv(t *testing.T, env map[string]string) {
 func TestFromEnv(t *testing.T) {
 	p := directPlace(t)
 	p.options.Checkpoint.Patience = time.Millisecond
+	p.options.Retry.Max = -1
 	service, anon := apiKey(t, "service_role", "abcdefgh", secret), apiKey(t, "anon", "abcdefgh", secret)
 	for _, c := range []struct {
 		name  string

@@ -298,6 +298,17 @@ func TestHostileSQL(t *testing.T) {
 			}
 		}
 	}
+	// What says nothing of what it did is seen by what is left.
+	for _, attack := range []string{
+		fmt.Sprintf(`SELECT weft.cp_clear(%d)`, key),
+		`SELECT weft.cp_delete(` + thread + `, NULL, 0)`,
+		`SELECT weft.cp_put_writes(` + thread + `, NULL, 0, 0, '', '` + stepID(2) + `', ARRAY['a'], ARRAY[0::bigint], ARRAY['x'::bytea])`,
+		`SELECT weft.cp_session_clean(NULL, '', NULL, 0, 100)`,
+	} {
+		if _, err := asUserFor(t, conn, bob, p.sql(attack)); err != nil {
+			t.Errorf("%s: %v", attack, err)
+		}
+	}
 	if n, err := asUser(t, conn, ann, p.sql("SELECT * FROM weft.cp_step")); n != 2 || err != nil {
 		t.Errorf("ann sees %d of her steps, error %v", n, err)
 	}

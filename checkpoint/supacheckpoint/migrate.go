@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
@@ -67,11 +68,32 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 }
 
 func migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
+	if err := checkProject(ctx, pool, o); err != nil {
+		return err
+	}
 	o.Checkpoint.Before = nil
 	if err := pgcheckpoint.Migrate(ctx, pool, o.Checkpoint); err != nil {
 		return err
 	}
 	return apply(ctx, pool, o, ownMigrations)
+}
+
+// isProjectQuery finds what a project's database has from the start.
+const isProjectQuery = `SELECT EXISTS (SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+	WHERE n.nspname = 'auth' AND p.proname = 'uid')
+	AND 4 = (SELECT count(*) FROM pg_roles WHERE rolname IN ('anon', 'authenticated', 'service_role', 'authenticator'))`
+
+// checkProject returns an error for a database of another kind, before anything is
+// changed there.
+func checkProject(ctx context.Context, pool *pgxpool.Pool, o Options) error {
+	l, is := newLink(pool, &o), false
+	err := l.again(ctx, defaultTimeout, func(ctx context.Context) error {
+		return pool.QueryRow(ctx, isProjectQuery, pgx.QueryExecModeExec).Scan(&is)
+	})
+	if err == nil && !is {
+		err = fmt.Errorf("this is not the database of a Supabase project: it lacks auth.uid() or the roles: %w", checkpoint.ErrInvalid)
+	}
+	return err
 }
 
 // MigrateDocuments makes the tables of [Agents] and [Proposals] in schema public,

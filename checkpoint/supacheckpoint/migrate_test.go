@@ -106,6 +106,20 @@ func TestMigrateWhatIsThere(t *testing.T) {
 	}
 }
 
+// A database that is no project's is left as it is.
+func TestNoProject(t *testing.T) {
+	t.Parallel()
+	p := place{options: supacheckpoint.Options{Checkpoint: pgcheckpoint.Options{Schema: pgtest.Schema(t), Pooling: pgcheckpoint.Direct}}}
+	p.database = pgtest.DirectURL(t)
+	_, err := supacheckpoint.Open(t.Context(), p.database, p.options)
+	if !errors.Is(err, checkpoint.ErrInvalid) || !strings.Contains(err.Error(), "not the database of a Supabase project") {
+		t.Errorf("got error %v", err)
+	}
+	if n := ask[int](t, p, `SELECT count(*)::int FROM pg_class WHERE relnamespace = $1::regnamespace`, p.options.Checkpoint.Schema); n != 0 {
+		t.Errorf("it has made %d things", n)
+	}
+}
+
 func TestNotMigrated(t *testing.T) {
 	t.Parallel()
 	p := emptyPlace(t)

@@ -1,0 +1,79 @@
+package supacheckpoint_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/weft-go/weft/checkpoint/supacheckpoint"
+)
+
+// failing lets the database fail the first tries of PutSession. A sequence counts them,
+// which no rollback undoes.
+func failing(t *testing.T, p place, state string, tries int) {
+	t.Helper()
+	do(t, p, `CREATE SEQUENCE weft.tries`)
+	do(t, p, `GRANT USAGE ON SEQUENCE weft.tries TO authenticated`)
+	do(t, p, fmt.Sprintf(`CREATE FUNCTION weft.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF nextval('weft.tries') <= %d THEN RAISE EXCEPTION 'as asked' USING ERRCODE = '%s'; END IF;
+		RETURN NEW;
+	END $$`, tries, state))
+	do(t, p, `CREATE TRIGGER fail BEFORE INSERT ON weft.cp_session FOR EACH ROW EXECUTE FUNCTION weft.fail()`)
+}
+
+// What may pass is tried again, with waits that double; what is refused is not.
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		state    string
+		fails    int
+		max      int
+		tries    int
+		ok       bool
+		reported []string
+	}{
+		"nothing":               {"40001", 0, 0, 1, true, nil},
+		"a serialization":       {"40001", 2, 0, 3, true, []string{"wait=2ms", "wait=4ms"}},
+		"a deadlock":            {"40P01", 3, 0, 4, true, []string{"wait=2ms", "wait=4ms", "wait=8ms"}},
+		"too many connections":  {"53300", 4, 0, 4, false, []string{"wait=8ms"}},
+		"more tries":            {"40001", 5, 5, 6, true, []string{"wait=32ms"}},
+		"no tries":              {"40001", 1, -1, 1, false, nil},
+		"a constraint":          {"23505", 1, 0, 1, false, nil},
+		"no right":              {"42501", 1, 0, 1, false, nil},
+		"what can not be read":  {"22P02", 1, 0, 1, false, nil},
+		"something of somebody": {"P0001", 1, 0, 1, false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := directPlace(t)
+			failing(t, p, c.state, c.fails)
+			var said bytes.Buffer
+			p.options.Retry = supacheckpoint.Retry{Max: c.max, Delay: 2 * time.Millisecond}
+			p.options.Logger = slog.New(slog.NewTextHandler(&said, nil))
+			err := as(t, p.open(t), ann).PutSession(t.Context(), "plan", supacheckpoint.SessionUpdate{Status: "x"})
+			if (err == nil) != c.ok {
+				t.Errorf("got error %v", err)
+			}
+			if e, ok := errors.AsType[*pgconn.PgError](err); err != nil && (!ok || e.Code != c.state) {
+				t.Errorf("got error %v want SQLSTATE %s", err, c.state)
+			}
+			if n := ask[int](t, p, `SELECT last_value::int FROM weft.tries`); n != c.tries {
+				t.Errorf("tried %d times want %d", n, c.tries)
+			}
+			for _, text := range c.reported {
+				if !strings.Contains(said.String(), text) {
+					t.Errorf("the log does not say %s: %s", text, said.String())
+				}
+			}
+			if c.tries == 1 && said.Len() > 0 {
+				t.Errorf("got log %s", said.String())
+			}
+		})
+	}
+}
