@@ -1,0 +1,149 @@
+package kv
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/internal/input"
+	"github.com/weft-go/weft/memory/internal/rank"
+)
+
+// Find implements [Store].
+func (m *InMemory) Find(ctx context.Context, s memory.Scope, q Selection) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		rows := m.selected(s, &q)
+		slices.SortFunc(rows, func(a, b *row) int { return q.Order.compare(&a.Item, &b.Item) })
+		if limit, limited := q.Most(); limited {
+			rows = rows[:min(limit, len(rows))]
+		}
+		if q.Refresh {
+			m.refresh(s, rows)
+		}
+		for _, r := range rows {
+			if err := ctx.Err(); err != nil {
+				yield(Item{}, err)
+				return
+			}
+			if !yield(r.copy().Item, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (o Order) compare(a, b *Item) int {
+	if o == ByKey {
+		return a.Address.compare(b.Address)
+	}
+	return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), b.Address.compare(a.Address))
+}
+
+// selected returns the rows of a selection, but for its limit.
+func (m *InMemory) selected(s memory.Scope, q *Selection) []*row {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	now := input.Exact(time.Now())
+	var rows []*row
+	if q.Addresses == nil {
+		for _, r := range m.scopes[s] {
+			if !r.expired(now) && q.selects(r) {
+				rows = append(rows, r)
+			}
+		}
+		return rows
+	}
+	seen := map[*row]bool{}
+	for _, a := range q.Addresses {
+		if r := m.scopes[s][a.path()]; r != nil && !seen[r] && !r.expired(now) && q.selects(r) {
+			seen[r] = true
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+func (q *Selection) selects(r *row) bool {
+	switch {
+	case len(q.Prefix) > len(r.Namespace), !slices.Equal(q.Prefix, r.Namespace[:len(q.Prefix)]),
+		q.Own && len(q.Prefix) != len(r.Namespace),
+		!strings.HasPrefix(r.Key, q.KeyPrefix),
+		q.After != nil && q.Order.compare(q.After, &r.Item) >= 0:
+		return false
+	}
+	return !slices.ContainsFunc(q.Where, func(c memory.Condition) bool { return !c.Match(r.Value) })
+}
+
+// refresh makes rows live on, and puts those that do in their places.
+func (m *InMemory) refresh(s memory.Scope, rows []*row) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := input.Exact(time.Now())
+	for i, r := range rows {
+		path := r.path()
+		if !r.refresh || m.scopes[s][path] != r || r.expired(now) { // somebody else was here meanwhile
+			continue
+		}
+		next := *r
+		next.ExpiresAt = now.Add(r.ttl)
+		m.scopes[s][path], rows[i] = &next, &next
+	}
+}
+
+// A hit is a row with how well it fits.
+type hit struct {
+	row   *row
+	score float64
+}
+
+// Search implements [Store]. It looks at every value that is selected.
+func (m *InMemory) Search(ctx context.Context, s memory.Scope, q Search) (Candidates, error) {
+	c := Candidates{Frequency: make([]int64, len(q.Terms))}
+	var byWords, byVector []hit
+	selection := q.Selection
+	selection.After = nil
+	for _, r := range m.selected(s, &selection) {
+		if found := c.count(r, q.Terms); found > 0 {
+			byWords = append(byWords, hit{r, found})
+		}
+		if q.Embedding != nil && r.Embedding != nil && r.Model == q.Model && len(r.Embedding) == len(q.Embedding) {
+			byVector = append(byVector, hit{r, rank.Cosine(r.Embedding, q.Embedding)})
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return Candidates{}, err
+	}
+	seen := map[*row]bool{}
+	for _, hits := range [][]hit{byWords, byVector} {
+		slices.SortFunc(hits, func(a, b hit) int {
+			return cmp.Or(cmp.Compare(b.score, a.score), a.row.Address.compare(b.row.Address))
+		})
+		for _, h := range hits[:max(0, min(q.Limit, len(hits)))] {
+			if !seen[h.row] {
+				seen[h.row] = true
+				c.Records = append(c.Records, h.row.copy())
+			}
+		}
+	}
+	return c, nil
+}
+
+// count takes a row into the statistics, and returns how well it fits by its words.
+func (c *Candidates) count(r *row, terms []string) (score float64) {
+	if len(r.Terms) == 0 {
+		return 0
+	}
+	c.Values++
+	c.Terms += int64(len(r.Terms))
+	for i, term := range terms {
+		if slices.Contains(r.Terms, term) {
+			c.Frequency[i]++
+			score++
+		}
+	}
+	return score
+}

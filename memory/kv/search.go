@@ -1,0 +1,163 @@
+package kv
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/internal/rank"
+)
+
+// A Find asks for values by what they say.
+type Find struct {
+	// Query says which values, and how many to return at most. Its Order and After do not
+	// count.
+	Query Query
+	// Text is what is looked for, in any words. A value does not need to have all of
+	// them. At most 8 KB of it count.
+	Text string
+}
+
+// A Found is a value that was found.
+type Found struct {
+	Item
+	// Score says how well it fits, between 0 and 1: Keyword and Vector are its shares.
+	Score memory.Score
+}
+
+const (
+	maxText       = 8 << 10
+	maxTerms      = 64
+	minCandidates = 100
+	maxCandidates = 1000
+)
+
+// Search returns the values of the namespace, and of those within it, that fit a text best, the best first. Only what was indexed
+// is found. For a text without words, it returns the values that were written last.
+func (n Namespace) Search(ctx context.Context, f Find) ([]Found, error) {
+	found, err := n.search(ctx, f)
+	if err != nil {
+		return nil, fmt.Errorf("kv: search: %w", err)
+	}
+	return found, nil
+}
+
+func (n Namespace) search(ctx context.Context, f Find) ([]Found, error) {
+	if err := n.check(); err != nil {
+		return nil, err
+	}
+	f.Query.Order, f.Query.After = Newest, nil
+	if err := f.Query.Validate(); err != nil {
+		return nil, err
+	}
+	limit, limited := f.Query.Most()
+	if limit > maxCandidates {
+		return nil, fmt.Errorf("%d values, and a search finds %d at most: %w", limit, maxCandidates, memory.ErrInvalid)
+	}
+	if !limited {
+		limit = maxCandidates
+	}
+	s, err := n.ask(ctx, f, limit)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.Terms) == 0 && s.Embedding == nil {
+		return n.newest(ctx, f.Query)
+	}
+	c, err := n.values.store.Search(ctx, n.scope, s)
+	if err != nil {
+		return nil, err
+	}
+	found := n.values.rank(&s, c)
+	found = found[:min(limit, len(found))]
+	if f.Query.Peek {
+		return found, nil
+	}
+	return n.refresh(ctx, found)
+}
+
+// ask returns what a store is asked for.
+func (n Namespace) ask(ctx context.Context, f Find, limit int) (Search, error) {
+	text := strings.ToValidUTF8(f.Text[:min(len(f.Text), maxText)], "")
+	terms := rank.Distinct(rank.Terms(text))
+	s := Search{
+		Selection: Selection{Query: f.Query, Prefix: n.labels}, Terms: terms[:min(len(terms), maxTerms)],
+		Limit: min(maxCandidates, max(minCandidates, 4*limit)),
+	}
+	e := n.values.options.Embedder
+	if e == nil || strings.TrimSpace(text) == "" {
+		return s, nil
+	}
+	vectors, err := embed(ctx, e, []string{text})
+	if err != nil {
+		return Search{}, err
+	}
+	s.Embedding, s.Model = vectors[0], e.Model()
+	return s, nil
+}
+
+func (n Namespace) newest(ctx context.Context, q Query) ([]Found, error) {
+	var found []Found
+	for item, err := range n.values.store.Find(ctx, n.scope, Selection{Query: q, Prefix: n.labels, Refresh: !q.Peek}) {
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, Found{Item: item})
+	}
+	return found, nil
+}
+
+func (v *Values) rank(s *Search, c Candidates) []Found {
+	corpus := rank.Corpus{Docs: c.Values, Terms: c.Terms, Frequency: map[string]int64{}}
+	for i, n := range c.Frequency {
+		corpus.Frequency[s.Terms[i]] = n
+	}
+	docs := make([]rank.Doc, len(c.Records))
+	for i, r := range c.Records {
+		docs[i] = rank.Doc{Terms: r.Terms}
+		if r.Model == s.Model {
+			docs[i].Vector = r.Embedding
+		}
+	}
+	w := rank.Weights{Vector: v.options.Weights.Vector, Keyword: v.options.Weights.Keyword}
+	scores := w.Score(s.Terms, s.Embedding, corpus, docs)
+	found := make([]Found, len(docs))
+	for i, r := range c.Records {
+		found[i] = Found{Item: r.Item, Score: memory.Score{Total: scores[i].Total, Keyword: scores[i].Keyword, Vector: scores[i].Vector}}
+	}
+	slices.SortFunc(found, func(a, b Found) int {
+		return cmp.Or(cmp.Compare(b.Score.Total, a.Score.Total), b.UpdatedAt.Compare(a.UpdatedAt), a.compare(b.Address))
+	})
+	return found
+}
+
+// refresh makes what was found live on, and leaves out what is gone meanwhile.
+func (n Namespace) refresh(ctx context.Context, found []Found) ([]Found, error) {
+	var addresses []Address
+	for _, f := range found {
+		if !f.ExpiresAt.IsZero() {
+			addresses = append(addresses, f.Address)
+		}
+	}
+	items, err := n.values.get(ctx, n.scope, addresses)
+	if err != nil {
+		return nil, err
+	}
+	now := map[string]Item{}
+	for _, item := range items {
+		now[item.path()] = item
+	}
+	kept := found[:0]
+	for _, f := range found {
+		if item, asked := now[f.path()]; asked {
+			if f.Item = item; !item.Known() {
+				continue
+			}
+		}
+		kept = append(kept, f)
+	}
+	return kept, nil
+}

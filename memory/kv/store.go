@@ -1,0 +1,107 @@
+package kv
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// A Store is where values are kept. It is for [Values], which checks what goes in, and for
+// those who write a store: package memorytest says what one has to do. It is safe for use
+// by any number of goroutines, and its times are its own. A value that has expired is, for all
+// of its methods but [Sweeper.Sweep] and Forget, not there.
+type Store interface {
+	// Apply does all writes in a scope, or none, in their order, and returns what
+	// is there after each: the item, or for one that was removed its address alone. It returns [memory.ErrConflict] for a
+	// version that is not the value's, and [memory.ErrQuota].
+	Apply(ctx context.Context, s memory.Scope, writes []Write) ([]Item, error)
+	// Find yields items of a scope, in the order of [Query.Order].
+	Find(ctx context.Context, s memory.Scope, q Selection) iter.Seq2[Item, error]
+	// Search returns what may be found by words and by a vector.
+	Search(ctx context.Context, s memory.Scope, q Search) (Candidates, error)
+	// Namespaces yields the namespaces of a scope in which there are values, each once,
+	// ordered label by label, by their bytes.
+	Namespaces(ctx context.Context, s memory.Scope, q NamespaceQuery) iter.Seq2[[]string, error]
+	// Forget removes all values of a scope, and returns how many. Parts that are empty mean
+	// all: of a tenant and user, all workspaces and agents.
+	Forget(ctx context.Context, s memory.Scope) (int, error)
+}
+
+// A Sweeper is a [Store] that removes what has expired.
+type Sweeper interface {
+	// Sweep removes up to limit values that have expired, of all scopes, and returns how
+	// many. Any number of processes may do so at once.
+	Sweep(ctx context.Context, limit int) (int, error)
+}
+
+// A Write puts a value, or removes it.
+type Write struct {
+	Address
+	// Value is JSON, and comes back as the same. Nil removes what is there, if
+	// anything is.
+	Value json.RawMessage
+	// Version, if not zero, has to be that of what is there. [Absent] says that nothing
+	// must be.
+	Version int64
+	// TTL is how long the value lives, if not zero, and Refresh says that each read
+	// that refreshes makes it live so long again.
+	TTL     time.Duration
+	Refresh bool
+	// Terms are the words that it is found by, with repetition, and Embedding is its
+	// vector, by the model of the name. They are nil for a value that is not indexed.
+	Terms     []string
+	Embedding []float32
+	Model     string
+}
+
+// Absent is the version of a value that is not there.
+const Absent = -1
+
+// A Selection is a query as a store gets it.
+type Selection struct {
+	Query
+	// Prefix is what namespaces begin with.
+	Prefix []string
+	// Addresses, if not nil, are the values to yield, in any order, each once.
+	Addresses []Address
+	// Refresh says that what is yielded, and was put with Refresh, lives on from now. The items
+	// say so.
+	Refresh bool
+}
+
+// A Search asks for candidates.
+type Search struct {
+	// Selection selects; its After, Limit and Refresh do not count.
+	Selection Selection
+	// Terms are different words; a candidate has one of them at least.
+	Terms []string
+	// Embedding is what candidates have to be near to, by the model of the name. It is nil
+	// where only words count.
+	Embedding []float32
+	Model     string
+	// Limit is how many to return for the words, and how many for the vector.
+	Limit int
+}
+
+// A Record is a value with what it is found by.
+type Record struct {
+	Item
+	Terms     []string
+	Embedding []float32
+	Model     string
+}
+
+// Candidates are what may be found, each once, in any order, and what it takes to tell how rare
+// a word is among the values that are selected and have words.
+type Candidates struct {
+	Records []Record
+	// Values is how many are selected that have words, and Terms how many words they have
+	// together.
+	Values, Terms int64
+	// Frequency is how many of these values have each of the words asked for. From
+	// 10,000 on, a store may stop to count.
+	Frequency []int64
+}

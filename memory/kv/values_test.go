@@ -1,0 +1,519 @@
+package kv_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/kv"
+)
+
+var ann = memory.Scope{Tenant: "acme", User: "ann"}
+
+func check(tb testing.TB, got, want string) {
+	tb.Helper()
+	if got != want {
+		tb.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func put(tb testing.TB, n kv.Namespace, key, value string, o kv.PutOptions) kv.Item {
+	tb.Helper()
+	item, err := n.Put(tb.Context(), key, json.RawMessage(value), o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return item
+}
+
+func list(tb testing.TB, n kv.Namespace, q kv.Query) string {
+	tb.Helper()
+	var keys []string
+	for item, err := range n.List(tb.Context(), q) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		keys = append(keys, item.Key)
+	}
+	return strings.Join(keys, " ")
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestPutGetDelete(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	n := newValues(kv.Options{}).In(ann, "a.b", "c%_")
+	first := put(t, n, "k", ` { "x" : 1.50 } `, kv.PutOptions{})
+	got, err := n.Get(ctx, "k")
+	if err != nil || string(got.Value) != `{"x":1.50}` || got.Version != first.Version || !slices.Equal(got.Namespace, []string{"a.b", "c%_"}) {
+		t.Errorf("got %+v and %v", got, err)
+	}
+	if got := put(t, n, "nil", "null", kv.PutOptions{}); string(got.Value) != "null" || !got.Known() {
+		t.Errorf("got %+v", got)
+	}
+	if got, err := n.Put(ctx, "nil", nil, kv.PutOptions{}); err != nil || string(got.Value) != "null" {
+		t.Errorf("got %+v and %v, want null", got, err)
+	}
+	if err := n.Delete(ctx, "k", first.Version+1); !errors.Is(err, memory.ErrConflict) {
+		t.Errorf("another version: got %v", err)
+	}
+	for range 2 {
+		if err := n.Delete(ctx, "k", 0); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := n.Delete(ctx, "k", first.Version); !errors.Is(err, memory.ErrConflict) {
+		t.Errorf("a version of what is gone: got %v", err)
+	}
+	for name, err := range map[string]error{
+		"deleted": second(n.Get(ctx, "k")), "another namespace": second(n.In("d").Get(ctx, "nil")),
+		"another scope": second(newValues(kv.Options{}).In(memory.Scope{}, "a.b", "c%_").Get(ctx, "nil")),
+	} {
+		if !errors.Is(err, memory.ErrNotFound) {
+			t.Errorf("%s: got %v, want an ErrNotFound", name, err)
+		}
+	}
+}
+
+func TestTyped(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	n := newValues(kv.Options{}).In(ann, "typed")
+	item, err := kv.Put(ctx, n, "k", theme{Dark: true}, kv.PutOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, version, err := kv.Get[theme](ctx, n, "k")
+	if err != nil || !got.Dark || version != item.Version {
+		t.Errorf("got %+v, %d and %v", got, version, err)
+	}
+	if got, _, err := kv.Get[int](ctx, n, "k"); err == nil || got != 0 {
+		t.Errorf("another type: got %d and %v", got, err)
+	}
+	if _, err := kv.Put(ctx, n, "k", math.NaN(), kv.PutOptions{}); !errors.Is(err, memory.ErrInvalid) {
+		t.Errorf("no JSON: got %v", err)
+	}
+	no := errors.New("no")
+	if _, err := kv.Update(ctx, n, "k", kv.PutOptions{}, func(theme) (theme, error) { return theme{}, no }); !errors.Is(err, no) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := kv.Update(ctx, n, "k", kv.PutOptions{}, func(n int) (int, error) { return n, nil }); err == nil {
+		t.Error("an update of another type succeeded")
+	}
+	if got, _, err := kv.Get[theme](ctx, n, "k"); err != nil || !got.Dark {
+		t.Errorf("got %+v and %v", got, err)
+	}
+}
+
+// Nobody's update is lost, however many update at once.
+func TestUpdateAtOnce(t *testing.T) {
+	t.Parallel()
+	n := newValues(kv.Options{}).In(ann, "counters")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 25 {
+				_, err := kv.Update(t.Context(), n, "k", kv.PutOptions{}, func(n int) (int, error) { return n + 1, nil })
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got, _, err := kv.Get[int](t.Context(), n, "k"); got != 200 || err != nil {
+		t.Errorf("got %d and %v", got, err)
+	}
+}
+
+// racing changes a value between each read and the write that follows.
+type racing struct{ kv.Store }
+
+func (r racing) Apply(ctx context.Context, s memory.Scope, writes []kv.Write) ([]kv.Item, error) {
+	return nil, memory.ErrConflict
+}
+
+func TestUpdateGivesUp(t *testing.T) {
+	t.Parallel()
+	values, err := kv.New(racing{kv.NewInMemory(kv.InMemoryOptions{})}, kv.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	_, err = kv.Update(t.Context(), values.In(ann, "n"), "k", kv.PutOptions{}, func(n int) (int, error) { calls++; return n, nil })
+	if !errors.Is(err, memory.ErrConflict) || calls != 100 {
+		t.Errorf("got %v after %d calls", err, calls)
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		values := newValues(kv.Options{TTL: 10 * time.Minute, Index: [][]string{{}}})
+		n := values.In(ann, "n")
+		put(t, n, "read", `"word"`, kv.PutOptions{})
+		put(t, n, "unread", `"other"`, kv.PutOptions{})
+		put(t, n, "fixed", `"word"`, kv.PutOptions{Fixed: true})
+		put(t, n, "ever", `"word"`, kv.PutOptions{TTL: -1})
+		put(t, n, "long", `"word"`, kv.PutOptions{TTL: time.Hour})
+		time.Sleep(6 * time.Minute)
+		if item, err := n.Get(ctx, "read"); err != nil || time.Until(item.ExpiresAt).Round(time.Second) != 10*time.Minute {
+			t.Errorf("got %+v and %v", item, err)
+		}
+		check(t, list(t, n, kv.Query{Order: kv.ByKey, Peek: true}), "ever fixed long read unread")
+		time.Sleep(6 * time.Minute)
+		found, err := n.Search(ctx, kv.Find{Text: "word"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			if f.Key == "read" && time.Until(f.ExpiresAt).Round(time.Second) != 10*time.Minute {
+				t.Errorf("what was found does not live on: %+v", f)
+			}
+		}
+		if len(found) != 3 {
+			t.Errorf("found %d values: %+v", len(found), found)
+		}
+		if _, err := n.Get(ctx, "unread"); !errors.Is(err, memory.ErrNotFound) {
+			t.Errorf("got %v", err)
+		}
+		time.Sleep(6 * time.Minute)
+		check(t, list(t, n, kv.Query{Order: kv.ByKey}), "ever long read")
+		time.Sleep(6 * time.Minute)
+		check(t, list(t, n, kv.Query{Order: kv.ByKey, Peek: true}), "ever long read")
+		if found, err := n.Search(ctx, kv.Find{Text: "word", Query: kv.Query{Peek: true}}); len(found) != 3 || err != nil {
+			t.Errorf("got %d and %v", len(found), err)
+		}
+		time.Sleep(6 * time.Minute)
+		check(t, list(t, n, kv.Query{Order: kv.ByKey}), "ever long")
+		if n, err := values.Sweep(ctx); n != 3 || err != nil {
+			t.Errorf("swept %d, %v", n, err)
+		}
+		put(t, n, "fixed", `1`, kv.PutOptions{Version: kv.Absent})
+		time.Sleep(24 * time.Hour)
+		check(t, list(t, n, kv.Query{}), "ever")
+	})
+}
+
+func TestSweepMany(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		values := newValues(kv.Options{TTL: time.Minute})
+		for i := range 2500 {
+			put(t, values.In(ann, fmt.Sprint("n", i%7)), fmt.Sprint(i), `1`, kv.PutOptions{})
+		}
+		time.Sleep(2 * time.Minute)
+		if n, err := values.Sweep(t.Context()); n != 2500 || err != nil {
+			t.Errorf("got %d and %v", n, err)
+		}
+	})
+}
+
+func TestBatch(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	values := newValues(kv.Options{})
+	n := values.In(ann, "n")
+	old := put(t, n, "old", `1`, kv.PutOptions{})
+	done, err := values.Batch(ctx, ann, kv.Batch{
+		Get:   []kv.Address{n.At("new"), n.At("old"), n.At("old")},
+		Write: []kv.Entry{{Address: n.At("new"), Value: json.RawMessage(`2`)}, {Address: n.At("old")}},
+	})
+	if err != nil || done.Got[0].Known() || string(done.Got[1].Value) != "1" || done.Got[2].Version != old.Version || !done.Written[0].Known() || done.Written[1].Known() {
+		t.Errorf("got %+v and %v", done, err)
+	}
+	check(t, list(t, n, kv.Query{}), "new")
+	_, err = values.Batch(ctx, ann, kv.Batch{Write: []kv.Entry{
+		{Address: n.At("new"), Value: json.RawMessage(`3`)}, {Address: n.At("old"), PutOptions: kv.PutOptions{Version: old.Version}},
+	}})
+	if !errors.Is(err, memory.ErrConflict) {
+		t.Errorf("got %v", err)
+	}
+	if got, _, err := kv.Get[int](ctx, n, "new"); got != 2 || err != nil {
+		t.Errorf("a batch that was refused left %d, %v", got, err)
+	}
+	if done, err := values.Batch(ctx, ann, kv.Batch{}); err != nil || done.Got != nil || done.Written != nil {
+		t.Errorf("nothing: got %+v and %v", done, err)
+	}
+}
+
+// meaning is an embedder for which some words mean the same.
+type meaning struct {
+	dimension int
+	err       error
+	size      int
+}
+
+func (m meaning) Model() string  { return "meaning" }
+func (m meaning) Dimension() int { return m.dimension }
+
+func (m meaning) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = make([]float32, m.size)
+		for j, words := range []string{"tea coffee drink beverage", "car automobile drive", "ferry boat ship"} {
+			for word := range strings.FieldsSeq(words) {
+				if strings.Contains(text, word) {
+					vectors[i][j]++
+				}
+			}
+		}
+		vectors[i][m.size-1] += 0.01
+	}
+	return vectors, m.err
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	values := newValues(kv.Options{Embedder: meaning{dimension: 4, size: 4}})
+	n := values.In(ann, "notes")
+	put(t, n, "tea", `{"a":{"b":["a cup of tea"]}}`, kv.PutOptions{})
+	put(t, n, "car", `"a red car"`, kv.PutOptions{})
+	put(t, n.In("deep"), "ferry", `{"title":"the ferry","body":"tea"}`, kv.PutOptions{Index: [][]string{{"title"}}})
+	put(t, n, "hidden", `"tea and coffee"`, kv.PutOptions{NoIndex: true})
+	put(t, n, "number", `[17,true,null,""]`, kv.PutOptions{})
+	search := func(n kv.Namespace, f kv.Find) string {
+		t.Helper()
+		found, err := n.Search(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keys []string
+		for _, one := range found {
+			keys = append(keys, one.Key)
+			if s := one.Score; math.Abs(s.Total-s.Keyword-s.Vector) > 1e-9 || s.Total > 1 {
+				t.Errorf("got the score %+v", s)
+			}
+		}
+		return strings.Join(keys, " ")
+	}
+	one := kv.Query{Limit: 1}
+	check(t, search(n, kv.Find{Text: "a beverage", Query: one}), "tea")
+	check(t, search(n, kv.Find{Text: "automobile", Query: one}), "car")
+	check(t, search(n, kv.Find{Text: "boat", Query: one}), "ferry")
+	check(t, search(n, kv.Find{Text: "17", Query: one}), "number")
+	check(t, search(n.In("deep"), kv.Find{Text: "tea"}), "ferry")
+	check(t, search(n, kv.Find{Text: "tea", Query: kv.Query{Own: true, KeyPrefix: "c"}}), "car")
+	check(t, search(n, kv.Find{Text: "", Query: kv.Query{Limit: 2}}), "number hidden")
+	all := strings.Fields(search(n, kv.Find{Text: "tea", Query: kv.Query{Limit: -1}}))
+	check(t, all[0], "tea")
+	check(t, fmt.Sprint(slices.Sorted(slices.Values(all))), "[car ferry number tea]")
+}
+
+func TestEmbedderFails(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	down := errors.New("down")
+	for name, test := range map[string]struct {
+		embedder meaning
+		want     error
+	}{
+		"it is down":      {meaning{4, down, 4}, down},
+		"wrong dimension": {meaning{5, nil, 4}, memory.ErrDimension},
+	} {
+		n := newValues(kv.Options{Embedder: test.embedder}).In(ann, "n")
+		if _, err := n.Put(ctx, "k", json.RawMessage(`"tea"`), kv.PutOptions{}); !errors.Is(err, test.want) {
+			t.Errorf("%s: put: got %v", name, err)
+		}
+		if _, err := n.Search(ctx, kv.Find{Text: "tea"}); !errors.Is(err, test.want) {
+			t.Errorf("%s: search: got %v", name, err)
+		}
+		put(t, n, "k", `"tea"`, kv.PutOptions{NoIndex: true})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	values := newValues(kv.Options{})
+	n := values.In(ann, "n")
+	long := strings.Repeat("x", 513)
+	one := json.RawMessage(`1`)
+	putAt := func(n kv.Namespace, key string, value json.RawMessage, o kv.PutOptions) error {
+		return second(n.Put(ctx, key, value, o))
+	}
+	options := func(o kv.Options) error { return second(kv.New(kv.NewInMemory(kv.InMemoryOptions{}), o)) }
+	listed := func(n kv.Namespace, q kv.Query) error {
+		for _, err := range n.List(ctx, q) {
+			return err
+		}
+		return nil
+	}
+	named := func(n kv.Namespace, q kv.NamespaceQuery) error {
+		for _, err := range n.Namespaces(ctx, q) {
+			return err
+		}
+		return nil
+	}
+	for name, err := range map[string]error{
+		"no store":               second(kv.New(nil, kv.Options{})),
+		"a negative TTL":         options(kv.Options{TTL: -1}),
+		"weights":                options(kv.Options{Weights: memory.Weights{Vector: -1}}),
+		"an embedder":            options(kv.Options{Embedder: meaning{dimension: 0, size: 4}}),
+		"an index":               options(kv.Options{Index: [][]string{make([]string, 9)}}),
+		"a large index":          options(kv.Options{Index: make([][]string, 33)}),
+		"no labels":              putAt(values.In(ann), "k", one, kv.PutOptions{}),
+		"an empty label":         putAt(n.In(""), "k", one, kv.PutOptions{}),
+		"many labels":            putAt(n.In(strings.Split(strings.Repeat("a", 16), "")...), "k", one, kv.PutOptions{}),
+		"a long label":           putAt(n.In(long), "k", one, kv.PutOptions{}),
+		"long labels":            putAt(n.In(long[:512], long[:512]), "k", one, kv.PutOptions{}),
+		"a label with a NUL":     putAt(n.In("a\x00b"), "k", one, kv.PutOptions{}),
+		"a label not of UTF-8":   putAt(n.In("\xff"), "k", one, kv.PutOptions{}),
+		"no key":                 putAt(n, "", one, kv.PutOptions{}),
+		"a long key":             putAt(n, long, one, kv.PutOptions{}),
+		"a scope":                putAt(values.In(memory.Scope{User: "\xff"}, "n"), "k", one, kv.PutOptions{}),
+		"no JSON":                putAt(n, "k", json.RawMessage(`{`), kv.PutOptions{}),
+		"a NUL":                  putAt(n, "k", json.RawMessage(`"\u0000"`), kv.PutOptions{}),
+		"a large value":          putAt(n, "k", json.RawMessage(`"`+strings.Repeat("x", kv.MaxValue)+`"`), kv.PutOptions{}),
+		"a version":              putAt(n, "k", one, kv.PutOptions{Version: -2}),
+		"an index of the value":  putAt(n, "k", one, kv.PutOptions{Index: [][]string{{"\xff"}}}),
+		"get without a key":      second(n.Get(ctx, "")),
+		"delete without a key":   n.Delete(ctx, "", 0),
+		"a large batch":          second(values.Batch(ctx, ann, kv.Batch{Get: make([]kv.Address, 1001)})),
+		"list another order":     listed(n, kv.Query{Order: 7}),
+		"list a condition":       listed(n, kv.Query{Where: []memory.Condition{{}}}),
+		"list many conditions":   listed(n, kv.Query{Where: slices.Repeat([]memory.Condition{memory.Where("a", memory.Exists, nil)}, 21)}),
+		"list a prefix":          listed(n, kv.Query{KeyPrefix: "\x00"}),
+		"list after nothing":     listed(n, kv.Query{After: &kv.Item{}}),
+		"list an empty label":    listed(n.In(""), kv.Query{}),
+		"search an empty label":  second(n.In("").Search(ctx, kv.Find{Text: "x"})),
+		"search too many":        second(n.Search(ctx, kv.Find{Text: "x", Query: kv.Query{Limit: 1001}})),
+		"namespaces depth":       named(n, kv.NamespaceQuery{MaxDepth: -1}),
+		"namespaces long label":  named(n, kv.NamespaceQuery{Suffix: []string{long}}),
+		"namespaces many labels": named(n, kv.NamespaceQuery{Prefix: make([]string, 17)}),
+		"namespaces after":       named(n, kv.NamespaceQuery{After: []string{""}}),
+		"forget a scope":         second(values.Forget(ctx, memory.Scope{User: "\xff"})),
+	} {
+		if !errors.Is(err, memory.ErrInvalid) || !strings.HasPrefix(err.Error(), "kv: ") {
+			t.Errorf("%s: got %v, want an ErrInvalid", name, err)
+		}
+	}
+	check(t, list(t, values.In(ann), kv.Query{}), "")
+	check(t, fmt.Sprint(kv.Newest, kv.ByKey, kv.Order(7)), "newest by key Order(7)")
+}
+
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	values, err := kv.New(kv.NewInMemory(kv.InMemoryOptions{MaxValues: 2}), kv.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := values.In(ann, "n")
+	put(t, n, "1", `1`, kv.PutOptions{})
+	put(t, n, "2", `1`, kv.PutOptions{})
+	if _, err := n.Put(t.Context(), "3", json.RawMessage(`1`), kv.PutOptions{}); !errors.Is(err, memory.ErrQuota) {
+		t.Errorf("got %v", err)
+	}
+	put(t, n, "2", `2`, kv.PutOptions{})
+	check(t, list(t, n, kv.Query{}), "2 1")
+}
+
+// broken fails as a database does that is down.
+type broken struct{}
+
+var errDown = errors.New("down")
+
+func (broken) Apply(context.Context, memory.Scope, []kv.Write) ([]kv.Item, error) {
+	return nil, errDown
+}
+
+func (broken) Find(context.Context, memory.Scope, kv.Selection) iter.Seq2[kv.Item, error] {
+	return func(yield func(kv.Item, error) bool) { yield(kv.Item{}, errDown) }
+}
+
+func (broken) Search(context.Context, memory.Scope, kv.Search) (kv.Candidates, error) {
+	return kv.Candidates{}, errDown
+}
+
+func (broken) Namespaces(context.Context, memory.Scope, kv.NamespaceQuery) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) { yield(nil, errDown) }
+}
+func (broken) Forget(context.Context, memory.Scope) (int, error) { return 0, errDown }
+func (broken) Sweep(context.Context, int) (int, error)           { return 0, errDown }
+
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	values, err := kv.New(broken{}, kv.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := values.In(ann, "n")
+	var listed, named error
+	for _, listed = range n.List(ctx, kv.Query{}) {
+	}
+	for _, named = range n.Namespaces(ctx, kv.NamespaceQuery{}) {
+	}
+	for name, err := range map[string]error{
+		"put": second(n.Put(ctx, "k", json.RawMessage(`1`), kv.PutOptions{})), "get": second(n.Get(ctx, "k")), "delete": n.Delete(ctx, "k", 0),
+		"list": listed, "namespaces": named, "search": second(n.Search(ctx, kv.Find{Text: "x"})), "forget": second(values.Forget(ctx, ann)),
+		"sweep": second(values.Sweep(ctx)), "batch": second(values.Batch(ctx, ann, kv.Batch{Get: []kv.Address{n.At("k")}})),
+	} {
+		if !errors.Is(err, errDown) || !strings.HasPrefix(err.Error(), "kv: "+name+": ") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := n.Search(ctx, kv.Find{}); !errors.Is(err, errDown) {
+		t.Errorf("the newest: got %v", err)
+	}
+	unswept, err := kv.New(struct{ kv.Store }{}, kv.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := unswept.Sweep(ctx); n != 0 || err != nil {
+		t.Errorf("a store that does not sweep: got %d and %v", n, err)
+	}
+}
+
+// FuzzNamespaces wants labels and keys to be found by themselves and by nothing else.
+func FuzzNamespaces(f *testing.F) {
+	f.Add("a", "b", "c", "d", "e")
+	f.Add("a.b", "c", "a", "b.c", "k")
+	f.Add("a%", "_", "*", "'", "\\")
+	f.Add("a\x00", "b", "", "\xff", "☀")
+	f.Fuzz(func(t *testing.T, a, b, c, d, key string) {
+		ctx := t.Context()
+		values := newValues(kv.Options{})
+		spaces := []kv.Namespace{values.In(ann, a, b), values.In(ann, c, d), values.In(ann, a), values.In(ann, a, b, c), values.In(ann, d+b)}
+		want := map[string]string{}
+		for i, n := range spaces {
+			_, err := kv.Put(ctx, n, key, i, kv.PutOptions{})
+			if errors.Is(err, memory.ErrInvalid) {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[fmt.Sprintf("%q", n.Labels())] = fmt.Sprint(i)
+		}
+		for _, n := range spaces {
+			value, ok := want[fmt.Sprintf("%q", n.Labels())]
+			item, err := n.Get(ctx, key)
+			if ok != (err == nil) || ok && string(item.Value) != value {
+				t.Fatalf("%q: got %s and %v, want %s", n.Labels(), item.Value, err, value)
+			}
+		}
+		n := 0
+		for labels, err := range values.In(ann).Namespaces(ctx, kv.NamespaceQuery{}) {
+			if err != nil || want[fmt.Sprintf("%q", labels)] == "" {
+				t.Fatalf("got the namespace %q and %v", labels, err)
+			}
+			n++
+		}
+		if n != len(want) {
+			t.Fatalf("got %d namespaces want %d", n, len(want))
+		}
+	})
+}
