@@ -163,7 +163,11 @@ func (b *broken) Find(ctx context.Context, q memory.Query) iter.Seq2[memory.Reco
 	}
 	return func(yield func(memory.Record, error) bool) {
 		var list []memory.Record
-		for r := range b.InMemory.Find(ctx, q) {
+		for r, err := range b.InMemory.Find(ctx, q) {
+			if err != nil {
+				yield(r, err)
+				return
+			}
 			if b.aliases {
 				r.Terms = b.given.Terms
 			}

@@ -7,10 +7,12 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -258,6 +260,43 @@ func TestCorrupt(t *testing.T) {
 				t.Errorf("close: got %v want ErrCorrupt", err)
 			}
 		})
+	}
+}
+
+// The index and reading everything find the same, however many words and scopes there are.
+func TestManyWords(t *testing.T) {
+	t.Parallel()
+	store := open(t, sqlitememory.Memory, options).Facts()
+	var terms []string
+	for i := range 64 {
+		terms = append(terms, fmt.Sprint("word", i))
+	}
+	for i := range 40 {
+		s := memory.Scope{Tenant: "acme", User: fmt.Sprint(i / 8), Agent: fmt.Sprint(i % 8)}
+		for j := range 5 {
+			add(t, store, s, fmt.Sprintf("word%d word%d and of %d", (i*5+j)%70, j, i))
+		}
+	}
+	for _, q := range []memory.Query{
+		{Scope: memory.Scope{Tenant: "acme", User: "1", Agent: "1"}},
+		{Scope: memory.Scope{Tenant: "acme", User: "1"}, AnyAgent: true},
+		{Scope: memory.Scope{Tenant: "acme"}, AnyUser: true, AnyAgent: true},
+	} {
+		var want, words int64
+		q.Limit = -1
+		for _, r := range find(t, store, q) {
+			words += int64(len(r.Terms))
+			if slices.ContainsFunc(r.Terms, func(term string) bool { return slices.Contains(terms, term) }) {
+				want++
+			}
+		}
+		for n, limit := range map[int]int{1: 1, 64: 1000} {
+			c, err := store.Search(context.Background(), memory.Search{Query: q, Terms: terms[:n], Limit: limit})
+			must(t, err)
+			if c.Terms != words || n == 64 && int64(len(c.Records)) != want || n == 1 && len(c.Records) != 1 {
+				t.Errorf("%+v, %d words: got %d candidates, %d words in all want %d, %d", q, n, len(c.Records), c.Terms, want, words)
+			}
+		}
 	}
 }
 

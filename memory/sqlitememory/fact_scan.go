@@ -9,7 +9,7 @@ import (
 )
 
 // readWords does what the index of words does, for queries over so many scopes that it would
-// be asked for each: it reads the words of everything that the query selects.
+// be asked for too many words, as each scope has its own: it reads those of everything that the query selects.
 func (u *surveyor) readWords(ctx context.Context, c *memory.Candidates) ([]int64, error) {
 	counts := make([]int64, len(u.search.Terms))
 	err := u.eachWords(ctx, counts, func(int64, float64) {

@@ -114,12 +114,15 @@ func (u *surveyor) survey(ctx context.Context, c *memory.Candidates) error {
 	})
 }
 
+// maxTokens is how many words the index is asked for at once.
+const maxTokens = 512
+
 // words counts the selected facts that have each term, and returns the keys of the best.
 func (u *surveyor) words(ctx context.Context, c *memory.Candidates) ([]int64, error) {
 	if len(u.search.Terms) == 0 {
 		return nil, nil
 	}
-	if u.sel.scopes == nil {
+	if n := len(u.sel.scopes); n == 0 || n*len(u.search.Terms) > maxTokens {
 		return u.readWords(ctx, c)
 	}
 	for i, term := range u.search.Terms {

@@ -1,0 +1,105 @@
+package sqlitememory_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/sqlitememory"
+)
+
+var fuzzOps = []memory.Op{
+	memory.Equal, memory.NotEqual, memory.Less, memory.LessEqual, memory.Greater, memory.GreaterEqual, memory.In, memory.Has, memory.Exists,
+}
+
+// Whatever metadata and a condition are made of, the database selects what Condition.Match
+// says, and nothing of anybody else.
+func FuzzConditions(f *testing.F) {
+	for op := range fuzzOps {
+		for _, seed := range [][3]string{
+			{`{"a":9}`, "a", `10`},
+			{`{"a":"9","b":[1,{"c":null}]}`, "b", `[1,{"c":null}]`},
+			{`{"a\"b":{"":1e400}}`, "a\"b\x00", `1e400`},
+			{`{"a":1,"a":2}`, "a", `2`},
+			{`{"'); DROP TABLE mem_fact; --":true}`, `'); DROP TABLE mem_fact; --`, `true`},
+			{`{"$.a[0]":"\ud800"}`, `$.a[0]`, `"\ufffd"`},
+			{`{"a":{"a":{"a":-0.0}}}`, "a\x00a\x00a", `0`},
+			{``, "a", `null`},
+		} {
+			f.Add(seed[0], seed[1], op, seed[2])
+		}
+	}
+	f.Fuzz(func(t *testing.T, metadata, path string, op int, value string) {
+		if op < 0 || op >= len(fuzzOps) {
+			return
+		}
+		ctx := context.Background()
+		store := open(t, sqlitememory.Memory, options).Facts()
+		m, err := memory.New(store, memory.Options{})
+		must(t, err)
+		stored, err := m.Store(ctx, ann, memory.Fact{Content: "fact", Metadata: json.RawMessage(metadata)})
+		if err != nil {
+			return
+		}
+		_, err = m.Store(ctx, memory.Scope{Tenant: "acme", User: "bob"}, memory.Fact{Content: "foreign", Metadata: json.RawMessage(metadata)})
+		must(t, err)
+		fact, err := m.Get(ctx, ann, stored[0].ID)
+		must(t, err)
+		if got := string(fact.Metadata); got != strings.TrimSpace(metadata) {
+			t.Errorf("got metadata %q want %q", got, metadata)
+		}
+		c := memory.Condition{Path: strings.Split(path, "\x00"), Op: fuzzOps[op], Value: json.RawMessage(value)}
+		q := memory.Query{Scope: ann, Where: []memory.Condition{c}, Limit: -1}
+		if q.Validate() != nil {
+			return
+		}
+		want := 0
+		if c.Match(fact.Metadata) {
+			want = 1
+		}
+		if got := find(t, store, q); len(got) != want {
+			t.Errorf("%q %q %s %q: listed: got %d want %d", metadata, c.Path, c.Op, value, len(got), want)
+		}
+		found, err := store.Search(ctx, memory.Search{Query: q, Terms: []string{"fact", "foreign"}, Limit: 5})
+		must(t, err)
+		if len(found.Records) != want || found.Facts != int64(want) {
+			t.Errorf("%q %q %s %q: searched: got %d want %d", metadata, c.Path, c.Op, value, len(found.Records), want)
+		}
+	})
+}
+
+// Whatever a name is made of, it names itself alone.
+func FuzzNames(f *testing.F) {
+	for _, seed := range []string{"", "a", "'", `"`, "%", "_", "\\", "a\x00b", "\xff", "'; DROP TABLE mem_fact; --", `") OR 1=1 --`, "NULL", "🙂", "terms:a", "a OR b", "*", "NEAR("} {
+		f.Add(seed, "a")
+		f.Add("b", seed)
+	}
+	f.Fuzz(func(t *testing.T, name, other string) {
+		ctx := context.Background()
+		s, foreign := memory.Scope{Tenant: name, Workspace: name, User: name, Agent: name}, memory.Scope{Tenant: name, Workspace: name, User: name, Agent: other}
+		if s.Validate() != nil || foreign.Validate() != nil || name == other {
+			return
+		}
+		store := open(t, sqlitememory.Memory, options).Facts()
+		named := func(r *memory.Record) {
+			r.Conversation, r.Model, r.Embedding, r.Terms = name, name, []float32{1}, []string{name, other + name}
+		}
+		id := add(t, store, s, fmt.Sprintf("%q", name), named)
+		add(t, store, foreign, fmt.Sprintf("%q", name), named)
+		q := memory.Query{Scope: s, Conversation: name}
+		if got := find(t, store, q); len(got) != 1 || got[0].ID != id {
+			t.Errorf("got %d facts want the one", len(got))
+		}
+		c, err := store.Search(ctx, memory.Search{Query: q, Terms: []string{name}, Embedding: []float32{1}, Model: name, Limit: 5})
+		must(t, err)
+		if len(c.Records) != 1 || c.Records[0].ID != id || c.Facts != 1 || c.Frequency[0] != 1 {
+			t.Errorf("got %d candidates of %d facts want the one", len(c.Records), c.Facts)
+		}
+		if n, err := store.Forget(ctx, foreign); err != nil || n == 0 {
+			t.Errorf("got %d, error %v want the other at least", n, err)
+		}
+	})
+}
