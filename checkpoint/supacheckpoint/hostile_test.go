@@ -41,7 +41,7 @@ func hostileText(random *rand.Rand) string {
 }
 
 // Whatever a text is that comes from outside, it is a value: no statement is broken, and
-// nothing of another user is reached. WEFT_INJECTIONS says how often.
+// nothing of another user is reached. WEFT_INJECTIONS says how many rounds of 14 calls.
 func TestInjection(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {

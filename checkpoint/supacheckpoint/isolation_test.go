@@ -134,7 +134,7 @@ func TestUsersAreApart(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = held.Release(context.Background()) }()    // its schema is dropped next
-			for _, other := range []*supacheckpoint.Store{bobs, store} { // the service's own threads are others, too
+			for _, other := range []*supacheckpoint.Store{bobs, forUser(t, store, bob), store} { // the service's own threads are others, too
 				wantApart(t, other)
 			}
 			if c, err := anns.Get(t.Context(), checkpoint.Key{Thread: "plan"}); err != nil || c.ID != stepID(3) || len(c.Lineage) != 3 {
