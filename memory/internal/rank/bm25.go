@@ -15,6 +15,7 @@ type bm25 struct {
 	idf     []float64
 	average float64 // terms a document
 	most    float64 // what no document can exceed
+	quick   [256]bool
 }
 
 func newBM25(query []string, c Corpus, docs []Doc) *bm25 {
@@ -28,6 +29,9 @@ func newBM25(query []string, c Corpus, docs []Doc) *bm25 {
 		terms *= all / max(1, float64(len(docs)))
 	}
 	q.average = max(1, terms/max(1, all))
+	for _, t := range q.terms {
+		q.quick[mark(t)] = true
+	}
 	q.idf = make([]float64, len(q.terms))
 	for i, t := range q.terms {
 		df := min(all, max(0, float64(c.Frequency[t])))
@@ -37,29 +41,54 @@ func newBM25(query []string, c Corpus, docs []Doc) *bm25 {
 	return q
 }
 
+// certain is the part of what a document could have of a query at most, from which on the best one counts as 1. Where
+// the best has less, words say little about this query, and vectors say more. Few documents reach the half.
+const certain = 0.25
+
 // score returns a number between 0 and 1 for each document.
 func (q *bm25) score(docs []Doc) []float64 {
 	scores := make([]float64, len(docs))
-	counts := make([]int, len(q.terms))
+	counts := make([]float64, len(q.terms))
+	best := q.most * certain
 	for i := range docs {
-		clear(counts)
-		for _, t := range docs[i].Terms {
-			for j, term := range q.terms {
-				if t == term {
-					counts[j]++
-				}
-			}
-		}
-		length := float64(len(docs[i].Terms))
-		for j, n := range counts {
-			if n > 0 {
-				tf := float64(n)
-				scores[i] += q.idf[j] * tf * (k1 + 1) / (tf + k1*(1-b+b*length/q.average))
-			}
-		}
-		if q.most > 0 {
-			scores[i] /= q.most
+		scores[i] = q.one(docs[i].Terms, counts)
+		best = max(best, scores[i])
+	}
+	if best > 0 {
+		for i := range scores {
+			scores[i] /= best
 		}
 	}
 	return scores
+}
+
+// one returns the score of a document as the formula says it. It uses counts for itself.
+func (q *bm25) one(terms []string, counts []float64) (score float64) {
+	clear(counts)
+	for _, t := range terms {
+		if !q.quick[mark(t)] {
+			continue
+		}
+		for j, term := range q.terms {
+			if t == term {
+				counts[j]++
+			}
+		}
+	}
+	length := k1 * (1 - b + b*float64(len(terms))/q.average)
+	for j, tf := range counts {
+		if tf > 0 {
+			score += q.idf[j] * tf * (k1 + 1) / (tf + length)
+		}
+	}
+	return score
+}
+
+// mark is a byte that tells most terms apart.
+func mark(term string) byte {
+	n := len(term)
+	if n == 0 {
+		return 0
+	}
+	return term[0] ^ term[n-1]<<3 ^ byte(n)<<5
 }

@@ -20,11 +20,11 @@ func wordSet(words string) map[string]bool {
 // stem returns what the forms of an English word share. A word that has other letters than a to z is
 // returned as it is, and so is a short one.
 func stem(word string) string {
-	if len(word) < 4 || len(word) > 24 || !simple(word) {
-		return word
-	}
 	if base, ok := irregular[word]; ok {
 		return base
+	}
+	if len(word) < 4 || len(word) > 24 || !simple(word) {
+		return word
 	}
 	for range 4 {
 		next := finish(inflected(singular(word)))
@@ -154,7 +154,7 @@ var irregular = map[string]string{}
 
 func init() {
 	for forms := range strings.SplitSeq(`child children;man men;woman women;person people persons;foot feet;tooth teeth;mouse mice;goose geese
-		life lives;wife wives;knife knives;leaf leaves;shelf shelves;half halves;wolf wolves
+		life lives;wife wives;knife knives;leaf leaves;shelf shelves;half halves;wolf wolves;news
 		become became;begin began begun;break broke broken;bring brought;build built;buy bought;catch caught;choose chose chosen
 		come came;draw drew drawn;drink drank drunk;drive drove driven;eat ate eaten;fall fell fallen;fight fought;fly flew flown
 		forget forgot forgotten;give gave given;go went gone;grow grew grown;hear heard;hold held;keep kept;know knew known

@@ -40,3 +40,48 @@ func TestDistinct(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// Time and terms grow with the text and no faster, whatever it is made of.
+func TestTerms_long(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"a", "aB", "a_", "a-b.", "a'", "9,", "A", "é", "猫", "ก้", "+", "a+", "\u0301", "🍕", "x y "} {
+		text := strings.Repeat(s, 1<<18/len(s))
+		terms := rank.Terms(text)
+		if len(terms) > len(text) {
+			t.Errorf("%q: %d terms of %d bytes", s, len(terms), len(text))
+		}
+		for _, term := range terms {
+			if len(term) > rank.MaxTerm {
+				t.Fatalf("%q: a term of %d bytes", s, len(term))
+			}
+		}
+	}
+}
+
+func TestTerms_stem(t *testing.T) {
+	t.Parallel()
+	for _, words := range []string{
+		"study studies studied studying", "run runs running ran", "make makes making made", "use uses used using", "plan plans planned planning",
+		"plane planes planing", "change changes changed changing", "house houses housed housing", "open opens opened opening",
+		"delete deletes deleted deleting", "control controls controlled controlling", "install installs installed installing", "pass passes passed passing",
+		"box boxes", "match matches matched", "cache caches cached caching", "virus viruses", "database databases", "movie movies", "city cities",
+		"embed embeds embedded embedding", "agree agrees agreed agreeing", "child children", "write writes wrote written writing", "buy buys bought buying",
+		"add adds added adding", "need needs needed", "query queries queried querying", "hop hops hopped hopping", "hope hopes hoped hoping",
+		"analyse analyses analysed", "fix fixes fixed fixing", "play plays played playing", "die dies died", "potato potatoes", "café cafés",
+	} {
+		if got := rank.Distinct(rank.Terms(words)); len(got) != 1 {
+			t.Errorf("%s: got %q", words, got)
+		}
+	}
+	for _, words := range []string{"car care", "hop hope", "plan plane", "news new", "thing think", "king kin", "bus bush", "red read", "string strip", "C C++ C#"} {
+		if got := rank.Distinct(rank.Terms(words)); len(got) != len(strings.Fields(words)) {
+			t.Errorf("%s: got %q", words, got)
+		}
+	}
+	for _, same := range []string{"haus", "straße", "gracias", "niños", "maison", "être", "über", "книга", "λόγος", "temps", "status", "analysis"} {
+		once := rank.Terms(same)
+		if again := rank.Terms(once[0]); len(once) != 1 || len(again) != 1 || again[0] != once[0] {
+			t.Errorf("%s: got %q, and %q of that", same, once, again)
+		}
+	}
+}

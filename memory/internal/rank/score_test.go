@@ -1,0 +1,244 @@
+package rank_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/memory/internal/rank"
+)
+
+func docs(texts ...string) (list []rank.Doc) {
+	for _, t := range texts {
+		list = append(list, rank.Doc{Terms: rank.Terms(t)})
+	}
+	return list
+}
+
+func corpus(query []string, list []rank.Doc) rank.Corpus {
+	c := rank.Corpus{Docs: int64(len(list)), Frequency: map[string]int64{}}
+	for _, d := range list {
+		c.Terms += int64(len(d.Terms))
+		for _, t := range query {
+			if slices.Contains(d.Terms, t) {
+				c.Frequency[t]++
+			}
+		}
+	}
+	return c
+}
+
+func near(got, want float64) bool { return math.Abs(got-want) < 1e-9 }
+
+func TestScore_words(t *testing.T) {
+	t.Parallel()
+	query := []string{"tea", "green"}
+	list := docs("green tea", "tea tea tea", "green paint on the wall", "coffee")
+	scores := rank.Weights{}.Score(query, nil, corpus(query, list), list)
+	order := rank.Order(scores, func(i, j int) int { return i - j })
+	if order[0] != 0 || order[3] != 3 || scores[3].Total != 0 {
+		t.Errorf("got %v in the order %v", scores, order)
+	}
+	// By hand: 4 documents with 9 terms, both words in 2 of them.
+	idf, average := math.Log(2), 9.0/4
+	bm25 := func(tf, length float64) float64 { return idf * tf * 2.2 / (tf + 1.2*(0.25+0.75*length/average)) }
+	if got, want := scores[1].Keyword/scores[0].Keyword, bm25(3, 3)/(2*bm25(1, 2)); !near(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestScore_sharesAddUp(t *testing.T) {
+	t.Parallel()
+	list := docs("green tea", "black tea", "water")
+	for i := range list {
+		list[i].Vector = []float32{1, float32(i)}
+		list[i].Group, list[i].Position = "talk", int64(i)
+		list[i].Age = time.Duration(i) * 24 * time.Hour
+		list[i].Importance = 0.5
+	}
+	list[2].Vector = nil
+	for _, w := range []rank.Weights{
+		{},
+		{Recency: 0.3, Importance: 0.2},
+		{Vector: 1},
+		{Keyword: 2, Neighbour: 5, HalfLife: time.Hour},
+		{Vector: math.NaN(), Keyword: math.Inf(1), Neighbour: -1, Recency: math.MaxFloat64, Importance: math.MaxFloat64},
+		{Neighbour: 1},
+	} {
+		for _, vector := range [][]float32{nil, {1, 0}, {1}, {float32(math.NaN()), 1}} {
+			for _, query := range [][]string{nil, {"tea"}} {
+				for i, s := range w.Score(query, vector, corpus(query, list), list) {
+					sum := s.Vector + s.Keyword + s.Neighbour + s.Recency + s.Importance
+					if sum != s.Total || !(s.Total >= 0 && s.Total <= 1+1e-9) {
+						t.Errorf("%+v, %q, %v: document %d has %+v", w, query, vector, i, s)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestScore_noCorpus(t *testing.T) {
+	t.Parallel()
+	list := docs("green tea", "black tea")
+	scores := rank.Weights{}.Score([]string{"green"}, nil, rank.Corpus{}, list)
+	if scores[0].Total <= scores[1].Total {
+		t.Errorf("got %v", scores)
+	}
+	if got := (rank.Weights{}).Score([]string{"green"}, []float32{1}, rank.Corpus{}, nil); len(got) != 0 {
+		t.Errorf("got %v of nothing", got)
+	}
+}
+
+// What is alone is as good as can be, and what differs by a hair does not differ by all. Of many, the worst is
+// next to nothing, however near a model finds it.
+func TestScore_fewCandidates(t *testing.T) {
+	t.Parallel()
+	query := []float32{1, 0.5}
+	list := []rank.Doc{{Vector: []float32{1, 0.5}}, {Vector: []float32{1, 0.6}}}
+	w := rank.Weights{Vector: 1}
+	if s := w.Score(nil, query, rank.Corpus{}, list[:1]); !near(s[0].Total, 1) {
+		t.Errorf("alone: got %v", s)
+	}
+	if s := w.Score(nil, query, rank.Corpus{}, list); !near(s[0].Total, 1) || s[1].Total < 0.9 || s[1].Total >= 1 {
+		t.Errorf("two: got %v", s)
+	}
+	for i := range 500 {
+		list = append(list, rank.Doc{Vector: []float32{1, 1 + float32(i)/500}})
+	}
+	if s := w.Score(nil, query, rank.Corpus{}, list); !near(s[0].Total, 1) || s[len(s)-1].Total > 0.2 {
+		t.Errorf("many: got %v and %v", s[0], s[len(s)-1])
+	}
+}
+
+func TestScore_withoutVector(t *testing.T) {
+	t.Parallel()
+	query := []string{"tea"}
+	list := docs("tea", "tea", "milk")
+	list[0].Vector, list[2].Vector = []float32{1, 0}, []float32{0.6, 0.8}
+	s := rank.Weights{Vector: 1, Keyword: 1}.Score(query, []float32{1, 0}, corpus(query, list), list)
+	if !near(s[0].Total, 1) || !near(s[1].Total, 1) || s[1].Vector != 0 || !(s[2].Total < 0.5) || s[2].Keyword != 0 {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func TestScore_neighbours(t *testing.T) {
+	t.Parallel()
+	query := []string{"tea"}
+	list := docs("tea", "yes, I like it", "sure", "yes, I like it", "tea")
+	for i := range list[:4] {
+		list[i].Group, list[i].Position = "talk", int64(i)
+	}
+	list[3].Group = "other talk"
+	s := rank.Weights{}.Score(query, nil, corpus(query, list), list)
+	if !(s[1].Neighbour > 0) || s[2].Neighbour != 0 || s[3].Neighbour != 0 || s[4].Neighbour != 0 {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func TestScore_recency(t *testing.T) {
+	t.Parallel()
+	list := []rank.Doc{{Age: -time.Hour}, {Age: 48 * time.Hour}, {Age: math.MaxInt64}}
+	s := rank.Weights{Recency: 1, HalfLife: 48 * time.Hour}.Score(nil, nil, rank.Corpus{}, list)
+	if !near(s[0].Recency, 1) || !near(s[1].Recency, 0.5) || s[2].Recency > 0.001 {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func TestScore_orderOfDocuments(t *testing.T) {
+	t.Parallel()
+	query := rank.Terms("green tea for the guests")
+	list := docs("tea", "green tea", "guests like tea", "tea", "milk")
+	for i := range list {
+		list[i].Vector = []float32{float32(i), 1, 2}
+		list[i].Group, list[i].Position = "g", int64(i)
+	}
+	c := corpus(query, list)
+	forth := rank.Weights{}.Score(query, []float32{1, 2, 3}, c, list)
+	slices.Reverse(list)
+	back := rank.Weights{}.Score(query, []float32{1, 2, 3}, c, list)
+	slices.Reverse(back)
+	if !slices.Equal(forth, back) {
+		t.Errorf("got %v and %v", forth, back)
+	}
+}
+
+func TestCosine(t *testing.T) {
+	t.Parallel()
+	inf := float32(math.Inf(1))
+	for _, c := range []struct {
+		a, b []float32
+		want float64
+	}{
+		{nil, nil, 0},
+		{[]float32{1, 0}, []float32{0, 1}, 0},
+		{[]float32{1, 2, 3, 4, 5}, []float32{2, 4, 6, 8, 10}, 1},
+		{[]float32{1, 2, 3, 4, 5}, []float32{-1, -2, -3, -4, -5}, -1},
+		{[]float32{3, 4}, []float32{4, 3}, 0.96},
+		{[]float32{1}, []float32{1, 1}, 0},
+		{[]float32{0, 0}, []float32{1, 1}, 0},
+		{[]float32{inf, 0}, []float32{1, 1}, 0},
+	} {
+		if got := rank.Cosine(c.a, c.b); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("Cosine(%v, %v): got %v, want %v", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestMMR(t *testing.T) {
+	t.Parallel()
+	list := docs("Ann likes green tea", "Ann likes green tea much", "Ann was born in Rome", "")
+	alike := func(i, j int) float64 { return rank.Similarity(&list[i], &list[j]) }
+	relevance := []float64{0.9, 0.88, 0.5, 0.1}
+	for _, c := range []struct {
+		lambda float64
+		k      int
+		want   []int
+	}{
+		{1, 4, []int{0, 1, 2, 3}},
+		{0.5, 2, []int{0, 2}},
+		{0.5, 9, []int{0, 2, 1, 3}},
+		{-1, 1, []int{0}},
+		{0.5, -1, []int{}},
+	} {
+		if got := rank.MMR(relevance, alike, c.lambda, c.k); c.lambda != 0.5 || c.k != 9 {
+			if !slices.Equal(got, c.want) {
+				t.Errorf("lambda %v, %d: got %v, want %v", c.lambda, c.k, got, c.want)
+			}
+		} else if len(got) != 4 {
+			t.Errorf("got %v of 4", got)
+		}
+	}
+}
+
+func TestSimilarity(t *testing.T) {
+	t.Parallel()
+	a, b := rank.Doc{Terms: strings.Fields("a b c")}, rank.Doc{Terms: strings.Fields("b c d c")}
+	if got := rank.Similarity(&a, &b); got != 0.5 {
+		t.Errorf("got %v", got)
+	}
+	a.Vector, b.Vector = []float32{1, 0}, []float32{-1, 0}
+	if got := rank.Similarity(&a, &b); got != 0 {
+		t.Errorf("got %v", got)
+	}
+	if got := rank.Similarity(&rank.Doc{}, &rank.Doc{}); got != 0 {
+		t.Errorf("got %v", got)
+	}
+}
+
+func ExampleWeights_Score() {
+	texts := []string{"Ann drinks tea in the morning", "Ann's bike is green", "Bob likes coffee"}
+	query := rank.Distinct(rank.Terms("What does Ann drink?"))
+	list := docs(texts...)
+	scores := rank.Weights{}.Score(query, nil, corpus(query, list), list)
+	for _, i := range rank.Order(scores, func(i, j int) int { return i - j }) {
+		fmt.Printf("%.2f %s\n", scores[i].Total, texts[i])
+	}
+	// Output:
+	// 0.67 Ann drinks tea in the morning
+	// 0.24 Ann's bike is green
+	// 0.00 Bob likes coffee
+}
