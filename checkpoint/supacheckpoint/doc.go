@@ -27,6 +27,8 @@
 //     and works on the threads of one user.
 //   - A thread is found by its user and its id together. Two users may have threads
 //     of one id, and knowing the id of another's thread is of no use: it is not there.
+//   - Every thread has a [Session]: its status, times and metadata. [Store.CleanUp]
+//     removes old ones with all that their threads have.
 //   - Tables are in a schema of their own, which the Data API does not show. The
 //     migrations are in supabase/migrations, for the Supabase CLI or the SQL editor;
 //     [Migrate] applies the same.
@@ -35,4 +37,6 @@
 //     go, the transaction pooler on port 6543.
 //   - [Agents] and [Proposals] read and write one JSON document for each thread, for
 //     programs that share tables of that form with others.
+//
+// The steps of a project are in docs/supabase.md, and a service in examples/supabase.
 package supacheckpoint

@@ -133,7 +133,7 @@ func TestUsersAreApart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer func() { _ = held.Release(context.Background()) }()    // its schema is dropped next
+			defer func() { _ = held.Release(context.Background()) }()                            // its schema is dropped next
 			for _, other := range []*supacheckpoint.Store{bobs, forUser(t, store, bob), store} { // the service's own threads are others, too
 				wantApart(t, other)
 			}

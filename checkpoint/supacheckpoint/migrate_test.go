@@ -165,13 +165,14 @@ func TestMigrateAsOwner(t *testing.T) {
 	t.Parallel()
 	p := emptyPlace(t)
 	const owner = "weft_test_owner"
-	do(t, p, `SELECT pg_advisory_lock(hashtextextended('weft test owner', 0))`) // until this connection ends
+	// Roles belong to the whole server. The lock is held until its connection ends.
+	do(t, place{database: pgtest.DirectURL(t)}, `SELECT pg_advisory_lock(hashtextextended('weft test owner', 0))`)
 	do(t, p, `DO $$ BEGIN
 		IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '`+owner+`') THEN
 			CREATE ROLE `+owner+` LOGIN NOSUPERUSER NOBYPASSRLS;
 		END IF;
 	END $$`)
-	do(t, p, `GRANT authenticated, service_role TO `+owner+``)
+	do(t, p, `GRANT authenticated, service_role TO `+owner)
 	do(t, p, `ALTER SCHEMA `+p.options.Checkpoint.Schema+` OWNER TO `+owner)
 	u, err := url.Parse(p.database)
 	if err != nil {
