@@ -71,8 +71,8 @@ func New(store Store, o Options) (*Base, error) {
 }
 
 func (o *Options) check() error {
-	if e := o.Embedder; e != nil && (e.Model() == "" || len(e.Model()) > maxName || !storable(e.Model()) || e.Dimension() < 1 || e.Dimension() > memory.MaxDimension) {
-		return fmt.Errorf("embedder %.60q of dimension %d: %w", e.Model(), e.Dimension(), memory.ErrInvalid)
+	if err := checkEmbedder(o.Embedder); err != nil {
+		return err
 	}
 	if err := o.Splitter.Validate(); err != nil {
 		return fmt.Errorf("splitter: %w: %w", memory.ErrInvalid, err)
@@ -87,6 +87,17 @@ func (o *Options) check() error {
 	}
 	if !ok {
 		return fmt.Errorf("weights %+v: %w", w, memory.ErrInvalid)
+	}
+	return nil
+}
+
+func checkEmbedder(e memory.Embedder) error {
+	if e == nil {
+		return nil
+	}
+	model, dimension := e.Model(), e.Dimension()
+	if model == "" || len(model) > maxName || !storable(model) || dimension < 1 || dimension > memory.MaxDimension {
+		return fmt.Errorf("embedder %.60q of dimension %d: %w", model, dimension, memory.ErrInvalid)
 	}
 	return nil
 }
@@ -110,14 +121,14 @@ One sentence with studied words, and 12,345.67 numbers. Then another one! And a 
 
 // recipeOf returns what is equal for splitters that cut, count and find in the same way.
 func recipeOf(s split.Splitter) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%d %d %d %q", s.Size, s.Overlap, s.Small, rank.Terms(probe))
+	text := fmt.Appendf(nil, "%d %d %d %q", s.Size, s.Overlap, s.Small, rank.Terms(probe))
 	for _, format := range []split.Format{split.Plain, split.Markdown, split.HTML} {
 		small := s
 		small.Size, small.Overlap = split.MinSize, split.MinSize/4
-		fmt.Fprintf(h, "%q %+v", format, small.Split(probe, format))
+		text = fmt.Appendf(text, "%q %+v", format, small.Split(probe, format))
 	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
 // model names that of the embedder; empty if there is none.

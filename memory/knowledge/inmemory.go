@@ -20,8 +20,8 @@ type InMemory struct {
 	mu    sync.RWMutex
 	books map[place]*book
 	byID  map[string]*book
-	index map[string][]*row // by term
-	dead  int               // rows in the index that are no more
+	index map[string][]posting // by term
+	dead  int                  // rows in the index that are no more
 	alive int
 	last  time.Time
 }
@@ -45,9 +45,15 @@ type row struct {
 	book   *book // nil if it is no more
 }
 
+// A posting says how often a row has a term.
+type posting struct {
+	row *row
+	n   int
+}
+
 // NewInMemory returns an empty store.
 func NewInMemory() *InMemory {
-	return &InMemory{books: map[place]*book{}, byID: map[string]*book{}, index: map[string][]*row{}}
+	return &InMemory{books: map[place]*book{}, byID: map[string]*book{}, index: map[string][]posting{}}
 }
 
 // Swap implements [Store].
@@ -173,12 +179,12 @@ func (m *InMemory) put(b *book) {
 // enter puts a row into the index.
 func (m *InMemory) enter(r *row) {
 	m.alive++
-	seen := make(map[string]bool, len(r.record.Terms))
+	count := make(map[string]int, len(r.record.Terms))
 	for _, term := range r.record.Terms {
-		if !seen[term] {
-			seen[term] = true
-			m.index[term] = append(m.index[term], r)
-		}
+		count[term]++
+	}
+	for term, n := range count {
+		m.index[term] = append(m.index[term], posting{r, n})
 	}
 }
 
@@ -200,11 +206,11 @@ func (m *InMemory) sweep() {
 	if m.dead < m.alive || m.dead < 100 {
 		return
 	}
-	for term, rows := range m.index {
-		if rows = slices.DeleteFunc(rows, func(r *row) bool { return r.book == nil }); len(rows) == 0 {
+	for term, list := range m.index {
+		if list = slices.DeleteFunc(list, func(p posting) bool { return p.row.book == nil }); len(list) == 0 {
 			delete(m.index, term)
 		} else {
-			m.index[term] = rows
+			m.index[term] = list
 		}
 	}
 	m.dead = 0
@@ -238,7 +244,11 @@ func (b *book) copy() Source {
 func (m *InMemory) selected(q *Query) []*book {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.pick(q)
+	list := m.pick(q)
+	slices.SortFunc(list, func(a, b *book) int {
+		return cmp.Or(strings.Compare(a.source.URI, b.source.URI), strings.Compare(a.source.ID, b.source.ID))
+	})
+	return list
 }
 
 func (m *InMemory) pick(q *Query) []*book {
@@ -248,9 +258,6 @@ func (m *InMemory) pick(q *Query) []*book {
 			list = append(list, b)
 		}
 	}
-	slices.SortFunc(list, func(a, b *book) int {
-		return cmp.Or(strings.Compare(a.source.URI, b.source.URI), strings.Compare(a.source.ID, b.source.ID))
-	})
 	return list
 }
 

@@ -41,16 +41,16 @@ type hit struct {
 func (m *InMemory) byWords(terms []string, chosen map[*book]bool, c *Candidates) []hit {
 	scores := map[*row]float64{}
 	for i, term := range terms {
-		rows := make([]*row, 0, len(m.index[term]))
-		for _, r := range m.index[term] {
-			if r.book != nil && chosen[r.book] {
-				rows = append(rows, r)
+		list := make([]posting, 0, len(m.index[term]))
+		for _, p := range m.index[term] {
+			if p.row.book != nil && chosen[p.row.book] {
+				list = append(list, p)
 			}
 		}
-		c.Frequency[i] = int64(len(rows))
-		rarity := math.Log1p(float64(c.Chunks) / float64(len(rows)+1))
-		for _, r := range rows {
-			scores[r] += rarity * saturated(r, term)
+		c.Frequency[i] = int64(len(list))
+		rarity := math.Log1p(float64(c.Chunks) / float64(len(list)+1))
+		for _, p := range list {
+			scores[p.row] += rarity * p.weight()
 		}
 	}
 	hits := make([]hit, 0, len(scores))
@@ -60,17 +60,12 @@ func (m *InMemory) byWords(terms []string, chosen map[*book]bool, c *Candidates)
 	return hits
 }
 
-// saturated is how much a row is about a term: the more often, and the shorter the row,
+// weight is how much the row is about the term: the more often, and the shorter the row,
 // the more.
-func saturated(r *row, term string) float64 {
-	n := 0.0
-	for _, t := range r.record.Terms {
-		if t == term {
-			n++
-		}
-	}
+func (p posting) weight() float64 {
 	const usual = 200 // terms
-	return n / (n + 0.3 + 0.9*float64(len(r.record.Terms))/usual)
+	n := float64(p.n)
+	return n / (n + 0.3 + 0.9*float64(len(p.row.record.Terms))/usual)
 }
 
 func byVector(s *Search, books []*book) []hit {
