@@ -1,0 +1,107 @@
+package profile
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// maxLine is how many bytes a line of a summary has at most.
+const maxLine = 1000
+
+// None is the summary of a user of whom nothing is known.
+const None = "Nothing is known about the plan, usage or preferences of this user."
+
+// Summary returns the context in words for a model: a line each for the plan, the usage and the
+// preferences, as far as they are known, and [None] if none is. What is stored as an object is
+// spelled out, also if it is in a text; a line is cut at 1000 bytes.
+func (c Context) Summary() string {
+	var lines []string
+	for _, part := range []struct{ name, text string }{
+		{"Plan", line(c.Plan)}, {"Usage", spell(c.Usage)}, {"Preferences", spell(c.Preferences)},
+	} {
+		if part.text != "" {
+			lines = append(lines, part.name+": "+part.text)
+		}
+	}
+	if lines == nil {
+		return None
+	}
+	return strings.Join(lines, "\n")
+}
+
+// line returns a text in one line.
+func line(text string) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, text)
+	if len(text) <= maxLine {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxLine], "") + "…"
+}
+
+func spell(value json.RawMessage) string {
+	v, err := decode(value)
+	if err != nil {
+		return ""
+	}
+	if text, ok := v.(string); ok {
+		inner, err := decode(json.RawMessage(text))
+		if _, object := inner.(map[string]any); err != nil || !object {
+			return line(text)
+		}
+		v = inner
+	}
+	return line(strings.Join(words(nil, "", v), "; "))
+}
+
+// words appends what a value says: "name: value" for what is in an object.
+func words(list []string, name string, v any) []string {
+	say := func(text string) []string {
+		if name != "" {
+			text = name + ": " + text
+		}
+		return append(list, text)
+	}
+	switch v := v.(type) {
+	case nil:
+		return list
+	case string:
+		if v == "" {
+			return list
+		}
+		return say(v)
+	case bool:
+		if v {
+			return say("yes")
+		}
+		return say("no")
+	case json.Number:
+		return say(v.String())
+	case []any:
+		var all []string
+		for _, one := range v {
+			all = words(all, "", one)
+		}
+		if all == nil {
+			return list
+		}
+		return say(strings.Join(all, ", "))
+	case map[string]any:
+		for _, field := range slices.Sorted(maps.Keys(v)) {
+			inner := field
+			if name != "" {
+				inner = name + " " + field
+			}
+			list = words(list, inner, v[field])
+		}
+	}
+	return list
+}
