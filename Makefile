@@ -89,6 +89,10 @@ faults: ## the faults of docs/reliability.md in full: about 15 minutes (WEFT_SEE
 interop: ## exchange messages with the real LangChain of npm and PyPI (needs node, npm and python3)
 	WEFT_INTEROP=1 $(GO) test ./internal/interop -count=1 -v -timeout=15m
 
+.PHONY: recall
+recall: ## measure what memory finds, among texts of Debian (downloads 38 MB once; needs xz)
+	WEFT_RECALL=1 $(GO) test ./memory/internal/recall -run='^TestRecall$$' -count=1 -v -timeout=60m
+
 .PHONY: live
 live: ## ask the model that OPENAI_BASE_URL (or a provider's key) names, and report what it gets wrong
 	$(GO) run ./internal/live

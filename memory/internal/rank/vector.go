@@ -46,28 +46,28 @@ func Cosine(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return 0
 	}
-	var dot, aa, bb [4]float32 // four sums, as a sum waits for the one before it
-	n := len(a) &^ 3
-	for i := 0; i < n; i += 4 {
-		x, y := a[i:i+4:i+4], b[i:i+4:i+4]
-		for k := range 4 {
-			dot[k] += x[k] * y[k]
-			aa[k] += x[k] * x[k]
-			bb[k] += y[k] * y[k]
-		}
+	b = b[:len(a)]
+	var dot0, aa0, bb0, dot1, aa1, bb1 float32 // two sums of each, as a sum waits for the one before it
+	n := len(a) &^ 1
+	for i := 0; i < n; i += 2 {
+		x, y := a[i], b[i]
+		dot0 += x * y
+		aa0 += x * x
+		bb0 += y * y
+		x, y = a[i+1], b[i+1]
+		dot1 += x * y
+		aa1 += x * x
+		bb1 += y * y
 	}
-	for i := n; i < len(a); i++ {
-		dot[0] += a[i] * b[i]
-		aa[0] += a[i] * a[i]
-		bb[0] += b[i] * b[i]
+	if n < len(a) {
+		x, y := a[n], b[n]
+		dot0 += x * y
+		aa0 += x * x
+		bb0 += y * y
 	}
-	cos := sum(dot) / math.Sqrt(sum(aa)*sum(bb))
+	cos := float64(dot0+dot1) / math.Sqrt(float64(aa0+aa1)*float64(bb0+bb1))
 	if math.IsNaN(cos) || math.IsInf(cos, 0) {
 		return 0
 	}
 	return max(-1, min(1, cos))
-}
-
-func sum(parts [4]float32) float64 {
-	return float64(parts[0]) + float64(parts[1]) + float64(parts[2]) + float64(parts[3])
 }
