@@ -43,7 +43,8 @@ func (l *link) beginner(ctx context.Context) (on beginner, release func(), err e
 }
 
 // acquire takes a connection of a pool, until release. One that was lost meanwhile
-// takes the idle ones with it.
+// takes the idle ones with it, unless it was closed because the caller did not want to
+// wait.
 func (l *link) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, func(), error) {
 	if err := l.circuit.slot(ctx); err != nil {
 		return nil, nil, err
@@ -55,7 +56,7 @@ func (l *link) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, 
 	}
 	l.circuit.reached()
 	return c, func() {
-		lost := c.Conn().IsClosed()
+		lost := c.Conn().IsClosed() && ctx.Err() == nil
 		c.Release()
 		if lost && l.circuit.stale() {
 			pool.Reset()

@@ -147,3 +147,30 @@ func ExampleStore_Tag() {
 	removed, err := store.Prune(ctx, checkpoint.PrunePolicy{KeepLast: 20, KeepPending: true})
 	fmt.Println(removed, err)
 }
+
+// What a service may do about threads that do not run: one with damaged rows goes back to
+// its last sound step, and one that has killed its processes is put aside for somebody
+// to look at.
+func ExampleStore_Repair() {
+	ctx := context.Background()
+	store, err := pgcheckpoint.Open(ctx, os.Getenv("DATABASE_URL"), pgcheckpoint.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+	const thread = "user-42"
+	_, err = store.Get(ctx, checkpoint.Key{Thread: thread})
+	if errors.Is(err, checkpoint.ErrCorrupt) {
+		removed, err := store.Repair(ctx, thread)
+		fmt.Println(removed, "steps could not be read", err)
+	}
+	_, err = store.Lease(ctx, thread) // as a run does
+	if errors.Is(err, pgcheckpoint.ErrParked) {
+		fmt.Println("its runs die:", err) // and, once the cause is gone:
+		err = store.Unpark(ctx, thread)
+	}
+	if err != nil {
+		fmt.Println(err)
+	}
+}

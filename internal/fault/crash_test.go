@@ -265,13 +265,23 @@ func TestF01KilledProcesses(t *testing.T) {
 	t.Logf("F1: %d kills in %d runs of %d supersteps, %v", killed.Load(), runs.Load(), 2*crashRounds, time.Since(began).Round(time.Second))
 }
 
+// take takes one of the kills that are left.
+func take(left *atomic.Int64) bool {
+	for {
+		n := left.Load()
+		if n <= 0 || left.CompareAndSwap(n, n-1) {
+			return n > 0
+		}
+	}
+}
+
 // crashUntilDone kills the processes of a run for as long as there are kills left.
 func crashUntilDone(ctx context.Context, run *crashRun, r *rand.Rand, left *atomic.Int64, length int) error {
 	mode := []string{"sync", "sync", "async"}[r.IntN(3)]
 	busy := []string{"interrupt", "interrupt", "wait"}[r.IntN(3)]
 	for !run.ended {
 		after := -1
-		if left.Add(-1) >= 0 {
+		if take(left) {
 			after = r.IntN(length / 3)
 		}
 		before := run.crashes

@@ -150,7 +150,7 @@ func TestF18RetryStorm(t *testing.T) {
 	if _, err := goOn(t.Context(), graphs[0].Thread("before")); err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Stop(fault.Kill); err != nil {
+	if err := server.Stop(fault.Immediate); err != nil {
 		t.Fatal(err)
 	}
 	before := proxy.Accepted()
@@ -198,7 +198,7 @@ func TestF18Unreachable(t *testing.T) {
 	begin(t)
 	server := newServer(t)
 	store, _ := openPool(t, server.URL(), pgcheckpoint.Options{Patience: time.Second})
-	if err := server.Stop(fault.Kill); err != nil {
+	if err := server.Stop(fault.Immediate); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
