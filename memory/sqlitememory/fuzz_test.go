@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/weft-go/weft/memory"
@@ -32,19 +33,21 @@ func FuzzConditions(f *testing.F) {
 			f.Add(seed[0], seed[1], op, seed[2])
 		}
 	}
+	store := open(f, sqlitememory.Memory, options).Facts()
+	var users atomic.Int64 // each time another
 	f.Fuzz(func(t *testing.T, metadata, path string, op int, value string) {
 		if op < 0 || op >= len(fuzzOps) {
 			return
 		}
 		ctx := context.Background()
-		store := open(t, sqlitememory.Memory, options).Facts()
 		m, err := memory.New(store, memory.Options{})
 		must(t, err)
+		ann := memory.Scope{Tenant: "acme", User: fmt.Sprint("ann ", users.Add(1))}
 		stored, err := m.Store(ctx, ann, memory.Fact{Content: "fact", Metadata: json.RawMessage(metadata)})
 		if err != nil {
 			return
 		}
-		_, err = m.Store(ctx, memory.Scope{Tenant: "acme", User: "bob"}, memory.Fact{Content: "foreign", Metadata: json.RawMessage(metadata)})
+		_, err = m.Store(ctx, memory.Scope{Tenant: "acme", User: "bob of " + ann.User}, memory.Fact{Content: "foreign", Metadata: json.RawMessage(metadata)})
 		must(t, err)
 		fact, err := m.Get(ctx, ann, stored[0].ID)
 		must(t, err)
@@ -77,13 +80,17 @@ func FuzzNames(f *testing.F) {
 		f.Add(seed, "a")
 		f.Add("b", seed)
 	}
+	store := open(f, sqlitememory.Memory, options).Facts()
 	f.Fuzz(func(t *testing.T, name, other string) {
 		ctx := context.Background()
 		s, foreign := memory.Scope{Tenant: name, Workspace: name, User: name, Agent: name}, memory.Scope{Tenant: name, Workspace: name, User: name, Agent: other}
 		if s.Validate() != nil || foreign.Validate() != nil || name == other {
 			return
 		}
-		store := open(t, sqlitememory.Memory, options).Facts()
+		for _, scope := range []memory.Scope{s, foreign} {
+			_, err := store.Forget(ctx, scope)
+			must(t, err)
+		}
 		named := func(r *memory.Record) {
 			r.Conversation, r.Model, r.Embedding, r.Terms = name, name, []float32{1}, []string{name, other + name}
 		}
