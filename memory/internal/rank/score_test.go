@@ -242,3 +242,15 @@ func ExampleWeights_Score() {
 	// 0.24 Ann's bike is green
 	// 0.00 Bob likes coffee
 }
+
+func ExampleTerms() {
+	fmt.Println(rank.Terms("Ann's studies: the Café of user_name, at 10:30"))
+	// Output: [ann study cafe user name user_name 10:30]
+}
+
+func ExampleMMR() {
+	list := docs("Ann likes green tea", "Ann likes tea, and it is green", "Ann has a bike")
+	alike := func(i, j int) float64 { return rank.Similarity(&list[i], &list[j]) }
+	fmt.Println(rank.MMR([]float64{0.9, 0.8, 0.5}, alike, 0.5, 2))
+	// Output: [0 2]
+}
