@@ -201,9 +201,18 @@ func TestSearchInvalid(t *testing.T) {
 	t.Parallel()
 	b := library(t, knowledge.Options{Embedder: newWords()})
 	for _, q := range []knowledge.Question{
-		{Limit: -1}, {MaxTokens: -1}, {Diversity: 1.1}, {Diversity: math.NaN()}, {MinScore: math.NaN()}, {Neighbours: 11}, {Neighbours: -1},
-		{Query: knowledge.Query{Scope: memory.Scope{Tenant: "\x00"}}}, {Query: knowledge.Query{Prefix: "\xff"}}, {Query: knowledge.Query{URIs: make([]string, 1001)}},
-		{Query: knowledge.Query{URIs: []string{"\x00"}}}, {Query: knowledge.Query{Where: []memory.Condition{{}}}},
+		{Limit: -1},
+		{MaxTokens: -1},
+		{Diversity: 1.1},
+		{Diversity: math.NaN()},
+		{MinScore: math.NaN()},
+		{Neighbours: 11},
+		{Neighbours: -1},
+		{Query: knowledge.Query{Scope: memory.Scope{Tenant: "\x00"}}},
+		{Query: knowledge.Query{Prefix: "\xff"}},
+		{Query: knowledge.Query{URIs: make([]string, 1001)}},
+		{Query: knowledge.Query{URIs: []string{"\x00"}}},
+		{Query: knowledge.Query{Where: []memory.Condition{{}}}},
 	} {
 		q.Text = "x"
 		if _, err := b.Search(t.Context(), q); !errors.Is(err, memory.ErrInvalid) || !strings.HasPrefix(err.Error(), "knowledge: search: ") {
@@ -235,8 +244,15 @@ func TestNewInvalid(t *testing.T) {
 	nameless := newWords()
 	nameless.model = ""
 	for _, o := range []knowledge.Options{
-		{Embedder: nameless}, {Batch: -1}, {Parallel: -1}, {MaxSize: -1}, {Quota: knowledge.Quota{Chunks: -1}}, {Weights: memory.Weights{Vector: -1}},
-		{Weights: memory.Weights{Keyword: math.NaN()}}, {Weights: memory.Weights{HalfLife: -1}}, {Splitter: split.Splitter{Size: 5}},
+		{Embedder: nameless},
+		{Batch: -1},
+		{Parallel: -1},
+		{MaxSize: -1},
+		{Quota: knowledge.Quota{Chunks: -1}},
+		{Weights: memory.Weights{Vector: -1}},
+		{Weights: memory.Weights{Keyword: math.NaN()}},
+		{Weights: memory.Weights{HalfLife: -1}},
+		{Splitter: split.Splitter{Size: 5}},
 	} {
 		if _, err := knowledge.New(knowledge.NewInMemory(), o); !errors.Is(err, memory.ErrInvalid) {
 			t.Errorf("%+v: got %v", o, err)
