@@ -121,6 +121,9 @@ One sentence with studied words, and 12,345.67 numbers. Then another one! And a 
 
 // recipeOf returns what is equal for splitters that cut, count and find in the same way.
 func recipeOf(s split.Splitter) string {
+	if s.Size == 0 {
+		s.Size = split.DefaultSize
+	}
 	text := fmt.Appendf(nil, "%d %d %d %q", s.Size, s.Overlap, s.Small, rank.Terms(probe))
 	for _, format := range []split.Format{split.Plain, split.Markdown, split.HTML} {
 		small := s

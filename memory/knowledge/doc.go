@@ -24,6 +24,9 @@
 //     them. With one, what is found by words and by meaning is united.
 //   - What a document says is data and not an instruction, whoever wrote it. [Prompt]
 //     shows results to a model as such, and each says what trust its source has.
+//   - A URI has up to 1024 bytes, a title and a version 512, metadata 16 KB, a document
+//     8 MB unless [Options.MaxSize] says otherwise; of a question 8 KB and its first 64
+//     different words count. [Options.Quota] limits what a scope has.
 //   - Knowledge is a tenant's or a workspace's. In a scope with a user it is that
 //     user's alone; [Query.Inherit] finds both.
 //

@@ -36,8 +36,9 @@ func (b *Base) reembed(ctx context.Context, q Query, yield func(Progress, error)
 			old = append(old, s)
 		}
 	}
+	run := ingest{Base: b, yield: yield}
 	for _, s := range old {
-		run := ingest{Base: b, scope: s.Scope, yield: yield}
+		run.scope = s.Scope
 		w := &work{next: s, had: s}
 		if err := run.load(ctx, w); err != nil {
 			return err

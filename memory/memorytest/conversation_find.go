@@ -44,7 +44,7 @@ var talkFindCases = []talkCase{
 			k.Fatalf("got %d sessions want 30", len(all))
 		}
 		var paged []conversation.Session
-		for q.Limit = 4; ; {
+		for q.Limit = 4; len(paged) <= len(all); {
 			page := k.sessions(q)
 			if len(page) == 0 {
 				break

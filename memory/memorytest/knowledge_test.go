@@ -7,7 +7,11 @@ import (
 	"github.com/weft-go/weft/memory/memorytest"
 )
 
+func knowledgeInMemory(testing.TB) knowledge.Store { return knowledge.NewInMemory() }
+
 func TestKnowledgeInMemory(t *testing.T) {
 	t.Parallel()
-	memorytest.RunKnowledge(t, func(testing.TB) knowledge.Store { return knowledge.NewInMemory() })
+	memorytest.RunKnowledge(t, knowledgeInMemory)
 }
+
+func BenchmarkKnowledgeInMemory(b *testing.B) { memorytest.BenchKnowledge(b, knowledgeInMemory) }

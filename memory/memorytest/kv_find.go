@@ -91,7 +91,7 @@ var valueFindCases = []valueCase{
 				k.Fatalf("got %d values want 40", len(want))
 			}
 			var got []string
-			for q.Limit = 7; ; {
+			for q.Limit = 7; len(got) <= len(want); {
 				page := k.find(ann, q)
 				if len(page) == 0 {
 					break
@@ -179,7 +179,7 @@ var valueFindCases = []valueCase{
 		for depth, want := range []int{130, 65} {
 			q := kv.NamespaceQuery{MaxDepth: depth, Limit: 9}
 			var got [][]string
-			for page := list(q); len(page) > 0; page = list(q) {
+			for page := list(q); len(page) > 0 && len(got) <= want; page = list(q) {
 				got = append(got, page...)
 				q.After = page[len(page)-1]
 			}

@@ -15,7 +15,7 @@ import (
 var modelCases = []factCase{
 	{name: "model/random", promise: "after any changes, everything that can be asked has the same answer as from memory.NewInMemory", run: func(k *kit) {
 		t := &twins{kit: k, r: k.rand(), model: memory.NewInMemory(memory.InMemoryOptions{}), began: time.Now().Add(-time.Minute)}
-		for range k.size(4000, 600) {
+		for range k.size(2000, 600) {
 			t.step()
 			if k.Failed() {
 				k.Fatalf("seed %d", k.seed)
@@ -40,9 +40,7 @@ type twins struct {
 	calls, refused int
 }
 
-const (
-	twinIDs = 60
-)
+const twinIDs = 30
 
 var (
 	twinScopes = []memory.Scope{
@@ -122,7 +120,7 @@ func (t *twins) one() memory.Change {
 	if t.r.IntN(2) == 0 {
 		mods = append(mods, near(pick(t.r, []string{"m", "n"}), float32(t.r.IntN(5)), float32(t.r.IntN(5))-2))
 	}
-	if t.r.IntN(4) == 0 {
+	if t.r.IntN(10) == 0 {
 		mods = append(mods, at(1+int64(t.r.IntN(3))))
 	}
 	if t.r.IntN(6) == 0 {

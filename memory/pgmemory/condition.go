@@ -1,9 +1,9 @@
 package pgmemory
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/weft-go/weft/memory"
 )
@@ -49,12 +49,12 @@ func condition(c memory.Condition, a *args) (string, error) {
 
 // order compares two numbers, or two texts by their bytes.
 func order(op memory.Op, at, value string, a *args) (string, error) {
-	if !bytes.HasPrefix([]byte(value), []byte(`"`)) {
+	if !strings.HasPrefix(value, `"`) {
 		return `CASE WHEN jsonb_typeof(` + at + `) = 'number' THEN ` + at + `::numeric ` + string(op) + ` ` + a.add(value, "text") + `::numeric END`, nil
 	}
 	var text string
 	if err := json.Unmarshal([]byte(value), &text); err != nil {
-		return "", fmt.Errorf("%w: %w", errNoJSON, err)
+		return "", fmt.Errorf("value %.40s: %w: %w", value, memory.ErrInvalid, err)
 	}
 	return `CASE WHEN jsonb_typeof(` + at + `) = 'string' THEN (` + at + ` #>> '{}') COLLATE "C" ` + string(op) + ` ` + a.add(text, "text") + ` END`, nil
 }

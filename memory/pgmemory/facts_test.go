@@ -25,7 +25,3 @@ func TestFactsSimpleProtocol(t *testing.T) {
 		})).Facts()
 	})
 }
-
-func BenchmarkFacts(b *testing.B) {
-	memorytest.BenchFacts(b, func(tb testing.TB) memory.Store { return newPlace(tb).open(tb).Facts() })
-}

@@ -39,3 +39,5 @@ func wantNoErr(tb testing.TB, what string, err error) {
 		tb.Errorf("%s: %v", what, err)
 	}
 }
+
+var ann = memory.Scope{Tenant: "acme", User: "ann"}

@@ -3,7 +3,6 @@ package pgmemory
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"math/big"
 	"strconv"
 	"strings"
@@ -45,35 +44,47 @@ func plainValue(v any) any {
 }
 
 const (
-	plainDigits   = 60     // so many fit into 256 bits
-	plainExponent = 16_000 // more digits behind the point the database does not keep
+	plainDigits   = 60   // so many fit into 256 bits
+	plainExponent = 8000 // and are nothing to care about
+
+	// Beyond these the database has no numbers, and no program means any: those that are larger, or
+	// nearer to zero, count as these.
+	most, mostBits   = "1e131000", 435_000
+	least, leastBits = "1e-16000", -53_000
 )
 
-// plainNumber returns the number, or a text for one beyond what any program means.
-func plainNumber(n json.Number) any {
+// plainNumber returns a number of at most 256 bits.
+func plainNumber(n json.Number) json.Number {
 	text := string(n)
-	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
-	power, err := strconv.Atoi(exponent)
-	if exponent == "" {
-		power, err = 0, nil
+	mantissa, exponent, found := strings.Cut(strings.ToLower(text), "e")
+	power, err := 0, error(nil)
+	if found {
+		power, err = strconv.Atoi(exponent)
 	}
-	if err == nil && len(mantissa) <= plainDigits && power > -plainExponent/2 && power < plainExponent/2 {
+	if err == nil && len(mantissa) <= plainDigits && -plainExponent < power && power < plainExponent {
 		return n
 	}
+	sign := ""
+	if text[0] == '-' {
+		sign = "-"
+	}
 	f, _, err := big.ParseFloat(text, 10, 256, big.ToNearestEven)
-	if err != nil || f.IsInf() {
-		return "number " + text
+	switch {
+	case err != nil && strings.HasPrefix(exponent, "-"):
+		return json.Number(sign + least)
+	case err != nil || f.IsInf():
+		return json.Number(sign + most)
+	case f.Sign() == 0:
+		return "0"
 	}
-	if f.Sign() == 0 {
-		return json.Number("0")
-	}
-	if e := f.MantExp(nil); e > 3*plainExponent || e < -3*plainExponent {
-		return "number " + f.Text('e', 80)
+	switch bits := f.MantExp(nil); {
+	case bits < leastBits:
+		return json.Number(sign + least)
+	case bits > mostBits:
+		return json.Number(sign + most)
 	}
 	return json.Number(f.Text('e', 80))
 }
-
-var errNoJSON = errors.New("no JSON")
 
 // jsonAt returns the SQL for what is at a path of fields. It is null where there is nothing.
 func jsonAt(path []string, a *args) string {

@@ -3,6 +3,7 @@ package pgmemory
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"strconv"
 	"strings"
 
 	"github.com/weft-go/weft/memory"
@@ -12,16 +13,15 @@ import (
 func scopeDigest(s memory.Scope) []byte { return digest(s.Tenant, s.Workspace, s.User, s.Agent) }
 
 // ownerDigest stands for a user. The policies for users make the same of theirs.
-func ownerDigest(user string) []byte {
-	sum := sha256.Sum256([]byte(user))
-	return sum[:]
-}
+func ownerDigest(user string) []byte { return digest(user) }
 
+// digest stands for texts, as mem_digest does in the database: of each the length, a colon and
+// the text.
 func digest(parts ...string) []byte {
 	var b []byte
 	for _, part := range parts {
-		b = binary.AppendUvarint(b, uint64(len(part)))
-		b = append(b, part...)
+		b = strconv.AppendInt(b, int64(len(part)), 10)
+		b = append(append(b, ':'), part...)
 	}
 	sum := sha256.Sum256(b)
 	return sum[:]

@@ -77,7 +77,7 @@ func (x *Index) Ask(question string, limit int) *Legs {
 // byWords is BM25 as its formula is written, apart from package rank, so that each checks the other.
 func (x *Index) byWords(l *Legs, limit int) []hit {
 	average := float64(x.length) / float64(len(x.docs))
-	scores, found := map[int32]float64{}, map[int32]int{}
+	scores, found := make([]float64, len(x.docs)), make([]int, len(x.docs))
 	for _, t := range l.query {
 		list := x.postings[t]
 		df := float64(len(list))
@@ -88,34 +88,48 @@ func (x *Index) byWords(l *Legs, limit int) []hit {
 			found[p.doc]++
 		}
 	}
-	var hits []hit
+	top := shortlist{limit: limit}
 	for i, s := range scores {
-		hits = append(hits, hit{int(i), s, found[i] == len(l.query)})
+		if found[i] > 0 {
+			top.add(hit{i, s, found[i] == len(l.query)})
+		}
 	}
-	return best(hits, limit)
+	return top.end()
 }
 
 func (x *Index) byVector(vector []float32, limit int) []hit {
 	if vector == nil {
 		return nil
 	}
-	var hits []hit
-	least := -2.0
+	top := shortlist{limit: limit}
 	for i := range x.docs {
-		v := x.docs[i].Vector
-		if v == nil {
-			continue
-		}
-		if s := float64(dot(vector, v)); s > least {
-			hits = append(hits, hit{doc: i, score: s})
-		}
-		if len(hits) >= 4*limit {
-			hits = best(hits, limit)
-			least = hits[limit-1].score
+		if v := x.docs[i].Vector; v != nil {
+			top.add(hit{doc: i, score: float64(dot(vector, v))})
 		}
 	}
-	return best(hits, limit)
+	return top.end()
 }
+
+// A shortlist keeps the best of many hits.
+type shortlist struct {
+	limit int
+	hits  []hit
+	full  bool
+	least float64
+}
+
+func (s *shortlist) add(h hit) {
+	if s.full && h.score <= s.least { // a later document gives way where the scores are equal
+		return
+	}
+	s.hits = append(s.hits, h)
+	if len(s.hits) >= 4*s.limit {
+		s.hits = best(s.hits, s.limit)
+		s.full, s.least = true, s.hits[len(s.hits)-1].score
+	}
+}
+
+func (s *shortlist) end() []hit { return best(s.hits, s.limit) }
 
 func best(hits []hit, n int) []hit {
 	slices.SortFunc(hits, func(a, b hit) int {

@@ -11,6 +11,12 @@ END $do$;
 SELECT set_config('search_path', (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
   WHERE e.extname = 'vector'), true);
 
+-- mem_digest stands for texts without naming them: of each the length in bytes, a colon and the text.
+CREATE OR REPLACE FUNCTION weft.mem_digest(VARIADIC p_parts text[]) RETURNS bytea LANGUAGE sql STABLE SET search_path = '' AS $fn$
+  SELECT sha256(convert_to(coalesce(string_agg(octet_length(part) || ':' || part, '' ORDER BY nr), ''), 'UTF8'))
+  FROM unnest(p_parts) WITH ORDINALITY AS p (part, nr)
+$fn$;
+
 -- A scope has a row as soon as something is stored in it. Who changes its facts locks it.
 CREATE TABLE weft.mem_scope (
   key       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -19,7 +25,9 @@ CREATE TABLE weft.mem_scope (
   workspace text COLLATE "C" NOT NULL,
   user_id   text COLLATE "C" NOT NULL,
   agent     text COLLATE "C" NOT NULL,
-  newest    timestamptz NOT NULL   -- when the last change was: the next is later
+  newest    timestamptz NOT NULL,  -- when the last change was: the next is later
+  -- Nobody may take the place of a scope that is not theirs.
+  CHECK (digest = weft.mem_digest(tenant, workspace, user_id, agent))
 );
 CREATE INDEX mem_scope_tenant ON weft.mem_scope (tenant, user_id);
 CREATE INDEX mem_scope_user ON weft.mem_scope (user_id);
@@ -90,9 +98,10 @@ CREATE INDEX mem_job_at ON weft.mem_job (scope, at);
 -- When a scope was forgotten. It is named by a digest, and so is its user, so that their
 -- names are forgotten too.
 CREATE TABLE weft.mem_forgotten (
-  scope bytea PRIMARY KEY,
+  scope bytea NOT NULL,
   owner bytea NOT NULL,
-  at    timestamptz NOT NULL
+  at    timestamptz NOT NULL,
+  PRIMARY KEY (scope, owner)
 );
 
 -- What is forgotten is not to stay behind in what the planner knows of columns.

@@ -211,7 +211,7 @@ BEGIN
   FROM (SELECT s.key, s.newest FROM weft.mem_scope s WHERE s.tenant = p_names[1] AND p_names[2] IN ('', s.workspace)
     AND p_names[3] IN ('', s.user_id) AND p_names[4] IN ('', s.agent) ORDER BY s.key FOR UPDATE) c;
   INSERT INTO weft.mem_forgotten AS t (scope, owner, at) VALUES (p_digest, p_owner, v_now)
-  ON CONFLICT (scope) DO UPDATE SET at = greatest(t.at, excluded.at);
+  ON CONFLICT (scope, owner) DO UPDATE SET at = greatest(t.at, excluded.at);
   DELETE FROM weft.mem_fact WHERE scope = ANY (v_scopes);
   GET DIAGNOSTICS v_count = ROW_COUNT;
   DELETE FROM weft.mem_event WHERE scope = ANY (v_scopes);

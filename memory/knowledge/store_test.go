@@ -1,0 +1,169 @@
+package knowledge_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+)
+
+// broken is a store of which methods fail.
+type broken struct {
+	knowledge.Store
+	method string
+}
+
+func fail[T any](inner iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for x, err := range inner {
+			if !yield(x, err) {
+				return
+			}
+			break
+		}
+		var none T
+		yield(none, errSorry)
+	}
+}
+
+func (s *broken) Sources(ctx context.Context, q knowledge.Query) iter.Seq2[knowledge.Source, error] {
+	if s.method == "sources" {
+		return fail(s.Store.Sources(ctx, q))
+	}
+	return s.Store.Sources(ctx, q)
+}
+
+func (s *broken) Chunks(ctx context.Context, spans []knowledge.Span) iter.Seq2[knowledge.Chunk, error] {
+	if s.method == "chunks" {
+		return fail(s.Store.Chunks(ctx, spans))
+	}
+	return s.Store.Chunks(ctx, spans)
+}
+
+func (s *broken) Search(ctx context.Context, q knowledge.Search) (knowledge.Candidates, error) {
+	if s.method == "search" {
+		return knowledge.Candidates{}, errSorry
+	}
+	return s.Store.Search(ctx, q)
+}
+
+func (s *broken) Delete(ctx context.Context, q knowledge.Query) (int, error) {
+	if s.method == "delete" {
+		return 0, errSorry
+	}
+	return s.Store.Delete(ctx, q)
+}
+
+func TestBrokenStore(t *testing.T) {
+	t.Parallel()
+	ask := knowledge.Question{Query: knowledge.Query{Scope: acme}, Text: "kettle", Neighbours: 1}
+	for _, method := range []string{"sources", "chunks", "search", "delete"} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			store := &broken{Store: knowledge.NewInMemory()}
+			b := newBase(t, store, knowledge.Options{Splitter: small})
+			ingest(t, b, "a", manual, "b", manual)
+			store.method = method
+			again := newBase(t, store, knowledge.Options{Splitter: small, Embedder: newWords()})
+			var got []string
+			note := func(name string, err error) {
+				if errors.Is(err, errSorry) {
+					got = append(got, name)
+				} else if err != nil {
+					t.Errorf("%s: got %v", name, err)
+				}
+			}
+			var err error
+			for _, err = range b.Sources(t.Context(), ask.Query) {
+			}
+			note("sources", err)
+			for s, err := range store.Store.Sources(t.Context(), ask.Query) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, err = range b.Chunks(t.Context(), s) {
+				}
+				note("chunks", err)
+				break
+			}
+			_, err = b.Search(t.Context(), ask)
+			note("search", err)
+			_, err = b.Delete(t.Context(), knowledge.Query{Scope: acme, URIs: []string{"none"}})
+			note("delete", err)
+			_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", manual+"."), knowledge.IngestOptions{}))
+			note("ingest", err)
+			for _, p := range troubles {
+				note("document", p.Err)
+			}
+			_, _, err = knowledge.Collect(b.Ingest(t.Context(), acme, documents(), knowledge.IngestOptions{Prune: true, Under: "b"}))
+			note("prune", err)
+			_, _, err = knowledge.Collect(again.Reembed(t.Context(), ask.Query))
+			note("reembed", err)
+			want := map[string]string{
+				"sources": "sources document prune reembed", "chunks": "chunks search document reembed", "search": "search", "delete": "delete prune",
+			}[method]
+			if s := strings.Join(got, " "); s != want {
+				t.Errorf("failed: %s, want %s", s, want)
+			}
+		})
+	}
+}
+
+func TestReembedFailures(t *testing.T) {
+	t.Parallel()
+	store, e := watch(), newWords()
+	ingest(t, newBase(t, store, knowledge.Options{}), "a", "poison", "b", "text", "c", "text")
+	e.fail = func(_ context.Context, texts []string) error {
+		if strings.Contains(texts[0], "poison") {
+			return errSorry
+		}
+		return nil
+	}
+	store.swapping = func(c knowledge.Change) error {
+		if c.Swaps[0].Source.URI == "c" {
+			return memory.ErrConflict
+		}
+		return nil
+	}
+	b := newBase(t, store, knowledge.Options{Embedder: e})
+	total, troubles, err := knowledge.Collect(b.Reembed(t.Context(), knowledge.Query{Scope: acme}))
+	if err != nil || total.Updated != 1 || len(troubles) != 2 || !errors.Is(troubles[0].Err, errSorry) || !errors.Is(troubles[1].Err, memory.ErrConflict) {
+		t.Errorf("got %+v, %+v, error %v", total, troubles, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := knowledge.Collect(b.Reembed(ctx, knowledge.Query{Scope: acme})); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: got %v", err)
+	}
+}
+
+// TestInMemoryForgets checks that what was replaced is not found, when it is still in the
+// index, and after it was swept out.
+func TestInMemoryForgets(t *testing.T) {
+	t.Parallel()
+	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{})
+	for round := range 10 {
+		var texts []string
+		for i := range 40 {
+			texts = append(texts, fmt.Sprint(i), fmt.Sprintf("word round%d", round))
+		}
+		ingest(t, b, texts...)
+		results := search(t, b, knowledge.Question{Text: fmt.Sprintf("word round%d round%d", round, round-1), Limit: 100})
+		for _, r := range results {
+			if r.Chunk.Content != texts[1] {
+				t.Errorf("round %d: got %q", round, r.Chunk.Content)
+			}
+		}
+		if len(results) != 40 {
+			t.Errorf("round %d: got %d results, want 40", round, len(results))
+		}
+	}
+	if n, err := b.Delete(t.Context(), knowledge.Query{Scope: acme}); n != 40 || err != nil || search(t, b, knowledge.Question{Text: "word"}) != nil {
+		t.Errorf("deleted %d, error %v", n, err)
+	}
+}

@@ -1,0 +1,36 @@
+package pgmemory_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/memorytest"
+)
+
+func BenchmarkFacts(b *testing.B) {
+	memorytest.BenchFacts(b, func(tb testing.TB) memory.Store { return newPlace(tb).open(tb).Facts() })
+}
+
+// BenchmarkBulk stores facts one by one and a thousand at once.
+func BenchmarkBulk(b *testing.B) {
+	for _, batch := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprint("batch=", batch), func(b *testing.B) {
+			store := directPlace(b).open(b).Facts()
+			c := newCloud(3)
+			n := 0
+			for b.Loop() {
+				changes := make([]memory.Change, batch)
+				for i := range changes {
+					n++
+					changes[i] = adding(fmt.Sprint("a fact of some length, as they often are, with the number ", n), c.vector()...)
+				}
+				if _, err := store.Apply(context.Background(), ann, changes); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(n), "µs/fact")
+		})
+	}
+}

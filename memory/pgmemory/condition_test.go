@@ -1,0 +1,159 @@
+package pgmemory_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// names are fields, and what a statement that is put together carelessly would trip over.
+var names = []string{
+	"a", "b", "", "A", "a.b", "0", "1", "-1", `"`, `'`, `\`, "$1", "$.a", "{a}", "{a,b}", "é", "日本", "%", "_", "?", "a'); DROP TABLE weft.mem_fact; --",
+	`' OR '1'='1`, `" OR 1=1 --`, "::jsonb", "null", "@>", `\u0061`, "\u2028", strings.Repeat("n", 512), ";", "*/", "/*", "weft.", "\ttab",
+}
+
+// randomJSON returns a value that is like others, and is often the same.
+func randomJSON(r *rand.Rand, depth int) string {
+	switch n := r.IntN(12); {
+	case n < 4:
+		return []string{
+			"0", "-0", "0.0", "1", "1.0", "1e0", "10", "9", "9.5", "-3", "1e2", "100", "1e-300", "1e300", "123456789012345678901234567890", "9007199254740993",
+			"9007199254740992", "0.1", "0.10", "1E+2", "1e-17000", "1e17000", "1.00000000000000000000000000000000000000000000000000000000000000000000000000000000001",
+		}[r.IntN(23)]
+	case n < 7:
+		return []string{
+			`"9"`, `"10"`, `""`, `"a"`, `"A"`, `"b"`, `"\u00e9"`, `"é"`, `"e\u0301"`, `"\ud800"`, `"\ufffd"`, `"日本"`, `"'"`, `"\\"`, `"\""`, `"1"`, `"true"`,
+			`"'; DROP TABLE weft.mem_fact; --"`, `"\n"`, `"$1"`, `"number 1"`,
+		}[r.IntN(21)]
+	case n < 9 || depth == 0:
+		return []string{"null", "true", "false"}[r.IntN(3)]
+	case n < 10:
+		var items []string
+		for range r.IntN(4) {
+			items = append(items, randomJSON(r, depth-1))
+		}
+		return "[" + strings.Join(items, ",") + "]"
+	}
+	return randomObject(r, depth-1)
+}
+
+func randomObject(r *rand.Rand, depth int) string {
+	var fields []string
+	for range r.IntN(4) {
+		name, _ := json.Marshal(randomName(r))
+		fields = append(fields, string(name)+" : "+randomJSON(r, depth))
+	}
+	return "{" + strings.Join(fields, ",") + "}"
+}
+
+func randomName(r *rand.Rand) string {
+	if r.IntN(3) > 0 {
+		return names[r.IntN(2)]
+	}
+	return names[r.IntN(len(names))]
+}
+
+func randomCondition(r *rand.Rand) memory.Condition {
+	c := memory.Condition{Op: []memory.Op{
+		memory.Equal, memory.NotEqual, memory.Less, memory.LessEqual, memory.Greater, memory.GreaterEqual, memory.In, memory.Has, memory.Exists,
+	}[r.IntN(9)]}
+	for range 1 + r.IntN(2)*r.IntN(3) {
+		c.Path = append(c.Path, randomName(r))
+	}
+	if c.Op != memory.Exists {
+		c.Value = json.RawMessage(randomJSON(r, 2))
+	}
+	return c
+}
+
+// The database says of metadata what Match does, whatever they and the condition are made of.
+func TestConditionsMatch(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	store := newPlace(t).open(t).Facts()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	documents := map[string]json.RawMessage{}
+	var changes []memory.Change
+	for i := range 400 {
+		c := adding(fmt.Sprint("document ", i))
+		c.Record.Metadata = json.RawMessage(randomObject(r, 3))
+		documents[c.Record.ID] = c.Record.Metadata
+		changes = append(changes, c)
+	}
+	if _, err := store.Apply(ctx, ann, changes); err != nil {
+		t.Fatal(err)
+	}
+	asked, held := 0, 0
+	for asked < 1500 {
+		c := randomCondition(r)
+		if c.Validate() != nil {
+			continue
+		}
+		asked++
+		var want []string
+		for id, data := range documents {
+			if c.Match(data) {
+				want = append(want, id)
+			}
+		}
+		held += len(want)
+		got := []string{}
+		for f, err := range store.Find(ctx, memory.Query{Scope: ann, Where: []memory.Condition{c}, Limit: -1}) {
+			if err != nil {
+				t.Fatalf("%q %s %s: %v", c.Path, c.Op, c.Value, err)
+			}
+			got = append(got, f.ID)
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%q %s %s: got %d documents want %d", c.Path, c.Op, c.Value, len(got), len(want))
+			for id, data := range documents {
+				if slices.Contains(got, id) != slices.Contains(want, id) {
+					t.Logf("such as %s", data)
+					break
+				}
+			}
+		}
+	}
+	t.Logf("%d conditions, held %d times", asked, held)
+}
+
+// Whatever scopes, names, terms, models and ids are made of, no statement falls apart.
+func TestHostileTexts(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	store := newPlace(t).open(t).Facts()
+	_, err := store.Apply(ctx, memory.Scope{Tenant: "other"}, []memory.Change{adding("a secret", 1)})
+	wantNoErr(t, "apply", err)
+	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
+	text := func() string { return names[r.IntN(len(names))] }
+	for i := range 500 {
+		s := memory.Scope{Tenant: text(), Workspace: text(), User: text(), Agent: text()}
+		c := adding(fmt.Sprint(text(), i), 1)
+		c.Record.Model, c.Record.Conversation, c.Actor, c.Record.Terms = text(), text(), text(), []string{"x" + text()}
+		if _, err := store.Apply(ctx, s, []memory.Change{c}); err != nil {
+			t.Fatalf("apply %+v: %v", c, err)
+		}
+		q := memory.Query{
+			Scope: s, Conversation: c.Record.Conversation, IDs: []string{c.Record.ID, text()}, Kinds: []memory.Kind{memory.Plain, memory.Kind(text())},
+			AnyAgent: i%2 == 0, Inherit: i%3 == 0, Limit: i % 7, Without: text() + "y",
+		}
+		found, err := store.Search(ctx, memory.Search{Query: q, Terms: c.Record.Terms, Embedding: []float32{1}, Model: c.Record.Model, Limit: 5})
+		if err != nil || len(found.Records) != 1 || found.Records[0].ID != c.Record.ID {
+			t.Fatalf("search %+v: got %d candidates, error %v want the one", q, len(found.Records), err)
+		}
+		got := contents(t, store, q)
+		if len(got) != 1 || got[0] != c.Record.Content {
+			t.Fatalf("find %+v: got %q want the one", q, got)
+		}
+	}
+}

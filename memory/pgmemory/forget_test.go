@@ -1,0 +1,181 @@
+package pgmemory_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// dump returns all that is in a schema, as pg_dump writes it, or else row by row.
+func dump(t *testing.T, p place) string {
+	t.Helper()
+	if program := dumper(t, p); program != "" {
+		out, err := exec.Command(program, "--schema", p.options.Schema, "--dbname", p.direct).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	var all strings.Builder
+	conn := p.conn(t)
+	for _, table := range tables {
+		rows, err := conn.Query(context.Background(), p.sql(`SELECT x::text FROM weft.`+table+` x`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			all.Write(rows.RawValues()[0])
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all.String()
+}
+
+// dumper finds a pg_dump that can read the server: one as new as that is, or newer.
+func dumper(t *testing.T, p place) string {
+	t.Helper()
+	home := os.Getenv("WEFT_POSTGRES_HOME")
+	if home == "" {
+		home = "/var/tmp/weft-postgres"
+	}
+	found, _ := filepath.Glob(filepath.Join(home, "*", "usr", "lib", "postgresql", "*", "bin", "pg_dump"))
+	server := ask[int](t, p, `SELECT current_setting('server_version_num')::int / 10000`)
+	for _, program := range append(found, "pg_dump") {
+		out, err := exec.Command(program, "--version").Output()
+		var version int
+		if _, bad := fmt.Sscanf(string(out), "pg_dump (PostgreSQL) %d", &version); err == nil && bad == nil && version >= server {
+			return program
+		}
+	}
+	return ""
+}
+
+// After a user is forgotten, nothing of what was stored, changed, replaced and deleted is in a dump, nor in what the
+// database knows of its columns.
+func TestForgetLeavesNothing(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	store := p.open(t).Facts()
+	scope := memory.Scope{Tenant: "acme", User: "marker-user-00", Workspace: "marker-workspace-01", Agent: "marker-agent-02"}
+	var markers []string
+	marker := func(what string) string {
+		markers = append(markers, fmt.Sprintf("marker-%s-%02d", what, len(markers)))
+		return markers[len(markers)-1]
+	}
+	markers = []string{scope.User, scope.Workspace, scope.Agent}
+	for i := range 3 {
+		first := adding(marker("content"), 1, 2)
+		first.Actor, first.Job = marker("actor"), marker("job")
+		if i < 2 { // of what is deleted, history keeps the content alone
+			first.Record.Metadata = fmt.Appendf(nil, `{%q:%q}`, marker("name"), marker("value"))
+			first.Record.Conversation = marker("conversation")
+		}
+		second := first
+		second.Kind, second.Record.Content = memory.Update, marker("update")
+		changes := []memory.Change{first, second}
+		if i == 2 {
+			changes = append(changes, memory.Change{Kind: memory.Delete, Job: first.Job, Record: memory.Record{Fact: memory.Fact{ID: first.Record.ID}}})
+		}
+		_, err := store.Apply(ctx, scope, changes)
+		wantNoErr(t, "apply", err)
+	}
+	var many []memory.Change
+	for i := range 100 {
+		many = append(many, adding(fmt.Sprint(markers[0], " ", markers[3], " ", i)))
+	}
+	_, err := store.Apply(ctx, scope, many)
+	wantNoErr(t, "apply", err)
+	_, err = store.Apply(ctx, ann, []memory.Change{adding("what stays")})
+	wantNoErr(t, "apply", err)
+	for _, table := range tables {
+		do(t, p, `ANALYZE weft.`+table)
+	}
+	before := dump(t, p)
+	for _, m := range markers {
+		if !strings.Contains(before, m) {
+			t.Errorf("%s is not there to be forgotten", m)
+		}
+	}
+	if len(markers) < 20 {
+		t.Fatalf("got %d markers want 20", len(markers))
+	}
+	n, err := store.Forget(ctx, memory.Scope{Tenant: "acme", User: scope.User})
+	if n != 102 || err != nil {
+		t.Errorf("got %d facts, error %v want 102", n, err)
+	}
+	after := dump(t, p)
+	for _, m := range markers {
+		if strings.Contains(after, m) {
+			t.Errorf("%s is still there", m)
+		}
+	}
+	if !strings.Contains(after, "what stays") {
+		t.Error("others' facts are gone")
+	}
+	known := ask[int](t, p, `SELECT count(*) FROM pg_stats WHERE schemaname = $1 AND tablename <> 'mem_scope' AND
+		(most_common_vals::text LIKE '%marker-%' OR histogram_bounds::text LIKE '%marker-%' OR most_common_elems::text LIKE '%marker-%')`, p.options.Schema)
+	if known != 0 {
+		t.Errorf("got %d columns of which the database knows what was forgotten", known)
+	}
+}
+
+// While a user is forgotten, runs go on and late jobs come: nothing is there afterwards that was said before.
+func TestForgetDuringRuns(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	store := p.open(t).Facts()
+	said := time.Now().Add(-time.Minute)
+	user := memory.Scope{Tenant: "acme", User: "eve"}
+	var wg sync.WaitGroup
+	begun := make(chan struct{}, 1000)
+	fenced := make([]int, 8)
+	for w := range fenced {
+		wg.Go(func() {
+			s := user
+			s.Agent = fmt.Sprint("agent ", w%3)
+			for i := range 40 {
+				c := adding(fmt.Sprint("secret ", w, " ", i))
+				c.Said, c.Job = said, fmt.Sprint("job ", w, " ", i)
+				_, err := store.Apply(ctx, s, []memory.Change{c})
+				begun <- struct{}{}
+				switch {
+				case errors.Is(err, memory.ErrForgotten):
+					fenced[w]++
+				case err != nil:
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 40 {
+		<-begun
+	}
+	n, err := store.Forget(ctx, user)
+	wantNoErr(t, "forget", err)
+	wg.Wait()
+	late := 0
+	for _, f := range fenced {
+		late += f
+	}
+	if n == 0 || n+late != 8*40 {
+		t.Errorf("got %d forgotten and %d fenced want %d together", n, late, 8*40)
+	}
+	for _, table := range []string{"mem_fact", "mem_event", "mem_job", "mem_scope"} {
+		if n := ask[int](t, p, `SELECT count(*) FROM weft.`+table); n != 0 {
+			t.Errorf("%s: got %d rows want none", table, n)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package pgmemory_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+// The table agent_memories and the function match_memories have names that all schemas share, so the tests of
+// them are one.
+func TestMemoriesBySQL(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := supabasePlace(t)
+	owner, err := pgxpool.New(ctx, p.direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(owner.Close)
+	for range 2 { // once more is no harm
+		if err := pgmemory.MigrateSupabase(ctx, owner, p.options, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, pool := p.served(t), p.pool(t)
+	store := as(t, db, annID)
+	scope := memory.Scope{Workspace: "w1", User: annID}
+	insert := `INSERT INTO public.agent_memories (user_id, workspace_id, memory_type, content, conversation_id, metadata, embedding)
+		VALUES ($1, 'w1', 'preference', $2, 'c1', '{"n": 1}', '[1,0,0]')`
+
+	t.Run("what is written is remembered", func(t *testing.T) {
+		if n, err := raw(ctx, pool, annID, insert, annID, "Likes green tea."); n != 1 || err != nil {
+			t.Fatalf("insert: got %d rows, error %v want 1", n, err)
+		}
+		c, err := store.Search(ctx, memory.Search{Query: memory.Query{Scope: scope, Where: []memory.Condition{memory.Where("n", memory.Equal, 1)}}, Terms: []string{"green"}, Limit: 5})
+		if err != nil || len(c.Records) != 1 || c.Records[0].Content != "Likes green tea." || c.Records[0].Conversation != "c1" || c.Records[0].Kind != memory.Preference {
+			t.Errorf("got %+v, error %v want the memory", c.Records, err)
+		}
+		m, err := memory.New(store, memory.Options{})
+		wantNoErr(t, "new", err)
+		stored, err := m.Store(ctx, scope, memory.Fact{Kind: memory.Preference, Content: "likes  GREEN tea"})
+		if err != nil || !stored[0].Existed {
+			t.Errorf("got %+v, error %v want the same memory", stored, err)
+		}
+		_, err = raw(ctx, pool, bobID, insert, annID, "Foreign.")
+		if err == nil {
+			t.Error("bob writes for ann")
+		}
+		_, err = raw(ctx, pool, annID, `INSERT INTO public.agent_memories (user_id, memory_type, content) VALUES ($1, 'wonder', 'x')`, annID)
+		if err == nil {
+			t.Error("got no error for a type that there is not")
+		}
+	})
+
+	t.Run("what is remembered is matched", func(t *testing.T) {
+		_, err := store.Apply(ctx, scope, []memory.Change{adding("drives a van", 0, 1, 0), adding("two numbers", 0, 1)})
+		wantNoErr(t, "apply", err)
+		unsafe := adding("a document said so", 0, 1, 0)
+		unsafe.Record.Trust = memory.Untrusted
+		_, err = store.Apply(ctx, scope, []memory.Change{unsafe})
+		wantNoErr(t, "apply", err)
+		_, err = as(t, db, "").Apply(ctx, memory.Scope{}, []memory.Change{adding("known to all", 0, 1, 0.1)})
+		wantNoErr(t, "apply", err)
+		for _, c := range []struct{ who, args, want string }{
+			{annID, `'[0,1,0]', 5, '` + annID + `'`, "[drives a van Likes green tea.]"},
+			{annID, `'[0,1,0]', 1, '` + annID + `'`, "[drives a van]"},
+			{annID, `'[0,1,0]'`, "[drives a van Likes green tea.]"},
+			{annID, `query_embedding => '[0,1,0]', filter_model => 'm'`, "[drives a van]"},
+			{annID, `'[0,1]', 5`, "[two numbers]"},
+			{bobID, `'[0,1,0]', 5, '` + annID + `'`, "[]"},
+			{bobID, `'[0,1,0]', 5`, "[]"},
+			{"", `'[0,1,0]', 5, '` + annID + `', true`, "[drives a van known to all Likes green tea.]"},
+			{"", `'[0,1,0]', 5, '` + bobID + `'`, "[]"},
+		} {
+			if got := matched(ctx, t, pool, c.who, c.args); got != c.want {
+				t.Errorf("%q matches %s: got %s want %s", c.who, c.args, got, c.want)
+			}
+		}
+		o := p.options
+		o.Pooling = pgmemory.Direct
+		owned, err := pgmemory.New(ctx, owner, o)
+		wantNoErr(t, "new", err)
+		wantNoErr(t, "index", owned.Index(ctx, "m", 3))
+		for args, want := range map[string]string{
+			`query_embedding => '[0,1,0]', filter_model => 'm', match_count => 1`: "[drives a van]",
+			`query_embedding => '[0,1,0]', filter_model => 'm', match_count => 9`: "[drives a van]",
+		} {
+			if got := matched(ctx, t, pool, annID, args); got != want {
+				t.Errorf("by the index: %s: got %s want %s", args, got, want)
+			}
+		}
+	})
+
+	t.Run("what is changed or deleted is so", func(t *testing.T) {
+		for _, c := range []struct{ who, sql string }{
+			{bobID, `UPDATE public.agent_memories SET content = 'x'`},
+			{bobID, `DELETE FROM public.agent_memories`},
+		} {
+			if n, err := raw(ctx, pool, c.who, c.sql); n != 0 || err != nil {
+				t.Errorf("bob: %s: got %d rows, error %v want none", c.sql, n, err)
+			}
+		}
+		if n, err := raw(ctx, pool, annID, `UPDATE public.agent_memories SET content = 'drives a bus' WHERE content = 'drives a van'`); n != 1 || err != nil {
+			t.Errorf("update: got %d rows, error %v want 1", n, err)
+		}
+		if n, err := raw(ctx, pool, annID, `DELETE FROM public.agent_memories WHERE memory_type = 'preference'`); n != 1 || err != nil {
+			t.Errorf("delete: got %d rows, error %v want 1", n, err)
+		}
+		found := map[string]bool{}
+		for r, err := range store.Find(ctx, memory.Query{Scope: scope}) {
+			wantNoErr(t, "find", err)
+			found[r.Content] = r.Embedding != nil
+		}
+		if len(found) != 2 || found["drives a bus"] || !found["two numbers"] {
+			t.Errorf("got %v want the bus, without the van's vector, and the numbers", found)
+		}
+	})
+}
+
+func matched(ctx context.Context, t *testing.T, pool *pgxpool.Pool, who, args string) string {
+	t.Helper()
+	texts := []string{}
+	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		b := &pgx.Batch{}
+		if err := binding(who)(ctx, b); err != nil {
+			return err
+		}
+		if err := tx.SendBatch(ctx, b).Close(); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, `SELECT content FROM public.match_memories(`+args+`)`, pgx.QueryExecModeExec)
+		if err != nil {
+			return err
+		}
+		texts, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	if err != nil {
+		t.Errorf("%s: %v", args, err)
+	}
+	return fmt.Sprint(texts)
+}

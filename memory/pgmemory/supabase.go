@@ -1,0 +1,94 @@
+package pgmemory
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed supabase/migrations/*.sql
+var supabaseFiles embed.FS
+
+// SupabaseScripts returns what a Supabase project needs besides [Scripts], in this order: row-level
+// security, by which a user sees and changes the scopes whose [memory.Scope.User] is the user's id
+// alone, and the table agent_memories with the function match_memories in schema public, for programs
+// in other languages. They are named as the Supabase CLI wants them, and each can be run again.
+//
+// [memory.Scope.User]: https://pkg.go.dev/github.com/weft-go/weft/memory#Scope
+func SupabaseScripts(schema string) ([]Script, error) {
+	o := Options{Schema: schema}
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("pgmemory: scripts: %w", err)
+	}
+	names, err := fs.Glob(supabaseFiles, "supabase/migrations/*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("pgmemory: scripts: %w", err)
+	}
+	list := make([]Script, 0, len(names))
+	for _, file := range names {
+		text, err := fs.ReadFile(supabaseFiles, file)
+		if err != nil {
+			return nil, fmt.Errorf("pgmemory: scripts: %w", err)
+		}
+		sql := strings.ReplaceAll(string(text), "\r\n", "\n") // as a checkout may have it
+		list = append(list, Script{Name: strings.TrimSuffix(path.Base(file), ".sql"), SQL: inSchema(schema, sql)})
+	}
+	return list, nil
+}
+
+// inSchema puts a schema into a script.
+func inSchema(schema, text string) string {
+	if schema == "" || schema == defaultSchema {
+		return text
+	}
+	quoted := pgx.Identifier{schema}.Sanitize()
+	text = strings.ReplaceAll(text, defaultSchema+".", quoted+".")
+	text = strings.ReplaceAll(text, "SCHEMA "+defaultSchema, "SCHEMA "+quoted)
+	return strings.ReplaceAll(text, "'"+defaultSchema+"'", "'"+quoted+"'")
+}
+
+// MigrateSupabase does what [Migrate] does, and then runs the [SupabaseScripts], all of them or, with
+// own, the first alone: what is for programs in other languages is left out. Any number of processes may do so at
+// once. It needs the rights of the role postgres.
+func MigrateSupabase(ctx context.Context, on Conn, o Options, own bool) error {
+	o.Before = nil
+	d, err := makeDB(on, o)
+	if err == nil {
+		err = d.migrateSupabase(ctx, own)
+	}
+	if err != nil {
+		return fmt.Errorf("pgmemory: migrate for Supabase: %w", classify(err))
+	}
+	return nil
+}
+
+func (d *DB) migrateSupabase(ctx context.Context, own bool) error {
+	if err := d.migrate(ctx); err != nil {
+		return err
+	}
+	scripts, err := SupabaseScripts(d.schema)
+	if err != nil {
+		return err
+	}
+	if own {
+		scripts = scripts[:1]
+	}
+	return d.link.retry(ctx, labour, anyFault, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, d.link.on, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, migrateLock, pgx.QueryExecModeExec, "weft memory supabase"); err != nil {
+				return err
+			}
+			for _, s := range scripts {
+				if _, err := tx.Exec(ctx, s.SQL, pgx.QueryExecModeSimpleProtocol); err != nil {
+					return fmt.Errorf("migration %s: %w", s.Name, err)
+				}
+			}
+			return nil
+		})
+	})
+}

@@ -1,0 +1,363 @@
+package pgmemory_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/internal/supatest"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/memorytest"
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+// Users of the project.
+const (
+	annID = "11111111-1111-4111-8111-111111111111"
+	bobID = "22222222-2222-4222-8222-222222222222"
+)
+
+var annScope = memory.Scope{Tenant: "acme", User: annID}
+
+// supabasePlace takes a schema in a database like that of a project. Its URL is for a user that owns nothing.
+func supabasePlace(tb testing.TB) place {
+	tb.Helper()
+	database := supatest.Database(tb, nil)
+	p := place{direct: database, options: pgmemory.Options{Schema: pgtest.SchemaIn(tb, database)}}
+	p.url = supatest.Authenticator(tb, database)
+	if pgtest.Pooled() {
+		p.url = pgtest.WithDatabase(tb, pgtest.PooledURL(tb), database)
+		p.options.Pooling = pgmemory.Transaction
+	}
+	pool, err := pgxpool.New(context.Background(), database)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer pool.Close()
+	if err := pgmemory.MigrateSupabase(context.Background(), pool, p.options, true); err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// binding gives a call the rights of a user, or of the service role for none.
+func binding(user string) func(context.Context, *pgx.Batch) error {
+	role, claims := "service_role", `{"role":"service_role"}`
+	if user != "" {
+		role, claims = "authenticated", fmt.Sprintf(`{"sub":%q,"role":"authenticated"}`, user)
+	}
+	return func(_ context.Context, b *pgx.Batch) error {
+		b.Queue(`SELECT set_config('role', $1::text, true), set_config('request.jwt.claims', $2::text, true)`, role, claims)
+		return nil
+	}
+}
+
+// as returns the memory of a user, on a pool that all share.
+func as(tb testing.TB, db *pgmemory.DB, user string) *pgmemory.Facts {
+	tb.Helper()
+	bound, err := pgmemory.Bind(db, binding(user))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return bound.Facts()
+}
+
+func (p place) served(tb testing.TB, changes ...func(*pgxpool.Config)) *pgmemory.DB {
+	tb.Helper()
+	o := p.options
+	o.Before = binding("")
+	db, err := pgmemory.New(context.Background(), p.pool(tb, changes...), o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return db
+}
+
+// The service role does everything, behind the policies.
+func TestFactsOfServiceRole(t *testing.T) {
+	t.Parallel()
+	memorytest.RunFacts(t, func(tb testing.TB) memory.Store { return supabasePlace(tb).served(tb).Facts() })
+}
+
+func contents(tb testing.TB, store memory.Store, q memory.Query) []string {
+	tb.Helper()
+	texts := []string{}
+	for r, err := range store.Find(context.Background(), q) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		texts = append(texts, r.Content)
+	}
+	return texts
+}
+
+// A user does with the user's own scope what everybody does, and to others it is as if it was not there.
+func TestUsersAreApart(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	db := supabasePlace(t).served(t)
+	ann, bob := as(t, db, annID), as(t, db, bobID)
+	secret := adding("ann's secret", 1, 0)
+	secret.Job = "job"
+	_, err := ann.Apply(ctx, annScope, []memory.Change{secret})
+	wantNoErr(t, "ann stores", err)
+	_, err = ann.Apply(ctx, annScope, []memory.Change{{Kind: memory.Update, Record: func() memory.Record {
+		r := secret.Record
+		r.Content = "ann's own secret"
+		return r
+	}()}})
+	wantNoErr(t, "ann updates", err)
+
+	everywhere := memory.Query{Scope: memory.Scope{Tenant: "acme"}, AnyUser: true, Closed: true, Untrusted: true, Limit: -1}
+	for name, q := range map[string]memory.Query{"her scope": {Scope: annScope}, "all users": everywhere, "by id": {Scope: annScope, IDs: []string{secret.Record.ID}}} {
+		if got := contents(t, bob, q); len(got) != 0 {
+			t.Errorf("bob, %s: got %q want nothing", name, got)
+		}
+		c, err := bob.Search(ctx, memory.Search{Query: q, Terms: []string{"secret"}, Embedding: []float32{1, 0}, Model: "m", Limit: 9})
+		if err != nil || len(c.Records) != 0 || c.Facts != 0 || c.Terms != 0 || c.Frequency[0] != 0 {
+			t.Errorf("bob searches, %s: got %+v, error %v want nothing", name, c, err)
+		}
+	}
+	for _, err := range bob.History(ctx, annScope, secret.Record.ID) {
+		t.Errorf("bob: got an event of ann's, error %v", err)
+	}
+	for name, s := range map[string]memory.Scope{"hers": annScope, "one that is not there": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
+		_, err := bob.Apply(ctx, s, []memory.Change{adding("bob was here")})
+		wantErr(t, "bob stores in "+name, err, pgmemory.ErrDenied)
+		_, err = bob.Apply(ctx, s, []memory.Change{{Kind: memory.Delete, Record: memory.Record{Fact: memory.Fact{ID: secret.Record.ID}}}})
+		wantErr(t, "bob deletes in "+name, err, pgmemory.ErrDenied)
+		_, err = bob.Forget(ctx, s)
+		wantErr(t, "bob forgets "+name, err, pgmemory.ErrDenied)
+	}
+	if n, err := bob.Sweep(ctx, 10); n != 0 || err != nil {
+		t.Errorf("bob sweeps: got %d, %v", n, err)
+	}
+	if got := contents(t, ann, everywhere); len(got) != 1 || got[0] != "ann's own secret" {
+		t.Errorf("ann: got %q want what is hers", got)
+	}
+	if n, err := ann.Forget(ctx, annScope); n != 1 || err != nil {
+		t.Errorf("ann forgets: got %d, %v want 1", n, err)
+	}
+	late := adding("late")
+	late.Said = time.Now().Add(-time.Hour)
+	_, err = ann.Apply(ctx, annScope, []memory.Change{late})
+	wantErr(t, "late", err, memory.ErrForgotten)
+	_, err = as(t, db, "").Forget(ctx, memory.Scope{Tenant: "acme"})
+	wantNoErr(t, "the service forgets all", err)
+}
+
+// tables are those that hold something of somebody.
+var tables = []string{"mem_scope", "mem_fact", "mem_event", "mem_job", "mem_forgotten"}
+
+// raw runs a statement as somebody, and returns how many rows it touched.
+func raw(ctx context.Context, on *pgxpool.Pool, user, sql string, args ...any) (int64, error) {
+	var n int64
+	err := pgx.BeginFunc(ctx, on, func(tx pgx.Tx) error {
+		b := &pgx.Batch{}
+		if user == "nobody" {
+			b.Queue(`SELECT set_config('role', 'authenticated', true)`)
+		} else if err := binding(user)(ctx, b); err != nil {
+			return err
+		}
+		if err := tx.SendBatch(ctx, b).Close(); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, sql, append([]any{pgx.QueryExecModeExec}, args...)...)
+		n = tag.RowsAffected()
+		return err
+	})
+	return n, err
+}
+
+// Whoever sends SQL of their own sees and changes no more.
+func TestPoliciesHoldForAnySQL(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := supabasePlace(t)
+	db := p.served(t)
+	secret := adding("ann's secret", 1, 0)
+	secret.Job = "job"
+	_, err := as(t, db, annID).Apply(ctx, annScope, []memory.Change{secret})
+	wantNoErr(t, "apply", err)
+	_, err = as(t, db, annID).Forget(ctx, memory.Scope{Tenant: "other", User: annID})
+	wantNoErr(t, "forget", err)
+	_, err = as(t, db, bobID).Apply(ctx, memory.Scope{Tenant: "acme", User: bobID}, []memory.Change{adding("bob's")})
+	wantNoErr(t, "apply", err)
+	pool := p.pool(t)
+	digests := func() string {
+		var all strings.Builder
+		for _, table := range tables {
+			all.WriteString(ask[string](t, p, `SELECT coalesce(md5(string_agg(x::text, '' ORDER BY x::text)), '') FROM weft.`+table+` x`))
+		}
+		return all.String()
+	}
+	scope := ask[int64](t, p, `SELECT key FROM weft.mem_scope WHERE user_id = '`+annID+`'`)
+	before := digests()
+	for _, who := range []string{bobID, "nobody"} {
+		for _, table := range tables {
+			mine := `scope = ` + fmt.Sprint(scope)
+			switch table {
+			case "mem_scope":
+				mine = `user_id = '` + annID + `'`
+			case "mem_forgotten":
+				mine = `true`
+			}
+			for _, sql := range []string{
+				`SELECT FROM weft.` + table + ` WHERE ` + mine,
+				`DELETE FROM weft.` + table + ` WHERE ` + mine,
+				`SELECT FROM weft.` + table + ` a CROSS JOIN weft.mem_scope s WHERE s.user_id = '` + annID + `'`,
+			} {
+				if n, err := raw(ctx, pool, who, p.sql(sql)); n != 0 || err != nil {
+					t.Errorf("%s: %s: got %d rows, error %v want none", who, sql, n, err)
+				}
+			}
+			if n, err := raw(ctx, pool, who, p.sql(`COPY weft.`+table+` TO STDOUT`)); n > 3 && err == nil {
+				t.Errorf("%s: copies %d rows of %s", who, n, table)
+			}
+		}
+		for _, sql := range []string{
+			`UPDATE weft.mem_fact SET content = 'x' WHERE scope = ` + fmt.Sprint(scope),
+			`UPDATE weft.mem_scope SET newest = now() WHERE user_id = '` + annID + `'`,
+			`UPDATE weft.mem_forgotten SET at = now()`,
+		} {
+			if n, err := raw(ctx, pool, who, p.sql(sql)); n != 0 || err != nil {
+				t.Errorf("%s: %s: got %d rows, error %v want none", who, sql, n, err)
+			}
+		}
+		for _, sql := range []string{
+			`INSERT INTO weft.mem_scope (digest, tenant, workspace, user_id, agent, newest)
+				VALUES (weft.mem_digest('acme', '', '` + annID + `', ''), 'acme', '', '` + annID + `', '', now()) ON CONFLICT DO NOTHING`,
+			// A scope of one's own in the place of another's.
+			`INSERT INTO weft.mem_scope (digest, tenant, workspace, user_id, agent, newest)
+				VALUES (weft.mem_digest('new', '', '` + annID + `', ''), 'new', '', '` + bobID + `', '', now())`,
+			`INSERT INTO weft.mem_job (scope, at, job) VALUES (` + fmt.Sprint(scope) + `, now(), 'x')`,
+			`INSERT INTO weft.mem_event (scope, fact, at, kind, was, became, actor) VALUES (` + fmt.Sprint(scope) + `, gen_random_uuid(), now(), '', '', '', '')`,
+			`INSERT INTO weft.mem_forgotten (scope, owner, at) VALUES ('x', weft.mem_digest('` + annID + `'), now())`,
+			`INSERT INTO weft.mem_forgotten (scope, owner, at) VALUES ('x', weft.mem_digest(''), now())`,
+			`UPDATE weft.mem_event SET was = 'x'`,
+			`INSERT INTO weft.mem_migration (version, name, checksum) VALUES (9, '', '')`,
+			`CREATE TABLE weft.mine (x int)`,
+		} {
+			if n, err := raw(ctx, pool, who, p.sql(sql)); err == nil {
+				t.Errorf("%s: %s: got %d rows want an error", who, sql, n)
+			}
+		}
+	}
+	if digests() != before {
+		t.Error("something was changed")
+	}
+}
+
+// Every table has a policy, holds for its owner too, asks for the user once a statement, and is not for
+// everybody.
+func TestCatalogue(t *testing.T) {
+	t.Parallel()
+	p := supabasePlace(t)
+	schema := p.options.Schema
+	bare := ask[[]string](t, p, `SELECT coalesce(array_agg(c.relname::text), '{}') FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT (c.relrowsecurity AND c.relforcerowsecurity AND EXISTS (SELECT FROM pg_policy q WHERE q.polrelid = c.oid))`, schema)
+	if len(bare) != 0 {
+		t.Errorf("got tables without policies: %q", bare)
+	}
+	slow := ask[[]string](t, p, `SELECT coalesce(array_agg(tablename || '.' || policyname), '{}') FROM pg_policies WHERE schemaname = $1
+		AND regexp_replace(coalesce(qual, '') || coalesce(with_check, ''), 'SELECT [^()]*(\(VARIADIC ARRAY\[\()?auth\.uid\(\)', '', 'g') LIKE '%auth.uid()%'`, schema)
+	if len(slow) != 0 {
+		t.Errorf("got policies that ask for the user for each row: %q", slow)
+	}
+	open := ask[[]string](t, p, `SELECT coalesce(array_agg(x), '{}') FROM (
+		SELECT table_name || ' to ' || grantee AS x FROM information_schema.role_table_grants WHERE table_schema = $1 AND grantee IN ('PUBLIC', 'anon')
+		UNION ALL SELECT routine_name || ' to ' || grantee FROM information_schema.routine_privileges WHERE routine_schema = $1 AND grantee IN ('PUBLIC', 'anon')) g`, schema)
+	if len(open) != 0 {
+		t.Errorf("got grants to everybody: %q", open)
+	}
+	loose := ask[[]string](t, p, `SELECT coalesce(array_agg(p.proname::text), '{}') FROM pg_proc p WHERE p.pronamespace = $1::regnamespace
+		AND (p.prosecdef OR NOT EXISTS (SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%'))`, schema)
+	if len(loose) != 0 {
+		t.Errorf("got functions with others' rights or path: %q", loose)
+	}
+	// Once more is no harm.
+	pool, err := pgxpool.New(context.Background(), p.direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	wantNoErr(t, "migrate again", pgmemory.MigrateSupabase(context.Background(), pool, p.options, true))
+}
+
+// Users who take turns on a few connections, with calls that are cancelled and refused in between, never see
+// each other, and leave no rights behind.
+func TestUsersOnFewConnections(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := supabasePlace(t)
+	db := p.served(t, func(c *pgxpool.Config) { c.MaxConns = 4 })
+	const users, rounds = 8, 150
+	var wg sync.WaitGroup
+	for u := range users {
+		user := fmt.Sprintf("%08d-1111-4111-8111-111111111111", u)
+		scope := memory.Scope{Tenant: "acme", User: user}
+		store := as(t, db, user)
+		if _, err := store.Apply(ctx, scope, []memory.Change{adding("secret of " + user)}); err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			for i := range rounds {
+				inner, cancel := context.WithCancel(ctx)
+				switch i % 10 {
+				case 3:
+					_, err := store.Apply(inner, memory.Scope{Tenant: "acme", User: annID}, []memory.Change{adding("foreign")})
+					wantErr(t, "foreign", err, pgmemory.ErrDenied)
+				case 7:
+					go cancel()
+					_, err := store.Apply(inner, scope, []memory.Change{adding("secret of " + user)})
+					if err != nil && !errors.Is(err, context.Canceled) {
+						t.Errorf("got error %v", err)
+					}
+				default:
+					c, err := store.Search(inner, memory.Search{Query: memory.Query{Scope: memory.Scope{Tenant: "acme"}, AnyUser: true}, Terms: []string{"secret"}, Limit: 50})
+					if err != nil || len(c.Records) != 1 || c.Records[0].Content != "secret of "+user {
+						t.Errorf("%s: got %d candidates, error %v want one", user, len(c.Records), err)
+					}
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	pool := p.pool(t)
+	for range 8 {
+		var role, claims string
+		if err := pool.QueryRow(ctx, `SELECT current_user::text, coalesce(current_setting('request.jwt.claims', true), '')`).Scan(&role, &claims); err != nil {
+			t.Fatal(err)
+		}
+		if role == "authenticated" || claims != "" {
+			t.Errorf("got role %q and claims %q left behind", role, claims)
+		}
+	}
+}
+
+// What is not there and what is another's are told in the same words.
+func TestForeignFactsAreMissing(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	db := newPlace(t).open(t)
+	mine := adding("mine")
+	_, err := db.Facts().Apply(ctx, ann, []memory.Change{mine})
+	wantNoErr(t, "apply", err)
+	text := func(id string) string {
+		_, err := db.Facts().Apply(ctx, memory.Scope{Tenant: "acme", User: "bob"}, []memory.Change{{Kind: memory.Close, Record: memory.Record{Fact: memory.Fact{ID: id}}}})
+		wantErr(t, "foreign", err, memory.ErrNotFound)
+		return strings.ReplaceAll(err.Error(), id, "")
+	}
+	if foreign, missing := text(mine.Record.ID), text(newID()); foreign != missing {
+		t.Errorf("got %q for another's and %q for none", foreign, missing)
+	}
+}

@@ -1,0 +1,34 @@
+package pgmemory_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// A scope takes as much as it may have, and is no burden to others.
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	p.options.MaxFacts = 20
+	store := p.open(t).Facts()
+	var many []memory.Change
+	for i := range 21 {
+		many = append(many, adding(fmt.Sprint("fact ", i)))
+	}
+	_, err := store.Apply(ctx, ann, many)
+	wantErr(t, "all at once", err, memory.ErrQuota)
+	_, err = store.Apply(ctx, ann, many[:20])
+	wantNoErr(t, "as many as may be", err)
+	_, err = store.Apply(ctx, ann, many[20:])
+	wantErr(t, "one more", err, memory.ErrQuota)
+	_, err = store.Apply(ctx, ann, []memory.Change{adding("FACT 3")})
+	wantNoErr(t, "one that is there", err)
+	_, err = store.Apply(ctx, ann, []memory.Change{many[20], {Kind: memory.Close, Record: memory.Record{Fact: memory.Fact{ID: many[0].Record.ID}}}})
+	wantNoErr(t, "one more, for one less", err)
+	_, err = store.Apply(ctx, memory.Scope{Tenant: "acme", User: "bob"}, many[:5])
+	wantNoErr(t, "another scope", err)
+}
