@@ -15,6 +15,7 @@ import (
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/profile"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
 )
@@ -31,6 +32,8 @@ type Options struct {
 	// Search says what that tool finds: its Query without the scope, its limits. A MaxTokens
 	// of zero stands for 2,000 here.
 	Search knowledge.Question
+	// Profiles are what the tool get_user_context tells of the user.
+	Profiles *profile.Profiles
 	// Scope says whose memory a run has. Nil stands for what [For] said. No scope, which
 	// is an error that wraps [tools.ErrUnbound], means no memory in this run.
 	Scope func(ctx context.Context) (memory.Scope, error)
@@ -44,6 +47,9 @@ type Options struct {
 	// Logger is told when a memory failed. Nil means silence.
 	Logger *slog.Logger
 }
+
+// tools reports whether a model has tools for what is set.
+func (o *Options) tools() bool { return o.Facts != nil || o.Knowledge != nil || o.Profiles != nil }
 
 // A Kit is what gives an agent its memory. It is safe for use by any number of
 // goroutines.
@@ -124,7 +130,7 @@ func (k *Kit) Extend(o agent.Options) agent.Options {
 		more, err := k.Review(ctx, s, reply)
 		return append(u, more...), err
 	}
-	if k.options.Facts == nil && k.options.Knowledge == nil {
+	if !k.options.tools() {
 		return o
 	}
 	o.Channels = append(slices.Clip(o.Channels), said)
@@ -188,7 +194,7 @@ func (k *Kit) last(s state.View) (text string, turn int64) {
 // where the run has none: it is an [agent.Options].Prepare, for agents
 // that are not made by [Kit.Extend].
 func (k *Kit) Prepare(ctx context.Context, s state.View, r *llm.Request) error {
-	if k.options.Facts == nil && k.options.Knowledge == nil {
+	if !k.options.tools() {
 		return nil
 	}
 	scope, err := k.scope(ctx)

@@ -20,7 +20,9 @@ import (
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/kv"
 	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/profile"
 	"github.com/weft-go/weft/tools"
 )
 
@@ -171,6 +173,33 @@ func TestTools(t *testing.T) {
 	for _, spec := range model.Requests()[0].Tools {
 		if text := string(spec.Schema); strings.Contains(text, "scope") || strings.Contains(text, "user_id") || strings.Contains(text, "said") {
 			t.Errorf("the model sees %s", text)
+		}
+	}
+}
+
+// What is known of a user is told to the user's own runs, whichever agent it is that runs.
+func TestContextTool(t *testing.T) {
+	t.Parallel()
+	profiles, err := profile.New(kv.NewInMemory(kv.InMemoryOptions{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := profiles.SetContext(t.Context(), ann, profile.Context{Plan: "pro", Preferences: profile.Text("short answers")}); err != nil {
+		t.Fatal(err)
+	}
+	bob := memory.Scope{User: "bob"}
+	for scope, want := range map[memory.Scope]string{ann: "pro", {User: "ann", Agent: "helper"}: "pro", bob: profile.None} {
+		model := llmtest.NewScript(
+			llmtest.Call(agentmemory.ContextTool, `{}`), llmtest.Call(agentmemory.ContextTool, `{"user_id":"ann"}`), llmtest.Say("Hello."),
+		)
+		bot := newBot(t, newKit(t, agentmemory.Options{Profiles: profiles}), model, agent.Options{})
+		say(agentmemory.For(t.Context(), scope), t, bot, "1", "What is my plan?")
+		told := model.Requests()[2].Messages
+		if got := told[2].Text(); !strings.Contains(got, want) {
+			t.Errorf("%v: told %q, want %q in it", scope, got, want)
+		}
+		if got := told[4]; got.Status != llm.StatusError || strings.Contains(got.Text(), "pro") {
+			t.Errorf("%v: asked for another user's: %q", scope, got.Text())
 		}
 	}
 }

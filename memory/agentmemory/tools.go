@@ -13,12 +13,13 @@ import (
 
 // The names of the tools.
 const (
-	StoreTool  = "store_memory"
-	RecallTool = "recall_memory"
-	SearchTool = "search_knowledge_base"
+	StoreTool   = "store_memory"
+	RecallTool  = "recall_memory"
+	ContextTool = "get_user_context"
+	SearchTool  = "search_knowledge_base"
 )
 
-var toolNames = []string{StoreTool, RecallTool, SearchTool}
+var toolNames = []string{StoreTool, RecallTool, ContextTool, SearchTool}
 
 // Tools returns the tools of what the options name. They go into the agent's set, and into
 // any other that has the scope, and for store_memory is [Kit.Extend]ed.
@@ -28,6 +29,9 @@ func (k *Kit) Tools() (list []tools.Tool) {
 			tools.New(StoreTool, "Remembers a fact about the user for later conversations. Use it when the user asks you to remember something, or says something that will matter.", k.store),
 			tools.New(RecallTool, "Looks up what is known about the user and what was said before.", k.recall),
 		)
+	}
+	if k.options.Profiles != nil {
+		list = append(list, tools.New(ContextTool, "Tells the user's plan, usage and preferences.", k.context))
 	}
 	if k.options.Knowledge != nil {
 		list = append(list, tools.New(SearchTool, "Searches the documents of the organisation. Use it for what they may say: products, rules, procedures.", k.search))
@@ -88,6 +92,17 @@ func (k *Kit) recall(ctx context.Context, in recallIn) (string, error) {
 		lines[i] = line(f.Fact)
 	}
 	return strings.Join(lines, "\n"), nil
+}
+
+type contextIn struct {
+	Scope tools.Bound[memory.Scope]
+}
+
+// context tells what the user's context says, which is the same for all agents.
+func (k *Kit) context(ctx context.Context, in contextIn) (string, error) {
+	scope := in.Scope.Value()
+	scope.Agent = ""
+	return k.options.Profiles.Summary(ctx, scope)
 }
 
 type searchIn struct {

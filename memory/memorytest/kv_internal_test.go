@@ -6,8 +6,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/kv"
@@ -21,7 +21,7 @@ var brokenValues = []struct {
 	{"half of a call stays", "put/all_or_none", brokenValue{one: true}},
 	{"versions are not checked", "version/checked", writing(func(w *kv.Write) { w.Version = 0 })},
 	{"versions are not checked", "version/race", writing(func(w *kv.Write) { w.Version = 0 })},
-	{"versions are not checked", "version/count", brokenValue{late: true, write: func(w *kv.Write) { w.Version = 0 }}},
+	{"versions are not checked", "version/count", brokenValue{late: true, before: &read{}, write: func(w *kv.Write) { w.Version = 0 }}},
 	{"numbers are rounded", "put/value", writing(func(w *kv.Write) {
 		var v any
 		if w.Value != nil && json.Unmarshal(w.Value, &v) == nil {
@@ -112,7 +112,7 @@ func TestSuiteFindsBrokenProfiles(t *testing.T) {
 	i := slices.IndexFunc(profileCases, func(c profileCase) bool { return c.name == "document/version" })
 	found := recorded(func(tb testing.TB) {
 		profileCases[i].check(tb, func(testing.TB) kv.Store {
-			return &brokenValue{InMemory: kv.NewInMemory(kv.InMemoryOptions{}), late: true, write: func(w *kv.Write) { w.Version = 0 }}
+			return &brokenValue{InMemory: kv.NewInMemory(kv.InMemoryOptions{}), late: true, before: &read{}, write: func(w *kv.Write) { w.Version = 0 }}
 		})
 	})
 	if !found {
@@ -130,13 +130,31 @@ type brokenValue struct {
 	forget    func(*memory.Scope)
 	scope     func(*memory.Scope)
 	one       bool
-	late      bool // what is read may have changed since
+	late      bool // what is read has changed since
+	before    *read
 	twice     bool
 	texts     bool
 	noSweep   bool
 	noContext bool
 	aliases   bool
 	given     kv.Write
+}
+
+// A read is what was read last, if that was something.
+type read struct {
+	mu   sync.Mutex
+	list []kv.Item
+}
+
+func (r *read) swap(list []kv.Item) []kv.Item {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if before := r.list; len(before) > 0 {
+		r.list = list
+		return before
+	}
+	r.list = list
+	return list
 }
 
 func (b *brokenValue) in(s memory.Scope) memory.Scope {
@@ -193,7 +211,7 @@ func (b *brokenValue) Find(ctx context.Context, s memory.Scope, q kv.Selection) 
 			}
 		}
 		if b.late {
-			time.Sleep(time.Millisecond)
+			list = b.before.swap(list)
 		}
 		if b.texts {
 			slices.SortFunc(list, func(x, y kv.Item) int {
