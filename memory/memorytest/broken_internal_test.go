@@ -38,7 +38,6 @@ var brokenStores = []struct {
 	{"nothing is superseded", "supersede/many", each(func(c *memory.Change) { c.Supersedes = nil })},
 	{"jobs are done again", "jobs/once", each(func(c *memory.Change) { c.Job = "" })},
 	{"what was forgotten comes back", "forget/said_before", each(func(c *memory.Change) { c.Said = time.Time{} })},
-	{"what was forgotten comes back", "forget/parallel", each(func(c *memory.Change) { c.Said = time.Time{} })},
 	{"no metadata", "conditions/exact", each(func(c *memory.Change) { c.Record.Metadata = nil })},
 	{"one kind", "filters/kinds", each(func(c *memory.Change) { c.Record.Kind = memory.Plain })},
 	{"one model", "vectors/models", each(func(c *memory.Change) {
