@@ -92,7 +92,7 @@ func ExampleScripts() {
 	if err != nil {
 		log.Panic(err)
 	}
-	for _, s := range scripts {
+	for _, s := range scripts[:2] { // and others
 		fmt.Println(s.Name, strings.Contains(s.SQL, `"agents".mem_`))
 	}
 	// Output:

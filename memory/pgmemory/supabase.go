@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -53,7 +54,7 @@ func inSchema(schema, text string) string {
 }
 
 // MigrateSupabase does what [Migrate] does, and then runs the [SupabaseScripts], all of them or, with
-// own, the first alone: what is for programs in other languages is left out. Any number of processes may do so at
+// own, those of row-level security alone: what is for programs in other languages is left out. Any number of processes may do so at
 // once. It needs the rights of the role postgres.
 func MigrateSupabase(ctx context.Context, on Conn, o Options, own bool) error {
 	o.Before = nil
@@ -76,7 +77,7 @@ func (d *DB) migrateSupabase(ctx context.Context, own bool) error {
 		return err
 	}
 	if own {
-		scripts = scripts[:1]
+		scripts = slices.DeleteFunc(scripts, func(s Script) bool { return !strings.HasSuffix(s.Name, "_security") })
 	}
 	return d.link.retry(ctx, labour, anyFault, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, d.link.on, func(tx pgx.Tx) error {

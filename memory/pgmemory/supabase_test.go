@@ -155,7 +155,7 @@ func TestUsersAreApart(t *testing.T) {
 }
 
 // tables are those that hold something of somebody.
-var tables = []string{"mem_scope", "mem_fact", "mem_event", "mem_job", "mem_forgotten"}
+var tables = []string{"mem_scope", "mem_fact", "mem_event", "mem_job", "mem_forgotten", "mem_turn"}
 
 // raw runs a statement as somebody, and returns how many rows it touched.
 func raw(ctx context.Context, on *pgxpool.Pool, user, sql string, args ...any) (int64, error) {

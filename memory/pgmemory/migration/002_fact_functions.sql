@@ -196,8 +196,8 @@ EXCEPTION WHEN SQLSTATE 'WM000' THEN -- which takes back all that was done
 END
 $fn$;
 
--- mem_forget removes everything of the scopes that a scope covers: parts that are empty
--- cover all. It waits for those who store in them, and keeps others from doing so.
+-- mem_forget removes everything of the scopes that a scope covers, with the turns that wait to be
+-- learned: parts that are empty cover all. It waits for those who store in them, and keeps others from doing so.
 CREATE OR REPLACE FUNCTION weft.mem_forget(p_shared bigint[], p_alone bigint, p_digest bytea, p_owner bytea, p_names text[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = '' AS $fn$
 DECLARE
@@ -216,6 +216,7 @@ BEGIN
   GET DIAGNOSTICS v_count = ROW_COUNT;
   DELETE FROM weft.mem_event WHERE scope = ANY (v_scopes);
   DELETE FROM weft.mem_job WHERE scope = ANY (v_scopes);
+  DELETE FROM weft.mem_turn WHERE scope = ANY (v_scopes);
   DELETE FROM weft.mem_scope WHERE key = ANY (v_scopes);
   RETURN v_count;
 END

@@ -1,0 +1,173 @@
+package pgmemory
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/learn"
+)
+
+// Turns is a [learn.Queue], and a [learn.Parking]: turns that wait to be learned outlive the
+// process, and any number of processes learn them. On a memory that [New] made of a transaction, a
+// turn is kept if the transaction is committed. It is as safe for concurrent use as its [DB].
+//
+// A turn that was said before its user was forgotten is not kept.
+type Turns struct{ db *DB }
+
+var _ interface {
+	learn.Queue
+	learn.Parking
+} = (*Turns)(nil)
+
+// Turns is where the database keeps turns that wait to be learned.
+func (d *DB) Turns() *Turns { return &Turns{d} }
+
+const (
+	enqueueQuery = `SELECT weft.mem_enqueue($1::bigint[], $2::bytea, $3::text[], $4::bytea[], $5::text, $6::timestamptz, $7::text)`
+
+	// claimQuery passes over what others are about to claim. Times are the database's.
+	claimQuery = `WITH ready AS MATERIALIZED (SELECT t.key, t.due FROM weft.mem_turn t WHERE t.state = 'waiting' AND t.due <= statement_timestamp()
+		ORDER BY t.due, t.key LIMIT $1::int FOR UPDATE SKIP LOCKED),
+	claimed AS (UPDATE weft.mem_turn t SET due = statement_timestamp() + $2::bigint * interval '1 microsecond', attempts = t.attempts + 1,
+		claim = gen_random_uuid()::text FROM ready r WHERE r.key = t.key RETURNING t.*, r.due AS since)
+	SELECT s.tenant, s.workspace, s.user_id, s.agent, t.name, t.said, t.payload, t.attempts, t.claim, t.cause
+	FROM claimed t JOIN weft.mem_scope s ON s.key = t.scope ORDER BY t.since, t.key`
+
+	parkedQuery = `SELECT s.tenant, s.workspace, s.user_id, s.agent, t.name, t.said, t.payload, t.attempts, t.claim, t.cause
+	FROM weft.mem_turn t JOIN weft.mem_scope s ON s.key = t.scope WHERE t.state = 'parked' ORDER BY t.due, t.key LIMIT $1::int`
+
+	// Claims are all different, so one that is over changes nothing.
+	finishQuery = `SELECT 1 WHERE weft.mem_finish($1::bytea, $2::text, $3::text)`
+	retryQuery  = `UPDATE weft.mem_turn SET state = $4::text, due = statement_timestamp() + $5::bigint * interval '1 microsecond', claim = '', cause = $6::text
+	WHERE scope = (SELECT s.key FROM weft.mem_scope s WHERE s.digest = $1::bytea) AND name = $2::text AND claim = $3::text RETURNING 1`
+	reviveQuery = `UPDATE weft.mem_turn SET state = 'waiting', due = statement_timestamp(), attempts = 0, cause = ''
+	WHERE scope = (SELECT s.key FROM weft.mem_scope s WHERE s.digest = $1::bytea) AND name = $2::text AND state = 'parked' RETURNING 1`
+	countQuery = `SELECT count(*) FILTER (WHERE state = 'waiting'), count(*) FILTER (WHERE state = 'parked') FROM weft.mem_turn
+	WHERE state IN ('waiting', 'parked')`
+)
+
+// Enqueue implements [learn.Queue], in one round trip.
+func (t *Turns) Enqueue(ctx context.Context, j learn.Job) error {
+	tenant, user := t.db.locks(j.Scope)
+	values := []any{[]int64{tenant, user}, scopeDigest(j.Scope), names(j.Scope), around(j.Scope), j.Key, j.Said.UTC(), string(j.Payload)}
+	if err := t.db.link.read(ctx, t.db.sql(enqueueQuery), values, func() {}, func(pgx.Rows) error { return nil }); err != nil {
+		return t.db.fail("enqueue", err)
+	}
+	return nil
+}
+
+// Claim implements [learn.Queue], in one round trip. It waits for nobody: of two that claim at once, each gets
+// other jobs. When the connection is lost on the way, jobs may be claimed for nobody, until their lease is over.
+func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]learn.Job, error) {
+	if n <= 0 {
+		return nil, ctx.Err()
+	}
+	list, err := t.list(ctx, claimQuery, min(n, math.MaxInt32), lease.Microseconds())
+	if err != nil {
+		return nil, t.db.fail("claim", err)
+	}
+	jobs := make([]learn.Job, len(list))
+	for i, p := range list {
+		jobs[i] = p.Job
+	}
+	return jobs, nil
+}
+
+// maxCause is how many bytes of a cause are kept.
+const maxCause = 8 << 10
+
+// storable returns what the database can hold of a text.
+func storable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text[:min(len(text), maxCause)], "\ufffd"), "\x00", "\ufffd")
+}
+
+// list returns the turns of a query, each once also where it was sent again.
+func (t *Turns) list(ctx context.Context, query string, args ...any) (list []learn.Parked, err error) {
+	err = t.db.link.write(ctx, t.db.sql(query), args, func() { list = nil }, func(rows pgx.Rows) error {
+		var p learn.Parked
+		var payload string
+		s := &p.Scope
+		if err := rows.Scan(&s.Tenant, &s.Workspace, &s.User, &s.Agent, &p.Key, &p.Said, &payload, &p.Attempts, &p.Claim, &p.Cause); err != nil {
+			return err
+		}
+		p.Said, p.Payload = p.Said.UTC(), json.RawMessage(payload)
+		list = append(list, p)
+		return nil
+	})
+	return list, err
+}
+
+// Finish implements [learn.Queue], in one round trip.
+func (t *Turns) Finish(ctx context.Context, j learn.Job) error {
+	return t.settle(ctx, "finish", j, finishQuery)
+}
+
+// Retry implements [learn.Queue], in one round trip.
+func (t *Turns) Retry(ctx context.Context, j learn.Job, after time.Duration, cause string) error {
+	state := "waiting"
+	if after < 0 {
+		state, after = "parked", 0
+	}
+	return t.settle(ctx, "retry", j, retryQuery, state, after.Microseconds(), storable(cause))
+}
+
+// settle ends a claim.
+func (t *Turns) settle(ctx context.Context, what string, j learn.Job, query string, args ...any) error {
+	found, err := false, ctx.Err()
+	if err == nil && j.Claim != "" {
+		found, err = t.touch(ctx, query, append([]any{scopeDigest(j.Scope), j.Key, j.Claim}, args...)...)
+	}
+	if err == nil && !found {
+		err = fmt.Errorf("job %.60q: its claim is over: %w", j.Key, memory.ErrConflict)
+	}
+	if err != nil {
+		return t.db.fail(what, err)
+	}
+	return nil
+}
+
+// touch reports whether a statement returns a row.
+func (t *Turns) touch(ctx context.Context, query string, args ...any) (found bool, err error) {
+	err = t.db.link.write(ctx, t.db.sql(query), args, func() { found = false }, func(pgx.Rows) error {
+		found = true
+		return nil
+	})
+	return found, err
+}
+
+// Count implements [learn.Queue]. Under row-level security it counts what the caller may see.
+func (t *Turns) Count(ctx context.Context) (c learn.Counts, err error) {
+	err = t.db.link.read(ctx, t.db.sql(countQuery), nil, func() {}, func(rows pgx.Rows) error { return rows.Scan(&c.Pending, &c.Parked) })
+	if err != nil {
+		return learn.Counts{}, t.db.fail("count", err)
+	}
+	return c, nil
+}
+
+// Parked implements [learn.Parking].
+func (t *Turns) Parked(ctx context.Context, limit int) ([]learn.Parked, error) {
+	list, err := t.list(ctx, parkedQuery, min(max(limit, 0), math.MaxInt32))
+	if err != nil {
+		return nil, t.db.fail("parked", err)
+	}
+	return list, nil
+}
+
+// Revive implements [learn.Parking].
+func (t *Turns) Revive(ctx context.Context, s memory.Scope, key string) error {
+	found, err := t.touch(ctx, reviveQuery, scopeDigest(s), key)
+	if err == nil && !found {
+		err = fmt.Errorf("parked job %.60q in the scope %s: %w", key, s, memory.ErrNotFound)
+	}
+	if err != nil {
+		return t.db.fail("revive", err)
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package pgmemory_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/memorytest"
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	memorytest.RunQueue(t, func(tb testing.TB) learn.Queue { return newPlace(tb).open(tb).Turns() })
+}
+
+func TestTurnsSimpleProtocol(t *testing.T) {
+	t.Parallel()
+	memorytest.RunQueue(t, func(tb testing.TB) learn.Queue {
+		p := newPlace(tb)
+		return p.migrated(tb, p.pool(tb, func(c *pgxpool.Config) {
+			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
+		})).Turns()
+	})
+}
+
+func TestTurnsOfServiceRole(t *testing.T) {
+	t.Parallel()
+	memorytest.RunQueue(t, func(tb testing.TB) learn.Queue { return supabasePlace(tb).served(tb).Turns() })
+}
+
+func turn(key string, s memory.Scope) learn.Job {
+	return learn.Job{Key: key, Scope: s, Payload: []byte(`{"user":"a secret"}`), Said: time.Now()}
+}
+
+func wantCounts(t *testing.T, what string, q learn.Queue, pending, parked int) {
+	t.Helper()
+	if c, err := q.Count(context.Background()); err != nil || c != (learn.Counts{Pending: pending, Parked: parked}) {
+		t.Errorf("%s: got %+v, error %v want %d that wait and %d parked", what, c, err, pending, parked)
+	}
+}
+
+// What somebody said, and waits to be learned, is forgotten with the rest, and does not come back.
+func TestForgetTurns(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	db := p.open(t)
+	late := turn("3", ann)
+	for _, key := range []string{"1", "2"} {
+		wantNoErr(t, "enqueue", db.Turns().Enqueue(ctx, turn(key, ann)))
+	}
+	claimed, err := db.Turns().Claim(ctx, 1, time.Hour)
+	if err != nil || len(claimed) != 1 {
+		t.Fatalf("got %d jobs, error %v want 1", len(claimed), err)
+	}
+	_, err = db.Facts().Forget(ctx, ann)
+	wantNoErr(t, "forget", err)
+	wantCounts(t, "forgotten", db.Turns(), 0, 0)
+	wantErr(t, "finish", db.Turns().Finish(ctx, claimed[0]), memory.ErrConflict)
+	wantNoErr(t, "enqueue late", db.Turns().Enqueue(ctx, late))
+	if text := dump(t, p); strings.Contains(text, "a secret") {
+		t.Error("what was said is still there")
+	}
+	wantNoErr(t, "enqueue", db.Turns().Enqueue(ctx, turn("4", ann)))
+	wantCounts(t, "what was said later", db.Turns(), 1, 0)
+}
+
+// A turn is kept if the transaction is committed that says so, and only then can be claimed.
+func TestTurnWithinTransaction(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	db, pool := p.open(t), p.pool(t)
+	_, err := db.Facts().Apply(ctx, ann, []memory.Change{adding("known before")})
+	wantNoErr(t, "apply", err)
+	failed := errors.New("failed")
+	for _, want := range []error{failed, nil} {
+		err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			inside, err := pgmemory.New(ctx, tx, p.options)
+			if err == nil {
+				err = inside.Turns().Enqueue(ctx, turn("1", ann))
+			}
+			if err != nil {
+				return err
+			}
+			wantCounts(t, "before the end", db.Turns(), 0, 0)
+			_, err = db.Facts().Apply(ctx, ann, []memory.Change{adding("others go on " + newID())})
+			wantNoErr(t, "apply meanwhile", err)
+			return want
+		})
+		wantErr(t, "the transaction", err, want)
+	}
+	wantCounts(t, "after the end", db.Turns(), 1, 0)
+}
+
+// That a turn was learned is known for 60 days.
+func TestTurnsDoneAreForgotten(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	q := p.open(t).Turns()
+	finish := func(keys ...string) {
+		for _, key := range keys {
+			wantNoErr(t, "enqueue", q.Enqueue(ctx, turn(key, ann)))
+		}
+		jobs, err := q.Claim(ctx, 10, time.Hour)
+		if err != nil || len(jobs) != len(keys) {
+			t.Fatalf("got %d jobs, error %v want %d", len(jobs), err, len(keys))
+		}
+		for _, j := range jobs {
+			wantNoErr(t, "finish", q.Finish(ctx, j))
+		}
+	}
+	finish("old", "older")
+	do(t, p, `UPDATE weft.mem_turn SET due = due - interval '61 days'`)
+	finish("new")
+	if got := ask[[]string](t, p, `SELECT array_agg(name::text) FROM weft.mem_turn`); len(got) != 1 || got[0] != "new" {
+		t.Errorf("got %q want the new one", got)
+	}
+}
+
+// Why a job failed may be any text.
+func TestCausesAreKept(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	q := newPlace(t).open(t).Turns()
+	wantNoErr(t, "enqueue", q.Enqueue(ctx, turn("1", ann)))
+	jobs, err := q.Claim(ctx, 1, time.Hour)
+	if err != nil || len(jobs) != 1 {
+		t.Fatalf("got %d jobs, error %v want 1", len(jobs), err)
+	}
+	wantNoErr(t, "retry", q.Retry(ctx, jobs[0], -1, "a\x00b\xffc"+strings.Repeat("x", 100_000)))
+	parked, err := q.Parked(ctx, 5)
+	if err != nil || len(parked) != 1 || !strings.HasPrefix(parked[0].Cause, "a\ufffdb\ufffdcxxx") || len(parked[0].Cause) > 10_000 {
+		t.Errorf("got %d parked, error %v want the one with its cause", len(parked), err)
+	}
+}
+
+// A user has the user's own turns, and those of others are as if they were not there.
+func TestTurnsOfUsers(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	db := supabasePlace(t).served(t)
+	turns := func(user string) *pgmemory.Turns {
+		bound, err := pgmemory.Bind(db, binding(user))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bound.Turns()
+	}
+	hers, his := turns(annID), turns(bobID)
+	for _, key := range []string{"1", "2"} {
+		wantNoErr(t, "ann's turn", hers.Enqueue(ctx, turn(key, annScope)))
+		wantNoErr(t, "once more", hers.Enqueue(ctx, turn(key, annScope)))
+	}
+	for _, s := range []memory.Scope{annScope, {Tenant: "acme"}, {Tenant: "acme", User: "nobody"}} {
+		wantErr(t, "bob's turn for another", his.Enqueue(ctx, turn("1", s)), pgmemory.ErrDenied)
+	}
+	wantCounts(t, "bob", his, 0, 0)
+	if jobs, err := his.Claim(ctx, 9, time.Hour); len(jobs) != 0 || err != nil {
+		t.Errorf("bob claims %d jobs, error %v", len(jobs), err)
+	}
+	claimed, err := hers.Claim(ctx, 9, time.Hour)
+	if err != nil || len(claimed) != 2 {
+		t.Fatalf("ann: got %d jobs, error %v want 2", len(claimed), err)
+	}
+	wantErr(t, "bob finishes", his.Finish(ctx, claimed[0]), memory.ErrConflict)
+	wantErr(t, "bob retries", his.Retry(ctx, claimed[0], 0, ""), memory.ErrConflict)
+	wantNoErr(t, "ann finishes", hers.Finish(ctx, claimed[0]))
+	wantNoErr(t, "ann parks", hers.Retry(ctx, claimed[1], -1, "no"))
+	if list, err := his.Parked(ctx, 9); len(list) != 0 || err != nil {
+		t.Errorf("bob sees %d parked, error %v", len(list), err)
+	}
+	wantErr(t, "bob revives", his.Revive(ctx, annScope, "2"), memory.ErrNotFound)
+	wantCounts(t, "ann", hers, 0, 1)
+	wantCounts(t, "the service role", turns(""), 0, 1)
+}
