@@ -1,4 +1,4 @@
-// Package providers opens a model by the environment.
+// Package providers opens a model, and one for embeddings, by the environment.
 //
 //	model, err := providers.FromEnv(ctx)
 //	if errors.Is(err, providers.ErrUnset) {
@@ -14,6 +14,10 @@
 //	OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY, MISTRAL_API_KEY
 //	OPENAI_BASE_URL  where OpenAI's form is spoken, by whomever: https://host/v1
 //	OLLAMA_HOST      where Ollama listens, as it reads it itself: host:11434
+//	EMBEDDING_MODEL, EMBEDDING_PROVIDER, EMBEDDING_DIM
+//	                 who makes vectors, for [EmbedderFromEnv]: the provider above
+//	                 unless another is named, and as long as the model's own
+//	                 vectors unless a length is given
 //
 // What to know:
 //
