@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+	"github.com/weft-go/weft/tools/plan"
+)
+
+// The nodes.
+const (
+	planActions        = "plan_actions"
+	routeExecution     = "route_execution"
+	confirmActions     = "confirm_actions"
+	executeParallel    = "execute_parallel"
+	executeSequential  = "execute_sequential"
+	synthesizeResponse = "synthesize_response"
+)
+
+// maxIterations is how often the model is asked while it plans.
+const maxIterations = 16
+
+// An assistant is what the nodes share.
+type assistant struct {
+	model    llm.Model
+	tools    *tools.Set
+	describe func(ctx context.Context, a tools.Action) string // for people
+}
+
+// graph builds the graph:
+//
+//	plan_actions ─▶ route_execution ─┬▶ execute_parallel ───┬▶ synthesize_response
+//	                                 ├▶ execute_sequential ─┤
+//	                                 └▶ confirm_actions ────┘ (to either, or past both)
+func (a *assistant) graph(store checkpoint.Store) (*graph.Graph, error) {
+	planner, err := a.planner()
+	if err != nil {
+		return nil, err
+	}
+	b := graph.New("calendar", channels...)
+	b.Subgraph(planActions, planner)
+	b.Node(routeExecution, a.route)
+	b.Node(confirmActions, a.confirm)
+	b.Node(executeParallel, a.execute(0))
+	b.Node(executeSequential, a.execute(1))
+	b.Node(synthesizeResponse, graph.Recover(a.unspoken, a.synthesize))
+	b.Edge(graph.Start, planActions)
+	b.Edge(planActions, routeExecution)
+	b.Branch(routeExecution, byMode, confirmActions, executeParallel, executeSequential)
+	b.Branch(confirmActions, byAnswer, confirmActions, executeParallel, executeSequential, synthesizeResponse)
+	b.Edge(executeParallel, synthesizeResponse)
+	b.Edge(executeSequential, synthesizeResponse)
+	return b.Compile(graph.Options{Checkpoints: store, PauseBefore: []string{confirmActions}})
+}
+
+// planner is the prebuilt agent with three tools that stand for all. What reads
+// or adds is called at once; what is destructive is noted in Actions.
+func (a *assistant) planner() (*graph.Graph, error) {
+	maker, err := tools.NewSet(plan.Tool(a.tools, Actions).Annotate(tools.Annotations{Category: "plan", Action: "create"}))
+	if err != nil {
+		return nil, err
+	}
+	all, err := a.tools.Merge(maker)
+	if err != nil {
+		return nil, err
+	}
+	return agent.New(planActions, a.model, all.Meta(), agent.Options{
+		SystemFrom: func(_ context.Context, s state.View) (string, error) {
+			now := SessionContext.Get(s)
+			return fmt.Sprintf(planPrompt, now["today"], now["now"]), nil
+		},
+		MaxTurns: maxIterations,
+		History:  &agent.History{Pruning: llm.Pruning{MaxTokens: 16_000, MinMessages: 2 * maxIterations}},
+		Messages: History,
+		Channels: []state.Handle{Actions, RequiresConfirmation, Results, SessionContext, DiscoveredTools, ToolInvocations},
+		Tools:    tools.Options{Planning: &tools.Planning{Actions: Actions}},
+		Review:   a.review,
+	})
+}
+
+// review keeps the books of the planning: after each reply of the model, what
+// was found, called and answered so far in this turn.
+func (a *assistant) review(_ context.Context, s state.View, _ *llm.Message) (state.Update, error) {
+	actions := Actions.Get(s)
+	var found []string
+	var calls []tools.Action
+	results := map[string]plan.Result{}
+	for _, step := range steps(turn(History.Get(s))) {
+		switch step.call.Name {
+		case tools.DiscoverTools:
+			for line := range strings.Lines(step.answer.Text()) {
+				name, _, _ := strings.Cut(line, " ")
+				if _, ok := a.tools.Lookup(name); ok && !slices.Contains(found, name) {
+					found = append(found, name)
+				}
+			}
+		case tools.InvokeTool:
+			action := invoked(step.call)
+			calls = append(calls, action)
+			noted := slices.ContainsFunc(actions, func(b tools.Action) bool { return b.ID == action.ID })
+			if !noted && action.Tool != plan.MakePlan {
+				results[action.ID] = plan.Result{Success: step.answer.Status != llm.StatusError, Message: step.answer.Text()}
+			}
+		}
+	}
+	return state.Update{
+		DiscoveredTools.Overwrite(found), ToolInvocations.Overwrite(calls), Results.Overwrite(results),
+		RequiresConfirmation.Put(a.destructive(actions)),
+	}, nil
+}
+
+func (a *assistant) destructive(actions []tools.Action) bool {
+	return slices.ContainsFunc(actions, func(action tools.Action) bool {
+		t, ok := a.tools.Lookup(action.Tool)
+		return !ok || t.Annotations().Destructive
+	})
+}
+
+// route decides how the actions are run, and says what the user is to be asked:
+// the run stops before confirm_actions, not in it.
+func (a *assistant) route(ctx context.Context, s state.View) (state.Update, error) {
+	actions := Actions.Get(s)
+	if !a.destructive(actions) {
+		return state.Update{ExecutionMode.Put(inOrder(actions))}, nil
+	}
+	id, err := plan.Hash(actions)
+	if err != nil {
+		return nil, err
+	}
+	var parts []string
+	for _, action := range actions {
+		parts = append(parts, a.describe(ctx, action))
+	}
+	text := "This will " + parts[0] + "."
+	if len(parts) > 1 {
+		text = "This will:\n  - " + strings.Join(parts, "\n  - ") + "\n"
+	}
+	text = strings.TrimSuffix(text, "\n") + " Confirm? (yes/no)"
+	return state.Update{
+		ExecutionMode.Put(Confirm), ConfirmationMessage.Put(text),
+		PendingConfirmation.Put(&Confirmation{ID: id, Message: text, Actions: actions}),
+	}, nil
+}
+
+func inOrder(actions []tools.Action) Mode {
+	if plan.Ordered(actions) {
+		return Sequential
+	}
+	return Parallel
+}
+
+// byMode chooses the node after route_execution.
+func byMode(s state.View) string {
+	switch ExecutionMode.Get(s) {
+	case Confirm:
+		return confirmActions
+	case Sequential:
+		return executeSequential
+	}
+	return executeParallel
+}
+
+// confirm takes the answer that the user gave while the run was paused. What is
+// no answer to this question leaves it open.
+func (a *assistant) confirm(_ context.Context, s state.View) (state.Update, error) {
+	said, pending := UserConfirmation.Get(s), PendingConfirmation.Get(s)
+	switch {
+	case said == nil || pending == nil || said.To != pending.ID:
+		return state.Update{UserConfirmation.Put(nil)}, nil
+	case !agreed(said):
+		return state.Update{PendingConfirmation.Put(nil), Actions.Overwrite(nil)}, nil
+	}
+	return state.Update{PendingConfirmation.Put(nil)}, nil
+}
+
+// byAnswer chooses the node after confirm_actions, which itself asks again.
+func byAnswer(s state.View) string {
+	switch said := UserConfirmation.Get(s); {
+	case said == nil:
+		return confirmActions
+	case !agreed(said):
+		return synthesizeResponse
+	case plan.Ordered(Actions.Get(s)):
+		return executeSequential
+	}
+	return executeParallel
+}
+
+// agreed reports whether an answer is a yes. Everything else is a no.
+func agreed(said *Answer) bool {
+	word := strings.ToLower(strings.Trim(said.Text, " \t\r\n.!"))
+	return word == "yes" || word == "y"
+}
+
+// execute runs the actions, each at most 30 seconds and five at a time unless
+// told otherwise. Its results are stored one by one, so that what a killed run
+// has done is not done again.
+func (a *assistant) execute(parallel int) graph.NodeFunc {
+	run := plan.Node(a.tools, Actions, Results, tools.Options{
+		MaxParallel: parallel, Timeout: 30 * time.Second, Once: graph.Once[llm.Message], Emit: graph.Emit,
+	})
+	return graph.Recover(func(_ context.Context, _ state.View, err error) (state.Update, error) {
+		return state.Update{Error.Put(err.Error())}, nil
+	}, run)
+}

@@ -1,0 +1,260 @@
+package desk
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weft-go/weft/examples/calendar/internal/ics"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/tools"
+)
+
+// An Event is an event as a model sees it.
+type Event struct {
+	ID     string   `json:"event_id"`
+	Title  string   `json:"title"`
+	When   string   `json:"when"`
+	Start  string   `json:"start"`
+	End    string   `json:"end"`
+	Place  string   `json:"place,omitempty"`
+	With   []string `json:"with,omitempty"`
+	Recurs bool     `json:"recurs,omitempty"`
+	Notes  string   `json:"notes,omitempty"`
+}
+
+const localTime = "2006-01-02T15:04"
+
+func (d *Desk) event(e ics.Event) Event {
+	form := localTime
+	if e.AllDay {
+		form = time.DateOnly
+	}
+	return Event{
+		ID: e.ID, Title: e.Title, When: d.When(e.Start, e.AllDay), Start: e.Start.Format(form), End: e.End.Format(form),
+		Place: e.Place, With: e.With, Recurs: e.Recurs,
+	}
+}
+
+// mostFound is how many things a tool returns.
+const mostFound = 50
+
+func (d *Desk) events(found []ics.Event) []Event {
+	out := make([]Event, 0, len(found))
+	for _, e := range found[:min(len(found), mostFound)] {
+		out = append(out, d.event(e))
+	}
+	return out
+}
+
+type spanInput struct {
+	From string `json:"from,omitempty" jsonschema:"a time or a date; now if left out"`
+	To   string `json:"to,omitempty" jsonschema:"a time, or the last day; a week later if left out"`
+}
+
+func (d *Desk) listEvents(_ context.Context, in spanInput) ([]Event, error) {
+	from, to, err := d.span(in.From, in.To, d.now(), 7)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.calendar.Between(from, to)
+	return d.events(found), err
+}
+
+type searchInput struct {
+	Query string `json:"query" jsonschema:"words that all have to be there"`
+	From  string `json:"from,omitempty" jsonschema:"a time or a date; today if left out"`
+	To    string `json:"to,omitempty" jsonschema:"a time, or the last day; a year later if left out"`
+}
+
+func (d *Desk) searchEvents(_ context.Context, in searchInput) ([]Event, error) {
+	from, to, err := d.span(in.From, in.To, d.today(), 365)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.calendar.Search(in.Query, from, to)
+	return d.events(found), err
+}
+
+type eventID struct {
+	ID string `json:"event_id"`
+}
+
+func (d *Desk) getEvent(_ context.Context, in eventID) (Event, error) {
+	e, err := d.calendar.Event(in.ID)
+	out := d.event(e)
+	out.Notes = e.Notes
+	return out, err
+}
+
+type freeInput struct {
+	From    string `json:"from,omitempty" jsonschema:"a time or a date; now if left out"`
+	To      string `json:"to,omitempty" jsonschema:"a time, or the last day; a day later if left out"`
+	Minutes int    `json:"minutes,omitempty" jsonschema:"how long it has to be at least; 30 if left out"`
+}
+
+// A Gap is a time in which nothing happens.
+type Gap struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	When string `json:"when"`
+}
+
+// freeTime looks at the hours from 8 to 18, or at the time that is asked about
+// where that is within one day.
+func (d *Desk) freeTime(_ context.Context, in freeInput) ([]Gap, error) {
+	from, to, err := d.span(in.From, in.To, d.now(), 1)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.calendar.Between(from, to)
+	if err != nil {
+		return nil, err
+	}
+	found = slices.DeleteFunc(found, func(e ics.Event) bool { return e.AllDay })
+	least := time.Duration(max(in.Minutes, 0)) * time.Minute
+	if least == 0 {
+		least = 30 * time.Minute
+	}
+	gaps := []Gap{}
+	for day := from; day.Before(to) && len(gaps) < mostFound; {
+		y, m, n := day.Date()
+		next := time.Date(y, m, n+1, 0, 0, 0, 0, d.zone)
+		begin, end := later(from, time.Date(y, m, n, 8, 0, 0, 0, d.zone)), earlier(to, time.Date(y, m, n, 18, 0, 0, 0, d.zone))
+		if to.Sub(from) < 24*time.Hour && !to.After(next) {
+			begin, end = from, to
+		}
+		for _, e := range found {
+			if e.Start.Before(end) && e.End.After(begin) {
+				gaps = d.gap(gaps, begin, earlier(e.Start, end), least)
+				begin = later(begin, e.End)
+			}
+		}
+		gaps = d.gap(gaps, begin, end, least)
+		day = next
+	}
+	return gaps, nil
+}
+
+func (d *Desk) gap(gaps []Gap, from, to time.Time, least time.Duration) []Gap {
+	if to.Sub(from) < least {
+		return gaps
+	}
+	return append(gaps, Gap{from.Format(localTime), to.Format(localTime), d.When(from, false) + to.Format(" to 3:04 PM")})
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+type createInput struct {
+	Title string   `json:"title"`
+	Start string   `json:"start" jsonschema:"a time, or a date for a whole day"`
+	End   string   `json:"end,omitempty" jsonschema:"an hour, or a day, later if left out"`
+	Place string   `json:"place,omitempty"`
+	Notes string   `json:"notes,omitempty"`
+	With  []string `json:"with,omitempty" jsonschema:"mail addresses of guests"`
+}
+
+func (d *Desk) createEvent(ctx context.Context, in createInput) (json.RawMessage, error) {
+	start, allDay, err := d.parseTime(in.Start)
+	if err != nil {
+		return nil, fmt.Errorf("start: %w", err)
+	}
+	end := start.Add(time.Hour)
+	if allDay {
+		end = start.AddDate(0, 0, 1)
+	}
+	if in.End != "" {
+		var day bool
+		if end, day, err = d.parseTime(in.End); err != nil {
+			return nil, fmt.Errorf("end: %w", err)
+		}
+		if allDay && day {
+			end = end.AddDate(0, 0, 1)
+		}
+	}
+	if in.Title == "" || !end.After(start) {
+		return nil, errors.New("an event has a title, and ends after it began")
+	}
+	e := ics.Event{ID: newID(ctx), Title: in.Title, Place: in.Place, Notes: in.Notes, With: in.With, Start: start, End: end, AllDay: allDay}
+	answer, err := d.effect(ctx, func(*sql.Tx) (string, error) {
+		text, err := json.Marshal(d.event(e))
+		return string(text), err
+	}, func(*sql.Tx) error { return d.calendar.Add(e) })
+	return json.RawMessage(answer), err
+}
+
+// newID is the same when a call is made again, so that the event is as well.
+func newID(ctx context.Context) string {
+	key := graph.IdempotencyKey(ctx)
+	call, ok := tools.CallFrom(ctx)
+	if key == "" || !ok {
+		return rand.Text() + "@weft.example"
+	}
+	sum := sha256.Sum256([]byte(key + "/" + call.ID))
+	return hex.EncodeToString(sum[:12]) + "@weft.example"
+}
+
+type updateInput struct {
+	ID    string  `json:"event_id"`
+	Title *string `json:"title,omitempty"`
+	Start *string `json:"start,omitempty" jsonschema:"a time; the event stays as long as it was if no end is given"`
+	End   *string `json:"end,omitempty"`
+	Place *string `json:"place,omitempty"`
+	Notes *string `json:"notes,omitempty"`
+}
+
+func (d *Desk) updateEvent(ctx context.Context, in updateInput) (string, error) {
+	change := ics.Change{Title: in.Title, Place: in.Place, Notes: in.Notes}
+	for _, part := range []struct {
+		text *string
+		into **time.Time
+	}{{in.Start, &change.Start}, {in.End, &change.End}} {
+		if part.text == nil {
+			continue
+		}
+		t, _, err := d.parseTime(*part.text)
+		if err != nil {
+			return "", err
+		}
+		*part.into = &t
+	}
+	if change.Start != nil && change.End != nil && !change.End.After(*change.Start) {
+		return "", errors.New("an event ends after it began")
+	}
+	return d.effect(ctx, func(*sql.Tx) (string, error) {
+		_, err := d.calendar.Event(in.ID)
+		return "Event changed", err
+	}, func(*sql.Tx) error { return d.calendar.Change(in.ID, change) })
+}
+
+func (d *Desk) deleteEvent(ctx context.Context, in eventID) (string, error) {
+	return d.effect(ctx, func(*sql.Tx) (string, error) {
+		_, err := d.calendar.Event(in.ID)
+		return "Event deleted", err
+	}, func(*sql.Tx) error {
+		err := d.calendar.Remove(in.ID)
+		if errors.Is(err, ics.ErrNotFound) {
+			return nil // it was there a moment ago: this is the second time
+		}
+		return err
+	})
+}

@@ -1,0 +1,128 @@
+package desk
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/weft-go/weft/tools"
+)
+
+// Describe says what an action will do, so that a person can agree to it: it
+// names the thing, and not its id.
+func (d *Desk) Describe(ctx context.Context, a tools.Action) string {
+	text, err := d.describe(ctx, a)
+	if err != nil || text == "" {
+		// What it is about is known when an earlier action has run, or not there.
+		text = fmt.Sprintf("call %s with %s", a.Tool, a.Arguments)
+		if err != nil && !strings.Contains(string(a.Arguments), "${") {
+			text += fmt.Sprintf(" (%v)", err)
+		}
+	}
+	return text
+}
+
+func (d *Desk) describe(ctx context.Context, a tools.Action) (string, error) {
+	switch {
+	case a.Tool == "send_mail_message":
+		var in sendInput
+		err := json.Unmarshal(a.Arguments, &in)
+		return fmt.Sprintf("send a mail to %s: '%s', which says: %s", strings.Join(in.To, ", "), in.Subject, in.Text), err
+	case a.Tool == "create_calendar_event":
+		var in createInput
+		if err := json.Unmarshal(a.Arguments, &in); err != nil {
+			return "", err
+		}
+		start, allDay, err := d.parseTime(in.Start)
+		return fmt.Sprintf("create the calendar event: '%s' on %s", in.Title, d.When(start, allDay)), err
+	case a.Tool == "create_task":
+		var in taskInput
+		err := json.Unmarshal(a.Arguments, &in)
+		return fmt.Sprintf("create the task: '%s'", in.Title), err
+	case strings.HasSuffix(a.Tool, "_calendar_event"):
+		return d.describeEvent(a)
+	case strings.HasSuffix(a.Tool, "_mail_message"):
+		return d.describeRow(ctx, a, func(tx *sql.Tx) (string, error) {
+			var in mailID
+			if err := json.Unmarshal(a.Arguments, &in); err != nil {
+				return "", err
+			}
+			m, err := mailOf(ctx, tx, in.ID)
+			return fmt.Sprintf("the mail: '%s' from %s", m.Subject, m.From), err
+		})
+	case strings.HasSuffix(a.Tool, "_task"):
+		return d.describeRow(ctx, a, func(tx *sql.Tx) (string, error) {
+			var in taskChange
+			if err := json.Unmarshal(a.Arguments, &in); err != nil {
+				return "", err
+			}
+			t, err := taskOf(ctx, tx, in.ID)
+			return fmt.Sprintf("the task: '%s'", t.Title) + changes(a.Arguments, "task_id"), err
+		})
+	}
+	return "", nil
+}
+
+func (d *Desk) describeEvent(a tools.Action) (string, error) {
+	var in eventID
+	if err := json.Unmarshal(a.Arguments, &in); err != nil {
+		return "", err
+	}
+	e, err := d.calendar.Event(in.ID)
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("%s the calendar event: '%s' %s", verb(a.Tool), e.Title, on(d.When(e.Start, e.AllDay)))
+	switch {
+	case e.Recurs && !strings.Contains(in.ID, "#"):
+		text += ", and every other time that it recurs"
+	case e.Recurs:
+		text += ", this time only"
+	}
+	return text + changes(a.Arguments, "event_id"), nil
+}
+
+// on puts a time into a sentence.
+func on(when string) string {
+	if strings.HasPrefix(when, "today") {
+		return when
+	}
+	return "on " + when
+}
+
+func verb(tool string) string {
+	word, _, _ := strings.Cut(tool, "_")
+	if word == "update" {
+		return "change"
+	}
+	return word
+}
+
+func (d *Desk) describeRow(ctx context.Context, a tools.Action, row func(tx *sql.Tx) (string, error)) (text string, err error) {
+	err = d.transact(ctx, func(tx *sql.Tx) error {
+		text, err = row(tx)
+		return err
+	})
+	return verb(a.Tool) + " " + text, err
+}
+
+// changes shows the arguments but for the id.
+func changes(arguments json.RawMessage, id string) string {
+	var all map[string]any
+	if json.Unmarshal(arguments, &all) != nil {
+		return ""
+	}
+	delete(all, id)
+	text := ""
+	for _, name := range []string{"title", "start", "end", "place", "notes", "due"} {
+		if value, ok := all[name]; ok {
+			text += fmt.Sprintf(", %s: %v", name, value)
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	return " (" + strings.TrimPrefix(text, ", ") + ")"
+}

@@ -1,0 +1,166 @@
+package desk
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"github.com/weft-go/weft/examples/calendar/internal/ics"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/tools"
+)
+
+//go:embed schema.sql
+var schema string
+
+// A Desk is what the tools work on. It may be used by any number of goroutines
+// and processes at once.
+type Desk struct {
+	calendar *ics.File
+	db       *sql.DB
+	zone     *time.Location
+	now      func() time.Time
+}
+
+// Open opens a desk on a calendar and the database at a path, which it makes if
+// there is none. Now says what time it is; its zone is the person's.
+func Open(ctx context.Context, calendar *ics.File, path string, now func() time.Time) (*Desk, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	source := url.URL{Scheme: "file", Path: filepath.ToSlash(full), RawQuery: url.Values{
+		"_pragma": {"busy_timeout(10000)", "journal_mode(wal)", "synchronous(full)"}, "_txlock": {"immediate"},
+	}.Encode()}
+	db, err := sql.Open("sqlite", source.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(4)
+	if _, err := db.ExecContext(ctx, schema); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
+	}
+	return &Desk{calendar: calendar, db: db, zone: now().Location(), now: now}, nil
+}
+
+// Close closes the database.
+func (d *Desk) Close() error { return d.db.Close() }
+
+// effect changes something once. First look says what the call will answer, and
+// that is stored; then do makes the change. When the call is made again it gets
+// the same answer, and do runs again only if it is not known to have ended: what
+// it does in the transaction did not happen then, and anything else that it does
+// must be as good twice as once. Writers take turns, in all processes.
+func (d *Desk) effect(ctx context.Context, look func(tx *sql.Tx) (string, error), do func(tx *sql.Tx) error) (answer string, err error) {
+	key := graph.IdempotencyKey(ctx)
+	if call, ok := tools.CallFrom(ctx); ok && key != "" {
+		key += "/" + call.ID
+	}
+	done := false
+	err = d.transact(ctx, func(tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, `SELECT answer, done FROM effects WHERE key = ? AND key <> ''`, key).Scan(&answer, &done)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if answer, err = look(tx); err != nil || key == "" {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO effects (key, answer, done) VALUES (?, ?, 0)`, key, answer)
+		return err
+	})
+	if err != nil || done {
+		return answer, err
+	}
+	return answer, d.transact(ctx, func(tx *sql.Tx) error {
+		if err := do(tx); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE effects SET done = 1 WHERE key = ?`, key)
+		return err
+	})
+}
+
+func (d *Desk) transact(ctx context.Context, fn func(tx *sql.Tx) error) error {
+	tx, err := d.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := fn(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// timeForms are the forms in which a model may write a time.
+var timeForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02 15:04:05"}
+
+// parseTime reads a time, or a date.
+func (d *Desk) parseTime(text string) (t time.Time, day bool, err error) {
+	text = strings.TrimSpace(text)
+	if t, err := time.ParseInLocation("2006-01-02", text, d.zone); err == nil {
+		return t, true, nil
+	}
+	for _, form := range timeForms {
+		if t, err := time.ParseInLocation(form, text, d.zone); err == nil {
+			return t.In(d.zone), false, nil
+		}
+	}
+	return time.Time{}, false, fmt.Errorf("%q is no time; write 2006-01-02T15:04 or 2006-01-02", text)
+}
+
+// span reads a range of time. A last day belongs to it; without an end it is as
+// long as given.
+func (d *Desk) span(from, to string, begin time.Time, days int) (start, end time.Time, err error) {
+	start = begin
+	if from != "" {
+		if start, _, err = d.parseTime(from); err != nil {
+			return start, end, fmt.Errorf("from: %w", err)
+		}
+	}
+	if to == "" {
+		return start, start.AddDate(0, 0, days), nil
+	}
+	end, day, err := d.parseTime(to)
+	if err != nil {
+		return start, end, fmt.Errorf("to: %w", err)
+	}
+	if day {
+		end = end.AddDate(0, 0, 1)
+	}
+	if !end.After(start) {
+		err = fmt.Errorf("the range ends at %s, before it begins", to)
+	}
+	return start, end, err
+}
+
+func (d *Desk) today() time.Time {
+	y, m, day := d.now().Date()
+	return time.Date(y, m, day, 0, 0, 0, 0, d.zone)
+}
+
+// When says a time as one would to a person today.
+func (d *Desk) When(t time.Time, allDay bool) string {
+	text := t.Format("Monday 2 January 2006")
+	switch days := int(t.Sub(d.today()).Hours()/24 + 1); {
+	case t.Before(d.today()) || days > 7:
+		if t.Year() == d.now().Year() {
+			text = t.Format("Monday 2 January")
+		}
+	case t.Format(time.DateOnly) == d.today().Format(time.DateOnly):
+		text = "today"
+	case t.Before(d.today().AddDate(0, 0, 7)):
+		text = t.Format("Monday")
+	}
+	if allDay {
+		return text
+	}
+	return text + t.Format(" at 3:04 PM")
+}

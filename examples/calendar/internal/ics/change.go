@@ -1,0 +1,165 @@
+package ics
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Add adds an event under the id that it has, once: an id that the calendar has
+// is left alone.
+func (f *File) Add(e Event) error {
+	c, err := f.read()
+	if err != nil {
+		return err
+	}
+	if entries, _ := c.entries(); entries[e.ID] != nil {
+		return nil
+	}
+	at := &component{name: "VEVENT"}
+	at.set("UID:" + escaped(e.ID))
+	f.stamp(at)
+	at.set("SUMMARY:" + escaped(e.Title))
+	setTimes(at, e.Start, e.End, e.AllDay)
+	if e.Place != "" {
+		at.set("LOCATION:" + escaped(e.Place))
+	}
+	if e.Notes != "" {
+		at.set("DESCRIPTION:" + escaped(e.Notes))
+	}
+	for _, who := range e.With {
+		at.add("ATTENDEE:mailto:" + strings.Join(strings.Fields(who), ""))
+	}
+	calendars := c.root.subs("VCALENDAR")
+	calendars[0].items = append(calendars[0].items, item{sub: at})
+	return f.write(c)
+}
+
+// A Change is what becomes of an event; nil leaves a part as it is.
+type Change struct {
+	Title, Place, Notes *string
+	Start, End          *time.Time
+}
+
+// Change changes an event, or one occurrence.
+func (f *File) Change(id string, change Change) error {
+	c, err := f.read()
+	if err != nil {
+		return err
+	}
+	e, wall, err := c.lookup(id)
+	if err != nil {
+		return err
+	}
+	at := e.at
+	if e.recurs() {
+		if id == at.text("UID") && (change.Start != nil || change.End != nil) {
+			return errors.New("the time of one occurrence can be changed, not that of a whole series")
+		}
+		if id != at.text("UID") {
+			at = c.occurrence(e, wall)
+		}
+	}
+	f.stamp(at)
+	for name, text := range map[string]*string{"SUMMARY": change.Title, "LOCATION": change.Place, "DESCRIPTION": change.Notes} {
+		if text != nil {
+			at.set(name + ":" + escaped(*text))
+		}
+	}
+	if change.Start != nil || change.End != nil {
+		now, err := c.event(e, wall)
+		if err != nil {
+			return err
+		}
+		start, end := now.Start, now.End
+		if change.Start != nil {
+			start, end = *change.Start, change.Start.Add(now.End.Sub(now.Start))
+		}
+		if change.End != nil {
+			end = *change.End
+		}
+		setTimes(at, start, end, now.AllDay && change.Start == nil)
+	}
+	return f.write(c)
+}
+
+// occurrence is what stands in the file for one occurrence, which is made where
+// there is nothing yet.
+func (c *calendar) occurrence(e *entry, wall time.Time) *component {
+	if at, ok := e.replaced[e.start.zone(wall)]; ok {
+		return at
+	}
+	at := &component{name: "VEVENT", items: slices.Clone(e.at.items)}
+	start, _ := c.event(e, wall)
+	at.remove("RRULE", "EXDATE", "RDATE")
+	at.set(e.like("RECURRENCE-ID", wall))
+	setTimes(at, start.Start, start.End, start.AllDay)
+	for _, calendar := range c.root.subs("VCALENDAR") {
+		if i := slices.IndexFunc(calendar.items, func(i item) bool { return i.sub == e.at }); i >= 0 {
+			calendar.items = slices.Insert(calendar.items, i+1, item{sub: at})
+		}
+	}
+	e.replaced[e.start.zone(wall)] = at
+	return at
+}
+
+// like is a time of the event in the form in which the file has its start.
+func (e *entry) like(name string, wall time.Time) string {
+	p, _ := e.at.get("DTSTART")
+	switch {
+	case e.start.allDay:
+		return name + ";VALUE=DATE:" + wall.Format(dateForm)
+	case strings.HasSuffix(p.value, "Z"):
+		return name + ":" + wall.Format(wallForm) + "Z"
+	case p.params["TZID"] != "":
+		return fmt.Sprintf("%s;TZID=%q:%s", name, p.params["TZID"], wall.Format(wallForm))
+	}
+	return name + ":" + wall.Format(wallForm)
+}
+
+// Remove removes an event, or one occurrence.
+func (f *File) Remove(id string) error {
+	c, err := f.read()
+	if err != nil {
+		return err
+	}
+	e, wall, err := c.lookup(id)
+	if err != nil {
+		return err
+	}
+	whole := id == e.at.text("UID")
+	if !whole {
+		e.at.add(e.like("EXDATE", wall))
+		f.stamp(e.at)
+	}
+	gone := func(i item) bool {
+		if i.sub == nil || i.sub.name != "VEVENT" || i.sub.text("UID") != e.at.text("UID") {
+			return false
+		}
+		return whole || i.sub == e.replaced[e.start.zone(wall)]
+	}
+	for _, calendar := range c.root.subs("VCALENDAR") {
+		calendar.items = slices.DeleteFunc(calendar.items, gone)
+	}
+	return f.write(c)
+}
+
+// stamp says when an event was changed.
+func (f *File) stamp(at *component) {
+	now := f.now().UTC().Format(wallForm) + "Z"
+	at.set("DTSTAMP:" + now)
+	at.set("LAST-MODIFIED:" + now)
+}
+
+func setTimes(at *component, start, end time.Time, allDay bool) {
+	at.remove("DTSTART", "DTEND", "DURATION")
+	if allDay {
+		at.set("DTSTART;VALUE=DATE:" + start.Format(dateForm))
+		at.set("DTEND;VALUE=DATE:" + end.Format(dateForm))
+		return
+	}
+	at.set("DTSTART:" + start.UTC().Format(wallForm) + "Z")
+	at.set("DTEND:" + end.UTC().Format(wallForm) + "Z")
+}

@@ -1,0 +1,226 @@
+package ics
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A component is what stands between BEGIN and END: its lines and components in
+// their order.
+type component struct {
+	name  string
+	items []item
+}
+
+// An item is a line, unfolded and otherwise as it was, or a component.
+type item struct {
+	text string
+	sub  *component
+}
+
+// A property is a line taken apart.
+type property struct {
+	value  string
+	params map[string]string // by upper-case name
+}
+
+// errShape says that a file is not a calendar.
+var errShape = errors.New("not an iCalendar file")
+
+// parse reads the components of a file.
+func parse(data []byte) (*component, error) {
+	if !utf8.Valid(data) {
+		return nil, fmt.Errorf("%w: it is not UTF-8", errShape)
+	}
+	root := &component{}
+	open := []*component{root}
+	for n, text := range unfold(data) {
+		name, value, found := strings.Cut(text, ":")
+		top := open[len(open)-1]
+		switch name = strings.ToUpper(name); {
+		case name == "BEGIN" && len(open) < 20:
+			sub := &component{name: strings.ToUpper(strings.TrimSpace(value))}
+			top.items = append(top.items, item{sub: sub})
+			open = append(open, sub)
+		case name == "END" && top.name == strings.ToUpper(strings.TrimSpace(value)) && len(open) > 1:
+			open = open[:len(open)-1]
+		case !found || name == "BEGIN" || name == "END" || len(open) == 1:
+			return nil, fmt.Errorf("%w: line %d: %.60q", errShape, n+1, text)
+		default:
+			top.items = append(top.items, item{text: text})
+		}
+	}
+	if len(open) > 1 {
+		return nil, fmt.Errorf("%w: %s is not closed", errShape, open[len(open)-1].name)
+	}
+	for _, i := range root.items {
+		if i.sub.name == "VCALENDAR" {
+			return root, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: it has no calendar", errShape)
+}
+
+// unfold joins lines that were broken, and leaves empty ones out.
+func unfold(data []byte) []string {
+	var lines []string
+	for raw := range strings.SplitSeq(string(bytes.TrimPrefix(data, []byte("\ufeff"))), "\n") {
+		raw = strings.TrimSuffix(raw, "\r")
+		switch {
+		case raw == "":
+		case (raw[0] == ' ' || raw[0] == '\t') && len(lines) > 0:
+			lines[len(lines)-1] += raw[1:]
+		default:
+			lines = append(lines, raw)
+		}
+	}
+	return lines
+}
+
+// write writes a component's items, with lines broken at 75 bytes.
+func (c *component) write(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	c.writeTo(out)
+	return out.Flush()
+}
+
+func (c *component) writeTo(out *bufio.Writer) {
+	for _, i := range c.items {
+		if i.sub == nil {
+			fold(out, i.text)
+			continue
+		}
+		fold(out, "BEGIN:"+i.sub.name)
+		i.sub.writeTo(out)
+		fold(out, "END:"+i.sub.name)
+	}
+}
+
+// fold writes a line; a bufio.Writer keeps its first error for Flush.
+func fold(out *bufio.Writer, text string) {
+	for most := 75; len(text) > most; most = 74 {
+		at := most
+		for !utf8.RuneStart(text[at]) {
+			at--
+		}
+		_, _ = out.WriteString(text[:at] + "\r\n ")
+		text = text[at:]
+	}
+	_, _ = out.WriteString(text + "\r\n")
+}
+
+// nameOf returns the name of a line.
+func nameOf(text string) string {
+	if end := strings.IndexAny(text, ";:"); end >= 0 {
+		text = text[:end]
+	}
+	return strings.ToUpper(text)
+}
+
+// split takes a line apart. Quotes protect colons and semicolons in parameters.
+func split(text string) property {
+	p := property{params: map[string]string{}}
+	quoted, from := false, len(nameOf(text))
+	for i := from; i < len(text); i++ {
+		switch {
+		case text[i] == '"':
+			quoted = !quoted
+		case quoted || text[i] != ';' && text[i] != ':':
+			continue
+		default:
+			if key, value, ok := strings.Cut(text[from:i], "="); ok {
+				p.params[strings.ToUpper(key)] = strings.Trim(value, `"`)
+			}
+			from = i + 1
+			if text[i] == ':' {
+				p.value = text[from:]
+				return p
+			}
+		}
+	}
+	return p
+}
+
+// all returns the properties of a name.
+func (c *component) all(name string) (found []property) {
+	for _, i := range c.items {
+		if i.sub == nil && nameOf(i.text) == name {
+			found = append(found, split(i.text))
+		}
+	}
+	return found
+}
+
+// get returns the first property of a name.
+func (c *component) get(name string) (property, bool) {
+	if found := c.all(name); len(found) > 0 {
+		return found[0], true
+	}
+	return property{}, false
+}
+
+// text returns the text of a property, with its escapes undone.
+func (c *component) text(name string) string {
+	p, _ := c.get(name)
+	return strings.TrimSpace(strings.NewReplacer(`\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";", `\\`, `\`).Replace(p.value))
+}
+
+// escaped is a text as the value of a property.
+func escaped(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`, ",", `\,`, ";", `\;`).Replace(text)
+}
+
+// set puts a line in the place of the first of its name, or after the others.
+func (c *component) set(text string) {
+	for at, i := range c.items {
+		if i.sub == nil && nameOf(i.text) == nameOf(text) {
+			c.items[at].text = text
+			return
+		}
+	}
+	c.add(text)
+}
+
+// add puts a line behind the others and before the components.
+func (c *component) add(text string) {
+	at := 0
+	for at < len(c.items) && c.items[at].sub == nil {
+		at++
+	}
+	c.items = slices.Insert(c.items, at, item{text: text})
+}
+
+// remove takes out the lines of these names.
+func (c *component) remove(names ...string) {
+	kept := c.items[:0:0]
+	for _, i := range c.items {
+		drop := false
+		for _, name := range names {
+			drop = drop || i.sub == nil && nameOf(i.text) == name
+		}
+		if !drop {
+			kept = append(kept, i)
+		}
+	}
+	c.items = kept
+}
+
+// subs returns the components of a name, at any depth but not in each other.
+func (c *component) subs(name string) (found []*component) {
+	for _, i := range c.items {
+		switch {
+		case i.sub == nil:
+		case i.sub.name == name:
+			found = append(found, i.sub)
+		default:
+			found = append(found, i.sub.subs(name)...)
+		}
+	}
+	return found
+}

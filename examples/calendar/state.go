@@ -1,0 +1,81 @@
+package main
+
+import (
+	"time"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+	"github.com/weft-go/weft/tools/plan"
+)
+
+// What a conversation remembers. Every channel may be absent: one that nobody
+// wrote has its zero value, and Lookup tells the two apart.
+var (
+	UserMessage = state.Last[string]("user_message")
+	History     = state.Keyed("conversation_history", llm.ByID)
+
+	Actions              = state.Append[tools.Action]("actions")
+	RequiresConfirmation = state.Last[bool]("requires_confirmation")
+	ExecutionMode        = state.Last[Mode]("execution_mode")
+	Results              = state.Map[string, plan.Result]("results")
+
+	PendingConfirmation = state.Last[*Confirmation]("pending_confirmation")
+	UserConfirmation    = state.Last[*Answer]("user_confirmation")
+	ConfirmationMessage = state.Last[string]("confirmation_message")
+
+	FinalResponse  = state.Last[string]("final_response")
+	SessionID      = state.Last[string]("session_id")
+	SessionContext = state.Map[string, string]("session_context")
+
+	DiscoveredTools = state.Append[string]("discovered_tools")
+	ToolInvocations = state.Append[tools.Action]("tool_invocations")
+	Error           = state.Last[string]("error")
+)
+
+var channels = []state.Handle{
+	UserMessage, History, Actions, RequiresConfirmation, ExecutionMode, Results, PendingConfirmation, UserConfirmation,
+	ConfirmationMessage, FinalResponse, SessionID, SessionContext, DiscoveredTools, ToolInvocations, Error,
+}
+
+// A Mode says how the actions of a plan are run. Empty means Parallel.
+type Mode string
+
+// The modes.
+const (
+	Parallel   Mode = "parallel"   // those that do not wait for each other at the same time
+	Sequential Mode = "sequential" // one after the other
+	Confirm    Mode = "confirm"    // when the user has said yes
+)
+
+// A Confirmation is what the user is asked.
+type Confirmation struct {
+	// ID is a hash of the actions: a yes is for exactly these.
+	ID      string         `json:"id"`
+	Message string         `json:"message"`
+	Actions []tools.Action `json:"actions"`
+}
+
+// An Answer is what the user said to a confirmation.
+type Answer struct {
+	To   string `json:"to"` // the id of the confirmation
+	Text string `json:"text"`
+}
+
+// ask is the input of a turn.
+func ask(session, text string, now time.Time) []state.Write {
+	return []state.Write{
+		UserMessage.Put(text), History.Put(llm.User(text)), SessionID.Put(session),
+		SessionContext.Put(map[string]string{"now": now.Format(time.RFC3339), "today": now.Format("Monday 2 January 2006")}),
+		// What the turn before left.
+		Actions.Overwrite(nil), RequiresConfirmation.Put(false), ExecutionMode.Put(""), Results.Overwrite(nil),
+		PendingConfirmation.Put(nil), UserConfirmation.Put(nil), ConfirmationMessage.Put(""), FinalResponse.Put(""),
+		DiscoveredTools.Overwrite(nil), ToolInvocations.Overwrite(nil), Error.Put(""),
+	}
+}
+
+// answer makes a conversation go on that waits at a confirmation.
+func answer(c *Confirmation, text string) []state.Write {
+	return []state.Write{graph.Continue(), UserConfirmation.Put(&Answer{To: c.ID, Text: text})}
+}
