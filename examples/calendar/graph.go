@@ -140,11 +140,10 @@ func (a *assistant) route(ctx context.Context, s state.View) (state.Update, erro
 	for _, action := range actions {
 		parts = append(parts, a.describe(ctx, action))
 	}
-	text := "This will " + parts[0] + "."
+	text := "This will " + parts[0] + ". Confirm? (yes/no)"
 	if len(parts) > 1 {
-		text = "This will:\n  - " + strings.Join(parts, "\n  - ") + "\n"
+		text = "This will:\n  - " + strings.Join(parts, "\n  - ") + "\nConfirm? (yes/no)"
 	}
-	text = strings.TrimSuffix(text, "\n") + " Confirm? (yes/no)"
 	return state.Update{
 		ExecutionMode.Put(Confirm), ConfirmationMessage.Put(text),
 		PendingConfirmation.Put(&Confirmation{ID: id, Message: text, Actions: actions}),

@@ -1,5 +1,134 @@
-// Command calendar is an assistant for a person's calendar, mail and tasks that
-// asks before it deletes or sends anything.
+// Command calendar is an assistant for a person's calendar, mail and tasks. It
+// plans what to do, asks before it deletes, overwrites or sends anything, and
+// takes the answer in this process or another one.
+//
+//	go run ./examples/calendar "delete my meeting with John"
+//	go run ./examples/calendar yes
+//
+// Read graph.go first: it is the assistant. Then state.go, which says what it
+// remembers, and session.go, which starts and resumes its runs.
 package main
 
-func main() {}
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/examples/calendar/internal/offline"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/langchainllm/providers"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	// The first Ctrl-C ends the run in good order, a second one the program.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// options is the command line.
+type options struct {
+	dir, calendar, thread, at    string
+	history, draw, offline, drop bool
+	pace                         time.Duration
+	message                      string
+}
+
+const usage = `calendar [flags] [MESSAGE]
+
+Without a message it goes on with what was not finished, or, on a terminal,
+talks with you. While it waits for a yes, the message is your answer.
+
+`
+
+// A mistake is an error of the user's.
+type mistake struct{ text string }
+
+func (m *mistake) Error() string { return m.text }
+
+func wrong(format string, args ...any) error { return &mistake{fmt.Sprintf(format, args...)} }
+
+func parse(args []string, out io.Writer) (o options, err error) {
+	set := flag.NewFlagSet("calendar", flag.ContinueOnError)
+	set.SetOutput(out)
+	set.Usage = func() { fmt.Fprint(out, usage); set.PrintDefaults() }
+	set.StringVar(&o.dir, "data", "calendar-data", "the `folder` that mail, tasks and conversations are kept in")
+	set.StringVar(&o.calendar, "calendar", "", "your calendar, an iCalendar `file`; without it a sample in the folder")
+	set.StringVar(&o.thread, "thread", "default", "the `name` of the conversation")
+	set.StringVar(&o.at, "at", "", "go back to a `checkpoint`, and go on from there")
+	set.BoolVar(&o.history, "history", false, "list the checkpoints of the conversation")
+	set.BoolVar(&o.draw, "draw", false, "print the graph as a Mermaid diagram")
+	set.BoolVar(&o.drop, "drop", false, "leave what was not finished, or not answered, and ask the message")
+	set.BoolVar(&o.offline, "offline", false, "use the offline model also where the environment names another")
+	set.DurationVar(&o.pace, "pace", 0, "how long the offline model waits before each word")
+	if err := set.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return o, err
+		}
+		return o, wrong("%v", err)
+	}
+	o.message = strings.TrimSpace(strings.Join(set.Args(), " "))
+	switch {
+	case set.NArg() > 0 && o.message == "":
+		return o, wrong("the message is empty")
+	case o.thread == "" || o.dir == "":
+		return o, wrong("-thread and -data need a value")
+	case o.drop && (o.message == "" || o.at != ""):
+		return o, wrong("-drop goes with a message, and without -at")
+	case (o.history || o.draw) && (o.message != "" || o.at != ""):
+		return o, wrong("-history and -draw take no message and no -at")
+	case len(o.message) > maxMessage:
+		return o, wrong("the message has %d bytes; it may have %d", len(o.message), maxMessage)
+	}
+	return o, nil
+}
+
+// maxMessage is how many bytes a message may have.
+const maxMessage = 16 << 10
+
+// run is the program. Ctx ends when the user has had enough.
+func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	o, err := parse(args, out)
+	if err == nil {
+		err = o.do(ctx, in, out)
+	}
+	switch m, ok := errors.AsType[*mistake](err); {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case ok:
+		fmt.Fprintln(errs, "calendar:", m.text)
+		return 2
+	case errors.Is(err, checkpoint.ErrConflict):
+		fmt.Fprintf(errs, "calendar: the conversation %q is in use by another run; wait for it, or begin another one with -thread\n", o.thread)
+		return 2
+	case ctx.Err() != nil:
+		fmt.Fprintln(errs, "calendar: stopped; run it without a message to go on")
+		return 130
+	}
+	fmt.Fprintln(errs, "calendar:", err)
+	return 1
+}
+
+// model opens the model that the environment names. Without one it is the
+// offline model, which needs no key and no network.
+func (o options) model(ctx context.Context) (model llm.Model, name string, err error) {
+	config, err := providers.Read(os.Getenv)
+	switch {
+	case o.offline, o.history, o.draw, errors.Is(err, providers.ErrUnset):
+		return offline.Model{Pace: o.pace}, "offline: rules, no key, no network", nil
+	case err != nil:
+		return nil, "", wrong("%v; or use the offline model with -offline", err)
+	}
+	opened, err := config.Open(ctx)
+	if err != nil {
+		return nil, "", wrong("%v", err)
+	}
+	return llm.Retry(opened, llm.RetryPolicy{}), config.String(), nil
+}

@@ -1,0 +1,148 @@
+// Package offline is a model that needs no key and no network: rules that look
+// at the words of a request, call the calendar's tools and make sentences of
+// what these return. It understands English of a few shapes, lists them when
+// asked for help, and says so when it does not understand. It is there so that
+// the example runs anywhere. It speaks to the graph exactly as a language model
+// would: it sees the messages and the tools' answers, and nothing else.
+package offline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/tools"
+)
+
+// Model is the offline model. Pace is how long it waits before each word; zero
+// means not at all. It may be used by any number of goroutines.
+type Model struct{ Pace time.Duration }
+
+var _ llm.Model = Model{}
+
+// Stream plans when it is given tools, and else speaks of a report.
+func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		for chunk, err := range llm.Reply(reply(r)) {
+			if err != nil || chunk.Kind != llm.ChunkText {
+				if !yield(chunk, err) {
+					return
+				}
+				continue
+			}
+			for _, word := range strings.SplitAfter(chunk.Text, " ") {
+				if err := m.wait(ctx); err != nil {
+					yield(llm.Chunk{}, err)
+					return
+				}
+				chunk.Text = word
+				if !yield(chunk, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (m Model) wait(ctx context.Context) error {
+	if m.Pace <= 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(m.Pace):
+		return nil
+	}
+}
+
+func reply(r llm.Request) llm.Message {
+	if len(r.Tools) == 0 {
+		return llm.Assistant(speak(r.Messages))
+	}
+	d := read(r.Messages)
+	text, err := d.plan()
+	switch {
+	case err == nil:
+		return llm.Assistant(text)
+	case r.ToolChoice.Mode == llm.ToolsNone:
+		return llm.Assistant("I was asked for more than I can look up at once. Ask me for less, please.")
+	}
+	d.wanted.ID = fmt.Sprintf("call_%d", len(r.Messages)) // their number only grows
+	return llm.Assistant("", d.wanted)
+}
+
+// A dialog is a turn so far. The planner is written as if calls returned their
+// answers at once: it runs from its top each time, and stops at the first call
+// that has no answer yet.
+type dialog struct {
+	text   string // what the user said
+	before []llm.Message
+	now    time.Time
+	done   []llm.Message // the answers, in the order of the calls
+	next   int
+	wanted llm.ToolCall
+}
+
+// errAsked stops the planner at a call that has to be made.
+var errAsked = errors.New("a tool has to be called")
+
+var clock = regexp.MustCompile(`the time is (\S+),`)
+
+// read finds out where a turn stands.
+func read(messages []llm.Message) *dialog {
+	d := &dialog{now: time.Now()}
+	for i, m := range messages {
+		switch m.Role {
+		case llm.RoleSystem:
+			if found := clock.FindStringSubmatch(m.Text()); found != nil {
+				if t, err := time.Parse(time.RFC3339, found[1]); err == nil {
+					d.now = t
+				}
+			}
+		case llm.RoleUser:
+			d.text, d.before, d.done = m.Text(), messages[:i], nil
+		case llm.RoleTool:
+			d.done = append(d.done, m)
+		}
+	}
+	return d
+}
+
+// call calls a tool, and returns its answer.
+func (d *dialog) call(name string, arguments any) (llm.Message, error) {
+	if d.next < len(d.done) {
+		d.next++
+		return d.done[d.next-1], nil
+	}
+	text, err := json.Marshal(arguments)
+	if err != nil {
+		return llm.Message{}, err
+	}
+	d.wanted = llm.ToolCall{Name: name, Arguments: text}
+	return llm.Message{}, errAsked
+}
+
+type object map[string]any
+
+// find finds the tool that does something with a kind of thing.
+func (d *dialog) find(category, action string) (string, error) {
+	answer, err := d.call(tools.DiscoverTools, object{"categories": []string{category}, "actions": []string{action}})
+	name, _, _ := strings.Cut(answer.Text(), " ")
+	return name, err
+}
+
+// invoke finds a tool and calls it.
+func (d *dialog) invoke(category, action string, params object) (llm.Message, error) {
+	name, err := d.find(category, action)
+	if err != nil {
+		return llm.Message{}, err
+	}
+	return d.call(tools.InvokeTool, object{"tool_name": name, "params": params})
+}

@@ -1,0 +1,443 @@
+package offline
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/tools"
+	"github.com/weft-go/weft/tools/plan"
+)
+
+// noted is what the planner says when there is nothing else to be said.
+const noted = "That is all."
+
+const helpText = `I am a set of rules and not a language model, but I work on your real calendar, mail and tasks. Tell me for example:
+  what's on my calendar this week?          when is my meeting with John?
+  schedule lunch with Ann tomorrow at 12    when am I free on Friday?
+  move the dentist to Thursday at 3pm       delete my meeting with John
+  any unread mail?                          read the mail from Ann
+  send a mail to ann@example.com about lunch saying see you at noon
+  what are my tasks?                        add a task to call Bob by Friday
+  complete the task call Bob                delete the task call Bob
+Several at once work too, joined by "and", or by "and then" where one is to wait for the other.`
+
+// An act is a call that changes something, of a tool that was found.
+type act struct {
+	tool   string
+	params object
+}
+
+// A blocker is why nothing can be done yet: a question, or that there is nothing.
+type blocker string
+
+func (b blocker) Error() string { return string(b) }
+
+// plan is what the model says when it has looked up, done or noted everything.
+func (d *dialog) plan() (string, error) {
+	text, pick := d.picked()
+	clauses, ordered := understand(text)
+	var acts []act
+	for _, c := range clauses {
+		if c.kind == help {
+			return helpText, nil
+		}
+		more, err := d.clause(c, pick)
+		if b, ok := err.(blocker); ok {
+			return string(b), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		acts = append(acts, more...)
+	}
+	switch len(acts) {
+	case 0:
+		return noted, nil
+	case 1:
+		_, err := d.call(tools.InvokeTool, object{"tool_name": acts[0].tool, "params": acts[0].params})
+		return noted, err
+	}
+	return d.together(acts, ordered)
+}
+
+// together writes several acts down as one plan.
+func (d *dialog) together(acts []act, ordered bool) (string, error) {
+	var actions []tools.Action
+	for i, a := range acts {
+		params, err := json.Marshal(a.params)
+		if err != nil {
+			return "", err
+		}
+		action := tools.Action{ID: fmt.Sprintf("step_%d", i+1), Tool: a.tool, Arguments: json.RawMessage(strings.ReplaceAll(string(params), "${", "$${"))}
+		if ordered && i > 0 {
+			action.DependsOn = []string{actions[i-1].ID}
+		}
+		actions = append(actions, action)
+	}
+	answer, err := d.call(tools.InvokeTool, object{"tool_name": plan.MakePlan, "params": object{"actions": actions}})
+	if err == nil && answer.Status == llm.StatusError {
+		return "I could not plan that: " + answer.Text(), nil
+	}
+	return noted, err
+}
+
+var which = regexp.MustCompile(`(?i)^(?:the )?(first|second|third|fourth|fifth|last|number \d+|\d+)(?:st|nd|rd|th)?(?: one)?[.!]?$`)
+
+var places = map[string]int{"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1}
+
+// picked returns the request, and which of several things is meant: an answer
+// such as "the second one" is about the request before it.
+func (d *dialog) picked() (text string, pick int) {
+	m := which.FindStringSubmatch(strings.TrimSpace(d.text))
+	if m == nil {
+		return d.text, 0
+	}
+	word := strings.ToLower(m[1])
+	n, ok := places[word]
+	if !ok {
+		n, _ = strconv.Atoi(strings.TrimPrefix(word, "number ")) // digits
+	}
+	for i := len(d.before) - 1; i >= 0; i-- {
+		if said := d.before[i]; said.Role == llm.RoleUser && !which.MatchString(strings.TrimSpace(said.Text())) {
+			return said.Text(), n
+		}
+	}
+	return d.text, 0
+}
+
+// clause looks up what a clause is about. What changes something is returned.
+func (d *dialog) clause(c clause, pick int) ([]act, error) {
+	switch c.kind {
+	case listEvents, searchEvents, freeTime:
+		return nil, d.showEvents(c)
+	case createEvent:
+		return d.createEvent(c)
+	case moveEvent, renameEvent, deleteEvent:
+		return d.changeEvent(c, pick)
+	case listMail, searchMail, readMail, archiveMail, deleteMail:
+		return d.mail(c, pick)
+	case sendMail:
+		return d.sendMail(c)
+	}
+	return d.task(c, pick)
+}
+
+func (d *dialog) showEvents(c clause) error {
+	w := timesOf(c.text, d.now)
+	params := object{}
+	if w.day || w.clock {
+		params["from"], params["to"] = w.bounds()
+	}
+	switch c.kind {
+	case listEvents:
+		_, err := d.invoke("calendar", "list", params)
+		return err
+	case freeTime:
+		if w.length > 0 && !w.clock {
+			params["minutes"] = int(w.length.Minutes())
+		}
+		_, err := d.invoke("calendar", "free", params)
+		return err
+	}
+	params["query"] = query(timesOf(c.fields["topic"], d.now).rest)
+	_, err := d.invoke("calendar", "search", params)
+	return err
+}
+
+const localTime = "2006-01-02T15:04"
+
+// bounds are the first and the last time that are named, as a tool takes them.
+func (w when) bounds() (from, to string) {
+	switch {
+	case w.clock && w.length > 0:
+		return w.from.Format(localTime), w.from.Add(w.length).Format(localTime)
+	case w.clock:
+		return w.from.Format(localTime), w.from.Add(time.Hour).Format(localTime)
+	}
+	return w.from.Format(time.DateOnly), w.to.Format(time.DateOnly)
+}
+
+var (
+	guest = regexp.MustCompile(`\S+@\S+\.\w+`)
+	place = regexp.MustCompile(`(?i)(?:^| )(?:in|at) (?:the )?([^ ].*)$`)
+	ends  = regexp.MustCompile(`(?i)^(?:an? |the |my )+|[ ,]+(?:on|at|for|with|in|due|by)?$`)
+)
+
+func (d *dialog) createEvent(c clause) ([]act, error) {
+	w := timesOf(c.fields["topic"], d.now)
+	if !w.day && !w.clock {
+		return nil, blocker(fmt.Sprintf("When is '%s' to be? Tell me all of it again with a day and a time.", w.rest))
+	}
+	if !w.day && w.from.Before(d.now) {
+		w.from = w.from.AddDate(0, 0, 1)
+	}
+	params := object{}
+	if w.clock {
+		params["start"] = w.from.Format(localTime)
+		if w.length > 0 {
+			params["end"] = w.from.Add(w.length).Format(localTime)
+		}
+	} else {
+		params["start"], params["end"] = w.from.Format(time.DateOnly), w.to.Format(time.DateOnly)
+	}
+	title := w.rest
+	if guests := guest.FindAllString(title, -1); guests != nil {
+		params["with"] = guests
+	}
+	if at := place.FindStringSubmatchIndex(title); at != nil && at[0] > 0 {
+		params["place"] = title[at[2]:at[3]]
+		title = title[:at[0]]
+	}
+	for less := ends.ReplaceAllString(title, ""); less != title; less = ends.ReplaceAllString(title, "") {
+		title = less
+	}
+	if title = unquote(title); title == "" {
+		return nil, blocker("What is the event to be called?")
+	}
+	params["title"] = strings.ToUpper(title[:1]) + title[1:]
+	return d.act("calendar", "create", params)
+}
+
+// act finds the tool for something that is to be done.
+func (d *dialog) act(category, action string, params object) ([]act, error) {
+	name, err := d.find(category, action)
+	return []act{{name, params}}, err
+}
+
+// An item is a thing that a search found: an event, a mail or a task.
+type item struct {
+	Event   string `json:"event_id"`
+	Mail    int64  `json:"mail_id"`
+	Task    int64  `json:"task_id"`
+	Title   string `json:"title"`
+	Subject string `json:"subject"`
+	When    string `json:"when"`
+	Start   string `json:"start"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Place   string `json:"place"`
+	Due     string `json:"due"`
+	Done    string `json:"done"`
+	Unread  bool   `json:"unread"`
+	Text    string `json:"text"`
+}
+
+func (i item) name() string {
+	switch {
+	case i.Event != "":
+		return fmt.Sprintf("'%s' %s", i.Title, on(i.When))
+	case i.Mail != 0:
+		return fmt.Sprintf("'%s' from %s", i.Subject, i.From)
+	}
+	return fmt.Sprintf("'%s'", i.Title)
+}
+
+func on(when string) string {
+	if strings.HasPrefix(when, "today") {
+		return when
+	}
+	return "on " + when
+}
+
+// chosen searches, and returns what is meant.
+func (d *dialog) chosen(c clause, category, what, topic string, params object, pick int) ([]item, error) {
+	params["query"] = query(topic)
+	answer, err := d.invoke(category, "search", params)
+	if err != nil {
+		return nil, err
+	}
+	var found []item
+	if answer.Status == llm.StatusError || json.Unmarshal([]byte(answer.Text()), &found) != nil {
+		return nil, blocker("I could not look that up: " + answer.Text())
+	}
+	found = c.by(found)
+	var exact []item
+	for _, i := range found {
+		if strings.EqualFold(i.Title+i.Subject, unquote(topic)) {
+			exact = append(exact, i)
+		}
+	}
+	if len(exact) > 0 {
+		found = exact
+	}
+	switch {
+	case len(found) == 0:
+		return nil, blocker(fmt.Sprintf("I found no %s for '%s', so I did nothing.", what, query(topic)))
+	case len(found) == 1 || c.every():
+		return found, nil
+	case pick < 0:
+		return found[len(found)-1:], nil
+	case pick > 0 && pick <= len(found):
+		return found[pick-1 : pick], nil
+	}
+	text := fmt.Sprintf("I found %d of them, so I did nothing. Which one do you mean?", len(found))
+	for i, one := range found {
+		text += fmt.Sprintf("\n  %d. %s", i+1, one.name())
+	}
+	return nil, blocker(text)
+}
+
+// doing are the actions of the clauses that change what is there.
+var doing = map[kind]string{
+	moveEvent: "update", renameEvent: "update", deleteEvent: "delete", archiveMail: "archive", deleteMail: "delete",
+	readMail: "get", completeTask: "complete", deleteTask: "delete",
+}
+
+var sender = regexp.MustCompile(`(?i)\b(?:from|by) `)
+
+// by leaves those mails of whom a clause names as the sender.
+func (c clause) by(found []item) []item {
+	if !sender.MatchString(c.text) {
+		return found
+	}
+	return slices.DeleteFunc(found, func(i item) bool {
+		return i.Mail != 0 && !strings.Contains(strings.ToLower(i.From), strings.ToLower(query(c.fields["topic"])))
+	})
+}
+
+func (d *dialog) changeEvent(c clause, pick int) ([]act, error) {
+	tool, err := d.find("calendar", doing[c.kind])
+	if err != nil {
+		return nil, err
+	}
+	w := timesOf(c.fields["topic"], d.now)
+	params := object{}
+	if w.day || w.clock {
+		params["from"], params["to"] = w.bounds()
+	}
+	found, err := d.chosen(c, "calendar", "event", w.rest, params, pick)
+	if err != nil {
+		return nil, err
+	}
+	var acts []act
+	for _, i := range found {
+		a := act{tool, object{"event_id": i.Event}}
+		switch c.kind {
+		case moveEvent:
+			to := timesOf(c.fields["to"], d.now)
+			start, err := time.ParseInLocation(localTime, i.Start, d.now.Location())
+			if !to.day && !to.clock || err != nil && !to.clock {
+				return nil, blocker(fmt.Sprintf("To when is %s to be moved? Tell me a day and a time.", i.name()))
+			}
+			a.params["start"] = to.onto(start).Format(localTime)
+		case renameEvent:
+			a.params["title"] = unquote(c.fields["to"])
+		}
+		acts = append(acts, a)
+	}
+	return acts, nil
+}
+
+// onto is a time with what is named in the place of what it was.
+func (w when) onto(t time.Time) time.Time {
+	day, hour := t, t
+	if w.day || t.IsZero() {
+		day = w.from
+	}
+	if w.clock {
+		hour = w.from
+	}
+	return time.Date(day.Year(), day.Month(), day.Day(), hour.Hour(), hour.Minute(), 0, 0, w.from.Location())
+}
+
+func (d *dialog) mail(c clause, pick int) ([]act, error) {
+	lower := strings.ToLower(c.text)
+	switch c.kind {
+	case listMail:
+		params := object{"unread": strings.Contains(lower, "unread") || strings.Contains(lower, "new ")}
+		for _, folder := range []string{"sent", "archive"} {
+			if strings.Contains(lower, folder) {
+				params["folder"] = folder
+			}
+		}
+		_, err := d.invoke("mail", "list", params)
+		return nil, err
+	case searchMail:
+		_, err := d.invoke("mail", "search", object{"query": query(c.fields["topic"])})
+		return nil, err
+	}
+	tool, err := d.find("mail", doing[c.kind])
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.chosen(c, "mail", "mail", c.fields["topic"], object{}, pick)
+	var acts []act
+	for _, i := range found {
+		acts = append(acts, act{tool, object{"mail_id": i.Mail}})
+	}
+	return acts, err
+}
+
+var address = regexp.MustCompile(`[^\s<>]+@[^\s<>]+`)
+
+// sendMail sends a mail. Somebody without an address is looked for in the mail.
+func (d *dialog) sendMail(c clause) ([]act, error) {
+	to := strings.Trim(c.fields["who"], ",:")
+	if !strings.Contains(to, "@") {
+		answer, err := d.invoke("mail", "search", object{"query": to})
+		if err != nil {
+			return nil, err
+		}
+		var found []item
+		_ = json.Unmarshal([]byte(answer.Text()), &found) // an error finds nobody
+		name := to
+		to = ""
+		for _, i := range found {
+			if strings.Contains(strings.ToLower(i.From), strings.ToLower(name)) && to == "" {
+				to = address.FindString(i.From)
+			}
+		}
+		if to == "" {
+			return nil, blocker(fmt.Sprintf("I know no mail address of %s. Tell me one, and I will write.", name))
+		}
+	}
+	subject, body := unquote(c.fields["subject"]), unquote(c.fields["body"])
+	if body == "" && subject == "" {
+		return nil, blocker(fmt.Sprintf("What shall I write to %s? Say it with: saying …", to))
+	}
+	if body == "" {
+		body = subject
+	}
+	if subject == "" {
+		subject = body
+		if words := strings.Fields(body); len(words) > 6 {
+			subject = strings.Join(words[:6], " ") + " …"
+		}
+	}
+	return d.act("mail", "send", object{"to": []string{to}, "subject": subject, "text": body})
+}
+
+func (d *dialog) task(c clause, pick int) ([]act, error) {
+	topic := c.fields["topic"]
+	switch c.kind {
+	case listTasks:
+		_, err := d.invoke("task", "list", object{"done": strings.Contains(strings.ToLower(c.text), "all")})
+		return nil, err
+	case createTask:
+		w := timesOf(topic, d.now)
+		params := object{"title": unquote(ends.ReplaceAllString(w.rest, ""))}
+		switch {
+		case w.clock:
+			params["due"] = w.from.Format(localTime)
+		case w.day:
+			params["due"] = w.to.Format(time.DateOnly)
+		}
+		return d.act("task", "create", params)
+	}
+	tool, err := d.find("task", doing[c.kind])
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.chosen(c, "task", "task", topic, object{}, pick)
+	var acts []act
+	for _, i := range found {
+		acts = append(acts, act{tool, object{"task_id": i.Task}})
+	}
+	return acts, err
+}

@@ -1,0 +1,233 @@
+package offline
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A when is what a text says about time.
+type when struct {
+	rest     string // the text without it
+	from, to time.Time
+	day      bool // a day or several are named: from, to
+	clock    bool // a time of day is named: from
+	length   time.Duration
+}
+
+const (
+	weekdays = `(?P<weekday>mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b`
+	months   = `(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`
+	hour     = `(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?\s*(?P<half>am|pm|a\.m\.|p\.m\.)?`
+)
+
+// The patterns of time, each tried once, in this order.
+var patterns = func() []*regexp.Regexp {
+	list := []string{
+		`\b(?:for (?P<count>\d+|an?|half an|one|two|three) (?P<unit>hours?|minutes?|mins?|h))\b`,
+		`\b(?:on )?(?P<date>\d{4}-\d\d-\d\d)(?:T(?P<iso>\d\d:\d\d))?\b`,
+		`\b(?:on |by )?(?:the )?(?P<dom>\d{1,2})(?:st|nd|rd|th)?(?: of)? ` + months + `\b(?:,? (?P<year>\d{4}))?`,
+		`\b(?:on |by )?` + months + ` (?P<dom>\d{1,2})(?:st|nd|rd|th)?\b(?:,? (?P<year>\d{4}))?`,
+		`\b(?P<word>the day after tomorrow|today|tonight|tomorrow|yesterday|this week|next week|this month|next month)\b`,
+		`\bin (?P<count>\d+|a|one|two|three) (?P<unit>days?|weeks?)\b`,
+		`\b(?:on |by |this |coming )?(?P<nextweek>next )?` + weekdays,
+		`\b(?:from |between )` + hour + `\s*(?:to|until|till|and|-|–)\s*(?P<hour2>\d{1,2})(?::(?P<minute2>\d\d))?\s*(?P<half2>am|pm|a\.m\.|p\.m\.)?(?:\s|$)`,
+		`\b(?:at |by )?(?P<word>noon|midday|midnight)\b`,
+		`\b(?:at |by )` + hour + `(?: o'clock)?(?:\s|$)`,
+		`\b(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?\s*(?P<half>am|pm|a\.m\.|p\.m\.)(?:\s|$)`,
+		`\b(?P<hour>\d{1,2}):(?P<minute>\d\d)\b`,
+	}
+	out := make([]*regexp.Regexp, len(list))
+	for i, text := range list {
+		out[i] = regexp.MustCompile(`(?i)` + text)
+	}
+	return out
+}()
+
+// timesOf takes what a text says about time out of it.
+func timesOf(text string, now time.Time) when {
+	w := when{rest: text, from: dayOf(now)}
+	for _, p := range patterns {
+		at := p.FindStringSubmatchIndex(w.rest)
+		if at == nil {
+			continue
+		}
+		parts := map[string]string{}
+		for i, name := range p.SubexpNames() {
+			if at[2*i] >= 0 && name != "" {
+				parts[name] = strings.ToLower(w.rest[at[2*i]:at[2*i+1]])
+			}
+		}
+		if w.take(parts, now) {
+			w.rest = strings.TrimSpace(w.rest[:at[0]]) + " " + strings.TrimSpace(w.rest[at[1]:])
+		}
+	}
+	w.rest = strings.Join(strings.Fields(w.rest), " ")
+	if w.to.IsZero() {
+		w.to = w.from
+	}
+	return w
+}
+
+func dayOf(t time.Time) time.Time {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
+}
+
+// take takes a pattern's parts over, unless they contradict what is known.
+func (w *when) take(p map[string]string, now time.Time) bool {
+	switch {
+	case strings.HasPrefix(p["unit"], "h") || strings.HasPrefix(p["unit"], "m"):
+		return w.lasts(p["count"], p["unit"])
+	case p["word"] == "noon" || p["word"] == "midday":
+		return w.at(12, 0)
+	case p["word"] == "midnight":
+		return w.at(0, 0)
+	case p["hour"] != "":
+		return w.hours(p)
+	case w.day:
+		return false
+	}
+	w.day = true
+	return w.named(p, now)
+}
+
+var numbers = map[string]int{"a": 1, "an": 1, "one": 1, "two": 2, "three": 3}
+
+func number(word string) int {
+	if n, ok := numbers[word]; ok {
+		return n
+	}
+	n, _ := strconv.Atoi(word) // the patterns have digits here
+	return n
+}
+
+func (w *when) lasts(count, unit string) bool {
+	one := time.Minute
+	if strings.HasPrefix(unit, "h") {
+		one = time.Hour
+	}
+	w.length = time.Duration(number(count)) * one
+	if count == "half an" {
+		w.length = one / 2
+	}
+	return true
+}
+
+func (w *when) at(hour, minute int) bool {
+	if w.clock || hour > 23 || minute > 59 {
+		return false
+	}
+	w.clock = true
+	y, m, d := w.from.Date()
+	w.from = time.Date(y, m, d, hour, minute, 0, 0, w.from.Location())
+	return true
+}
+
+// clockHour reads an hour; one without am or pm is one of a working day.
+func clockHour(text, half string) int {
+	h := number(text)
+	switch {
+	case strings.HasPrefix(half, "p") && h < 12, half == "" && h >= 1 && h <= 6 && len(text) == 1:
+		return h + 12
+	case strings.HasPrefix(half, "a") && h == 12:
+		return 0
+	}
+	return h
+}
+
+func (w *when) hours(p map[string]string) bool {
+	half := p["half"]
+	if half == "" && p["hour2"] != "" && clockHour(p["hour"], p["half2"]) < clockHour(p["hour2"], p["half2"]) {
+		half = p["half2"]
+	}
+	h := clockHour(p["hour"], half)
+	if !w.at(h, number(p["minute"])) {
+		return false
+	}
+	if p["hour2"] != "" {
+		end := clockHour(p["hour2"], p["half2"])
+		if end < h && end < 12 {
+			end += 12
+		}
+		w.length = time.Duration(end-h)*time.Hour + time.Duration(number(p["minute2"])-number(p["minute"]))*time.Minute
+	}
+	return true
+}
+
+// named finds the day, or the days, that have a name.
+func (w *when) named(p map[string]string, now time.Time) bool {
+	today := dayOf(now)
+	monday := today.AddDate(0, 0, -(int(today.Weekday())+6)%7)
+	first := today.AddDate(0, 0, 1-today.Day())
+	span := func(from, to time.Time) bool { w.from, w.to = from, to; return true }
+	switch word := p["word"]; {
+	case p["date"] != "":
+		day, err := time.ParseInLocation(time.DateOnly, p["date"], now.Location())
+		w.from = day
+		if clock, bad := time.Parse("15:04", p["iso"]); bad == nil {
+			w.at(clock.Hour(), clock.Minute())
+		}
+		return err == nil
+	case p["month"] != "":
+		return w.monthDay(p, today)
+	case word == "today" || word == "tonight":
+		w.from = today
+	case word == "tomorrow":
+		w.from = today.AddDate(0, 0, 1)
+	case word == "the day after tomorrow":
+		w.from = today.AddDate(0, 0, 2)
+	case word == "yesterday":
+		w.from = today.AddDate(0, 0, -1)
+	case word == "this week":
+		return span(today, monday.AddDate(0, 0, 6))
+	case word == "next week":
+		return span(monday.AddDate(0, 0, 7), monday.AddDate(0, 0, 13))
+	case word == "this month":
+		return span(today, first.AddDate(0, 1, -1))
+	case word == "next month":
+		return span(first.AddDate(0, 1, 0), first.AddDate(0, 2, -1))
+	case strings.HasPrefix(p["unit"], "day"):
+		w.from = today.AddDate(0, 0, number(p["count"]))
+	case strings.HasPrefix(p["unit"], "week"):
+		w.from = today.AddDate(0, 0, 7*number(p["count"]))
+	case p["weekday"] != "":
+		w.from = w.weekday(p["weekday"], p["nextweek"] != "", today)
+	}
+	return true
+}
+
+// weekday is the next such day after today; with "next" that of next week.
+func (w *when) weekday(name string, next bool, today time.Time) time.Time {
+	for n := 1; n <= 7; n++ {
+		day := today.AddDate(0, 0, n)
+		if !strings.HasPrefix(strings.ToLower(day.Weekday().String()), name[:3]) {
+			continue
+		}
+		if next && (int(day.Weekday())+6)%7 > (int(today.Weekday())+6)%7 {
+			return day.AddDate(0, 0, 7)
+		}
+		return day
+	}
+	return today
+}
+
+func (w *when) monthDay(p map[string]string, today time.Time) bool {
+	for m := time.January; m <= time.December; m++ {
+		if !strings.HasPrefix(strings.ToLower(m.String()), p["month"][:3]) {
+			continue
+		}
+		year := today.Year()
+		if p["year"] != "" {
+			year = number(p["year"])
+		}
+		day := time.Date(year, m, number(p["dom"]), 0, 0, 0, 0, today.Location())
+		if p["year"] == "" && day.Before(today) {
+			day = day.AddDate(1, 0, 0)
+		}
+		w.from = day
+		return true
+	}
+	return false
+}

@@ -1,0 +1,184 @@
+package offline
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A kind is what a clause asks for.
+type kind int
+
+const (
+	help kind = iota
+	listEvents
+	searchEvents
+	freeTime
+	createEvent
+	moveEvent
+	renameEvent
+	deleteEvent
+	listMail
+	searchMail
+	readMail
+	sendMail
+	archiveMail
+	deleteMail
+	listTasks
+	createTask
+	completeTask
+	deleteTask
+)
+
+// A clause is a part of a request as the rules understand it. The groups of a
+// rule's pattern are its fields.
+type clause struct {
+	kind   kind
+	text   string // the whole of it
+	fields map[string]string
+}
+
+type rule struct {
+	kind    kind
+	pattern *regexp.Regexp
+}
+
+const (
+	events = `(?:meetings?|events?|appointments?|entry|entries|calls?|calendar|agenda|schedule)`
+	mails  = `(?:e-?mails?|mails?|messages?)`
+	todos  = `(?:tasks?|to-?dos?|reminders?)`
+	the    = `(?: (?:a|an|the|my|all|any|every|both|new|unread|me|of|please))*`
+	about  = `(?: (?:from|by|about|with|called|named|titled|that says|to|for))?`
+)
+
+// rules are tried in order; the first that fits counts.
+var rules = func() []rule {
+	list := []struct {
+		kind    kind
+		pattern string
+	}{
+		{createTask, `^(?:add|create|make|new|put)` + the + ` ` + todos + `(?: to| for|:| called| named)? (?P<topic>.+)$`},
+		{createTask, `^remind me(?: to| about)? (?P<topic>.+)$`},
+		{createTask, `^add (?P<topic>.+) to my (?:tasks|list|to-?dos?|to-?do list)$`},
+		{completeTask, `^(?:complete|finish|tick off|check off)` + the + `(?: ` + todos + `)?` + about + ` (?P<topic>.+)$`},
+		{completeTask, `^mark` + the + `(?: ` + todos + `)?` + about + ` (?P<topic>.+?)(?: as)? (?:done|complete|completed|finished)$`},
+		{deleteTask, `^(?:delete|remove|drop|cancel)` + the + ` ` + todos + about + ` (?P<topic>.+)$`},
+		{deleteTask, `^(?:delete|remove|drop|cancel)` + the + ` (?P<topic>.+) ` + todos + `$`},
+		{listTasks, `^(?:what|which|show|list|do i have|my).*\b(?:` + todos + `|to do)\b`},
+
+		{sendMail, `^(?:send|write)` + the + `(?: ` + mails + `)?(?: to)? (?P<who>\S+@\S+?|\w+)(?: a(?:n)? ` + mails + `)?(?:,? (?:about|with the subject|subject:?) (?P<subject>.+?))?(?:,? ?(?:saying|that says|which says|with the text|and say|:) ?(?P<body>.+))?$`},
+		{sendMail, `^e?-?mail (?P<who>\S+@\S+?|\w+)(?:,? (?:about|subject:?) (?P<subject>.+?))?(?:,? ?(?:saying|that|:) ?(?P<body>.+))?$`},
+		{archiveMail, `^archive` + the + `(?: ` + mails + `)?` + about + ` (?P<topic>.+)$`},
+		{deleteMail, `^(?:delete|remove|trash)` + the + ` ` + mails + about + ` (?P<topic>.+)$`},
+		{readMail, `^(?:read|open|show)` + the + ` ` + mails + ` ?(?:from|by|about|with|called) (?P<topic>.+)$`},
+		{searchMail, `^(?:find|search|look for|show|list|any|do i have|is there)` + the + ` ` + mails + ` ?(?:from|by|about|with|for|that mentions?) (?P<topic>.+)$`},
+		{listMail, `^(?:what|which|show|list|read|check|any|do i have|is there|my).*\b(?:` + mails + `|inbox)\b`},
+
+		{freeTime, `^(?:when am i|am i|when are we|is there|find|do i have|show)\b.*\bfree\b`},
+		{freeTime, `^(?:find|is there|do i have)` + the + ` (?:slot|gap|time|room)\b`},
+		{moveEvent, `^(?:move|reschedule|shift|postpone|push)` + the + ` (?P<topic>.+?) (?:to|until|till) (?P<to>.+)$`},
+		{renameEvent, `^(?:rename|retitle)` + the + ` (?P<topic>.+?) (?:to|as|into) (?P<to>.+)$`},
+		{deleteEvent, `^(?:delete|cancel|remove|drop|call off)` + the + ` (?P<topic>.+)$`},
+		{createEvent, `^(?:schedule|create|add|book|put|set up|plan|make|arrange)` + the + `(?: event:?)? (?P<topic>.+?)(?: (?:in|into|to|on) (?:my|the) calendar)?$`},
+		{listEvents, `^(?:what(?:'s| is| do i have| have i(?: got)?| happens| is happening)?|show|list|do i have|my|anything|is there)\b.*\b` + events + `\b`},
+		{listEvents, `^(?:what(?:'s| is| do i have| have i(?: got)?| happens)|do i have (?:anything|something)|anything|is anything)(?: on| up| planned| happening| going on| for| at)* ?(?P<bare>today|tonight|tomorrow|.*day|.*week|.*month)?$`},
+		{searchEvents, `^(?:when(?:'s| is| are| do i| does)?|where(?:'s| is)|find|search(?: for)?|look for|look up)` + the + ` (?P<topic>.+)$`},
+	}
+	out := make([]rule, len(list))
+	for i, r := range list {
+		out[i] = rule{r.kind, regexp.MustCompile(`(?is)` + r.pattern)}
+	}
+	return out
+}()
+
+var (
+	courtesy = regexp.MustCompile(`(?i)^(?:please|can you|could you|would you|will you|i want you to|i want to|i would like you to|i'd like to|hey|so|now|also|then|and|and then)\b[, ]*`)
+	parting  = regexp.MustCompile(`(?i)(?:,| please)*[ ?!.]*$`)
+	joint    = regexp.MustCompile(`(?i),? and then |[,;] then |; | and (?:also )?`)
+	verb     = regexp.MustCompile(`(?i)^(?:please )?(?:add|create|make|remind|complete|finish|tick|check|mark|delete|remove|drop|cancel|send|write|mail|email|archive|move|reschedule|shift|postpone|push|rename|schedule|book|put|set up|plan|arrange|show|list|find|what|when|read)\b`)
+)
+
+// tidy takes off what says nothing.
+func tidy(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	for {
+		less := parting.ReplaceAllString(courtesy.ReplaceAllString(text, ""), "")
+		if less == text || less == "" {
+			return text
+		}
+		text = less
+	}
+}
+
+// understand takes a request apart where a new verb begins. Ordered says that
+// what comes later is to wait for what comes first. What a mail is to say is
+// never taken apart.
+func understand(text string) (clauses []clause, ordered bool) {
+	text = tidy(text)
+	for text != "" {
+		at := [2]int{len(text), len(text)}
+		for _, m := range joint.FindAllStringIndex(text, -1) {
+			if verb.MatchString(text[m[1]:]) && one(text[:m[0]]).fields["body"] == "" {
+				at = [2]int{m[0], m[1]}
+				break
+			}
+		}
+		ordered = ordered || strings.Contains(text[at[0]:at[1]], "then")
+		clauses = append(clauses, one(text[:at[0]]))
+		text = tidy(text[at[1]:])
+	}
+	return clauses, ordered
+}
+
+// one finds the rule that fits a clause.
+func one(text string) clause {
+	text = tidy(text)
+	for _, r := range rules {
+		m := r.pattern.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		c := clause{r.kind, text, map[string]string{}}
+		for i, name := range r.pattern.SubexpNames() {
+			if name != "" && m[i] != "" {
+				c.fields[name] = m[i]
+			}
+		}
+		return c
+	}
+	return clause{text: text}
+}
+
+// every reports whether a clause is about all that fit.
+func (c clause) every() bool {
+	words := strings.Fields(strings.ToLower(c.text))
+	return slices.Contains(words, "all") || slices.Contains(words, "every") || slices.Contains(words, "both")
+}
+
+// noise are words that do not tell one thing from another.
+var noise = strings.Fields(`a an and the my this that with about from of for to called named titled please one all both every in on at
+	event events meeting meetings appointment appointments entry calendar mail mails email emails message messages task tasks todo todos`)
+
+// query are the words of a topic to search for.
+func query(topic string) string {
+	var words, all []string
+	for _, word := range strings.Fields(topic) {
+		word = strings.TrimSuffix(strings.Trim(word, `"'“”‘’.,:;?!()`), "'s")
+		if word == "" {
+			continue
+		}
+		all = append(all, word)
+		if !slices.Contains(noise, strings.ToLower(word)) {
+			words = append(words, word)
+		}
+	}
+	if len(words) == 0 && len(all) > 0 {
+		words = all[len(all)-1:] // "my meeting" is one that says so
+	}
+	return strings.Join(words, " ")
+}
+
+// unquote takes quotes off a text.
+func unquote(text string) string {
+	return strings.TrimSpace(strings.Trim(strings.TrimSpace(text), `"“”'‘’`))
+}

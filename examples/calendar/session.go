@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/examples/calendar/internal/desk"
+	"github.com/weft-go/weft/examples/calendar/internal/ics"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/state"
+)
+
+// session is one use of this program.
+type session struct {
+	options
+	out    io.Writer
+	thread *graph.Thread
+	path   string          // of the calendar
+	here   *graph.Snapshot // nil for a new conversation
+	close  []func() error
+}
+
+// do is what the user asked for.
+func (o options) do(ctx context.Context, in io.Reader, out io.Writer) (err error) {
+	s := &session{options: o, out: out}
+	defer func() {
+		for i := range s.close {
+			err = errors.Join(err, s.close[len(s.close)-1-i]())
+		}
+	}()
+	if err := s.open(ctx); err != nil || o.draw {
+		return err
+	}
+	switch {
+	case o.history:
+		return s.list(ctx)
+	case o.at != "":
+		return s.goBack(ctx)
+	case o.message != "":
+		return s.say(ctx, o.message)
+	case s.here != nil && !s.here.Done():
+		return s.goOn(ctx)
+	case terminal(in):
+		return s.talk(ctx, in)
+	}
+	return wrong("what is your request? -h shows how to ask")
+}
+
+// open opens everything, and finds where the conversation is.
+func (s *session) open(ctx context.Context) error {
+	model, name, err := s.model(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := s.openDesk(ctx)
+	if err != nil {
+		return err
+	}
+	s.close = append(s.close, d.Close)
+	set, err := d.Tools()
+	if err != nil {
+		return err
+	}
+	store, err := s.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	g, err := (&assistant{model: model, tools: set, describe: d.Describe}).graph(store)
+	if err != nil {
+		return err
+	}
+	if s.draw {
+		fmt.Fprint(s.out, g.Mermaid())
+		return nil
+	}
+	s.thread = g.Thread(s.options.thread)
+	if s.here, err = s.thread.Snapshot(ctx); errors.Is(err, checkpoint.ErrNotFound) {
+		s.here, err = nil, nil
+	}
+	if err != nil || s.history {
+		return err
+	}
+	if s.here != nil && !s.here.Done() && !s.drop {
+		if about := SessionContext.Get(s.here)["calendar"]; about != s.path {
+			return wrong("what is not finished in this conversation is about %s; name it with -calendar", about)
+		}
+	}
+	fmt.Fprintf(s.out, "calendar   %s\nmodel      %s\n", s.path, name)
+	return nil
+}
+
+// openDesk opens the calendar, the mail and the tasks. The first time there are
+// none, it makes samples, unless the calendar is the user's own.
+func (s *session) openDesk(ctx context.Context) (*desk.Desk, error) {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, wrong("%v", err)
+	}
+	path, database := s.calendar, filepath.Join(s.dir, "desk.db")
+	_, err := os.Stat(database)
+	fresh := errors.Is(err, os.ErrNotExist) && path == ""
+	if path == "" {
+		path = filepath.Join(s.dir, "calendar.ics")
+	}
+	if s.path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	if fresh {
+		if err := desk.SampleCalendar(path, time.Now()); err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(s.out, "sample     a calendar, mails and tasks were made in %s\n", s.dir)
+	}
+	calendar, err := ics.Open(path, time.Local)
+	if err != nil {
+		return nil, wrong("the calendar can not be used: %v", err)
+	}
+	d, err := desk.Open(ctx, calendar, database, time.Now)
+	if err == nil && fresh {
+		err = d.Sample(ctx)
+	}
+	return d, err
+}
+
+// openStore opens where conversations are kept: PostgreSQL where DATABASE_URL
+// names one, else a file.
+func (s *session) openStore(ctx context.Context) (checkpoint.Store, error) {
+	if address := os.Getenv("DATABASE_URL"); address != "" {
+		store, err := pgcheckpoint.Open(ctx, address, pgcheckpoint.Options{
+			Schema: "weft_calendar", LeaseTime: 5 * time.Second, Busy: pgcheckpoint.Wait,
+		})
+		if err != nil {
+			return nil, wrong("DATABASE_URL: %v", err)
+		}
+		s.close = append(s.close, func() error { store.Close(); return nil })
+		return store, nil
+	}
+	store, err := sqlitecheckpoint.Open(ctx, filepath.Join(s.dir, "conversations.db"), sqlitecheckpoint.Options{})
+	if err != nil {
+		return nil, wrong("conversations can not be kept in %s: %v", s.dir, err)
+	}
+	s.close = append(s.close, store.Close)
+	return store, nil
+}
+
+// say begins a turn, or answers the question that is open.
+func (s *session) say(ctx context.Context, text string) error {
+	waits := s.here != nil && len(s.here.Pauses) > 0 && PendingConfirmation.Get(s.here) != nil
+	switch {
+	case s.here == nil || s.here.Done() || s.drop:
+		return s.run(ctx, s.thread, s.ask(text)...)
+	case waits:
+		return s.run(ctx, s.thread, answer(PendingConfirmation.Get(s.here), text)...)
+	}
+	return wrong("the request before this one is not finished: run it without a message to go on, or ask with -drop")
+}
+
+func (s *session) ask(text string) []state.Write {
+	return append(ask(s.options.thread, text, time.Now()), SessionContext.Put(map[string]string{"calendar": s.path}))
+}
+
+// goOn goes on where a run was killed, or asks again what it waits for.
+func (s *session) goOn(ctx context.Context) error {
+	if len(s.here.Pauses) > 0 {
+		s.waits()
+		return nil
+	}
+	return s.run(ctx, s.thread)
+}
+
+// talk takes what the user types.
+func (s *session) talk(ctx context.Context, in io.Reader) error {
+	lines := bufio.NewScanner(in)
+	for fmt.Fprint(s.out, "> "); lines.Scan(); fmt.Fprint(s.out, "> ") {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" || ctx.Err() != nil {
+			continue
+		}
+		if err := s.say(ctx, text); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// run runs the graph, and shows what happens.
+func (s *session) run(ctx context.Context, from *graph.Thread, writes ...state.Write) error {
+	for chunk, err := range agent.Chunks(from.Stream(ctx, writes...)) {
+		if err != nil {
+			return err
+		}
+		switch chunk.Kind {
+		case agent.ChunkNodeStarted:
+			if chunk.Path == "" {
+				fmt.Fprintf(s.out, "node       %s\n", chunk.Node)
+			}
+		case agent.ChunkToolStarted:
+			fmt.Fprintf(s.out, "call       %s %s\n", chunk.Call.Name, chunk.Call.Text())
+		case agent.ChunkToolFinished:
+			fmt.Fprintf(s.out, "answer     %s\n", clip(chunk.Answer.Text()))
+		case agent.ChunkText:
+			if chunk.Node == synthesizeResponse {
+				fmt.Fprint(s.out, chunk.Text)
+			}
+		case agent.ChunkEnd:
+			s.here = chunk.Snapshot
+		}
+	}
+	fmt.Fprintln(s.out)
+	s.waits()
+	return nil
+}
+
+// waits shows the question that is open, if any.
+func (s *session) waits() {
+	if c := PendingConfirmation.Get(s.here); c != nil && len(s.here.Pauses) > 0 {
+		fmt.Fprintln(s.out, c.Message)
+	}
+}
+
+// list shows the checkpoints, newest first.
+func (s *session) list(ctx context.Context) error {
+	for info, err := range s.thread.History(ctx, graph.HistoryQuery{}) {
+		if err != nil {
+			return err
+		}
+		at, err := s.thread.At(info.ID).Snapshot(ctx)
+		if err != nil {
+			return err
+		}
+		next := strings.Join(info.Next, ",")
+		if next == "" {
+			next = "-"
+		}
+		fmt.Fprintf(s.out, "%s  %s  %-20s %s\n", info.ID[max(0, len(info.ID)-10):], info.Time.Local().Format(time.DateTime), next, clip(UserMessage.Get(at)))
+	}
+	return nil
+}
+
+// goBack goes on from an earlier checkpoint, on a branch of its own. What tools
+// have done since then stays done.
+func (s *session) goBack(ctx context.Context) error {
+	var found []string
+	for info, err := range s.thread.History(ctx, graph.HistoryQuery{}) {
+		if err != nil {
+			return err
+		}
+		if strings.HasSuffix(info.ID, s.at) {
+			found = append(found, info.ID)
+		}
+	}
+	if len(found) != 1 {
+		return wrong("%d checkpoints of the conversation end in %s; -history lists them", len(found), s.at)
+	}
+	if s.message != "" {
+		return s.run(ctx, s.thread.At(found[0]), s.ask(s.message)...)
+	}
+	return s.run(ctx, s.thread.At(found[0]), graph.Continue())
+}
+
+func clip(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > 100 {
+		return string(r[:99]) + "…"
+	}
+	return text
+}
+
+// terminal reports whether a person is at the other end.
+func terminal(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	null, nullErr := os.Stat(os.DevNull)
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && (nullErr != nil || !os.SameFile(info, null))
+}
