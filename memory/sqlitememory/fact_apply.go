@@ -44,7 +44,7 @@ func apply(ctx context.Context, a *applying, changes []memory.Change) (applied [
 	if a.now, err = writeTime(a.Session); err != nil {
 		return nil, err
 	}
-	if a.scope, err = findScope(a.Session, a.of); err != nil {
+	if a.scope, err = factCorpus.findScope(a.Session, a.of); err != nil {
 		return nil, err
 	}
 	applied = make([]memory.Applied, len(changes))
@@ -96,12 +96,10 @@ func (a *applying) claimJob(job string) (again bool, err error) {
 // enter gives the scope a key.
 func (a *applying) enter() (err error) {
 	if a.scope.key == 0 {
-		a.scope, err = newScope(a.Session, a.of)
+		a.scope, err = factCorpus.enterScope(a.Session, a.of)
 	}
 	return err
 }
-
-const forgottenQuery = `SELECT coalesce(max(at), 0) FROM mem_forgotten WHERE scope IN (?, ?, ?, ?, ?, ?, ?, ?)`
 
 // allowed returns [memory.ErrForgotten] for what was said before its scope was forgotten.
 func (a *applying) allowed(said time.Time) error {
@@ -109,12 +107,8 @@ func (a *applying) allowed(said time.Time) error {
 		return nil
 	}
 	if a.forgotten == nil {
-		var at int64
-		var digests []any
-		for _, digest := range around(a.of) {
-			digests = append(digests, digest)
-		}
-		if _, err := a.One(forgottenQuery, digests, &at); err != nil {
+		at, err := forgottenAt(a.Session, around(a.of)...)
+		if err != nil {
 			return err
 		}
 		a.forgotten = &at
@@ -273,7 +267,7 @@ func (a *applying) insert(r *row, actor string) error {
 	if r.key, err = a.Insert(insertFact, values...); err != nil {
 		return err
 	}
-	if err := a.scope.addWords(a.Session, r.key, r.Terms); err != nil {
+	if err := factCorpus.addWords(a.Session, &a.scope, r.key, r.Terms); err != nil {
 		return err
 	}
 	a.added = true
@@ -309,10 +303,10 @@ func (a *applying) replace(r, next *row) error {
 	if err != nil || slices.Equal(r.Terms, next.Terms) {
 		return err
 	}
-	if err := a.scope.removeWords(a.Session, r.key, r.Terms); err != nil {
+	if err := factCorpus.removeWords(a.Session, &a.scope, r.key, r.Terms); err != nil {
 		return err
 	}
-	return a.scope.addWords(a.Session, r.key, next.Terms)
+	return factCorpus.addWords(a.Session, &a.scope, r.key, next.Terms)
 }
 
 // close ends the validity of a row. One that has ended keeps the earlier end.

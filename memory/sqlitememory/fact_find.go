@@ -9,10 +9,6 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// findPage is how many facts are read at once. No view of the database is held while
-// the caller has them.
-const findPage = 128
-
 // Find implements [memory.Store]. What it yields is selected when it begins, and read as it goes:
 // it leaves out what is removed in the meantime, or changed so that the query does not select it any more.
 func (f *Facts) Find(ctx context.Context, q memory.Query) iter.Seq2[memory.Record, error] {
@@ -46,17 +42,17 @@ func (l *finder) next(ctx context.Context) (page []*row, err error) {
 	sel, keys := l.sel, l.keys
 	err = l.facts.db.sql.Read(ctx, func(q *sqlitedb.Session) (err error) {
 		if l.sel == nil {
-			if sel, err = newSelection(q, l.query); err != nil || sel.none {
+			if sel, err = factSelection(q, l.query); err != nil || sel.none {
 				return err
 			}
 			if keys, err = newestKeys(ctx, q, sel, l.query); err != nil {
 				return err
 			}
 		}
-		page, err = rowsByKeys(q, keys[:min(findPage, len(keys))], sel)
+		page, err = byKeys(q, factsByKeys+` AND `+sel.text, keys[:min(pageRows, len(keys))], sel.args, scanRow)
 		return err
 	})
-	l.sel, l.keys = sel, keys[min(findPage, len(keys)):]
+	l.sel, l.keys = sel, keys[min(pageRows, len(keys)):]
 	kept := page[:0]
 	for _, r := range page {
 		if sel.holds(r.Metadata) {

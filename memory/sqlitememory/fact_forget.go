@@ -10,90 +10,22 @@ import (
 // Forget implements [memory.Store]. What is gone is overwritten in the file, and removed
 // from the log beside it; see [ErrInUse].
 func (f *Facts) Forget(ctx context.Context, s memory.Scope) (int, error) {
-	count := 0
-	err := f.db.sql.Change(ctx, func(w *sqlitedb.Session) (err error) {
-		count, err = forget(ctx, w, s)
+	note := func(w *sqlitedb.Session) error {
+		now, err := writeTime(w)
+		if err == nil {
+			_, err = w.Exec(insertForgotten, scopeDigest(s), now)
+		}
 		return err
+	}
+	return f.db.forget(ctx, factCorpus, s, note, func(w *sqlitedb.Session, s *scope) (int, error) {
+		n, err := factCorpus.removeRows(ctx, w, s, `f.scope = ?`, s.key)
+		for _, table := range []string{"mem_event", "mem_job", "mem_turn"} {
+			if err == nil {
+				_, err = w.Exec(`DELETE FROM `+table+` WHERE scope = ?`, s.key)
+			}
+		}
+		return n, err
 	})
-	if err != nil {
-		return 0, f.db.fail("forget", err)
-	}
-	if err := f.db.sql.Empty(ctx); err != nil {
-		return count, f.db.fail("forget", err)
-	}
-	return count, nil
-}
-
-const insertForgotten = `INSERT INTO mem_forgotten (scope, at) VALUES (?, ?) ON CONFLICT (scope) DO UPDATE SET at = excluded.at`
-
-func forget(ctx context.Context, w *sqlitedb.Session, s memory.Scope) (count int, err error) {
-	now, err := writeTime(w)
-	if err != nil {
-		return 0, err
-	}
-	if _, err := w.Exec(insertForgotten, scopeDigest(s), now); err != nil {
-		return 0, err
-	}
-	text, args := within(s)
-	scopes, err := someScopes(w, text, args, -1)
-	if err != nil {
-		return 0, err
-	}
-	for i := range scopes {
-		n, err := forgetScope(ctx, w, &scopes[i])
-		if err != nil {
-			return 0, err
-		}
-		count += n
-	}
-	return count, nil
-}
-
-var someFacts = selectFact + ` FROM mem_fact f JOIN mem_scope s ON s.key = f.scope WHERE f.scope = ? LIMIT 256`
-
-func forgetScope(ctx context.Context, w *sqlitedb.Session, s *scope) (count int, err error) {
-	for {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		n, err := forgetSome(w, s)
-		if err != nil {
-			return 0, err
-		}
-		if count += n; n == 0 {
-			break
-		}
-	}
-	for _, query := range []string{
-		`DELETE FROM mem_event WHERE scope = ?`, `DELETE FROM mem_job WHERE scope = ?`,
-		`DELETE FROM mem_turn WHERE scope = ?`, `DELETE FROM mem_scope WHERE key = ?`,
-	} {
-		if _, err := w.Exec(query, s.key); err != nil {
-			return 0, err
-		}
-	}
-	return count, nil
-}
-
-func forgetSome(w *sqlitedb.Session, s *scope) (int, error) {
-	var rows []*row
-	err := w.Each(someFacts, []any{s.key}, func(scan func(...any) error) (bool, error) {
-		r, err := scanRow(scan)
-		rows = append(rows, r)
-		return true, err
-	})
-	if err != nil || len(rows) == 0 {
-		return 0, err
-	}
-	for _, r := range rows {
-		if err := s.removeWords(w, r.key, r.Terms); err != nil {
-			return 0, err
-		}
-		if _, err := w.Exec(`DELETE FROM mem_fact WHERE key = ?`, r.key); err != nil {
-			return 0, err
-		}
-	}
-	return len(rows), nil
 }
 
 // expired is who removes what has expired.
@@ -135,8 +67,8 @@ func sweep(w *sqlitedb.Session, limit int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		var s scope
-		if _, err := w.One(scopeByKey, []any{r.scope}, &s.key, &s.secret); err != nil {
+		s, err := factCorpus.scopeOf(w, r.scope)
+		if err != nil {
 			return 0, err
 		}
 		if err := drop(w, &s, r, expired, now); err != nil {

@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"strings"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
@@ -16,6 +15,8 @@ type row struct {
 	memory.Record
 	key, scope int64
 }
+
+func (r *row) rowKey() int64 { return r.key }
 
 // columns are those of mem_fact that make a fact.
 var columns = []string{
@@ -52,7 +53,7 @@ func (r *row) values() ([]any, error) {
 	return []any{
 		r.scope, id, string(r.Kind), r.Key[:], int(r.Trust), r.Importance, r.ValidFrom.UnixMicro(), micros(r.ValidTo), r.SupersededBy,
 		micros(r.ExpiresAt), r.CreatedAt.UnixMicro(), r.UpdatedAt.UnixMicro(), r.Version, r.Conversation, r.Turn,
-		len(r.Terms), r.Model, len(r.Embedding), length(r.Embedding), checksum(id, metadata.String, r.Content, terms, embedding),
+		len(r.Terms), r.Model, len(r.Embedding), length(r.Embedding), checksum(id, []byte(metadata.String), []byte(r.Content), terms, embedding),
 		metadata, r.Content, terms, embedding,
 	}, nil
 }
@@ -79,7 +80,7 @@ func scanRow(scan func(...any) error) (*row, error) {
 	}
 	r.ID = spellID(id)
 	if len(id) != 16 || len(digest) != 16 || len(vector) != 4*dimension || trust < 0 || trust > int(memory.Untrusted) ||
-		stored != checksum(id, metadata.String, r.Content, terms, vector) {
+		stored != checksum(id, []byte(metadata.String), []byte(r.Content), terms, vector) {
 		return nil, fmt.Errorf("fact %s: %w", r.ID, ErrCorrupt)
 	}
 	if r.Terms, err = unpackTerms(terms); err != nil || len(r.Terms) != words {
@@ -95,18 +96,6 @@ func scanRow(scan func(...any) error) (*row, error) {
 	return &r, nil
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// checksum tells damage.
-func checksum(id []byte, metadata, content string, terms, vector []byte) int64 {
-	sum := crc32.Update(0, castagnoli, id)
-	for _, part := range [][]byte{[]byte(metadata), []byte(content), terms, vector} {
-		sum = crc32.Update(sum, castagnoli, []byte{byte(len(part)), byte(len(part) >> 8)})
-		sum = crc32.Update(sum, castagnoli, part)
-	}
-	return int64(sum)
-}
-
 // oneRow returns nil if there is none.
 func oneRow(q *sqlitedb.Session, query string, args ...any) (r *row, err error) {
 	err = q.Each(query, args, func(scan func(...any) error) (bool, error) {
@@ -114,32 +103,4 @@ func oneRow(q *sqlitedb.Session, query string, args ...any) (r *row, err error) 
 		return false, err
 	})
 	return r, err
-}
-
-// rowsByKeys returns the rows of some keys that are there, and fulfil a condition, in the order of the
-// keys.
-func rowsByKeys(q *sqlitedb.Session, keys []int64, sel *selection) ([]*row, error) {
-	list, err := json.Marshal(keys)
-	if err != nil {
-		return nil, err
-	}
-	query, args := factsByKeys, []any{string(list)}
-	if sel != nil {
-		query, args = query+` AND `+sel.text, append(args, sel.args...)
-	}
-	byKey := make(map[int64]*row, len(keys))
-	err = q.Each(query, args, func(scan func(...any) error) (bool, error) {
-		r, err := scanRow(scan)
-		if err == nil {
-			byKey[r.key] = r
-		}
-		return true, err
-	})
-	rows := make([]*row, 0, len(keys))
-	for _, key := range keys {
-		if r := byKey[key]; r != nil {
-			rows = append(rows, r)
-		}
-	}
-	return rows, err
 }

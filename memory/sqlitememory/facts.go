@@ -54,7 +54,7 @@ func (f *Facts) History(ctx context.Context, s memory.Scope, id string) iter.Seq
 
 // events returns a page, and the key of the last event in it.
 func events(q *sqlitedb.Session, s memory.Scope, id []byte, after int64) (page []memory.Event, last int64, err error) {
-	scope, err := findScope(q, s)
+	scope, err := factCorpus.findScope(q, s)
 	if err != nil || scope.key == 0 {
 		return nil, after, err
 	}
@@ -87,7 +87,7 @@ func note(w *sqlitedb.Session, scope, at int64, e memory.Event) error {
 
 // drop removes a row, and notes who did.
 func drop(w *sqlitedb.Session, s *scope, r *row, actor string, now int64) error {
-	if err := s.removeWords(w, r.key, r.Terms); err != nil {
+	if err := factCorpus.removeWords(w, s, r.key, r.Terms); err != nil {
 		return err
 	}
 	if _, err := w.Exec(`DELETE FROM mem_fact WHERE key = ?`, r.key); err != nil {

@@ -9,27 +9,39 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-const (
-	findScopeQuery = `SELECT key, secret FROM mem_scope WHERE tenant = ? AND workspace = ? AND user = ? AND agent = ?`
-	scopeByKey     = `SELECT key, secret FROM mem_scope WHERE key = ?`
-	insertScope    = `INSERT INTO mem_scope (tenant, workspace, user, agent, secret) VALUES (?, ?, ?, ?, ?)`
-)
-
 // findScope returns one without a key if nothing was stored in it.
-func findScope(q *sqlitedb.Session, s memory.Scope) (found scope, err error) {
-	_, err = q.One(findScopeQuery, []any{s.Tenant, s.Workspace, s.User, s.Agent}, &found.key, &found.secret)
+func (c *corpus) findScope(q *sqlitedb.Session, s memory.Scope) (found scope, err error) {
+	_, err = q.One(`SELECT key, secret FROM `+c.scopes+` WHERE tenant = ? AND workspace = ? AND user = ? AND agent = ?`,
+		[]any{s.Tenant, s.Workspace, s.User, s.Agent}, &found.key, &found.secret)
 	return found, err
 }
 
-func newScope(w *sqlitedb.Session, s memory.Scope) (made scope, err error) {
-	made.secret = newSecret()
-	made.key, err = w.Insert(insertScope, s.Tenant, s.Workspace, s.User, s.Agent, made.secret)
+// enterScope makes it if it is not there.
+func (c *corpus) enterScope(w *sqlitedb.Session, s memory.Scope) (scope, error) {
+	found, err := c.findScope(w, s)
+	if err != nil || found.key != 0 {
+		return found, err
+	}
+	made := scope{secret: newSecret()}
+	made.key, err = w.Insert(`INSERT INTO `+c.scopes+` (tenant, workspace, user, agent, secret) VALUES (?, ?, ?, ?, ?)`,
+		s.Tenant, s.Workspace, s.User, s.Agent, made.secret)
 	return made, err
 }
 
-// someScopes returns those of a condition on mem_scope, up to a limit; a negative one means all.
-func someScopes(q *sqlitedb.Session, text string, args []any, limit int) (list []scope, err error) {
-	query := `SELECT key, secret FROM mem_scope WHERE ` + text + ` ORDER BY key LIMIT ?`
+func (c *corpus) removeScope(w *sqlitedb.Session, s *scope) error {
+	_, err := w.Exec(`DELETE FROM `+c.scopes+` WHERE key = ?`, s.key)
+	return err
+}
+
+// scopeOf returns the one with a key.
+func (c *corpus) scopeOf(q *sqlitedb.Session, key int64) (found scope, err error) {
+	_, err = q.One(`SELECT key, secret FROM `+c.scopes+` WHERE key = ?`, []any{key}, &found.key, &found.secret)
+	return found, err
+}
+
+// someScopes returns those of a condition, up to a limit; a negative one means all.
+func (c *corpus) someScopes(q *sqlitedb.Session, text string, args []any, limit int) (list []scope, err error) {
+	query := `SELECT key, secret FROM ` + c.scopes + ` WHERE ` + text + ` ORDER BY key LIMIT ?`
 	err = q.Each(query, append(args[:len(args):len(args)], limit), func(scan func(...any) error) (bool, error) {
 		var s scope
 		err := scan(&s.key, &s.secret)
@@ -39,7 +51,7 @@ func someScopes(q *sqlitedb.Session, text string, args []any, limit int) (list [
 	return list, err
 }
 
-// scopesOf returns a condition on mem_scope for the scopes that a query looks at.
+// scopesOf returns a condition on a table of scopes for the scopes that a query looks at.
 func scopesOf(q *memory.Query) (text string, args []any) {
 	var b strings.Builder
 	b.WriteString(`tenant = ?`)
@@ -65,13 +77,13 @@ func scopesOf(q *memory.Query) (text string, args []any) {
 	return b.String(), args
 }
 
-// within returns a condition on mem_scope for the scopes that are forgotten with one.
+// within returns a condition on a table of scopes for the scopes that are forgotten with one.
 func within(s memory.Scope) (text string, args []any) {
 	return scopesOf(&memory.Query{Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == ""})
 }
 
 // around returns the digests of the scopes with which a scope is forgotten.
-func around(s memory.Scope) [][]byte {
+func around(s memory.Scope, names ...string) [][]byte {
 	var digests [][]byte
 	for mask := range 8 {
 		wider := s
@@ -80,18 +92,30 @@ func around(s memory.Scope) [][]byte {
 				*part = ""
 			}
 		}
-		digests = append(digests, scopeDigest(wider))
+		digests = append(digests, scopeDigest(wider, names...))
 	}
 	return digests
 }
 
-// scopeDigest stands for a scope without naming it.
-func scopeDigest(s memory.Scope) []byte {
+// scopeDigest stands for a scope, or for what is named in it, without naming it.
+func scopeDigest(s memory.Scope, names ...string) []byte {
 	var b []byte
-	for _, part := range []string{s.Tenant, s.Workspace, s.User, s.Agent} {
+	for _, part := range append([]string{s.Tenant, s.Workspace, s.User, s.Agent}, names...) {
 		b = binary.AppendUvarint(b, uint64(len(part)))
 		b = append(b, part...)
 	}
 	sum := sha256.Sum256(b)
 	return sum[:]
+}
+
+const insertForgotten = `INSERT INTO mem_forgotten (scope, at) VALUES (?, ?) ON CONFLICT (scope) DO UPDATE SET at = excluded.at`
+
+// forgottenAt returns when the latest of some digests was forgotten, and 0 for never.
+func forgottenAt(q *sqlitedb.Session, digests ...[]byte) (at int64, err error) {
+	args := make([]any, len(digests))
+	for i, digest := range digests {
+		args[i] = digest
+	}
+	_, err = q.One(`SELECT coalesce(max(at), 0) FROM mem_forgotten WHERE scope IN (?`+strings.Repeat(", ?", len(args)-1)+`)`, args, &at)
+	return at, err
 }

@@ -24,6 +24,14 @@ func writeTime(w *sqlitedb.Session) (now int64, err error) {
 	return max(now+1, time.Now().UnixMicro()), err
 }
 
+// tick returns a time of the stores that do not take theirs of events, after all that it gave before, and
+// the first of n new versions, larger than all before.
+func tick(w *sqlitedb.Session, n int) (now, version int64, err error) {
+	_, err = w.One(`UPDATE mem_clock SET at = max(at + 1, ?), version = version + ? RETURNING at, version`,
+		[]any{time.Now().UnixMicro(), n}, &now, &version)
+	return now, version - int64(n) + 1, err
+}
+
 // micros returns what is stored for a time, NULL for none.
 func micros(t time.Time) sql.NullInt64 {
 	if t.IsZero() {

@@ -49,10 +49,7 @@ const (
 // Enqueue implements [learn.Queue].
 func (t *Turns) Enqueue(ctx context.Context, j learn.Job) error {
 	err := t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
-		s, err := findScope(w, j.Scope)
-		if err == nil && s.key == 0 {
-			s, err = newScope(w, j.Scope)
-		}
+		s, err := factCorpus.enterScope(w, j.Scope)
 		if err != nil {
 			return err
 		}
@@ -153,7 +150,7 @@ func (t *Turns) Retry(ctx context.Context, j learn.Job, after time.Duration, cau
 // settle ends a claim.
 func (t *Turns) settle(ctx context.Context, what string, j learn.Job, change func(w *sqlitedb.Session, scope int64) (int64, error)) error {
 	err := t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
-		s, err := findScope(w, j.Scope)
+		s, err := factCorpus.findScope(w, j.Scope)
 		if err != nil {
 			return err
 		}
@@ -208,7 +205,7 @@ func (t *Turns) Parked(ctx context.Context, limit int) (list []learn.Parked, err
 // Revive implements [learn.Parking].
 func (t *Turns) Revive(ctx context.Context, s memory.Scope, key string) error {
 	err := t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
-		found, err := findScope(w, s)
+		found, err := factCorpus.findScope(w, s)
 		if err != nil {
 			return err
 		}

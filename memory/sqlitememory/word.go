@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
-
-	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
 // packTerms and unpackTerms keep terms exactly, whatever they are made of.
@@ -64,23 +62,7 @@ func (s *scope) tokens(terms []string) string {
 	return string(b)
 }
 
-const (
-	insertWords = `INSERT INTO mem_word (rowid, terms) VALUES (?, ?)`
-	// What an index without contents removes, it has to be told.
-	deleteWords = `INSERT INTO mem_word (mem_word, rowid, terms) VALUES ('delete', ?, ?)`
-)
-
-func (s *scope) addWords(w *sqlitedb.Session, key int64, terms []string) error {
-	_, err := w.Exec(insertWords, key, s.tokens(terms))
-	return err
-}
-
-func (s *scope) removeWords(w *sqlitedb.Session, key int64, terms []string) error {
-	_, err := w.Exec(deleteWords, key, s.tokens(terms))
-	return err
-}
-
-// match returns a query of the index for facts of the scopes with any of the terms.
+// match returns a query of an index for rows of the scopes with any of the terms.
 func match(terms []string, scopes []scope) string {
 	var b []byte
 	for i := range scopes {

@@ -1,0 +1,114 @@
+package sqlitememory
+
+import (
+	"context"
+
+	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/memory"
+)
+
+// A corpus is a table of what is found by its words, and maybe by vectors. Its rows have the columns
+// key, words and terms, and with vectors model, dimension, norm and embedding.
+type corpus struct {
+	table string
+	// index is the table of its words, and scopes that of its scopes: each corpus has its own,
+	// so that the secret of the words goes with what is forgotten, whatever stays in the others.
+	index, scopes string
+	// counts says which rows count in statistics.
+	counts string
+	// document is the column of JSON that conditions are about; NULL if there is none.
+	document string
+	vectors  bool
+}
+
+var factCorpus = &corpus{table: "mem_fact", index: "mem_word", scopes: "mem_scope", counts: "1", document: "f.metadata", vectors: true}
+
+func (c *corpus) addWords(w *sqlitedb.Session, s *scope, key int64, terms []string) error {
+	if len(terms) == 0 {
+		return nil
+	}
+	_, err := w.Exec(`INSERT INTO `+c.index+` (rowid, terms) VALUES (?, ?)`, key, s.tokens(terms))
+	return err
+}
+
+// removeWords has to be told what an index without contents is to remove.
+func (c *corpus) removeWords(w *sqlitedb.Session, s *scope, key int64, terms []string) error {
+	if len(terms) == 0 {
+		return nil
+	}
+	_, err := w.Exec(`INSERT INTO `+c.index+` (`+c.index+`, rowid, terms) VALUES ('delete', ?, ?)`, key, s.tokens(terms))
+	return err
+}
+
+// removeRows removes the rows of a scope that fulfil a condition on f, and their words, and returns how many.
+func (c *corpus) removeRows(ctx context.Context, w *sqlitedb.Session, s *scope, text string, args ...any) (count int, err error) {
+	type doomed struct {
+		key   int64
+		terms []string
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		var some []doomed
+		err := w.Each(`SELECT f.key, f.terms FROM `+c.table+` f WHERE `+text+` LIMIT 256`, args, func(scan func(...any) error) (bool, error) {
+			var d doomed
+			var packed []byte
+			err := scan(&d.key, &packed)
+			if err == nil {
+				d.terms, err = unpackTerms(packed)
+			}
+			some = append(some, d)
+			return true, err
+		})
+		if err != nil || len(some) == 0 {
+			return count, err
+		}
+		for _, d := range some {
+			if err := c.removeWords(w, s, d.key, d.terms); err != nil {
+				return 0, err
+			}
+			if _, err := w.Exec(`DELETE FROM `+c.table+` WHERE key = ?`, d.key); err != nil {
+				return 0, err
+			}
+		}
+		count += len(some)
+	}
+}
+
+// forget removes a scope of a corpus, and those that go with it: remove takes what is in one, and returns how
+// many; note, if not nil, comes first. What is gone is overwritten in the file, and removed from
+// the log beside it; see [ErrInUse].
+func (d *DB) forget(ctx context.Context, of *corpus, s memory.Scope, note func(w *sqlitedb.Session) error, remove func(w *sqlitedb.Session, s *scope) (int, error)) (count int, err error) {
+	err = d.sql.Change(ctx, func(w *sqlitedb.Session) error {
+		count = 0
+		if note != nil {
+			if err := note(w); err != nil {
+				return err
+			}
+		}
+		text, args := within(s)
+		scopes, err := of.someScopes(w, text, args, -1)
+		if err != nil {
+			return err
+		}
+		for i := range scopes {
+			n, err := remove(w, &scopes[i])
+			if err != nil {
+				return err
+			}
+			count += n
+			if err := of.removeScope(w, &scopes[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, d.fail("forget", err)
+	}
+	if err := d.sql.Empty(ctx); err != nil {
+		return count, d.fail("forget", err)
+	}
+	return count, nil
+}

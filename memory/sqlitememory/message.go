@@ -1,0 +1,92 @@
+package sqlitememory
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory/conversation"
+)
+
+// A message is one with its key and that of its session.
+type message struct {
+	conversation.Row
+	key, session int64
+}
+
+func (m *message) rowKey() int64 { return m.key }
+
+const (
+	messageColumns = `session, position, id, digest, role, at, words, checksum, text, data, terms`
+	insertMessage  = `INSERT INTO mem_message (` + messageColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	selectMessages = `SELECT key, ` + messageColumns + ` FROM mem_message WHERE session = ? AND position >= ? AND position <= ? ORDER BY position LIMIT ?`
+	// The keys come first, whatever the planner thinks.
+	messagesByKeys = `SELECT f.key, f.session, f.position, f.id, f.digest, f.role, f.at, f.words, f.checksum, f.text, f.data, f.terms,
+		s.id, c.tenant, c.workspace, c.user, c.agent
+		FROM json_each(?) j CROSS JOIN mem_message f ON f.key = j.value CROSS JOIN mem_session s ON s.key = f.session
+		CROSS JOIN mem_talk_scope c ON c.key = s.scope`
+)
+
+func messageValues(session, position, at int64, r *conversation.Row) []any {
+	terms := packTerms(r.Terms)
+	return []any{
+		session, position, r.ID, r.Key[:], string(r.Role), at, len(r.Terms),
+		checksum([]byte(r.ID), []byte(r.Text), r.Data, terms), r.Text, string(r.Data), terms,
+	}
+}
+
+// messages returns those of a session from one position to another, as many as are read at once, and whether
+// there are more. No last position is 0.
+func messages(q *sqlitedb.Session, session, from, to int64) (page []*message, more bool, err error) {
+	if to <= 0 {
+		to = 1<<63 - 1
+	}
+	size := 0
+	const rows = 8 * pageRows // most sessions are read in one view
+	err = q.Each(selectMessages, []any{session, from, to, rows}, func(scan func(...any) error) (bool, error) {
+		m, err := scanMessage(scan)
+		if err != nil {
+			return false, err
+		}
+		page = append(page, m)
+		size += len(m.Text) + len(m.Data)
+		return size < pageBytes, nil
+	})
+	return page, len(page) == rows || size >= pageBytes, err
+}
+
+// scanFound reads a message with its scope and the id of its session.
+func scanFound(scan func(...any) error) (*message, error) {
+	var s conversation.Session
+	at := &s.Scope
+	m, err := scanMessage(scan, &s.ID, &at.Tenant, &at.Workspace, &at.User, &at.Agent)
+	if err != nil {
+		return nil, err
+	}
+	m.Scope, m.Session = s.Scope, s.ID
+	return m, nil
+}
+
+// scanMessage returns [ErrCorrupt] for a row that nobody has stored so.
+func scanMessage(scan func(...any) error, more ...any) (*message, error) {
+	var (
+		m            message
+		digest       []byte
+		role, data   string
+		at, words    int64
+		stored       int64
+		terms        []byte
+		destinations = []any{&m.key, &m.session, &m.Position, &m.ID, &digest, &role, &at, &words, &stored, &m.Text, &data, &terms}
+	)
+	if err := scan(append(destinations, more...)...); err != nil {
+		return nil, err
+	}
+	var err error
+	if m.Terms, err = unpackTerms(terms); err != nil || int64(len(m.Terms)) != words || len(digest) != 16 ||
+		stored != checksum([]byte(m.ID), []byte(m.Text), []byte(data), terms) {
+		return nil, fmt.Errorf("message %.60q: %w", m.ID, ErrCorrupt)
+	}
+	m.Key, m.Role, m.Data, m.At = [16]byte(digest), llm.Role(role), json.RawMessage(data), timeOf(at)
+	return &m, nil
+}

@@ -1,0 +1,129 @@
+package sqlitememory
+
+import (
+	"encoding/json"
+	"hash/crc32"
+	"iter"
+
+	"github.com/weft-go/weft/internal/sqlitedb"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checksum tells damage of what a row consists of.
+func checksum(id []byte, parts ...[]byte) int64 {
+	sum := crc32.Update(0, castagnoli, id)
+	for _, part := range parts {
+		sum = crc32.Update(sum, castagnoli, []byte{byte(len(part)), byte(len(part) >> 8)})
+		sum = crc32.Update(sum, castagnoli, part)
+	}
+	return int64(sum)
+}
+
+// A keyed is a row that knows its key.
+type keyed interface{ rowKey() int64 }
+
+// listOf spells keys, or other numbers and texts, as a query takes them.
+func listOf[T any](list []T) string {
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // numbers and texts
+	}
+	return string(b)
+}
+
+// byKeys returns the rows of a query whose first argument is a list of keys, in the order of the keys. What is not
+// there is left out.
+func byKeys[T keyed](q *sqlitedb.Session, query string, keys []int64, args []any, scan func(scan func(...any) error) (T, error)) ([]T, error) {
+	const most = 512
+	rows := make([]T, 0, len(keys))
+	for len(keys) > 0 {
+		some := keys[:min(most, len(keys))]
+		keys = keys[len(some):]
+		byKey := make(map[int64]T, len(some))
+		err := q.Each(query, append([]any{listOf(some)}, args...), func(read func(...any) error) (bool, error) {
+			r, err := scan(read)
+			if err == nil {
+				byKey[r.rowKey()] = r
+			}
+			return true, err
+		})
+		if err != nil {
+			return rows, err
+		}
+		for _, key := range some {
+			if r, ok := byKey[key]; ok {
+				rows = append(rows, r)
+			}
+		}
+	}
+	return rows, nil
+}
+
+// How much is read at once. No view of the database is held while the caller has it.
+const (
+	pageRows  = 128
+	pageBytes = 4 << 20
+)
+
+// A listing reads rows page by page, each in one view of the database.
+type listing[T any] struct {
+	// limit is the most to yield, and negative for all.
+	limit int
+	// holds, if not nil, says which rows to yield.
+	holds func(T) bool
+	// read returns up to n rows that come after the last of the page before, or the first
+	// rows, and whether there may be more.
+	read func(last *T, n int) (page []T, more bool, err error)
+	// then, if not nil, is called with what of a page is yielded.
+	then func(page []T) error
+}
+
+func (l listing[T]) all() iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var last *T
+		for left, more := l.limit, true; more && left != 0; {
+			n := pageRows
+			if l.holds == nil && left > 0 {
+				n = min(n, left)
+			}
+			page, again, err := l.read(last, n)
+			if more = again && len(page) > 0; more {
+				after := page[len(page)-1]
+				last = &after
+			}
+			page = l.kept(page, left)
+			if err == nil && l.then != nil && len(page) > 0 {
+				err = l.then(page)
+			}
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			left -= len(page)
+			for _, r := range page {
+				if !yield(r, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// kept returns what of a page is yielded.
+func (l listing[T]) kept(page []T, left int) []T {
+	if l.holds != nil {
+		kept := page[:0]
+		for _, r := range page {
+			if l.holds(r) {
+				kept = append(kept, r)
+			}
+		}
+		page = kept
+	}
+	if left >= 0 {
+		page = page[:min(len(page), left)]
+	}
+	return page
+}

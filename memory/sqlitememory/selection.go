@@ -1,0 +1,101 @@
+package sqlitememory
+
+import (
+	"database/sql"
+
+	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/memory"
+)
+
+// A selection is a query as SQL: a condition on a table that is called f, made of constants, whose
+// values are arguments, and what only Go can tell.
+type selection struct {
+	text  string
+	args  []any
+	where []memory.Condition
+	// scopes are all that it looks at, if they are few, and none says that there are none.
+	scopes []scope
+	none   bool
+}
+
+// fewScopes is how many scopes are looked for in an index of words.
+const fewScopes = 32
+
+// selection selects the scopes that a query names, of a table with a column scope. No other part
+// of the query counts.
+func (c *corpus) selection(q *sqlitedb.Session, query *memory.Query) (*selection, error) {
+	s := &selection{}
+	text, args := scopesOf(query)
+	scopes, err := c.someScopes(q, text, args, fewScopes+1)
+	switch n := len(scopes); {
+	case n == 0:
+		s.none = true
+	case n == 1:
+		s.and(`f.scope = ?`, scopes[0].key)
+	default:
+		s.and(`f.scope IN (SELECT key FROM `+c.scopes+` WHERE `+text+`)`, args...)
+	}
+	if len(scopes) <= fewScopes {
+		s.scopes = scopes
+	}
+	return s, err
+}
+
+func (s *selection) and(text string, args ...any) {
+	if s.text != "" {
+		s.text += ` AND `
+	}
+	s.text += text
+	s.args = append(s.args, args...)
+}
+
+// prefix keeps what begins with a text, or with bytes, byte by byte.
+func (s *selection) prefix(column, prefix string, as func(string) any) {
+	if prefix == "" {
+		return
+	}
+	s.and(column+` >= ?`, as(prefix))
+	if end := prefixEnd(prefix); end != "" {
+		s.and(column+` < ?`, as(end))
+	}
+}
+
+// prefixEnd returns the first text after all that begin with one, and none if there is none.
+func prefixEnd(prefix string) string {
+	for n := len(prefix); n > 0; n-- {
+		if last := prefix[n-1]; last < 0xff {
+			return prefix[:n-1] + string([]byte{last + 1})
+		}
+	}
+	return ""
+}
+
+// holds is what only Go can tell: whether a document fulfils the conditions.
+func (s *selection) holds(document []byte) bool {
+	for _, c := range s.where {
+		if !c.Match(document) {
+			return false
+		}
+	}
+	return true
+}
+
+// within keeps the rows whose column is the key of a selected row of another table.
+func (s *selection) within(q *sqlitedb.Session, column, table string, of *selection) error {
+	if len(of.where) == 0 {
+		s.and(column+` IN (SELECT f.key FROM `+table+` f WHERE `+of.text+`)`, of.args...)
+		return nil
+	}
+	keys := []int64{}
+	err := q.Each(`SELECT f.key, f.metadata FROM `+table+` f WHERE `+of.text, of.args, func(scan func(...any) error) (bool, error) {
+		var key int64
+		var metadata sql.RawBytes
+		err := scan(&key, &metadata)
+		if err == nil && of.holds(metadata) {
+			keys = append(keys, key)
+		}
+		return true, err
+	})
+	s.and(column+` IN (SELECT value FROM json_each(?))`, listOf(keys))
+	return err
+}
