@@ -2,6 +2,7 @@ package sqlitememory
 
 import (
 	"context"
+	"slices"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
 	"github.com/weft-go/weft/memory"
@@ -38,6 +39,16 @@ func (c *corpus) removeWords(w *sqlitedb.Session, s *scope, key int64, terms []s
 	}
 	_, err := w.Exec(`INSERT INTO `+c.index+` (`+c.index+`, rowid, terms) VALUES ('delete', ?, ?)`, key, s.tokens(terms))
 	return err
+}
+
+func (c *corpus) replaceWords(w *sqlitedb.Session, s *scope, key int64, was, terms []string) error {
+	if slices.Equal(was, terms) {
+		return nil
+	}
+	if err := c.removeWords(w, s, key, was); err != nil {
+		return err
+	}
+	return c.addWords(w, s, key, terms)
 }
 
 // removeRows removes the rows of a scope that fulfil a condition on f, and their words, and returns how many.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
@@ -300,13 +299,10 @@ func (a *applying) replace(r, next *row) error {
 	if sqlitedb.IsUnique(err) {
 		return fmt.Errorf("another fact says the same as fact %s would: %w", r.ID, memory.ErrConflict)
 	}
-	if err != nil || slices.Equal(r.Terms, next.Terms) {
+	if err != nil {
 		return err
 	}
-	if err := factCorpus.removeWords(a.Session, &a.scope, r.key, r.Terms); err != nil {
-		return err
-	}
-	return factCorpus.addWords(a.Session, &a.scope, r.key, next.Terms)
+	return factCorpus.replaceWords(a.Session, &a.scope, r.key, r.Terms, next.Terms)
 }
 
 // close ends the validity of a row. One that has ended keeps the earlier end.

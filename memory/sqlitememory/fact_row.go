@@ -26,8 +26,8 @@ var columns = []string{
 }
 
 var (
-	insertFact = `INSERT INTO mem_fact (` + strings.Join(columns, ", ") + `) VALUES (?` + strings.Repeat(", ?", len(columns)-1) + `)`
-	updateFact = `UPDATE mem_fact SET ` + strings.Join(columns, " = ?, ") + ` = ? WHERE key = ?`
+	insertFact = insertInto("mem_fact", columns)
+	updateFact = updateByKey("mem_fact", columns)
 	// closeFact leaves the large columns alone.
 	closeFact = `UPDATE mem_fact SET valid_to = ?, superseded_by = ?, updated_at = ?, version = ? WHERE key = ?`
 

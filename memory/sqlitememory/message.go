@@ -3,6 +3,7 @@ package sqlitememory
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
 	"github.com/weft-go/weft/llm"
@@ -17,13 +18,13 @@ type message struct {
 
 func (m *message) rowKey() int64 { return m.key }
 
-const (
-	messageColumns = `session, position, id, digest, role, at, words, checksum, text, data, terms`
-	insertMessage  = `INSERT INTO mem_message (` + messageColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	selectMessages = `SELECT key, ` + messageColumns + ` FROM mem_message WHERE session = ? AND position >= ? AND position <= ? ORDER BY position LIMIT ?`
+var (
+	messageColumns = []string{"session", "position", "id", "digest", "role", "at", "words", "checksum", "text", "data", "terms"}
+	insertMessage  = insertInto("mem_message", messageColumns)
+	selectMessage  = `SELECT f.key, f.` + strings.Join(messageColumns, ", f.")
+	selectMessages = selectMessage + ` FROM mem_message f WHERE f.session = ? AND f.position >= ? AND f.position <= ? ORDER BY f.position LIMIT ?`
 	// The keys come first, whatever the planner thinks.
-	messagesByKeys = `SELECT f.key, f.session, f.position, f.id, f.digest, f.role, f.at, f.words, f.checksum, f.text, f.data, f.terms,
-		s.id, c.tenant, c.workspace, c.user, c.agent
+	messagesByKeys = selectMessage + `, s.id, c.tenant, c.workspace, c.user, c.agent
 		FROM json_each(?) j CROSS JOIN mem_message f ON f.key = j.value CROSS JOIN mem_session s ON s.key = f.session
 		CROSS JOIN mem_talk_scope c ON c.key = s.scope`
 )

@@ -19,6 +19,9 @@ type Options struct {
 	// MaxMessages is how many messages a session may have. What would go beyond is
 	// refused with [memory.ErrQuota]. Zero means any number.
 	MaxMessages int
+	// MaxValues is how many values a scope may have. What would go beyond is refused with
+	// [memory.ErrQuota]. Zero means any number.
+	MaxValues int
 	// MaxSize is the most bytes that the file may grow to through this DB.
 	// What would go beyond is refused with [ErrFull]. Zero means no limit.
 	MaxSize int64
@@ -57,8 +60,9 @@ func (o Options) check() error {
 	if o.Synchronous != Full && o.Synchronous != Normal {
 		return fmt.Errorf("unknown %v: %w", o.Synchronous, memory.ErrInvalid)
 	}
-	if o.MaxFacts < 0 || o.MaxMessages < 0 || o.MaxSize < 0 {
-		return fmt.Errorf("negative MaxFacts %d, MaxMessages %d or MaxSize %d: %w", o.MaxFacts, o.MaxMessages, o.MaxSize, memory.ErrInvalid)
+	if o.MaxFacts < 0 || o.MaxMessages < 0 || o.MaxValues < 0 || o.MaxSize < 0 {
+		return fmt.Errorf("negative MaxFacts %d, MaxMessages %d, MaxValues %d or MaxSize %d: %w",
+			o.MaxFacts, o.MaxMessages, o.MaxValues, o.MaxSize, memory.ErrInvalid)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"hash/crc32"
 	"iter"
+	"strings"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
@@ -18,6 +19,15 @@ func checksum(id []byte, parts ...[]byte) int64 {
 		sum = crc32.Update(sum, castagnoli, part)
 	}
 	return int64(sum)
+}
+
+func insertInto(table string, columns []string) string {
+	return `INSERT INTO ` + table + ` (` + strings.Join(columns, ", ") + `) VALUES (?` + strings.Repeat(", ?", len(columns)-1) + `)`
+}
+
+// updateByKey takes the values of the columns, and the key.
+func updateByKey(table string, columns []string) string {
+	return `UPDATE ` + table + ` SET ` + strings.Join(columns, " = ?, ") + ` = ? WHERE key = ?`
 }
 
 // A keyed is a row that knows its key.
