@@ -8,10 +8,10 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// condition returns the SQL for what [memory.Condition.Match] tells. Names and values are values of
-// the statement.
-func condition(c memory.Condition, a *args) (string, error) {
-	at := jsonAt(c.Path, a)
+// condition returns the SQL for what [memory.Condition.Match] tells of a column. Names and values are values
+// of the statement.
+func condition(column string, c memory.Condition, a *args) (string, error) {
+	at := jsonAt(column, c.Path, a)
 	if c.Op == memory.Exists {
 		return at + ` IS NOT NULL`, nil
 	}

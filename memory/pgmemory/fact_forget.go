@@ -17,13 +17,9 @@ const (
 // Forget implements [memory.Store], in one round trip. What is gone is in no copy that
 // pg_dump makes; its place in the files of the database is used again after a VACUUM.
 func (f *Facts) Forget(ctx context.Context, s memory.Scope) (int, error) {
-	tenant, user := f.db.locks(s)
-	shared, alone := []int64{}, tenant
-	if s.User != "" {
-		shared, alone = []int64{tenant}, user
-	}
+	shared, alone := f.db.forgetLocks(s)
 	f.db.sizes.clear()
-	count, err := f.count(ctx, forgetQuery, shared, alone, scopeDigest(s), ownerDigest(s.User), names(s))
+	count, err := f.db.count(ctx, forgetQuery, shared, alone, scopeDigest(s), ownerDigest(s.User), names(s))
 	if err != nil {
 		return 0, f.db.fail("forget", err)
 	}
@@ -36,7 +32,7 @@ func (f *Facts) Sweep(ctx context.Context, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()
 	}
-	count, err := f.count(ctx, sweepQuery, min(int64(limit), math.MaxInt32))
+	count, err := f.db.count(ctx, sweepQuery, min(int64(limit), math.MaxInt32))
 	if err != nil {
 		return 0, f.db.fail("sweep", err)
 	}
@@ -44,7 +40,7 @@ func (f *Facts) Sweep(ctx context.Context, limit int) (int, error) {
 }
 
 // count sends a statement that counts what it removes. To do so again removes no more.
-func (f *Facts) count(ctx context.Context, text string, args ...any) (n int, err error) {
-	err = f.db.link.read(ctx, f.db.sql(text), args, func() {}, func(rows pgx.Rows) error { return rows.Scan(&n) })
+func (d *DB) count(ctx context.Context, text string, args ...any) (n int, err error) {
+	err = d.link.read(ctx, d.sql(text), args, func() {}, func(rows pgx.Rows) error { return rows.Scan(&n) })
 	return n, err
 }

@@ -12,18 +12,21 @@ import (
 type selection struct {
 	args
 	with  string // begins the statement
-	where string // a condition on mem_fact f
+	where string // a condition on the rows f
+	size  string // a statement that counts the rows, and their terms
+	slow  bool   // counting takes longer, the more there are
 }
 
 // reads are what is known before facts are looked at: the scopes, and the time, which is not
 // before what was just stored.
 const (
 	readScopes = `WITH reach AS MATERIALIZED (SELECT s.key, s.newest FROM weft.mem_scope s WHERE `
+	countFacts = `SELECT count(*) AS rows, coalesce(sum(f.word_count), 0)::bigint AS terms FROM weft.mem_fact f WHERE `
 	readTime   = `), moment AS MATERIALIZED (SELECT greatest(statement_timestamp(), max(newest)) AS now FROM reach)`
 )
 
 func newSelection(q *memory.Query) (*selection, error) {
-	s := &selection{}
+	s := &selection{slow: true}
 	scopes, one := reach(q, &s.args)
 	s.with = readScopes + scopes + readTime
 	parts := []string{`f.scope = ANY (ARRAY(SELECT key FROM reach))`}
@@ -57,7 +60,7 @@ func newSelection(q *memory.Query) (*selection, error) {
 		and(`(f.space IS NULL OR f.model <> ` + s.add(q.Without, "text") + `)`)
 	}
 	for _, c := range q.Where {
-		text, err := condition(c, &s.args)
+		text, err := condition(`f.metadata`, c, &s.args)
 		if err != nil {
 			return nil, err
 		}
@@ -74,6 +77,7 @@ func newSelection(q *memory.Query) (*selection, error) {
 		and(`f.valid_from <= ` + at + ` AND (f.valid_to IS NULL OR f.valid_to > ` + at + `)`)
 	}
 	s.where = strings.Join(parts, ` AND `)
+	s.size = countFacts + s.where
 	return s, nil
 }
 

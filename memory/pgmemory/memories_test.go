@@ -12,22 +12,10 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// The table agent_memories and the function match_memories have names that all schemas share, so the tests of
-// them are one.
 func TestMemoriesBySQL(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	p := supabasePlace(t)
-	owner, err := pgxpool.New(ctx, p.direct)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(owner.Close)
-	for range 2 { // once more is no harm
-		if err := pgmemory.MigrateSupabase(ctx, owner, p.options, false); err != nil {
-			t.Fatal(err)
-		}
-	}
+	p, owner := publicPlace(t)
 	db, pool := p.served(t), p.pool(t)
 	store := as(t, db, annID)
 	scope := memory.Scope{Workspace: "w1", User: annID}

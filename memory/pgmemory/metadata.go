@@ -3,14 +3,16 @@ package pgmemory
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // plainJSON returns a JSON value as the database can hold it, so that it compares as
 // [memory.Condition.Match] does: without repeated names and halves of characters, and with
-// numbers of at most 256 bits.
+// numbers of at most 256 bits. NULs, which only messages may have, are left out.
 func plainJSON(data []byte) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -31,13 +33,17 @@ func plainValue(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		return plainNumber(v)
+	case string:
+		return strings.ReplaceAll(v, "\x00", "")
 	case []any:
 		for i := range v {
 			v[i] = plainValue(v[i])
 		}
 	case map[string]any:
-		for name := range v {
-			v[name] = plainValue(v[name])
+		for _, name := range slices.Collect(maps.Keys(v)) {
+			value := plainValue(v[name])
+			delete(v, name)
+			v[strings.ReplaceAll(name, "\x00", "")] = value
 		}
 	}
 	return v
@@ -86,9 +92,9 @@ func plainNumber(n json.Number) json.Number {
 	return json.Number(f.Text('e', 80))
 }
 
-// jsonAt returns the SQL for what is at a path of fields. It is null where there is nothing.
-func jsonAt(path []string, a *args) string {
-	text := `f.metadata`
+// jsonAt returns the SQL for what is at a path of fields of a column. It is null where there is nothing.
+func jsonAt(column string, path []string, a *args) string {
+	text := column
 	for _, name := range path {
 		text = `(` + text + ` -> ` + a.add(name, "text") + `)`
 	}

@@ -19,6 +19,10 @@ type Options struct {
 	// MaxFacts is how many valid facts a scope may have. What would go beyond is
 	// refused with [memory.ErrQuota]. Zero means any number.
 	MaxFacts int
+	// MaxMessages is how many messages a session may have, and MaxValues how many values a
+	// scope may. What would go beyond is refused with [memory.ErrQuota]. Zero means any number.
+	MaxMessages int
+	MaxValues   int
 	// Exact is how many facts a search may select and still compare every vector of
 	// them. Above, it takes the index of [DB.Index], if there is one. Zero means 20,000.
 	Exact int
@@ -76,8 +80,9 @@ func (o *Options) check() error {
 		return fmt.Errorf("schema %q: %w", o.Schema, memory.ErrInvalid)
 	case o.Pooling < Detect || o.Pooling > Transaction:
 		return fmt.Errorf("pooling %d: %w", o.Pooling, memory.ErrInvalid)
-	case o.MaxFacts < 0 || o.Exact < 0 || o.Timeout < 0:
-		return fmt.Errorf("negative MaxFacts %d, Exact %d or Timeout %v: %w", o.MaxFacts, o.Exact, o.Timeout, memory.ErrInvalid)
+	case o.MaxFacts < 0 || o.MaxMessages < 0 || o.MaxValues < 0 || o.Exact < 0 || o.Timeout < 0:
+		return fmt.Errorf("negative MaxFacts %d, MaxMessages %d, MaxValues %d, Exact %d or Timeout %v: %w",
+			o.MaxFacts, o.MaxMessages, o.MaxValues, o.Exact, o.Timeout, memory.ErrInvalid)
 	}
 	return nil
 }

@@ -33,8 +33,11 @@ func number(parts ...string) int64 { return int64(binary.BigEndian.Uint64(digest
 func names(s memory.Scope) []string { return []string{s.Tenant, s.Workspace, s.User, s.Agent} }
 
 // around returns the digests of the scopes with which a scope is forgotten.
-func around(s memory.Scope) [][]byte {
-	var digests [][]byte
+func around(s memory.Scope) [][]byte { return named(s, scopeDigest) }
+
+// named returns the names of the scopes with which a scope is forgotten.
+func named(s memory.Scope, name func(memory.Scope) []byte) [][]byte {
+	var list [][]byte
 	for mask := range 8 {
 		wider := s
 		for i, part := range []*string{&wider.Workspace, &wider.User, &wider.Agent} {
@@ -42,15 +45,24 @@ func around(s memory.Scope) [][]byte {
 				*part = ""
 			}
 		}
-		digests = append(digests, scopeDigest(wider))
+		list = append(list, name(wider))
 	}
-	return digests
+	return list
 }
 
 // locks are what keeps a scope from being forgotten while something is stored in it: one for the
 // tenant, and one for the user. To forget is to take the last of them alone.
 func (d *DB) locks(s memory.Scope) (tenant, user int64) {
 	return number("weft memory", d.schema, s.Tenant), number("weft memory", d.schema, s.Tenant, s.User)
+}
+
+// forgetLocks are what to forget a scope takes: a lock with others, and one alone.
+func (d *DB) forgetLocks(s memory.Scope) (shared []int64, alone int64) {
+	tenant, user := d.locks(s)
+	if s.User == "" {
+		return []int64{}, tenant
+	}
+	return []int64{tenant}, user
 }
 
 // An args collects the values of a statement.
