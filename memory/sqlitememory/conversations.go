@@ -272,12 +272,11 @@ func (c *Conversations) Search(ctx context.Context, s conversation.Search) (conv
 
 // messageSelection returns a search as a condition on mem_message f.
 func messageSelection(q *sqlitedb.Session, s *conversation.Search) (*selection, error) {
-	of, err := sessionSelection(q, &s.Query)
-	if err != nil || of.none {
-		return of, err
+	sel, err := sessionSelection(q, &s.Query)
+	if err != nil || sel.none {
+		return sel, err
 	}
-	sel := &selection{scopes: of.scopes}
-	if err := sel.within(q, `f.session`, `mem_session`, of); err != nil {
+	if sel, err = sel.parts(q, `f.session`, `mem_session`); err != nil {
 		return nil, err
 	}
 	sel.and(`f.role IN (SELECT value FROM json_each(?))`, listOf(s.Roles))

@@ -80,22 +80,23 @@ func (s *selection) holds(document []byte) bool {
 	return true
 }
 
-// within keeps the rows whose column is the key of a selected row of another table.
-func (s *selection) within(q *sqlitedb.Session, column, table string, of *selection) error {
-	if len(of.where) == 0 {
-		s.and(column+` IN (SELECT f.key FROM `+table+` f WHERE `+of.text+`)`, of.args...)
-		return nil
+// parts selects the rows of a table whose column is the key of a row that is selected of another one.
+func (s *selection) parts(q *sqlitedb.Session, column, table string) (*selection, error) {
+	of := &selection{scopes: s.scopes}
+	if len(s.where) == 0 {
+		of.and(column+` IN (SELECT f.key FROM `+table+` f WHERE `+s.text+`)`, s.args...)
+		return of, nil
 	}
 	keys := []int64{}
-	err := q.Each(`SELECT f.key, f.metadata FROM `+table+` f WHERE `+of.text, of.args, func(scan func(...any) error) (bool, error) {
+	err := q.Each(`SELECT f.key, f.metadata FROM `+table+` f WHERE `+s.text, s.args, func(scan func(...any) error) (bool, error) {
 		var key int64
 		var metadata sql.RawBytes
 		err := scan(&key, &metadata)
-		if err == nil && of.holds(metadata) {
+		if err == nil && s.holds(metadata) {
 			keys = append(keys, key)
 		}
 		return true, err
 	})
-	s.and(column+` IN (SELECT value FROM json_each(?))`, listOf(keys))
-	return err
+	of.and(column+` IN (SELECT value FROM json_each(?))`, listOf(keys))
+	return of, err
 }

@@ -1,0 +1,274 @@
+package sqlitememory
+
+import (
+	"context"
+	"iter"
+
+	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+)
+
+// Knowledge is a [knowledge.Store]. It is safe for use by any number of goroutines.
+type Knowledge struct{ db *DB }
+
+var _ knowledge.Store = (*Knowledge)(nil)
+
+// Knowledge is where the database keeps documents.
+func (d *DB) Knowledge() *Knowledge { return &Knowledge{d} }
+
+var chunkCorpus = &corpus{table: "mem_chunk", index: "mem_chunk_word", scopes: "mem_source_scope", counts: "1", document: "NULL", vectors: true}
+
+// sourceSelection returns a query as a condition on mem_source f.
+func sourceSelection(q *sqlitedb.Session, query *knowledge.Query) (*selection, error) {
+	s, err := chunkCorpus.selection(q, &memory.Query{
+		Scope: query.Scope, AnyWorkspace: query.AnyWorkspace, AnyUser: query.AnyUser, AnyAgent: query.AnyAgent, Inherit: query.Inherit,
+	})
+	if err != nil || s.none {
+		return s, err
+	}
+	s.where = query.Where
+	if len(query.URIs) > 0 {
+		s.and(`f.uri IN (SELECT value FROM json_each(?))`, listOf(query.URIs))
+	}
+	s.prefix(`f.uri`, query.Prefix, func(text string) any { return text })
+	if query.Trusted {
+		s.and(`f.trust < ?`, int(memory.Untrusted))
+	}
+	return s, nil
+}
+
+// Sources implements [knowledge.Store].
+func (k *Knowledge) Sources(ctx context.Context, q knowledge.Query) iter.Seq2[knowledge.Source, error] {
+	return func(yield func(knowledge.Source, error) bool) {
+		l := listing[*source]{limit: -1, read: func(last **source, n int) (page []*source, more bool, err error) {
+			err = k.db.sql.Read(ctx, func(s *sqlitedb.Session) (err error) {
+				page, err = sources(s, &q, last, n)
+				return err
+			})
+			return page, len(page) == n, err
+		}}
+		if len(q.Where) > 0 {
+			sel := selection{where: q.Where}
+			l.holds = func(s *source) bool { return sel.holds(s.Metadata) }
+		}
+		for s, err := range l.all() {
+			if err != nil {
+				yield(knowledge.Source{}, k.db.fail("sources", err))
+				return
+			}
+			if !yield(s.Source, nil) {
+				return
+			}
+		}
+	}
+}
+
+// sources returns up to n that come after one, whatever their metadata.
+func sources(q *sqlitedb.Session, query *knowledge.Query, after **source, n int) (page []*source, err error) {
+	sel, err := sourceSelection(q, query)
+	if err != nil || sel.none {
+		return nil, err
+	}
+	if after != nil {
+		id, _ := packID((*after).ID)
+		sel.and(`(f.uri, f.id) > (?, ?)`, (*after).URI, id)
+	}
+	err = q.Each(selectSource+sel.text+` ORDER BY f.uri, f.id LIMIT ?`, append(sel.args, n), func(scan func(...any) error) (bool, error) {
+		s, err := scanSource(scan)
+		page = append(page, s)
+		return true, err
+	})
+	return page, err
+}
+
+// A spot is where a list of spans goes on.
+type spot struct{ span, from int }
+
+// Chunks implements [knowledge.Store].
+func (k *Knowledge) Chunks(ctx context.Context, spans []knowledge.Span) iter.Seq2[knowledge.Chunk, error] {
+	return func(yield func(knowledge.Chunk, error) bool) {
+		var at spot
+		l := listing[*chunk]{limit: -1, read: func(_ **chunk, n int) (page []*chunk, more bool, err error) {
+			var then spot
+			err = k.db.sql.Read(ctx, func(q *sqlitedb.Session) (err error) {
+				page, then, err = chunks(ctx, q, spans, at, n)
+				return err
+			})
+			at = then
+			return page, at.span < len(spans), err
+		}}
+		for c, err := range l.all() {
+			if err != nil {
+				yield(knowledge.Chunk{}, k.db.fail("chunks", err))
+				return
+			}
+			if !yield(c.Chunk, nil) {
+				return
+			}
+		}
+	}
+}
+
+// chunks returns up to n chunks of spans, and where to go on.
+func chunks(ctx context.Context, q *sqlitedb.Session, spans []knowledge.Span, at spot, n int) (page []*chunk, then spot, err error) {
+	for ; at.span < len(spans); at = (spot{span: at.span + 1}) {
+		s := &spans[at.span]
+		if err := ctx.Err(); err != nil {
+			return page, at, err
+		}
+		key, err := sourceOf(q, s)
+		if err != nil {
+			return page, at, err
+		}
+		if key == 0 {
+			continue
+		}
+		err = q.Each(spanQuery, []any{key, max(s.From, at.from), s.To, n - len(page)}, func(scan func(...any) error) (bool, error) {
+			c, err := scanChunk(scan)
+			if err == nil {
+				c.Source = s.Source
+				page = append(page, c)
+				at.from = c.Ordinal + 1
+			}
+			return true, err
+		})
+		if err != nil || len(page) == n {
+			return page, at, err
+		}
+	}
+	return page, at, nil
+}
+
+// sourceOf returns the key of a span's source, and 0 if it is not there.
+func sourceOf(q *sqlitedb.Session, s *knowledge.Span) (key int64, err error) {
+	id, ok := packID(s.Source)
+	if !ok {
+		return 0, nil
+	}
+	scope, err := chunkCorpus.findScope(q, s.Scope)
+	if err == nil && scope.key != 0 {
+		_, err = q.One(`SELECT key FROM mem_source WHERE scope = ? AND id = ?`, []any{scope.key, id}, &key)
+	}
+	return key, err
+}
+
+// Search implements [knowledge.Store]. The nearest vectors are found by comparing all of the
+// sources that the query selects.
+func (k *Knowledge) Search(ctx context.Context, s knowledge.Search) (knowledge.Candidates, error) {
+	var found knowledge.Candidates
+	err := k.db.sql.Read(ctx, func(q *sqlitedb.Session) error {
+		u := survey{Session: q, of: chunkCorpus, terms: s.Terms, embedding: s.Embedding, model: s.Model, limit: s.Limit}
+		sel, err := sourceSelection(q, &s.Query)
+		if err == nil && !sel.none {
+			sel, err = sel.parts(q, `f.source`, `mem_source`)
+		}
+		if err != nil {
+			return err
+		}
+		keys, err := u.find(ctx, sel)
+		if err != nil {
+			return err
+		}
+		rows, err := byKeys(q, chunksByKeys, keys, nil, scanChunk)
+		if err != nil {
+			return err
+		}
+		found = knowledge.Candidates{Chunks: u.rows, Terms: u.words, Frequency: u.frequency}
+		return collect(q, &found, rows)
+	})
+	if err != nil {
+		return knowledge.Candidates{}, k.db.fail("search", err)
+	}
+	return found, nil
+}
+
+// collect adds chunks, and their sources.
+func collect(q *sqlitedb.Session, found *knowledge.Candidates, rows []*chunk) error {
+	var keys []int64
+	known := map[int64]string{}
+	for _, c := range rows {
+		if _, ok := known[c.source]; !ok {
+			known[c.source] = ""
+			keys = append(keys, c.source)
+		}
+	}
+	list, err := byKeys(q, sourcesByKeys, keys, nil, scanSource)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		known[s.key] = s.ID
+		found.Sources = append(found.Sources, s.Source)
+	}
+	for _, c := range rows {
+		c.Source = known[c.source]
+		found.Records = append(found.Records, c.Record)
+	}
+	return nil
+}
+
+// Delete implements [knowledge.Store], with one transaction. What is gone is overwritten in the file. If
+// the query has no more than scopes, it is removed from the log beside the file, too; see [ErrInUse].
+func (k *Knowledge) Delete(ctx context.Context, q knowledge.Query) (int, error) {
+	count := 0
+	err := k.db.sql.Change(ctx, func(w *sqlitedb.Session) (err error) {
+		count, err = deleteSources(ctx, w, &q)
+		return err
+	})
+	if err != nil {
+		return 0, k.db.fail("delete", err)
+	}
+	if len(q.URIs) == 0 && q.Prefix == "" && len(q.Where) == 0 && !q.Trusted {
+		if err := k.db.sql.Empty(ctx); err != nil {
+			return count, k.db.fail("delete", err)
+		}
+	}
+	return count, nil
+}
+
+func deleteSources(ctx context.Context, w *sqlitedb.Session, q *knowledge.Query) (int, error) {
+	sel, err := sourceSelection(w, q)
+	if err != nil || sel.none {
+		return 0, err
+	}
+	gone := map[int64][]int64{} // by scope
+	count := 0
+	err = w.Each(`SELECT f.key, f.scope, f.metadata FROM mem_source f WHERE `+sel.text, sel.args, func(scan func(...any) error) (bool, error) {
+		var key, scope int64
+		var metadata []byte
+		err := scan(&key, &scope, &metadata)
+		if err == nil && sel.holds(metadata) {
+			gone[scope] = append(gone[scope], key)
+			count++
+		}
+		return true, err
+	})
+	for key, sources := range gone {
+		if err == nil {
+			err = deleteOf(ctx, w, key, sources)
+		}
+	}
+	return count, err
+}
+
+// deleteOf deletes sources of a scope, and the scope if there are no others.
+func deleteOf(ctx context.Context, w *sqlitedb.Session, key int64, sources []int64) error {
+	s, err := chunkCorpus.scopeOf(w, key)
+	if err != nil {
+		return err
+	}
+	for _, source := range sources {
+		if _, err := chunkCorpus.removeRows(ctx, w, &s, `f.source = ?`, source); err != nil {
+			return err
+		}
+		if _, err := w.Exec(`DELETE FROM mem_source WHERE key = ?`, source); err != nil {
+			return err
+		}
+	}
+	var one int
+	if left, err := w.One(`SELECT 1 FROM mem_source WHERE scope = ? LIMIT 1`, []any{key}, &one); err != nil || left {
+		return err
+	}
+	return chunkCorpus.removeScope(w, &s)
+}

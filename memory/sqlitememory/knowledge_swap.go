@@ -1,0 +1,185 @@
+package sqlitememory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+)
+
+// Swap implements [knowledge.Store], with one transaction.
+func (k *Knowledge) Swap(ctx context.Context, c knowledge.Change) error {
+	if len(c.Swaps) == 0 {
+		return ctx.Err()
+	}
+	err := k.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
+		s := swapping{Session: w}
+		return s.all(ctx, &c)
+	})
+	if err != nil {
+		return k.db.fail("swap", err)
+	}
+	return nil
+}
+
+// A swapping is a call of Swap that is under way.
+type swapping struct {
+	*sqlitedb.Session
+	scope scope
+	now   int64
+}
+
+func (s *swapping) all(ctx context.Context, c *knowledge.Change) (err error) {
+	if s.scope, err = chunkCorpus.enterScope(s.Session, c.Scope); err != nil {
+		return err
+	}
+	if s.now, _, err = tick(s.Session, 0); err != nil {
+		return err
+	}
+	for i := range c.Swaps {
+		if err := s.swap(ctx, &c.Swaps[i]); err != nil {
+			return fmt.Errorf("source %.60q: %w", c.Swaps[i].Source.URI, err)
+		}
+	}
+	return s.checkQuota(c)
+}
+
+func (s *swapping) swap(ctx context.Context, to *knowledge.Swap) error {
+	old, err := findSource(s.Session, s.scope.key, to.Source.URI)
+	if err != nil {
+		return err
+	}
+	next, err := s.next(old, to)
+	if err != nil {
+		return err
+	}
+	values, err := next.columns(s.scope.key)
+	if err != nil {
+		return err
+	}
+	if old == nil {
+		next.key, err = s.Insert(insertSource, values...)
+	} else {
+		next.key = old.key
+		_, err = s.Exec(updateSource, append(values, old.key)...)
+	}
+	if sqlitedb.IsUnique(err) {
+		return fmt.Errorf("another source has the id %s: %w", next.ID, memory.ErrConflict)
+	}
+	if err != nil {
+		return err
+	}
+	return s.chunks(ctx, next.key, to.Chunks)
+}
+
+// next returns a source as it will be.
+func (s *swapping) next(old *source, to *knowledge.Swap) (*source, error) {
+	next := &source{Source: to.Source}
+	var revision int64
+	next.CreatedAt, next.UpdatedAt = timeOf(s.now), timeOf(s.now)
+	if old != nil {
+		revision, next.ID, next.CreatedAt = old.Revision, old.ID, old.CreatedAt
+	}
+	if revision != next.Revision {
+		return nil, fmt.Errorf("it has revision %d and not %d: %w", revision, next.Revision, memory.ErrConflict)
+	}
+	next.Revision++
+	next.Chunks = len(to.Chunks)
+	next.Metadata = bytes.Clone(next.Metadata)
+	return next, nil
+}
+
+// A place is where a chunk is in its source.
+type place struct {
+	key           int64
+	ordinal       int
+	first, behind int
+}
+
+// chunks makes those of a source what they are to be. What is kept where it is, is not written.
+func (s *swapping) chunks(ctx context.Context, source int64, records []knowledge.Record) error {
+	had, err := s.places(source)
+	if err != nil {
+		return err
+	}
+	fresh := make([]*knowledge.Record, 0, len(records))
+	for i := range records {
+		r := &records[i]
+		if !r.Kept {
+			fresh = append(fresh, r)
+			continue
+		}
+		was, there := had[r.ID]
+		if !there {
+			return fmt.Errorf("chunk %s is not there: %w", r.ID, memory.ErrConflict)
+		}
+		delete(had, r.ID)
+		if err := s.move(was, r); err != nil {
+			return err
+		}
+	}
+	for _, was := range had {
+		if _, err := chunkCorpus.removeRows(ctx, s.Session, &s.scope, `f.key = ?`, was.key); err != nil {
+			return err
+		}
+	}
+	for _, r := range fresh {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.add(source, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// places returns what a source has, by the ids of the chunks.
+func (s *swapping) places(source int64) (map[string]place, error) {
+	places := map[string]place{}
+	query := `SELECT key, id, ordinal, first, behind FROM mem_chunk WHERE source = ?`
+	err := s.Each(query, []any{source}, func(scan func(...any) error) (bool, error) {
+		var p place
+		var id []byte
+		err := scan(&p.key, &id, &p.ordinal, &p.first, &p.behind)
+		places[spellID(id)] = p
+		return true, err
+	})
+	return places, err
+}
+
+func (s *swapping) move(was place, r *knowledge.Record) error {
+	if was.ordinal == r.Ordinal && was.first == r.Start && was.behind == r.End {
+		return nil
+	}
+	_, err := s.Exec(`UPDATE mem_chunk SET ordinal = ?, first = ?, behind = ? WHERE key = ?`, r.Ordinal, r.Start, r.End, was.key)
+	return err
+}
+
+func (s *swapping) add(source int64, r *knowledge.Record) error {
+	values, err := chunkValues(source, r)
+	if err != nil {
+		return err
+	}
+	key, err := s.Insert(insertChunk, values...)
+	if err != nil {
+		return err
+	}
+	return chunkCorpus.addWords(s.Session, &s.scope, key, r.Terms)
+}
+
+func (s *swapping) checkQuota(c *knowledge.Change) error {
+	if c.Quota == (knowledge.Quota{}) {
+		return nil
+	}
+	var has knowledge.Quota
+	_, err := s.One(`SELECT count(*), coalesce(sum(chunks), 0) FROM mem_source WHERE scope = ?`, []any{s.scope.key}, &has.Sources, &has.Chunks)
+	if q := c.Quota; err == nil && (q.Sources > 0 && has.Sources > q.Sources || q.Chunks > 0 && has.Chunks > q.Chunks) {
+		err = fmt.Errorf("%d sources and %d chunks in the scope %s, and %d and %d are allowed: %w",
+			has.Sources, has.Chunks, c.Scope, q.Sources, q.Chunks, memory.ErrQuota)
+	}
+	return err
+}

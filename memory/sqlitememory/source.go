@@ -1,0 +1,87 @@
+package sqlitememory
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/knowledge/split"
+)
+
+// A source is one with its key.
+type source struct {
+	knowledge.Source
+	key int64
+}
+
+func (s *source) rowKey() int64 { return s.key }
+
+var (
+	sourceColumns = []string{
+		"scope", "id", "uri", "title", "version", "format", "trust", "sha256", "size", "chunks", "recipe", "model",
+		"revision", "created_at", "updated_at", "checksum", "metadata",
+	}
+	insertSource = insertInto("mem_source", sourceColumns)
+	updateSource = updateByKey("mem_source", sourceColumns)
+	sourceFields = `SELECT f.key, f.` + strings.Join(sourceColumns[1:], ", f.") + `, c.tenant, c.workspace, c.user, c.agent`
+	selectSource = sourceFields + ` FROM mem_source f JOIN mem_source_scope c ON c.key = f.scope WHERE `
+	// The keys come first, whatever the planner thinks.
+	sourcesByKeys = sourceFields + ` FROM json_each(?) j CROSS JOIN mem_source f ON f.key = j.value CROSS JOIN mem_source_scope c ON c.key = f.scope`
+)
+
+// columns returns the values of the columns.
+func (s *source) columns(scope int64) ([]any, error) {
+	id, ok := packID(s.ID)
+	if !ok {
+		return nil, fmt.Errorf("id %.60q is no UUID: %w", s.ID, memory.ErrInvalid)
+	}
+	metadata := sql.NullString{String: string(s.Metadata), Valid: s.Metadata != nil}
+	return []any{
+		scope, id, s.URI, s.Title, s.Version, string(s.Format), int(s.Trust), s.SHA256, s.Size, s.Chunks, s.Recipe, s.Model,
+		s.Revision, s.CreatedAt.UnixMicro(), s.UpdatedAt.UnixMicro(), s.checksum(id), metadata,
+	}, nil
+}
+
+func (s *source) checksum(id []byte) int64 {
+	return checksum(id, []byte(s.URI), []byte(s.Title), []byte(s.Version), []byte(s.Format), []byte(s.SHA256), []byte(s.Recipe), []byte(s.Model), s.Metadata)
+}
+
+// scanSource returns [ErrCorrupt] for a row that nobody has stored so.
+func scanSource(scan func(...any) error) (*source, error) {
+	var (
+		s                        source
+		id                       []byte
+		format                   string
+		trust                    int
+		created, updated, stored int64
+		metadata                 sql.NullString
+		at                       = &s.Scope
+	)
+	err := scan(&s.key, &id, &s.URI, &s.Title, &s.Version, &format, &trust, &s.SHA256, &s.Size, &s.Chunks, &s.Recipe, &s.Model,
+		&s.Revision, &created, &updated, &stored, &metadata, &at.Tenant, &at.Workspace, &at.User, &at.Agent)
+	if err != nil {
+		return nil, err
+	}
+	if metadata.Valid {
+		s.Metadata = json.RawMessage(metadata.String)
+	}
+	s.ID, s.Format, s.Trust = spellID(id), split.Format(format), memory.Trust(trust)
+	s.CreatedAt, s.UpdatedAt = timeOf(created), timeOf(updated)
+	if len(id) != 16 || trust < 0 || trust > int(memory.Untrusted) || stored != s.checksum(id) {
+		return nil, fmt.Errorf("source %.60q: %w", s.URI, ErrCorrupt)
+	}
+	return &s, nil
+}
+
+// findSource returns nil if it is not there.
+func findSource(q *sqlitedb.Session, scope int64, uri string) (s *source, err error) {
+	err = q.Each(selectSource+`f.scope = ? AND f.uri = ?`, []any{scope, uri}, func(scan func(...any) error) (bool, error) {
+		s, err = scanSource(scan)
+		return false, err
+	})
+	return s, err
+}
