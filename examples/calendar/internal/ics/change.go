@@ -88,7 +88,7 @@ func (f *File) Change(id string, change Change) error {
 // occurrence is what stands in the file for one occurrence, which is made where
 // there is nothing yet.
 func (c *calendar) occurrence(e *entry, wall time.Time) *component {
-	if at, ok := e.replaced[e.start.zone(wall)]; ok {
+	if at, ok := e.replaced[e.start.zone(wall).Unix()]; ok {
 		return at
 	}
 	at := &component{name: "VEVENT", items: slices.Clone(e.at.items)}
@@ -101,7 +101,7 @@ func (c *calendar) occurrence(e *entry, wall time.Time) *component {
 			calendar.items = slices.Insert(calendar.items, i+1, item{sub: at})
 		}
 	}
-	e.replaced[e.start.zone(wall)] = at
+	e.replaced[e.start.zone(wall).Unix()] = at
 	return at
 }
 
@@ -138,7 +138,7 @@ func (f *File) Remove(id string) error {
 		if i.sub == nil || i.sub.name != "VEVENT" || i.sub.text("UID") != e.at.text("UID") {
 			return false
 		}
-		return whole || i.sub == e.replaced[e.start.zone(wall)]
+		return whole || i.sub == e.replaced[e.start.zone(wall).Unix()]
 	}
 	for _, calendar := range c.root.subs("VCALENDAR") {
 		calendar.items = slices.DeleteFunc(calendar.items, gone)

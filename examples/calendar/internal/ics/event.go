@@ -34,8 +34,9 @@ func (e Event) Mentions(words string) bool {
 
 // calendar is a file that was read.
 type calendar struct {
-	root *component
-	zone *time.Location
+	root  *component
+	zone  *time.Location
+	zones map[string]zone // those of the file that were read
 }
 
 // most is how many occurrences of one event are looked at.
@@ -46,8 +47,8 @@ type entry struct {
 	at       *component
 	start    moment
 	span     func(start time.Time) time.Time
-	excluded map[time.Time]bool
-	replaced map[time.Time]*component
+	excluded map[int64]bool
+	replaced map[int64]*component
 }
 
 // entries reads the events by their id. Those that can not be read are left out,
@@ -70,7 +71,7 @@ func (c *calendar) entries() (all map[string]*entry, errs []error) {
 		part, ok := at.get("RECURRENCE-ID")
 		if master := all[at.text("UID")]; ok && master != nil {
 			if m, err := c.moment(part); err == nil {
-				master.replaced[m.instant()] = at
+				master.replaced[m.instant().Unix()] = at
 			}
 		}
 	}
@@ -86,12 +87,12 @@ func (c *calendar) entry(at *component) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &entry{at: at, start: start, excluded: map[time.Time]bool{}, replaced: map[time.Time]*component{}}
+	e := &entry{at: at, start: start, excluded: map[int64]bool{}, replaced: map[int64]*component{}}
 	e.span, err = c.span(at, start)
 	for _, p := range at.all("EXDATE") {
 		for value := range strings.SplitSeq(p.value, ",") {
 			if m, err := c.moment(property{value, p.params}); err == nil {
-				e.excluded[m.instant()] = true
+				e.excluded[m.instant().Unix()] = true
 			}
 		}
 	}
@@ -127,7 +128,7 @@ func (c *calendar) event(e *entry, wall time.Time) (Event, error) {
 	if recurs {
 		id += "#" + wall.Format(wallForm)
 	}
-	if other, ok := e.replaced[start.instant()]; ok && recurs {
+	if other, ok := e.replaced[start.instant().Unix()]; ok && recurs {
 		one, err := c.entry(other)
 		if err != nil {
 			return Event{}, err
@@ -203,7 +204,7 @@ func (c *calendar) walls(e *entry, yield func(wall time.Time) bool) error {
 		default:
 			wall, more = next()
 		}
-		if !e.excluded[e.start.zone(t)] && !yield(t) {
+		if !e.excluded[e.start.zone(t).Unix()] && !yield(t) {
 			return nil
 		}
 	}
@@ -231,7 +232,7 @@ func (c *calendar) between(e *entry, from, to time.Time, limit int) (found []Eve
 			return false
 		}
 		inside := event.Start.Before(to) && (event.End.After(from) || event.Start.Equal(from))
-		other, moved := e.replaced[begin]
+		other, moved := e.replaced[begin.Unix()]
 		if inside && (!moved || other.text("STATUS") != "CANCELLED") {
 			found = append(found, event)
 		}

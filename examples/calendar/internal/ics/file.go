@@ -66,7 +66,7 @@ func (f *File) read() (*calendar, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
-	return &calendar{root, f.zone}, nil
+	return &calendar{root, f.zone, map[string]zone{}}, nil
 }
 
 // Between returns what happens within a time, in its order, and what of the file

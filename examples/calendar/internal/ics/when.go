@@ -3,6 +3,7 @@ package ics
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,6 +65,9 @@ func (c *calendar) zoneOf(id string) (zone, error) {
 			return inLocation(loc), nil
 		}
 	}
+	if known, ok := c.zones[id]; ok {
+		return known, nil
+	}
 	for _, z := range c.root.subs("VTIMEZONE") {
 		if z.text("TZID") != id {
 			continue
@@ -72,6 +76,7 @@ func (c *calendar) zoneOf(id string) (zone, error) {
 			return inLocation(loc), nil
 		}
 		if zone := described(id, z); zone != nil {
+			c.zones[id] = zone
 			return zone, nil
 		}
 	}
@@ -80,36 +85,39 @@ func (c *calendar) zoneOf(id string) (zone, error) {
 
 // described is a zone as a VTIMEZONE has it: the offset that came last counts.
 func described(id string, z *component) zone {
-	type observance struct {
-		since *rrule.Set
-		loc   *time.Location
+	type change struct {
+		at  time.Time // by the clocks there
+		loc *time.Location
 	}
-	var all []observance
+	var all []change
 	for _, o := range append(z.subs("STANDARD"), z.subs("DAYLIGHT")...) {
 		start, err1 := time.Parse(wallForm, o.text("DTSTART"))
 		offset, err2 := time.Parse("-0700", o.text("TZOFFSETTO"))
 		if err1 != nil || err2 != nil {
 			continue
 		}
-		set := &rrule.Set{}
-		set.RDate(start)
-		if rule, err := ruleOf(o, start); err == nil && rule != nil {
-			set.RRule(rule)
+		if start.Year() < 1970 { // Outlook begins in 1601, and rules are followed for 292 years only
+			start = start.AddDate(1970-start.Year(), 0, 0)
 		}
 		_, seconds := offset.Zone()
-		all = append(all, observance{set, time.FixedZone(id, seconds)})
+		loc := time.FixedZone(id, seconds)
+		all = append(all, change{start, loc})
+		if rule, err := ruleOf(o, start); err == nil && rule != nil {
+			for _, at := range rule.Between(start, time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), true) {
+				all = append(all, change{at, loc})
+			}
+		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
+	slices.SortStableFunc(all, func(a, b change) int { return a.at.Compare(b.at) })
 	return func(wall time.Time) time.Time {
-		loc, latest := all[0].loc, time.Time{}
-		for _, o := range all {
-			if since := o.since.Before(wall, true); since.After(latest) {
-				loc, latest = o.loc, since
-			}
+		at, found := slices.BinarySearchFunc(all, wall, func(c change, t time.Time) int { return c.at.Compare(t) })
+		if !found {
+			at = max(at-1, 0)
 		}
-		return inLocation(loc)(wall)
+		return inLocation(all[at].loc)(wall)
 	}
 }
 

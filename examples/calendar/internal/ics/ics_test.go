@@ -1,0 +1,320 @@
+package ics_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/examples/calendar/internal/ics"
+)
+
+var (
+	berlin = mustZone("Europe/Berlin")
+	// autumn is before the clocks change in Berlin, on 25 October 2026.
+	autumn = time.Date(2026, 10, 19, 0, 0, 0, 0, berlin)
+)
+
+func mustZone(name string) *time.Location {
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		panic(err)
+	}
+	return loc
+}
+
+// calendar is a file with events.
+func calendar(events ...string) string {
+	return "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n" + strings.ReplaceAll(strings.Join(events, ""), "\n", "\r\n") + "END:VCALENDAR\r\n"
+}
+
+func event(id, lines string) string {
+	return "BEGIN:VEVENT\nUID:" + id + "\nDTSTAMP:20260101T000000Z\n" + strings.TrimSpace(lines) + "\nEND:VEVENT\n"
+}
+
+func open(t *testing.T, text string) (*ics.File, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "c.ics")
+	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	f, err := ics.Open(path, berlin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, path
+}
+
+// lines are events, one a line.
+func lines(t *testing.T, f *ics.File, from time.Time, days int) string {
+	t.Helper()
+	found, err := f.Between(from, from.AddDate(0, 0, days))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, e := range found {
+		fmt.Fprintf(&b, "%s %s-%s %s\n", e.ID, e.Start.Format("2006-01-02T15:04"), e.End.Format("02T15:04"), e.Title)
+	}
+	return b.String()
+}
+
+const otherZone = `BEGIN:VTIMEZONE
+TZID:Nowhere Standard Time
+BEGIN:STANDARD
+DTSTART:16010101T030000
+TZOFFSETFROM:+0200
+TZOFFSETTO:+0100
+RRULE:FREQ=YEARLY;BYDAY=-1SU;BYMONTH=10
+END:STANDARD
+BEGIN:DAYLIGHT
+DTSTART:16010101T020000
+TZOFFSETFROM:+0100
+TZOFFSETTO:+0200
+RRULE:FREQ=YEARLY;BYDAY=-1SU;BYMONTH=3
+END:DAYLIGHT
+END:VTIMEZONE
+`
+
+func TestBetween(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, events string
+		days         int
+		want         string
+	}{
+		{"floating", event("a", "DTSTART:20261020T140000\nDTEND:20261020T150000\nSUMMARY:x"), 7, "a 2026-10-20T14:00-20T15:00 x\n"},
+		{"in UTC", event("a", "DTSTART:20261020T120000Z\nDURATION:PT1H30M\nSUMMARY:x"), 7, "a 2026-10-20T14:00-20T15:30 x\n"},
+		{"in a zone", event("a", "DTSTART;TZID=America/New_York:20261020T080000\nDTEND;TZID=\"America/New_York\":20261020T090000\nSUMMARY:x"), 7, "a 2026-10-20T14:00-20T15:00 x\n"},
+		{"in a zone that the file describes", otherZone + event("a", "DTSTART;TZID=Nowhere Standard Time:20261020T140000\nSUMMARY:x") +
+			event("b", "DTSTART;TZID=Nowhere Standard Time:20261027T140000\nSUMMARY:y"), 14, "a 2026-10-20T14:00-20T14:00 x\nb 2026-10-27T14:00-27T14:00 y\n"},
+		{"whole days", event("a", "DTSTART;VALUE=DATE:20261020\nDTEND;VALUE=DATE:20261022\nSUMMARY:x"), 7, "a 2026-10-20T00:00-22T00:00 x\n"},
+		{"a whole day", event("a", "DTSTART;VALUE=DATE:20261020\nSUMMARY:x"), 7, "a 2026-10-20T00:00-21T00:00 x\n"},
+		{"going on", event("a", "DTSTART:20261018T140000\nDTEND:20261020T150000\nSUMMARY:x"), 7, "a 2026-10-18T14:00-20T15:00 x\n"},
+		{"before and after", event("a", "DTSTART:20261018T140000\nSUMMARY:x") + event("b", "DTSTART:20261026T000000\nSUMMARY:y"), 7, ""},
+		{"cancelled", event("a", "DTSTART:20261020T140000\nSTATUS:CANCELLED\nSUMMARY:x"), 7, ""},
+		{"folded and escaped", event("a", "DTSTART:20261020T140000\nSUMMARY:one\\, two\\;\n  thr\n ee\\nfour \\\\"), 7, "a 2026-10-20T14:00-20T14:00 one, two; three\nfour \\\n"},
+		{"weekly, over the change of clocks", event("a", "DTSTART;TZID=Europe/Berlin:20260105T091500\nDTEND;TZID=Europe/Berlin:20260105T093000\nRRULE:FREQ=WEEKLY\nSUMMARY:x"), 14,
+			"a#20261019T091500 2026-10-19T09:15-19T09:30 x\na#20261026T091500 2026-10-26T09:15-26T09:30 x\n"},
+		{"with an end in UTC", event("a", "DTSTART;TZID=Europe/Berlin:20261019T091500\nRRULE:FREQ=DAILY;UNTIL=20261020T071500Z\nSUMMARY:x"), 14,
+			"a#20261019T091500 2026-10-19T09:15-19T09:15 x\na#20261020T091500 2026-10-20T09:15-20T09:15 x\n"},
+		{"with a last day", event("a", "DTSTART;VALUE=DATE:20261019\nRRULE:FREQ=DAILY;UNTIL=20261020\nSUMMARY:x"), 14,
+			"a#20261019T000000 2026-10-19T00:00-20T00:00 x\na#20261020T000000 2026-10-20T00:00-21T00:00 x\n"},
+		{"counted, without one", event("a", "DTSTART:20261019T100000\nRRULE:FREQ=DAILY;COUNT=3\nEXDATE:20261020T100000,20261025T100000\nSUMMARY:x"), 14,
+			"a#20261019T100000 2026-10-19T10:00-19T10:00 x\na#20261021T100000 2026-10-21T10:00-21T10:00 x\n"},
+		{"on dates", event("a", "DTSTART:20261019T100000\nRDATE:20261023T100000,20261021T120000\nSUMMARY:x"), 14,
+			"a#20261019T100000 2026-10-19T10:00-19T10:00 x\na#20261021T120000 2026-10-21T12:00-21T12:00 x\na#20261023T100000 2026-10-23T10:00-23T10:00 x\n"},
+		{"one of them moved, one cancelled", event("a", "DTSTART:20261019T100000\nRRULE:FREQ=DAILY;COUNT=3\nSUMMARY:x") +
+			event("a", "RECURRENCE-ID:20261020T100000\nDTSTART:20261022T160000\nSUMMARY:moved") +
+			event("a", "RECURRENCE-ID:20261021T100000\nDTSTART:20261021T100000\nSTATUS:CANCELLED\nSUMMARY:x"), 14,
+			"a#20261019T100000 2026-10-19T10:00-19T10:00 x\na#20261020T100000 2026-10-22T16:00-22T16:00 moved\n"},
+		{"too often, beside a good one", event("a", "DTSTART:19700101T000000\nRRULE:FREQ=SECONDLY\nSUMMARY:x") + event("b", "DTSTART:20261020T140000\nSUMMARY:y"), 7, "b 2026-10-20T14:00-20T14:00 y\n"},
+		{"since long ago", event("a", "DTSTART:19700101T080000\nRRULE:FREQ=DAILY\nSUMMARY:x"), 1, "a#20261019T080000 2026-10-19T08:00-19T08:00 x\n"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			f, _ := open(t, calendar(test.events))
+			if got := lines(t, f, autumn, test.days); got != test.want {
+				t.Errorf("got\n%swant\n%s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestWhatCanNotBeRead(t *testing.T) {
+	t.Parallel()
+	for want, events := range map[string]string{
+		`there is no time zone "Atlantis"`: event("a", "DTSTART;TZID=Atlantis:20261020T140000\nSUMMARY:x"),
+		"no DTSTART":                       event("a", "SUMMARY:x"),
+		"cannot parse":                     event("a", "DTSTART:soon\nSUMMARY:x"),
+		"more often than daily":            event("a", "DTSTART:20261020T140000\nRRULE:FREQ=MINUTELY\nSUMMARY:x"),
+		"undefined frequency":              event("a", "DTSTART:20261020T140000\nRRULE:FREQ=NEVER\nSUMMARY:x"),
+	} {
+		f, _ := open(t, calendar(events))
+		if _, err := f.Between(autumn, autumn.AddDate(0, 0, 7)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `"a"`) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	for want, text := range map[string]string{
+		"has no calendar": "", "line 1": "hello", "is not closed": "BEGIN:VCALENDAR\r\n", "line 2": "BEGIN:VCALENDAR\r\nEND:VEVENT\r\n",
+		"not UTF-8": "BEGIN:VCALENDAR\r\nX:\xff\r\nEND:VCALENDAR\r\n", "line 20": strings.Repeat("BEGIN:X\r\n", 30),
+	} {
+		path := filepath.Join(t.TempDir(), "c.ics")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ics.Open(path, berlin); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+	if _, err := ics.Open(t.TempDir(), berlin); err == nil {
+		t.Error("a folder was opened")
+	}
+}
+
+// What a change does not concern stays byte for byte.
+func TestChangesKeepTheRest(t *testing.T) {
+	t.Parallel()
+	alarm := "BEGIN:VALARM\nACTION:DISPLAY\nTRIGGER:-PT15M\nEND:VALARM\n"
+	other := "BEGIN:VEVENT\nUID:b\nX-OTHER;P=\"a:b;c\":kept\\, as it is " + strings.Repeat("é", 60) + "\nDTSTART:20261021T140000\nSUMMARY:y\n" + alarm + "END:VEVENT\n"
+	text := calendar(otherZone, event("a", "DTSTART:20261020T140000\nSUMMARY:x"), "BEGIN:VTODO\nUID:t\nSUMMARY:task\nEND:VTODO\n")
+	text = strings.Replace(text, "END:VCALENDAR", strings.ReplaceAll(strings.ReplaceAll(other, "\n", "\r\n"), strings.Repeat("é", 60), strings.Repeat("é", 20)+"\r\n "+strings.Repeat("é", 37)+"\r\n "+strings.Repeat("é", 3))+"END:VCALENDAR", 1)
+	f, path := open(t, text)
+	link := filepath.Join(t.TempDir(), "link.ics")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	f, err := ics.Open(link, berlin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Remove("a"); err != nil {
+		t.Fatal(err)
+	}
+	got := read(t, path)
+	want := strings.Replace(text, strings.ReplaceAll(event("a", "DTSTART:20261020T140000\nSUMMARY:x"), "\n", "\r\n"), "", 1)
+	if got != want {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("the mode is %v, %v", info.Mode(), err)
+	}
+	if left, err := filepath.Glob(path + ".*"); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestAddAndChange(t *testing.T) {
+	t.Parallel()
+	f, path := open(t, calendar())
+	e := ics.Event{
+		ID: "n", Title: "Lunch, " + strings.Repeat("ä", 80), Place: "a\\b; c", Notes: "1\n2", With: []string{"ann@example.com"},
+		Start: autumn.Add(12 * time.Hour), End: autumn.Add(13 * time.Hour),
+	}
+	for range 2 { // the second time it is there
+		if err := f.Add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := f.Event("n")
+	if err != nil || got.Title != e.Title || got.Place != e.Place || got.Notes != e.Notes || got.With[0] != "ann@example.com" || !got.Start.Equal(e.Start) || !got.End.Equal(e.End) {
+		t.Errorf("got %+v and %v", got, err)
+	}
+	text := read(t, path)
+	if strings.Count(text, "BEGIN:VEVENT") != 1 {
+		t.Errorf("got %s", text)
+	}
+	for line := range strings.SplitSeq(text, "\r\n") {
+		if len(line) > 75 || strings.Contains(line, "\n") {
+			t.Errorf("a line of %d bytes: %q", len(line), line)
+		}
+	}
+	start, title := autumn.AddDate(0, 0, 1), "Dinner"
+	if err := f.Change("n", ics.Change{Title: &title, Start: &start}); err != nil {
+		t.Fatal(err)
+	}
+	if got := lines(t, f, autumn, 7); got != "n 2026-10-20T00:00-20T01:00 Dinner\n" {
+		t.Errorf("got %s", got)
+	}
+	found, err := f.Search("dinner ANN", autumn, autumn.AddDate(1, 0, 0))
+	if err != nil || len(found) != 1 {
+		t.Errorf("found %v, %v", found, err)
+	}
+	if found, err := f.Search("dinner bob", autumn, autumn.AddDate(1, 0, 0)); err != nil || len(found) != 0 {
+		t.Errorf("found %v, %v", found, err)
+	}
+}
+
+// One occurrence is moved and another one removed, whatever form the file has
+// for times; the series stays.
+func TestOccurrences(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]string{
+		"floating": "DTSTART:20261019T091500", "UTC": "DTSTART:20261019T071500Z", "zone": "DTSTART;TZID=Europe/Berlin:20261019T091500",
+		"described": "DTSTART;TZID=Nowhere Standard Time:20261019T091500", "days": "DTSTART;VALUE=DATE:20261019",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, _ := open(t, calendar(otherZone, event("a", start+"\nRRULE:FREQ=DAILY;COUNT=4\nSUMMARY:x\nBEGIN:VALARM\nACTION:AUDIO\nEND:VALARM")))
+			all := strings.Split(lines(t, f, autumn, 7), "\n")
+			id := func(n int) string { first, _, _ := strings.Cut(all[n], " "); return first }
+			title, at := "moved", autumn.AddDate(0, 0, 5)
+			for _, err := range []error{
+				f.Change(id(1), ics.Change{Title: &title, Start: &at}), f.Change(id(1), ics.Change{Title: &title}),
+				f.Remove(id(2)), f.Change(id(3), ics.Change{Title: &title}), f.Remove(id(3)),
+			} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := f.Between(autumn, autumn.AddDate(0, 0, 7))
+			if err != nil || len(got) != 2 || got[0].ID != id(0) || got[0].Title != "x" || got[1].ID != id(1) || got[1].Title != "moved" || !got[1].Start.Equal(at) {
+				t.Errorf("got %+v and %v", got, err)
+			}
+			if _, err := f.Event(id(2)); !errors.Is(err, ics.ErrNotFound) {
+				t.Errorf("got %v", err)
+			}
+			if err := f.Change("a", ics.Change{Start: &at}); err == nil {
+				t.Error("a series was moved")
+			}
+			if err := f.Remove("a"); err != nil || lines(t, f, autumn, 7) != "" {
+				t.Errorf("got %v and %s", err, lines(t, f, autumn, 7))
+			}
+		})
+	}
+	f, _ := open(t, calendar(event("a#b", "DTSTART:20261020T140000\nSUMMARY:x")))
+	for _, id := range []string{"", "a", "a#b#20261020T140001", "a#b#soon", "c#20261020T140000"} {
+		if err := f.Remove(id); !errors.Is(err, ics.ErrNotFound) {
+			t.Errorf("%q: got %v", id, err)
+		}
+	}
+	if err := f.Remove("a#b"); err != nil {
+		t.Error(err)
+	}
+}
+
+// FuzzFile reads and changes any file: what is written is a calendar again, and
+// no event is lost but the one that is removed.
+func FuzzFile(f *testing.F) {
+	f.Add(calendar(otherZone, event("a", "DTSTART;TZID=Nowhere Standard Time:20261020T140000\nRRULE:FREQ=MONTHLY;BYDAY=-1FR;BYSETPOS=1\nEXDATE:20261030T140000\nSUMMARY:x")))
+	f.Add(calendar(event("a", "DTSTART;VALUE=DATE:20240229\nRRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30\nDURATION:P1W")))
+	f.Add(calendar(event("a", "DTSTART:20261020T140000\nDTEND:20251020T140000\nRDATE:19700101"), event("a", "RECURRENCE-ID:20261020T140000")))
+	f.Fuzz(func(t *testing.T, text string) {
+		path := filepath.Join(t.TempDir(), "c.ics")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file, err := ics.Open(path, berlin)
+		if err != nil {
+			return
+		}
+		before, err := file.Between(autumn, autumn.AddDate(0, 1, 0))
+		if err := file.Add(ics.Event{ID: "new@fuzz", Title: "new", Start: autumn, End: autumn.Add(time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		after, afterErr := file.Between(autumn, autumn.AddDate(0, 1, 0))
+		if afterErr != nil || err == nil && len(after) != min(len(before)+1, len(after)) {
+			t.Fatalf("%d events became %d: %v", len(before), len(after), afterErr)
+		}
+		if err := file.Remove("new@fuzz"); err != nil {
+			t.Fatal(err)
+		}
+		again, againErr := file.Between(autumn, autumn.AddDate(0, 1, 0))
+		if (err == nil) != (againErr == nil) || len(again) != len(before) {
+			t.Fatalf("%d events became %d: %v", len(before), len(again), againErr)
+		}
+	})
+}
