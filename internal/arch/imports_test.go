@@ -167,7 +167,7 @@ func layer(path string) (group string, allowed []string, ok bool) {
 		}
 	}
 	owner := path
-	if before, _, found := strings.Cut(path, "/internal/"); found {
+	if before, _, found := strings.Cut(path, "/internal/"); found && before != "examples" {
 		owner = before
 	}
 	if allowed, ok := layers[owner]; ok {
@@ -187,7 +187,8 @@ func mayImport(path, group string, allowed []string, to string) bool {
 	if strings.HasPrefix(to, "internal/") {
 		return group != "examples"
 	}
-	if strings.HasPrefix(to, path+"/internal/") || strings.HasPrefix(to, group+"/internal/") {
+	home, _, _ := strings.Cut(path, "/internal/")
+	if strings.HasPrefix(to, home+"/internal/") || strings.HasPrefix(to, group+"/internal/") {
 		return true
 	}
 	return slices.ContainsFunc(allowed, func(pattern string) bool { return matches(pattern, to) })
@@ -247,6 +248,10 @@ func TestLayerRules(t *testing.T) {
 		{"examples/hello", "checkpoint/sqlitecheckpoint", true},
 		{"examples/hello", "internal/ids", false},
 		{"examples/hello", "examples/hello/internal/offline", true},
+		{"examples/hello/internal/offline", "examples/hello/internal/words", true},
+		{"examples/hello", "examples/internal/web", true},
+		{"examples/internal/web", "graph", true},
+		{"examples/internal/web", "internal/ids", false},
 		{"tools", "examples/hello", false},
 		{"internal/ids", "state", false},
 	}

@@ -21,7 +21,8 @@
 //   - Each part is there if its option is set. Without any, the agent runs as it would
 //     without this package.
 //   - A memory that fails fails no turn: the agent goes on without what it knows, which is
-//     logged, and a tool tells the model what went wrong.
+//     logged, and a tool tells the model what went wrong. What was said while the learner's queue
+//     was away waits in the thread.
 //   - What is remembered reaches the model as data, quoted and marked as such. What a
 //     document or a tool said never becomes a fact about a user: to store one, the model has
 //     to show the user's own words for it.

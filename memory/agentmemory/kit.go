@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
@@ -40,6 +41,9 @@ type Options struct {
 	// Recall says what is recalled into the prompt: its Query without the scope, its limits.
 	// A Limit of zero stands for 8 here, and MaxTokens of zero for 1,000.
 	Recall memory.Recall
+	// Patience is how long a turn waits for what is recalled into its prompt; then it goes on
+	// without. Zero stands for 2 s.
+	Patience time.Duration
 	// NoPrompt leaves the prompt alone: the model has to use the tool.
 	NoPrompt bool
 	// Messages is the channel of the conversation. Nil means [agent.Messages].
@@ -62,6 +66,8 @@ const (
 	defaultRecalled = 8
 	defaultTokens   = 1000
 	defaultFound    = 2000
+	defaultPatience = 2 * time.Second
+	maxUnlearned    = 100
 )
 
 // New returns a kit.
@@ -78,6 +84,7 @@ func New(o Options) (*Kit, error) {
 	if o.Recall.Query.AnyUser || o.Search.Query.AnyUser {
 		return nil, fmt.Errorf("agentmemory: new: an agent does not recall what all users said: %w", memory.ErrInvalid)
 	}
+	o.Patience = cmp.Or(max(o.Patience, 0), defaultPatience)
 	o.Recall.Query.Limit = cmp.Or(o.Recall.Query.Limit, defaultRecalled)
 	o.Recall.MaxTokens = cmp.Or(o.Recall.MaxTokens, defaultTokens)
 	if o.Messages == nil {
@@ -105,8 +112,12 @@ func (k *Kit) scope(ctx context.Context) (memory.Scope, error) {
 	return s, nil
 }
 
-// said is what the user said, for a tool that has to know.
-var said = state.Ephemeral[string]("memory_said")
+var (
+	// said is what the user said, for a tool that has to know.
+	said = state.Ephemeral[string]("memory_said")
+	// unlearned are turns of the thread that no queue had when their step was stored.
+	unlearned = state.Last[[]learn.Turn]("memory_unlearned")
+)
 
 // Extend returns an agent's options with the memory added: what they do already is done
 // first.
@@ -121,14 +132,9 @@ func (k *Kit) Extend(o agent.Options) agent.Options {
 		}
 		return k.Prepare(ctx, s, r)
 	}
-	o.Review = func(ctx context.Context, s state.View, reply *llm.Message) (u state.Update, err error) {
-		if review != nil {
-			if u, err = review(ctx, s, reply); err != nil {
-				return nil, err
-			}
-		}
-		more, err := k.Review(ctx, s, reply)
-		return append(u, more...), err
+	if k.options.Learner != nil {
+		o.Channels = append(slices.Clip(o.Channels), unlearned)
+		o.Review = k.after(review)
 	}
 	if !k.options.tools() {
 		return o
@@ -149,6 +155,19 @@ func (k *Kit) Extend(o agent.Options) agent.Options {
 		}))
 	}
 	return o
+}
+
+// after returns a review that takes a turn to be learned, behind another.
+func (k *Kit) after(review func(context.Context, state.View, *llm.Message) (state.Update, error)) func(context.Context, state.View, *llm.Message) (state.Update, error) {
+	return func(ctx context.Context, s state.View, reply *llm.Message) (u state.Update, err error) {
+		if review != nil {
+			if u, err = review(ctx, s, reply); err != nil {
+				return nil, err
+			}
+		}
+		more, err := k.review(ctx, s, reply, unlearned.Get(s))
+		return append(u, more...), err
+	}
 }
 
 // words are what a user said in a conversation.
@@ -211,7 +230,9 @@ func (k *Kit) Prepare(ctx context.Context, s state.View, r *llm.Request) error {
 	if ask.Text == "" {
 		return nil
 	}
-	found, err := k.options.Facts.Recall(ctx, ask)
+	bounded, cancel := context.WithTimeout(ctx, k.options.Patience)
+	defer cancel()
+	found, err := k.options.Facts.Recall(bounded, ask)
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
@@ -242,6 +263,12 @@ func tell(r *llm.Request, text string) {
 // for agents that are not made by [Kit.Extend]. A durable queue has the turn before the step is
 // stored, by a key that is the same if the step runs again.
 func (k *Kit) Review(ctx context.Context, s state.View, reply *llm.Message) (state.Update, error) {
+	_, err := k.review(ctx, s, reply, nil)
+	return nil, err
+}
+
+// review returns the turns that no queue has yet, which are stored with the step.
+func (k *Kit) review(ctx context.Context, s state.View, reply *llm.Message, before []learn.Turn) (state.Update, error) {
 	if k.options.Learner == nil || len(reply.ToolCalls) > 0 {
 		return nil, nil
 	}
@@ -252,16 +279,35 @@ func (k *Kit) Review(ctx context.Context, s state.View, reply *llm.Message) (sta
 		}
 		return nil, err
 	}
-	turn := learn.Turn{Key: graph.IdempotencyKey(ctx), Scope: scope, Assistant: reply.Text()}
+	turn := learn.Turn{Key: graph.IdempotencyKey(ctx), Scope: scope, Assistant: reply.Text(), At: time.Now().UTC()}
 	turn.User, turn.Number = k.last(s)
 	if where, ok := graph.FromContext(ctx); ok {
 		turn.Conversation = where.Thread
 	}
-	if turn.User == "" || turn.Key == "" {
+	waiting := before
+	if k.options.Learner.Stats().Waiting == 0 { // the queue answers, as far as is known
+		waiting = k.learn(ctx, before...)
+	}
+	if turn.User != "" && turn.Key != "" {
+		waiting = append(slices.Clip(waiting), k.learn(ctx, turn)...)
+	}
+	if len(waiting) == 0 && len(before) == 0 {
 		return nil, nil
 	}
-	if err := k.options.Learner.Learn(ctx, turn); err != nil {
-		k.log.WarnContext(ctx, "a turn will not be learned", "thread", turn.Conversation, "error", err)
+	waiting = waiting[max(0, len(waiting)-maxUnlearned):]
+	return state.Update{unlearned.Put(waiting)}, nil
+}
+
+// learn gives turns to the learner, and returns those that may be in no queue yet.
+func (k *Kit) learn(ctx context.Context, turns ...learn.Turn) []learn.Turn {
+	for i, t := range turns {
+		if err := k.options.Learner.Learn(ctx, t); err != nil {
+			k.log.WarnContext(ctx, "a turn will not be learned", "thread", t.Conversation, "error", err)
+			continue
+		}
+		if k.options.Learner.Stats().Waiting > 0 { // and so would the rest
+			return turns[i:]
+		}
 	}
-	return nil, nil
+	return nil
 }

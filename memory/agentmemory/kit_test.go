@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -242,6 +244,80 @@ func TestMemoryFails(t *testing.T) {
 			t.Errorf("the model was told %q", msg)
 		}
 	}
+}
+
+// deaf is a queue that does not answer.
+type deaf struct{ *learn.InProcess }
+
+func (deaf) Enqueue(ctx context.Context, _ learn.Job) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (deaf) Claim(context.Context, int, time.Duration) ([]learn.Job, error) { return nil, errDown }
+
+// What was said while the queue was away is in the thread, so that another process learns it when the
+// conversation goes on: once.
+func TestQueueIsAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, queueIsAway) // a queue that does not answer is waited for
+}
+
+func queueIsAway(t *testing.T) {
+	m, checkpoints := newFacts(t, inMemory()), checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	queue := learn.NewInProcess()
+	ctx := agentmemory.For(t.Context(), ann)
+	turn := func(q learn.Queue, texts ...string) *learn.Learner {
+		learner, err := learn.New(m, learn.Options{Extractor: said, Queue: q})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := newKit(t, agentmemory.Options{Facts: m, Learner: learner})
+		o := k.Extend(agent.Options{})
+		o.Graph.Checkpoints = checkpoints
+		bot, err := agent.New("bot", llmtest.Echo{}, nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range texts {
+			say(ctx, t, bot, "1", text)
+		}
+		return learner
+	}
+	turn(deaf{queue}, "I like tea", "I like cake")
+	for _, text := range []string{"I like rain", "I like snow"} {
+		learner := turn(queue, text)
+		if err := learner.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s := learner.Stats(); text == "I like snow" && s.Learned != 1 {
+			t.Errorf("learned %d turns in the end, want 1", s.Learned)
+		}
+	}
+	want := []string{"She said: I like cake", "She said: I like rain", "She said: I like snow", "She said: I like tea"}
+	if got := known(t, m, ann); !slices.Equal(got, want) {
+		t.Errorf("known is %q", got)
+	}
+}
+
+// slow is a store that takes its time.
+type slow struct{ memory.Store }
+
+func (slow) Search(ctx context.Context, _ memory.Search) (memory.Candidates, error) {
+	<-ctx.Done()
+	return memory.Candidates{}, ctx.Err()
+}
+
+// A turn does not wait for a memory for ever.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		bot := newBot(t, newKit(t, agentmemory.Options{Facts: newFacts(t, slow{inMemory()})}), llmtest.NewScript(llmtest.Say("Hello.")), agent.Options{})
+		if got := say(agentmemory.For(t.Context(), ann), t, bot, "1", "hello"); got != "Hello." || time.Since(began) != 2*time.Second {
+			t.Errorf("got %q after %v", got, time.Since(began))
+		}
+	})
 }
 
 // Without a scope, and without options, an agent is as it would be.

@@ -47,7 +47,10 @@ const (
 	defaultPoll     = 5 * time.Second
 	maxDelay        = time.Hour
 	maxWaiting      = 10_000
-	enqueueTimeout  = time.Second
+	// claimSpare is how much longer a job is claimed than an attempt takes, so that what became of it
+	// can be noted.
+	claimSpare     = 10 * time.Second
+	enqueueTimeout = time.Second
 )
 
 // ErrFull says that too many turns wait in the process for a queue that does not answer.
@@ -189,7 +192,7 @@ func (l *Learner) round(ctx context.Context) (int, error) {
 	if err := l.flush(ctx); err != nil {
 		return 0, err
 	}
-	jobs, err := l.options.Queue.Claim(ctx, l.options.Workers, l.options.Timeout+time.Minute)
+	jobs, err := l.options.Queue.Claim(ctx, l.options.Workers, l.options.Timeout+claimSpare)
 	if err != nil {
 		return 0, err
 	}
