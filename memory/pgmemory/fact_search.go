@@ -18,10 +18,11 @@ func (f *Facts) Search(ctx context.Context, s memory.Search) (memory.Candidates,
 }
 
 func (f *Facts) search(ctx context.Context, s *memory.Search) (memory.Candidates, error) {
-	p, err := f.db.newPlan(s)
+	sel, err := newSelection(&s.Query)
 	if err != nil {
 		return memory.Candidates{}, err
 	}
+	p := f.db.newPlan(&factTable, sel, &wanted{words(s.Query.Scope.Tenant, s.Terms), s.Embedding, s.Model, s.Limit}, f.db.columns())
 	c := memory.Candidates{}
 	reset := func() { c = memory.Candidates{Frequency: make([]int64, len(s.Terms))} }
 	err = f.db.link.read(ctx, f.db.sql(p.text), p.args, reset, func(rows pgx.Rows) error {

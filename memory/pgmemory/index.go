@@ -25,18 +25,18 @@ func vectorType(schema string, dimension int) string {
 	return schema + `.vector(` + strconv.Itoa(dimension) + `)`
 }
 
-func indexName(space int64) string { return fmt.Sprintf("mem_fact_near_%016x", uint64(space)) }
+func (t *table) indexName(space int64) string { return fmt.Sprintf("%s%016x", t.near, uint64(space)) }
 
-// indexedQuery tells whether there is an index of a space that can be used.
-func indexedQuery(schema string, space int64) string {
-	return `EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = to_regclass('` + schema + `.` + indexName(space) + `') AND i.indisvalid)`
+// indexedQuery tells whether there is an index that can be used.
+func indexedQuery(schema, name string) string {
+	return `EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = to_regclass('` + schema + `.` + name + `') AND i.indisvalid)`
 }
 
-const createIndex = `CREATE INDEX CONCURRENTLY %s ON weft.mem_fact USING hnsw ((embedding::%s) %s) WITH (m = 16, ef_construction = 128) WHERE space = %s`
+const createIndex = `CREATE INDEX CONCURRENTLY %s ON %s USING hnsw ((embedding::%s) %s) WITH (m = 16, ef_construction = 128) WHERE space = %s`
 
-// Index makes an index (HNSW) of the vectors of a model, of one dimension, unless there is one.
-// It is worth its time above some 20,000 facts a scope, see [Options.Exact]: it takes minutes for 100,000
-// facts, while they can be read and written. No other call makes one. It is not for a
+// Index makes the indexes (HNSW) of the vectors of a model, of one dimension: one of those of facts and one of
+// those of chunks of documents, unless they are there. They are worth their time above some 20,000 facts, or chunks, a scope, see [Options.Exact]: it takes minutes for 100,000
+// vectors, while they can be read and written. No other call makes one. It is not for a
 // transaction, and not within a request. Of more than 4000 numbers, vectors have no index: it is an
 // [memory.ErrInvalid].
 //
@@ -56,14 +56,23 @@ func (d *DB) index(ctx context.Context, model string, dimension int) error {
 	if _, ok := d.link.on.(pgx.Tx); ok {
 		return fmt.Errorf("in a transaction: %w", memory.ErrInvalid)
 	}
-	in := space(model, dimension)
-	there, valid, err := d.findIndex(ctx, in)
+	for _, t := range []*table{&factTable, &chunkTable} {
+		if err := d.indexTable(ctx, t, space(model, dimension), dimension); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *DB) indexTable(ctx context.Context, t *table, in int64, dimension int) error {
+	name := t.indexName(in)
+	there, valid, err := d.findIndex(ctx, name)
 	if err != nil || valid {
 		return err
 	}
 	if there {
 		// Whoever was at it has been interrupted, or is still at it: then this waits.
-		if err := d.alone(ctx, `DROP INDEX CONCURRENTLY IF EXISTS weft.`+indexName(in)); err != nil {
+		if err := d.alone(ctx, `DROP INDEX CONCURRENTLY IF EXISTS weft.`+name); err != nil {
 			return err
 		}
 	}
@@ -72,13 +81,13 @@ func (d *DB) index(ctx context.Context, model string, dimension int) error {
 		class = d.vector + `.halfvec_cosine_ops`
 	}
 	p := plan{space: in}
-	return d.alone(ctx, fmt.Sprintf(createIndex, indexName(in), vectorType(d.vector, dimension), class, p.literal()))
+	return d.alone(ctx, fmt.Sprintf(createIndex, name, t.name, vectorType(d.vector, dimension), class, p.literal()))
 }
 
-func (d *DB) findIndex(ctx context.Context, in int64) (there, valid bool, err error) {
+func (d *DB) findIndex(ctx context.Context, name string) (there, valid bool, err error) {
 	const query = `SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass($1::text)`
 	reset := func() { there, valid = false, false }
-	err = d.link.read(ctx, query, []any{d.quoted + `.` + indexName(in)}, reset, func(rows pgx.Rows) error {
+	err = d.link.read(ctx, query, []any{d.quoted + `.` + name}, reset, func(rows pgx.Rows) error {
 		there = true
 		return rows.Scan(&valid)
 	})

@@ -10,12 +10,12 @@ import (
 type sizes struct {
 	mu      sync.Mutex
 	large   map[string]size
-	indexes map[int64]bool
+	indexes map[string]bool
 }
 
 type size struct {
-	facts, terms int64
-	at           time.Time
+	rows, terms int64
+	at          time.Time
 }
 
 const (
@@ -25,7 +25,7 @@ const (
 	sizeCount = 1000
 )
 
-func newSizes() *sizes { return &sizes{large: map[string]size{}, indexes: map[int64]bool{}} }
+func newSizes() *sizes { return &sizes{large: map[string]size{}, indexes: map[string]bool{}} }
 
 // size returns that of a selection that is large.
 func (s *sizes) size(key string) (size, bool) {
@@ -36,11 +36,11 @@ func (s *sizes) size(key string) (size, bool) {
 }
 
 // note remembers what a plan has found out.
-func (s *sizes) note(p *plan, facts, terms int64, large bool) {
+func (s *sizes) note(p *plan, rows, terms int64, large bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p.space != 0 && (p.indexed || s.indexes[p.space]) {
-		s.indexes[p.space] = p.indexed
+	if p.index != "" && (p.indexed || s.indexes[p.index]) {
+		s.indexes[p.index] = p.indexed
 	}
 	if !p.counts {
 		return
@@ -52,13 +52,13 @@ func (s *sizes) note(p *plan, facts, terms int64, large bool) {
 	if len(s.large) >= sizeCount {
 		clear(s.large)
 	}
-	s.large[p.key] = size{facts, terms, time.Now()}
+	s.large[p.key] = size{rows, terms, time.Now()}
 }
 
-func (s *sizes) indexed(space int64) bool {
+func (s *sizes) indexed(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.indexes[space]
+	return s.indexes[name]
 }
 
 // clear forgets sizes, as something large may be gone.

@@ -1,0 +1,62 @@
+package pgmemory
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/knowledge/split"
+)
+
+var chunkTable = table{
+	"weft.mem_chunk", "mem_chunk_near_",
+	`weft.mem_chunk f JOIN weft.mem_source o ON o.key = f.source JOIN weft.mem_shelf s ON s.key = f.shelf`,
+}
+
+const (
+	// sourceColumns are those of a source o on a shelf s, after its key.
+	sourceColumns = `o.key, o.id::text, s.tenant, s.workspace, s.user_id, s.agent, o.uri, o.title, o.version, o.format, o.trust, o.raw, o.sha256, o.size,
+	o.chunks, o.recipe, o.model, o.revision, o.created_at, o.updated_at`
+
+	// placeColumns are those of a chunk f of a source o.
+	placeColumns = `f.key, f.id::text, o.id::text, f.ordinal, f.headings, f.content, f.starts, f.ends, f.tokens, f.model`
+)
+
+// A shelved is a source with its key.
+type shelved struct {
+	knowledge.Source
+	key int64
+}
+
+// dest is what the source columns are scanned into. What they leave to do is done by the function.
+func (s *shelved) dest() (columns []any, done func()) {
+	var format string
+	var raw []byte
+	var made, changed time.Time
+	columns = []any{
+		&s.key, &s.ID, &s.Scope.Tenant, &s.Scope.Workspace, &s.Scope.User, &s.Scope.Agent, &s.URI, &s.Title, &s.Version, &format, &s.Trust, &raw,
+		&s.SHA256, &s.Size, &s.Chunks, &s.Recipe, &s.Model, &s.Revision, &made, &changed,
+	}
+	return columns, func() {
+		s.Format = split.Format(format)
+		s.CreatedAt, s.UpdatedAt = made.UTC(), changed.UTC()
+		if raw != nil {
+			s.Metadata = json.RawMessage(raw)
+		}
+	}
+}
+
+func scanSource(rows pgx.Rows) (shelved, error) {
+	var s shelved
+	columns, done := s.dest()
+	err := rows.Scan(columns...)
+	done()
+	return s, err
+}
+
+// chunkDest is what the place columns are scanned into.
+func chunkDest(key *int64, c *knowledge.Chunk) []any {
+	return []any{key, &c.ID, &c.Source, &c.Ordinal, &c.Headings, &c.Content, &c.Start, &c.End, &c.Tokens, &c.Model}
+}
