@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -69,7 +72,7 @@ func counted(t *testing.T, p place, mode pgx.QueryExecMode) (*pgmemory.DB, *trip
 	return p.migrated(t, pool), counter
 }
 
-// Everything that is done with facts takes one round trip, however it is sent.
+// Everything takes one round trip, however it is sent.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	type given struct {
@@ -99,7 +102,7 @@ func TestRoundTrips(t *testing.T) {
 			}
 			db, counter := counted(t, p, g.mode)
 			for _, user := range []string{"warm up", "measured"} {
-				for _, call := range calls(t, db.Facts(), user) {
+				for _, call := range slices.Concat(calls(t, db.Facts(), user), talkCalls(t, db.Conversations(), user)) {
 					counter.take()
 					call.do()
 					if n := counter.take(); n != 1 && user == "measured" {
@@ -171,6 +174,66 @@ func calls(t *testing.T, store *pgmemory.Facts, user string) []call {
 			}
 		}},
 		{"sweep", func() { _, err := store.Sweep(ctx, 10); ok(err) }},
+		{"forget", func() { _, err := store.Forget(ctx, scope); ok(err) }},
+	}
+}
+
+// talkCalls are what a program does with the conversations of a user, in turn.
+func talkCalls(t *testing.T, store *pgmemory.Conversations, user string) []call {
+	t.Helper()
+	ctx := context.Background()
+	scope := memory.Scope{Tenant: "acme", User: user}
+	ok := func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	apply := func(c conversation.Change) func() {
+		return func() {
+			_, err := store.Apply(ctx, scope, c)
+			ok(err)
+		}
+	}
+	many := make([]string, 300)
+	for i := range many {
+		many[i] = fmt.Sprint("message ", i)
+	}
+	read := func(r conversation.Range, want int) func() {
+		return func() {
+			n := 0
+			r.Scope, r.Session = scope, "s"
+			for _, err := range store.Messages(ctx, r) {
+				ok(err)
+				n++
+			}
+			if n != want {
+				t.Errorf("got %d messages want %d", n, want)
+			}
+		}
+	}
+	return []call{
+		{"append", apply(saying("s", "one", "two"))},
+		{"append 300", apply(saying("s", many...))},
+		{"describe", apply(conversation.Change{Session: "s", Describe: &conversation.Description{Title: "title", Metadata: []byte(`{"n":1}`)}})},
+		{"load", read(conversation.Range{}, 302)},
+		{"last", read(conversation.Range{Last: 10}, 10)},
+		{"list sessions", func() {
+			for s, err := range store.Sessions(ctx, conversation.Query{Scope: scope, Where: []memory.Condition{memory.Where("n", memory.Equal, 1)}}) {
+				ok(err)
+				if s.Title != "title" {
+					t.Errorf("got %+v", s)
+				}
+			}
+		}},
+		{"search", func() {
+			c, err := store.Search(ctx, conversation.Search{Query: conversation.Query{Scope: scope}, Roles: []llm.Role{llm.RoleUser}, Terms: []string{"two", "message"}, Limit: 100})
+			ok(err)
+			if len(c.Rows) != 100 || c.Messages != 302 {
+				t.Errorf("got %d of %d messages", len(c.Rows), c.Messages)
+			}
+		}},
+		{"delete", apply(conversation.Change{Session: "s", Delete: true})},
+		{"sweep", func() { _, err := store.Sweep(ctx, scope, 1, 10); ok(err) }},
 		{"forget", func() { _, err := store.Forget(ctx, scope); ok(err) }},
 	}
 }

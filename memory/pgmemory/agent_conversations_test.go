@@ -1,0 +1,228 @@
+package pgmemory_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+// The rows as Python's messages_to_dict writes them, of two versions of LangChain.
+const (
+	human  = `{"type":"human","data":{"content":"Is it warm in Athens? ☀️","additional_kwargs":{},"response_metadata":{},"type":"human","name":null,"id":null,"example":false}}`
+	caller = `{"type":"ai","data":{"content":"","additional_kwargs":{"tool_calls":[{"id":"c1","function":{"name":"weather","arguments":"{\"city\": \"Athens\"}"},"type":"function"}]},` +
+		`"response_metadata":{"finish_reason":"tool_calls"},"type":"ai","name":null,"id":"run-1","example":false,"tool_calls":[{"name":"weather","args":{"city":"Athens"},"id":"c1","type":"tool_call"}],"invalid_tool_calls":[],"usage_metadata":null}}`
+	result = `{"type":"tool","data":{"content":"31","additional_kwargs":{},"response_metadata":{},"type":"tool","name":"weather","id":null,"tool_call_id":"c1","artifact":null,"status":"success"}}`
+	reply  = `{"type":"ai","data":{"content":[{"type":"text","text":"Yes, "},{"type":"text","text":"31 degrees."}],"additional_kwargs":{},"response_metadata":{"model_name":"m","score":1.50},"type":"ai","name":null,"id":"run-2","example":false,"tool_calls":[],"invalid_tool_calls":[],"usage_metadata":{"input_tokens":12,"output_tokens":5,"total_tokens":17}}}`
+)
+
+func list(entries ...string) string { return "[" + strings.Join(entries, ",") + "]" }
+
+// sameJSON compares values, and numbers by what they are.
+func sameJSON(got, want string) bool {
+	wrapped := append(append([]byte(`{"v":`), got...), '}')
+	return got != "" && memory.Condition{Path: []string{"v"}, Op: memory.Equal, Value: json.RawMessage(want)}.Match(wrapped)
+}
+
+func history(t *testing.T, db *pgmemory.DB) *conversation.History {
+	t.Helper()
+	h, err := conversation.New(db.Conversations())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// one returns the only row of what was asked.
+func one(t *testing.T, pool *pgxpool.Pool, who, sql string, args ...any) string {
+	t.Helper()
+	got, err := request[string](pool, who, sql, args...)
+	if err != nil || len(got) != 1 {
+		t.Errorf("%s: got %d rows, error %v want one", sql, len(got), err)
+		return ""
+	}
+	return got[0]
+}
+
+const (
+	readSession   = `SELECT messages::text FROM public.agent_conversations WHERE session_id = $1`
+	insertSession = `INSERT INTO public.agent_conversations (session_id, messages, user_id, updated_at) VALUES ($1, $2::jsonb, $3, now()) RETURNING session_id`
+)
+
+func TestConversationsBySQL(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p, _ := publicPlace(t)
+	db, pool := p.served(t), p.pool(t)
+	ann, err := pgmemory.Bind(db, binding(annID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hers, service := history(t, ann), history(t, db)
+	scope := memory.Scope{User: annID}
+
+	t.Run("what Python wrote is read, appended to and read back", func(t *testing.T) {
+		python := list(human, caller, result, reply)
+		one(t, pool, annID, insertSession, "s1", python, annID)
+		before, err := hers.Load(ctx, scope, "s1")
+		if err != nil || len(before) != 4 || before[0].Role != llm.RoleUser || before[1].ToolCalls[0].Name != "weather" ||
+			before[2].ToolCallID != "c1" || before[3].Text() != "Yes, 31 degrees." || before[3].Usage == nil || before[3].ID != "run-2" {
+			t.Fatalf("got %v, error %v", before, err)
+		}
+		turn := []llm.Message{llm.User("And in Oslo?"), llm.Assistant("No.")}
+		if _, err := hers.Append(ctx, scope, conversation.Turn{Session: "s1", Messages: turn}); err != nil {
+			t.Fatal(err)
+		}
+		after, err := hers.Load(ctx, scope, "s1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, err := llm.ToLangChain(conversation.Plain(after[4:]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := python[:len(python)-1] + "," + string(ours[1:])
+		for _, who := range []string{annID, ""} {
+			if got := one(t, pool, who, readSession, "s1"); !sameJSON(got, want) {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		}
+		if got := one(t, pool, annID, `SELECT public.get_conversation(session_id => 's1')::text`); !sameJSON(got, want) {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		found, err := hers.Search(ctx, conversation.Find{Query: conversation.Query{Scope: scope}, Text: "how warm?"})
+		if err != nil || len(found) != 1 || found[0].Position != 1 {
+			t.Errorf("got %v, error %v want the question", found, err)
+		}
+	})
+
+	t.Run("one more is one row more", func(t *testing.T) {
+		keys := func() string {
+			return ask[string](t, p, `SELECT string_agg(m.key || ' ' || m.id, ',' ORDER BY m.position) FROM weft.mem_message m JOIN weft.mem_session s ON s.key = m.session WHERE s.id = 's2'`)
+		}
+		one(t, pool, annID, insertSession, "s2", list(human, caller, result), annID)
+		first := keys()
+		stored := one(t, pool, annID, readSession, "s2")
+		more := stored[:len(stored)-1] + "," + reply + "]"
+		one(t, pool, annID, `UPDATE public.agent_conversations SET messages = $2::jsonb, updated_at = now() WHERE session_id = $1 RETURNING session_id`, "s2", more)
+		if got := keys(); !strings.HasPrefix(got, first+",") || strings.Count(got, ",") != 3 {
+			t.Errorf("got rows %s after %s want one more", got, first)
+		}
+		first = keys()
+		one(t, pool, annID, insertSession, "s2", list(human, caller, reply), annID) // as an upsert
+		if got := keys(); strings.Count(got, ",") != 2 || !strings.HasPrefix(first, got[:strings.LastIndexByte(got, ',')]) {
+			t.Errorf("got rows %s after %s want two of them, and another", got, first)
+		}
+		if got := one(t, pool, annID, readSession, "s2"); !sameJSON(got, list(human, caller, reply)) {
+			t.Errorf("got %s", got)
+		}
+		one(t, pool, annID, insertSession, "s2", list(human, human, reply, reply), nil)
+		if got, err := hers.Load(ctx, scope, "s2"); err != nil || len(got) != 4 || got[3].ID == got[2].ID || got[2].ID != "run-2" {
+			t.Errorf("got %v, error %v want four messages with ids of their own", got, err)
+		}
+	})
+
+	t.Run("a program here and one in Python agree on what a message says", func(t *testing.T) {
+		for i, entry := range []string{human, result, reply, caller} {
+			id := fmt.Sprint("same ", i)
+			if _, err := hers.FromLangChain(ctx, scope, id, []byte(list(caller, entry))); err != nil {
+				t.Fatal(err)
+			}
+			one(t, pool, annID, insertSession, id+" by SQL", list(caller, entry), annID)
+			row := func(id string) (r conversation.Row) {
+				for r, err = range ann.Conversations().Messages(ctx, conversation.Range{Scope: scope, Session: id, From: 2}) {
+					wantNoErr(t, "messages", err)
+				}
+				return r
+			}
+			here, there := row(id), row(id+" by SQL")
+			if here.Role != there.Role || here.Text != there.Text || here.Text != "" && here.Key != there.Key || !sameJSON(string(here.Data), string(there.Data)) {
+				t.Errorf("got %s %q %x by SQL want %s %q %x", there.Role, there.Text, there.Key, here.Role, here.Text, here.Key)
+			}
+		}
+	})
+
+	t.Run("functions with named arguments", func(t *testing.T) {
+		if got := one(t, pool, "", `SELECT public.get_conversation(session_id => 'none')::text`); got != "[]" {
+			t.Errorf("got %s want no messages", got)
+		}
+		const save = `SELECT public.save_conversation(session_id => $1, messages => $2::jsonb, user_id => $3)::text`
+		one(t, pool, "", save, "s3", list(human), nil)
+		if got, err := service.Load(ctx, memory.Scope{}, "s3"); err != nil || len(got) != 1 {
+			t.Errorf("got %v, error %v", got, err)
+		}
+		one(t, pool, "", save, "s3", list(human, reply), annID) // who has signed in meanwhile
+		if got, err := hers.Load(ctx, scope, "s3"); err != nil || len(got) != 2 {
+			t.Errorf("got %v, error %v want ann's", got, err)
+		}
+		one(t, pool, "", save, "s3", list(human), nil)
+		if got := one(t, pool, "", `SELECT user_id || ' ' || jsonb_array_length(messages) FROM public.agent_conversations WHERE session_id = 's3'`); got != annID+" 1" {
+			t.Errorf("got %s want ann's", got)
+		}
+		if _, err := request[string](pool, "", save, "s3", list(reply), bobID); sqlState(err) != "23505" {
+			t.Errorf("another user's: got error %v want 23505", err)
+		}
+	})
+
+	t.Run("what is no message is refused, and others' are out of reach", func(t *testing.T) {
+		before := one(t, pool, annID, readSession, "s1")
+		for name, c := range map[string]struct{ who, sql, messages, want string }{
+			"no array":         {annID, insertSession, `{}`, "22023"},
+			"an unknown type":  {annID, insertSession, list(human, `{"type":"alien","data":{"content":""}}`), "22023"},
+			"a removal":        {annID, insertSession, `[{"type":"remove","data":{"id":"run-1","content":""}}]`, "22023"},
+			"no content":       {annID, insertSession, `[{"type":"ai","data":{"content":1}}]`, "22023"},
+			"a lone result":    {annID, insertSession, `[{"type":"tool","data":{"content":""}}]`, "22023"},
+			"in ann's name":    {bobID, insertSession, list(human), "42501"},
+			"another's change": {bobID, `UPDATE public.agent_conversations SET messages = $2::jsonb WHERE session_id = $1 AND $3::text IS NOT NULL RETURNING session_id`, list(human), ""},
+			"another's end":    {bobID, `DELETE FROM public.agent_conversations WHERE session_id = $1 AND $2::jsonb IS NOT NULL AND $3::text IS NOT NULL RETURNING session_id`, list(human), ""},
+			"another's id":     {annID, `UPDATE public.agent_conversations SET session_id = $1 || 'x' WHERE session_id = $1 AND $2::jsonb IS NOT NULL AND $3::text IS NOT NULL`, list(human), "0A000"},
+		} {
+			got, err := request[string](pool, c.who, c.sql, "s1", c.messages, annID)
+			if sqlState(err) != c.want || len(got) != 0 {
+				t.Errorf("%s: got %q, error %v want %q", name, got, err, c.want)
+			}
+		}
+		if got, err := request[string](pool, bobID, `SELECT session_id FROM public.agent_conversations`); err != nil || len(got) != 0 {
+			t.Errorf("bob sees %q, error %v", got, err)
+		}
+		if got := one(t, pool, annID, readSession, "s1"); got != before {
+			t.Errorf("got %s want %s", got, before)
+		}
+		one(t, pool, annID, `DELETE FROM public.agent_conversations WHERE session_id = 's2' RETURNING session_id`)
+		if got, err := hers.Load(ctx, scope, "s2"); err != nil || len(got) != 0 {
+			t.Errorf("got %v, error %v want a session that is gone", got, err)
+		}
+	})
+
+	t.Run("what jsonb can not hold is left out of what others read", func(t *testing.T) {
+		entry := `{"type":"human","data":{"content":"a\u0000b \\u0000 \ud83d\ude42 \ud800","id":"m1","n":1e200000}}`
+		if _, err := hers.FromLangChain(ctx, scope, "s4", []byte(list(entry))); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := hers.ToLangChain(ctx, scope, "s4"); err != nil || !bytes.Equal(got, []byte(list(entry))) {
+			t.Errorf("got %s, error %v want it as it was", got, err)
+		}
+		got := one(t, pool, annID, `SELECT messages #>> '{0,data,content}' FROM public.agent_conversations WHERE session_id = 's4'`)
+		if want := "ab \\u0000 🙂 \ufffd"; got != want {
+			t.Errorf("got %q want %q", got, want)
+		}
+	})
+}
+
+func sqlState(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}

@@ -1,0 +1,60 @@
+package pgmemory
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+)
+
+// Conversations is a [conversation.Store], and a [conversation.Sweeper]. It is as safe for concurrent use as
+// its [DB].
+type Conversations struct{ db *DB }
+
+var _ interface {
+	conversation.Store
+	conversation.Sweeper
+} = (*Conversations)(nil)
+
+// Conversations is where the database keeps what was said.
+func (d *DB) Conversations() *Conversations { return &Conversations{d} }
+
+const (
+	hushQuery = `SELECT weft.mem_hush($1::bigint[], $2::bigint, $3::bytea, $4::bytea, $5::text[])`
+
+	retainQuery = `WITH gone AS (DELETE FROM weft.mem_session WHERE key = ANY (ARRAY(SELECT s.key FROM weft.mem_session s
+	WHERE s.tenant = ($1::text[])[1] AND ($1::text[])[2] IN ('', s.workspace) AND ($1::text[])[3] IN ('', s.user_id) AND ($1::text[])[4] IN ('', s.agent)
+	AND s.updated_at < clock_timestamp() - $2::bigint * interval '1 microsecond' ORDER BY s.updated_at LIMIT $3::bigint FOR UPDATE SKIP LOCKED)) RETURNING 1)
+	SELECT count(*) FROM gone`
+)
+
+// stone names what is noted when a scope, or a session in it, is forgotten: not as the facts of it are.
+func stone(s memory.Scope, session ...string) []byte {
+	return digest(append(append([]string{"conversations"}, names(s)...), session...)...)
+}
+
+// Forget implements [conversation.Store], in one round trip.
+func (c *Conversations) Forget(ctx context.Context, s memory.Scope) (int, error) {
+	shared, alone := c.db.forgetLocks(s)
+	c.db.sizes.clear()
+	n, err := c.db.count(ctx, hushQuery, shared, alone, stone(s), ownerDigest(s.User), names(s))
+	if err != nil {
+		return 0, c.db.fail("forget conversations", err)
+	}
+	return n, nil
+}
+
+// Sweep implements [conversation.Sweeper], in one round trip. It passes over sessions that somebody
+// appends to at the same time.
+func (c *Conversations) Sweep(ctx context.Context, s memory.Scope, age time.Duration, limit int) (int, error) {
+	if limit <= 0 {
+		return 0, ctx.Err()
+	}
+	n, err := c.db.count(ctx, retainQuery, names(s), age.Microseconds(), min(int64(limit), math.MaxInt32))
+	if err != nil {
+		return 0, c.db.fail("sweep conversations", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,209 @@
+package pgmemory_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+// saying is a turn in which a user says so.
+func saying(session string, texts ...string) conversation.Change {
+	c := conversation.Change{Session: session}
+	for _, text := range texts {
+		row := conversation.Row{ID: newID(), Role: llm.RoleUser, Text: text, Terms: strings.Fields(text)}
+		row.Data = fmt.Appendf(nil, `{"type":"human","data":{"content":%q}}`, text)
+		copy(row.Key[:], text)
+		c.Rows = append(c.Rows, row)
+	}
+	return c
+}
+
+// talkTables are those of conversations.
+var talkTables = []string{"mem_session", "mem_message", "mem_forgotten"}
+
+// content spells what is in tables.
+func content(t *testing.T, p place, tables []string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, table := range tables {
+		all.WriteString(ask[string](t, p, `SELECT coalesce(string_agg(x::text, ',' ORDER BY x::text), '') FROM weft.`+table+` x`))
+	}
+	return all.String()
+}
+
+// Nobody reads or changes what another user said, by the store or by SQL of their own.
+func TestConversationsAreApart(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := supabasePlace(t)
+	db := p.served(t)
+	bind := func(user string) *pgmemory.Conversations {
+		bound, err := pgmemory.Bind(db, binding(user))
+		wantNoErr(t, "bind", err)
+		return bound.Conversations()
+	}
+	ann, bob := bind(annID), bind(bobID)
+	for user, store := range map[string]*pgmemory.Conversations{annID: ann, bobID: bob} {
+		for _, c := range []conversation.Change{saying("gone", "x"), {Session: "gone", Delete: true}, saying("s", "secret of "+user)} {
+			_, err := store.Apply(ctx, memory.Scope{Tenant: "acme", User: user}, c)
+			wantNoErr(t, "apply", err)
+		}
+	}
+	before := content(t, p, talkTables)
+	everywhere := conversation.Query{Scope: memory.Scope{Tenant: "acme"}, AnyUser: true, Limit: -1}
+	for s, err := range bob.Sessions(ctx, everywhere) {
+		if s.Scope.User != bobID || err != nil {
+			t.Errorf("bob lists %+v, error %v", s, err)
+		}
+	}
+	c, err := bob.Search(ctx, conversation.Search{Query: everywhere, Roles: []llm.Role{llm.RoleUser}, Terms: []string{"secret"}, Limit: 9})
+	if err != nil || len(c.Rows) != 1 || c.Messages != 1 || c.Frequency[0] != 1 {
+		t.Errorf("bob searches: got %+v, error %v want his own", c, err)
+	}
+	for r, err := range bob.Messages(ctx, conversation.Range{Scope: annScope, Session: "s"}) {
+		t.Errorf("bob reads %+v, error %v", r, err)
+	}
+	for name, s := range map[string]memory.Scope{"hers": annScope, "nobody's": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
+		_, err := bob.Apply(ctx, s, saying("s", "bob was here"))
+		wantErr(t, "bob says in "+name, err, pgmemory.ErrDenied)
+		_, err = bob.Apply(ctx, s, conversation.Change{Session: "s", Delete: true})
+		wantErr(t, "bob deletes in "+name, err, memory.ErrNotFound)
+		_, err = bob.Forget(ctx, s)
+		wantErr(t, "bob forgets "+name, err, pgmemory.ErrDenied)
+	}
+	if n, err := bob.Sweep(ctx, annScope, -time.Hour, 9); n != 0 || err != nil {
+		t.Errorf("bob sweeps ann's: got %d, error %v", n, err)
+	}
+
+	pool := p.pool(t)
+	session := ask[int64](t, p, `SELECT key FROM weft.mem_session WHERE user_id = '`+annID+`'`)
+	for _, who := range []string{bobID, "nobody"} {
+		for _, sql := range []string{
+			`SELECT FROM weft.mem_session WHERE user_id <> '` + bobID + `'`,
+			`SELECT FROM weft.mem_message WHERE text LIKE '%` + annID + `%'`,
+			`SELECT FROM weft.mem_message m JOIN weft.mem_session s ON s.key = m.session WHERE s.user_id <> '` + bobID + `'`,
+			`UPDATE weft.mem_session SET title = 'x' WHERE user_id <> '` + bobID + `'`,
+			fmt.Sprint(`UPDATE weft.mem_message SET text = 'x' WHERE session = `, session),
+			fmt.Sprint(`DELETE FROM weft.mem_message WHERE session = `, session),
+			fmt.Sprint(`DELETE FROM weft.mem_session WHERE key = `, session),
+		} {
+			if n, err := raw(ctx, pool, who, p.sql(sql)); n != 0 || err != nil {
+				t.Errorf("%s: %s: got %d rows, error %v want none", who, sql, n, err)
+			}
+		}
+		const columns = `(session, position, at, owner, said, role, id, text, data, words, terms, word_count)`
+		values := func(user string) string {
+			return fmt.Sprintf(`VALUES (%d, 2, now(), weft.mem_digest('%s'), '', 'user', 'x', 'x', '{}', '{}', '{}', 0)`, session, user)
+		}
+		for _, sql := range []string{
+			`INSERT INTO weft.mem_message ` + columns + values(annID),
+			`INSERT INTO weft.mem_message ` + columns + values(bobID), // one's own, in another's session
+			`INSERT INTO weft.mem_session (digest, owner, tenant, workspace, user_id, agent, id, title, messages, created_at, updated_at)
+				VALUES (weft.mem_digest('acme', '', '` + annID + `', ''), weft.mem_digest('` + bobID + `'), 'acme', '', '` + bobID + `', '', 'new', '', 0, now(), now())`,
+			`INSERT INTO weft.mem_session (digest, owner, tenant, workspace, user_id, agent, id, title, messages, created_at, updated_at)
+				VALUES (weft.mem_digest('acme', '', '` + annID + `', ''), weft.mem_digest('` + annID + `'), 'acme', '', '` + annID + `', '', 'new', '', 0, now(), now())`,
+			`TRUNCATE weft.mem_message`,
+		} {
+			if n, err := raw(ctx, pool, who, p.sql(sql)); err == nil {
+				t.Errorf("%s: %s: got %d rows want an error", who, sql, n)
+			}
+		}
+	}
+	move := p.sql(fmt.Sprint(`UPDATE weft.mem_message SET session = `, session, `, position = 2`))
+	if n, err := raw(ctx, pool, bobID, move); err == nil {
+		t.Errorf("%s: got %d rows want an error", move, n)
+	}
+	if after := content(t, p, talkTables); after != before {
+		t.Errorf("got %s want %s", after, before)
+	}
+}
+
+// After a user is forgotten, nothing of what was said is in a dump, nor in what the database knows of its columns.
+func TestForgetConversationsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	store := p.open(t).Conversations()
+	scope := memory.Scope{Tenant: "acme", Workspace: "marker-workspace", User: "marker-user", Agent: "marker-agent"}
+	for i := range 30 {
+		c := saying(fmt.Sprint("marker-session-", i), "marker-text", "marker-other")
+		c.Rows[0].ID = fmt.Sprint("marker-id-", i)
+		_, err := store.Apply(ctx, scope, c)
+		wantNoErr(t, "apply", err)
+		_, err = store.Apply(ctx, scope, conversation.Change{Session: c.Session, Describe: &conversation.Description{Title: "marker-title", Metadata: []byte(`{"marker-name":"x"}`)}})
+		wantNoErr(t, "describe", err)
+	}
+	_, err := store.Apply(ctx, ann, saying("s", "what stays"))
+	wantNoErr(t, "apply", err)
+	_, err = store.Apply(ctx, scope, conversation.Change{Session: "marker-session-0", Delete: true})
+	wantNoErr(t, "delete", err)
+	do(t, p, `ANALYZE weft.mem_session, weft.mem_message`)
+	if before := dump(t, p); strings.Count(before, "marker-title") < 29 {
+		t.Fatal("got nothing that could be forgotten")
+	}
+	if n, err := store.Forget(ctx, memory.Scope{Tenant: "acme", User: scope.User}); n != 29 || err != nil {
+		t.Errorf("got %d sessions, error %v want 29", n, err)
+	}
+	after := dump(t, p)
+	if strings.Contains(after, "marker-") || !strings.Contains(after, "what stays") {
+		t.Error("got something of what was forgotten, or nothing of what was not")
+	}
+	known := ask[int](t, p, `SELECT count(*) FROM pg_stats WHERE schemaname = $1 AND
+		(most_common_vals::text LIKE '%marker-%' OR histogram_bounds::text LIKE '%marker-%' OR most_common_elems::text LIKE '%marker-%')`, p.options.Schema)
+	if known != 0 {
+		t.Errorf("got %d columns of which the database knows what was forgotten", known)
+	}
+}
+
+// A session takes as many messages as it may have.
+func TestMessageQuota(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	p.options.MaxMessages = 3
+	store := p.open(t).Conversations()
+	first := saying("s", "one", "two", "three")
+	_, err := store.Apply(ctx, ann, saying("t", "one", "two", "three", "four"))
+	wantErr(t, "too many", err, memory.ErrQuota)
+	for s, err := range store.Sessions(ctx, conversation.Query{Scope: ann}) {
+		t.Errorf("got session %+v, error %v want none", s, err)
+	}
+	_, err = store.Apply(ctx, ann, first)
+	wantNoErr(t, "as many as may be", err)
+	_, err = store.Apply(ctx, ann, first)
+	wantNoErr(t, "those that are there", err)
+	_, err = store.Apply(ctx, ann, saying("s", "four"))
+	wantErr(t, "one more", err, memory.ErrQuota)
+	c := saying("s", "four")
+	c.From = 3
+	_, err = store.Apply(ctx, ann, c)
+	wantNoErr(t, "one for one", err)
+}
+
+// What the database lacks is told by an error that says what to do.
+func TestMissingFunction(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	store := p.open(t).Conversations()
+	do(t, p, `DROP FUNCTION weft.mem_converse`)
+	_, err := store.Apply(ctx, ann, saying("s", "x"))
+	wantErr(t, "no function", err, pgmemory.ErrNotMigrated)
+	if err == nil || !strings.Contains(err.Error(), "mem_converse") || !strings.Contains(err.Error(), "Migrate") {
+		t.Errorf("got %v want the function's name, and what to do", err)
+	}
+	do(t, p, `DROP TABLE weft.mem_message`)
+	for _, err = range store.Messages(ctx, conversation.Range{Scope: ann, Session: "s"}) {
+		wantErr(t, "no table", err, pgmemory.ErrNotMigrated)
+	}
+	if err == nil {
+		t.Error("got no error for a table that is not there")
+	}
+}

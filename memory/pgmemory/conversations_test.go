@@ -1,0 +1,37 @@
+package pgmemory_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/memorytest"
+)
+
+func TestConversations(t *testing.T) {
+	t.Parallel()
+	memorytest.RunConversations(t, func(tb testing.TB) conversation.Store { return newPlace(tb).open(tb).Conversations() })
+}
+
+func TestConversationsSimpleProtocol(t *testing.T) {
+	t.Parallel()
+	memorytest.RunConversations(t, func(tb testing.TB) conversation.Store {
+		p := newPlace(tb)
+		return p.migrated(tb, p.pool(tb, func(c *pgxpool.Config) {
+			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
+		})).Conversations()
+	})
+}
+
+func TestConversationsOfServiceRole(t *testing.T) {
+	t.Parallel()
+	memorytest.RunConversations(t, func(tb testing.TB) conversation.Store { return supabasePlace(tb).served(tb).Conversations() })
+}
+
+// Users do with what is theirs what everybody does.
+func TestConversationsOfUsers(t *testing.T) {
+	t.Parallel()
+	memorytest.RunConversations(t, func(tb testing.TB) conversation.Store { return theirConversations{newPeople(tb)} })
+}

@@ -1,0 +1,132 @@
+package pgmemory_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"iter"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+// People let the suites run with row-level security: what is done in the scope of a user is done with the rights
+// of that user, and what is done in others with those of the service. Users are known by ids that stand for
+// their names.
+type people struct {
+	tb testing.TB
+	db *pgmemory.DB
+
+	mu    sync.Mutex
+	names map[string]string // by their ids
+	bound map[string]*pgmemory.DB
+}
+
+func newPeople(tb testing.TB) *people {
+	return &people{tb: tb, db: supabasePlace(tb).served(tb), names: map[string]string{"": ""}, bound: map[string]*pgmemory.DB{}}
+}
+
+// in returns a scope with an id for a user.
+func (p *people) in(s memory.Scope) memory.Scope {
+	if s.User == "" {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s.User))
+	id := fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.names[id] = s.User
+	s.User = id
+	return s
+}
+
+// out returns a scope with a name for a user.
+func (p *people) out(s memory.Scope) memory.Scope {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.User = p.names[s.User]
+	return s
+}
+
+// as returns the memory of the user of a scope, who has an id.
+func (p *people) as(user string) *pgmemory.DB {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bound[user] == nil {
+		bound, err := pgmemory.Bind(p.db, binding(user))
+		if err != nil {
+			p.tb.Error(err)
+		}
+		p.bound[user] = bound
+	}
+	return p.bound[user]
+}
+
+type theirConversations struct{ *people }
+
+func (p theirConversations) query(q conversation.Query) (conversation.Query, *pgmemory.Conversations) {
+	if q.Scope = p.in(q.Scope); q.After != nil {
+		after := *q.After
+		after.Scope = p.in(after.Scope)
+		q.After = &after
+	}
+	if q.AnyUser {
+		return q, p.as("").Conversations()
+	}
+	return q, p.as(q.Scope.User).Conversations()
+}
+
+func (p theirConversations) Apply(ctx context.Context, s memory.Scope, c conversation.Change) (conversation.Session, error) {
+	s = p.in(s)
+	session, err := p.as(s.User).Conversations().Apply(ctx, s, c)
+	session.Scope = p.out(session.Scope)
+	return session, err
+}
+
+func (p theirConversations) Sessions(ctx context.Context, q conversation.Query) iter.Seq2[conversation.Session, error] {
+	return func(yield func(conversation.Session, error) bool) {
+		q, store := p.query(q)
+		for session, err := range store.Sessions(ctx, q) {
+			session.Scope = p.out(session.Scope)
+			if !yield(session, err) {
+				return
+			}
+		}
+	}
+}
+
+func (p theirConversations) Messages(ctx context.Context, r conversation.Range) iter.Seq2[conversation.Row, error] {
+	return func(yield func(conversation.Row, error) bool) {
+		r.Scope = p.in(r.Scope)
+		for row, err := range p.as(r.Scope.User).Conversations().Messages(ctx, r) {
+			row.Scope = p.out(row.Scope)
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+func (p theirConversations) Search(ctx context.Context, s conversation.Search) (conversation.Candidates, error) {
+	q, store := p.query(s.Query)
+	s.Query = q
+	c, err := store.Search(ctx, s)
+	for i := range c.Rows {
+		c.Rows[i].Scope = p.out(c.Rows[i].Scope)
+	}
+	return c, err
+}
+
+func (p theirConversations) Forget(ctx context.Context, s memory.Scope) (int, error) {
+	s = p.in(s)
+	return p.as(s.User).Conversations().Forget(ctx, s)
+}
+
+func (p theirConversations) Sweep(ctx context.Context, s memory.Scope, age time.Duration, limit int) (int, error) {
+	s = p.in(s)
+	return p.as(s.User).Conversations().Sweep(ctx, s, age, limit)
+}

@@ -1,0 +1,140 @@
+package pgmemory
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+)
+
+const converseQuery = `SELECT o_status, o_about, o_title, o_raw, o_messages, o_created, o_updated FROM weft.mem_converse(
+	$1::bigint[], $2::bytea, $3::bytea, $4::text[], $5::text, $6::bytea[], $7::bytea, $8::bigint,
+	$9::bigint, $10::timestamptz, $11::boolean, $12::boolean, $13::text, $14::bytea, $15::text, $16::bigint, $17::boolean,
+	$18::text[], $19::bytea[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::text[])`
+
+// Apply implements [conversation.Store], in one round trip. When the connection is lost on the way, nobody
+// knows whether the change was made: the error is an [ErrUnreachable]. To append the same messages again is
+// safe, as those that the session has are not stored twice.
+func (c *Conversations) Apply(ctx context.Context, s memory.Scope, change conversation.Change) (conversation.Session, error) {
+	session, err := c.apply(ctx, s, &change)
+	if err != nil {
+		return conversation.Session{}, c.db.fail("apply to a conversation", err)
+	}
+	return session, nil
+}
+
+func (c *Conversations) apply(ctx context.Context, s memory.Scope, change *conversation.Change) (session conversation.Session, err error) {
+	values, err := c.values(s, change)
+	if err != nil {
+		return conversation.Session{}, err
+	}
+	var refused error
+	reset := func() { refused = nil }
+	err = c.db.link.write(ctx, c.db.sql(converseQuery), values, reset, func(rows pgx.Rows) error {
+		var status, about *string
+		if err := rows.Scan(&status, &about, nil, nil, nil, nil, nil); err != nil {
+			return err
+		}
+		if *status != "" {
+			refused = refusedChange(*status, about, s, change)
+			return nil
+		}
+		session = conversation.Session{ID: change.Session, Scope: s}
+		err := rows.Scan(nil, nil, &session.Title, &session.Metadata, &session.Messages, &session.CreatedAt, &session.UpdatedAt)
+		finish(&session)
+		return err
+	})
+	if err == nil {
+		err = refused
+	}
+	return session, err
+}
+
+// values are those of the statement.
+func (c *Conversations) values(s memory.Scope, change *conversation.Change) ([]any, error) {
+	tenant, user := c.db.locks(s)
+	rows, err := newRows(s, change)
+	if err != nil {
+		return nil, err
+	}
+	var title string
+	var raw []byte
+	var metadata *string
+	if d := change.Describe; d != nil {
+		title = d.Title
+		if len(d.Metadata) > 0 {
+			plain, err := plainJSON(d.Metadata)
+			if err != nil {
+				return nil, fmt.Errorf("metadata: %w: %w", memory.ErrInvalid, err)
+			}
+			raw, metadata = d.Metadata, &plain
+		}
+	}
+	gone := stone(s, change.Session)
+	return append([]any{
+		[]int64{tenant, user},
+		scopeDigest(s), ownerDigest(s.User), names(s), change.Session, append(named(s, func(s memory.Scope) []byte { return stone(s) }), gone), gone,
+		int64(c.db.options.MaxMessages), change.Version, optional(change.Said), change.Delete, change.Describe != nil, title, raw, metadata,
+		change.From, change.Once,
+	}, rows...), nil
+}
+
+// refusedChange says what a status of the database means.
+func refusedChange(status string, about *string, s memory.Scope, c *conversation.Change) error {
+	switch status {
+	case "missing":
+		return fmt.Errorf("session %.60q: %w", c.Session, memory.ErrNotFound)
+	case "version":
+		if about == nil {
+			return fmt.Errorf("session %.60q is not there: %w", c.Session, memory.ErrConflict)
+		}
+		return fmt.Errorf("session %.60q has version %s and not %d: %w", c.Session, *about, c.Version, memory.ErrConflict)
+	case "forgotten":
+		return fmt.Errorf("session %.60q of the scope %s, and what was said at %v: %w", c.Session, s, c.Said, memory.ErrForgotten)
+	case "quota":
+		return fmt.Errorf("session %.60q of the scope %s would have %s messages: %w", c.Session, s, *about, memory.ErrQuota)
+	}
+	return fmt.Errorf("status %q: %w", status, ErrFormat)
+}
+
+// newRows returns messages by their columns, but for those that are said to be left out because of one before.
+func newRows(s memory.Scope, c *conversation.Change) ([]any, error) {
+	var id, role, text, data, terms, words []string
+	var plain []*string
+	var said [][]byte
+	ids, keys := map[string]bool{}, map[[16]byte]bool{}
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		if ids[r.ID] || c.Once && keys[r.Key] {
+			continue
+		}
+		ids[r.ID], keys[r.Key] = true, true
+		p, err := plainIfNot(r.Data)
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w: %w", i, memory.ErrInvalid, err)
+		}
+		id, said, role, text = append(id, r.ID), append(said, r.Key[:]), append(role, string(r.Role)), append(text, r.Text)
+		data, plain = append(data, string(r.Data)), append(plain, p)
+		terms, words = append(terms, textArray(r.Terms)), append(words, wordArray(s.Tenant, r.Terms))
+	}
+	return []any{id, said, role, text, data, plain, terms, words}, nil
+}
+
+// unplain finds what jsonb may not hold: NULs, halves of characters, and numbers that are too large.
+var unplain = regexp.MustCompile(`\\u0000|\\u[dD][89a-fA-F]|[0-9][eE][-+]?[0-9]{4}|[0-9]{1000}`)
+
+// plainIfNot returns nil for JSON that is plain.
+func plainIfNot(data []byte) (*string, error) {
+	if !unplain.Match(data) {
+		return nil, nil
+	}
+	plain, err := plainJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	return &plain, nil
+}

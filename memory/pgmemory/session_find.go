@@ -1,0 +1,168 @@
+package pgmemory
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+)
+
+// sessionColumns are those of a session s.
+const sessionColumns = `s.tenant, s.workspace, s.user_id, s.agent, s.id, s.title, s.raw, s.messages, s.created_at, s.updated_at`
+
+// messageColumns are those of a message f of a session s.
+const messageColumns = `s.tenant, s.workspace, s.user_id, s.agent, s.id, f.position, f.at, f.id, f.said, f.role, f.text, f.data, f.terms`
+
+const messageColumnCount = 13
+
+// finish sets what follows from what was read. A session's version is when it was changed, as that is
+// later after each change, also of one that was deleted and made again.
+func finish(s *conversation.Session) {
+	if len(s.Metadata) == 0 {
+		s.Metadata = nil
+	}
+	s.CreatedAt, s.UpdatedAt = s.CreatedAt.UTC(), s.UpdatedAt.UTC()
+	s.Version = s.UpdatedAt.UnixMicro()
+}
+
+func scanSession(rows pgx.Rows) (conversation.Session, error) {
+	var s conversation.Session
+	var raw []byte
+	err := rows.Scan(&s.Scope.Tenant, &s.Scope.Workspace, &s.Scope.User, &s.Scope.Agent, &s.ID, &s.Title, &raw, &s.Messages, &s.CreatedAt, &s.UpdatedAt)
+	s.Metadata = json.RawMessage(raw)
+	finish(&s)
+	return s, err
+}
+
+// scanMessage reads the columns, after others.
+func scanMessage(rows pgx.Rows, before ...any) (conversation.Row, error) {
+	var r conversation.Row
+	var said, data []byte
+	var role string
+	err := rows.Scan(append(before, &r.Scope.Tenant, &r.Scope.Workspace, &r.Scope.User, &r.Scope.Agent, &r.Session, &r.Position, &r.At,
+		&r.ID, &said, &role, &r.Text, &data, &r.Terms)...)
+	copy(r.Key[:], said)
+	r.Role, r.Data, r.At = llm.Role(role), data, r.At.UTC()
+	return r, err
+}
+
+// sessions returns a condition on mem_session s for what a query selects, but for its After.
+func sessions(q *conversation.Query, a *args) (string, error) {
+	text, _ := reach(&memory.Query{Scope: q.Scope, AnyWorkspace: q.AnyWorkspace, AnyUser: q.AnyUser, AnyAgent: q.AnyAgent}, a)
+	parts := []string{text}
+	if q.ID != "" {
+		parts = append(parts, `s.id = `+a.add(q.ID, "text"))
+	}
+	if q.Prefix != "" {
+		parts = append(parts, `starts_with(s.id, `+a.add(q.Prefix, "text")+`)`)
+	}
+	for _, c := range q.Where {
+		text, err := condition(`s.metadata`, c, a)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ` AND `), nil
+}
+
+// Sessions implements [conversation.Store], with one round trip for each 256 sessions. It reads as it goes:
+// what changes in the meantime may be left out.
+func (c *Conversations) Sessions(ctx context.Context, q conversation.Query) iter.Seq2[conversation.Session, error] {
+	return func(yield func(conversation.Session, error) bool) {
+		left, limited := q.Most()
+		for more := true; more; {
+			most := page
+			if limited {
+				most = min(left, page)
+			}
+			list, err := c.sessions(ctx, &q, most)
+			for i := range list {
+				if err = ctx.Err(); err != nil {
+					break
+				}
+				if !yield(list[i], nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(conversation.Session{}, c.db.fail("list sessions", err))
+				return
+			}
+			left -= len(list)
+			if more = len(list) == most && (!limited || left > 0); more {
+				q.After = &list[len(list)-1]
+			}
+		}
+	}
+}
+
+func (c *Conversations) sessions(ctx context.Context, q *conversation.Query, most int) (list []conversation.Session, err error) {
+	var a args
+	where, err := sessions(q, &a)
+	if err != nil {
+		return nil, err
+	}
+	if after := q.After; after != nil {
+		where += ` AND (s.updated_at, s.id, s.workspace, s.user_id, s.agent) < (` + a.add(after.UpdatedAt.UTC(), "timestamptz") + `, ` + a.add(after.ID, "text") +
+			`, ` + a.add(after.Scope.Workspace, "text") + `, ` + a.add(after.Scope.User, "text") + `, ` + a.add(after.Scope.Agent, "text") + `)`
+	}
+	text := `SELECT ` + sessionColumns + ` FROM weft.mem_session s WHERE ` + where +
+		` ORDER BY s.updated_at DESC, s.id DESC, s.workspace DESC, s.user_id DESC, s.agent DESC LIMIT ` + a.add(most, "bigint")
+	err = c.db.link.read(ctx, c.db.sql(text), a, func() { list = nil }, func(rows pgx.Rows) error {
+		s, err := scanSession(rows)
+		list = append(list, s)
+		return err
+	})
+	return list, err
+}
+
+// Messages implements [conversation.Store], in one round trip: it yields what was there at one time.
+func (c *Conversations) Messages(ctx context.Context, r conversation.Range) iter.Seq2[conversation.Row, error] {
+	return func(yield func(conversation.Row, error) bool) {
+		list, err := c.messages(ctx, &r)
+		for i := range list {
+			if err = ctx.Err(); err != nil {
+				break
+			}
+			if !yield(list[i], nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(conversation.Row{}, c.db.fail("read messages", err))
+		}
+	}
+}
+
+func (c *Conversations) messages(ctx context.Context, r *conversation.Range) (list []conversation.Row, err error) {
+	var a args
+	text := `SELECT ` + messageColumns + ` FROM weft.mem_message f JOIN weft.mem_session s ON s.key = f.session
+	WHERE s.digest = ` + a.add(scopeDigest(r.Scope), "bytea") + ` AND s.id = ` + a.add(r.Session, "text")
+	if r.From > 0 {
+		text += ` AND f.position >= ` + a.add(r.From, "bigint")
+	}
+	if r.To > 0 {
+		text += ` AND f.position <= ` + a.add(r.To, "bigint")
+	}
+	text += ` ORDER BY f.position`
+	if r.Last > 0 {
+		text += ` DESC LIMIT ` + a.add(r.Last, "bigint")
+	}
+	err = c.db.link.read(ctx, c.db.sql(text), a, func() { list = nil }, func(rows pgx.Rows) error {
+		row, err := scanMessage(rows)
+		list = append(list, row)
+		return err
+	})
+	if r.Last > 0 {
+		slices.Reverse(list)
+	}
+	return list, err
+}

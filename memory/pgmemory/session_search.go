@@ -1,0 +1,71 @@
+package pgmemory
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/memory/conversation"
+)
+
+// messageTable has no vectors.
+var messageTable = table{name: "weft.mem_message", rows: `weft.mem_message f JOIN weft.mem_session s ON s.key = f.session`}
+
+// Search implements [conversation.Store], in one round trip.
+func (c *Conversations) Search(ctx context.Context, s conversation.Search) (conversation.Candidates, error) {
+	found, err := c.search(ctx, &s)
+	if err != nil {
+		return conversation.Candidates{}, c.db.fail("search conversations", err)
+	}
+	return found, nil
+}
+
+func (c *Conversations) search(ctx context.Context, s *conversation.Search) (conversation.Candidates, error) {
+	sel, err := messageSelection(s)
+	if err != nil {
+		return conversation.Candidates{}, err
+	}
+	p := c.db.newPlan(&messageTable, sel, &wanted{words: words(s.Query.Scope.Tenant, s.Terms), limit: s.Limit}, messageColumns)
+	found := conversation.Candidates{}
+	reset := func() { found = conversation.Candidates{Frequency: make([]int64, len(s.Terms))} }
+	err = c.db.link.read(ctx, c.db.sql(p.text), p.args, reset, func(rows pgx.Rows) error {
+		frequency := []int64{}
+		counted := []any{&found.Messages, &found.Terms, &frequency, &p.indexed}
+		if rows.RawValues()[len(counted)] == nil { // no candidate
+			err := rows.Scan(append(counted, make([]any, messageColumnCount)...)...)
+			copy(found.Frequency, frequency)
+			return err
+		}
+		row, err := scanMessage(rows, counted...)
+		found.Rows = append(found.Rows, row)
+		copy(found.Frequency, frequency)
+		return err
+	})
+	if err == nil {
+		c.db.sizes.note(p, found.Messages, found.Terms, found.Messages > int64(c.db.options.Exact))
+	}
+	return found, err
+}
+
+// messageSelection selects the messages that a search looks at.
+func messageSelection(s *conversation.Search) (*selection, error) {
+	sel := &selection{slow: true}
+	reached, err := sessions(&s.Query, &sel.args)
+	if err != nil {
+		return nil, err
+	}
+	sel.with = `WITH reach AS MATERIALIZED (SELECT s.key FROM weft.mem_session s WHERE ` + reached + `)`
+	roles := make([]string, len(s.Roles))
+	for i, role := range s.Roles {
+		roles[i] = string(role)
+	}
+	sel.where = `f.session = ANY (ARRAY(SELECT key FROM reach)) AND f.role = ANY (` + sel.add(roles, "text[]") + `)`
+	if !s.Since.IsZero() {
+		sel.where += ` AND f.at >= ` + sel.add(s.Since.UTC(), "timestamptz")
+	}
+	if !s.Before.IsZero() {
+		sel.where += ` AND f.at < ` + sel.add(s.Before.UTC(), "timestamptz")
+	}
+	sel.size = `SELECT count(*) AS rows, coalesce(sum(f.word_count), 0)::bigint AS terms FROM weft.mem_message f WHERE ` + sel.where
+	return sel, nil
+}
