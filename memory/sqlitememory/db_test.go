@@ -83,7 +83,7 @@ func rawDB(tb testing.TB, path string) *sql.DB {
 	return db
 }
 
-// checkIndex lets SQLite check the file, and the index of words in it.
+// checkIndex lets SQLite check the file, and the indices of words in it.
 func checkIndex(t *testing.T, path string) {
 	t.Helper()
 	db := rawDB(t, path)
@@ -92,12 +92,14 @@ func checkIndex(t *testing.T, path string) {
 	if answer != "ok" {
 		t.Errorf("integrity: got %q want ok", answer)
 	}
-	_, err := db.Exec(`INSERT INTO mem_word (mem_word) VALUES ('integrity-check')`)
-	must(t, err)
-	var facts, words int
-	must(t, db.QueryRow(`SELECT (SELECT count(*) FROM mem_fact), (SELECT count(*) FROM mem_word_docsize)`).Scan(&facts, &words))
-	if facts != words {
-		t.Errorf("got %d facts and the words of %d want the same", facts, words)
+	for table, index := range map[string]string{"mem_fact": "mem_word", "mem_message": "mem_message_word", "mem_value": "mem_value_word", "mem_chunk": "mem_chunk_word"} {
+		_, err := db.Exec(`INSERT INTO ` + index + ` (` + index + `) VALUES ('integrity-check')`)
+		must(t, err)
+		var rows, words int
+		must(t, db.QueryRow(`SELECT (SELECT count(*) FROM `+table+` WHERE words > 0), (SELECT count(*) FROM `+index+`_docsize)`).Scan(&rows, &words))
+		if rows != words {
+			t.Errorf("%s: got %d rows and the words of %d want the same", table, rows, words)
+		}
 	}
 }
 

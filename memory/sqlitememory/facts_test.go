@@ -2,9 +2,7 @@ package sqlitememory_test
 
 import (
 	"context"
-	"iter"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 
 	"github.com/weft-go/weft/memory"
@@ -32,46 +30,6 @@ func TestFacts(t *testing.T) {
 	t.Parallel()
 	memorytest.RunFacts(t, func(tb testing.TB) memory.Store {
 		return open(tb, filepath.Join(tb.TempDir(), "memory.db"), options).Facts()
-	})
-}
-
-// turns takes turns between two databases of one file, as two programs would.
-type turns struct {
-	list []*sqlitememory.Facts
-	next atomic.Int64
-}
-
-func (s *turns) store() *sqlitememory.Facts { return s.list[s.next.Add(1)%int64(len(s.list))] }
-
-func (s *turns) Apply(ctx context.Context, scope memory.Scope, changes []memory.Change) ([]memory.Applied, error) {
-	return s.store().Apply(ctx, scope, changes)
-}
-
-func (s *turns) Find(ctx context.Context, q memory.Query) iter.Seq2[memory.Record, error] {
-	return s.store().Find(ctx, q)
-}
-
-func (s *turns) Search(ctx context.Context, search memory.Search) (memory.Candidates, error) {
-	return s.store().Search(ctx, search)
-}
-
-func (s *turns) History(ctx context.Context, scope memory.Scope, id string) iter.Seq2[memory.Event, error] {
-	return s.store().History(ctx, scope, id)
-}
-
-func (s *turns) Forget(ctx context.Context, scope memory.Scope) (int, error) {
-	return s.store().Forget(ctx, scope)
-}
-
-func (s *turns) Sweep(ctx context.Context, limit int) (int, error) {
-	return s.store().Sweep(ctx, limit)
-}
-
-func TestFactsOfTwo(t *testing.T) {
-	t.Parallel()
-	memorytest.RunFacts(t, func(tb testing.TB) memory.Store {
-		path := filepath.Join(tb.TempDir(), "memory.db")
-		return &turns{list: []*sqlitememory.Facts{open(tb, path, patient).Facts(), open(tb, path, patient).Facts()}}
 	})
 }
 

@@ -1,0 +1,139 @@
+package sqlitememory_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"path/filepath"
+	"testing"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/sqlitememory"
+)
+
+// errorOf returns the error with which a listing ends.
+func errorOf[T any](list iter.Seq2[T, error]) (err error) {
+	for _, e := range list {
+		err = e
+	}
+	return err
+}
+
+// What is damaged is an error, and never something else that was said.
+func TestCorruptElsewhere(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const id = "0197a6b0-7c1a-7e2f-8a3b-000000000001"
+	messages := func(db *sqlitememory.DB) error {
+		_, err := db.Conversations().Search(ctx, conversation.Search{Query: conversation.Query{Scope: ann}, Roles: []llm.Role{"user"}, Terms: []string{"one"}, Limit: 9})
+		return errors.Join(errorOf(db.Conversations().Messages(ctx, conversation.Range{Scope: ann, Session: "s"})), err)
+	}
+	values := func(db *sqlitememory.DB) error {
+		return errorOf(db.Values().Find(ctx, ann, kv.Selection{}))
+	}
+	sources := func(db *sqlitememory.DB) error {
+		return errorOf(db.Knowledge().Sources(ctx, knowledge.Query{Scope: ann}))
+	}
+	chunks := func(db *sqlitememory.DB) error {
+		return errorOf(db.Knowledge().Chunks(ctx, []knowledge.Span{{Scope: ann, Source: id, To: 9}}))
+	}
+	for damage, read := range map[string]func(*sqlitememory.DB) error{
+		`mem_message SET text = 'two'`:                messages,
+		`mem_message SET data = '{}'`:                 messages,
+		`mem_message SET id = 'other'`:                messages,
+		`mem_message SET terms = x'0374776f'`:         messages,
+		`mem_message SET terms = x'7f00'`:             messages,
+		`mem_message SET digest = x'00'`:              messages,
+		`mem_value SET value = '2'`:                   values,
+		`mem_value SET terms = x'0374776f'`:           values,
+		`mem_value SET address = x'6e00'`:             values,
+		`mem_value SET address = x'6d00006b'`:         values,
+		`mem_value SET embedding = x'0000803f'`:       values,
+		`mem_value SET dimension = 3`:                 values,
+		`mem_source SET uri = 'b'`:                    sources,
+		`mem_source SET metadata = '{}'`:              sources,
+		`mem_source SET id = x'00'`:                   sources,
+		`mem_source SET trust = 9`:                    sources,
+		`mem_source SET sha256 = 'other'`:             sources,
+		`mem_chunk SET content = 'two'`:               chunks,
+		`mem_chunk SET headings = x'0374776f'`:        chunks,
+		`mem_chunk SET terms = x'0374776f'`:           chunks,
+		`mem_chunk SET words = 2`:                     chunks,
+		`mem_chunk SET embedding = x'00'`:             chunks,
+		`mem_chunk SET id = x'00'`:                    chunks,
+		`mem_chunk SET dimension = 0, embedding = ''`: chunks,
+	} {
+		t.Run(damage, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "memory.db")
+			db := open(t, path, options)
+			_, err := db.Conversations().Apply(ctx, ann, conversation.Change{Session: "s", Rows: []conversation.Row{
+				{ID: "m", Role: llm.RoleUser, Text: "one", Data: []byte(`{"a":1}`), Terms: []string{"one"}},
+			}})
+			must(t, err)
+			_, err = db.Values().Apply(ctx, ann, []kv.Write{{
+				Address: kv.Address{Namespace: []string{"n"}, Key: "k"}, Value: []byte(`1`), Terms: []string{"one"}, Model: "m", Embedding: []float32{1, 2},
+			}})
+			must(t, err)
+			must(t, db.Knowledge().Swap(ctx, knowledge.Change{Scope: ann, Swaps: []knowledge.Swap{{
+				Source: knowledge.Source{ID: id, URI: "a", Format: "text", Metadata: []byte(`{"a":1}`)},
+				Chunks: []knowledge.Record{{Chunk: knowledge.Chunk{ID: id, Content: "one", Headings: []string{"one"}, Model: "m"}, Terms: []string{"one"}, Embedding: []float32{1, 2}}},
+			}}}))
+			must(t, read(db))
+			_, err = rawDB(t, path).Exec(`UPDATE ` + damage)
+			must(t, err)
+			if err := read(db); !errors.Is(err, sqlitememory.ErrCorrupt) {
+				t.Errorf("got %v want ErrCorrupt", err)
+			}
+		})
+	}
+}
+
+func TestQuotas(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	db := open(t, sqlitememory.Memory, sqlitememory.Options{MaxMessages: 3, MaxValues: 2})
+	for name, store := range map[string]conversation.Store{"sqlite": db.Conversations(), "in memory": conversation.NewInMemory(conversation.InMemoryOptions{MaxMessages: 3})} {
+		say := func(want error, c conversation.Change, ids ...string) {
+			t.Helper()
+			c.Session = "s"
+			for _, id := range ids {
+				c.Rows = append(c.Rows, conversation.Row{ID: id, Role: llm.RoleUser, Data: []byte(`{}`)})
+			}
+			if _, err := store.Apply(ctx, ann, c); !errors.Is(err, want) {
+				t.Errorf("%s: %q: got %v want %v", name, ids, err, want)
+			}
+		}
+		say(memory.ErrQuota, conversation.Change{}, "1", "2", "3", "4")
+		say(nil, conversation.Change{}, "1", "2", "3")
+		say(memory.ErrQuota, conversation.Change{}, "4")
+		say(nil, conversation.Change{}, "3")
+		say(nil, conversation.Change{From: 3}, "4")
+		say(memory.ErrQuota, conversation.Change{From: 3}, "5", "6")
+	}
+	for name, store := range map[string]kv.Store{"sqlite": db.Values(), "in memory": kv.NewInMemory(kv.InMemoryOptions{MaxValues: 2})} {
+		put := func(want error, s memory.Scope, keys ...string) {
+			t.Helper()
+			var writes []kv.Write
+			for _, key := range keys {
+				w := kv.Write{Address: kv.Address{Namespace: []string{"n"}, Key: key}}
+				if key != "gone" {
+					w.Value = []byte(`1`)
+				}
+				writes = append(writes, w)
+			}
+			if _, err := store.Apply(ctx, s, writes); !errors.Is(err, want) {
+				t.Errorf("%s: %q: got %v want %v", name, keys, err, want)
+			}
+		}
+		put(memory.ErrQuota, ann, "1", "2", "3")
+		put(nil, ann, "1", "2")
+		put(nil, ann, "2", "1", "gone")
+		put(memory.ErrQuota, ann, "3")
+		put(nil, memory.Scope{}, "3")
+	}
+}

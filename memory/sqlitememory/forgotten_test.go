@@ -1,0 +1,179 @@
+package sqlitememory_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/sqlitememory"
+)
+
+// Words that are in nothing else, to be looked for in files.
+type markers struct {
+	kind string
+	list []string
+}
+
+func (m *markers) next() string {
+	m.list = append(m.list, fmt.Sprintf("%smarker%02dzqxj%02d", m.kind, len(m.list), len(m.list)*7))
+	return m.list[len(m.list)-1]
+}
+
+// fillTalks says things in a scope, of which some are changed and deleted again.
+func fillTalks(t *testing.T, history *conversation.History, s memory.Scope, word func() string) {
+	t.Helper()
+	ctx := context.Background()
+	say := func() []llm.Message {
+		return []llm.Message{
+			{ID: word(), Role: llm.RoleUser, Parts: []llm.Part{{Type: llm.PartText, Text: "What is " + word() + "?"}}},
+			{Role: llm.RoleAssistant, Parts: []llm.Part{{Type: llm.PartText, Text: strings.Repeat(word()+" ", 400)}}},
+		}
+	}
+	for range 2 {
+		id := word()
+		_, err := history.Append(ctx, s, conversation.Turn{Session: id, Messages: say()})
+		must(t, err)
+		_, err = history.Update(ctx, s, conversation.Session{ID: id, Title: word(), Metadata: json.RawMessage(`{"` + word() + `":1}`)})
+		must(t, err)
+		_, err = history.Update(ctx, s, conversation.Session{ID: id, Title: word()})
+		must(t, err)
+	}
+	id := word()
+	_, err := history.Append(ctx, s, conversation.Turn{Session: id, Messages: say()})
+	must(t, err)
+	must(t, history.Delete(ctx, s, id))
+}
+
+func fillValues(t *testing.T, values *kv.Values, s memory.Scope, word func() string) {
+	t.Helper()
+	ctx := context.Background()
+	for i := range 2 {
+		n, key := values.In(s, word(), word()), word()
+		for range 2 {
+			_, err := kv.Put(ctx, n, key, map[string]string{word(): strings.Repeat(word()+" ", 1+i*400)}, kv.PutOptions{TTL: time.Hour})
+			must(t, err)
+		}
+		_, err := kv.Put(ctx, n, word(), word(), kv.PutOptions{TTL: time.Microsecond})
+		must(t, err)
+		_, err = kv.Put(ctx, n, "gone", word(), kv.PutOptions{})
+		must(t, err)
+		must(t, n.Delete(ctx, "gone", 0))
+	}
+}
+
+func fillKnowledge(t *testing.T, base *knowledge.Base, s memory.Scope, word func() string) {
+	t.Helper()
+	for range 2 {
+		d := knowledge.Document{URI: word() + ".md", Title: word(), Version: word(), Metadata: json.RawMessage(`{"` + word() + `":1}`)}
+		for range 2 {
+			d.Text = "# " + word() + "\n\nText of " + word() + ".\n\n## " + word() + "\n\n" + strings.Repeat(word()+" ", 400)
+			_, troubles, err := knowledge.Collect(base.Ingest(context.Background(), s, knowledge.Documents(d), knowledge.IngestOptions{Stop: true}))
+			if err != nil || len(troubles) > 0 {
+				t.Fatal(err, troubles)
+			}
+		}
+	}
+}
+
+// After a user was forgotten in one kind of memory no byte of what was there is in any file, and what is in
+// the others, and of others, is as it was.
+func TestForgetLeavesNothingElsewhere(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	gone := memory.Scope{Tenant: "acme", Workspace: "w", User: "gone", Agent: "a"}
+	stays := memory.Scope{Tenant: "acme", Workspace: "w", User: "stays"}
+	path := filepath.Join(t.TempDir(), "memory.db")
+	db := open(t, path, options)
+	history, err := conversation.New(db.Conversations())
+	must(t, err)
+	values, err := kv.New(db.Values(), kv.Options{Index: [][]string{{}}, Embedder: wordEmbedder{}})
+	must(t, err)
+	base, err := knowledge.New(db.Knowledge(), knowledge.Options{Embedder: wordEmbedder{}})
+	must(t, err)
+	everywhere := knowledge.Query{Scope: memory.Scope{Tenant: "acme", User: "gone"}, AnyWorkspace: true, AnyAgent: true}
+	kinds := []struct {
+		name   string
+		fill   func(s memory.Scope, word func() string)
+		forget func(s memory.Scope) (int, error)
+		want   int
+	}{
+		{"conversations", func(s memory.Scope, word func() string) { fillTalks(t, history, s, word) }, func(s memory.Scope) (int, error) { return history.Forget(ctx, s) }, 2},
+		{"values", func(s memory.Scope, word func() string) { fillValues(t, values, s, word) }, func(s memory.Scope) (int, error) { return values.Forget(ctx, s) }, 4},
+		{"knowledge", func(s memory.Scope, word func() string) { fillKnowledge(t, base, s, word) }, func(memory.Scope) (int, error) { return base.Delete(ctx, everywhere) }, 2},
+	}
+	words := make([]markers, len(kinds))
+	others := 0
+	for i, kind := range kinds {
+		words[i].kind = kind.name
+		kind.fill(gone, words[i].next)
+		kind.fill(stays, func() string { others++; return fmt.Sprint("other", others) })
+		kind.fill(gone, words[i].next)
+	}
+	for i, kind := range kinds {
+		if n, err := kind.forget(memory.Scope{Tenant: "acme", User: "gone"}); n != 2*kind.want || err != nil {
+			t.Errorf("%s: forgot %d, error %v want %d", kind.name, n, err, 2*kind.want)
+		}
+		if found := leftovers(t, path, words[i].list); len(found) > 0 {
+			t.Errorf("%s: got %q in the files", kind.name, found)
+		}
+		for j := i + 1; j < len(kinds); j++ {
+			if found := leftovers(t, path, words[j].list[:1]); len(found) != 1 {
+				t.Errorf("%s: forgotten with %s", kinds[j].name, kind.name)
+			}
+		}
+		if n, err := kind.forget(memory.Scope{Tenant: "acme", User: "gone"}); n != 0 || err != nil {
+			t.Errorf("%s, again: forgot %d, error %v want 0", kind.name, n, err)
+		}
+	}
+	if found := leftovers(t, path, []string{"gone"}); len(found) > 0 {
+		t.Errorf("got the name of the user in the files")
+	}
+	checkIndex(t, path)
+	for i, kind := range kinds[:2] {
+		if n, err := kind.forget(stays); n != kind.want || err != nil {
+			t.Errorf("%s: %d of another user are left, error %v want %d", kinds[i].name, n, err, kind.want)
+		}
+	}
+	if n, err := base.Delete(ctx, knowledge.Query{Scope: stays}); n != 2 || err != nil {
+		t.Errorf("knowledge: %d of another user are left, error %v want 2", n, err)
+	}
+}
+
+// Forgetting facts leaves conversations, and what was said before is refused in the one and not the
+// other.
+func TestForgetOneKind(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	db := open(t, sqlitememory.Memory, options)
+	history, err := conversation.New(db.Conversations())
+	must(t, err)
+	began := time.Now()
+	turn := conversation.Turn{Session: "s", Messages: []llm.Message{llm.User("hello")}, Began: began}
+	_, err = history.Append(ctx, ann, turn)
+	must(t, err)
+	add(t, db.Facts(), ann, "a fact")
+	_, err = db.Facts().Forget(ctx, ann)
+	must(t, err)
+	found, err := history.Search(ctx, conversation.Find{Query: conversation.Query{Scope: ann}, Text: "hello"})
+	if err != nil || len(found) != 1 {
+		t.Errorf("got %d messages, error %v want the one", len(found), err)
+	}
+	_, err = history.Append(ctx, ann, turn)
+	must(t, err)
+	_, err = history.Forget(ctx, ann)
+	must(t, err)
+	if _, err := history.Append(ctx, ann, turn); !errors.Is(err, memory.ErrForgotten) {
+		t.Errorf("got %v want ErrForgotten", err)
+	}
+	add(t, db.Facts(), ann, "a fact")
+}

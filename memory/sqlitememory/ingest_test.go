@@ -1,0 +1,161 @@
+package sqlitememory_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/sqlitememory"
+)
+
+// countingEmbedder counts the texts that it is asked for.
+type countingEmbedder struct {
+	wordEmbedder
+	texts atomic.Int64
+}
+
+func (e *countingEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	e.texts.Add(int64(len(texts)))
+	return e.wordEmbedder.Embed(ctx, texts)
+}
+
+// handbook is a number of documents, each of some kilobytes.
+func handbook(n, paragraphs int) []knowledge.Document {
+	list := make([]knowledge.Document, n)
+	for i := range list {
+		var b strings.Builder
+		fmt.Fprintf(&b, "# Document %d\n\n", i)
+		for p := range paragraphs {
+			fmt.Fprintf(&b, "## Part %d\n\nIt says %s.\n\n", p, strings.Repeat(fmt.Sprintf("w%d ", (i*paragraphs+p)%977), 100))
+		}
+		list[i] = knowledge.Document{URI: fmt.Sprintf("%04d.md", i), Text: b.String()}
+	}
+	return list
+}
+
+// A folder whose ingest was stopped is ingested by running it again, with nothing embedded twice that was
+// reported; and one that is unchanged costs no call of the embedder, and no write.
+func TestIngestStoppedAndResumed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "memory.db")
+	db := open(t, path, options)
+	embedder := &countingEmbedder{}
+	base, err := knowledge.New(db.Knowledge(), knowledge.Options{Embedder: embedder})
+	must(t, err)
+	documents := handbook(250, 4)
+	ingest := func(ctx context.Context, stop func(knowledge.Progress)) (total knowledge.Report, err error) {
+		for p, err := range base.Ingest(ctx, ann, knowledge.Documents(documents...), knowledge.IngestOptions{}) {
+			if err != nil {
+				return total, err
+			}
+			total = p.Total
+			stop(p)
+		}
+		return total, nil
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped, err := ingest(ctx, func(p knowledge.Progress) {
+		if p.Total.Added == 120 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || stopped.Added < 120 || stopped.Added >= len(documents) {
+		t.Fatalf("stopped: got %+v and %v", stopped, err)
+	}
+	resumed, err := ingest(t.Context(), func(knowledge.Progress) {})
+	must(t, err)
+	if resumed.Unchanged != stopped.Added || resumed.Added != len(documents)-stopped.Added || stopped.Embedded+resumed.Embedded != resumed.Chunks {
+		t.Errorf("resumed: got %+v after %+v", resumed, stopped)
+	}
+	asked, other := embedder.texts.Load(), rawDB(t, path)
+	version := func() (n int64) { // another after each commit
+		must(t, other.QueryRow(`PRAGMA data_version`).Scan(&n))
+		return n
+	}
+	before := version()
+	again, err := ingest(t.Context(), func(knowledge.Progress) {})
+	must(t, err)
+	if again.Unchanged != len(documents) || again.Embedded != 0 || embedder.texts.Load() != asked {
+		t.Errorf("unchanged: got %+v, and %d texts were embedded", again, embedder.texts.Load()-asked)
+	}
+	if after := version(); after != before {
+		t.Errorf("unchanged: something was written")
+	}
+	changed := documents[7]
+	changed.Text += "\n## New part\n\nIt says something else.\n"
+	asked = embedder.texts.Load()
+	documents[7] = changed
+	again, err = ingest(t.Context(), func(knowledge.Progress) {})
+	must(t, err)
+	if again.Updated != 1 || embedder.texts.Load()-asked > 2 || version() == before {
+		t.Errorf("one changed: got %+v, and %d texts were embedded", again, embedder.texts.Load()-asked)
+	}
+	checkIndex(t, path)
+}
+
+// What is in memory while documents are ingested does not grow with their number.
+func TestIngestInBoundedMemory(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "memory.db"), options)
+	base, err := knowledge.New(db.Knowledge(), knowledge.Options{})
+	must(t, err)
+	const documents, size = 480, 32 << 10
+	generated := func(yield func(knowledge.Document, error) bool) {
+		for i := range documents {
+			word := strings.Repeat(fmt.Sprintf("%07d", i), 40) + " " // long ones are quick to index
+			if !yield(knowledge.Document{URI: fmt.Sprint(i), Text: strings.Repeat(word, size/len(word))}, nil) {
+				return
+			}
+		}
+	}
+	var early, late uint64
+	for p, err := range base.Ingest(t.Context(), ann, generated, knowledge.IngestOptions{Stop: true}) {
+		must(t, err)
+		var m runtime.MemStats
+		switch p.Total.Added {
+		case 100:
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			early = m.HeapAlloc
+		case documents:
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			late = m.HeapAlloc
+		}
+	}
+	if late == 0 || late > early+4<<20 {
+		t.Errorf("got a heap of %d bytes after %d bytes, and %d after %d", late, documents*size, early, 100*size)
+	}
+}
+
+func BenchmarkIngest(b *testing.B) {
+	documents := handbook(200, 10)
+	size := 0
+	for _, d := range documents {
+		size += len(d.Text)
+	}
+	b.SetBytes(int64(size))
+	for b.Loop() {
+		db, err := sqlitememory.Open(b.Context(), filepath.Join(b.TempDir(), "memory.db"), options)
+		if err != nil {
+			b.Fatal(err)
+		}
+		base, err := knowledge.New(db.Knowledge(), knowledge.Options{Embedder: wordEmbedder{}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		total, _, err := knowledge.Collect(base.Ingest(b.Context(), memory.Scope{}, knowledge.Documents(documents...), knowledge.IngestOptions{Stop: true}))
+		if err != nil || total.Added != len(documents) {
+			b.Fatal(total, err)
+		}
+		if err := db.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package sqlitememory_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/sqlitememory"
+)
+
+// twice opens a file twice, as two programs would, and runs what each does at once with its own, again
+// and again.
+func twice(t *testing.T, rounds int, do func(db *sqlitememory.DB, who, round int) error) *sqlitememory.DB {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "memory.db")
+	dbs := []*sqlitememory.DB{open(t, path, patient), open(t, path, patient)}
+	errs := make([]error, len(dbs))
+	var wait sync.WaitGroup
+	for who, db := range dbs {
+		wait.Go(func() {
+			for round := 0; round < rounds && errs[who] == nil; round++ {
+				errs[who] = do(db, who, round)
+			}
+		})
+	}
+	wait.Wait()
+	must(t, errors.Join(errs...))
+	t.Cleanup(func() { checkIndex(t, path) })
+	return dbs[0]
+}
+
+func TestFactsOfTwo(t *testing.T) {
+	t.Parallel()
+	const rounds = 20
+	db := twice(t, rounds, func(db *sqlitememory.DB, who, round int) error {
+		m, err := memory.New(db.Facts(), memory.Options{})
+		if err != nil {
+			return err
+		}
+		stored, err := m.Store(t.Context(), ann, memory.Fact{Content: fmt.Sprint("Both say ", round)}, memory.Fact{Content: fmt.Sprintf("%d says %d", who, round)})
+		if err != nil {
+			return err
+		}
+		_, err = m.Supersede(t.Context(), ann, memory.Fact{Content: fmt.Sprintf("%d says now %d", who, round)}, stored[1].ID)
+		return err
+	})
+	if got := len(find(t, db.Facts(), memory.Query{Scope: ann, Limit: -1})); got != 3*rounds {
+		t.Errorf("got %d facts want %d", got, 3*rounds)
+	}
+	if got := len(find(t, db.Facts(), everything(ann))); got != 5*rounds {
+		t.Errorf("with those that were superseded: got %d facts want %d", got, 5*rounds)
+	}
+	c, err := db.Facts().Search(t.Context(), memory.Search{Query: memory.Query{Scope: ann}, Terms: []string{"both"}, Limit: 100})
+	if err != nil || len(c.Records) != rounds || c.Facts != 3*rounds {
+		t.Errorf("got %d candidates of %d facts, error %v want %d of %d", len(c.Records), c.Facts, err, rounds, 3*rounds)
+	}
+}
+
+func TestConversationsOfTwo(t *testing.T) {
+	t.Parallel()
+	const rounds = 20
+	db := twice(t, rounds, func(db *sqlitememory.DB, who, round int) error {
+		history, err := conversation.New(db.Conversations())
+		if err != nil {
+			return err
+		}
+		question, answer := llm.User(fmt.Sprintf("question %d of %d", round, who)), llm.Assistant("answer")
+		_, err = history.Append(t.Context(), ann, conversation.Turn{Session: "s", Messages: []llm.Message{question, answer}, Began: time.Now()})
+		return err
+	})
+	history, err := conversation.New(db.Conversations())
+	must(t, err)
+	messages, err := history.Load(t.Context(), ann, "s")
+	must(t, err)
+	if len(messages) != 4*rounds {
+		t.Fatalf("got %d messages want %d", len(messages), 4*rounds)
+	}
+	for i, m := range messages {
+		role := []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2]
+		if m.Position != int64(i)+1 || m.Role != role {
+			t.Errorf("message %d: got %s at %d", i, m.Role, m.Position)
+		}
+	}
+	found, err := history.Search(t.Context(), conversation.Find{Query: conversation.Query{Scope: ann, Limit: 100}, Text: "which question?"})
+	if err != nil || len(found) != 2*rounds {
+		t.Errorf("found %d, error %v want %d", len(found), err, 2*rounds)
+	}
+}
+
+func TestValuesOfTwo(t *testing.T) {
+	t.Parallel()
+	const rounds = 25
+	db := twice(t, rounds, func(db *sqlitememory.DB, who, round int) error {
+		values, err := kv.New(db.Values(), kv.Options{Index: [][]string{{}}})
+		if err != nil {
+			return err
+		}
+		n := values.In(ann, "n")
+		if _, err := kv.Put(t.Context(), n.In(fmt.Sprint(who)), fmt.Sprint(round), "red apple", kv.PutOptions{}); err != nil {
+			return err
+		}
+		_, err = kv.Update(t.Context(), n, "count", kv.PutOptions{}, func(n int) (int, error) { return n + 1, nil })
+		return err
+	})
+	values, err := kv.New(db.Values(), kv.Options{})
+	must(t, err)
+	n := values.In(ann, "n")
+	if got, _, err := kv.Get[int](t.Context(), n, "count"); got != 2*rounds || err != nil {
+		t.Errorf("counted %d, error %v want %d", got, err, 2*rounds)
+	}
+	found, err := n.Search(t.Context(), kv.Find{Query: kv.Query{Limit: 100}, Text: "apple"})
+	if err != nil || len(found) != 2*rounds {
+		t.Errorf("found %d, error %v want %d", len(found), err, 2*rounds)
+	}
+}
+
+func TestKnowledgeOfTwo(t *testing.T) {
+	t.Parallel()
+	const rounds = 5
+	db := twice(t, rounds, func(db *sqlitememory.DB, who, round int) error {
+		base, err := knowledge.New(db.Knowledge(), knowledge.Options{})
+		if err != nil {
+			return err
+		}
+		var list []knowledge.Document
+		for i := range 10 {
+			list = append(list, knowledge.Document{URI: fmt.Sprint(i), Text: fmt.Sprintf("Document %d in round %d", i, round)})
+		}
+		if who == 1 {
+			slices.Reverse(list)
+		}
+		_, troubles, err := knowledge.Collect(base.Ingest(t.Context(), ann, knowledge.Documents(list...), knowledge.IngestOptions{}))
+		for _, p := range troubles {
+			err = errors.Join(err, p.Err)
+		}
+		return err
+	})
+	c, err := db.Knowledge().Search(t.Context(), knowledge.Search{Query: knowledge.Query{Scope: ann}, Terms: []string{"document"}, Limit: 100})
+	if err != nil || len(c.Records) != 10 || len(c.Sources) != 10 || c.Chunks != 10 || c.Frequency[0] != 10 {
+		t.Errorf("got %d chunks of %d sources, of %d, error %v want 10", len(c.Records), len(c.Sources), c.Chunks, err)
+	}
+}
+
+// What is listed while others write is there once, in order, however many pages it takes.
+func TestListWhileWriting(t *testing.T) {
+	t.Parallel()
+	const sessions = 300
+	ctx := context.Background()
+	for name, path := range map[string]string{"file": filepath.Join(t.TempDir(), "memory.db"), "in memory": sqlitememory.Memory} {
+		store := open(t, path, options).Conversations()
+		for i := range sessions {
+			_, err := store.Apply(ctx, ann, conversation.Change{Session: fmt.Sprintf("%04d", i)})
+			must(t, err)
+		}
+		seen := map[string]bool{}
+		for s, err := range store.Sessions(ctx, conversation.Query{Scope: ann, Limit: -1}) {
+			must(t, err)
+			if seen[s.ID] {
+				t.Fatalf("%s: %s comes twice", name, s.ID)
+			}
+			seen[s.ID] = true
+			if len(seen)%50 == 0 { // what was listed already
+				_, err := store.Apply(ctx, ann, conversation.Change{Session: s.ID, Describe: &conversation.Description{Title: "changed"}})
+				must(t, err)
+			}
+		}
+		if len(seen) != sessions {
+			t.Errorf("%s: got %d sessions want %d", name, len(seen), sessions)
+		}
+	}
+}
