@@ -85,6 +85,11 @@ faults: ## the faults of docs/reliability.md in full: about 15 minutes (WEFT_SEE
 	WEFT_FAULTS=1 WEFT_ROUNDS=300 WEFT_STEALS=10000 $(GO) test ./checkpoint/pgcheckpoint -count=1 -v -timeout=10m \
 		-run='^(TestF11EveryBit|TestWritersRace|TestStolenLeases|TestMigrateProcesses)$$'
 
+.PHONY: seeds
+seeds: ## run the tests that prove what the examples promise, and print which passed
+	scripts/postgres >/dev/null
+	$(GO) run ./internal/proof
+
 .PHONY: interop
 interop: ## exchange messages with the real LangChain of npm and PyPI (needs node, npm and python3)
 	WEFT_INTEROP=1 $(GO) test ./internal/interop -count=1 -v -timeout=15m

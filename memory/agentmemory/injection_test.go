@@ -116,7 +116,8 @@ func inject(t *testing.T, place, text string, calls []llm.ToolCall) {
 		tools.New("news", "Tells the news.", func(context.Context, struct{}) (string, error) { return output, nil }),
 		tools.New("delete_account", "Deletes an account.", func(context.Context, struct {
 			User string `json:"user"`
-		}) (string, error) {
+		},
+		) (string, error) {
 			deleted = true
 			return "deleted", nil
 		}))...)

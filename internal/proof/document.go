@@ -1,0 +1,48 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+const (
+	begin = "<!-- begin: statements -->\n"
+	end   = "<!-- end -->"
+)
+
+// table is what examples/README.md shows.
+func table(all []statement) string {
+	var b strings.Builder
+	b.WriteString("| | what is promised | test |\n| --- | --- | --- |\n")
+	for _, s := range all {
+		var tests []string
+		for _, t := range s.tests {
+			tests = append(tests, fmt.Sprintf("`%s` `%s`", strings.TrimPrefix(t.pkg, "./"), t.name))
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", s.id, s.text, strings.Join(tests, "<br>"))
+	}
+	return b.String()
+}
+
+// document puts the table into a file, or returns an error if it is not what is there.
+func document(path string, all []statement, write bool) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(data), begin)
+	old, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return fmt.Errorf("%s has no place for the table, between %q and %q", path, strings.TrimSpace(begin), end)
+	}
+	now := table(all)
+	if old == now {
+		return nil
+	}
+	if !write {
+		return errors.New(path + " is not current: go run ./internal/proof -write")
+	}
+	return os.WriteFile(path, []byte(before+begin+now+end+after), 0o644) //nolint:gosec // a document, for everybody
+}

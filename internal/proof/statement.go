@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A statement is something that is promised, and the tests that prove it.
+type statement struct {
+	id, text string
+	tests    []test
+}
+
+// A test is one of a package: TestName, or TestName/subtest.
+type test struct{ pkg, name string }
+
+func (t test) String() string { return t.pkg + " " + t.name }
+
+var (
+	idForm   = regexp.MustCompile(`^[A-Z][0-9]+-[0-9]+$`)
+	testForm = regexp.MustCompile(`^(Test|Example|Fuzz)[^\s|^$()*+?\[\]\\]*$`)
+)
+
+// parse reads lines of four columns that tabs divide.
+func parse(text string) ([]statement, error) {
+	var all []statement
+	for i, line := range strings.Split(text, "\n") {
+		if line = strings.TrimRight(line, "\r"); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		columns := strings.Split(line, "\t")
+		if len(columns) != 4 {
+			return nil, fmt.Errorf("line %d has %d columns, want 4: id, what is promised, package, test", i+1, len(columns))
+		}
+		id, what, t := columns[0], strings.TrimSpace(columns[1]), test{columns[2], columns[3]}
+		switch {
+		case !idForm.MatchString(id):
+			return nil, fmt.Errorf("line %d: %q is no id", i+1, id)
+		case what == "" || strings.ContainsAny(what, "|\r"):
+			return nil, fmt.Errorf("line %d: %s says nothing, or has a bar", i+1, id)
+		case !strings.HasPrefix(t.pkg, "./"):
+			return nil, fmt.Errorf("line %d: %q is no package such as ./graph", i+1, t.pkg)
+		case !testForm.MatchString(t.name):
+			return nil, fmt.Errorf("line %d: %q is no test", i+1, t.name)
+		}
+		at := slices.IndexFunc(all, func(s statement) bool { return s.id == id })
+		if at < 0 {
+			all = append(all, statement{id: id, text: what})
+			at = len(all) - 1
+		}
+		if all[at].text != what {
+			return nil, fmt.Errorf("line %d: %s says something else than above", i+1, id)
+		}
+		if slices.Contains(all[at].tests, t) {
+			return nil, fmt.Errorf("line %d: %s names %s twice", i+1, id, t)
+		}
+		all[at].tests = append(all[at].tests, t)
+	}
+	return all, nil
+}
+
+// arrange sorts statements by their ids, and wants each group to be without gaps.
+func arrange(all []statement) error {
+	slices.SortFunc(all, func(a, b statement) int {
+		ga, na := numbered(a.id)
+		gb, nb := numbered(b.id)
+		if c := strings.Compare(ga, gb); c != 0 {
+			return c
+		}
+		return na - nb
+	})
+	before, want := "", 1
+	for _, s := range all {
+		group, n := numbered(s.id)
+		if group != before {
+			before, want = group, 1
+		}
+		if n != want {
+			return fmt.Errorf("%s comes where %s-%d should", s.id, group, want)
+		}
+		want++
+	}
+	return nil
+}
+
+func numbered(id string) (group string, n int) {
+	group, text, _ := strings.Cut(id, "-")
+	n, err := strconv.Atoi(text)
+	if err != nil { // parse has looked at it
+		return group, 0
+	}
+	return group, n
+}
