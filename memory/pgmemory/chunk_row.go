@@ -60,3 +60,11 @@ func scanSource(rows pgx.Rows) (shelved, error) {
 func chunkDest(key *int64, c *knowledge.Chunk) []any {
 	return []any{key, &c.ID, &c.Source, &c.Ordinal, &c.Headings, &c.Content, &c.Start, &c.End, &c.Tokens, &c.Model}
 }
+
+// plainChunk returns a chunk as it was given: without headings it has none.
+func plainChunk(c knowledge.Chunk) knowledge.Chunk {
+	if len(c.Headings) == 0 {
+		c.Headings = nil
+	}
+	return c
+}

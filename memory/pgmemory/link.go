@@ -103,6 +103,18 @@ func (l *link) query(ctx context.Context, sql string, args []any, fn func(pgx.Ro
 	return err
 }
 
+// enter runs what goes ahead of a call, in its transaction.
+func (l *link) enter(ctx context.Context, tx pgx.Tx) error {
+	if l.before == nil {
+		return nil
+	}
+	b := &pgx.Batch{}
+	if err := l.before(ctx, b); err != nil {
+		return err
+	}
+	return tx.SendBatch(ctx, b).Close()
+}
+
 func readLast(results pgx.BatchResults, first int, fn func(pgx.Rows) error) error {
 	for range first {
 		if _, err := results.Exec(); err != nil {

@@ -151,14 +151,8 @@ func (d *DB) migrate(ctx context.Context) error {
 // applyNext applies one migration, unless another process has been quicker.
 func (d *DB) applyNext(ctx context.Context, tx pgx.Tx) error {
 	inside := &link{on: tx, mode: []any{pgx.QueryExecModeExec}, timeout: labour}
-	if d.link.before != nil {
-		b := &pgx.Batch{}
-		if err := d.link.before(ctx, b); err != nil {
-			return err
-		}
-		if err := tx.SendBatch(ctx, b).Close(); err != nil {
-			return err
-		}
+	if err := d.link.enter(ctx, tx); err != nil {
+		return err
 	}
 	err := inside.query(ctx, migrateLock, []any{"weft memory " + d.schema}, func(pgx.Rows) error { return nil })
 	if err != nil {

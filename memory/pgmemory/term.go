@@ -20,12 +20,17 @@ func words(tenant string, terms []string) []int64 {
 	return list
 }
 
-// wordArray spells the different words of a fact as an array of the database.
-func wordArray(tenant string, terms []string) string {
+// differentWords returns each word once.
+func differentWords(tenant string, terms []string) []int64 {
 	list := words(tenant, terms)
 	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// wordArray spells the different words of a row as an array of the database.
+func wordArray(tenant string, terms []string) string {
 	b := []byte{'{'}
-	for i, w := range slices.Compact(list) {
+	for i, w := range differentWords(tenant, terms) {
 		if i > 0 {
 			b = append(b, ',')
 		}

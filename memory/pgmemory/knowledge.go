@@ -1,0 +1,165 @@
+package pgmemory
+
+import (
+	"context"
+	"iter"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/memory/knowledge"
+)
+
+// Knowledge is a [knowledge.Store]. It is as safe for concurrent use as its [DB].
+//
+// Forgetting a user's facts leaves the user's documents: [knowledge.Store] has a Delete of its own.
+type Knowledge struct{ db *DB }
+
+var _ knowledge.Store = (*Knowledge)(nil)
+
+// Knowledge is where the database keeps documents.
+func (d *DB) Knowledge() *Knowledge { return &Knowledge{d} }
+
+// Sources implements [knowledge.Store], with one round trip for each 256 sources. It reads as it goes.
+func (k *Knowledge) Sources(ctx context.Context, q knowledge.Query) iter.Seq2[knowledge.Source, error] {
+	return func(yield func(knowledge.Source, error) bool) {
+		var after *shelved
+		for more := true; more; {
+			list, err := k.sources(ctx, &q, after)
+			for i := range list {
+				if err = ctx.Err(); err != nil {
+					break
+				}
+				if !yield(list[i].Source, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(knowledge.Source{}, k.db.fail("sources", err))
+				return
+			}
+			if more = len(list) == page; more {
+				after = &list[len(list)-1]
+			}
+		}
+	}
+}
+
+// sources returns a page of what comes after a source.
+func (k *Knowledge) sources(ctx context.Context, q *knowledge.Query, after *shelved) (list []shelved, err error) {
+	s, err := newSourceSelection(q)
+	if err != nil {
+		return nil, err
+	}
+	if after != nil {
+		s.where += ` AND (o.uri, o.id, o.key) > (` + s.add(after.URI, "text") + `, ` + s.add(after.ID, "text") + `::uuid, ` + s.add(after.key, "bigint") + `)`
+	}
+	text := s.with + ` SELECT ` + sourceColumns + ` FROM weft.mem_source o JOIN weft.mem_shelf s ON s.key = o.shelf WHERE ` + s.where +
+		` ORDER BY o.uri, o.id, o.key LIMIT ` + s.add(page, "int")
+	err = k.db.link.read(ctx, k.db.sql(text), s.args, func() { list = nil }, func(rows pgx.Rows) error {
+		r, err := scanSource(rows)
+		list = append(list, r)
+		return err
+	})
+	return list, err
+}
+
+// chunkPage is how many chunks are read at once.
+const chunkPage = 1000
+
+const chunksQuery = `SELECT t.nr, ` + placeColumns + ` FROM unnest($1::bytea[], $2::text[], $3::int[], $4::int[]) WITH ORDINALITY AS t (digest, id, first, past, nr)
+	JOIN weft.mem_shelf s ON s.digest = t.digest JOIN weft.mem_source o ON o.shelf = s.key AND o.id = t.id::uuid
+	JOIN weft.mem_chunk f ON f.source = o.key AND f.ordinal >= t.first AND f.ordinal < t.past ORDER BY t.nr, f.ordinal, f.key LIMIT $5::int`
+
+// Chunks implements [knowledge.Store], with one round trip for each 1000 chunks. It reads as it goes.
+func (k *Knowledge) Chunks(ctx context.Context, spans []knowledge.Span) iter.Seq2[knowledge.Chunk, error] {
+	return func(yield func(knowledge.Chunk, error) bool) {
+		left := newSpans(spans)
+		if err := ctx.Err(); err != nil || len(left.id) == 0 {
+			if err != nil {
+				yield(knowledge.Chunk{}, k.db.fail("chunks", err))
+			}
+			return
+		}
+		for more := true; more; {
+			list, last, err := k.chunks(ctx, left)
+			for _, c := range list {
+				if err = ctx.Err(); err != nil {
+					break
+				}
+				if !yield(c, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(knowledge.Chunk{}, k.db.fail("chunks", err))
+				return
+			}
+			if more = len(list) == chunkPage; more {
+				left = left.after(last, list[len(list)-1].Ordinal)
+			}
+		}
+	}
+}
+
+// chunks returns a page, and the place of the span that the last chunk is of, from 1.
+func (k *Knowledge) chunks(ctx context.Context, s spanList) (list []knowledge.Chunk, last int, err error) {
+	err = k.db.link.read(ctx, k.db.sql(chunksQuery), []any{s.scope, s.id, s.first, s.past, chunkPage}, func() { list = nil }, func(rows pgx.Rows) error {
+		var c knowledge.Chunk
+		var key int64
+		if err := rows.Scan(append([]any{&last}, chunkDest(&key, &c)...)...); err != nil {
+			return err
+		}
+		list = append(list, plainChunk(c))
+		return nil
+	})
+	return list, last, err
+}
+
+// spanList are spans by their columns.
+type spanList struct {
+	scope       [][]byte
+	id          []string
+	first, past []int32
+}
+
+func newSpans(spans []knowledge.Span) (l spanList) {
+	for _, s := range spans {
+		if isID(s.Source) { // what is no id, nothing has
+			l.scope, l.id = append(l.scope, scopeDigest(s.Scope)), append(l.id, s.Source)
+			l.first, l.past = append(l.first, int32(min(max(s.From, 0), math.MaxInt32))), append(l.past, int32(min(max(s.To, 0), math.MaxInt32)))
+		}
+	}
+	return l
+}
+
+// after returns what follows an ordinal of a span.
+func (l spanList) after(nr, ordinal int) spanList {
+	l = spanList{l.scope[nr-1:], l.id[nr-1:], append([]int32(nil), l.first[nr-1:]...), l.past[nr-1:]}
+	l.first[0] = int32(ordinal) + 1
+	return l
+}
+
+const removeQuery = ` SELECT r.removed, r.changed FROM (SELECT coalesce(array_agg(DISTINCT p.shelf), '{}') AS shelves,
+	coalesce(array_agg(p.key ORDER BY p.key), '{}') AS keys, coalesce(array_agg(p.revision ORDER BY p.key), '{}') AS revisions FROM picked p) x
+	CROSS JOIN LATERAL weft.mem_remove(x.shelves, x.keys, x.revisions) r`
+
+// Delete implements [knowledge.Store], in one round trip, or in more if somebody changes sources at
+// the same time.
+func (k *Knowledge) Delete(ctx context.Context, q knowledge.Query) (int, error) {
+	k.db.sizes.clear()
+	total := 0
+	for changed := 1; changed > 0; {
+		s, err := newSourceSelection(&q)
+		if err == nil {
+			removed := 0
+			text := s.with + `, picked AS MATERIALIZED (SELECT o.key, o.shelf, o.revision FROM weft.mem_source o WHERE ` + s.where + `)` + removeQuery
+			err = k.db.link.write(ctx, k.db.sql(text), s.args, func() {}, func(rows pgx.Rows) error { return rows.Scan(&removed, &changed) })
+			total += removed
+		}
+		if err != nil {
+			return total, k.db.fail("delete sources", err)
+		}
+	}
+	return total, nil
+}

@@ -1,0 +1,62 @@
+package pgmemory
+
+import (
+	"strings"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+)
+
+const readShelves = `WITH shelf AS MATERIALIZED (SELECT s.key, s.chunks, s.terms FROM weft.mem_shelf s WHERE `
+
+// newSourceSelection selects sources o.
+func newSourceSelection(q *knowledge.Query) (*selection, error) {
+	s := &selection{}
+	scopes, one := reach(&memory.Query{
+		Scope: q.Scope, AnyWorkspace: q.AnyWorkspace, AnyUser: q.AnyUser, AnyAgent: q.AnyAgent, Inherit: q.Inherit,
+	}, &s.args)
+	s.with = readShelves + scopes + `)`
+	parts := []string{onShelf("o", one)}
+	if len(q.URIs) > 0 {
+		parts = append(parts, `o.uri = ANY (`+s.add(q.URIs, "text[]")+`)`)
+	}
+	if q.Prefix != "" {
+		parts = append(parts, `o.uri ^@ `+s.add(q.Prefix, "text"))
+	}
+	if q.Trusted {
+		parts = append(parts, `o.trust < 2`)
+	}
+	for _, c := range q.Where {
+		text, err := condition(`o.metadata`, c, &s.args)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, text)
+	}
+	s.where = strings.Join(parts, ` AND `)
+	return s, nil
+}
+
+func onShelf(row string, one bool) string {
+	if one {
+		return row + `.shelf = (SELECT key FROM shelf)`
+	}
+	return row + `.shelf IN (SELECT key FROM shelf)`
+}
+
+// newChunkSelection selects the chunks f of sources. How many they are is known of shelves, and of sources.
+func newChunkSelection(q *knowledge.Query) (*selection, error) {
+	s, err := newSourceSelection(q)
+	if err != nil {
+		return nil, err
+	}
+	const known = `SELECT coalesce(sum(c.chunks), 0)::bigint AS rows, coalesce(sum(c.terms), 0)::bigint AS terms FROM `
+	if len(q.URIs) == 0 && q.Prefix == "" && !q.Trusted && len(q.Where) == 0 {
+		s.where = onShelf("f", !q.AnyWorkspace && !q.AnyUser && !q.AnyAgent && !q.Inherit)
+		s.size = known + `shelf c`
+		return s, nil
+	}
+	s.with += `, picked AS MATERIALIZED (SELECT o.key, o.chunks, o.terms FROM weft.mem_source o WHERE ` + s.where + `)`
+	s.where, s.size = `f.source IN (SELECT key FROM picked)`, known+`picked c`
+	return s, nil
+}
