@@ -1,0 +1,183 @@
+package analyst
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/examples/csvanalyst/internal/csvtools"
+	"github.com/weft-go/weft/examples/csvanalyst/internal/files"
+	"github.com/weft-go/weft/examples/csvanalyst/internal/records"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+)
+
+// historyImages is how many bytes of images of earlier messages the model sees again.
+const historyImages = 4 << 20
+
+// A Service runs the graph. It is safe for concurrent use, by any number of sessions.
+type Service struct {
+	records *records.DB
+	graph   *graph.Graph
+}
+
+// New returns a service. The graph's threads are kept in the store.
+func New(model llm.Model, r *records.DB, f *files.Store, store checkpoint.Store) (*Service, error) {
+	set, err := csvtools.New(f.Database)
+	if err != nil {
+		return nil, err
+	}
+	g, err := initializeGraph(&analyst{model: model, tools: set, records: r, files: f}, store)
+	return &Service{r, g}, err
+}
+
+// Graph is what the service runs. A session's thread has the session's id.
+func (s *Service) Graph() *graph.Graph { return s.graph }
+
+// A Turn is what a user says in a session.
+type Turn struct {
+	User, Session, Text string
+	Images              []records.Image
+}
+
+// StreamAgent runs the graph for a message and yields what the model says, piece by
+// piece: together the pieces are exactly the answer that is stored. An unknown
+// session is a [records.ErrNotFound], and nothing is stored.
+func (s *Service) StreamAgent(ctx context.Context, t Turn) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		message, begun := "", false
+		for c, err := range s.Run(ctx, t) {
+			if err != nil {
+				yield("", err)
+				return
+			}
+			if c.Kind != agent.ChunkText {
+				continue
+			}
+			text := c.Text
+			if begun && c.MessageID != message {
+				text = paragraph + text
+			}
+			message, begun = c.MessageID, true
+			if !yield(text, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Run is StreamAgent with all that happens. The user's message is stored before the
+// graph starts, and taken back if the session turns out to be busy.
+func (s *Service) Run(ctx context.Context, t Turn) iter.Seq2[agent.Chunk, error] {
+	return func(yield func(agent.Chunk, error) bool) {
+		if _, err := s.records.Session(ctx, t.User, t.Session); err != nil {
+			yield(agent.Chunk{}, err)
+			return
+		}
+		history, err := s.history(ctx, t.Session)
+		if err != nil {
+			yield(agent.Chunk{}, err)
+			return
+		}
+		row := records.Message{SessionID: t.Session, Role: string(llm.RoleUser), Content: t.Text, Images: t.Images}
+		id, err := s.records.CreateMessage(ctx, row)
+		if err != nil {
+			yield(agent.Chunk{}, err)
+			return
+		}
+		events := s.graph.Thread(t.Session).Stream(ctx,
+			sessionID.Put(&t.Session), messages.Put(&history), csvMetadata.Put(&[]csvResource{}),
+			currentQuery.Put(&t.Text), currentQueryImages.Put(new(append([]records.Image{}, t.Images...))))
+		for c, err := range complete(agent.Chunks(events)) {
+			if errors.Is(err, checkpoint.ErrConflict) {
+				err = errors.Join(err, s.records.DeleteMessage(context.WithoutCancel(ctx), id))
+			}
+			if !yield(c, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Resume goes on with a run that broke off.
+func (s *Service) Resume(ctx context.Context, user, session string) iter.Seq2[agent.Chunk, error] {
+	return func(yield func(agent.Chunk, error) bool) {
+		if _, err := s.records.Session(ctx, user, session); err != nil {
+			yield(agent.Chunk{}, err)
+			return
+		}
+		for c, err := range complete(agent.Chunks(s.graph.Thread(session).Stream(ctx))) {
+			if !yield(c, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// history is what was said before. Of images, the newest are kept that are not too
+// many, as a state is stored with each run.
+func (s *Service) history(ctx context.Context, session string) ([]message, error) {
+	rows, err := s.records.Messages(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	out, left := make([]message, len(rows)), historyImages
+	for i := len(rows) - 1; i >= 0; i-- {
+		out[i] = message{Role: llm.Role(rows[i].Role), Content: rows[i].Content}
+		for _, image := range rows[i].Images {
+			if left -= len(image.Data); left >= 0 {
+				out[i].Images = append(out[i].Images, image)
+			}
+		}
+	}
+	return out, nil
+}
+
+// complete adds what was not said while the run went on: an answer that is not the
+// model's, or was remembered from a run before.
+func complete(chunks iter.Seq2[agent.Chunk, error]) iter.Seq2[agent.Chunk, error] {
+	return func(yield func(agent.Chunk, error) bool) {
+		var said strings.Builder
+		last := ""
+		for c, err := range chunks {
+			switch c.Kind {
+			case agent.ChunkText:
+				if said.Len() > 0 && c.MessageID != last {
+					said.WriteString(paragraph)
+				}
+				said.WriteString(c.Text)
+				last = c.MessageID
+			case agent.ChunkEnd:
+				tail, ok := tailOf(c.Snapshot, said.String())
+				if !ok {
+					yield(agent.Chunk{}, fmt.Errorf("analyst: what was streamed is not the answer"))
+					return
+				}
+				rest := agent.Chunk{Kind: agent.ChunkText, Node: "agent", MessageID: last, Text: tail}
+				if tail != "" && !yield(rest, nil) {
+					return
+				}
+			}
+			if !yield(c, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// tailOf is what is missing of the answer.
+func tailOf(snap *graph.Snapshot, said string) (string, bool) {
+	all := messages.Get(snap)
+	if len(all) == 0 || !snap.Done() {
+		return "", true
+	}
+	answer := all[len(all)-1].Content
+	if tail, ok := strings.CutPrefix(answer, said); ok {
+		return tail, true
+	}
+	return "", strings.HasSuffix(answer, said) // a run before has said how it begins
+}

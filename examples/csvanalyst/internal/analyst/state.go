@@ -1,0 +1,71 @@
+package analyst
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
+	"github.com/weft-go/weft/examples/csvanalyst/internal/records"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+)
+
+// The state of a run. A node that writes nothing, or nil, to a channel leaves it as
+// it is; anything else replaces what is there, also an empty list.
+var (
+	sessionID          = state.Keep[string]("sessionId")
+	messages           = state.Keep[[]message]("messages").Default(func() []message { return []message{} })
+	csvMetadata        = state.Keep[[]csvResource]("csvResourcesMetadata").Default(func() []csvResource { return []csvResource{} })
+	currentQuery       = state.Keep[string]("currentQuery")
+	currentQueryImages = state.Keep[[]records.Image]("currentQueryImages").Default(func() []records.Image { return []records.Image{} })
+)
+
+// A message is what the user or the assistant said.
+type message struct {
+	Role    llm.Role        `json:"role"`
+	Content string          `json:"content"`
+	Images  []records.Image `json:"images,omitempty"`
+}
+
+// UnmarshalJSON is a guard: it refuses what is no message. The state reads back all
+// that is written to it, so nothing malformed gets in or out.
+func (m *message) UnmarshalJSON(data []byte) error {
+	type plain message
+	if err := json.Unmarshal(data, (*plain)(m)); err != nil {
+		return err
+	}
+	if m.Role != llm.RoleUser && m.Role != llm.RoleAssistant {
+		return fmt.Errorf("a message of the role %q", m.Role)
+	}
+	for _, image := range m.Images {
+		if image.MIMEType == "" || len(image.Data) == 0 {
+			return fmt.Errorf("an image without a type or content")
+		}
+	}
+	return nil
+}
+
+// A csvResource is what the model is told of a file. Columns and RowCount are absent
+// of a file that can not be read.
+type csvResource struct {
+	ID           string         `json:"id"`
+	OriginalName string         `json:"originalName"`
+	StoredPath   string         `json:"storedPath"`
+	SizeBytes    int64          `json:"sizeBytes"`
+	Columns      []string       `json:"columns,omitempty"`
+	RowCount     *int64         `json:"rowCount,omitempty"`
+	Details      []csvdb.Column `json:"details,omitempty"`
+	Notes        []string       `json:"notes,omitempty"`
+}
+
+// UnmarshalJSON is a guard, like that of a message.
+func (r *csvResource) UnmarshalJSON(data []byte) error {
+	type plain csvResource
+	if err := json.Unmarshal(data, (*plain)(r)); err != nil {
+		return err
+	}
+	if r.ID == "" || r.OriginalName == "" || r.StoredPath == "" || r.SizeBytes < 0 || r.RowCount != nil && *r.RowCount < 0 {
+		return fmt.Errorf("the metadata of a file without an id, name, path or size: %s", data)
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package csvdb
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"strings"
+
+	"modernc.org/sqlite"
+)
+
+// maxMedian is how many values a median is computed of at most, as they are all held
+// in memory.
+const maxMedian = 4_000_000
+
+// SQLite lacks two functions: fold, for a search that heeds no case in any script,
+// and median.
+func init() {
+	sqlite.MustRegisterDeterministicScalarFunction("fold", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		if text, ok := args[0].(string); ok {
+			return strings.ToLower(text), nil
+		}
+		return args[0], nil
+	})
+	sqlite.MustRegisterFunction("median", &sqlite.FunctionImpl{
+		NArgs: 1, Deterministic: true,
+		MakeAggregate: func(sqlite.FunctionContext) (sqlite.AggregateFunction, error) { return new(median), nil },
+	})
+}
+
+// median collects the numbers of a group.
+type median struct{ values []float64 }
+
+// Step takes a value.
+func (m *median) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
+	if len(m.values) == maxMedian {
+		return fmt.Errorf("a median is that of %d values at most", maxMedian)
+	}
+	switch v := args[0].(type) {
+	case int64:
+		m.values = append(m.values, float64(v))
+	case float64:
+		m.values = append(m.values, v)
+	}
+	return nil
+}
+
+// WindowInverse is for windows, which nobody here uses.
+func (m *median) WindowInverse(*sqlite.FunctionContext, []driver.Value) error {
+	return fmt.Errorf("median has no windows")
+}
+
+// WindowValue returns the median; nil of no values.
+func (m *median) WindowValue(*sqlite.FunctionContext) (driver.Value, error) {
+	n := len(m.values)
+	if n == 0 {
+		return nil, nil
+	}
+	slices.Sort(m.values)
+	return (m.values[(n-1)/2] + m.values[n/2]) / 2, nil
+}
+
+// Final forgets the values.
+func (m *median) Final(*sqlite.FunctionContext) { m.values = nil }

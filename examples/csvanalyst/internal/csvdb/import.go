@@ -1,0 +1,266 @@
+package csvdb
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// A Schema says what is in a file.
+type Schema struct {
+	Columns  []Column `json:"columns"`
+	RowCount int64    `json:"rowCount"`
+	// Delimiter and Encoding are those of the file; Header says whether its first
+	// row names the columns.
+	Delimiter string `json:"delimiter"`
+	Encoding  string `json:"encoding"`
+	Header    bool   `json:"header"`
+	// Notes are what was odd, for people: rows that are too short, and so on.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// A Column is one of a table. Empty counts its cells without a value.
+type Column struct {
+	Name  string `json:"name"`
+	Type  Type   `json:"type"`
+	Empty int64  `json:"empty,omitempty"`
+}
+
+// Names are the columns' names.
+func (s Schema) Names() []string {
+	out := make([]string, len(s.Columns))
+	for i, c := range s.Columns {
+		out[i] = c.Name
+	}
+	return out
+}
+
+// survey is what the first of the passes over the rows finds out.
+type survey struct {
+	shape
+	header  []string
+	guesses []guess
+	rows    int64
+	short   odd
+	long    odd
+}
+
+// odd counts rows, and keeps the lines of the first.
+type odd struct {
+	count int64
+	lines []string
+}
+
+func (o *odd) add(line int) {
+	if o.count++; len(o.lines) < 5 {
+		o.lines = append(o.lines, fmt.Sprint(line))
+	}
+}
+
+func (o *odd) note(what string) []string {
+	if o.count == 0 {
+		return nil
+	}
+	more := ""
+	if o.count > int64(len(o.lines)) {
+		more = " and others"
+	}
+	return []string{fmt.Sprintf("%d rows have %s than the header (line %s%s)", o.count, what, strings.Join(o.lines, ", "), more)}
+}
+
+// Import makes a database of a CSV file. An error that wraps [ErrNotCSV] says what
+// is wrong with the file, for people. The database is there when Import returns,
+// or not at all; it needs no more memory for a file that is larger.
+func Import(ctx context.Context, file, database string) (Schema, error) {
+	s, err := find(file)
+	if err != nil {
+		return Schema{}, fmt.Errorf("csvdb: %w", err)
+	}
+	v, err := s.survey(ctx, file)
+	if errors.Is(err, errQuotes) {
+		s.lazy = true
+		v, err = s.survey(ctx, file)
+	}
+	if err != nil {
+		return Schema{}, fmt.Errorf("csvdb: %w", err)
+	}
+	schema, half := v.schema(), database+".half"
+	defer func() { _ = os.Remove(half) }() // of an import that failed; else it has another name by then
+	if err := errors.Join(os.RemoveAll(half), v.load(ctx, file, half, schema)); err != nil {
+		return Schema{}, fmt.Errorf("csvdb: %w", err)
+	}
+	if err := os.Rename(half, database); err != nil {
+		return Schema{}, fmt.Errorf("csvdb: %w", err)
+	}
+	return schema, nil
+}
+
+// survey reads all rows to find out the types.
+func (s shape) survey(ctx context.Context, file string) (*survey, error) {
+	v := &survey{shape: s}
+	first := true
+	err := s.rows(file, func(row []string, line int) error {
+		if first {
+			first = false
+			if len(row) > maxColumns {
+				return fmt.Errorf("%w: it has %d columns, and there may be %d", ErrNotCSV, len(row), maxColumns)
+			}
+			v.guesses = make([]guess, len(row))
+			for i := range row {
+				v.guesses[i] = newGuess()
+			}
+			if s.header {
+				v.header = append(v.header, row...)
+				return nil
+			}
+		}
+		if v.rows++; v.rows%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		switch {
+		case len(row) < len(v.guesses):
+			v.short.add(line)
+		case len(row) > len(v.guesses):
+			v.long.add(line)
+		}
+		for i := range min(len(row), len(v.guesses)) {
+			v.guesses[i].see(strings.TrimSpace(row[i]))
+		}
+		return nil
+	})
+	return v, err
+}
+
+func (v *survey) schema() Schema {
+	s := Schema{RowCount: v.rows, Delimiter: string(v.comma), Encoding: v.encoding, Header: v.shape.header}
+	for i, name := range names(v.header, len(v.guesses)) {
+		g := &v.guesses[i]
+		f := g.format()
+		s.Columns = append(s.Columns, Column{Name: name, Type: f.kind, Empty: v.rows - int64(g.values)})
+		if f.note != "" {
+			s.Notes = append(s.Notes, fmt.Sprintf("in %q %s", name, f.note))
+		}
+	}
+	s.Notes = append(s.Notes, v.short.note("fewer cells")...)
+	s.Notes = append(s.Notes, v.long.note("more cells, which are left out,")...)
+	switch {
+	case v.encoding == Windows1252:
+		s.Notes = append(s.Notes, "the text is no UTF-8 and was read as Windows-1252")
+	case v.broken > 0:
+		s.Notes = append(s.Notes, fmt.Sprintf("%d bytes are no UTF-8 and were replaced", v.broken))
+	}
+	if v.lazy {
+		s.Notes = append(s.Notes, "quotes stand where they should not, and were read as text")
+	}
+	if !v.shape.header {
+		s.Notes = append(s.Notes, "the first row seems to be data, so the columns are numbered")
+	}
+	return s
+}
+
+// batch is how many rows one INSERT has, at most.
+const batch = 64
+
+// load is the second pass: it writes the rows. There is no journal, as nobody
+// sees the database before it is complete.
+func (v *survey) load(ctx context.Context, file, database string, s Schema) error {
+	db, err := sql.Open("sqlite", address(database, "mode=rwc&_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=cache_size(-8000)"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	about, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	for _, script := range []string{create(s), "CREATE TABLE about (schema TEXT NOT NULL)", "BEGIN"} {
+		if _, err := conn.ExecContext(ctx, script); err != nil {
+			return err
+		}
+	}
+	if _, err := conn.ExecContext(ctx, "INSERT INTO about VALUES (?)", string(about)); err != nil {
+		return err
+	}
+	if err := v.insert(ctx, conn, file); err != nil {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, "COMMIT")
+	return err
+}
+
+func create(s Schema) string {
+	columns := make([]string, len(s.Columns))
+	for i, c := range s.Columns {
+		kind := map[Type]string{Integer: "INTEGER", Real: "REAL"}[c.Type]
+		if kind == "" {
+			kind = "TEXT"
+		}
+		columns[i] = quote(c.Name) + " " + kind
+	}
+	return "CREATE TABLE data (" + strings.Join(columns, ", ") + ")"
+}
+
+func (v *survey) insert(ctx context.Context, conn *sql.Conn, file string) error {
+	width := len(v.guesses)
+	formats := make([]format, width)
+	for i := range formats {
+		formats[i] = v.guesses[i].format()
+	}
+	rows := max(1, min(batch, 30000/max(width, 1)))
+	row := "(" + strings.TrimSuffix(strings.Repeat("?,", width), ",") + ")"
+	full, err := conn.PrepareContext(ctx, "INSERT INTO data VALUES "+strings.TrimSuffix(strings.Repeat(row+",", rows), ","))
+	if err != nil {
+		return err
+	}
+	defer full.Close()
+	values := make([]any, 0, rows*width)
+	skip := v.shape.header
+	err = v.shape.rows(file, func(cells []string, _ int) error {
+		if skip {
+			skip = false
+			return nil
+		}
+		for i, f := range formats {
+			if i < len(cells) {
+				values = append(values, f.value(cells[i]))
+			} else {
+				values = append(values, nil)
+			}
+		}
+		if len(values) < rows*width {
+			return nil
+		}
+		_, err := full.ExecContext(ctx, values...)
+		values = values[:0]
+		return err
+	})
+	if err != nil || len(values) == 0 {
+		return err
+	}
+	rest := "INSERT INTO data VALUES " + strings.TrimSuffix(strings.Repeat(row+",", len(values)/width), ",")
+	_, err = conn.ExecContext(ctx, rest, values...)
+	return err
+}
+
+// address is that of a database file, whatever is in its path.
+func address(path, options string) string {
+	u := url.URL{Scheme: "file", Opaque: url.PathEscape(path), RawQuery: options}
+	return strings.ReplaceAll(u.String(), "%2F", "/")
+}
+
+// quote makes a name of a column part of a statement.
+func quote(name string) string {
+	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+}

@@ -1,0 +1,159 @@
+package csvdb_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
+)
+
+const sales = `id,city,Amount,day
+1,Athens,10,2024-01-01
+2,Bern,20.5,2024-01-02
+3,Zürich,5,2024-01-03
+4,athens,40,2024-01-04
+5,,3,2024-01-05
+`
+
+func TestSelect(t *testing.T) {
+	t.Parallel()
+	db := imported(t, sales)
+	where := func(column, op, value string, values ...string) csvdb.Selection {
+		return csvdb.Selection{Columns: []string{"id"}, Where: []csvdb.Condition{{column, op, value, values}}}
+	}
+	tests := []struct {
+		name string
+		s    csvdb.Selection
+		want string
+	}{
+		{"columns", csvdb.Selection{Columns: []string{"CITY", "id"}, Limit: 1}, `[["Athens",1]]`},
+		{"offset", csvdb.Selection{Columns: []string{"id"}, Offset: 3}, `[[4],[5]]`},
+		{"order", csvdb.Selection{Columns: []string{"id"}, OrderBy: "amount", Descending: true, Limit: 2}, `[[4],[2]]`},
+		{"eq, whatever the case", where("city", "eq", "ATHENS"), `[[1],[4]]`},
+		{"ne", where("city", "ne", "Athens"), `[[2],[3],[5]]`},
+		{"gt", where("amount", "gt", "10"), `[[2],[4]]`},
+		{"le", where("amount", "le", "5"), `[[3],[5]]`},
+		{"dates", where("day", "ge", "2024-01-04"), `[[4],[5]]`},
+		{"contains, in any script", where("city", "contains", "ZÜ"), `[[3]]`},
+		{"contains in numbers", where("amount", "contains", "0.5"), `[[2]]`},
+		{"starts with", where("city", "starts_with", "at"), `[[1],[4]]`},
+		{"in", where("city", "in", "", "bern", "Zürich"), `[[2],[3]]`},
+		{"between", where("amount", "between", "", "5", "10"), `[[1],[3]]`},
+		{"empty", where("city", "empty", ""), `[[5]]`},
+		{"not empty", where("city", "not_empty", ""), `[[1],[2],[3],[4]]`},
+		{"an injection", where("city", "eq", `x' OR 1=1 --`), `[]`},
+		{"all", csvdb.Selection{Columns: []string{"id"}, Where: []csvdb.Condition{{"id", "gt", "1", nil}, {"id", "lt", "3", nil}}}, `[[2]]`},
+		{"any", csvdb.Selection{Columns: []string{"id"}, Any: true, Where: []csvdb.Condition{{"id", "lt", "2", nil}, {"id", "gt", "4", nil}}}, `[[1],[5]]`},
+		{
+			"figures",
+			csvdb.Selection{Aggregates: []csvdb.Aggregate{{"count", ""}, {"count", "city"}, {"count_distinct", "city"}, {"sum", "amount"}, {"avg", "id"}, {"min", "day"}, {"max", "Amount"}, {"median", "amount"}}},
+			`[[5,4,4,78.5,3,"2024-01-01",40,10]]`,
+		},
+		{"spread", csvdb.Selection{Aggregates: []csvdb.Aggregate{{"stddev", "id"}}}, `[[1.4142135623730951]]`},
+		{
+			"groups",
+			csvdb.Selection{GroupBy: []string{"city"}, Aggregates: []csvdb.Aggregate{{"sum", "amount"}}, OrderBy: "sum Amount", Descending: true, Limit: 2},
+			`[["athens",40],["Bern",20.5]]`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			table, err := db.Select(t.Context(), tt.s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := json.Marshal(table.Rows); err != nil || string(got) != tt.want {
+				t.Errorf("got %s, %v, want %s\n%s", got, err, tt.want, table.SQL)
+			}
+		})
+	}
+}
+
+func TestSelectRefuses(t *testing.T) {
+	t.Parallel()
+	db := imported(t, sales)
+	tests := []struct {
+		s    csvdb.Selection
+		want string
+	}{
+		{csvdb.Selection{Columns: []string{`id" FROM about --`}}, "there is no column"},
+		{csvdb.Selection{OrderBy: "1; ATTACH 'x' AS y"}, "there is no column"},
+		{csvdb.Selection{GroupBy: []string{"*"}}, "there is no column"},
+		{csvdb.Selection{Where: []csvdb.Condition{{"amount", "eq", "ten", nil}}}, "is no number"},
+		{csvdb.Selection{Where: []csvdb.Condition{{"amount", "OR 1=1", "1", nil}}}, "there is no op"},
+		{csvdb.Selection{Where: []csvdb.Condition{{"amount", "between", "", []string{"1"}}}}, "between, two of them"},
+		{csvdb.Selection{Aggregates: []csvdb.Aggregate{{"sum", "city"}}}, "a column of type text"},
+		{csvdb.Selection{Aggregates: []csvdb.Aggregate{{"load_extension", "id"}}}, "there is no function"},
+	}
+	for _, tt := range tests {
+		if _, err := db.Select(t.Context(), tt.s); !errors.Is(err, csvdb.ErrQuestion) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: got %v, want %q", tt.s, err, tt.want)
+		}
+	}
+}
+
+func TestRowsAndCellsAreCapped(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("n,text\n")
+	for i := range 500 {
+		fmt.Fprintf(&b, "%d,%s\n", i, strings.Repeat("ä", 1000))
+	}
+	db := imported(t, b.String())
+	table, err := db.Select(t.Context(), csvdb.Selection{Limit: 100000})
+	if err != nil || len(table.Rows) != csvdb.MaxRows || table.Matched != 500 {
+		t.Fatalf("got %d of %d rows, %v, want %d of 500", len(table.Rows), table.Matched, err, csvdb.MaxRows)
+	}
+	if cell, _ := table.Rows[0][1].(string); len([]rune(cell)) != 301 {
+		t.Errorf("a cell has %d characters", len([]rune(cell)))
+	}
+	if table, err = db.Select(t.Context(), csvdb.Selection{}); err != nil || len(table.Rows) != 20 {
+		t.Errorf("without a limit there are %d rows, %v", len(table.Rows), err)
+	}
+}
+
+func TestStatistics(t *testing.T) {
+	t.Parallel()
+	got, err := imported(t, sales).Statistics(t.Context(), []string{"amount", "city"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(got)
+	want := `[{"column":"Amount","type":"real","count":5,"empty":0,"distinct":5,"min":3,"max":40,"mean":15.7,"median":10,"stddev":13.577923`
+	if err != nil || !strings.HasPrefix(string(text), want) || !strings.Contains(string(text), `"empty":1,"distinct":4,"min":"Athens","max":"athens","top":[[`) {
+		t.Errorf("got %s, %v", text, err)
+	}
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	db := imported(t, "name,note,n\nAnn,knows bob,7\nBOB,,8\nCarl,x,17\n")
+	for text, want := range map[string]string{
+		"bob":    `2 [{"column":"name","rows":1,"equal":1},{"column":"note","rows":1,"equal":0}]`,
+		"7":      `2 [{"column":"n","rows":2,"equal":1}]`,
+		"100%_'": `0 []`,
+	} {
+		found, err := db.Search(t.Context(), text, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns, err := json.Marshal(found.Columns)
+		if got := fmt.Sprintf("%d %s", found.Matched, columns); err != nil || got != want {
+			t.Errorf("%q: got %s, %v, want %s", text, got, err, want)
+		}
+	}
+	if _, err := db.Search(t.Context(), " ", nil, 0); !errors.Is(err, csvdb.ErrQuestion) {
+		t.Errorf("a search for nothing: %v", err)
+	}
+}
+
+func TestOpenOfWhatIsNoDatabase(t *testing.T) {
+	t.Parallel()
+	if _, err := csvdb.Open(t.Context(), t.TempDir()+"/none.db"); err == nil {
+		t.Error("there is no such file")
+	}
+}

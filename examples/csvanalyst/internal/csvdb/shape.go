@@ -1,0 +1,238 @@
+package csvdb
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+const (
+	// maxRecord is how many bytes a row may have. A quote that is never closed
+	// would make the rest of the file one row.
+	maxRecord = 1 << 20
+	// maxColumns is how many columns a table may have.
+	maxColumns = 1000
+	// sample is how many rows are looked at to find the delimiter and the header.
+	sample = 50
+)
+
+// shape is how a file is to be read.
+type shape struct {
+	encoding string
+	broken   int
+	comma    rune
+	lazy     bool // quotes stand where they should not
+	header   bool
+}
+
+// errRecord says that a row is too long.
+var errRecord = fmt.Errorf("a row has more than %d bytes: is there a quote that is never closed?", maxRecord)
+
+// meter ends a reader that gives more than a row may have.
+type meter struct {
+	r    io.Reader
+	left int
+	eof  bool
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	if m.left <= 0 {
+		return 0, errRecord
+	}
+	n, err := m.r.Read(p[:min(len(p), m.left)])
+	m.left -= n
+	m.eof = m.eof || errors.Is(err, io.EOF)
+	return n, err
+}
+
+// rows reads the rows of a file and calls fn with each and its line. The row is
+// fn's until it returns. ErrStop ends it early.
+func (s shape) rows(path string, fn func(row []string, line int) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	m := &meter{r: decoders[s.encoding].NewDecoder().Reader(f), left: 2 * maxRecord}
+	r := csv.NewReader(m)
+	r.Comma, r.LazyQuotes, r.FieldsPerRecord, r.ReuseRecord = s.comma, s.lazy, -1, true
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return refused(err, m.eof)
+		}
+		m.left = 2 * maxRecord
+		line, _ := r.FieldPos(0)
+		if err := fn(row, line); errors.Is(err, errStop) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// errStop ends reading early; errQuotes says that it takes a reader that is lazy.
+var (
+	errStop   = errors.New("stop")
+	errQuotes = errors.New("quotes stand where they should not")
+)
+
+func refused(err error, eof bool) error {
+	p, ok := errors.AsType[*csv.ParseError](err)
+	switch {
+	case errors.Is(err, errRecord):
+		return fmt.Errorf("%w: %w", ErrNotCSV, errRecord)
+	case !ok:
+		return err
+	case eof && errors.Is(p.Err, csv.ErrQuote) && p.Line > p.StartLine:
+		return fmt.Errorf("%w: the quote that opens in the row of line %d is never closed", ErrNotCSV, p.StartLine)
+	case errors.Is(p.Err, csv.ErrQuote), errors.Is(p.Err, csv.ErrBareQuote):
+		return fmt.Errorf("line %d: %w", p.Line, errQuotes)
+	}
+	return fmt.Errorf("%w: line %d: %w", ErrNotCSV, p.Line, p.Err)
+}
+
+// head reads the first rows.
+func (s shape) head(path string) ([][]string, error) {
+	var out [][]string
+	err := s.rows(path, func(row []string, _ int) error {
+		out = append(out, slices.Clone(row))
+		if len(out) == sample {
+			return errStop
+		}
+		return nil
+	})
+	if errors.Is(err, errQuotes) && !s.lazy {
+		s.lazy = true
+		return s.head(path)
+	}
+	return out, err
+}
+
+// find says how a file is to be read.
+func find(path string) (shape, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return shape{}, err
+	}
+	defer f.Close()
+	var s shape
+	if s.encoding, s.broken, err = encodingOf(f); err != nil {
+		return shape{}, err
+	}
+	var best [][]string
+	score, failed := -1.0, error(nil)
+	for _, comma := range []rune{',', ';', '\t', '|'} {
+		try := s
+		try.comma = comma
+		rows, err := try.head(path)
+		if err != nil {
+			failed = err
+			continue
+		}
+		if n := evenness(rows); n > score {
+			score, best, s.comma = n, rows, comma
+		}
+	}
+	if failed != nil && score <= 0 { // every file is one of one column, if one does not care for quotes
+		return shape{}, failed
+	}
+	s.header = hasHeader(best)
+	return s, nil
+}
+
+// evenness is high for rows that are divided into many columns, all alike.
+func evenness(rows [][]string) float64 {
+	counts := map[int]int{}
+	for _, r := range rows {
+		counts[len(r)]++
+	}
+	common, times := 1, 0
+	for width, n := range counts {
+		if n > times || n == times && width > common {
+			common, times = width, n
+		}
+	}
+	if common == 1 {
+		return 0
+	}
+	share := float64(times) / float64(len(rows))
+	return share*share*10 + float64(min(common, 9))/10
+}
+
+// hasHeader reports whether the first row names the columns: it does unless it
+// has a number, other than a year, over a column of numbers, or only numbers.
+func hasHeader(rows [][]string) bool {
+	if len(rows) == 0 {
+		return false
+	}
+	numbers, words := 0, 0
+	for i, cell := range rows[0] {
+		cell = strings.TrimSpace(cell)
+		switch {
+		case cell == "":
+		case !isValue(cell):
+			words++
+		case len(cell) == 4 && (cell[0] == '1' || cell[0] == '2'):
+			numbers++ // a year may be the name of a column
+		case columnOfValues(rows[1:], i):
+			return false
+		default:
+			numbers++
+		}
+	}
+	return words > 0 || numbers == 0 && len(rows) > 1
+}
+
+func columnOfValues(rows [][]string, i int) bool {
+	seen := false
+	for _, r := range rows {
+		if i < len(r) && !isNull(strings.TrimSpace(r[i])) {
+			if seen = true; !isValue(strings.TrimSpace(r[i])) {
+				return false
+			}
+		}
+	}
+	return seen || len(rows) == 0
+}
+
+// isValue reports whether a cell is a number or a date.
+func isValue(cell string) bool {
+	for _, f := range formats {
+		if _, ok := f.read(cell); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// names makes names of columns of a header: none empty, no two alike.
+func names(header []string, width int) []string {
+	out, taken := make([]string, width), map[string]bool{}
+	for i := range out {
+		name := ""
+		if i < len(header) {
+			name = strings.Join(strings.Fields(strings.ToValidUTF8(header[i], "")), " ")
+		}
+		if r := []rune(name); len(r) > 100 {
+			name = string(r[:100])
+		}
+		if name == "" {
+			name = fmt.Sprintf("column_%d", i+1)
+		}
+		unique := name
+		for n := 2; taken[strings.ToLower(unique)]; n++ {
+			unique = fmt.Sprintf("%s_%d", name, n)
+		}
+		taken[strings.ToLower(unique)] = true
+		out[i] = unique
+	}
+	return out
+}

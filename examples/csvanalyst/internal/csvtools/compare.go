@@ -1,0 +1,99 @@
+package csvtools
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
+	"github.com/weft-go/weft/tools"
+)
+
+type (
+	selection struct {
+		Resource   string            `json:"resourceId" jsonschema:"the id or the name of a file"`
+		Conditions []csvdb.Condition `json:"conditions,omitempty"`
+	}
+	compareInput struct {
+		Left      selection       `json:"left"`
+		Right     selection       `json:"right"`
+		Aggregate csvdb.Aggregate `json:"aggregate"`
+		GroupBy   string          `json:"groupBy,omitempty" jsonschema:"a column of both files"`
+		Session   tools.Bound[SessionID]
+	}
+	comparison struct {
+		Figure string     `json:"figure"`
+		Groups []compared `json:"groups"`
+		// Truncated says that a side has more groups than are compared.
+		Truncated bool     `json:"truncated,omitempty"`
+		SQL       []string `json:"sql"`
+	}
+	compared struct {
+		Group      any      `json:"group,omitempty"`
+		Left       any      `json:"left"`
+		Right      any      `json:"right"`
+		Difference *float64 `json:"difference,omitempty"` // right less left
+		Percent    *float64 `json:"percent,omitempty"`    // of left
+	}
+)
+
+func (b box) compare(ctx context.Context, in compareInput) (comparison, error) {
+	c := comparison{Figure: in.Aggregate.Name(), Groups: []compared{}}
+	var sides [2]csvdb.Table
+	for i, s := range []selection{in.Left, in.Right} {
+		q := csvdb.Selection{Where: s.Conditions, Aggregates: []csvdb.Aggregate{in.Aggregate}, Limit: csvdb.MaxRows}
+		if in.GroupBy != "" {
+			q.GroupBy, q.OrderBy = []string{in.GroupBy}, in.GroupBy
+		}
+		t, err := b.selection(ctx, file{Resource: s.Resource, Session: in.Session}, q)
+		if err != nil {
+			return comparison{}, err
+		}
+		sides[i] = t.Table
+		c.Truncated = c.Truncated || t.Truncated
+		c.SQL = append(c.SQL, t.SQL)
+	}
+	if in.GroupBy == "" {
+		c.Groups = append(c.Groups, pair(nil, sides[0].Rows[0][0], sides[1].Rows[0][0]))
+		return c, nil
+	}
+	right := map[string]any{}
+	for _, row := range sides[1].Rows {
+		right[fmt.Sprint(row[0])] = row[1]
+	}
+	for _, row := range sides[0].Rows {
+		key := fmt.Sprint(row[0])
+		c.Groups = append(c.Groups, pair(row[0], row[1], right[key]))
+		delete(right, key)
+	}
+	for _, row := range sides[1].Rows { // what only the right side has
+		if _, left := right[fmt.Sprint(row[0])]; left {
+			c.Groups = append(c.Groups, pair(row[0], nil, row[1]))
+		}
+	}
+	return c, nil
+}
+
+func pair(group, left, right any) compared {
+	p := compared{Group: group, Left: left, Right: right}
+	l, ok1 := number(left)
+	r, ok2 := number(right)
+	if ok1 && ok2 {
+		d := r - l
+		p.Difference = &d
+		if l != 0 {
+			percent := 100 * d / l
+			p.Percent = &percent
+		}
+	}
+	return p
+}
+
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	}
+	return 0, false
+}

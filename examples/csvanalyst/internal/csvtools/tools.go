@@ -1,0 +1,159 @@
+package csvtools
+
+import (
+	"context"
+
+	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
+	"github.com/weft-go/weft/tools"
+)
+
+// A SessionID says whose files the tools see. The program gives it, with
+// [tools.WithBound] or a binding.
+type SessionID string
+
+// Files finds the database of a file of a session, by the file's id or its name.
+// The caller closes the database.
+type Files func(ctx context.Context, session, file string) (*csvdb.DB, error)
+
+// inputs of the tools: what every one of them has, and what they add to it.
+type (
+	file struct {
+		Resource string `json:"resourceId" jsonschema:"the id or the name of a file"`
+		Session  tools.Bound[SessionID]
+	}
+	filter struct {
+		Conditions []csvdb.Condition `json:"conditions" jsonschema:"what a row has to fulfil"`
+		Match      string            `json:"match,omitempty" enum:"all,any" jsonschema:"whether all conditions have to be fulfilled, or any; all if left out"`
+	}
+	figures struct {
+		GroupBy    []string          `json:"groupBy,omitempty" jsonschema:"columns; a row of the result for each of their values"`
+		Aggregates []csvdb.Aggregate `json:"aggregates"`
+	}
+	part struct {
+		OrderBy    string `json:"orderBy,omitempty" jsonschema:"a column, or an aggregate such as: sum amount"`
+		Descending bool   `json:"descending,omitempty"`
+		Limit      int    `json:"limit,omitempty" jsonschema:"how many rows to return: 20 if left out, 100 at most"`
+	}
+
+	loadInput struct {
+		file
+		Columns []string `json:"columns,omitempty"`
+		Offset  int      `json:"offset,omitempty" jsonschema:"how many rows to leave out before"`
+		part
+	}
+	filterInput struct {
+		file
+		filter
+		Columns []string `json:"columns,omitempty"`
+		part
+	}
+	aggregateInput struct {
+		file
+		figures
+		part
+	}
+	filterAggregateInput struct {
+		file
+		filter
+		figures
+		part
+	}
+	statisticsInput struct {
+		file
+		Columns []string `json:"columns,omitempty"`
+	}
+	searchInput struct {
+		file
+		Text    string   `json:"text" jsonschema:"what to look for; case does not count"`
+		Columns []string `json:"columns,omitempty"`
+		Limit   int      `json:"limit,omitempty"`
+	}
+)
+
+// New returns the seven tools.
+func New(files Files) (*tools.Set, error) {
+	b := box{files}
+	readOnly := tools.Annotations{Category: "csv", ReadOnly: true, Idempotent: true}
+	list := []tools.Tool{
+		tools.New("loadCsvData", "Returns rows of a CSV file as they are.", b.load),
+		tools.New("filterCsvRows", "Returns the rows of a CSV file that fulfil conditions.", b.filter),
+		tools.New("aggregateCsvData", "Computes figures over all rows of a CSV file, or for each group of them.", b.aggregate),
+		tools.New("filterAndAggregateCsvData", "Computes figures over the rows of a CSV file that fulfil conditions.", b.filterAggregate),
+		tools.New("getCsvStatistics", "Describes columns of a CSV file: types, empty cells, different values, least, greatest, mean, median, the most frequent.", b.statistics),
+		tools.New("searchCsvText", "Finds the rows of a CSV file that have a text in any column, and says in which columns it is.", b.search),
+		tools.New("compareCsvData", "Computes one figure for two files, or for two selections of rows, and the difference.", b.compare),
+	}
+	for i := range list {
+		list[i] = list[i].Annotate(readOnly)
+	}
+	return tools.NewSet(list...)
+}
+
+// box is what the tools work with.
+type box struct{ files Files }
+
+// selected is what the model is told of rows.
+type selected struct {
+	csvdb.Table
+	// Truncated says that there are more rows than were returned.
+	Truncated bool `json:"truncated,omitempty"`
+}
+
+func (b box) selection(ctx context.Context, f file, s csvdb.Selection) (selected, error) {
+	db, err := b.files(ctx, string(f.Session.Value()), f.Resource)
+	if err != nil {
+		return selected{}, err
+	}
+	defer db.Close()
+	t, err := db.Select(ctx, s)
+	return selected{Table: t, Truncated: int64(s.Offset+len(t.Rows)) < t.Matched}, err
+}
+
+func (b box) load(ctx context.Context, in loadInput) (selected, error) {
+	return b.selection(ctx, in.file, in.of(csvdb.Selection{Columns: in.Columns, Offset: in.Offset}))
+}
+
+func (b box) filter(ctx context.Context, in filterInput) (selected, error) {
+	return b.selection(ctx, in.file, in.of(csvdb.Selection{Columns: in.Columns, Where: in.Conditions, Any: in.Match == "any"}))
+}
+
+func (b box) aggregate(ctx context.Context, in aggregateInput) (selected, error) {
+	return b.selection(ctx, in.file, in.of(csvdb.Selection{GroupBy: in.GroupBy, Aggregates: in.Aggregates}))
+}
+
+func (b box) filterAggregate(ctx context.Context, in filterAggregateInput) (selected, error) {
+	return b.selection(ctx, in.file, in.of(csvdb.Selection{
+		Where: in.Conditions, Any: in.Match == "any", GroupBy: in.GroupBy, Aggregates: in.Aggregates,
+	}))
+}
+
+// of adds which part of the answer is asked for.
+func (p part) of(s csvdb.Selection) csvdb.Selection {
+	s.OrderBy, s.Descending, s.Limit = p.OrderBy, p.Descending, p.Limit
+	return s
+}
+
+type statistics struct {
+	RowCount int64              `json:"rowCount"`
+	Columns  []csvdb.Statistics `json:"columns"`
+	Notes    []string           `json:"notes,omitempty"`
+}
+
+func (b box) statistics(ctx context.Context, in statisticsInput) (statistics, error) {
+	db, err := b.files(ctx, string(in.Session.Value()), in.Resource)
+	if err != nil {
+		return statistics{}, err
+	}
+	defer db.Close()
+	columns, err := db.Statistics(ctx, in.Columns)
+	return statistics{RowCount: db.Schema.RowCount, Columns: columns, Notes: db.Schema.Notes}, err
+}
+
+func (b box) search(ctx context.Context, in searchInput) (csvdb.Found, error) {
+	db, err := b.files(ctx, string(in.Session.Value()), in.Resource)
+	if err != nil {
+		return csvdb.Found{}, err
+	}
+	defer db.Close()
+	return db.Search(ctx, in.Text, in.Columns, in.Limit)
+}

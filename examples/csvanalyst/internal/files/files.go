@@ -1,0 +1,221 @@
+package files
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
+	"github.com/weft-go/weft/examples/csvanalyst/internal/records"
+)
+
+// MaxImages is how many bytes the images of a message may have together.
+const MaxImages = 6 << 20
+
+// Conditions that errors wrap. Use errors.Is.
+var (
+	ErrLarge    = fmt.Errorf("images may have %d MiB together", MaxImages>>20)
+	ErrNotFound = errors.New("there is no such file in this session")
+)
+
+// A Store keeps what users upload below a folder: the file as it is, and of a CSV
+// file a database. Names are made of ids, never of what a user calls a file.
+type Store struct {
+	folder  string
+	records *records.DB
+}
+
+// Open makes the folder, and removes what uploads left that were cut off.
+func Open(folder string, r *records.DB) (*Store, error) {
+	if err := os.MkdirAll(filepath.Join(folder, "files"), 0o700); err != nil {
+		return nil, err
+	}
+	for _, pattern := range []string{"*.part", "*.half"} {
+		left, err := filepath.Glob(filepath.Join(folder, "files", pattern))
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range left {
+			if err := os.Remove(path); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &Store{folder, r}, nil
+}
+
+// path is where a resource is stored; a record that says it is elsewhere is refused.
+func (f *Store) path(r records.Resource) (string, error) {
+	if !filepath.IsLocal(r.StoredPath) {
+		return "", fmt.Errorf("files: the path of %s leads out of the folder", r.ID)
+	}
+	return filepath.Join(f.folder, r.StoredPath), nil
+}
+
+// Add stores an upload as a resource of a session. It is there as a whole, or not.
+func (f *Store) Add(ctx context.Context, session, name string, content io.Reader) (r records.Resource, err error) {
+	r = records.Resource{ID: records.NewID(), SessionID: session, OriginalName: cleanName(name), MIMEType: "text/csv"}
+	head := bufio.NewReaderSize(content, 512)
+	begin, err := head.Peek(512)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return r, err
+	}
+	ending := ".csv"
+	if kind := ImageType(begin); kind != "" {
+		r.MIMEType, ending = kind, ".image"
+	}
+	r.StoredPath = filepath.Join("files", r.ID+ending)
+	path := filepath.Join(f.folder, r.StoredPath)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Remove(r))
+		}
+	}()
+	if r.SizeBytes, err = write(path, head, r.MIMEType); err != nil {
+		return r, err
+	}
+	if ending == ".csv" {
+		if _, err = csvdb.Import(ctx, path, path+".db"); err != nil {
+			return r, err
+		}
+	}
+	return r, f.records.CreateResource(ctx, r)
+}
+
+// write stores what is read under a name that it gets at the end.
+func write(path string, content io.Reader, kind string) (int64, error) {
+	part := path + ".part"
+	out, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.Remove(part) }() // it has another name by then, or is not wanted
+	if kind != "text/csv" {
+		content = io.LimitReader(content, MaxImages+1)
+	}
+	n, err := io.Copy(out, content)
+	if err = errors.Join(err, out.Close()); err != nil {
+		return n, err
+	}
+	if kind != "text/csv" && n > MaxImages {
+		return n, ErrLarge
+	}
+	return n, os.Rename(part, path)
+}
+
+// Remove removes the content of a resource.
+func (f *Store) Remove(r records.Resource) error {
+	path, err := f.path(r)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{path, path + ".db"} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// find returns a resource of a session, by its id or name. Of several with one name
+// it is the newest.
+func (f *Store) find(ctx context.Context, session, file string) (records.Resource, error) {
+	all, err := f.records.Resources(ctx, session)
+	if err != nil {
+		return records.Resource{}, err
+	}
+	found := records.Resource{}
+	for _, r := range all {
+		if r.ID == file {
+			return r, nil
+		}
+		if strings.EqualFold(r.OriginalName, file) {
+			found = r
+		}
+	}
+	if found.ID == "" {
+		return found, fmt.Errorf("%w: %q", ErrNotFound, file)
+	}
+	return found, nil
+}
+
+// Database opens the database of a file of a session, given by its id or name. The
+// caller closes it.
+func (f *Store) Database(ctx context.Context, session, file string) (*csvdb.DB, error) {
+	r, err := f.find(ctx, session, file)
+	if err != nil {
+		return nil, err
+	}
+	return f.open(ctx, r)
+}
+
+func (f *Store) open(ctx context.Context, r records.Resource) (*csvdb.DB, error) {
+	path, err := f.path(r)
+	if err != nil {
+		return nil, err
+	}
+	return csvdb.Open(ctx, path+".db")
+}
+
+// Schema says what is in a CSV file.
+func (f *Store) Schema(ctx context.Context, r records.Resource) (csvdb.Schema, error) {
+	db, err := f.open(ctx, r)
+	if err != nil {
+		return csvdb.Schema{}, err
+	}
+	defer db.Close()
+	return db.Schema, nil
+}
+
+// Image reads an image of a session.
+func (f *Store) Image(ctx context.Context, session, file string) (records.Image, error) {
+	r, err := f.find(ctx, session, file)
+	if err != nil {
+		return records.Image{}, err
+	}
+	path, err := f.path(r)
+	if err != nil {
+		return records.Image{}, err
+	}
+	data, err := os.ReadFile(path)
+	return records.Image{Data: data, MIMEType: r.MIMEType, OriginalName: r.OriginalName}, err
+}
+
+// IsCSV goes by the type, or the end of the name.
+func IsCSV(r records.Resource) bool {
+	return r.MIMEType == "text/csv" || r.MIMEType == "application/csv" || strings.HasSuffix(strings.ToLower(r.OriginalName), ".csv")
+}
+
+// ImageType is the type of an image by its content, empty for anything else.
+func ImageType(begin []byte) string {
+	switch kind := http.DetectContentType(begin); kind {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return kind
+	}
+	return ""
+}
+
+// cleanName is the last part of a name, without what can not be printed.
+func cleanName(name string) string {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	name = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, "")))
+	if r := []rune(name); len(r) > 200 {
+		name = string(r[len(r)-200:])
+	}
+	if strings.Trim(name, ".") == "" {
+		return "upload.csv"
+	}
+	return name
+}

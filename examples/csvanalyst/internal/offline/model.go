@@ -1,0 +1,149 @@
+// Package offline is a model that needs no key and no network: rules that look at the
+// words of a question, choose tools and their arguments, and put answers together
+// from what these returned. It understands nothing, knows no file, and can not see
+// images. It is there so that the example runs anywhere, and speaks to the agent
+// exactly as a language model would: it sees the prompt, the messages and the tools'
+// answers, and nothing else.
+package offline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/llm"
+)
+
+// Model is the offline model. Pace is how long it waits before each word of an
+// answer; zero means not at all. It may be used by any number of goroutines.
+type Model struct{ Pace time.Duration }
+
+var _ llm.Model = Model{}
+
+// Stream answers the last message of the user.
+func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		for chunk, err := range llm.Reply(reply(r)) {
+			if err != nil || chunk.Kind != llm.ChunkText {
+				if !yield(chunk, err) {
+					return
+				}
+				continue
+			}
+			for _, word := range strings.SplitAfter(chunk.Text, " ") {
+				if err := m.wait(ctx); err != nil {
+					yield(llm.Chunk{}, err)
+					return
+				}
+				chunk.Text = word
+				if !yield(chunk, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (m Model) wait(ctx context.Context) error {
+	if m.Pace <= 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(m.Pace):
+		return nil
+	}
+}
+
+// A column and a file are what the prompt says of them.
+type (
+	column struct {
+		Name string `json:"name"`
+		Type string `json:"type"`
+	}
+	file struct {
+		ID       string   `json:"resourceId"`
+		Name     string   `json:"name"`
+		RowCount *int64   `json:"rowCount"`
+		Columns  []column `json:"columns"`
+	}
+)
+
+func (c column) number() bool { return c.Type == "integer" || c.Type == "real" }
+
+// A step is a tool call that was made for the question, and its answer.
+type step struct {
+	call   llm.ToolCall
+	answer string
+	failed bool
+}
+
+// A talk is what the request says.
+type talk struct {
+	files    []file
+	question string
+	images   int
+	steps    []step
+}
+
+func read(messages []llm.Message) talk {
+	var t talk
+	calls := map[string]llm.ToolCall{}
+	for _, m := range messages {
+		switch m.Role {
+		case llm.RoleSystem:
+			t.files = append(t.files, filesOf(m.Text())...)
+		case llm.RoleUser:
+			t.question, t.images, t.steps = m.Text(), 0, nil
+			for _, p := range m.Parts {
+				if p.Type == llm.PartImage {
+					t.images++
+				}
+			}
+		case llm.RoleAssistant:
+			for _, c := range m.ToolCalls {
+				calls[c.ID] = c
+			}
+		case llm.RoleTool:
+			t.steps = append(t.steps, step{calls[m.ToolCallID], m.Text(), m.Status == llm.StatusError})
+		}
+	}
+	return t
+}
+
+// filesOf reads the lines of the prompt that tell of files.
+func filesOf(prompt string) (out []file) {
+	for line := range strings.Lines(prompt) {
+		var f file
+		if json.NewDecoder(strings.NewReader(line)).Decode(&f) == nil && f.ID != "" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// reply is the next message: tool calls while something is to be looked up, and then
+// the answer.
+func reply(r llm.Request) llm.Message {
+	t := read(r.Messages)
+	wanted, text := t.next()
+	if len(wanted) == 0 || r.ToolChoice.Mode == llm.ToolsNone {
+		if text == "" {
+			text = "I have no turn left to look this up in. Ask for less at once."
+		}
+		return llm.Assistant(text)
+	}
+	calls := make([]llm.ToolCall, len(wanted))
+	for i, w := range wanted {
+		arguments, err := json.Marshal(w.arguments)
+		if err != nil {
+			return llm.Assistant("I can not write the call of " + w.tool + ".")
+		}
+		calls[i] = llm.ToolCall{ID: fmt.Sprintf("call_%d", len(t.steps)+i+1), Name: w.tool, Arguments: arguments}
+	}
+	return llm.Assistant("", calls...)
+}

@@ -1,0 +1,132 @@
+package records
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite" // the driver
+)
+
+// ErrNotFound says that there is no such session or file, or that it is somebody
+// else's.
+var ErrNotFound = errors.New("records: not found")
+
+// A DB holds the records. It is safe for concurrent use.
+type DB struct {
+	db       *sql.DB
+	postgres bool
+}
+
+// The tables. What differs between the databases stands in braces. Columns are
+// written as other programs read them.
+const tables = `
+CREATE TABLE IF NOT EXISTS session (
+	id TEXT PRIMARY KEY, "userId" TEXT NOT NULL,
+	"createdAt" {time} NOT NULL, "updatedAt" {time} NOT NULL);
+CREATE TABLE IF NOT EXISTS message (
+	id {serial}, "sessionId" TEXT NOT NULL REFERENCES session(id) ON DELETE CASCADE,
+	role TEXT NOT NULL, content TEXT NOT NULL, metadata {json}, "createdAt" {time} NOT NULL);
+CREATE INDEX IF NOT EXISTS "message_sessionId" ON message ("sessionId");
+CREATE TABLE IF NOT EXISTS resource (
+	id TEXT PRIMARY KEY, "sessionId" TEXT NOT NULL REFERENCES session(id) ON DELETE CASCADE,
+	"mimeType" TEXT NOT NULL, "originalName" TEXT NOT NULL, "storedPath" TEXT NOT NULL,
+	"sizeBytes" BIGINT NOT NULL, "createdAt" {time} NOT NULL);
+CREATE INDEX IF NOT EXISTS "resource_sessionId" ON resource ("sessionId");
+CREATE INDEX IF NOT EXISTS "session_userId" ON session ("userId", "updatedAt");`
+
+// OpenSQLite opens the records in a file, and makes it if there is none.
+func OpenSQLite(ctx context.Context, path string) (*DB, error) {
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)&_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)&_time_format=sqlite&_txlock=immediate")
+	if err != nil {
+		return nil, fmt.Errorf("records: %w", err)
+	}
+	db.SetMaxOpenConns(4)
+	return migrated(ctx, &DB{db: db}, strings.NewReplacer("{serial}", "INTEGER PRIMARY KEY AUTOINCREMENT", "{time}", "DATETIME", "{json}", "TEXT"))
+}
+
+// OpenPostgres opens the records in a schema of a database, and makes what is not
+// there.
+func OpenPostgres(ctx context.Context, address, schema string) (*DB, error) {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, fmt.Errorf("records: the address of the database can not be read") // err may have the password
+	}
+	config.RuntimeParams["search_path"] = pgx.Identifier{schema}.Sanitize()
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(8)
+	if _, err := db.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+pgx.Identifier{schema}.Sanitize()); err != nil {
+		return nil, errors.Join(fmt.Errorf("records: %w", err), db.Close())
+	}
+	return migrated(ctx, &DB{db, true}, strings.NewReplacer("{serial}", "BIGSERIAL PRIMARY KEY", "{time}", "TIMESTAMPTZ", "{json}", "JSONB"))
+}
+
+func migrated(ctx context.Context, d *DB, names *strings.Replacer) (*DB, error) {
+	if _, err := d.db.ExecContext(ctx, names.Replace(tables)); err != nil {
+		return nil, errors.Join(fmt.Errorf("records: tables: %w", err), d.db.Close())
+	}
+	return d, nil
+}
+
+// Close closes the database.
+func (d *DB) Close() error { return d.db.Close() }
+
+// in writes a statement as the database wants it: ?1 is $1 in PostgreSQL.
+func (d *DB) in(statement string) string {
+	if d.postgres {
+		return strings.ReplaceAll(statement, "?", "$")
+	}
+	return statement
+}
+
+func (d *DB) exec(ctx context.Context, statement string, args ...any) (int64, error) {
+	r, err := d.db.ExecContext(ctx, d.in(statement), args...)
+	if err != nil {
+		return 0, fmt.Errorf("records: %w", err)
+	}
+	n, err := r.RowsAffected()
+	if err != nil {
+		return 0, fmt.Errorf("records: %w", err)
+	}
+	return n, nil
+}
+
+// all reads every row that a statement returns.
+func all[T any](ctx context.Context, d *DB, scan func(scan func(...any) error) (T, error), statement string, args ...any) ([]T, error) {
+	rows, err := d.db.QueryContext(ctx, d.in(statement), args...)
+	if err != nil {
+		return nil, fmt.Errorf("records: %w", err)
+	}
+	defer rows.Close()
+	var out []T
+	for rows.Next() {
+		v, err := scan(rows.Scan)
+		if err != nil {
+			return nil, fmt.Errorf("records: %w", err)
+		}
+		out = append(out, v)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("records: %w", err)
+	}
+	return out, nil
+}
+
+// one returns the only row, or ErrNotFound.
+func one[T any](list []T, err error) (T, error) {
+	var none T
+	if err != nil {
+		return none, err
+	}
+	if len(list) == 0 {
+		return none, ErrNotFound
+	}
+	return list[0], nil
+}
+
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

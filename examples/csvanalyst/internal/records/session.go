@@ -1,0 +1,56 @@
+package records
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+)
+
+// A Session is a conversation of a user. Its title is how it began.
+type Session struct {
+	ID        string
+	UserID    string
+	Title     string
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+const sessions = `SELECT id, "userId", "createdAt", "updatedAt",
+	coalesce((SELECT substr(content, 1, 80) FROM message m WHERE m."sessionId" = session.id AND role = 'user' ORDER BY m.id LIMIT 1),
+		(SELECT "originalName" FROM resource r WHERE r."sessionId" = session.id ORDER BY r."createdAt" LIMIT 1), '')
+	FROM session `
+
+func scanSession(scan func(...any) error) (s Session, err error) {
+	err = scan(&s.ID, &s.UserID, &s.CreatedAt, &s.UpdatedAt, &s.Title)
+	return s, err
+}
+
+// CreateSession makes a session of a user.
+func (d *DB) CreateSession(ctx context.Context, user string) (Session, error) {
+	s := Session{ID: rand.Text(), UserID: user, CreatedAt: now()}
+	s.UpdatedAt = s.CreatedAt
+	_, err := d.exec(ctx, `INSERT INTO session (id, "userId", "createdAt", "updatedAt") VALUES (?1, ?2, ?3, ?4)`, s.ID, s.UserID, s.CreatedAt, s.UpdatedAt)
+	return s, err
+}
+
+// Session returns a session of a user, or [ErrNotFound].
+func (d *DB) Session(ctx context.Context, user, id string) (Session, error) {
+	return one(all(ctx, d, scanSession, sessions+`WHERE id = ?1 AND "userId" = ?2`, id, user))
+}
+
+// Sessions returns the newest sessions of a user.
+func (d *DB) Sessions(ctx context.Context, user string) ([]Session, error) {
+	return all(ctx, d, scanSession, sessions+`WHERE "userId" = ?1 ORDER BY "updatedAt" DESC, id LIMIT 100`, user)
+}
+
+// Touch says that something happened in a session.
+func (d *DB) Touch(ctx context.Context, id string) error {
+	_, err := d.exec(ctx, `UPDATE session SET "updatedAt" = ?1 WHERE id = ?2`, now(), id)
+	return err
+}
+
+// DeleteSession removes a session with its messages and resources.
+func (d *DB) DeleteSession(ctx context.Context, id string) error {
+	_, err := d.exec(ctx, `DELETE FROM session WHERE id = ?1`, id)
+	return err
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/weft-go/weft/examples/csvanalyst/internal/offline"
+	"github.com/weft-go/weft/examples/internal/page"
+	"github.com/weft-go/weft/examples/internal/web"
+	"github.com/weft-go/weft/llm"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childFolder) != "" {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const sales = `id,city,product,amount,day
+1,Athens,cup,10,2024-01-01
+2,Bern,plate,20.5,2024-01-02
+3,Zürich,cup,5,2024-01-03
+4,Athens,bowl,40,2024-02-04
+5,New York,cup,3,2024-02-05
+`
+
+// app is the program, running, and a client of it.
+type app struct {
+	t       *testing.T
+	url     string
+	client  *http.Client
+	token   string
+	folder  string
+	server  *server
+	stop    func()
+	stopped <-chan error
+}
+
+// start runs the program in a folder. It ends with the test at the latest.
+func start(t *testing.T, folder string, model llm.Model) *app {
+	t.Helper()
+	c := config{folder: folder, schema: "csvanalyst", maxUpload: 1 << 20, drain: 5 * time.Second}
+	s, finish, err := open(t.Context(), c, model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.logger = slog.New(slog.DiscardHandler)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() {
+		err := web.Server{Handler: s.handler(), Drain: c.drain}.Run(ctx, l)
+		if err == nil {
+			err = finish()
+		}
+		stopped <- err
+	}()
+	a := &app{t: t, url: "http://" + l.Addr().String(), client: &http.Client{Transport: &http.Transport{}}, folder: folder, server: s, stop: stop, stopped: stopped}
+	t.Cleanup(a.end)
+	return a
+}
+
+// end stops the program; a second call does nothing.
+func (a *app) end() {
+	a.client.CloseIdleConnections()
+	if a.stop == nil {
+		return
+	}
+	a.stop()
+	a.stop = nil
+	if err := <-a.stopped; err != nil {
+		a.t.Errorf("the program ended with %v", err)
+	}
+}
+
+// reply is an answer, read to its end.
+type reply struct {
+	status int
+	body   string
+	header http.Header
+}
+
+// do sends a request. Headers are given as "Name: value".
+func (a *app) do(method, path, body string, headers ...string) reply {
+	a.t.Helper()
+	r, err := http.NewRequestWithContext(a.t.Context(), method, a.url+path, strings.NewReader(body))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if a.token != "" {
+		r.Header.Set("Authorization", "Bearer "+a.token)
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	res, err := a.client.Do(r)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		a.t.Fatalf("%s %s: %v after %s", method, path, err, text)
+	}
+	return reply{res.StatusCode, string(text), res.Header}
+}
+
+func (a *app) json(method, path, body string, headers ...string) reply {
+	a.t.Helper()
+	return a.do(method, path, body, append(headers, "Content-Type: application/json")...)
+}
+
+// session makes one and returns its id.
+func (a *app) session() string {
+	a.t.Helper()
+	r := a.json("POST", "/api/sessions", "{}")
+	var s page.Session
+	if err := json.Unmarshal([]byte(r.body), &s); err != nil || r.status != http.StatusCreated {
+		a.t.Fatalf("POST /api/sessions: %d %s", r.status, r.body)
+	}
+	return s.ID
+}
+
+func (a *app) upload(session, name, content string) reply {
+	a.t.Helper()
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	part, err := form.CreateFormFile("file", name)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if _, err := io.WriteString(part, content); err != nil {
+		a.t.Fatal(err)
+	}
+	if err := form.Close(); err != nil {
+		a.t.Fatal(err)
+	}
+	return a.do("POST", "/api/sessions/"+session+"/resources", b.String(), "Content-Type: "+form.FormDataContentType())
+}
+
+// withFile makes a session with a file.
+func (a *app) withFile(name, content string) string {
+	a.t.Helper()
+	id := a.session()
+	if r := a.upload(id, name, content); r.status != http.StatusCreated {
+		a.t.Fatalf("the upload: %d %s", r.status, r.body)
+	}
+	return id
+}
+
+// ask returns what the model says.
+func (a *app) ask(session, question string) string {
+	a.t.Helper()
+	body, err := json.Marshal(map[string]string{"message": question})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	r := a.json("POST", "/api/sessions/"+session+"/messages", string(body), "Accept: text/plain")
+	if r.status != http.StatusOK {
+		a.t.Fatalf("%s: %d %s", question, r.status, r.body)
+	}
+	return r.body
+}
+
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	a := start(t, t.TempDir(), offline.Model{})
+	id := a.withFile("sales.csv", sales)
+	tests := []struct{ question, want string }{
+		{"How many rows are there?", "There are 5 rows in sales.csv."},
+		{"What is the total amount?", "The sum amount is 78.5, in sales.csv."},
+		{"what's the average amount by city?", "The avg amount by city, in sales.csv:\n  Athens: 25\n  Bern: 20.5\n  Zürich: 5\n  New York: 3"},
+		{"How many orders are there in Athens?", "There are 2 rows in sales.csv where city is Athens."},
+		{"total amount of cup in New York", "The sum amount is 3, in sales.csv where product is cup and city is New York."},
+		{"which city has the highest total amount?", "The sum amount by city, in sales.csv:\n  Athens: 50"},
+		{"which product has the most sales?", "The count by product, in sales.csv:\n  cup: 3"},
+		{"What is the highest amount?", "The max amount is 40, in sales.csv."},
+		{"median amount", "The median amount is 10, in sales.csv."},
+		{"how many different cities are there?", "The count distinct city is 4, in sales.csv."},
+		{"top 2 rows by amount", "sales.csv has 5 rows; here are 2:\n  id | city | product | amount | day\n  4 | Athens | bowl | 40 | 2024-02-04\n  2 | Bern"},
+		{"show rows where amount is over 10", "sales.csv where amount > 10 has 2 rows:"},
+		{"how many rows with amount between 5 and 20", "There are 2 rows in sales.csv where amount is between 5 and 20."},
+		{"how many rows where day is after 2024-01-31", "There are 2 rows in sales.csv where day > 2024-01-31."},
+		{"how many rows where city is New York?", "There are 1 row in sales.csv where city is New York."},
+		{"find \"zür\"", "\"zür\" is in 1 row of sales.csv, in the columns city (1 row):\n  3 | Zürich"},
+		{"compare the total amount of Athens and Bern", "The sum amount of Athens and of Bern:\n  50 and 20.5, a difference of -29.5 (-59 %)"},
+		{"describe the columns", "sales.csv has 5 rows.\n  id: integer, 5 different, from 1 to 5, mean 3, median 3\n  city: text, 4 different"},
+		{"how many rows are in Atlantis?", "I find \"Atlantis\" nowhere in sales.csv."},
+		{"hello", "I find \"hello\" nowhere in sales.csv. Its columns are id, city, product, amount, day.\nI am a set of rules"},
+	}
+	for _, tt := range tests {
+		if got := a.ask(id, tt.question); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s\ngot  %s\nwant %s", tt.question, got, tt.want)
+		}
+	}
+}
+
+var (
+	_ = fmt.Sprint
+	_ = filepath.Join
+)
