@@ -1,0 +1,155 @@
+// Command knowledge takes a folder of documents in, and answers questions with the
+// passages that fit, where they stand, and why they were found.
+//
+//	go run ./examples/knowledge ingest docs
+//	go run ./examples/knowledge ask "how do I resume a run?"
+//
+// It needs no key and no server. Read store.go for what the environment changes, and
+// ingest.go and ask.go for what there is to see of package knowledge.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+)
+
+const usage = `Takes documents in, and finds what they say.
+
+  go run ./examples/knowledge [flags] ingest FOLDER   take in what is new or changed
+  go run ./examples/knowledge [flags] ask "QUESTION"  show what fits, and why
+  go run ./examples/knowledge [flags] list            list what is there
+  go run ./examples/knowledge [flags] remove PREFIX   remove documents by their names
+
+  -db PATH      where it is kept (default knowledge.db, here); with DATABASE_URL, there
+  -tenant NAME  whose documents (default "default")
+  -limit N      how many passages a question shows (default 3)
+  -prune        ingest removes documents that are no longer in the folder
+
+Text, Markdown, HTML and JSON are read, all else is named and left out. An ingest
+that was stopped goes on when it is run again.
+With EMBEDDING_MODEL, and OPENAI_API_KEY or the like, passages are also found by what
+they mean. Exit status: 0 done, 1 failure, 2 bad input, 130 stopped by Ctrl-C.
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// command is what the user wants.
+type command struct {
+	name, argument string
+	db, tenant     string
+	limit          int
+	prune          bool
+	out, trouble   io.Writer
+}
+
+var errUsage = errors.New("bad usage")
+
+func run(ctx context.Context, args []string, out, trouble io.Writer) int {
+	c := command{out: out, trouble: trouble}
+	err := c.parse(args)
+	if err == nil {
+		err = c.do(ctx)
+	}
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(out, usage)
+		return 0
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(trouble, "knowledge: stopped; what was shown is stored, run it again to go on")
+		return 130
+	}
+	fmt.Fprintln(trouble, "knowledge:", err)
+	if errors.Is(err, errUsage) {
+		fmt.Fprintln(trouble, "try: go run ./examples/knowledge -help")
+		return 2
+	}
+	return 1
+}
+
+func (c *command) parse(args []string) error {
+	set := flag.NewFlagSet("knowledge", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.StringVar(&c.db, "db", "knowledge.db", "")
+	set.StringVar(&c.tenant, "tenant", "default", "")
+	set.IntVar(&c.limit, "limit", 3, "")
+	set.BoolVar(&c.prune, "prune", false, "")
+	if err := set.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	c.name, c.argument = set.Arg(0), strings.TrimSpace(strings.Join(set.Args()[min(1, set.NArg()):], " "))
+	switch {
+	case c.name == "":
+		return fmt.Errorf("%w: it is not said what to do", errUsage)
+	case c.name != "list" && c.argument == "":
+		return fmt.Errorf("%w: %s needs an argument", errUsage, c.name)
+	case c.limit < 1 || c.limit > 100:
+		return fmt.Errorf("%w: the limit is %d, and may be 1 to 100", errUsage, c.limit)
+	}
+	return nil
+}
+
+func (c *command) do(ctx context.Context) error {
+	do := map[string]func(context.Context, *knowledge.Base) error{
+		"ingest": c.ingest, "ask": c.ask, "list": c.list, "remove": c.remove,
+	}[c.name]
+	if do == nil {
+		return fmt.Errorf("%w: %.40q is none of ingest, ask, list and remove", errUsage, c.name)
+	}
+	if c.name == "ingest" { // a folder that is not there makes no database
+		if info, err := os.Stat(c.argument); err != nil || !info.IsDir() {
+			return fmt.Errorf("%w: %s is no folder", errUsage, c.argument)
+		}
+	}
+	store, closeStore, err := openStore(ctx, c.db)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	base, err := openBase(ctx, store)
+	if err != nil {
+		return err
+	}
+	return do(ctx, base)
+}
+
+func (c *command) scope() memory.Scope { return memory.Scope{Tenant: c.tenant} }
+
+func (c *command) list(ctx context.Context, base *knowledge.Base) error {
+	n := 0
+	for s, err := range base.Sources(ctx, knowledge.Query{Scope: c.scope()}) {
+		if err != nil {
+			return err
+		}
+		n++
+		fmt.Fprintf(c.out, "%s  %s  %d chunks, %d bytes, %s\n", s.URI, s.Title, s.Chunks, s.Size, s.UpdatedAt.Format("2006-01-02 15:04"))
+	}
+	fmt.Fprintf(c.out, "%d documents\n", n)
+	return nil
+}
+
+func (c *command) remove(ctx context.Context, base *knowledge.Base) error {
+	n, err := base.Delete(ctx, knowledge.Query{Scope: c.scope(), Prefix: c.argument})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "%d documents removed\n", n)
+	return nil
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/internal/pgtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m).Run()) }
+
+// screen is a terminal that keeps what it shows.
+type screen struct{ bytes.Buffer }
+
+func (*screen) Terminal() bool { return true }
+
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+var handbook = map[string]string{
+	"leave.md":         "# Leave\n\nTwenty-eight days a year.\n\n## Parents\n\nParental leave lasts up to fourteen months.\n",
+	"travel/trains.md": "# Trains\n\nTake the night train to Vienna: it is paid for.\x1b[31m\n",
+	"broken.txt":       "\xff\xfe\x00",
+	"logo.png":         "PNG",
+}
+
+// said runs the command, and returns its status and all it said.
+func said(t *testing.T, args ...string) (int, string) {
+	t.Helper()
+	var out bytes.Buffer
+	return run(t.Context(), args, &out, &out), out.String()
+}
+
+func wants(t *testing.T, got string, wanted ...string) {
+	t.Helper()
+	for _, want := range wanted {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q in it", got, want)
+		}
+	}
+}
+
+func TestSQLite(t *testing.T) {
+	t.Setenv("DATABASE_URL", "")
+	t.Setenv("EMBEDDING_MODEL", "")
+	tour(t, "-db", filepath.Join(t.TempDir(), "knowledge.db"))
+}
+
+func TestPostgreSQL(t *testing.T) {
+	t.Setenv("DATABASE_URL", pgtest.Database(t, nil))
+	t.Setenv("EMBEDDING_MODEL", "")
+	tour(t)
+}
+
+func tour(t *testing.T, flags ...string) {
+	t.Helper()
+	do := func(args ...string) (int, string) { return said(t, append(flags[:len(flags):len(flags)], args...)...) }
+	dir := folder(t, handbook)
+	status, got := do("ingest", dir)
+	if status != 0 {
+		t.Errorf("status %d", status)
+	}
+	wants(t, got, "added     leave.md\n", "added     travel/trains.md\n", "skipped   broken.txt: ", "3 documents in ", "2 added", "1 skipped")
+	_, got = do("ingest", dir)
+	wants(t, got, "0 added, 0 updated, 2 unchanged")
+	status, got = do("ask", "how", "long", "is", "parental", "leave?")
+	if status != 0 {
+		t.Errorf("status %d", status)
+	}
+	wants(t, got, "1. leave.md > Leave (bytes ", " = words ", "| Parental leave lasts up to fourteen months.")
+	_, got = do("ask", "night train")
+	wants(t, got, "it is paid for.[31m")
+	if _, got = do("ask", "zebra"); got != "The documents say nothing about this.\n" {
+		t.Errorf("got %q", got)
+	}
+	_, got = do("-tenant", "other", "ask", "leave")
+	wants(t, got, "say nothing")
+	_, got = do("list")
+	wants(t, got, "leave.md  Leave  ", "2 documents\n")
+	if err := os.Remove(filepath.Join(dir, "leave.md")); err != nil {
+		t.Fatal(err)
+	}
+	_, got = do("-prune", "ingest", dir)
+	wants(t, got, "pruned    leave.md", "1 removed")
+	_, got = do("remove", "travel/")
+	wants(t, got, "1 documents removed")
+}
+
+func TestTerminal(t *testing.T) {
+	t.Setenv("DATABASE_URL", "")
+	t.Setenv("EMBEDDING_MODEL", "")
+	var out screen
+	if status := run(t.Context(), []string{"-db", filepath.Join(t.TempDir(), "k.db"), "ingest", folder(t, handbook)}, &out, &out); status != 0 {
+		t.Errorf("status %d", status)
+	}
+	wants(t, out.String(), "[==============================] 3 of 3", "\r\x1b[Kskipped   broken.txt: ")
+}
+
+func TestStopped(t *testing.T) {
+	t.Setenv("DATABASE_URL", "")
+	t.Setenv("EMBEDDING_MODEL", "")
+	db, dir := filepath.Join(t.TempDir(), "k.db"), folder(t, handbook)
+	ctx, cancel := context.WithCancel(t.Context())
+	var out bytes.Buffer
+	stopping := writer(func(p []byte) (int, error) {
+		cancel()
+		return out.Write(p)
+	})
+	if status := run(ctx, []string{"-db", db, "ingest", dir}, stopping, &out); status != 130 && status != 0 {
+		t.Errorf("status %d: %s", status, out.String())
+	}
+	_, got := said(t, "-db", db, "ingest", dir)
+	wants(t, got, "3 documents in ")
+	_, got = said(t, "-db", db, "list")
+	wants(t, got, "2 documents\n")
+}
+
+type writer func(p []byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+func TestBadInput(t *testing.T) {
+	t.Setenv("DATABASE_URL", "")
+	db := filepath.Join(t.TempDir(), "k.db")
+	for want, args := range map[string][]string{
+		"it is not said what to do": {},
+		"needs an argument":         {"ask"},
+		`"fetch" is none of`:        {"fetch", "x"},
+		"may be 1 to 100":           {"-limit", "0", "ask", "x"},
+		"flag provided":             {"-colour", "ask", "x"},
+		"nowhere is no folder":      {"ingest", "nowhere"},
+		"main_test.go is no folder": {"ingest", "main_test.go"},
+	} {
+		status, got := said(t, append([]string{"-db", db}, args...)...)
+		if status != 2 {
+			t.Errorf("%q: status %d", args, status)
+		}
+		wants(t, got, want)
+	}
+	if _, err := os.Stat(db); err == nil {
+		t.Error("bad input made a database")
+	}
+	if status, got := said(t, "-help"); status != 0 || got != usage {
+		t.Errorf("help: status %d, %q", status, got)
+	}
+	if status, _ := said(t, "-db", filepath.Join(t.TempDir(), "none", "k.db"), "list"); status != 1 {
+		t.Errorf("a file that can not be made: status %d", status)
+	}
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/weft-go/weft/llm/langchainllm/providers"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/pgmemory"
+	"github.com/weft-go/weft/memory/sqlitememory"
+)
+
+// openStore opens the database that DATABASE_URL names, or else a file.
+func openStore(ctx context.Context, path string) (knowledge.Store, func(), error) {
+	if address := os.Getenv("DATABASE_URL"); address != "" {
+		db, err := pgmemory.Open(ctx, address, pgmemory.Options{})
+		if err != nil {
+			return nil, nil, err
+		}
+		return db.Knowledge(), db.Close, nil
+	}
+	db, err := sqlitememory.Open(ctx, path, sqlitememory.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return db.Knowledge(), func() { _ = db.Close() }, nil
+}
+
+// openBase opens what searches. Without an embedder it goes by words.
+func openBase(ctx context.Context, store knowledge.Store) (*knowledge.Base, error) {
+	var o knowledge.Options
+	embedder, err := providers.EmbedderFromEnv(ctx)
+	switch {
+	case errors.Is(err, providers.ErrUnset):
+	case err != nil:
+		return nil, err
+	default:
+		o.Embedder = embedder
+	}
+	return knowledge.New(store, o)
+}
