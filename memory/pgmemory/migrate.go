@@ -42,7 +42,7 @@ func mustMigrations(files fs.FS) []migration {
 		name := strings.TrimSuffix(path.Base(file), ".sql")
 		number, _, _ := strings.Cut(name, "_")
 		version, err := strconv.Atoi(number)
-		if err != nil || i > 0 && version <= list[i-1].version {
+		if err != nil || version != i+1 {
 			panic("pgmemory: migration " + file + " is out of order")
 		}
 		// A checkout may have changed the ends of lines.
@@ -184,9 +184,9 @@ func (d *DB) applied(ctx context.Context, l *link) (int, error) {
 			return err
 		}
 		switch {
-		case n == len(migrations):
-			return fmt.Errorf("schema %q has version %d, and this package knows %d: %w", d.schema, version, migrations[n-1].version, ErrFormat)
-		case version != migrations[n].version || checksum != migrations[n].checksum:
+		case version > len(migrations):
+			return fmt.Errorf("schema %q has version %d, and this package knows %d: %w", d.schema, version, len(migrations), ErrFormat)
+		case version != n+1 || checksum != migrations[n].checksum:
 			return fmt.Errorf("version %d of schema %q is not the one of this package: %w", version, d.schema, ErrFormat)
 		}
 		n++

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/kv"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -129,4 +130,35 @@ func (p theirConversations) Forget(ctx context.Context, s memory.Scope) (int, er
 func (p theirConversations) Sweep(ctx context.Context, s memory.Scope, age time.Duration, limit int) (int, error) {
 	s = p.in(s)
 	return p.as(s.User).Conversations().Sweep(ctx, s, age, limit)
+}
+
+type theirValues struct{ *people }
+
+func (p theirValues) Apply(ctx context.Context, s memory.Scope, writes []kv.Write) ([]kv.Item, error) {
+	s = p.in(s)
+	return p.as(s.User).Values().Apply(ctx, s, writes)
+}
+
+func (p theirValues) Find(ctx context.Context, s memory.Scope, q kv.Selection) iter.Seq2[kv.Item, error] {
+	s = p.in(s)
+	return p.as(s.User).Values().Find(ctx, s, q)
+}
+
+func (p theirValues) Search(ctx context.Context, s memory.Scope, q kv.Search) (kv.Candidates, error) {
+	s = p.in(s)
+	return p.as(s.User).Values().Search(ctx, s, q)
+}
+
+func (p theirValues) Namespaces(ctx context.Context, s memory.Scope, q kv.NamespaceQuery) iter.Seq2[[]string, error] {
+	s = p.in(s)
+	return p.as(s.User).Values().Namespaces(ctx, s, q)
+}
+
+func (p theirValues) Forget(ctx context.Context, s memory.Scope) (int, error) {
+	s = p.in(s)
+	return p.as(s.User).Values().Forget(ctx, s)
+}
+
+func (p theirValues) Sweep(ctx context.Context, limit int) (int, error) {
+	return p.as("").Values().Sweep(ctx, limit)
 }

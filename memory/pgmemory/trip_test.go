@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -14,6 +15,7 @@ import (
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/kv"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -102,7 +104,7 @@ func TestRoundTrips(t *testing.T) {
 			}
 			db, counter := counted(t, p, g.mode)
 			for _, user := range []string{"warm up", "measured"} {
-				for _, call := range slices.Concat(calls(t, db.Facts(), user), talkCalls(t, db.Conversations(), user)) {
+				for _, call := range slices.Concat(calls(t, db.Facts(), user), talkCalls(t, db.Conversations(), user), valueCalls(t, db.Values(), user)) {
 					counter.take()
 					call.do()
 					if n := counter.take(); n != 1 && user == "measured" {
@@ -235,5 +237,64 @@ func talkCalls(t *testing.T, store *pgmemory.Conversations, user string) []call 
 		{"delete", apply(conversation.Change{Session: "s", Delete: true})},
 		{"sweep", func() { _, err := store.Sweep(ctx, scope, 1, 10); ok(err) }},
 		{"forget", func() { _, err := store.Forget(ctx, scope); ok(err) }},
+	}
+}
+
+// valueCalls are what a program does with the values of a user, in turn.
+func valueCalls(t *testing.T, store *pgmemory.Values, user string) []call {
+	t.Helper()
+	ctx := context.Background()
+	scope := memory.Scope{Tenant: "acme", User: user}
+	ok := func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	var writes []kv.Write
+	var addresses []kv.Address
+	for i := range 300 {
+		w := putting(fmt.Sprint("k", i), fmt.Sprintf(`{"n":%d}`, i))
+		w.TTL, w.Refresh, w.Embedding, w.Model = time.Hour, true, []float32{float32(i), 1}, "m"
+		writes, addresses = append(writes, w), append(addresses, w.Address)
+	}
+	put := func(writes ...kv.Write) func() {
+		return func() {
+			_, err := store.Apply(ctx, scope, writes)
+			ok(err)
+		}
+	}
+	find := func(q kv.Selection, want int) func() {
+		return func() {
+			n := 0
+			for _, err := range store.Find(ctx, scope, q) {
+				ok(err)
+				n++
+			}
+			if n != want {
+				t.Errorf("got %d values want %d", n, want)
+			}
+		}
+	}
+	return []call{
+		{"put", put(writes[0])},
+		{"put 300", put(writes...)},
+		{"get", find(kv.Selection{Addresses: addresses[:1], Refresh: true}, 1)},
+		{"get 300", find(kv.Selection{Query: kv.Query{Limit: -1}, Addresses: addresses, Refresh: true}, 300)},
+		{"list values", find(kv.Selection{Query: kv.Query{Where: []memory.Condition{memory.Where("n", memory.Less, 10)}}, Prefix: []string{"n"}, Refresh: true}, 10)},
+		{"namespaces", func() {
+			for _, err := range store.Namespaces(ctx, scope, kv.NamespaceQuery{MaxDepth: 1}) {
+				ok(err)
+			}
+		}},
+		{"search values", func() {
+			c, err := store.Search(ctx, scope, kv.Search{Terms: []string{"word"}, Embedding: []float32{1, 1}, Model: "m", Limit: 10})
+			ok(err)
+			if len(c.Records) < 10 || c.Values != 300 {
+				t.Errorf("got %d of %d values", len(c.Records), c.Values)
+			}
+		}},
+		{"remove", put(kv.Write{Address: addresses[0]})},
+		{"sweep values", func() { _, err := store.Sweep(ctx, 10); ok(err) }},
+		{"forget values", func() { _, err := store.Forget(ctx, scope); ok(err) }},
 	}
 }

@@ -1,0 +1,115 @@
+package pgmemory_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/pgmemory"
+	"github.com/weft-go/weft/memory/profile"
+)
+
+const (
+	readContext   = `SELECT plan || ' ' || usage || ' ' || preferences FROM public.user_context WHERE user_id = $1`
+	insertContext = `INSERT INTO public.user_context (user_id, plan, usage, preferences) VALUES ($1, $2, $3::jsonb, $4::jsonb) RETURNING user_id`
+)
+
+func TestUserContextBySQL(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p, _ := publicPlace(t)
+	db, pool := p.served(t), p.pool(t)
+	bound, err := pgmemory.Bind(db, binding(annID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	profiles, err := profile.New(bound.Values())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann := memory.Scope{User: annID}
+	summary := func(want string) {
+		t.Helper()
+		if got, err := profiles.Summary(ctx, ann); got != want || err != nil {
+			t.Errorf("got %q, error %v want %q", got, err, want)
+		}
+	}
+
+	t.Run("what others wrote is known", func(t *testing.T) {
+		summary(profile.None)
+		one(t, pool, "", insertContext, annID, "pro", `{"requests": 9.0}`, `"short answers"`)
+		summary("Plan: pro\nUsage: requests: 9.0\nPreferences: short answers")
+		one(t, pool, "", insertContext, annID, "enterprise", nil, nil) // as an upsert
+		summary("Plan: enterprise\nUsage: requests: 9.0\nPreferences: short answers")
+		one(t, pool, annID, `UPDATE public.user_context SET usage = NULL, preferences = '{"drink": "tea"}' WHERE user_id = $1 RETURNING user_id`, annID)
+		summary("Plan: enterprise\nPreferences: drink: tea")
+		one(t, pool, annID, `INSERT INTO public.user_context (plan) VALUES ('free') RETURNING plan`)
+		summary("Plan: free\nPreferences: drink: tea")
+	})
+
+	t.Run("what is known here is read by others", func(t *testing.T) {
+		_, err := profiles.SetContext(ctx, ann, profile.Context{Plan: "pro", Usage: profile.Text("9 of 10"), Preferences: json.RawMessage(`{"a":[1.50]}`)})
+		wantNoErr(t, "set", err)
+		_, err = profiles.Patch(ctx, ann, profile.ContextSchema, json.RawMessage(`{"more":"stays"}`), 0)
+		wantNoErr(t, "patch", err)
+		for _, who := range []string{annID, ""} {
+			if got := one(t, pool, who, readContext, annID); got != `pro "9 of 10" {"a": [1.50]}` {
+				t.Errorf("got %s", got)
+			}
+		}
+		one(t, pool, annID, `UPDATE public.user_context SET plan = 'free' WHERE user_id = $1 RETURNING user_id`, annID)
+		d, err := profiles.Get(ctx, ann, profile.ContextSchema)
+		if err != nil || !sameJSON(string(d.Value), `{"plan":"free","usage":"9 of 10","preferences":{"a":[1.5]},"more":"stays"}`) {
+			t.Errorf("got %s, error %v", d.Value, err)
+		}
+	})
+
+	t.Run("both may write at once", func(t *testing.T) {
+		var wg sync.WaitGroup
+		for w := range 4 {
+			wg.Go(func() {
+				for i := range 10 {
+					if w%2 == 0 {
+						_, err := profiles.Patch(ctx, ann, profile.ContextSchema, fmt.Appendf(nil, `{"w%d":%d}`, w, i), 0)
+						wantNoErr(t, "patch", err)
+						continue
+					}
+					_, err := request[string](pool, "", insertContext, annID, nil, nil, fmt.Sprintf(`{"w%d": %d}`, w, i))
+					wantNoErr(t, "insert", err)
+				}
+			})
+		}
+		wg.Wait()
+		d, err := profiles.Get(ctx, ann, profile.ContextSchema)
+		if err != nil || !strings.Contains(string(d.Value), `"w0":9`) && !strings.Contains(string(d.Value), `"w0": 9`) ||
+			!strings.Contains(string(d.Value), `9}`) || !strings.Contains(string(d.Value), `stays`) {
+			t.Errorf("got %s, error %v want the last of everybody", d.Value, err)
+		}
+	})
+
+	t.Run("others' is out of reach", func(t *testing.T) {
+		for name, c := range map[string]struct{ who, sql, want string }{
+			"insert": {bobID, `INSERT INTO public.user_context (user_id, plan) VALUES ($1, 'free') RETURNING user_id`, "42501"},
+			"update": {bobID, `UPDATE public.user_context SET plan = 'free' WHERE user_id = $1 RETURNING user_id`, ""},
+			"delete": {bobID, `DELETE FROM public.user_context WHERE user_id = $1 RETURNING user_id`, ""},
+			"read":   {bobID, `SELECT plan FROM public.user_context WHERE user_id = $1`, ""},
+			"rename": {annID, `UPDATE public.user_context SET user_id = 'x' WHERE user_id = $1`, "0A000"},
+			"nobody": {"", `INSERT INTO public.user_context (plan) SELECT 'free' WHERE $1::text IS NOT NULL`, "23502"},
+			"large":  {annID, `UPDATE public.user_context SET plan = repeat('x', 70000) WHERE user_id = $1`, "54000"},
+		} {
+			if got, err := request[string](pool, c.who, c.sql, annID); sqlState(err) != c.want || len(got) != 0 {
+				t.Errorf("%s: got %q, error %v want %q", name, got, err, c.want)
+			}
+		}
+		one(t, pool, annID, `DELETE FROM public.user_context WHERE user_id = $1 RETURNING user_id`, annID)
+		summary(profile.None)
+		for item, err := range bound.Values().Find(ctx, ann, kv.Selection{}) {
+			t.Errorf("got %+v, error %v want nothing", item, err)
+		}
+	})
+}

@@ -1,0 +1,158 @@
+package pgmemory
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/kv"
+)
+
+// valueColumns are those of a value f.
+const valueColumns = `f.namespace, f.name, f.raw, f.version, f.created_at, f.updated_at, f.expires_at`
+
+// newValues selects the values of a scope that are there.
+func newValues(s memory.Scope) *selection {
+	sel := &selection{slow: true}
+	sel.with = `WITH reach AS MATERIALIZED (SELECT s.key FROM weft.mem_value_scope s WHERE s.digest = ` + sel.add(scopeDigest(s), "bytea") + `)`
+	sel.where = `f.scope = (SELECT key FROM reach) AND (f.expires_at IS NULL OR f.expires_at > statement_timestamp())`
+	return sel
+}
+
+// selectValues selects what a query does, but for its After.
+func selectValues(s memory.Scope, q *kv.Selection) (*selection, error) {
+	sel := newValues(s)
+	and := func(text string) { sel.where += ` AND ` + text }
+	switch n := len(q.Prefix); {
+	case q.Own:
+		and(`f.namespace = ` + sel.add(append([]string{}, q.Prefix...), "text[]"))
+	case n > 0:
+		// No label comes between one and the same with the least character behind it.
+		end := slices.Clone(q.Prefix)
+		end[n-1] += "\x01"
+		and(`f.namespace >= ` + sel.add(q.Prefix, "text[]") + ` AND f.namespace < ` + sel.add(end, "text[]"))
+	}
+	if q.KeyPrefix != "" {
+		and(`starts_with(f.name, ` + sel.add(q.KeyPrefix, "text") + `)`)
+	}
+	if len(q.Addresses) == 1 {
+		and(`f.namespace = ` + sel.add(append([]string{}, q.Addresses[0].Namespace...), "text[]") + ` AND f.name = ` + sel.add(q.Addresses[0].Key, "text"))
+	} else if q.Addresses != nil {
+		namespaces, keys := make([]string, len(q.Addresses)), make([]string, len(q.Addresses))
+		for i, a := range q.Addresses {
+			namespaces[i], keys[i] = textArray(a.Namespace), a.Key
+		}
+		and(`f.key = ANY (ARRAY(SELECT v.key FROM unnest(` + sel.add(namespaces, "text[]") + `, ` + sel.add(keys, "text[]") + `) AS a (namespace, name)
+	CROSS JOIN LATERAL (SELECT v.key FROM weft.mem_value v WHERE v.scope = (SELECT key FROM reach) AND v.namespace = a.namespace::text[] AND v.name = a.name) v))`)
+	}
+	for _, c := range q.Where {
+		text, err := condition(`f.value`, c, &sel.args)
+		if err != nil {
+			return nil, err
+		}
+		and(text)
+	}
+	sel.size = `SELECT count(*) FILTER (WHERE f.word_count > 0) AS rows, coalesce(sum(f.word_count), 0)::bigint AS terms FROM weft.mem_value f WHERE ` + sel.where
+	return sel, nil
+}
+
+// Find implements [kv.Store], with one round trip for each 256 values, or for all of the addresses. It reads
+// as it goes: what changes in the meantime may be left out.
+func (v *Values) Find(ctx context.Context, s memory.Scope, q kv.Selection) iter.Seq2[kv.Item, error] {
+	return func(yield func(kv.Item, error) bool) {
+		left, limited := q.Most()
+		size := max(page, len(q.Addresses)+1)
+		for more := true; more; {
+			most := size
+			if limited {
+				most = min(left, size)
+			}
+			list, err := v.next(ctx, s, &q, most)
+			for i := range list {
+				if err = ctx.Err(); err != nil {
+					break
+				}
+				if !yield(list[i], nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(kv.Item{}, v.db.fail("find values", err))
+				return
+			}
+			left -= len(list)
+			if more = len(list) == most && (!limited || left > 0); more {
+				q.After = &list[len(list)-1]
+			}
+		}
+	}
+}
+
+// Orders of values, and what comes after one.
+const (
+	newestFirst = ` ORDER BY f.updated_at DESC, f.namespace DESC, f.name DESC`
+	byKey       = ` ORDER BY f.namespace, f.name`
+)
+
+// next returns a page of what a query selects.
+func (v *Values) next(ctx context.Context, s memory.Scope, q *kv.Selection, most int) (list []kv.Item, err error) {
+	sel, err := selectValues(s, q)
+	if err != nil {
+		return nil, err
+	}
+	order := newestFirst
+	if q.Order == kv.ByKey {
+		order = byKey
+	}
+	if after := q.After; after != nil {
+		address := sel.add(append([]string{}, after.Namespace...), "text[]") + `, ` + sel.add(after.Key, "text") + `)`
+		if q.Order == kv.ByKey {
+			sel.where += ` AND (f.namespace, f.name) > (` + address
+		} else {
+			sel.where += ` AND (f.updated_at, f.namespace, f.name) < (` + sel.add(after.UpdatedAt.UTC(), "timestamptz") + `, ` + address
+		}
+	}
+	chosen := valueColumns + ` FROM weft.mem_value f WHERE ` + sel.where + order + ` LIMIT ` + sel.add(most, "bigint")
+	text := sel.with + ` SELECT ` + chosen
+	if q.Refresh {
+		text = sel.with + refreshing(chosen, order)
+	}
+	err = v.db.link.read(ctx, v.db.sql(text), sel.args, func() { list = nil }, func(rows pgx.Rows) error {
+		item, err := scanItem(rows)
+		list = append(list, item)
+		return err
+	})
+	return list, err
+}
+
+// refreshing is the statement by which what is chosen lives on. What somebody else writes, or reads, at the same time
+// it passes over.
+func refreshing(chosen, order string) string {
+	return `, found AS MATERIALIZED (SELECT f.key, f.refresh, ` + chosen + `)
+	, due AS MATERIALIZED (SELECT v.key FROM weft.mem_value v WHERE v.key = ANY (ARRAY(SELECT f.key FROM found f WHERE f.refresh))
+	AND v.refresh AND v.expires_at > statement_timestamp() FOR UPDATE SKIP LOCKED)
+	, living AS (UPDATE weft.mem_value v SET expires_at = greatest(v.expires_at, statement_timestamp() + v.ttl * interval '1 microsecond')
+	FROM due d WHERE v.key = d.key RETURNING v.key, v.expires_at)
+	SELECT f.namespace, f.name, f.raw, f.version, f.created_at, f.updated_at, coalesce(l.expires_at, f.expires_at)
+	FROM found f LEFT JOIN living l USING (key)` + order
+}
+
+// scanItem reads the columns, after others and before others.
+func scanItem(rows pgx.Rows, around ...[]any) (kv.Item, error) {
+	var item kv.Item
+	var raw []byte
+	var expires *time.Time
+	into := []any{&item.Namespace, &item.Key, &raw, &item.Version, &item.CreatedAt, &item.UpdatedAt, &expires}
+	if len(around) == 2 {
+		into = slices.Concat(around[0], into, around[1])
+	}
+	err := rows.Scan(into...)
+	item.Value = json.RawMessage(raw)
+	item.CreatedAt, item.UpdatedAt, item.ExpiresAt = item.CreatedAt.UTC(), item.UpdatedAt.UTC(), maybe(expires)
+	return item, err
+}

@@ -1,0 +1,206 @@
+package pgmemory_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+// putting is a write to a key of the namespace "n".
+func putting(key, value string) kv.Write {
+	return kv.Write{Address: kv.Address{Namespace: []string{"n"}, Key: key}, Value: json.RawMessage(value), Terms: []string{"word"}}
+}
+
+// valueTables are those of values.
+var valueTables = []string{"mem_value_scope", "mem_value"}
+
+// Nobody reads or changes what another user has, by the store or by SQL of their own.
+func TestValuesAreApart(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := supabasePlace(t)
+	db := p.served(t)
+	bind := func(user string) *pgmemory.Values {
+		bound, err := pgmemory.Bind(db, binding(user))
+		wantNoErr(t, "bind", err)
+		return bound.Values()
+	}
+	ann, bob := bind(annID), bind(bobID)
+	w := putting("k", `"secret"`)
+	w.TTL, w.Refresh = time.Hour, true
+	_, err := ann.Apply(ctx, annScope, []kv.Write{w})
+	wantNoErr(t, "ann puts", err)
+	before := content(t, p, valueTables)
+	for item, err := range bob.Find(ctx, annScope, kv.Selection{Refresh: true}) {
+		t.Errorf("bob finds %+v, error %v", item, err)
+	}
+	for labels, err := range bob.Namespaces(ctx, annScope, kv.NamespaceQuery{}) {
+		t.Errorf("bob lists %q, error %v", labels, err)
+	}
+	c, err := bob.Search(ctx, annScope, kv.Search{Terms: []string{"word"}, Limit: 9})
+	if err != nil || len(c.Records) != 0 || c.Values != 0 || c.Frequency[0] != 0 {
+		t.Errorf("bob searches: got %+v, error %v want nothing", c, err)
+	}
+	for name, s := range map[string]memory.Scope{"hers": annScope, "nobody's": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
+		for what, w := range map[string]kv.Write{"puts": putting("k", `"bob"`), "removes": {Address: w.Address}} {
+			_, err := bob.Apply(ctx, s, []kv.Write{w})
+			wantErr(t, "bob "+what+" in "+name, err, pgmemory.ErrDenied)
+		}
+		if n, err := bob.Forget(ctx, s); n != 0 || err != nil {
+			t.Errorf("bob forgets %s: got %d, error %v want nothing", name, n, err)
+		}
+	}
+	pool := p.pool(t)
+	scope := ask[int64](t, p, `SELECT key FROM weft.mem_value_scope WHERE user_id = '`+annID+`'`)
+	for _, who := range []string{bobID, "nobody"} {
+		for _, sql := range []string{
+			`SELECT FROM weft.mem_value_scope`,
+			`SELECT FROM weft.mem_value`,
+			`SELECT FROM weft.mem_value WHERE raw::text LIKE '%secret%'`,
+			`UPDATE weft.mem_value SET raw = '1'`,
+			`UPDATE weft.mem_value_scope SET newest = now()`,
+			`DELETE FROM weft.mem_value`,
+			`DELETE FROM weft.mem_value_scope`,
+		} {
+			if n, err := raw(ctx, pool, who, p.sql(sql)); n != 0 || err != nil {
+				t.Errorf("%s: %s: got %d rows, error %v want none", who, sql, n, err)
+			}
+		}
+		for _, sql := range []string{
+			fmt.Sprintf(`INSERT INTO weft.mem_value (scope, version, created_at, updated_at, word_count, refresh, namespace, name, model, value, raw, words, terms)
+				VALUES (%d, 1, now(), now(), 0, false, '{n}', 'new', '', '1', '1', '{}', '{}')`, scope),
+			`INSERT INTO weft.mem_value_scope (newest, digest, tenant, workspace, user_id, agent)
+				VALUES (now(), weft.mem_digest('new', '', '` + annID + `', ''), 'new', '', '` + annID + `', '')`,
+			`INSERT INTO weft.mem_value_scope (newest, digest, tenant, workspace, user_id, agent)
+				VALUES (now(), weft.mem_digest('new', '', '` + annID + `', ''), 'new', '', '` + bobID + `', '')`,
+			`TRUNCATE weft.mem_value`,
+		} {
+			if n, err := raw(ctx, pool, who, p.sql(sql)); err == nil {
+				t.Errorf("%s: %s: got %d rows want an error", who, sql, n)
+			}
+		}
+	}
+	if after := content(t, p, valueTables); after != before {
+		t.Errorf("got %s want %s", after, before)
+	}
+}
+
+// After a user is forgotten, nothing of the values is in a dump, nor in what the database knows of its columns.
+func TestForgetValuesLeavesNothing(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	store := p.open(t).Values()
+	scope := memory.Scope{Tenant: "acme", Workspace: "marker-workspace", User: "marker-user", Agent: "marker-agent"}
+	var writes []kv.Write
+	for i := range 100 {
+		w := putting(fmt.Sprint("marker-key-", i), `{"marker-name":"marker-value"}`)
+		w.Namespace, w.Terms, w.Embedding, w.Model = []string{"n", "marker-label"}, []string{"marker-term"}, []float32{1, 2}, "m"
+		writes = append(writes, w)
+	}
+	first, err := store.Apply(ctx, scope, writes)
+	wantNoErr(t, "apply", err)
+	_, err = store.Apply(ctx, ann, []kv.Write{putting("k", `"what stays"`)})
+	wantNoErr(t, "apply", err)
+	do(t, p, `ANALYZE weft.mem_value_scope, weft.mem_value`)
+	if before := dump(t, p); strings.Count(before, "marker-value") < 100 {
+		t.Fatal("got nothing that could be forgotten")
+	}
+	if n, err := store.Forget(ctx, memory.Scope{Tenant: "acme", User: scope.User}); n != 100 || err != nil {
+		t.Errorf("got %d values, error %v want 100", n, err)
+	}
+	after := dump(t, p)
+	if strings.Contains(after, "marker-") || !strings.Contains(after, "what stays") {
+		t.Error("got something of what was forgotten, or nothing of what was not")
+	}
+	known := ask[int](t, p, `SELECT count(*) FROM pg_stats WHERE schemaname = $1 AND
+		(most_common_vals::text LIKE '%marker-%' OR histogram_bounds::text LIKE '%marker-%' OR most_common_elems::text LIKE '%marker-%')`, p.options.Schema)
+	if known != 0 {
+		t.Errorf("got %d columns of which the database knows what was forgotten", known)
+	}
+	again, err := store.Apply(ctx, scope, writes[:1])
+	if err != nil || again[0].Version <= first[99].Version {
+		t.Errorf("got %+v, error %v want a version that there never was", again, err)
+	}
+}
+
+// A scope takes as many values as it may have.
+func TestValueQuota(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	p.options.MaxValues = 2
+	store := p.open(t).Values()
+	put := func(want error, writes ...kv.Write) {
+		t.Helper()
+		_, err := store.Apply(ctx, ann, writes)
+		if want == nil {
+			wantNoErr(t, "put", err)
+		} else {
+			wantErr(t, "put", err, want)
+		}
+	}
+	put(memory.ErrQuota, putting("1", `1`), putting("2", `1`), putting("3", `1`))
+	put(nil, putting("1", `1`), putting("2", `1`))
+	put(nil, putting("1", `2`))
+	put(memory.ErrQuota, putting("3", `1`))
+	put(nil, putting("3", `1`), kv.Write{Address: putting("1", "").Address})
+	n := 0
+	for _, err := range store.Find(ctx, ann, kv.Selection{}) {
+		wantNoErr(t, "find", err)
+		n++
+	}
+	if n != 2 {
+		t.Errorf("got %d values want 2", n)
+	}
+}
+
+// Many that read what lives on by reading, in one order and in the other, while others write it, neither fail nor wait for
+// long.
+func TestRefreshAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	store := newPlace(t).open(t).Values()
+	var writes []kv.Write
+	for i := range 50 {
+		w := putting(fmt.Sprint(i), `1`)
+		w.TTL, w.Refresh = time.Hour, true
+		writes = append(writes, w)
+	}
+	put, err := store.Apply(ctx, ann, writes)
+	wantNoErr(t, "apply", err)
+	var wg sync.WaitGroup
+	for w := range 6 {
+		wg.Go(func() {
+			for range 20 {
+				if w == 0 {
+					_, err := store.Apply(ctx, ann, writes)
+					wantNoErr(t, "apply", err)
+					continue
+				}
+				n := 0
+				for _, err := range store.Find(ctx, ann, kv.Selection{Query: kv.Query{Order: kv.Order(w % 2), Limit: -1}, Refresh: true}) {
+					wantNoErr(t, "find", err)
+					n++
+				}
+				if n != 50 {
+					t.Errorf("got %d values want 50", n)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for item, err := range store.Find(ctx, ann, kv.Selection{Query: kv.Query{Limit: -1}}) {
+		if err != nil || !item.ExpiresAt.After(put[0].ExpiresAt) {
+			t.Errorf("got %+v, error %v want it to live on", item, err)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package pgmemory_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/memorytest"
+)
+
+// valueStores are values as they are kept in each way.
+var valueStores = map[string]func(tb testing.TB) kv.Store{
+	"owner": func(tb testing.TB) kv.Store { return newPlace(tb).open(tb).Values() },
+	"simple protocol": func(tb testing.TB) kv.Store {
+		p := newPlace(tb)
+		return p.migrated(tb, p.pool(tb, func(c *pgxpool.Config) {
+			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
+		})).Values()
+	},
+	"service role": func(tb testing.TB) kv.Store { return supabasePlace(tb).served(tb).Values() },
+	"users":        func(tb testing.TB) kv.Store { return theirValues{newPeople(tb)} },
+}
+
+func TestValues(t *testing.T) {
+	t.Parallel()
+	for name, open := range valueStores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			memorytest.RunKV(t, open)
+		})
+	}
+}
+
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	for name, open := range valueStores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			memorytest.RunProfiles(t, open)
+		})
+	}
+}
