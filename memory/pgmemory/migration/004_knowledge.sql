@@ -90,6 +90,21 @@ LANGUAGE sql SET search_path FROM CURRENT AS $fn$
     AS c (source, ordinal, starts, ends, tokens, id, model, headings, content, terms, words, space, embedding)
 $fn$;
 
+-- mem_open_shelf locks the shelf of a scope, and makes it if there is none.
+CREATE OR REPLACE FUNCTION weft.mem_open_shelf(p_digest bytea, p_names text[]) RETURNS weft.mem_shelf LANGUAGE plpgsql SET search_path = '' AS $fn$
+DECLARE
+  v_shelf weft.mem_shelf;
+BEGIN
+  FOR i IN 1 .. 100 LOOP -- until nobody has removed it meanwhile
+    SELECT * INTO v_shelf FROM weft.mem_shelf s WHERE s.digest = p_digest FOR UPDATE;
+    EXIT WHEN FOUND;
+    INSERT INTO weft.mem_shelf (digest, tenant, workspace, user_id, agent, newest)
+    VALUES (p_digest, p_names[1], p_names[2], p_names[3], p_names[4], '-infinity') ON CONFLICT (digest) DO NOTHING;
+  END LOOP;
+  RETURN v_shelf;
+END
+$fn$;
+
 -- mem_swap puts sources in the place of what there is of them, all or none. A refusal is a row with a
 -- status. Chunks that are kept, and new ones, name their source by its place in the call, from 1. A source has
 -- p_terms in its new chunks, of which none need be given: then the caller stores them, in the same transaction.
@@ -108,12 +123,7 @@ DECLARE
   v_keys bigint[];
   r record;
 BEGIN
-  FOR i IN 1 .. 100 LOOP -- until nobody has removed it meanwhile
-    SELECT * INTO v_shelf FROM weft.mem_shelf s WHERE s.digest = p_digest FOR UPDATE;
-    EXIT WHEN FOUND;
-    INSERT INTO weft.mem_shelf (digest, tenant, workspace, user_id, agent, newest)
-    VALUES (p_digest, p_names[1], p_names[2], p_names[3], p_names[4], '-infinity') ON CONFLICT (digest) DO NOTHING;
-  END LOOP;
+  v_shelf := weft.mem_open_shelf(p_digest, p_names);
   v_now := greatest(clock_timestamp(), v_shelf.newest + interval '1 microsecond');
 
   SELECT g.nr, coalesce(o.revision, 0) AS revision INTO r FROM unnest(p_uri, p_revision) WITH ORDINALITY AS g (uri, revision, nr)

@@ -20,7 +20,7 @@ BEGIN
     EXECUTE 'CREATE POLICY own_update ON weft.' || r.name || ' FOR UPDATE TO authenticated USING (' || r.writes || ') WITH CHECK (' || r.writes || ')';
     EXECUTE 'CREATE POLICY own_delete ON weft.' || r.name || ' FOR DELETE TO authenticated USING (' || r.writes || ')';
   END LOOP;
-  FOR r IN SELECT p.oid::regprocedure AS f FROM pg_proc p WHERE p.pronamespace = 'weft'::regnamespace AND p.proname IN ('mem_put', 'mem_swap', 'mem_remove') LOOP
+  FOR r IN SELECT p.oid::regprocedure AS f FROM pg_proc p WHERE p.pronamespace = 'weft'::regnamespace AND p.proname IN ('mem_put', 'mem_open_shelf', 'mem_swap', 'mem_remove') LOOP
     EXECUTE 'REVOKE ALL ON FUNCTION ' || r.f || ' FROM PUBLIC, anon';
     EXECUTE 'GRANT EXECUTE ON FUNCTION ' || r.f || ' TO authenticated, service_role';
   END LOOP;

@@ -1,0 +1,212 @@
+package pgmemory_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+// remoteCall calls a function as PostgREST does: with the body of the request as JSON, and its arguments by
+// their names.
+const remoteCall = `SELECT call.id::text || ' ' || call.content || ' of ' || call.source || ' ' || round(call.similarity::numeric, 2)
+	FROM (SELECT $1::json AS data) payload,
+	LATERAL (SELECT * FROM json_to_record(payload.data) AS x (query_embedding extensions.vector, match_count int)) body,
+	LATERAL public.match_knowledge(query_embedding := body.query_embedding, match_count := body.match_count) call`
+
+// knownAs returns the documents of a user, or of the service role.
+func knownAs(tb testing.TB, db *pgmemory.DB, user string) *pgmemory.Knowledge {
+	tb.Helper()
+	bound, err := pgmemory.Bind(db, binding(user))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return bound.Knowledge()
+}
+
+func wantTexts(t *testing.T, what string, got []string, err error, want ...string) {
+	t.Helper()
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%s: got %q, error %v want %q", what, got, err, want)
+	}
+}
+
+func sourcesOf(t *testing.T, store knowledge.Store, q knowledge.Query) (list []knowledge.Source) {
+	t.Helper()
+	for s, err := range store.Sources(context.Background(), q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// What other programs write is searched here, and what is ingested here is found by them.
+func TestKnowledgeBySQL(t *testing.T) {
+	t.Parallel()
+	p, owner := publicPlace(t)
+	db, pool := p.served(t), p.pool(t)
+	const insert = `INSERT INTO public.knowledge_chunks (content, source, embedding) VALUES ($1, $2, $3) RETURNING id::text`
+	t.Run("what is written is searched", func(t *testing.T) { chunksAreSearched(t, pool, db, insert) })
+	t.Run("what is ingested is matched", func(t *testing.T) { chunksAreMatched(t, p, pool, owner, db) })
+	t.Run("what is changed or deleted is so", func(t *testing.T) { chunksAreChanged(t, pool, db) })
+	t.Run("users are apart", func(t *testing.T) { chunksOfUsersAreApart(t, pool, db) })
+}
+
+func chunksAreSearched(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB, insert string) {
+	ctx := context.Background()
+	store := db.Knowledge()
+	var ids []string
+	for range 2 { // once more makes no duplicates
+		for _, c := range [][3]string{{"Refunds take five days.", "faq.md", "[1,0,0]"}, {"Returns are free.", "faq.md", "[0,1,0]"}, {"We ship to Norway.", "shipping", "[0,0,1]"}} {
+			got, err := request[string](pool, "", insert, c[0], c[1], c[2])
+			if err != nil || len(got) != 1 {
+				t.Fatalf("insert: got %q, error %v want an id", got, err)
+			}
+			ids = append(ids, got[0])
+		}
+	}
+	if slices.Sort(ids); len(slices.Compact(ids)) != 3 {
+		t.Errorf("got the ids %q want three", ids)
+	}
+	got := sourcesOf(t, store, knowledge.Query{})
+	if len(got) != 2 || got[0].URI != "faq.md" || got[0].Chunks != 2 || got[0].Revision != 2 || got[1].URI != "shipping" {
+		t.Errorf("got %+v want two sources", got)
+	}
+	base, err := knowledge.New(store, knowledge.Options{})
+	wantNoErr(t, "new", err)
+	found, err := base.Search(ctx, knowledge.Question{Text: "what is free?", Neighbours: 1})
+	if err != nil || len(found) != 1 || found[0].Chunk.Content != "Returns are free." || len(found[0].Before) != 1 || found[0].Before[0].Content != "Refunds take five days." {
+		t.Errorf("got %+v, error %v want what is free, and what stands before it", found, err)
+	}
+	c, err := store.Search(ctx, knowledge.Search{Terms: []string{"returns", "norway"}, Limit: 5})
+	if err != nil || c.Chunks != 3 || c.Terms != 11 || !slices.Equal(c.Frequency, []int64{1, 1}) {
+		t.Errorf("got %d chunks with %d terms, frequencies %d, error %v want 3, 11, 1 and 1", c.Chunks, c.Terms, c.Frequency, err)
+	}
+	for name, sql := range map[string]string{
+		"no source":     `INSERT INTO public.knowledge_chunks (content) VALUES ('x')`,
+		"long source":   `INSERT INTO public.knowledge_chunks (content, source) VALUES ('x', repeat('x', 2000))`,
+		"no content":    `INSERT INTO public.knowledge_chunks (source) VALUES ('x')`,
+		"odd metadata":  `INSERT INTO public.knowledge_chunks (source, content, metadata) VALUES ('x', 'x', '[]')`,
+		"another place": `UPDATE public.knowledge_chunks SET source = 'other'`,
+	} {
+		if _, err := request[string](pool, "", sql); err == nil {
+			t.Errorf("%s: got no error", name)
+		}
+	}
+}
+
+func chunksAreMatched(t *testing.T, p place, pool, owner *pgxpool.Pool, db *pgmemory.DB) {
+	ctx := context.Background()
+	const id = "0197a6b0-7c1a-8e2f-8a3b-000000000001"
+	ingested := knowledge.Record{
+		Chunk: knowledge.Chunk{ID: id, Content: "Shops open at nine.", Model: "m", Tokens: 5}, Terms: []string{"shop", "open", "nine"}, Embedding: []float32{0, 0.8, 0.6},
+	}
+	swap := func(s memory.Scope, uri string, r knowledge.Record) {
+		err := db.Knowledge().Swap(ctx, knowledge.Change{Scope: s, Swaps: []knowledge.Swap{{Source: knowledge.Source{ID: newID(), URI: uri, Format: "text"}, Chunks: []knowledge.Record{r}}}})
+		wantNoErr(t, "swap", err)
+	}
+	swap(memory.Scope{}, "hours.txt", ingested)
+	swap(memory.Scope{Tenant: "acme"}, "secret.txt", ingested)
+	match := func(args string) string { return `SELECT content FROM public.match_knowledge(` + args + `)` }
+	for _, c := range []struct{ sql, want string }{
+		{match(`'[0,1,0]', 2`), "Returns are free.|Shops open at nine."},
+		{match(`query_embedding => '[0,1,0]', match_count => 1`), "Returns are free."},
+		{match(`match_count => 9, query_embedding => '[0,1,0]', filter_model => 'm'`), "Shops open at nine."},
+		{match(`'[0,1,0]', 9, 'acme'`), "Shops open at nine."},
+		{match(`'[0,1,0]', 9, 'other'`), ""},
+		{match(`'[0,1,0]', 9, NULL, 'm'`), "Shops open at nine.|Shops open at nine."},
+		{match(`'[0,1]', 9`), ""},
+	} {
+		got, err := request[string](pool, "", c.sql)
+		if strings.Join(got, "|") != c.want || err != nil {
+			t.Errorf("%s: got %q, error %v want %q", c.sql, got, err, c.want)
+		}
+	}
+	for _, body := range []string{`{"query_embedding": [0, 1, 0], "match_count": 2}`, `{"match_count": 2, "query_embedding": "[0,1,0]"}`} {
+		got, err := request[string](pool, "", remoteCall, body)
+		if err != nil || len(got) != 2 || !strings.HasSuffix(got[0], " Returns are free. of faq.md 1.00") || got[1] != id+" Shops open at nine. of hours.txt 0.80" {
+			t.Errorf("%s: got %q, error %v", body, got, err)
+		}
+	}
+	o := p.options
+	o.Pooling = pgmemory.Direct
+	owned, err := pgmemory.New(ctx, owner, o)
+	wantNoErr(t, "new", err)
+	wantNoErr(t, "index", owned.Index(ctx, "m", 3))
+	got, err := request[string](pool, "", match(`'[0,1,0]', 1, filter_model => 'm'`))
+	wantTexts(t, "by the index", got, err, "Shops open at nine.")
+}
+
+func chunksAreChanged(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB) {
+	ctx := context.Background()
+	store := db.Knowledge()
+	change := func(sql string, want int) {
+		t.Helper()
+		got, err := request[string](pool, "", sql+` RETURNING content`)
+		if len(got) != want || err != nil {
+			t.Errorf("%s: got %d rows, error %v want %d", sql, len(got), err, want)
+		}
+	}
+	change(`UPDATE public.knowledge_chunks SET content = 'Returns cost a little.' WHERE content = 'Returns are free.'`, 1)
+	change(`UPDATE public.knowledge_chunks SET content = 'Refunds take a day or two.', embedding = '[1,1,0]' WHERE source = 'faq.md' AND ordinal = 0`, 1)
+	change(`DELETE FROM public.knowledge_chunks WHERE source = 'shipping'`, 1)
+	c, err := store.Search(ctx, knowledge.Search{Terms: []string{"returns", "refunds", "free"}, Limit: 9})
+	if err != nil || c.Chunks != 3 || c.Terms != 13 || !slices.Equal(c.Frequency, []int64{1, 1, 0}) {
+		t.Errorf("got %d chunks with %d terms, frequencies %d, error %v want 3, 13, 1, 1 and 0", c.Chunks, c.Terms, c.Frequency, err)
+	}
+	vectors := map[string]int{}
+	for _, r := range c.Records {
+		vectors[r.Content] = len(r.Embedding)
+	}
+	if vectors["Returns cost a little."] != 0 || vectors["Refunds take a day or two."] != 3 {
+		t.Errorf("got vectors %v want none of another text", vectors)
+	}
+	uris := []string{}
+	for _, s := range sourcesOf(t, store, knowledge.Query{}) {
+		uris = append(uris, fmt.Sprint(s.URI, " ", s.Chunks, " ", s.Revision))
+	}
+	wantTexts(t, "sources", uris, nil, "faq.md 2 4", "hours.txt 1 1")
+	change(`DELETE FROM public.knowledge_chunks WHERE tenant_id IS NULL`, 3)
+	if n, err := request[int64](pool, "", `SELECT count(*) FROM public.knowledge_chunks`); err != nil || n[0] != 1 {
+		t.Errorf("got %d chunks, error %v want the one of the tenant", n, err)
+	}
+	if list := sourcesOf(t, store, knowledge.Query{}); len(list) != 0 {
+		t.Errorf("got %d sources want none", len(list))
+	}
+}
+
+func chunksOfUsersAreApart(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB) {
+	const insert = `INSERT INTO public.knowledge_chunks (content, source, embedding, user_id) VALUES ('ann''s own', 'notes', '[1,0,0]', $1)`
+	if _, err := request[string](pool, annID, insert, annID); err != nil {
+		t.Errorf("ann writes: %v", err)
+	}
+	if _, err := request[string](pool, bobID, insert, annID); err == nil {
+		t.Error("bob writes for ann")
+	}
+	if _, err := request[string](pool, bobID, `INSERT INTO public.knowledge_chunks (content, source) VALUES ('for all', 'notes')`); err == nil {
+		t.Error("bob writes for all")
+	}
+	const match = `SELECT content FROM public.match_knowledge('[1,0,0]', 9, NULL)`
+	got, err := request[string](pool, annID, match)
+	wantTexts(t, "ann", got, err, "ann's own")
+	for _, sql := range []string{
+		match, `SELECT content FROM public.knowledge_chunks`, `UPDATE public.knowledge_chunks SET content = 'x' RETURNING content`,
+		`DELETE FROM public.knowledge_chunks RETURNING content`,
+	} {
+		got, err := request[string](pool, bobID, sql)
+		wantTexts(t, "bob: "+sql, got, err)
+	}
+	c, err := knownAs(t, db, annID).Search(context.Background(), knowledge.Search{Query: knowledge.Query{Scope: memory.Scope{User: annID}}, Terms: []string{"ann"}, Limit: 5})
+	if err != nil || len(c.Records) != 1 {
+		t.Errorf("ann finds %d chunks, error %v want 1", len(c.Records), err)
+	}
+}
