@@ -95,7 +95,7 @@ func TestSuiteFindsBrokenValues(t *testing.T) {
 			found := recorded(func(tb testing.TB) {
 				cases[i].check(tb, func(testing.TB) kv.Store {
 					store := b.store
-				store.before = &read{}
+					store.before = &read{}
 					store.InMemory = kv.NewInMemory(kv.InMemoryOptions{})
 					return &store
 				})

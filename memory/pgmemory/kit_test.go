@@ -3,6 +3,8 @@ package pgmemory_test
 import (
 	"crypto/sha256"
 	"errors"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -41,3 +43,17 @@ func wantNoErr(tb testing.TB, what string, err error) {
 }
 
 var ann = memory.Scope{Tenant: "acme", User: "ann"}
+
+// count is how often something is done: as often as the environment says, or else n times.
+func count(tb testing.TB, name string, n int) int {
+	tb.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return n
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		tb.Fatalf("%s: %v", name, err)
+	}
+	return n
+}

@@ -299,7 +299,8 @@ func TestUsersOnFewConnections(t *testing.T) {
 	ctx := context.Background()
 	p := supabasePlace(t)
 	db := p.served(t, func(c *pgxpool.Config) { c.MaxConns = 4 })
-	const users, rounds = 8, 150
+	const users = 8
+	rounds := count(t, "WEFT_LEAKS", 1200) / users
 	var wg sync.WaitGroup
 	for u := range users {
 		user := fmt.Sprintf("%08d-1111-4111-8111-111111111111", u)
