@@ -14,6 +14,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/examples/calendar/internal/assistant"
 	"github.com/weft-go/weft/examples/calendar/internal/desk"
 	"github.com/weft-go/weft/examples/calendar/internal/ics"
 	"github.com/weft-go/weft/graph"
@@ -76,7 +77,7 @@ func (s *session) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g, err := (&assistant{model: model, tools: set, describe: d.Describe}).graph(store)
+	g, err := assistant.New(model, set, d.Describe, store)
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func (s *session) open(ctx context.Context) error {
 		return err
 	}
 	if s.here != nil && !s.here.Done() && !s.drop {
-		if about := SessionContext.Get(s.here)["calendar"]; about != s.path {
+		if about := assistant.SessionContext.Get(s.here)["calendar"]; about != s.path {
 			return wrong("what is not finished in this conversation is about %s; name it with -calendar", about)
 		}
 	}
@@ -155,18 +156,18 @@ func (s *session) openStore(ctx context.Context) (checkpoint.Store, error) {
 
 // say begins a turn, or answers the question that is open.
 func (s *session) say(ctx context.Context, text string) error {
-	waits := s.here != nil && len(s.here.Pauses) > 0 && PendingConfirmation.Get(s.here) != nil
+	waits := s.here != nil && len(s.here.Pauses) > 0 && assistant.PendingConfirmation.Get(s.here) != nil
 	switch {
 	case s.here == nil || s.here.Done() || s.drop:
 		return s.run(ctx, s.thread, s.ask(text)...)
 	case waits:
-		return s.run(ctx, s.thread, answer(PendingConfirmation.Get(s.here), text)...)
+		return s.run(ctx, s.thread, assistant.PendingConfirmation.Get(s.here).Answer(text)...)
 	}
 	return wrong("the request before this one is not finished: run it without a message to go on, or ask with -drop")
 }
 
 func (s *session) ask(text string) []state.Write {
-	return append(ask(s.options.thread, text, time.Now()), SessionContext.Put(map[string]string{"calendar": s.path}))
+	return append(assistant.Ask(s.options.thread, text, time.Now()), assistant.SessionContext.Put(map[string]string{"calendar": s.path}))
 }
 
 // goOn goes on where a run was killed, or asks again what it waits for.
@@ -209,7 +210,7 @@ func (s *session) run(ctx context.Context, from *graph.Thread, writes ...state.W
 		case agent.ChunkToolFinished:
 			fmt.Fprintf(s.out, "answer     %s\n", clip(chunk.Answer.Text()))
 		case agent.ChunkText:
-			if chunk.Node == synthesizeResponse {
+			if chunk.Node == assistant.SynthesizeResponse {
 				fmt.Fprint(s.out, chunk.Text)
 			}
 		case agent.ChunkEnd:
@@ -223,7 +224,7 @@ func (s *session) run(ctx context.Context, from *graph.Thread, writes ...state.W
 
 // waits shows the question that is open, if any.
 func (s *session) waits() {
-	if c := PendingConfirmation.Get(s.here); c != nil && len(s.here.Pauses) > 0 {
+	if c := assistant.PendingConfirmation.Get(s.here); c != nil && len(s.here.Pauses) > 0 {
 		fmt.Fprintln(s.out, c.Message)
 	}
 }
@@ -242,7 +243,7 @@ func (s *session) list(ctx context.Context) error {
 		if next == "" {
 			next = "-"
 		}
-		fmt.Fprintf(s.out, "%s  %s  %-20s %s\n", info.ID[max(0, len(info.ID)-10):], info.Time.Local().Format(time.DateTime), next, clip(UserMessage.Get(at)))
+		fmt.Fprintf(s.out, "%s  %s  %-20s %s\n", info.ID[max(0, len(info.ID)-10):], info.Time.Local().Format(time.DateTime), next, clip(assistant.UserMessage.Get(at)))
 	}
 	return nil
 }

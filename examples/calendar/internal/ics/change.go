@@ -73,16 +73,21 @@ func (f *File) Change(id string, change Change) error {
 		if err != nil {
 			return err
 		}
-		start, end := now.Start, now.End
-		if change.Start != nil {
-			start, end = *change.Start, change.Start.Add(now.End.Sub(now.Start))
-		}
-		if change.End != nil {
-			end = *change.End
-		}
-		setTimes(at, start, end, now.AllDay && change.Start == nil)
+		change.move(at, now)
 	}
 	return f.write(c)
+}
+
+// move sets the times of an event; without an end it stays as long as it was.
+func (change Change) move(at *component, now Event) {
+	start, end := now.Start, now.End
+	if change.Start != nil {
+		start, end = *change.Start, change.Start.Add(now.End.Sub(now.Start))
+	}
+	if change.End != nil {
+		end = *change.End
+	}
+	setTimes(at, start, end, now.AllDay && change.Start == nil)
 }
 
 // occurrence is what stands in the file for one occurrence, which is made where

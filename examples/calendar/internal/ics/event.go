@@ -170,15 +170,7 @@ func (c *calendar) walls(e *entry, yield func(wall time.Time) bool) error {
 		yield(e.start.wall)
 		return nil
 	}
-	var extra []time.Time
-	for _, p := range e.at.all("RDATE") {
-		for value := range strings.SplitSeq(p.value, ",") {
-			if m, err := c.moment(property{value, p.params}); err == nil {
-				extra = append(extra, m.wall)
-			}
-		}
-	}
-	slices.SortFunc(extra, time.Time.Compare)
+	extra := c.dates(e)
 	rule, err := ruleOf(e.at, e.start.wall)
 	if err != nil {
 		return err
@@ -209,6 +201,19 @@ func (c *calendar) walls(e *entry, yield func(wall time.Time) bool) error {
 		}
 	}
 	return nil
+}
+
+// dates are the occurrences that are told one by one.
+func (c *calendar) dates(e *entry) (extra []time.Time) {
+	for _, p := range e.at.all("RDATE") {
+		for value := range strings.SplitSeq(p.value, ",") {
+			if m, err := c.moment(property{value, p.params}); err == nil {
+				extra = append(extra, m.wall)
+			}
+		}
+	}
+	slices.SortFunc(extra, time.Time.Compare)
+	return extra
 }
 
 // between finds what happens within a time, up to a number of occurrences of

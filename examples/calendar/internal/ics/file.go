@@ -28,11 +28,11 @@ type File struct {
 // Open opens a calendar, which it reads to find out whether it is one. Times
 // without a zone are those of the zone given here.
 func Open(path string, zone *time.Location) (*File, error) {
-	real, err := filepath.EvalSymlinks(path)
+	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{path: real, zone: zone, now: time.Now}
+	f := &File{path: target, zone: zone, now: time.Now}
 	_, err = f.read()
 	return f, err
 }

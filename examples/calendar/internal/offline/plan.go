@@ -2,6 +2,7 @@ package offline
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -48,7 +49,7 @@ func (d *dialog) plan() (string, error) {
 			return helpText, nil
 		}
 		more, err := d.clause(c, pick)
-		if b, ok := err.(blocker); ok {
+		if b, ok := errors.AsType[blocker](err); ok {
 			return string(b), nil
 		}
 		if err != nil {

@@ -161,8 +161,15 @@ func (w *when) named(p map[string]string, now time.Time) bool {
 	today := dayOf(now)
 	monday := today.AddDate(0, 0, -(int(today.Weekday())+6)%7)
 	first := today.AddDate(0, 0, 1-today.Day())
-	span := func(from, to time.Time) bool { w.from, w.to = from, to; return true }
-	switch word := p["word"]; {
+	spans := map[string][2]time.Time{
+		"today": {today, today}, "tonight": {today, today}, "tomorrow": {today.AddDate(0, 0, 1)},
+		"the day after tomorrow": {today.AddDate(0, 0, 2)}, "yesterday": {today.AddDate(0, 0, -1)},
+		"this week": {today, monday.AddDate(0, 0, 6)}, "next week": {monday.AddDate(0, 0, 7), monday.AddDate(0, 0, 13)},
+		"this month": {today, first.AddDate(0, 1, -1)}, "next month": {first.AddDate(0, 1, 0), first.AddDate(0, 2, -1)},
+	}
+	switch {
+	case p["word"] != "":
+		w.from, w.to = spans[p["word"]][0], spans[p["word"]][1]
 	case p["date"] != "":
 		day, err := time.ParseInLocation(time.DateOnly, p["date"], now.Location())
 		w.from = day
@@ -172,22 +179,6 @@ func (w *when) named(p map[string]string, now time.Time) bool {
 		return err == nil
 	case p["month"] != "":
 		return w.monthDay(p, today)
-	case word == "today" || word == "tonight":
-		w.from = today
-	case word == "tomorrow":
-		w.from = today.AddDate(0, 0, 1)
-	case word == "the day after tomorrow":
-		w.from = today.AddDate(0, 0, 2)
-	case word == "yesterday":
-		w.from = today.AddDate(0, 0, -1)
-	case word == "this week":
-		return span(today, monday.AddDate(0, 0, 6))
-	case word == "next week":
-		return span(monday.AddDate(0, 0, 7), monday.AddDate(0, 0, 13))
-	case word == "this month":
-		return span(today, first.AddDate(0, 1, -1))
-	case word == "next month":
-		return span(first.AddDate(0, 1, 0), first.AddDate(0, 2, -1))
 	case strings.HasPrefix(p["unit"], "day"):
 		w.from = today.AddDate(0, 0, number(p["count"]))
 	case strings.HasPrefix(p["unit"], "week"):

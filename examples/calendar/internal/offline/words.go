@@ -71,7 +71,7 @@ var rules = func() []rule {
 		{archiveMail, `^archive` + the + `(?: ` + mails + `)?` + about + ` (?P<topic>.+)$`},
 		{deleteMail, `^(?:delete|remove|trash)` + the + ` ` + mails + about + ` (?P<topic>.+)$`},
 		{readMail, `^(?:read|open|show)` + the + ` ` + mails + ` ?(?:from|by|about|with|called) (?P<topic>.+)$`},
-		{searchMail, `^(?:find|search|look for|show|list|any|do i have|is there)` + the + ` ` + mails + ` ?(?:from|by|about|with|for|that mentions?) (?P<topic>.+)$`},
+		{searchMail, `^(?:find|search|search for|look for|show|list|any|do i have|is there)` + the + ` ` + mails + ` ?(?:from|by|about|with|for|that mentions?) (?P<topic>.+)$`},
 		{listMail, `^(?:what|which|show|list|read|check|any|do i have|is there|my).*\b(?:` + mails + `|inbox)\b`},
 
 		{freeTime, `^(?:when am i|am i|when are we|is there|find|do i have|show)\b.*\bfree\b`},

@@ -1,4 +1,4 @@
-package main
+package assistant_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-go/weft/examples/calendar/internal/assistant"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
@@ -57,17 +58,17 @@ func TestTrace(t *testing.T) {
 	}
 	slices.Reverse(order)
 	fmt.Fprintln(&b, "due, step by step:", strings.Join(order, " → "))
-	node("1 user input", byStep[planActions], "user_message")
+	node("1 user input", byStep[assistant.PlanActions], "user_message")
 	fmt.Fprintln(&b, "2 plan_actions")
-	for _, step := range steps(turn(History.Get(byStep[routeExecution]))) {
+	for _, step := range steps(byStep[assistant.RouteExecution]) {
 		fmt.Fprintf(&b, "  %s%s\n    %s\n", step.call.Name, step.call.Text(), step.answer.Text())
 	}
-	fmt.Fprint(&b, shown(t, byStep[routeExecution], "actions", "requires_confirmation", "discovered_tools"))
-	node("3 route_execution", byStep[confirmActions], "execution_mode")
-	if paused.Done() || len(paused.Pauses) != 1 || paused.Pauses[0].Kind != graph.PauseBefore || paused.Pauses[0].Node != confirmActions {
+	fmt.Fprint(&b, shown(t, byStep[assistant.RouteExecution], "actions", "requires_confirmation", "discovered_tools"))
+	node("3 route_execution", byStep[assistant.ConfirmActions], "execution_mode")
+	if paused.Done() || len(paused.Pauses) != 1 || paused.Pauses[0].Kind != graph.PauseBefore || paused.Pauses[0].Node != assistant.ConfirmActions {
 		t.Fatalf("the run does not wait before confirm_actions: %+v", paused.Pauses)
 	}
-	fmt.Fprintf(&b, "4 confirm_actions (pause)\n  %s\n", PendingConfirmation.Get(paused).Message)
+	fmt.Fprintf(&b, "4 confirm_actions (pause)\n  %s\n", assistant.PendingConfirmation.Get(paused).Message)
 	if got := o.titles(); got != "Meeting with John, Dentist" {
 		t.Errorf("before the yes the calendar has %s", got)
 	}
@@ -79,7 +80,7 @@ func TestTrace(t *testing.T) {
 	var nodes []string
 	var ended *graph.Snapshot
 	var executed, confirmed state.View
-	for e, err := range thread.Stream(t.Context(), answer(PendingConfirmation.Get(loaded), "yes")...) {
+	for e, err := range thread.Stream(t.Context(), assistant.PendingConfirmation.Get(loaded).Answer("yes")...) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,9 +89,9 @@ func TestTrace(t *testing.T) {
 			nodes = append(nodes, e.Node)
 		case graph.StateChanged:
 			switch nodes[len(nodes)-1] {
-			case confirmActions:
+			case assistant.ConfirmActions:
 				confirmed = e.State
-			case executeParallel:
+			case assistant.ExecuteParallel:
 				executed = e.State
 			}
 		case graph.RunEnded:
@@ -98,7 +99,7 @@ func TestTrace(t *testing.T) {
 		}
 	}
 	fmt.Fprintf(&b, "  runs %s\n", strings.Join(nodes, " → "))
-	if PendingConfirmation.Get(confirmed) != nil {
+	if assistant.PendingConfirmation.Get(confirmed) != nil {
 		t.Error("the confirmation is still pending when it was answered")
 	}
 	fmt.Fprintf(&b, "6 execute_parallel\n%s", shown(t, &graph.Snapshot{View: executed}, "results"))
@@ -122,9 +123,9 @@ func TestTrace(t *testing.T) {
 func shown(t *testing.T, s *graph.Snapshot, keys ...string) string {
 	t.Helper()
 	values := map[string]any{
-		"user_message": UserMessage.Get(s), "actions": Actions.Get(s), "requires_confirmation": RequiresConfirmation.Get(s),
-		"execution_mode": ExecutionMode.Get(s), "results": Results.Get(s), "final_response": FinalResponse.Get(s),
-		"discovered_tools": DiscoveredTools.Get(s),
+		"user_message": assistant.UserMessage.Get(s), "actions": assistant.Actions.Get(s), "requires_confirmation": assistant.RequiresConfirmation.Get(s),
+		"execution_mode": assistant.ExecutionMode.Get(s), "results": assistant.Results.Get(s), "final_response": assistant.FinalResponse.Get(s),
+		"discovered_tools": assistant.DiscoveredTools.Get(s),
 	}
 	var b strings.Builder
 	for _, key := range keys {

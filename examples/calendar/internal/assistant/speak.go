@@ -1,4 +1,4 @@
-package main
+package assistant
 
 import (
 	"context"
@@ -79,7 +79,7 @@ func (a *assistant) synthesize(ctx context.Context, s state.View) (state.Update,
 // final takes the place of what the planner said last.
 func final(s state.View, text string) state.Update {
 	m := llm.Assistant(text)
-	m.Name = planActions
+	m.Name = PlanActions
 	if last, _ := History.Last(s); last.Role == llm.RoleAssistant {
 		m.ID = last.ID
 	}

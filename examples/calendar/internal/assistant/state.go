@@ -1,4 +1,7 @@
-package main
+// Package assistant is the graph of an assistant that plans with tools, asks a
+// person before it does what can not be taken back, does it, and says what came
+// of it. Which tools there are is up to its caller.
+package assistant
 
 import (
 	"time"
@@ -63,8 +66,9 @@ type Answer struct {
 	Text string `json:"text"`
 }
 
-// ask is the input of a turn.
-func ask(session, text string, now time.Time) []state.Write {
+// Ask is the input of a turn: what the user says in a session at a time, whose
+// zone is the user's.
+func Ask(session, text string, now time.Time) []state.Write {
 	return []state.Write{
 		UserMessage.Put(text), History.Put(llm.User(text)), SessionID.Put(session),
 		SessionContext.Put(map[string]string{"now": now.Format(time.RFC3339), "today": now.Format("Monday 2 January 2006")}),
@@ -75,7 +79,7 @@ func ask(session, text string, now time.Time) []state.Write {
 	}
 }
 
-// answer makes a conversation go on that waits at a confirmation.
-func answer(c *Confirmation, text string) []state.Write {
+// Answer makes a conversation go on that waits for c. Anything but a yes is a no.
+func (c *Confirmation) Answer(text string) []state.Write {
 	return []state.Write{graph.Continue(), UserConfirmation.Put(&Answer{To: c.ID, Text: text})}
 }

@@ -1,4 +1,4 @@
-package main
+package assistant
 
 import (
 	"context"
@@ -16,50 +16,51 @@ import (
 	"github.com/weft-go/weft/tools/plan"
 )
 
-// The nodes.
+// The nodes of the graph.
 const (
-	planActions        = "plan_actions"
-	routeExecution     = "route_execution"
-	confirmActions     = "confirm_actions"
-	executeParallel    = "execute_parallel"
-	executeSequential  = "execute_sequential"
-	synthesizeResponse = "synthesize_response"
+	PlanActions        = "plan_actions"
+	RouteExecution     = "route_execution"
+	ConfirmActions     = "confirm_actions"
+	ExecuteParallel    = "execute_parallel"
+	ExecuteSequential  = "execute_sequential"
+	SynthesizeResponse = "synthesize_response"
 )
 
-// maxIterations is how often the model is asked while it plans.
-const maxIterations = 16
+// MaxIterations is how often the model is asked while it plans.
+const MaxIterations = 16
 
 // An assistant is what the nodes share.
 type assistant struct {
 	model    llm.Model
 	tools    *tools.Set
-	describe func(ctx context.Context, a tools.Action) string // for people
+	describe func(ctx context.Context, a tools.Action) string
 }
 
-// graph builds the graph:
+// New builds the graph. Describe says to a person what an action will do.
 //
 //	plan_actions ─▶ route_execution ─┬▶ execute_parallel ───┬▶ synthesize_response
 //	                                 ├▶ execute_sequential ─┤
 //	                                 └▶ confirm_actions ────┘ (to either, or past both)
-func (a *assistant) graph(store checkpoint.Store) (*graph.Graph, error) {
+func New(model llm.Model, set *tools.Set, describe func(context.Context, tools.Action) string, store checkpoint.Store) (*graph.Graph, error) {
+	a := &assistant{model, set, describe}
 	planner, err := a.planner()
 	if err != nil {
 		return nil, err
 	}
 	b := graph.New("calendar", channels...)
-	b.Subgraph(planActions, planner)
-	b.Node(routeExecution, a.route)
-	b.Node(confirmActions, a.confirm)
-	b.Node(executeParallel, a.execute(0))
-	b.Node(executeSequential, a.execute(1))
-	b.Node(synthesizeResponse, graph.Recover(a.unspoken, a.synthesize))
-	b.Edge(graph.Start, planActions)
-	b.Edge(planActions, routeExecution)
-	b.Branch(routeExecution, byMode, confirmActions, executeParallel, executeSequential)
-	b.Branch(confirmActions, byAnswer, confirmActions, executeParallel, executeSequential, synthesizeResponse)
-	b.Edge(executeParallel, synthesizeResponse)
-	b.Edge(executeSequential, synthesizeResponse)
-	return b.Compile(graph.Options{Checkpoints: store, PauseBefore: []string{confirmActions}})
+	b.Subgraph(PlanActions, planner)
+	b.Node(RouteExecution, a.route)
+	b.Node(ConfirmActions, a.confirm)
+	b.Node(ExecuteParallel, a.execute(0))
+	b.Node(ExecuteSequential, a.execute(1))
+	b.Node(SynthesizeResponse, graph.Recover(a.unspoken, a.synthesize))
+	b.Edge(graph.Start, PlanActions)
+	b.Edge(PlanActions, RouteExecution)
+	b.Branch(RouteExecution, byMode, ConfirmActions, ExecuteParallel, ExecuteSequential)
+	b.Branch(ConfirmActions, byAnswer, ConfirmActions, ExecuteParallel, ExecuteSequential, SynthesizeResponse)
+	b.Edge(ExecuteParallel, SynthesizeResponse)
+	b.Edge(ExecuteSequential, SynthesizeResponse)
+	return b.Compile(graph.Options{Checkpoints: store, PauseBefore: []string{ConfirmActions}})
 }
 
 // planner is the prebuilt agent with three tools that stand for all. What reads
@@ -73,13 +74,13 @@ func (a *assistant) planner() (*graph.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	return agent.New(planActions, a.model, all.Meta(), agent.Options{
+	return agent.New(PlanActions, a.model, all.Meta(), agent.Options{
 		SystemFrom: func(_ context.Context, s state.View) (string, error) {
 			now := SessionContext.Get(s)
 			return fmt.Sprintf(planPrompt, now["today"], now["now"]), nil
 		},
-		MaxTurns: maxIterations,
-		History:  &agent.History{Pruning: llm.Pruning{MaxTokens: 16_000, MinMessages: 2 * maxIterations}},
+		MaxTurns: MaxIterations,
+		History:  &agent.History{Pruning: llm.Pruning{MaxTokens: 16_000, MinMessages: 2 * MaxIterations}},
 		Messages: History,
 		Channels: []state.Handle{Actions, RequiresConfirmation, Results, SessionContext, DiscoveredTools, ToolInvocations},
 		Tools:    tools.Options{Planning: &tools.Planning{Actions: Actions}},
@@ -161,11 +162,11 @@ func inOrder(actions []tools.Action) Mode {
 func byMode(s state.View) string {
 	switch ExecutionMode.Get(s) {
 	case Confirm:
-		return confirmActions
+		return ConfirmActions
 	case Sequential:
-		return executeSequential
+		return ExecuteSequential
 	}
-	return executeParallel
+	return ExecuteParallel
 }
 
 // confirm takes the answer that the user gave while the run was paused. What is
@@ -185,13 +186,13 @@ func (a *assistant) confirm(_ context.Context, s state.View) (state.Update, erro
 func byAnswer(s state.View) string {
 	switch said := UserConfirmation.Get(s); {
 	case said == nil:
-		return confirmActions
+		return ConfirmActions
 	case !agreed(said):
-		return synthesizeResponse
+		return SynthesizeResponse
 	case plan.Ordered(Actions.Get(s)):
-		return executeSequential
+		return ExecuteSequential
 	}
-	return executeParallel
+	return ExecuteParallel
 }
 
 // agreed reports whether an answer is a yes. Everything else is a no.

@@ -1,0 +1,236 @@
+package assistant_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/examples/calendar/internal/assistant"
+	"github.com/weft-go/weft/examples/calendar/internal/offline"
+	"github.com/weft-go/weft/graph"
+)
+
+const busy = `BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:-//test//EN
+BEGIN:VEVENT
+UID:1
+DTSTART:20261124T140000
+DTEND:20261124T150000
+SUMMARY:Meeting with John
+LOCATION:Room 4
+END:VEVENT
+BEGIN:VEVENT
+UID:2
+DTSTART:20261125T100000
+DURATION:PT30M
+SUMMARY:Dentist
+END:VEVENT
+BEGIN:VEVENT
+UID:3
+DTSTART:20261126T160000
+DTEND:20261126T170000
+SUMMARY:Review with Ann
+END:VEVENT
+BEGIN:VEVENT
+UID:4
+DTSTART:20261203T160000
+DTEND:20261203T170000
+SUMMARY:Review with Ann
+END:VEVENT
+BEGIN:VEVENT
+UID:5
+DTSTART:20260105T091500
+DTEND:20260105T093000
+RRULE:FREQ=WEEKLY;BYDAY=MO
+SUMMARY:Stand-up
+END:VEVENT
+END:VCALENDAR
+`
+
+// What the offline model makes of requests, on a calendar, mails and tasks that
+// it does not know. A line with > is the user's, the others are the answer.
+func TestOffline(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"lists": `
+> what's on my calendar next week?
+In your calendar:
+  - Monday at 9:15 AM: Stand-up
+  - Tuesday at 2:00 PM: Meeting with John (Room 4)
+  - Wednesday at 10:00 AM: Dentist
+  - Thursday at 4:00 PM: Review with Ann
+> Do I have anything on Friday?
+There is nothing in your calendar then.
+> What do I have tomorrow
+There is nothing in your calendar then.
+> show me my meetings on 3 December
+In your calendar:
+  - Thursday 3 December at 4:00 PM: Review with Ann
+> when is the dentist?
+I found:
+  - Wednesday at 10:00 AM: Dentist
+> when am I free on Tuesday?
+You are free:
+  - Tuesday at 8:00 AM to 2:00 PM
+  - Tuesday at 3:00 PM to 6:00 PM
+> am I free on Tuesday at 2pm?
+You are not free then.
+> am I free on tuesday from 4 to 5?
+You are free:
+  - Tuesday at 4:00 PM to 5:00 PM
+`,
+		"events": `
+> please schedule lunch with Ann at Luigi's on Tuesday at noon for 2 hours
+I've put 'Lunch with Ann' into your calendar for Tuesday at 12:00 PM.
+> add a trip on 27 November
+I've put 'Trip' into your calendar for Friday.
+> book a haircut tomorrow from 9:30 to 10:15
+I've put 'Haircut' into your calendar for Sunday at 9:30 AM.
+> what's on my calendar on Tuesday?
+In your calendar:
+  - Tuesday at 12:00 PM: Lunch with Ann (Luigi's)
+  - Tuesday at 2:00 PM: Meeting with John (Room 4)
+> schedule a walk
+When is 'walk' to be? Tell me all of it again with a day and a time.
+> move the dentist to Thursday at 3pm
+This will change the calendar event: 'Dentist' on Wednesday at 10:00 AM (start: 2026-11-26T15:00). assistant.Confirm? (yes/no)
+> yes
+I've changed your dentist that was scheduled for Wednesday at 10:00 AM. It is now on Thursday 26 November at 3:00 PM.
+> reschedule the dentist to 5pm
+This will change the calendar event: 'Dentist' on Thursday at 3:00 PM (start: 2026-11-26T17:00). assistant.Confirm? (yes/no)
+> no
+Cancelled: I have not done it.
+> rename the haircut to Barber
+This will change the calendar event: 'Haircut' on Sunday at 9:30 AM (title: Barber). assistant.Confirm? (yes/no)
+> yes
+I've changed your haircut that was scheduled for Sunday at 9:30 AM.
+`,
+		"deletions": `
+> cancel the review with Ann
+I found 2 of them, so I did nothing. Which one do you mean?
+  1. 'Review with Ann' on Thursday at 4:00 PM
+  2. 'Review with Ann' on Thursday 3 December at 4:00 PM
+> the second one
+This will delete the calendar event: 'Review with Ann' on Thursday 3 December at 4:00 PM. assistant.Confirm? (yes/no)
+> yes
+I've deleted your review with Ann that was scheduled for Thursday 3 December at 4:00 PM.
+> delete the stand-up on Monday
+This will delete the calendar event: 'Stand-up' on Monday at 9:15 AM, this time only. assistant.Confirm? (yes/no)
+> yes
+I've deleted your stand-up that was scheduled for Monday at 9:15 AM.
+> when is the stand-up?
+I found:
+  - Monday 30 November at 9:15 AM: Stand-up
+> delete the opera
+I found no event for 'opera', so I did nothing.
+`,
+		"mail": `
+> any unread mail?
+Your mail:
+  - Ann Lee <ann@example.com>: Lunch? (unread)
+  - John Doe <john@example.com>: Slides for our meeting (unread)
+> read the mail from Ann
+'Lunch?' from Ann Lee <ann@example.com>
+Shall we have lunch next week? Tuesday would suit me.
+> find mails about books
+I found no such mail.
+> search for mail about book
+I found these mails:
+  - Library <desk@library.example>: A book is due
+> send a mail to ann saying Tuesday at noon, and bring the book
+This will send a mail to ann@example.com: 'Tuesday at noon, and bring the …', which says: Tuesday at noon, and bring the book. assistant.Confirm? (yes/no)
+> yes
+I've sent your mail to ann@example.com.
+> send a mail to Zoe saying hi
+I know no mail address of Zoe. Tell me one, and I will write.
+> archive the mail from the library
+I've archived the mail 'A book is due' from Library <desk@library.example>.
+> delete the mail from John
+This will delete the mail: 'Slides for our meeting' from John Doe <john@example.com>. assistant.Confirm? (yes/no)
+> no thanks
+Cancelled: I have not done it.
+`,
+		"tasks": `
+> what are my tasks?
+Your tasks:
+  - Return the library book
+  - Prepare the slides for John
+> remind me to buy milk by Monday
+I've added the task 'buy milk', due 2026-11-23.
+> complete the task library book
+I've completed the task 'Return the library book'.
+> delete the task slides
+This will delete the task: 'Prepare the slides for John'. assistant.Confirm? (yes/no)
+> yes
+I've deleted the task 'Prepare the slides for John'.
+> list all my tasks
+Your tasks:
+  - buy milk (due 2026-11-23)
+  - Return the library book (done)
+`,
+		"several": `
+> schedule lunch with Bob on Tuesday at 12 and add a task to book a table by Monday
+I've put 'Lunch with Bob' into your calendar for Tuesday at 12:00 PM.
+I've added the task 'book a table', due 2026-11-23.
+> delete the meeting with john and the dentist
+I found no event for 'john dentist', so I did nothing.
+> delete the meeting with john and cancel the dentist and then send a mail to john@example.com about Tuesday saying sorry
+This will:
+  - delete the calendar event: 'Meeting with John' on Tuesday at 2:00 PM
+  - delete the calendar event: 'Dentist' on Wednesday at 10:00 AM
+  - send a mail to john@example.com: 'Tuesday', which says: sorry
+assistant.Confirm? (yes/no)
+> yes
+I've deleted your meeting with John that was scheduled for Tuesday at 2:00 PM.
+I've deleted your dentist that was scheduled for Wednesday at 10:00 AM.
+I've sent your mail to john@example.com.
+`,
+	}
+	for name, script := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOffice(t, busy)
+			if err := o.desk.Sample(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			thread := o.thread(offline.Model{}, memory())
+			var snap *graph.Snapshot
+			for part := range strings.SplitSeq(strings.TrimSpace(script), "\n> ") {
+				said, want, _ := strings.Cut(strings.TrimPrefix(part, "> "), "\n")
+				if snap != nil && len(snap.Pauses) > 0 {
+					snap = must(t)(thread.Invoke(t.Context(), assistant.PendingConfirmation.Get(snap).Answer(said)...))
+				} else {
+					snap = invoke(t, thread, said)
+				}
+				got := assistant.FinalResponse.Get(snap)
+				if len(snap.Pauses) > 0 {
+					got = assistant.PendingConfirmation.Get(snap).Message
+				}
+				if got != want {
+					t.Errorf("> %s\ngot  %s\nwant %s", said, got, want)
+				}
+			}
+		})
+	}
+}
+
+// Whatever is said, the offline model ends its turn, and changes nothing that it
+// was not asked to.
+func FuzzOffline(f *testing.F) {
+	for _, text := range []string{"help", "the second one", "delete it", "and then", "remind me to", "in 99999999999999999999 days", "at 99:99", "31 february", "send a mail to a@b saying ${x}", "from 5 to 4 to 3", "\x00 ; then ; "} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.TrimSpace(text) == "" || strings.ToValidUTF8(text, "") != text {
+			return
+		}
+		o := newOffice(t, busy)
+		snap := invoke(t, o.thread(offline.Model{}, memory()), text)
+		if snap.Done() == (len(snap.Pauses) > 0) || snap.Done() && assistant.FinalResponse.Get(snap) == "" {
+			t.Errorf("%q ends with %q", text, assistant.FinalResponse.Get(snap))
+		}
+		if !strings.Contains(o.titles(), "Meeting with John") || !strings.Contains(o.titles(), "Dentist") {
+			t.Errorf("%q left %s", text, o.titles())
+		}
+	})
+}

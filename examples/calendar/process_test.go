@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/examples/calendar/internal/desk"
+	"github.com/weft-go/weft/examples/calendar/internal/ics"
+	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/tools"
+)
+
+// folder is where a test runs the program.
+type folder struct {
+	t   *testing.T
+	dir string
+	env []string
+}
+
+// soon is a calendar whose events are in the next days, whenever that is.
+func soon() string {
+	day := time.Now().AddDate(0, 0, 2).Format("20060102")
+	return strings.NewReplacer("20261124", day, "20261125", day).Replace(johns)
+}
+
+func newFolder(t *testing.T) *folder {
+	t.Helper()
+	f := &folder{t: t, dir: t.TempDir(), env: []string{"DATABASE_URL="}}
+	f.write("mine.ics", soon())
+	return f
+}
+
+func (f *folder) write(name, text string) {
+	f.t.Helper()
+	if err := os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o600); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *folder) command(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(f.t.Context(), os.Args[0], args...)
+	cmd.Dir = f.dir
+	cmd.Env = append(append(os.Environ(), f.env...), asProgram+"=1", "TZ=UTC")
+	return cmd
+}
+
+// start runs the program in a process of its own, to its end.
+func (f *folder) start(args ...string) (status int, out, errs string) {
+	f.t.Helper()
+	cmd := f.command(args...)
+	var o, e bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &o, &e
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		f.t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), o.String(), e.String()
+}
+
+// mine runs the program on the calendar of the test, and wants it to succeed.
+func (f *folder) mine(args ...string) string {
+	f.t.Helper()
+	status, out, errs := f.start(append([]string{"-calendar", "mine.ics"}, args...)...)
+	if status != 0 || errs != "" {
+		f.t.Fatalf("%q: status %d: %s", args, status, errs)
+	}
+	return out
+}
+
+// last is the last line of an output.
+func last(out string) string {
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	return lines[len(lines)-1]
+}
+
+// left is what the calendar and the folder of sent mail hold.
+func (f *folder) left() (titles string, sent int) {
+	f.t.Helper()
+	file, err := ics.Open(filepath.Join(f.dir, "mine.ics"), time.UTC)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	events, err := file.Between(time.Now(), time.Now().AddDate(0, 0, 7))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var all []string
+	for _, e := range events {
+		all = append(all, e.Title)
+	}
+	d, err := desk.Open(f.t.Context(), file, filepath.Join(f.dir, "calendar-data", "desk.db"), time.Now)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer d.Close()
+	set, err := d.Tools()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	m, err := set.Call(f.t.Context(), llm.ToolCall{ID: "c", Name: "list_mail_messages", Arguments: json.RawMessage(`{"folder":"sent"}`)}, tools.Options{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return strings.Join(all, ", "), strings.Count(m.Text(), "mail_id")
+}
+
+// The question is asked by one process and answered by another, in each store.
+func TestAnswerInAnotherProcess(t *testing.T) {
+	t.Parallel()
+	for name, env := range map[string]string{"SQLite": "DATABASE_URL=", "PostgreSQL": "DATABASE_URL=" + pgtest.Database(t, nil)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFolder(t)
+			f.env = []string{env}
+			question := last(f.mine("Delete my meeting with John"))
+			if !strings.HasPrefix(question, "This will delete the calendar event: 'Meeting with John' on ") {
+				t.Fatalf("got %s", question)
+			}
+			if again := last(f.mine()); again != question {
+				t.Errorf("asked again it says %s", again)
+			}
+			if titles, _ := f.left(); titles != "Dentist, Meeting with John" {
+				t.Errorf("before the yes the calendar has %s", titles)
+			}
+			if got := last(f.mine("yes")); !strings.HasPrefix(got, "I've deleted your meeting with John that was scheduled for ") {
+				t.Errorf("got %s", got)
+			}
+			if titles, _ := f.left(); titles != "Dentist" {
+				t.Errorf("the calendar has %s", titles)
+			}
+		})
+	}
+}
+
+// The program is killed at lines that it writes, of the planning and of the
+// execution; at every one with WEFT_FAULTS. Started again it goes on, and nothing
+// destructive happens twice.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	for name, env := range map[string]string{"SQLite": "DATABASE_URL=", "PostgreSQL": "DATABASE_URL=" + pgtest.Database(t, nil)} {
+		step := map[string]int{"SQLite": 3, "PostgreSQL": 6}[name] // there, each kill costs the time of a lease
+		if os.Getenv("WEFT_FAULTS") != "" {
+			step = 1
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFolder(t)
+			f.env = []string{env}
+			kills := 0
+			for at := 0; ; at += step {
+				f.write("mine.ics", soon())
+				_, before := f.left2(at)
+				thread := fmt.Sprint("t", at)
+				planned := f.killed(at, thread, "delete the meeting with John and then send a mail to ann@example.com saying sorry")
+				question := f.settle(thread)
+				if !strings.Contains(question, "Confirm? (yes/no)") && planned {
+					// It was killed before anything was stored: the request is made again.
+					question = f.mine("-thread", thread, "-drop", "delete the meeting with John and then send a mail to ann@example.com saying sorry")
+				}
+				if !strings.Contains(question, "Confirm? (yes/no)") {
+					t.Fatalf("killed at line %d it asks nothing: %s", at, question)
+				}
+				executed := f.killed(at, thread, "yes")
+				out := f.settle(thread)
+				if strings.Contains(out, "Confirm? (yes/no)") { // killed before the yes was stored
+					out = f.mine("-thread", thread, "yes")
+				}
+				titles, sent := f.left()
+				if titles != "Dentist" || sent != before+1 || executed && !strings.Contains(out, "nothing is unfinished") && !strings.Contains(out, "I've sent your mail") {
+					t.Fatalf("killed at line %d: the calendar has %s, %d mails were sent; it says %s", at, titles, sent-before, out)
+				}
+				if !planned && !executed {
+					t.Logf("killed %d times", kills)
+					return
+				}
+				kills++
+			}
+		})
+	}
+}
+
+// left2 is what was sent before a round; in the first there is no desk yet.
+func (f *folder) left2(round int) (string, int) {
+	if round == 0 {
+		return "", 0
+	}
+	return f.left()
+}
+
+// killed runs the program and kills it at a line of its output. It reports
+// whether there was such a line.
+func (f *folder) killed(line int, thread, text string) bool {
+	f.t.Helper()
+	cmd := f.command("-calendar", "mine.ics", "-thread", thread, text)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for range line + 1 {
+		if !lines.Scan() {
+			_ = cmd.Wait() // it ended by itself
+			return false
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		f.t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, out)
+	_ = cmd.Wait() // it was killed, and says so
+	return true
+}
+
+// settle starts the program without a message, as one does who finds it killed.
+func (f *folder) settle(thread string) string {
+	f.t.Helper()
+	status, out, errs := f.start("-calendar", "mine.ics", "-thread", thread)
+	if status == 2 && strings.Contains(errs, "what is your request?") {
+		return "nothing is unfinished"
+	}
+	if status != 0 {
+		f.t.Fatalf("status %d: %s", status, errs)
+	}
+	return out
+}
