@@ -64,7 +64,8 @@ BEGIN
     END IF;
     DELETE FROM weft.mem_job WHERE scope = v_scope AND at < v_now - interval '60 days';
   END IF;
-  SELECT max(t.at) INTO v_forgotten FROM weft.mem_forgotten t WHERE t.scope = ANY (p_around);
+  SELECT max(t.at) INTO v_forgotten FROM weft.mem_forgotten t WHERE t.scope = ANY (p_around)
+    AND t.owner IN (weft.mem_digest(p_names[3]), weft.mem_digest('')); -- and not what others say of this scope
 
   IF p_bulk AND NOT EXISTS (SELECT FROM unnest(p_heard) h WHERE h <= v_forgotten)
   AND NOT EXISTS (SELECT FROM weft.mem_fact o WHERE o.scope = v_scope AND o.valid_to IS NULL AND o.expires_at <= v_now) THEN

@@ -15,6 +15,7 @@ CREATE TABLE weft.mem_session (
   metadata   jsonb,                -- what conditions are asked of
   raw        bytea,                -- the metadata, byte by byte
   UNIQUE (key, owner),
+  CHECK (isfinite(created_at) AND isfinite(updated_at)),
   -- Nobody may take the place of a session that is not theirs.
   CHECK (digest = weft.mem_digest(tenant, workspace, user_id, agent) AND owner = weft.mem_digest(user_id))
 );
@@ -37,7 +38,8 @@ CREATE TABLE weft.mem_message (
   data       json NOT NULL,         -- the message, as it was stored
   plain      jsonb,                 -- and without what jsonb can not hold, if there is such
   words      bigint[] NOT NULL,     -- the different terms, as numbers
-  terms      text[] NOT NULL,
+  terms      text[] NOT NULL CHECK (array_position(terms, NULL) IS NULL),
+  CHECK (isfinite(at) AND json_typeof(data) = 'object'),
   FOREIGN KEY (session, owner) REFERENCES weft.mem_session (key, owner) ON DELETE CASCADE ON UPDATE CASCADE
 );
 CREATE UNIQUE INDEX mem_message_position ON weft.mem_message (session, position) INCLUDE (role, at, word_count);
@@ -75,7 +77,8 @@ DECLARE
   v_added bigint := 0;
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(k) FROM unnest(p_lock) AS k;
-  SELECT max(t.at) INTO v_forgotten FROM weft.mem_forgotten t WHERE t.scope = ANY (p_around);
+  SELECT max(t.at) INTO v_forgotten FROM weft.mem_forgotten t WHERE t.scope = ANY (p_around)
+    AND t.owner IN (weft.mem_digest(p_names[3]), weft.mem_digest('')); -- and not what others say of this scope
   LOOP
     SELECT * INTO s FROM weft.mem_session o WHERE o.digest = p_digest AND o.id = p_session FOR UPDATE;
     v_there := FOUND;

@@ -1,0 +1,47 @@
+package pgmemory_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/learn"
+)
+
+// Whoever writes into the table of what was forgotten, in the place of another, keeps the service from nothing that it does
+// for the other.
+func TestForgedForgetting(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := supabasePlace(t)
+	db := p.served(t)
+	pool := p.pool(t)
+	for _, parts := range []string{
+		`'acme', '', '` + annID + `', ''`, `'acme', '', '', ''`,
+		`'conversations', 'acme', '', '` + annID + `', ''`, `'conversations', 'acme', '', '` + annID + `', '', 's'`,
+	} {
+		sql := p.sql(`INSERT INTO weft.mem_forgotten (scope, owner, at) VALUES (weft.mem_digest(` + parts + `), weft.mem_digest('` + bobID + `'), 'infinity')`)
+		if n, err := raw(ctx, pool, bobID, sql); n != 1 || err != nil {
+			t.Fatalf("%s: got %d rows, error %v want one, of bob's own", sql, n, err)
+		}
+	}
+	fact := adding("tea")
+	fact.Said = time.Now().Add(-time.Minute)
+	_, err := db.Facts().Apply(ctx, annScope, []memory.Change{fact})
+	wantNoErr(t, "a fact", err)
+	said := saying("s", "hello")
+	said.Said = fact.Said
+	_, err = db.Conversations().Apply(ctx, annScope, said)
+	wantNoErr(t, "a message", err)
+	for s, err := range db.Conversations().Sessions(ctx, conversation.Query{Scope: annScope}) {
+		if err != nil || time.Until(s.UpdatedAt) > time.Hour {
+			t.Errorf("got %+v, error %v want a time of now", s, err)
+		}
+	}
+	wantNoErr(t, "enqueue", db.Turns().Enqueue(ctx, learn.Job{Key: "k", Scope: annScope, Said: fact.Said, Payload: []byte(`{}`)}))
+	if n := ask[int](t, p, `SELECT count(*) FROM weft.mem_turn`); n != 1 {
+		t.Errorf("got %d turns want one", n)
+	}
+}
