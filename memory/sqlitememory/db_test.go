@@ -22,7 +22,10 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-var ann = memory.Scope{Tenant: "acme", User: "ann"}
+var (
+	ann = memory.Scope{Tenant: "acme", User: "ann"}
+	bob = memory.Scope{Tenant: "acme", User: "bob"}
+)
 
 func everything(s memory.Scope) memory.Query {
 	return memory.Query{Scope: s, Closed: true, Untrusted: true, Limit: -1}
@@ -315,6 +318,19 @@ func TestPlans(t *testing.T) {
 		`SELECT key FROM mem_fact WHERE scope = 1 AND kind = 'fact' AND digest = x'00' AND (trust >= 2) = 0 AND valid_to IS NULL`: "INDEX mem_fact_said",
 		`SELECT key FROM mem_fact WHERE expires_at <= 5 ORDER BY expires_at LIMIT 5`:                                              "INDEX mem_fact_expires",
 		`SELECT key FROM mem_event WHERE scope = 1 AND fact = x'00' AND key > 0 ORDER BY key LIMIT 5`:                             "INDEX mem_event_fact",
+		`SELECT f.key, f.title FROM mem_session f JOIN mem_talk_scope c ON c.key = f.scope WHERE f.scope = 1 AND (f.updated_at, f.id, c.tenant) < (5, 'a', 'b')
+			ORDER BY f.updated_at DESC, f.id DESC LIMIT 20`: "INDEX mem_session_new (scope=? AND (updated_at,id)<(?,?))",
+		`SELECT f.key, 1, f.words FROM mem_message f WHERE f.session IN (SELECT f.key FROM mem_session f WHERE f.scope = 1) AND f.role IN (SELECT value FROM json_each('[]'))
+			AND f.at >= 5`: "COVERING INDEX mem_message_place",
+		`SELECT f.text FROM mem_message f WHERE f.session = 1 AND f.position >= 2 AND f.position <= 9 ORDER BY f.position LIMIT 9`: "INDEX mem_message_place (session=? AND position>? AND position<?)",
+		`SELECT f.value FROM mem_value f WHERE f.scope = 1 AND f.address >= x'00' AND f.address < x'01' AND (f.expires_at IS NULL OR f.expires_at > 5)
+			AND f.address > x'00' ORDER BY f.address LIMIT 9`: "INDEX mem_value_address (scope=? AND address>? AND address<?)",
+		`SELECT f.value FROM mem_value f WHERE f.scope = 1 AND (f.updated_at, f.address) < (5, x'00') ORDER BY f.updated_at DESC, f.address DESC LIMIT 9`:             "INDEX mem_value_new (scope=? AND (updated_at,address)<(?,?))",
+		`SELECT f.address FROM mem_value f WHERE f.scope = 1 AND f.address >= x'00' AND (f.expires_at IS NULL OR f.expires_at > 5) ORDER BY f.address LIMIT 1`:        "COVERING INDEX mem_value_address",
+		`SELECT f.title FROM mem_source f JOIN mem_source_scope c ON c.key = f.scope WHERE f.scope = 1 AND (f.uri, f.id) > ('a', x'00') ORDER BY f.uri, f.id LIMIT 9`: "INDEX mem_source_uri (scope=? AND uri>?)",
+		`SELECT f.title FROM mem_source f WHERE f.scope = 1 AND f.uri IN (SELECT value FROM json_each('[]')) ORDER BY f.uri, f.id LIMIT 9`:                            "INDEX mem_source_uri (scope=? AND uri=?)",
+		`SELECT f.key, 1, f.words FROM mem_chunk f WHERE f.source IN (SELECT f.key FROM mem_source f WHERE f.scope = 1)`:                                              "COVERING INDEX mem_chunk_place",
+		`SELECT f.content FROM mem_chunk f WHERE f.source = 1 AND f.ordinal >= 2 AND f.ordinal < 9 ORDER BY f.ordinal LIMIT 9`:                                        "INDEX mem_chunk_place (source=? AND ordinal>? AND ordinal<?)",
 	} {
 		rows, err := db.Query(`EXPLAIN QUERY PLAN ` + query)
 		must(t, err)

@@ -7,7 +7,12 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/profile"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
@@ -72,4 +77,103 @@ func ExampleFacts_Forget() {
 	}
 	fmt.Println("facts forgotten:", n)
 	// Output: facts forgotten: 2
+}
+
+func ExampleDB_Conversations() {
+	ctx := context.Background()
+	db, err := sqlitememory.Open(ctx, sqlitememory.Memory, sqlitememory.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	history, err := conversation.New(db.Conversations())
+	if err != nil {
+		log.Fatal(err)
+	}
+	ann := memory.Scope{User: "ann"}
+	for _, question := range []string{"What is a weft?", "And a warp?"} {
+		turn := conversation.Turn{Session: "s1", Messages: []llm.Message{llm.User(question), llm.Assistant("It is a thread.")}}
+		if _, err := history.Append(ctx, ann, turn); err != nil {
+			log.Fatal(err)
+		}
+	}
+	found, err := history.Search(ctx, conversation.Find{Query: conversation.Query{Scope: ann}, Text: "warps"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(found[0].Session, found[0].Position, found[0].Text())
+	// Output: s1 3 And a warp?
+}
+
+func ExampleDB_Values() {
+	ctx := context.Background()
+	db, err := sqlitememory.Open(ctx, sqlitememory.Memory, sqlitememory.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	values, err := kv.New(db.Values(), kv.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ann := memory.Scope{User: "ann"}
+	visits := values.In(ann, "app", "visits")
+	for range 3 {
+		_, err := kv.Update(ctx, visits, "home", kv.PutOptions{}, func(n int) (int, error) { return n + 1, nil })
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	n, _, err := kv.Get[int](ctx, visits, "home")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("visits:", n)
+
+	profiles, err := profile.New(db.Values())
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := profiles.Patch(ctx, ann, "settings", []byte(`{"theme":"dark"}`), 0); err != nil {
+		log.Fatal(err)
+	}
+	settings, err := profiles.Get(ctx, ann, "settings")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("settings: %s\n", settings.Value)
+	// Output:
+	// visits: 3
+	// settings: {"theme":"dark"}
+}
+
+func ExampleDB_Knowledge() {
+	ctx := context.Background()
+	db, err := sqlitememory.Open(ctx, sqlitememory.Memory, sqlitememory.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	base, err := knowledge.New(db.Knowledge(), knowledge.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	docs := memory.Scope{Tenant: "acme"}
+	handbook := knowledge.Document{URI: "leave.md", Text: "# Leave\n\n## Notice\n\nTell us a month before.\n\n## Days\n\nYou have 25 days a year.\n"}
+	for range 2 {
+		report, _, err := knowledge.Collect(base.Ingest(ctx, docs, knowledge.Documents(handbook), knowledge.IngestOptions{}))
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("added:", report.Added, "unchanged:", report.Unchanged)
+	}
+	results, err := base.Search(ctx, knowledge.Question{Query: knowledge.Query{Scope: docs}, Text: "how many days of leave?", Limit: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(results[0].Source.URI, results[0].Chunk.Headings)
+	// Output:
+	// added: 1 unchanged: 0
+	// added: 0 unchanged: 1
+	// leave.md [Leave]
 }

@@ -105,7 +105,7 @@ func TestIngestInBoundedMemory(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "memory.db"), options)
 	base, err := knowledge.New(db.Knowledge(), knowledge.Options{})
 	must(t, err)
-	const documents, size = 480, 32 << 10
+	const documents, size = 400, 16 << 10
 	generated := func(yield func(knowledge.Document, error) bool) {
 		for i := range documents {
 			word := strings.Repeat(fmt.Sprintf("%07d", i), 40) + " " // long ones are quick to index
@@ -129,7 +129,7 @@ func TestIngestInBoundedMemory(t *testing.T) {
 			late = m.HeapAlloc
 		}
 	}
-	if late == 0 || late > early+4<<20 {
+	if late == 0 || late > early+2<<20 {
 		t.Errorf("got a heap of %d bytes after %d bytes, and %d after %d", late, documents*size, early, 100*size)
 	}
 }

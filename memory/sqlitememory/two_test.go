@@ -1,7 +1,6 @@
 package sqlitememory_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -148,34 +147,5 @@ func TestKnowledgeOfTwo(t *testing.T) {
 	c, err := db.Knowledge().Search(t.Context(), knowledge.Search{Query: knowledge.Query{Scope: ann}, Terms: []string{"document"}, Limit: 100})
 	if err != nil || len(c.Records) != 10 || len(c.Sources) != 10 || c.Chunks != 10 || c.Frequency[0] != 10 {
 		t.Errorf("got %d chunks of %d sources, of %d, error %v want 10", len(c.Records), len(c.Sources), c.Chunks, err)
-	}
-}
-
-// What is listed while others write is there once, in order, however many pages it takes.
-func TestListWhileWriting(t *testing.T) {
-	t.Parallel()
-	const sessions = 300
-	ctx := context.Background()
-	for name, path := range map[string]string{"file": filepath.Join(t.TempDir(), "memory.db"), "in memory": sqlitememory.Memory} {
-		store := open(t, path, options).Conversations()
-		for i := range sessions {
-			_, err := store.Apply(ctx, ann, conversation.Change{Session: fmt.Sprintf("%04d", i)})
-			must(t, err)
-		}
-		seen := map[string]bool{}
-		for s, err := range store.Sessions(ctx, conversation.Query{Scope: ann, Limit: -1}) {
-			must(t, err)
-			if seen[s.ID] {
-				t.Fatalf("%s: %s comes twice", name, s.ID)
-			}
-			seen[s.ID] = true
-			if len(seen)%50 == 0 { // what was listed already
-				_, err := store.Apply(ctx, ann, conversation.Change{Session: s.ID, Describe: &conversation.Description{Title: "changed"}})
-				must(t, err)
-			}
-		}
-		if len(seen) != sessions {
-			t.Errorf("%s: got %d sessions want %d", name, len(seen), sessions)
-		}
 	}
 }

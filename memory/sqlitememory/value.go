@@ -2,7 +2,6 @@ package sqlitememory
 
 import (
 	"database/sql"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -34,8 +33,6 @@ func unpackAddress(b []byte) (kv.Address, error) {
 	}
 	return kv.Address{Namespace: strings.Split(labels, "\x00"), Key: key}, nil
 }
-
-func hexOf(b []byte) string { return hex.EncodeToString(b) }
 
 // A value is one with its key.
 type value struct {

@@ -2,6 +2,7 @@ package sqlitememory
 
 import (
 	"context"
+	"encoding/hex"
 	"iter"
 	"time"
 
@@ -39,7 +40,7 @@ func valueSelection(q *sqlitedb.Session, in memory.Scope, query *kv.Selection) (
 	if query.Addresses != nil {
 		list := make([]string, len(query.Addresses))
 		for i, a := range query.Addresses {
-			list[i] = hexOf(packAddress(a))
+			list[i] = hex.EncodeToString(packAddress(a))
 		}
 		s.and(`f.address IN (SELECT unhex(value) FROM json_each(?))`, listOf(list))
 	}
