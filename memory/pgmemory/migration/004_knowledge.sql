@@ -196,11 +196,15 @@ BEGIN
   PERFORM FROM weft.mem_shelf s WHERE s.key = ANY (p_shelf) ORDER BY s.key FOR UPDATE;
   SELECT coalesce(array_agg(o.key) FILTER (WHERE o.revision = g.revision), '{}'), count(*) FILTER (WHERE o.revision <> g.revision) INTO v_keys, changed
   FROM unnest(p_source, p_revision) AS g (key, revision) JOIN weft.mem_source o ON o.key = g.key;
-  DELETE FROM weft.mem_chunk f WHERE f.source = ANY (v_keys);
-  WITH gone AS (DELETE FROM weft.mem_source o WHERE o.key = ANY (v_keys) RETURNING o.shelf, o.chunks, o.terms)
   UPDATE weft.mem_shelf s SET sources = s.sources - g.sources, chunks = s.chunks - g.chunks, terms = s.terms - g.terms
-  FROM (SELECT shelf, count(*) AS sources, sum(chunks) AS chunks, sum(terms) AS terms FROM gone GROUP BY shelf) g WHERE s.key = g.shelf;
+  FROM (SELECT o.shelf, count(*) AS sources, sum(o.chunks) AS chunks, sum(o.terms) AS terms FROM weft.mem_source o
+    WHERE o.key = ANY (v_keys) GROUP BY o.shelf) g WHERE s.key = g.shelf;
+  DELETE FROM weft.mem_chunk f WHERE f.source = ANY (v_keys);
+  DELETE FROM weft.mem_source o WHERE o.key = ANY (v_keys);
+  GET DIAGNOSTICS removed = ROW_COUNT;
+  IF removed < cardinality(v_keys) THEN
+    RAISE 'some of these sources can be read only' USING ERRCODE = 'insufficient_privilege';
+  END IF;
   DELETE FROM weft.mem_shelf s WHERE s.key = ANY (p_shelf) AND s.sources = 0;
-  removed := cardinality(v_keys);
 END
 $fn$;

@@ -1,0 +1,150 @@
+package pgmemory_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+// A search of many chunks takes the index, and finds as many as there are, whatever the query selects.
+func TestKnowledgeByIndex(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	p.options.Exact = 100
+	quick := p.open(t)
+	p.options.Exact = 1_000_000
+	exact := p.open(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	vector := func() []float32 { return []float32{r.Float32() - 0.5, r.Float32() - 0.5, r.Float32() - 0.5} }
+	for i := range 20 {
+		s := document(fmt.Sprintf("%c/%d", 'a'+i%2, i), 100, vector)
+		s.Source.Metadata = fmt.Appendf(nil, `{"n":%d}`, i)
+		scope := docs
+		if i >= 15 {
+			scope.User = fmt.Sprint("user ", i)
+		}
+		swapIn(t, quick.Knowledge(), scope, s)
+	}
+	if err := quick.Index(ctx, "m", 3); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		query knowledge.Query
+	}{
+		{"a scope", knowledge.Query{Scope: docs}},
+		{"all of a tenant", knowledge.Query{Scope: docs, AnyUser: true}},
+		{"a user and all", knowledge.Query{Scope: memory.Scope{Tenant: "acme", User: "user 17"}, Inherit: true}},
+		{"a user", knowledge.Query{Scope: memory.Scope{Tenant: "acme", User: "user 17"}}},
+		{"half", knowledge.Query{Scope: docs, Prefix: "a/"}},
+		{"one source", knowledge.Query{Scope: docs, Where: []memory.Condition{memory.Where("n", memory.Equal, 3)}}},
+		{"nothing", knowledge.Query{Scope: memory.Scope{Tenant: "other"}}},
+	} {
+		for _, limit := range []int{1, 30, 5000} {
+			hits, wanted := 0, 0
+			for range 20 { // once for the index to be known, and once for the size
+				s := knowledge.Search{Query: c.query, Embedding: vector(), Model: "m", Limit: limit}
+				got, err := quick.Knowledge().Search(ctx, s)
+				wantNoErr(t, "search", err)
+				want, err := exact.Knowledge().Search(ctx, s)
+				wantNoErr(t, "search", err)
+				if len(got.Records) != len(want.Records) || got.Chunks != want.Chunks {
+					t.Fatalf("%s, limit %d: got %d of %d chunks want %d of %d", c.name, limit, len(got.Records), got.Chunks, len(want.Records), want.Chunks)
+				}
+				found := chunkContents(got)
+				for content := range chunkContents(want) {
+					wanted++
+					if found[content] {
+						hits++
+					}
+				}
+			}
+			if float64(hits) < 0.95*float64(wanted) {
+				t.Errorf("%s, limit %d: got %d of the %d nearest", c.name, limit, hits, wanted)
+			}
+		}
+	}
+	scans := int64(0)
+	for end := time.Now().Add(10 * time.Second); scans == 0 && time.Now().Before(end); { // the database tells late
+		scans = ask[int64](t, p, `SELECT sum(idx_scan)::bigint FROM pg_stat_user_indexes WHERE schemaname = $1 AND indexrelname LIKE 'mem_chunk_near_%'`, p.options.Schema)
+	}
+	if scans == 0 {
+		t.Error("the index was not used")
+	}
+}
+
+// An index follows what is swapped, and vectors of another length have one of their own.
+func TestKnowledgeIndexFollows(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	p.options.Exact = 10
+	db := p.open(t)
+	store := db.Knowledge()
+	n := float32(0)
+	vector := func() []float32 { n++; return []float32{n, 1} }
+	swapIn(t, store, docs, document("a", 100, vector), document("b", 100, func() []float32 { return []float32{1, 2, 3} }))
+	for _, dimension := range []int{2, 3} {
+		if err := db.Index(ctx, "m", dimension); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := document("a", 70, vector) // which are copied
+	next.Source.Revision = 1
+	swapIn(t, store, docs, next)
+	for range 3 {
+		c, err := store.Search(ctx, knowledge.Search{Query: knowledge.Query{Scope: docs}, Embedding: []float32{1, 1}, Model: "m", Limit: 70})
+		wantNoErr(t, "search", err)
+		want := map[string]bool{}
+		for _, r := range next.Chunks {
+			want[r.Content] = true
+		}
+		if !maps.Equal(chunkContents(c), want) {
+			t.Errorf("got %d chunks want the 70 that there are now", len(c.Records))
+		}
+	}
+}
+
+// What lacks says so, by an error that names it.
+func TestKnowledgeIsNotMigrated(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	db := p.open(t)
+	for _, c := range []struct {
+		drop string
+		do   func() error
+	}{
+		{`DROP FUNCTION weft.mem_remove`, func() error { _, err := db.Knowledge().Delete(ctx, knowledge.Query{}); return err }},
+		{`DROP FUNCTION weft.mem_enqueue`, func() error { return db.Turns().Enqueue(ctx, turn("1", ann)) }},
+		{`DROP FUNCTION weft.mem_swap`, func() error {
+			return db.Knowledge().Swap(ctx, knowledge.Change{Swaps: []knowledge.Swap{document("a", 1, nil)}})
+		}},
+		{`DROP TABLE weft.mem_chunk`, func() error {
+			_, err := db.Knowledge().Search(ctx, knowledge.Search{Terms: []string{"x"}, Limit: 1})
+			return err
+		}},
+		{`DROP TABLE weft.mem_turn`, func() error { _, err := db.Turns().Count(ctx); return err }},
+		{`DROP TABLE weft.mem_shelf CASCADE`, func() error {
+			var last error
+			for _, last = range db.Knowledge().Sources(ctx, knowledge.Query{}) {
+			}
+			return last
+		}},
+	} {
+		if err := c.do(); err != nil {
+			t.Errorf("before %s: %v", c.drop, err)
+		}
+		do(t, p, c.drop)
+		err := c.do()
+		wantErr(t, c.drop, err, pgmemory.ErrNotMigrated)
+	}
+}

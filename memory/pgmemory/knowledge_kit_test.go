@@ -1,0 +1,46 @@
+package pgmemory_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+)
+
+var docs = memory.Scope{Tenant: "acme"}
+
+// document returns a source with chunks as package knowledge makes them, with vectors by the model "m" if vector
+// makes them.
+func document(uri string, chunks int, vector func() []float32) knowledge.Swap {
+	s := knowledge.Swap{Source: knowledge.Source{ID: newID(), URI: uri, Format: "text"}}
+	for i := range chunks {
+		content := fmt.Sprintf("part %d of %s says that number %d is fine", i, uri, i%10)
+		r := knowledge.Record{
+			Chunk: knowledge.Chunk{ID: newID(), Ordinal: i, Content: content, Start: 100 * i, End: 100*i + len(content), Tokens: 9},
+			Terms: strings.Fields(content),
+		}
+		if vector != nil {
+			r.Model, r.Embedding = "m", vector()
+		}
+		s.Chunks = append(s.Chunks, r)
+	}
+	return s
+}
+
+func swapIn(tb testing.TB, store knowledge.Store, s memory.Scope, swaps ...knowledge.Swap) {
+	tb.Helper()
+	if err := store.Swap(context.Background(), knowledge.Change{Scope: s, Swaps: swaps}); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func chunkContents(c knowledge.Candidates) map[string]bool {
+	found := map[string]bool{}
+	for _, r := range c.Records {
+		found[r.Content] = true
+	}
+	return found
+}

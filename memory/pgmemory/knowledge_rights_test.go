@@ -1,0 +1,155 @@
+package pgmemory_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+// A user has documents of the user's own, and those of others are as if they were not there: whatever is called,
+// and whatever SQL is sent.
+func TestKnowledgeOfUsers(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := supabasePlace(t)
+	db := p.served(t)
+	hers, his := knownAs(t, db, annID), knownAs(t, db, bobID)
+	vector := func() []float32 { return []float32{1, 0} }
+	swapIn(t, hers, annScope, document("small", 2, vector), document("large", 100, vector))
+	swapIn(t, his, memory.Scope{Tenant: "acme", User: bobID}, document("bob's", 1, vector))
+	source := sourcesOf(t, hers, knowledge.Query{Scope: annScope})[0]
+	if source.Chunks != 100 {
+		t.Errorf("ann has %+v", source)
+	}
+	everywhere := knowledge.Query{Scope: memory.Scope{Tenant: "acme"}, AnyUser: true}
+	for name, q := range map[string]knowledge.Query{"her scope": {Scope: annScope}, "all but his": {Scope: everywhere.Scope, AnyUser: true, URIs: []string{"small", "large"}}} {
+		if list := sourcesOf(t, his, q); len(list) != 0 {
+			t.Errorf("bob, %s: got %d sources want none", name, len(list))
+		}
+		c, err := his.Search(ctx, knowledge.Search{Query: q, Terms: []string{"part"}, Embedding: []float32{1, 0}, Model: "m", Limit: 9})
+		if err != nil || len(c.Records) != 0 || c.Chunks != 0 || c.Terms != 0 || c.Frequency[0] != 0 {
+			t.Errorf("bob searches, %s: got %+v, error %v want nothing", name, c, err)
+		}
+		if n, err := his.Delete(ctx, q); n != 0 || err != nil {
+			t.Errorf("bob deletes, %s: got %d, error %v want none", name, n, err)
+		}
+	}
+	for range his.Chunks(ctx, []knowledge.Span{{Scope: annScope, Source: source.ID, To: 9}}) {
+		t.Error("bob: got a chunk of ann's")
+	}
+	for name, s := range map[string]memory.Scope{"hers": annScope, "one that is not there": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
+		for _, chunks := range []int{1, 100} {
+			err := his.Swap(ctx, knowledge.Change{Scope: s, Swaps: []knowledge.Swap{document("small", chunks, vector)}})
+			wantErr(t, fmt.Sprint("bob swaps in ", name), err, pgmemory.ErrDenied)
+		}
+	}
+	foreignDocuments(t, p)
+	if n := ask[int](t, p, `SELECT count(*) FROM weft.mem_chunk`); n != 103 {
+		t.Errorf("got %d chunks want 103", n)
+	}
+	if n, err := hers.Delete(ctx, knowledge.Query{Scope: annScope}); n != 2 || err != nil {
+		t.Errorf("ann deletes %d, error %v want 2", n, err)
+	}
+}
+
+// foreignDocuments sends SQL as bob, and as nobody.
+func foreignDocuments(t *testing.T, p place) {
+	t.Helper()
+	ctx := context.Background()
+	pool := p.pool(t)
+	tables := []string{"mem_shelf", "mem_source", "mem_chunk"}
+	digests := func() string {
+		var all strings.Builder
+		for _, table := range tables {
+			all.WriteString(ask[string](t, p, `SELECT md5(string_agg(x::text, '' ORDER BY x::text)) FROM weft.`+table+` x`))
+		}
+		return all.String()
+	}
+	shelf := ask[int64](t, p, `SELECT key FROM weft.mem_shelf WHERE user_id = '`+annID+`'`)
+	own := ask[int64](t, p, `SELECT key FROM weft.mem_shelf WHERE user_id = '`+bobID+`'`)
+	before := digests()
+	for _, who := range []string{bobID, "nobody"} {
+		for _, table := range tables {
+			column := "shelf"
+			if table == "mem_shelf" {
+				column = "key"
+			}
+			mine := fmt.Sprintf(`%s.%s = %d`, table, column, shelf)
+			for _, sql := range []string{
+				`SELECT FROM weft.` + table + ` WHERE ` + mine, `DELETE FROM weft.` + table + ` WHERE ` + mine,
+				`UPDATE weft.` + table + ` SET ` + column + ` = DEFAULT WHERE ` + mine + ` AND false`,
+				`SELECT FROM weft.` + table + ` a CROSS JOIN weft.mem_shelf s WHERE s.user_id = '` + annID + `'`,
+			} {
+				if n, err := raw(ctx, pool, who, p.sql(sql)); n != 0 || err != nil {
+					t.Errorf("%s: %s: got %d rows, error %v want none", who, sql, n, err)
+				}
+			}
+			if n, err := raw(ctx, pool, who, p.sql(`COPY weft.`+table+` TO STDOUT`)); n > 1 && err == nil {
+				t.Errorf("%s: copies %d rows of %s", who, n, table)
+			}
+		}
+		for _, sql := range []string{
+			fmt.Sprintf(`UPDATE weft.mem_shelf SET chunks = 0 WHERE key = %d`, shelf),
+			fmt.Sprintf(`UPDATE weft.mem_source SET title = 'x' WHERE shelf = %d`, shelf),
+			fmt.Sprintf(`UPDATE weft.mem_chunk SET content = 'x' WHERE shelf = %d`, shelf),
+			fmt.Sprintf(`UPDATE weft.mem_chunk SET shelf = %d WHERE shelf = %d AND %d <> %d`, shelf, shelf, own, shelf),
+		} {
+			if n, err := raw(ctx, pool, who, p.sql(sql)); n != 0 || err != nil {
+				t.Errorf("%s: %s: got %d rows, error %v want none", who, sql, n, err)
+			}
+		}
+		for _, sql := range []string{
+			`INSERT INTO weft.mem_shelf (digest, tenant, workspace, user_id, agent, newest)
+				VALUES (weft.mem_digest('acme', '', '` + annID + `', ''), 'acme', '', '` + annID + `', '', now()) ON CONFLICT DO NOTHING`,
+			// A scope of one's own in the place of another's.
+			`INSERT INTO weft.mem_shelf (digest, tenant, workspace, user_id, agent, newest)
+				VALUES (weft.mem_digest('new', '', '` + annID + `', ''), 'new', '', '` + bobID + `', '', now())`,
+			fmt.Sprintf(`INSERT INTO weft.mem_chunk (shelf, source, starts, ends, ordinal, tokens, word_count, id, model, headings, content, words, terms)
+				VALUES (%d, 1, 0, 0, 0, 0, 0, gen_random_uuid(), '', '{}', '', '{}', '{}')`, shelf),
+			`COPY weft.mem_chunk FROM STDIN`,
+		} {
+			if n, err := raw(ctx, pool, who, p.sql(sql)); err == nil {
+				t.Errorf("%s: %s: got %d rows want an error", who, sql, n)
+			}
+		}
+	}
+	// What is bob's stays bob's.
+	if n, err := raw(ctx, pool, bobID, p.sql(fmt.Sprintf(`UPDATE weft.mem_chunk SET shelf = %d WHERE shelf = %d`, shelf, own))); err == nil {
+		t.Errorf("bob gives ann %d chunks", n)
+	}
+	if digests() != before {
+		t.Error("something was changed")
+	}
+}
+
+// A project shares documents among users by one policy.
+func TestKnowledgeIsShared(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := supabasePlace(t)
+	db := p.served(t)
+	swapIn(t, db.Knowledge(), docs, document("handbook", 3, nil))
+	q := knowledge.Query{Scope: memory.Scope{Tenant: "acme", User: annID}, Inherit: true}
+	store := knownAs(t, db, annID)
+	if list := sourcesOf(t, store, q); len(list) != 0 {
+		t.Errorf("got %d sources want none", len(list))
+	}
+	do(t, p, `CREATE POLICY shared ON weft.mem_shelf FOR SELECT TO authenticated USING (user_id = '' AND tenant = 'acme')`)
+	c, err := store.Search(ctx, knowledge.Search{Query: q, Terms: []string{"part"}, Limit: 9})
+	if err != nil || len(c.Records) != 3 || c.Chunks != 3 {
+		t.Errorf("got %d chunks of %d, error %v want 3", len(c.Records), c.Chunks, err)
+	}
+	err = store.Swap(ctx, knowledge.Change{Scope: docs, Swaps: []knowledge.Swap{document("poison", 1, nil)}})
+	wantErr(t, "a user writes for all", err, pgmemory.ErrDenied)
+	swapIn(t, store, q.Scope, document("ann's", 1, nil))
+	_, err = store.Delete(ctx, q)
+	wantErr(t, "a user removes what is for all", err, pgmemory.ErrDenied)
+	if list := sourcesOf(t, store, q); len(list) != 2 {
+		t.Errorf("got %d sources want 2", len(list))
+	}
+}
