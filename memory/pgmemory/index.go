@@ -34,11 +34,11 @@ func indexedQuery(schema, name string) string {
 
 const createIndex = `CREATE INDEX CONCURRENTLY %s ON %s USING hnsw ((embedding::%s) %s) WITH (m = 16, ef_construction = 128) WHERE space = %s`
 
-// Index makes the indexes (HNSW) of the vectors of a model, of one dimension: one of those of facts and one of
-// those of chunks of documents, unless they are there. They are worth their time above some 20,000 facts, or chunks, a scope, see [Options.Exact]: it takes minutes for 100,000
-// vectors, while they can be read and written. No other call makes one. It is not for a
-// transaction, and not within a request. Of more than 4000 numbers, vectors have no index: it is an
-// [memory.ErrInvalid].
+// Index makes the indexes (HNSW) of the vectors of a model, of one dimension: one each of those of facts, of chunks
+// of documents and of values, unless they are there. They are worth their time above some 20,000 of
+// these a scope, see [Options.Exact]: it takes minutes for 100,000 vectors, while they can be read and
+// written. No other call makes one. It is not for a transaction, and not within a request. Of more than
+// 4000 numbers, vectors have no index: it is an [memory.ErrInvalid].
 //
 // A larger maintenance_work_mem makes it quicker. An index that could not be made is
 // removed when it is tried again.
@@ -56,7 +56,7 @@ func (d *DB) index(ctx context.Context, model string, dimension int) error {
 	if _, ok := d.link.on.(pgx.Tx); ok {
 		return fmt.Errorf("in a transaction: %w", memory.ErrInvalid)
 	}
-	for _, t := range []*table{&factTable, &chunkTable} {
+	for _, t := range []*table{&factTable, &chunkTable, &valueTable} {
 		if err := d.indexTable(ctx, t, space(model, dimension), dimension); err != nil {
 			return err
 		}

@@ -17,8 +17,12 @@ var supabaseFiles embed.FS
 
 // SupabaseScripts returns what a Supabase project needs besides [Scripts], in this order: row-level
 // security, by which a user sees and changes the scopes whose [memory.Scope.User] is the user's id
-// alone, and the table agent_memories with the function match_memories in schema public, for programs
-// in other languages. They are named as the Supabase CLI wants them, and each can be run again.
+// alone, and what is for programs in other languages, in schema public: the tables agent_memories,
+// knowledge_chunks, agent_conversations and user_context, and the functions match_memories, match_knowledge,
+// get_conversation and save_conversation. They are named as the Supabase CLI wants them, and each can be run again.
+//
+// The tables are views, with which PostgreSQL allows no ON CONFLICT on columns. It is not needed: to insert a session or a
+// user that is there is to update it.
 //
 // [memory.Scope.User]: https://pkg.go.dev/github.com/weft-go/weft/memory#Scope
 func SupabaseScripts(schema string) ([]Script, error) {

@@ -1,0 +1,62 @@
+package pgmemory_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/weft-go/weft/memory/kv"
+)
+
+// A search of many values takes the index, and finds as many as there are.
+func TestValuesByIndex(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	p.options.Exact = 100
+	quick := p.open(t)
+	p.options.Exact = 1_000_000
+	exact := p.open(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	vector := func() []float32 { return []float32{r.Float32() - 0.5, r.Float32() - 0.5, r.Float32() - 0.5} }
+	for i := range 4 {
+		var writes []kv.Write
+		for j := range 500 {
+			w := putting(fmt.Sprint(i, "-", j), `1`)
+			w.Namespace, w.Embedding, w.Model = []string{"n", fmt.Sprint(j % 10)}, vector(), "m"
+			writes = append(writes, w)
+		}
+		_, err := quick.Values().Apply(ctx, ann, writes)
+		wantNoErr(t, "put", err)
+	}
+	wantNoErr(t, "index", quick.Index(ctx, "m", 3))
+	for _, prefix := range [][]string{nil, {"n", "3"}, {"none"}} {
+		for _, limit := range []int{1, 30, 3000} {
+			hits, wanted := 0, 0
+			for range 20 { // once for the index to be known, and once for the size
+				s := kv.Search{Selection: kv.Selection{Prefix: prefix}, Embedding: vector(), Model: "m", Limit: limit}
+				got, err := quick.Values().Search(ctx, ann, s)
+				wantNoErr(t, "search", err)
+				want, err := exact.Values().Search(ctx, ann, s)
+				wantNoErr(t, "search", err)
+				if len(got.Records) != len(want.Records) || got.Values != want.Values {
+					t.Fatalf("%q, limit %d: got %d of %d values want %d of %d", prefix, limit, len(got.Records), got.Values, len(want.Records), want.Values)
+				}
+				there := map[string]bool{}
+				for _, r := range want.Records {
+					there[r.Key] = true
+				}
+				for _, r := range got.Records {
+					if there[r.Key] {
+						hits++
+					}
+				}
+				wanted += len(want.Records)
+			}
+			if hits*100 < wanted*95 {
+				t.Errorf("%q, limit %d: got %d of the nearest want 95 %% of %d", prefix, limit, hits, wanted)
+			}
+		}
+	}
+}
