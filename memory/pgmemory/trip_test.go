@@ -104,7 +104,8 @@ func TestRoundTrips(t *testing.T) {
 			}
 			db, counter := counted(t, p, g.mode)
 			for _, user := range []string{"warm up", "measured"} {
-				for _, call := range slices.Concat(calls(t, db.Facts(), user), talkCalls(t, db.Conversations(), user), valueCalls(t, db.Values(), user)) {
+				for _, call := range slices.Concat(calls(t, db.Facts(), user), talkCalls(t, db.Conversations(), user), valueCalls(t, db.Values(), user),
+					turnCalls(t, db.Turns(), user), documentCalls(t, db.Knowledge(), user)) {
 					counter.take()
 					call.do()
 					if n := counter.take(); n != 1 && user == "measured" {

@@ -1,0 +1,100 @@
+package pgmemory_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+// turnCalls are what programs do with the turns of a user, in turn.
+func turnCalls(t *testing.T, queue *pgmemory.Turns, user string) []call {
+	t.Helper()
+	ctx := context.Background()
+	scope := memory.Scope{Tenant: "acme", User: user}
+	ok := func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	var claimed []learn.Job
+	claim := func() {
+		var err error
+		claimed, err = queue.Claim(ctx, 5, time.Hour)
+		ok(err)
+	}
+	return []call{
+		{"enqueue", func() { ok(queue.Enqueue(ctx, turn("1", scope))) }},
+		{"claim", claim},
+		{"park", func() { ok(queue.Retry(ctx, claimed[0], -1, "cause")) }},
+		{"parked", func() { _, err := queue.Parked(ctx, 5); ok(err) }},
+		{"revive", func() { ok(queue.Revive(ctx, scope, "1")) }},
+		{"claim again", claim},
+		{"finish", func() { ok(queue.Finish(ctx, claimed[0])) }},
+		{"count", func() { _, err := queue.Count(ctx); ok(err) }},
+	}
+}
+
+// documentCalls are what a program does with the documents of a user, in turn.
+func documentCalls(t *testing.T, store *pgmemory.Knowledge, user string) []call {
+	t.Helper()
+	ctx := context.Background()
+	scope := memory.Scope{Tenant: "acme", User: user}
+	vector := func() []float32 { return []float32{1, 2} }
+	var source knowledge.Source
+	return []call{
+		{"swap", func() { swapIn(t, store, scope, document("a", 30, vector), document("b", 30, vector)) }},
+		{"sources", func() { source = sourcesOf(t, store, knowledge.Query{Scope: scope})[0] }},
+		{"chunks", func() {
+			n := 0
+			for _, err := range store.Chunks(ctx, []knowledge.Span{{Scope: scope, Source: source.ID, From: 3, To: 9}, {Scope: scope, Source: source.ID, To: 9}}) {
+				n++
+				wantNoErr(t, "chunks", err)
+			}
+			if n != 15 {
+				t.Errorf("got %d chunks want 15", n)
+			}
+		}},
+		{"search knowledge", func() {
+			c, err := store.Search(ctx, knowledge.Search{
+				Query: knowledge.Query{Scope: scope, Inherit: true, Prefix: "a"}, Terms: []string{"part", "of"}, Embedding: []float32{1, 1}, Model: "m", Limit: 100,
+			})
+			wantNoErr(t, "search", err)
+			if len(c.Records) != 30 || c.Chunks != 30 {
+				t.Errorf("got %d of %d chunks want 30", len(c.Records), c.Chunks)
+			}
+		}},
+		{"delete sources", func() { _, err := store.Delete(ctx, knowledge.Query{Scope: scope}); wantNoErr(t, "delete", err) }},
+	}
+}
+
+// Many chunks are copied in a transaction of five round trips, however many they are.
+func TestLoadRoundTrips(t *testing.T) {
+	t.Parallel()
+	for name, g := range map[string]struct {
+		place func(testing.TB) place
+		mode  pgx.QueryExecMode
+	}{"cached": {directPlace, pgx.QueryExecModeCacheStatement}, "pooled": {pooledPlace, pgx.QueryExecModeExec}} {
+		p := g.place(t)
+		p.options.Before = func(_ context.Context, b *pgx.Batch) error {
+			b.Queue(`SELECT set_config('app.user', $1::text, true)`, "ann")
+			return nil
+		}
+		db, counter := counted(t, p, g.mode)
+		for _, uri := range []string{"warm up", "few", "many"} {
+			s := document(uri, map[string]int{"warm up": 100, "few": 65, "many": 3000}[uri], func() []float32 { return []float32{1, 2} })
+			counter.take()
+			swapIn(t, db.Knowledge(), docs, s)
+			// What says that rows may come is not waited for, and may be counted all the same.
+			if n := counter.take(); n > 6 && uri != "warm up" {
+				t.Errorf("%s: %s: got %d round trips want 5", name, uri, n)
+			}
+		}
+	}
+}
