@@ -34,13 +34,13 @@ import (
 
 // config is what flags and the environment say.
 type config struct {
-	address, folder, schema string
+	address, folder, database, schema string
 	maxUpload               int64
 	drain, pace             time.Duration
 }
 
 func main() {
-	var c config
+	c := config{database: os.Getenv("DATABASE_URL")}
 	flag.StringVar(&c.address, "addr", "127.0.0.1:8082", "the `address` to listen on")
 	flag.StringVar(&c.folder, "data", "csvanalyst-data", "the `folder` of the files, and of the databases unless DATABASE_URL is set")
 	flag.StringVar(&c.schema, "schema", "csvanalyst", "the `schema` in the database of DATABASE_URL")
@@ -101,8 +101,8 @@ func open(ctx context.Context, c config, model llm.Model) (*server, func() error
 }
 
 func openCheckpoints(ctx context.Context, c config) (checkpoint.Store, func() error, error) {
-	if url := os.Getenv("DATABASE_URL"); url != "" {
-		store, err := pgcheckpoint.Open(ctx, url, pgcheckpoint.Options{Schema: c.schema})
+	if c.database != "" {
+		store, err := pgcheckpoint.Open(ctx, c.database, pgcheckpoint.Options{Schema: c.schema})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -116,8 +116,8 @@ func openCheckpoints(ctx context.Context, c config) (checkpoint.Store, func() er
 }
 
 func openRecords(ctx context.Context, c config) (*records.DB, error) {
-	if url := os.Getenv("DATABASE_URL"); url != "" {
-		return records.OpenPostgres(ctx, url, c.schema)
+	if c.database != "" {
+		return records.OpenPostgres(ctx, c.database, c.schema)
 	}
 	return records.OpenSQLite(ctx, filepath.Join(c.folder, "records.db"))
 }

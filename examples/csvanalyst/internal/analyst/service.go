@@ -17,7 +17,7 @@ import (
 )
 
 // historyImages is how many bytes of images of earlier messages the model sees again.
-const historyImages = 4 << 20
+const historyImages = 2 << 20
 
 // A Service runs the graph. It is safe for concurrent use, by any number of sessions.
 type Service struct {

@@ -17,7 +17,7 @@ import (
 )
 
 // MaxImages is how many bytes the images of a message may have together.
-const MaxImages = 6 << 20
+const MaxImages = 4 << 20
 
 // Conditions that errors wrap. Use errors.Is.
 var (
