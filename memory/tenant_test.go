@@ -24,7 +24,7 @@ func (b *busy) Search(ctx context.Context, s memory.Search) (memory.Candidates, 
 	b.now[tenant]++
 	b.most[tenant] = max(b.most[tenant], b.now[tenant])
 	b.mu.Unlock()
-	time.Sleep(time.Second)
+	<-time.After(time.Second)
 	b.mu.Lock()
 	b.now[tenant]--
 	b.mu.Unlock()

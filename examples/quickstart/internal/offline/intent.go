@@ -43,8 +43,8 @@ const (
 	mention = `(?:mentioned|defined|described|explained|discussed|declared|documented|used|talked about|found|appearing|appears?|occurs?|come up|written)`
 )
 
-// rules are tried in order; the first that fits counts.
-var rules = func() []rule {
+// intents are tried in order; the first that fits counts.
+var intents = func() []rule {
 	list := []struct {
 		kind    kind
 		pattern string
@@ -110,7 +110,7 @@ func understand(question string, p past) intent {
 		}
 		text = "what is " + m[1]
 	}
-	for _, r := range rules {
+	for _, r := range intents {
 		subject := text
 		if r.kind == save {
 			subject = whole // a note is not shortened
