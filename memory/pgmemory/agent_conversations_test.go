@@ -101,7 +101,7 @@ func TestConversationsBySQL(t *testing.T) {
 		if got := one(t, pool, annID, `SELECT public.get_conversation(session_id => 's1')::text`); !sameJSON(got, want) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
-		found, err := hers.Search(ctx, conversation.Find{Query: conversation.Query{Scope: scope}, Text: "how warm?"})
+		found, err := hers.Search(ctx, conversation.Find{Query: conversation.Query{Scope: scope}, Text: "what about athens"})
 		if err != nil || len(found) != 1 || found[0].Position != 1 {
 			t.Errorf("got %v, error %v want the question", found, err)
 		}
@@ -150,6 +150,24 @@ func TestConversationsBySQL(t *testing.T) {
 			if here.Role != there.Role || here.Text != there.Text || here.Text != "" && here.Key != there.Key || !sameJSON(string(here.Data), string(there.Data)) {
 				t.Errorf("got %s %q %x by SQL want %s %q %x", there.Role, there.Text, there.Key, here.Role, here.Text, here.Key)
 			}
+		}
+	})
+
+	t.Run("words are told apart as they are here", func(t *testing.T) {
+		entries := make([]string, 1200)
+		for i := range entries {
+			entries[i] = fmt.Sprintf(`{"type":"human","data":{"content":"Flights number %d, leaving"}}`, i)
+		}
+		const user = "33333333-3333-4333-8333-333333333333"
+		one(t, pool, "", insertSession, "many", list(entries...), user)
+		for range 2 {
+			found, err := service.Search(ctx, conversation.Find{Query: conversation.Query{Scope: memory.Scope{User: user}}, Text: "which flight is leaving, number 700?"})
+			if err != nil || len(found) == 0 || !strings.Contains(found[0].Text(), "700") || found[0].Score.Keyword < 0.5 {
+				t.Fatalf("got %+v, error %v want number 700 with all words", found, err)
+			}
+		}
+		if n := ask[int](t, p, `SELECT count(*) FROM weft.mem_message m JOIN weft.mem_session s ON s.key = m.session WHERE m.rough AND s.id = 'many'`); n != 0 {
+			t.Errorf("got %d messages whose words are not told apart want none", n)
 		}
 	})
 

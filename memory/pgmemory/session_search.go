@@ -8,29 +8,41 @@ import (
 	"github.com/weft-go/weft/memory/conversation"
 )
 
+// roughColumn tells whether there are messages, in the sessions that are reached, whose words are yet to be told
+// apart.
+const roughColumn = `EXISTS (SELECT FROM weft.mem_message r WHERE r.rough AND r.session = ANY (ARRAY(SELECT key FROM reach))), `
+
 // messageTable has no vectors.
 var messageTable = table{name: "weft.mem_message", rows: `weft.mem_message f JOIN weft.mem_session s ON s.key = f.session`}
 
-// Search implements [conversation.Store], in one round trip.
+// Search implements [conversation.Store], in one round trip. Only where programs in other languages have written messages since
+// the last search it takes more, as their words are told apart here.
 func (c *Conversations) Search(ctx context.Context, s conversation.Search) (conversation.Candidates, error) {
-	found, err := c.search(ctx, &s)
+	found, rough, err := c.search(ctx, &s)
+	for batch := 0; err == nil && rough && batch < maxBatches; batch++ {
+		var n int
+		if n, err = c.refine(ctx, &s.Query); err == nil && (n < roughBatch || batch+1 == maxBatches) {
+			rough = false
+			found, _, err = c.search(ctx, &s)
+		}
+	}
 	if err != nil {
 		return conversation.Candidates{}, c.db.fail("search conversations", err)
 	}
 	return found, nil
 }
 
-func (c *Conversations) search(ctx context.Context, s *conversation.Search) (conversation.Candidates, error) {
+// search also reports whether there are messages whose words are yet to be told apart.
+func (c *Conversations) search(ctx context.Context, s *conversation.Search) (found conversation.Candidates, rough bool, err error) {
 	sel, err := messageSelection(s)
 	if err != nil {
-		return conversation.Candidates{}, err
+		return found, false, err
 	}
-	p := c.db.newPlan(&messageTable, sel, &wanted{words: words(s.Query.Scope.Tenant, s.Terms), limit: s.Limit}, messageColumns)
-	found := conversation.Candidates{}
-	reset := func() { found = conversation.Candidates{Frequency: make([]int64, len(s.Terms))} }
+	p := c.db.newPlan(&messageTable, sel, &wanted{words: words(s.Query.Scope.Tenant, s.Terms), limit: s.Limit}, roughColumn+messageColumns)
+	reset := func() { found, rough = conversation.Candidates{Frequency: make([]int64, len(s.Terms))}, false }
 	err = c.db.link.read(ctx, c.db.sql(p.text), p.args, reset, func(rows pgx.Rows) error {
 		frequency := []int64{}
-		counted := []any{&found.Messages, &found.Terms, &frequency, &p.indexed}
+		counted := []any{&found.Messages, &found.Terms, &frequency, &p.indexed, &rough}
 		if rows.RawValues()[len(counted)] == nil { // no candidate
 			err := rows.Scan(append(counted, make([]any, messageColumnCount)...)...)
 			copy(found.Frequency, frequency)
@@ -44,7 +56,7 @@ func (c *Conversations) search(ctx context.Context, s *conversation.Search) (con
 	if err == nil {
 		c.db.sizes.note(p, found.Messages, found.Terms, found.Messages > int64(c.db.options.Exact))
 	}
-	return found, err
+	return found, rough, err
 }
 
 // messageSelection selects the messages that a search looks at.

@@ -30,6 +30,7 @@ CREATE TABLE weft.mem_message (
   position   bigint NOT NULL,
   at         timestamptz NOT NULL,
   word_count int NOT NULL,          -- how many terms there are
+  rough      boolean NOT NULL DEFAULT false, -- the terms are words as they are written: nobody has found better ones yet
   owner      bytea NOT NULL,        -- that of the session, so that a policy needs no other table
   said       bytea NOT NULL,        -- equal for messages that say the same
   role       text COLLATE "C" NOT NULL,
@@ -44,6 +45,7 @@ CREATE TABLE weft.mem_message (
 );
 CREATE UNIQUE INDEX mem_message_position ON weft.mem_message (session, position) INCLUDE (role, at, word_count);
 CREATE UNIQUE INDEX mem_message_id ON weft.mem_message (session, id);
+CREATE INDEX mem_message_rough ON weft.mem_message (session) WHERE rough;
 CREATE INDEX mem_message_words ON weft.mem_message USING gin (words);
 
 -- What is forgotten is not to stay behind in what the planner knows of columns.
@@ -64,7 +66,8 @@ $fn$;
 CREATE OR REPLACE FUNCTION weft.mem_converse(
   p_lock bigint[], p_digest bytea, p_owner bytea, p_names text[], p_session text, p_around bytea[], p_stone bytea, p_most bigint,
   p_version bigint, p_heard timestamptz, p_delete boolean, p_describe boolean, p_title text, p_raw bytea, p_metadata text, p_from bigint, p_once boolean,
-  p_id text[], p_said bytea[], p_role text[], p_text text[], p_data text[], p_plain text[], p_terms text[], p_words text[])
+  p_id text[], p_said bytea[], p_role text[], p_text text[], p_data text[], p_plain text[], p_terms text[], p_words text[],
+  p_rough boolean DEFAULT false)
 RETURNS TABLE (o_status text, o_about text, o_title text, o_raw bytea, o_messages bigint, o_created timestamptz, o_updated timestamptz)
 LANGUAGE plpgsql SET search_path = '' AS $fn$
 DECLARE
@@ -115,9 +118,9 @@ BEGIN
       s.messages := p_from - 1;
     END IF;
     IF cardinality(p_id) > 0 THEN
-      INSERT INTO weft.mem_message (session, position, at, owner, said, role, id, text, data, plain, words, terms, word_count)
+      INSERT INTO weft.mem_message (session, position, at, owner, said, role, id, text, data, plain, words, terms, word_count, rough)
       SELECT s.key, s.messages + row_number() OVER (ORDER BY g.nr), v_now, p_owner, g.said, g.role, g.id, g.text, g.data::json, g.plain::jsonb,
-        g.words::bigint[], g.terms::text[], cardinality(g.terms::text[])
+        g.words::bigint[], g.terms::text[], cardinality(g.terms::text[]), p_rough
       FROM unnest(p_id, p_said, p_role, p_text, p_data, p_plain, p_terms, p_words)
         WITH ORDINALITY AS g (id, said, role, text, data, plain, terms, words, nr)
       WHERE NOT EXISTS (SELECT FROM weft.mem_message m WHERE m.session = s.key AND m.id = g.id)

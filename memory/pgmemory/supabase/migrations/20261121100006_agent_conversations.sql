@@ -34,7 +34,8 @@ END $do$;
 CREATE INDEX IF NOT EXISTS mem_session_name ON weft.mem_session (id); -- by which others ask for a session
 
 -- mem_talk makes a session what a row says. To insert one that is there is to update it, and messages with
--- which both begin stay as they are. What is written by SQL is found by its words as they are written.
+-- which both begin stay as they are. What is written by SQL is found by its words as they are written, until a program
+-- searches that knows how words are told apart.
 CREATE OR REPLACE FUNCTION weft.mem_talk() RETURNS trigger LANGUAGE plpgsql SET search_path = '' AS $fn$
 DECLARE
   v_schema constant text := (parse_ident(TG_ARGV[0]))[1];
@@ -113,7 +114,7 @@ BEGIN
     weft.mem_digest(VARIADIC v_names), weft.mem_digest(v_user), v_names, v.session_id, '{}',
     weft.mem_digest(VARIADIC ARRAY['conversations'] || v_names || ARRAY[v.session_id]), 0, 0, NULL, TG_OP = 'DELETE', false, '', NULL, NULL,
     CASE WHEN TG_OP <> 'DELETE' AND v_same < v_count THEN v_same + 1 ELSE 0 END, false,
-    v_new.id, v_new.said, v_new.role, v_new.text, v_new.data, v_new.plain, v_new.terms, v_new.words);
+    v_new.id, v_new.said, v_new.role, v_new.text, v_new.data, v_new.plain, v_new.terms, v_new.words, true);
   IF r.o_status <> '' THEN
     RAISE 'session %: %', v.session_id, r.o_status USING ERRCODE = 'integrity_constraint_violation';
   END IF;
