@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
-
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
 // ErrFull says that the disk is full, or that the file has grown to
@@ -28,33 +26,22 @@ func (s *Store) fail(what string, k checkpoint.Key, err error) error {
 	return fmt.Errorf("%s: %w", about, classify(err))
 }
 
-// classify adds the sentinel that a result of SQLite stands for.
+// classify adds the sentinel that an error of the file stands for.
 func classify(err error) error {
 	var sentinel error
-	switch resultCode(err) {
-	case sqlite3.SQLITE_FULL:
+	switch sqlitedb.FaultOf(err) {
+	case sqlitedb.Full:
 		sentinel = ErrFull
-	case sqlite3.SQLITE_CORRUPT:
+	case sqlitedb.Corrupt:
 		sentinel = checkpoint.ErrCorrupt
-	case sqlite3.SQLITE_NOTADB:
+	case sqlitedb.Format:
 		sentinel = checkpoint.ErrFormat
-	case sqlite3.SQLITE_TOOBIG:
+	case sqlitedb.TooLarge:
 		sentinel = checkpoint.ErrTooLarge
+	case sqlitedb.Path:
+		sentinel = checkpoint.ErrInvalid
 	default:
 		return err
 	}
 	return fmt.Errorf("%w: %w", sentinel, err)
-}
-
-// resultCode returns SQLite's primary result code, and 0 for other errors.
-func resultCode(err error) int {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code() & 0xff
-	}
-	return sqlite3.SQLITE_OK
-}
-
-func isBusy(err error) bool {
-	code := resultCode(err)
-	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_PROTOCOL
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
 // getQuery takes the key.
@@ -17,7 +18,7 @@ func (s *Store) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoin
 		return checkpoint.Checkpoint{}, fmt.Errorf("sqlitecheckpoint: get: empty thread id: %w", checkpoint.ErrInvalid)
 	}
 	var c checkpoint.Checkpoint
-	err := s.read(ctx, func(q *session) (err error) {
+	err := s.db.Read(ctx, func(q *sqlitedb.Session) (err error) {
 		c, err = s.get(ctx, q, &k)
 		return err
 	})
@@ -28,14 +29,14 @@ func (s *Store) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoin
 }
 
 // get sets the id in k when it is known.
-func (s *Store) get(ctx context.Context, q *session, k *checkpoint.Key) (checkpoint.Checkpoint, error) {
+func (s *Store) get(ctx context.Context, q *sqlitedb.Session, k *checkpoint.Key) (checkpoint.Checkpoint, error) {
 	key, err := findKey(q, *k)
 	if err != nil {
 		return checkpoint.Checkpoint{}, err
 	}
 	var r *row
 	var v values
-	err = q.each(getQuery, []any{key}, func(scan func(...any) error) (more bool, err error) {
+	err = q.Each(getQuery, []any{key}, func(scan func(...any) error) (more bool, err error) {
 		r, err = scanRow(scan, &v.whole, &v.base, &v.changes, &v.snapshot)
 		k.ID = cmp.Or(r.c.ID, k.ID)
 		return false, err
@@ -64,7 +65,7 @@ type values struct {
 	snapshot []byte
 }
 
-func fillValues(ctx context.Context, q *session, r *row, v *values) error {
+func fillValues(ctx context.Context, q *sqlitedb.Session, r *row, v *values) error {
 	p := part{key: r.key, parent: r.parent, id: r.c.ID, source: r.c.Source, whole: v.whole, base: v.base, values: v.changes}
 	var err error
 	if r.c.Changes, err = checkpoint.ParseChanges(v.changes); err != nil {
@@ -81,7 +82,7 @@ func fillValues(ctx context.Context, q *session, r *row, v *values) error {
 }
 
 // findKey returns the key of a checkpoint, or of the newest when k.ID is empty.
-func findKey(q *session, k checkpoint.Key) (int64, error) {
+func findKey(q *sqlitedb.Session, k checkpoint.Key) (int64, error) {
 	thread, err := findThread(q, k.Thread)
 	if err != nil {
 		return 0, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/internal/lineage"
+	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
 const (
@@ -16,7 +17,7 @@ const (
 )
 
 // graft gives those that stay what they need of those that go.
-func graft(w *session, nodes []node) error {
+func graft(w *sqlitedb.Session, nodes []node) error {
 	index := make(map[int64]int, len(nodes))
 	tree := make([]lineage.Node, len(nodes))
 	for i, n := range nodes {
@@ -39,11 +40,11 @@ func graft(w *session, nodes []node) error {
 	return nil
 }
 
-func graftOne(w *session, nodes []node, g lineage.Graft) error {
+func graftOne(w *sqlitedb.Session, nodes []node, g lineage.Graft) error {
 	n := nodes[g.Node]
 	var r *row
 	var base []byte
-	err := w.each(graftQuery, []any{n.key}, func(scan func(...any) error) (more bool, err error) {
+	err := w.Each(graftQuery, []any{n.key}, func(scan func(...any) error) (more bool, err error) {
 		r, err = scanRow(scan, &base)
 		return false, err
 	})
@@ -55,7 +56,7 @@ func graftOne(w *session, nodes []node, g lineage.Graft) error {
 	if g.Parent >= 0 {
 		parent = nodes[g.Parent].key
 		var id any
-		if _, err := w.one(idQuery, []any{parent}, &id); err != nil {
+		if _, err := w.One(idQuery, []any{parent}, &id); err != nil {
 			return err
 		}
 		if h.parent, err = unpackID(id); err != nil {
@@ -68,12 +69,12 @@ func graftOne(w *session, nodes []node, g lineage.Graft) error {
 			return err
 		}
 	}
-	_, err = w.exec(updateGraft, parentBack(n.key, parent), appendControl(nil, &h, r.c.Control), base, whole, n.key)
+	_, err = w.Exec(updateGraft, parentBack(n.key, parent), appendControl(nil, &h, r.c.Control), base, whole, n.key)
 	return err
 }
 
 // graftBase puts what the removed ancestors add to a lineage before a base.
-func graftBase(w *session, nodes []node, through []int, base []byte) (_ []byte, whole bool, err error) {
+func graftBase(w *sqlitedb.Session, nodes []node, through []int, base []byte) (_ []byte, whole bool, err error) {
 	var deltas []checkpoint.Delta // newest first
 	if base != nil {
 		if deltas, err = checkpoint.ParseDeltas(base); err != nil {
@@ -83,7 +84,7 @@ func graftBase(w *session, nodes []node, through []int, base []byte) (_ []byte, 
 	}
 	var room []byte
 	for _, i := range slices.Backward(through) {
-		err := w.each(partQuery, []any{nodes[i].key}, func(scan func(...any) error) (bool, error) {
+		err := w.Each(partQuery, []any{nodes[i].key}, func(scan func(...any) error) (bool, error) {
 			p, err := scanPart(scan, &room)
 			if err != nil {
 				return false, err

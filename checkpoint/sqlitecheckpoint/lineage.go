@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
 const (
@@ -85,7 +86,7 @@ func (p *part) appendNewest(deltas []checkpoint.Delta) ([]checkpoint.Delta, erro
 }
 
 // readLineage returns what the state of the checkpoint is rebuilt from, oldest first.
-func readLineage(ctx context.Context, q *session, last *part) ([]checkpoint.Delta, error) {
+func readLineage(ctx context.Context, q *sqlitedb.Session, last *part) ([]checkpoint.Delta, error) {
 	deltas, err := last.appendNewest(nil)
 	if err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func readLineage(ctx context.Context, q *session, last *part) ([]checkpoint.Delt
 	}
 	for next != 0 {
 		from := next
-		err := q.each(lineageQuery, []any{from, firstKey(threadOf(from))}, func(scan func(...any) error) (bool, error) {
+		err := q.Each(lineageQuery, []any{from, firstKey(threadOf(from))}, func(scan func(...any) error) (bool, error) {
 			p, err := scanPart(scan, &room)
 			if err != nil || p.key != next {
 				return false, err

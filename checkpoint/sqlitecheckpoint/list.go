@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
 // listPage is how many checkpoints are read at once. No view of the database is
@@ -55,7 +56,7 @@ type lister struct {
 func (l *lister) next(ctx context.Context) ([]checkpoint.Checkpoint, error) {
 	l.at = checkpoint.Key{Thread: l.query.Thread, Namespace: l.query.Namespace}
 	var page []checkpoint.Checkpoint
-	err := l.store.read(ctx, func(q *session) error {
+	err := l.store.db.Read(ctx, func(q *sqlitedb.Session) error {
 		page = page[:0]
 		if l.text == "" {
 			if known, err := l.start(q); err != nil || !known {
@@ -83,13 +84,13 @@ func (l *lister) next(ctx context.Context) ([]checkpoint.Checkpoint, error) {
 }
 
 // rows returns those before a damaged one with the error about that.
-func (l *lister) rows(q *session) ([]*row, error) {
+func (l *lister) rows(q *sqlitedb.Session) ([]*row, error) {
 	limit := listPage
 	if l.query.Limit > 0 {
 		limit = min(limit, l.query.Limit-l.count)
 	}
 	rows := make([]*row, 0, limit)
-	err := q.each(l.text, append(slices.Clip(l.args), l.before, limit), func(scan func(...any) error) (bool, error) {
+	err := q.Each(l.text, append(slices.Clip(l.args), l.before, limit), func(scan func(...any) error) (bool, error) {
 		r, err := scanRow(scan)
 		if err != nil {
 			return false, fmt.Errorf("checkpoint %q: %w", r.c.ID, err)
@@ -102,7 +103,7 @@ func (l *lister) rows(q *session) ([]*row, error) {
 }
 
 // start makes the query. It reports false if there is nothing to list.
-func (l *lister) start(q *session) (bool, error) {
+func (l *lister) start(q *sqlitedb.Session) (bool, error) {
 	thread, err := findThread(q, l.query.Thread)
 	if err != nil {
 		return false, err

@@ -1,5 +1,7 @@
 package sqlitecheckpoint
 
+import "github.com/weft-go/weft/internal/sqlitedb"
+
 // An index with an entry for every id would be a second page to write in every
 // commit, and cost a third of its time. As ids of checkpoints are born almost in
 // order, a few marks do. The keys of a thread come in spans of 32, and:
@@ -51,34 +53,34 @@ func sameSpan(a, b int64) bool { return a>>spanBits == b>>spanBits }
 
 // findID returns the key and the namespace of a checkpoint, and a key of 0 if
 // the thread has none of that id.
-func findID(q *session, thread int64, id any) (key, namespace int64, err error) {
-	_, err = q.one(findIDQuery, []any{thread, id, id}, &key, &namespace)
+func findID(q *sqlitedb.Session, thread int64, id any) (key, namespace int64, err error) {
+	_, err = q.One(findIDQuery, []any{thread, id, id}, &key, &namespace)
 	return key, namespace, err
 }
 
 // enterMark makes a new checkpoint findable that is about to be stored.
-func enterMark(w *session, key int64, id any) error {
+func enterMark(w *sqlitedb.Session, key int64, id any) error {
 	thread := threadOf(key)
 	var mark int64
-	found, err := w.one(markQuery, []any{thread, id}, &mark)
+	found, err := w.One(markQuery, []any{thread, id}, &mark)
 	if err != nil || found && sameSpan(mark, key) {
 		return err
 	}
 	var nextID, nextKey any
-	if _, err := w.one(dividedQuery, []any{thread, id, id, thread, id}, &nextID, &nextKey); err != nil {
+	if _, err := w.One(dividedQuery, []any{thread, id, id, thread, id}, &nextID, &nextKey); err != nil {
 		return err
 	}
 	if nextKey != nil {
-		if _, err := w.exec(insertMark, thread, nextID, nextKey); err != nil {
+		if _, err := w.Exec(insertMark, thread, nextID, nextKey); err != nil {
 			return err
 		}
 	}
-	_, err = w.exec(insertMark, thread, id, key)
+	_, err = w.Exec(insertMark, thread, id, key)
 	return err
 }
 
 // highestID returns the highest id of a key's span up to the key.
-func highestID(q *session, key int64) (id any, err error) {
-	_, err = q.one(highestQuery, []any{key, key}, &id)
+func highestID(q *sqlitedb.Session, key int64) (id any, err error) {
+	_, err = q.One(highestQuery, []any{key, key}, &id)
 	return id, err
 }

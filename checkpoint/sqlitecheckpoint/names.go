@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
 // maxNames is how many names of either kind a store remembers.
@@ -84,15 +85,15 @@ const (
 )
 
 // origin returns what a key stands for.
-func (n *names) origin(q *session, key int64) (*origin, error) {
+func (n *names) origin(q *sqlitedb.Session, key int64) (*origin, error) {
 	return lookup(n, &n.origins, key, func() (*origin, error) {
 		o := &origin{}
 		var digest []byte
-		found, err := q.one(originQuery, []any{key}, &o.run, &o.version, &digest)
+		found, err := q.One(originQuery, []any{key}, &o.run, &o.version, &digest)
 		if err != nil {
 			return nil, err
 		}
-		err = q.each(labelsQuery, []any{key}, func(scan func(...any) error) (bool, error) {
+		err = q.Each(labelsQuery, []any{key}, func(scan func(...any) error) (bool, error) {
 			var name, value string
 			if err := scan(&name, &value); err != nil {
 				return false, err
@@ -114,13 +115,13 @@ func (n *names) origin(q *session, key int64) (*origin, error) {
 }
 
 // namespace returns what a key stands for.
-func (n *names) namespace(q *session, key int64) (string, error) {
+func (n *names) namespace(q *sqlitedb.Session, key int64) (string, error) {
 	if key == 0 {
 		return "", nil
 	}
 	return lookup(n, &n.namespaces, key, func() (string, error) {
 		var name string
-		found, err := q.one(namespaceQuery, []any{key}, &name)
+		found, err := q.One(namespaceQuery, []any{key}, &name)
 		if err == nil && !found {
 			err = fmt.Errorf("its namespace: %w", checkpoint.ErrCorrupt)
 		}
@@ -129,40 +130,40 @@ func (n *names) namespace(q *session, key int64) (string, error) {
 }
 
 // findThread returns the key of a thread, and 0 if there is none.
-func findThread(q *session, id string) (key int64, err error) {
-	_, err = q.one(findThreadQuery, []any{id}, &key)
+func findThread(q *sqlitedb.Session, id string) (key int64, err error) {
+	_, err = q.One(findThreadQuery, []any{id}, &key)
 	return key, err
 }
 
 // findNamespace reports false if nothing was stored in the namespace.
-func findNamespace(q *session, thread int64, name string) (key int64, found bool, err error) {
+func findNamespace(q *sqlitedb.Session, thread int64, name string) (key int64, found bool, err error) {
 	if name == "" {
 		return 0, true, nil
 	}
-	found, err = q.one(findNamespaceQuery, []any{thread, name}, &key)
+	found, err = q.One(findNamespaceQuery, []any{thread, name}, &key)
 	return key, found, err
 }
 
-func enterNamespace(w *session, thread int64, name string) (int64, error) {
+func enterNamespace(w *sqlitedb.Session, thread int64, name string) (int64, error) {
 	key, found, err := findNamespace(w, thread, name)
 	if err != nil || found {
 		return key, err
 	}
-	return w.insert(insertNamespace, thread, name)
+	return w.Insert(insertNamespace, thread, name)
 }
 
-func enterOrigin(w *session, thread int64, o *origin) (int64, error) {
+func enterOrigin(w *sqlitedb.Session, thread int64, o *origin) (int64, error) {
 	var key int64
 	digest := o.digest()
-	found, err := w.one(findOriginQuery, []any{thread, digest}, &key)
+	found, err := w.One(findOriginQuery, []any{thread, digest}, &key)
 	if err != nil || found {
 		return key, err
 	}
-	if key, err = w.insert(insertOrigin, thread, digest, o.run, o.version); err != nil {
+	if key, err = w.Insert(insertOrigin, thread, digest, o.run, o.version); err != nil {
 		return 0, err
 	}
 	for name, value := range o.metadata {
-		if _, err := w.exec(insertLabel, key, name, value); err != nil {
+		if _, err := w.Exec(insertLabel, key, name, value); err != nil {
 			return 0, err
 		}
 	}

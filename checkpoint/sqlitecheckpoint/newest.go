@@ -1,5 +1,7 @@
 package sqlitecheckpoint
 
+import "github.com/weft-go/weft/internal/sqlitedb"
+
 // A found is the newest checkpoint of a namespace.
 type found struct {
 	key      int64 // 0 for none
@@ -26,7 +28,7 @@ const (
 )
 
 // findNewest returns a key of 0 if the namespace has no checkpoint.
-func findNewest(q *session, thread int64, name string) (found, error) {
+func findNewest(q *sqlitedb.Session, thread int64, name string) (found, error) {
 	query, args := newestOfRootQuery, []any{firstKey(thread), endKey(thread)}
 	if name != "" {
 		namespace, known, err := findNamespace(q, thread, name)
@@ -37,7 +39,7 @@ func findNewest(q *session, thread int64, name string) (found, error) {
 	}
 	var f found
 	var id, parent any
-	ok, err := q.one(query, args, &f.key, &id, &parent)
+	ok, err := q.One(query, args, &f.key, &id, &parent)
 	if err != nil || !ok {
 		return found{}, err
 	}
@@ -51,9 +53,9 @@ func findNewest(q *session, thread int64, name string) (found, error) {
 }
 
 // newestOfThread returns a key of 0 if the thread has no checkpoint.
-func newestOfThread(q *session, thread int64) (*tip, error) {
+func newestOfThread(q *sqlitedb.Session, thread int64) (*tip, error) {
 	t := &tip{}
-	ok, err := q.one(newestOfThreadQuery, []any{firstKey(thread), endKey(thread)}, &t.key, &t.packed, &t.namespace, &t.time)
+	ok, err := q.One(newestOfThreadQuery, []any{firstKey(thread), endKey(thread)}, &t.key, &t.packed, &t.namespace, &t.time)
 	if err != nil || !ok {
 		return &tip{}, err
 	}

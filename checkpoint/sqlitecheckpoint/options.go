@@ -51,8 +51,6 @@ func (s Synchronous) String() string {
 	return fmt.Sprintf("Synchronous(%d)", int(s))
 }
 
-const defaultBusyTimeout = 5 * time.Second
-
 func (o Options) check() error {
 	if o.Synchronous != Full && o.Synchronous != Normal {
 		return fmt.Errorf("unknown %v: %w", o.Synchronous, checkpoint.ErrInvalid)
@@ -61,11 +59,4 @@ func (o Options) check() error {
 		return fmt.Errorf("negative MaxSize %d: %w", o.MaxSize, checkpoint.ErrInvalid)
 	}
 	return nil
-}
-
-func (o Options) busyTimeout() time.Duration {
-	if o.BusyTimeout == 0 {
-		return defaultBusyTimeout
-	}
-	return max(o.BusyTimeout, 0)
 }

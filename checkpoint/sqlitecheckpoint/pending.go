@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
 const (
@@ -23,12 +24,12 @@ func (s *Store) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkp
 	if err := checkpoint.CheckWrites(k, writes, s.maxValue); err != nil {
 		return err
 	}
-	err := s.write(ctx, func(w *session) error {
+	err := s.db.Write(ctx, func(w *sqlitedb.Session) error {
 		if done, err := s.putTipWrite(w, k, writes); err != nil || done {
 			return err
 		}
 		delete(s.tips, k.Thread)
-		return w.transaction(beginWrite, func() error { return putWrites(w, k, writes) })
+		return w.Transaction(func() error { return putWrites(w, k, writes) })
 	})
 	if err != nil {
 		return s.fail("put writes", k, err)
@@ -38,25 +39,25 @@ func (s *Store) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkp
 
 // putTipWrite stores a single write of the checkpoint that this store has put
 // last in the thread, in one statement. It reports false for others.
-func (s *Store) putTipWrite(w *session, k checkpoint.Key, writes []checkpoint.Write) (bool, error) {
+func (s *Store) putTipWrite(w *sqlitedb.Session, k checkpoint.Key, writes []checkpoint.Write) (bool, error) {
 	t := s.tips[k.Thread]
 	if t == nil || t.id != k.ID || t.name != k.Namespace || len(writes) != 1 {
 		return false, nil
 	}
 	t.pending = true
 	one := &writes[0]
-	n, err := w.exec(putPendingOf, t.key, one.Task, one.Index, packWrite(one), t.key, t.packed, t.namespace)
+	n, err := w.Exec(putPendingOf, t.key, one.Task, one.Index, packWrite(one), t.key, t.packed, t.namespace)
 	return n == 1, err
 }
 
-func putWrites(w *session, k checkpoint.Key, writes []checkpoint.Write) error {
+func putWrites(w *sqlitedb.Session, k checkpoint.Key, writes []checkpoint.Write) error {
 	key, err := findKey(w, k)
 	if err != nil {
 		return err
 	}
 	for i := range writes {
 		one := &writes[i]
-		if _, err := w.exec(putPending, key, one.Task, one.Index, packWrite(one)); err != nil {
+		if _, err := w.Exec(putPending, key, one.Task, one.Index, packWrite(one)); err != nil {
 			return err
 		}
 	}
@@ -68,9 +69,9 @@ func packWrite(w *checkpoint.Write) []byte {
 }
 
 // pendingWrites returns the pending writes of a checkpoint in their order.
-func pendingWrites(q *session, key int64) ([]checkpoint.Write, error) {
+func pendingWrites(q *sqlitedb.Session, key int64) ([]checkpoint.Write, error) {
 	var writes []checkpoint.Write
-	err := q.each(pendingQuery, []any{key}, func(scan func(...any) error) (bool, error) {
+	err := q.Each(pendingQuery, []any{key}, func(scan func(...any) error) (bool, error) {
 		var w checkpoint.Write
 		var data []byte
 		if err := scan(&w.Task, &w.Index, &data); err != nil {

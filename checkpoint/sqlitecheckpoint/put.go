@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
 // A tip is the newest checkpoint of a thread, over all its namespaces.
@@ -63,14 +64,14 @@ func (s *Store) Put(ctx context.Context, c checkpoint.Checkpoint, head string) e
 	if err := c.Check(s.maxValue); err != nil {
 		return err
 	}
-	err := s.write(ctx, func(w *session) error {
+	err := s.db.Write(ctx, func(w *sqlitedb.Session) error {
 		done, err := s.follow(w, &c, head)
 		if err != nil || done {
 			return err
 		}
 		delete(s.tips, c.Thread)
 		var t *tip
-		err = w.transaction(beginWrite, func() error {
+		err = w.Transaction(func() error {
 			t, err = s.put(w, &c, head)
 			return err
 		})
@@ -96,7 +97,7 @@ func (s *Store) remember(thread string, t *tip) {
 // follow stores a checkpoint that follows the one which this store has put last
 // in the thread. It reports false if c is another one, or if the thread has
 // changed.
-func (s *Store) follow(w *session, c *checkpoint.Checkpoint, head string) (bool, error) {
+func (s *Store) follow(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) (bool, error) {
 	t := s.tips[c.Thread]
 	if t == nil || t.id != head || c.Parent != head || t.name != c.Namespace || !t.origin.of(c) {
 		return false, nil
@@ -124,7 +125,7 @@ func (s *Store) follow(w *session, c *checkpoint.Checkpoint, head string) (bool,
 	return done, err
 }
 
-func (s *Store) followAtOnce(w *session, c *checkpoint.Checkpoint, t, next *tip, settled bool) (bool, error) {
+func (s *Store) followAtOnce(w *sqlitedb.Session, c *checkpoint.Checkpoint, t, next *tip, settled bool) (bool, error) {
 	taken := !before(t.highest, next.packed)
 	args := make([]any, 0, 24)
 	args = append(args, next.key, t.namespace, t.key, t.packed, t.namespace, t.originKey, threadOf(t.key), next.packed)
@@ -135,23 +136,23 @@ func (s *Store) followAtOnce(w *session, c *checkpoint.Checkpoint, t, next *tip,
 		args = append(args, t.key)
 	}
 	args = append(args, endKey(threadOf(t.key)))
-	n, err := w.exec(followSteps[[2]bool{taken, settled}], s.appendRow(args, c, next)...)
+	n, err := w.Exec(followSteps[[2]bool{taken, settled}], s.appendRow(args, c, next)...)
 	return n == 1, err
 }
 
 // followInSteps also enters a mark and settles writes.
-func (s *Store) followInSteps(w *session, c *checkpoint.Checkpoint, t, next *tip) (done bool, err error) {
-	err = w.transaction(beginWrite, func() error {
+func (s *Store) followInSteps(w *sqlitedb.Session, c *checkpoint.Checkpoint, t, next *tip) (done bool, err error) {
+	err = w.Transaction(func() error {
 		if done, err = s.followAtOnce(w, c, t, next, false); err != nil || !done {
 			return err
 		}
 		if !sameSpan(t.key, next.key) {
-			if _, err := w.exec(insertMark, threadOf(next.key), next.packed, next.key); err != nil {
+			if _, err := w.Exec(insertMark, threadOf(next.key), next.packed, next.key); err != nil {
 				return err
 			}
 		}
 		if c.Settles {
-			_, err = w.exec(deletePending, t.key)
+			_, err = w.Exec(deletePending, t.key)
 		}
 		return err
 	})
@@ -188,13 +189,13 @@ func now(newest *tip) int64 {
 
 // put stores any checkpoint, in a transaction, or says why it can not. It
 // returns nil if c is the newest already.
-func (s *Store) put(w *session, c *checkpoint.Checkpoint, head string) (*tip, error) {
+func (s *Store) put(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) (*tip, error) {
 	p, err := findPlace(w, c, head)
 	if err != nil || p == nil {
 		return nil, err
 	}
 	if p.thread == 0 {
-		if p.thread, err = w.insert(insertThread, c.Thread, time.Now().UnixMicro()); err != nil {
+		if p.thread, err = w.Insert(insertThread, c.Thread, time.Now().UnixMicro()); err != nil {
 			return nil, err
 		}
 	}
@@ -216,11 +217,11 @@ func (s *Store) put(w *session, c *checkpoint.Checkpoint, head string) (*tip, er
 		return nil, err
 	}
 	args := []any{t.key, t.namespace, parentBack(t.key, p.parent)}
-	if _, err := w.exec(insertStep, s.appendRow(args, c, t)...); err != nil {
+	if _, err := w.Exec(insertStep, s.appendRow(args, c, t)...); err != nil {
 		return nil, err
 	}
 	if c.Settles && p.parent != 0 {
-		if _, err := w.exec(deletePending, p.parent); err != nil {
+		if _, err := w.Exec(deletePending, p.parent); err != nil {
 			return nil, err
 		}
 	}
@@ -236,7 +237,7 @@ type place struct {
 }
 
 // findPlace returns nil if c is the newest checkpoint already.
-func findPlace(w *session, c *checkpoint.Checkpoint, head string) (*place, error) {
+func findPlace(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) (*place, error) {
 	thread, err := findThread(w, c.Thread)
 	if err != nil {
 		return nil, err
@@ -273,7 +274,7 @@ func findPlace(w *session, c *checkpoint.Checkpoint, head string) (*place, error
 	return p, err
 }
 
-func findParent(w *session, thread int64, c *checkpoint.Checkpoint) (int64, error) {
+func findParent(w *sqlitedb.Session, thread int64, c *checkpoint.Checkpoint) (int64, error) {
 	if thread != 0 {
 		namespace, known, err := findNamespace(w, thread, c.Namespace)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
 // removeBatch is how many checkpoints go in one transaction, so that other
@@ -20,7 +21,7 @@ const removeBatch = 4096
 func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error) {
 	removed := 0
 	prune := func(thread string) error {
-		n, err := s.remove(ctx, thread, removeBatch, func(_ *session, nodes []node) error {
+		n, err := s.remove(ctx, thread, removeBatch, func(_ *sqlitedb.Session, nodes []node) error {
 			outdated(nodes, &p, time.Now())
 			return nil
 		})
@@ -57,7 +58,7 @@ func (s *Store) DeleteRuns(ctx context.Context, thread string, runs ...string) e
 	if slices.Contains(runs, "") {
 		return fmt.Errorf("sqlitecheckpoint: delete runs of thread %q: empty run id: %w", thread, checkpoint.ErrInvalid)
 	}
-	_, err := s.remove(ctx, thread, math.MaxInt, func(w *session, nodes []node) error { return s.ofRuns(w, nodes, runs) })
+	_, err := s.remove(ctx, thread, math.MaxInt, func(w *sqlitedb.Session, nodes []node) error { return s.ofRuns(w, nodes, runs) })
 	if err != nil {
 		return s.fail("delete runs", checkpoint.Key{Thread: thread}, err)
 	}
@@ -84,7 +85,7 @@ func outdated(nodes []node, p *checkpoint.PrunePolicy, now time.Time) {
 }
 
 // ofRuns marks what the runs have written.
-func (s *Store) ofRuns(w *session, nodes []node, runs []string) error {
+func (s *Store) ofRuns(w *sqlitedb.Session, nodes []node, runs []string) error {
 	for i := range nodes {
 		o, err := s.names.origin(w, nodes[i].origin)
 		if err != nil {
@@ -96,7 +97,7 @@ func (s *Store) ofRuns(w *session, nodes []node, runs []string) error {
 }
 
 // A marker sets remove in the nodes of a thread.
-type marker func(w *session, nodes []node) error
+type marker func(w *sqlitedb.Session, nodes []node) error
 
 // remove removes what mark marks, and the thread when nothing is left of it.
 // It returns how many checkpoints went.
@@ -104,7 +105,7 @@ func (s *Store) remove(ctx context.Context, thread string, batch int, mark marke
 	removed := 0
 	for {
 		n, more := 0, false
-		err := s.change(ctx, func(w *session) (err error) {
+		err := s.db.Change(ctx, func(w *sqlitedb.Session) (err error) {
 			delete(s.tips, thread)
 			n, more, err = removeSome(w, thread, batch, mark)
 			return err
@@ -119,7 +120,7 @@ func (s *Store) remove(ctx context.Context, thread string, batch int, mark marke
 }
 
 // removeSome reports whether more than a batch was marked.
-func removeSome(w *session, thread string, batch int, mark marker) (n int, more bool, err error) {
+func removeSome(w *sqlitedb.Session, thread string, batch int, mark marker) (n int, more bool, err error) {
 	key, err := findThread(w, thread)
 	if err != nil || key == 0 {
 		return 0, false, err
@@ -181,9 +182,9 @@ func threadAndRange(thread int64) []any {
 	return append(threadKey(thread), keyRange(thread)...)
 }
 
-func readNodes(w *session, thread int64) ([]node, error) {
+func readNodes(w *sqlitedb.Session, thread int64) ([]node, error) {
 	var nodes []node
-	err := w.each(nodesQuery, keyRange(thread), func(scan func(...any) error) (bool, error) {
+	err := w.Each(nodesQuery, keyRange(thread), func(scan func(...any) error) (bool, error) {
 		var n node
 		var back int64
 		err := scan(&n.key, &back, &n.namespace, &n.origin, &n.time, &n.whole, &n.pending)
@@ -194,7 +195,7 @@ func readNodes(w *session, thread int64) ([]node, error) {
 	return nodes, err
 }
 
-func removeNodes(w *session, thread int64, nodes []node) error {
+func removeNodes(w *sqlitedb.Session, thread int64, nodes []node) error {
 	left, newest := 0, int64(0)
 	for i := 0; i < len(nodes); i++ {
 		if !nodes[i].remove {
@@ -207,16 +208,16 @@ func removeNodes(w *session, thread int64, nodes []node) error {
 			i++
 		}
 		for _, query := range []string{deletePendingRange, deleteSteps} {
-			if _, err := w.exec(query, nodes[first].key, nodes[i].key); err != nil {
+			if _, err := w.Exec(query, nodes[first].key, nodes[i].key); err != nil {
 				return err
 			}
 		}
 	}
 	for _, d := range deleteUnused {
-		if _, err := w.exec(d.query, d.args(thread)...); err != nil {
+		if _, err := w.Exec(d.query, d.args(thread)...); err != nil {
 			return err
 		}
 	}
-	_, err := w.exec(countMissing, numberOf(newest)-int64(left), thread)
+	_, err := w.Exec(countMissing, numberOf(newest)-int64(left), thread)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
 // rowColumns are what a row reads; the parent is p.
@@ -52,7 +53,7 @@ func scanRow(scan func(...any) error, dest ...any) (*row, error) {
 }
 
 // complete adds what is stored elsewhere.
-func (r *row) complete(q *session, n *names, thread string) error {
+func (r *row) complete(q *sqlitedb.Session, n *names, thread string) error {
 	r.c.Thread = thread
 	var err error
 	if r.c.Namespace, err = n.namespace(q, r.namespace); err != nil {

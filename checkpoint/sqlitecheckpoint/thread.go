@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
 // deleteThread removes all that a thread has, and then the thread.
@@ -33,7 +34,7 @@ func (s *Store) DeleteThread(ctx context.Context, thread string) error {
 	if thread == "" {
 		return fmt.Errorf("sqlitecheckpoint: delete: empty thread id: %w", checkpoint.ErrInvalid)
 	}
-	err := s.change(ctx, func(w *session) error {
+	err := s.db.Change(ctx, func(w *sqlitedb.Session) error {
 		delete(s.tips, thread)
 		key, err := findThread(w, thread)
 		if err != nil || key == 0 {
@@ -47,9 +48,9 @@ func (s *Store) DeleteThread(ctx context.Context, thread string) error {
 	return nil
 }
 
-func removeThread(w *session, thread int64) error {
+func removeThread(w *sqlitedb.Session, thread int64) error {
 	for _, d := range deleteThread {
-		if _, err := w.exec(d.query, d.args(thread)...); err != nil {
+		if _, err := w.Exec(d.query, d.args(thread)...); err != nil {
 			return err
 		}
 	}
@@ -88,9 +89,9 @@ func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkp
 // threads returns a page of threads whose ids are not below from.
 func (s *Store) threads(ctx context.Context, from string) ([]checkpoint.ThreadInfo, error) {
 	var page []checkpoint.ThreadInfo
-	err := s.read(ctx, func(q *session) error {
+	err := s.db.Read(ctx, func(q *sqlitedb.Session) error {
 		page = page[:0]
-		return q.each(threadsQuery, []any{from, listPage}, func(scan func(...any) error) (bool, error) {
+		return q.Each(threadsQuery, []any{from, listPage}, func(scan func(...any) error) (bool, error) {
 			var t checkpoint.ThreadInfo
 			var created, missing, key, updated int64
 			err := scan(&t.ID, &created, &missing, &key, &updated)
@@ -152,14 +153,14 @@ func (s *Store) CopyThread(ctx context.Context, from, to string) error {
 	if from == "" || to == "" {
 		return fmt.Errorf("sqlitecheckpoint: copy of thread %q to %q: empty thread id: %w", from, to, checkpoint.ErrInvalid)
 	}
-	err := s.change(ctx, func(w *session) error { return copyRows(ctx, w, from, to) })
+	err := s.db.Change(ctx, func(w *sqlitedb.Session) error { return copyRows(ctx, w, from, to) })
 	if err != nil {
 		return s.fail(fmt.Sprintf("copy to thread %q", to), checkpoint.Key{Thread: from}, err)
 	}
 	return nil
 }
 
-func copyRows(ctx context.Context, w *session, from, to string) error {
+func copyRows(ctx context.Context, w *sqlitedb.Session, from, to string) error {
 	source, err := findThread(w, from)
 	if err != nil {
 		return err
@@ -174,12 +175,12 @@ func copyRows(ctx context.Context, w *session, from, to string) error {
 	if exists != 0 {
 		return fmt.Errorf("thread %q exists: %w", to, checkpoint.ErrConflict)
 	}
-	target, err := w.insert(copyThreadRow, to, source)
+	target, err := w.Insert(copyThreadRow, to, source)
 	if err != nil {
 		return err
 	}
 	for _, c := range copyThread {
-		if _, err := w.exec(c.query, c.args(target, source)...); err != nil {
+		if _, err := w.Exec(c.query, c.args(target, source)...); err != nil {
 			return err
 		}
 	}
@@ -191,7 +192,7 @@ func copyRows(ctx context.Context, w *session, from, to string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		_, err := w.exec(copySteps, firstKey(target)-firstKey(source), target, target, key, key+copyBatch)
+		_, err := w.Exec(copySteps, firstKey(target)-firstKey(source), target, target, key, key+copyBatch)
 		if err != nil {
 			return err
 		}

@@ -19,12 +19,13 @@ type Fault int
 
 // The kinds of errors.
 const (
-	Other   Fault = iota
-	Full          // the disk, or the file has all that it may have
-	Corrupt       // the file
-	Format        // no database, or one of another version
-	Path          // there can be no database
-	InUse         // see [ErrInUse]
+	Other    Fault = iota
+	Full           // the disk, or the file has all that it may have
+	Corrupt        // the file
+	Format         // no database, or one of another version
+	Path           // there can be no database
+	InUse          // see [ErrInUse]
+	TooLarge       // a value
 )
 
 // FaultOf says what kind of error it is.
@@ -44,6 +45,8 @@ func FaultOf(err error) Fault {
 		return Corrupt
 	case sqlite3.SQLITE_NOTADB:
 		return Format
+	case sqlite3.SQLITE_TOOBIG:
+		return TooLarge
 	}
 	return Other
 }

@@ -59,7 +59,7 @@ func migrate(w *Session, table string, list []Migration) error {
 		if done == len(list) {
 			return nil
 		}
-		err = w.transaction(beginWrite, func() error {
+		err = w.Transaction(func() error {
 			if done, err = applied(w, table, list); err != nil || done == len(list) {
 				return err
 			}

@@ -42,10 +42,13 @@ type Options struct {
 	// Migrations are applied in their order, and noted in a table of this name.
 	Migrations []Migration
 	Table      string
+	// Warm are statements that are prepared when the database is opened, for the session that writes.
+	Warm []string
 }
 
 // DB is a database. It is safe for use by any number of goroutines.
 type DB struct {
+	file    string
 	busy    time.Duration
 	db      *sql.DB
 	writer  *pool // one session
@@ -54,10 +57,10 @@ type DB struct {
 
 // Open opens the database at path, and makes it if there is none.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
-	dsn := Memory
+	dsn, file := Memory, ""
 	if path != Memory {
-		file, err := resolve(path)
-		if err != nil {
+		var err error
+		if file, err = resolve(path); err != nil {
 			return nil, err
 		}
 		dsn = dataSource(file)
@@ -66,7 +69,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{busy: o.busyTimeout(), db: db}
+	d := &DB{file: file, busy: o.busyTimeout(), db: db}
 	d.writer = newPool(1, func(ctx context.Context) (*Session, error) {
 		return newSession(ctx, db, o.writePragmas(path == Memory))
 	})
@@ -78,12 +81,29 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 	// Changing the journal of a new file can meet another process that does the same.
 	err = d.retry(ctx, func() error {
-		return d.write(ctx, func(w *Session) error { return migrate(w, o.Table, o.Migrations) })
+		return d.Write(ctx, func(w *Session) error {
+			if err := migrate(w, o.Table, o.Migrations); err != nil {
+				return err
+			}
+			return w.warm(o.Warm)
+		})
 	})
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
+}
+
+// File returns the path that all names of the file have in common, and none for a database in memory. A link may
+// have led to nothing before.
+func (d *DB) File() string {
+	if d.file == "" {
+		return ""
+	}
+	if resolved, err := filepath.EvalSymlinks(d.file); err == nil {
+		return resolved
+	}
+	return d.file
 }
 
 // Close waits for calls that are under way, and closes the file. What is called later
@@ -106,8 +126,8 @@ func (d *DB) Read(ctx context.Context, fn func(q *Session) error) error {
 
 // Change calls fn in a transaction that writes. It may do so again.
 func (d *DB) Change(ctx context.Context, fn func(w *Session) error) error {
-	return d.write(ctx, func(w *Session) error {
-		return w.transaction(beginWrite, func() error { return fn(w) })
+	return d.Write(ctx, func(w *Session) error {
+		return w.Transaction(func() error { return fn(w) })
 	})
 }
 
@@ -138,7 +158,8 @@ func (d *DB) Empty(ctx context.Context) error {
 	}
 }
 
-func (d *DB) write(ctx context.Context, fn func(w *Session) error) error {
+// Write calls fn with the session that writes, outside of a transaction. It may do so again.
+func (d *DB) Write(ctx context.Context, fn func(w *Session) error) error {
 	w, err := d.writer.acquire(ctx)
 	if err != nil {
 		return err

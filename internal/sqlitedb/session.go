@@ -65,6 +65,16 @@ func (s *Session) prepare(query string) (*sql.Stmt, error) {
 	return st, nil
 }
 
+// warm prepares statements, and those of transactions, which is most of what the first write costs.
+func (s *Session) warm(queries []string) error {
+	for _, query := range append([]string{beginWrite, commit}, queries...) {
+		if _, err := s.prepare(query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Exec returns how many rows were affected.
 func (s *Session) Exec(query string, args ...any) (int64, error) {
 	st, err := s.prepare(query)
@@ -130,6 +140,9 @@ const (
 	commit     = `COMMIT`
 	rollback   = `ROLLBACK`
 )
+
+// Transaction runs fn in a transaction that writes.
+func (s *Session) Transaction(fn func() error) error { return s.transaction(beginWrite, fn) }
 
 // transaction runs fn between begin and the end of the transaction.
 func (s *Session) transaction(begin string, fn func() error) (err error) {

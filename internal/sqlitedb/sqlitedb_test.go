@@ -104,6 +104,64 @@ func TestReadersDoNotWrite(t *testing.T) {
 	}
 }
 
+// Who writes without a transaction has each statement committed, and may begin one.
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.db")
+	db := open(t, path, sqlitedb.Options{Migrations: tables, Warm: []string{`INSERT INTO a (text) VALUES (?)`}})
+	failed := errors.New("failed")
+	err := db.Write(context.Background(), func(w *sqlitedb.Session) error {
+		if _, err := w.Insert(`INSERT INTO a (text) VALUES (?)`, "stays"); err != nil {
+			return err
+		}
+		return w.Transaction(func() error {
+			if _, err := w.Insert(`INSERT INTO a (text) VALUES (?)`, "goes"); err != nil {
+				return err
+			}
+			return failed
+		})
+	})
+	if !errors.Is(err, failed) {
+		t.Errorf("got %v want the error of the function", err)
+	}
+	if n := count(t, db, "a"); n != 1 {
+		t.Errorf("got %d rows want 1", n)
+	}
+	if _, err := sqlitedb.Open(context.Background(), path, sqlitedb.Options{Migrations: tables, Table: "migration", Warm: []string{`SELECT oops`}}); err == nil {
+		t.Error("got no error of a statement that can not be prepared")
+	}
+}
+
+// All names of a file are one.
+func TestFile(t *testing.T) {
+	t.Parallel()
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, link := filepath.Join(folder, "a.db"), filepath.Join(folder, "link.db")
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{link: file, file: file, sqlitedb.Memory: ""} {
+		if got := open(t, path, sqlitedb.Options{Migrations: tables}).File(); got != want {
+			t.Errorf("%s: got %q want %q", path, got, want)
+		}
+	}
+}
+
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	db := open(t, sqlitedb.Memory, sqlitedb.Options{Migrations: tables})
+	err := db.Change(context.Background(), func(w *sqlitedb.Session) error {
+		_, err := w.Exec(`INSERT INTO a (text) SELECT zeroblob(1 << 31)`)
+		return err
+	})
+	if sqlitedb.FaultOf(err) != sqlitedb.TooLarge {
+		t.Errorf("got %v want that it is too large", err)
+	}
+}
+
 func TestUnique(t *testing.T) {
 	t.Parallel()
 	db := open(t, sqlitedb.Memory, sqlitedb.Options{Migrations: tables})
@@ -188,7 +246,7 @@ func TestClosed(t *testing.T) {
 	}
 	nothing := func(*sqlitedb.Session) error { return nil }
 	for name, err := range map[string]error{
-		"read": db.Read(context.Background(), nothing), "change": db.Change(context.Background(), nothing), "empty": db.Empty(context.Background()),
+		"read": db.Read(context.Background(), nothing), "change": db.Change(context.Background(), nothing), "write": db.Write(context.Background(), nothing), "empty": db.Empty(context.Background()),
 	} {
 		if !errors.Is(err, fs.ErrClosed) {
 			t.Errorf("%s: got %v want ErrClosed", name, err)
