@@ -1,0 +1,71 @@
+package pgmemory_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/kv"
+)
+
+// Any message that is JSON comes back as it was, and can be read as jsonb, which programs in other languages do; and any
+// value comes back, and can be asked for.
+func FuzzPlain(f *testing.F) {
+	for _, seed := range []string{
+		`"a\u0000b \\u0000 \\\u0000"`, `{"\u0000":1,"a\u0000":{"\u0000":[]}}`, `"\ud800 \udc00 \ud83d\ude42 \\ud800"`, `[1e400000,-1E-99999,1e999,0e99999,1e+0001]`,
+		`123456789012345678901234567890.5e-30`, `{"a":1,"a":2}`, `[[[[]]]]`, `null`, `"\uD83D"`, `1E+4000`, `0.` + zeros(20000) + `1`,
+	} {
+		f.Add(seed)
+	}
+	p := directPlace(f)
+	db, pool := p.open(f), p.pool(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		if !json.Valid([]byte(text)) || !utf8.ValidString(text) || len(text) > 1<<16 {
+			return
+		}
+		ctx := context.Background()
+		scope := memory.Scope{User: uuid.New()}
+		row := conversation.Row{ID: "m", Role: llm.RoleUser, Data: []byte(`{"type":"human","data":` + text + `}`)}
+		if _, err := db.Conversations().Apply(ctx, scope, conversation.Change{Session: "s", Rows: []conversation.Row{row}}); err != nil {
+			t.Fatal(err)
+		}
+		for r, err := range db.Conversations().Messages(ctx, conversation.Range{Scope: scope, Session: "s"}) {
+			if err != nil || string(r.Data) != string(row.Data) {
+				t.Errorf("got %s, error %v want %s", r.Data, err, row.Data)
+			}
+		}
+		var plain string
+		err := pool.QueryRow(ctx, p.sql(`SELECT coalesce(m.plain, m.data::jsonb)::text FROM weft.mem_message m JOIN weft.mem_session s ON s.key = m.session
+			WHERE s.user_id = $1`), scope.User).Scan(&plain)
+		if err != nil || !json.Valid([]byte(plain)) {
+			t.Errorf("%s: got %s as jsonb, error %v", text, plain, err)
+		}
+		write := kv.Write{Address: kv.Address{Namespace: []string{"n"}, Key: "k"}, Value: []byte(`{"v":` + text + `}`)}
+		if _, err := db.Values().Apply(ctx, scope, []kv.Write{write}); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		q := kv.Selection{Query: kv.Query{Where: []memory.Condition{{Path: []string{"v"}, Op: memory.Exists}}}}
+		for item, err := range db.Values().Find(ctx, scope, q) {
+			if n++; err != nil || string(item.Value) != string(write.Value) {
+				t.Errorf("got %s, error %v want %s", item.Value, err, write.Value)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s: got %d values want 1", text, n)
+		}
+	})
+}
+
+func zeros(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = '0'
+	}
+	return string(b)
+}
