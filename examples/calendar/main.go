@@ -5,8 +5,9 @@
 //	go run ./examples/calendar "delete my meeting with John"
 //	go run ./examples/calendar yes
 //
-// Read graph.go first: it is the assistant. Then state.go, which says what it
-// remembers, and session.go, which starts and resumes its runs.
+// Read internal/assistant/graph.go first: it is the assistant. Then state.go beside
+// it, which says what it remembers, and session.go, which starts and resumes
+// its runs.
 package main
 
 import (
@@ -18,6 +19,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -27,7 +29,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first Ctrl-C ends the run in good order, a second one the program.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
@@ -35,10 +37,10 @@ func main() {
 
 // options is the command line.
 type options struct {
-	dir, calendar, thread, at    string
-	history, draw, offline, drop bool
-	pace                         time.Duration
-	message                      string
+	dir, calendar, thread, at, serve string
+	history, draw, offline, drop     bool
+	pace                             time.Duration
+	message                          string
 }
 
 const usage = `calendar [flags] [MESSAGE]
@@ -63,6 +65,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	set.StringVar(&o.calendar, "calendar", "", "your calendar, an iCalendar `file`; without it a sample in the folder")
 	set.StringVar(&o.thread, "thread", "default", "the `name` of the conversation")
 	set.StringVar(&o.at, "at", "", "go back to a `checkpoint`, and go on from there")
+	set.StringVar(&o.serve, "serve", "", "serve a page and an API at an `address`, such as 127.0.0.1:8044")
 	set.BoolVar(&o.history, "history", false, "list the checkpoints of the conversation")
 	set.BoolVar(&o.draw, "draw", false, "print the graph as a Mermaid diagram")
 	set.BoolVar(&o.drop, "drop", false, "leave what was not finished, or not answered, and ask the message")
@@ -84,6 +87,8 @@ func parse(args []string, out io.Writer) (o options, err error) {
 		return o, wrong("-drop goes with a message, and without -at")
 	case (o.history || o.draw) && (o.message != "" || o.at != ""):
 		return o, wrong("-history and -draw take no message and no -at")
+	case o.serve != "" && (o.message != "" || o.at != "" || o.history || o.draw):
+		return o, wrong("-serve takes no message, and none of -at, -history and -draw")
 	case len(o.message) > maxMessage:
 		return o, wrong("the message has %d bytes; it may have %d", len(o.message), maxMessage)
 	}

@@ -6,17 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
-	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
-	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/examples/calendar/internal/api"
 	"github.com/weft-go/weft/examples/calendar/internal/assistant"
-	"github.com/weft-go/weft/examples/calendar/internal/desk"
-	"github.com/weft-go/weft/examples/calendar/internal/ics"
+	"github.com/weft-go/weft/examples/internal/web"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/state"
@@ -26,10 +25,18 @@ import (
 type session struct {
 	options
 	out    io.Writer
+	graph  *graph.Graph
+	store  threadStore
 	thread *graph.Thread
 	path   string          // of the calendar
 	here   *graph.Snapshot // nil for a new conversation
 	close  []func() error
+}
+
+// threadStore is a store that lists its threads, which all of Weft's do.
+type threadStore interface {
+	checkpoint.Store
+	checkpoint.ThreadLister
 }
 
 // do is what the user asked for.
@@ -41,6 +48,12 @@ func (o options) do(ctx context.Context, in io.Reader, out io.Writer) (err error
 		}
 	}()
 	if err := s.open(ctx); err != nil || o.draw {
+		return err
+	}
+	if o.serve != "" {
+		return s.listen(ctx)
+	}
+	if err := s.find(ctx); err != nil {
 		return err
 	}
 	switch {
@@ -58,100 +71,29 @@ func (o options) do(ctx context.Context, in io.Reader, out io.Writer) (err error
 	return wrong("what is your request? -h shows how to ask")
 }
 
-// open opens everything, and finds where the conversation is.
-func (s *session) open(ctx context.Context) error {
-	model, name, err := s.model(ctx)
-	if err != nil {
-		return err
-	}
-	d, err := s.openDesk(ctx)
-	if err != nil {
-		return err
-	}
-	s.close = append(s.close, d.Close)
-	set, err := d.Tools()
-	if err != nil {
-		return err
-	}
-	store, err := s.openStore(ctx)
-	if err != nil {
-		return err
-	}
-	g, err := assistant.New(model, set, d.Describe, store)
-	if err != nil {
-		return err
-	}
-	if s.draw {
-		fmt.Fprint(s.out, g.Mermaid())
-		return nil
-	}
-	s.thread = g.Thread(s.options.thread)
+// find finds where the conversation is.
+func (s *session) find(ctx context.Context) (err error) {
+	s.thread = s.graph.Thread(s.options.thread)
 	if s.here, err = s.thread.Snapshot(ctx); errors.Is(err, checkpoint.ErrNotFound) {
 		s.here, err = nil, nil
 	}
-	if err != nil || s.history {
-		return err
-	}
-	if s.here != nil && !s.here.Done() && !s.drop {
+	if err == nil && !s.history && s.here != nil && !s.here.Done() && !s.drop {
 		if about := assistant.SessionContext.Get(s.here)["calendar"]; about != s.path {
 			return wrong("what is not finished in this conversation is about %s; name it with -calendar", about)
 		}
 	}
-	fmt.Fprintf(s.out, "calendar   %s\nmodel      %s\n", s.path, name)
-	return nil
+	return err
 }
 
-// openDesk opens the calendar, the mail and the tasks. The first time there are
-// none, it makes samples, unless the calendar is the user's own.
-func (s *session) openDesk(ctx context.Context) (*desk.Desk, error) {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, wrong("%v", err)
-	}
-	path, database := s.calendar, filepath.Join(s.dir, "desk.db")
-	_, err := os.Stat(database)
-	fresh := errors.Is(err, os.ErrNotExist) && path == ""
-	if path == "" {
-		path = filepath.Join(s.dir, "calendar.ics")
-	}
-	if s.path, err = filepath.Abs(path); err != nil {
-		return nil, err
-	}
-	if fresh {
-		if err := desk.SampleCalendar(path, time.Now()); err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(s.out, "sample     a calendar, mails and tasks were made in %s\n", s.dir)
-	}
-	calendar, err := ics.Open(path, time.Local)
+// listen serves the page and the API until ctx ends.
+func (s *session) listen(ctx context.Context) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.serve)
 	if err != nil {
-		return nil, wrong("the calendar can not be used: %v", err)
+		return wrong("%v", err)
 	}
-	d, err := desk.Open(ctx, calendar, database, time.Now)
-	if err == nil && fresh {
-		err = d.Sample(ctx)
-	}
-	return d, err
-}
-
-// openStore opens where conversations are kept: PostgreSQL where DATABASE_URL
-// names one, else a file.
-func (s *session) openStore(ctx context.Context) (checkpoint.Store, error) {
-	if address := os.Getenv("DATABASE_URL"); address != "" {
-		store, err := pgcheckpoint.Open(ctx, address, pgcheckpoint.Options{
-			Schema: "weft_calendar", LeaseTime: 5 * time.Second, Busy: pgcheckpoint.Wait,
-		})
-		if err != nil {
-			return nil, wrong("DATABASE_URL: %v", err)
-		}
-		s.close = append(s.close, func() error { store.Close(); return nil })
-		return store, nil
-	}
-	store, err := sqlitecheckpoint.Open(ctx, filepath.Join(s.dir, "conversations.db"), sqlitecheckpoint.Options{})
-	if err != nil {
-		return nil, wrong("conversations can not be kept in %s: %v", s.dir, err)
-	}
-	s.close = append(s.close, store.Close)
-	return store, nil
+	fmt.Fprintf(s.out, "page       http://%s\n", l.Addr())
+	logger := slog.New(slog.NewTextHandler(s.out, nil))
+	return web.Server{Handler: api.New(s.graph, s.store, logger), Logger: logger}.Run(ctx, l)
 }
 
 // say begins a turn, or answers the question that is open.

@@ -199,7 +199,7 @@ func TestConfirmation(t *testing.T) {
 	thread := o.thread(deleteJohn(), memory())
 	snap := invoke(t, thread, "Delete my meeting with John")
 	c := assistant.PendingConfirmation.Get(snap)
-	want := "This will delete the calendar event: 'Meeting with John' on Tuesday at 2:00 PM. assistant.Confirm? (yes/no)"
+	want := "This will delete the calendar event: 'Meeting with John' on Tuesday at 2:00 PM. Confirm? (yes/no)"
 	if c == nil || c.Message != want || assistant.ConfirmationMessage.Get(snap) != want || !reflect.DeepEqual(c.Actions, assistant.Actions.Get(snap)) || len(c.Actions) != 1 {
 		t.Fatalf("got %+v", c)
 	}
@@ -323,7 +323,7 @@ func TestExecuteParallel(t *testing.T) {
 	})
 }
 
-// assistant.Actions run one after the other in the order of what they wait for, with
+// Actions run one after the other in the order of what they wait for, with
 // earlier results in their arguments; what can not be put in order does not run.
 func TestExecuteSequential(t *testing.T) {
 	t.Parallel()

@@ -93,15 +93,15 @@ In your calendar:
 > schedule a walk
 When is 'walk' to be? Tell me all of it again with a day and a time.
 > move the dentist to Thursday at 3pm
-This will change the calendar event: 'Dentist' on Wednesday at 10:00 AM (start: 2026-11-26T15:00). assistant.Confirm? (yes/no)
+This will change the calendar event: 'Dentist' on Wednesday at 10:00 AM (start: 2026-11-26T15:00). Confirm? (yes/no)
 > yes
 I've changed your dentist that was scheduled for Wednesday at 10:00 AM. It is now on Thursday 26 November at 3:00 PM.
 > reschedule the dentist to 5pm
-This will change the calendar event: 'Dentist' on Thursday at 3:00 PM (start: 2026-11-26T17:00). assistant.Confirm? (yes/no)
+This will change the calendar event: 'Dentist' on Thursday at 3:00 PM (start: 2026-11-26T17:00). Confirm? (yes/no)
 > no
 Cancelled: I have not done it.
 > rename the haircut to Barber
-This will change the calendar event: 'Haircut' on Sunday at 9:30 AM (title: Barber). assistant.Confirm? (yes/no)
+This will change the calendar event: 'Haircut' on Sunday at 9:30 AM (title: Barber). Confirm? (yes/no)
 > yes
 I've changed your haircut that was scheduled for Sunday at 9:30 AM.
 `,
@@ -111,11 +111,11 @@ I found 2 of them, so I did nothing. Which one do you mean?
   1. 'Review with Ann' on Thursday at 4:00 PM
   2. 'Review with Ann' on Thursday 3 December at 4:00 PM
 > the second one
-This will delete the calendar event: 'Review with Ann' on Thursday 3 December at 4:00 PM. assistant.Confirm? (yes/no)
+This will delete the calendar event: 'Review with Ann' on Thursday 3 December at 4:00 PM. Confirm? (yes/no)
 > yes
 I've deleted your review with Ann that was scheduled for Thursday 3 December at 4:00 PM.
 > delete the stand-up on Monday
-This will delete the calendar event: 'Stand-up' on Monday at 9:15 AM, this time only. assistant.Confirm? (yes/no)
+This will delete the calendar event: 'Stand-up' on Monday at 9:15 AM, this time only. Confirm? (yes/no)
 > yes
 I've deleted your stand-up that was scheduled for Monday at 9:15 AM.
 > when is the stand-up?
@@ -138,7 +138,7 @@ I found no such mail.
 I found these mails:
   - Library <desk@library.example>: A book is due
 > send a mail to ann saying Tuesday at noon, and bring the book
-This will send a mail to ann@example.com: 'Tuesday at noon, and bring the …', which says: Tuesday at noon, and bring the book. assistant.Confirm? (yes/no)
+This will send a mail to ann@example.com: 'Tuesday at noon, and bring the …', which says: Tuesday at noon, and bring the book. Confirm? (yes/no)
 > yes
 I've sent your mail to ann@example.com.
 > send a mail to Zoe saying hi
@@ -146,7 +146,7 @@ I know no mail address of Zoe. Tell me one, and I will write.
 > archive the mail from the library
 I've archived the mail 'A book is due' from Library <desk@library.example>.
 > delete the mail from John
-This will delete the mail: 'Slides for our meeting' from John Doe <john@example.com>. assistant.Confirm? (yes/no)
+This will delete the mail: 'Slides for our meeting' from John Doe <john@example.com>. Confirm? (yes/no)
 > no thanks
 Cancelled: I have not done it.
 `,
@@ -160,7 +160,7 @@ I've added the task 'buy milk', due 2026-11-23.
 > complete the task library book
 I've completed the task 'Return the library book'.
 > delete the task slides
-This will delete the task: 'Prepare the slides for John'. assistant.Confirm? (yes/no)
+This will delete the task: 'Prepare the slides for John'. Confirm? (yes/no)
 > yes
 I've deleted the task 'Prepare the slides for John'.
 > list all my tasks
@@ -179,7 +179,7 @@ This will:
   - delete the calendar event: 'Meeting with John' on Tuesday at 2:00 PM
   - delete the calendar event: 'Dentist' on Wednesday at 10:00 AM
   - send a mail to john@example.com: 'Tuesday', which says: sorry
-assistant.Confirm? (yes/no)
+Confirm? (yes/no)
 > yes
 I've deleted your meeting with John that was scheduled for Tuesday at 2:00 PM.
 I've deleted your dentist that was scheduled for Wednesday at 10:00 AM.

@@ -149,15 +149,13 @@ func (d *Desk) today() time.Time {
 // When says a time as one would to a person today.
 func (d *Desk) When(t time.Time, allDay bool) string {
 	text := t.Format("Monday 2 January 2006")
-	switch days := int(t.Sub(d.today()).Hours()/24 + 1); {
-	case t.Before(d.today()) || days > 7:
-		if t.Year() == d.now().Year() {
-			text = t.Format("Monday 2 January")
-		}
-	case t.Format(time.DateOnly) == d.today().Format(time.DateOnly):
+	switch today := d.today(); {
+	case t.Format(time.DateOnly) == today.Format(time.DateOnly):
 		text = "today"
-	case t.Before(d.today().AddDate(0, 0, 7)):
+	case t.After(today) && t.Before(today.AddDate(0, 0, 8)):
 		text = t.Format("Monday")
+	case t.Year() == today.Year():
+		text = t.Format("Monday 2 January")
 	}
 	if allDay {
 		return text

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/examples/calendar/internal/assistant"
+	"github.com/weft-go/weft/examples/calendar/internal/desk"
+	"github.com/weft-go/weft/examples/calendar/internal/ics"
+)
+
+// open opens everything.
+func (s *session) open(ctx context.Context) error {
+	model, name, err := s.model(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := s.openDesk(ctx)
+	if err != nil {
+		return err
+	}
+	s.close = append(s.close, d.Close)
+	set, err := d.Tools()
+	if err != nil {
+		return err
+	}
+	if s.store, err = s.openStore(ctx); err != nil {
+		return err
+	}
+	if s.graph, err = assistant.New(model, set, d.Describe, s.store); err != nil {
+		return err
+	}
+	if s.draw {
+		fmt.Fprint(s.out, s.graph.Mermaid())
+	} else if !s.history {
+		fmt.Fprintf(s.out, "calendar   %s\nmodel      %s\n", s.path, name)
+	}
+	return nil
+}
+
+// openDesk opens the calendar, the mail and the tasks. Where there are none it makes
+// samples, unless the calendar is the user's own.
+func (s *session) openDesk(ctx context.Context) (*desk.Desk, error) {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, wrong("%v", err)
+	}
+	path, database := s.calendar, filepath.Join(s.dir, "desk.db")
+	if path == "" {
+		path = filepath.Join(s.dir, "calendar.ics")
+		if err := desk.SampleCalendar(path, time.Now()); err != nil {
+			return nil, err
+		}
+	}
+	_, err := os.Stat(database)
+	fresh := errors.Is(err, os.ErrNotExist) && s.calendar == ""
+	if fresh {
+		fmt.Fprintf(s.out, "sample     a calendar, mails and tasks were made in %s\n", s.dir)
+	}
+	if s.path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	calendar, err := ics.Open(path, time.Local)
+	if err != nil {
+		return nil, wrong("the calendar can not be used: %v", err)
+	}
+	d, err := desk.Open(ctx, calendar, database, time.Now)
+	if err == nil && fresh {
+		err = d.Sample(ctx)
+	}
+	return d, err
+}
+
+// openStore opens where conversations are kept: PostgreSQL where DATABASE_URL
+// names one, else a file.
+func (s *session) openStore(ctx context.Context) (threadStore, error) {
+	if address := os.Getenv("DATABASE_URL"); address != "" {
+		o := pgcheckpoint.Options{Schema: "weft_calendar", LeaseTime: 5 * time.Second}
+		if s.serve == "" {
+			o.Busy = pgcheckpoint.Wait // until the lease of a process that was killed runs out
+		}
+		store, err := pgcheckpoint.Open(ctx, address, o)
+		if err != nil {
+			return nil, wrong("DATABASE_URL: %v", err)
+		}
+		s.close = append(s.close, func() error { store.Close(); return nil })
+		return store, nil
+	}
+	store, err := sqlitecheckpoint.Open(ctx, filepath.Join(s.dir, "conversations.db"), sqlitecheckpoint.Options{})
+	if err != nil {
+		return nil, wrong("conversations can not be kept in %s: %v", s.dir, err)
+	}
+	s.close = append(s.close, store.Close)
+	return store, nil
+}

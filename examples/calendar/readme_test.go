@@ -1,0 +1,107 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// block is a block of code in README.md, of a language.
+var block = regexp.MustCompile("(?s)```(sh|text)\n(.*?)```")
+
+// TestReadme runs the commands of README.md as they are printed, in a folder of
+// their own, and compares what it says that they end with. Those that need a key
+// or a server of another are left out, and so is what an answer depends on.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFolder(t)
+	// The command go runs the program that is tested.
+	self, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.write("go", "#!/bin/sh\n[ \"$1 $2\" = 'run ./examples/calendar' ] || exit 99\nshift 2\nexec '"+self+"' \"$@\"\n")
+	if err := os.Chmod(filepath.Join(f.dir, "go"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f.write("calendar.ics", soon())
+	f.env = append(f.env, "PATH="+f.dir+":"+os.Getenv("PATH"), "HOME="+f.dir, asProgram+"=1")
+	ran, out := 0, ""
+	for _, m := range block.FindAllStringSubmatch(string(text), -1) {
+		if m[1] == "text" {
+			// It is made on whatever day; the README's Tuesday is the next one.
+			if want := strings.TrimSpace(m[2]); last(out) != want {
+				t.Errorf("got %s\nwant %s", last(out), want)
+			}
+			continue
+		}
+		switch {
+		case strings.Contains(m[2], "…"):
+			continue
+		case strings.Contains(m[2], "-serve"):
+			stop := f.serve(m[2])
+			defer stop()
+			continue
+		}
+		cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", m[2])
+		cmd.Dir, cmd.Env = f.dir, append(os.Environ(), f.env...)
+		all, err := cmd.CombinedOutput()
+		if err != nil || len(all) == 0 {
+			t.Fatalf("%s: %v\n%s", m[2], err, all)
+		}
+		out = string(all)
+		ran++
+		for part, want := range map[string]string{
+			"next week": "Stand-up", "help": "I am a set of rules", "-calendar": "calendar", "curl": "Ann Lee", "-history": "confirm_actions",
+		} {
+			if strings.Contains(m[2], part) && !strings.Contains(out, want) {
+				t.Errorf("%s\nhas no %s:\n%s", m[2], want, out)
+			}
+		}
+	}
+	if ran != 6 {
+		t.Errorf("%d blocks were run", ran)
+	}
+}
+
+// serve runs a command that serves, until it does. The function that it returns
+// ends it.
+func (f *folder) serve(command string) (stop func()) {
+	f.t.Helper()
+	cmd := exec.CommandContext(f.t.Context(), "sh", "-c", "exec "+command)
+	cmd.Dir, cmd.Env = f.dir, append(os.Environ(), f.env...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	said := ""
+	for buf := make([]byte, 4096); !strings.Contains(said, "page "); {
+		n, err := out.Read(buf)
+		said += string(buf[:n])
+		if err != nil {
+			f.t.Fatalf("it does not serve: %s", said)
+		}
+	}
+	return func() {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			f.t.Error(err)
+		}
+		ended := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+		defer ended.Stop()
+		if err := cmd.Wait(); err != nil {
+			f.t.Errorf("it ended with %v", err)
+		}
+	}
+}
