@@ -1,0 +1,204 @@
+package kai
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/supacheckpoint"
+	"github.com/weft-go/weft/examples/designer/internal/catalogue"
+	"github.com/weft-go/weft/examples/designer/internal/studio"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/agentmemory"
+	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+const (
+	recalled = 20              // facts in a prompt, at most
+	budget   = 1000            // and their tokens
+	patience = 2 * time.Second // for a memory that does not answer
+)
+
+// Parts is what a platform is made of.
+type Parts struct {
+	Agents    Configs
+	Catalogue *catalogue.Catalogue
+	Studio    *studio.DB
+	// Model selects the model of an agent.
+	Model       func(Config) (llm.Model, error)
+	Checkpoints checkpoint.Store
+	Facts       *memory.Memory
+	Learner     *learn.Learner
+	// Documents, when not nil, gets the state of each conversation as one document after a turn.
+	Documents *supacheckpoint.Agents
+	Logger    *slog.Logger
+}
+
+// A Platform runs agents. It is safe for use by any number of goroutines.
+type Platform struct {
+	Parts
+	tools *tools.Set
+	kit   *agentmemory.Kit
+}
+
+// New returns a platform.
+func New(p Parts) (*Platform, error) {
+	p.Logger = cmp.Or(p.Logger, slog.New(slog.DiscardHandler))
+	kit, err := agentmemory.New(agentmemory.Options{Learner: p.Learner, Logger: p.Logger})
+	if err != nil {
+		return nil, err
+	}
+	set, err := (&desk{p.Catalogue, p.Studio}).tools()
+	if err != nil {
+		return nil, err
+	}
+	return &Platform{p, set, kit}, p.Agents.check(set)
+}
+
+// A Turn says who speaks to whom, and where.
+type Turn struct {
+	User, Workspace string
+	Agent           string
+	// Conversation is an id of the caller's. Empty begins a new one.
+	Conversation string
+	Input        string
+}
+
+func (t Turn) scope() memory.Scope {
+	return memory.Scope{Workspace: t.Workspace, User: t.User, Agent: t.Agent}
+}
+
+// Execute runs a turn and returns what came of it: an answer, or calls that wait for a person. onChunk
+// is told what happens meanwhile, and may be nil.
+func (p *Platform) Execute(ctx context.Context, t Turn, onChunk func(Chunk)) (*Result, error) {
+	return last(p.Stream(ctx, t), onChunk)
+}
+
+// Stream is Execute for who wants to read the chunks. Leaving the loop ends the run; [Platform.Resume]
+// goes on with it.
+func (p *Platform) Stream(ctx context.Context, t Turn) iter.Seq2[Chunk, error] {
+	return p.run(ctx, &t, func(ctx context.Context, c Config) (state.Update, error) {
+		return input(p.prompt(ctx, c, t.scope()), t.Input), nil
+	})
+}
+
+// Answer answers a question that is open in a conversation, and goes on.
+func (p *Platform) Answer(ctx context.Context, t Turn, question string, d tools.Decision) iter.Seq2[Chunk, error] {
+	return p.run(ctx, &t, func(context.Context, Config) (state.Update, error) {
+		return state.Update{agent.Approval.Answer(question, d)}, nil
+	})
+}
+
+// Resume goes on with a run that broke off.
+func (p *Platform) Resume(ctx context.Context, t Turn) iter.Seq2[Chunk, error] {
+	return p.run(ctx, &t, func(context.Context, Config) (state.Update, error) { return nil, nil })
+}
+
+// run is the way of every turn: the agent's configuration, its input with what is remembered, the thread, the
+// model, the graph, the run, which is stored as it goes, and the document.
+func (p *Platform) run(ctx context.Context, t *Turn, writes func(context.Context, Config) (state.Update, error)) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		g, config, err := p.Graph(t.Agent)
+		if err != nil {
+			yield(Chunk{}, err)
+			return
+		}
+		ctx := agentmemory.For(ctx, t.scope())
+		in, err := writes(ctx, config)
+		if err == nil {
+			t.Conversation = strings.TrimPrefix(t.thread(), t.Agent+"-")
+			title := string([]rune(t.Input)[:min(60, len([]rune(t.Input)))])
+			err = p.Studio.Begin(ctx, studio.Conversation{ID: t.Conversation, User: t.User, Agent: t.Agent, Title: title})
+		}
+		if err != nil {
+			yield(Chunk{}, err)
+			return
+		}
+		for c, err := range Chunks(g.Thread(t.thread()).Stream(ctx, in...)) {
+			if c.Snapshot != nil {
+				c.Result = p.result(*t, c.Snapshot)
+				p.keep(ctx, *t, c.Snapshot)
+			}
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
+}
+
+// thread is the id of the conversation's thread: the agent's and the conversation's, or a new UUID.
+func (t Turn) thread() string { return supacheckpoint.ThreadID(t.Agent, t.Conversation) }
+
+// Graph returns the graph of an agent, or [ErrUnknownAgent].
+func (p *Platform) Graph(id string) (*graph.Graph, Config, error) {
+	config, ok := p.Agents[id]
+	if !ok {
+		return nil, config, fmt.Errorf("%w: %q; there are %s", ErrUnknownAgent, id, strings.Join(p.Agents.IDs(), ", "))
+	}
+	model, err := p.Model(config)
+	if err != nil {
+		return nil, config, err
+	}
+	g, err := CreateAgentGraph(model, p.tools.Select(tools.Query{Names: config.Tools}), Options{
+		MaxIterations: config.MaxIterations, Critical: config.Critical, Kit: p.kit, Graph: graph.Options{Checkpoints: p.Checkpoints},
+	})
+	return g, config, err
+}
+
+// prompt is an agent's prompt with what is known of the user in this workspace, to whichever agent it was
+// said: the newest facts. A memory that is away holds nobody up.
+func (p *Platform) prompt(ctx context.Context, c Config, s memory.Scope) string {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	facts, err := p.Facts.Recall(ctx, memory.Recall{Query: memory.Query{Scope: s, AnyAgent: true, Limit: recalled}, MaxTokens: budget})
+	if err != nil {
+		p.Logger.WarnContext(ctx, "a turn goes on without what is known", "error", err)
+		return c.Prompt
+	}
+	if len(facts) == 0 {
+		return c.Prompt
+	}
+	return c.Prompt + "\n\n" + agentmemory.Told(facts)
+}
+
+// keep keeps the document of a conversation. The thread is stored already: what fails here is logged.
+func (p *Platform) keep(ctx context.Context, t Turn, s *graph.Snapshot) {
+	if p.Documents == nil {
+		return
+	}
+	data, err := document(s)
+	if err == nil {
+		err = p.Documents.Put(ctx, t.thread(), data)
+	}
+	if err != nil {
+		p.Logger.WarnContext(ctx, "the document of a conversation was not kept", "thread", t.thread(), "error", err)
+	}
+}
+
+// last returns the result of a run.
+func last(chunks iter.Seq2[Chunk, error], onChunk func(Chunk)) (r *Result, err error) {
+	for c, err := range chunks {
+		if onChunk != nil {
+			onChunk(c)
+		}
+		if err != nil {
+			return nil, err
+		}
+		r = cmp.Or(c.Result, r)
+	}
+	if r == nil {
+		return nil, errors.New("the run ended without a result")
+	}
+	return r, nil
+}

@@ -1,0 +1,132 @@
+package offline
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/weft-go/weft/llm"
+)
+
+// A product is what the tools tell of one.
+type product struct {
+	ID       string  `json:"id"`
+	Name     string  `json:"name"`
+	Maker    string  `json:"maker"`
+	Designer string  `json:"designer"`
+	Material string  `json:"material"`
+	Colour   string  `json:"colour"`
+	Style    string  `json:"style"`
+	Unit     string  `json:"unit"`
+	Price    float64 `json:"price_eur"`
+}
+
+// dialogue is what the model knows when it is asked.
+type dialogue struct {
+	tools  []string
+	words  vocabulary
+	facts  []string  // what is known of the user
+	steps  []step    // of this turn
+	shown  []product // the products of the last search, of any turn
+	all    int       // how many the last search of this turn had
+	looked bool      // a product was looked up by id in this turn
+	quote  string    // the id of the last quote
+	wanted wish
+}
+
+// vocabulary is what the description of the search tool lists.
+type vocabulary struct{ categories, materials, colours, styles []string }
+
+func read(r llm.Request) *dialogue {
+	d := &dialogue{}
+	for _, t := range r.Tools {
+		d.tools = append(d.tools, t.Name)
+		if t.Name == "search_products" {
+			d.words = vocabulary{
+				listed(t.Description, "Categories: "), listed(t.Description, "Materials: "),
+				listed(t.Description, "Colours: "), listed(t.Description, "Styles: "),
+			}
+		}
+	}
+	calls := map[string]llm.ToolCall{}
+	said := ""
+	for _, m := range r.Messages {
+		switch m.Role {
+		case llm.RoleSystem:
+			d.facts = append(d.facts, known(m.Text())...)
+		case llm.RoleUser:
+			said, d.steps, d.all, d.looked = m.Text(), nil, 0, false
+		case llm.RoleAssistant:
+			for _, c := range m.ToolCalls {
+				calls[c.ID] = c
+			}
+		case llm.RoleTool:
+			d.take(calls[m.ToolCallID], m)
+		}
+	}
+	d.wanted = d.understand(said)
+	return d
+}
+
+func listed(text, name string) []string {
+	_, rest, ok := strings.Cut(text, name)
+	if !ok {
+		return nil
+	}
+	rest, _, _ = strings.Cut(rest, ".")
+	return strings.Split(rest, ", ")
+}
+
+// known returns what a system prompt says of the user, as lines of JSON.
+func known(prompt string) (facts []string) {
+	for line := range strings.Lines(prompt) {
+		var fact struct {
+			Content string `json:"content"`
+		}
+		if json.Unmarshal([]byte(line), &fact) == nil && fact.Content != "" {
+			facts = append(facts, fact.Content)
+		}
+	}
+	return facts
+}
+
+// take notes the answer of a tool.
+func (d *dialogue) take(c llm.ToolCall, m llm.Message) {
+	s := step{tool: c.Name, answer: m.Text(), failed: m.Status == llm.StatusError}
+	_ = json.Unmarshal(c.Arguments, &s.arguments) // what was not JSON was answered with an error
+	d.steps = append(d.steps, s)
+	var answer struct {
+		product
+		Products []product `json:"products"`
+		All      int       `json:"all_that_fit"`
+	}
+	if s.failed || json.Unmarshal([]byte(s.answer), &answer) != nil {
+		return
+	}
+	switch {
+	case c.Name == "search_products":
+		d.all = answer.All
+		if len(answer.Products) > 0 {
+			d.shown = answer.Products
+		}
+	case c.Name == "get_product" && d.looked:
+		d.shown = append(d.shown, answer.product)
+	case c.Name == "get_product":
+		d.shown, d.looked = []product{answer.product}, true
+	case c.Name == "createQuote":
+		d.quote = answer.ID
+	}
+}
+
+// did returns the last step of a tool in this turn.
+func (d *dialogue) did(tool string) (step, bool) {
+	for _, s := range slices.Backward(d.steps) {
+		if s.tool == tool {
+			return s, true
+		}
+	}
+	return step{}, false
+}
+
+// can reports whether there is such a tool.
+func (d *dialogue) can(tool string) bool { return slices.Contains(d.tools, tool) }

@@ -1,0 +1,88 @@
+// Package offline is a model that needs no key and no network: rules that look at the words of a
+// request, call the tools of the platform and make sentences of what these return. It understands
+// English of a few shapes, and says what it can do when it understands nothing. It knows of the
+// catalogue what the description of its search tool says, and of the user what the system prompt
+// says: it sees what a language model would see, and nothing else.
+package offline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/llm"
+)
+
+// Model is the offline model. Pace is how long it waits before each word, and before it calls
+// tools; zero means not at all. It may be used by any number of goroutines.
+type Model struct{ Pace time.Duration }
+
+var _ llm.Model = Model{}
+
+// Stream answers the last message of the user.
+func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		for chunk, err := range llm.Reply(reply(r)) {
+			pieces := []string{chunk.Text}
+			if chunk.Kind == llm.ChunkText {
+				pieces = strings.SplitAfter(chunk.Text, " ")
+			}
+			for _, piece := range pieces {
+				if err == nil {
+					err = m.wait(ctx)
+				}
+				chunk.Text = piece
+				if !yield(chunk, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (m Model) wait(ctx context.Context) error {
+	if m.Pace <= 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(m.Pace):
+		return nil
+	}
+}
+
+// reply is the next message: tool calls while there is something to do, and then the answer. Its cost is
+// an estimate, as a provider's would be counted.
+func reply(r llm.Request) llm.Message {
+	d := read(r)
+	out := llm.Message{}
+	if next, ok := d.next(); ok && r.ToolChoice.Mode != llm.ToolsNone {
+		arguments, err := json.Marshal(next.arguments)
+		if err != nil {
+			return llm.Assistant("I could not call " + next.tool + ": " + err.Error())
+		}
+		// The number of messages only grows, so no two calls of a conversation have one id.
+		out = llm.Assistant("", llm.ToolCall{ID: fmt.Sprintf("call_%d", len(r.Messages)), Name: next.tool, Arguments: arguments})
+	} else {
+		out = llm.Assistant(d.answer())
+	}
+	u := llm.Usage{Output: int64(llm.EstimateTokens(out))}
+	for _, m := range r.Messages {
+		u.Input += int64(llm.EstimateTokens(m))
+	}
+	u.Total = u.Input + u.Output
+	out.Usage = &u
+	return out
+}
+
+// A step is a call of a tool, and what came of it.
+type step struct {
+	tool      string
+	arguments map[string]any
+	answer    string
+	failed    bool
+}

@@ -1,0 +1,179 @@
+// Command designer is the agent of a design platform. It finds products of a catalogue, makes 3D
+// scenes and quotes of them, and orders, each of which waits for a person. It knows in the next
+// conversation what was said in this one.
+//
+//	go run ./examples/designer "find oak chairs under 700 and quote 6 of the first"
+//	go run ./examples/designer yes
+//	go run ./examples/designer -serve 127.0.0.1:8080
+//
+// Read internal/kai first: it is the agent. Then stores.go, which opens what it keeps, and terminal.go
+// or http.go, by which people reach it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/examples/designer/internal/catalogue"
+	"github.com/weft-go/weft/examples/designer/internal/kai"
+	"github.com/weft-go/weft/examples/internal/web"
+	"github.com/weft-go/weft/graph"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// options is the command line.
+type options struct {
+	data, schema, agents, catalogue string
+	agent, conversation, workspace  string
+	serve, scene                    string
+	draw, orders, memories          bool
+	pace, drain                     time.Duration
+	message                         string
+}
+
+const usage = `designer [flags] [MESSAGE]
+
+Without a message it goes on with a turn that broke off, or reads messages, a line each.
+While a call waits for you, the message is "yes", or "no" and a reason.
+
+`
+
+// A mistake is an error of the user's.
+type mistake struct{ text string }
+
+func (m *mistake) Error() string { return m.text }
+
+func wrong(format string, args ...any) error { return &mistake{fmt.Sprintf(format, args...)} }
+
+func parse(args []string, out io.Writer) (o options, err error) {
+	f := flag.NewFlagSet("designer", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.StringVar(&o.data, "data", "designer-data", "the `folder` of the SQLite files")
+	f.StringVar(&o.schema, "schema", "designer", "the `schema`, in PostgreSQL")
+	f.StringVar(&o.agents, "agents", "", "a `file` of agents, instead of those that come with the program")
+	f.StringVar(&o.catalogue, "catalogue", "", "a CSV `file` of products, instead of that which comes with the program")
+	f.StringVar(&o.agent, "agent", "kai", "the `id` of the agent")
+	f.StringVar(&o.conversation, "conversation", "default", "the `id` of the conversation")
+	f.StringVar(&o.workspace, "workspace", "studio", "the `workspace` that memories are of")
+	f.StringVar(&o.serve, "serve", "", "serve HTTP on this `address`")
+	f.StringVar(&o.scene, "scene", "", "print the model of the scene of this `id`")
+	f.BoolVar(&o.draw, "draw", false, "print the graph, for Mermaid")
+	f.BoolVar(&o.orders, "orders", false, "print the orders")
+	f.BoolVar(&o.memories, "memories", false, "print what is known")
+	f.DurationVar(&o.pace, "pace", 0, "how long the offline model waits before each word")
+	f.DurationVar(&o.drain, "drain", 10*time.Second, "how long runs and learning may take when the program ends")
+	err = f.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(out, usage)
+		f.SetOutput(out)
+		f.PrintDefaults()
+		return o, err
+	}
+	if err != nil {
+		return o, wrong("%v; -h shows how to use it", err)
+	}
+	o.message = strings.TrimSpace(strings.Join(f.Args(), " "))
+	return o, nil
+}
+
+// run is the program, and returns its status: 2 for a mistake of the user's.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	o, err := parse(args, stdout)
+	if err == nil {
+		err = o.do(ctx, console{stdin, stdout, stderr})
+	}
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	fmt.Fprintln(stderr, "designer:", explain(err))
+	if _, ok := errors.AsType[*mistake](err); ok {
+		return 2
+	}
+	return 1
+}
+
+func explain(err error) string {
+	switch {
+	case errors.Is(err, checkpoint.ErrConflict):
+		return "the conversation is busy with another run; wait for it, or choose another one with -conversation"
+	case errors.Is(err, context.Canceled), errors.Is(err, graph.ErrDrained):
+		return "stopped; start it without a message to go on"
+	}
+	return err.Error()
+}
+
+func (o options) do(ctx context.Context, c console) (err error) {
+	logger := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	p, name, err := o.parts(ctx, logger)
+	if err != nil {
+		return err
+	}
+	var listener net.Listener
+	if o.serve != "" {
+		if listener, err = net.Listen("tcp", o.serve); err != nil {
+			return wrong("%v", err)
+		}
+		defer listener.Close()
+	}
+	s, err := o.open(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close(o.drain)) }()
+	if listener != nil {
+		fmt.Fprintf(c.out, "model: %s\nstore: %s\nhttp://%s\n", name, s.where, listener.Addr())
+		return web.Server{Handler: s.handler(o.workspace), Logger: logger, Drain: o.drain}.Run(ctx, listener)
+	}
+	return o.talk(ctx, s.Platform, c, name)
+}
+
+// parts is what a platform is made of, but for its stores, and the name of the model.
+func (o options) parts(ctx context.Context, logger *slog.Logger) (p kai.Parts, name string, err error) {
+	p.Logger = logger
+	var agents []byte
+	if o.agents != "" {
+		if agents, err = os.ReadFile(o.agents); err != nil {
+			return p, "", wrong("%v", err)
+		}
+	}
+	if p.Agents, err = kai.ReadConfigs(agents); err != nil {
+		return p, "", wrong("%v", err)
+	}
+	if p.Catalogue, err = o.products(); err != nil {
+		return p, "", wrong("%v", err)
+	}
+	p.Model, name, err = o.models(ctx, p.Agents)
+	return p, name, err
+}
+
+func (o options) products() (*catalogue.Catalogue, error) {
+	if o.catalogue == "" {
+		return catalogue.Own()
+	}
+	f, err := os.Open(o.catalogue)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	c, err := catalogue.Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.catalogue, err)
+	}
+	return c, nil
+}

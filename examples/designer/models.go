@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/weft-go/weft/examples/designer/internal/kai"
+	"github.com/weft-go/weft/examples/designer/internal/offline"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/langchainllm/providers"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/learn"
+)
+
+// models selects the model of an agent: the one that LLM_MODEL names, else the one that the agent's
+// configuration names for the provider, else the provider's default. Without a provider it is the
+// offline model.
+func (o options) models(ctx context.Context, agents kai.Configs) (func(kai.Config) (llm.Model, error), string, error) {
+	config, err := providers.Read(os.Getenv)
+	if errors.Is(err, providers.ErrUnset) {
+		return func(kai.Config) (llm.Model, error) { return offline.Model{Pace: o.pace}, nil }, "offline: rules, no key, no network", nil
+	}
+	if err != nil {
+		return nil, "", wrong("%v", err)
+	}
+	nameOf := func(c kai.Config) string {
+		if own := c.Models[config.Provider]; own != "" && os.Getenv("LLM_MODEL") == "" {
+			return own
+		}
+		return config.Model
+	}
+	opened := map[string]llm.Model{}
+	for _, agent := range agents {
+		this := config
+		this.Model = nameOf(agent)
+		m, err := this.Open(ctx)
+		if err != nil {
+			return nil, "", wrong("%v", err)
+		}
+		opened[this.Model] = llm.Retry(m, llm.RetryPolicy{})
+	}
+	return func(c kai.Config) (llm.Model, error) { return opened[nameOf(c)], nil }, config.String(), nil
+}
+
+// embedder is who makes vectors of memories, or nil: then they are found by words.
+func embedder(ctx context.Context) (memory.Embedder, error) {
+	e, err := providers.EmbedderFromEnv(ctx)
+	if errors.Is(err, providers.ErrUnset) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, wrong("%v", err)
+	}
+	return e, nil
+}
+
+// learning says how a turn is learned: by the agent's model, or by rules where that is the offline one.
+func learning(model llm.Model, queue learn.Queue) learn.Options {
+	if _, ok := model.(offline.Model); ok {
+		return learn.Options{Extractor: offline.Extractor, Queue: queue}
+	}
+	return learn.Options{Extractor: learn.NewExtractor(model, learn.ExtractorOptions{}), Decider: learn.NewDecider(model), Queue: queue}
+}
