@@ -1,0 +1,125 @@
+package document
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// maxPassage is how many bytes a passage has at most, a single long word aside.
+const maxPassage = 700
+
+// A Passage is a paragraph of a text, or a part of one.
+type Passage struct {
+	// From and To are the numbers of its first and last line.
+	From, To int
+	// Heading is the one that it stands under, if any.
+	Heading string
+	Text    string
+}
+
+// Place says where it is: "12", or "12-14".
+func (p Passage) Place() string {
+	if p.From == p.To {
+		return fmt.Sprint(p.From)
+	}
+	return fmt.Sprintf("%d-%d", p.From, p.To)
+}
+
+var (
+	marked   = regexp.MustCompile(`^#{1,6}\s+\S`)
+	numbered = regexp.MustCompile(`^(\d+(\.\d+)*[.)]?|[A-Z][.)]|(?i:section|part|article|chapter) \S+)\s+\S.{0,70}$`)
+	entry    = regexp.MustCompile(`^\s*([-*+•] |\d+[.)] |\([a-z0-9]+\) |\|)`)
+)
+
+// passages divides a text into paragraphs and entries of lists.
+func passages(text string) []Passage {
+	var out []Passage
+	var p Passage
+	end := func() {
+		if strings.TrimSpace(p.Text) != "" {
+			out = append(out, p)
+		}
+		p = Passage{Heading: p.Heading}
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		line = strings.TrimSpace(line)
+		alone := (i == 0 || strings.TrimSpace(lines[i-1]) == "") && (i+1 == len(lines) || strings.TrimSpace(lines[i+1]) == "")
+		switch {
+		case line == "":
+			end()
+		case marked.MatchString(line), alone && isHeading(line):
+			end()
+			p.Heading = strings.TrimSpace(strings.TrimLeft(line, "#"))
+		default:
+			if entry.MatchString(lines[i]) || len(p.Text)+len(line) > maxPassage {
+				end()
+			}
+			for _, piece := range pieces(line) {
+				if len(p.Text)+len(piece) > maxPassage {
+					end()
+				}
+				p.add(i+1, piece)
+			}
+		}
+	}
+	end()
+	return out
+}
+
+func (p *Passage) add(line int, text string) {
+	if p.Text == "" {
+		p.From, p.Text = line, text
+	} else {
+		p.Text += " " + text
+	}
+	p.To = line
+}
+
+// isHeading goes by looks.
+func isHeading(line string) bool {
+	if len(line) > 80 || strings.HasSuffix(line, ".") && !numbered.MatchString(line) {
+		return false
+	}
+	return numbered.MatchString(line) || line == strings.ToUpper(line) && line != strings.ToLower(line) || strings.HasSuffix(line, ":")
+}
+
+// pieces cuts a long line where sentences end, or else where words do.
+func pieces(line string) []string {
+	if len(line) <= maxPassage {
+		return []string{line}
+	}
+	var out []string
+	piece := ""
+	for _, s := range Sentences(line) {
+		for word := range strings.FieldsSeq(s) {
+			if len(piece)+len(word) >= maxPassage {
+				out, piece = append(out, piece), ""
+			}
+			piece = strings.TrimSpace(piece + " " + word)
+		}
+		if len(piece) > maxPassage/2 {
+			out, piece = append(out, piece), ""
+		}
+	}
+	if piece != "" {
+		out = append(out, piece)
+	}
+	return out
+}
+
+// sentenceEnd is a mark with a space and a beginning behind it. "z. B." and "No. 5"
+// are taken for one sentence: what is before the mark has three letters at least.
+var sentenceEnd = regexp.MustCompile(`([\p{L}\p{N})"”'’%]{3}[.!?]["”')]?)\s+(["“(\[*]?[\p{Lu}\p{N}])`)
+
+// Sentences divides a paragraph.
+func Sentences(text string) []string {
+	var out []string
+	for _, s := range strings.Split(sentenceEnd.ReplaceAllString(text, "$1\x00$2"), "\x00") {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,102 @@
+package research
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+)
+
+// The channels of the graph.
+var (
+	// RFPDocument is the document. A run begins with its ID; documentLoader adds the
+	// rest.
+	RFPDocument = state.Last[Document]("rfpDocument")
+	// Progress says what has been done with the document.
+	Progress = state.Last[Status]("status")
+	// Messages is the conversation with the model. When it grows beyond 4,000 tokens
+	// its oldest messages go, in storage too; never those of the system, nor the last
+	// four.
+	Messages = state.Keyed("messages", llm.ByID).Prune(func(m []llm.Message) []llm.Message {
+		return llm.Prune(m, llm.Pruning{})
+	})
+	// Findings are what deepResearch has found.
+	Findings = state.Append[Finding]("findings")
+	// Solution is what solutionSought has written.
+	Solution = state.Last[string]("solution")
+	// Errors are what went wrong without ending the run with an error.
+	Errors = state.Append[string]("errors")
+)
+
+// A Document is what a run is about.
+type Document struct {
+	ID       string            `json:"id"`
+	Text     string            `json:"text"`
+	Metadata map[string]string `json:"metadata"`
+}
+
+// Status is how far a run has come.
+type Status struct {
+	DocumentLoaded   bool `json:"documentLoaded"`
+	ResearchComplete bool `json:"researchComplete"`
+	SolutionSought   bool `json:"solutionSought"`
+}
+
+// A Finding is what a document says on a topic. Places are the lines that the model
+// was shown.
+type Finding struct {
+	Topic    string   `json:"topic"`
+	Question string   `json:"question"`
+	Answer   string   `json:"answer"`
+	Places   []string `json:"places"`
+}
+
+// State is the state as other programs are given it.
+type State struct {
+	RFPDocument Document      `json:"rfpDocument"`
+	Status      Status        `json:"status"`
+	Messages    []WireMessage `json:"messages"`
+	Findings    []Finding     `json:"findings"`
+	Solution    string        `json:"solution,omitempty"`
+	Errors      []string      `json:"errors,omitempty"`
+}
+
+// A WireMessage is a message in the form that LangChain's messages have: content is a
+// text or a list.
+type WireMessage struct {
+	Type    string          `json:"type"`
+	Content json.RawMessage `json:"content"`
+	More    json.RawMessage `json:"additional_kwargs,omitempty"`
+}
+
+// StateOf reads the state of a view.
+func StateOf(v state.View) (*State, error) {
+	messages, err := wire(Messages.Get(v))
+	if err != nil {
+		return nil, err
+	}
+	return &State{
+		RFPDocument: RFPDocument.Get(v), Status: Progress.Get(v), Messages: messages,
+		Findings: append([]Finding{}, Findings.Get(v)...), Solution: Solution.Get(v), Errors: Errors.Get(v),
+	}, nil
+}
+
+func wire(messages []llm.Message) ([]WireMessage, error) {
+	data, err := llm.ToLangChain(messages)
+	if err != nil {
+		return nil, fmt.Errorf("research: messages: %w", err)
+	}
+	var stored []struct {
+		Type string      `json:"type"`
+		Data WireMessage `json:"data"`
+	}
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return nil, fmt.Errorf("research: messages: %w", err)
+	}
+	out := make([]WireMessage, len(stored))
+	for i, m := range stored {
+		out[i] = WireMessage{m.Type, m.Data.Content, m.Data.More}
+	}
+	return out, nil
+}

@@ -1,0 +1,170 @@
+// Research reads a document that somebody wants to answer, such as a request for
+// proposals, and says what it asks for; then it answers questions about it. It serves
+// a page and an API, with a session and rows of its own for each user.
+//
+//	go run ./examples/research
+//
+// Read internal/research for the graph, http.go for the endpoints, internal/desk for
+// how a session is run, and internal/account for where users' things are kept: SQLite, a
+// PostgreSQL, or a Supabase project under row-level security.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/weft-go/weft/examples/internal/web"
+	"github.com/weft-go/weft/examples/research/internal/account"
+	"github.com/weft-go/weft/examples/research/internal/desk"
+	"github.com/weft-go/weft/examples/research/internal/document"
+	"github.com/weft-go/weft/examples/research/internal/offline"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/langchainllm/providers"
+)
+
+// config is what flags say.
+type config struct {
+	address, folder, schema, user string
+	token, migrated               bool
+	keep, drain, pace             time.Duration
+}
+
+func main() {
+	var c config
+	flag.StringVar(&c.address, "addr", "127.0.0.1:8084", "the `address` to listen on")
+	flag.StringVar(&c.folder, "data", "research-data", "the `folder` of documents, and of the databases where the environment names none")
+	flag.StringVar(&c.schema, "schema", "research", "the `schema` in the database of DATABASE_URL")
+	flag.BoolVar(&c.token, "token", false, "print a token, and end; not for a Supabase project")
+	flag.StringVar(&c.user, "user", "ann", "the `user` that the token is for")
+	flag.BoolVar(&c.migrated, "migrated", false, "the Supabase project applies the migrations by itself")
+	flag.DurationVar(&c.keep, "keep", 30*24*time.Hour, "how long sessions and documents are kept after they were last used")
+	flag.DurationVar(&c.drain, "drain", 10*time.Second, "how long runs may take to finish when the program ends")
+	flag.DurationVar(&c.pace, "pace", 12*time.Millisecond, "how long the offline model takes for a word")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, c); err != nil {
+		fmt.Fprintln(os.Stderr, "research:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, c config) (err error) {
+	if c.token {
+		return printToken(c)
+	}
+	s := &server{Desk: desk.Desk{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}}
+	var name string
+	if s.Model, name, err = openModel(ctx, c.pace); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", c.address)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if s.Documents, err = document.OpenFolder(filepath.Join(c.folder, "documents")); err != nil {
+		return err
+	}
+	defer s.Documents.Close()
+	kept, err := s.open(ctx, c)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("model: %s\nkept in: %s\nhttp://%s\n", name, kept, l.Addr())
+	var background sync.WaitGroup
+	background.Go(func() { s.cleanUp(ctx, c.keep) })
+	err = web.Server{Handler: s.handler(), Logger: s.Logger, Drain: c.drain}.Run(ctx, l)
+	background.Wait()
+	return errors.Join(err, s.Backend.Close())
+}
+
+// printToken prints what a user of the local program signs in with.
+func printToken(c config) error {
+	if account.Configured() {
+		return errors.New("a Supabase project gives its users their tokens")
+	}
+	secret, err := account.Secret(c.folder)
+	if err != nil {
+		return err
+	}
+	token, err := account.Sign(secret, c.user, 24*time.Hour)
+	if err == nil {
+		fmt.Println(token)
+	}
+	return err
+}
+
+// open opens the backend that the environment names, and says which it is.
+func (s *server) open(ctx context.Context, c config) (kept string, err error) {
+	if account.Configured() {
+		s.Cookie = account.CookieName(account.Project())
+		s.Backend, err = opened(account.OpenSupabase(ctx, c.migrated, s.Logger))
+		return "Supabase", err
+	}
+	s.Cookie = account.LocalCookie
+	if s.secret, err = account.Secret(c.folder); err != nil {
+		return "", err
+	}
+	if url := os.Getenv("DATABASE_URL"); url != "" {
+		s.Backend, err = opened(account.OpenPostgres(ctx, url, c.schema, s.secret))
+		return "PostgreSQL", err
+	}
+	s.Backend, err = opened(account.OpenSQLite(ctx, c.folder, s.secret))
+	return "SQLite, in " + c.folder, err
+}
+
+// opened keeps a nil pointer from becoming a backend.
+func opened[B account.Backend](b B, err error) (account.Backend, error) {
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// cleanUp removes what nobody has used for a long time, now and every hour.
+func (s *server) cleanUp(ctx context.Context, keep time.Duration) {
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for {
+		n, err := s.Backend.CleanUp(ctx, keep)
+		if err = errors.Join(err, s.Documents.CleanUp(keep)); err != nil && ctx.Err() == nil {
+			s.Logger.ErrorContext(ctx, "clean up", "error", err)
+		}
+		if n > 0 {
+			s.Logger.InfoContext(ctx, "clean up", "sessions", n)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// openModel opens the model that the environment names. Without any it is the offline
+// model.
+func openModel(ctx context.Context, pace time.Duration) (llm.Model, string, error) {
+	settings, err := providers.Read(os.Getenv)
+	if errors.Is(err, providers.ErrUnset) {
+		return offline.Model{Pace: pace}, "offline: rules, no key, no network", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	opened, err := settings.Open(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	return llm.Retry(opened, llm.RetryPolicy{}), settings.String(), nil
+}
