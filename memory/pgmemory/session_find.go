@@ -17,10 +17,8 @@ import (
 // sessionColumns are those of a session s.
 const sessionColumns = `s.tenant, s.workspace, s.user_id, s.agent, s.id, s.title, s.raw, s.messages, s.created_at, s.updated_at`
 
-// messageColumns are those of a message f of a session s.
-const messageColumns = `s.tenant, s.workspace, s.user_id, s.agent, s.id, f.position, f.at, f.id, f.said, f.role, f.text, f.data, f.terms`
-
-const messageColumnCount = 13
+// messageColumns are those of a message f.
+const messageColumns = `f.position, f.at, f.id, f.said, f.role, f.text, f.data, f.terms`
 
 // finish sets what follows from what was read. A session's version is when it was changed, as that is
 // later after each change, also of one that was deleted and made again.
@@ -42,15 +40,13 @@ func scanSession(rows pgx.Rows) (conversation.Session, error) {
 }
 
 // scanMessage reads the columns, after others.
-func scanMessage(rows pgx.Rows, before ...any) (conversation.Row, error) {
-	var r conversation.Row
+func scanMessage(rows pgx.Rows, r *conversation.Row, before ...any) error {
 	var said, data []byte
 	var role string
-	err := rows.Scan(append(before, &r.Scope.Tenant, &r.Scope.Workspace, &r.Scope.User, &r.Scope.Agent, &r.Session, &r.Position, &r.At,
-		&r.ID, &said, &role, &r.Text, &data, &r.Terms)...)
+	err := rows.Scan(append(before, &r.Position, &r.At, &r.ID, &said, &role, &r.Text, &data, &r.Terms)...)
 	copy(r.Key[:], said)
 	r.Role, r.Data, r.At = llm.Role(role), data, r.At.UTC()
-	return r, err
+	return err
 }
 
 // sessions returns a condition on mem_session s for what a query selects, but for its After.
@@ -144,8 +140,8 @@ func (c *Conversations) Messages(ctx context.Context, r conversation.Range) iter
 
 func (c *Conversations) messages(ctx context.Context, r *conversation.Range) (list []conversation.Row, err error) {
 	var a args
-	text := `SELECT ` + messageColumns + ` FROM weft.mem_message f JOIN weft.mem_session s ON s.key = f.session
-	WHERE s.digest = ` + a.add(scopeDigest(r.Scope), "bytea") + ` AND s.id = ` + a.add(r.Session, "text")
+	text := `SELECT ` + messageColumns + ` FROM weft.mem_message f WHERE f.session = (SELECT s.key FROM weft.mem_session s
+	WHERE s.digest = ` + a.add(scopeDigest(r.Scope), "bytea") + ` AND s.id = ` + a.add(r.Session, "text") + `)`
 	if r.From > 0 {
 		text += ` AND f.position >= ` + a.add(r.From, "bigint")
 	}
@@ -157,7 +153,8 @@ func (c *Conversations) messages(ctx context.Context, r *conversation.Range) (li
 		text += ` DESC LIMIT ` + a.add(r.Last, "bigint")
 	}
 	err = c.db.link.read(ctx, c.db.sql(text), a, func() { list = nil }, func(rows pgx.Rows) error {
-		row, err := scanMessage(rows)
+		row := conversation.Row{Scope: r.Scope, Session: r.Session}
+		err := scanMessage(rows, &row)
 		list = append(list, row)
 		return err
 	})

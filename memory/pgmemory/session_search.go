@@ -12,6 +12,9 @@ import (
 // apart.
 const roughColumn = `EXISTS (SELECT FROM weft.mem_message r WHERE r.rough AND r.session = ANY (ARRAY(SELECT key FROM reach))), `
 
+// spotColumns say where a message of a session s is.
+const spotColumns = `s.tenant, s.workspace, s.user_id, s.agent, s.id, `
+
 // messageTable has no vectors.
 var messageTable = table{name: "weft.mem_message", rows: `weft.mem_message f JOIN weft.mem_session s ON s.key = f.session`}
 
@@ -38,17 +41,19 @@ func (c *Conversations) search(ctx context.Context, s *conversation.Search) (fou
 	if err != nil {
 		return found, false, err
 	}
-	p := c.db.newPlan(&messageTable, sel, &wanted{words: words(s.Query.Scope.Tenant, s.Terms), limit: s.Limit}, roughColumn+messageColumns)
+	p := c.db.newPlan(&messageTable, sel, &wanted{words: words(s.Query.Scope.Tenant, s.Terms), limit: s.Limit}, roughColumn+spotColumns+messageColumns)
 	reset := func() { found, rough = conversation.Candidates{Frequency: make([]int64, len(s.Terms))}, false }
 	err = c.db.link.read(ctx, c.db.sql(p.text), p.args, reset, func(rows pgx.Rows) error {
 		frequency := []int64{}
 		counted := []any{&found.Messages, &found.Terms, &frequency, &p.indexed, &rough}
-		if rows.RawValues()[len(counted)] == nil { // no candidate
-			err := rows.Scan(append(counted, make([]any, messageColumnCount)...)...)
+		if values := rows.RawValues(); values[len(counted)] == nil { // no candidate
+			err := rows.Scan(append(counted, make([]any, len(values)-len(counted))...)...)
 			copy(found.Frequency, frequency)
 			return err
 		}
-		row, err := scanMessage(rows, counted...)
+		var row conversation.Row
+		at := &row.Scope
+		err := scanMessage(rows, &row, append(counted, &at.Tenant, &at.Workspace, &at.User, &at.Agent, &row.Session)...)
 		found.Rows = append(found.Rows, row)
 		copy(found.Frequency, frequency)
 		return err

@@ -11,8 +11,6 @@ import (
 
 var valueTable = table{"weft.mem_value", "mem_value_near_", `weft.mem_value f JOIN weft.mem_value_scope s ON s.key = f.scope`}
 
-const recordColumnCount = 10
-
 // Search implements [kv.Store], in one round trip.
 func (v *Values) Search(ctx context.Context, s memory.Scope, q kv.Search) (kv.Candidates, error) {
 	found, err := v.search(ctx, s, &q)
@@ -34,8 +32,8 @@ func (v *Values) search(ctx context.Context, s memory.Scope, q *kv.Search) (kv.C
 	err = v.db.link.read(ctx, v.db.sql(p.text), p.args, reset, func(rows pgx.Rows) error {
 		frequency := []int64{}
 		counted := []any{&found.Values, &found.Terms, &frequency, &p.indexed}
-		if rows.RawValues()[len(counted)] == nil { // no candidate
-			err := rows.Scan(append(counted, make([]any, recordColumnCount)...)...)
+		if values := rows.RawValues(); values[len(counted)] == nil { // no candidate
+			err := rows.Scan(append(counted, make([]any, len(values)-len(counted))...)...)
 			copy(found.Frequency, frequency)
 			return err
 		}

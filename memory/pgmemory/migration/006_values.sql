@@ -78,30 +78,32 @@ BEGIN
   FOR r IN SELECT * FROM unnest(p_namespace, p_name, p_version, p_value, p_raw, p_ttl, p_refresh, p_terms, p_words, p_model, p_space, p_vector)
     WITH ORDINALITY AS g (namespace, name, version, value, raw, ttl, refresh, terms, words, model, space, embedding, nr)
   LOOP
-    SELECT o.key, o.version, o.created_at, o.expires_at INTO f FROM weft.mem_value o
-    WHERE o.scope = v_scope AND o.namespace = r.namespace::text[] AND o.name = r.name;
-    v_there := FOUND AND (f.expires_at IS NULL OR f.expires_at > v_now);
-    IF v_there AND r.version NOT IN (0, f.version) OR NOT v_there AND r.version > 0 THEN
-      RAISE SQLSTATE 'WM000' USING MESSAGE = 'version', DETAIL = r.nr - 1, HINT = CASE WHEN v_there THEN f.version ELSE 0 END;
-    END IF;
     o_change := r.nr - 1;
     o_version := 0;
+    IF r.version <> 0 OR r.raw IS NULL THEN
+      SELECT o.key, o.version, o.expires_at INTO f FROM weft.mem_value o
+      WHERE o.scope = v_scope AND o.namespace = r.namespace::text[] AND o.name = r.name;
+      v_there := FOUND AND (f.expires_at IS NULL OR f.expires_at > v_now);
+      IF v_there AND r.version NOT IN (0, f.version) OR NOT v_there AND r.version > 0 THEN
+        RAISE SQLSTATE 'WM000' USING MESSAGE = 'version', DETAIL = r.nr - 1, HINT = CASE WHEN v_there THEN f.version ELSE 0 END;
+      END IF;
+    END IF;
     IF r.raw IS NULL THEN
       DELETE FROM weft.mem_value WHERE key = f.key;
     ELSE
       o_version := v_version;
-      o_created := CASE WHEN v_there THEN f.created_at ELSE v_now END;
       o_updated := v_now;
       o_expires := v_now + r.ttl * interval '1 microsecond';
-      v_grew := v_grew OR NOT v_there;
-      INSERT INTO weft.mem_value (scope, namespace, name, version, value, raw, ttl, refresh, created_at, updated_at, expires_at, words, terms, word_count,
+      INSERT INTO weft.mem_value AS o (scope, namespace, name, version, value, raw, ttl, refresh, created_at, updated_at, expires_at, words, terms, word_count,
         model, space, embedding)
-      VALUES (v_scope, r.namespace::text[], r.name, o_version, r.value::jsonb, r.raw::json, r.ttl, r.refresh, o_created, o_updated, o_expires,
+      VALUES (v_scope, r.namespace::text[], r.name, o_version, r.value::jsonb, r.raw::json, r.ttl, r.refresh, v_now, v_now, o_expires,
         r.words::bigint[], r.terms::text[], cardinality(r.terms::text[]), r.model, r.space, r.embedding::vector)
       ON CONFLICT (scope, namespace, name) DO UPDATE SET version = excluded.version, value = excluded.value, raw = excluded.raw, ttl = excluded.ttl,
-        refresh = excluded.refresh, created_at = excluded.created_at, updated_at = excluded.updated_at, expires_at = excluded.expires_at,
+        refresh = excluded.refresh, created_at = CASE WHEN o.expires_at <= v_now THEN v_now ELSE o.created_at END, updated_at = excluded.updated_at, expires_at = excluded.expires_at,
         words = excluded.words, terms = excluded.terms, word_count = excluded.word_count, model = excluded.model, space = excluded.space,
-        embedding = excluded.embedding;
+        embedding = excluded.embedding
+      RETURNING o.created_at INTO o_created;
+      v_grew := v_grew OR o_created = v_now;
       v_version := v_version + 1;
     END IF;
     RETURN NEXT;
