@@ -7,6 +7,9 @@
 //	defer db.Close()
 //	m, err := memory.New(db.Facts(), memory.Options{Embedder: embedder})
 //
+// Besides facts a [DB] keeps turns that wait to be learned, documents, conversations and values, each a
+// store of its own: see its methods.
+//
 // What to know about it:
 //
 //   - A call is one statement and one round trip, and changes all or nothing. A search takes the best by
