@@ -1,0 +1,344 @@
+package main
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"iter"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/weft-go/weft/examples/chatapi/internal/chat"
+	"github.com/weft-go/weft/examples/internal/page"
+	"github.com/weft-go/weft/examples/internal/web"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/profile"
+)
+
+// maxBody is how many bytes a request may have, and maxMessage the text of a message.
+const (
+	maxBody    = 64 << 10
+	maxMessage = 20_000
+)
+
+//go:embed openapi.json
+var openapi []byte
+
+// server answers over HTTP.
+type server struct {
+	*chat.Service
+	logger *slog.Logger
+}
+
+// routes are what openapi.json describes.
+func (s *server) routes() map[string]func(http.ResponseWriter, *http.Request) error {
+	return map[string]func(http.ResponseWriter, *http.Request) error{
+		"POST /api/chat":                   s.chat,
+		"GET /api/sessions":                s.listSessions,
+		"POST /api/sessions":               s.createSession,
+		"GET /api/sessions/{id}":           s.thread,
+		"DELETE /api/sessions/{id}":        s.deleteSession,
+		"POST /api/sessions/{id}/messages": s.say,
+		"POST /api/sessions/{id}/resume":   s.resume,
+		"GET /api/context":                 s.context,
+		"PUT /api/context":                 s.setContext,
+	}
+}
+
+func (s *server) handler() http.Handler {
+	mux := http.NewServeMux()
+	handle := func(pattern string, fn func(http.ResponseWriter, *http.Request) error) {
+		mux.Handle(pattern, web.Handler(s.logger, func(w http.ResponseWriter, r *http.Request) error { return explained(fn(w, r)) }))
+	}
+	for pattern, fn := range s.routes() {
+		handle(pattern, fn)
+	}
+	handle("/api/", func(http.ResponseWriter, *http.Request) error {
+		return web.Refuse(http.StatusNotFound, "There is no such address.")
+	})
+	handle("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) error {
+		return web.Write(w, http.StatusOK, json.RawMessage(openapi))
+	})
+	page.Mount(mux, page.Options{
+		Title: "Chat", Intro: "A conversation that remembers: what you tell it, and what your documents say.",
+		Placeholder: "Remember that my dog is called Rex",
+		Suggestions: []string{"Remember that my dog is called Rex", "What is my dog called?", "What do you know about me?"},
+		Token:       true, Graph: s.Graph(),
+	})
+	return mux
+}
+
+// explained gives errors of this program a status.
+func explained(err error) error {
+	if errors.Is(err, memory.ErrForgotten) {
+		return &web.Problem{Status: http.StatusGone, Message: "This session was deleted.", Err: err}
+	}
+	return err
+}
+
+// scope says whose conversations and memory a request is about: those of the user that it
+// names, among the users of its caller. No user is the caller.
+func scope(r *http.Request, user string) (memory.Scope, error) {
+	s := memory.Scope{User: user}
+	if caller := web.Caller(r); caller != "local" {
+		s.Workspace = caller
+	}
+	if s.Validate() != nil {
+		return s, web.Invalid("user_id: may have 512 bytes of UTF-8 at most")
+	}
+	return s, nil
+}
+
+// asked returns the scope of a request that names a user in its address.
+func asked(r *http.Request) (memory.Scope, error) { return scope(r, r.URL.Query().Get("user_id")) }
+
+// session returns the session that the address names, if it is the caller's.
+func (s *server) session(r *http.Request) (conversation.Session, error) {
+	of, err := asked(r)
+	if err != nil {
+		return conversation.Session{}, err
+	}
+	return s.find(r, of, r.PathValue("id"))
+}
+
+func (s *server) find(r *http.Request, of memory.Scope, id string) (conversation.Session, error) {
+	found, err := s.Session(r.Context(), of, id)
+	if errors.Is(err, memory.ErrInvalid) { // no session has such an id
+		err = memory.ErrNotFound
+	}
+	return found, err
+}
+
+// chat answers a message, in a session that goes on or in a new one.
+func (s *server) chat(w http.ResponseWriter, r *http.Request) error {
+	var in struct {
+		Message   string `json:"message"`
+		SessionID string `json:"session_id"`
+		UserID    string `json:"user_id"`
+	}
+	if err := web.Read(w, r, &in, maxBody); err != nil {
+		return err
+	}
+	if err := fits(in.Message); err != nil {
+		return err
+	}
+	of, err := scope(r, in.UserID)
+	if err != nil {
+		return err
+	}
+	var session conversation.Session
+	if in.SessionID != "" {
+		session, err = s.find(r, of, in.SessionID)
+	} else {
+		session, err = s.Begin(r.Context(), of)
+	}
+	if err != nil {
+		return err
+	}
+	chunks := s.Say(r.Context(), session, in.Message)
+	if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+		return web.Send(w, r, told(session.ID, chunks))
+	}
+	return answer(w, session.ID, chunks)
+}
+
+func fits(message string) error {
+	switch {
+	case strings.TrimSpace(message) == "":
+		return web.Invalid("message: is empty")
+	case len(message) > maxMessage:
+		return web.Refuse(http.StatusRequestEntityTooLarge, "A message may have at most %d bytes.", maxMessage)
+	}
+	return nil
+}
+
+// replied is the answer to a message.
+type replied struct {
+	Reply     string `json:"reply"`
+	SessionID string `json:"session_id"`
+}
+
+// last is what the last message of a run says.
+func last(snap *graph.Snapshot, session string) replied {
+	m, _ := agent.Messages.Last(snap)
+	return replied{m.Text(), session}
+}
+
+func answer(w http.ResponseWriter, session string, chunks iter.Seq2[agent.Chunk, error]) error {
+	for c, err := range chunks {
+		if err != nil {
+			return err
+		}
+		if c.Kind == agent.ChunkEnd {
+			return web.Write(w, http.StatusOK, last(c.Snapshot, session))
+		}
+	}
+	return errors.New("the run did not come to an end")
+}
+
+// told are the events of a run: first the session's id, in the end the reply.
+func told(session string, chunks iter.Seq2[agent.Chunk, error]) iter.Seq2[web.Event, error] {
+	return func(yield func(web.Event, error) bool) {
+		begun := false
+		var reply replied
+		for c, err := range chunks {
+			if err == nil && !begun {
+				begun = true
+				if !yield(web.Event{Name: "session", Data: map[string]string{"session_id": session}}, nil) {
+					return
+				}
+			}
+			if c.Kind == agent.ChunkEnd && err == nil {
+				reply = last(c.Snapshot, session)
+			}
+			if !yield(web.Event{Name: string(c.Kind), Data: c}, err) || err != nil {
+				return
+			}
+		}
+		yield(web.Event{Name: "reply", Data: reply}, nil)
+	}
+}
+
+func (s *server) createSession(w http.ResponseWriter, r *http.Request) error {
+	var in struct {
+		UserID string `json:"user_id"`
+	}
+	if err := web.Read(w, r, &in, maxBody); err != nil {
+		return err
+	}
+	of, err := scope(r, in.UserID)
+	if err != nil {
+		return err
+	}
+	made, err := s.Begin(r.Context(), of)
+	if err != nil {
+		return err
+	}
+	return web.Write(w, http.StatusCreated, page.Session{ID: made.ID, UpdatedAt: made.UpdatedAt})
+}
+
+func (s *server) listSessions(w http.ResponseWriter, r *http.Request) error {
+	of, err := asked(r)
+	if err != nil {
+		return err
+	}
+	out := []page.Session{}
+	for one, err := range s.Sessions(r.Context(), of) {
+		if err != nil {
+			return err
+		}
+		out = append(out, page.Session{ID: one.ID, Title: one.Title, UpdatedAt: one.UpdatedAt})
+	}
+	return web.Write(w, http.StatusOK, out)
+}
+
+// thread is a session as the page shows it.
+func (s *server) thread(w http.ResponseWriter, r *http.Request) error {
+	session, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	messages, snap, err := s.Thread(r.Context(), session)
+	if err != nil {
+		return err
+	}
+	return web.Write(w, http.StatusOK, page.Of(session.ID, session.Title, snap, messages))
+}
+
+func (s *server) deleteSession(w http.ResponseWriter, r *http.Request) error {
+	session, err := s.session(r)
+	if err == nil {
+		err = s.Delete(r.Context(), session)
+	}
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return err
+}
+
+// say is chat for a session that is there, always as events.
+func (s *server) say(w http.ResponseWriter, r *http.Request) error {
+	session, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Message string `json:"message"`
+	}
+	if err := web.Read(w, r, &in, maxBody); err != nil {
+		return err
+	}
+	if err := fits(in.Message); err != nil {
+		return err
+	}
+	return web.Send(w, r, told(session.ID, s.Say(r.Context(), session, in.Message)))
+}
+
+// resume goes on with a run that broke off.
+func (s *server) resume(w http.ResponseWriter, r *http.Request) error {
+	session, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	return web.Send(w, r, told(session.ID, s.Resume(r.Context(), session)))
+}
+
+// userContext is what is known of a user's plan. Usage and preferences are texts or objects.
+type userContext struct {
+	UserID      string          `json:"user_id"`
+	Plan        string          `json:"plan,omitempty"`
+	Usage       json.RawMessage `json:"usage,omitempty"`
+	Preferences json.RawMessage `json:"preferences,omitempty"`
+}
+
+var plans = []string{"", "free", "pro", "enterprise"}
+
+func (s *server) context(w http.ResponseWriter, r *http.Request) error {
+	of, err := s.userOf(r, r.URL.Query().Get("user_id"))
+	if err != nil {
+		return err
+	}
+	c, err := s.Profiles().Context(r.Context(), of)
+	if err != nil {
+		return err
+	}
+	return web.Write(w, http.StatusOK, userContext{of.User, c.Plan, c.Usage, c.Preferences})
+}
+
+func (s *server) setContext(w http.ResponseWriter, r *http.Request) error {
+	var in userContext
+	if err := web.Read(w, r, &in, maxBody); err != nil {
+		return err
+	}
+	of, err := s.userOf(r, in.UserID)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(plans, in.Plan) {
+		return web.Invalid("plan: is none of free, pro and enterprise")
+	}
+	c, err := s.Profiles().SetContext(r.Context(), of, profile.Context{Plan: in.Plan, Usage: in.Usage, Preferences: in.Preferences})
+	if errors.Is(err, memory.ErrInvalid) {
+		return web.Invalid("usage and preferences have to be texts or objects, and not too large")
+	}
+	if err != nil {
+		return err
+	}
+	return web.Write(w, http.StatusOK, userContext{of.User, c.Plan, c.Usage, c.Preferences})
+}
+
+// userOf returns the scope of a user who has to be named.
+func (s *server) userOf(r *http.Request, user string) (memory.Scope, error) {
+	if s.Profiles() == nil {
+		return memory.Scope{}, web.Refuse(http.StatusNotFound, "Nothing is kept here.")
+	}
+	if user == "" {
+		return memory.Scope{}, web.Invalid("user_id: is missing")
+	}
+	return scope(r, user)
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/weft-go/weft/examples/chatapi/internal/chat"
+	"github.com/weft-go/weft/examples/chatapi/internal/store"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+)
+
+// formats are the files that are taken in.
+var formats = knowledge.FolderOptions{Only: []string{"*.md", "*.markdown", "*.txt", "*.rst", "*.html", "*.htm", "*.json", "*.jsonl", "*.csv"}}
+
+// ingest takes the documents of a folder in, for all users. What has not changed since is left as it
+// is, so it may be run again at any time, also beside the server.
+func ingest(ctx context.Context, c config, folder string, prune bool, out io.Writer) error {
+	root, err := os.OpenRoot(folder) // nothing in the folder leads out of it
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	o, _, err := open(ctx, c)
+	if err != nil {
+		return err
+	}
+	stores, err := store.Open(ctx, c.store)
+	if err != nil {
+		return err
+	}
+	s, err := chat.New(stores, o)
+	if err == nil {
+		err = take(ctx, s.Base(), root, prune, out)
+	}
+	return errors.Join(err, stores.Close())
+}
+
+func take(ctx context.Context, base *knowledge.Base, root *os.Root, prune bool, out io.Writer) error {
+	if base == nil {
+		return errors.New("there is nowhere to keep documents")
+	}
+	var total knowledge.Report
+	for p, err := range base.Ingest(ctx, memory.Scope{}, knowledge.Folder(root.FS(), formats), knowledge.IngestOptions{Prune: prune}) {
+		if err != nil {
+			return err
+		}
+		total = p.Total
+		if p.Err != nil {
+			fmt.Fprintf(out, "%s %s: %v\n", p.Status, p.URI, p.Err)
+		}
+	}
+	fmt.Fprintf(out, "%d documents: %d added, %d updated, %d unchanged, %d skipped, %d failed, %d removed; %d chunks\n",
+		total.Documents(), total.Added, total.Updated, total.Unchanged, total.Skipped, total.Failed, total.Pruned, total.Chunks)
+	if total.Failed > 0 {
+		return fmt.Errorf("%d documents failed", total.Failed)
+	}
+	return nil
+}

@@ -1,0 +1,38 @@
+package offline
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/learn"
+)
+
+var (
+	ends    = regexp.MustCompile(`[.!;\n]+(?:\s+|$)`)
+	says    = regexp.MustCompile(`(?i)^(?:well,? |and |by the way,? |also,? )*((?:i am|i'm|i’m|i live|i work|i use|i need|i have|i like|i love|i prefer|i hate|i don't like|i do not like|my|our|we are|we use|call me)\b.+)$`)
+	prefers = regexp.MustCompile(`(?i)^(?:i like|i love|i prefer|i hate|i don't like|i do not like)\b`)
+)
+
+// Extract finds what a user says of themselves: sentences that begin as such sentences do. It is a
+// [learn.ExtractorFunc], and gives five facts at most.
+func Extract(_ context.Context, t learn.Turn) ([]learn.Proposal, error) {
+	var found []learn.Proposal
+	for _, sentence := range ends.Split(t.User, -1) {
+		sentence = strings.TrimSpace(sentence)
+		if fact, ok := toRemember(sentence); ok {
+			sentence = fact
+		}
+		m := says.FindStringSubmatch(sentence)
+		if m == nil || strings.HasSuffix(sentence, "?") || len(found) == maxFacts {
+			continue
+		}
+		p := learn.Proposal{Kind: memory.Plain, Content: m[1], Evidence: m[1], Importance: 0.5}
+		if prefers.MatchString(m[1]) {
+			p.Kind = memory.Preference
+		}
+		found = append(found, p)
+	}
+	return found, nil
+}

@@ -1,0 +1,199 @@
+// Package offline is a model that needs no key and no network, and an extractor beside it:
+// rules that look at the words of a message, choose a tool, and answer with what the tool
+// returned. It understands nothing and knows nothing: all that it says about the user or the
+// documents comes from the tools. It is there so that the example runs anywhere, and speaks
+// to the agent exactly as a language model would: it sees the prompt, the messages and the
+// tools' answers, and nothing else.
+package offline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory/agentmemory"
+)
+
+// Model is the offline model. Pace is how long it waits before each word of an answer; zero
+// means not at all. It may be used by any number of goroutines.
+type Model struct{ Pace time.Duration }
+
+var _ llm.Model = Model{}
+
+// Stream answers the last message of the user.
+func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		for chunk, err := range llm.Reply(reply(r)) {
+			if err != nil || chunk.Kind != llm.ChunkText {
+				if !yield(chunk, err) {
+					return
+				}
+				continue
+			}
+			for _, word := range strings.SplitAfter(chunk.Text, " ") {
+				if err := m.wait(ctx); err != nil {
+					yield(llm.Chunk{}, err)
+					return
+				}
+				chunk.Text = word
+				if !yield(chunk, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (m Model) wait(ctx context.Context) error {
+	if m.Pace <= 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(m.Pace):
+		return nil
+	}
+}
+
+// A step is a tool call that was made for the message, and its answer.
+type step struct {
+	call   llm.ToolCall
+	answer string
+	failed bool
+}
+
+// A talk is what the request says.
+type talk struct {
+	message string
+	tools   []string
+	steps   []step
+	last    bool // no tool may be called
+}
+
+func read(r llm.Request) talk {
+	t := talk{last: r.ToolChoice.Mode == llm.ToolsNone}
+	for _, spec := range r.Tools {
+		t.tools = append(t.tools, spec.Name)
+	}
+	calls := map[string]llm.ToolCall{}
+	for _, m := range r.Messages {
+		switch m.Role {
+		case llm.RoleUser:
+			t.message, t.steps = strings.Join(strings.Fields(m.Text()), " "), nil
+		case llm.RoleAssistant:
+			for _, c := range m.ToolCalls {
+				calls[c.ID] = c
+			}
+		case llm.RoleTool:
+			t.steps = append(t.steps, step{calls[m.ToolCallID], m.Text(), m.Status == llm.StatusError})
+		}
+	}
+	return t
+}
+
+// has says whether there is a tool that was not called yet.
+func (t talk) has(tool string) bool {
+	called := slices.ContainsFunc(t.steps, func(s step) bool { return s.call.Name == tool })
+	return slices.Contains(t.tools, tool) && !called && !t.last
+}
+
+// reply is the next message: a tool call, or the answer.
+func reply(r llm.Request) llm.Message {
+	t := read(r)
+	if len(t.steps) > 0 {
+		if text := t.answer(t.steps[len(t.steps)-1]); text != "" {
+			return llm.Assistant(text)
+		}
+	}
+	if tool, arguments := t.choose(); tool != "" {
+		return t.call(tool, arguments)
+	}
+	return llm.Assistant(t.without())
+}
+
+func (t talk) call(tool string, arguments map[string]string) llm.Message {
+	data, err := json.Marshal(arguments)
+	if err != nil {
+		return llm.Assistant("I can not write the call of " + tool + ".")
+	}
+	return llm.Assistant("", llm.ToolCall{ID: fmt.Sprintf("call_%d", len(t.steps)+1), Name: tool, Arguments: data})
+}
+
+// usual are words of what people say of themselves, to recall all of it by.
+const usual = "I am my name is called we our live work like love prefer hate use need have"
+
+// choose picks a tool by the words of the message.
+func (t talk) choose() (string, map[string]string) {
+	fact, toStore := toRemember(t.message)
+	query := map[string]string{"query": t.message}
+	switch {
+	case toStore && t.has(agentmemory.StoreTool):
+		return agentmemory.StoreTool, map[string]string{"content": fact, "evidence": fact}
+	case toStore, !asks.MatchString(t.message):
+		return "", nil
+	case ofAccount.MatchString(t.message) && t.has(agentmemory.ContextTool):
+		return agentmemory.ContextTool, map[string]string{}
+	case ofAll.MatchString(t.message) && t.has(agentmemory.RecallTool):
+		return agentmemory.RecallTool, map[string]string{"query": usual}
+	case ofUser.MatchString(t.message) && t.has(agentmemory.RecallTool):
+		return agentmemory.RecallTool, query
+	case t.has(agentmemory.SearchTool):
+		return agentmemory.SearchTool, query
+	}
+	return "", nil
+}
+
+// answer says what a tool returned, and nothing if it found nothing and another may.
+func (t talk) answer(s step) string {
+	if s.failed {
+		return "That did not work: " + s.answer
+	}
+	switch s.call.Name {
+	case agentmemory.StoreTool:
+		fact, _ := toRemember(t.message)
+		if strings.Contains(s.answer, "already") {
+			return "I knew that already: " + toYou(fact) + "."
+		}
+		return "I will remember that " + toYou(fact) + "."
+	case agentmemory.ContextTool:
+		return s.answer
+	case agentmemory.RecallTool:
+		if facts := remembered(s.answer); len(facts) > 0 {
+			return "You told me:\n- " + strings.Join(facts, "\n- ")
+		}
+		if t.has(agentmemory.SearchTool) {
+			return ""
+		}
+		return "I remember nothing about this."
+	case agentmemory.SearchTool:
+		return quote(t.message, s.answer)
+	}
+	return s.answer
+}
+
+// without answers where no tool fits.
+func (t talk) without() string {
+	const honest = "I am a set of rules, not a language model: "
+	if len(t.tools) == 0 {
+		return fmt.Sprintf("You said: %q. %sI have no memory and no documents here, so there is nothing that I can look up.", cut(t.message), honest)
+	}
+	if _, toStore := toRemember(t.message); toStore || asks.MatchString(t.message) {
+		return "I have nothing to do that with. " + honest + "I can only use the tools that I am given."
+	}
+	return fmt.Sprintf("You said: %q. %stell me to remember something, ask what I know about you, or ask something that the documents answer.", cut(t.message), honest)
+}
+
+const maxEcho = 200
+
+func cut(text string) string {
+	if runes := []rune(text); len(runes) > maxEcho {
+		return string(runes[:maxEcho]) + "…"
+	}
+	return text
+}

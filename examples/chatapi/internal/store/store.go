@@ -1,0 +1,183 @@
+// Package store opens what a conversation is kept in: one folder, a PostgreSQL, a
+// Supabase project, or nothing at all.
+package store
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/checkpoint/supacheckpoint"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/pgmemory"
+	"github.com/weft-go/weft/memory/sqlitememory"
+)
+
+// Config says where things are kept. Its zero value keeps nothing.
+type Config struct {
+	// Folder is where the SQLite files are. It counts if Database is empty.
+	Folder string
+	// Database is the address of a PostgreSQL, and Schema where in it. Supabase says that it is
+	// that of a project, whose tables for other programs are made as well.
+	Database, Schema string
+	Supabase         bool
+	// Lease is how long a run of a process that died keeps others from its thread.
+	Lease time.Duration
+}
+
+// Read completes a configuration by the environment. Supabase is on if and only if
+// SUPABASE_URL and SUPABASE_SERVICE_ROLE_KEY, or else SUPABASE_KEY, are set; the database is
+// then SUPABASE_DB_URL, or else DATABASE_URL. Without Supabase it is DATABASE_URL. An
+// error names what has to be put right.
+func (c Config) Read(getenv func(string) string) (Config, error) {
+	project, name, key := getenv("SUPABASE_URL"), "SUPABASE_SERVICE_ROLE_KEY", getenv("SUPABASE_SERVICE_ROLE_KEY")
+	if key == "" {
+		name, key = "SUPABASE_KEY", getenv("SUPABASE_KEY")
+	}
+	c.Database = getenv("DATABASE_URL")
+	if project == "" || key == "" {
+		if getenv("SUPABASE_DB_URL") != "" {
+			return c, errors.New("SUPABASE_DB_URL is set, and SUPABASE_URL and SUPABASE_SERVICE_ROLE_KEY have to be as well; for a database alone, set DATABASE_URL")
+		}
+		return c, nil
+	}
+	c.Supabase = true
+	if url := getenv("SUPABASE_DB_URL"); url != "" {
+		c.Database = url
+	}
+	if c.Database == "" {
+		return c, errors.New("SUPABASE_DB_URL is not set: it is under Connect in the project's dashboard")
+	}
+	if err := supacheckpoint.CheckServiceKey(key, project, []byte(getenv("SUPABASE_JWT_SECRET"))); err != nil {
+		return c, errors.Join(errors.New(name), err)
+	}
+	return c, nil
+}
+
+// String says what the configuration is, without an address.
+func (c Config) String() string {
+	switch {
+	case c.Supabase:
+		return "Supabase"
+	case c.Database != "":
+		return "PostgreSQL"
+	case c.Folder != "":
+		return "SQLite, in " + c.Folder
+	}
+	return "nothing is kept"
+}
+
+// Stores are where each thing is kept. All of them are nil if nothing is.
+type Stores struct {
+	Checkpoints   checkpoint.Store
+	Conversations conversation.Store
+	Facts         memory.Store
+	Turns         learn.Queue
+	Knowledge     knowledge.Store
+	Values        kv.Store
+	closers       []func() error
+}
+
+// Close closes all of them.
+func (s *Stores) Close() error {
+	var all []error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		all = append(all, s.closers[i]())
+	}
+	return errors.Join(all...)
+}
+
+// Open opens the stores, and makes and migrates what is not there.
+func Open(ctx context.Context, c Config) (*Stores, error) {
+	s := &Stores{}
+	var err error
+	switch {
+	case c.Supabase:
+		err = s.openSupabase(ctx, c)
+	case c.Database != "":
+		err = s.openPostgres(ctx, c)
+	case c.Folder != "":
+		err = s.openSQLite(ctx, c)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Stores) openSQLite(ctx context.Context, c Config) error {
+	if err := os.MkdirAll(c.Folder, 0o700); err != nil {
+		return err
+	}
+	threads, err := sqlitecheckpoint.Open(ctx, filepath.Join(c.Folder, "checkpoints.db"), sqlitecheckpoint.Options{})
+	if err != nil {
+		return err
+	}
+	s.Checkpoints, s.closers = threads, append(s.closers, threads.Close)
+	db, err := sqlitememory.Open(ctx, filepath.Join(c.Folder, "memory.db"), sqlitememory.Options{})
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, db.Close)
+	s.Conversations, s.Facts, s.Turns, s.Knowledge, s.Values = db.Conversations(), db.Facts(), db.Turns(), db.Knowledge(), db.Values()
+	return nil
+}
+
+func (s *Stores) openPostgres(ctx context.Context, c Config) error {
+	threads, err := pgcheckpoint.Open(ctx, c.Database, pgcheckpoint.Options{Schema: c.Schema, LeaseTime: c.Lease})
+	if err != nil {
+		return err
+	}
+	s.Checkpoints, s.closers = threads, append(s.closers, quietly(threads.Close))
+	db, err := pgmemory.Open(ctx, c.Database, pgmemory.Options{Schema: c.Schema})
+	if err != nil {
+		return err
+	}
+	s.use(db)
+	return nil
+}
+
+// openSupabase has the rights of the service: this program says who asks, and not the project.
+func (s *Stores) openSupabase(ctx context.Context, c Config) error {
+	threads, err := supacheckpoint.Open(ctx, c.Database, supacheckpoint.Options{Checkpoint: pgcheckpoint.Options{Schema: c.Schema, LeaseTime: c.Lease}})
+	if err != nil {
+		return err
+	}
+	s.Checkpoints, s.closers = threads, append(s.closers, quietly(threads.Close))
+	config, err := pgmemory.PoolConfig(c.Database, pgmemory.Detect)
+	if err != nil {
+		return err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, quietly(pool.Close))
+	if err := pgmemory.MigrateSupabase(ctx, pool, pgmemory.Options{Schema: c.Schema}, false); err != nil {
+		return err
+	}
+	db, err := pgmemory.New(ctx, pool, pgmemory.Options{Schema: c.Schema})
+	if err != nil {
+		return err
+	}
+	s.use(db)
+	return nil
+}
+
+func (s *Stores) use(db *pgmemory.DB) {
+	s.closers = append(s.closers, quietly(db.Close))
+	s.Conversations, s.Facts, s.Turns, s.Knowledge, s.Values = db.Conversations(), db.Facts(), db.Turns(), db.Knowledge(), db.Values()
+}
+
+func quietly(end func()) func() error { return func() error { end(); return nil } }

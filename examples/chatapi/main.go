@@ -1,0 +1,148 @@
+// Chatapi is a conversation over HTTP that remembers: what was said, what users want it to
+// remember, what it learns by itself, and what documents say.
+//
+//	go run ./examples/chatapi
+//	go run ./examples/chatapi ingest docs
+//
+// Read internal/chat for the graph, http.go for the endpoints, and internal/store for what the
+// environment changes.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/weft-go/weft/examples/chatapi/internal/chat"
+	"github.com/weft-go/weft/examples/chatapi/internal/offline"
+	"github.com/weft-go/weft/examples/chatapi/internal/store"
+	"github.com/weft-go/weft/examples/internal/web"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/langchainllm/providers"
+	"github.com/weft-go/weft/memory/learn"
+)
+
+// config is what flags and the environment say.
+type config struct {
+	store       store.Config
+	address     string
+	drain, pace time.Duration
+	learn       bool
+}
+
+func main() {
+	var c config
+	flag.StringVar(&c.address, "addr", "127.0.0.1:8083", "the `address` to listen on")
+	flag.StringVar(&c.store.Folder, "data", "chatapi-data", "the `folder` of the SQLite files, unless the environment names a database; empty keeps nothing")
+	flag.StringVar(&c.store.Schema, "schema", "", "the `schema` in the database (default weft)")
+	flag.DurationVar(&c.store.Lease, "lease", 10*time.Second, "how long a run whose process died holds its session, in a database")
+	flag.DurationVar(&c.drain, "drain", 10*time.Second, "how long runs may take to finish when the program ends, and then what is to be learned")
+	flag.DurationVar(&c.pace, "pace", 12*time.Millisecond, "how long the offline model takes for a word")
+	flag.BoolVar(&c.learn, "learn", true, "learn facts from what users say")
+	prune := flag.Bool("prune", false, "ingest removes documents that are no longer in the folder")
+	flag.Usage = usage
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends it at once
+	var err error
+	if c.store, err = c.store.Read(os.Getenv); err == nil {
+		switch {
+		case flag.NArg() == 0:
+			err = serve(ctx, c)
+		case flag.Arg(0) == "ingest" && flag.NArg() == 2:
+			err = ingest(ctx, c, flag.Arg(1), *prune, os.Stdout)
+		default:
+			usage()
+			os.Exit(2)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "chatapi:", err)
+		os.Exit(1)
+	}
+}
+
+func usage() {
+	fmt.Fprint(flag.CommandLine.Output(), "chatapi [flags]                 serve\nchatapi [flags] ingest FOLDER   take documents in\n")
+	flag.PrintDefaults()
+}
+
+func serve(ctx context.Context, c config) error {
+	o, name, err := open(ctx, c)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", c.address)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	stores, err := store.Open(ctx, c.store)
+	if err != nil {
+		return err
+	}
+	s, err := chat.New(stores, o)
+	if err != nil {
+		return errors.Join(err, stores.Close())
+	}
+	fmt.Printf("model: %s\nstore: %s\nhttp://%s\n", name, c.store, l.Addr())
+	return errors.Join(run(ctx, c, s, o.Logger, l), stores.Close())
+}
+
+// docs:begin run
+// run serves until the context ends, then lets the runs finish that are under way, and then
+// learns what is left.
+func run(ctx context.Context, c config, s *chat.Service, logger *slog.Logger, l net.Listener) error {
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var work sync.WaitGroup
+	work.Go(func() { s.Work(working) })
+	h := (&server{s, logger}).handler()
+	err := web.Server{Handler: h, Logger: logger, Drain: c.drain}.Run(ctx, l)
+	s.Drain(c.drain)
+	stop()
+	work.Wait()
+	return err
+}
+
+// docs:end
+
+// open opens the model and the embedder that the environment names. Without a model it is the
+// offline model, without an embedder things are found by their words.
+func open(ctx context.Context, c config) (chat.Options, string, error) {
+	o := chat.Options{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	name := "offline: rules, no key, no network"
+	settings, err := providers.Read(os.Getenv)
+	var opened llm.Model
+	if err == nil {
+		name = settings.String()
+		opened, err = settings.Open(ctx)
+	}
+	switch {
+	case errors.Is(err, providers.ErrUnset):
+		o.Model, o.Extractor = offline.Model{Pace: c.pace}, learn.ExtractorFunc(offline.Extract)
+	case err != nil:
+		return o, "", err
+	default:
+		o.Model = llm.Retry(opened, llm.RetryPolicy{})
+		o.Extractor, o.Decider = learn.NewExtractor(o.Model, learn.ExtractorOptions{}), learn.NewDecider(o.Model)
+	}
+	if !c.learn {
+		o.Extractor = nil
+	}
+	embedder, err := providers.EmbedderFromEnv(ctx)
+	if err == nil {
+		o.Embedder = embedder
+		name += ", embeddings: " + embedder.Model()
+	} else if !errors.Is(err, providers.ErrUnset) {
+		return o, "", err
+	}
+	return o, name, nil
+}
