@@ -1,5 +1,122 @@
 package main
 
-// childFolder names the variable in which a test gives its folder to the process
-// that it starts.
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/examples/internal/page"
+	"github.com/weft-go/weft/internal/pgtest"
+)
+
+// childFolder names the variable in which a test gives its folder to the process that
+// it starts.
 const childFolder = "CSVANALYST_TEST_FOLDER"
+
+// child starts the program as a process of its own and returns its address, and a
+// function that kills it.
+func child(t *testing.T, folder, pace string, more ...string) (*app, func()) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"-addr", "127.0.0.1:0", "-data", folder, "-pace", pace}, more...)...)
+	cmd.Env = append(os.Environ(), childFolder+"="+folder, "DATABASE_URL=")
+	for _, m := range more {
+		if strings.HasPrefix(m, "-schema=") {
+			cmd.Env = append(cmd.Env, "DATABASE_URL="+pgtest.DirectURL(t))
+		}
+	}
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{t: t, client: &http.Client{Transport: &http.Transport{}}, folder: folder}
+	for lines := bufio.NewScanner(out); a.url == "" && lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "http://") {
+			a.url = lines.Text()
+		}
+	}
+	kill := func() {
+		a.client.CloseIdleConnections()
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()         // it was killed, and says so
+	}
+	t.Cleanup(kill)
+	if a.url == "" {
+		t.Fatal("the program did not start")
+	}
+	return a, kill
+}
+
+// Killed in the middle of an answer, and started again, the program goes on with it.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]func(t *testing.T) []string{
+		"sqlite":   func(*testing.T) []string { return nil },
+		"postgres": func(t *testing.T) []string { return []string{"-schema=" + pgtest.Schema(t)} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder, flags := t.TempDir(), more(t)
+			first, kill := child(t, folder, "1m", flags...)
+			id := first.withFile("sales.csv", sales)
+			r, err := http.NewRequestWithContext(t.Context(), "POST", first.url+"/api/sessions/"+id+"/messages", strings.NewReader(`{"message":"total amount in Athens"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", "application/json")
+			res, err := first.client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// It is killed when both tools have answered and the answer is being told.
+			for events, n := bufio.NewScanner(res.Body), 0; n < 3 && events.Scan(); {
+				if events.Text() == "event: turn" {
+					n++
+				}
+			}
+			kill()
+			_, _ = io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+
+			second, _ := child(t, folder, "0s", flags...)
+			var thread page.Thread
+			if err := json.Unmarshal([]byte(second.do("GET", "/api/sessions/"+id, "").body), &thread); err != nil || !thread.Unfinished || len(thread.Messages) != 1 {
+				t.Fatalf("the thread is %+v, %v", thread, err)
+			}
+			went := second.resume(id)
+			if strings.Contains(went, "tool_started") || strings.Contains(went, `"node":"loadCsvMetadata"`) {
+				t.Errorf("what was done was done again: %s", went)
+			}
+			all := second.do("GET", "/api/sessions/"+id+"/messages", "").body
+			if strings.Count(all, `"role"`) != 2 || !strings.Contains(all, "The sum amount is 50, in sales.csv where city is Athens.") {
+				t.Errorf("stored are %s", all)
+			}
+			if got := second.ask(id, "how many rows?"); got != "There are 5 rows in sales.csv." {
+				t.Errorf("then it answers %q", got)
+			}
+		})
+	}
+}
+
+// resume goes on with a run. In PostgreSQL the process that was killed holds the
+// thread until its lease has run out.
+func (a *app) resume(id string) string {
+	a.t.Helper()
+	for {
+		r := a.do("POST", "/api/sessions/"+id+"/resume", "")
+		if r.status == http.StatusOK {
+			return r.body
+		}
+		if r.status != http.StatusConflict {
+			a.t.Fatalf("resume: %d %s", r.status, r.body)
+		}
+	}
+}

@@ -35,8 +35,8 @@ import (
 // config is what flags and the environment say.
 type config struct {
 	address, folder, database, schema string
-	maxUpload               int64
-	drain, pace             time.Duration
+	maxUpload                         int64
+	drain, pace                       time.Duration
 }
 
 func main() {

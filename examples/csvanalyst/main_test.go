@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"mime/multipart"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +19,7 @@ import (
 	"github.com/weft-go/weft/examples/csvanalyst/internal/offline"
 	"github.com/weft-go/weft/examples/internal/page"
 	"github.com/weft-go/weft/examples/internal/web"
+	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/llm"
 )
 
@@ -29,7 +28,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(pgtest.Main(m))
 }
 
 const sales = `id,city,product,amount,day
@@ -214,8 +213,3 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 }
-
-var (
-	_ = fmt.Sprint
-	_ = filepath.Join
-)

@@ -16,7 +16,6 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 )
 
-
 func TestUnknownSessionWritesNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, open func(llm.Model) *kit) {
 		model := llmtest.NewScript(llmtest.Say("never"))
