@@ -102,7 +102,7 @@ func open(ctx context.Context, c config, model llm.Model) (*server, func() error
 
 func openCheckpoints(ctx context.Context, c config) (checkpoint.Store, func() error, error) {
 	if c.database != "" {
-		store, err := pgcheckpoint.Open(ctx, c.database, pgcheckpoint.Options{Schema: c.schema})
+		store, err := pgcheckpoint.Open(ctx, c.database, pgcheckpoint.Options{Schema: c.schema, LeaseTime: 5 * time.Second})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -140,14 +140,15 @@ func openModel(ctx context.Context, getenv func(string) string, pace time.Durati
 }
 
 func modelConfig(getenv func(string) string) (providers.Config, error) {
-	settings, err := providers.Read(getenv)
-	if errors.Is(err, providers.ErrUnset) && getenv("LLM_API_KEY") != "" {
-		return providers.Read(func(name string) string {
-			if name == "LLM_PROVIDER" {
-				return "googleai"
-			}
-			return getenv(name)
-		})
+	for _, name := range []string{"LLM_PROVIDER", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MISTRAL_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST"} {
+		if getenv(name) != "" {
+			return providers.Read(getenv)
+		}
 	}
-	return settings, err
+	return providers.Read(func(name string) string {
+		if name == "LLM_PROVIDER" && getenv("LLM_API_KEY") != "" {
+			return "googleai"
+		}
+		return getenv(name)
+	})
 }

@@ -23,8 +23,8 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if w.key = r.Header.Get("X-Goog-Api-Key"); w.key == "" {
 		w.key = r.URL.Query().Get("key")
 	}
-	reply := `data: {"candidates":[{"content":{"role":"model","parts":[{"text":"hi"}]},"finishReason":"STOP"}]}` + "\n\n"
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(reply)), Request: r}, nil
+	reply := `[{"candidates":[{"content":{"role":"model","parts":[{"text":"hi"}]},"finishReason":"STOP"}]}]`
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(reply)), Request: r}, nil
 }
 
 func TestGeminiFromTheEnvironment(t *testing.T) {
