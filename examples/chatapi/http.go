@@ -322,9 +322,14 @@ func (s *server) setContext(w http.ResponseWriter, r *http.Request) error {
 	if !slices.Contains(plans, in.Plan) {
 		return web.Invalid("plan: is none of free, pro and enterprise")
 	}
+	for _, v := range []json.RawMessage{in.Usage, in.Preferences} {
+		if len(v) > 0 && v[0] != '"' && v[0] != '{' {
+			return web.Invalid("usage and preferences: have to be a text or an object")
+		}
+	}
 	c, err := s.Profiles().SetContext(r.Context(), of, profile.Context{Plan: in.Plan, Usage: in.Usage, Preferences: in.Preferences})
 	if errors.Is(err, memory.ErrInvalid) {
-		return web.Invalid("usage and preferences have to be texts or objects, and not too large")
+		return web.Invalid("usage and preferences: are too large, or no UTF-8")
 	}
 	if err != nil {
 		return err

@@ -1,0 +1,350 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/examples/chatapi/internal/chat"
+	"github.com/weft-go/weft/examples/chatapi/internal/store"
+	"github.com/weft-go/weft/examples/internal/page"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
+)
+
+// gate is a model that says the first word and then waits for a signal to say the rest. It tells
+// when it begins and when it ends.
+type gate struct {
+	begun   chan struct{}
+	open    chan struct{}
+	running atomic.Int32
+}
+
+func newGate() *gate { return &gate{begun: make(chan struct{}, 100), open: make(chan struct{})} }
+
+func (g *gate) Stream(ctx context.Context, _ llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		g.running.Add(1)
+		defer g.running.Add(-1)
+		for chunk, err := range llm.Reply(llm.Assistant("Done at last.")) {
+			if chunk.Kind == llm.ChunkText {
+				first := chunk
+				first.Text = "Done "
+				if !yield(first, nil) {
+					return
+				}
+				g.begun <- struct{}{}
+				select {
+				case <-g.open:
+				case <-ctx.Done():
+					yield(llm.Chunk{}, ctx.Err())
+					return
+				}
+				chunk.Text = "at last."
+			}
+			if !yield(chunk, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, c store.Config) {
+		a := start(t, c, rules())
+		anns := a.ask("ann", "", "Remember that my dog is called Rex.").SessionID
+		before := a.said("ann", anns)
+		of := func(user, session string) string {
+			return asJSON(t, map[string]string{"message": "hello", "user_id": user, "session_id": session})
+		}
+		const unknown = `{"error":"There is no such session."}`
+		tests := []struct {
+			name, method, path, body, header, token string
+			status                                  int
+			want                                    string
+		}{
+			{"no JSON", "POST", "/api/chat", `{"message":`, "", "", 400, "Invalid request format"},
+			{"another type", "POST", "/api/chat", `{"message":["x"]}`, "", "", 400, "cannot unmarshal array"},
+			{"an unknown field", "POST", "/api/chat", `{"message":"x","sesion_id":"y"}`, "", "", 400, `unknown field \"sesion_id\"`},
+			{"two values", "POST", "/api/chat", `{"message":"x"} {}`, "", "", 400, "more than one value"},
+			{"nothing", "POST", "/api/chat", "", "", "", 400, "the body is empty"},
+			{"no message", "POST", "/api/chat", `{"user_id":"ann"}`, "", "", 400, "message: is empty"},
+			{"spaces", "POST", "/api/chat", `{"message":" \n "}`, "", "", 400, "message: is empty"},
+			{"a long name", "POST", "/api/chat", `{"message":"x","user_id":"` + strings.Repeat("x", 513) + `"}`, "", "", 400, "user_id: may have 512 bytes"},
+			{"a NUL in a name", "POST", "/api/chat", `{"message":"x","user_id":"\u0000"}`, "", "", 400, "user_id:"},
+			{"a form", "POST", "/api/chat", "message=x", "Content-Type: application/x-www-form-urlencoded", "", 415, "application/json"},
+			{"a long message", "POST", "/api/chat", `{"message":"` + strings.Repeat("x", maxMessage+1) + `"}`, "", "", 413, "at most 20000 bytes"},
+			{"a large body", "POST", "/api/chat", `{"message":"x","user_id":"` + strings.Repeat("x", maxBody) + `"}`, "", "", 413, "at most 65536 bytes"},
+			{"an unknown session", "POST", "/api/chat", of("ann", "nothing"), "", "", 404, unknown},
+			{"a session that can not be", "POST", "/api/chat", of("ann", "\x00"), "", "", 404, unknown},
+			{"a long session", "POST", "/api/chat", of("ann", strings.Repeat("x", 600)), "", "", 404, unknown},
+			{"another user's", "POST", "/api/chat", of("bob", anns), "", "", 404, unknown},
+			{"nobody's", "POST", "/api/chat", of("", anns), "", "", 404, unknown},
+			{"another caller's", "POST", "/api/chat", of("ann", anns), "", "mallory", 404, unknown},
+			{"a stream of another", "POST", "/api/chat", of("bob", anns), "Accept: text/event-stream", "", 404, unknown},
+			{"another's messages", "GET", "/api/sessions/" + anns + "?user_id=bob", "", "", "", 404, unknown},
+			{"another's to delete", "DELETE", "/api/sessions/" + anns + "?user_id=bob", "", "", "", 404, unknown},
+			{"another's to resume", "POST", "/api/sessions/" + anns + "/resume?user_id=bob", "", "", "", 404, unknown},
+			{"another's to say", "POST", "/api/sessions/" + anns + "/messages?user_id=bob", `{"message":"x"}`, "", "", 404, unknown},
+			{"no user to list", "GET", "/api/sessions?user_id=" + strings.Repeat("x", 513), "", "", "", 400, "user_id:"},
+			{"no text to say", "POST", "/api/sessions/" + anns + "/messages?user_id=ann", `{"message":""}`, "", "", 400, "message: is empty"},
+			{"no address", "GET", "/api/nothing", "", "", "", 404, "no such address"},
+			{"of another site", "POST", "/api/chat", `{"message":"x"}`, "Sec-Fetch-Site: cross-site", "", 403, "cross-origin"},
+		}
+		for _, tt := range tests {
+			var headers []string
+			if tt.header != "" {
+				headers = append(headers, tt.header)
+			}
+			b := a.as(tt.token)
+			if tt.status == http.StatusForbidden { // the answer is that of net/http
+				r, err := b.client.Do(b.request(t.Context(), tt.method, tt.path, tt.body, headers...))
+				if err != nil || r.StatusCode != tt.status || r.Body.Close() != nil {
+					t.Errorf("%s: got %+v, %v", tt.name, r, err)
+				}
+				continue
+			}
+			if r := b.do(tt.method, tt.path, tt.body, headers...); r.status != tt.status || !strings.Contains(r.body, tt.want) {
+				t.Errorf("%s: got %d %s", tt.name, r.status, r.body)
+			}
+		}
+		empty := into[page.Session](t, a.do("POST", "/api/sessions", `{"user_id":"ann"}`), http.StatusCreated)
+		if r := a.do("POST", "/api/sessions/"+empty.ID+"/resume?user_id=ann", ""); r.status != http.StatusConflict || !strings.Contains(r.body, "nothing to go on with") {
+			t.Errorf("nothing to resume: got %d %s", r.status, r.body)
+		}
+		if got := a.said("ann", anns); got != before {
+			t.Errorf("the session is now %s", got)
+		}
+	})
+}
+
+// A second request on a session that is busy is refused, and the first is not disturbed.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, c store.Config) {
+		model := newGate()
+		a := start(t, c, scripted(model))
+		s := into[page.Session](t, a.do("POST", "/api/sessions", "{}"), http.StatusCreated)
+		body := asJSON(t, map[string]string{"message": "hello", "session_id": s.ID})
+		first := make(chan reply)
+		go func() { first <- a.do("POST", "/api/chat", body) }()
+		<-model.begun
+		for _, header := range []string{"Accept: */*", "Accept: text/event-stream"} {
+			r := a.do("POST", "/api/chat", body, header)
+			if r.status != http.StatusConflict || r.body != `{"error":"This session is busy with another request."}`+"\n" {
+				t.Errorf("got %d %s", r.status, r.body)
+			}
+		}
+		for _, route := range []string{"POST /api/sessions/" + s.ID + "/resume", "DELETE /api/sessions/" + s.ID} {
+			method, path, _ := strings.Cut(route, " ")
+			if r := a.do(method, path, ""); r.status != http.StatusConflict {
+				t.Errorf("%s: got %d %s", route, r.status, r.body)
+			}
+		}
+		close(model.open)
+		if r := into[replied](t, <-first, http.StatusOK); r.Reply != "Done at last." {
+			t.Errorf("got %+v", r)
+		}
+		if got := a.said("", s.ID); got != "user: hello\nassistant: Done at last." {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// Of a client that hangs up nothing is lost: the run stops, and goes on when it is resumed, or when
+// something else is said. Nothing of it is left running.
+func TestHangUp(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, c store.Config) {
+		for _, accept := range []string{"text/event-stream", "application/json"} {
+			model := newGate()
+			a := start(t, c, scripted(model))
+			s := into[page.Session](t, a.do("POST", "/api/sessions", "{}"), http.StatusCreated)
+			for _, text := range []string{"hello", "are you there?"} {
+				a.hangUp(s.ID, text, accept, model)
+			}
+			if got := a.said("", s.ID); got != "unfinished" {
+				t.Errorf("got %s", got)
+			}
+			close(model.open)
+			r := a.patiently("POST", "/api/sessions/"+s.ID+"/resume", "")
+			if _, data := events(r.body); r.status != http.StatusOK || len(data["reply"]) != 1 || !strings.Contains(data["reply"][0], "Done at last.") {
+				t.Fatalf("got %d %s", r.status, r.body)
+			}
+			if got := a.said("", s.ID); got != "user: hello\nuser: are you there?\nassistant: Done at last." {
+				t.Errorf("got %s", got)
+			}
+			a.end()
+		}
+	})
+}
+
+// patiently sends a request until the session is free: a run ends soon after its client.
+func (a *app) patiently(method, path, body string) (r reply) {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		if r = a.do(method, path, body); r.status != http.StatusConflict {
+			break
+		}
+	}
+	return r
+}
+
+// hangUp says something, and is gone when the reply begins.
+func (a *app) hangUp(session, text, accept string, model *gate) {
+	a.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		ctx, cancel := context.WithCancel(a.t.Context())
+		r := a.request(ctx, "POST", "/api/chat", asJSON(a.t, map[string]string{"message": text, "session_id": session}), "Accept: "+accept)
+		var met sync.WaitGroup
+		met.Go(func() {
+			select {
+			case <-model.begun:
+				cancel()
+			case <-ctx.Done():
+			}
+		})
+		res, err := a.client.Do(r)
+		busy := err == nil && res.StatusCode == http.StatusConflict
+		if err == nil && !busy {
+			_, err = io.Copy(io.Discard, res.Body)
+		}
+		if res != nil {
+			_ = res.Body.Close() // what there was is read
+		}
+		cancel()
+		met.Wait()
+		if busy {
+			continue
+		}
+		if !errors.Is(err, context.Canceled) {
+			a.t.Fatalf("got %v", err)
+		}
+		return
+	}
+	a.t.Fatal("the session is busy for ever")
+}
+
+// The end of the program lets a run come to its end and what it said be learned.
+func TestShutdownFinishes(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, c store.Config) {
+		o := rules()
+		model := newGate()
+		o.Model = model
+		a := start(t, c, o)
+		got := make(chan reply)
+		go func() { got <- a.do("POST", "/api/chat", `{"message":"I live in Oslo.","user_id":"ann"}`) }()
+		<-model.begun
+		a.stop()
+		a.stop = nil
+		for { // the server takes no more, and the run goes on
+			r, err := a.client.Get(a.url + "/openapi.json")
+			if err != nil {
+				break
+			}
+			if err := r.Body.Close(); err != nil {
+				t.Fatal(err)
+			}
+			a.client.CloseIdleConnections()
+		}
+		close(model.open)
+		r := into[replied](t, <-got, http.StatusOK)
+		a.client.CloseIdleConnections()
+		if err := <-a.stopped; err != nil {
+			t.Fatal(err)
+		}
+		b := start(t, c, chat.Options{Model: rules().Model}) // which learns nothing
+		if said := b.said("ann", r.SessionID); said != "user: I live in Oslo.\nassistant: Done at last." {
+			t.Errorf("got %s", said)
+		}
+		if answer := b.ask("ann", "", "Where do I live?").Reply; answer != "You told me:\n- you live in Oslo" {
+			t.Errorf("got %s", answer)
+		}
+	})
+}
+
+// A run that takes longer than the end of the program is stopped, and another process goes on with it.
+func TestShutdownDrains(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, c store.Config) {
+		model := newGate()
+		stores, err := store.Open(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := startOn(t, stores, scripted(model))
+		s := into[page.Session](t, a.do("POST", "/api/sessions", "{}"), http.StatusCreated)
+		ctx, drain := context.WithCancelCause(t.Context())
+		scope, err := scope(a.request(ctx, "GET", "/", ""), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		session, err := a.service.Session(ctx, scope, s.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var met sync.WaitGroup
+		met.Go(func() {
+			<-model.begun
+			drain(graph.ErrDrained)
+			close(model.open)
+		})
+		var ended error
+		for _, err := range a.service.Say(ctx, session, "hello") {
+			ended = err
+		}
+		met.Wait()
+		drain(nil)
+		if !errors.Is(ended, graph.ErrDrained) {
+			t.Fatalf("got %v", ended)
+		}
+		if got := a.said("", s.ID); got != "unfinished" {
+			t.Errorf("got %s", got)
+		}
+		a.end()
+		b := start(t, c, scripted(model))
+		b.do("POST", "/api/sessions/"+s.ID+"/resume", "")
+		if got := b.said("", s.ID); got != "user: hello\nassistant: Done at last." {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// Files and connections are given back.
+func TestNothingLeaks(t *testing.T) {
+	open := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	eachOnce := func(c store.Config) {
+		model := newGate()
+		a := start(t, c, scripted(model))
+		s := into[page.Session](t, a.do("POST", "/api/sessions", "{}"), http.StatusCreated)
+		for range 5 {
+			a.hangUp(s.ID, "hello", "text/event-stream", model)
+			a.do("POST", "/api/chat", `{`)
+		}
+		a.end()
+	}
+	c, p := sqlite(t), postgres(t)
+	eachOnce(c) // what is made once
+	eachOnce(p)
+	before := open()
+	eachOnce(c)
+	eachOnce(p)
+	if after := open(); after > before {
+		t.Errorf("%d files are open, and were %d", after, before)
+	}
+}

@@ -1,0 +1,318 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/examples/chatapi/internal/store"
+	"github.com/weft-go/weft/examples/internal/page"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/memory/learn"
+)
+
+// One session is asked several times, left, listed, loaded, gone on with and deleted.
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, c store.Config) {
+		a := start(t, c, rules())
+		first := a.ask("ann", "", "Remember that my dog is called Rex.")
+		if first.Reply != "I will remember that your dog is called Rex." || first.SessionID == "" {
+			t.Fatalf("got %+v", first)
+		}
+		other := a.ask("ann", "", "Hello there")
+		if other.SessionID == first.SessionID {
+			t.Errorf("two sessions have the id %s", other.SessionID)
+		}
+		again := a.ask("ann", first.SessionID, "What is my dog called?")
+		if again.SessionID != first.SessionID || again.Reply != "You told me:\n- your dog is called Rex" {
+			t.Errorf("got %+v", again)
+		}
+		want := "user: Remember that my dog is called Rex.\nassistant: I will remember that your dog is called Rex.\n" +
+			"user: What is my dog called?\nassistant: You told me:\n- your dog is called Rex"
+		if got := a.said("ann", first.SessionID); got != want {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+		list := into[[]page.Session](t, a.do("GET", "/api/sessions?user_id=ann", ""), http.StatusOK)
+		if len(list) != 2 || list[0].ID != first.SessionID || list[0].Title != "Remember that my dog is called Rex." || list[1].Title != "Hello there" {
+			t.Errorf("got %+v", list)
+		}
+		a.end()
+
+		a = start(t, c, rules()) // and another process goes on
+		if got := a.ask("ann", first.SessionID, "hello again"); !strings.HasPrefix(got.Reply, `You said: "hello again".`) {
+			t.Errorf("got %+v", got)
+		}
+		if got := a.said("ann", first.SessionID); !strings.HasPrefix(got, want+"\nuser: hello again\nassistant: ") {
+			t.Errorf("got %s", got)
+		}
+		if r := a.do("DELETE", "/api/sessions/"+first.SessionID+"?user_id=ann", ""); r.status != http.StatusNoContent {
+			t.Errorf("got %d %s", r.status, r.body)
+		}
+		for _, method := range []string{"GET", "DELETE"} {
+			if r := a.do(method, "/api/sessions/"+first.SessionID+"?user_id=ann", ""); r.status != http.StatusNotFound {
+				t.Errorf("%s: got %d %s", method, r.status, r.body)
+			}
+		}
+		if r := a.do("POST", "/api/chat", asJSON(t, map[string]string{"message": "x", "user_id": "ann", "session_id": first.SessionID})); r.status != http.StatusNotFound {
+			t.Errorf("got %d %s", r.status, r.body)
+		}
+	})
+}
+
+// A stream begins with the session, tells the reply word by word, and ends with all of it.
+func TestStream(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, c store.Config) {
+		a := start(t, c, rules())
+		r := a.do("POST", "/api/chat", `{"message":"Remember that I live in Oslo.","user_id":"ann"}`, "Accept: text/event-stream")
+		names, data := events(r.body)
+		if r.status != http.StatusOK || names[0] != "session" || names[len(names)-1] != "reply" || len(data["error"]) > 0 {
+			t.Fatalf("got %d %v %v", r.status, names, data["error"])
+		}
+		var streamed strings.Builder
+		for _, text := range data["text"] {
+			streamed.WriteString(into[struct{ Text string }](t, reply{200, text, nil}, 200).Text)
+		}
+		last := into[replied](t, reply{200, data["reply"][0], nil}, 200)
+		session := into[replied](t, reply{200, data["session"][0], nil}, 200).SessionID
+		if last.Reply != "I will remember that you live in Oslo." || streamed.String() != last.Reply || last.SessionID != session || len(data["text"]) < 5 {
+			t.Errorf("got %+v, streamed %q in %d pieces", last, streamed.String(), len(data["text"]))
+		}
+		if len(data["tool_started"]) != 1 || len(data["tool_finished"]) != 1 {
+			t.Errorf("got %v", names)
+		}
+		// The page's way to say something, and to go on where nothing is left to do.
+		for _, path := range []string{"/messages", "/resume"} {
+			r := a.do("POST", "/api/sessions/"+session+path+"?user_id=ann", `{"message":"Where do I live?"}`)
+			if _, data := events(r.body); len(data["reply"]) != 1 || !strings.Contains(data["reply"][0], "you live in Oslo") {
+				t.Errorf("%s: got %d %s", path, r.status, r.body)
+			}
+		}
+		if got := a.said("ann", session); strings.Count(got, "\n") != 4 {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// What a model is sent: the system prompt first, once, then what was said, then what is said now.
+func TestInput(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, c store.Config) {
+		model := llmtest.NewScript(
+			llmtest.Say("one"),
+			llmtest.Call("recall_memory", `{"query":"x"}`), llmtest.Say("two"),
+			llmtest.Say("three"))
+		a := start(t, c, scripted(model))
+		id := a.ask("ann", "", "first").SessionID
+		a.ask("ann", id, "second")
+		a.ask("ann", id, "third")
+		var got []string
+		for _, r := range model.Requests() {
+			var roles []string
+			for i, m := range r.Messages {
+				text := m.Text()
+				if m.Role == llm.RoleSystem && i == 0 && strings.HasPrefix(text, "You help the users") {
+					text = "prompt"
+				}
+				roles = append(roles, string(m.Role)+" "+text)
+			}
+			got = append(got, strings.Join(roles, ", "))
+		}
+		want := []string{
+			"system prompt, user first",
+			"system prompt, user first, assistant one, user second",
+			"system prompt, user first, assistant one, user second, assistant , tool Nothing is known about this.",
+			"system prompt, user first, assistant one, user second, assistant two, user third", // no call of before
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		// Saved is what was sent and answered, each message once, without the call and its result.
+		scope, err := scope(a.request(t.Context(), "GET", "/", ""), "ann")
+		if err != nil {
+			t.Fatal(err)
+		}
+		session, err := a.service.Session(t.Context(), scope, id)
+		if err != nil || session.Messages != 7 || session.Scope.User != "ann" {
+			t.Errorf("got %+v, %v", session, err)
+		}
+		if got := a.said("ann", id); got != "user: first\nassistant: one\nuser: second\nassistant: two\nuser: third\nassistant: three" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// Facts come from what users say, by themselves, after the reply; each stays its user's.
+func TestLearns(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, c store.Config) {
+		a := start(t, c, rules())
+		a.ask("ann", "", "I live in Oslo. I prefer short answers! Is it cold?")
+		a.ask("bob", "", "I live in Bern.")
+		a.ask("", "", "I live in Cairo.")
+		a.as("another").ask("ann", "", "I live in Quito.")
+		a.learned()
+		for _, tt := range []struct{ token, user, message, want string }{
+			{"", "ann", "Where do I live?", "You told me:\n- you live in Oslo"},
+			{"", "bob", "Where do I live?", "You told me:\n- you live in Bern"},
+			{"", "", "Where do I live?", "You told me:\n- you live in Cairo"},
+			{"another", "ann", "Where do I live?", "You told me:\n- you live in Quito"},
+			{"", "ann", "What do you know about me?", "You told me:\n- you live in Oslo\n- you prefer short answers"},
+		} {
+			got := a.as(tt.token).ask(tt.user, "", tt.message).Reply
+			if lines := strings.Split(got, "\n"); len(lines) == 3 { // of which either may come first
+				slices.Sort(lines[1:])
+				got = strings.Join(lines, "\n")
+			}
+			if got != tt.want {
+				t.Errorf("%s as %q: got %s", tt.user, tt.token, got)
+			}
+		}
+	})
+}
+
+// An extractor that fails, and a queue that is away, do not change a reply.
+func TestLearningFails(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, c store.Config) {
+		o := rules()
+		tried := make(chan struct{}, 100)
+		o.Extractor = learn.ExtractorFunc(func(context.Context, learn.Turn) ([]learn.Proposal, error) {
+			tried <- struct{}{}
+			panicked := errors.New("the model is away")
+			return nil, panicked
+		})
+		stores, err := store.Open(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		away := *stores
+		away.Turns = brokenQueue{stores.Turns}
+		s := start(t, c, o)
+		got := s.ask("ann", "", "Remember that I live in Oslo")
+		<-tried
+		if got.Reply != "I will remember that you live in Oslo." || s.said("ann", got.SessionID) == "unfinished" {
+			t.Errorf("got %+v", got)
+		}
+		b := startOn(t, &away, rules())
+		b.stores = stores
+		got = b.ask("bob", "", "Remember that I live in Bern")
+		if got.Reply != "I will remember that you live in Bern." || b.said("bob", got.SessionID) == "unfinished" {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+// brokenQueue takes nothing.
+type brokenQueue struct{ learn.Queue }
+
+func (brokenQueue) Enqueue(context.Context, learn.Job) error {
+	return errors.New("the queue is away")
+}
+
+func (brokenQueue) Count(context.Context) (learn.Counts, error) { return learn.Counts{}, nil }
+
+// Documents are taken in by the command and found by everybody; a second run changes nothing.
+func TestIngest(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, c store.Config) {
+		folder := t.TempDir()
+		write := func(name, text string) {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("handbook.md", "# Handbook\n\n## Notice\n\nThe notice period is three months to the end of a quarter.\n\n## Travel\n\nTrains are booked in second class.\n")
+		write("faq.json", `[{"question":"When is the office open?","answer":"The office opens at nine."}]`)
+		write("picture.png", "\x89PNG")
+		for i, want := range []string{"2 documents: 2 added, 0 updated, 0 unchanged", "2 documents: 0 added, 0 updated, 2 unchanged", "2 documents: 0 added, 1 updated, 1 unchanged"} {
+			if i == 2 {
+				write("handbook.md", "# Handbook\n\n## Notice\n\nThe notice period is four months.\n")
+			}
+			var out strings.Builder
+			if err := ingest(t.Context(), config{store: c}, folder, false, &out); err != nil || !strings.HasPrefix(out.String(), want) {
+				t.Errorf("got %s, %v", &out, err)
+			}
+		}
+		a := start(t, c, rules())
+		for _, b := range []*app{a, a.as("another")} {
+			if got := b.ask("ann", "", "How long is the notice period?").Reply; got != "The notice period is four months. (handbook.md, Handbook > Notice)" {
+				t.Errorf("got %s", got)
+			}
+			if got := b.ask("", "", "When does the office open?").Reply; !strings.Contains(got, "The office opens at nine.") || !strings.HasSuffix(got, "(faq.json, 0)") {
+				t.Errorf("got %s", got)
+			}
+			if got := b.ask("", "", "Who won the match between Bern and Oslo?").Reply; got != "The documents say nothing about this." {
+				t.Errorf("got %s", got)
+			}
+		}
+		if err := ingest(t.Context(), config{store: c}, filepath.Join(folder, "nothing"), false, &strings.Builder{}); err == nil {
+			t.Error("a folder that is not there was taken in")
+		}
+		if err := ingest(t.Context(), config{}, folder, false, &strings.Builder{}); err == nil {
+			t.Error("documents were taken in to nowhere")
+		}
+	})
+}
+
+func TestUserContext(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, c store.Config) {
+		a := start(t, c, rules())
+		const none = "Nothing is known about the plan, usage or preferences of this user."
+		if got := a.ask("ann", "", "What is my plan?").Reply; got != none {
+			t.Errorf("got %s", got)
+		}
+		r := a.do("PUT", "/api/context", `{"user_id":"ann","plan":"pro","usage":{"requests":120},"preferences":"short answers"}`)
+		if r.status != http.StatusOK {
+			t.Fatalf("got %d %s", r.status, r.body)
+		}
+		if got := a.do("GET", "/api/context?user_id=ann", ""); got.body != r.body {
+			t.Errorf("got %s want %s", got.body, r.body)
+		}
+		want := "Plan: pro\nUsage: requests: 120\nPreferences: short answers"
+		if got := a.ask("ann", "", "What is my plan?").Reply; got != want {
+			t.Errorf("got %s", got)
+		}
+		for _, other := range []string{a.ask("bob", "", "What is my plan?").Reply, a.as("another").ask("ann", "", "What is my plan?").Reply} {
+			if other != none {
+				t.Errorf("another got %s", other)
+			}
+		}
+		for _, bad := range []string{`{"plan":"pro"}`, `{"user_id":"ann","plan":"gold"}`, `{"user_id":"ann","usage":3`, `{"user_id":"` + strings.Repeat("x", 600) + `"}`, `{"user_id":"ann","usage":7}`} {
+			if r := a.do("PUT", "/api/context", bad); r.status != http.StatusBadRequest {
+				t.Errorf("%.60s: got %d %s", bad, r.status, r.body)
+			}
+		}
+	})
+}
+
+// Without a store the agent answers, remembers nothing, and has no tool for it.
+func TestNothingIsKept(t *testing.T) {
+	t.Parallel()
+	var offered []llm.ToolSpec
+	model := llm.ModelFunc(func(_ context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
+		offered = append(offered, r.Tools...)
+		return llm.Reply(llm.Assistant("I heard " + r.Messages[len(r.Messages)-1].Text()))
+	})
+	a := start(t, store.Config{}, scripted(model))
+	first := a.ask("ann", "", "one")
+	if second := a.ask("ann", first.SessionID, "two"); first.Reply != "I heard one" || second.Reply != "I heard two" || second.SessionID != first.SessionID {
+		t.Errorf("got %+v and %+v", first, second)
+	}
+	if got := a.said("ann", first.SessionID); got != "" || len(offered) > 0 {
+		t.Errorf("kept is %q, offered %v", got, offered)
+	}
+	b := start(t, store.Config{}, rules())
+	if got := b.ask("", "", "Remember that my dog is called Rex").Reply; !strings.Contains(got, "I have no memory and no documents here") {
+		t.Errorf("got %s", got)
+	}
+}
