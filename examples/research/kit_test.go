@@ -1,0 +1,432 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"github.com/weft-go/weft/checkpoint/supacheckpoint"
+	"github.com/weft-go/weft/examples/research/internal/account"
+	"github.com/weft-go/weft/examples/research/internal/desk"
+	"github.com/weft-go/weft/examples/research/internal/document"
+	"github.com/weft-go/weft/examples/research/internal/offline"
+	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/internal/supatest"
+	"github.com/weft-go/weft/llm"
+)
+
+// asProgram makes the test binary be the program: how a test runs it in another
+// process.
+const asProgram = "RESEARCH_TEST_AS_PROGRAM"
+
+// variables are those that the program reads. Nobody's own are used by tests.
+var variables = []string{
+	"SUPABASE_DB_URL", "SUPABASE_URL", "SUPABASE_SERVICE_ROLE_KEY", "SUPABASE_KEY", "SUPABASE_JWT_SECRET", "SUPABASE_JWKS_URL",
+	"NEXT_PUBLIC_SUPABASE_URL", "NEXT_PUBLIC_SUPABASE_ANON_KEY",
+	"LLM_PROVIDER", "LLM_MODEL", "LLM_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL",
+	"ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY", "OLLAMA_HOST",
+}
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	for _, name := range variables {
+		if err := os.Unsetenv(name); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(pgtest.Main(m))
+}
+
+const rfp = `# Request for proposals: ferry timetable
+
+## 1. Introduction
+
+The City of Lindau invites proposals for a timetable of its ferries.
+
+## 2. Requirements
+
+- The system must show departures in real time.
+- The contractor shall train 12 members of staff.
+
+## 3. Schedule
+
+Proposals are due on 2027-04-02 at noon.
+
+## 4. Budget
+
+The budget is 180,000 EUR including tax.
+`
+
+// A place is a server of a test, over one of the backends.
+type place struct {
+	*server
+	t        *testing.T
+	url      string
+	secret   []byte
+	issuer   string
+	database string // empty for SQLite
+	said     *log
+	config   config
+}
+
+// log is what the server has logged.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// places are the backends.
+var places = map[string]func(*testing.T, llm.Model) *place{"SQLite": onSQLite, "PostgreSQL": onPostgres, "Supabase": onSupabase}
+
+// inPlaces runs a test on every backend. A nil model is the offline one.
+func inPlaces(t *testing.T, model func() llm.Model, test func(*testing.T, *place)) {
+	t.Helper()
+	t.Parallel()
+	for name, open := range places {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := llm.Model(offline.Model{})
+			if model != nil {
+				m = model()
+			}
+			test(t, open(t, m))
+		})
+	}
+}
+
+const testSecret = "a secret of the tests that has more than 32 bytes"
+
+func onSQLite(t *testing.T, m llm.Model) *place {
+	t.Helper()
+	return newPlace(t, m, "", nil)
+}
+
+func onPostgres(t *testing.T, m llm.Model) *place {
+	t.Helper()
+	return newPlace(t, m, pgtest.DirectURL(t), map[string]string{"DATABASE_URL": pgtest.DirectURL(t)})
+}
+
+const project = "http://127.0.0.1:54321"
+
+func onSupabase(t *testing.T, m llm.Model) *place {
+	t.Helper()
+	database := supabase(t)
+	p := newPlace(t, m, database, projectEnv(t, database))
+	p.secret, p.issuer = []byte(testSecret), project+"/auth/v1"
+	return p
+}
+
+// projectEnv is what a project's service has in its environment. The login owns
+// nothing, so that only policies and grants let it do what it does.
+func projectEnv(t *testing.T, database string) map[string]string {
+	t.Helper()
+	return map[string]string{
+		"SUPABASE_DB_URL": supatest.Authenticator(t, database), "SUPABASE_URL": project, "SUPABASE_JWT_SECRET": testSecret,
+		"SUPABASE_SERVICE_ROLE_KEY": apiKey(t, "service_role"),
+	}
+}
+
+// supabase returns a database in the shape of a project's, migrated by this program.
+func supabase(t *testing.T) string {
+	t.Helper()
+	database := supatest.Database(t, nil)
+	migrate.Do(func() {
+		env := projectEnv(t, database)
+		env["SUPABASE_DB_URL"] = database
+		withEnv(t, env, func() {
+			b, err := account.OpenSupabase(t.Context(), false, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
+	return database
+}
+
+var (
+	migrate sync.Once
+	envLock sync.Mutex
+)
+
+// withEnv calls a function with variables set, and then unset.
+func withEnv(t *testing.T, env map[string]string, fn func()) {
+	t.Helper()
+	envLock.Lock()
+	defer envLock.Unlock()
+	before := os.Getenv("DATABASE_URL")
+	defer func() { _ = os.Setenv("DATABASE_URL", before) }()
+	_ = os.Unsetenv("DATABASE_URL") //nolint:usetesting // of tests that run at once
+	for name, value := range env {
+		if err := os.Setenv(name, value); err != nil { //nolint:usetesting // as above
+			t.Fatal(err)
+		}
+	}
+	defer func() {
+		for name := range env {
+			_ = os.Unsetenv(name)
+		}
+	}()
+	fn()
+}
+
+func newPlace(t *testing.T, m llm.Model, database string, env map[string]string) *place {
+	t.Helper()
+	p := &place{t: t, database: database, issuer: account.Issuer, said: &log{}}
+	p.server = &server{Desk: desk.Desk{Model: m, Logger: slog.New(slog.NewTextHandler(p.said, nil))}}
+	c := config{folder: t.TempDir(), migrated: true}
+	if env["DATABASE_URL"] != "" {
+		c.schema = pgtest.Schema(t)
+	}
+	var err error
+	withEnv(t, env, func() { _, err = p.open(t.Context(), c) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.secret, p.config = p.server.secret, c
+	t.Cleanup(func() {
+		if err := p.Backend.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if p.Documents, err = document.OpenFolder(c.folder + "/documents"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Documents.Close() })
+	served := httptest.NewServer(p.handler())
+	p.url = served.URL
+	t.Cleanup(func() {
+		served.CloseClientConnections()
+		served.Close()
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	})
+	return p
+}
+
+func apiKey(t *testing.T, role string) string {
+	t.Helper()
+	return signed(t, []byte(testSecret), jwt.MapClaims{"iss": "supabase", "role": role, "exp": time.Now().Add(time.Hour).Unix()})
+}
+
+func signed(t *testing.T, secret []byte, claims jwt.MapClaims) string {
+	t.Helper()
+	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// user is somebody who has signed up.
+type user struct {
+	*place
+	id, token string
+}
+
+func (p *place) claims(id string) jwt.MapClaims {
+	return jwt.MapClaims{"iss": p.issuer, "aud": "authenticated", "role": "authenticated", "sub": id, "exp": time.Now().Add(time.Hour).Unix()}
+}
+
+func (p *place) newUser() user {
+	p.t.Helper()
+	id := strings.TrimPrefix(supacheckpoint.ThreadID("", ""), "-")
+	if p.server.secret == nil {
+		p.sql(`INSERT INTO auth.users (id) VALUES ($1)`, id)
+	}
+	return user{p, id, signed(p.t, p.secret, p.claims(id))}
+}
+
+// with connects as who owns everything.
+func (p *place) with(fn func(context.Context, *pgx.Conn) error) {
+	p.t.Helper()
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, p.database)
+	if err == nil {
+		err = errors.Join(fn(ctx, conn), conn.Close(ctx))
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place) sql(statement string, args ...any) {
+	p.t.Helper()
+	p.with(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, statement, args...)
+		return err
+	})
+}
+
+// ask returns the first column of the first row.
+func ask[T any](p *place, query string, args ...any) T {
+	p.t.Helper()
+	var v T
+	p.with(func(ctx context.Context, conn *pgx.Conn) error { return conn.QueryRow(ctx, query, args...).Scan(&v) })
+	return v
+}
+
+// list returns the first column of all rows.
+func list(p *place, query string, args ...any) (all []string) {
+	p.t.Helper()
+	p.with(func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, query, args...)
+		if err == nil {
+			all, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		return err
+	})
+	return all
+}
+
+// answer is that to a request.
+type answer struct {
+	status int
+	body   string
+	header http.Header
+}
+
+func (u user) send(method, path, kind string, body io.Reader) answer {
+	u.t.Helper()
+	a, err := u.try(u.t.Context(), method, path, kind, body)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return a
+}
+
+func (u user) try(ctx context.Context, method, path, kind string, body io.Reader) (answer, error) {
+	r, err := http.NewRequestWithContext(ctx, method, u.url+path, body)
+	if err != nil {
+		return answer{}, err
+	}
+	if u.token != "" {
+		r.Header.Set("Authorization", "Bearer "+u.token)
+	}
+	if kind != "" {
+		r.Header.Set("Content-Type", kind)
+	}
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	return answer{reply.StatusCode, string(text), reply.Header}, err
+}
+
+func (u user) post(path string, body any) answer {
+	u.t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return u.send(http.MethodPost, path, "application/json", bytes.NewReader(data))
+}
+
+func (u user) get(path string) answer {
+	u.t.Helper()
+	return u.send(http.MethodGet, path, "", nil)
+}
+
+func (u user) upload(path, name, text string) answer {
+	u.t.Helper()
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	part, err := form.CreateFormFile("file", name)
+	if err == nil {
+		_, err = io.WriteString(part, text)
+	}
+	if err = errors.Join(err, form.Close()); err != nil {
+		u.t.Fatal(err)
+	}
+	return u.send(http.MethodPost, path, form.FormDataContentType(), &b)
+}
+
+// into reads the JSON of an answer of a status.
+func into[T any](t *testing.T, a answer, status int) T {
+	t.Helper()
+	var v T
+	if a.status != status {
+		t.Fatalf("got %d %s want %d", a.status, a.body, status)
+	}
+	if err := json.Unmarshal([]byte(a.body), &v); err != nil {
+		t.Fatalf("%v: %s", err, a.body)
+	}
+	return v
+}
+
+// same wants an answer, word for word.
+func same(t *testing.T, what string, a answer, status int, body string) {
+	t.Helper()
+	if a.status != status || strings.TrimSpace(a.body) != body {
+		t.Errorf("%s: got %d %s want %d %s", what, a.status, strings.TrimSpace(a.body), status, body)
+	}
+}
+
+// document adds a document.
+func (u user) document(text string) string {
+	u.t.Helper()
+	return into[map[string]any](u.t, u.upload("/api/documents", "rfp.md", text), 201)["documentId"].(string)
+}
+
+func (u user) proposal() string {
+	u.t.Helper()
+	return into[map[string]string](u.t, u.post("/api/proposals", struct{}{}), 201)["proposalId"]
+}
+
+// result is what /api/research answers.
+type result struct {
+	Success  bool
+	ThreadID string
+	Error    string
+	State    struct {
+		RFPDocument struct {
+			ID, Text string
+			Metadata map[string]string
+		}
+		Status   struct{ DocumentLoaded, ResearchComplete, SolutionSought bool }
+		Messages []map[string]any
+		Findings []struct{ Topic, Answer string }
+		Solution string
+		Errors   []string
+	}
+}
+
+// start researches a document of the user's.
+func (u user) start(text string) result {
+	u.t.Helper()
+	body := map[string]string{"proposalId": u.proposal(), "documentId": u.document(text)}
+	return into[result](u.t, u.post("/api/research", body), 200)
+}

@@ -1,0 +1,311 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/weft-go/weft/llm"
+)
+
+// Who has no good token is told the same, whatever else is wrong.
+func TestUnauthorized(t *testing.T) {
+	inPlaces(t, nil, func(t *testing.T, p *place) {
+		u := p.newUser()
+		with := func(change func(jwt.MapClaims)) string {
+			c := p.claims(u.id)
+			change(c)
+			return signed(t, p.secret, c)
+		}
+		for what, token := range map[string]string{
+			"no token":          "",
+			"no token of ours":  "x.y.z",
+			"another secret":    signed(t, []byte(testSecret+"!"), p.claims(u.id)),
+			"run out":           with(func(c jwt.MapClaims) { c["exp"] = time.Now().Add(-time.Minute).Unix() }),
+			"another issuer":    with(func(c jwt.MapClaims) { c["iss"] = "https://evil.example/auth/v1" }),
+			"the anon key":      with(func(c jwt.MapClaims) { c["role"] = "anon"; delete(c, "sub") }),
+			"the service's key": with(func(c jwt.MapClaims) { c["role"] = "service_role" }),
+			"no user":           with(func(c jwt.MapClaims) { c["sub"] = "ann" }),
+		} {
+			u.token = token
+			for _, body := range []any{map[string]string{"threadId": "research_x_1"}, "no object"} {
+				same(t, what, u.post("/api/research", body), 401, `{"error":"Unauthorized"}`)
+			}
+			same(t, what, u.get("/api/sessions"), 401, `{"error":"Unauthorized"}`)
+		}
+	})
+}
+
+var threadForm = regexp.MustCompile(`^research_([0-9a-f]{10})_(\d{13})$`)
+
+// A session is started about a proposal of the caller's, and continued by its thread.
+func TestResearch(t *testing.T) {
+	inPlaces(t, nil, func(t *testing.T, p *place) {
+		u := p.newUser()
+		proposal := u.proposal()
+		reply := u.post("/api/research", map[string]string{"proposalId": proposal, "documentId": u.document(rfp)})
+		r := into[result](t, reply, 200)
+		sum := sha256.Sum256([]byte(proposal))
+		m := threadForm.FindStringSubmatch(r.ThreadID)
+		if !r.Success || m == nil || m[1] != hex.EncodeToString(sum[:])[:10] || reply.header.Get("X-Thread-Id") != r.ThreadID {
+			t.Fatalf("got %+v", r)
+		}
+		if s := r.State.Status; !s.DocumentLoaded || !s.ResearchComplete || !s.SolutionSought || r.State.RFPDocument.Text != rfp || r.State.RFPDocument.Metadata["name"] != "rfp.md" {
+			t.Errorf("got state %+v", r.State)
+		}
+		answers := map[string]string{}
+		for _, f := range r.State.Findings {
+			answers[f.Topic] = f.Answer
+		}
+		for topic, want := range map[string]string{
+			"requirements": "train 12 members of staff. [10]", "deadlines": "2027-04-02", "budget": "180,000 EUR", "evaluation": "does not say",
+		} {
+			if !strings.Contains(answers[topic], want) {
+				t.Errorf("%s: got %q want %q", topic, answers[topic], want)
+			}
+		}
+		if !strings.Contains(r.State.Solution, "Left open: evaluation") {
+			t.Errorf("got solution %q", r.State.Solution)
+		}
+		again := u.post("/api/research", map[string]any{"threadId": r.ThreadID, "more": "is passed over"})
+		c := into[result](t, again, 200)
+		if !c.Success || c.ThreadID != "" || !reflect.DeepEqual(c.State, r.State) {
+			t.Errorf("continued: got %+v want %+v", c, r)
+		}
+		// The one whose program was killed before anything of the run was stored.
+		s := into[map[string]string](t, u.post("/api/sessions", struct{}{}), 201)["id"]
+		into[map[string]any](t, u.upload("/api/sessions/"+s+"/resources", "rfp.md", rfp), 201)
+		if r := into[result](t, u.post("/api/research", map[string]string{"threadId": s}), 200); !r.State.Status.SolutionSought {
+			t.Errorf("got %+v", r)
+		}
+	})
+}
+
+// What is another's is as what is not there, in the same words.
+func TestForeign(t *testing.T) {
+	inPlaces(t, nil, func(t *testing.T, p *place) {
+		ann, bob := p.newUser(), p.newUser()
+		proposal, doc := ann.proposal(), ann.document(rfp)
+		r := into[result](t, ann.post("/api/research", map[string]string{"proposalId": proposal, "documentId": doc}), 200)
+		const noSession, noProposal = `{"error":"Session not found or access denied"}`, `{"error":"Proposal not found or access denied"}`
+		for what, thread := range map[string]string{"foreign": r.ThreadID, "unknown": "research_0000000000_1", "empty": "", "odd": "a\x00b", "long": strings.Repeat("x", 3000)} {
+			same(t, what, bob.post("/api/research", map[string]string{"threadId": thread}), 404, noSession)
+		}
+		for _, path := range []string{"", "/messages", "/resume", "/resources"} {
+			path = "/api/sessions/" + r.ThreadID + path
+			if !strings.HasSuffix(path, "messages") && !strings.HasSuffix(path, "resume") {
+				same(t, path, bob.get(path), 404, noSession)
+			}
+			if path != "/api/sessions/"+r.ThreadID {
+				same(t, path, bob.post(path, map[string]string{"message": "hi"}), 404, noSession)
+			}
+		}
+		same(t, "sessions", bob.get("/api/sessions"), 200, "[]")
+		for what, id := range map[string]string{"foreign": proposal, "unknown": bob.id, "in capitals": strings.ToUpper(proposal)} {
+			same(t, what, bob.post("/api/research", map[string]string{"proposalId": id, "documentId": doc}), 404, noProposal)
+		}
+		// A document is found among the caller's own only.
+		for _, id := range []string{doc, "../" + ann.id + "/" + doc, "nothing"} {
+			b := into[result](t, bob.post("/api/research", map[string]string{"proposalId": bob.proposal(), "documentId": id}), 200)
+			if b.State.Status.DocumentLoaded || b.State.RFPDocument.Text != "" || len(b.State.Errors) != 1 {
+				t.Errorf("document %s: got %+v", id, b.State)
+			}
+		}
+		c := into[result](t, ann.post("/api/research", map[string]string{"threadId": r.ThreadID}), 200)
+		if !reflect.DeepEqual(c.State, r.State) {
+			t.Errorf("after all that: got %+v want %+v", c.State, r.State)
+		}
+	})
+}
+
+// What can not be used is refused before anything happens, and says why.
+func TestBadRequests(t *testing.T) {
+	t.Parallel()
+	p := onSQLite(t, nil)
+	u := p.newUser()
+	for what, c := range map[string]struct {
+		kind, body, want string
+		status           int
+	}{
+		"no JSON":             {"application/json", `{"threadId":`, `{"error":"Invalid request format","details":"unexpected EOF"}`, 400},
+		"nothing":             {"application/json", ``, `{"error":"Invalid request format","details":"the body is empty"}`, 400},
+		"two values":          {"application/json", `{"threadId":"x"} {}`, `{"error":"Invalid request format","details":"there is more than one value"}`, 400},
+		"null":                {"application/json", `null`, `{"error":"Invalid request format","details":"the body is null, and has to be an object"}`, 400},
+		"an empty object":     {"application/json", `{}`, `{"error":"Invalid request format","details":{"documentId":"is missing","proposalId":"is missing"}}`, 400},
+		"a thread of 7":       {"application/json", `{"threadId":7}`, `{"error":"Invalid request format","details":{"threadId":"has to be a text"}}`, 400},
+		"a thread of null":    {"application/json", `{"threadId":null}`, `{"error":"Invalid request format","details":{"threadId":"has to be a text"}}`, 400},
+		"no UUID":             {"application/json", `{"proposalId":"7","documentId":"x"}`, `{"error":"Invalid request format","details":{"proposalId":"has to be a UUID"}}`, 400},
+		"no document":         {"application/json", `{"proposalId":"` + u.id + `","documentId":""}`, `{"error":"Invalid request format","details":{"documentId":"is empty"}}`, 400},
+		"SQL for a proposal":  {"application/json", `{"proposalId":"' OR 1=1 --","documentId":"x"}`, `{"error":"Invalid request format","details":{"proposalId":"has to be a UUID"}}`, 400},
+		"another type":        {"text/plain", `{}`, `{"error":"The content type has to be application/json."}`, 415},
+		"no type":             {"", `{}`, `{"error":"The content type has to be application/json."}`, 415},
+		"more than a MiB":     {"application/json", `{"threadId":"` + strings.Repeat("x", 1<<20) + `"}`, `{"error":"The body may have at most 1048576 bytes."}`, 413},
+		"an address of mine":  {"application/json", `[1]`, `{"error":"Invalid request format","details":"json: cannot unmarshal array into Go value of type map[string]jsontext.Value"}`, 400},
+		"a proposal of a map": {"application/json", `{"proposalId":{},"documentId":[]}`, `{"error":"Invalid request format","details":{"documentId":"has to be a text","proposalId":"has to be a text"}}`, 400},
+	} {
+		a := u.send(http.MethodPost, "/api/research", c.kind, strings.NewReader(c.body))
+		if what == "an address of mine" { // the words are Go's
+			if a.status != 400 || !strings.HasPrefix(a.body, `{"error":"Invalid request format","details":"json: cannot unmarshal array`) {
+				t.Errorf("a list: got %d %s", a.status, a.body)
+			}
+			continue
+		}
+		same(t, what, a, c.status, c.want)
+	}
+	same(t, "no address", u.get("/api/other"), 404, `{"error":"There is no such address."}`)
+	s := into[map[string]string](t, u.post("/api/sessions", struct{}{}), 201)["id"]
+	for what, c := range map[string]struct {
+		message, want string
+		status        int
+	}{
+		"nothing to say": {" ", `{"error":"Invalid request format","details":{"message":"is empty"}}`, 400},
+		"too much":       {strings.Repeat("x", maxMessage+1), `{"error":"A message may have at most 20000 bytes."}`, 413},
+		"no document":    {"hi", `{"error":"Upload a document first."}`, 409},
+	} {
+		same(t, what, u.post("/api/sessions/"+s+"/messages", map[string]string{"message": c.message}), c.status, c.want)
+	}
+	same(t, "sessions", u.get("/api/sessions/"+s), 200, `{"id":"`+s+`","title":"","messages":[],"waits":[],"unfinished":false}`)
+}
+
+func TestBadFiles(t *testing.T) {
+	t.Parallel()
+	p := onSQLite(t, nil)
+	p.Reader.PDF = []string{"no-such-program"}
+	u := p.newUser()
+	for what, c := range map[string]struct {
+		text, want string
+		status     int
+	}{
+		"no text":       {"a\x00b", `{"error":"This file can not be used.","details":"it is neither text in UTF-8 nor a PDF"}`, 422},
+		"another code":  {"Gr\xfc\xdfe", `{"error":"This file can not be used.","details":"it is neither text in UTF-8 nor a PDF"}`, 422},
+		"nothing":       {" \n", `{"error":"This file can not be used.","details":"it has no text"}`, 422},
+		"a PDF":         {"%PDF-1.7", `{"error":"This file can not be used.","details":"it is a PDF, and no-such-program is not installed here; upload its text"}`, 422},
+		"a long text":   {strings.Repeat("word ", 1<<20), `{"error":"The text may have at most 4194304 bytes."}`, 413},
+		"a large file ": {strings.Repeat("x", 33<<20), `{"error":"The body may have at most 33554432 bytes."}`, 413},
+	} {
+		same(t, what, u.upload("/api/documents", "a.md", c.text), c.status, c.want)
+	}
+	const form = `{"error":"The content type has to be multipart/form-data, with a field file."}`
+	same(t, "no form", u.post("/api/documents", struct{}{}), 415, form)
+	a := u.send(http.MethodPost, "/api/documents", "multipart/form-data; boundary=x", strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nabc"))
+	same(t, "broke off", a, 400, `{"error":"Invalid request format","details":{"file":"is missing, or the form broke off"}}`)
+}
+
+// What goes wrong inside is told to nobody but the log.
+func TestInternalError(t *testing.T) {
+	broken := func() llm.Model {
+		return llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+			return func(yield func(llm.Chunk, error) bool) {
+				yield(llm.Chunk{}, errors.New("postgres://admin:pa55word@10.0.0.1 said no"))
+			}
+		})
+	}
+	inPlaces(t, broken, func(t *testing.T, p *place) {
+		u := p.newUser()
+		proposal, doc := u.proposal(), u.document(rfp)
+		a := u.post("/api/research", map[string]string{"proposalId": proposal, "documentId": doc})
+		same(t, "the model", a, 500, `{"error":"Internal server error"}`)
+		if !strings.Contains(p.said.String(), "said no") {
+			t.Errorf("the log has %q", p.said.String())
+		}
+		thread := a.header.Get("X-Thread-Id")
+		same(t, "continued", u.post("/api/research", map[string]string{"threadId": thread}), 500, `{"error":"Internal server error"}`)
+		if s, err := p.account(u).Session(t.Context(), thread); err != nil || s.Status != "failed" || s.Proposal != proposal {
+			t.Errorf("got session %+v, error %v", s, err)
+		}
+		panics := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] { panic("pa55word") })
+		p.Model = panics
+		same(t, "a panic", u.post("/api/research", map[string]string{"threadId": thread}), 500, `{"error":"Internal server error"}`)
+		if err := p.Backend.Close(); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "the database", u.post("/api/research", map[string]string{"threadId": thread}), 500, `{"error":"Internal server error"}`)
+	})
+}
+
+// One run at a time has a thread; the other is told so, and nothing is lost.
+func TestBusy(t *testing.T) {
+	inPlaces(t, nil, func(t *testing.T, p *place) {
+		g := newGate()
+		p.Model = g
+		u := p.newUser()
+		body := map[string]string{"proposalId": u.proposal(), "documentId": u.document(rfp)}
+		first := make(chan answer, 1)
+		go func() { first <- u.post("/api/research", body) }()
+		<-g.waits
+		sessions := into[[]map[string]string](t, u.get("/api/sessions"), 200)
+		thread := sessions[0]["id"]
+		const busy = `{"error":"This session is busy with another request."}`
+		same(t, "the second", u.post("/api/research", map[string]string{"threadId": thread}), 409, busy)
+		same(t, "the page's", u.post("/api/sessions/"+thread+"/resume", struct{}{}), 409, busy)
+		if p.server.secret != nil { // in the project there are sessions of other tests
+			if n, err := p.Backend.CleanUp(t.Context(), 0); n != 0 || err != nil {
+				t.Errorf("cleaned up %d, error %v", n, err)
+			}
+		}
+		close(g.open)
+		r := into[result](t, <-first, 200)
+		if r.ThreadID != thread || !r.State.Status.SolutionSought {
+			t.Errorf("got %+v", r)
+		}
+		g.once(t)
+	})
+}
+
+// A client that hangs up ends the run; what was found stays, and is not asked again.
+func TestHangUp(t *testing.T) {
+	inPlaces(t, nil, func(t *testing.T, p *place) {
+		g := newGate()
+		p.Model = g
+		u := p.newUser()
+		body := fmt.Sprintf(`{"proposalId":%q,"documentId":%q}`, u.proposal(), u.document(rfp))
+		ctx, hangUp := context.WithCancel(t.Context())
+		gone := make(chan error, 1)
+		go func() {
+			_, err := u.try(ctx, http.MethodPost, "/api/research", "application/json", strings.NewReader(body))
+			gone <- err
+		}()
+		<-g.waits
+		thread := into[[]map[string]string](t, u.get("/api/sessions"), 200)[0]["id"]
+		hangUp()
+		if err := <-gone; !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v", err)
+		}
+		g.mu.Lock()
+		g.closed = false
+		g.asked = map[string]int{}
+		g.mu.Unlock()
+		a := patiently(t, func() answer { return u.post("/api/research", map[string]string{"threadId": thread}) })
+		r := into[result](t, a, 200)
+		if !r.State.Status.SolutionSought || len(r.State.Findings) != 6 {
+			t.Errorf("got %+v", r)
+		}
+		g.once(t)
+		if len(g.asked) != 6 { // five topics, and the solution
+			t.Errorf("asked %v, want not the first topic again", g.asked)
+		}
+	})
+}
+
+// patiently asks again while a run that was broken off has the thread.
+func patiently(t *testing.T, ask func() answer) answer {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Minute); ; <-tick.C {
+		if a := ask(); a.status != http.StatusConflict || time.Now().After(end) {
+			return a
+		}
+	}
+}
