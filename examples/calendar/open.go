@@ -22,10 +22,12 @@ func (s *session) open(ctx context.Context) error {
 		return err
 	}
 	d, err := s.openDesk(ctx)
+	if d != nil {
+		s.close = append(s.close, d.Close)
+	}
 	if err != nil {
 		return err
 	}
-	s.close = append(s.close, d.Close)
 	set, err := d.Tools()
 	if err != nil {
 		return err
