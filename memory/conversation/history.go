@@ -231,9 +231,12 @@ func (h *History) List(ctx context.Context, q Query) iter.Seq2[Session, error] {
 }
 
 // Forget removes all sessions of a scope, and returns how many. Parts that are empty mean all: of a
-// tenant and user, all workspaces and agents.
+// tenant and user, all workspaces and agents. The scope must name a tenant or a user.
 func (h *History) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	err := s.Validate()
+	if err == nil && s == (memory.Scope{}) {
+		err = fmt.Errorf("a scope that names nobody: %w", memory.ErrInvalid)
+	}
 	n := 0
 	if err == nil {
 		n, err = h.store.Forget(ctx, s)

@@ -192,3 +192,16 @@ func (b *Base) Delete(ctx context.Context, q Query) (int, error) {
 	}
 	return n, nil
 }
+
+// Forget removes all sources of a scope, and returns how many. A part of the scope that
+// is empty means all of them, but for the tenant. The scope must name a tenant or a user.
+func (b *Base) Forget(ctx context.Context, s memory.Scope) (int, error) {
+	if s == (memory.Scope{}) {
+		return 0, fmt.Errorf("knowledge: forget: a scope that names nobody: %w", memory.ErrInvalid)
+	}
+	n, err := b.Delete(ctx, Query{Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == ""})
+	if err != nil {
+		return n, fmt.Errorf("knowledge: forget %s: %w", s, err)
+	}
+	return n, nil
+}

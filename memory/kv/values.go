@@ -207,9 +207,12 @@ func (v *Values) write(e *Entry) (w Write, text string, err error) {
 }
 
 // Forget removes all values of a scope, and returns how many. Parts that are empty mean all: of
-// a tenant and user, all workspaces and agents.
+// a tenant and user, all workspaces and agents. The scope must name a tenant or a user.
 func (v *Values) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	err := s.Validate()
+	if err == nil && s == (memory.Scope{}) {
+		err = fmt.Errorf("a scope that names nobody: %w", memory.ErrInvalid)
+	}
 	n := 0
 	if err == nil {
 		n, err = v.store.Forget(ctx, s)
