@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	begin = "<!-- begin: statements -->\n"
-	end   = "<!-- end -->"
+	begin = "<!-- statements -->\n"
+	end   = "<!-- end of statements -->"
 )
 
 // table is what examples/README.md shows.
