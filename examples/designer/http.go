@@ -59,7 +59,7 @@ func (s *service) handler(workspace string) http.Handler {
 			return explained(fn(w, request{r, kai.Turn{User: user, Workspace: workspace}}))
 		}))
 	}
-	g, _, err := s.Graph(firstAgent)
+	g, err := s.Graph(firstAgent)
 	if err != nil {
 		g = nil // other agents, without this one; the page then draws nothing
 	}
@@ -176,7 +176,7 @@ func (s *service) createSession(w http.ResponseWriter, r request) error {
 	if err := web.Read(w, r.Request, &in, maxBody); err != nil {
 		return err
 	}
-	if _, _, err := s.Graph(in.Agent); err != nil {
+	if _, err := s.Graph(in.Agent); err != nil {
 		return err
 	}
 	id := strings.TrimPrefix(supacheckpoint.ThreadID(in.Agent, ""), in.Agent+"-")

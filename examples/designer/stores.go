@@ -206,10 +206,10 @@ func closeAll(fns []func() error) (err error) {
 
 // Close learns what is still to be learned, for so long, and closes the stores. What is left stays in the queue.
 func (s *service) Close(patience time.Duration) error {
-	s.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	err := s.Learner.Drain(ctx)
+	s.stop()
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = nil
 	}

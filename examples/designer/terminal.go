@@ -31,7 +31,7 @@ func (o options) talk(ctx context.Context, p *kai.Platform, c console, model str
 	t := kai.Turn{User: local, Workspace: o.workspace, Agent: o.agent, Conversation: o.conversation}
 	switch {
 	case o.draw:
-		g, _, err := p.Graph(o.agent)
+		g, err := p.Graph(o.agent)
 		if err == nil {
 			fmt.Fprint(c.out, g.Mermaid())
 		}

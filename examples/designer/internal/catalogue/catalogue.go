@@ -20,7 +20,7 @@ var own []byte
 var ErrNotCatalogue = errors.New("not a catalogue")
 
 // maxSize is how large a file may be: all of it is kept in memory.
-const maxSize = 64 << 20
+const maxSize = 16 << 20
 
 // A Product is a row of a catalogue. What a row does not say is empty, or 0.
 type Product struct {

@@ -91,7 +91,7 @@ func TestReadRefuses(t *testing.T) {
 		head + "1,x,c\n":                  "wrong number of fields",
 		head + "1,\"x,c,2\n":              "line 2",
 		"{\"id\": 1}\n":                   "no line of headings",
-		strings.Repeat("x", 64<<20) + "y": "more than 64 MiB",
+		strings.Repeat("x", 16<<20) + "y": "more than 16 MiB",
 	} {
 		_, err := catalogue.Read(strings.NewReader(text))
 		if !errors.Is(err, catalogue.ErrNotCatalogue) || !strings.Contains(err.Error(), want) {

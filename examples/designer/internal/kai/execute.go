@@ -105,22 +105,11 @@ func (p *Platform) Resume(ctx context.Context, t Turn) iter.Seq2[Chunk, error] {
 	return p.run(ctx, &t, func(context.Context, Config) (state.Update, error) { return nil, nil })
 }
 
-// run is the way of every turn: the agent's configuration, its input with what is remembered, the thread, the
-// model, the graph, the run, which is stored as it goes, and the document.
+// run is the way of every turn: what [Platform.begin] does, the run, which is stored as it goes, and the document.
 func (p *Platform) run(ctx context.Context, t *Turn, writes func(context.Context, Config) (state.Update, error)) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
-		g, config, err := p.Graph(t.Agent)
-		if err != nil {
-			yield(Chunk{}, err)
-			return
-		}
 		ctx := agentmemory.For(ctx, t.scope())
-		in, err := writes(ctx, config)
-		if err == nil {
-			t.Conversation = strings.TrimPrefix(t.thread(), t.Agent+"-")
-			title := string([]rune(t.Input)[:min(60, len([]rune(t.Input)))])
-			err = p.Studio.Begin(ctx, studio.Conversation{ID: t.Conversation, User: t.User, Agent: t.Agent, Title: title})
-		}
+		g, in, err := p.begin(ctx, t, writes)
 		if err != nil {
 			yield(Chunk{}, err)
 			return
@@ -137,23 +126,51 @@ func (p *Platform) run(ctx context.Context, t *Turn, writes func(context.Context
 	}
 }
 
+// begin does what comes before a run: the agent's configuration, the input with what is remembered, the thread, the
+// model and the graph.
+func (p *Platform) begin(ctx context.Context, t *Turn, writes func(context.Context, Config) (state.Update, error)) (*graph.Graph, state.Update, error) {
+	config, err := p.config(t.Agent)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := writes(ctx, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.Conversation = strings.TrimPrefix(t.thread(), t.Agent+"-")
+	title := []rune(t.Input)
+	c := studio.Conversation{ID: t.Conversation, User: t.User, Agent: t.Agent, Title: string(title[:min(60, len(title))])}
+	if err := p.Studio.Begin(ctx, c); err != nil {
+		return nil, nil, err
+	}
+	g, err := p.Graph(t.Agent)
+	return g, in, err
+}
+
 // thread is the id of the conversation's thread: the agent's and the conversation's, or a new UUID.
 func (t Turn) thread() string { return supacheckpoint.ThreadID(t.Agent, t.Conversation) }
 
-// Graph returns the graph of an agent, or [ErrUnknownAgent].
-func (p *Platform) Graph(id string) (*graph.Graph, Config, error) {
+func (p *Platform) config(id string) (Config, error) {
 	config, ok := p.Agents[id]
 	if !ok {
-		return nil, config, fmt.Errorf("%w: %q; there are %s", ErrUnknownAgent, id, strings.Join(p.Agents.IDs(), ", "))
+		return config, fmt.Errorf("%w: %q; there are %s", ErrUnknownAgent, id, strings.Join(p.Agents.IDs(), ", "))
+	}
+	return config, nil
+}
+
+// Graph returns the graph of an agent with its model, or [ErrUnknownAgent].
+func (p *Platform) Graph(id string) (*graph.Graph, error) {
+	config, err := p.config(id)
+	if err != nil {
+		return nil, err
 	}
 	model, err := p.Model(config)
 	if err != nil {
-		return nil, config, err
+		return nil, err
 	}
-	g, err := CreateAgentGraph(model, p.tools.Select(tools.Query{Names: config.Tools}), Options{
+	return CreateAgentGraph(model, p.tools.Select(tools.Query{Names: config.Tools}), Options{
 		MaxIterations: config.MaxIterations, Critical: config.Critical, Kit: p.kit, Graph: graph.Options{Checkpoints: p.Checkpoints},
 	})
-	return g, config, err
 }
 
 // prompt is an agent's prompt with what is known of the user in this workspace, to whichever agent it was

@@ -73,7 +73,7 @@ func (p *Platform) result(t Turn, s *graph.Snapshot) *Result {
 
 // Snapshot returns where a conversation is, or [checkpoint.ErrNotFound].
 func (p *Platform) Snapshot(ctx context.Context, t Turn) (*graph.Snapshot, error) {
-	g, _, err := p.Graph(t.Agent)
+	g, err := p.Graph(t.Agent)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (p *Platform) Snapshot(ctx context.Context, t Turn) (*graph.Snapshot, error
 
 // Forget removes a conversation with its thread and its document. Orders, and what was learned, stay.
 func (p *Platform) Forget(ctx context.Context, t Turn) error {
-	g, _, err := p.Graph(t.Agent)
+	g, err := p.Graph(t.Agent)
 	if err != nil {
 		return err
 	}

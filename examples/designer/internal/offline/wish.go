@@ -74,7 +74,8 @@ func (d *dialogue) understand(said string) wish {
 	}
 	filters := w.category != "" || w.material != "" || w.colour != "" || w.style != ""
 	acts := w.scene || w.quote || w.order
-	w.search = !w.recalls && len(w.ids) == 0 && (filters || searching.MatchString(said) && len(w.words) > 0 && !acts)
+	asks := searching.MatchString(said)
+	w.search = !w.recalls && len(w.ids) == 0 && (filters && (asks || len(Facts(said)) == 0) || asks && len(w.words) > 0 && !acts)
 	return w
 }
 

@@ -1,0 +1,137 @@
+package offline_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/examples/designer/internal/offline"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory/learn"
+)
+
+var object = json.RawMessage(`{"type":"object"}`)
+
+var specs = []llm.ToolSpec{
+	{Name: "search_products", Description: "Searches the catalogue. Categories: chair, office chair, shelf. Materials: oak, walnut. Colours: red. Styles: modern.", Schema: object},
+	{Name: "get_product", Description: "x", Schema: object},
+	{Name: "generate3D", Description: "x", Schema: object},
+	{Name: "createQuote", Description: "x", Schema: object},
+	{Name: "submitOrder", Description: "x", Schema: object},
+}
+
+const found = `{"products":[{"id":"P001","name":"One","price_eur":10},{"id":"P002","name":"Two","price_eur":20}],"all_that_fit":2}`
+
+func ask(t *testing.T, messages ...llm.Message) llm.Message {
+	t.Helper()
+	reply, err := llm.Generate(t.Context(), offline.Model{}, llm.Request{Messages: messages, Tools: specs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reply.Usage == nil || reply.Usage.Input == 0 || reply.Usage.Total != reply.Usage.Input+reply.Usage.Output {
+		t.Errorf("the usage is %+v", reply.Usage)
+	}
+	return reply
+}
+
+// What is called for which words.
+func TestNext(t *testing.T) {
+	t.Parallel()
+	searched := []llm.Message{
+		llm.User("find chairs"),
+		llm.Assistant("", llm.ToolCall{ID: "1", Name: "search_products", Arguments: []byte(`{"category":"chair"}`)}),
+		llm.ToolResult(llm.ToolCall{ID: "1", Name: "search_products"}, found),
+		llm.Assistant("There are two."),
+	}
+	quoted := append(searched[:4:4], llm.User("quote 3"),
+		llm.Assistant("", llm.ToolCall{ID: "2", Name: "createQuote", Arguments: []byte(`{}`)}),
+		llm.ToolResult(llm.ToolCall{ID: "2", Name: "createQuote"}, `{"id":"Q-1a","lines":[],"total_eur":30}`),
+		llm.Assistant("Quoted."))
+	tests := []struct {
+		before []llm.Message
+		said   string
+		want   string // the call, or what is in the answer
+	}{
+		{nil, "Find oak office chairs below 1,200 €", `search_products {"category":"office chair","limit":5,"material":"oak","max_price":1200}`},
+		{nil, "show me red shelves by Rams", `search_products {"category":"shelf","colour":"red","limit":5,"query":"rams"}`},
+		{nil, "tell me of P017", `get_product {"id":"P017"}`},
+		{nil, "order 4 of P017", `get_product {"id":"P017"}`},
+		{nil, "order Q-1a2b", `submitOrder {"quote_id":"Q-1a2b"}`},
+		{nil, "make a 3D scene", "Tell me which products first"},
+		{nil, "what do you know about me?", "I know nothing"},
+		{[]llm.Message{llm.System("You help.\n" + `{"kind":"fact","content":"lives in Oslo"}`)}, "What do you know about me?", "- lives in Oslo"},
+		{[]llm.Message{llm.System(`{"kind":"preference","content":"I prefer walnut"}`)}, "find chairs", `search_products {"category":"chair","limit":5,"query":"walnut"}`},
+		{[]llm.Message{llm.System(`{"kind":"preference","content":"I don't like walnut"}`)}, "find chairs", `search_products {"category":"chair","limit":5}`},
+		{nil, "I prefer walnut chairs.", "I will remember that"},
+		{nil, "sing a song", "I am a few rules"},
+		{searched, "quote 12 of the second", `createQuote {"items":[{"product_id":"P002","quantity":12}]}`},
+		{searched, "quote all of them", `createQuote {"items":[{"product_id":"P001","quantity":1},{"product_id":"P002","quantity":1}]}`},
+		{searched, "render these in 3d", `generate3D {"product_ids":["P001","P002"],"prompt":"render these in 3d"}`},
+		{searched, "buy 2 of the first", `createQuote {"items":[{"product_id":"P001","quantity":2}]}`},
+		{quoted, "submit it, order it", `submitOrder {"quote_id":"Q-1a"}`},
+	}
+	for _, tt := range tests {
+		reply := ask(t, append(tt.before[:len(tt.before):len(tt.before)], llm.User(tt.said))...)
+		got := reply.Text()
+		for _, c := range reply.ToolCalls {
+			got += c.Name + " " + string(c.Arguments)
+		}
+		if got != tt.want && (len(reply.ToolCalls) > 0 || !strings.Contains(got, tt.want)) {
+			t.Errorf("%q: got %s, want %s", tt.said, got, tt.want)
+		}
+	}
+}
+
+// What a person refused is told, and nothing is built on it.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	call := llm.ToolCall{ID: "1", Name: "createQuote", Arguments: []byte(`{}`)}
+	reply := ask(t, llm.User("order 2 of P001"), llm.Assistant("", call), llm.ToolError(call, "too dear"))
+	if len(reply.ToolCalls) > 0 || !strings.Contains(reply.Text(), "createQuote was not done: too dear") {
+		t.Errorf("got %+v", reply)
+	}
+	r := llm.Request{Messages: []llm.Message{llm.User("find chairs")}, Tools: specs, ToolChoice: llm.ToolChoice{Mode: llm.ToolsNone}}
+	if reply, err := llm.Generate(t.Context(), offline.Model{}, r); err != nil || len(reply.ToolCalls) > 0 {
+		t.Errorf("called tools where it may not: %+v, %v", reply, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := llm.Generate(ctx, offline.Model{Pace: 1}, r); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzModel(f *testing.F) {
+	f.Add("find oak chairs under 700", `{"products":[]}`)
+	f.Add("quote 99999999999 of the third under 1.2.3", `{"id":1}`)
+	f.Add("P001 Q-a 3d", "")
+	f.Fuzz(func(t *testing.T, said, answer string) {
+		if (llm.Request{Messages: []llm.Message{llm.User(said), llm.User(answer)}}).Validate() != nil {
+			return // no model is asked that
+		}
+		call := llm.ToolCall{ID: "1", Name: "search_products", Arguments: []byte(`{}`)}
+		for _, messages := range [][]llm.Message{{llm.User(said)}, {llm.User(said), llm.Assistant("", call), llm.ToolResult(call, answer)}} {
+			reply, err := llm.Generate(t.Context(), offline.Model{}, llm.Request{Messages: messages, Tools: specs})
+			if err != nil || reply.Validate() != nil {
+				t.Fatalf("%q: %v, %+v", said, err, reply)
+			}
+		}
+	})
+}
+
+func ExampleFacts() {
+	for _, f := range offline.Facts("Hello! I prefer oak. Our client is ABC Corp. We discussed marble floors. I'm working on a lobby. Do you like oak?") {
+		fmt.Println(f.Kind, "-", f.Text)
+	}
+	proposals, err := offline.Extractor(context.Background(), learn.Turn{User: "Nice weather."})
+	fmt.Println(len(proposals), err)
+	// Output:
+	// preference - I prefer oak
+	// relationship - Our client is ABC Corp
+	// context - We discussed marble floors
+	// fact - I'm working on a lobby
+	// 0 <nil>
+}
