@@ -17,6 +17,8 @@ import (
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/supatest"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/state"
 )
 
@@ -149,6 +151,55 @@ func ExampleStore_As() {
 		}
 		_, err = mine.Get(ctx, checkpoint.Key{Thread: "inbox"})
 		fmt.Println(user[:8], err == nil, errors.Is(err, checkpoint.ErrNotFound))
+	}
+	// Output:
+	// 11111111 true false
+	// 22222222 false true
+}
+
+// What is remembered of a user is kept apart as the threads are.
+func ExampleStore_Rights() {
+	setUp()
+	ctx := context.Background()
+	store, err := supacheckpoint.FromEnv(ctx, supacheckpoint.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+	pool, err := pgxpool.New(ctx, os.Getenv("SUPABASE_DB_URL"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer pool.Close()
+	if err := pgmemory.MigrateSupabase(ctx, pool, pgmemory.Options{}, true); err != nil {
+		fmt.Println(err)
+		return
+	}
+	db, err := pgmemory.New(ctx, pool, pgmemory.Options{Before: store.Rights()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, user := range []string{ann, bob} {
+		mine, err := store.As(supacheckpoint.User{ID: user})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		bound, err := pgmemory.Bind(db, mine.Rights())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		facts, err := memory.New(bound.Facts(), memory.Options{})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		_, err = facts.Store(ctx, memory.Scope{User: ann}, memory.Fact{Content: "Ann drinks tea"})
+		fmt.Println(user[:8], err == nil, errors.Is(err, pgmemory.ErrDenied))
 	}
 	// Output:
 	// 11111111 true false

@@ -133,6 +133,11 @@ func (s *Store) For(userID string) (*Store, error) {
 	return s.with(serviceBound, id)
 }
 
+// Rights queues what gives the statements behind it the rights that the store is bound to: those of its user,
+// or of the service. It is for what else is kept in the project, such as pgmemory.Bind, and for transactions of the
+// caller's own.
+func (s *Store) Rights() func(ctx context.Context, b *pgx.Batch) error { return s.link.before }
+
 func (s *Store) with(as bound, tenant string) (*Store, error) {
 	n := &Store{link: s.link, tenant: tenant, options: s.options}
 	n.link.as = as
