@@ -206,7 +206,7 @@ func TestQuestions(t *testing.T) {
 		{"how many rows where city is New York?", "There are 1 row in sales.csv where city is New York."},
 		{"find \"zür\"", "\"zür\" is in 1 row of sales.csv, in the columns city (1 row):\n  3 | Zürich"},
 		{"compare the total amount of Athens and Bern", "The sum amount of Athens and of Bern:\n  50 and 20.5, a difference of -29.5 (-59 %)"},
-		{"describe the columns", "sales.csv has 5 rows.\n  id: integer, 5 different, from 1 to 5, mean 3, median 3\n  city: text, 4 different"},
+		{"describe the columns", "sales.csv has 5 rows.\n  id: integer, from 1 to 5, 5 different, mean 3, median 3\n  city: text, from Athens to Zürich, 4 different"},
 		{"how many rows are in Atlantis?", "I find \"Atlantis\" nowhere in sales.csv."},
 		{"hello", "I find \"hello\" nowhere in sales.csv. Its columns are id, city, product, amount, day.\nI am a set of rules"},
 	}

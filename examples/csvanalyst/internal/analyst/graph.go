@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/csvtools"
@@ -16,8 +17,12 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// maxTurns is how often the model is asked for one answer.
-const maxTurns = 5
+const (
+	// maxTurns is how often the model is asked for one answer.
+	maxTurns = 5
+	// toolTime is how long a tool may take: a file may have a gigabyte.
+	toolTime = 2 * time.Minute
+)
 
 // analyst is what the nodes work with.
 type analyst struct {
@@ -65,7 +70,7 @@ func (a *analyst) loadCsvMetadata(ctx context.Context, s state.View) (state.Upda
 // model said and what the tools returned is remembered within the node: if the
 // process is killed, the next one goes on behind it.
 func (a *analyst) agent(ctx context.Context, s state.View) (state.Update, error) {
-	options := tools.Options{Emit: graph.Emit, Once: graph.Once[llm.Message], Bind: tools.Bindings{
+	options := tools.Options{Timeout: toolTime, Emit: graph.Emit, Once: graph.Once[llm.Message], Bind: tools.Bindings{
 		tools.Bind(func(_ context.Context, s state.View) (csvtools.SessionID, error) {
 			return csvtools.SessionID(sessionID.Get(s)), nil
 		}),

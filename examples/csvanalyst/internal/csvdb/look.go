@@ -6,13 +6,17 @@ import (
 	"strings"
 )
 
+// maxDistinct is how many rows a table may have whose different values are counted:
+// that takes a copy of the column.
+const maxDistinct = 2_000_000
+
 // Statistics are what can be said of a column.
 type Statistics struct {
 	Column   string `json:"column"`
 	Type     Type   `json:"type"`
 	Count    int64  `json:"count"` // of cells that have a value
 	Empty    int64  `json:"empty"`
-	Distinct any    `json:"distinct"`
+	Distinct any    `json:"distinct,omitempty"` // as is Top, of tables that are not too large
 	Min      any    `json:"min,omitempty"`
 	Max      any    `json:"max,omitempty"`
 	// Mean, Median and StdDev are those of numbers; of very many there is no median.
@@ -58,11 +62,18 @@ func (d *DB) statistics(ctx context.Context, c Column) (Statistics, error) {
 		return t.Rows[0], nil
 	}
 	s := Statistics{Column: c.Name, Type: c.Type, Count: d.Schema.RowCount - c.Empty, Empty: c.Empty}
-	row, err := of("count_distinct", "min", "max")
+	row, err := of("min", "max")
 	if err != nil {
 		return s, err
 	}
-	s.Distinct, s.Min, s.Max = row[0], row[1], row[2]
+	s.Min, s.Max = row[0], row[1]
+	large := d.Schema.RowCount > maxDistinct
+	if !large {
+		if row, err = of("count_distinct"); err != nil {
+			return s, err
+		}
+		s.Distinct = row[0]
+	}
 	if c.Type == Integer || c.Type == Real {
 		if row, err = of("avg", "stddev"); err != nil {
 			return s, err
@@ -74,6 +85,9 @@ func (d *DB) statistics(ctx context.Context, c Column) (Statistics, error) {
 			}
 			s.Median = row[0]
 		}
+		return s, nil
+	}
+	if large {
 		return s, nil
 	}
 	top, err := d.Select(ctx, Selection{
@@ -109,39 +123,52 @@ func (d *DB) Search(ctx context.Context, text string, columns []string, limit in
 		columns = d.Schema.Names()
 	}
 	q := &query{d: d}
-	found := Found{Columns: []FoundIn{}}
-	s := Selection{Any: true, Limit: limit}
-	var counts []string
-	needle := strings.ToLower(strings.TrimSpace(text))
+	var names, parts, counts []string
 	for _, name := range columns {
 		c, err := q.column(name)
 		if err != nil {
 			return Found{}, err
 		}
-		s.Where = append(s.Where, Condition{Column: c.Name, Op: "contains", Value: needle})
-		counts = append(counts, fmt.Sprintf("total(instr(fold(%[1]s), ?1) > 0), total(fold(CAST(%[1]s AS TEXT)) = ?1)", quote(c.Name)))
-		found.Columns = append(found.Columns, FoundIn{Column: c.Name})
+		names = append(names, c.Name)
+		parts = append(parts, has(quote(c.Name), text))
+		counts = append(counts, fmt.Sprintf("total(%s), total(fold(CAST(%s AS TEXT)) = ?2)", parts[len(parts)-1], quote(c.Name)))
+	}
+	anywhere, needle := strings.Join(parts, " OR "), strings.ToLower(strings.TrimSpace(text))
+	args := []any{pattern(needle), needle}
+	found := Found{Columns: []FoundIn{}}
+	if limit <= 0 || limit > MaxRows {
+		limit = MaxRows
 	}
 	var err error
-	if found.Table, err = d.Select(ctx, s); err != nil {
-		return Found{}, err
+	if found.Table, err = d.run(ctx, fmt.Sprintf("SELECT * FROM data WHERE ?2 <> '' AND (%s) LIMIT %d", anywhere, limit), args); err != nil || len(found.Rows) == 0 {
+		return found, err
 	}
-	if found.Matched == 0 {
-		found.Columns = []FoundIn{}
-		return found, nil
-	}
-	t, err := d.run(ctx, "SELECT "+strings.Join(counts, ", ")+" FROM data", []any{needle})
+	t, err := d.run(ctx, fmt.Sprintf("SELECT total(%s), %s FROM data", anywhere, strings.Join(counts, ", ")), args)
 	if err != nil {
 		return Found{}, err
 	}
-	all := found.Columns
-	found.Columns = []FoundIn{}
-	for i, c := range all {
-		rows, _ := t.Rows[0][2*i].(float64)
-		equal, _ := t.Rows[0][2*i+1].(float64)
-		if rows > 0 {
-			found.Columns = append(found.Columns, FoundIn{Column: c.Column, Rows: int64(rows), Equal: int64(equal)})
+	figure := func(i int) int64 { f, _ := t.Rows[0][i].(float64); return int64(f) }
+	found.Matched = figure(0)
+	for i, name := range names {
+		if rows := figure(1 + 2*i); rows > 0 {
+			found.Columns = append(found.Columns, FoundIn{Column: name, Rows: rows, Equal: figure(2 + 2*i)})
 		}
 	}
 	return found, nil
+}
+
+// has says in SQL that a column has a text. Of a text of ASCII letters, LIKE heeds no
+// case either, and is faster.
+func has(column, text string) string {
+	for _, r := range text {
+		if r > 127 {
+			return "ifnull(instr(fold(" + column + "), ?2) > 0, 0)"
+		}
+	}
+	return "ifnull(" + column + ` LIKE ?1 ESCAPE '\', 0)`
+}
+
+// pattern is that of LIKE for a text.
+func pattern(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text) + "%"
 }

@@ -131,11 +131,14 @@ func TestStatistics(t *testing.T) {
 
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	db := imported(t, "name,note,n\nAnn,knows bob,7\nBOB,,8\nCarl,x,17\n")
+	db := imported(t, "name,note,n\nAnn,knows bob,7\nBOB,,8\nCarl É,x,17\n")
 	for text, want := range map[string]string{
 		"bob":    `2 [{"column":"name","rows":1,"equal":1},{"column":"note","rows":1,"equal":0}]`,
 		"7":      `2 [{"column":"n","rows":2,"equal":1}]`,
 		"100%_'": `0 []`,
+		"%":      `0 []`,
+		"_":      `0 []`,
+		"é":      `1 [{"column":"name","rows":1,"equal":0}]`,
 	} {
 		found, err := db.Search(t.Context(), text, nil, 0)
 		if err != nil {

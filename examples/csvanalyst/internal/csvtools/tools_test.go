@@ -42,7 +42,7 @@ func box(t *testing.T, content map[string]string) (*tools.Set, context.Context) 
 	return set, tools.WithBound(t.Context(), csvtools.SessionID("s"))
 }
 
-func call(t *testing.T, ctx context.Context, set *tools.Set, name, arguments string) llm.Message {
+func call(ctx context.Context, t *testing.T, set *tools.Set, name, arguments string) llm.Message {
 	t.Helper()
 	m, err := set.Call(ctx, llm.ToolCall{ID: "c", Name: name, Arguments: json.RawMessage(arguments)}, tools.Options{})
 	if err != nil {
@@ -81,7 +81,7 @@ func TestSevenTools(t *testing.T) {
 		{"compareCsvData", `{"left":{"resourceId":"new.csv","conditions":[{"column":"city","op":"eq","value":"Bern"}]},"right":{"resourceId":"new.csv"},"aggregate":{"function":"count"}}`, `{"figure":"count","groups":[{"left":1,"right":3,"difference":2,"percent":200}],`},
 	}
 	for _, tt := range tests {
-		if m := call(t, ctx, set, tt.tool, tt.arguments); m.Status == llm.StatusError || !json.Valid([]byte(m.Text())) || !strings.HasPrefix(m.Text(), tt.want) {
+		if m := call(ctx, t, set, tt.tool, tt.arguments); m.Status == llm.StatusError || !json.Valid([]byte(m.Text())) || !strings.HasPrefix(m.Text(), tt.want) {
 			t.Errorf("%s %s\ngot  %s\nwant %s", tt.tool, tt.arguments, m.Text(), tt.want)
 		}
 	}
@@ -105,7 +105,7 @@ func TestToolsRefuseWrongArguments(t *testing.T) {
 		{"compareCsvData", `{"left":{"resourceId":"new.csv"}}`, "right: is missing"},
 	}
 	for _, tt := range tests {
-		if m := call(t, ctx, set, tt.tool, tt.arguments); m.Status != llm.StatusError || !strings.Contains(m.Text(), tt.want) {
+		if m := call(ctx, t, set, tt.tool, tt.arguments); m.Status != llm.StatusError || !strings.Contains(m.Text(), tt.want) {
 			t.Errorf("%s %s: got %s, want %q", tt.tool, tt.arguments, m.Text(), tt.want)
 		}
 	}
@@ -132,7 +132,7 @@ func TestRowCap(t *testing.T) {
 			Rows    []any `json:"rows"`
 			Matched int   `json:"matched"`
 		}
-		if err := json.Unmarshal([]byte(call(t, ctx, set, tool, arguments).Text()), &got); err != nil || len(got.Rows) != csvdb.MaxRows || got.Matched != 1000 {
+		if err := json.Unmarshal([]byte(call(ctx, t, set, tool, arguments).Text()), &got); err != nil || len(got.Rows) != csvdb.MaxRows || got.Matched != 1000 {
 			t.Errorf("%s: %d rows of %d, %v", tool, len(got.Rows), got.Matched, err)
 		}
 	}
@@ -140,7 +140,7 @@ func TestRowCap(t *testing.T) {
 		Groups    []any `json:"groups"`
 		Truncated bool  `json:"truncated"`
 	}
-	text := call(t, ctx, set, "compareCsvData", `{"left":{"resourceId":"new.csv"},"right":{"resourceId":"new.csv"},"groupBy":"n","aggregate":{"function":"count"}}`).Text()
+	text := call(ctx, t, set, "compareCsvData", `{"left":{"resourceId":"new.csv"},"right":{"resourceId":"new.csv"},"groupBy":"n","aggregate":{"function":"count"}}`).Text()
 	if err := json.Unmarshal([]byte(text), &compared); err != nil || len(compared.Groups) != csvdb.MaxRows || !compared.Truncated {
 		t.Errorf("%d groups, truncated %t, %v", len(compared.Groups), compared.Truncated, err)
 	}

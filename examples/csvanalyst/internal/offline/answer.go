@@ -132,7 +132,10 @@ func (t talk) description(in arguments, d described) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s has %s.", t.name(in.Resource), count(d.RowCount, "row"))
 	for _, c := range d.Columns {
-		fmt.Fprintf(&b, "\n  %s: %s, %s different, from %s to %s", c.Column, c.Type, shown(c.Kinds), shown(c.Least), shown(c.Most))
+		fmt.Fprintf(&b, "\n  %s: %s, from %s to %s", c.Column, c.Type, shown(c.Least), shown(c.Most))
+		if c.Kinds != nil {
+			fmt.Fprintf(&b, ", %s different", shown(c.Kinds))
+		}
 		if c.Mean != nil {
 			fmt.Fprintf(&b, ", mean %s, median %s", shown(c.Mean), shown(c.Median))
 		}

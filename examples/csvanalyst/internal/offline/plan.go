@@ -137,6 +137,11 @@ func (t talk) searched(value string) (found, bool) {
 // file does not have is said, as an answer without it would be one to another question.
 func (t talk) resolve(q question) (question, string) {
 	var nowhere []string
+	for _, s := range t.steps {
+		if s.failed {
+			return q, "That did not work: " + s.answer
+		}
+	}
 	for _, v := range q.values[:min(len(q.values), 5)] {
 		f, _ := t.searched(v)
 		if len(f.Columns) == 0 {
