@@ -25,11 +25,12 @@ func newColumns(tenant string, fresh []freshChunk) *chunkColumns {
 		source: []int32{}, ordinal: []int32{}, tokens: []int32{}, start: []int64{}, end: []int64{}, id: []string{}, model: []string{},
 		headings: []string{}, content: []string{}, terms: []string{}, word: []string{}, space: []*int64{}, vector: []*string{},
 	}
+	lexicon := newLexicon(tenant)
 	for _, c := range fresh {
 		l.source, l.ordinal, l.tokens = append(l.source, c.source), append(l.ordinal, int32(c.Ordinal)), append(l.tokens, int32(c.Tokens))
 		l.start, l.end = append(l.start, int64(c.Start)), append(l.end, int64(c.End))
 		l.id, l.model, l.headings, l.content = append(l.id, c.ID), append(l.model, c.Model), append(l.headings, textArray(c.Headings)), append(l.content, c.Content)
-		l.terms, l.word = append(l.terms, textArray(c.Terms)), append(l.word, wordArray(tenant, c.Terms))
+		l.terms, l.word = append(l.terms, textArray(c.Terms)), append(l.word, lexicon.array(c.Terms))
 		var in *int64
 		var vector *string
 		if n := len(c.Embedding); n > 0 {
@@ -51,19 +52,19 @@ const copyQuery = `COPY weft.mem_chunk (shelf, source, ordinal, starts, ends, to
 
 // copyChunks stores new chunks by COPY. They are spelled as they are sent.
 func (d *DB) copyChunks(ctx context.Context, tx pgx.Tx, tenant string, at landing, fresh []freshChunk) error {
-	r := &chunkReader{tenant: tenant, at: at, fresh: fresh, left: []byte("PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00")}
+	r := &chunkReader{words: newLexicon(tenant), at: at, fresh: fresh, left: []byte("PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00")}
 	_, err := tx.Conn().PgConn().CopyFrom(ctx, r, d.sql(copyQuery))
 	return err
 }
 
 // A chunkReader spells chunks as COPY reads them.
 type chunkReader struct {
-	tenant string
-	at     landing
-	fresh  []freshChunk
-	row    tuple
-	left   []byte // of the row, or of what is ahead of all rows
-	ended  bool
+	words *lexicon
+	at    landing
+	fresh []freshChunk
+	row   tuple
+	left  []byte // of the row, or of what is ahead of all rows
+	ended bool
 }
 
 // Read implements [io.Reader].
@@ -113,7 +114,7 @@ func (r *chunkReader) chunk(t *tuple, c freshChunk) {
 	t.texts(c.Headings)
 	t.text(c.Content)
 	t.texts(c.Terms)
-	t.bigints(differentWords(r.tenant, c.Terms))
+	t.bigints(r.words.different(c.Terms))
 	if len(c.Embedding) == 0 {
 		t.size(-1)
 		t.size(-1)

@@ -13,8 +13,9 @@
 // What to know about it:
 //
 //   - A call is one statement and one round trip, and changes all or nothing. A search takes the best by
-//     words and the nearest by vector, and counts, all at once.
-//   - Vectors are compared exactly, which is quick for scopes of up to some 20,000 facts. Above,
+//     words and the nearest by vector, and counts, all at once. Many chunks of documents are copied, in
+//     a transaction.
+//   - Vectors are compared exactly, which is quick for scopes of up to some 20,000 facts, or chunks. Above,
 //     make an index with [DB.Index]. It never makes a search find less: if the index
 //     does not give enough, everything is compared.
 //   - Vectors of any number of models and dimensions live side by side, each with an index of

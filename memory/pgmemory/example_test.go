@@ -6,8 +6,14 @@ import (
 	"log"
 	"strings"
 	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/learn"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -67,6 +73,73 @@ func Example() {
 	// Output:
 	// Ann takes her tea without milk
 	// forgotten: 3 <nil>
+}
+
+// Documents are taken in once, and only what has changed is written when it is done again.
+func ExampleDB_Knowledge() {
+	ctx := context.Background()
+	address, options, drop := exampleDatabase()
+	defer drop()
+	db, err := pgmemory.Open(ctx, address, options)
+	if err != nil {
+		log.Panic(err)
+	}
+	defer db.Close()
+	base, err := knowledge.New(db.Knowledge(), knowledge.Options{})
+	if err != nil {
+		log.Panic(err)
+	}
+	docs := memory.Scope{Tenant: "acme"}
+	files := fstest.MapFS{"leave.md": {Data: []byte("# Leave\n\nEverybody has 25 days.\n")}, "notice.md": {Data: []byte("# Notice\n\nThe notice period is 3 months.\n")}}
+	for range 2 {
+		total, _, err := knowledge.Collect(base.Ingest(ctx, docs, knowledge.Folder(files, knowledge.FolderOptions{}), knowledge.IngestOptions{}))
+		fmt.Println(total.Added, "added,", total.Unchanged, "unchanged", err)
+	}
+	results, err := base.Search(ctx, knowledge.Question{Query: knowledge.Query{Scope: docs}, Text: "how long is the notice period?"})
+	if err != nil {
+		log.Panic(err)
+	}
+	for _, r := range results {
+		fmt.Printf("%s: %q\n", r.Source.URI, r.Chunk.Content)
+	}
+	// Output:
+	// 2 added, 0 unchanged <nil>
+	// 0 added, 2 unchanged <nil>
+	// notice.md: "# Notice\n\nThe notice period is 3 months."
+}
+
+// A turn is kept in the transaction of what it belongs to: both are there afterwards, or neither is.
+func ExampleDB_Turns() {
+	ctx := context.Background()
+	address, options, drop := exampleDatabase()
+	defer drop()
+	db, err := pgmemory.Open(ctx, address, options)
+	if err != nil {
+		log.Panic(err)
+	}
+	defer db.Close()
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		log.Panic(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		inside, err := pgmemory.New(ctx, tx, options)
+		if err != nil {
+			return err
+		}
+		// What else the turn writes, it writes to tx here.
+		return inside.Turns().Enqueue(ctx, learn.Job{Key: "thread-7/1", Scope: memory.Scope{User: "ann"}, Payload: []byte(`{"user":"I moved to Oslo."}`), Said: time.Now()})
+	})
+	if err != nil {
+		log.Panic(err)
+	}
+	jobs, err := db.Turns().Claim(ctx, 10, time.Minute) // as a learner does, in any process
+	for _, j := range jobs {
+		fmt.Println(j.Key, j.Attempts, err)
+	}
+	// Output:
+	// thread-7/1 1 <nil>
 }
 
 // An index makes searches of large scopes quick. It is made once, by an operator.

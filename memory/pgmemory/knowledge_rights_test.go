@@ -39,8 +39,8 @@ func TestKnowledgeOfUsers(t *testing.T) {
 			t.Errorf("bob deletes, %s: got %d, error %v want none", name, n, err)
 		}
 	}
-	for range his.Chunks(ctx, []knowledge.Span{{Scope: annScope, Source: source.ID, To: 9}}) {
-		t.Error("bob: got a chunk of ann's")
+	for c, err := range his.Chunks(ctx, []knowledge.Span{{Scope: annScope, Source: source.ID, To: 9}}) {
+		t.Errorf("bob: got the chunk %q of ann's, error %v", c.Content, err)
 	}
 	for name, s := range map[string]memory.Scope{"hers": annScope, "one that is not there": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
 		for _, chunks := range []int{1, 100} {

@@ -23,7 +23,7 @@ type Options struct {
 	// scope may. What would go beyond is refused with [memory.ErrQuota]. Zero means any number.
 	MaxMessages int
 	MaxValues   int
-	// Exact is how many facts a search may select and still compare every vector of
+	// Exact is how many facts, or chunks of documents, a search may select and still compare every vector of
 	// them. Above, it takes the index of [DB.Index], if there is one. Zero means 20,000.
 	Exact int
 	// Pooling says whether a transaction pooler is in between. Zero means to look

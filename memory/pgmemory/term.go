@@ -20,17 +20,39 @@ func words(tenant string, terms []string) []int64 {
 	return list
 }
 
-// differentWords returns each word once.
-func differentWords(tenant string, terms []string) []int64 {
-	list := words(tenant, terms)
+// A lexicon knows the numbers of words that come again and again. One goroutine uses it at a time.
+type lexicon struct {
+	tenant string
+	known  map[string]int64
+}
+
+func newLexicon(tenant string) *lexicon { return &lexicon{tenant, map[string]int64{}} }
+
+// maxKnown is how many words a lexicon knows, before it begins anew.
+const maxKnown = 100_000
+
+// different returns the number of each word once.
+func (l *lexicon) different(terms []string) []int64 {
+	list := make([]int64, len(terms))
+	for i, term := range terms {
+		n, ok := l.known[term]
+		if !ok {
+			if len(l.known) >= maxKnown {
+				clear(l.known)
+			}
+			n = word(l.tenant, term)
+			l.known[term] = n
+		}
+		list[i] = n
+	}
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// wordArray spells the different words of a row as an array of the database.
-func wordArray(tenant string, terms []string) string {
+// array spells the different words of a row as an array of the database.
+func (l *lexicon) array(terms []string) string {
 	b := []byte{'{'}
-	for i, w := range differentWords(tenant, terms) {
+	for i, w := range l.different(terms) {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -38,6 +60,9 @@ func wordArray(tenant string, terms []string) string {
 	}
 	return string(append(b, '}'))
 }
+
+// wordArray is an array of a row alone.
+func wordArray(tenant string, terms []string) string { return newLexicon(tenant).array(terms) }
 
 var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 

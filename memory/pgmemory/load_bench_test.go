@@ -1,0 +1,117 @@
+package pgmemory_test
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/memorytest"
+)
+
+func BenchmarkKnowledge(b *testing.B) {
+	memorytest.BenchKnowledge(b, func(tb testing.TB) knowledge.Store { return directPlace(tb).open(tb).Knowledge() })
+}
+
+// longDocument returns a source whose chunks are as long as those of documents usually are.
+func longDocument(r *rand.Rand, uri string, chunks, dimension int) knowledge.Swap {
+	words := rand.NewZipf(r, 1.1, 8, 20_000)
+	s := document(uri, chunks, func() []float32 {
+		v := make([]float32, dimension)
+		for i := range v {
+			v[i] = float32(r.NormFloat64())
+		}
+		return v
+	})
+	for i := range s.Chunks {
+		terms := make([]string, 120)
+		for n := range terms {
+			terms[n] = fmt.Sprint("word", words.Uint64())
+		}
+		s.Chunks[i].Content, s.Chunks[i].Terms = strings.Join(terms, " "), terms
+	}
+	return s
+}
+
+// BenchmarkLoad stores 2,000 chunks with vectors in a swap, which copies them; in swaps of 50, which are a
+// statement each; in swaps of one; and, to compare, by a prepared INSERT each, into the same table.
+func BenchmarkLoad(b *testing.B) {
+	const chunks = 2000
+	for _, dimension := range []int{384, 1536} {
+		for _, size := range []int{chunks, 50, 1} {
+			b.Run(fmt.Sprintf("dimension=%d/swaps of %d", dimension, size), func(b *testing.B) {
+				r := rand.New(rand.NewPCG(1, 2))
+				store := directPlace(b).open(b).Knowledge()
+				n := 0
+				for b.Loop() {
+					b.StopTimer()
+					var swaps []knowledge.Swap
+					for range chunks / size {
+						n++
+						swaps = append(swaps, longDocument(r, fmt.Sprint(n), size, dimension))
+					}
+					b.StartTimer()
+					for _, s := range swaps {
+						swapIn(b, store, docs, s)
+					}
+				}
+				perChunk(b, chunks)
+			})
+		}
+		b.Run(fmt.Sprintf("dimension=%d/inserts", dimension), func(b *testing.B) { benchInserts(b, chunks, dimension) })
+	}
+}
+
+func perChunk(b *testing.B, chunks int) {
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*chunks), "µs/chunk")
+}
+
+func benchInserts(b *testing.B, chunks, dimension int) {
+	ctx := context.Background()
+	r := rand.New(rand.NewPCG(1, 2))
+	p := directPlace(b)
+	p.open(b) // which migrates
+	pool := p.pool(b)
+	insert := p.sql(`INSERT INTO weft.mem_chunk (shelf, source, space, starts, ends, ordinal, tokens, word_count, id, model, headings, content, words, terms, embedding)
+		VALUES (1, 1, 7, $1, $2, $3, $4, $5, $6, 'm', '{}', $7, $8, $9, $10::text::extensions.vector)`)
+	for b.Loop() {
+		b.StopTimer()
+		s := longDocument(r, "a", chunks, dimension)
+		b.StartTimer()
+		for _, c := range s.Chunks {
+			_, err := pool.Exec(ctx, insert, c.Start, c.End, c.Ordinal, c.Tokens, len(c.Terms), c.ID, c.Content, numbers(c.Terms), c.Terms, spell(c.Embedding))
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	perChunk(b, chunks)
+}
+
+// numbers returns a number for each different term.
+func numbers(terms []string) []int64 {
+	list := make([]int64, len(terms))
+	for i, term := range terms {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(term))
+		list[i] = int64(h.Sum64())
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func spell(v []float32) string {
+	b := []byte{'['}
+	for i, x := range v {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendFloat(b, float64(x), 'g', -1, 32)
+	}
+	return string(append(b, ']'))
+}
