@@ -127,7 +127,7 @@ func (o options) model(ctx context.Context) (model llm.Model, name string, err e
 	config, err := providers.Read(os.Getenv)
 	switch {
 	case o.offline, o.history, o.draw, errors.Is(err, providers.ErrUnset):
-		return offline.Model{Pace: o.pace}, "offline: rules, no key, no network", nil
+		return offline.New(o.pace), "offline: rules, no key, no network", nil
 	case err != nil:
 		return nil, "", wrong("%v; or use the offline model with -offline", err)
 	}

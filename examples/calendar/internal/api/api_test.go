@@ -173,7 +173,7 @@ func answerTo(c *agent.Chunk, text string) string {
 // opened, by another server, and the answer to it.
 func TestConversation(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, offline.Model{})
+	s := newSite(t, offline.New(0))
 	path := s.session()
 	if text, _ := s.say(path, "what are my tasks?"); text != "Your tasks:\n  - Return the library book\n  - Prepare the slides for John" {
 		t.Errorf("got %q", text)
@@ -182,7 +182,7 @@ func TestConversation(t *testing.T) {
 	if text != "" || question == nil || !strings.HasPrefix(question.Text, "This will delete the calendar event: 'Meeting with John' on ") || question.Pause.ID == "" {
 		t.Fatalf("got %q and %+v", text, question)
 	}
-	s = s.serve(offline.Model{})
+	s = s.serve(offline.New(0))
 	status, body := s.ask("GET", path, "")
 	var thread struct {
 		Title      string
@@ -224,7 +224,7 @@ func TestConversation(t *testing.T) {
 
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, offline.Model{})
+	s := newSite(t, offline.New(0))
 	path := s.session()
 	for _, test := range []struct {
 		name, method, path, body string
@@ -276,7 +276,7 @@ func held(asked chan<- struct{}, let <-chan struct{}) llm.ModelFunc {
 				yield(llm.Chunk{}, ctx.Err())
 				return
 			}
-			for c, err := range (offline.Model{}).Stream(ctx, r) {
+			for c, err := range offline.New(0).Stream(ctx, r) {
 				if !yield(c, err) {
 					return
 				}
@@ -321,7 +321,7 @@ func TestBusyAndGone(t *testing.T) {
 // The page is there, and draws this graph.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, offline.Model{})
+	s := newSite(t, offline.New(0))
 	if status, body := s.ask("GET", "/", ""); status != http.StatusOK || !strings.Contains(body, "<main>") {
 		t.Errorf("got %d %s", status, body)
 	}

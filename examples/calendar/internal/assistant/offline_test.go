@@ -193,7 +193,7 @@ I've sent your mail to john@example.com.
 			if err := o.desk.Sample(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			thread := o.thread(offline.Model{}, memory())
+			thread := o.thread(offline.New(0), memory())
 			var snap *graph.Snapshot
 			for part := range strings.SplitSeq(strings.TrimSpace(script), "\n> ") {
 				said, want, _ := strings.Cut(strings.TrimPrefix(part, "> "), "\n")
@@ -225,7 +225,7 @@ func FuzzOffline(f *testing.F) {
 			return
 		}
 		o := newOffice(t, busy)
-		snap := invoke(t, o.thread(offline.Model{}, memory()), text)
+		snap := invoke(t, o.thread(offline.New(0), memory()), text)
 		if snap.Done() == (len(snap.Pauses) > 0) || snap.Done() && assistant.FinalResponse.Get(snap) == "" {
 			t.Errorf("%q ends with %q", text, assistant.FinalResponse.Get(snap))
 		}

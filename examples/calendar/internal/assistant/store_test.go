@@ -61,14 +61,14 @@ func TestStores(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, open func() checkpoint.Store) {
 		o := newOffice(t, johns)
-		first := invoke(t, o.thread(offline.Model{}, open()), "add a task to call Bob")
+		first := invoke(t, o.thread(offline.New(0), open()), "add a task to call Bob")
 		if got := assistant.FinalResponse.Get(first); got != "I've added the task 'call Bob'." {
 			t.Fatalf("got %q", got)
 		}
-		paused := invoke(t, o.thread(offline.Model{}, open()), "Delete my meeting with John")
+		paused := invoke(t, o.thread(offline.New(0), open()), "Delete my meeting with John")
 
 		// Another process finds the question, and what was said before it.
-		thread := o.thread(offline.Model{}, open())
+		thread := o.thread(offline.New(0), open())
 		loaded := must(t)(thread.Snapshot(t.Context()))
 		c := assistant.PendingConfirmation.Get(loaded)
 		if loaded.ID != paused.ID || len(loaded.Pauses) != 1 || loaded.Pauses[0].Kind != graph.PauseBefore || c == nil || o.titles() != "Meeting with John, Dentist" {
@@ -83,12 +83,12 @@ func TestStores(t *testing.T) {
 		}
 
 		// Back to where the first turn had ended: the second one was not.
-		thread = o.thread(offline.Model{}, open())
+		thread = o.thread(offline.New(0), open())
 		back := must(t)(thread.At(first.ID).Invoke(t.Context(), assistant.Ask("t", "what are my tasks?", now)...))
 		if said := asked(back); said != "add a task to call Bob|what are my tasks?" || assistant.FinalResponse.Get(back) != "Your tasks:\n  - call Bob" {
 			t.Errorf("got %s and %q", said, assistant.FinalResponse.Get(back))
 		}
-		now := must(t)(o.thread(offline.Model{}, open()).Snapshot(t.Context()))
+		now := must(t)(o.thread(offline.New(0), open()).Snapshot(t.Context()))
 		if now.ID != back.ID || asked(now) != asked(back) {
 			t.Errorf("the thread is at %s, want %s", now.ID, back.ID)
 		}

@@ -7,60 +7,21 @@
 package offline
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"regexp"
 	"strings"
 	"time"
 
+	"github.com/weft-go/weft/examples/internal/rules"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
 )
 
-// Model is the offline model. Pace is how long it waits before each word; zero
-// means not at all. It may be used by any number of goroutines.
-type Model struct{ Pace time.Duration }
-
-var _ llm.Model = Model{}
-
-// Stream plans when it is given tools, and else speaks of a report.
-func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		for chunk, err := range llm.Reply(reply(r)) {
-			if err != nil || chunk.Kind != llm.ChunkText {
-				if !yield(chunk, err) {
-					return
-				}
-				continue
-			}
-			for _, word := range strings.SplitAfter(chunk.Text, " ") {
-				if err := m.wait(ctx); err != nil {
-					yield(llm.Chunk{}, err)
-					return
-				}
-				chunk.Text = word
-				if !yield(chunk, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-func (m Model) wait(ctx context.Context) error {
-	if m.Pace <= 0 {
-		return ctx.Err()
-	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(m.Pace):
-		return nil
-	}
-}
+// New returns the offline model. Pace is how long it waits before each word; zero
+// means not at all. It plans when it is given tools, and else speaks of a report.
+func New(pace time.Duration) llm.Model { return rules.Model{Reply: reply, Pace: pace} }
 
 func reply(r llm.Request) llm.Message {
 	if len(r.Tools) == 0 {

@@ -51,8 +51,8 @@ const (
 	about  = `(?: (?:from|by|about|with|called|named|titled|that says|to|for))?`
 )
 
-// rules are tried in order; the first that fits counts.
-var rules = func() []rule {
+// shapes are tried in order; the first that fits counts.
+var shapes = func() []rule {
 	list := []struct {
 		kind    kind
 		pattern string
@@ -133,7 +133,7 @@ func understand(text string) (clauses []clause, ordered bool) {
 // one finds the rule that fits a clause.
 func one(text string) clause {
 	text = tidy(text)
-	for _, r := range rules {
+	for _, r := range shapes {
 		m := r.pattern.FindStringSubmatch(text)
 		if m == nil {
 			continue
