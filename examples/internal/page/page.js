@@ -334,6 +334,7 @@ async function start() {
   $("upload").onchange = (e) => { upload([...e.target.files]); e.target.value = ""; };
   $("image").onchange = (e) => { attach([...e.target.files]); e.target.value = ""; };
   await open(location.hash.slice(1));
+  document.body.dataset.ready = "yes"; // for tests
 }
 
 start().catch((err) => problem(err.message));

@@ -137,7 +137,10 @@ func (t talk) description(in arguments, d described) string {
 			fmt.Fprintf(&b, ", %s different", shown(c.Kinds))
 		}
 		if c.Mean != nil {
-			fmt.Fprintf(&b, ", mean %s, median %s", shown(c.Mean), shown(c.Median))
+			fmt.Fprintf(&b, ", mean %s", shown(c.Mean))
+		}
+		if c.Median != nil {
+			fmt.Fprintf(&b, ", median %s", shown(c.Median))
 		}
 		if len(c.Top) > 0 {
 			fmt.Fprintf(&b, ", most often %s (%s)", shown(c.Top[0][0]), shown(c.Top[0][1]))
