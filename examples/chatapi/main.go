@@ -127,7 +127,7 @@ func open(ctx context.Context, c config) (chat.Options, string, error) {
 	}
 	switch {
 	case errors.Is(err, providers.ErrUnset):
-		o.Model, o.Extractor = offline.Model{Pace: c.pace}, learn.ExtractorFunc(offline.Extract)
+		o.Model, o.Extractor, o.Learning = offline.Model{Pace: c.pace}, learn.ExtractorFunc(offline.Extract), 5*time.Second
 	case err != nil:
 		return o, "", err
 	default:

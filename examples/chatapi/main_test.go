@@ -29,7 +29,10 @@ import (
 const asProgram = "CHATAPI_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	program := os.Getenv(asProgram) != ""
+	if os.Getenv(asProgram) == "keep" { // the environment as it is
+		main()
+		return
+	}
 	for _, name := range []string{
 		"LLM_PROVIDER", "LLM_MODEL", "LLM_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY",
 		"GOOGLE_API_KEY", "MISTRAL_API_KEY", "OLLAMA_HOST", "EMBEDDING_MODEL", "EMBEDDING_PROVIDER", "EMBEDDING_DIM",
@@ -39,7 +42,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	if program {
+	if os.Getenv(asProgram) != "" {
 		main()
 		return
 	}
@@ -108,7 +111,7 @@ func startOn(t *testing.T, stores *store.Stores, o chat.Options) *app {
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() {
-		err := run(ctx, config{drain: 5 * time.Second}, s, slog.New(slog.DiscardHandler), l)
+		err := run(ctx, config{drain: 2 * time.Second}, s, slog.New(slog.DiscardHandler), l)
 		if closed := stores.Close(); err == nil {
 			err = closed
 		}
@@ -247,7 +250,7 @@ func events(body string) (names []string, data map[string][]string) {
 // learned waits until nothing is left to be learned.
 func (a *app) learned() {
 	a.t.Helper()
-	a.service.Drain(10 * time.Second)
+	a.service.Drain(30 * time.Second) // what a process had that died is claimed for so long
 	c, err := a.stores.Turns.Count(a.t.Context())
 	if err != nil || c.Pending+c.Parked > 0 {
 		a.t.Fatalf("%+v turns are left, error %v", c, err)

@@ -45,7 +45,9 @@ type Options struct {
 	// Extractor, if not nil, finds what is worth knowing in a turn, after it.
 	Extractor learn.Extractor
 	Decider   learn.Decider
-	Logger    *slog.Logger
+	// Learning is how long one attempt of that may take. Zero stands for a minute.
+	Learning time.Duration
+	Logger   *slog.Logger
 }
 
 // A Service holds conversations. It is safe for use by any number of goroutines.
@@ -88,7 +90,7 @@ func New(s *store.Stores, o Options) (*Service, error) {
 		}
 	}
 	if parts.Facts != nil && o.Extractor != nil {
-		made.learner, err = learn.New(parts.Facts, learn.Options{Extractor: o.Extractor, Decider: o.Decider, Queue: s.Turns, Logger: made.log})
+		made.learner, err = learn.New(parts.Facts, learn.Options{Extractor: o.Extractor, Decider: o.Decider, Queue: s.Turns, Timeout: o.Learning, Logger: made.log})
 		if err != nil {
 			return nil, err
 		}

@@ -141,7 +141,7 @@ func (t talk) choose() (string, map[string]string) {
 		return agentmemory.ContextTool, map[string]string{}
 	case ofAll.MatchString(t.message) && t.has(agentmemory.RecallTool):
 		return agentmemory.RecallTool, map[string]string{"query": usual}
-	case ofUser.MatchString(t.message) && t.has(agentmemory.RecallTool):
+	case ofUser.MatchString(t.message) && !howTo.MatchString(t.message) && t.has(agentmemory.RecallTool):
 		return agentmemory.RecallTool, query
 	case t.has(agentmemory.SearchTool):
 		return agentmemory.SearchTool, query

@@ -1,0 +1,222 @@
+package store_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"github.com/weft-go/weft/checkpoint/supacheckpoint"
+	"github.com/weft-go/weft/examples/chatapi/internal/store"
+	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/internal/supatest"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
+
+// key is an API key in the form of a token.
+func key(role string) string {
+	part := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+	return part(`{"alg":"HS256","typ":"JWT"}`) + "." + part(`{"iss":"supabase","ref":"abcdefgh","role":"`+role+`","exp":4102444800}`) + "." + part("signature")
+}
+
+const project = "SUPABASE_URL=https://abcdefgh.supabase.co"
+
+// Supabase is on if and only if its address and its key are set.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	const database = "SUPABASE_DB_URL=postgres://a/b"
+	for _, tt := range []struct {
+		env  []string
+		want string
+		url  string
+	}{
+		{nil, "SQLite, in here", ""},
+		{[]string{"DATABASE_URL=postgres://c/d"}, "PostgreSQL", "postgres://c/d"},
+		{[]string{project}, "SQLite, in here", ""},
+		{[]string{"SUPABASE_SERVICE_ROLE_KEY=" + key("service_role")}, "SQLite, in here", ""},
+		{[]string{project, "DATABASE_URL=postgres://c/d"}, "PostgreSQL", "postgres://c/d"},
+		{[]string{project, "SUPABASE_SERVICE_ROLE_KEY=" + key("service_role"), database}, "Supabase", "postgres://a/b"},
+		{[]string{project, "SUPABASE_KEY=" + key("service_role"), database}, "Supabase", "postgres://a/b"},
+		{[]string{project, "SUPABASE_KEY=sb_secret_0123456789", "DATABASE_URL=postgres://c/d"}, "Supabase", "postgres://c/d"},
+		{[]string{project, "SUPABASE_SERVICE_ROLE_KEY=" + key("service_role")}, "error: SUPABASE_DB_URL is not set", ""},
+		{[]string{database}, "error: SUPABASE_DB_URL is set, and SUPABASE_URL", ""},
+		{[]string{database, project}, "error: SUPABASE_DB_URL is set, and SUPABASE_URL", ""},
+	} {
+		c, err := store.Config{Folder: "here"}.Read(environment(tt.env))
+		got := c.String()
+		if err != nil {
+			got = "error: " + err.Error()
+		}
+		if !strings.HasPrefix(got, tt.want) || err == nil && c.Database != tt.url {
+			t.Errorf("%.200s: got %s, %s", tt.env, got, c.Database)
+		}
+	}
+	if got := (store.Config{}).String(); got != "nothing is kept" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func environment(set []string) func(string) string {
+	return func(name string) string {
+		for _, s := range set {
+			if value, ok := strings.CutPrefix(s, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+// The key that anybody may have is refused, in both variables, and is not shown.
+func TestAnonKey(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"SUPABASE_SERVICE_ROLE_KEY", "SUPABASE_KEY"} {
+		for _, anon := range []string{key("anon"), "sb_publishable_0123456789"} {
+			_, err := store.Config{}.Read(environment([]string{project, name + "=" + anon, "SUPABASE_DB_URL=postgres://a/b"}))
+			if !errors.Is(err, supacheckpoint.ErrAnonKey) || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), anon) {
+				t.Errorf("%s: got %v", name, err)
+			}
+		}
+	}
+}
+
+// Where nothing is configured, nothing is opened.
+func TestNothing(t *testing.T) {
+	t.Parallel()
+	s, err := store.Open(t.Context(), store.Config{})
+	if err != nil || s.Checkpoints != nil || s.Conversations != nil || s.Facts != nil || s.Turns != nil || s.Knowledge != nil || s.Values != nil || s.Close() != nil {
+		t.Errorf("got %+v, %v", s, err)
+	}
+}
+
+func TestOpenFails(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "memory.db"), []byte("this is no database, and is long enough to be seen as none"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, "memory.db")
+	for _, c := range []store.Config{{Folder: folder}, {Folder: file}, {Database: "postgres://%"}, {Database: "postgres://%", Supabase: true}, {Database: pgtest.URL(t), Schema: "no name"}} {
+		if s, err := store.Open(t.Context(), c); err == nil {
+			t.Errorf("%+v: no error, %v", c, s.Close())
+		}
+	}
+}
+
+// In a project, what is stored is a row that other programs read, and what they wrote is gone on with.
+func TestSupabase(t *testing.T) {
+	t.Parallel()
+	c := store.Config{Database: supatest.Database(t, nil), Supabase: true, Lease: time.Second}
+	for range 2 { // made, and there already
+		s, err := store.Open(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := store.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	conn, err := pgx.Connect(t.Context(), c.Database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	t.Run("columns", func(t *testing.T) { columns(t, conn) })
+	t.Run("rows", func(t *testing.T) { rows(t, conn, s) })
+	t.Run("updated_at", func(t *testing.T) { updated(t, conn, s) })
+}
+
+// columns are what other programs expect.
+func columns(t *testing.T, conn *pgx.Conn) {
+	for table, want := range map[string][]string{
+		"agent_conversations": {"session_id text", "messages jsonb", "updated_at timestamptz", "user_id text"},
+		"agent_memories":      {"id uuid", "user_id text", "content text", "embedding vector"},
+		"user_context":        {"user_id text", "plan text", "usage jsonb", "preferences jsonb"},
+		"knowledge_chunks":    {"id uuid", "content text", "source text", "embedding vector"},
+	} {
+		found, err := conn.Query(t.Context(), `SELECT column_name || ' ' || udt_name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1`, table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := pgx.CollectRows(found, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, column := range want {
+			if !strings.Contains("\n"+strings.Join(have, "\n")+"\n", "\n"+column+"\n") {
+				t.Errorf("%s has no %s: %v", table, column, have)
+			}
+		}
+	}
+}
+
+// rows are the same for this program and for one in Python.
+func rows(t *testing.T, conn *pgx.Conn, s *store.Stores) {
+	const python = `[{"type":"system","data":{"content":"Be brief."}},{"type":"human","data":{"content":"Hello?","id":null}},{"type":"ai","data":{"content":"Hello.","tool_calls":[]}}]`
+	if _, err := conn.Exec(t.Context(), `INSERT INTO agent_conversations (session_id, messages, user_id, updated_at) VALUES ('of-python', $1, 'ann', now())`, python); err != nil {
+		t.Fatal(err)
+	}
+	history, err := conversation.New(s.Conversations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann := memory.Scope{User: "ann"}
+	before, err := history.Load(t.Context(), ann, "of-python")
+	if err != nil || len(before) != 3 || before[1].Role != llm.RoleUser || before[2].Text() != "Hello." {
+		t.Fatalf("got %v, %v", before, err)
+	}
+	turn := conversation.Turn{Session: "of-python", Mode: conversation.AnswersOnly, Messages: append(conversation.Plain(before), llm.User("And now?"), llm.Assistant("Now, too."))}
+	if _, err := history.Append(t.Context(), ann, turn); err != nil {
+		t.Fatal(err)
+	}
+	var kinds, user string
+	err = conn.QueryRow(t.Context(), `SELECT (SELECT string_agg((m ->> 'type') || ' ' || (m #>> '{data,content}'), ', ') FROM jsonb_array_elements(messages) AS m), user_id
+		FROM agent_conversations WHERE session_id = 'of-python'`).Scan(&kinds, &user)
+	if want := "system Be brief., human Hello?, ai Hello., human And now?, ai Now, too."; err != nil || kinds != want || user != "ann" {
+		t.Errorf("got %s of %s, %v", kinds, user, err)
+	}
+}
+
+// updated wants a save to be one row, with a new time.
+func updated(t *testing.T, conn *pgx.Conn, s *store.Stores) {
+	history, err := conversation.New(s.Conversations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob := memory.Scope{User: "bob"}
+	var last time.Time
+	for i := range 3 {
+		if _, err := history.Append(t.Context(), bob, conversation.Turn{Session: "saved", Messages: []llm.Message{llm.User("hello")}}); err != nil {
+			t.Fatal(err)
+		}
+		var n, messages int
+		var at time.Time
+		err := conn.QueryRow(t.Context(), `SELECT count(*), max(jsonb_array_length(messages)), max(updated_at) FROM agent_conversations WHERE session_id = 'saved'`).Scan(&n, &messages, &at)
+		if err != nil || n != 1 || messages != i+1 || !at.After(last) {
+			t.Errorf("%d rows with %d messages of %v, and before it was %v; %v", n, messages, at, last, err)
+		}
+		last = at
+	}
+	if unknown, err := history.Load(t.Context(), bob, "unknown"); err != nil || len(unknown) != 0 {
+		t.Errorf("got %v, %v", unknown, err)
+	}
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/weft-go/weft/examples/chatapi/internal/store"
+	"github.com/weft-go/weft/examples/internal/page"
+	"github.com/weft-go/weft/memory"
+)
+
+// program is the program in a process of its own.
+type program struct {
+	app
+	cmd  *exec.Cmd
+	errs *bytes.Buffer
+}
+
+// launch starts the program and waits until it listens.
+func launch(t *testing.T, c store.Config, args ...string) *program {
+	t.Helper()
+	args = append([]string{"-addr", "127.0.0.1:0", "-data", c.Folder, "-schema", c.Schema, "-lease", "1s", "-drain", "2s"}, args...)
+	p := &program{cmd: exec.CommandContext(t.Context(), os.Args[0], args...), errs: &bytes.Buffer{}}
+	p.cmd.Env = append(os.Environ(), asProgram+"=1", "DATABASE_URL="+c.Database)
+	p.cmd.Stderr = p.errs
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "http://") {
+			p.app = app{t: t, url: lines.Text(), client: &http.Client{Transport: &http.Transport{}}}
+			return p
+		}
+	}
+	t.Fatalf("the program ended with %v: %s", p.cmd.Wait(), p.errs)
+	return nil
+}
+
+// finish signals the program and returns how it ended.
+func (p *program) finish(sig os.Signal) *os.ProcessState {
+	p.t.Helper()
+	p.client.CloseIdleConnections()
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := p.cmd.Wait(); err != nil && p.cmd.ProcessState == nil {
+		p.t.Fatal(err)
+	}
+	return p.cmd.ProcessState
+}
+
+// sayUntil says something and kills the program when so many events have come. It returns how
+// many there were.
+func (p *program) sayUntil(session, message string, most int) int {
+	p.t.Helper()
+	r := p.request(p.t.Context(), "POST", "/api/chat", asJSON(p.t, map[string]string{"message": message, "session_id": session, "user_id": "ann"}), "Accept: text/event-stream")
+	res, err := p.client.Do(r)
+	if err != nil || res.StatusCode != http.StatusOK {
+		p.t.Fatalf("got %v, %v, %s", res, err, p.errs)
+	}
+	defer res.Body.Close()
+	n := 0
+	for lines := bufio.NewScanner(res.Body); n < most && lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "event: ") {
+			n++
+		}
+	}
+	p.finish(syscall.SIGKILL)
+	return n
+}
+
+// Killed after any event of a run and started again, the program goes on with it. The message, the
+// answer and what was to be remembered are there once.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, c store.Config) {
+		var sessions []string
+		for most := 1; ; most += 4 {
+			p := launch(t, c, "-pace", "1ms")
+			s := into[page.Session](t, p.do("POST", "/api/sessions", `{"user_id":"ann"}`), http.StatusCreated)
+			sessions = append(sessions, s.ID)
+			message, replies := spoken(most)
+			had := p.sayUntil(s.ID, message, most)
+			p = launch(t, c, "-pace", "0")
+			r := p.patiently("POST", "/api/sessions/"+s.ID+"/resume?user_id=ann", "")
+			reply, ok := strings.CutPrefix(p.said("ann", s.ID), "user: "+message+"\nassistant: ")
+			if !ok || !slices.Contains(replies, reply) {
+				t.Errorf("killed after %d events, and resumed with %d %s: got %s", most, r.status, r.body, reply)
+			}
+			if state := p.finish(syscall.SIGTERM); state.ExitCode() != 0 || strings.Contains(p.errs.String(), "ERROR") {
+				t.Errorf("the program ended with %v: %s", state, p.errs)
+			}
+			if had < most { // the run had come to its end
+				break
+			}
+		}
+		checkOnce(t, c, sessions)
+	})
+}
+
+// spoken is a message, with what may be answered: every second one is to be learned, and the others
+// are for the tool. That runs again if the program was killed before its answer was stored.
+func spoken(n int) (message string, replies []string) {
+	fact := fmt.Sprintf("locker is number %d", n)
+	if n%8 == 1 {
+		message = "My " + fact + "."
+		return message, []string{fmt.Sprintf("You said: %q. I am a set of rules, not a language model: tell me to remember something, ask what I know about you, or ask something that the documents answer.", message)}
+	}
+	return "Remember that my " + fact + ".", []string{"I will remember that your " + fact + ".", "I knew that already: your " + fact + "."}
+}
+
+// checkOnce wants each session to have a prompt, a message and an answer, and as many facts as sessions.
+func checkOnce(t *testing.T, c store.Config, sessions []string) {
+	t.Helper()
+	stores, err := store.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := startOn(t, stores, rules())
+	ann := memory.Scope{User: "ann"}
+	for _, id := range sessions {
+		if s, err := a.service.Session(t.Context(), ann, id); err != nil || s.Messages != 3 {
+			t.Errorf("got %+v, %v", s, err)
+		}
+	}
+	a.learned()
+	facts, err := memory.New(stores.Facts, memory.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for f, err := range facts.List(t.Context(), memory.Query{Scope: ann, Closed: true, Limit: -1}) {
+		if err != nil || !strings.HasPrefix(strings.ToLower(f.Content), "my locker is number ") {
+			t.Errorf("got %+v, %v", f, err)
+		}
+		n++
+	}
+	if n != len(sessions) || n < 8 {
+		t.Errorf("%d facts after %d sessions", n, len(sessions))
+	}
+}
+
+// What is wrong is said before the program listens.
+func TestBadUsage(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		env, args string
+		status    int
+		want      string
+	}{
+		{"", "ingest", 2, "take documents in"},
+		{"", "serve it", 2, "take documents in"},
+		{"", "-pace x", 2, "invalid value"},
+		{"", "ingest /nothing/here", 1, "/nothing/here"},
+		{"", "-addr 127.0.0.1:99999", 1, "99999"},
+		{"SUPABASE_DB_URL=postgres://127.0.0.1/x", "", 1, "SUPABASE_URL and SUPABASE_SERVICE_ROLE_KEY have to be"},
+		{"DATABASE_URL=postgres://u:secret@127.0.0.1:1/x?connect_timeout=1", "", 1, "connect"},
+		{"LLM_PROVIDER=nobody", "", 1, "LLM_PROVIDER"},
+		{"EMBEDDING_MODEL=e", "", 1, "chatapi:"},
+	} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], strings.Fields(tt.args)...)
+		cmd.Dir = t.TempDir()
+		cmd.Env = []string{asProgram + "=keep", "PATH=" + os.Getenv("PATH"), tt.env}
+		out, err := cmd.CombinedOutput()
+		if err == nil || cmd.ProcessState.ExitCode() != tt.status || !strings.Contains(string(out), tt.want) || strings.Contains(string(out), "secret") {
+			t.Errorf("%s %s: got %v: %s", tt.env, tt.args, cmd.ProcessState, out)
+		}
+	}
+}
