@@ -258,6 +258,9 @@ func TestDocumentsAreTriedAgain(t *testing.T) {
 			"no right":     {"42501", 99, 1, false, true},
 		} {
 			if op == "get what is not there" {
+				if name != "for ever" {
+					continue
+				}
 				c.tries, c.ok = 0, true
 			}
 			for _, open := range []bool{false, true} {
@@ -345,6 +348,11 @@ func TestEnvironment(t *testing.T) {
 			env[k] = v
 		}
 		ctx := t.Context()
+		if strings.HasPrefix(name, "what is no database") { // it would be tried for longer
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, 100*time.Millisecond)
+			defer cancel()
+		}
 		var b *account.Supabase
 		var err error
 		withEnv(t, env, func() { b, err = account.OpenSupabase(ctx, true, nil) })

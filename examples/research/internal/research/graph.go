@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -100,18 +101,27 @@ func (c Config) deepResearch(ctx context.Context, s state.View) (state.Update, e
 		}
 		done.ResearchComplete = true
 	}
-	if last, ok := Messages.Last(s); ok && last.Role == llm.RoleUser {
-		history := Messages.Get(s)
-		history = llm.Prune(history[:len(history)-1], llm.Pruning{MaxTokens: 2000, MinMessages: -1, DropSystem: true, FromUser: true})
-		words, pattern := search(last.Text())
-		shown := index.Find(words, pattern, 8)
-		reply, err := c.ask(ctx, "question", history, prompt(doc, last.Text(), shown))
+	if question, before, ok := open(s); ok {
+		words, pattern := search(question)
+		reply, err := c.ask(ctx, "question", before, prompt(doc, question, index.Find(words, pattern, 8)))
 		if err != nil {
 			return nil, err
 		}
 		said = append(said, reply)
 	}
 	return state.Update{Findings.Put(found...), Messages.Put(said...), Progress.Put(done)}, nil
+}
+
+// open returns the question of the user that has no answer yet, and what of the
+// conversation before it the model is to know.
+func open(s state.View) (question string, before []llm.Message, ok bool) {
+	before = slices.DeleteFunc(Messages.Get(s), func(m llm.Message) bool { return m.Role == llm.RoleSystem })
+	last := len(before) - 1
+	if last < 0 || before[last].Role != llm.RoleUser {
+		return "", nil, false
+	}
+	p := llm.Pruning{MaxTokens: 2000, MinMessages: -1, FromUser: true}
+	return before[last].Text(), llm.Prune(before[:last], p), true
 }
 
 // solutionSought says what the document seeks, of what was found.

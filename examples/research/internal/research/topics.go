@@ -39,7 +39,7 @@ var topics = []topic{
 	},
 	{
 		"budget", "What is said about money?",
-		"budget cost price fee payment fund funding amount total euro dollar pay invoice worth value expensive",
+		"budget money cost price fee payment fund funding amount total euro dollar pay invoice worth value expensive",
 		regexp.MustCompile(`(?i)[€$£]\s?\d|\b\d[\d.,]*\s?(euros?|eur|usd|dollars?|gbp|chf)\b|\b(eur|usd|gbp|chf)\s?\d`),
 	},
 	{
