@@ -96,7 +96,7 @@ func TestKilled(t *testing.T) {
 				t.Errorf("what was done was done again: %s", went)
 			}
 			all := second.do("GET", "/api/sessions/"+id+"/messages", "").body
-			if strings.Count(all, `"role"`) != 2 || !strings.Contains(all, "The sum amount is 50, in sales.csv where city is Athens.") {
+			if strings.Count(all, `"role"`) != 2 || !strings.Contains(all, "The total amount is 50, in sales.csv where city is Athens.") {
 				t.Errorf("stored are %s", all)
 			}
 			if got := second.ask(id, "how many rows?"); got != "There are 5 rows in sales.csv." {

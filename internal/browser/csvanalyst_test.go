@@ -71,7 +71,7 @@ func TestStreamedAnswer(t *testing.T) {
 	b.say("What is the average amount?")
 	b.wait(`window.seen.length > 2`)
 	b.picture("streaming")
-	b.answers("The avg amount is 23.5, in sales.csv.")
+	b.answers("The average amount is 23.5, in sales.csv.")
 	seen := value[[]string](b, `window.seen`)
 	if len(seen) < 5 {
 		t.Errorf("the answer came in %d pieces: %q", len(seen), seen)
@@ -112,7 +112,7 @@ func TestResumedThread(t *testing.T) {
 	}
 	b.picture("found")
 	b.do(chromedp.Click("#resume"))
-	b.answers("The max amount is 40, in sales.csv.")
+	b.answers("The highest amount is 40, in sales.csv.")
 	b.picture("resumed")
 	if value[bool](b, `!document.getElementById('resume').hidden`) {
 		t.Error("there is still something to go on with")
@@ -129,7 +129,7 @@ func TestStopAndGoOn(t *testing.T) {
 	b.do(chromedp.Click("#stop"))
 	b.wait(`!document.getElementById('resume').hidden`)
 	b.do(chromedp.Click("#resume"))
-	b.answers("The min amount is 10, in sales.csv.")
+	b.answers("The lowest amount is 10, in sales.csv.")
 }
 
 func TestProblemsAreTold(t *testing.T) {

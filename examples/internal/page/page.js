@@ -218,7 +218,8 @@ function busy(controller) {
 }
 
 async function send(text) {
-  if (!text.trim() || running) return;
+  text = text.trim();
+  if (!text || running) return;
   $("suggestions").hidden = true;
   try { if (!session) await begin(); } catch (err) { return problem(err.message); }
   bubble("", "user", text, images.map((i) => `data:${i.mimeType};base64,${i.data}`));

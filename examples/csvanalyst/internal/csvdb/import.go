@@ -145,7 +145,7 @@ func (v *survey) schema() Schema {
 		f := g.format()
 		s.Columns = append(s.Columns, Column{Name: name, Type: f.kind, Empty: v.rows - int64(g.values)})
 		if f.note != "" {
-			s.Notes = append(s.Notes, fmt.Sprintf("in %q %s", name, f.note))
+			s.Notes = append(s.Notes, fmt.Sprintf("%s: %s", name, f.note))
 		}
 	}
 	s.Notes = append(s.Notes, v.short.note("fewer cells")...)

@@ -115,10 +115,10 @@ func (t talk) figures(in arguments, r table) string {
 			n, _ := r.Rows[0][0].(float64)
 			return fmt.Sprintf("There are %s %s.", count(int64(n), "row"), place)
 		}
-		return fmt.Sprintf("The %s is %s, %s.", r.Columns[0], shown(r.Rows[0][0]), place)
+		return fmt.Sprintf("The %s is %s, %s.", inWords(r.Columns[0]), shown(r.Rows[0][0]), place)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "The %s by %s, %s:", r.Columns[len(r.Columns)-1], strings.Join(in.GroupBy, ", "), place)
+	fmt.Fprintf(&b, "The %s by %s, %s:", inWords(r.Columns[len(r.Columns)-1]), strings.Join(in.GroupBy, ", "), place)
 	for _, row := range r.Rows {
 		fmt.Fprintf(&b, "\n  %s: %s", shown(row[0]), shown(row[len(row)-1]))
 	}
@@ -126,6 +126,24 @@ func (t talk) figures(in arguments, r table) string {
 		fmt.Fprintf(&b, "\n  and %d more", left)
 	}
 	return b.String()
+}
+
+// inWords is the name of a figure, for people.
+func inWords(name string) string {
+	for _, w := range []struct{ function, words string }{
+		{"count distinct ", "number of different values of "},
+		{"count", "number of rows"},
+		{"sum ", "total "},
+		{"avg ", "average "},
+		{"max ", "highest "},
+		{"min ", "lowest "},
+		{"stddev ", "standard deviation of "},
+	} {
+		if rest, ok := strings.CutPrefix(name, w.function); ok {
+			return w.words + rest
+		}
+	}
+	return name
 }
 
 func (t talk) description(in arguments, d described) string {
@@ -176,7 +194,7 @@ func (t talk) difference(in arguments, c comparison) string {
 		left, right = in.Left.Conditions[0].Value, in.Right.Conditions[0].Value
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "The %s of %s and of %s:", c.Figure, left, right)
+	fmt.Fprintf(&b, "The %s of %s and of %s:", inWords(c.Figure), left, right)
 	for _, g := range c.Groups {
 		b.WriteString("\n  ")
 		if g.Group != nil {

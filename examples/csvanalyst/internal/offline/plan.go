@@ -15,11 +15,16 @@ type wanted struct {
 }
 
 const helpText = `I am a set of rules and not a language model, but I do compute from your file. Ask me for example:
-  how many rows are there?            what is the total amount by city?
-  the average price where city is X   which city has the highest total amount?
-  the top 3 rows by amount            how many different cities are there?
-  find "some text"                    compare the total amount of X and Y
-  describe the columns                show the first 5 rows`
+  how many rows are there?
+  what is the total amount by city?
+  which city has the highest total amount?
+  the average price where city is X
+  how many different cities are there?
+  the top 3 rows by amount
+  find "some text"
+  compare the total amount of X and Y
+  describe the columns
+  show the first 5 rows`
 
 // next says which tools are to be called, or what is to be said.
 func (t talk) next() ([]wanted, string) {
