@@ -43,7 +43,7 @@ type options struct {
 	agent, conversation, workspace  string
 	serve, scene                    string
 	draw, orders, memories          bool
-	pace, drain                     time.Duration
+	pace, drain, lease              time.Duration
 	message                         string
 }
 
@@ -78,6 +78,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	f.BoolVar(&o.memories, "memories", false, "print what is known")
 	f.DurationVar(&o.pace, "pace", 0, "how long the offline model waits before each word")
 	f.DurationVar(&o.drain, "drain", 10*time.Second, "how long runs and learning may take when the program ends")
+	f.DurationVar(&o.lease, "lease", 10*time.Second, "how long a process that died holds its conversations, in PostgreSQL")
 	err = f.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(out, usage)
@@ -127,7 +128,7 @@ func (o options) do(ctx context.Context, c console) (err error) {
 	var listener net.Listener
 	if o.serve != "" {
 		if listener, err = net.Listen("tcp", o.serve); err != nil {
-			return wrong("%v", err)
+			return wrong("-serve %s: %v", o.serve, err)
 		}
 		defer listener.Close()
 	}

@@ -124,7 +124,7 @@ func (st *stores) keepStudio(err error) error {
 
 func (o options) openPostgres(ctx context.Context, st *stores, address string) error {
 	st.where = "PostgreSQL, schema " + o.schema
-	checkpoints, err := pgcheckpoint.Open(ctx, address, pgcheckpoint.Options{Schema: o.schema})
+	checkpoints, err := pgcheckpoint.Open(ctx, address, pgcheckpoint.Options{Schema: o.schema, LeaseTime: o.lease})
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (o options) openPostgres(ctx context.Context, st *stores, address string) e
 // agent_checkpoints, which programs in other languages read.
 func (o options) openSupabase(ctx context.Context, st *stores) error {
 	st.where = "Supabase, schema " + o.schema
-	project, err := supacheckpoint.FromEnv(ctx, supacheckpoint.Options{Checkpoint: pgcheckpoint.Options{Schema: o.schema}})
+	project, err := supacheckpoint.FromEnv(ctx, supacheckpoint.Options{Checkpoint: pgcheckpoint.Options{Schema: o.schema, LeaseTime: o.lease}})
 	if err != nil {
 		return err
 	}

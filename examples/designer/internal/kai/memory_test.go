@@ -1,0 +1,225 @@
+package kai_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+func memories(t *testing.T, p place) *memory.Memory {
+	t.Helper()
+	store, _ := p.queue(t)
+	m, err := memory.New(store, memory.Options{})
+	check(t, err)
+	return m
+}
+
+func contents(t *testing.T, m *memory.Memory, q memory.Query) []string {
+	t.Helper()
+	out := []string{}
+	for f, err := range m.List(t.Context(), q) {
+		check(t, err)
+		out = append(out, f.Content)
+	}
+	return out
+}
+
+// What is stored is of the user and the workspace that the caller is bound to, with all that was said of it.
+func TestMemoryStore(t *testing.T) {
+	t.Parallel()
+	for name, newPlace := range places {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := memories(t, newPlace(t))
+			stored, err := m.Store(t.Context(), mine("kai"),
+				memory.Fact{Kind: memory.Relationship, Content: "Client is ABC Corp", Conversation: "c7", Metadata: []byte(`{"source":"mail"}`)},
+				memory.Fact{Kind: memory.Plain, Content: "Working on hotel lobby project"})
+			check(t, err)
+			f, err := m.Get(t.Context(), mine("kai"), stored[0].ID)
+			check(t, err)
+			if f.Scope != mine("kai") || f.Kind != memory.Relationship || f.Conversation != "c7" || string(f.Metadata) != `{"source":"mail"}` || f.CreatedAt.IsZero() || len(f.ID) != 36 {
+				t.Errorf("got %+v", f)
+			}
+			if f, err = m.Get(t.Context(), mine("kai"), stored[1].ID); err != nil || f.Conversation != "" || f.Metadata != nil {
+				t.Errorf("without a conversation: %+v, %v", f, err)
+			}
+			for _, s := range []memory.Scope{{Workspace: "w", User: "bob", Agent: "kai"}, {Workspace: "v", User: "ann", Agent: "kai"}, mine("scout")} {
+				if got := contents(t, m, memory.Query{Scope: s}); len(got) != 0 {
+					t.Errorf("%s has %q", s, got)
+				}
+			}
+		})
+	}
+}
+
+// Recall is by user and workspace, perhaps agent and types, the newest first, 20 unless it says otherwise.
+func TestMemoryRecall(t *testing.T) {
+	t.Parallel()
+	for name, newPlace := range places {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := memories(t, newPlace(t))
+			kinds := []memory.Kind{memory.Preference, memory.Plain, memory.Context, memory.Relationship}
+			var want []string
+			for i := range 24 {
+				agent := []string{"kai", "scout"}[i%2]
+				content := fmt.Sprintf("%s %s %d", agent, kinds[i%4], i)
+				want = append(want, content)
+				_, err := m.Store(t.Context(), mine(agent), memory.Fact{Kind: kinds[i%4], Content: content})
+				check(t, err)
+			}
+			_, err := m.Store(t.Context(), memory.Scope{Workspace: "w", User: "bob", Agent: "kai"}, memory.Fact{Content: "of bob"})
+			check(t, err)
+			slices.Reverse(want)
+			all := memory.Query{Scope: mine(""), AnyAgent: true}
+			if got := contents(t, m, all); !reflect.DeepEqual(got, want[:20]) {
+				t.Errorf("all: got %q, want %q", got, want[:20])
+			}
+			all.Limit = 3
+			if got := contents(t, m, all); !reflect.DeepEqual(got, want[:3]) {
+				t.Errorf("three: got %q", got)
+			}
+			only := slices.DeleteFunc(slices.Clone(want), func(s string) bool { return !strings.HasPrefix(s, "kai") })
+			if got := contents(t, m, memory.Query{Scope: mine("kai")}); !reflect.DeepEqual(got, only) {
+				t.Errorf("of an agent: got %q, want %q", got, only)
+			}
+			typed := slices.DeleteFunc(slices.Clone(want), func(s string) bool {
+				return !strings.Contains(s, " preference ") && !strings.Contains(s, " context ")
+			})
+			if got := contents(t, m, memory.Query{Scope: mine(""), AnyAgent: true, Kinds: []memory.Kind{memory.Preference, memory.Context}}); !reflect.DeepEqual(got, typed) {
+				t.Errorf("of two types: got %q, want %q", got, typed)
+			}
+			found, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: mine(""), AnyAgent: true}})
+			if err != nil || len(found) != 20 || found[0].Content != want[0] || found[19].Content != want[19] {
+				t.Errorf("recalled without a text: %d, %v", len(found), err)
+			}
+		})
+	}
+}
+
+// Memories are deleted by id, and cleared by filter, of the user and the workspace alone.
+func TestMemoryDelete(t *testing.T) {
+	t.Parallel()
+	for name, newPlace := range places {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := memories(t, newPlace(t))
+			bob := memory.Scope{Workspace: "w", User: "bob", Agent: "kai"}
+			stored, err := m.Store(t.Context(), mine("kai"), memory.Fact{Kind: memory.Preference, Content: "one"}, memory.Fact{Content: "two"}, memory.Fact{Kind: memory.Preference, Content: "three"})
+			check(t, err)
+			_, err = m.Store(t.Context(), bob, memory.Fact{Kind: memory.Preference, Content: "of bob"})
+			check(t, err)
+			if err := m.Delete(t.Context(), bob, stored[0].ID); !errors.Is(err, memory.ErrNotFound) {
+				t.Errorf("bob deletes ann's: %v", err)
+			}
+			check(t, m.Delete(t.Context(), mine("kai"), stored[0].ID))
+			if got := contents(t, m, memory.Query{Scope: mine("kai")}); !reflect.DeepEqual(got, []string{"three", "two"}) && !reflect.DeepEqual(got, []string{"two", "three"}) {
+				t.Errorf("after one was deleted: %q", got)
+			}
+			n, err := m.Clear(t.Context(), memory.Query{Scope: mine(""), AnyAgent: true, Kinds: []memory.Kind{memory.Preference}, Limit: -1})
+			if got := contents(t, m, memory.Query{Scope: mine("kai")}); err != nil || n != 1 || !reflect.DeepEqual(got, []string{"two"}) {
+				t.Errorf("cleared %d, %v, left %q", n, err, got)
+			}
+			if got := contents(t, m, memory.Query{Scope: bob}); !reflect.DeepEqual(got, []string{"of bob"}) {
+				t.Errorf("bob has %q", got)
+			}
+		})
+	}
+}
+
+// A type that does not exist is refused before the store, and by the database.
+func TestMemoryKinds(t *testing.T) {
+	t.Parallel()
+	for name, newPlace := range places {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := memories(t, newPlace(t))
+			for _, kind := range []memory.Kind{memory.Preference, memory.Plain, memory.Context, memory.Relationship} {
+				if _, err := m.Store(t.Context(), mine("kai"), memory.Fact{Kind: kind, Content: string(kind)}); err != nil {
+					t.Errorf("%s: %v", kind, err)
+				}
+			}
+			for _, kind := range []memory.Kind{"mood", "Preference", "preference "} {
+				if _, err := m.Store(t.Context(), mine("kai"), memory.Fact{Kind: kind, Content: "x"}); !errors.Is(err, memory.ErrInvalid) {
+					t.Errorf("%q: got %v", kind, err)
+				}
+			}
+		})
+	}
+	t.Run("CHECK", func(t *testing.T) {
+		t.Parallel()
+		url, schema := pgtest.URL(t), pgtest.Schema(t)
+		db, err := pgmemory.Open(t.Context(), url, pgmemory.Options{Schema: schema})
+		check(t, err)
+		defer db.Close()
+		m, err := memory.New(db.Facts(), memory.Options{})
+		check(t, err)
+		_, err = m.Store(t.Context(), mine("kai"), memory.Fact{Content: "x"})
+		check(t, err)
+		conn, err := pgx.Connect(t.Context(), url)
+		check(t, err)
+		defer conn.Close(context.Background())
+		_, err = conn.Exec(t.Context(), "UPDATE "+schema+".mem_fact SET kind = 'mood'")
+		if err == nil || !strings.Contains(err.Error(), "check constraint") {
+			t.Errorf("the database takes any kind: %v", err)
+		}
+	})
+}
+
+// Reading by user and workspace, by type and by agent is by an index, and reads no table from end to end.
+func TestMemoryIndexes(t *testing.T) {
+	t.Parallel()
+	url, schema := pgtest.DirectURL(t), pgtest.Schema(t)
+	options := pgmemory.Options{Schema: schema, Pooling: pgmemory.Direct}
+	conn, err := pgx.Connect(t.Context(), url)
+	check(t, err)
+	defer conn.Close(context.Background())
+	check(t, pgmemory.Migrate(t.Context(), conn, options))
+	db, err := pgmemory.New(t.Context(), conn, options)
+	check(t, err)
+	m, err := memory.New(db.Facts(), memory.Options{})
+	check(t, err)
+	kinds := memory.Kinds()
+	for user := range 40 {
+		for _, agent := range []string{"kai", "scout"} {
+			var facts []memory.Fact
+			for i := range 70 {
+				facts = append(facts, memory.Fact{Kind: kinds[i%len(kinds)], Content: fmt.Sprint("fact ", i)})
+			}
+			_, err := m.Store(t.Context(), memory.Scope{Workspace: "w", User: fmt.Sprint("u", user), Agent: agent}, facts...)
+			check(t, err)
+		}
+	}
+	_, err = conn.Exec(t.Context(), fmt.Sprintf("ANALYZE %[1]s.mem_fact, %[1]s.mem_scope", schema))
+	check(t, err)
+	// scans returns how often facts were read from end to end, and by an index.
+	scans := func() (all, indexed int) {
+		check(t, conn.QueryRow(t.Context(), `SELECT pg_stat_force_next_flush()::text IS NOT NULL`).Scan(new(bool)))
+		check(t, conn.QueryRow(t.Context(), `SELECT seq_scan, idx_scan FROM pg_stat_user_tables WHERE schemaname = $1 AND relname = 'mem_fact'`, schema).Scan(&all, &indexed))
+		return all, indexed
+	}
+	ann := memory.Scope{Workspace: "w", User: "u7"}
+	for name, q := range map[string]memory.Query{
+		"user and workspace": {Scope: ann, AnyAgent: true},
+		"type":               {Scope: ann, AnyAgent: true, Kinds: []memory.Kind{memory.Preference}},
+		"agent":              {Scope: memory.Scope{Workspace: "w", User: "u7", Agent: "kai"}},
+	} {
+		all, indexed := scans()
+		if got := contents(t, m, q); len(got) != 20 {
+			t.Errorf("%s: got %d", name, len(got))
+		}
+		if a, i := scans(); a != all || i == indexed {
+			t.Errorf("%s: %d scans of the table, %d of indexes", name, a-all, i-indexed)
+		}
+	}
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/weft-go/weft/examples/designer/internal/kai"
+	"github.com/weft-go/weft/internal/pgtest"
+)
+
+// asProgram names the variable that makes this test be the program.
+const asProgram = "DESIGNER_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	for _, name := range []string{"SUPABASE_DB_URL", "SUPABASE_URL", "LLM_PROVIDER", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "EMBEDDING_MODEL"} {
+		_ = os.Unsetenv(name) // DATABASE_URL stays for pgtest
+	}
+	goleak.VerifyTestMain(pgtest.Main(m))
+}
+
+// A store is what the program is told of where to keep what it keeps.
+type store struct{ env, flags []string }
+
+// storesOf are made anew for each test.
+var storesOf = map[string]func(t *testing.T) store{
+	"SQLite": func(t *testing.T) store { return store{flags: []string{"-data", t.TempDir()}} },
+	"PostgreSQL": func(t *testing.T) store {
+		return store{[]string{"DATABASE_URL=" + pgtest.URL(t)}, []string{"-schema", pgtest.Schema(t), "-lease", "1s"}}
+	},
+}
+
+func (s store) command(t *testing.T, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(context.Background(), os.Args[0], append(s.flags[:len(s.flags):len(s.flags)], args...)...)
+	for _, pair := range os.Environ() {
+		if !strings.HasPrefix(pair, "DATABASE_URL=") {
+			cmd.Env = append(cmd.Env, pair)
+		}
+	}
+	cmd.Env = append(append(cmd.Env, asProgram+"=1"), s.env...)
+	cmd.Dir = t.TempDir()
+	return cmd
+}
+
+// says runs the program at a terminal that is none, and returns what it prints.
+func (s store) says(t *testing.T, stdin string, args ...string) (string, int) {
+	t.Helper()
+	cmd := s.command(t, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// A server is the program as a process that serves.
+type server struct {
+	*exec.Cmd
+	url    string
+	client *http.Client
+	token  string
+}
+
+func (s store) serve(t *testing.T, args ...string) *server {
+	t.Helper()
+	srv := &server{Cmd: s.command(t, append(args, "-serve", "127.0.0.1:0")...), client: &http.Client{Transport: &http.Transport{}}}
+	var errs bytes.Buffer
+	srv.Stderr = &errs
+	out, err := srv.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := srv.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(out); srv.url == "" && lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "http://") {
+			srv.url = lines.Text()
+		}
+	}
+	t.Cleanup(func() { srv.kill() })
+	if srv.url == "" {
+		srv.kill()
+		t.Fatalf("the program did not start: %s", errs.String())
+	}
+	return srv
+}
+
+// kill is kill -9.
+func (s *server) kill() {
+	s.client.CloseIdleConnections()
+	_ = s.Process.Kill() // it may have ended
+	_ = s.Wait()         // it was killed, and says so
+}
+
+func (s *server) ask(t *testing.T, method, path, body string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if s.token != "" {
+		r.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	res, err := s.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// get returns the status and the body of an answer.
+func (s *server) get(t *testing.T, method, path, body string) (int, string) {
+	t.Helper()
+	res := s.ask(t, method, path, body)
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(data)
+}
+
+// result reads the result of a turn.
+func (s *server) result(t *testing.T, body string) (r kai.Result) {
+	t.Helper()
+	status, text := s.get(t, "POST", "/api/agents/kai", body)
+	if err := json.Unmarshal([]byte(text), &r); err != nil || status != 200 {
+		t.Fatalf("%d: %s", status, text)
+	}
+	return r
+}
+
+// approve is the body of an approval.
+func approve(t *testing.T, w kai.Wait) string {
+	t.Helper()
+	data, err := json.Marshal(map[string]any{"id": w.ID, "answer": w.Question.Approve()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// Each step is a process of its own.
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	for name, newStore := range storesOf {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStore(t)
+			for _, step := range []struct {
+				args []string
+				want string
+			}{
+				{[]string{"find oak chairs under 700 and quote 6 of the first"}, "May createQuote be called with"},
+				{[]string{"yes"}, "Total: 3240 €."},
+				{[]string{"order it"}, "May submitOrder be called with"},
+				{[]string{"no", "too", "dear"}, "submitOrder was not done: a person rejected this call: too dear"},
+				{[]string{"-orders"}, ""},
+				{[]string{"order it"}, "May submitOrder"},
+				{[]string{"yes"}, "Order O-"},
+				{[]string{"-orders"}, ": 3240.00 €"},
+				{[]string{"I prefer walnut. My client is ABC Corp."}, "I will remember that"},
+				{[]string{"-memories"}, "preference: I prefer walnut"},
+				{[]string{"-conversation", "two", "show armchairs under 9000"}, `"query":"walnut"`},
+				{[]string{"-conversation", "two", "make a 3D scene of all of them"}, "May generate3D"},
+				{[]string{"-conversation", "two", "yes"}, "[scene J-"},
+				{[]string{"-agent", "scout", "-conversation", "three", "what do you know about me?"}, "- My client is ABC Corp"},
+				{[]string{"-draw"}, "human_approval"},
+			} {
+				if out, status := s.says(t, "", step.args...); status != 0 || !strings.Contains(out, step.want) || strings.Contains(out, "WARN") {
+					t.Fatalf("%q: %d, %s, want %q", step.args, status, out, step.want)
+				}
+			}
+			out, status := s.says(t, "find marble floor tiles\n\nquote 3 of P125\nyes\n", "-conversation", "lines")
+			if status != 0 || !strings.Contains(out, "Crema Marfil") || !strings.Contains(out, "Total: 225 €") {
+				t.Errorf("lines: %d, %s", status, out)
+			}
+		})
+	}
+}
+
+// Mistakes are told in a line, with a status.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, c := range []struct {
+		args   []string
+		env    string
+		status int
+		want   string
+	}{
+		{[]string{"-catalogue", file("a.csv", "id,name\n1,x\n")}, "", 2, `no column "category"`},
+		{[]string{"-catalogue", file("b.csv", "\x89PNG\x00")}, "", 2, "not a catalogue"},
+		{[]string{"-catalogue", filepath.Join(folder, "none.csv")}, "", 2, "no such file"},
+		{[]string{"-agents", file("a.json", `{"a":{}}`)}, "", 2, "needs a name and a prompt"},
+		{[]string{"-agents", file("b.json", `{"a":{"name":"A","prompt":"p","tools":["fly"]}}`)}, "", 2, `there is no tool "fly"`},
+		{[]string{"-agent", "nobody", "hi"}, "", 2, "there is no such agent"},
+		{[]string{"-serve", "nowhere:x"}, "", 2, "nowhere"},
+		{[]string{"-scene", "J-1"}, "", 2, `there is no scene "J-1"`},
+		{[]string{"-wrong"}, "", 2, "-h shows how"},
+		{[]string{"-h"}, "", 0, "-conversation"},
+		{[]string{"hi"}, "LLM_PROVIDER=nobody", 2, "LLM_PROVIDER"},
+		{[]string{"hi"}, "DATABASE_URL=postgres://ann:secret@127.0.0.1:1/x?connect_timeout=1", 1, "designer: "},
+	} {
+		s := store{flags: []string{"-data", filepath.Join(folder, "data")}}
+		if c.env != "" {
+			s.env = []string{c.env}
+		}
+		out, status := s.says(t, "", c.args...)
+		if status != c.status || !strings.Contains(out, c.want) || strings.Contains(out, "secret") || strings.Contains(out, "goroutine") {
+			t.Errorf("%q: %d, %s, want %d and %q", c.args, status, out, c.status, c.want)
+		}
+	}
+}
+
+// A catalogue of one's own is what is searched.
+func TestOwnCatalogue(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "mine.csv")
+	if err := os.WriteFile(path, []byte("id,name,category,price_eur,material\nX10,Garden gnome,figure,19.5,clay\nX11,Flamingo,figure,9,plastic\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := storesOf["SQLite"](t)
+	out, status := s.says(t, "", "-catalogue", path, "find clay figures")
+	if status != 0 || !strings.Contains(out, "X10 Garden gnome (clay): 19.5 €") || strings.Contains(out, "Flamingo") {
+		t.Errorf("%d: %s", status, out)
+	}
+}
+
+func sessionOf(t *testing.T, s *server) string {
+	t.Helper()
+	var made struct{ ID string }
+	status, body := s.get(t, "POST", "/api/sessions", `{}`)
+	if err := json.Unmarshal([]byte(body), &made); err != nil || status != 201 {
+		t.Fatalf("%d: %s", status, body)
+	}
+	return made.ID
+}
+
+func messageBody(text string) string { return fmt.Sprintf(`{"message":%q}`, text) }

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// The lines of the README print what the README says.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"sh", "curl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Fatalf("the README's lines need %s", tool)
+		}
+	}
+	data, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(data), "<!-- tested -->\n```sh\n")
+	script, rest, _ := strings.Cut(rest, "```\n")
+	_, rest, _ = strings.Cut(rest, "```text\n")
+	want, _, found := strings.Cut(rest, "```\n")
+	if !found {
+		t.Fatal("the README has no lines to test")
+	}
+	s := storesOf["SQLite"](t).serve(t)
+	cmd := exec.CommandContext(t.Context(), "sh", "-euc", strings.ReplaceAll(script, "127.0.0.1:8080", strings.TrimPrefix(s.url, "http://")))
+	cmd.Dir = t.TempDir()
+	got, err := cmd.CombinedOutput()
+	if err != nil || string(got) != want {
+		t.Errorf("%v\ngot\n%s\nwant\n%s", err, got, want)
+	}
+}
