@@ -65,9 +65,9 @@ type State struct {
 // A WireMessage is a message in the form that LangChain's messages have: content is a
 // text or a list.
 type WireMessage struct {
-	Type    string          `json:"type"`
-	Content json.RawMessage `json:"content"`
-	More    json.RawMessage `json:"additional_kwargs,omitempty"`
+	Type    string                     `json:"type"`
+	Content json.RawMessage            `json:"content"`
+	More    map[string]json.RawMessage `json:"additional_kwargs,omitempty"`
 }
 
 // StateOf reads the state of a view.
