@@ -38,9 +38,9 @@ func TestBadCommands(t *testing.T) {
 	}{
 		{"flag provided but not defined", []string{"-x"}},
 		{"the message is empty", []string{" "}},
-		{"-history and -draw take no message", []string{"-history", "hello"}},
+		{"-history, -draw and -serve take no message", []string{"-history", "hello"}},
 		{"-drop goes with a message", []string{"-drop"}},
-		{"-serve takes no message", []string{"-serve", "127.0.0.1:0", "hello"}},
+		{"-history, -draw and -serve take no message", []string{"-serve", "127.0.0.1:0", "hello"}},
 		{"-thread and -data need a value", []string{"-thread", "", "hello"}},
 		{"has 20000 bytes; it may have 16384", []string{strings.Repeat("x", 20000)}},
 		{"no such file", []string{"-calendar", filepath.Join(dir, "none.ics"), "hello"}},

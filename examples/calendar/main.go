@@ -78,21 +78,25 @@ func parse(args []string, out io.Writer) (o options, err error) {
 		return o, wrong("%v", err)
 	}
 	o.message = strings.TrimSpace(strings.Join(set.Args(), " "))
+	return o, o.check(set.NArg() > 0)
+}
+
+// check refuses what does not go together.
+func (o options) check(said bool) error {
+	alone := o.history || o.draw || o.serve != ""
 	switch {
-	case set.NArg() > 0 && o.message == "":
-		return o, wrong("the message is empty")
+	case said && o.message == "":
+		return wrong("the message is empty")
 	case o.thread == "" || o.dir == "":
-		return o, wrong("-thread and -data need a value")
+		return wrong("-thread and -data need a value")
 	case o.drop && (o.message == "" || o.at != ""):
-		return o, wrong("-drop goes with a message, and without -at")
-	case (o.history || o.draw) && (o.message != "" || o.at != ""):
-		return o, wrong("-history and -draw take no message and no -at")
-	case o.serve != "" && (o.message != "" || o.at != "" || o.history || o.draw):
-		return o, wrong("-serve takes no message, and none of -at, -history and -draw")
+		return wrong("-drop goes with a message, and without -at")
+	case alone && (o.message != "" || o.at != ""):
+		return wrong("-history, -draw and -serve take no message and no -at")
 	case len(o.message) > maxMessage:
-		return o, wrong("the message has %d bytes; it may have %d", len(o.message), maxMessage)
+		return wrong("the message has %d bytes; it may have %d", len(o.message), maxMessage)
 	}
-	return o, nil
+	return nil
 }
 
 // maxMessage is how many bytes a message may have.

@@ -113,7 +113,7 @@ func (a *api) show(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	said := assistant.History.Get(snap)
-	if last, ok := assistant.History.Last(snap); ok && last.Role == llm.RoleAssistant && len(snap.Pauses) > 0 {
+	if last, ok := assistant.History.Last(snap); ok && last.Role == llm.RoleAssistant && len(last.ToolCalls) == 0 && !snap.Done() {
 		said = said[:len(said)-1] // the planner has said so, and the answer will stand there
 	}
 	t := page.Of(r.PathValue("id"), title(snap), snap, said)

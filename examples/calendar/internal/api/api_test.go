@@ -193,6 +193,9 @@ func TestConversation(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &thread); err != nil || status != http.StatusOK {
 		t.Fatalf("got %d %s", status, body)
 	}
+	if strings.Contains(body, "That is all.") {
+		t.Errorf("the planner's words are shown: %s", body)
+	}
 	if len(thread.Waits) != 1 || thread.Waits[0].Text != question.Text || thread.Waits[0].Pause.ID != question.Pause.ID || thread.Unfinished || thread.Title != "what are my tasks?" {
 		t.Errorf("got %s", body)
 	}

@@ -34,7 +34,7 @@ var patterns = func() []*regexp.Regexp {
 		`\b(?:on |by |this |coming )?(?P<nextweek>next )?` + weekdays,
 		`\b(?:from |between )` + hour + `\s*(?:to|until|till|and|-|–)\s*(?P<hour2>\d{1,2})(?::(?P<minute2>\d\d))?\s*(?P<half2>am|pm|a\.m\.|p\.m\.)?(?:\s|$)`,
 		`\b(?:at |by )?(?P<word>noon|midday|midnight)\b`,
-		`\b(?:at |by )` + hour + `(?: o'clock)?(?:\s|$)`,
+		`\b(?:at |by )` + hour + `(?: o'clock|h)?(?:\s|$)`,
 		`\b(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?\s*(?P<half>am|pm|a\.m\.|p\.m\.)(?:\s|$)`,
 		`\b(?P<hour>\d{1,2}):(?P<minute>\d\d)\b`,
 	}

@@ -1,0 +1,109 @@
+package offline_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/examples/calendar/internal/offline"
+	"github.com/weft-go/weft/llm"
+)
+
+// now is a Saturday.
+const system = "Today is Saturday 21 November 2026; the time is 2026-11-21T09:30:00Z, and all times are of this zone."
+
+// reply is what the model says when it was told where tools are.
+func reply(t *testing.T, request string) llm.Message {
+	t.Helper()
+	r := llm.Request{
+		Messages: []llm.Message{llm.System(system), llm.User(request)},
+		Tools:    []llm.ToolSpec{{Name: "discover_tools", Schema: json.RawMessage(`{"type":"object"}`)}},
+	}
+	for range 5 {
+		m, err := llm.Generate(t.Context(), offline.New(0), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(m.ToolCalls) == 0 || m.ToolCalls[0].Name != "discover_tools" {
+			return m
+		}
+		r.Messages = append(r.Messages, m, llm.ToolResult(m.ToolCalls[0], "create_calendar_event (calendar, create): …"))
+	}
+	t.Fatal("it looks for tools for ever")
+	return llm.Message{}
+}
+
+// Times are understood in many forms; what is left is the title.
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"tea today at 5pm":                       "2026-11-21T17:00 - Tea",
+		"tea at 10:15":                           "2026-11-21T10:15 - Tea",
+		"tea at 8am":                             "2026-11-22T08:00 - Tea",
+		"tea tomorrow at 3":                      "2026-11-22T15:00 - Tea",
+		"tea tomorrow at 9":                      "2026-11-22T09:00 - Tea",
+		"tea at 12am tomorrow":                   "2026-11-22T00:00 - Tea",
+		"tea the day after tomorrow at noon":     "2026-11-23T12:00 - Tea",
+		"a tea with Ann on Monday from 2 to 4":   "2026-11-23T14:00 2026-11-23T16:00 Tea with Ann",
+		"tea on monday from 11 to 1pm":           "2026-11-23T11:00 2026-11-23T13:00 Tea",
+		"tea on Saturday from 9:15 to 10:45 am":  "2026-11-28T09:15 2026-11-28T10:45 Tea",
+		"tea next tuesday at 4pm for 2 hours":    "2026-11-24T16:00 2026-11-24T18:00 Tea",
+		"tea for half an hour on friday at 16h":  "2026-11-27T16:00 2026-11-27T16:30 Tea",
+		"tea for 45 minutes on friday at 16:00":  "2026-11-27T16:00 2026-11-27T16:45 Tea",
+		"tea in 3 days at midday":                "2026-11-24T12:00 - Tea",
+		"tea in two weeks":                       "2026-12-05 2026-12-05 Tea",
+		"tea on 24 December":                     "2026-12-24 2026-12-24 Tea",
+		"tea on the 3rd of february at 1pm":      "2027-02-03T13:00 - Tea",
+		"tea on December 31, 2027":               "2027-12-31 2027-12-31 Tea",
+		"tea on 2026-12-01T14:30":                "2026-12-01T14:30 - Tea",
+		"tea next week":                          "2026-11-23 2026-11-29 Tea",
+		"tea next month":                         "2026-12-01 2026-12-31 Tea",
+		"tea with b@example.com tomorrow at 1pm": "2026-11-22T13:00 - Tea with b@example.com",
+		"'Tea' tomorrow at 25:99":                "2026-11-22 2026-11-22 Tea",
+	} {
+		m := reply(t, "schedule "+said)
+		if len(m.ToolCalls) != 1 {
+			t.Errorf("%s: it says %q", said, m.Text())
+			continue
+		}
+		var in struct {
+			Params struct{ Start, End, Title string } `json:"params"`
+		}
+		if err := json.Unmarshal(m.ToolCalls[0].Arguments, &in); err != nil {
+			t.Fatal(err)
+		}
+		p := in.Params
+		if p.End == "" {
+			p.End = "-"
+		}
+		if got := strings.Join([]string{p.Start, p.End, p.Title}, " "); got != want {
+			t.Errorf("%s: got %s, want %s", said, got, want)
+		}
+	}
+}
+
+// It says what it can not do, also when it may call no more tools.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	if got := reply(t, "sing me a song").Text(); !strings.HasPrefix(got, "I am a set of rules and not a language model") {
+		t.Errorf("got %q", got)
+	}
+	r := llm.Request{
+		Messages: []llm.Message{llm.System(system), llm.User("what are my tasks?")}, ToolChoice: llm.ToolChoice{Mode: llm.ToolsNone},
+		Tools: []llm.ToolSpec{{Name: "discover_tools", Schema: json.RawMessage(`{"type":"object"}`)}},
+	}
+	if m, err := llm.Generate(t.Context(), offline.New(0), r); err != nil || !strings.HasPrefix(m.Text(), "I was asked for more") {
+		t.Errorf("got %q and %v", m.Text(), err)
+	}
+	if m, err := llm.Generate(t.Context(), offline.New(0), llm.Request{Messages: []llm.Message{llm.User("no report")}}); err != nil || m.Text() == "" {
+		t.Errorf("got %q and %v", m.Text(), err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := llm.Generate(ctx, offline.New(time.Hour), r); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
