@@ -24,12 +24,7 @@ func (o options) models(ctx context.Context, agents kai.Configs) (func(kai.Confi
 	if err != nil {
 		return nil, "", wrong("%v", err)
 	}
-	nameOf := func(c kai.Config) string {
-		if own := c.Models[config.Provider]; own != "" && os.Getenv("LLM_MODEL") == "" {
-			return own
-		}
-		return config.Model
-	}
+	nameOf := func(c kai.Config) string { return modelOf(c, config, os.Getenv("LLM_MODEL")) }
 	opened := map[string]llm.Model{}
 	for _, agent := range agents {
 		this := config
@@ -41,6 +36,14 @@ func (o options) models(ctx context.Context, agents kai.Configs) (func(kai.Confi
 		opened[this.Model] = llm.Retry(m, llm.RetryPolicy{})
 	}
 	return func(c kai.Config) (llm.Model, error) { return opened[nameOf(c)], nil }, config.String(), nil
+}
+
+// modelOf returns the name of an agent's model.
+func modelOf(c kai.Config, provider providers.Config, chosen string) string {
+	if own := c.Models[provider.Provider]; own != "" && chosen == "" {
+		return own
+	}
+	return provider.Model
 }
 
 // embedder is who makes vectors of memories, or nil: then they are found by words.
