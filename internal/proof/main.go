@@ -7,7 +7,8 @@
 //	go run ./internal/proof -check     say whether it is current
 //
 // The statements are in examples/*/requirements.tsv, a line for each test: id, what is
-// promised, package, test. Two tests of one statement are two lines with one id.
+// promised, package, test. Two tests of one statement are two lines with one id,
+// which say the same, or each a part of it.
 package main
 
 import (

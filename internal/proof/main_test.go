@@ -38,12 +38,15 @@ func TestParse(t *testing.T) {
 		"S0-1\tx\tgraph\tTestX":                            "no package",
 		"S0-1\tx\t./graph\tcheckX":                         "no test",
 		"S0-1\tx\t./graph\tTestX|TestY":                    "no test",
-		"S0-1\tx\t./graph\tTestX\nS0-1\ty\t./graph\tTestY": "something else",
 		"S0-1\tx\t./graph\tTestX\nS0-1\tx\t./graph\tTestX": "twice",
 	} {
 		if _, err := parse(bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", bad, err, want)
 		}
+	}
+	both, err := parse("S0-1\tx\t./graph\tTestX\nS0-1\ty\t./graph\tTestY\nS0-1\tx\t./graph\tTestZ")
+	if err != nil || len(both) != 1 || both[0].text != "x; y" || len(both[0].tests) != 3 {
+		t.Errorf("got %+v, %v", both, err)
 	}
 	gap, err := parse("S0-1\tx\t./graph\tTestX\nS0-3\tx\t./graph\tTestX")
 	if err != nil {
