@@ -43,15 +43,12 @@ func take(ctx context.Context, base *knowledge.Base, root *os.Root, prune bool, 
 	if base == nil {
 		return errors.New("there is nowhere to keep documents")
 	}
-	var total knowledge.Report
-	for p, err := range base.Ingest(ctx, memory.Scope{}, knowledge.Folder(root.FS(), formats), knowledge.IngestOptions{Prune: prune}) {
-		if err != nil {
-			return err
-		}
-		total = p.Total
-		if p.Err != nil {
-			fmt.Fprintf(out, "%s %s: %v\n", p.Status, p.URI, p.Err)
-		}
+	total, troubles, err := knowledge.Collect(base.Ingest(ctx, memory.Scope{}, knowledge.Folder(root.FS(), formats), knowledge.IngestOptions{Prune: prune}))
+	for _, p := range troubles {
+		fmt.Fprintf(out, "%s %s: %v\n", p.Status, p.URI, p.Err)
+	}
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(out, "%d documents: %d added, %d updated, %d unchanged, %d skipped, %d failed, %d removed; %d chunks\n",
 		total.Documents(), total.Added, total.Updated, total.Unchanged, total.Skipped, total.Failed, total.Pruned, total.Chunks)

@@ -16,7 +16,7 @@ var (
 	ofAccount = regexp.MustCompile(`(?i)\b(?:my|me|i)\b.*\b(?:plan|tier|subscription|usage|quota|limits?|settings|preferences|account)\b`)
 	// ofUser are questions about the user, except how to do something.
 	ofUser = regexp.MustCompile(`(?i)\b(?:my|mine|me|myself)\b|\b(?:am|was|were|did|do|have|had|should) i\b|\bremember\b`)
-	howTo     = regexp.MustCompile(`(?i)^how (?:do|can|could|should|would|may) i\b`)
+	howTo  = regexp.MustCompile(`(?i)^how (?:do|can|could|should|would|may) i\b`)
 	// ofAll are questions about all that is known of the user.
 	ofAll     = regexp.MustCompile(`(?i)\b(?:know|remember|learned|have) about me\b|\bwho am i\b`)
 	reference = regexp.MustCompile(`(?is)<passage number="\d+" source="([^"]*)"(?: title="[^"]*")?(?: section="([^"]*)")?[^>]*>\n(.*?)\n</passage>`)

@@ -1,0 +1,356 @@
+package chat_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"iter"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/examples/chatapi/internal/chat"
+	"github.com/weft-go/weft/examples/chatapi/internal/offline"
+	"github.com/weft-go/weft/examples/chatapi/internal/store"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/agentmemory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/profile"
+	"github.com/weft-go/weft/state"
+)
+
+// The state of an agent is one list; a node returns what is new of it, which is appended, or takes the
+// place of the message that has its id.
+func TestMessagesState(t *testing.T) {
+	t.Parallel()
+	b := graph.New("state", agent.Messages)
+	b.Node("one", func(_ context.Context, s state.View) (state.Update, error) {
+		return state.Update{agent.Messages.Put(llm.Message{ID: "a", Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text("draft")}})}, nil
+	})
+	b.Node("two", func(_ context.Context, s state.View) (state.Update, error) {
+		if agent.Messages.Len(s) != 3 {
+			return nil, errors.New("the state is not whole")
+		}
+		return state.Update{agent.Messages.Put(
+			llm.Message{ID: "a", Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text("answer")}}, llm.Assistant("more"))}, nil
+	})
+	b.Edge(graph.Start, "one")
+	b.Edge("one", "two")
+	b.Edge("two", graph.End)
+	g, err := b.Compile(graph.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if channels := g.Describe().Channels; len(channels) != 1 || channels[0].Name != "messages" {
+		t.Errorf("got %+v", channels)
+	}
+	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.System("brief"), llm.User("hello")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := short(snap); got != "system brief, user hello, assistant answer, assistant more" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// A run returns what it was given and all that is new; saved of it is each message once, without calls.
+func TestSaved(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
+		l := &log{}
+		model := llmtest.NewScript(
+			llmtest.Calls(llm.ToolCall{Name: "recall_memory", Arguments: []byte(`{"query":"a"}`)}, llm.ToolCall{Name: "get_user_context", Arguments: []byte(`{}`)}),
+			llmtest.Call("recall_memory", `{"query":"b"}`), llmtest.Say("one"), llmtest.Say("two"))
+		service := newService(t, watched(s, l), chat.Options{Model: model})
+		snap, session := say(t, service, conversation.Session{}, "first")
+		want := "system prompt, user first, assistant calls recall_memorycalls get_user_context, tool Nothing is known about this., tool " + profile.None +
+			", assistant calls recall_memory, tool Nothing is known about this., assistant one"
+		if got := short(snap); got != want {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+		snap, session = say(t, service, session, "second")
+		if got := short(snap); got != "system prompt, user first, assistant one, user second, assistant two" {
+			t.Errorf("got %s", got)
+		}
+		saves := strings.Count(l.take(), "save 3") + strings.Count(l.take(), "save 2")
+		if session.Messages != 5 || saves != 1 {
+			t.Errorf("%d messages are saved, and %d saves were the first", session.Messages, saves)
+		}
+		kept, _, err := service.Thread(t.Context(), session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range kept {
+			if m.Role == llm.RoleTool || len(m.ToolCalls) > 0 {
+				t.Errorf("kept is %+v", m)
+			}
+		}
+	})
+}
+
+// What happens comes in order: reading, asking, saving, learning.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
+		l := &log{}
+		model := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+			l.add("ask")
+			return llm.Reply(llm.Assistant("Noted."))
+		})
+		extract := learn.ExtractorFunc(func(ctx context.Context, turn learn.Turn) ([]learn.Proposal, error) {
+			l.add("extract of %q and %q", turn.User, turn.Assistant)
+			return offline.Extract(ctx, turn)
+		})
+		service := newService(t, watched(s, l), chat.Options{Model: model, Extractor: extract})
+		_, session := say(t, service, conversation.Session{}, "I live in Oslo. I like tea. I work in Bern.")
+		if got := l.take(); got != "read, search for ann, ask, save 3, learn" {
+			t.Errorf("got %s", got)
+		}
+		service.Drain(waiting)
+		if got := l.take(); !strings.HasPrefix(got, `extract of "I live in Oslo. I like tea. I work in Bern." and "Noted."`) || strings.Count(got, "store") != 1 || !strings.Contains(got, "store 3 facts of ann") {
+			t.Errorf("got %s", got)
+		}
+		say(t, service, session, "hello")
+		if got := l.take(); got != "read, search for ann, ask, save 2, learn" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// Facts of a turn are embedded together and stored together; a fact that is told is one of each.
+func TestBatches(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
+		l := &log{}
+		service := newService(t, watched(s, l), chat.Options{Model: offline.Model{}, Embedder: letters{l, 26}, Extractor: learn.ExtractorFunc(offline.Extract)})
+		_, session := say(t, service, conversation.Session{}, "I live in Oslo. I like tea. I work in Bern. I am tall. I have a dog. I use Linux.")
+		l.take()
+		service.Drain(waiting)
+		if got := l.take(); strings.Count(got, "embed 5") != strings.Count(got, "embed") || strings.Count(got, "store") != 1 || !strings.HasSuffix(got, "store 5 facts of ann") {
+			t.Errorf("learning: got %s", got)
+		}
+		direct, err := memory.New(watched(s, l).Facts, memory.Options{Embedder: letters{l, 26}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := direct.Store(t.Context(), ann, memory.Fact{Content: "one"}, memory.Fact{Content: "two"}, memory.Fact{Content: "three"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := l.take(); got != "embed 3, store 3 facts of ann" {
+			t.Errorf("persisting: got %s", got)
+		}
+		quiet := newService(t, watched(s, l), chat.Options{Model: offline.Model{}, Embedder: letters{l, 26}})
+		_, session = say(t, quiet, session, "Remember that my locker is number 7.")
+		if got := l.take(); strings.Count(got, "store 1 facts of ann") != 1 || !strings.Contains(got, "embed 1, store 1") {
+			t.Errorf("storing: got %s", got)
+		}
+		snap, _ := say(t, quiet, session, "What is my lokcer nmuber?") // which no word of the fact is in
+		if got := l.take(); !strings.Contains(got, "embed 1") || !strings.Contains(got, "search for ann") {
+			t.Errorf("recalling: got %s", got)
+		}
+		if m, _ := agent.Messages.Last(snap); !strings.Contains(m.Text(), "your locker is number 7") {
+			t.Errorf("got %s", m.Text())
+		}
+	})
+}
+
+// A vector that is not as long as it was said to be reaches no database.
+func TestDimension(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
+		l := &log{}
+		w := watched(s, l)
+		service := newService(t, w, chat.Options{Model: offline.Model{}, Embedder: letters{l, 25}})
+		snap, _ := say(t, service, conversation.Session{}, "Remember that my locker is number 7.")
+		if m, _ := agent.Messages.Last(snap); !strings.HasPrefix(m.Text(), "That did not work: ") {
+			t.Errorf("got %s", m.Text())
+		}
+		if got := l.take(); strings.Contains(got, "store") || strings.Contains(got, "search") {
+			t.Errorf("got %s", got)
+		}
+		direct, err := memory.New(w.Facts, memory.Options{Embedder: letters{l, 25}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := direct.Store(t.Context(), ann, memory.Fact{Content: "x"}); !errors.Is(err, memory.ErrDimension) {
+			t.Errorf("got %v", err)
+		}
+		if got := l.take(); strings.Contains(got, "store") {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// No model can name another user: no tool takes one, and the state has none.
+func TestUserIsNotTheModels(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
+		profiles, err := profile.New(s.Values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := profiles.SetContext(t.Context(), memory.Scope{User: "bob"}, profile.Context{Plan: "enterprise"}); err != nil {
+			t.Fatal(err)
+		}
+		model := llmtest.NewScript(llmtest.Calls(
+			llm.ToolCall{Name: agentmemory.ContextTool, Arguments: []byte(`{"user_id":"bob"}`)},
+			llm.ToolCall{Name: agentmemory.RecallTool, Arguments: []byte(`{"query":"x","user_id":"bob"}`)},
+			llm.ToolCall{Name: agentmemory.StoreTool, Arguments: []byte(`{"content":"I am bob","evidence":"I am bob","user_id":"bob"}`)},
+			llm.ToolCall{Name: agentmemory.ContextTool, Arguments: []byte(`{}`)},
+		), llmtest.Say("done"))
+		l := &log{}
+		service := newService(t, watched(s, l), chat.Options{Model: model})
+		snap, _ := say(t, service, conversation.Session{}, "I am bob")
+		got := short(snap)
+		if strings.Count(got, "there is no such field") != 3 || !strings.Contains(got, profile.None) || strings.Contains(got, "enterprise") {
+			t.Errorf("got %s", got)
+		}
+		if seen := l.take(); strings.Contains(seen, "bob") || strings.Contains(seen, "store") {
+			t.Errorf("got %s", seen)
+		}
+		for _, spec := range model.Requests()[0].Tools {
+			if strings.Contains(string(spec.Schema), "user_id") || strings.Contains(string(spec.Schema), "cope") {
+				t.Errorf("%s takes %s", spec.Name, spec.Schema)
+			}
+		}
+		for _, c := range service.Graph().Describe().Channels {
+			if name := strings.ToLower(c.Name); strings.Contains(name, "user") || strings.Contains(name, "scope") {
+				t.Errorf("the state has %s", c.Name)
+			}
+		}
+	})
+}
+
+// A table that is missing is said to the model in words, and the run goes on.
+func TestMissingTable(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s *store.Stores, c store.Config) {
+		service := newService(t, s, chat.Options{Model: offline.Model{}})
+		_, session := say(t, service, conversation.Session{}, "Remember that my dog is called Rex.")
+		document := func(yield func(knowledge.Document, error) bool) {
+			yield(knowledge.Document{URI: "a.md", Text: "A superstep is a step."}, nil)
+		}
+		if _, _, err := knowledge.Collect(service.Base().Ingest(t.Context(), memory.Scope{}, document, knowledge.IngestOptions{})); err != nil {
+			t.Fatal(err)
+		}
+		drop(t, c, "mem_fact", "mem_chunk")
+		for _, question := range []string{"What is my dog called?", "What is a superstep?", "Remember that I like tea."} {
+			snap, _ := say(t, service, session, question)
+			m, _ := agent.Messages.Last(snap)
+			if got := m.Text(); !strings.HasPrefix(got, "That did not work: ") || len(got) > 400 {
+				t.Errorf("%s: got %s", question, got)
+			}
+		}
+		snap, saved := say(t, service, session, "hello")
+		if m, _ := agent.Messages.Last(snap); !strings.HasPrefix(m.Text(), `You said: "hello"`) || saved.Messages != 11 {
+			t.Errorf("got %s, %d messages", m.Text(), saved.Messages)
+		}
+	})
+}
+
+// drop removes tables.
+func drop(t *testing.T, c store.Config, tables ...string) {
+	t.Helper()
+	if c.Database == "" {
+		db, err := sql.Open("sqlite", filepath.Join(c.Folder, "memory.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		for _, table := range tables {
+			if _, err := db.ExecContext(t.Context(), "DROP TABLE "+table); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return
+	}
+	conn, err := pgx.Connect(t.Context(), c.Database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	for _, table := range tables {
+		if _, err := conn.Exec(t.Context(), "DROP TABLE "+pgx.Identifier{c.Schema, table}.Sanitize()+" CASCADE"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What another program appends in between is a part of the next turn, and what a run that broke off had
+// come to is, too.
+func TestOthersAppend(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
+		model := llmtest.NewScript(
+			llmtest.Say("one"), llmtest.Fail(errors.New("down")), llmtest.Call("recall_memory", `{"query":"x"}`), llmtest.Fail(errors.New("down")), llmtest.Say("two"), llmtest.Say("three"))
+		service := newService(t, s, chat.Options{Model: model})
+		_, session := say(t, service, conversation.Session{}, "first")
+		for _, text := range []string{"lost", "lost too"} {
+			for _, err := range service.Say(t.Context(), session, text) {
+				if err == nil {
+					continue
+				}
+				if got, snap, err := service.Thread(t.Context(), session); err != nil || snap.Done() || got[3].Text() != "lost" {
+					t.Errorf("got %v, %v", got, err)
+				}
+			}
+		}
+		history, err := conversation.New(s.Conversations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		turn := conversation.Turn{Session: session.ID, Messages: []llm.Message{llm.User("by another"), llm.Assistant("to another")}}
+		if _, err := history.Append(t.Context(), ann, turn); err != nil {
+			t.Fatal(err)
+		}
+		const before = "system prompt, user first, assistant one, user by another, assistant to another, user lost, user lost too, user second, assistant two"
+		snap, session := say(t, service, session, "second")
+		if got := short(snap); got != before {
+			t.Errorf("got  %s\nwant %s", got, before)
+		}
+		snap, session = say(t, service, session, "third")
+		if got := short(snap); got != before+", user third, assistant three" || session.Messages != 11 {
+			t.Errorf("got %s, %d messages", got, session.Messages)
+		}
+	})
+}
+
+// A session that is deleted while it is answered does not come back.
+func TestDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
+		history, err := conversation.New(s.Conversations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var session conversation.Session
+		model := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+			if err := history.Delete(context.Background(), ann, session.ID); err != nil {
+				t.Error(err)
+			}
+			return llm.Reply(llm.Assistant("too late"))
+		})
+		service := newService(t, s, chat.Options{Model: model})
+		if session, err = service.Begin(t.Context(), ann); err != nil {
+			t.Fatal(err)
+		}
+		var last error
+		for _, err := range service.Say(t.Context(), session, "hello") {
+			last = err
+		}
+		if !errors.Is(last, memory.ErrForgotten) {
+			t.Errorf("got %v", last)
+		}
+		if _, err := service.Session(t.Context(), ann, session.ID); !errors.Is(err, memory.ErrNotFound) {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -1,0 +1,196 @@
+package chat_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/weft-go/weft/examples/chatapi/internal/chat"
+	"github.com/weft-go/weft/examples/chatapi/internal/store"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/internal/supatest"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/learn"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
+
+var ann = memory.Scope{User: "ann"}
+
+// eachStore runs a test on SQLite and on PostgreSQL.
+func eachStore(t *testing.T, test func(t *testing.T, s *store.Stores, c store.Config)) {
+	t.Helper()
+	database := supatest.Database(t, nil)
+	for name, c := range map[string]store.Config{"SQLite": {Folder: t.TempDir()}, "PostgreSQL": {Database: database}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if c.Database != "" {
+				c.Schema = pgtest.SchemaIn(t, database)
+			}
+			s, err := store.Open(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			test(t, s, c)
+		})
+	}
+}
+
+func newService(t *testing.T, s *store.Stores, o chat.Options) *chat.Service {
+	t.Helper()
+	made, err := chat.New(s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// say says something to its end, in a new session if there is none.
+func say(t *testing.T, s *chat.Service, session conversation.Session, text string) (*graph.Snapshot, conversation.Session) {
+	t.Helper()
+	var err error
+	if session.ID == "" {
+		if session, err = s.Begin(t.Context(), ann); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var snap *graph.Snapshot
+	for c, err := range s.Say(t.Context(), session, text) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Kind == agent.ChunkEnd {
+			snap = c.Snapshot
+		}
+	}
+	if session, err = s.Session(t.Context(), session.Scope, session.ID); err != nil {
+		t.Fatal(err)
+	}
+	return snap, session
+}
+
+// short shows messages.
+func short(snap *graph.Snapshot) string {
+	var lines []string
+	for _, m := range agent.Messages.All(snap) {
+		text := m.Text()
+		if strings.HasPrefix(text, "You help the users") {
+			text = "prompt"
+		}
+		for _, c := range m.ToolCalls {
+			text += "calls " + c.Name
+		}
+		lines = append(lines, string(m.Role)+" "+text)
+	}
+	return strings.Join(lines, ", ")
+}
+
+// log is what happened, in order.
+type log struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *log) add(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, fmt.Sprintf(format, args...))
+}
+
+func (l *log) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer func() { l.lines = nil }()
+	return strings.Join(l.lines, ", ")
+}
+
+// watched are stores that say what they are asked to do.
+func watched(s *store.Stores, l *log) *store.Stores {
+	w := *s
+	w.Conversations = conversations{s.Conversations, l}
+	w.Facts = facts{s.Facts, l}
+	w.Turns = turns{s.Turns, l}
+	return &w
+}
+
+type conversations struct {
+	conversation.Store
+	log *log
+}
+
+func (c conversations) Apply(ctx context.Context, s memory.Scope, change conversation.Change) (conversation.Session, error) {
+	if len(change.Rows) > 0 {
+		c.log.add("save %d", len(change.Rows))
+	}
+	return c.Store.Apply(ctx, s, change)
+}
+
+func (c conversations) Messages(ctx context.Context, r conversation.Range) iter.Seq2[conversation.Row, error] {
+	c.log.add("read")
+	return c.Store.Messages(ctx, r)
+}
+
+type facts struct {
+	memory.Store
+	log *log
+}
+
+func (f facts) Apply(ctx context.Context, s memory.Scope, changes []memory.Change) ([]memory.Applied, error) {
+	f.log.add("store %d facts of %s", len(changes), s.User)
+	return f.Store.Apply(ctx, s, changes)
+}
+
+func (f facts) Search(ctx context.Context, s memory.Search) (memory.Candidates, error) {
+	f.log.add("search for %s", s.Query.Scope.User)
+	return f.Store.Search(ctx, s)
+}
+
+type turns struct {
+	learn.Queue
+	log *log
+}
+
+func (q turns) Enqueue(ctx context.Context, j learn.Job) error {
+	q.log.add("learn")
+	return q.Queue.Enqueue(ctx, j)
+}
+
+// letters makes vectors of texts, by how often they have each letter.
+type letters struct {
+	log  *log
+	size int // how long its vectors are said to be
+}
+
+func (e letters) Model() string  { return "letters" }
+func (e letters) Dimension() int { return e.size }
+
+func (e letters) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	e.log.add("embed %d", len(texts))
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = make([]float32, 26)
+		for _, r := range strings.ToLower(text) {
+			if r >= 'a' && r <= 'z' {
+				vectors[i][r-'a']++
+			}
+		}
+	}
+	return vectors, nil
+}
+
+// waiting is how long is waited for what is to be learned.
+const waiting = 30 * time.Second

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/weft-go/weft/examples/chatapi/internal/store"
+)
+
+// The lines of README.md work as they are printed, one after the other, and answer what stands behind them.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```(sh|json|)\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	eachStore(t, func(t *testing.T, c store.Config) {
+		if c.Folder == "" {
+			c.Folder = t.TempDir()
+		}
+		p := launch(t, c, "-pace", "1ms")
+		program := filepath.Join(c.Folder, "program")
+		// The command of the README is built by go run from the folder of go.mod; here it is this program.
+		script := "#!/bin/sh\nexec " + os.Args[0] + " -data " + c.Folder + " -schema '" + c.Schema + "' \"$@\"\n"
+		if err := os.WriteFile(program, []byte(script), 0o700); err != nil { //nolint:gosec // it is to be run
+			t.Fatal(err)
+		}
+		here := strings.NewReplacer("http://127.0.0.1:8083", p.url, "go run ./examples/chatapi", program)
+		asked := 0
+		for i, block := range blocks {
+			if block[1] != "sh" || !strings.Contains(block[2], "curl") {
+				continue
+			}
+			asked++
+			cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", here.Replace(block[2]))
+			cmd.Dir = filepath.Join("..", "..")
+			cmd.Env = append(os.Environ(), asProgram+"=1", "DATABASE_URL="+c.Database)
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s\n%v: %s", block[2], err, out)
+			}
+			rest := string(out)
+			for _, want := range regexp.MustCompile(`[…\n]+`).Split(blocks[i+1][2], -1) {
+				_, after, ok := strings.Cut(rest, want)
+				if !ok {
+					t.Errorf("%s\ngot %s\nwant %s in it", block[2], out, want)
+					break
+				}
+				rest = after
+			}
+			if strings.Contains(string(out), `"error"`) {
+				t.Errorf("%s\ngot %s", block[2], out)
+			}
+			p.settled()
+		}
+		if asked < 7 {
+			t.Errorf("%d blocks with curl", asked)
+		}
+		p.finish(syscall.SIGTERM)
+	})
+}
+
+// settled waits until what was said is learned, as a person would who types: until it is known where Ann lives,
+// if she has said so.
+func (p *program) settled() {
+	sessions := p.do("GET", "/api/sessions?user_id=ann", "").body
+	for i := 0; strings.Contains(sessions, "I live in Oslo") && i < 1000; i++ {
+		if strings.Contains(p.ask("ann", "", "Where do I live?").Reply, "you live in Oslo") {
+			return
+		}
+	}
+}
