@@ -18,6 +18,7 @@ RACED    := $(if $(strip $(RACE)),$(RACE) -gcflags=modernc.org/...=-d=checkptr=0
 # sees them.
 LINT := $(GO) tool -modfile=$(CURDIR)/internal/tools/go.mod golangci-lint
 BENCHMARKS := $(GO) -C benchmarks
+BROWSER := $(GO) -C internal/browser
 
 .PHONY: help
 help: ## list the targets
@@ -44,36 +45,44 @@ check: format-check vet lint tidy-check docs-check test ## all that a change has
 format-check:
 	$(LINT) fmt --diff
 	cd benchmarks && $(LINT) fmt --diff --config=../.golangci.yml
+	cd internal/browser && $(LINT) fmt --diff --config=../../.golangci.yml
 
 .PHONY: vet
 vet:
 	$(GO) vet ./...
 	$(BENCHMARKS) vet ./...
+	$(BROWSER) vet ./...
 
 .PHONY: lint
 lint:
 	$(LINT) run ./...
 	cd benchmarks && $(LINT) run --config=../.golangci.yml ./...
+	cd internal/browser && $(LINT) run --config=../../.golangci.yml ./...
 
 .PHONY: tidy-check
 tidy-check:
 	$(GO) mod tidy -diff
 	$(BENCHMARKS) mod tidy -diff
+	$(BROWSER) mod tidy -diff
 
 .PHONY: docs-check
 docs-check:
 	$(GO) run ./internal/docgen -check
+	$(GO) run ./internal/proof -check
 
 .PHONY: docs
 docs: ## write api/, deps.txt and the code in the documents again
 	$(GO) run ./internal/docgen
+	$(GO) run ./internal/proof -write
 
 .PHONY: fmt
 fmt: ## format the code and tidy the modules
 	$(LINT) fmt
 	cd benchmarks && $(LINT) fmt --config=../.golangci.yml
+	cd internal/browser && $(LINT) fmt --config=../../.golangci.yml
 	$(GO) mod tidy
 	$(BENCHMARKS) mod tidy
+	$(BROWSER) mod tidy
 
 .PHONY: bench
 bench: ## measure against the floors and a peer, and check the targets (BENCHFLAGS="-run W1")
@@ -94,6 +103,10 @@ faults: ## the faults of docs/reliability.md in full: about 15 minutes (WEFT_SEE
 seeds: ## run the tests that prove what the examples promise, and print which passed
 	scripts/postgres >/dev/null
 	$(GO) run ./internal/proof
+
+.PHONY: browser
+browser: ## use the examples' pages in headless Chromium (needs chromium; WEFT_SCREENSHOTS=DIR keeps pictures)
+	$(BROWSER) test -count=1 -timeout=15m ./...
 
 .PHONY: interop
 interop: ## exchange messages with the real LangChain of npm and PyPI (needs node, npm and python3)
