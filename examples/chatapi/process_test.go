@@ -88,7 +88,7 @@ func TestKilled(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {
 		var sessions []string
-		for most := 1; ; most += 4 {
+		for most := 1; ; most += 5 {
 			p := launch(t, c, "-pace", "1ms")
 			s := into[page.Session](t, p.do("POST", "/api/sessions", `{"user_id":"ann"}`), http.StatusCreated)
 			sessions = append(sessions, s.ID)
@@ -115,7 +115,7 @@ func TestKilled(t *testing.T) {
 // are for the tool. That runs again if the program was killed before its answer was stored.
 func spoken(n int) (message string, replies []string) {
 	fact := fmt.Sprintf("locker is number %d", n)
-	if n%8 == 1 {
+	if n%2 == 1 {
 		message = "My " + fact + "."
 		return message, []string{fmt.Sprintf("You said: %q. I am a set of rules, not a language model: tell me to remember something, ask what I know about you, or ask something that the documents answer.", message)}
 	}
@@ -148,7 +148,7 @@ func checkOnce(t *testing.T, c store.Config, sessions []string) {
 		}
 		n++
 	}
-	if n != len(sessions) || n < 8 {
+	if n != len(sessions) || n < 6 {
 		t.Errorf("%d facts after %d sessions", n, len(sessions))
 	}
 }
@@ -167,7 +167,7 @@ func TestBadUsage(t *testing.T) {
 		{"", "ingest /nothing/here", 1, "/nothing/here"},
 		{"", "-addr 127.0.0.1:99999", 1, "99999"},
 		{"SUPABASE_DB_URL=postgres://127.0.0.1/x", "", 1, "SUPABASE_URL and SUPABASE_SERVICE_ROLE_KEY have to be"},
-		{"DATABASE_URL=postgres://u:secret@127.0.0.1:1/x?connect_timeout=1", "", 1, "connect"},
+		{"DATABASE_URL=postgres://u:secret@127.0.0.1:none/x", "", 1, "chatapi:"},
 		{"LLM_PROVIDER=nobody", "", 1, "LLM_PROVIDER"},
 		{"EMBEDDING_MODEL=e", "", 1, "chatapi:"},
 	} {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -92,6 +93,30 @@ func TestSaved(t *testing.T) {
 			if m.Role == llm.RoleTool || len(m.ToolCalls) > 0 {
 				t.Errorf("kept is %+v", m)
 			}
+		}
+	})
+}
+
+// A conversation that is not there is empty; saving makes it, and saving again appends to it.
+func TestSaveAndLoad(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
+		history, err := conversation.New(s.Conversations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last time.Time
+		for n := range 3 {
+			before, err := history.Load(t.Context(), ann, "one")
+			if err != nil || len(before) != n {
+				t.Errorf("got %v, %v", before, err)
+			}
+			all := append(conversation.Plain(before), llm.User("hello")) // with what is stored already
+			saved, err := history.Append(t.Context(), ann, conversation.Turn{Session: "one", Messages: all})
+			if err != nil || saved.Messages != int64(n+1) || !saved.UpdatedAt.After(last) || saved.Scope != ann {
+				t.Errorf("got %+v, %v", saved, err)
+			}
+			last = saved.UpdatedAt
 		}
 	})
 }

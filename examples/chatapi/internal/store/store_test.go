@@ -5,11 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
@@ -19,6 +21,7 @@ import (
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/pgmemory"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
@@ -117,15 +120,7 @@ func TestOpenFails(t *testing.T) {
 func TestSupabase(t *testing.T) {
 	t.Parallel()
 	c := store.Config{Database: supatest.Database(t, nil), Supabase: true, Lease: time.Second}
-	for range 2 { // made, and there already
-		s, err := store.Open(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	t.Run("by hand", func(t *testing.T) { byHand(t, c.Database) })
 	s, err := store.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -143,6 +138,40 @@ func TestSupabase(t *testing.T) {
 	t.Run("columns", func(t *testing.T) { columns(t, conn) })
 	t.Run("rows", func(t *testing.T) { rows(t, conn, s) })
 	t.Run("updated_at", func(t *testing.T) { updated(t, conn, s) })
+	t.Run("again", func(t *testing.T) {
+		const count = `SELECT (SELECT count(*) FROM agent_conversations) * 100 + (SELECT sum(jsonb_array_length(messages)) FROM agent_conversations)`
+		var before, after int
+		if err := conn.QueryRow(t.Context(), count).Scan(&before); err != nil {
+			t.Fatal(err)
+		}
+		byHand(t, c.Database, "42P07", "23505") // what is there is refused as a whole
+		if err := conn.QueryRow(t.Context(), count).Scan(&after); err != nil || before != after || before < 208 {
+			t.Errorf("got %d, and before it was %d; %v", after, before, err)
+		}
+	})
+}
+
+// byHand runs the migrations one after the other, as the SQL editor of a project does. Those of the
+// tables may be refused with one of the codes.
+func byHand(t *testing.T, database string, refused ...string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	own, err1 := pgmemory.Scripts("")
+	public, err2 := pgmemory.SupabaseScripts("")
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	for i, script := range append(own, public...) {
+		_, err := conn.Exec(t.Context(), script.SQL, pgx.QueryExecModeSimpleProtocol)
+		answer, _ := errors.AsType[*pgconn.PgError](err)
+		if err != nil && (i >= len(own) || !slices.Contains(refused, answer.Code)) {
+			t.Errorf("%s: %v", script.Name, err)
+		}
+	}
 }
 
 // columns are what other programs expect.
