@@ -27,6 +27,9 @@ func TestDesignerApproval(t *testing.T) {
 	if got := value[string](b, `document.activeElement.textContent`); got != "Approve" {
 		t.Errorf("the focus is on %q", got)
 	}
+	if got := b.text("#active"); got != "Waiting for you: human_approval" {
+		t.Errorf("the graph says %q", got)
+	}
 	b.picture("asked")
 	b.accessible()
 	b.do(chromedp.Click(`//button[text()="Approve"]`))

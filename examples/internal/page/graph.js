@@ -12,20 +12,28 @@ function element(name, attributes, parent) {
   return e;
 }
 
-// rows puts each node at its distance from the start; the end is below all.
+// rows puts each node below all that lead to it, but for what leads back; the end is
+// below all.
 function rows(d) {
-  const row = new Map([[START, 0]]);
-  const queue = [START];
-  while (queue.length) {
-    const from = queue.shift();
-    for (const e of d.edges) {
-      if (e.from === from && e.to !== END && !row.has(e.to)) {
-        row.set(e.to, row.get(from) + 1);
-        queue.push(e.to);
-      }
+  const next = new Map();
+  for (const e of d.edges) if (e.to !== END) next.set(e.from, [...(next.get(e.from) ?? []), e.to]);
+  const row = new Map(), order = [], path = new Set(), back = new Set();
+  const visit = (name) => {
+    path.add(name);
+    for (const to of next.get(name) ?? []) {
+      if (path.has(to)) back.add(name + "\n" + to);
+      else if (!order.includes(to)) visit(to);
+    }
+    path.delete(name);
+    order.push(name);
+  };
+  for (const name of [START, ...d.nodes.map((n) => n.name)]) if (!order.includes(name)) visit(name);
+  for (const name of order.reverse()) {
+    row.set(name, row.get(name) ?? (name === START ? 0 : 1));
+    for (const to of next.get(name) ?? []) {
+      if (!back.has(name + "\n" + to)) row.set(to, Math.max(row.get(to) ?? 0, row.get(name) + 1));
     }
   }
-  for (const n of d.nodes) if (!row.has(n.name)) row.set(n.name, 1);
   row.set(END, Math.max(...row.values()) + 1);
   return row;
 }
@@ -43,7 +51,7 @@ function layout(d) {
   const lines = [];
   for (const b of boxes.values()) (lines[b.row] ??= []).push(b);
   const width = (line) => line.reduce((sum, b) => sum + b.w + GAP.x, -GAP.x);
-  const side = 26 + 8 * Math.min(4, d.edges.length);
+  const side = 22;
   const w = Math.max(...lines.filter(Boolean).map(width)) + 2 * side;
   let y = 4;
   for (const line of lines) {
@@ -59,16 +67,30 @@ function layout(d) {
   return { boxes, edges: d.edges, w, h: y - GAP.y + 4 };
 }
 
-// curve is the way of an edge: straight down to the next row, around on the left
-// when it leaves rows out, and up again on the right.
-function curve(a, b) {
-  const [ax, ay, bx, by] = [a.x + a.w / 2, a.y + a.h, b.x + b.w / 2, b.y];
-  if (b.row === a.row + 1) return `M${ax} ${ay} C${ax} ${ay + 16} ${bx} ${by - 16} ${bx} ${by - 2}`;
-  const right = b.row <= a.row;
-  const [x1, x2] = right ? [a.x + a.w, b.x + b.w + 2] : [a.x, b.x - 2];
+// curve is the way of an edge. To the next row it goes straight down, a little to the
+// left of one that comes back; within a row it goes below; past other rows it goes
+// around them, down on the left and up on the right.
+function curve(l, a, b) {
+  const middle = (box) => box.x + box.w / 2;
+  if (a.row === b.row) {
+    const y = a.y + a.h, x = a === b ? 12 : 0;
+    return `M${middle(a) - x} ${y} C${middle(a) - x} ${y + 20} ${middle(b) + x} ${y + 20} ${middle(b) + x} ${b.y + b.h + 2}`;
+  }
+  if (b.row === a.row + 1) {
+    const [x1, x2, y1, y2] = [middle(a) - 5, middle(b) - 5, a.y + a.h, b.y];
+    return `M${x1} ${y1} C${x1} ${y1 + 16} ${x2} ${y2 - 16} ${x2} ${y2 - 2}`;
+  }
+  if (b.row === a.row - 1) {
+    const [x1, x2, y1, y2] = [middle(a) + 9, middle(b) + 9, a.y, b.y + b.h];
+    return `M${x1} ${y1} C${x1} ${y1 - 16} ${x2} ${y2 + 16} ${x2} ${y2 + 2}`;
+  }
+  const down = b.row > a.row;
+  const between = [...l.boxes.values()].filter((box) => box.row >= Math.min(a.row, b.row) && box.row <= Math.max(a.row, b.row));
+  const out = down ? Math.min(...between.map((box) => box.x)) - 14 : Math.max(...between.map((box) => box.x + box.w)) + 14;
+  const [x1, x2] = down ? [a.x, b.x - 2] : [a.x + a.w, b.x + b.w + 2];
   const [y1, y2] = [a.y + a.h / 2, b.y + b.h / 2];
-  const out = (right ? Math.max(x1, x2) + 30 : Math.min(x1, x2) - 30);
-  return `M${x1} ${y1} C${out} ${y1} ${out} ${y2} ${x2} ${y2}`;
+  const turn = down ? 14 : -14;
+  return `M${x1} ${y1} Q${out} ${y1} ${out} ${y1 + turn} L${out} ${y2 - turn} Q${out} ${y2} ${x2} ${y2}`;
 }
 
 function paint(l, parent, prefix, found) {
@@ -76,7 +98,7 @@ function paint(l, parent, prefix, found) {
     const [a, b] = [l.boxes.get(e.from), l.boxes.get(e.to)];
     if (!a || !b) continue;
     const chosen = e.kind === "branch" || e.kind === "route";
-    element("path", { d: curve(a, b), "marker-end": "url(#arrow)", class: chosen ? "chosen" : "" }, parent);
+    element("path", { d: curve(l, a, b), "marker-end": "url(#arrow)", class: chosen ? "chosen" : "" }, parent);
   }
   for (const b of l.boxes.values()) {
     const end = b.name === START || b.name === END;

@@ -159,10 +159,18 @@ function path(c) {
 function mark(c, kind) {
   const e = nodes.get(path(c));
   if (!e) return;
-  e.classList.remove("active", "ran", "broke");
+  e.classList.remove(...marks);
   e.classList.add(kind);
-  const active = [...document.querySelectorAll("svg .active")].map((n) => n.dataset.node);
-  $("active").textContent = active.length ? `Running: ${active.join(", ")}` : "No node is running.";
+  const named = (kind) => [...document.querySelectorAll("svg ." + kind)].map((n) => n.dataset.node).join(", ");
+  const active = named("active"), waits = named("waits");
+  $("active").textContent = active ? `Running: ${active}` : waits ? `Waiting for you: ${waits}` : "No node is running.";
+}
+
+const marks = ["active", "waits", "ran", "broke"]; // what the elements of nodes are marked with
+
+function unmark() {
+  for (const e of nodes.values()) e.classList.remove(...marks);
+  $("active").textContent = "No node is running.";
 }
 
 // --- running
@@ -177,7 +185,7 @@ function take(name, c) {
     case "tool_started": return call(c.call);
     case "progress": return status(`${c.progress.tool}: ${c.progress.message ?? c.progress.done}`);
     case "tool_finished": return call(c.call, textOf(c.answer), c.answer.status === "error");
-    case "approval": case "pause": mark(c, "active"); return question(c);
+    case "approval": case "pause": mark(c, "waits"); return question(c);
     case "notice": return status(c.text);
     case "error": return problem(explain(c));
   }
@@ -187,7 +195,7 @@ async function run(where, body) {
   problem("");
   busy(new AbortController());
   status("Working");
-  for (const e of nodes.values()) e.classList.remove("active", "ran", "broke");
+  unmark();
   try {
     for await (const [name, c] of events(await ask("POST", where, body, running.signal))) take(name, c);
     status(tokens ? `Ready. ${tokens} tokens so far.` : "Ready.");
@@ -257,7 +265,7 @@ async function open(id) {
   $("resume").hidden = true;
   problem("");
   status("");
-  for (const e of nodes.values()) e.classList.remove("active", "ran", "broke");
+  unmark();
   history.replaceState(null, "", id ? "#" + id : location.pathname);
   try {
     if (id) await load(await get(of(id)));
@@ -271,7 +279,7 @@ function load(t) {
     if (m.text || m.images?.length) bubble(m.id, m.role, m.text, m.images);
     for (const c of m.calls ?? []) call(c, c.answered ? c.answer : undefined, c.failed);
   }
-  for (const c of t.waits) { mark(c, "active"); question(c); }
+  for (const c of t.waits) { mark(c, "waits"); question(c); }
   $("resume").hidden = !t.unfinished;
   if (t.unfinished) status("The last run was not finished.");
 }

@@ -88,6 +88,9 @@ func Import(ctx context.Context, file, database string) (Schema, error) {
 		s.lazy = true
 		v, err = s.survey(ctx, file)
 	}
+	if err == nil && len(v.guesses) == 0 {
+		err = fmt.Errorf("%w: it has no rows", ErrNotCSV)
+	}
 	if err != nil {
 		return Schema{}, fmt.Errorf("csvdb: %w", err)
 	}

@@ -150,6 +150,7 @@ func TestImportRefuses(t *testing.T) {
 	wide := strings.Repeat("a,", 1500) + "a\n"
 	tests := []struct{ name, text, want string }{
 		{"nothing", "", "it is empty"},
+		{"an encoding of nothing", "\xff\xfe\n\x00", "it has no rows"},
 		{"spaces", " \n\t\n", "it is empty"},
 		{"a workbook", "PK\x03\x04....", "Excel workbook"},
 		{"a PDF", "%PDF-1.7", "PDF"},

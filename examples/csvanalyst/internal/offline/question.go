@@ -227,7 +227,7 @@ func (q *question) compare(words []word, i, n int, op string) int {
 			return 0
 		}
 		q.conditions = append(q.conditions, condition{Column: q.file.Columns[at-1].Name, Op: op})
-		words[before].used = true
+		use(words[:before+1])
 		return n
 	}
 	if next >= len(words) || !means(words[next], op, at) {
@@ -239,7 +239,7 @@ func (q *question) compare(words []word, i, n int, op string) int {
 			return 0
 		}
 	} else {
-		words[before].used = true
+		use(words[:before+1])
 	}
 	c := q.file.Columns[at-1]
 	if digits = digits && c.number(); !digits {
@@ -265,6 +265,14 @@ func capitals(words []word) (n int) {
 		n++
 	}
 	return n
+}
+
+// use marks the words of the column that words end with.
+func use(words []word) {
+	column := words[len(words)-1].column
+	for i := len(words) - 1; i >= 0 && words[i].column == column; i-- {
+		words[i].used = true
+	}
 }
 
 // subject is the column before a comparison, and where it is: "the amount is over 10".

@@ -1,0 +1,121 @@
+package offline_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weft-go/weft/examples/csvanalyst/internal/offline"
+	"github.com/weft-go/weft/llm"
+)
+
+const prompt = "You help.\n" +
+	`{"resourceId":"r1","name":"sales.csv","rowCount":3,"columns":[{"name":"city","type":"text"},{"name":"unitPrice","type":"real"},{"name":"order_date","type":"date"}]}` + "\n" +
+	`{"resourceId":"r2","name":"people.csv","rowCount":2,"columns":[{"name":"name","type":"text"},{"name":"age","type":"integer"}]}` + "\n" +
+	`{"resourceId":"r3","name":"broken.csv"} (this file can not be read)` + "\n"
+
+func ask(t testing.TB, system, question string) llm.Message {
+	t.Helper()
+	reply, err := llm.Generate(context.Background(), offline.Model{}, llm.Request{Messages: []llm.Message{llm.System(system), llm.User(question)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply
+}
+
+func TestFirstCall(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ question, tool, arguments string }{
+		{"average age", "aggregateCsvData", `"resourceId":"r2"`},
+		{"average unit price", "aggregateCsvData", `"resourceId":"r1"`},
+		{"average unitPrice per city", "aggregateCsvData", `"groupBy":["city"]`},
+		{"highest unit price where order date is before 2024-05-01", "filterAndAggregateCsvData", `"op":"lt","value":"2024-05-01"`},
+		{"rows with unit price at least 1,000", "filterCsvRows", `"op":"ge","value":"1000"`},
+		{"rows of people where age is not 7", "filterCsvRows", `"op":"ne","value":"7"`},
+		{"how many people are called \"Ann Lee\"", "searchCsvText", `"text":"Ann Lee"`},
+		{"bottom 3 rows of sales by unit price", "loadCsvData", `"descending":false,"limit":3,"orderBy":"unitPrice"`},
+		{"rows where city starts with At", "filterCsvRows", `"op":"starts_with","value":"At"`},
+		{"rows where city is empty", "filterCsvRows", `"op":"empty"`},
+		{"compare sales and people", "compareCsvData", `"left":{"resourceId":"r2"},"right":{"resourceId":"r1"}`},
+	}
+	for _, tt := range tests {
+		calls := ask(t, prompt, tt.question).ToolCalls
+		if len(calls) != 1 || calls[0].Name != tt.tool || !strings.Contains(string(calls[0].Arguments), tt.arguments) {
+			t.Errorf("%s\ngot  %v\nwant %s with %s", tt.question, calls, tt.tool, tt.arguments)
+		}
+	}
+}
+
+func TestWithoutFiles(t *testing.T) {
+	t.Parallel()
+	for system, want := range map[string]string{
+		"You help.": "There is no CSV file in this session yet.",
+		`{"resourceId":"r3","name":"broken.csv"} (this file can not be read)`: "None of the files in this session can be read.",
+	} {
+		if got := ask(t, system, "how many rows?").Text(); !strings.HasPrefix(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// A tool that failed is no answer: the model says what went wrong.
+func TestFailedTool(t *testing.T) {
+	t.Parallel()
+	call := ask(t, prompt, "how many rows in Atlantis?")
+	messages := []llm.Message{llm.System(prompt), llm.User("how many rows in Atlantis?"), call, llm.ToolError(call.ToolCalls[0], "timed out")}
+	reply, err := llm.Generate(t.Context(), offline.Model{}, llm.Request{Messages: messages})
+	if err != nil || reply.Text() != "That did not work: timed out" {
+		t.Errorf("got %v, %v", reply, err)
+	}
+}
+
+func TestImagesAreNotSeen(t *testing.T) {
+	t.Parallel()
+	m := llm.User("what is this?", llm.Image("image/png", []byte("png")))
+	reply, err := llm.Generate(t.Context(), offline.Model{}, llm.Request{Messages: []llm.Message{llm.System("You help."), m}})
+	if err != nil || !strings.HasPrefix(reply.Text(), "I can not see images") {
+		t.Errorf("got %v, %v", reply, err)
+	}
+}
+
+func TestPace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		words := 0
+		for _, err := range (offline.Model{Pace: time.Second}).Stream(t.Context(), llm.Request{Messages: []llm.Message{llm.System("x"), llm.User("hi")}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			words++
+		}
+		if took := time.Since(begin); took < time.Duration(words-1)*time.Second || words < 10 {
+			t.Errorf("%d words took %v", words, took)
+		}
+	})
+}
+
+// Whatever is asked, there is an answer, or a call of a tool with arguments that are
+// JSON.
+func FuzzQuestion(f *testing.F) {
+	for _, s := range []string{"how many rows?", "top 99999999999999999999 by", "between 1 and", "unit price is", "city > >", "compare \"a\" and \"b\"", "is not empty", "é' \"", "not not is is"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, question string) {
+		if strings.ToValidUTF8(question, "") != question || strings.ContainsRune(question, 0) || strings.TrimSpace(question) == "" {
+			return
+		}
+		reply := ask(t, prompt, question)
+		for _, c := range reply.ToolCalls {
+			if !json.Valid(c.Arguments) {
+				t.Errorf("the arguments are %s", c.Arguments)
+			}
+		}
+		if reply.Text() == "" && len(reply.ToolCalls) == 0 {
+			t.Error("there is neither an answer nor a call")
+		}
+	})
+}
