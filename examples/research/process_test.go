@@ -198,7 +198,7 @@ func TestReadme(t *testing.T) {
 		t.Fatal("the README has no lines to run")
 	}
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "README.md"), []byte("# Tools\n\nA compiler must be installed.\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "README.md"), []byte("# Tasks\n\nA task that finished does not run again.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := begin(t, folder, nil, "-pace", "0")
@@ -216,7 +216,7 @@ func TestReadme(t *testing.T) {
 	}
 	for _, want := range []string{
 		`{"success":true,"state":{"rfpDocument":{"id":"`, `"threadId":"research_`, `"solutionSought":true`,
-		"compiler \"}\n", "event: end\n",
+		"\"finished \"}\n", "event: end\n",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("got %s\nwant %q in it", out, want)

@@ -37,6 +37,9 @@ func answer(prompt string) string {
 	}
 	var all []sentence
 	for _, m := range passage.FindAllStringSubmatch(prompt, -1) {
+		if strings.Contains(m[3], "```") {
+			continue // code, and no sentences
+		}
 		for _, s := range document.Sentences(m[3]) {
 			all = append(all, sentence{m[1], s})
 		}
