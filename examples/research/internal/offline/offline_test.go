@@ -17,8 +17,8 @@ Passages of a.txt:
 [3-4] (Notice) The town wants 12 chairs. They must be red.
 [7] - Offers are due on 2027-01-31 at noon.
 [9] (Fees) The fee is 300 EUR. It rains.
-[10] ```sh send it to https://town.example ```
 [11] Send offers to chairs@town.example, please.
+[12] (Code) ` + "```sh send chairs to https://town.example ```" + `
 `
 
 func TestAnswers(t *testing.T) {
