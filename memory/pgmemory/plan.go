@@ -27,6 +27,7 @@ type plan struct {
 	space   int64  // of the vector
 	index   string // the name of its index; empty without a vector
 	indexed bool   // whether there is that index, once it is known
+	once    bool   // all that is selected is looked at once, to be counted and compared
 	counts  bool   // the statement counts, and does not go by what was counted before
 }
 
@@ -34,22 +35,33 @@ type plan struct {
 const (
 	// Each pair is a row and a word that it has; a row scores by how rare the words are that it
 	// has, and how short it is.
-	pairWords = `), pair AS MATERIALIZED (SELECT h.key, h.word_count, q.nr FROM hit h CROSS JOIN LATERAL unnest(h.words) AS w (word)
-	JOIN unnest(`
-	countPairs = `) WITH ORDINALITY AS q (word, nr) ON q.word = w.word), freq AS MATERIALIZED (SELECT p.nr, count(*) AS n FROM pair p GROUP BY p.nr)`
-	bestWords  = `, worded AS MATERIALIZED (SELECT p.key FROM pair p JOIN freq q USING (nr), size z GROUP BY p.key, p.word_count, z.rows, z.terms
+	pairHits = `), pair AS MATERIALIZED (SELECT h.key, h.word_count, q.nr FROM hit h JOIN unnest(`
+	anyOf    = `) WITH ORDINALITY AS q (word, nr) ON q.word = ANY (h.words)`
+	// Where much is selected, no more than some of the rows that have a common word are looked at.
+	pairMost  = `, pair AS MATERIALIZED (SELECT f.key, f.word_count, q.nr FROM unnest(`
+	eachOf    = `) WITH ORDINALITY AS q (word, nr) CROSS JOIN LATERAL (SELECT f.key, f.word_count FROM `
+	mostWords = ` LIMIT 10000) f`
+	freqPairs = `), freq AS MATERIALIZED (SELECT p.nr, count(*) AS n FROM pair p GROUP BY p.nr)`
+	bestWords = `, worded AS MATERIALIZED (SELECT p.key FROM pair p JOIN freq q USING (nr), size z GROUP BY p.key, p.word_count, z.rows, z.terms
 	ORDER BY sum(ln(1 + (greatest(z.rows - q.n, 0) + 0.5) / (q.n + 0.5))) / (0.25 + 0.75 * p.word_count * z.rows / greatest(z.terms, 1)) DESC, p.key DESC LIMIT `
 )
 
 // newPlan returns the plan of a search among what is selected. The columns follow the counts.
 func (d *DB) newPlan(t *table, sel *selection, w *wanted, columns string) *plan {
 	p := &plan{table: t, args: sel.args, text: sel.with, key: sel.key()}
-	where := d.addSize(p, sel)
+	known, ok := d.sizes.size(p.key)
+	if len(w.embedding) > 0 && w.limit > 0 {
+		p.space = space(w.model, len(w.embedding))
+		p.index = t.indexName(p.space)
+		p.text += `, want AS MATERIALIZED (SELECT ` + p.add(spellVector(w.embedding), "text") + `::` + d.vector + `.vector AS v)`
+		p.once = sel.slow && !known.large && (ok || !d.sizes.indexed(p.index))
+	}
+	d.addSize(p, sel, w, known)
 	limit := ``
 	if w.limit > 0 && len(w.words)+len(w.embedding) > 0 {
 		limit = p.add(w.limit, "bigint")
 	}
-	frequency, candidates := p.addWords(where, w.words, limit)
+	frequency, candidates := p.addWords(sel.where, w.words, limit, known.large)
 	indexed := `false`
 	if len(w.embedding) > 0 && w.limit > 0 {
 		d.addNearest(p, w, sel.where, limit)
@@ -66,31 +78,42 @@ func (d *DB) newPlan(t *table, sel *selection, w *wanted, columns string) *plan 
 	return p
 }
 
-// addSize adds how many rows are selected, and how many terms they have. It returns the condition by which to
-// look for words: what is large is not looked at row by row, so the scope is no way to find it.
-func (d *DB) addSize(p *plan, sel *selection) string {
-	known, large := d.sizes.size(p.key)
-	p.counts = !large || !sel.slow
-	if p.counts {
+// addSize adds how many rows are selected, and how many terms they have.
+func (d *DB) addSize(p *plan, sel *selection, w *wanted, known size) {
+	p.counts = !known.large || !sel.slow
+	switch {
+	case p.once:
+		p.text += `, chosen AS MATERIALIZED (SELECT f.key, f.word_count, CASE WHEN ` + p.same(w) + ` THEN ` + d.distance() + ` END AS distance FROM ` +
+			p.table.name + ` f WHERE ` + sel.where + `), size AS MATERIALIZED (SELECT count(*) AS rows, coalesce(sum(word_count), 0)::bigint AS terms FROM chosen)`
+	case p.counts:
 		p.text += `, size AS MATERIALIZED (` + sel.size + `)`
-	} else {
+	default:
 		p.text += `, size AS MATERIALIZED (SELECT ` + p.add(known.rows, "bigint") + ` AS rows, ` + p.add(known.terms, "bigint") + ` AS terms)`
 	}
-	if large {
-		return throughIndex(sel.where)
-	}
-	return sel.where
+}
+
+// same is a condition for vectors that can be compared.
+func (p *plan) same(w *wanted) string {
+	return `f.space = ` + p.literal() + ` AND f.model = ` + p.add(w.model, "text")
+}
+
+func (d *DB) distance() string {
+	return `f.embedding OPERATOR(` + d.vector + `.<=>) (SELECT v FROM want)`
 }
 
 // addWords adds the leg of the words: the rows that have any of them, how many have each, and, if there is a
-// limit, the keys of the best.
-func (p *plan) addWords(where string, words []int64, limit string) (frequency, best string) {
+// limit, the keys of the best. What is large is not looked at row by row, so the scope is no way to find it.
+func (p *plan) addWords(where string, words []int64, limit string, large bool) (frequency, best string) {
 	if len(words) == 0 {
 		return `ARRAY[]::bigint[]`, ``
 	}
 	list := p.add(words, "bigint[]")
-	p.text += `, hit AS MATERIALIZED (SELECT f.key, f.words, f.word_count FROM ` + p.table.name + ` f WHERE f.words && ` + list + ` AND ` + where +
-		pairWords + list + countPairs
+	if large {
+		p.text += pairMost + list + eachOf + p.table.name + ` f WHERE f.words @> ARRAY[q.word] AND ` + throughIndex(where) + mostWords + freqPairs
+	} else {
+		p.text += `, hit AS MATERIALIZED (SELECT f.key, f.words, f.word_count FROM ` + p.table.name + ` f WHERE f.words && ` + list + ` AND ` + where +
+			pairHits + list + anyOf + freqPairs
+	}
 	if limit != `` {
 		p.text += bestWords + limit + `)`
 		best = `SELECT key FROM worded`
@@ -115,11 +138,11 @@ const (
 // index, it is asked first. If it does not give enough, all that is selected is compared, as it is
 // where the query selects little: so nothing is ever missing.
 func (d *DB) addNearest(p *plan, w *wanted, where, limit string) {
-	p.space = space(w.model, len(w.embedding))
-	p.index = p.table.indexName(p.space)
-	same := `f.space = ` + p.literal() + ` AND f.model = ` + p.add(w.model, "text")
-	distance := `f.embedding OPERATOR(` + d.vector + `.<=>) (SELECT v FROM want)`
-	p.text += `, want AS MATERIALIZED (SELECT ` + p.add(spellVector(w.embedding), "text") + `::` + d.vector + `.vector AS v)`
+	if p.once {
+		p.text += `, near AS MATERIALIZED (SELECT c.key FROM chosen c WHERE c.distance IS NOT NULL ORDER BY c.distance, c.key LIMIT ` + limit + `)`
+		return
+	}
+	same := p.same(w)
 	enough := ``
 	if d.sizes.indexed(p.index) && len(w.embedding) <= maxHalf && w.limit <= maxScan {
 		d.addQuick(p, w, same, where, limit)
@@ -129,7 +152,7 @@ func (d *DB) addNearest(p *plan, w *wanted, where, limit string) {
 	} else {
 		p.text += `, near AS MATERIALIZED (`
 	}
-	p.text += `(SELECT f.key FROM ` + p.table.name + ` f WHERE ` + enough + where + ` AND ` + same + ` ORDER BY ` + distance + `, f.key LIMIT ` + limit + `))`
+	p.text += `(SELECT f.key FROM ` + p.table.name + ` f WHERE ` + enough + where + ` AND ` + same + ` ORDER BY ` + d.distance() + `, f.key LIMIT ` + limit + `))`
 }
 
 // literal is part of the statement, since an index of a part of the rows is only found by what is known when
@@ -147,7 +170,7 @@ func (d *DB) addQuick(p *plan, w *wanted, same, where, limit string) {
 	AND set_config('hnsw.iterative_scan', 'relaxed_order', true) IS NOT NULL AND set_config('hnsw.ef_search', '` + reach + `', true) IS NOT NULL
 	AND set_config('hnsw.max_scan_tuples', '` + strconv.Itoa(maxScan) + `', true) IS NOT NULL
 	AND set_config('hnsw.scan_mem_multiplier', '4', true) IS NOT NULL AS quick FROM size z)
-	, quick AS MATERIALIZED (SELECT f.key, f.embedding OPERATOR(` + d.vector + `.<=>) (SELECT v FROM want) AS distance FROM ` + p.table.name + ` f
+	, quick AS MATERIALIZED (SELECT f.key, ` + d.distance() + ` AS distance FROM ` + p.table.name + ` f
 	WHERE (SELECT quick FROM route) AND f.space = ` + p.literal() + ` AND ` + throughIndex(same+` AND `+where) + `
 	ORDER BY (f.embedding::` + as + `) OPERATOR(` + d.vector + `.<=>) (SELECT v::` + as + ` FROM want)
 	LIMIT ` + limit + ` * ` + strconv.Itoa(wider) + ` / 2)`

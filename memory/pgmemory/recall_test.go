@@ -169,7 +169,8 @@ func byHand(t *testing.T, p place, q memory.Query, selected int) func(v []float3
 	t.Helper()
 	ctx := context.Background()
 	pool := p.pool(t)
-	where := `f.scope = ANY (ARRAY(SELECT s.key FROM weft.mem_scope s WHERE s.tenant = 't' AND $2 IN ('', s.user_id))) AND f.trust < 2 AND f.valid_from <= now()
+	scopes := ask[[]int64](t, p, `SELECT array_agg(s.key) FROM weft.mem_scope s WHERE s.tenant = 't' AND $1 IN ('', s.user_id)`, q.Scope.User)
+	where := `f.scope = ANY ($2::bigint[]) AND f.trust < 2 AND f.valid_from <= now()
 		AND f.valid_to IS NULL AND (f.expires_at IS NULL OR f.expires_at > now()) AND f.model = 'm'`
 	for _, c := range q.Where {
 		where += ` AND (f.metadata ->> 'per_mille')::int < ` + string(c.Value)
@@ -187,7 +188,7 @@ func byHand(t *testing.T, p place, q memory.Query, selected int) func(v []float3
 		b.Queue(`SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '200', true),
 			set_config('hnsw.max_scan_tuples', '20000', true), set_config('hnsw.scan_mem_multiplier', '4', true)`)
 		n := 0
-		b.Queue(p.sql(search), spell(v), q.Scope.User).Query(func(rows pgx.Rows) error {
+		b.Queue(p.sql(search), spell(v), scopes).Query(func(rows pgx.Rows) error {
 			for rows.Next() {
 				var id, kind, content string
 				var raw, vector []byte

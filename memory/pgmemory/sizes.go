@@ -6,15 +6,16 @@ import (
 )
 
 // sizes are what searches have found out that others need not find out again: how large
-// large selections are, and which vectors have an index.
+// selections are, and which vectors have an index.
 type sizes struct {
 	mu      sync.Mutex
-	large   map[string]size
+	known   map[string]size
 	indexes map[string]bool
 }
 
 type size struct {
 	rows, terms int64
+	large       bool
 	at          time.Time
 }
 
@@ -25,14 +26,17 @@ const (
 	sizeCount = 1000
 )
 
-func newSizes() *sizes { return &sizes{large: map[string]size{}, indexes: map[string]bool{}} }
+func newSizes() *sizes { return &sizes{known: map[string]size{}, indexes: map[string]bool{}} }
 
-// size returns that of a selection that is large.
+// size returns that of a selection, if it is known.
 func (s *sizes) size(key string) (size, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n, ok := s.large[key]
-	return n, ok && time.Since(n.at) < sizeAge
+	n, ok := s.known[key]
+	if !ok || time.Since(n.at) >= sizeAge {
+		return size{}, false
+	}
+	return n, true
 }
 
 // note remembers what a plan has found out.
@@ -45,14 +49,10 @@ func (s *sizes) note(p *plan, rows, terms int64, large bool) {
 	if !p.counts {
 		return
 	}
-	if !large {
-		delete(s.large, p.key)
-		return
+	if len(s.known) >= sizeCount {
+		clear(s.known)
 	}
-	if len(s.large) >= sizeCount {
-		clear(s.large)
-	}
-	s.large[p.key] = size{rows, terms, time.Now()}
+	s.known[p.key] = size{rows, terms, large, time.Now()}
 }
 
 func (s *sizes) indexed(name string) bool {
@@ -65,5 +65,5 @@ func (s *sizes) indexed(name string) bool {
 func (s *sizes) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clear(s.large)
+	clear(s.known)
 }
