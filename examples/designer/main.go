@@ -138,10 +138,11 @@ func (o options) do(ctx context.Context, c console) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close(o.drain)) }()
 	if listener != nil {
+		s.work()
 		fmt.Fprintf(c.out, "model: %s\nstore: %s\nhttp://%s\n", name, s.where, listener.Addr())
 		return web.Server{Handler: s.handler(o.workspace), Logger: logger, Drain: o.drain}.Run(ctx, listener)
 	}
-	return o.talk(ctx, s.Platform, c, name)
+	return o.talk(ctx, s, c, name)
 }
 
 // parts is what a platform is made of, but for its stores, and the name of the model.

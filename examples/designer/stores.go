@@ -25,14 +25,14 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// service is a platform with its stores, whose learner is at work.
+// service is a platform with its stores.
 type service struct {
 	*kai.Platform
 	where string // the stores are
 	user  func(*http.Request) (string, error)
 
 	close []func() error
-	stop  func() // ends the learner's work, and waits for it
+	stop  func() // ends the work, and waits for it
 }
 
 // stores are what differs from place to place.
@@ -47,7 +47,7 @@ type stores struct {
 	close       []func() error
 }
 
-// open opens the stores that the environment names, and starts to learn what waits to be learned.
+// open opens the stores that the environment names.
 func (o options) open(ctx context.Context, p kai.Parts) (s *service, err error) {
 	st := &stores{}
 	defer func() {
@@ -79,11 +79,15 @@ func (o options) open(ctx context.Context, p kai.Parts) (s *service, err error) 
 	if err != nil {
 		return nil, wrong("%v", err)
 	}
-	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	return &service{Platform: platform, where: st.where, user: st.caller(), close: st.close, stop: func() {}}, nil
+}
+
+// work learns turns as they come, until the service is closed. Without it they are learned when that happens.
+func (s *service) work() {
+	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
-	work.Go(func() { _ = p.Learner.Work(working) }) // its error is that of the context
-	stop := func() { cancel(); work.Wait() }
-	return &service{Platform: platform, where: st.where, user: st.caller(), close: st.close, stop: stop}, nil
+	work.Go(func() { _ = s.Learner.Work(ctx) }) // its error is that of the context
+	s.stop = func() { cancel(); work.Wait() }
 }
 
 func (o options) openStores(ctx context.Context, st *stores) error {

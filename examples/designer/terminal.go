@@ -27,54 +27,64 @@ type console struct {
 const local = "local"
 
 // talk is what the program does at a terminal.
-func (o options) talk(ctx context.Context, p *kai.Platform, c console, model string) error {
-	t := kai.Turn{User: local, Workspace: o.workspace, Agent: o.agent, Conversation: o.conversation}
-	switch {
-	case o.draw:
-		g, err := p.Graph(o.agent)
-		if err == nil {
-			fmt.Fprint(c.out, g.Mermaid())
-		}
-		return err
-	case o.scene != "":
-		scene, err := p.Scene(ctx, local, o.scene)
-		if errors.Is(err, studio.ErrNotFound) {
-			return wrong("there is no scene %q", o.scene)
-		}
-		fmt.Fprint(c.out, scene.Model)
-		return err
-	case o.orders:
-		orders, err := p.Orders(ctx, local)
-		for _, order := range orders {
-			fmt.Fprintf(c.out, "%s of quote %s: %.2f €\n", order.ID, order.QuoteID, order.Total)
-		}
-		return err
-	case o.memories:
-		for f, err := range p.Facts.List(ctx, memory.Query{Scope: memory.Scope{User: local, Workspace: o.workspace}, AnyAgent: true}) {
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(c.out, "%s: %s\n", f.Kind, f.Content)
-		}
-		return nil
+func (o options) talk(ctx context.Context, s *service, c console, model string) error {
+	if o.draw || o.scene != "" || o.orders || o.memories {
+		return o.print(ctx, s, c)
 	}
-	snap, err := p.Snapshot(ctx, t)
+	t := kai.Turn{User: local, Workspace: o.workspace, Agent: o.agent, Conversation: o.conversation}
+	snap, err := s.Snapshot(ctx, t)
 	switch {
 	case errors.Is(err, kai.ErrUnknownAgent):
 		return wrong("%v", err)
 	case err != nil && !errors.Is(err, checkpoint.ErrNotFound):
 		return err
 	case o.message != "":
-		return say(ctx, p, c, t, o.message)
+		return say(ctx, s.Platform, c, t, o.message)
 	case err == nil && !snap.Done() && len(snap.Pauses) == 0:
-		return c.show(p.Resume(ctx, t))
+		return c.show(s.Resume(ctx, t))
 	}
+	s.work() // this takes longer than a turn
 	fmt.Fprintf(c.out, "model: %s\nconversation: %s\n", model, o.conversation)
-	for lines := bufio.NewScanner(c.in); lines.Scan(); {
+	lines := bufio.NewScanner(c.in)
+	for lines.Scan() {
 		if text := strings.TrimSpace(lines.Text()); text != "" {
-			if err := say(ctx, p, c, t, text); err != nil {
+			if err := say(ctx, s.Platform, c, t, text); err != nil {
 				return err
 			}
+		}
+	}
+	return lines.Err()
+}
+
+// print prints what the flags ask for.
+func (o options) print(ctx context.Context, s *service, c console) error {
+	switch {
+	case o.draw:
+		g, err := s.Graph(o.agent)
+		if err != nil {
+			return wrong("%v", err)
+		}
+		fmt.Fprint(c.out, g.Mermaid())
+	case o.scene != "":
+		scene, err := s.Scene(ctx, local, o.scene)
+		if errors.Is(err, studio.ErrNotFound) {
+			return wrong("there is no scene %q", o.scene)
+		}
+		fmt.Fprint(c.out, scene.Model)
+		return err
+	case o.orders:
+		orders, err := s.Orders(ctx, local)
+		for _, order := range orders {
+			fmt.Fprintf(c.out, "%s of quote %s: %.2f €\n", order.ID, order.QuoteID, order.Total)
+		}
+		return err
+	case o.memories:
+		q := memory.Query{Scope: memory.Scope{User: local, Workspace: o.workspace}, AnyAgent: true}
+		for f, err := range s.Facts.List(ctx, q) {
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.out, "%s: %s\n", f.Kind, f.Content)
 		}
 	}
 	return nil

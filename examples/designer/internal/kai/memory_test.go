@@ -11,8 +11,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/weft-go/weft/examples/designer/internal/kai"
 	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/learn"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -221,5 +224,44 @@ func TestMemoryIndexes(t *testing.T) {
 		if a, i := scans(); a != all || i == indexed {
 			t.Errorf("%s: %d scans of the table, %d of indexes", name, a-all, i-indexed)
 		}
+	}
+}
+
+// A real model is asked what a turn says, with what both sides said; what is not notable is not stored.
+func TestLearningAsks(t *testing.T) {
+	t.Parallel()
+	for name, newPlace := range places {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			extractor := llmtest.NewScript(
+				llmtest.Call("answer", `{"facts":[]}`),
+				llmtest.Call("answer", `{"facts":[{"kind":"preference","content":"Prefers modern minimalist style","evidence":"I want it modern and minimalist"}]}`),
+			)
+			where := newPlace(t)
+			p := where.platform(t, llmtest.NewScript(llmtest.Say("It is noon."), llmtest.Say("Clean lines, then.")), func(p *kai.Parts) {
+				store, queue := where.queue(t)
+				var err error
+				p.Facts, err = memory.New(store, memory.Options{})
+				check(t, err)
+				p.Learner, err = learn.New(p.Facts, learn.Options{Extractor: learn.NewExtractor(extractor, learn.ExtractorOptions{}), Queue: queue})
+				check(t, err)
+			})
+			for i, text := range []string{"What time is it?", "I want it modern and minimalist"} {
+				run(t, p, turn(text))
+				check(t, p.Learner.Drain(t.Context()))
+				if got := contents(t, p.Facts, memory.Query{Scope: mine("kai")}); len(got) != i {
+					t.Errorf("after %q: %q", text, got)
+				}
+			}
+			asked := ""
+			for _, m := range extractor.Requests()[1].Messages {
+				asked += m.Text() + "\n"
+			}
+			for _, want := range []string{"I want it modern and minimalist", "Clean lines, then.", "preference", "fact", "context", "relationship"} {
+				if !strings.Contains(asked, want) {
+					t.Errorf("the prompt has no %q: %s", want, asked)
+				}
+			}
+		})
 	}
 }

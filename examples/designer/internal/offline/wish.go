@@ -48,35 +48,46 @@ func (d *dialogue) understand(said string) wish {
 		scene: scening.MatchString(said), quote: quoting.MatchString(said) && quoteID.FindString(said) == "",
 		order: ordering.MatchString(said), recalls: recalling.MatchString(said), every: everyone.MatchString(said),
 	}
-	rest := productID.ReplaceAllString(quoteID.ReplaceAllString(said, " "), " ")
-	if m := price.FindStringSubmatch(rest); m != nil {
-		w.maxPrice, _ = strconv.ParseFloat(strings.ReplaceAll(strings.Trim(m[1], ".,"), ",", ""), 64)
-		rest = strings.Replace(rest, m[0], " ", 1)
-	}
-	rest = strings.ReplaceAll(strings.ToLower(rest), "3d", " ")
-	if n, err := strconv.Atoi(number.FindString(rest)); err == nil && n > 0 {
-		w.quantity = n
-		rest = strings.Replace(rest, number.FindString(rest), " ", 1)
-	}
-	for i, word := range []string{"first", "second", "third"} {
-		if strings.Contains(rest, word) {
-			w.place = i + 1
-		}
-	}
+	rest := w.numbers(productID.ReplaceAllString(quoteID.ReplaceAllString(said, " "), " "))
 	w.category, rest = pick(rest, d.words.categories)
 	w.material, rest = pick(rest, d.words.materials)
 	w.colour, rest = pick(rest, d.words.colours)
 	w.style, rest = pick(rest, d.words.styles)
-	for _, word := range strings.FieldsFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		if len(word) > 1 && !strings.Contains(fillers, " "+word+" ") {
-			w.words = append(w.words, word)
-		}
-	}
+	w.words = telling(rest)
 	filters := w.category != "" || w.material != "" || w.colour != "" || w.style != ""
 	acts := w.scene || w.quote || w.order
 	asks := searching.MatchString(said)
 	w.search = !w.recalls && len(w.ids) == 0 && (filters && (asks || len(Facts(said)) == 0) || asks && len(w.words) > 0 && !acts)
 	return w
+}
+
+// numbers takes the highest price, the quantity and the place out of a text.
+func (w *wish) numbers(text string) (rest string) {
+	if m := price.FindStringSubmatch(text); m != nil {
+		w.maxPrice, _ = strconv.ParseFloat(strings.ReplaceAll(strings.Trim(m[1], ".,"), ",", ""), 64)
+		text = strings.Replace(text, m[0], " ", 1)
+	}
+	text = strings.ReplaceAll(strings.ToLower(text), "3d", " ")
+	if n, err := strconv.Atoi(number.FindString(text)); err == nil && n > 0 {
+		w.quantity = n
+		text = strings.Replace(text, number.FindString(text), " ", 1)
+	}
+	for i, word := range []string{"first", "second", "third"} {
+		if strings.Contains(text, word) {
+			w.place = i + 1
+		}
+	}
+	return text
+}
+
+// telling returns the words of a text that may say something about a product.
+func telling(text string) (words []string) {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if len(word) > 1 && !strings.Contains(fillers, " "+word+" ") {
+			words = append(words, word)
+		}
+	}
+	return words
 }
 
 // pick takes the longest word of a list out of a text, in the singular or the plural.
