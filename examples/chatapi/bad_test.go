@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-go/weft/examples/chatapi/internal/api"
 	"github.com/weft-go/weft/examples/chatapi/internal/chat"
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
 	"github.com/weft-go/weft/examples/internal/page"
@@ -82,8 +83,8 @@ func TestBadInput(t *testing.T) {
 			{"a long name", "POST", "/api/chat", `{"message":"x","user_id":"` + strings.Repeat("x", 513) + `"}`, "", "", 400, "user_id: may have 512 bytes"},
 			{"a NUL in a name", "POST", "/api/chat", `{"message":"x","user_id":"\u0000"}`, "", "", 400, "user_id:"},
 			{"a form", "POST", "/api/chat", "message=x", "Content-Type: application/x-www-form-urlencoded", "", 415, "application/json"},
-			{"a long message", "POST", "/api/chat", `{"message":"` + strings.Repeat("x", maxMessage+1) + `"}`, "", "", 413, "at most 20000 bytes"},
-			{"a large body", "POST", "/api/chat", `{"message":"x","user_id":"` + strings.Repeat("x", maxBody) + `"}`, "", "", 413, "at most 65536 bytes"},
+			{"a long message", "POST", "/api/chat", `{"message":"` + strings.Repeat("x", api.MaxMessage+1) + `"}`, "", "", 413, "at most 20000 bytes"},
+			{"a large body", "POST", "/api/chat", `{"message":"x","user_id":"` + strings.Repeat("x", api.MaxBody) + `"}`, "", "", 413, "at most 65536 bytes"},
 			{"an unknown session", "POST", "/api/chat", of("ann", "nothing"), "", "", 404, unknown},
 			{"a session that can not be", "POST", "/api/chat", of("ann", "\x00"), "", "", 404, unknown},
 			{"a long session", "POST", "/api/chat", of("ann", strings.Repeat("x", 600)), "", "", 404, unknown},
@@ -151,7 +152,7 @@ func TestBusy(t *testing.T) {
 			}
 		}
 		close(model.open)
-		if r := into[replied](t, <-first, http.StatusOK); r.Reply != "Done at last." {
+		if r := into[api.Reply](t, <-first, http.StatusOK); r.Reply != "Done at last." {
 			t.Errorf("got %+v", r)
 		}
 		if got := a.said("", s.ID); got != "user: hello\nassistant: Done at last." {
@@ -257,7 +258,7 @@ func TestShutdownFinishes(t *testing.T) {
 			a.client.CloseIdleConnections()
 		}
 		close(model.open)
-		r := into[replied](t, <-got, http.StatusOK)
+		r := into[api.Reply](t, <-got, http.StatusOK)
 		a.client.CloseIdleConnections()
 		if err := <-a.stopped; err != nil {
 			t.Fatal(err)
@@ -284,7 +285,7 @@ func TestShutdownDrains(t *testing.T) {
 		a := startOn(t, stores, scripted(model))
 		s := into[page.Session](t, a.do("POST", "/api/sessions", "{}"), http.StatusCreated)
 		ctx, drain := context.WithCancelCause(t.Context())
-		scope, err := scope(a.request(ctx, "GET", "/", ""), "")
+		scope, err := api.Scope(a.request(ctx, "GET", "/", ""), "")
 		if err != nil {
 			t.Fatal(err)
 		}

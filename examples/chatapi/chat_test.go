@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-go/weft/examples/chatapi/internal/api"
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
 	"github.com/weft-go/weft/examples/internal/page"
 	"github.com/weft-go/weft/llm"
@@ -81,8 +82,8 @@ func TestStream(t *testing.T) {
 		for _, text := range data["text"] {
 			streamed.WriteString(into[struct{ Text string }](t, reply{200, text, nil}, 200).Text)
 		}
-		last := into[replied](t, reply{200, data["reply"][0], nil}, 200)
-		session := into[replied](t, reply{200, data["session"][0], nil}, 200).SessionID
+		last := into[api.Reply](t, reply{200, data["reply"][0], nil}, 200)
+		session := into[api.Reply](t, reply{200, data["session"][0], nil}, 200).SessionID
 		if last.Reply != "I will remember that you live in Oslo." || streamed.String() != last.Reply || last.SessionID != session || len(data["text"]) < 5 {
 			t.Errorf("got %+v, streamed %q in %d pieces", last, streamed.String(), len(data["text"]))
 		}
@@ -136,7 +137,7 @@ func TestInput(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		// Saved is what was sent and answered, each message once, without the call and its result.
-		scope, err := scope(a.request(t.Context(), "GET", "/", ""), "ann")
+		scope, err := api.Scope(a.request(t.Context(), "GET", "/", ""), "ann")
 		if err != nil {
 			t.Fatal(err)
 		}

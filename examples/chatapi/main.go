@@ -4,7 +4,7 @@
 //	go run ./examples/chatapi
 //	go run ./examples/chatapi ingest docs
 //
-// Read internal/chat for the graph, http.go for the endpoints, and internal/store for what the
+// Read internal/chat for the graph, internal/api for the endpoints, and internal/store for what the
 // environment changes.
 package main
 
@@ -21,6 +21,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weft-go/weft/examples/chatapi/internal/api"
 	"github.com/weft-go/weft/examples/chatapi/internal/chat"
 	"github.com/weft-go/weft/examples/chatapi/internal/offline"
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
@@ -104,7 +105,7 @@ func run(ctx context.Context, c config, s *chat.Service, logger *slog.Logger, l 
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var work sync.WaitGroup
 	work.Go(func() { s.Work(working) })
-	h := (&server{s, logger}).handler()
+	h := api.Handler(s, logger)
 	err := web.Server{Handler: h, Logger: logger, Drain: c.drain}.Run(ctx, l)
 	s.Drain(c.drain)
 	stop()

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/weft-go/weft/examples/chatapi/internal/api"
 	"github.com/weft-go/weft/examples/chatapi/internal/chat"
 	"github.com/weft-go/weft/examples/chatapi/internal/offline"
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
@@ -204,7 +205,7 @@ func asJSON(t *testing.T, v any) string {
 }
 
 // ask says something, in a new session if none is named.
-func (a *app) ask(user, session, message string) replied {
+func (a *app) ask(user, session, message string) api.Reply {
 	a.t.Helper()
 	body := map[string]string{"message": message}
 	if user != "" {
@@ -213,7 +214,7 @@ func (a *app) ask(user, session, message string) replied {
 	if session != "" {
 		body["session_id"] = session
 	}
-	return into[replied](a.t, a.do("POST", "/api/chat", asJSON(a.t, body)), http.StatusOK)
+	return into[api.Reply](a.t, a.do("POST", "/api/chat", asJSON(a.t, body)), http.StatusOK)
 }
 
 // said is what a session holds, in short.
@@ -263,6 +264,6 @@ func scripted(m llm.Model) chat.Options { return chat.Options{Model: m} }
 // handled asks the handler without a connection.
 func handled(s *chat.Service, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	(&server{s, slog.New(slog.DiscardHandler)}).handler().ServeHTTP(w, r)
+	api.Handler(s, slog.New(slog.DiscardHandler)).ServeHTTP(w, r)
 	return w
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/weft-go/weft/examples/chatapi/internal/api"
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
 )
 
@@ -41,7 +41,7 @@ type media struct {
 
 var readDescription = sync.OnceValues(func() (description, error) {
 	var d description
-	err := json.Unmarshal([]byte(strings.ReplaceAll(string(openapi), "#/components/schemas/", "#/$defs/")), &d)
+	err := json.Unmarshal([]byte(strings.ReplaceAll(string(api.OpenAPI), "#/components/schemas/", "#/$defs/")), &d)
 	return d, err
 })
 
@@ -144,7 +144,7 @@ func TestOpenAPI(t *testing.T) {
 		}
 	}
 	slices.Sort(have)
-	if want := slices.Sorted(maps.Keys((&server{}).routes())); !slices.Equal(have, want) {
+	if want := api.Routes(); !slices.Equal(have, want) {
 		t.Errorf("described are\n%s\nserved are\n%s", strings.Join(have, "\n"), strings.Join(want, "\n"))
 	}
 	s := into[map[string]any](t, a.do("POST", "/api/sessions", "{}"), http.StatusCreated)

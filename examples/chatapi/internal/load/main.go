@@ -65,7 +65,7 @@ func measure(ctx context.Context, clients, turns int, length time.Duration, docs
 	if err := t.run(ctx, p, clients, turns, length); err != nil {
 		return errors.Join(err, p.end())
 	}
-	t.report(clients, length)
+	t.report(clients)
 	return errors.Join(p.end(), t.failed())
 }
 
@@ -119,6 +119,7 @@ type tally struct {
 	took  []time.Duration
 	wrong map[string]int
 	sizes []string
+	lasts time.Duration
 }
 
 func newTally() *tally { return &tally{wrong: map[string]int{}} }
@@ -128,6 +129,7 @@ func (t *tally) run(ctx context.Context, p *program, clients, turns int, length 
 	defer client.CloseIdleConnections()
 	ending, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
+	began := time.Now()
 	var all sync.WaitGroup
 	for i := range clients {
 		all.Go(func() { t.talk(ending, client, p.url, fmt.Sprintf("user-%d", i), turns) })
@@ -135,7 +137,6 @@ func (t *tally) run(ctx context.Context, p *program, clients, turns int, length 
 	tick := time.NewTicker(length / 6)
 	defer tick.Stop()
 	t.size(p, 0)
-	began := time.Now()
 	for range 6 {
 		select {
 		case <-tick.C:
@@ -144,6 +145,7 @@ func (t *tally) run(ctx context.Context, p *program, clients, turns int, length 
 		}
 	}
 	all.Wait()
+	t.lasts = time.Since(began)
 	return ctx.Err()
 }
 
@@ -208,7 +210,7 @@ func (t *tally) note(took time.Duration, err error) {
 	t.took = append(t.took, took)
 }
 
-func (t *tally) report(clients int, length time.Duration) {
+func (t *tally) report(clients int) {
 	slices.Sort(t.took)
 	at := func(part float64) time.Duration {
 		if len(t.took) == 0 {
@@ -216,6 +218,7 @@ func (t *tally) report(clients int, length time.Duration) {
 		}
 		return t.took[int(part*float64(len(t.took)-1))].Round(time.Millisecond / 10)
 	}
+	length := t.lasts.Round(time.Second / 10) // those that were under way at the end are waited for
 	fmt.Printf("%d clients, %v: %d replies, %.1f a second; p50 %v, p99 %v, longest %v\n",
 		clients, length, len(t.took), float64(len(t.took))/length.Seconds(), at(0.5), at(0.99), at(1))
 	fmt.Println("memory:", strings.Join(t.sizes, ", "))

@@ -1,4 +1,5 @@
-package main
+// Package api is the conversation over HTTP: what openapi.json describes, and a page.
+package api
 
 import (
 	_ "embed"
@@ -6,6 +7,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,14 +22,16 @@ import (
 	"github.com/weft-go/weft/memory/profile"
 )
 
-// maxBody is how many bytes a request may have, and maxMessage the text of a message.
+// MaxBody is how many bytes a request may have, and MaxMessage the text of a message.
 const (
-	maxBody    = 64 << 10
-	maxMessage = 20_000
+	MaxBody    = 64 << 10
+	MaxMessage = 20_000
 )
 
+// OpenAPI is the description that is served at /openapi.json. Nobody changes it.
+//
 //go:embed openapi.json
-var openapi []byte
+var OpenAPI []byte
 
 // server answers over HTTP.
 type server struct {
@@ -50,7 +54,13 @@ func (s *server) routes() map[string]func(http.ResponseWriter, *http.Request) er
 	}
 }
 
-func (s *server) handler() http.Handler {
+// Routes are the methods and paths of the API.
+func Routes() []string { return slices.Sorted(maps.Keys((&server{}).routes())) }
+
+// Handler serves the API, its description, and a page that uses it. The logger is told of what is no fault of a
+// client's, and may be nil.
+func Handler(service *chat.Service, logger *slog.Logger) http.Handler {
+	s := &server{service, logger}
 	mux := http.NewServeMux()
 	handle := func(pattern string, fn func(http.ResponseWriter, *http.Request) error) {
 		mux.Handle(pattern, web.Handler(s.logger, func(w http.ResponseWriter, r *http.Request) error { return explained(fn(w, r)) }))
@@ -62,7 +72,7 @@ func (s *server) handler() http.Handler {
 		return web.Refuse(http.StatusNotFound, "There is no such address.")
 	})
 	handle("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) error {
-		return web.Write(w, http.StatusOK, json.RawMessage(openapi))
+		return web.Write(w, http.StatusOK, json.RawMessage(OpenAPI))
 	})
 	page.Mount(mux, page.Options{
 		Title: "Chat", Intro: "A conversation that remembers: what you tell it, and what your documents say.",
@@ -81,9 +91,9 @@ func explained(err error) error {
 	return err
 }
 
-// scope says whose conversations and memory a request is about: those of the user that it
+// Scope says whose conversations and memory a request is about: those of the user that it
 // names, among the users of its caller. No user is the caller.
-func scope(r *http.Request, user string) (memory.Scope, error) {
+func Scope(r *http.Request, user string) (memory.Scope, error) {
 	s := memory.Scope{User: user}
 	if caller := web.Caller(r); caller != "local" {
 		s.Workspace = caller
@@ -95,7 +105,7 @@ func scope(r *http.Request, user string) (memory.Scope, error) {
 }
 
 // asked returns the scope of a request that names a user in its address.
-func asked(r *http.Request) (memory.Scope, error) { return scope(r, r.URL.Query().Get("user_id")) }
+func asked(r *http.Request) (memory.Scope, error) { return Scope(r, r.URL.Query().Get("user_id")) }
 
 // session returns the session that the address names, if it is the caller's.
 func (s *server) session(r *http.Request) (conversation.Session, error) {
@@ -121,13 +131,13 @@ func (s *server) chat(w http.ResponseWriter, r *http.Request) error {
 		SessionID string `json:"session_id"`
 		UserID    string `json:"user_id"`
 	}
-	if err := web.Read(w, r, &in, maxBody); err != nil {
+	if err := web.Read(w, r, &in, MaxBody); err != nil {
 		return err
 	}
 	if err := fits(in.Message); err != nil {
 		return err
 	}
-	of, err := scope(r, in.UserID)
+	of, err := Scope(r, in.UserID)
 	if err != nil {
 		return err
 	}
@@ -151,22 +161,22 @@ func fits(message string) error {
 	switch {
 	case strings.TrimSpace(message) == "":
 		return web.Invalid("message: is empty")
-	case len(message) > maxMessage:
-		return web.Refuse(http.StatusRequestEntityTooLarge, "A message may have at most %d bytes.", maxMessage)
+	case len(message) > MaxMessage:
+		return web.Refuse(http.StatusRequestEntityTooLarge, "A message may have at most %d bytes.", MaxMessage)
 	}
 	return nil
 }
 
-// replied is the answer to a message.
-type replied struct {
+// A Reply is the answer to a message.
+type Reply struct {
 	Reply     string `json:"reply"`
 	SessionID string `json:"session_id"`
 }
 
 // last is what the last message of a run says.
-func last(snap *graph.Snapshot, session string) replied {
+func last(snap *graph.Snapshot, session string) Reply {
 	m, _ := agent.Messages.Last(snap)
-	return replied{m.Text(), session}
+	return Reply{m.Text(), session}
 }
 
 func answer(w http.ResponseWriter, session string, chunks iter.Seq2[agent.Chunk, error]) error {
@@ -185,7 +195,7 @@ func answer(w http.ResponseWriter, session string, chunks iter.Seq2[agent.Chunk,
 func told(session string, chunks iter.Seq2[agent.Chunk, error]) iter.Seq2[web.Event, error] {
 	return func(yield func(web.Event, error) bool) {
 		begun := false
-		var reply replied
+		var reply Reply
 		for c, err := range chunks {
 			if err == nil && !begun {
 				begun = true
@@ -208,10 +218,10 @@ func (s *server) createSession(w http.ResponseWriter, r *http.Request) error {
 	var in struct {
 		UserID string `json:"user_id"`
 	}
-	if err := web.Read(w, r, &in, maxBody); err != nil {
+	if err := web.Read(w, r, &in, MaxBody); err != nil {
 		return err
 	}
-	of, err := scope(r, in.UserID)
+	of, err := Scope(r, in.UserID)
 	if err != nil {
 		return err
 	}
@@ -270,7 +280,7 @@ func (s *server) say(w http.ResponseWriter, r *http.Request) error {
 	var in struct {
 		Message string `json:"message"`
 	}
-	if err := web.Read(w, r, &in, maxBody); err != nil {
+	if err := web.Read(w, r, &in, MaxBody); err != nil {
 		return err
 	}
 	if err := fits(in.Message); err != nil {
@@ -312,7 +322,7 @@ func (s *server) context(w http.ResponseWriter, r *http.Request) error {
 
 func (s *server) setContext(w http.ResponseWriter, r *http.Request) error {
 	var in userContext
-	if err := web.Read(w, r, &in, maxBody); err != nil {
+	if err := web.Read(w, r, &in, MaxBody); err != nil {
 		return err
 	}
 	of, err := s.userOf(r, in.UserID)
@@ -345,5 +355,5 @@ func (s *server) userOf(r *http.Request, user string) (memory.Scope, error) {
 	if user == "" {
 		return memory.Scope{}, web.Invalid("user_id: is missing")
 	}
-	return scope(r, user)
+	return Scope(r, user)
 }
