@@ -54,6 +54,13 @@ func (g *gate) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, e
 	}
 }
 
+// unlock lets everybody through who comes from now on, and counts anew.
+func (g *gate) unlock() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed, g.asked = false, map[string]int{}
+}
+
 // once wants everything to have been asked once.
 func (g *gate) once(t *testing.T) {
 	t.Helper()

@@ -263,37 +263,49 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-// A client that hangs up ends the run; what was found stays, and is not asked again.
+// A client that hangs up ends the run, whether it waits for the state or reads events;
+// what was found stays, and is not asked again.
 func TestHangUp(t *testing.T) {
 	inPlaces(t, nil, func(t *testing.T, p *place) {
-		g := newGate()
-		p.Model = g
-		u := p.newUser()
-		body := fmt.Sprintf(`{"proposalId":%q,"documentId":%q}`, u.proposal(), u.document(rfp))
-		ctx, hangUp := context.WithCancel(t.Context())
-		gone := make(chan error, 1)
-		go func() {
-			_, err := u.try(ctx, http.MethodPost, "/api/research", "application/json", strings.NewReader(body))
-			gone <- err
-		}()
-		<-g.waits
-		thread := into[[]map[string]string](t, u.get("/api/sessions"), 200)[0]["id"]
-		hangUp()
-		if err := <-gone; !errors.Is(err, context.Canceled) {
-			t.Fatalf("got %v", err)
-		}
-		g.mu.Lock()
-		g.closed = false
-		g.asked = map[string]int{}
-		g.mu.Unlock()
-		a := patiently(t, func() answer { return u.post("/api/research", map[string]string{"threadId": thread}) })
-		r := into[result](t, a, 200)
-		if !r.State.Status.SolutionSought || len(r.State.Findings) != 6 {
-			t.Errorf("got %+v", r)
-		}
-		g.once(t)
-		if len(g.asked) != 6 { // five topics, and the solution
-			t.Errorf("asked %v, want not the first topic again", g.asked)
+		for what, c := range map[string]struct {
+			begin func(u user) (path, body string)
+			asked int // afterwards: five topics, the solution, and perhaps the question
+		}{
+			"state": {func(u user) (string, string) {
+				return "/api/research", fmt.Sprintf(`{"proposalId":%q,"documentId":%q}`, u.proposal(), u.document(rfp))
+			}, 6},
+			"events": {func(u user) (string, string) {
+				id := into[map[string]string](u.t, u.post("/api/sessions", struct{}{}), 201)["id"]
+				into[map[string]any](u.t, u.upload("/api/sessions/"+id+"/resources", "rfp.md", rfp), 201)
+				return "/api/sessions/" + id + "/messages", `{"message":"Who trains the staff?"}`
+			}, 7},
+		} {
+			g := newGate()
+			p.Model = g
+			u := p.newUser()
+			path, body := c.begin(u)
+			ctx, hangUp := context.WithCancel(t.Context())
+			gone := make(chan error, 1)
+			go func() {
+				_, err := u.try(ctx, http.MethodPost, path, "application/json", strings.NewReader(body))
+				gone <- err
+			}()
+			<-g.waits
+			thread := into[[]map[string]string](t, u.get("/api/sessions"), 200)[0]["id"]
+			hangUp()
+			if err := <-gone; !errors.Is(err, context.Canceled) {
+				t.Fatalf("%s: got %v", what, err)
+			}
+			g.unlock()
+			a := patiently(t, func() answer { return u.post("/api/research", map[string]string{"threadId": thread}) })
+			r := into[result](t, a, 200)
+			if !r.State.Status.SolutionSought || len(r.State.Findings) != 6 {
+				t.Errorf("%s: got %+v", what, r)
+			}
+			g.once(t)
+			if len(g.asked) != c.asked {
+				t.Errorf("%s: asked %v, want not the first topic again", what, g.asked)
+			}
 		}
 	})
 }
