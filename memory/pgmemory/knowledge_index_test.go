@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -146,5 +147,31 @@ func TestKnowledgeIsNotMigrated(t *testing.T) {
 		do(t, p, c.drop)
 		err := c.do()
 		wantErr(t, c.drop, err, pgmemory.ErrNotMigrated)
+	}
+}
+
+// Words are found and counted alike among many chunks and among few.
+func TestKnowledgeByWordsOfMany(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	p.options.Exact = 100
+	many := p.open(t)
+	p.options.Exact = 1_000_000
+	few := p.open(t)
+	for i := range 10 {
+		swapIn(t, many.Knowledge(), docs, document(fmt.Sprintf("%c/%d", 'a'+i%2, i), 100, nil))
+	}
+	for _, q := range []knowledge.Query{{Scope: docs}, {Scope: docs, Prefix: "b/"}, {Scope: docs, Inherit: true}} {
+		s := knowledge.Search{Query: q, Terms: []string{"part", "b/7", "42", "none", "a/2"}, Limit: 20}
+		want, err := few.Knowledge().Search(ctx, s)
+		wantNoErr(t, "search", err)
+		for range 3 {
+			got, err := many.Knowledge().Search(ctx, s)
+			wantNoErr(t, "search", err)
+			if !slices.Equal(got.Frequency, want.Frequency) || got.Terms != want.Terms || !maps.Equal(chunkContents(got), chunkContents(want)) || len(got.Records) != 20 {
+				t.Errorf("got %d chunks, frequencies %d want %d, %d", len(got.Records), got.Frequency, len(want.Records), want.Frequency)
+			}
+		}
 	}
 }
