@@ -6,8 +6,8 @@
 //	go run ./examples/designer yes
 //	go run ./examples/designer -serve 127.0.0.1:8080
 //
-// Read internal/kai first: it is the agent. Then stores.go, which opens what it keeps, and terminal.go
-// or http.go, by which people reach it.
+// Read internal/kai first: it is the agent. Then internal/places, which opens what it keeps, and terminal.go
+// or internal/api, by which people reach it.
 package main
 
 import (
@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/examples/designer/internal/api"
 	"github.com/weft-go/weft/examples/designer/internal/catalogue"
 	"github.com/weft-go/weft/examples/designer/internal/kai"
 	"github.com/weft-go/weft/examples/internal/web"
@@ -139,8 +140,8 @@ func (o options) do(ctx context.Context, c console) (err error) {
 	defer func() { err = errors.Join(err, s.Close(o.drain)) }()
 	if listener != nil {
 		s.work()
-		fmt.Fprintf(c.out, "model: %s\nstore: %s\nhttp://%s\n", name, s.where, listener.Addr())
-		return web.Server{Handler: s.handler(o.workspace), Logger: logger, Drain: o.drain}.Run(ctx, listener)
+		fmt.Fprintf(c.out, "model: %s\nstore: %s\nhttp://%s\n", name, s.stores.Where, listener.Addr())
+		return web.Server{Handler: api.Handler(s.Platform, s.stores.Caller(), o.workspace), Logger: logger, Drain: o.drain}.Run(ctx, listener)
 	}
 	return o.talk(ctx, s, c, name)
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/weft-go/weft/examples/designer/internal/kai"
 	"github.com/weft-go/weft/examples/designer/internal/offline"
@@ -26,7 +28,7 @@ func (o options) models(ctx context.Context, agents kai.Configs) (func(kai.Confi
 	}
 	nameOf := func(c kai.Config) string { return modelOf(c, config, os.Getenv("LLM_MODEL")) }
 	opened := map[string]llm.Model{}
-	for _, agent := range agents {
+	for _, agent := range append(slices.Collect(maps.Values(agents)), kai.Config{}) { // the last is for learning
 		this := config
 		this.Model = nameOf(agent)
 		m, err := this.Open(ctx)

@@ -1,4 +1,5 @@
-package main
+// Package api is the platform over HTTP, for the page and for programs.
+package api
 
 import (
 	"context"
@@ -29,8 +30,12 @@ type request struct {
 	kai.Turn
 }
 
-// handler answers over HTTP. The workspace is the service's to say, and never a request's.
-func (s *service) handler(workspace string) http.Handler {
+// server answers.
+type server struct{ *kai.Platform }
+
+// Handler answers over HTTP. User says who asks. The workspace is the program's to say, and never a request's.
+func Handler(p *kai.Platform, user func(*http.Request) (string, error), workspace string) http.Handler {
+	s := &server{p}
 	mux := http.NewServeMux()
 	for pattern, fn := range map[string]func(http.ResponseWriter, request) error{
 		"GET /api/agents":                  s.listAgents,
@@ -52,11 +57,11 @@ func (s *service) handler(workspace string) http.Handler {
 		},
 	} {
 		mux.Handle(pattern, web.Handler(s.Logger, func(w http.ResponseWriter, r *http.Request) error {
-			user, err := s.user(r)
+			who, err := user(r)
 			if err != nil {
 				return err
 			}
-			return explained(fn(w, request{r, kai.Turn{User: user, Workspace: workspace}}))
+			return explained(fn(w, request{r, kai.Turn{User: who, Workspace: workspace}}))
 		}))
 	}
 	g, err := s.Graph(firstAgent)
@@ -85,7 +90,7 @@ func explained(err error) error {
 }
 
 // of finds the conversation of a request, which has to be the caller's.
-func (s *service) of(fn func(http.ResponseWriter, request) error) func(http.ResponseWriter, request) error {
+func (s *server) of(fn func(http.ResponseWriter, request) error) func(http.ResponseWriter, request) error {
 	return func(w http.ResponseWriter, r request) error {
 		c, err := s.Studio.Conversation(r.Context(), r.User, r.PathValue("id"))
 		if err != nil {
@@ -120,7 +125,7 @@ func message(text string) (string, error) {
 
 // execute runs a turn of an agent. Without a conversationId it begins a conversation. It answers with
 // the result, or with events if the client accepts these.
-func (s *service) execute(w http.ResponseWriter, r request) (err error) {
+func (s *server) execute(w http.ResponseWriter, r request) (err error) {
 	var in struct {
 		Message        string `json:"message"`
 		ConversationID string `json:"conversationId"`
@@ -149,7 +154,7 @@ func (s *service) execute(w http.ResponseWriter, r request) (err error) {
 	return web.Write(w, http.StatusOK, result)
 }
 
-func (s *service) listAgents(w http.ResponseWriter, _ request) error {
+func (s *server) listAgents(w http.ResponseWriter, _ request) error {
 	out := []map[string]any{}
 	for _, id := range s.Agents.IDs() {
 		out = append(out, map[string]any{"id": id, "name": s.Agents[id].Name, "tools": s.Agents[id].Tools})
@@ -157,7 +162,7 @@ func (s *service) listAgents(w http.ResponseWriter, _ request) error {
 	return web.Write(w, http.StatusOK, out)
 }
 
-func (s *service) listSessions(w http.ResponseWriter, r request) error {
+func (s *server) listSessions(w http.ResponseWriter, r request) error {
 	all, err := s.Studio.Conversations(r.Context(), r.User)
 	if err != nil {
 		return err
@@ -169,7 +174,7 @@ func (s *service) listSessions(w http.ResponseWriter, r request) error {
 	return web.Write(w, http.StatusOK, out)
 }
 
-func (s *service) createSession(w http.ResponseWriter, r request) error {
+func (s *server) createSession(w http.ResponseWriter, r request) error {
 	in := struct {
 		Agent string `json:"agentId"`
 	}{firstAgent}
@@ -186,7 +191,7 @@ func (s *service) createSession(w http.ResponseWriter, r request) error {
 	return web.Write(w, http.StatusCreated, page.Session{ID: id})
 }
 
-func (s *service) thread(w http.ResponseWriter, r request) error {
+func (s *server) thread(w http.ResponseWriter, r request) error {
 	snap, err := s.Snapshot(r.Context(), r.Turn)
 	if errors.Is(err, checkpoint.ErrNotFound) { // nothing was said yet
 		return web.Write(w, http.StatusOK, page.Of(r.Conversation, "", nil, nil))
@@ -197,7 +202,7 @@ func (s *service) thread(w http.ResponseWriter, r request) error {
 	return web.Write(w, http.StatusOK, page.Of(r.Conversation, "", snap, kai.Messages.Get(snap)))
 }
 
-func (s *service) remove(w http.ResponseWriter, r request) error {
+func (s *server) remove(w http.ResponseWriter, r request) error {
 	if err := s.Forget(r.Context(), r.Turn); err != nil {
 		return err
 	}
@@ -205,7 +210,7 @@ func (s *service) remove(w http.ResponseWriter, r request) error {
 	return nil
 }
 
-func (s *service) say(w http.ResponseWriter, r request) (err error) {
+func (s *server) say(w http.ResponseWriter, r request) (err error) {
 	var in struct {
 		Message string `json:"message"`
 	}
@@ -218,7 +223,7 @@ func (s *service) say(w http.ResponseWriter, r request) (err error) {
 	return send(w, r, s.Stream(r.Context(), r.Turn))
 }
 
-func (s *service) answer(w http.ResponseWriter, r request) error {
+func (s *server) answer(w http.ResponseWriter, r request) error {
 	var in struct {
 		ID     string         `json:"id"`
 		Answer tools.Decision `json:"answer"`
@@ -234,7 +239,7 @@ func (r request) known() memory.Scope {
 	return memory.Scope{Workspace: r.Workspace, User: r.User}
 }
 
-func (s *service) listMemories(w http.ResponseWriter, r request) error {
+func (s *server) listMemories(w http.ResponseWriter, r request) error {
 	out := []memory.Fact{}
 	q := memory.Query{Scope: r.known(), AnyAgent: true, Limit: 200}
 	for _, kind := range r.URL.Query()["type"] {
@@ -250,7 +255,7 @@ func (s *service) listMemories(w http.ResponseWriter, r request) error {
 }
 
 // remember stores what a user wants all agents to know.
-func (s *service) remember(w http.ResponseWriter, r request) error {
+func (s *server) remember(w http.ResponseWriter, r request) error {
 	var in struct {
 		Type    memory.Kind `json:"type"`
 		Content string      `json:"content"`
@@ -266,7 +271,7 @@ func (s *service) remember(w http.ResponseWriter, r request) error {
 }
 
 // forget removes a memory, whichever agent has learned it.
-func (s *service) forget(w http.ResponseWriter, r request) error {
+func (s *server) forget(w http.ResponseWriter, r request) error {
 	n, err := s.clear(r.Context(), r.known(), r.PathValue("id"))
 	if err != nil {
 		return err
@@ -278,11 +283,11 @@ func (s *service) forget(w http.ResponseWriter, r request) error {
 	return nil
 }
 
-func (s *service) clear(ctx context.Context, scope memory.Scope, id string) (int, error) {
+func (s *server) clear(ctx context.Context, scope memory.Scope, id string) (int, error) {
 	return s.Facts.Clear(ctx, memory.Query{Scope: scope, AnyAgent: true, IDs: []string{id}})
 }
 
-func (s *service) listOrders(w http.ResponseWriter, r request) error {
+func (s *server) listOrders(w http.ResponseWriter, r request) error {
 	orders, err := s.Orders(r.Context(), r.User)
 	if err != nil {
 		return err
@@ -291,7 +296,7 @@ func (s *service) listOrders(w http.ResponseWriter, r request) error {
 }
 
 // scene answers with the model of a scene, in the format of Wavefront.
-func (s *service) scene(w http.ResponseWriter, r request) error {
+func (s *server) scene(w http.ResponseWriter, r request) error {
 	scene, err := s.Scene(r.Context(), r.User, strings.TrimSuffix(r.PathValue("file"), ".obj"))
 	if errors.Is(err, studio.ErrNotFound) {
 		return web.Refuse(http.StatusNotFound, "There is no such scene.")

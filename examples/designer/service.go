@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/weft-go/weft/examples/designer/internal/kai"
+	"github.com/weft-go/weft/examples/designer/internal/places"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/learn"
+)
+
+// service is a platform with its stores.
+type service struct {
+	*kai.Platform
+	stores *places.Stores
+	stop   func() // ends the work, and waits for it
+}
+
+// open opens the stores that the environment names, and puts the platform together.
+func (o options) open(ctx context.Context, p kai.Parts) (*service, error) {
+	st, err := places.Open(ctx, places.Options{Data: o.data, Schema: o.schema, Lease: o.lease})
+	if err != nil {
+		return nil, err
+	}
+	platform, err := assemble(ctx, p, st)
+	if err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	return &service{platform, st, func() {}}, nil
+}
+
+func assemble(ctx context.Context, p kai.Parts, st *places.Stores) (*kai.Platform, error) {
+	vectors, err := embedder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.Checkpoints, p.Studio, p.Documents = st.Checkpoints, st.Studio, st.Documents
+	if p.Facts, err = memory.New(st.Facts, memory.Options{Embedder: vectors}); err != nil {
+		return nil, err
+	}
+	model, err := p.Model(kai.Config{})
+	if err != nil {
+		return nil, err
+	}
+	how := learning(model, st.Turns)
+	how.Logger = p.Logger
+	if p.Learner, err = learn.New(p.Facts, how); err != nil {
+		return nil, err
+	}
+	platform, err := kai.New(p)
+	if err != nil {
+		return nil, wrong("%v", err)
+	}
+	return platform, nil
+}
+
+// work learns turns as they come, until the service is closed. Without it they are learned when that happens.
+func (s *service) work() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() { _ = s.Learner.Work(ctx) }) // its error is that of the context
+	s.stop = func() { cancel(); work.Wait() }
+}
+
+// Close learns what is still to be learned, for so long, and closes the stores. What is left stays in the queue.
+func (s *service) Close(patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	err := s.Learner.Drain(ctx)
+	s.stop()
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil
+	}
+	return errors.Join(err, s.stores.Close())
+}
