@@ -82,7 +82,7 @@ func Words(text string) []string {
 	})
 	out := fields[:0]
 	for _, w := range fields {
-		if slices.Contains(common, w) {
+		if common[w] {
 			continue
 		}
 		switch {
@@ -97,7 +97,13 @@ func Words(text string) []string {
 }
 
 // common words tell no passages apart.
-var common = strings.Fields(`a about after all also an and any are as at be been before but by can could did do does
+var common = func() map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(`a about after all also an and any are as at be been before but by can could did do does
 	each for from had has have he her his how i if in into is it its like may more most much my no not of on one
 	only or our out over shall she should so some such than that the their them then there these they this those
-	to under up us was we were what when where which who whom why will with would you your`)
+	to under up us was we were what when where which who whom why will with would you your`) {
+		set[w] = true
+	}
+	return set
+}()

@@ -147,7 +147,10 @@ func TestInvoke(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 		threads := 0
-		for range store.(checkpoint.ThreadLister).ListThreads(t.Context(), "") {
+		for _, err := range store.(checkpoint.ThreadLister).ListThreads(t.Context(), "") {
+			if err != nil {
+				t.Fatal(err)
+			}
 			threads++
 		}
 		if threads != 0 {
