@@ -47,9 +47,14 @@ func TestUserMessageIsStoredBeforeTheGraphStarts(t *testing.T) {
 	onEach(t, func(t *testing.T, open func(llm.Model) *kit) {
 		var k *kit
 		var id string
-		var during [][]string
+		var during, heard [][]string
 		k = open(turns(func(r llm.Request) llm.Message {
 			during = append(during, k.stored(id))
+			said := []string{}
+			for _, m := range r.Messages[1:] {
+				said = append(said, string(m.Role)+": "+m.Text())
+			}
+			heard = append(heard, said)
 			return llm.Assistant("answer to " + r.Messages[len(r.Messages)-1].Text())
 		}))
 		id = k.session()
@@ -67,6 +72,9 @@ func TestUserMessageIsStoredBeforeTheGraphStarts(t *testing.T) {
 		want := [][]string{{"user: one"}, {"user: one", "assistant: answer to one", "user: two"}}
 		if !reflect.DeepEqual(during, want) {
 			t.Errorf("while the model was asked there were %q, want %q", during, want)
+		}
+		if !reflect.DeepEqual(heard, want) {
+			t.Errorf("the model heard %q, want %q", heard, want)
 		}
 		wantStored(t, k, id, "user: one", "assistant: answer to one", "user: two", "assistant: answer to two")
 	})
