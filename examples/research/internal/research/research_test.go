@@ -144,7 +144,7 @@ func TestInvoke(t *testing.T) {
 		a := newAgent(t, config(store))
 		r := a.Invoke(t.Context(), "d", "")
 		if !r.Success || r.Error != "" || r.Err() != nil || !r.State.Status.SolutionSought || r.State.RFPDocument.Text != text {
-			t.Errorf("got %+v", r)
+			t.Fatalf("got %+v", r)
 		}
 		threads := 0
 		for _, err := range store.(checkpoint.ThreadLister).ListThreads(t.Context(), "") {
