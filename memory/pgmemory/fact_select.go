@@ -15,6 +15,7 @@ type selection struct {
 	where string // a condition on the rows f
 	size  string // a statement that counts the rows, and their terms
 	slow  bool   // counting takes longer, the more there are
+	dear  bool   // to tell whether a row is selected takes longer than to read it
 }
 
 // reads are what is known before facts are looked at: the scopes, and the time, which is not
@@ -26,7 +27,7 @@ const (
 )
 
 func newSelection(q *memory.Query) (*selection, error) {
-	s := &selection{slow: true}
+	s := &selection{slow: true, dear: len(q.Where) > 0}
 	scopes, one := reach(q, &s.args)
 	s.with = readScopes + scopes + readTime
 	parts := []string{`f.scope = ANY (ARRAY(SELECT key FROM reach))`}

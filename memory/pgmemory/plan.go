@@ -54,7 +54,7 @@ func (d *DB) newPlan(t *table, sel *selection, w *wanted, columns string) *plan 
 		p.space = space(w.model, len(w.embedding))
 		p.index = t.indexName(p.space)
 		p.text += `, want AS MATERIALIZED (SELECT ` + p.add(spellVector(w.embedding), "text") + `::` + d.vector + `.vector AS v)`
-		p.once = sel.slow && !known.large && (ok || !d.sizes.indexed(p.index))
+		p.once = sel.dear && !known.large && (ok || !d.sizes.indexed(p.index))
 	}
 	d.addSize(p, sel, w, known)
 	limit := ``
