@@ -69,21 +69,21 @@ func TestSaved(t *testing.T) {
 		l := &log{}
 		model := llmtest.NewScript(
 			llmtest.Calls(llm.ToolCall{Name: "recall_memory", Arguments: []byte(`{"query":"a"}`)}, llm.ToolCall{Name: "get_user_context", Arguments: []byte(`{}`)}),
-			llmtest.Call("recall_memory", `{"query":"b"}`), llmtest.Say("one"), llmtest.Say("two"))
+			llmtest.Reply{Message: llm.Assistant("Wait.", llm.ToolCall{ID: "c", Name: "recall_memory", Arguments: []byte(`{"query":"b"}`)})},
+			llmtest.Say("one"), llmtest.Say("two"))
 		service := newService(t, watched(s, l), chat.Options{Model: model})
 		snap, session := say(t, service, conversation.Session{}, "first")
 		want := "system prompt, user first, assistant calls recall_memorycalls get_user_context, tool Nothing is known about this., tool " + profile.None +
-			", assistant calls recall_memory, tool Nothing is known about this., assistant one"
+			", assistant Wait.calls recall_memory, tool Nothing is known about this., assistant one"
 		if got := short(snap); got != want {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
 		snap, session = say(t, service, session, "second")
-		if got := short(snap); got != "system prompt, user first, assistant one, user second, assistant two" {
+		if got := short(snap); got != "system prompt, user first, assistant Wait., assistant one, user second, assistant two" {
 			t.Errorf("got %s", got)
 		}
-		saves := strings.Count(l.take(), "save 3") + strings.Count(l.take(), "save 2")
-		if session.Messages != 5 || saves != 1 {
-			t.Errorf("%d messages are saved, and %d saves were the first", session.Messages, saves)
+		if got := l.take(); session.Messages != 6 || strings.Count(got, "save") != 2 || !strings.Contains(got, "save 4") || !strings.Contains(got, "save 2") {
+			t.Errorf("%d messages are saved: %s", session.Messages, got)
 		}
 		kept, _, err := service.Thread(t.Context(), session)
 		if err != nil {
@@ -343,6 +343,26 @@ func TestOthersAppend(t *testing.T) {
 		}
 		snap, session = say(t, service, session, "third")
 		if got := short(snap); got != before+", user third, assistant three" || session.Messages != 11 {
+			t.Errorf("got %s, %d messages", got, session.Messages)
+		}
+	})
+}
+
+// A conversation that another program began keeps the prompt that it began with.
+func TestOthersBegin(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
+		history, err := conversation.New(s.Conversations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun, err := history.Append(t.Context(), ann, conversation.Turn{Messages: []llm.Message{llm.System("Be brief."), llm.User("hello"), llm.Assistant("Hi.")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		service := newService(t, s, chat.Options{Model: llmtest.NewScript(llmtest.Say("Still here."))})
+		snap, session := say(t, service, begun, "and now?")
+		if got := short(snap); got != "system Be brief., user hello, assistant Hi., user and now?, assistant Still here." || session.Messages != 5 {
 			t.Errorf("got %s, %d messages", got, session.Messages)
 		}
 	})
