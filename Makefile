@@ -88,6 +88,11 @@ fmt: ## format the code and tidy the modules
 bench: ## measure against the floors and a peer, and check the targets (BENCHFLAGS="-run W1")
 	$(BENCHMARKS) run . $(BENCHFLAGS)
 
+.PHONY: bench-large
+bench-large: ## what an index finds, and how fast, among 300,000 vectors in PostgreSQL (half an hour)
+	scripts/postgres >/dev/null
+	WEFT_LARGE=1 WEFT_VECTORS=300000 $(GO) test ./memory/pgmemory -run='^TestRecallOfIndex$$' -count=1 -v -timeout=90m
+
 .PHONY: crash
 crash: ## kill a run CRASHES times at random points and resume it
 	WEFT_CRASHES=$(CRASHES) $(GO) test ./graph -run='^TestCrash' -count=1 -v -timeout=120m
