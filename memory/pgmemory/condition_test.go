@@ -136,7 +136,7 @@ func TestHostileTexts(t *testing.T) {
 	wantNoErr(t, "apply", err)
 	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
 	text := func() string { return names[r.IntN(len(names))] }
-	for i := range 500 {
+	for i := range count(t, "WEFT_INJECTIONS", 500) {
 		s := memory.Scope{Tenant: text(), Workspace: text(), User: text(), Agent: text()}
 		c := adding(fmt.Sprint(text(), i), 1)
 		c.Record.Model, c.Record.Conversation, c.Actor, c.Record.Terms = text(), text(), text(), []string{"x" + text()}

@@ -60,6 +60,7 @@ func New(model llm.Model, set *tools.Set, describe func(context.Context, tools.A
 	b.Branch(ConfirmActions, byAnswer, ConfirmActions, ExecuteParallel, ExecuteSequential, SynthesizeResponse)
 	b.Edge(ExecuteParallel, SynthesizeResponse)
 	b.Edge(ExecuteSequential, SynthesizeResponse)
+	b.Edge(SynthesizeResponse, graph.End)
 	return b.Compile(graph.Options{Checkpoints: store, PauseBefore: []string{ConfirmActions}})
 }
 
