@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-go/weft/examples/internal/rules"
 	"github.com/weft-go/weft/llm"
 )
 
@@ -25,38 +26,7 @@ var _ llm.Model = Model{}
 
 // Stream answers the last message of the user.
 func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		for chunk, err := range llm.Reply(reply(r)) {
-			if err != nil || chunk.Kind != llm.ChunkText {
-				if !yield(chunk, err) {
-					return
-				}
-				continue
-			}
-			for _, word := range strings.SplitAfter(chunk.Text, " ") {
-				if err := m.wait(ctx); err != nil {
-					yield(llm.Chunk{}, err)
-					return
-				}
-				chunk.Text = word
-				if !yield(chunk, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-func (m Model) wait(ctx context.Context) error {
-	if m.Pace <= 0 {
-		return ctx.Err()
-	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(m.Pace):
-		return nil
-	}
+	return rules.Model{Reply: reply, Pace: m.Pace}.Stream(ctx, r)
 }
 
 // A column and a file are what the prompt says of them.
