@@ -179,16 +179,18 @@ func last(snap *graph.Snapshot, session string) Reply {
 	return Reply{m.Text(), session}
 }
 
+// answer writes the reply once the run has ended, and the session is free for the next message.
 func answer(w http.ResponseWriter, session string, chunks iter.Seq2[agent.Chunk, error]) error {
+	var reply Reply
 	for c, err := range chunks {
 		if err != nil {
 			return err
 		}
 		if c.Kind == agent.ChunkEnd {
-			return web.Write(w, http.StatusOK, last(c.Snapshot, session))
+			reply = last(c.Snapshot, session)
 		}
 	}
-	return errors.New("the run did not come to an end")
+	return web.Write(w, http.StatusOK, reply)
 }
 
 // told are the events of a run: first the session's id, in the end the reply.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -103,8 +104,6 @@ func Open(ctx context.Context, c Config) (*Stores, error) {
 	s := &Stores{}
 	var err error
 	switch {
-	case c.Supabase:
-		err = s.openSupabase(ctx, c)
 	case c.Database != "":
 		err = s.openPostgres(ctx, c)
 	case c.Folder != "":
@@ -135,49 +134,55 @@ func (s *Stores) openSQLite(ctx context.Context, c Config) error {
 }
 
 func (s *Stores) openPostgres(ctx context.Context, c Config) error {
-	threads, err := pgcheckpoint.Open(ctx, c.Database, pgcheckpoint.Options{Schema: c.Schema, LeaseTime: c.Lease})
-	if err != nil {
-		return err
+	o := pgcheckpoint.Options{Schema: c.Schema, LeaseTime: c.Lease}
+	if c.Supabase { // with the rights of the service: this program says who asks, and not the project
+		threads, err := supacheckpoint.Open(ctx, c.Database, supacheckpoint.Options{Checkpoint: o})
+		if err != nil {
+			return err
+		}
+		s.Checkpoints, s.closers = threads, append(s.closers, quietly(threads.Close))
+	} else {
+		threads, err := pgcheckpoint.Open(ctx, c.Database, o)
+		if err != nil {
+			return err
+		}
+		s.Checkpoints, s.closers = threads, append(s.closers, quietly(threads.Close))
 	}
-	s.Checkpoints, s.closers = threads, append(s.closers, quietly(threads.Close))
-	db, err := pgmemory.Open(ctx, c.Database, pgmemory.Options{Schema: c.Schema})
-	if err != nil {
-		return err
-	}
-	s.use(db)
-	return nil
+	return s.openMemory(ctx, c)
 }
 
-// openSupabase has the rights of the service: this program says who asks, and not the project.
-func (s *Stores) openSupabase(ctx context.Context, c Config) error {
-	threads, err := supacheckpoint.Open(ctx, c.Database, supacheckpoint.Options{Checkpoint: pgcheckpoint.Options{Schema: c.Schema, LeaseTime: c.Lease}})
-	if err != nil {
-		return err
-	}
-	s.Checkpoints, s.closers = threads, append(s.closers, quietly(threads.Close))
+// connections is how many the memory has, unless the address says pool_max_conns: those who ask and those who
+// learn use it at once.
+const connections = 16
+
+func (s *Stores) openMemory(ctx context.Context, c Config) error {
 	config, err := pgmemory.PoolConfig(c.Database, pgmemory.Detect)
 	if err != nil {
 		return err
+	}
+	if !strings.Contains(c.Database, "pool_max_conns") {
+		config.MaxConns = max(config.MaxConns, connections)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return err
 	}
 	s.closers = append(s.closers, quietly(pool.Close))
-	if err := pgmemory.MigrateSupabase(ctx, pool, pgmemory.Options{Schema: c.Schema}, false); err != nil {
-		return err
+	o := pgmemory.Options{Schema: c.Schema}
+	if c.Supabase {
+		err = pgmemory.MigrateSupabase(ctx, pool, o, false)
+	} else {
+		err = pgmemory.Migrate(ctx, pool, o)
 	}
-	db, err := pgmemory.New(ctx, pool, pgmemory.Options{Schema: c.Schema})
 	if err != nil {
 		return err
 	}
-	s.use(db)
-	return nil
-}
-
-func (s *Stores) use(db *pgmemory.DB) {
-	s.closers = append(s.closers, quietly(db.Close))
+	db, err := pgmemory.New(ctx, pool, o)
+	if err != nil {
+		return err
+	}
 	s.Conversations, s.Facts, s.Turns, s.Knowledge, s.Values = db.Conversations(), db.Facts(), db.Turns(), db.Knowledge(), db.Values()
+	return nil
 }
 
 func quietly(end func()) func() error { return func() error { end(); return nil } }
