@@ -295,7 +295,11 @@ func TestLearnedAfterTheTurn(t *testing.T) {
 				t.Fatal(err)
 			}
 			over()
-			<-begun
+			select {
+			case <-begun:
+			case <-time.After(time.Minute):
+				t.Fatal("nothing is learned")
+			}
 			if got := list(t, p, memory.Query{Scope: mine("kai")}); len(got) != 0 {
 				t.Errorf("known already: %q", got)
 			}
