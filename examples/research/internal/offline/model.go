@@ -8,9 +8,9 @@ package offline
 import (
 	"context"
 	"iter"
-	"strings"
 	"time"
 
+	"github.com/weft-go/weft/examples/internal/rules"
 	"github.com/weft-go/weft/llm"
 )
 
@@ -22,34 +22,16 @@ var _ llm.Model = Model{}
 
 // Stream answers the last message of the user.
 func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		text := ""
-		for _, message := range r.Messages {
-			if message.Role == llm.RoleUser {
-				text = message.Text()
-			}
-		}
-		for word := range strings.SplitAfterSeq(answer(text), " ") {
-			if err := m.wait(ctx); err != nil {
-				yield(llm.Chunk{}, err)
-				return
-			}
-			if !yield(llm.Chunk{Kind: llm.ChunkText, Text: word}, nil) {
-				return
-			}
-		}
-		yield(llm.Chunk{Kind: llm.ChunkEnd, StopReason: llm.StopEnd}, nil)
-	}
+	return rules.Model{Reply: reply, Pace: m.Pace}.Stream(ctx, r)
 }
 
-func (m Model) wait(ctx context.Context) error {
-	if m.Pace <= 0 {
-		return ctx.Err()
+// reply answers what was said last.
+func reply(r llm.Request) llm.Message {
+	text := ""
+	for _, message := range r.Messages {
+		if message.Role == llm.RoleUser {
+			text = message.Text()
+		}
 	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(m.Pace):
-		return nil
-	}
+	return llm.Assistant(answer(text))
 }
