@@ -10,6 +10,9 @@ import (
 
 // ThreadID returns the id of an agent's thread: the agent and the conversation, with
 // "-" between. An empty conversation is a new one, which gets a random UUID.
+//
+// The id does not say where the agent ends: agents "a" and "a-b" may come to the same
+// one, unless conversations are UUIDs or agents have no "-".
 func ThreadID(agent, conversation string) string {
 	if conversation == "" {
 		conversation = randomUUID()

@@ -147,6 +147,9 @@ func (l *Learner) Work(ctx context.Context) error {
 	for ctx.Err() == nil {
 		wait := l.options.Poll
 		if n, err := l.round(ctx); err != nil {
+			if ctx.Err() != nil {
+				break // that is no failure of the queue
+			}
 			l.log.WarnContext(ctx, "the queue does not answer", "error", err)
 		} else if n > 0 {
 			continue
