@@ -167,7 +167,7 @@ func (t talk) answer(s step) string {
 		if facts := remembered(s.answer); len(facts) > 0 {
 			return "You told me:\n- " + strings.Join(facts, "\n- ")
 		}
-		if t.has(agentmemory.SearchTool) {
+		if t.has(agentmemory.SearchTool) && !ofAll.MatchString(t.message) {
 			return ""
 		}
 		return "I remember nothing about this."

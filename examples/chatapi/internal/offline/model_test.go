@@ -101,6 +101,7 @@ func TestAnswers(t *testing.T) {
 		{"Remember that I am tall", "store_memory", "This was known already.", "I knew that already: you are tall."},
 		{"Where do I live?", "recall_memory", `{"kind":"fact","content":"I live in Oslo, with my dog"}` + "\n" + `{"content":""}` + "\nno JSON", "You told me:\n- you live in Oslo, with your dog"},
 		{"Where do I live?", "recall_memory", "Nothing is known about this.", "search_knowledge_base"},
+		{"What do you know about me?", "recall_memory", "Nothing is known about this.", "I remember nothing about this."},
 		{"What is my plan?", "get_user_context", "Plan: pro", "Plan: pro"},
 		{"Which class are trains booked in?", "search_knowledge_base", found, "Trains are booked in second class by the assistant of the team. Planes are not booked. (a & b.md, A > Trains)"},
 		{"What is the price of the night train to Oslo?", "search_knowledge_base", found, "| night train to Oslo | 90 | (a & b.md, A > Trains)"},

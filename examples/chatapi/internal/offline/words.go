@@ -64,11 +64,12 @@ func remembered(answer string) (facts []string) {
 const maxQuote = 500
 
 // quote answers with the sentence of the passages that has the most words of the question,
-// and says where it stands. A passage that was found before another wins if both have as many.
+// and says where it stands. One that is long has to have more, and a passage that was found before
+// another wins if both have as many.
 func quote(question, passages string) string {
 	best, where := "", ""
 	asked := wordsOf(question)
-	most := min(1, len(asked)-1) // of several words one alone is chance
+	least, most := min(2, len(asked)), 0.0 // of several words one alone is chance
 	for _, p := range reference.FindAllStringSubmatch(passages, -1) {
 		for _, sentence := range sentences(p[3]) {
 			n := 0
@@ -77,8 +78,8 @@ func quote(question, passages string) string {
 					n++
 				}
 			}
-			if n > most {
-				most, best, where = n, sentence, p[1]
+			if score := float64(n) / (1 + float64(len(sentence))/maxQuote); n >= least && score > most {
+				most, best, where = score, sentence, p[1]
 				if p[2] != "" {
 					where += ", " + p[2]
 				}
