@@ -132,29 +132,49 @@ func (k *Kit) Extend(o agent.Options) agent.Options {
 		}
 		return k.Prepare(ctx, s, r)
 	}
+	o.Channels = append(slices.Clip(o.Channels), k.Channels()...)
 	if k.options.Learner != nil {
-		o.Channels = append(slices.Clip(o.Channels), unlearned)
 		o.Review = k.after(review)
 	}
 	if !k.options.tools() {
 		return o
 	}
-	o.Channels = append(slices.Clip(o.Channels), said)
 	o.Pass = func(s state.View) (u state.Update) {
 		if pass != nil {
 			u = pass(s)
 		}
-		return append(u, said.Put(tail(k.words(s))))
+		return append(u, k.Pass(s)...)
 	}
-	o.Tools.Bind = append(slices.Clip(o.Tools.Bind), tools.Bind(func(_ context.Context, s state.View) (words, error) {
-		return words(cmp.Or(said.Get(s), "\n")), nil
-	}))
-	if k.options.Scope != nil {
-		o.Tools.Bind = append(o.Tools.Bind, tools.Bind(func(ctx context.Context, _ state.View) (memory.Scope, error) {
-			return k.options.Scope(ctx)
-		}))
-	}
+	o.Tools.Bind = append(slices.Clip(o.Tools.Bind), k.Bind()...)
 	return o
+}
+
+// Channels are those that [Kit.Review], [Kit.Pass] and [Kit.Bind] need: a graph that is not made by
+// [Kit.Extend] has them among its own.
+func (k *Kit) Channels() (list []state.Handle) {
+	if k.options.Learner != nil {
+		list = append(list, unlearned)
+	}
+	if k.options.tools() {
+		list = append(list, said)
+	}
+	return list
+}
+
+// Pass is an [agent.Options].Pass, for agents that are not made by [Kit.Extend]: what the
+// tools have to know of the conversation.
+func (k *Kit) Pass(s state.View) state.Update { return state.Update{said.Put(tail(k.words(s)))} }
+
+// Bind gives the tools what they need of the run, for agents that are not made by [Kit.Extend].
+// Their node sees what [Kit.Pass] returned, or all the state.
+func (k *Kit) Bind() []tools.Binding {
+	list := []tools.Binding{tools.Bind(func(_ context.Context, s state.View) (words, error) {
+		return words(cmp.Or(said.Get(s), "\n")), nil
+	})}
+	if k.options.Scope != nil {
+		list = append(list, tools.Bind(func(ctx context.Context, _ state.View) (memory.Scope, error) { return k.options.Scope(ctx) }))
+	}
+	return list
 }
 
 // after returns a review that takes a turn to be learned, behind another.
@@ -165,7 +185,7 @@ func (k *Kit) after(review func(context.Context, state.View, *llm.Message) (stat
 				return nil, err
 			}
 		}
-		more, err := k.review(ctx, s, reply, unlearned.Get(s))
+		more, err := k.Review(ctx, s, reply)
 		return append(u, more...), err
 	}
 }
@@ -260,15 +280,10 @@ func tell(r *llm.Request, text string) {
 }
 
 // Review takes a turn to be learned once it has its answer: it is an [agent.Options].Review,
-// for agents that are not made by [Kit.Extend]. A durable queue has the turn before the step is
-// stored, by a key that is the same if the step runs again.
+// for agents that are not made by [Kit.Extend], and whose graph has [Kit.Channels]. A durable queue has the turn
+// before the step is stored, by a key that is the same if the step runs again. What no queue has yet is in the update,
+// and stored with the step.
 func (k *Kit) Review(ctx context.Context, s state.View, reply *llm.Message) (state.Update, error) {
-	_, err := k.review(ctx, s, reply, nil)
-	return nil, err
-}
-
-// review returns the turns that no queue has yet, which are stored with the step.
-func (k *Kit) review(ctx context.Context, s state.View, reply *llm.Message, before []learn.Turn) (state.Update, error) {
 	if k.options.Learner == nil || len(reply.ToolCalls) > 0 {
 		return nil, nil
 	}
@@ -284,6 +299,7 @@ func (k *Kit) review(ctx context.Context, s state.View, reply *llm.Message, befo
 	if where, ok := graph.FromContext(ctx); ok {
 		turn.Conversation = where.Thread
 	}
+	before := unlearned.Get(s)
 	waiting := before
 	if k.options.Learner.Stats().Waiting == 0 { // the queue answers, as far as is known
 		waiting = k.learn(ctx, before...)

@@ -25,6 +25,7 @@ import (
 	"github.com/weft-go/weft/memory/kv"
 	"github.com/weft-go/weft/memory/learn"
 	"github.com/weft-go/weft/memory/profile"
+	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
 )
 
@@ -296,6 +297,44 @@ func queueIsAway(t *testing.T) {
 	}
 	want := []string{"She said: I like cake", "She said: I like rain", "She said: I like snow", "She said: I like tea"}
 	if got := known(t, m, ann); !slices.Equal(got, want) {
+		t.Errorf("known is %q", got)
+	}
+}
+
+// A graph of one's own has the tools and the learning too.
+func TestOwnGraph(t *testing.T) {
+	t.Parallel()
+	m := newFacts(t, inMemory())
+	learner, err := learn.New(m, learn.Options{Extractor: said})
+	wantNoErr(t, err)
+	k := newKit(t, agentmemory.Options{Facts: m, Learner: learner})
+	set, err := tools.NewSet(k.Tools()...)
+	wantNoErr(t, err)
+	b := graph.New("own", append(k.Channels(), agent.Messages)...)
+	b.Node("ask", func(ctx context.Context, s state.View) (state.Update, error) {
+		reply := llm.Assistant("Noted.")
+		if agent.Messages.Len(s) == 1 {
+			reply = llm.Assistant("", llm.ToolCall{ID: "1", Name: agentmemory.StoreTool, Arguments: json.RawMessage(`{"content":"Ann has a dog","evidence":"I have a dog"}`)})
+		}
+		u, err := k.Review(ctx, s, &reply)
+		return append(u, append(k.Pass(s), agent.Messages.Put(reply))...), err
+	})
+	b.Node("tools", tools.Node(set, agent.Messages, tools.Options{Bind: k.Bind()}))
+	b.Edge(graph.Start, "ask")
+	b.Branch("ask", func(s state.View) string {
+		if last, _ := agent.Messages.Last(s); len(last.ToolCalls) > 0 {
+			return "tools"
+		}
+		return graph.End
+	}, "tools", graph.End)
+	b.Edge("tools", "ask")
+	own, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	wantNoErr(t, err)
+	if got := say(agentmemory.For(t.Context(), ann), t, own, "1", "I have a dog"); got != "Noted." {
+		t.Errorf("got %q", got)
+	}
+	wantNoErr(t, learner.Drain(t.Context()))
+	if got := known(t, m, ann); !slices.Equal(got, []string{"Ann has a dog", "She said: I have a dog"}) {
 		t.Errorf("known is %q", got)
 	}
 }

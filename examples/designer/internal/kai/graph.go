@@ -66,7 +66,11 @@ func CreateAgentGraph(model llm.Model, set *tools.Set, o Options) (*graph.Graph,
 			return agent.Approval.Key(key).Wait(ctx, q)
 		},
 	}}
-	b := graph.New("designer", channels()...)
+	all := channels()
+	if o.Kit != nil {
+		all = append(all, o.Kit.Channels()...)
+	}
+	b := graph.New("designer", all...)
 	b.Node(agentNode, k.ask)
 	b.Node(toolsNode, k.makeCall)
 	b.Node(approvalNode, k.makeCall)
