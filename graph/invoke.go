@@ -64,6 +64,9 @@ func (g *Graph) invoke(ctx context.Context, t *Thread, rd *reader, writes []stat
 		return nil, err
 	}
 	r := &run{g: g, root: &root{thread: thread, id: uuid.New(), version: g.opts.Version, logger: g.opts.Logger, reader: rd}}
+	// The thread is given back before anybody hears that the run has ended: who goes on with it
+	// then does not find it held.
+	defer func() { rd.flush(r.now) }()
 	if t == nil {
 		r.opts = g.runOptions(RunOptions{})
 		in.begin = in.begin || !in.goesOn
@@ -107,7 +110,6 @@ func (r *run) take(ctx context.Context, t *Thread) (release func() error, err er
 
 // whole is a run from its first look at the thread to its last.
 func (r *run) whole(t *Thread, in input) (snap *Snapshot, err error) {
-	defer r.root.reader.flush(r.now)
 	closed := false
 	defer func() { // not closed yet: start failed, or a node ended this goroutine
 		if !closed {
