@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -92,19 +93,21 @@ func TestF20MigrationCutShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	points, others := []int{writes / 2}, 5
+	// Where the others are quicker, a process has less to write, and is not killed.
+	points, others := slices.Repeat([]int{writes / 2}, 6), 5
 	if long() {
 		points, others = nil, 19
 		for at := 1; at <= writes; at++ {
 			points = append(points, at)
 		}
 	}
+	kills := 0
 	for _, at := range points {
 		schema := pgtest.Schema(t)
 		var all sync.WaitGroup
 		all.Go(func() {
-			if killed, _ := run(schema, at); !killed && len(points) == 1 {
-				t.Errorf("it was not killed at write %d", at)
+			if killed, _ := run(schema, at); killed {
+				kills++
 			}
 		})
 		for range others {
@@ -118,5 +121,8 @@ func TestF20MigrationCutShort(t *testing.T) {
 		store := open(t, address, pgcheckpoint.Options{Schema: schema})
 		wantNoErr(t, "put", store.Put(t.Context(), step("t", stepID(1), "", "0"), ""))
 	}
-	t.Logf("F20: %d processes, one of them killed at each of %d points: every migration applied once", others+1, len(points))
+	if kills == 0 {
+		t.Error("no process was killed")
+	}
+	t.Logf("F20: %d processes, one of them to be killed at each of %d points, and %d were: every migration applied once", others+1, len(points), kills)
 }
