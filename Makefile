@@ -29,6 +29,7 @@ test: ## run every test of every package, with the race detector where it can be
 ifeq ($(strip $(RACE)),)
 	@echo 'test: WITHOUT the race detector: it needs a C compiler'
 endif
+	scripts/need curl bash
 	scripts/postgres >/dev/null
 	$(BENCHMARKS) test $(RACED) $(TESTFLAGS) ./...
 	$(GO) test $(RACED) -timeout=20m $(TESTFLAGS) ./...
@@ -106,6 +107,7 @@ faults: ## the faults of docs/reliability.md in full: about 15 minutes (WEFT_SEE
 
 .PHONY: seeds
 seeds: ## run the tests that prove what the examples promise, and print which passed
+	scripts/need curl bash
 	scripts/postgres >/dev/null
 	$(GO) run ./internal/proof
 
