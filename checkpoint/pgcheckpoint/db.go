@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weft-go/weft/internal/pgdb"
 )
 
 // A DB is what a [Store] works on: a *pgxpool.Pool, a *pgx.Conn, or a pgx.Tx that
@@ -51,7 +53,7 @@ func newLink(db DB, o *Options) *link {
 			l.limit = cmp.Or(o.Timeout, defaultTimeout)
 		}
 	}
-	if pooled(db, o.Pooling) && defaultMode(db) == pgx.QueryExecModeCacheStatement {
+	if pooled(db, o.Pooling) && pgdb.Caches(db) {
 		l.mode = []any{pgx.QueryExecModeExec}
 	}
 	switch db.(type) {

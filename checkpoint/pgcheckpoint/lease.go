@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/pgdb"
 )
 
 const (
@@ -88,7 +89,7 @@ func (s *Store) lease(ctx context.Context, thread string) (*lease, error) {
 		case s.busy == Reject, s.busyWait > 0 && time.Since(start) >= s.busyWait:
 			return nil, ErrThreadBusy
 		}
-		if err := pause(ctx, wait); err != nil {
+		if err := pgdb.Pause(ctx, wait); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrThreadBusy, err)
 		}
 	}

@@ -93,9 +93,6 @@ const (
 	defaultPatience  = 15 * time.Second
 	defaultTimeout   = 10 * time.Second
 
-	// connectTimeout is how long a pool of [PoolConfig] waits for a new connection.
-	connectTimeout = 5 * time.Second
-
 	// labour is how long a statement may take that works on a whole thread.
 	labour = 10 * time.Minute
 )

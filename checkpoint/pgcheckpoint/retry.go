@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/pgdb"
 )
 
 const (
@@ -82,7 +82,7 @@ func (s *Store) retry(ctx context.Context, fn func(again bool) error) error {
 		case f == faultLost && !errors.Is(err, errOpened):
 			again = true
 		}
-		if err := pause(ctx, min(minWait<<min(n, 16), maxWait)); err != nil {
+		if err := pgdb.Pause(ctx, min(minWait<<min(n, 16), maxWait)); err != nil {
 			return err
 		}
 	}
@@ -101,18 +101,6 @@ func (l *link) try(ctx context.Context, until time.Time, fn func() error) error 
 		defer l.circuit.leave()
 	}
 	return fn()
-}
-
-// pause waits for a random part of the time.
-func pause(ctx context.Context, most time.Duration) error {
-	t := time.NewTimer(rand.N(most))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // classify adds the sentinel that an error of the database stands for.

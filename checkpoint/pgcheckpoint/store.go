@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/pgdb"
 )
 
 // Store is a [checkpoint.Store] in PostgreSQL. It is also a [checkpoint.Leaser],
@@ -140,37 +140,7 @@ func (s *Store) Close() {
 // unless the URL says otherwise, and idle connections are not asked whether they live:
 // a call finds out, without that round trip.
 func PoolConfig(address string, p Pooling) (*pgxpool.Config, error) {
-	address, asked := withoutParameter(address, "pgbouncer")
-	config, err := pgxpool.ParseConfig(address)
-	if err != nil {
-		return nil, err
-	}
-	if p == Transaction || p == Detect && (asked || poolerAt(&config.ConnConfig.Config)) {
-		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
-		config.ConnConfig.StatementCacheCapacity = 0
-		config.ConnConfig.DescriptionCacheCapacity = 0
-	}
-	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, connectTimeout)
-	config.PingTimeout = cmp.Or(config.PingTimeout, connectTimeout)
-	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
-	return config, nil
-}
-
-// withoutParameter removes a parameter that a server would not know from a URL,
-// and reports whether it was true.
-func withoutParameter(address, name string) (string, bool) {
-	u, err := url.Parse(address)
-	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
-		return address, false
-	}
-	q := u.Query()
-	if !q.Has(name) {
-		return address, false
-	}
-	asked := q.Get(name) == "true"
-	q.Del(name)
-	u.RawQuery = q.Encode()
-	return u.String(), asked
+	return pgdb.PoolConfig(address, p.known())
 }
 
 // sql puts the store's schema into a statement.

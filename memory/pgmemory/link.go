@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/weft-go/weft/internal/pgdb"
 	"github.com/weft-go/weft/memory"
 )
 
@@ -50,7 +51,7 @@ func newLink(on Conn, o *Options) (*link, error) {
 	if _, ok := on.(pgx.Tx); ok {
 		l.again = false
 	}
-	if pooled(on, o.Pooling) && defaultMode(on) == pgx.QueryExecModeCacheStatement {
+	if pooled(on, o.Pooling) && pgdb.Caches(on) {
 		l.mode = []any{pgx.QueryExecModeExec}
 	}
 	return l, l.check()

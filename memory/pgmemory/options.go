@@ -65,9 +65,6 @@ const (
 	defaultPatience = 15 * time.Second
 	defaultTimeout  = 30 * time.Second
 
-	// connectTimeout is how long a pool of [PoolConfig] waits for a new connection.
-	connectTimeout = 5 * time.Second
-
 	// labour is how long a migration may take.
 	labour = 10 * time.Minute
 )

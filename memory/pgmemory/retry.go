@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/weft-go/weft/internal/pgdb"
 )
 
 const (
@@ -84,20 +85,8 @@ func (l *link) retry(ctx context.Context, limit time.Duration, may func(fault) b
 		if !l.again || !may(f) || f == faultUndone && n == tries {
 			return err
 		}
-		if err := pause(ctx, min(minWait<<min(n, 16), maxWait)); err != nil {
+		if err := pgdb.Pause(ctx, min(minWait<<min(n, 16), maxWait)); err != nil {
 			return err
 		}
-	}
-}
-
-// pause waits for a random part of the time.
-func pause(ctx context.Context, most time.Duration) error {
-	t := time.NewTimer(rand.N(most))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
