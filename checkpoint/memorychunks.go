@@ -12,6 +12,9 @@ func (l *memoryLog) store(c *Checkpoint, s *memorySpace, i int, p memoryPlace) m
 	default:
 		l.keep(l.appendRecord(make([]byte, 0, n), c, s, i, p))
 	}
+	if l.told > 0 {
+		l.mark(l.start+l.told, len(c.Control))
+	}
 	return memoryRef{hash: p.hash, chunk: uint32(len(l.chunks) - 1), offset: uint32(l.start)}
 }
 

@@ -11,12 +11,14 @@ import (
 // the thread can be read without it. Removing checkpoints makes a new log.
 type memoryLog struct {
 	memoryView
-	table   []uint32 // index of a record plus one, by the hash of its id; nil while there are few
-	spaces  map[string]*memorySpace
-	last    *memorySpace // the space of the newest record
+	table   []uint32                // index of a record plus one, by the hash of its id; nil while there are few
+	own     memorySpace             // of the thread's own graph; its head is -1 when it has no record
+	spaces  map[string]*memorySpace // the others
+	last    *memorySpace            // the space of the newest record
 	names   map[string]uint64
 	writes  map[int]*memoryWrites
 	start   int   // of the newest record in the last chunk
+	told    int   // where in it a value of Control is told; 0: nowhere
 	fill    int   // bytes used of the last chunk
 	size    int   // bytes used of all chunks
 	updated int64 // nanoseconds since created
@@ -29,8 +31,8 @@ type memoryView struct {
 	chunks  [][]byte
 	refs    []memoryRef
 	shared  []memoryShared
-	texts   []string // names of channels
-	marks   [][]byte // values of Control that were met before
+	texts   []string     // names of channels
+	marks   []memoryMark // values of Control that were met before
 	bases   map[int]memoryBase
 }
 
@@ -40,6 +42,9 @@ type memoryRef struct {
 	chunk  uint32
 	offset uint32
 }
+
+// A memoryMark says where a value of Control is told for the first time.
+type memoryMark struct{ chunk, offset, size uint32 }
 
 // memoryShared is what records rarely differ in.
 type memoryShared struct {
@@ -73,10 +78,11 @@ const (
 	memoryFewNames = 8   // and so many names without a map
 	memoryMarks    = 16  // the values of Control that are kept once
 	memoryMarkSize = 512
+	memoryFirst    = 4 // room for the first names and marks
 )
 
 func newMemoryLog() *memoryLog {
-	return &memoryLog{}
+	return &memoryLog{own: memorySpace{head: -1}}
 }
 
 func (l *memoryLog) view() memoryView { return l.memoryView }
@@ -148,15 +154,23 @@ func (l *memoryLog) add(c *Checkpoint, p memoryPlace) {
 
 // space returns nil if the namespace has no checkpoint.
 func (l *memoryLog) space(name string) *memorySpace {
-	if l.last != nil && l.last.name == name {
+	switch {
+	case l.last != nil && l.last.name == name:
 		return l.last
+	case name != "":
+		return l.spaces[name]
+	case l.own.head < 0:
+		return nil
 	}
-	return l.spaces[name]
+	return &l.own
 }
 
 func (l *memoryLog) enter(name string) *memorySpace {
 	if s := l.space(name); s != nil {
 		return s
+	}
+	if name == "" {
+		return &l.own
 	}
 	s := &memorySpace{name: name, head: -1}
 	if l.spaces == nil {

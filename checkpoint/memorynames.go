@@ -1,9 +1,6 @@
 package checkpoint
 
-import (
-	"maps"
-	"slices"
-)
+import "maps"
 
 // share makes s.shared hold what the checkpoint shares with others.
 func (l *memoryLog) share(s *memorySpace, c *Checkpoint) {
@@ -29,6 +26,9 @@ func (l *memoryLog) text(name string) uint64 {
 		return n
 	}
 	n := uint64(len(l.texts))
+	if n == 0 {
+		l.texts = make([]string, 0, memoryFirst)
+	}
 	l.texts = append(l.texts, name)
 	switch {
 	case l.names != nil:
@@ -42,21 +42,29 @@ func (l *memoryLog) text(name string) uint64 {
 	return n
 }
 
-// mark returns the number of a value of Control that is kept once.
-func (l *memoryLog) mark(control []byte) (int, bool) {
-	if len(control) > memoryMarkSize {
-		return 0, false
-	}
-	for i, m := range l.marks {
-		if string(m) == string(control) {
+// marked returns the number of a value of Control that was met before.
+func (l *memoryLog) marked(control []byte) (int, bool) {
+	for i := range l.marks {
+		if string(l.marks[i].of(&l.memoryView)) == string(control) {
 			return i, true
 		}
 	}
-	if len(l.marks) == memoryMarks {
-		return 0, false
+	return 0, false
+}
+
+// mark remembers where a value of Control was told.
+func (l *memoryLog) mark(offset, size int) {
+	if size > memoryMarkSize || len(l.marks) == memoryMarks {
+		return
 	}
-	l.marks = append(l.marks, slices.Clone(control))
-	return len(l.marks) - 1, true
+	if l.marks == nil {
+		l.marks = make([]memoryMark, 0, memoryFirst)
+	}
+	l.marks = append(l.marks, memoryMark{chunk: uint32(len(l.chunks) - 1), offset: uint32(offset), size: uint32(size)})
+}
+
+func (m memoryMark) of(v *memoryView) []byte {
+	return v.chunks[m.chunk][m.offset : m.offset+m.size : m.offset+m.size]
 }
 
 func sameMetadata(a, b map[string]string) bool {

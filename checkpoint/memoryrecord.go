@@ -44,6 +44,7 @@ func recordBound(c *Checkpoint) int {
 }
 
 func (l *memoryLog) appendRecord(b []byte, c *Checkpoint, s *memorySpace, i int, p memoryPlace) []byte {
+	start := len(b)
 	uuid, packed := packUUID(c.ID)
 	source := sourceNumber(c.Source)
 	flags := byte(source) * recordSource
@@ -70,7 +71,7 @@ func (l *memoryLog) appendRecord(b []byte, c *Checkpoint, s *memorySpace, i int,
 	b = binary.AppendUvarint(b, uint64(distance))
 	b = binary.AppendVarint(b, int64(c.Step))
 	b = binary.AppendUvarint(b, uint64(p.at))
-	b = l.appendControl(b, c.Control)
+	b = l.appendControl(b, c.Control, start)
 	if c.Snapshot != nil {
 		b = l.appendChanges(b, c.Snapshot)
 	}
@@ -86,15 +87,19 @@ func sourceNumber(s Source) int {
 	return len(recordSources)
 }
 
-func (l *memoryLog) appendControl(b, control []byte) []byte {
+// appendControl also notes where in the record, which begins at start, it tells
+// a value of Control by its bytes.
+func (l *memoryLog) appendControl(b, control []byte, start int) []byte {
+	l.told = 0
 	if control == nil {
 		return append(b, controlNil)
 	}
-	if n, ok := l.mark(control); ok {
+	if n, ok := l.marked(control); ok {
 		return append(b, controlMark+byte(n))
 	}
 	b = append(b, controlBytes)
 	b = binary.AppendUvarint(b, uint64(len(control)))
+	l.told = len(b) - start
 	return append(b, control...)
 }
 
@@ -235,7 +240,7 @@ func (v *memoryView) control(b []byte) (control, rest []byte) {
 	case controlBytes:
 		return takeBytes(b[1:])
 	default:
-		return v.marks[kind-controlMark], b[1:]
+		return v.marks[kind-controlMark].of(v), b[1:]
 	}
 }
 

@@ -20,28 +20,23 @@ func (r *run) commit(tx *state.Tx, view state.View, tasks []task, front *frontie
 	if err := r.root.ctx.cause(); err != nil {
 		return err
 	}
-	c := r.scratch
-	var list []checkpoint.Change
-	var control []byte
-	if c == nil {
-		c = new(checkpoint.Checkpoint)
-	} else {
-		list, control = c.Changes[:0], c.Control // the store has copied what it wants
+	d := r.work()
+	c := &d.put // the store has copied what it wants of the last one
+	if r.journal.mode != Sync {
+		c, d = new(checkpoint.Checkpoint), nil
 	}
-	if r.journal.mode == Sync {
-		r.scratch = c
-	}
+	list, control := c.Changes[:0], c.Control[:0]
 	*c = checkpoint.Checkpoint{
 		Key:    checkpoint.Key{Thread: r.root.thread, Namespace: r.ns, ID: r.journal.id()},
 		Parent: r.cur, Step: r.step, Source: source, Run: r.root.id, Version: r.root.version,
 		Metadata: r.root.metadata, Settles: r.settles || r.touched.Load(), Changes: append(list, r.edits...),
 	}
 	var err error
-	if c.Control, err = r.g.encode(front, control[:0]); err != nil {
+	if c.Control, err = r.g.encode(front, control); err != nil {
 		return err
 	}
 	if tx != nil {
-		if c.Changes, err = r.changes(tx, c.Changes, tasks); err != nil {
+		if c.Changes, err = r.changes(tx, d, c.Changes, tasks); err != nil {
 			return err
 		}
 	}
@@ -70,10 +65,16 @@ func (r *run) tell() {
 	r.emit(Checkpointed{Place: r.placeAt(r.now), ID: r.cur, Parent: r.before})
 }
 
-// changes returns what a transaction did, in stored form; in a subgraph also
-// what the parent will need if this process does not live to hand it over.
-func (r *run) changes(tx *state.Tx, list []checkpoint.Change, tasks []task) ([]checkpoint.Change, error) {
-	list, err := r.collected(tx, list)
+// changes appends what a transaction did, in stored form; in a subgraph also
+// what the parent will need if this process does not live to hand it over. With
+// a desk, the data is the desk's.
+func (r *run) changes(tx *state.Tx, d *desk, list []checkpoint.Change, tasks []task) ([]checkpoint.Change, error) {
+	var err error
+	if d != nil {
+		list, err = d.changes(tx, list)
+	} else {
+		list, err = changesOf(tx, list)
+	}
 	if err != nil || r.parent == nil {
 		return list, err
 	}
@@ -107,17 +108,11 @@ func (r *run) changes(tx *state.Tx, list []checkpoint.Change, tasks []task) ([]c
 	return list, nil
 }
 
-// collected appends what a transaction did to a list. The function that gathers
-// it is made once for a run.
-func (r *run) collected(tx *state.Tx, list []checkpoint.Change) ([]checkpoint.Change, error) {
-	if r.collect == nil {
-		r.collect = func(channel string, k state.Kind, data []byte) {
-			r.list = append(r.list, checkpoint.Change{Channel: channel, Kind: uint8(k), Data: data})
-		}
-	}
-	r.list = list
-	err := tx.Changes(r.collect)
-	list, r.list = r.list, nil
+// changesOf appends what a transaction did to a list, with memory of its own.
+func changesOf(tx *state.Tx, list []checkpoint.Change) ([]checkpoint.Change, error) {
+	err := tx.Changes(func(channel string, k state.Kind, data []byte) {
+		list = append(list, checkpoint.Change{Channel: channel, Kind: uint8(k), Data: data})
+	})
 	return list, err
 }
 

@@ -77,6 +77,7 @@ type Graph struct {
 	memory   string // the name of a persistent subgraph's memory
 	locks    *threadLocks
 	describe []state.Description
+	desks    *desks
 }
 
 // Name returns the name that the graph was built with.
@@ -261,6 +262,7 @@ func (c *compiler) graph() *Graph {
 		name: c.b.name, schema: c.schema, empty: c.schema.Empty(), byName: map[string]*node{},
 		opts: c.opts, locks: newThreadLocks(), describe: c.schema.Describe(),
 	}
+	g.desks = newDesks(g.schema, g.empty)
 	for _, name := range slices.Sorted(maps.Keys(c.b.nodes)) {
 		n := *c.b.nodes[name] // the builder may go on
 		n.edges, n.branches, n.routes = slices.Clone(n.edges), slices.Clone(n.branches), slices.Clone(n.routes)

@@ -135,6 +135,7 @@ func (r *run) whole(t *Thread, in input) (snap *Snapshot, err error) {
 	if err != nil {
 		return snap, err
 	}
+	r.tidy()
 	if r.root.reader != nil {
 		if r.pauses != nil {
 			r.emit(Paused{Place: r.place(), Pauses: r.pauses})

@@ -14,10 +14,11 @@ import (
 // what it wrote for its parent.
 func (r *run) restore(c *checkpoint.Checkpoint) error {
 	rp := r.g.schema.Replay(nil)
-	r.size, r.out, r.toParent = size{}, nil, nil
+	r.out, r.toParent = nil, nil
+	r.size.reset()
 	for _, d := range c.Lineage {
 		if d.Snapshot {
-			r.size = size{}
+			r.size.reset()
 		}
 		r.size.add(d.Changes)
 		if r.parent != nil && d.Source == checkpoint.Input {

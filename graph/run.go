@@ -62,14 +62,11 @@ type run struct {
 	stuck   []task // those of a superstep that was not committed
 	size    size
 	crew    *crew
-	slab    []task // for the tasks of supersteps with one
-	collect state.Emit
-	list    []checkpoint.Change // what collect has gathered
-	now     time.Time           // of the events of this superstep
-	scenes  []*scene            // of events, by node; the last is the run's own
-	tx      *state.Tx
-	sending *state.Tx              // for the states of sent tasks
-	scratch *checkpoint.Checkpoint // the one under way, where the store is waited for
+	slab    []task    // for the tasks of supersteps with one
+	now     time.Time // of the events of this superstep
+	scenes  []*scene  // of events, by node; the last is the run's own
+	desk    *desk     // nil until it is needed; see work
+	sending *state.Tx // for the states of sent tasks
 
 	out      []state.Write // in a subgraph: what it wrote to shared channels
 	toParent []state.Write
@@ -347,12 +344,9 @@ func (r *run) apply(tasks []task) error {
 // transaction returns one on the current state. Supersteps share it: a step's
 // is done with when the next begins.
 func (r *run) transaction() *state.Tx {
-	if r.tx == nil {
-		r.tx = r.g.schema.Begin(r.view)
-	} else {
-		r.tx.Reset(r.view)
-	}
-	return r.tx
+	tx := r.work().tx
+	tx.Reset(r.view)
+	return tx
 }
 
 // refuse names the task whose write the state did not take, and voids the

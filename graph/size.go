@@ -24,6 +24,8 @@ const (
 	snapshotBytes = 16 << 10
 )
 
+func (s *size) reset() { *s = size{least: s.least[:0]} }
+
 func (s *size) add(changes []checkpoint.Change) {
 	s.rows++
 	for i := range changes {
@@ -90,7 +92,7 @@ func (r *run) snapshot(c *checkpoint.Checkpoint, view state.View, source checkpo
 		whole = []checkpoint.Change{}
 	}
 	c.Snapshot = whole
-	*s = size{}
+	s.reset()
 	s.add(whole)
 	return nil
 }

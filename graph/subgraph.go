@@ -36,6 +36,7 @@ func (t *task) callSubgraph() (update state.Update, err error) {
 	if err := r.loop(); err != nil {
 		return nil, err
 	}
+	r.tidy()
 	if r.pauses != nil {
 		for i := range r.pauses {
 			r.pauses[i].Node = t.node.name

@@ -121,7 +121,7 @@ func (r *run) finishedSoFar() (state.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.edits, err = r.changes(tx, r.edits, nil)
+	r.edits, err = r.changes(tx, nil, r.edits, nil)
 	return view, err
 }
 

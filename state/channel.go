@@ -114,7 +114,7 @@ func (c *Channel[V, U]) Put(updates ...U) Write {
 	if len(updates) == 0 {
 		return Write{}
 	}
-	return Write{ch: c, op: KindUpdate, data: newBatch(updates, c.cloneU)}
+	return putting(c, updates, c.cloneU)
 }
 
 // Overwrite returns a write that replaces the value, past the reducer. Writes
@@ -129,9 +129,9 @@ func (c *Channel[V, U]) fold(slot any, m *mark, w Write) (any, error) {
 		m.owned = false
 		return w.data, nil
 	}
-	b := w.data.(*batch[U])
-	v, err := c.reduce(c.current(slot, m), c.update(b.first))
-	for _, u := range b.rest() {
+	first, rest := put[U](w)
+	v, err := c.reduce(c.current(slot, m), c.update(first))
+	for _, u := range rest {
 		if err != nil {
 			break
 		}
@@ -182,14 +182,10 @@ func unbox[V any](slot any) V {
 // none stands for a nil value in a channel of an interface type.
 type none struct{}
 
-func (c *Channel[V, U]) encode(slot any, _ *mark, emit Emit) error { return c.snapshot(slot, emit) }
+func (c *Channel[V, U]) encode(slot any, _ *mark, to *sink) error { return c.snapshot(slot, to) }
 
-func (c *Channel[V, U]) snapshot(slot any, emit Emit) error {
-	data, err := c.codecV.encode(unbox[V](slot))
-	if err == nil {
-		emit(c.name, KindSet, data)
-	}
-	return err
+func (c *Channel[V, U]) snapshot(slot any, to *sink) error {
+	return c.codecV.sendValue(to, c.name, KindSet, unbox[V](slot))
 }
 
 func (c *Channel[V, U]) replay(_ any, _ *mark, k Kind, data []byte) (any, error) {
@@ -205,7 +201,7 @@ func (c *Channel[V, U]) encodeWrite(w Write) (Kind, []byte, error) {
 		data, err := c.codecV.encode(unbox[V](w.data))
 		return KindOverwrite, data, err
 	}
-	data, err := c.codecU.encodeList(w.data.(*batch[U]).slice())
+	data, err := c.codecU.encodeList(puts[U](w))
 	return KindUpdate, data, err
 }
 
@@ -222,7 +218,7 @@ func (c *Channel[V, U]) decodeWrite(k Kind, data []byte) (Write, error) {
 		if err != nil || len(updates) == 0 {
 			return Write{}, err
 		}
-		return Write{ch: c, op: KindUpdate, data: newBatch(updates, nil)}, nil
+		return putting(c, updates, nil), nil
 	}
 	return Write{}, fmt.Errorf("%w: kind %s for a write to a %s channel", ErrStored, k, c.kind)
 }
@@ -240,5 +236,5 @@ func (c *Channel[V, U]) echo(k Kind, data []byte) (Write, bool, error) {
 	if err != nil {
 		return Write{}, false, err
 	}
-	return Write{ch: c, op: KindUpdate, data: &batch[U]{first: c.asU(v)}}, true, nil
+	return putting(c, []U{c.asU(v)}, nil), true, nil
 }

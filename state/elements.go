@@ -211,11 +211,11 @@ func (c *elements[K, E]) dropped(all run[E], kept []E) ([]K, error) {
 	return out, nil
 }
 
-func (c *elements[K, E]) encode(_ any, m *mark, emit Emit) error {
+func (c *elements[K, E]) encode(_ any, m *mark, to *sink) error {
 	ops := c.log(m).ops
 	for len(ops) > 0 {
 		op, n := joined(ops)
-		if err := c.encodeOp(op, emit); err != nil {
+		if err := c.encodeOp(op, to); err != nil {
 			return err
 		}
 		ops = ops[n:]
@@ -233,30 +233,18 @@ func joined[K comparable, E any](ops []elementsOp[K, E]) (op elementsOp[K, E], n
 	return op, n
 }
 
-func (c *elements[K, E]) encodeOp(op elementsOp[K, E], emit Emit) error {
+func (c *elements[K, E]) encodeOp(op elementsOp[K, E], to *sink) error {
 	switch op.kind {
 	case KindRemove:
-		data, err := c.keys.encodeList(op.keys)
-		if err == nil {
-			emit(c.name, KindRemove, data)
-		}
-		return err
+		return c.keys.sendList(to, c.name, KindRemove, op.keys)
 	case KindPut:
-		return c.emit(KindPut, op.items, emit)
+		return c.codec.sendList(to, c.name, KindPut, op.items)
 	}
-	return c.emit(KindSet, op.items, emit)
+	return c.codec.sendList(to, c.name, KindSet, op.items)
 }
 
-func (c *elements[K, E]) emit(k Kind, items []E, emit Emit) error {
-	data, err := c.codec.encodeList(items)
-	if err == nil {
-		emit(c.name, k, data)
-	}
-	return err
-}
-
-func (c *elements[K, E]) snapshot(slot any, emit Emit) error {
-	return c.emit(KindSet, slot.(*index[K, E]).run().from(0), emit)
+func (c *elements[K, E]) snapshot(slot any, to *sink) error {
+	return c.codec.sendList(to, c.name, KindSet, slot.(*index[K, E]).run().from(0))
 }
 
 func (c *elements[K, E]) replay(slot any, m *mark, k Kind, data []byte) (any, error) {

@@ -86,12 +86,12 @@ func (c *ListChannel[E]) Put(elements ...E) Write {
 	if len(elements) == 0 {
 		return Write{}
 	}
-	return Write{ch: c, op: KindUpdate, data: newBatch(elements, c.clone)}
+	return putting(c, elements, c.clone)
 }
 
 // Overwrite returns a write that replaces the list; see [Channel.Overwrite].
 func (c *ListChannel[E]) Overwrite(elements []E) Write {
-	return Write{ch: c, op: KindOverwrite, data: copyOf(elements, c.clone)}
+	return Write{ch: c, op: KindOverwrite, many: true, data: copyOf(elements, c.clone)}
 }
 
 func (c *ListChannel[E]) fold(slot any, m *mark, w Write) (any, error) {
@@ -100,9 +100,9 @@ func (c *ListChannel[E]) fold(slot any, m *mark, w Write) (any, error) {
 		*l, m.set, m.from = newList(w.data.([]E)), true, 0
 		return l, nil
 	}
-	b := w.data.(*batch[E])
-	l.push(b.first, len(b.rest()))
-	for _, e := range b.rest() {
+	first, rest := put[E](w)
+	l.push(first, len(rest))
+	for _, e := range rest {
 		l.push(e, 0)
 	}
 	return l, nil
@@ -129,24 +129,16 @@ func (c *ListChannel[E]) open(slot any, m *mark) *list[E] {
 	return l
 }
 
-func (c *ListChannel[E]) encode(slot any, m *mark, emit Emit) error {
+func (c *ListChannel[E]) encode(slot any, m *mark, to *sink) error {
 	kind := KindAppend
 	if m.set {
 		kind = KindSet
 	}
-	return c.emit(kind, slot.(*list[E]).run().from(m.from), emit)
+	return c.codec.sendList(to, c.name, kind, slot.(*list[E]).run().from(m.from))
 }
 
-func (c *ListChannel[E]) emit(k Kind, items []E, emit Emit) error {
-	data, err := c.codec.encodeList(items)
-	if err == nil {
-		emit(c.name, k, data)
-	}
-	return err
-}
-
-func (c *ListChannel[E]) snapshot(slot any, emit Emit) error {
-	return c.emit(KindSet, slot.(*list[E]).run().from(0), emit)
+func (c *ListChannel[E]) snapshot(slot any, to *sink) error {
+	return c.codec.sendList(to, c.name, KindSet, slot.(*list[E]).run().from(0))
 }
 
 func (c *ListChannel[E]) replay(slot any, m *mark, k Kind, data []byte) (any, error) {
@@ -176,11 +168,7 @@ func (c *ListChannel[E]) replay(slot any, m *mark, k Kind, data []byte) (any, er
 }
 
 func (c *ListChannel[E]) encodeWrite(w Write) (Kind, []byte, error) {
-	items, isSet := w.data.([]E)
-	if !isSet {
-		items = w.data.(*batch[E]).slice()
-	}
-	data, err := c.codec.encodeList(items)
+	data, err := c.codec.encodeList(puts[E](w))
 	return w.op, data, err
 }
 
@@ -193,11 +181,11 @@ func (c *ListChannel[E]) decodeWrite(k Kind, data []byte) (Write, error) {
 	case err != nil:
 		return Write{}, err
 	case k == KindOverwrite:
-		return Write{ch: c, op: KindOverwrite, data: items}, nil
+		return Write{ch: c, op: KindOverwrite, many: true, data: items}, nil
 	case len(items) == 0:
 		return Write{}, nil
 	}
-	return Write{ch: c, op: KindUpdate, data: newBatch(items, nil)}, nil
+	return putting(c, items, nil), nil
 }
 
 func (c *ListChannel[E]) echo(k Kind, data []byte) (Write, bool, error) {

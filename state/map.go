@@ -160,9 +160,9 @@ func (c *MapChannel[K, V]) touched(m *mark) map[K]struct{} {
 	return m.log.(map[K]struct{})
 }
 
-func (c *MapChannel[K, V]) encode(slot any, m *mark, emit Emit) error {
+func (c *MapChannel[K, V]) encode(slot any, m *mark, to *sink) error {
 	if m.set {
-		return c.snapshot(slot, emit)
+		return c.snapshot(slot, to)
 	}
 	own, put, gone := slot.(map[K]V), map[K]V{}, map[K]struct{}{}
 	for k := range c.touched(m) {
@@ -173,28 +173,18 @@ func (c *MapChannel[K, V]) encode(slot any, m *mark, emit Emit) error {
 		}
 	}
 	if len(gone) > 0 {
-		data, err := c.keys.encode(gone)
-		if err != nil {
+		if err := c.keys.sendValue(to, c.name, KindRemove, gone); err != nil {
 			return err
 		}
-		emit(c.name, KindRemove, data)
 	}
 	if len(put) == 0 && len(gone) > 0 {
 		return nil
 	}
-	return c.emit(KindMerge, put, emit)
+	return c.codec.sendValue(to, c.name, KindMerge, put)
 }
 
-func (c *MapChannel[K, V]) emit(k Kind, m map[K]V, emit Emit) error {
-	data, err := c.codec.encode(m)
-	if err == nil {
-		emit(c.name, k, data)
-	}
-	return err
-}
-
-func (c *MapChannel[K, V]) snapshot(slot any, emit Emit) error {
-	return c.emit(KindSet, slot.(map[K]V), emit)
+func (c *MapChannel[K, V]) snapshot(slot any, to *sink) error {
+	return c.codec.sendValue(to, c.name, KindSet, slot.(map[K]V))
 }
 
 func (c *MapChannel[K, V]) replay(slot any, m *mark, k Kind, data []byte) (any, error) {

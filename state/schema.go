@@ -25,11 +25,11 @@ type channel interface {
 	// fold applies a write. It may grow in place what m says it owns.
 	fold(slot any, m *mark, w Write) (any, error)
 	// encode emits what the step changed.
-	encode(slot any, m *mark, emit Emit) error
+	encode(slot any, m *mark, to *sink) error
 	// replay applies a stored change.
 	replay(slot any, m *mark, k Kind, data []byte) (any, error)
 	// snapshot emits the changes that build the slot from nothing.
-	snapshot(slot any, emit Emit) error
+	snapshot(slot any, to *sink) error
 	encodeWrite(w Write) (Kind, []byte, error)
 	decodeWrite(k Kind, data []byte) (Write, error)
 	// echo returns the write which has the stored change as its effect, if the
@@ -60,9 +60,6 @@ func (t *traits) Name() string  { return t.name }
 func (t *traits) info() *traits { return t }
 
 func (t *traits) same(c channel) bool { return t == c.info() }
-
-// Emit receives a stored change. Data is the receiver's to keep.
-type Emit func(channel string, k Kind, data []byte)
 
 // A Schema is the set of channels that a graph has. It is immutable and safe
 // for concurrent use.
@@ -201,12 +198,12 @@ func (s *Schema) own(v View) *values {
 
 // Snapshot emits the changes that build v from nothing.
 func (s *Schema) Snapshot(v View, emit Emit) error {
-	own := s.own(v)
+	own, to := s.own(v), &sink{emit: emit}
 	for i, c := range s.channels {
 		if own.slots[i] == nil || s.traits[i].untracked {
 			continue
 		}
-		if err := c.snapshot(own.slots[i], emit); err != nil {
+		if err := c.snapshot(own.slots[i], to); err != nil {
 			return channelError(c.Name(), err)
 		}
 	}

@@ -13,6 +13,7 @@ type Tx struct {
 	marks  []mark
 	done   bool
 	inline [4]mark // backs marks of small schemas, to save an allocation
+	to     sink    // of the changes, likewise
 }
 
 // mark is what a transaction knows of one slot.
@@ -46,6 +47,12 @@ func (tx *Tx) Reset(v View) {
 	base := tx.schema.own(v)
 	tx.next, tx.done = newValues(tx.schema), false
 	copy(tx.next.slots, base.slots)
+	clear(tx.marks)
+}
+
+// Clear lets go of the state. [Tx.Reset] makes the transaction of use again.
+func (tx *Tx) Clear() {
+	tx.next, tx.done = nil, true
 	clear(tx.marks)
 }
 
@@ -156,16 +163,35 @@ func finishSafely(c pruner, slot any, m *mark) (next any, err error) {
 // Changes emits the stored form of what the transaction changed, channel by
 // channel. It follows Finish.
 func (tx *Tx) Changes(emit Emit) error {
+	_, err := tx.send(sink{emit: emit})
+	return err
+}
+
+// AppendChanges is Changes with less memory: the data that it emits are parts of
+// buf, which it appends to and returns. They are good until the caller writes
+// to buf again.
+func (tx *Tx) AppendChanges(buf []byte, emit Emit) ([]byte, error) {
+	return tx.send(sink{emit: emit, buf: buf, lends: true})
+}
+
+func (tx *Tx) send(to sink) ([]byte, error) {
+	tx.to = to
+	err := tx.changes()
+	to, tx.to = tx.to, sink{}
+	return to.buf, err
+}
+
+func (tx *Tx) changes() error {
 	for i := range tx.marks {
 		m, t := &tx.marks[i], tx.schema.traits[i]
 		if !m.dirty || t.untracked {
 			continue
 		}
 		if tx.next.slots[i] == nil {
-			emit(t.name, KindClear, nil)
+			tx.to.emit(t.name, KindClear, nil)
 			continue
 		}
-		if err := tx.schema.channels[i].encode(tx.next.slots[i], m, emit); err != nil {
+		if err := tx.schema.channels[i].encode(tx.next.slots[i], m, &tx.to); err != nil {
 			return channelError(t.name, err)
 		}
 	}

@@ -12,6 +12,7 @@ type Update []Write
 type Write struct {
 	ch   channel
 	op   Kind
+	many bool // data is a slice of what is written, and not one
 	data any
 }
 
@@ -77,37 +78,28 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// batch is the data of a Put: one update in place, the common case, saves an
-// allocation.
-type batch[U any] struct {
-	first U
-	more  *[]U // the others; nil if there are none
+// putting returns a write of updates, of which there is one at least. One, the
+// common case, is boxed by itself, to save memory.
+func putting[U any](c channel, updates []U, clone func(U) U) Write {
+	if len(updates) == 1 {
+		return Write{ch: c, op: KindUpdate, data: box(cloned(updates[0], clone))}
+	}
+	return Write{ch: c, op: KindUpdate, many: true, data: copyOf(updates, clone)}
 }
 
-func newBatch[U any](updates []U, clone func(U) U) *batch[U] {
-	b := &batch[U]{first: updates[0]}
-	if clone != nil {
-		b.first = clone(b.first)
+// put returns the updates that putting was given: the first, and the rest.
+func put[U any](w Write) (first U, rest []U) {
+	if !w.many {
+		return unbox[U](w.data), nil
 	}
-	if len(updates) > 1 {
-		more := make([]U, len(updates)-1)
-		copy(more, updates[1:])
-		if clone != nil {
-			for i := range more {
-				more[i] = clone(more[i])
-			}
-		}
-		b.more = &more
-	}
-	return b
+	all := w.data.([]U)
+	return all[0], all[1:]
 }
 
-// rest returns the updates behind the first.
-func (b *batch[U]) rest() []U {
-	if b.more == nil {
-		return nil
+// puts returns all of them.
+func puts[U any](w Write) []U {
+	if !w.many {
+		return []U{unbox[U](w.data)}
 	}
-	return *b.more
+	return w.data.([]U)
 }
-
-func (b *batch[U]) slice() []U { return append([]U{b.first}, b.rest()...) }
