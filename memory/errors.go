@@ -15,6 +15,9 @@ var (
 	ErrDimension = errors.New("wrong dimension")
 	// ErrQuota says that a scope has as much as it may have.
 	ErrQuota = errors.New("quota exceeded")
+	// ErrBusy says that so many calls of a tenant wait already that another one may not;
+	// see package fair. It can be tried again later.
+	ErrBusy = errors.New("busy")
 	// ErrForgotten says that a scope was forgotten after what is to be stored was
 	// said, so it must not come back.
 	ErrForgotten = errors.New("forgotten")

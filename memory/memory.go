@@ -23,9 +23,6 @@ type Options struct {
 	// Tokens counts what a fact takes of [Recall.MaxTokens]. Nil stands for
 	// [llm.EstimateTokens].
 	Tokens llm.TokenCounter
-	// PerTenant is how many calls of one tenant are at the store at once: more of them wait
-	// their turn, and other tenants do not wait for them. Zero means any number.
-	PerTenant int
 }
 
 // A Memory stores facts and recalls them. It is safe for use by any number of
@@ -54,12 +51,6 @@ func New(store Store, o Options) (*Memory, error) {
 	}
 	if o.Tokens == nil {
 		o.Tokens = llm.TokenCounterFunc(llm.EstimateTokens)
-	}
-	if o.PerTenant < 0 {
-		return nil, fmt.Errorf("memory: new: PerTenant is %d: %w", o.PerTenant, ErrInvalid)
-	}
-	if o.PerTenant > 0 {
-		store = newFair(store, o.PerTenant)
 	}
 	return &Memory{store, o}, nil
 }
@@ -344,13 +335,9 @@ func (m *Memory) Forget(ctx context.Context, s Scope) (int, error) {
 // programs may do so at once; recall leaves them out before they are removed. A store
 // that can not do it is an [ErrInvalid].
 func (m *Memory) Sweep(ctx context.Context) (int, error) {
-	store := m.store
-	if f, ok := store.(*fair); ok {
-		store = f.Store
-	}
-	sweeper, ok := store.(Sweeper)
+	sweeper, ok := m.store.(Sweeper)
 	if !ok {
-		return 0, fmt.Errorf("memory: sweep: %T is no Sweeper: %w", store, ErrInvalid)
+		return 0, fmt.Errorf("memory: sweep: %T is no Sweeper: %w", m.store, ErrInvalid)
 	}
 	removed := 0
 	for {
