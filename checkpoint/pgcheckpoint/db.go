@@ -3,7 +3,6 @@ package pgcheckpoint
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -131,9 +130,15 @@ func readAll(rows pgx.Rows, read func(pgx.Rows) error) error {
 	return rows.Err()
 }
 
+func ignoreRow(pgx.Rows) error { return nil }
+
 // transaction calls fn between the begin and the end of a transaction. It is for
 // what is not done in a superstep.
 func (l *link) transaction(ctx context.Context, limit time.Duration, fn func(ctx context.Context, tx *link) error) error {
+	return l.begin(ctx, limit, func(ctx context.Context, tx pgx.Tx) error { return fn(ctx, &link{db: tx, mode: l.mode}) })
+}
+
+func (l *link) begin(ctx context.Context, limit time.Duration, fn func(ctx context.Context, tx pgx.Tx) error) error {
 	return patiently(ctx, limit, func(ctx context.Context) error {
 		on, release, err := l.beginner(ctx)
 		if err != nil {
@@ -146,7 +151,7 @@ func (l *link) transaction(ctx context.Context, limit time.Duration, fn func(ctx
 		}
 		err = l.prepare(ctx, tx)
 		if err == nil {
-			err = fn(ctx, &link{db: tx, mode: l.mode})
+			err = fn(ctx, tx)
 		}
 		if err == nil {
 			return tx.Commit(ctx)
@@ -155,16 +160,6 @@ func (l *link) transaction(ctx context.Context, limit time.Duration, fn func(ctx
 		_ = tx.Rollback(ctx)
 		return err
 	})
-}
-
-// script runs several statements, which a link in a transaction can.
-func (l *link) script(ctx context.Context, text string) error {
-	tx, ok := l.db.(pgx.Tx)
-	if !ok {
-		return errors.ErrUnsupported
-	}
-	_, err := tx.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol)
-	return err
 }
 
 func (l *link) prepare(ctx context.Context, tx pgx.Tx) error {

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 
+	"github.com/weft-go/weft/internal/migration"
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
@@ -12,7 +13,7 @@ import (
 var migrationFiles embed.FS
 
 // migrations are those of this version, oldest first.
-var migrations = sqlitedb.MustMigrations(migrationFiles, "migration")
+var migrations = migration.MustRead(migrationFiles, "migration")
 
 // firstStep is what the first step of a thread needs, which is most of what it costs.
 var firstStep = []string{

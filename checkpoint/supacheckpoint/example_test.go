@@ -173,7 +173,7 @@ func ExampleStore_Rights() {
 		return
 	}
 	defer pool.Close()
-	if err := pgmemory.MigrateSupabase(ctx, pool, pgmemory.Options{}, true); err != nil {
+	if err := pgmemory.MigrateSupabase(ctx, pool, pgmemory.Options{}); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -2,7 +2,6 @@ package supacheckpoint_test
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,7 +22,7 @@ var stamps = map[string]string{
 
 const folder = "supabase/migrations"
 
-// The first files are the migrations of pgcheckpoint, each of which can be run again.
+// The first files are the migrations of pgcheckpoint.
 func TestMigrationsAreThoseOfPgcheckpoint(t *testing.T) {
 	t.Parallel()
 	scripts, err := pgcheckpoint.Scripts("")
@@ -35,7 +34,7 @@ func TestMigrationsAreThoseOfPgcheckpoint(t *testing.T) {
 		if !ok {
 			t.Fatalf("the migration %s has no file in %s: give it a name", s.Name, folder)
 		}
-		file, want := filepath.Join(folder, name+".sql"), onceOnly(s)
+		file, want := filepath.Join(folder, name+".sql"), "-- The migration "+s.Name+" of checkpoint/pgcheckpoint.\n\n"+s.SQL
 		if *update {
 			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 				t.Fatal(err)
@@ -49,20 +48,6 @@ func TestMigrationsAreThoseOfPgcheckpoint(t *testing.T) {
 			t.Errorf("%s is not the migration %s: go test ./checkpoint/supacheckpoint -run %s -update", file, s.Name, t.Name())
 		}
 	}
-}
-
-func onceOnly(s pgcheckpoint.Script) string {
-	number := strings.TrimLeft(s.Name[:3], "0")
-	return fmt.Sprintf(`-- The migration %[1]s of checkpoint/pgcheckpoint, for a database that lacks it.
-
-DO $do$ BEGIN
-IF to_regclass('weft.cp_migration') IS NOT NULL THEN
-  IF EXISTS (SELECT FROM weft.cp_migration WHERE version = %[2]s) THEN RETURN; END IF;
-END IF;
-EXECUTE $migration$
-%[3]s$migration$;
-END $do$;
-`, s.Name, number, s.SQL)
 }
 
 func TestScripts(t *testing.T) {

@@ -24,7 +24,7 @@ const migrationFolder = "supabase/migrations"
 
 // Scripts returns the migrations of this package for a schema, oldest first; empty
 // stands for "weft". They are the files of supabase/migrations, named as the
-// Supabase CLI wants them. Each can be run again.
+// Supabase CLI wants them. Each can be run again, and then changes nothing.
 func Scripts(schema string) ([]pgcheckpoint.Script, error) {
 	if _, err := pgcheckpoint.Scripts(schema); err != nil { // it knows what a schema may be called
 		return nil, fmt.Errorf("supacheckpoint: scripts: %w", err)
@@ -54,6 +54,7 @@ func inSchema(schema, text string) string {
 	}
 	text = strings.ReplaceAll(text, defaultSchema+".", pgx.Identifier{schema}.Sanitize()+".")
 	text = strings.ReplaceAll(text, "SCHEMA "+defaultSchema, "SCHEMA "+pgx.Identifier{schema}.Sanitize())
+	text = strings.ReplaceAll(text, "place constant text := '"+defaultSchema+"'", "place constant text := '"+schema+"'")
 	return strings.ReplaceAll(text, "nspname = '"+defaultSchema+"'", "nspname = '"+schema+"'")
 }
 

@@ -53,7 +53,23 @@ func TestMigrations(t *testing.T) {
 		}
 		apply(t, p, scripts)
 	}
+	// As psql does, which sends each statement in a transaction of its own.
+	statements := func(t *testing.T, p place) {
+		scripts, err := supacheckpoint.Scripts(p.options.Checkpoint.Schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn := p.conn(t)
+		for _, s := range scripts {
+			for _, statement := range pgtest.Statements(s.SQL) {
+				if _, err := conn.Exec(context.Background(), statement, pgx.QueryExecModeExec); err != nil {
+					t.Fatalf("%s: %v", s.Name, err)
+				}
+			}
+		}
+	}
 	for name, ways := range map[string][]func(*testing.T, place){
+		"by hand, twice":       {statements, statements},
 		"files":                {files},
 		"files twice":          {files, files},
 		"Migrate twice":        {migrate, migrate},

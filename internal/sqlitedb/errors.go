@@ -5,14 +5,12 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/weft-go/weft/internal/migration"
 )
 
-var (
-	// ErrPath says that there can be no database at a path.
-	ErrPath = errors.New("no path of a database")
-	// ErrSchema says that a database has another schema than it should.
-	ErrSchema = errors.New("unknown schema")
-)
+// ErrPath says that there can be no database at a path.
+var ErrPath = errors.New("no path of a database")
 
 // A Fault is a kind of error that callers tell apart.
 type Fault int
@@ -33,7 +31,7 @@ func FaultOf(err error) Fault {
 	switch {
 	case errors.Is(err, ErrPath):
 		return Path
-	case errors.Is(err, ErrSchema):
+	case errors.Is(err, migration.ErrSchema):
 		return Format
 	case errors.Is(err, ErrInUse):
 		return InUse

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
+
+	"github.com/weft-go/weft/internal/migration"
 )
 
 // Memory is the path of a database that lives in memory, and ends with its [DB].
@@ -40,7 +42,7 @@ type Options struct {
 	// SecureDelete overwrites what is deleted.
 	SecureDelete bool
 	// Migrations are applied in their order, and noted in a table of this name.
-	Migrations []Migration
+	Migrations []migration.Migration
 	Table      string
 	// Warm are statements that are prepared when the database is opened, for the session that writes.
 	Warm []string

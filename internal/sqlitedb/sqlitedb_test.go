@@ -10,15 +10,16 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/weft-go/weft/internal/migration"
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-func scripts(list ...string) []sqlitedb.Migration {
+func scripts(list ...string) []migration.Migration {
 	files := fstest.MapFS{}
 	for i, script := range list {
 		files["m/00"+string(rune('1'+i))+"_x.sql"] = &fstest.MapFile{Data: []byte(script)}
 	}
-	return sqlitedb.MustMigrations(files, "m")
+	return migration.MustRead(files, "m")
 }
 
 var tables = scripts(`CREATE TABLE a (n INTEGER PRIMARY KEY, text TEXT)`, `CREATE TABLE b (n INTEGER)`)
@@ -187,7 +188,7 @@ func TestMigrations(t *testing.T) {
 	if n := count(t, db, "migration"); n != 2 {
 		t.Errorf("got %d migrations want 2", n)
 	}
-	for name, list := range map[string][]sqlitedb.Migration{
+	for name, list := range map[string][]migration.Migration{
 		"a newer file": tables[:1], "another file": scripts(`CREATE TABLE c (n INTEGER)`, `CREATE TABLE b (n INTEGER)`),
 	} {
 		_, err := sqlitedb.Open(context.Background(), path, sqlitedb.Options{Migrations: list, Table: "migration"})

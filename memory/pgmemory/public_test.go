@@ -2,12 +2,16 @@ package pgmemory_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/internal/supatest"
+	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -27,7 +31,7 @@ func publicPlace(t *testing.T) (place, *pgxpool.Pool) {
 	}
 	t.Cleanup(owner.Close)
 	for range 2 { // once more is no harm
-		if err := pgmemory.MigrateSupabase(context.Background(), owner, p.options, false); err != nil {
+		if err := pgmemory.MigratePublic(context.Background(), owner, p.options); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,4 +57,35 @@ func request[T any](pool *pgxpool.Pool, who, sql string, args ...any) (list []T,
 		return err
 	})
 	return list, err
+}
+
+// Scripts that are run by hand, as psql does with each statement in a transaction of its own, do what MigratePublic
+// does, and may be run again.
+func TestScriptsByHand(t *testing.T) {
+	t.Parallel()
+	public.Lock()
+	t.Cleanup(public.Unlock)
+	ctx := context.Background()
+	database := supatest.Database(t, nil)
+	p := place{url: database, direct: database, options: pgmemory.Options{Schema: pgtest.SchemaIn(t, database)}}
+	own, err := pgmemory.Scripts(p.options.Schema)
+	wantNoErr(t, "scripts", err)
+	more, err := pgmemory.SupabaseScripts(p.options.Schema)
+	wantNoErr(t, "scripts", err)
+	conn := p.conn(t)
+	for _, s := range slices.Repeat(append(own, more...), 2) {
+		for _, statement := range pgtest.Statements(s.SQL) {
+			_, err := conn.Exec(ctx, statement, pgx.QueryExecModeExec) // which takes one statement
+			wantNoErr(t, s.Name, err)
+		}
+	}
+	pool := p.pool(t)
+	wantNoErr(t, "migrate", pgmemory.MigratePublic(ctx, pool, p.options))
+	db, err := pgmemory.New(ctx, pool, p.options)
+	wantNoErr(t, "new", err)
+	_, err = db.Facts().Apply(ctx, memory.Scope{User: annID}, []memory.Change{adding("tea", 1, 2)})
+	wantNoErr(t, "apply", err)
+	if got, err := request[string](pool, annID, `SELECT content FROM match_memories($1::text::extensions.vector, 1)`, "[1,2]"); err != nil || len(got) != 1 {
+		t.Errorf("got %q, error %v", got, err)
+	}
 }

@@ -57,14 +57,29 @@ func inSchema(schema, text string) string {
 	return strings.ReplaceAll(text, "'"+defaultSchema+"'", "'"+quoted+"'")
 }
 
-// MigrateSupabase does what [Migrate] does, and then runs the [SupabaseScripts], all of them or, with
-// own, those of row-level security alone: what is for programs in other languages is left out. Any number of processes may do so at
-// once. It needs the rights of the role postgres.
-func MigrateSupabase(ctx context.Context, on Conn, o Options, own bool) error {
+// MigrateSupabase does what [Migrate] does, and then runs those of the [SupabaseScripts] that are for row-level
+// security. Any number of processes may do so at once. It needs the rights of the role postgres.
+func MigrateSupabase(ctx context.Context, on Conn, o Options) error {
+	return migrateSupabase(ctx, on, o, func(s Script) bool { return !strings.HasSuffix(s.Name, "_security") })
+}
+
+// MigratePublic does what [MigrateSupabase] does, and makes what is for programs in other languages besides: it runs
+// all of the [SupabaseScripts].
+func MigratePublic(ctx context.Context, on Conn, o Options) error {
+	return migrateSupabase(ctx, on, o, func(Script) bool { return false })
+}
+
+// supabaseLock is held until the transaction ends, which a pooler respects.
+const supabaseLock = `SELECT pg_advisory_xact_lock(hashtextextended('weft memory supabase', 0))`
+
+func migrateSupabase(ctx context.Context, on Conn, o Options, without func(Script) bool) error {
 	o.Before = nil
 	d, err := makeDB(on, o)
 	if err == nil {
-		err = d.migrateSupabase(ctx, own)
+		err = d.migrate(ctx)
+	}
+	if err == nil {
+		err = d.runSupabase(ctx, without)
 	}
 	if err != nil {
 		return fmt.Errorf("pgmemory: migrate for Supabase: %w", classify(err))
@@ -72,28 +87,21 @@ func MigrateSupabase(ctx context.Context, on Conn, o Options, own bool) error {
 	return nil
 }
 
-func (d *DB) migrateSupabase(ctx context.Context, own bool) error {
-	if err := d.migrate(ctx); err != nil {
-		return err
-	}
+func (d *DB) runSupabase(ctx context.Context, without func(Script) bool) error {
 	scripts, err := SupabaseScripts(d.schema)
 	if err != nil {
 		return err
 	}
-	if own {
-		scripts = slices.DeleteFunc(scripts, func(s Script) bool { return !strings.HasSuffix(s.Name, "_security") })
-	}
-	return d.link.retry(ctx, labour, anyFault, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, d.link.on, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, migrateLock, pgx.QueryExecModeExec, "weft memory supabase"); err != nil {
-				return err
+	scripts = slices.DeleteFunc(scripts, without)
+	return d.labour(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, supabaseLock, pgx.QueryExecModeExec); err != nil {
+			return err
+		}
+		for _, s := range scripts {
+			if _, err := tx.Exec(ctx, s.SQL, pgx.QueryExecModeSimpleProtocol); err != nil {
+				return fmt.Errorf("migration %s: %w", s.Name, err)
 			}
-			for _, s := range scripts {
-				if _, err := tx.Exec(ctx, s.SQL, pgx.QueryExecModeSimpleProtocol); err != nil {
-					return fmt.Errorf("migration %s: %w", s.Name, err)
-				}
-			}
-			return nil
-		})
+		}
+		return nil
 	})
 }

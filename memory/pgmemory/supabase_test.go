@@ -42,7 +42,7 @@ func supabasePlace(tb testing.TB) place {
 		tb.Fatal(err)
 	}
 	defer pool.Close()
-	if err := pgmemory.MigrateSupabase(context.Background(), pool, p.options, true); err != nil {
+	if err := pgmemory.MigrateSupabase(context.Background(), pool, p.options); err != nil {
 		tb.Fatal(err)
 	}
 	return p
@@ -289,7 +289,7 @@ func TestCatalogue(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	wantNoErr(t, "migrate again", pgmemory.MigrateSupabase(context.Background(), pool, p.options, true))
+	wantNoErr(t, "migrate again", pgmemory.MigrateSupabase(context.Background(), pool, p.options))
 }
 
 // Users who take turns on a few connections, with calls that are cancelled and refused in between, never see

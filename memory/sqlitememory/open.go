@@ -5,13 +5,14 @@ import (
 	"embed"
 	"fmt"
 
+	"github.com/weft-go/weft/internal/migration"
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
 //go:embed migration/*.sql
 var migrationFiles embed.FS
 
-var migrations = sqlitedb.MustMigrations(migrationFiles, "migration")
+var migrations = migration.MustRead(migrationFiles, "migration")
 
 // DB is a database of an agent's memory. It is safe for use by any number of
 // goroutines, and several may have one file open.
@@ -39,6 +40,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlitememory: open %q: %w", path, classify(err))
 	}
+	d.finish(ctx)
 	return d, nil
 }
 

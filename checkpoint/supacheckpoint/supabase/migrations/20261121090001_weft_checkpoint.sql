@@ -1,10 +1,25 @@
--- The migration 001_checkpoint of checkpoint/pgcheckpoint, for a database that lacks it.
+-- The migration 001_checkpoint of checkpoint/pgcheckpoint.
 
-DO $do$ BEGIN
-IF to_regclass('weft.cp_migration') IS NOT NULL THEN
-  IF EXISTS (SELECT FROM weft.cp_migration WHERE version = 1) THEN RETURN; END IF;
-END IF;
-EXECUTE $migration$
+DO $once$
+DECLARE
+  place constant text := 'weft';
+  latest int := 0;
+  noted text;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('weft checkpoint ' || place, 0));
+  IF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = place AND c.relname = 'cp_migration') THEN
+    SELECT coalesce(max(version), 0), max(checksum) FILTER (WHERE version = 1) INTO latest, noted FROM weft.cp_migration;
+  END IF;
+  IF noted = '1e98d7e4c75c5cc37c9c1e6c67fbe547ce0d091acdf98168160afe63d75c0998' THEN
+    RAISE NOTICE 'migration 001_checkpoint was applied to schema % before, and is not applied again', place;
+    RETURN;
+  ELSIF noted IS NOT NULL THEN
+    RAISE EXCEPTION 'schema % has another migration of the number of 001_checkpoint', place USING ERRCODE = 'object_not_in_prerequisite_state';
+  ELSIF latest <> 1 - 1 THEN
+    RAISE EXCEPTION 'schema % has version %, and migration 001_checkpoint makes version 1 of the one before', place, latest
+      USING ERRCODE = 'object_not_in_prerequisite_state';
+  END IF;
+EXECUTE $script$
 DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'weft') THEN CREATE SCHEMA "weft"; END IF;
 END $$;
@@ -120,5 +135,5 @@ ALTER TABLE weft.cp_step ALTER control SET STORAGE EXTERNAL, ALTER changes SET S
 ALTER TABLE weft.cp_write ALTER data SET STORAGE EXTERNAL;
 
 INSERT INTO weft.cp_migration (version, name, checksum) VALUES (1, '001_checkpoint', '1e98d7e4c75c5cc37c9c1e6c67fbe547ce0d091acdf98168160afe63d75c0998');
-$migration$;
-END $do$;
+$script$;
+END $once$;

@@ -1,10 +1,25 @@
--- The migration 002_functions of checkpoint/pgcheckpoint, for a database that lacks it.
+-- The migration 002_functions of checkpoint/pgcheckpoint.
 
-DO $do$ BEGIN
-IF to_regclass('weft.cp_migration') IS NOT NULL THEN
-  IF EXISTS (SELECT FROM weft.cp_migration WHERE version = 2) THEN RETURN; END IF;
-END IF;
-EXECUTE $migration$
+DO $once$
+DECLARE
+  place constant text := 'weft';
+  latest int := 0;
+  noted text;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('weft checkpoint ' || place, 0));
+  IF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = place AND c.relname = 'cp_migration') THEN
+    SELECT coalesce(max(version), 0), max(checksum) FILTER (WHERE version = 2) INTO latest, noted FROM weft.cp_migration;
+  END IF;
+  IF noted = '13c9231c2e1949159c75622031d2a7bf90e9ef8474ebd684aa51f750b9355ee4' THEN
+    RAISE NOTICE 'migration 002_functions was applied to schema % before, and is not applied again', place;
+    RETURN;
+  ELSIF noted IS NOT NULL THEN
+    RAISE EXCEPTION 'schema % has another migration of the number of 002_functions', place USING ERRCODE = 'object_not_in_prerequisite_state';
+  ELSIF latest <> 2 - 1 THEN
+    RAISE EXCEPTION 'schema % has version %, and migration 002_functions makes version 2 of the one before', place, latest
+      USING ERRCODE = 'object_not_in_prerequisite_state';
+  END IF;
+EXECUTE $script$
 -- Each function is what one call of the store does to the database, so that it
 -- takes one round trip and is planned once. Those that write begin by locking the
 -- row of the thread. As every statement of a function sees what was committed
@@ -424,5 +439,5 @@ END
 $$;
 
 INSERT INTO weft.cp_migration (version, name, checksum) VALUES (2, '002_functions', '13c9231c2e1949159c75622031d2a7bf90e9ef8474ebd684aa51f750b9355ee4');
-$migration$;
-END $do$;
+$script$;
+END $once$;

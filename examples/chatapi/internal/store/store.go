@@ -170,7 +170,7 @@ func (s *Stores) openMemory(ctx context.Context, c Config) error {
 	s.closers = append(s.closers, quietly(pool.Close))
 	o := pgmemory.Options{Schema: c.Schema}
 	if c.Supabase {
-		err = pgmemory.MigrateSupabase(ctx, pool, o, false)
+		err = pgmemory.MigratePublic(ctx, pool, o)
 	} else {
 		err = pgmemory.Migrate(ctx, pool, o)
 	}

@@ -145,7 +145,7 @@ func (o Options) openSupabase(ctx context.Context, st *Stores) error {
 	if st.Documents, err = project.Agents(); err != nil {
 		return err
 	}
-	if err := pgmemory.MigrateSupabase(ctx, pool, pgmemory.Options{Schema: o.Schema}, false); err != nil {
+	if err := pgmemory.MigratePublic(ctx, pool, pgmemory.Options{Schema: o.Schema}); err != nil {
 		return err
 	}
 	facts, err := pgmemory.New(ctx, pool, pgmemory.Options{Schema: o.Schema})

@@ -1,7 +1,9 @@
 -- What is remembered, as a table and a function in schema public, for programs in other languages: by
 -- PostgREST, or by SQL. Both work with the rights of who asks, so that the policies hold. Every
 -- statement can be run again. A table of the name that the project has already stays as it is.
+-- It is one statement, as its search path ends with its transaction.
 
+DO $once$ BEGIN EXECUTE $script$
 SELECT set_config('search_path', (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
   WHERE e.extname = 'vector'), true);
 SELECT '[1]'::vector IS NOT NULL; -- which loads its settings
@@ -119,3 +121,5 @@ END $do$;
 REVOKE ALL ON FUNCTION weft.mem_number(text[]), weft.mem_write(), public.match_memories(vector, int, text, boolean, text) FROM PUBLIC, anon;
 GRANT EXECUTE ON FUNCTION weft.mem_number(text[]), weft.mem_write(), public.match_memories(vector, int, text, boolean, text)
   TO authenticated, service_role;
+$script$;
+END $once$;

@@ -1,0 +1,44 @@
+package pgtest
+
+import "strings"
+
+// Statements cuts a script into its statements, as psql does, which sends each by itself.
+func Statements(script string) []string {
+	var list []string
+	for script != "" {
+		end, blank := 0, true
+		for end < len(script) && script[end] != ';' {
+			n := token(script[end:])
+			blank = blank && (strings.TrimSpace(script[end:end+n]) == "" || strings.HasPrefix(script[end:], "--"))
+			end += n
+		}
+		if !blank {
+			list = append(list, strings.TrimSpace(script[:end]))
+		}
+		script = script[min(end+1, len(script)):]
+	}
+	return list
+}
+
+// token returns the length of a comment, of what is quoted, or of one byte.
+func token(text string) int {
+	through := func(from int, closing string) int {
+		if i := strings.Index(text[from:], closing); i >= 0 {
+			return from + i + len(closing)
+		}
+		return len(text)
+	}
+	switch {
+	case strings.HasPrefix(text, "--"):
+		return through(0, "\n")
+	case text[0] == '\'' || text[0] == '"': // a quote that is doubled ends one, and begins another
+		return through(1, text[:1])
+	case text[0] == '$':
+		name := strings.IndexByte(text[1:], '$') + 1
+		if name == 0 || strings.ContainsFunc(text[1:name], func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
+			return 1 // such as $1
+		}
+		return through(name+1, text[:name+1])
+	}
+	return 1
+}

@@ -1,0 +1,29 @@
+package pgtest_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/weft-go/weft/internal/pgtest"
+)
+
+func TestStatements(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string][]string{
+		"":                               nil,
+		" \n;; ":                         nil,
+		"-- a; b\n":                      nil,
+		"SELECT 1":                       {"SELECT 1"},
+		"SELECT 1;\n-- x;\nSELECT 2; ":   {"SELECT 1", "-- x;\nSELECT 2"},
+		"SELECT 'a;''b;', \";\"; x":      {"SELECT 'a;''b;', \";\"", "x"},
+		"DO $$ a; $$; b":                 {"DO $$ a; $$", "b"},
+		"DO $do$ $$;$$ ; $do$; SELECT 2": {"DO $do$ $$;$$ ; $do$", "SELECT 2"},
+		"SELECT $1; SELECT $2":           {"SELECT $1", "SELECT $2"},
+		"SELECT 'no end; ":               {"SELECT 'no end;"},
+		"SELECT 1 -- no end;":            {"SELECT 1 -- no end;"},
+	} {
+		if got := pgtest.Statements(script); !slices.Equal(got, want) {
+			t.Errorf("%q: got %q want %q", script, got, want)
+		}
+	}
+}
