@@ -53,38 +53,48 @@ func (c *corpus) replaceWords(w *sqlitedb.Session, s *scope, key int64, was, ter
 
 // removeRows removes the rows of a scope that fulfil a condition on f, and their words, and returns how many.
 func (c *corpus) removeRows(ctx context.Context, w *sqlitedb.Session, s *scope, text string, args ...any) (count int, err error) {
-	type doomed struct {
-		key   int64
-		terms []string
-	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		var some []doomed
-		err := w.Each(`SELECT f.key, f.terms FROM `+c.table+` f WHERE `+text+` LIMIT 256`, args, func(scan func(...any) error) (bool, error) {
-			var d doomed
-			var packed []byte
-			err := scan(&d.key, &packed)
-			if err == nil {
-				d.terms, err = unpackTerms(packed)
-			}
-			some = append(some, d)
-			return true, err
-		})
-		if err != nil || len(some) == 0 {
+		n, err := c.removeSome(w, s, 256, text, args...)
+		if err != nil || n == 0 {
 			return count, err
 		}
-		for _, d := range some {
-			if err := c.removeWords(w, s, d.key, d.terms); err != nil {
-				return 0, err
-			}
-			if _, err := w.Exec(`DELETE FROM `+c.table+` WHERE key = ?`, d.key); err != nil {
-				return 0, err
-			}
-		}
-		count += len(some)
+		count += n
 	}
+}
+
+// removeSome removes up to a limit of them.
+func (c *corpus) removeSome(w *sqlitedb.Session, s *scope, limit int, text string, args ...any) (int, error) {
+	type doomed struct {
+		key   int64
+		terms []string
+	}
+	var some []doomed
+	query := `SELECT f.key, f.terms FROM ` + c.table + ` f WHERE ` + text + ` LIMIT ?`
+	err := w.Each(query, append(args[:len(args):len(args)], limit), func(scan func(...any) error) (bool, error) {
+		var d doomed
+		var packed []byte
+		err := scan(&d.key, &packed)
+		if err == nil {
+			d.terms, err = unpackTerms(packed)
+		}
+		some = append(some, d)
+		return true, err
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, d := range some {
+		if err := c.removeWords(w, s, d.key, d.terms); err != nil {
+			return 0, err
+		}
+		if _, err := w.Exec(`DELETE FROM `+c.table+` WHERE key = ?`, d.key); err != nil {
+			return 0, err
+		}
+	}
+	return len(some), nil
 }
 
 // forget removes a scope of a corpus, and those that go with it: remove takes what is in one, and returns how

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
@@ -76,6 +77,8 @@ func (c *childProcess) do(what string, args []string, out io.Writer) (err error)
 				_, err = fmt.Fprintln(out, round)
 			}
 		}
+	case "delete":
+		_, err = c.db.Knowledge().Delete(ctx, knowledge.Query{Scope: ann})
 	default:
 		err = errors.New("unknown: " + what)
 	}

@@ -1,0 +1,246 @@
+package sqlitememory_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/sqlitememory"
+)
+
+// fillChunks puts n chunks into sources of a scope, so many in each.
+func fillChunks(tb testing.TB, store knowledge.Store, s memory.Scope, n, each int) {
+	tb.Helper()
+	for from := 0; from < n; from += each {
+		chunks := make([]knowledge.Record, min(each, n-from))
+		for i := range chunks {
+			terms := make([]string, 60)
+			for j := range terms {
+				terms[j] = fmt.Sprint("w", (from+i)*(j+1)%9973)
+			}
+			text := fmt.Sprint(terms)
+			chunks[i] = knowledge.Record{
+				Chunk: knowledge.Chunk{ID: uuid.New(), Ordinal: i, End: len(text), Tokens: 60, Content: text, Model: "m"},
+				Terms: terms, Embedding: make([]float32, 256),
+			}
+		}
+		source := knowledge.Source{ID: uuid.New(), URI: fmt.Sprint(from, ".md"), SHA256: "x"}
+		if err := store.Swap(context.Background(), knowledge.Change{Scope: s, Swaps: []knowledge.Swap{{Source: source, Chunks: chunks}}}); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkDelete measures how long it takes to delete a scope of documents, and what others wait for meanwhile who
+// write and who search.
+func BenchmarkDelete(b *testing.B) {
+	ctx := b.Context()
+	chunks := 95_000
+	if testing.Short() {
+		chunks = 5_000
+	}
+	for _, each := range []int{100, chunks} {
+		b.Run(fmt.Sprintf("chunks=%d/each=%d", chunks, each), func(b *testing.B) {
+			var took, waited []time.Duration
+			for b.Loop() {
+				b.StopTimer()
+				db := open(b, filepath.Join(b.TempDir(), "memory.db"), sqlitememory.Options{})
+				store := db.Knowledge()
+				fillChunks(b, store, ann, chunks, each)
+				fillChunks(b, store, memory.Scope{User: "bob"}, 100, 10)
+				facts, err := memory.New(db.Facts(), memory.Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				began, done := time.Now(), make(chan error, 1)
+				go func() {
+					_, err := store.Delete(ctx, knowledge.Query{Scope: ann})
+					took = append(took, time.Since(began))
+					done <- err
+				}()
+				for i := 0; len(done) == 0; i++ {
+					began := time.Now()
+					if _, err := facts.Store(ctx, memory.Scope{User: "bob"}, memory.Fact{Content: fmt.Sprint("fact ", i)}); err != nil {
+						b.Fatal(err)
+					}
+					waited = append(waited, time.Since(began))
+				}
+				if err := <-done; err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(slices.Max(took).Seconds(), "longest-s")
+			b.ReportMetric(float64(slices.Max(waited).Milliseconds()), "longest-wait-ms")
+			slices.Sort(waited)
+			b.ReportMetric(float64(waited[len(waited)/2].Milliseconds()), "p50-wait-ms")
+			b.ReportMetric(float64(len(waited))/float64(len(took)), "writes")
+		})
+	}
+}
+
+// seen returns how many sources there are of a scope, how many chunks these say they have, and how many are found.
+func seen(tb testing.TB, store knowledge.Store, s memory.Scope) (sources, chunks, found int) {
+	tb.Helper()
+	q := knowledge.Query{Scope: s}
+	var spans []knowledge.Span
+	for source, err := range store.Sources(context.Background(), q) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		sources++
+		spans = append(spans, knowledge.Span{Scope: s, Source: source.ID, To: 1 << 30})
+	}
+	for _, err := range store.Chunks(context.Background(), spans) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		chunks++
+	}
+	c, err := store.Search(context.Background(), knowledge.Search{Query: q, Terms: []string{"w0"}, Embedding: make([]float32, 256), Model: "m", Limit: 10})
+	if err != nil || int(c.Chunks) != chunks {
+		tb.Fatalf("a search is among %d chunks, error %v, and there are %d", c.Chunks, err, chunks)
+	}
+	return sources, chunks, len(c.Records)
+}
+
+// limited is a context that ends when it was looked at so often.
+type limited struct {
+	context.Context
+	left *int
+}
+
+func (l limited) Err() error {
+	if *l.left--; *l.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Wherever a deletion is stopped, what was to be deleted is there as a whole or not at all, it can be stored anew, and the
+// next one who deletes the scope, or opens the file, removes what was left.
+func TestDeleteIsStoppedAnywhere(t *testing.T) {
+	t.Parallel()
+	bob := memory.Scope{User: "bob"}
+	for stop, done := 0, false; !done; stop++ {
+		path := filepath.Join(t.TempDir(), "memory.db")
+		db, err := sqlitememory.Open(t.Context(), path, options)
+		must(t, err)
+		store := db.Knowledge()
+		fillChunks(t, store, ann, 200, 80)
+		fillChunks(t, store, bob, 20, 10)
+		left := stop
+		_, err = store.Delete(limited{t.Context(), &left}, knowledge.Query{Scope: ann, Prefix: "8"})
+		if done = err == nil; !done && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		switch sources, chunks, found := seen(t, store, ann); {
+		case sources == 3 && chunks == 200 && found >= 10:
+			if done {
+				t.Error("nothing was deleted")
+			}
+		case sources == 2 && chunks == 120 && found >= 10:
+		default:
+			t.Errorf("stopped at look %d: got %d sources, %d chunks, %d found, want all of 3, or of 2", stop, sources, chunks, found)
+		}
+		if _, err = store.Delete(t.Context(), knowledge.Query{Scope: ann, Prefix: "8"}); err != nil {
+			t.Error(err)
+		}
+		if stop%2 == 0 {
+			_, err = store.Delete(t.Context(), knowledge.Query{Scope: memory.Scope{User: "nobody"}})
+			must(t, err)
+		}
+		must(t, db.Close())
+		if stop%2 == 1 {
+			db, err = sqlitememory.Open(t.Context(), path, options)
+			must(t, err)
+			must(t, db.Close())
+		}
+		wantSwept(t, path, 140)
+		checkIndex(t, path)
+	}
+}
+
+// wantSwept wants so many chunks in a file, and no source that is still to be swept.
+func wantSwept(t *testing.T, path string, want int) {
+	t.Helper()
+	var chunks, gone int
+	must(t, rawDB(t, path).QueryRow(`SELECT (SELECT count(*) FROM mem_chunk), (SELECT count(*) FROM mem_source_gone)`).Scan(&chunks, &gone))
+	if chunks != want || gone != 0 {
+		t.Errorf("got %d chunks, and %d sources to sweep, want %d and none", chunks, gone, want)
+	}
+}
+
+// While much is deleted, it is gone for who reads, others write, and it can be stored anew.
+func TestWritesWhileDeleting(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "memory.db")
+	db := open(t, path, options)
+	store := db.Knowledge()
+	fillChunks(t, store, ann, 4000, 4000)
+	done := make(chan error, 1)
+	go func() {
+		_, err := store.Delete(t.Context(), knowledge.Query{Scope: ann})
+		done <- err
+	}()
+	for {
+		if sources, _, _ := seen(t, store, ann); sources == 0 {
+			break
+		}
+	}
+	fillChunks(t, store, ann, 30, 30)
+	add(t, db.Facts(), ann, "a fact")
+	var gone int
+	must(t, rawDB(t, path).QueryRow(`SELECT count(*) FROM mem_source_gone`).Scan(&gone))
+	if gone == 0 {
+		t.Errorf("everything was deleted before others could write")
+	}
+	if sources, chunks, found := seen(t, store, ann); sources != 1 || chunks != 30 || found < 10 {
+		t.Errorf("got %d sources, %d chunks, %d found of what was stored anew", sources, chunks, found)
+	}
+	must(t, <-done)
+	if sources, chunks, found := seen(t, store, ann); sources != 1 || chunks != 30 || found < 10 {
+		t.Errorf("got %d sources, %d chunks, %d found of what was stored anew", sources, chunks, found)
+	}
+	wantSwept(t, path, 30)
+	checkIndex(t, path)
+}
+
+// A process that is killed while it deletes has deleted what it was to, and the next one removes the rest.
+func TestKilledWhileDeleting(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "memory.db")
+	c := startChild(t)
+	c.want("ok", "open", path)
+	store := open(t, path, patient).Knowledge()
+	fillChunks(t, store, ann, 4000, 1000)
+	c.send("delete")
+	for {
+		if sources, _, _ := seen(t, store, ann); sources == 0 {
+			break
+		}
+	}
+	c.kill()
+	var left int
+	must(t, rawDB(t, path).QueryRow(`SELECT count(*) FROM mem_source_gone`).Scan(&left))
+	if left == 0 {
+		t.Errorf("it was killed too late")
+	}
+	open(t, path, patient)
+	wantSwept(t, path, 0)
+	checkIndex(t, path)
+	if n, err := store.Delete(t.Context(), knowledge.Query{Scope: ann}); n != 0 || err != nil {
+		t.Errorf("again: got %d, %v", n, err)
+	}
+	var found []string
+	if found = leftovers(t, path, []string{"w9972", "ann"}); len(found) > 0 {
+		t.Errorf("got %q in the files", found)
+	}
+}

@@ -1,0 +1,174 @@
+package sqlitememory
+
+import (
+	"context"
+	"time"
+
+	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/memory/knowledge"
+)
+
+// Delete implements [knowledge.Store]. The sources are gone at once, for whoever reads. Their chunks are removed
+// in transactions of a tenth of a second at most, so that others can write in between, and Delete returns
+// when none is left. If it is stopped, the next [Open] goes on. What is gone is overwritten in
+// the file. If the query has no more than scopes, it is removed from the log beside the file, too; see
+// [ErrInUse].
+func (k *Knowledge) Delete(ctx context.Context, q knowledge.Query) (int, error) {
+	var keys []int64
+	err := k.db.sql.Change(ctx, func(w *sqlitedb.Session) (err error) {
+		keys, err = hideSources(w, &q)
+		return err
+	})
+	whole := len(q.URIs) == 0 && q.Prefix == "" && len(q.Where) == 0 && !q.Trusted
+	if err == nil && (whole || len(keys) > 0) {
+		left := keys
+		if whole {
+			left = nil // also what another call was stopped at
+		}
+		err = k.db.sweepSources(ctx, left)
+	}
+	if err == nil && whole {
+		err = k.db.sql.Empty(ctx)
+	}
+	if err != nil {
+		return len(keys), k.db.fail("delete", err)
+	}
+	return len(keys), nil
+}
+
+const (
+	hideQuery = `INSERT INTO mem_source_gone (source, secret) SELECT f.key, c.secret
+		FROM json_each(?) j CROSS JOIN mem_source f ON f.key = j.value CROSS JOIN mem_source_scope c ON c.key = f.scope`
+	dropSources = `DELETE FROM mem_source WHERE key IN (SELECT value FROM json_each(?))`
+	dropScopes  = `DELETE FROM mem_source_scope WHERE key IN (SELECT value FROM json_each(?))
+		AND NOT EXISTS (SELECT 1 FROM mem_source f WHERE f.scope = mem_source_scope.key)`
+)
+
+// hideSources makes sources gone, with scopes that have no others, and returns their keys.
+func hideSources(w *sqlitedb.Session, q *knowledge.Query) (keys []int64, err error) {
+	sel, err := sourceSelection(w, q)
+	if err != nil || sel.none {
+		return nil, err
+	}
+	scopes := map[int64]bool{}
+	err = w.Each(`SELECT f.key, f.scope, f.metadata FROM mem_source f WHERE `+sel.text, sel.args, func(scan func(...any) error) (bool, error) {
+		var key, scope int64
+		var metadata []byte
+		err := scan(&key, &scope, &metadata)
+		if err == nil && sel.holds(metadata) {
+			scopes[scope] = true
+			keys = append(keys, key)
+		}
+		return true, err
+	})
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	left := make([]int64, 0, len(scopes))
+	for scope := range scopes {
+		left = append(left, scope)
+	}
+	for _, change := range []struct {
+		query string
+		keys  []int64
+	}{{hideQuery, keys}, {dropSources, keys}, {dropScopes, left}} {
+		if _, err := w.Exec(change.query, listOf(change.keys)); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
+}
+
+const (
+	// slice is how long a transaction that sweeps goes on, but for what is under way then and its
+	// commit, and rest how long others have to begin theirs: other processes ask now and then only.
+	slice = 30 * time.Millisecond
+	rest  = 15 * time.Millisecond
+	// sweepRows is how many chunks are removed before the clock is looked at.
+	sweepRows = 32
+)
+
+// sweepSources removes the chunks of sources that are gone: of these, or, with nil, of all.
+func (d *DB) sweepSources(ctx context.Context, keys []int64) error {
+	for {
+		var s sweeping
+		err := d.sql.Change(ctx, func(w *sqlitedb.Session) error {
+			s = sweeping{Session: w, keys: keys, all: keys == nil}
+			return s.slice(ctx)
+		})
+		if err != nil || s.done {
+			return err
+		}
+		keys = s.keys
+		pause := time.NewTimer(rest)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// finish goes on where another one was stopped. What is in the way of that is in nobody else's: it
+// is tried again by the next who opens the file or deletes a scope.
+func (d *DB) finish(ctx context.Context) {
+	left := false
+	err := d.sql.Read(ctx, func(q *sqlitedb.Session) (err error) {
+		var one int
+		left, err = q.One(`SELECT 1 FROM mem_source_gone LIMIT 1`, nil, &one)
+		return err
+	})
+	if err == nil && left {
+		_ = d.sweepSources(ctx, nil)
+	}
+}
+
+// A sweeping is a sweep that is under way.
+type sweeping struct {
+	*sqlitedb.Session
+	keys []int64 // what is left to do, the next one first
+	all  bool    // and then whatever there is
+	done bool
+}
+
+// slice sweeps for so long.
+func (s *sweeping) slice(ctx context.Context) error {
+	for end := time.Now().Add(slice); time.Now().Before(end); {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		key, of, err := s.next()
+		if err != nil || s.done {
+			return err
+		}
+		n, err := chunkCorpus.removeSome(s.Session, &of, sweepRows, `f.source = ?`, key)
+		if err != nil || n == sweepRows {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := s.Exec(`DELETE FROM mem_source_gone WHERE source = ?`, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next returns a source to sweep, and what its words are made with.
+func (s *sweeping) next() (key int64, of scope, err error) {
+	for len(s.keys) > 0 {
+		found, err := s.One(`SELECT source, secret FROM mem_source_gone WHERE source = ?`, []any{s.keys[0]}, &key, &of.secret)
+		if err != nil || found {
+			return key, of, err
+		}
+		s.keys = s.keys[1:]
+	}
+	found := false
+	if s.all {
+		found, err = s.One(`SELECT source, secret FROM mem_source_gone LIMIT 1`, nil, &key, &of.secret)
+	}
+	s.done = err == nil && !found
+	return key, of, err
+}
