@@ -332,6 +332,42 @@ func TestQueueDown(t *testing.T) {
 	})
 }
 
+// crowded is a store that refuses so many calls, as others of the tenant wait.
+type crowded struct {
+	memory.Store
+	left atomic.Int64
+}
+
+func (c *crowded) Apply(ctx context.Context, s memory.Scope, changes []memory.Change) ([]memory.Applied, error) {
+	if c.left.Add(-1) >= 0 {
+		return nil, memory.ErrBusy
+	}
+	return c.Store.Apply(ctx, s, changes)
+}
+
+// A turn is not given up because its tenant asks for much, however often it is refused.
+func TestTenantBusy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &crowded{Store: memory.NewInMemory(memory.InMemoryOptions{})}
+		store.left.Store(7)
+		m, err := memory.New(store, memory.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := newLearner(t, m, learn.Options{Extractor: echo, Attempts: 3})
+		if err := l.Learn(t.Context(), learn.Turn{Key: "k", Scope: ann, User: "I like tea"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s := l.Stats(); s.Learned != 1 || s.Failed != 7 || s.Parked != 0 || len(known(t, m)) != 1 {
+			t.Errorf("got %+v and %q, want it learned at the eighth attempt", s, known(t, m))
+		}
+	})
+}
+
 // hanging is a queue that can be made not to answer.
 type hanging struct {
 	*learn.InProcess

@@ -266,7 +266,8 @@ func (l *Learner) after(ctx context.Context, j Job, err error) time.Duration {
 	if ctx.Err() != nil { // the program ends: that is not the job's fault
 		return 0
 	}
-	if j.Attempts >= l.options.Attempts || errors.Is(err, errPoison) {
+	tried := j.Attempts >= l.options.Attempts && !errors.Is(err, memory.ErrBusy) // which is no fault of the job either
+	if tried || errors.Is(err, errPoison) {
 		return -1
 	}
 	longest := min(l.options.Delay<<min(j.Attempts-1, 20), maxDelay)
