@@ -24,7 +24,7 @@ const (
 	deleteAgentQuery = `DELETE FROM public.agent_checkpoints WHERE thread_id = $1::text`
 )
 
-// Agents returns the documents of agents. [MigrateDocuments] makes their table. A store
+// Agents returns the documents of agents. [Options.Documents] makes their table. A store
 // that is a user's has no access to them.
 func (s *Store) Agents() (*Agents, error) {
 	if s.tenant != "" {

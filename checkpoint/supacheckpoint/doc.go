@@ -27,6 +27,7 @@
 //     and works on the threads of one user.
 //   - A thread is found by its user and its id together. Two users may have threads
 //     of one id, and knowing the id of another's thread is of no use: it is not there.
+//   - [Store.Do] gives a transaction on tables of your own the same rights.
 //   - Every thread has a [Session]: its status, times and metadata. [Store.CleanUp]
 //     removes old ones with all that their threads have.
 //   - Tables are in a schema of their own, which the Data API does not show. The

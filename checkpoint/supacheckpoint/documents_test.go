@@ -30,7 +30,8 @@ func migrateDocuments(tb testing.TB, p place) {
 	tb.Helper()
 	owner := p
 	owner.url = p.database
-	if err := supacheckpoint.MigrateDocuments(context.Background(), owner.pool(tb, 1)); err != nil {
+	owner.options.Documents = true
+	if err := supacheckpoint.Migrate(context.Background(), owner.pool(tb, 1), owner.options); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -191,6 +192,14 @@ func TestProposals(t *testing.T) {
 					string(sessions[0].Metadata) != `{"score": 3}` || !sessions[0].LastActivity.After(sessions[0].Start) {
 					t.Errorf("got sessions %+v", sessions)
 				}
+				if one, err := d.Session(ctx, thread); err != nil || one.Proposal != proposal || !reflect.DeepEqual(sessions, []supacheckpoint.Session{one}) {
+					t.Errorf("got session %+v, error %v, want that of %+v", one, err, sessions)
+				}
+				for unknown, want := range map[string]error{"none": checkpoint.ErrNotFound, "": checkpoint.ErrInvalid} {
+					if s, err := d.Session(ctx, unknown); !errors.Is(err, want) || s.Proposal != "" {
+						t.Errorf("the session of %q: got %+v, error %v want %v", unknown, s, err, want)
+					}
+				}
 				for range 2 {
 					if err := d.Delete(ctx, thread); err != nil {
 						t.Errorf("delete: %v", err)
@@ -333,6 +342,11 @@ func TestProposalsAreApart(t *testing.T) {
 	asB := proposals(t, forUser(t, store, userB), about(proposalB))
 	if err := asB.PutSession(ctx, thread, supacheckpoint.SessionUpdate{Status: "taken"}); !errors.Is(err, checkpoint.ErrConflict) {
 		t.Errorf("the same by the service: got error %v want %v", err, checkpoint.ErrConflict)
+	}
+	for name, d := range map[string]*supacheckpoint.Proposals{"b": b, "the service for b": asB} {
+		if s, err := d.Session(ctx, thread); !errors.Is(err, checkpoint.ErrNotFound) {
+			t.Errorf("%s: got the session %+v, error %v", name, s, err)
+		}
 	}
 	if n, err := b.CleanUp(ctx, supacheckpoint.SessionQuery{Statuses: []string{"active"}}); n != 0 || err != nil {
 		t.Errorf("b cleans up: got %d, error %v", n, err)

@@ -11,6 +11,7 @@ const (
 	envDatabase   = "SUPABASE_DB_URL"
 	envDatabase2  = "DATABASE_URL"
 	envURL        = "SUPABASE_URL"
+	envURL2       = "NEXT_PUBLIC_SUPABASE_URL"
 	envServiceKey = "SUPABASE_SERVICE_ROLE_KEY"
 	envKey        = "SUPABASE_KEY"
 	envSecret     = "SUPABASE_JWT_SECRET"
@@ -20,9 +21,9 @@ const (
 // FromEnv opens the store of the project that the environment names, as [Open] does.
 //
 //   - SUPABASE_DB_URL, or else DATABASE_URL, is the database.
-//   - SUPABASE_URL is the project, whose users' tokens [Store.VerifyJWT] checks:
-//     with its public keys, which SUPABASE_JWKS_URL may place elsewhere, and with
-//     SUPABASE_JWT_SECRET if it is set.
+//   - SUPABASE_URL, or else NEXT_PUBLIC_SUPABASE_URL, as a front end has it, is the
+//     project, whose users' tokens [Store.VerifyJWT] checks: with its public keys, which
+//     SUPABASE_JWKS_URL may place elsewhere, and with SUPABASE_JWT_SECRET if it is set.
 //   - SUPABASE_SERVICE_ROLE_KEY, or else SUPABASE_KEY, says that the program may act
 //     for the service. One that is the anon key is an [ErrAnonKey].
 //
@@ -40,7 +41,8 @@ func FromEnv(ctx context.Context, o Options) (*Store, error) {
 func fromEnv(ctx context.Context, o Options) (*Store, error) {
 	databaseName, database := firstSet(envDatabase, envDatabase2)
 	keyName, key := firstSet(envServiceKey, envKey)
-	project, secret := os.Getenv(envURL), []byte(os.Getenv(envSecret))
+	projectName, project := firstSet(envURL, envURL2)
+	secret := []byte(os.Getenv(envSecret))
 	if database == "" {
 		if project == "" && key == "" {
 			return nil, fmt.Errorf("neither %s nor %s is set: %w", envDatabase, envURL, ErrNotConfigured)
@@ -56,7 +58,7 @@ func fromEnv(ctx context.Context, o Options) (*Store, error) {
 		var err error
 		o.Verifier, err = NewVerifier(VerifierOptions{URL: project, Secret: secret, JWKS: os.Getenv(envJWKS)})
 		if err != nil {
-			return nil, fmt.Errorf("%s and %s: %w", envURL, envSecret, err)
+			return nil, fmt.Errorf("%s and %s: %w", projectName, envSecret, err)
 		}
 	}
 	s, err := open(ctx, database, o)

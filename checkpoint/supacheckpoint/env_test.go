@@ -57,7 +57,7 @@ func TestCheckServiceKey(t *testing.T) {
 
 var environment = []string{
 	"SUPABASE_DB_URL", "DATABASE_URL", "SUPABASE_URL", "SUPABASE_SERVICE_ROLE_KEY", "SUPABASE_KEY",
-	"SUPABASE_JWT_SECRET", "SUPABASE_JWKS_URL",
+	"SUPABASE_JWT_SECRET", "SUPABASE_JWKS_URL", "NEXT_PUBLIC_SUPABASE_URL",
 }
 
 // setEnv sets what is given, and nothing else.
@@ -90,6 +90,18 @@ func TestFromEnv(t *testing.T) {
 		{"the key under its other name", map[string]string{
 			"SUPABASE_DB_URL": p.url, "SUPABASE_URL": project + "/", "SUPABASE_KEY": "sb_secret_1", "SUPABASE_JWT_SECRET": secret,
 		}, true, nil, nil},
+		{"the front end's name of the project", map[string]string{
+			"SUPABASE_DB_URL": p.url, "NEXT_PUBLIC_SUPABASE_URL": project, "SUPABASE_JWT_SECRET": secret,
+		}, true, nil, nil},
+		{"both names of the project", map[string]string{
+			"SUPABASE_DB_URL": p.url, "SUPABASE_URL": project, "NEXT_PUBLIC_SUPABASE_URL": "https://zyxwvuts.supabase.co", "SUPABASE_JWT_SECRET": secret,
+		}, true, nil, nil},
+		{"the front end's name alone", map[string]string{"NEXT_PUBLIC_SUPABASE_URL": project}, false, errAny, []string{"SUPABASE_DB_URL is not set"}},
+		{
+			"the front end's name of what is none", map[string]string{"SUPABASE_DB_URL": p.url, "NEXT_PUBLIC_SUPABASE_URL": "abcdefgh"},
+			false, checkpoint.ErrInvalid,
+			[]string{"NEXT_PUBLIC_SUPABASE_URL"},
+		},
 		{"no database", map[string]string{"SUPABASE_URL": project, "SUPABASE_KEY": service}, false, errAny, []string{"SUPABASE_DB_URL is not set"}},
 		{"a key only", map[string]string{"SUPABASE_KEY": service}, false, errAny, []string{"SUPABASE_DB_URL is not set"}},
 		{

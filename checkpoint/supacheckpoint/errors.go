@@ -23,6 +23,9 @@ var (
 	// ErrRole says that a role may not act for a user. It is a
 	// [checkpoint.ErrInvalid].
 	ErrRole = fmt.Errorf("role not allowed: %w", checkpoint.ErrInvalid)
+	// ErrDenied says that the database refuses what the role or its policies do not
+	// allow.
+	ErrDenied = errors.New("not allowed by the database")
 	// ErrToken says that a token was refused. What is wrong with it is in the
 	// error's text, and the token is not.
 	ErrToken = errors.New("token refused")
@@ -37,6 +40,17 @@ func classify(err error) error {
 		switch e.Code {
 		case "42P01", "42883", "3F000": // undefined table, function, schema
 			return fmt.Errorf("%w: %w", ErrNotMigrated, err)
+		}
+	}
+	return refusal(err)
+}
+
+// refusal adds the sentinel that an error of a caller's own statement stands for.
+func refusal(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch e.Code {
+		case "42501": // insufficient privilege, also of a policy
+			return fmt.Errorf("%w: %w", ErrDenied, err)
 		case "22P05", "22021", "22P02", "22003": // a character or a number that the database can not keep
 			return fmt.Errorf("%w: %w", checkpoint.ErrInvalid, err)
 		}

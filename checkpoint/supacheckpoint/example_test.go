@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -62,7 +63,7 @@ func newProposal(user string) (id string) {
 		log.Panic(err)
 	}
 	defer pool.Close()
-	if err := supacheckpoint.MigrateDocuments(ctx, pool); err != nil {
+	if err := supacheckpoint.Migrate(ctx, pool, supacheckpoint.Options{Documents: true}); err != nil {
 		log.Panic(err)
 	}
 	err = pool.QueryRow(ctx, `WITH u AS (INSERT INTO auth.users (id) VALUES ($1) ON CONFLICT DO NOTHING)
@@ -252,22 +253,12 @@ func ExampleStore_CleanUp() {
 func ExampleStore_Agents() {
 	setUp()
 	ctx := context.Background()
-	pool, err := pgxpool.New(ctx, os.Getenv("SUPABASE_DB_URL"))
+	store, err := supacheckpoint.FromEnv(ctx, supacheckpoint.Options{Documents: true})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer pool.Close()
-	err = errors.Join(supacheckpoint.Migrate(ctx, pool, supacheckpoint.Options{}), supacheckpoint.MigrateDocuments(ctx, pool))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	store, err := supacheckpoint.New(ctx, pool, supacheckpoint.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	defer store.Close()
 	agents, err := store.Agents()
 	if err != nil {
 		fmt.Println(err)
@@ -324,6 +315,76 @@ func ExampleStore_Proposals() {
 	// true <nil>
 	// active 1 <nil>
 	// 1 <nil>
+}
+
+// What a thread is about, and how it stands, is in its session.
+func ExampleProposals_Session() {
+	setUp()
+	ctx := context.Background()
+	store, err := supacheckpoint.FromEnv(ctx, supacheckpoint.Options{Documents: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+	mine, err := store.As(supacheckpoint.User{ID: ann})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	proposal := newProposal(ann)
+	documents, err := mine.Proposals(supacheckpoint.ProposalOptions{
+		Proposal: func(context.Context, string) (string, error) { return proposal, nil },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	thread := supacheckpoint.ProposalThreadID(proposal, "research")
+	fmt.Println(documents.PutSession(ctx, thread, supacheckpoint.SessionUpdate{Metadata: json.RawMessage(`{"title": "A bridge"}`)}))
+	s, err := documents.Session(ctx, thread)
+	fmt.Println(s.Proposal == proposal, s.Status, string(s.Metadata), err)
+	_, err = documents.Session(ctx, "another")
+	fmt.Println(errors.Is(err, checkpoint.ErrNotFound))
+	// Output:
+	// <nil>
+	// true active {"title": "A bridge"} <nil>
+	// true
+}
+
+// A table of the program's own is under the same policies, on the same connections.
+func ExampleStore_Do() {
+	setUp()
+	ctx := context.Background()
+	store, err := supacheckpoint.FromEnv(ctx, supacheckpoint.Options{Documents: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+	proposal := newProposal(ann)
+	for _, user := range []string{ann, bob} {
+		mine, err := store.As(supacheckpoint.User{ID: user})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		sees := false
+		err = mine.Do(ctx, func(ctx context.Context, tx pgx.Tx) error {
+			return tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM public.proposals WHERE id = $1)`, proposal).Scan(&sees)
+		})
+		fmt.Println(user[:8], sees, err)
+		err = mine.Do(ctx, func(ctx context.Context, tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, `INSERT INTO public.proposals (user_id) VALUES ($1)`, ann)
+			return err
+		})
+		fmt.Println(errors.Is(err, supacheckpoint.ErrDenied))
+	}
+	// Output:
+	// 11111111 true <nil>
+	// false
+	// 22222222 false <nil>
+	// true
 }
 
 // The key that anybody may have does not pass for the service role's.

@@ -424,13 +424,22 @@ func leakWorker(t *testing.T, store *supacheckpoint.Store, seed uint64, calls in
 			return
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		switch random.IntN(8) {
+		switch random.IntN(9) {
 		case 0: // cancelled at some point
 			time.AfterFunc(time.Duration(random.IntN(300))*time.Microsecond, cancel)
 		case 1: // refused
 			_ = mine.Put(ctx, step("t", 1), stepID(9))
 		case 2: // the database raises an error
 			_ = mine.PutSession(ctx, "t", supacheckpoint.SessionUpdate{Metadata: []byte(`{"a":"\u0000"}`)})
+		case 3: // a transaction of the caller's own, of which nobody knows how it ends
+			time.AfterFunc(time.Duration(random.IntN(900))*time.Microsecond, cancel)
+			_ = mine.Do(ctx, func(ctx context.Context, tx pgx.Tx) error {
+				var is string
+				if err := tx.QueryRow(ctx, `SELECT auth.uid()::text`).Scan(&is); err == nil && is != user {
+					t.Errorf("user %s is %s", user, is)
+				}
+				return nil
+			})
 		}
 		seen := 0
 		for thread, err := range mine.ListThreads(ctx, "only ") {

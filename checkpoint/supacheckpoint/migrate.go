@@ -60,7 +60,7 @@ func inSchema(schema, text string) string {
 
 // Migrate brings the database to this version, and does nothing if that is done. Any
 // number of processes may do so at once. It needs the rights of the role postgres.
-// It leaves out the tables of [Agents] and [Proposals]: see [MigrateDocuments].
+// It leaves out the tables of [Agents] and [Proposals] unless [Options.Documents] is set.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 	if err := migrate(ctx, pool, o); err != nil {
 		return fmt.Errorf("supacheckpoint: migrate: %w", err)
@@ -76,7 +76,11 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 	if err := pgcheckpoint.Migrate(ctx, pool, o.Checkpoint); err != nil {
 		return err
 	}
-	return apply(ctx, pool, o, ownMigrations)
+	names := ownMigrations
+	if o.Documents {
+		names = append(slices.Clone(names), documentMigrations...)
+	}
+	return apply(ctx, pool, o, names)
 }
 
 // isProjectQuery finds what a project's database has from the start.
@@ -95,15 +99,6 @@ func checkProject(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 		err = fmt.Errorf("this is not the database of a Supabase project: it lacks auth.uid() or the roles: %w", checkpoint.ErrInvalid)
 	}
 	return err
-}
-
-// MigrateDocuments makes the tables of [Agents] and [Proposals] in schema public,
-// where they are missing.
-func MigrateDocuments(ctx context.Context, pool *pgxpool.Pool) error {
-	if err := apply(ctx, pool, Options{}, documentMigrations); err != nil {
-		return fmt.Errorf("supacheckpoint: migrate documents: %w", err)
-	}
-	return nil
 }
 
 // The migrations that are not those of pgcheckpoint.

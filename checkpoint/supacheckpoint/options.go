@@ -18,6 +18,9 @@ type Options struct {
 	// Migrated says that the project applies the migrations by itself: [Open] then
 	// looks whether that is done, and changes nothing.
 	Migrated bool
+	// Documents says that [Migrate], [Open] and [FromEnv] are to make the tables of [Agents]
+	// and [Proposals] too, in schema public, where they are missing.
+	Documents bool
 	// Retry says how [Agents], [Proposals] and what concerns sessions are tried
 	// again. Checkpoints have their own way, see Checkpoint.
 	Retry Retry

@@ -53,7 +53,7 @@ const defaultTable = "proposal_checkpoints"
 var tableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
 
 // Proposals returns the documents of the store's user, or of whom the options say. A
-// user's store is under the policies of the tables. [MigrateDocuments] makes them.
+// user's store is under the policies of the tables. They are made by [Options.Documents].
 func (s *Store) Proposals(o ProposalOptions) (*Proposals, error) {
 	if o.Table == "" {
 		o.Table = defaultTable
@@ -83,10 +83,14 @@ const (
 		metadata = coalesce($5::text::jsonb, s.metadata)
 	WHERE s.user_id = excluded.user_id RETURNING 1`
 
-	proposalSessionsQuery = `SELECT s.user_id::text, s.thread_id, s.status, s.start_time, s.last_activity,
-		coalesce(s.metadata, '{}')::text, (SELECT count(*)::int FROM $table c WHERE c.thread_id = s.thread_id AND c.user_id = s.user_id)
+	proposalSessions = `SELECT s.user_id::text, s.thread_id, s.status, s.start_time, s.last_activity, coalesce(s.metadata, '{}')::text,
+		(SELECT count(*)::int FROM $table c WHERE c.thread_id = s.thread_id AND c.user_id = s.user_id), s.proposal_id::text
 	FROM public.proposal_sessions s
-	WHERE ($1::text IS NULL OR s.user_id = nullif($1::text, '')::uuid)
+`
+
+	proposalSessionQuery = proposalSessions + `	WHERE s.user_id = $1::text::uuid AND s.thread_id = $2::text`
+
+	proposalSessionsQuery = proposalSessions + `	WHERE ($1::text IS NULL OR s.user_id = nullif($1::text, '')::uuid)
 	AND (s.user_id::text COLLATE "C", s.thread_id COLLATE "C") > ($2::text, $3::text)
 	AND starts_with(s.thread_id, $4::text) AND ($5::text[] IS NULL OR s.status = ANY ($5::text[]))
 	AND s.last_activity <= now() - make_interval(secs => $6::float8)
@@ -286,6 +290,20 @@ func (p *Proposals) putSession(ctx context.Context, args []any) error {
 		err = fmt.Errorf("the thread is another user's: %w", checkpoint.ErrConflict)
 	}
 	return err
+}
+
+// Session returns the session of a thread of the user's, with the proposal that it is about. It
+// returns [checkpoint.ErrNotFound] if there is none, or another user's.
+func (p *Proposals) Session(ctx context.Context, thread string) (Session, error) {
+	user, err := p.owner(ctx)
+	var found Session
+	if err == nil {
+		found, err = p.store.session(ctx, p.sql(proposalSessionQuery), user, thread)
+	}
+	if err != nil {
+		return Session{}, fmt.Errorf("supacheckpoint: session of proposal: thread %q: %w", thread, err)
+	}
+	return found, nil
 }
 
 // Sessions yields the user's sessions by thread, or those of all users, as

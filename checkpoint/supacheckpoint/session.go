@@ -20,6 +20,8 @@ type Session struct {
 	Thread string
 	// User is the user whose thread it is, or empty for one of the service's own.
 	User string
+	// Proposal is what the thread is about, where the session is one of [Proposals].
+	Proposal string
 	// Status is "active" until [Store.PutSession] says otherwise.
 	Status string
 	// Start is when the session began, and LastActivity the time of the last step, or
@@ -63,15 +65,16 @@ const (
 	// sessionsQuery takes tenant or null; the tenant and the thread to list behind;
 	// prefix, statuses, idle seconds and a limit.
 	sessionsQuery = `SELECT s.tenant, s.thread_id, s.status, s.start_time, greatest(s.last_activity, t.at), s.metadata::text,
-		coalesce(t.steps, 0)
+		coalesce(t.steps, 0), ''
 	FROM weft.cp_session s LEFT JOIN weft.cp_thread t ON t.tenant = s.tenant AND t.id = s.thread_id
 	WHERE ($1::text IS NULL OR s.tenant = $1::text) AND (s.tenant, s.thread_id) > ($2::text, $3::text)
 	AND starts_with(s.thread_id, $4::text) AND ($5::text[] IS NULL OR s.status = ANY ($5::text[]))
 	AND greatest(s.last_activity, t.at) <= clock_timestamp() - make_interval(secs => $6::float8)
 	ORDER BY s.tenant, s.thread_id LIMIT $7::int`
 
+	// sessionQuery takes tenant and thread.
 	sessionQuery = `SELECT s.tenant, s.thread_id, s.status, s.start_time, greatest(s.last_activity, t.at), s.metadata::text,
-		coalesce(t.steps, 0)
+		coalesce(t.steps, 0), ''
 	FROM weft.cp_session s LEFT JOIN weft.cp_thread t ON t.tenant = s.tenant AND t.id = s.thread_id
 	WHERE s.tenant = $1::text AND s.thread_id = $2::text`
 
@@ -82,7 +85,7 @@ const (
 
 func readSession(rows pgx.Rows) (s Session, err error) {
 	var metadata string
-	err = rows.Scan(&s.User, &s.Thread, &s.Status, &s.Start, &s.LastActivity, &metadata, &s.Checkpoints)
+	err = rows.Scan(&s.User, &s.Thread, &s.Status, &s.Start, &s.LastActivity, &metadata, &s.Checkpoints, &s.Proposal)
 	s.Metadata = json.RawMessage(metadata)
 	return s, err
 }
@@ -90,22 +93,28 @@ func readSession(rows pgx.Rows) (s Session, err error) {
 // Session returns the session of a thread. It returns [checkpoint.ErrNotFound] if there
 // is none.
 func (s *Store) Session(ctx context.Context, thread string) (Session, error) {
-	var found []Session
-	err := checkThread(thread)
-	if err == nil {
-		err = s.query(ctx, sessionQuery, []any{s.tenant, thread}, func(rows pgx.Rows) error {
-			session, err := readSession(rows)
-			found = append(found[:0], session)
-			return err
-		})
-	}
-	if err == nil && len(found) == 0 {
-		err = checkpoint.ErrNotFound
-	}
+	found, err := s.session(ctx, sessionQuery, s.tenant, thread)
 	if err != nil {
 		return Session{}, fmt.Errorf("supacheckpoint: session: thread %q: %w", thread, err)
 	}
-	return found[0], nil
+	return found, nil
+}
+
+// session reads one by a statement that takes what sessionQuery takes.
+func (s *Store) session(ctx context.Context, sql, user, thread string) (Session, error) {
+	if err := checkThread(thread); err != nil {
+		return Session{}, err
+	}
+	found, there := Session{}, false
+	err := s.query(ctx, sql, []any{user, thread}, func(rows pgx.Rows) (err error) {
+		found, err = readSession(rows)
+		there = true
+		return err
+	})
+	if err == nil && !there {
+		err = checkpoint.ErrNotFound
+	}
+	return found, err
 }
 
 // PutSession sets what the update says, and makes now the last activity of the

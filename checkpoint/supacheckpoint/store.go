@@ -134,8 +134,8 @@ func (s *Store) For(userID string) (*Store, error) {
 }
 
 // Rights queues what gives the statements behind it the rights that the store is bound to: those of its user,
-// or of the service. It is for what else is kept in the project, such as pgmemory.Bind, and for transactions of the
-// caller's own.
+// or of the service. It is for what else is kept in the project by a program that queues its statements,
+// such as pgmemory.Bind. For transactions of the caller's own there is [Store.Do].
 func (s *Store) Rights() func(ctx context.Context, b *pgx.Batch) error { return s.link.before }
 
 func (s *Store) with(as bound, tenant string) (*Store, error) {

@@ -152,7 +152,7 @@ func wantsEvents(r *http.Request) bool {
 
 // session returns a session of the caller.
 func (c caller) session(r *http.Request, thread string) (account.Session, error) {
-	if len(thread) > 500 || !utf8.ValidString(thread) || strings.ContainsRune(thread, 0) {
+	if thread == "" || len(thread) > 500 || !utf8.ValidString(thread) || strings.ContainsRune(thread, 0) {
 		return account.Session{}, account.ErrNotFound
 	}
 	return c.Session(r.Context(), thread)

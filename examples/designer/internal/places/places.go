@@ -2,6 +2,7 @@
 package places
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,15 +122,12 @@ func (o Options) openPostgres(ctx context.Context, st *Stores, address string) e
 // agent_checkpoints, which programs in other languages read.
 func (o Options) openSupabase(ctx context.Context, st *Stores) error {
 	st.Where = "Supabase, schema " + o.Schema
-	project, err := supacheckpoint.FromEnv(ctx, supacheckpoint.Options{Checkpoint: pgcheckpoint.Options{Schema: o.Schema, LeaseTime: o.Lease}})
+	project, err := supacheckpoint.FromEnv(ctx, supacheckpoint.Options{Documents: true, Checkpoint: pgcheckpoint.Options{Schema: o.Schema, LeaseTime: o.Lease}})
 	if err != nil {
 		return err
 	}
 	st.Checkpoints, st.project, st.close = project, project, append(st.close, closer(project.Close))
-	address := os.Getenv("SUPABASE_DB_URL")
-	if address == "" {
-		address = os.Getenv("DATABASE_URL")
-	}
+	address := cmp.Or(os.Getenv("SUPABASE_DB_URL"), os.Getenv("DATABASE_URL"))
 	config, err := pgmemory.PoolConfig(address, pgmemory.Detect)
 	if err != nil {
 		return err
@@ -139,9 +137,6 @@ func (o Options) openSupabase(ctx context.Context, st *Stores) error {
 		return err
 	}
 	st.close = append(st.close, closer(pool.Close))
-	if err := supacheckpoint.MigrateDocuments(ctx, pool); err != nil {
-		return err
-	}
 	if st.Documents, err = project.Agents(); err != nil {
 		return err
 	}
@@ -160,7 +155,7 @@ func (o Options) openSupabase(ctx context.Context, st *Stores) error {
 // Caller says who asks over HTTP: in a Supabase project whose tokens can be checked the user of the token,
 // else whoever knows the token.
 func (st *Stores) Caller() func(*http.Request) (string, error) {
-	if st.project == nil || os.Getenv("SUPABASE_URL") == "" && os.Getenv("SUPABASE_JWT_SECRET") == "" {
+	if st.project == nil || cmp.Or(os.Getenv("SUPABASE_URL"), os.Getenv("NEXT_PUBLIC_SUPABASE_URL"), os.Getenv("SUPABASE_JWT_SECRET")) == "" {
 		return func(r *http.Request) (string, error) { return web.Caller(r), nil }
 	}
 	return func(r *http.Request) (string, error) {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
@@ -23,8 +22,7 @@ import (
 // user's role and claims, under the policies of the tables.
 type Supabase struct {
 	*supacheckpoint.Store
-	pool *pgxpool.Pool // for tables of the project's own
-	all  *supacheckpoint.Proposals
+	all *supacheckpoint.Proposals
 }
 
 var _ Backend = (*Supabase)(nil)
@@ -36,6 +34,7 @@ const (
 	envPublicURL = "NEXT_PUBLIC_SUPABASE_URL"
 	envPublicKey = "NEXT_PUBLIC_SUPABASE_ANON_KEY"
 	envDatabase  = "SUPABASE_DB_URL"
+	envSecret    = "SUPABASE_JWT_SECRET"
 )
 
 // Project returns the address of the project that the environment names, or "".
@@ -47,62 +46,43 @@ func Configured() bool { return Project() != "" || os.Getenv(envDatabase) != "" 
 // OpenSupabase opens the project that the environment names. With migrated set it
 // changes no tables.
 func OpenSupabase(ctx context.Context, migrated bool, logger *slog.Logger) (*Supabase, error) {
-	verifier, err := verifier()
-	if err != nil {
+	if err := checkFrontEnd(); err != nil {
 		return nil, err
 	}
 	store, err := supacheckpoint.FromEnv(ctx, supacheckpoint.Options{
-		Verifier: verifier, Migrated: migrated, Logger: logger, Checkpoint: pgcheckpoint.Options{LeaseTime: leaseTime},
+		Migrated: migrated, Documents: true, Logger: logger, Checkpoint: pgcheckpoint.Options{LeaseTime: leaseTime},
 	})
 	if err != nil {
 		return nil, err
 	}
-	s := &Supabase{Store: store}
-	if err := s.prepare(ctx, migrated); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
-}
-
-func verifier() (*supacheckpoint.Verifier, error) {
-	project, secret := Project(), []byte(os.Getenv("SUPABASE_JWT_SECRET"))
-	if project == "" {
-		return nil, fmt.Errorf("%w: neither %s nor %s is set, and so nobody's token can be checked", ErrConfig, envURL, envPublicURL)
-	}
-	if key := os.Getenv(envPublicKey); key != "" {
-		err := supacheckpoint.CheckServiceKey(key, project, secret)
-		if err == nil {
-			return nil, fmt.Errorf("%w: %s has the service role's key, which is a secret and must not reach a browser", ErrConfig, envPublicKey)
-		}
-		if !errors.Is(err, supacheckpoint.ErrAnonKey) {
-			return nil, fmt.Errorf("%s: %w", envPublicKey, err)
-		}
-	}
-	return supacheckpoint.NewVerifier(supacheckpoint.VerifierOptions{URL: project, Secret: secret, JWKS: os.Getenv("SUPABASE_JWKS_URL")})
-}
-
-func (s *Supabase) prepare(ctx context.Context, migrated bool) error {
-	config, err := pgcheckpoint.PoolConfig(cmp.Or(os.Getenv(envDatabase), os.Getenv("DATABASE_URL")), pgcheckpoint.Detect)
+	all, err := store.Proposals(supacheckpoint.ProposalOptions{})
 	if err != nil {
-		return err
+		store.Close()
+		return nil, err
 	}
-	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return err
+	return &Supabase{store, all}, nil
+}
+
+// checkFrontEnd checks what the front end has: a project, and no secret.
+func checkFrontEnd() error {
+	if Project() == "" {
+		return fmt.Errorf("%w: neither %s nor %s is set, and so nobody's token can be checked", ErrConfig, envURL, envPublicURL)
 	}
-	if !migrated {
-		if err := supacheckpoint.MigrateDocuments(ctx, s.pool); err != nil {
-			return err
-		}
+	key := os.Getenv(envPublicKey)
+	if key == "" {
+		return nil
 	}
-	s.all, err = s.Proposals(supacheckpoint.ProposalOptions{})
-	return err
+	switch err := supacheckpoint.CheckServiceKey(key, Project(), []byte(os.Getenv(envSecret))); {
+	case err == nil:
+		return fmt.Errorf("%w: %s has the service role's key, which is a secret and must not reach a browser", ErrConfig, envPublicKey)
+	case !errors.Is(err, supacheckpoint.ErrAnonKey):
+		return fmt.Errorf("%s: %w", envPublicKey, err)
+	}
+	return nil
 }
 
 // Close closes the connections.
 func (s *Supabase) Close() error {
-	if s.pool != nil {
-		s.pool.Close()
-	}
 	s.Store.Close()
 	return nil
 }
@@ -118,7 +98,7 @@ func (s *Supabase) As(u supacheckpoint.User) (Account, error) {
 	if err != nil {
 		return nil, err
 	}
-	return supaAccount{s, mine, u}, nil
+	return supaAccount{mine}, nil
 }
 
 // threads are those of this program: [supacheckpoint.ProposalThreadID] begins so.
@@ -133,50 +113,45 @@ func (s *Supabase) CleanUp(ctx context.Context, idle time.Duration, statuses ...
 	return s.all.CleanUp(ctx, q)
 }
 
-type supaAccount struct {
-	project *Supabase
-	mine    *supacheckpoint.Store
-	user    supacheckpoint.User
-}
+// A supaAccount has the rights of its user, so the policies see to it that nothing of others is found.
+type supaAccount struct{ mine *supacheckpoint.Store }
 
 func (a supaAccount) Thread(id string) (checkpoint.Store, string) { return a.mine, id }
 
-// become takes on the role and the claims of the user until the transaction ends.
-const become = `SELECT set_config('role', 'authenticated', true), set_config('request.jwt.claims', $1::text, true)`
-
-// ask runs a statement of the program's own, as the user.
+// ask runs a statement of the program's own.
 func (a supaAccount) ask(ctx context.Context, sql string, args []any, into ...any) error {
-	return pgx.BeginFunc(ctx, a.project.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, become, string(a.user.Claims)); err != nil {
-			return err
-		}
-		return tx.QueryRow(ctx, sql, args...).Scan(into...)
-	})
+	return a.mine.Do(ctx, func(ctx context.Context, tx pgx.Tx) error { return tx.QueryRow(ctx, sql, args...).Scan(into...) })
 }
 
 func (a supaAccount) AddProposal(ctx context.Context) (id string, err error) {
-	err = a.ask(ctx, `INSERT INTO public.proposals (user_id) VALUES ($1::text::uuid) RETURNING id::text`, []any{a.user.ID}, &id)
+	err = a.ask(ctx, `INSERT INTO public.proposals (user_id) VALUES (auth.uid()) RETURNING id::text`, nil, &id)
 	return id, wrap("proposal", err)
 }
 
 func (a supaAccount) HasProposal(ctx context.Context, id string) (has bool, err error) {
-	err = a.ask(ctx, `SELECT EXISTS (SELECT FROM public.proposals WHERE id = $1::text::uuid AND user_id = $2::text::uuid)`,
-		[]any{id, a.user.ID}, &has)
+	err = a.ask(ctx, `SELECT EXISTS (SELECT FROM public.proposals WHERE id = $1::text::uuid AND user_id = auth.uid())`, []any{id}, &has)
 	return has, wrap("proposal", err)
 }
 
 func (a supaAccount) Session(ctx context.Context, thread string) (Session, error) {
-	s := Session{Thread: thread}
-	var metadata []byte
-	err := a.ask(ctx, `SELECT proposal_id::text, status, last_activity, metadata FROM public.proposal_sessions
-		WHERE thread_id = $1::text AND user_id = $2::text::uuid`, []any{thread, a.user.ID},
-		&s.Proposal, &s.Status, &s.LastActivity, &metadata)
-	if errors.Is(err, pgx.ErrNoRows) {
+	documents, err := a.documents("")
+	if err != nil {
+		return Session{}, err
+	}
+	found, err := documents.Session(ctx, thread)
+	if errors.Is(err, checkpoint.ErrNotFound) {
 		return Session{}, ErrNotFound
 	}
-	if err == nil {
-		s.About, err = about(metadata)
+	if err != nil {
+		return Session{}, err
 	}
+	return sessionOf(found)
+}
+
+func sessionOf(found supacheckpoint.Session) (Session, error) {
+	s := Session{Thread: found.Thread, Proposal: found.Proposal, Status: found.Status, LastActivity: found.LastActivity}
+	var err error
+	s.About, err = about(found.Metadata)
 	return s, wrap("session", err)
 }
 
@@ -190,9 +165,9 @@ func (a supaAccount) Sessions(ctx context.Context) ([]Session, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := Session{Thread: found.Thread, Status: found.Status, LastActivity: found.LastActivity}
-		if s.About, err = about(found.Metadata); err != nil {
-			return nil, wrap("sessions", err)
+		s, err := sessionOf(found)
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, s)
 	}
