@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -153,5 +154,35 @@ func TestResearchConversation(t *testing.T) {
 	b.wait(`[...document.querySelectorAll('article.assistant .words')].some(e => e.innerText.includes('3 May 2027'))`)
 	if got := b.text("article .words"); got != said {
 		t.Errorf("the page shows %q, want %q", got, said)
+	}
+}
+
+// What a run remembers of before it was killed is not sent again, and is shown all the same when it has gone on.
+func TestResearchGoesOn(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	first := start(t, "research", "-addr", "127.0.0.1:0", "-data", folder, "-pace", "40ms")
+	b := open(t, first.url)
+	b.upload("tender.txt", "Request for proposals\n\nThe bridge must carry 40 tonnes. Proposals are due on 3 May 2027.\nThe budget is 200,000 euros.\n")
+	b.wait(`document.getElementById('resources').children.length === 1`)
+	b.say("What must the bridge carry?")
+	b.wait(`document.querySelectorAll('article.assistant').length === 3`) // so two answers are remembered
+	hash := value[string](b, `location.hash`)
+	const answer = `document.querySelector('article.assistant .words')?.textContent`
+	before := value[string](b, answer)
+	first.kill()
+	b = open(t, start(t, "research", "-addr", "127.0.0.1:0", "-data", folder, "-pace", "0s").url+"/"+hash)
+	b.wait(`!document.getElementById('resume').hidden`)
+	if got := b.text("article.assistant .words"); got != "" {
+		t.Errorf("the page shows %q of a step that has not ended", got)
+	}
+	b.do(chromedp.Click("#resume"))
+	b.wait(answer + ` === ` + strconv.Quote(before))
+	b.ready()
+	b.picture("resumed")
+	said := b.text("article .words")
+	b.do(chromedp.Reload(), chromedp.WaitReady("body[data-ready]"))
+	if got := b.text("article .words"); got != said {
+		t.Errorf("the page shows %q, and when it is opened again %q", said, got)
 	}
 }

@@ -10,6 +10,7 @@ let running = null; // the AbortController of a run
 let nodes = new Map();
 let images = [];
 let tokens = 0;
+let opened = 0; // counts what was opened: what a run finds out later may be about another conversation
 
 function make(name, properties = {}, ...children) {
   const e = Object.assign(document.createElement(name), properties);
@@ -196,6 +197,7 @@ async function run(where, body) {
   busy(new AbortController());
   status("Working");
   unmark();
+  const at = opened;
   try {
     for await (const [name, c] of events(await ask("POST", where, body, running.signal))) take(name, c);
     status(tokens ? `Ready. ${tokens} tokens so far.` : "Ready.");
@@ -204,18 +206,42 @@ async function run(where, body) {
     if (err.name !== "AbortError") problem(err.message);
   }
   busy(null);
-  await after();
+  await after(at);
 }
 
 // after shows what there is to do when a run has ended, in whatever way.
-async function after() {
+async function after(at) {
   said();
   try {
     const t = await get(of(session));
+    if (at !== opened) return;
+    if (missing(t)) redraw(t);
     $("resume").hidden = !t.unfinished;
     if (t.waits.length) status("Waiting for your answer.");
     await list();
   } catch (err) { problem(err.message); }
+}
+
+// missing reports whether a conversation has what was not shown: a run that goes on does not
+// send again what it remembers of before.
+function missing(t) {
+  const plain = (text) => text.replace(/\s+/g, " ").trim();
+  const seen = plain([...document.querySelectorAll("article.assistant .words")].map((e) => e.textContent).join(" "));
+  return t.messages.some((m) => m.role !== "user" && (m.text && !shown.has(m.id) && !seen.includes(plain(m.text)) ||
+    m.calls?.some((c) => !shown.has("call " + c.id))));
+}
+
+// redraw shows a conversation anew.
+function redraw(t) {
+  const unfolded = [...shown].filter(([, e]) => e.open).map(([key]) => key);
+  clear();
+  load(t);
+  for (const key of unfolded) if (shown.has(key)) shown.get(key).open = true;
+}
+
+function clear() {
+  shown.clear();
+  $("log").replaceChildren();
 }
 
 function busy(controller) {
@@ -259,8 +285,8 @@ async function list() {
 async function open(id) {
   if (running) running.abort();
   session = id;
-  shown.clear();
-  $("log").replaceChildren();
+  opened++;
+  clear();
   $("suggestions").hidden = !!id;
   $("resume").hidden = true;
   problem("");

@@ -52,12 +52,15 @@ var known = []struct {
 	{graph.ErrNoInput, http.StatusConflict, "There is nothing to go on with."},
 	{checkpoint.ErrConflict, http.StatusConflict, "This session is busy with another request."},
 	{memory.ErrConflict, http.StatusConflict, "This session has changed meanwhile."},
+	{memory.ErrForgotten, http.StatusGone, "This was forgotten, and is not kept again."},
+	{memory.ErrInvalid, http.StatusBadRequest, "This can not be asked or kept."},
+	{memory.ErrQuota, http.StatusConflict, "As much is kept as may be. Something has to be forgotten first."},
+	{memory.ErrBusy, http.StatusTooManyRequests, "This is asked too often at the moment. Try again later."},
 	{checkpoint.ErrNotFound, http.StatusNotFound, "There is no such session."},
 	{memory.ErrNotFound, http.StatusNotFound, "There is no such session."},
 	{checkpoint.ErrTooLarge, http.StatusRequestEntityTooLarge, "This is too large to be kept."},
 	{llm.ErrAuth, http.StatusBadGateway, "The model's provider does not accept the key."},
 	{llm.ErrRateLimit, http.StatusServiceUnavailable, "The model's provider is asked too often. Try again later."},
-	{llm.ErrContextTooLong, http.StatusRequestEntityTooLarge, "The conversation is longer than the model takes."},
 	{llm.ErrContentFilter, http.StatusUnprocessableEntity, "The model's provider refuses to answer this."},
 	{llm.ErrOverloaded, http.StatusBadGateway, "The model's provider can not answer at the moment."},
 	{llm.ErrTransport, http.StatusBadGateway, "The model can not be reached."},
@@ -94,7 +97,7 @@ func Handler(logger *slog.Logger, fn func(http.ResponseWriter, *http.Request) er
 		if _, ok := errors.AsType[sent](err); ok {
 			return
 		}
-		if p.Status == http.StatusServiceUnavailable {
+		if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {
 			w.Header().Set("Retry-After", "2")
 		}
 		_ = Write(w, p.Status, p) // details that are no JSON would be a mistake of the handler

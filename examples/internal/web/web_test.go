@@ -25,6 +25,7 @@ import (
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/state"
 )
 
@@ -84,6 +85,11 @@ func TestProblems(t *testing.T) {
 		{web.Invalid(map[string]string{"a": "b"}), 400, `{"error":"Invalid request format","details":{"a":"b"}}`, false},
 		{fmt.Errorf("x: %w", checkpoint.ErrConflict), 409, "busy", false},
 		{checkpoint.ErrNotFound, 404, "no such session", false},
+		{fmt.Errorf("x: %w", memory.ErrForgotten), 410, "was forgotten", false},
+		{fmt.Errorf("hunter2: %w", memory.ErrInvalid), 400, "can not be asked or kept", false},
+		{memory.ErrQuota, 409, "has to be forgotten first", false},
+		{memory.ErrBusy, 429, "too often", false},
+		{memory.ErrNotFound, 404, "no such session", false},
 		{graph.ErrNoQuestion, 409, "not open", false},
 		{&llm.Error{Kind: llm.ErrAuth, Message: "key sk-123"}, 502, "does not accept the key", true},
 		{graph.ErrDrained, 503, "can be resumed", true},
@@ -97,6 +103,9 @@ func TestProblems(t *testing.T) {
 		body := w.Body.String()
 		if w.Code != tt.status || !strings.Contains(body, tt.want) || strings.Contains(body, "hunter2") || strings.Contains(body, "sk-123") {
 			t.Errorf("%v: got %d %s, want %d %s", tt.err, w.Code, body, tt.status, tt.want)
+		}
+		if waits := w.Header().Get("Retry-After") != ""; waits != (tt.status == 503 || tt.status == 429) {
+			t.Errorf("%v: says when to try again: %t", tt.err, waits)
 		}
 		if (log.Len() > 0) != tt.logged {
 			t.Errorf("%v: the log has %q", tt.err, log.String())
