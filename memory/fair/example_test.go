@@ -43,7 +43,7 @@ func Example() {
 
 // A service tells who asks for too much at once to come again later.
 func ExampleBusyError() {
-	var err error = fmt.Errorf("memory: recall: %w", &fair.BusyError{Tenant: "acme", Waiting: 100}) // of any call
+	err := fmt.Errorf("memory: recall: %w", &fair.BusyError{Tenant: "acme", Waiting: 100}) // of any call
 	if busy, ok := errors.AsType[*fair.BusyError](err); ok {
 		fmt.Println(busy.Tenant, "gets status 429:", errors.Is(err, memory.ErrBusy))
 	}

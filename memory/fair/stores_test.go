@@ -178,7 +178,10 @@ func TestAskWhileListing(t *testing.T) {
 		if n != len(contents) {
 			t.Errorf("%d facts, want %d", n, len(contents))
 		}
-		for range m.List(t.Context(), memory.Query{Scope: s, Limit: -1}) {
+		for _, err := range m.List(t.Context(), memory.Query{Scope: s, Limit: -1}) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			break
 		}
 		leave, err := gate.Enter(t.Context(), "acme")

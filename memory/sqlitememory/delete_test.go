@@ -15,6 +15,8 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
+var zoe = memory.Scope{User: "zoe of zanzibar"}
+
 // fillChunks puts n chunks into sources of a scope, so many in each.
 func fillChunks(tb testing.TB, store knowledge.Store, s memory.Scope, n, each int) {
 	tb.Helper()
@@ -111,6 +113,20 @@ func seen(tb testing.TB, store knowledge.Store, s memory.Scope) (sources, chunks
 	return sources, chunks, len(c.Records)
 }
 
+// waitGone waits until there are no sources of a scope.
+func waitGone(tb testing.TB, store knowledge.Store, s memory.Scope) {
+	tb.Helper()
+	for n := 1; n > 0; {
+		n = 0
+		for _, err := range store.Sources(tb.Context(), knowledge.Query{Scope: s}) {
+			if err != nil {
+				tb.Fatal(err)
+			}
+			n++
+		}
+	}
+}
+
 // limited is a context that ends when it was looked at so often.
 type limited struct {
 	context.Context
@@ -134,23 +150,23 @@ func TestDeleteIsStoppedAnywhere(t *testing.T) {
 		db, err := sqlitememory.Open(t.Context(), path, options)
 		must(t, err)
 		store := db.Knowledge()
-		fillChunks(t, store, ann, 200, 80)
-		fillChunks(t, store, bob, 20, 10)
+		fillChunks(t, store, ann, 60, 24)
+		fillChunks(t, store, bob, 6, 3)
 		left := stop
-		_, err = store.Delete(limited{t.Context(), &left}, knowledge.Query{Scope: ann, Prefix: "8"})
+		_, err = store.Delete(limited{t.Context(), &left}, knowledge.Query{Scope: ann, Prefix: "24"})
 		if done = err == nil; !done && !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
 		switch sources, chunks, found := seen(t, store, ann); {
-		case sources == 3 && chunks == 200 && found >= 10:
+		case sources == 3 && chunks == 60 && found >= 10:
 			if done {
 				t.Error("nothing was deleted")
 			}
-		case sources == 2 && chunks == 120 && found >= 10:
+		case sources == 2 && chunks == 36 && found >= 10:
 		default:
 			t.Errorf("stopped at look %d: got %d sources, %d chunks, %d found, want all of 3, or of 2", stop, sources, chunks, found)
 		}
-		if _, err = store.Delete(t.Context(), knowledge.Query{Scope: ann, Prefix: "8"}); err != nil {
+		if _, err = store.Delete(t.Context(), knowledge.Query{Scope: ann, Prefix: "24"}); err != nil {
 			t.Error(err)
 		}
 		if stop%2 == 0 {
@@ -163,7 +179,7 @@ func TestDeleteIsStoppedAnywhere(t *testing.T) {
 			must(t, err)
 			must(t, db.Close())
 		}
-		wantSwept(t, path, 140)
+		wantSwept(t, path, 42)
 		checkIndex(t, path)
 	}
 }
@@ -172,7 +188,7 @@ func TestDeleteIsStoppedAnywhere(t *testing.T) {
 func wantSwept(t *testing.T, path string, want int) {
 	t.Helper()
 	var chunks, gone int
-	must(t, rawDB(t, path).QueryRow(`SELECT (SELECT count(*) FROM mem_chunk), (SELECT count(*) FROM mem_source_gone)`).Scan(&chunks, &gone))
+	must(t, rawDB(t, path).QueryRow(`SELECT (SELECT count(*) FROM mem_chunk), (SELECT count(*) FROM mem_source_dead)`).Scan(&chunks, &gone))
 	if chunks != want || gone != 0 {
 		t.Errorf("got %d chunks, and %d sources to sweep, want %d and none", chunks, gone, want)
 	}
@@ -184,21 +200,17 @@ func TestWritesWhileDeleting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	db := open(t, path, options)
 	store := db.Knowledge()
-	fillChunks(t, store, ann, 4000, 4000)
+	fillChunks(t, store, ann, 1500, 1500)
 	done := make(chan error, 1)
 	go func() {
 		_, err := store.Delete(t.Context(), knowledge.Query{Scope: ann})
 		done <- err
 	}()
-	for {
-		if sources, _, _ := seen(t, store, ann); sources == 0 {
-			break
-		}
-	}
+	waitGone(t, store, ann)
 	fillChunks(t, store, ann, 30, 30)
 	add(t, db.Facts(), ann, "a fact")
 	var gone int
-	must(t, rawDB(t, path).QueryRow(`SELECT count(*) FROM mem_source_gone`).Scan(&gone))
+	must(t, rawDB(t, path).QueryRow(`SELECT count(*) FROM mem_source_dead`).Scan(&gone))
 	if gone == 0 {
 		t.Errorf("everything was deleted before others could write")
 	}
@@ -220,27 +232,22 @@ func TestKilledWhileDeleting(t *testing.T) {
 	c := startChild(t)
 	c.want("ok", "open", path)
 	store := open(t, path, patient).Knowledge()
-	fillChunks(t, store, ann, 4000, 1000)
+	fillChunks(t, store, zoe, 1500, 500)
 	c.send("delete")
-	for {
-		if sources, _, _ := seen(t, store, ann); sources == 0 {
-			break
-		}
-	}
+	waitGone(t, store, zoe)
 	c.kill()
 	var left int
-	must(t, rawDB(t, path).QueryRow(`SELECT count(*) FROM mem_source_gone`).Scan(&left))
+	must(t, rawDB(t, path).QueryRow(`SELECT count(*) FROM mem_source_dead`).Scan(&left))
 	if left == 0 {
 		t.Errorf("it was killed too late")
 	}
 	open(t, path, patient)
 	wantSwept(t, path, 0)
 	checkIndex(t, path)
-	if n, err := store.Delete(t.Context(), knowledge.Query{Scope: ann}); n != 0 || err != nil {
+	if n, err := store.Delete(t.Context(), knowledge.Query{Scope: zoe}); n != 0 || err != nil {
 		t.Errorf("again: got %d, %v", n, err)
 	}
-	var found []string
-	if found = leftovers(t, path, []string{"w9972", "ann"}); len(found) > 0 {
+	if found := leftovers(t, path, []string{" w9966 ", zoe.User}); len(found) > 0 {
 		t.Errorf("got %q in the files", found)
 	}
 }

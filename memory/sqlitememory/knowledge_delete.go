@@ -37,7 +37,7 @@ func (k *Knowledge) Delete(ctx context.Context, q knowledge.Query) (int, error) 
 }
 
 const (
-	hideQuery = `INSERT INTO mem_source_gone (source, secret) SELECT f.key, c.secret
+	hideQuery = `INSERT INTO mem_source_dead (source, secret) SELECT f.key, c.secret
 		FROM json_each(?) j CROSS JOIN mem_source f ON f.key = j.value CROSS JOIN mem_source_scope c ON c.key = f.scope`
 	dropSources = `DELETE FROM mem_source WHERE key IN (SELECT value FROM json_each(?))`
 	dropScopes  = `DELETE FROM mem_source_scope WHERE key IN (SELECT value FROM json_each(?))
@@ -116,7 +116,7 @@ func (d *DB) finish(ctx context.Context) {
 	left := false
 	err := d.sql.Read(ctx, func(q *sqlitedb.Session) (err error) {
 		var one int
-		left, err = q.One(`SELECT 1 FROM mem_source_gone LIMIT 1`, nil, &one)
+		left, err = q.One(`SELECT 1 FROM mem_source_dead LIMIT 1`, nil, &one)
 		return err
 	})
 	if err == nil && left {
@@ -149,7 +149,7 @@ func (s *sweeping) slice(ctx context.Context) error {
 			}
 			continue
 		}
-		if _, err := s.Exec(`DELETE FROM mem_source_gone WHERE source = ?`, key); err != nil {
+		if _, err := s.Exec(`DELETE FROM mem_source_dead WHERE source = ?`, key); err != nil {
 			return err
 		}
 	}
@@ -159,7 +159,7 @@ func (s *sweeping) slice(ctx context.Context) error {
 // next returns a source to sweep, and what its words are made with.
 func (s *sweeping) next() (key int64, of scope, err error) {
 	for len(s.keys) > 0 {
-		found, err := s.One(`SELECT source, secret FROM mem_source_gone WHERE source = ?`, []any{s.keys[0]}, &key, &of.secret)
+		found, err := s.One(`SELECT source, secret FROM mem_source_dead WHERE source = ?`, []any{s.keys[0]}, &key, &of.secret)
 		if err != nil || found {
 			return key, of, err
 		}
@@ -167,7 +167,7 @@ func (s *sweeping) next() (key int64, of scope, err error) {
 	}
 	found := false
 	if s.all {
-		found, err = s.One(`SELECT source, secret FROM mem_source_gone LIMIT 1`, nil, &key, &of.secret)
+		found, err = s.One(`SELECT source, secret FROM mem_source_dead LIMIT 1`, nil, &key, &of.secret)
 	}
 	s.done = err == nil && !found
 	return key, of, err

@@ -78,7 +78,7 @@ func (c *childProcess) do(what string, args []string, out io.Writer) (err error)
 			}
 		}
 	case "delete":
-		_, err = c.db.Knowledge().Delete(ctx, knowledge.Query{Scope: ann})
+		_, err = c.db.Knowledge().Delete(ctx, knowledge.Query{Scope: zoe})
 	default:
 		err = errors.New("unknown: " + what)
 	}
