@@ -23,7 +23,8 @@ type Config struct {
 	// BaseURL is where OpenAI's form is spoken. Empty for anthropic and
 	// googleai.
 	BaseURL string
-	// Dimension is how long vectors are, for embeddings. Zero is the model's own.
+	// Dimension is how long vectors are, for embeddings. Zero is the model's own length,
+	// which [Config.OpenEmbedder] then asks for.
 	Dimension int
 	// HTTP sends the requests. Nil means [http.DefaultTransport].
 	HTTP http.RoundTripper

@@ -17,7 +17,8 @@
 //	EMBEDDING_MODEL, EMBEDDING_PROVIDER, EMBEDDING_DIM
 //	                 who makes vectors, for [EmbedderFromEnv]: the provider above
 //	                 unless another is named, and as long as the model's own
-//	                 vectors unless a length is given
+//	                 vectors unless a length is given. Without one, opening the
+//	                 model asks for one vector, to know its length.
 //
 // What to know:
 //

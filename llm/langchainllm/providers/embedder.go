@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/tmc/langchaingo/embeddings"
 	"github.com/tmc/langchaingo/llms/googleai"
@@ -15,7 +16,7 @@ import (
 )
 
 // EmbedderFromEnv opens the model for embeddings that the environment names; see the
-// package and [ReadEmbedder]. It makes no request.
+// package, [ReadEmbedder] and [Config.OpenEmbedder].
 func EmbedderFromEnv(ctx context.Context) (*langchainllm.Embedder, error) {
 	c, err := ReadEmbedder(os.Getenv)
 	if err != nil {
@@ -72,20 +73,41 @@ func (e environment) embedder() (Config, error) {
 	return c, nil
 }
 
-// OpenEmbedder opens the model for embeddings. It makes no request.
+// OpenEmbedder opens the model for embeddings. With a Dimension it makes no request.
+// Without one it asks for the vector of one short text, as who stores vectors has to know
+// how long they are before there are any.
 func (c Config) OpenEmbedder(ctx context.Context) (*langchainllm.Embedder, error) {
+	client, err := c.embedderClient(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("providers: open %s: %w", c, err)
+	}
+	o := langchainllm.EmbedderOptions{Provider: c.Provider, Model: c.Model, Dimension: c.Dimension}
+	if o.Dimension == 0 {
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		vectors, err := langchainllm.NewEmbedder(client, o).Embed(ctx, []string{"length"})
+		if err != nil {
+			return nil, fmt.Errorf("providers: open %s: how long are its vectors? EMBEDDING_DIM does not say, and asking for one failed: %w", c, err)
+		}
+		o.Dimension = len(vectors[0])
+	}
+	return langchainllm.NewEmbedder(client, o), nil
+}
+
+// askTimeout is how long a program may be kept from starting.
+const askTimeout = 30 * time.Second
+
+func (c Config) embedderClient(ctx context.Context) (embeddings.EmbedderClient, error) {
 	wire := &langchainllm.Transport{Base: c.HTTP}
 	key := ""
 	if c.key != nil {
 		key = *c.key
 	}
-	var client embeddings.EmbedderClient
-	var err error
 	switch c.Provider {
 	case "googleai":
 		to := wire.Client()
 		to.Transport = googleKey{key, wire}
-		client, err = googleai.New(ctx, googleai.WithRest(), googleai.WithAPIKey(key),
+		return googleai.New(ctx, googleai.WithRest(), googleai.WithAPIKey(key),
 			googleai.WithDefaultEmbeddingModel(c.Model), googleai.WithHTTPClient(to))
 	case "openai", "mistral", "ollama", "compatible":
 		o := []openai.Option{
@@ -95,12 +117,7 @@ func (c Config) OpenEmbedder(ctx context.Context) (*langchainllm.Embedder, error
 		if c.Dimension > 0 && c.Provider == "openai" { // others do not know the field
 			o = append(o, openai.WithEmbeddingDimensions(c.Dimension))
 		}
-		client, err = openai.New(o...)
-	default:
-		return nil, fmt.Errorf("providers: provider %.40q makes no embeddings", c.Provider)
+		return openai.New(o...)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("providers: open %s: %w", c, err)
-	}
-	return langchainllm.NewEmbedder(client, langchainllm.EmbedderOptions{Provider: c.Provider, Model: c.Model, Dimension: c.Dimension}), nil
+	return nil, errors.New("it makes no embeddings")
 }
