@@ -26,11 +26,11 @@ func after(s *state.Schema, v state.View, writes ...state.Write) state.View {
 	return v
 }
 
-func must(s *state.Schema, err error) *state.Schema {
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return s
+	return v
 }
 
 func ExampleLast() {
@@ -300,6 +300,30 @@ func ExampleSchema_Begin() {
 	// map[ann:1 bob:1]
 	// votes merge {"ann":1,"bob":1}
 	// <nil>
+}
+
+// One transaction and one buffer serve many steps, for an engine that stores
+// each before the next.
+func ExampleTx_AppendChanges() {
+	count := state.Sum[int]("count")
+	schema := must(state.NewSchema(count))
+
+	tx := schema.Begin(schema.Empty())
+	var buf []byte
+	for _, add := range []int{1, 20} {
+		if err := tx.Apply(0, count.Put(add)); err != nil {
+			panic(err)
+		}
+		v := must(tx.Finish(true))
+		buf = must(tx.AppendChanges(buf[:0], func(channel string, k state.Kind, data []byte) {
+			fmt.Println(channel, k, string(data))
+		}))
+		tx.Reset(v)
+	}
+	tx.Clear()
+	// Output:
+	// count set 1
+	// count set 21
 }
 
 // Two states that begin from one never see each other's elements.

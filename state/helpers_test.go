@@ -2,6 +2,9 @@ package state_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-go/weft/state"
@@ -70,7 +73,37 @@ func tryChanges(s *state.Schema, v state.View, writes ...state.Write) (state.Vie
 	}
 	var out []change
 	err = tx.Changes(collect(&out))
-	return next, out, err
+	return next, out, errors.Join(err, sameInBuffer(tx, out, err))
+}
+
+// sameInBuffer appends the changes behind something else in a buffer that is too
+// small for them, and compares.
+func sameInBuffer(tx *state.Tx, want []change, wantErr error) error {
+	before := []byte("before")
+	var data [][]byte
+	var out []change
+	buf, err := tx.AppendChanges(before, func(channel string, k state.Kind, d []byte) {
+		data = append(data, d)
+		out = append(out, change{channel: channel, kind: k})
+	})
+	for i := range out {
+		out[i].data = string(data[i]) // all of them are still good
+	}
+	switch {
+	case fmt.Sprint(err) != fmt.Sprint(wantErr):
+		return fmt.Errorf("appended: got error %w want %w", err, wantErr)
+	case !slices.EqualFunc(out, want, sameButForOrder):
+		return fmt.Errorf("appended: got %v want %v", out, want)
+	case wantErr == nil && !strings.HasPrefix(string(buf), "before"):
+		return fmt.Errorf("the buffer begins with %.6q", buf)
+	}
+	return nil
+}
+
+// sameButForOrder lets a type of the user's write its parts in any order.
+func sameButForOrder(a, b change) bool {
+	bytesOf := func(c change) string { return string(slices.Sorted(slices.Values([]byte(c.data)))) }
+	return a.channel == b.channel && a.kind == b.kind && bytesOf(a) == bytesOf(b)
 }
 
 // collect returns an emitter that appends to out.
