@@ -98,7 +98,8 @@ func TestFromEnv(t *testing.T) {
 		}, true, nil, nil},
 		{"the front end's name alone", map[string]string{"NEXT_PUBLIC_SUPABASE_URL": project}, false, errAny, []string{"SUPABASE_DB_URL is not set"}},
 		{
-			"the front end's name of what is none", map[string]string{"SUPABASE_DB_URL": p.url, "NEXT_PUBLIC_SUPABASE_URL": "abcdefgh"},
+			"the front end's name of what is none",
+			map[string]string{"SUPABASE_DB_URL": p.url, "NEXT_PUBLIC_SUPABASE_URL": "abcdefgh"},
 			false, checkpoint.ErrInvalid,
 			[]string{"NEXT_PUBLIC_SUPABASE_URL"},
 		},
