@@ -35,6 +35,7 @@ type InMemory struct {
 // A shelf has the facts of a scope. Rows are replaced and never changed, as readers
 // have them.
 type shelf struct {
+	scope  Scope
 	rows   map[string]*Record
 	valid  map[shelfKey]string // ids
 	events map[string][]Event
@@ -67,7 +68,7 @@ func (m *InMemory) Apply(ctx context.Context, s Scope, changes []Change) ([]Appl
 	now := m.now()
 	f := m.shelves[s]
 	if f == nil {
-		f = &shelf{rows: map[string]*Record{}, valid: map[shelfKey]string{}, events: map[string][]Event{}, jobs: map[string]bool{}}
+		f = &shelf{scope: s, rows: map[string]*Record{}, valid: map[shelfKey]string{}, events: map[string][]Event{}, jobs: map[string]bool{}}
 	}
 	if job := changes[0].Job; f.jobs[job] {
 		return make([]Applied, len(changes)), nil
@@ -119,6 +120,7 @@ func (f *shelf) claim(key shelfKey, id string) {
 }
 
 func (f *shelf) note(e Event) {
+	e.Scope = f.scope
 	was := f.events[e.ID]
 	f.undo = append(f.undo, func() { setOrDelete(f.events, e.ID, was, was != nil) })
 	f.events[e.ID] = append(slices.Clip(was), e)
@@ -207,13 +209,16 @@ func (f *shelf) add(s Scope, c Change, now time.Time) (Applied, error) {
 	if row.ID == "" {
 		row.ID = uuid.New()
 	}
-	if _, ok := f.rows[row.ID]; ok {
+	key := row.shelfKey()
+	f.expired(row.ID, now)
+	if old, ok := f.rows[row.ID]; ok {
+		if old.shelfKey() != key {
+			return Applied{}, fmt.Errorf("fact %s says something else: %w", row.ID, ErrConflict)
+		}
+		f.extend(old, &row, c.Actor, now)
 		return Applied{ID: row.ID, Existed: true}, nil
 	}
-	key := row.shelfKey()
-	if old, ok := f.rows[f.valid[key]]; ok && old.expired(now) {
-		f.expire(old, now) // as Sweep would, had it come by
-	}
+	f.expired(f.valid[key], now)
 	id, there := f.valid[key]
 	if there && slices.Contains(c.Supersedes, id) { // it says the same, and so stays
 		c.Supersedes = slices.DeleteFunc(slices.Clone(c.Supersedes), func(other string) bool { return other == id })
@@ -236,6 +241,7 @@ func (f *shelf) add(s Scope, c Change, now time.Time) (Applied, error) {
 		f.note(Event{ID: old, Kind: Close, Before: was.Content, By: id, At: now})
 	}
 	if there {
+		f.extend(f.rows[id], &row, c.Actor, now)
 		return Applied{ID: id, Existed: true}, nil
 	}
 	f.set(id, &row)
@@ -244,6 +250,26 @@ func (f *shelf) add(s Scope, c Change, now time.Time) (Applied, error) {
 	}
 	f.note(Event{ID: id, Kind: Add, After: row.Content, By: c.Actor, At: now})
 	return Applied{ID: id}, nil
+}
+
+// extend makes a valid fact hold for as long as what says the same, if that is longer.
+func (f *shelf) extend(was, again *Record, actor string, now time.Time) {
+	if !was.ValidTo.IsZero() || !again.ValidTo.IsZero() {
+		return
+	}
+	next := *was
+	if again.ExpiresAt.IsZero() || again.ExpiresAt.After(next.ExpiresAt) && !next.ExpiresAt.IsZero() {
+		next.ExpiresAt = again.ExpiresAt
+	}
+	if again.ValidFrom.Before(next.ValidFrom) {
+		next.ValidFrom = again.ValidFrom
+	}
+	if next.ExpiresAt.Equal(was.ExpiresAt) && next.ValidFrom.Equal(was.ValidFrom) {
+		return
+	}
+	next.UpdatedAt, next.Version = now, was.Version+1
+	f.set(was.ID, &next)
+	f.note(Event{ID: was.ID, Kind: Update, Before: was.Content, After: was.Content, By: actor, At: now})
 }
 
 func (f *shelf) update(next *Record, to Record) error {
@@ -263,8 +289,12 @@ func (f *shelf) update(next *Record, to Record) error {
 	return nil
 }
 
-// close ends the validity of a row. One that has ended keeps the earlier end.
+// close ends the validity of a row, not before it began. One that has ended keeps the
+// earlier end.
 func (f *shelf) close(next *Record, at time.Time, by string) {
+	if at.Before(next.ValidFrom) {
+		at = next.ValidFrom
+	}
 	if key := next.shelfKey(); f.valid[key] == next.ID {
 		f.claim(key, "")
 	}
@@ -286,6 +316,13 @@ func (f *shelf) drop(row *Record) {
 
 func (r *Record) expired(now time.Time) bool {
 	return !r.ExpiresAt.IsZero() && !now.Before(r.ExpiresAt)
+}
+
+// expired drops a row if it has expired, as Sweep would, had it come by.
+func (f *shelf) expired(id string, now time.Time) {
+	if row, ok := f.rows[id]; ok && row.expired(now) {
+		f.expire(row, now)
+	}
 }
 
 // expire drops a row that has expired.
@@ -384,24 +421,15 @@ func (q *Query) holds(r *Record, now time.Time) bool {
 func (q *Query) current(r *Record, now time.Time) bool {
 	at := q.AsOf
 	if at.IsZero() {
-		if r.expired(now) {
-			return false
-		}
 		at = now
 	}
-	return !at.Before(r.ValidFrom) && (r.ValidTo.IsZero() || at.Before(r.ValidTo))
+	return !r.expired(at) && !at.Before(r.ValidFrom) && (r.ValidTo.IsZero() || at.Before(r.ValidTo))
 }
 
 // History implements [Store].
 func (m *InMemory) History(ctx context.Context, s Scope, id string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		m.mu.RLock()
-		var events []Event
-		if f := m.shelves[s]; f != nil {
-			events = f.events[id] // only ever appended to, in another array
-		}
-		m.mu.RUnlock()
-		for _, e := range events {
+		for _, e := range m.events(s, id) {
 			if err := ctx.Err(); err != nil {
 				yield(Event{}, err)
 				return
@@ -411,6 +439,28 @@ func (m *InMemory) History(ctx context.Context, s Scope, id string) iter.Seq2[Ev
 			}
 		}
 	}
+}
+
+// events returns those of a fact, or of all facts of the scopes that a scope covers.
+func (m *InMemory) events(s Scope, id string) []Event {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if id != "" {
+		if f := m.shelves[s]; f != nil {
+			return f.events[id] // only ever appended to, in another array
+		}
+		return nil
+	}
+	var all []Event
+	for scope, f := range m.shelves {
+		if s.covers(scope) {
+			for _, events := range f.events {
+				all = append(all, events...)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Event) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
+	return all
 }
 
 // Forget implements [Store].

@@ -12,19 +12,22 @@ import (
 type Store interface {
 	// Apply does all changes in a scope, or none, in their order. It returns what
 	// became of each. It returns [ErrNotFound] for a fact that is not in the scope,
-	// [ErrConflict] for a version that is not the fact's, [ErrForgotten] where
-	// [Change.Said] is before the scope was forgotten, and [ErrQuota].
+	// [ErrConflict] for a version that is not the fact's, for an ID to add that a fact
+	// has which says something else, and for an update to what another fact says,
+	// [ErrForgotten] where [Change.Said] is before the scope was forgotten, and [ErrQuota].
 	Apply(ctx context.Context, s Scope, changes []Change) ([]Applied, error)
 	// Find yields facts, newest first by CreatedAt, and by ID where that is equal.
 	Find(ctx context.Context, q Query) iter.Seq2[Record, error]
 	// Search returns what may be recalled.
 	Search(ctx context.Context, s Search) (Candidates, error)
 	// History yields what was done to a fact of a scope, oldest first. It yields
-	// nothing for one that there never was.
+	// nothing for one that there never was. An empty id stands for all facts, also those
+	// that are deleted, of the scopes that Forget would forget: what was done to each is in
+	// its order, and that of the facts is any.
 	History(ctx context.Context, s Scope, id string) iter.Seq2[Event, error]
 	// Forget removes all facts of a scope with their history, and returns how many
-	// facts. Parts that are empty mean all: of a tenant and user, all workspaces and
-	// agents. It is noted when that was, so that nothing said before comes back.
+	// facts. Parts that are empty mean all, but for the tenant: of a tenant and user, all
+	// workspaces and agents. It is noted when that was, so that nothing said before comes back.
 	Forget(ctx context.Context, s Scope) (int, error)
 }
 
@@ -55,7 +58,7 @@ type Change struct {
 	// closed or removed. With a Version, the fact has to have it.
 	Record Record
 	// Supersedes are the facts of the scope whose place an added one takes: they are closed
-	// at its ValidFrom.
+	// at its ValidFrom, or at their own if that is later: then they were so at no time.
 	Supersedes []string
 	// Said is when what is stored was said, if it was not now.
 	Said time.Time
@@ -73,9 +76,9 @@ type ChangeKind string
 
 // The kinds of changes.
 const (
-	Add    ChangeKind = "add"    // unless a fact with its key is there, which stays
+	Add    ChangeKind = "add"    // unless a valid fact with its key is there, which then holds as long as either; that is an Update
 	Update ChangeKind = "update" // content, metadata, importance, trust, expiry, and the vector
-	Close  ChangeKind = "close"  // it is no longer so, from the record's ValidTo on, or else from now
+	Close  ChangeKind = "close"  // it is no longer so, from the record's ValidTo on, or else from now, but not before its ValidFrom
 	Delete ChangeKind = "delete" // its history stays, with its text, until the scope is forgotten
 	Embed  ChangeKind = "embed"  // the vector and the terms alone; it is no [Event], and the version stays
 )
@@ -117,6 +120,7 @@ type Candidates struct {
 // An Event is something that was done to a fact.
 type Event struct {
 	ID     string     `json:"id"` // the fact's
+	Scope  Scope      `json:"scope,omitzero"`
 	Kind   ChangeKind `json:"kind"`
 	Before string     `json:"before,omitempty"` // the content
 	After  string     `json:"after,omitempty"`

@@ -3,6 +3,7 @@ package memorytest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -44,14 +45,42 @@ var applyCases = []factCase{
 		}
 		k.get(ann, one)
 	}},
-	{name: "apply/id_again", promise: "a fact with an id that the scope has is there already", run: func(k *kit) {
+	{name: "apply/id_again", promise: "a fact with an id that the scope has, and that says the same, is there already", run: func(k *kit) {
 		id := k.add(ann, "first")
-		got := k.apply(ann, k.changing(memory.Add, id, "second"))
+		got := k.apply(ann, k.changing(memory.Add, id, "First"))
 		if got[0] != (memory.Applied{ID: id, Existed: true}) {
 			k.Errorf("got %+v want the fact that existed", got[0])
 		}
 		k.want(all(ann), "first")
 		k.wantHistory(ann, id, "add >first by ")
+		k.apply(ann, closing(id))
+		if got := k.apply(ann, k.changing(memory.Add, id, "first"))[0]; got != (memory.Applied{ID: id, Existed: true}) {
+			k.Errorf("closed: got %+v want the fact that existed", got)
+		}
+		k.want(memory.Query{Scope: ann})
+	}},
+	{name: "apply/id_taken", promise: "a fact with an id of one that says something else is an ErrConflict, alone and among many", run: func(k *kit) {
+		id := k.add(ann, "first")
+		for _, other := range []memory.Change{
+			k.changing(memory.Add, id, "second"), k.changing(memory.Add, id, "first", of(memory.Context)), k.changing(memory.Add, id, "first", trusted(memory.Untrusted)),
+		} {
+			k.refuse(memory.ErrConflict, ann, other)
+			many := []memory.Change{other}
+			for i := range 20 {
+				many = append(many, k.adding(fmt.Sprint("one of many ", i)))
+			}
+			k.refuse(memory.ErrConflict, ann, many...)
+		}
+		k.want(all(ann), "first")
+		k.wantHistory(ann, id, "add >first by ")
+	}},
+	{name: "apply/id_expired", promise: "the id of a fact that has expired is free, as if it had been swept", run: func(k *kit) {
+		id := k.add(ann, "first", from(before), expiring(long))
+		if got := k.apply(ann, k.changing(memory.Add, id, "second"))[0]; got != (memory.Applied{ID: id}) {
+			k.Errorf("got %+v want a new fact", got)
+		}
+		k.want(all(ann), "second")
+		k.wantHistory(ann, id, "add >first by ", "delete first> by expired", "add >second by ")
 	}},
 	{name: "apply/results", promise: "each change returns the id of the fact that is there now, and whether it was before", run: func(k *kit) {
 		id := k.add(ann, "old")

@@ -2,6 +2,7 @@ package memorytest
 
 import (
 	"slices"
+	"time"
 
 	"github.com/weft-go/weft/memory"
 )
@@ -127,6 +128,24 @@ var changeCases = []factCase{
 		id := k.add(ann, "was so", from(before))
 		k.apply(ann, closing(id), k.changing(memory.Embed, id, "was so", near("m", 1)))
 		k.wantSearch(memory.Search{Query: memory.Query{Scope: ann, AsOf: long}, Embedding: []float32{1}, Model: "m", Limit: 5}, "was so")
+	}},
+}
+
+var closeCases = []factCase{
+	{name: "close/not_before", promise: "what ends before it began was so at no time: it ends when it began", run: func(k *kit) {
+		id := k.add(ann, "so", from(long))
+		k.apply(ann, closing(id, to(before)))
+		later := k.add(ann, "to come", from(future))
+		k.apply(ann, closing(later))
+		for id, want := range map[string]time.Time{id: long, later: future} {
+			if got := k.get(ann, id); !got.ValidTo.Equal(want) || !got.ValidFrom.Equal(want) {
+				k.Errorf("got %q from %v to %v want %v", got.Content, got.ValidFrom, got.ValidTo, want)
+			}
+		}
+		for _, at := range []time.Time{{}, before, long, after, future} {
+			k.want(memory.Query{Scope: ann, AsOf: at})
+		}
+		k.wantAny(all(ann), "so", "to come")
 	}},
 }
 

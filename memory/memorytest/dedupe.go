@@ -165,7 +165,139 @@ func variant(fact, way int) string {
 	return text
 }
 
+var extendCases = []factCase{
+	{name: "extend/longer", promise: "what is stored again holds as long as either says: a later expiry or none, and an earlier ValidFrom, as an update in its history", run: func(k *kit) {
+		for name, c := range map[string]struct{ was, again, want memory.Record }{
+			"no expiry":        {until(future, before), until(time.Time{}, before), until(time.Time{}, before)},
+			"a later expiry":   {until(future.Add(-time.Hour), before), until(future, before), until(future, before)},
+			"an earlier start": {until(future, long), until(future, before), until(future, before)},
+			"from now on":      {until(time.Time{}, future), until(time.Time{}, time.Time{}), until(time.Time{}, time.Time{})},
+			"both":             {until(future.Add(-time.Hour), long), until(future, before), until(future, before)},
+			"one of the two":   {until(future.Add(-time.Hour), before), until(future, long), until(future, before)},
+		} {
+			many := make([]memory.Change, k.rand().IntN(2)*20) // alone, or among others
+			for i := range many {
+				many[i] = k.adding(fmt.Sprint("beside ", name, " ", i))
+			}
+			add := func(r memory.Record, actor, text string) memory.Applied {
+				return k.apply(ann, append(many, by(actor, k.adding(text, from(r.ValidFrom), expiring(r.ExpiresAt))))...)[len(many)]
+			}
+			id := add(c.was, "one", name).ID
+			was := k.get(ann, id)
+			if got := add(c.again, "two", strings.ToUpper(name)); got != (memory.Applied{ID: id, Existed: true}) {
+				k.Errorf("%s: got %+v want the fact that existed", name, got)
+			}
+			got := k.get(ann, id)
+			if c.want.ValidFrom.IsZero() {
+				c.want.ValidFrom = got.UpdatedAt
+			}
+			want := was
+			want.ValidFrom, want.ExpiresAt, want.Version, want.UpdatedAt = c.want.ValidFrom, c.want.ExpiresAt, 2, got.UpdatedAt
+			k.wantSame(got, want)
+			if !got.UpdatedAt.After(was.UpdatedAt) {
+				k.Errorf("%s: got updated at %v want after %v", name, got.UpdatedAt, was.UpdatedAt)
+			}
+			k.wantHistory(ann, id, "add >"+name+" by one", "update "+name+">"+name+" by two")
+			k.want(memory.Query{Scope: ann, IDs: []string{id}}, name)
+		}
+	}},
+	{name: "extend/never_shorter", promise: "an earlier expiry or a later ValidFrom changes nothing, and is no event, alone, among many and by its id", run: func(k *kit) {
+		open, ends := k.add(ann, "open", from(before)), k.add(ann, "ends", from(before), expiring(future))
+		want := []memory.Record{k.get(ann, open), k.get(ann, ends)}
+		for _, n := range []int{0, 20} {
+			changes := []memory.Change{
+				k.adding("Open", expiring(future)), k.adding("OPEN", from(future)), k.adding("Ends", from(long), expiring(future.Add(-time.Hour))),
+				k.changing(memory.Add, open, "open", expiring(future)), k.adding("open", from(before), to(long)),
+			}
+			for i := range n {
+				changes = append(changes, k.adding(fmt.Sprint("beside ", i)))
+			}
+			k.apply(ann, changes...)
+		}
+		for _, r := range want {
+			k.wantSame(k.get(ann, r.ID), r)
+			k.wantHistory(ann, r.ID, "add >"+r.Content+" by ")
+		}
+	}},
+	{name: "extend/in_one_call", promise: "also within one call, also of many", run: func(k *kit) {
+		for _, n := range []int{0, 20} {
+			text := fmt.Sprint("fact of ", n)
+			changes := []memory.Change{k.adding(text, from(long), expiring(future)), k.adding(text, from(before))}
+			for i := range n {
+				changes = append(changes, k.adding(fmt.Sprint("beside ", i)))
+			}
+			got := k.get(ann, k.apply(ann, changes...)[1].ID)
+			if !got.ValidFrom.Equal(before) || !got.ExpiresAt.IsZero() || got.Version != 2 {
+				k.Errorf("%d: got from %v, expires at %v, version %d want %v, never, 2", n, got.ValidFrom, got.ExpiresAt, got.Version, before)
+			}
+		}
+	}},
+	{name: "extend/by_id", promise: "also a fact that is stored again by its id, but not one that is closed", run: func(k *kit) {
+		id := k.add(ann, "fact", expiring(future))
+		k.apply(ann, k.changing(memory.Add, id, "fact"))
+		if got := k.get(ann, id); !got.ExpiresAt.IsZero() || got.Version != 2 {
+			k.Errorf("got expires at %v, version %d want never, 2", got.ExpiresAt, got.Version)
+		}
+		closed := k.add(ann, "closed", from(before), expiring(future))
+		k.apply(ann, closing(closed), k.changing(memory.Add, closed, "closed"))
+		if got := k.get(ann, closed); !got.ExpiresAt.Equal(future) || got.Version != 2 {
+			k.Errorf("got expires at %v, version %d want %v, 2", got.ExpiresAt, got.Version, future)
+		}
+	}},
+	{name: "extend/trust", promise: "what is not trusted makes no fact hold longer that is, and being said again makes none more trusted", run: func(k *kit) {
+		id := k.add(ann, "fact", expiring(future), trusted(memory.Inferred))
+		k.add(ann, "fact", trusted(memory.Untrusted))
+		if got := k.get(ann, id); !got.ExpiresAt.Equal(future) || got.Version != 1 {
+			k.Errorf("got expires at %v, version %d want %v, 1", got.ExpiresAt, got.Version, future)
+		}
+		k.add(ann, "fact")
+		if got := k.get(ann, id); !got.ExpiresAt.IsZero() || got.Trust != memory.Inferred {
+			k.Errorf("got expires at %v, trust %d want never, %d", got.ExpiresAt, got.Trust, memory.Inferred)
+		}
+	}},
+	{name: "extend/parallel", promise: "of many who store one fact at once, the one who says longest counts", run: func(k *kit) {
+		for round := range k.size(25, 5) {
+			text := fmt.Sprint("fact ", round)
+			err := parallel(16, func(i int) error {
+				r := newRecord(text)
+				r.ValidFrom = long.Add(-time.Duration(i) * time.Minute)
+				if i != round%16 {
+					r.ExpiresAt = future.Add(-time.Duration(i) * time.Minute)
+				}
+				_, err := k.store.Apply(k.ctx, ann, []memory.Change{{Kind: memory.Add, Record: r}})
+				return err
+			})
+			if err != nil {
+				k.Fatal(err)
+			}
+			got := k.find(memory.Query{Scope: ann})[0]
+			if got.Content != text || !got.ExpiresAt.IsZero() || !got.ValidFrom.Equal(long.Add(-15*time.Minute)) {
+				k.Errorf("got %q from %v, expires at %v want %q from the earliest on, for ever", got.Content, got.ValidFrom, got.ExpiresAt, text)
+			}
+			if events := k.history(ann, got.ID); int64(len(events)) != got.Version {
+				k.Errorf("got %d events and version %d", len(events), got.Version)
+			}
+		}
+	}},
+}
+
+func until(expires, start time.Time) memory.Record {
+	return memory.Record{Fact: memory.Fact{ValidFrom: start, ExpiresAt: expires}}
+}
+
 var supersedeCases = []factCase{
+	{name: "supersede/too_early", promise: "a fact that began after what takes its place was so at no time: it ends when it began", run: func(k *kit) {
+		old := k.add(ann, "old", from(long))
+		c := superseding(k.adding("new", from(before)), old)
+		k.apply(ann, c)
+		if got := k.get(ann, old); !got.ValidTo.Equal(long) || got.SupersededBy != c.Record.ID {
+			k.Errorf("got valid to %v, superseded by %q want %v, %q", got.ValidTo, got.SupersededBy, long, c.Record.ID)
+		}
+		for _, at := range []time.Time{{}, before, long.Add(-1000), long, after} {
+			k.want(memory.Query{Scope: ann, AsOf: at}, "new")
+		}
+		k.wantHistory(ann, old, "add >old by ", "close old> by "+c.Record.ID)
+	}},
 	{name: "supersede/closes", promise: "an added fact closes those whose place it takes, at its ValidFrom, and they say which it was", run: func(k *kit) {
 		old, older, other := k.add(ann, "old", from(before)), k.add(ann, "older", from(before)), k.add(ann, "other", from(before))
 		c := superseding(k.adding("new", from(long)), old, older)

@@ -2,6 +2,7 @@ package memorytest
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/weft-go/weft/memory"
 )
@@ -48,11 +49,15 @@ var filterCases = []factCase{
 		s.Query.Untrusted = true
 		k.wantSearch(s, "read here", "inferred here", "stated here")
 	}},
-	{name: "filters/expiry", promise: "what has expired is left out, but not of a time in the past, nor with Closed", run: func(k *kit) {
+	{name: "filters/expiry", promise: "what has expired is left out, also what had at the time that is asked for, but not with Closed", run: func(k *kit) {
 		k.add(ann, "expired here", from(before), expiring(long))
 		k.add(ann, "stays here", from(before), expiring(future))
 		k.want(memory.Query{Scope: ann}, "stays here")
-		k.want(memory.Query{Scope: ann, AsOf: after}, "stays here", "expired here")
+		k.want(memory.Query{Scope: ann, AsOf: before}, "stays here", "expired here")
+		for _, at := range []time.Time{long, after, time.Now()} {
+			k.want(memory.Query{Scope: ann, AsOf: at}, "stays here")
+		}
+		k.want(memory.Query{Scope: ann, AsOf: future})
 		k.want(memory.Query{Scope: ann, Closed: true}, "stays here", "expired here")
 		if c := k.wantSearch(memory.Search{Query: memory.Query{Scope: ann}, Terms: []string{"here"}, Limit: 5}, "stays here"); c.Facts != 1 {
 			k.Errorf("got %d facts want 1", c.Facts)

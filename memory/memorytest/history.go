@@ -30,6 +30,50 @@ var historyCases = []factCase{
 		k.refuse(memory.ErrConflict, ann, k.changing(memory.Update, id, "two", at(5)))
 		k.wantHistory(ann, id, "add >one by ")
 	}},
+	{name: "history/all", promise: "without an id it is all that was done in the scopes that would be forgotten, also to what is deleted or has expired", run: func(k *kit) {
+		helper, other := ann, memory.Scope{Tenant: "else", User: "ann"}
+		helper.Agent, helper.Workspace = "helper", "w"
+		one, gone := k.add(ann, "one"), k.add(ann, "gone")
+		k.apply(ann, by("me", k.changing(memory.Update, one, "two")), by("me", deleting(gone)))
+		only := k.add(helper, "only one", from(before), expiring(long))
+		k.apply(helper, deleting(only))
+		k.add(bob, "bob's")
+		k.add(other, "of another tenant")
+		n := k.size(600, 300)
+		for i := 0; i < n; i += 100 {
+			var changes []memory.Change
+			for v := i; v < i+100; v++ {
+				changes = append(changes, k.adding(fmt.Sprint("fact ", v)))
+			}
+			k.apply(helper, changes...)
+		}
+		of := map[string][]string{}
+		for _, e := range k.history(ann, "") {
+			of[e.Scope.String()+" "+e.ID] = append(of[e.Scope.String()+" "+e.ID], spell(e))
+		}
+		want := map[string][]string{
+			ann.String() + " " + one: {"add >one by ", "update one>two by me"}, ann.String() + " " + gone: {"add >gone by ", "delete gone> by me"},
+			helper.String() + " " + only: {"add >only one by ", "delete only one> by "},
+		}
+		if len(of) != len(want)+n {
+			k.Errorf("got the history of %d facts want %d", len(of), len(want)+n)
+		}
+		for id, events := range want {
+			if !slices.Equal(of[id], events) {
+				k.Errorf("%s: got %q want %q", id, of[id], events)
+			}
+		}
+		if got := len(k.history(helper, "")); got != n+2 {
+			k.Errorf("of an agent: got %d events want %d", got, n+2)
+		}
+		for _, err := range k.store.History(k.ctx, ann, "") {
+			k.wantNoErr(err)
+			break
+		}
+		if got := k.history(memory.Scope{Tenant: "nobody"}, ""); len(got) != 0 {
+			k.Errorf("of nobody: got %v", got)
+		}
+	}},
 	{name: "history/long", promise: "any number of events is there, and who has enough may stop", run: func(k *kit) {
 		id := k.add(ann, "version 1")
 		n := k.size(600, 300)

@@ -253,8 +253,8 @@ func (k *kit) wantHistory(s memory.Scope, id string, want ...string) {
 	got := []string{}
 	for _, e := range k.history(s, id) {
 		got = append(got, spell(e))
-		if e.ID != id || e.At.IsZero() {
-			k.Errorf("history of %s: got an event of %q at %v", id, e.ID, e.At)
+		if e.ID != id || e.Scope != s || e.At.IsZero() {
+			k.Errorf("history of %s: got an event of %q in %s at %v", id, e.ID, e.Scope, e.At)
 		}
 	}
 	if !slices.Equal(got, want) {

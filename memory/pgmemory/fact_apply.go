@@ -74,6 +74,8 @@ func refusal(status string, change int, about string, s memory.Scope, c *memory.
 		err = fmt.Errorf("fact %s: %w", about, memory.ErrNotFound)
 	case "version":
 		err = fmt.Errorf("fact %s has version %s and not %d: %w", c.Record.ID, about, c.Record.Version, memory.ErrConflict)
+	case "taken":
+		err = fmt.Errorf("fact %s says something else: %w", about, memory.ErrConflict)
 	case "said":
 		err = fmt.Errorf("fact %s says the same already: %w", about, memory.ErrConflict)
 	case "closed":
@@ -171,19 +173,25 @@ func (l *changeList) values() []any {
 }
 
 // together reports whether the changes are many facts to add that have nothing to do with
-// each other, but that two of them may say the same.
+// each other, but that two of them may say the same, for the same time.
 func (l *changeList) together(changes []memory.Change) bool {
 	if len(changes) < bulk {
 		return false
 	}
 	soon := time.Now().Add(time.Hour)
 	ids := make(map[string]bool, len(changes))
-	for i, c := range changes {
-		expires := !c.Record.ExpiresAt.IsZero() && c.Record.ExpiresAt.Before(soon)
+	said := make(map[[16]byte]*memory.Record, len(changes))
+	for i := range changes {
+		c, r := &changes[i], &changes[i].Record
+		expires := !r.ExpiresAt.IsZero() && r.ExpiresAt.Before(soon)
 		if c.Kind != memory.Add || len(c.Supersedes) > 0 || ids[l.id[i]] || expires {
 			return false
 		}
 		ids[l.id[i]] = true
+		if was := said[r.Key]; was != nil && (!was.ValidFrom.Equal(r.ValidFrom) || !was.ExpiresAt.Equal(r.ExpiresAt)) {
+			return false
+		}
+		said[r.Key] = r
 	}
 	return true
 }

@@ -69,17 +69,26 @@ func newSelection(q *memory.Query) (*selection, error) {
 	}
 	switch {
 	case q.Closed:
-	case q.AsOf.IsZero():
-		const now = `(SELECT now FROM moment)`
-		and(`(f.expires_at IS NULL OR f.expires_at > ` + now + `)`)
-		and(`f.valid_from <= ` + now + ` AND (f.valid_to IS NULL OR f.valid_to > ` + now + `)`)
 	default:
-		at := s.add(q.AsOf.UTC(), "timestamptz")
+		at := `(SELECT now FROM moment)`
+		if !q.AsOf.IsZero() {
+			at = s.add(q.AsOf.UTC(), "timestamptz")
+		}
+		and(`(f.expires_at IS NULL OR f.expires_at > ` + at + `)`)
 		and(`f.valid_from <= ` + at + ` AND (f.valid_to IS NULL OR f.valid_to > ` + at + `)`)
 	}
 	s.where = strings.Join(parts, ` AND `)
 	s.size = countFacts + s.where
 	return s, nil
+}
+
+// without is a condition: that there is no vector of a model, and, unless that is zero, of a dimension.
+func without(a *args, model string, dimension int) string {
+	text := `(f.space IS NULL OR f.model <> ` + a.add(model, "text")
+	if dimension > 0 {
+		text += ` OR f.space <> ` + a.add(space(model, dimension), "bigint")
+	}
+	return text + `)`
 }
 
 // isID reports whether a text is a UUID as this module spells it.

@@ -176,10 +176,12 @@ func (a *applying) fact(id string) (*row, error) {
 }
 
 const (
-	hasFact   = `SELECT 1 FROM mem_fact WHERE scope = ? AND id = ?`
-	factSaid  = ` FROM mem_fact f JOIN mem_scope s ON s.key = f.scope WHERE f.scope = ? AND f.kind = ? AND f.digest = ? AND (f.trust >= 2) = ? AND f.valid_to IS NULL`
-	findSaid  = `SELECT f.key, f.id, f.expires_at` + factSaid
-	deadFacts = `SELECT key FROM mem_fact WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`
+	factHas  = `SELECT f.key, f.id, f.kind, f.digest, f.trust, f.valid_from, f.valid_to, f.expires_at, f.version, f.content FROM mem_fact f WHERE `
+	findByID = factHas + `f.scope = ? AND f.id = ?`
+	findSaid = factHas + `f.scope = ? AND f.kind = ? AND f.digest = ? AND (f.trust >= 2) = ? AND f.valid_to IS NULL`
+	// extendFact leaves the large columns alone.
+	extendFact = `UPDATE mem_fact SET valid_from = ?, expires_at = ?, updated_at = ?, version = ? WHERE key = ?`
+	deadFacts  = `SELECT key FROM mem_fact WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`
 )
 
 func (a *applying) add(c *memory.Change) (memory.Applied, error) {
@@ -194,48 +196,88 @@ func (a *applying) add(c *memory.Change) (memory.Applied, error) {
 	if !ok {
 		return memory.Applied{}, fmt.Errorf("id %.60q is no UUID: %w", r.ID, memory.ErrInvalid)
 	}
-	var one int
-	if there, err := a.One(hasFact, []any{a.scope.key, packed}, &one); err != nil || there {
-		return memory.Applied{ID: r.ID, Existed: true}, err
-	}
 	at := timeOf(a.now)
 	r.CreatedAt, r.UpdatedAt, r.Version = at, at, 1
 	r.ValidFrom = timeOf(cmpTime(r.ValidFrom, a.now))
-	said, err := a.said(r)
+	if old, err := a.there(findByID, a.scope.key, packed); err != nil || old != nil {
+		if err == nil && !old.says(r) {
+			err = fmt.Errorf("fact %s says something else: %w", r.ID, memory.ErrConflict)
+		}
+		if err == nil {
+			err = a.extend(old, r, c.Actor)
+		}
+		return memory.Applied{ID: r.ID, Existed: true}, err
+	}
+	said, err := a.there(findSaid, a.scope.key, string(r.Kind), r.Key[:], r.Trust >= memory.Untrusted)
 	if err != nil {
 		return memory.Applied{}, err
 	}
-	id := r.ID
-	if said != "" && r.ValidTo.IsZero() {
-		id = said
+	id, same := r.ID, ""
+	if said != nil {
+		same = said.ID
 	}
-	if err := a.supersede(c.Supersedes, said, id, r.ValidFrom.UnixMicro()); err != nil {
+	if said != nil && r.ValidTo.IsZero() {
+		id = said.ID
+	}
+	if err := a.supersede(c.Supersedes, same, id, r.ValidFrom.UnixMicro()); err != nil {
 		return memory.Applied{}, err
 	}
 	if id != r.ID {
-		return memory.Applied{ID: id, Existed: true}, nil
+		return memory.Applied{ID: id, Existed: true}, a.extend(said, r, c.Actor)
 	}
 	return memory.Applied{ID: id}, a.insert(r, c.Actor)
 }
 
-// said returns the id of the valid fact that says the same. One that has expired is removed, as if
-// it had been swept.
-func (a *applying) said(r *row) (id string, err error) {
-	var key int64
-	var packed []byte
-	var expires sql.NullInt64
-	found, err := a.One(findSaid, []any{a.scope.key, string(r.Kind), r.Key[:], r.Trust >= memory.Untrusted}, &key, &packed, &expires)
+// there returns a fact without its large columns, and nil if there is none. One that has expired is
+// removed, as if it had been swept.
+func (a *applying) there(query string, args ...any) (*row, error) {
+	r := &row{scope: a.scope.key}
+	var kind string
+	var id, digest []byte
+	var trust int
+	var from int64
+	var to, expires sql.NullInt64
+	found, err := a.One(query, args, &r.key, &id, &kind, &digest, &trust, &from, &to, &expires, &r.Version, &r.Content)
 	if err != nil || !found {
-		return "", err
+		return nil, err
 	}
+	r.ID, r.Kind, r.Trust = spellID(id), memory.Kind(kind), memory.Trust(trust)
+	copy(r.Key[:], digest)
+	r.ValidFrom, r.ValidTo, r.ExpiresAt = timeOf(from), maybeTime(to), maybeTime(expires)
 	if !expires.Valid || expires.Int64 > a.now {
-		return spellID(packed), nil
+		return r, nil
 	}
-	old, err := oneRow(a.Session, factByKey, key)
+	old, err := oneRow(a.Session, factByKey, r.key)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return "", drop(a.Session, &a.scope, old, expired, a.now)
+	return nil, drop(a.Session, &a.scope, old, expired, a.now)
+}
+
+// says reports whether two facts say the same. What is not trusted stands apart.
+func (r *row) says(other *row) bool {
+	return r.Kind == other.Kind && r.Key == other.Key && (r.Trust >= memory.Untrusted) == (other.Trust >= memory.Untrusted)
+}
+
+// extend makes a valid fact hold for as long as what says the same, if that is longer.
+func (a *applying) extend(r, again *row, actor string) error {
+	if !r.ValidTo.IsZero() || !again.ValidTo.IsZero() {
+		return nil
+	}
+	from, expires := r.ValidFrom, r.ExpiresAt
+	if again.ValidFrom.Before(from) {
+		from = again.ValidFrom
+	}
+	if again.ExpiresAt.IsZero() || again.ExpiresAt.After(expires) && !expires.IsZero() {
+		expires = again.ExpiresAt
+	}
+	if from.Equal(r.ValidFrom) && expires.Equal(r.ExpiresAt) {
+		return nil
+	}
+	if _, err := a.Exec(extendFact, from.UnixMicro(), micros(expires), a.now, r.Version+1, r.key); err != nil {
+		return err
+	}
+	return note(a.Session, a.scope.key, a.now, memory.Event{ID: r.ID, Kind: memory.Update, Before: r.Content, After: r.Content, By: actor})
 }
 
 // supersede closes facts. The one that says the same stays.
@@ -305,8 +347,9 @@ func (a *applying) replace(r, next *row) error {
 	return factCorpus.replaceWords(a.Session, &a.scope, r.key, r.Terms, next.Terms)
 }
 
-// close ends the validity of a row. One that has ended keeps the earlier end.
+// close ends the validity of a row, not before it began. One that has ended keeps the earlier end.
 func (a *applying) close(r *row, at int64, by, actor string) error {
+	at = max(at, r.ValidFrom.UnixMicro())
 	if !r.ValidTo.IsZero() {
 		at = min(at, r.ValidTo.UnixMicro())
 	}

@@ -37,14 +37,17 @@ func factSelection(q *sqlitedb.Session, query *memory.Query) (*selection, error)
 		return nil, err
 	}
 	at := now
-	if query.AsOf.IsZero() {
-		s.and(`(f.expires_at IS NULL OR f.expires_at > ?)`, now)
-	} else {
+	if !query.AsOf.IsZero() {
 		at = query.AsOf.UnixMicro()
 	}
+	s.and(`(f.expires_at IS NULL OR f.expires_at > ?)`, at)
 	s.and(`f.valid_from <= ? AND (f.valid_to IS NULL OR f.valid_to > ?)`, at, at)
 	return s, nil
 }
+
+// without says, with a model and twice a dimension as its arguments, that there is no vector of both. A dimension
+// of zero stands for any.
+const without = `NOT (f.model = ? AND f.dimension > 0 AND (? = 0 OR f.dimension = ?))`
 
 // hexIDs leaves out what is no id, as nothing has it.
 func hexIDs(ids []string) []string {

@@ -21,15 +21,21 @@ var _ interface {
 // historyPage is how many events are read at once.
 const historyPage = 128
 
-const eventsQuery = `SELECT key, kind, was, became, actor, at FROM mem_event WHERE scope = ? AND fact = ? AND key > ?
-	ORDER BY key LIMIT ?`
+const (
+	selectEvent = `SELECT e.key, e.fact, e.kind, e.was, e.became, e.actor, e.at, s.tenant, s.workspace, s.user, s.agent
+		FROM mem_event e JOIN mem_scope s ON s.key = e.scope WHERE e.key > ? AND `
+	byEvent = ` ORDER BY e.key LIMIT ?`
+)
 
 // History implements [memory.Store].
 func (f *Facts) History(ctx context.Context, s memory.Scope, id string) iter.Seq2[memory.Event, error] {
 	return func(yield func(memory.Event, error) bool) {
-		packed, ok := packID(id)
-		if !ok {
-			return
+		var packed []byte // of all facts, none
+		if id != "" {
+			var ok bool
+			if packed, ok = packID(id); !ok {
+				return
+			}
 		}
 		for after, more := int64(0), true; more; {
 			var page []memory.Event
@@ -37,9 +43,8 @@ func (f *Facts) History(ctx context.Context, s memory.Scope, id string) iter.Seq
 				page, after, err = events(q, s, packed, after)
 				return err
 			})
-			for i := range page {
-				page[i].ID = id
-				if !yield(page[i], nil) {
+			for _, e := range page {
+				if !yield(e, nil) {
 					return
 				}
 			}
@@ -52,21 +57,29 @@ func (f *Facts) History(ctx context.Context, s memory.Scope, id string) iter.Seq
 	}
 }
 
-// events returns a page, and the key of the last event in it.
+// events returns a page, and the key of the last event in it: of a fact, or of all facts of the scopes
+// that a scope covers.
 func events(q *sqlitedb.Session, s memory.Scope, id []byte, after int64) (page []memory.Event, last int64, err error) {
-	scope, err := factCorpus.findScope(q, s)
-	if err != nil || scope.key == 0 {
-		return nil, after, err
+	text, args := within(s)
+	text = `e.scope IN (SELECT key FROM mem_scope WHERE ` + text + `)`
+	if id != nil {
+		scope, err := factCorpus.findScope(q, s)
+		if err != nil || scope.key == 0 {
+			return nil, after, err
+		}
+		text, args = `e.scope = ? AND e.fact = ?`, []any{scope.key, id}
 	}
 	last = after
-	err = q.Each(eventsQuery, []any{scope.key, id, after, historyPage}, func(scan func(...any) error) (bool, error) {
+	args = append(append([]any{after}, args...), historyPage)
+	err = q.Each(selectEvent+text+byEvent, args, func(scan func(...any) error) (bool, error) {
 		var e memory.Event
-		var kind string
+		var fact []byte
 		var at int64
-		if err := scan(&last, &kind, &e.Before, &e.After, &e.By, &at); err != nil {
+		err := scan(&last, &fact, (*string)(&e.Kind), &e.Before, &e.After, &e.By, &at, &e.Scope.Tenant, &e.Scope.Workspace, &e.Scope.User, &e.Scope.Agent)
+		if err != nil {
 			return false, err
 		}
-		e.Kind, e.At = memory.ChangeKind(kind), timeOf(at)
+		e.ID, e.At = spellID(fact), timeOf(at)
 		page = append(page, e)
 		return true, nil
 	})

@@ -8,12 +8,22 @@ LANGUAGE sql SET search_path = '' AS $fn$
   INSERT INTO weft.mem_event (scope, fact, at, kind, was, became, actor) SELECT scope, id, p_now, 'delete', content, '', p_actor FROM gone
 $fn$;
 
--- mem_close ends the validity of a fact. One that has ended keeps the earlier end.
+-- mem_close ends the validity of a fact, not before it began. One that has ended keeps the earlier end.
 CREATE OR REPLACE FUNCTION weft.mem_close(p_key bigint, p_at timestamptz, p_by text, p_actor text, p_now timestamptz) RETURNS void
 LANGUAGE sql SET search_path = '' AS $fn$
-  WITH closed AS (UPDATE weft.mem_fact SET valid_to = least(valid_to, p_at), updated_at = p_now, version = version + 1,
+  WITH closed AS (UPDATE weft.mem_fact SET valid_to = least(valid_to, greatest(p_at, valid_from)), updated_at = p_now, version = version + 1,
     superseded_by = CASE WHEN p_by = '' THEN superseded_by ELSE p_by END WHERE key = p_key RETURNING scope, id, content)
   INSERT INTO weft.mem_event (scope, fact, at, kind, was, became, actor) SELECT scope, id, p_now, 'close', content, '', p_actor FROM closed
+$fn$;
+
+-- mem_extend makes a fact hold for as long as what says the same, if that is longer.
+CREATE OR REPLACE FUNCTION weft.mem_extend(p_key bigint, p_from timestamptz, p_expires timestamptz, p_actor text, p_now timestamptz) RETURNS void
+LANGUAGE sql SET search_path = '' AS $fn$
+  WITH longer AS (UPDATE weft.mem_fact SET valid_from = least(valid_from, p_from),
+    expires_at = CASE WHEN p_expires IS NOT NULL AND expires_at IS NOT NULL THEN greatest(expires_at, p_expires) END,
+    updated_at = p_now, version = version + 1
+    WHERE key = p_key AND (p_from < valid_from OR expires_at < coalesce(p_expires, 'infinity')) RETURNING scope, id, content)
+  INSERT INTO weft.mem_event (scope, fact, at, kind, was, became, actor) SELECT scope, id, p_now, 'update', content, content, p_actor FROM longer
 $fn$;
 
 -- mem_enter locks a scope, and everything that is forgotten with it against being so. It
@@ -68,17 +78,20 @@ BEGIN
     AND t.owner IN (weft.mem_digest(p_names[3]), weft.mem_digest('')); -- and not what others say of this scope
 
   IF p_bulk AND NOT EXISTS (SELECT FROM unnest(p_heard) h WHERE h <= v_forgotten)
-  AND NOT EXISTS (SELECT FROM weft.mem_fact o WHERE o.scope = v_scope AND o.valid_to IS NULL AND o.expires_at <= v_now) THEN
+  AND NOT EXISTS (SELECT FROM weft.mem_fact o WHERE o.scope = v_scope AND o.valid_to IS NULL AND o.expires_at <= v_now)
+  AND NOT EXISTS (SELECT FROM weft.mem_fact o WHERE o.scope = v_scope AND o.id = ANY (p_id::uuid[]))
+  AND NOT EXISTS (SELECT FROM unnest(p_kind, p_said, p_trust, p_from, p_to, p_expires) AS g (kind, said, trust, valid_from, valid_to, expires_at)
+    WHERE g.valid_to IS NULL AND (SELECT coalesce(g.valid_from, v_now) < o.valid_from OR o.expires_at < coalesce(g.expires_at, 'infinity')
+      FROM weft.mem_fact o WHERE o.scope = v_scope AND o.kind = g.kind AND o.said = g.said AND (o.trust >= 2) = (g.trust >= 2)
+      AND o.valid_to IS NULL)) THEN
     RETURN QUERY
     WITH given AS MATERIALIZED (
       SELECT * FROM unnest(p_id::uuid[], p_actor, p_kind, p_content, p_said, p_raw, p_metadata, p_conversation, p_turn, p_trust,
         p_importance, p_from, p_to, p_by, p_expires, p_terms, p_words, p_model, p_space, p_vector) WITH ORDINALITY AS g (id, actor, kind, content, said, raw,
         metadata, conversation, turn, trust, importance, valid_from, valid_to, superseded_by, expires_at, terms, words, model, space, embedding, nr)
     ), known AS MATERIALIZED (
-      SELECT g.nr, g.id, coalesce(
-        (SELECT o.id FROM weft.mem_fact o WHERE o.scope = v_scope AND o.id = g.id),
-        CASE WHEN g.valid_to IS NULL THEN (SELECT o.id FROM weft.mem_fact o WHERE o.scope = v_scope AND o.kind = g.kind
-          AND o.said = g.said AND (o.trust >= 2) = (g.trust >= 2) AND o.valid_to IS NULL) END) AS there
+      SELECT g.nr, g.id, CASE WHEN g.valid_to IS NULL THEN (SELECT o.id FROM weft.mem_fact o WHERE o.scope = v_scope AND o.kind = g.kind
+        AND o.said = g.said AND (o.trust >= 2) = (g.trust >= 2) AND o.valid_to IS NULL) END AS there
       FROM given g
     ), first AS MATERIALIZED (
       SELECT g.nr, k.there, coalesce(k.there, CASE WHEN g.valid_to IS NULL
@@ -141,13 +154,24 @@ BEGIN
       INSERT INTO weft.mem_event (scope, fact, at, kind, was, became, actor)
       VALUES (v_scope, r.id, v_now, 'update', f.content, r.content, r.actor);
     ELSE
-      PERFORM FROM weft.mem_fact o WHERE o.scope = v_scope AND o.id = r.id;
-      IF NOT FOUND THEN
+      SELECT o.key, o.expires_at, o.valid_to, o.kind = r.kind AND o.said = r.said AND (o.trust >= 2) = (r.trust >= 2) AS same
+        INTO f FROM weft.mem_fact o WHERE o.scope = v_scope AND o.id = r.id;
+      IF f.expires_at <= v_now THEN -- it goes, as if it had been swept
+        PERFORM weft.mem_drop(f.key, 'expired', v_now);
+        f.key := NULL;
+      END IF;
+      IF NOT f.same AND f.key IS NOT NULL THEN
+        RAISE SQLSTATE 'WM000' USING MESSAGE = 'taken', DETAIL = r.nr - 1, HINT = r.id;
+      ELSIF f.key IS NOT NULL THEN
+        IF f.valid_to IS NULL AND r.valid_to IS NULL THEN
+          PERFORM weft.mem_extend(f.key, coalesce(r.valid_from, v_now), r.expires_at, r.actor, v_now);
+        END IF;
+      ELSE
         SELECT o.key, o.id, o.expires_at INTO f FROM weft.mem_fact o WHERE o.scope = v_scope AND o.kind = r.kind AND o.said = r.said
         AND (o.trust >= 2) = (r.trust >= 2) AND o.valid_to IS NULL;
         v_same := f.key;
         v_same_id := f.id;
-        IF f.expires_at <= v_now THEN -- it goes, as if it had been swept
+        IF f.expires_at <= v_now THEN
           PERFORM weft.mem_drop(v_same, 'expired', v_now);
           v_same := NULL;
           v_same_id := NULL;
@@ -165,7 +189,9 @@ BEGIN
           END IF;
           PERFORM weft.mem_close(f.key, coalesce(r.valid_from, v_now), o_id, o_id, v_now);
         END LOOP;
-        IF v_same_id IS NULL OR r.valid_to IS NOT NULL THEN
+        IF v_same_id IS NOT NULL AND r.valid_to IS NULL THEN
+          PERFORM weft.mem_extend(v_same, coalesce(r.valid_from, v_now), r.expires_at, r.actor, v_now);
+        ELSE
           o_existed := false;
           v_added := true;
           INSERT INTO weft.mem_fact (scope, id, kind, content, said, raw, metadata, conversation, turn, trust, importance, valid_from, valid_to,
