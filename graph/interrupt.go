@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/weft-go/weft/state"
 )
@@ -97,7 +98,8 @@ func (t *task) questionID(name, key string) string {
 	parts := [...]string{t.run.root.thread, t.run.ns, t.run.cur, t.id(), name, key}
 	var text []byte
 	for _, p := range parts { // with its length, so that no two lists have one text
-		text = fmt.Appendf(text, "%d:%s", len(p), p)
+		text = append(strconv.AppendInt(text, int64(len(p)), 10), ':')
+		text = append(text, p...)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])

@@ -185,9 +185,14 @@ func (c *codec[T]) unmarshal(text []byte) (v T, err error) {
 }
 
 func (c *codec[T]) decode(data []byte) (T, error) {
-	if c.form == text {
+	switch c.form {
+	case text:
 		if s, ok := unquote(data); ok {
 			return c.fromString(s), nil
+		}
+	case signed, unsigned:
+		if v, ok := c.fromDigits(data); ok {
+			return v, nil
 		}
 	}
 	v, err := c.unmarshal(data)
@@ -207,6 +212,42 @@ func (c *codec[T]) fromString(s string) T {
 	var v T
 	reflect.ValueOf(&v).Elem().SetString(s)
 	return v
+}
+
+// fromDigits reads an integer as encode writes it; of any other text it reports
+// false, and the caller lets encoding/json read it.
+func (c *codec[T]) fromDigits(data []byte) (v T, ok bool) {
+	digits, negative := data, false
+	if len(data) > 0 && data[0] == '-' && c.form == signed {
+		digits, negative = data[1:], true
+	}
+	const most = 18 // so many digits fit into an int64
+	if len(digits) == 0 || len(digits) > most || digits[0] == '0' && len(data) > 1 {
+		return v, false
+	}
+	var n int64
+	for _, b := range digits {
+		if b < '0' || b > '9' {
+			return v, false
+		}
+		n = 10*n + int64(b-'0')
+	}
+	if negative {
+		n = -n
+	}
+	into := reflect.ValueOf(&v).Elem()
+	if c.form == unsigned {
+		if into.OverflowUint(uint64(n)) {
+			return v, false
+		}
+		into.SetUint(uint64(n))
+		return v, true
+	}
+	if into.OverflowInt(n) {
+		return v, false
+	}
+	into.SetInt(n)
+	return v, true
 }
 
 // scratch buffers let what is handed out be of the very size, as stores keep it.

@@ -1,10 +1,12 @@
 package state_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/weft-go/weft/state"
 )
@@ -41,4 +43,29 @@ func ExampleEncode() {
 	// Output:
 	// {"cups":12} <nil>
 	// map[cups:12] <nil>
+}
+
+// Integers are read as encoding/json reads them.
+func TestDecodeInteger(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"0", "7", "-7", "127", "128", "-128", "-129", "255", "256", "-0", "00", "01", "-01", "-", "", " 1", "1 ", "+1", "1.0", "1e2", "null", `"1"`,
+		"999999999999999999", "-999999999999999999", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "18446744073709551615", "1_0", "1x", "٣",
+	} {
+		decodesLikeJSON[int](t, text)
+		decodesLikeJSON[int8](t, text)
+		decodesLikeJSON[uint8](t, text)
+		decodesLikeJSON[uint64](t, text)
+		decodesLikeJSON[time.Duration](t, text)
+	}
+}
+
+func decodesLikeJSON[T comparable](t *testing.T, text string) {
+	t.Helper()
+	var want T
+	wantErr := json.Unmarshal([]byte(text), &want)
+	got, err := state.Decode[T]([]byte(text))
+	if (err != nil) != (wantErr != nil) || err == nil && got != want {
+		t.Errorf("%q as %T: got %v, %v want %v, %v", text, want, got, err, want, wantErr)
+	}
 }
