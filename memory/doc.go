@@ -1,6 +1,6 @@
 // Package memory keeps what an agent learns, and finds it again when it matters.
 //
-//	m, err := memory.New(memory.NewInMemory(), memory.Options{})
+//	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
 //	if err != nil {
 //		return err
 //	}
@@ -15,9 +15,11 @@
 //
 //   - A [Fact] belongs to a [Scope], and is found from that scope alone unless a
 //     [Query] says otherwise. A foreign id is not found.
-//   - What is stored twice in a scope is stored once, however many write at once.
+//   - What is stored twice in a scope is stored once, however many write at once, and holds
+//     for as long as either was to.
 //   - Nothing is lost silently: what takes the place of a fact closes its validity, and
-//     the fact is still there for [Query.AsOf]. [Memory.Forget] is what removes.
+//     the fact is still there for [Query.AsOf]. [Memory.Update] keeps what it is not told to
+//     change, and never trusts more by itself. [Memory.Forget] is what removes.
 //   - Without an [Embedder] recall goes by words, ranked, and never asks for all of
 //     them. With one, what is found by words and by meaning is united, and each
 //     [Found] says how its score came about.

@@ -16,15 +16,22 @@ type Exported struct {
 	Event *Event `json:"event,omitempty"`
 }
 
-// Export writes all that is known in a scope, as lines of JSON: each fact, also if it is
-// no longer so, followed by its history. Parts of the scope that are empty mean all, as
-// in [Memory.Forget]. The history of facts that were deleted is not in it.
+// Export writes all that is kept of a scope, as lines of JSON: each fact, also if it is no
+// longer so, and then what was done to facts, also to those that were deleted or have expired, as
+// what they said is kept in the history until the scope is forgotten. Parts of the scope that
+// are empty mean all, as in [Memory.Forget]: what is exported is what would be forgotten.
 func (m *Memory) Export(ctx context.Context, s Scope, w io.Writer) error {
+	if err := m.export(ctx, s, json.NewEncoder(w)); err != nil {
+		return fmt.Errorf("memory: export: %s: %w", s, err)
+	}
+	return nil
+}
+
+func (m *Memory) export(ctx context.Context, s Scope, lines *json.Encoder) error {
 	q := Query{
 		Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == "",
 		Closed: true, Untrusted: true, Limit: -1,
 	}
-	lines := json.NewEncoder(w)
 	for f, err := range m.List(ctx, q) {
 		if err == nil {
 			err = lines.Encode(Exported{Fact: &f})

@@ -64,7 +64,8 @@ type Fact struct {
 	Scope Scope `json:"scope,omitzero"`
 	// Kind is [Plain] where a caller leaves it out.
 	Kind Kind `json:"kind"`
-	// Content is the fact in words, at most 16 KB.
+	// Content is the fact in words, at most 16 KB. Texts that differ in case, spaces and the
+	// marks at the end of words alone are taken to say the same.
 	Content string `json:"content"`
 	// Metadata is a JSON object of the caller's own, at most 16 KB, or nil.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
@@ -72,7 +73,9 @@ type Fact struct {
 	// beside each other help each other to be found.
 	Conversation string `json:"conversation,omitempty"`
 	Turn         int64  `json:"turn,omitempty"`
-	Trust        Trust  `json:"trust,omitempty"`
+	// Trust is [Stated] where a caller leaves it out: who stores what a model or a document
+	// said has to say so.
+	Trust Trust `json:"trust,omitempty"`
 	// Importance is between 0 and 1. Zero stands for 0.5.
 	Importance float64 `json:"importance"`
 	// ValidFrom is when it began to be so; zero stands for now. ValidTo is when that

@@ -10,7 +10,7 @@ import (
 // kv.Values, knowledge.Base.
 type Forgetter interface {
 	// Forget removes all that there is of a scope, and returns how much that was. Parts
-	// that are empty mean all.
+	// that are empty mean all, but for the tenant.
 	Forget(ctx context.Context, s Scope) (int, error)
 }
 

@@ -59,7 +59,8 @@ func New(store Store, o Options) (*Memory, error) {
 type Stored struct {
 	// ID is that of the fact that is there now.
 	ID string
-	// Existed says that a valid fact of the scope and kind said the same before, and stayed as it was.
+	// Existed says that a valid fact of the scope and kind said the same before. It stays as it
+	// was, but that it holds for as long as either of the two: see [Memory.Store].
 	Existed bool
 }
 
@@ -68,7 +69,12 @@ const MaxBatch = 1000
 
 // Store stores facts in a scope, all or none: one call of the embedder, one round trip to the store. What
 // a valid fact of the scope and kind says already is not stored again, also where many
-// programs store at once; case, spaces and marks at the end of words make no difference.
+// programs store at once; case, spaces and marks at the end of words make no difference, so a code
+// in which they matter belongs in the metadata too. That fact then holds for as long as either
+// says: the later expiry counts, or none, and the earlier ValidFrom. Its text, metadata, importance and
+// trust stay, and the history has an update.
+//
+// An ID that a fact of the scope has already is an [ErrConflict], unless that fact says the same.
 func (m *Memory) Store(ctx context.Context, s Scope, facts ...Fact) ([]Stored, error) {
 	changes := make([]Change, len(facts))
 	for i, f := range facts {
@@ -208,19 +214,9 @@ func (m *Memory) List(ctx context.Context, q Query) iter.Seq2[Fact, error] {
 	}
 }
 
-// Update replaces what a fact of the scope says, and its metadata, importance, trust and
-// expiry. The old content stays in the history. With a Version, that has to be the
-// fact's, or else it is an [ErrConflict]. To say that something is no longer so, and
-// something else is, take [Memory.Supersede].
-func (m *Memory) Update(ctx context.Context, s Scope, f Fact) error {
-	if _, err := m.apply(ctx, s, []Change{{Kind: Update, Record: Record{Fact: f}}}); err != nil {
-		return fmt.Errorf("memory: update: %w", err)
-	}
-	return nil
-}
-
-// Supersede stores a fact that takes the place of others: they were so until then, and
-// [Query.AsOf] still finds them.
+// Supersede stores a fact that takes the place of others: they were so until its ValidFrom, and
+// [Query.AsOf] still finds them. One that began to be so later than that was so at no time: it ends
+// when it began, and is still there for [Query.Closed] and in the history.
 func (m *Memory) Supersede(ctx context.Context, s Scope, f Fact, old ...string) (Stored, error) {
 	applied, err := m.apply(ctx, s, []Change{{Kind: Add, Record: Record{Fact: f}, Supersedes: old}})
 	if err != nil {
@@ -255,10 +251,10 @@ func (m *Memory) each(ctx context.Context, s Scope, kind ChangeKind, ids []strin
 	return err
 }
 
-// Clear deletes what a query selects, in batches, and returns how many facts that were. Its limit
-// counts: a negative one means all.
+// Clear deletes what a query selects, in batches, and returns how many facts that were: without a
+// Limit all of them.
 func (m *Memory) Clear(ctx context.Context, q Query) (int, error) {
-	limit, limited := q.Most()
+	limit, limited := q.Limit, q.Limit > 0
 	removed := 0
 	for !limited || removed < limit {
 		q.Limit = MaxBatch
@@ -312,8 +308,9 @@ func (m *Memory) History(ctx context.Context, s Scope, id string) iter.Seq2[Even
 }
 
 // Forget removes all that is known in a scope, with its history, and returns how many
-// facts that were. A part of the scope that is empty means all of them: of a tenant and a user, it forgets the
-// user in every workspace and to every agent. The scope must name a tenant or a user.
+// facts that were. A part of the scope that is empty means all of them, but for the tenant: of a tenant and a user,
+// it forgets the user in every workspace and to every agent. Tenants never mix: an empty one stands for facts of no
+// tenant. The scope must name a tenant or a user.
 // What was said before and comes late, from a job that had to wait, is refused with
 // [ErrForgotten].
 func (m *Memory) Forget(ctx context.Context, s Scope) (int, error) {

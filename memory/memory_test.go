@@ -359,15 +359,14 @@ func TestUpdateCloseDelete(t *testing.T) {
 	if err != nil || f.Version != 1 || f.Kind != memory.Plain || f.Importance != 0.5 || f.Scope != ann {
 		t.Fatalf("got %+v and %v", f, err)
 	}
-	f.Content, f.Importance = "Ann has a dog called Rex", 0.9
-	if err := m.Update(t.Context(), ann, f); err != nil {
+	edit := memory.Edit{Content: "Ann has a dog called Rex", Importance: 0.9, Version: f.Version}
+	if err := m.Update(t.Context(), ann, f.ID, edit); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Update(t.Context(), ann, f); !errors.Is(err, memory.ErrConflict) {
+	if err := m.Update(t.Context(), ann, f.ID, edit); !errors.Is(err, memory.ErrConflict) {
 		t.Errorf("an old version: %v", err)
 	}
-	f.Version, f.Content = 0, "ANN has a cat."
-	if err := m.Update(t.Context(), ann, f); !errors.Is(err, memory.ErrConflict) {
+	if err := m.Update(t.Context(), ann, f.ID, memory.Edit{Content: "ANN has a cat."}); !errors.Is(err, memory.ErrConflict) {
 		t.Errorf("what another fact says: %v", err)
 	}
 	if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: "Rex"}); len(got) != 1 {
@@ -440,8 +439,15 @@ func TestClear(t *testing.T) {
 	if n, err := m.Clear(t.Context(), memory.Query{Scope: ann, Limit: 1500}); n != 1500 || err != nil {
 		t.Errorf("cleared %d, %v", n, err)
 	}
-	if n, err := m.Clear(t.Context(), memory.Query{Scope: ann, Limit: -1}); n != 1500 || err != nil {
+	if n, err := m.Clear(t.Context(), memory.Query{Scope: ann, IDs: slices.Collect(ids(t, m))[:30]}); n != 30 || err != nil {
+		t.Errorf("cleared %d, %v, want 30", n, err)
+	}
+	if n, err := m.Clear(t.Context(), memory.Query{Scope: ann, Limit: -1}); n != 1470 || err != nil {
 		t.Errorf("cleared %d, %v", n, err)
+	}
+	store(t, m, ann, slices.Collect(numbered(50))...)
+	if n, err := m.Clear(t.Context(), memory.Query{Scope: ann}); n != 50 || err != nil {
+		t.Errorf("without a limit: cleared %d, %v, want all", n, err)
 	}
 	if _, err := m.Store(t.Context(), ann, make([]memory.Fact, memory.MaxBatch+1)...); !errors.Is(err, memory.ErrInvalid) {
 		t.Errorf("got %v for too many at once", err)
@@ -460,11 +466,16 @@ func TestExportForget(t *testing.T) {
 	if err := m.Close(t.Context(), ann, ids[1]); err != nil {
 		t.Fatal(err)
 	}
+	gone := ann
+	gone.Agent = "of deleted facts alone"
+	if err := m.Delete(t.Context(), gone, store(t, m, gone, "Ann said something")...); err != nil {
+		t.Fatal(err)
+	}
 	var out bytes.Buffer
 	if err := m.Export(t.Context(), memory.Scope{Tenant: "acme", User: "ann"}, &out); err != nil {
 		t.Fatal(err)
 	}
-	facts, events := 0, 0
+	facts, events, deleted := 0, 0, ""
 	for lines := bufio.NewScanner(&out); lines.Scan(); {
 		var line memory.Exported
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
@@ -474,10 +485,13 @@ func TestExportForget(t *testing.T) {
 			facts++
 		} else if line.Event != nil {
 			events++
+			if line.Event.Scope == gone {
+				deleted += string(line.Event.Kind) + line.Event.Before + line.Event.After
+			}
 		}
 	}
-	if facts != 3 || events != 4 {
-		t.Errorf("exported %d facts and %d events", facts, events)
+	if facts != 3 || events != 6 || deleted != "addAnn said somethingdeleteAnn said something" {
+		t.Errorf("exported %d facts and %d events, of what was deleted %q", facts, events, deleted)
 	}
 	before := time.Now()
 	if n, err := m.Forget(t.Context(), memory.Scope{Tenant: "acme", User: "ann"}); n != 3 || err != nil {
@@ -600,6 +614,16 @@ func TestNew(t *testing.T) {
 	}
 	if _, err := memory.New(nil, memory.Options{}); !errors.Is(err, memory.ErrInvalid) {
 		t.Errorf("no store: %v", err)
+	}
+}
+
+func numbered(n int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range n {
+			if !yield(fmt.Sprint("fact ", i)) {
+				return
+			}
+		}
 	}
 }
 

@@ -35,7 +35,8 @@ type Query struct {
 	// Closed looks also at facts that are no longer so, or have expired. It is not
 	// for recall.
 	Closed bool
-	// Limit is the most to return. Zero stands for 20, a negative number for all.
+	// Limit is the most to return. Zero stands for 20, a negative number for all; in
+	// [Memory.Clear] and [Memory.Reembed] zero is all too.
 	Limit int
 }
 
@@ -68,6 +69,9 @@ func (q *Query) Validate() error {
 		if err := k.Validate(); err != nil {
 			return err
 		}
+	}
+	if year := q.AsOf.Year(); year < 1 || year > 9999 {
+		return fmt.Errorf("as of the year %d: %w", year, ErrInvalid)
 	}
 	for _, id := range q.IDs {
 		if !validID(id) {
@@ -111,16 +115,15 @@ type Condition struct {
 	Op   Op       `json:"op"`
 	// Value is JSON. [Where] makes it of a Go value.
 	Value json.RawMessage `json:"value,omitempty"`
+
+	cause error // why there is no value
 }
 
 // Where returns a condition on one field. A value that is no JSON shows when the query
 // is asked.
 func Where(field string, op Op, value any) Condition {
 	data, err := json.Marshal(value)
-	if err != nil {
-		data = nil
-	}
-	return Condition{Path: []string{field}, Op: op, Value: data}
+	return Condition{Path: []string{field}, Op: op, Value: data, cause: err}
 }
 
 // Validate returns [ErrInvalid] for a condition that can not be asked.
@@ -144,6 +147,12 @@ func (c Condition) Validate() error {
 
 func (c Condition) checkValue() error {
 	var v any
+	if c.cause != nil {
+		return fmt.Errorf("condition on %q: value: %w: %w", c.Path, ErrInvalid, c.cause)
+	}
+	if len(c.Value) == 0 {
+		return fmt.Errorf("condition on %q: no value: %w", c.Path, ErrInvalid)
+	}
 	if len(c.Value) > maxMetadata {
 		return fmt.Errorf("condition on %q: a value of %d bytes: %w", c.Path, len(c.Value), ErrInvalid)
 	}

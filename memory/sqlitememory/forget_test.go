@@ -50,8 +50,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 		noise(t, m, 50)
 	}
 	changed := fact()
-	changed.ID = ids[0]
-	must(t, m.Update(ctx, gone, changed))
+	must(t, m.Update(ctx, gone, ids[0], memory.Edit{Content: changed.Content, Metadata: changed.Metadata}))
 	_, err = m.Supersede(ctx, gone, memory.Fact{Content: "She moved to " + marker()}, ids[0])
 	must(t, err)
 	_, err = m.Apply(ctx, gone, memory.Change{Kind: memory.Delete, Record: memory.Record{Fact: memory.Fact{ID: ids[1]}}, Actor: marker(), Job: marker()})
