@@ -37,15 +37,15 @@ func (m *Memory) export(ctx context.Context, s Scope, lines *json.Encoder) error
 			err = lines.Encode(Exported{Fact: &f})
 		}
 		if err != nil {
-			return fmt.Errorf("memory: export: %s: %w", s, err)
+			return err
 		}
-		for e, err := range m.History(ctx, f.Scope, f.ID) {
-			if err == nil {
-				err = lines.Encode(Exported{Event: &e})
-			}
-			if err != nil {
-				return fmt.Errorf("memory: export: %s: %w", s, err)
-			}
+	}
+	for e, err := range m.store.History(ctx, s, "") {
+		if err == nil {
+			err = lines.Encode(Exported{Event: &e})
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
