@@ -81,11 +81,12 @@ func (b *Builder) at(name string) *node {
 	return n
 }
 
-// Node adds a node. Middleware such as [Retry] and [Timeout] wraps fn.
+// Node adds a node. Middleware such as [Retry] and [Timeout] wraps fn; around
+// nil, or without what it requires, it is nil itself, which Compile reports.
 func (b *Builder) Node(name string, fn NodeFunc) {
 	n := b.declare(name)
 	if fn == nil {
-		b.fail(name, "the function is nil")
+		b.fail(name, "the function is nil: Node was not given one, or its middleware was not, or Cache has no Key")
 	}
 	n.run = fn
 }

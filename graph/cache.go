@@ -3,7 +3,6 @@ package graph
 import (
 	"container/list"
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -63,14 +62,14 @@ type CachePolicy struct {
 // update is the very same each time: an element that [state.KeyedChannel.Put]
 // gave an id has that id again, and so replaces the one from before.
 func Cache(p CachePolicy, fn NodeFunc) NodeFunc {
+	if p.Key == nil || fn == nil {
+		return nil
+	}
 	cache, owner := p.Cache, new(int)
 	if cache == nil {
 		cache = NewNodeCache(0)
 	}
 	return func(ctx context.Context, s state.View) (state.Update, error) {
-		if p.Key == nil {
-			return nil, errors.New("graph: Cache: the policy has no Key")
-		}
 		key := cacheKey{owner, p.Key(s)}
 		if update, ok := cache.get(key); ok {
 			return update, nil

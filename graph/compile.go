@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -251,6 +252,9 @@ func (c *compiler) checkOptions() {
 	}
 	if o.MaxSteps < 0 || o.MaxParallel < 0 {
 		c.fail("", "MaxSteps and MaxParallel can not be negative")
+	}
+	if v := reflect.ValueOf(o.Checkpoints); v.Kind() == reflect.Pointer && v.IsNil() {
+		c.fail("", "Checkpoints is a nil %T", o.Checkpoints)
 	}
 	if o.Durability > Exit {
 		c.fail("", "unknown %s", o.Durability)

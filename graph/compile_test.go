@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -83,6 +85,7 @@ func TestCompileErrors(t *testing.T) {
 		}, want: []string{`a Both("a")`}},
 		"pause":          {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{PauseBefore: []string{"x"}, PauseAfter: []string{"y", graph.AllNodes}}, want: []string{"x a pause names it", "y a pause names it"}, is: graph.ErrUnknownNode},
 		"limits":         {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{MaxSteps: -1}, want: []string{" can not be negative"}},
+		"no store":       {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{Checkpoints: (*checkpoint.Memory)(nil)}, want: []string{" Checkpoints is a nil *checkpoint.Memory"}},
 		"durability":     {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{Durability: 9}, want: []string{" unknown durability(9)"}},
 		"channels apart": {fill: func(b *graph.Builder) { b.Subgraph("a", sub(state.Append[string]("trail"))); b.Edge(graph.Start, "a") }, want: []string{`a channel "trail" of their own`}},
 	}
@@ -116,6 +119,30 @@ func TestCompileErrors(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCompileMiddleware: middleware around nothing is nothing, and found as that.
+func TestCompileMiddleware(t *testing.T) {
+	t.Parallel()
+	node := mark("a")
+	for name, fn := range map[string]graph.NodeFunc{
+		"Retry":       graph.Retry(graph.RetryPolicy{}, nil),
+		"Timeout":     graph.Timeout(time.Second, nil),
+		"IdleTimeout": graph.IdleTimeout(time.Second, nil),
+		"Limit":       graph.Limit(1, nil),
+		"Cache":       graph.Cache(graph.CachePolicy{Key: func(state.View) string { return "" }}, nil),
+		"Recover":     graph.Recover(func(context.Context, state.View, error) (state.Update, error) { return nil, nil }, nil),
+		"no Key":      graph.Cache(graph.CachePolicy{}, node),
+		"no handler":  graph.Recover(nil, node),
+		"two of them": graph.Limit(1, graph.Retry(graph.RetryPolicy{}, nil)),
+	} {
+		b := graph.New("g", trail)
+		b.Node("a", fn)
+		b.Edge(graph.Start, "a")
+		if _, err := b.Compile(graph.Options{}); err == nil || !strings.Contains(err.Error(), `node "a": the function is nil`) {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }
 

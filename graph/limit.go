@@ -9,6 +9,9 @@ import (
 // Limit lets at most n runs of a node go on at once, over all threads. The
 // others wait their turn, or until their context ends. N below 1 counts as 1.
 func Limit(n int, fn NodeFunc) NodeFunc {
+	if fn == nil {
+		return nil
+	}
 	slots := make(chan struct{}, max(n, 1))
 	return func(ctx context.Context, s state.View) (state.Update, error) {
 		select {

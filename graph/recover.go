@@ -12,6 +12,9 @@ import (
 // the node's. A pause, and the end of the run's context, are not handled. Put
 // [Retry] inside Recover to try again first.
 func Recover(handle func(ctx context.Context, s state.View, err error) (state.Update, error), fn NodeFunc) NodeFunc {
+	if handle == nil || fn == nil {
+		return nil
+	}
 	return func(ctx context.Context, s state.View) (state.Update, error) {
 		update, err := protect(ctx, s, fn)
 		if err == nil || asked(ctx) || IsPause(err) || ctx.Err() != nil {

@@ -30,6 +30,9 @@ type RetryPolicy struct {
 // Retry runs a node again when it fails. A pause is not a failure. What the
 // failed attempts returned is dropped; what they remembered by [Once] stays.
 func Retry(p RetryPolicy, fn NodeFunc) NodeFunc {
+	if fn == nil {
+		return nil
+	}
 	p = p.withDefaults()
 	return func(ctx context.Context, s state.View) (state.Update, error) {
 		wait := p.Initial

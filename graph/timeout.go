@@ -34,6 +34,9 @@ type TimeoutPolicy struct {
 }
 
 func (p TimeoutPolicy) wrap(fn NodeFunc) NodeFunc {
+	if fn == nil {
+		return nil
+	}
 	return func(ctx context.Context, s state.View) (state.Update, error) {
 		inner, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
