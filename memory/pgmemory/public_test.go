@@ -2,6 +2,8 @@ package pgmemory_test
 
 import (
 	"context"
+	"fmt"
+	"log"
 	"slices"
 	"sync"
 	"testing"
@@ -88,4 +90,43 @@ func TestScriptsByHand(t *testing.T) {
 	if got, err := request[string](pool, annID, `SELECT content FROM match_memories($1::text::extensions.vector, 1)`, "[1,2]"); err != nil || len(got) != 1 {
 		t.Errorf("got %q, error %v", got, err)
 	}
+}
+
+// What programs in other languages write to the table is what programs in Go recall, and the other way round.
+func ExampleMigratePublic() {
+	public.Lock()
+	defer public.Unlock()
+	ctx := context.Background()
+	tb := &exampleTB{}
+	address := supatest.Database(tb, nil) // stands for the database of a Supabase project
+	options := pgmemory.Options{Schema: pgtest.SchemaIn(tb, address)}
+	defer func() {
+		for _, drop := range tb.drops {
+			drop()
+		}
+	}()
+	pool, err := pgxpool.New(ctx, address)
+	if err != nil {
+		log.Panic(err)
+	}
+	defer pool.Close()
+	if err := pgmemory.MigratePublic(ctx, pool, options); err != nil {
+		log.Panic(err)
+	}
+	if _, err := pool.Exec(ctx, `INSERT INTO agent_memories (user_id, content) VALUES ($1, 'Ann drinks tea')`, annID); err != nil {
+		log.Panic(err)
+	}
+	db, err := pgmemory.New(ctx, pool, options)
+	if err != nil {
+		log.Panic(err)
+	}
+	facts, err := memory.New(db.Facts(), memory.Options{})
+	if err != nil {
+		log.Panic(err)
+	}
+	for f, err := range facts.List(ctx, memory.Query{Scope: memory.Scope{User: annID}}) {
+		fmt.Println(f.Content, err)
+	}
+	// Output:
+	// Ann drinks tea <nil>
 }
