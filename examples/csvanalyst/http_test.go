@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/weft-go/weft/examples/csvanalyst/internal/api"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/offline"
 	"github.com/weft-go/weft/examples/internal/page"
 	"github.com/weft-go/weft/llm"
@@ -42,7 +43,7 @@ func TestBadInput(t *testing.T) {
 		{"a wrong field", "POST", in + "/messages", `{"massage":"x"}`, j, 400, "massage"},
 		{"a wrong type", "POST", in + "/messages", `{"message":7}`, j, 400, "string"},
 		{"an empty message", "POST", in + "/messages", `{"message":" "}`, j, 400, "message: is empty"},
-		{"a long message", "POST", in + "/messages", `{"message":"` + strings.Repeat("x", maxMessage+1) + `"}`, j, 413, "at most 20000 bytes"},
+		{"a long message", "POST", in + "/messages", `{"message":"` + strings.Repeat("x", api.MaxMessage+1) + `"}`, j, 413, "at most 20000 bytes"},
 		{"a long body", "POST", in + "/messages", `{"message":"` + strings.Repeat("x", 9<<20) + `"}`, j, 413, "at most 8388608 bytes"},
 		{"another content type", "POST", in + "/messages", `{"message":"x"}`, "Content-Type: text/plain", 415, "application/json"},
 		{"an image that is none", "POST", in + "/messages", `{"message":"x","images":[{"data":"aGk=","mimeType":"image/png"}]}`, j, 422, "PNG"},
@@ -325,7 +326,7 @@ func TestImagesThatAreTooLarge(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	a := start(t, folder, llmtest.NewScript())
-	a.server.maxUpload = 16 << 20
+	a.server.MaxUpload = 16 << 20
 	id := a.session()
 	large := string(pixel(t)) + strings.Repeat("x", 4<<20)
 	if r := a.upload(id, "large.png", large); r.status != http.StatusRequestEntityTooLarge {

@@ -3,7 +3,7 @@
 //
 //	go run ./examples/csvanalyst
 //
-// Read internal/analyst for the graph and how it is run and streamed, http.go for the
+// Read internal/analyst for the graph and how it is run and streamed, internal/api for the
 // endpoints, and the other folders of internal for what is CSV and SQL.
 package main
 
@@ -24,12 +24,13 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/analyst"
+	"github.com/weft-go/weft/examples/csvanalyst/internal/api"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/files"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/offline"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/records"
+	"github.com/weft-go/weft/examples/internal/models"
 	"github.com/weft-go/weft/examples/internal/web"
 	"github.com/weft-go/weft/llm"
-	"github.com/weft-go/weft/llm/langchainllm/providers"
 )
 
 // config is what flags and the environment say.
@@ -57,7 +58,7 @@ func main() {
 }
 
 func run(ctx context.Context, c config) error {
-	model, name, err := openModel(ctx, os.Getenv, c.pace)
+	model, name, err := models.Open(ctx, gemini(os.Getenv), offline.Model{Pace: c.pace})
 	if err != nil {
 		return err
 	}
@@ -71,11 +72,11 @@ func run(ctx context.Context, c config) error {
 		return err
 	}
 	fmt.Printf("model: %s\nhttp://%s\n", name, l.Addr())
-	return errors.Join(web.Server{Handler: s.handler(), Logger: s.logger, Drain: c.drain}.Run(ctx, l), finish())
+	return errors.Join(web.Server{Handler: s.Handler(), Logger: s.Logger, Drain: c.drain}.Run(ctx, l), finish())
 }
 
 // open opens the stores and compiles the graph.
-func open(ctx context.Context, c config, model llm.Model) (*server, func() error, error) {
+func open(ctx context.Context, c config, model llm.Model) (*api.Server, func() error, error) {
 	if err := os.MkdirAll(c.folder, 0o700); err != nil {
 		return nil, nil, err
 	}
@@ -97,7 +98,7 @@ func open(ctx context.Context, c config, model llm.Model) (*server, func() error
 		return nil, nil, errors.Join(err, finish())
 	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	return &server{service, db, uploads, c.maxUpload, logger}, finish, nil
+	return &api.Server{Service: service, Records: db, Files: uploads, MaxUpload: c.maxUpload, Logger: logger}, finish, nil
 }
 
 func openCheckpoints(ctx context.Context, c config) (checkpoint.Store, func() error, error) {
@@ -122,33 +123,17 @@ func openRecords(ctx context.Context, c config) (*records.DB, error) {
 	return records.OpenSQLite(ctx, filepath.Join(c.folder, "records.db"))
 }
 
-// openModel opens the model that the environment names; a key in LLM_API_KEY alone is
-// one for Gemini. Without any it is the offline model.
-func openModel(ctx context.Context, getenv func(string) string, pace time.Duration) (llm.Model, string, error) {
-	settings, err := modelConfig(getenv)
-	if errors.Is(err, providers.ErrUnset) {
-		return offline.Model{Pace: pace}, "offline: rules, no key, no network", nil
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	opened, err := settings.Open(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	return llm.Retry(opened, llm.RetryPolicy{}), settings.String(), nil
-}
-
-func modelConfig(getenv func(string) string) (providers.Config, error) {
+// gemini reads the environment, in which a key in LLM_API_KEY alone is one for Gemini.
+func gemini(getenv func(string) string) func(string) string {
 	for _, name := range []string{"LLM_PROVIDER", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MISTRAL_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST"} {
 		if getenv(name) != "" {
-			return providers.Read(getenv)
+			return getenv
 		}
 	}
-	return providers.Read(func(name string) string {
+	return func(name string) string {
 		if name == "LLM_PROVIDER" && getenv("LLM_API_KEY") != "" {
 			return "googleai"
 		}
 		return getenv(name)
-	})
+	}
 }

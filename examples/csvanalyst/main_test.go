@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/weft-go/weft/examples/csvanalyst/internal/api"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/offline"
 	"github.com/weft-go/weft/examples/internal/page"
 	"github.com/weft-go/weft/examples/internal/web"
@@ -49,7 +50,7 @@ type app struct {
 	client  *http.Client
 	token   string
 	folder  string
-	server  *server
+	server  *api.Server
 	stop    func()
 	stopped <-chan error
 }
@@ -62,7 +63,7 @@ func start(t *testing.T, folder string, model llm.Model) *app {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.logger = slog.New(slog.DiscardHandler)
+	s.Logger = slog.New(slog.DiscardHandler)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +71,7 @@ func start(t *testing.T, folder string, model llm.Model) *app {
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() {
-		err := web.Server{Handler: s.handler(), Drain: c.drain}.Run(ctx, l)
+		err := web.Server{Handler: s.Handler(), Drain: c.drain}.Run(ctx, l)
 		if err == nil {
 			err = finish()
 		}

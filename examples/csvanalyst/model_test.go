@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/langchainllm/providers"
 )
 
 // wire answers as Gemini does, and keeps the request.
@@ -42,7 +43,7 @@ func TestGeminiFromTheEnvironment(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			config, err := modelConfig(func(name string) string { return tt.env[name] })
+			config, err := providers.Read(gemini(func(name string) string { return tt.env[name] }))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,16 +61,5 @@ func TestGeminiFromTheEnvironment(t *testing.T) {
 				t.Errorf("it asked %s with the key %s: %s", w.url, w.key, w.body)
 			}
 		})
-	}
-}
-
-func TestOfflineWithoutAKey(t *testing.T) {
-	t.Parallel()
-	_, name, err := openModel(t.Context(), func(string) string { return "" }, 0)
-	if err != nil || !strings.HasPrefix(name, "offline") {
-		t.Errorf("got %s, %v", name, err)
-	}
-	if _, _, err := openModel(t.Context(), func(name string) string { return map[string]string{"LLM_PROVIDER": "none"}[name] }, 0); err == nil {
-		t.Error("there is no such provider")
 	}
 }

@@ -22,7 +22,7 @@ func about(proposal string) func(context.Context, string) (string, error) {
 // age makes a session old: in all that is kept of it.
 func (p *place) age(u user, thread string, days int) {
 	p.t.Helper()
-	if p.server.secret == nil {
+	if p.server.Secret == nil {
 		const old = ` - make_interval(days => $3) WHERE thread_id = $1`
 		p.sql(`UPDATE proposal_sessions SET last_activity = now()`+old+` AND user_id = $2::text::uuid`, thread, u.id, days)
 		p.sql(`UPDATE proposal_checkpoints SET updated_at = now()`+old+` AND user_id = $2::text::uuid`, thread, u.id, days)
@@ -84,7 +84,7 @@ func TestCleanUp(t *testing.T) {
 		clean(10)
 		has("gone", "gone", "gone", "there")
 		same(t, "what is gone", u.post("/api/research", map[string]string{"threadId": old}), 404, `{"error":"Session not found or access denied"}`)
-		if p.server.secret == nil {
+		if p.server.Secret == nil {
 			for _, table := range []string{"proposal_checkpoints", "proposal_sessions"} {
 				if got := list(p, `SELECT thread_id FROM `+table+` WHERE user_id = $1::text::uuid`, u.id); len(got) != 1 || got[0] != fresh {
 					t.Errorf("%s: got %v want %s", table, got, fresh)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 	"github.com/weft-go/weft/examples/research/internal/account"
+	"github.com/weft-go/weft/examples/research/internal/api"
 	"github.com/weft-go/weft/examples/research/internal/desk"
 	"github.com/weft-go/weft/examples/research/internal/document"
 	"github.com/weft-go/weft/examples/research/internal/offline"
@@ -205,7 +206,7 @@ func withEnv(t *testing.T, env map[string]string, fn func()) {
 func newPlace(t *testing.T, m llm.Model, database string, env map[string]string) *place {
 	t.Helper()
 	p := &place{t: t, database: database, issuer: account.Issuer, said: &log{}}
-	p.server = &server{Desk: desk.Desk{Model: m, Logger: slog.New(slog.NewTextHandler(p.said, nil))}}
+	p.server = &server{api.Server{Desk: desk.Desk{Model: m, Logger: slog.New(slog.NewTextHandler(p.said, nil))}}}
 	c := config{folder: t.TempDir(), migrated: true}
 	if env["DATABASE_URL"] != "" {
 		c.schema = pgtest.Schema(t)
@@ -215,7 +216,7 @@ func newPlace(t *testing.T, m llm.Model, database string, env map[string]string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.secret, p.config = p.server.secret, c
+	p.secret, p.config = p.server.Secret, c
 	t.Cleanup(func() {
 		if err := p.Backend.Close(); err != nil {
 			t.Error(err)
@@ -225,7 +226,7 @@ func newPlace(t *testing.T, m llm.Model, database string, env map[string]string)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Documents.Close() })
-	served := httptest.NewServer(p.handler())
+	served := httptest.NewServer(p.Handler())
 	p.url = served.URL
 	t.Cleanup(func() {
 		served.CloseClientConnections()
@@ -262,7 +263,7 @@ func (p *place) claims(id string) jwt.MapClaims {
 func (p *place) newUser() user {
 	p.t.Helper()
 	id := strings.TrimPrefix(supacheckpoint.ThreadID("", ""), "-")
-	if p.server.secret == nil {
+	if p.server.Secret == nil {
 		p.sql(`INSERT INTO auth.users (id) VALUES ($1)`, id)
 	}
 	return user{p, id, signed(p.t, p.secret, p.claims(id))}

@@ -4,7 +4,7 @@
 //
 //	go run ./examples/research
 //
-// Read internal/research for the graph, http.go for the endpoints, internal/desk for
+// Read internal/research for the graph, internal/api for the endpoints, internal/desk for
 // how a session is run, and internal/account for where users' things are kept: SQLite, a
 // PostgreSQL, or a Supabase project under row-level security.
 package main
@@ -23,13 +23,13 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weft-go/weft/examples/internal/models"
 	"github.com/weft-go/weft/examples/internal/web"
 	"github.com/weft-go/weft/examples/research/internal/account"
+	"github.com/weft-go/weft/examples/research/internal/api"
 	"github.com/weft-go/weft/examples/research/internal/desk"
 	"github.com/weft-go/weft/examples/research/internal/document"
 	"github.com/weft-go/weft/examples/research/internal/offline"
-	"github.com/weft-go/weft/llm"
-	"github.com/weft-go/weft/llm/langchainllm/providers"
 )
 
 // config is what flags say.
@@ -59,13 +59,16 @@ func main() {
 	}
 }
 
+// server is the program as it runs.
+type server struct{ api.Server }
+
 func run(ctx context.Context, c config) (err error) {
 	if c.token {
 		return printToken(c)
 	}
-	s := &server{Desk: desk.Desk{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}}
+	s := &server{api.Server{Desk: desk.Desk{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}}}
 	var name string
-	if s.Model, name, err = openModel(ctx, c.pace); err != nil {
+	if s.Model, name, err = models.Open(ctx, os.Getenv, offline.Model{Pace: c.pace}); err != nil {
 		return err
 	}
 	l, err := net.Listen("tcp", c.address)
@@ -84,7 +87,7 @@ func run(ctx context.Context, c config) (err error) {
 	fmt.Printf("model: %s\nkept in: %s\nhttp://%s\n", name, kept, l.Addr())
 	var background sync.WaitGroup
 	background.Go(func() { s.cleanUp(ctx, c.keep) })
-	err = web.Server{Handler: s.handler(), Logger: s.Logger, Drain: c.drain}.Run(ctx, l)
+	err = web.Server{Handler: s.Handler(), Logger: s.Logger, Drain: c.drain}.Run(ctx, l)
 	background.Wait()
 	return errors.Join(err, s.Backend.Close())
 }
@@ -113,14 +116,14 @@ func (s *server) open(ctx context.Context, c config) (kept string, err error) {
 		return "Supabase", err
 	}
 	s.Cookie = account.LocalCookie
-	if s.secret, err = account.Secret(c.folder); err != nil {
+	if s.Secret, err = account.Secret(c.folder); err != nil {
 		return "", err
 	}
 	if url := os.Getenv("DATABASE_URL"); url != "" {
-		s.Backend, err = opened(account.OpenPostgres(ctx, url, c.schema, s.secret))
+		s.Backend, err = opened(account.OpenPostgres(ctx, url, c.schema, s.Secret))
 		return "PostgreSQL", err
 	}
-	s.Backend, err = opened(account.OpenSQLite(ctx, c.folder, s.secret))
+	s.Backend, err = opened(account.OpenSQLite(ctx, c.folder, s.Secret))
 	return "SQLite, in " + c.folder, err
 }
 
@@ -150,21 +153,4 @@ func (s *server) cleanUp(ctx context.Context, keep time.Duration) {
 		case <-tick.C:
 		}
 	}
-}
-
-// openModel opens the model that the environment names. Without any it is the offline
-// model.
-func openModel(ctx context.Context, pace time.Duration) (llm.Model, string, error) {
-	settings, err := providers.Read(os.Getenv)
-	if errors.Is(err, providers.ErrUnset) {
-		return offline.Model{Pace: pace}, "offline: rules, no key, no network", nil
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	opened, err := settings.Open(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	return llm.Retry(opened, llm.RetryPolicy{}), settings.String(), nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/weft-go/weft/examples/research/internal/api"
 	"github.com/weft-go/weft/llm"
 )
 
@@ -170,7 +171,7 @@ func TestBadRequests(t *testing.T) {
 		status        int
 	}{
 		"nothing to say": {" ", `{"error":"Invalid request format","details":{"message":"is empty"}}`, 400},
-		"too much":       {strings.Repeat("x", maxMessage+1), `{"error":"A message may have at most 20000 bytes."}`, 413},
+		"too much":       {strings.Repeat("x", api.MaxMessage+1), `{"error":"A message may have at most 20000 bytes."}`, 413},
 		"no document":    {"hi", `{"error":"Upload a document first."}`, 409},
 	} {
 		same(t, what, u.post("/api/sessions/"+s+"/messages", map[string]string{"message": c.message}), c.status, c.want)
@@ -249,7 +250,7 @@ func TestBusy(t *testing.T) {
 		const busy = `{"error":"This session is busy with another request."}`
 		same(t, "the second", u.post("/api/research", map[string]string{"threadId": thread}), 409, busy)
 		same(t, "the page's", u.post("/api/sessions/"+thread+"/resume", struct{}{}), 409, busy)
-		if p.server.secret != nil { // in the project there are sessions of other tests
+		if p.server.Secret != nil { // in the project there are sessions of other tests
 			if n, err := p.Backend.CleanUp(t.Context(), 0); n != 0 || err != nil {
 				t.Errorf("cleaned up %d, error %v", n, err)
 			}

@@ -1,4 +1,5 @@
-package main
+// Package api is how clients reach the sessions of research: the service, and the page, over HTTP.
+package api
 
 import (
 	"errors"
@@ -22,19 +23,21 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// maxMessage is how many bytes a question may have.
-const maxMessage = 20_000
+// MaxMessage is how many bytes a question may have.
+const MaxMessage = 20_000
 
-// server answers over HTTP.
-type server struct {
+// A Server answers over HTTP.
+type Server struct {
 	desk.Desk
-	secret []byte // nil with a Supabase project, which signs tokens by itself
+	// Secret signs tokens. It is nil with a Supabase project, which does so by itself.
+	Secret []byte
 }
 
 // caller is who asks.
 type caller struct{ desk.Caller }
 
-func (s *server) handler() http.Handler {
+// Handler answers all of it.
+func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, fn := range map[string]func(caller, http.ResponseWriter, *http.Request) error{
 		"POST /api/research":                caller.research,
@@ -66,17 +69,17 @@ func (s *server) handler() http.Handler {
 	page.Mount(mux, page.Options{
 		Title: "Research", Intro: "Upload a document and ask about it. At first it is researched as a whole.",
 		Placeholder: "What must an answer contain?", Upload: ".txt,.md,.pdf,text/plain,text/markdown,application/pdf",
-		Token: s.secret == nil, Graph: drawn,
+		Token: s.Secret == nil, Graph: drawn,
 	})
 	return s.signIn(mux)
 }
 
 // signIn gives who opens the page on the machine that the program runs on the local
 // user's token. A Supabase project signs its users in by itself.
-func (s *server) signIn(next http.Handler) http.Handler {
+func (s *Server) signIn(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.secret != nil && r.URL.Path == "/" && local(r) {
-			if token, err := account.Sign(s.secret, "ann", 24*time.Hour); err == nil {
+		if s.Secret != nil && r.URL.Path == "/" && local(r) {
+			if token, err := account.Sign(s.Secret, "ann", 24*time.Hour); err == nil {
 				http.SetCookie(w, &http.Cookie{
 					Name: s.Cookie, Value: account.Cookie(token), Path: "/", MaxAge: 24 * 60 * 60, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 				})
@@ -248,8 +251,8 @@ func (c caller) say(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case strings.TrimSpace(in.Message) == "":
 		return web.Invalid(map[string]string{"message": "is empty"})
-	case len(in.Message) > maxMessage:
-		return web.Refuse(http.StatusRequestEntityTooLarge, "A message may have at most %d bytes.", maxMessage)
+	case len(in.Message) > MaxMessage:
+		return web.Refuse(http.StatusRequestEntityTooLarge, "A message may have at most %d bytes.", MaxMessage)
 	case s.Document == "":
 		return web.Refuse(http.StatusConflict, "Upload a document first.")
 	}

@@ -1,4 +1,5 @@
-package main
+// Package api is how clients reach the analyst: sessions, messages, uploads and the page, over HTTP.
+package api
 
 import (
 	"errors"
@@ -21,25 +22,27 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// maxMessage is how many bytes the text of a message may have, and uploadTime how
+// MaxMessage is how many bytes the text of a message may have, and uploadTime how
 // long an upload may take.
 const (
-	maxMessage = 20_000
+	MaxMessage = 20_000
 	uploadTime = time.Hour
 )
 
 var errImage = errors.New("this is not an image that can be used")
 
-// server answers over HTTP.
-type server struct {
+// A Server answers over HTTP.
+type Server struct {
 	*analyst.Service
-	records   *records.DB
-	files     *files.Store
-	maxUpload int64
-	logger    *slog.Logger
+	Records *records.DB
+	Files   *files.Store
+	// MaxUpload is how many bytes a file may have.
+	MaxUpload int64
+	Logger    *slog.Logger
 }
 
-func (s *server) handler() http.Handler {
+// Handler answers all of it.
+func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, fn := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /api/sessions":                 s.listSessions,
@@ -55,7 +58,7 @@ func (s *server) handler() http.Handler {
 			return web.Refuse(http.StatusNotFound, "There is no such address.")
 		},
 	} {
-		mux.Handle(pattern, web.Handler(s.logger, func(w http.ResponseWriter, r *http.Request) error { return explained(fn(w, r)) }))
+		mux.Handle(pattern, web.Handler(s.Logger, func(w http.ResponseWriter, r *http.Request) error { return explained(fn(w, r)) }))
 	}
 	page.Mount(mux, page.Options{
 		Title: "CSV analyst", Intro: "Upload CSV files, then ask about them. Every figure comes from the file.",
@@ -83,24 +86,24 @@ func explained(err error) error {
 }
 
 // session returns the session of a request, if it is the caller's.
-func (s *server) session(r *http.Request) (records.Session, error) {
-	return s.records.Session(r.Context(), web.Caller(r), r.PathValue("id"))
+func (s *Server) session(r *http.Request) (records.Session, error) {
+	return s.Records.Session(r.Context(), web.Caller(r), r.PathValue("id"))
 }
 
-func (s *server) createSession(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
 	var none struct{}
 	if err := web.Read(w, r, &none, 0); err != nil {
 		return err
 	}
-	made, err := s.records.CreateSession(r.Context(), web.Caller(r))
+	made, err := s.Records.CreateSession(r.Context(), web.Caller(r))
 	if err != nil {
 		return err
 	}
 	return web.Write(w, http.StatusCreated, page.Session{ID: made.ID, UpdatedAt: made.UpdatedAt})
 }
 
-func (s *server) listSessions(w http.ResponseWriter, r *http.Request) error {
-	all, err := s.records.Sessions(r.Context(), web.Caller(r))
+func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
+	all, err := s.Records.Sessions(r.Context(), web.Caller(r))
 	if err != nil {
 		return err
 	}
@@ -112,12 +115,12 @@ func (s *server) listSessions(w http.ResponseWriter, r *http.Request) error {
 }
 
 // thread is what the page shows of a session.
-func (s *server) thread(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) thread(w http.ResponseWriter, r *http.Request) error {
 	session, err := s.session(r)
 	if err != nil {
 		return err
 	}
-	rows, err := s.records.Messages(r.Context(), session.ID)
+	rows, err := s.Records.Messages(r.Context(), session.ID)
 	if err != nil {
 		return err
 	}
@@ -135,21 +138,21 @@ func (s *server) thread(w http.ResponseWriter, r *http.Request) error {
 	return web.Write(w, http.StatusOK, page.Of(session.ID, session.Title, snap, said))
 }
 
-func (s *server) deleteSession(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
 	session, err := s.session(r)
 	if err != nil {
 		return err
 	}
-	all, err := s.records.Resources(r.Context(), session.ID)
+	all, err := s.Records.Resources(r.Context(), session.ID)
 	if err != nil {
 		return err
 	}
 	if err := s.Graph().Thread(session.ID).Delete(r.Context()); err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
 		return err
 	}
-	err = s.records.DeleteSession(r.Context(), session.ID)
+	err = s.Records.DeleteSession(r.Context(), session.ID)
 	for _, resource := range all {
-		err = errors.Join(err, s.files.Remove(resource))
+		err = errors.Join(err, s.Files.Remove(resource))
 	}
 	if err == nil {
 		w.WriteHeader(http.StatusNoContent)
@@ -157,12 +160,12 @@ func (s *server) deleteSession(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-func (s *server) listMessages(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) listMessages(w http.ResponseWriter, r *http.Request) error {
 	session, err := s.session(r)
 	if err != nil {
 		return err
 	}
-	rows, err := s.records.Messages(r.Context(), session.ID)
+	rows, err := s.Records.Messages(r.Context(), session.ID)
 	if err != nil {
 		return err
 	}
@@ -181,7 +184,7 @@ func (s *server) listMessages(w http.ResponseWriter, r *http.Request) error {
 
 // say runs the graph for a message. A client that accepts text/plain gets what the
 // model says and nothing else; any other, all that happens, as events.
-func (s *server) say(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) say(w http.ResponseWriter, r *http.Request) error {
 	session, err := s.session(r)
 	if err != nil {
 		return err
@@ -196,7 +199,7 @@ func (s *server) say(w http.ResponseWriter, r *http.Request) error {
 	return web.Send(w, r, web.Chunks(s.Run(r.Context(), t)))
 }
 
-func (s *server) readMessage(w http.ResponseWriter, r *http.Request, session string) (string, []records.Image, error) {
+func (s *Server) readMessage(w http.ResponseWriter, r *http.Request, session string) (string, []records.Image, error) {
 	var in struct {
 		Message string `json:"message"`
 		Images  []struct {
@@ -210,8 +213,8 @@ func (s *server) readMessage(w http.ResponseWriter, r *http.Request, session str
 	switch text := strings.TrimSpace(in.Message); {
 	case text == "":
 		return "", nil, web.Invalid("message: is empty")
-	case len(text) > maxMessage:
-		return "", nil, web.Refuse(http.StatusRequestEntityTooLarge, "A message may have at most %d bytes.", maxMessage)
+	case len(text) > MaxMessage:
+		return "", nil, web.Refuse(http.StatusRequestEntityTooLarge, "A message may have at most %d bytes.", MaxMessage)
 	}
 	var images []records.Image
 	total := 0
@@ -219,7 +222,7 @@ func (s *server) readMessage(w http.ResponseWriter, r *http.Request, session str
 		image := one.Image
 		if one.Resource != "" {
 			var err error
-			if image, err = s.files.Image(r.Context(), session, one.Resource); err != nil {
+			if image, err = s.Files.Image(r.Context(), session, one.Resource); err != nil {
 				return "", nil, err
 			}
 		}
@@ -259,16 +262,16 @@ func tokens(w http.ResponseWriter, deltas iter.Seq2[string, error]) error {
 	return nil
 }
 
-func (s *server) goOn(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) goOn(w http.ResponseWriter, r *http.Request) error {
 	return web.Send(w, r, web.Chunks(s.Resume(r.Context(), web.Caller(r), r.PathValue("id"))))
 }
 
-func (s *server) listResources(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) listResources(w http.ResponseWriter, r *http.Request) error {
 	session, err := s.session(r)
 	if err != nil {
 		return err
 	}
-	all, err := s.records.Resources(r.Context(), session.ID)
+	all, err := s.Records.Resources(r.Context(), session.ID)
 	if err != nil {
 		return err
 	}
@@ -280,9 +283,9 @@ func (s *server) listResources(w http.ResponseWriter, r *http.Request) error {
 }
 
 // describe says in words what is in a file.
-func (s *server) describe(r *http.Request, f records.Resource) page.Resource {
+func (s *Server) describe(r *http.Request, f records.Resource) page.Resource {
 	p := page.Resource{ID: f.ID, OriginalName: f.OriginalName, MIMEType: f.MIMEType, SizeBytes: f.SizeBytes}
-	if schema, err := s.files.Schema(r.Context(), f); err == nil {
+	if schema, err := s.Files.Schema(r.Context(), f); err == nil {
 		p.Note = strings.Join(append([]string{fmt.Sprintf("%d rows, %d columns: %s", schema.RowCount, len(schema.Columns), strings.Join(schema.Names(), ", "))}, schema.Notes...), "; ")
 	} else if files.IsCSV(f) {
 		p.Note = "This file can not be read."
@@ -290,7 +293,7 @@ func (s *server) describe(r *http.Request, f records.Resource) page.Resource {
 	return p
 }
 
-func (s *server) upload(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
 	session, err := s.session(r)
 	if err != nil {
 		return err
@@ -301,7 +304,7 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) error {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(uploadTime)) // a recorder of a test has none
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	r.Body = http.MaxBytesReader(w, r.Body, s.maxUpload)
+	r.Body = http.MaxBytesReader(w, r.Body, s.MaxUpload)
 	form, err := r.MultipartReader()
 	if err != nil {
 		return web.Invalid(err.Error())
@@ -314,7 +317,7 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) error {
 		case err != nil:
 			return web.Invalid("file: is missing, or the form broke off")
 		case part.FormName() == "file" && part.FileName() != "":
-			added, err := s.files.Add(r.Context(), session.ID, part.FileName(), part)
+			added, err := s.Files.Add(r.Context(), session.ID, part.FileName(), part)
 			if errors.Is(err, io.ErrUnexpectedEOF) {
 				return web.Invalid("file: the form broke off")
 			}
