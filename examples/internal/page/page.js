@@ -228,7 +228,7 @@ function missing(t) {
   const plain = (text) => text.replace(/\s+/g, " ").trim();
   const seen = plain([...document.querySelectorAll("article.assistant .words")].map((e) => e.textContent).join(" "));
   return t.messages.some((m) => m.role !== "user" && (m.text && !shown.has(m.id) && !seen.includes(plain(m.text)) ||
-    m.calls?.some((c) => !shown.has("call " + c.id))));
+    m.calls?.some((c) => c.answered && !shown.has("call " + c.id))));
 }
 
 // redraw shows a conversation anew.
