@@ -25,8 +25,8 @@ import (
 	"github.com/weft-go/weft/examples/chatapi/internal/chat"
 	"github.com/weft-go/weft/examples/chatapi/internal/offline"
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
+	"github.com/weft-go/weft/examples/internal/models"
 	"github.com/weft-go/weft/examples/internal/web"
-	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm/providers"
 	"github.com/weft-go/weft/memory/learn"
 )
@@ -119,21 +119,15 @@ func run(ctx context.Context, c config, s *chat.Service, logger *slog.Logger, l 
 // offline model, without an embedder things are found by their words.
 func open(ctx context.Context, c config) (chat.Options, string, error) {
 	o := chat.Options{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
-	name := "offline: rules, no key, no network"
-	settings, err := providers.Read(os.Getenv)
-	var opened llm.Model
-	if err == nil {
-		name = settings.String()
-		opened, err = settings.Open(ctx)
-	}
-	switch {
-	case errors.Is(err, providers.ErrUnset):
-		o.Model, o.Extractor, o.Learning = offline.Model{Pace: c.pace}, learn.ExtractorFunc(offline.Extract), 5*time.Second
-	case err != nil:
+	model, name, err := models.Open(ctx, os.Getenv, offline.Model{Pace: c.pace})
+	if err != nil {
 		return o, "", err
-	default:
-		o.Model = llm.Retry(opened, llm.RetryPolicy{})
-		o.Extractor, o.Decider = learn.NewExtractor(o.Model, learn.ExtractorOptions{}), learn.NewDecider(o.Model)
+	}
+	o.Model = model
+	if _, rules := model.(offline.Model); rules {
+		o.Extractor, o.Learning = learn.ExtractorFunc(offline.Extract), 5*time.Second
+	} else {
+		o.Extractor, o.Decider = learn.NewExtractor(model, learn.ExtractorOptions{}), learn.NewDecider(model)
 	}
 	if !c.learn {
 		o.Extractor = nil
