@@ -2,7 +2,6 @@ package pgmemory
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,7 +11,7 @@ import (
 
 var chunkTable = table{
 	"weft.mem_chunk", "mem_chunk_near_",
-	`weft.mem_chunk f JOIN weft.mem_source o ON o.key = f.source JOIN weft.mem_shelf s ON s.key = f.shelf`,
+	`(weft.mem_chunk f JOIN weft.mem_source o ON o.key = f.source JOIN weft.mem_shelf s ON s.key = f.shelf)`,
 }
 
 const (
@@ -24,26 +23,25 @@ const (
 	placeColumns = `f.key, f.id::text, o.id::text, f.ordinal, f.headings, f.content, f.starts, f.ends, f.tokens, f.model`
 )
 
-// A shelved is a source with its key.
+// A shelved is a source with its key, and what it is read from.
 type shelved struct {
 	knowledge.Source
-	key int64
+	key    int64
+	format string
+	raw    []byte
 }
 
 // dest is what the source columns are scanned into. What they leave to do is done by the function.
 func (s *shelved) dest() (columns []any, done func()) {
-	var format string
-	var raw []byte
-	var made, changed time.Time
 	columns = []any{
-		&s.key, &s.ID, &s.Scope.Tenant, &s.Scope.Workspace, &s.Scope.User, &s.Scope.Agent, &s.URI, &s.Title, &s.Version, &format, &s.Trust, &raw,
-		&s.SHA256, &s.Size, &s.Chunks, &s.Recipe, &s.Model, &s.Revision, &made, &changed,
+		&s.key, &s.ID, &s.Scope.Tenant, &s.Scope.Workspace, &s.Scope.User, &s.Scope.Agent, &s.URI, &s.Title, &s.Version, &s.format, &s.Trust, &s.raw,
+		&s.SHA256, &s.Size, &s.Chunks, &s.Recipe, &s.Model, &s.Revision, &s.CreatedAt, &s.UpdatedAt,
 	}
 	return columns, func() {
-		s.Format = split.Format(format)
-		s.CreatedAt, s.UpdatedAt = made.UTC(), changed.UTC()
-		if raw != nil {
-			s.Metadata = json.RawMessage(raw)
+		s.Format = split.Format(s.format)
+		s.CreatedAt, s.UpdatedAt = s.CreatedAt.UTC(), s.UpdatedAt.UTC()
+		if s.Metadata = nil; s.raw != nil {
+			s.Metadata = json.RawMessage(s.raw)
 		}
 	}
 }

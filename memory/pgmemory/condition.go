@@ -3,7 +3,6 @@ package pgmemory
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/weft-go/weft/memory"
 )
@@ -11,23 +10,16 @@ import (
 // condition returns the SQL for what [memory.Condition.Match] tells of a column. Names and values are values
 // of the statement.
 func condition(column string, c memory.Condition, a *args) (string, error) {
-	at := jsonAt(column, c.Path, a)
-	if c.Op == memory.Exists {
-		return at + ` IS NOT NULL`, nil
-	}
-	if c.Op == memory.In {
-		var list []json.RawMessage
-		if err := json.Unmarshal(c.Value, &list); err != nil {
+	at := func() string { return jsonAt(column, c.Path, a) }
+	switch c.Op {
+	case memory.Exists:
+		return at() + ` IS NOT NULL`, nil
+	case memory.In:
+		texts, err := plainList(c.Value)
+		if err != nil {
 			return "", fmt.Errorf("condition on %q: %w: %w", c.Path, memory.ErrInvalid, err)
 		}
-		texts := make([]string, len(list))
-		for i, item := range list {
-			var err error
-			if texts[i], err = plainJSON(item); err != nil {
-				return "", err
-			}
-		}
-		return at + ` = ANY (` + a.add(texts, "text[]") + `::jsonb[])`, nil
+		return at() + ` = ANY (` + a.addOnce(texts, "text[]", "jsonb[]") + `::jsonb[])`, nil
 	}
 	value, err := plainJSON(c.Value)
 	if err != nil {
@@ -35,26 +27,43 @@ func condition(column string, c memory.Condition, a *args) (string, error) {
 	}
 	switch c.Op {
 	case memory.Equal:
-		return at + ` = ` + a.add(value, "text") + `::jsonb`, nil
+		return at() + ` = ` + a.addOnce(value, "text", "jsonb"), nil
 	case memory.NotEqual:
-		return at + ` IS DISTINCT FROM ` + a.add(value, "text") + `::jsonb`, nil
+		return at() + ` IS DISTINCT FROM ` + a.addOnce(value, "text", "jsonb"), nil
 	case memory.Has:
-		return `CASE WHEN jsonb_typeof(` + at + `) = 'array' THEN EXISTS (SELECT FROM jsonb_array_elements(` + at + `) e WHERE e = ` +
-			a.add(value, "text") + `::jsonb) END`, nil
+		list := at()
+		return `CASE WHEN jsonb_typeof(` + list + `) = 'array' THEN EXISTS (SELECT FROM jsonb_array_elements(` + list + `) e WHERE e = ` +
+			a.addOnce(value, "text", "jsonb") + `) END`, nil
 	case memory.Less, memory.LessEqual, memory.Greater, memory.GreaterEqual:
-		return order(c.Op, at, value, a)
+		return column + ` @@ ` + a.addOnce(orderPath(c, value), "text", "jsonpath"), nil
 	}
 	return "", fmt.Errorf("comparison %.20q: %w", string(c.Op), memory.ErrInvalid)
 }
 
-// order compares two numbers, or two texts by their bytes.
-func order(op memory.Op, at, value string, a *args) (string, error) {
-	if !strings.HasPrefix(value, `"`) {
-		return `CASE WHEN jsonb_typeof(` + at + `) = 'number' THEN ` + at + `::numeric ` + string(op) + ` ` + a.add(value, "text") + `::numeric END`, nil
+// plainList returns the values of a list, each as [plainJSON] does.
+func plainList(data []byte) ([]string, error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, err
 	}
-	var text string
-	if err := json.Unmarshal([]byte(value), &text); err != nil {
-		return "", fmt.Errorf("value %.40s: %w: %w", value, memory.ErrInvalid, err)
+	texts := make([]string, len(list))
+	for i, item := range list {
+		var err error
+		if texts[i], err = plainJSON(item); err != nil {
+			return nil, err
+		}
 	}
-	return `CASE WHEN jsonb_typeof(` + at + `) = 'string' THEN (` + at + ` #>> '{}') COLLATE "C" ` + string(op) + ` ` + a.add(text, "text") + ` END`, nil
+	return texts, nil
+}
+
+// orderPath compares two numbers, or two texts by their bytes, as a path of SQL/JSON: it is quicker than to take
+// the value out, which is most of the work where there is no index for it. Strictly, what is no object
+// has no fields, and what can not be compared is not selected.
+func orderPath(c memory.Condition, value string) string {
+	b := []byte("strict $")
+	for _, name := range c.Path {
+		quoted, _ := json.Marshal(name) // a text always has a spelling
+		b = append(append(b, '.'), quoted...)
+	}
+	return string(b) + ` ` + string(c.Op) + ` ` + value
 }

@@ -21,12 +21,12 @@ func (f *Facts) Find(ctx context.Context, q memory.Query) iter.Seq2[memory.Recor
 			if limited {
 				most = min(left, page)
 			}
-			list, err := f.next(ctx, &q, after, most)
+			list, last, err := f.next(ctx, &q, after, most)
 			for i := range list {
 				if err = ctx.Err(); err != nil {
 					break
 				}
-				if !yield(list[i].Record, nil) {
+				if !yield(list[i], nil) {
 					return
 				}
 			}
@@ -37,28 +37,33 @@ func (f *Facts) Find(ctx context.Context, q memory.Query) iter.Seq2[memory.Recor
 			left -= len(list)
 			more = len(list) == most && (!limited || left > 0)
 			if more {
-				after = &list[len(list)-1]
+				after = last
 			}
 		}
 	}
 }
 
-// next returns a page of what comes after a row.
-func (f *Facts) next(ctx context.Context, q *memory.Query, after *row, most int) (list []row, err error) {
+// next returns a page of what comes after a row, and the last row of it.
+func (f *Facts) next(ctx context.Context, q *memory.Query, after *row, most int) (list []memory.Record, last *row, err error) {
 	s, err := newSelection(q)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if after != nil {
-		s.where += ` AND (f.created_at, f.id, f.key) < (` + s.add(after.CreatedAt, "timestamptz") + `, ` + s.add(after.ID, "text") + `::uuid, ` +
+		s.where += ` AND (f.created_at, f.id, f.key) < (` + s.add(after.CreatedAt.UTC(), "timestamptz") + `, ` + s.add(after.ID, "text") + `::uuid, ` +
 			s.add(after.key, "bigint") + `)`
 	}
-	text := s.with + ` SELECT ` + f.db.columns() + ` FROM weft.mem_fact f JOIN weft.mem_scope s ON s.key = f.scope WHERE ` + s.where +
+	text := s.with + ` SELECT ` + f.db.columns() + scopeColumns + ` FROM weft.mem_fact f JOIN weft.mem_scope s ON s.key = f.scope WHERE ` + s.where +
 		` ORDER BY f.created_at DESC, f.id DESC, f.key DESC LIMIT ` + s.add(most, "int")
+	last = &row{}
+	dest := append(last.dest(), scopeDest(&last.Scope)...)
 	err = f.db.link.read(ctx, f.db.sql(text), s.args, func() { list = nil }, func(rows pgx.Rows) error {
-		r, err := scanRow(rows)
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+		r, err := last.record()
 		list = append(list, r)
 		return err
 	})
-	return list, err
+	return list, last, err
 }

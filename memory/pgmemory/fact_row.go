@@ -4,48 +4,52 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/weft-go/weft/memory"
 )
 
-// columns are those of a fact f in a scope s, after its key.
-const columns = `f.key, s.tenant, s.workspace, s.user_id, s.agent, f.id::text, f.kind, f.content, f.said, f.raw, f.conversation, f.turn, f.trust,
-	f.importance, f.valid_from, f.valid_to, f.superseded_by, f.expires_at, f.created_at, f.updated_at, f.version, f.terms, f.model`
+const (
+	// factColumns are those of a fact f, but for its vector.
+	factColumns = `f.key, f.id::text, f.kind, f.content, f.said, f.raw, f.conversation, f.turn, f.trust, f.importance, f.valid_from, f.valid_to,
+	f.superseded_by, f.expires_at, f.created_at, f.updated_at, f.version, f.terms, f.model, `
+	// scopeColumns are those of a scope s.
+	scopeColumns = `, s.tenant, s.workspace, s.user_id, s.agent`
+)
 
-// sendVector is the last column.
-func (d *DB) columns() string { return columns + `, ` + d.vector + `.vector_send(f.embedding)` }
+// columns are those of a fact f.
+func (d *DB) columns() string { return factColumns + d.vector + `.vector_send(f.embedding)` }
 
-// A row is a fact with its key.
+// A row is a fact with its key, and what it is read from.
 type row struct {
 	memory.Record
-	key int64
+	key       int64
+	kind      string
+	said, raw []byte
+	vector    []byte
+	to, ends  *time.Time
 }
 
-const columnCount = 24
+// dest is what the columns are scanned into.
+func (r *row) dest() []any {
+	return []any{
+		&r.key, &r.ID, &r.kind, &r.Content, &r.said, &r.raw, &r.Conversation, &r.Turn, &r.Trust, &r.Importance, &r.ValidFrom, &r.to,
+		&r.SupersededBy, &r.ends, &r.CreatedAt, &r.UpdatedAt, &r.Version, &r.Terms, &r.Model, &r.vector,
+	}
+}
 
-// scanRow reads the columns, after others.
-func scanRow(rows pgx.Rows, before ...any) (row, error) {
-	var (
-		r                   row
-		said, raw, v        []byte
-		kind                string
-		to, expires         *time.Time
-		from, made, changed time.Time
-	)
-	err := rows.Scan(append(before, &r.key, &r.Scope.Tenant, &r.Scope.Workspace, &r.Scope.User, &r.Scope.Agent, &r.ID, &kind, &r.Content, &said, &raw,
-		&r.Conversation, &r.Turn, &r.Trust, &r.Importance, &from, &to, &r.SupersededBy, &expires, &made, &changed, &r.Version, &r.Terms, &r.Model, &v)...)
-	if err != nil {
-		return r, err
+func scopeDest(s *memory.Scope) []any { return []any{&s.Tenant, &s.Workspace, &s.User, &s.Agent} }
+
+// record returns what was scanned.
+func (r *row) record() (memory.Record, error) {
+	n := r.Record
+	copy(n.Key[:], r.said)
+	if n.Metadata = nil; r.raw != nil {
+		n.Metadata = json.RawMessage(r.raw)
 	}
-	copy(r.Key[:], said)
-	if raw != nil {
-		r.Metadata = json.RawMessage(raw)
-	}
-	r.Kind = memory.Kind(kind)
-	r.ValidFrom, r.ValidTo, r.ExpiresAt, r.CreatedAt, r.UpdatedAt = from.UTC(), maybe(to), maybe(expires), made.UTC(), changed.UTC()
-	r.Embedding, err = readVector(v)
-	return r, err
+	n.Kind = memory.Kind(r.kind)
+	n.ValidFrom, n.ValidTo, n.ExpiresAt, n.CreatedAt, n.UpdatedAt = r.ValidFrom.UTC(), maybe(r.to), maybe(r.ends), r.CreatedAt.UTC(), r.UpdatedAt.UTC()
+	var err error
+	n.Embedding, err = readVector(r.vector)
+	return n, err
 }
 
 func maybe(t *time.Time) time.Time {

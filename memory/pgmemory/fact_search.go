@@ -3,8 +3,6 @@ package pgmemory
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/weft-go/weft/memory"
 )
 
@@ -22,24 +20,23 @@ func (f *Facts) search(ctx context.Context, s *memory.Search) (memory.Candidates
 	if err != nil {
 		return memory.Candidates{}, err
 	}
-	p := f.db.newPlan(&factTable, sel, &wanted{words(s.Query.Scope.Tenant, s.Terms), s.Embedding, s.Model, s.Limit}, f.db.columns())
-	c := memory.Candidates{}
-	reset := func() { c = memory.Candidates{Frequency: make([]int64, len(s.Terms))} }
-	err = f.db.link.read(ctx, f.db.sql(p.text), p.args, reset, func(rows pgx.Rows) error {
-		frequency := []int64{}
-		counted := []any{&c.Facts, &c.Terms, &frequency, &p.indexed}
-		if rows.RawValues()[len(counted)] == nil { // no candidate
-			err := rows.Scan(append(counted, make([]any, columnCount)...)...)
-			copy(c.Frequency, frequency)
-			return err
+	r := row{}
+	r.Scope = s.Query.Scope
+	columns, dest, table := f.db.columns(), r.dest(), &oneScope
+	if !sel.one {
+		columns, dest, table = columns+scopeColumns, append(dest, scopeDest(&r.Scope)...), &factTable
+	}
+	p := f.db.newPlan(table, sel, &wanted{words(s.Query.Scope.Tenant, s.Terms), s.Embedding, s.Model, s.Limit}, columns)
+	c := memory.Candidates{Frequency: make([]int64, len(s.Terms))}
+	err = f.db.seek(ctx, p, dest, func() { c.Records = nil }, func() error {
+		if c.Records == nil {
+			c.Records = make([]memory.Record, 0, min(s.Limit, page))
 		}
-		r, err := scanRow(rows, counted...)
-		c.Records = append(c.Records, r.Record)
-		copy(c.Frequency, frequency)
+		record, err := r.record()
+		c.Records = append(c.Records, record)
 		return err
 	})
-	if err == nil {
-		f.db.sizes.note(p, c.Facts, c.Terms, c.Facts > int64(f.db.options.Exact))
-	}
+	c.Facts, c.Terms = p.rows, p.terms
+	copy(c.Frequency, p.frequency)
 	return c, err
 }

@@ -1,6 +1,7 @@
 package pgmemory
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
 
@@ -14,8 +15,10 @@ type selection struct {
 	with  string // begins the statement
 	where string // a condition on the rows f
 	size  string // a statement that counts the rows, and their terms
+	one   bool   // of one scope at most
 	slow  bool   // counting takes longer, the more there are
 	dear  bool   // to tell whether a row is selected takes longer than to read it
+	rough string // where it is dear, a condition on the rows for which that has to be told
 }
 
 // reads are what is known before facts are looked at: the scopes, and the time, which is not
@@ -29,11 +32,12 @@ const (
 func newSelection(q *memory.Query) (*selection, error) {
 	s := &selection{slow: true, dear: len(q.Where) > 0}
 	scopes, one := reach(q, &s.args)
-	s.with = readScopes + scopes + readTime
+	s.one, s.with = one, readScopes+scopes+readTime
 	parts := []string{`f.scope = ANY (ARRAY(SELECT key FROM reach))`}
 	if one {
 		parts[0] = `f.scope = (SELECT key FROM reach)`
 	}
+	s.rough = parts[0]
 	and := func(text string) { parts = append(parts, text) }
 	if len(q.IDs) > 0 {
 		ids := []string{} // what is no id, nothing has
@@ -113,4 +117,8 @@ func isID(text string) bool {
 }
 
 // key tells selections apart.
-func (s *selection) key() string { return s.where + fmt.Sprint(s.args...) + s.with }
+func (s *selection) key() sizeKey {
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%s%s%#v", s.with, s.where, []any(s.args)) // a hash takes everything
+	return sizeKey(h.Sum(nil))
+}

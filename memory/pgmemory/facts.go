@@ -17,7 +17,11 @@ var _ interface {
 	memory.Sweeper
 } = (*Facts)(nil)
 
-var factTable = table{"weft.mem_fact", "mem_fact_near_", `weft.mem_fact f JOIN weft.mem_scope s ON s.key = f.scope`}
+var (
+	factTable = table{"weft.mem_fact", "mem_fact_near_", `(weft.mem_fact f JOIN weft.mem_scope s ON s.key = f.scope)`}
+	// oneScope is the same where all are of a scope that is known.
+	oneScope = table{factTable.name, factTable.near, `weft.mem_fact f`}
+)
 
 // page is how many rows are read at once. No connection is held while the caller has them.
 const page = 256

@@ -27,9 +27,10 @@ func vectorType(schema string, dimension int) string {
 
 func (t *table) indexName(space int64) string { return fmt.Sprintf("%s%016x", t.near, uint64(space)) }
 
-// indexedQuery tells whether there is an index that can be used.
-func indexedQuery(schema, name string) string {
-	return `EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = to_regclass('` + schema + `.` + name + `') AND i.indisvalid)`
+// vectorsQuery tells how many vectors an index has, or zero where there is none that can be used.
+func vectorsQuery(schema, name string) string {
+	return `coalesce((SELECT greatest(c.reltuples, 1)::bigint FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+	WHERE i.indexrelid = to_regclass('` + schema + `.` + name + `') AND i.indisvalid), 0)`
 }
 
 const createIndex = `CREATE INDEX CONCURRENTLY %s ON %s USING hnsw ((embedding::%s) %s) WITH (m = 16, ef_construction = 128) WHERE space = %s`

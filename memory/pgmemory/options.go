@@ -24,7 +24,8 @@ type Options struct {
 	MaxMessages int
 	MaxValues   int
 	// Exact is how many facts, or chunks of documents, a search may select and still compare every vector of
-	// them. Above, it takes the index of [DB.Index], if there is one. Zero means 20,000.
+	// them. Above, it takes the index of [DB.Index], if there is one. Where conditions on metadata pick facts from among
+	// more than these, it takes the index as soon as that is quicker. Zero means 20,000.
 	Exact int
 	// Pooling says whether a transaction pooler is in between. Zero means to look
 	// at the address.

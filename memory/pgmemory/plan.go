@@ -1,6 +1,13 @@
 package pgmemory
 
-import "strconv"
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
 
 // A table is one that can be searched: rows that have words and a vector. In statements it is f.
 type table struct {
@@ -19,16 +26,39 @@ type wanted struct {
 
 // A plan is a search as one statement. It counts what is selected, takes the best by words and
 // the nearest by vector, and returns them with the counts: at least one row.
+//
+// What is to be planned only once must look the same whenever it is asked, and not look as if it were better
+// planned anew for its values. So limits are part of the text: the database guesses a limit that it does not
+// know to be a tenth of the table.
 type plan struct {
 	args
-	table   *table
-	text    string
-	key     string // of what is selected, for its size
-	space   int64  // of the vector
-	index   string // the name of its index; empty without a vector
-	indexed bool   // whether there is that index, once it is known
-	once    bool   // all that is selected is looked at once, to be counted and compared
-	counts  bool   // the statement counts, and does not go by what was counted before
+	found
+	table *table
+	text  string  // begins the statement
+	key   sizeKey // of what is selected
+	space int64   // of the vector
+	index string  // the name of its index; empty without a vector
+	limit string
+
+	ahead   []string // columns ahead of those of the candidates
+	head    []any    // what they are scanned into
+	columns string   // of the candidates
+	from    string   // ends the statement
+
+	once   bool // all that is selected is looked at once, to be counted and compared
+	counts bool // the statement counts, and does not go by what was counted before
+	large  bool // so much is selected that it is not to be looked at row by row
+	quick  bool // the index is asked
+	asks   bool // how many vectors the index has
+}
+
+// A found is what a plan finds out besides candidates.
+type found struct {
+	rows, terms int64
+	frequency   []int64
+	vectors     int64 // of the index; zero without
+	among       int64 // of how many rows these were picked one by one
+	since       time.Time
 }
 
 // What every statement is made of. Each %-sign would be a mistake: nothing is put into these.
@@ -48,39 +78,85 @@ const (
 
 // newPlan returns the plan of a search among what is selected. The columns follow the counts.
 func (d *DB) newPlan(t *table, sel *selection, w *wanted, columns string) *plan {
-	p := &plan{table: t, args: sel.args, text: sel.with, key: sel.key()}
+	p := &plan{table: t, args: sel.args, text: sel.with, key: sel.key(), limit: itoa(w.limit)}
 	known, ok := d.sizes.size(p.key)
-	if len(w.embedding) > 0 && w.limit > 0 {
+	near := len(w.embedding) > 0 && w.limit > 0
+	if near {
 		p.space = space(w.model, len(w.embedding))
 		p.index = t.indexName(p.space)
-		p.text += `, want AS MATERIALIZED (SELECT ` + p.add(spellVector(w.embedding), "text") + `::` + d.vector + `.vector AS v)`
-		p.once = sel.dear && !known.large && (ok || !d.sizes.indexed(p.index))
+		p.text += `, want AS MATERIALIZED (SELECT ` + p.add(w.embedding, "float4[]") + `::` + d.vector + `.vector AS v)`
+	}
+	least := d.route(p, sel, w, known, ok)
+	p.tell(`z.rows`, &p.rows)
+	p.tell(`z.terms`, &p.terms)
+	if p.asks {
+		p.tell(vectorsQuery(d.quoted, p.index), &p.vectors)
+	}
+	// What is counted each time is still to be found to be much, or little, now and then.
+	if p.among, p.since = known.among, known.at; !p.once || known.among == 0 {
+		p.since = time.Now()
+	}
+	if p.once && known.among == 0 {
+		p.tell(`(SELECT count(*) FROM `+t.name+` f WHERE `+sel.rough+`)`, &p.among)
 	}
 	d.addSize(p, sel, w, known)
-	limit := ``
-	if w.limit > 0 && len(w.words)+len(w.embedding) > 0 {
-		limit = p.add(w.limit, "bigint")
-	}
-	frequency, candidates := p.addWords(sel.where, w.words, limit, known.large)
-	indexed := `false`
-	if len(w.embedding) > 0 && w.limit > 0 {
-		d.addNearest(p, w, sel.where, limit)
-		indexed = indexedQuery(d.quoted, p.index)
-		if candidates != `` {
-			candidates += ` UNION `
+	candidates := []string{}
+	if len(w.words) > 0 {
+		p.tell(p.addWords(sel.where, w), &p.frequency)
+		if w.limit > 0 {
+			candidates = append(candidates, `SELECT key FROM worded`)
 		}
-		candidates += `SELECT key FROM near`
 	}
-	if candidates == `` {
-		candidates = `SELECT NULL::bigint`
+	if near {
+		d.addNearest(p, w, sel.where, least)
+		candidates = append(candidates, `SELECT key FROM near`)
 	}
-	p.text += ` SELECT z.rows, z.terms, ` + frequency + `, ` + indexed + `, ` + columns + ` FROM size z LEFT JOIN (` + t.rows + `) ON f.key = ANY (ARRAY(` + candidates + `))`
+	if len(candidates) == 0 {
+		candidates = []string{`SELECT NULL::bigint`}
+	}
+	p.columns, p.from = columns, ` FROM size z LEFT JOIN `+t.rows+` ON f.key = ANY (ARRAY(`+strings.Join(candidates, ` UNION `)+`))`
 	return p
+}
+
+// tell adds a column ahead of those of the candidates: the same in each row.
+func (p *plan) tell(column string, into any) {
+	p.ahead, p.head = append(p.ahead, column), append(p.head, into)
+}
+
+const (
+	// maxScan is how many vectors an index may give that the query does not select, before it is
+	// better to compare all that it does select.
+	maxScan = 20_000
+	// stride is how many rows are looked at in the time that an index needs to give one more vector.
+	stride = 12
+	// wider is how many more of the nearest the index is asked for than are wanted, in halves: it
+	// knows them about, and then they are compared exactly.
+	wider = 3
+)
+
+// route decides how a plan goes about it, by what is known. It returns how many rows have to be selected for the
+// index to be asked.
+func (d *DB) route(p *plan, sel *selection, w *wanted, known size, ok bool) (least int64) {
+	exact, vectors := int64(d.options.Exact), int64(0)
+	if p.index != "" {
+		vectors = d.sizes.vectors(p.index)
+		p.asks = !ok || max(known.rows, known.among) > exact
+	}
+	// To give so many that are selected, the index has to go through so many more as there are.
+	passed := int64(w.limit) * vectors
+	least = max(exact, passed/(maxScan/4)) + 1
+	if known.among > exact {
+		least = max(passed/(maxScan/4), passed*wider/2*stride/known.among) + 1
+	}
+	p.quick = vectors > 0 && len(w.embedding) <= maxHalf && w.limit <= maxScan && (known.rows >= least || !ok && !sel.dear)
+	p.large = known.rows > exact || ok && p.quick
+	p.counts = !p.large || !sel.slow
+	p.once = sel.dear && p.index != "" && p.counts && !p.quick
+	return least
 }
 
 // addSize adds how many rows are selected, and how many terms they have.
 func (d *DB) addSize(p *plan, sel *selection, w *wanted, known size) {
-	p.counts = !known.large || !sel.slow
 	switch {
 	case p.once:
 		p.text += `, chosen AS MATERIALIZED (SELECT f.key, f.word_count, CASE WHEN ` + p.same(w) + ` THEN ` + d.distance() + ` END AS distance FROM ` +
@@ -101,58 +177,45 @@ func (d *DB) distance() string {
 	return `f.embedding OPERATOR(` + d.vector + `.<=>) (SELECT v FROM want)`
 }
 
-// addWords adds the leg of the words: the rows that have any of them, how many have each, and, if there is a
-// limit, the keys of the best. What is large is not looked at row by row, so the scope is no way to find it.
-func (p *plan) addWords(where string, words []int64, limit string, large bool) (frequency, best string) {
-	if len(words) == 0 {
-		return `ARRAY[]::bigint[]`, ``
-	}
-	list := p.add(words, "bigint[]")
-	if large {
+// addWords adds the leg of the words: the rows that have any of them, and, if there is a limit, the best. What is large
+// is not looked at row by row, so the scope is no way to find it. It returns how many rows have each word.
+func (p *plan) addWords(where string, w *wanted) (frequency string) {
+	list := p.add(w.words, "bigint[]")
+	if p.large {
 		p.text += pairMost + list + eachOf + p.table.name + ` f WHERE f.words @> ARRAY[q.word] AND ` + throughIndex(where) + mostWords + freqPairs
 	} else {
 		p.text += `, hit AS MATERIALIZED (SELECT f.key, f.words, f.word_count FROM ` + p.table.name + ` f WHERE f.words && ` + list + ` AND ` + where +
 			pairHits + list + anyOf + freqPairs
 	}
-	if limit != `` {
-		p.text += bestWords + limit + `)`
-		best = `SELECT key FROM worded`
+	if w.limit > 0 {
+		p.text += bestWords + p.limit + `)`
 	}
-	return `ARRAY(SELECT coalesce(q.n, 0) FROM generate_series(1, cardinality(` + list + `)) AS t (nr) LEFT JOIN freq q USING (nr) ORDER BY t.nr)`, best
+	return `ARRAY(SELECT coalesce(q.n, 0) FROM generate_series(1, cardinality(` + list + `)) AS t (nr) LEFT JOIN freq q USING (nr) ORDER BY t.nr)`
 }
 
 // throughIndex keeps the database from taking a condition for a way to the rows, and from taking it to be
 // rare.
 func throughIndex(where string) string { return `CASE WHEN ` + where + ` THEN true ELSE false END` }
 
-const (
-	// maxScan is how many vectors an index may give that the query does not select, before it is
-	// better to compare all that it does select.
-	maxScan = 20_000
-	// wider is how many more of the nearest the index is asked for than are wanted, in halves: it
-	// knows them about, and then they are compared exactly.
-	wider = 3
-)
-
 // addNearest adds the leg of the vector. Where the query selects much, and the vectors have an
 // index, it is asked first. If it does not give enough, all that is selected is compared, as it is
 // where the query selects little: so nothing is ever missing.
-func (d *DB) addNearest(p *plan, w *wanted, where, limit string) {
+func (d *DB) addNearest(p *plan, w *wanted, where string, least int64) {
 	if p.once {
-		p.text += `, near AS MATERIALIZED (SELECT c.key FROM chosen c WHERE c.distance IS NOT NULL ORDER BY c.distance, c.key LIMIT ` + limit + `)`
+		p.text += `, near AS MATERIALIZED (SELECT c.key FROM chosen c WHERE c.distance IS NOT NULL ORDER BY c.distance, c.key LIMIT ` + p.limit + `)`
 		return
 	}
 	same := p.same(w)
 	enough := ``
-	if d.sizes.indexed(p.index) && len(w.embedding) <= maxHalf && w.limit <= maxScan {
-		d.addQuick(p, w, same, where, limit)
-		enough = `(SELECT count(*) FROM quick) < ` + limit + ` AND `
-		p.text += `, near AS MATERIALIZED ((SELECT q.key FROM quick q WHERE (SELECT count(*) FROM quick) >= ` + limit + ` ORDER BY q.distance LIMIT ` + limit + `)
+	if p.quick {
+		d.addQuick(p, w, same, where, least)
+		enough = `(SELECT count(*) FROM quick) < ` + p.limit + ` AND `
+		p.text += `, near AS MATERIALIZED ((SELECT q.key FROM quick q WHERE (SELECT count(*) FROM quick) >= ` + p.limit + ` ORDER BY q.distance LIMIT ` + p.limit + `)
 	UNION ALL `
 	} else {
 		p.text += `, near AS MATERIALIZED (`
 	}
-	p.text += `(SELECT f.key FROM ` + p.table.name + ` f WHERE ` + enough + where + ` AND ` + same + ` ORDER BY ` + d.distance() + `, f.key LIMIT ` + limit + `))`
+	p.text += `(SELECT f.key FROM ` + p.table.name + ` f WHERE ` + enough + where + ` AND ` + same + ` ORDER BY ` + d.distance() + `, f.key LIMIT ` + p.limit + `))`
 }
 
 // literal is part of the statement, since an index of a part of the rows is only found by what is known when
@@ -161,17 +224,43 @@ func (p *plan) literal() string { return `'` + strconv.FormatInt(p.space, 10) + 
 
 // addQuick adds the leg that asks the index. Its settings hold for the statement: they are set when its first
 // condition is looked at, which is before the index is.
-func (d *DB) addQuick(p *plan, w *wanted, same, where, limit string) {
+func (d *DB) addQuick(p *plan, w *wanted, same, where string, least int64) {
 	n := len(w.embedding)
-	reach := strconv.Itoa(min(max(2*w.limit, 200), 1000))
+	reach := itoa(min(max(2*w.limit, 200), 1000))
 	as := vectorType(d.vector, n)
-	p.text += `, route AS MATERIALIZED (SELECT z.rows > ` + p.add(d.options.Exact, "bigint") + ` AND ` + limit + ` * greatest((SELECT c.reltuples FROM pg_class c
-	WHERE c.oid = to_regclass('` + d.quoted + `.` + p.index + `')), 1) <= z.rows * ` + strconv.Itoa(maxScan/4) + `
+	p.text += `, route AS MATERIALIZED (SELECT z.rows >= ` + p.add(least, "bigint") + `
 	AND set_config('hnsw.iterative_scan', 'relaxed_order', true) IS NOT NULL AND set_config('hnsw.ef_search', '` + reach + `', true) IS NOT NULL
-	AND set_config('hnsw.max_scan_tuples', '` + strconv.Itoa(maxScan) + `', true) IS NOT NULL
+	AND set_config('hnsw.max_scan_tuples', '` + itoa(maxScan) + `', true) IS NOT NULL
 	AND set_config('hnsw.scan_mem_multiplier', '4', true) IS NOT NULL AS quick FROM size z)
 	, quick AS MATERIALIZED (SELECT f.key, ` + d.distance() + ` AS distance FROM ` + p.table.name + ` f
 	WHERE (SELECT quick FROM route) AND f.space = ` + p.literal() + ` AND ` + throughIndex(same+` AND `+where) + `
 	ORDER BY (f.embedding::` + as + `) OPERATOR(` + d.vector + `.<=>) (SELECT v::` + as + ` FROM want)
-	LIMIT ` + limit + ` * ` + strconv.Itoa(wider) + ` / 2)`
+	LIMIT ` + itoa(w.limit*wider/2) + `)`
+}
+
+// seek sends a plan. For each candidate its columns are scanned, and then each is called. All may begin anew, with
+// reset.
+func (d *DB) seek(ctx context.Context, p *plan, columns []any, reset func(), each func() error) error {
+	ahead := len(p.head)
+	dest := append(p.head[:ahead:ahead], columns...)
+	begin := func() {
+		copy(dest, p.head)
+		reset()
+	}
+	text := p.text + ` SELECT ` + strings.Join(append(p.ahead, p.columns), `, `) + p.from
+	err := d.link.read(ctx, d.sql(text), p.args, begin, func(rows pgx.Rows) error {
+		if rows.RawValues()[ahead] == nil { // no candidate
+			return rows.Scan(append(p.head[:ahead:ahead], make([]any, len(columns))...)...)
+		}
+		err := rows.Scan(dest...)
+		clear(dest[:ahead]) // they are the same in each row
+		if err != nil {
+			return err
+		}
+		return each()
+	})
+	if err == nil {
+		d.sizes.note(p)
+	}
+	return err
 }

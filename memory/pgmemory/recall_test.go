@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -11,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -65,6 +65,18 @@ type stored struct {
 	vector   []float32
 }
 
+func userOf(i int) string {
+	switch {
+	case i%1000 == 5:
+		return "u0.1"
+	case i%100 == 3:
+		return "u1"
+	case i%10 == 0:
+		return "u10"
+	}
+	return "rest"
+}
+
 // fill stores n facts of the tenant "t": a tenth of the user "u10", a hundredth of "u1", and a thousandth of
 // "u0.1". They have a number from 0 to 999.
 func fill(tb testing.TB, store memory.Store, n int) []stored {
@@ -80,15 +92,7 @@ func fill(tb testing.TB, store memory.Store, n int) []stored {
 	}
 	list := make([]stored, n)
 	for i := range list {
-		user := "rest"
-		switch {
-		case i%1000 == 5:
-			user = "u0.1"
-		case i%100 == 3:
-			user = "u1"
-		case i%10 == 0:
-			user = "u10"
-		}
+		user := userOf(i)
 		change := adding(fmt.Sprint("fact ", i), c.vector()...)
 		list[i] = stored{user, c.r.IntN(1000), change.Record.ID, change.Record.Embedding}
 		change.Record.Metadata = fmt.Appendf(nil, `{"per_mille":%d}`, list[i].perMille)
@@ -104,157 +108,198 @@ func fill(tb testing.TB, store memory.Store, n int) []stored {
 	return list
 }
 
-// TestRecallOfIndex compares what the index finds with what there is, at 100,000 vectors, or as many as
-// WEFT_VECTORS says, for filters by scope and by metadata that pass 100, 10, 1 and 0.1 % of the facts. It
-// takes minutes, and so has to be asked for.
-func TestRecallOfIndex(t *testing.T) {
+// vectorCount is how many vectors there are: 100,000, or as many as WEFT_VECTORS says. It takes minutes, and so has
+// to be asked for.
+func vectorCount(t *testing.T) int {
+	t.Helper()
 	if os.Getenv("WEFT_LARGE") != "1" {
 		t.Skip("WEFT_LARGE=1 runs it")
 	}
-	n := 100_000
-	if text := os.Getenv("WEFT_VECTORS"); text != "" {
-		if _, err := fmt.Sscan(text, &n); err != nil {
-			t.Fatal(err)
-		}
+	return count(t, "WEFT_VECTORS", 100_000)
+}
+
+// A filter is a query, and what it passes.
+type filter struct {
+	name  string
+	query memory.Query
+	holds func(stored) bool
+}
+
+// filters pass 100, 10, 1 and 0.1 % by scope, and 50, 10, 1 and 0.1 % by metadata.
+func filters() []filter {
+	list := []filter{{"scope of 100 %", memory.Query{Scope: memory.Scope{Tenant: "t"}, AnyUser: true}, func(stored) bool { return true }}}
+	for _, share := range []string{"10", "1", "0.1"} {
+		user := "u" + share
+		list = append(list, filter{"scope of " + share + " %", memory.Query{Scope: memory.Scope{Tenant: "t", User: user}}, func(f stored) bool { return f.user == user }})
 	}
+	for _, perMille := range []int{500, 100, 10, 1} {
+		q := memory.Query{
+			Scope: memory.Scope{Tenant: "t"}, AnyUser: true,
+			Where: []memory.Condition{memory.Where("per_mille", memory.Less, perMille)},
+		}
+		list = append(list, filter{fmt.Sprintf("metadata of %v %%", float64(perMille)/10), q, func(f stored) bool { return f.perMille < perMille }})
+	}
+	return list
+}
+
+// TestRecallOfIndex compares what searches for facts find with what there is, and their time with that of SQL that
+// is written by hand.
+func TestRecallOfIndex(t *testing.T) {
+	n := vectorCount(t)
 	ctx := context.Background()
 	p := directPlace(t)
 	db := p.open(t)
 	start := time.Now()
 	list := fill(t, db.Facts(), n)
 	t.Logf("stored %d facts in %v", n, time.Since(start).Round(time.Second))
-	start = time.Now()
-	if err := db.Index(ctx, "m", cloudDimension); err != nil {
+	index(t, p, db, "mem_fact")
+	for _, f := range filters() {
+		measureRecall(t, f, list, factsByHand(t, p, f.query), func(v []float32) (ids []string) {
+			found, err := db.Facts().Search(ctx, memory.Search{Query: f.query, Embedding: v, Model: "m", Limit: recallLimit})
+			wantNoErr(t, f.name, err)
+			for _, r := range found.Records {
+				ids = append(ids, r.ID)
+			}
+			return ids
+		})
+	}
+}
+
+func index(t *testing.T, p place, db *pgmemory.DB, table string) {
+	t.Helper()
+	start := time.Now()
+	if err := db.Index(context.Background(), "m", cloudDimension); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("indexed in %v", time.Since(start).Round(time.Second))
-	do(t, p, `VACUUM ANALYZE weft.mem_fact`)
-
-	tenant := memory.Query{Scope: memory.Scope{Tenant: "t"}, AnyUser: true}
-	few := func(perMille int) memory.Query {
-		q := tenant
-		q.Where = []memory.Condition{memory.Where("per_mille", memory.Less, perMille)}
-		return q
-	}
-	of := func(user string) func(stored) bool { return func(f stored) bool { return f.user == user } }
-	below := func(n int) func(stored) bool { return func(f stored) bool { return f.perMille < n } }
-	user := func(name string) memory.Query { return memory.Query{Scope: memory.Scope{Tenant: "t", User: name}} }
-	for _, c := range []struct {
-		name  string
-		query memory.Query
-		holds func(stored) bool
-	}{
-		{"scope of 100 %", tenant, below(1000)},
-		{"scope of 10 %", user("u10"), of("u10")},
-		{"scope of 1 %", user("u1"), of("u1")},
-		{"scope of 0.1 %", user("u0.1"), of("u0.1")},
-		{"metadata of 50 %", few(500), below(500)},
-		{"metadata of 10 %", few(100), below(100)},
-		{"metadata of 1 %", few(10), below(10)},
-		{"metadata of 0.1 %", few(1), below(1)},
-	} {
-		var selected []stored
-		for _, f := range list {
-			if c.holds(f) {
-				selected = append(selected, f)
-			}
-		}
-		measureRecall(t, db, c.name, c.query, selected, byHand(t, p, c.query, len(selected)))
-	}
+	do(t, p, `VACUUM ANALYZE weft.`+table)
 }
 
-// byHand returns a search as somebody would write it who knows what is there: it counts nothing, compares all of
-// what is little, and asks the index for what is much.
-func byHand(t *testing.T, p place, q memory.Query, selected int) func(v []float32) int {
-	t.Helper()
+// fillChunks stores n chunks of the tenant "t" in sources of twenty, which are shared out as facts are by fill.
+func fillChunks(tb testing.TB, store knowledge.Store, n int) (list []stored) {
+	tb.Helper()
+	c := newCloud(1)
+	const size = 20
+	for i := range n / size {
+		user, perMille := userOf(i), c.r.IntN(1000)
+		s := longDocument(c.r, fmt.Sprint("document ", i), size, cloudDimension)
+		s.Source.Metadata = fmt.Appendf(nil, `{"per_mille":%d}`, perMille)
+		for k := range s.Chunks {
+			r := &s.Chunks[k]
+			r.Embedding = c.vector()
+			list = append(list, stored{user, perMille, r.ID, r.Embedding})
+		}
+		swapIn(tb, store, memory.Scope{Tenant: "t", User: user}, s)
+	}
+	return list
+}
+
+// TestRecallOfChunks is TestRecallOfIndex for chunks of documents, and measures how long a search by words takes.
+func TestRecallOfChunks(t *testing.T) {
+	n := vectorCount(t)
 	ctx := context.Background()
-	pool := p.pool(t)
-	scopes := ask[[]int64](t, p, `SELECT array_agg(s.key) FROM weft.mem_scope s WHERE s.tenant = 't' AND $1 IN ('', s.user_id)`, q.Scope.User)
-	where := `f.scope = ANY ($2::bigint[]) AND f.trust < 2 AND f.valid_from <= now()
-		AND f.valid_to IS NULL AND (f.expires_at IS NULL OR f.expires_at > now()) AND f.model = 'm'`
-	for _, c := range q.Where {
-		where += ` AND (f.metadata ->> 'per_mille')::int < ` + string(c.Value)
-	}
-	const columns = `f.id::text, f.kind, f.content, f.raw, f.terms, f.created_at, f.updated_at, extensions.vector_send(f.embedding)`
-	search := `SELECT ` + columns + ` FROM weft.mem_fact f WHERE ` + where + ` ORDER BY f.embedding OPERATOR(extensions.<=>) $1::text::extensions.vector LIMIT 100`
-	if selected > 20_000 {
-		space := ask[int64](t, p, `SELECT space FROM weft.mem_fact LIMIT 1`)
-		search = fmt.Sprintf(`WITH near AS MATERIALIZED (SELECT f.key, f.embedding OPERATOR(extensions.<=>) $1::text::extensions.vector AS d FROM weft.mem_fact f
-			WHERE f.space = '%d'::bigint AND CASE WHEN %s THEN true END ORDER BY f.embedding::extensions.vector(%d) OPERATOR(extensions.<=>) $1::text::extensions.vector LIMIT 150)
-			SELECT %s FROM near n JOIN weft.mem_fact f USING (key) ORDER BY n.d LIMIT 100`, space, where, cloudDimension, columns)
-	}
-	return func(v []float32) int {
-		b := &pgx.Batch{}
-		b.Queue(`SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '200', true),
-			set_config('hnsw.max_scan_tuples', '20000', true), set_config('hnsw.scan_mem_multiplier', '4', true)`)
-		n := 0
-		b.Queue(p.sql(search), spell(v), scopes).Query(func(rows pgx.Rows) error {
-			for rows.Next() {
-				var id, kind, content string
-				var raw, vector []byte
-				var terms []string
-				var made, changed time.Time
-				if err := rows.Scan(&id, &kind, &content, &raw, &terms, &made, &changed, &vector); err != nil {
-					return err
-				}
-				n++
+	p := directPlace(t)
+	db := p.open(t)
+	start := time.Now()
+	list := fillChunks(t, db.Knowledge(), n)
+	t.Logf("stored %d chunks in %v", n, time.Since(start).Round(time.Second))
+	index(t, p, db, "mem_chunk")
+	do(t, p, `VACUUM ANALYZE weft.mem_source`)
+	for _, f := range filters() {
+		q := knowledge.Query{Scope: f.query.Scope, AnyUser: f.query.AnyUser, Where: f.query.Where}
+		measureRecall(t, f, list, chunksByHand(t, p, f.query), func(v []float32) (ids []string) {
+			found, err := db.Knowledge().Search(ctx, knowledge.Search{Query: q, Embedding: v, Model: "m", Limit: recallLimit})
+			wantNoErr(t, f.name, err)
+			for _, r := range found.Records {
+				ids = append(ids, r.ID)
 			}
-			return rows.Err()
+			return ids
 		})
-		if err := pool.SendBatch(ctx, b).Close(); err != nil {
-			t.Fatal(err)
-		}
-		return n
 	}
+	r := rand.New(rand.NewPCG(3, 4))
+	words := rand.NewZipf(r, 1.1, 8, 20_000) // as in the documents
+	var times []time.Duration
+	for range recallQueries {
+		terms := map[string]bool{}
+		for len(terms) < 4 {
+			terms[fmt.Sprint("word", words.Uint64())] = true
+		}
+		start := time.Now()
+		found, err := db.Knowledge().Search(ctx, knowledge.Search{
+			Query: knowledge.Query{Scope: memory.Scope{Tenant: "t"}, AnyUser: true}, Terms: slices.Collect(maps.Keys(terms)), Limit: recallLimit,
+		})
+		times = append(times, time.Since(start))
+		if err != nil || len(found.Records) != recallLimit {
+			t.Fatalf("got %d candidates, error %v", len(found.Records), err)
+		}
+	}
+	slices.Sort(times)
+	t.Logf("by four words, of %d chunks: p50 %.2f ms", n, ms(times))
 }
 
-// measureRecall wants the ten nearest of what a search finds to be the ten nearest.
-func measureRecall(t *testing.T, db *pgmemory.DB, name string, q memory.Query, selected []stored, byHand func(v []float32) int) {
+const (
+	recallLimit   = 100
+	recallQueries = 50
+	recallWarm    = 6 // until statements are planned once and for all
+)
+
+// measureRecall wants the ten nearest of what a search finds to be the ten nearest, and tells its time, and that of the
+// quickest of what is written by hand that gives as much.
+func measureRecall(t *testing.T, f filter, list []stored, byHand []form, search func(v []float32) []string) {
 	t.Helper()
-	ctx := context.Background()
+	var selected []stored
+	for _, s := range list {
+		if f.holds(s) {
+			selected = append(selected, s)
+		}
+	}
 	c := newCloud(2)
 	c.subjects = newCloud(1).subjects
-	const queries, best, limit = 50, 10, 100
+	const best = 10
+	full := min(recallLimit, len(selected))
 	hits, wanted := 0, 0
-	var times, hand []time.Duration
-	for range queries {
+	var times []time.Duration
+	for i := range recallWarm + recallQueries {
 		v := c.vector()
 		start := time.Now()
-		got, err := db.Facts().Search(ctx, memory.Search{Query: q, Embedding: v, Model: "m", Limit: limit})
-		times = append(times, time.Since(start))
-		if err != nil {
-			t.Fatal(err)
+		got := search(v)
+		took := time.Since(start)
+		if len(got) != full {
+			t.Errorf("%s: got %d candidates want %d", f.name, len(got), full)
 		}
-		if want := min(limit, len(selected)); len(got.Records) != want {
-			t.Errorf("%s: got %d candidates want %d", name, len(got.Records), want)
+		for k := range byHand {
+			byHand[k].measure(v, full, i >= recallWarm)
 		}
-		start = time.Now()
-		if n := byHand(v); n != min(limit, len(selected)) {
-			t.Logf("%s: got %d by hand", name, n)
+		if i < recallWarm {
+			continue
 		}
-		hand = append(hand, time.Since(start))
-		found := map[string]bool{}
-		for _, r := range got.Records {
-			found[r.ID] = true
-		}
+		times = append(times, took)
 		near := make([]nearby, len(selected))
-		for i, f := range selected {
-			near[i] = nearby{f.id, dot(f.vector, v)}
+		for k, s := range selected {
+			near[k] = nearby{s.id, dot(s.vector, v)}
 		}
 		slices.SortFunc(near, func(a, b nearby) int { return cmp.Compare(b.cosine, a.cosine) })
-		for _, f := range near[:min(best, len(near))] {
+		for _, n := range near[:min(best, len(near))] {
 			wanted++
-			if found[f.id] {
+			if slices.Contains(got, n.id) {
 				hits++
 			}
 		}
 	}
 	recall := float64(hits) / float64(wanted)
 	slices.Sort(times)
-	slices.Sort(hand)
-	t.Logf("%-18s recall@10 %.3f of %6d, p50 %6.2f ms, by hand %6.2f ms", name, recall, len(selected), ms(times), ms(hand))
+	text := ""
+	for _, h := range byHand {
+		if h.short {
+			text += fmt.Sprintf(", %s falls short", h.name)
+			continue
+		}
+		slices.Sort(h.times)
+		text += fmt.Sprintf(", %s %.2f ms (%.2f)", h.name, ms(h.times), ms(times)/ms(h.times))
+	}
+	t.Logf("%-17s recall@10 %.3f of %6d, p50 %6.2f ms; by hand%s", f.name, recall, len(selected), ms(times), text[1:])
 	if recall < 0.95 {
-		t.Errorf("%s: got recall@10 of %.3f want 0.95", name, recall)
+		t.Errorf("%s: got recall@10 of %.3f want 0.95", f.name, recall)
 	}
 }
 

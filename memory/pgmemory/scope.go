@@ -74,6 +74,11 @@ func (a *args) add(value any, as string) string {
 	return "$" + itoa(len(*a)) + "::" + as
 }
 
+// addOnce is add for a value that is made into something, which is not to be done again for each row.
+func (a *args) addOnce(value any, as, into string) string {
+	return "(SELECT " + a.add(value, as) + "::" + into + ")"
+}
+
 // reach returns a condition on mem_scope s for the scopes that a query looks at, and whether that is
 // one at most.
 func reach(q *memory.Query, a *args) (text string, one bool) {

@@ -39,14 +39,24 @@ func scanSession(rows pgx.Rows) (conversation.Session, error) {
 	return s, err
 }
 
-// scanMessage reads the columns, after others.
-func scanMessage(rows pgx.Rows, r *conversation.Row, before ...any) error {
-	var said, data []byte
-	var role string
-	err := rows.Scan(append(before, &r.Position, &r.At, &r.ID, &said, &role, &r.Text, &data, &r.Terms)...)
-	copy(r.Key[:], said)
-	r.Role, r.Data, r.At = llm.Role(role), data, r.At.UTC()
-	return err
+// A messageRow is a message, and what it is read from.
+type messageRow struct {
+	conversation.Row
+	said, data []byte
+	role       string
+}
+
+// dest is what the columns are scanned into.
+func (m *messageRow) dest() []any {
+	return []any{&m.Position, &m.At, &m.ID, &m.said, &m.role, &m.Text, &m.data, &m.Terms}
+}
+
+// row returns what was scanned.
+func (m *messageRow) row() conversation.Row {
+	r := m.Row
+	copy(r.Key[:], m.said)
+	r.Role, r.Data, r.At = llm.Role(m.role), m.data, m.At.UTC()
+	return r
 }
 
 // sessions returns a condition on mem_session s for what a query selects, but for its After.
@@ -152,10 +162,12 @@ func (c *Conversations) messages(ctx context.Context, r *conversation.Range) (li
 	if r.Last > 0 {
 		text += ` DESC LIMIT ` + a.add(r.Last, "bigint")
 	}
+	var m messageRow
+	m.Scope, m.Session = r.Scope, r.Session
+	dest := m.dest()
 	err = c.db.link.read(ctx, c.db.sql(text), a, func() { list = nil }, func(rows pgx.Rows) error {
-		row := conversation.Row{Scope: r.Scope, Session: r.Session}
-		err := scanMessage(rows, &row)
-		list = append(list, row)
+		err := rows.Scan(dest...)
+		list = append(list, m.row())
 		return err
 	})
 	if r.Last > 0 {

@@ -3,20 +3,18 @@ package pgmemory
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/weft-go/weft/memory/conversation"
 )
 
 // roughColumn tells whether there are messages, in the sessions that are reached, whose words are yet to be told
 // apart.
-const roughColumn = `EXISTS (SELECT FROM weft.mem_message r WHERE r.rough AND r.session = ANY (ARRAY(SELECT key FROM reach))), `
+const roughColumn = `EXISTS (SELECT FROM weft.mem_message r WHERE r.rough AND r.session = ANY (ARRAY(SELECT key FROM reach)))`
 
 // spotColumns say where a message of a session s is.
 const spotColumns = `s.tenant, s.workspace, s.user_id, s.agent, s.id, `
 
 // messageTable has no vectors.
-var messageTable = table{name: "weft.mem_message", rows: `weft.mem_message f JOIN weft.mem_session s ON s.key = f.session`}
+var messageTable = table{name: "weft.mem_message", rows: `(weft.mem_message f JOIN weft.mem_session s ON s.key = f.session)`}
 
 // Search implements [conversation.Store], in one round trip. Only where programs in other languages have written messages since
 // the last search it takes more, as their words are told apart here.
@@ -41,26 +39,18 @@ func (c *Conversations) search(ctx context.Context, s *conversation.Search) (fou
 	if err != nil {
 		return found, false, err
 	}
-	p := c.db.newPlan(&messageTable, sel, &wanted{words: words(s.Query.Scope.Tenant, s.Terms), limit: s.Limit}, roughColumn+spotColumns+messageColumns)
-	reset := func() { found, rough = conversation.Candidates{Frequency: make([]int64, len(s.Terms))}, false }
-	err = c.db.link.read(ctx, c.db.sql(p.text), p.args, reset, func(rows pgx.Rows) error {
-		frequency := []int64{}
-		counted := []any{&found.Messages, &found.Terms, &frequency, &p.indexed, &rough}
-		if values := rows.RawValues(); values[len(counted)] == nil { // no candidate
-			err := rows.Scan(append(counted, make([]any, len(values)-len(counted))...)...)
-			copy(found.Frequency, frequency)
-			return err
-		}
-		var row conversation.Row
-		at := &row.Scope
-		err := scanMessage(rows, &row, append(counted, &at.Tenant, &at.Workspace, &at.User, &at.Agent, &row.Session)...)
-		found.Rows = append(found.Rows, row)
-		copy(found.Frequency, frequency)
-		return err
+	p := c.db.newPlan(&messageTable, sel, &wanted{words: words(s.Query.Scope.Tenant, s.Terms), limit: s.Limit}, spotColumns+messageColumns)
+	p.tell(roughColumn, &rough)
+	found.Frequency = make([]int64, len(s.Terms))
+	var m messageRow
+	at := &m.Scope
+	dest := append([]any{&at.Tenant, &at.Workspace, &at.User, &at.Agent, &m.Session}, m.dest()...)
+	err = c.db.seek(ctx, p, dest, func() { found.Rows = nil }, func() error {
+		found.Rows = append(found.Rows, m.row())
+		return nil
 	})
-	if err == nil {
-		c.db.sizes.note(p, found.Messages, found.Terms, found.Messages > int64(c.db.options.Exact))
-	}
+	found.Messages, found.Terms = p.rows, p.terms
+	copy(found.Frequency, p.frequency)
 	return found, rough, err
 }
 

@@ -122,9 +122,11 @@ func (v *Values) next(ctx context.Context, s memory.Scope, q *kv.Selection, most
 	if q.Refresh {
 		text = sel.with + refreshing(chosen, order)
 	}
+	var r itemRow
+	dest := r.dest()
 	err = v.db.link.read(ctx, v.db.sql(text), sel.args, func() { list = nil }, func(rows pgx.Rows) error {
-		item, err := scanItem(rows)
-		list = append(list, item)
+		err := rows.Scan(dest...)
+		list = append(list, r.item())
 		return err
 	})
 	return list, err
@@ -142,17 +144,22 @@ func refreshing(chosen, order string) string {
 	FROM found f LEFT JOIN living l USING (key)` + order
 }
 
-// scanItem reads the columns, after others and before others.
-func scanItem(rows pgx.Rows, around ...[]any) (kv.Item, error) {
-	var item kv.Item
-	var raw []byte
-	var expires *time.Time
-	into := []any{&item.Namespace, &item.Key, &raw, &item.Version, &item.CreatedAt, &item.UpdatedAt, &expires}
-	if len(around) == 2 {
-		into = slices.Concat(around[0], into, around[1])
-	}
-	err := rows.Scan(into...)
-	item.Value = json.RawMessage(raw)
-	item.CreatedAt, item.UpdatedAt, item.ExpiresAt = item.CreatedAt.UTC(), item.UpdatedAt.UTC(), maybe(expires)
-	return item, err
+// An itemRow is a value, and what it is read from.
+type itemRow struct {
+	kv.Item
+	raw  []byte
+	ends *time.Time
+}
+
+// dest is what the columns are scanned into.
+func (r *itemRow) dest() []any {
+	return []any{&r.Namespace, &r.Key, &r.raw, &r.Version, &r.CreatedAt, &r.UpdatedAt, &r.ends}
+}
+
+// item returns what was scanned.
+func (r *itemRow) item() kv.Item {
+	n := r.Item
+	n.Value = json.RawMessage(r.raw)
+	n.CreatedAt, n.UpdatedAt, n.ExpiresAt = r.CreatedAt.UTC(), r.UpdatedAt.UTC(), maybe(r.ends)
+	return n
 }

@@ -1,0 +1,77 @@
+package pgmemory_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// Conditions on metadata leave the index to be asked where they pass much of what there is, and it to be left alone where
+// they pass little. Either way as many are found, and counted, as there are.
+func TestFactsByIndexAndConditions(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	p.options.Exact = 100
+	quick := p.open(t)
+	p.options.Exact = 1_000_000
+	exact := p.open(t)
+	r := rand.New(rand.NewPCG(5, 6))
+	vector := func() []float32 { return []float32{r.Float32() - 0.5, r.Float32() - 0.5, r.Float32() - 0.5} }
+	for range 4 {
+		var changes []memory.Change
+		for i := range 500 {
+			c := adding(fmt.Sprint("fact ", r.Uint64()), vector()...)
+			c.Record.Metadata = fmt.Appendf(nil, `{"a \"b\"":{"percent":%d}}`, i%100)
+			changes = append(changes, c)
+		}
+		if _, err := quick.Facts().Apply(ctx, ann, changes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := quick.Index(ctx, "m", 3); err != nil {
+		t.Fatal(err)
+	}
+	for _, percent := range []int{100, 50, 10, 1, 0} {
+		q := memory.Query{Scope: ann, Where: []memory.Condition{{Path: []string{`a "b"`, "percent"}, Op: memory.Less, Value: fmt.Append(nil, percent)}}}
+		for _, terms := range [][]string{nil, {"fact"}} {
+			hits, wanted := 0, 0
+			for range 10 { // once for the index to be known, and once for the size
+				s := memory.Search{Query: q, Terms: terms, Embedding: vector(), Model: "m", Limit: 30}
+				got, err := quick.Facts().Search(ctx, s)
+				wantNoErr(t, "search", err)
+				s.Terms = nil
+				want, err := exact.Facts().Search(ctx, s)
+				wantNoErr(t, "search", err)
+				if len(want.Records) != min(30, 20*percent) || len(got.Records) < len(want.Records) || got.Facts != want.Facts || got.Terms != want.Terms {
+					t.Fatalf("%d %%: got %d of %d facts want %d of %d", percent, len(got.Records), got.Facts, len(want.Records), want.Facts)
+				}
+				found := map[string]bool{}
+				for _, r := range got.Records {
+					found[r.ID] = true
+				}
+				for _, r := range want.Records {
+					wanted++
+					if found[r.ID] {
+						hits++
+					}
+				}
+			}
+			if float64(hits) < 0.95*float64(wanted) {
+				t.Errorf("%d %%: got %d of the %d nearest", percent, hits, wanted)
+			}
+		}
+	}
+	const scansQuery = `SELECT sum(idx_scan)::bigint FROM pg_stat_user_indexes WHERE schemaname = $1 AND indexrelname LIKE 'mem_fact_near_%'`
+	scans := int64(0)
+	for end := time.Now().Add(10 * time.Second); scans == 0 && time.Now().Before(end); { // the database tells late
+		scans = ask[int64](t, p, scansQuery, p.options.Schema)
+	}
+	if scans == 0 {
+		t.Error("the index was not used")
+	}
+}
