@@ -11,15 +11,38 @@ import (
 type Embedder interface {
 	// Embed returns a vector for each text, in order. It does not keep the slice.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
-	// Model names what makes the vectors. Vectors of different names are never
-	// compared.
+	// Model names what makes the vectors. Vectors of different names, or of different
+	// lengths, are never compared.
 	Model() string
-	// Dimension is how long each vector is.
+	// Dimension is how long each vector is. It is known before there is one.
 	Dimension() int
 }
 
 // MaxDimension is how long a vector may be.
 const MaxDimension = 16_000
+
+// CheckEmbedder returns [ErrInvalid] for an embedder whose model has no name, or whose
+// vectors no store can keep. It makes no vector.
+func CheckEmbedder(e Embedder) error {
+	model, dimension := e.Model(), e.Dimension()
+	if err := checkName("model of the embedder", model); err != nil {
+		return err
+	}
+	switch {
+	case model == "":
+		return fmt.Errorf("an embedder whose model has no name: %w", ErrInvalid)
+	case dimension == 0:
+		return fmt.Errorf("embedder %q does not say how long its vectors are, which is the Dimension of its options, or EMBEDDING_DIM: %w", model, ErrInvalid)
+	case dimension < 0 || dimension > MaxDimension:
+		return fmt.Errorf("embedder %q makes vectors of length %d, and 1 to %d are allowed: %w", model, dimension, MaxDimension, ErrInvalid)
+	}
+	return nil
+}
+
+// in says whether the record has a vector of a model, and of a length unless that is zero.
+func (r *Record) in(model string, dimension int) bool {
+	return r.Model == model && r.Embedding != nil && (dimension == 0 || dimension == len(r.Embedding))
+}
 
 // embed returns vectors that are right, or an error.
 func embed(ctx context.Context, e Embedder, texts []string) ([][]float32, error) {

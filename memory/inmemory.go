@@ -406,7 +406,7 @@ func (q *Query) holds(r *Record, now time.Time) bool {
 		len(q.Kinds) > 0 && !slices.Contains(q.Kinds, r.Kind),
 		q.Conversation != "" && q.Conversation != r.Conversation,
 		!q.Untrusted && r.Trust == Untrusted,
-		q.Without != "" && q.Without == r.Model && r.Embedding != nil,
+		q.Without != "" && r.in(q.Without, q.Dimension),
 		!q.Closed && !q.current(r, now):
 		return false
 	}

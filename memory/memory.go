@@ -39,11 +39,8 @@ func New(store Store, o Options) (*Memory, error) {
 		return nil, fmt.Errorf("memory: new: no store: %w", ErrInvalid)
 	}
 	if e := o.Embedder; e != nil {
-		if err := checkName("model of the embedder", e.Model()); err != nil {
+		if err := CheckEmbedder(e); err != nil {
 			return nil, fmt.Errorf("memory: new: %w", err)
-		}
-		if e.Model() == "" || e.Dimension() < 1 || e.Dimension() > MaxDimension {
-			return nil, fmt.Errorf("memory: new: embedder %q of dimension %d: %w", e.Model(), e.Dimension(), ErrInvalid)
 		}
 	}
 	if err := o.Weights.check(); err != nil {

@@ -26,12 +26,13 @@ type Query struct {
 	Where []Condition
 	// Untrusted looks also at facts that are [Untrusted].
 	Untrusted bool
-	// AsOf is the time at which facts have to be so. Zero means now, when they must not
-	// have expired either.
+	// AsOf is the time at which facts have to be so, and must not have expired, in the years
+	// 1 to 9999. Zero means now. What has expired and was removed since is not found.
 	AsOf time.Time
-	// Without keeps the facts that have no vector by the model of this name: those that
-	// [Memory.Reembed] has still to do.
-	Without string
+	// Without keeps the facts that have no vector by the model of this name, and, unless
+	// Dimension is zero, of that length: those that [Memory.Reembed] has still to do.
+	Without   string
+	Dimension int
 	// Closed looks also at facts that are no longer so, or have expired. It is not
 	// for recall.
 	Closed bool

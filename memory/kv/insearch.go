@@ -72,7 +72,8 @@ func (q *Selection) selects(r *row) bool {
 	case len(q.Prefix) > len(r.Namespace), !slices.Equal(q.Prefix, r.Namespace[:len(q.Prefix)]),
 		q.Own && len(q.Prefix) != len(r.Namespace),
 		!strings.HasPrefix(r.Key, q.KeyPrefix),
-		q.After != nil && q.Order.compare(q.After, &r.Item) >= 0:
+		q.After != nil && q.Order.compare(q.After, &r.Item) >= 0,
+		q.Without != "" && !r.lacks(q.Without, q.Dimension):
 		return false
 	}
 	return !slices.ContainsFunc(q.Where, func(c memory.Condition) bool { return !c.Match(r.Value) })

@@ -118,7 +118,7 @@ func (v *Values) rank(s *Search, c Candidates) []Found {
 	docs := make([]rank.Doc, len(c.Records))
 	for i, r := range c.Records {
 		docs[i] = rank.Doc{Terms: r.Terms}
-		if r.Model == s.Model {
+		if r.Model == s.Model && len(r.Embedding) == len(s.Embedding) {
 			docs[i].Vector = r.Embedding
 		}
 	}

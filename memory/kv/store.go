@@ -37,6 +37,14 @@ type Sweeper interface {
 	Sweep(ctx context.Context, limit int) (int, error)
 }
 
+// An Indexer is a [Store] that gives values other words and vectors.
+type Indexer interface {
+	// Index gives values of a scope the Terms, Embedding and Model of writes, each where a
+	// value is there that has the Version of the write, and leaves out the others. It
+	// returns how many got theirs. All else of a value stays, its version and times too.
+	Index(ctx context.Context, s memory.Scope, writes []Write) (int, error)
+}
+
 // A Write puts a value, or removes it.
 type Write struct {
 	Address
@@ -70,6 +78,10 @@ type Selection struct {
 	// Refresh says that what is yielded, and was put with Refresh, lives on from now. The items
 	// say so.
 	Refresh bool
+	// Without, if not empty, keeps the values that have words, or a vector, and no vector by
+	// the model of this name that has the length Dimension.
+	Without   string
+	Dimension int
 }
 
 // A Search asks for candidates.

@@ -54,8 +54,10 @@ func (o *Options) check() error {
 	if w := o.Weights; !(w.Vector >= 0 && w.Keyword >= 0) {
 		return fmt.Errorf("weights %+v: %w", w, memory.ErrInvalid)
 	}
-	if e := o.Embedder; e != nil && (e.Model() == "" || e.Dimension() < 1 || e.Dimension() > memory.MaxDimension) {
-		return fmt.Errorf("embedder %q of dimension %d: %w", e.Model(), e.Dimension(), memory.ErrInvalid)
+	if o.Embedder != nil {
+		if err := memory.CheckEmbedder(o.Embedder); err != nil {
+			return err
+		}
 	}
 	return checkIndex(o.Index)
 }

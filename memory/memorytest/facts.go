@@ -62,8 +62,8 @@ func (c factCase) check(tb testing.TB, open func(tb testing.TB) memory.Store, se
 
 func factCases() []factCase {
 	return slices.Concat(
-		applyCases, changeCases, versionCases, jobCases, foreignCases, dedupeCases, supersedeCases, scopeCases, filterCases,
+		applyCases, changeCases, closeCases, versionCases, jobCases, foreignCases, dedupeCases, extendCases, supersedeCases, scopeCases, filterCases,
 		conditionCases, orderCases, searchCases, vectorCases, historyCases, forgetCases, sweepCases, contextCases, textCases,
-		modelCases,
+		modelCases, embedderCases,
 	)
 }

@@ -21,7 +21,7 @@ func RunKV(t *testing.T, open func(tb testing.TB) kv.Store) {
 	t.Helper()
 	_, sweeps := open(t).(kv.Sweeper)
 	t.Logf("sweeps: %t", sweeps)
-	for _, c := range slices.Concat(valueCases, valueFindCases, valueSearchCases, valueTimeCases) {
+	for _, c := range slices.Concat(valueCases, valueFindCases, valueSearchCases, valueTimeCases, valueEmbedderCases) {
 		if c.sweeps && !sweeps {
 			continue
 		}

@@ -174,7 +174,7 @@ func (t *twins) query() memory.Query {
 		}))
 	}
 	if t.r.IntN(6) == 0 {
-		q.Without = "m"
+		q.Without, q.Dimension = "m", t.r.IntN(4)
 	}
 	return q
 }

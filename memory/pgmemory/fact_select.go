@@ -62,7 +62,7 @@ func newSelection(q *memory.Query) (*selection, error) {
 		and(`f.trust < 2`)
 	}
 	if q.Without != "" {
-		and(`(f.space IS NULL OR f.model <> ` + s.add(q.Without, "text") + `)`)
+		and(without(&s.args, q.Without, q.Dimension))
 	}
 	for _, c := range q.Where {
 		text, err := condition(`f.metadata`, c, &s.args)

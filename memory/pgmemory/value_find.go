@@ -50,6 +50,9 @@ func selectValues(s memory.Scope, q *kv.Selection) (*selection, error) {
 		and(`f.key = ANY (ARRAY(SELECT v.key FROM unnest(` + sel.add(namespaces, "text[]") + `, ` + sel.add(keys, "text[]") + `) AS a (namespace, name)
 	CROSS JOIN LATERAL (SELECT v.key FROM weft.mem_value v WHERE v.scope = (SELECT key FROM reach) AND v.namespace = a.namespace::text[] AND v.name = a.name) v))`)
 	}
+	if q.Without != "" {
+		and(`(f.word_count > 0 OR f.space IS NOT NULL) AND ` + without(&sel.args, q.Without, q.Dimension))
+	}
 	for _, c := range q.Where {
 		text, err := condition(`f.value`, c, &sel.args)
 		if err != nil {

@@ -17,6 +17,7 @@ type Values struct{ db *DB }
 
 var _ interface {
 	kv.Store
+	kv.Indexer
 	kv.Sweeper
 } = (*Values)(nil)
 

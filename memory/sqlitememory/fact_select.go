@@ -27,7 +27,7 @@ func factSelection(q *sqlitedb.Session, query *memory.Query) (*selection, error)
 		s.and(`f.trust < ?`, int(memory.Untrusted))
 	}
 	if query.Without != "" {
-		s.and(`NOT (f.model = ? AND f.dimension > 0)`, query.Without)
+		s.and(without, query.Without, query.Dimension, query.Dimension)
 	}
 	if query.Closed {
 		return s, nil

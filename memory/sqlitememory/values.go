@@ -16,6 +16,7 @@ type Values struct{ db *DB }
 
 var _ interface {
 	kv.Store
+	kv.Indexer
 	kv.Sweeper
 } = (*Values)(nil)
 
@@ -50,6 +51,9 @@ func valueSelection(q *sqlitedb.Session, in memory.Scope, query *kv.Selection) (
 	}
 	if query.KeyPrefix != "" {
 		s.and(`substr(f.address, instr(f.address, x'0000') + 2, ?) = ?`, len(query.KeyPrefix), []byte(query.KeyPrefix))
+	}
+	if query.Without != "" {
+		s.and(`f.words + f.dimension > 0 AND NOT (f.model = ? AND f.dimension = ?)`, query.Without, query.Dimension)
 	}
 	s.and(alive, time.Now().UnixMicro())
 	return s, nil

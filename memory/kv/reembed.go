@@ -1,0 +1,155 @@
+package kv
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// Reembed makes words and vectors, by the embedder of [Options], of the values of the namespace,
+// and of those within it, that can be searched and have no vector of its model and its length. It
+// returns how many it changed; their versions, times and what is left of their lives stay. The query says which
+// values to look at, and without a Limit, all of them; its Order and After do not count. It can be stopped and
+// called again, and searches go on meanwhile.
+//
+// Where a value was put with an Index of its own, nobody knows that any more: it is indexed by
+// the fields of [Options.Index], or by those that are given here instead.
+func (n Namespace) Reembed(ctx context.Context, q Query, index ...[]string) (int, error) {
+	done, err := n.reembed(ctx, q, index)
+	if err != nil {
+		return done, fmt.Errorf("kv: reembed: %w", err)
+	}
+	return done, nil
+}
+
+const indexBatch = 100
+
+func (n Namespace) reembed(ctx context.Context, q Query, index [][]string) (done int, err error) {
+	v := n.values
+	indexer, ok := v.store.(Indexer)
+	switch {
+	case v.options.Embedder == nil:
+		return 0, fmt.Errorf("no embedder: %w", memory.ErrInvalid)
+	case !ok:
+		return 0, fmt.Errorf("%T is no Indexer: %w", v.store, memory.ErrInvalid)
+	case index == nil:
+		index = v.options.Index
+	}
+	if q.Order, q.After = ByKey, nil; q.Limit <= 0 {
+		q.Limit = -1
+	}
+	if err := n.check(); err != nil {
+		return 0, err
+	}
+	if err := q.Validate(); err != nil {
+		return 0, err
+	}
+	if err := checkIndex(index); err != nil {
+		return 0, err
+	}
+	var writes []Write
+	var texts []string
+	flush := func() error {
+		if err := v.index(ctx, writes, texts); err != nil {
+			return err
+		}
+		n, err := indexer.Index(ctx, n.scope, writes)
+		done += n
+		writes, texts = nil, nil
+		return err
+	}
+	s := Selection{Query: q, Prefix: n.labels, Without: v.options.Embedder.Model(), Dimension: v.options.Embedder.Dimension()}
+	for item, err := range v.store.Find(ctx, n.scope, s) {
+		if err != nil {
+			return done, err
+		}
+		text := textOf(item.Value, index)
+		if text == "" {
+			continue
+		}
+		writes, texts = append(writes, Write{Address: item.Address, Version: item.Version}), append(texts, text)
+		if len(writes) == indexBatch {
+			if err := flush(); err != nil {
+				return done, err
+			}
+		}
+	}
+	if len(writes) > 0 {
+		err = flush()
+	}
+	return done, err
+}
+
+// Scopes yields the scopes in which there are values, or were, of all tenants: for those who look
+// after the values of all. It is not for what a user asks. A store that is no [memory.Scoper] is
+// a [memory.ErrInvalid].
+func (v *Values) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
+	return func(yield func(memory.Scope, error) bool) {
+		scoper, ok := v.store.(memory.Scoper)
+		if !ok {
+			yield(memory.Scope{}, fmt.Errorf("kv: scopes: %T is no Scoper: %w", v.store, memory.ErrInvalid))
+			return
+		}
+		for s, err := range scoper.Scopes(ctx) {
+			if err != nil {
+				yield(memory.Scope{}, fmt.Errorf("kv: scopes: %w", err))
+				return
+			}
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+// lacks says that a row can be searched, and has no vector of a model and a length.
+func (r *row) lacks(model string, dimension int) bool {
+	return len(r.Terms)+len(r.Embedding) > 0 && (r.Model != model || len(r.Embedding) != dimension)
+}
+
+// Index implements [Indexer].
+func (m *InMemory) Index(ctx context.Context, s memory.Scope, writes []Write) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	done := 0
+	for _, w := range writes {
+		path := w.path()
+		r := m.scopes[s][path]
+		if r == nil || r.expired(now) || r.Version != w.Version {
+			continue
+		}
+		next := *r
+		next.Terms, next.Embedding, next.Model = w.Terms, w.Embedding, w.Model
+		next.Record = next.copy()
+		m.scopes[s][path] = &next
+		done++
+	}
+	return done, nil
+}
+
+// Scopes implements [memory.Scoper].
+func (m *InMemory) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
+	return func(yield func(memory.Scope, error) bool) {
+		m.mu.RLock()
+		scopes := make([]memory.Scope, 0, len(m.scopes))
+		for s := range m.scopes {
+			scopes = append(scopes, s)
+		}
+		m.mu.RUnlock()
+		for _, s := range scopes {
+			if err := ctx.Err(); err != nil {
+				yield(memory.Scope{}, err)
+				return
+			}
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package pgmemory
+
+import (
+	"context"
+	"iter"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/memory"
+)
+
+var (
+	_ memory.Scoper = (*Facts)(nil)
+	_ memory.Scoper = (*Knowledge)(nil)
+	_ memory.Scoper = (*Values)(nil)
+)
+
+// Scopes implements [memory.Scoper], with one round trip for each 256 of them. Row-level security leaves out what the
+// role may not see: all scopes are for the role that owns the tables, and for the service role of Supabase.
+func (f *Facts) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
+	return f.db.scopes(ctx, `weft.mem_scope`)
+}
+
+// Scopes implements [memory.Scoper], as [Facts.Scopes] does.
+func (k *Knowledge) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
+	return k.db.scopes(ctx, `weft.mem_shelf`)
+}
+
+// Scopes implements [memory.Scoper], as [Facts.Scopes] does.
+func (v *Values) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
+	return v.db.scopes(ctx, `weft.mem_value_scope`)
+}
+
+func (d *DB) scopes(ctx context.Context, table string) iter.Seq2[memory.Scope, error] {
+	query := d.sql(`SELECT s.key, s.tenant, s.workspace, s.user_id, s.agent FROM ` + table + ` s WHERE s.key > $1::bigint ORDER BY s.key LIMIT $2::int`)
+	return func(yield func(memory.Scope, error) bool) {
+		last := int64(0)
+		for more := true; more; {
+			after := last
+			var list []memory.Scope
+			err := d.link.read(ctx, query, []any{after, page}, func() { list, last = nil, after }, func(rows pgx.Rows) error {
+				var s memory.Scope
+				err := rows.Scan(&last, &s.Tenant, &s.Workspace, &s.User, &s.Agent)
+				list = append(list, s)
+				return err
+			})
+			for _, s := range list {
+				if err = ctx.Err(); err != nil {
+					break
+				}
+				if !yield(s, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(memory.Scope{}, d.fail("scopes", err))
+				return
+			}
+			more = len(list) == page
+		}
+	}
+}

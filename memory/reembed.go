@@ -1,0 +1,160 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weft-go/weft/memory/internal/rank"
+)
+
+// Reembed makes vectors, by the memory's embedder, of facts that have none of its model and
+// its length, and returns how many. The query says which facts; without a Limit, all of them.
+// It can be stopped at any time and called again, also by several programs: what is done stays
+// done, and recall goes on meanwhile, by words where the vectors are not there yet.
+//
+// A query is of one tenant. Who keeps the memory of many ranges over [Memory.Scopes].
+func (m *Memory) Reembed(ctx context.Context, q Query) (int, error) {
+	e := m.options.Embedder
+	if e == nil {
+		return 0, fmt.Errorf("memory: reembed: no embedder: %w", ErrInvalid)
+	}
+	q.Without, q.Dimension = e.Model(), e.Dimension()
+	limit, limited := q.Limit, q.Limit > 0
+	done := 0
+	var last *Record
+	for !limited || done < limit {
+		q.Limit = indexBatch
+		if limited {
+			q.Limit = min(q.Limit, limit-done)
+		}
+		records, err := m.stale(ctx, q)
+		if err == nil && len(records) > 0 {
+			if last != nil && last.ID == records[0].ID && last.Scope == records[0].Scope && last.Version == records[0].Version {
+				err = fmt.Errorf("fact %s of the scope %s takes no vector: %w", last.ID, last.Scope, ErrConflict)
+			} else {
+				err = m.embedRecords(ctx, records)
+			}
+		}
+		if err != nil {
+			return done, fmt.Errorf("memory: reembed: %w", err)
+		}
+		if len(records) == 0 {
+			break
+		}
+		done += len(records)
+		last = &records[0]
+	}
+	return done, nil
+}
+
+// indexBatch is how many facts are indexed at once.
+const indexBatch = 100
+
+// stale returns all facts of a query, also those that are closed.
+func (m *Memory) stale(ctx context.Context, q Query) ([]Record, error) {
+	q.Closed, q.Untrusted = true, true
+	if err := q.Validate(); err != nil {
+		return nil, err
+	}
+	var records []Record
+	for r, err := range m.store.Find(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	return records, nil
+}
+
+func (m *Memory) embedRecords(ctx context.Context, records []Record) error {
+	texts := make([]string, len(records))
+	for i, r := range records {
+		texts[i] = r.Content
+	}
+	vectors, err := embed(ctx, m.options.Embedder, texts)
+	if err != nil {
+		return err
+	}
+	for i := range records {
+		r := &records[i]
+		r.Terms, r.Embedding, r.Model = rank.Terms(r.Content), vectors[i], m.options.Embedder.Model()
+	}
+	return m.index(ctx, records)
+}
+
+// index stores the words and vectors of records, but for those of facts that were changed
+// meanwhile: those have got their own.
+func (m *Memory) index(ctx context.Context, records []Record) error {
+	changes := map[Scope][]Change{}
+	for _, r := range records {
+		changes[r.Scope] = append(changes[r.Scope], Change{Kind: Embed, Record: r})
+	}
+	for s, list := range changes {
+		_, err := m.store.Apply(ctx, s, list)
+		if gone(err) {
+			for _, c := range list {
+				if _, err = m.store.Apply(ctx, s, []Change{c}); gone(err) {
+					err = nil
+				} else if err != nil {
+					break
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func gone(err error) bool { return errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) }
+
+// Reindex makes anew the words by which facts are found, where they are not those that this
+// version of the package takes: after an update that reads words otherwise, or where another
+// program has written facts by itself. It needs no embedder, and vectors stay as they are. It
+// returns how many facts it changed; the query says which to look at, and without a Limit, all of them. It reads
+// each of them, can be stopped and called again, and then changes nothing that is right.
+func (m *Memory) Reindex(ctx context.Context, q Query) (int, error) {
+	if q.Limit <= 0 {
+		q.Limit = -1
+	}
+	q.Closed, q.Untrusted = true, true
+	done, err := 0, q.Validate()
+	if err == nil {
+		done, err = m.reindex(ctx, q)
+	}
+	if err != nil {
+		return done, fmt.Errorf("memory: reindex: %w", err)
+	}
+	return done, nil
+}
+
+func (m *Memory) reindex(ctx context.Context, q Query) (done int, err error) {
+	var wrong []Record
+	flush := func() error {
+		if err := m.index(ctx, wrong); err != nil {
+			return err
+		}
+		done += len(wrong)
+		wrong = wrong[:0]
+		return nil
+	}
+	for r, err := range m.store.Find(ctx, q) {
+		if err != nil {
+			return done, err
+		}
+		terms := rank.Terms(r.Content)
+		if slices.Equal(terms, r.Terms) {
+			continue
+		}
+		r.Terms = terms
+		if wrong = append(wrong, r); len(wrong) == indexBatch {
+			if err := flush(); err != nil {
+				return done, err
+			}
+		}
+	}
+	return done, flush()
+}

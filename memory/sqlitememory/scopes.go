@@ -1,0 +1,65 @@
+package sqlitememory
+
+import (
+	"context"
+	"iter"
+
+	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/memory"
+)
+
+var (
+	_ memory.Scoper = (*Facts)(nil)
+	_ memory.Scoper = (*Knowledge)(nil)
+	_ memory.Scoper = (*Values)(nil)
+)
+
+// Scopes implements [memory.Scoper].
+func (f *Facts) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] { return f.db.scopes(ctx, factCorpus) }
+
+// Scopes implements [memory.Scoper].
+func (k *Knowledge) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
+	return k.db.scopes(ctx, chunkCorpus)
+}
+
+// Scopes implements [memory.Scoper].
+func (v *Values) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
+	return v.db.scopes(ctx, valueCorpus)
+}
+
+// A namedScope is one with its key.
+type namedScope struct {
+	key int64
+	memory.Scope
+}
+
+func (d *DB) scopes(ctx context.Context, of *corpus) iter.Seq2[memory.Scope, error] {
+	return func(yield func(memory.Scope, error) bool) {
+		l := listing[namedScope]{limit: -1, read: func(last *namedScope, n int) (page []namedScope, more bool, err error) {
+			after := int64(0)
+			if last != nil {
+				after = last.key
+			}
+			query := `SELECT key, tenant, workspace, user, agent FROM ` + of.scopes + ` WHERE key > ? ORDER BY key LIMIT ?`
+			err = d.sql.Read(ctx, func(session *sqlitedb.Session) error {
+				page = nil
+				return session.Each(query, []any{after, n}, func(scan func(...any) error) (bool, error) {
+					var s namedScope
+					err := scan(&s.key, &s.Tenant, &s.Workspace, &s.User, &s.Agent)
+					page = append(page, s)
+					return true, err
+				})
+			})
+			return page, len(page) == n, err
+		}}
+		for s, err := range l.all() {
+			if err != nil {
+				yield(memory.Scope{}, d.fail("scopes", err))
+				return
+			}
+			if !yield(s.Scope, nil) {
+				return
+			}
+		}
+	}
+}
