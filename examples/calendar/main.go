@@ -6,7 +6,7 @@
 //	go run ./examples/calendar yes
 //
 // Read internal/assistant/graph.go first: it is the assistant. Then state.go beside
-// it, which says what it remembers, and session.go, which starts and resumes
+// it, which says what it remembers, and internal/terminal, which starts and resumes
 // its runs.
 package main
 
@@ -24,8 +24,10 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/examples/calendar/internal/offline"
+	"github.com/weft-go/weft/examples/calendar/internal/terminal"
+	"github.com/weft-go/weft/examples/internal/command"
+	"github.com/weft-go/weft/examples/internal/models"
 	"github.com/weft-go/weft/llm"
-	"github.com/weft-go/weft/llm/langchainllm/providers"
 )
 
 func main() {
@@ -37,10 +39,10 @@ func main() {
 
 // options is the command line.
 type options struct {
-	dir, calendar, thread, at, serve string
-	history, draw, offline, drop     bool
-	pace                             time.Duration
-	message                          string
+	terminal.Request
+	dir, calendar, serve string
+	draw, offline        bool
+	pace                 time.Duration
 }
 
 const usage = `calendar [flags] [MESSAGE]
@@ -50,51 +52,44 @@ talks with you. While it waits for a yes, the message is your answer.
 
 `
 
-// A mistake is an error of the user's.
-type mistake struct{ text string }
-
-func (m *mistake) Error() string { return m.text }
-
-func wrong(format string, args ...any) error { return &mistake{fmt.Sprintf(format, args...)} }
-
 func parse(args []string, out io.Writer) (o options, err error) {
 	set := flag.NewFlagSet("calendar", flag.ContinueOnError)
 	set.SetOutput(out)
 	set.Usage = func() { fmt.Fprint(out, usage); set.PrintDefaults() }
 	set.StringVar(&o.dir, "data", "calendar-data", "the `folder` that mail, tasks and conversations are kept in")
 	set.StringVar(&o.calendar, "calendar", "", "your calendar, an iCalendar `file`; without it a sample in the folder")
-	set.StringVar(&o.thread, "thread", "default", "the `name` of the conversation")
-	set.StringVar(&o.at, "at", "", "go back to a `checkpoint`, and go on from there")
+	set.StringVar(&o.Thread, "thread", "default", "the `name` of the conversation")
+	set.StringVar(&o.At, "at", "", "go back to a `checkpoint`, and go on from there")
 	set.StringVar(&o.serve, "serve", "", "serve a page and an API at an `address`, such as 127.0.0.1:8044")
-	set.BoolVar(&o.history, "history", false, "list the checkpoints of the conversation")
+	set.BoolVar(&o.History, "history", false, "list the checkpoints of the conversation")
 	set.BoolVar(&o.draw, "draw", false, "print the graph as a Mermaid diagram")
-	set.BoolVar(&o.drop, "drop", false, "leave what was not finished, or not answered, and ask the message")
+	set.BoolVar(&o.Drop, "drop", false, "leave what was not finished, or not answered, and ask the message")
 	set.BoolVar(&o.offline, "offline", false, "use the offline model also where the environment names another")
 	set.DurationVar(&o.pace, "pace", 0, "how long the offline model waits before each word")
 	if err := set.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return o, err
 		}
-		return o, wrong("%v", err)
+		return o, command.Wrong("%v", err)
 	}
-	o.message = strings.TrimSpace(strings.Join(set.Args(), " "))
+	o.Message = strings.TrimSpace(strings.Join(set.Args(), " "))
 	return o, o.check(set.NArg() > 0)
 }
 
 // check refuses what does not go together.
 func (o options) check(said bool) error {
-	alone := o.history || o.draw || o.serve != ""
+	alone := o.History || o.draw || o.serve != ""
 	switch {
-	case said && o.message == "":
-		return wrong("the message is empty")
-	case o.thread == "" || o.dir == "":
-		return wrong("-thread and -data need a value")
-	case o.drop && (o.message == "" || o.at != ""):
-		return wrong("-drop goes with a message, and without -at")
-	case alone && (o.message != "" || o.at != ""):
-		return wrong("-history, -draw and -serve take no message and no -at")
-	case len(o.message) > maxMessage:
-		return wrong("the message has %d bytes; it may have %d", len(o.message), maxMessage)
+	case said && o.Message == "":
+		return command.Wrong("the message is empty")
+	case o.Thread == "" || o.dir == "":
+		return command.Wrong("-thread and -data need a value")
+	case o.Drop && (o.Message == "" || o.At != ""):
+		return command.Wrong("-drop goes with a message, and without -at")
+	case alone && (o.Message != "" || o.At != ""):
+		return command.Wrong("-history, -draw and -serve take no message and no -at")
+	case len(o.Message) > maxMessage:
+		return command.Wrong("the message has %d bytes; it may have %d", len(o.Message), maxMessage)
 	}
 	return nil
 }
@@ -108,14 +103,14 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	if err == nil {
 		err = o.do(ctx, in, out)
 	}
-	switch m, ok := errors.AsType[*mistake](err); {
+	switch m, ok := errors.AsType[*command.Mistake](err); {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
 	case ok:
-		fmt.Fprintln(errs, "calendar:", m.text)
+		fmt.Fprintln(errs, "calendar:", m)
 		return 2
 	case errors.Is(err, checkpoint.ErrConflict):
-		fmt.Fprintf(errs, "calendar: the conversation %q is in use by another run; wait for it, or begin another one with -thread\n", o.thread)
+		fmt.Fprintf(errs, "calendar: the conversation %q is in use by another run; wait for it, or begin another one with -thread\n", o.Thread)
 		return 2
 	case ctx.Err() != nil:
 		fmt.Fprintln(errs, "calendar: stopped; run it without a message to go on")
@@ -127,17 +122,14 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 
 // model opens the model that the environment names. Without one it is the
 // offline model, which needs no key and no network.
-func (o options) model(ctx context.Context) (model llm.Model, name string, err error) {
-	config, err := providers.Read(os.Getenv)
-	switch {
-	case o.offline, o.history, o.draw, errors.Is(err, providers.ErrUnset):
-		return offline.New(o.pace), "offline: rules, no key, no network", nil
-	case err != nil:
-		return nil, "", wrong("%v; or use the offline model with -offline", err)
+func (o options) model(ctx context.Context) (llm.Model, string, error) {
+	byRules := offline.New(o.pace)
+	if o.offline || o.History || o.draw {
+		return byRules, models.Offline, nil
 	}
-	opened, err := config.Open(ctx)
+	model, name, err := models.Open(ctx, os.Getenv, byRules)
 	if err != nil {
-		return nil, "", wrong("%v", err)
+		err = command.Wrong("%v; or use the offline model with -offline", err)
 	}
-	return llm.Retry(opened, llm.RetryPolicy{}), config.String(), nil
+	return model, name, err
 }

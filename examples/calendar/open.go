@@ -13,6 +13,7 @@ import (
 	"github.com/weft-go/weft/examples/calendar/internal/assistant"
 	"github.com/weft-go/weft/examples/calendar/internal/desk"
 	"github.com/weft-go/weft/examples/calendar/internal/ics"
+	"github.com/weft-go/weft/examples/internal/command"
 )
 
 // open opens everything.
@@ -40,7 +41,7 @@ func (s *session) open(ctx context.Context) error {
 	}
 	if s.draw {
 		fmt.Fprint(s.out, s.graph.Mermaid())
-	} else if !s.history {
+	} else if !s.History {
 		fmt.Fprintf(s.out, "calendar   %s\nmodel      %s\n", s.path, name)
 	}
 	return nil
@@ -50,7 +51,7 @@ func (s *session) open(ctx context.Context) error {
 // samples, unless the calendar is the user's own.
 func (s *session) openDesk(ctx context.Context) (*desk.Desk, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, wrong("%v", err)
+		return nil, command.Wrong("%v", err)
 	}
 	path, database := s.calendar, filepath.Join(s.dir, "desk.db")
 	if path == "" {
@@ -69,7 +70,7 @@ func (s *session) openDesk(ctx context.Context) (*desk.Desk, error) {
 	}
 	calendar, err := ics.Open(path, time.Local)
 	if err != nil {
-		return nil, wrong("the calendar can not be used: %v", err)
+		return nil, command.Wrong("the calendar can not be used: %v", err)
 	}
 	d, err := desk.Open(ctx, calendar, database, time.Now)
 	if err == nil && fresh {
@@ -88,14 +89,14 @@ func (s *session) openStore(ctx context.Context) (threadStore, error) {
 		}
 		store, err := pgcheckpoint.Open(ctx, address, o)
 		if err != nil {
-			return nil, wrong("DATABASE_URL: %v", err)
+			return nil, command.Wrong("DATABASE_URL: %v", err)
 		}
 		s.close = append(s.close, func() error { store.Close(); return nil })
 		return store, nil
 	}
 	store, err := sqlitecheckpoint.Open(ctx, filepath.Join(s.dir, "conversations.db"), sqlitecheckpoint.Options{})
 	if err != nil {
-		return nil, wrong("conversations can not be kept in %s: %v", s.dir, err)
+		return nil, command.Wrong("conversations can not be kept in %s: %v", s.dir, err)
 	}
 	s.close = append(s.close, store.Close)
 	return store, nil
