@@ -6,8 +6,8 @@
 //	go run ./examples/designer yes
 //	go run ./examples/designer -serve 127.0.0.1:8080
 //
-// Read internal/kai first: it is the agent. Then internal/places, which opens what it keeps, and terminal.go
-// or internal/api, by which people reach it.
+// Read internal/kai first: it is the agent. Then internal/places, which opens what it keeps, and
+// internal/terminal or internal/api, by which people reach it.
 package main
 
 import (
@@ -28,6 +28,8 @@ import (
 	"github.com/weft-go/weft/examples/designer/internal/api"
 	"github.com/weft-go/weft/examples/designer/internal/catalogue"
 	"github.com/weft-go/weft/examples/designer/internal/kai"
+	"github.com/weft-go/weft/examples/designer/internal/terminal"
+	"github.com/weft-go/weft/examples/internal/command"
 	"github.com/weft-go/weft/examples/internal/web"
 	"github.com/weft-go/weft/graph"
 )
@@ -40,12 +42,9 @@ func main() {
 
 // options is the command line.
 type options struct {
-	data, schema, agents, catalogue string
-	agent, conversation, workspace  string
-	serve, scene                    string
-	draw, orders, memories          bool
-	pace, drain, lease              time.Duration
-	message                         string
+	terminal.Request
+	data, schema, agents, catalogue, serve string
+	pace, drain, lease                     time.Duration
 }
 
 const usage = `designer [flags] [MESSAGE]
@@ -55,13 +54,6 @@ While a call waits for you, the message is "yes", or "no" and a reason.
 
 `
 
-// A mistake is an error of the user's.
-type mistake struct{ text string }
-
-func (m *mistake) Error() string { return m.text }
-
-func wrong(format string, args ...any) error { return &mistake{fmt.Sprintf(format, args...)} }
-
 func parse(args []string, out io.Writer) (o options, err error) {
 	f := flag.NewFlagSet("designer", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
@@ -69,14 +61,14 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	f.StringVar(&o.schema, "schema", "designer", "the `schema`, in PostgreSQL")
 	f.StringVar(&o.agents, "agents", "", "a `file` of agents, instead of those that come with the program")
 	f.StringVar(&o.catalogue, "catalogue", "", "a CSV `file` of products, instead of that which comes with the program")
-	f.StringVar(&o.agent, "agent", "kai", "the `id` of the agent")
-	f.StringVar(&o.conversation, "conversation", "default", "the `id` of the conversation")
-	f.StringVar(&o.workspace, "workspace", "studio", "the `workspace` that memories are of")
+	f.StringVar(&o.Agent, "agent", "kai", "the `id` of the agent")
+	f.StringVar(&o.Conversation, "conversation", "default", "the `id` of the conversation")
+	f.StringVar(&o.Workspace, "workspace", "studio", "the `workspace` that memories are of")
 	f.StringVar(&o.serve, "serve", "", "serve HTTP on this `address`")
-	f.StringVar(&o.scene, "scene", "", "print the model of the scene of this `id`")
-	f.BoolVar(&o.draw, "draw", false, "print the graph, for Mermaid")
-	f.BoolVar(&o.orders, "orders", false, "print the orders")
-	f.BoolVar(&o.memories, "memories", false, "print what is known")
+	f.StringVar(&o.Scene, "scene", "", "print the model of the scene of this `id`")
+	f.BoolVar(&o.Draw, "draw", false, "print the graph, for Mermaid")
+	f.BoolVar(&o.Orders, "orders", false, "print the orders")
+	f.BoolVar(&o.Memories, "memories", false, "print what is known")
 	f.DurationVar(&o.pace, "pace", 0, "how long the offline model waits before each word")
 	f.DurationVar(&o.drain, "drain", 10*time.Second, "how long runs and learning may take when the program ends")
 	f.DurationVar(&o.lease, "lease", 10*time.Second, "how long a process that died holds its conversations, in PostgreSQL")
@@ -88,9 +80,9 @@ func parse(args []string, out io.Writer) (o options, err error) {
 		return o, err
 	}
 	if err != nil {
-		return o, wrong("%v; -h shows how to use it", err)
+		return o, command.Wrong("%v; -h shows how to use it", err)
 	}
-	o.message = strings.TrimSpace(strings.Join(f.Args(), " "))
+	o.Message = strings.TrimSpace(strings.Join(f.Args(), " "))
 	return o, nil
 }
 
@@ -98,13 +90,13 @@ func parse(args []string, out io.Writer) (o options, err error) {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parse(args, stdout)
 	if err == nil {
-		err = o.do(ctx, console{stdin, stdout, stderr})
+		err = o.do(ctx, stdin, stdout, stderr)
 	}
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
 	fmt.Fprintln(stderr, "designer:", explain(err))
-	if _, ok := errors.AsType[*mistake](err); ok {
+	if _, ok := errors.AsType[*command.Mistake](err); ok {
 		return 2
 	}
 	return 1
@@ -120,8 +112,8 @@ func explain(err error) string {
 	return err.Error()
 }
 
-func (o options) do(ctx context.Context, c console) (err error) {
-	logger := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+func (o options) do(ctx context.Context, in io.Reader, out, errs io.Writer) (err error) {
+	logger := slog.New(slog.NewTextHandler(errs, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	p, name, err := o.parts(ctx, logger)
 	if err != nil {
 		return err
@@ -129,7 +121,7 @@ func (o options) do(ctx context.Context, c console) (err error) {
 	var listener net.Listener
 	if o.serve != "" {
 		if listener, err = net.Listen("tcp", o.serve); err != nil {
-			return wrong("-serve %s: %v", o.serve, err)
+			return command.Wrong("-serve %s: %v", o.serve, err)
 		}
 		defer listener.Close()
 	}
@@ -140,10 +132,10 @@ func (o options) do(ctx context.Context, c console) (err error) {
 	defer func() { err = errors.Join(err, s.Close(o.drain)) }()
 	if listener != nil {
 		s.work()
-		fmt.Fprintf(c.out, "model: %s\nstore: %s\nhttp://%s\n", name, s.stores.Where, listener.Addr())
-		return web.Server{Handler: api.Handler(s.Platform, s.stores.Caller(), o.workspace), Logger: logger, Drain: o.drain}.Run(ctx, listener)
+		fmt.Fprintf(out, "model: %s\nstore: %s\nhttp://%s\n", name, s.stores.Where, listener.Addr())
+		return web.Server{Handler: api.Handler(s.Platform, s.stores.Caller(), o.Workspace), Logger: logger, Drain: o.drain}.Run(ctx, listener)
 	}
-	return o.talk(ctx, s, c, name)
+	return terminal.Terminal{Platform: s.Platform, Work: s.work, Model: name, In: in, Out: out}.Do(ctx, o.Request)
 }
 
 // parts is what a platform is made of, but for its stores, and the name of the model.
@@ -152,14 +144,14 @@ func (o options) parts(ctx context.Context, logger *slog.Logger) (p kai.Parts, n
 	var agents []byte
 	if o.agents != "" {
 		if agents, err = os.ReadFile(o.agents); err != nil {
-			return p, "", wrong("%v", err)
+			return p, "", command.Wrong("%v", err)
 		}
 	}
 	if p.Agents, err = kai.ReadConfigs(agents); err != nil {
-		return p, "", wrong("%v", err)
+		return p, "", command.Wrong("%v", err)
 	}
 	if p.Catalogue, err = o.products(); err != nil {
-		return p, "", wrong("%v", err)
+		return p, "", command.Wrong("%v", err)
 	}
 	p.Model, name, err = o.models(ctx, p.Agents)
 	return p, name, err

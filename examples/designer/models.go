@@ -9,6 +9,8 @@ import (
 
 	"github.com/weft-go/weft/examples/designer/internal/kai"
 	"github.com/weft-go/weft/examples/designer/internal/offline"
+	"github.com/weft-go/weft/examples/internal/command"
+	"github.com/weft-go/weft/examples/internal/models"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm/providers"
 	"github.com/weft-go/weft/memory"
@@ -21,10 +23,10 @@ import (
 func (o options) models(ctx context.Context, agents kai.Configs) (func(kai.Config) (llm.Model, error), string, error) {
 	config, err := providers.Read(os.Getenv)
 	if errors.Is(err, providers.ErrUnset) {
-		return func(kai.Config) (llm.Model, error) { return offline.Model{Pace: o.pace}, nil }, "offline: rules, no key, no network", nil
+		return func(kai.Config) (llm.Model, error) { return offline.Model{Pace: o.pace}, nil }, models.Offline, nil
 	}
 	if err != nil {
-		return nil, "", wrong("%v", err)
+		return nil, "", command.Wrong("%v", err)
 	}
 	nameOf := func(c kai.Config) string { return modelOf(c, config, os.Getenv("LLM_MODEL")) }
 	opened := map[string]llm.Model{}
@@ -33,7 +35,7 @@ func (o options) models(ctx context.Context, agents kai.Configs) (func(kai.Confi
 		this.Model = nameOf(agent)
 		m, err := this.Open(ctx)
 		if err != nil {
-			return nil, "", wrong("%v", err)
+			return nil, "", command.Wrong("%v", err)
 		}
 		opened[this.Model] = llm.Retry(m, llm.RetryPolicy{})
 	}
@@ -55,7 +57,7 @@ func embedder(ctx context.Context) (memory.Embedder, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, wrong("%v", err)
+		return nil, command.Wrong("%v", err)
 	}
 	return e, nil
 }

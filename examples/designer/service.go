@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-go/weft/examples/designer/internal/kai"
 	"github.com/weft-go/weft/examples/designer/internal/places"
+	"github.com/weft-go/weft/examples/internal/command"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/learn"
 )
@@ -52,7 +53,7 @@ func assemble(ctx context.Context, p kai.Parts, st *places.Stores) (*kai.Platfor
 	}
 	platform, err := kai.New(p)
 	if err != nil {
-		return nil, wrong("%v", err)
+		return nil, command.Wrong("%v", err)
 	}
 	return platform, nil
 }

@@ -10,49 +10,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
+	"github.com/weft-go/weft/examples/internal/rules"
 	"github.com/weft-go/weft/llm"
 )
 
-// Model is the offline model. Pace is how long it waits before each word, and before it calls
-// tools; zero means not at all. It may be used by any number of goroutines.
+// Model is the offline model. Pace is how long it waits before each word; zero means not at all. It may
+// be used by any number of goroutines.
 type Model struct{ Pace time.Duration }
 
 var _ llm.Model = Model{}
 
 // Stream answers the last message of the user.
 func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		for chunk, err := range llm.Reply(reply(r)) {
-			pieces := []string{chunk.Text}
-			if chunk.Kind == llm.ChunkText {
-				pieces = strings.SplitAfter(chunk.Text, " ")
-			}
-			for _, piece := range pieces {
-				if err == nil {
-					err = m.wait(ctx)
-				}
-				chunk.Text = piece
-				if !yield(chunk, err) || err != nil {
-					return
-				}
-			}
-		}
-	}
-}
-
-func (m Model) wait(ctx context.Context) error {
-	if m.Pace <= 0 {
-		return ctx.Err()
-	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(m.Pace):
-		return nil
-	}
+	return rules.Model{Reply: reply, Pace: m.Pace}.Stream(ctx, r)
 }
 
 // reply is the next message: tool calls while there is something to do, and then the answer. Its cost is
