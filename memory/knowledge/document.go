@@ -22,11 +22,13 @@ type Document struct {
 	Title   string
 	Version string
 	// Format is how it is written. Empty stands for what the URI tells by its ending.
-	Format   split.Format
-	Trust    memory.Trust
+	Format split.Format
+	// Trusted says that somebody vouches for what it says: its source is then
+	// [memory.Stated], and is found with [Query.Trusted]. Else it is [memory.Untrusted].
+	Trusted  bool
 	Metadata json.RawMessage
-	// Text is what it says, or else Open returns that. A document is opened when it is
-	// its turn, and closed before the next one is opened.
+	// Text is what it says, or else Open returns that, which has to be a reader. A document
+	// is opened when it is its turn, and closed before the next one is opened.
 	Text string
 	Open func() (io.ReadCloser, error)
 }
@@ -55,6 +57,9 @@ func readAll(open func() (io.ReadCloser, error), most int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if r == nil {
+		return "", fmt.Errorf("Open returns neither a reader nor an error: %w", memory.ErrInvalid)
+	}
 	var b strings.Builder
 	_, err = io.Copy(&b, io.LimitReader(r, most+1))
 	if closed := r.Close(); err == nil {
@@ -74,9 +79,15 @@ func Documents(list ...Document) iter.Seq2[Document, error] {
 	}
 }
 
-// Reader is a document that is read when it is its turn, once.
+// Reader is a document that is read when it is its turn, once. It is not trusted, unless the
+// caller sets that. A nil reader fails with [memory.ErrInvalid].
 func Reader(uri string, r io.Reader) Document {
-	return Document{URI: uri, Open: func() (io.ReadCloser, error) { return io.NopCloser(r), nil }}
+	return Document{URI: uri, Open: func() (io.ReadCloser, error) {
+		if r == nil {
+			return nil, fmt.Errorf("the reader is nil: %w", memory.ErrInvalid)
+		}
+		return io.NopCloser(r), nil
+	}}
 }
 
 // FolderOptions configures [Folder]. Its zero value takes all files that are not hidden.
@@ -90,8 +101,8 @@ type FolderOptions struct {
 	Hidden bool
 	// Prefix comes before the path, to make the URI.
 	Prefix string
-	// Trust and Version are those of all documents.
-	Trust   memory.Trust
+	// Trusted and Version are those of all documents.
+	Trusted bool
 	Version string
 }
 
@@ -120,7 +131,7 @@ func Folder(fsys fs.FS, o FolderOptions) iter.Seq2[Document, error] {
 
 // visit yields a file.
 func (o *FolderOptions) visit(fsys fs.FS, name string, entry fs.DirEntry, err error, yield func(Document, error) bool) error {
-	d := Document{URI: o.Prefix + name, Trust: o.Trust, Version: o.Version}
+	d := Document{URI: o.Prefix + name, Trusted: o.Trusted, Version: o.Version}
 	isFolder := entry != nil && entry.IsDir()
 	switch {
 	case name != "." && o.left(name, isFolder):
@@ -132,7 +143,7 @@ func (o *FolderOptions) visit(fsys fs.FS, name string, entry fs.DirEntry, err er
 	case isFolder:
 		return nil
 	case !entry.Type().IsRegular():
-		err = fmt.Errorf("%w: %v", ErrNotRegular, entry.Type())
+		err = notRegular(entry.Type())
 	default:
 		d.Open = func() (io.ReadCloser, error) { return openRegular(fsys, name) }
 	}
@@ -150,13 +161,31 @@ func openRegular(fsys fs.FS, name string) (io.ReadCloser, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%w: %v", ErrNotRegular, info.Mode().Type())
+		err = notRegular(info.Mode())
 	}
 	if err != nil {
 		_ = f.Close() // it was only looked at
 		return nil, err
 	}
 	return f, nil
+}
+
+// notRegular says what a file is that is none.
+func notRegular(mode fs.FileMode) error {
+	what := "something else"
+	for _, kind := range []struct {
+		bit  fs.FileMode
+		name string
+	}{
+		{fs.ModeSymlink, "a symbolic link, which is not followed"}, {fs.ModeDir, "a folder"}, {fs.ModeNamedPipe, "a named pipe"},
+		{fs.ModeSocket, "a socket"}, {fs.ModeDevice, "a device"},
+	} {
+		if mode&kind.bit != 0 {
+			what = kind.name
+			break
+		}
+	}
+	return fmt.Errorf("%w: %s", ErrNotRegular, what)
 }
 
 // left says that a file or folder is left out.

@@ -90,7 +90,7 @@ func TestFolderOfFiles(t *testing.T) {
 	t.Cleanup(func() { _ = root.Close() })
 	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{MaxSize: 1000})
 	for name, fsys := range map[string]fs.FS{"dir": os.DirFS(dir), "root": root.FS()} {
-		report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), memory.Scope{Tenant: name}, knowledge.Folder(fsys, knowledge.FolderOptions{Trust: memory.Untrusted}), knowledge.IngestOptions{}))
+		report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), memory.Scope{Tenant: name}, knowledge.Folder(fsys, knowledge.FolderOptions{Trusted: name == "root"}), knowledge.IngestOptions{}))
 		if err != nil || report.Added != 2 || report.Skipped != 5 {
 			t.Errorf("%s: got %+v, %+v, error %v", name, report, troubles, err)
 		}
@@ -101,13 +101,16 @@ func TestFolderOfFiles(t *testing.T) {
 			if !errors.Is(p.Err, want[p.URI]) {
 				t.Errorf("%s: %s: got %v", name, p.URI, p.Err)
 			}
+			if p.URI == "link.md" && p.Err.Error() != "not a regular file: a symbolic link, which is not followed" {
+				t.Errorf("%s: %s: got %v", name, p.URI, p.Err)
+			}
 		}
 		if got := uris(t, b, memory.Scope{Tenant: name}); got != "kettle.md sub/notes.txt" {
 			t.Errorf("%s: got %s", name, got)
 		}
 		r := search(t, b, knowledge.Question{Query: knowledge.Query{Scope: memory.Scope{Tenant: name}}, Text: "kettle"})
-		if len(r) == 0 || r[0].Source.Trust != memory.Untrusted {
-			t.Errorf("%s: got %+v", name, r)
+		if want := map[string]memory.Trust{"dir": memory.Untrusted, "root": memory.Stated}[name]; len(r) == 0 || r[0].Source.Trust != want {
+			t.Errorf("%s: got %+v, want trust %d", name, r, want)
 		}
 	}
 }
@@ -136,6 +139,19 @@ func TestFolderUnreadable(t *testing.T) {
 	_, troubles, err = knowledge.Collect(b.Ingest(t.Context(), acme, knowledge.Folder(os.DirFS(filepath.Join(t.TempDir(), "none")), knowledge.FolderOptions{}), prune))
 	if err != nil || len(troubles) != 1 || !errors.Is(troubles[0].Err, fs.ErrNotExist) || uris(t, b, acme) != "a/x b/x c/x" {
 		t.Errorf("no folder: got %+v, error %v, left %s", troubles, err, uris(t, b, acme))
+	}
+}
+
+func TestNoReader(t *testing.T) {
+	t.Parallel()
+	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{})
+	for _, d := range []knowledge.Document{
+		knowledge.Reader("nil", nil), {URI: "none", Open: func() (io.ReadCloser, error) { return nil, nil }},
+	} {
+		_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, knowledge.Documents(d), knowledge.IngestOptions{}))
+		if err != nil || len(troubles) != 1 || !errors.Is(troubles[0].Err, memory.ErrInvalid) {
+			t.Errorf("%s: got %+v, error %v", d.URI, troubles, err)
+		}
 	}
 }
 

@@ -107,7 +107,6 @@ func ExampleCollect() {
 		return
 	}
 	page := knowledge.Reader("https://example.com/", strings.NewReader("<h1>Example</h1><p>A page."))
-	page.Trust = memory.Untrusted
 	total, troubles, err := knowledge.Collect(base.Ingest(ctx, memory.Scope{}, knowledge.Documents(page), knowledge.IngestOptions{}))
 	fmt.Println(total.Added, "added,", total.Chunks, "chunks,", len(troubles), "troubles,", err)
 	// Output: 1 added, 1 chunks, 0 troubles, <nil>

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/weft-go/weft/memory"
 )
@@ -17,8 +18,8 @@ type IngestOptions struct {
 	// Stop ends at the first document that fails, with its error.
 	Stop bool
 	// Prune removes in the end the sources of the scope whose URI begins with Under, and
-	// that were not among the documents, or were skipped. It removes nothing if
-	// documents could not be listed, or if the run ends early.
+	// that were not among the documents, or were skipped: all of them, if there are no
+	// documents. It removes nothing if documents could not be listed, or if the run ends early.
 	Prune bool
 	Under string
 }
@@ -82,10 +83,14 @@ func Collect(run iter.Seq2[Progress, error]) (total Report, troubles []Progress,
 // fails or is skipped is no error of the run, unless the options say so. An error is the
 // last that it yields: that of the options, or of the context.
 //
-// Documents are worked on some at a time, of a few megabytes together, so that is what is
-// in memory, and yielded together. What was yielded is stored. Who breaks
-// out of the loop, or cancels, leaves each document as it was, or whole, and goes on by
-// doing it again.
+// Documents are read some at a time, of a few megabytes together, so that is what is
+// in memory. They are stored, and yielded, as soon as some of them have 256 new vectors together,
+// or have waited for two seconds, each whole: none is ever seen in part. So what was yielded is
+// stored, and who breaks out of the loop, or cancels, leaves each document as it was, or whole, and goes on by
+// doing it again: what is lost is what was embedded since, which is most for a single large document.
+//
+// Where somebody else changes the same source meanwhile, a document is taken on again, for some
+// seconds. Then it fails with [memory.ErrConflict], and can be ingested again.
 func (b *Base) Ingest(ctx context.Context, s memory.Scope, documents iter.Seq2[Document, error], o IngestOptions) iter.Seq2[Progress, error] {
 	return func(yield func(Progress, error) bool) {
 		q := Query{Scope: s, Prefix: o.Under}
@@ -119,15 +124,18 @@ type ingest struct {
 
 	window     []*work
 	size       int
+	began      time.Time // the window
+	told       int       // how many of it were reported
 	total      Report
 	seen       map[[16]byte]bool
 	incomplete bool // not all documents could be listed
 }
 
-// The size of a window.
+// The size of a window, and how long it may take to fill it.
 const (
 	windowDocuments = 100
 	windowBytes     = 4 << 20
+	windowTime      = 2 * time.Second
 )
 
 // all takes all documents, window by window.
@@ -136,16 +144,24 @@ func (r *ingest) all(ctx context.Context, documents iter.Seq2[Document, error]) 
 		if stop := ctx.Err(); stop != nil {
 			return context.Cause(ctx)
 		}
-		if len(r.window) == windowDocuments || r.size >= windowBytes || r.has(d.URI) {
+		if r.full() || r.has(d.URI) {
 			if err := r.flush(ctx); err != nil {
 				return err
 			}
+		}
+		if len(r.window) == 0 {
+			r.began = time.Now()
 		}
 		w := r.begin(d, err)
 		r.window = append(r.window, w)
 		r.size += len(w.text)
 	}
 	return r.flush(ctx)
+}
+
+func (r *ingest) full() bool {
+	n := len(r.window)
+	return n == windowDocuments || r.size >= windowBytes || n > 0 && time.Since(r.began) >= windowTime
 }
 
 // has says that the window has a document of a URI.
@@ -161,7 +177,7 @@ func (r *ingest) has(uri string) bool {
 // begin reads a document.
 func (r *ingest) begin(d Document, err error) *work {
 	w := &work{next: Source{
-		Scope: r.scope, URI: d.URI, Title: d.Title, Version: d.Version, Format: d.Format, Trust: d.Trust, Metadata: d.Metadata, Recipe: r.recipe,
+		Scope: r.scope, URI: d.URI, Title: d.Title, Version: d.Version, Format: d.Format, Trust: trustOf(d.Trusted), Metadata: d.Metadata, Recipe: r.recipe,
 	}}
 	if err != nil {
 		r.incomplete = r.incomplete || !skips(err)
@@ -188,16 +204,27 @@ func skips(err error) bool {
 // flush takes in the documents of the window.
 func (r *ingest) flush(ctx context.Context) error {
 	window := r.window
-	r.window, r.size = nil, 0
-	if err := r.work(ctx, window); err != nil {
-		return err
-	}
-	for _, w := range window {
-		if err := r.report(w); err != nil {
+	r.window, r.size, r.told = nil, 0, 0
+	return r.work(ctx, window)
+}
+
+// tell reports the documents of a window, in order, up to the first of which it is not known
+// what becomes of it.
+func (r *ingest) tell(window []*work) error {
+	for r.told < len(window) && window[r.told].status != "" {
+		r.told++
+		if err := r.report(window[r.told-1]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func trustOf(trusted bool) memory.Trust {
+	if trusted {
+		return memory.Stated
+	}
+	return memory.Untrusted
 }
 
 // report yields what became of a document.

@@ -104,7 +104,7 @@ func TestIngestDescription(t *testing.T) {
 	run(d)
 	calls := e.calls.Load()
 	for _, change := range []func(){
-		func() { d.Metadata = []byte(`{"n": 2}`) }, func() { d.Version = "2" }, func() { d.Trust = memory.Untrusted },
+		func() { d.Metadata = []byte(`{"n": 2}`) }, func() { d.Version = "2" }, func() { d.Trusted = true },
 	} {
 		change()
 		if got := run(d); got.Updated != 1 || got.Embedded != 0 {
@@ -118,7 +118,7 @@ func TestIngestDescription(t *testing.T) {
 		t.Error("the embedder was called")
 	}
 	r := search(t, b, knowledge.Question{Text: "vinegar"})[0]
-	if r.Source.Title != "Kettle" || r.Source.Version != "2" || string(r.Source.Metadata) != `{"n": 2}` || r.Source.Trust != memory.Untrusted {
+	if r.Source.Title != "Kettle" || r.Source.Version != "2" || string(r.Source.Metadata) != `{"n": 2}` || r.Source.Trust != memory.Stated {
 		t.Errorf("got %+v", r.Source)
 	}
 	if d.Title = "Tea"; run(d).Updated != 1 || search(t, b, knowledge.Question{Text: "tea"}) == nil {
@@ -342,23 +342,135 @@ func TestIngestAtOnce(t *testing.T) {
 
 func TestIngestConflicts(t *testing.T) {
 	t.Parallel()
-	store := watch()
-	b := newBase(t, store, knowledge.Options{})
-	n := 0
-	store.swapping = func(knowledge.Change) error {
-		if n++; n%5 != 0 {
-			return memory.ErrConflict
+	synctest.Test(t, func(t *testing.T) {
+		store, e := watch(), newWords()
+		b := newBase(t, store, knowledge.Options{Embedder: e})
+		n := 0
+		store.swapping = func(knowledge.Change) error {
+			if n++; n%10 != 0 {
+				return memory.ErrConflict
+			}
+			return nil
 		}
-		return nil
+		if got := ingest(t, b, "a", "text"); got.Added != 1 || e.texts.Load() != 1 {
+			t.Errorf("got %+v, and %d texts embedded, want 1", got, e.texts.Load())
+		}
+		store.swapping = func(knowledge.Change) error { return memory.ErrConflict }
+		_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("b", "text", "c", "text"), knowledge.IngestOptions{}))
+		if err != nil || len(troubles) != 2 || !errors.Is(troubles[0].Err, memory.ErrConflict) || !strings.Contains(troubles[0].Err.Error(), "ingest it again when they are done") {
+			t.Errorf("got %+v, error %v", troubles, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if _, _, err := knowledge.Collect(b.Ingest(ctx, acme, documents("d", "text"), knowledge.IngestOptions{})); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("with a deadline: got %v", err)
+		}
+	})
+}
+
+// Six who write one document at once, each another text, all get it done.
+func TestIngestOneURI(t *testing.T) {
+	t.Parallel()
+	store := knowledge.NewInMemory()
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			b := newBase(t, store, knowledge.Options{Embedder: newWords()})
+			for round := range 10 {
+				report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", fmt.Sprintf("Text %d of %d.", round, i)), knowledge.IngestOptions{}))
+				if err != nil || report.Added+report.Updated != 1 {
+					t.Errorf("got %+v, %+v, error %v", report, troubles, err)
+				}
+			}
+		})
 	}
-	if got := ingest(t, b, "a", "text"); got.Added != 1 {
-		t.Errorf("got %+v", got)
+	wg.Wait()
+}
+
+// What is embedded is stored and yielded while the rest is still embedded: after 256 vectors, or two seconds.
+func TestIngestStoresMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		options  knowledge.Options
+		call     time.Duration
+		first    time.Duration // when something is yielded first
+		atOnce   int           // how many are yielded at one time, at most
+		lost     int64         // how many more vectors a stop loses, at most
+		duration time.Duration
+	}{
+		"by number":          {knowledge.Options{Batch: 10, Parallel: 4}, 100 * time.Millisecond, 700 * time.Millisecond, 285, 40, 2 * time.Second},
+		"by time":            {knowledge.Options{Batch: 1, Parallel: 1}, 300 * time.Millisecond, 2100 * time.Millisecond, 7, 8, 211 * time.Second},
+		"calls that go long": {knowledge.Options{Batch: 10, Parallel: 2}, 5 * time.Second, 6 * time.Second, 28, 40, 180 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				e, store := newWords(), watch()
+				e.fail = func(ctx context.Context, _ []string) error {
+					select {
+					case <-time.After(c.call):
+						return nil
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				}
+				c.options.Embedder = e
+				b := newBase(t, store, c.options)
+				page := strings.Repeat("Some words. ", 800) // each has 7 chunks
+				var texts []string
+				for i := range 100 {
+					texts = append(texts, fmt.Sprintf("%02d", i), fmt.Sprint(i, " ", page))
+				}
+				began := time.Now()
+				var last time.Time
+				var first, at time.Duration
+				atOnce, n, chunks := 0, 0, 0
+				for p, err := range b.Ingest(t.Context(), acme, documents(texts...), knowledge.IngestOptions{}) {
+					if err != nil || p.Status != knowledge.Added || p.URI != fmt.Sprintf("%02d", n) || p.Embedded != p.Chunks {
+						t.Fatalf("got %+v, error %v", p, err)
+					}
+					if n++; !time.Now().Equal(last) {
+						last, chunks = time.Now(), 0
+					}
+					chunks += p.Chunks
+					atOnce, at = max(atOnce, chunks), time.Since(began)
+					if first == 0 {
+						first = at
+					}
+					if lost := e.texts.Load() - int64(p.Total.Embedded); lost > c.lost+int64(c.atOnce) {
+						t.Errorf("%d vectors were made and %d are stored", e.texts.Load(), p.Total.Embedded)
+					}
+				}
+				t.Logf("%d chunks, first after %v, %d at once, all after %v, %d writes", e.texts.Load(), first, atOnce, at, store.writes.Load())
+				if n != 100 || atOnce > c.atOnce || first > c.first || at > c.duration {
+					t.Errorf("%d documents, the first after %v, the last after %v", n, first, at)
+				}
+			})
+		})
 	}
-	store.swapping = func(knowledge.Change) error { return memory.ErrConflict }
-	_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("b", "text", "c", "text"), knowledge.IngestOptions{}))
-	if err != nil || len(troubles) != 2 || !errors.Is(troubles[0].Err, memory.ErrConflict) {
-		t.Errorf("got %+v, error %v", troubles, err)
-	}
+}
+
+// Documents that come slowly are not waited for.
+func TestIngestSlowDocuments(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBase(t, knowledge.NewInMemory(), knowledge.Options{})
+		list := func(yield func(knowledge.Document, error) bool) {
+			for i := range 10 {
+				time.Sleep(time.Second)
+				if !yield(knowledge.Document{URI: fmt.Sprint(i), Text: "text"}, nil) {
+					return
+				}
+			}
+		}
+		began := time.Now()
+		for range b.Ingest(t.Context(), acme, list, knowledge.IngestOptions{}) {
+			if got := time.Since(began); got > 4*time.Second {
+				t.Errorf("the first is yielded after %v", got)
+			}
+			break
+		}
+	})
 }
 
 func TestIngestTwice(t *testing.T) {

@@ -125,9 +125,9 @@ func TestSearchScopes(t *testing.T) {
 	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{Embedder: newWords()})
 	ann := memory.Scope{Tenant: "acme", User: "ann"}
 	for _, s := range []memory.Scope{acme, ann, {Tenant: "other"}} {
-		d := knowledge.Document{URI: "a", Text: "secret of " + s.String(), Trust: memory.Untrusted}
+		d := knowledge.Document{URI: "a", Text: "secret of " + s.String()}
 		if s == ann {
-			d.Trust = memory.Stated
+			d.Trusted = true
 		}
 		collect(t, b.Ingest(t.Context(), s, knowledge.Documents(d), knowledge.IngestOptions{}))
 	}

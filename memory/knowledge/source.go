@@ -25,8 +25,9 @@ type Source struct {
 	// Version is the caller's own: a date, a commit.
 	Version string       `json:"version,omitempty"`
 	Format  split.Format `json:"format"`
-	// Trust says how far what it says may be relied on. It does not change how a source is
-	// found; [Query.Trusted] does.
+	// Trust says how far what it says may be relied on: [memory.Untrusted], unless who
+	// ingested it set [Document.Trusted]. It does not change how a source is found;
+	// [Query.Trusted] does.
 	Trust memory.Trust `json:"trust,omitempty"`
 	// Metadata is a JSON object of the caller's own, at most 16 KB, or nil. It stays as
 	// it is, byte by byte.
@@ -135,7 +136,9 @@ type Query struct {
 	Prefix string
 	// Where keeps the sources whose metadata fulfil all conditions.
 	Where []memory.Condition
-	// Trusted leaves out sources that are [memory.Untrusted].
+	// Trusted keeps the sources that somebody vouches for, see [Document.Trusted]: for what must
+	// not follow from what anybody could have written. To answer questions from documents is
+	// not such a case.
 	Trusted bool
 }
 

@@ -8,7 +8,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/memory"
@@ -24,6 +26,8 @@ type work struct {
 	had     Source
 	records []Record
 	texts   []string // of each record, what is embedded
+	// vectors are those that were made in vain, by the IDs of chunks.
+	vectors map[string][]float32
 
 	status           Status // empty until it is known
 	err              error
@@ -38,30 +42,58 @@ func (w *work) fail(err error) {
 }
 
 // maxTries is how often a document is taken on again that somebody else has changed
-// meanwhile.
-const maxTries = 5
+// meanwhile. The waits are random up to a bound that doubles.
+const (
+	maxTries = 12
+	minPause = 20 * time.Millisecond
+	maxPause = time.Second
+)
 
-// work takes in documents of different URIs. It returns the error of the context alone, as
-// all others are those of documents.
+// work takes in documents of different URIs, and reports them. It returns the error of the
+// context, or of the report, as all others are those of documents.
 func (r *ingest) work(ctx context.Context, window []*work) error {
 	open := window
-	for range maxTries {
+	for try := range maxTries {
 		if open = undone(open); len(open) == 0 {
-			return nil
+			break
+		}
+		if try > 0 && !pause(ctx, rand.N(min(minPause<<try, maxPause))) {
+			return context.Cause(ctx)
 		}
 		r.prepare(ctx, open)
-		r.embed(ctx, undone(open))
-		if ctx.Err() == nil { // or else there are chunks without a vector
-			r.swap(ctx, undone(open))
-		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		if err := r.tell(window); err != nil {
+			return err
+		}
+		err := r.stream(ctx, undone(open), func(ready []*work) error {
+			r.swap(ctx, undone(ready))
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return r.tell(window)
+		})
+		if err != nil {
+			return err
+		}
 	}
 	for _, w := range undone(open) {
-		w.fail(fmt.Errorf("it changes all the time: %w", memory.ErrConflict))
+		w.fail(fmt.Errorf("others change it all the time; ingest it again when they are done: %w", memory.ErrConflict))
 	}
-	return nil
+	return r.tell(window)
+}
+
+// pause reports whether the context lasted.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func undone(window []*work) []*work {
@@ -86,7 +118,7 @@ func (r *ingest) prepare(ctx context.Context, window []*work) {
 	byURI := map[string]*work{}
 	var uris []string
 	for _, w := range window {
-		w.had, w.records = Source{}, nil
+		w.again()
 		byURI[w.next.URI] = w
 		uris = append(uris, w.next.URI)
 	}
@@ -108,6 +140,19 @@ func (r *ingest) prepare(ctx context.Context, window []*work) {
 		changed = append(changed, w)
 	}
 	r.cut(ctx, changed)
+}
+
+// again begins anew, but for vectors that were made already.
+func (w *work) again() {
+	for i := range w.records {
+		if c := &w.records[i]; !c.Kept && c.Embedding != nil {
+			if w.vectors == nil {
+				w.vectors = map[string][]float32{}
+			}
+			w.vectors[c.ID] = c.Embedding
+		}
+	}
+	w.had, w.records = Source{}, nil
 }
 
 // unchanged says that there is nothing to do. A title that the document gave itself
@@ -144,6 +189,8 @@ func (r *ingest) cut(ctx context.Context, window []*work) {
 			model, there := has[c.ID]
 			if there && (r.model() == "" || model == r.model()) {
 				*c = Record{Kept: true, Chunk: Chunk{ID: c.ID, Ordinal: c.Ordinal, Start: c.Start, End: c.End, Model: model}}
+			} else if v := w.vectors[c.ID]; v != nil {
+				c.Embedding, c.Model = v, r.model()
 			}
 		}
 	}
@@ -256,5 +303,5 @@ func (w *work) done() {
 			w.embedded++
 		}
 	}
-	w.records, w.texts = nil, nil
+	w.records, w.texts, w.vectors = nil, nil, nil
 }
