@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/knowledge"
@@ -21,7 +22,7 @@ func (c *command) ask(ctx context.Context, base *knowledge.Base) error {
 	}
 	for i, r := range found {
 		where := append([]string{r.Source.URI}, r.Chunk.Headings...)
-		fmt.Fprintf(c.out, "%d. %s (bytes %d to %d)\n", i+1, strings.Join(where, " > "), r.Chunk.Start, r.Chunk.End)
+		fmt.Fprintf(c.out, "%d. %s (bytes %d to %d)\n", i+1, quoted(strings.Join(where, " > ")), r.Chunk.Start, r.Chunk.End)
 		fmt.Fprintf(c.out, "   %s\n", why(r.Score))
 		for line := range strings.Lines(strings.TrimSpace(r.Chunk.Content)) {
 			fmt.Fprintln(c.out, strings.TrimRight("   | "+printable(line), " "))
@@ -47,7 +48,7 @@ func why(s memory.Score) string {
 // printable keeps a document from doing something to a terminal.
 func printable(line string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+		if unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
 			return -1
 		}
 		return r

@@ -5,99 +5,96 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
-// formats are the files that are taken in.
-var formats = knowledge.FolderOptions{Only: []string{
+// formats are the files that are taken in, by their names.
+var formats = []string{
 	"*.md", "*.markdown", "*.txt", "*.text", "*.rst", "*.html", "*.htm", "*.json", "*.jsonl", "*.csv", "*.log", "README", "LICENSE",
-}}
+}
+
+func taken(name string) bool {
+	for _, pattern := range formats {
+		if ok, err := path.Match(pattern, path.Base(name)); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
 
 func (c *command) ingest(ctx context.Context, base *knowledge.Base) error {
+	prefix, err := prefixOf(c.argument)
+	if err != nil {
+		return err
+	}
 	root, err := os.OpenRoot(c.argument) // nothing in the folder leads out of it
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	all := 0
-	for d, err := range knowledge.Folder(root.FS(), formats) {
-		if err == nil || d.URI != "" { // what can not be read is shown too, when it is its turn
-			all++
+	files := knowledge.FolderOptions{Prefix: prefix}
+	all, documents, leftOut := 0, 0, leftOut{out: c.out}
+	for d, err := range knowledge.Folder(root.FS(), files) {
+		if err == nil && !taken(d.URI) {
+			leftOut.name(d.URI)
+			continue
+		}
+		all++ // what can not be read is shown too, when it is its turn
+		if err == nil {
+			documents++
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
-	show := progress{out: c.out, all: all, bar: terminal(c.out)}
-	began := time.Now()
-	var total knowledge.Report
-	run := base.Ingest(ctx, c.scope(), knowledge.Folder(root.FS(), formats), knowledge.IngestOptions{Prune: c.prune})
-	for p, err := range run {
-		if err != nil {
-			show.end()
-			return err
+	leftOut.end()
+	if documents == 0 && c.prune && !c.pruneAll {
+		return fmt.Errorf("%w: there is nothing to take in below %s, so -prune would remove all documents from there; -prune-all does that", errUsage, quoted(prefix))
+	}
+	run := base.Ingest(ctx, c.scope(), func(yield func(knowledge.Document, error) bool) {
+		for d, err := range knowledge.Folder(root.FS(), files) {
+			if (err != nil || taken(d.URI)) && !yield(d, err) {
+				return
+			}
 		}
-		total = p.Total
-		show.step(p)
-	}
-	show.end()
-	fmt.Fprintf(c.out, "%d documents in %v: %d added, %d updated, %d unchanged, %d skipped, %d failed, %d removed; %d chunks, %d embedded\n",
-		total.Documents(), time.Since(began).Round(time.Millisecond), total.Added, total.Updated, total.Unchanged, total.Skipped, total.Failed,
-		total.Pruned, total.Chunks, total.Embedded)
-	if total.Failed > 0 {
-		return fmt.Errorf("%d documents failed", total.Failed)
-	}
-	return nil
+	}, knowledge.IngestOptions{Prune: c.prune || c.pruneAll, Under: prefix})
+	return c.show(run, all)
 }
 
-// progress shows how far it is: a bar on a terminal, and else a line for each document
-// that is not as it was.
-type progress struct {
-	out  io.Writer
-	all  int
-	bar  bool
-	done int
+// prefixOf returns what the names of a folder's documents begin with: its whole path, so that those of two
+// folders are never the same.
+func prefixOf(folder string) (string, error) {
+	whole, err := filepath.Abs(folder)
+	if err == nil {
+		whole, err = filepath.EvalSymlinks(whole)
+	}
+	return strings.TrimSuffix(filepath.ToSlash(whole), "/") + "/", err
 }
 
-const width = 30
+// leftOut names what is no document.
+type leftOut struct {
+	out io.Writer
+	n   int
+}
 
-func (p *progress) step(s knowledge.Progress) {
-	p.done++
-	if s.Status != knowledge.Unchanged && !p.bar || s.Err != nil {
-		p.clear()
-		fmt.Fprintf(p.out, "%-9s %s", s.Status, s.URI)
-		if s.Err != nil {
-			fmt.Fprintf(p.out, ": %v", s.Err)
+const maxNamed = 20
+
+func (l *leftOut) name(uri string) {
+	if l.n++; l.n <= maxNamed {
+		fmt.Fprintf(l.out, "left out  %s\n", quoted(uri))
+	}
+}
+
+func (l *leftOut) end() {
+	if l.n > 0 {
+		fmt.Fprintf(l.out, "%d files left out, which by their names are neither text, Markdown, HTML nor JSON", l.n)
+		if l.n > maxNamed {
+			fmt.Fprintf(l.out, "; the first %d are named", maxNamed)
 		}
-		fmt.Fprintln(p.out)
+		fmt.Fprintln(l.out)
 	}
-	if p.bar {
-		part := min(1, float64(p.done)/float64(max(p.all, 1)))
-		full := int(part * width)
-		fmt.Fprintf(p.out, "\r\x1b[K[%s%s] %d of %d, %d chunks", strings.Repeat("=", full), strings.Repeat(" ", width-full), p.done, p.all, s.Total.Chunks)
-	}
-}
-
-func (p *progress) clear() {
-	if p.bar {
-		fmt.Fprint(p.out, "\r\x1b[K")
-	}
-}
-
-func (p *progress) end() {
-	if p.bar && p.done > 0 {
-		fmt.Fprintln(p.out)
-	}
-}
-
-// terminal reports whether a person looks on.
-func terminal(out io.Writer) bool {
-	switch f := out.(type) {
-	case interface{ Terminal() bool }:
-		return f.Terminal()
-	case *os.File:
-		info, err := f.Stat()
-		return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
-	}
-	return false
 }

@@ -16,6 +16,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-go/weft/memory"
@@ -27,17 +29,20 @@ const usage = `Takes documents in, and finds what they say.
   go run ./examples/knowledge [flags] ingest FOLDER   take in what is new or changed
   go run ./examples/knowledge [flags] ask "QUESTION"  show what fits, and why
   go run ./examples/knowledge [flags] list            list what is there
-  go run ./examples/knowledge [flags] remove PREFIX   remove documents by their names
+  go run ./examples/knowledge [flags] remove PREFIX   remove documents by what their names begin with
 
   -db PATH      where it is kept (default knowledge.db, here); with DATABASE_URL, there
   -tenant NAME  whose documents (default "default")
   -limit N      how many passages a question shows (default 3)
   -prune        ingest removes documents that are no longer in the folder
+  -prune-all    so also if the folder has no documents any more
 
-Text, Markdown, HTML and JSON are read, all else is named and left out. An ingest
-that was stopped goes on when it is run again.
+A document's name is its whole path. Text, Markdown, HTML and JSON are read, by the names of
+files; other files, and links, are named and left out, and what begins with a dot is passed over.
+An ingest that was stopped goes on when it is run again.
 With EMBEDDING_MODEL, and OPENAI_API_KEY or the like, passages are also found by what
-they mean. Exit status: 0 done, 1 failure, 2 bad input, 130 stopped by Ctrl-C.
+they mean; EMBEDDING_DIM, if set, says how long its vectors are.
+Exit status: 0 done, 1 failure, 2 bad input, 130 stopped by Ctrl-C.
 `
 
 func main() {
@@ -52,6 +57,7 @@ type command struct {
 	db, tenant     string
 	limit          int
 	prune          bool
+	pruneAll       bool
 	out, trouble   io.Writer
 }
 
@@ -73,13 +79,15 @@ func run(ctx context.Context, args []string, out, trouble io.Writer) int {
 		fmt.Fprintln(trouble, "knowledge: stopped; what was shown is stored, run it again to go on")
 		return 130
 	}
-	fmt.Fprintln(trouble, "knowledge:", err)
+	fmt.Fprintln(trouble, "knowledge:", quoted(err.Error()))
 	if errors.Is(err, errUsage) {
 		fmt.Fprintln(trouble, "try: go run ./examples/knowledge -help")
 		return 2
 	}
 	return 1
 }
+
+var commands = []string{"ingest", "ask", "list", "remove"}
 
 func (c *command) parse(args []string) error {
 	set := flag.NewFlagSet("knowledge", flag.ContinueOnError)
@@ -88,6 +96,7 @@ func (c *command) parse(args []string) error {
 	set.StringVar(&c.tenant, "tenant", "default", "")
 	set.IntVar(&c.limit, "limit", 3, "")
 	set.BoolVar(&c.prune, "prune", false, "")
+	set.BoolVar(&c.pruneAll, "prune-all", false, "")
 	if err := set.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return err
@@ -98,6 +107,8 @@ func (c *command) parse(args []string) error {
 	switch {
 	case c.name == "":
 		return fmt.Errorf("%w: it is not said what to do", errUsage)
+	case !slices.Contains(commands, c.name):
+		return fmt.Errorf("%w: %.40q is none of %s", errUsage, c.name, strings.Join(commands, ", "))
 	case c.name != "list" && c.argument == "":
 		return fmt.Errorf("%w: %s needs an argument", errUsage, c.name)
 	case c.limit < 1 || c.limit > 100:
@@ -110,9 +121,6 @@ func (c *command) do(ctx context.Context) error {
 	do := map[string]func(context.Context, *knowledge.Base) error{
 		"ingest": c.ingest, "ask": c.ask, "list": c.list, "remove": c.remove,
 	}[c.name]
-	if do == nil {
-		return fmt.Errorf("%w: %.40q is none of ingest, ask, list and remove", errUsage, c.name)
-	}
 	if c.name == "ingest" { // a folder that is not there makes no database
 		if info, err := os.Stat(c.argument); err != nil || !info.IsDir() {
 			return fmt.Errorf("%w: %s is no folder", errUsage, c.argument)
@@ -139,10 +147,25 @@ func (c *command) list(ctx context.Context, base *knowledge.Base) error {
 			return err
 		}
 		n++
-		fmt.Fprintf(c.out, "%s  %s  %d chunks, %d bytes, %s\n", s.URI, s.Title, s.Chunks, s.Size, s.UpdatedAt.Format("2006-01-02 15:04"))
+		fmt.Fprintf(c.out, "%s  %s  %d chunks, %d bytes, %s\n", quoted(s.URI), quoted(s.Title), s.Chunks, s.Size, s.UpdatedAt.Format("2006-01-02 15:04"))
 	}
 	fmt.Fprintf(c.out, "%d documents\n", n)
 	return nil
+}
+
+// quoted spells what is not to be seen, such as a newline in the name of a file, so that a name
+// does nothing to a terminal.
+func quoted(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			spelled := strconv.QuoteRune(r)
+			b.WriteString(spelled[1 : len(spelled)-1])
+		}
+	}
+	return b.String()
 }
 
 func (c *command) remove(ctx context.Context, base *knowledge.Base) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,6 +39,8 @@ var handbook = map[string]string{
 	"travel/trains.md": "# Trains\n\nTake the night train to Vienna: it is paid for.\x1b[31m\n",
 	"broken.txt":       "\xff\xfe\x00",
 	"logo.png":         "PNG",
+	"m.go":             "package m",
+	".hidden.md":       "hidden",
 }
 
 // said runs the command, and returns its status and all it said.
@@ -72,18 +75,30 @@ func tour(t *testing.T, flags ...string) {
 	t.Helper()
 	do := func(args ...string) (int, string) { return said(t, append(flags[:len(flags):len(flags)], args...)...) }
 	dir := folder(t, handbook)
+	if err := os.Symlink("leave.md", filepath.Join(dir, "link.md")); err != nil {
+		t.Fatal(err)
+	}
+	at := name(t, dir)
 	status, got := do("ingest", dir)
 	if status != 0 {
 		t.Errorf("status %d", status)
 	}
-	wants(t, got, "added     leave.md\n", "added     travel/trains.md\n", "skipped   broken.txt: ", "3 documents in ", "2 added", "1 skipped")
+	wants(t, got, "added     "+at+"leave.md\n", "added     "+at+"travel/trains.md\n", "skipped   "+at+"broken.txt: not text", "4 documents in ", "2 added", "2 skipped",
+		"skipped   "+at+"link.md: not a regular file: a symbolic link, which is not followed\n",
+		"left out  "+at+"logo.png\nleft out  "+at+"m.go\n2 files left out, which by their names are neither text")
 	_, got = do("ingest", dir)
 	wants(t, got, "0 added, 0 updated, 2 unchanged")
+	other := folder(t, map[string]string{"leave.md": "# Leave\n\nOf another house.\n"})
+	_, got = do("-prune", "ingest", other)
+	wants(t, got, "1 added, 0 updated, 0 unchanged, 0 skipped, 0 failed, 0 removed")
+	if _, got = do("remove", name(t, other)); got != "1 documents removed\n" {
+		t.Errorf("got %q", got)
+	}
 	status, got = do("ask", "how", "long", "is", "parental", "leave?")
 	if status != 0 {
 		t.Errorf("status %d", status)
 	}
-	wants(t, got, "1. leave.md > Leave (bytes ", " = words ", "| Parental leave lasts up to fourteen months.")
+	wants(t, got, "1. "+at+"leave.md > Leave (bytes ", " = words ", "| Parental leave lasts up to fourteen months.")
 	_, got = do("ask", "night train")
 	wants(t, got, "it is paid for.[31m")
 	if _, got = do("ask", "zebra"); got != "The documents say nothing about this.\n" {
@@ -92,14 +107,57 @@ func tour(t *testing.T, flags ...string) {
 	_, got = do("-tenant", "other", "ask", "leave")
 	wants(t, got, "say nothing")
 	_, got = do("list")
-	wants(t, got, "leave.md  Leave  ", "2 documents\n")
+	wants(t, got, at+"leave.md  Leave  ", "2 documents\n")
 	if err := os.Remove(filepath.Join(dir, "leave.md")); err != nil {
 		t.Fatal(err)
 	}
 	_, got = do("-prune", "ingest", dir)
-	wants(t, got, "pruned    leave.md", "1 removed")
-	_, got = do("remove", "travel/")
-	wants(t, got, "1 documents removed")
+	wants(t, got, "pruned    "+at+"leave.md", "1 removed")
+	if err := os.RemoveAll(filepath.Join(dir, "travel")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "broken.txt")); err != nil {
+		t.Fatal(err)
+	}
+	status, got = do("-prune", "ingest", dir)
+	wants(t, got, "there is nothing to take in", "-prune-all does that")
+	if _, listed := do("list"); status != 2 || !strings.Contains(listed, "1 documents\n") {
+		t.Errorf("an empty folder: status %d, then %q", status, listed)
+	}
+	_, got = do("-prune-all", "ingest", dir)
+	wants(t, got, "pruned    "+at+"travel/trains.md", "1 removed")
+}
+
+// name is what the names of a folder's documents begin with.
+func name(t *testing.T, dir string) string {
+	t.Helper()
+	prefix, err := prefixOf(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prefix
+}
+
+// What a file is called does nothing to a terminal.
+func TestNames(t *testing.T) {
+	t.Setenv("DATABASE_URL", "")
+	t.Setenv("EMBEDDING_MODEL", "")
+	db := filepath.Join(t.TempDir(), "k.db")
+	files := map[string]string{"evil\n\x1b[31m.md": "# Evil\u202e title\n\nWords.\n", "evil\x1b]0;.txt": "\x00", "no\r\n.bin": ""}
+	for i := range 30 {
+		files[fmt.Sprintf("%02d.go", i)] = ""
+	}
+	dir := folder(t, files)
+	_, got := said(t, "-db", db, "ingest", dir)
+	wants(t, got, `added     `+name(t, dir)+`evil\n\x1b[31m.md`, `skipped   `+name(t, dir)+`evil\x1b]0;.txt: not text`, "31 files left out", "the first 20 are named")
+	for _, args := range [][]string{{"list"}, {"ask", "words"}, {"ingest", filepath.Join(dir, "no\n\x1b")}} {
+		_, more := said(t, append([]string{"-db", db}, args...)...)
+		got += more
+	}
+	wants(t, got, `Evil\u202e title`, `no\n\x1b is no folder`)
+	if strings.ContainsAny(got, "\x1b\r\u202e") {
+		t.Errorf("got %q", got)
+	}
 }
 
 func TestTerminal(t *testing.T) {
@@ -109,7 +167,7 @@ func TestTerminal(t *testing.T) {
 	if status := run(t.Context(), []string{"-db", filepath.Join(t.TempDir(), "k.db"), "ingest", folder(t, handbook)}, &out, &out); status != 0 {
 		t.Errorf("status %d", status)
 	}
-	wants(t, out.String(), "[==============================] 3 of 3", "\r\x1b[Kskipped   broken.txt: ")
+	wants(t, out.String(), "[==============================] 3 of 3", "\r\x1b[Kskipped   ", "broken.txt: ")
 }
 
 func TestStopped(t *testing.T) {
@@ -142,6 +200,7 @@ func TestBadInput(t *testing.T) {
 		"it is not said what to do": {},
 		"needs an argument":         {"ask"},
 		`"fetch" is none of`:        {"fetch", "x"},
+		`"frob" is none of`:         {"frob"},
 		"may be 1 to 100":           {"-limit", "0", "ask", "x"},
 		"flag provided":             {"-colour", "ask", "x"},
 		"nowhere is no folder":      {"ingest", "nowhere"},
