@@ -2,14 +2,11 @@ package knowledge
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"iter"
 	"math"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/internal/rank"
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
@@ -46,7 +43,7 @@ const (
 type Base struct {
 	store   Store
 	options Options
-	recipe  string
+	recipe  recipe
 }
 
 // New returns a base whose knowledge is in a store. Options that can not be are an
@@ -67,12 +64,14 @@ func New(store Store, o Options) (*Base, error) {
 	if o.MaxSize == 0 {
 		o.MaxSize = DefaultMaxSize
 	}
-	return &Base{store, o, recipeOf(o.Splitter)}, nil
+	return &Base{store, o, recipeOf(&o)}, nil
 }
 
 func (o *Options) check() error {
-	if err := checkEmbedder(o.Embedder); err != nil {
-		return err
+	if o.Embedder != nil {
+		if err := memory.CheckEmbedder(o.Embedder); err != nil {
+			return err
+		}
 	}
 	if err := o.Splitter.Validate(); err != nil {
 		return fmt.Errorf("splitter: %w: %w", memory.ErrInvalid, err)
@@ -89,49 +88,6 @@ func (o *Options) check() error {
 		return fmt.Errorf("weights %+v: %w", w, memory.ErrInvalid)
 	}
 	return nil
-}
-
-func checkEmbedder(e memory.Embedder) error {
-	if e == nil {
-		return nil
-	}
-	model, dimension := e.Model(), e.Dimension()
-	if model == "" || len(model) > maxName || !storable(model) || dimension < 1 || dimension > memory.MaxDimension {
-		return fmt.Errorf("embedder %.60q of dimension %d: %w", model, dimension, memory.ErrInvalid)
-	}
-	return nil
-}
-
-// probe is cut and counted to see whether that is done as it was before.
-const probe = `# Probe: naïve cafés, 東京 & foo_bar v1.2.3
-
-One sentence with studied words, and 12,345.67 numbers. Then another one! And a third, which goes on for longer.
-
-- an item
-- an item below it
-
-## Part
-
-` + "```go\nfunc main() { println(\"x\") }\n```" + `
-
-| a | b |
-|---|---|
-| 1 | 2 |
-`
-
-// recipeOf returns what is equal for splitters that cut, count and find in the same way.
-func recipeOf(s split.Splitter) string {
-	if s.Size == 0 {
-		s.Size = split.DefaultSize
-	}
-	text := fmt.Appendf(nil, "%d %d %d %q", s.Size, s.Overlap, s.Small, rank.Terms(probe))
-	for _, format := range []split.Format{split.Plain, split.Markdown, split.HTML} {
-		small := s
-		small.Size, small.Overlap = split.MinSize, split.MinSize/4
-		text = fmt.Appendf(text, "%q %+v", format, small.Split(probe, format))
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8])
 }
 
 // model names that of the embedder; empty if there is none.

@@ -177,7 +177,7 @@ func (r *ingest) has(uri string) bool {
 // begin reads a document.
 func (r *ingest) begin(d Document, err error) *work {
 	w := &work{next: Source{
-		Scope: r.scope, URI: d.URI, Title: d.Title, Version: d.Version, Format: d.Format, Trust: trustOf(d.Trusted), Metadata: d.Metadata, Recipe: r.recipe,
+		Scope: r.scope, URI: d.URI, Title: d.Title, Version: d.Version, Format: d.Format, Trust: trustOf(d.Trusted), Metadata: d.Metadata,
 	}}
 	if err != nil {
 		r.incomplete = r.incomplete || !skips(err)

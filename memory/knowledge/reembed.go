@@ -7,13 +7,16 @@ import (
 	"iter"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/internal/passage"
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
 // Reembed gives the chunks of all sources that a query selects vectors of the base's embedder, where
-// they have none of its model, without the documents. It yields what became of each
+// they have none of its model and its length, without the documents. It yields what became of each
 // source that it changed; who stops it goes on by doing it again. Without an embedder
 // there is nothing to do.
+//
+// A query is of one tenant. Who keeps the documents of many ranges over [Base.Scopes].
 func (b *Base) Reembed(ctx context.Context, q Query) iter.Seq2[Progress, error] {
 	return func(yield func(Progress, error) bool) {
 		err := q.Validate()
@@ -32,7 +35,7 @@ func (b *Base) reembed(ctx context.Context, q Query, yield func(Progress, error)
 		if err != nil {
 			return err
 		}
-		if s.Model != b.model() {
+		if !b.embedded(&s) {
 			old = append(old, s)
 		}
 	}
@@ -58,21 +61,32 @@ func (b *Base) reembed(ctx context.Context, q Query, yield func(Progress, error)
 	return nil
 }
 
+// embedded says that all chunks of a source have vectors of the base's embedder.
+func (b *Base) embedded(s *Source) bool {
+	return s.Model == b.model() && recipeOfSource(s).length == b.recipe.length
+}
+
 // load makes the records of a source of what the store has.
 func (r *ingest) load(ctx context.Context, w *work) error {
+	had, stay := recipeOfSource(&w.had), 0
 	for c, err := range r.store.Chunks(ctx, []Span{wholeOf(&w.had)}) {
 		if err != nil {
 			return err
 		}
-		if c.Model == r.model() {
+		if c.Model == r.model() && had.length == r.recipe.length {
+			stay++
 			w.records = append(w.records, Record{Kept: true, Chunk: Chunk{ID: c.ID, Ordinal: c.Ordinal, Start: c.Start, End: c.End, Model: c.Model}})
 			w.texts = append(w.texts, "")
 			continue
 		}
-		text := inContext(w.next.Title, c.Headings, c.Content)
+		text := passage.Text(w.next.Title, c.Headings, c.Content)
 		c.Model = ""
 		w.records = append(w.records, Record{Chunk: c, Terms: rank.Terms(text)})
 		w.texts = append(w.texts, text)
 	}
+	if stay == 0 {
+		had.words = r.recipe.words
+	}
+	w.next.Recipe = had.of(r.recipe.length).String()
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/internal/passage"
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
@@ -176,7 +177,7 @@ func (b *Base) rerank(ctx context.Context, question string, list []scored) ([]sc
 	top := list[:min(len(list), maxReranked)]
 	texts := make([]string, len(top))
 	for i, x := range top {
-		texts[i] = inContext(x.Source.Title, x.Chunk.Headings, x.Chunk.Content)
+		texts[i] = passage.Text(x.Source.Title, x.Chunk.Headings, x.Chunk.Content)
 	}
 	scores, err := b.options.Reranker.Rerank(ctx, question, texts)
 	if err != nil {

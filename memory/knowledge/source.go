@@ -37,8 +37,9 @@ type Source struct {
 	Size   int64  `json:"size"`
 	// Chunks is how many it was cut into.
 	Chunks int `json:"chunks"`
-	// Recipe is equal for sources that were cut, and made findable, in the same way, and
-	// Model is that of the vectors of all its chunks; empty if one has none.
+	// Recipe is equal for sources that were cut, and made findable, in the same way, with
+	// vectors of one length, and Model is that of the vectors of all its chunks; empty if one
+	// has none.
 	Recipe string `json:"recipe"`
 	Model  string `json:"model,omitempty"`
 	// Revision counts its changes from 1. With CreatedAt and UpdatedAt it is the store's.

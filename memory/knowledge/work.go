@@ -9,11 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/internal/passage"
 	"github.com/weft-go/weft/memory/internal/rank"
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
@@ -159,8 +159,8 @@ func (w *work) again() {
 // follows from its text.
 func (r *ingest) unchanged(w *work) bool {
 	had, next := &w.had, &w.next
-	return had.SHA256 == next.SHA256 && had.Size == next.Size && had.Recipe == next.Recipe && had.Format == next.Format &&
-		(r.model() == "" || had.Model == r.model()) && had.Version == next.Version && had.Trust == next.Trust &&
+	return had.SHA256 == next.SHA256 && had.Size == next.Size && recipeOfSource(had).text(r.recipe) && had.Format == next.Format &&
+		(r.model() == "" || r.embedded(had)) && had.Version == next.Version && had.Trust == next.Trust &&
 		(next.Title == "" || had.Title == next.Title) && bytes.Equal(had.Metadata, next.Metadata)
 }
 
@@ -169,9 +169,17 @@ func (r *ingest) cut(ctx context.Context, window []*work) {
 	has := map[string]string{} // the models of chunks, by ID
 	var spans []Span
 	for _, w := range window {
-		if w.had.Revision > 0 && w.had.Recipe == w.next.Recipe {
-			spans = append(spans, wholeOf(&w.had))
+		had := recipeOfSource(&w.had)
+		w.next.Recipe = r.recipe.String()
+		if w.had.Revision == 0 || !had.text(r.recipe) {
+			continue
 		}
+		if r.model() == "" {
+			w.next.Recipe = r.recipe.of(had.length).String() // of the chunks that stay
+		} else if had.length != r.recipe.length {
+			continue
+		}
+		spans = append(spans, wholeOf(&w.had))
 	}
 	if len(spans) > 0 {
 		for c, err := range r.store.Chunks(ctx, spans) {
@@ -205,28 +213,12 @@ func (w *work) cut(s split.Splitter) {
 	w.records, w.texts = make([]Record, len(d.Pieces)), make([]string, len(d.Pieces))
 	same := map[string]int{}
 	for i, p := range d.Pieces {
-		text := inContext(w.next.Title, p.Headings, p.Content)
+		text := passage.Text(w.next.Title, p.Headings, p.Content)
 		w.texts[i] = text
 		r := Record{Chunk: Chunk{Ordinal: i, Headings: p.Headings, Content: p.Content, Start: p.Start, End: p.End, Tokens: p.Tokens}, Terms: rank.Terms(text)}
 		r.ID = chunkID(&w.next, &r.Chunk, text, same)
 		w.records[i] = r
 	}
-}
-
-// inContext returns a chunk below its title and headings, which say what it is about.
-func inContext(title string, headings []string, content string) string {
-	var b strings.Builder
-	if title != "" && (len(headings) == 0 || headings[0] != title) {
-		b.WriteString(title + "\n")
-	}
-	if len(headings) > 0 {
-		b.WriteString(strings.Join(headings, " > ") + "\n")
-	}
-	if b.Len() > 0 {
-		b.WriteString("\n")
-	}
-	b.WriteString(content)
-	return b.String()
 }
 
 // chunkID returns a UUID of version 8, which follows from what a chunk says, and how often

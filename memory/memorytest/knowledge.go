@@ -20,7 +20,7 @@ import (
 // and open leaves closing it to tb.Cleanup. It is called by several tests at once.
 func RunKnowledge(t *testing.T, open func(tb testing.TB) knowledge.Store) {
 	t.Helper()
-	for _, c := range slices.Concat(swapCases, keptCases, sourceCases, chunkCases, passageCases, removalCases, contestCases) {
+	for _, c := range slices.Concat(swapCases, keptCases, sourceCases, chunkCases, passageCases, removalCases, contestCases, lengthCases) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			t.Cleanup(func() {

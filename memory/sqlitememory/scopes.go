@@ -15,7 +15,9 @@ var (
 )
 
 // Scopes implements [memory.Scoper].
-func (f *Facts) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] { return f.db.scopes(ctx, factCorpus) }
+func (f *Facts) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
+	return f.db.scopes(ctx, factCorpus)
+}
 
 // Scopes implements [memory.Scoper].
 func (k *Knowledge) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {

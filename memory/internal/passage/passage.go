@@ -1,0 +1,20 @@
+// Package passage spells a chunk of a document as it is indexed.
+package passage
+
+import "strings"
+
+// Text returns a chunk below its title and headings, which say what it is about.
+func Text(title string, headings []string, content string) string {
+	var b strings.Builder
+	if title != "" && (len(headings) == 0 || headings[0] != title) {
+		b.WriteString(title + "\n")
+	}
+	if len(headings) > 0 {
+		b.WriteString(strings.Join(headings, " > ") + "\n")
+	}
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	b.WriteString(content)
+	return b.String()
+}
