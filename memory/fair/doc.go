@@ -1,7 +1,7 @@
 // Package fair keeps one tenant from being felt by the others: what asks for all it can get
 // waits for itself.
 //
-//	gate, err := fair.New(fair.Options{Concurrent: 8, PerTenant: 2, Share: 0.2})
+//	gate, err := fair.New(fair.Options{Concurrent: 8, PerTenant: 1, Share: 0.2})
 //	if err != nil {
 //		return err
 //	}

@@ -13,7 +13,7 @@ import (
 // One gate stands before all that is kept in a database.
 func Example() {
 	ctx := context.Background()
-	gate, err := fair.New(fair.Options{Concurrent: 8, PerTenant: 2, Share: 0.2})
+	gate, err := fair.New(fair.Options{Concurrent: 8, PerTenant: 1, Share: 0.2})
 	if err != nil {
 		panic(err)
 	}
