@@ -101,7 +101,9 @@ func (h *History) Get(ctx context.Context, s memory.Scope, id string) (Session, 
 	return Session{}, fmt.Errorf("conversation: get: session %.60q in the scope %s: %w", id, s, memory.ErrNotFound)
 }
 
-// Load returns the messages of a session of a scope: none if it is not there.
+// Load returns the messages of a session of a scope: none if it is not there. What
+// [History.FromLangChain] stored of a type that is not known here is not among them, and leaves a gap in
+// the positions.
 func (h *History) Load(ctx context.Context, s memory.Scope, id string) ([]Message, error) {
 	messages, err := h.messages(ctx, Range{Scope: s, Session: id})
 	if err != nil {
@@ -230,8 +232,8 @@ func (h *History) List(ctx context.Context, q Query) iter.Seq2[Session, error] {
 	}
 }
 
-// Forget removes all sessions of a scope, and returns how many. Parts that are empty mean all: of a
-// tenant and user, all workspaces and agents. The scope must name a tenant or a user.
+// Forget removes all sessions of a scope, and returns how many. Parts that are empty mean all, but for
+// the tenant: of a tenant and user, all workspaces and agents. The scope must name a tenant or a user.
 func (h *History) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	err := s.Validate()
 	if err == nil && s == (memory.Scope{}) {

@@ -301,7 +301,7 @@ func TestRefused(t *testing.T) {
 		"export another scope":  h.Export(ctx, memory.Scope{User: "\xff"}, &bytes.Buffer{}),
 		"LangChain no list":     second(h.FromLangChain(ctx, ann, "s", []byte(`{}`))),
 		"LangChain too large":   second(h.FromLangChain(ctx, ann, "s", make([]byte, 64<<20+1))),
-		"LangChain with rubble": second(h.FromLangChain(ctx, ann, "s", []byte(`[{"type":"alien","data":{"content":""}}]`))),
+		"LangChain with rubble": second(h.FromLangChain(ctx, ann, "s", []byte(`[{"type":"human","data":{"content":7}}]`))),
 		"LangChain removal":     second(h.FromLangChain(ctx, ann, "s", []byte(`[{"type":"human","data":{"content":"x","id":"1"}},{"type":"remove","data":{"id":"1","content":""}}]`))),
 	} {
 		if !errors.Is(err, memory.ErrInvalid) || !strings.HasPrefix(err.Error(), "conversation: ") {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"time"
+	"unicode/utf8"
 
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/llm"
@@ -35,6 +36,9 @@ func joined(rows []Row) json.RawMessage {
 // wrote, as a program does that saves the whole conversation each time. Messages with which both
 // begin stay as they are, so that one more is one row more. The session is made if it is not
 // there. Somebody who writes meanwhile is a [memory.ErrConflict].
+//
+// A message of a type that [llm.FromLangChain] does not know is kept as it is, in its place:
+// [History.ToLangChain] writes it again, and what reads messages passes over it.
 func (h *History) FromLangChain(ctx context.Context, s memory.Scope, id string, data []byte) (Session, error) {
 	session, err := h.fromLangChain(ctx, s, id, data)
 	if err != nil {
@@ -47,7 +51,7 @@ func (h *History) fromLangChain(ctx context.Context, s memory.Scope, id string, 
 	if err := checkSession(s, id); err != nil {
 		return Session{}, err
 	}
-	entries, messages, err := readEntries(data)
+	entries, err := readEntries(data)
 	if err != nil {
 		return Session{}, err
 	}
@@ -64,7 +68,7 @@ func (h *History) fromLangChain(ctx context.Context, s memory.Scope, id string, 
 	}
 	same := 0
 	ids := map[string]bool{}
-	for same < min(len(stored), len(entries)) && sameJSON(stored[same].Data, entries[same]) {
+	for same < min(len(stored), len(entries)) && sameJSON(stored[same].Data, entries[same].json) {
 		ids[stored[same].ID] = true
 		same++
 	}
@@ -72,11 +76,7 @@ func (h *History) fromLangChain(ctx context.Context, s memory.Scope, id string, 
 		c.From = int64(same) + 1
 	}
 	for i := same; i < len(entries); i++ {
-		if m := &messages[i]; m.ID == "" || ids[m.ID] {
-			m.ID = uuid.New()
-		}
-		ids[messages[i].ID] = true
-		row, err := rowOf(messages[i], entries[i])
+		row, err := entries[i].row(ids)
 		if err != nil {
 			return Session{}, fmt.Errorf("message %d: %w", i, err)
 		}
@@ -85,33 +85,73 @@ func (h *History) fromLangChain(ctx context.Context, s memory.Scope, id string, 
 	return h.store.Apply(ctx, s, c)
 }
 
-// readEntries returns the entries of a list, each in compact form, and what they say.
-func readEntries(data []byte) ([]json.RawMessage, []llm.Message, error) {
+// An entry is one of a list, in compact form, and what it says.
+type entry struct {
+	json    json.RawMessage
+	message llm.Message
+	foreign bool // and so without a message
+}
+
+// row returns the entry as it is stored, under an id that is not among those of others.
+func (e *entry) row(ids map[string]bool) (Row, error) {
+	id := e.message.ID
+	if e.foreign {
+		id = idOf(e.json)
+	}
+	if id == "" || ids[id] {
+		id = uuid.New()
+	}
+	ids[id] = true
+	if !e.foreign {
+		e.message.ID = id
+		return rowOf(e.message, e.json)
+	}
+	if len(e.json) > MaxMessage {
+		return Row{}, fmt.Errorf("%d bytes, and %d are allowed: %w", len(e.json), MaxMessage, memory.ErrInvalid)
+	}
+	return keep(e.json, id), nil
+}
+
+// readEntries returns the entries of a list.
+func readEntries(data []byte) ([]entry, error) {
+	var list []json.RawMessage
 	if len(data) > maxRow {
-		return nil, nil, fmt.Errorf("a list of %d bytes, and %d are allowed: %w", len(data), maxRow, memory.ErrInvalid)
+		return nil, fmt.Errorf("a list of %d bytes, and %d are allowed: %w", len(data), maxRow, memory.ErrInvalid)
 	}
-	messages, err := llm.FromLangChain(data)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", memory.ErrInvalid, err)
+	if !utf8.Valid(data) {
+		return nil, fmt.Errorf("a list that is not UTF-8: %w", memory.ErrInvalid)
 	}
-	var entries []json.RawMessage
-	if err := json.Unmarshal(data, &entries); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", memory.ErrInvalid, err)
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("%w: %w", memory.ErrInvalid, err)
 	}
-	switch {
-	case len(entries) != len(messages):
-		return nil, nil, fmt.Errorf("a message that removes others can not be stored: %w", memory.ErrInvalid)
-	case len(entries) > MaxMessages:
-		return nil, nil, fmt.Errorf("%d messages, and %d are allowed: %w", len(entries), MaxMessages, memory.ErrInvalid)
+	if len(list) > MaxMessages {
+		return nil, fmt.Errorf("%d messages, and %d are allowed: %w", len(list), MaxMessages, memory.ErrInvalid)
 	}
-	for i, entry := range entries {
+	entries, known := make([]entry, len(list)), types{}
+	var rows []Row
+	for i, raw := range list {
 		var b bytes.Buffer
-		if err := json.Compact(&b, entry); err != nil {
-			return nil, nil, fmt.Errorf("%w: %w", memory.ErrInvalid, err)
+		if err := json.Compact(&b, raw); err != nil {
+			return nil, fmt.Errorf("%w: %w", memory.ErrInvalid, err)
 		}
-		entries[i] = b.Bytes()
+		entries[i] = entry{json: b.Bytes(), foreign: known.foreign(raw)}
+		if !entries[i].foreign {
+			rows = append(rows, Row{Data: b.Bytes()})
+		}
 	}
-	return entries, messages, nil
+	messages, err := llm.FromLangChain(joined(rows))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", memory.ErrInvalid, err)
+	}
+	if len(messages) != len(rows) {
+		return nil, fmt.Errorf("a message that removes others can not be stored: %w", memory.ErrInvalid)
+	}
+	for i := range entries {
+		if !entries[i].foreign {
+			entries[i].message, messages = messages[0], messages[1:]
+		}
+	}
+	return entries, nil
 }
 
 // sameJSON compares values whose numbers are written alike.

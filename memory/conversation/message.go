@@ -136,18 +136,19 @@ func keyOf(m llm.Message) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// messagesOf reads rows of one session, which are in order.
+// messagesOf reads rows of one session, which are in order. It leaves out what is of a type that is
+// not known here.
 func messagesOf(rows []Row) ([]Message, error) {
-	data := []byte{'['}
-	for i, r := range rows {
-		if i > 0 {
-			data = append(data, ',')
-		}
-		data = append(data, r.Data...)
-	}
-	read, err := llm.FromLangChain(append(data, ']'))
+	read, err := llm.FromLangChain(joined(rows))
 	if err != nil {
-		return nil, err
+		some := readable(rows)
+		if len(some) == len(rows) {
+			return nil, err
+		}
+		rows = some
+		if read, err = llm.FromLangChain(joined(rows)); err != nil {
+			return nil, err
+		}
 	}
 	if len(read) != len(rows) { // as a removal among them was carried out
 		return nil, fmt.Errorf("%d rows are %d messages: %w", len(rows), len(read), memory.ErrInvalid)

@@ -83,13 +83,16 @@ func (h *History) search(ctx context.Context, f Find) ([]Found, error) {
 	}
 	rows, scores := ranked(terms, c)
 	rows = rows[:min(limit, len(rows))]
-	found := make([]Found, len(rows))
+	found := make([]Found, 0, len(rows))
 	for i, r := range rows {
 		one, err := messagesOf([]Row{r})
 		if err != nil {
 			return nil, fmt.Errorf("message %d of session %.60q in the scope %s: %w", r.Position, r.Session, r.Scope, err)
 		}
-		found[i] = Found{Message: one[0], Scope: r.Scope, Session: r.Session, Score: scores[i]}
+		if len(one) == 0 { // of a foreign type
+			continue
+		}
+		found = append(found, Found{Message: one[0], Scope: r.Scope, Session: r.Session, Score: scores[i]})
 	}
 	return found, nil
 }
