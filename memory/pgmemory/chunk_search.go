@@ -12,9 +12,10 @@ import (
 var foundColumns = placeColumns + `, f.terms, ` + strings.Replace(sourceColumns, `o.raw`,
 	`CASE WHEN row_number() OVER (PARTITION BY f.source ORDER BY f.key) = 1 THEN o.raw END`, 1)
 
-// Search implements [knowledge.Store], in one round trip.
+// Search implements [knowledge.Store], in one round trip, or more where programs in
+// other languages have written since.
 func (k *Knowledge) Search(ctx context.Context, s knowledge.Search) (knowledge.Candidates, error) {
-	c, err := k.search(ctx, &s)
+	c, err := k.searchRead(ctx, s)
 	if err != nil {
 		return knowledge.Candidates{}, k.db.fail("search knowledge", err)
 	}

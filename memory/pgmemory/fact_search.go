@@ -6,9 +6,10 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// Search implements [memory.Store], in one round trip.
+// Search implements [memory.Store], in one round trip, or more where programs in
+// other languages have written since.
 func (f *Facts) Search(ctx context.Context, s memory.Search) (memory.Candidates, error) {
-	c, err := f.search(ctx, &s)
+	c, err := f.searchRead(ctx, s)
 	if err != nil {
 		return memory.Candidates{}, f.db.fail("search", err)
 	}

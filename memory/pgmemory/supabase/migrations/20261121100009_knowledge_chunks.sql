@@ -49,7 +49,8 @@ END $do$;
 
 -- mem_shelve makes chunks what a row says. One that is inserted is the last of its source, which is made if there
 -- is none, with its metadata. Without an id it gets one that follows from what it says, so that to insert it again changes its
--- vector at most. Its words are found as they are written, until its source is ingested by a program.
+-- vector at most. Its words are found as they are written, and one more, the empty word, says so. A program that searches there
+-- reads it anew.
 CREATE OR REPLACE FUNCTION weft.mem_shelve() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $fn$
 DECLARE
   v record;
@@ -92,7 +93,7 @@ BEGIN
     v.embedding := NULL; -- it is that of another text
   END IF;
 
-  v_terms := CASE WHEN TG_OP = 'DELETE' THEN '{}' ELSE array_remove(regexp_split_to_array(lower(v.content), '[^[:alnum:]]+'), '') END;
+  v_terms := CASE WHEN TG_OP = 'DELETE' THEN '{}' ELSE array_append(array_remove(regexp_split_to_array(lower(v.content), '[^[:alnum:]]+'), ''), '') END;
   v_space := CASE WHEN v.embedding IS NOT NULL THEN weft.mem_number('space', '', vector_dims(v.embedding)::text) END;
   v_more := CASE WHEN TG_OP = 'DELETE' THEN -1 WHEN v_was.key IS NULL THEN 1 ELSE 0 END;
   IF v_source.key IS NULL THEN

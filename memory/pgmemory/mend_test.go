@@ -1,0 +1,209 @@
+package pgmemory_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/pgmemory"
+)
+
+// What others write by SQL, and how it is asked for.
+var written = []struct{ content, asked string }{
+	{"Her children play outside", "child"},
+	{"She met him in a café", "cafe"},
+	{"他去了北京", "北京"},
+	{"Keine Überraschungen bitte", "Überraschungen"},
+	{"The function parseHTTPHeader is slow", "http header"},
+	{"Two herons at the pond", "heron"},
+}
+
+func recalled(t *testing.T, store memory.Store, s memory.Scope, text string) string {
+	t.Helper()
+	m, err := memory.New(store, memory.Options{})
+	wantNoErr(t, "new", err)
+	found, err := m.Recall(context.Background(), memory.Recall{Query: memory.Query{Scope: s}, Text: text})
+	wantNoErr(t, "recall "+text, err)
+	list := []string{}
+	for _, f := range found {
+		list = append(list, f.Content)
+	}
+	return fmt.Sprint(list)
+}
+
+func answered(t *testing.T, store knowledge.Store, s memory.Scope, text string) string {
+	t.Helper()
+	b, err := knowledge.New(store, knowledge.Options{})
+	wantNoErr(t, "new", err)
+	results, err := b.Search(context.Background(), knowledge.Question{Query: knowledge.Query{Scope: s}, Text: text})
+	wantNoErr(t, "search "+text, err)
+	list := []string{}
+	for _, r := range results {
+		list = append(list, r.Chunk.Content)
+	}
+	return fmt.Sprint(list)
+}
+
+// Facts and chunks that other programs write are found by their words as those that are stored by this one.
+func TestWrittenBySQLIsFoundByWords(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p, owner := publicPlace(t)
+	db, pool := p.served(t), p.pool(t)
+	scope := memory.Scope{User: annID}
+	const (
+		putFact  = `INSERT INTO public.agent_memories (user_id, content, embedding) VALUES ($1, $2, '[1,0]')`
+		putChunk = `INSERT INTO public.knowledge_chunks (user_id, content, source, embedding) VALUES ($1, $2, 'notes', '[1,0]')`
+	)
+	for _, w := range written {
+		for _, sql := range []string{putFact, putChunk} {
+			_, err := raw(ctx, pool, annID, sql, annID, w.content)
+			wantNoErr(t, "insert "+w.content, err)
+		}
+	}
+	unread := `SELECT (SELECT count(*) FROM ` + p.options.Schema + `.mem_fact WHERE terms @> '{""}')::int, (SELECT count(*) FROM ` + p.options.Schema + `.mem_chunk WHERE terms @> '{""}')::int,
+		(SELECT h.terms = (SELECT sum(f.word_count) FROM ` + p.options.Schema + `.mem_chunk f) AND h.terms = (SELECT sum(o.terms) FROM ` + p.options.Schema + `.mem_source o) FROM ` + p.options.Schema + `.mem_shelf h)`
+	wantUnread := func(facts, chunks int) {
+		t.Helper()
+		var f, c int
+		var sums bool
+		err := owner.QueryRow(ctx, unread).Scan(&f, &c, &sums)
+		if err != nil || f != facts || c != chunks || !sums {
+			t.Errorf("%d facts and %d chunks are unread, sums %t, %v want %d and %d", f, c, sums, err, facts, chunks)
+		}
+	}
+	wantUnread(len(written), len(written))
+
+	// Nobody else reads them, nor who may only read: those find words that are as they are written.
+	if got := recalled(t, as(t, db, bobID), scope, "child"); got != "[]" {
+		t.Errorf("bob found %s", got)
+	}
+	wantUnread(len(written), len(written))
+	err := pgx.BeginTxFunc(ctx, owner, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		o := p.options
+		o.Pooling = pgmemory.Direct
+		only, err := pgmemory.New(ctx, tx, o)
+		wantNoErr(t, "new", err)
+		for asked, want := range map[string]string{"pond": "[Two herons at the pond]", "heron": "[]"} {
+			if got := recalled(t, only.Facts(), scope, asked); got != want {
+				t.Errorf("read only: facts: %s finds %s", asked, got)
+			}
+			if got := answered(t, only.Knowledge(), scope, asked); got != want {
+				t.Errorf("read only: chunks: %s finds %s", asked, got)
+			}
+		}
+		return nil
+	})
+	wantNoErr(t, "read only", err)
+	wantUnread(len(written), len(written))
+
+	for _, w := range written {
+		want := "[" + w.content + "]"
+		if got := recalled(t, as(t, db, annID), scope, w.asked); got != want {
+			t.Errorf("facts: %s finds %s want %s", w.asked, got, want)
+		}
+		if got := answered(t, knownAs(t, db, annID), scope, w.asked); got != want {
+			t.Errorf("chunks: %s finds %s want %s", w.asked, got, want)
+		}
+	}
+	wantUnread(0, 0)
+
+	// What is changed is read anew, and vectors stay.
+	for _, table := range []string{"agent_memories", "knowledge_chunks"} {
+		_, err := raw(ctx, pool, annID, `UPDATE public.`+table+` SET content = 'Many geese' WHERE content LIKE 'Two herons%'`)
+		wantNoErr(t, "update", err)
+	}
+	wantUnread(1, 1)
+	reindexed(t, db, annID, scope, 1)
+	wantUnread(0, 0)
+	reindexed(t, db, annID, scope, 0)
+	if got := recalled(t, as(t, db, annID), scope, "goose"); got != "[Many geese]" {
+		t.Errorf("facts: found %s", got)
+	}
+	if got := answered(t, knownAs(t, db, annID), scope, "goose"); got != "[Many geese]" {
+		t.Errorf("chunks: found %s", got)
+	}
+	n, err := request[int](pool, annID, `SELECT count(embedding)::int FROM public.agent_memories UNION ALL SELECT count(embedding)::int FROM public.knowledge_chunks`)
+	if err != nil || fmt.Sprint(n) != "[5 5]" { // but for those whose content was changed
+		t.Errorf("got %d vectors, %v", n, err)
+	}
+}
+
+// reindexed reads all of a scope anew, and wants so many facts, and chunks, to change: none for who may not
+// change them.
+func reindexed(t *testing.T, db *pgmemory.DB, user string, scope memory.Scope, want int) {
+	t.Helper()
+	for _, who := range []string{bobID, user} {
+		if who == bobID && want > 0 {
+			defer reindexed(t, db, bobID, scope, 0)
+			continue
+		}
+		m, err := memory.New(as(t, db, who), memory.Options{})
+		wantNoErr(t, "new", err)
+		if n, err := m.Reindex(context.Background(), memory.Query{Scope: scope}); n != want || err != nil {
+			t.Errorf("facts: got %d, %v want %d", n, err, want)
+		}
+		b, err := knowledge.New(knownAs(t, db, who), knowledge.Options{})
+		wantNoErr(t, "new", err)
+		if n, err := b.Reindex(context.Background(), knowledge.Query{Scope: scope}); n != want || err != nil {
+			t.Errorf("chunks: got %d, %v want %d", n, err, want)
+		}
+	}
+}
+
+// Many that write what they have not read, and many that search, do not stand in each other's way.
+func TestReadWhileWritten(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p, _ := publicPlace(t)
+	db, pool := p.served(t), p.pool(t)
+	scope := memory.Scope{User: annID}
+	failed := make(chan error, 100)
+	done := make(chan struct{})
+	for w := range 3 {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for i := range 10 {
+				_, err := raw(ctx, pool, annID, `INSERT INTO public.agent_memories (user_id, content) VALUES ($1, $2)`, annID, fmt.Sprintf("herons %d %d", w, i))
+				if err == nil {
+					_, err = raw(ctx, pool, annID, `INSERT INTO public.knowledge_chunks (user_id, content, source) VALUES ($1, $2, $3)`, annID, fmt.Sprintf("herons %d %d", w, i), fmt.Sprint("n", i%2))
+				}
+				if err != nil {
+					failed <- err
+				}
+			}
+		}()
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for range 10 {
+				s := memory.Search{Query: memory.Query{Scope: scope}, Terms: []string{"heron"}, Limit: 100}
+				if _, err := as(t, db, annID).Search(ctx, s); err != nil {
+					failed <- err
+				}
+				k := knowledge.Search{Query: knowledge.Query{Scope: scope}, Terms: []string{"heron"}, Limit: 100}
+				if _, err := knownAs(t, db, annID).Search(ctx, k); err != nil {
+					failed <- err
+				}
+			}
+		}()
+	}
+	for range 6 {
+		<-done
+	}
+	close(failed)
+	for err := range failed {
+		t.Error(err)
+	}
+	s := memory.Search{Query: memory.Query{Scope: scope}, Terms: []string{"heron"}, Limit: 100}
+	if c, err := as(t, db, annID).Search(ctx, s); err != nil || c.Frequency[0] != 30 || len(c.Records) != 30 {
+		t.Errorf("got %d facts, %v", c.Frequency, err)
+	}
+	k := knowledge.Search{Query: knowledge.Query{Scope: scope}, Terms: []string{"heron"}, Limit: 100}
+	if c, err := knownAs(t, db, annID).Search(ctx, k); err != nil || c.Frequency[0] != 30 || len(c.Records) != 30 {
+		t.Errorf("got %d chunks, %v", c.Frequency, err)
+	}
+}
