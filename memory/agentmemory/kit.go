@@ -41,8 +41,27 @@ type Options struct {
 	// Recall says what is recalled into the prompt: its Query without the scope, its limits.
 	// A Limit of zero stands for 8 here, and MaxTokens of zero for 1,000.
 	Recall memory.Recall
-	// Patience is how long a turn waits for what is recalled into its prompt; then it goes on
-	// without. Zero stands for 2 s.
+	// Shared says that a scope without a user is meant: what is stored there is known to all who have
+	// it. Unless it is set, a run in such a scope fails with [learn.ErrNoUser].
+	Shared bool
+	// Stated says that what store_memory stores counts as [memory.Stated], and not as
+	// [memory.Inferred].
+	Stated bool
+	// Confirm is asked before store_memory stores a fact in a turn in which something else than the
+	// user spoke before: a tool answered, or the user gave a file. It may wait on an interrupt:
+	//
+	//	var Keep = graph.NewInterrupt[string, bool]("keep_fact")
+	//
+	//	func(ctx context.Context, f memory.Fact) (bool, error) {
+	//		return Keep.Key(f.Content).Wait(ctx, f.Content)
+	//	}
+	//
+	// Nil stands for storing it as [memory.Untrusted], which recall leaves out: the user has to say it
+	// once more.
+	Confirm func(ctx context.Context, f memory.Fact) (bool, error)
+	// Patience is how long a turn waits for what is recalled into its prompt, or for a tool; then it
+	// goes on without. What does not return even then is waited for no more in its scope, until it
+	// does. Zero stands for 2 s.
 	Patience time.Duration
 	// NoPrompt leaves the prompt alone: the model has to use the tool.
 	NoPrompt bool
@@ -60,6 +79,7 @@ func (o *Options) tools() bool { return o.Facts != nil || o.Knowledge != nil || 
 type Kit struct {
 	options Options
 	log     *slog.Logger
+	stuck   stuck
 }
 
 const (
@@ -98,23 +118,37 @@ func New(o Options) (*Kit, error) {
 	return k, nil
 }
 
-// For returns a context for runs that have the memory of a scope.
+// For returns a context for runs that have the memory of a scope. It has to have a user, see
+// [Options.Shared].
 func For(ctx context.Context, s memory.Scope) context.Context { return tools.WithBound(ctx, s) }
 
-func (k *Kit) scope(ctx context.Context) (memory.Scope, error) {
+func (k *Kit) scope(ctx context.Context) (s memory.Scope, err error) {
 	if k.options.Scope != nil {
-		return k.options.Scope(ctx)
+		s, err = k.options.Scope(ctx)
+	} else if bound, ok := tools.BoundFrom[memory.Scope](ctx); ok {
+		s = bound
+	} else {
+		err = fmt.Errorf("agentmemory: no scope: %w", tools.ErrUnbound)
 	}
-	s, ok := tools.BoundFrom[memory.Scope](ctx)
-	if !ok {
-		return s, fmt.Errorf("agentmemory: no scope: %w", tools.ErrUnbound)
+	if err == nil {
+		err = k.check(s)
 	}
-	return s, nil
+	return s, err
+}
+
+// check refuses a scope of nobody, unless that is meant.
+func (k *Kit) check(s memory.Scope) error {
+	if s.User == "" && !k.options.Shared {
+		return fmt.Errorf("agentmemory: scope %s: %w", s, learn.ErrNoUser)
+	}
+	return nil
 }
 
 var (
-	// said is what the user said, for a tool that has to know.
+	// said is what the user said in this turn, and read whether something else spoke since, for a tool that
+	// has to know.
 	said = state.Ephemeral[string]("memory_said")
+	read = state.Ephemeral[bool]("memory_read")
 	// unlearned are turns of the thread that no queue had when their step was stored.
 	unlearned = state.Last[[]learn.Turn]("memory_unlearned")
 )
@@ -156,21 +190,24 @@ func (k *Kit) Channels() (list []state.Handle) {
 		list = append(list, unlearned)
 	}
 	if k.options.tools() {
-		list = append(list, said)
+		list = append(list, said, read)
 	}
 	return list
 }
 
 // Pass is an [agent.Options].Pass, for agents that are not made by [Kit.Extend]: what the
 // tools have to know of the conversation.
-func (k *Kit) Pass(s state.View) state.Update { return state.Update{said.Put(tail(k.words(s)))} }
+func (k *Kit) Pass(s state.View) state.Update {
+	text, _ := k.last(s)
+	return state.Update{said.Put(tail(text)), read.Put(k.others(s))}
+}
 
 // Bind gives the tools what they need of the run, for agents that are not made by [Kit.Extend].
 // Their node sees what [Kit.Pass] returned, or all the state.
 func (k *Kit) Bind() []tools.Binding {
-	list := []tools.Binding{tools.Bind(func(_ context.Context, s state.View) (words, error) {
-		return words(cmp.Or(said.Get(s), "\n")), nil
-	})}
+	list := []tools.Binding{
+		tools.Bind(func(_ context.Context, s state.View) (heard, error) { return heard{said.Get(s), read.Get(s)}, nil }),
+	}
 	if k.options.Scope != nil {
 		list = append(list, tools.Bind(func(ctx context.Context, _ state.View) (memory.Scope, error) { return k.options.Scope(ctx) }))
 	}
@@ -190,28 +227,40 @@ func (k *Kit) after(review func(context.Context, state.View, *llm.Message) (stat
 	}
 }
 
-// words are what a user said in a conversation.
-type words string
+// heard is what a tool has to know of the turn.
+type heard struct {
+	said string // by the user
+	read bool   // something else spoke as well
+}
 
 const maxWords = 64 << 10
 
+// tail returns the end of a text, from where something begins.
 func tail(text string) string {
 	if len(text) <= maxWords {
 		return text
 	}
-	return strings.ToValidUTF8(text[len(text)-maxWords:], "")
+	text = text[len(text)-maxWords:]
+	if at := strings.IndexAny(text, "\n.!?"); at >= 0 {
+		text = text[at+1:]
+	}
+	return strings.ToValidUTF8(text, "")
 }
 
-// words returns all that the user said, the last at the end.
-func (k *Kit) words(s state.View) string {
-	var b strings.Builder
+// others reports whether something else than the user's words came into the turn: the answer of a tool, or a
+// file that the user gave.
+func (k *Kit) others(s state.View) (read bool) {
 	for _, m := range k.options.Messages.All(s) {
-		if m.Role == llm.RoleUser {
-			b.WriteString(m.Text())
-			b.WriteByte('\n')
+		switch m.Role {
+		case llm.RoleUser:
+			read = read || slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Type != llm.PartText })
+		case llm.RoleTool:
+			read = read || m.Name != StoreTool
+		case llm.RoleAssistant:
+			read = read && len(m.ToolCalls) > 0
 		}
 	}
-	return b.String()
+	return read
 }
 
 // last returns what the user said since the last answer, and how many answers there were.
@@ -233,7 +282,7 @@ func (k *Kit) last(s state.View) (text string, turn int64) {
 // where the run has none: it is an [agent.Options].Prepare, for agents
 // that are not made by [Kit.Extend].
 func (k *Kit) Prepare(ctx context.Context, s state.View, r *llm.Request) error {
-	if !k.options.tools() {
+	if !k.options.tools() && k.options.Learner == nil {
 		return nil
 	}
 	scope, err := k.scope(ctx)
@@ -250,9 +299,7 @@ func (k *Kit) Prepare(ctx context.Context, s state.View, r *llm.Request) error {
 	if ask.Text == "" {
 		return nil
 	}
-	bounded, cancel := context.WithTimeout(ctx, k.options.Patience)
-	defer cancel()
-	found, err := k.options.Facts.Recall(bounded, ask)
+	found, err := patient(ctx, k, scope, func(ctx context.Context) ([]memory.Found, error) { return k.options.Facts.Recall(ctx, ask) })
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
@@ -294,7 +341,7 @@ func (k *Kit) Review(ctx context.Context, s state.View, reply *llm.Message) (sta
 		}
 		return nil, err
 	}
-	turn := learn.Turn{Key: graph.IdempotencyKey(ctx), Scope: scope, Assistant: reply.Text(), At: time.Now().UTC()}
+	turn := learn.Turn{Key: graph.IdempotencyKey(ctx), Scope: scope, Shared: k.options.Shared, Assistant: reply.Text(), At: time.Now().UTC()}
 	turn.User, turn.Number = k.last(s)
 	if where, ok := graph.FromContext(ctx); ok {
 		turn.Conversation = where.Thread

@@ -161,7 +161,7 @@ func TestTools(t *testing.T) {
 			answers = append(answers, msg.Text())
 		}
 	}
-	wants := []string{"Remembered.", "This was known already.", "the user did not say this", `"content":"Ann has a dog called Rex"`, "Nothing is known about this.", "scope"}
+	wants := []string{"Remembered.", "This was known already.", "nothing was stored", `"content":"Ann has a dog called Rex"`, "Nothing is known about this.", "scope"}
 	if len(answers) != len(wants) {
 		t.Fatalf("got %q", answers)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/knowledge"
@@ -40,26 +41,43 @@ func (k *Kit) Tools() (list []tools.Tool) {
 }
 
 type storeIn struct {
-	Content  string       `json:"content" jsonschema:"the fact, one whole sentence that can be understood by itself"`
-	Evidence string       `json:"evidence" jsonschema:"the user's own words that say so, exactly as they are"`
-	Kind     *memory.Kind `json:"kind,omitempty" jsonschema:"preference, fact, context or relationship; fact if it is left out"`
+	Content  string       `json:"content" jsonschema:"the fact, one whole sentence in the user's language and own words that can be understood by itself; I and my become the user"`
+	Evidence string       `json:"evidence" jsonschema:"the whole clause of the user's last message that says so, copied exactly as it is"`
+	Kind     *memory.Kind `json:"kind,omitempty" enum:"preference,fact,context,relationship,episode,procedural" jsonschema:"fact if it is left out"`
 	Scope    tools.Bound[memory.Scope]
-	Said     tools.Bound[words]
+	Heard    tools.Bound[heard]
 }
 
+const keptApart = "Kept apart, and not used yet, as a tool or a file was read in this turn: ask the user to say it once more in their next message, and store it then."
+
 func (k *Kit) store(ctx context.Context, in storeIn) (string, error) {
-	if !learn.Grounded(in.Content, in.Evidence, string(in.Said.Value())) {
-		return "", fmt.Errorf("the user did not say this: %s stores only what the user says, and evidence has to be their words", StoreTool)
+	scope, heard := in.Scope.Value(), in.Heard.Value()
+	claim := learn.Claim{Content: in.Content, Evidence: in.Evidence, Said: heard.said, User: scope.User, At: time.Now()}
+	if err := claim.Check(); err != nil {
+		return "", fmt.Errorf("nothing was stored, as the user did not say this: %w", err)
 	}
-	f := memory.Fact{Kind: memory.Plain, Content: in.Content}
+	f := memory.Fact{Kind: memory.Plain, Content: strings.TrimSpace(in.Content), Trust: memory.Inferred}
 	if in.Kind != nil {
 		f.Kind = *in.Kind
 	}
-	stored, err := k.options.Facts.Store(ctx, in.Scope.Value(), f)
-	if err != nil {
-		return "", err
+	if k.options.Stated {
+		f.Trust = memory.Stated
 	}
-	if stored[0].Existed {
+	apart := heard.read && k.options.Confirm == nil
+	if apart {
+		f.Trust = memory.Untrusted
+	} else if heard.read {
+		if yes, err := k.options.Confirm(ctx, f); err != nil || !yes {
+			return "This is not to be remembered.", err
+		}
+	}
+	stored, err := patient(ctx, k, scope, func(ctx context.Context) ([]memory.Stored, error) { return k.options.Facts.Store(ctx, scope, f) })
+	switch {
+	case err != nil:
+		return "", err
+	case apart:
+		return keptApart, nil
+	case stored[0].Existed:
 		return "This was known already.", nil
 	}
 	return "Remembered.", nil
@@ -80,7 +98,7 @@ func (k *Kit) recall(ctx context.Context, in recallIn) (string, error) {
 	if in.Limit != nil {
 		ask.Query.Limit = min(max(*in.Limit, 1), maxRecalled)
 	}
-	found, err := k.options.Facts.Recall(ctx, ask)
+	found, err := patient(ctx, k, ask.Query.Scope, func(ctx context.Context) ([]memory.Found, error) { return k.options.Facts.Recall(ctx, ask) })
 	if err != nil {
 		return "", err
 	}
@@ -102,7 +120,7 @@ type contextIn struct {
 func (k *Kit) context(ctx context.Context, in contextIn) (string, error) {
 	scope := in.Scope.Value()
 	scope.Agent = ""
-	return k.options.Profiles.Summary(ctx, scope)
+	return patient(ctx, k, scope, func(ctx context.Context) (string, error) { return k.options.Profiles.Summary(ctx, scope) })
 }
 
 type searchIn struct {
@@ -115,7 +133,9 @@ func (k *Kit) search(ctx context.Context, in searchIn) (string, error) {
 	ask := k.options.Search
 	ask.Query.Scope, ask.Query.Inherit, ask.Text = in.Scope.Value(), true, in.Query
 	ask.Query.Scope.Agent = ""
-	found, err := k.options.Knowledge.Search(ctx, ask)
+	found, err := patient(ctx, k, in.Scope.Value(), func(ctx context.Context) ([]knowledge.Result, error) {
+		return k.options.Knowledge.Search(ctx, ask)
+	})
 	if err != nil {
 		return "", err
 	}

@@ -79,7 +79,8 @@ func TestExtract(t *testing.T) {
 		{"nothing", answer(``), nil},
 		{"one", answer(`{"kind":" Preference","content":" likes tea ","evidence":"I like tea","importance":7}`), []string{"preference likes tea 1"}},
 		{"at most five", answer(strings.Join([]string{fact(1), fact(2), fact(3), fact(4), fact(5), fact(6), fact(7)}, ",")), []string{"fact fact 1 0", "fact fact 2 0", "fact fact 3 0", "fact fact 4 0", "fact fact 5 0"}},
-		{"no content, and another kind", answer(`{"kind":"fact","content":" ","evidence":""},{"kind":"mood","content":"x","evidence":"x"},` + fact(1)), []string{"fact fact 1 0"}},
+		{"no content, and another kind", answer(`{"kind":"fact","content":" ","evidence":""},{"kind":"mood","content":"x","evidence":"x"},` + fact(1)), []string{"fact x 0", "fact fact 1 0"}},
+		{"kinds in other words", answer(`{"kind":"Preferences","content":"likes tea","evidence":"I like tea","importance":-1},{"kind":"relation","content":"x","evidence":"x"},{"kind":"episode","content":"y","evidence":"y"}`), []string{"preference likes tea 0", "relationship x 0"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -221,11 +222,11 @@ func TestOnce(t *testing.T) {
 	m := newMemory(t)
 	var n atomic.Int64
 	count := learn.ExtractorFunc(func(context.Context, learn.Turn) ([]learn.Proposal, error) {
-		return []learn.Proposal{{Kind: memory.Plain, Content: "hello" + strings.Repeat(" again", int(n.Add(1))), Evidence: "hello"}}, nil
+		return []learn.Proposal{{Kind: memory.Plain, Content: "hello" + strings.Repeat(" again", int(n.Add(1))), Evidence: "hello again again"}}, nil
 	})
 	q := &forgetful{InProcess: learn.NewInProcess()}
 	l := newLearner(t, m, learn.Options{Extractor: count, Queue: q, Delay: time.Nanosecond})
-	turn := learn.Turn{Key: "thread/7", Scope: ann, User: "hello"}
+	turn := learn.Turn{Key: "thread/7", Scope: ann, User: "hello again again"}
 	for range 2 {
 		if err := l.Learn(t.Context(), turn); err != nil {
 			t.Fatal(err)
@@ -433,7 +434,7 @@ func TestRefused(t *testing.T) {
 	}
 	m := newMemory(t)
 	l := newLearner(t, m, learn.Options{Extractor: echo})
-	for _, turn := range []learn.Turn{{}, {Key: strings.Repeat("k", 513)}, {Key: "\xff"}, {Key: "1", Scope: memory.Scope{User: "\x00"}}} {
+	for _, turn := range []learn.Turn{{}, {Key: strings.Repeat("k", 513)}, {Key: "\xff"}, {Key: "1", Scope: memory.Scope{User: "\x00"}}, {Key: "1"}, {Key: "1", Scope: memory.Scope{Tenant: "acme"}}} {
 		if err := l.Learn(t.Context(), turn); !errors.Is(err, memory.ErrInvalid) {
 			t.Errorf("%+v: %v", turn, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -35,7 +36,8 @@ type Options struct {
 	// Poll is how often the queue is looked at where nothing was given here. Zero stands
 	// for 5 s.
 	Poll time.Duration
-	// Logger is told of what went wrong. Nil means silence.
+	// Logger is told of what went wrong, and of each fact that was dropped, but not what it
+	// says. Nil means silence.
 	Logger *slog.Logger
 }
 
@@ -64,10 +66,11 @@ type Learner struct {
 
 	wake chan struct{}
 
+	learned, failed, parked, facts, quoted atomic.Int64
+
 	mu      sync.Mutex
 	waiting []Job // those that the queue has not taken yet
-
-	learned, failed, parked, facts atomic.Int64
+	dropped map[Reason]int64
 }
 
 // New returns a learner that stores in a memory. It starts nothing: [Learner.Work] does
@@ -88,7 +91,7 @@ func New(m *memory.Memory, o Options) (*Learner, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Learner{memory: m, options: o, log: log, wake: make(chan struct{}, 1)}, nil
+	return &Learner{memory: m, options: o, log: log, wake: make(chan struct{}, 1), dropped: map[Reason]int64{}}, nil
 }
 
 // Learn takes a turn to be learned, and returns once the queue has it, or after a second
@@ -292,15 +295,30 @@ func (l *Learner) learn(ctx context.Context, j Job) (facts int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	changes, err := l.changes(ctx, t, proposals)
-	if err != nil || len(changes) == 0 {
+	kept := t.sift(proposals)
+	changes, err := l.changes(ctx, t, kept.proposals)
+	if err == nil && len(changes) > 0 {
+		_, err = l.memory.Apply(ctx, t.Scope, changes...)
+		if errors.Is(err, memory.ErrForgotten) { // nobody wants to know it any more
+			changes, err = nil, nil
+		}
+	}
+	if err != nil {
 		return 0, err
 	}
-	_, err = l.memory.Apply(ctx, t.Scope, changes...)
-	if errors.Is(err, memory.ErrForgotten) { // nobody wants to know it any more
-		return 0, nil
+	l.note(ctx, &t, kept)
+	return len(changes), nil
+}
+
+// note counts and logs what became of the proposals of a turn that was learned, without what they say.
+func (l *Learner) note(ctx context.Context, t *Turn, s sifted) {
+	l.quoted.Add(s.quoted)
+	for _, reason := range s.dropped {
+		l.mu.Lock()
+		l.dropped[reason]++
+		l.mu.Unlock()
+		l.log.InfoContext(ctx, "a fact was not learned", "reason", string(reason), "thread", t.Conversation, "scope", t.Scope.String())
 	}
-	return len(changes), err
 }
 
 // Stats says what a learner has done since it was made.
@@ -311,11 +329,18 @@ type Stats struct {
 	Failed, Parked int64
 	// Waiting are turns that the queue has not taken yet.
 	Waiting int
+	// Dropped are facts that an extractor proposed and the user's words do not bear out, by the
+	// reason, and Quoted those that were stored in the user's words for that.
+	Dropped map[Reason]int64
+	Quoted  int64
 }
 
 // Stats returns what the learner has done.
 func (l *Learner) Stats() Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return Stats{
-		Learned: l.learned.Load(), Facts: l.facts.Load(), Failed: l.failed.Load(), Parked: l.parked.Load(), Waiting: l.backlog(),
+		Learned: l.learned.Load(), Facts: l.facts.Load(), Failed: l.failed.Load(), Parked: l.parked.Load(), Waiting: len(l.waiting),
+		Dropped: maps.Clone(l.dropped), Quoted: l.quoted.Load(),
 	}
 }

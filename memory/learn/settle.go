@@ -21,7 +21,6 @@ const (
 
 // changes returns what proposals mean for what is known.
 func (l *Learner) changes(ctx context.Context, t Turn, proposals []Proposal) ([]memory.Change, error) {
-	proposals = t.sound(proposals)
 	if len(proposals) == 0 {
 		return nil, nil
 	}
@@ -72,17 +71,6 @@ func (l *Learner) decide(ctx context.Context, t Turn, questions []Question) ([]m
 
 func matters(n memory.Near) bool { return n.Cosine >= relatedCosine || n.Overlap >= relatedOverlap }
 
-// sound returns the proposals that can be stored and come from what the user said.
-func (t *Turn) sound(proposals []Proposal) (list []Proposal) {
-	said := wordsOf(t.User)
-	for _, p := range proposals {
-		if said.ground(p.Content, p.Evidence) && t.add(p).Record.Validate() == nil {
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
 func (t *Turn) add(p Proposal) memory.Change {
 	return memory.Change{
 		Kind: memory.Add, Said: t.At, Job: t.Key, Actor: "learn",
@@ -116,7 +104,11 @@ func (t *Turn) follow(q Question, d Decision, touched map[string]bool) []memory.
 	}
 	switch d.Action {
 	case Update:
-		return []memory.Change{t.update(known[0].Fact, cmp.Or(d.Content, q.Proposal.Content))}
+		content := cmp.Or(d.Content, q.Proposal.Content)
+		if !merges(content, known[0].Content, q.Proposal.Content) {
+			return []memory.Change{add}
+		}
+		return []memory.Change{t.update(known[0].Fact, content)}
 	case Replace:
 		for _, n := range known {
 			add.Supersedes = append(add.Supersedes, n.ID)

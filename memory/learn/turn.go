@@ -15,8 +15,10 @@ type Turn struct {
 	// Key names the turn for good, such as the thread and the checkpoint. A turn whose
 	// key is known in its scope is not learned again.
 	Key string `json:"key"`
-	// Scope is whose facts they will be.
-	Scope memory.Scope `json:"scope"`
+	// Scope is whose facts they will be. It has a user, unless Shared says that it is meant to
+	// have none: that what is learned is known to all who have the scope.
+	Scope  memory.Scope `json:"scope"`
+	Shared bool         `json:"shared,omitempty"`
 	// Conversation and Number say where the turn was, for the facts.
 	Conversation string `json:"conversation,omitempty"`
 	Number       int64  `json:"number,omitempty"`
@@ -27,6 +29,10 @@ type Turn struct {
 	// At is when it was said. Zero stands for now.
 	At time.Time `json:"at"`
 }
+
+// ErrNoUser says that a scope has no user, and that nobody said that it is shared. It is a
+// [memory.ErrInvalid].
+var ErrNoUser = fmt.Errorf("no user in the scope: %w", memory.ErrInvalid)
 
 const (
 	maxKey  = 512
@@ -42,6 +48,9 @@ func (t *Turn) check() error {
 	if t.Key == "" || len(t.Key) > maxKey || !utf8.ValidString(t.Key) || strings.ContainsRune(t.Key, 0) {
 		return fmt.Errorf("key %.60q: %w", t.Key, memory.ErrInvalid)
 	}
+	if t.Scope.User == "" && !t.Shared {
+		return fmt.Errorf("scope %s: %w", t.Scope, ErrNoUser)
+	}
 	return t.Scope.Validate()
 }
 
@@ -55,10 +64,12 @@ func clean(text string) string {
 
 // A Proposal is something that an [Extractor] holds to be worth knowing.
 type Proposal struct {
+	// Kind is taken without regard to case and number; one that there is none of is [memory.Plain].
 	Kind    memory.Kind
 	Content string
-	// Evidence are the user's words that it comes from.
-	Evidence   string
+	// Evidence are the user's words that it comes from, as they are.
+	Evidence string
+	// Importance is between 0 and 1; what is beyond is taken for the nearer of them.
 	Importance float64
 	// ExpiresAt is when it will no longer matter. Zero means never.
 	ExpiresAt time.Time

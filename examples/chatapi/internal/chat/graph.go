@@ -123,7 +123,7 @@ func (s *Service) learn(ctx context.Context, v state.View) (state.Update, error)
 	said := fresh(v)
 	last := said[len(said)-1]
 	t := learn.Turn{
-		Key: graph.IdempotencyKey(ctx), Scope: scope, Conversation: session, Number: int64(known.Get(v)),
+		Key: graph.IdempotencyKey(ctx), Scope: scope, Shared: true, Conversation: session, Number: int64(known.Get(v)),
 		User: userText(said), Assistant: last.Text(), At: began.Get(v),
 	}
 	if err := s.learner.Learn(ctx, t); err != nil {

@@ -65,7 +65,7 @@ type Service struct {
 // the agent runs with no memory of anything.
 func New(s *store.Stores, o Options) (*Service, error) {
 	made := &Service{threads: s.Checkpoints != nil, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
-	parts := agentmemory.Options{Logger: made.log}
+	parts := agentmemory.Options{Logger: made.log, Shared: true} // a caller may name no user, and is one then
 	var err error
 	if s.Facts != nil {
 		if parts.Facts, err = memory.New(s.Facts, memory.Options{Embedder: o.Embedder}); err != nil {
