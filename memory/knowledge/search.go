@@ -24,7 +24,8 @@ type Question struct {
 	// Embedding is the vector of the text, if the caller has it. Nil means that the
 	// base's embedder makes it.
 	Embedding []float32
-	// Limit is the most to return. Zero stands for 10.
+	// Limit is the most to return, up to 1000. Zero stands for 10. A negative one is refused:
+	// a search has no end of what fits a little.
 	Limit int
 	// MaxTokens is how many tokens the contents may have together, with those of neighbours.
 	// Zero means any number. A chunk that does not fit is passed over.
@@ -52,6 +53,7 @@ type Result struct {
 // The limits of a search.
 const (
 	DefaultLimit  = 10
+	maxLimit      = 1000
 	maxText       = 8 << 10
 	maxTerms      = 64  // of a question: the first that differ
 	minCandidates = 100 // of each leg
@@ -105,9 +107,17 @@ func (q *Question) check() error {
 	if q.Limit == 0 {
 		q.Limit = DefaultLimit
 	}
-	if q.Limit < 0 || q.Limit > math.MaxInt32/4 || q.MaxTokens < 0 || !(q.Diversity >= 0 && q.Diversity <= 1) || math.IsNaN(q.MinScore) || q.Neighbours < 0 || q.Neighbours > maxNeighbours {
-		return fmt.Errorf("limit %d, max tokens %d, diversity %v, min score %v, neighbours %d: %w",
-			q.Limit, q.MaxTokens, q.Diversity, q.MinScore, q.Neighbours, memory.ErrInvalid)
+	switch {
+	case q.Limit < 0 || q.Limit > maxLimit:
+		return fmt.Errorf("limit %d is not between 0 and %d: %w", q.Limit, maxLimit, memory.ErrInvalid)
+	case q.MaxTokens < 0:
+		return fmt.Errorf("max tokens %d: %w", q.MaxTokens, memory.ErrInvalid)
+	case !(q.Diversity >= 0 && q.Diversity <= 1): // also NaN
+		return fmt.Errorf("diversity %v is not between 0 and 1: %w", q.Diversity, memory.ErrInvalid)
+	case math.IsNaN(q.MinScore):
+		return fmt.Errorf("min score %v: %w", q.MinScore, memory.ErrInvalid)
+	case q.Neighbours < 0 || q.Neighbours > maxNeighbours:
+		return fmt.Errorf("neighbours %d are not between 0 and %d: %w", q.Neighbours, maxNeighbours, memory.ErrInvalid)
 	}
 	return nil
 }

@@ -10,8 +10,9 @@ import (
 
 var (
 	// ErrFull says that the disk is full, or that the file has grown to
-	// [Options.MaxSize]. Nothing was written; what is there can be read.
-	ErrFull = errors.New("database or disk is full")
+	// [Options.MaxSize]. Nothing was written; what is there can be read. To forget takes room
+	// too, for the log, until it is done.
+	ErrFull = errors.New("no room is left")
 	// ErrCorrupt says that what is stored is not what was stored.
 	ErrCorrupt = errors.New("stored data is damaged")
 	// ErrFormat says that a file is no SQLite database, or that another version of this

@@ -24,7 +24,8 @@ type DB struct {
 
 // Open opens the database at path, makes it if there is none, and brings it up to this
 // version. The folder has to be there. It may be a file that other processes have open,
-// and [Memory] is a database of its own. The caller closes it.
+// and [Memory] is a database of its own. The caller closes it. The file and its folder have to be
+// writable, also for a program that only reads: a log is kept beside the file.
 //
 // A file that is no SQLite database, and one that a newer version of this
 // package has written, are refused with [ErrFormat].
