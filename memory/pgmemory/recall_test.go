@@ -257,23 +257,29 @@ func measureRecall(t *testing.T, f filter, list []stored, byHand []form, search 
 	c.subjects = newCloud(1).subjects
 	const best = 10
 	full := min(recallLimit, len(selected))
-	hits, wanted := 0, 0
-	var times []time.Duration
+	var asked [][]float32
+	var answers [][]string
+	own := form{name: "search"}
+	own.find = func(v []float32) (int, error) {
+		ids := search(v)
+		asked, answers = append(asked, v), append(answers, ids)
+		return len(ids), nil
+	}
+	all := []*form{&own}
+	for i := range byHand {
+		all = append(all, &byHand[i])
+	}
 	for i := range recallWarm + recallQueries {
 		v := c.vector()
-		start := time.Now()
-		got := search(v)
-		took := time.Since(start)
-		if len(got) != full {
-			t.Errorf("%s: got %d candidates want %d", f.name, len(got), full)
+		for k := range all { // each comes first as often as the others
+			all[(i+k)%len(all)].measure(v, full, i >= recallWarm)
 		}
-		for k := range byHand {
-			byHand[k].measure(v, full, i >= recallWarm)
-		}
-		if i < recallWarm {
-			continue
-		}
-		times = append(times, took)
+	}
+	if own.short || len(answers) != recallWarm+recallQueries {
+		t.Errorf("%s: got fewer than %d candidates", f.name, full)
+	}
+	hits, wanted := 0, 0
+	for i, v := range asked {
 		near := make([]nearby, len(selected))
 		for k, s := range selected {
 			near[k] = nearby{s.id, dot(s.vector, v)}
@@ -281,11 +287,12 @@ func measureRecall(t *testing.T, f filter, list []stored, byHand []form, search 
 		slices.SortFunc(near, func(a, b nearby) int { return cmp.Compare(b.cosine, a.cosine) })
 		for _, n := range near[:min(best, len(near))] {
 			wanted++
-			if slices.Contains(got, n.id) {
+			if slices.Contains(answers[i], n.id) {
 				hits++
 			}
 		}
 	}
+	times := own.times
 	recall := float64(hits) / float64(wanted)
 	slices.Sort(times)
 	text := ""
