@@ -41,7 +41,8 @@ A document's name is its whole path. Text, Markdown, HTML and JSON are read, by 
 files; other files, and links, are named and left out, and what begins with a dot is passed over.
 An ingest that was stopped goes on when it is run again.
 With EMBEDDING_MODEL, and OPENAI_API_KEY or the like, passages are also found by what
-they mean; EMBEDDING_DIM, if set, says how long its vectors are.
+they mean; EMBEDDING_DIM, if set, says how long its vectors are. After a change of either,
+ingest again.
 Exit status: 0 done, 1 failure, 2 bad input, 130 stopped by Ctrl-C.
 `
 

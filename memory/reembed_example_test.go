@@ -1,0 +1,46 @@
+package memory_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// Whoever keeps the memory of many tenants goes through all scopes after a change of the model
+// for embeddings, or of the length of its vectors. What is done stays done if it is stopped.
+func ExampleMemory_Reembed() {
+	ctx := context.Background()
+	store := memory.NewInMemory(memory.InMemoryOptions{})
+	embedder := newConcepts()
+	before, err := memory.New(store, memory.Options{Embedder: embedder})
+	if err != nil {
+		panic(err)
+	}
+	for _, tenant := range []string{"acme", "other"} {
+		_, err := before.Store(ctx, memory.Scope{Tenant: tenant, User: "ann"}, memory.Fact{Content: "Drinks tea"}, memory.Fact{Content: "Plays chess"})
+		if err != nil {
+			panic(err)
+		}
+	}
+
+	embedder.size = 64 // the same model, with other vectors
+	after, err := memory.New(store, memory.Options{Embedder: embedder})
+	if err != nil {
+		panic(err)
+	}
+	total := 0
+	for scope, err := range after.Scopes(ctx) {
+		if err != nil {
+			panic(err)
+		}
+		n, err := after.Reembed(ctx, memory.Query{Scope: scope})
+		if err != nil {
+			panic(err)
+		}
+		total += n
+	}
+	fmt.Println(total, "facts")
+	// Output:
+	// 4 facts
+}

@@ -1,0 +1,96 @@
+package memory_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/memory"
+)
+
+func TestEmbedderOfNoLength(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		model string
+		size  int
+		want  string
+	}{
+		{"m", 0, "EMBEDDING_DIM"},
+		{"m", -1, "length -1"},
+		{"m", memory.MaxDimension + 1, "length 16001"},
+		{"", 3, "no name"},
+		{strings.Repeat("m", 10_000), 3, "model of the embedder"},
+	} {
+		e := newConcepts()
+		e.model, e.size = test.model, test.size
+		_, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{Embedder: e})
+		if !errors.Is(err, memory.ErrInvalid) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("model %.5q of %d: got %v want %q", test.model, test.size, err, test.want)
+		}
+	}
+	if err := memory.CheckEmbedder(newConcepts()); err != nil {
+		t.Error(err)
+	}
+}
+
+// deaf takes no vectors, and says nothing of it.
+type deaf struct{ *memory.InMemory }
+
+func (d deaf) Apply(ctx context.Context, s memory.Scope, changes []memory.Change) ([]memory.Applied, error) {
+	if changes[0].Kind == memory.Embed {
+		return make([]memory.Applied, len(changes)), nil
+	}
+	return d.InMemory.Apply(ctx, s, changes)
+}
+
+// plain has the methods of a store alone.
+type plain struct{ memory.Store }
+
+func TestReembedEnds(t *testing.T) {
+	t.Parallel()
+	store := deaf{memory.NewInMemory(memory.InMemoryOptions{})}
+	words, err := memory.New(store, memory.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := words.Store(t.Context(), ann, memory.Fact{Content: "tea"}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := memory.New(store, memory.Options{Embedder: newConcepts()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := m.Reembed(t.Context(), memory.Query{Scope: ann}); n != 1 || !errors.Is(err, memory.ErrConflict) {
+		t.Errorf("a store that takes no vectors: got %d, %v", n, err)
+	}
+	bad := memory.Query{Scope: ann, IDs: []string{"x"}}
+	if _, err := m.Reembed(t.Context(), bad); !errors.Is(err, memory.ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := m.Reindex(t.Context(), bad); !errors.Is(err, memory.ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := m.Reindex(stopped, memory.Query{Scope: ann}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestScopesAreNotForEveryStore(t *testing.T) {
+	t.Parallel()
+	m, err := memory.New(plain{memory.NewInMemory(memory.InMemoryOptions{})}, memory.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, stop := iter.Pull2(m.Scopes(t.Context()))
+	defer stop()
+	if _, err, ok := next(); !ok || !errors.Is(err, memory.ErrInvalid) {
+		t.Errorf("got %v, %t", err, ok)
+	}
+	if _, _, ok := next(); ok {
+		t.Error("goes on behind an error")
+	}
+}
