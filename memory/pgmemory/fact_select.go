@@ -35,7 +35,7 @@ func newSelection(q *memory.Query) (*selection, error) {
 	s.one, s.with = one, readScopes+scopes+readTime
 	parts := []string{`f.scope = ANY (ARRAY(SELECT key FROM reach))`}
 	if one {
-		parts[0] = `f.scope = (SELECT key FROM reach)`
+		parts[0] = only(`f.scope`, `reach`)
 	}
 	s.rough = parts[0]
 	and := func(text string) { parts = append(parts, text) }

@@ -104,3 +104,11 @@ func reach(q *memory.Query, a *args) (text string, one bool) {
 	}
 	return b.String(), false
 }
+
+// only is a condition for rows of the one scope of a common table, which is to be looked for in an index. The database
+// guesses how many rows that are by how many scopes there are, however much their sizes differ, and would rather
+// read the table; a range with ends that it does not know it takes for little.
+func only(column, of string) string {
+	key := `(SELECT key FROM ` + of + `)`
+	return column + ` = ` + key + ` AND ` + column + ` BETWEEN ` + key + ` AND ` + key
+}

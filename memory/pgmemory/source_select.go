@@ -39,7 +39,7 @@ func newSourceSelection(q *knowledge.Query) (*selection, error) {
 
 func onShelf(row string, one bool) string {
 	if one {
-		return row + `.shelf = (SELECT key FROM shelf)`
+		return only(row+`.shelf`, `shelf`)
 	}
 	return row + `.shelf IN (SELECT key FROM shelf)`
 }
