@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -37,21 +38,10 @@ func (c *command) ingest(ctx context.Context, base *knowledge.Base) error {
 	}
 	defer func() { _ = root.Close() }()
 	files := knowledge.FolderOptions{Prefix: prefix}
-	all, documents, leftOut := 0, 0, leftOut{out: c.out}
-	for d, err := range knowledge.Folder(root.FS(), files) {
-		if err == nil && !taken(d.URI) {
-			leftOut.name(d.URI)
-			continue
-		}
-		all++ // what can not be read is shown too, when it is its turn
-		if err == nil {
-			documents++
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	all, documents := c.look(ctx, knowledge.Folder(root.FS(), files))
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	leftOut.end()
 	if documents == 0 && c.prune && !c.pruneAll {
 		return fmt.Errorf("%w: there is nothing to take in below %s, so -prune would remove all documents from there; -prune-all does that", errUsage, quoted(prefix))
 	}
@@ -63,6 +53,26 @@ func (c *command) ingest(ctx context.Context, base *knowledge.Base) error {
 		}
 	}, knowledge.IngestOptions{Prune: c.prune || c.pruneAll, Under: prefix})
 	return c.show(run, all)
+}
+
+// look names what is left out of a folder, and counts the rest, and what of that are documents.
+func (c *command) look(ctx context.Context, folder iter.Seq2[knowledge.Document, error]) (all, documents int) {
+	out := leftOut{out: c.out}
+	for d, err := range folder {
+		if ctx.Err() != nil {
+			break
+		}
+		if err == nil && !taken(d.URI) {
+			out.name(d.URI)
+			continue
+		}
+		all++ // what can not be read is shown too, when it is its turn
+		if err == nil {
+			documents++
+		}
+	}
+	out.end()
+	return all, documents
 }
 
 // prefixOf returns what the names of a folder's documents begin with: its whole path, so that those of two

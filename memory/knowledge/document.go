@@ -58,7 +58,7 @@ func readAll(open func() (io.ReadCloser, error), most int64) (string, error) {
 		return "", err
 	}
 	if r == nil {
-		return "", fmt.Errorf("Open returns neither a reader nor an error: %w", memory.ErrInvalid)
+		return "", fmt.Errorf("neither a reader nor an error from Open: %w", memory.ErrInvalid)
 	}
 	var b strings.Builder
 	_, err = io.Copy(&b, io.LimitReader(r, most+1))
@@ -177,8 +177,11 @@ func notRegular(mode fs.FileMode) error {
 		bit  fs.FileMode
 		name string
 	}{
-		{fs.ModeSymlink, "a symbolic link, which is not followed"}, {fs.ModeDir, "a folder"}, {fs.ModeNamedPipe, "a named pipe"},
-		{fs.ModeSocket, "a socket"}, {fs.ModeDevice, "a device"},
+		{fs.ModeSymlink, "a symbolic link, which is not followed"},
+		{fs.ModeDir, "a folder"},
+		{fs.ModeNamedPipe, "a named pipe"},
+		{fs.ModeSocket, "a socket"},
+		{fs.ModeDevice, "a device"},
 	} {
 		if mode&kind.bit != 0 {
 			what = kind.name

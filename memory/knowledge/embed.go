@@ -40,9 +40,7 @@ func (r *ingest) stream(ctx context.Context, window []*work, ready func([]*work)
 	late := time.NewTicker(storeTime)
 	defer late.Stop()
 	for due := false; ; {
-		for s.running < r.Base.options.Parallel && len(s.list) > 0 && ctx.Err() == nil {
-			s.call(inner)
-		}
+		s.fill(inner)
 		ended := s.running == 0
 		if ctx.Err() == nil && s.advance() > 0 && (due || ended || s.fresh >= storeChunks) {
 			if err := ready(s.hand(ctx)); err != nil {
@@ -109,11 +107,14 @@ func (w *work) missing() (list []toEmbed) {
 	return list
 }
 
-func (s *stream) call(ctx context.Context) {
-	batch := s.list[:min(len(s.list), s.Base.options.Batch)]
-	s.list = s.list[len(batch):]
-	s.running++
-	s.calls.Go(func() { s.done <- called{batch, s.embedBatch(ctx, batch)} })
+// fill makes as many calls as there may be at once.
+func (s *stream) fill(ctx context.Context) {
+	for s.running < s.Base.options.Parallel && len(s.list) > 0 && ctx.Err() == nil {
+		batch := s.list[:min(len(s.list), s.Base.options.Batch)]
+		s.list = s.list[len(batch):]
+		s.running++
+		s.calls.Go(func() { s.done <- called{batch, s.embedBatch(ctx, batch)} })
+	}
 }
 
 func (s *stream) note(c called) {
