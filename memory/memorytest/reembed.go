@@ -103,7 +103,10 @@ var embedderCases = []factCase{
 		if _, err := m.Store(k.ctx, ann, memory.Fact{Content: "Her children play"}, memory.Fact{Content: "Closed tea"}); err != nil {
 			k.Fatal(err)
 		}
-		for r := range k.store.Find(k.ctx, memory.Query{Scope: ann}) {
+		for r, err := range k.store.Find(k.ctx, memory.Query{Scope: ann}) {
+			if err != nil {
+				k.Fatal(err)
+			}
 			r.Terms = []string{"as", "others", "have", "them"}
 			k.apply(ann, memory.Change{Kind: memory.Embed, Record: r})
 		}
