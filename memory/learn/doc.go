@@ -20,8 +20,9 @@
 //   - Nothing that goes wrong here reaches who gave the turn: it is counted, logged and
 //     tried again. A job that always fails is parked after [Options.Attempts].
 //   - Only what a user said becomes a fact. An extractor has to say which of the user's
-//     words a fact comes from, and what it can not show is dropped; what a tool or a
-//     document said, and the assistant repeated, is not learned.
+//     words a fact comes from, and a [Claim] is checked against them: a fact that says more is stored as
+//     the user put it, or dropped, counted and logged. What a tool or a document said, and the
+//     assistant repeated, is not learned.
 //   - What is known already is found out without a model: the same words, or nearly the
 //     same vector. A model is asked only where something related is known. What a new fact
 //     contradicts is closed and not deleted.
