@@ -5,10 +5,12 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/weft-go/weft/memory/internal/rank"
 )
 
 // keyOf returns what is equal for texts that differ in case, spaces, kinds of quotes
-// and dashes, and the marks at the end of a word, but in nothing that may matter: "C" and
+// and dashes, the marks at the end of a word, and in how a letter with an accent is put together (NFC and NFD), but in nothing that may matter: "C" and
 // "C++" are different, and so are 1.5 and 15.
 func keyOf(content string) [16]byte {
 	sum := sha256.Sum256([]byte(normal(content)))
@@ -16,7 +18,7 @@ func keyOf(content string) [16]byte {
 }
 
 func normal(content string) string {
-	words := strings.Fields(strings.Map(plain, content))
+	words := strings.Fields(rank.Compose(strings.Map(plain, content)))
 	kept := words[:0]
 	for _, word := range words {
 		word = strings.TrimLeft(strings.TrimRight(word, `.,;:!?"')]`), `"'([`)

@@ -17,8 +17,9 @@ import (
 type Recall struct {
 	// Query says where to look, and for how many facts.
 	Query Query
-	// Text is what is looked for, in any words. A fact does not need to have all of
-	// them. At most 8 KB of it count.
+	// Text is what is looked for, in any words. A fact does not need to have all of them. Of
+	// a text of more than 8 KB the first 4 KB count and the last, and of more than 64 different
+	// words the first 32 and the last, so that a question may stand before what was pasted, or after it.
 	Text string
 	// Embedding is the vector of the text, if the caller has it. Nil means that the
 	// memory's embedder makes it.
@@ -85,14 +86,11 @@ func (f RerankerFunc) Rerank(ctx context.Context, query string, texts []string) 
 	return f(ctx, query, texts)
 }
 
-const (
-	maxText       = 8 << 10
-	maxTerms      = 64  // of a query: the first that differ
-	minCandidates = 100 // of each leg
-)
+const minCandidates = 100 // of each leg
 
 // Recall returns the facts that fit a text best, the best first. Without a text that has
-// words in it, it returns the newest.
+// words in it, it returns the newest. Words that are in every English text, such as "who are you", find what has them
+// as a name, "The Who", if there is no embedder and no other word; if nothing has, it returns the newest, too.
 func (m *Memory) Recall(ctx context.Context, r Recall) ([]Found, error) {
 	found, err := m.recall(ctx, r)
 	if err != nil {
@@ -105,15 +103,16 @@ func (m *Memory) recall(ctx context.Context, r Recall) ([]Found, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	text := strings.ToValidUTF8(r.Text, "")
-	text = strings.ToValidUTF8(text[:min(len(text), maxText)], "")
-	terms := rank.Distinct(rank.Terms(text))
-	terms = terms[:min(len(terms), maxTerms)]
-	s := Search{Query: r.Query, Terms: terms}
+	text := rank.Clip(r.Text)
+	s := Search{Query: r.Query, Terms: rank.Query(text)}
 	if err := m.embedQuery(ctx, text, &s, r.Embedding); err != nil {
 		return nil, err
 	}
-	if len(terms) == 0 && s.Embedding == nil {
+	names := len(s.Terms) == 0 && s.Embedding == nil // if anything
+	if names {
+		s.Terms = rank.Stopped(text)
+	}
+	if names && len(s.Terms) == 0 {
 		return m.newest(ctx, r)
 	}
 	limit, limited := r.Query.Most()
@@ -124,6 +123,9 @@ func (m *Memory) recall(ctx context.Context, r Recall) ([]Found, error) {
 	c, err := m.store.Search(ctx, s)
 	if err != nil {
 		return nil, err
+	}
+	if names && len(c.Records) == 0 {
+		return m.newest(ctx, r)
 	}
 	list := m.score(s, c)
 	if err := m.rerank(ctx, text, list); err != nil {

@@ -224,7 +224,9 @@ func TestSearch(t *testing.T) {
 	check(t, search(conversation.Find{Text: "fjords rice", Query: conversation.Query{Limit: 1}}), "food/1")
 	check(t, search(conversation.Find{Text: "the of ?"}), "")
 	check(t, search(conversation.Find{Text: "fjord", Before: time.Now().Add(-time.Hour)}), "")
-	check(t, search(conversation.Find{Text: strings.Repeat("x ", 5000) + "fjord"}), "") // beyond what counts
+	far := strings.Repeat("x ", 5000)
+	check(t, search(conversation.Find{Text: far + "fjord"}), "trip/1 trip/2")
+	check(t, search(conversation.Find{Text: far + "fjord" + far}), "") // not within what counts
 }
 
 func TestDeleteAndUpdate(t *testing.T) {

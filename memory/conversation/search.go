@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/weft-go/weft/llm"
@@ -20,7 +19,7 @@ type Find struct {
 	// Its After has to be nil.
 	Query Query
 	// Text is what is looked for, in any words. A message does not need to have all of
-	// them. At most 8 KB of it count.
+	// them. What counts of a long one is said at [memory.Recall].
 	Text string
 	// Roles keeps the messages that have one of them. None stands for what the user and the assistant
 	// said.
@@ -40,8 +39,6 @@ type Found struct {
 }
 
 const (
-	maxText       = 8 << 10
-	maxTerms      = 64
 	minCandidates = 100
 	maxCandidates = 1000
 )
@@ -60,9 +57,11 @@ func (h *History) search(ctx context.Context, f Find) ([]Found, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	text := strings.ToValidUTF8(f.Text[:min(len(f.Text), maxText)], "")
-	terms := rank.Distinct(rank.Terms(text))
-	terms = terms[:min(len(terms), maxTerms)]
+	text := rank.Clip(f.Text)
+	terms := rank.Query(text)
+	if len(terms) == 0 {
+		terms = rank.Stopped(text)
+	}
 	if len(terms) == 0 {
 		return nil, nil
 	}

@@ -25,8 +25,8 @@
 //   - What a document says is data and not an instruction, whoever wrote it. [Prompt]
 //     shows results to a model as such, and each says what trust its source has.
 //   - A URI has up to 1024 bytes, a title and a version 512, metadata 16 KB, a document
-//     8 MB unless [Options.MaxSize] says otherwise; of a question 8 KB and its first 64
-//     different words count. [Options.Quota] limits what a scope has.
+//     8 MB unless [Options.MaxSize] says otherwise; of a question the first
+//     and the last 4 KB count, and of their different words the first and the last 32. [Options.Quota] limits what a scope has.
 //   - Knowledge is a tenant's or a workspace's. In a scope with a user it is that
 //     user's alone; [Query.Inherit] finds both.
 //

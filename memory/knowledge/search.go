@@ -19,7 +19,7 @@ type Question struct {
 	// Query says in which sources to look.
 	Query Query
 	// Text is what is looked for, in any words. A chunk does not need to have all of
-	// them. At most 8 KB of it count.
+	// them. What counts of a long one is said at [memory.Recall].
 	Text string
 	// Embedding is the vector of the text, if the caller has it. Nil means that the
 	// base's embedder makes it.
@@ -54,8 +54,6 @@ type Result struct {
 const (
 	DefaultLimit  = 10
 	maxLimit      = 1000
-	maxText       = 8 << 10
-	maxTerms      = 64  // of a question: the first that differ
 	minCandidates = 100 // of each leg
 	maxReranked   = 100
 	maxNeighbours = 10
@@ -75,11 +73,13 @@ func (b *Base) search(ctx context.Context, q Question) ([]Result, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	text := strings.ToValidUTF8(q.Text[:min(len(q.Text), maxText)], "")
-	s := Search{Query: q.Query, Terms: rank.Distinct(rank.Terms(text)), Limit: max(minCandidates, 4*q.Limit)}
-	s.Terms = s.Terms[:min(len(s.Terms), maxTerms)]
+	text := rank.Clip(q.Text)
+	s := Search{Query: q.Query, Terms: rank.Query(text), Limit: max(minCandidates, 4*q.Limit)}
 	if err := b.embedQuestion(ctx, text, &s, q.Embedding); err != nil {
 		return nil, err
+	}
+	if len(s.Terms) == 0 && s.Embedding == nil {
+		s.Terms = rank.Stopped(text)
 	}
 	if len(s.Terms) == 0 && s.Embedding == nil {
 		return nil, nil

@@ -17,7 +17,7 @@ type Find struct {
 	// count.
 	Query Query
 	// Text is what is looked for, in any words. A value does not need to have all of
-	// them. At most 8 KB of it count.
+	// them. What counts of a long one is said at [memory.Recall].
 	Text string
 }
 
@@ -29,8 +29,6 @@ type Found struct {
 }
 
 const (
-	maxText       = 8 << 10
-	maxTerms      = 64
 	minCandidates = 100
 	maxCandidates = 1000
 )
@@ -64,12 +62,19 @@ func (n Namespace) search(ctx context.Context, f Find) ([]Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(s.Terms) == 0 && s.Embedding == nil {
+	names := len(s.Terms) == 0 && s.Embedding == nil // if anything
+	if names {
+		s.Terms = rank.Stopped(rank.Clip(f.Text))
+	}
+	if names && len(s.Terms) == 0 {
 		return n.newest(ctx, f.Query)
 	}
 	c, err := n.values.store.Search(ctx, n.scope, s)
 	if err != nil {
 		return nil, err
+	}
+	if names && len(c.Records) == 0 {
+		return n.newest(ctx, f.Query)
 	}
 	found := n.values.rank(&s, c)
 	found = found[:min(limit, len(found))]
@@ -81,10 +86,9 @@ func (n Namespace) search(ctx context.Context, f Find) ([]Found, error) {
 
 // ask returns what a store is asked for.
 func (n Namespace) ask(ctx context.Context, f Find, limit int) (Search, error) {
-	text := strings.ToValidUTF8(f.Text[:min(len(f.Text), maxText)], "")
-	terms := rank.Distinct(rank.Terms(text))
+	text := rank.Clip(f.Text)
 	s := Search{
-		Selection: Selection{Query: f.Query, Prefix: n.labels}, Terms: terms[:min(len(terms), maxTerms)],
+		Selection: Selection{Query: f.Query, Prefix: n.labels}, Terms: rank.Query(text),
 		Limit: min(maxCandidates, max(minCandidates, 4*limit)),
 	}
 	e := n.values.options.Embedder

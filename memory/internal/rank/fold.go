@@ -99,7 +99,7 @@ func appendFolded(b []byte, r rune) []byte {
 		return append(b, d)
 	}
 	r = unicode.ToLower(r)
-	if plain, ok := latin[r]; ok {
+	if plain, ok := plainer[r]; ok {
 		return append(b, plain...)
 	}
 	return append(b, string(r)...)
@@ -123,24 +123,39 @@ func digitOf(r rune) (byte, bool) {
 	return 0, false
 }
 
-// latin has what the letters with diacritics are without them.
-var latin = map[rune]string{}
+// plainer has what letters are without their diacritics, and without what their script allows to leave out.
+var plainer = map[rune]string{}
 
 func init() {
 	for plain, letters := range map[string]string{
-		"a": "ªàáâãäåāăąǎǟǡǻȁȃȧḁẚạảấầẩẫậắằẳẵặ", "b": "ḃḅḇ", "c": "çćĉċčḉ", "d": "đďḋḍḏḑḓð",
-		"e": "èéêëēĕėęěȅȇȩḕḗḙḛḝẹẻẽếềểễệ", "f": "ḟ", "g": "ĝğġģǧǵḡ", "h": "ĥħȟḣḥḧḩḫẖ",
-		"i": "ìíîïĩīĭįıǐȉȋḭḯỉị", "j": "ĵǰ", "k": "ķǩḱḳḵ", "l": "ĺļľŀłḷḹḻḽ", "m": "ḿṁṃ", "n": "ñńņňŉǹṅṇṉṋ",
-		"o": "ºòóôõöøōŏőǒǫǭȍȏȫȭȯȱṍṏṑṓọỏốồổỗộớờởỡợơ", "p": "ṕṗ", "r": "ŕŗřȑȓṙṛṝṟ", "s": "śŝşšșſṡṣṥṧṩẛ",
-		"t": "ţťŧțṫṭṯṱẗ", "u": "ùúûüũūŭůűųǔǖǘǚǜȕȗưṳṵṷṹṻụủứừửữự", "v": "ṽṿ", "w": "ŵẁẃẅẇẉẘ", "x": "ẋẍ",
-		"y": "ýÿŷȳẏẙỳỵỷỹ", "z": "źżžẑẓẕ",
-		"ae": "æǣǽ", "oe": "œ", "ss": "ßẞ", "th": "þ", "ij": "ĳ", "lj": "ǉ", "nj": "ǌ", "dz": "ǆǳ",
-		"ff": "ﬀ", "fi": "ﬁ", "fl": "ﬂ", "ffi": "ﬃ", "ffl": "ﬄ", "st": "ﬅﬆ", "σ": "ς",
-		"α": "ά", "ε": "έ", "η": "ή", "ι": "ίϊΐ", "ο": "ό", "υ": "ύϋΰ", "ω": "ώ", "е": "ёѐ", "и": "йѝ", "і": "ї",
+		"a": "ª", "d": "đð", "h": "ħ", "i": "ı", "l": "ŀł", "o": "ºø", "s": "ſ", "t": "ŧ", "ae": "æ", "oe": "œ", "ss": "ßẞ", "th": "þ",
+		"ij": "ĳ", "lj": "ǉ", "nj": "ǌ", "dz": "ǆǳ", "ff": "ﬀ", "fi": "ﬁ", "fl": "ﬂ", "ffi": "ﬃ", "ffl": "ﬄ", "st": "ﬅﬆ",
+		"σ": "ς", "ا": "ٱ", "ه": "ة", "ي": "ىی", "ك": "ک",
 		"0": "⁰₀", "1": "¹₁", "2": "²₂", "3": "³₃", "4": "⁴₄", "5": "⁵₅", "6": "⁶₆", "7": "⁷₇", "8": "⁸₈", "9": "⁹₉",
 	} {
 		for _, r := range letters {
-			latin[r] = plain
+			plainer[r] = plain
 		}
 	}
+	for c := range bases {
+		base := c
+		for bases[base] != 0 {
+			base = bases[base]
+		}
+		plainer[c] = string(base)
+		if plain, ok := plainer[base]; ok {
+			plainer[c] = plain
+		}
+	}
+}
+
+// halfWidth are the kana of half width, from U+FF66 on, in full width.
+var halfWidth = []rune("ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン\u3099\u309A")
+
+// wide returns a kana of half width in full width, and other runes as they are.
+func wide(r rune) rune {
+	if i := r - 0xFF66; i >= 0 && int(i) < len(halfWidth) {
+		return halfWidth[i]
+	}
+	return r
 }

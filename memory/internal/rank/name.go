@@ -23,6 +23,8 @@ func (s *scanner) endName() {
 	default:
 		s.compound()
 	}
+	s.collect()
+	s.title = s.joint == 0 && len(s.parts) == 1 && s.parts[0].capitals > 0
 	s.clear()
 }
 
@@ -70,38 +72,6 @@ func (s *scanner) spelled() bool {
 		}
 	}
 	return true
-}
-
-// numeric reports whether the name is a number, a time or a version.
-func (s *scanner) numeric() bool {
-	for i, p := range s.parts {
-		if p.digits == 0 || i > 0 && (p.letters > 0 || p.joint != '.' && p.joint != ',' && p.joint != ':') {
-			return false
-		}
-	}
-	return true
-}
-
-// number adds one term for a number that is written in one way or another, and more for what is a list of
-// numbers, and the years and numbers of things that are in it.
-func (s *scanner) number() {
-	grouped, listed := true, false
-	for i, p := range s.parts[1:] {
-		if p.joint != ',' {
-			continue
-		}
-		listed = true
-		grouped = grouped && p.digits == 3 && s.parts[i].digits <= 3 && (i == 0 || s.parts[i].joint == ',')
-	}
-	whole := !listed || grouped
-	if whole {
-		s.add(s.text(0, len(s.parts), true))
-	}
-	for _, p := range s.parts {
-		if !whole || !listed && p.digits >= 4 {
-			s.add(string(s.name[p.start:p.end]))
-		}
-	}
 }
 
 // compound adds the parts of a name, and the name.
@@ -160,13 +130,15 @@ func (s *scanner) piece(from, to int) {
 // word adds the term of a word, unless it is one that every text has.
 func (s *scanner) word(p part) {
 	word := string(s.name[p.start:p.end])
-	if stopped(word) && (p.capitals < 2 || p.capitals < p.letters) {
-		return
+	switch {
+	case stopped(word) && !s.stopped && (p.capitals < 2 || p.capitals < p.letters) && (p.capitals == 0 || !s.title || word == "i"):
+	case p.digits == 0:
+		s.terms = appendStems(s.terms, word)
+	case p.letters == 0:
+		s.add(word)
+	default:
+		s.mixed(word)
 	}
-	if p.digits == 0 {
-		word = stem(word)
-	}
-	s.add(word)
 }
 
 // text is the name from a part to another, with its joints or without.

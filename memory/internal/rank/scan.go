@@ -13,6 +13,19 @@ type scanner struct {
 	lone  int  // where that one begins in name
 
 	run []rune // characters of a script without spaces
+
+	sequence sequence
+	title    bool // what is before is a capitalised word and one space
+	stopped  bool // words that are left out are kept
+}
+
+func (s *scanner) scan(text string) {
+	for _, r := range text {
+		s.next(r)
+	}
+	s.endName()
+	s.endRun()
+	s.endSequence()
 }
 
 // A part of a name ends at a joint or at a hump, as before the B of fooBar.
@@ -27,6 +40,11 @@ type part struct {
 const hump = 'H'
 
 func (s *scanner) next(r rune) {
+	r = wide(r)
+	if r == voiced || r == voiced+1 {
+		s.voice(r)
+		return
+	}
 	switch c := classOf(r); c {
 	case ignored:
 	case letter, digit:
@@ -34,14 +52,28 @@ func (s *scanner) next(r rune) {
 		s.grow(r, c)
 	case ideograph:
 		s.endName()
+		s.between(r)
 		s.run = append(s.run, r)
 	case emoji:
 		s.endName()
 		s.endRun()
+		s.between(r)
 		s.terms = append(s.terms, string(r))
 	default:
 		s.endRun()
 		s.separate(plainJoint(r))
+		if len(s.parts) == 0 {
+			s.between(r)
+		}
+	}
+}
+
+// voice gives a mark to the kana before it. There is nothing that it means by itself.
+func (s *scanner) voice(mark rune) {
+	if n := len(s.run); n > 0 {
+		if kana, ok := compose(s.run[n-1], mark); ok {
+			s.run[n-1] = kana
+		}
 	}
 }
 
@@ -128,6 +160,7 @@ func (s *scanner) endWith(mark string) {
 	s.endName()
 }
 
+// clear forgets the name.
 func (s *scanner) clear() {
 	s.name, s.parts, s.joint = s.name[:0], s.parts[:0], 0
 }

@@ -17,23 +17,70 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// stem returns what the forms of an English word share. A word that has other letters than a to z is
-// returned as it is, and so is a short one.
-func stem(word string) string {
-	if base, ok := irregular[word]; ok {
-		return base
+// appendStems adds what an English word is found by: what its forms share, of each word that it may be a form of. A word that has
+// other letters than a to z is itself, and so is a short one.
+func appendStems(terms []string, word string) []string {
+	if bases, ok := irregular[word]; ok {
+		return append(terms, bases...)
 	}
-	if len(word) < 4 || len(word) > 24 || !simple(word) {
+	return append(terms, cut(stem(word)))
+}
+
+// stem returns the first of what a word is found by.
+func stem(word string) string {
+	if bases, ok := irregular[word]; ok {
+		return bases[0]
+	}
+	if len(word) > 24 || !simple(word) {
 		return word
 	}
+	return regular(word)
+}
+
+// regular takes the endings of a word away, of what it is a form of and what it is made of, and returns what is left in one
+// spelling.
+func regular(word string) string {
+	if len(word) < 4 {
+		return respell(word)
+	}
+	short := singular(word)
 	for range 4 {
-		next := finish(inflected(singular(word)))
-		if next == word || stopped(next) {
+		next := made(compared(short))
+		if next == short || stopped(next) {
 			break
 		}
-		word = next
+		short = next
 	}
-	return word
+	if short = finish(short); short != word && (strings.HasSuffix(short, "is") && vowels(short) > 1 || strings.HasSuffix(short, "ys")) {
+		short = short[:len(short)-1] + "z" // organise, analyse
+	}
+	return respell(short)
+}
+
+// made returns the verb that a word is a form of, and what a word is made of.
+func made(word string) string {
+	verb := inflected(word)
+	if r := root(verb); r != "" {
+		return r
+	}
+	if verb != word { // the e that went with the ending
+		if r := root(verb + "e"); r != "" {
+			return r
+		}
+	}
+	return verb
+}
+
+// compared takes -ier and -iest away: earlier is early.
+func compared(w string) string {
+	n := len(w)
+	switch {
+	case n > 5 && strings.HasSuffix(w, "iest") && vowels(w[:n-4]) > 0:
+		return w[:n-4] + "y"
+	case n > 5 && strings.HasSuffix(w, "ier") && vowels(w[:n-3]) > 0 && !simpleWords[w]:
+		return w[:n-3] + "y"
+	}
+	return w
 }
 
 func simple(word string) bool {
@@ -48,7 +95,7 @@ func simple(word string) bool {
 // singular takes the plural away.
 func singular(w string) string {
 	n := len(w)
-	if n < 4 || w[n-1] != 's' {
+	if n < 4 || w[n-1] != 's' || w == "news" {
 		return w
 	}
 	switch {
@@ -113,15 +160,37 @@ func restore(word, rest string) string {
 // finish makes the ends equal that differ between the forms of a word.
 func finish(w string) string {
 	n := len(w)
-	switch {
-	case n < 5:
-	case w[n-1] == 'e' && !vowel(w, n-2) && !closed(w[:n-1]):
-		return w[:n-1]
-	case strings.HasSuffix(w, "ll") && vowels(w) > 1:
-		return w[:n-1]
+	if n < 5 {
+		return w
+	}
+	if w[n-1] == 'e' && !vowel(w, n-2) && !closed(w[:n-1]) {
+		w = w[:n-1]
+	} else if n > 6 {
+		w = verbal(w)
+	}
+	if n = len(w); n > 5 && strings.HasSuffix(w, "at") && vowels(w[:n-2]) > 1 && !ate[w] {
+		w = w[:n-2] // celebrate, and invitation beside invite
+	}
+	if strings.HasSuffix(w, "ll") && vowels(w) > 1 {
+		w = w[:len(w)-1]
 	}
 	return w
 }
+
+// verbal takes away what makes a noun of a verb and leaves its letters: of connection and of analysis.
+func verbal(w string) string {
+	n := len(w)
+	switch {
+	case (strings.HasSuffix(w, "tion") || strings.HasSuffix(w, "ssion")) && vowels(w[:n-3]) > 1 && !simpleWords[w]:
+		return w[:n-3]
+	case strings.HasSuffix(w, "sis") && vowel(w, n-4):
+		return w[:n-2]
+	}
+	return w
+}
+
+// ate has words that end as celebrate does without its e, and are no such verb.
+var ate = wordSet("habitat publicat temperat reformat caveat defeat repeat retreat throat")
 
 // closed reports whether a word is one syllable that ends in a consonant, a vowel and a consonant.
 func closed(w string) bool {
@@ -147,29 +216,4 @@ func vowel(w string, i int) bool {
 		return i > 0 && !vowel(w, i-1)
 	}
 	return false
-}
-
-// irregular has the forms that no rule leads to.
-var irregular = map[string]string{}
-
-func init() {
-	for forms := range strings.SplitSeq(`child children;man men;woman women;person people persons;foot feet;tooth teeth;mouse mice;goose geese
-		life lives;wife wives;knife knives;leaf leaves;shelf shelves;half halves;wolf wolves;news
-		become became;begin began begun;break broke broken;bring brought;build built;buy bought;catch caught;choose chose chosen
-		come came;draw drew drawn;drink drank drunk;drive drove driven;eat ate eaten;fall fell fallen;fight fought;fly flew flown
-		forget forgot forgotten;give gave given;go went gone;grow grew grown;hear heard;hold held;keep kept;know knew known
-		lose lost;make made;meet met;pay paid;run ran;ride rode ridden;say said;sell sold;send sent;sing sang sung;sleep slept
-		speak spoke spoken;spend spent;stand stood;steal stole stolen;swim swam swum;take took taken;teach taught;tell told
-		think thought;throw threw thrown;understand understood;wake woke woken;wear wore worn;win won;write wrote written`, "\n") {
-		for set := range strings.SplitSeq(forms, ";") {
-			words := strings.Fields(set)
-			if len(words) == 0 {
-				continue
-			}
-			base := finish(words[0])
-			for _, w := range words {
-				irregular[w] = base
-			}
-		}
-	}
 }

@@ -19,11 +19,7 @@ const MaxTerm = 64
 // has a space.
 func Terms(text string) []string {
 	s := scanner{terms: make([]string, 0, len(text)/6+1)}
-	for _, r := range text {
-		s.next(r)
-	}
-	s.endName()
-	s.endRun()
+	s.scan(text)
 	return s.terms
 }
 
