@@ -44,6 +44,11 @@ func TestMemoriesBySQL(t *testing.T) {
 		if err == nil {
 			t.Error("got no error for a type that there is not")
 		}
+		for _, blank := range []string{"", " \n\t"} {
+			if _, err := raw(ctx, pool, annID, insert, annID, blank); err == nil {
+				t.Errorf("got no error for a memory that says %q", blank)
+			}
+		}
 	})
 
 	t.Run("what is remembered is matched", func(t *testing.T) {

@@ -53,7 +53,7 @@ CREATE TABLE weft.mem_fact (
   superseded_by text NOT NULL,
   conversation  text COLLATE "C" NOT NULL,
   model         text COLLATE "C" NOT NULL,
-  content       text NOT NULL,
+  content       text NOT NULL CHECK (content ~ '\S'),
   metadata      jsonb,               -- what conditions are asked of
   raw           bytea,               -- the metadata, byte by byte
   words         bigint[] NOT NULL,   -- the different terms, as numbers
