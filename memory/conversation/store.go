@@ -30,7 +30,7 @@ type Store interface {
 	// Search returns what messages may be found by words.
 	Search(ctx context.Context, s Search) (Candidates, error)
 	// Forget removes all sessions of a scope, and returns how many. Parts that are empty
-	// mean all: of a tenant and user, all workspaces and agents. It is noted when that
+	// mean all, but for the tenant: of a tenant and user, all workspaces and agents. It is noted when that
 	// was, so that nothing said before comes back.
 	Forget(ctx context.Context, s memory.Scope) (int, error)
 }

@@ -26,7 +26,7 @@ type Store interface {
 	// ordered label by label, by their bytes.
 	Namespaces(ctx context.Context, s memory.Scope, q NamespaceQuery) iter.Seq2[[]string, error]
 	// Forget removes all values of a scope, and returns how many. Parts that are empty mean
-	// all: of a tenant and user, all workspaces and agents.
+	// all, but for the tenant: of a tenant and user, all workspaces and agents.
 	Forget(ctx context.Context, s memory.Scope) (int, error)
 }
 

@@ -183,8 +183,8 @@ func (p *Profiles) List(ctx context.Context, s memory.Scope) iter.Seq2[Document,
 	}
 }
 
-// Forget removes all documents of a scope, and returns how many values. Parts that are empty mean all: of a
-// tenant and user, all workspaces and agents. If the store keeps other values of the scope, they are removed
+// Forget removes all documents of a scope, and returns how many values. Parts that are empty mean all, but for the
+// tenant: of a tenant and user, all workspaces and agents. If the store keeps other values of the scope, they are removed
 // too: it is all of a user, and nothing less.
 func (p *Profiles) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	n, err := p.values.Forget(ctx, s)

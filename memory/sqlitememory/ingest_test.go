@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -158,4 +159,25 @@ func BenchmarkIngest(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// Six who write one document at once, each with a file of its own open and another text, all get it done.
+func TestIngestOneURI(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "memory.db")
+	var wait sync.WaitGroup
+	for i := range 6 {
+		base, err := knowledge.New(open(t, path, options).Knowledge(), knowledge.Options{Embedder: &countingEmbedder{}})
+		must(t, err)
+		wait.Go(func() {
+			for round := range 5 {
+				d := knowledge.Document{URI: "a.md", Text: fmt.Sprintf("# Text %d\n\nOf writer %d.\n", round, i)}
+				report, troubles, err := knowledge.Collect(base.Ingest(context.Background(), ann, knowledge.Documents(d), knowledge.IngestOptions{}))
+				if err != nil || report.Added+report.Updated != 1 {
+					t.Errorf("got %+v, %+v, error %v", report, troubles, err)
+				}
+			}
+		})
+	}
+	wait.Wait()
 }
