@@ -82,33 +82,37 @@ func (s *speech) torn(fact statement, said []token, region span) *Doubt {
 	if first < 0 { // values alone
 		return nil
 	}
-	n := 0
-	var before, between []string
+	before, between, kept := s.omitted(fact, said, first, last)
+	clausal := len(clauses(s.text, region, clauseEnds)) > 1
+	switch {
+	case len(before) == 1 && s.wished(said) && slices.ContainsFunc(fact.words, func(t token) bool { return wishing[t.text] }): // use, give, make
+	case len(before) > 0:
+		return &Doubt{Reason: Turned, Words: before}
+	case 3*len(between) > kept || clausal && len(between) > 0:
+		return &Doubt{Reason: Turned, Words: between}
+	case s.english && !ordered && !copula(said) && !copula(fact.words), s.anothers(fact, said):
+		return &Doubt{Reason: Turned}
+	}
+	return nil
+}
+
+// omitted returns the words that a fact leaves out before its first and its last one, and how many it keeps.
+func (s *speech) omitted(fact statement, said []token, first, last int) (before, between []string, kept int) {
 	for i, t := range said[:last+1] {
 		switch {
 		case s.match(t, fact.own) >= 0:
-			n++
+			kept++
 		case !s.means(t):
 		case i < first && !fillers[t.text]:
 			before = append(before, t.text)
 		case i > first && (!fillers[t.text] || t.capital):
 			between = append(between, t.text)
 			if t.capital {
-				n -= 3 // names are not left out
+				kept -= 3 // names are not left out
 			}
 		}
 	}
-	clausal := len(clauses(s.text, region, clauseEnds)) > 1
-	switch {
-	case len(before) == 1 && s.wished(said) && slices.ContainsFunc(fact.words, func(t token) bool { return wishing[t.text] }): // use, give, make
-	case len(before) > 0:
-		return &Doubt{Reason: Turned, Words: before}
-	case 3*len(between) > n || clausal && len(between) > 0:
-		return &Doubt{Reason: Turned, Words: between}
-	case s.english && !ordered && !copula(said) && !copula(fact.words), s.anothers(fact, said):
-		return &Doubt{Reason: Turned}
-	}
-	return nil
+	return before, between, kept
 }
 
 // used returns where the words of a fact begin and end in what was said, and whether the first two are in order.

@@ -47,7 +47,7 @@ func tokens(text string) (list []token) {
 		case currency[r] != "":
 			closed(at)
 			list = append(list, token{currency[r], at, end, false})
-		case from >= 0 && (r == '\'' || r == '’' || r == 'ʼ') && contracted(text[end:]):
+		case from >= 0 && strings.ContainsRune("'’ʼ", r) && contracted(text[end:]):
 		default:
 			closed(at)
 		}
@@ -71,7 +71,6 @@ func contracted(text string) bool {
 // A span is a part of a text.
 type span struct{ from, to int }
 
-func (s span) has(t token) bool      { return t.start >= s.from && t.end <= s.to }
 func (s span) meets(o span) bool     { return s.from < o.to && o.from < s.to }
 func (s span) of(text string) string { return text[s.from:s.to] }
 

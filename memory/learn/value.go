@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -210,7 +211,7 @@ func spelled(text []byte) (list []value) {
 		word := strings.ToLower(string(text[at[0]:at[1]]))
 		n, small := spellings[word]
 		factor, large := scales[word]
-		if strings.Trim(string(text[last:at[0]]), " -") != "" || small && n >= 20 && math.Mod(total, 100) != 0 || small && n < 20 && math.Mod(total, 10) != 0 {
+		if strings.Trim(string(text[last:at[0]]), " -") != "" || small && !follows(total, n) {
 			end()
 		}
 		switch last = at[1]; {
@@ -230,6 +231,14 @@ func spelled(text []byte) (list []value) {
 	return list
 }
 
+// follows reports whether a number can go on with a smaller one: twenty with five, and not with thirty.
+func follows(total, n float64) bool {
+	if n >= 20 {
+		return math.Mod(total, 100) == 0
+	}
+	return math.Mod(total, 10) == 0
+}
+
 // in reports whether one of the others says what the value says, or a day that is counted from
 // another in them: at is when they were said.
 func (v value) in(others []value, said string, at time.Time) bool {
@@ -247,38 +256,25 @@ func (v value) in(others []value, said string, at time.Time) bool {
 }
 
 func (v value) is(o value) bool {
-	for _, n := range v.numbers {
-		for _, other := range o.numbers {
-			if n == other {
-				return true
-			}
+	sameNumber := slices.ContainsFunc(v.numbers, func(n float64) bool {
+		return slices.Contains(o.numbers, n) || slices.ContainsFunc(o.dates, func(d date) bool { return d.counts(n) })
+	})
+	sameMinute := slices.ContainsFunc(v.minutes, func(m int) bool { return slices.Contains(o.minutes, m) })
+	sameDate := slices.ContainsFunc(v.dates, func(d date) bool {
+		if d.month == 0 && d.day == 0 && slices.ContainsFunc(o.numbers, func(n float64) bool { return (date{year: int(n)}).has(d) }) {
+			return true
 		}
-		for _, d := range o.dates {
-			if n > 31 && d.has(date{year: int(n)}) || n <= 31 && float64(d.day) == n {
-				return true
-			}
-		}
+		return slices.ContainsFunc(o.dates, func(other date) bool { return other.has(d) })
+	})
+	return sameNumber || sameMinute || sameDate
+}
+
+// counts reports whether a number is the year or the day of a date.
+func (d date) counts(n float64) bool {
+	if n > 31 {
+		return d.has(date{year: int(n)})
 	}
-	for _, m := range v.minutes {
-		for _, other := range o.minutes {
-			if m == other {
-				return true
-			}
-		}
-	}
-	for _, d := range v.dates {
-		for _, other := range o.dates {
-			if other.has(d) {
-				return true
-			}
-		}
-		for _, n := range o.numbers {
-			if d.month == 0 && d.day == 0 && (date{year: int(n)}).has(d) {
-				return true
-			}
-		}
-	}
-	return false
+	return float64(d.day) == n
 }
 
 // has reports whether a date says all that another one does.
@@ -305,15 +301,13 @@ func (d date) reckoned(said string, at time.Time) bool {
 	day := time.Date(d.year, time.Month(d.month), d.day, 0, 0, 0, 0, time.UTC)
 	today := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
 	days := int(day.Sub(today).Hours() / 24)
+	return slices.Contains(fromNow(said), days) || weekday(said, day.Weekday(), days)
+}
+
+// fromNow returns the days that a text counts from the one on which it was said.
+func fromNow(said string) (days []int) {
 	for _, m := range fromToday.FindAllStringSubmatch(said, -1) {
-		if days == dayOf[strings.ToLower(m[1])] {
-			return true
-		}
-	}
-	for _, m := range ofWeek.FindAllStringSubmatch(said, -1) {
-		if strings.EqualFold(m[2], day.Weekday().String()) && days >= -14 && days <= 14 && !(strings.EqualFold(m[1], "last") && days >= 0 || strings.EqualFold(m[1], "next") && days <= 0) {
-			return true
-		}
+		days = append(days, dayOf[strings.ToLower(m[1])])
 	}
 	for _, m := range agoOrIn.FindAllStringSubmatch(said, -1) {
 		n, ok := spellings[strings.ToLower(m[1])]
@@ -326,7 +320,16 @@ func (d date) reckoned(said string, at time.Time) bool {
 		if m[3] != "" {
 			n = -n
 		}
-		if days == int(n) {
+		days = append(days, int(n))
+	}
+	return days
+}
+
+// weekday reports whether a text names a day of the week that is so many days away.
+func weekday(said string, day time.Weekday, days int) bool {
+	for _, m := range ofWeek.FindAllStringSubmatch(said, -1) {
+		past, coming := strings.EqualFold(m[1], "last"), strings.EqualFold(m[1], "next")
+		if strings.EqualFold(m[2], day.String()) && days >= -14 && days <= 14 && (!past || days < 0) && (!coming || days > 0) {
 			return true
 		}
 	}
