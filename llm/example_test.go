@@ -85,6 +85,16 @@ func ExampleUsage_Add() {
 	// Output: 30 6 36
 }
 
+// What one agent hands on to another is in the user's place, and no user's words.
+func ExampleRelay() {
+	said, task := llm.User("Book me a seat."), llm.Relay("Find flights to Oslo.")
+	fmt.Println(said.Role, said.Relayed())
+	fmt.Println(task.Role, task.Relayed())
+	// Output:
+	// user false
+	// user true
+}
+
 func ExampleMessage_String() {
 	fmt.Println(llm.User("What day is it?"))
 	fmt.Println(llm.Assistant("", llm.ToolCall{ID: "1", Name: "clock", Arguments: json.RawMessage(`{}`)}))

@@ -137,6 +137,20 @@ func User(text string, more ...Part) Message {
 	return m
 }
 
+// Relay returns a message in the user's place that no user wrote: what one agent hands on to
+// another. A model reads it as the user's; [Message.Relayed] tells it apart, so that what is in it
+// does not pass for the user's own words.
+func Relay(text string) Message {
+	m := newMessage(RoleUser, text)
+	m.Metadata = map[string]json.RawMessage{relayedKey: json.RawMessage("true")}
+	return m
+}
+
+const relayedKey = "relayed"
+
+// Relayed reports whether the message was made by [Relay].
+func (m Message) Relayed() bool { return len(m.Metadata[relayedKey]) > 0 }
+
 // Assistant returns a message of the model: a text, which may be empty, and
 // the tools that it calls.
 func Assistant(text string, calls ...ToolCall) Message {

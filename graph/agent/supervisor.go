@@ -187,10 +187,10 @@ func (o *office) brief(_ context.Context, s state.View) (state.Update, error) {
 		switch {
 		case m.Role == llm.RoleTool && isMine:
 			if h.Task != "" {
-				tasks = append(tasks, llm.User(h.Task))
+				tasks = append(tasks, llm.Relay(h.Task))
 			}
 		case m.Role == llm.RoleTool && isAnswer(m):
-			said = append(said, llm.User(fmt.Sprintf("%s answered:\n\n%s", m.Name[len(HandoverPrefix):], m.Text())))
+			said = append(said, llm.Relay(fmt.Sprintf("%s answered:\n\n%s", m.Name[len(HandoverPrefix):], m.Text())))
 		case m.Role == llm.RoleUser, m.Role == llm.RoleSystem, m.Role == llm.RoleAssistant && len(m.ToolCalls) == 0:
 			said = append(said, m)
 		}

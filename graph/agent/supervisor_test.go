@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -106,9 +107,9 @@ func TestSupervisor(t *testing.T) {
 			}
 			var told []string
 			for _, m := range clerks.Requests()[0].Messages {
-				told = append(told, string(m.Role)+":"+m.Text())
+				told = append(told, fmt.Sprintf("%s %t:%s", m.Role, m.Relayed(), m.Text()))
 			}
-			if want := []string{"user:write and send", "user:writer answered:\n\na letter", "user:send the letter"}; !slices.Equal(told, want) {
+			if want := []string{"user false:write and send", "user true:writer answered:\n\na letter", "user true:send the letter"}; !slices.Equal(told, want) {
 				t.Errorf("the clerk was told %q", told)
 			}
 		})

@@ -198,7 +198,7 @@ func (k *Kit) Channels() (list []state.Handle) {
 // Pass is an [agent.Options].Pass, for agents that are not made by [Kit.Extend]: what the
 // tools have to know of the conversation.
 func (k *Kit) Pass(s state.View) state.Update {
-	text, _ := k.last(s)
+	text, _ := k.last(s, llm.Message.Relayed)
 	return state.Update{said.Put(tail(text)), read.Put(k.others(s))}
 }
 
@@ -247,13 +247,13 @@ func tail(text string) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// others reports whether something else than the user's words came into the turn: the answer of a tool, or a
-// file that the user gave.
+// others reports whether something else than the user's words came into the turn: the answer of a tool or of
+// another agent, or a file that the user gave.
 func (k *Kit) others(s state.View) (read bool) {
 	for _, m := range k.options.Messages.All(s) {
 		switch m.Role {
 		case llm.RoleUser:
-			read = read || slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Type != llm.PartText })
+			read = read || m.Relayed() || slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Type != llm.PartText })
 		case llm.RoleTool:
 			read = read || m.Name != StoreTool
 		case llm.RoleAssistant:
@@ -263,12 +263,13 @@ func (k *Kit) others(s state.View) (read bool) {
 	return read
 }
 
-// last returns what the user said since the last answer, and how many answers there were.
-func (k *Kit) last(s state.View) (text string, turn int64) {
+// last returns what the user said since the last answer, without what is not the user's, and how many answers there
+// were.
+func (k *Kit) last(s state.View, without func(llm.Message) bool) (text string, turn int64) {
 	var parts []string
 	for _, m := range k.options.Messages.All(s) {
 		switch {
-		case m.Role == llm.RoleUser:
+		case m.Role == llm.RoleUser && (without == nil || !without(m)):
 			parts = append(parts, m.Text())
 		case m.Role == llm.RoleAssistant && len(m.ToolCalls) == 0:
 			parts = nil
@@ -295,7 +296,7 @@ func (k *Kit) Prepare(ctx context.Context, s state.View, r *llm.Request) error {
 	}
 	ask := k.options.Recall
 	ask.Query.Scope = scope
-	ask.Text, _ = k.last(s)
+	ask.Text, _ = k.last(s, nil)
 	if ask.Text == "" {
 		return nil
 	}
@@ -342,7 +343,7 @@ func (k *Kit) Review(ctx context.Context, s state.View, reply *llm.Message) (sta
 		return nil, err
 	}
 	turn := learn.Turn{Key: graph.IdempotencyKey(ctx), Scope: scope, Shared: k.options.Shared, Assistant: reply.Text(), At: time.Now().UTC()}
-	turn.User, turn.Number = k.last(s)
+	turn.User, turn.Number = k.last(s, llm.Message.Relayed)
 	if where, ok := graph.FromContext(ctx); ok {
 		turn.Conversation = where.Thread
 	}
