@@ -90,7 +90,7 @@ bench: ## measure against the floors and a peer, and check the targets (BENCHFLA
 	$(BENCHMARKS) run . $(BENCHFLAGS)
 
 .PHONY: bench-large
-bench-large: ## what an index finds, and how fast, among 300,000 vectors in PostgreSQL (half an hour)
+bench-large: ## what an index finds, and how fast, among 300,000 vectors in PostgreSQL (seven minutes)
 	scripts/postgres >/dev/null
 	WEFT_LARGE=1 WEFT_VECTORS=300000 $(GO) test ./memory/pgmemory -run='^TestRecallOfIndex$$' -count=1 -v -timeout=90m
 
