@@ -13,6 +13,9 @@ import (
 // errStuck says that something before has not returned, though it was told to.
 var errStuck = errors.New("an earlier call has not returned yet")
 
+// errEnded says that a call neither returned nor panicked, as after runtime.Goexit.
+var errEnded = errors.New("agentmemory: the call ended its goroutine")
+
 // stuck counts the calls of each scope that were told to return and did not.
 type stuck struct {
 	mu    sync.Mutex
@@ -56,7 +59,7 @@ func patient[T any](ctx context.Context, k *Kit, scope memory.Scope, call func(c
 	var mu sync.Mutex
 	left, returned := false, false
 	go func() {
-		var o outcome
+		o := outcome{err: errEnded}
 		defer func() {
 			if p := recover(); p != nil {
 				o.err = fmt.Errorf("agentmemory: panic: %v", p)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -50,6 +51,16 @@ func TestEmbedderPanics(t *testing.T) {
 	var log bytes.Buffer
 	turn := odd(t, slog.New(slog.NewTextHandler(&log, nil)), func() { panic("ouch") })
 	if got := turn(agentmemory.For(t.Context(), ann), "1"); got != "Noted." || !strings.Contains(log.String(), "ouch") {
+		t.Errorf("got %q, logged %s", got, log.String())
+	}
+}
+
+// One that ends its goroutine has failed, and not returned nothing.
+func TestEmbedderExits(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	turn := odd(t, slog.New(slog.NewTextHandler(&log, nil)), runtime.Goexit)
+	if got := turn(agentmemory.For(t.Context(), ann), "1"); got != "Noted." || !strings.Contains(log.String(), "ended its goroutine") {
 		t.Errorf("got %q, logged %s", got, log.String())
 	}
 }
