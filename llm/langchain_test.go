@@ -143,7 +143,7 @@ func TestLangChainKeepsWeftsMessages(t *testing.T) {
 	signed.StopReason = llm.StopLength
 	picture := llm.ImageURL("https://example.com/a.png")
 	picture.Detail = "low"
-	messages := append(conversation(), signed, llm.User("", picture, llm.Part{Type: llm.PartFile, URL: "https://example.com/a.pdf"}, llm.Part{Type: llm.PartOther}))
+	messages := append(conversation(), signed, llm.User("", picture, llm.Part{Type: llm.PartFile, URL: "https://example.com/a.pdf"}, llm.Part{Type: llm.PartOther}), llm.Relay("a task"))
 	written, err := llm.ToLangChain(messages)
 	if err != nil {
 		t.Fatal(err)
