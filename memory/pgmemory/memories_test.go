@@ -51,6 +51,27 @@ func TestMemoriesBySQL(t *testing.T) {
 		}
 	})
 
+	t.Run("what is the same as in Go", func(t *testing.T) {
+		m, err := memory.New(as(t, db, bobID), memory.Options{})
+		wantNoErr(t, "new", err)
+		for here, there := range map[string]string{
+			"Likes Zo\u00eb's caf\u00e9.":  "likes Zoe\u0308\u2019s  cafe\u0301", // NFC and NFD
+			`Says "maybe" - and waits...`:  "Says \u201cmaybe\u201d \u2013 and waits\u2026",
+			"Lives in a co-operative":      "Lives in a co\u2010oper\u00adative\ufeff",
+			"Prefers C++ to C, and 1.5 kg": "prefers C++ to C\u3001 and 1.5 kg",
+		} {
+			if n, err := raw(ctx, pool, bobID, insert, bobID, there); n != 1 || err != nil {
+				t.Fatalf("insert of %q: got %d rows, error %v want 1", there, n, err)
+			}
+			stored, err := m.Store(ctx, memory.Scope{Workspace: "w1", User: bobID}, memory.Fact{Kind: memory.Preference, Content: here})
+			if err != nil || !stored[0].Existed {
+				t.Errorf("%q beside %q: got %+v, error %v want the same memory", here, there, stored, err)
+			}
+		}
+		_, err = raw(ctx, pool, bobID, `DELETE FROM public.agent_memories WHERE user_id = $1`, bobID)
+		wantNoErr(t, "delete", err)
+	})
+
 	t.Run("what is remembered is matched", func(t *testing.T) {
 		_, err := store.Apply(ctx, scope, []memory.Change{adding("drives a van", 0, 1, 0), adding("two numbers", 0, 1)})
 		wantNoErr(t, "apply", err)

@@ -80,7 +80,9 @@ BEGIN
   v_names := ARRAY[coalesce(v.tenant_id, ''), coalesce(v.workspace_id, ''), coalesce(v.user_id, ''), coalesce(v.agent_id, '')];
   v_words := array_append(array_remove(regexp_split_to_array(lower(v.content), '[^[:alnum:]]+'), ''), '');
   SELECT string_agg(w, ' ' ORDER BY nr) INTO v_normal FROM (SELECT nr, ltrim(rtrim(part, '.,;:!?"'')]'), '"''([') AS w
-    FROM regexp_split_to_table(lower(v.content), '\s+') WITH ORDINALITY AS p (part, nr)) n WHERE w <> '';
+    FROM regexp_split_to_table(lower(normalize(translate(v.content, -- marks that are written in several ways, and those that nobody sees
+      U&'\201C\201D\201E\00AB\00BB\2018\2019\201A\00B4`\2010\2011\2012\2013\2014\2015\2212\2026\3002\3001\00AD\200B\200C\200D\2060\FEFF',
+      '"""""''''''''''-------..,'), NFC)), '\s+') WITH ORDINALITY AS p (part, nr)) n WHERE w <> '';
   SELECT f.model, f.importance, f.trust, f.expires_at INTO o FROM weft.mem_fact f JOIN weft.mem_scope s ON s.key = f.scope
     WHERE s.digest = weft.mem_digest(VARIADIC v_names) AND f.id = v.id;
   IF TG_OP = 'UPDATE' AND NEW.embedding IS DISTINCT FROM OLD.embedding THEN
