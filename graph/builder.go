@@ -52,6 +52,7 @@ type branch struct {
 	choose  func(state.View) string
 	route   func(state.View) state.Update
 	targets []string
+	leads   []*node // the targets, nil for End; set by Compile
 }
 
 type join struct {

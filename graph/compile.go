@@ -287,6 +287,13 @@ func (c *compiler) graph() *Graph {
 				n.to = append(n.to, g.byName[to])
 			}
 		}
+		for i := range n.branches {
+			b := &n.branches[i]
+			b.leads = make([]*node, len(b.targets))
+			for k, to := range b.targets {
+				b.leads[k] = g.byName[to]
+			}
+		}
 	}
 	for _, j := range c.b.joins {
 		sources := slices.Clone(j.sources)

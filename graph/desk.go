@@ -16,6 +16,8 @@ type desk struct {
 	least   []live                // see size
 	list    []checkpoint.Change   // what collect has gathered
 	collect state.Emit
+	sending *state.Tx // makes the states of sent tasks; nil until there are some
+	crew    crew
 }
 
 // desks are those of a graph that no run uses.
@@ -55,6 +57,10 @@ func (r *run) tidy() {
 		return
 	}
 	d.tx.Clear()
+	if d.sending != nil {
+		d.sending.Clear()
+	}
+	d.crew.leave()
 	changes := d.put.Changes[:cap(d.put.Changes)]
 	clear(changes)
 	d.put = checkpoint.Checkpoint{Changes: changes[:0], Control: d.put.Control[:0]}

@@ -74,12 +74,11 @@ type crew struct {
 // gather makes the crew of a superstep. A run has one, as it has one superstep
 // at a time.
 func (r *run) gather(tasks []task) *crew {
-	c := r.crew
-	if c == nil {
-		c = &crew{run: r}
+	c := &r.work().crew
+	if c.work == nil {
 		c.work = c.begin
-		r.crew = c
 	}
+	c.run = r
 	due := 0
 	for i := range tasks {
 		if tasks[i].due() {
@@ -97,6 +96,9 @@ func (r *run) gather(tasks []task) *crew {
 	}
 	return c
 }
+
+// leave forgets the run, all of whose tasks are done.
+func (c *crew) leave() { c.run, c.tasks, c.errs = nil, nil, nil }
 
 // hire makes a worker ready, unless one is, or there are enough.
 func (c *crew) hire() {

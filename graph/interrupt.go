@@ -107,9 +107,9 @@ func (t *task) questionID(name, key string) string {
 
 // ask returns the answer to a question, or notes that it is open.
 func (t *task) ask(p Pause) (answer json.RawMessage, ok bool, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	x := t.own()
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	if x.keys[p.ID] {
 		return nil, false, x.blame(fmt.Errorf("graph: interrupt %q, key %q: %w", p.Interrupt, p.Key, ErrDuplicateKey))
 	}
@@ -142,9 +142,9 @@ func (t *task) reject(question string) error {
 
 // again forgets the questions of an attempt before the node is run once more.
 func (t *task) again() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	x := t.own()
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.asked, x.keys = nil, nil
 }
 

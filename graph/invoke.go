@@ -63,7 +63,16 @@ func (g *Graph) invoke(ctx context.Context, t *Thread, rd *reader, writes []stat
 	if err != nil {
 		return nil, err
 	}
-	r := &run{g: g, root: &root{thread: thread, id: uuid.New(), version: g.opts.Version, logger: g.opts.Logger, reader: rd}}
+	whole := &struct { // in one piece, to save allocations
+		run
+		root root
+		ctx  runContext
+	}{
+		run:  run{g: g, ctx: ctx},
+		root: root{thread: thread, id: uuid.New(), version: g.opts.Version, logger: g.opts.Logger, reader: rd},
+	}
+	r := &whole.run
+	r.root = &whole.root
 	// The thread is given back before anybody hears that the run has ended: who goes on with it
 	// then does not find it held.
 	defer func() { rd.flush(r.now) }()
@@ -82,10 +91,9 @@ func (g *Graph) invoke(ctx context.Context, t *Thread, rd *reader, writes []stat
 		}
 		defer func() { err = errors.Join(err, release()) }()
 	}
-	r.ctx = ctx
 	if ctx.Done() != nil {
-		r.root.ctx = &runContext{caller: ctx}
-		r.ctx = r.root.ctx
+		whole.ctx.caller = ctx
+		r.root.ctx, r.ctx = &whole.ctx, &whole.ctx
 		defer r.root.ctx.close()
 	}
 	return r.whole(t, in)

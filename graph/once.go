@@ -98,9 +98,9 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 }
 
 func (t *task) onceCall(key string) *onceCall {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	x := t.own()
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	c := x.once[key]
 	if c == nil {
 		if x.once == nil {
@@ -127,19 +127,20 @@ func (t *task) remember(mark string, data []byte) error {
 	if r.journal == nil {
 		return nil
 	}
-	t.mu.Lock()
-	index := t.own().index
-	t.own().index++
-	t.mu.Unlock()
+	x := t.own()
+	x.mu.Lock()
+	index := x.index
+	x.index++
+	x.mu.Unlock()
 	r.touched.Store(true)
 	err := r.journal.write(r.ctx, r.key(), []checkpoint.Write{{Task: t.id(), Index: index, Channel: mark, Data: data}})
 	if err == nil {
 		err = r.journal.flush(r.ctx) // under Async, too, it is not left to a moment later
 	}
 	if err != nil {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		return t.own().blame(err)
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return x.blame(err)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 		}
 		r.size.add(d.Changes)
 		if r.parent != nil && d.Source == checkpoint.Input {
-			rp.Import(r.parent.view)
+			rp.Import(r.parent.view())
 			r.out, r.toParent = nil, nil
 		}
 		for _, ch := range d.Changes {

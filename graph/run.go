@@ -61,12 +61,12 @@ type run struct {
 	pauses  []Pause
 	stuck   []task // those of a superstep that was not committed
 	size    size
-	crew    *crew
 	slab    []task    // for the tasks of supersteps with one
 	now     time.Time // of the events of this superstep
 	scenes  []*scene  // of events, by node; the last is the run's own
 	desk    *desk     // nil until it is needed; see work
-	sending *state.Tx // for the states of sent tasks
+
+	sentViews []state.View // the states of this superstep's sent tasks
 
 	out      []state.Write // in a subgraph: what it wrote to shared channels
 	toParent []state.Write

@@ -41,9 +41,10 @@ func (t *task) callSubgraph() (update state.Update, err error) {
 		for i := range r.pauses {
 			r.pauses[i].Node = t.node.name
 		}
-		t.mu.Lock()
-		t.own().asked = r.pauses
-		t.mu.Unlock()
+		x := t.own()
+		x.mu.Lock()
+		x.asked = r.pauses
+		x.mu.Unlock()
 		r.emit(Paused{Place: r.place(), Pauses: r.pauses})
 		return nil, nil
 	}
@@ -147,7 +148,7 @@ func (r *run) beginCall(call string) error {
 		r.step++
 	}
 	r.pending, r.out, r.toParent, r.settles = nil, nil, nil, false
-	r.view = r.g.schema.Import(own, r.parent.view)
+	r.view = r.g.schema.Import(own, r.parent.view())
 	front, err := r.enter(r.view, &frontier{})
 	if err != nil {
 		return err

@@ -20,23 +20,24 @@ import (
 type task struct {
 	run  *run
 	node *node
-	view state.View
 
 	// The outcome.
 	writes   state.Update
-	leads    []*node // where its branches and signals lead, but for what is sent
+	lead     *node // where its branches and signals lead, but for what is sent
 	finished bool
 	keptNow  bool // finished by an earlier run
 
 	over atomic.Bool // the node has returned
 	sent int32       // 0 for a plain task; else its place among the sent ones, from 1
-	mu   sync.Mutex  // guards rare, for the goroutines of the node
 	rare atomic.Pointer[rare]
 }
 
-// rare is what most tasks do without.
+// rare is what most tasks do without. Every superstep makes tasks: they are kept
+// small.
 type rare struct {
-	err      error // why the task failed
+	mu       sync.Mutex // for the goroutines of the node
+	err      error      // why the task failed
+	leads    []*node    // where it leads, beside its lead
 	sends    []*send
 	saved    *kept // what pending writes say of the task
 	toParent []state.Write
@@ -69,7 +70,24 @@ func (t *task) own() *rare {
 }
 
 // routes is where the task leads.
-func (t *task) routes() routes { return routes{t.leads, t.seldom().sends} }
+func (t *task) routes() routes {
+	x, nodes := t.seldom(), []*node(nil)
+	if t.lead != nil {
+		nodes = t.lead.alone
+		if len(x.leads) > 0 {
+			nodes = slices.Concat(nodes, x.leads)
+		}
+	}
+	return routes{nodes, x.sends}
+}
+
+// view is the state that the task's node sees.
+func (t *task) view() state.View {
+	if t.sent > 0 {
+		return t.run.sentViews[t.sent-1]
+	}
+	return t.run.view
+}
 
 // Value finds the task itself, and what the run's context holds.
 func (t *task) Value(key any) any {
@@ -90,7 +108,11 @@ func (r *run) tasks() ([]task, error) {
 	f := &r.front
 	tasks := r.makeTasks(len(f.next) + len(f.sends))
 	for i, n := range f.next {
-		tasks[i].run, tasks[i].node, tasks[i].view = r, n, r.view
+		tasks[i].run, tasks[i].node = r, n
+	}
+	r.sentViews = nil
+	if len(f.sends) > 0 {
+		r.sentViews = make([]state.View, len(f.sends))
 	}
 	for i, s := range f.sends {
 		t := &tasks[len(f.next)+i]
@@ -99,7 +121,7 @@ func (r *run) tasks() ([]task, error) {
 		if err != nil {
 			return nil, &NodeError{Path: r.path, Node: s.node, Task: s.node, Attempt: 1, Err: err}
 		}
-		t.run, t.node, t.view, t.sent = r, n, view, int32(i+1)
+		t.run, t.node, t.sent, r.sentViews[i] = r, n, int32(i+1), view
 	}
 	if r.pending != nil {
 		for i := range tasks {
@@ -133,15 +155,16 @@ func (t *task) id() string {
 
 // sentView is the state that a sent task sees.
 func (r *run) sentView(s *send) (state.View, error) {
-	if r.sending == nil {
-		r.sending = r.g.schema.Begin(r.g.empty)
+	d := r.work()
+	if d.sending == nil {
+		d.sending = r.g.schema.Begin(r.g.empty)
 	} else {
-		r.sending.Reset(r.g.empty)
+		d.sending.Reset(r.g.empty)
 	}
-	if err := r.sending.Apply(0, s.writes...); err != nil {
+	if err := d.sending.Apply(0, s.writes...); err != nil {
 		return nil, err
 	}
-	return r.sending.Finish(false)
+	return d.sending.Finish(false)
 }
 
 // restore takes over what an earlier run left of the task.
@@ -155,7 +178,10 @@ func (t *task) restore(p *pending) {
 	switch {
 	case k.done:
 		t.finished, t.keptNow = true, true
-		t.writes, t.leads, x.sends, x.memory = k.writes, k.routes.nodes, k.routes.sends, k.memory
+		t.writes, x.sends, x.memory = k.writes, k.routes.sends, k.memory
+		for _, n := range k.routes.nodes {
+			t.leadToNode(n)
+		}
 		for _, s := range k.toParent {
 			w, err := t.run.parentWrite(s)
 			if err != nil {
@@ -234,7 +260,7 @@ func (t *task) call() (update state.Update, err error) {
 	if t.node.sub != nil {
 		update, err = t.callSubgraph()
 	} else {
-		update, err = t.node.run(t, t.view)
+		update, err = t.node.run(t, t.view())
 	}
 	returned = true
 	return update, err
@@ -265,8 +291,8 @@ func (t *task) settle(update state.Update) error {
 // they are.
 func (t *task) sort(update state.Update, allowed []string) (state.Update, error) {
 	signals := 0
-	for _, w := range update {
-		if w.Signal() != nil {
+	for i := range update {
+		if update[i].Signal() != nil {
 			signals++
 		}
 	}
@@ -320,13 +346,17 @@ func (t *task) leadTo(name string, allowed []string) error {
 	if err := t.allowed(name, allowed); err != nil || name == End {
 		return err
 	}
-	n := t.run.g.byName[name]
-	if t.leads == nil {
-		t.leads = n.alone // not to be appended to in place
-		return nil
-	}
-	t.leads = append(t.leads[:len(t.leads):len(t.leads)], n)
+	t.leadToNode(t.run.g.byName[name])
 	return nil
+}
+
+func (t *task) leadToNode(n *node) {
+	if t.lead == nil {
+		t.lead = n
+		return
+	}
+	x := t.own()
+	x.leads = append(x.leads, n)
 }
 
 func (t *task) allowed(target string, declared []string) error {
@@ -349,8 +379,13 @@ func (t *task) route(view state.View) (err error) {
 	for i := range t.node.branches {
 		b := &t.node.branches[i]
 		if b.choose != nil {
-			if err := t.leadTo(b.choose(view), b.targets); err != nil {
-				return fmt.Errorf("branch: %w", err)
+			name := b.choose(view)
+			at := slices.Index(b.targets, name)
+			if at < 0 {
+				return fmt.Errorf("branch: %w", t.allowed(name, b.targets))
+			}
+			if to := b.leads[at]; to != nil {
+				t.leadToNode(to)
 			}
 			continue
 		}
@@ -372,8 +407,8 @@ func (t *task) leavings() (open []Pause, fault error) {
 	if x == nil {
 		return nil, nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	return x.asked, x.fault
 }
 
@@ -391,7 +426,7 @@ func (t *task) record() ([]checkpoint.Write, error) {
 	for _, w := range t.writes {
 		rec.write(w)
 	}
-	for _, n := range t.leads {
+	for _, n := range t.routes().nodes {
 		rec.add(markGoto, 0, []byte(n.name))
 	}
 	for _, s := range x.sends {

@@ -146,7 +146,7 @@ func (r *run) editTask(t *task, u NodeUpdate, alone bool) error {
 	case n == nil:
 		return fmt.Errorf("update as %q: %w", name, ErrUnknownNode)
 	}
-	t.run, t.node, t.view = r, n, r.view
+	t.run, t.node = r, n
 	t.finished = true
 	writes, err := t.sort(u.Update, n.routes)
 	t.writes = writes

@@ -124,7 +124,7 @@ func (c *Channel[V, U]) Overwrite(v V) Write {
 	return Write{ch: c, op: KindOverwrite, data: box(cloned(v, c.cloneV))}
 }
 
-func (c *Channel[V, U]) fold(slot any, m *mark, w Write) (any, error) {
+func (c *Channel[V, U]) fold(slot any, m *mark, w *Write) (any, error) {
 	if w.op == KindOverwrite {
 		m.owned = false
 		return w.data, nil
@@ -201,7 +201,7 @@ func (c *Channel[V, U]) encodeWrite(w Write) (Kind, []byte, error) {
 		data, err := c.codecV.encode(unbox[V](w.data))
 		return KindOverwrite, data, err
 	}
-	data, err := c.codecU.encodeList(puts[U](w))
+	data, err := c.codecU.encodeList(puts[U](&w))
 	return KindUpdate, data, err
 }
 

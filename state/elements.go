@@ -137,7 +137,7 @@ func (c *elements[K, E]) log(m *mark) *elementsLog[K, E] {
 	return m.log.(*elementsLog[K, E])
 }
 
-func (c *elements[K, E]) fold(slot any, m *mark, w Write) (any, error) {
+func (c *elements[K, E]) fold(slot any, m *mark, w *Write) (any, error) {
 	op := elementsOp[K, E]{kind: w.op}
 	switch w.op {
 	case KindPut, KindOverwrite:

@@ -94,7 +94,7 @@ func (c *ListChannel[E]) Overwrite(elements []E) Write {
 	return Write{ch: c, op: KindOverwrite, many: true, data: copyOf(elements, c.clone)}
 }
 
-func (c *ListChannel[E]) fold(slot any, m *mark, w Write) (any, error) {
+func (c *ListChannel[E]) fold(slot any, m *mark, w *Write) (any, error) {
 	l := c.open(slot, m)
 	if w.op == KindOverwrite {
 		*l, m.set, m.from = newList(w.data.([]E)), true, 0
@@ -168,7 +168,7 @@ func (c *ListChannel[E]) replay(slot any, m *mark, k Kind, data []byte) (any, er
 }
 
 func (c *ListChannel[E]) encodeWrite(w Write) (Kind, []byte, error) {
-	data, err := c.codec.encodeList(puts[E](w))
+	data, err := c.codec.encodeList(puts[E](&w))
 	return w.op, data, err
 }
 

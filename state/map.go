@@ -121,7 +121,7 @@ func (c *MapChannel[K, V]) open(slot any, m *mark) map[K]V {
 	return map[K]V{}
 }
 
-func (c *MapChannel[K, V]) fold(slot any, m *mark, w Write) (any, error) {
+func (c *MapChannel[K, V]) fold(slot any, m *mark, w *Write) (any, error) {
 	if slot == nil && w.op != KindOverwrite {
 		if entries := c.initial(); len(entries) > 0 {
 			slot, m.owned, m.set = entries, true, true // the default is stored with the first write
@@ -130,7 +130,7 @@ func (c *MapChannel[K, V]) fold(slot any, m *mark, w Write) (any, error) {
 	return c.apply(slot, m, w), nil
 }
 
-func (c *MapChannel[K, V]) apply(slot any, m *mark, w Write) map[K]V {
+func (c *MapChannel[K, V]) apply(slot any, m *mark, w *Write) map[K]V {
 	if w.op == KindOverwrite {
 		m.owned, m.set = true, true
 		own := make(map[K]V, len(w.data.(map[K]V)))
@@ -195,7 +195,7 @@ func (c *MapChannel[K, V]) replay(slot any, m *mark, k Kind, data []byte) (any, 
 	if err != nil {
 		return nil, err
 	}
-	return c.apply(slot, m, w), nil
+	return c.apply(slot, m, &w), nil
 }
 
 // echoed is the kind of write that a stored change has the effect of.

@@ -23,7 +23,7 @@ type channel interface {
 	info() *traits
 	same(c channel) bool
 	// fold applies a write. It may grow in place what m says it owns.
-	fold(slot any, m *mark, w Write) (any, error)
+	fold(slot any, m *mark, w *Write) (any, error)
 	// encode emits what the step changed.
 	encode(slot any, m *mark, to *sink) error
 	// replay applies a stored change.

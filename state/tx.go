@@ -89,7 +89,7 @@ func (tx *Tx) apply(task int32, w *Write) error {
 	if err := m.claim(task, tx.schema.traits[i].exclusive, w.op == KindOverwrite); err != nil {
 		return &ChannelError{Channel: w.Channel(), Err: err}
 	}
-	next, err := w.ch.fold(tx.next.slots[i], m, *w)
+	next, err := w.ch.fold(tx.next.slots[i], m, w)
 	if err != nil {
 		return channelError(w.Channel(), err)
 	}
@@ -115,7 +115,7 @@ func (m *mark) claim(task int32, exclusive, overwrite bool) error {
 }
 
 // foldSafely turns a reducer's panic into an error.
-func foldSafely(c channel, slot any, m *mark, w Write) (next any, err error) {
+func foldSafely(c channel, slot any, m *mark, w *Write) (next any, err error) {
 	defer caught("reducer", &err)
 	return c.fold(slot, m, w)
 }

@@ -69,7 +69,7 @@ func (o *overlay) slot(c channel) any {
 	v := o.base.slot(c)
 	m := mark{detach: true}
 	for i := range o.writes {
-		w := o.writes[i]
+		w := &o.writes[i]
 		if w.ch == nil || !w.ch.same(c) {
 			continue
 		}

@@ -88,7 +88,7 @@ func putting[U any](c channel, updates []U, clone func(U) U) Write {
 }
 
 // put returns the updates that putting was given: the first, and the rest.
-func put[U any](w Write) (first U, rest []U) {
+func put[U any](w *Write) (first U, rest []U) {
 	if !w.many {
 		return unbox[U](w.data), nil
 	}
@@ -97,7 +97,7 @@ func put[U any](w Write) (first U, rest []U) {
 }
 
 // puts returns all of them.
-func puts[U any](w Write) []U {
+func puts[U any](w *Write) []U {
 	if !w.many {
 		return []U{unbox[U](w.data)}
 	}
