@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-go/weft/state"
@@ -30,6 +31,7 @@ type reader struct {
 	left    bool // the loop
 	wake    chan struct{}
 	nap     *time.Timer
+	some    atomic.Bool // the queue is not empty, or the run has ended
 }
 
 // rest is what the loop does while there is nothing for it.
@@ -129,10 +131,15 @@ const looks = 16
 func (rd *reader) take(done []note) []note {
 	clear(done)
 	for try := 0; ; try++ {
+		if try < looks && !rd.some.Load() {
+			runtime.Gosched()
+			continue
+		}
 		rd.mu.Lock()
 		batch, ended := rd.queue, rd.ended
 		if len(batch) > 0 {
 			rd.queue, rd.taken = done[:0], rd.handed
+			rd.some.Store(ended)
 			if rd.waiting > 0 {
 				rd.took.Broadcast()
 			}
@@ -217,6 +224,7 @@ func (rd *reader) flush(now time.Time) {
 	rd.queue = append(rd.queue, rd.batch...)
 	rd.handed += len(rd.batch)
 	rd.batch = rd.batch[:0]
+	rd.some.Store(true)
 	switch {
 	case !rd.loose:
 		rd.rouse()
@@ -236,6 +244,7 @@ func (rd *reader) post(ev Event) {
 	defer rd.mu.Unlock()
 	rd.queue = append(rd.queue, note{of: ev})
 	rd.handed++
+	rd.some.Store(true)
 	rd.rouse()
 	rd.await(rd.handed)
 }
@@ -255,6 +264,7 @@ func (rd *reader) end() {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
 	rd.ended = true
+	rd.some.Store(true)
 	rd.rouse()
 }
 
