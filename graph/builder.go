@@ -144,8 +144,9 @@ func (b *Builder) Edge(from, to string) {
 	n.edges = append(n.edges, to)
 }
 
-// Join makes to due when every one of the sources has run since it last did so
-// by this join.
+// Join makes to due when every one of the sources has run since this join last
+// did so. However often a source runs until then, in one superstep or in several,
+// it counts once. To a deferred target that is until nothing else is left to run.
 func (b *Builder) Join(to string, sources ...string) {
 	b.joins = append(b.joins, join{target: to, sources: sources})
 }

@@ -16,7 +16,8 @@ type desk struct {
 	least   []live                // see size
 	list    []checkpoint.Change   // what collect has gathered
 	collect state.Emit
-	sending *state.Tx // makes the states of sent tasks; nil until there are some
+	sending *state.Tx    // makes the states of sent tasks; nil until there are some
+	views   []state.View // theirs, of this superstep
 	crew    crew
 }
 
@@ -60,6 +61,7 @@ func (r *run) tidy() {
 	if d.sending != nil {
 		d.sending.Clear()
 	}
+	clear(d.views[:cap(d.views)])
 	d.crew.leave()
 	changes := d.put.Changes[:cap(d.put.Changes)]
 	clear(changes)

@@ -89,24 +89,42 @@ func (p *planner) follow(n *node, r routes) {
 	}
 }
 
-// arrive marks n's place in every join, and fires those that are complete.
+// arrive marks n's place in every join.
 func (p *planner) arrive(n *node) {
 	for i, j := range p.g.joins {
 		at, found := slices.BinarySearch(j.sources, n.name)
-		if !found {
+		if !found || p.arrived != nil && p.arrived[i] != nil && p.arrived[i][at] {
 			continue
 		}
 		p.own()
 		seen := make([]bool, len(j.sources))
 		copy(seen, p.arrived[i])
 		seen[at] = true
-		if !slices.Contains(seen, false) {
-			p.trigger(p.g.byName[j.target])
-			seen = nil
-		}
 		p.arrived[i] = seen
 	}
 }
+
+// join makes the targets of complete joins due, or lets them wait.
+func (p *planner) join() {
+	for i, seen := range p.arrived {
+		if complete(seen) {
+			p.trigger(p.g.byName[p.g.joins[i].target])
+		}
+	}
+}
+
+// fire begins the joins anew whose targets are due. Until then, what runs again
+// changes nothing.
+func (p *planner) fire(next []*node) {
+	for i, seen := range p.arrived {
+		if complete(seen) && slices.Contains(next, p.g.byName[p.g.joins[i].target]) {
+			p.own()
+			p.arrived[i] = nil
+		}
+	}
+}
+
+func complete(seen []bool) bool { return seen != nil && !slices.Contains(seen, false) }
 
 // own copies the joins' progress before it is changed.
 func (p *planner) own() {
@@ -119,12 +137,15 @@ func (p *planner) own() {
 
 // frontier returns what is due: the deferred nodes once nothing else is.
 func (p *planner) frontier() frontier {
-	f := frontier{sends: p.sends, arrived: p.arrived, next: p.pick(p.due)}
+	p.join()
+	f := frontier{sends: p.sends, next: p.pick(p.due)}
 	if f.idle() {
 		f.next = p.pick(p.waiting)
 	} else {
 		f.waiting = p.pick(p.waiting)
 	}
+	p.fire(f.next)
+	f.arrived = p.arrived
 	return f
 }
 

@@ -371,14 +371,23 @@ func (g *modelGraph) follow(before modelFront, nodes []*modelNode, outs []modelO
 				continue
 			}
 			f.arrived[j][n.name] = true
-			if !slices.ContainsFunc(join.from, func(s string) bool { return !f.arrived[j][s] }) {
-				trigger(join.to)
-				clear(f.arrived[j])
-			}
+		}
+	}
+	complete := func(j int) bool {
+		return !slices.ContainsFunc(g.joins[j].from, func(s string) bool { return !f.arrived[j][s] })
+	}
+	for j, join := range g.joins {
+		if complete(j) {
+			trigger(join.to)
 		}
 	}
 	if f.idle() {
 		f.next, f.waiting = f.waiting, nil
+	}
+	for j, join := range g.joins {
+		if complete(j) && slices.Contains(f.next, join.to) {
+			clear(f.arrived[j])
+		}
 	}
 	return f
 }

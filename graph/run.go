@@ -66,8 +66,6 @@ type run struct {
 	scenes  []*scene  // of events, by node; the last is the run's own
 	desk    *desk     // nil until it is needed; see work
 
-	sentViews []state.View // the states of this superstep's sent tasks
-
 	out      []state.Write // in a subgraph: what it wrote to shared channels
 	toParent []state.Write
 }
@@ -399,7 +397,9 @@ func (r *run) follow(tasks []task) frontier {
 	by := make([]string, 0, len(r.front.next)+1)
 	for i := range tasks {
 		t := &tasks[i]
-		p.follow(t.node, t.routes())
+		if i == 0 || t.node != tasks[i-1].node || t.lead != nil || t.rare.Load() != nil {
+			p.follow(t.node, t.routes())
+		}
 		if len(by) == 0 || by[len(by)-1] != t.node.name {
 			by = append(by, t.node.name)
 		}

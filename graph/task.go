@@ -84,7 +84,7 @@ func (t *task) routes() routes {
 // view is the state that the task's node sees.
 func (t *task) view() state.View {
 	if t.sent > 0 {
-		return t.run.sentViews[t.sent-1]
+		return t.run.desk.views[t.sent-1]
 	}
 	return t.run.view
 }
@@ -110,25 +110,36 @@ func (r *run) tasks() ([]task, error) {
 	for i, n := range f.next {
 		tasks[i].run, tasks[i].node = r, n
 	}
-	r.sentViews = nil
-	if len(f.sends) > 0 {
-		r.sentViews = make([]state.View, len(f.sends))
+	if len(f.sends) == 0 {
+		r.takeUp(tasks)
+		return tasks, nil
 	}
+	d, n := r.work(), (*node)(nil)
+	d.views = d.views[:0]
 	for i, s := range f.sends {
 		t := &tasks[len(f.next)+i]
-		n := r.g.byName[s.node]
+		if n == nil || n.name != s.node {
+			n = r.g.byName[s.node]
+		}
 		view, err := r.sentView(s)
 		if err != nil {
 			return nil, &NodeError{Path: r.path, Node: s.node, Task: s.node, Attempt: 1, Err: err}
 		}
-		t.run, t.node, t.sent, r.sentViews[i] = r, n, int32(i+1), view
+		t.run, t.node, t.sent = r, n, int32(i+1)
+		d.views = append(d.views, view)
 	}
-	if r.pending != nil {
-		for i := range tasks {
-			tasks[i].restore(r.pending)
-		}
-	}
+	r.takeUp(tasks)
 	return tasks, nil
+}
+
+// takeUp gives the tasks what an earlier run left of them.
+func (r *run) takeUp(tasks []task) {
+	if r.pending == nil {
+		return
+	}
+	for i := range tasks {
+		tasks[i].restore(r.pending)
+	}
 }
 
 // makeTasks returns fresh tasks. Lone ones are made a few at a time.

@@ -1,0 +1,79 @@
+package graph_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/state"
+)
+
+// TestJoinCountsOnce: what runs again before the join's target does, counts once,
+// as in LangGraph 1.2.
+func TestJoinCountsOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		sends    []string // to the sources, in one superstep
+		again    bool     // a leads to itself once
+		deferred bool
+		then     string // what the target leads to, the first time
+		want     string
+	}{
+		"twice in one superstep, at the end": {sends: []string{"a", "b", "b"}, then: "a", want: "a b b c a"},
+		"at the start":                       {sends: []string{"b", "b", "a"}, then: "a", want: "b b a c a"},
+		"around the other":                   {sends: []string{"b", "a", "b"}, then: "a", want: "b a b c a"},
+		"the other goes on":                  {sends: []string{"b", "a", "b"}, then: "b", want: "b a b c b"},
+		"while the target waits":             {sends: []string{"a", "b"}, again: true, deferred: true, then: "b", want: "a b a c b"},
+		"while the target runs":              {sends: []string{"a", "b"}, again: true, then: "b", want: "a b a c b c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onStores(t, func(t *testing.T, store checkpoint.Store) {
+				g := build(t, store, func(b *graph.Builder) {
+					once := func(name string, does bool, to string) {
+						done := false
+						b.Node(name, func(context.Context, state.View) (state.Update, error) {
+							u := state.Update{trail.Put(name)}
+							if does && !done {
+								done = true
+								u = append(u, graph.Goto(to))
+							}
+							return u, nil
+						})
+						b.Routes(name, "a", "b")
+					}
+					once("a", c.again, "a")
+					once("b", false, "")
+					once("c", true, c.then)
+					b.Join("c", "a", "b")
+					if c.deferred {
+						b.Defer("c")
+					}
+					b.Dispatch(graph.Start, func(state.View) (u state.Update) {
+						for _, to := range c.sends {
+							u = append(u, graph.Send(to))
+						}
+						return u
+					}, "a", "b")
+				})
+				th := g.Thread("t").With(graph.RunOptions{MaxSteps: 1})
+				_, err := th.Invoke(t.Context(), note.Put("go"))
+				for range 10 { // each superstep is a run, so that progress is also stored
+					if err == nil {
+						break
+					}
+					_, err = th.Invoke(t.Context())
+				}
+				snap, err := th.Snapshot(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.Join(trail.Get(snap), " "); got != c.want {
+					t.Errorf("got %q, want %q", got, c.want)
+				}
+			})
+		})
+	}
+}
