@@ -216,14 +216,15 @@ func (rd *reader) flush(now time.Time) {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
 	before, late := rd.handed, false
+	rd.handed += len(rd.batch)
 	if len(rd.queue) == 0 {
 		rd.since = now
+		rd.queue, rd.batch = rd.batch, rd.queue
 	} else {
 		late = now.Sub(rd.since) > soon
+		rd.queue = append(rd.queue, rd.batch...)
+		rd.batch = rd.batch[:0]
 	}
-	rd.queue = append(rd.queue, rd.batch...)
-	rd.handed += len(rd.batch)
-	rd.batch = rd.batch[:0]
 	rd.some.Store(true)
 	switch {
 	case !rd.loose:
