@@ -14,17 +14,21 @@ import (
 )
 
 // BenchTenants measures what a tenant notices of another one that asks for as much as it can, from 32
-// goroutines that recall and store: alone, beside it, and beside it behind a gate. The quiet tenant
-// recalls every 100 ms. The three take turns of 20 recalls, one of each per iteration, so that whatever else the
-// machine does hits all alike.
-func BenchTenants(b *testing.B, open func(tb testing.TB) memory.Store, o fair.Options) {
+// goroutines that recall and store: alone, beside it, and beside it behind a gate of each of these options. The
+// quiet tenant recalls every 100 ms. They take turns of 20 recalls, one of each per iteration, so that whatever
+// else the machine does hits all alike.
+func BenchTenants(b *testing.B, open func(tb testing.TB) memory.Store, gates ...fair.Options) {
 	store := open(b)
-	gate, err := fair.New(o)
-	if err != nil {
-		b.Fatal(err)
+	ways := []*way{{name: "alone"}, {name: "beside", loud: 32}}
+	for _, o := range gates {
+		gate, err := fair.New(o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ways = append(ways, &way{name: fmt.Sprint("share-", o.Share), loud: 32, gate: gate})
 	}
-	ways := []*way{{name: "alone"}, {name: "beside", loud: 32}, {name: "behind-gate", loud: 32, gate: gate}}
 	for _, w := range ways {
+		var err error
 		if w.memory, err = memory.New(w.gate.Facts(store), memory.Options{}); err != nil {
 			b.Fatal(err)
 		}

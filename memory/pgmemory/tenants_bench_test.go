@@ -22,5 +22,5 @@ func BenchmarkTenants(b *testing.B) {
 			tb.Fatal(err)
 		}
 		return db.Facts()
-	}, fair.Options{Concurrent: 8, PerTenant: 1, Share: 0.2})
+	}, fair.Options{Concurrent: 8, PerTenant: 1, Share: 0.2}, fair.Options{Concurrent: 8, PerTenant: 1, Share: 0.05})
 }

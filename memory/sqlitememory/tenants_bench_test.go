@@ -14,5 +14,5 @@ import (
 func BenchmarkTenants(b *testing.B) {
 	memorytest.BenchTenants(b, func(tb testing.TB) memory.Store {
 		return open(tb, filepath.Join(tb.TempDir(), "memory.db"), sqlitememory.Options{}).Facts()
-	}, fair.Options{Concurrent: 8, PerTenant: 1, Share: 0.2})
+	}, fair.Options{Concurrent: 8, PerTenant: 1, Share: 0.2}, fair.Options{Concurrent: 8, PerTenant: 1, Share: 0.05})
 }
