@@ -147,6 +147,7 @@ func (b *Builder) Edge(from, to string) {
 // Join makes to due when every one of the sources has run since this join last
 // did so. However often a source runs until then, in one superstep or in several,
 // it counts once. To a deferred target that is until nothing else is left to run.
+// A join to [End] makes nothing due, as an Edge to it does.
 func (b *Builder) Join(to string, sources ...string) {
 	b.joins = append(b.joins, join{target: to, sources: sources})
 }

@@ -73,6 +73,7 @@ type Graph struct {
 	nodes    []*node // by name
 	byName   map[string]*node
 	joins    []join
+	exits    []join // joins to End, which make nothing due; for Describe
 	opts     Options
 	exact    bool   // a branch of a lone task needs an overlay, too
 	memory   string // the name of a persistent subgraph's memory
@@ -171,7 +172,7 @@ func (c *compiler) checkSubgraph(n *node) {
 
 func (c *compiler) checkJoins() {
 	for _, j := range c.b.joins {
-		if !c.known(j.target) {
+		if j.target != End && !c.known(j.target) {
 			c.fail(j.target, "a join leads to it: %w", ErrUnknownNode)
 		}
 		if len(j.sources) == 0 {
@@ -298,7 +299,12 @@ func (c *compiler) graph() *Graph {
 	for _, j := range c.b.joins {
 		sources := slices.Clone(j.sources)
 		slices.Sort(sources)
-		g.joins = append(g.joins, join{target: j.target, sources: slices.Compact(sources)})
+		made := join{target: j.target, sources: slices.Compact(sources)}
+		if j.target == End {
+			g.exits = append(g.exits, made)
+		} else {
+			g.joins = append(g.joins, made)
+		}
 	}
 	for _, d := range g.describe {
 		g.exact = g.exact || d.Kind == "ephemeral"

@@ -89,7 +89,7 @@ func (g *Graph) describeEdges() []EdgeDescription {
 		}
 		add(n.name, RouteEdge, n.routes)
 	}
-	for i, j := range g.joins {
+	for i, j := range slices.Concat(g.joins, g.exits) {
 		for _, from := range j.sources {
 			out = append(out, EdgeDescription{From: from, To: j.target, Kind: JoinEdge, Join: i + 1})
 		}

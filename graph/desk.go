@@ -54,7 +54,7 @@ func (r *run) tidy() {
 		return
 	}
 	r.desk = nil
-	if cap(d.data) > most || cap(d.put.Changes) > most/64 || cap(d.put.Control) > most {
+	if cap(d.data) > most || cap(d.put.Changes) > most/64 || cap(d.put.Control) > most || cap(d.views) > most/16 {
 		return
 	}
 	d.tx.Clear()

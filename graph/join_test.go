@@ -77,3 +77,27 @@ func TestJoinCountsOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestJoinToEnd: what leads nowhere together, leads nowhere.
+func TestJoinToEnd(t *testing.T) {
+	t.Parallel()
+	onStores(t, func(t *testing.T, store checkpoint.Store) {
+		g := build(t, store, func(b *graph.Builder) {
+			for _, name := range []string{"a", "b", "c"} {
+				b.Node(name, mark(name))
+			}
+			b.Edge(graph.Start, "a")
+			b.Edge(graph.Start, "b")
+			b.Edge("b", "c")
+			b.Join(graph.End, "a", "c")
+		})
+		for _, want := range []string{"a b c", "a b c a b c"} { // on one thread
+			if snap := done(t, g.Thread("t"), note.Put("go")); strings.Join(trail.Get(snap), " ") != want {
+				t.Errorf("got %q, want %q", trail.Get(snap), want)
+			}
+		}
+		if got, want := g.Mermaid(), "n_c ==> "; !strings.Contains(got, want) {
+			t.Errorf("got %s, want %q in it", got, want)
+		}
+	})
+}
