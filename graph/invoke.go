@@ -63,16 +63,15 @@ func (g *Graph) invoke(ctx context.Context, t *Thread, rd *reader, writes []stat
 	if err != nil {
 		return nil, err
 	}
-	whole := &struct { // in one piece, to save allocations
+	var whole struct { // in one piece, to save allocations
 		run
 		root root
 		ctx  runContext
-	}{
-		run:  run{g: g, ctx: ctx},
-		root: root{thread: thread, id: uuid.New(), version: g.opts.Version, logger: g.opts.Logger, reader: rd},
 	}
-	r := &whole.run
-	r.root = &whole.root
+	r, root := &whole.run, &whole.root
+	r.g, r.ctx, r.root = g, ctx, root
+	root.thread, root.id, root.reader = thread, uuid.New(), rd
+	root.version, root.logger = g.opts.Version, g.opts.Logger
 	// The thread is given back before anybody hears that the run has ended: who goes on with it
 	// then does not find it held.
 	defer func() { rd.flush(r.now) }()

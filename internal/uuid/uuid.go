@@ -16,19 +16,31 @@ func New() string {
 
 // A Series makes ids of one moment that ascend one by one (method 2 of that
 // section), for less than New does. It is used by one goroutine.
-type Series struct{ high, low uint64 }
+type Series struct {
+	high, low uint64
+	text      [size]byte // of the last one
+}
 
 // Next returns an id behind those before. The first call is the moment.
 func (s *Series) Next() string {
 	if s.high == 0 {
 		s.high, s.low = begin()
+		write(&s.text, s.high, s.low)
 	}
 	s.low++
-	if s.low>>62 != 0b10 { // all counted through
+	all := s.low>>62 != 0b10 // counted through
+	if all {
 		s.high, s.low = begin()
 	}
-	return format(s.high, s.low)
+	if all || uint32(s.low) == 0 {
+		write(&s.text, s.high, s.low)
+	} else {
+		put(s.text[size-8:], s.low) // the rest stays
+	}
+	return string(s.text[:])
 }
+
+const size = 36 // of an id
 
 func begin() (high, low uint64) {
 	now := uint64(time.Now().UnixNano())
@@ -36,13 +48,18 @@ func begin() (high, low uint64) {
 }
 
 func format(high, low uint64) string {
-	text := [36]byte{8: '-', 13: '-', 18: '-', 23: '-'}
+	var text [size]byte
+	write(&text, high, low)
+	return string(text[:])
+}
+
+func write(text *[size]byte, high, low uint64) {
+	*text = [size]byte{8: '-', 13: '-', 18: '-', 23: '-'}
 	put(text[0:8], high>>32)
 	put(text[9:13], high>>16)
 	put(text[14:18], high)
 	put(text[19:23], low>>48)
 	put(text[24:36], low)
-	return string(text[:])
 }
 
 // put fills dst with the last hexadecimal digits of n.
