@@ -307,7 +307,7 @@ func (m *Memory) History(ctx context.Context, s Scope, id string) iter.Seq2[Even
 // Forget removes all that is known in a scope, with its history, and returns how many
 // facts that were. A part of the scope that is empty means all of them, but for the tenant: of a tenant and a user,
 // it forgets the user in every workspace and to every agent. Tenants never mix: an empty one stands for facts of no
-// tenant. The scope must name a tenant or a user.
+// tenant. An empty scope is an [ErrInvalid].
 // What was said before and comes late, from a job that had to wait, is refused with
 // [ErrForgotten].
 func (m *Memory) Forget(ctx context.Context, s Scope) (int, error) {

@@ -284,8 +284,13 @@ func TestRerank(t *testing.T) {
 		for i, text := range texts {
 			scores[i] = float64(len(text))
 		}
-		if query == "tea short" {
+		switch query {
+		case "tea short":
 			return scores[:1], nil
+		case "tea nan":
+			scores[1] = math.NaN()
+		case "tea infinite":
+			scores[2] = math.Inf(1)
 		}
 		return scores, nil
 	})
@@ -298,8 +303,10 @@ func TestRerank(t *testing.T) {
 	if _, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: "broken"}); !errors.Is(err, errDown) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: "tea short"}); !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("got %v", err)
+	for _, text := range []string{"tea short", "tea nan", "tea infinite"} {
+		if _, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: text}); !errors.Is(err, memory.ErrInvalid) {
+			t.Errorf("%s: got %v", text, err)
+		}
 	}
 }
 

@@ -233,7 +233,7 @@ func (h *History) List(ctx context.Context, q Query) iter.Seq2[Session, error] {
 }
 
 // Forget removes all sessions of a scope, and returns how many. Parts that are empty mean all, but for
-// the tenant: of a tenant and user, all workspaces and agents. The scope must name a tenant or a user.
+// the tenant: of a tenant and user, all workspaces and agents. An empty scope is an [memory.ErrInvalid].
 func (h *History) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	err := s.Validate()
 	if err == nil && s == (memory.Scope{}) {

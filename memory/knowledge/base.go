@@ -150,7 +150,7 @@ func (b *Base) Delete(ctx context.Context, q Query) (int, error) {
 }
 
 // Forget removes all sources of a scope, and returns how many. A part of the scope that
-// is empty means all of them, but for the tenant. The scope must name a tenant or a user.
+// is empty means all of them, but for the tenant. An empty scope is an [memory.ErrInvalid].
 func (b *Base) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	if s == (memory.Scope{}) {
 		return 0, fmt.Errorf("knowledge: forget: a scope that names nobody: %w", memory.ErrInvalid)

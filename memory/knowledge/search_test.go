@@ -166,6 +166,9 @@ func TestSearchRerank(t *testing.T) {
 		for i, text := range texts {
 			scores[i] = -float64(len(text))
 		}
+		if strings.Contains(query, "nan") {
+			scores[0] = math.NaN()
+		}
 		return scores[:len(texts)-strings.Count(query, "short")], nil
 	})
 	b := library(t, knowledge.Options{Reranker: rerank})
@@ -175,8 +178,10 @@ func TestSearchRerank(t *testing.T) {
 			t.Errorf("got %+v", results)
 		}
 	}
-	if _, err := b.Search(t.Context(), knowledge.Question{Query: knowledge.Query{Scope: acme}, Text: "water short"}); !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("too few scores: got %v", err)
+	for _, text := range []string{"water short", "water nan"} {
+		if _, err := b.Search(t.Context(), knowledge.Question{Query: knowledge.Query{Scope: acme}, Text: text}); !errors.Is(err, memory.ErrInvalid) {
+			t.Errorf("%s: got %v", text, err)
+		}
 	}
 	fail = true
 	if _, err := b.Search(t.Context(), knowledge.Question{Query: knowledge.Query{Scope: acme}, Text: "water"}); !errors.Is(err, errSorry) {

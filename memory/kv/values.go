@@ -209,7 +209,7 @@ func (v *Values) write(e *Entry) (w Write, text string, err error) {
 }
 
 // Forget removes all values of a scope, and returns how many. Parts that are empty mean all, but for
-// the tenant: of a tenant and user, all workspaces and agents. The scope must name a tenant or a user.
+// the tenant: of a tenant and user, all workspaces and agents. An empty scope is an [memory.ErrInvalid].
 func (v *Values) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	err := s.Validate()
 	if err == nil && s == (memory.Scope{}) {

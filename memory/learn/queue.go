@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/internal/input"
 )
 
 // A Job is a turn that waits to be learned.
@@ -62,8 +64,8 @@ type Parked struct {
 // that are parked.
 type Counts struct{ Pending, Parked int }
 
-// InProcess is a [Queue] that ends with the process. It is safe for use by any number of
-// goroutines.
+// InProcess is a [Queue] that ends with the process, a [Parking] and a [memory.Forgetter]. It is safe
+// for use by any number of goroutines.
 type InProcess struct {
 	mu     sync.Mutex
 	jobs   []*entry
@@ -82,6 +84,12 @@ type entry struct {
 	parked bool
 	cause  string
 }
+
+var (
+	_ Queue            = (*InProcess)(nil)
+	_ Parking          = (*InProcess)(nil)
+	_ memory.Forgetter = (*InProcess)(nil)
+)
 
 // NewInProcess returns an empty queue.
 func NewInProcess() *InProcess { return &InProcess{known: map[name]bool{}} }
@@ -141,6 +149,19 @@ func (q *InProcess) Retry(_ context.Context, j Job, after time.Duration, cause s
 	e := q.jobs[i]
 	e.parked, e.cause, e.due, e.job.Claim = after < 0, cause, time.Now().Add(after), ""
 	return nil
+}
+
+// Forget implements [memory.Forgetter]: it drops the jobs of a scope, whatever their state, and
+// returns how many. A worker that has one finds its claim over.
+func (q *InProcess) Forget(_ context.Context, s memory.Scope) (int, error) {
+	if s == (memory.Scope{}) {
+		return 0, fmt.Errorf("learn: forget: an empty scope: %w", memory.ErrInvalid)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	before := len(q.jobs)
+	q.jobs = slices.DeleteFunc(q.jobs, func(e *entry) bool { return input.Covers(s, e.job.Scope) })
+	return before - len(q.jobs), nil
 }
 
 func (q *InProcess) claimed(j Job) (int, error) {
