@@ -18,6 +18,9 @@ var (
 	// ErrBusy says that so many calls of a tenant wait already that another one may not;
 	// see package fair. It can be tried again later.
 	ErrBusy = errors.New("busy")
+	// ErrDenied says that the rights of the one who asks do not allow it, such as a user's
+	// who would write for another.
+	ErrDenied = errors.New("not allowed")
 	// ErrForgotten says that a scope was forgotten after what is to be stored was
 	// said, so it must not come back.
 	ErrForgotten = errors.New("forgotten")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
@@ -26,7 +27,10 @@ const (
 // A Question is a proposal, with the facts that are known and may have to do with it.
 type Question struct {
 	Proposal Proposal
-	Known    []memory.Near
+	// Said is when it was said. A fact that is known since later is not ended by it, whatever
+	// the answer.
+	Said  time.Time
+	Known []memory.Near
 }
 
 // A Decision answers a [Question].

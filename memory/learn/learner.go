@@ -96,8 +96,8 @@ func New(m *memory.Memory, o Options) (*Learner, error) {
 
 // Learn takes a turn to be learned, and returns once the queue has it, or after a second
 // if the queue does not answer: the turn then waits in the process until it does. It
-// returns an error only for a turn that can not be taken: [memory.ErrInvalid], or
-// [ErrFull] when 10,000 wait already.
+// returns an error only for a turn that can not be taken: [memory.ErrInvalid],
+// [memory.ErrDenied], or [ErrFull] when 10,000 wait already.
 func (l *Learner) Learn(ctx context.Context, t Turn) error {
 	err := t.check()
 	var j Job
@@ -116,8 +116,8 @@ func (l *Learner) Learn(ctx context.Context, t Turn) error {
 
 func (l *Learner) take(ctx context.Context, j Job) error {
 	err := l.enqueue(context.WithoutCancel(ctx), j)
-	if err == nil {
-		return nil
+	if err == nil || hopeless(err) {
+		return err
 	}
 	l.failed.Add(1)
 	l.log.WarnContext(ctx, "a turn waits in the process, as the queue did not take it", "key", j.Key, "error", err)
@@ -145,90 +145,126 @@ func (l *Learner) nudge() {
 
 // Work learns turns as they come, also those that other processes put into the queue,
 // until the context ends, and returns its error. It returns when all that it began has
-// ended. Any number of processes may do so.
+// ended, but for an extractor or decider that does not end with its context: after two seconds it is left
+// behind. Any number of processes may do so.
 func (l *Learner) Work(ctx context.Context) error {
+	c := newCrew(l.options.Workers)
+	defer c.busy.Wait()
 	for ctx.Err() == nil {
-		wait := l.options.Poll
-		if n, err := l.round(ctx); err != nil {
-			if ctx.Err() != nil {
-				break // that is no failure of the queue
-			}
+		more, err := l.round(ctx, c)
+		if err != nil && ctx.Err() == nil { // else that is no failure of the queue
 			l.log.WarnContext(ctx, "the queue does not answer", "error", err)
-		} else if n > 0 {
-			continue
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-		case <-l.wake:
-		case <-timer.C:
-		}
-		timer.Stop()
+		l.rest(ctx, c, l.options.Poll, more)
 	}
 	return ctx.Err()
 }
 
 // Drain learns what is in the queue, also what was tried before and waits, until nothing is
 // left but parked jobs, or the context ends, whose error it returns then. What is left stays
-// in a durable queue.
+// in a durable queue. Like Work it leaves behind what does not end.
 func (l *Learner) Drain(ctx context.Context) error {
+	c := newCrew(l.options.Workers)
+	defer c.busy.Wait()
 	for {
-		n, err := l.round(ctx)
-		if err == nil && n == 0 {
-			var c Counts
-			if c, err = l.options.Queue.Count(ctx); err == nil && c.Pending == 0 && l.backlog() == 0 {
+		more, err := l.round(ctx, c)
+		if err == nil && !more && c.rests() {
+			var n Counts
+			if n, err = l.options.Queue.Count(ctx); err == nil && n.Pending == 0 && l.backlog() == 0 {
 				return nil
 			}
 		}
-		if n > 0 && err == nil {
-			continue
+		l.rest(ctx, c, min(l.options.Delay, time.Second)/4, more)
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("learn: drain: %w", err)
 		}
-		timer := time.NewTimer(min(l.options.Delay, time.Second) / 4)
+	}
+}
+
+// rest waits until there may be something to do: for no longer than so long, unless more is due and all
+// workers have work.
+func (l *Learner) rest(ctx context.Context, c *crew, wait time.Duration, more bool) {
+	if more {
 		select {
 		case <-ctx.Done():
-			timer.Stop()
-			return fmt.Errorf("learn: drain: %w", ctx.Err())
-		case <-timer.C:
+		case <-c.idle:
 		}
+		return
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-l.wake:
+	case <-c.idle:
+	case <-timer.C:
 	}
 }
 
-// round learns what is due, and returns how many turns that were.
-func (l *Learner) round(ctx context.Context) (int, error) {
-	if err := l.flush(ctx); err != nil {
-		return 0, err
+// round sets those who are free to work on what is due, and reports whether more may be.
+func (l *Learner) round(ctx context.Context, c *crew) (more bool, err error) {
+	l.flush(ctx)
+	free := len(c.free)
+	if free == 0 {
+		return true, nil
 	}
-	jobs, err := l.options.Queue.Claim(ctx, l.options.Workers, l.options.Timeout+claimSpare)
+	jobs, err := l.options.Queue.Claim(ctx, free, l.options.Timeout+patience+claimSpare)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
-	var wg sync.WaitGroup
 	for _, j := range jobs {
-		wg.Go(func() { l.do(ctx, j) })
+		c.set(func() { l.do(ctx, j) })
 	}
-	wg.Wait()
-	return len(jobs), nil
+	return len(jobs) == free, nil
 }
 
-// flush gives the queue what waits in the process.
-func (l *Learner) flush(ctx context.Context) error {
-	for {
-		l.mu.Lock()
-		if len(l.waiting) == 0 {
-			l.mu.Unlock()
-			return nil
+// flushes is how many turns a round gives up to hand over, so that none keeps the others waiting.
+const flushes = 3
+
+// flush gives the queue what waits in the process. What the queue will never take is dropped, and what it does
+// not take now goes behind the others.
+func (l *Learner) flush(ctx context.Context) {
+	failed := 0
+	for range l.backlog() {
+		j, ok := l.first()
+		if !ok || failed == flushes || ctx.Err() != nil {
+			return
 		}
-		j := l.waiting[0]
-		l.mu.Unlock()
-		if err := l.enqueue(ctx, j); err != nil {
-			return err
-		}
+		err := l.enqueue(ctx, j)
 		l.mu.Lock()
 		if len(l.waiting) > 0 && l.waiting[0].Key == j.Key && l.waiting[0].Scope == j.Scope {
 			l.waiting = l.waiting[1:]
+			if err != nil && !hopeless(err) {
+				l.waiting = append(l.waiting, j)
+			}
 		}
 		l.mu.Unlock()
+		switch {
+		case err == nil:
+		case hopeless(err):
+			l.failed.Add(1)
+			l.parked.Add(1)
+			l.log.ErrorContext(ctx, "a turn was given up, as the queue does not take it", "key", j.Key, "error", err)
+		default:
+			failed++
+			l.log.WarnContext(ctx, "a turn still waits in the process", "key", j.Key, "error", err)
+		}
 	}
+}
+
+// hopeless reports whether a queue will never take what it did not take for this.
+func hopeless(err error) bool {
+	return errors.Is(err, memory.ErrInvalid) || errors.Is(err, memory.ErrDenied)
+}
+
+// first returns the turn that waits in the process for longest.
+func (l *Learner) first() (Job, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiting) == 0 {
+		return Job{}, false
+	}
+	return l.waiting[0], true
 }
 
 func (l *Learner) backlog() int {
@@ -239,11 +275,9 @@ func (l *Learner) backlog() int {
 
 // do tries a job once.
 func (l *Learner) do(ctx context.Context, j Job) {
-	attempt, cancel := context.WithTimeout(ctx, l.options.Timeout)
-	n, err := l.learn(attempt, j)
-	cancel()
+	n, err := l.attempt(ctx, j)
 	done := context.WithoutCancel(ctx) // what was done is noted also when the program ends
-	done, cancel = context.WithTimeout(done, defaultTimeout)
+	done, cancel := context.WithTimeout(done, defaultTimeout)
 	defer cancel()
 	if err == nil {
 		l.learned.Add(1)
@@ -277,9 +311,6 @@ func (l *Learner) after(ctx context.Context, j Job, err error) time.Duration {
 	return longest/2 + rand.N(longest/2+1)
 }
 
-// errPoison marks what can not become better.
-var errPoison = errors.New("can not be learned")
-
 func (l *Learner) learn(ctx context.Context, j Job) (facts int, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -296,18 +327,31 @@ func (l *Learner) learn(ctx context.Context, j Job) (facts int, err error) {
 		return 0, err
 	}
 	kept := t.sift(proposals)
-	changes, err := l.changes(ctx, t, kept.proposals)
+	// A merged fact may say what another one says already, which does not change by trying.
+	merge := j.Attempts < max(l.options.Attempts-1, 2)
+	changes, err := l.changes(ctx, t, kept.proposals, merge)
 	if err == nil && len(changes) > 0 {
-		_, err = l.memory.Apply(ctx, t.Scope, changes...)
-		if errors.Is(err, memory.ErrForgotten) { // nobody wants to know it any more
-			changes, err = nil, nil
-		}
+		facts, err = l.apply(ctx, &t, changes)
 	}
 	if err != nil {
 		return 0, err
 	}
 	l.note(ctx, &t, kept)
-	return len(changes), nil
+	return facts, nil
+}
+
+// apply does changes, and returns how many there were to do.
+func (l *Learner) apply(ctx context.Context, t *Turn, changes []memory.Change) (n int, err error) {
+	applied, err := l.memory.Apply(ctx, t.Scope, changes...)
+	if errors.Is(err, memory.ErrForgotten) { // nobody wants to know it any more
+		return 0, nil
+	}
+	for i, a := range applied {
+		if changes[i].Kind != memory.Add || !a.Existed {
+			n++
+		}
+	}
+	return n, err
 }
 
 // note counts and logs what became of the proposals of a turn that was learned, without what they say.

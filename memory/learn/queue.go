@@ -71,6 +71,7 @@ type InProcess struct {
 	jobs   []*entry
 	known  map[name]bool
 	claims int
+	gone   map[memory.Scope]time.Time // when scopes were forgotten
 }
 
 type name struct {
@@ -92,12 +93,19 @@ var (
 )
 
 // NewInProcess returns an empty queue.
-func NewInProcess() *InProcess { return &InProcess{known: map[name]bool{}} }
+func NewInProcess() *InProcess {
+	return &InProcess{known: map[name]bool{}, gone: map[memory.Scope]time.Time{}}
+}
 
 // Enqueue implements [Queue].
 func (q *InProcess) Enqueue(_ context.Context, j Job) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	for s, at := range q.gone {
+		if !j.Said.IsZero() && !j.Said.After(at) && input.Covers(s, j.Scope) {
+			return nil
+		}
+	}
 	if at := (name{j.Scope, j.Key}); !q.known[at] {
 		q.known[at] = true
 		q.jobs = append(q.jobs, &entry{job: j, due: time.Now()})
@@ -152,13 +160,15 @@ func (q *InProcess) Retry(_ context.Context, j Job, after time.Duration, cause s
 }
 
 // Forget implements [memory.Forgetter]: it drops the jobs of a scope, whatever their state, and
-// returns how many. A worker that has one finds its claim over.
+// returns how many. A worker that has one finds its claim over, and what was said before is not kept
+// any more.
 func (q *InProcess) Forget(_ context.Context, s memory.Scope) (int, error) {
 	if s == (memory.Scope{}) {
 		return 0, fmt.Errorf("learn: forget: an empty scope: %w", memory.ErrInvalid)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.gone[s] = time.Now()
 	before := len(q.jobs)
 	q.jobs = slices.DeleteFunc(q.jobs, func(e *entry) bool { return input.Covers(s, e.job.Scope) })
 	return before - len(q.jobs), nil

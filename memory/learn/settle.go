@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/weft-go/weft/memory"
 )
@@ -19,8 +20,8 @@ const (
 	maxKnown       = 5
 )
 
-// changes returns what proposals mean for what is known.
-func (l *Learner) changes(ctx context.Context, t Turn, proposals []Proposal) ([]memory.Change, error) {
+// changes returns what proposals mean for what is known. With merge, a known fact may be made to say more.
+func (l *Learner) changes(ctx context.Context, t Turn, proposals []Proposal, merge bool) ([]memory.Change, error) {
 	if len(proposals) == 0 {
 		return nil, nil
 	}
@@ -43,14 +44,14 @@ func (l *Learner) changes(ctx context.Context, t Turn, proposals []Proposal) ([]
 		if p.Kind == memory.Episode || l.options.Decider == nil || len(known) == 0 {
 			changes = append(changes, t.add(p))
 		} else {
-			questions = append(questions, Question{p, known})
+			questions = append(questions, Question{Proposal: p, Said: t.At, Known: known})
 		}
 	}
-	decided, err := l.decide(ctx, t, questions)
+	decided, err := l.decide(ctx, t, questions, merge)
 	return append(changes, decided...), err
 }
 
-func (l *Learner) decide(ctx context.Context, t Turn, questions []Question) ([]memory.Change, error) {
+func (l *Learner) decide(ctx context.Context, t Turn, questions []Question, merge bool) ([]memory.Change, error) {
 	if len(questions) == 0 {
 		return nil, nil
 	}
@@ -64,6 +65,9 @@ func (l *Learner) decide(ctx context.Context, t Turn, questions []Question) ([]m
 	touched := map[string]bool{}
 	var changes []memory.Change
 	for i, d := range decisions {
+		if d.Action == Update && !merge {
+			d.Action = Add
+		}
 		changes = append(changes, t.follow(questions[i], d, touched)...)
 	}
 	return changes, nil
@@ -81,7 +85,8 @@ func (t *Turn) add(p Proposal) memory.Change {
 	}
 }
 
-// follow returns the changes that a decision asks for. A fact is touched once a turn.
+// follow returns the changes that a decision asks for. A fact is touched once a turn, and none is ended by
+// what was said before it: turns may be learned in another order than they were said in.
 func (t *Turn) follow(q Question, d Decision, touched map[string]bool) []memory.Change {
 	var known []memory.Near
 	for _, i := range d.Known {
@@ -111,18 +116,30 @@ func (t *Turn) follow(q Question, d Decision, touched map[string]bool) []memory.
 		return []memory.Change{t.update(known[0].Fact, content)}
 	case Replace:
 		for _, n := range known {
-			add.Supersedes = append(add.Supersedes, n.ID)
+			if !t.before(n) {
+				add.Supersedes = append(add.Supersedes, n.ID)
+			} else if to := &add.Record.ValidTo; to.IsZero() || n.ValidFrom.Before(*to) {
+				*to = n.ValidFrom // it was so until then
+			}
 		}
 		return []memory.Change{add}
 	}
-	changes := make([]memory.Change, len(known))
-	for i, n := range known {
-		changes[i] = memory.Change{
+	var changes []memory.Change
+	for _, n := range known {
+		if t.before(n) {
+			continue
+		}
+		changes = append(changes, memory.Change{
 			Kind: memory.Close, Said: t.At, Job: t.Key, Actor: "learn",
 			Record: memory.Record{Fact: memory.Fact{ID: n.ID, ValidTo: t.At, Version: n.Version}},
-		}
+		})
 	}
 	return changes
+}
+
+// before reports whether the turn was said before a known fact was so. Stores keep microseconds.
+func (t *Turn) before(n memory.Near) bool {
+	return t.At.Truncate(time.Microsecond).Before(n.ValidFrom.Truncate(time.Microsecond))
 }
 
 // update makes a fact say more. Its Version keeps what somebody else changed meanwhile.

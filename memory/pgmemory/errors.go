@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/weft-go/weft/memory"
 )
 
 // What errors of this package wrap besides those of package memory.
@@ -19,9 +21,8 @@ var (
 	// ErrFull says that the database has run out of disk or memory. Nothing was
 	// written; what is there can be read.
 	ErrFull = errors.New("the database is full")
-	// ErrDenied says that the rights of the one who asks do not allow it, such as a
-	// user's to write into the scope of another.
-	ErrDenied = errors.New("not allowed")
+	// ErrDenied is [memory.ErrDenied]: a user would write into the scope of another.
+	ErrDenied = memory.ErrDenied
 )
 
 // fail says what could not be done, and in which schema.

@@ -13,7 +13,8 @@ import (
 )
 
 // Turns is a [learn.Queue], and a [learn.Parking]: turns that wait to be learned outlive the
-// process. It is safe for use by any number of goroutines.
+// process. It is safe for use by any number of goroutines. A turn that was said before its user was
+// forgotten is not kept.
 type Turns struct{ db *DB }
 
 var _ interface {
@@ -49,6 +50,10 @@ const (
 // Enqueue implements [learn.Queue].
 func (t *Turns) Enqueue(ctx context.Context, j learn.Job) error {
 	err := t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
+		at, err := forgottenAt(w, around(j.Scope)...)
+		if err != nil || at != 0 && !j.Said.After(timeOf(at)) {
+			return err
+		}
 		s, err := factCorpus.enterScope(w, j.Scope)
 		if err != nil {
 			return err
