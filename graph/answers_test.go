@@ -3,6 +3,7 @@ package graph_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -329,4 +330,37 @@ func partitions(names []string) [][][]string {
 		}
 	}
 	return out
+}
+
+// TestConflictBesideAQuestion: nobody is asked for what could not be applied behind the answer.
+func TestConflictBesideAQuestion(t *testing.T) {
+	t.Parallel()
+	onStores(t, func(t *testing.T, store checkpoint.Store) {
+		mode := state.Last[string]("mode")
+		sure := graph.NewInterrupt[string, bool]("sure")
+		b := graph.New("test", note, mode)
+		for _, name := range []string{"a", "b"} {
+			b.Node(name, func(context.Context, state.View) (state.Update, error) { return state.Update{mode.Put(name)}, nil })
+		}
+		b.Node("c", func(ctx context.Context, _ state.View) (state.Update, error) {
+			_, err := sure.Wait(ctx, "sure?")
+			return nil, err
+		})
+		for _, name := range []string{"a", "b", "c"} {
+			b.Edge(graph.Start, name)
+		}
+		th := compile(t, b, graph.Options{Checkpoints: store}).Thread("t")
+		for range 2 { // what was refused is done anew
+			snap, err := th.Invoke(t.Context(), note.Put("go"))
+			if !errors.Is(err, state.ErrConcurrentWrite) || !strings.Contains(err.Error(), `"a"`) {
+				t.Errorf("got %v, want %v", err, state.ErrConcurrentWrite)
+			}
+			if snap != nil && len(snap.Pauses) > 0 {
+				t.Errorf("asked %+v", snap.Pauses)
+			}
+			if _, err = th.Invoke(t.Context()); !errors.Is(err, state.ErrConcurrentWrite) {
+				t.Errorf("going on: got %v, want %v", err, state.ErrConcurrentWrite)
+			}
+		}
+	})
 }

@@ -135,8 +135,11 @@ func (r *run) superstep() error {
 		return err
 	}
 	if err := r.outcome(tasks); err != nil || r.pauses != nil {
-		r.step--
 		r.stuck = tasks
+		if err == nil && !r.alone {
+			err = r.preview(tasks)
+		}
+		r.step--
 		return err
 	}
 	if err := r.apply(tasks); err != nil {
@@ -273,24 +276,26 @@ func (r *run) outcome(tasks []task) error {
 		r.pauses = nil
 		return errors.Join(errs...)
 	}
-	if !r.alone {
-		r.preview(tasks)
+	return nil
+}
+
+// preview shows a paused superstep with its finished tasks applied. What could not be applied behind the pause
+// is refused before anybody is asked.
+func (r *run) preview(tasks []task) error {
+	view, at, err := r.partly(tasks)
+	if err != nil {
+		r.pauses, r.stuck = nil, nil
+		return r.refuse(tasks, at, err)
+	}
+	if r.root.reader != nil && view != r.view {
+		r.emit(StateChanged{Place: r.place(), State: view})
 	}
 	return nil
 }
 
-// preview shows a paused superstep with its finished tasks applied.
-func (r *run) preview(tasks []task) {
-	if r.root.reader != nil {
-		if view, ok := r.partly(tasks); ok {
-			r.emit(StateChanged{Place: r.place(), State: view})
-		}
-	}
-}
-
-// partly returns the state with the finished tasks' writes applied, and
-// whether they change anything.
-func (r *run) partly(tasks []task) (state.View, bool) {
+// partly returns the state with the finished tasks' writes applied; or as it is, with the task whose writes it
+// does not take.
+func (r *run) partly(tasks []task) (view state.View, at int, err error) {
 	var tx *state.Tx
 	for i := range tasks {
 		if !tasks[i].finished || len(tasks[i].writes) == 0 {
@@ -300,17 +305,16 @@ func (r *run) partly(tasks []task) (state.View, bool) {
 			tx = r.g.schema.Begin(r.view)
 		}
 		if err := tx.Apply(i, tasks[i].writes...); err != nil {
-			return r.view, false
+			return r.view, i, err
 		}
 	}
 	if tx == nil || !tx.Changed() {
-		return r.view, false
+		return r.view, 0, nil
 	}
-	view, err := tx.Finish(false)
-	if err != nil {
-		return r.view, false
+	if view, err = tx.Finish(false); err != nil {
+		return r.view, 0, err
 	}
-	return view, true
+	return view, 0, nil
 }
 
 // apply folds the tasks' writes into the state, in task order, finds what is

@@ -138,7 +138,7 @@ func (r *run) end() *Snapshot {
 // shot shows the tasks of the superstep that is due, the finished ones applied.
 func (r *run) shot(info Info, tasks []task) *Snapshot {
 	s := &Snapshot{Info: info, Pauses: r.pauses}
-	s.View, _ = r.partly(tasks)
+	s.View, _, _ = r.partly(tasks)
 	s.Next = nil
 	fresh := s.Pauses == nil
 	for i := range tasks {

@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -79,6 +80,9 @@ type stream struct {
 	from, ready, fresh int
 }
 
+// errEnded says that an embedder neither returned nor panicked.
+var errEnded = errors.New("the embedder ended its goroutine")
+
 // A called is what came of a call of the embedder.
 type called struct {
 	batch []toEmbed
@@ -113,7 +117,11 @@ func (s *stream) fill(ctx context.Context) {
 		batch := s.list[:min(len(s.list), s.Base.options.Batch)]
 		s.list = s.list[len(batch):]
 		s.running++
-		s.calls.Go(func() { s.done <- called{batch, s.embedBatch(ctx, batch)} })
+		s.calls.Go(func() {
+			c := called{batch, errEnded}
+			defer func() { s.done <- c }()
+			c.err = s.embedBatch(ctx, batch)
+		})
 	}
 }
 
@@ -164,7 +172,12 @@ func (r *ingest) embedAlone(ctx context.Context, w *work) {
 }
 
 // embedBatch embeds in one call.
-func (b *Base) embedBatch(ctx context.Context, batch []toEmbed) error {
+func (b *Base) embedBatch(ctx context.Context, batch []toEmbed) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the embedder panicked: %v", p)
+		}
+	}()
 	texts := make([]string, len(batch))
 	for i, x := range batch {
 		texts[i] = x.text

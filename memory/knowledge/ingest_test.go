@@ -230,6 +230,20 @@ func TestIngestBadEmbedder(t *testing.T) {
 	}
 }
 
+// TestIngestPanickingEmbedder: a panic is the trouble of its documents.
+func TestIngestPanickingEmbedder(t *testing.T) {
+	t.Parallel()
+	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{Embedder: violent{}})
+	_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", "text", "b", "more"), knowledge.IngestOptions{}))
+	if err != nil || len(troubles) != 2 || !strings.Contains(troubles[0].Err.Error(), "the embedder panicked: ouch") {
+		t.Errorf("got %+v, error %v", troubles, err)
+	}
+}
+
+type violent struct{ fixed }
+
+func (violent) Embed(context.Context, []string) ([][]float32, error) { panic("ouch") }
+
 type fixed [][]float32
 
 func (fixed) Model() string                                          { return "fixed" }

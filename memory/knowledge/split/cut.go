@@ -19,11 +19,7 @@ var levels = [...][]cutter{
 
 // textLines ends at the next line that is not blank.
 func textLines(text string, at int) int {
-	i := strings.IndexByte(text[at:], '\n')
-	if i < 0 {
-		return len(text)
-	}
-	next := at + i + 1
+	next := lineEnd(text, at)
 	for next < len(text) && (text[next] == '\n' || text[next] == '\r') {
 		next++
 	}
@@ -98,7 +94,7 @@ func startsSentence(text string, at int) bool {
 	const lookBack = 32
 	before := text[max(0, at-lookBack):at]
 	trimmed := strings.TrimRightFunc(before, unicode.IsSpace)
-	if strings.IndexByte(before[len(trimmed):], '\n') >= 0 {
+	if strings.ContainsAny(before[len(trimmed):], "\r\n") {
 		return true
 	}
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(trimmed, closers))

@@ -63,12 +63,17 @@ func skipMark(text string) int {
 	return len(text) - len(strings.TrimPrefix(text, "\ufeff"))
 }
 
-// lineEnd returns where the line after the one at a place begins.
+// lineEnd returns where the line after the one at a place begins. Lines end with \n, \r\n or \r, as in
+// CommonMark.
 func lineEnd(text string, at int) int {
-	if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
-		return at + i + 1
+	i := strings.IndexAny(text[at:], "\r\n")
+	switch {
+	case i < 0:
+		return len(text)
+	case strings.HasPrefix(text[at+i:], "\r\n"):
+		return at + i + 2
 	}
-	return len(text)
+	return at + i + 1
 }
 
 // underline returns the level of the heading that a line at a place makes of the line

@@ -86,6 +86,7 @@ var splitCases = []splitCase{
 	{"markdown front matter of TOML", split.Markdown, "+++\ntitle = 'T'\n+++\nx", "T", []string{": +++\ntitle = 'T'\n+++\nx"}},
 	{"markdown rule and no front matter", split.Markdown, "---\nx\n", "", []string{": ---\nx"}},
 	{"markdown byte order mark and CRLF", split.Markdown, "\ufeff# A\r\n\r\nx\r\n", "A", []string{"A: # A\r\n\r\nx"}},
+	{"markdown CR", split.Markdown, "# A\r\rx\ry\r## B\rz\r", "A", []string{"A: # A\r\rx\ry", "A>B: ## B\rz"}},
 	{"plain underlined", split.Plain, "\ufeffTitle\n=====\n\none\n\nPart\n----\ntwo\n# three\n", "Title", []string{"Title: Title\n=====\n\none", "Title>Part: Part\n----\ntwo\n# three"}},
 	{"plain nothing", split.Plain, " \n\t\n", "", nil},
 	{"html", split.HTML, `<!DOCTYPE html><html><head><title> T &amp;
