@@ -301,6 +301,7 @@ func TestRefused(t *testing.T) {
 		"no age":                second(h.Retain(ctx, ann, 0)),
 		"forget another scope":  second(h.Forget(ctx, memory.Scope{User: "\xff"})),
 		"export another scope":  h.Export(ctx, memory.Scope{User: "\xff"}, &bytes.Buffer{}),
+		"LangChain null":        second(h.FromLangChain(ctx, ann, "s", []byte(` null`))),
 		"LangChain no list":     second(h.FromLangChain(ctx, ann, "s", []byte(`{}`))),
 		"LangChain too large":   second(h.FromLangChain(ctx, ann, "s", make([]byte, 64<<20+1))),
 		"LangChain with rubble": second(h.FromLangChain(ctx, ann, "s", []byte(`[{"type":"human","data":{"content":7}}]`))),

@@ -124,6 +124,9 @@ func readEntries(data []byte) ([]entry, error) {
 	if err := json.Unmarshal(data, &list); err != nil {
 		return nil, fmt.Errorf("%w: %w", memory.ErrInvalid, err)
 	}
+	if list == nil {
+		return nil, fmt.Errorf("null is no list of messages: %w", memory.ErrInvalid)
+	}
 	if len(list) > MaxMessages {
 		return nil, fmt.Errorf("%d messages, and %d are allowed: %w", len(list), MaxMessages, memory.ErrInvalid)
 	}

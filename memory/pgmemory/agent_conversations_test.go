@@ -197,7 +197,9 @@ func TestConversationsBySQL(t *testing.T) {
 		before := one(t, pool, annID, readSession, "s1")
 		for name, c := range map[string]struct{ who, sql, messages, want string }{
 			"no array":         {annID, insertSession, `{}`, "22023"},
-			"an unknown type":  {annID, insertSession, list(human, `{"type":"alien","data":{"content":""}}`), "22023"},
+			"no type":          {annID, insertSession, list(human, `{"data":{"content":""}}`), "22023"},
+			"null":             {annID, `UPDATE public.agent_conversations SET messages = NULLIF($2, 'null')::jsonb WHERE session_id = $1 AND $3::text IS NOT NULL RETURNING session_id`, "null", "23502"},
+			"null saved":       {annID, `SELECT public.save_conversation($1, NULLIF($2, 'null')::jsonb, $3)::text`, "null", "23502"},
 			"a removal":        {annID, insertSession, `[{"type":"remove","data":{"id":"run-1","content":""}}]`, "22023"},
 			"no content":       {annID, insertSession, `[{"type":"ai","data":{"content":1}}]`, "22023"},
 			"a lone result":    {annID, insertSession, `[{"type":"tool","data":{"content":""}}]`, "22023"},
@@ -220,6 +222,22 @@ func TestConversationsBySQL(t *testing.T) {
 		one(t, pool, annID, `DELETE FROM public.agent_conversations WHERE session_id = 's2' RETURNING session_id`)
 		if got, err := hers.Load(ctx, scope, "s2"); err != nil || len(got) != 0 {
 			t.Errorf("got %v, error %v want a session that is gone", got, err)
+		}
+	})
+
+	t.Run("a type that nobody here knows is kept, and neither shown nor found", func(t *testing.T) {
+		alien := `{"type":"alien","data":{"content":"zebras"}}`
+		one(t, pool, annID, insertSession, "s9", list(human, alien), annID)
+		var back any
+		if err := json.Unmarshal([]byte(one(t, pool, annID, readSession, "s9")), &back); err != nil || !strings.Contains(fmt.Sprint(back), "zebras") {
+			t.Errorf("got %v, error %v want it as it was", back, err)
+		}
+		one(t, pool, annID, insertSession, "s9", list(human, alien, human), annID) // as Python does when it has read it
+		if got, err := hers.Load(ctx, scope, "s9"); err != nil || len(got) != 2 {
+			t.Errorf("got %v, error %v want two messages", got, err)
+		}
+		if got, err := hers.ToLangChain(ctx, scope, "s9"); err != nil || strings.Count(string(got), "alien") != 1 {
+			t.Errorf("got %s, error %v want the type once", got, err)
 		}
 	})
 

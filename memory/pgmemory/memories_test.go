@@ -111,6 +111,20 @@ func TestMemoriesBySQL(t *testing.T) {
 		}
 	})
 
+	t.Run("what Go would refuse is refused", func(t *testing.T) {
+		for name, c := range map[string]struct{ sql, want string }{
+			"long content":  {`INSERT INTO public.agent_memories (user_id, content) VALUES (auth.uid()::text, repeat('x', 20000))`, "22001"},
+			"long metadata": {`INSERT INTO public.agent_memories (user_id, content, metadata) VALUES (auth.uid()::text, 'x', jsonb_build_object('x', repeat('x', 20000)))`, "22001"},
+			"a list":        {`INSERT INTO public.agent_memories (user_id, content, metadata) VALUES (auth.uid()::text, 'x', '[1]')`, "22023"},
+			"a long name":   {`INSERT INTO public.agent_memories (user_id, agent_id, content) VALUES (auth.uid()::text, repeat('x', 600), 'x')`, "22001"},
+			"a change":      {`UPDATE public.agent_memories SET metadata = '"x"' WHERE content = 'drives a van'`, "22023"},
+		} {
+			if n, err := raw(ctx, pool, annID, c.sql); sqlState(err) != c.want {
+				t.Errorf("%s: got %d rows, error %v want %s", name, n, err, c.want)
+			}
+		}
+	})
+
 	t.Run("what is changed or deleted is so", func(t *testing.T) {
 		for _, c := range []struct{ who, sql string }{
 			{bobID, `UPDATE public.agent_memories SET content = 'x'`},

@@ -78,6 +78,19 @@ BEGIN
   v.id := coalesce(v.id, gen_random_uuid());
   v.memory_type := coalesce(v.memory_type, 'fact');
   v_names := ARRAY[coalesce(v.tenant_id, ''), coalesce(v.workspace_id, ''), coalesce(v.user_id, ''), coalesce(v.agent_id, '')];
+  IF TG_OP <> 'DELETE' THEN
+    CASE
+      WHEN (SELECT max(octet_length(n)) FROM unnest(v_names || coalesce(v.conversation_id, '')) n) > 512 THEN
+        RAISE 'a name has more than 512 bytes' USING ERRCODE = 'string_data_right_truncation';
+      WHEN octet_length(v.content) > 16384 THEN
+        RAISE 'the content has % bytes, and 16384 are allowed', octet_length(v.content) USING ERRCODE = 'string_data_right_truncation';
+      WHEN octet_length(v.metadata::text) > 16384 THEN
+        RAISE 'the metadata has % bytes, and 16384 are allowed', octet_length(v.metadata::text) USING ERRCODE = 'string_data_right_truncation';
+      WHEN jsonb_typeof(v.metadata) NOT IN ('object', 'null') THEN
+        RAISE 'the metadata is no object' USING ERRCODE = 'invalid_parameter_value';
+      ELSE
+    END CASE;
+  END IF;
   v_words := array_append(array_remove(regexp_split_to_array(lower(v.content), '[^[:alnum:]]+'), ''), '');
   SELECT string_agg(w, ' ' ORDER BY nr) INTO v_normal FROM (SELECT nr, ltrim(rtrim(part, '.,;:!?"'')]'), '"''([') AS w
     FROM regexp_split_to_table(lower(normalize(translate(v.content, -- marks that are written in several ways, and those that nobody sees

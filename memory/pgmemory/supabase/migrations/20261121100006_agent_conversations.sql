@@ -2,11 +2,15 @@
 -- all of its messages as LangChain stores them. They work with the rights of who asks, so that the policies hold. Every
 -- statement can be run again. A table of the name that the project has already stays as it is.
 
--- mem_role returns the role of a message by its type in LangChain, and null for what can not be read.
+-- mem_role returns the role of a message by its type in LangChain: none of a type that nobody here knows, which is kept and
+-- never shown, and null for what can not be read.
 CREATE OR REPLACE FUNCTION weft.mem_role(p_entry jsonb) RETURNS text LANGUAGE sql IMMUTABLE SET search_path = '' AS $fn$
   WITH named AS (SELECT CASE WHEN p_entry ->> 'type' IN ('chat', 'generic', 'ChatMessageChunk')
     THEN coalesce(p_entry #>> '{data,role}', 'user') ELSE p_entry ->> 'type' END AS name, p_entry ->> 'type' IN ('chat', 'generic', 'ChatMessageChunk') AS any_name)
   SELECT CASE
+    WHEN coalesce(jsonb_typeof(p_entry -> 'type'), '') <> 'string' OR p_entry ->> 'type' IN ('', 'remove') THEN NULL
+    WHEN NOT any_name AND name NOT IN ('system', 'SystemMessageChunk', 'developer', 'ai', 'AIMessageChunk', 'assistant', 'model', 'human', 'HumanMessageChunk', 'user',
+      'function', 'FunctionMessageChunk', 'tool', 'ToolMessageChunk') THEN ''
     WHEN jsonb_typeof(p_entry -> 'data') IS DISTINCT FROM 'object' OR coalesce(jsonb_typeof(p_entry #> '{data,content}'), 'null') NOT IN ('string', 'array', 'null') THEN NULL
     WHEN name IN ('system', 'SystemMessageChunk', 'developer') THEN 'system'
     WHEN name IN ('ai', 'AIMessageChunk', 'assistant', 'model') THEN 'assistant'
@@ -47,6 +51,7 @@ DECLARE
   v_session bigint;
   v_count bigint := 0;
   v_same bigint := 0;
+  v_null constant boolean := TG_OP <> 'DELETE' AND NEW.messages IS NULL;
   v_ids text[];
   v_new record;
   r record;
@@ -93,6 +98,9 @@ BEGIN
   -- What both begin with stays, and so do its ids.
   v_count := 0;
   SELECT s.key, s.messages INTO v_session, v_count FROM weft.mem_session s WHERE s.digest = weft.mem_digest(VARIADIC v_names) AND s.id = v.session_id FOR UPDATE;
+  IF v_null AND v_session IS NOT NULL THEN
+    RAISE 'the messages of session % are null', v.session_id USING ERRCODE = 'not_null_violation', HINT = 'A session without messages has an empty array.';
+  END IF;
   SELECT count(*), array_agg(m.id) INTO v_same, v_ids FROM (
     SELECT m.id, bool_and(coalesce(m.plain, m.data::jsonb) = e.entry) OVER (ORDER BY m.position) AS same
     FROM weft.mem_message m JOIN jsonb_array_elements(v.messages) WITH ORDINALITY AS e (entry, nr) ON e.nr = m.position
@@ -105,7 +113,8 @@ BEGIN
       CASE WHEN octet_length(t.id) BETWEEN 1 AND 512 AND row_number() OVER (PARTITION BY t.id ORDER BY t.nr) = 1 AND t.id <> ALL (coalesce(v_ids, '{}'))
         THEN t.id ELSE gen_random_uuid()::text END AS id,
       substring(sha256(convert_to(t.role, 'UTF8') || '\x00'::bytea || convert_to(CASE t.text WHEN '' THEN t.entry::text ELSE t.text END, 'UTF8')) FROM 1 FOR 16) AS said
-    FROM (SELECT e.nr, e.entry, weft.mem_role(e.entry) AS role, weft.mem_spoken(e.entry #> '{data,content}') AS text,
+    FROM (SELECT e.nr, e.entry, weft.mem_role(e.entry) AS role,
+        CASE weft.mem_role(e.entry) WHEN '' THEN '' ELSE weft.mem_spoken(e.entry #> '{data,content}') END AS text,
         CASE jsonb_typeof(e.entry #> '{data,id}') WHEN 'string' THEN e.entry #>> '{data,id}' END AS id
       FROM jsonb_array_elements(v.messages) WITH ORDINALITY AS e (entry, nr) WHERE e.nr > v_same) t) n;
 
