@@ -108,8 +108,9 @@ var (
 )
 
 const (
-	// migrateLock takes the schema. It is held until the transaction ends.
-	migrateLock = `SELECT pg_advisory_xact_lock(hashtextextended('weft supabase ' || $1::text, 0))`
+	// migrateLock is held until the transaction ends. It is one for all schemas, as the tables in schema public
+	// are.
+	migrateLock = `SELECT pg_advisory_xact_lock(hashtextextended('weft supabase', 0))`
 
 	// hasProjectQuery takes the schema.
 	hasProjectQuery = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -128,7 +129,7 @@ func apply(ctx context.Context, pool *pgxpool.Pool, o Options, names []string) e
 	l := newLink(pool, &o)
 	return l.again(ctx, labour, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, migrateLock, pgx.QueryExecModeExec, schema); err != nil {
+			if _, err := tx.Exec(ctx, migrateLock, pgx.QueryExecModeExec); err != nil {
 				return err
 			}
 			done, err := applied(ctx, tx, schema)

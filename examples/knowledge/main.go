@@ -110,6 +110,8 @@ func (c *command) parse(args []string) error {
 		return fmt.Errorf("%w: it is not said what to do", errUsage)
 	case !slices.Contains(commands, c.name):
 		return fmt.Errorf("%w: %.40q is none of %s", errUsage, c.name, strings.Join(commands, ", "))
+	case c.name != "ask" && slices.ContainsFunc(set.Args()[1:], func(a string) bool { return strings.HasPrefix(a, "-") }):
+		return fmt.Errorf("%w: flags go ahead of %s", errUsage, c.name)
 	case c.name != "list" && c.argument == "":
 		return fmt.Errorf("%w: %s needs an argument", errUsage, c.name)
 	case c.limit < 1 || c.limit > 100:
@@ -126,6 +128,8 @@ func (c *command) do(ctx context.Context) error {
 		if info, err := os.Stat(c.argument); err != nil || !info.IsDir() {
 			return fmt.Errorf("%w: %s is no folder", errUsage, c.argument)
 		}
+	} else if err := known(c.db); err != nil {
+		return err
 	}
 	store, closeStore, err := openStore(ctx, c.db)
 	if err != nil {

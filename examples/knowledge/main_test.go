@@ -205,6 +205,9 @@ func TestBadInput(t *testing.T) {
 		"flag provided":             {"-colour", "ask", "x"},
 		"nowhere is no folder":      {"ingest", "nowhere"},
 		"main_test.go is no folder": {"ingest", "main_test.go"},
+		"there is no database":      {"ask", "x"},
+		"k.db; ingest makes one":    {"list"},
+		"flags go ahead of ingest":  {"ingest", ".", "-prune"},
 	} {
 		status, got := said(t, append([]string{"-db", db}, args...)...)
 		if status != 2 {
@@ -218,7 +221,7 @@ func TestBadInput(t *testing.T) {
 	if status, got := said(t, "-help"); status != 0 || got != usage {
 		t.Errorf("help: status %d, %q", status, got)
 	}
-	if status, _ := said(t, "-db", filepath.Join(t.TempDir(), "none", "k.db"), "list"); status != 1 {
+	if status, _ := said(t, "-db", filepath.Join(t.TempDir(), "none", "k.db"), "ingest", "."); status != 1 {
 		t.Errorf("a file that can not be made: status %d", status)
 	}
 }

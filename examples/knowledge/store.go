@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/weft-go/weft/llm/langchainllm/providers"
@@ -25,6 +26,17 @@ func openStore(ctx context.Context, path string) (knowledge.Store, func(), error
 		return nil, nil, err
 	}
 	return db.Knowledge(), func() { _ = db.Close() }, nil
+}
+
+// known returns an error where there is no database yet, so that a mistyped name makes none.
+func known(path string) error {
+	if os.Getenv("DATABASE_URL") != "" {
+		return nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w: there is no database %s; ingest makes one", errUsage, path)
+	}
+	return nil
 }
 
 // openBase opens what searches. Without an embedder it goes by words.

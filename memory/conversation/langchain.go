@@ -35,7 +35,8 @@ func joined(rows []Row) json.RawMessage {
 // FromLangChain makes the messages of a session those of a list that Python's messages_to_dict
 // wrote, as a program does that saves the whole conversation each time. Messages with which both
 // begin stay as they are, so that one more is one row more. The session is made if it is not
-// there. Somebody who writes meanwhile is a [memory.ErrConflict].
+// there. Somebody who writes meanwhile is a [memory.ErrConflict], and null, which is no list, a
+// [memory.ErrInvalid].
 //
 // A message of a type that [llm.FromLangChain] does not know is kept as it is, in its place:
 // [History.ToLangChain] writes it again, and what reads messages passes over it.

@@ -138,7 +138,7 @@ func TestRowChanged(t *testing.T) {
 	write("[" + one + "," + one + "]") // of one id
 	check(t, texts(load(t, h, "s")), "user: one | user: one")
 	check(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, []byte("["+one+","+one+"]")))
-	write("null")
+	write("[]")
 	check(t, texts(load(t, h, "s")), "")
 }
 

@@ -64,7 +64,8 @@ type Learner struct {
 	options Options
 	log     *slog.Logger
 
-	wake chan struct{}
+	wake      chan struct{}
+	turnstile turnstile
 
 	learned, failed, parked, facts, quoted atomic.Int64
 
@@ -328,16 +329,28 @@ func (l *Learner) learn(ctx context.Context, j Job) (facts int, err error) {
 	}
 	kept := t.sift(proposals)
 	// A merged fact may say what another one says already, which does not change by trying.
-	merge := j.Attempts < max(l.options.Attempts-1, 2)
-	changes, err := l.changes(ctx, t, kept.proposals, merge)
-	if err == nil && len(changes) > 0 {
-		facts, err = l.apply(ctx, &t, changes)
-	}
-	if err != nil {
+	if facts, err = l.settle(ctx, t, kept.proposals, j.Attempts < max(l.options.Attempts-1, 2)); err != nil {
 		return 0, err
 	}
 	l.note(ctx, &t, kept)
 	return facts, nil
+}
+
+// settle finds out what proposals mean for what is known, and changes that.
+func (l *Learner) settle(ctx context.Context, t Turn, proposals []Proposal, merge bool) (facts int, err error) {
+	if len(proposals) == 0 {
+		return 0, nil
+	}
+	leave, err := l.turnstile.enter(ctx, t.Scope)
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
+	changes, err := l.changes(ctx, t, proposals, merge)
+	if err != nil || len(changes) == 0 {
+		return 0, err
+	}
+	return l.apply(ctx, &t, changes)
 }
 
 // apply does changes, and returns how many there were to do.

@@ -22,9 +22,6 @@ const (
 
 // changes returns what proposals mean for what is known. With merge, a known fact may be made to say more.
 func (l *Learner) changes(ctx context.Context, t Turn, proposals []Proposal, merge bool) ([]memory.Change, error) {
-	if len(proposals) == 0 {
-		return nil, nil
-	}
 	texts := make([]string, len(proposals))
 	for i, p := range proposals {
 		texts[i] = p.Content

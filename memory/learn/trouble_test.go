@@ -242,3 +242,27 @@ func TestFactsAreCounted(t *testing.T) {
 		t.Errorf("got %+v, and %q", s, known(t, m))
 	}
 }
+
+// Turns of one user that are learned at once see each other.
+func TestTurnsOfOneUser(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory(t)
+		l := newLearner(t, m, learn.Options{
+			Workers: 4, Decider: decides(learn.Decision{Action: learn.Replace, Known: []int{0}}),
+			Extractor: learn.ExtractorFunc(func(ctx context.Context, turn learn.Turn) ([]learn.Proposal, error) {
+				time.Sleep(time.Second)
+				return echo(ctx, turn)
+			}),
+		})
+		now := time.Now()
+		var turns []learn.Turn
+		for i, city := range []string{"Oslo", "Rome", "Bergen", "Athens"} {
+			turns = append(turns, learn.Turn{Key: city, Scope: ann, User: "Ann lives in " + city, At: now.Add(time.Duration(i-9) * time.Minute)})
+		}
+		learned(t, l, turns...)
+		if got := known(t, m); !slices.Equal(got, []string{"Ann lives in Athens"}) {
+			t.Errorf("known is %q, want what was said last", got)
+		}
+	})
+}
