@@ -270,7 +270,7 @@ func (r *run) begin(in input) error {
 	if err != nil {
 		return err
 	}
-	before := frontier{arrived: r.front.arrived, memory: r.front.memory}
+	before := frontier{waiting: r.front.waiting, arrived: r.front.arrived, memory: r.front.memory}
 	var front frontier
 	if len(in.targets) > 0 {
 		to, err := r.targets(in.targets)

@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -99,5 +100,32 @@ func TestJoinToEnd(t *testing.T) {
 		if got, want := g.Mermaid(), "n_c ==> "; !strings.Contains(got, want) {
 			t.Errorf("got %s, want %q in it", got, want)
 		}
+	})
+}
+
+// TestDeferredWaitsOverTurns: what waits for the end of the run is not lost when a turn begins instead.
+func TestDeferredWaitsOverTurns(t *testing.T) {
+	t.Parallel()
+	onStores(t, func(t *testing.T, store checkpoint.Store) {
+		g := build(t, store, func(b *graph.Builder) {
+			for _, name := range []string{"a", "b", "c", "z"} {
+				b.Node(name, mark(name))
+			}
+			b.Branch(graph.Start, func(s state.View) string {
+				if trail.Len(s) == 0 {
+					return "a"
+				}
+				return "c"
+			}, "a", "c")
+			b.Edge("a", "b")
+			b.Edge("a", "z")
+			b.Defer("z")
+		})
+		th := g.Thread("t")
+		if _, err := th.With(graph.RunOptions{MaxSteps: 1}).Invoke(t.Context(), note.Put("go")); !errors.Is(err, graph.ErrMaxSteps) {
+			t.Fatal(err)
+		}
+		wantTrail(t, done(t, th, note.Put("again")), "a", "c", "z")
+		wantTrail(t, done(t, th, note.Put("again")), "a", "c", "z", "c")
 	})
 }

@@ -154,7 +154,7 @@ func (t *modelThread) begin(base *modelCheckpoint, in modelInput) {
 		if base == t.head() {
 			v, _ = t.edited()
 		}
-		before.arrived = base.front.arrived
+		before.waiting, before.arrived = base.front.waiting, base.front.arrived
 	}
 	v = v.with(in.write)
 	entry, out := &t.g.start, modelOutcome{gotos: in.gotos, sends: in.sends}
@@ -260,7 +260,19 @@ func (t *modelThread) update(in modelInput) error {
 	}
 	as := in.updateAs
 	if as == "" {
+		var ran []string
+		if base != nil && in.at == nil {
+			for _, task := range t.g.tasks(t.edited()) {
+				if _, done := t.pend.done[task.id]; done && task.id == task.node.name { // not sent
+					ran = append(ran, task.node.name)
+				}
+			}
+		}
 		switch {
+		case len(ran) > 1:
+			return graph.ErrAmbiguous
+		case len(ran) == 1:
+			as = ran[0]
 		case base == nil:
 			as = graph.Start
 		case len(before.by) != 1:

@@ -111,7 +111,7 @@ func (g *Graph) runOptions(o RunOptions) RunOptions {
 // where the thread is then. What it does depends on the writes:
 //
 //   - Writes to channels are new input: a turn begins at the graph's entry.
-//     What an unfinished superstep was to do is dropped.
+//     What an unfinished superstep was to do is dropped; deferred nodes go on to wait.
 //   - Answers, [Goto], [Send] or [Continue] make the thread go on from where it
 //     is; writes to channels beside them edit its state first.
 //   - No writes make the thread go on: behind a pause, after a failure, or where

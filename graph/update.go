@@ -21,9 +21,11 @@ type NodeUpdate struct {
 // Update edits the state of a thread as if a node had run and returned the
 // writes: a checkpoint is added, and what follows that node is due instead of
 // what was. Results of an unfinished superstep's finished tasks are applied
-// first. An empty node means the one whose run or update made the checkpoint;
-// if there were several that is an [ErrAmbiguous]. On a handle from [Thread.At]
-// it edits that checkpoint, on a branch of its own.
+// first. An empty node means the one that ran last, or was updated: of an
+// unfinished superstep the one that has finished, if it was not sent, and else
+// the one that made the checkpoint. If there were several that is an
+// [ErrAmbiguous]. On a handle from [Thread.At] it edits that checkpoint, on a
+// branch of its own.
 func (t *Thread) Update(ctx context.Context, node string, writes ...state.Write) (*Snapshot, error) {
 	return t.UpdateNodes(ctx, NodeUpdate{Node: node, Update: writes})
 }
@@ -56,13 +58,16 @@ func (t *Thread) UpdateNodes(ctx context.Context, updates ...NodeUpdate) (snap *
 
 // update applies the edits as one superstep and stores it.
 func (r *run) update(updates []NodeUpdate) error {
-	base, err := r.finishedSoFar()
+	base, ran, err := r.finishedSoFar()
 	if err != nil {
 		return err
 	}
+	if len(ran) == 0 {
+		ran = r.front.by
+	}
 	tasks := make([]task, len(updates))
 	for i, u := range updates {
-		if err := r.editTask(&tasks[i], u, len(updates) == 1); err != nil {
+		if err := r.editTask(&tasks[i], u, len(updates) == 1, ran); err != nil {
 			return err
 		}
 	}
@@ -98,14 +103,14 @@ func (r *run) update(updates []NodeUpdate) error {
 }
 
 // finishedSoFar applies what the finished tasks of an unfinished superstep
-// wrote, and keeps its stored form for the commit.
-func (r *run) finishedSoFar() (state.View, error) {
+// wrote, and keeps its stored form for the commit. It returns the names of those that are not sent, too.
+func (r *run) finishedSoFar() (view state.View, ran []string, err error) {
 	if r.pending == nil || len(r.pending.tasks) == 0 {
-		return r.view, nil
+		return r.view, nil, nil
 	}
 	tasks, err := r.tasks()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	tx := r.g.schema.Begin(r.view)
 	for i := range tasks {
@@ -114,26 +119,28 @@ func (r *run) finishedSoFar() (state.View, error) {
 		}
 		r.front.memory = withMemory(r.front.memory, tasks[i].seldom().memory)
 		if err := tx.Apply(i, tasks[i].writes...); err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if tasks[i].sent == 0 {
+			ran = append(ran, tasks[i].node.name)
 		}
 	}
-	view, err := tx.Finish(false)
-	if err != nil {
-		return nil, err
+	if view, err = tx.Finish(false); err != nil {
+		return nil, nil, err
 	}
 	r.edits, err = r.changes(tx, nil, r.edits, nil)
-	return view, err
+	return view, ran, err
 }
 
-// editTask makes the task that an edit stands for.
-func (r *run) editTask(t *task, u NodeUpdate, alone bool) error {
+// editTask makes the task that an edit stands for: if it does not say, for the one that ran last.
+func (r *run) editTask(t *task, u NodeUpdate, alone bool, ran []string) error {
 	name := u.Node
 	if name == "" {
 		if !alone {
 			return fmt.Errorf("an update of several nodes: %w", ErrAmbiguous)
 		}
 		var err error
-		if name, err = r.madeBy(); err != nil {
+		if name, err = r.madeBy(ran); err != nil {
 			return err
 		}
 	}
@@ -153,13 +160,13 @@ func (r *run) editTask(t *task, u NodeUpdate, alone bool) error {
 	return err
 }
 
-// madeBy returns the one node whose run or update made the checkpoint.
-func (r *run) madeBy() (string, error) {
-	if len(r.front.by) == 1 {
-		return r.front.by[0], nil
+// madeBy returns the one node that ran last.
+func (r *run) madeBy(ran []string) (string, error) {
+	if len(ran) == 1 {
+		return ran[0], nil
 	}
 	if r.cur == "" {
 		return Start, nil
 	}
-	return "", fmt.Errorf("the checkpoint was made by %q: %w", r.front.by, ErrAmbiguous)
+	return "", fmt.Errorf("the last to run or to be updated were %q: %w", ran, ErrAmbiguous)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -311,5 +312,43 @@ func TestDefer(t *testing.T) {
 func chainFrom(b *graph.Builder, names ...string) {
 	for i := range len(names) - 1 {
 		b.Edge(names[i], names[i+1])
+	}
+}
+
+// TestUpdateInferredOfPaused: of an unfinished superstep, the node that has finished ran last.
+func TestUpdateInferredOfPaused(t *testing.T) {
+	t.Parallel()
+	for finished, want := range map[string]string{"a": "c", "": "a b", "a a2": ""} {
+		t.Run(finished, func(t *testing.T) {
+			t.Parallel()
+			onStores(t, func(t *testing.T, s checkpoint.Store) {
+				g := build(t, s, func(b *graph.Builder) {
+					for _, name := range strings.Fields(finished) {
+						b.Node(name, mark(name))
+						b.Edge(graph.Start, name)
+						b.Edge(name, "c")
+					}
+					if finished == "" {
+						b.Node("a", asking("a", func(string) {}))
+						b.Edge(graph.Start, "a")
+						b.Edge("a", "c")
+					}
+					b.Node("b", asking("b", func(string) {}))
+					b.Edge(graph.Start, "b")
+					b.Node("c", mark("c"))
+				})
+				th := g.Thread("t")
+				if snap, err := th.Invoke(t.Context(), note.Put("go")); err != nil || len(snap.Pauses) == 0 {
+					t.Fatalf("got %+v, error %v want a question", snap, err)
+				}
+				if want == "" {
+					_, err := th.Update(t.Context(), "", trail.Put("u"))
+					wantErr(t, err, graph.ErrAmbiguous)
+					wantText(t, err, `"a"`, `"a2"`)
+					return
+				}
+				wantNext(t, update(t, th, "", trail.Put("u")), strings.Fields(want)...)
+			})
+		})
 	}
 }
