@@ -112,16 +112,25 @@ func (t *Turn) follow(q Question, d Decision, touched map[string]bool) []memory.
 		}
 		return []memory.Change{t.update(known[0].Fact, content)}
 	case Replace:
-		for _, n := range known {
-			if !t.before(n) {
-				add.Supersedes = append(add.Supersedes, n.ID)
-			} else if to := &add.Record.ValidTo; to.IsZero() || n.ValidFrom.Before(*to) {
-				*to = n.ValidFrom // it was so until then
-			}
-		}
-		return []memory.Change{add}
+		return []memory.Change{t.replace(add, known)}
 	}
-	var changes []memory.Change
+	return t.end(known)
+}
+
+// replace returns an addition in place of what is known. What was said before that was so until then.
+func (t *Turn) replace(add memory.Change, known []memory.Near) memory.Change {
+	for _, n := range known {
+		if !t.before(n) {
+			add.Supersedes = append(add.Supersedes, n.ID)
+		} else if to := &add.Record.ValidTo; to.IsZero() || n.ValidFrom.Before(*to) {
+			*to = n.ValidFrom
+		}
+	}
+	return add
+}
+
+// end closes what is known.
+func (t *Turn) end(known []memory.Near) (changes []memory.Change) {
 	for _, n := range known {
 		if t.before(n) {
 			continue
