@@ -178,6 +178,10 @@ func (c *command) remove(ctx context.Context, base *knowledge.Base) error {
 	if err != nil {
 		return err
 	}
+	if n == 0 {
+		fmt.Fprintf(c.out, "no document's name begins with %s; list shows them\n", quoted(c.argument))
+		return nil
+	}
 	fmt.Fprintf(c.out, "%d documents removed\n", n)
 	return nil
 }

@@ -61,11 +61,30 @@ func readAll(open func() (io.ReadCloser, error), most int64) (string, error) {
 		return "", fmt.Errorf("neither a reader nor an error from Open: %w", memory.ErrInvalid)
 	}
 	var b strings.Builder
-	_, err = io.Copy(&b, io.LimitReader(r, most+1))
+	_, err = io.Copy(&b, io.LimitReader(&steady{Reader: r}, most+1))
 	if closed := r.Close(); err == nil {
 		err = closed
 	}
 	return b.String(), err
+}
+
+// A steady reader fails where one goes on to read nothing.
+type steady struct {
+	io.Reader
+	empty int
+}
+
+func (s *steady) Read(p []byte) (int, error) {
+	const most = 100
+	n, err := s.Reader.Read(p)
+	if n > 0 || err != nil {
+		s.empty = 0
+		return n, err
+	}
+	if s.empty++; s.empty == most {
+		err = io.ErrNoProgress
+	}
+	return 0, err
 }
 
 // Documents are those given.

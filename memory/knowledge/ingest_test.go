@@ -182,6 +182,7 @@ func TestIngestFailures(t *testing.T) {
 		{URI: "binary", Text: "a\x00b"},
 		{URI: "latin", Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("caf\xe9")), nil }},
 		{URI: "unreadable", Open: func() (io.ReadCloser, error) { return io.NopCloser(iotest.ErrReader(errSorry)), nil }},
+		{URI: "stuck", Open: func() (io.ReadCloser, error) { return io.NopCloser(stuck{}), nil }},
 		{URI: "closed", Open: func() (io.ReadCloser, error) { return nil, errSorry }},
 		{Text: "no URI"},
 		{URI: "metadata", Text: "x", Metadata: []byte("[]")},
@@ -191,10 +192,10 @@ func TestIngestFailures(t *testing.T) {
 	}
 	want := map[string]error{
 		"poisoned": errSorry, "unstorable": errSorry, "large": knowledge.ErrTooLarge, "binary": knowledge.ErrNotText, "latin": knowledge.ErrNotText,
-		"unreadable": errSorry, "closed": errSorry, "": memory.ErrInvalid, "metadata": memory.ErrInvalid, "format": memory.ErrInvalid, list[12].URI: memory.ErrInvalid,
+		"unreadable": errSorry, "stuck": io.ErrNoProgress, "closed": errSorry, "": memory.ErrInvalid, "metadata": memory.ErrInvalid, "format": memory.ErrInvalid, list[13].URI: memory.ErrInvalid,
 	}
 	report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, knowledge.Documents(list...), knowledge.IngestOptions{}))
-	if err != nil || report.Added != 3 || report.Failed != 8 || report.Skipped != 3 || len(troubles) != len(want) {
+	if err != nil || report.Added != 3 || report.Failed != 9 || report.Skipped != 3 || len(troubles) != len(want) {
 		t.Errorf("got %+v, %d troubles, error %v", report, len(troubles), err)
 	}
 	for _, p := range troubles {
@@ -229,6 +230,11 @@ func TestIngestBadEmbedder(t *testing.T) {
 		}
 	}
 }
+
+// stuck reads nothing, for ever.
+type stuck struct{}
+
+func (stuck) Read([]byte) (int, error) { return 0, nil }
 
 // TestIngestPanickingEmbedder: a panic is the trouble of its documents.
 func TestIngestPanickingEmbedder(t *testing.T) {

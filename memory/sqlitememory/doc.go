@@ -26,6 +26,8 @@
 //   - What is deleted is overwritten. After [Facts.Forget], [Conversations.Forget], [Values.Forget],
 //     or [Knowledge.Delete] of a whole scope, no byte of it is in the file, nor in the log beside it.
 //     Each forgets its own; the words of each are indexed with a secret that is forgotten with them.
+//   - Who deletes or replaces the file while it is open, loses what is stored from then on: the
+//     system goes on writing to the file that has no name any more.
 //   - Its tables begin with "mem_"; other tables, such as those of package
 //     sqlitecheckpoint, may live in the same file.
 //
