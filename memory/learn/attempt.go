@@ -11,9 +11,11 @@ const (
 	// patience is how long an attempt that is over may take to return. What does not, as it does not look at
 	// its context, goes on by itself, and the job is tried again.
 	patience = 2 * time.Second
-	// crashes is how many times as often as it may be tried a job may be begun, where no attempt ended: then
-	// it is held to end the process.
+	// crashes is how many times as often as it may be tried a job may be begun, and fewest how often at least:
+	// then it is held to end the process each time. What was refused, or cut off by the end of the program, is begun
+	// again too, but not for so long.
 	crashes = 4
+	fewest  = 20
 )
 
 var (
@@ -21,13 +23,12 @@ var (
 	errPoison = errors.New("can not be learned")
 	errStuck  = errors.New("the extractor or decider does not return, though its time is over")
 	errEnded  = errors.New("the extractor or decider ended its goroutine")
-	errCrash  = fmt.Errorf("it was begun too often, and never ended: %w", errPoison)
 )
 
 // attempt tries a job once, and returns how many facts that brought.
 func (l *Learner) attempt(ctx context.Context, j Job) (facts int, err error) {
-	if j.Attempts > crashes*l.options.Attempts {
-		return 0, errCrash
+	if begun := j.Attempts - 1; begun >= max(crashes*l.options.Attempts, fewest) {
+		return 0, fmt.Errorf("it was begun %d times, and never ended: %w", begun, errPoison)
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.options.Timeout)
 	defer cancel()

@@ -27,7 +27,7 @@ type Options struct {
 	// Workers is how many turns are learned at once. Zero stands for 2.
 	Workers int
 	// Attempts is how often a turn is tried before it is parked. Zero stands for 5. One that ends the process
-	// each time is parked when it was begun four times as often.
+	// each time is parked when it was begun four times as often, and 20 times at least.
 	Attempts int
 	// Delay is how long the second attempt waits at most; each later one twice as
 	// long, up to an hour. Zero stands for 2 s.

@@ -185,23 +185,28 @@ func TestOneTurnHangs(t *testing.T) {
 	})
 }
 
-// A turn that ends the process each time is given up.
+// A turn that ends the process each time is given up, and not before.
 func TestOneTurnCrashes(t *testing.T) {
 	t.Parallel()
-	q, m := learn.NewInProcess(), newMemory(t)
-	l := newLearner(t, m, learn.Options{Queue: q, Attempts: 3, Extractor: echo})
-	if err := l.Learn(t.Context(), learn.Turn{Key: "1", Scope: ann, User: "boom"}); err != nil {
-		t.Fatal(err)
-	}
-	for range 12 {
-		if jobs, err := q.Claim(t.Context(), 1, 0); len(jobs) != 1 || err != nil { // by processes that then end
-			t.Fatalf("claimed %+v, %v", jobs, err)
+	for begun, gone := range map[int]bool{19: false, 20: true} {
+		q, m := learn.NewInProcess(), newMemory(t)
+		l := newLearner(t, m, learn.Options{Queue: q, Attempts: 3, Extractor: echo})
+		if err := l.Learn(t.Context(), learn.Turn{Key: "1", Scope: ann, User: "boom"}); err != nil {
+			t.Fatal(err)
 		}
-	}
-	learned(t, l)
-	parked, err := q.Parked(t.Context(), 9)
-	if err != nil || len(parked) != 1 || !strings.Contains(parked[0].Cause, "never ended") || len(known(t, m)) != 0 {
-		t.Errorf("got %+v, %v", parked, err)
+		for range begun {
+			if jobs, err := q.Claim(t.Context(), 1, 0); len(jobs) != 1 || err != nil { // by processes that then end
+				t.Fatalf("claimed %+v, %v", jobs, err)
+			}
+		}
+		learned(t, l)
+		parked, err := q.Parked(t.Context(), 9)
+		if err != nil || len(parked) == 1 != gone || len(known(t, m)) == 0 != gone {
+			t.Errorf("begun %d times: got %+v, %v", begun, parked, err)
+		}
+		if gone && !strings.Contains(parked[0].Cause, "20 times, and never ended") {
+			t.Errorf("got the cause %q", parked[0].Cause)
+		}
 	}
 }
 

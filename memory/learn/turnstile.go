@@ -2,6 +2,7 @@ package learn
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/weft-go/weft/memory"
@@ -28,7 +29,7 @@ func (s *turnstile) enter(ctx context.Context, scope memory.Scope) (leave func()
 		select {
 		case <-busy:
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, fmt.Errorf("waiting for another turn of the scope %s: %w", scope, context.Cause(ctx))
 		}
 	}
 }
