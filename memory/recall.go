@@ -240,7 +240,7 @@ func (m *Memory) rerank(ctx context.Context, query string, list []scored) error 
 	if len(scores) != len(list) {
 		return fmt.Errorf("rerank: %d scores for %d texts: %w", len(scores), len(texts), ErrInvalid)
 	}
-	if i := slices.IndexFunc(scores, notFinite); i >= 0 {
+	if i := slices.IndexFunc(scores, rank.Wild); i >= 0 {
 		return fmt.Errorf("rerank: the score of text %d of %d is %v: %w", i+1, len(texts), scores[i], ErrInvalid)
 	}
 	for i := range list {
@@ -249,8 +249,6 @@ func (m *Memory) rerank(ctx context.Context, query string, list []scored) error 
 	slices.SortStableFunc(list, func(a, b scored) int { return cmp.Compare(*b.Score.Reranked, *a.Score.Reranked) })
 	return nil
 }
-
-func notFinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 
 // diverse picks up to limit of a list, one by one: what is good, and unlike what was picked.
 func diverse(list []scored, diversity float64, limit int) []scored {

@@ -196,7 +196,7 @@ func (b *Base) rerank(ctx context.Context, question string, list []scored) ([]sc
 	if len(scores) != len(top) {
 		return nil, fmt.Errorf("rerank: %d scores for %d texts: %w", len(scores), len(texts), memory.ErrInvalid)
 	}
-	if i := slices.IndexFunc(scores, notFinite); i >= 0 {
+	if i := slices.IndexFunc(scores, rank.Wild); i >= 0 {
 		return nil, fmt.Errorf("rerank: the score of text %d of %d is %v: %w", i+1, len(texts), scores[i], memory.ErrInvalid)
 	}
 	for i := range top {
@@ -206,8 +206,6 @@ func (b *Base) rerank(ctx context.Context, question string, list []scored) ([]sc
 	slices.SortStableFunc(top, func(a, b scored) int { return cmp.Compare(*b.Score.Reranked, *a.Score.Reranked) })
 	return list, nil
 }
-
-func notFinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 
 // diverse orders the best of a list anew: always what is good, and unlike what came before.
 func diverse(list []scored, diversity float64) []scored {

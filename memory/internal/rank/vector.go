@@ -66,8 +66,11 @@ func Cosine(a, b []float32) float64 {
 		bb0 += y * y
 	}
 	cos := float64(dot0+dot1) / math.Sqrt(float64(aa0+aa1)*float64(bb0+bb1))
-	if math.IsNaN(cos) || math.IsInf(cos, 0) {
+	if Wild(cos) {
 		return 0
 	}
 	return max(-1, min(1, cos))
 }
+
+// Wild reports whether a score is no finite number.
+func Wild(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
