@@ -2,9 +2,12 @@ package learn
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/weft-go/weft/memory"
 )
 
 const (
@@ -55,4 +58,59 @@ func (l *Learner) attempt(ctx context.Context, j Job) (facts int, err error) {
 	case <-timer.C:
 		return 0, fmt.Errorf("%w: %w", errStuck, context.Cause(ctx))
 	}
+}
+
+func (l *Learner) learn(ctx context.Context, j Job) (facts int, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v: %w", p, errPoison)
+		}
+	}()
+	var t Turn
+	if err := json.Unmarshal(j.Payload, &t); err != nil {
+		return 0, fmt.Errorf("%w: %w", errPoison, err)
+	}
+	t.Key, t.Scope = j.Key, j.Scope
+	proposals, err := l.options.Extractor.Extract(ctx, t)
+	if err != nil {
+		return 0, err
+	}
+	kept := t.sift(proposals)
+	// A merged fact may say what another one says already, which does not change by trying.
+	if facts, err = l.settle(ctx, t, kept.proposals, j.Attempts < max(l.options.Attempts-1, 2)); err != nil {
+		return 0, err
+	}
+	l.note(ctx, &t, kept)
+	return facts, nil
+}
+
+// settle finds out what proposals mean for what is known, and changes that.
+func (l *Learner) settle(ctx context.Context, t Turn, proposals []Proposal, merge bool) (facts int, err error) {
+	if len(proposals) == 0 {
+		return 0, nil
+	}
+	leave, err := l.turnstile.enter(ctx, t.Scope)
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
+	changes, err := l.changes(ctx, t, proposals, merge)
+	if err != nil || len(changes) == 0 {
+		return 0, err
+	}
+	return l.apply(ctx, &t, changes)
+}
+
+// apply does changes, and returns how many there were to do.
+func (l *Learner) apply(ctx context.Context, t *Turn, changes []memory.Change) (n int, err error) {
+	applied, err := l.memory.Apply(ctx, t.Scope, changes...)
+	if errors.Is(err, memory.ErrForgotten) { // nobody wants to know it any more
+		return 0, nil
+	}
+	for i, a := range applied {
+		if changes[i].Kind != memory.Add || !a.Existed {
+			n++
+		}
+	}
+	return n, err
 }
