@@ -18,7 +18,7 @@ func TestInProcess(t *testing.T) {
 // TestInProcessForgets: what waits, is claimed or was given up goes with its scope.
 func TestInProcessForgets(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
+	ctx, before := t.Context(), time.Now()
 	q := learn.NewInProcess()
 	ann, elsewhere, bob := memory.Scope{Tenant: "acme", User: "ann"}, memory.Scope{Tenant: "acme", Workspace: "w", User: "ann"}, memory.Scope{Tenant: "acme", User: "bob"}
 	for _, j := range []learn.Job{{Key: "parked", Scope: ann}, {Key: "claimed", Scope: elsewhere}, {Key: "waits", Scope: ann}, {Key: "bob's", Scope: bob}} {
@@ -41,6 +41,14 @@ func TestInProcessForgets(t *testing.T) {
 	}
 	if c, err := q.Count(ctx); c != (learn.Counts{Pending: 1}) || err != nil {
 		t.Errorf("got %+v, %v; want Bob's job alone", c, err)
+	}
+	for _, j := range []learn.Job{{Key: "late", Scope: elsewhere, Said: before}, {Key: "later", Scope: ann, Said: time.Now()}} {
+		if err := q.Enqueue(ctx, j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c, err := q.Count(ctx); c != (learn.Counts{Pending: 2}) || err != nil {
+		t.Errorf("got %+v, %v; want what was said later beside Bob's job", c, err)
 	}
 	if n, err := q.Forget(ctx, memory.Scope{}); n != 0 || !errors.Is(err, memory.ErrInvalid) {
 		t.Errorf("forgot %d of nobody, %v", n, err)

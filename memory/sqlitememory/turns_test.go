@@ -3,6 +3,7 @@ package sqlitememory_test
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/learn"
@@ -33,7 +34,8 @@ func TestTurns(t *testing.T) {
 func TestForgetTurns(t *testing.T) {
 	t.Parallel()
 	db := openDB(t)
-	ann := memory.Scope{User: "ann"}
+	ann, elsewhere := memory.Scope{User: "ann"}, memory.Scope{User: "ann", Agent: "a"}
+	before := time.Now()
 	if err := db.Turns().Enqueue(t.Context(), learn.Job{Key: "1", Scope: ann, Payload: []byte(`{"user":"a secret"}`)}); err != nil {
 		t.Fatal(err)
 	}
@@ -42,5 +44,19 @@ func TestForgetTurns(t *testing.T) {
 	}
 	if c, err := db.Turns().Count(t.Context()); err != nil || c != (learn.Counts{}) {
 		t.Errorf("left are %+v, %v", c, err)
+	}
+	bob := memory.Scope{User: "bob"}
+	for _, j := range []learn.Job{ // the first two come late
+		{Key: "2", Scope: ann, Said: before}, {Key: "3", Scope: elsewhere, Said: before},
+		{Key: "4", Scope: ann, Said: time.Now()}, {Key: "5", Scope: bob, Said: before},
+	} {
+		j.Payload = []byte(`{}`)
+		if err := db.Turns().Enqueue(t.Context(), j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	jobs, err := db.Turns().Claim(t.Context(), 9, time.Minute)
+	if err != nil || len(jobs) != 2 || jobs[0].Key != "4" || jobs[1].Key != "5" {
+		t.Errorf("got %+v, %v; want what was said later, and Bob's", jobs, err)
 	}
 }
