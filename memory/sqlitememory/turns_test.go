@@ -47,8 +47,10 @@ func TestForgetTurns(t *testing.T) {
 	}
 	bob := memory.Scope{User: "bob"}
 	for _, j := range []learn.Job{ // the first two come late
-		{Key: "2", Scope: ann, Said: before}, {Key: "3", Scope: elsewhere, Said: before},
-		{Key: "4", Scope: ann, Said: time.Now()}, {Key: "5", Scope: bob, Said: before},
+		{Key: "2", Scope: ann, Said: before},
+		{Key: "3", Scope: elsewhere, Said: before},
+		{Key: "4", Scope: ann, Said: time.Now()},
+		{Key: "5", Scope: bob, Said: before},
 	} {
 		j.Payload = []byte(`{}`)
 		if err := db.Turns().Enqueue(t.Context(), j); err != nil {
