@@ -2,6 +2,7 @@ package graph
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -20,30 +21,18 @@ func (r *run) commit(tx *state.Tx, view state.View, tasks []task, front *frontie
 	if err := r.root.ctx.cause(); err != nil {
 		return err
 	}
-	d := r.work()
-	c := &d.put // the store has copied what it wants of the last one
-	if r.journal.mode != Sync {
-		c, d = new(checkpoint.Checkpoint), nil
-	}
-	list, control := c.Changes[:0], c.Control[:0]
-	*c = checkpoint.Checkpoint{
-		Key:    checkpoint.Key{Thread: r.root.thread, Namespace: r.ns, ID: r.journal.id()},
+	c := checkpoint.Checkpoint{
+		Key:    checkpoint.Key{Thread: r.root.thread, Namespace: r.ns},
 		Parent: r.cur, Step: r.step, Source: source, Run: r.root.id, Version: r.root.version,
-		Metadata: r.root.metadata, Settles: r.settles || r.touched.Load(), Changes: append(list, r.edits...),
+		Metadata: r.root.metadata, Settles: r.settles || r.touched.Load(),
 	}
-	var err error
-	if c.Control, err = r.g.encode(front, control); err != nil {
+	if err := r.describe(&c, tx, tasks, front); err != nil {
 		return err
 	}
-	if tx != nil {
-		if c.Changes, err = r.changes(tx, d, c.Changes, tasks); err != nil {
-			return err
-		}
-	}
-	if err := r.snapshot(c, view, source); err != nil {
+	if err := r.snapshot(&c, view, source); err != nil {
 		return err
 	}
-	if err := r.journal.put(r.ctx, c); err != nil {
+	if err := r.journal.put(r.ctx, &c); err != nil {
 		return err
 	}
 	r.cur, r.before, r.source = c.ID, c.Parent, source
@@ -65,19 +54,37 @@ func (r *run) tell() {
 	r.emit(Checkpointed{Place: r.placeAt(r.now), ID: r.cur, Parent: r.before})
 }
 
-// changes appends what a transaction did, in stored form; in a subgraph also
-// what the parent will need if this process does not live to hand it over. With
-// a desk, the data is the desk's.
-func (r *run) changes(tx *state.Tx, d *desk, list []checkpoint.Change, tasks []task) ([]checkpoint.Change, error) {
-	var err error
-	if d != nil {
-		list, err = d.changes(tx, list)
+// describe adds what changed and what is due. Where the store is waited for, both are the desk's: it has copied
+// what it wants when the next commit comes.
+func (r *run) describe(c *checkpoint.Checkpoint, tx *state.Tx, tasks []task, front *frontier) (err error) {
+	if r.journal.mode == Sync {
+		d := r.work()
+		d.list = append(d.list[:0], r.edits...)
+		if tx != nil {
+			err = d.collectFrom(tx)
+		}
+		if err == nil {
+			d.control, err = r.g.encode(front, d.control[:0])
+		}
+		c.Changes, c.Control = d.list, d.control
 	} else {
-		list, err = changesOf(tx, list)
+		c.Changes = slices.Clone(r.edits)
+		if tx != nil {
+			c.Changes, err = changesOf(tx, c.Changes)
+		}
+		if err == nil {
+			c.Control, err = r.g.encode(front, nil)
+		}
 	}
-	if err != nil || r.parent == nil {
-		return list, err
+	if err != nil || r.parent == nil || tx == nil {
+		return err
 	}
+	c.Changes, err = r.handOver(c.Changes, tasks)
+	return err
+}
+
+// handOver appends what the parent of a subgraph will need if this process does not live to hand it over.
+func (r *run) handOver(list []checkpoint.Change, tasks []task) ([]checkpoint.Change, error) {
 	outer := r.parent.run.g.schema
 	for i := range tasks {
 		for _, w := range tasks[i].writes {

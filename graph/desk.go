@@ -11,13 +11,13 @@ import (
 // is on it is the engine's alone: no node, store or reader keeps any of it.
 type desk struct {
 	tx      *state.Tx
-	put     checkpoint.Checkpoint // the one under way, where the store is waited for
-	data    []byte                // of its changes
-	least   []live                // see size
-	list    []checkpoint.Change   // what collect has gathered
-	collect state.Emit
-	sending *state.Tx    // makes the states of sent tasks; nil until there are some
-	views   []state.View // theirs, of this superstep
+	list    []checkpoint.Change // of the checkpoint under way, where the store is waited for
+	data    []byte              // of its changes
+	control []byte              // its Control
+	least   []live              // see size
+	collect state.Emit          // appends to list
+	sending *state.Tx           // makes the states of sent tasks; nil until there are some
+	views   []state.View        // theirs, of this superstep
 	crew    crew
 }
 
@@ -54,7 +54,7 @@ func (r *run) tidy() {
 		return
 	}
 	r.desk = nil
-	if cap(d.data) > most || cap(d.put.Changes) > most/64 || cap(d.put.Control) > most || cap(d.views) > most/16 {
+	if cap(d.data) > most || cap(d.list) > most/64 || cap(d.control) > most || cap(d.views) > most/16 {
 		return
 	}
 	d.tx.Clear()
@@ -63,18 +63,13 @@ func (r *run) tidy() {
 	}
 	clear(d.views[:cap(d.views)])
 	d.crew.leave()
-	changes := d.put.Changes[:cap(d.put.Changes)]
-	clear(changes)
-	d.put = checkpoint.Checkpoint{Changes: changes[:0], Control: d.put.Control[:0]}
+	clear(d.list[:cap(d.list)])
 	d.least, r.size.least = r.size.least[:0], nil
 	r.g.desks.Put(d)
 }
 
-// changes appends what a transaction did to a list. The data of the changes is
-// the desk's.
-func (d *desk) changes(tx *state.Tx, list []checkpoint.Change) (_ []checkpoint.Change, err error) {
-	d.list = list
+// collectFrom appends what a transaction did to the list. The data is the desk's.
+func (d *desk) collectFrom(tx *state.Tx) (err error) {
 	d.data, err = tx.AppendChanges(d.data[:0], d.collect)
-	list, d.list = d.list, nil
-	return list, err
+	return err
 }

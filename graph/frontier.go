@@ -23,6 +23,20 @@ type frontier struct {
 
 func (f *frontier) idle() bool { return len(f.next)+len(f.sends)+len(f.missing) == 0 }
 
+// become makes it another. Of what most supersteps do without, it writes nothing.
+func (f *frontier) become(to *frontier) {
+	if f.plain() && to.plain() {
+		f.next, f.by = to.next, to.by
+		return
+	}
+	*f = *to
+}
+
+// plain reports whether there is nothing but plain tasks.
+func (f *frontier) plain() bool {
+	return len(f.sends)+len(f.waiting)+len(f.arrived)+len(f.memory)+len(f.call)+len(f.missing) == 0 && !f.left
+}
+
 // routes is where one task leads.
 type routes struct {
 	nodes []*node
@@ -194,7 +208,7 @@ type storedWrite struct {
 // encode writes the frontier, into b where it can. The common case, plain tasks
 // only, is written by hand: names need no escapes.
 func (g *Graph) encode(f *frontier, b []byte) ([]byte, error) {
-	if len(f.sends)+len(f.waiting)+len(f.arrived)+len(f.memory)+len(f.call) == 0 && !f.left {
+	if f.plain() {
 		b = append(b, '{')
 		if len(f.next) > 0 {
 			b = append(b, `"next":[`...)

@@ -49,22 +49,19 @@ func newJournal(store checkpoint.Store, mode Durability) *journal {
 	return &journal{store: store, mode: mode}
 }
 
-// id returns that of the next checkpoint.
-func (j *journal) id() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.ids.Next()
-}
-
-// put stores a checkpoint, or sees to it that it will be.
+// put gives a checkpoint its id and stores it, or sees to it that it will be.
 func (j *journal) put(ctx context.Context, c *checkpoint.Checkpoint) error {
-	head := j.advance(c.Namespace, c.ID)
+	j.mu.Lock()
+	c.ID = j.ids.Next()
+	head := j.follow(c.Namespace, c.ID)
+	j.mu.Unlock()
 	switch j.mode {
 	case Exit:
 		j.hold(c, head)
 		return nil
 	case Async:
-		return j.enqueue(ctx, entry{work: func(ctx context.Context) error { return j.store.Put(ctx, *c, head) }})
+		later := *c
+		return j.enqueue(ctx, entry{work: func(ctx context.Context) error { return j.store.Put(ctx, later, head) }})
 	}
 	return j.store.Put(ctx, *c, head)
 }
@@ -93,7 +90,8 @@ func (j *journal) hold(c *checkpoint.Checkpoint, head string) {
 	}
 	h := j.held[c.Namespace]
 	if h == nil || h.checkpoint == nil {
-		j.held[c.Namespace] = &heldBack{checkpoint: c, head: head, key: c.Key}
+		later := *c
+		j.held[c.Namespace] = &heldBack{checkpoint: &later, head: head, key: c.Key}
 		return
 	}
 	c.Parent = h.checkpoint.Parent // the one between is never stored
@@ -216,10 +214,15 @@ func (j *journal) flush(ctx context.Context) error {
 }
 
 // advance notes the newest checkpoint of a namespace, which the next one
-// follows, and returns the one before.
-func (j *journal) advance(ns, id string) (head string) {
+// follows.
+func (j *journal) advance(ns, id string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.follow(ns, id)
+}
+
+// follow is advance, with the lock held. It returns the one before.
+func (j *journal) follow(ns, id string) (head string) {
 	if ns == "" {
 		head, j.top = j.top, id
 		return head

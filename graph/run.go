@@ -339,7 +339,8 @@ func (r *run) apply(tasks []task) error {
 	if err := r.commit(tx, view, tasks, &front, checkpoint.Loop); err != nil {
 		return err
 	}
-	r.view, r.front = view, front
+	r.view = view
+	r.front.become(&front)
 	return nil
 }
 

@@ -128,7 +128,7 @@ func (r *run) finishedSoFar() (view state.View, ran []string, err error) {
 	if view, err = tx.Finish(false); err != nil {
 		return nil, nil, err
 	}
-	r.edits, err = r.changes(tx, nil, r.edits, nil)
+	r.edits, err = changesOf(tx, r.edits)
 	return view, ran, err
 }
 

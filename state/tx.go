@@ -18,6 +18,12 @@ type Tx struct {
 
 // mark is what a transaction knows of one slot.
 type mark struct {
+	facts
+	log any // the channel's own record of what changed
+}
+
+// facts are apart from the log, as they hold no pointer: the collector does not mind that they are cleared.
+type facts struct {
 	dirty       bool
 	overwritten bool
 	detach      bool  // claim nothing of the state below; for overlays
@@ -26,7 +32,13 @@ type mark struct {
 	task        int32 // the last task to write
 	overTask    int32 // the task that overwrote
 	from        int   // where the appended elements of a list begin
-	log         any   // the channel's own record of what changed
+}
+
+func (m *mark) reset() {
+	m.facts = facts{}
+	if m.log != nil {
+		m.log = nil
+	}
 }
 
 // Begin starts a transaction on a state of this schema.
@@ -47,12 +59,14 @@ func (tx *Tx) Reset(v View) {
 	base := tx.schema.own(v)
 	tx.next, tx.done = newValues(tx.schema), false
 	copy(tx.next.slots, base.slots)
-	clear(tx.marks)
+	for i := range tx.marks {
+		tx.marks[i].reset()
+	}
 }
 
 // Clear lets go of the state. [Tx.Reset] makes the transaction of use again.
 func (tx *Tx) Clear() {
-	tx.next, tx.done = nil, true
+	tx.next, tx.done, tx.to = nil, true, sink{}
 	clear(tx.marks)
 }
 
@@ -163,22 +177,18 @@ func finishSafely(c pruner, slot any, m *mark) (next any, err error) {
 // Changes emits the stored form of what the transaction changed, channel by
 // channel. It follows Finish.
 func (tx *Tx) Changes(emit Emit) error {
-	_, err := tx.send(sink{emit: emit})
-	return err
+	defer func() { tx.to = sink{} }()
+	tx.to = sink{emit: emit}
+	return tx.changes()
 }
 
 // AppendChanges is Changes with less memory: the data that it emits are parts of
 // buf, which it appends to and returns. They are good until the caller writes
-// to buf again.
+// to buf again. The transaction holds on to buf and emit until [Tx.Clear].
 func (tx *Tx) AppendChanges(buf []byte, emit Emit) ([]byte, error) {
-	return tx.send(sink{emit: emit, buf: buf, lends: true})
-}
-
-func (tx *Tx) send(to sink) ([]byte, error) {
-	tx.to = to
+	tx.to.emit, tx.to.buf, tx.to.lends = emit, buf, true
 	err := tx.changes()
-	to, tx.to = tx.to, sink{}
-	return to.buf, err
+	return tx.to.buf, err
 }
 
 func (tx *Tx) changes() error {

@@ -67,7 +67,7 @@ type overlay struct {
 
 func (o *overlay) slot(c channel) any {
 	v := o.base.slot(c)
-	m := mark{detach: true}
+	m := mark{facts: facts{detach: true}}
 	for i := range o.writes {
 		w := &o.writes[i]
 		if w.ch == nil || !w.ch.same(c) {
