@@ -21,6 +21,7 @@ type MemoryOptions struct {
 // those that use different threads do not wait for each other.
 type Memory struct {
 	maxValue int
+	clock    memoryClock
 	shards   [memoryShards]memoryShard
 }
 
@@ -77,7 +78,7 @@ func (m *Memory) put(ctx context.Context, c *Checkpoint, head string, lease *mem
 			}
 			t = m.startThread(c.Thread)
 		}
-		if done, err := t.put(c, head); done {
+		if done, err := t.put(c, head, &m.clock); done {
 			lease.meet(t)
 			return err
 		}
@@ -87,13 +88,13 @@ func (m *Memory) put(ctx context.Context, c *Checkpoint, head string, lease *mem
 }
 
 // put reports false when the thread is gone.
-func (t *memoryThread) put(c *Checkpoint, head string) (bool, error) {
+func (t *memoryThread) put(c *Checkpoint, head string, clock *memoryClock) (bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.gone {
 		return false, nil
 	}
-	return true, t.log.put(c, head)
+	return true, t.log.put(c, head, clock.now())
 }
 
 // PutWrites implements [Store].

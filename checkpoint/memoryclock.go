@@ -1,29 +1,41 @@
 package checkpoint
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
-// A memoryClock tells how long ago a log began. Steps that follow each other
-// quickly take their time from the monotonic clock alone, which costs half; the
-// whole clock is read again soon, as it also knows of a suspended machine.
+// A memoryClock tells the time of a store. For a while after it was read, the
+// monotonic clock tells how much later it is, which costs half; the whole clock
+// is read again soon, as it also knows of a suspended machine.
 type memoryClock struct {
-	read time.Time
-	at   int64 // of read
+	reading atomic.Pointer[clockReading]
+}
+
+type clockReading struct {
+	time time.Time
+	at   int64
 }
 
 const clockFresh = 100 * time.Millisecond
 
-// elapsed is the time since the first record, which never goes backwards.
-func (l *memoryLog) elapsed() int64 {
-	at := l.clock.at
-	if since := time.Since(l.clock.read); since >= 0 && since < clockFresh {
-		at += int64(since)
-	} else {
-		now := time.Now()
-		if len(l.refs) == 0 {
-			l.created = now.Round(0)
+// now returns nanoseconds since 1970.
+func (c *memoryClock) now() int64 {
+	if r := c.reading.Load(); r != nil {
+		if since := time.Since(r.time); since >= 0 && since < clockFresh {
+			return r.at + int64(since)
 		}
-		at = int64(now.Round(0).Sub(l.created))
-		l.clock = memoryClock{read: now, at: at}
 	}
-	return max(at, l.updated)
+	r := &clockReading{time: time.Now()}
+	r.at = r.time.UnixNano()
+	c.reading.Store(r)
+	return r.at
+}
+
+// elapsed is the time since the first record, which never goes backwards.
+func (l *memoryLog) elapsed(now int64) int64 {
+	if len(l.refs) == 0 {
+		l.created = now
+	}
+	return max(now-l.created, l.updated)
 }

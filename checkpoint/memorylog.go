@@ -1,9 +1,6 @@
 package checkpoint
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
 // A memoryLog holds the checkpoints of one thread, in the order in which they
 // were accepted, as compact records in chunks of bytes. A record is never
@@ -17,17 +14,26 @@ type memoryLog struct {
 	last    *memorySpace            // the space of the newest record
 	names   map[string]uint64
 	writes  map[int]*memoryWrites
+	first   memoryFirst
 	start   int   // of the newest record in the last chunk
 	told    int   // where in it a value of Control is told; 0: nowhere
 	fill    int   // bytes used of the last chunk
 	size    int   // bytes used of all chunks
 	updated int64 // nanoseconds since created
-	clock   memoryClock
+}
+
+// memoryFirst is where the slices of a log begin: most threads are short, and
+// there may be many, each of whose parts the collector would have to find.
+type memoryFirst struct {
+	chunks [2][]byte
+	shared [1]memoryShared
+	texts  [4]string
+	marks  [2]memoryMark
 }
 
 // A memoryView is the part of a log that may be read without a lock.
 type memoryView struct {
-	created time.Time
+	created int64 // nanoseconds since 1970
 	chunks  [][]byte
 	refs    []memoryRef
 	shared  []memoryShared
@@ -78,11 +84,13 @@ const (
 	memoryFewNames = 8   // and so many names without a map
 	memoryMarks    = 16  // the values of Control that are kept once
 	memoryMarkSize = 512
-	memoryFirst    = 4 // room for the first names and marks
 )
 
 func newMemoryLog() *memoryLog {
-	return &memoryLog{own: memorySpace{head: -1}}
+	l := &memoryLog{own: memorySpace{head: -1}}
+	l.chunks, l.shared = l.first.chunks[:0], l.first.shared[:0]
+	l.texts, l.marks = l.first.texts[:0], l.first.marks[:0]
+	return l
 }
 
 func (l *memoryLog) view() memoryView { return l.memoryView }
@@ -90,7 +98,7 @@ func (l *memoryLog) view() memoryView { return l.memoryView }
 func (l *memoryLog) len() int { return len(l.refs) }
 
 // put adds a checkpoint, or says why it can not.
-func (l *memoryLog) put(c *Checkpoint, head string) error {
+func (l *memoryLog) put(c *Checkpoint, head string, now int64) error {
 	s := l.space(c.Namespace)
 	newest := ""
 	if s != nil {
@@ -116,7 +124,7 @@ func (l *memoryLog) put(c *Checkpoint, head string) error {
 			return noParent(c)
 		}
 	}
-	l.add(c, memoryPlace{parent: parent, hash: hash, at: l.elapsed()})
+	l.add(c, memoryPlace{parent: parent, hash: hash, at: l.elapsed(now)})
 	if c.Settles && parent >= 0 {
 		delete(l.writes, parent)
 	}

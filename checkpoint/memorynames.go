@@ -26,9 +26,6 @@ func (l *memoryLog) text(name string) uint64 {
 		return n
 	}
 	n := uint64(len(l.texts))
-	if n == 0 {
-		l.texts = make([]string, 0, memoryFirst)
-	}
 	l.texts = append(l.texts, name)
 	switch {
 	case l.names != nil:
@@ -56,9 +53,6 @@ func (l *memoryLog) marked(control []byte) (int, bool) {
 func (l *memoryLog) mark(offset, size int) {
 	if size > memoryMarkSize || len(l.marks) == memoryMarks {
 		return
-	}
-	if l.marks == nil {
-		l.marks = make([]memoryMark, 0, memoryFirst)
 	}
 	l.marks = append(l.marks, memoryMark{chunk: uint32(len(l.chunks) - 1), offset: uint32(offset), size: uint32(size)})
 }

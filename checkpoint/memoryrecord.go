@@ -202,7 +202,7 @@ func (v *memoryView) checkpoint(thread string, i int) Checkpoint {
 	}
 }
 
-func (v *memoryView) time(at int64) time.Time { return v.created.Add(time.Duration(at)) }
+func (v *memoryView) time(at int64) time.Time { return time.Unix(0, v.created+at) }
 
 // newest returns the newest record before the given one that the query asks
 // for, or -1.

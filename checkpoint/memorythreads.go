@@ -35,7 +35,7 @@ func (m *Memory) threadInfo(id string) (ThreadInfo, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.log
-	info := ThreadInfo{ID: id, Checkpoints: l.len(), Created: l.created, Updated: l.time(l.updated)}
+	info := ThreadInfo{ID: id, Checkpoints: l.len(), Created: l.time(0), Updated: l.time(l.updated)}
 	return info, l.len() > 0
 }
 

@@ -75,8 +75,9 @@ type Graph struct {
 	joins    []join
 	exits    []join // joins to End, which make nothing due; for Describe
 	opts     Options
-	exact    bool   // a branch of a lone task needs an overlay, too
-	memory   string // the name of a persistent subgraph's memory
+	standard RunOptions // of a run that gives none
+	exact    bool       // a branch of a lone task needs an overlay, too
+	memory   string     // the name of a persistent subgraph's memory
 	locks    *threadLocks
 	describe []state.Description
 	desks    *desks
@@ -267,6 +268,7 @@ func (c *compiler) graph() *Graph {
 		name: c.b.name, schema: c.schema, empty: c.schema.Empty(), byName: map[string]*node{},
 		opts: c.opts, locks: newThreadLocks(), describe: c.schema.Describe(),
 	}
+	g.standard = g.fillIn(RunOptions{})
 	g.desks = newDesks(g.schema, g.empty)
 	for _, name := range slices.Sorted(maps.Keys(c.b.nodes)) {
 		n := *c.b.nodes[name] // the builder may go on

@@ -40,7 +40,7 @@ type run struct {
 	root    *root
 	parent  *task // in a subgraph
 	ctx     context.Context
-	opts    RunOptions
+	opts    *RunOptions
 	journal *journal // nil without a thread
 	ns      string
 	path    string

@@ -80,8 +80,22 @@ func (t *Thread) With(opts RunOptions) *Thread {
 	return &c
 }
 
-// runOptions fills in what the graph was compiled with.
-func (g *Graph) runOptions(o RunOptions) RunOptions {
+// zero reports whether nothing differs from what the graph was compiled with.
+func (o *RunOptions) zero() bool {
+	return len(o.PauseBefore)+len(o.PauseAfter)+o.MaxSteps+o.MaxParallel == 0 && o.Durability == nil && o.Metadata == nil
+}
+
+// runOptions fills in what the graph was compiled with. The result is only read.
+func (g *Graph) runOptions(o RunOptions) *RunOptions {
+	if o.zero() {
+		return &g.standard
+	}
+	o = g.fillIn(o)
+	return &o
+}
+
+// fillIn replaces what is not given.
+func (g *Graph) fillIn(o RunOptions) RunOptions {
 	if len(o.PauseBefore) == 0 {
 		o.PauseBefore = g.opts.PauseBefore
 	} else {

@@ -251,14 +251,42 @@ func (l *list[E]) push(e E, more int) {
 // grow moves the elements, of which own are not those of another buffer, to a
 // buffer with room for as many again, or for more if they are to come.
 func (l *list[E]) grow(own, more int) {
-	b := &buffer[E]{}
-	room := append([]E(nil), make([]E, max(2*own, own+4, own+1+more))...)
-	b.items = room[:cap(room)]
+	b := newBuffer[E](max(2*own, own+4, own+1+more))
 	if l.buf != nil {
 		b.before = l.buf.before
 		copy(b.items, l.buf.items[:own])
 	}
 	l.buf = b
+}
+
+// newBuffer makes room for n elements at least. A small buffer is one
+// allocation.
+func newBuffer[E any](n int) *buffer[E] {
+	switch {
+	case n <= 4:
+		b := &struct {
+			buffer[E]
+			room [4]E
+		}{}
+		b.items = b.room[:]
+		return &b.buffer
+	case n <= 8:
+		b := &struct {
+			buffer[E]
+			room [8]E
+		}{}
+		b.items = b.room[:]
+		return &b.buffer
+	case n <= 16:
+		b := &struct {
+			buffer[E]
+			room [16]E
+		}{}
+		b.items = b.room[:]
+		return &b.buffer
+	}
+	room := append([]E(nil), make([]E, n)...) // what the allocator has for so many
+	return &buffer[E]{items: room[:cap(room)]}
 }
 
 // detach makes sure that l never claims a place in its buffer.
