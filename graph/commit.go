@@ -35,8 +35,13 @@ func (r *run) commit(tx *state.Tx, view state.View, tasks []task, front *frontie
 	if err := r.journal.put(r.ctx, &c); err != nil {
 		return err
 	}
-	r.cur, r.before, r.source = c.ID, c.Parent, source
-	r.settles, r.edits = false, nil
+	r.cur, r.before = c.ID, c.Parent
+	if r.source != source {
+		r.source = source
+	}
+	if r.settles = false; r.edits != nil {
+		r.edits = nil
+	}
 	r.touched.Store(false)
 	if r.parent == nil || source != checkpoint.Input {
 		r.tell()
@@ -58,15 +63,7 @@ func (r *run) tell() {
 // what it wants when the next commit comes.
 func (r *run) describe(c *checkpoint.Checkpoint, tx *state.Tx, tasks []task, front *frontier) (err error) {
 	if r.journal.mode == Sync {
-		d := r.work()
-		d.list = append(d.list[:0], r.edits...)
-		if tx != nil {
-			err = d.collectFrom(tx)
-		}
-		if err == nil {
-			d.control, err = r.g.encode(front, d.control[:0])
-		}
-		c.Changes, c.Control = d.list, d.control
+		err = r.work().describe(c, r, tx, front)
 	} else {
 		c.Changes = slices.Clone(r.edits)
 		if tx != nil {

@@ -68,8 +68,26 @@ func (r *run) tidy() {
 	r.g.desks.Put(d)
 }
 
-// collectFrom appends what a transaction did to the list. The data is the desk's.
-func (d *desk) collectFrom(tx *state.Tx) (err error) {
-	d.data, err = tx.AppendChanges(d.data[:0], d.collect)
+// describe gives a checkpoint what changed and what is due, in memory of the desk. A slice that did not move is not
+// written again: the collector would have to look at each.
+func (d *desk) describe(c *checkpoint.Checkpoint, r *run, tx *state.Tx, front *frontier) error {
+	d.list = d.list[:0]
+	if len(r.edits) > 0 {
+		d.list = append(d.list, r.edits...)
+	}
+	if tx != nil {
+		data, err := tx.AppendChanges(d.data[:0], d.collect)
+		if err != nil {
+			return err
+		}
+		if cap(data) != cap(d.data) {
+			d.data = data
+		}
+	}
+	control, err := r.g.encode(front, d.control[:0])
+	if cap(control) != cap(d.control) {
+		d.control = control
+	}
+	c.Changes, c.Control = d.list, control
 	return err
 }

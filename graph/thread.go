@@ -90,8 +90,8 @@ func (g *Graph) runOptions(o RunOptions) *RunOptions {
 	if o.zero() {
 		return &g.standard
 	}
-	o = g.fillIn(o)
-	return &o
+	filled := g.fillIn(o)
+	return &filled
 }
 
 // fillIn replaces what is not given.

@@ -43,7 +43,11 @@ func (to *sink) lend(name string, k Kind, out []byte, err error) error {
 		return err
 	}
 	start := len(to.buf)
-	to.buf = out
+	if cap(out) == cap(to.buf) {
+		to.buf = to.buf[:len(out)] // where it is: this writes no pointer
+	} else {
+		to.buf = out
+	}
 	to.emit(name, k, out[start:len(out):len(out)])
 	return nil
 }
