@@ -28,7 +28,7 @@ type memoryFirst struct {
 	chunks [2][]byte
 	shared [1]memoryShared
 	texts  [4]string
-	marks  [2]memoryMark
+	marks  [3]memoryMark
 }
 
 // A memoryView is the part of a log that may be read without a lock.

@@ -32,7 +32,7 @@ func (r *run) executeLone(t *task) error {
 			r.executeSeen(t)
 		}
 	}
-	if t.finished {
+	if t.finished() {
 		return nil // the commit stores it
 	}
 	return r.keep(t)
@@ -49,7 +49,7 @@ func (r *run) executeSeen(t *task) {
 	}
 	t.execute()
 	r.now = time.Now()
-	if plain && t.finished {
+	if plain && t.finished() {
 		rd.add(note{Place{r.now, r.step, &r.scene(t.node).Origin}, t})
 	} else {
 		r.emit(t.ended(r.now))
@@ -165,7 +165,7 @@ func (t *task) ended(now time.Time) TaskFinished {
 // keep stores the outcome of a task, for the run that goes on if this one can
 // not commit the superstep.
 func (r *run) keep(t *task) error {
-	if r.journal == nil || r.root.ctx.cause() != nil && !t.finished {
+	if r.journal == nil || r.root.ctx.cause() != nil && !t.finished() {
 		return nil
 	}
 	writes, err := t.record()

@@ -209,7 +209,7 @@ func (r *run) announce(tasks []task) {
 	}
 	r.emit(StepStarted{Place: r.placeAt(r.now), Tasks: ids})
 	for i := range tasks {
-		if t := &tasks[i]; t.keptNow {
+		if t := &tasks[i]; t.kept() {
 			r.emit(TaskFinished{Place: t.placeAt(r.now), Update: t.writes, Kept: true})
 		}
 	}
@@ -298,7 +298,7 @@ func (r *run) preview(tasks []task) error {
 func (r *run) partly(tasks []task) (view state.View, at int, err error) {
 	var tx *state.Tx
 	for i := range tasks {
-		if !tasks[i].finished || len(tasks[i].writes) == 0 {
+		if !tasks[i].finished() || len(tasks[i].writes) == 0 {
 			continue
 		}
 		if tx == nil {
@@ -330,7 +330,7 @@ func (r *run) apply(tasks []task) error {
 	if err != nil {
 		return r.refuse(tasks, 0, err)
 	}
-	if r.alone && !r.g.exact && !tasks[0].keptNow {
+	if r.alone && !r.g.exact && !tasks[0].kept() {
 		if err := tasks[0].route(view); err != nil {
 			return tasks[0].fail(err)
 		}

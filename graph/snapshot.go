@@ -144,7 +144,7 @@ func (r *run) shot(info Info, tasks []task) *Snapshot {
 	for i := range tasks {
 		t := &tasks[i]
 		s.Tasks = append(s.Tasks, t.describe())
-		if !t.finished {
+		if !t.finished() {
 			s.Next = append(s.Next, t.node.name)
 		}
 		if fresh {
@@ -155,11 +155,11 @@ func (r *run) shot(info Info, tasks []task) *Snapshot {
 }
 
 func (t *task) describe() Task {
-	x, out := t.seldom(), Task{ID: t.id(), Node: t.node.name, Finished: t.finished}
+	x, out := t.seldom(), Task{ID: t.id(), Node: t.node.name, Finished: t.finished()}
 	switch {
 	case x.err != nil:
 		out.Err = x.err.Error()
-	case x.saved != nil && !t.finished:
+	case x.saved != nil && !t.finished():
 		out.Err = x.saved.failure
 	}
 	if t.node.sub != nil && t.run.cur != "" {

@@ -22,14 +22,27 @@ type task struct {
 	node *node
 
 	// The outcome.
-	writes   state.Update
-	lead     *node // where its branches and signals lead, but for what is sent
-	finished bool
-	keptNow  bool // finished by an earlier run
+	writes state.Update
+	lead   *node // where its branches and signals lead, but for what is sent
 
-	over atomic.Bool // the node has returned
-	sent int32       // 0 for a plain task; else its place among the sent ones, from 1
-	rare atomic.Pointer[rare]
+	stage atomic.Uint32
+	sent  int32 // 0 for a plain task; else its place among the sent ones, from 1
+	rare  atomic.Pointer[rare]
+}
+
+// The stages of a task.
+const (
+	taskBegun    = iota
+	taskReturned // its node has
+	taskDone     // what it did is to be applied
+)
+
+func (t *task) finished() bool { return t.stage.Load() == taskDone }
+
+// kept reports whether an earlier run finished the task.
+func (t *task) kept() bool {
+	k := t.seldom().saved
+	return k != nil && k.done && t.finished()
 }
 
 // rare is what most tasks do without. Every superstep makes tasks: they are kept
@@ -188,7 +201,7 @@ func (t *task) restore(p *pending) {
 	x.saved, x.index = k, k.next
 	switch {
 	case k.done:
-		t.finished, t.keptNow = true, true
+		t.stage.Store(taskDone)
 		t.writes, x.sends, x.memory = k.writes, k.routes.sends, k.memory
 		for _, n := range k.routes.nodes {
 			t.leadToNode(n)
@@ -196,7 +209,8 @@ func (t *task) restore(p *pending) {
 		for _, s := range k.toParent {
 			w, err := t.run.parentWrite(s)
 			if err != nil {
-				t.finished, x.err = false, err
+				t.stage.Store(taskBegun)
+				x.err = err
 			}
 			x.toParent = append(x.toParent, w)
 		}
@@ -221,12 +235,12 @@ func (r *root) waits(pauses []Pause) bool {
 }
 
 // due reports whether the task has to run.
-func (t *task) due() bool { return !t.finished && t.seldom().pauses == nil && t.seldom().err == nil }
+func (t *task) due() bool { return !t.finished() && t.seldom().pauses == nil && t.seldom().err == nil }
 
 // execute runs the task's node and keeps the outcome.
 func (t *task) execute() {
 	update, err := t.call()
-	t.over.Store(true)
+	t.stage.Store(taskReturned)
 	open, fault := t.leavings()
 	switch {
 	case fault != nil && errors.Is(err, fault):
@@ -242,7 +256,7 @@ func (t *task) execute() {
 		t.own().err = t.fail(err)
 		return
 	}
-	t.finished = true
+	t.stage.Store(taskDone)
 }
 
 // fail wraps an error of the node once.

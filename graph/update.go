@@ -114,7 +114,7 @@ func (r *run) finishedSoFar() (view state.View, ran []string, err error) {
 	}
 	tx := r.g.schema.Begin(r.view)
 	for i := range tasks {
-		if !tasks[i].finished {
+		if !tasks[i].finished() {
 			continue
 		}
 		r.front.memory = withMemory(r.front.memory, tasks[i].seldom().memory)
@@ -154,7 +154,7 @@ func (r *run) editTask(t *task, u NodeUpdate, alone bool, ran []string) error {
 		return fmt.Errorf("update as %q: %w", name, ErrUnknownNode)
 	}
 	t.run, t.node = r, n
-	t.finished = true
+	t.stage.Store(taskDone)
 	writes, err := t.sort(u.Update, n.routes)
 	t.writes = writes
 	return err

@@ -251,7 +251,11 @@ func (l *list[E]) push(e E, more int) {
 // grow moves the elements, of which own are not those of another buffer, to a
 // buffer with room for as many again, or for more if they are to come.
 func (l *list[E]) grow(own, more int) {
-	b := newBuffer[E](max(2*own, own+4, own+1+more))
+	room := smallRoom
+	if own > 0 {
+		room = max(mediumRoom, 2*own)
+	}
+	b := newBuffer[E](max(room, own+1+more))
 	if l.buf != nil {
 		b.before = l.buf.before
 		copy(b.items, l.buf.items[:own])
@@ -259,28 +263,26 @@ func (l *list[E]) grow(own, more int) {
 	l.buf = b
 }
 
-// newBuffer makes room for n elements at least. A small buffer is one
-// allocation.
+// A buffer with room for no more is one allocation.
+const (
+	smallRoom  = 4
+	mediumRoom = 12
+)
+
+// newBuffer makes room for n elements at least.
 func newBuffer[E any](n int) *buffer[E] {
 	switch {
-	case n <= 4:
+	case n <= smallRoom:
 		b := &struct {
 			buffer[E]
-			room [4]E
+			room [smallRoom]E
 		}{}
 		b.items = b.room[:]
 		return &b.buffer
-	case n <= 8:
+	case n <= mediumRoom:
 		b := &struct {
 			buffer[E]
-			room [8]E
-		}{}
-		b.items = b.room[:]
-		return &b.buffer
-	case n <= 16:
-		b := &struct {
-			buffer[E]
-			room [16]E
+			room [mediumRoom]E
 		}{}
 		b.items = b.room[:]
 		return &b.buffer
