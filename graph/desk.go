@@ -58,9 +58,6 @@ func (r *run) tidy() {
 		return
 	}
 	d.tx.Clear()
-	if d.sending != nil {
-		d.sending.Clear()
-	}
 	clear(d.views[:cap(d.views)])
 	d.crew.leave()
 	clear(d.list[:cap(d.list)])

@@ -134,7 +134,7 @@ func (r *run) tasks() ([]task, error) {
 		if n == nil || n.name != s.node {
 			n = r.g.byName[s.node]
 		}
-		view, err := r.sentView(s)
+		view, err := d.tx.Only(s.writes)
 		if err != nil {
 			return nil, &NodeError{Path: r.path, Node: s.node, Task: s.node, Attempt: 1, Err: err}
 		}
@@ -175,20 +175,6 @@ func (t *task) id() string {
 		return t.node.name
 	}
 	return t.node.name + "[" + strconv.Itoa(int(t.sent)-1) + "]"
-}
-
-// sentView is the state that a sent task sees.
-func (r *run) sentView(s *send) (state.View, error) {
-	d := r.work()
-	if d.sending == nil {
-		d.sending = r.g.schema.Begin(r.g.empty)
-	} else {
-		d.sending.Reset(r.g.empty)
-	}
-	if err := d.sending.Apply(0, s.writes...); err != nil {
-		return nil, err
-	}
-	return d.sending.Finish(false)
 }
 
 // restore takes over what an earlier run left of the task.

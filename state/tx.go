@@ -56,12 +56,49 @@ func (s *Schema) Begin(v View) *Tx {
 // Reset begins anew on a state of the same schema, so that one Tx can serve
 // many supersteps. The views it returned stay as they are.
 func (tx *Tx) Reset(v View) {
-	base := tx.schema.own(v)
-	tx.next, tx.done = newValues(tx.schema), false
-	copy(tx.next.slots, base.slots)
+	next := newValues(tx.schema)
+	copy(next.slots, tx.schema.own(v).slots)
+	tx.begin(next)
+}
+
+func (tx *Tx) begin(next *values) {
+	tx.next, tx.done = next, false
 	for i := range tx.marks {
 		tx.marks[i].reset()
 	}
+}
+
+// Only returns the state that holds writes of one task and nothing else, as a
+// sent task sees it. It ends the transaction; [Tx.Reset] makes it of use again.
+// Its error is that of [Tx.Apply] and [Tx.Finish].
+func (tx *Tx) Only(writes []Write) (View, error) {
+	if len(writes) == 1 && writes[0].ch != nil {
+		return tx.sole(&writes[0])
+	}
+	tx.begin(newValues(tx.schema))
+	if err := tx.Apply(0, writes...); err != nil {
+		return nil, err
+	}
+	return tx.Finish(false)
+}
+
+// sole is Only for one write, without room for the other channels.
+func (tx *Tx) sole(w *Write) (View, error) {
+	tx.done = true
+	i := tx.schema.index(w.ch)
+	if i < 0 {
+		return nil, &ChannelError{Channel: w.Channel(), Err: ErrUnknownChannel}
+	}
+	m := &tx.marks[i]
+	m.reset()
+	value, err := foldSafely(w.ch, nil, m, w)
+	if err == nil && tx.schema.traits[i].prunes {
+		value, err = finishSafely(tx.schema.channels[i].(pruner), value, m)
+	}
+	if err != nil {
+		return nil, channelError(w.Channel(), err)
+	}
+	return &sole{tx.schema, i, value}, nil
 }
 
 // Clear lets go of the state. [Tx.Reset] makes the transaction of use again.

@@ -37,25 +37,46 @@ func newValues(s *Schema) *values {
 	}
 }
 
-func (v *values) slot(c channel) any {
-	i := v.schema.index(c)
+func (v *values) slot(c channel) any { return v.slots[v.schema.slotOf(c)] }
+
+// slotOf is index for a channel that has to be there.
+func (s *Schema) slotOf(c channel) int {
+	i := s.index(c)
 	if i < 0 {
 		panic(&ChannelError{Channel: c.Name(), Err: ErrUnknownChannel})
 	}
-	return v.slots[i]
+	return i
 }
 
 // plain returns v as a whole state.
 func plain(v View) *values {
-	o, over := v.(*overlay)
-	if !over {
-		return v.(*values)
+	switch v := v.(type) {
+	case *overlay:
+		out := newValues(v.base.schema)
+		for i, c := range v.base.schema.channels {
+			out.slots[i] = v.slot(c)
+		}
+		return out
+	case *sole:
+		out := newValues(v.schema)
+		out.slots[v.at] = v.value
+		return out
 	}
-	out := newValues(o.base.schema)
-	for i, c := range o.base.schema.channels {
-		out.slots[i] = o.slot(c)
+	return v.(*values)
+}
+
+// sole is a state in which one channel has a value.
+type sole struct {
+	schema *Schema
+	at     int
+	value  any
+}
+
+func (o *sole) slot(c channel) any {
+	if o.schema.slotOf(c) == o.at {
+		return o.value
 	}
-	return out
+	return nil
 }
 
 // overlay is a state with some writes of one task applied. Channels fold when
