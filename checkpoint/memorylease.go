@@ -23,7 +23,7 @@ func (l *memoryLease) met() *memoryThread {
 }
 
 func (l *memoryLease) meet(t *memoryThread) {
-	if l != nil {
+	if l != nil && l.own.Load() != t {
 		l.own.Store(t)
 	}
 }

@@ -42,7 +42,9 @@ func (r *run) commit(tx *state.Tx, view state.View, tasks []task, front *frontie
 	if r.settles = false; r.edits != nil {
 		r.edits = nil
 	}
-	r.touched.Store(false)
+	if r.touched.Load() {
+		r.touched.Store(false)
+	}
 	if r.parent == nil || source != checkpoint.Input {
 		r.tell()
 	}

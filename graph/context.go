@@ -11,7 +11,7 @@ type taskKey struct{}
 
 func taskOf(ctx context.Context) *task {
 	t, _ := ctx.Value(taskKey{}).(*task)
-	if t != nil && t.stage.Load() != taskBegun {
+	if t != nil && t.over.Load() {
 		return nil // a goroutine that the node left behind
 	}
 	return t

@@ -40,7 +40,7 @@ func (r *run) executeLone(t *task) error {
 
 // executeSeen is for a lone task whose events are read.
 func (r *run) executeSeen(t *task) {
-	rd, plain := r.root.reader, r.parent == nil && t.sent == 0
+	rd, plain := r.root.reader, r.parent == nil && t.place() == 0
 	if !plain {
 		r.emit(TaskStarted{t.placeAt(r.now)})
 	}

@@ -192,7 +192,7 @@ func (r *run) shareNoMemory(tasks []task) error {
 // plain reports whether the superstep has nothing but one task of the run's own
 // graph, which is due.
 func (r *run) plain(tasks []task) bool {
-	return r.alone && r.parent == nil && tasks[0].sent == 0 && tasks[0].due()
+	return r.alone && r.parent == nil && tasks[0].place() == 0 && tasks[0].due()
 }
 
 func (r *run) announce(tasks []task) {

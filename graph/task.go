@@ -25,19 +25,19 @@ type task struct {
 	writes state.Update
 	lead   *node // where its branches and signals lead, but for what is sent
 
-	stage atomic.Uint32
-	sent  int32 // 0 for a plain task; else its place among the sent ones, from 1
-	rare  atomic.Pointer[rare]
+	over atomic.Bool // the node has returned
+	sent uint32      // 0 for a plain task; else its place among the sent ones, from 1; and whether it is finished
+	rare atomic.Pointer[rare]
 }
 
-// The stages of a task.
-const (
-	taskBegun    = iota
-	taskReturned // its node has
-	taskDone     // what it did is to be applied
-)
+// finishedBit is set in task.sent when what the task did is to be applied.
+const finishedBit = 1 << 31
 
-func (t *task) finished() bool { return t.stage.Load() == taskDone }
+func (t *task) finished() bool { return t.sent&finishedBit != 0 }
+func (t *task) finish()        { t.sent |= finishedBit }
+
+// place is that among the sent tasks, from 1; 0 for a plain task.
+func (t *task) place() int { return int(t.sent &^ finishedBit) }
 
 // kept reports whether an earlier run finished the task.
 func (t *task) kept() bool {
@@ -96,8 +96,8 @@ func (t *task) routes() routes {
 
 // view is the state that the task's node sees.
 func (t *task) view() state.View {
-	if t.sent > 0 {
-		return t.run.desk.views[t.sent-1]
+	if at := t.place(); at > 0 {
+		return t.run.desk.views[at-1]
 	}
 	return t.run.view
 }
@@ -138,7 +138,7 @@ func (r *run) tasks() ([]task, error) {
 		if err != nil {
 			return nil, &NodeError{Path: r.path, Node: s.node, Task: s.node, Attempt: 1, Err: err}
 		}
-		t.run, t.node, t.sent = r, n, int32(i+1)
+		t.run, t.node, t.sent = r, n, uint32(i+1)
 		d.views = append(d.views, view)
 	}
 	r.takeUp(tasks)
@@ -171,10 +171,10 @@ func (r *run) makeTasks(n int) []task {
 // id tells the task from the others of its superstep: "node", or "node[2]" for
 // the third sent task.
 func (t *task) id() string {
-	if t.sent == 0 {
+	if t.place() == 0 {
 		return t.node.name
 	}
-	return t.node.name + "[" + strconv.Itoa(int(t.sent)-1) + "]"
+	return t.node.name + "[" + strconv.Itoa(t.place()-1) + "]"
 }
 
 // restore takes over what an earlier run left of the task.
@@ -187,7 +187,7 @@ func (t *task) restore(p *pending) {
 	x.saved, x.index = k, k.next
 	switch {
 	case k.done:
-		t.stage.Store(taskDone)
+		t.finish()
 		t.writes, x.sends, x.memory = k.writes, k.routes.sends, k.memory
 		for _, n := range k.routes.nodes {
 			t.leadToNode(n)
@@ -195,7 +195,7 @@ func (t *task) restore(p *pending) {
 		for _, s := range k.toParent {
 			w, err := t.run.parentWrite(s)
 			if err != nil {
-				t.stage.Store(taskBegun)
+				t.sent &^= finishedBit
 				x.err = err
 			}
 			x.toParent = append(x.toParent, w)
@@ -226,7 +226,7 @@ func (t *task) due() bool { return !t.finished() && t.seldom().pauses == nil && 
 // execute runs the task's node and keeps the outcome.
 func (t *task) execute() {
 	update, err := t.call()
-	t.stage.Store(taskReturned)
+	t.over.Store(true)
 	open, fault := t.leavings()
 	switch {
 	case fault != nil && errors.Is(err, fault):
@@ -242,7 +242,7 @@ func (t *task) execute() {
 		t.own().err = t.fail(err)
 		return
 	}
-	t.stage.Store(taskDone)
+	t.finish()
 }
 
 // fail wraps an error of the node once.

@@ -121,7 +121,7 @@ func (r *run) finishedSoFar() (view state.View, ran []string, err error) {
 		if err := tx.Apply(i, tasks[i].writes...); err != nil {
 			return nil, nil, err
 		}
-		if tasks[i].sent == 0 {
+		if tasks[i].place() == 0 {
 			ran = append(ran, tasks[i].node.name)
 		}
 	}
@@ -154,7 +154,7 @@ func (r *run) editTask(t *task, u NodeUpdate, alone bool, ran []string) error {
 		return fmt.Errorf("update as %q: %w", name, ErrUnknownNode)
 	}
 	t.run, t.node = r, n
-	t.stage.Store(taskDone)
+	t.finish()
 	writes, err := t.sort(u.Update, n.routes)
 	t.writes = writes
 	return err
