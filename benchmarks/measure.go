@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -24,8 +25,36 @@ type cell struct {
 	n          int
 }
 
-// results are the medians of a workload.
-type results map[cell]sample
+// results are the samples of a workload, by round.
+type results map[cell][]sample
+
+// median returns the medians of a cell, and whether it was measured.
+func (r results) median(at cell) (sample, bool) {
+	all := r[at]
+	return medians(all), len(all) > 0
+}
+
+// paired returns the median of what the rounds give, each from its own samples:
+// what slows the machine for a while slows all of a round. It is NaN when one of
+// the cells was not measured.
+func (r results) paired(of func(round ...sample) float64, cells ...cell) float64 {
+	rounds := len(r[cells[0]])
+	for _, at := range cells {
+		rounds = min(rounds, len(r[at]))
+	}
+	if rounds == 0 {
+		return math.NaN()
+	}
+	got := make([]float64, rounds)
+	for i := range got {
+		round := make([]sample, len(cells))
+		for k, at := range cells {
+			round[k] = r[at][i]
+		}
+		got[i] = of(round...)
+	}
+	return median(got)
+}
 
 // settings say how much to measure.
 type settings struct {
@@ -38,7 +67,7 @@ type settings struct {
 // measure runs all contestants of a workload at all sizes, interleaved.
 func measure(ctx context.Context, w workload, s settings) (results, error) {
 	repeat := make(map[cell]int)
-	samples := make(map[cell][]sample)
+	r := make(results)
 	// Round 0 warms up and finds how often each has to run.
 	for round := range s.rounds + 1 {
 		for _, n := range w.sizes {
@@ -56,14 +85,10 @@ func measure(ctx context.Context, w workload, s settings) (results, error) {
 				}
 				repeat[at] = times
 				if round > 0 {
-					samples[at] = append(samples[at], got)
+					r[at] = append(r[at], got)
 				}
 			}
 		}
-	}
-	r := make(results)
-	for at, all := range samples {
-		r[at] = medians(all)
 	}
 	return r, nil
 }

@@ -67,7 +67,7 @@ func figures(w workload, r results, n int) []string {
 
 // when formats a figure that was measured.
 func when(r results, at cell, format func(sample) string) string {
-	s, ok := r[at]
+	s, ok := r.median(at)
 	if !ok {
 		return "-"
 	}
@@ -90,8 +90,9 @@ func (t *table) print(out io.Writer) (bool, error) {
 }
 
 const legend = `Times, allocations and bytes are per superstep (W2: task, W5: run), medians of the
-rounds. /floor and /eino are weft's time divided by theirs. In P-memory and
-P-sqlite the floor is weft without the pause.`
+rounds. /floor and /eino are weft's time divided by theirs; such a ratio is the
+median of those of the rounds. In P-memory and P-sqlite the floor is weft without
+the pause.`
 
 // duration formats nanoseconds with three digits.
 func duration(ns float64) string {

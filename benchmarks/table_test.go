@@ -22,11 +22,11 @@ func TestTable(t *testing.T) {
 		},
 	}
 	r := results{
-		{floor, 10}:  {ns: 100, heap: 50},
-		{eino, 10}:   {ns: 2400},
-		{weft, 10}:   {ns: 350, allocs: 5, bytes: 640, heap: 75},
-		{floor, 100}: {ns: 100},
-		{weft, 100}:  {ns: 420, allocs: 8.5, bytes: 700},
+		{floor, 10}:  {{ns: 100, heap: 50}},
+		{eino, 10}:   {{ns: 2400}},
+		{weft, 10}:   {{ns: 350, allocs: 5, bytes: 640, heap: 75}},
+		{floor, 100}: {{ns: 100}},
+		{weft, 100}:  {{ns: 420, allocs: 8.5, bytes: 700}},
 	}
 	var tab table
 	tab.add(w, r)
@@ -50,6 +50,25 @@ W0 100 steps 100 ns - 420 ns 4.2 - 8.5 700 flat: <= 1.1 x n=10 1.2 MISSED
 	}
 	if want := "5 targets, 3 met, 2 missed\n"; !strings.HasSuffix(out.String(), want) {
 		t.Errorf("got\n%s\nwant it to end with %q", out.String(), want)
+	}
+}
+
+// A ratio is that of samples of one round: a machine that was slow in one, or
+// grows slower, does not change it.
+func TestRatio(t *testing.T) {
+	t.Parallel()
+	r := results{
+		{floor, 1}: {{ns: 100}, {ns: 200}, {ns: 100}, {ns: 400}, {ns: 800}},
+		{weft, 1}:  {{ns: 210}, {ns: 400}, {ns: 900}, {ns: 760}, {ns: 1600}},
+	}
+	if got := ratio(r, cell{weft, 1}, cell{floor, 1}, perUnit); got != 2 {
+		t.Errorf("got %v, want 2", got)
+	}
+	if got, ok := r.median(cell{weft, 1}); !ok || got.ns != 760 {
+		t.Errorf("median: got %v, %t, want 760", got.ns, ok)
+	}
+	if got := ratio(r, cell{weft, 1}, cell{floor, 10}, perUnit); !math.IsNaN(got) {
+		t.Errorf("of what was not measured: got %v, want NaN", got)
 	}
 }
 

@@ -26,15 +26,15 @@ func (t target) met() bool {
 	return t.got <= t.bound
 }
 
-// ratio returns the quotient of two figures of a workload, and NaN when one of
-// them was not measured.
+// ratio returns the quotient of two figures, the median of those of the rounds,
+// and NaN when one of them was not measured.
 func ratio(r results, of, to cell, figure func(sample) float64) float64 {
-	a, ok := r[of]
-	b, ok2 := r[to]
-	if !ok || !ok2 || figure(b) == 0 {
-		return math.NaN()
-	}
-	return figure(a) / figure(b)
+	return r.paired(func(round ...sample) float64 {
+		if figure(round[1]) == 0 {
+			return math.NaN()
+		}
+		return figure(round[0]) / figure(round[1])
+	}, of, to)
 }
 
 func perUnit(s sample) float64 { return s.ns }
@@ -50,9 +50,10 @@ func timesFloor(r results, n int, bound float64) target {
 
 // bytesOfFloor bounds what weft stores by what the floor does.
 func bytesOfFloor(r results, n int, bound float64, what string, figure func(sample) float64) target {
+	own, _ := r.median(cell{floor, n})
 	return target{
 		n: n, bound: bound,
-		text: fmt.Sprintf("<= %v x floor's %s B %s", bound, number(figure(r[cell{floor, n}])), what),
+		text: fmt.Sprintf("<= %v x floor's %s B %s", bound, number(figure(own)), what),
 		got:  ratio(r, cell{weft, n}, cell{floor, n}, figure),
 	}
 }
@@ -78,7 +79,7 @@ func flat(r results, small, large int, bound float64) target {
 // atMost bounds a figure of weft itself.
 func atMost(r results, n int, bound float64, what string, figure func(sample) float64) target {
 	t := target{n: n, bound: bound, text: fmt.Sprintf("<= %v %s", bound, what), got: math.NaN()}
-	if s, ok := r[cell{weft, n}]; ok {
+	if s, ok := r.median(cell{weft, n}); ok {
 		t.got = figure(s)
 	}
 	return t

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/cloudwego/eino/callbacks"
 	"github.com/cloudwego/eino/compose"
@@ -31,12 +30,10 @@ var w6 = workload{
 	},
 	targets: func(r results) []target {
 		const n = 1001
-		above := math.NaN()
-		stream, ok := r[cell{weft, n}]
-		own, ok2 := r[cell{loop, n}]
-		if through, ok3 := r[cell{floor, n}]; ok && ok2 && ok3 {
-			above = (stream.ns - own.ns) / through.ns
-		}
+		above := r.paired(func(round ...sample) float64 {
+			stream, own, through := round[0], round[1], round[2]
+			return (stream.ns - own.ns) / through.ns
+		}, cell{weft, n}, cell{loop, n}, cell{floor, n})
 		return []target{
 			{n: n, text: "above W1's own cost <= 4 x floor", got: above, bound: 4},
 			fractionOfEino(r, n, 5),
