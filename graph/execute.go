@@ -138,13 +138,16 @@ func (c *crew) labour() {
 			continue
 		}
 		c.hire()
-		if rd := c.run.root.reader; rd != nil {
-			rd.post(TaskStarted{t.placeAt(time.Now())})
+		if c.run.root.reader != nil {
+			t.tellStart()
 		}
 		t.execute()
 		c.settle(i)
 	}
 }
+
+//go:noinline
+func (t *task) tellStart() { t.run.root.reader.post(TaskStarted{t.placeAt(time.Now())}) }
 
 // settle stores what a task left and tells the reader.
 func (c *crew) settle(i int) {

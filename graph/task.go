@@ -223,10 +223,25 @@ func (r *root) waits(pauses []Pause) bool {
 // due reports whether the task has to run.
 func (t *task) due() bool { return !t.finished() && t.seldom().pauses == nil && t.seldom().err == nil }
 
-// execute runs the task's node and keeps the outcome.
+// execute runs the task's node and keeps the outcome. What most tasks do without
+// is in functions of its own: the less it takes of a worker's stack, the rarer
+// that has to grow.
 func (t *task) execute() {
 	update, err := t.call()
 	t.over.Store(true)
+	if err == nil && t.rare.Load() == nil {
+		if err = t.settle(update); err == nil {
+			t.finish()
+			return
+		}
+	}
+	t.conclude(update, err)
+}
+
+// conclude finds the outcome of a task that asked, failed or left something.
+//
+//go:noinline
+func (t *task) conclude(update state.Update, err error) {
 	open, fault := t.leavings()
 	switch {
 	case fault != nil && errors.Is(err, fault):
