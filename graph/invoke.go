@@ -70,12 +70,13 @@ func (g *Graph) invoke(ctx context.Context, t *Thread, rd *reader, writes []stat
 	}
 	r, root := &whole.run, &whole.root
 	r.g, r.ctx, r.root = g, ctx, root
-	root.thread, root.id, root.reader = thread, uuid.New(), rd
+	root.thread, root.reader = thread, rd
 	root.version, root.logger = g.opts.Version, g.opts.Logger
 	// The thread is given back before anybody hears that the run has ended: who goes on with it
 	// then does not find it held.
 	defer func() { rd.flush(r.now) }()
 	if t == nil {
+		r.root.id = uuid.New()
 		r.opts = g.runOptions(RunOptions{})
 		in.begin = in.begin || !in.goesOn
 	} else {
@@ -84,11 +85,11 @@ func (g *Graph) invoke(ctx context.Context, t *Thread, rd *reader, writes []stat
 		}
 		r.opts = g.runOptions(t.opts)
 		r.root.metadata = r.opts.Metadata
-		release, terr := r.take(ctx, t)
+		held, terr := r.take(ctx, t)
 		if terr != nil {
 			return nil, terr
 		}
-		defer func() { err = errors.Join(err, release()) }()
+		defer func() { err = errors.Join(err, held.release(ctx)) }()
 	}
 	if ctx.Done() != nil {
 		whole.ctx.caller = ctx
@@ -99,20 +100,20 @@ func (g *Graph) invoke(ctx context.Context, t *Thread, rd *reader, writes []stat
 }
 
 // take takes the thread and begins the run's journal.
-func (r *run) take(ctx context.Context, t *Thread) (release func() error, err error) {
+func (r *run) take(ctx context.Context, t *Thread) (held hold, err error) {
 	store, err := t.store()
 	if err != nil {
-		return nil, err
+		return held, err
 	}
 	if err := context.Cause(ctx); err != nil {
-		return nil, err
+		return held, err
 	}
-	held, release, err := r.g.hold(ctx, store, t.id)
-	if err != nil {
-		return nil, err
+	if held, err = r.g.hold(ctx, store, t.id); err != nil {
+		return held, err
 	}
-	r.journal = newJournal(held, *r.opts.Durability)
-	return release, nil
+	r.journal = newJournal(held.Store, *r.opts.Durability)
+	r.root.id = r.journal.ids.Next()
+	return held, nil
 }
 
 // whole is a run from its first look at the thread to its last.

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/weft-go/weft/checkpoint"
-	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/state"
 )
 
@@ -212,8 +211,8 @@ func (t *Thread) reader() *run {
 func (t *Thread) editor(ctx context.Context, store checkpoint.Store) *run {
 	r := t.reader()
 	r.ctx, r.view, r.step = ctx, t.g.empty, -1
-	r.root.id, r.root.version, r.root.metadata = uuid.New(), t.g.opts.Version, t.opts.Metadata
 	r.journal = newJournal(store, Sync)
+	r.root.id, r.root.version, r.root.metadata = r.journal.ids.Next(), t.g.opts.Version, t.opts.Metadata
 	return r
 }
 
@@ -236,28 +235,45 @@ func (t *Thread) Delete(ctx context.Context) error {
 	if err != nil {
 		return t.fail(err)
 	}
-	held, release, err := t.g.hold(ctx, store, t.id)
+	held, err := t.g.hold(ctx, store, t.id)
 	if err != nil {
 		return t.fail(err)
 	}
-	return t.fail(errors.Join(held.DeleteThread(ctx, t.id), release()))
+	return t.fail(errors.Join(held.DeleteThread(ctx, t.id), held.release(ctx)))
+}
+
+// A hold is a thread that a run has to itself, and its store.
+type hold struct {
+	checkpoint.Store
+	lease  checkpoint.Lease // nil if the graph's own lock has to do
+	locks  *threadLocks
+	thread string
 }
 
 // hold takes the thread for one run.
-func (g *Graph) hold(ctx context.Context, store checkpoint.Store, thread string) (checkpoint.Store, func() error, error) {
+func (g *Graph) hold(ctx context.Context, store checkpoint.Store, thread string) (hold, error) {
 	if l, ok := store.(checkpoint.Leaser); ok {
 		lease, err := l.Lease(ctx, thread)
 		if err == nil {
-			return lease, func() error { return lease.Release(ctx) }, nil
+			return hold{Store: lease, lease: lease}, nil
 		}
 		if !errors.Is(err, errors.ErrUnsupported) {
-			return nil, nil, err
+			return hold{}, err
 		}
 	}
 	if !g.locks.lock(thread) {
-		return nil, nil, fmt.Errorf("%w: a run holds the thread", checkpoint.ErrConflict)
+		return hold{}, fmt.Errorf("%w: a run holds the thread", checkpoint.ErrConflict)
 	}
-	return store, func() error { g.locks.unlock(thread); return nil }, nil
+	return hold{Store: store, locks: g.locks, thread: thread}, nil
+}
+
+// release gives the thread back.
+func (h *hold) release(ctx context.Context) error {
+	if h.lease != nil {
+		return h.lease.Release(ctx)
+	}
+	h.locks.unlock(h.thread)
+	return nil
 }
 
 // A HistoryQuery selects checkpoints of a thread.

@@ -38,12 +38,12 @@ func (t *Thread) UpdateNodes(ctx context.Context, updates ...NodeUpdate) (snap *
 	if err != nil {
 		return nil, err
 	}
-	held, release, err := t.g.hold(ctx, store, t.id)
+	held, err := t.g.hold(ctx, store, t.id)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, release()) }()
-	r := t.editor(ctx, held)
+	defer func() { err = errors.Join(err, held.release(ctx)) }()
+	r := t.editor(ctx, held.Store)
 	if _, err = r.find(t, &input{}); err != nil {
 		return nil, err
 	}
