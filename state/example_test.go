@@ -326,6 +326,21 @@ func ExampleTx_AppendChanges() {
 	// count set 21
 }
 
+// What is sent to a task is a state of its own.
+func ExampleTx_Only() {
+	topic, found := state.Last[string]("topic"), state.Append[string]("found")
+	schema := must(state.NewSchema(topic, found))
+
+	tx := schema.Begin(schema.Empty())
+	for _, name := range []string{"wind", "waves"} {
+		v := must(tx.Only([]state.Write{topic.Put(name)}))
+		fmt.Println(topic.Get(v), found.Len(v))
+	}
+	// Output:
+	// wind 0
+	// waves 0
+}
+
 // Two states that begin from one never see each other's elements.
 func ExampleView() {
 	log := state.Append[string]("log")
