@@ -16,7 +16,6 @@ type desk struct {
 	control []byte              // its Control
 	least   []live              // see size
 	collect state.Emit          // appends to list
-	sending *state.Tx           // makes the states of sent tasks; nil until there are some
 	views   []state.View        // theirs, of this superstep
 	crew    crew
 }
