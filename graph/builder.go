@@ -45,6 +45,7 @@ type node struct {
 	alone    []*node  // itself, as a frontier
 	by       []string // its name, as a frontier's
 	ids      []string // its name, as the ids of a superstep's tasks
+	due      string   // the beginning of a stored frontier of it alone
 }
 
 // branch chooses what follows a node: one target, or any.

@@ -276,6 +276,7 @@ func (c *compiler) graph() *Graph {
 		slices.Sort(n.edges)
 		n.edges = slices.Compact(n.edges)
 		n.alone, n.by, n.ids = []*node{&n}, []string{name}, []string{name}
+		n.due = `{"next":["` + name + `"]`
 		if name == Start {
 			g.start = &n
 			continue

@@ -74,8 +74,11 @@ type run struct {
 // a pause.
 func (r *run) loop() error {
 	for !r.front.left && !r.front.idle() {
-		if cause := r.root.ctx.cause(); cause != nil {
-			return cause
+		over := r.root.ctx.over()
+		if over {
+			if cause := r.root.ctx.cause(); cause != nil {
+				return cause
+			}
 		}
 		if len(r.front.missing) > 0 {
 			return fmt.Errorf("%w: %q is due; a graph that has it can go on, and so can new input or Update", ErrUnknownNode, r.front.missing)
@@ -83,7 +86,7 @@ func (r *run) loop() error {
 		if r.done >= r.opts.MaxSteps {
 			return errors.Join(fmt.Errorf("%w: %d ran, and %q are due", ErrMaxSteps, r.done, r.dueNames()), r.halt(nil))
 		}
-		if r.root.ctx.drained() {
+		if over && r.root.ctx.drained() {
 			return errors.Join(fmt.Errorf("%w before %q", ErrDrained, r.dueNames()), r.halt(nil))
 		}
 		if len(r.opts.PauseBefore) > 0 && !r.goesOn && r.pauseAt(r.opts.PauseBefore, PauseBefore, r.dueNames()) {

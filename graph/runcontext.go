@@ -26,9 +26,12 @@ type derived struct {
 	unhook func() bool
 }
 
+// over reports whether the caller's context has ended.
+func (c *runContext) over() bool { return c != nil && c.caller.Err() != nil }
+
 // cause returns why the run has to end, or nil.
 func (c *runContext) cause() error {
-	if c == nil || c.caller.Err() == nil || c.drained() {
+	if !c.over() || c.drained() {
 		return nil
 	}
 	return context.Cause(c.caller)
@@ -36,7 +39,7 @@ func (c *runContext) cause() error {
 
 // drained reports whether the caller drains the run.
 func (c *runContext) drained() bool {
-	return c != nil && c.caller.Err() != nil && errors.Is(context.Cause(c.caller), ErrDrained)
+	return c.over() && errors.Is(context.Cause(c.caller), ErrDrained)
 }
 
 // Done ends with the caller's context unless the run is drained.
