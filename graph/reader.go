@@ -53,7 +53,34 @@ const (
 func newReader(loose bool) *reader {
 	rd := &reader{loose: loose, wake: make(chan struct{}, 1)}
 	rd.took.L = &rd.mu
+	pair := noteBuffers.Get().(*[2][]note)
+	rd.batch, rd.queue = pair[0], pair[1]
 	return rd
+}
+
+// noteBuffers are what readers that are done leave to others: a batch and a
+// queue. In a quick run they are most of what its events would take.
+var noteBuffers = sync.Pool{New: func() any { return new([2][]note) }}
+
+// close gives the buffers back, of which the loop has one that it took last. The
+// run has ended; a goroutine that a node left behind may still post.
+func (rd *reader) close(last []note) {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	if last == nil {
+		last = rd.queue
+	}
+	pair := &[2][]note{rd.batch, last}
+	rd.batch, rd.queue = nil, nil
+	for i, b := range pair {
+		if b = b[:cap(b)]; len(b) > 4*most {
+			pair[i] = nil
+			continue
+		}
+		clear(b)
+		pair[i] = b[:0]
+	}
+	noteBuffers.Put(pair)
 }
 
 // note is an event, or what the loop makes the events of a lone task of, as the
@@ -103,12 +130,14 @@ func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) ite
 			defer rd.end()
 			_, err = g.invoke(ctx, t, rd, writes)
 		})
+		var batch []note
 		defer func() { // also when the loop was left, or panicked
 			cancel(errStopped)
 			rd.leave()
 			run.Wait()
+			rd.close(batch)
 		}()
-		for batch := rd.take(nil); batch != nil; batch = rd.take(batch) {
+		for batch = rd.take(nil); batch != nil; batch = rd.take(batch) {
 			for i := range batch {
 				if !batch[i].events(yield) {
 					return
