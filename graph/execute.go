@@ -48,7 +48,7 @@ func (r *run) executeSeen(t *task) {
 		rd.flush(r.now)
 	}
 	t.execute()
-	r.now = time.Now()
+	r.now = rd.now()
 	if plain && t.finished() {
 		rd.add(note{Place{r.now, r.step, &r.scene(t.node).Origin}, t})
 	} else {
