@@ -74,20 +74,8 @@ type run struct {
 // a pause.
 func (r *run) loop() error {
 	for !r.front.left && !r.front.idle() {
-		over := r.root.ctx.over()
-		if over {
-			if cause := r.root.ctx.cause(); cause != nil {
-				return cause
-			}
-		}
-		if len(r.front.missing) > 0 {
-			return fmt.Errorf("%w: %q is due; a graph that has it can go on, and so can new input or Update", ErrUnknownNode, r.front.missing)
-		}
-		if r.done >= r.opts.MaxSteps {
-			return errors.Join(fmt.Errorf("%w: %d ran, and %q are due", ErrMaxSteps, r.done, r.dueNames()), r.halt(nil))
-		}
-		if over && r.root.ctx.drained() {
-			return errors.Join(fmt.Errorf("%w before %q", ErrDrained, r.dueNames()), r.halt(nil))
+		if err := r.mayGoOn(); err != nil {
+			return err
 		}
 		if len(r.opts.PauseBefore) > 0 && !r.goesOn && r.pauseAt(r.opts.PauseBefore, PauseBefore, r.dueNames()) {
 			return r.halt(r.pauses)
@@ -98,6 +86,26 @@ func (r *run) loop() error {
 		if len(r.opts.PauseAfter) > 0 && !r.front.idle() && r.pauseAt(r.opts.PauseAfter, PauseAfter, r.front.by) {
 			return r.halt(r.pauses)
 		}
+	}
+	return nil
+}
+
+// mayGoOn returns why the superstep that is due does not run.
+func (r *run) mayGoOn() error {
+	over := r.root.ctx.over()
+	if over {
+		if cause := r.root.ctx.cause(); cause != nil {
+			return cause
+		}
+	}
+	if len(r.front.missing) > 0 {
+		return fmt.Errorf("%w: %q is due; a graph that has it can go on, and so can new input or Update", ErrUnknownNode, r.front.missing)
+	}
+	if r.done >= r.opts.MaxSteps {
+		return errors.Join(fmt.Errorf("%w: %d ran, and %q are due", ErrMaxSteps, r.done, r.dueNames()), r.halt(nil))
+	}
+	if over { // but it was drained
+		return errors.Join(fmt.Errorf("%w before %q", ErrDrained, r.dueNames()), r.halt(nil))
 	}
 	return nil
 }
