@@ -35,11 +35,12 @@ func (r *run) commit(tx *state.Tx, view state.View, tasks []task, front *frontie
 	if err := r.journal.put(r.ctx, &c); err != nil {
 		return err
 	}
-	r.cur, r.before = c.ID, c.Parent
+	r.cur, r.before, r.settles = c.ID, c.Parent, false
+	// What stays is not written again: a pointer costs where the collector marks, and an atomic store always.
 	if r.source != source {
 		r.source = source
 	}
-	if r.settles = false; r.edits != nil {
+	if r.edits != nil {
 		r.edits = nil
 	}
 	if r.touched.Load() {

@@ -16,7 +16,7 @@ type desk struct {
 	control []byte              // its Control
 	least   []live              // see size
 	collect state.Emit          // appends to list
-	views   []state.View        // theirs, of this superstep
+	views   []state.View        // of the sent tasks of this superstep
 	crew    crew
 }
 

@@ -48,7 +48,11 @@ func (r *run) executeSeen(t *task) {
 		rd.flush(r.now)
 	}
 	t.execute()
-	r.now = rd.now()
+	if r.parent == nil {
+		r.now = rd.now()
+	} else {
+		r.now = time.Now()
+	}
 	if plain && t.finished() {
 		rd.add(note{Place{r.now, r.step, &r.scene(t.node).Origin}, t})
 	} else {
@@ -146,6 +150,8 @@ func (c *crew) labour() {
 	}
 }
 
+// tellStart is apart, and stays so, for what it would take of a worker's stack; see task.execute.
+//
 //go:noinline
 func (t *task) tellStart() { t.run.root.reader.post(TaskStarted{t.placeAt(time.Now())}) }
 

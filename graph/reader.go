@@ -16,9 +16,9 @@ import (
 // reader passes the events of a run to the loop that reads them. The run has a
 // goroutine of its own, and so may its tasks.
 type reader struct {
-	loose bool   // the run may be ahead of the loop
-	batch []note // the run's own, not handed over yet
-	clock time.Time
+	loose bool      // the run may be ahead of the loop
+	batch []note    // the run's own, not handed over yet
+	clock time.Time // as the run last read it whole; see now
 
 	mu      sync.Mutex
 	queue   []note // handed over, and not taken
@@ -231,8 +231,9 @@ func (rd *reader) rouse() {
 	}
 }
 
-// now is the time, for the run's own goroutine. The monotonic clock tells what has
-// passed since the whole one was read, not long ago: that costs half.
+// now is the time, for the run's own goroutine and not for those of its subgraphs.
+// The monotonic clock tells what has passed since the whole one was read, not long
+// ago: that costs half.
 func (rd *reader) now() time.Time {
 	const fresh = 100 * time.Millisecond
 	if since := time.Since(rd.clock); since >= 0 && since < fresh {
