@@ -1,0 +1,113 @@
+package knowledge_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+)
+
+func TestIngestFailures(t *testing.T) {
+	t.Parallel()
+	e, store := newWords(), watch()
+	e.fail = func(_ context.Context, texts []string) error {
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, "poison") }) {
+			return errSorry
+		}
+		return nil
+	}
+	store.swapping = func(c knowledge.Change) error {
+		if slices.ContainsFunc(c.Swaps, func(s knowledge.Swap) bool { return s.Source.URI == "unstorable" }) {
+			return errSorry
+		}
+		return nil
+	}
+	b := newBase(t, store, knowledge.Options{Embedder: e, MaxSize: 1000})
+	list := []knowledge.Document{
+		{URI: "good", Text: "good text"},
+		{URI: "poisoned", Text: "poison"},
+		{URI: "unstorable", Text: "text"},
+		{URI: "large", Text: strings.Repeat("x", 1001)},
+		{URI: "fits", Text: strings.Repeat("x", 1000)},
+		{URI: "binary", Text: "a\x00b"},
+		{URI: "latin", Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("caf\xe9")), nil }},
+		{URI: "unreadable", Open: func() (io.ReadCloser, error) { return io.NopCloser(iotest.ErrReader(errSorry)), nil }},
+		{URI: "stuck", Open: func() (io.ReadCloser, error) { return io.NopCloser(stuck{}), nil }},
+		{URI: "closed", Open: func() (io.ReadCloser, error) { return nil, errSorry }},
+		{Text: "no URI"},
+		{URI: "metadata", Text: "x", Metadata: []byte("[]")},
+		{URI: "format", Text: "x", Format: "pdf"},
+		{URI: strings.Repeat("u", knowledge.MaxURI+1), Text: "x"},
+		{URI: "last", Text: "last text"},
+	}
+	want := map[string]error{
+		"poisoned": errSorry, "unstorable": errSorry, "large": knowledge.ErrTooLarge, "binary": knowledge.ErrNotText, "latin": knowledge.ErrNotText,
+		"unreadable": errSorry, "stuck": io.ErrNoProgress, "closed": errSorry, "": memory.ErrInvalid, "metadata": memory.ErrInvalid, "format": memory.ErrInvalid, list[13].URI: memory.ErrInvalid,
+	}
+	report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, knowledge.Documents(list...), knowledge.IngestOptions{}))
+	if err != nil || report.Added != 3 || report.Failed != 9 || report.Skipped != 3 || len(troubles) != len(want) {
+		t.Errorf("got %+v, %d troubles, error %v", report, len(troubles), err)
+	}
+	for _, p := range troubles {
+		if !errors.Is(p.Err, want[p.URI]) {
+			t.Errorf("%.20q: got %v, want %v", p.URI, p.Err, want[p.URI])
+		}
+	}
+	if got := uris(t, b, acme); got != "fits good last" {
+		t.Errorf("stored: %s", got)
+	}
+	_, _, err = knowledge.Collect(b.Ingest(t.Context(), acme, knowledge.Documents(list...), knowledge.IngestOptions{Stop: true}))
+	if !errors.Is(err, errSorry) || !strings.Contains(err.Error(), `knowledge: ingest: document "poisoned"`) {
+		t.Errorf("with Stop: got %v", err)
+	}
+}
+
+func TestIngestBadEmbedder(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		vectors [][]float32
+		want    error
+	}{
+		"too few": {nil, memory.ErrInvalid}, "dimension": {[][]float32{{1}}, memory.ErrDimension},
+	} {
+		b := newBase(t, knowledge.NewInMemory(), knowledge.Options{Embedder: fixed(c.vectors)})
+		_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", "text"), knowledge.IngestOptions{}))
+		if err != nil || len(troubles) != 1 || !errors.Is(troubles[0].Err, c.want) {
+			t.Errorf("%s: got %+v, error %v", name, troubles, err)
+		}
+		if _, err := b.Search(t.Context(), knowledge.Question{Text: "text"}); !errors.Is(err, c.want) {
+			t.Errorf("%s: search: got %v", name, err)
+		}
+	}
+}
+
+// stuck reads nothing, for ever.
+type stuck struct{}
+
+func (stuck) Read([]byte) (int, error) { return 0, nil }
+
+// TestIngestPanickingEmbedder: a panic is the trouble of its documents.
+func TestIngestPanickingEmbedder(t *testing.T) {
+	t.Parallel()
+	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{Embedder: violent{}})
+	_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", "text", "b", "more"), knowledge.IngestOptions{}))
+	if err != nil || len(troubles) != 2 || !strings.Contains(troubles[0].Err.Error(), "the embedder panicked: ouch") {
+		t.Errorf("got %+v, error %v", troubles, err)
+	}
+}
+
+type violent struct{ fixed }
+
+func (violent) Embed(context.Context, []string) ([][]float32, error) { panic("ouch") }
+
+type fixed [][]float32
+
+func (fixed) Model() string                                          { return "fixed" }
+func (fixed) Dimension() int                                         { return 2 }
+func (f fixed) Embed(context.Context, []string) ([][]float32, error) { return f, nil }

@@ -1,0 +1,218 @@
+package memory_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/memory"
+)
+
+func TestRecallByWords(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	store(t, m, ann, "Ann likes green tea", "Ann works in a hospital in Athens", "Her dog is called Rex", "She flies to Oslo in May")
+	tests := []struct{ text, want string }{
+		{"what is the name of her dog?", "Her dog is called Rex"},
+		{"Which hospitals does she work at?", "Ann works in a hospital in Athens"},
+		{"tea", "Ann likes green tea"},
+		{"flying to OSLO and zanzibar", "She flies to Oslo in May"},
+	}
+	for _, test := range tests {
+		if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: test.text}); len(got) == 0 || got[0] != test.want {
+			t.Errorf("%q: got %q, want %q first", test.text, got, test.want)
+		}
+	}
+	if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: "quantum"}); len(got) != 0 {
+		t.Errorf("got %q for what nobody said", got)
+	}
+	if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann, Limit: 2}, Text: " ?! "}); len(got) != 2 || got[0] != "She flies to Oslo in May" {
+		t.Errorf("got %q without a word, want the newest", got)
+	}
+	if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: memory.Scope{Tenant: "acme", Workspace: "w", User: "bob"}}, Text: "tea dog hospital"}); len(got) != 0 {
+		t.Errorf("somebody else got %q", got)
+	}
+}
+
+func TestRecallByMeaning(t *testing.T) {
+	t.Parallel()
+	e := newConcepts()
+	m := newMemory(t, memory.Options{Embedder: e})
+	store(t, m, ann, "tea", "her automobile", "a physician")
+	if n := e.calls.Load(); n != 1 {
+		t.Errorf("%d calls of the embedder for one batch", n)
+	}
+	got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: "beverage"})
+	if len(got) != 3 || got[0] != "tea" {
+		t.Errorf("got %q, want all, tea first", got)
+	}
+	if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann, Limit: 1}, Text: "car"}); len(got) != 1 || got[0] != "her automobile" {
+		t.Errorf("got %q", got)
+	}
+	_, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Embedding: []float32{1}})
+	if !errors.Is(err, memory.ErrDimension) {
+		t.Errorf("got %v for a short vector", err)
+	}
+	_, err = m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Embedding: append(make([]float32, 31), float32(math.NaN()))})
+	if !errors.Is(err, memory.ErrInvalid) {
+		t.Errorf("got %v for a vector that is none", err)
+	}
+	e.fail.Store(true)
+	if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "lost?"}); !errors.Is(err, errDown) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRecallWithin(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	far := ann
+	far.Agent = "other"
+	store(t, m, ann, "tea in the morning", "tea in the evening")
+	store(t, m, far, "tea at noon")
+	store(t, m, memory.Scope{Tenant: "acme"}, "tea for all")
+	store(t, m, memory.Scope{Tenant: "evil", Workspace: "w", User: "ann"}, "tea of another tenant")
+	if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "tea is poison, says a page", Trust: memory.Untrusted},
+		memory.Fact{Content: "tea with milk", Kind: memory.Preference, Conversation: "c", Metadata: json.RawMessage(`{"cups":9}`)}); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name   string
+		change func(*memory.Query)
+		want   int
+	}{
+		{"the scope", func(*memory.Query) {}, 3},
+		{"any agent", func(q *memory.Query) { q.AnyAgent = true }, 4},
+		{"what is known more widely", func(q *memory.Query) { q.Inherit = true }, 4},
+		{"an agent, and more widely", func(q *memory.Query) { q.Inherit = true; q.Scope.Agent = "other" }, 5},
+		{"all", func(q *memory.Query) { q.AnyAgent, q.AnyUser, q.AnyWorkspace = true, true, true }, 5},
+		{"not trusted", func(q *memory.Query) { q.Untrusted = true }, 4},
+		{"a kind", func(q *memory.Query) { q.Kinds = []memory.Kind{memory.Preference, memory.Episode} }, 1},
+		{"a conversation", func(q *memory.Query) { q.Conversation = "c" }, 1},
+		{"a condition", func(q *memory.Query) { q.Where = []memory.Condition{memory.Where("cups", memory.Less, 10)} }, 1},
+		{"another condition", func(q *memory.Query) { q.Where = []memory.Condition{memory.Where("cups", memory.Less, "10")} }, 0},
+		{"a limit", func(q *memory.Query) { q.Limit = 1 }, 1},
+		{"the id of none", func(q *memory.Query) { q.IDs = []string{"0190b5e4-7c1a-7e2f-8a3b-000000000000"} }, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			q := memory.Query{Scope: ann}
+			test.change(&q)
+			got := recall(t, m, memory.Recall{Query: q, Text: "tea"})
+			if len(got) != test.want || slices.Contains(got, "tea of another tenant") {
+				t.Errorf("recalled %q, want %d", got, test.want)
+			}
+			if listed := list(t, m, q); len(listed) != test.want {
+				t.Errorf("listed %q, want %d", listed, test.want)
+			}
+		})
+	}
+}
+
+func TestRecallLimits(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	store(t, m, ann, "tea "+strings.Repeat("word ", 400), "tea for two", "two cups of tea for me")
+	got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: "tea for two", MaxTokens: 40})
+	if len(got) != 2 || got[0] != "tea for two" {
+		t.Errorf("got %q", got)
+	}
+	best, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: "tea for two"})
+	if err != nil || len(best) != 3 {
+		t.Fatal(best, err)
+	}
+	if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: "tea for two", MinScore: best[1].Score.Total}); len(got) != 2 {
+		t.Errorf("got %q over the score of the second", got)
+	}
+	for _, r := range []memory.Recall{
+		{MaxTokens: -1},
+		{Diversity: 2},
+		{MinScore: math.NaN()},
+		{Query: memory.Query{Closed: true}},
+		{Embedding: []float32{1}},
+		{Query: memory.Query{Where: []memory.Condition{{}}}},
+		{Query: memory.Query{IDs: []string{"x"}}},
+		{Query: memory.Query{Kinds: []memory.Kind{"x"}}},
+	} {
+		if _, err := m.Recall(t.Context(), r); !errors.Is(err, memory.ErrInvalid) {
+			t.Errorf("%+v: got %v", r, err)
+		}
+	}
+}
+
+// Turns beside the one that answers help to find it.
+func TestRecallNeighbours(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	var facts []memory.Fact
+	for i, content := range []string{"We talked about the garden", "the roses want water", "We talked about the car", "the brakes want oil"} {
+		facts = append(facts, memory.Fact{Content: content, Conversation: "c", Turn: int64(10*(i/2) + i%2)})
+	}
+	if _, err := m.Store(t.Context(), ann, facts...); err != nil {
+		t.Fatal(err)
+	}
+	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: "what does the garden want?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(content string) int {
+		return slices.IndexFunc(found, func(f memory.Found) bool { return f.Content == content })
+	}
+	roses, brakes := at("the roses want water"), at("the brakes want oil")
+	if roses < 0 || brakes < 0 || roses > brakes || found[roses].Score.Neighbour == 0 {
+		t.Errorf("got %+v", found)
+	}
+}
+
+func TestRerank(t *testing.T) {
+	t.Parallel()
+	last := memory.RerankerFunc(func(_ context.Context, query string, texts []string) ([]float64, error) {
+		if query == "broken" {
+			return nil, errDown
+		}
+		scores := make([]float64, len(texts))
+		for i, text := range texts {
+			scores[i] = float64(len(text))
+		}
+		switch query {
+		case "tea short":
+			return scores[:1], nil
+		case "tea nan":
+			scores[1] = math.NaN()
+		case "tea infinite":
+			scores[2] = math.Inf(1)
+		}
+		return scores, nil
+	})
+	m := newMemory(t, memory.Options{Reranker: last})
+	store(t, m, ann, "tea", "tea with milk", "tea and broken cups, short ones")
+	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: "tea"})
+	if err != nil || len(found) != 3 || found[0].Content != "tea and broken cups, short ones" || *found[0].Score.Reranked != 31 {
+		t.Errorf("got %+v and %v", found, err)
+	}
+	if _, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: "broken"}); !errors.Is(err, errDown) {
+		t.Errorf("got %v", err)
+	}
+	for _, text := range []string{"tea short", "tea nan", "tea infinite"} {
+		if _, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: text}); !errors.Is(err, memory.ErrInvalid) {
+			t.Errorf("%s: got %v", text, err)
+		}
+	}
+}
+
+func TestDiversity(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{Embedder: newConcepts()})
+	store(t, m, ann, "she drinks tea at home", "she drinks coffee at home", "she drinks tea at work with physicians")
+	q := memory.Query{Scope: ann, Limit: 2}
+	plain := recall(t, m, memory.Recall{Query: q, Text: "she drinks tea at home"})
+	spread := recall(t, m, memory.Recall{Query: q, Text: "she drinks tea at home", Diversity: 0.8})
+	if plain[1] != "she drinks coffee at home" || spread[0] != plain[0] || spread[1] == plain[1] {
+		t.Errorf("got %q, and with diversity %q", plain, spread)
+	}
+}
