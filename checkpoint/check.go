@@ -22,10 +22,10 @@ func (c *Checkpoint) Check(maxValue int) error {
 	if limit >= 0 && len(c.Control) > limit {
 		return tooLarge(c.Key, "control", len(c.Control), limit)
 	}
-	if err := checkChanges(c.Key, c.Changes, limit); err != nil {
+	if err := c.checkChanges(c.Changes, limit); err != nil {
 		return err
 	}
-	return checkChanges(c.Key, c.Snapshot, limit)
+	return c.checkChanges(c.Snapshot, limit)
 }
 
 // Check reports a key that does not name one checkpoint, as its thread or id
@@ -67,10 +67,13 @@ func CheckWrites(k Key, writes []Write, maxValue int) error {
 	return nil
 }
 
-func checkChanges(k Key, changes []Change, limit int) error {
+func (c *Checkpoint) checkChanges(changes []Change, limit int) error {
+	if limit < 0 {
+		return nil
+	}
 	for i := range changes {
-		if c := &changes[i]; limit >= 0 && len(c.Data) > limit {
-			return tooLarge(k, fmt.Sprintf("change of channel %q", c.Channel), len(c.Data), limit)
+		if size := len(changes[i].Data); size > limit {
+			return tooLarge(c.Key, fmt.Sprintf("change of channel %q", changes[i].Channel), size, limit)
 		}
 	}
 	return nil

@@ -39,9 +39,25 @@ type memoryShard struct {
 // A memoryThread is one thread. Once it is gone it has no checkpoints and gets no
 // more: who still holds it drops it from its shard and looks again.
 type memoryThread struct {
-	mu   sync.Mutex
-	gone bool
-	log  *memoryLog
+	mu    sync.Mutex
+	gone  bool
+	age   uint32 // how many logs it has had before
+	log   *memoryLog
+	first memoryLog // what log is at first: so there is one object less for the collector to find
+}
+
+func newMemoryThread() *memoryThread {
+	t := &memoryThread{}
+	t.first.init()
+	t.log = &t.first
+	return t
+}
+
+// replace is called with the lock of the thread.
+func (t *memoryThread) replace(log *memoryLog) {
+	t.log = log
+	t.age++
+	t.first.empty()
 }
 
 var memorySeed = maphash.MakeSeed()
@@ -78,7 +94,7 @@ func (m *Memory) put(ctx context.Context, c *Checkpoint, head string, lease *mem
 			}
 			t = m.startThread(c.Thread)
 		}
-		if done, err := t.put(c, head, &m.clock); done {
+		if done, err := t.put(c, head, &m.clock, lease); done {
 			lease.meet(t)
 			return err
 		}
@@ -88,13 +104,13 @@ func (m *Memory) put(ctx context.Context, c *Checkpoint, head string, lease *mem
 }
 
 // put reports false when the thread is gone.
-func (t *memoryThread) put(c *Checkpoint, head string, clock *memoryClock) (bool, error) {
+func (t *memoryThread) put(c *Checkpoint, head string, clock *memoryClock, lease *memoryLease) (bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.gone {
 		return false, nil
 	}
-	return true, t.log.put(c, head, clock.now())
+	return true, t.log.put(c, head, clock.now(), lease.recall(t))
 }
 
 // PutWrites implements [Store].
@@ -136,7 +152,7 @@ func (m *Memory) Get(ctx context.Context, k Key) (Checkpoint, error) {
 		return Checkpoint{}, notFound(k)
 	}
 	view := log.view()
-	writes := log.pending(i)
+	writes := log.writes[i].copy()
 	t.mu.Unlock()
 
 	c := view.checkpoint(k.Thread, i)
@@ -166,9 +182,9 @@ func (m *Memory) list(ctx context.Context, q Query, yield func(Checkpoint, error
 		return ctx.Err()
 	}
 	t.mu.Lock()
-	log, view, last := t.log, t.log.view(), t.log.len()
+	pending, view, last := t.log.writes, t.log.view(), t.log.len()
 	if q.Before != "" {
-		last = log.findID(q.Before)
+		last = t.log.findID(q.Before)
 	}
 	t.mu.Unlock()
 	if last < 0 {
@@ -182,7 +198,7 @@ func (m *Memory) list(ctx context.Context, q Query, yield func(Checkpoint, error
 		c := view.checkpoint(q.Thread, i)
 		if q.Writes {
 			t.mu.Lock()
-			writes := log.pending(i)
+			writes := pending[i].copy()
 			t.mu.Unlock()
 			c.Writes = sortedWrites(writes)
 		}
@@ -229,7 +245,7 @@ func (m *Memory) startThread(id string) *memoryThread {
 	defer s.mu.Unlock()
 	t := s.threads[id]
 	if t == nil {
-		t = &memoryThread{log: newMemoryLog()}
+		t = newMemoryThread()
 		s.enter(id, t)
 	}
 	return t
@@ -256,7 +272,8 @@ func (m *Memory) drop(id string, t *memoryThread) {
 
 // end is called with the lock of the thread.
 func (t *memoryThread) end() {
-	t.gone, t.log = true, newMemoryLog()
+	t.gone = true
+	t.replace(newMemoryLog())
 }
 
 // A missing is what a new thread is met with each time: its text is made when it

@@ -195,6 +195,113 @@ func churnPut(t *testing.T, store *checkpoint.Memory, id string) {
 	}
 }
 
+// A listing goes on with what the thread held when it began, its pending writes
+// included, whatever is removed meanwhile.
+func TestMemoryListsWhatIsRemoved(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, remove := range map[string]func(*checkpoint.Memory) error{
+		"deleted": func(m *checkpoint.Memory) error { return m.DeleteThread(ctx, "t") },
+		"run":     func(m *checkpoint.Memory) error { return m.DeleteRuns(ctx, "t", "old") },
+		"pruned": func(m *checkpoint.Memory) error {
+			_, err := m.Prune(ctx, checkpoint.PrunePolicy{KeepLast: 1})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+			for i, run := range []string{"old", "old", "new"} {
+				c := checkpoint.Checkpoint{Key: checkpoint.Key{Thread: "t", ID: strconv.Itoa(i)}, Run: run}
+				head := ""
+				if i > 0 {
+					head = strconv.Itoa(i - 1)
+					c.Parent = head
+				}
+				if err := store.Put(ctx, c, head); err != nil {
+					t.Fatal(err)
+				}
+				if err := store.PutWrites(ctx, c.Key, []checkpoint.Write{{Task: "task", Channel: "ch", Data: []byte(run)}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			seen := 0
+			for c, err := range store.List(ctx, checkpoint.Query{Thread: "t", Writes: true}) {
+				if err != nil || len(c.Writes) != 1 || string(c.Writes[0].Data) != c.Run {
+					t.Errorf("%s: got writes %v, error %v", c.ID, c.Writes, err)
+				}
+				if seen++; seen == 1 {
+					if err := remove(store); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if seen != 3 {
+				t.Errorf("got %d checkpoints want 3", seen)
+			}
+		})
+	}
+}
+
+// What is removed is let go of, also while a lease is held or a listing is under
+// way. Not parallel: others would be counted too.
+func TestMemoryLetsGo(t *testing.T) {
+	ctx := context.Background()
+	prune := func(t *testing.T, m *checkpoint.Memory) {
+		for keep := 99; keep >= 1; keep-- {
+			if n, err := m.Prune(ctx, checkpoint.PrunePolicy{KeepLast: keep}); err != nil || n != 1 {
+				t.Fatal(n, err)
+			}
+		}
+	}
+	for name, remove := range map[string]func(*testing.T, *checkpoint.Memory){
+		"pruned beside a lease": prune,
+		"deleted beside a lease": func(t *testing.T, m *checkpoint.Memory) {
+			if err := m.DeleteThread(ctx, "t"); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"pruned while it is listed": func(t *testing.T, m *checkpoint.Memory) {
+			for _, err := range m.List(ctx, checkpoint.Query{Thread: "t"}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				before := heapInUse()
+				prune(t, m)
+				if after := heapInUse(); after > before+1<<20 {
+					t.Errorf("%d bytes more are held while a listing is under way", after-before)
+				}
+				break
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+			lease, err := store.Lease(ctx, "t")
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, head := heapInUse(), ""
+			for i := range 100 {
+				c := checkpoint.Checkpoint{
+					Key: checkpoint.Key{Thread: "t", ID: uuid(i)}, Parent: head,
+					Snapshot: []checkpoint.Change{{Channel: "c", Data: make([]byte, 64<<10)}},
+				}
+				if err := lease.Put(ctx, c, head); err != nil {
+					t.Fatal(err)
+				}
+				head = c.ID
+			}
+			remove(t, store)
+			if after := heapInUse(); after > before+1<<20 { // of 6.4 MB
+				t.Errorf("%d bytes are kept", after-before)
+			}
+			runtime.KeepAlive(store)
+			runtime.KeepAlive(lease)
+		})
+	}
+}
+
 // What a step of an agent costs in memory, however long the thread. Not parallel:
 // others would be counted too.
 func TestMemoryIsSmall(t *testing.T) {

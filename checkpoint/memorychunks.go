@@ -1,7 +1,7 @@
 package checkpoint
 
 // store writes a record to the end of a chunk.
-func (l *memoryLog) store(c *Checkpoint, s *memorySpace, i int, p memoryPlace) memoryRef {
+func (l *memoryLog) store(c *Checkpoint, s *memorySpace, i int, p *memoryPlace) memoryRef {
 	switch n := recordBound(c); {
 	case n <= l.room():
 		chunk := l.chunks[len(l.chunks)-1]
@@ -15,7 +15,7 @@ func (l *memoryLog) store(c *Checkpoint, s *memorySpace, i int, p memoryPlace) m
 	if l.told > 0 {
 		l.mark(l.start+l.told, len(c.Control))
 	}
-	return memoryRef{hash: p.hash, chunk: uint32(len(l.chunks) - 1), offset: uint32(l.start)}
+	return memoryRef{hash: p.id.hash, chunk: uint32(len(l.chunks) - 1), offset: uint32(l.start)}
 }
 
 // room is what is left of the last chunk.

@@ -1,6 +1,10 @@
 package checkpoint
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+
+	"github.com/weft-go/weft/internal/uuid"
+)
 
 // find returns -1 if there is no such checkpoint. An empty id is the newest.
 func (l *memoryLog) find(namespace, id string) int {
@@ -8,7 +12,7 @@ func (l *memoryLog) find(namespace, id string) int {
 	switch {
 	case s == nil:
 		return -1
-	case id == "" || id == s.headID:
+	case id == "":
 		return s.head
 	}
 	i := l.findID(id)
@@ -20,21 +24,23 @@ func (l *memoryLog) find(namespace, id string) int {
 
 // findID finds a checkpoint of any namespace.
 func (l *memoryLog) findID(id string) int {
-	return l.lookup(id, hashID(id))
+	wanted := newMemoryID(id)
+	return l.lookup(&wanted)
 }
 
-func (l *memoryLog) lookup(id string, hash uint32) int {
+// lookup returns -1 if there is none.
+func (l *memoryLog) lookup(id *memoryID) int {
 	if l.table == nil {
 		for i := len(l.refs) - 1; i >= 0; i-- {
-			if l.refs[i].hash == hash && l.hasID(i, id) {
+			if l.refs[i].hash == id.hash && l.hasID(i, id) {
 				return i
 			}
 		}
 		return -1
 	}
 	mask := uint32(len(l.table) - 1)
-	for slot := hash & mask; l.table[slot] != 0; slot = (slot + 1) & mask {
-		if i := int(l.table[slot] - 1); l.refs[i].hash == hash && l.hasID(i, id) {
+	for slot := id.hash & mask; l.table[slot] != 0; slot = (slot + 1) & mask {
+		if i := int(l.table[slot] - 1); l.refs[i].hash == id.hash && l.hasID(i, id) {
 			return i
 		}
 	}
@@ -66,4 +72,27 @@ func (l *memoryLog) insert(i int, hash uint32) {
 	l.table[slot] = uint32(i + 1)
 }
 
-func hashID(id string) uint32 { return uint32(maphash.String(memorySeed, id)) }
+// A memoryID is the id of a checkpoint, looked at once.
+type memoryID struct {
+	text   string
+	uuid   [16]byte
+	packed bool // the text is that of the UUID
+	hash   uint32
+}
+
+func packMemoryID(text string) memoryID {
+	id := memoryID{text: text}
+	id.uuid, id.packed = uuid.Pack(text)
+	return id
+}
+
+// newMemoryID also makes the hash.
+func newMemoryID(text string) memoryID {
+	id := packMemoryID(text)
+	if id.packed {
+		id.hash = uint32(maphash.Bytes(memorySeed, id.uuid[:]))
+	} else {
+		id.hash = uint32(maphash.String(memorySeed, text))
+	}
+	return id
+}

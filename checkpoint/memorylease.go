@@ -12,6 +12,7 @@ type memoryLease struct {
 	thread   string
 	released atomic.Bool
 	own      atomic.Pointer[memoryThread] // so that it is looked up once
+	last     memoryMemo                   // guarded by the lock of the thread
 }
 
 // met returns the thread as it was last seen, or nil. It may be gone.
@@ -26,6 +27,48 @@ func (l *memoryLease) meet(t *memoryThread) {
 	if l != nil && l.own.Load() != t {
 		l.own.Store(t)
 	}
+}
+
+// recall returns what the lease knows of a thread, whose lock is held.
+func (l *memoryLease) recall(t *memoryThread) *memoryMemo {
+	if l == nil {
+		return nil
+	}
+	if l.last.thread != t || l.last.age != t.age {
+		l.last = memoryMemo{thread: t, age: t.age}
+	}
+	return &l.last
+}
+
+// A memoryMemo is what is known of the record that was put last, so that the texts
+// of its ids need not be read again. A nil one knows nothing.
+type memoryMemo struct {
+	thread *memoryThread
+	age    uint32 // of the thread, when its log had the record
+	id     string
+	index  int
+	run    string
+	shared uint64 // where the log tells of the run
+}
+
+func (m *memoryMemo) note(c *Checkpoint, index int, shared uint64) {
+	if m == nil {
+		return
+	}
+	m.id, m.index, m.shared = c.ID, index, shared
+	if m.run != c.Run {
+		m.run = c.Run
+	}
+}
+
+// isRecord reports whether a record is known to have an id.
+func (m *memoryMemo) isRecord(index int, id string) bool {
+	return m != nil && m.id == id && m.index == index
+}
+
+// isRun reports whether what is shared is known to be of a run.
+func (m *memoryMemo) isRun(shared uint64, run string) bool {
+	return m != nil && m.id != "" && m.shared == shared && m.run == run
 }
 
 // Lease implements [Leaser]. A lease of this store does not run out.

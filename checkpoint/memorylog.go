@@ -28,7 +28,7 @@ type memoryFirst struct {
 	chunks [2][]byte
 	shared [1]memoryShared
 	texts  [4]string
-	marks  [3]memoryMark
+	marks  [4]memoryMark
 }
 
 // A memoryView is the part of a log that may be read without a lock.
@@ -54,8 +54,15 @@ type memoryMark struct{ chunk, offset, size uint32 }
 
 // memoryShared is what records rarely differ in.
 type memoryShared struct {
-	space    *memorySpace
-	run      string
+	space *memorySpace
+	run   [16]byte     // the UUID of the run; unless it is text
+	more  *memoryLabel // nil for most
+}
+
+// A memoryLabel is what a run that has any says of itself.
+type memoryLabel struct {
+	run      string // when it is no UUID
+	text     bool   // it is not
 	version  string
 	metadata map[string]string
 }
@@ -65,7 +72,6 @@ type memoryShared struct {
 type memorySpace struct {
 	name   string
 	head   int    // index of the newest record
-	headID string // its id
 	shared uint64 // what it shares
 }
 
@@ -77,7 +83,7 @@ type memoryBase struct {
 }
 
 const (
-	memoryMinChunk = 640
+	memoryMinChunk = 576
 	memoryMaxChunk = 32 << 10
 	memoryShort    = 256 // a record of so many bytes is put together without an allocation
 	memoryFewRefs  = 32  // so many are searched without a table
@@ -87,76 +93,120 @@ const (
 )
 
 func newMemoryLog() *memoryLog {
-	l := &memoryLog{own: memorySpace{head: -1}}
-	l.chunks, l.shared = l.first.chunks[:0], l.first.shared[:0]
-	l.texts, l.marks = l.first.texts[:0], l.first.marks[:0]
+	l := &memoryLog{}
+	l.init()
 	return l
 }
 
-func (l *memoryLog) view() memoryView { return l.memoryView }
+// init readies a log, which is not to be copied.
+func (l *memoryLog) init() {
+	l.own.head = -1
+	l.chunks, l.shared = l.first.chunks[:0], l.first.shared[:0]
+	l.texts, l.marks = l.first.texts[:0], l.first.marks[:0]
+}
+
+// empty lets go of what the log holds. It is of no use any more, but its views
+// are, and look at the names of its spaces.
+func (l *memoryLog) empty() {
+	l.memoryView, l.first = memoryView{}, memoryFirst{}
+	l.table, l.spaces, l.names, l.writes = nil, nil, nil, nil
+}
+
+// view returns what can be read without a lock, and when the log is emptied: so it
+// has slices of its own of what is in the log itself.
+func (l *memoryLog) view() memoryView {
+	v := l.memoryView
+	if cap(v.chunks) == len(l.first.chunks) {
+		v.chunks = slices.Clone(v.chunks)
+	}
+	if cap(v.shared) == len(l.first.shared) {
+		v.shared = slices.Clone(v.shared)
+	}
+	if cap(v.texts) == len(l.first.texts) {
+		v.texts = slices.Clone(v.texts)
+	}
+	if cap(v.marks) == len(l.first.marks) {
+		v.marks = slices.Clone(v.marks)
+	}
+	return v
+}
 
 func (l *memoryLog) len() int { return len(l.refs) }
 
 // put adds a checkpoint, or says why it can not.
-func (l *memoryLog) put(c *Checkpoint, head string, now int64) error {
-	s := l.space(c.Namespace)
-	newest := ""
-	if s != nil {
-		newest = s.headID
-	}
-	if newest != head || newest == c.ID {
-		if newest == c.ID && l.parentID(s.head) == c.Parent {
-			return nil
-		}
-		return conflict(c, head, newest)
-	}
-	hash := hashID(c.ID)
-	if len(l.refs) > 0 && l.lookup(c.ID, hash) >= 0 {
-		return conflict(c, head, newest)
+func (l *memoryLog) put(c *Checkpoint, head string, now int64, memo *memoryMemo) error {
+	s, id := l.space(c.Namespace), newMemoryID(c.ID)
+	if i := l.lookup(&id); i >= 0 && s != nil && i == s.head && l.parentID(i) == c.Parent {
+		return nil // it is there
+	} else if i >= 0 || !l.newest(s, head, memo) {
+		return conflict(c, head, l.headID(s))
 	}
 	parent := -1
 	switch {
 	case c.Parent == "":
-	case c.Parent == newest:
+	case c.Parent == head:
 		parent = s.head
 	default:
 		if parent = l.find(c.Namespace, c.Parent); parent < 0 {
 			return noParent(c)
 		}
 	}
-	l.add(c, memoryPlace{parent: parent, hash: hash, at: l.elapsed(now)})
+	l.add(c, &memoryPlace{parent: parent, id: id, at: l.elapsed(now), memo: memo})
 	if c.Settles && parent >= 0 {
 		delete(l.writes, parent)
 	}
 	return nil
 }
 
+// newest reports whether an id is that of the newest record of a namespace, or
+// empty when it has none.
+func (l *memoryLog) newest(s *memorySpace, id string, memo *memoryMemo) bool {
+	if s == nil || id == "" {
+		return s == nil && id == ""
+	}
+	if memo.isRecord(s.head, id) {
+		return true
+	}
+	wanted := packMemoryID(id)
+	return l.hasID(s.head, &wanted)
+}
+
+func (l *memoryLog) headID(s *memorySpace) string {
+	if s == nil {
+		return ""
+	}
+	h := l.header(s.head)
+	return h.idText()
+}
+
 // A memoryPlace is where a checkpoint goes.
 type memoryPlace struct {
 	parent int
-	hash   uint32
+	id     memoryID
 	at     int64
 	base   memoryBase
+	memo   *memoryMemo
 }
 
 // add appends a record that was found to be right.
-func (l *memoryLog) add(c *Checkpoint, p memoryPlace) {
+func (l *memoryLog) add(c *Checkpoint, p *memoryPlace) {
 	i := len(l.refs)
 	s := l.enter(c.Namespace)
-	l.share(s, c)
+	l.share(s, c, p.memo)
 	ref := l.store(c, s, i, p)
 	if i == cap(l.refs) {
 		l.refs = slices.Grow(l.refs, max(16, i/4))
 	}
 	l.refs = append(l.refs, ref)
-	l.enlist(i, p.hash)
+	l.enlist(i, p.id.hash)
 	if len(p.base.frame) > 0 {
 		if l.bases == nil {
 			l.bases = map[int]memoryBase{}
 		}
 		l.bases[i] = p.base
 	}
-	s.head, s.headID = i, c.ID
+	s.head = i
+	p.memo.note(c, i, s.shared)
 	l.last, l.updated = s, p.at
 }
 

@@ -68,7 +68,7 @@ func (t *memoryThread) remove(mark func(*memoryLog) []bool) (n int, gone bool) {
 	case t.log.len():
 		t.end()
 	default:
-		t.log = t.log.without(marked)
+		t.replace(t.log.without(marked))
 	}
 	return n, t.gone
 }
@@ -90,7 +90,7 @@ func (l *memoryLog) outdated(p *PrunePolicy, now time.Time) []bool {
 func (l *memoryLog) ofRuns(runs []string) []bool {
 	marked := make([]bool, l.len())
 	for i := range marked {
-		marked[i] = slices.Contains(runs, l.shared[l.header(i).shared].run)
+		marked[i] = slices.Contains(runs, l.shared[l.header(i).shared].runID())
 	}
 	return marked
 }
@@ -121,7 +121,7 @@ func (l *memoryLog) without(marked []bool) *memoryLog {
 			parent = moved[parent]
 		}
 		moved[i] = kept.len()
-		kept.take(l, i, memoryPlace{parent: parent, hash: l.refs[i].hash, base: base})
+		kept.take(l, i, memoryPlace{parent: parent, base: base})
 	}
 	return kept
 }
@@ -134,7 +134,8 @@ func (l *memoryLog) take(from *memoryLog, i int, p memoryPlace) {
 	if w := from.writes[i]; w != nil {
 		l.putWrites(l.len(), w.list)
 	}
-	l.add(&c, p)
+	p.id = newMemoryID(c.ID)
+	l.add(&c, &p)
 }
 
 // grafted returns the base of a record whose ancestors go.

@@ -3,16 +3,18 @@ package checkpoint
 import (
 	"encoding/binary"
 	"maps"
-	"strings"
 	"time"
+
+	"github.com/weft-go/weft/internal/uuid"
 )
 
-// A record is: flags; the id; the source, unless the flags tell it; as varints
-// the number of what it shares, the distance to its parent (zero for none), the
-// step, and the nanoseconds since the first record; Control; the snapshot; the
-// changes. A count of n is written as n+1, and nil as zero.
+// A record is: flags; as a varint the number of what it shares; the id; the
+// source, unless the flags tell it; as varints the distance to its parent (zero
+// for none), the step, and the nanoseconds since the first record; Control; the
+// snapshot; the changes. A count of n is written as n+1, and nil as zero.
 const (
 	recordPacked   = 1 << iota // the id is a UUID in 16 bytes, else text
+	recordCounted              // the id is a varint: how far it counts on from that of its run
 	recordSnapshot             // there is a snapshot
 	recordSource               // the first of the bits that tell the source
 )
@@ -43,27 +45,32 @@ func recordBound(c *Checkpoint) int {
 	return n
 }
 
-func (l *memoryLog) appendRecord(b []byte, c *Checkpoint, s *memorySpace, i int, p memoryPlace) []byte {
+func (l *memoryLog) appendRecord(b []byte, c *Checkpoint, s *memorySpace, i int, p *memoryPlace) []byte {
 	start := len(b)
-	uuid, packed := packUUID(c.ID)
 	source := sourceNumber(c.Source)
 	flags := byte(source) * recordSource
-	if packed {
+	n, counted := l.shared[s.shared].counted(&p.id)
+	if counted {
+		flags |= recordCounted
+	} else if p.id.packed {
 		flags |= recordPacked
 	}
 	if c.Snapshot != nil {
 		flags |= recordSnapshot
 	}
 	b = append(b, flags)
-	if packed {
-		b = append(b, uuid[:]...)
-	} else {
+	b = binary.AppendUvarint(b, s.shared)
+	switch {
+	case counted:
+		b = binary.AppendUvarint(b, n)
+	case p.id.packed:
+		b = append(b, p.id.uuid[:]...)
+	default:
 		b = appendText(b, c.ID)
 	}
 	if source == len(recordSources) {
 		b = appendText(b, string(c.Source))
 	}
-	b = binary.AppendUvarint(b, s.shared)
 	distance := 0
 	if p.parent >= 0 {
 		distance = i - p.parent
@@ -118,7 +125,8 @@ func (l *memoryLog) appendChanges(b []byte, changes []Change) []byte {
 // A memoryHeader is a record without its values, which rest holds.
 type memoryHeader struct {
 	flags  byte
-	id     []byte
+	uuid   [16]byte // of the id, unless that is text
+	text   []byte
 	source Source
 	shared uint64
 	parent int // index, -1 for none
@@ -131,11 +139,16 @@ func (v *memoryView) header(i int) memoryHeader {
 	ref := v.refs[i]
 	b := v.chunks[ref.chunk][ref.offset:]
 	h := memoryHeader{flags: b[0]}
-	b = b[1:]
-	if h.flags&recordPacked != 0 {
-		h.id, b = b[:16], b[16:]
-	} else {
-		h.id, b = takeBytes(b)
+	h.shared, b = takeUvarint(b[1:])
+	switch {
+	case h.flags&recordCounted != 0:
+		var n uint64
+		n, b = takeUvarint(b)
+		h.uuid = v.shared[h.shared].count(n)
+	case h.flags&recordPacked != 0:
+		h.uuid, b = [16]byte(b[:16]), b[16:]
+	default:
+		h.text, b = takeBytes(b)
 	}
 	if n := int(h.flags / recordSource); n < len(recordSources) {
 		h.source = recordSources[n]
@@ -144,7 +157,6 @@ func (v *memoryView) header(i int) memoryHeader {
 		text, b = takeBytes(b)
 		h.source = Source(text)
 	}
-	h.shared, b = takeUvarint(b)
 	var distance, at uint64
 	distance, b = takeUvarint(b)
 	h.parent = i - int(distance)
@@ -159,19 +171,18 @@ func (v *memoryView) header(i int) memoryHeader {
 }
 
 func (h *memoryHeader) idText() string {
-	if h.flags&recordPacked != 0 {
-		return unpackUUID(h.id)
+	if h.flags&(recordPacked|recordCounted) != 0 {
+		return uuid.Unpack(h.uuid)
 	}
-	return string(h.id)
+	return string(h.text)
 }
 
-func (v *memoryView) hasID(i int, id string) bool {
+func (v *memoryView) hasID(i int, id *memoryID) bool {
 	h := v.header(i)
-	if h.flags&recordPacked == 0 {
-		return string(h.id) == id
+	if h.flags&(recordPacked|recordCounted) == 0 {
+		return string(h.text) == id.text
 	}
-	uuid, packed := packUUID(id)
-	return packed && string(h.id) == string(uuid[:])
+	return id.packed && h.uuid == id.uuid
 }
 
 // parentID is empty when the record has no parent.
@@ -194,9 +205,9 @@ func (v *memoryView) checkpoint(thread string, i int) Checkpoint {
 		Parent:   v.parentID(i),
 		Step:     h.step,
 		Source:   h.source,
-		Run:      shared.run,
-		Version:  shared.version,
-		Metadata: maps.Clone(shared.metadata),
+		Run:      shared.runID(),
+		Version:  shared.label().version,
+		Metadata: maps.Clone(shared.label().metadata),
 		Control:  cloneBytes(control),
 		Time:     v.time(h.at),
 	}
@@ -220,12 +231,12 @@ func (v *memoryView) matches(q *Query, h *memoryHeader) bool {
 	shared := &v.shared[h.shared]
 	if !q.AllNamespaces && shared.space.name != q.Namespace ||
 		q.Source != "" && h.source != q.Source ||
-		q.Run != "" && shared.run != q.Run ||
+		q.Run != "" && shared.runID() != q.Run ||
 		q.Step != nil && h.step != *q.Step {
 		return false
 	}
 	for k, want := range q.Metadata {
-		if got, ok := shared.metadata[k]; !ok || got != want {
+		if got, ok := shared.label().metadata[k]; !ok || got != want {
 			return false
 		}
 	}
@@ -260,39 +271,4 @@ func cloneBytes(b []byte) []byte {
 		return nil
 	}
 	return append(make([]byte, 0, len(b)), b...)
-}
-
-const hexDigits = "0123456789abcdef"
-
-// hexValues holds 0xff for what is no lower-case digit.
-var hexValues = func() (values [256]byte) {
-	for i := range values {
-		values[i] = byte(strings.IndexByte(hexDigits, byte(i)))
-	}
-	return values
-}()
-
-// packUUID reports false for what unpackUUID would not spell the same way.
-func packUUID(s string) (uuid [16]byte, ok bool) {
-	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
-		return uuid, false
-	}
-	var bad byte
-	for i, at := range uuidOffsets {
-		hi, lo := hexValues[s[at]], hexValues[s[at+1]]
-		bad |= hi | lo
-		uuid[i] = hi<<4 | lo
-	}
-	return uuid, bad < 16
-}
-
-// uuidOffsets are where the two digits of each byte begin.
-var uuidOffsets = [16]byte{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34}
-
-func unpackUUID(uuid []byte) string {
-	text := []byte("00000000-0000-0000-0000-000000000000")
-	for i, at := range uuidOffsets {
-		text[at], text[at+1] = hexDigits[uuid[i]>>4], hexDigits[uuid[i]&15]
-	}
-	return string(text)
 }

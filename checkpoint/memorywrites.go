@@ -41,9 +41,8 @@ func (l *memoryLog) putWrites(i int, writes []Write) {
 	}
 }
 
-// pending returns the writes of a record in a slice of their own.
-func (l *memoryLog) pending(i int) []Write {
-	w := l.writes[i]
+// copy returns the writes in a slice of their own.
+func (w *memoryWrites) copy() []Write {
 	if w == nil {
 		return nil
 	}

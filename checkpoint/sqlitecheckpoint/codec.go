@@ -3,48 +3,20 @@ package sqlitecheckpoint
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"hash/crc32"
-	"strings"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/uuid"
 )
 
 // packID returns the stored form of an id: 16 bytes for a UUID as it is usually
 // spelled, and text for anything else.
 func packID(id string) any {
-	if uuid, ok := packUUID(id); ok {
-		return uuid
+	if packed, ok := uuid.Pack(id); ok {
+		return packed[:]
 	}
 	return id
-}
-
-func packUUID(id string) ([]byte, bool) {
-	if len(id) != 36 || id[8] != '-' || id[13] != '-' || id[18] != '-' || id[23] != '-' {
-		return nil, false
-	}
-	digits := make([]byte, 0, 32)
-	for from := range strings.SplitSeq(id, "-") {
-		digits = append(digits, from...)
-	}
-	uuid := digits[:16]
-	if n, err := hex.Decode(uuid, digits); err != nil || n != 16 {
-		return nil, false
-	}
-	// What would not come back the same, such as capitals, is text.
-	return uuid, unpackUUID(uuid) == id
-}
-
-func unpackUUID(b []byte) string {
-	var s [36]byte
-	hex.Encode(s[:8], b[:4])
-	hex.Encode(s[9:13], b[4:6])
-	hex.Encode(s[14:18], b[6:8])
-	hex.Encode(s[19:23], b[8:10])
-	hex.Encode(s[24:], b[10:16])
-	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
-	return string(s[:])
 }
 
 func unpackID(stored any) (string, error) {
@@ -53,7 +25,7 @@ func unpackID(stored any) (string, error) {
 		return v, nil
 	case []byte:
 		if len(v) == 16 {
-			return unpackUUID(v), nil
+			return uuid.Unpack([16]byte(v)), nil
 		}
 	}
 	return "", fmt.Errorf("stored id: %w", checkpoint.ErrCorrupt)

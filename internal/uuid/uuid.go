@@ -2,6 +2,7 @@
 package uuid
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"time"
 )
@@ -25,8 +26,14 @@ type Series struct {
 // together is how many ids share an allocation.
 const together = 4
 
-// Next returns an id behind those before. The first call is the moment.
+// Next returns an id behind those before. The first call is the moment; what it
+// returns has an allocation of its own, as it may be kept for longer than the
+// others.
 func (s *Series) Next() string {
+	if s.high == 0 {
+		s.count()
+		return string(s.text[:])
+	}
 	if s.ahead == "" {
 		var ids [together * size]byte
 		for at := 0; at < len(ids); at += size {
@@ -54,7 +61,7 @@ func (s *Series) count() {
 	if all || uint32(s.low) == 0 {
 		write(&s.text, s.high, s.low)
 	} else {
-		put(s.text[size-8:], s.low) // the rest stays
+		binary.LittleEndian.PutUint64(s.text[size-8:], digits(uint32(s.low))) // the rest stays
 	}
 }
 
@@ -73,18 +80,13 @@ func format(high, low uint64) string {
 
 func write(text *[size]byte, high, low uint64) {
 	*text = [size]byte{8: '-', 13: '-', 18: '-', 23: '-'}
-	put(text[0:8], high>>32)
-	put(text[9:13], high>>16)
-	put(text[14:18], high)
-	put(text[19:23], low>>48)
-	put(text[24:36], low)
-}
-
-// put fills dst with the last hexadecimal digits of n.
-func put(dst []byte, n uint64) {
-	const digits = "0123456789abcdef"
-	for i := len(dst) - 1; i >= 0; i-- {
-		dst[i] = digits[n&0xf]
-		n >>= 4
-	}
+	put := binary.LittleEndian
+	put.PutUint64(text[0:], digits(uint32(high>>32)))
+	last := digits(uint32(high))
+	put.PutUint32(text[9:], uint32(last))
+	put.PutUint32(text[14:], uint32(last>>32))
+	first := digits(uint32(low >> 32))
+	put.PutUint32(text[19:], uint32(first))
+	put.PutUint32(text[24:], uint32(first>>32))
+	put.PutUint64(text[28:], digits(uint32(low)))
 }

@@ -1,0 +1,52 @@
+package uuid
+
+import "testing"
+
+// What packs is what unpacks to the same text, and everything that a UUID's
+// canonical spelling is.
+func FuzzPack(f *testing.F) {
+	for _, s := range []string{
+		"", "0190b5e4-7c1a-7e2f-8a3b-000000000001", "0190B5E4-7c1a-7e2f-8a3b-000000000001", "0190b5e4-7c1a-7e2f-8a3b-00000000000g",
+		"0190b5e4-7c1a-7e2f-8a3b_000000000001", "0190b5e47c1a-7e2f-8a3b-0000000000012", "ffffffff-ffff-ffff-ffff-ffffffffffff",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		packed, ok := Pack(s)
+		if want := canonicalUUID(s); ok != want {
+			t.Fatalf("%q: got %t want %t", s, ok, want)
+		}
+		if got := Unpack(packed); ok && got != s {
+			t.Errorf("got %q want %q", got, s)
+		}
+	})
+}
+
+func canonicalUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i, c := range []byte(s) {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		digit := '0' <= c && c <= '9' || 'a' <= c && c <= 'f'
+		if dash != (c == '-') || !dash && !digit {
+			return false
+		}
+	}
+	return true
+}
+
+// TestPackEveryByte puts every byte in every place of an id.
+func TestPackEveryByte(t *testing.T) {
+	t.Parallel()
+	const id = "0189abcd-ef01-7e2f-8a3b-56789abcdef0"
+	for at := range id {
+		for b := range 256 {
+			s := id[:at] + string([]byte{byte(b)}) + id[at+1:]
+			packed, ok := Pack(s)
+			if ok != canonicalUUID(s) || ok && Unpack(packed) != s {
+				t.Errorf("%q: got %t, %q", s, ok, Unpack(packed))
+			}
+		}
+	}
+}
