@@ -53,6 +53,7 @@ func newChannel[V, U any](name, kind string, reduce Reducer[V, U]) *Channel[V, U
 		cloneU: cloner[U](),
 		codecV: newCodec[V](),
 	}
+	c.bind(c)
 	updates := newCodec[U]()
 	c.codecU = updates
 	if c.err = c.codecV.err; c.err == nil {
@@ -114,18 +115,18 @@ func (c *Channel[V, U]) Put(updates ...U) Write {
 	if len(updates) == 0 {
 		return Write{}
 	}
-	return putting(c, updates, c.cloneU)
+	return putting(&c.verbs, updates, c.cloneU)
 }
 
 // Overwrite returns a write that replaces the value, past the reducer. Writes
 // that follow it in the order of the superstep's tasks fold into the new value.
 // Two tasks of a superstep may not overwrite one channel.
 func (c *Channel[V, U]) Overwrite(v V) Write {
-	return Write{ch: c, op: KindOverwrite, data: box(cloned(v, c.cloneV))}
+	return c.write(KindOverwrite, box(cloned(v, c.cloneV)))
 }
 
 func (c *Channel[V, U]) fold(slot any, m *mark, w *Write) (any, error) {
-	if w.op == KindOverwrite {
+	if w.verb.kind == KindOverwrite {
 		m.owned = false
 		return w.data, nil
 	}
@@ -197,7 +198,7 @@ func (c *Channel[V, U]) replay(_ any, _ *mark, k Kind, data []byte) (any, error)
 }
 
 func (c *Channel[V, U]) encodeWrite(w Write) (Kind, []byte, error) {
-	if w.op == KindOverwrite {
+	if w.verb.kind == KindOverwrite {
 		data, err := c.codecV.encode(unbox[V](w.data))
 		return KindOverwrite, data, err
 	}
@@ -212,13 +213,13 @@ func (c *Channel[V, U]) decodeWrite(k Kind, data []byte) (Write, error) {
 		if err != nil {
 			return Write{}, err
 		}
-		return Write{ch: c, op: KindOverwrite, data: box(v)}, nil
+		return c.write(KindOverwrite, box(v)), nil
 	case KindUpdate:
 		updates, err := c.codecU.decodeList(data)
 		if err != nil || len(updates) == 0 {
 			return Write{}, err
 		}
-		return putting(c, updates, nil), nil
+		return putting(&c.verbs, updates, nil), nil
 	}
 	return Write{}, fmt.Errorf("%w: kind %s for a write to a %s channel", ErrStored, k, c.kind)
 }
@@ -236,5 +237,5 @@ func (c *Channel[V, U]) echo(k Kind, data []byte) (Write, bool, error) {
 	if err != nil {
 		return Write{}, false, err
 	}
-	return putting(c, []U{c.asU(v)}, nil), true, nil
+	return putting(&c.verbs, []U{c.asU(v)}, nil), true, nil
 }

@@ -28,6 +28,7 @@ func newElements[K comparable, E any](name, kind string, key func(E) K) *element
 		codec:  newCodec[E](),
 		keys:   newCodec[K](),
 	}
+	c.bind(c)
 	c.codec.same = func(a, b E) bool { return key(a) == key(b) }
 	c.err = c.codec.err
 	return c
@@ -98,18 +99,18 @@ func (c *elements[K, E]) Remove(keys ...K) Write {
 	if len(keys) == 0 {
 		return Write{}
 	}
-	return Write{ch: c, op: KindRemove, data: slices.Clone(keys)}
+	return c.write(KindRemove, slices.Clone(keys))
 }
 
 func (c *elements[K, E]) put(items []E) Write {
 	if len(items) == 0 {
 		return Write{}
 	}
-	return Write{ch: c, op: KindPut, data: items}
+	return c.write(KindPut, items)
 }
 
 // Clear returns a write that removes every element.
-func (c *elements[K, E]) Clear() Write { return Write{ch: c, op: KindClear} }
+func (c *elements[K, E]) Clear() Write { return c.write(KindClear, nil) }
 
 // open returns the transaction's own list.
 func (c *elements[K, E]) open(slot any, m *mark) *index[K, E] {
@@ -138,8 +139,8 @@ func (c *elements[K, E]) log(m *mark) *elementsLog[K, E] {
 }
 
 func (c *elements[K, E]) fold(slot any, m *mark, w *Write) (any, error) {
-	op := elementsOp[K, E]{kind: w.op}
-	switch w.op {
+	op := elementsOp[K, E]{kind: w.verb.kind}
+	switch w.verb.kind {
 	case KindPut, KindOverwrite:
 		op.items = w.data.([]E)
 	case KindRemove:
@@ -149,7 +150,7 @@ func (c *elements[K, E]) fold(slot any, m *mark, w *Write) (any, error) {
 		return nil, fmt.Errorf("element %d has no id, also after WithID", i)
 	}
 	l, log := c.open(slot, m), c.log(m)
-	if w.op == KindOverwrite || w.op == KindClear {
+	if w.verb.kind == KindOverwrite || w.verb.kind == KindClear {
 		log.ops = log.ops[:0]
 	}
 	log.ops = append(log.ops, op)
@@ -277,7 +278,7 @@ func (c *elements[K, E]) decodeOp(k Kind, data []byte) (op elementsOp[K, E], err
 }
 
 func (c *elements[K, E]) encodeWrite(w Write) (Kind, []byte, error) {
-	switch w.op {
+	switch w.verb.kind {
 	case KindClear:
 		return KindClear, nil, nil
 	case KindRemove:
@@ -285,7 +286,7 @@ func (c *elements[K, E]) encodeWrite(w Write) (Kind, []byte, error) {
 		return KindRemove, data, err
 	}
 	data, err := c.codec.encodeList(w.data.([]E))
-	return w.op, data, err
+	return w.verb.kind, data, err
 }
 
 func (c *elements[K, E]) decodeWrite(k Kind, data []byte) (Write, error) {
@@ -301,9 +302,9 @@ func (c *elements[K, E]) decodeWrite(k Kind, data []byte) (Write, error) {
 	case err != nil:
 		return Write{}, err
 	case k == KindRemove:
-		return Write{ch: c, op: k, data: op.keys}, nil
+		return c.write(k, op.keys), nil
 	}
-	return Write{ch: c, op: k, data: op.items}, nil
+	return c.write(k, op.items), nil
 }
 
 func (c *elements[K, E]) echo(k Kind, data []byte) (Write, bool, error) {

@@ -78,5 +78,5 @@ func (c *KeyedChannel[E]) stamp(elements []E) []E {
 
 // Overwrite returns a write that replaces the list; see [Channel.Overwrite].
 func (c *KeyedChannel[E]) Overwrite(elements []E) Write {
-	return Write{ch: c, op: KindOverwrite, data: c.stamp(elements)}
+	return c.write(KindOverwrite, c.stamp(elements))
 }

@@ -15,6 +15,7 @@ func Append[E any](name string) *ListChannel[E] {
 		clone:  cloner[E](),
 		codec:  newCodec[E](),
 	}
+	c.bind(c)
 	c.err = c.codec.err
 	return c
 }
@@ -86,17 +87,17 @@ func (c *ListChannel[E]) Put(elements ...E) Write {
 	if len(elements) == 0 {
 		return Write{}
 	}
-	return putting(c, elements, c.clone)
+	return putting(&c.verbs, elements, c.clone)
 }
 
 // Overwrite returns a write that replaces the list; see [Channel.Overwrite].
 func (c *ListChannel[E]) Overwrite(elements []E) Write {
-	return Write{ch: c, op: KindOverwrite, many: true, data: copyOf(elements, c.clone)}
+	return c.write(KindOverwrite, copyOf(elements, c.clone))
 }
 
 func (c *ListChannel[E]) fold(slot any, m *mark, w *Write) (any, error) {
 	l := c.open(slot, m)
-	if w.op == KindOverwrite {
+	if w.verb.kind == KindOverwrite {
 		*l, m.set, m.from = newList(w.data.([]E)), true, 0
 		return l, nil
 	}
@@ -168,8 +169,12 @@ func (c *ListChannel[E]) replay(slot any, m *mark, k Kind, data []byte) (any, er
 }
 
 func (c *ListChannel[E]) encodeWrite(w Write) (Kind, []byte, error) {
+	if w.verb.kind == KindOverwrite {
+		data, err := c.codec.encodeList(w.data.([]E))
+		return KindOverwrite, data, err
+	}
 	data, err := c.codec.encodeList(puts[E](&w))
-	return w.op, data, err
+	return KindUpdate, data, err
 }
 
 func (c *ListChannel[E]) decodeWrite(k Kind, data []byte) (Write, error) {
@@ -181,11 +186,11 @@ func (c *ListChannel[E]) decodeWrite(k Kind, data []byte) (Write, error) {
 	case err != nil:
 		return Write{}, err
 	case k == KindOverwrite:
-		return Write{ch: c, op: KindOverwrite, many: true, data: items}, nil
+		return c.write(KindOverwrite, items), nil
 	case len(items) == 0:
 		return Write{}, nil
 	}
-	return putting(c, items, nil), nil
+	return putting(&c.verbs, items, nil), nil
 }
 
 func (c *ListChannel[E]) echo(k Kind, data []byte) (Write, bool, error) {

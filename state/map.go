@@ -15,6 +15,7 @@ func Map[K comparable, V any](name string) *MapChannel[K, V] {
 		codec:  newCodec[map[K]V](),
 		keys:   newCodec[map[K]struct{}](),
 	}
+	c.bind(c)
 	c.err = c.codec.err
 	return c
 }
@@ -88,7 +89,7 @@ func (c *MapChannel[K, V]) Find(s View, key K) (V, bool) {
 
 // Put returns a write that adds or replaces entries.
 func (c *MapChannel[K, V]) Put(entries map[K]V) Write {
-	return Write{ch: c, op: KindMerge, data: c.copy(entries)}
+	return c.write(KindMerge, c.copy(entries))
 }
 
 // Remove returns a write that removes the entries of these keys. A key that is
@@ -101,12 +102,12 @@ func (c *MapChannel[K, V]) Remove(keys ...K) Write {
 	for _, k := range keys {
 		gone[k] = struct{}{}
 	}
-	return Write{ch: c, op: KindRemove, data: gone}
+	return c.write(KindRemove, gone)
 }
 
 // Overwrite returns a write that replaces the map; see [Channel.Overwrite].
 func (c *MapChannel[K, V]) Overwrite(entries map[K]V) Write {
-	return Write{ch: c, op: KindOverwrite, data: c.copy(entries)}
+	return c.write(KindOverwrite, c.copy(entries))
 }
 
 // open returns the transaction's own map.
@@ -122,7 +123,7 @@ func (c *MapChannel[K, V]) open(slot any, m *mark) map[K]V {
 }
 
 func (c *MapChannel[K, V]) fold(slot any, m *mark, w *Write) (any, error) {
-	if slot == nil && w.op != KindOverwrite {
+	if slot == nil && w.verb.kind != KindOverwrite {
 		if entries := c.initial(); len(entries) > 0 {
 			slot, m.owned, m.set = entries, true, true // the default is stored with the first write
 		}
@@ -131,14 +132,14 @@ func (c *MapChannel[K, V]) fold(slot any, m *mark, w *Write) (any, error) {
 }
 
 func (c *MapChannel[K, V]) apply(slot any, m *mark, w *Write) map[K]V {
-	if w.op == KindOverwrite {
+	if w.verb.kind == KindOverwrite {
 		m.owned, m.set = true, true
 		own := make(map[K]V, len(w.data.(map[K]V)))
 		maps.Copy(own, w.data.(map[K]V))
 		return own
 	}
 	own, touched := c.open(slot, m), c.touched(m)
-	if w.op == KindRemove {
+	if w.verb.kind == KindRemove {
 		for k := range w.data.(map[K]struct{}) {
 			delete(own, k)
 			touched[k] = struct{}{}
@@ -207,22 +208,22 @@ func echoed(k Kind) Kind {
 }
 
 func (c *MapChannel[K, V]) encodeWrite(w Write) (Kind, []byte, error) {
-	if w.op == KindRemove {
+	if w.verb.kind == KindRemove {
 		data, err := c.keys.encode(w.data.(map[K]struct{}))
-		return w.op, data, err
+		return w.verb.kind, data, err
 	}
 	data, err := c.codec.encode(w.data.(map[K]V))
-	return w.op, data, err
+	return w.verb.kind, data, err
 }
 
 func (c *MapChannel[K, V]) decodeWrite(k Kind, data []byte) (Write, error) {
 	switch k {
 	case KindRemove:
 		gone, err := c.keys.decode(data)
-		return Write{ch: c, op: k, data: gone}, err
+		return c.write(k, gone), err
 	case KindMerge, KindOverwrite:
 		entries, err := c.codec.decode(data)
-		return Write{ch: c, op: k, data: entries}, err
+		return c.write(k, entries), err
 	}
 	return Write{}, fmt.Errorf("%w: kind %s for a write to a map", ErrStored, k)
 }

@@ -5,7 +5,7 @@ import "fmt"
 // A Replayer rebuilds a state from stored changes, without any user code.
 type Replayer struct {
 	schema *Schema
-	next   *values
+	next   values
 	marks  []mark
 	done   bool
 }
@@ -69,5 +69,5 @@ func (r *Replayer) Import(v View) {
 // View returns the state so far. The Replayer is not to be used afterwards.
 func (r *Replayer) View() View {
 	r.done = true
-	return r.next
+	return r.next.View
 }

@@ -21,7 +21,6 @@ type Handle interface {
 type channel interface {
 	Name() string
 	info() *traits
-	same(c channel) bool
 	// fold applies a write. It may grow in place what m says it owns.
 	fold(slot any, m *mark, w *Write) (any, error)
 	// encode emits what the step changed.
@@ -54,12 +53,11 @@ type traits struct {
 	untracked bool  // never stored
 	prunes    bool  // it is a pruner, with something to prune
 	echoes    bool  // echo gives back the very effect of each change
+	verbs
 }
 
 func (t *traits) Name() string  { return t.name }
 func (t *traits) info() *traits { return t }
-
-func (t *traits) same(c channel) bool { return t == c.info() }
 
 // A Schema is the set of channels that a graph has. It is immutable and safe
 // for concurrent use.
@@ -123,9 +121,10 @@ func traitsOf(h Handle) (t *traits) {
 	return h.info()
 }
 
-// index finds a channel; small schemas are faster to scan than to hash.
-func (s *Schema) index(c channel) int {
-	t := c.info()
+func (s *Schema) index(c channel) int { return s.indexOf(c.info()) }
+
+// indexOf finds a channel; small schemas are faster to scan than to hash.
+func (s *Schema) indexOf(t *traits) int {
 	if len(s.traits) <= 8 {
 		for i, have := range s.traits {
 			if have == t {
@@ -161,7 +160,7 @@ type Description struct {
 }
 
 // Empty returns the state in which every channel is absent.
-func (s *Schema) Empty() View { return newValues(s) }
+func (s *Schema) Empty() View { return newValues(s).View }
 
 // Overlay returns v with some writes of one task applied, as a branch sees the
 // state after its own node. It costs nothing until it is read.
@@ -184,11 +183,11 @@ func (s *Schema) Import(base, v View) View {
 			next.slots[i] = from.slots[j]
 		}
 	}
-	return next
+	return next.View
 }
 
 // own asserts that v is a state of this schema.
-func (s *Schema) own(v View) *values {
+func (s *Schema) own(v View) values {
 	own := plain(v)
 	if own.schema != s {
 		panic("state: a view of another schema")
@@ -213,17 +212,17 @@ func (s *Schema) Snapshot(v View, emit Emit) error {
 // EncodeWrite returns the stored form of a write, or ok false when there is
 // none: its channel is never stored, or it is a signal.
 func (s *Schema) EncodeWrite(w Write) (k Kind, data []byte, ok bool, err error) {
-	if w.ch == nil {
+	if w.verb == nil {
 		return 0, nil, false, nil
 	}
-	i := s.index(w.ch)
+	i := s.indexOf(w.verb.of)
 	if i < 0 {
 		return 0, nil, false, &ChannelError{Channel: w.Channel(), Err: ErrUnknownChannel}
 	}
 	if s.traits[i].untracked {
 		return 0, nil, false, nil
 	}
-	k, data, err = w.ch.encodeWrite(w)
+	k, data, err = w.verb.ch.encodeWrite(w)
 	return k, data, err == nil, channelError(w.Channel(), err)
 }
 

@@ -28,5 +28,5 @@ func (c *SetChannel[E]) Put(elements ...E) Write { return c.put(copyOf(elements,
 
 // Overwrite returns a write that replaces the set; see [Channel.Overwrite].
 func (c *SetChannel[E]) Overwrite(elements []E) Write {
-	return Write{ch: c, op: KindOverwrite, data: copyOf(elements, c.clone)}
+	return c.write(KindOverwrite, copyOf(elements, c.clone))
 }

@@ -41,14 +41,15 @@ func verbatim[T string | []byte](s T) int {
 		top  = 0x80 * each
 	)
 	i := 0
-	for ; i+8 <= len(s); i += 8 {
-		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
-			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+	for rest := s; len(rest) >= 8; rest = rest[8:] {
+		x := uint64(rest[0]) | uint64(rest[1])<<8 | uint64(rest[2])<<16 | uint64(rest[3])<<24 |
+			uint64(rest[4])<<32 | uint64(rest[5])<<40 | uint64(rest[6])<<48 | uint64(rest[7])<<56
 		// A byte's top bit is set by what is not ASCII, by a borrow for what is
 		// below a blank, and by one for what became zero.
 		if (x|(x-' '*each)|((x^'"'*each)-each)|((x^'\\'*each)-each))&top != 0 {
 			break
 		}
+		i += 8
 	}
 	for ; i < len(s); i++ {
 		if b := s[i]; b < ' ' || b >= utf8.RuneSelf || b == '"' || b == '\\' {

@@ -9,7 +9,8 @@ import (
 // calls. It is used by one goroutine.
 type Tx struct {
 	schema *Schema
-	next   *values
+	next   View
+	slots  []any // those of next
 	marks  []mark
 	done   bool
 	inline [4]mark // backs marks of small schemas, to save an allocation
@@ -61,8 +62,8 @@ func (tx *Tx) Reset(v View) {
 	tx.begin(next)
 }
 
-func (tx *Tx) begin(next *values) {
-	tx.next, tx.done = next, false
+func (tx *Tx) begin(next values) {
+	tx.next, tx.slots, tx.done = next.View, next.slots, false
 	for i := range tx.marks {
 		tx.marks[i].reset()
 	}
@@ -72,7 +73,7 @@ func (tx *Tx) begin(next *values) {
 // sent task sees it. It ends the transaction; [Tx.Reset] makes it of use again.
 // Its error is that of [Tx.Apply] and [Tx.Finish].
 func (tx *Tx) Only(writes []Write) (View, error) {
-	if len(writes) == 1 && writes[0].ch != nil {
+	if len(writes) == 1 && writes[0].verb != nil {
 		return tx.sole(&writes[0])
 	}
 	tx.begin(newValues(tx.schema))
@@ -85,13 +86,13 @@ func (tx *Tx) Only(writes []Write) (View, error) {
 // sole is Only for one write, without room for the other channels.
 func (tx *Tx) sole(w *Write) (View, error) {
 	tx.done = true
-	i := tx.schema.index(w.ch)
+	i := tx.schema.indexOf(w.verb.of)
 	if i < 0 {
 		return nil, &ChannelError{Channel: w.Channel(), Err: ErrUnknownChannel}
 	}
 	m := &tx.marks[i]
 	m.reset()
-	value, err := foldSafely(w.ch, nil, m, w)
+	value, err := foldSafely(w.verb.ch, nil, m, w)
 	if err == nil && tx.schema.traits[i].prunes {
 		value, err = finishSafely(tx.schema.channels[i].(pruner), value, m)
 	}
@@ -103,7 +104,7 @@ func (tx *Tx) sole(w *Write) (View, error) {
 
 // Clear lets go of the state. [Tx.Reset] makes the transaction of use again.
 func (tx *Tx) Clear() {
-	tx.next, tx.done, tx.to = nil, true, sink{}
+	tx.next, tx.slots, tx.done, tx.to = nil, nil, true, sink{}
 	clear(tx.marks)
 }
 
@@ -119,7 +120,7 @@ func (tx *Tx) Apply(task int, writes ...Write) (err error) {
 		}
 	}()
 	for at = range writes {
-		if w := &writes[at]; w.ch != nil {
+		if w := &writes[at]; w.verb != nil {
 			if err := tx.apply(int32(task), w); err != nil {
 				return err
 			}
@@ -129,7 +130,7 @@ func (tx *Tx) Apply(task int, writes ...Write) (err error) {
 }
 
 func (tx *Tx) apply(task int32, w *Write) error {
-	i := tx.schema.index(w.ch)
+	i := tx.schema.indexOf(w.verb.of)
 	if i < 0 {
 		return &ChannelError{Channel: w.Channel(), Err: ErrUnknownChannel}
 	}
@@ -137,15 +138,15 @@ func (tx *Tx) apply(task int32, w *Write) error {
 		return &ChannelError{Channel: w.Channel(), Err: errFinished}
 	}
 	m := &tx.marks[i]
-	if err := m.claim(task, tx.schema.traits[i].exclusive, w.op == KindOverwrite); err != nil {
+	if err := m.claim(task, tx.schema.traits[i].exclusive, w.verb.kind == KindOverwrite); err != nil {
 		return &ChannelError{Channel: w.Channel(), Err: err}
 	}
-	next, err := w.ch.fold(tx.next.slots[i], m, w)
+	next, err := w.verb.ch.fold(tx.slots[i], m, w)
 	if err != nil {
 		return channelError(w.Channel(), err)
 	}
 	m.dirty, m.task = true, task
-	tx.next.slots[i] = next
+	tx.slots[i] = next
 	return nil
 }
 
@@ -188,8 +189,8 @@ func (tx *Tx) Finish(superstep bool) (View, error) {
 		m := &tx.marks[i]
 		t := tx.schema.traits[i]
 		if !m.dirty {
-			if superstep && t.ephemeral && tx.next.slots[i] != nil {
-				tx.next.slots[i] = nil
+			if superstep && t.ephemeral && tx.slots[i] != nil {
+				tx.slots[i] = nil
 				m.dirty = true
 			}
 			continue
@@ -197,11 +198,11 @@ func (tx *Tx) Finish(superstep bool) (View, error) {
 		if !t.prunes {
 			continue
 		}
-		next, err := finishSafely(tx.schema.channels[i].(pruner), tx.next.slots[i], m)
+		next, err := finishSafely(tx.schema.channels[i].(pruner), tx.slots[i], m)
 		if err != nil {
 			return nil, channelError(t.name, err)
 		}
-		tx.next.slots[i] = next
+		tx.slots[i] = next
 	}
 	return tx.next, nil
 }
@@ -234,11 +235,11 @@ func (tx *Tx) changes() error {
 		if !m.dirty || t.untracked {
 			continue
 		}
-		if tx.next.slots[i] == nil {
+		if tx.slots[i] == nil {
 			tx.to.emit(t.name, KindClear, nil)
 			continue
 		}
-		if err := tx.schema.channels[i].encode(tx.next.slots[i], m, &tx.to); err != nil {
+		if err := tx.schema.channels[i].encode(tx.slots[i], m, &tx.to); err != nil {
 			return channelError(t.name, err)
 		}
 	}

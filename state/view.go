@@ -8,36 +8,46 @@ type View interface {
 	slot(c channel) any
 }
 
-// values is a whole state: a slot for each channel of a schema.
+// values is a whole state, with its slots at hand: one for each channel of its schema.
 type values struct {
+	View
 	schema *Schema
 	slots  []any
 }
 
-// newValues makes the slots of small schemas in one piece with the state, to
-// save an allocation.
-func newValues(s *Schema) *values {
+// What is kept of a state holds the slots of small schemas in itself: each superstep makes one.
+type (
+	two struct {
+		schema *Schema
+		slots  [2]any
+	}
+	four struct {
+		schema *Schema
+		slots  [4]any
+	}
+	wide struct {
+		schema *Schema
+		slots  []any
+	}
+)
+
+func newValues(s *Schema) values {
 	switch n := len(s.channels); {
 	case n <= 2:
-		v := &struct {
-			values
-			inline [2]any
-		}{values: values{schema: s}}
-		v.slots = v.inline[:n:n]
-		return &v.values
+		v := &two{schema: s}
+		return values{v, s, v.slots[:n:n]}
 	case n <= 4:
-		v := &struct {
-			values
-			inline [4]any
-		}{values: values{schema: s}}
-		v.slots = v.inline[:n:n]
-		return &v.values
+		v := &four{schema: s}
+		return values{v, s, v.slots[:n:n]}
 	default:
-		return &values{schema: s, slots: make([]any, n)}
+		v := &wide{s, make([]any, n)}
+		return values{v, s, v.slots}
 	}
 }
 
-func (v *values) slot(c channel) any { return v.slots[v.schema.slotOf(c)] }
+func (v *two) slot(c channel) any  { return v.slots[v.schema.slotOf(c)] }
+func (v *four) slot(c channel) any { return v.slots[v.schema.slotOf(c)] }
+func (v *wide) slot(c channel) any { return v.slots[v.schema.slotOf(c)] }
 
 // slotOf is index for a channel that has to be there.
 func (s *Schema) slotOf(c channel) int {
@@ -49,8 +59,12 @@ func (s *Schema) slotOf(c channel) int {
 }
 
 // plain returns v as a whole state.
-func plain(v View) *values {
+func plain(v View) values {
 	switch v := v.(type) {
+	case *two:
+		return values{v, v.schema, v.slots[:len(v.schema.channels)]}
+	case *four:
+		return values{v, v.schema, v.slots[:len(v.schema.channels)]}
 	case *overlay:
 		out := newValues(v.base.schema)
 		for i, c := range v.base.schema.channels {
@@ -62,7 +76,8 @@ func plain(v View) *values {
 		out.slots[v.at] = v.value
 		return out
 	}
-	return v.(*values)
+	all := v.(*wide)
+	return values{all, all.schema, all.slots}
 }
 
 // sole is a state in which one channel has a value.
@@ -82,7 +97,7 @@ func (o *sole) slot(c channel) any {
 // overlay is a state with some writes of one task applied. Channels fold when
 // they are read, into copies, so that nothing of the state below is claimed.
 type overlay struct {
-	base   *values
+	base   values
 	writes []Write
 }
 
@@ -91,7 +106,7 @@ func (o *overlay) slot(c channel) any {
 	m := mark{facts: facts{detach: true}}
 	for i := range o.writes {
 		w := &o.writes[i]
-		if w.ch == nil || !w.ch.same(c) {
+		if w.verb == nil || w.verb.of != c.info() {
 			continue
 		}
 		next, err := foldSafely(c, v, &m, w)

@@ -10,11 +10,32 @@ type Update []Write
 // make them; the zero Write does nothing. A Write is immutable and may be used
 // more than once.
 type Write struct {
-	ch   channel
-	op   Kind
-	many bool // data is a slice of what is written, and not one
+	verb *verb // nil for a signal
 	data any
 }
+
+// A verb is what a write does, and to which channel. Each channel has its own, so
+// that a write, of which every node makes some, is small.
+type verb struct {
+	ch   channel
+	of   *traits // those of ch
+	kind Kind
+	many bool // of updates: data is a slice of them, and not one
+}
+
+// verbs are those of a channel by their kinds; the first, whose number is no
+// kind's, is for several updates at once.
+type verbs [KindOverwrite + 1]verb
+
+func (v *verbs) bind(c channel) {
+	for k := range v {
+		v[k] = verb{ch: c, of: c.info(), kind: Kind(k)}
+	}
+	v[0] = verb{ch: c, of: c.info(), kind: KindUpdate, many: true}
+}
+
+// write returns a write of a kind.
+func (v *verbs) write(k Kind, data any) Write { return Write{&v[k], data} }
 
 // A Signal is a write that is meant for the engine and not for a channel, such
 // as where to go next.
@@ -28,7 +49,7 @@ func NewSignal(s Signal) Write { return Write{data: s} }
 
 // Signal returns the signal that w carries, or nil when w is for a channel.
 func (w Write) Signal() Signal {
-	if w.ch != nil {
+	if w.verb != nil {
 		return nil
 	}
 	s, _ := w.data.(Signal)
@@ -37,17 +58,17 @@ func (w Write) Signal() Signal {
 
 // Channel returns the name of the channel that w is for; empty for a signal.
 func (w Write) Channel() string {
-	if w.ch == nil {
+	if w.verb == nil {
 		return ""
 	}
-	return w.ch.Name()
+	return w.verb.of.name
 }
 
 // String describes the write without its value.
 func (w Write) String() string {
 	switch {
-	case w.ch != nil:
-		return fmt.Sprintf("%s %s", w.op, w.ch.Name())
+	case w.verb != nil:
+		return fmt.Sprintf("%s %s", w.verb.kind, w.verb.of.name)
 	case w.Signal() != nil:
 		return w.Signal().Signal()
 	}
@@ -80,16 +101,16 @@ func (k Kind) String() string {
 
 // putting returns a write of updates, of which there is one at least. One, the
 // common case, is boxed by itself, to save memory.
-func putting[U any](c channel, updates []U, clone func(U) U) Write {
+func putting[U any](v *verbs, updates []U, clone func(U) U) Write {
 	if len(updates) == 1 {
-		return Write{ch: c, op: KindUpdate, data: box(cloned(updates[0], clone))}
+		return v.write(KindUpdate, box(cloned(updates[0], clone)))
 	}
-	return Write{ch: c, op: KindUpdate, many: true, data: copyOf(updates, clone)}
+	return v.write(0, copyOf(updates, clone))
 }
 
 // put returns the updates that putting was given: the first, and the rest.
 func put[U any](w *Write) (first U, rest []U) {
-	if !w.many {
+	if !w.verb.many {
 		return unbox[U](w.data), nil
 	}
 	all := w.data.([]U)
@@ -98,7 +119,7 @@ func put[U any](w *Write) (first U, rest []U) {
 
 // puts returns all of them.
 func puts[U any](w *Write) []U {
-	if !w.many {
+	if !w.verb.many {
 		return []U{unbox[U](w.data)}
 	}
 	return w.data.([]U)
