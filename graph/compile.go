@@ -45,8 +45,8 @@ const (
 	// Async stores a step while the next one runs, in order and at most one
 	// behind. A crash may lose the last step.
 	Async
-	// Exit stores once, when the run ends, pauses or fails. A crash loses the
-	// run.
+	// Exit stores once, when the run ends, pauses or fails; and what a persistent
+	// subgraph remembers when the run calls it again. A crash loses the run.
 	Exit
 )
 

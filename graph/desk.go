@@ -27,7 +27,13 @@ func newDesks(schema *state.Schema, empty state.View) *desks {
 	return &desks{sync.Pool{New: func() any {
 		d := &desk{tx: schema.Begin(empty)}
 		d.collect = func(channel string, k state.Kind, data []byte) {
-			d.list = append(d.list, checkpoint.Change{Channel: channel, Kind: uint8(k), Data: data})
+			n := len(d.list)
+			if n == cap(d.list) || d.list[:n+1][n].Channel != channel {
+				d.list = append(d.list, checkpoint.Change{Channel: channel, Kind: uint8(k), Data: data})
+				return
+			}
+			d.list = d.list[:n+1] // what it holds of the name stays
+			d.list[n].Kind, d.list[n].Data = uint8(k), data
 		}
 		return d
 	}}}

@@ -54,7 +54,7 @@ func (r *run) executeSeen(t *task) {
 		r.now = time.Now()
 	}
 	if plain && t.finished() {
-		rd.add(note{Place{r.now, r.step, &r.scene(t.node).Origin}, t})
+		rd.add(note{time: r.now, step: r.step, of: r.scene(t.node), done: t})
 	} else {
 		r.emit(t.ended(r.now))
 	}

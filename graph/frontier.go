@@ -10,18 +10,52 @@ import (
 
 // frontier is what is due after a superstep. It is never changed once made.
 type frontier struct {
-	next    []*node           // plain tasks, by name
-	sends   []*send           // sent tasks, in the order in which they were produced
+	next  []*node  // plain tasks, by name
+	sends []*send  // sent tasks, in the order in which they were produced
+	by    []string // the nodes whose run or update made it
+	more  *aside   // nil for most
+}
+
+// aside is what a frontier has beside the tasks that are due.
+type aside struct {
 	waiting []*node           // deferred nodes that were triggered, by name
 	arrived [][]bool          // for each join, which of its sources have run
-	by      []string          // the nodes whose run or update made it
 	memory  map[string]string // persistent subgraphs: the head of each, by name
 	call    string            // in a subgraph: the call that the checkpoint belongs to
 	left    bool              // in a subgraph: it was left for its parent
 	missing []string          // names of due nodes that the graph no longer has
 }
 
-func (f *frontier) idle() bool { return len(f.next)+len(f.sends)+len(f.missing) == 0 }
+var nothingAside aside // is only read
+
+// aside returns it, to be read.
+func (f *frontier) aside() *aside {
+	if f.more != nil {
+		return f.more
+	}
+	return &nothingAside
+}
+
+// put gives the frontier another one.
+func (f *frontier) put(a aside) {
+	f.more = nil
+	if len(a.waiting)+len(a.arrived)+len(a.memory)+len(a.call)+len(a.missing) > 0 || a.left {
+		own := a // a itself stays where it is
+		f.more = &own
+	}
+}
+
+// remember is put for what persistent subgraphs remember.
+func (f *frontier) remember(memory map[string]string) {
+	if len(memory) == 0 && f.more == nil {
+		return
+	}
+	a := *f.aside()
+	a.memory = memory
+	f.put(a)
+}
+
+func (f *frontier) idle() bool { return len(f.next)+len(f.sends)+len(f.aside().missing) == 0 }
 
 // become makes it another. Of what most supersteps do without, it writes nothing.
 func (f *frontier) become(to *frontier) {
@@ -33,9 +67,7 @@ func (f *frontier) become(to *frontier) {
 }
 
 // plain reports whether there is nothing but plain tasks.
-func (f *frontier) plain() bool {
-	return len(f.sends)+len(f.waiting)+len(f.arrived)+len(f.memory)+len(f.call)+len(f.missing) == 0 && !f.left
-}
+func (f *frontier) plain() bool { return len(f.sends) == 0 && f.more == nil }
 
 // routes is where one task leads.
 type routes struct {
@@ -46,7 +78,7 @@ type routes struct {
 // single returns what follows a lone task, if that is plain: nothing, or one
 // node that does not wait. It is the planner's answer without its work.
 func (g *Graph) single(n *node, r routes, before *frontier) (next []*node, ok bool) {
-	if len(g.joins)+len(before.waiting)+len(r.sends) > 0 || len(n.to)+len(r.nodes) > 1 {
+	if len(g.joins)+len(before.aside().waiting)+len(r.sends) > 0 || len(n.to)+len(r.nodes) > 1 {
 		return nil, false
 	}
 	var to *node
@@ -72,10 +104,10 @@ type planner struct {
 }
 
 func (g *Graph) plan(before *frontier) *planner {
-	p := &planner{g: g, due: make([]bool, 2*len(g.nodes)), arrived: before.arrived}
+	p := &planner{g: g, due: make([]bool, 2*len(g.nodes)), arrived: before.aside().arrived}
 	p.waiting = p.due[len(g.nodes):]
 	p.due = p.due[:len(g.nodes)]
-	for _, n := range before.waiting {
+	for _, n := range before.aside().waiting {
 		p.waiting[n.index] = true
 	}
 	return p
@@ -153,13 +185,15 @@ func (p *planner) own() {
 func (p *planner) frontier() frontier {
 	p.join()
 	f := frontier{sends: p.sends, next: p.pick(p.due)}
+	var more aside
 	if f.idle() {
 		f.next = p.pick(p.waiting)
 	} else {
-		f.waiting = p.pick(p.waiting)
+		more.waiting = p.pick(p.waiting)
 	}
 	p.fire(f.next)
-	f.arrived = p.arrived
+	more.arrived = p.arrived
+	f.put(more)
 	return f
 }
 
@@ -235,7 +269,8 @@ func (g *Graph) encode(f *frontier, b []byte) ([]byte, error) {
 		}
 		return append(b, '}'), nil
 	}
-	c := control{Next: names(f.next), Waiting: names(f.waiting), By: f.by, Memory: f.memory, Call: f.call, Left: f.left}
+	more := f.aside()
+	c := control{Next: names(f.next), Waiting: names(more.waiting), By: f.by, Memory: more.memory, Call: more.call, Left: more.left}
 	for _, s := range f.sends {
 		stored, err := g.encodeSend(s)
 		if err != nil {
@@ -243,7 +278,7 @@ func (g *Graph) encode(f *frontier, b []byte) ([]byte, error) {
 		}
 		c.Sends = append(c.Sends, stored)
 	}
-	for i, seen := range f.arrived {
+	for i, seen := range more.arrived {
 		j := g.joins[i]
 		for at, ok := range seen {
 			if ok {
@@ -322,11 +357,11 @@ func (g *Graph) decode(data []byte) (frontier, error) {
 	if err != nil {
 		return frontier{}, err
 	}
-	f := frontier{by: c.By, memory: c.Memory, call: c.Call, left: c.Left}
-	f.next = g.find(c.Next, &f.missing)
-	f.waiting = g.find(c.Waiting, &f.missing)
+	f, more := frontier{by: c.By}, aside{memory: c.Memory, call: c.Call, left: c.Left}
+	f.next = g.find(c.Next, &more.missing)
+	more.waiting = g.find(c.Waiting, &more.missing)
 	for _, stored := range c.Sends {
-		if g.find([]string{stored.Node}, &f.missing) == nil {
+		if g.find([]string{stored.Node}, &more.missing) == nil {
 			continue
 		}
 		s, err := g.decodeSend(stored)
@@ -335,7 +370,8 @@ func (g *Graph) decode(data []byte) (frontier, error) {
 		}
 		f.sends = append(f.sends, s)
 	}
-	f.arrived = g.decodeJoins(c.Joins)
+	more.arrived = g.decodeJoins(c.Joins)
+	f.put(more)
 	return f, nil
 }
 

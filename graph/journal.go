@@ -15,7 +15,7 @@ type journal struct {
 	store checkpoint.Store
 	mode  Durability
 
-	mu    sync.Mutex        // guards what follows, for tasks that finish together
+	mu    sync.Mutex        // guards what follows, for subgraphs that run at once; see name
 	ids   uuid.Series       // of the run's checkpoints: they ascend through all namespaces
 	top   string            // the newest checkpoint of the thread's own graph, stored or on its way
 	heads map[string]string // the same for the namespaces of subgraphs
@@ -49,12 +49,19 @@ func newJournal(store checkpoint.Store, mode Durability) *journal {
 	return &journal{store: store, mode: mode}
 }
 
+// name gives a checkpoint its id and returns the one that it follows.
+func (j *journal) name(c *checkpoint.Checkpoint) (head string) {
+	if c.Namespace != "" { // else no task runs, and no subgraph
+		j.mu.Lock()
+		defer j.mu.Unlock()
+	}
+	c.ID = j.ids.Next()
+	return j.follow(c.Namespace, c.ID)
+}
+
 // put gives a checkpoint its id and stores it, or sees to it that it will be.
 func (j *journal) put(ctx context.Context, c *checkpoint.Checkpoint) error {
-	j.mu.Lock()
-	c.ID = j.ids.Next()
-	head := j.follow(c.Namespace, c.ID)
-	j.mu.Unlock()
+	head := j.name(c)
 	switch j.mode {
 	case Exit:
 		j.hold(c, head)
@@ -171,23 +178,40 @@ func (j *journal) close(ctx context.Context) error {
 	var errs []error
 	for ns, h := range j.held {
 		delete(j.held, ns)
-		if h.checkpoint != nil {
-			if err := j.store.Put(ctx, *h.checkpoint, h.head); err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			j.stored = j.stored || ns == ""
-		}
-		if len(h.writes) > 0 {
-			errs = append(errs, j.store.PutWrites(ctx, h.key, h.writes))
-		}
+		err := j.keep(ctx, h)
+		errs = append(errs, err)
+		j.stored = j.stored || ns == "" && h.checkpoint != nil && err == nil
 	}
 	return errors.Join(errs...)
 }
 
-// get reads a checkpoint, what is held back included.
+// keep stores what was held back.
+func (j *journal) keep(ctx context.Context, h *heldBack) error {
+	if h.checkpoint != nil {
+		if err := j.store.Put(ctx, *h.checkpoint, h.head); err != nil {
+			return err
+		}
+	}
+	if len(h.writes) > 0 {
+		return j.store.PutWrites(ctx, h.key, h.writes)
+	}
+	return nil
+}
+
+// get reads a checkpoint of a subgraph's namespace. What is held back for that is stored before: a subgraph that
+// is called again begins a checkpoint of its own, on what it remembers of the call before.
 func (j *journal) get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
-	if err := j.flush(ctx); err != nil {
+	err := j.flush(ctx)
+	if err == nil && j.mode == Exit {
+		j.mu.Lock()
+		h := j.held[k.Namespace]
+		delete(j.held, k.Namespace)
+		j.mu.Unlock()
+		if h != nil {
+			err = j.keep(ctx, h)
+		}
+	}
+	if err != nil {
 		return checkpoint.Checkpoint{}, err
 	}
 	return j.store.Get(ctx, k)

@@ -47,7 +47,7 @@ const (
 // A run without a thread may be ahead of its reader, as nothing is kept of it:
 // by so many notes, or by what it has had to tell for so long.
 const (
-	most = 192
+	most = 96
 	soon = time.Millisecond
 )
 
@@ -84,13 +84,18 @@ func (rd *reader) close(last []note) {
 	noteBuffers.Put(pair)
 }
 
-// note is an event, or what the loop makes the events of a lone task of, as the
-// run has other things to do: of is an [Event], or the *scene of a task that
-// began with its superstep, or the *task that ended with an update, or the
-// [state.View] that came of it.
+// note is an event, or what the loop makes the events of lone tasks of, as the
+// run has other things to do. What of the rest is not nil happened at one time and
+// in this order.
 type note struct {
-	at Place
-	of any
+	event Event
+
+	time time.Time
+	step int
+	of   *scene     // the task that ended, or the run
+	done *task      // ended with an update
+	view state.View // came of it
+	next *scene     // the task that began with the next superstep
 }
 
 // scene is what events are of, and the ids of a superstep that is only that
@@ -98,23 +103,25 @@ type note struct {
 type scene struct {
 	Origin
 	ids []string
+	run *Origin
 }
 
 // events calls yield with the events of a note, until it returns false.
 func (n *note) events(yield func(Event, error) bool) bool {
-	switch of := n.of.(type) {
-	case *scene:
-		if !yield(StepStarted{n.at, of.ids}, nil) {
-			return false
-		}
-		return yield(TaskStarted{Place{n.at.Time, n.at.Step, &of.Origin}}, nil)
-	case *task:
-		return yield(TaskFinished{Place: n.at, Update: of.writes}, nil)
-	case state.View:
-		return yield(StateChanged{Place: n.at, State: of}, nil)
-	default:
-		return yield(of.(Event), nil)
+	if n.event != nil {
+		return yield(n.event, nil)
 	}
+	if n.done != nil && !yield(TaskFinished{Place: Place{n.time, n.step, &n.of.Origin}, Update: n.done.writes}, nil) {
+		return false
+	}
+	if n.view != nil && !yield(StateChanged{Place{n.time, n.step, n.of.run}, n.view}, nil) {
+		return false
+	}
+	if n.next == nil {
+		return true
+	}
+	return yield(StepStarted{Place{n.time, n.step + 1, n.next.run}, n.next.ids}, nil) &&
+		yield(TaskStarted{Place{n.time, n.step + 1, &n.next.Origin}}, nil)
 }
 
 // errStopped ends a run whose events nobody reads any more.
@@ -246,8 +253,16 @@ func (rd *reader) now() time.Time {
 // add puts a note into the batch of the run's own goroutine.
 func (rd *reader) add(n note) { rd.batch = append(rd.batch, n) }
 
+// last returns the newest note of the batch, to be added to. It may be nil.
+func (rd *reader) last() *note {
+	if n := len(rd.batch); n > 0 {
+		return &rd.batch[n-1]
+	}
+	return nil
+}
+
 // open puts the event that opens a run before those of its first checkpoint.
-func (rd *reader) open(ev Event) { rd.batch = slices.Insert(rd.batch, 0, note{of: ev}) }
+func (rd *reader) open(ev Event) { rd.batch = slices.Insert(rd.batch, 0, note{event: ev}) }
 
 // flush hands the batch over. When that returns, the loop has taken it; or, if
 // the run may be ahead, has not long to go until it does.
@@ -285,7 +300,7 @@ func (rd *reader) flush(now time.Time) {
 func (rd *reader) post(ev Event) {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
-	rd.queue = append(rd.queue, note{of: ev})
+	rd.queue = append(rd.queue, note{event: ev})
 	rd.handed++
 	rd.some.Store(true)
 	rd.rouse()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -38,7 +39,11 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 	if r.pending, err = r.g.readPending(c.Writes); err != nil {
 		return fmt.Errorf("checkpoint %s: %w", c.ID, err)
 	}
-	front.missing = append(front.missing, r.pending.missing...)
+	if len(r.pending.missing) > 0 {
+		more := *front.aside()
+		more.missing = slices.Concat(more.missing, r.pending.missing)
+		front.put(more)
+	}
 	r.view, r.front, r.step = rp.View(), front, c.Step
 	r.cur, r.before, r.source = c.ID, c.Parent, c.Source
 	r.settles = len(c.Writes) > 0

@@ -73,7 +73,7 @@ type run struct {
 // loop runs supersteps until nothing is due. It returns nil at the end and at
 // a pause.
 func (r *run) loop() error {
-	for !r.front.left && !r.front.idle() {
+	for !r.front.aside().left && !r.front.idle() {
 		if err := r.mayGoOn(); err != nil {
 			return err
 		}
@@ -98,8 +98,8 @@ func (r *run) mayGoOn() error {
 			return cause
 		}
 	}
-	if len(r.front.missing) > 0 {
-		return fmt.Errorf("%w: %q is due; a graph that has it can go on, and so can new input or Update", ErrUnknownNode, r.front.missing)
+	if missing := r.front.aside().missing; len(missing) > 0 {
+		return fmt.Errorf("%w: %q is due; a graph that has it can go on, and so can new input or Update", ErrUnknownNode, missing)
 	}
 	if r.done >= r.opts.MaxSteps {
 		return errors.Join(fmt.Errorf("%w: %d ran, and %q are due", ErrMaxSteps, r.done, r.dueNames()), r.halt(nil))
@@ -172,7 +172,11 @@ func (r *run) tellState() {
 		rd.post(StateChanged{Place: r.placeAt(r.now), State: r.view})
 		return
 	}
-	rd.add(note{r.placeAt(r.now), r.view})
+	if n := rd.last(); n != nil && n.done != nil && n.view == nil {
+		n.view = r.view
+	} else {
+		rd.add(note{time: r.now, step: r.step, of: r.scene(nil), view: r.view})
+	}
 	if r.journal != nil {
 		rd.flush(r.now) // the next superstep waits until this one was seen
 		r.now = time.Time{}
@@ -207,13 +211,11 @@ func (r *run) plain(tasks []task) bool {
 }
 
 func (r *run) announce(tasks []task) {
-	if r.now.IsZero() || !r.alone || r.parent != nil {
-		r.now = time.Now() // else the superstep before has just ended
-	}
 	if r.plain(tasks) {
-		r.root.reader.add(note{r.placeAt(r.now), r.scene(tasks[0].node)})
+		r.announceLone(&tasks[0])
 		return
 	}
+	r.now = time.Now()
 	ids := make([]string, len(tasks))
 	for i := range tasks {
 		ids[i] = tasks[i].id()
@@ -226,12 +228,24 @@ func (r *run) announce(tasks []task) {
 	}
 }
 
+// announceLone is announce for a superstep that is plain.
+func (r *run) announceLone(t *task) {
+	rd := r.root.reader
+	if r.now.IsZero() {
+		r.now = time.Now()
+	} else if n := rd.last(); n != nil && n.view != nil && n.next == nil { // it has just ended
+		n.next = r.scene(t.node)
+		return
+	}
+	rd.add(note{time: r.now, step: r.step - 1, next: r.scene(t.node)})
+}
+
 // emit sends an event of the run itself.
 func (r *run) emit(ev Event) {
 	switch {
 	case r.root.reader == nil:
 	case r.parent == nil:
-		r.root.reader.add(note{of: ev})
+		r.root.reader.add(note{event: ev})
 	default:
 		r.root.reader.post(ev)
 	}
@@ -256,8 +270,9 @@ func (r *run) scene(n *node) *scene {
 	s := r.scenes[at]
 	if s == nil {
 		s = &scene{Origin: Origin{Run: r.root.id, Path: r.path}}
+		s.run = &s.Origin
 		if n != nil {
-			s.Node, s.Task, s.ids = n.name, n.name, n.ids
+			s.Node, s.Task, s.ids, s.run = n.name, n.name, n.ids, &r.scene(nil).Origin
 		}
 		r.scenes[at] = s
 	}
@@ -274,7 +289,9 @@ func (r *run) outcome(tasks []task) error {
 		if x.err != nil {
 			errs = append(errs, x.err)
 		}
-		r.pauses = append(r.pauses, x.pauses...)
+		if len(x.pauses) > 0 {
+			r.pauses = append(r.pauses, x.pauses...)
+		}
 	}
 	if errs == nil && r.pauses == nil {
 		return nil
@@ -405,11 +422,13 @@ func (r *run) follow(tasks []task) frontier {
 	if r.alone && r.parent == nil && tasks[0].seldom().memory == nil {
 		t := &tasks[0]
 		if next, ok := r.g.single(t.node, t.routes(), &r.front); ok {
-			return frontier{next: next, by: t.node.by, memory: r.front.memory}
+			f := frontier{next: next, by: t.node.by}
+			f.remember(r.front.aside().memory)
+			return f
 		}
 	}
 	p := r.g.plan(&r.front)
-	memory := r.front.memory
+	memory := r.front.aside().memory
 	by := make([]string, 0, len(r.front.next)+1)
 	for i := range tasks {
 		t := &tasks[i]
@@ -423,8 +442,11 @@ func (r *run) follow(tasks []task) frontier {
 		r.hand(t)
 	}
 	f := p.frontier()
-	f.by, f.memory, f.call = by, memory, r.front.call
-	f.left = slices.ContainsFunc(r.toParent, leaves)
+	f.by = by
+	more := *f.aside()
+	more.memory, more.call = memory, r.front.aside().call
+	more.left = slices.ContainsFunc(r.toParent, leaves)
+	f.put(more)
 	return f
 }
 

@@ -107,7 +107,7 @@ func (r *run) look(c *checkpoint.Checkpoint) (*Snapshot, error) {
 		r.pauses = r.pending.stops
 	}
 	s := r.shot(info, tasks)
-	s.Next = append(s.Next, r.front.missing...)
+	s.Next = append(s.Next, r.front.aside().missing...)
 	return s, nil
 }
 
@@ -126,7 +126,7 @@ func (r *run) end() *Snapshot {
 		Time: time.Now(), Metadata: r.root.metadata, Source: r.source, Parent: r.before,
 	}
 	tasks := r.stuck
-	if tasks == nil && !r.front.left {
+	if tasks == nil && !r.front.aside().left {
 		var err error
 		if tasks, err = r.tasks(); err != nil {
 			tasks = nil

@@ -136,7 +136,7 @@ func (r *run) resume(c *checkpoint.Checkpoint, call string) (bool, error) {
 // remembers also with what its own channels held at the parent's checkpoint.
 func (r *run) beginCall(call string) error {
 	var own state.View
-	if last := r.parent.run.front.memory[r.g.memory]; last != "" && r.journal != nil {
+	if last := r.parent.run.front.aside().memory[r.g.memory]; last != "" && r.journal != nil {
 		c, err := r.journal.get(r.ctx, checkpoint.Key{Thread: r.root.thread, Namespace: r.ns, ID: last})
 		if err != nil {
 			return fmt.Errorf("memory %q: %w", r.g.memory, err)
@@ -153,9 +153,10 @@ func (r *run) beginCall(call string) error {
 	if err != nil {
 		return err
 	}
-	memory := r.front.memory
+	more := *front.aside()
+	more.call, more.memory = call, r.front.aside().memory
 	r.front = front
-	r.front.call, r.front.memory = call, memory
+	r.front.put(more)
 	return r.commit(nil, r.view, nil, &r.front, checkpoint.Input)
 }
 

@@ -66,17 +66,27 @@ func TestPersist(t *testing.T) {
 	})
 }
 
+// callsTwice builds a graph that calls another one twice.
+func callsTwice(t *testing.T, s checkpoint.Store, sub *graph.Graph) *graph.Graph {
+	return build(t, s, func(b *graph.Builder) {
+		b.Subgraph("one", sub)
+		b.Subgraph("two", sub)
+		chain(b, "one", "two")
+	})
+}
+
 // TestPersistTwice: two calls one after another share a memory; two at once
 // can not.
 func TestPersistTwice(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		kept := called(t).Persist("kept")
-		g := build(t, s, func(b *graph.Builder) {
-			b.Subgraph("one", kept)
-			b.Subgraph("two", kept)
-			chain(b, "one", "two")
-		})
-		wantTrail(t, done(t, g.Thread("seq"), note.Put("go")), "call0", "call1")
+		g := callsTwice(t, s, kept)
+		for _, mode := range modes {
+			th := in(g.Thread(mode.String()), mode)
+			wantTrail(t, done(t, th, note.Put("go")), "call0", "call1")
+			wantTrail(t, done(t, th, note.Put("go")), "call0", "call1", "call2", "call3")
+			wantTrail(t, snapshot(t, th), "call0", "call1", "call2", "call3")
+		}
 		g = build(t, s, func(b *graph.Builder) {
 			b.Subgraph("one", kept)
 			b.Subgraph("two", kept)
@@ -115,6 +125,37 @@ func TestPersistPause(t *testing.T) {
 			}
 		}
 		wantTrail(t, snapshot(t, th), "1yes 1", "2yes 2", "3yes 3")
+	})
+}
+
+// TestPersistPauseAgain: the second call of a run pauses, and what the first one
+// wrote for the graph around it is not written again when that goes on.
+func TestPersistPauseAgain(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		sub := graph.New("sub", trail, turns)
+		sub.Node("count", func(_ context.Context, v state.View) (state.Update, error) {
+			return state.Update{turns.Put(1), trail.Put(fmt.Sprint("call", turns.Get(v)))}, nil
+		})
+		sub.Node("ask", func(ctx context.Context, v state.View) (state.Update, error) {
+			if turns.Get(v) == 1 {
+				return nil, nil
+			}
+			a, err := ask.Wait(ctx, "1?")
+			return state.Update{trail.Put(a)}, err
+		})
+		chain(sub, "count", "ask")
+		kept := compile(t, sub, graph.Options{}).Persist("kept")
+		g := callsTwice(t, s, kept)
+		for _, mode := range modes {
+			th := in(g.Thread(mode.String()), mode)
+			invoke(t, th, note.Put("go"))
+			open, snap, err := answered(t.Context(), th, "1")
+			if err != nil || len(open) > 0 || !snap.Done() {
+				t.Fatalf("%v: got %q, %v", mode, open, err)
+			}
+			wantTrail(t, snap, "call0", "call1", "yes 1")
+			wantTrail(t, snapshot(t, th), "call0", "call1", "yes 1")
+		}
 	})
 }
 

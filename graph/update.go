@@ -81,7 +81,8 @@ func (r *run) update(updates []NodeUpdate) error {
 	if err != nil {
 		return err
 	}
-	before := frontier{arrived: r.front.arrived, memory: r.front.memory}
+	var before frontier
+	before.put(aside{arrived: r.front.aside().arrived})
 	p := r.g.plan(&before)
 	var by []string
 	for i := range tasks {
@@ -93,7 +94,8 @@ func (r *run) update(updates []NodeUpdate) error {
 		by = append(by, t.node.name)
 	}
 	front := p.frontier()
-	front.by, front.memory = by, before.memory
+	front.by = by
+	front.remember(r.front.aside().memory)
 	r.step++
 	if err := r.commit(tx, view, tasks, &front, checkpoint.Edited); err != nil {
 		return err
@@ -117,7 +119,7 @@ func (r *run) finishedSoFar() (view state.View, ran []string, err error) {
 		if !tasks[i].finished() {
 			continue
 		}
-		r.front.memory = withMemory(r.front.memory, tasks[i].seldom().memory)
+		r.front.remember(withMemory(r.front.aside().memory, tasks[i].seldom().memory))
 		if err := tx.Apply(i, tasks[i].writes...); err != nil {
 			return nil, nil, err
 		}
