@@ -182,6 +182,13 @@ var (
 	envLock sync.Mutex
 )
 
+// environ is the environment for another process, without what withEnv sets for a while.
+func environ() []string {
+	envLock.Lock()
+	defer envLock.Unlock()
+	return os.Environ()
+}
+
 // withEnv calls a function with variables set, and then unset.
 func withEnv(t *testing.T, env map[string]string, fn func()) {
 	t.Helper()

@@ -29,7 +29,7 @@ func command(t *testing.T, folder string, env map[string]string, args ...string)
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), asProgram+"=1", "DATABASE_URL=")
+	cmd.Env = append(environ(), asProgram+"=1", "DATABASE_URL=")
 	for name, value := range env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
@@ -209,7 +209,7 @@ func TestReadme(t *testing.T) {
 	script := "set -eu\n" + strings.NewReplacer("go run ./examples/research", `"$PROGRAM"`, "127.0.0.1:8084", at.Host, "curl ", "curl --fail-with-body ").Replace(m[1])
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
 	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), asProgram+"=1", "DATABASE_URL=", "PROGRAM="+os.Args[0])
+	cmd.Env = append(environ(), asProgram+"=1", "DATABASE_URL=", "PROGRAM="+os.Args[0])
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
