@@ -12,7 +12,7 @@ import (
 
 func main() {
 	only := flag.String("run", "", "measure only workloads that match this `regexp`")
-	rounds := flag.Int("rounds", 7, "how many rounds to take medians of")
+	rounds := flag.Int("rounds", 15, "how many rounds to take medians of")
 	short := flag.Bool("short", false, "few short rounds, small sizes: to see that it works, not to judge")
 	flag.Parse()
 	s := settings{rounds: max(*rounds, 1), atLeast: 60 * time.Millisecond}
