@@ -99,34 +99,18 @@ func (p place) sql(text string) string {
 // conn opens a connection of the one who owns everything.
 func (p place) conn(tb testing.TB) *pgx.Conn {
 	tb.Helper()
-	config, err := pgx.ParseConfig(p.database)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	config.DefaultQueryExecMode = pgx.QueryExecModeExec
-	conn, err := pgx.ConnectConfig(context.Background(), config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = conn.Close(context.Background()) })
-	return conn
+	return pgtest.Connect(tb, p.database)
 }
 
 // ask returns the first column of the first row.
 func ask[T any](tb testing.TB, p place, sql string, args ...any) T {
 	tb.Helper()
-	var answer T
-	if err := p.conn(tb).QueryRow(context.Background(), p.sql(sql), args...).Scan(&answer); err != nil {
-		tb.Fatal(err)
-	}
-	return answer
+	return pgtest.Ask[T](tb, p.database, p.sql(sql), args...)
 }
 
 func do(tb testing.TB, p place, sql string, args ...any) {
 	tb.Helper()
-	if _, err := p.conn(tb).Exec(context.Background(), p.sql(sql), args...); err != nil {
-		tb.Fatal(err)
-	}
+	pgtest.Do(tb, p.database, p.sql(sql), args...)
 }
 
 func stepID(n int) string { return fmt.Sprintf("0190b5e4-7c1a-7e2f-8a3b-%012x", n) }

@@ -139,7 +139,7 @@ func TestF11RepairKeeps(t *testing.T) {
 		wantNoErr(t, "put", store.Put(ctx, c, head))
 		head = c.ID
 	}
-	do(t, pgtest.DirectURL(t), `UPDATE `+o.Schema+`.cp_step SET changes = '' WHERE seq = 2`)
+	pgtest.Do(t, pgtest.DirectURL(t), `UPDATE `+o.Schema+`.cp_step SET changes = '' WHERE seq = 2`)
 	if n, err := store.Repair(ctx, "t"); n != 2 || err != nil {
 		t.Errorf("%d were removed, error %v want 2", n, err)
 	}
@@ -148,10 +148,10 @@ func TestF11RepairKeeps(t *testing.T) {
 		t.Errorf("got %q, error %v", got, err)
 	}
 	wantNoErr(t, "what is left", readAll(ctx, store, "t"))
-	do(t, pgtest.DirectURL(t), `UPDATE `+o.Schema+`.cp_step SET changes = ''`)
+	pgtest.Do(t, pgtest.DirectURL(t), `UPDATE `+o.Schema+`.cp_step SET changes = ''`)
 	_, err = store.Repair(ctx, "t")
 	wantErr(t, "of nothing", err, checkpoint.ErrCorrupt)
-	if n := ask[int](t, pgtest.DirectURL(t), `SELECT count(*)::int FROM `+o.Schema+`.cp_step`); n != 4 {
+	if n := pgtest.Ask[int](t, pgtest.DirectURL(t), `SELECT count(*)::int FROM `+o.Schema+`.cp_step`); n != 4 {
 		t.Errorf("%d rows are left, want 4", n)
 	}
 	n, err := store.Repair(ctx, "none")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/internal/fault"
+	"github.com/weft-go/weft/internal/pgtest"
 )
 
 // echo answers every line with the same.
@@ -96,9 +97,9 @@ func TestProxy(t *testing.T) {
 func TestServer(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
-	do(t, s.URL(), `CREATE TABLE kept (n int)`)
+	pgtest.Do(t, s.URL(), `CREATE TABLE kept (n int)`)
 	for n, how := range []fault.Stop{fault.Fast, fault.Immediate, fault.Kill} {
-		do(t, s.URL(), fmt.Sprint(`INSERT INTO kept VALUES (`, n, `)`))
+		pgtest.Do(t, s.URL(), fmt.Sprint(`INSERT INTO kept VALUES (`, n, `)`))
 		if err := s.Stop(how); err != nil {
 			t.Fatal(err)
 		}
@@ -108,11 +109,11 @@ func TestServer(t *testing.T) {
 		if err := s.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := ask[int](t, s.URL(), `SELECT count(*)::int FROM kept`); got != n+1 {
+		if got := pgtest.Ask[int](t, s.URL(), `SELECT count(*)::int FROM kept`); got != n+1 {
 			t.Errorf("after %v: got %d rows want %d", how, got, n+1)
 		}
 	}
-	if on := ask[string](t, s.URL(), `SHOW fsync`); on != "on" {
+	if on := pgtest.Ask[string](t, s.URL(), `SHOW fsync`); on != "on" {
 		t.Errorf("fsync is %s", on)
 	}
 }

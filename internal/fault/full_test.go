@@ -20,6 +20,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/fault"
+	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/state"
 )
 
@@ -150,17 +151,17 @@ func TestF10FullPostgres(t *testing.T) {
 	if err := server.Own(space); err != nil {
 		t.Fatal(err)
 	}
-	do(t, server.URL(), fmt.Sprintf(`CREATE TABLESPACE small LOCATION '%s'`, space))
-	do(t, server.URL(), `ALTER ROLE postgres SET default_tablespace = small`)
+	pgtest.Do(t, server.URL(), fmt.Sprintf(`CREATE TABLESPACE small LOCATION '%s'`, space))
+	pgtest.Do(t, server.URL(), `ALTER ROLE postgres SET default_tablespace = small`)
 	store := open(t, server.URL(), pgcheckpoint.Options{})
 	runFull(t, store, pgcheckpoint.ErrFull, func() { wantNoErr(t, "make room", os.Remove(ballast)) })
-	where := ask[string](t, server.URL(), `SELECT spcname FROM pg_tablespace s JOIN pg_class c ON c.reltablespace = s.oid WHERE c.oid = 'weft.cp_step'::regclass`)
+	where := pgtest.Ask[string](t, server.URL(), `SELECT spcname FROM pg_tablespace s JOIN pg_class c ON c.reltablespace = s.oid WHERE c.oid = 'weft.cp_step'::regclass`)
 	if where != "small" {
 		t.Errorf("the tables are on %q", where)
 	}
-	do(t, server.URL(), `CREATE EXTENSION IF NOT EXISTS amcheck`)
+	pgtest.Do(t, server.URL(), `CREATE EXTENSION IF NOT EXISTS amcheck`)
 	for _, index := range []string{"cp_step_pkey", "cp_thread_pkey", "cp_write_pkey"} {
-		do(t, server.URL(), fmt.Sprintf(`SELECT bt_index_check('weft.%s')`, index))
+		pgtest.Do(t, server.URL(), fmt.Sprintf(`SELECT bt_index_check('weft.%s')`, index))
 	}
 }
 

@@ -42,7 +42,7 @@ func TestF12OldRows(t *testing.T) {
 		}
 		wantNoErr(t, "spell", os.WriteFile(filepath.Join(folder, "want.txt"), []byte(spell(t, store)), 0o644))
 	}
-	do(t, pgtest.DirectURL(t), fmt.Sprintf("TRUNCATE %s.cp_thread RESTART IDENTITY; TRUNCATE %[1]s.cp_space, %[1]s.cp_origin, %[1]s.cp_step, %[1]s.cp_write, %[1]s.cp_tag", o.Schema))
+	pgtest.Do(t, pgtest.DirectURL(t), fmt.Sprintf("TRUNCATE %s.cp_thread RESTART IDENTITY; TRUNCATE %[1]s.cp_space, %[1]s.cp_origin, %[1]s.cp_step, %[1]s.cp_write, %[1]s.cp_tag", o.Schema))
 	for _, table := range goldenTables {
 		b, err := os.ReadFile(filepath.Join(folder, table+".txt"))
 		if err != nil {

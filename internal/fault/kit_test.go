@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -164,34 +163,6 @@ func newServerIn(tb testing.TB, dir string, settings ...string) *fault.Server {
 }
 
 func tail(text string, n int) string { return text[max(0, len(text)-n):] }
-
-// ask returns the first column of the first row.
-func ask[T any](tb testing.TB, address, sql string, args ...any) T {
-	tb.Helper()
-	conn, err := pgx.Connect(tb.Context(), address)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	var answer T
-	if err := conn.QueryRow(tb.Context(), sql, append([]any{pgx.QueryExecModeExec}, args...)...).Scan(&answer); err != nil {
-		tb.Fatal(err)
-	}
-	return answer
-}
-
-// run runs statements.
-func do(tb testing.TB, address, sql string) {
-	tb.Helper()
-	conn, err := pgx.Connect(tb.Context(), address)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	if _, err := conn.Exec(tb.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
-		tb.Fatal(err)
-	}
-}
 
 // stepID spells a number as an id of package graph.
 func stepID(n int) string { return fmt.Sprintf("0190b5e4-7c1a-7e2f-8a3b-%012x", n) }

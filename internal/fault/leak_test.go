@@ -159,8 +159,8 @@ func TestF17Leaks(t *testing.T) {
 		_, waitErr := p.Wait()
 		t.Fatalf("it says %q: %v", line, errors.Join(err, waitErr))
 	}
-	conns := ask[int](t, pgtest.DirectURL(t), `SELECT count(*)::int FROM pg_stat_activity WHERE application_name = $1`, o.Schema)
-	leased := ask[int](t, pgtest.DirectURL(t), `SELECT count(*)::int FROM `+o.Schema+`.cp_thread WHERE owner IS NOT NULL`)
+	conns := pgtest.Ask[int](t, pgtest.DirectURL(t), `SELECT count(*)::int FROM pg_stat_activity WHERE application_name = $1`, o.Schema)
+	leased := pgtest.Ask[int](t, pgtest.DirectURL(t), `SELECT count(*)::int FROM `+o.Schema+`.cp_thread WHERE owner IS NOT NULL`)
 	wantNoErr(t, "end", p.Tell("end"))
 	if _, err := p.Wait(); err != nil {
 		t.Error(err)

@@ -114,7 +114,7 @@ func TestF20MigrationCutShort(t *testing.T) {
 			all.Go(func() { run(schema, 0) })
 		}
 		all.Wait()
-		applied := ask[string](t, address, `SELECT string_agg(name, ' ' ORDER BY version) FROM `+schema+`.cp_migration`)
+		applied := pgtest.Ask[string](t, address, `SELECT string_agg(name, ' ' ORDER BY version) FROM `+schema+`.cp_migration`)
 		if n := len(strings.Fields(applied)); n != len(scripts) {
 			t.Errorf("killed at write %d: applied were %s", at, applied)
 		}

@@ -145,7 +145,7 @@ func TestF08PausedProcesses(t *testing.T) {
 // digest is of all that is stored of threads but when their leases end.
 func digest(t *testing.T, schema, prefix string) string {
 	t.Helper()
-	return ask[string](t, pgtest.DirectURL(t), strings.ReplaceAll(`SELECT md5(
+	return pgtest.Ask[string](t, pgtest.DirectURL(t), strings.ReplaceAll(`SELECT md5(
 		(SELECT string_agg(concat(key, id, seq, steps, epoch, owner, head), ',' ORDER BY key) FROM weft.cp_thread WHERE starts_with(id, $1)) ||
 		coalesce((SELECT string_agg(s::text, ',' ORDER BY s.thread, s.seq) FROM weft.cp_step s WHERE s.thread IN
 			(SELECT key FROM weft.cp_thread WHERE starts_with(id, $1))), '') ||

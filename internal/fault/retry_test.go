@@ -53,7 +53,7 @@ func TestF05ServerErrors(t *testing.T) {
 			for i := range clients {
 				sql += fmt.Sprintf("CREATE SEQUENCE %s.client%d;", o.Schema, i)
 			}
-			do(t, pgtest.DirectURL(t), sql)
+			pgtest.Do(t, pgtest.DirectURL(t), sql)
 			var mu sync.Mutex
 			tries, most, refused := 0, 0, map[string]int{}
 			var all sync.WaitGroup
@@ -67,7 +67,7 @@ func TestF05ServerErrors(t *testing.T) {
 					for n := range steps {
 						id := stepID(n + 1)
 						err := store.Put(t.Context(), step(thread, id, head, fmt.Sprint(stored)), head)
-						now := ask[int](t, pgtest.DirectURL(t), fmt.Sprintf(`SELECT last_value::int FROM %s.client%d`, o.Schema, i))
+						now := pgtest.Ask[int](t, pgtest.DirectURL(t), fmt.Sprintf(`SELECT last_value::int FROM %s.client%d`, o.Schema, i))
 						mu.Lock()
 						tries += now - before
 						most = max(most, now-before)

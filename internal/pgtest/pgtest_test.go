@@ -12,21 +12,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
-// ask returns the first column of the first row.
-func ask[T any](t *testing.T, url, sql string, args ...any) T {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	var answer T
-	if err := conn.QueryRow(t.Context(), sql, append([]any{pgx.QueryExecModeExec}, args...)...).Scan(&answer); err != nil {
-		t.Fatal(err)
-	}
-	return answer
-}
-
 const countSchemas = `SELECT count(*)::int FROM pg_namespace WHERE nspname = $1`
 
 func TestSchema(t *testing.T) {
@@ -37,11 +22,11 @@ func TestSchema(t *testing.T) {
 		if other := pgtest.Schema(t); other == name {
 			t.Errorf("two tests got the schema %s", name)
 		}
-		if n := ask[int](t, pgtest.URL(t), countSchemas, name); n != 1 {
+		if n := pgtest.Ask[int](t, pgtest.URL(t), countSchemas, name); n != 1 {
 			t.Errorf("got %d schemas of the name %s, want 1", n, name)
 		}
 	})
-	if n := ask[int](t, pgtest.URL(t), countSchemas, name); n != 0 {
+	if n := pgtest.Ask[int](t, pgtest.URL(t), countSchemas, name); n != 0 {
 		t.Errorf("the schema %s is still there", name)
 	}
 }
@@ -58,12 +43,12 @@ func TestDatabase(t *testing.T) {
 	}
 	const distance = `SELECT ('[1,2]'::vector <-> '[1,3]'::vector)::int`
 	for _, url := range []string{database, pgtest.WithDatabase(t, pgtest.PooledURL(t), database)} {
-		if d := ask[int](t, url, distance); d != 1 {
+		if d := pgtest.Ask[int](t, url, distance); d != 1 {
 			t.Errorf("%s: got distance %d want 1", url, d)
 		}
 	}
 	schema := pgtest.SchemaIn(t, database)
-	if n := ask[int](t, database, countSchemas, schema); n != 1 {
+	if n := pgtest.Ask[int](t, database, countSchemas, schema); n != 1 {
 		t.Errorf("got %d schemas of the name %s, want 1", n, schema)
 	}
 }

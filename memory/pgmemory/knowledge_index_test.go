@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/knowledge"
@@ -73,13 +72,8 @@ func TestKnowledgeByIndex(t *testing.T) {
 			}
 		}
 	}
-	scans := int64(0)
-	for end := time.Now().Add(10 * time.Second); scans == 0 && time.Now().Before(end); { // the database tells late
-		scans = ask[int64](t, p, `SELECT sum(idx_scan)::bigint FROM pg_stat_user_indexes WHERE schemaname = $1 AND indexrelname LIKE 'mem_chunk_near_%'`, p.options.Schema)
-	}
-	if scans == 0 {
-		t.Error("the index was not used")
-	}
+	quick.Close()
+	wantScans(t, p, "mem_chunk_near_%")
 }
 
 // An index follows what is swapped, and vectors of another length have one of their own.

@@ -91,33 +91,17 @@ func (p place) sql(text string) string {
 // conn opens a connection that caches nothing.
 func (p place) conn(tb testing.TB) *pgx.Conn {
 	tb.Helper()
-	config, err := pgx.ParseConfig(p.direct)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	config.DefaultQueryExecMode = pgx.QueryExecModeExec
-	conn, err := pgx.ConnectConfig(context.Background(), config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = conn.Close(context.Background()) })
-	return conn
+	return pgtest.Connect(tb, p.direct)
 }
 
 // ask returns the first column of the first row. The schema of the place stands
 // for "weft.".
 func ask[T any](tb testing.TB, p place, sql string, args ...any) T {
 	tb.Helper()
-	var answer T
-	if err := p.conn(tb).QueryRow(context.Background(), p.sql(sql), args...).Scan(&answer); err != nil {
-		tb.Fatal(err)
-	}
-	return answer
+	return pgtest.Ask[T](tb, p.direct, p.sql(sql), args...)
 }
 
 func do(tb testing.TB, p place, sql string, args ...any) {
 	tb.Helper()
-	if _, err := p.conn(tb).Exec(context.Background(), p.sql(sql), args...); err != nil {
-		tb.Fatal(err)
-	}
+	pgtest.Do(tb, p.direct, p.sql(sql), args...)
 }
