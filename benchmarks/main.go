@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"time"
 )
 
@@ -38,20 +39,26 @@ func run(ctx context.Context, only string, s settings) (met bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	var t table
-	for _, w := range workloads {
-		if !match.MatchString(w.name) {
-			continue
-		}
-		fmt.Fprintf(os.Stderr, "measuring %s: %s\n", w.name, w.what)
-		r, err := measure(ctx, w, s)
-		if err != nil {
-			return false, err
-		}
-		t.add(w, r)
-	}
-	if len(t.rows) == 0 {
+	chosen := slices.DeleteFunc(slices.Clone(workloads), func(w workload) bool { return !match.MatchString(w.name) })
+	if len(chosen) == 0 {
 		return false, fmt.Errorf("no workload matches %q", only)
+	}
+	for _, w := range chosen {
+		fmt.Fprintf(os.Stderr, "%s: %s\n", w.name, w.what)
+	}
+	all, err := measure(ctx, chosen, s, func(round int) {
+		if round == 0 {
+			fmt.Fprintln(os.Stderr, "warming up")
+		} else {
+			fmt.Fprintf(os.Stderr, "round %d of %d\n", round, s.rounds)
+		}
+	})
+	if err != nil {
+		return false, err
+	}
+	var t table
+	for i, w := range chosen {
+		t.add(w, all[i])
 	}
 	fmt.Println(machine(s))
 	return t.print(os.Stdout)

@@ -64,33 +64,54 @@ type settings struct {
 	maxSize int
 }
 
-// measure runs all contestants of a workload at all sizes, interleaved.
-func measure(ctx context.Context, w workload, s settings) (results, error) {
-	repeat := make(map[cell]int)
-	r := make(results)
-	// Round 0 warms up and finds how often each has to run.
+// measure runs all contestants of all workloads at all sizes. Each round is a turn of
+// every workload, so what slows the machine for seconds is in few rounds of each.
+// Round 0, which does not count, warms up and finds how often each has to run.
+func measure(ctx context.Context, list []workload, s settings, tell func(round int)) ([]results, error) {
+	all := make([]results, len(list))
+	repeat := make([]map[cell]int, len(list))
 	for round := range s.rounds + 1 {
-		for _, n := range w.sizes {
-			if s.maxSize > 0 && n > s.maxSize {
-				continue
+		tell(round)
+		for i, w := range list {
+			if round == 0 {
+				all[i], repeat[i] = make(results), make(map[cell]int)
 			}
-			for _, c := range w.contestants {
-				if !c.does(n) {
-					continue
-				}
-				at := cell{c.name, n}
-				got, times, err := measureOnce(ctx, w, c, n, repeat[at], s.atLeast)
+			for _, t := range turns(w, s.maxSize) {
+				got, times, err := measureOnce(ctx, w, t.contestant, t.n, repeat[i][t.cell], s.atLeast)
 				if err != nil {
-					return nil, fmt.Errorf("%s: %s at %d: %w", w.name, c.name, n, err)
+					return nil, fmt.Errorf("%s: %s at %d: %w", w.name, t.contestant.name, t.n, err)
 				}
-				repeat[at] = times
+				repeat[i][t.cell] = times
 				if round > 0 {
-					r[at] = append(r[at], got)
+					all[i][t.cell] = append(all[i][t.cell], got)
 				}
 			}
 		}
 	}
-	return r, nil
+	return all, nil
+}
+
+// A turn is what a contestant does in a round at one size.
+type turn struct {
+	cell
+	contestant contestant
+}
+
+// turns returns those of one round of a workload: at each size, the contestants
+// follow one another.
+func turns(w workload, maxSize int) []turn {
+	var all []turn
+	for _, n := range w.sizes {
+		if maxSize > 0 && n > maxSize {
+			continue
+		}
+		for _, c := range w.contestants {
+			if c.does(n) {
+				all = append(all, turn{cell{c.name, n}, c})
+			}
+		}
+	}
+	return all
 }
 
 // measureOnce takes one sample of so many runs. With none asked for, it runs

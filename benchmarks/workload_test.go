@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,31 +61,40 @@ func TestWrongOutcomes(t *testing.T) {
 	}
 }
 
-// TestEveryContestantIsMeasured checks the rounds, and that sizes beyond a limit
-// and those which a contestant does not do are left out.
+// TestEveryContestantIsMeasured checks that workloads take turns, and that sizes
+// beyond a limit and those which a contestant does not do are left out.
 func TestEveryContestantIsMeasured(t *testing.T) {
 	t.Parallel()
 	var order []string
 	does := func(name string, upTo int) contestant {
-		return contestant{name: name, upTo: upTo, setUp: func(context.Context, workload, int) (subject, error) {
-			order = append(order, name)
+		return contestant{name: name, upTo: upTo, setUp: func(_ context.Context, w workload, n int) (subject, error) {
+			order = append(order, fmt.Sprint(w.name, name, n))
 			return subject{run: func(context.Context) (outcome, error) { return outcome{}, nil }}, nil
 		}}
 	}
 	w := workload{
-		name:        "test",
+		name:        "a",
 		sizes:       []int{1, 10, 100},
 		verify:      func(workload, int, outcome) error { return nil },
 		contestants: []contestant{does(floor, 0), does(weft, 5)},
 	}
-	r, err := measure(t.Context(), w, settings{rounds: 2, atLeast: time.Microsecond, maxSize: 10})
+	other := w
+	other.name, other.sizes = "b", []int{10}
+	var told []int
+	all, err := measure(t.Context(), []workload{w, other}, settings{rounds: 2, atLeast: time.Microsecond, maxSize: 10},
+		func(round int) { told = append(told, round) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.Join(order, " "), strings.Repeat(" floor weft floor", 3)[1:]; got != want {
+	if got, want := strings.Join(order, " "), strings.Repeat(" afloor1 aweft1 afloor10 bfloor10", 3)[1:]; got != want {
 		t.Errorf("order: got %q, want %q", got, want)
 	}
-	if len(r) != 3 {
-		t.Errorf("got %d results, want 3: %v", len(r), r)
+	if want := []int{0, 1, 2}; !slices.Equal(told, want) {
+		t.Errorf("told of rounds %v, want %v", told, want)
+	}
+	for i, cells := range []int{3, 1} {
+		if len(all[i]) != cells || len(all[i][cell{floor, 10}]) != 2 {
+			t.Errorf("got %d cells, with %d samples, want %d with 2: %v", len(all[i]), len(all[i][cell{floor, 10}]), cells, all[i])
+		}
 	}
 }
