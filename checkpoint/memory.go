@@ -82,7 +82,7 @@ func (m *Memory) put(ctx context.Context, c *Checkpoint, head string, lease *mem
 	}
 	t := lease.met()
 	for {
-		if t == nil {
+		if t == nil && (head != "" || c.Parent != "") {
 			t = m.thread(c.Thread)
 		}
 		if t == nil {

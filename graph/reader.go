@@ -32,6 +32,7 @@ type reader struct {
 	left    bool // the loop
 	wake    chan struct{}
 	nap     *time.Timer
+	looks   int         // of the loop, before it rests; see take
 	some    atomic.Bool // the queue is not empty, or the run has ended
 }
 
@@ -52,7 +53,7 @@ const (
 )
 
 func newReader(loose bool) *reader {
-	rd := &reader{loose: loose, wake: make(chan struct{}, 1)}
+	rd := &reader{loose: loose, looks: fewLooks, wake: make(chan struct{}, 1)}
 	rd.took.L = &rd.mu
 	pair := noteBuffers.Get().(*[2][]note)
 	rd.batch, rd.queue = pair[0], pair[1]
@@ -159,14 +160,20 @@ func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) ite
 	}
 }
 
-// looks is how often the loop looks for events before it rests: quick steps
-// follow one another faster than a goroutine wakes up.
-const looks = 16
+// So often the loop looks for events before it rests, as quick steps follow one
+// another faster than a goroutine wakes up: few times at first and after a rest, and
+// twice as often each time that it did not look in vain, as then a wait is short that
+// the collector or another process made longer.
+const (
+	fewLooks  = 16
+	manyLooks = 512
+)
 
 // take returns what was handed over, or nil at the end of the run. Done is a
 // batch that is done with.
 func (rd *reader) take(done []note) []note {
 	clear(done)
+	looks := rd.looks
 	for try := 0; ; try++ {
 		if try < looks && !rd.some.Load() {
 			runtime.Gosched()
@@ -190,12 +197,16 @@ func (rd *reader) take(done []note) []note {
 		rd.mu.Unlock()
 		switch {
 		case len(batch) > 0:
+			if 0 < try && try < looks {
+				rd.looks = min(2*looks, manyLooks)
+			}
 			return batch
 		case ended:
 			return nil
 		case how == awake:
 			runtime.Gosched()
 		default:
+			rd.looks = fewLooks
 			rd.doze(how)
 		}
 	}
