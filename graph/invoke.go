@@ -124,12 +124,16 @@ func (r *run) whole(t *Thread, in input) (snap *Snapshot, err error) {
 			err = errors.Join(err, r.close())
 		}
 	}()
+	var begun time.Time
+	if r.root.reader != nil {
+		begun = time.Now() // before the events of the first checkpoint, which it is told before
+	}
 	resumed, err := r.start(t, in)
 	if err != nil {
 		return nil, err
 	}
 	if r.root.reader != nil {
-		r.root.reader.open(RunStarted{Place: r.place(), State: r.view, Resumed: resumed})
+		r.root.reader.open(RunStarted{Place: r.placeAt(begun), State: r.view, Resumed: resumed})
 	}
 	err = r.loop()
 	closed = true

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,35 +13,47 @@ import (
 )
 
 // reader passes the events of a run to the loop that reads them. The run has a
-// goroutine of its own, and so may its tasks.
+// goroutine of its own, whose notes go through a ring; its tasks, which may run on
+// others, post theirs to a queue, when no note is on its way to the ring, and wait
+// until they were taken. So what is in the ring comes first.
 type reader struct {
-	loose bool      // the run may be ahead of the loop
-	batch []note    // the run's own, not handed over yet
-	clock time.Time // as the run last read it whole; see now
+	loose bool // the run may be ahead of the loop
+	*noteBuffers
+
+	// The run's own.
+	put   uint64    // notes, so far
+	free  uint64    // so many of them have left the ring, as it last saw
+	clock time.Time // as it last read it whole; see now
+	since time.Time // when it handed over the note numbered first
+	first uint64
+
+	handed atomic.Uint64 // notes in the ring, so far
+	taken  atomic.Uint64 // notes that the loop took
+	left   atomic.Uint64 // notes that have left the ring
+
+	// The loop's own.
+	got   uint64 // as taken
+	looks int    // before it rests; see take
+	nap   *time.Timer
+
+	rest atomic.Uint32 // what the loop does
+	wake chan struct{}
+	some atomic.Bool // there are posts, or the run has ended
 
 	mu      sync.Mutex
-	queue   []note // handed over, and not taken
-	since   time.Time
-	handed  int // notes, so far
-	taken   int
-	waiting int       // goroutines that wait for the loop
-	took    sync.Cond // the loop took the queue, or was left
-	rest    rest
-	ended   bool // the run
-	left    bool // the loop
-	wake    chan struct{}
-	nap     *time.Timer
-	looks   int         // of the loop, before it rests; see take
-	some    atomic.Bool // the queue is not empty, or the run has ended
+	posted  int // so far
+	heard   int // posts that the loop took
+	ended   bool
+	gone    bool         // the loop
+	waiting atomic.Int32 // goroutines that wait for the loop
+	took    sync.Cond    // something was taken or has left the ring, or the loop is gone
 }
 
-// rest is what the loop does while there is nothing for it.
-type rest uint8
-
+// What the loop does while there is nothing for it.
 const (
-	awake rest = iota
-	naps       // it looks again soon, and is woken when much is there
-	sleeps
+	awake  uint32 = iota
+	naps          // it looks again soon, and is woken when much is there
+	sleeps        // it is woken
 )
 
 // A run without a thread may be ahead of its reader, as nothing is kept of it:
@@ -52,37 +63,46 @@ const (
 	soon = time.Millisecond
 )
 
+const (
+	ringSize = 128
+	atOnce   = 32 // as many notes leave the ring together, at most
+)
+
+// noteBuffers are what readers that are done leave to others. In a quick run they
+// are most of what its events would take.
+type noteBuffers struct {
+	ring  [ringSize]note
+	queue []note // posts
+	spare []note // the queue that the loop took last
+}
+
+var spareBuffers = sync.Pool{New: func() any { return new(noteBuffers) }}
+
 func newReader(loose bool) *reader {
 	rd := &reader{loose: loose, looks: fewLooks, wake: make(chan struct{}, 1)}
 	rd.took.L = &rd.mu
-	pair := noteBuffers.Get().(*[2][]note)
-	rd.batch, rd.queue = pair[0], pair[1]
+	rd.noteBuffers = spareBuffers.Get().(*noteBuffers)
 	return rd
 }
 
-// noteBuffers are what readers that are done leave to others: a batch and a
-// queue. In a quick run they are most of what its events would take.
-var noteBuffers = sync.Pool{New: func() any { return new([2][]note) }}
-
-// close gives the buffers back, of which the loop has one that it took last. The
-// run has ended; a goroutine that a node left behind may still post.
-func (rd *reader) close(last []note) {
+// close gives the buffers back. The run has ended; a goroutine that a node left
+// behind may still post.
+func (rd *reader) close() {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
-	if last == nil {
-		last = rd.queue
+	b := rd.noteBuffers
+	if rd.left.Load() != rd.put { // the loop was left
+		clear(b.ring[:])
 	}
-	pair := &[2][]note{rd.batch, last}
-	rd.batch, rd.queue = nil, nil
-	for i, b := range pair {
-		if b = b[:cap(b)]; len(b) > 4*most {
-			pair[i] = nil
-			continue
+	for _, posts := range []*[]note{&b.queue, &b.spare} {
+		if cap(*posts) > 4*most {
+			*posts = nil
 		}
-		clear(b)
-		pair[i] = b[:0]
+		clear((*posts)[:cap(*posts)])
+		*posts = (*posts)[:0]
 	}
-	noteBuffers.Put(pair)
+	rd.noteBuffers = nil
+	spareBuffers.Put(b)
 }
 
 // note is an event, or what the loop makes the events of lone tasks of, as the
@@ -139,14 +159,13 @@ func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) ite
 			defer rd.end()
 			_, err = g.invoke(ctx, t, rd, writes)
 		})
-		var batch []note
 		defer func() { // also when the loop was left, or panicked
 			cancel(errStopped)
 			rd.leave()
 			run.Wait()
-			rd.close(batch)
+			rd.close()
 		}()
-		for batch = rd.take(nil); batch != nil; batch = rd.take(batch) {
+		for batch := rd.take(nil); batch != nil; batch = rd.take(batch) {
 			for i := range batch {
 				if !batch[i].events(yield) {
 					return
@@ -169,62 +188,87 @@ const (
 	manyLooks = 512
 )
 
-// take returns what was handed over, or nil at the end of the run. Done is a
-// batch that is done with.
+// take returns what was handed over next, or nil at the end of the run. Done is
+// what it returned before.
 func (rd *reader) take(done []note) []note {
 	clear(done)
+	if rd.left.Load() != rd.got {
+		rd.left.Store(rd.got)
+		rd.tell()
+	}
 	looks := rd.looks
 	for try := 0; ; try++ {
-		if try < looks && !rd.some.Load() {
-			runtime.Gosched()
-			continue
-		}
-		rd.mu.Lock()
-		batch, ended := rd.queue, rd.ended
-		if len(batch) > 0 {
-			rd.queue, rd.taken = done[:0], rd.handed
-			rd.some.Store(ended)
-			if rd.waiting > 0 {
-				rd.took.Broadcast()
-			}
-		} else if try >= looks && !ended {
-			rd.rest = sleeps
-			if rd.loose && try < looks+2 {
-				rd.rest = naps
-			}
-		}
-		how := rd.rest
-		rd.mu.Unlock()
 		switch {
-		case len(batch) > 0:
+		case rd.handed.Load() != rd.got:
 			if 0 < try && try < looks {
 				rd.looks = min(2*looks, manyLooks)
 			}
-			return batch
-		case ended:
-			return nil
-		case how == awake:
+			return rd.notes()
+		case rd.some.Load():
+			if posts, ended := rd.posts(); posts != nil || ended {
+				return posts
+			}
+		case try < looks:
 			runtime.Gosched()
 		default:
 			rd.looks = fewLooks
-			rd.doze(how)
+			rd.doze(rd.loose && try < looks+2)
 		}
 	}
 }
 
-// doze waits until something was handed over, but naps are short.
-func (rd *reader) doze(how rest) {
-	if how == sleeps {
-		<-rd.wake
-	} else {
-		rd.snooze()
-	}
-	rd.mu.Lock()
-	rd.rest = awake
-	rd.mu.Unlock()
+// notes returns the next of the ring.
+func (rd *reader) notes() []note {
+	from := rd.got % ringSize
+	n := min(rd.handed.Load()-rd.got, atOnce, ringSize-from)
+	rd.got += n
+	rd.taken.Store(rd.got)
+	rd.tell()
+	return rd.ring[from : from+n]
 }
 
-func (rd *reader) snooze() {
+// posts returns nil if there are none, or notes that come before them; and then
+// whether nothing comes any more.
+func (rd *reader) posts() (posts []note, ended bool) {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	if rd.handed.Load() != rd.got {
+		return nil, false
+	}
+	rd.some.Store(rd.ended)
+	if len(rd.queue) == 0 {
+		return nil, rd.ended
+	}
+	rd.queue, rd.spare = rd.spare[:0], rd.queue
+	rd.heard = rd.posted
+	rd.took.Broadcast()
+	return rd.spare, false
+}
+
+// tell wakes those that wait for the loop.
+func (rd *reader) tell() {
+	if rd.waiting.Load() > 0 {
+		rd.mu.Lock()
+		defer rd.mu.Unlock()
+		rd.took.Broadcast()
+	}
+}
+
+// doze waits until something was handed over; but if it is short, only so long.
+func (rd *reader) doze(short bool) {
+	how := sleeps
+	if short {
+		how = naps
+	}
+	rd.rest.Store(how)
+	defer rd.rest.Store(awake)
+	if rd.handed.Load() != rd.got || rd.some.Load() {
+		return // it was handed over before anybody could see that the loop rests
+	}
+	if !short {
+		<-rd.wake
+		return
+	}
 	if rd.nap == nil {
 		rd.nap = time.NewTimer(soon)
 	} else {
@@ -237,15 +281,14 @@ func (rd *reader) snooze() {
 	}
 }
 
-// rouse wakes the loop. The lock is held.
+// rouse wakes the loop.
 func (rd *reader) rouse() {
-	if rd.rest == awake {
+	if rd.rest.Load() == awake || rd.rest.Swap(awake) == awake {
 		return
 	}
-	rd.rest = awake
 	select {
 	case rd.wake <- struct{}{}:
-	default: // a nap ended before it was woken from it
+	default: // it woke up by itself before
 	}
 }
 
@@ -261,48 +304,81 @@ func (rd *reader) now() time.Time {
 	return rd.clock
 }
 
-// add puts a note into the batch of the run's own goroutine.
-func (rd *reader) add(n note) { rd.batch = append(rd.batch, n) }
-
-// last returns the newest note of the batch, to be added to. It may be nil.
-func (rd *reader) last() *note {
-	if n := len(rd.batch); n > 0 {
-		return &rd.batch[n-1]
+// add puts a note into the ring. It is handed over by flush.
+func (rd *reader) add(n note) {
+	if rd.put-rd.free < ringSize || rd.makeRoom() {
+		rd.ring[rd.put%ringSize] = n
+		rd.put++
 	}
-	return nil
+}
+
+// makeRoom waits until a note may be added. It returns false if nobody reads it.
+func (rd *reader) makeRoom() bool {
+	full := func() bool { return rd.put-rd.left.Load() >= ringSize }
+	if full() {
+		rd.handed.Store(rd.put)
+		rd.rouse()
+		rd.mu.Lock()
+		rd.await(func() bool { return !full() })
+		rd.mu.Unlock()
+	}
+	rd.free = rd.left.Load()
+	return !full()
+}
+
+// last returns the newest note, to be added to; or nil if it was handed over.
+func (rd *reader) last() *note {
+	if rd.put == rd.handed.Load() {
+		return nil
+	}
+	return &rd.ring[(rd.put-1)%ringSize]
 }
 
 // open puts the event that opens a run before those of its first checkpoint.
-func (rd *reader) open(ev Event) { rd.batch = slices.Insert(rd.batch, 0, note{event: ev}) }
-
-// flush hands the batch over. When that returns, the loop has taken it; or, if
-// the run may be ahead, has not long to go until it does.
-func (rd *reader) flush(now time.Time) {
-	if rd == nil || len(rd.batch) == 0 {
+func (rd *reader) open(ev Event) {
+	n := rd.put
+	rd.add(note{})
+	if rd.put == n {
 		return
 	}
-	rd.mu.Lock()
-	defer rd.mu.Unlock()
-	before, late := rd.handed, false
-	rd.handed += len(rd.batch)
-	if len(rd.queue) == 0 {
-		rd.since = now
-		rd.queue, rd.batch = rd.batch, rd.queue
-	} else {
-		late = now.Sub(rd.since) > soon
-		rd.queue = append(rd.queue, rd.batch...)
-		rd.batch = rd.batch[:0]
+	for ; n > rd.handed.Load(); n-- {
+		rd.ring[n%ringSize] = rd.ring[(n-1)%ringSize]
 	}
-	rd.some.Store(true)
+	rd.ring[n%ringSize] = note{event: ev}
+}
+
+// flush hands over what was added. When that returns, the loop has taken it; or, if
+// the run may be ahead, has not long to go until it does.
+func (rd *reader) flush(now time.Time) {
+	if rd == nil || rd.put == rd.handed.Load() {
+		return
+	}
+	before, taken := rd.handed.Load(), rd.taken.Load()
+	late := taken <= rd.first && !rd.since.IsZero()
+	if late {
+		late = now.Sub(rd.since) > soon
+	} else {
+		rd.since, rd.first = now, before
+	}
+	rd.handed.Store(rd.put)
 	switch {
 	case !rd.loose:
 		rd.rouse()
-		rd.await(rd.handed)
-	case late || len(rd.queue) >= most:
+		rd.awaitTaken(rd.put)
+	case late || rd.put-taken >= most:
 		rd.rouse()
-		rd.await(before)
-	case rd.rest == sleeps || len(rd.queue) >= most/2:
+		rd.awaitTaken(before)
+	case rd.rest.Load() == sleeps || rd.put-taken >= most/2:
 		rd.rouse()
+	}
+}
+
+// awaitTaken waits until the loop took so many notes.
+func (rd *reader) awaitTaken(n uint64) {
+	if rd.taken.Load() < n {
+		rd.mu.Lock()
+		defer rd.mu.Unlock()
+		rd.await(func() bool { return rd.taken.Load() >= n })
 	}
 }
 
@@ -311,21 +387,24 @@ func (rd *reader) flush(now time.Time) {
 func (rd *reader) post(ev Event) {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
+	if rd.gone {
+		return
+	}
 	rd.queue = append(rd.queue, note{event: ev})
-	rd.handed++
+	rd.posted++
+	n := rd.posted
 	rd.some.Store(true)
 	rd.rouse()
-	rd.await(rd.handed)
+	rd.await(func() bool { return rd.heard >= n })
 }
 
-// await waits until so many notes were taken, or the loop was left. The lock is
-// held.
-func (rd *reader) await(handed int) {
-	for rd.taken < handed && !rd.left {
-		rd.waiting++
+// await waits until it is done, or the loop is gone. The lock is held.
+func (rd *reader) await(done func() bool) {
+	rd.waiting.Add(1)
+	for !done() && !rd.gone {
 		rd.took.Wait()
-		rd.waiting--
 	}
+	rd.waiting.Add(-1)
 }
 
 // end tells the loop that the run has ended.
@@ -341,6 +420,6 @@ func (rd *reader) end() {
 func (rd *reader) leave() {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
-	rd.left = true
+	rd.gone = true
 	rd.took.Broadcast()
 }
