@@ -13,7 +13,7 @@ import (
 
 func main() {
 	only := flag.String("run", "", "measure only workloads that match this `regexp`")
-	rounds := flag.Int("rounds", 15, "how many rounds to take medians of")
+	rounds := flag.Int("rounds", 30, "how many rounds to take medians of")
 	short := flag.Bool("short", false, "few short rounds, small sizes: to see that it works, not to judge")
 	flag.Parse()
 	s := settings{rounds: max(*rounds, 1), atLeast: 60 * time.Millisecond}
@@ -43,15 +43,8 @@ func run(ctx context.Context, only string, s settings) (met bool, err error) {
 	if len(chosen) == 0 {
 		return false, fmt.Errorf("no workload matches %q", only)
 	}
-	for _, w := range chosen {
-		fmt.Fprintf(os.Stderr, "%s: %s\n", w.name, w.what)
-	}
-	all, err := measure(ctx, chosen, s, func(round int) {
-		if round == 0 {
-			fmt.Fprintln(os.Stderr, "warming up")
-		} else {
-			fmt.Fprintf(os.Stderr, "round %d of %d\n", round, s.rounds)
-		}
+	all, err := measure(ctx, chosen, s, func(w workload, first, last int) {
+		fmt.Fprintf(os.Stderr, "measuring %s, rounds %d to %d of %d: %s\n", w.name, first, last, s.rounds, w.what)
 	})
 	if err != nil {
 		return false, err

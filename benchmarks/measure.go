@@ -64,26 +64,34 @@ type settings struct {
 	maxSize int
 }
 
-// measure runs all contestants of all workloads at all sizes. Each round is a turn of
-// every workload, so what slows the machine for seconds is in few rounds of each.
-// Round 0, which does not count, warms up and finds how often each has to run.
-func measure(ctx context.Context, list []workload, s settings, tell func(round int)) ([]results, error) {
+// inTurn is how many rounds a workload has before it is another one's turn. What
+// slows the machine for seconds is in few of all its rounds; and most of them find
+// the heap as large as they need it.
+const inTurn = 5
+
+// measure runs all contestants of all workloads at all sizes. Tell is called before
+// each turn.
+func measure(ctx context.Context, list []workload, s settings, tell func(w workload, first, last int)) ([]results, error) {
 	all := make([]results, len(list))
 	repeat := make([]map[cell]int, len(list))
-	for round := range s.rounds + 1 {
-		tell(round)
-		for i, w := range list {
-			if round == 0 {
-				all[i], repeat[i] = make(results), make(map[cell]int)
-			}
-			for _, t := range turns(w, s.maxSize) {
-				got, times, err := measureOnce(ctx, w, t.contestant, t.n, repeat[i][t.cell], s.atLeast)
-				if err != nil {
-					return nil, fmt.Errorf("%s: %s at %d: %w", w.name, t.contestant.name, t.n, err)
+	for _, crowds := range []bool{false, true} {
+		for first := 0; first < s.rounds; first += inTurn {
+			last := min(first+inTurn, s.rounds)
+			for i, w := range list {
+				if w.crowds != crowds {
+					continue
 				}
-				repeat[i][t.cell] = times
-				if round > 0 {
-					all[i][t.cell] = append(all[i][t.cell], got)
+				tell(w, first+1, last)
+				if first == 0 { // one more warms up and finds how often each has to run
+					all[i], repeat[i] = make(results), make(map[cell]int)
+					if err := round(ctx, w, s, make(results), repeat[i]); err != nil {
+						return nil, err
+					}
+				}
+				for range last - first {
+					if err := round(ctx, w, s, all[i], repeat[i]); err != nil {
+						return nil, err
+					}
 				}
 			}
 		}
@@ -91,27 +99,26 @@ func measure(ctx context.Context, list []workload, s settings, tell func(round i
 	return all, nil
 }
 
-// A turn is what a contestant does in a round at one size.
-type turn struct {
-	cell
-	contestant contestant
-}
-
-// turns returns those of one round of a workload: at each size, the contestants
-// follow one another.
-func turns(w workload, maxSize int) []turn {
-	var all []turn
+// round adds a sample of each contestant at each size. Repeat is how often each runs.
+func round(ctx context.Context, w workload, s settings, r results, repeat map[cell]int) error {
 	for _, n := range w.sizes {
-		if maxSize > 0 && n > maxSize {
+		if s.maxSize > 0 && n > s.maxSize {
 			continue
 		}
 		for _, c := range w.contestants {
-			if c.does(n) {
-				all = append(all, turn{cell{c.name, n}, c})
+			if !c.does(n) {
+				continue
 			}
+			at := cell{c.name, n}
+			got, times, err := measureOnce(ctx, w, c, n, repeat[at], s.atLeast)
+			if err != nil {
+				return fmt.Errorf("%s: %s at %d: %w", w.name, c.name, n, err)
+			}
+			repeat[at] = times
+			r[at] = append(r[at], got)
 		}
 	}
-	return all
+	return nil
 }
 
 // measureOnce takes one sample of so many runs. With none asked for, it runs

@@ -18,6 +18,7 @@ var w2 = workload{
 	what:    "fan-out and join",
 	unit:    "task",
 	sizes:   []int{10, 100, 1000, 10000},
+	crowds:  true,
 	payload: text64,
 	verify: func(w workload, n int, got outcome) error {
 		if got.count != n {

@@ -11,6 +11,9 @@ type workload struct {
 	what  string
 	unit  string // what a size counts
 	sizes []int
+	// crowds says that it starts many thousand goroutines at once. The collector looks
+	// at what is left of them for the rest of the process, so it is measured last.
+	crowds bool
 	// payload makes the i-th message of a run.
 	payload payload
 	// verify checks a whole outcome. It is not part of what is measured.

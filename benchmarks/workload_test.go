@@ -61,8 +61,9 @@ func TestWrongOutcomes(t *testing.T) {
 	}
 }
 
-// TestEveryContestantIsMeasured checks that workloads take turns, and that sizes
-// beyond a limit and those which a contestant does not do are left out.
+// TestEveryContestantIsMeasured checks that workloads take turns, but those
+// that crowd come last, and that sizes beyond a limit and those which a contestant
+// does not do are left out.
 func TestEveryContestantIsMeasured(t *testing.T) {
 	t.Parallel()
 	var order []string
@@ -78,23 +79,27 @@ func TestEveryContestantIsMeasured(t *testing.T) {
 		verify:      func(workload, int, outcome) error { return nil },
 		contestants: []contestant{does(floor, 0), does(weft, 5)},
 	}
-	other := w
+	crowd, other := w, w
+	crowd.name, crowd.sizes, crowd.crowds = "c", []int{10}, true
 	other.name, other.sizes = "b", []int{10}
-	var told []int
-	all, err := measure(t.Context(), []workload{w, other}, settings{rounds: 2, atLeast: time.Microsecond, maxSize: 10},
-		func(round int) { told = append(told, round) })
+	var told []string
+	all, err := measure(t.Context(), []workload{w, crowd, other}, settings{rounds: inTurn + 1, atLeast: time.Microsecond, maxSize: 10},
+		func(w workload, first, last int) { told = append(told, fmt.Sprintf("%s %d-%d", w.name, first, last)) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.Join(order, " "), strings.Repeat(" afloor1 aweft1 afloor10 bfloor10", 3)[1:]; got != want {
+	turn := func(rounds int) string {
+		return strings.Repeat(" afloor1 aweft1 afloor10", rounds) + strings.Repeat(" bfloor10", rounds)
+	}
+	if got, want := " "+strings.Join(order, " "), turn(1+inTurn)+turn(1)+strings.Repeat(" cfloor10", inTurn+2); got != want {
 		t.Errorf("order: got %q, want %q", got, want)
 	}
-	if want := []int{0, 1, 2}; !slices.Equal(told, want) {
-		t.Errorf("told of rounds %v, want %v", told, want)
+	if want := []string{"a 1-5", "b 1-5", "a 6-6", "b 6-6", "c 1-5", "c 6-6"}; !slices.Equal(told, want) {
+		t.Errorf("told of %q, want %q", told, want)
 	}
-	for i, cells := range []int{3, 1} {
-		if len(all[i]) != cells || len(all[i][cell{floor, 10}]) != 2 {
-			t.Errorf("got %d cells, with %d samples, want %d with 2: %v", len(all[i]), len(all[i][cell{floor, 10}]), cells, all[i])
+	for i, cells := range []int{3, 1, 1} {
+		if len(all[i]) != cells || len(all[i][cell{floor, 10}]) != inTurn+1 {
+			t.Errorf("got %d cells, with %d samples, want %d with %d: %v", len(all[i]), len(all[i][cell{floor, 10}]), cells, inTurn+1, all[i])
 		}
 	}
 }
