@@ -36,7 +36,7 @@ type reader struct {
 	looks int    // before it rests; see take
 	nap   *time.Timer
 
-	rest atomic.Uint32 // what the loop does
+	rest atomic.Uint32 // what the loop does: awake, naps or sleeps
 	wake chan struct{}
 	some atomic.Bool // there are posts, or the run has ended
 
@@ -63,27 +63,40 @@ const (
 	soon = time.Millisecond
 )
 
-const (
-	ringSize = 128
-	atOnce   = 32 // as many notes leave the ring together, at most
-)
+// So many notes leave the ring together, at most.
+const atOnce = 32
 
 // noteBuffers are what readers that are done leave to others. In a quick run they
 // are most of what its events would take.
 type noteBuffers struct {
-	ring  [ringSize]note
+	ring  []note // its length is a power of two
 	queue []note // posts
 	spare []note // the queue that the loop took last
 }
 
-var spareBuffers = sync.Pool{New: func() any { return new(noteBuffers) }}
+// The runs of threads need a small ring: they are not ahead of their readers, of
+// whom there may be many at once who wait for long.
+var (
+	smallBuffers = sync.Pool{New: func() any { return &noteBuffers{ring: make([]note, 16)} }}
+	looseBuffers = sync.Pool{New: func() any { return &noteBuffers{ring: make([]note, 128)} }}
+)
+
+func (rd *reader) spareBuffers() *sync.Pool {
+	if rd.loose {
+		return &looseBuffers
+	}
+	return &smallBuffers
+}
 
 func newReader(loose bool) *reader {
 	rd := &reader{loose: loose, looks: fewLooks, wake: make(chan struct{}, 1)}
 	rd.took.L = &rd.mu
-	rd.noteBuffers = spareBuffers.Get().(*noteBuffers)
+	rd.noteBuffers = rd.spareBuffers().Get().(*noteBuffers)
 	return rd
 }
+
+// slot is where a note goes in the ring.
+func (rd *reader) slot(n uint64) *note { return &rd.ring[n&uint64(len(rd.ring)-1)] }
 
 // close gives the buffers back. The run has ended; a goroutine that a node left
 // behind may still post.
@@ -92,7 +105,7 @@ func (rd *reader) close() {
 	defer rd.mu.Unlock()
 	b := rd.noteBuffers
 	if rd.left.Load() != rd.put { // the loop was left
-		clear(b.ring[:])
+		clear(b.ring)
 	}
 	for _, posts := range []*[]note{&b.queue, &b.spare} {
 		if cap(*posts) > 4*most {
@@ -102,7 +115,7 @@ func (rd *reader) close() {
 		*posts = (*posts)[:0]
 	}
 	rd.noteBuffers = nil
-	spareBuffers.Put(b)
+	rd.spareBuffers().Put(b)
 }
 
 // note is an event, or what the loop makes the events of lone tasks of, as the
@@ -219,8 +232,9 @@ func (rd *reader) take(done []note) []note {
 
 // notes returns the next of the ring.
 func (rd *reader) notes() []note {
-	from := rd.got % ringSize
-	n := min(rd.handed.Load()-rd.got, atOnce, ringSize-from)
+	size := uint64(len(rd.ring))
+	from := rd.got & (size - 1)
+	n := min(rd.handed.Load()-rd.got, atOnce, size-from)
 	rd.got += n
 	rd.taken.Store(rd.got)
 	rd.tell()
@@ -306,15 +320,15 @@ func (rd *reader) now() time.Time {
 
 // add puts a note into the ring. It is handed over by flush.
 func (rd *reader) add(n note) {
-	if rd.put-rd.free < ringSize || rd.makeRoom() {
-		rd.ring[rd.put%ringSize] = n
+	if rd.put-rd.free < uint64(len(rd.ring)) || rd.makeRoom() {
+		*rd.slot(rd.put) = n
 		rd.put++
 	}
 }
 
 // makeRoom waits until a note may be added. It returns false if nobody reads it.
 func (rd *reader) makeRoom() bool {
-	full := func() bool { return rd.put-rd.left.Load() >= ringSize }
+	full := func() bool { return rd.put-rd.left.Load() >= uint64(len(rd.ring)) }
 	if full() {
 		rd.handed.Store(rd.put)
 		rd.rouse()
@@ -331,7 +345,7 @@ func (rd *reader) last() *note {
 	if rd.put == rd.handed.Load() {
 		return nil
 	}
-	return &rd.ring[(rd.put-1)%ringSize]
+	return rd.slot(rd.put - 1)
 }
 
 // open puts the event that opens a run before those of its first checkpoint.
@@ -342,9 +356,9 @@ func (rd *reader) open(ev Event) {
 		return
 	}
 	for ; n > rd.handed.Load(); n-- {
-		rd.ring[n%ringSize] = rd.ring[(n-1)%ringSize]
+		*rd.slot(n) = *rd.slot(n - 1)
 	}
-	rd.ring[n%ringSize] = note{event: ev}
+	*rd.slot(n) = note{event: ev}
 }
 
 // flush hands over what was added. When that returns, the loop has taken it; or, if
