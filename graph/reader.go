@@ -24,8 +24,9 @@ type reader struct {
 	put   uint64    // notes, so far
 	free  uint64    // so many of them have left the ring, as it last saw
 	clock time.Time // as it last read it whole; see now
-	since time.Time // when it handed over the note numbered first
-	first uint64
+	last  time.Time // when it handed notes over
+	since time.Time // when it handed over the note numbered old
+	old   uint64
 
 	handed atomic.Uint64 // notes in the ring, so far
 	taken  atomic.Uint64 // notes that the loop took
@@ -57,7 +58,7 @@ const (
 )
 
 // A run without a thread may be ahead of its reader, as nothing is kept of it:
-// by so many notes, or by what it has had to tell for so long.
+// by so many notes that were not taken, or by what it has had to tell for so long.
 const (
 	most = 96
 	soon = time.Millisecond
@@ -213,12 +214,11 @@ func (rd *reader) take(done []note) []note {
 	for try := 0; ; try++ {
 		switch {
 		case rd.handed.Load() != rd.got:
-			if 0 < try && try < looks {
-				rd.looks = min(2*looks, manyLooks)
-			}
+			rd.found(try)
 			return rd.notes()
 		case rd.some.Load():
 			if posts, ended := rd.posts(); posts != nil || ended {
+				rd.found(try)
 				return posts
 			}
 		case try < looks:
@@ -227,6 +227,13 @@ func (rd *reader) take(done []note) []note {
 			rd.looks = fewLooks
 			rd.doze(rd.loose && try < looks+2)
 		}
+	}
+}
+
+// found notes what so many looks were good for.
+func (rd *reader) found(tries int) {
+	if 0 < tries && tries < rd.looks {
+		rd.looks = min(2*rd.looks, manyLooks)
 	}
 }
 
@@ -326,7 +333,10 @@ func (rd *reader) add(n note) {
 	}
 }
 
-// makeRoom waits until a note may be added. It returns false if nobody reads it.
+// makeRoom hands over what was added, before its time, and waits until a note may be
+// added. It returns false if nobody reads it. What is added at the begin and at the end
+// of a run fits without: RunStarted is to come first, and RunEnded behind the release
+// of the thread.
 func (rd *reader) makeRoom() bool {
 	full := func() bool { return rd.put-rd.left.Load() >= uint64(len(rd.ring)) }
 	if full() {
@@ -340,8 +350,8 @@ func (rd *reader) makeRoom() bool {
 	return !full()
 }
 
-// last returns the newest note, to be added to; or nil if it was handed over.
-func (rd *reader) last() *note {
+// newest returns the last note, to be added to; or nil if it was handed over.
+func (rd *reader) newest() *note {
 	if rd.put == rd.handed.Load() {
 		return nil
 	}
@@ -368,12 +378,14 @@ func (rd *reader) flush(now time.Time) {
 		return
 	}
 	before, taken := rd.handed.Load(), rd.taken.Load()
-	late := taken <= rd.first && !rd.since.IsZero()
-	if late {
-		late = now.Sub(rd.since) > soon
-	} else {
-		rd.since, rd.first = now, before
+	switch {
+	case taken == before:
+		rd.since, rd.old = now, before
+	case taken > rd.old: // but not all of what followed
+		rd.since, rd.old = rd.last, before-1
 	}
+	late := taken < before && now.Sub(rd.since) > soon
+	rd.last = now
 	rd.handed.Store(rd.put)
 	switch {
 	case !rd.loose:

@@ -172,7 +172,7 @@ func (r *run) tellState() {
 		rd.post(StateChanged{Place: r.placeAt(r.now), State: r.view})
 		return
 	}
-	if n := rd.last(); n != nil && n.done != nil && n.view == nil {
+	if n := rd.newest(); n != nil && n.done != nil && n.view == nil {
 		n.view = r.view
 	} else {
 		rd.add(note{time: r.now, step: r.step, of: r.scene(nil), view: r.view})
@@ -233,7 +233,7 @@ func (r *run) announceLone(t *task) {
 	rd := r.root.reader
 	if r.now.IsZero() {
 		r.now = time.Now()
-	} else if n := rd.last(); n != nil && n.view != nil && n.next == nil { // it has just ended
+	} else if n := rd.newest(); n != nil && n.view != nil && n.next == nil { // it has just ended
 		n.next = r.scene(t.node)
 		return
 	}

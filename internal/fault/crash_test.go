@@ -3,6 +3,7 @@
 package fault_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -23,6 +24,7 @@ import (
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/fault"
 	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/internal/uuid"
 )
 
 const crashRounds = 10 // of two supersteps
@@ -51,7 +53,7 @@ func init() {
 		at, _ := strconv.Atoi(number) // zero for none
 		f := &failpoints{kind: kind, at: at}
 		if kind != "" {
-			config.MaxConns = 1 // so that what is answered is the Put, and no other call
+			config.MaxConns = 1 // so that what is answered behind the Put is the Put
 		}
 		dial := config.ConnConfig.DialFunc
 		config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -93,13 +95,20 @@ func init() {
 // stored; when it is on its way; and when the database has answered that it is done,
 // and nobody here knows.
 type failpoints struct {
-	kind  string
-	at    int
-	puts  atomic.Int32
-	armed atomic.Bool
+	kind string
+	at   int
+	puts atomic.Int32
+	id   atomic.Pointer[[16]byte] // of the checkpoint that is being put
+	sent atomic.Bool              // it is on its way
 }
 
 func (f *failpoints) reached() bool { return int(f.puts.Add(1)) == f.at }
+
+// carries reports whether it is the Put that is sent, and not what keeps the lease, which may be under way at the same time.
+func (f *failpoints) carries(b []byte) bool {
+	id := f.id.Load()
+	return id != nil && bytes.Contains(b, id[:])
+}
 
 type failStore struct {
 	checkpoint.Store
@@ -119,7 +128,8 @@ func (s failStore) Put(ctx context.Context, c checkpoint.Checkpoint, head string
 		if s.f.kind == "before" {
 			die()
 		}
-		s.f.armed.Store(true)
+		id, _ := uuid.Pack(c.ID)
+		s.f.id.Store(&id)
 	}
 	return s.Store.Put(ctx, c, head)
 }
@@ -137,8 +147,12 @@ type failConn struct {
 }
 
 func (c failConn) Write(b []byte) (int, error) {
+	carries := c.f.carries(b)
+	if carries {
+		c.f.sent.Store(true)
+	}
 	n, err := c.Conn.Write(b)
-	if c.f.armed.Load() && c.f.kind == "sent" {
+	if carries && c.f.kind == "sent" {
 		die()
 	}
 	return n, err
@@ -146,7 +160,7 @@ func (c failConn) Write(b []byte) (int, error) {
 
 func (c failConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if n > 0 && c.f.armed.Load() && c.f.kind == "answered" {
+	if n > 0 && c.f.sent.Load() && c.f.kind == "answered" {
 		die()
 	}
 	return n, err
