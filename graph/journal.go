@@ -198,18 +198,29 @@ func (j *journal) keep(ctx context.Context, h *heldBack) error {
 	return nil
 }
 
+// release keeps what was held back for a namespace. If that fails, close tries again.
+func (j *journal) release(ctx context.Context, namespace string) error {
+	j.mu.Lock()
+	h := j.held[namespace]
+	j.mu.Unlock()
+	if h == nil {
+		return nil
+	}
+	if err := j.keep(ctx, h); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	delete(j.held, namespace)
+	j.mu.Unlock()
+	return nil
+}
+
 // get reads a checkpoint of a subgraph's namespace. What is held back for that is stored before: a subgraph that
 // is called again begins a checkpoint of its own, on what it remembers of the call before.
 func (j *journal) get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
 	err := j.flush(ctx)
 	if err == nil && j.mode == Exit {
-		j.mu.Lock()
-		h := j.held[k.Namespace]
-		delete(j.held, k.Namespace)
-		j.mu.Unlock()
-		if h != nil {
-			err = j.keep(ctx, h)
-		}
+		err = j.release(ctx, k.Namespace)
 	}
 	if err != nil {
 		return checkpoint.Checkpoint{}, err

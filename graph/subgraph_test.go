@@ -99,6 +99,22 @@ func TestPersistTwice(t *testing.T) {
 	})
 }
 
+// TestPersistTwiceFault: under Exit, what the first call left is stored for the second. If
+// the store fails then, the run fails, and another goes on with both.
+func TestPersistTwiceFault(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		for _, after := range []bool{false, true} {
+			f := &faults{op: "Put", at: 1, after: after}
+			g := callsTwice(t, faultStore{s, f}, called(t).Persist("kept"))
+			th := in(g.Thread(fmt.Sprint(after)), graph.Exit)
+			_, err := th.Invoke(t.Context(), note.Put("go"))
+			wantErr(t, err, errFault)
+			wantTrail(t, done(t, th, graph.Continue()), "call0", "call1")
+			wantTrail(t, done(t, th, note.Put("go")), "call0", "call1", "call2", "call3")
+		}
+	})
+}
+
 // TestPersistPause: a persistent subgraph that pauses goes on with its call,
 // and a call that was given up is forgotten.
 func TestPersistPause(t *testing.T) {
