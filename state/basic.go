@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"fmt"
+	"math"
 )
 
 // Last returns a channel that holds what was written last. Two tasks that write
@@ -59,13 +60,28 @@ type Number interface {
 // Sum returns a channel that adds its updates up, from zero. A sum that its type
 // can not hold is an [ErrOverflow].
 func Sum[N Number](name string) *Channel[N, N] {
-	return newChannel(name, "sum", func(current, update N) (N, error) {
+	c := newChannel(name, "sum", func(current, update N) (N, error) {
 		sum := current + update
 		if update > 0 && sum < current || update < 0 && sum > current {
 			return current, fmt.Errorf("%w: %v and %v", ErrOverflow, current, update)
 		}
 		return sum, nil
 	})
+	c.number = numbers[N]()
+	return c
+}
+
+func numbers[N Number]() *number[N] {
+	if one := N(1); one/2 != 0 {
+		return &number[N]{
+			pack:   func(v N) int64 { return int64(math.Float64bits(float64(v))) },
+			unpack: func(n int64) N { return N(math.Float64frombits(uint64(n))) },
+		}
+	}
+	return &number[N]{
+		pack:   func(v N) int64 { return int64(v) },
+		unpack: func(n int64) N { return N(n) },
+	}
 }
 
 // Max returns a channel that keeps the greatest update, and at least the zero

@@ -41,6 +41,42 @@ func TestSumOverflow(t *testing.T) {
 	}
 }
 
+// A sum is the very number, of whatever type: as written, in a copy of the state and once it was stored.
+func TestSumsAreExact(t *testing.T) {
+	t.Parallel()
+	type grams float32
+	t.Run("int8", exactSum[int8](math.MinInt8, math.MaxInt8, -1))
+	t.Run("int", exactSum(math.MinInt, math.MaxInt, 256))
+	t.Run("int64", exactSum[int64](math.MinInt64, math.MaxInt64, 1<<53+1))
+	t.Run("uint64", exactSum[uint64](math.MaxUint64, 1<<63, 1<<53+1))
+	t.Run("uint8", exactSum[uint8](math.MaxUint8))
+	t.Run("float64", exactSum(0.1, -0.1, math.MaxFloat64, math.SmallestNonzeroFloat64, 1<<53))
+	t.Run("grams", exactSum[grams](0.1, -2.5, math.MaxFloat32, math.SmallestNonzeroFloat32))
+}
+
+func exactSum[N state.Number](values ...N) func(*testing.T) {
+	return func(t *testing.T) {
+		t.Parallel()
+		sum, other := state.Sum[N]("sum"), state.Last[string]("other")
+		schema := schemaOf(t, sum, other)
+		for _, want := range append(values, 0) {
+			for _, w := range []state.Write{sum.Put(want), sum.Overwrite(want)} {
+				written, stored := changes(t, schema, schema.Empty(), w)
+				views := map[string]state.View{
+					"written":  written,
+					"a copy":   commit(t, schema, written, other.Put("x")),
+					"replayed": replayed(t, schema, nil, stored...),
+				}
+				for name, v := range views {
+					if got, ok := sum.Lookup(v); got != want || !ok {
+						t.Errorf("%s, %s: got %v, %t, want %v", w, name, got, ok, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // What a pruner removed is not something that a task wrote.
 func TestPrunedListsDoNotEcho(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,7 @@ type Channel[V, U any] struct {
 	codecU lister[U]
 	asU    func(V) U    // a stored value as an update, where that is the same
 	void   func(U) bool // an update that does nothing; nil: there is none
+	number *number[V]   // nil for most
 	wary   bool         // the reducer gets copies, as it is not one of ours
 }
 
@@ -89,11 +90,11 @@ func (c *Channel[V, U]) Get(s View) V {
 
 // Lookup is Get, and reports whether the channel was ever written.
 func (c *Channel[V, U]) Lookup(s View) (V, bool) {
-	slot := s.slot(c)
-	if slot == nil {
+	held := s.slot(c)
+	if held.absent() {
 		return c.initial(), false
 	}
-	return cloned(unbox[V](slot), c.cloneV), true
+	return cloned(c.value(held), c.cloneV), true
 }
 
 // initial returns a copy of the default, so that one that is always the same
@@ -125,36 +126,65 @@ func (c *Channel[V, U]) Overwrite(v V) Write {
 	return c.write(KindOverwrite, box(cloned(v, c.cloneV)))
 }
 
-func (c *Channel[V, U]) fold(slot any, m *mark, w *Write) (any, error) {
+func (c *Channel[V, U]) fold(s slot, m *mark, w *Write) (slot, error) {
 	if w.verb.kind == KindOverwrite {
 		m.owned = false
-		return w.data, nil
+		if c.number != nil {
+			return c.slot(unbox[V](w.data)), nil
+		}
+		return slot{value: w.data}, nil
 	}
 	first, rest := put[U](w)
-	v, err := c.reduce(c.current(slot, m), c.update(first))
+	v, err := c.reduce(c.current(s, m), c.update(first))
 	for _, u := range rest {
 		if err != nil {
 			break
 		}
 		v, err = c.reduce(v, c.update(u))
 	}
-	return box(v), err
+	return c.slot(v), err
 }
 
 // current is what the reducer starts from. A reducer of the user's gets a copy
 // of what a view holds, so that one that is not pure, or appends in place, does
 // not change history.
-func (c *Channel[V, U]) current(slot any, m *mark) V {
+func (c *Channel[V, U]) current(s slot, m *mark) V {
 	mine := m.owned
 	m.owned = true
 	switch {
-	case slot == nil:
+	case s.absent():
 		return c.initial()
 	case c.wary && !mine:
-		return cloned(unbox[V](slot), c.cloneV)
+		return cloned(c.value(s), c.cloneV)
 	}
-	return unbox[V](slot)
+	return c.value(s)
 }
+
+// slot returns the one that holds v.
+func (c *Channel[V, U]) slot(v V) slot {
+	if c.number != nil {
+		return slot{isNumber{}, c.number.pack(v)}
+	}
+	return slot{value: box(v)}
+}
+
+// value returns what a slot holds that is not absent.
+func (c *Channel[V, U]) value(s slot) V {
+	if c.number != nil {
+		return c.number.unpack(s.n)
+	}
+	return unbox[V](s.value)
+}
+
+// A number says how the values of a channel are numbers, which slots hold without a
+// box.
+type number[V any] struct {
+	pack   func(V) int64
+	unpack func(int64) V
+}
+
+// isNumber is the value of a slot with a number.
+type isNumber struct{}
 
 func (c *Channel[V, U]) update(u U) U {
 	if c.wary {
@@ -171,9 +201,9 @@ func box[V any](v V) any {
 	return none{}
 }
 
-func unbox[V any](slot any) V {
-	v, _ := slot.(V)
-	if _, null := slot.(none); null {
+func unbox[V any](boxed any) V {
+	v, _ := boxed.(V)
+	if _, null := boxed.(none); null {
 		var zero V
 		return zero
 	}
@@ -183,18 +213,18 @@ func unbox[V any](slot any) V {
 // none stands for a nil value in a channel of an interface type.
 type none struct{}
 
-func (c *Channel[V, U]) encode(slot any, _ *mark, to *sink) error { return c.snapshot(slot, to) }
+func (c *Channel[V, U]) encode(s slot, _ *mark, to *sink) error { return c.snapshot(s, to) }
 
-func (c *Channel[V, U]) snapshot(slot any, to *sink) error {
-	return c.codecV.sendValue(to, c.name, KindSet, unbox[V](slot))
+func (c *Channel[V, U]) snapshot(s slot, to *sink) error {
+	return c.codecV.sendValue(to, c.name, KindSet, c.value(s))
 }
 
-func (c *Channel[V, U]) replay(_ any, _ *mark, k Kind, data []byte) (any, error) {
+func (c *Channel[V, U]) replay(_ slot, _ *mark, k Kind, data []byte) (slot, error) {
 	if k != KindSet {
-		return nil, fmt.Errorf("%w: kind %s for a %s channel", ErrStored, k, c.kind)
+		return slot{}, fmt.Errorf("%w: kind %s for a %s channel", ErrStored, k, c.kind)
 	}
 	v, err := c.codecV.decode(data)
-	return box(v), err
+	return c.slot(v), err
 }
 
 func (c *Channel[V, U]) encodeWrite(w Write) (Kind, []byte, error) {

@@ -56,27 +56,27 @@ func (c *elements[K, E]) Get(s View) []E {
 
 // Lookup is Get, and reports whether the list was ever written.
 func (c *elements[K, E]) Lookup(s View) ([]E, bool) {
-	slot := s.slot(c)
-	if slot == nil {
+	held := s.slot(c)
+	if held.absent() {
 		return nil, false
 	}
-	return slot.(*index[K, E]).run().copy(c.clone), true
+	return held.value.(*index[K, E]).run().copy(c.clone), true
 }
 
 func (c *elements[K, E]) run(s View) run[E] {
-	if slot := s.slot(c); slot != nil {
-		return slot.(*index[K, E]).run()
+	if held := s.slot(c); !held.absent() {
+		return held.value.(*index[K, E]).run()
 	}
 	return run[E]{}
 }
 
 // find returns the element of a key, without a copy.
 func (c *elements[K, E]) find(s View, key K) (e E, ok bool) {
-	slot := s.slot(c)
-	if slot == nil {
+	held := s.slot(c)
+	if held.absent() {
 		return e, false
 	}
-	l := slot.(*index[K, E])
+	l := held.value.(*index[K, E])
 	i, ok := l.find(key)
 	if ok {
 		e = l.run().at(i)
@@ -113,15 +113,15 @@ func (c *elements[K, E]) put(items []E) Write {
 func (c *elements[K, E]) Clear() Write { return c.write(KindClear, nil) }
 
 // open returns the transaction's own list.
-func (c *elements[K, E]) open(slot any, m *mark) *index[K, E] {
+func (c *elements[K, E]) open(s slot, m *mark) *index[K, E] {
 	if m.owned {
-		return slot.(*index[K, E])
+		return s.value.(*index[K, E])
 	}
 	m.owned = true
-	if slot == nil {
+	if s.absent() {
 		return newIndex(c.key)
 	}
-	l := slot.(*index[K, E]).fork()
+	l := s.value.(*index[K, E]).fork()
 	if m.detach {
 		l.detach()
 	}
@@ -138,7 +138,7 @@ func (c *elements[K, E]) log(m *mark) *elementsLog[K, E] {
 	return m.log.(*elementsLog[K, E])
 }
 
-func (c *elements[K, E]) fold(slot any, m *mark, w *Write) (any, error) {
+func (c *elements[K, E]) fold(s slot, m *mark, w *Write) (slot, error) {
 	op := elementsOp[K, E]{kind: w.verb.kind}
 	switch w.verb.kind {
 	case KindPut, KindOverwrite:
@@ -147,15 +147,15 @@ func (c *elements[K, E]) fold(slot any, m *mark, w *Write) (any, error) {
 		op.keys = w.data.([]K)
 	}
 	if i := c.keyless(op.items); i >= 0 {
-		return nil, fmt.Errorf("element %d has no id, also after WithID", i)
+		return slot{}, fmt.Errorf("element %d has no id, also after WithID", i)
 	}
-	l, log := c.open(slot, m), c.log(m)
+	l, log := c.open(s, m), c.log(m)
 	if w.verb.kind == KindOverwrite || w.verb.kind == KindClear {
 		log.ops = log.ops[:0]
 	}
 	log.ops = append(log.ops, op)
 	c.apply(l, op)
-	return l, nil
+	return slot{value: l}, nil
 }
 
 // keyless returns the position of the first element without a key, else -1.
@@ -180,18 +180,18 @@ func (c *elements[K, E]) apply(l *index[K, E], op elementsOp[K, E]) {
 	}
 }
 
-func (c *elements[K, E]) finish(slot any, m *mark) (any, error) {
-	l := c.open(slot, m)
+func (c *elements[K, E]) finish(s slot, m *mark) (slot, error) {
+	l := c.open(s, m)
 	kept := c.prune(l.run().copy(c.clone))
 	dropped, err := c.dropped(l.run(), kept)
 	if err != nil || len(dropped) == 0 {
-		return l, err
+		return slot{value: l}, err
 	}
 	op := elementsOp[K, E]{kind: KindRemove, keys: dropped}
 	log := c.log(m)
 	log.ops = append(log.ops, op)
 	c.apply(l, op)
-	return l, nil
+	return slot{value: l}, nil
 }
 
 // dropped returns the keys in all that kept lacks; kept must be in order.
@@ -212,7 +212,7 @@ func (c *elements[K, E]) dropped(all run[E], kept []E) ([]K, error) {
 	return out, nil
 }
 
-func (c *elements[K, E]) encode(_ any, m *mark, to *sink) error {
+func (c *elements[K, E]) encode(_ slot, m *mark, to *sink) error {
 	ops := c.log(m).ops
 	for len(ops) > 0 {
 		op, n := joined(ops)
@@ -244,21 +244,21 @@ func (c *elements[K, E]) encodeOp(op elementsOp[K, E], to *sink) error {
 	return c.codec.sendList(to, c.name, KindSet, op.items)
 }
 
-func (c *elements[K, E]) snapshot(slot any, to *sink) error {
-	return c.codec.sendList(to, c.name, KindSet, slot.(*index[K, E]).run().from(0))
+func (c *elements[K, E]) snapshot(s slot, to *sink) error {
+	return c.codec.sendList(to, c.name, KindSet, s.value.(*index[K, E]).run().from(0))
 }
 
-func (c *elements[K, E]) replay(slot any, m *mark, k Kind, data []byte) (any, error) {
+func (c *elements[K, E]) replay(s slot, m *mark, k Kind, data []byte) (slot, error) {
 	if k != KindSet && k != KindPut && k != KindRemove {
-		return nil, fmt.Errorf("%w: kind %s for a %s", ErrStored, k, c.kind)
+		return slot{}, fmt.Errorf("%w: kind %s for a %s", ErrStored, k, c.kind)
 	}
 	op, err := c.decodeOp(k, data)
 	if err != nil {
-		return nil, err
+		return slot{}, err
 	}
-	l := c.open(slot, m)
+	l := c.open(s, m)
 	c.apply(l, op)
-	return l, nil
+	return slot{value: l}, nil
 }
 
 func (c *elements[K, E]) decodeOp(k Kind, data []byte) (op elementsOp[K, E], err error) {

@@ -59,16 +59,16 @@ func (c *ListChannel[E]) Get(s View) []E {
 
 // Lookup is Get, and reports whether the list was ever written.
 func (c *ListChannel[E]) Lookup(s View) ([]E, bool) {
-	slot := s.slot(c)
-	if slot == nil {
+	held := s.slot(c)
+	if held.absent() {
 		return c.initial(), false
 	}
-	return slot.(*list[E]).run().copy(c.clone), true
+	return listIn[E](held).run().copy(c.clone), true
 }
 
 func (c *ListChannel[E]) run(s View) run[E] {
-	if slot := s.slot(c); slot != nil {
-		return slot.(*list[E]).run()
+	if held := s.slot(c); !held.absent() {
+		return listIn[E](held).run()
 	}
 	return run[E]{head: c.initial()}
 }
@@ -95,77 +95,73 @@ func (c *ListChannel[E]) Overwrite(elements []E) Write {
 	return c.write(KindOverwrite, copyOf(elements, c.clone))
 }
 
-func (c *ListChannel[E]) fold(slot any, m *mark, w *Write) (any, error) {
-	l := c.open(slot, m)
+func (c *ListChannel[E]) fold(s slot, m *mark, w *Write) (slot, error) {
+	l := c.open(s, m)
 	if w.verb.kind == KindOverwrite {
-		*l, m.set, m.from = newList(w.data.([]E)), true, 0
-		return l, nil
+		m.set, m.from = true, 0
+		return newList(w.data.([]E)).slot(), nil
 	}
 	first, rest := put[E](w)
 	l.push(first, len(rest))
 	for _, e := range rest {
 		l.push(e, 0)
 	}
-	return l, nil
+	return l.slot(), nil
 }
 
 // open returns the transaction's own list, and marks where it begins to differ
 // from what is stored.
-func (c *ListChannel[E]) open(slot any, m *mark) *list[E] {
-	if m.owned {
-		return slot.(*list[E])
+func (c *ListChannel[E]) open(s slot, m *mark) (l list[E]) {
+	if !s.absent() {
+		l = listIn[E](s)
 	}
-	l := &list[E]{}
-	if slot != nil {
-		*l = *slot.(*list[E])
-		m.from = l.n
-	} else if items := c.initial(); len(items) > 0 {
-		*l = newList(items)
-		m.set = true // the default is stored with the first write
+	if m.owned {
+		return l
+	}
+	m.owned, m.from = true, l.n
+	if s.absent() {
+		if items := c.initial(); len(items) > 0 {
+			l = newList(items)
+			m.set = true // the default is stored with the first write
+		}
 	}
 	if m.detach {
 		l.detach()
 	}
-	m.owned = true
 	return l
 }
 
-func (c *ListChannel[E]) encode(slot any, m *mark, to *sink) error {
+func (c *ListChannel[E]) encode(s slot, m *mark, to *sink) error {
 	kind := KindAppend
 	if m.set {
 		kind = KindSet
 	}
-	return c.codec.sendList(to, c.name, kind, slot.(*list[E]).run().from(m.from))
+	return c.codec.sendList(to, c.name, kind, listIn[E](s).run().from(m.from))
 }
 
-func (c *ListChannel[E]) snapshot(slot any, to *sink) error {
-	return c.codec.sendList(to, c.name, KindSet, slot.(*list[E]).run().from(0))
+func (c *ListChannel[E]) snapshot(s slot, to *sink) error {
+	return c.codec.sendList(to, c.name, KindSet, listIn[E](s).run().from(0))
 }
 
-func (c *ListChannel[E]) replay(slot any, m *mark, k Kind, data []byte) (any, error) {
+func (c *ListChannel[E]) replay(s slot, _ *mark, k Kind, data []byte) (slot, error) {
 	if k != KindSet && k != KindAppend {
-		return nil, fmt.Errorf("%w: kind %s for a list", ErrStored, k)
+		return slot{}, fmt.Errorf("%w: kind %s for a list", ErrStored, k)
 	}
 	items, err := c.codec.decodeList(data)
 	if err != nil {
-		return nil, err
+		return slot{}, err
 	}
-	l := &list[E]{}
-	switch {
-	case k == KindSet:
-		*l = newList(items)
-		m.owned = true
-		return l, nil
-	case m.owned:
-		l = slot.(*list[E])
-	case slot != nil:
-		*l = *slot.(*list[E])
+	if k == KindSet {
+		return newList(items).slot(), nil
 	}
-	m.owned = true
+	var l list[E]
+	if !s.absent() {
+		l = listIn[E](s)
+	}
 	for i, e := range items {
 		l.push(e, len(items)-i-1)
 	}
-	return l, nil
+	return l.slot(), nil
 }
 
 func (c *ListChannel[E]) encodeWrite(w Write) (Kind, []byte, error) {
@@ -206,8 +202,8 @@ func (c *ListChannel[E]) echo(k Kind, data []byte) (Write, bool, error) {
 	return w, true, err
 }
 
-// list is a slot: the first n elements of a buffer. Lists share a buffer until
-// two of them want to grow.
+// list is the first n elements of a buffer. Lists share a buffer until two of them
+// want to grow.
 type list[E any] struct {
 	buf *buffer[E]
 	n   int
@@ -228,7 +224,12 @@ func newList[E any](items []E) list[E] {
 	return list[E]{buf: b, n: len(items)}
 }
 
-func (l *list[E]) run() run[E] {
+// listIn returns the list of a slot that is not absent.
+func listIn[E any](s slot) list[E] { return list[E]{s.value.(*buffer[E]), int(s.n)} }
+
+func (l list[E]) slot() slot { return slot{l.buf, int64(l.n)} }
+
+func (l list[E]) run() run[E] {
 	if l.buf == nil {
 		return run[E]{}
 	}

@@ -47,11 +47,11 @@ func (c *MapChannel[K, V]) Get(s View) map[K]V {
 
 // Lookup is Get, and reports whether the map was ever written.
 func (c *MapChannel[K, V]) Lookup(s View) (map[K]V, bool) {
-	slot := s.slot(c)
-	if slot == nil {
+	held := s.slot(c)
+	if held.absent() {
 		return c.initial(), false
 	}
-	return c.copy(slot.(map[K]V)), true
+	return c.copy(held.value.(map[K]V)), true
 }
 
 // initial returns a copy of the default, so that one that is always the same
@@ -75,12 +75,12 @@ func (c *MapChannel[K, V]) copy(m map[K]V) map[K]V {
 
 // Find returns the entry of a key, and whether there is one.
 func (c *MapChannel[K, V]) Find(s View, key K) (V, bool) {
-	slot := s.slot(c)
-	if slot == nil {
+	held := s.slot(c)
+	if held.absent() {
 		v, ok := c.initial()[key]
 		return v, ok
 	}
-	v, ok := slot.(map[K]V)[key]
+	v, ok := held.value.(map[K]V)[key]
 	if ok {
 		v = cloned(v, c.clone)
 	}
@@ -111,34 +111,34 @@ func (c *MapChannel[K, V]) Overwrite(entries map[K]V) Write {
 }
 
 // open returns the transaction's own map.
-func (c *MapChannel[K, V]) open(slot any, m *mark) map[K]V {
+func (c *MapChannel[K, V]) open(s slot, m *mark) map[K]V {
 	if m.owned {
-		return slot.(map[K]V)
+		return s.value.(map[K]V)
 	}
 	m.owned = true
-	if slot != nil {
-		return maps.Clone(slot.(map[K]V))
+	if !s.absent() {
+		return maps.Clone(s.value.(map[K]V))
 	}
 	return map[K]V{}
 }
 
-func (c *MapChannel[K, V]) fold(slot any, m *mark, w *Write) (any, error) {
-	if slot == nil && w.verb.kind != KindOverwrite {
+func (c *MapChannel[K, V]) fold(s slot, m *mark, w *Write) (slot, error) {
+	if s.absent() && w.verb.kind != KindOverwrite {
 		if entries := c.initial(); len(entries) > 0 {
-			slot, m.owned, m.set = entries, true, true // the default is stored with the first write
+			s.value, m.owned, m.set = entries, true, true // the default is stored with the first write
 		}
 	}
-	return c.apply(slot, m, w), nil
+	return slot{value: c.apply(s, m, w)}, nil
 }
 
-func (c *MapChannel[K, V]) apply(slot any, m *mark, w *Write) map[K]V {
+func (c *MapChannel[K, V]) apply(s slot, m *mark, w *Write) map[K]V {
 	if w.verb.kind == KindOverwrite {
 		m.owned, m.set = true, true
 		own := make(map[K]V, len(w.data.(map[K]V)))
 		maps.Copy(own, w.data.(map[K]V))
 		return own
 	}
-	own, touched := c.open(slot, m), c.touched(m)
+	own, touched := c.open(s, m), c.touched(m)
 	if w.verb.kind == KindRemove {
 		for k := range w.data.(map[K]struct{}) {
 			delete(own, k)
@@ -161,11 +161,11 @@ func (c *MapChannel[K, V]) touched(m *mark) map[K]struct{} {
 	return m.log.(map[K]struct{})
 }
 
-func (c *MapChannel[K, V]) encode(slot any, m *mark, to *sink) error {
+func (c *MapChannel[K, V]) encode(s slot, m *mark, to *sink) error {
 	if m.set {
-		return c.snapshot(slot, to)
+		return c.snapshot(s, to)
 	}
-	own, put, gone := slot.(map[K]V), map[K]V{}, map[K]struct{}{}
+	own, put, gone := s.value.(map[K]V), map[K]V{}, map[K]struct{}{}
 	for k := range c.touched(m) {
 		if v, ok := own[k]; ok {
 			put[k] = v
@@ -184,19 +184,19 @@ func (c *MapChannel[K, V]) encode(slot any, m *mark, to *sink) error {
 	return c.codec.sendValue(to, c.name, KindMerge, put)
 }
 
-func (c *MapChannel[K, V]) snapshot(slot any, to *sink) error {
-	return c.codec.sendValue(to, c.name, KindSet, slot.(map[K]V))
+func (c *MapChannel[K, V]) snapshot(s slot, to *sink) error {
+	return c.codec.sendValue(to, c.name, KindSet, s.value.(map[K]V))
 }
 
-func (c *MapChannel[K, V]) replay(slot any, m *mark, k Kind, data []byte) (any, error) {
+func (c *MapChannel[K, V]) replay(s slot, m *mark, k Kind, data []byte) (slot, error) {
 	if k != KindSet && k != KindMerge && k != KindRemove {
-		return nil, fmt.Errorf("%w: kind %s for a map", ErrStored, k)
+		return slot{}, fmt.Errorf("%w: kind %s for a map", ErrStored, k)
 	}
 	w, err := c.decodeWrite(echoed(k), data)
 	if err != nil {
-		return nil, err
+		return slot{}, err
 	}
-	return c.apply(slot, m, &w), nil
+	return slot{value: c.apply(s, m, &w)}, nil
 }
 
 // echoed is the kind of write that a stored change has the effect of.

@@ -31,7 +31,7 @@ func (r *Replayer) Apply(name string, k Kind, data []byte) error {
 		return &ChannelError{Channel: name, Err: errFinished}
 	}
 	if k == KindClear {
-		r.next.slots[i], r.marks[i] = nil, mark{}
+		r.next.slots[i], r.marks[i] = slot{}, mark{}
 		return nil
 	}
 	next, err := r.replay(i, k, data)
@@ -44,7 +44,7 @@ func (r *Replayer) Apply(name string, k Kind, data []byte) error {
 
 // replay turns a panic into an error, as what is stored may be anything and the
 // element of a keyed list has an Identity of the user's.
-func (r *Replayer) replay(i int, k Kind, data []byte) (next any, err error) {
+func (r *Replayer) replay(i int, k Kind, data []byte) (next slot, err error) {
 	defer unreadable(&err)
 	return r.schema.channels[i].replay(r.next.slots[i], &r.marks[i], k, data)
 }

@@ -15,20 +15,18 @@ type Handle interface {
 	channel
 }
 
-// channel is the engine's side of a channel, free of its types. A slot is the
-// channel's value in a state; nil means absent. Slots are never changed once a
-// view holds them.
+// channel is the engine's side of a channel, free of its types.
 type channel interface {
 	Name() string
 	info() *traits
 	// fold applies a write. It may grow in place what m says it owns.
-	fold(slot any, m *mark, w *Write) (any, error)
+	fold(s slot, m *mark, w *Write) (slot, error)
 	// encode emits what the step changed.
-	encode(slot any, m *mark, to *sink) error
+	encode(s slot, m *mark, to *sink) error
 	// replay applies a stored change.
-	replay(slot any, m *mark, k Kind, data []byte) (any, error)
+	replay(s slot, m *mark, k Kind, data []byte) (slot, error)
 	// snapshot emits the changes that build the slot from nothing.
-	snapshot(slot any, to *sink) error
+	snapshot(s slot, to *sink) error
 	encodeWrite(w Write) (Kind, []byte, error)
 	decodeWrite(k Kind, data []byte) (Write, error)
 	// echo returns the write which has the stored change as its effect, if the
@@ -39,7 +37,7 @@ type channel interface {
 // pruner is a channel that has a say after the writes of a step. It is asked
 // when its traits say that it prunes.
 type pruner interface {
-	finish(slot any, m *mark) (any, error)
+	finish(s slot, m *mark) (slot, error)
 }
 
 // traits are what the engine must know of a channel.
@@ -199,7 +197,7 @@ func (s *Schema) own(v View) values {
 func (s *Schema) Snapshot(v View, emit Emit) error {
 	own, to := s.own(v), &sink{emit: emit}
 	for i, c := range s.channels {
-		if own.slots[i] == nil || s.traits[i].untracked {
+		if own.slots[i].absent() || s.traits[i].untracked {
 			continue
 		}
 		if err := c.snapshot(own.slots[i], to); err != nil {

@@ -10,7 +10,7 @@ import (
 type Tx struct {
 	schema *Schema
 	next   View
-	slots  []any // those of next
+	slots  []slot // those of next
 	marks  []mark
 	done   bool
 	inline [4]mark // backs marks of small schemas, to save an allocation
@@ -92,14 +92,14 @@ func (tx *Tx) sole(w *Write) (View, error) {
 	}
 	m := &tx.marks[i]
 	m.reset()
-	value, err := foldSafely(w.verb.ch, nil, m, w)
+	held, err := foldSafely(w.verb.ch, slot{}, m, w)
 	if err == nil && tx.schema.traits[i].prunes {
-		value, err = finishSafely(tx.schema.channels[i].(pruner), value, m)
+		held, err = finishSafely(tx.schema.channels[i].(pruner), held, m)
 	}
 	if err != nil {
 		return nil, channelError(w.Channel(), err)
 	}
-	return &sole{tx.schema, i, value}, nil
+	return &sole{tx.schema, i, held}, nil
 }
 
 // Clear lets go of the state. [Tx.Reset] makes the transaction of use again.
@@ -167,9 +167,9 @@ func (m *mark) claim(task int32, exclusive, overwrite bool) error {
 }
 
 // foldSafely turns a reducer's panic into an error.
-func foldSafely(c channel, slot any, m *mark, w *Write) (next any, err error) {
+func foldSafely(c channel, s slot, m *mark, w *Write) (next slot, err error) {
 	defer caught("reducer", &err)
-	return c.fold(slot, m, w)
+	return c.fold(s, m, w)
 }
 
 // caught makes an error of a panic in the user's code.
@@ -189,8 +189,8 @@ func (tx *Tx) Finish(superstep bool) (View, error) {
 		m := &tx.marks[i]
 		t := tx.schema.traits[i]
 		if !m.dirty {
-			if superstep && t.ephemeral && tx.slots[i] != nil {
-				tx.slots[i] = nil
+			if superstep && t.ephemeral && !tx.slots[i].absent() {
+				tx.slots[i] = slot{}
 				m.dirty = true
 			}
 			continue
@@ -207,9 +207,9 @@ func (tx *Tx) Finish(superstep bool) (View, error) {
 	return tx.next, nil
 }
 
-func finishSafely(c pruner, slot any, m *mark) (next any, err error) {
+func finishSafely(c pruner, s slot, m *mark) (next slot, err error) {
 	defer caught("pruner", &err)
-	return c.finish(slot, m)
+	return c.finish(s, m)
 }
 
 // Changes emits the stored form of what the transaction changed, channel by
@@ -235,7 +235,7 @@ func (tx *Tx) changes() error {
 		if !m.dirty || t.untracked {
 			continue
 		}
-		if tx.slots[i] == nil {
+		if tx.slots[i].absent() {
 			tx.to.emit(t.name, KindClear, nil)
 			continue
 		}

@@ -3,31 +3,41 @@ package state
 // A View is a state that never changes. It is read through channels:
 // Messages.Get(view). A View may be shared freely and kept for ever.
 type View interface {
-	// slot returns the value of a channel, nil when absent. A channel that the
-	// view's schema lacks is a panic with a [ChannelError].
-	slot(c channel) any
+	// slot returns what it holds of a channel. A channel that the view's schema
+	// lacks is a panic with a [ChannelError].
+	slot(c channel) slot
 }
+
+// A slot is what a state holds of a channel; the zero slot is absent. Slots are never
+// changed once a view holds them. A number is apart from the value, as the length of a
+// list or a sum would take an allocation each time that it changes.
+type slot struct {
+	value any
+	n     int64
+}
+
+func (s slot) absent() bool { return s.value == nil }
 
 // values is a whole state, with its slots at hand: one for each channel of its schema.
 type values struct {
 	View
 	schema *Schema
-	slots  []any
+	slots  []slot
 }
 
 // What is kept of a state holds the slots of small schemas in itself: each superstep makes one.
 type (
 	two struct {
 		schema *Schema
-		slots  [2]any
+		slots  [2]slot
 	}
 	four struct {
 		schema *Schema
-		slots  [4]any
+		slots  [4]slot
 	}
 	wide struct {
 		schema *Schema
-		slots  []any
+		slots  []slot
 	}
 )
 
@@ -40,14 +50,14 @@ func newValues(s *Schema) values {
 		v := &four{schema: s}
 		return values{v, s, v.slots[:n:n]}
 	default:
-		v := &wide{s, make([]any, n)}
+		v := &wide{s, make([]slot, n)}
 		return values{v, s, v.slots}
 	}
 }
 
-func (v *two) slot(c channel) any  { return v.slots[v.schema.slotOf(c)] }
-func (v *four) slot(c channel) any { return v.slots[v.schema.slotOf(c)] }
-func (v *wide) slot(c channel) any { return v.slots[v.schema.slotOf(c)] }
+func (v *two) slot(c channel) slot  { return v.slots[v.schema.slotOf(c)] }
+func (v *four) slot(c channel) slot { return v.slots[v.schema.slotOf(c)] }
+func (v *wide) slot(c channel) slot { return v.slots[v.schema.slotOf(c)] }
 
 // slotOf is index for a channel that has to be there.
 func (s *Schema) slotOf(c channel) int {
@@ -73,7 +83,7 @@ func plain(v View) values {
 		return out
 	case *sole:
 		out := newValues(v.schema)
-		out.slots[v.at] = v.value
+		out.slots[v.at] = v.held
 		return out
 	}
 	all := v.(*wide)
@@ -84,14 +94,14 @@ func plain(v View) values {
 type sole struct {
 	schema *Schema
 	at     int
-	value  any
+	held   slot
 }
 
-func (o *sole) slot(c channel) any {
+func (o *sole) slot(c channel) slot {
 	if o.schema.slotOf(c) == o.at {
-		return o.value
+		return o.held
 	}
-	return nil
+	return slot{}
 }
 
 // overlay is a state with some writes of one task applied. Channels fold when
@@ -101,7 +111,7 @@ type overlay struct {
 	writes []Write
 }
 
-func (o *overlay) slot(c channel) any {
+func (o *overlay) slot(c channel) slot {
 	v := o.base.slot(c)
 	m := mark{facts: facts{detach: true}}
 	for i := range o.writes {
