@@ -42,13 +42,29 @@ func (l *memoryLog) keep(record []byte) {
 	l.added(0, record)
 }
 
-// copy adds a record to the last chunk, or to a new one. Chunks grow with the
-// log, so that neither short nor long threads waste much.
+// copy adds a record to the last chunk, or to a new one.
 func (l *memoryLog) copy(record []byte) {
 	if l.room() < len(record) {
-		size := min(max(l.size/8, len(record), memoryMinChunk), memoryMaxChunk)
-		l.chunks = append(l.chunks, make([]byte, size))
+		l.chunks = append(l.chunks, l.newChunk(len(record)))
 		l.fill = 0
 	}
 	l.added(l.fill, append(l.chunks[len(l.chunks)-1][:l.fill], record...))
+}
+
+// newChunk has room for so many bytes at least. Chunks grow with the log, so that
+// neither short nor long threads waste much. The first comes with room for the list of
+// records: all of a short thread that the collector has to find is this and the log.
+func (l *memoryLog) newChunk(least int) []byte {
+	if l.refs == nil && least <= len(memoryStart{}.records) {
+		start := &memoryStart{}
+		l.refs = start.refs[:0]
+		return start.records[:]
+	}
+	return make([]byte, min(max(l.size/8, least, memoryMinChunk), memoryMaxChunk))
+}
+
+// memoryStart is where the records of a log begin. Of its size the allocator has one.
+type memoryStart struct {
+	refs    [memoryFewest]memoryRef
+	records [1280 - 12*memoryFewest]byte
 }

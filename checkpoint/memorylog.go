@@ -86,6 +86,7 @@ const (
 	memoryMinChunk = 576
 	memoryMaxChunk = 32 << 10
 	memoryShort    = 256 // a record of so many bytes is put together without an allocation
+	memoryFewest   = 16  // there is room for so many records at first
 	memoryFewRefs  = 32  // so many are searched without a table
 	memoryFewNames = 8   // and so many names without a map
 	memoryMarks    = 16  // the values of Control that are kept once
@@ -195,7 +196,7 @@ func (l *memoryLog) add(c *Checkpoint, p *memoryPlace) {
 	l.share(s, c, p.memo)
 	ref := l.store(c, s, i, p)
 	if i == cap(l.refs) {
-		l.refs = slices.Grow(l.refs, max(16, i/4))
+		l.refs = slices.Grow(l.refs, max(memoryFewest, i/4))
 	}
 	l.refs = append(l.refs, ref)
 	l.enlist(i, p.id.hash)
