@@ -91,6 +91,9 @@ func (rd *reader) spareBuffers() *sync.Pool {
 
 func newReader(loose bool) *reader {
 	rd := &reader{loose: loose, looks: fewLooks, wake: make(chan struct{}, 1)}
+	if loose {
+		rd.looks = manyLooks
+	}
 	rd.took.L = &rd.mu
 	rd.noteBuffers = rd.spareBuffers().Get().(*noteBuffers)
 	return rd
@@ -194,9 +197,10 @@ func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) ite
 }
 
 // So often the loop looks for events before it rests, as quick steps follow one
-// another faster than a goroutine wakes up: few times at first and after a rest, and
-// twice as often each time that it did not look in vain, as then a wait is short that
-// the collector or another process made longer.
+// another faster than a goroutine wakes up: twice as often each time that it did not
+// look in vain, as then a wait is short that the collector or another process made
+// longer, and half as often after each rest. It begins with many looks where no store
+// is waited for.
 const (
 	fewLooks  = 16
 	manyLooks = 512
@@ -224,7 +228,7 @@ func (rd *reader) take(done []note) []note {
 		case try < looks:
 			runtime.Gosched()
 		default:
-			rd.looks = fewLooks
+			rd.looks = max(rd.looks/2, fewLooks)
 			rd.doze(rd.loose && try < looks+2)
 		}
 	}
