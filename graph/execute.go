@@ -54,7 +54,9 @@ func (r *run) executeSeen(t *task) {
 		r.now = time.Now()
 	}
 	if plain && t.finished() {
-		rd.add(note{time: r.now, step: r.step, of: r.scene(t.node), done: t})
+		if n := rd.next(); n != nil {
+			n.time, n.step, n.of, n.done = r.now, r.step, r.scene(t.node), t
+		}
 	} else {
 		r.emit(t.ended(r.now))
 	}

@@ -331,10 +331,19 @@ func (rd *reader) now() time.Time {
 
 // add puts a note into the ring. It is handed over by flush.
 func (rd *reader) add(n note) {
-	if rd.put-rd.free < uint64(len(rd.ring)) || rd.makeRoom() {
-		*rd.slot(rd.put) = n
-		rd.put++
+	if to := rd.next(); to != nil {
+		*to = n
 	}
+}
+
+// next adds a note that is to be written where it is, which costs less; it is nil if
+// nobody reads it.
+func (rd *reader) next() *note {
+	if rd.put-rd.free == uint64(len(rd.ring)) && !rd.makeRoom() {
+		return nil
+	}
+	rd.put++
+	return rd.slot(rd.put - 1)
 }
 
 // makeRoom hands over what was added, before its time, and waits until a note may be
