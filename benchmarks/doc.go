@@ -1,7 +1,7 @@
 // Benchmarks measures Weft against a floor and a peer, and checks the targets
 // that the project has set itself.
 //
-//	go run . [-run W1] [-rounds 30] [-short]
+//	go run . [-run W1] [-rounds 15] [-short]
 //
 // A workload is run by several contestants: floor, the least code that does the
 // work without a library; eino, a peer; and weft. Each runs in every round, one after

@@ -13,10 +13,10 @@ import (
 
 func main() {
 	only := flag.String("run", "", "measure only workloads that match this `regexp`")
-	rounds := flag.Int("rounds", 30, "how many rounds to take medians of")
+	rounds := flag.Int("rounds", 15, "how many rounds to take medians of")
 	short := flag.Bool("short", false, "few short rounds, small sizes: to see that it works, not to judge")
 	flag.Parse()
-	s := settings{rounds: max(*rounds, 1), atLeast: 60 * time.Millisecond}
+	s := settings{rounds: max(*rounds, 1), atLeast: 200 * time.Millisecond}
 	if *short {
 		s = settings{rounds: 2, atLeast: 2 * time.Millisecond, maxSize: 1001}
 	}
