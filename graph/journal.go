@@ -2,7 +2,9 @@ package graph
 
 import (
 	"context"
-	"errors"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -175,14 +177,29 @@ func (j *journal) close(ctx context.Context) error {
 		j.queue = nil
 		return j.err
 	}
-	var errs []error
-	for ns, h := range j.held {
+	for _, ns := range j.order() {
+		h := j.held[ns]
+		if err := j.keep(ctx, h); err != nil {
+			return err
+		}
 		delete(j.held, ns)
-		err := j.keep(ctx, h)
-		errs = append(errs, err)
-		j.stored = j.stored || ns == "" && h.checkpoint != nil && err == nil
+		j.stored = j.stored || ns == "" && h.checkpoint != nil
 	}
-	return errors.Join(errs...)
+	return nil
+}
+
+// order returns the namespaces of what is held back. What a checkpoint names, which is the newest of a persistent
+// subgraph, comes before it, and was made before; the thread's own graph comes last.
+func (j *journal) order() []string {
+	return slices.SortedFunc(maps.Keys(j.held), func(a, b string) int {
+		switch {
+		case a == "":
+			return 1
+		case b == "":
+			return -1
+		}
+		return strings.Compare(j.held[a].key.ID, j.held[b].key.ID)
+	})
 }
 
 // keep stores what was held back.

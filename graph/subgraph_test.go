@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -111,6 +112,40 @@ func TestPersistTwiceFault(t *testing.T) {
 			wantErr(t, err, errFault)
 			wantTrail(t, done(t, th, graph.Continue()), "call0", "call1")
 			wantTrail(t, done(t, th, note.Put("go")), "call0", "call1", "call2", "call3")
+		}
+	})
+}
+
+// TestPersistExitFault: under Exit, the end of a run stores what persistent subgraphs remember before what
+// names it. Whichever Put fails, another run finds all of the first or nothing.
+func TestPersistExitFault(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		for _, c := range []struct {
+			at    int
+			after bool
+			want  []string
+		}{
+			{1, false, []string{"call0"}},
+			{1, true, []string{"call0"}},
+			{2, false, []string{"call0"}},
+			{2, true, []string{"call0"}},
+			{3, false, []string{"call0"}},
+			{3, true, []string{"call0", "call1"}},
+		} {
+			for range 8 {
+				f := &faults{op: "Put", at: c.at, after: c.after}
+				outer := graph.New("outer", trail)
+				outer.Subgraph("inner", called(t).Persist("inner"))
+				outer.Edge(graph.Start, "inner")
+				g := build(t, faultStore{s, f}, func(b *graph.Builder) {
+					b.Subgraph("outer", compile(t, outer, graph.Options{}).Persist("outer"))
+					b.Edge(graph.Start, "outer")
+				})
+				th := in(g.Thread(rand.Text()), graph.Exit)
+				_, err := th.Invoke(t.Context(), note.Put("go"))
+				wantErr(t, err, errFault)
+				wantTrail(t, done(t, th, note.Put("go")), c.want...)
+			}
 		}
 	})
 }
