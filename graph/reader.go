@@ -337,7 +337,7 @@ func (rd *reader) add(n note) {
 }
 
 // next adds a note that is to be written where it is, which costs less; it is nil if
-// nobody reads it.
+// nobody reads it. It is empty: what leaves the ring, or is left in it, is cleared.
 func (rd *reader) next() *note {
 	if rd.put-rd.free == uint64(len(rd.ring)) && !rd.makeRoom() {
 		return nil

@@ -8,7 +8,7 @@ import (
 // short is how many elements are looked through faster than a table is kept.
 const short = 16
 
-// index is a slot: a list whose elements have keys. Like lists, indexes share a
+// index is what a slot holds of a list whose elements have keys. Like lists, indexes share a
 // buffer, with its table of positions, until one of them goes its own way.
 type index[K comparable, E any] struct {
 	all  []E

@@ -28,7 +28,7 @@ type facts struct {
 	dirty       bool
 	overwritten bool
 	detach      bool  // claim nothing of the state below; for overlays
-	owned       bool  // the slot was made here; nobody else sees it yet
+	owned       bool  // the value was made here, and nobody else sees it yet; of a list: it was opened here
 	set         bool  // a list or map is stored whole
 	task        int32 // the last task to write
 	overTask    int32 // the task that overwrote
