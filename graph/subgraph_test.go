@@ -150,6 +150,34 @@ func TestPersistExitFault(t *testing.T) {
 	})
 }
 
+// TestPersistExitFaultTwice: the same with two calls a run, of which the second has the store keep what the first
+// left: whichever Put fails, also on a thread that has run before, the next run goes on with what is stored.
+func TestPersistExitFaultTwice(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		outer := graph.New("outer", trail)
+		outer.Subgraph("inner", called(t).Persist("inner"))
+		outer.Edge(graph.Start, "inner")
+		sub := compile(t, outer, graph.Options{}).Persist("outer")
+		sound := callsTwice(t, s, sub)
+		for i := range 5 * 2 * 2 { // a run has five Puts
+			f := &faults{op: "Put", at: 1 + i/4, after: i%2 == 1}
+			id := fmt.Sprint(i)
+			th := in(sound.Thread(id), graph.Exit)
+			if i/2%2 == 1 {
+				done(t, th, note.Put("before"))
+			}
+			_, err := in(callsTwice(t, faultStore{s, f}, sub).Thread(id), graph.Exit).Invoke(t.Context(), note.Put("go"))
+			wantErr(t, err, errFault)
+			got := trail.Get(done(t, th, note.Put("after")))
+			for n, call := range got {
+				if call != fmt.Sprint("call", n) {
+					t.Fatalf("Put %d, effect %t: got %q, want calls in order", f.at, f.after, got)
+				}
+			}
+		}
+	})
+}
+
 // TestPersistPause: a persistent subgraph that pauses goes on with its call,
 // and a call that was given up is forgotten.
 func TestPersistPause(t *testing.T) {
