@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"iter"
+	"strings"
 	"time"
 )
 
@@ -59,7 +60,10 @@ type Pruner interface {
 }
 
 // A PrunePolicy says what [Pruner.Prune] keeps. A checkpoint stays when any of
-// its rules holds; the newest one of every namespace always stays.
+// its rules holds; the newest one of every namespace always stays, with one
+// exception. A namespace that belongs to one call of a subgraph, as [CalledAt]
+// reports, is removed whole as soon as the checkpoint at which the call was made
+// is not kept: nothing can resume that call any more.
 type PrunePolicy struct {
 	// Threads are the threads to prune. Nil means all of them.
 	Threads []string
@@ -77,6 +81,23 @@ type PrunePolicy struct {
 // those who write a [Pruner].
 func (p PrunePolicy) Keeps(newer int, age time.Duration, pending bool) bool {
 	return newer < max(p.KeepLast, 1) || age < p.KeepFor || p.KeepPending && pending
+}
+
+// CalledAt returns the checkpoint at which a subgraph was called, given the
+// namespace that holds the checkpoints of that call: the namespace of the caller
+// and the id of the checkpoint in it. It returns false for a namespace that does
+// not belong to one call: the empty one, and that of a persistent subgraph, whose
+// checkpoints outlive the call. It is for those who write a [Pruner].
+func CalledAt(namespace string) (caller, id string, ok bool) {
+	call := namespace
+	if i := strings.LastIndexByte(namespace, '/'); i >= 0 {
+		caller, call = namespace[:i], namespace[i+1:]
+	}
+	i := strings.LastIndexByte(call, '@')
+	if i < 0 || call[0] == '~' {
+		return "", "", false
+	}
+	return caller, call[i+1:], true
 }
 
 // A RunDeleter is a [Store] that can remove what some runs wrote.
