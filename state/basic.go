@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+
+	"github.com/weft-go/weft/internal/jsonform"
 )
 
 // Last returns a channel that holds what was written last. Two tasks that write
 // to it in one superstep are an [ErrConcurrentWrite].
 func Last[T any](name string) *Channel[T, T] {
 	c := replacing[T](name, "last")
-	c.exclusive = true
+	c.traits.Exclusive = true
 	return c
 }
 
@@ -23,26 +25,26 @@ func Any[T any](name string) *Channel[T, T] { return replacing[T](name, "any") }
 // superstep the last that is not nil stays.
 func Keep[T any](name string) *Channel[T, *T] {
 	c := newChannel(name, "keep", func(_ T, update *T) (T, error) { return *update, nil })
-	c.void = func(update *T) bool { return update == nil }
-	c.codecU = pointers[T]{c.codecV}
-	c.asU, c.echoes = func(v T) *T { return &v }, true
+	c.isNoop = func(update *T) bool { return update == nil }
+	c.updates = pointers[T]{c.values}
+	c.asUpdate, c.traits.ChangesAreWrites = func(v T) *T { return &v }, true
 	return c
 }
 
 // pointers stores what updates point to, so that a pointer to a nil slice is
 // still told apart from no update.
-type pointers[T any] struct{ codec *codec[T] }
+type pointers[T any] struct{ codec *jsonform.Codec[T] }
 
-func (p pointers[T]) encodeList(updates []*T) ([]byte, error) {
+func (p pointers[T]) EncodeList(updates []*T) ([]byte, error) {
 	values := make([]T, len(updates))
 	for i, u := range updates {
 		values[i] = *u
 	}
-	return p.codec.encodeList(values)
+	return p.codec.EncodeList(values)
 }
 
-func (p pointers[T]) decodeList(text []byte) ([]*T, error) {
-	values, err := p.codec.decodeList(text)
+func (p pointers[T]) DecodeList(text []byte) ([]*T, error) {
+	values, err := p.codec.DecodeList(text)
 	updates := make([]*T, len(values))
 	for i := range values {
 		updates[i] = &values[i]
@@ -94,7 +96,7 @@ func Max[T cmp.Ordered](name string) *Channel[T, T] {
 // Like [Last] it takes one writer in a superstep.
 func Ephemeral[T any](name string) *Channel[T, T] {
 	c := replacing[T](name, "ephemeral")
-	c.exclusive, c.ephemeral = true, true
+	c.traits.Exclusive, c.traits.Ephemeral = true, true
 	return c
 }
 
@@ -103,7 +105,8 @@ func Ephemeral[T any](name string) *Channel[T, T] {
 // is absent after a pause, a failure or a crash. It may hold any type.
 func Untracked[T any](name string) *Channel[T, T] {
 	c := replacing[T](name, "untracked")
-	c.err, c.cloneV, c.cloneU = nil, nil, nil
-	c.exclusive, c.untracked, c.echoes = true, true, false
+	c.cloneValue, c.clone = nil, nil
+	t := c.traits
+	t.Err, t.Exclusive, t.Untracked, t.ChangesAreWrites = nil, true, true, false
 	return c
 }

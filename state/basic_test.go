@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
@@ -26,13 +27,13 @@ func TestSumOverflow(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			schema, err := state.NewSchema(c.ch)
+			schema, err := statecore.NewSchema[state.Handle](c.ch)
 			if err != nil {
 				t.Fatal(err)
 			}
 			tx := schema.Begin(schema.Empty())
 			for _, w := range c.writes {
-				err = errors.Join(err, tx.Apply(0, w))
+				err = errors.Join(err, statecore.Apply(tx, 0, []state.Write{w}))
 			}
 			if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 				t.Errorf("got %v, want %v", err, c.want)
@@ -82,11 +83,11 @@ func TestPrunedListsDoNotEcho(t *testing.T) {
 	t.Parallel()
 	plain := state.Keyed("plain", noteID{})
 	pruned := state.Keyed("pruned", noteID{}).Prune(func(n []note) []note { return n })
-	schema, err := state.NewSchema(plain, pruned)
+	schema, err := statecore.NewSchema[state.Handle](plain, pruned)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !schema.Echoes("plain") || schema.Echoes("pruned") {
-		t.Errorf("got %t and %t, want true and false", schema.Echoes("plain"), schema.Echoes("pruned"))
+	if !schema.ChangesAreWrites("plain") || schema.ChangesAreWrites("pruned") {
+		t.Errorf("got %t and %t, want true and false", schema.ChangesAreWrites("plain"), schema.ChangesAreWrites("pruned"))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
@@ -74,12 +75,12 @@ func BenchmarkSuperstep(b *testing.B) {
 	list, sum := state.Append[string]("list"), state.Sum[int]("sum")
 	schema := schemaOf(b, list, sum)
 	text := strings.Repeat("x", 64)
-	step := func(b *testing.B, v state.View, words, number state.Write) (*state.Tx, state.View) {
+	step := func(b *testing.B, v state.View, words, number state.Write) (*statecore.Tx, state.View) {
 		tx := schema.Begin(v)
-		if err := tx.Apply(0, words); err != nil {
+		if err := statecore.Apply(tx, 0, []state.Write{words}); err != nil {
 			b.Fatal(err)
 		}
-		if err := tx.Apply(0, number); err != nil {
+		if err := statecore.Apply(tx, 0, []state.Write{number}); err != nil {
 			b.Fatal(err)
 		}
 		next, err := tx.Finish(true)
@@ -103,7 +104,7 @@ func BenchmarkSuperstep(b *testing.B) {
 	b.Run("changes", func(b *testing.B) {
 		tx, _ := step(b, schema.Empty(), list.Put(text), sum.Put(1_000))
 		bytes := 0
-		emit := func(_ string, _ state.Kind, data []byte) { bytes += len(data) }
+		emit := func(_ string, _ statecore.Kind, data []byte) { bytes += len(data) }
 		b.ReportAllocs()
 		for b.Loop() {
 			if err := tx.Changes(emit); err != nil {
@@ -116,7 +117,7 @@ func BenchmarkSuperstep(b *testing.B) {
 	})
 	b.Run("whole", func(b *testing.B) {
 		v, bytes := schema.Empty(), 0
-		emit := func(_ string, _ state.Kind, data []byte) { bytes += len(data) }
+		emit := func(_ string, _ statecore.Kind, data []byte) { bytes += len(data) }
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			if i%turns == 0 {
@@ -146,7 +147,7 @@ func BenchmarkBranch(b *testing.B) {
 			writes := []state.Write{list.Put("new")}
 			b.ReportAllocs()
 			for b.Loop() {
-				if last, _ := list.Last(schema.Overlay(base, writes)); last != "new" {
+				if last, _ := list.Last(statecore.Overlay(schema, base, writes)); last != "new" {
 					b.Fatal(last)
 				}
 			}
@@ -155,7 +156,7 @@ func BenchmarkBranch(b *testing.B) {
 			writes := []state.Write{keyed.Put(item{Key: "new"})}
 			b.ReportAllocs()
 			for b.Loop() {
-				if last, _ := keyed.Last(schema.Overlay(base, writes)); last.Key != "new" {
+				if last, _ := keyed.Last(statecore.Overlay(schema, base, writes)); last.Key != "new" {
 					b.Fatal(last)
 				}
 			}
@@ -185,13 +186,13 @@ func BenchmarkCodec(b *testing.B) {
 		b.Run(c.name+"/encode", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, _, err := schema.EncodeWrite(c.write); err != nil {
+				if _, _, _, err := schema.EncodeWrite(c.write.Core()); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 		b.Run(c.name+"/decode", func(b *testing.B) {
-			k, data, _, err := schema.EncodeWrite(c.write)
+			k, data, _, err := schema.EncodeWrite(c.write.Core())
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -208,7 +209,7 @@ func BenchmarkCodec(b *testing.B) {
 func BenchmarkReplay(b *testing.B) {
 	list := state.Append[string]("list")
 	schema := schemaOf(b, list)
-	_, data, _, err := schema.EncodeWrite(list.Put(strings.Repeat("x", 64)))
+	_, data, _, err := schema.EncodeWrite(list.Put(strings.Repeat("x", 64)).Core())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func BenchmarkReplay(b *testing.B) {
 	for b.Loop() {
 		r := schema.Replay(nil)
 		for range 1_000 {
-			if err := r.Apply("list", state.KindAppend, data); err != nil {
+			if err := r.Apply("list", statecore.KindAppend, data); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -5,84 +5,89 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"github.com/weft-go/weft/internal/jsonform"
+	"github.com/weft-go/weft/internal/statecore"
 )
 
 // A Reducer folds an update into the value of a channel and returns the new
-// value. It is pure: it returns the same for the same arguments, and does
-// nothing else. Its arguments are copies of its own.
+// value. It must be pure: the same arguments give the same result, and it has
+// no side effects. It gets copies of its arguments and may change them.
 type Reducer[V, U any] func(current V, update U) (V, error)
 
-// A Channel is a typed part of a state: V is its value, U what a write adds.
-// Declare it once, as a package variable; it is safe for concurrent use.
+// A Channel is a typed part of a state. V is the type of its value, U the type
+// of an update. Declare it once, as a package variable. It is safe for
+// concurrent use.
 type Channel[V, U any] struct {
-	*traits
-	reduce Reducer[V, U]
-	start  func() V
-	cloneV func(V) V
-	cloneU func(U) U
-	codecV *codec[V]
-	codecU lister[U]
-	asU    func(V) U    // a stored value as an update, where that is the same
-	void   func(U) bool // an update that does nothing; nil: there is none
-	number *number[V]   // nil for most
-	wary   bool         // the reducer gets copies, as it is not one of ours
+	handle
+	reduce     Reducer[V, U]
+	start      func() V // the default; may be nil
+	cloneValue func(V) V
+	clone      func(U) U
+	values     *jsonform.Codec[V]
+	updates    listCodec[U]
+	asUpdate   func(V) U    // the update that sets a stored value; nil if there is none
+	isNoop     func(U) bool // whether an update does nothing; nil if each does something
+	number     *number[V]   // set if slots hold the value as a number
+
+	copiesArguments bool // the reducer is the user's, so it gets copies
 }
 
-// lister writes and reads the updates of a write.
-type lister[U any] interface {
-	encodeList(updates []U) ([]byte, error)
-	decodeList(text []byte) ([]U, error)
+// listCodec encodes the updates of a write.
+type listCodec[U any] interface {
+	EncodeList(updates []U) ([]byte, error)
+	DecodeList(text []byte) ([]U, error)
 }
 
-// NewChannel returns a channel with a reducer of its own. The value is stored
-// whole whenever it is written, and rebuilt without the reducer, so that new
-// code never changes old history.
+// NewChannel returns a channel with a custom reducer. The whole value is stored
+// whenever the channel is written, and is restored without the reducer, so a
+// change of the reducer does not change stored history.
 func NewChannel[V, U any](name string, reduce Reducer[V, U]) *Channel[V, U] {
 	c := newChannel(name, "custom", reduce)
-	c.wary = true
+	c.copiesArguments = true
 	if reduce == nil {
-		c.err = errors.New("its Reducer is nil")
+		c.traits.Err = errors.New("its Reducer is nil")
 	}
 	return c
 }
 
 func newChannel[V, U any](name, kind string, reduce Reducer[V, U]) *Channel[V, U] {
+	updates := jsonform.New[U]()
 	c := &Channel[V, U]{
-		traits: &traits{name: name, kind: kind, goType: reflect.TypeFor[V]().String()},
-		reduce: reduce,
-		cloneV: cloner[V](),
-		cloneU: cloner[U](),
-		codecV: newCodec[V](),
+		reduce:     reduce,
+		cloneValue: jsonform.Cloner[V](),
+		clone:      jsonform.Cloner[U](),
+		values:     jsonform.New[V](),
+		updates:    updates,
 	}
-	c.bind(c)
-	updates := newCodec[U]()
-	c.codecU = updates
-	if c.err = c.codecV.err; c.err == nil {
-		c.err = updates.err
+	c.traits = &statecore.Traits{Name: name, Kind: kind, Type: reflect.TypeFor[V]().String(), Codec: (*channelCodec[V, U])(c), Checked: c.values.Checked()}
+	if c.traits.Err = c.values.Err(); c.traits.Err == nil {
+		c.traits.Err = updates.Err()
 	}
 	return c
 }
 
-// replacing makes a channel whose stored value can be read as an update.
+// replacing returns a channel in which an update replaces the value.
 func replacing[T any](name, kind string) *Channel[T, T] {
 	c := newChannel(name, kind, func(_, update T) (T, error) { return update, nil })
-	c.asU, c.echoes = func(v T) T { return v }, true
+	c.asUpdate, c.traits.ChangesAreWrites = func(v T) T { return v }, true
 	return c
 }
 
-// Default sets the value that an absent channel has, and starts from. It is
-// called for each use, so it may return a fresh map or slice. Default returns
-// the channel, and is meant for its declaration.
+// Default sets the value of the channel while it is absent, which is also the
+// first argument of the reducer. The function is called for each use, and may
+// return a new map or slice each time. Default returns the channel. Call it
+// only where the channel is declared.
 func (c *Channel[V, U]) Default(v func() V) *Channel[V, U] {
 	c.start = v
 	return c
 }
 
-// Get returns the channel's value in s; the default, else the zero value, when
-// it was never written. The result is the caller's own.
+// Get returns the channel's value in s. If the channel was never written, that
+// is the default, or else the zero value. The caller may change the result.
 //
-// Get panics with a [ChannelError] when the graph of s does not have this
-// channel; inside a node the engine makes that the node's error.
+// Get panics with a [ChannelError] if the graph of s does not have this channel.
+// Inside a node, the panic becomes the node's error.
 func (c *Channel[V, U]) Get(s View) V {
 	v, _ := c.Lookup(s)
 	return v
@@ -90,182 +95,224 @@ func (c *Channel[V, U]) Get(s View) V {
 
 // Lookup is Get, and reports whether the channel was ever written.
 func (c *Channel[V, U]) Lookup(s View) (V, bool) {
-	held := s.slot(c)
-	if held.absent() {
+	slot := s.Slot(c)
+	if slot.Absent() {
 		return c.initial(), false
 	}
-	return cloned(c.value(held), c.cloneV), true
+	return cloned(c.value(slot), c.cloneValue), true
 }
 
-// initial returns a copy of the default, so that one that is always the same
-// map or slice can do no harm.
+// initial returns a copy of the default, since the user's function may return
+// the same map or slice each time.
 func (c *Channel[V, U]) initial() V {
 	if c.start == nil {
 		var zero V
 		return zero
 	}
-	return cloned(c.start(), c.cloneV)
+	return cloned(c.start(), c.cloneValue)
 }
 
 // Put returns a write that passes updates to the reducer, in order. Without
 // updates it does nothing.
 func (c *Channel[V, U]) Put(updates ...U) Write {
-	if c.void != nil {
-		updates = slices.DeleteFunc(slices.Clone(updates), c.void)
+	if c.isNoop != nil {
+		updates = slices.DeleteFunc(slices.Clone(updates), c.isNoop)
 	}
-	if len(updates) == 0 {
-		return Write{}
-	}
-	return putting(&c.verbs, updates, c.cloneU)
+	return c.write(updateAction(updates, c.clone))
 }
 
-// Overwrite returns a write that replaces the value, past the reducer. Writes
-// that follow it in the order of the superstep's tasks fold into the new value.
-// Two tasks of a superstep may not overwrite one channel.
+// Overwrite returns a write that replaces the value without the reducer. Later
+// writes of the same superstep, in the order of its tasks, fold into the new
+// value. Two tasks of a superstep cannot overwrite one channel.
 func (c *Channel[V, U]) Overwrite(v V) Write {
-	return c.write(KindOverwrite, box(cloned(v, c.cloneV)))
+	return c.write(statecore.Action{Kind: statecore.KindOverwrite, Data: box(cloned(v, c.cloneValue))})
 }
 
-func (c *Channel[V, U]) fold(s slot, m *mark, w *Write) (slot, error) {
-	if w.verb.kind == KindOverwrite {
-		m.owned = false
-		if c.number != nil {
-			return c.slot(unbox[V](w.data)), nil
-		}
-		return slot{value: w.data}, nil
-	}
-	first, rest := put[U](w)
-	v, err := c.reduce(c.current(s, m), c.update(first))
-	for _, u := range rest {
-		if err != nil {
-			break
-		}
-		v, err = c.reduce(v, c.update(u))
-	}
-	return c.slot(v), err
-}
-
-// current is what the reducer starts from. A reducer of the user's gets a copy
-// of what a view holds, so that one that is not pure, or appends in place, does
-// not change history.
-func (c *Channel[V, U]) current(s slot, m *mark) V {
-	mine := m.owned
-	m.owned = true
-	switch {
-	case s.absent():
-		return c.initial()
-	case c.wary && !mine:
-		return cloned(c.value(s), c.cloneV)
-	}
-	return c.value(s)
-}
-
-// slot returns the one that holds v.
-func (c *Channel[V, U]) slot(v V) slot {
+// slot returns the slot that holds v.
+func (c *Channel[V, U]) slot(v V) statecore.Slot {
 	if c.number != nil {
-		return slot{isNumber{}, c.number.pack(v)}
+		return statecore.Slot{Value: isNumber{}, N: c.number.pack(v)}
 	}
-	return slot{value: box(v)}
+	return statecore.Slot{Value: box(v)}
 }
 
-// value returns what a slot holds that is not absent.
-func (c *Channel[V, U]) value(s slot) V {
+// value returns the value in a slot that is not absent.
+func (c *Channel[V, U]) value(s statecore.Slot) V {
 	if c.number != nil {
-		return c.number.unpack(s.n)
+		return c.number.unpack(s.N)
 	}
-	return unbox[V](s.value)
+	return unbox[V](s.Value)
 }
 
-// A number says how the values of a channel are numbers, which slots hold without a
-// box.
+// A number converts values that a slot holds without an allocation.
 type number[V any] struct {
 	pack   func(V) int64
 	unpack func(int64) V
 }
 
-// isNumber is the value of a slot with a number.
+// isNumber is the Value of a slot whose value is in N.
 type isNumber struct{}
 
-func (c *Channel[V, U]) update(u U) U {
-	if c.wary {
-		return cloned(u, c.cloneU)
-	}
-	return u
-}
+// null stands for the nil value of an interface type, since a slot without a
+// value is absent.
+type null struct{}
 
-// box keeps a nil interface value apart from an absent slot.
 func box[V any](v V) any {
 	if b := any(v); b != nil {
 		return b
 	}
-	return none{}
+	return null{}
 }
 
 func unbox[V any](boxed any) V {
 	v, _ := boxed.(V)
-	if _, null := boxed.(none); null {
+	if _, isNull := boxed.(null); isNull {
 		var zero V
 		return zero
 	}
 	return v
 }
 
-// none stands for a nil value in a channel of an interface type.
-type none struct{}
+// many is the Data of an action with more than one update. A single update, the
+// common case, is boxed by itself to save memory.
+type many[U any] []U
 
-func (c *Channel[V, U]) encode(s slot, _ *mark, to *sink) error { return c.snapshot(s, to) }
-
-func (c *Channel[V, U]) snapshot(s slot, to *sink) error {
-	return c.codecV.sendValue(to, c.name, KindSet, c.value(s))
-}
-
-func (c *Channel[V, U]) replay(_ slot, _ *mark, k Kind, data []byte) (slot, error) {
-	if k != KindSet {
-		return slot{}, fmt.Errorf("%w: kind %s for a %s channel", ErrStored, k, c.kind)
+// updateAction returns an action that passes copies of updates to the reducer.
+func updateAction[U any](updates []U, clone func(U) U) statecore.Action {
+	switch len(updates) {
+	case 0:
+		return statecore.Action{}
+	case 1:
+		return statecore.Action{Kind: statecore.KindUpdate, Data: box(cloned(updates[0], clone))}
 	}
-	v, err := c.codecV.decode(data)
-	return c.slot(v), err
+	return statecore.Action{Kind: statecore.KindUpdate, Data: many[U](cloneAll(updates, clone))}
 }
 
-func (c *Channel[V, U]) encodeWrite(w Write) (Kind, []byte, error) {
-	if w.verb.kind == KindOverwrite {
-		data, err := c.codecV.encode(unbox[V](w.data))
-		return KindOverwrite, data, err
+// firstUpdate returns the updates of an action as the first and the others.
+func firstUpdate[U any](a statecore.Action) (first U, others []U) {
+	if all, ok := a.Data.(many[U]); ok {
+		return all[0], all[1:]
 	}
-	data, err := c.codecU.encodeList(puts[U](&w))
-	return KindUpdate, data, err
+	return unbox[U](a.Data), nil
 }
 
-func (c *Channel[V, U]) decodeWrite(k Kind, data []byte) (Write, error) {
-	switch k {
-	case KindOverwrite:
-		v, err := c.codecV.decode(data)
+func allUpdates[U any](a statecore.Action) []U {
+	if all, ok := a.Data.(many[U]); ok {
+		return all
+	}
+	return []U{unbox[U](a.Data)}
+}
+
+// channelCodec is the engine's side of a [Channel].
+type channelCodec[V, U any] Channel[V, U]
+
+func (c *channelCodec[V, U]) user() *Channel[V, U] { return (*Channel[V, U])(c) }
+
+func (c *channelCodec[V, U]) Fold(s statecore.Slot, m *statecore.Mark, a statecore.Action) (statecore.Slot, error) {
+	if a.Kind == statecore.KindOverwrite {
+		m.Owned = false // the write still refers to the value
+		return c.user().slot(unbox[V](a.Data)), nil
+	}
+	first, others := firstUpdate[U](a)
+	v, err := c.reduce(c.current(s, m), c.argument(first))
+	for _, u := range others {
 		if err != nil {
-			return Write{}, err
+			break
 		}
-		return c.write(KindOverwrite, box(v)), nil
-	case KindUpdate:
-		updates, err := c.codecU.decodeList(data)
-		if err != nil || len(updates) == 0 {
-			return Write{}, err
-		}
-		return putting(&c.verbs, updates, nil), nil
+		v, err = c.reduce(v, c.argument(u))
 	}
-	return Write{}, fmt.Errorf("%w: kind %s for a write to a %s channel", ErrStored, k, c.kind)
+	return c.user().slot(v), err
 }
 
-func (c *Channel[V, U]) echo(k Kind, data []byte) (Write, bool, error) {
+// current returns the reducer's first argument. A custom reducer gets a copy of
+// a value that a view holds.
+func (c *channelCodec[V, U]) current(s statecore.Slot, m *statecore.Mark) V {
+	owned := m.Owned
+	m.Owned = true
+	if s.Absent() {
+		return c.user().initial()
+	}
+	v := c.user().value(s)
+	if c.copiesArguments && !owned {
+		return cloned(v, c.cloneValue)
+	}
+	return v
+}
+
+func (c *channelCodec[V, U]) argument(u U) U {
+	if c.copiesArguments {
+		return cloned(u, c.clone)
+	}
+	return u
+}
+
+func (c *channelCodec[V, U]) Changes(s statecore.Slot, _ *statecore.Mark, to *statecore.ChangeWriter) error {
+	return c.Snapshot(s, to)
+}
+
+func (c *channelCodec[V, U]) Snapshot(s statecore.Slot, to *statecore.ChangeWriter) error {
+	return emitValue(to, statecore.KindSet, c.values, c.user().value(s))
+}
+
+func (c *channelCodec[V, U]) Replay(_ statecore.Slot, _ *statecore.Mark, k statecore.Kind, data []byte) (statecore.Slot, error) {
+	if k != statecore.KindSet {
+		return statecore.Slot{}, fmt.Errorf("%w: kind %s for a %s channel", ErrStored, k, c.traits.Kind)
+	}
+	v, err := c.values.Decode(data)
+	return c.user().slot(v), err
+}
+
+func (c *channelCodec[V, U]) EncodeWrite(a statecore.Action) (statecore.Kind, []byte, error) {
+	if a.Kind == statecore.KindOverwrite {
+		data, err := c.values.Encode(unbox[V](a.Data))
+		return a.Kind, data, err
+	}
+	data, err := c.updates.EncodeList(allUpdates[U](a))
+	return a.Kind, data, err
+}
+
+func (c *channelCodec[V, U]) DecodeWrite(k statecore.Kind, data []byte) (statecore.Action, error) {
+	switch k {
+	case statecore.KindOverwrite:
+		v, err := c.values.Decode(data)
+		return statecore.Action{Kind: k, Data: box(v)}, err
+	case statecore.KindUpdate:
+		updates, err := c.updates.DecodeList(data)
+		return updateAction(updates, nil), err
+	}
+	return statecore.Action{}, fmt.Errorf("%w: kind %s for a write to a %s channel", ErrStored, k, c.traits.Kind)
+}
+
+func (c *channelCodec[V, U]) WriteFromChange(k statecore.Kind, data []byte) (statecore.Action, bool, error) {
 	switch {
-	case c.asU == nil:
-		return Write{}, false, nil
-	case k == KindClear:
-		return Write{}, true, nil // the end of an ephemeral value, which is nobody's write
-	case k != KindSet:
-		return Write{}, false, nil
+	case c.asUpdate == nil:
+		return statecore.Action{}, false, nil
+	case k == statecore.KindClear:
+		return statecore.Action{}, true, nil // the end of an ephemeral value, which no write caused
+	case k != statecore.KindSet:
+		return statecore.Action{}, false, nil
 	}
-	v, err := c.codecV.decode(data)
+	v, err := c.values.Decode(data)
 	if err != nil {
-		return Write{}, false, err
+		return statecore.Action{}, false, err
 	}
-	return putting(&c.verbs, []U{c.asU(v)}, nil), true, nil
+	return updateAction([]U{c.asUpdate(v)}, nil), true, nil
+}
+
+// emitValue emits a change whose data is the JSON of v.
+func emitValue[T any](to *statecore.ChangeWriter, k statecore.Kind, codec *jsonform.Codec[T], v T) error {
+	buf, err := codec.Append(to.Buffer(), v)
+	if err == nil {
+		to.Emit(k, buf)
+	}
+	return err
+}
+
+// emitList emits a change whose data is the JSON array of items.
+func emitList[T any](to *statecore.ChangeWriter, k statecore.Kind, codec *jsonform.Codec[T], items []T) error {
+	buf, err := codec.AppendList(to.Buffer(), items)
+	if err == nil {
+		to.Emit(k, buf)
+	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
@@ -57,7 +58,7 @@ func TestChannels(t *testing.T) {
 		want   any
 		stored []change
 	}
-	set1 := func(json string) []change { return []change{{"c", state.KindSet, json}} }
+	set1 := func(json string) []change { return []change{{"c", statecore.KindSet, json}} }
 	for _, test := range []struct {
 		name    string
 		channel state.Handle
@@ -108,47 +109,47 @@ func TestChannels(t *testing.T) {
 		}},
 		{"append", list, lookup(list), []string(nil), []stage{
 			{[]state.Write{list.Put()}, nil, nil},
-			{[]state.Write{list.Put("a"), list.Put("b", "c")}, []string{"a", "b", "c"}, []change{{"c", state.KindAppend, `["a","b","c"]`}}},
-			{[]state.Write{list.Put("d")}, []string{"a", "b", "c", "d"}, []change{{"c", state.KindAppend, `["d"]`}}},
+			{[]state.Write{list.Put("a"), list.Put("b", "c")}, []string{"a", "b", "c"}, []change{{"c", statecore.KindAppend, `["a","b","c"]`}}},
+			{[]state.Write{list.Put("d")}, []string{"a", "b", "c", "d"}, []change{{"c", statecore.KindAppend, `["d"]`}}},
 			{[]state.Write{list.Put("e"), list.Overwrite([]string{"x"}), list.Put("y")}, []string{"x", "y"}, set1(`["x","y"]`)},
-			{[]state.Write{list.Put("z")}, []string{"x", "y", "z"}, []change{{"c", state.KindAppend, `["z"]`}}},
+			{[]state.Write{list.Put("z")}, []string{"x", "y", "z"}, []change{{"c", statecore.KindAppend, `["z"]`}}},
 			{[]state.Write{list.Overwrite(nil)}, []string{}, set1(`[]`)},
 		}},
 		{"append with default", listDefault, lookup(listDefault), []int{1, 2}, []stage{
 			{[]state.Write{listDefault.Put(3)}, []int{1, 2, 3}, set1(`[1,2,3]`)},
-			{[]state.Write{listDefault.Put(4)}, []int{1, 2, 3, 4}, []change{{"c", state.KindAppend, `[4]`}}},
+			{[]state.Write{listDefault.Put(4)}, []int{1, 2, 3, 4}, []change{{"c", statecore.KindAppend, `[4]`}}},
 		}},
 		{"keyed", keyed, lookup(keyed), []item(nil), []stage{
 			{[]state.Write{keyed.Put()}, nil, nil},
-			{[]state.Write{keyed.Put(item{"a", "1"}, item{"b", "1"}), keyed.Put(item{"a", "2"})}, []item{{"a", "2"}, {"b", "1"}}, []change{{"c", state.KindPut, `[{"key":"a","text":"1"},{"key":"b","text":"1"},{"key":"a","text":"2"}]`}}},
-			{[]state.Write{keyed.Put(item{"c", "1"}), keyed.Remove("b", "no"), keyed.Put(item{"b", "3"})}, []item{{"a", "2"}, {"c", "1"}, {"b", "3"}}, []change{{"c", state.KindPut, `[{"key":"c","text":"1"}]`}, {"c", state.KindRemove, `["b","no"]`}, {"c", state.KindPut, `[{"key":"b","text":"3"}]`}}},
-			{[]state.Write{keyed.Remove("no")}, []item{{"a", "2"}, {"c", "1"}, {"b", "3"}}, []change{{"c", state.KindRemove, `["no"]`}}},
+			{[]state.Write{keyed.Put(item{"a", "1"}, item{"b", "1"}), keyed.Put(item{"a", "2"})}, []item{{"a", "2"}, {"b", "1"}}, []change{{"c", statecore.KindPut, `[{"key":"a","text":"1"},{"key":"b","text":"1"},{"key":"a","text":"2"}]`}}},
+			{[]state.Write{keyed.Put(item{"c", "1"}), keyed.Remove("b", "no"), keyed.Put(item{"b", "3"})}, []item{{"a", "2"}, {"c", "1"}, {"b", "3"}}, []change{{"c", statecore.KindPut, `[{"key":"c","text":"1"}]`}, {"c", statecore.KindRemove, `["b","no"]`}, {"c", statecore.KindPut, `[{"key":"b","text":"3"}]`}}},
+			{[]state.Write{keyed.Remove("no")}, []item{{"a", "2"}, {"c", "1"}, {"b", "3"}}, []change{{"c", statecore.KindRemove, `["no"]`}}},
 			{[]state.Write{keyed.Remove()}, []item{{"a", "2"}, {"c", "1"}, {"b", "3"}}, nil},
-			{[]state.Write{keyed.Put(item{"d", "1"}), keyed.Clear(), keyed.Put(item{"e", "1"})}, []item{{"e", "1"}}, []change{{"c", state.KindSet, `[]`}, {"c", state.KindPut, `[{"key":"e","text":"1"}]`}}},
+			{[]state.Write{keyed.Put(item{"d", "1"}), keyed.Clear(), keyed.Put(item{"e", "1"})}, []item{{"e", "1"}}, []change{{"c", statecore.KindSet, `[]`}, {"c", statecore.KindPut, `[{"key":"e","text":"1"}]`}}},
 			{[]state.Write{keyed.Overwrite([]item{{"f", "1"}, {"g", "1"}, {"f", "2"}})}, []item{{"f", "2"}, {"g", "1"}}, set1(`[{"key":"f","text":"1"},{"key":"g","text":"1"},{"key":"f","text":"2"}]`)},
 			{[]state.Write{keyed.Clear()}, []item{}, set1(`[]`)},
 		}},
 		{"keyed with pruner", pruned, lookup(pruned), []item(nil), []stage{
-			{[]state.Write{pruned.Put(item{Key: "a"}, item{Key: "b"})}, []item{{Key: "a"}, {Key: "b"}}, []change{{"c", state.KindPut, `[{"key":"a"},{"key":"b"}]`}}},
-			{[]state.Write{pruned.Put(item{Key: "c"})}, []item{{Key: "b"}, {Key: "c"}}, []change{{"c", state.KindPut, `[{"key":"c"}]`}, {"c", state.KindRemove, `["a"]`}}},
+			{[]state.Write{pruned.Put(item{Key: "a"}, item{Key: "b"})}, []item{{Key: "a"}, {Key: "b"}}, []change{{"c", statecore.KindPut, `[{"key":"a"},{"key":"b"}]`}}},
+			{[]state.Write{pruned.Put(item{Key: "c"})}, []item{{Key: "b"}, {Key: "c"}}, []change{{"c", statecore.KindPut, `[{"key":"c"}]`}, {"c", statecore.KindRemove, `["a"]`}}},
 		}},
 		{"set", set, lookup(set), []string(nil), []stage{
-			{[]state.Write{set.Put("b", "a", "b")}, []string{"b", "a"}, []change{{"c", state.KindPut, `["b","a","b"]`}}},
-			{[]state.Write{set.Put("a"), set.Remove("b"), set.Put("c")}, []string{"a", "c"}, []change{{"c", state.KindPut, `["a"]`}, {"c", state.KindRemove, `["b"]`}, {"c", state.KindPut, `["c"]`}}},
+			{[]state.Write{set.Put("b", "a", "b")}, []string{"b", "a"}, []change{{"c", statecore.KindPut, `["b","a","b"]`}}},
+			{[]state.Write{set.Put("a"), set.Remove("b"), set.Put("c")}, []string{"a", "c"}, []change{{"c", statecore.KindPut, `["a"]`}, {"c", statecore.KindRemove, `["b"]`}, {"c", statecore.KindPut, `["c"]`}}},
 			{[]state.Write{set.Overwrite([]string{"z", "z"})}, []string{"z"}, set1(`["z","z"]`)},
 			{[]state.Write{set.Clear()}, []string{}, set1(`[]`)},
 		}},
 		{"map", entries, lookup(entries), map[string]int(nil), []stage{
-			{[]state.Write{entries.Put(map[string]int{"a": 1, "b": 2}), entries.Put(map[string]int{"b": 3})}, map[string]int{"a": 1, "b": 3}, []change{{"c", state.KindMerge, `{"a":1,"b":3}`}}},
-			{[]state.Write{entries.Remove("a", "no"), entries.Put(map[string]int{"c": 4})}, map[string]int{"b": 3, "c": 4}, []change{{"c", state.KindRemove, `{"a":{},"no":{}}`}, {"c", state.KindMerge, `{"c":4}`}}},
+			{[]state.Write{entries.Put(map[string]int{"a": 1, "b": 2}), entries.Put(map[string]int{"b": 3})}, map[string]int{"a": 1, "b": 3}, []change{{"c", statecore.KindMerge, `{"a":1,"b":3}`}}},
+			{[]state.Write{entries.Remove("a", "no"), entries.Put(map[string]int{"c": 4})}, map[string]int{"b": 3, "c": 4}, []change{{"c", statecore.KindRemove, `{"a":{},"no":{}}`}, {"c", statecore.KindMerge, `{"c":4}`}}},
 			{[]state.Write{entries.Remove()}, map[string]int{"b": 3, "c": 4}, nil},
 			{[]state.Write{entries.Put(map[string]int{"d": 1}), entries.Overwrite(map[string]int{"x": 1}), entries.Put(map[string]int{"y": 2})}, map[string]int{"x": 1, "y": 2}, set1(`{"x":1,"y":2}`)},
 			{[]state.Write{entries.Overwrite(nil)}, map[string]int{}, set1(`{}`)},
-			{[]state.Write{entries.Put(nil)}, map[string]int{}, []change{{"c", state.KindMerge, `{}`}}},
+			{[]state.Write{entries.Put(nil)}, map[string]int{}, []change{{"c", statecore.KindMerge, `{}`}}},
 		}},
 		{"map with default", entriesDefault, lookup(entriesDefault), map[int]string{1: "one"}, []stage{
 			{[]state.Write{entriesDefault.Put(map[int]string{2: "two"})}, map[int]string{1: "one", 2: "two"}, set1(`{"1":"one","2":"two"}`)},
-			{[]state.Write{entriesDefault.Remove(1)}, map[int]string{2: "two"}, []change{{"c", state.KindRemove, `{"1":{}}`}}},
+			{[]state.Write{entriesDefault.Remove(1)}, map[int]string{2: "two"}, []change{{"c", statecore.KindRemove, `{"1":{}}`}}},
 		}},
 		{"custom", custom, lookup(custom), "", []stage{
 			{[]state.Write{custom.Put(2), custom.Put(1, 1)}, "xxxx", set1(`"xxxx"`)},
@@ -175,7 +176,7 @@ func TestChannels(t *testing.T) {
 					"live":     next,
 					"replayed": replayed(t, schema, nil, all...),
 					"snapshot": replayed(t, schema, nil, snapshot(t, schema, next)...),
-					"overlay":  schema.Overlay(v, s.writes),
+					"overlay":  statecore.Overlay(schema, v, s.writes),
 				} {
 					got, ok := test.read(v)
 					if s.want == nil {
@@ -208,7 +209,7 @@ func TestEphemeral(t *testing.T) {
 		t.Errorf("after an edit: got %d, want it to live on", got)
 	}
 	tx := schema.Begin(v)
-	if err := tx.Apply(0, other.Put(1)); err != nil {
+	if err := statecore.Apply(tx, 0, []state.Write{other.Put(1)}); err != nil {
 		t.Fatal(err)
 	}
 	next, err := tx.Finish(true)
@@ -222,7 +223,7 @@ func TestEphemeral(t *testing.T) {
 	if err := tx.Changes(collect(&stored)); err != nil {
 		t.Fatal(err)
 	}
-	if want := []change{{"c", state.KindClear, ""}, {"n", state.KindSet, "1"}}; !slices.Equal(stored, want) {
+	if want := []change{{"c", statecore.KindClear, ""}, {"n", statecore.KindSet, "1"}}; !slices.Equal(stored, want) {
 		t.Errorf("stored %v, want %v", stored, want)
 	}
 	if _, ok := c.Lookup(replayed(t, schema, v, stored...)); ok {
@@ -257,13 +258,13 @@ func TestUntracked(t *testing.T) {
 	if got := c.Get(v); got != h {
 		t.Errorf("got %p, want the very handle %p", got, h)
 	}
-	if want := []change{{"n", state.KindSet, "1"}}; !slices.Equal(stored, want) {
+	if want := []change{{"n", statecore.KindSet, "1"}}; !slices.Equal(stored, want) {
 		t.Errorf("stored %v, want %v", stored, want)
 	}
 	if got := snapshot(t, schema, v); !slices.Equal(got, stored) {
 		t.Errorf("snapshot holds %v, want %v", got, stored)
 	}
-	if _, _, ok, err := schema.EncodeWrite(c.Put(h)); ok || err != nil {
+	if _, _, ok, err := schema.EncodeWrite(c.Put(h).Core()); ok || err != nil {
 		t.Errorf("EncodeWrite: got %v, %v, want it passed over", ok, err)
 	}
 	for _, d := range schema.Describe() {
@@ -329,7 +330,7 @@ func TestListReading(t *testing.T) {
 	}
 	base := commit(t, schema, empty, list.Put("a", "b"), keyed.Put(items...), set.Put(numbers...), entries.Put(map[string]int{"a": 1}))
 	writes := []state.Write{list.Put("c"), keyed.Put(item{Key: "new"}), keyed.Put(item{Key: "new", Text: "2"}), set.Put(77)}
-	for name, v := range map[string]state.View{"state": commit(t, schema, base, writes...), "overlay": schema.Overlay(base, writes)} {
+	for name, v := range map[string]state.View{"state": commit(t, schema, base, writes...), "overlay": statecore.Overlay(schema, base, writes)} {
 		var got []string
 		for i, e := range list.All(v) {
 			if i != len(got) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
@@ -107,7 +108,7 @@ func trip[T any](tb testing.TB, v T) []T {
 
 func tryTrip[T any](v T) ([]T, error) {
 	last, list, table := state.Last[T]("c"), state.Append[T]("l"), state.Map[string, T]("m")
-	schema, err := state.NewSchema(last, list)
+	schema, err := statecore.NewSchema[state.Handle](last, list)
 	if err != nil {
 		return nil, err
 	}
@@ -126,20 +127,21 @@ func tryTrip[T any](v T) ([]T, error) {
 	out = append(out, last.Get(next), last.Get(back))
 	out = append(out, list.Get(back)...)
 	for _, w := range []state.Write{last.Put(v), last.Overwrite(v)} {
-		k, data, _, err := schema.EncodeWrite(w)
+		k, data, _, err := schema.EncodeWrite(w.Core())
 		if err != nil {
 			return nil, err
 		}
-		if w, err = schema.DecodeWrite("c", k, data); err != nil {
+		stored, err := schema.DecodeWrite("c", k, data)
+		if err != nil {
 			return nil, err
 		}
-		if back, err = step(schema, schema.Empty(), true, []state.Write{w}); err != nil {
+		if back, err = step(schema, schema.Empty(), true, []state.Write{{Write: stored}}); err != nil {
 			return nil, err
 		}
 		out = append(out, last.Get(back))
 	}
 	// A map is refused where a value has hooks on its pointer only.
-	if schema, err := state.NewSchema(table); err == nil {
+	if schema, err := statecore.NewSchema[state.Handle](table); err == nil {
 		if _, stored, err = tryChanges(schema, schema.Empty(), table.Put(map[string]T{"k": v})); err != nil {
 			return nil, err
 		}
@@ -334,7 +336,7 @@ func TestStoredText(t *testing.T) {
 
 func textOf[T any](v T) (any, error) {
 	c := state.Last[T]("c")
-	schema, err := state.NewSchema(c)
+	schema, err := statecore.NewSchema[state.Handle](c)
 	if err != nil {
 		return nil, err
 	}

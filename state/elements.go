@@ -6,49 +6,36 @@ import (
 	"iter"
 	"reflect"
 	"slices"
+
+	"github.com/weft-go/weft/internal/jsonform"
+	"github.com/weft-go/weft/internal/statecore"
 )
 
-// elements is what [KeyedChannel] and [SetChannel] share: a list whose elements
-// have keys.
+// elements is the common part of [KeyedChannel] and [SetChannel]: a list whose
+// elements have keys.
 type elements[K comparable, E any] struct {
-	*traits
-	key    func(E) K
-	prune  func([]E) []E
-	absent func(K) bool // whether a key is none; nil when every key is one
-	clone  func(E) E
-	codec  *codec[E]
-	keys   *codec[K]
+	handle
+	key   func(E) K
+	prune func([]E) []E // may be nil
+	noKey func(K) bool  // whether a key is missing; nil if any key is valid
+	clone func(E) E
+	codec *jsonform.Codec[E]
+	keys  *jsonform.Codec[K]
 }
 
 func newElements[K comparable, E any](name, kind string, key func(E) K) *elements[K, E] {
-	c := &elements[K, E]{
-		traits: &traits{name: name, kind: kind, goType: reflect.TypeFor[[]E]().String(), echoes: true},
-		key:    key,
-		clone:  cloner[E](),
-		codec:  newCodec[E](),
-		keys:   newCodec[K](),
+	c := &elements[K, E]{key: key, clone: jsonform.Cloner[E](), codec: jsonform.New[E](), keys: jsonform.New[K]()}
+	c.codec.CheckIdentity(func(a, b E) bool { return key(a) == key(b) })
+	c.traits = &statecore.Traits{
+		Name: name, Kind: kind, Type: reflect.TypeFor[[]E]().String(),
+		Err: c.codec.Err(), Codec: (*elementsCodec[K, E])(c), ChangesAreWrites: true, Checked: c.codec.Checked(),
 	}
-	c.bind(c)
-	c.codec.same = func(a, b E) bool { return key(a) == key(b) }
-	c.err = c.codec.err
 	return c
 }
 
-// elementsLog is what a transaction did to it, in order.
-type elementsLog[K comparable, E any] struct {
-	ops   []elementsOp[K, E]
-	first [1]elementsOp[K, E] // backs ops, to save an allocation
-}
-
-type elementsOp[K comparable, E any] struct {
-	kind  Kind
-	items []E
-	keys  []K
-}
-
-// Get returns the list; nil when it was never written. The slice and its
-// elements are the caller's own: to look at some of a long list, Len, Last and
-// All are cheaper, and so is looking one up. Get panics like [Channel.Get].
+// Get returns the list, or nil if it was never written. The caller may change
+// the slice and its elements. To read a part of a long list, Len, Last, All and
+// a lookup by key cost less. Get panics like [Channel.Get].
 func (c *elements[K, E]) Get(s View) []E {
 	items, _ := c.Lookup(s)
 	return items
@@ -56,146 +43,167 @@ func (c *elements[K, E]) Get(s View) []E {
 
 // Lookup is Get, and reports whether the list was ever written.
 func (c *elements[K, E]) Lookup(s View) ([]E, bool) {
-	held := s.slot(c)
-	if held.absent() {
+	slot := s.Slot(c)
+	if slot.Absent() {
 		return nil, false
 	}
-	return held.value.(*index[K, E]).run().copy(c.clone), true
+	return slot.Value.(*index[K, E]).segments().copy(c.clone), true
 }
 
-func (c *elements[K, E]) run(s View) run[E] {
-	if held := s.slot(c); !held.absent() {
-		return held.value.(*index[K, E]).run()
+func (c *elements[K, E]) segments(s View) segments[E] {
+	if slot := s.Slot(c); !slot.Absent() {
+		return slot.Value.(*index[K, E]).segments()
 	}
-	return run[E]{}
+	return segments[E]{}
 }
 
 // find returns the element of a key, without a copy.
 func (c *elements[K, E]) find(s View, key K) (e E, ok bool) {
-	held := s.slot(c)
-	if held.absent() {
+	slot := s.Slot(c)
+	if slot.Absent() {
 		return e, false
 	}
-	l := held.value.(*index[K, E])
+	l := slot.Value.(*index[K, E])
 	i, ok := l.find(key)
 	if ok {
-		e = l.run().at(i)
+		e = l.segments().at(i)
 	}
 	return e, ok
 }
 
 // Len returns the number of elements.
-func (c *elements[K, E]) Len(s View) int { return c.run(s).len() }
+func (c *elements[K, E]) Len(s View) int { return c.segments(s).len() }
 
-// Last returns the newest element, and whether there is one.
-func (c *elements[K, E]) Last(s View) (E, bool) { return c.run(s).last(c.clone) }
+// Last returns the last element. It reports false if there is none.
+func (c *elements[K, E]) Last(s View) (E, bool) { return c.segments(s).last(c.clone) }
 
 // All yields the elements with their positions, in order.
-func (c *elements[K, E]) All(s View) iter.Seq2[int, E] { return c.run(s).all(c.clone) }
+func (c *elements[K, E]) All(s View) iter.Seq2[int, E] { return c.segments(s).all(c.clone) }
 
 // Remove returns a write that removes the elements of these keys. A key that is
-// not in the list changes nothing.
+// not in the list is ignored.
 func (c *elements[K, E]) Remove(keys ...K) Write {
 	if len(keys) == 0 {
 		return Write{}
 	}
-	return c.write(KindRemove, slices.Clone(keys))
+	return c.write(statecore.Action{Kind: statecore.KindRemove, Data: slices.Clone(keys)})
+}
+
+// Clear returns a write that removes every element.
+func (c *elements[K, E]) Clear() Write {
+	return c.write(statecore.Action{Kind: statecore.KindClear})
 }
 
 func (c *elements[K, E]) put(items []E) Write {
 	if len(items) == 0 {
 		return Write{}
 	}
-	return c.write(KindPut, items)
+	return c.write(statecore.Action{Kind: statecore.KindPut, Data: items})
 }
 
-// Clear returns a write that removes every element.
-func (c *elements[K, E]) Clear() Write { return c.write(KindClear, nil) }
+func (c *elements[K, E]) overwrite(items []E) Write {
+	return c.write(statecore.Action{Kind: statecore.KindOverwrite, Data: items})
+}
 
-// open returns the transaction's own list.
-func (c *elements[K, E]) open(s slot, m *mark) *index[K, E] {
-	if m.owned {
-		return s.value.(*index[K, E])
+// elementsCodec is the engine's side of [elements].
+type elementsCodec[K comparable, E any] elements[K, E]
+
+// elementsLog lists what a transaction did to the elements, in order.
+type elementsLog[K comparable, E any] struct {
+	ops    []elementsOp[K, E]
+	inline [1]elementsOp[K, E] // backs ops, to save an allocation
+}
+
+type elementsOp[K comparable, E any] struct {
+	kind  statecore.Kind
+	items []E
+	keys  []K
+}
+
+// open returns the list that the transaction changes.
+func (c *elementsCodec[K, E]) open(s statecore.Slot, m *statecore.Mark) *index[K, E] {
+	if m.Owned {
+		return s.Value.(*index[K, E])
 	}
-	m.owned = true
-	if s.absent() {
+	m.Owned = true
+	if s.Absent() {
 		return newIndex(c.key)
 	}
-	l := s.value.(*index[K, E]).fork()
-	if m.detach {
+	l := s.Value.(*index[K, E]).fork()
+	if m.Detach {
 		l.detach()
 	}
 	return l
 }
 
-// log returns the transaction's record.
-func (c *elements[K, E]) log(m *mark) *elementsLog[K, E] {
-	if m.log == nil {
+func (c *elementsCodec[K, E]) log(m *statecore.Mark) *elementsLog[K, E] {
+	if m.Log == nil {
 		log := &elementsLog[K, E]{}
-		log.ops = log.first[:0]
-		m.log = log
+		log.ops = log.inline[:0]
+		m.Log = log
 	}
-	return m.log.(*elementsLog[K, E])
+	return m.Log.(*elementsLog[K, E])
 }
 
-func (c *elements[K, E]) fold(s slot, m *mark, w *Write) (slot, error) {
-	op := elementsOp[K, E]{kind: w.verb.kind}
-	switch w.verb.kind {
-	case KindPut, KindOverwrite:
-		op.items = w.data.([]E)
-	case KindRemove:
-		op.keys = w.data.([]K)
+func (c *elementsCodec[K, E]) Fold(s statecore.Slot, m *statecore.Mark, a statecore.Action) (statecore.Slot, error) {
+	op := elementsOp[K, E]{kind: a.Kind}
+	switch a.Kind {
+	case statecore.KindPut, statecore.KindOverwrite:
+		op.items = a.Data.([]E)
+	case statecore.KindRemove:
+		op.keys = a.Data.([]K)
 	}
-	if i := c.keyless(op.items); i >= 0 {
-		return slot{}, fmt.Errorf("element %d has no id, also after WithID", i)
+	if i := c.indexWithoutKey(op.items); i >= 0 {
+		return statecore.Slot{}, fmt.Errorf("element %d has no id, also after WithID", i)
 	}
 	l, log := c.open(s, m), c.log(m)
-	if w.verb.kind == KindOverwrite || w.verb.kind == KindClear {
+	if a.Kind == statecore.KindOverwrite || a.Kind == statecore.KindClear {
 		log.ops = log.ops[:0]
 	}
 	log.ops = append(log.ops, op)
-	c.apply(l, op)
-	return slot{value: l}, nil
+	op.apply(l)
+	return statecore.Slot{Value: l}, nil
 }
 
-// keyless returns the position of the first element without a key, else -1.
-func (c *elements[K, E]) keyless(items []E) int {
-	if c.absent == nil {
+// indexWithoutKey returns the position of the first element without a key, or -1.
+func (c *elementsCodec[K, E]) indexWithoutKey(items []E) int {
+	if c.noKey == nil {
 		return -1
 	}
-	return slices.IndexFunc(items, func(e E) bool { return c.absent(c.key(e)) })
+	return slices.IndexFunc(items, func(e E) bool { return c.noKey(c.key(e)) })
 }
 
-func (c *elements[K, E]) apply(l *index[K, E], op elementsOp[K, E]) {
+func (op elementsOp[K, E]) apply(l *index[K, E]) {
 	switch op.kind {
-	case KindOverwrite, KindSet, KindClear:
+	case statecore.KindOverwrite, statecore.KindSet, statecore.KindClear:
 		l.reset()
 		fallthrough
-	case KindPut:
+	case statecore.KindPut:
 		for _, e := range op.items {
 			l.put(e)
 		}
-	case KindRemove:
+	case statecore.KindRemove:
 		l.remove(op.keys)
 	}
 }
 
-func (c *elements[K, E]) finish(s slot, m *mark) (slot, error) {
+// Prune calls the user's function and removes the elements that it leaves out.
+func (c *elementsCodec[K, E]) Prune(s statecore.Slot, m *statecore.Mark) (statecore.Slot, error) {
 	l := c.open(s, m)
-	kept := c.prune(l.run().copy(c.clone))
-	dropped, err := c.dropped(l.run(), kept)
+	kept := c.prune(l.segments().copy(c.clone))
+	dropped, err := c.dropped(l.segments(), kept)
 	if err != nil || len(dropped) == 0 {
-		return slot{value: l}, err
+		return statecore.Slot{Value: l}, err
 	}
-	op := elementsOp[K, E]{kind: KindRemove, keys: dropped}
+	op := elementsOp[K, E]{kind: statecore.KindRemove, keys: dropped}
 	log := c.log(m)
 	log.ops = append(log.ops, op)
-	c.apply(l, op)
-	return slot{value: l}, nil
+	op.apply(l)
+	return statecore.Slot{Value: l}, nil
 }
 
-// dropped returns the keys in all that kept lacks; kept must be in order.
-func (c *elements[K, E]) dropped(all run[E], kept []E) ([]K, error) {
+// dropped returns the keys in all that kept lacks. Kept must be in order.
+func (c *elementsCodec[K, E]) dropped(all segments[E], kept []E) ([]K, error) {
 	var out []K
 	next := 0
 	for _, e := range all.all(nil) {
@@ -212,11 +220,11 @@ func (c *elements[K, E]) dropped(all run[E], kept []E) ([]K, error) {
 	return out, nil
 }
 
-func (c *elements[K, E]) encode(_ slot, m *mark, to *sink) error {
+func (c *elementsCodec[K, E]) Changes(_ statecore.Slot, m *statecore.Mark, to *statecore.ChangeWriter) error {
 	ops := c.log(m).ops
 	for len(ops) > 0 {
-		op, n := joined(ops)
-		if err := c.encodeOp(op, to); err != nil {
+		op, n := mergePuts(ops)
+		if err := c.emit(op, to); err != nil {
 			return err
 		}
 		ops = ops[n:]
@@ -224,93 +232,93 @@ func (c *elements[K, E]) encode(_ slot, m *mark, to *sink) error {
 	return nil
 }
 
-// joined returns the first of ops with the n-1 that are stored as one with it:
-// neighbouring puts.
-func joined[K comparable, E any](ops []elementsOp[K, E]) (op elementsOp[K, E], n int) {
+// mergePuts merges the puts that ops begins with into one. It returns the first
+// op to store, and how many of ops it stands for.
+func mergePuts[K comparable, E any](ops []elementsOp[K, E]) (op elementsOp[K, E], n int) {
 	op = ops[0]
-	for n = 1; n < len(ops) && op.kind == KindPut && ops[n].kind == KindPut; n++ {
+	for n = 1; n < len(ops) && op.kind == statecore.KindPut && ops[n].kind == statecore.KindPut; n++ {
 		op.items = append(slices.Clip(op.items), ops[n].items...)
 	}
 	return op, n
 }
 
-func (c *elements[K, E]) encodeOp(op elementsOp[K, E], to *sink) error {
+func (c *elementsCodec[K, E]) emit(op elementsOp[K, E], to *statecore.ChangeWriter) error {
 	switch op.kind {
-	case KindRemove:
-		return c.keys.sendList(to, c.name, KindRemove, op.keys)
-	case KindPut:
-		return c.codec.sendList(to, c.name, KindPut, op.items)
+	case statecore.KindRemove:
+		return emitList(to, op.kind, c.keys, op.keys)
+	case statecore.KindPut:
+		return emitList(to, op.kind, c.codec, op.items)
 	}
-	return c.codec.sendList(to, c.name, KindSet, op.items)
+	return emitList(to, statecore.KindSet, c.codec, op.items)
 }
 
-func (c *elements[K, E]) snapshot(s slot, to *sink) error {
-	return c.codec.sendList(to, c.name, KindSet, s.value.(*index[K, E]).run().from(0))
+func (c *elementsCodec[K, E]) Snapshot(s statecore.Slot, to *statecore.ChangeWriter) error {
+	return emitList(to, statecore.KindSet, c.codec, s.Value.(*index[K, E]).segments().from(0))
 }
 
-func (c *elements[K, E]) replay(s slot, m *mark, k Kind, data []byte) (slot, error) {
-	if k != KindSet && k != KindPut && k != KindRemove {
-		return slot{}, fmt.Errorf("%w: kind %s for a %s", ErrStored, k, c.kind)
+func (c *elementsCodec[K, E]) Replay(s statecore.Slot, m *statecore.Mark, k statecore.Kind, data []byte) (statecore.Slot, error) {
+	if k != statecore.KindSet && k != statecore.KindPut && k != statecore.KindRemove {
+		return statecore.Slot{}, fmt.Errorf("%w: kind %s for a %s", ErrStored, k, c.traits.Kind)
 	}
-	op, err := c.decodeOp(k, data)
+	op, err := c.decode(k, data)
 	if err != nil {
-		return slot{}, err
+		return statecore.Slot{}, err
 	}
 	l := c.open(s, m)
-	c.apply(l, op)
-	return slot{value: l}, nil
+	op.apply(l)
+	return statecore.Slot{Value: l}, nil
 }
 
-func (c *elements[K, E]) decodeOp(k Kind, data []byte) (op elementsOp[K, E], err error) {
+func (c *elementsCodec[K, E]) decode(k statecore.Kind, data []byte) (op elementsOp[K, E], err error) {
 	op.kind = k
-	if k == KindRemove {
-		op.keys, err = c.keys.decodeList(data)
+	if k == statecore.KindRemove {
+		op.keys, err = c.keys.DecodeList(data)
 		return op, err
 	}
-	op.items, err = c.codec.decodeList(data)
+	op.items, err = c.codec.DecodeList(data)
 	if err != nil {
 		return op, err
 	}
-	if i := c.keyless(op.items); i >= 0 {
+	if i := c.indexWithoutKey(op.items); i >= 0 {
 		err = fmt.Errorf("%w: element %d has no id", ErrStored, i)
 	}
 	return op, err
 }
 
-func (c *elements[K, E]) encodeWrite(w Write) (Kind, []byte, error) {
-	switch w.verb.kind {
-	case KindClear:
-		return KindClear, nil, nil
-	case KindRemove:
-		data, err := c.keys.encodeList(w.data.([]K))
-		return KindRemove, data, err
+func (c *elementsCodec[K, E]) EncodeWrite(a statecore.Action) (statecore.Kind, []byte, error) {
+	switch a.Kind {
+	case statecore.KindClear:
+		return a.Kind, nil, nil
+	case statecore.KindRemove:
+		data, err := c.keys.EncodeList(a.Data.([]K))
+		return a.Kind, data, err
 	}
-	data, err := c.codec.encodeList(w.data.([]E))
-	return w.verb.kind, data, err
+	data, err := c.codec.EncodeList(a.Data.([]E))
+	return a.Kind, data, err
 }
 
-func (c *elements[K, E]) decodeWrite(k Kind, data []byte) (Write, error) {
+func (c *elementsCodec[K, E]) DecodeWrite(k statecore.Kind, data []byte) (statecore.Action, error) {
 	switch k {
-	case KindClear:
-		return c.Clear(), nil
-	case KindRemove, KindPut, KindOverwrite:
+	case statecore.KindClear:
+		return statecore.Action{Kind: k}, nil
+	case statecore.KindRemove, statecore.KindPut, statecore.KindOverwrite:
 	default:
-		return Write{}, fmt.Errorf("%w: kind %s for a write to a %s", ErrStored, k, c.kind)
+		return statecore.Action{}, fmt.Errorf("%w: kind %s for a write to a %s", ErrStored, k, c.traits.Kind)
 	}
-	op, err := c.decodeOp(k, data)
+	op, err := c.decode(k, data)
 	switch {
 	case err != nil:
-		return Write{}, err
-	case k == KindRemove:
-		return c.write(k, op.keys), nil
+		return statecore.Action{}, err
+	case k == statecore.KindRemove:
+		return statecore.Action{Kind: k, Data: op.keys}, nil
 	}
-	return c.write(k, op.items), nil
+	return statecore.Action{Kind: k, Data: op.items}, nil
 }
 
-func (c *elements[K, E]) echo(k Kind, data []byte) (Write, bool, error) {
-	if k == KindSet {
-		k = KindOverwrite
+func (c *elementsCodec[K, E]) WriteFromChange(k statecore.Kind, data []byte) (statecore.Action, bool, error) {
+	if k == statecore.KindSet {
+		k = statecore.KindOverwrite
 	}
-	w, err := c.decodeWrite(k, data)
-	return w, err == nil, err
+	a, err := c.DecodeWrite(k, data)
+	return a, err == nil, err
 }

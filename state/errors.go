@@ -3,29 +3,31 @@ package state
 import (
 	"errors"
 	"fmt"
+
+	"github.com/weft-go/weft/internal/jsonform"
+	"github.com/weft-go/weft/internal/statecore"
 )
 
 // Conditions that a [ChannelError] wraps. Use [errors.Is].
 var (
-	// ErrConcurrentWrite says that two tasks of one superstep wrote to a
-	// channel that takes one write, or that two of them overwrote one channel.
-	ErrConcurrentWrite = errors.New("more than one task wrote to it in one superstep")
-	// ErrUnknownChannel says that a channel is not part of the schema.
-	ErrUnknownChannel = errors.New("the graph does not have this channel")
-	// ErrRoundTrip says that a type or value would not come back from storage
-	// as it went in.
-	ErrRoundTrip = errors.New("does not survive storage")
-	// ErrStored says that a stored change can not be read back into its channel.
-	ErrStored = errors.New("stored change cannot be read")
-	// ErrOverflow says that a [Sum] left the range of its type.
+	// ErrConcurrentWrite: two tasks of one superstep wrote to a channel that
+	// accepts one writer, or two tasks overwrote one channel.
+	ErrConcurrentWrite = statecore.ErrConcurrentWrite
+	// ErrUnknownChannel: the channel is not part of the graph.
+	ErrUnknownChannel = statecore.ErrUnknownChannel
+	// ErrRoundTrip: storage would not give back a type or value as it was.
+	ErrRoundTrip = jsonform.ErrRoundTrip
+	// ErrStored: a stored change cannot be read back into its channel.
+	ErrStored = jsonform.ErrStored
+	// ErrOverflow: a [Sum] exceeded the range of its type.
 	ErrOverflow = errors.New("the sum overflows")
-	// ErrDuplicate says that a schema has two channels of one name.
-	ErrDuplicate = errors.New("two channels have this name")
-	// ErrName says that a channel's name can not be used.
-	ErrName = errors.New("a channel's name must not be empty or begin with $")
+	// ErrDuplicate: two channels of a graph have the same name.
+	ErrDuplicate = statecore.ErrDuplicate
+	// ErrName: the name cannot be used for a channel.
+	ErrName = statecore.ErrName
 )
 
-// A ChannelError says what is wrong with a channel, or with a write to it.
+// A ChannelError reports what is wrong with a channel, or with a write to it.
 type ChannelError struct {
 	// Channel is the name of the channel.
 	Channel string
@@ -33,14 +35,13 @@ type ChannelError struct {
 	Err error
 }
 
+func init() {
+	statecore.NewChannelError = func(channel string, err error) error {
+		return &ChannelError{Channel: channel, Err: err}
+	}
+}
+
 func (e *ChannelError) Error() string { return fmt.Sprintf("state: channel %q: %v", e.Channel, e.Err) }
 
 // Unwrap returns the cause.
 func (e *ChannelError) Unwrap() error { return e.Err }
-
-func channelError(name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &ChannelError{Channel: name, Err: err}
-}

@@ -6,15 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
 // after applies writes, each as a superstep of its own. In a program package
 // graph does this.
-func after(s *state.Schema, v state.View, writes ...state.Write) state.View {
+func after(s *statecore.Schema, v state.View, writes ...state.Write) state.View {
 	for _, w := range writes {
 		tx := s.Begin(v)
-		if err := tx.Apply(0, w); err != nil {
+		if err := statecore.Apply(tx, 0, []state.Write{w}); err != nil {
 			panic(err)
 		}
 		next, err := tx.Finish(true)
@@ -35,15 +36,15 @@ func must[T any](v T, err error) T {
 
 func ExampleLast() {
 	status := state.Last[string]("status")
-	schema := must(state.NewSchema(status))
+	schema := must(statecore.NewSchema[state.Handle](status))
 
 	v := after(schema, schema.Empty(), status.Put("working"), status.Put("done"))
 	fmt.Println(status.Get(v))
 
 	// Two tasks of one superstep may not both write it.
 	tx := schema.Begin(v)
-	fmt.Println(tx.Apply(0, status.Put("mine")))
-	fmt.Println(tx.Apply(1, status.Put("no, mine")))
+	fmt.Println(statecore.Apply(tx, 0, []state.Write{status.Put("mine")}))
+	fmt.Println(statecore.Apply(tx, 1, []state.Write{status.Put("no, mine")}))
 	// Output:
 	// done
 	// <nil>
@@ -52,11 +53,11 @@ func ExampleLast() {
 
 func ExampleAny() {
 	seen := state.Any[string]("seen")
-	schema := must(state.NewSchema(seen))
+	schema := must(statecore.NewSchema[state.Handle](seen))
 
 	tx := schema.Begin(schema.Empty())
 	for task, name := range []string{"first", "second"} {
-		if err := tx.Apply(task, seen.Put(name)); err != nil {
+		if err := statecore.Apply(tx, task, []state.Write{seen.Put(name)}); err != nil {
 			panic(err)
 		}
 	}
@@ -67,7 +68,7 @@ func ExampleAny() {
 
 func ExampleKeep() {
 	limit := state.Keep[int]("limit")
-	schema := must(state.NewSchema(limit))
+	schema := must(statecore.NewSchema[state.Handle](limit))
 	zero := 0
 
 	v := after(schema, schema.Empty(), limit.Put(new(30)), limit.Put(nil))
@@ -81,7 +82,7 @@ func ExampleKeep() {
 
 func ExampleSum() {
 	tokens := state.Sum[int]("tokens")
-	schema := must(state.NewSchema(tokens))
+	schema := must(statecore.NewSchema[state.Handle](tokens))
 
 	v := after(schema, schema.Empty(), tokens.Put(120), tokens.Put(30, 50))
 	fmt.Println(tokens.Get(v))
@@ -90,7 +91,7 @@ func ExampleSum() {
 
 func ExampleMax() {
 	score := state.Max[float64]("score")
-	schema := must(state.NewSchema(score))
+	schema := must(statecore.NewSchema[state.Handle](score))
 
 	v := after(schema, schema.Empty(), score.Put(0.4), score.Put(0.9), score.Put(0.7))
 	fmt.Println(score.Get(v))
@@ -100,7 +101,7 @@ func ExampleMax() {
 func ExampleEphemeral() {
 	hint := state.Ephemeral[string]("hint")
 	turns := state.Sum[int]("turns")
-	schema := must(state.NewSchema(hint, turns))
+	schema := must(statecore.NewSchema[state.Handle](hint, turns))
 
 	v := after(schema, schema.Empty(), hint.Put("be brief"))
 	fmt.Printf("%q\n", hint.Get(v))
@@ -115,11 +116,11 @@ func ExampleUntracked() {
 	type connection struct{ address string }
 	conn := state.Untracked[*connection]("connection")
 	turns := state.Sum[int]("turns")
-	schema := must(state.NewSchema(conn, turns))
+	schema := must(statecore.NewSchema[state.Handle](conn, turns))
 
 	v := after(schema, schema.Empty(), conn.Put(&connection{"db:5432"}), turns.Put(1))
 	fmt.Println(conn.Get(v).address)
-	err := schema.Snapshot(v, func(channel string, k state.Kind, data []byte) {
+	err := schema.Snapshot(v, func(channel string, k statecore.Kind, data []byte) {
 		fmt.Println("stored:", channel, k, string(data))
 	})
 	fmt.Println(err)
@@ -131,7 +132,7 @@ func ExampleUntracked() {
 
 func ExampleAppend() {
 	log := state.Append[string]("log")
-	schema := must(state.NewSchema(log))
+	schema := must(statecore.NewSchema[state.Handle](log))
 
 	v := after(schema, schema.Empty(), log.Put("started"), log.Put("searched", "answered"))
 	fmt.Println(log.Get(v), log.Len(v))
@@ -160,7 +161,7 @@ func (noteID) WithID(n note, id string) note { n.ID = id; return n }
 
 func ExampleKeyed() {
 	notes := state.Keyed("notes", noteID{})
-	schema := must(state.NewSchema(notes))
+	schema := must(statecore.NewSchema[state.Handle](notes))
 
 	v := after(schema, schema.Empty(),
 		notes.Put(note{"a", "buy milk"}, note{"b", "call home"}),
@@ -183,7 +184,7 @@ func ExampleKeyedChannel_Prune() {
 	notes := state.Keyed("notes", noteID{}).Prune(func(all []note) []note {
 		return all[max(0, len(all)-2):] // the newest two
 	})
-	schema := must(state.NewSchema(notes))
+	schema := must(statecore.NewSchema[state.Handle](notes))
 
 	v := after(schema, schema.Empty(), notes.Put(note{"a", "one"}, note{"b", "two"}), notes.Put(note{"c", "three"}))
 	fmt.Println(notes.Get(v))
@@ -192,7 +193,7 @@ func ExampleKeyedChannel_Prune() {
 
 func ExampleSet() {
 	topics := state.Set[string]("topics")
-	schema := must(state.NewSchema(topics))
+	schema := must(statecore.NewSchema[state.Handle](topics))
 
 	v := after(schema, schema.Empty(), topics.Put("go", "sql"), topics.Put("go", "llm"), topics.Remove("sql"))
 	fmt.Println(topics.Get(v), topics.Has(v, "llm"), topics.Has(v, "sql"))
@@ -201,7 +202,7 @@ func ExampleSet() {
 
 func ExampleMap() {
 	prices := state.Map[string, float64]("prices")
-	schema := must(state.NewSchema(prices))
+	schema := must(statecore.NewSchema[state.Handle](prices))
 
 	v := after(schema, schema.Empty(),
 		prices.Put(map[string]float64{"tea": 2, "coffee": 3}),
@@ -221,11 +222,11 @@ func ExampleNewChannel() {
 		}
 		return strings.TrimSpace(current + " " + word), nil
 	})
-	schema := must(state.NewSchema(summary))
+	schema := must(statecore.NewSchema[state.Handle](summary))
 
 	v := after(schema, schema.Empty(), summary.Put("typed"), summary.Put("all", "through"))
 	fmt.Println(summary.Get(v))
-	fmt.Println(schema.Begin(v).Apply(0, summary.Put("two words")))
+	fmt.Println(statecore.Apply(schema.Begin(v), 0, []state.Write{summary.Put("two words")}))
 	// Output:
 	// typed all through
 	// state: channel "summary": one word, please
@@ -233,7 +234,7 @@ func ExampleNewChannel() {
 
 func ExampleChannel_Default() {
 	budget := state.Sum[int]("budget").Default(func() int { return 100 })
-	schema := must(state.NewSchema(budget))
+	schema := must(statecore.NewSchema[state.Handle](budget))
 
 	fmt.Println(budget.Get(schema.Empty()))
 	value, written := budget.Lookup(schema.Empty())
@@ -249,7 +250,7 @@ func ExampleChannel_Default() {
 func ExampleChannel_Overwrite() {
 	tokens := state.Sum[int]("tokens")
 	log := state.Append[string]("log")
-	schema := must(state.NewSchema(tokens, log))
+	schema := must(statecore.NewSchema[state.Handle](tokens, log))
 
 	v := after(schema, schema.Empty(), tokens.Put(900), log.Put("a", "b"))
 	v = after(schema, v, tokens.Overwrite(0), log.Overwrite(nil), tokens.Put(5))
@@ -257,94 +258,10 @@ func ExampleChannel_Overwrite() {
 	// Output: 5 []
 }
 
-func ExampleNewSchema() {
-	type job struct {
-		Name string
-		done chan bool
-	}
-	_, err := state.NewSchema(
-		state.Last[job]("job"),
-		state.Sum[int]("count"),
-		state.Append[string]("count"),
-	)
-	fmt.Println(err)
-	_, err = state.NewSchema(state.Untracked[job]("job"))
-	fmt.Println(err, job{}.done == nil)
-	// Output:
-	// state: channel "job": does not survive storage: state_test.job.done is not exported and would be lost; export it, tag it json:"-", or give the type MarshalJSON and UnmarshalJSON
-	// state: channel "count": two channels have this name: sum of int and append of []string
-	// <nil> true
-}
-
-// A reducer is tested without a graph.
-func ExampleSchema_Begin() {
-	votes := state.Map[string, int]("votes")
-	schema := must(state.NewSchema(votes))
-
-	tx := schema.Begin(schema.Empty())
-	for task, name := range []string{"ann", "bob"} {
-		if err := tx.Apply(task, votes.Put(map[string]int{name: 1})); err != nil {
-			panic(err)
-		}
-	}
-	v, err := tx.Finish(true)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(votes.Get(v))
-	err = tx.Changes(func(channel string, k state.Kind, data []byte) {
-		fmt.Println(channel, k, string(data))
-	})
-	fmt.Println(err)
-	// Output:
-	// map[ann:1 bob:1]
-	// votes merge {"ann":1,"bob":1}
-	// <nil>
-}
-
-// One transaction and one buffer serve many steps, for an engine that stores
-// each before the next.
-func ExampleTx_AppendChanges() {
-	count := state.Sum[int]("count")
-	schema := must(state.NewSchema(count))
-
-	tx := schema.Begin(schema.Empty())
-	var buf []byte
-	for _, add := range []int{1, 20} {
-		if err := tx.Apply(0, count.Put(add)); err != nil {
-			panic(err)
-		}
-		v := must(tx.Finish(true))
-		buf = must(tx.AppendChanges(buf[:0], func(channel string, k state.Kind, data []byte) {
-			fmt.Println(channel, k, string(data))
-		}))
-		tx.Reset(v)
-	}
-	tx.Clear()
-	// Output:
-	// count set 1
-	// count set 21
-}
-
-// What is sent to a task is a state of its own.
-func ExampleTx_Only() {
-	topic, found := state.Last[string]("topic"), state.Append[string]("found")
-	schema := must(state.NewSchema(topic, found))
-
-	tx := schema.Begin(schema.Empty())
-	for _, name := range []string{"wind", "waves"} {
-		v := must(tx.Only([]state.Write{topic.Put(name)}))
-		fmt.Println(topic.Get(v), found.Len(v))
-	}
-	// Output:
-	// wind 0
-	// waves 0
-}
-
 // Two states that begin from one never see each other's elements.
 func ExampleView() {
 	log := state.Append[string]("log")
-	schema := must(state.NewSchema(log))
+	schema := must(statecore.NewSchema[state.Handle](log))
 
 	before := after(schema, schema.Empty(), log.Put("asked"))
 	yes := after(schema, before, log.Put("approved"))

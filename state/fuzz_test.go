@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
@@ -38,7 +39,7 @@ func FuzzValue(f *testing.F) {
 	f.Add("bad\xff", int64(0), uint64(1), math.Inf(1), []byte("x"), int64(0), uint8(0x0f))
 	f.Add("\xed\xa0\x80", int64(-1), uint64(1), math.NaN(), []byte(nil), int64(0), uint8(0xf0))
 	texts, values := state.Append[string]("texts"), state.Append[mixture]("values")
-	schema, err := state.NewSchema(texts, values)
+	schema, err := statecore.NewSchema[state.Handle](texts, values)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func FuzzValue(f *testing.F) {
 		checkText(t, schema, texts.Put(text), text, good)
 		finite := !math.IsNaN(fl) && !math.IsInf(fl, 0)
 		year := v.At.Year()
-		k, data, _, err := schema.EncodeWrite(values.Put(v))
+		k, data, _, err := schema.EncodeWrite(values.Put(v).Core())
 		if want := good && finite && year >= 0 && year < 10_000; (err == nil) != want {
 			t.Fatalf("got %v, want it stored: %v", err, want)
 		}
@@ -72,16 +73,16 @@ func FuzzValue(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := values.Get(commit(t, schema, schema.Empty(), w)); !reflect.DeepEqual(got, []mixture{v}) || math.Signbit(got[0].Float) != math.Signbit(fl) {
+		if got := values.Get(commit(t, schema, schema.Empty(), state.Write{Write: w})); !reflect.DeepEqual(got, []mixture{v}) || math.Signbit(got[0].Float) != math.Signbit(fl) {
 			t.Fatalf("got %+v, want %+v", got, v)
 		}
 	})
 }
 
 // checkText compares the text of a string with that of encoding/json.
-func checkText(t *testing.T, schema *state.Schema, w state.Write, text string, good bool) {
+func checkText(t *testing.T, schema *statecore.Schema, w state.Write, text string, good bool) {
 	t.Helper()
-	k, data, _, err := schema.EncodeWrite(w)
+	k, data, _, err := schema.EncodeWrite(w.Core())
 	if (err == nil) != good {
 		t.Fatalf("%q: got %v, want it stored: %v", text, err, good)
 	}
@@ -101,7 +102,7 @@ func checkText(t *testing.T, schema *state.Schema, w state.Write, text string, g
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, again, _, err := schema.EncodeWrite(back); err != nil || !bytes.Equal(again, data) {
+	if _, again, _, err := schema.EncodeWrite(back.Core()); err != nil || !bytes.Equal(again, data) {
 		t.Fatalf("read back, it is stored as %s, %v, want %s", again, err, data)
 	}
 }
@@ -113,7 +114,7 @@ func FuzzAny(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	c := state.Last[any]("c")
-	schema, err := state.NewSchema(c)
+	schema, err := statecore.NewSchema[state.Handle](c)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -121,12 +122,12 @@ func FuzzAny(f *testing.F) {
 		if len(text) > 1<<16 {
 			return
 		}
-		w, err := schema.DecodeWrite("c", state.KindOverwrite, text)
+		w, err := schema.DecodeWrite("c", statecore.KindOverwrite, text)
 		if err != nil {
 			channelErr(t, err, "c", state.ErrStored)
 			return
 		}
-		v, stored, err := tryChanges(schema, schema.Empty(), w)
+		v, stored, err := tryChanges(schema, schema.Empty(), state.Write{Write: w})
 		if err != nil {
 			t.Fatalf("%q was read and is not stored: %v", text, err)
 		}
@@ -140,7 +141,7 @@ func FuzzAny(f *testing.F) {
 // can be stored.
 func FuzzStored(f *testing.F) {
 	all := newKinds()
-	schema, err := state.NewSchema(all.handles()...)
+	schema, err := statecore.NewSchema[state.Handle](all.handles()...)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -157,8 +158,8 @@ func FuzzStored(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, c := range stored {
-		f.Add(uint8(slices.Index(names, c.channel)), uint8(c.kind), []byte(c.data), uint8(state.KindAppend), []byte(`[{"n":1}]`))
-		f.Add(uint8(slices.Index(names, c.channel)), uint8(c.kind), []byte(`null`), uint8(state.KindRemove), []byte(`["a"]`))
+		f.Add(uint8(slices.Index(names, c.channel)), uint8(c.kind), []byte(c.data), uint8(statecore.KindAppend), []byte(`[{"n":1}]`))
+		f.Add(uint8(slices.Index(names, c.channel)), uint8(c.kind), []byte(`null`), uint8(statecore.KindRemove), []byte(`["a"]`))
 	}
 	f.Fuzz(func(t *testing.T, channel, kind uint8, data []byte, kind2 uint8, data2 []byte) {
 		if len(data)+len(data2) > 1<<14 {
@@ -169,7 +170,7 @@ func FuzzStored(f *testing.F) {
 			return
 		}
 		r := schema.Replay(v)
-		for _, c := range []change{{name, state.Kind(kind), string(data)}, {name, state.Kind(kind2), string(data2)}} {
+		for _, c := range []change{{name, statecore.Kind(kind), string(data)}, {name, statecore.Kind(kind2), string(data2)}} {
 			if err := r.Apply(c.channel, c.kind, []byte(c.data)); err != nil && !errors.Is(err, state.ErrStored) {
 				t.Fatalf("replay: %v", err)
 			}
@@ -178,10 +179,10 @@ func FuzzStored(f *testing.F) {
 				channelErr(t, err, name, state.ErrStored)
 				continue
 			}
-			if _, _, _, err := schema.EncodeWrite(w); err != nil {
+			if _, _, _, err := schema.EncodeWrite(w.Core()); err != nil {
 				t.Fatalf("%s was read and is not stored: %v", c.data, err)
 			}
-			if _, err := schema.Echo(c.channel, c.kind, []byte(c.data)); err != nil {
+			if _, err := schema.WriteFromChange(c.channel, c.kind, []byte(c.data)); err != nil {
 				channelErr(t, err, name, state.ErrStored)
 			}
 		}
@@ -222,7 +223,7 @@ type keyedModel struct {
 	keyed  *state.KeyedChannel[item]
 	pruned *state.KeyedChannel[item]
 	set    *state.SetChannel[string]
-	schema *state.Schema
+	schema *statecore.Schema
 	forks  []keyedFork
 }
 
@@ -262,14 +263,14 @@ func (k *keyedModel) step(t *testing.T, how byte, script []byte, from byte) {
 	}
 	tx := k.schema.Begin(f.view)
 	for _, w := range writes {
-		if err := tx.Apply(0, w); err != nil {
+		if err := statecore.Apply(tx, 0, []state.Write{w}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if how&2 != 0 {
 		return // abandoned
 	}
-	over := k.schema.Overlay(f.view, writes)
+	over := statecore.Overlay(k.schema, f.view, writes)
 	next, err := tx.Finish(true)
 	if err != nil {
 		t.Fatal(err)

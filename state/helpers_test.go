@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
 // schemaOf makes a schema of channels that must be good.
-func schemaOf(tb testing.TB, channels ...state.Handle) *state.Schema {
+func schemaOf(tb testing.TB, channels ...state.Handle) *statecore.Schema {
 	tb.Helper()
-	s, err := state.NewSchema(channels...)
+	s, err := statecore.NewSchema[state.Handle](channels...)
 	if err != nil {
 		tb.Fatalf("NewSchema: %v", err)
 	}
@@ -21,7 +22,7 @@ func schemaOf(tb testing.TB, channels ...state.Handle) *state.Schema {
 }
 
 // commit applies the writes of one task as an edit.
-func commit(tb testing.TB, s *state.Schema, v state.View, writes ...state.Write) state.View {
+func commit(tb testing.TB, s *statecore.Schema, v state.View, writes ...state.Write) state.View {
 	tb.Helper()
 	next, err := step(s, v, false, writes)
 	if err != nil {
@@ -31,11 +32,11 @@ func commit(tb testing.TB, s *state.Schema, v state.View, writes ...state.Write)
 }
 
 // step applies the writes of tasks 0, 1, … and finishes.
-func step(s *state.Schema, v state.View, superstep bool, tasks ...[]state.Write) (state.View, error) {
+func step(s *statecore.Schema, v state.View, superstep bool, tasks ...[]state.Write) (state.View, error) {
 	tx := s.Begin(v)
 	for task, writes := range tasks {
 		for _, w := range writes {
-			if err := tx.Apply(task, w); err != nil {
+			if err := statecore.Apply(tx, task, []state.Write{w}); err != nil {
 				return nil, err
 			}
 		}
@@ -46,12 +47,12 @@ func step(s *state.Schema, v state.View, superstep bool, tasks ...[]state.Write)
 // change is a stored change.
 type change struct {
 	channel string
-	kind    state.Kind
+	kind    statecore.Kind
 	data    string
 }
 
 // changes applies the writes of one task and returns what is stored of them.
-func changes(tb testing.TB, s *state.Schema, v state.View, writes ...state.Write) (state.View, []change) {
+func changes(tb testing.TB, s *statecore.Schema, v state.View, writes ...state.Write) (state.View, []change) {
 	tb.Helper()
 	next, stored, err := tryChanges(s, v, writes...)
 	if err != nil {
@@ -60,10 +61,10 @@ func changes(tb testing.TB, s *state.Schema, v state.View, writes ...state.Write
 	return next, stored
 }
 
-func tryChanges(s *state.Schema, v state.View, writes ...state.Write) (state.View, []change, error) {
+func tryChanges(s *statecore.Schema, v state.View, writes ...state.Write) (state.View, []change, error) {
 	tx := s.Begin(v)
 	for _, w := range writes {
-		if err := tx.Apply(0, w); err != nil {
+		if err := statecore.Apply(tx, 0, []state.Write{w}); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -78,11 +79,11 @@ func tryChanges(s *state.Schema, v state.View, writes ...state.Write) (state.Vie
 
 // sameInBuffer appends the changes behind something else in a buffer that is too
 // small for them, and compares.
-func sameInBuffer(tx *state.Tx, want []change, wantErr error) error {
+func sameInBuffer(tx *statecore.Tx, want []change, wantErr error) error {
 	before := []byte("before")
 	var data [][]byte
 	var out []change
-	buf, err := tx.AppendChanges(before, func(channel string, k state.Kind, d []byte) {
+	buf, err := tx.AppendChanges(before, func(channel string, k statecore.Kind, d []byte) {
 		data = append(data, d)
 		out = append(out, change{channel: channel, kind: k})
 	})
@@ -107,14 +108,14 @@ func sameButForOrder(a, b change) bool {
 }
 
 // collect returns an emitter that appends to out.
-func collect(out *[]change) state.Emit {
-	return func(channel string, k state.Kind, data []byte) {
+func collect(out *[]change) statecore.Emit {
+	return func(channel string, k statecore.Kind, data []byte) {
 		*out = append(*out, change{channel, k, string(data)})
 	}
 }
 
 // snapshot returns what is stored of a whole state.
-func snapshot(tb testing.TB, s *state.Schema, v state.View) []change {
+func snapshot(tb testing.TB, s *statecore.Schema, v state.View) []change {
 	tb.Helper()
 	var out []change
 	if err := s.Snapshot(v, collect(&out)); err != nil {
@@ -124,7 +125,7 @@ func snapshot(tb testing.TB, s *state.Schema, v state.View) []change {
 }
 
 // replayed rebuilds a state from stored changes on base, which may be nil.
-func replayed(tb testing.TB, s *state.Schema, base state.View, stored ...change) state.View {
+func replayed(tb testing.TB, s *statecore.Schema, base state.View, stored ...change) state.View {
 	tb.Helper()
 	r := s.Replay(base)
 	for _, c := range stored {

@@ -172,7 +172,7 @@ func TestEveryDifferenceIsFound(t *testing.T) {
 				}
 			}
 			a.Self = &a
-			_, _, _, err := schema.EncodeWrite(c.Put(a))
+			_, _, _, err := schema.EncodeWrite(c.Put(a).Core())
 			switch path {
 			case "nothing that is stored":
 				if err != nil {

@@ -35,16 +35,16 @@ func newIndex[K comparable, E any](key func(E) K) *index[K, E] {
 func (l *index[K, E]) fork() *index[K, E] {
 	out := &index[K, E]{all: l.all, buf: l.buf}
 	if l.tail != nil {
-		out.adopt(l.run().copy(nil))
+		out.adopt(l.segments().copy(nil))
 	}
 	return out
 }
 
-func (l *index[K, E]) run() run[E] {
+func (l *index[K, E]) segments() segments[E] {
 	if l.tail != nil {
-		return run[E]{head: l.all, tail: *l.tail}
+		return segments[E]{head: l.all, tail: *l.tail}
 	}
-	return run[E]{head: l.all}
+	return segments[E]{head: l.all}
 }
 
 // adopt moves l to a buffer of its own, which holds items.
@@ -137,7 +137,7 @@ func (l *index[K, E]) putTail(e E) bool {
 	case i >= len(l.all):
 		(*l.tail)[i-len(l.all)] = e
 	default:
-		l.adopt(l.run().copy(nil))
+		l.adopt(l.segments().copy(nil))
 		return false
 	}
 	return true
@@ -167,8 +167,8 @@ func (l *index[K, E]) remove(keys []K) {
 	if len(gone) == 0 {
 		return
 	}
-	kept := make([]E, 0, l.run().len()-len(gone))
-	for _, e := range l.run().all(nil) {
+	kept := make([]E, 0, l.segments().len()-len(gone))
+	for _, e := range l.segments().all(nil) {
 		if !gone[l.buf.key(e)] {
 			kept = append(kept, e)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
@@ -166,7 +167,7 @@ func TestIsolation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := commit(t, schema, schema.Empty(), writes...)
 			sibling := commit(t, schema, v, list.Put(), custom.Put(nil))
-			over := schema.Overlay(schema.Empty(), writes)
+			over := statecore.Overlay(schema, schema.Empty(), writes)
 			for _, v := range []state.View{v, over, sibling} {
 				for range 2 {
 					got := read(v)
@@ -304,11 +305,11 @@ func TestCloneThatPanics(t *testing.T) {
 	t.Parallel()
 	c := state.NewChannel("c", func(current, update panicky) (panicky, error) { return update, nil })
 	schema := schemaOf(t, c)
-	w, err := schema.DecodeWrite("c", state.KindUpdate, []byte(`[{"n":1}]`))
+	w, err := schema.DecodeWrite("c", statecore.KindUpdate, []byte(`[{"n":1}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = step(schema, schema.Empty(), true, []state.Write{w})
+	_, err = step(schema, schema.Empty(), true, []state.Write{{Write: w}})
 	channelErr(t, err, "c", nil)
 	if errors.Is(err, state.ErrStored) {
 		t.Errorf("got %v", err)

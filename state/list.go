@@ -4,40 +4,41 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
-	"sync/atomic"
+
+	"github.com/weft-go/weft/internal/jsonform"
+	"github.com/weft-go/weft/internal/statecore"
 )
 
-// Append returns a channel that holds a growing list. Appending costs the same
-// however long the list is, in memory and in storage.
+// Append returns a channel that holds a growing list. An append costs the same
+// for any length of the list, in memory and in storage.
 func Append[E any](name string) *ListChannel[E] {
-	c := &ListChannel[E]{
-		traits: &traits{name: name, kind: "append", goType: reflect.TypeFor[[]E]().String(), echoes: true},
-		clone:  cloner[E](),
-		codec:  newCodec[E](),
+	c := &ListChannel[E]{clone: jsonform.Cloner[E](), codec: jsonform.New[E]()}
+	c.traits = &statecore.Traits{
+		Name: name, Kind: "append", Type: reflect.TypeFor[[]E]().String(),
+		Err: c.codec.Err(), Codec: (*listChannelCodec[E])(c), ChangesAreWrites: true, Checked: c.codec.Checked(),
 	}
-	c.bind(c)
-	c.err = c.codec.err
 	return c
 }
 
-// A ListChannel is a channel that holds a list. It is made by [Append].
+// A ListChannel is a channel that holds a list. [Append] makes it.
 type ListChannel[E any] struct {
-	*traits
-	start func() []E
+	handle
+	start func() []E // the default; may be nil
 	clone func(E) E
-	codec *codec[E]
+	codec *jsonform.Codec[E]
 }
 
-// Default sets the elements that an absent list has, and starts from. It
-// returns the channel, and is meant for its declaration.
+// Default sets the elements of the list while it is absent. The first write
+// appends to them. Default returns the channel. Call it only where the channel
+// is declared.
 func (c *ListChannel[E]) Default(v func() []E) *ListChannel[E] {
 	c.start = v
-	c.echoes = false // the first change holds the default, which no write does
+	c.traits.ChangesAreWrites = false // the first change also holds the default
 	return c
 }
 
-// initial returns a copy of the default, so that one that is always the same
-// slice can do no harm.
+// initial returns a copy of the default, since the user's function may return
+// the same slice each time.
 func (c *ListChannel[E]) initial() []E {
 	if c.start == nil {
 		return nil
@@ -46,12 +47,12 @@ func (c *ListChannel[E]) initial() []E {
 	if items == nil {
 		return nil
 	}
-	return copyOf(items, c.clone)
+	return cloneAll(items, c.clone)
 }
 
-// Get returns the list; nil, or the default, when it was never written. The
-// slice and its elements are the caller's own: to look at some of a long list,
-// Len, Last and All are cheaper. Get panics like [Channel.Get].
+// Get returns the list. If the list was never written, that is the default, or
+// else nil. The caller may change the slice and its elements. To read a part of
+// a long list, Len, Last and All cost less. Get panics like [Channel.Get].
 func (c *ListChannel[E]) Get(s View) []E {
 	items, _ := c.Lookup(s)
 	return items
@@ -59,103 +60,101 @@ func (c *ListChannel[E]) Get(s View) []E {
 
 // Lookup is Get, and reports whether the list was ever written.
 func (c *ListChannel[E]) Lookup(s View) ([]E, bool) {
-	held := s.slot(c)
-	if held.absent() {
+	slot := s.Slot(c)
+	if slot.Absent() {
 		return c.initial(), false
 	}
-	return listIn[E](held).run().copy(c.clone), true
+	return listIn[E](slot).segments().copy(c.clone), true
 }
 
-func (c *ListChannel[E]) run(s View) run[E] {
-	if held := s.slot(c); !held.absent() {
-		return listIn[E](held).run()
+func (c *ListChannel[E]) segments(s View) segments[E] {
+	if slot := s.Slot(c); !slot.Absent() {
+		return listIn[E](slot).segments()
 	}
-	return run[E]{head: c.initial()}
+	return segments[E]{head: c.initial()}
 }
 
 // Len returns the number of elements.
-func (c *ListChannel[E]) Len(s View) int { return c.run(s).len() }
+func (c *ListChannel[E]) Len(s View) int { return c.segments(s).len() }
 
-// Last returns the newest element, and whether there is one.
-func (c *ListChannel[E]) Last(s View) (E, bool) { return c.run(s).last(c.clone) }
+// Last returns the last element. It reports false if the list is empty.
+func (c *ListChannel[E]) Last(s View) (E, bool) { return c.segments(s).last(c.clone) }
 
 // All yields the elements with their positions, oldest first.
-func (c *ListChannel[E]) All(s View) iter.Seq2[int, E] { return c.run(s).all(c.clone) }
+func (c *ListChannel[E]) All(s View) iter.Seq2[int, E] { return c.segments(s).all(c.clone) }
 
 // Put returns a write that appends elements.
-func (c *ListChannel[E]) Put(elements ...E) Write {
-	if len(elements) == 0 {
-		return Write{}
-	}
-	return putting(&c.verbs, elements, c.clone)
-}
+func (c *ListChannel[E]) Put(elements ...E) Write { return c.write(updateAction(elements, c.clone)) }
 
-// Overwrite returns a write that replaces the list; see [Channel.Overwrite].
+// Overwrite returns a write that replaces the list. See [Channel.Overwrite].
 func (c *ListChannel[E]) Overwrite(elements []E) Write {
-	return c.write(KindOverwrite, copyOf(elements, c.clone))
+	return c.write(statecore.Action{Kind: statecore.KindOverwrite, Data: cloneAll(elements, c.clone)})
 }
 
-func (c *ListChannel[E]) fold(s slot, m *mark, w *Write) (slot, error) {
+// listChannelCodec is the engine's side of a [ListChannel].
+type listChannelCodec[E any] ListChannel[E]
+
+func (c *listChannelCodec[E]) Fold(s statecore.Slot, m *statecore.Mark, a statecore.Action) (statecore.Slot, error) {
 	l := c.open(s, m)
-	if w.verb.kind == KindOverwrite {
-		m.set, m.from = true, 0
-		return newList(w.data.([]E)).slot(), nil
+	if a.Kind == statecore.KindOverwrite {
+		m.Whole, m.From = true, 0
+		return newList(a.Data.([]E)).slot(), nil
 	}
-	first, rest := put[E](w)
-	l.push(first, len(rest))
-	for _, e := range rest {
+	first, others := firstUpdate[E](a)
+	l.push(first, len(others))
+	for _, e := range others {
 		l.push(e, 0)
 	}
 	return l.slot(), nil
 }
 
-// open returns the transaction's own list, and marks where it begins to differ
-// from what is stored.
-func (c *ListChannel[E]) open(s slot, m *mark) (l list[E]) {
-	if !s.absent() {
+// open returns the list that the transaction appends to. The first call records
+// where the list begins to differ from storage.
+func (c *listChannelCodec[E]) open(s statecore.Slot, m *statecore.Mark) (l list[E]) {
+	if !s.Absent() {
 		l = listIn[E](s)
 	}
-	if m.owned {
+	if m.Owned {
 		return l
 	}
-	m.owned, m.from = true, l.n
-	if s.absent() {
-		if items := c.initial(); len(items) > 0 {
+	m.Owned, m.From = true, l.n
+	if s.Absent() {
+		if items := (*ListChannel[E])(c).initial(); len(items) > 0 {
 			l = newList(items)
-			m.set = true // the default is stored with the first write
+			m.Whole = true // the default is stored with the first write
 		}
 	}
-	if m.detach {
+	if m.Detach {
 		l.detach()
 	}
 	return l
 }
 
-func (c *ListChannel[E]) encode(s slot, m *mark, to *sink) error {
-	kind := KindAppend
-	if m.set {
-		kind = KindSet
+func (c *listChannelCodec[E]) Changes(s statecore.Slot, m *statecore.Mark, to *statecore.ChangeWriter) error {
+	kind, from := statecore.KindAppend, m.From
+	if m.Whole {
+		kind, from = statecore.KindSet, 0
 	}
-	return c.codec.sendList(to, c.name, kind, listIn[E](s).run().from(m.from))
+	return emitList(to, kind, c.codec, listIn[E](s).segments().from(from))
 }
 
-func (c *ListChannel[E]) snapshot(s slot, to *sink) error {
-	return c.codec.sendList(to, c.name, KindSet, listIn[E](s).run().from(0))
+func (c *listChannelCodec[E]) Snapshot(s statecore.Slot, to *statecore.ChangeWriter) error {
+	return emitList(to, statecore.KindSet, c.codec, listIn[E](s).segments().from(0))
 }
 
-func (c *ListChannel[E]) replay(s slot, _ *mark, k Kind, data []byte) (slot, error) {
-	if k != KindSet && k != KindAppend {
-		return slot{}, fmt.Errorf("%w: kind %s for a list", ErrStored, k)
+func (c *listChannelCodec[E]) Replay(s statecore.Slot, _ *statecore.Mark, k statecore.Kind, data []byte) (statecore.Slot, error) {
+	if k != statecore.KindSet && k != statecore.KindAppend {
+		return statecore.Slot{}, fmt.Errorf("%w: kind %s for a list", ErrStored, k)
 	}
-	items, err := c.codec.decodeList(data)
+	items, err := c.codec.DecodeList(data)
 	if err != nil {
-		return slot{}, err
+		return statecore.Slot{}, err
 	}
-	if k == KindSet {
+	if k == statecore.KindSet {
 		return newList(items).slot(), nil
 	}
 	var l list[E]
-	if !s.absent() {
+	if !s.Absent() {
 		l = listIn[E](s)
 	}
 	for i, e := range items {
@@ -164,142 +163,37 @@ func (c *ListChannel[E]) replay(s slot, _ *mark, k Kind, data []byte) (slot, err
 	return l.slot(), nil
 }
 
-func (c *ListChannel[E]) encodeWrite(w Write) (Kind, []byte, error) {
-	if w.verb.kind == KindOverwrite {
-		data, err := c.codec.encodeList(w.data.([]E))
-		return KindOverwrite, data, err
+func (c *listChannelCodec[E]) EncodeWrite(a statecore.Action) (statecore.Kind, []byte, error) {
+	var items []E
+	if a.Kind == statecore.KindOverwrite {
+		items = a.Data.([]E)
+	} else {
+		items = allUpdates[E](a)
 	}
-	data, err := c.codec.encodeList(puts[E](&w))
-	return KindUpdate, data, err
+	data, err := c.codec.EncodeList(items)
+	return a.Kind, data, err
 }
 
-func (c *ListChannel[E]) decodeWrite(k Kind, data []byte) (Write, error) {
-	if k != KindOverwrite && k != KindUpdate {
-		return Write{}, fmt.Errorf("%w: kind %s for a write to a list", ErrStored, k)
+func (c *listChannelCodec[E]) DecodeWrite(k statecore.Kind, data []byte) (statecore.Action, error) {
+	if k != statecore.KindOverwrite && k != statecore.KindUpdate {
+		return statecore.Action{}, fmt.Errorf("%w: kind %s for a write to a list", ErrStored, k)
 	}
-	items, err := c.codec.decodeList(data)
-	switch {
-	case err != nil:
-		return Write{}, err
-	case k == KindOverwrite:
-		return c.write(KindOverwrite, items), nil
-	case len(items) == 0:
-		return Write{}, nil
+	items, err := c.codec.DecodeList(data)
+	if err == nil && k == statecore.KindOverwrite {
+		return statecore.Action{Kind: k, Data: items}, nil
 	}
-	return putting(&c.verbs, items, nil), nil
+	return updateAction(items, nil), err
 }
 
-func (c *ListChannel[E]) echo(k Kind, data []byte) (Write, bool, error) {
+func (c *listChannelCodec[E]) WriteFromChange(k statecore.Kind, data []byte) (statecore.Action, bool, error) {
 	switch k {
-	case KindAppend:
-		k = KindUpdate
-	case KindSet:
-		k = KindOverwrite
+	case statecore.KindAppend:
+		k = statecore.KindUpdate
+	case statecore.KindSet:
+		k = statecore.KindOverwrite
 	default:
-		return Write{}, false, nil
+		return statecore.Action{}, false, nil
 	}
-	w, err := c.decodeWrite(k, data)
-	return w, true, err
-}
-
-// list is the first n elements of a buffer. Lists share a buffer until two of them
-// want to grow.
-type list[E any] struct {
-	buf *buffer[E]
-	n   int
-}
-
-// buffer is where lists keep their elements. Behind what a list holds, elements
-// are written once, by the list that was the first to ask for the place; what
-// is written never changes.
-type buffer[E any] struct {
-	used   atomic.Int64 // how many of items some list holds
-	items  []E          // its length is the room there is
-	before []E          // elements of another buffer that come first
-}
-
-func newList[E any](items []E) list[E] {
-	b := &buffer[E]{items: items}
-	b.used.Store(int64(len(items)))
-	return list[E]{buf: b, n: len(items)}
-}
-
-// listIn returns the list of a slot that is not absent.
-func listIn[E any](s slot) list[E] { return list[E]{s.value.(*buffer[E]), int(s.n)} }
-
-func (l list[E]) slot() slot { return slot{l.buf, int64(l.n)} }
-
-func (l list[E]) run() run[E] {
-	if l.buf == nil {
-		return run[E]{}
-	}
-	own := l.n - len(l.buf.before)
-	if len(l.buf.before) == 0 {
-		return run[E]{head: l.buf.items[:own:own]}
-	}
-	return run[E]{head: l.buf.before, tail: l.buf.items[:own:own]}
-}
-
-// push appends an element, behind which so many more are to come.
-func (l *list[E]) push(e E, more int) {
-	own := l.n
-	if l.buf != nil {
-		own -= len(l.buf.before)
-	}
-	if l.buf == nil || own == len(l.buf.items) || !l.buf.used.CompareAndSwap(int64(own), int64(own+1)) {
-		l.grow(own, more)
-		l.buf.used.Store(int64(own + 1))
-	}
-	l.buf.items[own] = e
-	l.n++
-}
-
-// grow moves the elements, of which own are not those of another buffer, to a
-// buffer with room for as many again, or for more if they are to come.
-func (l *list[E]) grow(own, more int) {
-	room := smallRoom
-	if own > 0 {
-		room = max(mediumRoom, 2*own)
-	}
-	b := newBuffer[E](max(room, own+1+more))
-	if l.buf != nil {
-		b.before = l.buf.before
-		copy(b.items, l.buf.items[:own])
-	}
-	l.buf = b
-}
-
-// A buffer with room for no more is one allocation.
-const (
-	smallRoom  = 4
-	mediumRoom = 12
-)
-
-// newBuffer makes room for n elements at least.
-func newBuffer[E any](n int) *buffer[E] {
-	switch {
-	case n <= smallRoom:
-		b := &struct {
-			buffer[E]
-			room [smallRoom]E
-		}{}
-		b.items = b.room[:]
-		return &b.buffer
-	case n <= mediumRoom:
-		b := &struct {
-			buffer[E]
-			room [mediumRoom]E
-		}{}
-		b.items = b.room[:]
-		return &b.buffer
-	}
-	room := append([]E(nil), make([]E, n)...) // what the allocator has for so many
-	return &buffer[E]{items: room[:cap(room)]}
-}
-
-// detach makes sure that l never claims a place in its buffer.
-func (l *list[E]) detach() {
-	if l.n > 0 {
-		l.buf = &buffer[E]{before: l.run().from(0)}
-	}
+	a, err := c.DecodeWrite(k, data)
+	return a, true, err
 }

@@ -4,42 +4,47 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+
+	"github.com/weft-go/weft/internal/jsonform"
+	"github.com/weft-go/weft/internal/statecore"
 )
 
-// Map returns a channel that holds entries by key: a write adds or replaces
-// entries, and leaves the others alone.
+// Map returns a channel that holds entries by key. A write adds or replaces
+// entries, and does not affect the others.
 func Map[K comparable, V any](name string) *MapChannel[K, V] {
 	c := &MapChannel[K, V]{
-		traits: &traits{name: name, kind: "map", goType: reflect.TypeFor[map[K]V]().String(), echoes: true},
-		clone:  cloner[V](),
-		codec:  newCodec[map[K]V](),
-		keys:   newCodec[map[K]struct{}](),
+		clone: jsonform.Cloner[V](),
+		codec: jsonform.New[map[K]V](),
+		keys:  jsonform.New[map[K]struct{}](),
 	}
-	c.bind(c)
-	c.err = c.codec.err
+	c.traits = &statecore.Traits{
+		Name: name, Kind: "map", Type: reflect.TypeFor[map[K]V]().String(),
+		Err: c.codec.Err(), Codec: (*mapCodec[K, V])(c), ChangesAreWrites: true, Checked: c.codec.Checked(),
+	}
 	return c
 }
 
-// A MapChannel is a channel that holds entries by key. It is made by [Map].
+// A MapChannel is a channel that holds entries by key. [Map] makes it.
 type MapChannel[K comparable, V any] struct {
-	*traits
-	start func() map[K]V
+	handle
+	start func() map[K]V // the default; may be nil
 	clone func(V) V
-	codec *codec[map[K]V]
-	keys  *codec[map[K]struct{}]
+	codec *jsonform.Codec[map[K]V]
+	keys  *jsonform.Codec[map[K]struct{}]
 }
 
-// Default sets the entries that an absent map has, and starts from. It returns
-// the channel, and is meant for its declaration.
+// Default sets the entries of the map while it is absent. The first write adds
+// to them. Default returns the channel. Call it only where the channel is
+// declared.
 func (c *MapChannel[K, V]) Default(v func() map[K]V) *MapChannel[K, V] {
 	c.start = v
-	c.echoes = false // the first change holds the default, which no write does
+	c.traits.ChangesAreWrites = false // the first change also holds the default
 	return c
 }
 
-// Get returns the entries; nil, or the default, when it was never written. The
-// map and its values are the caller's own: to look at one entry of a large map,
-// Find is cheaper. Get panics like [Channel.Get].
+// Get returns the entries. If the map was never written, that is the default, or
+// else nil. The caller may change the map and its values. To read one entry of a
+// large map, Find costs less. Get panics like [Channel.Get].
 func (c *MapChannel[K, V]) Get(s View) map[K]V {
 	m, _ := c.Lookup(s)
 	return m
@@ -47,15 +52,15 @@ func (c *MapChannel[K, V]) Get(s View) map[K]V {
 
 // Lookup is Get, and reports whether the map was ever written.
 func (c *MapChannel[K, V]) Lookup(s View) (map[K]V, bool) {
-	held := s.slot(c)
-	if held.absent() {
+	slot := s.Slot(c)
+	if slot.Absent() {
 		return c.initial(), false
 	}
-	return c.copy(held.value.(map[K]V)), true
+	return c.copy(slot.Value.(map[K]V)), true
 }
 
-// initial returns a copy of the default, so that one that is always the same
-// map can do no harm.
+// initial returns a copy of the default, since the user's function may return
+// the same map each time.
 func (c *MapChannel[K, V]) initial() map[K]V {
 	if c.start == nil {
 		return nil
@@ -73,14 +78,14 @@ func (c *MapChannel[K, V]) copy(m map[K]V) map[K]V {
 	return out
 }
 
-// Find returns the entry of a key, and whether there is one.
+// Find returns the entry of a key. It reports false if there is none.
 func (c *MapChannel[K, V]) Find(s View, key K) (V, bool) {
-	held := s.slot(c)
-	if held.absent() {
+	slot := s.Slot(c)
+	if slot.Absent() {
 		v, ok := c.initial()[key]
 		return v, ok
 	}
-	v, ok := held.value.(map[K]V)[key]
+	v, ok := slot.Value.(map[K]V)[key]
 	if ok {
 		v = cloned(v, c.clone)
 	}
@@ -89,146 +94,143 @@ func (c *MapChannel[K, V]) Find(s View, key K) (V, bool) {
 
 // Put returns a write that adds or replaces entries.
 func (c *MapChannel[K, V]) Put(entries map[K]V) Write {
-	return c.write(KindMerge, c.copy(entries))
+	return c.write(statecore.Action{Kind: statecore.KindMerge, Data: c.copy(entries)})
 }
 
 // Remove returns a write that removes the entries of these keys. A key that is
-// not there changes nothing.
+// not in the map is ignored.
 func (c *MapChannel[K, V]) Remove(keys ...K) Write {
 	if len(keys) == 0 {
 		return Write{}
 	}
-	gone := make(map[K]struct{}, len(keys))
+	removed := make(map[K]struct{}, len(keys))
 	for _, k := range keys {
-		gone[k] = struct{}{}
+		removed[k] = struct{}{}
 	}
-	return c.write(KindRemove, gone)
+	return c.write(statecore.Action{Kind: statecore.KindRemove, Data: removed})
 }
 
-// Overwrite returns a write that replaces the map; see [Channel.Overwrite].
+// Overwrite returns a write that replaces the map. See [Channel.Overwrite].
 func (c *MapChannel[K, V]) Overwrite(entries map[K]V) Write {
-	return c.write(KindOverwrite, c.copy(entries))
+	return c.write(statecore.Action{Kind: statecore.KindOverwrite, Data: c.copy(entries)})
 }
 
-// open returns the transaction's own map.
-func (c *MapChannel[K, V]) open(s slot, m *mark) map[K]V {
-	if m.owned {
-		return s.value.(map[K]V)
+// mapCodec is the engine's side of a [MapChannel].
+type mapCodec[K comparable, V any] MapChannel[K, V]
+
+// open returns the map that the transaction changes.
+func (c *mapCodec[K, V]) open(s statecore.Slot, m *statecore.Mark) map[K]V {
+	if m.Owned {
+		return s.Value.(map[K]V)
 	}
-	m.owned = true
-	if !s.absent() {
-		return maps.Clone(s.value.(map[K]V))
+	m.Owned = true
+	if !s.Absent() {
+		return maps.Clone(s.Value.(map[K]V))
 	}
 	return map[K]V{}
 }
 
-func (c *MapChannel[K, V]) fold(s slot, m *mark, w *Write) (slot, error) {
-	if s.absent() && w.verb.kind != KindOverwrite {
-		if entries := c.initial(); len(entries) > 0 {
-			s.value, m.owned, m.set = entries, true, true // the default is stored with the first write
+func (c *mapCodec[K, V]) Fold(s statecore.Slot, m *statecore.Mark, a statecore.Action) (statecore.Slot, error) {
+	if s.Absent() && a.Kind != statecore.KindOverwrite {
+		if entries := (*MapChannel[K, V])(c).initial(); len(entries) > 0 {
+			s.Value, m.Owned, m.Whole = entries, true, true // the default is stored with the first write
 		}
 	}
-	return slot{value: c.apply(s, m, w)}, nil
+	return statecore.Slot{Value: c.apply(s, m, a)}, nil
 }
 
-func (c *MapChannel[K, V]) apply(s slot, m *mark, w *Write) map[K]V {
-	if w.verb.kind == KindOverwrite {
-		m.owned, m.set = true, true
-		own := make(map[K]V, len(w.data.(map[K]V)))
-		maps.Copy(own, w.data.(map[K]V))
+func (c *mapCodec[K, V]) apply(s statecore.Slot, m *statecore.Mark, a statecore.Action) map[K]V {
+	if a.Kind == statecore.KindOverwrite {
+		m.Owned, m.Whole = true, true
+		own := make(map[K]V, len(a.Data.(map[K]V)))
+		maps.Copy(own, a.Data.(map[K]V))
 		return own
 	}
 	own, touched := c.open(s, m), c.touched(m)
-	if w.verb.kind == KindRemove {
-		for k := range w.data.(map[K]struct{}) {
+	if a.Kind == statecore.KindRemove {
+		for k := range a.Data.(map[K]struct{}) {
 			delete(own, k)
 			touched[k] = struct{}{}
 		}
 		return own
 	}
-	for k, v := range w.data.(map[K]V) {
+	for k, v := range a.Data.(map[K]V) {
 		own[k], touched[k] = v, struct{}{}
 	}
 	return own
 }
 
-// touched returns the transaction's record: the entries that were put or
-// removed.
-func (c *MapChannel[K, V]) touched(m *mark) map[K]struct{} {
-	if m.log == nil {
-		m.log = map[K]struct{}{}
+// touched returns the keys that the transaction put or removed.
+func (c *mapCodec[K, V]) touched(m *statecore.Mark) map[K]struct{} {
+	if m.Log == nil {
+		m.Log = map[K]struct{}{}
 	}
-	return m.log.(map[K]struct{})
+	return m.Log.(map[K]struct{})
 }
 
-func (c *MapChannel[K, V]) encode(s slot, m *mark, to *sink) error {
-	if m.set {
-		return c.snapshot(s, to)
+func (c *mapCodec[K, V]) Changes(s statecore.Slot, m *statecore.Mark, to *statecore.ChangeWriter) error {
+	if m.Whole {
+		return c.Snapshot(s, to)
 	}
-	own, put, gone := s.value.(map[K]V), map[K]V{}, map[K]struct{}{}
+	own, put, removed := s.Value.(map[K]V), map[K]V{}, map[K]struct{}{}
 	for k := range c.touched(m) {
 		if v, ok := own[k]; ok {
 			put[k] = v
 		} else {
-			gone[k] = struct{}{}
+			removed[k] = struct{}{}
 		}
 	}
-	if len(gone) > 0 {
-		if err := c.keys.sendValue(to, c.name, KindRemove, gone); err != nil {
+	if len(removed) > 0 {
+		if err := emitValue(to, statecore.KindRemove, c.keys, removed); err != nil {
 			return err
 		}
 	}
-	if len(put) == 0 && len(gone) > 0 {
+	if len(put) == 0 && len(removed) > 0 {
 		return nil
 	}
-	return c.codec.sendValue(to, c.name, KindMerge, put)
+	return emitValue(to, statecore.KindMerge, c.codec, put)
 }
 
-func (c *MapChannel[K, V]) snapshot(s slot, to *sink) error {
-	return c.codec.sendValue(to, c.name, KindSet, s.value.(map[K]V))
+func (c *mapCodec[K, V]) Snapshot(s statecore.Slot, to *statecore.ChangeWriter) error {
+	return emitValue(to, statecore.KindSet, c.codec, s.Value.(map[K]V))
 }
 
-func (c *MapChannel[K, V]) replay(s slot, m *mark, k Kind, data []byte) (slot, error) {
-	if k != KindSet && k != KindMerge && k != KindRemove {
-		return slot{}, fmt.Errorf("%w: kind %s for a map", ErrStored, k)
+func (c *mapCodec[K, V]) Replay(s statecore.Slot, m *statecore.Mark, k statecore.Kind, data []byte) (statecore.Slot, error) {
+	if k != statecore.KindSet && k != statecore.KindMerge && k != statecore.KindRemove {
+		return statecore.Slot{}, fmt.Errorf("%w: kind %s for a map", ErrStored, k)
 	}
-	w, err := c.decodeWrite(echoed(k), data)
+	a, _, err := c.WriteFromChange(k, data)
 	if err != nil {
-		return slot{}, err
+		return statecore.Slot{}, err
 	}
-	return slot{value: c.apply(s, m, &w)}, nil
+	return statecore.Slot{Value: c.apply(s, m, a)}, nil
 }
 
-// echoed is the kind of write that a stored change has the effect of.
-func echoed(k Kind) Kind {
-	if k == KindSet {
-		return KindOverwrite
+func (c *mapCodec[K, V]) EncodeWrite(a statecore.Action) (statecore.Kind, []byte, error) {
+	if a.Kind == statecore.KindRemove {
+		data, err := c.keys.Encode(a.Data.(map[K]struct{}))
+		return a.Kind, data, err
 	}
-	return k
+	data, err := c.codec.Encode(a.Data.(map[K]V))
+	return a.Kind, data, err
 }
 
-func (c *MapChannel[K, V]) encodeWrite(w Write) (Kind, []byte, error) {
-	if w.verb.kind == KindRemove {
-		data, err := c.keys.encode(w.data.(map[K]struct{}))
-		return w.verb.kind, data, err
-	}
-	data, err := c.codec.encode(w.data.(map[K]V))
-	return w.verb.kind, data, err
-}
-
-func (c *MapChannel[K, V]) decodeWrite(k Kind, data []byte) (Write, error) {
+func (c *mapCodec[K, V]) DecodeWrite(k statecore.Kind, data []byte) (statecore.Action, error) {
 	switch k {
-	case KindRemove:
-		gone, err := c.keys.decode(data)
-		return c.write(k, gone), err
-	case KindMerge, KindOverwrite:
-		entries, err := c.codec.decode(data)
-		return c.write(k, entries), err
+	case statecore.KindRemove:
+		removed, err := c.keys.Decode(data)
+		return statecore.Action{Kind: k, Data: removed}, err
+	case statecore.KindMerge, statecore.KindOverwrite:
+		entries, err := c.codec.Decode(data)
+		return statecore.Action{Kind: k, Data: entries}, err
 	}
-	return Write{}, fmt.Errorf("%w: kind %s for a write to a map", ErrStored, k)
+	return statecore.Action{}, fmt.Errorf("%w: kind %s for a write to a map", ErrStored, k)
 }
 
-func (c *MapChannel[K, V]) echo(k Kind, data []byte) (Write, bool, error) {
-	w, err := c.decodeWrite(echoed(k), data)
-	return w, err == nil, err
+func (c *mapCodec[K, V]) WriteFromChange(k statecore.Kind, data []byte) (statecore.Action, bool, error) {
+	if k == statecore.KindSet {
+		k = statecore.KindOverwrite
+	}
+	a, err := c.DecodeWrite(k, data)
+	return a, err == nil, err
 }

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
@@ -44,7 +45,7 @@ func TestOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := used.Only(test.writes)
+		got, err := statecore.Only(used, test.writes)
 		if err != nil {
 			t.Fatalf("%s: %v", test.name, err)
 		}
@@ -56,7 +57,7 @@ func TestOnly(t *testing.T) {
 		if a, b := read(commit(t, schema, got, more...)), read(commit(t, schema, want, more...)); !reflect.DeepEqual(a, b) {
 			t.Errorf("%s, built on: got %v, want %v", test.name, a, b)
 		}
-		if a, b := read(schema.Overlay(got, more)), read(schema.Overlay(want, more)); !reflect.DeepEqual(a, b) {
+		if a, b := read(statecore.Overlay(schema, got, more)), read(statecore.Overlay(schema, want, more)); !reflect.DeepEqual(a, b) {
 			t.Errorf("%s, with an overlay: got %v, want %v", test.name, a, b)
 		}
 		if after := read(got); !reflect.DeepEqual(after, before) {
@@ -73,15 +74,15 @@ func TestOnlyEnds(t *testing.T) {
 	schema := schemaOf(t, list)
 	base := commit(t, schema, schema.Empty(), list.Put("a"))
 	tx := schema.Begin(base)
-	first, err := tx.Only([]state.Write{list.Put("sent")})
+	first, err := statecore.Only(tx, []state.Write{list.Put("sent")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tx.Apply(0, list.Put("late")); err == nil {
+	if err := statecore.Apply(tx, 0, []state.Write{list.Put("late")}); err == nil {
 		t.Error("a write after Only was taken")
 	}
 	tx.Reset(base)
-	if err := tx.Apply(0, list.Put("b")); err != nil {
+	if err := statecore.Apply(tx, 0, []state.Write{list.Put("b")}); err != nil {
 		t.Fatal(err)
 	}
 	next, err := tx.Finish(true)
@@ -93,20 +94,20 @@ func TestOnlyEnds(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	var stored []string
-	if err := tx.Changes(func(_ string, _ state.Kind, data []byte) { stored = append(stored, string(data)) }); err != nil {
+	if err := tx.Changes(func(_ string, _ statecore.Kind, data []byte) { stored = append(stored, string(data)) }); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{`["b"]`}; !reflect.DeepEqual(stored, want) {
 		t.Errorf("stored: got %v, want %v", stored, want)
 	}
 
-	_, err = tx.Only([]state.Write{other.Put(1)})
+	_, err = statecore.Only(tx, []state.Write{other.Put(1)})
 	channelErr(t, err, "other", state.ErrUnknownChannel)
 	failing := state.NewChannel("failing", func(int, int) (int, error) { panic("no") })
 	broken := schemaOf(t, failing)
-	_, err = broken.Begin(broken.Empty()).Only([]state.Write{failing.Put(1)})
+	_, err = statecore.Only(broken.Begin(broken.Empty()), []state.Write{failing.Put(1)})
 	channelErr(t, err, "failing", nil)
-	v := must(broken.Begin(broken.Empty()).Only(nil))
+	v := must(statecore.Only(broken.Begin(broken.Empty()), []state.Write(nil)))
 	defer func() {
 		if recover() == nil {
 			t.Error("a channel that the schema lacks could be read")

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
@@ -24,9 +25,9 @@ func refused[T any](v T, text ...string) func(*testing.T) {
 			schema := schemaOf(t, last)
 			_, _, err := tryChanges(schema, schema.Empty(), last.Put(v))
 			refusal(t, err, text)
-			_, _, _, err = schema.EncodeWrite(last.Put(v))
+			_, _, _, err = schema.EncodeWrite(last.Put(v).Core())
 			refusal(t, err, text)
-			refusal(t, schema.Snapshot(commit(t, schema, schema.Empty(), last.Put(v)), func(string, state.Kind, []byte) {}), text)
+			refusal(t, schema.Snapshot(commit(t, schema, schema.Empty(), last.Put(v)), func(string, statecore.Kind, []byte) {}), text)
 			schema = schemaOf(t, list)
 			_, _, err = tryChanges(schema, schema.Empty(), list.Put(values...))
 			refusal(t, err, text)
@@ -164,7 +165,7 @@ func refusedType[T any](text ...string) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
 		for _, c := range []state.Handle{state.Last[T]("c"), state.Append[T]("c"), state.Map[string, T]("c"), state.NewChannel("c", func(n int, _ T) (int, error) { return n, nil })} {
-			_, err := state.NewSchema(c)
+			_, err := statecore.NewSchema[state.Handle](c)
 			refusal(t, err, text)
 		}
 		schemaOf(t, state.Untracked[T]("c"))
@@ -241,7 +242,7 @@ func TestSetsOfAddresses(t *testing.T) {
 		"not stored":       state.Set[[1]partly]("c"),
 		"keys of pointers": state.Map[keyed, int]("c"),
 	} {
-		_, err := state.NewSchema(c)
+		_, err := statecore.NewSchema[state.Handle](c)
 		if err == nil {
 			t.Errorf("%s: accepted", name)
 			continue
@@ -366,7 +367,7 @@ func TestBadKeys(t *testing.T) {
 	entries, set := state.Map[string, int]("c"), state.Set[string]("s")
 	schema := schemaOf(t, entries, set)
 	for _, w := range []state.Write{entries.Put(map[string]int{bad: 1}), entries.Remove(bad), set.Put(bad), set.Remove(bad)} {
-		_, _, _, err := schema.EncodeWrite(w)
+		_, _, _, err := schema.EncodeWrite(w.Core())
 		channelErr(t, err, w.Channel(), state.ErrRoundTrip)
 		_, _, err = tryChanges(schema, schema.Empty(), w)
 		channelErr(t, err, w.Channel(), state.ErrRoundTrip)
@@ -391,7 +392,7 @@ func TestLocks(t *testing.T) {
 		}]("c"),
 		"in an array": state.Last[lockedArray]("c"),
 	} {
-		_, err := state.NewSchema(c)
+		_, err := statecore.NewSchema[state.Handle](c)
 		if err == nil {
 			t.Errorf("%s: accepted", name)
 			continue

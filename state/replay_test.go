@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
@@ -67,7 +68,7 @@ func replayIsLive(t *testing.T, r *rand.Rand, steps int) {
 
 // randomStep is a superstep or an edit of some tasks. The same as an overlay of
 // one task must look the same.
-func randomStep(t *testing.T, r *rand.Rand, all *kinds, schema *state.Schema, from moment) moment {
+func randomStep(t *testing.T, r *rand.Rand, all *kinds, schema *statecore.Schema, from moment) moment {
 	t.Helper()
 	superstep := r.IntN(2) == 0
 	for {
@@ -75,7 +76,7 @@ func randomStep(t *testing.T, r *rand.Rand, all *kinds, schema *state.Schema, fr
 		var writes []state.Write
 		for range r.IntN(6) {
 			w := all.random(r)
-			if failed = tx.Apply(0, w); failed != nil {
+			if failed = statecore.Apply(tx, 0, []state.Write{w}); failed != nil {
 				break
 			}
 			writes = append(writes, w)
@@ -96,7 +97,7 @@ func randomStep(t *testing.T, r *rand.Rand, all *kinds, schema *state.Schema, fr
 		}
 		was := all.dump(v)
 		if !superstep {
-			if over := all.dump(schema.Overlay(from.view, writes)); !reflect.DeepEqual(over, was) {
+			if over := all.dump(statecore.Overlay(schema, from.view, writes)); !reflect.DeepEqual(over, was) {
 				t.Fatalf("the overlay of %v is %v, want %v", writes, over, was)
 			}
 		}
@@ -142,7 +143,7 @@ func TestReadingAnOverlayIsCheap(t *testing.T) { // not parallel: it counts byte
 	runtime.ReadMemStats(&before)
 	const times = 100
 	for i := range times {
-		over := schema.Overlay(v, writes)
+		over := statecore.Overlay(schema, v, writes)
 		if last, _ := list.Last(over); last != 1 || keyed.Len(over) != keyed.Len(v)+1 {
 			t.Fatal("the overlay lacks what was written")
 		}
@@ -172,7 +173,7 @@ func TestForksShareNothing(t *testing.T) {
 			wg.Go(func() {
 				v := base
 				for i := range more {
-					over := schema.Overlay(v, []state.Write{list.Put(-1), keyed.Put(item{Key: "over"})})
+					over := statecore.Overlay(schema, v, []state.Write{list.Put(-1), keyed.Put(item{Key: "over"})})
 					if got, _ := list.Last(over); got != -1 || keyed.Len(over) != n+i+1 {
 						t.Errorf("overlay: got %d and %d keyed", got, keyed.Len(over))
 					}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
@@ -37,7 +38,7 @@ func TestNewSchemaRefuses(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := state.NewSchema(test.channels...)
+			_, err := statecore.NewSchema[state.Handle](test.channels...)
 			channelErr(t, err, test.channel, test.want)
 			if !strings.Contains(err.Error(), test.text) {
 				t.Errorf("got %q, want %q in it", err, test.text)
@@ -49,7 +50,7 @@ func TestNewSchemaRefuses(t *testing.T) {
 // TestNewSchemaJoins has every mistake reported at once.
 func TestNewSchemaJoins(t *testing.T) {
 	t.Parallel()
-	_, err := state.NewSchema(state.Last[int](""), state.Last[func()]("f"), state.Sum[int]("n"), state.Max[int]("n"))
+	_, err := statecore.NewSchema[state.Handle](state.Last[int](""), state.Last[func()]("f"), state.Sum[int]("n"), state.Max[int]("n"))
 	for _, want := range []error{state.ErrName, state.ErrRoundTrip, state.ErrDuplicate} {
 		if !errors.Is(err, want) {
 			t.Errorf("got %v, want %v in it", err, want)
@@ -61,7 +62,11 @@ func TestSchema(t *testing.T) {
 	t.Parallel()
 	a, b, c := state.Last[int]("a"), state.Append[string]("b"), state.Untracked[func()]("c")
 	s := schemaOf(t, a, b, a, c) // one handle twice is one channel
-	want := []state.Description{{"a", "last", "int", true}, {"b", "append", "[]string", true}, {"c", "untracked", "func()", false}}
+	want := []statecore.Description{
+		{Name: "a", Kind: "last", Type: "int", Stored: true},
+		{Name: "b", Kind: "append", Type: "[]string", Stored: true},
+		{Name: "c", Kind: "untracked", Type: "func()"},
+	}
 	if got := s.Describe(); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -92,7 +97,7 @@ func TestImport(t *testing.T) {
 
 	outer := commit(t, parent, parent.Empty(), shared.Put(1, 2), theirs.Put("t"), keyed.Put(item{Key: "a"}))
 	before := commit(t, child, child.Empty(), mine.Put("m"), shared.Put(9))
-	for name, v := range map[string]state.View{"state": outer, "overlay": parent.Overlay(outer, []state.Write{shared.Put(3), keyed.Put(item{Key: "b"})})} {
+	for name, v := range map[string]state.View{"state": outer, "overlay": statecore.Overlay(parent, outer, []state.Write{shared.Put(3), keyed.Put(item{Key: "b"})})} {
 		want, extra := []int{1, 2}, 0
 		if name == "overlay" {
 			want, extra = []int{1, 2, 3}, 1
@@ -127,11 +132,11 @@ func TestOverlay(t *testing.T) {
 	list, sum, keyed := state.Append[int]("list"), state.Sum[int]("sum"), state.Keyed("keyed", byKey{})
 	schema := schemaOf(t, list, sum, keyed)
 	base := commit(t, schema, schema.Empty(), list.Put(1), sum.Put(1), keyed.Put(item{Key: "a"}))
-	if schema.Overlay(base, nil) != base {
+	if statecore.Overlay(schema, base, []state.Write(nil)) != base {
 		t.Error("an overlay of no writes is not the state itself")
 	}
 	w := []state.Write{list.Put(2), sum.Put(10), list.Put(3), keyed.Put(item{"a", "new"}), keyed.Put(item{Key: "b"}), keyed.Remove("b"), keyed.Put(item{Key: "c"})}
-	over := schema.Overlay(base, w)
+	over := statecore.Overlay(schema, base, w)
 	for range 2 { // reading does not change it
 		if got := list.Get(over); !slices.Equal(got, []int{1, 2, 3}) {
 			t.Errorf("got %v", got)
@@ -144,7 +149,7 @@ func TestOverlay(t *testing.T) {
 		}
 	}
 	// Overlays of overlays, and states made from one.
-	twice := schema.Overlay(over, []state.Write{list.Put(4), keyed.Put(item{Key: "d"})})
+	twice := statecore.Overlay(schema, over, []state.Write{list.Put(4), keyed.Put(item{Key: "d"})})
 	made := commit(t, schema, over, list.Put(5), keyed.Put(item{Key: "e"}))
 	fork := commit(t, schema, over, list.Put(6), keyed.Put(item{Key: "f"}))
 	for name, test := range map[string]struct {
@@ -171,7 +176,7 @@ func TestViewOfAnotherSchema(t *testing.T) {
 	one, other := schemaOf(t, list), schemaOf(t, list)
 	for name, use := range map[string]func(){
 		"Begin":    func() { other.Begin(one.Empty()) },
-		"Overlay":  func() { other.Overlay(one.Empty(), []state.Write{list.Put(1)}) },
+		"Overlay":  func() { statecore.Overlay(other, one.Empty(), []state.Write{list.Put(1)}) },
 		"Replay":   func() { other.Replay(one.Empty()) },
 		"Snapshot": func() { _ = other.Snapshot(one.Empty(), nil) },
 	} {

@@ -1,18 +1,19 @@
 package state
 
-// Set returns a channel that holds distinct elements in the order of their
-// first arrival. Elements that Go's == tells apart by address, or by what is
-// not stored, are refused by [NewSchema].
+import "github.com/weft-go/weft/internal/jsonform"
+
+// Set returns a channel that holds distinct elements, in the order in which they
+// were first added. A graph does not accept an element type that Go's ==
+// compares by address, or by fields that are not stored.
 func Set[E comparable](name string) *SetChannel[E] {
-	c := &SetChannel[E]{}
-	c.elements = newElements(name, "set", func(e E) E { return e })
-	if c.err == nil {
-		c.err = distinct[E]()
+	c := &SetChannel[E]{newElements(name, "set", func(e E) E { return e })}
+	if c.traits.Err == nil {
+		c.traits.Err = jsonform.Distinct[E]()
 	}
 	return c
 }
 
-// A SetChannel is a channel that holds distinct elements. It is made by [Set].
+// A SetChannel is a channel that holds distinct elements. [Set] makes it.
 type SetChannel[E comparable] struct {
 	*elements[E, E]
 }
@@ -24,9 +25,9 @@ func (c *SetChannel[E]) Has(s View, e E) bool {
 }
 
 // Put returns a write that adds elements.
-func (c *SetChannel[E]) Put(elements ...E) Write { return c.put(copyOf(elements, c.clone)) }
+func (c *SetChannel[E]) Put(elements ...E) Write { return c.put(cloneAll(elements, c.clone)) }
 
-// Overwrite returns a write that replaces the set; see [Channel.Overwrite].
+// Overwrite returns a write that replaces the set. See [Channel.Overwrite].
 func (c *SetChannel[E]) Overwrite(elements []E) Write {
-	return c.write(KindOverwrite, copyOf(elements, c.clone))
+	return c.overwrite(cloneAll(elements, c.clone))
 }

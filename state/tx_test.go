@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
@@ -96,17 +97,17 @@ func TestUnknownChannel(t *testing.T) {
 
 	_, err := step(schema, v, true, []state.Write{stranger.Put(1)})
 	channelErr(t, err, "c", state.ErrUnknownChannel)
-	_, _, ok, err := schema.EncodeWrite(stranger.Put(1))
+	_, _, ok, err := schema.EncodeWrite(stranger.Put(1).Core())
 	channelErr(t, err, "c", state.ErrUnknownChannel)
 	if ok {
 		t.Error("EncodeWrite is ok with a stranger")
 	}
-	_, err = schema.DecodeWrite("l", state.KindUpdate, []byte(`[1]`))
+	_, err = schema.DecodeWrite("l", statecore.KindUpdate, []byte(`[1]`))
 	channelErr(t, err, "l", state.ErrUnknownChannel)
-	_, err = schema.Echo("l", state.KindAppend, []byte(`[1]`))
+	_, err = schema.WriteFromChange("l", statecore.KindAppend, []byte(`[1]`))
 	channelErr(t, err, "l", state.ErrUnknownChannel)
-	channelErr(t, schema.Replay(nil).Apply("l", state.KindAppend, []byte(`[1]`)), "l", state.ErrUnknownChannel)
-	if schema.Echoes("l") {
+	channelErr(t, schema.Replay(nil).Apply("l", statecore.KindAppend, []byte(`[1]`)), "l", state.ErrUnknownChannel)
+	if schema.ChangesAreWrites("l") {
 		t.Error("Echoes of a stranger")
 	}
 
@@ -116,7 +117,7 @@ func TestUnknownChannel(t *testing.T) {
 		"k": func(v state.View) { keyed.Find(v, "a") },
 		"m": func(v state.View) { entries.Find(v, "a") },
 	} {
-		for _, v := range []state.View{v, schema.Overlay(v, []state.Write{known.Put(1)})} {
+		for _, v := range []state.View{v, statecore.Overlay(schema, v, []state.Write{known.Put(1)})} {
 			func() {
 				defer func() {
 					err, _ := recover().(error)
@@ -152,7 +153,7 @@ func TestReducerFails(t *testing.T) {
 		err, _ := recover().(error)
 		channelErr(t, err, "c", boom)
 	}()
-	c.Get(schema.Overlay(schema.Empty(), []state.Write{c.Put(1)}))
+	c.Get(statecore.Overlay(schema, schema.Empty(), []state.Write{c.Put(1)}))
 }
 
 func TestTxIsOver(t *testing.T) {
@@ -163,7 +164,7 @@ func TestTxIsOver(t *testing.T) {
 	if tx.Changed() {
 		t.Error("changed before any write")
 	}
-	if err := tx.Apply(0, list.Put(1)); err != nil {
+	if err := statecore.Apply(tx, 0, []state.Write{list.Put(1)}); err != nil {
 		t.Fatal(err)
 	}
 	if !tx.Changed() {
@@ -173,11 +174,11 @@ func TestTxIsOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	channelErr(t, tx.Apply(0, list.Put(2)), "list", nil)
+	channelErr(t, statecore.Apply(tx, 0, []state.Write{list.Put(2)}), "list", nil)
 
 	r := schema.Replay(v)
 	again := r.View()
-	channelErr(t, r.Apply("list", state.KindAppend, []byte(`[2]`)), "list", nil)
+	channelErr(t, r.Apply("list", statecore.KindAppend, []byte(`[2]`)), "list", nil)
 	for _, v := range []state.View{v, again} {
 		if got := list.Get(v); !slices.Equal(got, []int{1}) {
 			t.Errorf("the view changed to %v", got)
@@ -189,7 +190,7 @@ func TestSignals(t *testing.T) {
 	t.Parallel()
 	list := state.Append[int]("list")
 	schema := schemaOf(t, list)
-	w := state.NewSignal(away("home"))
+	w := state.Write{Write: statecore.SignalWrite(away("home"))}
 	if w.Signal() != away("home") || w.Channel() != "" || w.String() != "to home" {
 		t.Errorf("got %v of channel %q: %s", w.Signal(), w.Channel(), w)
 	}
@@ -204,11 +205,11 @@ func TestSignals(t *testing.T) {
 		t.Errorf("stored %v", stored)
 	}
 	for _, w := range []state.Write{w, {}} {
-		if _, _, ok, err := schema.EncodeWrite(w); ok || err != nil {
+		if _, _, ok, err := schema.EncodeWrite(w.Core()); ok || err != nil {
 			t.Errorf("EncodeWrite(%s): got %v, %v", w, ok, err)
 		}
 	}
-	if list.Len(schema.Overlay(v, []state.Write{w, {}})) != 0 {
+	if list.Len(statecore.Overlay(schema, v, []state.Write{w, {}})) != 0 {
 		t.Error("an overlay of nothing has something")
 	}
 }
@@ -221,7 +222,7 @@ func TestKindNames(t *testing.T) {
 	t.Parallel()
 	want := []string{"kind(0)", "set", "append", "put", "remove", "merge", "clear", "update", "overwrite", "kind(9)"}
 	for k, name := range want {
-		if got := state.Kind(k).String(); got != name {
+		if got := statecore.Kind(k).String(); got != name {
 			t.Errorf("kind %d is called %q, want %q", k, got, name)
 		}
 	}

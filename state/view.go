@@ -1,137 +1,52 @@
 package state
 
-// A View is a state that never changes. It is read through channels:
-// Messages.Get(view). A View may be shared freely and kept for ever.
-type View interface {
-	// slot returns what it holds of a channel. A channel that the view's schema
-	// lacks is a panic with a [ChannelError].
-	slot(c channel) slot
-}
-
-// A slot is what a state holds of a channel; the zero slot is absent. Slots are never
-// changed once a view holds them. A number is apart from the value, as the length of a
-// list or a sum would take an allocation each time that it changes.
-type slot struct {
-	value any
-	n     int64
-}
-
-func (s slot) absent() bool { return s.value == nil }
-
-// values is a whole state, with its slots at hand: one for each channel of its schema.
-type values struct {
-	View
-	schema *Schema
-	slots  []slot
-}
-
-// What is kept of a state holds the slots of small schemas in itself: each superstep makes one.
-type (
-	two struct {
-		schema *Schema
-		slots  [2]slot
-	}
-	four struct {
-		schema *Schema
-		slots  [4]slot
-	}
-	wide struct {
-		schema *Schema
-		slots  []slot
-	}
+import (
+	"github.com/weft-go/weft/internal/statecore"
 )
 
-func newValues(s *Schema) values {
-	switch n := len(s.channels); {
-	case n <= 2:
-		v := &two{schema: s}
-		return values{v, s, v.slots[:n:n]}
-	case n <= 4:
-		v := &four{schema: s}
-		return values{v, s, v.slots[:n:n]}
-	default:
-		v := &wide{s, make([]slot, n)}
-		return values{v, s, v.slots}
+// A View is a state that does not change. Read it through channels:
+// Messages.Get(view). It is safe for concurrent use, and may be kept.
+type View interface{ statecore.View }
+
+// A Handle is any channel: a [Channel], [ListChannel], [KeyedChannel],
+// [SetChannel] or [MapChannel].
+type Handle interface {
+	// Name is the channel's name in storage.
+	Name() string
+	statecore.Channel
+}
+
+// A Description describes a channel.
+type Description struct {
+	Name   string `json:"name"`
+	Kind   string `json:"kind"`   // "last", "append", "sum", …
+	Type   string `json:"type"`   // the Go type of its value
+	Stored bool   `json:"stored"` // false for an untracked channel
+}
+
+// handle is the part of a channel that the engine sees.
+type handle struct{ traits *statecore.Traits }
+
+// Name returns the channel's name in storage.
+func (h handle) Name() string { return h.traits.Name }
+
+// Core is for package graph.
+func (h handle) Core() *statecore.Traits { return h.traits }
+
+// write returns the write that performs an action, or the zero Write if the
+// action is empty.
+func (h handle) write(a statecore.Action) Write {
+	if a.Kind == 0 {
+		return Write{}
 	}
+	return Write{statecore.NewWrite(h.traits, a)}
 }
 
-func (v *two) slot(c channel) slot  { return v.slots[v.schema.slotOf(c)] }
-func (v *four) slot(c channel) slot { return v.slots[v.schema.slotOf(c)] }
-func (v *wide) slot(c channel) slot { return v.slots[v.schema.slotOf(c)] }
+// An Update is the list of writes that a node, an input or an edit makes. They
+// are applied in order.
+type Update []Write
 
-// slotOf is index for a channel that has to be there.
-func (s *Schema) slotOf(c channel) int {
-	i := s.index(c)
-	if i < 0 {
-		panic(&ChannelError{Channel: c.Name(), Err: ErrUnknownChannel})
-	}
-	return i
-}
-
-// plain returns v as a whole state.
-func plain(v View) values {
-	switch v := v.(type) {
-	case *two:
-		return values{v, v.schema, v.slots[:len(v.schema.channels)]}
-	case *four:
-		return values{v, v.schema, v.slots[:len(v.schema.channels)]}
-	case *overlay:
-		out := newValues(v.base.schema)
-		for i, c := range v.base.schema.channels {
-			out.slots[i] = v.slot(c)
-		}
-		return out
-	case *sole:
-		out := newValues(v.schema)
-		out.slots[v.at] = v.held
-		return out
-	}
-	all := v.(*wide)
-	return values{all, all.schema, all.slots}
-}
-
-// sole is a state in which one channel has a value.
-type sole struct {
-	schema *Schema
-	at     int
-	held   slot
-}
-
-func (o *sole) slot(c channel) slot {
-	if o.schema.slotOf(c) == o.at {
-		return o.held
-	}
-	return slot{}
-}
-
-// overlay is a state with some writes of one task applied. Channels fold when
-// they are read, into copies, so that nothing of the state below is claimed.
-type overlay struct {
-	base   values
-	writes []Write
-}
-
-func (o *overlay) slot(c channel) slot {
-	v := o.base.slot(c)
-	m := mark{facts: facts{detach: true}}
-	for i := range o.writes {
-		w := &o.writes[i]
-		if w.verb == nil || w.verb.of != c.info() {
-			continue
-		}
-		next, err := foldSafely(c, v, &m, w)
-		if err != nil {
-			panic(channelError(c.Name(), err))
-		}
-		m.dirty = true
-		v = next
-	}
-	if m.dirty && c.info().prunes {
-		next, err := finishSafely(c.(pruner), v, &m)
-		if err != nil {
-			panic(channelError(c.Name(), err))
-		}
-		v = next
-	}
-	return v
-}
+// A Write is one change to one channel, or a signal to the graph such as
+// graph.Goto. Channels make writes. The zero Write does nothing. A Write is
+// immutable and may be used more than once.
+type Write struct{ statecore.Write }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
@@ -19,35 +20,35 @@ func TestStoredWrites(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		write state.Write
-		kind  state.Kind
+		kind  statecore.Kind
 		data  string
 	}{
-		{"last", all.last.Put(doc{N: 3}), state.KindUpdate, `[{"n":3,"tags":null,"more":null}]`},
-		{"last over", all.last.Overwrite(doc{N: 3}), state.KindOverwrite, `{"n":3,"tags":null,"more":null}`},
-		{"any", all.any.Put("a", "b"), state.KindUpdate, `["a","b"]`},
-		{"keep", all.keep.Put(nil, ref([]int{1}), ref([]int(nil))), state.KindUpdate, `[[1],null]`},
-		{"sum", all.sum.Put(1, -2), state.KindUpdate, `[1,-2]`},
-		{"max", all.max.Put(1.5), state.KindUpdate, `[1.5]`},
-		{"max over", all.max.Overwrite(-1.5), state.KindOverwrite, `-1.5`},
-		{"ephemeral", all.ephemeral.Put("e"), state.KindUpdate, `["e"]`},
-		{"append", all.list.Put(doc{N: 1}, doc{N: 2}), state.KindUpdate, `[{"n":1,"tags":null,"more":null},{"n":2,"tags":null,"more":null}]`},
-		{"append over", all.list.Overwrite(nil), state.KindOverwrite, `[]`},
-		{"keyed", all.keyed.Put(item{"a", "new"}), state.KindPut, `[{"key":"a","text":"new"}]`},
-		{"keyed remove", all.keyed.Remove("a"), state.KindRemove, `["a"]`},
-		{"keyed clear", all.keyed.Clear(), state.KindClear, ``},
-		{"keyed over", all.keyed.Overwrite([]item{{Key: "z"}}), state.KindOverwrite, `[{"key":"z"}]`},
-		{"set", all.set.Put("x", "y"), state.KindPut, `["x","y"]`},
-		{"set remove", all.set.Remove("s"), state.KindRemove, `["s"]`},
-		{"map", all.entries.Put(map[string][]int{"m": {2}}), state.KindMerge, `{"m":[2]}`},
-		{"map nil", all.entries.Put(nil), state.KindMerge, `null`},
-		{"map remove", all.entries.Remove("m"), state.KindRemove, `{"m":{}}`},
-		{"map over", all.entries.Overwrite(map[string][]int{}), state.KindOverwrite, `{}`},
-		{"custom", all.custom.Put("u"), state.KindUpdate, `["u"]`},
-		{"custom over", all.custom.Overwrite([]string{"v"}), state.KindOverwrite, `["v"]`},
+		{"last", all.last.Put(doc{N: 3}), statecore.KindUpdate, `[{"n":3,"tags":null,"more":null}]`},
+		{"last over", all.last.Overwrite(doc{N: 3}), statecore.KindOverwrite, `{"n":3,"tags":null,"more":null}`},
+		{"any", all.any.Put("a", "b"), statecore.KindUpdate, `["a","b"]`},
+		{"keep", all.keep.Put(nil, ref([]int{1}), ref([]int(nil))), statecore.KindUpdate, `[[1],null]`},
+		{"sum", all.sum.Put(1, -2), statecore.KindUpdate, `[1,-2]`},
+		{"max", all.max.Put(1.5), statecore.KindUpdate, `[1.5]`},
+		{"max over", all.max.Overwrite(-1.5), statecore.KindOverwrite, `-1.5`},
+		{"ephemeral", all.ephemeral.Put("e"), statecore.KindUpdate, `["e"]`},
+		{"append", all.list.Put(doc{N: 1}, doc{N: 2}), statecore.KindUpdate, `[{"n":1,"tags":null,"more":null},{"n":2,"tags":null,"more":null}]`},
+		{"append over", all.list.Overwrite(nil), statecore.KindOverwrite, `[]`},
+		{"keyed", all.keyed.Put(item{"a", "new"}), statecore.KindPut, `[{"key":"a","text":"new"}]`},
+		{"keyed remove", all.keyed.Remove("a"), statecore.KindRemove, `["a"]`},
+		{"keyed clear", all.keyed.Clear(), statecore.KindClear, ``},
+		{"keyed over", all.keyed.Overwrite([]item{{Key: "z"}}), statecore.KindOverwrite, `[{"key":"z"}]`},
+		{"set", all.set.Put("x", "y"), statecore.KindPut, `["x","y"]`},
+		{"set remove", all.set.Remove("s"), statecore.KindRemove, `["s"]`},
+		{"map", all.entries.Put(map[string][]int{"m": {2}}), statecore.KindMerge, `{"m":[2]}`},
+		{"map nil", all.entries.Put(nil), statecore.KindMerge, `null`},
+		{"map remove", all.entries.Remove("m"), statecore.KindRemove, `{"m":{}}`},
+		{"map over", all.entries.Overwrite(map[string][]int{}), statecore.KindOverwrite, `{}`},
+		{"custom", all.custom.Put("u"), statecore.KindUpdate, `["u"]`},
+		{"custom over", all.custom.Overwrite([]string{"v"}), statecore.KindOverwrite, `["v"]`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			k, data, ok, err := schema.EncodeWrite(test.write)
+			k, data, ok, err := schema.EncodeWrite(test.write.Core())
 			if err != nil || !ok || k != test.kind || string(data) != test.data {
 				t.Fatalf("got %v %s, %v, %v, want %v %s", k, data, ok, err, test.kind, test.data)
 			}
@@ -59,7 +60,7 @@ func TestStoredWrites(t *testing.T) {
 				t.Errorf("read back as %s, want %s", back, test.write)
 			}
 			for _, v := range []state.View{schema.Empty(), full} {
-				want, got := commit(t, schema, v, test.write), commit(t, schema, v, back)
+				want, got := commit(t, schema, v, test.write), commit(t, schema, v, state.Write{Write: back})
 				if a, b := all.dump(want), all.dump(got); !reflect.DeepEqual(a, b) {
 					t.Errorf("read back, it gives %v, want %v", b, a)
 				}
@@ -86,8 +87,8 @@ func TestEcho(t *testing.T) {
 			want, stored := changes(t, schema, full, writes...)
 			var echoes []state.Write
 			for _, c := range stored {
-				if !schema.Echoes(c.channel) {
-					_, err := schema.Echo(c.channel, c.kind, []byte(c.data))
+				if !schema.ChangesAreWrites(c.channel) {
+					_, err := schema.WriteFromChange(c.channel, c.kind, []byte(c.data))
 					channelErr(t, err, c.channel, state.ErrStored)
 					for _, w := range writes {
 						if w.Channel() == c.channel {
@@ -96,11 +97,11 @@ func TestEcho(t *testing.T) {
 					}
 					continue
 				}
-				w, err := schema.Echo(c.channel, c.kind, []byte(c.data))
+				w, err := schema.WriteFromChange(c.channel, c.kind, []byte(c.data))
 				if err != nil {
 					t.Fatal(err)
 				}
-				echoes = append(echoes, w)
+				echoes = append(echoes, state.Write{Write: w})
 			}
 			got := commit(t, schema, full, echoes...)
 			if a, b := all.dump(want), all.dump(got); !reflect.DeepEqual(a, b) {
@@ -121,14 +122,14 @@ func TestEchoes(t *testing.T) {
 	} {
 		schema := schemaOf(t, c...)
 		for _, c := range c {
-			if got := schema.Echoes(c.Name()); got != name {
+			if got := schema.ChangesAreWrites(c.Name()); got != name {
 				t.Errorf("%s: got %v, want %v", c.Name(), got, name)
 			}
 		}
 	}
 	// The end of an ephemeral value is no write of anybody's.
 	schema := schemaOf(t, all.ephemeral)
-	if w, err := schema.Echo("ephemeral", state.KindClear, nil); err != nil || w.Channel() != "" {
+	if w, err := schema.WriteFromChange("ephemeral", statecore.KindClear, nil); err != nil || w.Channel() != "" {
 		t.Errorf("got %s, %v, want nothing", w, err)
 	}
 }
@@ -138,28 +139,28 @@ func TestStoredNonsense(t *testing.T) {
 	t.Parallel()
 	all := newKinds()
 	schema := schemaOf(t, all.handles()...)
-	kinds := []state.Kind{0, state.KindSet, state.KindAppend, state.KindPut, state.KindRemove, state.KindMerge, state.KindClear, state.KindUpdate, state.KindOverwrite, 9, 255}
-	replays := map[string][]state.Kind{
-		"append": {state.KindSet, state.KindAppend},
-		"keyed":  {state.KindSet, state.KindPut, state.KindRemove},
-		"set":    {state.KindSet, state.KindPut, state.KindRemove},
-		"map":    {state.KindSet, state.KindMerge, state.KindRemove},
+	kinds := []statecore.Kind{0, statecore.KindSet, statecore.KindAppend, statecore.KindPut, statecore.KindRemove, statecore.KindMerge, statecore.KindClear, statecore.KindUpdate, statecore.KindOverwrite, 9, 255}
+	replays := map[string][]statecore.Kind{
+		"append": {statecore.KindSet, statecore.KindAppend},
+		"keyed":  {statecore.KindSet, statecore.KindPut, statecore.KindRemove},
+		"set":    {statecore.KindSet, statecore.KindPut, statecore.KindRemove},
+		"map":    {statecore.KindSet, statecore.KindMerge, statecore.KindRemove},
 	}
-	writes := map[string][]state.Kind{
-		"keyed": {state.KindPut, state.KindRemove, state.KindClear, state.KindOverwrite},
-		"set":   {state.KindPut, state.KindRemove, state.KindClear, state.KindOverwrite},
-		"map":   {state.KindMerge, state.KindRemove, state.KindOverwrite},
+	writes := map[string][]statecore.Kind{
+		"keyed": {statecore.KindPut, statecore.KindRemove, statecore.KindClear, statecore.KindOverwrite},
+		"set":   {statecore.KindPut, statecore.KindRemove, statecore.KindClear, statecore.KindOverwrite},
+		"map":   {statecore.KindMerge, statecore.KindRemove, statecore.KindOverwrite},
 	}
 	for _, d := range schema.Describe() {
 		if replays[d.Kind] == nil {
-			replays[d.Kind] = []state.Kind{state.KindSet}
+			replays[d.Kind] = []statecore.Kind{statecore.KindSet}
 		}
 		if writes[d.Kind] == nil {
-			writes[d.Kind] = []state.Kind{state.KindUpdate, state.KindOverwrite}
+			writes[d.Kind] = []statecore.Kind{statecore.KindUpdate, statecore.KindOverwrite}
 		}
 		for _, k := range kinds {
 			err := schema.Replay(nil).Apply(d.Name, k, []byte(`null`))
-			if want := k == state.KindClear || slices.Contains(replays[d.Kind], k); (err == nil) != want {
+			if want := k == statecore.KindClear || slices.Contains(replays[d.Kind], k); (err == nil) != want {
 				t.Errorf("%s: replay of a %v: got %v", d.Name, k, err)
 			} else if err != nil {
 				channelErr(t, err, d.Name, state.ErrStored)
@@ -172,17 +173,17 @@ func TestStoredNonsense(t *testing.T) {
 			}
 			for _, text := range []string{"", "x", `"a`, `[`, `[{]`, `{"a":}`, `[1,2] 3`, "\"\xff\"", "[\"\xff\"]"} {
 				err := schema.Replay(nil).Apply(d.Name, k, []byte(text))
-				if k != state.KindClear && !errors.Is(err, state.ErrStored) {
+				if k != statecore.KindClear && !errors.Is(err, state.ErrStored) {
 					t.Errorf("%s: replay of a %v of %q: got %v", d.Name, k, text, err)
 				}
-				if _, err := schema.DecodeWrite(d.Name, k, []byte(text)); k != state.KindClear && !errors.Is(err, state.ErrStored) {
+				if _, err := schema.DecodeWrite(d.Name, k, []byte(text)); k != statecore.KindClear && !errors.Is(err, state.ErrStored) {
 					t.Errorf("%s: a write of kind %v of %q: got %v", d.Name, k, text, err)
 				}
 			}
 		}
 	}
-	channelErr(t, schema.Replay(nil).Apply("keyed", state.KindPut, []byte(`[{"key":"a"},{"text":"no key"}]`)), "keyed", state.ErrStored)
-	_, err := schema.DecodeWrite("keyed", state.KindPut, []byte(`[{}]`))
+	channelErr(t, schema.Replay(nil).Apply("keyed", statecore.KindPut, []byte(`[{"key":"a"},{"text":"no key"}]`)), "keyed", state.ErrStored)
+	_, err := schema.DecodeWrite("keyed", statecore.KindPut, []byte(`[{}]`))
 	channelErr(t, err, "keyed", state.ErrStored)
 }
 
@@ -196,9 +197,9 @@ func TestReplayOfWhatPanics(t *testing.T) {
 	t.Parallel()
 	keyed := state.Keyed("keyed", fragile{})
 	schema := schemaOf(t, keyed)
-	channelErr(t, schema.Replay(nil).Apply("keyed", state.KindPut, []byte(`[null]`)), "keyed", state.ErrStored)
-	_, err := schema.DecodeWrite("keyed", state.KindPut, []byte(`[null]`))
+	channelErr(t, schema.Replay(nil).Apply("keyed", statecore.KindPut, []byte(`[null]`)), "keyed", state.ErrStored)
+	_, err := schema.DecodeWrite("keyed", statecore.KindPut, []byte(`[null]`))
 	channelErr(t, err, "keyed", state.ErrStored)
-	_, err = schema.Echo("keyed", state.KindPut, []byte(`[null]`))
+	_, err = schema.WriteFromChange("keyed", statecore.KindPut, []byte(`[null]`))
 	channelErr(t, err, "keyed", state.ErrStored)
 }

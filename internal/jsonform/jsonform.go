@@ -1,16 +1,16 @@
-package state
+package jsonform
 
 import "fmt"
 
 // Encode returns the stored form of a value that is no channel's, such as a
 // question that waits for its answer. It refuses, with [ErrRoundTrip], what a
 // channel of type T would refuse.
-func Encode[T any](v T) ([]byte, error) {
-	c := newCodec[T]()
+func Marshal[T any](v T) ([]byte, error) {
+	c := New[T]()
 	if c.err != nil {
 		return nil, fmt.Errorf("state: %w", c.err)
 	}
-	data, err := c.encode(v)
+	data, err := c.Encode(v)
 	if err != nil {
 		return nil, fmt.Errorf("state: a %T: %w", v, err)
 	}
@@ -18,8 +18,8 @@ func Encode[T any](v T) ([]byte, error) {
 }
 
 // Decode reads what [Encode] returned. Its error wraps [ErrStored].
-func Decode[T any](data []byte) (T, error) {
-	v, err := newCodec[T]().decode(data)
+func Unmarshal[T any](data []byte) (T, error) {
+	v, err := New[T]().Decode(data)
 	if err != nil {
 		return v, fmt.Errorf("state: a %T: %w", v, err)
 	}

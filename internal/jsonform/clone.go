@@ -1,4 +1,4 @@
-package state
+package jsonform
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 
 // cloner returns a function that copies a T so far that nothing in the copy can
 // change the original, or nil when plain assignment does so.
-func cloner[T any]() func(T) T {
+func Cloner[T any]() func(T) T {
 	type clones interface{ Clone() T }
 	t := reflect.TypeFor[T]()
 	if _, ok := any((*T)(nil)).(clones); ok && !nilable(t) {
@@ -49,7 +49,7 @@ func copierOf(t reflect.Type) copier {
 }
 
 // copierBuilder builds the copiers of one type; of a type that refers to itself
-// it is asked while it builds it.
+// it is idChecked while it builds it.
 type copierBuilder map[reflect.Type]*copier
 
 func (b copierBuilder) of(t reflect.Type) copier {

@@ -1,4 +1,4 @@
-package state
+package jsonform
 
 import (
 	"bytes"
@@ -27,13 +27,13 @@ func (l *loss) inIndex(i int) *loss { return l.in("[" + strconv.Itoa(i) + "]") }
 
 func (l *loss) inKey(k reflect.Value) *loss { return l.in(fmt.Sprintf("[%v]", k)) }
 
-// lossless looks at those parts of a value which JSON writes without an error
-// and reads back as something else. Types with hooks are left to survives.
-func lossless(v reflect.Value) *loss {
+// findLoss looks at those parts of a value which JSON writes without an error
+// and reads back as something else. Types with hooks are left to verifyRoundTrip.
+func findLoss(v reflect.Value) *loss {
 	t := v.Type()
 	switch t {
 	case timeType, rawType, numberType:
-		return losslessBuiltin(v)
+		return findLossBuiltin(v)
 	}
 	if f := inspect(t); t.Kind() != reflect.Interface && (!f.watch || f.itself) {
 		return nil
@@ -41,29 +41,29 @@ func lossless(v reflect.Value) *loss {
 	switch t.Kind() {
 	case reflect.Interface:
 		if !v.IsNil() {
-			return losslessAny(v.Elem())
+			return findLossAny(v.Elem())
 		}
 	case reflect.Pointer:
-		return losslessPointer(v)
+		return findLossPointer(v)
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
-			if l := lossless(v.Index(i)); l != nil {
+			if l := findLoss(v.Index(i)); l != nil {
 				return l.inIndex(i)
 			}
 		}
 	case reflect.Map:
 		for it := v.MapRange(); it.Next(); {
-			if l := lossless(it.Value()); l != nil {
+			if l := findLoss(it.Value()); l != nil {
 				return l.inKey(it.Key())
 			}
 		}
 	case reflect.Struct:
-		return losslessStruct(v)
+		return findLossStruct(v)
 	}
 	return nil
 }
 
-func losslessStruct(v reflect.Value) *loss {
+func findLossStruct(v reflect.Value) *loss {
 	fields := fieldsOf(v.Type())
 	for i := range fields {
 		f := &fields[i]
@@ -71,7 +71,7 @@ func losslessStruct(v reflect.Value) *loss {
 		if f.skipped || f.omits(inner) {
 			continue
 		}
-		l := lossless(inner)
+		l := findLoss(inner)
 		if text := reflect.Indirect(inner); l == nil && f.quoted && text.IsValid() && !utf8.ValidString(text.String()) {
 			l = &loss{why: "is not valid UTF-8"}
 		}
@@ -82,7 +82,7 @@ func losslessStruct(v reflect.Value) *loss {
 	return nil
 }
 
-func losslessPointer(v reflect.Value) *loss {
+func findLossPointer(v reflect.Value) *loss {
 	if v.IsNil() {
 		return nil
 	}
@@ -90,10 +90,10 @@ func losslessPointer(v reflect.Value) *loss {
 	if nilable(inner.Type()) && inner.IsNil() || inner.Type() == rawType && string(bytes.TrimSpace(inner.Bytes())) == "null" {
 		return &loss{why: "points to a nil, which JSON reads back as a nil pointer"}
 	}
-	return lossless(inner)
+	return findLoss(inner)
 }
 
-func losslessBuiltin(v reflect.Value) *loss {
+func findLossBuiltin(v reflect.Value) *loss {
 	if !v.CanInterface() {
 		return nil
 	}
@@ -114,9 +114,9 @@ func losslessBuiltin(v reflect.Value) *loss {
 	return nil
 }
 
-// losslessAny checks what a value of an interface type holds: only what JSON
+// findLossAny checks what a value of an interface type holds: only what JSON
 // reads back as the same Go type may stand there.
-func losslessAny(v reflect.Value) *loss {
+func findLossAny(v reflect.Value) *loss {
 	if !v.CanInterface() {
 		return nil
 	}
@@ -125,11 +125,11 @@ func losslessAny(v reflect.Value) *loss {
 		return nil
 	case []any:
 		if x != nil {
-			return lossless(v)
+			return findLoss(v)
 		}
 	case map[string]any:
 		if x != nil {
-			return lossless(v)
+			return findLoss(v)
 		}
 	}
 	return &loss{why: fmt.Sprintf("is a %s inside an any, which JSON reads back as another type; use a typed field, or one of bool, string, float64, []any and map[string]any", v.Type())}

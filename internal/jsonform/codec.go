@@ -1,4 +1,4 @@
-package state
+package jsonform
 
 import (
 	"bytes"
@@ -13,14 +13,14 @@ import (
 )
 
 // codec turns values of one type into JSON and back, and refuses what would
-// not come back as it was. What inspect and lossless prove needs no second
+// not come back as it was. What inspect and findLoss prove needs no second
 // look; a type with code of the user's is read back each time it is written.
-type codec[T any] struct {
+type Codec[T any] struct {
 	findings
 	form  form
 	exact bool              // text is exactly string
 	same  func(a, b T) bool // whether two values are one element; nil when nobody asks
-	asked atomic.Bool       // same held once, and the type can not break it
+	idChecked atomic.Bool       // same held once, and the type can not break it
 }
 
 // form is how a value is written.
@@ -33,10 +33,21 @@ const (
 	unsigned             // an unsigned integer
 )
 
-func newCodec[T any]() *codec[T] {
+func New[T any]() *Codec[T] {
 	t := reflect.TypeFor[T]()
-	return &codec[T]{findings: inspect(t), form: formOf(t), exact: t == reflect.TypeFor[string]()}
+	return &Codec[T]{findings: inspect(t), form: formOf(t), exact: t == reflect.TypeFor[string]()}
 }
+
+// Err returns why values of T cannot be stored, or nil.
+func (c *Codec[T]) Err() error { return c.err }
+
+// Checked reports whether storage can lose a value of T in a way that depends on
+// the value, because T holds an interface or has code of the user's.
+func (c *Codec[T]) Checked() bool { return c.watch || c.hooked }
+
+// CheckIdentity makes the codec verify, with the first value that it writes,
+// that same reports a value and its stored copy as one element.
+func (c *Codec[T]) CheckIdentity(same func(a, b T) bool) { c.same = same }
 
 func formOf(t reflect.Type) form {
 	if h := hooksOf(t); h.writes || h.reads || t == numberType {
@@ -56,10 +67,10 @@ func formOf(t reflect.Type) form {
 var errUTF8 = errors.New("a string is not valid UTF-8")
 
 // encode returns the JSON of v.
-func (c *codec[T]) encode(v T) ([]byte, error) { return c.append(nil, v) }
+func (c *Codec[T]) Encode(v T) ([]byte, error) { return c.Append(nil, v) }
 
 // append adds the JSON of v to dst.
-func (c *codec[T]) append(dst []byte, v T) ([]byte, error) {
+func (c *Codec[T]) Append(dst []byte, v T) ([]byte, error) {
 	switch c.form {
 	case text:
 		out, ok := quote(dst, reflect.ValueOf(v).String())
@@ -76,7 +87,7 @@ func (c *codec[T]) append(dst []byte, v T) ([]byte, error) {
 }
 
 // appendGeneral stands apart as it moves v to the heap.
-func (c *codec[T]) appendGeneral(dst []byte, v T) ([]byte, error) {
+func (c *Codec[T]) appendGeneral(dst []byte, v T) ([]byte, error) {
 	start := len(dst)
 	dst, err := appendJSON(dst, &v)
 	if err == nil {
@@ -105,7 +116,7 @@ var encoders = sync.Pool{New: func() any {
 // appendJSON adds the JSON of what v points to: methods of a pointer are called
 // for what has an address only.
 func appendJSON(dst []byte, v any) (_ []byte, err error) {
-	defer caught("writing it as JSON", &err)
+	defer recoverAs("writing it as JSON", &err)
 	e := encoders.Get().(*encoder)
 	e.buf.Reset()
 	if err := e.enc.Encode(v); err != nil {
@@ -120,8 +131,8 @@ func appendJSON(dst []byte, v any) (_ []byte, err error) {
 }
 
 // check looks for what JSON loses without an error.
-func (c *codec[T]) check(text []byte, v *T) (err error) {
-	defer caught("reading it back", &err)
+func (c *Codec[T]) check(text []byte, v *T) (err error) {
+	defer recoverAs("reading it back", &err)
 	value := reflect.ValueOf(v).Elem()
 	if tooDeep(text) {
 		return errors.New("it is nested too deep to be read back")
@@ -139,18 +150,18 @@ func (c *codec[T]) check(text []byte, v *T) (err error) {
 		}
 	}
 	if c.watch {
-		if l := lossless(value); l != nil {
+		if l := findLoss(value); l != nil {
 			return l
 		}
 	}
-	if c.hooked || c.same != nil && !c.asked.Load() {
-		return c.survives(text, v)
+	if c.hooked || c.same != nil && !c.idChecked.Load() {
+		return c.verifyRoundTrip(text, v)
 	}
 	return nil
 }
 
-// survives reads a value back and compares.
-func (c *codec[T]) survives(text []byte, v *T) error {
+// verifyRoundTrip reads a value back and compares.
+func (c *Codec[T]) verifyRoundTrip(text []byte, v *T) error {
 	back, err := c.unmarshal(text)
 	if err != nil {
 		return fmt.Errorf("it is not read back: %w", err)
@@ -159,12 +170,12 @@ func (c *codec[T]) survives(text []byte, v *T) error {
 		if !c.same(*v, back) {
 			return errors.New("what tells it from other elements is not read back")
 		}
-		c.asked.Store(true)
+		c.idChecked.Store(true)
 	}
 	if !c.hooked {
 		return nil
 	}
-	s := survival{}
+	s := comparison{}
 	if l := s.compare(reflect.ValueOf(v).Elem(), reflect.ValueOf(&back).Elem()); l != nil {
 		return l
 	}
@@ -178,13 +189,13 @@ func (c *codec[T]) survives(text []byte, v *T) error {
 	return err
 }
 
-func (c *codec[T]) unmarshal(text []byte) (v T, err error) {
-	defer caught("reading JSON", &err)
+func (c *Codec[T]) unmarshal(text []byte) (v T, err error) {
+	defer recoverAs("reading JSON", &err)
 	err = json.Unmarshal(text, &v)
 	return v, err
 }
 
-func (c *codec[T]) decode(data []byte) (T, error) {
+func (c *Codec[T]) Decode(data []byte) (T, error) {
 	switch c.form {
 	case text:
 		if s, ok := unquote(data); ok {
@@ -205,7 +216,7 @@ func (c *codec[T]) decode(data []byte) (T, error) {
 	return v, nil
 }
 
-func (c *codec[T]) fromString(s string) T {
+func (c *Codec[T]) fromString(s string) T {
 	if c.exact {
 		return any(s).(T)
 	}
@@ -216,7 +227,7 @@ func (c *codec[T]) fromString(s string) T {
 
 // fromDigits reads an integer as encode writes it; of any other text it reports
 // false, and the caller lets encoding/json read it.
-func (c *codec[T]) fromDigits(data []byte) (v T, ok bool) {
+func (c *Codec[T]) fromDigits(data []byte) (v T, ok bool) {
 	digits, negative := data, false
 	if len(data) > 0 && data[0] == '-' && c.form == signed {
 		digits, negative = data[1:], true
@@ -254,9 +265,9 @@ func (c *codec[T]) fromDigits(data []byte) (v T, ok bool) {
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
 // encodeList returns the JSON array of items.
-func (c *codec[T]) encodeList(items []T) ([]byte, error) {
+func (c *Codec[T]) EncodeList(items []T) ([]byte, error) {
 	buf := scratch.Get().(*[]byte)
-	out, err := c.appendList((*buf)[:0], items)
+	out, err := c.AppendList((*buf)[:0], items)
 	if err != nil {
 		return nil, err
 	}
@@ -268,14 +279,14 @@ func (c *codec[T]) encodeList(items []T) ([]byte, error) {
 	return data, nil
 }
 
-func (c *codec[T]) appendList(dst []byte, items []T) ([]byte, error) {
+func (c *Codec[T]) AppendList(dst []byte, items []T) ([]byte, error) {
 	var err error
 	dst = append(dst, '[')
 	for i, v := range items {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if dst, err = c.append(dst, v); err != nil {
+		if dst, err = c.Append(dst, v); err != nil {
 			if len(items) > 1 {
 				err = fmt.Errorf("element %d: %w", i, err)
 			}
@@ -285,7 +296,7 @@ func (c *codec[T]) appendList(dst []byte, items []T) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
-func (c *codec[T]) decodeList(data []byte) ([]T, error) {
+func (c *Codec[T]) DecodeList(data []byte) ([]T, error) {
 	if n := len(data) - 1; c.form == text && n > 2 && data[0] == '[' && data[n] == ']' {
 		if s, ok := unquote(data[1:n]); ok { // one element, the common change
 			return []T{c.fromString(s)}, nil
@@ -302,7 +313,7 @@ func (c *codec[T]) decodeList(data []byte) ([]T, error) {
 }
 
 func unmarshalList[T any](data []byte) (items []T, err error) {
-	defer caught("reading JSON", &err)
+	defer recoverAs("reading JSON", &err)
 	err = json.Unmarshal(data, &items)
 	return items, err
 }

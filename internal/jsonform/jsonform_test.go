@@ -1,4 +1,4 @@
-package state_test
+package jsonform_test
 
 import (
 	"encoding/json"
@@ -8,37 +8,37 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/internal/jsonform"
 )
 
-func TestEncode(t *testing.T) {
+func TestMarshal(t *testing.T) {
 	t.Parallel()
 	type hidden struct {
 		X any
 		y int
 	}
-	if _, err := state.Encode(hidden{y: 1}); !errors.Is(err, state.ErrRoundTrip) {
-		t.Errorf("a field that is lost: got %v, want %v", err, state.ErrRoundTrip)
+	if _, err := jsonform.Marshal(hidden{y: 1}); !errors.Is(err, jsonform.ErrRoundTrip) {
+		t.Errorf("a field that is lost: got %v, want %v", err, jsonform.ErrRoundTrip)
 	}
-	if _, err := state.Encode[any](int64(1)); !errors.Is(err, state.ErrRoundTrip) {
-		t.Errorf("an int in an any: got %v, want %v", err, state.ErrRoundTrip)
+	if _, err := jsonform.Marshal[any](int64(1)); !errors.Is(err, jsonform.ErrRoundTrip) {
+		t.Errorf("an int in an any: got %v, want %v", err, jsonform.ErrRoundTrip)
 	}
-	data, err := state.Encode(int64(math.MaxInt64))
+	data, err := jsonform.Marshal(int64(math.MaxInt64))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := state.Decode[int64](data); err != nil || v != math.MaxInt64 {
+	if v, err := jsonform.Unmarshal[int64](data); err != nil || v != math.MaxInt64 {
 		t.Errorf("got %d, %v", v, err)
 	}
-	if _, err := state.Decode[bool](data); !errors.Is(err, state.ErrStored) {
-		t.Errorf("a number as a bool: got %v, want %v", err, state.ErrStored)
+	if _, err := jsonform.Unmarshal[bool](data); !errors.Is(err, jsonform.ErrStored) {
+		t.Errorf("a number as a bool: got %v, want %v", err, jsonform.ErrStored)
 	}
 }
 
-func ExampleEncode() {
-	data, err := state.Encode(map[string]int{"cups": 12})
+func ExampleMarshal() {
+	data, err := jsonform.Marshal(map[string]int{"cups": 12})
 	fmt.Println(string(data), err)
-	cups, err := state.Decode[map[string]int](data)
+	cups, err := jsonform.Unmarshal[map[string]int](data)
 	fmt.Println(cups, err)
 	// Output:
 	// {"cups":12} <nil>
@@ -64,7 +64,7 @@ func decodesLikeJSON[T comparable](t *testing.T, text string) {
 	t.Helper()
 	var want T
 	wantErr := json.Unmarshal([]byte(text), &want)
-	got, err := state.Decode[T]([]byte(text))
+	got, err := jsonform.Unmarshal[T]([]byte(text))
 	if (err != nil) != (wantErr != nil) || err == nil && got != want {
 		t.Errorf("%q as %T: got %v, %v want %v, %v", text, want, got, err, want, wantErr)
 	}

@@ -1,4 +1,4 @@
-package state
+package jsonform
 
 import (
 	"bytes"
@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// survival compares a value with what was read back of it. It follows what is
+// comparison compares a value with what was read back of it. It follows what is
 // stored: exported fields that are not tagged json:"-". Nil and empty are the
 // same to it, as types that write themselves often do not tell them apart.
-type survival struct {
+type comparison struct {
 	way    map[address]bool // the pointers on the way, as a value may hold itself
 	opaque bool             // something could only be compared by its text
 }
@@ -20,7 +20,7 @@ type address struct {
 	at uintptr
 }
 
-func (s *survival) compare(a, b reflect.Value) *loss {
+func (s *comparison) compare(a, b reflect.Value) *loss {
 	switch {
 	case !a.IsValid() || !b.IsValid():
 		return differ(a.IsValid() == b.IsValid())
@@ -90,7 +90,7 @@ func compact(raw json.RawMessage) []byte {
 	return out.Bytes()
 }
 
-// stores reports whether a struct type has fields that survival can follow.
+// stores reports whether a struct type has fields that comparison can follow.
 func stores(t reflect.Type) bool {
 	for _, f := range fieldsOf(t) {
 		if !f.skipped && !f.lost {
@@ -100,7 +100,7 @@ func stores(t reflect.Type) bool {
 	return false
 }
 
-func (s *survival) comparePointers(a, b reflect.Value) *loss {
+func (s *comparison) comparePointers(a, b reflect.Value) *loss {
 	if a.IsNil() || b.IsNil() {
 		return differ(a.IsNil() == b.IsNil())
 	}
@@ -116,7 +116,7 @@ func (s *survival) comparePointers(a, b reflect.Value) *loss {
 	return s.compare(a.Elem(), b.Elem())
 }
 
-func (s *survival) compareLists(a, b reflect.Value) *loss {
+func (s *comparison) compareLists(a, b reflect.Value) *loss {
 	if a.Len() != b.Len() {
 		return differ(false)
 	}
@@ -128,7 +128,7 @@ func (s *survival) compareLists(a, b reflect.Value) *loss {
 	return nil
 }
 
-func (s *survival) compareMaps(a, b reflect.Value) *loss {
+func (s *comparison) compareMaps(a, b reflect.Value) *loss {
 	if a.Len() != b.Len() {
 		return differ(false)
 	}
@@ -140,7 +140,7 @@ func (s *survival) compareMaps(a, b reflect.Value) *loss {
 	return nil
 }
 
-func (s *survival) compareStructs(a, b reflect.Value) *loss {
+func (s *comparison) compareStructs(a, b reflect.Value) *loss {
 	s.opaque = s.opaque || !stores(a.Type())
 	for _, f := range fieldsOf(a.Type()) {
 		if f.skipped || f.lost {

@@ -1,4 +1,4 @@
-package state
+package jsonform
 
 import (
 	"encoding"
@@ -49,7 +49,7 @@ func hooksOf(t reflect.Type) (h hooks) {
 // findings are what an inspection says of a type.
 type findings struct {
 	err    error // why its values cannot be stored
-	watch  bool  // some of its values cannot, so each is looked at by lossless
+	watch  bool  // some of its values cannot, so each is looked at by findLoss
 	raw    bool  // it holds JSON text of others
 	hooked bool  // it has code of the user's in it, so each value is read back
 	itself bool  // it writes itself
@@ -239,7 +239,7 @@ func recursive(t reflect.Type) bool {
 
 // distinct says why == does not tell values of E apart after storage as it does
 // before.
-func distinct[E comparable]() error {
+func Distinct[E comparable]() error {
 	t := reflect.TypeFor[E]()
 	if part, found := addressed(t, t.String()); found {
 		return fmt.Errorf("%w: %s is compared by an address, so it is another element when it is read back", ErrRoundTrip, part)

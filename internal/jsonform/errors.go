@@ -1,0 +1,21 @@
+package jsonform
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrRoundTrip is wrapped by the error for a type or value that storage
+	// would not give back as it was.
+	ErrRoundTrip = errors.New("does not survive storage")
+	// ErrStored is wrapped by the error for stored data that cannot be read.
+	ErrStored = errors.New("stored change cannot be read")
+)
+
+// recoverAs turns a panic of the user's code into an error.
+func recoverAs(what string, err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("%s panicked: %v", what, v)
+	}
+}

@@ -1,0 +1,62 @@
+package statecore
+
+// A Replayer rebuilds a state from stored changes, without the user's reducers.
+// It is not safe for concurrent use.
+type Replayer struct {
+	schema *Schema
+	next   *values
+	marks  []Mark
+	done   bool
+}
+
+// Replay starts from a state of this schema. A nil base means empty.
+func (s *Schema) Replay(base View) *Replayer {
+	r := &Replayer{schema: s, next: newValues(s), marks: make([]Mark, len(s.channels))}
+	if base != nil {
+		copy(r.next.slots, s.own(base).slots)
+	}
+	return r
+}
+
+// Apply replays one stored change. Its error wraps ErrStored if the change
+// cannot be read, and ErrUnknownChannel if the schema has no such channel.
+func (r *Replayer) Apply(channel string, k Kind, data []byte) error {
+	i, ok := r.schema.byName[channel]
+	if !ok {
+		return unknownChannel(channel)
+	}
+	if r.done {
+		return NewChannelError(channel, errFinished)
+	}
+	if k == KindClear {
+		r.next.slots[i], r.marks[i] = Slot{}, Mark{}
+		return nil
+	}
+	next, err := r.replay(i, k, data)
+	if err != nil {
+		return ChannelError(channel, err)
+	}
+	r.next.slots[i] = next
+	return nil
+}
+
+func (r *Replayer) replay(i int, k Kind, data []byte) (next Slot, err error) {
+	defer recoverStored(&err)
+	return r.schema.channels[i].Codec.Replay(r.next.slots[i], &r.marks[i], k, data)
+}
+
+// Import copies v's values of the channels that both schemas have.
+func (r *Replayer) Import(v View) {
+	from := valuesOf(v)
+	for i, t := range r.schema.channels {
+		if j := from.schema.index(t); j >= 0 {
+			r.next.slots[i], r.marks[i] = from.slots[j], Mark{}
+		}
+	}
+}
+
+// View returns the state. The Replayer cannot be used afterwards.
+func (r *Replayer) View() View {
+	r.done = true
+	return r.next
+}

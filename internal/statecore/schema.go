@@ -1,0 +1,141 @@
+package statecore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Schema is the set of channels that a graph has. It is safe for concurrent
+// use.
+type Schema struct {
+	channels []*Traits
+	byName   map[string]int
+	byTraits map[*Traits]int
+}
+
+// NewSchema checks channels and makes a schema of them. Its error joins a
+// channel error for every mistake: a bad or repeated name, or a type that cannot
+// be stored. A channel that is given twice counts once.
+func NewSchema[C Channel](channels ...C) (*Schema, error) {
+	s := &Schema{byName: map[string]int{}, byTraits: map[*Traits]int{}}
+	var errs []error
+	for i, c := range channels {
+		t := traitsOf(c)
+		if t == nil {
+			errs = append(errs, NewChannelError("", fmt.Errorf("channel %d of %d was not made by a constructor of package state", i+1, len(channels))))
+			continue
+		}
+		errs = append(errs, s.add(t))
+	}
+	return s, errors.Join(errs...)
+}
+
+func (s *Schema) add(t *Traits) error {
+	if _, known := s.byTraits[t]; known {
+		return nil
+	}
+	var nameErr error
+	if !usable(t.Name) {
+		nameErr = NewChannelError(t.Name, ErrName)
+	}
+	if i, taken := s.byName[t.Name]; taken {
+		other := s.channels[i]
+		return errors.Join(nameErr, NewChannelError(t.Name, fmt.Errorf("%w: %s of %s and %s of %s", ErrDuplicate, other.Kind, other.Type, t.Kind, t.Type)))
+	}
+	s.byName[t.Name] = len(s.channels)
+	s.byTraits[t] = len(s.channels)
+	s.channels = append(s.channels, t)
+	return errors.Join(nameErr, ChannelError(t.Name, t.Err))
+}
+
+// usable reports whether every store can keep a channel of this name.
+func usable(name string) bool {
+	return name != "" && !strings.HasPrefix(name, "$") && utf8.ValidString(name) && !strings.ContainsFunc(name, unicode.IsControl)
+}
+
+// traitsOf returns nil for a handle that is nil or a zero value.
+func traitsOf(c Channel) (t *Traits) {
+	defer func() {
+		if recover() != nil {
+			t = nil
+		}
+	}()
+	return c.Core()
+}
+
+// index returns the position of a channel, or -1. A small schema is faster to
+// scan than to hash.
+func (s *Schema) index(t *Traits) int {
+	if len(s.channels) <= 8 {
+		for i, have := range s.channels {
+			if have == t {
+				return i
+			}
+		}
+		return -1
+	}
+	if i, ok := s.byTraits[t]; ok {
+		return i
+	}
+	return -1
+}
+
+// mustIndex is index for a channel that a view is asked for.
+func (s *Schema) mustIndex(c Channel) int {
+	i := s.index(c.Core())
+	if i < 0 {
+		panic(unknownChannel(c.Name()))
+	}
+	return i
+}
+
+// Has reports whether the schema has this channel. Another channel of the same
+// name does not count.
+func (s *Schema) Has(c Channel) bool { return s.index(c.Core()) >= 0 }
+
+// HasEphemeral reports whether a channel of the schema is ephemeral.
+func (s *Schema) HasEphemeral() bool {
+	for _, t := range s.channels {
+		if t.Ephemeral {
+			return true
+		}
+	}
+	return false
+}
+
+// A Description describes a channel.
+type Description struct {
+	Name   string
+	Kind   string // "last", "append", "sum", …
+	Type   string // the Go type of its value
+	Stored bool   // false for an untracked channel
+}
+
+// Describe returns the channels in the order of their declaration.
+func (s *Schema) Describe() []Description {
+	out := make([]Description, len(s.channels))
+	for i, t := range s.channels {
+		out[i] = Description{Name: t.Name, Kind: t.Kind, Type: t.Type, Stored: !t.Untracked}
+	}
+	return out
+}
+
+// Shared reports whether other has this schema's channel of this name.
+func (s *Schema) Shared(channel string, other *Schema) bool {
+	i, ok := s.byName[channel]
+	return ok && other.index(s.channels[i]) >= 0
+}
+
+// Conflicts returns the names that both schemas use for different channels.
+func (s *Schema) Conflicts(other *Schema) []string {
+	var out []string
+	for _, t := range s.channels {
+		if _, taken := other.byName[t.Name]; taken && !s.Shared(t.Name, other) {
+			out = append(out, t.Name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,179 @@
+package statecore
+
+import "fmt"
+
+// A Tx applies the writes of one superstep to a state, in the order of its
+// calls. It is not safe for concurrent use.
+type Tx struct {
+	schema *Schema
+	next   *values
+	slots  []Slot // those of next
+	marks  []Mark
+	done   bool
+	inline [inlineChannels]Mark // backs marks in small schemas, to save an allocation
+	out    ChangeWriter
+}
+
+// Begin starts a transaction on a state of this schema.
+func (s *Schema) Begin(v View) *Tx {
+	tx := &Tx{schema: s}
+	if n := len(s.channels); n <= inlineChannels {
+		tx.marks = tx.inline[:n]
+	} else {
+		tx.marks = make([]Mark, n)
+	}
+	tx.Reset(v)
+	return tx
+}
+
+// Reset starts again on a state of the same schema, so that one Tx can serve
+// many supersteps. The views that it returned do not change.
+func (tx *Tx) Reset(v View) {
+	next := newValues(tx.schema)
+	copy(next.slots, tx.schema.own(v).slots)
+	tx.begin(next)
+}
+
+func (tx *Tx) begin(next *values) {
+	tx.next, tx.slots, tx.done = next, next.slots, false
+	clear(tx.marks)
+}
+
+// Clear drops the transaction's references to the state. Call [Tx.Reset] before
+// the next use.
+func (tx *Tx) Clear() {
+	tx.next, tx.slots, tx.done = nil, nil, true
+	clear(tx.marks)
+}
+
+// Apply folds writes of a task into the state, in order. It passes over signals.
+// If two tasks write to a channel that accepts one writer, the error wraps
+// ErrConcurrentWrite. After an error the transaction cannot be used.
+func Apply[W Source](tx *Tx, task int, writes []W) (err error) {
+	var w Write
+	defer func() {
+		if v := recover(); v != nil {
+			err = ChannelError(w.Channel(), fmt.Errorf("reducer panicked: %v", v))
+		}
+	}()
+	for i := range writes {
+		if w = writes[i].Core(); w.channel == nil {
+			continue
+		}
+		if err := tx.apply(task, w.channel, w.action); err != nil {
+			return ChannelError(w.Channel(), err)
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) apply(task int, t *Traits, a Action) error {
+	i := tx.schema.index(t)
+	if i < 0 {
+		return ErrUnknownChannel
+	}
+	if tx.done {
+		return errFinished
+	}
+	m := &tx.marks[i]
+	if err := m.claim(task, t.Exclusive, a.Kind == KindOverwrite); err != nil {
+		return err
+	}
+	next, err := t.Codec.Fold(tx.slots[i], m, a)
+	if err != nil {
+		return err
+	}
+	m.dirty, m.task = true, task
+	tx.slots[i] = next
+	return nil
+}
+
+func (m *Mark) claim(task int, exclusive, overwrite bool) error {
+	if exclusive && m.dirty && m.task != task {
+		return ErrConcurrentWrite
+	}
+	if overwrite {
+		if m.overwritten && m.overTask != task {
+			return ErrConcurrentWrite
+		}
+		m.overwritten, m.overTask = true, task
+	}
+	return nil
+}
+
+// Only returns the state that holds writes of one task and nothing else, which
+// is what a sent task sees. It ends the transaction. Its error is that of Apply
+// and Finish.
+func Only[W Source](tx *Tx, writes []W) (View, error) {
+	if len(writes) == 1 && writes[0].Core().channel != nil {
+		return tx.only(writes[0].Core())
+	}
+	tx.begin(newValues(tx.schema))
+	if err := Apply(tx, 0, writes); err != nil {
+		return nil, err
+	}
+	return tx.Finish(false)
+}
+
+// only is Only for one write, without slots for the other channels.
+func (tx *Tx) only(w Write) (View, error) {
+	tx.done = true
+	t := w.channel
+	i := tx.schema.index(t)
+	if i < 0 {
+		return nil, unknownChannel(t.Name)
+	}
+	m := &tx.marks[i]
+	*m = Mark{}
+	slot, err := foldSafely(t, Slot{}, m, w.action)
+	if err == nil && t.Prunes {
+		slot, err = pruneSafely(t, slot, m)
+	}
+	if err != nil {
+		return nil, ChannelError(t.Name, err)
+	}
+	return &singleChannelView{tx.schema, i, slot}, nil
+}
+
+// Finish ends the transaction and returns the new state. If it ends a superstep,
+// the ephemeral channels that the superstep did not write become absent. An edit
+// from outside passes false.
+func (tx *Tx) Finish(superstep bool) (View, error) {
+	tx.done = true
+	for i := range tx.marks {
+		m, t := &tx.marks[i], tx.schema.channels[i]
+		switch {
+		case !m.dirty:
+			if superstep && t.Ephemeral && !tx.slots[i].Absent() {
+				tx.slots[i], m.dirty = Slot{}, true
+			}
+		case t.Prunes:
+			next, err := pruneSafely(t, tx.slots[i], m)
+			if err != nil {
+				return nil, ChannelError(t.Name, err)
+			}
+			tx.slots[i] = next
+		}
+	}
+	return tx.next, nil
+}
+
+// Changed reports whether the transaction wrote to any channel.
+func (tx *Tx) Changed() bool {
+	for i := range tx.marks {
+		if tx.marks[i].dirty {
+			return true
+		}
+	}
+	return false
+}
+
+func foldSafely(t *Traits, s Slot, m *Mark, a Action) (next Slot, err error) {
+	defer recoverAs("reducer", &err)
+	return t.Codec.Fold(s, m, a)
+}
+
+func pruneSafely(t *Traits, s Slot, m *Mark) (next Slot, err error) {
+	defer recoverAs("pruner", &err)
+	return t.Codec.(Pruner).Prune(s, m)
+}

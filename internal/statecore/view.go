@@ -1,0 +1,132 @@
+package statecore
+
+// A View is a state that does not change.
+type View interface {
+	// Slot returns the state's value of a channel. It panics with the error of
+	// [ChannelError] if the state's schema does not have the channel.
+	Slot(c Channel) Slot
+}
+
+// values is a state with one slot for each channel of its schema.
+type values struct {
+	schema *Schema
+	slots  []Slot
+	inline [inlineChannels]Slot // backs slots in small schemas, to save an allocation
+}
+
+// inlineChannels is how many channels a small schema has at most.
+const inlineChannels = 4
+
+func newValues(s *Schema) *values {
+	v := &values{schema: s}
+	if n := len(s.channels); n <= inlineChannels {
+		v.slots = v.inline[:n:n]
+	} else {
+		v.slots = make([]Slot, n)
+	}
+	return v
+}
+
+func (v *values) Slot(c Channel) Slot { return v.slots[v.schema.mustIndex(c)] }
+
+// singleChannelView is a state in which one channel has a value.
+type singleChannelView struct {
+	schema *Schema
+	index  int
+	slot   Slot
+}
+
+func (v *singleChannelView) Slot(c Channel) Slot {
+	if v.schema.mustIndex(c) == v.index {
+		return v.slot
+	}
+	return Slot{}
+}
+
+// overlay is a state with writes of one task applied. A channel folds its writes
+// when it is read, without touching the buffers of the state below.
+type overlay struct {
+	base   *values
+	writes []Write
+}
+
+// Overlay returns v with writes of one task applied. A branch after a node reads
+// the state in this way. The writes are folded when a channel is read.
+func Overlay[W Source](s *Schema, v View, writes []W) View {
+	if len(writes) == 0 {
+		return v
+	}
+	o := &overlay{base: s.own(v), writes: make([]Write, len(writes))}
+	for i, w := range writes {
+		o.writes[i] = w.Core()
+	}
+	return o
+}
+
+func (o *overlay) Slot(c Channel) Slot { return o.slot(o.base.schema.mustIndex(c)) }
+
+func (o *overlay) slot(i int) Slot {
+	slot, t := o.base.slots[i], o.base.schema.channels[i]
+	m := Mark{Detach: true}
+	var err error
+	for _, w := range o.writes {
+		if w.channel != t {
+			continue
+		}
+		if slot, err = foldSafely(t, slot, &m, w.action); err != nil {
+			panic(ChannelError(t.Name, err))
+		}
+		m.dirty = true
+	}
+	if m.dirty && t.Prunes {
+		if slot, err = pruneSafely(t, slot, &m); err != nil {
+			panic(ChannelError(t.Name, err))
+		}
+	}
+	return slot
+}
+
+// valuesOf returns v with one slot for each channel.
+func valuesOf(v View) *values {
+	switch v := v.(type) {
+	case *overlay:
+		out := newValues(v.base.schema)
+		for i := range out.slots {
+			out.slots[i] = v.slot(i)
+		}
+		return out
+	case *singleChannelView:
+		out := newValues(v.schema)
+		out.slots[v.index] = v.slot
+		return out
+	}
+	return v.(*values)
+}
+
+// own returns the values of v, which must be a state of this schema.
+func (s *Schema) own(v View) *values {
+	own := valuesOf(v)
+	if own.schema != s {
+		panic("state: a view of another schema")
+	}
+	return own
+}
+
+// Empty returns the state in which every channel is absent.
+func (s *Schema) Empty() View { return newValues(s) }
+
+// Import returns base with v's values of the channels that both schemas have.
+// Base may be nil, which means empty.
+func (s *Schema) Import(base, v View) View {
+	next := newValues(s)
+	if base != nil {
+		copy(next.slots, s.own(base).slots)
+	}
+	from := valuesOf(v)
+	for i, t := range s.channels {
+		if j := from.schema.index(t); j >= 0 {
+			next.slots[i] = from.slots[j]
+		}
+	}
+	return next
+}

@@ -1,0 +1,95 @@
+package statecore
+
+import "fmt"
+
+// A Write is one change to one channel, or a [Signal]. The zero Write does
+// nothing. A Write is immutable and may be applied more than once.
+type Write struct {
+	channel *Traits // nil for a signal
+	action  Action
+}
+
+// An Action is the content of a write to a channel. The channel defines the type
+// of Data.
+type Action struct {
+	Kind Kind
+	Data any
+}
+
+// A Signal is a write that is meant for the engine and not for a channel, such
+// as the next node to run.
+type Signal interface {
+	// Signal describes the signal in errors and traces: "goto review".
+	Signal() string
+}
+
+// A Source is a type that holds a Write, such as state.Write.
+type Source interface{ Core() Write }
+
+// NewWrite returns a write to a channel.
+func NewWrite(channel *Traits, a Action) Write { return Write{channel, a} }
+
+// SignalWrite returns a write that carries a signal.
+func SignalWrite(s Signal) Write { return Write{action: Action{Data: s}} }
+
+// Core returns w.
+func (w Write) Core() Write { return w }
+
+// Signal returns the signal that w carries, or nil if w is for a channel.
+func (w Write) Signal() Signal {
+	if w.channel != nil {
+		return nil
+	}
+	s, _ := w.action.Data.(Signal)
+	return s
+}
+
+// Channel returns the name of the channel that w is for, or "" for a signal.
+func (w Write) Channel() string {
+	if w.channel == nil {
+		return ""
+	}
+	return w.channel.Name
+}
+
+// IsNoop reports whether w does nothing.
+func (w Write) IsNoop() bool { return w.channel == nil && w.action.Data == nil }
+
+// String describes the write.
+func (w Write) String() string {
+	switch {
+	case w.channel != nil:
+		return fmt.Sprintf("%s %s", w.action.Kind, w.channel.Name)
+	case w.Signal() != nil:
+		return w.Signal().Signal()
+	}
+	return "nothing"
+}
+
+// A Kind is how a change applies to a channel. The numbers are part of the
+// storage format and never change.
+type Kind uint8
+
+// The kinds of change.
+const (
+	KindSet       Kind = 1 // replace the value
+	KindAppend    Kind = 2 // append elements
+	KindPut       Kind = 3 // replace elements by id, append new ones
+	KindRemove    Kind = 4 // remove the elements or entries of these keys
+	KindMerge     Kind = 5 // add or replace entries
+	KindClear     Kind = 6 // make the channel absent, or the list empty
+	KindUpdate    Kind = 7 // pass updates to the reducer
+	KindOverwrite Kind = 8 // replace the value without the reducer
+)
+
+var kindNames = [...]string{
+	KindSet: "set", KindAppend: "append", KindPut: "put", KindRemove: "remove",
+	KindMerge: "merge", KindClear: "clear", KindUpdate: "update", KindOverwrite: "overwrite",
+}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) && kindNames[k] != "" {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}

@@ -1,0 +1,82 @@
+package state
+
+import (
+	"sync/atomic"
+
+	"github.com/weft-go/weft/internal/statecore"
+)
+
+// list is the first n elements of a buffer. Lists share a buffer until two of
+// them append to it.
+type list[E any] struct {
+	buf *buffer[E]
+	n   int
+}
+
+// buffer holds the elements of lists. The first list that appends at a position
+// writes it; another list that appends there copies the buffer. An element that
+// was written never changes.
+type buffer[E any] struct {
+	used   atomic.Int64 // how many of items are in use
+	items  []E          // its length is its capacity
+	before []E          // elements of another buffer, which precede items
+}
+
+func newList[E any](items []E) list[E] {
+	b := &buffer[E]{items: items}
+	b.used.Store(int64(len(items)))
+	return list[E]{buf: b, n: len(items)}
+}
+
+// listIn returns the list in a slot that is not absent.
+func listIn[E any](s statecore.Slot) list[E] { return list[E]{s.Value.(*buffer[E]), int(s.N)} }
+
+func (l list[E]) slot() statecore.Slot { return statecore.Slot{Value: l.buf, N: int64(l.n)} }
+
+func (l list[E]) segments() segments[E] {
+	if l.buf == nil {
+		return segments[E]{}
+	}
+	own := l.n - len(l.buf.before)
+	if len(l.buf.before) == 0 {
+		return segments[E]{head: l.buf.items[:own:own]}
+	}
+	return segments[E]{head: l.buf.before, tail: l.buf.items[:own:own]}
+}
+
+// push appends an element. More is how many elements will follow it.
+func (l *list[E]) push(e E, more int) {
+	own := l.n
+	if l.buf != nil {
+		own -= len(l.buf.before)
+	}
+	if l.buf == nil || own == len(l.buf.items) || !l.buf.used.CompareAndSwap(int64(own), int64(own+1)) {
+		l.grow(own, more)
+		l.buf.used.Store(int64(own + 1))
+	}
+	l.buf.items[own] = e
+	l.n++
+}
+
+// grow moves the list to a buffer of twice the capacity, or more if more elements
+// will follow. Own is the number of its elements in items.
+func (l *list[E]) grow(own, more int) {
+	items := make([]E, max(minCapacity, 2*own, own+1+more))
+	b := &buffer[E]{items: items}
+	if l.buf != nil {
+		b.before = l.buf.before
+		copy(items, l.buf.items[:own])
+	}
+	l.buf = b
+}
+
+// minCapacity is the capacity of a new buffer.
+const minCapacity = 8
+
+// detach moves the list to a buffer of its own, so that appending does not use
+// the buffer that other lists share. It does not copy elements.
+func (l *list[E]) detach() {
+	if l.n > 0 {
+		l.buf = &buffer[E]{before: l.segments().from(0)}
+	}
+}
