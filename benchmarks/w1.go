@@ -196,11 +196,11 @@ func compileLoop(step graph.NodeFunc, n int, opts graph.Options) (*graph.Graph, 
 	b.Node("agent", step)
 	b.Node("tools", step)
 	b.Edge(graph.Start, "agent")
-	b.Branch("agent", func(s state.View) string {
+	b.Branch("agent", func(s state.View) (string, error) {
 		if Count.Get(s) >= n {
-			return graph.End
+			return graph.End, nil
 		}
-		return "tools"
+		return "tools", nil
 	}, "tools", graph.End)
 	b.Edge("tools", "agent")
 	opts.MaxSteps = maxSteps

@@ -125,12 +125,12 @@ var (
 // w2Weft sends every task its item.
 func w2Weft(_ context.Context, w workload, n int) (subject, error) {
 	b := graph.New("fan-out", Item, Found, Messages, Count)
-	b.Dispatch(graph.Start, func(state.View) state.Update {
+	b.BranchMany(graph.Start, func(state.View) (state.Update, error) {
 		sends := make(state.Update, n)
 		for i := range sends {
 			sends[i] = graph.Send("task", Item.Put(i))
 		}
-		return sends
+		return sends, nil
 	}, "task")
 	b.Node("task", func(_ context.Context, s state.View) (state.Update, error) {
 		return state.Update{Found.Put(w.payload.message(Item.Get(s)))}, nil

@@ -75,7 +75,7 @@ var processGraphs = map[string]func(b *graph.Builder, did func(string)){
 			return u, nil
 		})
 		b.Edge(graph.Start, "map")
-		b.Routes("map", "work")
+		b.Destinations("map", "work")
 		b.Node("work", func(ctx context.Context, v state.View) (state.Update, error) {
 			at, _ := graph.FromContext(ctx)
 			did(at.Task)

@@ -27,11 +27,11 @@ func loop(tb testing.TB, n int, store checkpoint.Store) *graph.Graph {
 	b.Node("agent", step)
 	b.Node("tools", step)
 	b.Edge(graph.Start, "agent")
-	b.Branch("agent", func(s state.View) string {
+	b.Branch("agent", func(s state.View) (string, error) {
 		if benchCount.Get(s) >= n {
-			return graph.End
+			return graph.End, nil
 		}
-		return "tools"
+		return "tools", nil
 	}, "tools", graph.End)
 	b.Edge("tools", "agent")
 	g, err := b.Compile(graph.Options{Checkpoints: store, MaxSteps: n + 1})
@@ -157,7 +157,7 @@ func BenchmarkFanOut(b *testing.B) {
 				return state.Update{benchMessages.Put(benchText)}, nil
 			})
 			gb.Edge(graph.Start, "split")
-			gb.Routes("split", "work")
+			gb.Destinations("split", "work")
 			g, err := gb.Compile(graph.Options{})
 			if err != nil {
 				b.Fatal(err)

@@ -3,69 +3,59 @@ package graph
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/weft-go/weft/internal/engine"
 	"github.com/weft-go/weft/state"
 )
 
-// Start and End are the two ends of every graph. An edge from Start leads to
-// an entry; an edge to End leads nowhere, and says that this is meant.
+// Start and End are the two ends of every graph. An edge from Start leads to an
+// entry. An edge to End leads nowhere, and says that this is intended.
 const (
-	Start = "__start__"
-	End   = "__end__"
+	Start = engine.Start
+	End   = engine.End
 )
 
-// A NodeFunc is a step of a graph. It sees the state as it was when the
-// superstep began, and returns what it changes. Its context ends with the run;
-// it carries what [Emit], [Once] and [Interrupt.Wait] need. A NodeFunc runs at
-// the same time as others and in many threads at once.
+// A NodeFunc is a step of a graph. It sees the state as it was when the superstep
+// began, and returns what it changes. Its context ends with the run, and carries
+// what [Emit], [Once] and [Interrupt.Wait] need. A NodeFunc runs at the same time
+// as others, and in many threads at once.
 type NodeFunc func(ctx context.Context, s state.View) (state.Update, error)
 
-// A Builder collects a graph. Its methods only note; [Builder.Compile] reports
-// every mistake together. It is used by one goroutine.
+// Middleware wraps a node with behaviour that many nodes share, such as tracing.
+// [Options] has middleware for all nodes of a graph; package
+// [github.com/weft-go/weft/graph/node] has decorators for single nodes.
+type Middleware func(next NodeFunc) NodeFunc
+
+// A Builder collects the nodes and edges of a graph. Its methods report no errors;
+// [Builder.Compile] reports every mistake together. One goroutine uses it.
 type Builder struct {
 	name     string
 	channels []state.Handle
-	nodes    map[string]*node
-	joins    []join
+	nodes    map[string]*nodeSpec
+	joins    []engine.Join
 	errs     []error
 }
 
-type node struct {
-	name     string
-	declared bool // also when what it is to run is nil
-	index    int  // by name
-	run      NodeFunc
-	sub      *Graph
-	edges    []string
-	branches []branch
-	routes   []string
-	both     bool
-	deferred bool
-	to       []*node  // where the edges lead, without End; set by Compile
-	alone    []*node  // itself, as a frontier
-	by       []string // its name, as a frontier's
-	ids      []string // its name, as the ids of a superstep's tasks
-	due      string   // the beginning of a stored frontier of it alone
+// A nodeSpec is what a builder knows of a node.
+type nodeSpec struct {
+	name         string
+	declared     bool
+	run          NodeFunc
+	sub          *Graph
+	subOptions   SubgraphOptions
+	edges        []string
+	branches     []engine.Branch
+	destinations []string
+	mixed        bool // edges beside branches are intended
+	deferred     bool
 }
 
-// branch chooses what follows a node: one target, or any.
-type branch struct {
-	choose  func(state.View) string
-	route   func(state.View) state.Update
-	targets []string
-	leads   []*node // the targets, nil for End; set by Compile
-}
-
-type join struct {
-	target  string
-	sources []string
-}
-
-// New begins a graph of that name over channels. Every channel that a node
-// reads or writes must be among them.
+// New returns a builder for a graph with this name, over these channels. Every
+// channel that a node reads or writes must be among them.
 func New(name string, channels ...state.Handle) *Builder {
-	b := &Builder{name: name, channels: channels, nodes: map[string]*node{}}
-	b.nodes[Start] = &node{name: Start}
+	b := &Builder{name: name, channels: channels, nodes: map[string]*nodeSpec{}}
+	b.nodes[Start] = &nodeSpec{name: Start}
 	return b
 }
 
@@ -73,43 +63,63 @@ func (b *Builder) fail(node, format string, args ...any) {
 	b.errs = append(b.errs, &BuildError{Graph: b.name, Node: node, Err: fmt.Errorf(format, args...)})
 }
 
-// at returns the node of that name, declared or not yet.
-func (b *Builder) at(name string) *node {
+// node returns the node with this name, declared or not yet.
+func (b *Builder) node(name string) *nodeSpec {
 	n := b.nodes[name]
 	if n == nil {
-		n = &node{name: name}
+		n = &nodeSpec{name: name}
 		b.nodes[name] = n
 	}
 	return n
 }
 
-// Node adds a node. Middleware such as [Retry] and [Timeout] wraps fn; around
-// nil, or without what it requires, it is nil itself, which Compile reports.
+// Node adds a node. Decorators such as node.Retry and node.Timeout wrap fn.
 func (b *Builder) Node(name string, fn NodeFunc) {
 	n := b.declare(name)
 	if fn == nil {
-		b.fail(name, "the function is nil: Node was not given one, or its middleware was not, or Cache has no Key")
+		b.fail(name, "its function is nil; pass Node, and every decorator around the function, a function that is not")
 	}
 	n.run = fn
 }
 
-// Subgraph adds a node that runs another graph. The two share the channels that
-// both declare: the subgraph begins with the values that its task sees, and
-// what it writes to them becomes the node's update. Its other channels are its
-// own and begin empty at each call, unless g is from [Graph.Persist]. It pauses,
-// fails and goes on inside; with a thread its checkpoints are kept in a
-// namespace of their own.
-func (b *Builder) Subgraph(name string, g *Graph) {
+// Subgraph adds a node that runs another graph. The two graphs share the channels
+// that both declare: the subgraph begins with their values, and what it writes to
+// them becomes the node's update. Its other channels are its own, and begin empty
+// with each call. The subgraph can pause, fail and resume inside the node; with a
+// thread its checkpoints have a namespace of their own. See [Builder.SubgraphWith]
+// for more.
+func (b *Builder) Subgraph(name string, g *Graph) { b.SubgraphWith(name, g, SubgraphOptions{}) }
+
+// SubgraphWith is [Builder.Subgraph] with options.
+func (b *Builder) SubgraphWith(name string, g *Graph, o SubgraphOptions) {
 	n := b.declare(name)
 	if g == nil {
-		b.fail(name, "the subgraph is nil")
+		b.fail(name, "the subgraph is nil; check the error of its Compile")
 		return
 	}
-	n.sub = g
+	n.sub, n.subOptions = g, o
 }
 
-func (b *Builder) declare(name string) *node {
-	n := b.at(name)
+// SubgraphOptions configures a node that runs a graph. The zero value shares the
+// channels that both graphs declare, and remembers nothing.
+type SubgraphOptions struct {
+	// Persist, if not empty, makes the subgraph keep its own channels from one call
+	// to the next on a thread, under this name. Two tasks of one superstep cannot
+	// use one name.
+	Persist string
+	// Input returns writes to the subgraph's own channels, made of the state that
+	// the node sees. It maps channels of the parent to other channels of the
+	// subgraph. It runs once, when a call begins.
+	Input func(parent state.View) (state.Update, error)
+	// Output returns writes to the parent's channels, made of the state in which the
+	// subgraph ends. The node's update has them after the shared channels.
+	Output func(sub state.View) (state.Update, error)
+	// Middleware wraps the node, the first one outermost.
+	Middleware []Middleware
+}
+
+func (b *Builder) declare(name string) *nodeSpec {
+	n := b.node(name)
 	if n.declared {
 		b.fail(name, "two nodes have this name")
 	}
@@ -120,7 +130,7 @@ func (b *Builder) declare(name string) *node {
 	return n
 }
 
-// checkName keeps names fit for task ids and namespaces.
+// checkName keeps names usable in task ids and namespaces.
 func checkName(name string) error {
 	if name == "" {
 		return fmt.Errorf("a node needs a name")
@@ -131,63 +141,73 @@ func checkName(name string) error {
 	for _, r := range name {
 		switch {
 		case r < 0x20, r == 0x7f, r == 0xfffd:
-			return fmt.Errorf("the name holds a control character or is not UTF-8")
-		case r == '[', r == ']', r == '/', r == '@', r == '"', r == '\\', r == '~':
-			return fmt.Errorf("the name holds %q; names do without [ ] / @ ~ \" and \\", r)
+			return fmt.Errorf("the name has a control character or is not UTF-8")
+		case slices.Contains([]rune{'[', ']', '/', '@', '"', '\\', '~'}, r):
+			return fmt.Errorf("the name has %q; a name cannot have any of [ ] / @ ~ \" \\", r)
 		}
 	}
 	return nil
 }
 
-// Edge makes to due whenever from has run.
+// Edge schedules to whenever from has completed.
 func (b *Builder) Edge(from, to string) {
-	n := b.at(from)
+	n := b.node(from)
 	n.edges = append(n.edges, to)
 }
 
-// Join makes to due when every one of the sources has run since this join last
-// did so. However often a source runs until then, in one superstep or in several,
-// it counts once. To a deferred target that is until nothing else is left to run.
-// A join to [End] makes nothing due, as an Edge to it does.
+// Join schedules to once every source has completed since the join last fired. A
+// source that completes several times until then, in one superstep or in several,
+// counts once. A deferred target fires when no other work remains. A join to [End]
+// schedules nothing, like an Edge to it.
 func (b *Builder) Join(to string, sources ...string) {
-	b.joins = append(b.joins, join{target: to, sources: sources})
+	b.joins = append(b.joins, engine.Join{Target: to, Sources: sources})
 }
 
-// Defer makes a node that edges lead to wait until nothing else is left to
-// run. A [Send] to it does not wait.
-func (b *Builder) Defer(name string) { b.at(name).deferred = true }
+// Defer makes a node that edges lead to wait until no other work remains. A [Send]
+// to it does not wait.
+func (b *Builder) Defer(name string) { b.node(name).deferred = true }
 
-// Branch lets a function choose one of the targets after from has run. The
-// function sees the state with from's own update applied, and not that of its
-// siblings. It must be pure: what needs a context or may fail is a node that
-// returns [Goto].
-func (b *Builder) Branch(from string, route func(state.View) string, targets ...string) {
-	if route == nil {
-		b.fail(from, "the branch has no function")
+// Branch lets a function choose one of the targets after from has completed. The
+// function sees the state with the update of from, and without those of other nodes
+// in the superstep. It must be pure: a choice that needs a context is made by a
+// node that returns [Goto]. If it returns an error, from fails with it; after
+// [Start], the run fails before its input is stored.
+func (b *Builder) Branch(from string, choose func(state.View) (string, error), targets ...string) {
+	if choose == nil {
+		b.fail(from, "its branch has no function")
 		return
 	}
-	n := b.at(from)
-	n.branches = append(n.branches, branch{choose: route, targets: targets})
+	n := b.node(from)
+	n.branches = append(n.branches, engine.Branch{One: protectBranch(choose), Targets: targets})
 }
 
-// Dispatch is a [Builder.Branch] that may choose several targets or none: its
-// function returns any number of [Goto] and [Send], to the targets given here.
-func (b *Builder) Dispatch(from string, route func(state.View) state.Update, targets ...string) {
-	if route == nil {
-		b.fail(from, "the branch has no function")
+// BranchMany is [Builder.Branch] for several targets or none: the function returns
+// any number of [Goto] and [Send] to the targets.
+func (b *Builder) BranchMany(from string, choose func(state.View) (state.Update, error), targets ...string) {
+	if choose == nil {
+		b.fail(from, "its branch has no function")
 		return
 	}
-	n := b.at(from)
-	n.branches = append(n.branches, branch{route: route, targets: targets})
+	n := b.node(from)
+	n.branches = append(n.branches, engine.Branch{Many: protectBranch(choose), Targets: targets})
 }
 
-// Routes declares where a node's own [Goto] and [Send] may lead. From [Start]
-// it declares nodes that only a caller's Goto or Update leads to.
-func (b *Builder) Routes(from string, targets ...string) {
-	n := b.at(from)
-	n.routes = append(n.routes, targets...)
+// protectBranch returns a panic of a branch function as its error.
+func protectBranch[T any](choose func(state.View) (T, error)) func(state.View) (T, error) {
+	return func(v state.View) (chosen T, err error) {
+		defer recoverPanic(&err)
+		return choose(v)
+	}
 }
 
-// Both says that a node is meant to have both edges, which always fire, and
-// branches or routes beside them. Without it that is a mistake.
-func (b *Builder) Both(name string) { b.at(name).both = true }
+// Destinations declares the targets that a node's own [Goto] and [Send] may have.
+// For [Start] it declares nodes that only a caller's Goto or Update leads to.
+func (b *Builder) Destinations(from string, targets ...string) {
+	n := b.node(from)
+	n.destinations = append(n.destinations, targets...)
+}
+
+// AllowEdgesAndBranches says that a node is intended to have both edges, which
+// always fire, and branches or destinations beside them. Without it, Compile
+// reports a mistake.
+func (b *Builder) AllowEdgesAndBranches(name string) { b.node(name).mixed = true }

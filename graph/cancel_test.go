@@ -130,7 +130,7 @@ func TestMixedRuns(t *testing.T) {
 				}
 				return state.Update{graph.Send("a"), graph.Goto("b"), graph.Goto("c")}, nil
 			})
-			b.Routes("again", "a", "b", "c")
+			b.Destinations("again", "a", "b", "c")
 		})
 		for i := range runs {
 			m.run(i)

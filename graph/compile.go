@@ -1,113 +1,35 @@
 package graph
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/engine"
+	"github.com/weft-go/weft/internal/statecore"
+	"github.com/weft-go/weft/internal/suggest"
 	"github.com/weft-go/weft/state"
 )
-
-// Options configures a compiled graph. Its zero value works: nothing is kept
-// beyond a run.
-type Options struct {
-	// Checkpoints keeps the graph's threads. Nil means that runs have no
-	// thread and can not pause. A subgraph uses the store of its parent.
-	Checkpoints checkpoint.Store
-	// Durability says when a step is stored.
-	Durability Durability
-	// PauseBefore and PauseAfter name nodes: a run stops before a superstep, or
-	// after one, that has one of them. The next run goes on.
-	PauseBefore, PauseAfter []string
-	// MaxSteps is how many supersteps a run may take. Zero means 100.
-	MaxSteps int
-	// MaxParallel is how many tasks of a superstep may run at once. Zero means
-	// all of them.
-	MaxParallel int
-	// Version is written to every checkpoint, for who looks at old ones.
-	Version string
-	// Logger is told what a caller can not be told by an error, such as stored
-	// channels that the graph no longer has. Nil means silence.
-	Logger *slog.Logger
-}
-
-// Durability says when the steps of a run are stored.
-type Durability uint8
-
-const (
-	// Sync stores a step before the next one starts. A crash loses nothing that
-	// was seen to happen.
-	Sync Durability = iota
-	// Async stores a step while the next one runs, in order and at most one
-	// behind. A crash may lose the last step.
-	Async
-	// Exit stores once, when the run ends, pauses or fails; and what a persistent
-	// subgraph remembers when the run calls it again. A crash loses the run.
-	Exit
-)
-
-func (d Durability) String() string {
-	switch d {
-	case Sync:
-		return "sync"
-	case Async:
-		return "async"
-	case Exit:
-		return "exit"
-	}
-	return fmt.Sprintf("durability(%d)", uint8(d))
-}
-
-const defaultMaxSteps = 100
-
-// A Graph is compiled and immutable. It may run any number of threads at once.
-type Graph struct {
-	name     string
-	schema   *state.Schema
-	empty    state.View
-	start    *node
-	nodes    []*node // by name
-	byName   map[string]*node
-	joins    []join
-	exits    []join // joins to End, which make nothing due; for Describe
-	opts     Options
-	standard RunOptions // of a run that gives none
-	exact    bool       // a branch of a lone task needs an overlay, too
-	memory   string     // the name of a persistent subgraph's memory
-	locks    *threadLocks
-	describe []state.Description
-	desks    *desks
-}
-
-// Name returns the name that the graph was built with.
-func (g *Graph) Name() string { return g.name }
-
-// Persist returns g as a subgraph that remembers: its own channels keep their
-// values from one call to the next on a thread, under the given name. Two tasks
-// of a superstep can not use one memory.
-func (g *Graph) Persist(memory string) *Graph {
-	c := *g
-	c.memory = memory
-	return &c
-}
 
 // Compile checks the graph and makes it ready to run. Its error joins every
 // mistake, each a [BuildError].
 func (b *Builder) Compile(opts Options) (*Graph, error) {
-	errs := slices.Clone(b.errs)
-	schema, err := state.NewSchema(b.channels...)
+	c := &compiler{b: b, opts: opts, errs: slices.Clone(b.errs)}
+	schema, err := statecore.NewSchema(b.channels...)
 	if err != nil {
-		errs = append(errs, &BuildError{Graph: b.name, Err: err})
+		c.errs = append(c.errs, &BuildError{Graph: b.name, Err: err})
 	}
-	c := &compiler{b: b, opts: opts, schema: schema, errs: errs}
+	c.schema = schema
 	c.checkNodes()
 	c.checkJoins()
-	c.checkReach()
+	if !c.misspelt { // else a node may only seem to be unreachable
+		c.checkReach()
+	}
 	c.checkOptions()
+	c.checkMigrations()
 	if len(c.errs) > 0 {
 		return nil, errors.Join(c.errs...)
 	}
@@ -117,8 +39,10 @@ func (b *Builder) Compile(opts Options) (*Graph, error) {
 type compiler struct {
 	b      *Builder
 	opts   Options
-	schema *state.Schema
+	schema *statecore.Schema
 	errs   []error
+	// misspelt says that an edge, branch or join names a node that does not exist.
+	misspelt bool
 }
 
 func (c *compiler) fail(node, format string, args ...any) {
@@ -130,84 +54,103 @@ func (c *compiler) known(name string) bool {
 	return n != nil && n.declared
 }
 
-func (c *compiler) checkNodes() {
-	for _, name := range slices.Sorted(maps.Keys(c.b.nodes)) {
-		n := c.b.nodes[name]
-		if name != Start && !c.known(name) {
-			c.fail(name, "%w, yet an edge, branch or Defer names it", ErrUnknownNode)
+// unknown is the error for a name that no node has, with the nearest name.
+func (c *compiler) unknown(name string) error {
+	c.misspelt = true
+	var names []string
+	for _, known := range c.sortedNames() {
+		if c.known(known) {
+			names = append(names, known)
 		}
+	}
+	return fmt.Errorf("%w%s", ErrUnknownNode, suggest.For(name, names))
+}
+
+func (c *compiler) sortedNames() []string { return slices.Sorted(maps.Keys(c.b.nodes)) }
+
+func (c *compiler) checkNodes() {
+	for _, name := range c.sortedNames() {
+		n := c.b.nodes[name]
 		if name == Start && len(n.edges)+len(n.branches) == 0 {
-			c.fail("", "nothing leads from Start: the graph has no entry")
+			c.fail("", "nothing leads from Start: the graph has no entry; add Edge(graph.Start, …)")
+		}
+		if name != Start && !c.known(name) && name != End {
+			if leads := len(n.edges) + len(n.branches) + len(n.destinations); leads > 0 || n.deferred || n.mixed {
+				c.fail(name, "an edge, branch or option names it as a source: %w", c.unknown(name))
+			}
+		}
+		if name == End && len(n.edges)+len(n.branches) > 0 {
+			c.fail(name, "an edge or branch leads from End")
 		}
 		c.checkTargets(n, n.edges, "an edge")
-		c.checkTargets(n, n.routes, "its routes")
+		c.checkTargets(n, n.destinations, "its destinations")
 		for _, br := range n.branches {
-			if len(br.targets) == 0 {
+			if len(br.Targets) == 0 {
 				c.fail(name, "a branch names no target")
 			}
-			c.checkTargets(n, br.targets, "a branch")
+			c.checkTargets(n, br.Targets, "a branch")
 		}
-		if len(n.edges) > 0 && len(n.branches)+len(n.routes) > 0 && !n.both && name != Start {
-			c.fail(name, "it has an edge, which always fires, and a branch or routes beside it; say Both(%q) if that is meant", name)
+		if len(n.edges) > 0 && len(n.branches)+len(n.destinations) > 0 && !n.mixed && name != Start {
+			c.fail(name, "it has an edge, which always fires, and a branch or destinations beside it; if that is intended, call AllowEdgesAndBranches(%q)", name)
 		}
 		c.checkSubgraph(n)
 	}
 }
 
-func (c *compiler) checkTargets(n *node, targets []string, what string) {
+func (c *compiler) checkTargets(n *nodeSpec, targets []string, what string) {
 	for _, to := range targets {
 		if to != End && !c.known(to) {
-			c.fail(n.name, "%s leads to %q: %w", what, to, ErrUnknownNode)
+			c.fail(n.name, "%s leads to %q: %w", what, to, c.unknown(to))
 		}
 	}
 }
 
-func (c *compiler) checkSubgraph(n *node) {
+func (c *compiler) checkSubgraph(n *nodeSpec) {
 	if n.sub == nil {
 		return
 	}
-	for _, name := range n.sub.schema.Conflicts(c.schema) {
+	for _, name := range n.sub.plan.Schema.Conflicts(c.schema) {
 		c.fail(n.name, "the subgraph and the graph each have a channel %q of their own; share one handle, or rename one", name)
 	}
 }
 
 func (c *compiler) checkJoins() {
 	for _, j := range c.b.joins {
-		if j.target != End && !c.known(j.target) {
-			c.fail(j.target, "a join leads to it: %w", ErrUnknownNode)
+		if j.Target != End && !c.known(j.Target) {
+			c.fail(j.Target, "a join leads to it: %w", c.unknown(j.Target))
 		}
-		if len(j.sources) == 0 {
-			c.fail(j.target, "a join without sources can never fire")
+		if len(j.Sources) == 0 {
+			c.fail(j.Target, "a join without sources can never fire")
 		}
-		for _, s := range j.sources {
+		for _, s := range j.Sources {
 			if s == Start {
-				c.fail(j.target, "a join waits for Start, which is no node; use Edge")
+				c.fail(j.Target, "a join waits for Start, which is no node; use Edge")
 			} else if !c.known(s) {
-				c.fail(j.target, "a join waits for %q and can never fire: %w", s, ErrUnknownNode)
+				c.fail(j.Target, "a join waits for %q and can never fire: %w", s, c.unknown(s))
 			}
 		}
 	}
 }
 
-// checkReach finds nodes that nothing leads to, and joins that wait for them.
+// checkReach finds nodes to which nothing leads, and joins that wait for them.
 func (c *compiler) checkReach() {
 	reached := c.reach()
-	for _, name := range slices.Sorted(maps.Keys(c.b.nodes)) {
+	for _, name := range c.sortedNames() {
 		if c.known(name) && !reached[name] {
-			c.fail(name, "nothing leads to it from Start; if only a caller's Goto does, say Routes(Start, %q)", name)
+			c.fail(name, "nothing leads to it from Start; add an edge, or, if only a caller's Goto does, Destinations(graph.Start, %q)", name)
 		}
 	}
 	for _, j := range c.b.joins {
-		for _, s := range j.sources {
+		for _, s := range j.Sources {
 			if c.known(s) && !reached[s] {
-				c.fail(j.target, "its join can never fire: nothing leads to %q", s)
+				c.fail(j.Target, "its join can never fire: nothing leads to %q", s)
 			}
 		}
 	}
 }
 
-// reach returns the nodes that something leads to from Start. A join counts
-// when each of its sources is reached.
+// reach returns the nodes to which something leads from Start. A join counts when
+// each of its sources is reached.
 func (c *compiler) reach() map[string]bool {
 	reached := map[string]bool{Start: true}
 	for grown := true; grown; {
@@ -223,23 +166,20 @@ func (c *compiler) reach() map[string]bool {
 			}
 		}
 		for _, j := range c.b.joins {
-			if len(j.sources) > 0 && !slices.ContainsFunc(j.sources, func(s string) bool { return !reached[s] }) {
-				visit(j.target)
+			if len(j.Sources) > 0 && !slices.ContainsFunc(j.Sources, func(s string) bool { return !reached[s] }) {
+				visit(j.Target)
 			}
 		}
 	}
 	return reached
 }
 
-func (n *node) eachTarget(visit func(string)) {
-	for _, to := range n.edges {
-		visit(to)
-	}
-	for _, to := range n.routes {
+func (n *nodeSpec) eachTarget(visit func(string)) {
+	for _, to := range slices.Concat(n.edges, n.destinations) {
 		visit(to)
 	}
 	for _, br := range n.branches {
-		for _, to := range br.targets {
+		for _, to := range br.Targets {
 			visit(to)
 		}
 	}
@@ -249,68 +189,140 @@ func (c *compiler) checkOptions() {
 	o := c.opts
 	for _, name := range slices.Concat(o.PauseBefore, o.PauseAfter) {
 		if name != AllNodes && !c.known(name) {
-			c.fail(name, "a pause names it: %w", ErrUnknownNode)
+			c.fail(name, "a pause names it: %w", c.unknown(name))
 		}
 	}
 	if o.MaxSteps < 0 || o.MaxParallel < 0 {
-		c.fail("", "MaxSteps and MaxParallel can not be negative")
+		c.fail("", "MaxSteps and MaxParallel cannot be negative")
 	}
 	if v := reflect.ValueOf(o.Checkpoints); v.Kind() == reflect.Pointer && v.IsNil() {
-		c.fail("", "Checkpoints is a nil %T", o.Checkpoints)
+		c.fail("", "Checkpoints is a nil %T; check the error of its constructor", o.Checkpoints)
 	}
 	if o.Durability > Exit {
 		c.fail("", "unknown %s", o.Durability)
 	}
+	for i, m := range o.Middleware {
+		if m == nil {
+			c.fail("", "Middleware %d is nil", i+1)
+		}
+	}
 }
 
+func (c *compiler) checkMigrations() {
+	for _, old := range slices.Sorted(maps.Keys(c.opts.Migrations.Nodes)) {
+		now := c.opts.Migrations.Nodes[old]
+		if !c.known(now) {
+			c.fail(now, "Migrations say that %q is now its name: %w", old, c.unknown(now))
+		}
+		if c.known(old) {
+			c.fail(old, "Migrations say that it is now %q, and the graph has both", now)
+		}
+	}
+	if c.schema == nil {
+		return
+	}
+	for _, old := range slices.Sorted(maps.Keys(c.opts.Migrations.Channels)) {
+		if err := c.schema.Rename(old, c.opts.Migrations.Channels[old]); err != nil {
+			c.fail("", "Migrations: %w", err)
+		}
+	}
+}
+
+// graph builds the graph. The builder may go on to build another one.
 func (c *compiler) graph() *Graph {
-	g := &Graph{
-		name: c.b.name, schema: c.schema, empty: c.schema.Empty(), byName: map[string]*node{},
-		opts: c.opts, locks: newThreadLocks(), describe: c.schema.Describe(),
-	}
-	g.standard = g.fillIn(RunOptions{})
-	g.desks = newDesks(g.schema, g.empty)
-	for _, name := range slices.Sorted(maps.Keys(c.b.nodes)) {
-		n := *c.b.nodes[name] // the builder may go on
-		n.edges, n.branches, n.routes = slices.Clone(n.edges), slices.Clone(n.branches), slices.Clone(n.routes)
-		slices.Sort(n.edges)
-		n.edges = slices.Compact(n.edges)
-		n.alone, n.by, n.ids = []*node{&n}, []string{name}, []string{name}
-		n.due = `{"next":["` + name + `"]`
-		if name == Start {
-			g.start = &n
-			continue
-		}
-		n.index = len(g.nodes)
-		g.nodes = append(g.nodes, &n)
-		g.byName[name] = &n
-	}
-	for _, n := range append([]*node{g.start}, g.nodes...) {
-		for _, to := range n.edges {
-			if to != End {
-				n.to = append(n.to, g.byName[to])
-			}
-		}
-		for i := range n.branches {
-			b := &n.branches[i]
-			b.leads = make([]*node, len(b.targets))
-			for k, to := range b.targets {
-				b.leads[k] = g.byName[to]
-			}
+	plan := &engine.Plan{Name: c.b.name, Schema: c.schema, Renamed: maps.Clone(c.opts.Migrations.Nodes)}
+	g := &Graph{plan: plan, opts: c.opts, runs: &engine.Runs{}}
+	for _, name := range c.sortedNames() {
+		n := c.b.nodes[name]
+		switch {
+		case name == Start:
+			plan.Start = n.build()
+		case n.declared:
+			plan.Nodes = append(plan.Nodes, n.build())
 		}
 	}
 	for _, j := range c.b.joins {
-		sources := slices.Clone(j.sources)
-		slices.Sort(sources)
-		made := join{target: j.target, sources: slices.Compact(sources)}
-		if j.target == End {
-			g.exits = append(g.exits, made)
+		made := engine.Join{Target: j.Target, Sources: sortedUnique(j.Sources)}
+		if j.Target == End {
+			g.endJoins = append(g.endJoins, made)
 		} else {
-			g.joins = append(g.joins, made)
+			plan.Joins = append(plan.Joins, made)
 		}
 	}
-	for _, d := range g.describe {
-		g.exact = g.exact || d.Kind == "ephemeral"
+	plan.Link()
+	if len(c.opts.Middleware) > 0 {
+		wrapped := map[*engine.Node]engine.Func{}
+		wrapAll(plan, c.opts.Middleware, wrapped)
+		plan.Wrap = func(n *engine.Node) engine.Func { return wrapped[n] }
 	}
+	g.options = g.opts.engineOptions(RunOptions{})
 	return g
+}
+
+func (n *nodeSpec) build() *engine.Node {
+	out := &engine.Node{
+		Name: n.name, Edges: sortedUnique(n.edges), Branches: slices.Clone(n.branches),
+		Destinations: slices.Clone(n.destinations), Deferred: n.deferred,
+	}
+	switch {
+	case n.sub != nil:
+		o := n.subOptions
+		out.Subgraph = &engine.Subgraph{
+			Plan: n.sub.plan, Options: n.sub.options, Persist: o.Persist,
+			Input: protectMapping(o.Input), Output: protectMapping(o.Output),
+		}
+		out.Run = protectNode(wrap(runSubgraph, o.Middleware))
+	case n.run != nil:
+		out.Run = protectNode(n.run)
+	}
+	return out
+}
+
+func sortedUnique(names []string) []string {
+	out := slices.Sorted(slices.Values(names))
+	return slices.Compact(out)
+}
+
+// runSubgraph is the function of a node that runs a graph.
+func runSubgraph(ctx context.Context, _ state.View) (state.Update, error) {
+	return engine.RunSubgraph(ctx)
+}
+
+// wrap returns fn with middleware around it, the first one outermost.
+func wrap(fn NodeFunc, middleware []Middleware) NodeFunc {
+	for _, m := range slices.Backward(middleware) {
+		fn = m(fn)
+	}
+	return fn
+}
+
+// wrapAll wraps every node of a plan and of its subgraphs.
+func wrapAll(p *engine.Plan, middleware []Middleware, wrapped map[*engine.Node]engine.Func) {
+	for _, n := range p.Nodes {
+		if _, done := wrapped[n]; done {
+			continue
+		}
+		wrapped[n] = protectNode(wrap(NodeFunc(n.Run), middleware))
+		if n.Subgraph != nil {
+			wrapAll(n.Subgraph.Plan, middleware, wrapped)
+		}
+	}
+}
+
+// protectNode returns a panic of a node as its error.
+func protectNode(fn NodeFunc) engine.Func {
+	return func(ctx context.Context, s state.View) (update state.Update, err error) {
+		defer recoverPanic(&err)
+		if fn == nil {
+			return nil, errors.New("a middleware of the node returned nil")
+		}
+		return fn(ctx, s)
+	}
+}
+
+func protectMapping(fn func(state.View) (state.Update, error)) func(state.View) (state.Update, error) {
+	if fn == nil {
+		return nil
+	}
+	return protectBranch(fn)
 }

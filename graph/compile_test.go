@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/state"
 )
 
@@ -27,7 +28,7 @@ func TestCompileErrors(t *testing.T) {
 			b.Edge(graph.Start, n)
 		}
 	}
-	route := func(state.View) string { return "" }
+	route := func(state.View) (string, error) { return "", nil }
 	sub := func(h ...state.Handle) *graph.Graph {
 		b := graph.New("sub", h...)
 		pass(b, "s")
@@ -45,7 +46,7 @@ func TestCompileErrors(t *testing.T) {
 		"nil function":   {fill: func(b *graph.Builder) { b.Node("a", nil); b.Edge(graph.Start, "a") }, want: []string{"a the function is nil"}},
 		"nil subgraph":   {fill: func(b *graph.Builder) { b.Subgraph("a", nil); b.Edge(graph.Start, "a") }, want: []string{"a the subgraph is nil"}},
 		"nil branch":     {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Branch("a", nil, "a") }, want: []string{"a the branch has no function"}},
-		"nil dispatch":   {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Dispatch("a", nil, "a") }, want: []string{"a the branch has no function"}},
+		"nil dispatch":   {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.BranchMany("a", nil, "a") }, want: []string{"a the branch has no function"}},
 		"two of a name":  {fill: func(b *graph.Builder) { pass(b, "a", "a"); b.Edge(graph.Start, "a") }, want: []string{"a two nodes"}},
 		"reserved":       {fill: func(b *graph.Builder) { pass(b, graph.End); enter(b, "a") }, want: []string{graph.End + " reserved", graph.End + " nothing leads"}},
 		"bad names":      {fill: func(b *graph.Builder) { enter(b, "a", "x/y", "x\n", "x[0]", "\xff") }, want: []string{"x/y the name holds", "x\n control character", "x[0] the name holds", "\xff not UTF-8"}},
@@ -54,7 +55,7 @@ func TestCompileErrors(t *testing.T) {
 		"unknown from":   {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Edge("x", "a") }, want: []string{"x no such node"}, is: graph.ErrUnknownNode},
 		"unknown defer":  {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Defer("x") }, want: []string{"x no such node"}, is: graph.ErrUnknownNode},
 		"unknown branch": {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Branch("a", route, "x", "y") }, want: []string{`a a branch leads to "x"`, `a a branch leads to "y"`}, is: graph.ErrUnknownNode},
-		"unknown route":  {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Routes("a", "x") }, want: []string{`a its routes leads to "x"`}, is: graph.ErrUnknownNode},
+		"unknown route":  {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Destinations("a", "x") }, want: []string{`a its routes leads to "x"`}, is: graph.ErrUnknownNode},
 		"no target":      {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Branch("a", route) }, want: []string{"a a branch names no target"}},
 		"unreachable":    {fill: func(b *graph.Builder) { pass(b, "a", "b", "c"); b.Edge(graph.Start, "a"); b.Edge("b", "c") }, want: []string{"b nothing leads", "c nothing leads"}},
 		"join to nobody": {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Join("x", "a") }, want: []string{"x a join leads to it"}, is: graph.ErrUnknownNode},
@@ -81,7 +82,7 @@ func TestCompileErrors(t *testing.T) {
 			pass(b, "a")
 			b.Edge(graph.Start, "a")
 			b.Edge("a", graph.End)
-			b.Routes("a", "a")
+			b.Destinations("a", "a")
 		}, want: []string{`a Both("a")`}},
 		"pause":          {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{PauseBefore: []string{"x"}, PauseAfter: []string{"y", graph.AllNodes}}, want: []string{"x a pause names it", "y a pause names it"}, is: graph.ErrUnknownNode},
 		"limits":         {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{MaxSteps: -1}, want: []string{" can not be negative"}},
@@ -127,15 +128,15 @@ func TestCompileMiddleware(t *testing.T) {
 	t.Parallel()
 	node := mark("a")
 	for name, fn := range map[string]graph.NodeFunc{
-		"Retry":       graph.Retry(graph.RetryPolicy{}, nil),
-		"Timeout":     graph.Timeout(time.Second, nil),
-		"IdleTimeout": graph.IdleTimeout(time.Second, nil),
-		"Limit":       graph.Limit(1, nil),
-		"Cache":       graph.Cache(graph.CachePolicy{Key: func(state.View) string { return "" }}, nil),
-		"Recover":     graph.Recover(func(context.Context, state.View, error) (state.Update, error) { return nil, nil }, nil),
-		"no Key":      graph.Cache(graph.CachePolicy{}, node),
-		"no handler":  graph.Recover(nil, node),
-		"two of them": graph.Limit(1, graph.Retry(graph.RetryPolicy{}, nil)),
+		"Retry":       node.Retry(node.RetryPolicy{}, nil),
+		"Timeout":     node.Timeout(time.Second, nil),
+		"IdleTimeout": node.IdleTimeout(time.Second, nil),
+		"Limit":       node.Limit(1, nil),
+		"Cache":       node.Cache(node.CachePolicy{Key: func(state.View) string { return "" }}, nil),
+		"Recover":     node.Recover(func(context.Context, state.View, error) (state.Update, error) { return nil, nil }, nil),
+		"no Key":      node.Cache(node.CachePolicy{}, node),
+		"no handler":  node.Recover(nil, node),
+		"two of them": node.Limit(1, node.Retry(node.RetryPolicy{}, nil)),
 	} {
 		b := graph.New("g", trail)
 		b.Node("a", fn)
@@ -226,8 +227,8 @@ func TestRouteErrors(t *testing.T) {
 					if beside {
 						b.Edge(graph.Start, "b")
 					}
-					b.Routes(graph.Start, "b", "c")
-					b.Routes("a", "c", graph.End)
+					b.Destinations(graph.Start, "b", "c")
+					b.Destinations("a", "c", graph.End)
 					if c.branch != nil {
 						b.Branch("a", c.branch, "c")
 					}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/state"
 )
 
@@ -112,16 +113,16 @@ func (l *confLevel) nodes(gb *graph.Builder) error {
 		} else {
 			fn := l.node(n)
 			if n.Retry > 0 {
-				fn = graph.Retry(graph.RetryPolicy{Attempts: n.Retry, Initial: time.Millisecond, Factor: 1, NoJitter: true}, fn)
+				fn = node.Retry(node.RetryPolicy{Attempts: n.Retry, Initial: time.Millisecond, Factor: 1, NoJitter: true}, fn)
 			}
 			gb.Node(name, fn)
 		}
 		if n.Defer {
 			gb.Defer(name)
 		}
-		gb.Both(name)
-		gb.Routes(name, n.targets()...)
-		gb.Routes(graph.Start, name) // whatever a caller's command may name
+		gb.AllowEdgesAndBranches(name)
+		gb.Destinations(name, n.targets()...)
+		gb.Destinations(graph.Start, name) // whatever a caller's command may name
 	}
 	return nil
 }
@@ -184,7 +185,7 @@ func (l *confLevel) edges(gb *graph.Builder) {
 				targets = append(targets, w.Fanout.To)
 			}
 		}
-		gb.Dispatch(confEnd(br.From), func(s state.View) state.Update { return l.choose(br, s) }, targets...)
+		gb.BranchMany(confEnd(br.From), func(s state.View) (state.Update, error) { return l.choose(br, s), nil }, targets...)
 	}
 }
 

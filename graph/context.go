@@ -2,20 +2,10 @@ package graph
 
 import (
 	"context"
-	"fmt"
-	"time"
+	"iter"
+
+	"github.com/weft-go/weft/internal/engine"
 )
-
-// taskKey finds the task in a node's context.
-type taskKey struct{}
-
-func taskOf(ctx context.Context) *task {
-	t, _ := ctx.Value(taskKey{}).(*task)
-	if t != nil && t.over.Load() {
-		return nil // a goroutine that the node left behind
-	}
-	return t
-}
 
 // Running says where a node is running.
 type Running struct {
@@ -23,73 +13,83 @@ type Running struct {
 	Thread string
 	// Run is the id of the run.
 	Run string
-	// Graph and Node are their names; Task is the id of the task in its
-	// superstep, and Path that of the subgraphs around it, as in [Place].
+	// Graph and Node are names. Task is the id of the task in its superstep, and Path
+	// the tasks of the subgraphs around it, as in [Place].
 	Graph, Node, Task, Path string
-	// Checkpoint is the id of the one that the superstep builds on.
+	// Checkpoint is the id of the checkpoint that the superstep builds on.
 	Checkpoint string
 	// Step counts the thread's supersteps, inputs and updates.
 	Step int
-	// Attempt counts the runs of the node under [Retry], from 1.
+	// Attempt counts the runs of the node under node.Retry, from 1.
 	Attempt int
 }
 
-// FromContext says where the node of ctx is running, and whether ctx is that
-// of a node.
+// FromContext returns where the node of ctx is running. It reports false if ctx
+// does not belong to a running node.
 func FromContext(ctx context.Context) (Running, bool) {
-	t := taskOf(ctx)
+	t := engine.TaskOf(ctx)
 	if t == nil {
 		return Running{}, false
 	}
-	r := t.run
+	r := t.Running()
 	return Running{
-		Thread: r.root.thread, Run: r.root.id, Graph: r.g.name, Node: t.node.name, Task: t.id(),
-		Path: r.path, Checkpoint: r.cur, Step: r.step, Attempt: attemptOf(ctx),
+		Thread: r.Thread, Run: r.Run, Graph: r.Graph, Node: r.Node, Task: r.Task, Path: r.Path,
+		Checkpoint: r.Checkpoint, Step: r.Step, Attempt: engine.AttemptOf(ctx),
 	}, true
 }
 
-// RemainingSteps returns how many supersteps the run may still begin after the
-// current one. In a subgraph it counts the subgraph's own. Outside a node it
-// is 0.
+// RemainingSteps returns how many supersteps the run may begin after the current
+// one. In a subgraph it counts the subgraph's own. Outside a node it returns 0.
 func RemainingSteps(ctx context.Context) int {
-	t := taskOf(ctx)
+	t := engine.TaskOf(ctx)
 	if t == nil {
 		return 0
 	}
-	return t.run.opts.MaxSteps - t.run.done - 1
+	return t.RemainingSteps()
 }
 
-// IdempotencyKey returns a key for side effects of the node: the same whenever
-// this task runs again, after a failure, a pause or a crash, and different for
-// any other task. It is empty outside a node, and without a thread it is the
-// same only within the run.
+// IdempotencyKey returns a key for the side effects of the node. It is the same
+// whenever this task runs again, after a failure, a pause or a crash, in every
+// durability mode, and different for every other task. Without a thread it is the
+// same within the run only. It returns "" outside a node.
+//
+// Under [Exit] and [Async] a crash may lose the input of a run. If the caller then
+// begins another run from the same checkpoint, its tasks have the keys of the lost
+// run, which is intended if the input is the same. Add the id of your own request
+// to the key where it may not be.
 func IdempotencyKey(ctx context.Context) string {
-	t := taskOf(ctx)
+	t := engine.TaskOf(ctx)
 	if t == nil {
 		return ""
 	}
-	r := t.run
-	at := r.cur
-	if at == "" {
-		at = fmt.Sprintf("%s:%d", r.root.id, r.step)
-	}
-	return fmt.Sprintf("%s/%s@%s:%s", r.root.thread, r.ns, at, t.id())
+	return t.IdempotencyKey()
 }
 
-// Emit gives a value to whoever reads the events of the run, as an [Emitted].
-// It returns when the reader has taken it, so a slow reader slows the node. It
-// may be called from any goroutine that the node waits for. Without a reader,
-// or outside a node, it does nothing.
+// Emit delivers a value to the reader of the run's events, as an [Emitted]. It
+// returns when the reader has taken the value or ctx has ended, so a slow reader
+// slows the node. Any goroutine that the node waits for may call it. Without a
+// reader, or outside a node, it does nothing.
 func Emit(ctx context.Context, value any) {
-	t := taskOf(ctx)
-	if t == nil {
-		return
-	}
-	beat(ctx, true)
-	if rd := t.run.root.reader; rd != nil {
-		rd.post(Emitted{Place: t.placeAt(time.Now()), Value: value})
+	if t := engine.TaskOf(ctx); t != nil {
+		t.Emit(ctx, value)
 	}
 }
 
-// Heartbeat tells [IdleTimeout] that the node is alive. [Emit] does so too.
-func Heartbeat(ctx context.Context) { beat(ctx, false) }
+// Tee emits each value of a stream as it passes, with [Emit], so that the reader of
+// the run's events sees what the node sees, at the same time. An error passes
+// without being emitted. Outside a node, Tee returns the values unchanged.
+//
+//	var reply llm.Message
+//	for chunk, err := range graph.Tee(ctx, llm.Stream(ctx, model, request, &reply)) {
+func Tee[T any](ctx context.Context, values iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for value, err := range values {
+			if err == nil {
+				Emit(ctx, value)
+			}
+			if !yield(value, err) {
+				return
+			}
+		}
+	}
+}

@@ -77,8 +77,8 @@ func crasher(s checkpoint.Store, rounds int, did func(kind, checkpoint, task str
 		return u
 	}))
 	b.Edge(graph.Start, "plan")
-	b.Routes("plan", "work", "left", "sub")
-	b.Both("plan")
+	b.Destinations("plan", "work", "left", "sub")
+	b.AllowEdgesAndBranches("plan")
 	b.Edge("plan", "left")
 	b.Edge("plan", "sub")
 	b.Node("work", node(func(_ context.Context, v state.View) state.Update {
@@ -94,11 +94,11 @@ func crasher(s checkpoint.Store, rounds int, did func(kind, checkpoint, task str
 		did("kept", at.Checkpoint, "effect")
 		return state.Update{trail.Put(name)}, err
 	})
-	b.Branch("left", func(v state.View) string {
+	b.Branch("left", func(v state.View) (string, error) {
 		if total.Get(v) < rounds {
-			return "plan"
+			return "plan", nil
 		}
-		return graph.End
+		return graph.End, nil
 	}, "plan", graph.End)
 	b.Subgraph("sub", inner)
 	return b.Compile(graph.Options{Checkpoints: s})

@@ -3,95 +3,71 @@ package graph
 import (
 	"slices"
 
+	"github.com/weft-go/weft/graph/draw"
+	"github.com/weft-go/weft/internal/engine"
 	"github.com/weft-go/weft/state"
 )
 
-// A Description says what a graph consists of, subgraphs included. It is plain
-// data: print it as JSON, or draw it.
-type Description struct {
-	Name     string              `json:"name"`
-	Channels []state.Description `json:"channels"`
-	Nodes    []NodeDescription   `json:"nodes"`
-	Edges    []EdgeDescription   `json:"edges"`
-}
-
-// A NodeDescription is a node of a [Description]. [Start] and [End] are not
-// among them.
-type NodeDescription struct {
-	Name     string `json:"name"`
-	Deferred bool   `json:"deferred,omitempty"`
-	// PauseBefore and PauseAfter say that every run stops there.
-	PauseBefore bool `json:"pauseBefore,omitempty"`
-	PauseAfter  bool `json:"pauseAfter,omitempty"`
-	// Subgraph is what the node runs, if it is a graph; Memory is the name
-	// under which that remembers.
-	Subgraph *Description `json:"subgraph,omitempty"`
-	Memory   string       `json:"memory,omitempty"`
-}
-
-// An EdgeDescription is an edge of a [Description].
-type EdgeDescription struct {
-	// From is the source; Join says that the edge fires only together with the
-	// others of the same number, which is 0 for an edge of its own.
-	From string   `json:"from"`
-	To   string   `json:"to"`
-	Kind EdgeKind `json:"kind"`
-	Join int      `json:"join,omitempty"`
-}
-
-// An EdgeKind says when an edge fires.
-type EdgeKind string
-
-// The kinds of edge.
-const (
-	StaticEdge EdgeKind = "edge"   // always
-	BranchEdge EdgeKind = "branch" // when a branch chooses it
-	RouteEdge  EdgeKind = "route"  // when a node goes or sends there itself
-	JoinEdge   EdgeKind = "join"   // when every source has run
-)
-
 // Describe returns what the graph consists of, in the order of names.
-func (g *Graph) Describe() Description {
-	d := Description{Name: g.name, Channels: slices.Clone(g.describe)}
-	for _, n := range g.nodes {
-		nd := NodeDescription{
-			Name: n.name, Deferred: n.deferred,
-			PauseBefore: named(g.opts.PauseBefore, n.name), PauseAfter: named(g.opts.PauseAfter, n.name),
+func (g *Graph) Describe() draw.Graph {
+	if g == nil {
+		return draw.Graph{}
+	}
+	return describePlan(g.plan, &g.opts, g.endJoins)
+}
+
+// Mermaid draws the graph as a Mermaid flowchart; see [draw.Mermaid].
+func (g *Graph) Mermaid() string { return draw.Mermaid(g.Describe()) }
+
+// DOT draws the graph in the language of Graphviz; see [draw.DOT].
+func (g *Graph) DOT() string { return draw.DOT(g.Describe()) }
+
+func describePlan(p *engine.Plan, o *Options, endJoins []engine.Join) draw.Graph {
+	d := draw.Graph{Name: p.Name}
+	for _, c := range p.Schema.Describe() {
+		d.Channels = append(d.Channels, state.Description(c))
+	}
+	for _, n := range p.Nodes {
+		nd := draw.Node{
+			Name: n.Name, Deferred: n.Deferred,
+			PauseBefore: pausesAt(o.PauseBefore, n.Name), PauseAfter: pausesAt(o.PauseAfter, n.Name),
 		}
-		if n.sub != nil {
-			sub := n.sub.Describe()
-			nd.Subgraph, nd.Memory = &sub, n.sub.memory
+		if n.Subgraph != nil {
+			so := Options{PauseBefore: n.Subgraph.Options.PauseBefore, PauseAfter: n.Subgraph.Options.PauseAfter}
+			sub := describePlan(n.Subgraph.Plan, &so, nil)
+			nd.Subgraph, nd.Persist = &sub, n.Subgraph.Persist
 		}
 		d.Nodes = append(d.Nodes, nd)
 	}
-	d.Edges = g.describeEdges()
+	d.Edges = describeEdges(p, endJoins)
 	return d
 }
 
-func named(list []string, name string) bool {
-	return slices.Contains(list, name) || slices.Contains(list, AllNodes)
+// pausesAt reports whether a list of static pauses has a node.
+func pausesAt(list []string, node string) bool {
+	return slices.Contains(list, node) || slices.Contains(list, AllNodes)
 }
 
-func (g *Graph) describeEdges() []EdgeDescription {
-	var out []EdgeDescription
-	add := func(from string, kind EdgeKind, targets []string) {
+func describeEdges(p *engine.Plan, endJoins []engine.Join) []draw.Edge {
+	var out []draw.Edge
+	add := func(from string, kind draw.EdgeKind, targets []string) {
 		for _, to := range targets {
-			e := EdgeDescription{From: from, To: to, Kind: kind}
+			e := draw.Edge{From: from, To: to, Kind: kind}
 			if !slices.Contains(out, e) {
 				out = append(out, e)
 			}
 		}
 	}
-	for _, n := range append([]*node{g.start}, g.nodes...) {
-		add(n.name, StaticEdge, n.edges)
-		for _, b := range n.branches {
-			add(n.name, BranchEdge, b.targets)
+	for _, n := range append([]*engine.Node{p.Start}, p.Nodes...) {
+		add(n.Name, draw.StaticEdge, n.Edges)
+		for _, b := range n.Branches {
+			add(n.Name, draw.BranchEdge, b.Targets)
 		}
-		add(n.name, RouteEdge, n.routes)
+		add(n.Name, draw.DestinationEdge, n.Destinations)
 	}
-	for i, j := range slices.Concat(g.joins, g.exits) {
-		for _, from := range j.sources {
-			out = append(out, EdgeDescription{From: from, To: j.target, Kind: JoinEdge, Join: i + 1})
+	for i, j := range slices.Concat(p.Joins, endJoins) {
+		for _, from := range j.Sources {
+			out = append(out, draw.Edge{From: from, To: j.Target, Kind: draw.JoinEdge, Join: i + 1})
 		}
 	}
 	return out

@@ -29,11 +29,11 @@ func TestDurability(t *testing.T) {
 					return state.Update{total.Put(1)}, nil
 				})
 				b.Edge(graph.Start, "n")
-				b.Branch("n", func(v state.View) string {
+				b.Branch("n", func(v state.View) (string, error) {
 					if total.Get(v) < 4 {
-						return "n"
+						return "n", nil
 					}
-					return graph.End
+					return graph.End, nil
 				}, "n", graph.End)
 			})
 			th := in(g.Thread(id), mode)

@@ -3,61 +3,67 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"strings"
+
+	"github.com/weft-go/weft/internal/engine"
 )
 
-// Conditions that a run's error wraps. Use [errors.Is].
+// Conditions that the error of a run or of Compile wraps. Use [errors.Is].
 var (
-	// ErrNoInput says that a thread was to go on that never began.
-	ErrNoInput = errors.New("there is nothing to go on with: the thread has no checkpoint and the run no input")
-	// ErrMaxSteps says that more supersteps are due than a run may take. The
-	// state is kept; the next run goes on.
-	ErrMaxSteps = errors.New("the run reached its limit of supersteps")
-	// ErrDrained says that a run stopped at the end of a superstep because it
-	// was asked to. It is the cause to cancel a run's context with for that:
-	// see [context.WithCancelCause]. The next run goes on.
-	ErrDrained = errors.New("the run was drained")
-	// ErrNoStore says that something needs a thread that is kept: a graph
-	// compiled with a store, and a run on a [Thread].
-	ErrNoStore = errors.New("this needs a thread and a checkpoint store")
-	// ErrNoQuestion says that an answer is for a question that is not open.
-	ErrNoQuestion = errors.New("no open question has this id")
-	// ErrDuplicateKey says that a node used one key twice: for two questions of
-	// one interrupt, which [Interrupt.Key] tells apart. Or one question was given
-	// two answers.
-	ErrDuplicateKey = errors.New("the key was used before in this task")
-	// ErrAmbiguous says that an update must name the node it stands for.
-	ErrAmbiguous = errors.New("more than one node could be meant; name one")
-	// ErrUnknownNode says that the graph has no node of this name.
-	ErrUnknownNode = errors.New("the graph has no such node")
-	// ErrRoute says that a node went where its routes do not allow.
-	ErrRoute = errors.New("not among the targets that were declared")
-	// ErrTimeout says that a node took longer than [Timeout] allows.
-	ErrTimeout = errors.New("timed out")
-	// ErrNotInNode says that a function was called with a context that is not
-	// that of a running node.
-	ErrNotInNode = errors.New("the context is not that of a running node")
-	// ErrSignal says that a write which steers the engine stands where it has
-	// no meaning, such as an answer returned by a node.
-	ErrSignal = errors.New("this write has no meaning here")
-	// ErrBusyMemory says that two tasks of one superstep ran the same
-	// persistent subgraph.
-	ErrBusyMemory = errors.New("the persistent subgraph is in use by another task of the superstep")
+	// ErrNoInput is returned when a run has no input and the thread has no checkpoint
+	// to resume.
+	ErrNoInput = engine.ErrNoInput
+	// ErrMaxSteps is returned when a run needs more supersteps than it may take. The
+	// state is stored, and the next run resumes.
+	ErrMaxSteps = engine.ErrMaxSteps
+	// ErrDrained is returned by a run that stopped at the end of a superstep because
+	// the caller asked for it. Cancel the run's context with it as the cause to ask:
+	// see [context.WithCancelCause]. The next run resumes.
+	ErrDrained = engine.ErrDrained
+	// ErrSuperseded is returned by a run that another run stopped: see [ConflictPolicy].
+	ErrSuperseded = engine.ErrSuperseded
+	// ErrNoStore is returned when something needs a thread and a store: a graph
+	// compiled with [Options.Checkpoints], and a run on a [Thread].
+	ErrNoStore = engine.ErrNoStore
+	// ErrNoQuestion is returned when an answer is for a question that is not open.
+	ErrNoQuestion = engine.ErrNoQuestion
+	// ErrDuplicateKey is returned when a node uses one key for two questions of an
+	// interrupt, or a question gets two answers, or a call of [Once] waits for itself.
+	ErrDuplicateKey = engine.ErrDuplicateKey
+	// ErrAmbiguous is returned when an update has to name the node that it stands for.
+	ErrAmbiguous = engine.ErrAmbiguous
+	// ErrUnknownNode is returned when the graph has no node with a name.
+	ErrUnknownNode = engine.ErrUnknownNode
+	// ErrRoute is returned when a node or branch chooses a target that is not declared.
+	ErrRoute = engine.ErrRoute
+	// ErrTimeout is the failure of a node that takes longer than its timeout allows.
+	ErrTimeout = engine.ErrTimeout
+	// ErrNotInNode is returned by a function that needs the context of a running node.
+	ErrNotInNode = errors.New("the context does not belong to a running node")
+	// ErrSignal is returned when a write that steers the engine has no meaning where
+	// it stands, such as an answer that a node returns.
+	ErrSignal = engine.ErrSignal
+	// ErrPersistentBusy is returned when two tasks of one superstep run one persistent
+	// subgraph.
+	ErrPersistentBusy = engine.ErrPersistentBusy
 )
 
 // A NodeError is the failure of one task.
 type NodeError struct {
-	// Path is the tasks of the subgraphs around the node, outermost first,
-	// joined by "/"; empty in the graph that was started.
+	// Path is the tasks of the subgraphs around the node, outermost first, joined by
+	// "/"; empty in the graph that was started.
 	Path string
 	// Node is the name of the node, Task the id of its task in the superstep.
 	Node, Task string
-	// Attempt counts the runs of the task under [Retry], from 1.
+	// Attempt counts the runs of the task under node.Retry, from 1.
 	Attempt int
 	// Err is the cause; a [PanicError] if the node panicked.
 	Err error
 }
 
+// Error returns the node, its task and attempt if they add anything, and the cause.
 func (e *NodeError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "node %q", e.Node)
@@ -73,20 +79,72 @@ func (e *NodeError) Error() string {
 // Unwrap returns the cause.
 func (e *NodeError) Unwrap() error { return e.Err }
 
-// A PanicError is a panic of a node or branch, as an error.
+// newNodeError makes the error of a task. An error that names the same node already
+// is returned as it is.
+func newNodeError(f engine.TaskFailure) error {
+	err, attempt := f.Err, 1
+	if ne, ok := err.(*NodeError); ok && ne.Node == f.Node && ne.Path == f.Path { //nolint:errorlint // only the outermost is meant
+		return err
+	}
+	if ae, ok := err.(*engine.AttemptError); ok { //nolint:errorlint // only the outermost is meant
+		attempt, err = ae.Attempt, ae.Err
+	}
+	return &NodeError{Path: f.Path, Node: f.Node, Task: f.Task, Attempt: attempt, Err: err}
+}
+
+// A PanicError is a panic of a node or branch.
 type PanicError struct {
 	// Value is what was passed to panic.
 	Value any
-	// Stack is that of the goroutine which panicked.
+	// Location is the file and line that panicked.
+	Location string
+	// Stack is that of the goroutine that panicked.
 	Stack []byte
 }
 
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+// Error returns the value, and where it was thrown.
+func (e *PanicError) Error() string {
+	if e.Location == "" {
+		return fmt.Sprintf("panic: %v", e.Value)
+	}
+	return fmt.Sprintf("panic: %v (%s)", e.Value, e.Location)
+}
 
 // Unwrap returns the value if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
+}
+
+// Protect returns fn with its panics as errors: see [PanicError]. The engine does so
+// for every node; a decorator that handles the errors of a node needs it too.
+func Protect(fn NodeFunc) NodeFunc { return NodeFunc(protectNode(fn)) }
+
+// recoverPanic makes a panic the error. It is deferred.
+func recoverPanic(err *error) {
+	if v := recover(); v != nil {
+		*err = &PanicError{Value: v, Location: panicLocation(), Stack: debug.Stack()}
+	}
+}
+
+// panicLocation returns the file and line of the panic that a deferred call of
+// recoverPanic handles: the first frame above the runtime's.
+func panicLocation() string {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	panicking := false
+	for {
+		frame, more := frames.Next()
+		switch {
+		case strings.HasPrefix(frame.Function, "runtime."):
+			panicking = true
+		case panicking:
+			return fmt.Sprintf("%s:%d", frame.File, frame.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
 }
 
 // A BuildError is one mistake in a graph, found by [Builder.Compile].
@@ -97,6 +155,7 @@ type BuildError struct {
 	Err error
 }
 
+// Error returns the place and the mistake.
 func (e *BuildError) Error() string {
 	if e.Node == "" {
 		return fmt.Sprintf("graph %q: %v", e.Graph, e.Err)
@@ -107,16 +166,17 @@ func (e *BuildError) Error() string {
 // Unwrap returns the mistake.
 func (e *BuildError) Unwrap() error { return e.Err }
 
-// A RunError says what went wrong with a run, or with another use of a thread.
-// It wraps a [NodeError] for each task that failed.
+// A RunError says what went wrong with a run, or with another use of a thread. It
+// wraps a [NodeError] for each task that failed.
 type RunError struct {
-	// Graph is the name of the graph, Thread the id of the thread; it is empty
-	// for a run without one.
+	// Graph is the name of the graph, Thread the id of the thread; empty for a run
+	// without one.
 	Graph, Thread string
 	// Err is the cause. Several failures are joined.
 	Err error
 }
 
+// Error returns the graph, the thread and the cause.
 func (e *RunError) Error() string {
 	if e.Thread == "" {
 		return fmt.Sprintf("graph %q: %v", e.Graph, e.Err)
@@ -127,23 +187,17 @@ func (e *RunError) Error() string {
 // Unwrap returns the cause.
 func (e *RunError) Unwrap() error { return e.Err }
 
-// pauseError is what [Interrupt.Wait] returns while there is no answer. It
-// ends the node; the engine has noted the question already.
+// A pauseError is what [Interrupt.Wait] returns while there is no answer. The
+// engine has recorded the question already; the error only ends the node.
 type pauseError struct{ question string }
 
 func (e *pauseError) Error() string {
 	return fmt.Sprintf("graph: waiting for an answer to %s; return this error from the node", e.question)
 }
 
-// Pause marks the error for packages that must let it through.
+// Pause marks the error for packages that do not import this one.
 func (e *pauseError) Pause() bool { return true }
 
-// IsPause reports whether err is that of a node which waits for an answer.
-// Code that handles a node's errors must pass such an error on.
-func IsPause(err error) bool {
-	p, ok := errors.AsType[interface {
-		error
-		Pause() bool
-	}](err)
-	return ok && p.Pause()
-}
+// IsPause reports whether err comes from a node that waits for an answer. Code that
+// handles the errors of a node must return such an error unchanged.
+func IsPause(err error) bool { return engine.IsPause(err) }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-go/weft/internal/engine"
 	"github.com/weft-go/weft/state"
 )
 
@@ -24,8 +25,12 @@ import (
 //		}
 //	}
 type Event interface {
-	// At says where and when it happened.
+	// At returns where and when it happened.
 	At() Place
+	// String describes the event in one line, for logs and examples.
+	String() string
+
+	event()
 }
 
 // A Place is where and when an event happened.
@@ -34,29 +39,25 @@ type Place struct {
 	Time time.Time
 	// Step counts the thread's supersteps, inputs and updates.
 	Step int
-	// Origin is never nil in an event of the engine.
-	*Origin
-}
-
-// An Origin is what an event is of. Events share one: it is not to be changed.
-type Origin struct {
 	// Run is the id of the run.
 	Run string
-	// Path is the tasks of the subgraphs around it, outermost first, joined by
-	// "/"; empty in the graph that was started.
+	// Path is the tasks of the subgraphs around it, outermost first, joined by "/";
+	// empty in the graph that was started.
 	Path string
-	// Node and Task are empty for what is not of one task.
+	// Node and Task are empty for an event that does not belong to one task.
 	Node, Task string
 }
 
-// At returns p, so that a type which embeds it is an [Event].
+// At returns p.
 func (p Place) At() Place { return p }
+
+func (Place) event() {}
 
 // line describes an event of the place.
 func (p Place) line(what string, args ...any) string {
-	where := ""
-	if p.Origin != nil {
-		where = join2(p.Path, p.Task)
+	where := p.Path
+	if p.Task != "" {
+		where = joinPath(p.Path, p.Task)
 	}
 	if where != "" {
 		where += ": "
@@ -64,19 +65,26 @@ func (p Place) line(what string, args ...any) string {
 	return fmt.Sprintf("step %d: %s%s", p.Step, where, fmt.Sprintf(what, args...))
 }
 
+func joinPath(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "/" + name
+}
+
 // RunStarted opens the events of a run, and of each call of a subgraph.
 type RunStarted struct {
 	Place
 	// State is what the run starts with, its input included.
 	State state.View
-	// Resumed says that the run goes on and did not begin a turn.
+	// Resumed says that the run resumes the current turn and did not begin one.
 	Resumed bool
 }
 
-// String describes the event in one line, for logs and examples.
+// String describes the event in one line.
 func (e RunStarted) String() string {
 	if e.Resumed {
-		return e.line("the run goes on")
+		return e.line("the run resumes")
 	}
 	return e.line("the run starts")
 }
@@ -84,18 +92,18 @@ func (e RunStarted) String() string {
 // StepStarted opens a superstep.
 type StepStarted struct {
 	Place
-	// Tasks are the ids of its tasks in order, with those whose result is kept
+	// Tasks are the ids of its tasks in order, those included whose result is stored
 	// from an earlier run.
 	Tasks []string
 }
 
-// String describes the event in one line, for logs and examples.
+// String describes the event in one line.
 func (e StepStarted) String() string { return e.line("runs %s", strings.Join(e.Tasks, ", ")) }
 
 // TaskStarted says that a node begins.
 type TaskStarted struct{ Place }
 
-// String describes the event in one line, for logs and examples.
+// String describes the event in one line.
 func (e TaskStarted) String() string { return e.line("starts") }
 
 // Emitted is a value that a node gave to [Emit]: a token, a progress report.
@@ -104,7 +112,7 @@ type Emitted struct {
 	Value any
 }
 
-// String describes the event in one line, for logs and examples.
+// String describes the event in one line.
 func (e Emitted) String() string { return e.line("emits %v", e.Value) }
 
 // TaskFinished says that a task ended: with an update, an error or a question.
@@ -112,60 +120,63 @@ type TaskFinished struct {
 	Place
 	// Update is what it wrote.
 	Update state.Update
-	// Kept says that the result is from an earlier run.
-	Kept bool
+	// Saved says that the result was stored by an earlier run.
+	Saved bool
 	// Asked says that the task waits for an answer.
 	Asked bool
 	// Err is the task's failure, a [NodeError].
 	Err error
 }
 
-// String describes the event in one line, for logs and examples.
+// String describes the event in one line.
 func (e TaskFinished) String() string {
 	switch {
 	case e.Err != nil:
 		return e.line("fails: %v", e.Err)
 	case e.Asked:
 		return e.line("waits for an answer")
-	case e.Kept:
-		return e.line("is finished since an earlier run, with %v", e.Update)
+	case e.Saved:
+		return e.line("finished in an earlier run, with %v", e.Update)
 	}
-	return e.line("is finished, with %v", e.Update)
+	return e.line("finishes with %v", e.Update)
 }
 
-// StateChanged says that a superstep ended and its writes were applied. It is
-// also sent when a run pauses with some tasks of its superstep finished: State
-// then has their writes applied, which [Thread.Snapshot] shows too.
+// StateChanged says that a superstep ended and its writes were applied. A run that
+// pauses also sends it when some tasks of its superstep have finished: State then
+// has their writes, as [Thread.Snapshot] does.
 type StateChanged struct {
 	Place
 	State state.View
 }
 
-// String describes the event in one line, for logs and examples.
+// String describes the event in one line.
 func (e StateChanged) String() string { return e.line("the state changes") }
 
-// Checkpointed says that a checkpoint was given to the store; under [Sync] it
-// is stored. Under [Exit] there is one at the end of the run.
+// Checkpointed says that a checkpoint was given to the store; under [Sync] it is
+// stored. Under [Exit] there is one at the end of the run.
 type Checkpointed struct {
 	Place
 	ID, Parent string
 }
 
-// String describes the event in one line, for logs and examples.
+// String describes the event in one line.
 func (e Checkpointed) String() string { return e.line("checkpoint %s", e.ID) }
 
-// Paused says that a run waits, for answers or at a node named in
-// [Options.PauseBefore] or [Options.PauseAfter].
+// Paused says that a run waits: for answers, or at a node of [Options.PauseBefore]
+// or [Options.PauseAfter].
 type Paused struct {
 	Place
 	Pauses []Pause
 }
 
-// String describes the event in one line, for logs and examples.
+// String describes the event in one line.
 func (e Paused) String() string {
 	on := make([]string, len(e.Pauses))
 	for i, p := range e.Pauses {
-		on[i] = string(p.Kind) + " " + join2(p.Path, p.Interrupt)
+		on[i] = string(p.Kind) + " " + p.Path
+		if p.Interrupt != "" {
+			on[i] = string(p.Kind) + " " + joinPath(p.Path, p.Interrupt)
+		}
 	}
 	return e.line("pauses: %s", strings.Join(on, ", "))
 }
@@ -178,5 +189,31 @@ type RunEnded struct {
 	Snapshot *Snapshot
 }
 
-// String describes the event in one line, for logs and examples.
+// String describes the event in one line.
 func (e RunEnded) String() string { return e.line("the run ends") }
+
+// newEvent returns the event that users see.
+func (g *Graph) newEvent(e *engine.Event) Event {
+	p := Place{Time: e.Time, Step: e.Step, Run: e.Origin.Run, Path: e.Origin.Path, Node: e.Origin.Node, Task: e.Origin.Task}
+	switch e.Kind {
+	case engine.RunStarted:
+		return RunStarted{Place: p, State: e.State, Resumed: e.Resumed}
+	case engine.StepStarted:
+		return StepStarted{Place: p, Tasks: e.Tasks}
+	case engine.TaskStarted:
+		return TaskStarted{p}
+	case engine.Emitted:
+		return Emitted{Place: p, Value: e.Value}
+	case engine.TaskFinished:
+		return TaskFinished{Place: p, Update: e.Update, Saved: e.Saved, Asked: e.Asked, Err: e.Err}
+	case engine.StateChanged:
+		return StateChanged{Place: p, State: e.State}
+	case engine.Checkpointed:
+		return Checkpointed{Place: p, ID: e.ID, Parent: e.Parent}
+	case engine.Paused:
+		return Paused{Place: p, Pauses: newPauses(e.Pauses)}
+	case engine.RunEnded:
+		return RunEnded{Place: p, Snapshot: newSnapshot(g, e.Snapshot)}
+	}
+	panic(fmt.Sprintf("graph: unknown kind of event %d", e.Kind))
+}

@@ -60,8 +60,8 @@ func eventful(t testing.TB, s checkpoint.Store) *graph.Graph {
 		return state.Update{trail.Put("plan"), graph.Send("work", item.Put(1)), graph.Send("work", item.Put(2))}, nil
 	})
 	b.Edge(graph.Start, "plan")
-	b.Both("plan")
-	b.Routes("plan", "work")
+	b.AllowEdgesAndBranches("plan")
+	b.Destinations("plan", "work")
 	b.Edge("plan", "sub")
 	b.Subgraph("sub", inner)
 	b.Node("work", func(ctx context.Context, v state.View) (state.Update, error) {

@@ -36,11 +36,11 @@ func TestEventOrder(t *testing.T) {
 				return state.Update{total.Put(1)}, nil
 			})
 			b.Edge(graph.Start, "count")
-			b.Branch("count", func(s state.View) string {
+			b.Branch("count", func(s state.View) (string, error) {
 				if total.Get(s) == tt.steps {
-					return graph.End
+					return graph.End, nil
 				}
-				return "count"
+				return "count", nil
 			}, "count", graph.End)
 			g := compile(t, b, graph.Options{Checkpoints: tt.store, MaxSteps: tt.steps + 1})
 			events := g.Stream(t.Context())
@@ -127,7 +127,7 @@ func TestManyEventsAtOnce(t *testing.T) {
 				return state.Update{total.Put(1)}, nil
 			})
 			b.Edge(graph.Start, "spread")
-			b.Routes("spread", "work")
+			b.Destinations("spread", "work")
 		})
 		th := g.Thread("t")
 		if _, err := th.Invoke(t.Context(), note.Put("go")); !errors.Is(err, errBroken) {

@@ -26,7 +26,7 @@ func TestUnknownPending(t *testing.T) {
 			b.Node("gone", asking("gone", func(string) {}))
 			b.Node("sent", asking("sent", func(string) {}))
 			b.Edge("a", "gone")
-			b.Dispatch("gone", func(state.View) state.Update { return state.Update{graph.Send("sent", item.Put(1))} }, "sent")
+			b.BranchMany("gone", func(state.View) (state.Update, error) { return state.Update{graph.Send("sent", item.Put(1))}, nil }, "sent")
 		}
 		renamed := func(b *graph.Builder) {
 			b.Node("a", mark("a"))

@@ -100,11 +100,11 @@ func ExampleBuilder_Branch() {
 	b.Node("review", says("waits for review"))
 	b.Node("ship", says("shipped"))
 	b.Edge(graph.Start, "add")
-	b.Branch("add", func(s state.View) string {
+	b.Branch("add", func(s state.View) (string, error) {
 		if total.Get(s) > 1000 {
-			return "review"
+			return "review", nil
 		}
-		return "ship"
+		return "ship", nil
 	}, "review", "ship")
 	g, err := b.Compile(graph.Options{})
 	if err != nil {
@@ -140,7 +140,7 @@ func ExampleBuilder_Dispatch() {
 		return state.Update{sent.Put("page")}, nil
 	})
 	b.Edge(graph.Start, "resolve")
-	b.Dispatch("resolve", func(s state.View) state.Update {
+	b.BranchMany("resolve", func(s state.View) (state.Update, error) {
 		var out state.Update
 		if urgent.Get(s) {
 			out = append(out, graph.Goto("page"))
@@ -148,7 +148,7 @@ func ExampleBuilder_Dispatch() {
 		for _, who := range to.All(s) {
 			out = append(out, graph.Send("mail", to.Put(who)))
 		}
-		return out
+		return out, nil
 	}, "page", "mail")
 	g, err := b.Compile(graph.Options{})
 	if err != nil {
@@ -183,13 +183,13 @@ func ExampleBuilder_Both() {
 	b.Node("insure", did("insured"))
 	b.Edge(graph.Start, "accept")
 	b.Edge("accept", "audit")
-	b.Branch("accept", func(s state.View) string {
+	b.Branch("accept", func(s state.View) (string, error) {
 		if total.Get(s) > 1000 {
-			return "insure"
+			return "insure", nil
 		}
-		return graph.End
+		return graph.End, nil
 	}, "insure", graph.End)
-	b.Both("accept")
+	b.AllowEdgesAndBranches("accept")
 	g, err := b.Compile(graph.Options{})
 	if err != nil {
 		log.Fatal(err)
@@ -219,11 +219,11 @@ func ExampleBuilder_Defer() {
 	b.Edge(graph.Start, "work")
 	b.Edge(graph.Start, "report")
 	b.Defer("report")
-	b.Branch("work", func(s state.View) string {
+	b.Branch("work", func(s state.View) (string, error) {
 		if open.Get(s) > 0 {
-			return "work"
+			return "work", nil
 		}
-		return graph.End
+		return graph.End, nil
 	}, "work", graph.End)
 	g, err := b.Compile(graph.Options{})
 	if err != nil {

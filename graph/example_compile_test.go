@@ -42,7 +42,7 @@ func ExampleBuilder_Compile() {
 	b.Node("refund", nothing)
 	b.Edge(graph.Start, "price")
 	b.Edge("price", "shop")
-	b.Branch("price", func(state.View) string { return "ship" }, "ship")
+	b.Branch("price", func(state.View) (string, error) { return "ship", nil }, "ship")
 	_, err := b.Compile(graph.Options{})
 	fmt.Println(err)
 	// Output:

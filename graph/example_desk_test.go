@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/state"
 )
 
@@ -61,10 +62,10 @@ func openDesk(ctx context.Context, path string) (*graph.Graph, *sqlitecheckpoint
 	}
 	b := graph.New("desk", deskRequest, deskOrder, deskLog)
 	b.Node("triage", deskTriage)
-	b.Node("refund", graph.Retry(graph.RetryPolicy{}, deskPay))
+	b.Node("refund", node.Retry(node.RetryPolicy{}, deskPay))
 	b.Node("answer", deskAnswer)
 	b.Edge(graph.Start, "triage")
-	b.Routes("triage", "refund", "answer")
+	b.Destinations("triage", "refund", "answer")
 	b.Edge("refund", "answer")
 	g, err := b.Compile(graph.Options{Checkpoints: store})
 	if err != nil {

@@ -31,7 +31,7 @@ func ExampleGraph_Mermaid() {
 	b.Edge("receive", "resize")
 	b.Edge("receive", "check")
 	b.Join("publish", "resize", "check")
-	b.Branch("publish", func(state.View) string { return graph.End }, "receive", graph.End)
+	b.Branch("publish", func(state.View) (string, error) { return graph.End, nil }, "receive", graph.End)
 	b.Edge(graph.Start, "log")
 	b.Defer("log")
 	g, err := b.Compile(graph.Options{PauseBefore: []string{"publish"}})
@@ -70,7 +70,7 @@ func ExampleGraph_DOT() {
 	b.Node("pay", nothing)
 	b.Node("ship", nothing)
 	b.Edge(graph.Start, "pay")
-	b.Branch("pay", func(state.View) string { return "ship" }, "ship", graph.End)
+	b.Branch("pay", func(state.View) (string, error) { return "ship", nil }, "ship", graph.End)
 	g, err := b.Compile(graph.Options{})
 	if err != nil {
 		log.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/state"
 )
 
@@ -129,7 +130,7 @@ func ExampleRecover() {
 		fmt.Println("kept the old price:", err)
 		return state.Update{stale.Put(true)}, nil
 	}
-	b.Node("fetch", graph.Recover(keep, fetch))
+	b.Node("fetch", node.Recover(keep, fetch))
 	b.Edge(graph.Start, "fetch")
 	g, err := b.Compile(graph.Options{})
 	if err != nil {

@@ -9,20 +9,21 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/state"
 )
 
 // Busy is worth another attempt, a wrong password is not.
 func ExampleRetry() {
 	errBusy := errors.New("busy")
-	policy := graph.RetryPolicy{
+	policy := node.RetryPolicy{
 		Attempts: 4,
 		Initial:  time.Millisecond,
 		If:       func(err error) bool { return errors.Is(err, errBusy) },
 	}
 
 	b := graph.New("mailbox")
-	b.Node("login", graph.Retry(policy, func(ctx context.Context, _ state.View) (state.Update, error) {
+	b.Node("login", node.Retry(policy, func(ctx context.Context, _ state.View) (state.Update, error) {
 		at, _ := graph.FromContext(ctx)
 		fmt.Println("attempt", at.Attempt)
 		if at.Attempt < 3 {
@@ -53,7 +54,7 @@ func ExampleTimeout() {
 	}
 
 	b := graph.New("report")
-	b.Node("query", graph.Timeout(10*time.Millisecond, func(ctx context.Context, _ state.View) (state.Update, error) {
+	b.Node("query", node.Timeout(10*time.Millisecond, func(ctx context.Context, _ state.View) (state.Update, error) {
 		return nil, query(ctx)
 	}))
 	b.Edge(graph.Start, "query")
@@ -73,10 +74,10 @@ func ExampleTimeout() {
 // A download may take long, as long as something arrives.
 func ExampleIdleTimeout() {
 	b := graph.New("download")
-	b.Node("fetch", graph.IdleTimeout(20*time.Millisecond, func(ctx context.Context, _ state.View) (state.Update, error) {
+	b.Node("fetch", node.IdleTimeout(20*time.Millisecond, func(ctx context.Context, _ state.View) (state.Update, error) {
 		for _, part := range []string{"first", "second"} {
 			fmt.Println("got the", part, "part")
-			graph.Heartbeat(ctx)
+			node.Heartbeat(ctx)
 		}
 		<-ctx.Done() // nothing more comes
 		return nil, ctx.Err()
@@ -100,11 +101,11 @@ func ExampleHeartbeat() {
 	rows := state.Sum[int]("rows")
 
 	b := graph.New("import", rows)
-	b.Node("load", graph.IdleTimeout(time.Minute, func(ctx context.Context, _ state.View) (state.Update, error) {
+	b.Node("load", node.IdleTimeout(time.Minute, func(ctx context.Context, _ state.View) (state.Update, error) {
 		n := 0
 		for range 5 {
 			n += 200 // a batch that takes half a minute
-			graph.Heartbeat(ctx)
+			node.Heartbeat(ctx)
 		}
 		return state.Update{rows.Put(n)}, nil
 	}))
@@ -122,7 +123,7 @@ func ExampleHeartbeat() {
 // At most ten minutes, and never silent for 20 milliseconds. Tokens that are
 // emitted do not count here.
 func ExampleTimeoutPolicy_Wrap() {
-	policy := graph.TimeoutPolicy{Run: 10 * time.Minute, Idle: 20 * time.Millisecond, HeartbeatOnly: true}
+	policy := node.TimeoutPolicy{Run: 10 * time.Minute, Idle: 20 * time.Millisecond, HeartbeatOnly: true}
 
 	b := graph.New("agent")
 	b.Node("think", policy.Wrap(func(ctx context.Context, _ state.View) (state.Update, error) {
@@ -146,10 +147,10 @@ func ExampleTimeoutPolicy_Wrap() {
 func ExampleCache() {
 	customer := state.Last[string]("customer")
 	address := state.Last[string]("address")
-	policy := graph.CachePolicy{Key: customer.Get, TTL: time.Hour}
+	policy := node.CachePolicy{Key: customer.Get, TTL: time.Hour}
 
 	b := graph.New("geo", customer, address)
-	b.Node("locate", graph.Cache(policy, func(_ context.Context, s state.View) (state.Update, error) {
+	b.Node("locate", node.Cache(policy, func(_ context.Context, s state.View) (state.Update, error) {
 		fmt.Println("looking up", customer.Get(s))
 		return state.Update{address.Put(customer.Get(s) + " street 1")}, nil
 	}))
@@ -177,12 +178,12 @@ func ExampleCache() {
 // A cache of one's own can be bounded, shared by nodes, and emptied.
 func ExampleNodeCache_Clear() {
 	rate := state.Last[int]("rate")
-	rates := graph.NewNodeCache(100)
-	policy := graph.CachePolicy{Cache: rates, Key: func(state.View) string { return "EUR" }}
+	rates := node.NewSharedCache(100)
+	policy := node.CachePolicy{Cache: rates, Key: func(state.View) string { return "EUR" }}
 	today := 7
 
 	b := graph.New("rates", rate)
-	b.Node("fetch", graph.Cache(policy, func(context.Context, state.View) (state.Update, error) {
+	b.Node("fetch", node.Cache(policy, func(context.Context, state.View) (state.Update, error) {
 		return state.Update{rate.Put(today)}, nil
 	}))
 	b.Edge(graph.Start, "fetch")
@@ -217,7 +218,7 @@ func ExampleLimit() {
 	b.Node("split", func(context.Context, state.View) (state.Update, error) {
 		return state.Update{graph.Send("page"), graph.Send("page"), graph.Send("page")}, nil
 	})
-	b.Node("page", graph.Limit(1, func(context.Context, state.View) (state.Update, error) {
+	b.Node("page", node.Limit(1, func(context.Context, state.View) (state.Update, error) {
 		if busy.Add(1) > 1 {
 			collisions.Add(1)
 		}
@@ -225,7 +226,7 @@ func ExampleLimit() {
 		return state.Update{printed.Put(1)}, nil
 	}))
 	b.Edge(graph.Start, "split")
-	b.Routes("split", "page")
+	b.Destinations("split", "page")
 	g, err := b.Compile(graph.Options{})
 	if err != nil {
 		log.Fatal(err)

@@ -141,7 +141,7 @@ func ExampleOptions_maxParallel() {
 		return state.Update{done.Put(1)}, nil
 	})
 	b.Edge(graph.Start, "list")
-	b.Routes("list", "resize")
+	b.Destinations("list", "resize")
 	g, err := b.Compile(graph.Options{MaxParallel: 4})
 	if err != nil {
 		log.Fatal(err)
@@ -169,7 +169,7 @@ func ExampleRemainingSteps() {
 		return state.Update{tries.Put(1), graph.Goto("search")}, nil
 	})
 	b.Edge(graph.Start, "search")
-	b.Routes("search", "search", graph.End)
+	b.Destinations("search", "search", graph.End)
 	g, err := b.Compile(graph.Options{MaxSteps: 5})
 	if err != nil {
 		log.Fatal(err)
@@ -189,11 +189,11 @@ func ExampleDurability() {
 		return state.Update{n.Put(1)}, nil
 	})
 	b.Edge(graph.Start, "add")
-	b.Branch("add", func(s state.View) string {
+	b.Branch("add", func(s state.View) (string, error) {
 		if n.Get(s) < 5 {
-			return "add"
+			return "add", nil
 		}
-		return graph.End
+		return graph.End, nil
 	}, "add", graph.End)
 	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
 	if err != nil {

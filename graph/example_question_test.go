@@ -34,7 +34,7 @@ func ExampleInterrupt_Wait_sent() {
 		return state.Update{paid.Put(invoice.Get(s))}, nil
 	})
 	b.Edge(graph.Start, "split")
-	b.Routes("split", "pay")
+	b.Destinations("split", "pay")
 	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
 	if err != nil {
 		log.Fatal(err)
@@ -134,11 +134,11 @@ func ExampleInterrupt_Wait_sentSubgraph() {
 	}
 	b := graph.New("deal", document, signed)
 	b.Subgraph("signing", signing)
-	b.Dispatch(graph.Start, func(state.View) state.Update {
+	b.BranchMany(graph.Start, func(state.View) (state.Update, error) {
 		return state.Update{
 			graph.Send("signing", document.Put("contract")),
 			graph.Send("signing", document.Put("annex")),
-		}
+		}, nil
 	}, "signing")
 	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
 	if err != nil {

@@ -24,8 +24,8 @@ func ExampleBuilder_Routes() {
 	b.Node("billing", nothing)
 	b.Node("legal", nothing)
 	b.Edge(graph.Start, "triage")
-	b.Routes("triage", "billing")
-	b.Routes(graph.Start, "legal")
+	b.Destinations("triage", "billing")
+	b.Destinations(graph.Start, "legal")
 	g, err := b.Compile(graph.Options{})
 	if err != nil {
 		log.Fatal(err)
@@ -70,7 +70,7 @@ func ExampleGoto() {
 	b.Node("invoice", did("invoiced"))
 	b.Node("prepay", did("asked for prepayment"))
 	b.Edge(graph.Start, "credit")
-	b.Routes("credit", "invoice", "prepay")
+	b.Destinations("credit", "invoice", "prepay")
 	g, err := b.Compile(graph.Options{})
 	if err != nil {
 		log.Fatal(err)
@@ -101,7 +101,7 @@ func ExampleGoto_caller() {
 	b.Node("place", did("placed"))
 	b.Node("cancel", did("cancelled"))
 	b.Edge(graph.Start, "place")
-	b.Routes(graph.Start, "cancel")
+	b.Destinations(graph.Start, "cancel")
 	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
 	if err != nil {
 		log.Fatal(err)
@@ -139,7 +139,7 @@ func ExampleSend() {
 		return state.Update{words.Put(len(strings.Fields(text.Get(s))))}, nil
 	})
 	b.Edge(graph.Start, "split")
-	b.Routes("split", "count")
+	b.Destinations("split", "count")
 	g, err := b.Compile(graph.Options{})
 	if err != nil {
 		log.Fatal(err)

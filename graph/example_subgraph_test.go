@@ -111,7 +111,7 @@ func ExampleToParent() {
 		return state.Update{answer.Put("a person will call you")}, nil
 	})
 	b.Edge(graph.Start, "bot")
-	b.Routes("bot", "human")
+	b.Destinations("bot", "human")
 	g, err := b.Compile(graph.Options{})
 	if err != nil {
 		log.Fatal(err)

@@ -139,8 +139,8 @@ func faulty(t *testing.T, s checkpoint.Store, effects *counter) *graph.Graph {
 		b.Edge(graph.Start, "b")
 		b.Join("sub", "a", "b")
 		b.Subgraph("sub", inner)
-		b.Dispatch("sub", func(state.View) state.Update {
-			return state.Update{graph.Send("w", item.Put(1)), graph.Send("w", item.Put(2)), graph.Goto("a2")}
+		b.BranchMany("sub", func(state.View) (state.Update, error) {
+			return state.Update{graph.Send("w", item.Put(1)), graph.Send("w", item.Put(2)), graph.Goto("a2")}, nil
 		}, "w", "a2")
 		b.Node("w", func(_ context.Context, v state.View) (state.Update, error) {
 			return state.Update{trail.Put(fmt.Sprint("w", item.Get(v)))}, nil

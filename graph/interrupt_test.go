@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/state"
 )
 
@@ -150,18 +151,18 @@ func TestSwallowedPause(t *testing.T) {
 	wraps := map[string]func(graph.NodeFunc) graph.NodeFunc{
 		"bare": func(fn graph.NodeFunc) graph.NodeFunc { return fn },
 		"retry": func(fn graph.NodeFunc) graph.NodeFunc {
-			return graph.Retry(graph.RetryPolicy{Attempts: 3, Initial: -1}, fn)
+			return node.Retry(node.RetryPolicy{Attempts: 3, Initial: -1}, fn)
 		},
 		"recover": func(fn graph.NodeFunc) graph.NodeFunc {
-			return graph.Recover(func(context.Context, state.View, error) (state.Update, error) {
+			return node.Recover(func(context.Context, state.View, error) (state.Update, error) {
 				return state.Update{trail.Put("handled")}, nil
 			}, fn)
 		},
 		"cache": func(fn graph.NodeFunc) graph.NodeFunc {
-			return graph.Cache(graph.CachePolicy{Key: func(state.View) string { return "" }}, fn)
+			return node.Cache(node.CachePolicy{Key: func(state.View) string { return "" }}, fn)
 		},
-		"limit":   func(fn graph.NodeFunc) graph.NodeFunc { return graph.Limit(1, fn) },
-		"timeout": func(fn graph.NodeFunc) graph.NodeFunc { return graph.Timeout(1<<40, fn) },
+		"limit":   func(fn graph.NodeFunc) graph.NodeFunc { return node.Limit(1, fn) },
+		"timeout": func(fn graph.NodeFunc) graph.NodeFunc { return node.Timeout(1<<40, fn) },
 	}
 	swallows := map[string]func(error) error{
 		"nil":     func(error) error { return nil },
@@ -210,7 +211,7 @@ func TestWaitOutside(t *testing.T) {
 		t.Fatal("there is no node")
 	}
 	graph.Emit(t.Context(), 1)
-	graph.Heartbeat(t.Context())
+	node.Heartbeat(t.Context())
 	b := graph.New("g", trail)
 	b.Node("n", asking("n", func(string) {}))
 	b.Edge(graph.Start, "n")

@@ -43,7 +43,7 @@ func TestJoinCountsOnce(t *testing.T) {
 							}
 							return u, nil
 						})
-						b.Routes(name, "a", "b")
+						b.Destinations(name, "a", "b")
 					}
 					once("a", c.again, "a")
 					once("b", false, "")
@@ -52,7 +52,7 @@ func TestJoinCountsOnce(t *testing.T) {
 					if c.deferred {
 						b.Defer("c")
 					}
-					b.Dispatch(graph.Start, func(state.View) (u state.Update) {
+					b.BranchMany(graph.Start, func(state.View) (u state.Update) {
 						for _, to := range c.sends {
 							u = append(u, graph.Send(to))
 						}
@@ -111,11 +111,11 @@ func TestDeferredWaitsOverTurns(t *testing.T) {
 			for _, name := range []string{"a", "b", "c", "z"} {
 				b.Node(name, mark(name))
 			}
-			b.Branch(graph.Start, func(s state.View) string {
+			b.Branch(graph.Start, func(s state.View) (string, error) {
 				if trail.Len(s) == 0 {
-					return "a"
+					return "a", nil
 				}
-				return "c"
+				return "c", nil
 			}, "a", "c")
 			b.Edge("a", "b")
 			b.Edge("a", "z")

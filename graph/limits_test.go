@@ -21,11 +21,11 @@ func counting(t testing.TB, s checkpoint.Store, n int, o graph.Options, each fun
 		return state.Update{total.Put(1)}, nil
 	})
 	b.Edge(graph.Start, "n")
-	b.Branch("n", func(v state.View) string {
+	b.Branch("n", func(v state.View) (string, error) {
 		if total.Get(v) < n {
-			return "n"
+			return "n", nil
 		}
-		return graph.End
+		return graph.End, nil
 	}, "n", graph.End)
 	o.Checkpoints = s
 	return compile(t, b, o)
@@ -65,12 +65,12 @@ func TestMaxParallel(t *testing.T) {
 			var now, peak atomic.Int64
 			full := make(chan struct{})
 			b := graph.New("g", total)
-			b.Dispatch(graph.Start, func(state.View) state.Update {
+			b.BranchMany(graph.Start, func(state.View) (state.Update, error) {
 				var u state.Update
 				for range 7 {
 					u = append(u, graph.Send("w"))
 				}
-				return u
+				return u, nil
 			}, "w")
 			b.Node("w", func(ctx context.Context, _ state.View) (state.Update, error) {
 				n := now.Add(1)

@@ -346,7 +346,7 @@ func TestKeptTargetIsGone(t *testing.T) {
 			})
 			b.Edge(graph.Start, "a")
 			b.Edge(graph.Start, "b")
-			b.Routes("a", target)
+			b.Destinations("a", target)
 			g, err := b.Compile(graph.Options{Checkpoints: store})
 			if err != nil {
 				t.Fatal(err)

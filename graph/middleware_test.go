@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/state"
 )
 
@@ -27,24 +28,24 @@ func single(t testing.TB, fn graph.NodeFunc) *graph.Graph {
 func TestRetryWaits(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		policy graph.RetryPolicy
+		policy node.RetryPolicy
 		fails  int
 		waits  []time.Duration
 		ok     bool
 	}{
-		"default":  {graph.RetryPolicy{NoJitter: true}, 2, []time.Duration{500 * time.Millisecond, time.Second}, true},
-		"too many": {graph.RetryPolicy{NoJitter: true}, 3, []time.Duration{500 * time.Millisecond, time.Second}, false},
-		"capped":   {graph.RetryPolicy{Attempts: 5, Initial: time.Second, Max: 3 * time.Second, Factor: 3, NoJitter: true}, 4, []time.Duration{1e9, 3e9, 3e9, 3e9}, true},
-		"at once":  {graph.RetryPolicy{Attempts: 4, Initial: -1}, 3, []time.Duration{0, 0, 0}, true},
-		"one":      {graph.RetryPolicy{Attempts: 1}, 1, nil, false},
-		"refused":  {graph.RetryPolicy{If: func(err error) bool { return !errors.Is(err, errBroken) }}, 1, nil, false},
+		"default":  {node.RetryPolicy{NoJitter: true}, 2, []time.Duration{500 * time.Millisecond, time.Second}, true},
+		"too many": {node.RetryPolicy{NoJitter: true}, 3, []time.Duration{500 * time.Millisecond, time.Second}, false},
+		"capped":   {node.RetryPolicy{Attempts: 5, Initial: time.Second, Max: 3 * time.Second, Factor: 3, NoJitter: true}, 4, []time.Duration{1e9, 3e9, 3e9, 3e9}, true},
+		"at once":  {node.RetryPolicy{Attempts: 4, Initial: -1}, 3, []time.Duration{0, 0, 0}, true},
+		"one":      {node.RetryPolicy{Attempts: 1}, 1, nil, false},
+		"refused":  {node.RetryPolicy{If: func(err error) bool { return !errors.Is(err, errBroken) }}, 1, nil, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var at []time.Time
-				g := single(t, graph.Retry(c.policy, func(ctx context.Context, _ state.View) (state.Update, error) {
+				g := single(t, node.Retry(c.policy, func(ctx context.Context, _ state.View) (state.Update, error) {
 					at = append(at, time.Now())
 					if r, _ := graph.FromContext(ctx); r.Attempt != len(at) {
 						return nil, fmt.Errorf("attempt %d says it is %d", len(at), r.Attempt)
@@ -82,7 +83,7 @@ func TestRetryJitter(t *testing.T) {
 		different := map[time.Duration]bool{}
 		for range 50 {
 			var at []time.Time
-			g := single(t, graph.Retry(graph.RetryPolicy{Attempts: 2, Initial: time.Second}, func(context.Context, state.View) (state.Update, error) {
+			g := single(t, node.Retry(node.RetryPolicy{Attempts: 2, Initial: time.Second}, func(context.Context, state.View) (state.Update, error) {
 				at = append(at, time.Now())
 				return nil, errBroken
 			}))
@@ -107,7 +108,7 @@ func TestRetryEnds(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		go func() { time.Sleep(time.Second); cancel(why) }()
 		start := time.Now()
-		_, err := single(t, graph.Retry(graph.RetryPolicy{Initial: time.Hour}, func(context.Context, state.View) (state.Update, error) {
+		_, err := single(t, node.Retry(node.RetryPolicy{Initial: time.Hour}, func(context.Context, state.View) (state.Update, error) {
 			return nil, errBroken
 		})).Invoke(ctx)
 		wantErr(t, err, why)
@@ -116,7 +117,7 @@ func TestRetryEnds(t *testing.T) {
 			t.Fatalf("took %v", took)
 		}
 		runs := 0
-		_, err = single(t, graph.Retry(graph.RetryPolicy{}, func(context.Context, state.View) (state.Update, error) {
+		_, err = single(t, node.Retry(node.RetryPolicy{}, func(context.Context, state.View) (state.Update, error) {
 			runs++
 			panic("once is enough")
 		})).Invoke(t.Context())
@@ -150,18 +151,18 @@ func TestTimeouts(t *testing.T) {
 		took time.Duration
 		ok   bool
 	}{
-		"in time":             {graph.Timeout(11*time.Second, slow(none)), 10 * time.Second, true},
-		"too late":            {graph.Timeout(3*time.Second, slow(emit)), 3 * time.Second, false},
-		"idle":                {graph.IdleTimeout(3*time.Second, slow(none)), 3 * time.Second, false},
-		"emits":               {graph.IdleTimeout(3*time.Second, slow(emit)), 10 * time.Second, true},
-		"beats":               {graph.IdleTimeout(3*time.Second, slow(graph.Heartbeat)), 10 * time.Second, true},
-		"emits do not count":  {graph.TimeoutPolicy{Idle: 3 * time.Second, HeartbeatOnly: true}.Wrap(slow(emit)), 3 * time.Second, false},
-		"beats count":         {graph.TimeoutPolicy{Idle: 3 * time.Second, HeartbeatOnly: true}.Wrap(slow(graph.Heartbeat)), 10 * time.Second, true},
-		"run and idle":        {graph.TimeoutPolicy{Run: 5 * time.Second, Idle: 3 * time.Second}.Wrap(slow(emit)), 5 * time.Second, false},
-		"outer sees the beat": {graph.IdleTimeout(3*time.Second, graph.IdleTimeout(4*time.Second, slow(graph.Heartbeat))), 10 * time.Second, true},
-		"outer is first":      {graph.Timeout(3*time.Second, graph.Timeout(4*time.Second, slow(none))), 3 * time.Second, false},
-		"never":               {graph.TimeoutPolicy{}.Wrap(slow(none)), 10 * time.Second, true},
-		"each attempt":        {graph.Retry(graph.RetryPolicy{Initial: -1}, graph.Timeout(3*time.Second, slow(none))), 9 * time.Second, false},
+		"in time":             {node.Timeout(11*time.Second, slow(none)), 10 * time.Second, true},
+		"too late":            {node.Timeout(3*time.Second, slow(emit)), 3 * time.Second, false},
+		"idle":                {node.IdleTimeout(3*time.Second, slow(none)), 3 * time.Second, false},
+		"emits":               {node.IdleTimeout(3*time.Second, slow(emit)), 10 * time.Second, true},
+		"beats":               {node.IdleTimeout(3*time.Second, slow(node.Heartbeat)), 10 * time.Second, true},
+		"emits do not count":  {node.TimeoutPolicy{Idle: 3 * time.Second, HeartbeatOnly: true}.Wrap(slow(emit)), 3 * time.Second, false},
+		"beats count":         {node.TimeoutPolicy{Idle: 3 * time.Second, HeartbeatOnly: true}.Wrap(slow(node.Heartbeat)), 10 * time.Second, true},
+		"run and idle":        {node.TimeoutPolicy{Run: 5 * time.Second, Idle: 3 * time.Second}.Wrap(slow(emit)), 5 * time.Second, false},
+		"outer sees the beat": {node.IdleTimeout(3*time.Second, node.IdleTimeout(4*time.Second, slow(node.Heartbeat))), 10 * time.Second, true},
+		"outer is first":      {node.Timeout(3*time.Second, node.Timeout(4*time.Second, slow(none))), 3 * time.Second, false},
+		"never":               {node.TimeoutPolicy{}.Wrap(slow(none)), 10 * time.Second, true},
+		"each attempt":        {node.Retry(node.RetryPolicy{Initial: -1}, node.Timeout(3*time.Second, slow(none))), 9 * time.Second, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -189,7 +190,7 @@ func TestTimeoutOfResult(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, own := range []error{nil, errBroken} {
-			_, err := single(t, graph.Timeout(time.Second, func(ctx context.Context, _ state.View) (state.Update, error) {
+			_, err := single(t, node.Timeout(time.Second, func(ctx context.Context, _ state.View) (state.Update, error) {
 				<-ctx.Done()
 				if !errors.Is(context.Cause(ctx), graph.ErrTimeout) {
 					t.Errorf("got cause %v", context.Cause(ctx))
@@ -210,7 +211,7 @@ func TestCache(t *testing.T) {
 		var runs counter
 		fail := false
 		g := build(t, nil, func(b *graph.Builder) {
-			b.Node("n", graph.Cache(graph.CachePolicy{Key: note.Get, TTL: time.Minute}, func(_ context.Context, v state.View) (state.Update, error) {
+			b.Node("n", node.Cache(node.CachePolicy{Key: note.Get, TTL: time.Minute}, func(_ context.Context, v state.View) (state.Update, error) {
 				runs.add(note.Get(v))
 				if fail {
 					return nil, errBroken
@@ -218,7 +219,7 @@ func TestCache(t *testing.T) {
 				return state.Update{trail.Put(note.Get(v)), graph.Goto("to"), graph.Send("sent", item.Put(7))}, nil
 			}))
 			b.Edge(graph.Start, "n")
-			b.Routes("n", "to", "sent")
+			b.Destinations("n", "to", "sent")
 			b.Node("to", mark("to"))
 			b.Node("sent", func(_ context.Context, v state.View) (state.Update, error) {
 				return state.Update{trail.Put(fmt.Sprint("sent", item.Get(v)))}, nil
@@ -254,10 +255,10 @@ func TestCache(t *testing.T) {
 func TestNodeCache(t *testing.T) {
 	t.Parallel()
 	var runs counter
-	cache := graph.NewNodeCache(3)
+	cache := node.NewSharedCache(3)
 	g := build(t, nil, func(b *graph.Builder) {
 		for _, n := range []string{"x", "y"} {
-			b.Node(n, graph.Cache(graph.CachePolicy{Cache: cache, Key: note.Get}, func(_ context.Context, v state.View) (state.Update, error) {
+			b.Node(n, node.Cache(node.CachePolicy{Cache: cache, Key: note.Get}, func(_ context.Context, v state.View) (state.Update, error) {
 				runs.add(n + note.Get(v))
 				return state.Update{trail.Put(n)}, nil
 			}))
@@ -292,7 +293,7 @@ func TestLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var now, peak atomic.Int64
-		g := single(t, graph.Limit(3, func(context.Context, state.View) (state.Update, error) {
+		g := single(t, node.Limit(3, func(context.Context, state.View) (state.Update, error) {
 			if n := now.Add(1); n > peak.Load() {
 				peak.Store(n)
 			}
@@ -316,7 +317,7 @@ func TestLimit(t *testing.T) {
 		// One that waits for its turn ends with its context.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		stuck := single(t, graph.Limit(0, func(ctx context.Context, _ state.View) (state.Update, error) {
+		stuck := single(t, node.Limit(0, func(ctx context.Context, _ state.View) (state.Update, error) {
 			<-ctx.Done()
 			time.Sleep(time.Second)
 			return nil, ctx.Err()
@@ -345,7 +346,7 @@ func TestRecover(t *testing.T) {
 		return state.Update{trail.Put(err.Error())}, nil
 	}
 	runs := 0
-	g := single(t, graph.Recover(handle, graph.Retry(graph.RetryPolicy{Attempts: 2, Initial: -1}, func(ctx context.Context, v state.View) (state.Update, error) {
+	g := single(t, node.Recover(handle, node.Retry(node.RetryPolicy{Attempts: 2, Initial: -1}, func(ctx context.Context, v state.View) (state.Update, error) {
 		runs++
 		switch note.Get(v) {
 		case "panic":
@@ -371,7 +372,7 @@ func TestRecover(t *testing.T) {
 	wantErr(t, err, errBroken)
 	wantText(t, err, "handled: ")
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = single(t, graph.Recover(handle, func(context.Context, state.View) (state.Update, error) {
+	_, err = single(t, node.Recover(handle, func(context.Context, state.View) (state.Update, error) {
 		cancel()
 		return nil, errBroken
 	})).Invoke(ctx)

@@ -19,7 +19,7 @@ import (
 
 var (
 	cells  = state.Map[string, int]("cells")
-	latest = state.Any[string]("latest")
+	latest = state.LastWins[string]("latest")
 )
 
 // entropy is a source of choices: bytes of a fuzzer, or of a random generator.
@@ -123,18 +123,18 @@ func (w *modelWorld) enter(node, task string) string {
 // build makes the engine's graph.
 func (g *modelGraph) build(w *modelWorld, o graph.Options) (*graph.Graph, error) {
 	b := graph.New("model", trail, total, item, cells, latest)
-	b.Routes(graph.Start, g.names...)
+	b.Destinations(graph.Start, g.names...)
 	for _, name := range g.names {
 		n := g.nodes[name]
 		b.Node(name, func(ctx context.Context, v state.View) (state.Update, error) { return n.run(ctx, v, w) })
-		b.Both(name)
-		b.Routes(name, n.routes...)
+		b.AllowEdgesAndBranches(name)
+		b.Destinations(name, n.routes...)
 		g.lead(b, n)
 		if n.deferred {
 			b.Defer(name)
 		}
 	}
-	b.Both(graph.Start)
+	b.AllowEdgesAndBranches(graph.Start)
 	g.lead(b, &g.start)
 	for _, j := range g.joins {
 		b.Join(j.to, j.from...)
@@ -147,7 +147,7 @@ func (g *modelGraph) lead(b *graph.Builder, n *modelNode) {
 		b.Edge(n.name, to)
 	}
 	if n.branch != nil {
-		b.Branch(n.name, func(v state.View) string { return n.choose(trail.Len(v), total.Get(v)) }, n.branch...)
+		b.Branch(n.name, func(v state.View) (string, error) { return n.choose(trail.Len(v), total.Get(v)), nil }, n.branch...)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/state"
 )
 
@@ -144,7 +145,7 @@ func TestOnceElsewhere(t *testing.T) {
 func TestOnceRetry(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		var did counter
-		th := lone(t, s, graph.Retry(graph.RetryPolicy{Attempts: 3, Initial: -1}, func(ctx context.Context, _ state.View) (state.Update, error) {
+		th := lone(t, s, node.Retry(node.RetryPolicy{Attempts: 3, Initial: -1}, func(ctx context.Context, _ state.View) (state.Update, error) {
 			first, err := graph.Once(ctx, "first", func(context.Context) (int, error) { return did.add("first"), nil })
 			if err != nil {
 				return nil, err
@@ -228,7 +229,7 @@ func TestOnceWithoutThread(t *testing.T) {
 	var did counter
 	var keys []string
 	b := graph.New("g", total)
-	b.Node("n", graph.Retry(graph.RetryPolicy{Attempts: 2, Initial: -1}, func(ctx context.Context, _ state.View) (state.Update, error) {
+	b.Node("n", node.Retry(node.RetryPolicy{Attempts: 2, Initial: -1}, func(ctx context.Context, _ state.View) (state.Update, error) {
 		keys = append(keys, graph.IdempotencyKey(ctx))
 		if _, err := graph.Once(ctx, "k", func(context.Context) (int, error) { return did.add("k"), nil }); err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 )
@@ -41,14 +42,14 @@ func TestPanics(t *testing.T) {
 			"pruner":        {func(b *graph.Builder) { b.Node("n", node(kept.Put(llm.User("hi")))) }, `"kept"`},
 			"branch": {func(b *graph.Builder) {
 				b.Node("n", node())
-				b.Branch("n", func(state.View) string { boom(); return graph.End }, graph.End)
+				b.Branch("n", func(state.View) (string, error) { boom(); return graph.End, nil }, graph.End)
 			}, `node "n"`},
 			"dispatch": {func(b *graph.Builder) {
 				b.Node("n", node())
-				b.Dispatch("n", func(state.View) state.Update { boom(); return nil }, graph.End)
+				b.BranchMany("n", func(state.View) (state.Update, error) { boom(); return nil, nil }, graph.End)
 			}, `node "n"`},
 			"cache key": {func(b *graph.Builder) {
-				b.Node("n", graph.Cache(graph.CachePolicy{Key: func(state.View) string { boom(); return "" }}, node()))
+				b.Node("n", node.Cache(node.CachePolicy{Key: func(state.View) string { boom(); return "" }}, node()))
 			}, `node "n"`},
 			"subgraph": {func(b *graph.Builder) {
 				sub := graph.New("sub", trail)
@@ -59,12 +60,12 @@ func TestPanics(t *testing.T) {
 			"branch below": {func(b *graph.Builder) {
 				sub := graph.New("sub", trail)
 				sub.Node("s", mark("s"))
-				sub.Branch(graph.Start, func(state.View) string { boom(); return "s" }, "s")
+				sub.Branch(graph.Start, func(state.View) (string, error) { boom(); return "s", nil }, "s")
 				b.Subgraph("n", compile(t, sub, graph.Options{}))
 			}, `node "n"`},
 			"branch at start": {func(b *graph.Builder) {
 				b.Node("n", node())
-				b.Branch(graph.Start, func(state.View) string { boom(); return "n" }, "n")
+				b.Branch(graph.Start, func(state.View) (string, error) { boom(); return "n", nil }, "n")
 			}, "boom"},
 		}
 		for name, c := range cases {

@@ -79,8 +79,8 @@ func TestP3(t *testing.T) {
 					b.Edge(graph.Start, n)
 				}
 				b.Node("work", node)
-				b.Dispatch(graph.Start, func(state.View) state.Update {
-					return state.Update{graph.Send("work", item.Put(1)), graph.Send("work"), graph.Send("alpha"), graph.Send("work")}
+				b.BranchMany(graph.Start, func(state.View) (state.Update, error) {
+					return state.Update{graph.Send("work", item.Put(1)), graph.Send("work"), graph.Send("alpha"), graph.Send("work")}, nil
 				}, "work", "alpha")
 			})
 			want := []string{"alpha", "bravo", "charlie", "delta", "work[0]", "work[1]", "alpha[2]", "work[3]"}
@@ -144,7 +144,7 @@ func TestP5(t *testing.T) {
 				return nil, nil
 			})
 			chain(b, "write", "send")
-			b.Routes("send", "check")
+			b.Destinations("send", "check")
 			return compile(t, b, graph.Options{Checkpoints: s})
 		}
 		snap := invoke(t, makeGraph().Thread("p5"), graph.Begin())

@@ -260,7 +260,7 @@ func TestToParent(t *testing.T) {
 			g := build(t, s, func(b *graph.Builder) {
 				b.Subgraph("middle", compile(t, middle, graph.Options{}))
 				b.Edge(graph.Start, "middle")
-				b.Routes("middle", "w", "went")
+				b.Destinations("middle", "w", "went")
 				b.Node("w", func(_ context.Context, v state.View) (state.Update, error) {
 					return state.Update{trail.Put(fmt.Sprint("w", item.Get(v)))}, nil
 				})
@@ -288,7 +288,7 @@ func TestToParentRefused(t *testing.T) {
 			b.Subgraph("sub", compile(t, sub, graph.Options{}))
 			b.Edge(graph.Start, "sub")
 			b.Node("end", mark("end"))
-			b.Routes(graph.Start, "end")
+			b.Destinations(graph.Start, "end")
 		})
 		_, err := g.Thread("t").Invoke(t.Context(), note.Put("go"))
 		wantText(t, err, `node "s`)

@@ -160,7 +160,7 @@ func TestUpdateSteers(t *testing.T) {
 			b.Node("a", mark("a"))
 			b.Edge(graph.Start, "a")
 			b.Branch("a", note.Get, "left", "right")
-			b.Routes("a", "w")
+			b.Destinations("a", "w")
 			b.Node("left", mark("left"))
 			b.Node("right", mark("right"))
 			b.Node("w", func(_ context.Context, v state.View) (state.Update, error) {

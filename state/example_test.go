@@ -52,7 +52,7 @@ func ExampleLast() {
 }
 
 func ExampleAny() {
-	seen := state.Any[string]("seen")
+	seen := state.LastWins[string]("seen")
 	schema := must(statecore.NewSchema[state.Handle](seen))
 
 	tx := schema.Begin(schema.Empty())
@@ -67,7 +67,7 @@ func ExampleAny() {
 }
 
 func ExampleKeep() {
-	limit := state.Keep[int]("limit")
+	limit := state.Optional[int]("limit")
 	schema := must(statecore.NewSchema[state.Handle](limit))
 	zero := 0
 

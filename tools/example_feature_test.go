@@ -74,7 +74,7 @@ func ExampleResult() {
 		return state.Update{messages.Put(llm.Assistant(fmt.Sprint("you bought ", cart.Get(s))))}, nil
 	})
 	b.Edge(graph.Start, "tools")
-	b.Routes("tools", "checkout")
+	b.Destinations("tools", "checkout")
 	g := must(b.Compile(graph.Options{}))
 	call := llm.ToolCall{ID: "call_1", Name: "buy", Arguments: json.RawMessage(`{"name":"a lamp"}`)}
 	snap := must(g.Invoke(context.Background(), messages.Put(llm.Assistant("", call))))

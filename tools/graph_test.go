@@ -81,14 +81,14 @@ func TestToolsSteerAGraph(t *testing.T) {
 	inner.Node("checkout", func(_ context.Context, s state.View) (state.Update, error) {
 		return state.Update{cart.Put("paid " + strings.Join(cart.Get(s), " "))}, nil
 	})
-	inner.Dispatch(graph.Start, func(s state.View) state.Update {
+	inner.BranchMany(graph.Start, func(s state.View) (state.Update, error) {
 		var out state.Update
 		for _, c := range tools.Pending(messages.Get(s)) {
 			out = append(out, graph.Send("call", oneCall.Put(c)))
 		}
-		return out
+		return out, nil
 	}, "call")
-	inner.Routes("call", "checkout")
+	inner.Destinations("call", "checkout")
 	shop, err := inner.Compile(graph.Options{})
 	if err != nil {
 		t.Fatal(err)

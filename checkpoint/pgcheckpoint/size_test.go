@@ -55,11 +55,11 @@ func TestSnapshotsAreGeometric(t *testing.T) {
 		return state.Update{seen.Put(loopText(count.Get(s))), count.Put(1)}, nil
 	})
 	b.Edge(graph.Start, "step")
-	b.Branch("step", func(s state.View) string {
+	b.Branch("step", func(s state.View) (string, error) {
 		if count.Get(s) >= steps {
-			return graph.End
+			return graph.End, nil
 		}
-		return "step"
+		return "step", nil
 	}, "step", graph.End)
 	g, err := b.Compile(graph.Options{Checkpoints: store, MaxSteps: 2 * steps})
 	if err != nil {

@@ -159,11 +159,11 @@ func TestRoundTripsOfRun(t *testing.T) {
 	b := graph.New("loop", count)
 	b.Node("work", func(context.Context, state.View) (state.Update, error) { return state.Update{count.Put(1)}, nil })
 	b.Edge(graph.Start, "work")
-	b.Branch("work", func(s state.View) string {
+	b.Branch("work", func(s state.View) (string, error) {
 		if count.Get(s) < steps {
-			return "work"
+			return "work", nil
 		}
-		return graph.End
+		return graph.End, nil
 	}, "work", graph.End)
 	g, err := b.Compile(graph.Options{Checkpoints: as(t, whole, ann)})
 	if err != nil {

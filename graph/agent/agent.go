@@ -67,8 +67,8 @@ type agent struct {
 func newAgent(name string, model llm.Model, set *tools.Set, o Options) (*agent, *graph.Builder) {
 	a := &agent{
 		name: name, model: model, tools: set, options: o, messages: o.Messages,
-		run:     state.Any[run]("agent_run:" + name),
-		summary: state.Any[summary]("agent_summary:" + name),
+		run:     state.LastWins[run]("agent_run:" + name),
+		summary: state.LastWins[summary]("agent_summary:" + name),
 	}
 	channels := []state.Handle{a.messages, call, withheld, a.run, Result, Usage}
 	if o.History != nil && o.History.Summarise != nil {
@@ -82,14 +82,14 @@ func newAgent(name string, model llm.Model, set *tools.Set, o Options) (*agent, 
 	b := graph.New(name, channels...)
 	b.Node(ModelNode, a.think)
 	b.Node(ToolsNode, a.callNode())
-	b.Dispatch(graph.Start, a.enter, ModelNode)
+	b.BranchMany(graph.Start, a.enter, ModelNode)
 	b.Edge(ToolsNode, ModelNode)
 	if o.Answer.ask == nil {
-		b.Dispatch(ModelNode, a.next, ToolsNode, graph.End)
+		b.BranchMany(ModelNode, a.next, ToolsNode, graph.End)
 		return a, b
 	}
 	b.Node(AnswerNode, a.answer)
-	b.Dispatch(ModelNode, a.next, ToolsNode, AnswerNode, graph.End)
+	b.BranchMany(ModelNode, a.next, ToolsNode, AnswerNode, graph.End)
 	b.Edge(AnswerNode, graph.End)
 	return a, b
 }
@@ -97,23 +97,23 @@ func newAgent(name string, model llm.Model, set *tools.Set, o Options) (*agent, 
 // enter checks the conversation that a run begins with. It runs before the
 // input is stored, and a route has no way to fail but a panic, which the graph
 // makes the run's error.
-func (a *agent) enter(s state.View) state.Update {
+func (a *agent) enter(s state.View) (state.Update, error) {
 	for i, m := range a.messages.All(s) {
 		if err := m.Validate(); err != nil {
 			panic(fmt.Errorf("agent %q: message %d: %w", a.name, i+1, err))
 		}
 	}
-	return state.Update{graph.Goto(ModelNode)}
+	return state.Update{graph.Goto(ModelNode)}, nil
 }
 
 // next sends each tool call that waits for an answer to a task of its own.
-func (a *agent) next(s state.View) state.Update {
+func (a *agent) next(s state.View) (state.Update, error) {
 	last, _ := a.messages.Last(s)
 	if len(last.ToolCalls) == 0 {
 		if a.run.Get(s).Reason != Running {
-			return state.Update{graph.Goto(AnswerNode)}
+			return state.Update{graph.Goto(AnswerNode)}, nil
 		}
-		return nil
+		return nil, nil
 	}
 	var passed state.Update
 	if a.options.Pass != nil {
@@ -127,7 +127,7 @@ func (a *agent) next(s state.View) state.Update {
 		}
 		out = append(out, graph.Send(ToolsNode, sent...))
 	}
-	return out
+	return out, nil
 }
 
 // callNode calls the tool that was sent, if the model was given it.

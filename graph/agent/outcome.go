@@ -11,7 +11,7 @@ import (
 // that waits for a person, or failed, has no Reason. A graph that declares it
 // shares it with the agents that are its subgraphs; of several, the last to
 // write counts.
-var Result = state.Any[Outcome]("agent_result")
+var Result = state.LastWins[Outcome]("agent_result")
 
 // Usage is what all runs of a thread have cost, as far as the providers said. A
 // graph that declares it adds up its agents. What one run of one agent cost is

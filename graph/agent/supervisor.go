@@ -61,7 +61,7 @@ func Supervisor(name string, model llm.Model, set *tools.Set, team []Member, o O
 	a, b := newAgent(name, model, all, o)
 	a.supervises = true
 	b.Defer(ModelNode) // until every member has handed back
-	b.Both(ToolsNode)
+	b.AllowEdgesAndBranches(ToolsNode)
 	for _, m := range team {
 		member := m.Agent
 		if m.apart(a.messages) {
@@ -70,7 +70,7 @@ func Supervisor(name string, model llm.Model, set *tools.Set, team []Member, o O
 			}
 		}
 		b.Subgraph(m.Agent.Name(), member)
-		b.Routes(ToolsNode, m.Agent.Name())
+		b.Destinations(ToolsNode, m.Agent.Name())
 		b.Edge(m.Agent.Name(), ModelNode)
 	}
 	return b.Compile(o.Graph)

@@ -58,14 +58,14 @@ func fan(store checkpoint.Store, rounds int, tell teller) (*graph.Graph, error) 
 		return state.Update{trail.Put(name)}, err
 	})
 	b.Edge(graph.Start, "plan")
-	b.Routes("plan", "work", "note")
-	b.Both("plan")
+	b.Destinations("plan", "work", "note")
+	b.AllowEdgesAndBranches("plan")
 	b.Edge("plan", "note")
-	b.Branch("note", func(v state.View) string {
+	b.Branch("note", func(v state.View) (string, error) {
 		if turns.Get(v) < rounds {
-			return "plan"
+			return "plan", nil
 		}
-		return graph.End
+		return graph.End, nil
 	}, "plan", graph.End)
 	return b.Compile(graph.Options{Checkpoints: store})
 }

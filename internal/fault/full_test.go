@@ -36,11 +36,11 @@ func chatter(t *testing.T, store checkpoint.Store, steps int) *graph.Graph {
 		return state.Update{trail.Put(string(line)), turns.Put(1)}, nil
 	})
 	b.Edge(graph.Start, "talk")
-	b.Branch("talk", func(v state.View) string {
+	b.Branch("talk", func(v state.View) (string, error) {
 		if turns.Get(v) < steps {
-			return "talk"
+			return "talk", nil
 		}
-		return graph.End
+		return graph.End, nil
 	}, "talk", graph.End)
 	g, err := b.Compile(graph.Options{Checkpoints: store, MaxSteps: steps})
 	if err != nil {

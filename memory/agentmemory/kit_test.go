@@ -321,11 +321,11 @@ func TestOwnGraph(t *testing.T) {
 	})
 	b.Node("tools", tools.Node(set, agent.Messages, tools.Options{Bind: k.Bind()}))
 	b.Edge(graph.Start, "ask")
-	b.Branch("ask", func(s state.View) string {
+	b.Branch("ask", func(s state.View) (string, error) {
 		if last, _ := agent.Messages.Last(s); len(last.ToolCalls) > 0 {
-			return "tools"
+			return "tools", nil
 		}
-		return graph.End
+		return graph.End, nil
 	}, "tools", graph.End)
 	b.Edge("tools", "ask")
 	own, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})

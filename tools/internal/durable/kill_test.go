@@ -102,11 +102,11 @@ func killable(mode string, s checkpoint.Store, run func(id string)) (*graph.Grap
 		})
 		b.Node("tools", tools.Node(set, agent.Messages, o))
 		b.Edge(graph.Start, "model")
-		b.Branch("model", func(s state.View) string {
+		b.Branch("model", func(s state.View) (string, error) {
 			if last, _ := agent.Messages.Last(s); len(last.ToolCalls) == 0 {
-				return graph.End
+				return graph.End, nil
 			}
-			return "tools"
+			return "tools", nil
 		}, "tools", graph.End)
 		b.Edge("tools", "model")
 		return b.Compile(opts)

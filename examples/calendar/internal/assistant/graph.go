@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
@@ -53,7 +54,7 @@ func New(model llm.Model, set *tools.Set, describe func(context.Context, tools.A
 	b.Node(ConfirmActions, a.confirm)
 	b.Node(ExecuteParallel, a.execute(0))
 	b.Node(ExecuteSequential, a.execute(1))
-	b.Node(SynthesizeResponse, graph.Recover(a.unspoken, a.synthesize))
+	b.Node(SynthesizeResponse, node.Recover(a.unspoken, a.synthesize))
 	b.Edge(graph.Start, PlanActions)
 	b.Edge(PlanActions, RouteExecution)
 	b.Branch(RouteExecution, byMode, ConfirmActions, ExecuteParallel, ExecuteSequential)
@@ -160,14 +161,14 @@ func inOrder(actions []tools.Action) Mode {
 }
 
 // byMode chooses the node after route_execution.
-func byMode(s state.View) string {
+func byMode(s state.View) (string, error) {
 	switch ExecutionMode.Get(s) {
 	case Confirm:
-		return ConfirmActions
+		return ConfirmActions, nil
 	case Sequential:
-		return ExecuteSequential
+		return ExecuteSequential, nil
 	}
-	return ExecuteParallel
+	return ExecuteParallel, nil
 }
 
 // confirm takes the answer that the user gave while the run was paused. What is
@@ -184,16 +185,16 @@ func (a *assistant) confirm(_ context.Context, s state.View) (state.Update, erro
 }
 
 // byAnswer chooses the node after confirm_actions, which itself asks again.
-func byAnswer(s state.View) string {
+func byAnswer(s state.View) (string, error) {
 	switch said := UserConfirmation.Get(s); {
 	case said == nil:
-		return ConfirmActions
+		return ConfirmActions, nil
 	case !agreed(said):
-		return SynthesizeResponse
+		return SynthesizeResponse, nil
 	case plan.Ordered(Actions.Get(s)):
-		return ExecuteSequential
+		return ExecuteSequential, nil
 	}
-	return ExecuteParallel
+	return ExecuteParallel, nil
 }
 
 // agreed reports whether an answer is a yes. Everything else is a no.
@@ -209,7 +210,7 @@ func (a *assistant) execute(parallel int) graph.NodeFunc {
 	run := plan.Node(a.tools, Actions, Results, tools.Options{
 		MaxParallel: parallel, Timeout: 30 * time.Second, Once: graph.Once[llm.Message], Emit: graph.Emit,
 	})
-	return graph.Recover(func(_ context.Context, _ state.View, err error) (state.Update, error) {
+	return node.Recover(func(_ context.Context, _ state.View, err error) (state.Update, error) {
 		return state.Update{Error.Put(err.Error())}, nil
 	}, run)
 }

@@ -75,7 +75,7 @@ func CreateAgentGraph(model llm.Model, set *tools.Set, o Options) (*graph.Graph,
 	b.Node(toolsNode, k.makeCall)
 	b.Node(approvalNode, k.makeCall)
 	b.Edge(graph.Start, agentNode)
-	b.Dispatch(agentNode, k.next, toolsNode, approvalNode, graph.End)
+	b.BranchMany(agentNode, k.next, toolsNode, approvalNode, graph.End)
 	b.Edge(toolsNode, agentNode)
 	b.Edge(approvalNode, agentNode)
 	return b.Compile(o.Graph)
@@ -127,9 +127,9 @@ func (k *kai) critical(c llm.ToolCall) bool { return slices.Contains(k.options.C
 
 // next sends each call to a task of its own: one that waits for a person holds up no other, and
 // none whose result is stored is made again.
-func (k *kai) next(s state.View) state.Update {
+func (k *kai) next(s state.View) (state.Update, error) {
 	if shouldContinue(s, k.options.MaxIterations) == graph.End {
-		return nil
+		return nil, nil
 	}
 	var out state.Update
 	last, _ := Messages.Last(s)
@@ -140,7 +140,7 @@ func (k *kai) next(s state.View) state.Update {
 		}
 		out = append(out, graph.Send(node, called.Put(c)))
 	}
-	return out
+	return out, nil
 }
 
 // makeCall makes the call that was sent. A critical one waits for its approval here.

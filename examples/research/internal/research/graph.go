@@ -32,17 +32,17 @@ func NewGraph(c Config) (*graph.Graph, error) {
 	b.Node("deepResearch", c.deepResearch)
 	b.Node("solutionSought", c.solutionSought)
 	b.Edge(graph.Start, "documentLoader")
-	b.Branch("documentLoader", func(s state.View) string {
+	b.Branch("documentLoader", func(s state.View) (string, error) {
 		if Progress.Get(s).DocumentLoaded {
-			return "deepResearch"
+			return "deepResearch", nil
 		}
-		return graph.End
+		return graph.End, nil
 	}, "deepResearch", graph.End)
-	b.Branch("deepResearch", func(s state.View) string {
+	b.Branch("deepResearch", func(s state.View) (string, error) {
 		if Progress.Get(s).ResearchComplete {
-			return "solutionSought"
+			return "solutionSought", nil
 		}
-		return graph.End
+		return graph.End, nil
 	}, "solutionSought", graph.End)
 	b.Edge("solutionSought", graph.End)
 	return b.Compile(graph.Options{Checkpoints: c.Store})

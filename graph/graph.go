@@ -1,0 +1,93 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/weft-go/weft/internal/engine"
+	"github.com/weft-go/weft/state"
+)
+
+// A Graph is compiled and immutable. It may run any number of threads at once.
+type Graph struct {
+	plan     *engine.Plan
+	opts     Options
+	run      RunOptions      // of [Graph.With]
+	options  *engine.Options // of a run without a thread
+	endJoins []engine.Join   // which schedule nothing; for Describe
+	runs     *engine.Runs
+}
+
+// Name returns the name with which the graph was built.
+func (g *Graph) Name() string {
+	if g == nil {
+		return ""
+	}
+	return g.plan.Name
+}
+
+// With returns the graph with options for all its runs, with a thread and without.
+// They replace those of an earlier With.
+func (g *Graph) With(o RunOptions) *Graph {
+	if g == nil {
+		return nil
+	}
+	c := *g
+	c.run = o
+	c.options = g.opts.engineOptions(o)
+	return &c
+}
+
+// Invoke runs the graph once, without a thread: nothing is kept, and it cannot
+// pause. The run may have no input at all.
+func (g *Graph) Invoke(ctx context.Context, writes ...state.Write) (*Snapshot, error) {
+	return g.invoke(ctx, nil, nil, writes)
+}
+
+// Stream is [Graph.Invoke] with its events; see [Thread.Stream].
+func (g *Graph) Stream(ctx context.Context, writes ...state.Write) iter.Seq2[Event, error] {
+	return g.stream(ctx, nil, writes)
+}
+
+// invoke runs the graph; t is nil without a thread.
+func (g *Graph) invoke(ctx context.Context, t *Thread, events *engine.Stream, writes []state.Write) (*Snapshot, error) {
+	if g == nil {
+		return nil, &RunError{Err: errNilGraph}
+	}
+	o, thread := g.options, ""
+	err := g.run.check(g)
+	if t != nil && err == nil {
+		thread = t.id
+		o, err = t.options()
+	}
+	if err != nil {
+		return nil, g.fail(thread, err)
+	}
+	snap, err := g.plan.Invoke(ctx, o, events, writes)
+	return newSnapshot(g, snap), g.fail(thread, err)
+}
+
+// stream yields the events of a run.
+func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		err := engine.Consume(ctx, func(ctx context.Context, events *engine.Stream) error {
+			_, err := g.invoke(ctx, t, events, writes)
+			return err
+		}, func(e *engine.Event) bool { return yield(g.newEvent(e), nil) })
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// fail makes err the error of a run.
+func (g *Graph) fail(thread string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &RunError{Graph: g.plan.Name, Thread: thread, Err: err}
+}
+
+// String returns the name of the graph.
+func (g *Graph) String() string { return fmt.Sprintf("graph %q", g.Name()) }

@@ -1,0 +1,29 @@
+package node
+
+import (
+	"context"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/engine"
+	"github.com/weft-go/weft/state"
+)
+
+// Recover gives a node an error handler. When fn fails or panics, handle gets the
+// error and returns the node's update, or an error that becomes the node's. A pause,
+// and the end of the run's context, are not handled. Put [Retry] inside Recover to
+// try again first.
+func Recover(handle func(ctx context.Context, s state.View, err error) (state.Update, error), fn graph.NodeFunc) graph.NodeFunc {
+	if handle == nil || fn == nil {
+		return nil
+	}
+	return func(ctx context.Context, s state.View) (state.Update, error) {
+		update, err := graph.Protect(fn)(ctx, s)
+		if err == nil || engine.AskedIn(ctx) || graph.IsPause(err) || ctx.Err() != nil {
+			return update, err
+		}
+		if ae, ok := err.(*engine.AttemptError); ok { //nolint:errorlint // only the outermost is meant
+			err = ae.Err
+		}
+		return handle(ctx, s, err)
+	}
+}

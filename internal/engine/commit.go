@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/statecore"
+	"github.com/weft-go/weft/state"
+)
+
+// Changes of a subgraph's checkpoint that do not change its state. They hold what
+// the parent gets from the call, in case another process has to deliver it.
+const (
+	changeShared = "$out:"   // before a channel's name: a write for the parent's channel
+	changeParent = "$parent" // a storedParent
+)
+
+// commitStep folds the writes of a superstep into the state, in task order, finds
+// what is due next, and commits both.
+func (r *run) commitStep(tasks []Task) error {
+	tx := r.transaction()
+	for i := range tasks {
+		if err := statecore.Apply(tx, i, tasks[i].writes); err != nil {
+			return r.refuse(tasks, i, err)
+		}
+	}
+	view, err := tx.Finish(true)
+	if err != nil {
+		return r.refuse(tasks, 0, err)
+	}
+	if r.branchesReadCommit() && !tasks[0].restored() {
+		if err := tasks[0].branch(view); err != nil {
+			return tasks[0].fail(err)
+		}
+	}
+	front := r.route(tasks)
+	if err := r.commit(tx, view, tasks, &front, checkpoint.Loop); err != nil {
+		return err
+	}
+	r.view, r.front = view, front
+	return nil
+}
+
+// transaction returns a transaction on the current state. The one of the superstep
+// before is used again.
+func (r *run) transaction() *statecore.Tx {
+	if r.tx == nil {
+		r.tx = r.plan.Schema.Begin(r.view)
+	} else {
+		r.tx.Reset(r.view)
+	}
+	return r.tx
+}
+
+// route returns what a superstep makes due, and keeps what its tasks have for the parent.
+func (r *run) route(tasks []Task) frontier {
+	r.routed = r.routed[:0]
+	persistent := r.front.persistent
+	for i := range tasks {
+		t := &tasks[i]
+		r.routed = append(r.routed, t.routed())
+		persistent = remember(persistent, t.persistent)
+		r.collectParentWrites(t)
+	}
+	f := nextFrontier(r.plan, &r.front, r.routed)
+	clear(r.routed)
+	f.persistent = persistent
+	f.left = slices.ContainsFunc(r.toParent, leavesSubgraph)
+	return f
+}
+
+// commit stores a superstep, an input, a fork or an update as a new checkpoint. A
+// run without a thread only checks that the changes could be stored.
+func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *frontier, source checkpoint.Source) error {
+	if r.log == nil {
+		if tx != nil {
+			return r.blame(tasks, tx.Check())
+		}
+		return nil
+	}
+	c := checkpoint.Checkpoint{
+		Key:    checkpoint.Key{Thread: r.thread, Namespace: r.ns},
+		Parent: r.checkpoint, Step: r.step, Source: source, Run: r.id, Version: r.Version,
+		Metadata: r.Metadata, Settles: r.settles || r.touched.Load(),
+	}
+	var err error
+	if c.Changes, err = r.changes(tx, tasks); err != nil {
+		return r.blame(tasks, err)
+	}
+	if c.Control, err = r.plan.encodeControl(nil, front, r.controlOrigin()); err != nil {
+		return err
+	}
+	if err := r.addSnapshot(&c, view); err != nil {
+		return err
+	}
+	if err := r.log.put(r.storeCtx, &c); err != nil {
+		return err
+	}
+	r.current(&c, time.Now())
+	r.settles, r.edits = false, nil
+	r.touched.Store(false)
+	if r.parent == nil || source != checkpoint.Input {
+		r.announceCheckpoint()
+	}
+	return nil
+}
+
+// blame makes an error of the state the error of the task whose write cannot be stored.
+func (r *run) blame(tasks []Task, err error) error {
+	if err == nil || len(tasks) == 0 {
+		return err
+	}
+	channel := channelOf(err)
+	for i := range tasks {
+		if tasks[i].wrote(channel) {
+			return tasks[i].fail(err)
+		}
+	}
+	return tasks[0].fail(err)
+}
+
+// current makes a checkpoint the one on which the next superstep builds.
+func (r *run) current(c *checkpoint.Checkpoint, at time.Time) {
+	r.checkpoint, r.source = c.ID, c.Source
+	r.info = Info{
+		Thread: c.Thread, Namespace: c.Namespace, ID: c.ID, Parent: c.Parent, Step: c.Step, Source: c.Source,
+		Run: c.Run, Version: c.Version, Time: at, Metadata: c.Metadata,
+	}
+}
+
+// announceCheckpoint delivers the event of the current checkpoint. Under Exit
+// there is one at the end of the run.
+func (r *run) announceCheckpoint() {
+	if r.events == nil || r.log == nil || r.log.mode == Exit {
+		return
+	}
+	e := r.event(Checkpointed)
+	e.ID, e.Parent = r.info.ID, r.info.Parent
+	r.emit(e)
+}
+
+// controlOrigin returns the origin that the checkpoint of the thread's own graph records.
+func (r *run) controlOrigin() *string {
+	if r.parent != nil {
+		return nil
+	}
+	return r.origin
+}
+
+// changes returns the stored form of what the caller and the superstep changed.
+func (r *run) changes(tx *statecore.Tx, tasks []Task) ([]checkpoint.Change, error) {
+	list := r.edits[:len(r.edits):len(r.edits)]
+	if tx == nil {
+		return list, nil
+	}
+	list, err := appendChanges(list, tx)
+	if err != nil || r.parent == nil {
+		return list, err
+	}
+	for i := range tasks {
+		if list, err = r.appendParentWrites(list, &tasks[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// appendChanges appends the stored form of what a transaction changed.
+func appendChanges(list []checkpoint.Change, tx *statecore.Tx) ([]checkpoint.Change, error) {
+	err := tx.Changes(func(channel string, k statecore.Kind, data []byte) {
+		list = append(list, checkpoint.Change{Channel: channel, Kind: uint8(k), Data: data})
+	})
+	return list, err
+}
+
+// amend applies writes of the caller to the state of the current checkpoint. The
+// next commit stores them.
+func (r *run) amend(writes state.Update) error {
+	if len(writes) == 0 {
+		return nil
+	}
+	tx := r.plan.Schema.Begin(r.view)
+	if err := statecore.Apply(tx, 0, writes); err != nil {
+		return err
+	}
+	view, err := tx.Finish(false)
+	if err != nil {
+		return err
+	}
+	r.view = view
+	if r.log == nil {
+		return tx.Check()
+	}
+	edits, err := appendChanges(r.edits, tx)
+	r.edits = edits
+	return err
+}

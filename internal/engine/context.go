@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// ErrDrained is the cause with which a caller cancels a run that is to stop at
+// the end of the current superstep.
+var ErrDrained = errors.New("the run was drained")
+
+// grace is how long a run may still store what finished, once its context has ended.
+const grace = 10 * time.Second
+
+// A runContext is the context of a run's nodes. It ends with the caller's, with
+// the same error and cause, unless the caller only drains the run. It ends with
+// the run at the latest.
+type runContext struct {
+	caller context.Context
+	done   chan struct{}
+	unhook func() bool
+
+	mu      sync.Mutex
+	err     error
+	stopped error // the cause of stop; nil if it was not called
+	after   map[int]func()
+	id      int
+}
+
+func newRunContext(caller context.Context) *runContext {
+	c := &runContext{caller: caller, done: make(chan struct{})}
+	if caller.Done() != nil {
+		c.unhook = context.AfterFunc(caller, func() { c.cause() })
+	}
+	return c
+}
+
+// drained reports whether the caller drains the run.
+func (c *runContext) drained() bool {
+	return c.caller.Err() != nil && errors.Is(context.Cause(c.caller), ErrDrained)
+}
+
+// stop ends the run, as if the caller had cancelled it with this cause.
+func (c *runContext) stop(cause error) {
+	c.mu.Lock()
+	if c.err == nil && c.stopped == nil {
+		c.stopped = cause
+	}
+	c.mu.Unlock()
+	c.end(context.Canceled)
+}
+
+// cause returns why the run has to end, or nil. It ends the context if there is
+// a reason, since the hook on the caller's context may run late.
+func (c *runContext) cause() error {
+	c.mu.Lock()
+	stopped := c.stopped
+	c.mu.Unlock()
+	if stopped != nil {
+		return stopped
+	}
+	err := c.caller.Err()
+	if err == nil || c.drained() {
+		return nil
+	}
+	c.end(err)
+	return context.Cause(c.caller)
+}
+
+// close ends the context with its run.
+func (c *runContext) close() {
+	if c.unhook != nil {
+		c.unhook()
+	}
+	c.end(context.Canceled)
+}
+
+func (c *runContext) end(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	c.err = err
+	close(c.done)
+	for _, f := range c.after {
+		go f()
+	}
+	c.after = nil
+}
+
+// Deadline is the caller's.
+func (c *runContext) Deadline() (time.Time, bool) { return c.caller.Deadline() }
+
+// Done is closed when the context ends.
+func (c *runContext) Done() <-chan struct{} { return c.done }
+
+// Err returns why the context ended.
+func (c *runContext) Err() error {
+	c.cause()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Value is the caller's.
+func (c *runContext) Value(key any) any { return c.caller.Value(key) }
+
+// AfterFunc lets package context derive contexts without a goroutine for each.
+func (c *runContext) AfterFunc(f func()) (stop func() bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		go f()
+		return func() bool { return false }
+	}
+	if c.after == nil {
+		c.after = map[int]func(){}
+	}
+	c.id++
+	id := c.id
+	c.after[id] = f
+	return func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		_, waiting := c.after[id]
+		delete(c.after, id)
+		return waiting
+	}
+}
+
+// newStoreContext returns the context with which a run stores its progress. It
+// outlives the run's context by the grace period, so that what has finished is
+// kept although the run was cancelled. The caller calls stop at the end of the run.
+func newStoreContext(run *runContext) (ctx context.Context, stop func()) {
+	detached := context.WithoutCancel(run.caller)
+	if run.caller.Done() == nil {
+		return detached, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(detached)
+	var (
+		mu     sync.Mutex
+		timer  *time.Timer
+		closed bool
+	)
+	unhook := run.AfterFunc(func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !closed {
+			timer = time.AfterFunc(grace, func() { cancel(context.Cause(run.caller)) })
+		}
+	})
+	return ctx, func() {
+		unhook()
+		mu.Lock()
+		defer mu.Unlock()
+		closed = true
+		if timer != nil {
+			timer.Stop()
+		}
+		cancel(nil)
+	}
+}

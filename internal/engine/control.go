@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/weft-go/weft/internal/statecore"
+	"github.com/weft-go/weft/state"
+)
+
+// control is the stored form of a frontier: [checkpoint.Checkpoint.Control].
+type control struct {
+	Next    []string            `json:"next,omitempty"`
+	Sends   []storedSend        `json:"sends,omitempty"`
+	Waiting []string            `json:"waiting,omitempty"`
+	Joins   map[string][]string `json:"joins,omitempty"`
+	By      []string            `json:"by,omitempty"`
+	Memory  map[string]string   `json:"memory,omitempty"`
+	Call    string              `json:"call,omitempty"`
+	Left    bool                `json:"left,omitempty"`
+	// Origin says where the thread's current branch began; see [Task.IdempotencyKey].
+	Origin *string `json:"origin,omitempty"`
+}
+
+type storedSend struct {
+	Node   string        `json:"node"`
+	Writes []storedWrite `json:"writes,omitempty"`
+}
+
+type storedWrite struct {
+	Channel string          `json:"channel"`
+	Kind    statecore.Kind  `json:"kind"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// encodeControl appends the stored form of a frontier to b.
+func (p *Plan) encodeControl(b []byte, f *frontier, origin *string) ([]byte, error) {
+	c := control{
+		Next: nodeNames(f.next), Waiting: nodeNames(f.waiting), By: f.by,
+		Memory: f.persistent, Call: f.call, Left: f.left, Origin: origin,
+	}
+	for _, s := range f.sends {
+		stored, err := p.encodeSend(s.node.Name, s.writes)
+		if err != nil {
+			return nil, err
+		}
+		c.Sends = append(c.Sends, stored)
+	}
+	for i, seen := range f.arrived {
+		j := &p.Joins[i]
+		for at, ok := range seen {
+			if ok {
+				if c.Joins == nil {
+					c.Joins = map[string][]string{}
+				}
+				key := joinKey(j.Sources, j.Target)
+				c.Joins[key] = append(c.Joins[key], j.Sources[at])
+			}
+		}
+	}
+	text, err := json.Marshal(&c)
+	return append(b, text...), err
+}
+
+// joinKey names a join in storage.
+func joinKey(sources []string, target string) string { return fmt.Sprintf("%q→%s", sources, target) }
+
+func readControl(data []byte) (control, error) {
+	var c control
+	if len(data) == 0 {
+		return c, nil
+	}
+	err := json.Unmarshal(data, &c)
+	return c, err
+}
+
+// DueNodes returns the stored names of the nodes that a checkpoint's Control
+// schedules, one for each task.
+func DueNodes(data []byte) ([]string, error) {
+	c, err := readControl(data)
+	if err != nil {
+		return nil, err
+	}
+	next := c.Next
+	for _, s := range c.Sends {
+		next = append(next, s.Node)
+	}
+	return next, nil
+}
+
+// decodeControl rebuilds a frontier. Nodes that the graph does not have are
+// listed as missing: only a run that has to run them fails.
+func (p *Plan) decodeControl(c *control) (frontier, error) {
+	f := frontier{persistent: c.Memory, call: c.Call, left: c.Left}
+	for _, name := range c.By {
+		f.by = append(f.by, p.current(name))
+	}
+	f.next = p.find(c.Next, &f.missing)
+	f.waiting = p.find(c.Waiting, &f.missing)
+	tx := p.Schema.Begin(p.empty)
+	for _, stored := range c.Sends {
+		s, err := p.decodeSend(tx, stored, &f.missing)
+		if err != nil {
+			return f, err
+		}
+		if s != nil {
+			f.sends = append(f.sends, s)
+		}
+	}
+	f.arrived = p.decodeJoins(c.Joins)
+	return f, nil
+}
+
+// find returns the nodes of stored names, by name, and appends the names that
+// the graph does not have to missing.
+func (p *Plan) find(stored []string, missing *[]string) []*Node {
+	var out []*Node
+	for _, name := range stored {
+		if n := p.byName[p.current(name)]; n != nil {
+			out = append(out, n)
+		} else {
+			*missing = append(*missing, name)
+		}
+	}
+	return sortedNodes(out)
+}
+
+// decodeJoins restores the progress of the joins that the graph still has. A join
+// is found by its sources and target, under their former names too.
+func (p *Plan) decodeJoins(stored map[string][]string) [][]bool {
+	if len(stored) == 0 {
+		return nil
+	}
+	arrived := make([][]bool, len(p.Joins))
+	for i := range p.Joins {
+		j := &p.Joins[i]
+		for key, sources := range stored {
+			if key != joinKey(j.Sources, j.Target) && key != p.formerJoinKey(j) {
+				continue
+			}
+			for _, name := range sources {
+				if at, ok := slices.BinarySearch(j.Sources, p.current(name)); ok {
+					if arrived[i] == nil {
+						arrived[i] = make([]bool, len(j.Sources))
+					}
+					arrived[i][at] = true
+				}
+			}
+		}
+	}
+	return arrived
+}
+
+// formerJoinKey returns the key of a join before its nodes were renamed.
+func (p *Plan) formerJoinKey(j *Join) string {
+	former := func(name string) string {
+		if names := p.previous[name]; len(names) > 0 {
+			return names[0]
+		}
+		return name
+	}
+	sources := make([]string, len(j.Sources))
+	for i, name := range j.Sources {
+		sources[i] = former(name)
+	}
+	slices.Sort(sources)
+	return joinKey(sources, former(j.Target))
+}
+
+func (p *Plan) encodeSend(node string, writes []state.Write) (storedSend, error) {
+	out := storedSend{Node: node}
+	for _, w := range writes {
+		k, data, ok, err := p.Schema.EncodeWrite(w.Write)
+		if err != nil {
+			return out, err
+		}
+		if ok {
+			out.Writes = append(out.Writes, storedWrite{Channel: w.Channel(), Kind: k, Data: data})
+		}
+	}
+	return out, nil
+}
+
+// decodeSend returns nil, and appends to missing, if the graph does not have the node.
+func (p *Plan) decodeSend(tx *statecore.Tx, stored storedSend, missing *[]string) (*sentTask, error) {
+	found := p.find([]string{stored.Node}, missing)
+	if found == nil {
+		return nil, nil
+	}
+	var writes []state.Write
+	for _, w := range stored.Writes {
+		write, err := p.Schema.DecodeWrite(w.Channel, w.Kind, w.Data)
+		if err != nil {
+			return nil, err
+		}
+		writes = append(writes, state.Write{Write: write})
+	}
+	return newSentTask(tx, found[0], writes), nil
+}
+
+// newSentTask makes the task of a Send, and uses tx for the state that it sees.
+func newSentTask(tx *statecore.Tx, n *Node, writes []state.Write) *sentTask {
+	s := &sentTask{node: n, writes: writes}
+	s.view, s.err = statecore.Only(tx, writes)
+	return s
+}

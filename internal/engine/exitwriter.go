@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+// An exitWriter holds the progress of a run back until its end: for each
+// namespace one checkpoint, into which every step is merged, and the pending
+// writes of that checkpoint.
+type exitWriter struct {
+	store checkpoint.Store
+
+	mu     sync.Mutex
+	closed bool
+	held   map[string]*heldCheckpoint
+}
+
+// A heldCheckpoint is what the end of the run will store for one namespace.
+type heldCheckpoint struct {
+	checkpoint *checkpoint.Checkpoint // nil if only writes are held
+	head       string
+	key        checkpoint.Key
+	writes     []checkpoint.Write
+}
+
+func newExitWriter(store checkpoint.Store) *exitWriter {
+	return &exitWriter{store: store, held: map[string]*heldCheckpoint{}}
+}
+
+func (w *exitWriter) put(_ context.Context, c *checkpoint.Checkpoint, head string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return errRunEnded
+	}
+	h := w.held[c.Namespace]
+	if h == nil || h.checkpoint == nil {
+		w.held[c.Namespace] = &heldCheckpoint{checkpoint: c, head: head, key: c.Key}
+		return nil
+	}
+	h.merge(c)
+	return nil
+}
+
+// merge makes c the checkpoint that is held, with the changes of the one before.
+// Changes that a snapshot covers are dropped, so that what is held stays within a
+// constant factor of the state.
+func (h *heldCheckpoint) merge(c *checkpoint.Checkpoint) {
+	before := h.checkpoint
+	c.Parent, c.Settles = before.Parent, before.Settles
+	switch {
+	case c.Snapshot != nil:
+		c.Changes = nil
+	case before.Snapshot != nil:
+		c.Snapshot, c.Changes = append(before.Snapshot, c.Changes...), nil
+	default:
+		c.Changes = append(before.Changes, c.Changes...)
+	}
+	if before.Source == checkpoint.Input && c.Namespace != "" {
+		c.Source = checkpoint.Input // the call of the subgraph begins with this checkpoint
+	}
+	h.checkpoint, h.key, h.writes = c, c.Key, nil
+}
+
+func (w *exitWriter) write(_ context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return errRunEnded
+	}
+	h := w.held[k.Namespace]
+	if h == nil || h.key != k {
+		h = &heldCheckpoint{key: k}
+		w.held[k.Namespace] = h
+	}
+	h.writes = append(h.writes, writes...)
+	return nil
+}
+
+// sync stores what is held for the namespace: a subgraph that is called again
+// begins with a checkpoint of its own.
+func (w *exitWriter) sync(ctx context.Context, namespace string) error {
+	w.mu.Lock()
+	h := w.held[namespace]
+	w.mu.Unlock()
+	return w.release(ctx, h)
+}
+
+// release stores what is held for a namespace. If that fails, it is still held.
+func (w *exitWriter) release(ctx context.Context, h *heldCheckpoint) error {
+	if h == nil {
+		return nil
+	}
+	if h.checkpoint != nil {
+		if err := w.store.Put(ctx, *h.checkpoint, h.head); err != nil {
+			return err
+		}
+	}
+	if len(h.writes) > 0 {
+		if err := w.store.PutWrites(ctx, h.key, h.writes); err != nil {
+			return err
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.held, h.key.Namespace)
+	return nil
+}
+
+func (w *exitWriter) drop(namespace string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.held, namespace)
+}
+
+// close stores what is held. A checkpoint that another one names is stored
+// before it: persistent subgraphs come in the order of their ids, and the graph
+// that was started comes last. Nothing follows a failure.
+func (w *exitWriter) close(ctx context.Context) error {
+	w.mu.Lock()
+	w.closed = true
+	held := slices.SortedFunc(maps.Values(w.held), func(a, b *heldCheckpoint) int {
+		switch {
+		case a.key.Namespace == "":
+			return 1
+		case b.key.Namespace == "":
+			return -1
+		}
+		return strings.Compare(a.key.ID, b.key.ID)
+	})
+	w.mu.Unlock()
+	for _, h := range held {
+		if err := w.release(ctx, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/weft-go/weft/state"
+)
+
+// A frontier is what is due after a superstep. It does not change once it is made.
+type frontier struct {
+	next  []*Node     // plain tasks, by name
+	sends []*sentTask // tasks that were sent, in the order of the sends
+	by    []string    // the nodes whose superstep or update made this frontier
+
+	waiting    []*Node           // deferred nodes that were triggered, by name
+	arrived    [][]bool          // for each join, which sources have completed; nil for none
+	persistent map[string]string // the newest checkpoint of each persistent subgraph, by its name
+	call       string            // in a subgraph, the call that the checkpoint belongs to
+	left       bool              // the subgraph ended with a Goto or Send to its parent
+	missing    []string          // stored names of due nodes that the graph does not have
+}
+
+// A sentTask is a task that a Send schedules.
+type sentTask struct {
+	node   *Node
+	writes []state.Write
+	view   state.View // what the task sees
+	err    error      // why there is no view: what was sent cannot be applied
+}
+
+// A routed is a task that completed, and the targets that it chose.
+type routed struct {
+	node    *Node
+	targets []*Node
+	sends   []*sentTask
+}
+
+// idle reports whether nothing is due.
+func (f *frontier) idle() bool { return len(f.next)+len(f.sends)+len(f.missing) == 0 }
+
+// dueNames returns the node of each task that is due.
+func (f *frontier) dueNames() []string {
+	out := nodeNames(f.next)
+	for _, s := range f.sends {
+		out = append(out, s.node.Name)
+	}
+	return append(out, f.missing...)
+}
+
+// nextFrontier returns what is due after these tasks, whose superstep began with
+// the frontier before. It is a pure function.
+func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
+	f := frontier{arrived: before.arrived, persistent: before.persistent, call: before.call}
+	var dueBuf, waitingBuf [8]*Node
+	due, waiting := dueBuf[:0], append(waitingBuf[:0], before.waiting...)
+	trigger := func(n *Node) {
+		if n.Deferred {
+			waiting = append(waiting, n)
+		} else {
+			due = append(due, n)
+		}
+	}
+	for i := range done {
+		d := &done[i]
+		for _, to := range d.node.next {
+			trigger(to)
+		}
+		for _, to := range d.targets {
+			trigger(to)
+		}
+		f.sends = append(f.sends, d.sends...)
+		f.arrived = arrive(p.Joins, f.arrived, d.node)
+		if len(f.by) == 0 || f.by[len(f.by)-1] != d.node.Name {
+			f.by = appendName(f.by, d.node)
+		}
+	}
+	for i, seen := range f.arrived {
+		if complete(seen) {
+			trigger(p.byName[p.Joins[i].Target])
+		}
+	}
+	f.next, f.waiting = sortedNodes(due), sortedNodes(waiting)
+	if f.idle() {
+		f.next, f.waiting = f.waiting, nil
+	}
+	f.arrived = fire(p, f.arrived, f.next)
+	return f
+}
+
+// appendName appends the name of n. A single name needs no allocation.
+func appendName(names []string, n *Node) []string {
+	if len(names) == 0 {
+		return n.names[:1:1]
+	}
+	return append(names, n.Name)
+}
+
+// sortedNodes returns the nodes by name, each once.
+func sortedNodes(nodes []*Node) []*Node {
+	switch len(nodes) {
+	case 0:
+		return nil
+	case 1:
+		return nodes[0].self
+	}
+	slices.SortFunc(nodes, func(a, b *Node) int { return a.index - b.index })
+	return slices.Clone(slices.Compact(nodes))
+}
+
+// arrive marks n as completed in every join that waits for it. It changes a copy.
+func arrive(joins []Join, arrived [][]bool, n *Node) [][]bool {
+	for i := range joins {
+		at, found := slices.BinarySearch(joins[i].Sources, n.Name)
+		if !found || arrived != nil && arrived[i] != nil && arrived[i][at] {
+			continue
+		}
+		own := make([][]bool, len(joins))
+		copy(own, arrived)
+		seen := make([]bool, len(joins[i].Sources))
+		copy(seen, own[i])
+		seen[at] = true
+		own[i], arrived = seen, own
+	}
+	return arrived
+}
+
+// fire resets the joins whose target is due now. Until then, a source that
+// completes again changes nothing.
+func fire(p *Plan, arrived [][]bool, next []*Node) [][]bool {
+	var own [][]bool
+	for i, seen := range arrived {
+		if complete(seen) && slices.Contains(next, p.byName[p.Joins[i].Target]) {
+			if own == nil {
+				own = slices.Clone(arrived)
+			}
+			own[i] = nil
+		}
+	}
+	if own != nil {
+		return own
+	}
+	return arrived
+}
+
+func complete(seen []bool) bool { return seen != nil && !slices.Contains(seen, false) }
+
+// with returns the frontier with more tasks.
+func (f frontier) with(more routed) frontier {
+	f.next = sortedNodes(slices.Concat(f.next, more.targets))
+	f.sends = slices.Concat(f.sends, more.sends)
+	return f
+}
+
+// remember returns the newest checkpoints of persistent subgraphs, with more of them.
+func remember(heads, more map[string]string) map[string]string {
+	if len(more) == 0 {
+		return heads
+	}
+	out := map[string]string{}
+	for name, id := range heads {
+		out[name] = id
+	}
+	for name, id := range more {
+		out[name] = id
+	}
+	return out
+}

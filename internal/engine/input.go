@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-go/weft/state"
+)
+
+// ErrNoQuestion says that an answer is for a question that is not open.
+var ErrNoQuestion = errors.New("no open question has this id")
+
+// An input is what the caller gave a run.
+type input struct {
+	writes  state.Update
+	gotos   []Goto
+	sends   []*Send
+	answers []Answer
+	begin   bool // a new turn
+	resume  bool // the caller says that the current turn continues
+}
+
+// readInput sorts the writes of a caller.
+func readInput(writes []state.Write) (input, error) {
+	var in input
+	for _, w := range writes {
+		switch s := w.Signal().(type) {
+		case nil:
+			if w.Channel() != "" {
+				in.writes = append(in.writes, w)
+			}
+		case Goto:
+			in.gotos = append(in.gotos, s)
+		case *Send:
+			in.sends = append(in.sends, s)
+		case Answer:
+			if s.Err != nil {
+				return in, s.Err
+			}
+			in.answers = append(in.answers, s)
+		case Turn:
+			in.begin = in.begin || s.Begin
+			in.resume = in.resume || !s.Begin
+		default:
+			return in, fmt.Errorf("%s: %w: a caller gave it", s.Signal(), ErrSignal)
+		}
+	}
+	in.resume = in.resume || in.hasTargets() || len(in.answers) > 0
+	if in.begin && in.resume {
+		return in, fmt.Errorf("%w: Begin starts a new turn; it cannot stand beside Continue, Goto, Send or an answer", ErrSignal)
+	}
+	in.begin = in.begin || len(in.writes) > 0 && !in.resume
+	return in, nil
+}
+
+func (in *input) hasTargets() bool { return len(in.gotos)+len(in.sends) > 0 }
+
+// targets returns where the caller sends the run.
+func (in *input) targets(s *scope) (routed, error) {
+	caller := &Task{scope: s, node: s.plan.Start}
+	tx := s.plan.Schema.Begin(s.plan.empty)
+	for _, g := range in.gotos {
+		if err := caller.addTarget(g.Node, []string{s.plan.known(g.Node)}); err != nil {
+			return routed{}, err
+		}
+	}
+	for _, send := range in.sends {
+		if err := caller.addSend(tx, send, []string{s.plan.known(send.Node)}); err != nil {
+			return routed{}, err
+		}
+	}
+	return routed{targets: caller.targets, sends: caller.sends}, nil
+}
+
+// known returns name if it is a target that a caller may name, else "".
+func (p *Plan) known(name string) string {
+	if name == End || p.byName[name] != nil {
+		return name
+	}
+	return ""
+}

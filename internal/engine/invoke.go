@@ -1,0 +1,353 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/statecore"
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/state"
+)
+
+// ErrNoInput is returned when a run has no input and the thread has no checkpoint
+// to resume.
+var ErrNoInput = errors.New("the run has no input and the thread has no checkpoint to resume")
+
+// Invoke runs a graph until nothing is due, or until it pauses. Beside an error,
+// the snapshot is the last state that was kept; it may be nil. Events may be nil.
+func (p *Plan) Invoke(ctx context.Context, o *Options, events *Stream, writes []state.Write) (snap *Snapshot, err error) {
+	in, err := readInput(writes)
+	if err != nil {
+		return nil, err
+	}
+	r := newRun(p, o)
+	r.events = events
+	// The thread is released before the last events are delivered, so that their
+	// reader can start the next run at once.
+	defer events.flush()
+	defer r.begin(ctx)()
+	if o.Store == nil {
+		r.id = uuid.New()
+		in.begin = in.begin || !in.resume
+		return r.invoke(in)
+	}
+	lease, err := r.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lease.release(ctx)) }()
+	return r.invoke(in)
+}
+
+// newRun returns a run of the thread's own graph, before its first checkpoint.
+func newRun(p *Plan, o *Options) *run {
+	return &run{scope: scope{
+		session: &session{thread: o.Thread, Options: o, wrap: p.Wrap},
+		plan:    p, limits: o, view: p.empty, step: -1,
+	}}
+}
+
+// acquire takes the thread for the run.
+func (r *run) acquire(ctx context.Context) (threadLease, error) {
+	if ctx.Err() != nil {
+		return threadLease{}, context.Cause(ctx)
+	}
+	log := newRunLog(r.Durability)
+	r.id = log.nextID()
+	lease, err := acquireThread(ctx, r.Options, r.id, r.ctx)
+	if err != nil {
+		return threadLease{}, err
+	}
+	log.use(lease.store)
+	r.log = log
+	return lease, nil
+}
+
+// begin gives the run its contexts. The caller calls end when the run has ended.
+func (r *run) begin(ctx context.Context) (end func()) {
+	r.ctx = newRunContext(ctx)
+	r.nodeCtx = r.ctx
+	storeCtx, stop := newStoreContext(r.ctx)
+	r.storeCtx = storeCtx
+	return func() {
+		stop()
+		r.ctx.close()
+	}
+}
+
+// invoke is a run from its first look at the thread to its last.
+func (r *run) invoke(in input) (snap *Snapshot, err error) {
+	closed := false
+	defer func() { // start failed, or a node ended this goroutine
+		if !closed {
+			err = errors.Join(err, r.closeLog())
+		}
+	}()
+	started := r.event(RunStarted) // comes before the event of the first checkpoint
+	r.emit(started)
+	resumed, err := r.start(in)
+	if err != nil {
+		r.events.drop()
+		return nil, err
+	}
+	r.events.first(func(e *Event) { e.State, e.Resumed, e.Step = r.view, resumed, r.step })
+	err = r.loop()
+	closed = true
+	if cerr := r.closeLog(); cerr != nil {
+		return nil, errors.Join(err, cerr)
+	}
+	if r.log != nil && r.log.mode == Exit && r.info.Run == r.id {
+		e := r.event(Checkpointed)
+		e.ID, e.Parent = r.info.ID, r.info.Parent
+		r.emit(e)
+	}
+	snap = r.snapshotOfRun()
+	if err != nil {
+		return snap, err
+	}
+	r.warnWaiting(snap)
+	if r.pauses != nil {
+		e := r.event(Paused)
+		e.Pauses = r.pauses
+		r.emit(e)
+	}
+	e := r.event(RunEnded)
+	e.Snapshot = snap
+	r.emit(e)
+	return snap, nil
+}
+
+func (r *run) closeLog() error {
+	if r.log == nil {
+		return nil
+	}
+	return r.log.writer.close(r.storeCtx)
+}
+
+// warnWaiting logs joins that a finished run has left waiting: a fan-out without
+// targets, or a source that did not run.
+func (r *run) warnWaiting(snap *Snapshot) {
+	if r.Logger == nil || len(snap.Tasks) > 0 {
+		return
+	}
+	for _, w := range snap.Waiting {
+		r.Logger.Warn("graph: the run ended, and a join still waits for some of its sources",
+			"graph", r.plan.Name, "thread", r.thread, "join", w.Target, "arrived", w.Arrived, "awaiting", w.Awaiting)
+	}
+}
+
+// start brings the run to its first superstep. It reports whether the run resumes
+// the thread's current turn.
+func (r *run) start(in input) (resumed bool, err error) {
+	r.info = Info{Run: r.id, Version: r.Version, Metadata: r.Metadata, Time: time.Now()}
+	found := false
+	if r.log != nil {
+		if found, err = r.find(&in); err != nil {
+			return false, err
+		}
+	}
+	if in.begin {
+		return false, r.beginTurn(in)
+	}
+	if !found {
+		if !in.hasTargets() && len(in.writes) == 0 {
+			return false, ErrNoInput
+		}
+		return false, r.beginTurn(in)
+	}
+	r.resuming = in.resume || r.At != "" || r.source == checkpoint.Edited || r.source == checkpoint.Fork || r.pending.begun()
+	if r.At != "" && len(in.answers) == 0 {
+		if err := r.fork(); err != nil {
+			return false, err
+		}
+	}
+	return true, r.edit(in)
+}
+
+// find restores the thread's newest checkpoint, or the one that the caller's
+// handle is at.
+func (r *run) find(in *input) (bool, error) {
+	c, err := r.log.store.Get(r.ctx, checkpoint.Key{Thread: r.thread})
+	if errors.Is(err, checkpoint.ErrNotFound) && r.At == "" {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	r.log.setHead("", c.ID)
+	if r.At != "" && (r.At != c.ID || len(in.answers) == 0) {
+		if len(in.answers) > 0 {
+			return false, fmt.Errorf("checkpoint %s is not the thread's newest, and a run from it asks its questions again: %w", r.At, ErrNoQuestion)
+		}
+		if c.ID != r.At {
+			if c, err = r.log.store.Get(r.ctx, checkpoint.Key{Thread: r.thread, ID: r.At}); err != nil {
+				return false, err
+			}
+		}
+		c.Writes = nil // a fork tries the superstep again from its beginning
+	}
+	return true, r.load(&c)
+}
+
+// newOrigin begins a branch of the thread; see [Task.IdempotencyKey].
+func (r *run) newOrigin() {
+	origin := r.log.head("")
+	if r.checkpoint != origin {
+		origin += "<" + r.checkpoint
+	}
+	r.origin = &origin
+}
+
+// beginTurn applies input and stores it as a checkpoint. What follows Start is due
+// then; on a new thread, what the caller names.
+func (r *run) beginTurn(in input) error {
+	tx := r.transaction()
+	if err := statecore.Apply(tx, 0, in.writes); err != nil {
+		return err
+	}
+	view, err := tx.Finish(true)
+	if err != nil {
+		return err
+	}
+	r.view = view
+	before := frontier{waiting: r.front.waiting, arrived: r.front.arrived, persistent: r.front.persistent}
+	var front frontier
+	if in.hasTargets() {
+		to, terr := in.targets(&r.scope)
+		if terr != nil {
+			return terr
+		}
+		to.node = callerNode
+		front = nextFrontier(r.plan, &before, []routed{to})
+	} else if front, err = r.enter(&before); err != nil {
+		return err
+	}
+	if r.log != nil {
+		r.newOrigin()
+	}
+	r.step++
+	r.pending, r.answers = nil, nil
+	if err := r.commit(tx, view, nil, &front, checkpoint.Input); err != nil {
+		return err
+	}
+	r.front = front
+	return nil
+}
+
+// callerNode stands for a caller that names its own targets.
+var callerNode = &Node{Name: Start, names: []string{Start}}
+
+// enter returns what follows Start.
+func (r *run) enter(before *frontier) (frontier, error) {
+	entry := &Task{scope: &r.scope, node: r.plan.Start}
+	if err := entry.branch(r.view); err != nil {
+		return frontier{}, err
+	}
+	return nextFrontier(r.plan, before, []routed{entry.routed()}), nil
+}
+
+// fork begins a branch of the thread at the checkpoint that was restored.
+func (r *run) fork() error {
+	r.newOrigin()
+	r.step++
+	return r.commit(nil, r.view, nil, &r.front, checkpoint.Fork)
+}
+
+// edit stores the caller's answers, writes and targets with the current
+// checkpoint, so that no crash loses them, and applies them.
+func (r *run) edit(in input) error {
+	var stored []checkpoint.Write
+	given := map[string]bool{}
+	for _, a := range in.answers {
+		if given[a.ID] {
+			return fmt.Errorf("question %s of interrupt %q was given two answers: %w", a.ID, a.Interrupt, ErrDuplicateKey)
+		}
+		given[a.ID] = true
+		w, err := r.answer(a)
+		if err != nil {
+			return err
+		}
+		stored = append(stored, w)
+	}
+	r.answersOnly = len(in.answers) > 0 && len(in.writes) == 0 && !in.hasTargets()
+	if len(in.writes) > 0 || in.hasTargets() {
+		to, err := in.targets(&r.scope)
+		if err != nil {
+			return err
+		}
+		own, err := r.encodeEdit(in.writes, to)
+		if err != nil {
+			return err
+		}
+		stored = append(stored, own...)
+		r.front = r.front.with(to)
+		if err := r.amend(in.writes); err != nil {
+			return err
+		}
+	}
+	if len(stored) == 0 || r.log == nil {
+		return nil
+	}
+	r.settles = true
+	return r.log.write(r.storeCtx, r.key(), stored)
+}
+
+// encodeEdit returns the pending writes that hold what the caller changed.
+func (r *run) encodeEdit(writes state.Update, to routed) ([]checkpoint.Write, error) {
+	if r.pending == nil {
+		r.pending = &pendingWrites{}
+	}
+	caller := r.pending.task("")
+	e := pendingEncoder{plan: r.plan, index: caller.next}
+	for _, w := range writes {
+		e.write(w)
+	}
+	e.routes(to.targets, to.sends)
+	caller.next = e.index
+	return e.out, e.err
+}
+
+// answer returns the pending write that holds an answer.
+func (r *run) answer(a Answer) (checkpoint.Write, error) {
+	id, open := "", false
+	if r.pending != nil {
+		id, open = r.pending.questions[a.ID]
+	}
+	if open {
+		open = !r.pending.tasks[id].done
+	}
+	if !open {
+		return checkpoint.Write{}, fmt.Errorf("question %s of interrupt %q: %w%s", a.ID, a.Interrupt, ErrNoQuestion, r.openQuestions())
+	}
+	task := r.pending.tasks[id]
+	for i := range task.pauses {
+		if p := &task.pauses[i]; p.ID == a.ID && p.Interrupt != a.Interrupt {
+			return checkpoint.Write{}, fmt.Errorf("question %s belongs to interrupt %q and not to %q: %w", a.ID, p.Interrupt, a.Interrupt, ErrNoQuestion)
+		}
+	}
+	data, err := json.Marshal(storedAnswer{ID: a.ID, Value: a.Value})
+	w := checkpoint.Write{Task: id, Index: task.next, Channel: markAnswer, Data: data}
+	task.next++
+	r.answers[a.ID] = a.Value
+	return w, err
+}
+
+// openQuestions says how many questions are open, for an error.
+func (r *run) openQuestions() string {
+	open := 0
+	if r.pending != nil {
+		for _, task := range r.pending.tasks {
+			if !task.done {
+				open += len(task.unanswered(r.pending.answers))
+			}
+		}
+	}
+	if open == 0 {
+		return "; the thread has no open question"
+	}
+	return fmt.Sprintf("; %d other questions are open, see Snapshot.Pauses", open)
+}

@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+// ErrDuplicateKey says that a key was used twice in one task.
+var ErrDuplicateKey = errors.New("the key was used before in this task")
+
+// A onceCall is a side effect of a task: its result, or the call that is under way.
+type onceCall struct {
+	turn  chan struct{} // holds a token while no call is under way
+	ready bool
+	value json.RawMessage
+}
+
+func newOnceCall() *onceCall {
+	c := &onceCall{turn: make(chan struct{}, 1)}
+	c.turn <- struct{}{}
+	return c
+}
+
+func completedCall(value json.RawMessage) *onceCall {
+	c := newOnceCall()
+	c.ready, c.value = true, value
+	return c
+}
+
+// enclosingKey finds the calls of Once around a context.
+type enclosingKey struct{}
+
+// enclosing is a list of the calls of Once around a context, innermost first.
+type enclosing struct {
+	call  *onceCall
+	outer *enclosing
+}
+
+// Once returns the stored result of a side effect. If there is none, it calls fn
+// and stores what fn returns, even if the run's context ends meanwhile.
+func (t *Task) Once(ctx context.Context, key string, fn func(context.Context) ([]byte, error)) ([]byte, error) {
+	call := t.onceCall(key)
+	around, _ := ctx.Value(enclosingKey{}).(*enclosing)
+	for e := around; e != nil; e = e.outer {
+		if e.call == call {
+			return nil, fmt.Errorf("%w: by the call that is to produce the result", ErrDuplicateKey)
+		}
+	}
+	select {
+	case <-call.turn:
+		defer func() { call.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if call.ready {
+		return call.value, nil
+	}
+	if ctx.Err() != nil { // do not begin an effect whose result nobody waits for
+		return nil, context.Cause(ctx)
+	}
+	value, err := fn(context.WithValue(ctx, enclosingKey{}, &enclosing{call, around}))
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(storedOnce{Key: key, Value: value})
+	if err != nil {
+		return nil, err
+	}
+	if err := t.storeNow(markOnce, data); err != nil {
+		return nil, err
+	}
+	call.ready, call.value = true, value
+	return value, nil
+}
+
+func (t *Task) onceCall(key string) *onceCall {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.once[key]
+	if c == nil {
+		if t.once == nil {
+			t.once = map[string]*onceCall{}
+		}
+		c = newOnceCall()
+		t.once[key] = c
+	}
+	return c
+}
+
+// storeNow stores a pending write of the task, and returns when it is stored in
+// the way of the run's durability mode; under Async it waits. If the store fails,
+// so does the task, whatever its node returns.
+func (t *Task) storeNow(mark string, data []byte) error {
+	s := t.scope
+	if s.log == nil {
+		return nil
+	}
+	t.mu.Lock()
+	index := t.nextIndex
+	t.nextIndex++
+	t.mu.Unlock()
+	s.touched.Store(true)
+	err := s.log.write(s.storeCtx, s.key(), []checkpoint.Write{{Task: t.ID(), Index: index, Channel: mark, Data: data}})
+	if err == nil {
+		err = s.log.wait(s.storeCtx)
+	}
+	if err != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.fault = errors.Join(t.fault, err)
+	}
+	return err
+}

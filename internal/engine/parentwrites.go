@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/state"
+)
+
+// collectParentWrites keeps what a task of a subgraph wrote for the parent.
+func (r *run) collectParentWrites(t *Task) {
+	if r.parent == nil {
+		return
+	}
+	outer := r.parent.scope.plan.Schema
+	for _, w := range t.writes {
+		if name := w.Channel(); name != "" && r.plan.Schema.Shared(name, outer) {
+			r.shared = append(r.shared, w)
+		}
+	}
+	r.toParent = append(r.toParent, t.toParent...)
+}
+
+// leavesSubgraph reports whether a write to the parent ends the subgraph.
+func leavesSubgraph(w state.Write) bool {
+	switch s := w.Signal().(type) {
+	case Goto, *Send:
+		return true
+	case ToParent:
+		return leavesSubgraph(s.Write)
+	}
+	return false
+}
+
+// appendParentWrites appends the stored form of what a task wrote for the parent.
+// A change that can be read back as a write needs no form of its own.
+func (r *run) appendParentWrites(list []checkpoint.Change, t *Task) ([]checkpoint.Change, error) {
+	schema, outer := r.plan.Schema, r.parent.scope.plan.Schema
+	for _, w := range t.writes {
+		name := w.Channel()
+		if name == "" || !schema.Shared(name, outer) || schema.ChangesAreWrites(name) {
+			continue
+		}
+		k, data, ok, err := schema.EncodeWrite(w.Write)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			list = append(list, checkpoint.Change{Channel: changeShared + name, Kind: uint8(k), Data: data})
+		}
+	}
+	for _, w := range t.toParent {
+		stored, err := r.encodeParentWrite(w)
+		if err != nil {
+			return nil, err
+		}
+		data, err := json.Marshal(stored)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, checkpoint.Change{Channel: changeParent, Data: data})
+	}
+	return list, nil
+}
+
+// encodeParentWrite encodes a write for the parent's graph.
+func (s *scope) encodeParentWrite(w state.Write) (storedParent, error) {
+	outer := s.parent.scope
+	switch sig := w.Signal().(type) {
+	case Goto:
+		return storedParent{Goto: sig.Node}, nil
+	case *Send:
+		stored, err := outer.plan.encodeSend(sig.Node, sig.Writes)
+		return storedParent{Send: &stored}, err
+	case ToParent:
+		if outer.parent == nil {
+			return storedParent{}, fmt.Errorf("%s: %w: the graph has no parent", sig.Signal(), ErrSignal)
+		}
+		up, err := outer.encodeParentWrite(sig.Write)
+		return storedParent{Up: &up}, err
+	case nil:
+		k, data, ok, err := outer.plan.Schema.EncodeWrite(w.Write)
+		if !ok {
+			return storedParent{}, err
+		}
+		return storedParent{Write: &storedWrite{Channel: w.Channel(), Kind: k, Data: data}}, nil
+	default:
+		return storedParent{}, fmt.Errorf("%s: %w", sig.Signal(), ErrSignal)
+	}
+}
+
+// decodeParentWrite decodes what encodeParentWrite returned.
+func (s *scope) decodeParentWrite(stored storedParent) (state.Write, error) {
+	outer := s.parent.scope
+	switch {
+	case stored.Goto != "":
+		return signalWrite(Goto{outer.plan.current(stored.Goto)}), nil
+	case stored.Send != nil:
+		send := &Send{Node: outer.plan.current(stored.Send.Node)}
+		for _, w := range stored.Send.Writes {
+			write, err := outer.plan.Schema.DecodeWrite(w.Channel, w.Kind, w.Data)
+			if err != nil {
+				return state.Write{}, err
+			}
+			send.Writes = append(send.Writes, state.Write{Write: write})
+		}
+		return signalWrite(send), nil
+	case stored.Up != nil:
+		w, err := outer.decodeParentWrite(*stored.Up)
+		return signalWrite(ToParent{w}), err
+	case stored.Write != nil:
+		w, err := outer.plan.Schema.DecodeWrite(stored.Write.Channel, stored.Write.Kind, stored.Write.Data)
+		return state.Write{Write: w}, err
+	}
+	return state.Write{}, nil
+}

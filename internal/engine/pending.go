@@ -1,0 +1,282 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/statecore"
+	"github.com/weft-go/weft/state"
+)
+
+// The marks are the channels of pending writes that belong to the engine. Every
+// other channel of a pending write is one of the graph's.
+const (
+	markDone    = "$done"   // the task finished
+	markGoto    = "$goto"   // a target of the task: the name of a node
+	markSend    = "$send"   // a target of the task: a storedSend
+	markParent  = "$parent" // a write for the parent graph: a storedParent
+	markPersist = "$memory" // the new heads of persistent subgraphs
+	markAsk     = "$ask"    // the open questions of the task; replaces the mark before it
+	markAnswer  = "$answer" // the answer to a question: a storedAnswer
+	markOnce    = "$once"   // the result of a side effect: a storedOnce
+	markStop    = "$stop"   // a run stopped here in good order: its static pauses
+	markError   = "$error"  // the text of the task's last failure
+	markVoid    = "$void"   // the results so far do not count: an index for each task
+)
+
+// A mark that replaces the one before it has a fixed index.
+const (
+	indexAsk   = -1
+	indexError = -2
+	indexVoid  = -3
+	indexStop  = -4
+)
+
+// A Pause is something that a thread waits for, in its stored form.
+type Pause struct {
+	Kind      string          `json:"kind"`
+	ID        string          `json:"id,omitempty"`
+	Node      string          `json:"node"`
+	Path      string          `json:"path"`
+	Interrupt string          `json:"interrupt,omitempty"`
+	Key       string          `json:"key,omitempty"`
+	Prompt    json.RawMessage `json:"prompt,omitempty"`
+}
+
+// The kinds of a [Pause].
+const (
+	Question    = "question"
+	PauseBefore = "before"
+	PauseAfter  = "after"
+)
+
+// storedParent is a write for the parent graph. The parent decodes it with its
+// own channels.
+type storedParent struct {
+	Goto  string        `json:"goto,omitempty"`
+	Send  *storedSend   `json:"send,omitempty"`
+	Write *storedWrite  `json:"write,omitempty"`
+	Up    *storedParent `json:"up,omitempty"` // for the parent's parent
+}
+
+type storedAnswer struct {
+	ID    string          `json:"id"`
+	Value json.RawMessage `json:"value,omitempty"`
+	// Refused withdraws an answer that the node could not read.
+	Refused bool `json:"refused,omitempty"`
+}
+
+type storedOnce struct {
+	Key   string          `json:"key"`
+	Value json.RawMessage `json:"value"`
+}
+
+// A savedTask is what the pending writes of a checkpoint say about one task.
+type savedTask struct {
+	done       bool
+	writes     state.Update
+	targets    []*Node
+	sends      []*sentTask
+	toParent   []storedParent
+	persistent map[string]string
+	asked      bool
+	pauses     []Pause
+	once       map[string]json.RawMessage
+	failure    string
+	next       int // the first free index
+}
+
+// pendingWrites are all pending writes of a checkpoint. The caller of the run is
+// the task with an empty id.
+type pendingWrites struct {
+	tasks     map[string]*savedTask
+	questions map[string]string          // the task of each question, by the question's id
+	answers   map[string]json.RawMessage // by the question's id
+	void      map[string]int             // results of a task below this index do not count
+	missing   []string                   // stored targets that the graph does not have
+	stopped   bool                       // a run stopped here in good order
+	stops     []Pause                    // the static pauses at which it stopped
+}
+
+func (p *pendingWrites) task(id string) *savedTask {
+	t := p.tasks[id]
+	if t == nil {
+		t = &savedTask{}
+		if p.tasks == nil {
+			p.tasks = map[string]*savedTask{}
+		}
+		p.tasks[id] = t
+	}
+	return t
+}
+
+// tried reports whether a task of the superstep left a result, a question or an error.
+func (p *pendingWrites) tried() bool {
+	_, caller := p.tasks[""]
+	return len(p.tasks) > 1 || len(p.tasks) == 1 && !caller
+}
+
+// begun reports whether a run stopped at the checkpoint, or in the superstep
+// after it. Static pauses then do not apply again.
+func (p *pendingWrites) begun() bool { return p != nil && (p.stopped || p.tried()) }
+
+// decodePending sorts the pending writes of a checkpoint by task.
+func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) {
+	d := pendingDecoder{plan: p, out: &pendingWrites{questions: map[string]string{}, answers: map[string]json.RawMessage{}}}
+	for _, w := range writes {
+		if w.Channel == markVoid {
+			if err := json.Unmarshal(w.Data, &d.out.void); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, w := range writes {
+		id := p.currentTask(w.Task)
+		t := d.out.task(id)
+		t.next = max(t.next, w.Index+1)
+		if isResult(w) && w.Index < d.out.void[w.Task] {
+			continue
+		}
+		if err := d.decode(id, t, w); err != nil {
+			return nil, fmt.Errorf("pending write %d of task %q: %w", w.Index, w.Task, err)
+		}
+	}
+	return d.out, nil
+}
+
+// isResult reports whether a pending write is part of the result of a task.
+func isResult(w checkpoint.Write) bool {
+	switch w.Channel {
+	case markAsk, markAnswer, markOnce, markError, markVoid, markStop:
+		return false
+	}
+	return w.Task != ""
+}
+
+type pendingDecoder struct {
+	plan *Plan
+	out  *pendingWrites
+	tx   *statecore.Tx // made for the first Send
+}
+
+func (d *pendingDecoder) decode(id string, t *savedTask, w checkpoint.Write) (err error) {
+	switch w.Channel {
+	case markVoid: // was read before
+	case markDone:
+		t.done = true
+	case markError:
+		t.failure = string(w.Data)
+	case markGoto:
+		t.targets = append(t.targets, d.plan.find([]string{string(w.Data)}, &d.out.missing)...)
+	case markSend:
+		err = d.decodeSend(t, w.Data)
+	case markParent:
+		var s storedParent
+		err = json.Unmarshal(w.Data, &s)
+		t.toParent = append(t.toParent, s)
+	case markPersist:
+		err = json.Unmarshal(w.Data, &t.persistent)
+	case markAsk:
+		t.asked = true
+		err = json.Unmarshal(w.Data, &t.pauses)
+		for _, p := range t.pauses {
+			d.out.questions[p.ID] = id
+		}
+	case markAnswer:
+		err = d.decodeAnswer(w.Data)
+	case markOnce:
+		var o storedOnce
+		err = json.Unmarshal(w.Data, &o)
+		if t.once == nil {
+			t.once = map[string]json.RawMessage{}
+		}
+		t.once[o.Key] = o.Value
+	case markStop:
+		d.out.stopped = true
+		err = json.Unmarshal(w.Data, &d.out.stops)
+	default:
+		var write statecore.Write
+		write, err = d.plan.Schema.DecodeWrite(w.Channel, statecore.Kind(w.Kind), w.Data)
+		t.writes = append(t.writes, state.Write{Write: write})
+	}
+	return err
+}
+
+func (d *pendingDecoder) decodeSend(t *savedTask, data []byte) error {
+	var stored storedSend
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return err
+	}
+	if d.tx == nil {
+		d.tx = d.plan.Schema.Begin(d.plan.empty)
+	}
+	s, err := d.plan.decodeSend(d.tx, stored, &d.out.missing)
+	if s != nil {
+		t.sends = append(t.sends, s)
+	}
+	return err
+}
+
+func (d *pendingDecoder) decodeAnswer(data []byte) error {
+	var a storedAnswer
+	err := json.Unmarshal(data, &a)
+	if d.out.answers[a.ID] = a.Value; a.Refused {
+		delete(d.out.answers, a.ID)
+	}
+	return err
+}
+
+// A pendingEncoder collects the pending writes of one task.
+type pendingEncoder struct {
+	plan  *Plan
+	task  string
+	index int // of the next write
+	out   []checkpoint.Write
+	err   error
+}
+
+func (e *pendingEncoder) add(channel string, k statecore.Kind, data []byte) {
+	e.out = append(e.out, checkpoint.Write{Task: e.task, Index: e.index, Channel: channel, Kind: uint8(k), Data: data})
+	e.index++
+}
+
+func (e *pendingEncoder) addJSON(channel string, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		e.err = errors.Join(e.err, err)
+		return
+	}
+	e.add(channel, 0, data)
+}
+
+func (e *pendingEncoder) write(w state.Write) {
+	k, data, ok, err := e.plan.Schema.EncodeWrite(w.Write)
+	if err != nil {
+		e.err = errors.Join(e.err, err)
+	} else if ok {
+		e.add(w.Channel(), k, data)
+	}
+}
+
+// routes adds the targets of a task.
+func (e *pendingEncoder) routes(targets []*Node, sends []*sentTask) {
+	for _, n := range targets {
+		e.add(markGoto, 0, []byte(n.Name))
+	}
+	for _, s := range sends {
+		stored, err := e.plan.encodeSend(s.node.Name, s.writes)
+		if err != nil {
+			e.err = errors.Join(e.err, err)
+			continue
+		}
+		e.addJSON(markSend, stored)
+	}
+}
+
+// encodeMark returns a pending write with a fixed index.
+func encodeMark(task, channel string, index int, v any) (checkpoint.Write, error) {
+	data, err := json.Marshal(v)
+	return checkpoint.Write{Task: task, Index: index, Channel: channel, Data: data}, err
+}

@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// Ask returns the answer to a question of the task. If there is none, it records
+// the question as open and reports false. A question is known by its interrupt and key.
+func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (answer json.RawMessage, id string, answered bool, err error) {
+	if t.scope.log == nil {
+		return nil, "", false, ErrNoStore
+	}
+	id = t.questionID(interrupt, key)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.keys[id] {
+		err = fmt.Errorf("interrupt %q, key %q: %w", interrupt, key, ErrDuplicateKey)
+		t.fault = errors.Join(t.fault, err)
+		return nil, id, false, err
+	}
+	if t.keys == nil {
+		t.keys = map[string]bool{}
+	}
+	t.keys[id] = true
+	if answer, answered = t.scope.answers[id]; answered { // the map does not change while tasks run
+		return answer, id, true, nil
+	}
+	t.asked = append(t.asked, Pause{
+		Kind: Question, ID: id, Node: t.node.Name, Path: joinPath(t.scope.path, t.ID()),
+		Interrupt: interrupt, Key: key, Prompt: prompt,
+	})
+	return nil, id, false, nil
+}
+
+// questionID returns the id of a question. It is the same whenever the task runs
+// again: the id under which the question was stored, if it was asked before.
+func (t *Task) questionID(interrupt, key string) string {
+	path := joinPath(t.scope.path, t.ID())
+	if t.saved != nil {
+		for i := range t.saved.pauses {
+			p := &t.saved.pauses[i]
+			if p.Kind == Question && p.Interrupt == interrupt && p.Key == key && (p.Path == path || len(t.scope.plan.Renamed) > 0) {
+				return p.ID
+			}
+		}
+	}
+	parts := [...]string{t.scope.thread, t.scope.ns, t.scope.checkpoint, t.ID(), interrupt, key}
+	var text []byte
+	for _, p := range parts { // with its length, so that different lists have different texts
+		text = append(strconv.AppendInt(text, int64(len(p)), 10), ':')
+		text = append(text, p...)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Reject withdraws the answer to a question, which is then open again.
+func (t *Task) Reject(question string) error {
+	data, err := json.Marshal(storedAnswer{ID: question, Refused: true})
+	if err != nil {
+		return err
+	}
+	return t.storeNow(markAnswer, data)
+}
+
+// Asked reports whether the task has an open question, whatever its node made of
+// the error that it got.
+func (t *Task) Asked() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.asked != nil
+}
+
+// ForgetQuestions forgets the questions of an attempt before the node runs again.
+func (t *Task) ForgetQuestions() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked, t.keys = nil, nil
+}
+
+// AskedIn reports whether the node of ctx has an open question.
+func AskedIn(ctx context.Context) bool {
+	t := TaskOf(ctx)
+	return t != nil && t.Asked()
+}
+
+// IsPause reports whether err comes from a node that waits for an answer.
+func IsPause(err error) bool {
+	p, ok := errors.AsType[interface {
+		error
+		Pause() bool
+	}](err)
+	return ok && p.Pause()
+}

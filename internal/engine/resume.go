@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/statecore"
+	"github.com/weft-go/weft/state"
+)
+
+// restore makes a stored checkpoint the current one: its state, what is due, its
+// pending writes, and in a subgraph what the call has for its parent.
+func (r *run) restore(c *checkpoint.Checkpoint) error {
+	if err := r.replay(c); err != nil {
+		return err
+	}
+	ctl, err := readControl(c.Control)
+	if err != nil {
+		return fmt.Errorf("checkpoint %s (version %q): %w", c.ID, c.Version, err)
+	}
+	front, err := r.plan.decodeControl(&ctl)
+	if err != nil {
+		return fmt.Errorf("checkpoint %s (version %q): %w", c.ID, c.Version, err)
+	}
+	if r.pending, err = r.plan.decodePending(c.Writes); err != nil {
+		return fmt.Errorf("checkpoint %s: %w", c.ID, err)
+	}
+	front.missing = slices.Concat(front.missing, r.pending.missing)
+	r.front, r.step = front, c.Step
+	r.settles = len(c.Writes) > 0
+	if r.parent == nil {
+		r.origin = ctl.Origin
+	}
+	r.current(c, c.Time)
+	return nil
+}
+
+// replay rebuilds the state from the lineage of a checkpoint.
+func (r *run) replay(c *checkpoint.Checkpoint) error {
+	rp := r.plan.Schema.Replay(nil)
+	r.shared, r.toParent = nil, nil
+	r.snapshots.reset()
+	for _, d := range c.Lineage {
+		if d.Snapshot {
+			r.snapshots.reset()
+		}
+		r.snapshots.add(d.Changes)
+		if r.parent != nil && d.Source == checkpoint.Input {
+			rp.Import(r.parent.view) // the call began with the channels that it shares
+			r.shared, r.toParent = nil, nil
+		}
+		for _, ch := range d.Changes {
+			if err := r.replayChange(rp, ch, d.Snapshot); err != nil {
+				return fmt.Errorf("checkpoint %s: %w", d.ID, err)
+			}
+		}
+	}
+	r.view = rp.View()
+	return nil
+}
+
+func (r *run) replayChange(rp *statecore.Replayer, ch checkpoint.Change, snapshot bool) error {
+	if strings.HasPrefix(ch.Channel, "$") {
+		return r.replayParentWrite(ch)
+	}
+	k := statecore.Kind(ch.Kind)
+	err := rp.Apply(ch.Channel, k, ch.Data)
+	if errors.Is(err, statecore.ErrUnknownChannel) {
+		if r.Logger != nil {
+			r.Logger.Warn("graph: a stored channel is not in the graph and is ignored; if it was renamed, say so in the graph's Migrations",
+				"graph", r.plan.Name, "thread", r.thread, "channel", ch.Channel)
+		}
+		return nil
+	}
+	if err != nil || snapshot || r.parent == nil {
+		return err
+	}
+	if s := r.plan.Schema; s.Shared(ch.Channel, r.parent.scope.plan.Schema) && s.ChangesAreWrites(ch.Channel) {
+		w, err := s.WriteFromChange(ch.Channel, k, ch.Data)
+		r.shared = append(r.shared, state.Write{Write: w})
+		return err
+	}
+	return nil
+}
+
+// replayParentWrite restores a write for the parent.
+func (r *run) replayParentWrite(ch checkpoint.Change) error {
+	if r.parent == nil {
+		return nil
+	}
+	if name, ok := strings.CutPrefix(ch.Channel, changeShared); ok {
+		w, err := r.plan.Schema.DecodeWrite(name, statecore.Kind(ch.Kind), ch.Data)
+		r.shared = append(r.shared, state.Write{Write: w})
+		return err
+	}
+	var stored storedParent
+	if err := json.Unmarshal(ch.Data, &stored); err != nil {
+		return err
+	}
+	w, err := r.decodeParentWrite(stored)
+	r.toParent = append(r.toParent, w)
+	return err
+}
+
+// load restores a checkpoint of the thread's own graph, with what the caller of an
+// earlier run changed of it.
+func (r *run) load(c *checkpoint.Checkpoint) error {
+	if err := r.restore(c); err != nil {
+		return err
+	}
+	r.answers = r.pending.answers
+	own := r.pending.tasks[""]
+	if own == nil {
+		return nil
+	}
+	r.front = r.front.with(routed{targets: own.targets, sends: own.sends})
+	return r.amend(own.writes)
+}

@@ -1,0 +1,317 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/statecore"
+	"github.com/weft-go/weft/state"
+)
+
+// Errors of runs.
+var (
+	ErrMaxSteps       = errors.New("the run reached its limit of supersteps")
+	ErrPersistentBusy = errors.New("the persistent subgraph is in use by another task of the superstep")
+)
+
+// A run is one run of one graph: from its input, or the checkpoint that it
+// resumes, to its end, a pause or an error. A call of a subgraph is a run of its own.
+type run struct {
+	scope
+
+	info        Info // of the current checkpoint
+	source      checkpoint.Source
+	resuming    bool                // the first superstep is one at which an earlier run stopped
+	settles     bool                // the current checkpoint has pending writes
+	edits       []checkpoint.Change // what the caller changed of the current checkpoint
+	pauses      []Pause
+	uncommitted []Task        // the tasks of a superstep that was not committed
+	tx          *statecore.Tx // of the superstep; used again by the next
+	routed      []routed      // likewise
+	snapshots   snapshotPolicy
+	place       *Origin // of the run's events; made for the first
+
+	// In a subgraph, what the parent gets: writes to shared channels, and what
+	// was passed to it with ToParent.
+	shared   []state.Write
+	toParent []state.Write
+}
+
+// loop runs supersteps until nothing is due. It returns nil at the end and at a pause.
+func (r *run) loop() error {
+	for !r.front.left && !r.front.idle() {
+		if err := r.checkLimits(); err != nil {
+			return err
+		}
+		if r.limits.pausesBefore() && !r.resuming && r.pauseAt(r.limits.PauseBefore, PauseBefore, r.front.dueNames()) {
+			return r.recordStop()
+		}
+		if err := r.superstep(); err != nil || r.pauses != nil {
+			return err
+		}
+		if r.limits.pausesAfter() && !r.front.idle() && r.pauseAt(r.limits.PauseAfter, PauseAfter, r.front.by) {
+			return r.recordStop()
+		}
+	}
+	return nil
+}
+
+// checkLimits returns why the superstep that is due does not run.
+func (r *run) checkLimits() error {
+	if cause := r.ctx.cause(); cause != nil {
+		return cause
+	}
+	if r.nodeCtx.Err() != nil { // in a subgraph, a timeout of the calling node
+		return context.Cause(r.nodeCtx)
+	}
+	if len(r.front.missing) > 0 {
+		return missingNodes(r.plan, r.front.missing)
+	}
+	if r.stepsDone >= r.limits.MaxSteps {
+		err := fmt.Errorf("%w: %d ran, and %q are due; raise MaxSteps, or look for a loop that does not end; the next run continues",
+			ErrMaxSteps, r.stepsDone, r.front.dueNames())
+		return errors.Join(err, r.recordStop())
+	}
+	if r.ctx.drained() {
+		return errors.Join(fmt.Errorf("%w before %q", ErrDrained, r.front.dueNames()), r.recordStop())
+	}
+	return nil
+}
+
+func missingNodes(p *Plan, missing []string) error {
+	return fmt.Errorf("%w: the thread is to run %q%s; if it was renamed, say so in the graph's Migrations; new input or Update also get past it",
+		ErrUnknownNode, missing, suggestNode(p, missing[0]))
+}
+
+// superstep runs what is due and commits it. If a task failed or asked, it keeps
+// what finished.
+func (r *run) superstep() error {
+	tasks := r.tasks()
+	r.single = len(tasks) == 1
+	r.step++
+	if err := r.runAndCommit(tasks); err != nil || r.pauses != nil {
+		r.step--
+		return err
+	}
+	r.stepsDone++
+	r.resuming, r.pending = false, nil
+	e := r.event(StateChanged)
+	e.State = r.view
+	r.emit(e)
+	return nil
+}
+
+func (r *run) runAndCommit(tasks []Task) error {
+	if err := r.checkPersistent(tasks); err != nil {
+		return err
+	}
+	r.announce(tasks)
+	if err := r.runTasks(tasks); err != nil {
+		return err
+	}
+	if err := r.classify(tasks); err != nil || r.pauses != nil {
+		r.uncommitted = tasks
+		if err == nil && !r.single {
+			err = r.preview(tasks)
+		}
+		return err
+	}
+	return r.commitStep(tasks)
+}
+
+// checkPersistent refuses a superstep in which two tasks run one persistent
+// subgraph: each would miss what the other one stores.
+func (r *run) checkPersistent(tasks []Task) error {
+	if r.single {
+		return nil
+	}
+	users := map[string]string{}
+	for i := range tasks {
+		t := &tasks[i]
+		if t.node.Subgraph == nil || t.node.Subgraph.Persist == "" {
+			continue
+		}
+		name := t.node.Subgraph.Persist
+		if first, taken := users[name]; taken {
+			return t.fail(fmt.Errorf("persistent subgraph %q: %w: %q", name, ErrPersistentBusy, first))
+		}
+		users[name] = t.ID()
+	}
+	return nil
+}
+
+// announce opens the events of a superstep.
+func (r *run) announce(tasks []Task) {
+	if r.events == nil {
+		return
+	}
+	e := r.event(StepStarted)
+	e.Tasks = make([]string, len(tasks))
+	for i := range tasks {
+		e.Tasks[i] = tasks[i].ID()
+	}
+	r.emit(e)
+	for i := range tasks {
+		if t := &tasks[i]; t.restored() {
+			e := t.event(TaskFinished, time.Now())
+			e.Update, e.Saved = t.writes, true
+			r.emit(e)
+		}
+	}
+}
+
+// classify decides what becomes of a superstep whose tasks have ended: it returns
+// the failures, joined, or records the pauses. With neither, the superstep is
+// committed.
+func (r *run) classify(tasks []Task) error {
+	var errs []error
+	for i := range tasks {
+		t := &tasks[i]
+		if t.err != nil {
+			errs = append(errs, t.err)
+		}
+		r.pauses = append(r.pauses, t.pauses...)
+	}
+	if errs == nil && r.pauses == nil {
+		return nil
+	}
+	if cause := r.ctx.cause(); cause != nil {
+		errs = slices.Insert(errs, 0, cause)
+	}
+	if len(errs) > 0 {
+		r.pauses = nil
+	}
+	return errors.Join(errs...)
+}
+
+// preview shows a paused superstep with the writes of its finished tasks. Writes
+// that could not be applied after the pause are refused before anybody answers.
+func (r *run) preview(tasks []Task) error {
+	view, at, err := r.applyFinished(tasks)
+	if err != nil {
+		r.pauses, r.uncommitted = nil, nil
+		return r.refuse(tasks, at, err)
+	}
+	if r.events != nil && view != r.view {
+		e := r.event(StateChanged)
+		e.State = view
+		r.emit(e)
+	}
+	return nil
+}
+
+// applyFinished returns the state with the writes of finished tasks. If a write
+// is refused, it returns the state without them and the index of the task.
+func (s *scope) applyFinished(tasks []Task) (view state.View, at int, err error) {
+	var tx *statecore.Tx
+	for i := range tasks {
+		if !tasks[i].finished || len(tasks[i].writes) == 0 {
+			continue
+		}
+		if tx == nil {
+			tx = s.plan.Schema.Begin(s.view)
+		}
+		if err := statecore.Apply(tx, i, tasks[i].writes); err != nil {
+			return s.view, i, err
+		}
+	}
+	if tx == nil || !tx.Changed() {
+		return s.view, 0, nil
+	}
+	if view, err = tx.Finish(false); err != nil {
+		return s.view, 0, err
+	}
+	return view, 0, nil
+}
+
+// refuse names the task whose write the state did not take, and voids the stored
+// results of the superstep, so that the next run does not meet them again.
+func (r *run) refuse(tasks []Task, at int, err error) error {
+	t := &tasks[at]
+	if errors.Is(err, statecore.ErrConcurrentWrite) {
+		channel := channelOf(err)
+		for j := range at {
+			if other := &tasks[j]; other.wrote(channel) {
+				err = fmt.Errorf("%w (the other is %q); use a channel that merges, or LastWins", err, other.ID())
+				break
+			}
+		}
+	}
+	err = t.fail(err)
+	if r.log != nil && !r.single {
+		err = errors.Join(err, r.void(tasks))
+	}
+	return err
+}
+
+// void marks the stored results of a superstep that was refused.
+func (r *run) void(tasks []Task) error {
+	below := map[string]int{}
+	for i := range tasks {
+		writes, err := tasks[i].result()
+		if err != nil {
+			return err
+		}
+		below[tasks[i].ID()] = tasks[i].nextIndex + len(writes)
+	}
+	w, err := encodeMark("", markVoid, indexVoid, below)
+	if err != nil {
+		return err
+	}
+	return r.log.write(r.storeCtx, r.key(), []checkpoint.Write{w})
+}
+
+// pauseAt records a static pause if one of the nodes is in the list.
+func (r *run) pauseAt(list []string, kind string, nodes []string) bool {
+	for i, name := range nodes {
+		if r.limits.names(list, name) && !slices.Contains(nodes[:i], name) {
+			r.pauses = append(r.pauses, Pause{Kind: kind, Node: name, Path: joinPath(r.path, name)})
+		}
+	}
+	return r.pauses != nil
+}
+
+// recordStop stores that the run stopped at the current checkpoint in good order,
+// so that static pauses do not apply again to the run that resumes.
+func (r *run) recordStop() error {
+	if r.log == nil {
+		if r.pauses == nil {
+			return nil
+		}
+		return fmt.Errorf("a pause %s %q: %w", r.pauses[0].Kind, r.pauses[0].Node, ErrNoStore)
+	}
+	data, err := json.Marshal(r.pauses)
+	if err != nil {
+		return err
+	}
+	r.touched.Store(true)
+	return r.log.write(r.storeCtx, r.key(), []checkpoint.Write{{Index: indexStop, Channel: markStop, Data: data}})
+}
+
+// event returns an event of the run itself.
+func (r *run) event(kind EventKind) Event {
+	if r.events == nil {
+		return Event{}
+	}
+	if r.place == nil {
+		r.place = &Origin{Run: r.id, Path: r.path}
+	}
+	return Event{Kind: kind, Time: time.Now(), Step: r.step, Origin: r.place}
+}
+
+// emit delivers an event: that of a subgraph, whose run is in the goroutine of a
+// task, at once; others with the next flush.
+func (r *run) emit(e Event) {
+	switch {
+	case r.events == nil:
+	case r.parent == nil:
+		r.events.add(e)
+	default:
+		r.events.send(r.storeCtx, e)
+	}
+}

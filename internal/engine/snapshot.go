@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/state"
+)
+
+// An Info describes a checkpoint.
+type Info struct {
+	Thread, Namespace, ID, Parent string
+	Step                          int
+	Source                        checkpoint.Source
+	Run, Version                  string
+	Time                          time.Time
+	Metadata                      map[string]string
+	Next                          []string
+}
+
+// A Snapshot is the state of a thread at one moment.
+type Snapshot struct {
+	Info
+	View   state.View
+	Tasks  []TaskInfo
+	Pauses []Pause
+	// Waiting are the joins that some, but not all, of their sources have reached.
+	Waiting []WaitingJoin
+}
+
+// A TaskInfo describes a task of the superstep that is due.
+type TaskInfo struct {
+	ID, Node, Err, Namespace string
+	Finished                 bool
+}
+
+// A WaitingJoin is a join that waits for more of its sources.
+type WaitingJoin struct {
+	Target            string
+	Arrived, Awaiting []string
+}
+
+// snapshotOfCheckpoint describes the checkpoint that was restored.
+func (r *run) snapshotOfCheckpoint() *Snapshot {
+	tasks := r.tasks()
+	for i := range tasks {
+		if saved := tasks[i].saved; saved != nil && !saved.done && saved.asked {
+			tasks[i].pauses = saved.unanswered(r.pending.answers)
+		}
+	}
+	if !r.pending.tried() {
+		r.pauses = r.pending.stops
+	}
+	return r.snapshot(tasks)
+}
+
+// unanswered returns the pauses of a task that no answer was given to.
+func (t *savedTask) unanswered(answers map[string]json.RawMessage) []Pause {
+	return slices.DeleteFunc(slices.Clone(t.pauses), func(p Pause) bool {
+		_, ok := answers[p.ID]
+		return ok && p.Kind == Question
+	})
+}
+
+// snapshotOfRun describes where the run ended.
+func (r *run) snapshotOfRun() *Snapshot {
+	tasks := r.uncommitted
+	if tasks == nil && !r.front.left {
+		tasks = r.tasks()
+	}
+	return r.snapshot(tasks)
+}
+
+// snapshot describes the current checkpoint with the tasks that are due. It shows
+// the writes of finished tasks applied. Nothing in it is shared with the run.
+func (r *run) snapshot(tasks []Task) *Snapshot {
+	out := &Snapshot{Info: r.info, Waiting: r.plan.waitingJoins(&r.front)}
+	out.Metadata, out.Step, out.Next = maps.Clone(r.info.Metadata), r.step, nil
+	out.View, _, _ = r.applyFinished(tasks)
+	for i := range tasks {
+		t := &tasks[i]
+		out.Tasks = append(out.Tasks, t.info())
+		if !t.finished {
+			out.Next = append(out.Next, t.node.Name)
+		}
+		if r.pauses == nil {
+			out.Pauses = append(out.Pauses, t.pauses...)
+		}
+	}
+	out.Next = append(out.Next, r.front.missing...)
+	out.Pauses = append(out.Pauses, r.pauses...)
+	for i := range out.Pauses {
+		out.Pauses[i].Prompt = slices.Clone(out.Pauses[i].Prompt)
+	}
+	return out
+}
+
+func (t *Task) info() TaskInfo {
+	out := TaskInfo{ID: t.ID(), Node: t.node.Name, Finished: t.finished}
+	switch {
+	case t.err != nil:
+		out.Err = t.err.Error()
+	case t.saved != nil && !t.finished:
+		out.Err = t.saved.failure
+	}
+	if t.node.Subgraph != nil && t.scope.checkpoint != "" {
+		out.Namespace = t.namespace()
+	}
+	return out
+}
+
+// namespace is where the subgraph of a task keeps its checkpoints.
+func (t *Task) namespace() string { return t.namespaceAs(t.ID()) }
+
+func (t *Task) namespaceAs(id string) string {
+	if name := t.node.Subgraph.Persist; name != "" {
+		return "~" + name
+	}
+	return joinPath(t.scope.ns, id+"@"+t.scope.checkpoint)
+}
+
+// waitingJoins returns the joins that wait for some of their sources.
+func (p *Plan) waitingJoins(f *frontier) []WaitingJoin {
+	var out []WaitingJoin
+	for i, seen := range f.arrived {
+		if seen == nil {
+			continue
+		}
+		w := WaitingJoin{Target: p.Joins[i].Target}
+		for at, source := range p.Joins[i].Sources {
+			if seen[at] {
+				w.Arrived = append(w.Arrived, source)
+			} else {
+				w.Awaiting = append(w.Awaiting, source)
+			}
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// InfoOf describes a stored checkpoint.
+func (p *Plan) InfoOf(c *checkpoint.Checkpoint) (Info, error) {
+	next, err := DueNodes(c.Control)
+	if err != nil {
+		return Info{}, fmt.Errorf("checkpoint %s: %w: %w", c.ID, checkpoint.ErrCorrupt, err)
+	}
+	for i, name := range next {
+		next[i] = p.current(name)
+	}
+	return Info{
+		Thread: c.Thread, Namespace: c.Namespace, ID: c.ID, Parent: c.Parent, Step: c.Step, Source: c.Source,
+		Run: c.Run, Version: c.Version, Time: c.Time, Metadata: maps.Clone(c.Metadata), Next: next,
+	}, nil
+}

@@ -1,0 +1,215 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/statecore"
+	"github.com/weft-go/weft/state"
+)
+
+// RunSubgraph runs the subgraph of the node of ctx, from where an earlier run of
+// its task left it. It returns what the subgraph wrote for the graph around it. If
+// the subgraph pauses, it returns nothing, and the task asks the subgraph's questions.
+func RunSubgraph(ctx context.Context) (state.Update, error) {
+	t, _ := ctx.Value(taskKey{}).(*Task)
+	sub := t.node.Subgraph
+	release, err := t.scope.claim(sub.Persist)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	r := t.subgraphRun(ctx)
+	resumed, err := r.resumeCall()
+	if err == nil && !resumed {
+		err = r.beginCall()
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := r.event(RunStarted)
+	e.State, e.Resumed = r.view, resumed
+	r.emit(e)
+	if !resumed {
+		r.announceCheckpoint()
+	}
+	if err := r.loop(); err != nil {
+		return nil, err
+	}
+	if r.pauses != nil {
+		r.askParent()
+		return nil, nil
+	}
+	return r.endCall()
+}
+
+// subgraphRun returns the run of the subgraph that a task calls.
+func (t *Task) subgraphRun(ctx context.Context) *run {
+	sub, outer := t.node.Subgraph, t.scope
+	return &run{scope: scope{
+		session: outer.session, plan: sub.Plan, limits: sub.Options, parent: t, nodeCtx: ctx,
+		ns: t.namespace(), path: joinPath(outer.path, t.ID()), view: sub.Plan.empty,
+	}}
+}
+
+// callID names the call of a subgraph by a task, which may have had another id
+// when the call began.
+func (t *Task) callID(id string) string { return id + "@" + t.scope.ns + "@" + t.scope.checkpoint }
+
+// claim reserves a persistent subgraph for one task.
+func (s *session) claim(name string) (release func(), err error) {
+	if name == "" {
+		return func() {}, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.persistent[name] {
+		return nil, fmt.Errorf("persistent subgraph %q: %w", name, ErrPersistentBusy)
+	}
+	if s.persistent == nil {
+		s.persistent = map[string]bool{}
+	}
+	s.persistent[name] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.persistent, name)
+	}, nil
+}
+
+// resumeCall restores the newest checkpoint of the call, if there is one.
+func (r *run) resumeCall() (bool, error) {
+	if r.log == nil {
+		return false, nil
+	}
+	t := r.parent
+	for _, id := range append([]string{t.ID()}, t.scope.plan.formerTasks(t.node.Name, t.sent)...) {
+		r.ns = t.namespaceAs(id)
+		if found, err := r.resumeCallIn(t.callID(id)); found || err != nil {
+			return found, err
+		}
+	}
+	r.ns = t.namespace()
+	return false, nil
+}
+
+// resumeCallIn restores the newest checkpoint of the run's namespace if it belongs
+// to the call.
+func (r *run) resumeCallIn(call string) (bool, error) {
+	c, err := r.log.get(r.storeCtx, checkpoint.Key{Thread: r.thread, Namespace: r.ns})
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	ctl, err := readControl(c.Control)
+	if err != nil {
+		return false, err
+	}
+	r.log.setHead(r.ns, c.ID)
+	if ctl.Call != call {
+		return false, nil
+	}
+	if err := r.restore(&c); err != nil {
+		return false, err
+	}
+	r.resuming = r.pending.begun()
+	return true, nil
+}
+
+// beginCall starts the subgraph with the shared channels of its task and what
+// Input returns. A persistent subgraph also starts with the values that its own
+// channels had at the parent's checkpoint.
+func (r *run) beginCall() error {
+	var own state.View
+	name := r.parent.node.Subgraph.Persist
+	if last := r.parent.scope.front.persistent[name]; name != "" && last != "" && r.log != nil {
+		c, err := r.log.get(r.storeCtx, checkpoint.Key{Thread: r.thread, Namespace: r.ns, ID: last})
+		if err == nil {
+			err = r.restore(&c)
+		}
+		if err != nil {
+			return fmt.Errorf("persistent subgraph %q: %w", name, err)
+		}
+		own = r.view
+		r.step++
+	}
+	persistent := r.front.persistent
+	r.pending, r.shared, r.toParent, r.settles = nil, nil, nil, false
+	r.view = r.plan.Schema.Import(own, r.parent.view)
+	tx, err := r.applyInput()
+	if err != nil {
+		return err
+	}
+	front, err := r.enter(&frontier{persistent: persistent, call: r.parent.callID(r.parent.ID())})
+	if err != nil {
+		return err
+	}
+	r.front = front
+	return r.commit(tx, r.view, nil, &r.front, checkpoint.Input)
+}
+
+// applyInput applies what the subgraph's Input returns to its state.
+func (r *run) applyInput() (*statecore.Tx, error) {
+	input := r.parent.node.Subgraph.Input
+	if input == nil {
+		return nil, nil
+	}
+	update, err := input(r.parent.view)
+	if err != nil {
+		return nil, fmt.Errorf("input of the subgraph: %w", err)
+	}
+	for _, w := range update {
+		if name := w.Channel(); name == "" || r.plan.Schema.Shared(name, r.parent.scope.plan.Schema) {
+			return nil, fmt.Errorf("input of the subgraph: %s: %w: it writes the subgraph's own channels only", w, ErrSignal)
+		}
+	}
+	tx := r.transaction()
+	if err := statecore.Apply(tx, 0, update); err != nil {
+		return nil, fmt.Errorf("input of the subgraph: %w", err)
+	}
+	view, err := tx.Finish(false)
+	if err != nil {
+		return nil, fmt.Errorf("input of the subgraph: %w", err)
+	}
+	r.view = view
+	return tx, nil
+}
+
+// askParent makes the pauses of the subgraph those of the task.
+func (r *run) askParent() {
+	t := r.parent
+	for i := range r.pauses {
+		r.pauses[i].Node = t.node.Name
+	}
+	t.mu.Lock()
+	t.asked = r.pauses
+	t.mu.Unlock()
+	e := r.event(Paused)
+	e.Pauses = r.pauses
+	r.emit(e)
+}
+
+// endCall returns what the subgraph wrote for its parent.
+func (r *run) endCall() (state.Update, error) {
+	r.emit(r.event(RunEnded))
+	t := r.parent
+	if name := t.node.Subgraph.Persist; name != "" && r.log != nil {
+		t.persistent = map[string]string{name: r.checkpoint}
+	} else if r.log != nil {
+		r.log.writer.drop(r.ns)
+	}
+	update := append(state.Update{}, r.shared...)
+	update = append(update, r.toParent...)
+	if output := t.node.Subgraph.Output; output != nil {
+		more, err := output(r.view)
+		if err != nil {
+			return nil, fmt.Errorf("output of the subgraph: %w", err)
+		}
+		update = append(update, more...)
+	}
+	return update, nil
+}

@@ -1,0 +1,433 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/statecore"
+	"github.com/weft-go/weft/state"
+)
+
+// Errors of tasks.
+var (
+	ErrUnknownNode = errors.New("the graph has no such node")
+	ErrRoute       = errors.New("not among the targets that were declared")
+	ErrSignal      = errors.New("this write has no meaning here")
+	ErrNoStore     = errors.New("this needs a thread and a checkpoint store")
+	ErrTimeout     = errors.New("timed out")
+	errExited      = errors.New("the node called runtime.Goexit")
+)
+
+// A scope is where the tasks of a superstep run: what a task needs to know of
+// its run.
+type scope struct {
+	*session
+	plan   *Plan
+	limits *Options
+	parent *Task // in a subgraph, the task that called it
+	ns     string
+	path   string
+	// nodeCtx is the context of the nodes: the run's, or in a subgraph the one that
+	// the calling node has.
+	nodeCtx context.Context
+
+	checkpoint string // id of the checkpoint that the superstep builds on
+	step       int
+	stepsDone  int // supersteps of this run
+	view       state.View
+	single     bool // the superstep has one task
+	front      frontier
+	pending    *pendingWrites // of the checkpoint; nil for none
+	touched    atomic.Bool    // tasks of this superstep stored pending writes
+}
+
+// key names the current checkpoint.
+func (s *scope) key() checkpoint.Key {
+	return checkpoint.Key{Thread: s.thread, Namespace: s.ns, ID: s.checkpoint}
+}
+
+// A Task is the part of one node in a superstep. Its exported methods may be
+// called from any goroutine of the node.
+type Task struct {
+	scope *scope
+	node  *Node
+	sent  int // 0 for a plain task; else its place among the sent tasks, from 1
+	view  state.View
+	place *Origin    // of its events; nil if nobody reads them
+	saved *savedTask // what pending writes say about the task; nil for nothing
+
+	// The outcome. The goroutine that runs the task writes it, and the run reads
+	// it when all tasks have ended.
+	finished   bool
+	writes     state.Update
+	targets    []*Node
+	sends      []*sentTask
+	toParent   []state.Write
+	persistent map[string]string // new heads of persistent subgraphs
+	pauses     []Pause
+	err        error // a task error: see scope.taskError
+
+	mu        sync.Mutex
+	over      bool // the node has returned
+	asked     []Pause
+	keys      map[string]bool // ids of the questions of this attempt
+	once      map[string]*onceCall
+	nextIndex int   // of a pending write
+	fault     error // fails the task whatever its node returns
+}
+
+type taskKey struct{}
+
+// TaskOf returns the task whose node runs with ctx. It returns nil outside a node,
+// and for a goroutine that outlived its node.
+func TaskOf(ctx context.Context) *Task {
+	t, _ := ctx.Value(taskKey{}).(*Task)
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return nil
+	}
+	return t
+}
+
+// ID tells the task from the others of its superstep.
+func (t *Task) ID() string { return taskID(t.node.Name, t.sent) }
+
+// due reports whether the task has to run.
+func (t *Task) due() bool { return !t.finished && t.pauses == nil && t.err == nil }
+
+// restored reports whether the result of the task is from an earlier run.
+func (t *Task) restored() bool { return t.finished && t.saved != nil && t.saved.done }
+
+// tasks returns the tasks of the superstep that is due: plain ones by name, then
+// the sent ones. What pending writes say about a task is restored.
+func (s *scope) tasks() []Task {
+	f := &s.front
+	tasks := make([]Task, len(f.next)+len(f.sends))
+	for i, n := range f.next {
+		t := &tasks[i]
+		t.scope, t.node, t.view = s, n, s.view
+	}
+	for i, sent := range f.sends {
+		t := &tasks[len(f.next)+i]
+		t.scope, t.node, t.view, t.sent = s, sent.node, sent.view, i+1
+		if sent.err != nil {
+			t.err = t.fail(fmt.Errorf("what was sent cannot be applied: %w", sent.err))
+		}
+	}
+	for i := range tasks {
+		t := &tasks[i]
+		if s.pending != nil {
+			t.restore()
+		}
+		if s.events != nil {
+			t.place = &Origin{Run: s.id, Path: s.path, Node: t.node.Name, Task: t.ID()}
+		}
+	}
+	return tasks
+}
+
+// restore takes over what an earlier run left of the task.
+func (t *Task) restore() {
+	saved := t.scope.pending.tasks[t.ID()]
+	if saved == nil {
+		return
+	}
+	t.saved, t.nextIndex = saved, saved.next
+	switch {
+	case saved.done:
+		t.finished, t.err = true, nil
+		t.writes, t.targets, t.sends, t.persistent = saved.writes, saved.targets, saved.sends, saved.persistent
+		for _, stored := range saved.toParent {
+			w, err := t.scope.decodeParentWrite(stored)
+			if err != nil {
+				t.finished, t.err = false, t.fail(err)
+			}
+			t.toParent = append(t.toParent, w)
+		}
+	case saved.asked && t.scope.stillWaits(saved.pauses):
+		t.pauses = saved.pauses
+	}
+	for key, value := range saved.once {
+		if t.once == nil {
+			t.once = map[string]*onceCall{}
+		}
+		t.once[key] = completedCall(value)
+	}
+}
+
+// stillWaits reports whether a task that asked would only ask again: the caller
+// gave answers and nothing else, and none of the task's questions has one.
+func (s *session) stillWaits(pauses []Pause) bool {
+	return s.answersOnly && len(pauses) > 0 && !slices.ContainsFunc(pauses, func(p Pause) bool {
+		_, ok := s.answers[p.ID]
+		return ok || p.Kind != Question
+	})
+}
+
+// execute runs the node and keeps the outcome.
+func (t *Task) execute() {
+	update, err := t.call()
+	open, fault := t.close()
+	switch {
+	case fault != nil && !errors.Is(err, fault):
+		err = errors.Join(fault, err)
+	case fault != nil:
+	case open != nil:
+		t.pauses = open
+		return
+	case err == nil:
+		err = t.split(update)
+	}
+	if err != nil {
+		t.err = t.fail(err)
+		return
+	}
+	t.finished = true
+}
+
+// call runs the node. A node that ends its goroutine fails; see worker.
+func (t *Task) call() (update state.Update, err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			t.close()
+			t.err = t.fail(errExited)
+		}
+	}()
+	run := t.node.Run
+	if wrap := t.scope.wrap; wrap != nil {
+		run = wrap(t.node)
+	}
+	update, err = run(context.WithValue(t.scope.nodeCtx, taskKey{}, t), t.view)
+	returned = true
+	return update, err
+}
+
+// close marks the node as returned. It returns the open questions, and a failure
+// that counts whatever the node made of it.
+func (t *Task) close() (open []Pause, fault error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over = true
+	return t.asked, t.fault
+}
+
+// fail makes err the error of the task.
+func (t *Task) fail(err error) error {
+	return t.scope.taskError(TaskFailure{Path: t.scope.path, Node: t.node.Name, Task: t.ID(), Err: err})
+}
+
+// split separates what the node returned into writes, targets and writes for the
+// parent, and runs the branches of the node.
+//
+// A branch of a single task reads the state after the superstep, and runs when
+// that exists. See commitStep.
+func (t *Task) split(update state.Update) error {
+	writes, err := t.splitUpdate(update, t.node.Destinations)
+	if err != nil {
+		return err
+	}
+	t.writes = writes
+	if len(t.node.Branches) == 0 || t.scope.branchesReadCommit() {
+		return nil
+	}
+	return t.branch(statecore.Overlay(t.scope.plan.Schema, t.view0(), t.writes))
+}
+
+// branchesReadCommit reports whether branches run on the state after the commit.
+func (s *scope) branchesReadCommit() bool { return s.single && !s.plan.branchNeedsOverlay }
+
+// view0 is the state on which branches are evaluated: that of the superstep, also
+// for a task that was sent another one.
+func (t *Task) view0() state.View { return t.scope.view }
+
+// splitUpdate returns the writes of an update, and follows its signals.
+func (t *Task) splitUpdate(update state.Update, allowed []string) (state.Update, error) {
+	if !slices.ContainsFunc(update, func(w state.Write) bool { return w.Signal() != nil }) {
+		return update, nil
+	}
+	var (
+		writes state.Update
+		tx     *statecore.Tx
+	)
+	for _, w := range update {
+		switch s := w.Signal().(type) {
+		case nil:
+			writes = append(writes, w)
+		case *Send:
+			if tx == nil {
+				tx = t.scope.plan.Schema.Begin(t.scope.plan.empty)
+			}
+			if err := t.addSend(tx, s, allowed); err != nil {
+				return nil, err
+			}
+		default:
+			if err := t.follow(s, allowed); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return writes, nil
+}
+
+// follow follows a signal that is not a Send.
+func (t *Task) follow(s statecore.Signal, allowed []string) error {
+	switch s := s.(type) {
+	case Goto:
+		return t.addTarget(s.Node, allowed)
+	case ToParent:
+		if t.scope.parent == nil {
+			return fmt.Errorf("%s: %w: the graph has no parent", s.Signal(), ErrSignal)
+		}
+		t.toParent = append(t.toParent, s.Write)
+		return nil
+	}
+	return fmt.Errorf("%s: %w: a node returned it", s.Signal(), ErrSignal)
+}
+
+// addSend schedules a sent task. What cannot be applied is refused here, where
+// the sender can be named.
+func (t *Task) addSend(tx *statecore.Tx, s *Send, allowed []string) error {
+	if err := t.allow(s.Node, allowed); err != nil {
+		return err
+	}
+	if s.Node == End {
+		return fmt.Errorf("%s: %w", s.Signal(), ErrSignal)
+	}
+	sent := newSentTask(tx, t.scope.plan.byName[s.Node], s.Writes)
+	if sent.err != nil {
+		return fmt.Errorf("%s: %w", s.Signal(), sent.err)
+	}
+	t.sends = append(t.sends, sent)
+	return nil
+}
+
+// addTarget schedules a node after the task.
+func (t *Task) addTarget(name string, allowed []string) error {
+	if err := t.allow(name, allowed); err != nil || name == End {
+		return err
+	}
+	n := t.scope.plan.byName[name]
+	if t.targets == nil {
+		t.targets = n.self[:1:1] // a single target needs no allocation
+		return nil
+	}
+	t.targets = append(t.targets, n)
+	return nil
+}
+
+// allow returns an error if a target is not among the declared ones.
+func (t *Task) allow(target string, declared []string) error {
+	if slices.Contains(declared, target) {
+		return nil
+	}
+	if target != End && t.scope.plan.byName[target] == nil {
+		return fmt.Errorf("target %q: %w%s", target, ErrUnknownNode, suggestNode(t.scope.plan, target))
+	}
+	return fmt.Errorf("target %q: %w: %s", target, ErrRoute, declaredTargets(t.node.Name, target, declared))
+}
+
+// declaredTargets says which targets are declared, and how to declare another one.
+func declaredTargets(node, target string, declared []string) string {
+	if len(declared) > 0 {
+		return fmt.Sprintf("%q are; add %q to them", declared, target)
+	}
+	return fmt.Sprintf("none are; declare it with Destinations(%q, %q)", node, target)
+}
+
+// branch runs the node's branches on a state that has the task's writes.
+func (t *Task) branch(v state.View) error {
+	for i := range t.node.Branches {
+		b := &t.node.Branches[i]
+		if b.One != nil {
+			name, err := b.One(v)
+			if err == nil {
+				err = t.addTarget(name, b.Targets)
+			}
+			if err != nil {
+				return fmt.Errorf("branch: %w", err)
+			}
+			continue
+		}
+		update, err := b.Many(v)
+		var writes state.Update
+		if err == nil {
+			writes, err = t.splitUpdate(update, b.Targets)
+		}
+		if err == nil && len(writes) > 0 {
+			err = fmt.Errorf("%s: %w: a branch returned it; it may return Goto and Send", writes[0], ErrSignal)
+		}
+		if err != nil {
+			return fmt.Errorf("branch: %w", err)
+		}
+	}
+	return nil
+}
+
+// routed returns where the task leads.
+func (t *Task) routed() routed { return routed{node: t.node, targets: t.targets, sends: t.sends} }
+
+// result returns the pending writes that hold the outcome of the task.
+func (t *Task) result() ([]checkpoint.Write, error) {
+	switch {
+	case t.pauses != nil:
+		w, err := encodeMark(t.ID(), markAsk, indexAsk, t.pauses)
+		return []checkpoint.Write{w}, err
+	case t.err != nil:
+		return []checkpoint.Write{{Task: t.ID(), Index: indexError, Channel: markError, Data: []byte(t.err.Error())}}, nil
+	}
+	e := pendingEncoder{plan: t.scope.plan, task: t.ID(), index: t.nextIndex}
+	for _, w := range t.writes {
+		e.write(w)
+	}
+	e.routes(t.targets, t.sends)
+	for _, w := range t.toParent {
+		stored, err := t.scope.encodeParentWrite(w)
+		if err != nil {
+			return nil, err
+		}
+		e.addJSON(markParent, stored)
+	}
+	if t.persistent != nil {
+		e.addJSON(markPersist, t.persistent)
+	}
+	e.add(markDone, 0, nil)
+	return e.out, e.err
+}
+
+// ended returns the event of a task that has its outcome.
+func (t *Task) ended(now time.Time) Event {
+	e := t.event(TaskFinished, now)
+	e.Update, e.Asked, e.Err = t.writes, t.pauses != nil, t.err
+	return e
+}
+
+// started returns the event of a task whose node begins.
+func (t *Task) started() Event { return t.event(TaskStarted, time.Now()) }
+
+func (t *Task) event(kind EventKind, now time.Time) Event {
+	return Event{Kind: kind, Time: now, Step: t.scope.step, Origin: t.place}
+}
+
+// wrote reports whether the task wrote to a channel.
+func (t *Task) wrote(channel string) bool {
+	return slices.ContainsFunc(t.writes, func(w state.Write) bool { return w.Channel() == channel })
+}
+
+// channelOf returns the channel that an error names, or "".
+func channelOf(err error) string {
+	if ce, ok := errors.AsType[*state.ChannelError](err); ok {
+		return ce.Channel
+	}
+	return ""
+}

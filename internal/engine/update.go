@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/statecore"
+	"github.com/weft-go/weft/state"
+)
+
+// ErrAmbiguous says that an update has to name the node that it stands for.
+var ErrAmbiguous = errors.New("more than one node could be meant; name one")
+
+// A NodeUpdate is an edit of a thread on behalf of a node.
+type NodeUpdate struct {
+	Node   string
+	Update state.Update
+}
+
+// Update edits a thread as if the nodes had run in one superstep, and stores the
+// result as a checkpoint. With tasks, it edits the subgraph that these tasks,
+// outermost first, run.
+func (p *Plan) Update(ctx context.Context, o *Options, tasks []string, updates []NodeUpdate) (*Snapshot, error) {
+	return p.edit(ctx, o, tasks, func(r *run) error { return r.update(updates) })
+}
+
+// ForkSubgraph makes the checkpoint that the options are at the one from which a
+// subgraph resumes.
+func (p *Plan) ForkSubgraph(ctx context.Context, o *Options, tasks []string) (*Snapshot, error) {
+	return p.edit(ctx, o, tasks, (*run).fork)
+}
+
+// edit takes the thread, loads the graph or subgraph that is meant, changes it and
+// stores it.
+func (p *Plan) edit(ctx context.Context, o *Options, tasks []string, change func(*run) error) (snap *Snapshot, err error) {
+	r := newRun(p, o)
+	sync := *o
+	sync.Durability = Sync
+	r.Options = &sync
+	defer r.begin(ctx)()
+	lease, err := r.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lease.release(ctx)) }()
+	if len(tasks) == 0 {
+		if _, err = r.find(&input{}); err != nil {
+			return nil, err
+		}
+		err = change(r)
+	} else {
+		r, err = r.editSubgraph(tasks, change)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.snapshotOfRun(), nil
+}
+
+// editSubgraph changes the subgraph that the tasks run, and withdraws the
+// questions that it asked: the tasks ask again when they run.
+func (r *run) editSubgraph(tasks []string, change func(*run) error) (*run, error) {
+	at := r.At
+	c, err := r.log.store.Get(r.ctx, checkpoint.Key{Thread: r.thread})
+	if err != nil {
+		return nil, err
+	}
+	if err := r.load(&c); err != nil {
+		return nil, err
+	}
+	outer := []*run{r}
+	inner := r
+	for i, id := range tasks {
+		read := ""
+		if i == len(tasks)-1 {
+			read = at
+		}
+		if inner, err = inner.inner(r.ctx, r.log.store, id, read); err != nil {
+			return nil, err
+		}
+		outer = append(outer, inner)
+	}
+	head, err := r.log.store.Get(r.ctx, checkpoint.Key{Thread: r.thread, Namespace: inner.ns})
+	if err != nil {
+		return nil, err
+	}
+	r.log.setHead(inner.ns, head.ID)
+	if err := change(inner); err != nil {
+		return nil, err
+	}
+	for i, id := range tasks {
+		if err := outer[i].withdrawQuestions(id); err != nil {
+			return nil, err
+		}
+	}
+	return inner, nil
+}
+
+// withdrawQuestions replaces the questions of a task by none.
+func (r *run) withdrawQuestions(task string) error {
+	if saved := r.pending.tasks[task]; saved == nil || !saved.asked {
+		return nil
+	}
+	w, err := encodeMark(task, markAsk, indexAsk, []Pause{})
+	if err != nil {
+		return err
+	}
+	return r.log.write(r.storeCtx, r.key(), []checkpoint.Write{w})
+}
+
+// update applies edits as one superstep and commits it.
+func (r *run) update(updates []NodeUpdate) error {
+	base, ran, err := r.applyUnfinished()
+	if err != nil {
+		return err
+	}
+	if len(ran) == 0 {
+		ran = r.front.by
+	}
+	tasks := make([]Task, len(updates))
+	for i, u := range updates {
+		if err := r.updateTask(&tasks[i], u, len(updates) == 1, ran); err != nil {
+			return err
+		}
+	}
+	r.view = base
+	tx := r.plan.Schema.Begin(base)
+	for i := range tasks {
+		if err := statecore.Apply(tx, i, tasks[i].writes); err != nil {
+			return err
+		}
+	}
+	view, err := tx.Finish(true)
+	if err != nil {
+		return err
+	}
+	before := frontier{arrived: r.front.arrived, persistent: r.front.persistent, call: r.front.call}
+	var done []routed
+	for i := range tasks {
+		t := &tasks[i]
+		if err := t.branch(statecore.Overlay(r.plan.Schema, base, t.writes)); err != nil {
+			return t.fail(err)
+		}
+		done = append(done, t.routed())
+	}
+	front := nextFrontier(r.plan, &before, done)
+	if r.parent == nil {
+		r.newOrigin()
+	}
+	r.step++
+	if err := r.commit(tx, view, tasks, &front, checkpoint.Edited); err != nil {
+		return err
+	}
+	r.view, r.front, r.pending = view, front, nil
+	return nil
+}
+
+// applyUnfinished returns the state with the writes of the finished tasks of an
+// unfinished superstep, whose stored form it keeps for the commit. It also returns
+// the nodes of those that were not sent.
+func (r *run) applyUnfinished() (view state.View, ran []string, err error) {
+	if r.pending == nil || len(r.pending.tasks) == 0 {
+		return r.view, nil, nil
+	}
+	tasks := r.tasks()
+	tx := r.plan.Schema.Begin(r.view)
+	for i := range tasks {
+		t := &tasks[i]
+		if !t.finished {
+			continue
+		}
+		r.front.persistent = remember(r.front.persistent, t.persistent)
+		if err := statecore.Apply(tx, i, t.writes); err != nil {
+			return nil, nil, err
+		}
+		if t.sent == 0 {
+			ran = append(ran, t.node.Name)
+		}
+	}
+	if view, err = tx.Finish(false); err != nil {
+		return nil, nil, err
+	}
+	r.edits, err = appendChanges(r.edits, tx)
+	return view, ran, err
+}
+
+// updateTask makes the task that an edit stands for. If the edit names no node,
+// that is the one that ran last.
+func (r *run) updateTask(t *Task, u NodeUpdate, only bool, ran []string) error {
+	name := u.Node
+	if name == "" {
+		switch {
+		case !only:
+			return fmt.Errorf("an update of several nodes: %w", ErrAmbiguous)
+		case len(ran) == 1:
+			name = ran[0]
+		case r.checkpoint == "":
+			name = Start
+		default:
+			return fmt.Errorf("the last to run or to be updated were %q: %w", ran, ErrAmbiguous)
+		}
+	}
+	n := r.plan.byName[name]
+	switch {
+	case name == Start:
+		n = r.plan.Start
+	case name == End:
+		n = &Node{Name: End, names: []string{End}}
+	case n == nil:
+		return fmt.Errorf("update as %q: %w%s", name, ErrUnknownNode, suggestNode(r.plan, name))
+	}
+	t.scope, t.node, t.finished = &r.scope, n, true
+	writes, err := t.splitUpdate(u.Update, n.Destinations)
+	t.writes = writes
+	return err
+}
+
+// DeleteThread removes a thread, which no run may hold.
+func DeleteThread(ctx context.Context, o *Options) error {
+	rc := newRunContext(ctx)
+	defer rc.close()
+	lease, err := acquireThread(ctx, o, "", rc)
+	if err != nil {
+		return err
+	}
+	return errors.Join(lease.store.DeleteThread(ctx, o.Thread), lease.release(ctx))
+}

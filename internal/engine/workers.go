@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// runTasks runs the tasks that are due, all at once or as many as the limit
+// allows, and waits for them. Its error is the store's.
+func (r *run) runTasks(tasks []Task) error {
+	if r.single {
+		return r.runSingle(&tasks[0])
+	}
+	if r.parent == nil {
+		r.events.flush()
+	}
+	w := &workers{run: r, tasks: tasks}
+	due := 0
+	for i := range tasks {
+		if tasks[i].due() {
+			due++
+		}
+	}
+	if limit := r.limits.MaxParallel; limit > 0 {
+		due = min(due, limit)
+	}
+	for range due {
+		w.group.Go(w.work)
+	}
+	w.group.Wait()
+	return errors.Join(w.errs...)
+}
+
+// runSingle runs the only task of a superstep in the goroutine of the run. Its
+// result is stored by the commit, unless the task did not finish.
+func (r *run) runSingle(t *Task) error {
+	if !t.due() {
+		return nil
+	}
+	r.emit(t.started())
+	if r.parent == nil {
+		r.events.flush()
+	}
+	t.execute()
+	r.emit(t.ended(time.Now()))
+	if t.finished {
+		return nil
+	}
+	return r.storeResult(t)
+}
+
+// workers run the tasks of one superstep.
+type workers struct {
+	run   *run
+	tasks []Task
+	next  atomic.Int64
+	group sync.WaitGroup
+
+	mu   sync.Mutex
+	errs []error // of the store
+}
+
+// work runs tasks until none is left. A node that ends its goroutine ends only
+// its own task.
+func (w *workers) work() {
+	i := 0
+	defer func() {
+		if i < len(w.tasks) { // the node called runtime.Goexit
+			w.finish(&w.tasks[i])
+			w.group.Go(w.work)
+		}
+	}()
+	for {
+		i = int(w.next.Add(1)) - 1
+		if i >= len(w.tasks) {
+			return
+		}
+		t := &w.tasks[i]
+		if !t.due() {
+			continue
+		}
+		w.run.events.send(w.run.storeCtx, t.started())
+		t.execute()
+		w.finish(t)
+	}
+}
+
+// finish stores the outcome of a task, then tells the reader.
+func (w *workers) finish(t *Task) {
+	if err := w.run.storeResult(t); err != nil {
+		w.mu.Lock()
+		w.errs = append(w.errs, err)
+		w.mu.Unlock()
+	}
+	w.run.events.send(w.run.storeCtx, t.ended(time.Now()))
+}
+
+// storeResult stores the outcome of a task, for a later run if this one cannot
+// commit the superstep. A failure that the end of the run caused is not kept.
+func (r *run) storeResult(t *Task) error {
+	if r.log == nil || t.err != nil && r.ctx.cause() != nil {
+		return nil
+	}
+	writes, err := t.result()
+	if err != nil { // the result cannot be stored, and so the task fails
+		t.finished, t.err = false, t.fail(err)
+		writes, err = t.result()
+	}
+	if err != nil {
+		return err
+	}
+	r.touched.Store(true)
+	return r.log.write(r.storeCtx, r.key(), writes)
+}

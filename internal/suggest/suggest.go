@@ -1,0 +1,44 @@
+// Package suggest finds the name that a misspelt one was meant to be.
+package suggest
+
+import (
+	"fmt"
+	"strings"
+)
+
+// For returns `; did you mean "name"?` with the nearest of the names, or "" if
+// none is near.
+func For(given string, names []string) string {
+	best, least := "", max(1, len(given)/3)+1
+	for _, name := range names {
+		if d := distance(strings.ToLower(given), strings.ToLower(name)); d < least {
+			best, least = name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// distance returns the Levenshtein distance of two texts: how many letters have
+// to be inserted, removed or replaced to make one the other.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		above := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := above
+			if a[i] != b[j] {
+				cost++
+			}
+			above = row[j+1]
+			row[j+1] = min(row[j]+1, above+1, cost)
+		}
+	}
+	return row[len(b)]
+}
