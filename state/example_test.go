@@ -51,8 +51,8 @@ func ExampleLast() {
 	// state: channel "status": more than one task wrote to it in one superstep
 }
 
-func ExampleAny() {
-	seen := state.Any[string]("seen")
+func ExampleLastWins() {
+	seen := state.LastWins[string]("seen")
 	schema := must(statecore.NewSchema[state.Handle](seen))
 
 	tx := schema.Begin(schema.Empty())
@@ -66,8 +66,8 @@ func ExampleAny() {
 	// Output: second <nil>
 }
 
-func ExampleKeep() {
-	limit := state.Keep[int]("limit")
+func ExampleOptional() {
+	limit := state.Optional[int]("limit")
 	schema := must(statecore.NewSchema[state.Handle](limit))
 	zero := 0
 

@@ -110,7 +110,7 @@ func spoil(e everything) {
 func TestIsolation(t *testing.T) {
 	t.Parallel()
 	type element = everything
-	last, keep := state.Last[element]("last"), state.Keep[*element]("keep")
+	last, keep := state.Last[element]("last"), state.Optional[*element]("keep")
 	list, keyed, entries := state.Append[element]("list"), state.Keyed("keyed", byHidden{}), state.Map[string, element]("entries")
 	custom := state.NewChannel("custom", func(current, update []element) ([]element, error) {
 		for _, e := range slices.Concat(current, update) {

@@ -36,8 +36,8 @@ type kinds struct {
 func newKinds() *kinds {
 	return &kinds{
 		last:      state.Last[doc]("last"),
-		any:       state.Any[string]("any"),
-		keep:      state.Keep[[]int]("keep"),
+		any:       state.LastWins[string]("any"),
+		keep:      state.Optional[[]int]("keep"),
 		sum:       state.Sum[int64]("sum"),
 		max:       state.Max[float64]("max"),
 		ephemeral: state.Ephemeral[string]("ephemeral"),

@@ -12,7 +12,7 @@ import (
 
 func TestConflicts(t *testing.T) {
 	t.Parallel()
-	last, anyOf, keep := state.Last[int]("last"), state.Any[int]("any"), state.Keep[int]("keep")
+	last, anyOf, keep := state.Last[int]("last"), state.LastWins[int]("any"), state.Optional[int]("keep")
 	ephemeral, untracked := state.Ephemeral[int]("ephemeral"), state.Untracked[int]("untracked")
 	sum, highest := state.Sum[int]("sum"), state.Max[int]("max")
 	list, keyed, set := state.Append[int]("list"), state.Keyed("keyed", byKey{}), state.Set[int]("set")
