@@ -222,7 +222,7 @@ func (c *compiler) checkMigrations() {
 		return
 	}
 	for _, old := range slices.Sorted(maps.Keys(c.opts.Migrations.Channels)) {
-		if err := c.schema.Rename(old, c.opts.Migrations.Channels[old]); err != nil {
+		if err := c.schema.Rename(old, c.opts.Migrations.Channels[old]); err != nil { // RENAME
 			c.fail("", "Migrations: %w", err)
 		}
 	}

@@ -8,31 +8,31 @@ import (
 	"github.com/weft-go/weft/internal/jsonform"
 )
 
-// Last returns a channel that holds what was written last. Two tasks that write
-// to it in one superstep are an [ErrConcurrentWrite].
+// Last returns a channel that holds the last value written. If two tasks of a
+// superstep write to it, the superstep fails with [ErrConcurrentWrite].
 func Last[T any](name string) *Channel[T, T] {
 	c := replacing[T](name, "last")
 	c.traits.Exclusive = true
 	return c
 }
 
-// Any is [Last] without the refusal: of several writes in one superstep the one
-// of the last task in order stays.
-func Any[T any](name string) *Channel[T, T] { return replacing[T](name, "any") }
+// LastWins is [Last] for several writers. If more than one task of a superstep
+// writes to the channel, the last task in order wins.
+func LastWins[T any](name string) *Channel[T, T] { return replacing[T](name, "lastWins") }
 
-// Keep returns a channel whose updates may be absent: nil keeps what is there,
-// anything else replaces it, the zero value included. Of several writes in one
-// superstep the last that is not nil stays.
-func Keep[T any](name string) *Channel[T, *T] {
-	c := newChannel(name, "keep", func(_ T, update *T) (T, error) { return *update, nil })
+// Optional returns a channel with optional updates. A nil update does nothing,
+// any other replaces the value, also with a zero value. If more than one task of
+// a superstep writes to the channel, the last update that is not nil wins.
+func Optional[T any](name string) *Channel[T, *T] {
+	c := newChannel(name, "optional", func(_ T, update *T) (T, error) { return *update, nil })
 	c.isNoop = func(update *T) bool { return update == nil }
 	c.updates = pointers[T]{c.values}
 	c.asUpdate, c.traits.ChangesAreWrites = func(v T) *T { return &v }, true
 	return c
 }
 
-// pointers stores what updates point to, so that a pointer to a nil slice is
-// still told apart from no update.
+// pointers encodes the values that updates point to. A pointer to a nil slice
+// stays different from a nil pointer in this way.
 type pointers[T any] struct{ codec *jsonform.Codec[T] }
 
 func (p pointers[T]) EncodeList(updates []*T) ([]byte, error) {
@@ -52,15 +52,15 @@ func (p pointers[T]) DecodeList(text []byte) ([]*T, error) {
 	return updates, err
 }
 
-// Number is what [Sum] can add.
+// Number is a type that [Sum] can add.
 type Number interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 |
 		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr |
 		~float32 | ~float64
 }
 
-// Sum returns a channel that adds its updates up, from zero. A sum that its type
-// can not hold is an [ErrOverflow].
+// Sum returns a channel that adds its updates to a total. A total outside the
+// range of the type is an [ErrOverflow].
 func Sum[N Number](name string) *Channel[N, N] {
 	c := newChannel(name, "sum", func(current, update N) (N, error) {
 		sum := current + update
@@ -86,23 +86,23 @@ func numbers[N Number]() *number[N] {
 	}
 }
 
-// Max returns a channel that keeps the greatest update, and at least the zero
-// value or the channel's default.
+// Max returns a channel that holds its greatest update. The value is never less
+// than the channel's default, which is the zero value unless set.
 func Max[T cmp.Ordered](name string) *Channel[T, T] {
 	return newChannel(name, "max", func(current, update T) (T, error) { return max(current, update), nil })
 }
 
-// Ephemeral returns a channel whose value is seen by the next superstep only.
-// Like [Last] it takes one writer in a superstep.
+// Ephemeral returns a channel whose value lasts for the superstep after the
+// write. Like [Last], it accepts one writer in a superstep.
 func Ephemeral[T any](name string) *Channel[T, T] {
 	c := replacing[T](name, "ephemeral")
 	c.traits.Exclusive, c.traits.Ephemeral = true, true
 	return c
 }
 
-// Untracked returns a channel that is never stored: for handles, secrets and
-// what can be made again. Its value is handed out as it is, without a copy, and
-// is absent after a pause, a failure or a crash. It may hold any type.
+// Untracked returns a channel that is never stored. Use it for clients, secrets
+// and values that can be computed again. Its value may have any type, and is not
+// copied. The channel is absent after a pause, a failure or a crash.
 func Untracked[T any](name string) *Channel[T, T] {
 	c := replacing[T](name, "untracked")
 	c.cloneValue, c.clone = nil, nil

@@ -51,7 +51,7 @@ func ExampleLast() {
 	// state: channel "status": more than one task wrote to it in one superstep
 }
 
-func ExampleAny() {
+func ExampleLastWins() {
 	seen := state.LastWins[string]("seen")
 	schema := must(statecore.NewSchema[state.Handle](seen))
 
@@ -66,7 +66,7 @@ func ExampleAny() {
 	// Output: second <nil>
 }
 
-func ExampleKeep() {
+func ExampleOptional() {
 	limit := state.Optional[int]("limit")
 	schema := must(statecore.NewSchema[state.Handle](limit))
 	zero := 0

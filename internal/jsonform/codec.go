@@ -17,9 +17,9 @@ import (
 // look; a type with code of the user's is read back each time it is written.
 type Codec[T any] struct {
 	findings
-	form  form
-	exact bool              // text is exactly string
-	same  func(a, b T) bool // whether two values are one element; nil when nobody asks
+	form      form
+	exact     bool              // text is exactly string
+	same      func(a, b T) bool // whether two values are one element; nil when nobody asks
 	idChecked atomic.Bool       // same held once, and the type can not break it
 }
 
