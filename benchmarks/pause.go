@@ -79,7 +79,7 @@ func newAskingThreads(g *graph.Graph) func(context.Context) (outcome, error) {
 		if err != nil {
 			return outcome{}, err
 		}
-		open, err := Approve.Pending(s)
+		open, err := Approve.Open(s)
 		if err != nil {
 			return outcome{}, err
 		}

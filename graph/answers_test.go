@@ -52,7 +52,7 @@ var processGraphs = map[string]func(b *graph.Builder, did func(string)){
 			got, errs := make([]string, len(keys)), make([]error, len(keys))
 			var all sync.WaitGroup
 			for i, k := range keys {
-				all.Go(func() { got[i], errs[i] = ask.Key(k).Wait(ctx, k+"?") })
+				all.Go(func() { got[i], errs[i] = ask.WaitKey(ctx, k, k+"?") })
 			}
 			all.Wait()
 			var u state.Update
@@ -83,7 +83,7 @@ var processGraphs = map[string]func(b *graph.Builder, did func(string)){
 			if item.Get(v) == 1 {
 				return state.Update{trail.Put(in)}, nil
 			}
-			a, err := ask.Key(in).Wait(ctx, in+"?")
+			a, err := ask.WaitKey(ctx, in, in+"?")
 			return state.Update{trail.Put(in + "=" + a)}, err
 		})
 		b.Edge("work", "end")
@@ -98,7 +98,7 @@ func processGraph(t testing.TB, name string, s checkpoint.Store, did func(string
 
 // questions names the open questions of a thread, in an order of their own.
 func questions(s *graph.Snapshot) ([]string, map[string]string, error) {
-	open, err := ask.Pending(s)
+	open, err := ask.Open(s)
 	ids := map[string]string{}
 	var names []string
 	for _, q := range open {

@@ -83,7 +83,7 @@ func (c *compiler) checkNodes() {
 			c.fail(name, "an edge or branch leads from End")
 		}
 		c.checkTargets(n, n.edges, "an edge")
-		c.checkTargets(n, n.destinations, "its destinations")
+		c.checkTargets(n, n.destinations, "a destination")
 		for _, br := range n.branches {
 			if len(br.Targets) == 0 {
 				c.fail(name, "a branch names no target")
@@ -216,14 +216,6 @@ func (c *compiler) checkMigrations() {
 		}
 		if c.known(old) {
 			c.fail(old, "Migrations say that it is now %q, and the graph has both", now)
-		}
-	}
-	if c.schema == nil {
-		return
-	}
-	for _, old := range slices.Sorted(maps.Keys(c.opts.Migrations.Channels)) {
-		if err := c.schema.Rename(old, c.opts.Migrations.Channels[old]); err != nil { // RENAME
-			c.fail("", "Migrations: %w", err)
 		}
 	}
 }

@@ -43,19 +43,19 @@ func TestCompileErrors(t *testing.T) {
 	}{
 		"no entry":       {fill: func(b *graph.Builder) { pass(b, "a") }, want: []string{" no entry", "a nothing leads to it"}},
 		"empty":          {fill: func(*graph.Builder) {}, want: []string{" no entry"}},
-		"nil function":   {fill: func(b *graph.Builder) { b.Node("a", nil); b.Edge(graph.Start, "a") }, want: []string{"a the function is nil"}},
+		"nil function":   {fill: func(b *graph.Builder) { b.Node("a", nil); b.Edge(graph.Start, "a") }, want: []string{"a its function is nil"}},
 		"nil subgraph":   {fill: func(b *graph.Builder) { b.Subgraph("a", nil); b.Edge(graph.Start, "a") }, want: []string{"a the subgraph is nil"}},
-		"nil branch":     {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Branch("a", nil, "a") }, want: []string{"a the branch has no function"}},
-		"nil dispatch":   {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.BranchMany("a", nil, "a") }, want: []string{"a the branch has no function"}},
+		"nil branch":     {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Branch("a", nil, "a") }, want: []string{"a its branch has no function"}},
+		"nil dispatch":   {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.BranchMany("a", nil, "a") }, want: []string{"a its branch has no function"}},
 		"two of a name":  {fill: func(b *graph.Builder) { pass(b, "a", "a"); b.Edge(graph.Start, "a") }, want: []string{"a two nodes"}},
 		"reserved":       {fill: func(b *graph.Builder) { pass(b, graph.End); enter(b, "a") }, want: []string{graph.End + " reserved", graph.End + " nothing leads"}},
-		"bad names":      {fill: func(b *graph.Builder) { enter(b, "a", "x/y", "x\n", "x[0]", "\xff") }, want: []string{"x/y the name holds", "x\n control character", "x[0] the name holds", "\xff not UTF-8"}},
+		"bad names":      {fill: func(b *graph.Builder) { enter(b, "a", "x/y", "x\n", "x[0]", "\xff") }, want: []string{"x/y the name has", "x\n control character", "x[0] the name has", "\xff not UTF-8"}},
 		"unnamed":        {fill: func(b *graph.Builder) { enter(b, "a", "") }, want: []string{" needs a name"}},
 		"unknown edge":   {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Edge("a", "x") }, want: []string{`a an edge leads to "x"`}, is: graph.ErrUnknownNode},
 		"unknown from":   {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Edge("x", "a") }, want: []string{"x no such node"}, is: graph.ErrUnknownNode},
 		"unknown defer":  {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Defer("x") }, want: []string{"x no such node"}, is: graph.ErrUnknownNode},
 		"unknown branch": {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Branch("a", route, "x", "y") }, want: []string{`a a branch leads to "x"`, `a a branch leads to "y"`}, is: graph.ErrUnknownNode},
-		"unknown route":  {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Destinations("a", "x") }, want: []string{`a its routes leads to "x"`}, is: graph.ErrUnknownNode},
+		"unknown route":  {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Destinations("a", "x") }, want: []string{`a a destination leads to "x"`}, is: graph.ErrUnknownNode},
 		"no target":      {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Branch("a", route) }, want: []string{"a a branch names no target"}},
 		"unreachable":    {fill: func(b *graph.Builder) { pass(b, "a", "b", "c"); b.Edge(graph.Start, "a"); b.Edge("b", "c") }, want: []string{"b nothing leads", "c nothing leads"}},
 		"join to nobody": {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Join("x", "a") }, want: []string{"x a join leads to it"}, is: graph.ErrUnknownNode},
@@ -77,15 +77,15 @@ func TestCompileErrors(t *testing.T) {
 			b.Edge(graph.Start, "a")
 			b.Edge("a", graph.End)
 			b.Branch("a", route, "a")
-		}, want: []string{`a Both("a")`}},
+		}, want: []string{`a AllowEdgesAndBranches("a")`}},
 		"edge and route": {fill: func(b *graph.Builder) {
 			pass(b, "a")
 			b.Edge(graph.Start, "a")
 			b.Edge("a", graph.End)
 			b.Destinations("a", "a")
-		}, want: []string{`a Both("a")`}},
+		}, want: []string{`a AllowEdgesAndBranches("a")`}},
 		"pause":          {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{PauseBefore: []string{"x"}, PauseAfter: []string{"y", graph.AllNodes}}, want: []string{"x a pause names it", "y a pause names it"}, is: graph.ErrUnknownNode},
-		"limits":         {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{MaxSteps: -1}, want: []string{" can not be negative"}},
+		"limits":         {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{MaxSteps: -1}, want: []string{" cannot be negative"}},
 		"no store":       {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{Checkpoints: (*checkpoint.Memory)(nil)}, want: []string{" Checkpoints is a nil *checkpoint.Memory"}},
 		"durability":     {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{Durability: 9}, want: []string{" unknown durability(9)"}},
 		"channels apart": {fill: func(b *graph.Builder) { b.Subgraph("a", sub(state.Append[string]("trail"))); b.Edge(graph.Start, "a") }, want: []string{`a channel "trail" of their own`}},
@@ -126,22 +126,22 @@ func TestCompileErrors(t *testing.T) {
 // TestCompileMiddleware: middleware around nothing is nothing, and found as that.
 func TestCompileMiddleware(t *testing.T) {
 	t.Parallel()
-	node := mark("a")
+	fn := mark("a")
 	for name, fn := range map[string]graph.NodeFunc{
 		"Retry":       node.Retry(node.RetryPolicy{}, nil),
 		"Timeout":     node.Timeout(time.Second, nil),
 		"IdleTimeout": node.IdleTimeout(time.Second, nil),
 		"Limit":       node.Limit(1, nil),
-		"Cache":       node.Cache(node.CachePolicy{Key: func(state.View) string { return "" }}, nil),
+		"Cache":       node.Cache(func(state.View) string { return "" }, node.CachePolicy{}, nil),
 		"Recover":     node.Recover(func(context.Context, state.View, error) (state.Update, error) { return nil, nil }, nil),
-		"no Key":      node.Cache(node.CachePolicy{}, node),
-		"no handler":  node.Recover(nil, node),
+		"no Key":      node.Cache(nil, node.CachePolicy{}, fn),
+		"no handler":  node.Recover(nil, fn),
 		"two of them": node.Limit(1, node.Retry(node.RetryPolicy{}, nil)),
 	} {
 		b := graph.New("g", trail)
 		b.Node("a", fn)
 		b.Edge(graph.Start, "a")
-		if _, err := b.Compile(graph.Options{}); err == nil || !strings.Contains(err.Error(), `node "a": the function is nil`) {
+		if _, err := b.Compile(graph.Options{}); err == nil || !strings.Contains(err.Error(), `node "a": its function is nil`) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -230,7 +230,7 @@ func TestRouteErrors(t *testing.T) {
 					b.Destinations(graph.Start, "b", "c")
 					b.Destinations("a", "c", graph.End)
 					if c.branch != nil {
-						b.Branch("a", c.branch, "c")
+						b.Branch("a", choose(c.branch), "c")
 					}
 				})
 				input := []state.Write{note.Put("go")}

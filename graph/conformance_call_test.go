@@ -187,7 +187,7 @@ func (l *confLevel) answers(ctx context.Context, th *graph.Thread, c confCall) (
 	if err != nil {
 		return nil, err
 	}
-	pending, err := confAsk.Pending(snap)
+	pending, err := confAsk.Open(snap)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (l *confLevel) collect(t *testing.T, events func(func(graph.Event, error) b
 		case graph.StepStarted:
 			flush()
 		case graph.TaskFinished:
-			if !ev.Kept && !ev.Asked && ev.Err == nil {
+			if !ev.Saved && !ev.Asked && ev.Err == nil {
 				step = append(step, confUpdate{ev.Node, l.update(t, ev.Update)})
 			}
 		case graph.StateChanged:
@@ -301,7 +301,7 @@ func (l *confLevel) state(ctx context.Context, c confCall) (any, error) {
 	out := confState{Values: l.values(snap), Next: []string{}, Interrupts: []confQuestion{}}
 	out.Next = append(out.Next, snap.Next...)
 	slices.Sort(out.Next)
-	pending, err := confAsk.Pending(snap)
+	pending, err := confAsk.Open(snap)
 	for _, q := range pending {
 		out.Interrupts = append(out.Interrupts, confQuestion{q.Node, q.Prompt})
 	}

@@ -9,9 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"github.com/weft-go/weft/checkpoint"
+
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/node"
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
@@ -271,7 +274,7 @@ func (l *confLevel) node(n confNode) graph.NodeFunc {
 			case op.Copy != nil:
 				l.add(update, op.Copy.To, l.wrap(op.Copy.To, l.given(op.Copy.From, s)))
 			case op.Interrupt != nil:
-				answer, err := confAsk.Key(fmt.Sprint(i)).Wait(ctx, op.Interrupt.Value)
+				answer, err := confAsk.WaitKey(ctx, fmt.Sprint(i), op.Interrupt.Value)
 				if err != nil {
 					return nil, err
 				}
@@ -384,20 +387,12 @@ func (l *confLevel) update(t *testing.T, u state.Update) map[string]any {
 	for _, c := range l.channels {
 		handles = append(handles, c.handle)
 	}
-	schema, err := state.NewSchema(handles...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema, err := statecore.NewSchema(handles...)
+	require.NoError(t, err)
 	tx := schema.Begin(schema.Empty())
-	for _, w := range u {
-		if err := tx.Apply(0, w); err != nil {
-			t.Fatal(err)
-		}
-	}
+	require.NoError(t, statecore.Apply(tx, 0, u))
 	v, err := tx.Finish(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out := map[string]any{}
 	for name, c := range l.channels {
 		if got, ok := c.get(v); ok {

@@ -20,7 +20,7 @@ func drawn(t *testing.T) *graph.Graph {
 		b.Node(n, mark(n))
 	}
 	b.Subgraph("sub", inner)
-	b.Subgraph("memory", inner.Persist("kept"))
+	b.SubgraphWith("memory", inner, graph.SubgraphOptions{Persist: "kept"})
 	b.Edge(graph.Start, "plan")
 	b.Branch("plan", func(state.View) (string, error) { return "left", nil }, "left", "right", graph.End)
 	b.Destinations("left", "sub", "memory")

@@ -104,7 +104,7 @@ func tell(ev graph.Event, err error) string {
 	case graph.Emitted:
 		return fmt.Sprintf("%s %v\n", place, ev.Value)
 	case graph.TaskFinished:
-		return fmt.Sprintf("%s %v kept %v asked %v error %v\n", place, ev.Update, ev.Kept, ev.Asked, ev.Err)
+		return fmt.Sprintf("%s %v kept %v asked %v error %v\n", place, ev.Update, ev.Saved, ev.Asked, ev.Err)
 	case graph.StateChanged:
 		return fmt.Sprintf("%s %q\n", place, trail.Get(ev.State))
 	case graph.Checkpointed:

@@ -138,7 +138,7 @@ func TestManyEventsAtOnce(t *testing.T) {
 				if err != nil && !errors.Is(err, errBroken) {
 					t.Fatal(err)
 				}
-				if e, ok := ev.(graph.TaskFinished); ok && e.Kept {
+				if e, ok := ev.(graph.TaskFinished); ok && e.Saved {
 					kept = append(kept, len(e.Update))
 				}
 				if e, ok := ev.(graph.RunEnded); ok {

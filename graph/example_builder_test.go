@@ -124,7 +124,7 @@ func ExampleBuilder_Branch() {
 }
 
 // A dispatch may choose any number of targets, and how each is reached.
-func ExampleBuilder_Dispatch() {
+func ExampleBuilder_BranchMany() {
 	to := state.Append[string]("to")
 	urgent := state.Last[bool]("urgent")
 	sent := state.Append[string]("sent")
@@ -168,7 +168,7 @@ func ExampleBuilder_Dispatch() {
 }
 
 // An audit that every order gets, beside the branch that only some take.
-func ExampleBuilder_Both() {
+func ExampleBuilder_AllowEdgesAndBranches() {
 	total := state.Last[int]("total")
 	steps := state.Append[string]("steps")
 	did := func(what string) graph.NodeFunc {

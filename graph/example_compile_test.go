@@ -47,9 +47,8 @@ func ExampleBuilder_Compile() {
 	fmt.Println(err)
 	// Output:
 	// graph "order": state: channel "total": two channels have this name: last of int and append of []int
-	// graph "order": node "price": an edge leads to "shop": the graph has no such node
-	// graph "order": node "price": it has an edge, which always fires, and a branch or routes beside it; say Both("price") if that is meant
-	// graph "order": node "refund": nothing leads to it from Start; if only a caller's Goto does, say Routes(Start, "refund")
+	// graph "order": node "price": an edge leads to "shop": the graph has no such node; did you mean "ship"?
+	// graph "order": node "price": it has an edge, which always fires, and a branch or destinations beside it; if that is intended, call AllowEdgesAndBranches("price")
 }
 
 // An edge to a node that was never added.

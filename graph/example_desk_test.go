@@ -107,7 +107,7 @@ func Example_supportDesk() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	open, err := deskRefund.Pending(snap)
+	open, err := deskRefund.Open(snap)
 	if err != nil {
 		log.Fatal(err)
 	}

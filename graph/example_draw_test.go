@@ -42,25 +42,25 @@ func ExampleGraph_Mermaid() {
 	fmt.Print(g.Mermaid())
 	// Output:
 	// flowchart TD
-	//   n__5f__5f_start_5f__5f_((start))
-	//   subgraph n_check ["check"]
-	//     n_check_2f__5f__5f_start_5f__5f_((start))
-	//     n_check_2f_virus["virus"]
-	//     n_check_2f__5f__5f_start_5f__5f_ --> n_check_2f_virus
+	//   __start__((start))
+	//   subgraph check ["check"]
+	//     check___start__((start))
+	//     check_virus["virus"]
+	//     check___start__ --> check_virus
 	//   end
-	//   n_log[["log"]]
-	//   n_publish{{"publish"}}
-	//   n_receive["receive"]
-	//   n_resize["resize"]
-	//   n__5f__5f_end_5f__5f_((end))
-	//   n__5f__5f_start_5f__5f_ --> n_log
-	//   n__5f__5f_start_5f__5f_ --> n_receive
-	//   n_publish -.-> n_receive
-	//   n_publish -.-> n__5f__5f_end_5f__5f_
-	//   n_receive --> n_check
-	//   n_receive --> n_resize
-	//   n_check ==> n_publish
-	//   n_resize ==> n_publish
+	//   log[["log"]]
+	//   publish{{"publish"}}
+	//   receive["receive"]
+	//   resize["resize"]
+	//   __end__((end))
+	//   __start__ --> log
+	//   __start__ --> receive
+	//   publish -.-> receive
+	//   publish -.-> __end__
+	//   receive --> check
+	//   receive --> resize
+	//   check ==> publish
+	//   resize ==> publish
 }
 
 func ExampleGraph_DOT() {
@@ -78,15 +78,16 @@ func ExampleGraph_DOT() {
 
 	fmt.Print(g.DOT())
 	// Output:
-	// digraph n_order {
+	// digraph "order" {
+	//   compound=true;
 	//   node [shape=box, style=rounded];
-	//   n__5f__5f_start_5f__5f_ [label=start, shape=circle];
-	//   n_pay [label="pay"];
-	//   n_ship [label="ship"];
-	//   n__5f__5f_end_5f__5f_ [label=end, shape=doublecircle];
-	//   n__5f__5f_start_5f__5f_ -> n_pay [style=solid];
-	//   n_pay -> n_ship [style=dashed];
-	//   n_pay -> n__5f__5f_end_5f__5f_ [style=dashed];
+	//   __start__ [label=start, shape=circle];
+	//   pay [label="pay"];
+	//   ship [label="ship"];
+	//   __end__ [label=end, shape=doublecircle];
+	//   __start__ -> pay [style=solid];
+	//   pay -> ship [style=dashed];
+	//   pay -> __end__ [style=dashed];
 	// }
 }
 

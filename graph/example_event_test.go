@@ -143,7 +143,7 @@ func ExampleTaskFinished() {
 			log.Fatal(err)
 		}
 		if done, ok := ev.(graph.TaskFinished); ok {
-			fmt.Printf("%s, kept: %t\n", done.Task, done.Kept)
+			fmt.Printf("%s, kept: %t\n", done.Task, done.Saved)
 		}
 	}
 	// Output:

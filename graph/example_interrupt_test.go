@@ -39,7 +39,7 @@ func ExampleInterrupt_Wait() {
 	if err != nil {
 		log.Fatal(err) // a pause is not an error
 	}
-	open, err := approve.Pending(snap)
+	open, err := approve.Open(snap)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func ExampleInterrupt_Wait() {
 
 // What a thread waits for can be listed at any time, by any process. A prompt
 // is of the type that the interrupt was declared with.
-func ExampleInterrupt_Pending() {
+func ExampleInterrupt_Open() {
 	type Change struct {
 		File string
 		Adds int
@@ -85,7 +85,7 @@ func ExampleInterrupt_Pending() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	open, err := approve.Pending(snap)
+	open, err := approve.Open(snap)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -139,14 +139,14 @@ func ExampleInterrupt_Answer() {
 
 // Both questions are open at once, because the node asks both before it returns.
 // They are answered one at a time, in any order.
-func ExampleInterrupt_Key() {
+func ExampleInterrupt_WaitKey() {
 	booking := state.Last[string]("booking")
 	ask := graph.NewInterrupt[string, string]("ask")
 
 	b := graph.New("travel", booking)
 	b.Node("book", func(ctx context.Context, _ state.View) (state.Update, error) {
-		day, err1 := ask.Key("day").Wait(ctx, "which day?")
-		seat, err2 := ask.Key("seat").Wait(ctx, "window or aisle?")
+		day, err1 := ask.WaitKey(ctx, "day", "which day?")
+		seat, err2 := ask.WaitKey(ctx, "seat", "window or aisle?")
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
@@ -165,7 +165,7 @@ func ExampleInterrupt_Key() {
 	}
 	answers := map[string]string{"seat": "window", "day": "Monday"}
 	for !snap.Done() {
-		open, err := ask.Pending(snap)
+		open, err := ask.Open(snap)
 		if err != nil {
 			log.Fatal(err)
 		}

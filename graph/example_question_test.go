@@ -46,7 +46,7 @@ func ExampleInterrupt_Wait_sent() {
 		log.Fatal(err)
 	}
 	for !snap.Done() {
-		open, err := approve.Pending(snap)
+		open, err := approve.Open(snap)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // Routes is checked: a node goes where it has said, or fails.
-func ExampleBuilder_Routes() {
+func ExampleBuilder_Destinations() {
 	queue := state.Last[string]("queue")
 	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }
 
@@ -39,7 +39,7 @@ func ExampleBuilder_Routes() {
 	// Output:
 	// <nil>
 	// true
-	// graph "tickets": node "triage": target "legal": not among the targets that were declared (["billing"])
+	// graph "tickets": node "triage": target "legal": not among the targets that were declared: ["billing"] are; add "legal" to them
 }
 
 // A node that has to look something up decides for itself what follows.

@@ -49,7 +49,7 @@ func ExampleBuilder_Subgraph() {
 
 // The reviewer remembers what it has seen on this thread, though the graph
 // around it knows nothing of that.
-func ExampleGraph_Persist() {
+func ExampleBuilder_SubgraphWith() {
 	document := state.Last[string]("document")
 	verdict := state.Last[string]("verdict")
 	seen := state.Append[string]("seen")
@@ -66,7 +66,7 @@ func ExampleGraph_Persist() {
 	}
 
 	b := graph.New("intake", document, verdict)
-	b.Subgraph("review", reviewer.Persist("reviewer"))
+	b.SubgraphWith("review", reviewer, graph.SubgraphOptions{Persist: "reviewer"})
 	b.Edge(graph.Start, "review")
 	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
 	if err != nil {

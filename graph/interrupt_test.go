@@ -109,16 +109,16 @@ func TestAnswerErrors(t *testing.T) {
 // TestDuplicateKeys: a node that asks one question twice is told so.
 func TestDuplicateKeys(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
-		for name, waits := range map[string][]graph.Keyed[string, string]{
-			"plain":  {ask.Key(""), ask.Key("")},
-			"keyed":  {ask.Key("k"), ask.Key("k")},
-			"theirs": {ask.Key("k"), ask.Key(""), ask.Key("k")},
+		for name, waits := range map[string][]string{
+			"plain":  {"", ""},
+			"keyed":  {"k", "k"},
+			"theirs": {"k", "", "k"},
 		} {
 			th := build(t, s, func(b *graph.Builder) {
 				b.Node("n", func(ctx context.Context, _ state.View) (state.Update, error) {
 					var errs []error
-					for _, w := range waits {
-						_, err := w.Wait(ctx, "q?")
+					for _, key := range waits {
+						_, err := ask.WaitKey(ctx, key, "q?")
 						errs = append(errs, err)
 					}
 					if !errors.Is(errs[len(errs)-1], graph.ErrDuplicateKey) {
@@ -159,7 +159,7 @@ func TestSwallowedPause(t *testing.T) {
 			}, fn)
 		},
 		"cache": func(fn graph.NodeFunc) graph.NodeFunc {
-			return node.Cache(node.CachePolicy{Key: func(state.View) string { return "" }}, fn)
+			return node.Cache(func(state.View) string { return "" }, node.CachePolicy{}, fn)
 		},
 		"limit":   func(fn graph.NodeFunc) graph.NodeFunc { return node.Limit(1, fn) },
 		"timeout": func(fn graph.NodeFunc) graph.NodeFunc { return node.Timeout(1<<40, fn) },
@@ -239,7 +239,7 @@ func TestPromptErrors(t *testing.T) {
 		wantText(t, err, `interrupt "bad"`, "the prompt")
 		prompt = "text"
 		snap := invoke(t, th)
-		_, err = odd.Pending(snap)
+		_, err = odd.Open(snap)
 		wantText(t, err, `interrupt "bad"`, snap.Pauses[0].ID)
 		if bad.Name() != "bad" || len(pending(t, ask, snap)) != 0 {
 			t.Fatal("a question of another interrupt")

@@ -52,11 +52,11 @@ func TestJoinCountsOnce(t *testing.T) {
 					if c.deferred {
 						b.Defer("c")
 					}
-					b.BranchMany(graph.Start, func(state.View) (u state.Update) {
+					b.BranchMany(graph.Start, func(state.View) (u state.Update, err error) {
 						for _, to := range c.sends {
 							u = append(u, graph.Send(to))
 						}
-						return u
+						return u, nil
 					}, "a", "b")
 				})
 				th := g.Thread("t").With(graph.RunOptions{MaxSteps: 1})
@@ -97,7 +97,7 @@ func TestJoinToEnd(t *testing.T) {
 				t.Errorf("got %q, want %q", trail.Get(snap), want)
 			}
 		}
-		if got, want := g.Mermaid(), "n_c ==> "; !strings.Contains(got, want) {
+		if got, want := g.Mermaid(), "c ==> "; !strings.Contains(got, want) {
 			t.Errorf("got %s, want %q in it", got, want)
 		}
 	})

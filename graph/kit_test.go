@@ -154,9 +154,9 @@ func (c *counter) want(t testing.TB, name string, want int) {
 }
 
 // pending returns the open questions of an interrupt by key or node.
-func pending[P, A any](t testing.TB, i *graph.Interrupt[P, A], s *graph.Snapshot) []graph.Pending[P] {
+func pending[P, A any](t testing.TB, i *graph.Interrupt[P, A], s *graph.Snapshot) []graph.OpenQuestion[P] {
 	t.Helper()
-	out, err := i.Pending(s)
+	out, err := i.Open(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,3 +171,11 @@ func in(th *graph.Thread, d graph.Durability) *graph.Thread {
 }
 
 func words(v ...any) string { return strings.TrimSuffix(fmt.Sprintln(v...), "\n") }
+
+// choose returns a branch function that cannot fail.
+func choose(f func(state.View) string) func(state.View) (string, error) {
+	if f == nil {
+		return nil
+	}
+	return func(v state.View) (string, error) { return f(v), nil }
+}

@@ -259,10 +259,10 @@ func TestDeleteAtACheckpoint(t *testing.T) {
 func TestOneMemoryInOneSuperstep(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, store checkpoint.Store) {
-		inner := mended(t, nil, nil, "note").Persist("m")
+		inner := mended(t, nil, nil, "note")
 		b := graph.New("outer", mendedLog)
-		b.Subgraph("a", inner)
-		b.Subgraph("b", inner)
+		b.SubgraphWith("a", inner, graph.SubgraphOptions{Persist: "m"})
+		b.SubgraphWith("b", inner, graph.SubgraphOptions{Persist: "m"})
 		b.Edge(graph.Start, "a")
 		b.Edge(graph.Start, "b")
 		g, err := b.Compile(graph.Options{Checkpoints: store, MaxParallel: 1})
@@ -270,8 +270,8 @@ func TestOneMemoryInOneSuperstep(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			if _, err := g.Thread("t").Invoke(t.Context(), graph.Begin()); !errors.Is(err, graph.ErrBusyMemory) {
-				t.Errorf("got %v, want %v", err, graph.ErrBusyMemory)
+			if _, err := g.Thread("t").Invoke(t.Context(), graph.Begin()); !errors.Is(err, graph.ErrPersistentBusy) {
+				t.Errorf("got %v, want %v", err, graph.ErrPersistentBusy)
 			}
 		}
 	})

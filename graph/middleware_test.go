@@ -211,7 +211,7 @@ func TestCache(t *testing.T) {
 		var runs counter
 		fail := false
 		g := build(t, nil, func(b *graph.Builder) {
-			b.Node("n", node.Cache(node.CachePolicy{Key: note.Get, TTL: time.Minute}, func(_ context.Context, v state.View) (state.Update, error) {
+			b.Node("n", node.Cache(note.Get, node.CachePolicy{TTL: time.Minute}, func(_ context.Context, v state.View) (state.Update, error) {
 				runs.add(note.Get(v))
 				if fail {
 					return nil, errBroken
@@ -258,7 +258,7 @@ func TestNodeCache(t *testing.T) {
 	cache := node.NewSharedCache(3)
 	g := build(t, nil, func(b *graph.Builder) {
 		for _, n := range []string{"x", "y"} {
-			b.Node(n, node.Cache(node.CachePolicy{Cache: cache, Key: note.Get}, func(_ context.Context, v state.View) (state.Update, error) {
+			b.Node(n, node.Cache(note.Get, node.CachePolicy{Cache: cache}, func(_ context.Context, v state.View) (state.Update, error) {
 				runs.add(n + note.Get(v))
 				return state.Update{trail.Put(n)}, nil
 			}))

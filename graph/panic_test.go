@@ -30,26 +30,26 @@ func TestPanics(t *testing.T) {
 			return current + update, nil
 		})
 		kept := state.Keyed("kept", llm.ByID).Prune(func(m []llm.Message) []llm.Message { boom(); return m })
-		node := func(w ...state.Write) graph.NodeFunc {
+		fn := func(w ...state.Write) graph.NodeFunc {
 			return func(context.Context, state.View) (state.Update, error) { return w, nil }
 		}
 		cases := map[string]struct {
 			fill func(b *graph.Builder)
 			text string
 		}{
-			"reducer":       {func(b *graph.Builder) { b.Node("n", node(custom.Put(1))) }, `"custom"`},
-			"reducer fails": {func(b *graph.Builder) { b.Node("n", node(failing.Put(1))) }, `"failing"`},
-			"pruner":        {func(b *graph.Builder) { b.Node("n", node(kept.Put(llm.User("hi")))) }, `"kept"`},
+			"reducer":       {func(b *graph.Builder) { b.Node("n", fn(custom.Put(1))) }, `"custom"`},
+			"reducer fails": {func(b *graph.Builder) { b.Node("n", fn(failing.Put(1))) }, `"failing"`},
+			"pruner":        {func(b *graph.Builder) { b.Node("n", fn(kept.Put(llm.User("hi")))) }, `"kept"`},
 			"branch": {func(b *graph.Builder) {
-				b.Node("n", node())
+				b.Node("n", fn())
 				b.Branch("n", func(state.View) (string, error) { boom(); return graph.End, nil }, graph.End)
 			}, `node "n"`},
 			"dispatch": {func(b *graph.Builder) {
-				b.Node("n", node())
+				b.Node("n", fn())
 				b.BranchMany("n", func(state.View) (state.Update, error) { boom(); return nil, nil }, graph.End)
 			}, `node "n"`},
 			"cache key": {func(b *graph.Builder) {
-				b.Node("n", node.Cache(node.CachePolicy{Key: func(state.View) string { boom(); return "" }}, node()))
+				b.Node("n", node.Cache(func(state.View) string { boom(); return "" }, node.CachePolicy{}, fn()))
 			}, `node "n"`},
 			"subgraph": {func(b *graph.Builder) {
 				sub := graph.New("sub", trail)
@@ -64,7 +64,7 @@ func TestPanics(t *testing.T) {
 				b.Subgraph("n", compile(t, sub, graph.Options{}))
 			}, `node "n"`},
 			"branch at start": {func(b *graph.Builder) {
-				b.Node("n", node())
+				b.Node("n", fn())
 				b.Branch(graph.Start, func(state.View) (string, error) { boom(); return "n", nil }, "n")
 			}, "boom"},
 		}

@@ -48,7 +48,7 @@ func TestPersist(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, mode := range modes {
 			g := build(t, s, func(b *graph.Builder) {
-				b.Subgraph("sub", called(t).Persist("kept"))
+				b.SubgraphWith("sub", called(t), graph.SubgraphOptions{Persist: "kept"})
 				b.Node("after", mark("after"))
 				chain(b, "sub", "after")
 			})
@@ -70,8 +70,8 @@ func TestPersist(t *testing.T) {
 // callsTwice builds a graph that calls another one twice.
 func callsTwice(t *testing.T, s checkpoint.Store, sub *graph.Graph) *graph.Graph {
 	return build(t, s, func(b *graph.Builder) {
-		b.Subgraph("one", sub)
-		b.Subgraph("two", sub)
+		b.SubgraphWith("one", sub, graph.SubgraphOptions{Persist: "kept"})
+		b.SubgraphWith("two", sub, graph.SubgraphOptions{Persist: "kept"})
 		chain(b, "one", "two")
 	})
 }
@@ -80,7 +80,7 @@ func callsTwice(t *testing.T, s checkpoint.Store, sub *graph.Graph) *graph.Graph
 // can not.
 func TestPersistTwice(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
-		kept := called(t).Persist("kept")
+		kept := called(t)
 		g := callsTwice(t, s, kept)
 		for _, mode := range modes {
 			th := in(g.Thread(mode.String()), mode)
@@ -89,13 +89,13 @@ func TestPersistTwice(t *testing.T) {
 			wantTrail(t, snapshot(t, th), "call0", "call1", "call2", "call3")
 		}
 		g = build(t, s, func(b *graph.Builder) {
-			b.Subgraph("one", kept)
-			b.Subgraph("two", kept)
+			b.SubgraphWith("one", kept, graph.SubgraphOptions{Persist: "kept"})
+			b.SubgraphWith("two", kept, graph.SubgraphOptions{Persist: "kept"})
 			b.Edge(graph.Start, "one")
 			b.Edge(graph.Start, "two")
 		})
 		_, err := g.Thread("par").Invoke(t.Context(), note.Put("go"))
-		wantErr(t, err, graph.ErrBusyMemory)
+		wantErr(t, err, graph.ErrPersistentBusy)
 		wantText(t, err, `"kept"`)
 	})
 }
@@ -106,7 +106,7 @@ func TestPersistTwiceFault(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, after := range []bool{false, true} {
 			f := &faults{op: "Put", at: 1, after: after}
-			g := callsTwice(t, faultStore{s, f}, called(t).Persist("kept"))
+			g := callsTwice(t, faultStore{s, f}, called(t))
 			th := in(g.Thread(fmt.Sprint(after)), graph.Exit)
 			_, err := th.Invoke(t.Context(), note.Put("go"))
 			wantErr(t, err, errFault)
@@ -135,10 +135,10 @@ func TestPersistExitFault(t *testing.T) {
 			for range 8 {
 				f := &faults{op: "Put", at: c.at, after: c.after}
 				outer := graph.New("outer", trail)
-				outer.Subgraph("inner", called(t).Persist("inner"))
+				outer.SubgraphWith("inner", called(t), graph.SubgraphOptions{Persist: "inner"})
 				outer.Edge(graph.Start, "inner")
 				g := build(t, faultStore{s, f}, func(b *graph.Builder) {
-					b.Subgraph("outer", compile(t, outer, graph.Options{}).Persist("outer"))
+					b.SubgraphWith("outer", compile(t, outer, graph.Options{}), graph.SubgraphOptions{Persist: "outer"})
 					b.Edge(graph.Start, "outer")
 				})
 				th := in(g.Thread(rand.Text()), graph.Exit)
@@ -155,9 +155,9 @@ func TestPersistExitFault(t *testing.T) {
 func TestPersistExitFaultTwice(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		outer := graph.New("outer", trail)
-		outer.Subgraph("inner", called(t).Persist("inner"))
+		outer.SubgraphWith("inner", called(t), graph.SubgraphOptions{Persist: "inner"})
 		outer.Edge(graph.Start, "inner")
-		sub := compile(t, outer, graph.Options{}).Persist("outer")
+		sub := compile(t, outer, graph.Options{})
 		sound := callsTwice(t, s, sub)
 		for i := range 5 * 2 * 2 { // a run has five Puts
 			f := &faults{op: "Put", at: 1 + i/4, after: i%2 == 1}
@@ -189,9 +189,9 @@ func TestPersistPause(t *testing.T) {
 			return state.Update{trail.Put(fmt.Sprint(turns.Get(v), a))}, err
 		})
 		chain(sub, "count", "ask")
-		kept := compile(t, sub, graph.Options{}).Persist("kept")
+		kept := compile(t, sub, graph.Options{})
 		g := build(t, s, func(b *graph.Builder) {
-			b.Subgraph("sub", kept)
+			b.SubgraphWith("sub", kept, graph.SubgraphOptions{Persist: "kept"})
 			b.Edge(graph.Start, "sub")
 		})
 		th := g.Thread("t")
@@ -223,7 +223,7 @@ func TestPersistPauseAgain(t *testing.T) {
 			return state.Update{trail.Put(a)}, err
 		})
 		chain(sub, "count", "ask")
-		kept := compile(t, sub, graph.Options{}).Persist("kept")
+		kept := compile(t, sub, graph.Options{})
 		g := callsTwice(t, s, kept)
 		for _, mode := range modes {
 			th := in(g.Thread(mode.String()), mode)

@@ -159,7 +159,7 @@ func TestUpdateSteers(t *testing.T) {
 		g := build(t, s, func(b *graph.Builder) {
 			b.Node("a", mark("a"))
 			b.Edge(graph.Start, "a")
-			b.Branch("a", note.Get, "left", "right")
+			b.Branch("a", choose(note.Get), "left", "right")
 			b.Destinations("a", "w")
 			b.Node("left", mark("left"))
 			b.Node("right", mark("right"))

@@ -23,7 +23,7 @@ type Approval struct {
 	//	var Approve = graph.NewInterrupt[tools.Question, tools.Decision]("approve_tool")
 	//
 	//	func(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
-	//		return Approve.Key(key).Wait(ctx, q)
+	//		return Approve.WaitKey(ctx, key, q)
 	//	}
 	//
 	// Without it, a call that Rule picks fails with [ErrNoApprover].

@@ -171,14 +171,14 @@ func ExampleApproval() {
 			Approval: tools.Approval{
 				Rule: tools.Destructive().Or(tools.Named("send_*", "submit_order")),
 				Ask: func(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
-					return ApproveTool.Key(key).Wait(ctx, q)
+					return ApproveTool.WaitKey(ctx, key, q)
 				},
 			},
 		},
 	}))
 	thread := a.Thread("t")
 	snap := must(thread.Invoke(context.Background(), agent.Messages.Put(llm.User("Delete my lunch with John."))))
-	for _, open := range must(ApproveTool.Pending(snap)) {
+	for _, open := range must(ApproveTool.Open(snap)) {
 		fmt.Printf("run %s with %s?\n", open.Prompt.Tool, open.Prompt.Arguments)
 		edited := open.Prompt.Edit(json.RawMessage(`{"title":"Lunch with John, Monday"}`))
 		snap = must(thread.Invoke(context.Background(), ApproveTool.Answer(open.ID, edited)))

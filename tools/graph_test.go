@@ -45,7 +45,7 @@ func TestApprovalIsUsedOnceInAGraph(t *testing.T) {
 	o.OnError = tools.ReturnErrors
 	th := nodeGraph(t, set, checkpoint.NewMemory(checkpoint.MemoryOptions{}), o).Thread("t")
 	answerAll := func(snap *graph.Snapshot) (*graph.Snapshot, error) {
-		open, err := approveTool.Pending(snap)
+		open, err := approveTool.Open(snap)
 		if err != nil || len(open) != 1 {
 			t.Fatalf("%d questions, %v", len(open), err)
 		}

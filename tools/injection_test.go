@@ -27,7 +27,7 @@ func onGraph(rule tools.Rule) tools.Options {
 	return tools.Options{
 		Once: graph.Once[llm.Message], Emit: graph.Emit,
 		Approval: tools.Approval{Rule: rule, Ask: func(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
-			return approveTool.Key(key).Wait(ctx, q)
+			return approveTool.WaitKey(ctx, key, q)
 		}},
 	}
 }
@@ -243,7 +243,7 @@ func (in injection) test(t *testing.T, w *world) {
 	if len(w.harm) > 0 {
 		t.Fatalf("ran without approval: %q", w.harm)
 	}
-	open, err := approveTool.Pending(snap)
+	open, err := approveTool.Open(snap)
 	if err != nil || len(open) != in.asks {
 		t.Fatalf("a person is asked %d times, %v; want %d", len(open), err, in.asks)
 	}

@@ -110,7 +110,7 @@ func TestResumesRace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		open, err := approve.Pending(snap)
+		open, err := approve.Open(snap)
 		if err != nil || len(open) != 1 {
 			t.Fatalf("got %d questions, error %v", len(open), err)
 		}

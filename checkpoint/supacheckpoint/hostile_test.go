@@ -353,7 +353,7 @@ func TestApprovalIsNotReplayed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			pending, err := approve.Pending(snap)
+			pending, err := approve.Open(snap)
 			if err != nil || len(pending) != 1 {
 				t.Fatalf("got %d questions, error %v", len(pending), err)
 			}

@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	pending, err := Approve.Pending(snap)
+	pending, err := Approve.Open(snap)
 	if err != nil || len(pending) == 0 {
 		return errors.Join(err, errors.New("nothing waits for an answer"))
 	}
@@ -84,7 +84,7 @@ func show(snap *graph.Snapshot, err error) error {
 	if err != nil {
 		return err
 	}
-	pending, err := Approve.Pending(snap)
+	pending, err := Approve.Open(snap)
 	for _, q := range pending {
 		fmt.Println(q.Prompt)
 	}

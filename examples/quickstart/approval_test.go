@@ -171,7 +171,7 @@ func TestNoteIsWrittenOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open, err := approve.Pending(snap)
+	open, err := approve.Open(snap)
 	if err != nil || len(open) != 1 {
 		t.Fatalf("got %d questions and %v, want 1", len(open), err)
 	}

@@ -185,7 +185,7 @@ func (s *session) goOn(ctx context.Context) error {
 // answer answers every open question. Each has an id, so that an answer that
 // comes too late is refused and not taken for that to another question.
 func (s *session) answer(ctx context.Context, yes bool) error {
-	open, err := approve.Pending(s.here)
+	open, err := approve.Open(s.here)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (s *session) answer(ctx context.Context, yes bool) error {
 	return s.run(ctx, s.edit(answers(open, yes)...)...)
 }
 
-func answers(open []graph.Pending[note], yes bool) []state.Write {
+func answers(open []graph.OpenQuestion[note], yes bool) []state.Write {
 	var writes []state.Write
 	for _, q := range open {
 		writes = append(writes, approve.Answer(q.ID, yes))
@@ -234,7 +234,7 @@ func (s *session) run(ctx context.Context, writes ...state.Write) error {
 // pending shows what the agent waits for, if anything. On a terminal the user
 // can answer at once.
 func (s *session) pending(ctx context.Context, at *graph.Snapshot) error {
-	open, err := approve.Pending(at)
+	open, err := approve.Open(at)
 	if err != nil || len(open) == 0 {
 		return err
 	}

@@ -20,7 +20,7 @@ var Messages = state.Keyed("messages", llm.ByID)
 // [tools.Approval] picks. Several may be open at once; each is answered by its
 // own id, in any process:
 //
-//	open, err := agent.Approval.Pending(snap)
+//	open, err := agent.Approval.Open(snap)
 //	snap, err = thread.Invoke(ctx, agent.Approval.Answer(open[0].ID, open[0].Prompt.Approve()))
 //
 // A call that is rejected is answered to the model with the reason.

@@ -179,7 +179,7 @@ func TestApprovalRunsOtherCallsOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pending, err := approve.Pending(snap)
+	pending, err := approve.Open(snap)
 	if err != nil || len(pending) != 2 {
 		t.Fatalf("got %d questions, %v; want 2", len(pending), err)
 	}

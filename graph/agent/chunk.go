@@ -100,7 +100,7 @@ func chunksOf(event graph.Event) []Chunk {
 	case graph.TaskStarted:
 		c.Kind = ChunkNodeStarted
 	case graph.TaskFinished:
-		if e.Kept || e.Asked {
+		if e.Saved || e.Asked {
 			return nil
 		}
 		c.Kind = ChunkNodeFinished
@@ -185,7 +185,7 @@ func paused(e graph.Paused) []Chunk {
 			path, task = p.Path[:i], p.Path[i+1:]
 		}
 		node, _, _ := strings.Cut(task, "[")
-		c := at(graph.Place{Origin: &graph.Origin{Path: path, Node: node, Task: task}})
+		c := at(graph.Place{Path: path, Node: node, Task: task})
 		c.Kind, c.Pause = ChunkPause, &p
 		var q tools.Question
 		if p.Kind == graph.Question && p.Interrupt == Approval.Name() && json.Unmarshal(p.Prompt, &q) == nil {

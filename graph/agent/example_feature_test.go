@@ -90,7 +90,7 @@ func Example_approval() {
 	}))
 	thread := a.Thread("user-42")
 	snap := must(thread.Invoke(context.Background(), agent.Messages.Put(llm.User("900 cups, please"))))
-	open := must(agent.Approval.Pending(snap))
+	open := must(agent.Approval.Open(snap))
 	fmt.Println(open[0].Prompt.Tool, string(open[0].Prompt.Arguments))
 
 	no := open[0].Prompt.Reject("that is a lot of cups")

@@ -80,7 +80,7 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Tools.Approval.Ask == nil {
 		o.Tools.Approval.Ask = func(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
-			return Approval.Key(key).Wait(ctx, q)
+			return Approval.WaitKey(ctx, key, q)
 		}
 	}
 	if o.Tools.Once == nil {

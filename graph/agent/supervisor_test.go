@@ -67,7 +67,7 @@ func TestSupervisor(t *testing.T) {
 			th := g.Thread("t")
 			w := watch(th.Stream(t.Context(), agent.Messages.Put(llm.User("write and send"))))
 			snap := w.snapshot(t)
-			open, err := agent.Approval.Pending(snap)
+			open, err := agent.Approval.Open(snap)
 			if err != nil || len(open) != 1 || open[0].Node != "clerk" || string(open[0].Prompt.Arguments) != `{"a":1,"b":2}` {
 				t.Fatalf("got %+v, %v", open, err)
 			}
@@ -160,7 +160,7 @@ func TestHandoverRejected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open, err := agent.Approval.Pending(snap)
+	open, err := agent.Approval.Open(snap)
 	if err != nil || len(open) != 1 {
 		t.Fatalf("%d questions, %v", len(open), err)
 	}

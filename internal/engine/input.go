@@ -60,22 +60,22 @@ func (in *input) targets(s *scope) (routed, error) {
 	caller := &Task{scope: s, node: s.plan.Start}
 	tx := s.plan.Schema.Begin(s.plan.empty)
 	for _, g := range in.gotos {
-		if err := caller.addTarget(g.Node, []string{s.plan.known(g.Node)}); err != nil {
+		if err := caller.addTarget(g.Node, s.plan.known(g.Node)); err != nil {
 			return routed{}, err
 		}
 	}
 	for _, send := range in.sends {
-		if err := caller.addSend(tx, send, []string{s.plan.known(send.Node)}); err != nil {
+		if err := caller.addSend(tx, send, s.plan.known(send.Node)); err != nil {
 			return routed{}, err
 		}
 	}
 	return routed{targets: caller.targets, sends: caller.sends}, nil
 }
 
-// known returns name if it is a target that a caller may name, else "".
-func (p *Plan) known(name string) string {
+// known returns the targets that a caller may name, of which name may be one.
+func (p *Plan) known(name string) []string {
 	if name == End || p.byName[name] != nil {
-		return name
+		return []string{name}
 	}
-	return ""
+	return nil
 }

@@ -263,14 +263,14 @@ func (r *run) edit(in input) error {
 	var stored []checkpoint.Write
 	given := map[string]bool{}
 	for _, a := range in.answers {
-		if given[a.ID] {
-			return fmt.Errorf("question %s of interrupt %q was given two answers: %w", a.ID, a.Interrupt, ErrDuplicateKey)
-		}
-		given[a.ID] = true
 		w, err := r.answer(a)
 		if err != nil {
 			return err
 		}
+		if given[a.ID] {
+			return fmt.Errorf("question %s of interrupt %q was given two answers: %w", a.ID, a.Interrupt, ErrDuplicateKey)
+		}
+		given[a.ID] = true
 		stored = append(stored, w)
 	}
 	r.answersOnly = len(in.answers) > 0 && len(in.writes) == 0 && !in.hasTargets()

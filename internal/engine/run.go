@@ -103,6 +103,9 @@ func (r *run) superstep() error {
 	e := r.event(StateChanged)
 	e.State = r.view
 	r.emit(e)
+	if r.log != nil && r.parent == nil {
+		r.events.flush() // what is stored is seen before the run goes on or stops
+	}
 	return nil
 }
 

@@ -137,15 +137,19 @@ func (r *run) update(updates []NodeUpdate) error {
 		return err
 	}
 	before := frontier{arrived: r.front.arrived, persistent: r.front.persistent, call: r.front.call}
-	var done []routed
+	var (
+		done []routed
+		by   []string
+	)
 	for i := range tasks {
 		t := &tasks[i]
 		if err := t.branch(statecore.Overlay(r.plan.Schema, base, t.writes)); err != nil {
 			return t.fail(err)
 		}
-		done = append(done, t.routed())
+		done, by = append(done, t.routed()), append(by, t.node.Name)
 	}
 	front := nextFrontier(r.plan, &before, done)
+	front.by = by // each update counts, also two as one node
 	if r.parent == nil {
 		r.newOrigin()
 	}

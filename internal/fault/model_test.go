@@ -347,7 +347,7 @@ func forkOp(t *testing.T, th *graph.Thread, choice int, place float64, i int, an
 		snap, err = at.Invoke(t.Context())
 	default:
 		if snap, err = at.Snapshot(t.Context()); err == nil {
-			open, pendingErr := question.Pending(snap)
+			open, pendingErr := question.Open(snap)
 			if err = pendingErr; err == nil && len(open) > 0 {
 				snap, err = at.Invoke(t.Context(), question.Answer(open[0].ID, answer))
 			}
@@ -361,7 +361,7 @@ func forkOp(t *testing.T, th *graph.Thread, choice int, place float64, i int, an
 
 func spellState(t *testing.T, snap *graph.Snapshot) string {
 	t.Helper()
-	open, err := question.Pending(snap)
+	open, err := question.Open(snap)
 	if err != nil {
 		t.Fatal(err)
 	}

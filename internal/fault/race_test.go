@@ -129,7 +129,7 @@ func TestF06Resumes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		open, err := question.Pending(snap)
+		open, err := question.Open(snap)
 		if err != nil || len(open) != 1 {
 			t.Fatalf("got %d questions, error %v", len(open), err)
 		}

@@ -261,7 +261,7 @@ func ExampleOptions_confirm() {
 		panic(err)
 	}
 	kit, err := agentmemory.New(agentmemory.Options{Facts: facts, Confirm: func(ctx context.Context, f memory.Fact) (bool, error) {
-		return keepFact.Key(f.Content).Wait(ctx, f.Content)
+		return keepFact.WaitKey(ctx, f.Content, f.Content)
 	}})
 	if err != nil {
 		panic(err)

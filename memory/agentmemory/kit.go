@@ -53,7 +53,7 @@ type Options struct {
 	//	var Keep = graph.NewInterrupt[string, bool]("keep_fact")
 	//
 	//	func(ctx context.Context, f memory.Fact) (bool, error) {
-	//		return Keep.Key(f.Content).Wait(ctx, f.Content)
+	//		return Keep.WaitKey(ctx, f.Content, f.Content)
 	//	}
 	//
 	// Nil stands for storing it as [memory.Untrusted], which recall leaves out: the user has to say it

@@ -111,7 +111,7 @@ func TestServerCanNotGoBehindApproval(t *testing.T) {
 		Tools: tools.Options{Approval: tools.Approval{
 			Rule: tools.Destructive(),
 			Ask: func(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
-				return approve.Key(key).Wait(ctx, q)
+				return approve.WaitKey(ctx, key, q)
 			},
 		}},
 		Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})},
@@ -123,7 +123,7 @@ func TestServerCanNotGoBehindApproval(t *testing.T) {
 	snap, err := thread.Invoke(within(t), agent.Messages.Put(llm.User("how is the weather?")))
 	var asked []string
 	for err == nil && !snap.Done() {
-		pending, pendingErr := approve.Pending(snap)
+		pending, pendingErr := approve.Open(snap)
 		if pendingErr != nil || len(pending) != 1 {
 			t.Fatalf("got %v, %v", pending, pendingErr)
 		}

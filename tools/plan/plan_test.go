@@ -330,7 +330,7 @@ func TestNodePausesAndGoesOn(t *testing.T) {
 		Once:     graph.Once[llm.Message],
 		Planning: &tools.Planning{Actions: actions}, // has no meaning here
 		Approval: tools.Approval{Rule: tools.Destructive(), Ask: func(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
-			return approve.Key(key).Wait(ctx, q)
+			return approve.WaitKey(ctx, key, q)
 		}},
 	}))
 	b.Edge(graph.Start, "run")
@@ -346,7 +346,7 @@ func TestNodePausesAndGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, verdict := range []bool{true, false} {
-		open, err := approve.Pending(snap)
+		open, err := approve.Open(snap)
 		if err != nil || len(open) == 0 {
 			t.Fatalf("got %+v and %v", open, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/draw"
 )
 
 //go:embed page.html page.css page.js graph.js
@@ -64,7 +65,7 @@ func settings(o Options) []byte {
 		Upload      string             `json:"upload"`
 		Images      bool               `json:"images"`
 		Token       bool               `json:"token"`
-		Graph       *graph.Description `json:"graph,omitempty"`
+		Graph       *draw.Graph `json:"graph,omitempty"`
 	}{o.Title, o.Intro, o.Placeholder, o.Suggestions, o.Upload, o.Images, o.Token, nil}
 	if o.Graph != nil {
 		d := o.Graph.Describe()

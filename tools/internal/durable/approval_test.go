@@ -25,7 +25,7 @@ func approving(rule tools.Rule) tools.Options {
 	return tools.Options{Once: graph.Once[llm.Message], Approval: tools.Approval{
 		Rule: rule,
 		Ask: func(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
-			return approveTool.Key(key).Wait(ctx, q)
+			return approveTool.WaitKey(ctx, key, q)
 		},
 	}}
 }
@@ -131,7 +131,7 @@ func decideAll(t *testing.T, thread func() *graph.Thread) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		open, err := approveTool.Pending(snap)
+		open, err := approveTool.Open(snap)
 		if err != nil || len(open) == 0 {
 			t.Fatalf("%d questions, %v", len(open), err)
 		}

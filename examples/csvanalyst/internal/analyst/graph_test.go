@@ -16,6 +16,7 @@ import (
 	"github.com/weft-go/weft/examples/csvanalyst/internal/csvtools"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/records"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/draw"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
@@ -30,7 +31,7 @@ func TestTopology(t *testing.T) {
 	k := onSQLite(t, llmtest.Echo{})
 	edges := map[string]string{}
 	for _, e := range k.Graph().Describe().Edges {
-		if e.Kind != graph.StaticEdge || edges[e.From] != "" {
+		if e.Kind != draw.StaticEdge || edges[e.From] != "" {
 			t.Errorf("there is an edge %+v", e)
 		}
 		edges[e.From] = e.To

@@ -63,7 +63,7 @@ func CreateAgentGraph(model llm.Model, set *tools.Set, o Options) (*graph.Graph,
 	k.call = tools.Options{Emit: graph.Emit, Approval: tools.Approval{
 		Rule: func(_ tools.Tool, c llm.ToolCall) bool { return k.critical(c) },
 		Ask: func(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
-			return agent.Approval.Key(key).Wait(ctx, q)
+			return agent.Approval.WaitKey(ctx, key, q)
 		},
 	}}
 	all := channels()

@@ -195,7 +195,7 @@ func TestApproval(t *testing.T) {
 		if !critical {
 			continue
 		}
-		open, err := agent.Approval.Pending(snap)
+		open, err := agent.Approval.Open(snap)
 		check(t, err)
 		snap, err = g.Thread("t").Invoke(t.Context(), agent.Approval.Answer(open[0].ID, open[0].Prompt.Approve()))
 		check(t, err)
@@ -207,7 +207,7 @@ func TestApproval(t *testing.T) {
 	g := build(t, model, adder(t, names...), kai.Options{Critical: []string{"add"}})
 	snap, err := g.Thread("t").Invoke(t.Context(), kai.Messages.Put(llm.User("go")))
 	check(t, err)
-	open, err := agent.Approval.Pending(snap)
+	open, err := agent.Approval.Open(snap)
 	check(t, err)
 	if len(open) != 1 || open[0].Prompt.Tool != "add" {
 		t.Errorf("with another list: %+v", open)

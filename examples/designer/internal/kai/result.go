@@ -51,7 +51,7 @@ func (p *Platform) result(t Turn, s *graph.Snapshot) *Result {
 		Iterations: Iteration.Get(s), InputTokens: InputTokens.Get(s), OutputTokens: OutputTokens.Get(s), Turns: TurnCount.Get(s),
 	}
 	r.TotalTokens = r.InputTokens + r.OutputTokens
-	open, err := agent.Approval.Pending(s)
+	open, err := agent.Approval.Open(s)
 	if err != nil {
 		p.Logger.Warn("a question can not be read", "thread", r.ThreadID, "error", err)
 	}

@@ -120,7 +120,7 @@ func (t Terminal) say(ctx context.Context, turn kai.Turn, text string) error {
 		turn.Input = text
 		return t.show(t.Stream(ctx, turn))
 	}
-	open, err := agent.Approval.Pending(snap)
+	open, err := agent.Approval.Open(snap)
 	if err != nil {
 		return err
 	}

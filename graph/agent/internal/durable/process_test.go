@@ -145,13 +145,13 @@ func takeStep(step string) int {
 		fmt.Println(err)
 		return 1
 	}
-	open, _ := agent.Approval.Pending(snap)
+	open, _ := agent.Approval.Open(snap)
 	fmt.Printf("%s; %d open", roles(snap), len(open))
 	return 0
 }
 
 func decide(ctx context.Context, th *graph.Thread, snap *graph.Snapshot, verdict, cups string) (*graph.Snapshot, error) {
-	open, err := agent.Approval.Pending(snap)
+	open, err := agent.Approval.Open(snap)
 	if err != nil {
 		return nil, err
 	}

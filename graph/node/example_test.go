@@ -1,4 +1,4 @@
-package graph_test
+package node_test
 
 import (
 	"context"
@@ -147,10 +147,10 @@ func ExampleTimeoutPolicy_Wrap() {
 func ExampleCache() {
 	customer := state.Last[string]("customer")
 	address := state.Last[string]("address")
-	policy := node.CachePolicy{Key: customer.Get, TTL: time.Hour}
+	policy := node.CachePolicy{TTL: time.Hour}
 
 	b := graph.New("geo", customer, address)
-	b.Node("locate", node.Cache(policy, func(_ context.Context, s state.View) (state.Update, error) {
+	b.Node("locate", node.Cache(customer.Get, policy, func(_ context.Context, s state.View) (state.Update, error) {
 		fmt.Println("looking up", customer.Get(s))
 		return state.Update{address.Put(customer.Get(s) + " street 1")}, nil
 	}))
@@ -176,14 +176,14 @@ func ExampleCache() {
 }
 
 // A cache of one's own can be bounded, shared by nodes, and emptied.
-func ExampleNodeCache_Clear() {
+func ExampleSharedCache_Clear() {
 	rate := state.Last[int]("rate")
 	rates := node.NewSharedCache(100)
-	policy := node.CachePolicy{Cache: rates, Key: func(state.View) string { return "EUR" }}
+	currency := func(state.View) string { return "EUR" }
 	today := 7
 
 	b := graph.New("rates", rate)
-	b.Node("fetch", node.Cache(policy, func(context.Context, state.View) (state.Update, error) {
+	b.Node("fetch", node.Cache(currency, node.CachePolicy{Cache: rates}, func(context.Context, state.View) (state.Update, error) {
 		return state.Update{rate.Put(today)}, nil
 	}))
 	b.Edge(graph.Start, "fetch")
