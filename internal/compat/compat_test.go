@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
-// Threads that version 0.1 stored are read, and resumed without repeating what had finished.
+// Threads that version 0.1 stored are read, and resumed without running finished tasks and side effects again.
 func TestReadsAndResumesThreadsOfVersion01(t *testing.T) {
 	t.Parallel()
 	for _, f := range fixtures() {

@@ -21,7 +21,7 @@ import (
 	"github.com/weft-go/weft/internal/supatest"
 )
 
-// A fixture is what an earlier version stored.
+// A fixture is a database that version 0.1 wrote.
 type fixture struct {
 	store      string // "sqlite", "postgres" or "supabase"
 	durability graph.Durability
@@ -29,7 +29,7 @@ type fixture struct {
 	killed     bool // a SQLite file, copied while its process was running
 }
 
-// fixtures are all that there are.
+// fixtures returns every fixture.
 func fixtures() []fixture {
 	var list []fixture
 	for _, d := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
@@ -104,7 +104,7 @@ func (f fixture) openPostgres(t *testing.T) checkpoint.Store {
 	t.Helper()
 	url := pgtest.DirectURL(t)
 	o := pgcheckpoint.Options{Schema: pgtest.Schema(t)}
-	load(t, url, o.Schema, "postgres-schema.sql", f.name()+".rows")
+	f.loadCheckpoints(t, url, o.Schema)
 	store, err := pgcheckpoint.Open(t.Context(), pgtest.URL(t), o)
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
@@ -127,7 +127,7 @@ func readFile(t *testing.T, name string) []byte {
 	return data
 }
 
-// expectations returns what is expected of the fixture's threads, by name.
+// expectations returns the expectations of the fixture's threads, by thread.
 func (f fixture) expectations(t *testing.T) map[string]*expectation {
 	t.Helper()
 	var all map[string]*expectation

@@ -2,82 +2,14 @@ package compat_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
-
-// A world is what the graphs of one thread run in. It records which nodes and side effects ran.
-type world struct {
-	store      checkpoint.Store
-	durability graph.Durability
-	broken     bool            // nodes that can fail do so
-	drain      func()          // called by a node that asks for its run to be drained
-	held       chan<- string   // receives the name of each node that waits for release
-	release    <-chan struct{} // nil: nodes do not wait
-
-	mu  sync.Mutex
-	ran []string
-}
-
-var errBroken = errors.New("the service is down")
-
-func (w *world) mark(name string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.ran = append(w.ran, name)
-}
-
-// takeRan returns the sorted names of what ran since the last call.
-func (w *world) takeRan() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	ran := w.ran
-	w.ran = nil
-	slices.Sort(ran)
-	return ran
-}
-
-// hold keeps a node running until the world releases it.
-func (w *world) hold(name string) {
-	if w.release != nil {
-		w.held <- name
-		<-w.release
-	}
-}
-
-// node returns a node that records that it ran.
-func (w *world) node(name string, fn func(ctx context.Context, s state.View) (state.Update, error)) graph.NodeFunc {
-	return func(ctx context.Context, s state.View) (state.Update, error) {
-		w.mark(name)
-		return fn(ctx, s)
-	}
-}
-
-// logs returns a node that appends its name to the log.
-func (w *world) logs(name string, more ...state.Write) graph.NodeFunc {
-	return w.node(name, func(context.Context, state.View) (state.Update, error) {
-		return append(state.Update{journal.Put(name)}, more...), nil
-	})
-}
-
-// fails returns a node that fails while the world is broken.
-func (w *world) fails(name string) graph.NodeFunc {
-	return w.node(name, func(context.Context, state.View) (state.Update, error) {
-		if w.broken {
-			return nil, errBroken
-		}
-		return state.Update{journal.Put(name + " in the end")}, nil
-	})
-}
 
 func (w *world) compile(b *graph.Builder, o graph.Options) *graph.Graph {
 	o.Checkpoints, o.Durability, o.Version = w.store, w.durability, "release 7"
@@ -95,38 +27,6 @@ func inner(b *graph.Builder) *graph.Graph {
 		panic(err)
 	}
 	return g
-}
-
-// A shown channel is one whose value is part of a snapshot's expectation.
-type shown struct {
-	handle state.Handle
-	read   func(state.View) json.RawMessage
-}
-
-func show[V any](c interface {
-	state.Handle
-	Lookup(v state.View) (V, bool)
-},
-) shown {
-	return shown{c, func(v state.View) json.RawMessage {
-		value, ok := c.Lookup(v)
-		if !ok {
-			return nil
-		}
-		data, err := json.Marshal(value)
-		if err != nil {
-			panic(err)
-		}
-		return data
-	}}
-}
-
-func handles(channels []shown) []state.Handle {
-	list := make([]state.Handle, 0, len(channels))
-	for _, c := range channels {
-		list = append(list, c.handle)
-	}
-	return list
 }
 
 type person struct {
@@ -234,72 +134,6 @@ func (w *world) chat(o graph.Options) *graph.Graph {
 	b.Edge("think", "reply")
 	b.Edge("muse", "reply")
 	return w.compile(b, o)
-}
-
-// at is a time that depends on the turn, in one of two time zones.
-func at(turn int) time.Time {
-	when := epoch.Add(time.Duration(turn) * 90 * time.Minute)
-	if turn%2 == 1 {
-		return when.In(elsewhere)
-	}
-	return when
-}
-
-// turnOf returns the number of the turn.
-func turnOf(s state.View) int { return tokens.Get(s) / 3 }
-
-func hear(_ context.Context, s state.View) (state.Update, error) {
-	n := turnOf(s)
-	p := person{ID: fmt.Sprint("p", n%13), Name: fmt.Sprintf("Person %d <&> \u2028 ä", n), Joined: at(n)}
-	if n%3 == 0 {
-		left := at(n + 1)
-		p.Left, p.Tags = &left, []string{"left", "early"}
-	}
-	u := state.Update{people.Put(p), tokens.Put(1, 2), cost.Put(0.125), flash.Put(fmt.Sprint("turn ", n))}
-	if n%5 == 4 {
-		u = append(u, people.Remove(fmt.Sprint("p", (n-2)%13), "nobody"))
-	}
-	switch n % 4 {
-	case 0:
-		u = append(u, topic.Put(nil))
-	case 1:
-		name := fmt.Sprint("topic ", n)
-		u = append(u, topic.Put(&name))
-	}
-	return u, nil
-}
-
-func think(_ context.Context, s state.View) (state.Update, error) {
-	n := turnOf(s)
-	words := make([]string, 0, 80)
-	for i := range 80 {
-		words = append(words, wordsOfTheDraft[(i*i+n*7)%len(wordsOfTheDraft)])
-	}
-	d := draft{Body: strings.Join(words, " "), Revision: 1<<63 + uint64(n)}
-	if old, ok := current.Lookup(s); ok && n%2 == 0 {
-		d.Labels, d.Previous = map[string]string{"turn": fmt.Sprint(n)}, &draft{Body: old.Body[:20], Revision: old.Revision}
-	}
-	return state.Update{
-		mood.Put("thought"), current.Put(d), seen.Put(words[0], words[1]),
-		facts.Put(map[string]fact{fmt.Sprint("fact ", n%6): {Text: words[2], Since: at(n), Weight: float64(n%3) / 4}}),
-	}, nil
-}
-
-func reply(_ context.Context, s state.View) (state.Update, error) {
-	n := turnOf(s)
-	u := state.Update{messages.Put(fmt.Sprintf("reply %d: %s", n, mood.Get(s))), peak.Put((n * 7) % 50), tags.Put(fmt.Sprint("tag ", n%8), "always")}
-	switch n % 10 {
-	case 3:
-		u = append(u, facts.Remove("fact 1", "fact 99"), tags.Remove("tag 2"))
-	case 6:
-		list := messages.Get(s)
-		u = append(u, messages.Overwrite(list[max(0, len(list)-3):]), limit.Put(n))
-	case 8:
-		u = append(u, tags.Clear(), tags.Put("again"), cost.Overwrite(1.5), seen.Overwrite(map[string]int{"start": n}))
-	case 9:
-		u = append(u, facts.Overwrite(map[string]fact{"only": {Text: "new", Since: at(n)}}))
-	}
-	return u, nil
 }
 
 // chain is a, b, c, one after the other.
@@ -483,7 +317,7 @@ func (w *world) nested(o graph.Options) *graph.Graph {
 	return w.compile(b, o)
 }
 
-// upward passes writes, targets and sends from two levels below to the graphs above, beside a node that can fail.
+// upward passes writes, a target and a send from subgraphs to the graphs around them, beside a node that can fail.
 func (w *world) upward(o graph.Options) *graph.Graph {
 	deep := graph.New("deep", handles(insideChannels)...)
 	deep.Node("up", w.logs("up", private.Put("went up"),
@@ -585,7 +419,7 @@ func (w *world) persistent(o graph.Options) *graph.Graph {
 	return w.compile(b, o)
 }
 
-// slow has two nodes, one of them in a subgraph, that can be held while others have finished.
+// slow has two nodes that can be held while others finish. One of them is in a subgraph.
 func (w *world) slow(o graph.Options) *graph.Graph {
 	box := graph.New("box", handles(insideChannels)...)
 	box.Node("open", w.logs("open", private.Put("opened")))

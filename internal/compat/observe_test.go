@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/graph"
 )
 
-// An expectation is what a version of the engine makes of one thread.
+// An expectation describes one thread as a version of the engine shows and resumes it.
 type expectation struct {
 	Before  snapshot
 	Inside  map[string]*snapshot `json:",omitempty"` // of subgraphs, nil for one without a state
@@ -26,13 +26,22 @@ type expectation struct {
 type snapshot struct {
 	Values map[string]string `json:",omitempty"` // JSON by channel, of those that were written
 	Next   []string          `json:",omitempty"`
-	Tasks  []graph.Task      `json:",omitempty"`
+	Tasks  []task            `json:",omitempty"`
 	Pauses []pause           `json:",omitempty"`
 	Done   bool
 	Step   int
 	Source checkpoint.Source
 }
 
+// A task is a graph.Task.
+type task struct {
+	ID, Node  string
+	Finished  bool
+	Err       string
+	Namespace string
+}
+
+// A pause is a graph.Pause.
 type pause struct {
 	Kind                                   graph.PauseKind
 	ID, Node, Path, Interrupt, Key, Prompt string `json:",omitempty"`
@@ -52,7 +61,7 @@ type entry struct {
 	State    string            `json:",omitempty"`
 }
 
-// A resumed thread is one after an action. It has no ids, since those are random.
+// A resumed describes a thread after an action. It has no ids, since new ids are random.
 type resumed struct {
 	snapshot
 	Ran []string // the nodes and side effects that ran
@@ -60,20 +69,23 @@ type resumed struct {
 
 // spell returns a snapshot in comparable form.
 func spell(s *graph.Snapshot, channels []shown) *snapshot {
-	out := &snapshot{Values: map[string]string{}, Tasks: s.Tasks, Done: s.Done(), Step: s.Step, Source: s.Source}
+	out := &snapshot{Values: map[string]string{}, Done: s.Done(), Step: s.Step, Source: s.Source}
 	for _, c := range channels {
 		if data := c.read(s.View); data != nil {
 			out.Values[c.handle.Name()] = string(data)
 		}
 	}
 	out.Next = append(out.Next, s.Next...)
+	for _, t := range s.Tasks {
+		out.Tasks = append(out.Tasks, task{t.ID, t.Node, t.Finished, t.Err, t.Namespace})
+	}
 	for _, p := range s.Pauses {
 		out.Pauses = append(out.Pauses, pause{p.Kind, p.ID, p.Node, p.Path, p.Interrupt, p.Key, string(p.Prompt)})
 	}
 	return out
 }
 
-// observe reads all that can be seen of a thread, and resumes it.
+// observe reads a thread through graphs and store, and then resumes it.
 func observe(ctx context.Context, sc *scenario, w *world) (*expectation, error) {
 	t := sc.build(w, sc.options).Thread(sc.name)
 	x := &expectation{Inside: map[string]*snapshot{}}
@@ -142,10 +154,10 @@ func (x *expectation) keeps(ctx context.Context, t *graph.Thread, channels []sho
 	return nil
 }
 
-// often is how many checkpoints of a long history are read.
+// often is about how many checkpoints of a long history are sampled.
 const often = 16
 
-// history returns the history of a thread. Of some entries it has the states, unless channels is nil.
+// history returns the history of a thread. A sample of its entries has digests of their states, unless channels is nil.
 func history(ctx context.Context, t *graph.Thread, channels []shown) ([]entry, error) {
 	var list []entry
 	for info, err := range t.History(ctx, graph.HistoryQuery{}) {
@@ -179,7 +191,7 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// stored returns the checkpoints of a thread, with a digest of what some of them hold.
+// stored returns the ids and contents of a thread's checkpoints. Of a long thread it returns a sample.
 func stored(ctx context.Context, store checkpoint.Store, thread string) ([]string, error) {
 	var keys []checkpoint.Key
 	for c, err := range store.List(ctx, checkpoint.Query{Thread: thread, AllNamespaces: true}) {
@@ -199,7 +211,7 @@ func stored(ctx context.Context, store checkpoint.Store, thread string) ([]strin
 	return list, nil
 }
 
-// contents says what a checkpoint holds.
+// contents returns the size of a checkpoint and a digest of its data.
 func contents(c *checkpoint.Checkpoint) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%v\n%v\n", c.Control, c.Changes, c.Snapshot)

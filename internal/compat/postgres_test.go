@@ -32,6 +32,13 @@ func load(t *testing.T, url, schema, scriptFile, rowsFile string) {
 	require.NoError(t, copyRows(ctx, conn, schema, bytes.NewReader(rows)))
 }
 
+// loadCheckpoints loads the tables of checkpoints. The leases of runs that were killed have run out.
+func (f fixture) loadCheckpoints(t *testing.T, url, schema string) {
+	t.Helper()
+	load(t, url, schema, f.store+"-schema.sql", f.name()+".rows")
+	pgtest.Do(t, url, `UPDATE `+schema+`.cp_thread SET until = '2000-01-01' WHERE until IS NOT NULL`)
+}
+
 // copyRows fills the tables of a schema. Each begins with a line of its name and columns, and ends with a line of
 // `\.`.
 func copyRows(ctx context.Context, conn *pgx.Conn, schema string, rows io.Reader) error {

@@ -19,7 +19,7 @@ import (
 const (
 	// ann is the user whose threads the Supabase fixtures have.
 	ann = "11111111-1111-4111-8111-111111111111"
-	// proposal is what the stored documents of ann are about.
+	// proposal is the subject of ann's stored documents.
 	proposal = "22222222-2222-4222-8222-222222222222"
 
 	agentDocument    = `{"plan": ["look", "act"], "count": 3, "text": "ä \u2028"}`
@@ -35,7 +35,7 @@ func aboutTheProposal() supacheckpoint.ProposalOptions {
 func (f fixture) openSupabase(t *testing.T, schema string) *supacheckpoint.Store {
 	t.Helper()
 	url := supatest.Database(t, nil)
-	load(t, url, schema, "supabase-schema.sql", f.name()+".rows")
+	f.loadCheckpoints(t, url, schema)
 	store := openService(t, url, supacheckpoint.Options{Checkpoint: pgcheckpoint.Options{Schema: schema}})
 	mine, err := store.As(supacheckpoint.User{ID: ann})
 	require.NoError(t, err)
