@@ -1,0 +1,227 @@
+package compat_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+)
+
+// An expectation describes one thread as a version of the engine shows and resumes it.
+type expectation struct {
+	Before  snapshot
+	Inside  map[string]*snapshot `json:",omitempty"` // of subgraphs, nil for one without a state
+	History []entry
+	Stored  []string // the checkpoints of all namespaces, as the store returns them
+	After   []resumed
+}
+
+// A snapshot is a graph.Snapshot.
+type snapshot struct {
+	Values map[string]string `json:",omitempty"` // JSON by channel, of those that were written
+	Next   []string          `json:",omitempty"`
+	Tasks  []task            `json:",omitempty"`
+	Pauses []pause           `json:",omitempty"`
+	Done   bool
+	Step   int
+	Source checkpoint.Source
+}
+
+// A task is a graph.Task.
+type task struct {
+	ID, Node  string
+	Finished  bool
+	Err       string
+	Namespace string
+}
+
+// A pause is a graph.Pause.
+type pause struct {
+	Kind                                   graph.PauseKind
+	ID, Node, Path, Interrupt, Key, Prompt string `json:",omitempty"`
+}
+
+// An entry is a graph.Info, with a digest of the state at the checkpoint.
+type entry struct {
+	ID       string
+	Parent   string `json:",omitempty"`
+	Step     int
+	Source   checkpoint.Source
+	Run      string
+	Version  string
+	Time     int64             // microseconds
+	Metadata map[string]string `json:",omitempty"`
+	Next     []string          `json:",omitempty"`
+	State    string            `json:",omitempty"`
+}
+
+// A resumed describes a thread after an action. It has no ids, since new ids are random.
+type resumed struct {
+	snapshot
+	Ran []string // the nodes and side effects that ran
+}
+
+// spell returns a snapshot in comparable form.
+func spell(s *graph.Snapshot, channels []shown) *snapshot {
+	out := &snapshot{Values: map[string]string{}, Done: s.Done(), Step: s.Step, Source: s.Source}
+	for _, c := range channels {
+		if data := c.read(s.View); data != nil {
+			out.Values[c.handle.Name()] = string(data)
+		}
+	}
+	out.Next = append(out.Next, s.Next...)
+	for _, t := range s.Tasks {
+		out.Tasks = append(out.Tasks, task{t.ID, t.Node, t.Finished, t.Err, t.Namespace})
+	}
+	for _, p := range s.Pauses {
+		out.Pauses = append(out.Pauses, pause{p.Kind, p.ID, p.Node, p.Path, p.Interrupt, p.Key, string(p.Prompt)})
+	}
+	return out
+}
+
+// observe reads a thread through graphs and store, and then resumes it.
+func observe(ctx context.Context, sc *scenario, w *world) (*expectation, error) {
+	t := sc.build(w, sc.options).Thread(sc.name)
+	x := &expectation{Inside: map[string]*snapshot{}}
+	s, err := t.Snapshot(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	x.Before = *spell(s, sc.shows())
+	for _, sub := range sc.inside {
+		path := strings.Join(sub.path, "/")
+		s, err := t.Subgraph(ctx, sub.path...)
+		switch {
+		case errors.Is(err, checkpoint.ErrNotFound):
+			x.Inside[path] = nil
+		case err != nil:
+			return nil, fmt.Errorf("subgraph %s: %w", path, err)
+		default:
+			x.Inside[path] = spell(s, sub.channels)
+		}
+	}
+	if x.History, err = history(ctx, t, sc.shows()); err != nil {
+		return nil, fmt.Errorf("history: %w", err)
+	}
+	if x.Stored, err = stored(ctx, w.store, sc.name); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	if ran := w.takeRan(); len(ran) > 0 {
+		return nil, fmt.Errorf("reading the thread ran %v", ran)
+	}
+	for i, do := range sc.resume {
+		s, err := do(ctx, t)
+		if err != nil {
+			return nil, fmt.Errorf("action %d: %w", i, err)
+		}
+		x.After = append(x.After, resumed{*withoutIDs(spell(s, sc.shows())), w.takeRan()})
+	}
+	return x, x.keeps(ctx, t, sc.shows())
+}
+
+func withoutIDs(s *snapshot) *snapshot {
+	for i := range s.Tasks {
+		s.Tasks[i].Namespace = ""
+	}
+	for i := range s.Pauses {
+		s.Pauses[i].ID = ""
+	}
+	return s
+}
+
+// keeps returns an error unless the history has all entries that it had before the thread was resumed.
+func (x *expectation) keeps(ctx context.Context, t *graph.Thread, channels []shown) error {
+	now, err := history(ctx, t, nil)
+	if err != nil {
+		return fmt.Errorf("history at the end: %w", err)
+	}
+	found := map[string]entry{}
+	for _, e := range now {
+		found[e.ID] = e
+	}
+	for _, e := range x.History {
+		e.State = ""
+		if got := found[e.ID]; fmt.Sprint(got) != fmt.Sprint(e) {
+			return fmt.Errorf("history at the end: got %v want %v", got, e)
+		}
+	}
+	return nil
+}
+
+// often is about how many checkpoints of a long history are sampled.
+const often = 16
+
+// history returns the history of a thread. A sample of its entries has digests of their states, unless channels is nil.
+func history(ctx context.Context, t *graph.Thread, channels []shown) ([]entry, error) {
+	var list []entry
+	for info, err := range t.History(ctx, graph.HistoryQuery{}) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, entry{
+			ID: info.ID, Parent: info.Parent, Step: info.Step, Source: info.Source, Run: info.Run, Version: info.Version,
+			Time: info.Time.UnixMicro(), Metadata: info.Metadata, Next: info.Next,
+		})
+	}
+	if channels == nil {
+		return list, nil
+	}
+	for i := 0; i < len(list); i += 1 + len(list)/often {
+		s, err := t.At(list[i].ID).Snapshot(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("checkpoint %s: %w", list[i].ID, err)
+		}
+		data, err := json.Marshal(spell(s, channels))
+		if err != nil {
+			return nil, err
+		}
+		list[i].State = digest(data)
+	}
+	return list, nil
+}
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:6])
+}
+
+// stored returns the ids and contents of a thread's checkpoints. Of a long thread it returns a sample.
+func stored(ctx context.Context, store checkpoint.Store, thread string) ([]string, error) {
+	var keys []checkpoint.Key
+	for c, err := range store.List(ctx, checkpoint.Query{Thread: thread, AllNamespaces: true}) {
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, c.Key)
+	}
+	var list []string
+	for i := 0; i < len(keys); i += 1 + len(keys)/often {
+		c, err := store.Get(ctx, keys[i])
+		if err != nil {
+			return nil, fmt.Errorf("checkpoint %s: %w", keys[i].ID, err)
+		}
+		list = append(list, fmt.Sprintf("%s %s %s", c.Namespace, c.ID, contents(&c)))
+	}
+	return list, nil
+}
+
+// contents returns the size of a checkpoint and a digest of its data.
+func contents(c *checkpoint.Checkpoint) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n%v\n%v\n", c.Control, c.Changes, c.Snapshot)
+	for _, d := range c.Lineage {
+		fmt.Fprintf(&b, "%s %s %t %v\n", d.ID, d.Source, d.Snapshot, d.Changes)
+	}
+	fmt.Fprintf(&b, "%v\n", c.Writes)
+	from := "the beginning"
+	if len(c.Lineage) > 0 && c.Lineage[0].Snapshot {
+		from = "a snapshot"
+	}
+	return fmt.Sprintf("%d of %s, %d writes, %s", len(c.Lineage), from, len(c.Writes), digest([]byte(b.String())))
+}

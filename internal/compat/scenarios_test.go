@@ -1,0 +1,150 @@
+package compat_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-go/weft/graph"
+)
+
+// A scenario is a thread at rest, and how it is resumed.
+type scenario struct {
+	name     string // of the thread
+	build    func(*world, graph.Options) *graph.Graph
+	options  graph.Options
+	channels []shown
+	inside   []subgraph
+	resume   []action
+	killed   bool // its process was killed while nodes were running
+}
+
+// A subgraph names a task of a thread that runs one, and what its state shows.
+type subgraph struct {
+	path     []string
+	channels []shown
+}
+
+// An action is one use of a thread.
+type action func(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error)
+
+// goOn resumes a thread without input.
+func goOn(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error) { return t.Invoke(ctx) }
+
+// say begins a turn.
+func say(text string) action {
+	return func(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error) {
+		return t.Invoke(ctx, input.Put(text))
+	}
+}
+
+// answerOrder answers the only open question about an order.
+func answerOrder(d decision) action {
+	return func(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error) {
+		s, err := t.Snapshot(ctx)
+		if err != nil {
+			return nil, err
+		}
+		open, err := approve.Pending(s)
+		if err != nil {
+			return nil, err
+		}
+		if len(open) != 1 || !open[0].Prompt.Due.Equal(epoch) {
+			return nil, fmt.Errorf("got the questions %+v, want one that is due at %v", open, epoch)
+		}
+		return t.Invoke(ctx, approve.Answer(open[0].ID, d))
+	}
+}
+
+// answerNumbers answers the open questions for a number, by key.
+func answerNumbers(answers map[string]int) action {
+	return func(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error) {
+		s, err := t.Snapshot(ctx)
+		if err != nil {
+			return nil, err
+		}
+		open, err := choose.Pending(s)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range open {
+			if n, ok := answers[p.Key]; ok {
+				return t.Invoke(ctx, choose.Answer(p.ID, n))
+			}
+		}
+		return nil, fmt.Errorf("got the questions %+v, want one of the keys of %v", open, answers)
+	}
+}
+
+// from runs an action on an older checkpoint of the thread.
+func from(do action) action {
+	return func(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error) {
+		var ids []string
+		for info, err := range t.History(ctx, graph.HistoryQuery{}) {
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, info.ID)
+		}
+		return do(ctx, t.At(ids[len(ids)*2/3]))
+	}
+}
+
+func chatTurn(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error) {
+	return t.Invoke(ctx, messages.Put("a new turn"), people.Put(person{ID: "p1", Name: "replaced"}, person{ID: "p99", Name: "new"}))
+}
+
+func byHand(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error) {
+	return t.Update(ctx, "a", journal.Put("by hand"), amount.Put(1000))
+}
+
+var (
+	no            = answerOrder(decision{Note: "too much"})
+	yes           = answerOrder(decision{Approved: true})
+	middleAndDeep = []subgraph{{[]string{"middle"}, insideChannels}, {[]string{"middle", "deep"}, insideChannels}}
+	clerk         = []subgraph{{[]string{"clerk"}, insideChannels}}
+)
+
+var scenarios = []scenario{
+	{name: "chat", build: (*world).chat, channels: chatChannels, resume: []action{chatTurn, from(chatTurn)}},
+	{name: "question", build: (*world).question, resume: []action{no, say("pears")}},
+	{name: "question, edited", build: (*world).question, resume: []action{yes}},
+	{name: "question, dropped", build: (*world).question, resume: []action{say("pears"), yes}},
+	{name: "question, refused", build: (*world).question, resume: []action{yes}},
+	{name: "twice, one answered", build: (*world).twice, resume: []action{answerNumbers(map[string]int{"right": 5})}},
+	{name: "failing", build: (*world).failing, resume: []action{goOn}},
+	{name: "failing, edited", build: (*world).failing, resume: []action{goOn, say("again")}},
+	{name: "upward", build: (*world).upward, inside: middleAndDeep, resume: []action{goOn}},
+	{name: "refused", build: (*world).refused, resume: []action{goOn}},
+	{name: "leaving", build: (*world).leaving, resume: []action{goOn, say("again")}},
+	{name: "sends, due", build: (*world).sends, resume: []action{goOn}},
+	{name: "sends, one failed", build: (*world).sends, resume: []action{goOn}},
+	{name: "join, in part", build: (*world).join, resume: []action{goOn}},
+	{name: "join, new turn", build: (*world).join, resume: []action{say("again")}},
+	{name: "pause before", build: (*world).chain, options: graph.Options{PauseBefore: []string{"b"}}, resume: []action{goOn}},
+	{name: "pause after", build: (*world).chain, options: graph.Options{PauseAfter: []string{"b"}}, resume: []action{goOn}},
+	{name: "max steps", build: (*world).loop, resume: []action{goOn}},
+	{name: "drained", build: (*world).chain, resume: []action{goOn}},
+	{name: "forked", build: (*world).chain, resume: []action{goOn, from(goOn), say("on")}},
+	{name: "forked, new turn", build: (*world).chain, resume: []action{from(say("on")), say("on and on")}},
+	{name: "updated", build: (*world).chain, resume: []action{goOn, from(byHand), goOn}},
+	{name: "updated at two nodes", build: (*world).join, resume: []action{goOn}},
+	{name: "nested", build: (*world).nested, inside: middleAndDeep, resume: []action{yes, say("again"), no}},
+	{name: "persistent", build: (*world).persistent, resume: []action{
+		say("three"), say("ask"), answerNumbers(map[string]int{"": 4}),
+	}},
+	{name: "persistent, paused", build: (*world).persistent, inside: clerk, resume: []action{
+		answerNumbers(map[string]int{"": 4}), say("three"), from(say("from the middle")),
+	}},
+	{
+		name: "killed", build: (*world).slow, inside: []subgraph{{[]string{"box"}, insideChannels}}, resume: []action{goOn, say("again")},
+		killed: true,
+	},
+	{name: "killed, new turn", build: (*world).slow, resume: []action{say("again")}, killed: true},
+}
+
+func (sc *scenario) shows() []shown {
+	if sc.channels == nil {
+		return flowChannels
+	}
+	return sc.channels
+}
