@@ -221,6 +221,15 @@ func (r *frameReader) text() []byte {
 	return r.take(int(n))
 }
 
+// bytes returns the next n bytes, or nil if fewer are left.
+func (r *frameReader) bytes(n int) []byte {
+	if n > len(r.rest) {
+		r.fail()
+		return nil
+	}
+	return r.take(n)
+}
+
 func (r *frameReader) take(n int) []byte {
 	b := r.rest[:n:n]
 	r.rest = r.rest[n:]
