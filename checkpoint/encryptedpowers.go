@@ -33,13 +33,23 @@ type encryptedLease struct {
 // Release implements [Lease].
 func (l *encryptedLease) Release(ctx context.Context) error { return l.lease.Release(ctx) }
 
-// ListThreads implements [ThreadLister].
+// ListThreads implements [ThreadLister]. It leaves out the threads that
+// [EncryptedStore.Reseal] adds for its work.
 func (e *EncryptedStore) ListThreads(ctx context.Context, prefix string) iter.Seq2[ThreadInfo, error] {
-	if lister, ok := e.inner.(ThreadLister); ok {
-		return lister.ListThreads(ctx, prefix)
-	}
 	return func(yield func(ThreadInfo, error) bool) {
-		yield(ThreadInfo{}, e.lacks("list threads"))
+		lister, ok := e.inner.(ThreadLister)
+		if !ok {
+			yield(ThreadInfo{}, e.lacks("list threads"))
+			return
+		}
+		for info, err := range lister.ListThreads(ctx, prefix) {
+			if err == nil && isResealThread(info.ID) {
+				continue
+			}
+			if !yield(info, err) {
+				return
+			}
+		}
 	}
 }
 
