@@ -78,7 +78,7 @@ func (e *EncryptedStore) Reseal(ctx context.Context, o ResealOptions) (ResealRes
 				Err: err, Done: i + 1, Total: len(threads),
 			})
 		}
-		if err != nil && (ctx.Err() != nil || !concernsOneThread(err)) {
+		if err != nil && (ctx.Err() != nil || !r.unleased && !concernsOneThread(err)) {
 			return result, fmt.Errorf("checkpoint: reseal: stopped after %d of %d threads; call it again: %w", i, len(threads), first)
 		}
 	}
@@ -156,6 +156,7 @@ type resealing struct {
 	thread      string
 	begun       bool // an earlier attempt was interrupted
 	dry         bool
+	unleased    bool // it could not be leased, for example as it is parked
 	checkpoints int
 	changed     bool
 }
@@ -196,6 +197,7 @@ func (r *resealing) lease(ctx context.Context) (Store, func(context.Context) err
 		return inner, none, nil
 	}
 	if err != nil {
+		r.unleased = true
 		return nil, nil, err
 	}
 	return lease, lease.Release, nil
