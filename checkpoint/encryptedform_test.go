@@ -23,7 +23,7 @@ type storedCall struct {
 	DeleteRun  string
 }
 
-// oldRing has the key of testdata/sealed_form1.json.
+// oldRing has the key of the files in testdata.
 func oldRing(active ...string) checkpoint.KeyRing {
 	keys := checkpoint.KeyRing{Active: "old", Keys: map[string][]byte{"old": key(7)}}
 	for _, id := range active {
@@ -32,16 +32,22 @@ func oldRing(active ...string) checkpoint.KeyRing {
 	return keys
 }
 
-// putOldForm stores what an earlier version stored: the threads "thread" and "other".
-// The first had the checkpoints 1 to 6, of which 4 and 5 fork at 3, and 4 has a
-// snapshot; the run of 2 and 3 was deleted, and 6 has three pending writes.
-func putOldForm(t *testing.T, inner interface {
+type runDeletingStore interface {
 	checkpoint.Store
 	checkpoint.RunDeleter
-},
-) {
+}
+
+// putOldForm stores what an earlier version stored with form 1.
+func putOldForm(t *testing.T, inner runDeletingStore) {
 	t.Helper()
-	b, err := os.ReadFile("testdata/sealed_form1.json")
+	putStored(t, inner, "testdata/sealed_form1.json")
+}
+
+// putStored stores the threads "thread" and "other" of a file. The first had the checkpoints 1 to 6, of which 4 and 5 fork at 3, and 4 has a
+// snapshot; the run of 2 and 3 was deleted, and 6 has three pending writes.
+func putStored(t *testing.T, inner runDeletingStore, path string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	var calls []storedCall
 	require.NoError(t, json.Unmarshal(b, &calls))
@@ -57,8 +63,8 @@ func putOldForm(t *testing.T, inner interface {
 	}
 }
 
-// wantOldForm checks the values of putOldForm.
-func wantOldForm(t *testing.T, s checkpoint.Store) {
+// wantStored checks the values of putStored.
+func wantStored(t *testing.T, s checkpoint.Store) {
 	t.Helper()
 	list, err := listAll(t.Context(), s, "thread")
 	require.NoError(t, err)
@@ -96,13 +102,26 @@ func lineageData(lineage []checkpoint.Delta) []string {
 	return data
 }
 
+// Every form that was ever stored must stay readable.
+func TestEncryptedReadsStoredForms(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"testdata/sealed_form1.json", "testdata/sealed_form2.json"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			inner := newInner()
+			putStored(t, inner, path)
+			wantStored(t, mustEncrypt(t, inner, oldRing()))
+		})
+	}
+}
+
 func TestEncryptedReadsAndContinuesTheOldForm(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	inner := newInner()
 	putOldForm(t, inner)
 	store := mustEncrypt(t, inner, oldRing())
-	wantOldForm(t, store)
+	wantStored(t, store)
 	k := checkpoint.Key{Thread: "thread", ID: "6"}
 	require.NoError(t, store.PutWrites(ctx, k, []checkpoint.Write{{Task: "new", Channel: "c", Data: []byte("new")}}))
 	six, err := store.Get(ctx, k)

@@ -159,7 +159,7 @@ func TestResealReplacesKeysAndForms(t *testing.T) {
 	result, err := store.Reseal(ctx, checkpoint.ResealOptions{DryRun: true})
 	require.NoError(t, err)
 	assert.Equal(t, checkpoint.ResealResult{Threads: 3, Resealed: 3}, result)
-	wantOldForm(t, mustEncrypt(t, s.innerStore, oldRing()))
+	wantStored(t, mustEncrypt(t, s.innerStore, oldRing()))
 
 	var seen []checkpoint.ResealProgress
 	result, err = store.Reseal(ctx, checkpoint.ResealOptions{Progress: func(p checkpoint.ResealProgress) { seen = append(seen, p) }})
@@ -230,7 +230,7 @@ func TestResealNamesTheMissingKeyAndContinues(t *testing.T) {
 		assert.ErrorContains(t, err, `key "old"`)
 		assert.Equal(t, checkpoint.ResealResult{Threads: 4, Resealed: 1, Failed: 3}, result)
 	}
-	wantOldForm(t, mustEncrypt(t, s.innerStore, oldRing()))
+	wantStored(t, mustEncrypt(t, s.innerStore, oldRing()))
 }
 
 func TestResealSkipsAThreadThatARunHolds(t *testing.T) {
@@ -244,7 +244,7 @@ func TestResealSkipsAThreadThatARunHolds(t *testing.T) {
 	result, err := store.Reseal(ctx, checkpoint.ResealOptions{})
 	require.ErrorIs(t, err, checkpoint.ErrConflict)
 	assert.Equal(t, checkpoint.ResealResult{Threads: 3, Resealed: 2, Busy: 1}, result)
-	wantOldForm(t, store)
+	wantStored(t, store)
 	require.NoError(t, lease.Release(ctx))
 	_, err = store.Reseal(ctx, checkpoint.ResealOptions{})
 	require.NoError(t, err)
@@ -314,7 +314,7 @@ func TestResealKeepsBothThreadsOfOneID(t *testing.T) {
 		require.NoError(t, store.DeleteThread(ctx, "thread"))
 		_, err = store.Reseal(ctx, checkpoint.ResealOptions{})
 		require.NoError(t, err)
-		wantOldForm(t, mustEncrypt(t, s.innerStore, ring("new")))
+		wantStored(t, mustEncrypt(t, s.innerStore, ring("new")))
 	}
 	assert.True(t, found, "no crash left the thread missing")
 }

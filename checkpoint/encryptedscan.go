@@ -64,19 +64,20 @@ func (s *sealer) isCurrent(frame []byte) bool {
 // fingerprint changes when a checkpoint or a pending write is added to the thread,
 // replaced or removed.
 func (r *resealing) fingerprint(ctx context.Context) (sum [sha256.Size]byte, err error) {
-	h := sha256.New()
+	h := contentHash{Hash: sha256.New()}
 	for c, err := range r.store.inner.List(ctx, Query{Thread: r.thread, AllNamespaces: true, Writes: true}) {
 		if err != nil {
 			return sum, err
 		}
-		h.Write(appendText(appendText(nil, c.ID), c.Parent))
-		hashBytes(h, c.Control)
-		h.Write(binary.AppendUvarint(nil, uint64(len(c.Writes))))
+		h.buffer = appendText(appendText(h.buffer, c.ID), c.Parent)
+		h.add(c.Control)
+		h.buffer = binary.AppendUvarint(h.buffer, uint64(len(c.Writes)))
 		for i := range c.Writes {
-			h.Write(appendNextWrite(nil, &c.Writes[i]))
-			hashBytes(h, c.Writes[i].Data)
+			h.buffer = appendNextWrite(h.buffer, &c.Writes[i])
+			h.add(c.Writes[i].Data)
 		}
 	}
+	h.flush()
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 

@@ -14,30 +14,44 @@ import (
 type digest [16]byte
 
 func digestOf(c *Checkpoint) digest {
-	h := sha256.New()
-	b := make([]byte, 0, 256)
+	h := contentHash{Hash: sha256.New(), buffer: make([]byte, 0, 256)}
 	for _, text := range [...]string{c.Thread, c.Namespace, c.ID, string(c.Source)} {
-		b = appendText(b, text)
+		h.buffer = appendText(h.buffer, text)
 	}
-	h.Write(appendFacts(b, c))
-	hashBytes(h, c.Control)
-	hashChanges(h, c.Changes)
-	hashChanges(h, c.Snapshot)
-	return digest(h.Sum(nil)[:len(digest{})])
+	h.buffer = appendFacts(h.buffer, c)
+	h.add(c.Control)
+	h.addChanges(c.Changes)
+	h.addChanges(c.Snapshot)
+	h.flush()
+	return digest(h.Sum(h.buffer)[:len(digest{})])
 }
 
-func hashChanges(h hash.Hash, list []Change) {
-	h.Write(appendCount(nil, len(list), list == nil))
+// A contentHash collects short parts in a buffer, since the hash takes few large parts
+// faster than many small ones.
+type contentHash struct {
+	hash.Hash
+	buffer []byte
+}
+
+func (h *contentHash) flush() {
+	h.Write(h.buffer)
+	h.buffer = h.buffer[:0]
+}
+
+// add adds data with its length.
+func (h *contentHash) add(data []byte) {
+	h.buffer = binary.AppendUvarint(h.buffer, uint64(len(data)))
+	h.flush()
+	h.Write(data)
+}
+
+func (h *contentHash) addChanges(list []Change) {
+	h.buffer = appendCount(h.buffer, len(list), list == nil)
 	for i := range list {
 		c := &list[i]
-		h.Write(append(appendText(nil, c.Channel), c.Kind))
-		hashBytes(h, c.Data)
+		h.buffer = append(appendText(h.buffer, c.Channel), c.Kind)
+		h.add(c.Data)
 	}
-}
-
-func hashBytes(h hash.Hash, data []byte) {
-	h.Write(binary.AppendUvarint(nil, uint64(len(data))))
-	h.Write(data)
 }
 
 // A binding connects the frames of one checkpoint with each other and with the

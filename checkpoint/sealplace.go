@@ -40,7 +40,7 @@ type place struct {
 // additional returns the additional data. Every text follows its length, so that no
 // two places have the same additional data.
 func (p *place) additional() []byte {
-	b := make([]byte, 0, 96+len(p.key.Thread)+len(p.key.Namespace)+len(p.key.ID)+len(p.channel)+len(p.task))
+	b := make([]byte, 0, 192+len(p.key.Thread)+len(p.key.Namespace)+len(p.key.ID)+len(p.channel)+len(p.task))
 	if p.form == sealBound {
 		b = append(b, p.form)
 	}
