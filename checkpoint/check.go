@@ -87,6 +87,6 @@ func valueLimit(maxValue int) int {
 }
 
 func tooLarge(k Key, what string, size, limit int) error {
-	return fmt.Errorf("checkpoint: thread %q, checkpoint %q: %s has %d bytes, and the store's MaxValue is %d: %w",
+	return fmt.Errorf("checkpoint: thread %q, checkpoint %q: %s has %d bytes, more than the store's limit of %d: %w",
 		k.Thread, k.ID, what, size, limit, ErrTooLarge)
 }

@@ -34,13 +34,14 @@ type EncryptedStore struct {
 // pending write, and that none of the writes of one PutWrites is missing.
 //
 // Encrypted cannot notice:
-//   - that whole threads, whole checkpoints with no descendant, or all pending
-//     writes of one PutWrites were deleted, or were replaced by an earlier state of
-//     the same thread, for example from a backup;
+//   - that a thread, a checkpoint or all pending writes of one PutWrites were deleted;
+//     but a descendant of a deleted checkpoint cannot be read without its changes;
+//   - that a thread was replaced by an earlier state of itself, for example from a
+//     backup, or a pending write by one that it had replaced;
 //   - a wrong parent of a checkpoint whose real parent was deleted, if the reported
 //     parent is older than the snapshot at which the lineage begins;
-//   - a wrong time, another order of checkpoints, or checkpoints that a [Query]
-//     should have yielded.
+//   - a wrong time, another order of checkpoints, or checkpoints that a [Query] should
+//     have yielded.
 //
 // Values that an earlier version of this package encrypted are bound to their place
 // only, and their metadata is not covered. They remain readable, except that an old

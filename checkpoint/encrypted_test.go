@@ -202,3 +202,20 @@ func TestEncryptedLimit(t *testing.T) {
 		})
 	}
 }
+
+// A repeated Put stores nothing, so what it encrypts must fit what is stored.
+func TestEncryptedContinuesAfterARepeatedPut(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	store := mustEncrypt(t, newInner(), ring("a"))
+	for range 2 {
+		require.NoError(t, store.Put(ctx, threadStep("1", "", 0), ""))
+	}
+	for range 2 {
+		require.NoError(t, store.Put(ctx, threadStep("2", "1", 1), "1"))
+	}
+	require.NoError(t, store.Put(ctx, threadStep("3", "2", 2), "2"))
+	got, err := store.Get(ctx, checkpoint.Key{Thread: "t"})
+	require.NoError(t, err)
+	assert.Len(t, got.Lineage, 3)
+}

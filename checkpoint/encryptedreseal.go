@@ -50,7 +50,8 @@ type ResealResult struct {
 // thread that a run holds. A thread is held in memory.
 //
 // If Reseal is interrupted, no data is lost, but one thread may be missing until
-// Reseal is called again with the same or no prefix.
+// Reseal is called again with the same or no prefix. Do not delete or start threads
+// before that.
 //
 // A thread that cannot be encrypted again is left as it is, and Reseal continues
 // with the next one; the error then describes the first of them.
