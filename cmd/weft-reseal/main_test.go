@@ -97,7 +97,7 @@ func contentOf(t *testing.T, s *checkpoint.EncryptedStore) content {
 	return all
 }
 
-// keyFiles writes the keys to files and returns the flags that name them.
+// keyFlags writes the keys to files and returns the flags that name them.
 func keyFlags(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -177,9 +177,9 @@ func TestContinuesAfterBeingKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "old.db")
 	s := openSQLite(t, path)
 	old := sealed(t, s, "old", oldKey)
-	for i := range 60 {
+	for i := range 30 {
 		head := ""
-		for n := range 10 {
+		for n := range 4 {
 			id := fmt.Sprintf("%d-%d", i, n)
 			c := checkpoint.Checkpoint{
 				Key: checkpoint.Key{Thread: fmt.Sprint("thread", i), ID: id}, Parent: head, Control: []byte(id),
@@ -194,7 +194,7 @@ func TestContinuesAfterBeingKilled(t *testing.T) {
 	want := contentOf(t, old)
 	args := append(keyFlags(t), path)
 	killed := 0
-	for lines := 1; lines < 60; lines += 7 {
+	for lines := 1; lines < 30; lines += 6 {
 		if runAndKill(t, args, lines) {
 			killed++
 		}
