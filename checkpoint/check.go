@@ -2,15 +2,15 @@ package checkpoint
 
 import "fmt"
 
-// DefaultMaxValue is the most bytes that one value may hold unless a store is
-// told otherwise.
+// DefaultMaxValue is the largest size of one value in bytes, unless a store is
+// configured otherwise.
 const DefaultMaxValue = 16 << 20
 
-// Check reports what a store must refuse in a checkpoint before it writes
-// anything: an empty thread or id and a checkpoint that is its own parent are
-// [ErrInvalid], and a Control, change or part of a snapshot that holds more than
-// maxValue bytes is [ErrTooLarge]. Zero stands for [DefaultMaxValue], and a
-// negative number for no limit. It is for those who write a [Store].
+// Check returns the error with which a store must refuse a checkpoint before it writes
+// anything, or nil. The error is [ErrInvalid] for an empty thread or id and for a
+// checkpoint that is its own parent, and [ErrTooLarge] if Control, a change or a part
+// of the snapshot has more than maxValue bytes. Zero means [DefaultMaxValue], and a
+// negative number means no limit. It is for implementers of [Store].
 func (c *Checkpoint) Check(maxValue int) error {
 	if err := c.Key.Check(); err != nil {
 		return err
@@ -28,8 +28,8 @@ func (c *Checkpoint) Check(maxValue int) error {
 	return c.checkChanges(c.Snapshot, limit)
 }
 
-// Check reports a key that does not name one checkpoint, as its thread or id
-// is empty, with [ErrInvalid].
+// Check returns [ErrInvalid] if the thread or the id is empty, so that the key does not
+// name one checkpoint.
 func (k Key) Check() error {
 	if k.Thread == "" {
 		return fmt.Errorf("checkpoint: empty thread id: %w", ErrInvalid)
@@ -40,19 +40,18 @@ func (k Key) Check() error {
 	return nil
 }
 
-// Check reports a query that can not be answered, as its thread is empty or its
-// limit negative, with [ErrInvalid].
+// Check returns [ErrInvalid] if the thread is empty or the limit is negative.
 func (q Query) Check() error {
 	if q.Thread == "" {
 		return fmt.Errorf("checkpoint: list: empty thread id: %w", ErrInvalid)
 	}
 	if q.Limit < 0 {
-		return fmt.Errorf("checkpoint: list of thread %q: limit %d: %w", q.Thread, q.Limit, ErrInvalid)
+		return fmt.Errorf("checkpoint: list of thread %q: limit %d is negative: %w", q.Thread, q.Limit, ErrInvalid)
 	}
 	return nil
 }
 
-// CheckWrites is what [Checkpoint.Check] is, for [Store.PutWrites].
+// CheckWrites is like [Checkpoint.Check] for [Store.PutWrites].
 func CheckWrites(k Key, writes []Write, maxValue int) error {
 	if err := k.Check(); err != nil {
 		return err
@@ -79,7 +78,7 @@ func (c *Checkpoint) checkChanges(changes []Change, limit int) error {
 	return nil
 }
 
-// valueLimit is negative for no limit.
+// valueLimit returns a negative number for no limit.
 func valueLimit(maxValue int) int {
 	if maxValue == 0 {
 		return DefaultMaxValue
@@ -88,6 +87,6 @@ func valueLimit(maxValue int) int {
 }
 
 func tooLarge(k Key, what string, size, limit int) error {
-	return fmt.Errorf("checkpoint: thread %q, checkpoint %q: %s holds %d bytes, and %d are allowed: %w",
+	return fmt.Errorf("checkpoint: thread %q, checkpoint %q: %s has %d bytes, more than the store's limit of %d: %w",
 		k.Thread, k.ID, what, size, limit, ErrTooLarge)
 }

@@ -1,34 +1,36 @@
-// Package checkpoint is where the progress of a thread is kept.
+// Package checkpoint stores the progress of threads.
 //
-// A [Store] keeps checkpoints: one for each superstep, input or update of a
-// thread, holding what that step changed. Package graph writes them and rebuilds
-// a state by replaying them; a store itself only keeps bytes, keys and times, and
-// never looks inside. [NewMemory] keeps them for the life of the process;
-// package sqlitecheckpoint keeps them in one file.
+// A [Store] keeps checkpoints: one for each superstep, input or update of a thread,
+// with the changes of that step. Package graph writes checkpoints and rebuilds a state
+// by replaying them. A store keeps bytes, keys and times only, and never interprets the
+// bytes. [NewMemory] keeps checkpoints for the life of the process; package
+// sqlitecheckpoint keeps them in a file, and package pgcheckpoint in PostgreSQL.
 //
 //	store := checkpoint.NewMemory(checkpoint.MemoryOptions{})
 //	g, err := b.Compile(graph.Options{Checkpoints: store})
 //
-// What every store promises, and package checkpointtest checks:
+// Every store makes these promises, which package checkpointtest checks:
 //
-//   - [Store.Put] is atomic and is refused with [ErrConflict] unless the caller
-//     has seen the newest checkpoint of the namespace. Two writers can not
-//     interleave, and nothing acknowledged is lost.
-//   - Order is the order in which the store accepted the checkpoints, never
-//     that of a client's clock.
-//   - A checkpoint's [Checkpoint.Lineage] holds its own ancestors' changes only:
-//     a fork never sees what an abandoned branch wrote.
+//   - [Store.Put] is atomic. It returns [ErrConflict] unless the caller has seen the
+//     newest checkpoint of the namespace, so two writers cannot interleave, and nothing
+//     that was acknowledged is lost.
+//   - The order of checkpoints is the order in which the store accepted them. It does
+//     not depend on clocks.
+//   - [Checkpoint.Lineage] holds the changes of the checkpoint and its ancestors only.
+//     A fork never sees the changes of an abandoned branch.
 //   - A value that is too large is refused with [ErrTooLarge] before anything is
-//     written; damaged or unknown data is refused with [ErrCorrupt] or
-//     [ErrFormat], and never read as something else.
-//   - A store is safe for use by any number of goroutines.
+//     written. Damaged data is refused with [ErrCorrupt] and data of an unknown format
+//     with [ErrFormat].
+//   - A store is safe for concurrent use.
 //
-// [Encrypted] wraps a store so that what it keeps is unreadable without a key.
-// What only some stores can do is an interface beside Store: [Leaser],
-// [ThreadLister], [ThreadCopier], [Pruner] and [RunDeleter]; a method of these
-// that returns [errors.ErrUnsupported] counts as missing.
+// [Encrypted] wraps a store so that its values cannot be read without a key, nor
+// altered unnoticed.
 //
-// Who writes a store finds in [Checkpoint.Check], [CheckWrites] and [Query.Check]
-// what it must refuse, in [AppendChanges] and [ParseChanges] a stored form that
-// notices damage, and in package checkpointtest the proof.
+// The optional powers of a store are separate interfaces: [Leaser], [ThreadLister],
+// [ThreadCopier], [Pruner] and [RunDeleter]. A store whose method returns
+// [errors.ErrUnsupported] lacks that power.
+//
+// To implement a store, use [Checkpoint.Check], [CheckWrites] and [Query.Check] to
+// refuse invalid arguments, [AppendChanges] and [ParseChanges] for a stored form that
+// detects damage, and package checkpointtest to test the result.
 package checkpoint

@@ -7,40 +7,63 @@ import (
 	"iter"
 )
 
-// An EncryptedStore is what [Encrypted] returns. It is safe for use by any
-// number of goroutines.
+// An EncryptedStore is a [Store] that encrypts the values of another store; see
+// [Encrypted]. It is safe for concurrent use.
 //
-// It has the methods of every optional power, and those that its inner store
-// lacks return [errors.ErrUnsupported]. CopyThread works over any store, except
-// that a thread of which checkpoints were removed needs a [RunDeleter].
+// It has the methods of every optional power. A power that the inner store lacks
+// returns [errors.ErrUnsupported]. CopyThread works over any store, except that a
+// thread from which checkpoints were removed needs a [RunDeleter].
 type EncryptedStore struct {
 	inner Store
 	seal  *sealer
+	known *knownDigests
 }
 
-// Encrypted returns a store that keeps its values in the inner one encrypted
-// with AES-256-GCM: Control, and the data of changes, snapshots and pending
-// writes. What can be read without a key are ids, namespaces, channel names,
-// kinds, tasks, steps, sources, versions, metadata, times and the sizes of values.
+// Encrypted returns a store that encrypts with AES-256-GCM before it stores in
+// inner: Control, and the data of changes, snapshots and pending writes.
 //
-// Every value is bound to its thread, namespace, checkpoint and channel, and to
-// its position or its task and index. One that was altered, moved elsewhere, or
-// encrypted by a key that is not in the ring is an [ErrDecrypt], which names the
-// place and the id of the key. Whole checkpoints or writes that someone removes
-// from the inner store, or puts back, are not noticed.
+// Encrypted does not hide the ids of threads, checkpoints, runs and tasks,
+// namespaces, channel names, kinds, steps, sources, versions, metadata, times, the
+// order of checkpoints, or the number and size of values.
 //
-// An encrypted value is longer by 30 bytes and the id of its key, and has to
-// fit the inner store's limit. Encrypted returns [ErrInvalid] when the ring
-// can not be used. The ring may be changed afterwards without effect.
+// A change that somebody makes in the inner store is reported with [ErrDecrypt] by
+// the call that reads it. This covers, for each checkpoint: the encrypted values,
+// their number and order, the channels and kinds, the thread, namespace, id, parent,
+// step, source, run, version and metadata; its lineage, in which no ancestor may be
+// missing, altered or exchanged; and the task, index, channel and kind of each
+// pending write, and that none of the writes of one PutWrites is missing.
+//
+// Encrypted cannot notice:
+//   - that a thread, a checkpoint or all pending writes of one PutWrites were deleted;
+//     but a descendant of a deleted checkpoint cannot be read without its changes;
+//   - that a thread was replaced by an earlier state of itself, for example from a
+//     backup, or a pending write by one that it had replaced;
+//   - a wrong parent of a checkpoint whose real parent was deleted, if the reported
+//     parent is older than the snapshot at which the lineage begins;
+//   - a wrong time, another order of checkpoints, or checkpoints that a [Query] should
+//     have yielded.
+//
+// Values that an earlier version of this package encrypted are bound to their place
+// only, and their metadata is not covered. They remain readable, except that an old
+// value is refused where it follows a new one. [EncryptedStore.Reseal] encrypts them
+// again. All processes that share a store must be upgraded together: an earlier
+// version cannot read what this one writes.
+//
+// An encrypted change is longer by 30 bytes and its key id. Control and pending
+// writes grow by up to 60 more bytes, the parent id, and the task. Each must fit the
+// inner store's limit. Each list of changes gets one more change, of channel "$seal".
+//
+// Encrypted returns [ErrInvalid] when the key ring cannot be used. It does not keep
+// keys, which the caller may change afterwards.
 func Encrypted(inner Store, keys KeyRing) (*EncryptedStore, error) {
 	if inner == nil {
-		return nil, fmt.Errorf("checkpoint: encrypted: no store: %w", ErrInvalid)
+		return nil, fmt.Errorf("checkpoint: encrypted: the inner store is nil: %w", ErrInvalid)
 	}
 	s, err := newSealer(keys)
 	if err != nil {
 		return nil, err
 	}
-	return &EncryptedStore{inner: inner, seal: s}, nil
+	return &EncryptedStore{inner: inner, seal: s, known: &knownDigests{}}, nil
 }
 
 // Put implements [Store].
@@ -48,16 +71,46 @@ func (e *EncryptedStore) Put(ctx context.Context, c Checkpoint, head string) err
 	if err := c.Check(-1); err != nil {
 		return err
 	}
-	c.Control = e.seal.seal(c.Control, &place{key: c.Key, what: sealedControl})
-	c.Changes, _ = e.seal.changes(c.Key, sealedChange, c.Changes, e.seal.sealed)
-	c.Snapshot, _ = e.seal.changes(c.Key, sealedSnapshot, c.Snapshot, e.seal.sealed)
-	return e.inner.Put(ctx, c, head)
+	b, err := e.bind(ctx, &c)
+	if err != nil {
+		return err
+	}
+	if err := e.inner.Put(ctx, e.seal.checkpoint(c, b), head); err != nil {
+		return err
+	}
+	e.known.add(c.Key, b.digest, c.Parent)
+	return nil
+}
+
+// bind returns the binding of a new checkpoint. It reads the parent unless this
+// store has read or written it lately.
+func (e *EncryptedStore) bind(ctx context.Context, c *Checkpoint) (*binding, error) {
+	b := &binding{digest: digestOf(c), parent: c.Parent, snapshot: c.Snapshot != nil}
+	if c.Parent == "" {
+		return b, nil
+	}
+	k := Key{Thread: c.Thread, Namespace: c.Namespace, ID: c.Parent}
+	if d, ok := e.known.find(k); ok {
+		b.parentDigest = &d
+		return b, nil
+	}
+	parent, err := e.inner.Get(ctx, k)
+	if errors.Is(err, ErrNotFound) {
+		return b, nil // the inner store decides
+	}
+	if err != nil {
+		return nil, err
+	}
+	of, err := e.seal.openControl(&parent)
+	if err == nil && of != nil {
+		b.parentDigest = &of.digest
+	}
+	return b, err
 }
 
 // PutWrites implements [Store].
 func (e *EncryptedStore) PutWrites(ctx context.Context, k Key, writes []Write) error {
-	sealed, _ := e.seal.writes(k, writes, e.seal.sealed)
-	return e.inner.PutWrites(ctx, k, sealed)
+	return e.inner.PutWrites(ctx, k, e.seal.writes(k, writes))
 }
 
 // Get implements [Store].
@@ -66,16 +119,25 @@ func (e *EncryptedStore) Get(ctx context.Context, k Key) (Checkpoint, error) {
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	if err := e.open(&c); err != nil {
+	if c.Thread != k.Thread || c.Namespace != k.Namespace || k.ID != "" && c.ID != k.ID {
+		return Checkpoint{}, altered(k, "the inner store returned %s instead", keyText(c.Key))
+	}
+	reported := c.Parent
+	b, err := e.openListed(ctx, &c)
+	if err != nil {
 		return Checkpoint{}, err
 	}
-	if err := e.openValues(&c); err != nil {
+	if err := e.seal.openValues(&c, b); err != nil {
 		return Checkpoint{}, err
 	}
-	for i := range c.Lineage {
-		if err := e.openDelta(&c, &c.Lineage[i]); err != nil {
+	if err := e.seal.openLineage(&c, b); err != nil {
+		return Checkpoint{}, err
+	}
+	if b != nil {
+		if err := checkAncestor(&c, b, reported); err != nil {
 			return Checkpoint{}, err
 		}
+		e.known.add(c.Key, b.digest, "")
 	}
 	return c, nil
 }
@@ -85,7 +147,7 @@ func (e *EncryptedStore) List(ctx context.Context, q Query) iter.Seq2[Checkpoint
 	return func(yield func(Checkpoint, error) bool) {
 		for c, err := range e.inner.List(ctx, q) {
 			if err == nil {
-				err = e.open(&c)
+				_, err = e.openListed(ctx, &c)
 			}
 			if err != nil {
 				yield(Checkpoint{}, err)
@@ -103,90 +165,48 @@ func (e *EncryptedStore) DeleteThread(ctx context.Context, thread string) error 
 	return e.inner.DeleteThread(ctx, thread)
 }
 
-// open decrypts what List yields.
-func (e *EncryptedStore) open(c *Checkpoint) (err error) {
-	if c.Control, err = e.seal.open(c.Control, &place{key: c.Key, what: sealedControl}); err != nil {
-		return err
-	}
-	c.Writes, err = e.seal.writes(c.Key, c.Writes, e.seal.open)
-	return err
-}
-
-// openValues decrypts what Get adds to that, except for the lineage.
-func (e *EncryptedStore) openValues(c *Checkpoint) (err error) {
-	if c.Changes, err = e.seal.changes(c.Key, sealedChange, c.Changes, e.seal.open); err != nil {
-		return err
-	}
-	c.Snapshot, err = e.seal.changes(c.Key, sealedSnapshot, c.Snapshot, e.seal.open)
-	return err
-}
-
-// openDelta decrypts a part of the lineage of c, whose own values are open.
-func (e *EncryptedStore) openDelta(c *Checkpoint, d *Delta) (err error) {
-	if d.ID == c.ID && d.Snapshot == (c.Snapshot != nil) {
-		d.Changes = c.Changes
-		if d.Snapshot {
-			d.Changes = c.Snapshot
-		}
-		return nil
-	}
-	k := c.Key
-	k.ID = d.ID
-	what := byte(sealedChange)
-	if d.Snapshot {
-		what = sealedSnapshot
-	}
-	d.Changes, err = e.seal.changes(k, what, d.Changes, e.seal.open)
-	return err
-}
-
-// Lease implements [Leaser].
-func (e *EncryptedStore) Lease(ctx context.Context, thread string) (Lease, error) {
-	leaser, ok := e.inner.(Leaser)
-	if !ok {
-		return nil, e.lacks("lease")
-	}
-	lease, err := leaser.Lease(ctx, thread)
+// openListed decrypts and checks the parts of a checkpoint that List yields. It
+// returns nil for a checkpoint of form 1.
+func (e *EncryptedStore) openListed(ctx context.Context, c *Checkpoint) (*binding, error) {
+	b, err := e.seal.openControl(c)
 	if err != nil {
 		return nil, err
 	}
-	return &encryptedLease{EncryptedStore: &EncryptedStore{inner: lease, seal: e.seal}, lease: lease}, nil
-}
-
-type encryptedLease struct {
-	*EncryptedStore
-	lease Lease
-}
-
-// Release implements [Lease].
-func (l *encryptedLease) Release(ctx context.Context) error { return l.lease.Release(ctx) }
-
-// ListThreads implements [ThreadLister].
-func (e *EncryptedStore) ListThreads(ctx context.Context, prefix string) iter.Seq2[ThreadInfo, error] {
-	if lister, ok := e.inner.(ThreadLister); ok {
-		return lister.ListThreads(ctx, prefix)
+	if c.Writes, err = e.seal.openWrites(c, b); err != nil {
+		return nil, err
 	}
-	return func(yield func(ThreadInfo, error) bool) {
-		yield(ThreadInfo{}, e.lacks("list threads"))
+	if b == nil {
+		return nil, nil
 	}
+	if !b.time.IsZero() {
+		c.Time = b.time
+	}
+	return b, e.checkParent(ctx, c, b)
 }
 
-// Prune implements [Pruner].
-func (e *EncryptedStore) Prune(ctx context.Context, p PrunePolicy) (int, error) {
-	if pruner, ok := e.inner.(Pruner); ok {
-		return pruner.Prune(ctx, p)
+// checkParent reports an [ErrDecrypt] if the parent of a checkpoint was exchanged.
+// A store reports an older ancestor only after it has removed the parent.
+func (e *EncryptedStore) checkParent(ctx context.Context, c *Checkpoint, b *binding) error {
+	if c.Parent == b.parent {
+		return nil
 	}
-	return 0, e.lacks("prune")
-}
-
-// DeleteRuns implements [RunDeleter].
-func (e *EncryptedStore) DeleteRuns(ctx context.Context, thread string, runs ...string) error {
-	if deleter, ok := e.inner.(RunDeleter); ok {
-		return deleter.DeleteRuns(ctx, thread, runs...)
+	exchanged := altered(c.Key, "its parent was altered from %q to %q", b.parent, c.Parent)
+	if b.parent == "" {
+		return exchanged
 	}
-	return e.lacks("delete runs")
-}
-
-func (e *EncryptedStore) lacks(power string) error {
-	return fmt.Errorf("checkpoint: %s: not in %T: %w", power, e.inner, errors.ErrUnsupported)
+	parent, err := e.inner.Get(ctx, Key{Thread: c.Thread, Namespace: c.Namespace, ID: b.parent})
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	of, err := e.seal.openControl(&parent)
+	if err != nil {
+		return err
+	}
+	if b.parentDigest != nil && (of == nil || of.digest != *b.parentDigest) {
+		return nil // another checkpoint took the id of the removed one
+	}
+	return exchanged
 }

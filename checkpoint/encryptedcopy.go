@@ -6,17 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
-// CopyThread implements [ThreadCopier]. It reads the thread and writes it anew
-// with the active key, as a value is bound to its thread. It holds the thread in
-// memory, and the copy can be seen while it grows; when it can not be finished
-// it is removed. The times are those of the copy.
+// CopyThread implements [ThreadCopier]. It reads the thread and encrypts it again
+// with the active key, since every value is bound to its thread. It holds the thread
+// in memory. Readers can see the copy before it is complete; if the copy fails, it
+// is removed. The times are those of the copy.
 func (e *EncryptedStore) CopyThread(ctx context.Context, from, to string) error {
 	if from == "" || to == "" {
 		return fmt.Errorf("checkpoint: copy of thread %q to %q: empty thread id: %w", from, to, ErrInvalid)
 	}
-	c := &threadCopy{store: e, from: from, to: to, parts: map[string]copyPart{}, done: map[string]bool{}, heads: map[string]string{}}
+	c := newThreadCopy(e, from, to)
 	if err := c.read(ctx); err != nil {
 		return fmt.Errorf("checkpoint: copy of thread %q: %w", from, err)
 	}
@@ -24,35 +25,42 @@ func (e *EncryptedStore) CopyThread(ctx context.Context, from, to string) error 
 		if err != nil {
 			return fmt.Errorf("checkpoint: copy of thread %q: %w", from, err)
 		}
-		return fmt.Errorf("checkpoint: copy of thread %q: thread %q exists: %w", from, to, ErrConflict)
+		return fmt.Errorf("checkpoint: copy of thread %q: thread %q exists; delete it or choose another id: %w", from, to, ErrConflict)
 	}
 	if err := c.write(ctx); err != nil {
-		if len(c.done) > 0 {
-			// What was begun has to go even when ctx is done.
-			_ = e.inner.DeleteThread(context.WithoutCancel(ctx), to)
-		}
 		return fmt.Errorf("checkpoint: copy of thread %q to %q: %w", from, to, err)
 	}
 	return nil
 }
 
-// A threadCopy is a thread on its way to another.
+// A threadCopy encrypts the checkpoints of a thread again and puts them into another
+// thread of the inner store.
 type threadCopy struct {
 	store    *EncryptedStore
 	from, to string
-	steps    []Checkpoint        // newest first
-	parts    map[string]copyPart // by the id of the checkpoint, which may be a removed one
-	done     map[string]bool
-	heads    map[string]string // by namespace
-	// standIn is the run of the checkpoints that stand for removed ones while
-	// the copy grows. Deleting it leaves their changes to those built on them.
+	// as is the thread that the copy is encrypted for. It is from if the copy is
+	// going to replace the original. The times then remain those of the original.
+	as    string
+	steps []Checkpoint        // newest first
+	parts map[string]copyPart // by checkpoint id, including removed checkpoints
+	done  map[string]digest
+	heads map[string]string // by namespace
+	// standIn is the run of the checkpoints that replace removed ones until the copy
+	// is complete. Deleting the run leaves their changes to their descendants.
 	standIn string
 }
 
 // A copyPart is a part of a lineage.
 type copyPart struct {
 	delta Delta
-	prev  string // the part before it, empty if the lineage begins here
+	prev  string // the id of the part before it; empty if the lineage begins here
+}
+
+func newThreadCopy(e *EncryptedStore, from, to string) *threadCopy {
+	return &threadCopy{
+		store: e, from: from, to: to, as: to,
+		parts: map[string]copyPart{}, done: map[string]digest{}, heads: map[string]string{},
+	}
 }
 
 func (c *threadCopy) read(ctx context.Context) error {
@@ -73,42 +81,45 @@ func (c *threadCopy) read(ctx context.Context) error {
 	return nil
 }
 
-// readValues fills in what List leaves out. One lineage has the changes of all
-// checkpoints on the way, except for those that have a snapshot too.
+// readValues adds the values that List leaves out. One lineage has the changes of all
+// checkpoints in it, except for those of a checkpoint with a snapshot.
 func (c *threadCopy) readValues(ctx context.Context, step *Checkpoint) error {
 	if part, ok := c.parts[step.ID]; ok && !part.delta.Snapshot {
 		step.Changes = part.delta.Changes
 		return nil
 	}
-	got, err := c.store.inner.Get(ctx, step.Key)
+	got, err := c.store.Get(ctx, step.Key)
 	if err != nil {
-		return err
-	}
-	if err := c.store.openValues(&got); err != nil {
 		return err
 	}
 	step.Changes, step.Snapshot = got.Changes, got.Snapshot
 	prev := ""
-	for i := range got.Lineage {
-		d := &got.Lineage[i]
+	for _, d := range got.Lineage {
 		known, ok := c.parts[d.ID]
-		switch {
-		case !ok:
-			if err := c.store.openDelta(&got, d); err != nil {
-				return err
-			}
-			c.parts[d.ID] = copyPart{delta: *d, prev: prev}
-		case known.prev != prev:
-			return fmt.Errorf("id %q was used again after its checkpoint was removed: %w", d.ID, errors.ErrUnsupported)
+		if ok && known.prev != prev {
+			return fmt.Errorf("checkpoint id %q is used by two checkpoints, one of which was removed: %w", d.ID, errors.ErrUnsupported)
 		}
+		c.parts[d.ID] = copyPart{delta: d, prev: prev}
 		prev = d.ID
 	}
 	return nil
 }
 
+// write removes what it has written if it fails.
 func (c *threadCopy) write(ctx context.Context) error {
+	err := c.writeSteps(ctx)
+	if err == nil && c.standIn != "" {
+		err = c.store.DeleteRuns(ctx, c.to, c.standIn)
+	}
+	if err != nil && len(c.done) > 0 {
+		// Clean up even if ctx is done.
+		_ = c.store.inner.DeleteThread(context.WithoutCancel(ctx), c.to)
+	}
+	return err
+}
+
+func (c *threadCopy) writeSteps(ctx context.Context) error {
 	for _, step := range slices.Backward(c.steps) {
-		writes := step.Writes
 		if err := c.writeRemoved(ctx, &step); err != nil {
 			return err
 		}
@@ -118,25 +129,27 @@ func (c *threadCopy) write(ctx context.Context) error {
 		if err := c.put(ctx, step); err != nil {
 			return err
 		}
-		if len(writes) == 0 {
+		if len(step.Writes) == 0 {
 			continue
 		}
+		step.Thread = c.as
+		writes := c.store.seal.writes(step.Key, step.Writes)
 		step.Thread = c.to
-		if err := c.store.PutWrites(ctx, step.Key, writes); err != nil {
+		if err := c.store.inner.PutWrites(ctx, step.Key, writes); err != nil {
 			return err
 		}
 	}
-	if c.standIn == "" {
-		return nil
-	}
-	return c.store.DeleteRuns(ctx, c.to, c.standIn)
+	return nil
 }
 
-// writeRemoved puts what stands for the removed ancestors of a step, oldest
-// first.
+// writeRemoved puts checkpoints that stand for the removed ancestors of a step,
+// oldest first.
 func (c *threadCopy) writeRemoved(ctx context.Context, step *Checkpoint) error {
 	var removed []copyPart
-	for id := c.parts[step.ID].prev; id != "" && !c.done[id]; id = c.parts[id].prev {
+	for id := c.parts[step.ID].prev; id != ""; id = c.parts[id].prev {
+		if _, ok := c.done[id]; ok {
+			break
+		}
 		removed = append(removed, c.parts[id])
 	}
 	for _, part := range slices.Backward(removed) {
@@ -163,12 +176,22 @@ func (c *threadCopy) writeRemoved(ctx context.Context, step *Checkpoint) error {
 	return nil
 }
 
+// put encrypts a checkpoint for one thread and stores it in another.
 func (c *threadCopy) put(ctx context.Context, step Checkpoint) error {
-	step.Thread = c.to
-	if err := c.store.Put(ctx, step, c.heads[step.Namespace]); err != nil {
+	step.Thread = c.as
+	b := &binding{digest: digestOf(&step), parent: step.Parent, snapshot: step.Snapshot != nil}
+	if d, ok := c.done[step.Parent]; ok {
+		b.parentDigest = &d
+	}
+	if c.as == c.from {
+		b.time = step.Time
+	}
+	sealed := c.store.seal.checkpoint(step, b)
+	sealed.Thread, sealed.Time, sealed.Lineage, sealed.Writes = c.to, time.Time{}, nil, nil
+	if err := c.store.inner.Put(ctx, sealed, c.heads[step.Namespace]); err != nil {
 		return err
 	}
-	c.done[step.ID] = true
+	c.done[step.ID] = b.digest
 	c.heads[step.Namespace] = step.ID
 	return nil
 }

@@ -2,25 +2,24 @@ package checkpoint
 
 import "errors"
 
-// What a store's errors wrap. Use [errors.Is].
+// The errors that the errors of a store wrap. Test for them with [errors.Is].
 var (
-	// ErrNotFound says that there is no such thread or checkpoint.
+	// ErrNotFound means that the thread or checkpoint does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrConflict says that another writer was first: the checkpoint that was
-	// to be followed is no longer the newest, or a run holds the thread.
+	// ErrConflict means that another writer was faster: the checkpoint to follow is
+	// no longer the newest, or a run holds the lease of the thread. Read the thread
+	// again before the next attempt.
 	ErrConflict = errors.New("conflict")
-	// ErrTooLarge says that a value is over the store's limit. Nothing was
-	// written.
+	// ErrTooLarge means that a value exceeds the store's limit. Nothing was written.
 	ErrTooLarge = errors.New("value too large")
-	// ErrCorrupt says that stored data is damaged.
+	// ErrCorrupt means that stored data is damaged. Restore it from a backup.
 	ErrCorrupt = errors.New("stored data is corrupt")
-	// ErrFormat says that stored data has a format that this version does not
-	// know, written perhaps by a newer one.
+	// ErrFormat means that stored data has a format that this version does not know,
+	// perhaps because a newer version wrote it. Upgrade to that version.
 	ErrFormat = errors.New("unknown storage format")
-	// ErrDecrypt says that stored data can not be decrypted: its key is not in
-	// the ring, or the data was altered or moved.
+	// ErrDecrypt means that stored data cannot be decrypted: its key is missing from
+	// the key ring, or the data was altered, moved or exchanged in the database.
 	ErrDecrypt = errors.New("cannot decrypt")
-	// ErrInvalid says that an argument can not be used, such as a thread
-	// without an id.
+	// ErrInvalid means that an argument is invalid, such as an empty thread id.
 	ErrInvalid = errors.New("invalid argument")
 )

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A store refuses a writer who has not seen the newest checkpoint.
+// A store refuses a checkpoint whose writer has not seen the newest one.
 func ExampleNewMemory() {
 	ctx := context.Background()
 	store := checkpoint.NewMemory(checkpoint.MemoryOptions{})
@@ -44,7 +44,7 @@ func ExampleNewMemory() {
 func ExampleEncrypted() {
 	ctx := context.Background()
 	inner := checkpoint.NewMemory(checkpoint.MemoryOptions{})
-	key := []byte("32 random bytes, not such a text")
+	key := []byte("use 32 random bytes and no text!")
 	store, err := checkpoint.Encrypted(inner, checkpoint.KeyRing{
 		Active: "2026-11",
 		Keys:   map[string][]byte{"2026-11": key},
@@ -70,7 +70,46 @@ func ExampleEncrypted() {
 	// 42 bytes are stored
 }
 
-// What pruning keeps can still be rebuilt.
+// To rotate keys, encrypt everything again with the new key. The old key is no longer
+// needed afterwards.
+func ExampleEncryptedStore_Reseal() {
+	ctx := context.Background()
+	inner := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	oldKey, newKey := []byte("the old key: use 32 random bytes"), []byte("the new key: use 32 random bytes")
+	old, err := checkpoint.Encrypted(inner, checkpoint.KeyRing{Active: "2026-11", Keys: map[string][]byte{"2026-11": oldKey}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	k := checkpoint.Key{Thread: "agent-42", ID: "1"}
+	if err := old.Put(ctx, checkpoint.Checkpoint{Key: k, Control: []byte("hello")}, ""); err != nil {
+		fmt.Println(err)
+	}
+
+	rotating, err := checkpoint.Encrypted(inner, checkpoint.KeyRing{
+		Active: "2027-01",
+		Keys:   map[string][]byte{"2027-01": newKey, "2026-11": oldKey},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	result, err := rotating.Reseal(ctx, checkpoint.ResealOptions{})
+	fmt.Println(result.Resealed, "of", result.Threads, err)
+
+	store, err := checkpoint.Encrypted(inner, checkpoint.KeyRing{Active: "2027-01", Keys: map[string][]byte{"2027-01": newKey}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c, err := store.Get(ctx, k)
+	fmt.Printf("%s %v\n", c.Control, err)
+	// Output:
+	// 1 of 1 <nil>
+	// hello <nil>
+}
+
+// A checkpoint that pruning keeps retains its lineage.
 func ExampleMemory_Prune() {
 	ctx := context.Background()
 	store := checkpoint.NewMemory(checkpoint.MemoryOptions{})
@@ -129,7 +168,7 @@ func ExampleMemory_CopyThread() {
 	// what-if 1 <nil>
 }
 
-// Drivers store frames, and learn of damage when they read them.
+// A store keeps frames, and detects damage when it reads them.
 func ExampleParseChanges() {
 	frame := checkpoint.AppendChanges(nil, []checkpoint.Change{{Channel: "n", Data: []byte("1")}})
 	changes, err := checkpoint.ParseChanges(frame)

@@ -6,12 +6,12 @@ import (
 	"hash/crc32"
 )
 
-// frameFormat is the first byte of every frame. A layout that differs takes
-// another number, so that an older reader refuses it.
+// frameFormat is the first byte of every frame. Another layout must have another
+// number, so that an older version refuses it.
 const frameFormat = 0x01
 
-// The kind of a frame takes part in its checksum: a frame of changes read as
-// one of deltas is damaged data, and costs no byte to tell apart.
+// The kind of a frame is not stored, but it is part of the checksum. Thus a frame of
+// changes that is read as a frame of deltas counts as damaged.
 const (
 	frameChanges = 'c'
 	frameDeltas  = 'd'
@@ -27,19 +27,19 @@ const deltaSnapshot = 1 // the only flag of a delta
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// AppendChanges appends the stored form of the changes to dst and returns the
-// extended slice. It is what drivers keep: one format byte, a CRC-32C and the
-// changes, each length as a varint. Nil and empty slices stay what they are.
+// AppendChanges appends the stored form of the changes to dst and returns the extended
+// slice. The form, a frame, consists of a format byte, a CRC-32C and the changes, with
+// lengths as varints. Nil and empty slices remain distinct.
 func AppendChanges(dst []byte, changes []Change) []byte {
 	start := len(dst)
 	dst = appendHeader(dst)
 	return sealFrame(appendChanges(dst, changes), start, frameChanges)
 }
 
-// ParseChanges reads what [AppendChanges] wrote. The Data of what it returns
-// are parts of b. It returns [ErrFormat] when b begins with a format that is
-// not known and [ErrCorrupt] when b is damaged; it allocates in proportion to
-// len(b), whatever lengths b claims.
+// ParseChanges returns the changes that [AppendChanges] wrote. Their Data share memory
+// with b. It returns [ErrFormat] if b begins with an unknown format byte, and
+// [ErrCorrupt] if b is damaged. It allocates memory in proportion to len(b), whatever
+// lengths b contains.
 func ParseChanges(b []byte) ([]Change, error) {
 	r, err := openFrame(b, frameChanges)
 	if err != nil {
@@ -52,8 +52,8 @@ func ParseChanges(b []byte) ([]Change, error) {
 	return changes, nil
 }
 
-// AppendDeltas appends the stored form of the deltas to dst, like
-// [AppendChanges].
+// AppendDeltas appends the stored form of the deltas to dst and returns the extended
+// slice; see [AppendChanges].
 func AppendDeltas(dst []byte, deltas []Delta) []byte {
 	start := len(dst)
 	dst = appendHeader(dst)
@@ -72,8 +72,8 @@ func AppendDeltas(dst []byte, deltas []Delta) []byte {
 	return sealFrame(dst, start, frameDeltas)
 }
 
-// ParseDeltas reads what [AppendDeltas] wrote, with the promises of
-// [ParseChanges].
+// ParseDeltas returns the deltas that [AppendDeltas] wrote. It makes the same promises
+// as [ParseChanges].
 func ParseDeltas(b []byte) ([]Delta, error) {
 	r, err := openFrame(b, frameDeltas)
 	if err != nil {
@@ -127,7 +127,7 @@ func appendChanges(dst []byte, changes []Change) []byte {
 	return dst
 }
 
-// appendCount writes n+1, which leaves zero for nil.
+// appendCount appends n+1, or zero for nil.
 func appendCount(dst []byte, n int, isNil bool) []byte {
 	if isNil {
 		return append(dst, 0)
@@ -140,8 +140,8 @@ func appendText(dst []byte, s string) []byte {
 	return append(dst, s...)
 }
 
-// A frameReader reads the body of a frame. Once it has failed it yields zero
-// values, so that only close has to be asked.
+// A frameReader reads the body of a frame. After a failure it returns zero values, so
+// the caller needs to check close only.
 type frameReader struct {
 	rest   []byte
 	failed bool
@@ -149,24 +149,24 @@ type frameReader struct {
 
 func openFrame(b []byte, kind byte) (*frameReader, error) {
 	if len(b) == 0 {
-		return nil, fmt.Errorf("checkpoint: empty frame: %w", ErrCorrupt)
+		return nil, fmt.Errorf("checkpoint: the stored frame is empty: %w", ErrCorrupt)
 	}
 	if b[0] != frameFormat {
-		return nil, fmt.Errorf("checkpoint: frame of format %d: %w", b[0], ErrFormat)
+		return nil, fmt.Errorf("checkpoint: the stored frame has format %d; this version reads %d: %w", b[0], frameFormat, ErrFormat)
 	}
 	if len(b) < frameHeader {
-		return nil, fmt.Errorf("checkpoint: frame of %d bytes: %w", len(b), ErrCorrupt)
+		return nil, fmt.Errorf("checkpoint: the stored frame is cut off after %d bytes: %w", len(b), ErrCorrupt)
 	}
 	body := b[frameHeader:]
 	if frameSum(kind, body) != binary.LittleEndian.Uint32(b[1:]) {
-		return nil, fmt.Errorf("checkpoint: checksum of a frame: %w", ErrCorrupt)
+		return nil, fmt.Errorf("checkpoint: the stored frame does not match its checksum: %w", ErrCorrupt)
 	}
 	return &frameReader{rest: body}, nil
 }
 
 func (r *frameReader) close() error {
 	if r.failed || len(r.rest) != 0 {
-		return fmt.Errorf("checkpoint: layout of a frame: %w", ErrCorrupt)
+		return fmt.Errorf("checkpoint: the stored frame has an invalid layout: %w", ErrCorrupt)
 	}
 	return nil
 }
@@ -185,8 +185,8 @@ func (r *frameReader) byte() byte {
 	return b
 }
 
-// uvarint refuses a longer spelling of a number, so that one content has one
-// frame.
+// uvarint fails for a number that is not in its shortest form, so that equal content
+// has equal frames.
 func (r *frameReader) uvarint() uint64 {
 	v, n := binary.Uvarint(r.rest)
 	if n <= 0 || n > 1 && r.rest[n-1] == 0 {
@@ -197,8 +197,8 @@ func (r *frameReader) uvarint() uint64 {
 	return v
 }
 
-// count reads the number of things to come, each of at least size bytes, and
-// false for nil.
+// count reads the number of elements that follow, of which each has at least size
+// bytes. It returns false for nil.
 func (r *frameReader) count(size int) (int, bool) {
 	v := r.uvarint()
 	if v == 0 {
@@ -211,7 +211,7 @@ func (r *frameReader) count(size int) (int, bool) {
 	return int(v - 1), true
 }
 
-// text is a part of the frame.
+// text returns a part of the frame, which is not copied.
 func (r *frameReader) text() []byte {
 	n := r.uvarint()
 	if n > uint64(len(r.rest)) {
@@ -219,6 +219,15 @@ func (r *frameReader) text() []byte {
 		return nil
 	}
 	return r.take(int(n))
+}
+
+// bytes returns the next n bytes, or nil if fewer are left.
+func (r *frameReader) bytes(n int) []byte {
+	if n > len(r.rest) {
+		r.fail()
+		return nil
+	}
+	return r.take(n)
 }
 
 func (r *frameReader) take(n int) []byte {

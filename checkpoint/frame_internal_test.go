@@ -1,14 +1,14 @@
 package checkpoint
 
 import (
-	"bytes"
 	"errors"
 	"runtime"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
-// FuzzFrame seals what it is given, so that hostile lengths get past the
-// checksum.
+// FuzzFrame gives each body a valid checksum, so that hostile lengths are parsed.
 func FuzzFrame(f *testing.F) {
 	for _, body := range []string{"", "\x00", "\x01", "\x02\x01a\x00\x02x", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x02\xff\xff\xff\xff\x0f"} {
 		f.Add([]byte(body))
@@ -18,44 +18,42 @@ func FuzzFrame(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		frame := append(appendHeader(nil), body...)
 		changes, err := ParseChanges(sealFrame(frame, 0, frameChanges))
-		if checkParsed(t, err) && !bytes.Equal(AppendChanges(nil, changes), frame) {
-			t.Errorf("%x is a second spelling of %+v", frame, changes)
+		if wantParsed(t, err) {
+			require.Equal(t, frame, AppendChanges(nil, changes), "a second form of %+v", changes)
 		}
 		deltas, err := ParseDeltas(sealFrame(frame, 0, frameDeltas))
-		if checkParsed(t, err) && !bytes.Equal(AppendDeltas(nil, deltas), frame) {
-			t.Errorf("%x is a second spelling of %+v", frame, deltas)
+		if wantParsed(t, err) {
+			require.Equal(t, frame, AppendDeltas(nil, deltas), "a second form of %+v", deltas)
 		}
-		if _, err := ParseChanges(body); err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrFormat) {
-			t.Errorf("unsealed: %v", err)
+		if _, err := ParseChanges(body); err != nil {
+			require.True(t, errors.Is(err, ErrCorrupt) || errors.Is(err, ErrFormat), "without a checksum: %v", err)
 		}
 	})
 }
 
-func checkParsed(t *testing.T, err error) bool {
+// wantParsed accepts success and [ErrCorrupt], and reports success.
+func wantParsed(t *testing.T, err error) bool {
 	t.Helper()
-	if err != nil && !errors.Is(err, ErrCorrupt) {
-		t.Errorf("got %v want ErrCorrupt", err)
+	if err != nil {
+		require.ErrorIs(t, err, ErrCorrupt)
 	}
 	return err == nil
 }
 
-// A frame of a few bytes that claims millions of parts must not cost more than
-// its own size allows. Not parallel: others would be counted too.
+// A frame of a few bytes that claims millions of elements must not cost more than
+// its own size allows. The test is not parallel: allocations of others would count.
 func TestFrameHostileLengths(t *testing.T) {
 	huge := []byte{0xff, 0xff, 0xff, 0xff, 0x0f}
 	bodies := [][]byte{huge, append([]byte{2}, huge...), append([]byte{2, 0, 0}, huge...), append([]byte{2, 0, 0, 0}, huge...)}
 	for _, body := range bodies {
 		frame := append(appendHeader(nil), body...)
 		before := allocated()
-		if _, err := ParseChanges(sealFrame(frame, 0, frameChanges)); !errors.Is(err, ErrCorrupt) {
-			t.Errorf("changes %x: got %v want ErrCorrupt", body, err)
-		}
-		if _, err := ParseDeltas(sealFrame(frame, 0, frameDeltas)); !errors.Is(err, ErrCorrupt) {
-			t.Errorf("deltas %x: got %v want ErrCorrupt", body, err)
-		}
-		if n := allocated() - before; n > 1<<16 {
-			t.Errorf("%x: %d bytes allocated", body, n)
-		}
+		_, changesErr := ParseChanges(sealFrame(frame, 0, frameChanges))
+		_, deltasErr := ParseDeltas(sealFrame(frame, 0, frameDeltas))
+		n := allocated() - before
+		require.ErrorIs(t, changesErr, ErrCorrupt, "changes %x", body)
+		require.ErrorIs(t, deltasErr, ErrCorrupt, "deltas %x", body)
+		require.LessOrEqual(t, n, uint64(1<<16), "bytes allocated for %x", body)
 	}
 }
 

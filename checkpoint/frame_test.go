@@ -3,10 +3,11 @@ package checkpoint_test
 import (
 	"bytes"
 	"encoding/hex"
-	"errors"
-	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 )
@@ -39,18 +40,16 @@ var deltaFrames = []struct {
 	}, "0169cf63d103013105696e7075740101013206637573746f6d0000"},
 }
 
-// The bytes are what stores hold: a change to them needs a new format number.
+// Stores hold these bytes. A change to them needs a new format number.
 func TestFrameGolden(t *testing.T) {
 	t.Parallel()
 	for _, tt := range changeFrames {
-		if got := hex.EncodeToString(checkpoint.AppendChanges(nil, tt.changes)); tt.golden != "-" && got != tt.golden {
-			t.Errorf("changes %q: got %s want %s", tt.name, got, tt.golden)
+		if tt.golden != "-" {
+			assert.Equal(t, tt.golden, hex.EncodeToString(checkpoint.AppendChanges(nil, tt.changes)), "changes %q", tt.name)
 		}
 	}
 	for _, tt := range deltaFrames {
-		if got := hex.EncodeToString(checkpoint.AppendDeltas(nil, tt.deltas)); got != tt.golden {
-			t.Errorf("deltas %q: got %s want %s", tt.name, got, tt.golden)
-		}
+		assert.Equal(t, tt.golden, hex.EncodeToString(checkpoint.AppendDeltas(nil, tt.deltas)), "deltas %q", tt.name)
 	}
 }
 
@@ -59,21 +58,21 @@ func TestFrameRoundTrip(t *testing.T) {
 	prefix := []byte("prefix")
 	for _, tt := range changeFrames {
 		b := checkpoint.AppendChanges(bytes.Clone(prefix), tt.changes)
+		require.Equal(t, prefix, b[:len(prefix)], "changes %q", tt.name)
 		got, err := checkpoint.ParseChanges(b[len(prefix):])
-		if err != nil || !bytes.HasPrefix(b, prefix) || !reflect.DeepEqual(got, tt.changes) {
-			t.Errorf("changes %q: got %#v, %v want %#v", tt.name, got, err, tt.changes)
-		}
+		require.NoError(t, err, "changes %q", tt.name)
+		assert.Equal(t, tt.changes, got, "changes %q", tt.name)
 	}
 	for _, tt := range deltaFrames {
 		b := checkpoint.AppendDeltas(bytes.Clone(prefix), tt.deltas)
+		require.Equal(t, prefix, b[:len(prefix)], "deltas %q", tt.name)
 		got, err := checkpoint.ParseDeltas(b[len(prefix):])
-		if err != nil || !bytes.HasPrefix(b, prefix) || !reflect.DeepEqual(got, tt.deltas) {
-			t.Errorf("deltas %q: got %#v, %v want %#v", tt.name, got, err, tt.deltas)
-		}
+		require.NoError(t, err, "deltas %q", tt.name)
+		assert.Equal(t, tt.deltas, got, "deltas %q", tt.name)
 	}
 }
 
-func TestFrameDamaged(t *testing.T) {
+func TestFrameDetectsDamage(t *testing.T) {
 	t.Parallel()
 	changes := checkpoint.AppendChanges(nil, changeFrames[3].changes)
 	deltas := checkpoint.AppendDeltas(nil, deltaFrames[2].deltas)
@@ -94,20 +93,16 @@ func TestFrameDamaged(t *testing.T) {
 			}
 		}
 	}
-	if _, err := checkpoint.ParseChanges(deltas); !errors.Is(err, checkpoint.ErrCorrupt) {
-		t.Errorf("deltas read as changes: got %v want ErrCorrupt", err)
-	}
-	if _, err := checkpoint.ParseDeltas(changes); !errors.Is(err, checkpoint.ErrCorrupt) {
-		t.Errorf("changes read as deltas: got %v want ErrCorrupt", err)
-	}
+	_, err := checkpoint.ParseChanges(deltas)
+	assert.ErrorIs(t, err, checkpoint.ErrCorrupt, "deltas read as changes")
+	_, err = checkpoint.ParseDeltas(changes)
+	assert.ErrorIs(t, err, checkpoint.ErrCorrupt, "changes read as deltas")
 }
 
 func wantRefused(t *testing.T, b []byte, want error) {
 	t.Helper()
-	if _, err := checkpoint.ParseChanges(b); !errors.Is(err, want) {
-		t.Errorf("ParseChanges(%x): got %v want %v", b, err, want)
-	}
-	if _, err := checkpoint.ParseDeltas(b); !errors.Is(err, want) {
-		t.Errorf("ParseDeltas(%x): got %v want %v", b, err, want)
-	}
+	_, err := checkpoint.ParseChanges(b)
+	assert.ErrorIs(t, err, want, "ParseChanges(%x)", b)
+	_, err = checkpoint.ParseDeltas(b)
+	assert.ErrorIs(t, err, want, "ParseDeltas(%x)", b)
 }

@@ -9,22 +9,21 @@ import (
 	"strings"
 )
 
-// KeySize is the length of a key in bytes, that of AES-256.
+// KeySize is the length of a key in bytes, as AES-256 requires.
 const KeySize = 32
 
-// A KeyRing holds the keys of an [Encrypted] store. Printing one shows the ids
-// of its keys, and no key.
+// A KeyRing holds the keys of an [Encrypted] store. Formatting a KeyRing prints the
+// ids of its keys and no key.
 //
-// To rotate, add a key under a new id and make it the active one. The old key has
-// to stay in the ring for as long as something is stored that it encrypted:
-// [EncryptedStore.CopyThread] encrypts a whole thread anew, after which the old
-// thread can be deleted.
+// To rotate keys, add a key with a new id, make it the active one, and call
+// [EncryptedStore.Reseal]. An old key must remain in the ring until then, since the
+// values that it encrypted keep it.
 type KeyRing struct {
-	// Active is the id of the key that encrypts what is written.
+	// Active is the id of the key that encrypts new values.
 	Active string
-	// Keys are the keys to read with, the active one among them, by an id of
-	// 1 to 255 bytes. The ids are stored in plain; the keys are [KeySize] random
-	// bytes each. One key should encrypt no more than 2³² values.
+	// Keys holds the keys by id, including the active one. An id has 1 to 255 bytes
+	// and is stored unencrypted. A key is [KeySize] random bytes. Do not encrypt more
+	// than 2³² values with one key, and do not give another key the id of an old one.
 	Keys map[string][]byte
 }
 
@@ -34,7 +33,7 @@ func (k KeyRing) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "keys %s, active %q", strings.Join(ids, " "), k.Active)
 }
 
-// A sealer is a key ring ready for use.
+// A sealer encrypts and decrypts with the keys of a key ring.
 type sealer struct {
 	active string
 	keys   map[string]cipher.AEAD
@@ -44,21 +43,21 @@ func newSealer(k KeyRing) (*sealer, error) {
 	s := &sealer{active: k.Active, keys: map[string]cipher.AEAD{}}
 	for id, key := range k.Keys {
 		if id == "" || len(id) > 255 {
-			return nil, fmt.Errorf("checkpoint: key id of %d bytes: %w", len(id), ErrInvalid)
+			return nil, fmt.Errorf("checkpoint: key ring: a key id has %d bytes; use 1 to 255: %w", len(id), ErrInvalid)
 		}
 		if len(key) != KeySize {
-			return nil, fmt.Errorf("checkpoint: key %q has %d bytes, not %d: %w", id, len(key), KeySize, ErrInvalid)
+			return nil, fmt.Errorf("checkpoint: key ring: key %q has %d bytes; use %d: %w", id, len(key), KeySize, ErrInvalid)
 		}
 		block, err := aes.NewCipher(key)
 		if err != nil {
-			return nil, fmt.Errorf("checkpoint: key %q: %w", id, err)
+			return nil, fmt.Errorf("checkpoint: key ring: key %q: %w", id, err)
 		}
 		if s.keys[id], err = cipher.NewGCMWithRandomNonce(block); err != nil {
-			return nil, fmt.Errorf("checkpoint: key %q: %w", id, err)
+			return nil, fmt.Errorf("checkpoint: key ring: key %q: %w", id, err)
 		}
 	}
 	if s.keys[s.active] == nil {
-		return nil, fmt.Errorf("checkpoint: active key %q is not in the ring: %w", s.active, ErrInvalid)
+		return nil, fmt.Errorf("checkpoint: key ring: the active key %q is not in Keys: %w", s.active, ErrInvalid)
 	}
 	return s, nil
 }

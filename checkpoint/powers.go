@@ -7,29 +7,28 @@ import (
 	"time"
 )
 
-// A Leaser is a [Store] that can give one run at a time the right to a thread.
-// Package graph takes a lease for the length of a run where the store has it.
+// A Leaser is a [Store] that can reserve a thread for one run at a time. Package graph
+// holds a lease for the length of a run if the store supports it.
 type Leaser interface {
-	// Lease gives the caller the thread until it is released, or the process
-	// ends. It returns [ErrConflict] at once when another run holds it, in
-	// this process or another.
+	// Lease reserves the thread for the caller until the lease is released or the
+	// process ends. It returns [ErrConflict] at once if another run holds the thread,
+	// in this process or another.
 	Lease(ctx context.Context, thread string) (Lease, error)
 }
 
-// A Lease is a [Store] for one run of one thread. Where leases can run out,
-// every Put and PutWrites through it checks that it is still held, and renews
-// it; one that was lost is an [ErrConflict].
+// A Lease is a [Store] for one run of one thread. If leases of the store can expire,
+// every Put and PutWrites checks that the lease is still held, and renews it; if it was
+// lost, they return [ErrConflict].
 type Lease interface {
 	Store
-	// Release gives the thread back. It takes effect even when ctx is done,
-	// and a second time does nothing. Put and PutWrites through a lease that
-	// was released return [ErrConflict].
+	// Release ends the lease. It takes effect even if ctx is done. Another call does
+	// nothing. After Release, Put and PutWrites return [ErrConflict].
 	Release(ctx context.Context) error
 }
 
 // A ThreadLister is a [Store] that can list its threads.
 type ThreadLister interface {
-	// ListThreads yields the threads whose id begins with the prefix, by id.
+	// ListThreads yields the threads whose id begins with the prefix, ordered by id.
 	ListThreads(ctx context.Context, prefix string) iter.Seq2[ThreadInfo, error]
 }
 
@@ -43,51 +42,51 @@ type ThreadInfo struct {
 
 // A ThreadCopier is a [Store] that can copy a thread.
 type ThreadCopier interface {
-	// CopyThread copies every checkpoint and pending write of a thread, in
-	// order and with their ids. The target must not exist ([ErrConflict]); a
-	// source that does not exist is an [ErrNotFound]. Whether the times are
-	// those of the source or of the copy is up to the store.
+	// CopyThread copies every checkpoint and pending write of a thread. Ids and order
+	// remain the same; the store decides whether the times do. It returns
+	// [ErrConflict] if the target exists, and [ErrNotFound] if the source does not.
 	CopyThread(ctx context.Context, from, to string) error
 }
 
-// A Pruner is a [Store] that can forget old checkpoints.
+// A Pruner is a [Store] that can remove old checkpoints.
 type Pruner interface {
-	// Prune removes old checkpoints and returns how many. What is kept can
-	// still be read, forked and continued: the changes it builds on are kept
-	// with it, and its parent is the nearest ancestor that was kept. Threads
-	// that do not exist are no error.
+	// Prune removes old checkpoints and returns their number. A checkpoint that is
+	// kept can still be read, forked and continued: the store keeps the changes that
+	// it builds on, and its parent becomes the nearest ancestor that is kept. Threads
+	// that do not exist are ignored.
 	Prune(ctx context.Context, p PrunePolicy) (int, error)
 }
 
-// A PrunePolicy says what [Pruner.Prune] keeps. A checkpoint stays when any of
-// its rules holds; the newest one of every namespace always stays, with one
-// exception. A namespace that belongs to one call of a subgraph, as [CalledAt]
-// reports, is removed whole as soon as the checkpoint at which the call was made
-// is not kept: nothing can resume that call any more.
+// A PrunePolicy says which checkpoints [Pruner.Prune] keeps. It keeps a checkpoint to
+// which at least one of the rules applies, and always the newest of each namespace, with
+// one exception. A namespace that belongs to one call of a subgraph, as [CalledAt]
+// reports, is removed entirely with the checkpoint at which the call was made, since
+// that call can no longer be resumed.
 type PrunePolicy struct {
-	// Threads are the threads to prune. Nil means all of them.
+	// Threads are the threads to prune. Nil means all threads.
 	Threads []string
-	// KeepLast keeps the newest so many of every namespace. Below 1 counts as 1.
+	// KeepLast keeps this many of the newest checkpoints of each namespace. Values
+	// below 1 mean 1.
 	KeepLast int
-	// KeepFor keeps what is younger.
+	// KeepFor keeps checkpoints that are younger.
 	KeepFor time.Duration
-	// KeepPending keeps checkpoints that have pending writes, such as the
-	// questions of a paused run.
+	// KeepPending keeps checkpoints that have pending writes, such as the questions
+	// of a paused run.
 	KeepPending bool
 }
 
-// Keeps reports whether the policy keeps a checkpoint, given how many of its
-// namespace are newer, its age, and whether it has pending writes. It is for
-// those who write a [Pruner].
+// Keeps reports whether the policy keeps a checkpoint, given the number of newer
+// checkpoints in its namespace, its age, and whether it has pending writes. It is for
+// implementers of [Pruner].
 func (p PrunePolicy) Keeps(newer int, age time.Duration, pending bool) bool {
 	return newer < max(p.KeepLast, 1) || age < p.KeepFor || p.KeepPending && pending
 }
 
-// CalledAt returns the checkpoint at which a subgraph was called, given the
-// namespace that holds the checkpoints of that call: the namespace of the caller
-// and the id of the checkpoint in it. It returns false for a namespace that does
-// not belong to one call: the empty one, and that of a persistent subgraph, whose
-// checkpoints outlive the call. It is for those who write a [Pruner].
+// CalledAt returns the checkpoint at which a subgraph was called, given the namespace
+// with the checkpoints of that call: the caller's namespace and the id of the
+// checkpoint in it. It returns false for a namespace that does not belong to one call:
+// the empty namespace, and the namespace of a persistent subgraph, whose checkpoints
+// outlive the call. It is for implementers of [Pruner].
 func CalledAt(namespace string) (caller, id string, ok bool) {
 	call := namespace
 	if i := strings.LastIndexByte(namespace, '/'); i >= 0 {
@@ -100,12 +99,11 @@ func CalledAt(namespace string) (caller, id string, ok bool) {
 	return caller, call[i+1:], true
 }
 
-// A RunDeleter is a [Store] that can remove what some runs wrote.
+// A RunDeleter is a [Store] that can remove the checkpoints of a run.
 type RunDeleter interface {
-	// DeleteRuns removes the checkpoints, with their pending writes, that the
-	// runs wrote to the thread, in all namespaces. Checkpoints of other runs
-	// that were built on them keep their state. Runs that do not exist are no
-	// error, and an empty id is [ErrInvalid]. The newest checkpoint that stays
-	// becomes the head of its namespace.
+	// DeleteRuns removes the checkpoints of the runs from all namespaces of the
+	// thread, with their pending writes. Checkpoints of other runs that build on them
+	// keep their state. The newest remaining checkpoint becomes the head of its
+	// namespace. Runs that do not exist are ignored. An empty run id is [ErrInvalid].
 	DeleteRuns(ctx context.Context, thread string, runs ...string) error
 }

@@ -3,29 +3,103 @@ package checkpoint
 import (
 	"errors"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// No bytes but those that were sealed open.
+// Only sealed bytes can be opened, and only in their form and at their place.
 func FuzzOpen(f *testing.F) {
 	s, err := newSealer(KeyRing{Active: "key", Keys: map[string][]byte{"key": make([]byte, KeySize)}})
-	if err != nil {
-		f.Fatal(err)
+	require.NoError(f, err)
+	places := []*place{
+		{form: sealSingle, key: Key{Thread: "t", ID: "1"}, what: sealedControl},
+		{form: sealBound, key: Key{Thread: "t", ID: "1"}, what: sealedControl, header: &Checkpoint{Metadata: map[string]string{"a": "b"}}},
 	}
-	p := &place{key: Key{Thread: "t", ID: "1"}, what: sealedControl}
 	f.Add([]byte{})
-	f.Add([]byte{sealFormat})
-	f.Add([]byte{sealFormat, 255})
-	f.Add([]byte{sealFormat, 3, 'k', 'e', 'y'})
-	f.Add([]byte{2, 3, 'k', 'e', 'y', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
-	f.Add(s.seal([]byte("value"), p)[:30])
+	f.Add([]byte{sealSingle})
+	f.Add([]byte{sealBound, 255})
+	f.Add([]byte{sealBound, 3, 'k', 'e', 'y'})
+	f.Add([]byte{9, 3, 'k', 'e', 'y', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+	f.Add(s.seal([]byte("value"), places[0])[:30])
+	f.Add(s.seal([]byte("value"), places[1])[:30])
 	f.Fuzz(func(t *testing.T, b []byte) {
-		got, err := s.open(b, p)
-		if !errors.Is(err, ErrDecrypt) && !errors.Is(err, ErrFormat) {
-			t.Errorf("%x: got %q, %v want ErrDecrypt or ErrFormat", b, got, err)
-		}
-		sealed := s.seal(b, p)
-		if got, err := s.open(sealed, p); err != nil || string(got) != string(b) {
-			t.Errorf("sealed %x: got %x, %v", b, got, err)
+		for i, p := range places {
+			_, err := s.open(b, p)
+			require.True(t, errors.Is(err, ErrDecrypt) || errors.Is(err, ErrFormat), "%x: %v", b, err)
+			sealed := s.seal(b, p)
+			got, err := s.open(sealed, p)
+			require.NoError(t, err)
+			require.Equal(t, string(b), string(got))
+			_, err = s.open(sealed, places[1-i])
+			require.ErrorIs(t, err, ErrDecrypt, "another form")
 		}
 	})
+}
+
+// Whatever follows a binding or a write's successor is returned unchanged, and no
+// bytes cause a panic.
+func FuzzBinding(f *testing.F) {
+	full := &binding{digest: digest{1}, parent: "parent", parentDigest: &digest{2}, snapshot: true, noChanges: true, time: time.Unix(1, 2)}
+	f.Add([]byte{})
+	f.Add(full.append(nil))
+	f.Add((&binding{}).append(nil))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if b, rest, ok := parseBinding(data); ok {
+			again, _, ok := parseBinding(b.append(nil))
+			require.True(t, ok)
+			require.Equal(t, b, again)
+			require.LessOrEqual(t, len(rest), len(data))
+		}
+		b, rest, ok := parseBinding(append(full.append(nil), data...))
+		require.True(t, ok)
+		require.Equal(t, full, b)
+		require.Equal(t, string(data), string(rest))
+
+		parseNextWrite(data)
+		next, rest, ok := parseNextWrite(append(appendNextWrite(nil, &Write{Task: "t", Index: -3}), data...))
+		require.True(t, ok)
+		require.Equal(t, writeID{"t", -3}, next)
+		require.Equal(t, string(data), string(rest))
+	})
+}
+
+// Two checkpoints that differ in anything but the parent have two digests.
+func TestDigestCoversContent(t *testing.T) {
+	t.Parallel()
+	seen := map[digest]string{}
+	for name, edit := range map[string]func(c *Checkpoint){
+		"same":            func(*Checkpoint) {},
+		"thread":          func(c *Checkpoint) { c.Thread = "u" },
+		"namespace":       func(c *Checkpoint) { c.Namespace = "u" },
+		"id":              func(c *Checkpoint) { c.ID = "u" },
+		"source":          func(c *Checkpoint) { c.Source = Fork },
+		"step":            func(c *Checkpoint) { c.Step++ },
+		"run":             func(c *Checkpoint) { c.Run = "u" },
+		"version":         func(c *Checkpoint) { c.Version = "u" },
+		"metadata":        func(c *Checkpoint) { c.Metadata = map[string]string{"a": "c"} },
+		"control":         func(c *Checkpoint) { c.Control = []byte("u") },
+		"channel":         func(c *Checkpoint) { c.Changes[0].Channel = "u" },
+		"kind":            func(c *Checkpoint) { c.Changes[0].Kind++ },
+		"data":            func(c *Checkpoint) { c.Changes[0].Data = []byte("u") },
+		"changes":         func(c *Checkpoint) { c.Changes = nil },
+		"empty changes":   func(c *Checkpoint) { c.Changes = c.Changes[:0] },
+		"snapshot":        func(c *Checkpoint) { c.Snapshot = nil },
+		"empty snapshot":  func(c *Checkpoint) { c.Snapshot = c.Snapshot[:0] },
+		"moved to change": func(c *Checkpoint) { c.Changes, c.Snapshot = append(c.Changes, c.Snapshot...), nil },
+	} {
+		c := Checkpoint{
+			Key: Key{Thread: "t", Namespace: "n", ID: "1"}, Source: Loop, Run: "r", Version: "v", Metadata: map[string]string{"a": "b"},
+			Changes:  []Change{{Channel: "a", Kind: 1, Data: []byte("x")}},
+			Snapshot: []Change{{Channel: "b", Kind: 1, Data: []byte("y")}},
+		}
+		edit(&c)
+		d := digestOf(&c)
+		assert.Empty(t, seen[d], "%s has the digest of it", name)
+		seen[d] = name
+		c.Parent = "p"
+		assert.Equal(t, d, digestOf(&c), "%s with a parent", name)
+	}
 }

@@ -44,6 +44,8 @@ var layers = map[string][]string{
 
 	// An example may do what a user can do, and no more.
 	"examples/...": {"state", "graph", "graph/agent", "checkpoint", "checkpoint/...", "llm", "llm/...", "memory", "memory/...", "tools", "tools/..."},
+	// A command works on the stores that it names.
+	"cmd/...": {"checkpoint", "checkpoint/..."},
 	// What several packages share stands below all of them.
 	"internal/...": nil,
 	// Programs of the Makefile are users.

@@ -1,0 +1,151 @@
+package checkpoint
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"time"
+)
+
+// A digest identifies the content of a checkpoint. The frames of a checkpoint share
+// its digest, so that frames of two checkpoints that had the same id at different
+// times cannot be mixed. It does not depend on keys, nonces or the parent: storing
+// the same checkpoint again yields the same digest.
+type digest [16]byte
+
+func digestOf(c *Checkpoint) digest {
+	h := contentHash{Hash: sha256.New(), buffer: make([]byte, 0, 256)}
+	for _, text := range [...]string{c.Thread, c.Namespace, c.ID, string(c.Source)} {
+		h.buffer = appendText(h.buffer, text)
+	}
+	h.buffer = appendFacts(h.buffer, c)
+	h.add(c.Control)
+	h.addChanges(c.Changes)
+	h.addChanges(c.Snapshot)
+	h.flush()
+	return digest(h.Sum(h.buffer)[:len(digest{})])
+}
+
+// A contentHash collects short parts in a buffer, since the hash takes few large parts
+// faster than many small ones.
+type contentHash struct {
+	hash.Hash
+	buffer []byte
+}
+
+func (h *contentHash) flush() {
+	h.Write(h.buffer)
+	h.buffer = h.buffer[:0]
+}
+
+// add adds data with its length.
+func (h *contentHash) add(data []byte) {
+	h.buffer = binary.AppendUvarint(h.buffer, uint64(len(data)))
+	h.flush()
+	h.Write(data)
+}
+
+func (h *contentHash) addChanges(list []Change) {
+	h.buffer = appendCount(h.buffer, len(list), list == nil)
+	for i := range list {
+		c := &list[i]
+		h.buffer = append(appendText(h.buffer, c.Channel), c.Kind)
+		h.add(c.Data)
+	}
+}
+
+// A binding connects the frames of one checkpoint with each other and with the
+// parent. It is encrypted in Control, and at the end of each list of changes.
+type binding struct {
+	digest digest
+	// parent is the parent at the time of the Put. A store that removes that parent
+	// reports an older one.
+	parent string
+	// parentDigest is nil if the parent had frames of form 1 or does not exist.
+	parentDigest *digest
+	snapshot     bool // the checkpoint has a snapshot
+	noChanges    bool // the list of changes is nil; for links only
+	time         time.Time
+}
+
+// The flags of a stored binding.
+const (
+	bindsSnapshot = 1 << iota
+	bindsNoChanges
+	bindsParentDigest
+	bindsTime
+	bindsUnknown
+)
+
+func (b *binding) append(dst []byte) []byte {
+	var flags byte
+	if b.snapshot {
+		flags |= bindsSnapshot
+	}
+	if b.noChanges {
+		flags |= bindsNoChanges
+	}
+	if b.parentDigest != nil {
+		flags |= bindsParentDigest
+	}
+	if !b.time.IsZero() {
+		flags |= bindsTime
+	}
+	dst = append(append(dst, flags), b.digest[:]...)
+	dst = appendText(dst, b.parent)
+	if b.parentDigest != nil {
+		dst = append(dst, b.parentDigest[:]...)
+	}
+	if !b.time.IsZero() {
+		dst = binary.AppendVarint(dst, b.time.UnixNano())
+	}
+	return dst
+}
+
+// parseBinding also returns the bytes that follow the binding. It reports false if
+// data does not begin with a binding.
+func parseBinding(data []byte) (*binding, []byte, bool) {
+	r := &frameReader{rest: data}
+	flags := r.byte()
+	b := &binding{snapshot: flags&bindsSnapshot != 0, noChanges: flags&bindsNoChanges != 0}
+	copy(b.digest[:], r.bytes(len(b.digest)))
+	b.parent = string(r.text())
+	if flags&bindsParentDigest != 0 {
+		b.parentDigest = &digest{}
+		copy(b.parentDigest[:], r.bytes(len(b.parentDigest)))
+	}
+	if flags&bindsTime != 0 {
+		nanos, n := binary.Varint(r.rest)
+		if n <= 0 {
+			return nil, nil, false
+		}
+		b.time, r.rest = time.Unix(0, nanos), r.rest[n:]
+	}
+	return b, r.rest, !r.failed && flags < bindsUnknown
+}
+
+// A pending write of form 2 begins with the task and index of the next write in
+// the same PutWrites; the last one names the first. Every write that is named must
+// exist, so removing some of them is noticed.
+func appendNextWrite(dst []byte, next *Write) []byte {
+	return binary.AppendVarint(appendText(dst, next.Task), int64(next.Index))
+}
+
+// parseNextWrite also returns the data of the write. It reports false if b does not
+// begin with a task and an index.
+func parseNextWrite(b []byte) (next writeID, data []byte, ok bool) {
+	r := &frameReader{rest: b}
+	next.task = string(r.text())
+	index, n := binary.Varint(r.rest)
+	if r.failed || n <= 0 {
+		return writeID{}, nil, false
+	}
+	next.index = int(index)
+	return next, r.rest[n:], true
+}
+
+// A writeID tells the pending writes of a checkpoint apart.
+type writeID struct {
+	task  string
+	index int
+}

@@ -1,0 +1,277 @@
+package checkpoint
+
+import "slices"
+
+// linkChannel is the channel of the last change of a list of form 2, the link. Its
+// data is a binding.
+const linkChannel = "$seal"
+
+// checkpoint returns c as the inner store keeps it.
+func (s *sealer) checkpoint(c Checkpoint, b *binding) Checkpoint {
+	control := place{form: sealBound, key: c.Key, what: sealedControl, source: c.Source, header: &c}
+	sealed := c
+	sealed.Control = s.seal(append(b.append(nil), c.Control...), &control)
+	link := *b
+	link.noChanges = c.Changes == nil
+	sealed.Changes = s.list(&c, sealedChange, &link)
+	if c.Snapshot != nil {
+		link.noChanges = false
+		sealed.Snapshot = s.list(&c, sealedSnapshot, &link)
+	}
+	return sealed
+}
+
+// list seals the changes or the snapshot of a checkpoint, and appends the link.
+func (s *sealer) list(c *Checkpoint, what byte, link *binding) []Change {
+	in := place{form: sealBound, key: c.Key, what: what, source: c.Source, digest: link.digest}
+	list := c.Changes
+	if what == sealedSnapshot {
+		list = c.Snapshot
+	}
+	sealed, _ := s.changes(list, in, s.sealed) // seal does not fail
+	at := linkPlace(in, len(list))
+	return append(sealed, Change{Channel: linkChannel, Data: s.seal(link.append(nil), &at)})
+}
+
+// linkPlace returns the place of the link, given the place of the list.
+func linkPlace(list place, count int) place {
+	list.digest, list.count, list.channel = digest{}, count, linkChannel
+	if list.what == sealedSnapshot {
+		list.what = sealedSnapshotLink
+	} else {
+		list.what = sealedChangeLink
+	}
+	return list
+}
+
+// openControl decrypts Control and checks what belongs to it: step, source, run,
+// version and metadata. It returns nil for a Control of form 1.
+func (s *sealer) openControl(c *Checkpoint) (*binding, error) {
+	p := place{form: sealSingle, key: c.Key, what: sealedControl}
+	if len(c.Control) > 0 && c.Control[0] == sealBound {
+		p.form, p.source, p.header = sealBound, c.Source, c
+	}
+	data, err := s.open(c.Control, &p)
+	if err != nil {
+		return nil, err
+	}
+	if p.form == sealSingle {
+		c.Control = data
+		return nil, nil
+	}
+	b, rest, ok := parseBinding(data)
+	if !ok {
+		return nil, p.altered("its layout is invalid")
+	}
+	c.Control = rest
+	return b, nil
+}
+
+// openList decrypts a list of changes at a place. It returns no binding for a list
+// of form 1, and sets the form of the place.
+func (s *sealer) openList(list []Change, in *place) ([]Change, *binding, error) {
+	n := len(list) - 1
+	if n < 0 || list[n].Channel != linkChannel || len(list[n].Data) == 0 || list[n].Data[0] != sealBound {
+		in.form = sealSingle
+		opened, err := s.changes(list, *in, s.open)
+		return opened, nil, err
+	}
+	in.form = sealBound
+	at := linkPlace(*in, n)
+	at.kind = list[n].Kind
+	data, err := s.open(list[n].Data, &at)
+	if err != nil {
+		return nil, nil, err
+	}
+	link, rest, ok := parseBinding(data)
+	if !ok || len(rest) > 0 || link.noChanges && n > 0 {
+		return nil, nil, at.altered("its layout is invalid")
+	}
+	if link.noChanges {
+		return nil, link, nil
+	}
+	in.digest = link.digest
+	opened, err := s.changes(list[:n], *in, s.open)
+	return opened, link, err
+}
+
+// openValues decrypts the changes and the snapshot of a checkpoint whose Control has
+// the binding b, which is nil for form 1.
+func (s *sealer) openValues(c *Checkpoint, b *binding) error {
+	if b != nil && b.snapshot != (c.Snapshot != nil) {
+		return altered(c.Key, "its snapshot was added or removed")
+	}
+	p := place{key: c.Key, what: sealedChange, source: c.Source}
+	changes, link, err := s.openList(c.Changes, &p)
+	if err == nil {
+		err = link.mustMatch(b, c.Key)
+	}
+	if err != nil {
+		return err
+	}
+	c.Changes = changes
+	if c.Snapshot == nil {
+		return nil
+	}
+	p.what = sealedSnapshot
+	snapshot, link, err := s.openList(c.Snapshot, &p)
+	if err == nil {
+		err = link.mustMatch(b, c.Key)
+	}
+	c.Snapshot = snapshot
+	return err
+}
+
+// mustMatch reports an [ErrDecrypt] if two bindings are not of the same checkpoint.
+func (b *binding) mustMatch(control *binding, k Key) error {
+	switch {
+	case b == nil && control == nil:
+		return nil
+	case b == nil || control == nil:
+		return altered(k, "its control and its changes have different forms of encryption; one of them was exchanged or removed")
+	case b.digest != control.digest || b.parent != control.parent || b.snapshot != control.snapshot:
+		return altered(k, "its control and its changes are of different checkpoints")
+	}
+	return nil
+}
+
+// openLineage decrypts the lineage of a checkpoint whose own values are open, and
+// checks that it is unbroken.
+func (s *sealer) openLineage(c *Checkpoint, b *binding) error {
+	last := len(c.Lineage) - 1
+	if last < 0 || c.Lineage[last].ID != c.ID {
+		return altered(c.Key, "its lineage does not end with it")
+	}
+	chain := chain{of: c.Key}
+	for i := range c.Lineage {
+		d := &c.Lineage[i]
+		of := b
+		if i == last {
+			if d.Snapshot != (c.Snapshot != nil) || d.Source != c.Source {
+				return altered(c.Key, "its own part of its lineage is of another checkpoint")
+			}
+			d.Changes = c.Changes
+			if d.Snapshot {
+				d.Changes = c.Snapshot
+			}
+		} else {
+			var err error
+			if of, err = s.openDelta(c.Key, d); err != nil {
+				return err
+			}
+		}
+		if err := chain.add(d, of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openDelta decrypts an ancestor's part of a lineage.
+func (s *sealer) openDelta(k Key, d *Delta) (*binding, error) {
+	k.ID = d.ID
+	p := place{key: k, what: sealedChange, source: d.Source}
+	if d.Snapshot {
+		p.what = sealedSnapshot
+	}
+	changes, link, err := s.openList(d.Changes, &p)
+	d.Changes = changes
+	return link, err
+}
+
+// A chain checks that the parts of a lineage follow each other. Each part of form 2
+// names its parent and, unless that had form 1, the parent's digest.
+type chain struct {
+	of    Key
+	begun bool
+	prev  string
+	bound *binding // of prev, nil for form 1
+}
+
+func (l *chain) add(d *Delta, b *binding) error {
+	k := l.of
+	k.ID = d.ID
+	switch {
+	case b == nil && l.bound != nil:
+		return altered(k, "its encryption is of the old form 1, and that of its ancestor %q is not", l.prev)
+	case b == nil:
+	case d.Snapshot != b.snapshot:
+		return altered(k, "its snapshot was added or removed")
+	case !l.begun && !d.Snapshot && b.parent != "":
+		return altered(k, "its ancestor %q is missing from the lineage of %q", b.parent, l.of.ID)
+	case l.begun && b.parent != l.prev:
+		return altered(k, "its ancestor %q is missing from the lineage of %q, or was exchanged for %q", b.parent, l.of.ID, l.prev)
+	case l.begun && b.parentDigest != nil && (l.bound == nil || l.bound.digest != *b.parentDigest):
+		return altered(k, "its ancestor %q was exchanged", l.prev)
+	}
+	l.begun, l.prev, l.bound = true, d.ID, b
+	return nil
+}
+
+// checkAncestor reports an [ErrDecrypt] if the reported parent of a checkpoint is not
+// among its ancestors, as far as its lineage tells.
+func checkAncestor(c *Checkpoint, b *binding, reported string) error {
+	inLineage := func(d Delta) bool { return d.ID == reported && d.ID != c.ID }
+	if reported == b.parent || c.Lineage[0].Snapshot || reported == "" || slices.ContainsFunc(c.Lineage, inLineage) {
+		return nil
+	}
+	return altered(c.Key, "its parent was altered from %q to %q, which is not in its lineage", b.parent, reported)
+}
+
+// writes seals pending writes.
+func (s *sealer) writes(k Key, list []Write) []Write {
+	if list == nil {
+		return nil
+	}
+	sealed := make([]Write, len(list))
+	for i, w := range list {
+		p := writePlace(sealBound, k, &w)
+		data := appendNextWrite(nil, &list[(i+1)%len(list)])
+		w.Data = s.seal(append(data, w.Data...), &p)
+		sealed[i] = w
+	}
+	return sealed
+}
+
+func writePlace(form byte, k Key, w *Write) place {
+	return place{form: form, key: k, what: sealedWrite, channel: w.Channel, kind: w.Kind, task: w.Task, index: w.Index}
+}
+
+// openWrites decrypts the pending writes of a checkpoint whose Control has the
+// binding b. A checkpoint of form 2 has no writes of form 1.
+func (s *sealer) openWrites(c *Checkpoint, b *binding) ([]Write, error) {
+	if c.Writes == nil {
+		return nil, nil
+	}
+	opened := make([]Write, len(c.Writes))
+	exists := make(map[writeID]bool, len(opened))
+	named := make([]writeID, 0, len(opened))
+	for i, w := range c.Writes {
+		form := byte(sealBound)
+		if b == nil && len(w.Data) > 0 && w.Data[0] == sealSingle {
+			form = sealSingle
+		}
+		p := writePlace(form, c.Key, &w)
+		data, err := s.open(w.Data, &p)
+		if err != nil {
+			return nil, err
+		}
+		if form == sealBound {
+			next, rest, ok := parseNextWrite(data)
+			if !ok {
+				return nil, p.altered("its layout is invalid")
+			}
+			data = rest
+			named = append(named, next)
+		}
+		exists[writeID{w.Task, w.Index}] = true
+		w.Data = data
+		opened[i] = w
+	}
+	for _, id := range named {
+		if !exists[id] {
+			return nil, altered(c.Key, "pending write %d of task %q is missing", id.index, id.task)
+		}
+	}
+	return opened, nil
+}
