@@ -3,10 +3,10 @@
 // A [Store] keeps checkpoints: one for each superstep, input or update of a
 // thread, holding what that step changed. Package graph writes them and rebuilds
 // a state by replaying them; a store itself only keeps bytes, keys and times, and
-// never looks inside. [NewMemory] keeps them for the life of the process;
-// package sqlitecheckpoint keeps them in one file.
+// never looks inside. Package memcheckpoint keeps them in memory, and package
+// sqlitecheckpoint in one file.
 //
-//	store := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+//	store := memcheckpoint.New(memcheckpoint.Options{})
 //	g, err := b.Compile(graph.Options{Checkpoints: store})
 //
 // What every store promises, and package checkpointtest checks:

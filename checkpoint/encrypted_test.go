@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 )
 
 func key(fill byte) []byte { return bytes.Repeat([]byte{fill}, checkpoint.KeySize) }
@@ -25,7 +26,7 @@ func mustEncrypt(t *testing.T, inner checkpoint.Store, keys checkpoint.KeyRing) 
 
 func TestEncryptedRefusesBadKeys(t *testing.T) {
 	t.Parallel()
-	inner := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	inner := memcheckpoint.New(memcheckpoint.Options{})
 	tests := []struct {
 		name string
 		keys checkpoint.KeyRing
@@ -66,7 +67,7 @@ func secretCheckpoint(k checkpoint.Key) checkpoint.Checkpoint {
 func TestEncryptedKeepsNothingInPlain(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	inner := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	inner := memcheckpoint.New(memcheckpoint.Options{})
 	store := mustEncrypt(t, inner, checkpoint.KeyRing{Active: "a", Keys: map[string][]byte{"a": key(1)}})
 	k := checkpoint.Key{Thread: "t", ID: "1"}
 	if err := store.Put(ctx, secretCheckpoint(k), ""); err != nil {
@@ -134,7 +135,7 @@ func TestEncryptedRefusesMovedValues(t *testing.T) {
 	keys := checkpoint.KeyRing{Active: "a", Keys: map[string][]byte{"a": key(1)}}
 	k := checkpoint.Key{Thread: "t", Namespace: "n", ID: "1"}
 	for _, tt := range tests {
-		from := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+		from := memcheckpoint.New(memcheckpoint.Options{})
 		honest := mustEncrypt(t, from, keys)
 		if err := honest.Put(ctx, secretCheckpoint(k), ""); err != nil {
 			t.Fatal(err)
@@ -146,7 +147,7 @@ func TestEncryptedRefusesMovedValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		to := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+		to := memcheckpoint.New(memcheckpoint.Options{})
 		tt.move(&stored, stored.Writes)
 		if err := errors.Join(to.Put(ctx, stored, ""), to.PutWrites(ctx, stored.Key, stored.Writes)); err != nil {
 			t.Fatal(err)
@@ -163,7 +164,7 @@ func TestEncryptedRefusesMovedLineage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	keys := checkpoint.KeyRing{Active: "a", Keys: map[string][]byte{"a": key(1)}}
-	from, to := checkpoint.NewMemory(checkpoint.MemoryOptions{}), checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	from, to := memcheckpoint.New(memcheckpoint.Options{}), memcheckpoint.New(memcheckpoint.Options{})
 	honest := mustEncrypt(t, from, keys)
 	head := ""
 	for _, id := range []string{"1", "2", "3"} {
@@ -204,7 +205,7 @@ func TestEncryptedRefusesMovedLineage(t *testing.T) {
 func TestEncryptedWrongKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	inner := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	inner := memcheckpoint.New(memcheckpoint.Options{})
 	k := checkpoint.Key{Thread: "thread-7", ID: "id-7"}
 	c := checkpoint.Checkpoint{Key: k, Changes: []checkpoint.Change{{Channel: "channel-7", Data: []byte(secret)}}}
 	store := mustEncrypt(t, inner, checkpoint.KeyRing{Active: "key-7", Keys: map[string][]byte{"key-7": []byte("this-is-the-key-which-is-secret!")}})
@@ -249,7 +250,7 @@ func TestEncryptedWrongKeys(t *testing.T) {
 }
 
 // reseal returns the stored Control of a new checkpoint.
-func reseal(t *testing.T, inner *checkpoint.Memory, store *checkpoint.EncryptedStore, k checkpoint.Key) []byte {
+func reseal(t *testing.T, inner *memcheckpoint.Store, store *checkpoint.EncryptedStore, k checkpoint.Key) []byte {
 	t.Helper()
 	newest, err := inner.Get(context.Background(), checkpoint.Key{Thread: k.Thread})
 	if err != nil {
@@ -268,7 +269,7 @@ func reseal(t *testing.T, inner *checkpoint.Memory, store *checkpoint.EncryptedS
 func TestEncryptedRotation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	inner := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	inner := memcheckpoint.New(memcheckpoint.Options{})
 	old := checkpoint.KeyRing{Active: "old", Keys: map[string][]byte{"old": key(1)}}
 	both := checkpoint.KeyRing{Active: "new", Keys: map[string][]byte{"old": key(1), "new": key(2)}}
 	only := checkpoint.KeyRing{Active: "new", Keys: map[string][]byte{"new": key(2)}}
@@ -301,7 +302,7 @@ func TestEncryptedRotation(t *testing.T) {
 func TestEncryptedGolden(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	inner := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	inner := memcheckpoint.New(memcheckpoint.Options{})
 	keys := checkpoint.KeyRing{Active: "k1", Keys: map[string][]byte{"k1": key(7)}}
 	decode := func(s string) []byte {
 		b, err := base64.StdEncoding.DecodeString(s)
@@ -347,7 +348,7 @@ func TestEncryptedGolden(t *testing.T) {
 func TestEncryptedCopyIsUndone(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	inner := &failing{Memory: checkpoint.NewMemory(checkpoint.MemoryOptions{})}
+	inner := &failing{Store: memcheckpoint.New(memcheckpoint.Options{})}
 	store := mustEncrypt(t, inner, checkpoint.KeyRing{Active: "a", Keys: map[string][]byte{"a": key(1)}})
 	s := newStepper("t")
 	for _, id := range uuids(5) {
@@ -375,7 +376,7 @@ var errFailing = errors.New("out of order")
 
 // failing fails after some puts.
 type failing struct {
-	*checkpoint.Memory
+	*memcheckpoint.Store
 	on   bool
 	left int
 }
@@ -387,7 +388,7 @@ func (f *failing) Put(ctx context.Context, c checkpoint.Checkpoint, head string)
 		}
 		f.left--
 	}
-	return f.Memory.Put(ctx, c, head)
+	return f.Store.Put(ctx, c, head)
 }
 
 // Made with the key and the places of TestEncryptedGolden.
