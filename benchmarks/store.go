@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/graph"
 )
@@ -21,7 +21,7 @@ type threadRun func(g *graph.Graph) func(context.Context) (outcome, error)
 type storing func(ctx context.Context, n int, step graph.NodeFunc, run threadRun) (subject, error)
 
 func inMemory(_ context.Context, n int, step graph.NodeFunc, run threadRun) (subject, error) {
-	g, err := compileLoop(step, n, graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := compileLoop(step, n, graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		return subject{}, err
 	}

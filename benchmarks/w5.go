@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 )
 
@@ -118,7 +118,7 @@ func w5Eino(ctx context.Context, w workload, n int) (subject, error) {
 
 // w5Weft stores every step of every thread in memory.
 func w5Weft(_ context.Context, w workload, n int) (subject, error) {
-	store := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	store := memcheckpoint.New(memcheckpoint.Options{})
 	g, err := weftLoop(w.payload, w5Steps, graph.Options{Checkpoints: store})
 	if err != nil {
 		return subject{}, err

@@ -3,10 +3,10 @@
 // A [Store] keeps checkpoints: one for each superstep, input or update of a thread,
 // with the changes of that step. Package graph writes checkpoints and rebuilds a state
 // by replaying them. A store keeps bytes, keys and times only, and never interprets the
-// bytes. [NewMemory] keeps checkpoints for the life of the process; package
-// sqlitecheckpoint keeps them in a file, and package pgcheckpoint in PostgreSQL.
+// bytes. Package memcheckpoint keeps checkpoints for the life of the process, package
+// sqlitecheckpoint in a file, and package pgcheckpoint in PostgreSQL.
 //
-//	store := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+//	store := memcheckpoint.New(memcheckpoint.Options{})
 //	g, err := b.Compile(graph.Options{Checkpoints: store})
 //
 // Every store makes these promises, which package checkpointtest checks:

@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 )
 
 // innerStore is the store that the tests of Encrypted wrap.
-type innerStore = checkpoint.Memory
+type innerStore = memcheckpoint.Store
 
-func newInner() *innerStore { return checkpoint.NewMemory(checkpoint.MemoryOptions{}) }
+func newInner() *innerStore { return memcheckpoint.New(memcheckpoint.Options{}) }
 
 func key(fill byte) []byte { return bytes.Repeat([]byte{fill}, checkpoint.KeySize) }
 
@@ -187,9 +188,9 @@ func TestEncryptedLimit(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			inner := checkpoint.NewMemory(checkpoint.MemoryOptions{MaxValue: limit})
+			inner := memcheckpoint.New(memcheckpoint.Options{MaxValue: limit})
 			assert.NoError(t, tt.put(t.Context(), mustEncrypt(t, inner, ring("a")), make([]byte, limit-growth)))
-			inner = checkpoint.NewMemory(checkpoint.MemoryOptions{MaxValue: limit})
+			inner = memcheckpoint.New(memcheckpoint.Options{MaxValue: limit})
 			err := tt.put(t.Context(), mustEncrypt(t, inner, ring("a")), make([]byte, limit-29))
 			require.ErrorIs(t, err, checkpoint.ErrTooLarge)
 			got, err := inner.Get(t.Context(), k)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -60,7 +61,7 @@ func BenchmarkSupersteps(b *testing.B) {
 func BenchmarkSuperstepsStored(b *testing.B) {
 	for _, n := range []int{11, 101, 1001} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			store := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+			store := memcheckpoint.New(memcheckpoint.Options{})
 			g := loop(b, n, store)
 			b.ReportAllocs()
 			i := 0
@@ -95,7 +96,7 @@ func BenchmarkPause(b *testing.B) {
 				return state.Update{benchMessages.Put(benchText)}, nil
 			})
 			gb.Edge(graph.Start, "ask")
-			g, err := gb.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+			g, err := gb.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/state"
@@ -86,7 +86,7 @@ func TestCompileErrors(t *testing.T) {
 		}, want: []string{`a AllowEdgesAndBranches("a")`}},
 		"pause":          {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{PauseBefore: []string{"x"}, PauseAfter: []string{"y", graph.AllNodes}}, want: []string{"x a pause names it", "y a pause names it"}, is: graph.ErrUnknownNode},
 		"limits":         {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{MaxSteps: -1}, want: []string{" cannot be negative"}},
-		"no store":       {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{Checkpoints: (*checkpoint.Memory)(nil)}, want: []string{" Checkpoints is a nil *checkpoint.Memory"}},
+		"no store":       {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{Checkpoints: (*memcheckpoint.Store)(nil)}, want: []string{" Checkpoints is a nil *memcheckpoint.Store"}},
 		"durability":     {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{Durability: 9}, want: []string{" unknown durability(9)"}},
 		"channels apart": {fill: func(b *graph.Builder) { b.Subgraph("a", sub(state.Append[string]("trail"))); b.Edge(graph.Start, "a") }, want: []string{`a channel "trail" of their own`}},
 	}

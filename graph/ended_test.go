@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -16,7 +16,7 @@ func TestEndedRunHasGivenItsThreadBack(t *testing.T) {
 	b := graph.New("g", log)
 	b.Node("a", func(context.Context, state.View) (state.Update, error) { return state.Update{log.Put("a")}, nil })
 	b.Edge(graph.Start, "a")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		t.Fatal(err)
 	}

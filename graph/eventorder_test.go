@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -23,7 +24,7 @@ func TestEventOrder(t *testing.T) {
 		steps int
 	}{
 		"without a thread": {nil, 20_000},
-		"in a thread":      {checkpoint.NewMemory(checkpoint.MemoryOptions{}), 2_000},
+		"in a thread":      {memcheckpoint.New(memcheckpoint.Options{}), 2_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -28,7 +28,7 @@ func ExampleEvent() {
 	})
 	b.Edge(graph.Start, "add")
 	b.Edge("add", "pay")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func ExampleTaskFinished() {
 	})
 	b.Edge(graph.Start, "sales")
 	b.Edge(graph.Start, "stock")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/state"
@@ -31,7 +31,7 @@ func ExampleThread_Invoke_failure() {
 	})
 	b.Edge(graph.Start, "acme")
 	b.Edge(graph.Start, "bolt")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func ExampleRunError() {
 	b := graph.New("chat")
 	b.Node("reply", func(context.Context, state.View) (state.Update, error) { return nil, nil })
 	b.Edge(graph.Start, "reply")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func ExampleIsPause() {
 		return nil, errors.New("it is Friday")
 	}))
 	b.Edge(graph.Start, "deploy")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}

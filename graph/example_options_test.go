@@ -7,7 +7,7 @@ import (
 	"log"
 	"sync/atomic"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -28,7 +28,7 @@ func ExampleOptions_pauseBefore() {
 	b.Edge(graph.Start, "plan")
 	b.Edge("plan", "apply")
 	g, err := b.Compile(graph.Options{
-		Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{}),
+		Checkpoints: memcheckpoint.New(memcheckpoint.Options{}),
 		PauseBefore: []string{"apply"},
 	})
 	if err != nil {
@@ -67,7 +67,7 @@ func ExampleOptions_pauseAfter() {
 	b.Edge(graph.Start, "write")
 	b.Edge("write", "send")
 	g, err := b.Compile(graph.Options{
-		Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{}),
+		Checkpoints: memcheckpoint.New(memcheckpoint.Options{}),
 		PauseAfter:  []string{"write"},
 	})
 	if err != nil {
@@ -103,7 +103,7 @@ func ExampleOptions_maxSteps() {
 	b.Edge(graph.Start, "fetch")
 	b.Edge("fetch", "fetch")
 	g, err := b.Compile(graph.Options{
-		Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{}),
+		Checkpoints: memcheckpoint.New(memcheckpoint.Options{}),
 		MaxSteps:    20,
 	})
 	if err != nil {
@@ -195,7 +195,7 @@ func ExampleDurability() {
 		}
 		return graph.End, nil
 	}, "add", graph.End)
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func ExampleThread_Invoke_drain() {
 	})
 	b.Edge(graph.Start, "first")
 	b.Edge("first", "second")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -35,7 +35,7 @@ func ExampleInterrupt_Wait_sent() {
 	})
 	b.Edge(graph.Start, "split")
 	b.Destinations("split", "pay")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func ExampleInterrupt_Wait_subgraph() {
 	b := graph.New("mail", letter)
 	b.Subgraph("write", writer)
 	b.Edge(graph.Start, "write")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func ExampleInterrupt_Wait_sentSubgraph() {
 			graph.Send("signing", document.Put("annex")),
 		}, nil
 	}, "signing")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func ExampleThread_Invoke_answers() {
 	b.Node("seller", asks("seller"))
 	b.Edge(graph.Start, "buyer")
 	b.Edge(graph.Start, "seller")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"log"
 	"strings"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -102,7 +102,7 @@ func ExampleGoto_caller() {
 	b.Node("cancel", did("cancelled"))
 	b.Edge(graph.Start, "place")
 	b.Destinations(graph.Start, "cancel")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func ExampleBegin() {
 		return state.Update{reports.Put(1)}, nil
 	})
 	b.Edge(graph.Start, "report")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func ExampleContinue() {
 	b.Edge(graph.Start, "write")
 	b.Edge("write", "send")
 	g, err := b.Compile(graph.Options{
-		Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{}),
+		Checkpoints: memcheckpoint.New(memcheckpoint.Options{}),
 		PauseBefore: []string{"send"},
 	})
 	if err != nil {

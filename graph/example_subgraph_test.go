@@ -6,7 +6,7 @@ import (
 	"log"
 	"strings"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -68,7 +68,7 @@ func ExampleBuilder_SubgraphWith() {
 	b := graph.New("intake", document, verdict)
 	b.SubgraphWith("review", reviewer, graph.SubgraphOptions{Persist: "reviewer"})
 	b.Edge(graph.Start, "review")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -22,7 +23,7 @@ func ExampleThread_Invoke() {
 		return state.Update{messages.Put("you said " + last)}, nil
 	})
 	b.Edge(graph.Start, "reply")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func ExampleThread_Stream() {
 		return state.Update{reply.Put(text.String())}, nil
 	})
 	b.Edge(graph.Start, "reply")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func ExampleThread_Snapshot() {
 	b.Edge(graph.Start, "pay")
 	b.Edge("pay", "ship")
 	g, err := b.Compile(graph.Options{
-		Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{}),
+		Checkpoints: memcheckpoint.New(memcheckpoint.Options{}),
 		PauseBefore: []string{"ship"},
 	})
 	if err != nil {
@@ -127,7 +128,7 @@ func ExampleThread_With() {
 	b.Node("send", did("sent"))
 	b.Edge(graph.Start, "fill")
 	b.Edge("fill", "send")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func ExampleRunOptions() {
 	b.Node("erase", nothing)
 	b.Edge(graph.Start, "find")
 	b.Edge("find", "erase")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -191,7 +192,7 @@ func ExampleThread() {
 		return nil, nil
 	})
 	b.Edge(graph.Start, "reply")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -220,7 +221,7 @@ func ExampleThread_Delete() {
 		return state.Update{messages.Put("hello")}, nil
 	})
 	b.Edge(graph.Start, "reply")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -95,7 +96,7 @@ func TestDueNodeIsGone(t *testing.T) {
 
 func TestRunOptionsAreChecked(t *testing.T) {
 	t.Parallel()
-	th := mended(t, checkpoint.NewMemory(checkpoint.MemoryOptions{}), nil, "a").Thread("t")
+	th := mended(t, memcheckpoint.New(memcheckpoint.Options{}), nil, "a").Thread("t")
 	bad := graph.Durability(9)
 	for _, c := range []struct {
 		opts graph.RunOptions
@@ -216,7 +217,7 @@ func TestStaticPauseIsKept(t *testing.T) {
 func TestOnceFaultIsNotHidden(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the disk is gone")
-	store := &writesFail{Store: checkpoint.NewMemory(checkpoint.MemoryOptions{}), err: broken}
+	store := &writesFail{Store: memcheckpoint.New(memcheckpoint.Options{}), err: broken}
 	b := graph.New("once", mendedLog)
 	b.Node("a", func(ctx context.Context, _ state.View) (state.Update, error) {
 		_, _ = graph.Once(ctx, "effect", func(context.Context) (int, error) { return 1, nil })
@@ -243,7 +244,7 @@ func (s *writesFail) PutWrites(context.Context, checkpoint.Key, []checkpoint.Wri
 
 func TestDeleteAtACheckpoint(t *testing.T) {
 	t.Parallel()
-	th := mended(t, checkpoint.NewMemory(checkpoint.MemoryOptions{}), nil, "a").Thread("t")
+	th := mended(t, memcheckpoint.New(memcheckpoint.Options{}), nil, "a").Thread("t")
 	snap, err := th.Invoke(t.Context(), mendedLog.Put("in"))
 	if err != nil {
 		t.Fatal(err)

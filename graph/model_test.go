@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -434,7 +435,7 @@ func FuzzGraph(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		once(t, slices.Clone(data))
-		p := newPlayer(t, &entropy{data: data}, checkpoint.NewMemory(checkpoint.MemoryOptions{}), "fuzz")
+		p := newPlayer(t, &entropy{data: data}, memcheckpoint.New(memcheckpoint.Options{}), "fuzz")
 		for len(p.e.data) > 0 {
 			p.op()
 		}

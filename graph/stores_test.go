@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
 
 // stores are what the tests of this package run on.
 var stores = map[string]func(t testing.TB) checkpoint.Store{
-	"memory": func(testing.TB) checkpoint.Store { return checkpoint.NewMemory(checkpoint.MemoryOptions{}) },
+	"memory": func(testing.TB) checkpoint.Store { return memcheckpoint.New(memcheckpoint.Options{}) },
 	"sqlite": func(t testing.TB) checkpoint.Store {
 		return openFile(t, filepath.Join(t.TempDir(), "weft.db"))
 	},

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
@@ -165,7 +165,7 @@ func ExampleApproval() {
 	}).Annotate(tools.Annotations{Destructive: true})))
 	model := llmtest.NewScript(llmtest.Call("delete_event", `{"title":"Lunch with John"}`), llmtest.Say("It is gone."))
 	a := must(agent.New("helper", model, set, agent.Options{
-		Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})},
+		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
 		Tools: tools.Options{
 			Once: graph.Once[llm.Message],
 			Approval: tools.Approval{

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
@@ -43,7 +44,7 @@ func TestApprovalIsUsedOnceInAGraph(t *testing.T) {
 	}))
 	o := onGraph(tools.Named("*"))
 	o.OnError = tools.ReturnErrors
-	th := nodeGraph(t, set, checkpoint.NewMemory(checkpoint.MemoryOptions{}), o).Thread("t")
+	th := nodeGraph(t, set, memcheckpoint.New(memcheckpoint.Options{}), o).Thread("t")
 	answerAll := func(snap *graph.Snapshot) (*graph.Snapshot, error) {
 		open, err := approveTool.Open(snap)
 		if err != nil || len(open) != 1 {

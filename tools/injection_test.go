@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
@@ -229,7 +229,7 @@ func (in injection) test(t *testing.T, w *world) {
 	}
 	script := llmtest.NewScript(replies...)
 	a, err := agent.New("helper", script, w.tools(t, content, description), agent.Options{
-		Tools: onGraph(tools.Destructive()), Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})},
+		Tools: onGraph(tools.Destructive()), Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
 	})
 	if err != nil {
 		t.Fatal(err)

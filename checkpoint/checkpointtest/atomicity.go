@@ -11,75 +11,75 @@ import (
 )
 
 var atomicityCases = []testCase{
-	{name: "atomicity/head", promise: "Put is refused unless the caller has seen the newest, and leaves nothing, not even what it settles", run: func(k *kit) {
-		made := k.chain("t", 2)
-		k.write(made[1].Key, write("task", 0, "v"))
+	{name: "atomicity/head", promise: "Put returns ErrConflict unless head is the newest checkpoint, and then changes nothing, not even the pending writes that it would settle", run: func(f *fixture) {
+		made := f.chain("t", 2)
+		f.write(made[1].Key, write("task", 0, "v"))
 		for _, head := range []string{"", made[0].ID, "none"} {
-			c := k.next("t", settling())
-			k.wantErr("head "+head, k.store.Put(k.ctx, c, head), checkpoint.ErrConflict)
-			k.wantMissing(c.Key)
+			c := f.next("t", settles())
+			f.wantErr("head "+head, f.store.Put(f.ctx, c, head), checkpoint.ErrConflict)
+			f.wantMissing(c.Key)
 		}
-		k.wantWrites("writes", k.get(made[1].Key).Writes, write("task", 0, "v"))
-		k.wantList(checkpoint.Query{Thread: "t"}, newestFirst(made)...)
-		first := k.next("new")
-		k.wantErr("head of a thread that does not exist", k.store.Put(k.ctx, first, "none"), checkpoint.ErrConflict)
-		k.wantMissing(first.Key)
-		k.put("new")
+		f.wantWrites("writes", f.get(made[1].Key).Writes, write("task", 0, "v"))
+		f.wantList(checkpoint.Query{Thread: "t"}, reversed(made)...)
+		first := f.next("new")
+		f.wantErr("head of a thread that does not exist", f.store.Put(f.ctx, first, "none"), checkpoint.ErrConflict)
+		f.wantMissing(first.Key)
+		f.put("new")
 	}},
-	{name: "atomicity/head_of_namespace", promise: "the head is that of the namespace", run: func(k *kit) {
-		root, child := k.put("t"), k.put("t", in("child"))
-		k.wantErr("head of another namespace", k.store.Put(k.ctx, k.next("t"), child.ID), checkpoint.ErrConflict)
-		k.wantErr("no head", k.store.Put(k.ctx, k.next("t", in("child")), ""), checkpoint.ErrConflict)
-		k.put("t")
-		k.put("t", in("child"))
-		k.wantSame(k.get(root.Key), root)
+	{name: "atomicity/head_of_namespace", promise: "each namespace has its own head", run: func(f *fixture) {
+		root, child := f.put("t"), f.put("t", inNamespace("child"))
+		f.wantErr("head of another namespace", f.store.Put(f.ctx, f.next("t"), child.ID), checkpoint.ErrConflict)
+		f.wantErr("no head", f.store.Put(f.ctx, f.next("t", inNamespace("child")), ""), checkpoint.ErrConflict)
+		f.put("t")
+		f.put("t", inNamespace("child"))
+		f.wantSame(f.get(root.Key), root)
 	}},
-	{name: "atomicity/duplicate_id", promise: "an id is unique in its thread, and a second use is an ErrConflict", run: func(k *kit) {
-		made := k.chain("t", 2, with("a=1"))
-		child := k.put("t", in("child"))
+	{name: "atomicity/duplicate_id", promise: "Put returns ErrConflict for an id that the thread already has", run: func(f *fixture) {
+		made := f.chain("t", 2, withChanges("a=1"))
+		child := f.put("t", inNamespace("child"))
 		for _, id := range []string{made[0].ID, child.ID} {
-			k.wantErr("id used before", k.store.Put(k.ctx, k.next("t", named(id), with("a=2")), made[1].ID), checkpoint.ErrConflict)
+			f.wantErr("id used before", f.store.Put(f.ctx, f.next("t", withID(id), withChanges("a=2")), made[1].ID), checkpoint.ErrConflict)
 		}
-		k.wantErr("id of another namespace", k.store.Put(k.ctx, k.next("t", in("child"), named(made[1].ID)), child.ID), checkpoint.ErrConflict)
-		k.wantSame(k.get(made[0].Key), made[0])
-		k.wantSame(k.get(child.Key), child)
-		k.wantList(checkpoint.Query{Thread: "t", AllNamespaces: true}, child, made[1], made[0])
+		f.wantErr("id of another namespace", f.store.Put(f.ctx, f.next("t", inNamespace("child"), withID(made[1].ID)), child.ID), checkpoint.ErrConflict)
+		f.wantSame(f.get(made[0].Key), made[0])
+		f.wantSame(f.get(child.Key), child)
+		f.wantList(checkpoint.Query{Thread: "t", AllNamespaces: true}, child, made[1], made[0])
 	}},
-	{name: "atomicity/repeated_put", promise: "putting the newest once more, with the same parent, succeeds and changes nothing", run: func(k *kit) {
-		first := k.put("t", with("a=1"))
-		k.wantNoErr("first", k.store.Put(k.ctx, first, ""))
-		second := k.put("t", with("a=2"))
-		k.write(second.Key, write("task", 0, "v"))
+	{name: "atomicity/repeated_put", promise: "Put of the newest checkpoint with the same parent succeeds again and changes nothing", run: func(f *fixture) {
+		first := f.put("t", withChanges("a=1"))
+		f.wantNoErr("first", f.store.Put(f.ctx, first, ""))
+		second := f.put("t", withChanges("a=2"))
+		f.write(second.Key, write("task", 0, "v"))
 		for _, head := range []string{first.ID, second.ID} {
-			k.wantNoErr("second, after "+head, k.store.Put(k.ctx, second, head))
+			f.wantNoErr("second, with head "+head, f.store.Put(f.ctx, second, head))
 		}
-		k.wantList(checkpoint.Query{Thread: "t"}, second, first)
-		k.wantSame(k.latest("t"), second)
-		k.wantWrites("writes", k.latest("t").Writes, write("task", 0, "v"))
-		k.wantErr("an older one", k.store.Put(k.ctx, first, ""), checkpoint.ErrConflict)
+		f.wantList(checkpoint.Query{Thread: "t"}, second, first)
+		f.wantSame(f.latest("t"), second)
+		f.wantWrites("writes", f.latest("t").Writes, write("task", 0, "v"))
+		f.wantErr("older checkpoint", f.store.Put(f.ctx, first, ""), checkpoint.ErrConflict)
 		other := second
 		other.Parent = ""
-		k.wantErr("with another parent", k.store.Put(k.ctx, other, first.ID), checkpoint.ErrConflict)
-		k.wantSame(k.latest("t"), second)
-		k.put("t")
-		k.wantErr("one that was followed", k.store.Put(k.ctx, second, first.ID), checkpoint.ErrConflict)
+		f.wantErr("with another parent", f.store.Put(f.ctx, other, first.ID), checkpoint.ErrConflict)
+		f.wantSame(f.latest("t"), second)
+		f.put("t")
+		f.wantErr("checkpoint that has a child", f.store.Put(f.ctx, second, first.ID), checkpoint.ErrConflict)
 	}},
-	{name: "atomicity/own_parent", promise: "a checkpoint that is its own parent is an ErrInvalid", run: func(k *kit) {
-		c := k.next("t")
+	{name: "atomicity/own_parent", promise: "Put returns ErrInvalid for a checkpoint that is its own parent", run: func(f *fixture) {
+		c := f.next("t")
 		c.Parent = c.ID
-		k.wantErr("put", k.store.Put(k.ctx, c, ""), checkpoint.ErrInvalid)
-		k.wantMissing(c.Key)
+		f.wantErr("put", f.store.Put(f.ctx, c, ""), checkpoint.ErrInvalid)
+		f.wantMissing(c.Key)
 	}},
-	{name: "atomicity/cancelled_before", promise: "with a context that is done nothing happens, and the error says so", run: cancelledBefore},
-	{name: "atomicity/cancelled_during", promise: "a Put or PutWrites that is cancelled is stored whole or not at all, and can be repeated", run: cancelledDuring},
-	{name: "atomicity/cancelled_list", promise: "a list whose context ends stops with an error", run: func(k *kit) {
-		k.chain("t", 200)
-		ctx, cancel := context.WithCancel(k.ctx)
+	{name: "atomicity/cancelled_before", promise: "a call whose context is done changes nothing and returns the error of the context", run: cancelledBefore},
+	{name: "atomicity/cancelled_during", promise: "a Put or PutWrites that is cancelled stores everything or nothing, and can be repeated", run: cancelledDuring},
+	{name: "atomicity/cancelled_list", promise: "List ends with an error when its context ends", run: func(f *fixture) {
+		f.chain("t", 200)
+		ctx, cancel := context.WithCancel(f.ctx)
 		defer cancel()
 		n, failed := 0, error(nil)
-		for _, err := range k.store.List(ctx, checkpoint.Query{Thread: "t"}) {
+		for _, err := range f.store.List(ctx, checkpoint.Query{Thread: "t"}) {
 			if failed != nil {
-				k.Error("list goes on after an error")
+				f.Error("List yields another pair after an error")
 			}
 			if failed = err; err == nil {
 				n++
@@ -87,79 +87,80 @@ var atomicityCases = []testCase{
 			cancel()
 		}
 		if !errors.Is(failed, context.Canceled) || n >= 200 {
-			k.Errorf("got %d checkpoints, error %v want fewer and context.Canceled", n, failed)
+			f.Errorf("got %d checkpoints, error %v want fewer and context.Canceled", n, failed)
 		}
 	}},
 }
 
-func (k *kit) wantNoErr(what string, err error) {
-	k.Helper()
+func (f *fixture) wantNoErr(what string, err error) {
+	f.Helper()
 	if err != nil {
-		k.Errorf("%s: %v", what, err)
+		f.Errorf("%s: %v", what, err)
 	}
 }
 
-func cancelledBefore(k *kit) {
-	c := k.put("t")
-	k.write(c.Key, write("task", 0, "v"))
-	ctx, cancel := context.WithCancel(k.ctx)
+func cancelledBefore(f *fixture) {
+	c := f.put("t")
+	f.write(c.Key, write("task", 0, "v"))
+	ctx, cancel := context.WithCancel(f.ctx)
 	cancel()
-	next := k.next("t", settling())
-	k.wantErr("put", k.store.Put(ctx, next, c.ID), context.Canceled)
-	k.wantErr("put writes", k.store.PutWrites(ctx, c.Key, []checkpoint.Write{write("b", 0, "b")}), context.Canceled)
-	k.wantErr("delete", k.store.DeleteThread(ctx, "t"), context.Canceled)
-	_, err := k.store.Get(ctx, c.Key)
-	k.wantErr("get", err, context.Canceled)
-	for _, err := range k.store.List(ctx, checkpoint.Query{Thread: "t"}) {
-		k.wantErr("list", err, context.Canceled)
+	next := f.next("t", settles())
+	f.wantErr("put", f.store.Put(ctx, next, c.ID), context.Canceled)
+	f.wantErr("put writes", f.store.PutWrites(ctx, c.Key, []checkpoint.Write{write("b", 0, "b")}), context.Canceled)
+	f.wantErr("delete", f.store.DeleteThread(ctx, "t"), context.Canceled)
+	_, err := f.store.Get(ctx, c.Key)
+	f.wantErr("get", err, context.Canceled)
+	for _, err := range f.store.List(ctx, checkpoint.Query{Thread: "t"}) {
+		f.wantErr("list", err, context.Canceled)
 	}
-	k.wantList(checkpoint.Query{Thread: "t"}, c)
-	k.wantWrites("writes", k.get(c.Key).Writes, write("task", 0, "v"))
+	f.wantList(checkpoint.Query{Thread: "t"}, c)
+	f.wantWrites("writes", f.get(c.Key).Writes, write("task", 0, "v"))
 }
 
-func cancelledDuring(k *kit) {
-	random := rand.New(rand.NewPCG(k.harness.Seed, 1))
-	parent := k.put("t", with("n=0"))
+func cancelledDuring(f *fixture) {
+	random := rand.New(rand.NewPCG(f.harness.Seed, 1))
+	parent := f.put("t", withChanges("n=0"))
 	for i := range 100 {
 		writes := []checkpoint.Write{write("a", 0, "1"), write("b", 0, "2")}
 		wait := time.Duration(random.IntN(200)) * time.Microsecond
-		err := k.cancelled(wait, func(ctx context.Context) error {
-			return k.store.PutWrites(ctx, parent.Key, writes)
+		err := f.cancelled(wait, func(ctx context.Context) error {
+			return f.store.PutWrites(ctx, parent.Key, writes)
 		})
-		if n := len(k.get(parent.Key).Writes); n != 2 && (n != 0 || err == nil) {
-			k.Fatalf("got %d of 2 writes after error %v", n, err)
+		if n := len(f.get(parent.Key).Writes); n != 2 && (n != 0 || err == nil) {
+			f.Fatalf("got %d of 2 writes after error %v", n, err)
 		}
-		k.write(parent.Key, writes...)
+		f.write(parent.Key, writes...)
 
-		c := k.next("t", with("n=1"), settling())
-		err = k.cancelled(wait, func(ctx context.Context) error {
-			return k.store.Put(ctx, c, parent.ID)
+		c := f.next("t", withChanges("n=1"), settles())
+		err = f.cancelled(wait, func(ctx context.Context) error {
+			return f.store.Put(ctx, c, parent.ID)
 		})
-		got := k.latest("t")
+		got := f.latest("t")
 		if err == nil && got.ID != c.ID {
-			k.Fatalf("%q was acknowledged, but the newest is %q", c.ID, got.ID)
+			f.Fatalf("%q was acknowledged, but the newest is %q", c.ID, got.ID)
 		}
-		if err := checkSettled(k, got, parent, c); err != nil {
-			k.Fatal(err)
+		if err := checkSettled(f, got, parent, c); err != nil {
+			f.Fatal(err)
 		}
-		if again := k.tryPut(c); again != nil && got.ID != c.ID {
-			k.Fatalf("repeated after %v: %v", err, again)
+		if again := f.tryPut(c); again != nil && got.ID != c.ID {
+			f.Fatalf("repeated Put after error %v: %v", err, again)
 		}
-		k.newest[space(c.Key)] = c
+		f.newest[namespaceOf(c.Key)] = c
 		parent = c
-		if n := len(state(k.latest("t").Lineage)); n != i+2 {
-			k.Fatalf("got %d changes want %d", n, i+2)
+		if n := len(state(f.latest("t").Lineage)); n != i+2 {
+			f.Fatalf("got %d changes want %d", n, i+2)
 		}
 	}
 }
 
-// checkSettled wants the parent with its writes, or its child and no writes. A Put that was cancelled may still commit
-// while this reads, but only once: what is newest is then asked again.
-func checkSettled(k *kit, newest, parent, child checkpoint.Checkpoint) error {
-	k.Helper()
-	n := len(k.get(parent.Key).Writes)
+// checkSettled returns an error unless the newest checkpoint is the parent with its
+// pending writes, or the child with none. A cancelled Put may commit between the
+// two reads, so checkSettled then reads the newest checkpoint again.
+func checkSettled(f *fixture, newest, parent, child checkpoint.Checkpoint) error {
+	f.Helper()
+	n := len(f.get(parent.Key).Writes)
 	if newest.ID == parent.ID && n == 0 {
-		newest = k.latest("t")
+		newest = f.latest("t")
 	}
 	if newest.ID == parent.ID && n == 2 || newest.ID == child.ID && n == 0 {
 		return nil
@@ -167,9 +168,9 @@ func checkSettled(k *kit, newest, parent, child checkpoint.Checkpoint) error {
 	return fmt.Errorf("newest is %q, and its parent %q has %d of 2 writes", newest.ID, parent.ID, n)
 }
 
-// cancelled calls the function with a context that is cancelled soon.
-func (k *kit) cancelled(wait time.Duration, call func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(k.ctx)
+// cancelled calls the function with a context that is cancelled after wait.
+func (f *fixture) cancelled(wait time.Duration, call func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(f.ctx)
 	timer := time.AfterFunc(wait, cancel)
 	defer timer.Stop()
 	defer cancel()

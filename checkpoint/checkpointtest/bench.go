@@ -10,9 +10,9 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// Bench measures the stores that open returns: what a superstep costs at several
-// lengths of a thread, which ought to be the same, what a pending write costs,
-// loading, listing, and many threads at once.
+// Bench measures the stores that open returns. It measures Put for threads of
+// several lengths and PutWrites for several numbers of pending writes, whose costs
+// should not grow, and also Get, List, and concurrent writers of different threads.
 func Bench(b *testing.B, open func(tb testing.TB) checkpoint.Store) {
 	b.Run("Put", func(b *testing.B) {
 		for _, n := range []int{0, 1000, 10000} {
@@ -20,6 +20,11 @@ func Bench(b *testing.B, open func(tb testing.TB) checkpoint.Store) {
 		}
 	})
 	b.Run("PutWrites", func(b *testing.B) { benchWrites(b, open(b)) })
+	b.Run("PutWrites/pending", func(b *testing.B) {
+		for _, n := range []int{1000, 100_000} {
+			b.Run(strconv.Itoa(n), func(b *testing.B) { benchManyWrites(b, open(b), n) })
+		}
+	})
 	b.Run("Get", func(b *testing.B) {
 		for _, n := range []int{1, 100, 10000} {
 			b.Run("steps="+strconv.Itoa(n), func(b *testing.B) { benchGet(b, open(b), n) })
@@ -29,7 +34,8 @@ func Bench(b *testing.B, open func(tb testing.TB) checkpoint.Store) {
 	b.Run("Threads", func(b *testing.B) { benchThreads(b, open(b)) })
 }
 
-// A stepper puts supersteps such as an agent's: a message, and a sum.
+// A stepper puts checkpoints like those of an agent, each with a message and a
+// number.
 type stepper struct {
 	store checkpoint.Store
 	c     checkpoint.Checkpoint
@@ -84,7 +90,7 @@ func benchWrites(b *testing.B, store checkpoint.Store) {
 	data := []byte(`{"answer":"0123456789abcdef"}`)
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
-		// Tasks end one by one; every ninth write settles, as a step would.
+		// A superstep of eight tasks ends after every eighth write.
 		if n%8 == 7 {
 			s.c.Settles = true
 			s.putMany(b, 1)
@@ -94,6 +100,24 @@ func benchWrites(b *testing.B, store checkpoint.Store) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// benchManyWrites puts n pending writes one by one, and reports the time of one.
+func benchManyWrites(b *testing.B, store checkpoint.Store, n int) {
+	s := newStepper(store, "t")
+	data := []byte(`{"answer":"0123456789abcdef"}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.putMany(b, 1)
+		for i := range n {
+			w := checkpoint.Write{Task: "task", Index: i, Channel: "answer", Data: data}
+			if err := store.PutWrites(b.Context(), s.c.Key, []checkpoint.Write{w}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		s.c.Settles = true
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/write")
 }
 
 func benchGet(b *testing.B, store checkpoint.Store, n int) {
@@ -124,7 +148,7 @@ func benchList(b *testing.B, store checkpoint.Store) {
 	}
 }
 
-// benchThreads runs threads of 11 supersteps from all processors.
+// benchThreads creates threads of 11 checkpoints on all processors.
 func benchThreads(b *testing.B, store checkpoint.Store) {
 	var made atomic.Int64
 	b.ReportAllocs()

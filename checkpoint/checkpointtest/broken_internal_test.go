@@ -6,64 +6,68 @@ import (
 	"iter"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 )
 
-// A suite that finds nothing wrong proves nothing: each of these stores breaks
-// one promise, and the case named has to fail on it.
+// brokenStores are stores that each break one promise, and the name of a case that
+// must fail for the store.
 var brokenStores = []struct {
 	name  string
-	found string
-	make  func(*checkpoint.Memory) checkpoint.Store
+	fails string
+	make  func(*memcheckpoint.Store) checkpoint.Store
 }{
-	{"head is not checked", "concurrency/one_writer_wins", func(m *checkpoint.Memory) checkpoint.Store { return anyHead{m} }},
-	{"head is not checked", "atomicity/head", func(m *checkpoint.Memory) checkpoint.Store { return anyHead{m} }},
-	{"parent is the newest", "forks/abandoned_branch", func(m *checkpoint.Memory) checkpoint.Store { return noForks{m} }},
-	{"parent is the newest", "model/puts_and_forks", func(m *checkpoint.Memory) checkpoint.Store { return noForks{m} }},
-	{"pending writes stay", "put_writes/cleared_on_next_checkpoint", func(m *checkpoint.Memory) checkpoint.Store { return neverSettles{m} }},
-	{"settling before the check", "atomicity/head", func(m *checkpoint.Memory) checkpoint.Store { return settlesFirst{m} }},
-	{"repeat is a conflict", "atomicity/repeated_put", func(m *checkpoint.Memory) checkpoint.Store { return noRepeat{m} }},
-	{"writes in order of arrival", "put_writes/task_path", func(m *checkpoint.Memory) checkpoint.Store { return unordered{m} }},
-	{"hands out what it keeps", "put/owns_nothing", func(m *checkpoint.Memory) checkpoint.Store { return &aliasing{Memory: m} }},
-	{"no limit", "limits/change", func(*checkpoint.Memory) checkpoint.Store {
-		return checkpoint.NewMemory(checkpoint.MemoryOptions{MaxValue: -1})
+	{"head is not checked", "concurrency/one_writer_wins", func(s *memcheckpoint.Store) checkpoint.Store { return anyHead{s} }},
+	{"head is not checked", "atomicity/head", func(s *memcheckpoint.Store) checkpoint.Store { return anyHead{s} }},
+	{"parent is the newest", "forks/abandoned_branch", func(s *memcheckpoint.Store) checkpoint.Store { return noForks{s} }},
+	{"parent is the newest", "model/puts_and_forks", func(s *memcheckpoint.Store) checkpoint.Store { return noForks{s} }},
+	{"pending writes stay", "put_writes/cleared_on_next_checkpoint", func(s *memcheckpoint.Store) checkpoint.Store { return neverSettles{s} }},
+	{"settling before the check", "atomicity/head", func(s *memcheckpoint.Store) checkpoint.Store { return settlesFirst{s} }},
+	{"repeat is a conflict", "atomicity/repeated_put", func(s *memcheckpoint.Store) checkpoint.Store { return noRepeat{s} }},
+	{"writes in order of arrival", "put_writes/task_path", func(s *memcheckpoint.Store) checkpoint.Store { return unordered{s} }},
+	{"hands out what it keeps", "put/owns_nothing", func(s *memcheckpoint.Store) checkpoint.Store { return &aliasing{Store: s} }},
+	{"no limit", "limits/change", func(*memcheckpoint.Store) checkpoint.Store {
+		return memcheckpoint.New(memcheckpoint.Options{MaxValue: -1})
 	}},
-	{"lineage past the snapshot", "delta_channel_history/seed_is_nearest_snapshot", func(m *checkpoint.Memory) checkpoint.Store { return noSnapshots{m} }},
-	{"prune forgets", "prune/keep_latest_single_thread", func(m *checkpoint.Memory) checkpoint.Store { return forgets{m} }},
-	{"leases for all", "lease/exclusive", func(m *checkpoint.Memory) checkpoint.Store { return leasesForAll{m} }},
-	{"list ignores Before", "list/pagination", func(m *checkpoint.Memory) checkpoint.Store { return noBefore{m} }},
-	{"list holds a lock", "list/while_writing", func(m *checkpoint.Memory) checkpoint.Store { return &locked{Memory: m} }},
-	{"context is ignored", "atomicity/cancelled_before", func(m *checkpoint.Memory) checkpoint.Store { return noContext{m} }},
+	{"lineage past the snapshot", "delta_channel_history/seed_is_nearest_snapshot", func(s *memcheckpoint.Store) checkpoint.Store { return noSnapshots{s} }},
+	{"prune forgets", "prune/keep_latest_single_thread", func(s *memcheckpoint.Store) checkpoint.Store { return forgets{s} }},
+	{"prune ignores calls", "prune/calls_of_removed_checkpoints", func(s *memcheckpoint.Store) checkpoint.Store { return ignoresCalls{s} }},
+	{"prune ignores calls", "model/with_powers", func(s *memcheckpoint.Store) checkpoint.Store { return ignoresCalls{s} }},
+	{"replaces writes of a task", "put_writes/one_by_one", func(s *memcheckpoint.Store) checkpoint.Store { return oneWriteATask{s} }},
+	{"leases for all", "lease/exclusive", func(s *memcheckpoint.Store) checkpoint.Store { return leasesForAll{s} }},
+	{"list ignores Before", "list/pagination", func(s *memcheckpoint.Store) checkpoint.Store { return noBefore{s} }},
+	{"list holds a lock", "list/while_writing", func(s *memcheckpoint.Store) checkpoint.Store { return &locked{Store: s} }},
+	{"context is ignored", "atomicity/cancelled_before", func(s *memcheckpoint.Store) checkpoint.Store { return noContext{s} }},
 }
 
 func TestSuiteFindsBrokenStores(t *testing.T) {
 	t.Parallel()
 	for _, broken := range brokenStores {
-		t.Run(broken.name+"/"+broken.found, func(t *testing.T) {
+		t.Run(broken.name+"/"+broken.fails, func(t *testing.T) {
 			t.Parallel()
 			h := Harness{
 				Open: func(testing.TB) checkpoint.Store {
-					return broken.make(checkpoint.NewMemory(checkpoint.MemoryOptions{MaxValue: 40_000}))
+					return broken.make(memcheckpoint.New(memcheckpoint.Options{MaxValue: 40_000}))
 				},
 				MaxValue: 40_000,
 				Seed:     1,
 			}
-			i := slices.IndexFunc(allCases(), func(c testCase) bool { return c.name == broken.found })
-			if i < 0 {
-				t.Fatalf("no case %s", broken.found)
-			}
-			if !fails(h, allCases()[i]) {
-				t.Errorf("%s does not see it", broken.found)
-			}
+			i := slices.IndexFunc(allCases(), func(c testCase) bool { return c.name == broken.fails })
+			require.GreaterOrEqual(t, i, 0, "no case %s", broken.fails)
+			assert.True(t, fails(h, allCases()[i]), "%s accepts the broken store", broken.fails)
 		})
 	}
 }
 
-// fails runs a case with a test of its own.
+// fails reports whether a case fails for the stores of a harness.
 func fails(h Harness, c testCase) bool {
 	r := &recorder{}
 	var done sync.WaitGroup
@@ -75,7 +79,8 @@ func fails(h Harness, c testCase) bool {
 	return r.Failed()
 }
 
-// A recorder stands for a test. What it does not have, no case uses.
+// A recorder is a [testing.TB] that records a failure. It implements the methods
+// that cases call.
 type recorder struct {
 	testing.TB
 	mu       sync.Mutex
@@ -108,7 +113,7 @@ func (r *recorder) Fatal(...any) {
 
 func (r *recorder) Fatalf(string, ...any) { r.Fatal() }
 
-type anyHead struct{ *checkpoint.Memory }
+type anyHead struct{ *memcheckpoint.Store }
 
 func (s anyHead) Put(ctx context.Context, c checkpoint.Checkpoint, _ string) error {
 	for {
@@ -116,32 +121,32 @@ func (s anyHead) Put(ctx context.Context, c checkpoint.Checkpoint, _ string) err
 		if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
 			return err
 		}
-		if err := s.Memory.Put(ctx, c, newest.ID); !errors.Is(err, checkpoint.ErrConflict) {
+		if err := s.Store.Put(ctx, c, newest.ID); !errors.Is(err, checkpoint.ErrConflict) {
 			return err
 		}
 	}
 }
 
-type noForks struct{ *checkpoint.Memory }
+type noForks struct{ *memcheckpoint.Store }
 
 func (s noForks) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
 	c.Parent = head
-	return s.Memory.Put(ctx, c, head)
+	return s.Store.Put(ctx, c, head)
 }
 
-type neverSettles struct{ *checkpoint.Memory }
+type neverSettles struct{ *memcheckpoint.Store }
 
 func (s neverSettles) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
 	c.Settles = false
-	return s.Memory.Put(ctx, c, head)
+	return s.Store.Put(ctx, c, head)
 }
 
-type settlesFirst struct{ *checkpoint.Memory }
+type settlesFirst struct{ *memcheckpoint.Store }
 
 func (s settlesFirst) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
-	err := s.Memory.Put(ctx, c, head)
+	err := s.Store.Put(ctx, c, head)
 	if err != nil && c.Settles {
-		// What a transaction that is not rolled back would leave.
+		// Leave the change that a transaction without a rollback would leave.
 		k := c.Key
 		k.ID = c.Parent
 		parent, _ := s.Get(ctx, k)
@@ -153,60 +158,107 @@ func (s settlesFirst) Put(ctx context.Context, c checkpoint.Checkpoint, head str
 	return err
 }
 
-type noRepeat struct{ *checkpoint.Memory }
+type noRepeat struct{ *memcheckpoint.Store }
 
 func (s noRepeat) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
 	if _, err := s.Get(ctx, c.Key); err == nil {
 		return checkpoint.ErrConflict
 	}
-	return s.Memory.Put(ctx, c, head)
+	return s.Store.Put(ctx, c, head)
 }
 
-type unordered struct{ *checkpoint.Memory }
+type unordered struct{ *memcheckpoint.Store }
 
 func (s unordered) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
-	c, err := s.Memory.Get(ctx, k)
+	c, err := s.Store.Get(ctx, k)
 	slices.Reverse(c.Writes)
 	return c, err
 }
 
-// aliasing keeps what it is given.
+// aliasing keeps a reference to the argument of Put.
 type aliasing struct {
-	*checkpoint.Memory
+	*memcheckpoint.Store
 	put checkpoint.Checkpoint
 }
 
 func (s *aliasing) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
 	s.put = c
-	return s.Memory.Put(ctx, c, head)
+	return s.Store.Put(ctx, c, head)
 }
 
 func (s *aliasing) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
-	c, err := s.Memory.Get(ctx, k)
+	c, err := s.Store.Get(ctx, k)
 	c.Changes = s.put.Changes
 	return c, err
 }
 
-type noSnapshots struct{ *checkpoint.Memory }
+type noSnapshots struct{ *memcheckpoint.Store }
 
 func (s noSnapshots) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
 	c.Snapshot = nil
-	return s.Memory.Put(ctx, c, head)
+	return s.Store.Put(ctx, c, head)
 }
 
-type forgets struct{ *checkpoint.Memory }
+type forgets struct{ *memcheckpoint.Store }
 
 func (s forgets) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
-	c, err := s.Memory.Get(ctx, k)
+	c, err := s.Store.Get(ctx, k)
 	if c.Parent == "" && len(c.Lineage) > 1 {
 		c.Lineage = c.Lineage[len(c.Lineage)-1:]
 	}
 	return c, err
 }
 
-type leasesForAll struct{ *checkpoint.Memory }
+// ignoresCalls keeps the namespace of a call under a name that does not belong to a
+// call.
+type ignoresCalls struct{ *memcheckpoint.Store }
 
-type freeLease struct{ *checkpoint.Memory }
+func hidden(k checkpoint.Key) checkpoint.Key {
+	k.Namespace = strings.ReplaceAll(k.Namespace, "@", "#")
+	return k
+}
+
+func shown(c checkpoint.Checkpoint) checkpoint.Checkpoint {
+	c.Namespace = strings.ReplaceAll(c.Namespace, "#", "@")
+	return c
+}
+
+func (s ignoresCalls) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
+	c.Key = hidden(c.Key)
+	return s.Store.Put(ctx, c, head)
+}
+
+func (s ignoresCalls) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
+	return s.Store.PutWrites(ctx, hidden(k), writes)
+}
+
+func (s ignoresCalls) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
+	c, err := s.Store.Get(ctx, hidden(k))
+	return shown(c), err
+}
+
+func (s ignoresCalls) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.Checkpoint, error] {
+	return func(yield func(checkpoint.Checkpoint, error) bool) {
+		for c, err := range s.Store.List(ctx, q) {
+			if !yield(shown(c), err) {
+				return
+			}
+		}
+	}
+}
+
+type oneWriteATask struct{ *memcheckpoint.Store }
+
+func (s oneWriteATask) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
+	for i := range writes {
+		writes[i].Index = 0
+	}
+	return s.Store.PutWrites(ctx, k, writes)
+}
+
+type leasesForAll struct{ *memcheckpoint.Store }
+
+type freeLease struct{ *memcheckpoint.Store }
 
 func (freeLease) Release(context.Context) error { return nil }
 
@@ -214,18 +266,18 @@ func (s leasesForAll) Lease(context.Context, string) (checkpoint.Lease, error) {
 	return freeLease(s), nil
 }
 
-type noBefore struct{ *checkpoint.Memory }
+type noBefore struct{ *memcheckpoint.Store }
 
 func (s noBefore) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.Checkpoint, error] {
 	if q.Before != "" {
 		return func(func(checkpoint.Checkpoint, error) bool) {}
 	}
-	return s.Memory.List(ctx, q)
+	return s.Store.List(ctx, q)
 }
 
-// locked refuses writes while it is listed, as one that waits for ever would.
+// locked rejects writes during List, as a store that holds a lock would in the end.
 type locked struct {
-	*checkpoint.Memory
+	*memcheckpoint.Store
 	listing bool
 }
 
@@ -233,7 +285,7 @@ func (s *locked) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpo
 	return func(yield func(checkpoint.Checkpoint, error) bool) {
 		s.listing = true
 		defer func() { s.listing = false }()
-		s.Memory.List(ctx, q)(yield)
+		s.Store.List(ctx, q)(yield)
 	}
 }
 
@@ -241,13 +293,13 @@ func (s *locked) Put(ctx context.Context, c checkpoint.Checkpoint, head string) 
 	if s.listing {
 		return context.DeadlineExceeded
 	}
-	return s.Memory.Put(ctx, c, head)
+	return s.Store.Put(ctx, c, head)
 }
 
-type noContext struct{ *checkpoint.Memory }
+type noContext struct{ *memcheckpoint.Store }
 
 func (s noContext) Put(_ context.Context, c checkpoint.Checkpoint, head string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return s.Memory.Put(ctx, c, head)
+	return s.Store.Put(ctx, c, head)
 }

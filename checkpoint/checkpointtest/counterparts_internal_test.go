@@ -4,12 +4,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
-// counterparts are the tests of the conformance suite of LangGraph's
-// checkpointers, by capability. Each has a case of the same name here. Where a
-// name speaks of what this contract does not have, such as versions of channels,
-// the case's promise says what it proves instead.
+// counterparts are the names of the tests in the conformance suite of LangGraph's
+// checkpointers, by capability. This suite has a case of the same name for each.
+// Where this contract lacks the concept in a name, such as the version of a channel,
+// the promise of the case states what the case checks instead.
 var counterparts = map[string][]string{
 	"put": {
 		"returns_config", "roundtrip", "preserves_channel_values", "preserves_channel_versions", "preserves_versions_seen",
@@ -61,14 +63,10 @@ func TestEveryCounterpartHasACase(t *testing.T) {
 	for group, names := range counterparts {
 		for _, name := range names {
 			n++
-			if !have[group+"/"+name] {
-				t.Errorf("no case %s/%s", group, name)
-			}
+			assert.True(t, have[group+"/"+name], "no case %s/%s", group, name)
 		}
 	}
-	if n != 89 {
-		t.Errorf("got %d counterparts want 89", n)
-	}
+	assert.Equal(t, 89, n)
 }
 
 func TestCasesAreWellFormed(t *testing.T) {
@@ -76,19 +74,17 @@ func TestCasesAreWellFormed(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z_]+/[a-z_]+$`)
 	seen := map[string]bool{}
 	for _, c := range allCases() {
-		if !name.MatchString(c.name) || seen[c.name] {
-			t.Errorf("name %q: not group/case, or used twice", c.name)
-		}
+		assert.Regexp(t, name, c.name)
+		assert.False(t, seen[c.name], "two cases have the name %s", c.name)
 		seen[c.name] = true
-		if c.promise == "" || c.run == nil {
-			t.Errorf("%s: no promise, or nothing to run", c.name)
-		}
+		assert.NotEmpty(t, c.promise, c.name)
+		assert.NotNil(t, c.run, c.name)
 		group, _, _ := strings.Cut(c.name, "/")
 		want := map[string]string{
 			"lease": needsLease, "list_threads": needsThreads, "copy_thread": needsCopy, "prune": needsPrune, "delete_for_runs": needsRuns,
 		}[group]
-		if want != "" && c.needs != want {
-			t.Errorf("%s: needs %q want %q", c.name, c.needs, want)
+		if want != "" {
+			assert.Equal(t, want, c.needs, c.name)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package checkpointtest checks that a [checkpoint.Store] keeps its promises.
+// Package checkpointtest is the conformance suite of [checkpoint.Store].
 //
-// Whoever writes a store runs the suite over it, and its benchmarks:
+// The tests of a store run the suite and its benchmarks:
 //
 //	func open(tb testing.TB) checkpoint.Store {
 //		store, err := mystore.Open(filepath.Join(tb.TempDir(), "db"))
@@ -14,13 +14,14 @@
 //	func TestStore(t *testing.T)       { checkpointtest.Run(t, open) }
 //	func BenchmarkStore(b *testing.B) { checkpointtest.Bench(b, open) }
 //
-// Every case is a subtest of its own, named group/case, on a store of its own;
-// a failure says the promise that was broken. The cases of an optional power,
-// such as [checkpoint.Pruner], run when the store has it: a method that returns
-// [errors.ErrUnsupported] counts as missing. The powers found are logged.
+// Each case is a subtest with the name group/case and a store of its own. A failed
+// case logs the promise that the store broke. The cases of an optional interface,
+// such as [checkpoint.Pruner], run only if the store implements it. A method that
+// returns [errors.ErrUnsupported] counts as not implemented. The suite logs the
+// optional interfaces that it found.
 //
-// A store whose data outlives it sets more of a [Harness] than its Open, and
-// gets the cases for that.
+// Set the other fields of [Harness] to test a store whose data can be reopened or
+// damaged.
 //
-// The package uses only the standard library.
+// The package imports only the standard library and package checkpoint.
 package checkpointtest

@@ -10,40 +10,41 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A Harness is what the suite needs to know of a store. Only Open is required.
+// A Harness gives the suite access to the store under test. Only Open is required.
 type Harness struct {
-	// Open returns a new, empty store, and leaves closing it to tb.Cleanup. It
-	// is called by several tests at once.
+	// Open returns a new, empty store, and closes it in tb.Cleanup. The suite
+	// calls Open from several goroutines.
 	Open func(tb testing.TB) checkpoint.Store
 
-	// Reopen closes the store and opens what it stored anew. Nil means that
-	// the data ends with the store.
+	// Reopen closes the store and opens its data again. Nil means that the data
+	// does not outlive the store.
 	Reopen func(tb testing.TB, store checkpoint.Store) checkpoint.Store
 
-	// Corrupt flips one bit of the byte at the offset of what the store holds
-	// of the checkpoint's values: its changes, snapshot and Control and the data
-	// of its pending writes, one after the other, as they are stored. It returns
-	// false when they have no such byte. Flipping a bit twice restores it. Nil
-	// means that stored data can not be reached.
+	// Corrupt flips one bit of the byte at the offset in the stored values of the
+	// checkpoint: its changes, snapshot and Control and the data of its pending
+	// writes, one after the other, in their stored form. It returns false when
+	// the offset is beyond the last byte. A second call with the same offset
+	// restores the byte. Nil means that tests cannot reach stored data.
 	Corrupt func(tb testing.TB, store checkpoint.Store, k checkpoint.Key, offset int) bool
 
-	// MaxValue is the most bytes that one value may hold in the stores that
+	// MaxValue is the maximum number of bytes in one value of the stores that
 	// Open returns. Zero means [checkpoint.DefaultMaxValue], and a negative
-	// number no limit. A small one, of 32 KB or more, makes the suite quicker.
+	// number means no limit. The suite needs 32 KB or more, and is faster with a
+	// small limit.
 	MaxValue int
 
-	// Seed repeats the random cases of an earlier run, which logged it. Zero
-	// means another one each time.
+	// Seed is the seed of the random cases. The suite logs the seed that it
+	// used. Zero means a random seed.
 	Seed uint64
 }
 
-// Run checks every promise of the stores that open returns.
+// Run runs the suite with the stores that open returns.
 func Run(t *testing.T, open func(tb testing.TB) checkpoint.Store) {
 	t.Helper()
 	Harness{Open: open}.Run(t)
 }
 
-// Run checks every promise of the harness's stores.
+// Run runs the suite.
 func (h Harness) Run(t *testing.T) {
 	t.Helper()
 	if h.MaxValue == 0 {
@@ -52,8 +53,8 @@ func (h Harness) Run(t *testing.T) {
 	if h.Seed == 0 {
 		h.Seed = rand.Uint64()
 	}
-	has := h.powers(t)
-	t.Logf("powers: %s; seed: %d", cmp.Or(strings.Join(has, ", "), "none"), h.Seed)
+	has := h.features(t)
+	t.Logf("optional interfaces: %s; seed: %d", cmp.Or(strings.Join(has, ", "), "none"), h.Seed)
 	groups := map[string][]testCase{}
 	var order []string
 	for _, c := range allCases() {
@@ -84,23 +85,22 @@ func (h Harness) runCase(t *testing.T, c testCase) {
 	})
 }
 
-// check runs one case; tb is a test, or what stands for one when the suite
-// itself is tested.
+// check runs one case. tb is a test, or a recorder in the tests of the suite.
 func (h Harness) check(tb testing.TB, c testCase) {
 	tb.Cleanup(func() {
 		if tb.Failed() {
 			tb.Logf("broken promise: %s", c.promise)
 		}
 	})
-	c.run(newKit(tb, h))
+	c.run(newFixture(tb, h))
 }
 
 // A testCase checks one promise.
 type testCase struct {
 	name    string // group/case
 	promise string
-	needs   string // the power or the hook without which it does not apply
-	run     func(k *kit)
+	needs   string // the optional interface or the field of Harness that the case requires, if any
+	run     func(f *fixture)
 }
 
 func allCases() []testCase {

@@ -10,127 +10,127 @@ import (
 )
 
 var leaseCases = []testCase{
-	{name: "lease/exclusive", needs: needsLease, promise: "a second lease of a thread is an ErrConflict at once, until the first is released", run: func(k *kit) {
-		first := k.lease("t")
-		_, err := k.leaser().Lease(k.ctx, "t")
-		k.wantErr("second", err, checkpoint.ErrConflict)
-		k.release(first)
-		second := k.lease("t")
-		_, err = k.leaser().Lease(k.ctx, "t")
-		k.wantErr("third", err, checkpoint.ErrConflict)
-		k.release(second)
+	{name: "lease/exclusive", needs: needsLease, promise: "Lease returns ErrConflict at once while another lease of the thread is held", run: func(f *fixture) {
+		first := f.lease("t")
+		_, err := f.leaser().Lease(f.ctx, "t")
+		f.wantErr("second", err, checkpoint.ErrConflict)
+		f.release(first)
+		second := f.lease("t")
+		_, err = f.leaser().Lease(f.ctx, "t")
+		f.wantErr("third", err, checkpoint.ErrConflict)
+		f.release(second)
 	}},
-	{name: "lease/threads", needs: needsLease, promise: "a lease is of one thread", run: func(k *kit) {
-		a, b := k.lease("a"), k.lease("b")
-		k.release(a)
-		_, err := k.leaser().Lease(k.ctx, "b")
-		k.wantErr("of the other", err, checkpoint.ErrConflict)
-		k.release(b)
+	{name: "lease/threads", needs: needsLease, promise: "a lease covers one thread", run: func(f *fixture) {
+		a, b := f.lease("a"), f.lease("b")
+		f.release(a)
+		_, err := f.leaser().Lease(f.ctx, "b")
+		f.wantErr("lease of the other thread", err, checkpoint.ErrConflict)
+		f.release(b)
 	}},
-	{name: "lease/is_a_store", needs: needsLease, promise: "a lease reads and writes as its store does", run: func(k *kit) {
-		before := k.put("t", with("a=1"))
-		lease, outside := k.lease("t"), k.store
-		k.store = lease
-		c := k.put("t", with("a=2"))
-		k.write(c.Key, write("task", 0, "v"))
+	{name: "lease/is_a_store", needs: needsLease, promise: "a lease reads and writes like its store", run: func(f *fixture) {
+		before := f.put("t", withChanges("a=1"))
+		lease, outside := f.lease("t"), f.store
+		f.store = lease
+		c := f.put("t", withChanges("a=2"))
+		f.write(c.Key, write("task", 0, "v"))
 		for _, store := range []checkpoint.Store{lease, outside} {
-			k.store = store
-			k.wantSame(k.latest("t"), c)
-			k.wantState(c, "a=1", "a=2")
-			k.wantWrites("writes", k.latest("t").Writes, write("task", 0, "v"))
-			k.wantList(checkpoint.Query{Thread: "t"}, c, before)
+			f.store = store
+			f.wantSame(f.latest("t"), c)
+			f.wantState(c, "a=1", "a=2")
+			f.wantWrites("writes", f.latest("t").Writes, write("task", 0, "v"))
+			f.wantList(checkpoint.Query{Thread: "t"}, c, before)
 		}
-		k.store = lease
-		k.wantErr("stale head", k.store.Put(k.ctx, k.next("t"), before.ID), checkpoint.ErrConflict)
-		k.wantErr("too large", k.tooLarge(c.Key), checkpoint.ErrTooLarge)
-		k.release(lease)
+		f.store = lease
+		f.wantErr("stale head", f.store.Put(f.ctx, f.next("t"), before.ID), checkpoint.ErrConflict)
+		f.wantErr("too large", f.tooLarge(c.Key), checkpoint.ErrTooLarge)
+		f.release(lease)
 	}},
-	{name: "lease/of_a_new_thread", needs: needsLease, promise: "a thread that does not exist can be leased, and does not exist by that", run: func(k *kit) {
-		lease, outside := k.lease("t"), k.store
-		k.wantMissing(checkpoint.Key{Thread: "t"})
-		k.store = lease
-		c := k.put("t")
-		k.release(lease)
-		k.store = outside
-		k.wantSame(k.latest("t"), c)
+	{name: "lease/of_a_new_thread", needs: needsLease, promise: "Lease accepts a thread that does not exist, and does not create it", run: func(f *fixture) {
+		lease, outside := f.lease("t"), f.store
+		f.wantMissing(checkpoint.Key{Thread: "t"})
+		f.store = lease
+		c := f.put("t")
+		f.release(lease)
+		f.store = outside
+		f.wantSame(f.latest("t"), c)
 	}},
-	{name: "lease/released", needs: needsLease, promise: "a lease that was released writes no more, and does not harm the next one", run: func(k *kit) {
-		c := k.put("t")
-		old := k.lease("t")
-		k.release(old)
-		current := k.lease("t")
-		k.release(old)
-		_, err := k.leaser().Lease(k.ctx, "t")
-		k.wantErr("while the next one is held", err, checkpoint.ErrConflict)
-		k.wantErr("put", old.Put(k.ctx, k.next("t"), c.ID), checkpoint.ErrConflict)
-		k.wantErr("put writes", old.PutWrites(k.ctx, c.Key, []checkpoint.Write{write("task", 0, "v")}), checkpoint.ErrConflict)
-		k.wantList(checkpoint.Query{Thread: "t"}, c)
-		k.wantWrites("writes", k.latest("t").Writes)
-		k.release(current)
+	{name: "lease/released", needs: needsLease, promise: "Put and PutWrites through a released lease return ErrConflict, and releasing it again does not affect the next lease", run: func(f *fixture) {
+		c := f.put("t")
+		old := f.lease("t")
+		f.release(old)
+		current := f.lease("t")
+		f.release(old)
+		_, err := f.leaser().Lease(f.ctx, "t")
+		f.wantErr("while the next lease is held", err, checkpoint.ErrConflict)
+		f.wantErr("put", old.Put(f.ctx, f.next("t"), c.ID), checkpoint.ErrConflict)
+		f.wantErr("put writes", old.PutWrites(f.ctx, c.Key, []checkpoint.Write{write("task", 0, "v")}), checkpoint.ErrConflict)
+		f.wantList(checkpoint.Query{Thread: "t"}, c)
+		f.wantWrites("writes", f.latest("t").Writes)
+		f.release(current)
 	}},
-	{name: "lease/release_when_cancelled", needs: needsLease, promise: "Release takes effect though its context is done", run: func(k *kit) {
-		lease := k.lease("t")
-		ctx, cancel := context.WithCancel(k.ctx)
+	{name: "lease/release_when_cancelled", needs: needsLease, promise: "Release takes effect even if its context is done", run: func(f *fixture) {
+		lease := f.lease("t")
+		ctx, cancel := context.WithCancel(f.ctx)
 		cancel()
-		k.wantNoErr("release", lease.Release(ctx))
-		k.release(k.lease("t"))
+		f.wantNoErr("release", lease.Release(ctx))
+		f.release(f.lease("t"))
 	}},
-	{name: "lease/race", needs: needsLease, promise: "of many who want a thread at once exactly one gets it", run: func(k *kit) {
+	{name: "lease/race", needs: needsLease, promise: "of several concurrent calls of Lease for a thread exactly one succeeds", run: func(f *fixture) {
 		for round := range 20 {
 			thread := fmt.Sprint("t", round%2)
-			var won atomic.Int32
+			var succeeded atomic.Int32
 			leases := make([]checkpoint.Lease, 16)
-			k.each(len(leases), func(k *kit, i int) error {
-				lease, err := k.leaser().Lease(k.ctx, thread)
+			f.concurrently(len(leases), func(f *fixture, i int) error {
+				lease, err := f.leaser().Lease(f.ctx, thread)
 				if err == nil {
-					won.Add(1)
+					succeeded.Add(1)
 					leases[i] = lease
 				} else if !errors.Is(err, checkpoint.ErrConflict) {
 					return err
 				}
 				return nil
 			})
-			if n := won.Load(); n != 1 {
-				k.Fatalf("round %d: %d leases want 1", round, n)
+			if n := succeeded.Load(); n != 1 {
+				f.Fatalf("round %d: %d leases want 1", round, n)
 			}
 			for _, lease := range leases {
 				if lease != nil {
-					k.release(lease)
+					f.release(lease)
 				}
 			}
 		}
 	}},
-	{name: "lease/invalid", needs: needsLease, promise: "an empty thread is an ErrInvalid, and a context that is done gets no lease", run: func(k *kit) {
-		_, err := k.leaser().Lease(k.ctx, "")
-		k.wantErr("no thread", err, checkpoint.ErrInvalid)
-		ctx, cancel := context.WithCancel(k.ctx)
+	{name: "lease/invalid", needs: needsLease, promise: "Lease returns ErrInvalid for an empty thread, and the error of a context that is done", run: func(f *fixture) {
+		_, err := f.leaser().Lease(f.ctx, "")
+		f.wantErr("no thread", err, checkpoint.ErrInvalid)
+		ctx, cancel := context.WithCancel(f.ctx)
 		cancel()
-		_, err = k.leaser().Lease(ctx, "t")
-		k.wantErr("cancelled", err, context.Canceled)
-		k.release(k.lease("t"))
+		_, err = f.leaser().Lease(ctx, "t")
+		f.wantErr("cancelled", err, context.Canceled)
+		f.release(f.lease("t"))
 	}},
 }
 
-func (k *kit) lease(thread string) checkpoint.Lease {
-	k.Helper()
-	lease, err := k.leaser().Lease(k.ctx, thread)
+func (f *fixture) lease(thread string) checkpoint.Lease {
+	f.Helper()
+	lease, err := f.leaser().Lease(f.ctx, thread)
 	if err != nil {
-		k.Fatalf("lease of %q: %v", thread, err)
+		f.Fatalf("lease of %q: %v", thread, err)
 	}
 	return lease
 }
 
-func (k *kit) release(lease checkpoint.Lease) {
-	k.Helper()
-	if err := lease.Release(k.ctx); err != nil {
-		k.Errorf("release: %v", err)
+func (f *fixture) release(lease checkpoint.Lease) {
+	f.Helper()
+	if err := lease.Release(f.ctx); err != nil {
+		f.Errorf("release: %v", err)
 	}
 }
 
-// tooLarge tries to put a write over the limit.
-func (k *kit) tooLarge(key checkpoint.Key) error {
-	if k.limit() < 0 {
+// tooLarge puts a write over the limit and returns the error.
+func (f *fixture) tooLarge(key checkpoint.Key) error {
+	if f.limit() < 0 {
 		return checkpoint.ErrTooLarge
 	}
-	return k.store.PutWrites(k.ctx, key, []checkpoint.Write{{Data: make([]byte, k.limit()+1)}})
+	return f.store.PutWrites(f.ctx, key, []checkpoint.Write{{Data: make([]byte, f.limit()+1)}})
 }

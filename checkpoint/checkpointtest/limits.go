@@ -8,88 +8,88 @@ import (
 )
 
 var limitCases = []testCase{
-	{name: "limits/change", promise: "a change over the limit is an ErrTooLarge before anything is written", run: func(k *kit) {
-		k.wantTooLarge(func(c *checkpoint.Checkpoint, data []byte) {
+	{name: "limits/change", promise: "Put returns ErrTooLarge for a change over the limit, and stores nothing", run: func(f *fixture) {
+		f.wantTooLarge(func(c *checkpoint.Checkpoint, data []byte) {
 			c.Changes = append(c.Changes, checkpoint.Change{Channel: "big", Data: data})
 		})
 	}},
-	{name: "limits/snapshot", promise: "so is a part of a snapshot", run: func(k *kit) {
-		k.wantTooLarge(func(c *checkpoint.Checkpoint, data []byte) {
+	{name: "limits/snapshot", promise: "Put returns ErrTooLarge for a part of a snapshot over the limit, and stores nothing", run: func(f *fixture) {
+		f.wantTooLarge(func(c *checkpoint.Checkpoint, data []byte) {
 			c.Snapshot = []checkpoint.Change{{Channel: "small"}, {Channel: "big", Data: data}}
 		})
 	}},
-	{name: "limits/control", promise: "so is Control", run: func(k *kit) {
-		k.wantTooLarge(func(c *checkpoint.Checkpoint, data []byte) { c.Control = data })
+	{name: "limits/control", promise: "Put returns ErrTooLarge for a Control over the limit, and stores nothing", run: func(f *fixture) {
+		f.wantTooLarge(func(c *checkpoint.Checkpoint, data []byte) { c.Control = data })
 	}},
-	{name: "limits/write", promise: "so is a pending write, and those it came with are not written either", run: func(k *kit) {
-		limit := k.limit()
+	{name: "limits/write", promise: "PutWrites returns ErrTooLarge if one write is over the limit, and stores none of them", run: func(f *fixture) {
+		limit := f.limit()
 		if limit < 0 {
 			return
 		}
-		c := k.put("t")
-		k.write(c.Key, write("task", 0, "v"))
+		c := f.put("t")
+		f.write(c.Key, write("task", 0, "v"))
 		over := []checkpoint.Write{write("task", 0, "replaced"), {Task: "z", Channel: "big", Data: make([]byte, limit+1)}}
-		k.wantErr("put writes", k.store.PutWrites(k.ctx, c.Key, over), checkpoint.ErrTooLarge)
-		k.wantWrites("writes", k.get(c.Key).Writes, write("task", 0, "v"))
-		most := checkpoint.Write{Task: "z", Channel: "big", Data: bytes.Repeat([]byte("x"), limit)}
-		k.write(c.Key, most)
-		k.wantWrites("writes", k.get(c.Key).Writes, write("task", 0, "v"), most)
+		f.wantErr("put writes", f.store.PutWrites(f.ctx, c.Key, over), checkpoint.ErrTooLarge)
+		f.wantWrites("writes", f.get(c.Key).Writes, write("task", 0, "v"))
+		largest := checkpoint.Write{Task: "z", Channel: "big", Data: bytes.Repeat([]byte("x"), limit)}
+		f.write(c.Key, largest)
+		f.wantWrites("writes", f.get(c.Key).Writes, write("task", 0, "v"), largest)
 	}},
-	{name: "limits/sum", promise: "the limit is that of a value, not of a checkpoint", run: func(k *kit) {
-		limit := k.limit()
+	{name: "limits/sum", promise: "the limit applies to each value and not to their sum", run: func(f *fixture) {
+		limit := f.limit()
 		if limit < 0 {
 			return
 		}
 		part := bytes.Repeat([]byte("x"), limit/2+1)
-		c := k.next("t")
+		c := f.next("t")
 		c.Changes = []checkpoint.Change{{Channel: "a", Data: part}, {Channel: "b", Data: part}, {Channel: "a", Data: part}}
-		k.wantNoErr("put", k.tryPut(c))
-		k.wantSame(k.get(c.Key), c)
+		f.wantNoErr("put", f.tryPut(c))
+		f.wantSame(f.get(c.Key), c)
 	}},
-	{name: "limits/many", promise: "one step may have thousands of changes and of writes", run: func(k *kit) {
-		c := k.next("t")
+	{name: "limits/many", promise: "one step may have thousands of changes and pending writes", run: func(f *fixture) {
+		c := f.next("t")
 		var writes []checkpoint.Write
 		for i := range 3000 {
 			c.Changes = append(c.Changes, checkpoint.Change{Channel: uuid(i % 1000), Kind: uint8(i), Data: []byte(uuid(i))})
 			writes = append(writes, write(uuid(i), i, uuid(i)))
 		}
-		k.wantNoErr("put", k.tryPut(c))
-		k.write(c.Key, writes...)
-		got := k.get(c.Key)
-		k.wantSame(got, c)
-		k.wantWrites("writes", got.Writes, writes...)
-		k.put("t", settling())
-		k.wantWrites("settled", k.get(c.Key).Writes)
+		f.wantNoErr("put", f.tryPut(c))
+		f.write(c.Key, writes...)
+		got := f.get(c.Key)
+		f.wantSame(got, c)
+		f.wantWrites("writes", got.Writes, writes...)
+		f.put("t", settles())
+		f.wantWrites("settled", f.get(c.Key).Writes)
 	}},
 }
 
-// limit is negative for none.
-func (k *kit) limit() int { return k.harness.MaxValue }
+// limit returns the maximum size of a value, and a negative number for no limit.
+func (f *fixture) limit() int { return f.harness.MaxValue }
 
-// wantTooLarge wants a value of the limit to be stored, and one byte more to be
-// refused with nothing changed.
-func (k *kit) wantTooLarge(set func(c *checkpoint.Checkpoint, data []byte)) {
-	k.Helper()
-	limit := k.limit()
+// wantTooLarge fails unless the store accepts a value of the maximum size, and
+// returns ErrTooLarge and changes nothing for a value that is one byte larger.
+func (f *fixture) wantTooLarge(set func(c *checkpoint.Checkpoint, data []byte)) {
+	f.Helper()
+	limit := f.limit()
 	if limit < 0 {
 		return
 	}
-	first := k.next("t")
+	first := f.next("t")
 	set(&first, make([]byte, limit+1))
-	k.wantErr("put first", k.store.Put(k.ctx, first, ""), checkpoint.ErrTooLarge)
-	k.wantMissing(checkpoint.Key{Thread: "t"})
+	f.wantErr("put first", f.store.Put(f.ctx, first, ""), checkpoint.ErrTooLarge)
+	f.wantMissing(checkpoint.Key{Thread: "t"})
 
-	parent := k.put("t")
-	k.write(parent.Key, write("task", 0, "v"))
-	over := k.next("t", settling())
+	parent := f.put("t")
+	f.write(parent.Key, write("task", 0, "v"))
+	over := f.next("t", settles())
 	set(&over, make([]byte, limit+1))
-	k.wantErr("put", k.store.Put(k.ctx, over, parent.ID), checkpoint.ErrTooLarge)
-	k.wantMissing(over.Key)
-	k.wantSame(k.latest("t"), parent)
-	k.wantWrites("writes", k.latest("t").Writes, write("task", 0, "v"))
+	f.wantErr("put", f.store.Put(f.ctx, over, parent.ID), checkpoint.ErrTooLarge)
+	f.wantMissing(over.Key)
+	f.wantSame(f.latest("t"), parent)
+	f.wantWrites("writes", f.latest("t").Writes, write("task", 0, "v"))
 
-	most := k.next("t", settling())
-	set(&most, slices.Repeat([]byte("x"), limit))
-	k.wantNoErr("put of the limit", k.tryPut(most))
-	k.wantSame(k.get(most.Key), most)
+	largest := f.next("t", settles())
+	set(&largest, slices.Repeat([]byte("x"), limit))
+	f.wantNoErr("put of the maximum size", f.tryPut(largest))
+	f.wantSame(f.get(largest.Key), largest)
 }

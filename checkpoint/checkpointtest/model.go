@@ -7,46 +7,51 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/weft-go/weft/checkpoint"
 )
 
 var modelCases = []testCase{
-	{name: "model/puts_and_forks", promise: "after any sequence of puts, forks, writes and settlings every checkpoint has the state, parent and writes that a naive model says", run: func(k *kit) {
+	{name: "model/puts_and_forks", promise: "after random puts, forks, pending writes and settled writes the store agrees with a reference model", run: func(f *fixture) {
 		for i := range uint64(3) {
-			newModel(k, k.harness.Seed+i).play(150, false)
+			newModel(f, f.harness.Seed+i).play(150, false)
 		}
 	}},
-	{name: "model/with_powers", promise: "also when checkpoints are pruned, runs deleted and threads copied on the way", run: func(k *kit) {
+	{name: "model/with_powers", promise: "after random calls that also prune, delete runs and copy threads the store agrees with a reference model", run: func(f *fixture) {
 		for i := range uint64(3) {
-			newModel(k, k.harness.Seed+i).play(150, true)
+			newModel(f, f.harness.Seed+i).play(150, true)
 		}
 	}},
 }
 
-// A model is what a store ought to hold: each checkpoint with its whole state,
-// never shared with another.
+// A model is a reference implementation of one thread of a store. Each checkpoint
+// has its whole state and shares nothing with another checkpoint.
 type model struct {
-	k      *kit
+	f      *fixture
 	random *rand.Rand
 	seed   uint64
 	thread string
-	nodes  []*modelNode // in the order of the store
+	nodes  []*modelNode    // in the order of the store
+	spaces map[string]bool // every namespace that was ever used
 	made   int
 }
 
 type modelNode struct {
 	put    checkpoint.Checkpoint
+	caller *modelNode // the checkpoint at which this subgraph was called; nil if the namespace does not belong to one call
 	state  []string
 	writes map[string]checkpoint.Write
 }
 
-func newModel(k *kit, seed uint64) *model {
-	return &model{k: k, random: rand.New(rand.NewPCG(seed, 2)), seed: seed, thread: fmt.Sprint("model", seed)}
+func newModel(f *fixture, seed uint64) *model {
+	return &model{f: f, random: rand.New(rand.NewPCG(seed, 2)), seed: seed, thread: fmt.Sprint("model", seed), spaces: map[string]bool{}}
 }
 
+// play makes random calls to the store and to the model, and compares the two. It
+// calls the methods of the optional powers only when powers is set.
 func (m *model) play(moves int, powers bool) {
-	m.k.Helper()
+	m.f.Helper()
 	for i := range moves {
 		switch n := m.random.IntN(100); {
 		case n < 60:
@@ -67,37 +72,57 @@ func (m *model) play(moves int, powers bool) {
 		if i%10 == 9 {
 			m.check()
 		}
-		if m.k.Failed() {
-			m.k.Fatalf("seed %d, move %d", m.seed, i)
+		if m.f.Failed() {
+			m.f.Fatalf("seed %d, move %d", m.seed, i)
 		}
 	}
 	m.check()
 }
 
-var modelSpaces = []string{"", "", "child"}
+// namespace chooses the namespace of the next checkpoint and, if it belongs to one
+// call of a subgraph, the checkpoint at which the subgraph was called.
+func (m *model) namespace() (string, *modelNode) {
+	caller := m.any()
+	switch n := m.random.IntN(20); {
+	case n < 10 || caller == nil:
+		return "", nil
+	case n < 14:
+		return "child", nil
+	case n < 16:
+		return "~memory", nil
+	case n < 18 || strings.Count(caller.put.Namespace, "/") > 1:
+		return caller.put.Namespace, caller.caller
+	case caller.put.Namespace == "":
+		return "sub@" + caller.put.ID, caller
+	default:
+		return caller.put.Namespace + "/sub@" + caller.put.ID, caller
+	}
+}
 
 func (m *model) put() {
-	c := m.next(modelSpaces[m.random.IntN(len(modelSpaces))])
-	if err := m.k.store.Put(m.k.ctx, c, m.head(c.Namespace)); err != nil {
-		m.k.Errorf("put %q: %v", c.ID, err)
+	namespace, caller := m.namespace()
+	c := m.next(namespace)
+	if err := m.f.store.Put(m.f.ctx, c, m.head(c.Namespace)); err != nil {
+		m.f.Errorf("put %q: %v", c.ID, err)
 		return
 	}
-	node := &modelNode{put: c, writes: map[string]checkpoint.Write{}}
+	m.spaces[namespace] = true
+	node := &modelNode{put: c, caller: caller, writes: map[string]checkpoint.Write{}}
 	if parent := m.find(c.Parent); parent != nil {
 		node.state = slices.Clone(parent.state)
 		if c.Settles {
 			clear(parent.writes)
 		}
 	}
-	node.state = append(node.state, spell(c.Changes)...)
+	node.state = append(node.state, pairsOf(c.Changes)...)
 	if c.Snapshot != nil {
-		node.state = spell(c.Snapshot)
+		node.state = pairsOf(c.Snapshot)
 	}
 	m.nodes = append(m.nodes, node)
 }
 
-// next makes a checkpoint that mostly follows the newest of its namespace, and
-// else forks from an older one or begins anew.
+// next returns a checkpoint that usually follows the newest one of its namespace.
+// Sometimes it forks from an older checkpoint or has no parent.
 func (m *model) next(namespace string) checkpoint.Checkpoint {
 	m.made++
 	c := checkpoint.Checkpoint{
@@ -115,11 +140,11 @@ func (m *model) next(namespace string) checkpoint.Checkpoint {
 	for i := range m.random.IntN(4) {
 		c.Changes = append(c.Changes, changes(fmt.Sprintf("ch%d=%d.%d", m.random.IntN(12), m.made, i))...)
 	}
-	family := m.space(namespace)
-	if n := len(family); n > 0 && m.random.IntN(20) > 0 {
-		parent := family[n-1]
+	nodes := m.inNamespace(namespace)
+	if n := len(nodes); n > 0 && m.random.IntN(20) > 0 {
+		parent := nodes[n-1]
 		if m.random.IntN(4) == 0 {
-			parent = family[m.random.IntN(n)]
+			parent = nodes[m.random.IntN(n)]
 		}
 		c.Parent = parent.put.ID
 		if m.random.IntN(8) == 0 {
@@ -129,7 +154,7 @@ func (m *model) next(namespace string) checkpoint.Checkpoint {
 	return c
 }
 
-func (m *model) space(namespace string) []*modelNode {
+func (m *model) inNamespace(namespace string) []*modelNode {
 	var found []*modelNode
 	for _, n := range m.nodes {
 		if n.put.Namespace == namespace {
@@ -140,14 +165,14 @@ func (m *model) space(namespace string) []*modelNode {
 }
 
 func (m *model) head(namespace string) string {
-	family := m.space(namespace)
-	if len(family) == 0 {
+	nodes := m.inNamespace(namespace)
+	if len(nodes) == 0 {
 		return ""
 	}
-	return family[len(family)-1].put.ID
+	return nodes[len(nodes)-1].put.ID
 }
 
-// find returns nil if there is no such node.
+// find returns nil if the model has no checkpoint with the id.
 func (m *model) find(id string) *modelNode {
 	for _, n := range m.nodes {
 		if n.put.ID == id {
@@ -157,6 +182,7 @@ func (m *model) find(id string) *modelNode {
 	return nil
 }
 
+// any returns a random node, and nil if there is none.
 func (m *model) any() *modelNode {
 	if len(m.nodes) == 0 {
 		return nil
@@ -175,103 +201,109 @@ func (m *model) write() {
 		writes = append(writes, w)
 		n.writes[fmt.Sprint(w.Task, w.Index)] = w
 	}
-	m.k.write(n.put.Key, writes...)
+	m.f.write(n.put.Key, writes...)
 }
 
-// refused tries what must fail and change nothing.
+// refused makes calls that must fail and change nothing.
 func (m *model) refused() {
 	c := m.next("")
 	c.Settles = true
 	m.made--
 	if n := m.any(); n != nil && n.put.ID != m.head("") {
-		m.k.wantErr("stale head", m.k.store.Put(m.k.ctx, c, n.put.ID), checkpoint.ErrConflict)
+		m.f.wantErr("stale head", m.f.store.Put(m.f.ctx, c, n.put.ID), checkpoint.ErrConflict)
 		c.ID, c.Parent = n.put.ID, ""
-		m.k.wantErr("used id", m.k.store.Put(m.k.ctx, c, m.head("")), checkpoint.ErrConflict)
+		m.f.wantErr("used id", m.f.store.Put(m.f.ctx, c, m.head("")), checkpoint.ErrConflict)
 	}
 	c = m.next("")
 	m.made--
 	c.Parent = "none"
-	m.k.wantErr("missing parent", m.k.store.Put(m.k.ctx, c, m.head("")), checkpoint.ErrNotFound)
+	m.f.wantErr("missing parent", m.f.store.Put(m.f.ctx, c, m.head("")), checkpoint.ErrNotFound)
 }
 
-// repeat puts the newest once more.
+// repeat puts the newest checkpoint again.
 func (m *model) repeat() {
 	if n := m.find(m.head("")); n != nil {
-		m.k.wantNoErr("repeated", m.k.store.Put(m.k.ctx, n.put, n.put.Parent))
+		m.f.wantNoErr("repeated", m.f.store.Put(m.f.ctx, n.put, n.put.Parent))
 	}
 }
 
 func (m *model) prune() {
-	pruner, ok := m.k.store.(checkpoint.Pruner)
+	pruner, ok := m.f.store.(checkpoint.Pruner)
 	if !ok {
 		return
 	}
 	p := checkpoint.PrunePolicy{Threads: []string{m.thread}, KeepLast: m.random.IntN(12), KeepPending: m.random.IntN(2) == 0}
-	got, err := pruner.Prune(m.k.ctx, p)
+	got, err := pruner.Prune(m.f.ctx, p)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return
 	}
-	m.k.wantNoErr("prune", err)
+	m.f.wantNoErr("prune", err)
 	newer := map[string]int{}
 	keep := map[*modelNode]bool{}
 	for _, n := range slices.Backward(m.nodes) {
 		keep[n] = newer[n.put.Namespace] < max(p.KeepLast, 1) || p.KeepPending && len(n.writes) > 0
 		newer[n.put.Namespace]++
 	}
+	// A caller precedes the checkpoints of its calls. A caller that was removed
+	// earlier is not in the map.
+	for _, n := range m.nodes {
+		keep[n] = keep[n] && (n.caller == nil || keep[n.caller])
+	}
 	if want := m.retain(func(n *modelNode) bool { return keep[n] }); got != want {
-		m.k.Errorf("prune %+v: got %d removed want %d", p, got, want)
+		m.f.Errorf("prune %+v: got %d removed want %d", p, got, want)
 	}
 }
 
 func (m *model) deleteRun() {
-	deleter, ok := m.k.store.(checkpoint.RunDeleter)
+	deleter, ok := m.f.store.(checkpoint.RunDeleter)
 	n := m.any()
 	if !ok || n == nil {
 		return
 	}
-	err := deleter.DeleteRuns(m.k.ctx, m.thread, n.put.Run)
+	err := deleter.DeleteRuns(m.f.ctx, m.thread, n.put.Run)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return
 	}
-	m.k.wantNoErr("delete run", err)
+	m.f.wantNoErr("delete run", err)
 	m.retain(func(other *modelNode) bool { return other.put.Run != n.put.Run })
 }
 
-// retain removes nodes and links those that stay to their nearest ancestor that
-// stays. It returns how many went.
-func (m *model) retain(stays func(*modelNode) bool) int {
-	gone := map[string]*modelNode{}
+// retain removes every node for which keep returns false. The parent of a kept
+// node becomes its nearest kept ancestor. retain returns the number of removed
+// nodes.
+func (m *model) retain(keep func(*modelNode) bool) int {
+	removed := map[string]*modelNode{}
 	var kept []*modelNode
 	for _, n := range m.nodes {
-		if stays(n) {
+		if keep(n) {
 			kept = append(kept, n)
 		} else {
-			gone[n.put.ID] = n
+			removed[n.put.ID] = n
 		}
 	}
 	for _, n := range kept {
-		for gone[n.put.Parent] != nil {
-			n.put.Parent = gone[n.put.Parent].put.Parent
+		for removed[n.put.Parent] != nil {
+			n.put.Parent = removed[n.put.Parent].put.Parent
 		}
 	}
 	m.nodes = kept
-	return len(gone)
+	return len(removed)
 }
 
-// copy goes on with a copy of the thread.
+// copy copies the thread and continues with the copy.
 func (m *model) copy() {
-	copier, ok := m.k.store.(checkpoint.ThreadCopier)
+	copier, ok := m.f.store.(checkpoint.ThreadCopier)
 	if !ok || len(m.nodes) == 0 {
 		return
 	}
 	target := m.thread + "'"
-	err := copier.CopyThread(m.k.ctx, m.thread, target)
+	err := copier.CopyThread(m.f.ctx, m.thread, target)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return
 	}
-	m.k.wantNoErr("copy", err)
+	m.f.wantNoErr("copy", err)
 	if err == nil && m.random.IntN(2) == 0 {
-		m.k.wantNoErr("delete the source", m.k.store.DeleteThread(m.k.ctx, m.thread))
+		m.f.wantNoErr("delete the source", m.f.store.DeleteThread(m.f.ctx, m.thread))
 	}
 	m.thread = target
 	for _, n := range m.nodes {
@@ -279,37 +311,37 @@ func (m *model) copy() {
 	}
 }
 
-// check compares everything that can be read.
+// check compares everything that the store returns with the model.
 func (m *model) check() {
-	m.k.Helper()
+	m.f.Helper()
 	var all []checkpoint.Checkpoint
 	for _, n := range m.nodes {
 		all = append(all, n.put)
 		m.checkNode(n)
 	}
-	m.k.wantList(checkpoint.Query{Thread: m.thread, AllNamespaces: true}, newestFirst(all)...)
-	for _, namespace := range slices.Compact(slices.Clone(modelSpaces)) {
+	m.f.wantList(checkpoint.Query{Thread: m.thread, AllNamespaces: true}, reversed(all)...)
+	for namespace := range m.spaces {
 		key := checkpoint.Key{Thread: m.thread, Namespace: namespace}
 		head := m.head(namespace)
 		if head == "" {
-			m.k.wantMissing(key)
+			m.f.wantMissing(key)
 			continue
 		}
-		if got := m.k.get(key); got.ID != head {
-			m.k.Errorf("newest of %+v: got %q want %q", key, got.ID, head)
+		if got := m.f.get(key); got.ID != head {
+			m.f.Errorf("newest of %+v: got %q want %q", key, got.ID, head)
 		}
 	}
 }
 
 func (m *model) checkNode(n *modelNode) {
-	m.k.Helper()
-	got := m.k.get(n.put.Key)
-	m.k.wantSame(got, n.put)
+	m.f.Helper()
+	got := m.f.get(n.put.Key)
+	m.f.wantSame(got, n.put)
 	if built := state(got.Lineage); !slices.Equal(built, n.state) {
-		m.k.Errorf("state of %q: got %q want %q", n.put.ID, built, n.state)
+		m.f.Errorf("state of %q: got %q want %q", n.put.ID, built, n.state)
 	}
 	want := slices.SortedFunc(maps.Values(n.writes), func(a, b checkpoint.Write) int {
 		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Index, b.Index))
 	})
-	m.k.wantWrites("writes of "+n.put.ID, got.Writes, want...)
+	m.f.wantWrites("writes of "+n.put.ID, got.Writes, want...)
 }

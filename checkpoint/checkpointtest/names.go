@@ -7,8 +7,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// alike are names that a careless store takes for each other.
-var alike = []string{
+// similarNames are distinct names that a faulty store may confuse.
+var similarNames = []string{
 	"a", "A", "a ", " a", "á", "a\u0301", "ａ", "a%", "a_", "a*", "a'", `a"`, `a\`, "a/b", "a:b", "a|b", "a,b", "a;--",
 	"0", "00", "1", "01", "1.0", "1e0", "null", "NULL", "true", "日本語", "🙂", "\u202eabc", "\ufeff",
 	"0190b5e4-7c1a-7e2f-8a3b-000000000001", "0190B5E4-7C1A-7E2F-8A3B-000000000001",
@@ -16,142 +16,143 @@ var alike = []string{
 	"0190b5e4-7c1a-7e2f-8a3b-00000000000", "0190b5e4-7c1a-7e2f-8a3b_000000000001",
 }
 
-// awkward are names that a store keeps exactly, or refuses with ErrInvalid.
-var awkward = []string{"\x00", "a\x00", "a\x00b", "\xff", "a\xffb", "\xed\xa0\x80", strings.Repeat("l", 5000)}
+// unusualNames are names that a store keeps exactly, or rejects with ErrInvalid.
+var unusualNames = []string{"\x00", "a\x00", "a\x00b", "\xff", "a\xffb", "\xed\xa0\x80", strings.Repeat("l", 5000)}
 
 var nameCases = []testCase{
-	{name: "names/threads", promise: "thread ids are kept apart exactly as they are", run: func(k *kit) {
+	{name: "names/threads", promise: "ids of threads are compared exactly", run: func(f *fixture) {
 		var made []checkpoint.Checkpoint
-		for _, name := range alikeAndLong() {
-			made = append(made, k.put(name, named("1"), with("a="+name)))
+		for _, name := range distinctNames() {
+			made = append(made, f.put(name, withID("1"), withChanges("a="+name)))
 		}
-		k.wantEach(made)
+		f.wantAllSame(made)
 	}},
-	{name: "names/namespaces", promise: "so are namespaces", run: func(k *kit) {
+	{name: "names/namespaces", promise: "namespaces are compared exactly", run: func(f *fixture) {
 		var made []checkpoint.Checkpoint
-		for _, name := range alikeAndLong() {
-			made = append(made, k.put("t", in(name), with("a="+name)))
+		for _, name := range distinctNames() {
+			made = append(made, f.put("t", inNamespace(name), withChanges("a="+name)))
 		}
-		k.wantEach(made)
+		f.wantAllSame(made)
 		for _, c := range made {
-			k.wantSame(k.get(checkpoint.Key{Thread: "t", Namespace: c.Namespace}), c)
-			k.wantList(checkpoint.Query{Thread: "t", Namespace: c.Namespace}, c)
+			f.wantSame(f.get(checkpoint.Key{Thread: "t", Namespace: c.Namespace}), c)
+			f.wantList(checkpoint.Query{Thread: "t", Namespace: c.Namespace}, c)
 		}
 	}},
-	{name: "names/ids", promise: "so are the ids of checkpoints", run: func(k *kit) {
+	{name: "names/ids", promise: "ids of checkpoints are compared exactly", run: func(f *fixture) {
 		var made []checkpoint.Checkpoint
-		for _, name := range alikeAndLong() {
-			made = append(made, k.put("t", named(name), with("a="+name)))
+		for _, name := range distinctNames() {
+			made = append(made, f.put("t", withID(name), withChanges("a="+name)))
 		}
-		k.wantEach(made)
-		k.wantList(checkpoint.Query{Thread: "t"}, newestFirst(made)...)
-		k.wantLineage(made[len(made)-1], made...)
+		f.wantAllSame(made)
+		f.wantList(checkpoint.Query{Thread: "t"}, reversed(made)...)
+		f.wantLineage(made[len(made)-1], made...)
 	}},
-	{name: "names/channels", promise: "so are channels, in changes, snapshots and writes", run: func(k *kit) {
-		c := k.next("t", with(), whole())
+	{name: "names/channels", promise: "names of channels are kept exactly in changes, snapshots and pending writes", run: func(f *fixture) {
+		c := f.next("t", withChanges(), withSnapshot())
 		var writes []checkpoint.Write
-		for i, name := range append(alikeAndLong(), "") {
+		for i, name := range append(distinctNames(), "") {
 			c.Changes = append(c.Changes, checkpoint.Change{Channel: name, Data: []byte(name)})
 			c.Snapshot = append(c.Snapshot, checkpoint.Change{Channel: name, Data: []byte(name)})
 			writes = append(writes, checkpoint.Write{Task: "task", Index: i, Channel: name, Data: []byte(name)})
 		}
-		k.wantNoErr("put", k.tryPut(c))
-		k.write(c.Key, writes...)
-		k.wantSame(k.get(c.Key), c)
-		k.wantWrites("writes", k.get(c.Key).Writes, writes...)
+		f.wantNoErr("put", f.tryPut(c))
+		f.write(c.Key, writes...)
+		f.wantSame(f.get(c.Key), c)
+		f.wantWrites("writes", f.get(c.Key).Writes, writes...)
 	}},
-	{name: "names/tasks", promise: "so are tasks", run: func(k *kit) {
-		c := k.put("t")
-		for _, name := range alikeAndLong() {
-			k.write(c.Key, write(name, 0, name))
+	{name: "names/tasks", promise: "ids of tasks are compared exactly", run: func(f *fixture) {
+		c := f.put("t")
+		for _, name := range distinctNames() {
+			f.write(c.Key, write(name, 0, name))
 		}
-		got := k.get(c.Key).Writes
-		if len(got) != len(alikeAndLong()) {
-			k.Errorf("got %d writes want %d", len(got), len(alikeAndLong()))
+		got := f.get(c.Key).Writes
+		if len(got) != len(distinctNames()) {
+			f.Errorf("got %d writes want %d", len(got), len(distinctNames()))
 		}
 		for _, w := range got {
 			if w.Task != string(w.Data) {
-				k.Errorf("task: got %q want %q", w.Task, w.Data)
+				f.Errorf("task: got %q want %q", w.Task, w.Data)
 			}
 		}
 	}},
-	{name: "names/runs", promise: "so are runs, versions and metadata, also as filters", run: func(k *kit) {
+	{name: "names/runs", promise: "runs, versions and metadata are kept exactly, and filters compare them exactly", run: func(f *fixture) {
 		made := map[string]checkpoint.Checkpoint{}
-		for _, name := range alikeAndLong() {
-			c := k.next("t", by(name), about(map[string]string{name: name, "": name}))
+		for _, name := range distinctNames() {
+			c := f.next("t", withRun(name), withMetadata(map[string]string{name: name, "": name}))
 			c.Version = name
-			k.wantNoErr("put", k.tryPut(c))
-			k.wantSame(k.get(c.Key), c)
+			f.wantNoErr("put", f.tryPut(c))
+			f.wantSame(f.get(c.Key), c)
 			made[name] = c
 		}
 		for name, c := range made {
-			k.wantList(checkpoint.Query{Thread: "t", Run: name}, c)
-			k.wantList(checkpoint.Query{Thread: "t", Metadata: map[string]string{name: name}}, c)
-			k.wantList(checkpoint.Query{Thread: "t", Metadata: map[string]string{"": name}}, c)
+			f.wantList(checkpoint.Query{Thread: "t", Run: name}, c)
+			f.wantList(checkpoint.Query{Thread: "t", Metadata: map[string]string{name: name}}, c)
+			f.wantList(checkpoint.Query{Thread: "t", Metadata: map[string]string{"": name}}, c)
 		}
 	}},
-	{name: "names/awkward", promise: "NUL, what is no UTF-8 and very long names are kept exactly or refused with ErrInvalid, never taken for another", run: awkwardNames},
-	{name: "names/empty", promise: "an empty thread, or an empty id where one is needed, is an ErrInvalid", run: func(k *kit) {
-		c := k.put("t")
+	{name: "names/awkward", promise: "a store keeps names with NUL bytes, invalid UTF-8 and very long names exactly, or returns ErrInvalid, and never confuses two names", run: checkUnusualNames},
+	{name: "names/empty", promise: "a store returns ErrInvalid for an empty thread, and for an empty id where it needs one", run: func(f *fixture) {
+		c := f.put("t")
 		writes := []checkpoint.Write{write("task", 0, "v")}
-		k.wantErr("put without a thread", k.store.Put(k.ctx, k.next("", named("1")), ""), checkpoint.ErrInvalid)
-		k.wantErr("put without an id", k.store.Put(k.ctx, k.next("t", named("")), c.ID), checkpoint.ErrInvalid)
-		k.wantErr("writes without a thread", k.store.PutWrites(k.ctx, checkpoint.Key{ID: c.ID}, writes), checkpoint.ErrInvalid)
-		k.wantErr("writes without an id", k.store.PutWrites(k.ctx, checkpoint.Key{Thread: "t"}, writes), checkpoint.ErrInvalid)
-		_, err := k.store.Get(k.ctx, checkpoint.Key{ID: c.ID})
-		k.wantErr("get without a thread", err, checkpoint.ErrInvalid)
-		k.wantErr("delete without a thread", k.store.DeleteThread(k.ctx, ""), checkpoint.ErrInvalid)
-		k.wantErr("list without a thread", k.listError(checkpoint.Query{}), checkpoint.ErrInvalid)
-		k.wantErr("list with a negative limit", k.listError(checkpoint.Query{Thread: "t", Limit: -1}), checkpoint.ErrInvalid)
-		k.wantSame(k.latest("t"), c)
-		k.wantWrites("writes", k.latest("t").Writes)
+		f.wantErr("put without a thread", f.store.Put(f.ctx, f.next("", withID("1")), ""), checkpoint.ErrInvalid)
+		f.wantErr("put without an id", f.store.Put(f.ctx, f.next("t", withID("")), c.ID), checkpoint.ErrInvalid)
+		f.wantErr("writes without a thread", f.store.PutWrites(f.ctx, checkpoint.Key{ID: c.ID}, writes), checkpoint.ErrInvalid)
+		f.wantErr("writes without an id", f.store.PutWrites(f.ctx, checkpoint.Key{Thread: "t"}, writes), checkpoint.ErrInvalid)
+		_, err := f.store.Get(f.ctx, checkpoint.Key{ID: c.ID})
+		f.wantErr("get without a thread", err, checkpoint.ErrInvalid)
+		f.wantErr("delete without a thread", f.store.DeleteThread(f.ctx, ""), checkpoint.ErrInvalid)
+		f.wantErr("list without a thread", f.listError(checkpoint.Query{}), checkpoint.ErrInvalid)
+		f.wantErr("list with a negative limit", f.listError(checkpoint.Query{Thread: "t", Limit: -1}), checkpoint.ErrInvalid)
+		f.wantSame(f.latest("t"), c)
+		f.wantWrites("writes", f.latest("t").Writes)
 	}},
 }
 
-func alikeAndLong() []string {
+// distinctNames returns similarNames and two long names with a common prefix.
+func distinctNames() []string {
 	long := strings.Repeat("é", 500)
-	return append(alike[:len(alike):len(alike)], long, long[:998])
+	return append(similarNames[:len(similarNames):len(similarNames)], long, long[:998])
 }
 
-func (k *kit) wantEach(made []checkpoint.Checkpoint) {
-	k.Helper()
+func (f *fixture) wantAllSame(made []checkpoint.Checkpoint) {
+	f.Helper()
 	for _, c := range made {
-		k.wantSame(k.get(c.Key), c)
+		f.wantSame(f.get(c.Key), c)
 	}
 }
 
-func awkwardNames(k *kit) {
-	plain := k.put("a", named("a"), with("a=a"))
+func checkUnusualNames(f *fixture) {
+	plain := f.put("a", withID("a"), withChanges("a=a"))
 	uses := []struct {
 		what string
 		make func(name string) checkpoint.Checkpoint
 	}{
-		{"thread", func(name string) checkpoint.Checkpoint { return k.next(name, named("a")) }},
-		{"namespace", func(name string) checkpoint.Checkpoint { return k.next("a", in(name)) }},
-		{"id", func(name string) checkpoint.Checkpoint { return k.next("ids", named(name)) }},
-		{"run", func(name string) checkpoint.Checkpoint { return k.next("runs", by(name)) }},
-		{"channel", func(name string) checkpoint.Checkpoint { return k.next("channels", with(name+"=v")) }},
+		{"thread", func(name string) checkpoint.Checkpoint { return f.next(name, withID("a")) }},
+		{"namespace", func(name string) checkpoint.Checkpoint { return f.next("a", inNamespace(name)) }},
+		{"id", func(name string) checkpoint.Checkpoint { return f.next("ids", withID(name)) }},
+		{"run", func(name string) checkpoint.Checkpoint { return f.next("runs", withRun(name)) }},
+		{"channel", func(name string) checkpoint.Checkpoint { return f.next("channels", withChanges(name+"=v")) }},
 		{"metadata", func(name string) checkpoint.Checkpoint {
-			return k.next("metadata", about(map[string]string{name: "key", "value": name}))
+			return f.next("metadata", withMetadata(map[string]string{name: "key", "value": name}))
 		}},
 	}
 	for _, use := range uses {
 		var kept []checkpoint.Checkpoint
-		for _, name := range awkward {
+		for _, name := range unusualNames {
 			c := use.make(name)
-			switch err := k.tryPut(c); {
+			switch err := f.tryPut(c); {
 			case err == nil:
 				kept = append(kept, c)
 			case errors.Is(err, checkpoint.ErrInvalid):
-				if _, err := k.store.Get(k.ctx, c.Key); err == nil {
-					k.Errorf("%s %.10q was refused, but is there", use.what, name)
+				if _, err := f.store.Get(f.ctx, c.Key); err == nil {
+					f.Errorf("%s %.10q: Put returned an error, but Get finds the checkpoint", use.what, name)
 				}
 			default:
-				k.Errorf("%s %.10q: got error %v want none or ErrInvalid", use.what, name, err)
+				f.Errorf("%s %.10q: got error %v want none or ErrInvalid", use.what, name, err)
 			}
 		}
-		k.wantEach(kept)
+		f.wantAllSame(kept)
 	}
-	k.wantSame(k.latest("a"), plain)
-	k.wantState(plain, "a=a")
+	f.wantSame(f.latest("a"), plain)
+	f.wantState(plain, "a=a")
 }

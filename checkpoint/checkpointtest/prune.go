@@ -8,154 +8,186 @@ import (
 )
 
 var pruneCases = []testCase{
-	{name: "prune/keep_latest_single_thread", needs: needsPrune, promise: "only the newest survives, with its state", run: func(k *kit) {
-		k.put("t", with("a=1"))
-		k.put("t", with("b=2"))
-		k.put("t", with("a=3"))
-		last := k.put("t", with("a=4"))
-		k.prune(3, checkpoint.PrunePolicy{Threads: []string{"t"}})
-		k.wantList(checkpoint.Query{Thread: "t"}, last)
-		k.wantState(last, "a=1", "b=2", "a=3", "a=4")
-		if got := k.latest("t"); got.Parent != "" {
-			k.Errorf("parent: got %q want none", got.Parent)
+	{name: "prune/keep_latest_single_thread", needs: needsPrune, promise: "Prune keeps the newest checkpoint with its state", run: func(f *fixture) {
+		f.put("t", withChanges("a=1"))
+		f.put("t", withChanges("b=2"))
+		f.put("t", withChanges("a=3"))
+		last := f.put("t", withChanges("a=4"))
+		f.prune(3, checkpoint.PrunePolicy{Threads: []string{"t"}})
+		f.wantList(checkpoint.Query{Thread: "t"}, last)
+		f.wantState(last, "a=1", "b=2", "a=3", "a=4")
+		if got := f.latest("t"); got.Parent != "" {
+			f.Errorf("parent: got %q want none", got.Parent)
 		}
 	}},
-	{name: "prune/keep_latest_multiple_threads", needs: needsPrune, promise: "each thread keeps its newest; nil means all threads", run: func(k *kit) {
-		a, b, c := k.chain("a", 3), k.chain("b", 2), k.chain("c", 2)
-		k.prune(3, checkpoint.PrunePolicy{Threads: []string{"a", "b"}})
-		k.wantList(checkpoint.Query{Thread: "a"}, a[2])
-		k.wantList(checkpoint.Query{Thread: "b"}, b[1])
-		k.wantList(checkpoint.Query{Thread: "c"}, newestFirst(c)...)
-		k.prune(1, checkpoint.PrunePolicy{})
-		k.wantList(checkpoint.Query{Thread: "c"}, c[1])
+	{name: "prune/keep_latest_multiple_threads", needs: needsPrune, promise: "Prune keeps the newest checkpoint of each thread, and nil selects all threads", run: func(f *fixture) {
+		a, b, c := f.chain("a", 3), f.chain("b", 2), f.chain("c", 2)
+		f.prune(3, checkpoint.PrunePolicy{Threads: []string{"a", "b"}})
+		f.wantList(checkpoint.Query{Thread: "a"}, a[2])
+		f.wantList(checkpoint.Query{Thread: "b"}, b[1])
+		f.wantList(checkpoint.Query{Thread: "c"}, reversed(c)...)
+		f.prune(1, checkpoint.PrunePolicy{})
+		f.wantList(checkpoint.Query{Thread: "c"}, c[1])
 	}},
-	{name: "prune/keep_latest_across_namespaces", needs: needsPrune, promise: "each namespace keeps its newest", run: func(k *kit) {
-		root, child := k.chain("t", 3), k.chain("t", 2, in("child"))
-		k.prune(3, checkpoint.PrunePolicy{Threads: []string{"t"}})
-		k.wantList(checkpoint.Query{Thread: "t", AllNamespaces: true}, child[1], root[2])
+	{name: "prune/keep_latest_across_namespaces", needs: needsPrune, promise: "Prune keeps the newest checkpoint of each namespace", run: func(f *fixture) {
+		root, child := f.chain("t", 3), f.chain("t", 2, inNamespace("child"))
+		f.prune(3, checkpoint.PrunePolicy{Threads: []string{"t"}})
+		f.wantList(checkpoint.Query{Thread: "t", AllNamespaces: true}, child[1], root[2])
 	}},
-	{name: "prune/keep_latest_preserves_writes", needs: needsPrune, promise: "the writes of what stays stay, those of what goes go", run: func(k *kit) {
-		made := k.chain("t", 3)
-		k.write(made[0].Key, write("task", 0, "gone"))
-		k.write(made[2].Key, write("task", 0, "v"))
-		k.prune(2, checkpoint.PrunePolicy{Threads: []string{"t"}})
-		k.wantWrites("writes", k.latest("t").Writes, write("task", 0, "v"))
-		k.wantErr("write to what went", k.store.PutWrites(k.ctx, made[0].Key, []checkpoint.Write{write("a", 0, "a")}), checkpoint.ErrNotFound)
+	{name: "prune/keep_latest_preserves_writes", needs: needsPrune, promise: "kept checkpoints keep their pending writes, and those of removed checkpoints are removed", run: func(f *fixture) {
+		made := f.chain("t", 3)
+		f.write(made[0].Key, write("task", 0, "removed"))
+		f.write(made[2].Key, write("task", 0, "v"))
+		f.prune(2, checkpoint.PrunePolicy{Threads: []string{"t"}})
+		f.wantWrites("writes", f.latest("t").Writes, write("task", 0, "v"))
+		f.wantErr("write to a removed checkpoint", f.store.PutWrites(f.ctx, made[0].Key, []checkpoint.Write{write("a", 0, "a")}), checkpoint.ErrNotFound)
 	}},
-	{name: "prune/delete_all", needs: needsPrune, promise: "pruning never removes the newest, whatever the policy; DeleteThread removes a pruned thread whole", run: func(k *kit) {
-		made := k.chain("t", 3)
-		k.prune(2, checkpoint.PrunePolicy{Threads: []string{"t"}, KeepLast: -5})
-		k.prune(0, checkpoint.PrunePolicy{Threads: []string{"t"}})
-		k.wantList(checkpoint.Query{Thread: "t"}, made[2])
-		k.deleteThread("t")
-		k.wantList(checkpoint.Query{Thread: "t"})
-		c := k.put("t", with("a=1"))
-		k.wantLineage(c, c)
+	{name: "prune/delete_all", needs: needsPrune, promise: "Prune never removes the newest checkpoint, and DeleteThread removes a pruned thread whole", run: func(f *fixture) {
+		made := f.chain("t", 3)
+		f.prune(2, checkpoint.PrunePolicy{Threads: []string{"t"}, KeepLast: -5})
+		f.prune(0, checkpoint.PrunePolicy{Threads: []string{"t"}})
+		f.wantList(checkpoint.Query{Thread: "t"}, made[2])
+		f.deleteThread("t")
+		f.wantList(checkpoint.Query{Thread: "t"})
+		c := f.put("t", withChanges("a=1"))
+		f.wantLineage(c, c)
 	}},
-	{name: "prune/preserves_other_threads", needs: needsPrune, promise: "threads that are not named stay as they are", run: func(k *kit) {
-		k.chain("a", 3)
-		b := k.chain("b", 2)
-		k.prune(2, checkpoint.PrunePolicy{Threads: []string{"a"}})
-		k.wantList(checkpoint.Query{Thread: "b"}, newestFirst(b)...)
-		k.wantLineage(b[1], b...)
+	{name: "prune/preserves_other_threads", needs: needsPrune, promise: "Prune does not alter threads that the policy does not name", run: func(f *fixture) {
+		f.chain("a", 3)
+		b := f.chain("b", 2)
+		f.prune(2, checkpoint.PrunePolicy{Threads: []string{"a"}})
+		f.wantList(checkpoint.Query{Thread: "b"}, reversed(b)...)
+		f.wantLineage(b[1], b...)
 	}},
-	{name: "prune/empty_list_noop", needs: needsPrune, promise: "an empty list of threads prunes nothing", run: func(k *kit) {
-		made := k.chain("t", 2)
-		k.prune(0, checkpoint.PrunePolicy{Threads: []string{}})
-		k.wantList(checkpoint.Query{Thread: "t"}, newestFirst(made)...)
+	{name: "prune/empty_list_noop", needs: needsPrune, promise: "Prune with an empty list of threads removes nothing", run: func(f *fixture) {
+		made := f.chain("t", 2)
+		f.prune(0, checkpoint.PrunePolicy{Threads: []string{}})
+		f.wantList(checkpoint.Query{Thread: "t"}, reversed(made)...)
 	}},
-	{name: "prune/nonexistent_noop", needs: needsPrune, promise: "threads that do not exist are no error", run: func(k *kit) {
-		k.prune(0, checkpoint.PrunePolicy{Threads: []string{"none"}})
-		k.wantMissing(checkpoint.Key{Thread: "none"})
+	{name: "prune/nonexistent_noop", needs: needsPrune, promise: "Prune succeeds for threads that do not exist", run: func(f *fixture) {
+		f.prune(0, checkpoint.PrunePolicy{Threads: []string{"none"}})
+		f.wantMissing(checkpoint.Key{Thread: "none"})
 	}},
-	{name: "prune/keep_last", needs: needsPrune, promise: "KeepLast keeps the newest so many of every namespace", run: func(k *kit) {
-		root, child := k.chain("t", 4, with("a=1")), k.chain("t", 3, in("child"), with("a=1"))
-		k.prune(3, checkpoint.PrunePolicy{KeepLast: 2})
-		k.wantList(checkpoint.Query{Thread: "t"}, root[3], root[2])
-		k.wantList(checkpoint.Query{Thread: "t", Namespace: "child"}, child[2], child[1])
-		k.wantState(root[2], "a=1", "a=1", "a=1")
-		k.wantState(root[3], "a=1", "a=1", "a=1", "a=1")
-		if got := k.get(root[3].Key).Parent; got != root[2].ID {
-			k.Errorf("parent: got %q want %q", got, root[2].ID)
+	{name: "prune/keep_last", needs: needsPrune, promise: "KeepLast keeps that many of the newest checkpoints of every namespace", run: func(f *fixture) {
+		root, child := f.chain("t", 4, withChanges("a=1")), f.chain("t", 3, inNamespace("child"), withChanges("a=1"))
+		f.prune(3, checkpoint.PrunePolicy{KeepLast: 2})
+		f.wantList(checkpoint.Query{Thread: "t"}, root[3], root[2])
+		f.wantList(checkpoint.Query{Thread: "t", Namespace: "child"}, child[2], child[1])
+		f.wantState(root[2], "a=1", "a=1", "a=1")
+		f.wantState(root[3], "a=1", "a=1", "a=1", "a=1")
+		if got := f.get(root[3].Key).Parent; got != root[2].ID {
+			f.Errorf("parent: got %q want %q", got, root[2].ID)
 		}
 	}},
-	{name: "prune/keep_for", needs: needsPrune, promise: "KeepFor keeps what is younger", run: func(k *kit) {
-		made := k.chain("t", 3)
-		k.prune(0, checkpoint.PrunePolicy{KeepFor: time.Hour})
-		k.wantList(checkpoint.Query{Thread: "t"}, newestFirst(made)...)
+	{name: "prune/keep_for", needs: needsPrune, promise: "KeepFor keeps checkpoints that are younger", run: func(f *fixture) {
+		made := f.chain("t", 3)
+		f.prune(0, checkpoint.PrunePolicy{KeepFor: time.Hour})
+		f.wantList(checkpoint.Query{Thread: "t"}, reversed(made)...)
 	}},
-	{name: "prune/keep_pending", needs: needsPrune, promise: "KeepPending keeps what has pending writes", run: func(k *kit) {
-		made := k.chain("t", 4, with("a=1"))
-		k.write(made[1].Key, write("task", 0, "?"))
-		k.prune(2, checkpoint.PrunePolicy{KeepPending: true})
-		k.wantList(checkpoint.Query{Thread: "t"}, made[3], made[1])
-		k.wantWrites("writes", k.get(made[1].Key).Writes, write("task", 0, "?"))
-		k.wantState(made[1], "a=1", "a=1")
-		k.wantState(made[3], "a=1", "a=1", "a=1", "a=1")
-		if got := k.latest("t").Parent; got != made[1].ID {
-			k.Errorf("parent: got %q want %q, the nearest that stays", got, made[1].ID)
+	{name: "prune/keep_pending", needs: needsPrune, promise: "KeepPending keeps checkpoints that have pending writes", run: func(f *fixture) {
+		made := f.chain("t", 4, withChanges("a=1"))
+		f.write(made[1].Key, write("task", 0, "?"))
+		f.prune(2, checkpoint.PrunePolicy{KeepPending: true})
+		f.wantList(checkpoint.Query{Thread: "t"}, made[3], made[1])
+		f.wantWrites("writes", f.get(made[1].Key).Writes, write("task", 0, "?"))
+		f.wantState(made[1], "a=1", "a=1")
+		f.wantState(made[3], "a=1", "a=1", "a=1", "a=1")
+		if got := f.latest("t").Parent; got != made[1].ID {
+			f.Errorf("parent: got %q want %q, the nearest ancestor that was kept", got, made[1].ID)
 		}
-		k.prune(1, checkpoint.PrunePolicy{})
-		k.wantState(made[3], "a=1", "a=1", "a=1", "a=1")
+		f.prune(1, checkpoint.PrunePolicy{})
+		f.wantState(made[3], "a=1", "a=1", "a=1", "a=1")
 	}},
-	{name: "prune/goes_on", needs: needsPrune, promise: "a pruned thread goes on, forks and is pruned again with its state whole", run: pruneGoesOn},
-	{name: "prune/snapshot", needs: needsPrune, promise: "what a snapshot made superfluous is not kept", run: func(k *kit) {
-		k.put("t", with("a=1"))
-		k.put("t", with("a=2"), whole("a=12"))
-		k.put("t", with("a=3"))
-		last := k.put("t", with("a=4"))
-		k.prune(3, checkpoint.PrunePolicy{})
-		got := k.latest("t").Lineage
+	{name: "prune/goes_on", needs: needsPrune, promise: "a pruned thread can be continued, forked and pruned again, and keeps its state", run: pruneRepeatedly},
+	{name: "prune/snapshot", needs: needsPrune, promise: "Prune keeps no changes from before a snapshot", run: func(f *fixture) {
+		f.put("t", withChanges("a=1"))
+		f.put("t", withChanges("a=2"), withSnapshot("a=12"))
+		f.put("t", withChanges("a=3"))
+		last := f.put("t", withChanges("a=4"))
+		f.prune(3, checkpoint.PrunePolicy{})
+		got := f.latest("t").Lineage
 		if len(got) != 3 || !got[0].Snapshot || got[0].ID == "" {
-			k.Errorf("lineage: got %s want three deltas from the snapshot on", brief(got))
+			f.Errorf("lineage: got %s want three deltas that begin with the snapshot", brief(got))
 		}
-		k.wantState(last, "a=12", "a=3", "a=4")
+		f.wantState(last, "a=12", "a=3", "a=4")
 	}},
-	{name: "prune/forks", needs: needsPrune, promise: "branches whose ancestors go keep their own state only", run: func(k *kit) {
-		root := k.put("t", with("a=0"))
-		left := k.put("t", with("a=left"))
-		k.put("t", with("a=left2"))
-		right := k.put("t", after(root), with("a=right"))
-		k.write(left.Key, write("task", 0, "?"))
-		k.prune(2, checkpoint.PrunePolicy{KeepPending: true})
-		k.wantList(checkpoint.Query{Thread: "t"}, right, left)
-		k.wantState(left, "a=0", "a=left")
-		k.wantState(right, "a=0", "a=right")
+	{name: "prune/forks", needs: needsPrune, promise: "after Prune each branch has only the state of its own ancestors", run: func(f *fixture) {
+		root := f.put("t", withChanges("a=0"))
+		left := f.put("t", withChanges("a=left"))
+		f.put("t", withChanges("a=left2"))
+		right := f.put("t", withParent(root), withChanges("a=right"))
+		f.write(left.Key, write("task", 0, "?"))
+		f.prune(2, checkpoint.PrunePolicy{KeepPending: true})
+		f.wantList(checkpoint.Query{Thread: "t"}, right, left)
+		f.wantState(left, "a=0", "a=left")
+		f.wantState(right, "a=0", "a=right")
+	}},
+	{name: "prune/calls_of_removed_checkpoints", needs: needsPrune, promise: "Prune removes the namespace of a subgraph call, and those of its nested calls, with the checkpoint at which the call was made", run: pruneCalls},
+	{name: "prune/calls_of_kept_checkpoints", needs: needsPrune, promise: "the namespace of a subgraph call is pruned like any other while the checkpoint at which the call was made is kept", run: func(f *fixture) {
+		root := f.put("t")
+		outer := f.chain("t", 3, inNamespace("sub@"+root.ID), withChanges("a=1"))
+		inner := f.chain("t", 2, inNamespace("sub@"+root.ID+"/deep[1]@"+outer[2].ID))
+		f.prune(3, checkpoint.PrunePolicy{})
+		f.wantList(checkpoint.Query{Thread: "t", AllNamespaces: true}, inner[1], outer[2], root)
+		f.wantState(outer[2], "a=1", "a=1", "a=1")
 	}},
 }
 
-func (k *kit) prune(want int, p checkpoint.PrunePolicy) {
-	k.Helper()
-	got, err := k.pruner().Prune(k.ctx, p)
+func pruneCalls(f *fixture) {
+	root := f.put("t")
+	call := f.chain("t", 2, inNamespace("sub@"+root.ID))
+	nested := f.put("t", inNamespace("sub@"+root.ID+"/deep@"+call[1].ID))
+	f.write(nested.Key, write("task", 0, "question"))
+	memory := f.chain("t", 2, inNamespace("~memory"), withChanges("a=1"))
+	oldCall := f.put("t", inNamespace("~memory/sub@"+memory[0].ID))
+	newCall := f.put("t", inNamespace("~memory/sub@"+memory[1].ID))
+	last := f.put("t")
+	current := f.put("t", inNamespace("sub[2]@"+last.ID))
+	// A namespace whose name only looks similar does not belong to a call.
+	other := f.put("t", inNamespace("~memory@"+root.ID))
+
+	f.prune(6, checkpoint.PrunePolicy{KeepPending: true})
+	f.wantList(checkpoint.Query{Thread: "t", AllNamespaces: true}, other, current, last, newCall, memory[1])
+	f.wantState(memory[1], "a=1", "a=1")
+	for _, c := range []checkpoint.Checkpoint{call[1], nested, oldCall} {
+		f.wantMissing(c.Key)
+		f.wantMissing(checkpoint.Key{Thread: "t", Namespace: c.Namespace})
+	}
+	f.prune(0, checkpoint.PrunePolicy{})
+}
+
+func (f *fixture) prune(want int, p checkpoint.PrunePolicy) {
+	f.Helper()
+	got, err := f.pruner().Prune(f.ctx, p)
 	if err != nil {
-		k.Fatalf("prune %+v: %v", p, err)
+		f.Fatalf("prune %+v: %v", p, err)
 	}
 	if got != want {
-		k.Errorf("prune %+v: got %d removed want %d", p, got, want)
+		f.Errorf("prune %+v: got %d removed want %d", p, got, want)
 	}
 }
 
-func pruneGoesOn(k *kit) {
+func pruneRepeatedly(f *fixture) {
 	var want []string
 	for round := range 5 {
 		var last checkpoint.Checkpoint
 		for i := range 4 {
 			pair := fmt.Sprintf("a=%d.%d", round, i)
-			last = k.put("t", with(pair))
+			last = f.put("t", withChanges(pair))
 			want = append(want, pair)
 		}
 		removed := 3
 		if round > 0 {
 			removed = 4
 		}
-		k.prune(removed, checkpoint.PrunePolicy{})
-		k.wantState(last, want...)
+		f.prune(removed, checkpoint.PrunePolicy{})
+		f.wantState(last, want...)
 	}
-	trunk := k.latest("t")
-	left := k.put("t", with("a=left"))
-	right := k.put("t", after(trunk), with("a=right"))
-	k.wantState(left, append(want[:len(want):len(want)], "a=left")...)
-	k.wantState(right, append(want[:len(want):len(want)], "a=right")...)
-	k.prune(2, checkpoint.PrunePolicy{})
-	k.wantState(right, append(want[:len(want):len(want)], "a=right")...)
+	trunk := f.latest("t")
+	left := f.put("t", withChanges("a=left"))
+	right := f.put("t", withParent(trunk), withChanges("a=right"))
+	f.wantState(left, append(want[:len(want):len(want)], "a=left")...)
+	f.wantState(right, append(want[:len(want):len(want)], "a=right")...)
+	f.prune(2, checkpoint.PrunePolicy{})
+	f.wantState(right, append(want[:len(want):len(want)], "a=right")...)
 }

@@ -3,49 +3,26 @@ package checkpointtest_test
 import (
 	"context"
 	"errors"
-	"iter"
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/checkpointtest"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 )
 
 const maxValue = 100_000
 
-func memory() *checkpoint.Memory {
-	return checkpoint.NewMemory(checkpoint.MemoryOptions{MaxValue: maxValue})
-}
-
-func TestMemory(t *testing.T) {
-	t.Parallel()
-	checkpointtest.Harness{
-		Open:     func(testing.TB) checkpoint.Store { return memory() },
-		MaxValue: maxValue,
-	}.Run(t)
-}
-
-func TestMemoryDefaultLimit(t *testing.T) {
-	t.Parallel()
-	checkpointtest.Run(t, func(testing.TB) checkpoint.Store {
-		return checkpoint.NewMemory(checkpoint.MemoryOptions{})
-	})
-}
-
-func TestMemoryNoLimit(t *testing.T) {
-	t.Parallel()
-	checkpointtest.Harness{
-		Open: func(testing.TB) checkpoint.Store {
-			return checkpoint.NewMemory(checkpoint.MemoryOptions{MaxValue: -1})
-		},
-		MaxValue: -1,
-	}.Run(t)
+func newStore() *memcheckpoint.Store {
+	return memcheckpoint.New(memcheckpoint.Options{MaxValue: maxValue})
 }
 
 // unlimited is for the stores below an encrypted one, which adds more bytes to some
 // values than to others. The tests of package checkpoint cover its limits.
-func unlimited() *checkpoint.Memory {
-	return checkpoint.NewMemory(checkpoint.MemoryOptions{MaxValue: -1})
+func unlimited() *memcheckpoint.Store {
+	return memcheckpoint.New(memcheckpoint.Options{MaxValue: -1})
 }
 
 func encrypted(tb testing.TB, inner checkpoint.Store) *checkpoint.EncryptedStore {
@@ -54,9 +31,7 @@ func encrypted(tb testing.TB, inner checkpoint.Store) *checkpoint.EncryptedStore
 		Active: "key-1",
 		Keys:   map[string][]byte{"key-1": make([]byte, checkpoint.KeySize)},
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return store
 }
 
@@ -65,7 +40,7 @@ func TestEncrypted(t *testing.T) {
 	var inner sync.Map
 	checkpointtest.Harness{
 		Open: func(tb testing.TB) checkpoint.Store {
-			damaged := &flipping{Memory: unlimited()}
+			damaged := &flipping{Store: unlimited()}
 			store := encrypted(tb, damaged)
 			inner.Store(store, damaged)
 			return store
@@ -84,11 +59,11 @@ func TestEncrypted(t *testing.T) {
 	}.Run(t)
 }
 
-// A store with no power at all, inside and out.
+// TestBare runs the suite with a store that has no optional interface.
 func TestBare(t *testing.T) {
 	t.Parallel()
 	checkpointtest.Harness{
-		Open:     func(testing.TB) checkpoint.Store { return struct{ checkpoint.Store }{memory()} },
+		Open:     func(testing.TB) checkpoint.Store { return struct{ checkpoint.Store }{unlimited()} },
 		MaxValue: maxValue,
 	}.Run(t)
 }
@@ -103,19 +78,17 @@ func TestEncryptedBare(t *testing.T) {
 	}.Run(t)
 }
 
-// flipping is a store whose values can be damaged, as they are read.
+// flipping is a store that flips bits of the values that Get returns.
 type flipping struct {
-	*checkpoint.Memory
+	*memcheckpoint.Store
 	mu      sync.Mutex
 	damaged map[checkpoint.Key]map[int]bool
 }
 
 func (f *flipping) flip(tb testing.TB, k checkpoint.Key, offset int) bool {
 	tb.Helper()
-	c, err := f.Memory.Get(context.Background(), k)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	c, err := f.Store.Get(context.Background(), k)
+	require.NoError(tb, err)
 	size := 0
 	for _, value := range values(&c) {
 		size += len(value)
@@ -136,7 +109,7 @@ func (f *flipping) flip(tb testing.TB, k checkpoint.Key, offset int) bool {
 }
 
 func (f *flipping) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
-	c, err := f.Memory.Get(ctx, k)
+	c, err := f.Store.Get(ctx, k)
 	if err != nil {
 		return c, err
 	}
@@ -179,38 +152,20 @@ func values(c *checkpoint.Checkpoint) [][]byte {
 	return all
 }
 
-func BenchmarkMemory(b *testing.B) {
-	checkpointtest.Bench(b, func(testing.TB) checkpoint.Store { return memory() })
-}
-
 func BenchmarkEncrypted(b *testing.B) {
-	checkpointtest.Bench(b, func(tb testing.TB) checkpoint.Store { return encrypted(tb, memory()) })
+	checkpointtest.Bench(b, func(tb testing.TB) checkpoint.Store { return encrypted(tb, newStore()) })
 }
 
-// The powers of an encrypted store say what is missing.
-func TestEncryptedLacksPowers(t *testing.T) {
+func TestEncryptedStoreReportsMissingInterfaces(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	store := encrypted(t, struct{ checkpoint.Store }{memory()})
+	store := encrypted(t, struct{ checkpoint.Store }{unlimited()})
 	_, err := store.Lease(ctx, "t")
-	wantUnsupported(t, "lease", err)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
 	_, err = store.Prune(ctx, checkpoint.PrunePolicy{})
-	wantUnsupported(t, "prune", err)
-	wantUnsupported(t, "delete runs", store.DeleteRuns(ctx, "t", "r"))
-	wantUnsupported(t, "list threads", last(store.ListThreads(ctx, "")))
-}
-
-func wantUnsupported(t *testing.T, what string, err error) {
-	t.Helper()
-	if !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("%s: got %v want ErrUnsupported", what, err)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorIs(t, store.DeleteRuns(ctx, "t", "r"), errors.ErrUnsupported)
+	for _, err := range store.ListThreads(ctx, "") {
+		require.ErrorIs(t, err, errors.ErrUnsupported)
 	}
-}
-
-func last[T any](sequence iter.Seq2[T, error]) error {
-	var failed error
-	for _, err := range sequence {
-		failed = err
-	}
-	return failed
 }

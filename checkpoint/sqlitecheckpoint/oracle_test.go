@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 )
 
 // Ids may come in any order: the sparse index of the store has to find each, and
@@ -75,7 +76,7 @@ func newOracle(t *testing.T, seed uint64) *oracle {
 	return &oracle{
 		T:      t,
 		rand:   rand.New(rand.NewPCG(seed, 0)),
-		memory: checkpoint.NewMemory(checkpoint.MemoryOptions{}),
+		memory: memcheckpoint.New(memcheckpoint.Options{}),
 		files:  [2]powerful{open(t, path, options), open(t, path, options)},
 	}
 }

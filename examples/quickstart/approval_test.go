@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/examples/quickstart/internal/offline"
 	"github.com/weft-go/weft/examples/quickstart/internal/textfile"
 	"github.com/weft-go/weft/graph/agent"
@@ -161,7 +162,7 @@ func TestNoteIsWrittenOnce(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	store := &interrupted{Store: checkpoint.NewMemory(checkpoint.MemoryOptions{}), notes: path, cancel: cancel}
+	store := &interrupted{Store: memcheckpoint.New(memcheckpoint.Options{}), notes: path, cancel: cancel}
 	g, err := newAgent(offline.Model{}, &desk{text: doc, notes: path}, store)
 	if err != nil {
 		t.Fatal(err)

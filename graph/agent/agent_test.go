@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
@@ -113,7 +113,7 @@ func TestLastTurnHasNoTools(t *testing.T) {
 		llmtest.Call("add", `{"a":1,"b":1}`), llmtest.Say("again"),
 	)
 	g := newAgent(t, script, newSet(t, tools.New("add", "Adds.", add)), agent.Options{
-		MaxTurns: 3, Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})},
+		MaxTurns: 3, Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
 	})
 	th := g.Thread("t")
 	for range 2 {
@@ -173,7 +173,7 @@ func TestApprovalRunsOtherCallsOnce(t *testing.T) {
 		llmtest.Calls(llm.ToolCall{Name: "look"}, llm.ToolCall{Name: "send"}, llm.ToolCall{Name: "send"}),
 		llmtest.Say("done"),
 	)
-	g := newAgent(t, script, set, agent.Options{Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})}})
+	g := newAgent(t, script, set, agent.Options{Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}})
 	th := g.Thread("t")
 	snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
 	if err != nil {
@@ -204,7 +204,7 @@ func TestDanglingCallIsAnswered(t *testing.T) {
 		return "sent", err
 	}))
 	script := llmtest.NewScript(llmtest.Call("send", `{}`), llmtest.Say("never mind"))
-	g := newAgent(t, script, set, agent.Options{Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})}})
+	g := newAgent(t, script, set, agent.Options{Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}})
 	th := g.Thread("t")
 	for _, text := range []string{"send it", "forget it"} {
 		if _, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User(text))); err != nil {
@@ -262,7 +262,7 @@ func TestMistakes(t *testing.T) {
 
 func TestManyThreads(t *testing.T) {
 	t.Parallel()
-	g := newAgent(t, llmtest.Echo{}, nil, agent.Options{Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})}})
+	g := newAgent(t, llmtest.Echo{}, nil, agent.Options{Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}})
 	var wg sync.WaitGroup
 	for i := range 100 {
 		wg.Go(func() {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
@@ -86,7 +86,7 @@ func Example_approval() {
 	model := llmtest.NewScript(llmtest.Call("submit_order", `{"cups":900}`), llmtest.Say("As you wish."))
 	a := must(agent.New("shop", model, must(tools.NewSet(submit)), agent.Options{
 		Tools: tools.Options{Approval: tools.Approval{Rule: tools.Destructive()}},
-		Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})},
+		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
 	}))
 	thread := a.Thread("user-42")
 	snap := must(thread.Invoke(context.Background(), agent.Messages.Put(llm.User("900 cups, please"))))
@@ -145,7 +145,7 @@ func ExampleHistory() {
 				return fmt.Sprintf("they greeted, in %d messages", len(dropped)), nil
 			},
 		},
-		Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})},
+		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
 	}))
 	thread := a.Thread("user-42")
 	must(thread.Invoke(context.Background(), agent.Messages.Put(llm.User("hello, hello, hello, hello, hello, hello"))))

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
@@ -20,7 +20,7 @@ import (
 )
 
 func memory() graph.Options {
-	return graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})}
+	return graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}
 }
 
 // watched is a run with its chunks.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/internal/fault"
 	"github.com/weft-go/weft/llm"
@@ -46,7 +46,7 @@ func TestMemoryAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := kit.Extend(agent.Options{})
-	o.Graph.Checkpoints = checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	o.Graph.Checkpoints = memcheckpoint.New(memcheckpoint.Options{})
 	bot, err := agent.New("bot", llmtest.Echo{}, nil, o)
 	if err != nil {
 		t.Fatal(err)

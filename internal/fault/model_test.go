@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/pgtest"
@@ -27,7 +28,7 @@ type twin struct {
 	t     *testing.T
 	dice  *rand.Rand
 	pg    *pgcheckpoint.Store
-	mem   *checkpoint.Memory
+	mem   *memcheckpoint.Store
 	heads map[string]string
 	ids   map[string][]string // of each thread
 	made  int
@@ -36,7 +37,7 @@ type twin struct {
 
 func newTwin(t *testing.T, store *pgcheckpoint.Store, r *rand.Rand) *twin {
 	return &twin{
-		t: t, dice: r, pg: store, mem: checkpoint.NewMemory(checkpoint.MemoryOptions{}),
+		t: t, dice: r, pg: store, mem: memcheckpoint.New(memcheckpoint.Options{}),
 		heads: map[string]string{}, ids: map[string][]string{},
 	}
 }
@@ -294,7 +295,7 @@ func TestF22Forks(t *testing.T) {
 	seed := begin(t)
 	ops := count(150, 10_000)
 	store := open(t, pgtest.DirectURL(t), newSchema(t))
-	graphs := []*graph.Graph{talk(t, store), talk(t, checkpoint.NewMemory(checkpoint.MemoryOptions{}))}
+	graphs := []*graph.Graph{talk(t, store), talk(t, memcheckpoint.New(memcheckpoint.Options{}))}
 	const perThread = 60 // so that there are many branches, and they can all be looked at
 	var r *rand.Rand
 	states := 0

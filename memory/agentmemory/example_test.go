@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
@@ -33,7 +33,7 @@ func Example() {
 		llmtest.Say("Anything without nuts."),
 	)
 	bot, err := agent.New("helper", model, set, kit.Extend(agent.Options{
-		Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})},
+		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
 	}))
 	if err != nil {
 		panic(err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
@@ -127,7 +127,7 @@ func inject(t *testing.T, place, text string, calls []llm.ToolCall) {
 		replies = append(replies, llmtest.Calls(c))
 	}
 	o := agent.Options{Tools: tools.Options{Approval: tools.Approval{Rule: tools.Named("delete_*")}}, MaxTurns: 20}
-	o.Graph.Checkpoints = checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	o.Graph.Checkpoints = memcheckpoint.New(memcheckpoint.Options{})
 	model := llmtest.NewScript(append(replies, answer)...)
 	bot, err := agent.New("bot", model, set, k.Extend(o))
 	wantNoErr(t, err)

@@ -14,7 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
@@ -65,7 +65,7 @@ func newBot(tb testing.TB, k *agentmemory.Kit, model llm.Model, o agent.Options)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	o.Graph.Checkpoints = checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	o.Graph.Checkpoints = memcheckpoint.New(memcheckpoint.Options{})
 	bot, err := agent.New("bot", model, set, k.Extend(o))
 	if err != nil {
 		tb.Fatal(err)
@@ -265,7 +265,7 @@ func TestQueueIsAway(t *testing.T) {
 }
 
 func queueIsAway(t *testing.T) {
-	m, checkpoints := newFacts(t, inMemory()), checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	m, checkpoints := newFacts(t, inMemory()), memcheckpoint.New(memcheckpoint.Options{})
 	queue := learn.NewInProcess()
 	ctx := agentmemory.For(t.Context(), ann)
 	turn := func(q learn.Queue, texts ...string) *learn.Learner {
@@ -328,7 +328,7 @@ func TestOwnGraph(t *testing.T) {
 		return graph.End, nil
 	}, "tools", graph.End)
 	b.Edge("tools", "ask")
-	own, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	own, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	wantNoErr(t, err)
 	if got := say(agentmemory.For(t.Context(), ann), t, own, "1", "I have a dog"); got != "Noted." {
 		t.Errorf("got %q", got)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
@@ -114,7 +114,7 @@ func TestServerCanNotGoBehindApproval(t *testing.T) {
 				return approve.WaitKey(ctx, key, q)
 			},
 		}},
-		Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})},
+		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
 	})
 	if err != nil {
 		t.Fatal(err)

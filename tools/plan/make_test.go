@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
@@ -39,7 +39,7 @@ func TestToolMakesAPlan(t *testing.T) {
 	b.Node("run", plan.Node(set, actions, results, tools.Options{Once: graph.Once[llm.Message]}))
 	b.Edge(graph.Start, "think")
 	b.Edge("think", "run")
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/examples/internal/page"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
@@ -31,7 +31,7 @@ func helper(t *testing.T, replies ...llmtest.Reply) *graph.Graph {
 	}
 	g, err := agent.New("helper", llmtest.NewScript(replies...), set, agent.Options{
 		Tools: tools.Options{Approval: tools.Approval{Rule: tools.Named("order")}},
-		Graph: graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})},
+		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
 	})
 	if err != nil {
 		t.Fatal(err)

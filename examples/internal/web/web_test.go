@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/examples/internal/web"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
@@ -208,7 +209,7 @@ func runs(g *graph.Graph) http.Handler {
 func TestHangUpEndsTheRun(t *testing.T) {
 	t.Parallel()
 	started := make(chan struct{}, 1)
-	g := slow(t, started, nil, checkpoint.NewMemory(checkpoint.MemoryOptions{}))
+	g := slow(t, started, nil, memcheckpoint.New(memcheckpoint.Options{}))
 	ended := make(chan struct{})
 	h := runs(g)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -232,7 +233,7 @@ func TestHangUpEndsTheRun(t *testing.T) {
 func TestBusyThread(t *testing.T) {
 	t.Parallel()
 	started, end := make(chan struct{}, 1), make(chan struct{})
-	server := httptest.NewServer(runs(slow(t, started, end, checkpoint.NewMemory(checkpoint.MemoryOptions{}))))
+	server := httptest.NewServer(runs(slow(t, started, end, memcheckpoint.New(memcheckpoint.Options{}))))
 	defer server.Close()
 	first, err := server.Client().Post(server.URL, "", nil)
 	if err != nil {
@@ -270,7 +271,7 @@ func TestServerLetsRunsFinish(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			started, end := make(chan struct{}, 1), make(chan struct{})
-			store := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+			store := memcheckpoint.New(memcheckpoint.Options{})
 			g := slow(t, started, end, store)
 			ctx, stop := context.WithCancel(t.Context())
 			drained := make(chan struct{})

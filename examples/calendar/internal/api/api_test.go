@@ -17,7 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/examples/calendar/internal/api"
 	"github.com/weft-go/weft/examples/calendar/internal/assistant"
 	"github.com/weft-go/weft/examples/calendar/internal/desk"
@@ -64,7 +64,7 @@ func newSite(t *testing.T, model llm.Model) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	store := memcheckpoint.New(memcheckpoint.Options{})
 	var serve func(model llm.Model) *site
 	serve = func(model llm.Model) *site {
 		g, err := assistant.New(model, set, d.Describe, store)

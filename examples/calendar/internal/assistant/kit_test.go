@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/examples/calendar/internal/assistant"
 	"github.com/weft-go/weft/examples/calendar/internal/desk"
 	"github.com/weft-go/weft/examples/calendar/internal/ics"
@@ -101,7 +102,7 @@ func (o *office) titles() string {
 	return strings.Join(all, ", ")
 }
 
-func memory() checkpoint.Store { return checkpoint.NewMemory(checkpoint.MemoryOptions{}) }
+func memory() checkpoint.Store { return memcheckpoint.New(memcheckpoint.Options{}) }
 
 func invoke(t *testing.T, thread *graph.Thread, text string) *graph.Snapshot {
 	t.Helper()

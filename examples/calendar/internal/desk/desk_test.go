@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/examples/calendar/internal/desk"
 	"github.com/weft-go/weft/examples/calendar/internal/ics"
 	"github.com/weft-go/weft/graph"
@@ -204,11 +205,11 @@ func TestEffectsHappenOnce(t *testing.T) {
 				t.Parallel()
 				once, again := newBench(t), newBench(t)
 				none, failures := 0, 2
-				want, err := once.work(checkpoint.NewMemory(checkpoint.MemoryOptions{}), tool, arguments, &none).Invoke(t.Context(), graph.Begin())
+				want, err := once.work(memcheckpoint.New(memcheckpoint.Options{}), tool, arguments, &none).Invoke(t.Context(), graph.Begin())
 				if err != nil {
 					t.Fatal(err)
 				}
-				thread := again.work(checkpoint.NewMemory(checkpoint.MemoryOptions{}), tool, arguments, &failures)
+				thread := again.work(memcheckpoint.New(memcheckpoint.Options{}), tool, arguments, &failures)
 				if breaks { // behind the change of the calendar, and before that is noted
 					again.execute(`CREATE TRIGGER broken BEFORE UPDATE ON effects BEGIN SELECT raise(ABORT, 'pulled'); END`)
 					if _, err := thread.Invoke(t.Context(), graph.Begin()); err == nil || !strings.Contains(err.Error(), "pulled") {

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/csvtools"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/records"
 	"github.com/weft-go/weft/graph"
@@ -328,7 +328,7 @@ func TestExtensions(t *testing.T) {
 	b.Edge(graph.Start, "detect")
 	b.Edge("detect", "agent")
 	b.Edge("agent", graph.End)
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		t.Fatal(err)
 	}

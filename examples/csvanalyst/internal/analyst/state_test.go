@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/records"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
@@ -18,7 +18,7 @@ func scratch(t *testing.T) *graph.Thread {
 	b.Node("nothing", nothing)
 	b.Edge(graph.Start, "nothing")
 	b.Edge("nothing", graph.End)
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	if err != nil {
 		t.Fatal(err)
 	}

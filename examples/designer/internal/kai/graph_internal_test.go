@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
@@ -33,7 +33,7 @@ func TestShouldContinue(t *testing.T) {
 			b := graph.New("one", channels()...)
 			b.Node("one", func(context.Context, state.View) (state.Update, error) { return nil, nil })
 			b.Edge(graph.Start, "one")
-			g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+			g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 			if err != nil {
 				t.Fatal(err)
 			}

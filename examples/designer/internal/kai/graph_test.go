@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/examples/designer/internal/kai"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
@@ -30,7 +30,7 @@ func adder(t *testing.T, names ...string) *tools.Set {
 
 func build(t *testing.T, model llm.Model, set *tools.Set, o kai.Options) *graph.Graph {
 	t.Helper()
-	o.Graph.Checkpoints = checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	o.Graph.Checkpoints = memcheckpoint.New(memcheckpoint.Options{})
 	g, err := kai.CreateAgentGraph(model, set, o)
 	check(t, err)
 	return g

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/examples/designer/internal/catalogue"
 	"github.com/weft-go/weft/examples/designer/internal/kai"
 	"github.com/weft-go/weft/graph"
@@ -21,7 +21,7 @@ func after(t *testing.T, steps ...state.Update) state.View {
 	b.Node("nothing", func(context.Context, state.View) (state.Update, error) { return nil, nil })
 	b.Edge(graph.Start, "nothing")
 	b.Edge("nothing", graph.End)
-	g, err := b.Compile(graph.Options{Checkpoints: checkpoint.NewMemory(checkpoint.MemoryOptions{})})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	check(t, err)
 	for _, step := range append([]state.Update{{graph.Begin()}}, steps...) {
 		_, err := g.Thread("t").Invoke(t.Context(), step...)

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/examples/research/internal/document"
@@ -179,7 +180,7 @@ func TestInvoke(t *testing.T) {
 // What goes wrong is in the result, whatever it is.
 func TestInvokeFails(t *testing.T) {
 	t.Parallel()
-	store := checkpoint.NewMemory(checkpoint.MemoryOptions{})
+	store := memcheckpoint.New(memcheckpoint.Options{})
 	panics := config(store)
 	panics.Model = llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] { panic("oh") })
 	noModel := config(store)

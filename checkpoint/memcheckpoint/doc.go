@@ -1,0 +1,17 @@
+// Package memcheckpoint keeps checkpoints in memory, for tests and for programs
+// whose threads need not outlive the process.
+//
+//	store := memcheckpoint.New(memcheckpoint.Options{})
+//	g, err := b.Compile(graph.Options{Checkpoints: store})
+//
+// The store has every optional power: it is a [checkpoint.Leaser],
+// [checkpoint.ThreadLister], [checkpoint.ThreadCopier], [checkpoint.Pruner] and
+// [checkpoint.RunDeleter].
+//
+//   - A store is safe for concurrent use. Calls for different threads do not wait
+//     for each other, except while a thread is added or removed.
+//   - Put and PutWrites take the same time however long the thread is. Get takes
+//     time in proportion to the lineage that it returns.
+//   - A thread stays in memory until it is deleted. Use [Store.Prune] or
+//     [Store.DeleteThread] in a process that runs for a long time.
+package memcheckpoint

@@ -1,0 +1,245 @@
+package memcheckpoint
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+// Options configures [New]. The zero value works.
+type Options struct {
+	// MaxValue is the maximum number of bytes in one value: the Control of a
+	// checkpoint, or the Data of a change or of a pending write. Zero means
+	// [checkpoint.DefaultMaxValue]. A negative number means no limit.
+	MaxValue int
+}
+
+// Store is a [checkpoint.Store] that keeps checkpoints in memory. It is safe for
+// concurrent use. Create one with [New].
+type Store struct {
+	maxValue int
+
+	mu      sync.RWMutex // held only to find, add or remove a thread or a lease
+	threads map[string]*thread
+	leases  map[string]*lease
+}
+
+// New returns an empty store.
+func New(o Options) *Store {
+	return &Store{maxValue: o.MaxValue, threads: map[string]*thread{}, leases: map[string]*lease{}}
+}
+
+// Put implements [checkpoint.Store].
+func (s *Store) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := c.Check(s.maxValue); err != nil {
+		return err
+	}
+	// Only a first checkpoint may create the thread.
+	t := s.lock(c.Thread, head == "" && c.Parent == "")
+	if t == nil {
+		if head != "" {
+			return conflict(&c, head, "")
+		}
+		return parentNotFound(&c)
+	}
+	defer t.mu.Unlock()
+	return t.put(&c, head)
+}
+
+// PutWrites implements [checkpoint.Store].
+func (s *Store) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := checkpoint.CheckWrites(k, writes, s.maxValue); err != nil {
+		return err
+	}
+	t := s.lock(k.Thread, false)
+	if t == nil {
+		return notFound(k)
+	}
+	defer t.mu.Unlock()
+	r := t.find(k)
+	if r == nil {
+		return notFound(k)
+	}
+	t.putWrites(r, writes)
+	return nil
+}
+
+// Get implements [checkpoint.Store].
+func (s *Store) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
+	if err := ctx.Err(); err != nil {
+		return checkpoint.Checkpoint{}, err
+	}
+	if k.Thread == "" {
+		return checkpoint.Checkpoint{}, fmt.Errorf("memcheckpoint: get: empty thread id: %w", checkpoint.ErrInvalid)
+	}
+	t := s.lock(k.Thread, false)
+	if t == nil {
+		return checkpoint.Checkpoint{}, notFound(k)
+	}
+	r := t.find(k)
+	if r == nil {
+		t.mu.Unlock()
+		return checkpoint.Checkpoint{}, notFound(k)
+	}
+	c := t.checkpoint(k.Thread, r)
+	c.Writes = t.writes(r)
+	t.mu.Unlock()
+
+	// The changes of a record and its lineage never change: read them without
+	// the lock.
+	var err error
+	if c.Changes, err = decode(r.changes); err != nil {
+		return checkpoint.Checkpoint{}, err
+	}
+	if c.Snapshot, err = decode(r.snapshot); err != nil {
+		return checkpoint.Checkpoint{}, err
+	}
+	c.Lineage, err = r.lineage()
+	return c, err
+}
+
+// List implements [checkpoint.Store]. It yields the checkpoints that the thread
+// has when the loop starts, except those removed before the loop reaches them.
+func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.Checkpoint, error] {
+	return func(yield func(checkpoint.Checkpoint, error) bool) {
+		if err := s.list(ctx, &q, yield); err != nil {
+			yield(checkpoint.Checkpoint{}, err)
+		}
+	}
+}
+
+func (s *Store) list(ctx context.Context, q *checkpoint.Query, yield func(checkpoint.Checkpoint, error) bool) error {
+	if err := q.Check(); err != nil {
+		return err
+	}
+	t := s.lock(q.Thread, false)
+	if t == nil {
+		if q.Before != "" {
+			return notFound(checkpoint.Key{Thread: q.Thread, ID: q.Before})
+		}
+		return ctx.Err()
+	}
+	records, err := t.before(q)
+	t.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	yielded := 0
+	for i := len(records) - 1; i >= 0; i-- {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		c, ok := t.listed(q, records[i])
+		if !ok {
+			continue
+		}
+		yielded++
+		if !yield(c, nil) || yielded == q.Limit {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// DeleteThread implements [checkpoint.Store].
+func (s *Store) DeleteThread(ctx context.Context, thread string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if thread == "" {
+		return fmt.Errorf("memcheckpoint: delete thread: empty thread id: %w", checkpoint.ErrInvalid)
+	}
+	if t := s.lock(thread, false); t != nil {
+		for _, r := range t.records {
+			r.removed = true
+		}
+		s.sweep(thread, t)
+		t.mu.Unlock()
+	}
+	return nil
+}
+
+// lock returns a thread with its lock held. If the thread does not exist, lock
+// creates it, or returns nil when create is false. The caller must unlock the
+// thread, and must add a checkpoint to a thread that is new.
+func (s *Store) lock(id string, create bool) *thread {
+	for {
+		s.mu.RLock()
+		t := s.threads[id]
+		s.mu.RUnlock()
+		if t == nil && !create {
+			return nil
+		}
+		if t == nil {
+			t = newThread()
+			t.mu.Lock()
+			if s.insert(id, t) {
+				return t
+			}
+			continue
+		}
+		t.mu.Lock()
+		if !t.deleted {
+			return t
+		}
+		// Another goroutine deleted the thread while this one waited.
+		t.mu.Unlock()
+	}
+}
+
+// insert adds a thread to the store, and returns false if the store already has a
+// thread with the id.
+func (s *Store) insert(id string, t *thread) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.threads[id] != nil {
+		return false
+	}
+	s.threads[id] = t
+	return true
+}
+
+// sweep removes the records that are marked as removed, and the thread when no
+// record is left. It returns the number of records that it removed. The caller
+// holds the lock of the thread.
+func (s *Store) sweep(id string, t *thread) int {
+	n := t.sweep()
+	if len(t.records) == 0 {
+		t.deleted = true
+		s.mu.Lock()
+		delete(s.threads, id)
+		s.mu.Unlock()
+	}
+	return n
+}
+
+func notFound(k checkpoint.Key) error {
+	if k.ID == "" {
+		return fmt.Errorf("memcheckpoint: thread %q, namespace %q: no checkpoint: %w", k.Thread, k.Namespace, checkpoint.ErrNotFound)
+	}
+	return fmt.Errorf("memcheckpoint: thread %q, namespace %q: checkpoint %q: %w", k.Thread, k.Namespace, k.ID, checkpoint.ErrNotFound)
+}
+
+func parentNotFound(c *checkpoint.Checkpoint) error {
+	return fmt.Errorf("memcheckpoint: thread %q, namespace %q: put checkpoint %q: parent %q: %w",
+		c.Thread, c.Namespace, c.ID, c.Parent, checkpoint.ErrNotFound)
+}
+
+func conflict(c *checkpoint.Checkpoint, head, newest string) error {
+	return fmt.Errorf("memcheckpoint: thread %q, namespace %q: put checkpoint %q: the caller expects %q to be the newest checkpoint, but it is %q: read the thread again: %w",
+		c.Thread, c.Namespace, c.ID, head, newest, checkpoint.ErrConflict)
+}
+
+func idExists(c *checkpoint.Checkpoint) error {
+	return fmt.Errorf("memcheckpoint: thread %q, namespace %q: put checkpoint %q: the id is already in use: %w",
+		c.Thread, c.Namespace, c.ID, checkpoint.ErrConflict)
+}

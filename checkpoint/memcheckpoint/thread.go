@@ -1,0 +1,238 @@
+package memcheckpoint
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+// A thread holds the checkpoints of one thread. Its mutex guards every field. A
+// thread that is marked as deleted is no longer in the store.
+type thread struct {
+	mu      sync.Mutex
+	deleted bool
+	created int64 // Unix time in nanoseconds
+	updated int64 // Unix time in nanoseconds of the last Put
+
+	// records are in the order in which the store accepted them. The elements
+	// are never replaced: removing records makes a new slice.
+	records []*record
+	byID    map[string]*record
+	newest  map[string]*record // by namespace
+	pending map[*record]pendingWrites
+}
+
+// A record is one stored checkpoint. The mutex of the thread guards parent,
+// control and removed. The other fields never change, so they may be read without
+// the lock. All data is in strings, which callers cannot alter.
+type record struct {
+	id       string
+	parent   *record // the nearest ancestor that was not removed
+	previous *record // the record before this one in the lineage, removed or not; nil if a lineage starts here
+	label    *label
+	step     int
+	time     int64  // Unix time in nanoseconds
+	control  string // as [checkpoint.Checkpoint.Control]
+	changes  string // encoded
+	snapshot string // encoded; empty if there is no snapshot
+	removed  bool
+}
+
+// A label holds the fields that successive checkpoints of a namespace usually
+// share. It never changes.
+type label struct {
+	namespace string
+	source    checkpoint.Source
+	run       string
+	version   string
+	metadata  map[string]string
+}
+
+func newThread() *thread {
+	t := &thread{created: time.Now().UnixNano()}
+	t.clear(fewRecords)
+	return t
+}
+
+// fewRecords is the number of records for which a new thread has room.
+const fewRecords = 14
+
+// clear removes all records, and makes room for n.
+func (t *thread) clear(n int) {
+	t.records = make([]*record, 0, n)
+	t.byID = make(map[string]*record, n)
+	t.newest = map[string]*record{}
+}
+
+// put adds a checkpoint to the thread.
+func (t *thread) put(c *checkpoint.Checkpoint, head string) error {
+	newest := t.newest[c.Namespace]
+	if existing := t.byID[c.ID]; existing != nil {
+		if existing == newest && existing.parentID() == c.Parent {
+			return nil // the caller repeats its last Put
+		}
+		return idExists(c)
+	}
+	if newest.name() != head {
+		return conflict(c, head, newest.name())
+	}
+	var parent *record
+	if c.Parent != "" {
+		parent = t.find(checkpoint.Key{Namespace: c.Namespace, ID: c.Parent})
+		if parent == nil {
+			return parentNotFound(c)
+		}
+	}
+	t.updated = max(t.updated, t.created, time.Now().UnixNano())
+	t.add(&record{
+		id:       c.ID,
+		parent:   parent,
+		previous: previous(c, parent),
+		label:    newest.labelOf(c),
+		step:     c.Step,
+		time:     t.updated,
+		control:  newest.controlOf(c),
+		changes:  encode(c.Changes),
+		snapshot: encode(c.Snapshot),
+	})
+	if c.Settles && parent != nil {
+		delete(t.pending, parent)
+	}
+	return nil
+}
+
+// add appends a record to the thread and makes it the newest of its namespace.
+func (t *thread) add(r *record) {
+	t.records = append(t.records, r)
+	t.byID[r.id] = r
+	t.newest[r.label.namespace] = r
+}
+
+// previous returns the record before c in its lineage. A snapshot starts a new
+// lineage, so nothing before it needs to be kept.
+func previous(c *checkpoint.Checkpoint, parent *record) *record {
+	if c.Snapshot != nil {
+		return nil
+	}
+	return parent
+}
+
+// find returns nil if there is no such checkpoint. An empty id finds the newest
+// checkpoint of the namespace.
+func (t *thread) find(k checkpoint.Key) *record {
+	if k.ID == "" {
+		return t.newest[k.Namespace]
+	}
+	if r := t.byID[k.ID]; r != nil && r.label.namespace == k.Namespace {
+		return r
+	}
+	return nil
+}
+
+// before returns the records that a query may match, oldest first.
+func (t *thread) before(q *checkpoint.Query) ([]*record, error) {
+	if q.Before == "" {
+		return t.records, nil
+	}
+	limit := t.byID[q.Before]
+	if limit == nil {
+		return nil, notFound(checkpoint.Key{Thread: q.Thread, ID: q.Before})
+	}
+	i, _ := slices.BinarySearchFunc(t.records, limit.time, func(r *record, at int64) int { return cmp.Compare(r.time, at) })
+	for t.records[i] != limit { // several records may have the same time
+		i++
+	}
+	return t.records[:i], nil
+}
+
+// listed returns what List yields for a record, and false if the query does not
+// match the record or the record was removed.
+func (t *thread) listed(q *checkpoint.Query, r *record) (checkpoint.Checkpoint, bool) {
+	if !r.matches(q) {
+		return checkpoint.Checkpoint{}, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r.removed {
+		return checkpoint.Checkpoint{}, false
+	}
+	c := t.checkpoint(q.Thread, r)
+	if q.Writes {
+		c.Writes = t.writes(r)
+	}
+	return c, true
+}
+
+// checkpoint returns the fields of a checkpoint that List yields, without its
+// pending writes.
+func (t *thread) checkpoint(thread string, r *record) checkpoint.Checkpoint {
+	return checkpoint.Checkpoint{
+		Key:      checkpoint.Key{Thread: thread, Namespace: r.label.namespace, ID: r.id},
+		Parent:   r.parentID(),
+		Step:     r.step,
+		Source:   r.label.source,
+		Run:      r.label.run,
+		Version:  r.label.version,
+		Metadata: maps.Clone(r.label.metadata),
+		Control:  bytesOf(r.control),
+		Time:     time.Unix(0, r.time),
+	}
+}
+
+// name returns the id of the record, and the empty string for nil.
+func (r *record) name() string {
+	if r == nil {
+		return ""
+	}
+	return r.id
+}
+
+func (r *record) parentID() string { return r.parent.name() }
+
+// labelOf returns the label of a new checkpoint. It is that of r, the newest
+// record of the namespace, when the fields are equal. r may be nil.
+func (r *record) labelOf(c *checkpoint.Checkpoint) *label {
+	if r != nil {
+		l := r.label
+		if l.source == c.Source && l.run == c.Run && l.version == c.Version && maps.Equal(l.metadata, c.Metadata) {
+			return l
+		}
+	}
+	return &label{namespace: c.Namespace, source: c.Source, run: c.Run, version: c.Version, metadata: maps.Clone(c.Metadata)}
+}
+
+// controlOf returns a copy of the checkpoint's Control, which r and its parent
+// often share. r may be nil.
+func (r *record) controlOf(c *checkpoint.Checkpoint) string {
+	for range 2 {
+		if r == nil {
+			break
+		}
+		if r.control == string(c.Control) {
+			return r.control
+		}
+		r = r.parent
+	}
+	return string(c.Control)
+}
+
+func (r *record) matches(q *checkpoint.Query) bool {
+	l := r.label
+	switch {
+	case !q.AllNamespaces && l.namespace != q.Namespace,
+		q.Source != "" && l.source != q.Source,
+		q.Run != "" && l.run != q.Run,
+		q.Step != nil && r.step != *q.Step:
+		return false
+	}
+	for key, want := range q.Metadata {
+		if got, ok := l.metadata[key]; !ok || got != want {
+			return false
+		}
+	}
+	return true
+}
