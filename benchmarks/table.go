@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 )
 
-// A table is what the program prints: a row for each size, and below it one for
-// each further target of that size.
+// A table is the output of the program. Each size has a row; a size with several
+// targets has one more row for each further target.
 type table struct {
 	rows    [][]string
 	targets int
@@ -22,10 +22,11 @@ var header = []string{
 	"workload", "size", "floor", "eino", "weft", "/floor", "/eino", "allocs", "B", "target", "got", "",
 }
 
+// add adds the rows of a workload.
 func (t *table) add(w workload, r results) {
 	targets := w.targets(r)
 	for _, n := range w.sizes {
-		if _, ok := r[cell{floor, n}]; !ok {
+		if _, ok := r[cell{weft, n}]; !ok {
 			continue
 		}
 		row := figures(w, r, n)
@@ -48,14 +49,14 @@ func (t *table) add(w workload, r results) {
 	}
 }
 
-// figures are the columns before the target.
+// figures returns the columns before the target.
 func figures(w workload, r results, n int) []string {
 	row := []string{w.name, fmt.Sprintf("%d %ss", n, w.unit)}
 	for _, name := range []string{floor, eino, weft} {
 		row = append(row, when(r, cell{name, n}, func(s sample) string { return duration(s.ns) }))
 	}
 	for _, name := range []string{floor, eino} {
-		row = append(row, number(ratio(r, cell{weft, n}, cell{name, n}, perUnit)))
+		row = append(row, number(ratio(r, cell{weft, n}, cell{name, n}, timeOf)))
 	}
 	at := cell{weft, n}
 	return append(
@@ -65,7 +66,7 @@ func figures(w workload, r results, n int) []string {
 	)
 }
 
-// when formats a figure that was measured.
+// when formats a figure of a cell, and returns "-" if it was not measured.
 func when(r results, at cell, format func(sample) string) string {
 	s, ok := r.median(at)
 	if !ok {
@@ -74,7 +75,7 @@ func when(r results, at cell, format func(sample) string) string {
 	return format(s)
 }
 
-// print writes the table and says whether all targets are met.
+// print writes the table and reports whether all targets are met.
 func (t *table) print(out io.Writer) (bool, error) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, row := range slices.Concat([][]string{header}, t.rows) {
@@ -89,14 +90,16 @@ func (t *table) print(out io.Writer) (bool, error) {
 	return t.missed == 0, err
 }
 
-const legend = `Times, allocations and bytes are per superstep (W2: task, W5: run), medians of the
-rounds. /floor and /eino are weft's time divided by theirs; such a ratio is the
-median of those of the rounds. In P-memory and P-sqlite the floor is weft without
-the pause.`
+const legend = `Times, allocations and bytes are medians per unit of the size (W5: run). /floor and
+/eino are the medians of the quotients in each round. "stopped" means that a sample
+exceeded its limit of time. The floor of W7 is a channel, that of W9 the same thread at
+1,000 supersteps, and that of pausing the same thread without a pause.`
 
 // duration formats nanoseconds with three digits.
 func duration(ns float64) string {
 	switch {
+	case math.IsInf(ns, 0):
+		return number(ns)
 	case ns >= 1e6:
 		return number(ns/1e6) + " ms"
 	case ns >= 1e3:
@@ -105,9 +108,12 @@ func duration(ns float64) string {
 	return number(ns) + " ns"
 }
 
-// number formats with three digits, and whole numbers from 100.
+// number formats with three digits, and from 100 on as a whole number. NaN means that
+// nothing was measured, infinity that a sample exceeded its limit.
 func number(x float64) string {
 	switch {
+	case math.IsInf(x, 0):
+		return "stopped"
 	case math.IsNaN(x):
 		return "-"
 	case math.Abs(x) >= 99.95:
