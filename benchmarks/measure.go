@@ -142,8 +142,8 @@ func round(ctx context.Context, w workload, s settings, r results, repeat map[ce
 	return nil
 }
 
-// measureOnce takes one sample of so many runs. With times zero, it runs until
-// w.atLeast has passed. It returns the number of runs, or stopped.
+// measureOnce takes one sample of so many runs, or of as many as runAll finds if times
+// is zero. It returns the number of runs, or stopped.
 func measureOnce(ctx context.Context, w workload, c contestant, n, times int) (got sample, ran int, err error) {
 	tooSlow := sample{ns: math.Inf(1), allocs: math.NaN(), bytes: math.NaN()}
 	if times == stopped {
@@ -156,20 +156,10 @@ func measureOnce(ctx context.Context, w workload, c contestant, n, times int) (g
 	if s.close != nil {
 		defer func() { err = errors.Join(err, s.close()) }()
 	}
-	limited := ctx
-	if w.limit > 0 {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, w.limit)
-		defer cancel()
-	}
 	m := startMeter()
-	for ran = 0; ran < times || times == 0 && (ran == 0 || time.Since(m.began) < w.atLeast); ran++ {
-		if err := m.run(limited, s, n); err != nil {
-			if limited.Err() != nil && ctx.Err() == nil {
-				return tooSlow, stopped, nil
-			}
-			return sample{}, 0, err
-		}
+	ran, err = m.runAll(ctx, w, s, n, times)
+	if err != nil || ran == stopped {
+		return tooSlow, ran, err
 	}
 	got = m.stop(w, n, ran)
 	if err := w.verify(w, n, m.last); err != nil {
@@ -210,6 +200,28 @@ func startMeter() *meter {
 	runtime.ReadMemStats(&m.memory)
 	m.processor, m.began = processorTime(), time.Now()
 	return m
+}
+
+// runAll does so many runs. With times zero, it runs until w.atLeast has passed. It
+// returns the number of runs, or stopped.
+func (m *meter) runAll(ctx context.Context, w workload, s subject, n, times int) (ran int, err error) {
+	limited := ctx
+	if w.limit > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, w.limit)
+		defer cancel()
+	}
+	for ran = 0; ran < times || times == 0 && (ran == 0 || time.Since(m.began) < w.atLeast); ran++ {
+		err := m.run(limited, s, n)
+		switch {
+		case err == nil:
+		case limited.Err() != nil && ctx.Err() == nil:
+			return stopped, nil
+		default:
+			return 0, err
+		}
+	}
+	return ran, nil
 }
 
 // run does one run.

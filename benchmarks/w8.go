@@ -115,7 +115,9 @@ func (f *fanOut) task(ctx context.Context, s state.View) (state.Update, error) {
 // awaitOthers returns when another reader of the store sees the results of all other
 // tasks, or after slowTime.
 func (f *fanOut) awaitOthers(ctx context.Context) error {
-	for ctx.Err() == nil && time.Since(f.began) < slowTime {
+	polls := time.NewTicker(5 * time.Millisecond)
+	defer polls.Stop()
+	for time.Since(f.began) < slowTime {
 		c, err := f.store.Get(ctx, checkpoint.Key{Thread: f.thread()})
 		if err != nil {
 			return err
@@ -127,10 +129,14 @@ func (f *fanOut) awaitOthers(ctx context.Context) error {
 		if len(tasks) == f.n-1 {
 			break
 		}
-		time.Sleep(5 * time.Millisecond)
+		select {
+		case <-polls.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	f.measured.took = time.Since(f.began)
-	return ctx.Err()
+	return nil
 }
 
 func (f *fanOut) join(ctx context.Context, s state.View) (state.Update, error) {
