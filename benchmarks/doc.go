@@ -1,7 +1,7 @@
 // Benchmarks measures Weft against a floor and a peer, and checks the project's
 // performance targets.
 //
-//	go run . [-stores] [-run W1] [-rounds 9] [-short]
+//	go run . [-stores] [-run W1] [-rounds 9] [-short] [-markdown]
 //
 // A workload is run by several contestants: floor, the least code that does the
 // work without a library; eino, a peer; and weft. Every contestant runs once in

@@ -16,12 +16,13 @@ func main() {
 	only := flag.String("run", "", "measure only workloads whose name matches this `regexp`")
 	rounds := flag.Int("rounds", 9, "how many rounds to take medians of, at most")
 	short := flag.Bool("short", false, "two short rounds at small sizes: to see that it works, not to judge")
+	markdown := flag.Bool("markdown", false, "print the table as Markdown, for docs/performance.md")
 	flag.Parse()
 	s := settings{rounds: max(*rounds, 1), atLeast: 200 * time.Millisecond}
 	if *short {
 		s = settings{rounds: 2, atLeast: 2 * time.Millisecond, maxSize: 1001}
 	}
-	s.stores = *stores
+	s.stores, s.markdown = *stores, *markdown
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	met, err := run(ctx, *only, s)
@@ -66,5 +67,9 @@ func run(ctx context.Context, only string, s settings) (met bool, err error) {
 		t.add(w, all[i])
 	}
 	fmt.Println(about)
+	if s.markdown {
+		fmt.Println()
+		return t.markdown(os.Stdout)
+	}
 	return t.print(os.Stdout)
 }

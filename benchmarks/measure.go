@@ -65,6 +65,8 @@ type settings struct {
 	atLeast time.Duration
 	// stores selects the workloads of -stores.
 	stores bool
+	// markdown selects the form of the table.
+	markdown bool
 	// maxSize leaves out larger sizes. Zero means all sizes.
 	maxSize int
 }

@@ -10,17 +10,20 @@ import (
 	"text/tabwriter"
 )
 
-// A table is the output of the program. Each size has a row; a size with several
-// targets has one more row for each further target.
+// A table is the output of the program: a row for each size of each workload.
 type table struct {
-	rows    [][]string
+	rows    []row
 	targets int
 	missed  int
 }
 
-var header = []string{
-	"workload", "size", "floor", "eino", "weft", "/floor", "/eino", "allocs", "B", "target", "got", "",
+// A row holds the figures and the targets of a size.
+type row struct {
+	figures []string
+	targets []target
 }
+
+var header = []string{"workload", "size", "floor", "eino", "weft", "/floor", "/eino", "allocs", "B"}
 
 // add adds the rows of a workload.
 func (t *table) add(w workload, r results) {
@@ -29,23 +32,18 @@ func (t *table) add(w workload, r results) {
 		if _, ok := r[cell{weft, n}]; !ok {
 			continue
 		}
-		row := figures(w, r, n)
+		line := row{figures: figures(w, r, n)}
 		for _, target := range targets {
 			if target.n != n {
 				continue
 			}
+			line.targets = append(line.targets, target)
 			t.targets++
-			verdict := "met"
 			if !target.met() {
 				t.missed++
-				verdict = "MISSED"
 			}
-			t.rows = append(t.rows, append(row, target.text, number(target.got), verdict))
-			row = make([]string, len(row))
 		}
-		if row[0] != "" {
-			t.rows = append(t.rows, append(row, "", "", ""))
-		}
+		t.rows = append(t.rows, line)
 	}
 }
 
@@ -75,17 +73,67 @@ func when(r results, at cell, format func(sample) string) string {
 	return format(s)
 }
 
-// print writes the table and reports whether all targets are met.
+// verdict says whether the target is met.
+func (t target) verdict() string {
+	if t.met() {
+		return "met"
+	}
+	return "MISSED"
+}
+
+// print writes the table and reports whether all targets are met. Further targets of a
+// size have lines of their own.
 func (t *table) print(out io.Writer) (bool, error) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, row := range slices.Concat([][]string{header}, t.rows) {
-		if _, err := fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "\t"), "\t")); err != nil {
+	lines := [][]string{append(slices.Clone(header), "target", "got")}
+	for _, r := range t.rows {
+		columns := r.figures
+		for _, target := range r.targets {
+			lines = append(lines, append(slices.Clone(columns), target.text, number(target.got), target.verdict()))
+			columns = make([]string, len(columns))
+		}
+		if len(r.targets) == 0 {
+			lines = append(lines, columns)
+		}
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(w, strings.Join(line, "\t")); err != nil {
 			return false, err
 		}
 	}
 	if err := w.Flush(); err != nil {
 		return false, err
 	}
+	return t.summary(out)
+}
+
+// markdown writes the table for a document, with one line for each size.
+func (t *table) markdown(out io.Writer) (bool, error) {
+	columns := []int{0, 1, 2, 3, 4} // the figures up to the time of weft
+	line := func(figures []string, targets string) {
+		cells := make([]string, 0, len(columns)+1)
+		for _, i := range columns {
+			cells = append(cells, figures[i])
+		}
+		fmt.Fprintf(out, "| %s | %s |\n", strings.Join(cells, " | "), targets)
+	}
+	line(header, "targets: got")
+	fmt.Fprintln(out, strings.Repeat("| --- ", len(columns)+1)+"|")
+	for _, r := range t.rows {
+		texts := make([]string, len(r.targets))
+		for i, target := range r.targets {
+			texts[i] = strings.Replace(target.text, "<=", "≤", 1) + ": " + number(target.got)
+			if !target.met() {
+				texts[i] = "**" + texts[i] + "**"
+			}
+		}
+		line(r.figures, strings.Join(texts, " · "))
+	}
+	return t.summary(out)
+}
+
+// summary writes the legend and the number of targets, and reports whether all are met.
+func (t *table) summary(out io.Writer) (bool, error) {
 	_, err := fmt.Fprintf(out, "\n%s\n%d targets, %d met, %d missed\n", legend, t.targets, t.targets-t.missed, t.missed)
 	return t.missed == 0, err
 }
