@@ -23,6 +23,7 @@ var load = workload{
 	what:    "state and history of a long thread in PostgreSQL",
 	unit:    "message",
 	sizes:   []int{loadMessages / 10, loadMessages},
+	warm:    true,
 	rounds:  inTurn,
 	payload: text1024,
 	verify:  verifyLoop,

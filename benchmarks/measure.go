@@ -93,8 +93,11 @@ func measure(ctx context.Context, list []workload, s settings, tell func(w workl
 					continue
 				}
 				tell(w, first+1, last)
-				if first == 0 { // One more round warms up and finds how often each contestant has to run.
+				if first == 0 {
 					all[i], repeat[i] = make(results), make(map[cell]int)
+				}
+				if first == 0 && !w.warm {
+					// The warm-up also finds how often each contestant has to run.
 					if err := round(ctx, w, s, make(results), repeat[i]); err != nil {
 						return nil, err
 					}

@@ -22,6 +22,7 @@ var w4p = workload{
 	what:    "agent loop, stored in PostgreSQL",
 	unit:    "superstep",
 	sizes:   []int{101, 401, 1001, 10001},
+	warm:    true,
 	rounds:  inTurn,
 	payload: text1024,
 	verify:  verifyLoop,

@@ -31,6 +31,7 @@ var w7 = workload{
 	unit:          "token",
 	sizes:         []int{w7Tokens},
 	last:          true,
+	warm:          true,
 	rounds:        inTurn,
 	processorTime: true,
 	verify:        verifyCount,

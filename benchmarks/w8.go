@@ -31,46 +31,56 @@ const (
 // the start of its first task to the start of the next superstep. The floor stores
 // the results at once: by one COPY, or in one transaction.
 var (
-	w8Postgres = fanOutOnStore("W8-postgres", "COPY", fanOutInPostgres, w8Copy,
-		func(r results) []target {
-			return []target{atMost(r, cell{weft, w8Tasks}, 50, "round trips", tripsOf)}
-		})
-	w8SQLite = fanOutOnStore("W8-sqlite", "transaction", fanOutInSQLite, w8Transaction, nil)
+	w8Postgres = w8Store{name: "postgres", fanOut: fanOutInPostgres, floor: w8Copy, floorName: "COPY", trips: true}.workload()
+	w8SQLite   = w8Store{name: "sqlite", fanOut: fanOutInSQLite, floor: w8Transaction, floorName: "transaction"}.workload()
 )
 
 type setUp func(ctx context.Context, w workload, n int) (subject, error)
 
-func fanOutOnStore(name, storing string, on func(slow bool) setUp, atOnce setUp, more func(results) []target) workload {
+// A w8Store says how W8 is measured on a store.
+type w8Store struct {
+	name      string
+	fanOut    func(slow bool) setUp
+	floor     setUp
+	floorName string
+	trips     bool // the store makes round trips
+}
+
+func (s w8Store) workload() workload {
 	return workload{
-		name:    name,
+		name:    "W8-" + s.name,
 		what:    "one superstep of 1,000 quick tasks, stored",
 		unit:    "task",
 		sizes:   []int{w8Tasks},
 		last:    true,
+		warm:    true,
 		rounds:  5,
 		payload: text64,
 		verify:  verifyLoop,
 		contestants: []contestant{
-			{name: floor, setUp: atOnce},
-			{name: weft, setUp: on(false)},
-			{name: besideSlow, setUp: on(true)},
+			{name: floor, setUp: s.floor},
+			{name: weft, setUp: s.fanOut(false)},
+			{name: besideSlow, setUp: s.fanOut(true)},
 		},
-		targets: func(r results) []target {
-			once := timesFloor(r, w8Tasks, 3)
-			once.text = "<= 3 x one " + storing
-			later := r.paired(func(round ...sample) float64 {
-				return (round[0].ns - round[1].ns) * w8Tasks / 1e6
-			}, cell{besideSlow, w8Tasks}, cell{weft, w8Tasks})
-			targets := []target{once, {
-				n: w8Tasks, bound: 50, got: later,
-				text: "beside a slow task, results visible <= 50 ms later than without",
-			}}
-			if more != nil {
-				targets = append(targets, more(r)...)
-			}
-			return targets
-		},
+		targets: s.targets,
 	}
+}
+
+func (s w8Store) targets(r results) []target {
+	own := cell{weft, w8Tasks}
+	once := timesFloor(r, w8Tasks, 3)
+	once.text = "<= 3 x one " + s.floorName
+	later := r.paired(func(round ...sample) float64 {
+		return (round[0].ns - round[1].ns) * w8Tasks / 1e6
+	}, cell{besideSlow, w8Tasks}, own)
+	targets := []target{once, {
+		n: w8Tasks, bound: 50, got: later,
+		text: "results visible beside a slow task <= 50 ms later than without",
+	}}
+	if s.trips {
+		targets = append(targets, atMost(r, own, 50, "round trips", tripsOf))
+	}
+	return targets
 }
 
 // A fanOut runs threads of the fan-out and measures the superstep of its tasks.

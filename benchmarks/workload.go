@@ -16,6 +16,9 @@ type workload struct {
 	// last makes a workload run after all others. A workload that starts thousands of
 	// goroutines is last: the garbage collector scans their stacks until the process ends.
 	last bool
+	// warm says that no round is needed to warm up, since setUp does it or since a
+	// sample takes seconds.
+	warm bool
 	// rounds is the most rounds of this workload. Zero means all rounds.
 	rounds int
 	// atLeast replaces the least time that a sample takes. Zero means the default.
