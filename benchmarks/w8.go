@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
@@ -24,7 +25,7 @@ const (
 	besideSlow = "slow"
 	// slowTask is the item of that task, and slowTime the most time that it takes.
 	slowTask = w8Tasks / 2
-	slowTime = 3 * time.Second
+	slowTime = 10 * time.Second
 )
 
 // w8Postgres and w8SQLite measure one superstep of 1,000 quick tasks on a store: from
@@ -88,6 +89,7 @@ type fanOut struct {
 	payload payload
 	n       int
 	store   checkpoint.Store
+	reader  checkpoint.Store // the same threads, on connections of its own
 	trips   func() int64 // round trips so far
 	slow    bool
 
@@ -122,13 +124,13 @@ func (f *fanOut) task(ctx context.Context, s state.View) (state.Update, error) {
 	return state.Update{Found.Put(f.payload.message(i))}, nil
 }
 
-// awaitOthers returns when another reader of the store sees the results of all other
-// tasks, or after slowTime.
+// awaitOthers returns when a reader sees the results of all other tasks, or after
+// slowTime.
 func (f *fanOut) awaitOthers(ctx context.Context) error {
-	polls := time.NewTicker(5 * time.Millisecond)
+	polls := time.NewTicker(25 * time.Millisecond)
 	defer polls.Stop()
 	for time.Since(f.began) < slowTime {
-		c, err := f.store.Get(ctx, checkpoint.Key{Thread: f.thread()})
+		c, err := f.reader.Get(ctx, checkpoint.Key{Thread: f.thread()})
 		if err != nil {
 			return err
 		}
@@ -181,26 +183,40 @@ func fanOutInPostgres(slow bool) setUp {
 		if err != nil {
 			return subject{}, errors.Join(err, d.close())
 		}
-		f := &fanOut{payload: w.payload, n: n, store: store, trips: d.trips.Load, slow: slow}
-		if err := f.compile(ctx); err != nil {
+		reader, err := pgcheckpoint.Open(ctx, databaseURL, pgcheckpoint.Options{Schema: d.name})
+		if err != nil {
 			return subject{}, errors.Join(err, d.close())
 		}
-		return subject{run: f.run, close: d.close}, nil
+		stop := func() error {
+			reader.Close()
+			return d.close()
+		}
+		f := &fanOut{payload: w.payload, n: n, store: store, reader: reader, trips: d.trips.Load, slow: slow}
+		if err := f.compile(ctx); err != nil {
+			return subject{}, errors.Join(err, stop())
+		}
+		return subject{run: f.run, close: stop}, nil
 	}
 }
 
 func fanOutInSQLite(slow bool) setUp {
 	return func(ctx context.Context, w workload, n int) (subject, error) {
 		return inFile(ctx, func(path string) (func(context.Context) (outcome, error), func() error, error) {
-			store, err := sqlitecheckpoint.Open(ctx, path, sqlitecheckpoint.Options{Synchronous: sqlitecheckpoint.Normal})
+			opts := sqlitecheckpoint.Options{Synchronous: sqlitecheckpoint.Normal}
+			store, err := sqlitecheckpoint.Open(ctx, path, opts)
 			if err != nil {
 				return nil, nil, err
 			}
-			f := &fanOut{payload: w.payload, n: n, store: store, trips: func() int64 { return 0 }, slow: slow}
-			if err := f.compile(ctx); err != nil {
+			reader, err := sqlitecheckpoint.Open(ctx, path, opts)
+			if err != nil {
 				return nil, nil, errors.Join(err, store.Close())
 			}
-			return f.run, store.Close, nil
+			stop := func() error { return errors.Join(reader.Close(), store.Close()) }
+			f := &fanOut{payload: w.payload, n: n, store: store, reader: reader, trips: func() int64 { return 0 }, slow: slow}
+			if err := f.compile(ctx); err != nil {
+				return nil, nil, errors.Join(err, stop())
+			}
+			return f.run, stop, nil
 		})
 	}
 }
