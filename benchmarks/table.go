@@ -107,6 +107,9 @@ func (t *table) print(out io.Writer) (bool, error) {
 	return t.summary(out)
 }
 
+// symbols replaces operators by their signs.
+var symbols = strings.NewReplacer("<=", "≤", ">=", "≥", " x ", " × ")
+
 // markdown writes the table for a document, with one line for each size.
 func (t *table) markdown(out io.Writer) (bool, error) {
 	columns := []int{0, 1, 2, 3, 4} // the figures up to the time of weft
@@ -122,7 +125,7 @@ func (t *table) markdown(out io.Writer) (bool, error) {
 	for _, r := range t.rows {
 		texts := make([]string, len(r.targets))
 		for i, target := range r.targets {
-			texts[i] = strings.Replace(target.text, "<=", "≤", 1) + ": " + number(target.got)
+			texts[i] = symbols.Replace(target.text) + ": " + number(target.got)
 			if !target.met() {
 				texts[i] = "**" + texts[i] + "**"
 			}

@@ -53,8 +53,8 @@ W0 100 steps 100 ns - 420 ns 4.2 - 8.5 700 flat: <= 1.1 x n=10 1.2 MISSED
 	require.NoError(t, err)
 	assert.Contains(t, out.String(), `| workload | size | floor | eino | weft | targets: got |
 | --- | --- | --- | --- | --- | --- |
-| W0 | 10 steps | 100 ns | 2.4 µs | 350 ns | ≤ 4 x floor: 3.5 · ≤ 0.2 x eino: 0.146 · ≤ 2 x floor's 50 B heap: 1.5 |
-| W0 | 100 steps | 100 ns | - | 420 ns | **flat: ≤ 1.1 x n=10: 1.2** · **≤ 8 allocs: 8.5** |
+| W0 | 10 steps | 100 ns | 2.4 µs | 350 ns | ≤ 4 × floor: 3.5 · ≤ 0.2 × eino: 0.146 · ≤ 2 × floor's 50 B heap: 1.5 |
+| W0 | 100 steps | 100 ns | - | 420 ns | **flat: ≤ 1.1 × n=10: 1.2** · **≤ 8 allocs: 8.5** |
 `)
 }
 
