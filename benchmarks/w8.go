@@ -90,7 +90,7 @@ type fanOut struct {
 	n       int
 	store   checkpoint.Store
 	reader  checkpoint.Store // the same threads, on connections of its own
-	trips   func() int64 // round trips so far
+	trips   func() int64     // round trips so far
 	slow    bool
 
 	graph   *graph.Graph
