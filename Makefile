@@ -89,6 +89,12 @@ fmt: ## format the code and tidy the modules
 bench: ## measure against the floors and a peer, and check the targets (BENCHFLAGS="-run W1")
 	$(BENCHMARKS) run . $(BENCHFLAGS)
 
+# The server of its own waits for the disk, unlike the server of the tests.
+.PHONY: bench-stores
+bench-stores: ## the same on PostgreSQL with fsync, and fan-out on SQLite (BENCHFLAGS="-run W8")
+	DATABASE_URL=$$(WEFT_POSTGRES_CLUSTER=durable WEFT_POSTGRES_DURABLE=1 scripts/postgres) && export DATABASE_URL && \
+		$(BENCHMARKS) run . -stores $(BENCHFLAGS)
+
 .PHONY: bench-large
 bench-large: ## what an index finds, and how fast, among 300,000 vectors in PostgreSQL (seven minutes)
 	scripts/postgres >/dev/null

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// machine describes where and how the figures were measured.
+// machine describes the processor and the versions, for the line above the table.
 func machine(s settings) string {
-	return fmt.Sprintf("%s, GOMAXPROCS %d, %s %s/%s, eino %s, medians of %d rounds",
+	return fmt.Sprintf("%s, GOMAXPROCS %d, %s %s/%s, eino %s, medians of %d rounds at most",
 		processor("/proc/cpuinfo"), runtime.GOMAXPROCS(0), runtime.Version(), runtime.GOOS, runtime.GOARCH,
 		moduleVersion("github.com/cloudwego/eino"), s.rounds)
 }
 
-// processor reads the model of the processor, where the system tells it.
+// processor reads the model of the processor from a file like /proc/cpuinfo.
 func processor(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return "unknown processor"
 	}
-	defer func() { _ = f.Close() }() // It was only read.
+	defer func() { _ = f.Close() }() // The file was only read.
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
 			return strings.TrimSpace(value)
@@ -31,6 +31,7 @@ func processor(path string) string {
 	return "unknown processor"
 }
 
+// moduleVersion returns the version of a module that this program is built with.
 func moduleVersion(path string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -12,14 +12,17 @@ import (
 )
 
 func main() {
-	only := flag.String("run", "", "measure only workloads that match this `regexp`")
-	rounds := flag.Int("rounds", 15, "how many rounds to take medians of")
-	short := flag.Bool("short", false, "few short rounds, small sizes: to see that it works, not to judge")
+	stores := flag.Bool("stores", false, "measure the workloads on PostgreSQL and SQLite; DATABASE_URL names the server")
+	only := flag.String("run", "", "measure only workloads whose name matches this `regexp`")
+	rounds := flag.Int("rounds", 9, "how many rounds to take medians of, at most")
+	short := flag.Bool("short", false, "two short rounds at small sizes: to see that it works, not to judge")
+	markdown := flag.Bool("markdown", false, "print the table as Markdown, for docs/performance.md")
 	flag.Parse()
 	s := settings{rounds: max(*rounds, 1), atLeast: 200 * time.Millisecond}
 	if *short {
 		s = settings{rounds: 2, atLeast: 2 * time.Millisecond, maxSize: 1001}
 	}
+	s.stores, s.markdown = *stores, *markdown
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	met, err := run(ctx, *only, s)
@@ -32,19 +35,29 @@ func main() {
 	}
 }
 
-// run measures the workloads that match, prints the table and says whether all
-// targets are met.
+// run measures the workloads whose names match, prints the table and reports
+// whether all targets are met.
 func run(ctx context.Context, only string, s settings) (met bool, err error) {
 	match, err := regexp.Compile(only)
 	if err != nil {
 		return false, err
 	}
-	chosen := slices.DeleteFunc(slices.Clone(workloads), func(w workload) bool { return !match.MatchString(w.name) })
+	list, about := workloads, machine(s)
+	if s.stores {
+		list = storeWorkloads
+		name, err := server(ctx)
+		if err != nil {
+			return false, err
+		}
+		about += ", " + name
+	}
+	chosen := slices.DeleteFunc(slices.Clone(list), func(w workload) bool { return !match.MatchString(w.name) })
 	if len(chosen) == 0 {
 		return false, fmt.Errorf("no workload matches %q", only)
 	}
+	start := time.Now()
 	all, err := measure(ctx, chosen, s, func(w workload, first, last int) {
-		fmt.Fprintf(os.Stderr, "measuring %s, rounds %d to %d of %d: %s\n", w.name, first, last, s.rounds, w.what)
+		fmt.Fprintf(os.Stderr, "%4.0f s: %s, rounds %d to %d: %s\n", time.Since(start).Seconds(), w.name, first, last, w.what)
 	})
 	if err != nil {
 		return false, err
@@ -53,6 +66,10 @@ func run(ctx context.Context, only string, s settings) (met bool, err error) {
 	for i, w := range chosen {
 		t.add(w, all[i])
 	}
-	fmt.Println(machine(s))
+	fmt.Println(about)
+	if s.markdown {
+		fmt.Println()
+		return t.markdown(os.Stdout)
+	}
 	return t.print(os.Stdout)
 }

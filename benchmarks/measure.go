@@ -7,16 +7,19 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"syscall"
 	"time"
 )
 
-// A sample is what one contestant took at one size in one round, per unit.
+// A sample holds the measurements of one contestant at one size in one round. Times,
+// allocations and bytes are per unit.
 type sample struct {
-	ns     float64
+	ns     float64 // elapsed time, or processor time if the workload says so
 	allocs float64
 	bytes  float64
-	heap   float64 // kept per run, when the subject keeps
-	stored float64 // on disk per unit, when the subject stores
+	heap   float64 // heap kept per run
+	stored float64 // bytes on disk
+	trips  float64 // round trips per run
 }
 
 // A cell names a contestant at a size.
@@ -34,9 +37,8 @@ func (r results) median(at cell) (sample, bool) {
 	return medians(all), len(all) > 0
 }
 
-// paired returns the median of what the rounds give, each from its own samples:
-// what slows the machine for a while slows all of a round. It is NaN when one of
-// the cells was not measured.
+// paired applies a function to the samples that the cells have in each round, and
+// returns the median of its results. It returns NaN when a cell was not measured.
 func (r results) paired(of func(round ...sample) float64, cells ...cell) float64 {
 	rounds := len(r[cells[0]])
 	for _, at := range cells {
@@ -59,31 +61,43 @@ func (r results) paired(of func(round ...sample) float64, cells ...cell) float64
 // settings say how much to measure.
 type settings struct {
 	rounds int
-	// atLeast is how long a sample takes at least.
+	// atLeast is the least time that a sample takes.
 	atLeast time.Duration
+	// stores selects the workloads of -stores.
+	stores bool
+	// markdown selects the form of the table.
+	markdown bool
+	// maxSize leaves out larger sizes. Zero means all sizes.
 	maxSize int
 }
 
-// inTurn is how many rounds a workload has before it is another one's turn. What
-// slows the machine for seconds is in few of all its rounds; and most of them find
-// the heap as large as they need it.
-const inTurn = 5
+// inTurn is the number of rounds that a workload runs before the next workload has
+// its turn. Several turns spread the rounds of a workload over the whole time, so that
+// a few slow seconds of the machine affect few of them.
+const inTurn = 3
 
-// measure runs all contestants of all workloads at all sizes. Tell is called before
+// stopped marks a cell whose sample exceeded the limit of its workload. It is not
+// measured again.
+const stopped = -1
+
+// measure runs all contestants of all workloads at all sizes. It calls tell before
 // each turn.
 func measure(ctx context.Context, list []workload, s settings, tell func(w workload, first, last int)) ([]results, error) {
 	all := make([]results, len(list))
 	repeat := make([]map[cell]int, len(list))
-	for _, crowds := range []bool{false, true} {
+	for _, late := range []bool{false, true} {
 		for first := 0; first < s.rounds; first += inTurn {
-			last := min(first+inTurn, s.rounds)
 			for i, w := range list {
-				if w.crowds != crowds {
+				last := min(first+inTurn, s.of(w))
+				if w.last != late || first >= last {
 					continue
 				}
 				tell(w, first+1, last)
-				if first == 0 { // one more warms up and finds how often each has to run
+				if first == 0 {
 					all[i], repeat[i] = make(results), make(map[cell]int)
+				}
+				if first == 0 && !w.warm {
+					// The warm-up also finds how often each contestant has to run.
 					if err := round(ctx, w, s, make(results), repeat[i]); err != nil {
 						return nil, err
 					}
@@ -99,8 +113,20 @@ func measure(ctx context.Context, list []workload, s settings, tell func(w workl
 	return all, nil
 }
 
-// round adds a sample of each contestant at each size. Repeat is how often each runs.
+// of returns the number of rounds of a workload.
+func (s settings) of(w workload) int {
+	if w.rounds == 0 {
+		return s.rounds
+	}
+	return min(s.rounds, w.rounds)
+}
+
+// round adds a sample of each contestant at each size. Repeat holds how often each
+// of them runs in a sample; round adds what it does not hold yet.
 func round(ctx context.Context, w workload, s settings, r results, repeat map[cell]int) error {
+	if w.atLeast == 0 || w.atLeast > s.atLeast {
+		w.atLeast = s.atLeast
+	}
 	for _, n := range w.sizes {
 		if s.maxSize > 0 && n > s.maxSize {
 			continue
@@ -110,7 +136,7 @@ func round(ctx context.Context, w workload, s settings, r results, repeat map[ce
 				continue
 			}
 			at := cell{c.name, n}
-			got, times, err := measureOnce(ctx, w, c, n, repeat[at], s.atLeast)
+			got, times, err := measureOnce(ctx, w, c, n, repeat[at])
 			if err != nil {
 				return fmt.Errorf("%s: %s at %d: %w", w.name, c.name, n, err)
 			}
@@ -121,9 +147,13 @@ func round(ctx context.Context, w workload, s settings, r results, repeat map[ce
 	return nil
 }
 
-// measureOnce takes one sample of so many runs. With none asked for, it runs
-// until the time is reached. It returns how many runs it took.
-func measureOnce(ctx context.Context, w workload, c contestant, n, times int, atLeast time.Duration) (got sample, ran int, err error) {
+// measureOnce takes one sample of so many runs, or of as many as runAll finds if times
+// is zero. It returns the number of runs, or stopped.
+func measureOnce(ctx context.Context, w workload, c contestant, n, times int) (got sample, ran int, err error) {
+	tooSlow := sample{ns: math.Inf(1), allocs: math.NaN(), bytes: math.NaN()}
+	if times == stopped {
+		return tooSlow, stopped, nil
+	}
 	s, err := c.setUp(ctx, w, n)
 	if err != nil {
 		return sample{}, 0, err
@@ -131,46 +161,132 @@ func measureOnce(ctx context.Context, w workload, c contestant, n, times int, at
 	if s.close != nil {
 		defer func() { err = errors.Join(err, s.close()) }()
 	}
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	var last outcome
-	start := time.Now()
-	for ran = 0; ran < times || times == 0 && (ran == 0 || time.Since(start) < atLeast); ran++ {
-		if last, err = s.run(ctx); err != nil {
-			return sample{}, 0, err
-		}
+	m := startMeter()
+	ran, err = m.runAll(ctx, w, s, n, times)
+	if err != nil || ran == stopped {
+		return tooSlow, ran, err
 	}
-	took := time.Since(start)
-	runtime.ReadMemStats(&after)
-	if err := w.verify(w, n, last); err != nil {
+	got = m.stop(w, n, ran)
+	if err := w.verify(w, n, m.last); err != nil {
 		return sample{}, 0, fmt.Errorf("wrong final state: %w", err)
 	}
-	units := float64(n * ran)
-	got = sample{
-		ns:     float64(took.Nanoseconds()) / units,
-		allocs: float64(after.Mallocs-before.Mallocs) / units,
-		bytes:  float64(after.TotalAlloc-before.TotalAlloc) / units,
-	}
 	if s.keeps {
-		if s.trim != nil {
-			s.trim()
-		}
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		got.heap = (float64(after.HeapAlloc) - float64(before.HeapAlloc)) / float64(ran)
+		got.heap = m.kept(s) / float64(ran)
 	}
 	if s.stored != nil {
-		stored, err := s.stored()
+		stored, err := s.stored(ctx)
 		if err != nil {
 			return sample{}, 0, err
 		}
-		got.stored = float64(stored) / units
+		got.stored = float64(stored) / float64(n*ran)
 	}
 	runtime.KeepAlive(s)
 	return got, ran, nil
 }
 
+// A meter measures the runs of one sample.
+type meter struct {
+	began     time.Time
+	processor time.Duration
+	memory    runtime.MemStats
+
+	// The sums of the figures that runs have measured themselves.
+	took  time.Duration
+	units int
+	trips int64
+	heap  int64
+
+	last outcome
+}
+
+func startMeter() *meter {
+	m := &meter{}
+	runtime.GC()
+	runtime.ReadMemStats(&m.memory)
+	m.processor, m.began = processorTime(), time.Now()
+	return m
+}
+
+// runAll does so many runs. With times zero, it runs until w.atLeast has passed. It
+// returns the number of runs, or stopped.
+func (m *meter) runAll(ctx context.Context, w workload, s subject, n, times int) (ran int, err error) {
+	limited := ctx
+	if w.limit > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, w.limit)
+		defer cancel()
+	}
+	for ran = 0; ran < times || times == 0 && (ran == 0 || time.Since(m.began) < w.atLeast); ran++ {
+		err := m.run(limited, s, n)
+		switch {
+		case err == nil:
+		case limited.Err() != nil && ctx.Err() == nil:
+			return stopped, nil
+		default:
+			return 0, err
+		}
+	}
+	return ran, nil
+}
+
+// run does one run.
+func (m *meter) run(ctx context.Context, s subject, n int) (err error) {
+	if m.last, err = s.run(ctx); err != nil {
+		return err
+	}
+	if m.last.units == 0 {
+		m.last.units = n
+	}
+	m.took += m.last.took
+	m.units += m.last.units
+	m.trips += m.last.trips
+	m.heap += m.last.heap
+	return nil
+}
+
+// stop returns the sample of so many runs of size n.
+func (m *meter) stop(w workload, n, ran int) sample {
+	took, processor := time.Since(m.began), processorTime()-m.processor
+	var after runtime.MemStats
+	runtime.ReadMemStats(&after)
+	units := float64(n * ran)
+	got := sample{
+		ns:     float64(took.Nanoseconds()) / units,
+		allocs: float64(after.Mallocs-m.memory.Mallocs) / units,
+		bytes:  float64(after.TotalAlloc-m.memory.TotalAlloc) / units,
+		trips:  float64(m.trips) / float64(ran),
+		heap:   float64(m.heap) / float64(ran),
+	}
+	switch {
+	case m.took > 0:
+		got.ns = float64(m.took.Nanoseconds()) / float64(m.units)
+	case w.processorTime:
+		got.ns = float64(processor.Nanoseconds()) / units
+	}
+	return got
+}
+
+// kept returns how many bytes of heap are live beyond those at the start.
+func (m *meter) kept(s subject) float64 {
+	if s.trim != nil {
+		s.trim()
+	}
+	var after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	return float64(after.HeapAlloc) - float64(m.memory.HeapAlloc)
+}
+
+// processorTime returns the user and system time of this process.
+func processorTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(fmt.Sprintf("getrusage: %v", err)) // It fails for wrong arguments only.
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// medians returns the median of each field.
 func medians(all []sample) sample {
 	of := func(field func(sample) float64) float64 {
 		values := make([]float64, len(all))
@@ -185,6 +301,7 @@ func medians(all []sample) sample {
 		bytes:  of(func(s sample) float64 { return s.bytes }),
 		heap:   of(func(s sample) float64 { return s.heap }),
 		stored: of(func(s sample) float64 { return s.stored }),
+		trips:  of(func(s sample) float64 { return s.trips }),
 	}
 }
 

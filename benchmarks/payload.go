@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A payload is the text of the messages that a workload appends.
+// A payload holds the texts of the messages that a workload appends.
 type payload []string
 
-// newPayload returns texts of a size, which do not compress: 6 random bits a
-// byte.
+// newPayload returns texts of so many bytes. They hold 6 random bits a byte, so they
+// do not compress below 3/4 of their size.
 func newPayload(size int) payload {
 	var seed [32]byte
 	random := rand.NewChaCha8(seed)

@@ -9,25 +9,30 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/graph"
 )
 
-// A threadRun makes runs of threads of a graph.
+// A threadRun returns a function that runs a new thread of the graph at each call.
 type threadRun func(g *graph.Graph) func(context.Context) (outcome, error)
 
-// A storing makes a subject of threads that are kept somewhere.
-type storing func(ctx context.Context, n int, step graph.NodeFunc, run threadRun) (subject, error)
+// newMemoryStore returns a new store in memory.
+func newMemoryStore() checkpoint.Store {
+	return memcheckpoint.New(memcheckpoint.Options{})
+}
 
+// inMemory makes a subject of threads of the loop that are stored in memory.
 func inMemory(_ context.Context, n int, step graph.NodeFunc, run threadRun) (subject, error) {
-	g, err := compileLoop(step, n, graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
+	g, err := compileLoop(step, n, graph.Options{Checkpoints: newMemoryStore()})
 	if err != nil {
 		return subject{}, err
 	}
 	return subject{run: run(g), keeps: true}, nil
 }
 
+// inSQLite makes a subject of threads of the loop that are stored in SQLite.
 func inSQLite(ctx context.Context, n int, step graph.NodeFunc, run threadRun) (subject, error) {
 	return inFile(ctx, func(path string) (func(context.Context) (outcome, error), func() error, error) {
 		store, err := sqlitecheckpoint.Open(ctx, path, sqlitecheckpoint.Options{Synchronous: sqlitecheckpoint.Normal})
@@ -42,7 +47,7 @@ func inSQLite(ctx context.Context, n int, step graph.NodeFunc, run threadRun) (s
 	})
 }
 
-// newThreads returns a run that begins a new thread each time.
+// newThreads returns a function that runs a new thread at each call.
 func newThreads(g *graph.Graph) func(context.Context) (outcome, error) {
 	threads := 0
 	return func(ctx context.Context) (outcome, error) {
@@ -55,7 +60,7 @@ func newThreads(g *graph.Graph) func(context.Context) (outcome, error) {
 	}
 }
 
-// inFile makes a subject of runs that store in a database of their own.
+// inFile makes a subject whose runs store into a SQLite database of its own.
 func inFile(ctx context.Context, open func(path string) (run func(context.Context) (outcome, error), stop func() error, err error)) (subject, error) {
 	folder, err := os.MkdirTemp("", "benchmarks")
 	if err != nil {
@@ -68,13 +73,12 @@ func inFile(ctx context.Context, open func(path string) (run func(context.Contex
 	}
 	return subject{
 		run:    run,
-		stored: func() (int64, error) { return databaseSize(ctx, path) },
+		stored: func(ctx context.Context) (int64, error) { return databaseSize(ctx, path) },
 		close:  func() error { return errors.Join(stop(), os.RemoveAll(folder)) },
 	}, nil
 }
 
-// databaseSize returns how many bytes a database has, with everything moved
-// from its log into it.
+// databaseSize returns the size of a database in bytes, after a checkpoint of its log.
 func databaseSize(ctx context.Context, path string) (size int64, err error) {
 	db, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {

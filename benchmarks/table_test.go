@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestTable(t *testing.T) {
@@ -14,10 +17,10 @@ func TestTable(t *testing.T) {
 		name: "W0", unit: "step", sizes: []int{10, 100, 1000},
 		targets: func(r results) []target {
 			return []target{
-				timesFloor(r, 10, 4), fractionOfEino(r, 10, 6),
-				bytesOfFloor(r, 10, 2, "heap", func(s sample) float64 { return s.heap }),
+				timesFloor(r, 10, 4), ofEino(r, 10, 0.2),
+				bytesOfFloor(r, 10, 2, "heap", heapOf),
 				flat(r, 10, 100, 1.1),
-				atMost(r, 100, 8, "allocs", func(s sample) float64 { return s.allocs }),
+				atMost(r, cell{weft, 100}, 8, "allocs", allocsOf),
 			}
 		},
 	}
@@ -32,47 +35,45 @@ func TestTable(t *testing.T) {
 	tab.add(w, r)
 	var out bytes.Buffer
 	met, err := tab.print(&out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if met {
-		t.Error("got all met, want two missed")
-	}
+	require.NoError(t, err)
+	assert.False(t, met)
 	want := `workload size floor eino weft /floor /eino allocs B target got
 W0 10 steps 100 ns 2.4 µs 350 ns 3.5 0.146 5 640 <= 4 x floor 3.5 met
-<= 1/6 of eino (0.167) 0.146 met
+<= 0.2 x eino 0.146 met
 <= 2 x floor's 50 B heap 1.5 met
 W0 100 steps 100 ns - 420 ns 4.2 - 8.5 700 flat: <= 1.1 x n=10 1.2 MISSED
 <= 8 allocs 8.5 MISSED
 `
-	if got := squeeze(out.String()); !strings.HasPrefix(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	if want := "5 targets, 3 met, 2 missed\n"; !strings.HasSuffix(out.String(), want) {
-		t.Errorf("got\n%s\nwant it to end with %q", out.String(), want)
-	}
+	got, _, _ := strings.Cut(squeeze(out.String()), "\nTimes, ")
+	assert.Equal(t, want, got)
+	assert.True(t, strings.HasSuffix(out.String(), "5 targets, 3 met, 2 missed\n"), out.String())
+
+	out.Reset()
+	_, err = tab.markdown(&out)
+	require.NoError(t, err)
+	assert.Contains(t, out.String(), `| workload | size | floor | eino | weft | targets: got |
+| --- | --- | --- | --- | --- | --- |
+| W0 | 10 steps | 100 ns | 2.4 µs | 350 ns | ≤ 4 × floor: 3.5 · ≤ 0.2 × eino: 0.146 · ≤ 2 × floor's 50 B heap: 1.5 |
+| W0 | 100 steps | 100 ns | - | 420 ns | **flat: ≤ 1.1 × n=10: 1.2** · **≤ 8 allocs: 8.5** |
+`)
 }
 
-// A ratio is that of samples of one round: a machine that was slow in one, or
-// grows slower, does not change it.
-func TestRatio(t *testing.T) {
+// TestRatioOfRounds checks that a ratio does not change when the machine is slow in
+// some rounds.
+func TestRatioOfRounds(t *testing.T) {
 	t.Parallel()
 	r := results{
 		{floor, 1}: {{ns: 100}, {ns: 200}, {ns: 100}, {ns: 400}, {ns: 800}},
 		{weft, 1}:  {{ns: 210}, {ns: 400}, {ns: 900}, {ns: 760}, {ns: 1600}},
 	}
-	if got := ratio(r, cell{weft, 1}, cell{floor, 1}, perUnit); got != 2 {
-		t.Errorf("got %v, want 2", got)
-	}
-	if got, ok := r.median(cell{weft, 1}); !ok || got.ns != 760 {
-		t.Errorf("median: got %v, %t, want 760", got.ns, ok)
-	}
-	if got := ratio(r, cell{weft, 1}, cell{floor, 10}, perUnit); !math.IsNaN(got) {
-		t.Errorf("of what was not measured: got %v, want NaN", got)
-	}
+	assert.InDelta(t, 2, ratio(r, cell{weft, 1}, cell{floor, 1}, timeOf), 0)
+	got, ok := r.median(cell{weft, 1})
+	assert.True(t, ok)
+	assert.InDelta(t, 760, got.ns, 0)
+	assert.True(t, math.IsNaN(ratio(r, cell{weft, 1}, cell{floor, 10}, timeOf)), "a cell that was not measured")
 }
 
-// squeeze makes the widths of columns irrelevant.
+// squeeze replaces the padding of columns by one space.
 func squeeze(s string) string {
 	var lines []string
 	for line := range strings.Lines(s) {
@@ -97,9 +98,7 @@ func TestTargetMet(t *testing.T) {
 		{"infinite", target{got: math.Inf(1), bound: 2, least: true}, false},
 	}
 	for _, tt := range tests {
-		if got := tt.give.met(); got != tt.want {
-			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
-		}
+		assert.Equal(t, tt.want, tt.give.met(), tt.name)
 	}
 }
 
@@ -114,9 +113,7 @@ func TestMedian(t *testing.T) {
 		{[]float64{9, 1, 5}, 5},
 		{[]float64{4, 1, 9, 2}, 3},
 	} {
-		if got := median(tt.give); got != tt.want {
-			t.Errorf("median of %v: got %v, want %v", tt.give, got, tt.want)
-		}
+		assert.InDelta(t, tt.want, median(tt.give), 0, "median of %v", tt.give)
 	}
 }
 
@@ -125,33 +122,22 @@ func TestNumbers(t *testing.T) {
 	for give, want := range map[float64]string{
 		187.4: "187 ns", 2670: "2.67 µs", 23_400: "23.4 µs", 999_960: "1000 µs", 3.3e6: "3.3 ms", 99.96: "100 ns",
 	} {
-		if got := duration(give); got != want {
-			t.Errorf("duration of %v: got %q, want %q", give, got, want)
-		}
+		assert.Equal(t, want, duration(give))
 	}
-	if got := number(math.NaN()); got != "-" {
-		t.Errorf("number of NaN: got %q, want -", got)
-	}
+	assert.Equal(t, "-", number(math.NaN()))
+	assert.Equal(t, "stopped", duration(math.Inf(1)))
 }
 
 func TestProcessor(t *testing.T) {
 	t.Parallel()
-	if got, want := processor(filepath.Join("testdata", "cpuinfo")), "Example 9000 Processor"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got, want := processor(filepath.Join("testdata", "missing")), "unknown processor"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.Equal(t, "Example 9000 Processor", processor(filepath.Join("testdata", "cpuinfo")))
+	assert.Equal(t, "unknown processor", processor(filepath.Join("testdata", "missing")))
 }
 
 func TestPayload(t *testing.T) {
 	t.Parallel()
 	for size, p := range map[int]payload{64: text64, 1024: text1024} {
-		if got := len(p.at(7)); got != size {
-			t.Errorf("got %d bytes, want %d", got, size)
-		}
-		if p.at(0) == p.at(1) {
-			t.Errorf("messages of %d bytes: two are equal", size)
-		}
+		assert.Len(t, p.at(7), size)
+		assert.NotEqual(t, p.at(0), p.at(1))
 	}
 }

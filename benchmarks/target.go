@@ -7,15 +7,15 @@ import (
 
 // A target bounds a figure that comes from one run of a workload.
 type target struct {
-	n     int    // the row of the table that it belongs to
-	text  string // what is bounded, with the bound
+	n     int    // the size whose row shows the target
+	text  string // the figure and its bound
 	got   float64
 	bound float64
 	least bool // the bound is a lower one
 }
 
-// met says whether the figure keeps within the bound. One that was not measured
-// does not.
+// met reports whether the figure keeps within the bound. A figure that was not
+// measured does not.
 func (t target) met() bool {
 	if math.IsNaN(t.got) || math.IsInf(t.got, 0) {
 		return false
@@ -26,8 +26,8 @@ func (t target) met() bool {
 	return t.got <= t.bound
 }
 
-// ratio returns the quotient of two figures, the median of those of the rounds,
-// and NaN when one of them was not measured.
+// ratio returns the median of the quotients of two cells in each round, and NaN when
+// one of them was not measured.
 func ratio(r results, of, to cell, figure func(sample) float64) float64 {
 	return r.paired(func(round ...sample) float64 {
 		if figure(round[1]) == 0 {
@@ -37,49 +37,58 @@ func ratio(r results, of, to cell, figure func(sample) float64) float64 {
 	}, of, to)
 }
 
-func perUnit(s sample) float64 { return s.ns }
+// The figures of a sample that targets bound.
+func timeOf(s sample) float64   { return s.ns }
+func allocsOf(s sample) float64 { return s.allocs }
+func heapOf(s sample) float64   { return s.heap }
+func storedOf(s sample) float64 { return s.stored }
+func tripsOf(s sample) float64  { return s.trips }
 
-// timesFloor bounds weft's time by the floor's.
+// timesFloor bounds the time of weft by a multiple of the floor's.
 func timesFloor(r results, n int, bound float64) target {
 	return target{
 		n: n, bound: bound,
 		text: fmt.Sprintf("<= %v x floor", bound),
-		got:  ratio(r, cell{weft, n}, cell{floor, n}, perUnit),
+		got:  ratio(r, cell{weft, n}, cell{floor, n}, timeOf),
 	}
 }
 
-// bytesOfFloor bounds what weft stores by what the floor does.
+// bytesOfFloor bounds a number of bytes of weft by a multiple of the floor's.
 func bytesOfFloor(r results, n int, bound float64, what string, figure func(sample) float64) target {
-	own, _ := r.median(cell{floor, n})
+	return bytesOf(r, floor, n, bound, what, figure)
+}
+
+func bytesOf(r results, base string, n int, bound float64, what string, figure func(sample) float64) target {
+	own, _ := r.median(cell{base, n})
 	return target{
 		n: n, bound: bound,
-		text: fmt.Sprintf("<= %v x floor's %s B %s", bound, number(figure(own)), what),
-		got:  ratio(r, cell{weft, n}, cell{floor, n}, figure),
+		text: fmt.Sprintf("<= %v x %s's %s B %s", bound, base, number(figure(own)), what),
+		got:  ratio(r, cell{weft, n}, cell{base, n}, figure),
 	}
 }
 
-// fractionOfEino bounds weft's time by 1/part of eino's.
-func fractionOfEino(r results, n int, part float64) target {
+// ofEino bounds the time of weft by a fraction of eino's.
+func ofEino(r results, n int, bound float64) target {
 	return target{
-		n: n, bound: 1 / part,
-		text: fmt.Sprintf("<= 1/%v of eino (%.3f)", part, 1/part),
-		got:  ratio(r, cell{weft, n}, cell{eino, n}, perUnit),
+		n: n, bound: bound,
+		text: fmt.Sprintf("<= %v x eino", bound),
+		got:  ratio(r, cell{weft, n}, cell{eino, n}, timeOf),
 	}
 }
 
-// flat bounds weft's time at a large size by that at a small one.
+// flat bounds the time of weft at a large size by its time at a small one.
 func flat(r results, small, large int, bound float64) target {
 	return target{
 		n: large, bound: bound,
 		text: fmt.Sprintf("flat: <= %v x n=%d", bound, small),
-		got:  ratio(r, cell{weft, large}, cell{weft, small}, perUnit),
+		got:  ratio(r, cell{weft, large}, cell{weft, small}, timeOf),
 	}
 }
 
-// atMost bounds a figure of weft itself.
-func atMost(r results, n int, bound float64, what string, figure func(sample) float64) target {
-	t := target{n: n, bound: bound, text: fmt.Sprintf("<= %v %s", bound, what), got: math.NaN()}
-	if s, ok := r.median(cell{weft, n}); ok {
+// atMost bounds a figure of a contestant by itself.
+func atMost(r results, at cell, bound float64, what string, figure func(sample) float64) target {
+	t := target{n: at.n, bound: bound, text: fmt.Sprintf("<= %v %s", bound, what), got: math.NaN()}
+	if s, ok := r.median(at); ok {
 		t.got = figure(s)
 	}
 	return t

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// w1 is an agent's loop: agent, branch, tools, agent and so on. Both nodes append
+// w1 is the loop of an agent: agent, branch, tools, agent and so on. Both nodes append
 // a message and add 1 to a sum; the branch reads the sum. Nothing is stored.
 var w1 = workload{
 	name:    "W1",
@@ -25,25 +25,22 @@ var w1 = workload{
 		{name: weft, setUp: w1Weft},
 	},
 	targets: func(r results) []target {
-		allocs := func(s sample) float64 { return s.allocs }
-		bytes := func(s sample) float64 { return s.bytes }
 		targets := []target{
 			timesFloor(r, 11, 4),
 			timesFloor(r, 1001, 2.5),
 			flat(r, 101, 1001, 1),
 		}
 		for _, n := range []int{11, 101, 1001} {
-			targets = append(targets, fractionOfEino(r, n, 6),
-				atMost(r, n, 8, "allocs", allocs), atMost(r, n, 900, "B", bytes))
+			targets = append(targets, ofEino(r, n, 0.2), atMost(r, cell{weft, n}, 8, "allocs", allocsOf))
 		}
 		return targets
 	},
 }
 
-// A mapState is the floor's state.
+// A mapState is the state of the floor.
 type mapState map[string]any
 
-// agentNode and toolsNode are the floor's nodes: they return what they add.
+// agentNode and toolsNode are the nodes of the floor. They return their update.
 func agentNode(p payload, s mapState) mapState {
 	count := s["count"].(int)
 	return mapState{"messages": []string{p.message(count)}, "count": 1}
@@ -54,8 +51,8 @@ func toolsNode(p payload, s mapState) mapState {
 	return mapState{"messages": []string{p.message(count)}, "count": 1}
 }
 
-// mapLoop calls the two nodes in turn, keeps the state in a map and appends to
-// its list, until the branch after the agent ends it.
+// mapLoop calls the two nodes in turn and adds their updates to a map, until the branch
+// after the agent ends the loop.
 func mapLoop(p payload, n int) mapState {
 	s := newMapState()
 	for {
@@ -86,7 +83,7 @@ func w1Floor(_ context.Context, w workload, n int) (subject, error) {
 	}}, nil
 }
 
-// An einoState is eino's local state of a run.
+// An einoState is the local state of a run of eino.
 type einoState struct {
 	Messages []string
 	Count    int
@@ -106,15 +103,15 @@ func w1Eino(ctx context.Context, w workload, n int) (subject, error) {
 	}}, nil
 }
 
-// einoParts are a loop's node and the condition of its branch. What flows along
-// the edges is an E; the state is the graph's.
+// einoParts are the node of the loop and the condition of its branch. Values of type E
+// flow along the edges; the graph holds the state.
 type einoParts[E any] struct {
 	step func(ctx context.Context, in E) (E, error)
 	done func(E) bool
 }
 
-// einoPointers lets a pointer to the state flow, so that the branch and the
-// caller can read it.
+// einoPointers passes a pointer to the state along the edges, so that the branch and
+// the caller can read it.
 func einoPointers(p payload, n int) einoParts[*einoState] {
 	return einoParts[*einoState]{
 		step: func(ctx context.Context, _ *einoState) (out *einoState, err error) {
@@ -153,10 +150,10 @@ func einoLoop[E any](ctx context.Context, parts einoParts[E], opts ...compose.Gr
 	return g.Compile(ctx, append(opts, compose.WithMaxRunSteps(maxSteps))...)
 }
 
-// maxSteps is more than any workload needs.
+// maxSteps exceeds the supersteps of every workload.
 const maxSteps = 100_000
 
-// The channels of weft's loop.
+// The channels of the loop of weft.
 var (
 	Messages = state.Append[string]("messages")
 	Count    = state.Sum[int]("count")
@@ -180,17 +177,19 @@ func fromSnapshot(s *graph.Snapshot) outcome {
 	return outcome{messages: Messages.Get(s), count: Count.Get(s)}
 }
 
-// weftLoop compiles the loop for weft.
+// weftLoop compiles the loop with its usual step.
 func weftLoop(p payload, n int, opts graph.Options) (*graph.Graph, error) {
 	return compileLoop(weftStep(p), n, opts)
 }
 
+// weftStep is the node of the loop.
 func weftStep(p payload) graph.NodeFunc {
 	return func(_ context.Context, s state.View) (state.Update, error) {
 		return state.Update{Messages.Put(p.message(Count.Get(s))), Count.Put(1)}, nil
 	}
 }
 
+// compileLoop builds the graph of the loop.
 func compileLoop(step graph.NodeFunc, n int, opts graph.Options) (*graph.Graph, error) {
 	b := graph.New("loop", Messages, Count)
 	b.Node("agent", step)

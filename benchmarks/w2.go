@@ -12,20 +12,15 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// w2 is one superstep of many tasks, and a join that appends what they found.
+// w2 is one superstep of many tasks, and a join that appends their results.
 var w2 = workload{
 	name:    "W2",
 	what:    "fan-out and join",
 	unit:    "task",
 	sizes:   []int{10, 100, 1000, 10000},
-	crowds:  true,
+	last:    true,
 	payload: text64,
-	verify: func(w workload, n int, got outcome) error {
-		if got.count != n {
-			return fmt.Errorf("count: got %d, want %d", got.count, n)
-		}
-		return verifyMessages(w, n, got.messages)
-	},
+	verify:  verifyLoop,
 	contestants: []contestant{
 		{name: floor, setUp: w2Floor},
 		// Compiling 10,000 nodes takes eino minutes.
@@ -33,9 +28,9 @@ var w2 = workload{
 		{name: weft, setUp: w2Weft},
 	},
 	targets: func(r results) []target {
-		targets := []target{flat(r, 100, 10000, 1.2)}
+		targets := []target{timesFloor(r, 10, 4), timesFloor(r, 100, 3), timesFloor(r, 1000, 3), flat(r, 100, 10000, 1.2)}
 		for _, n := range []int{10, 100, 1000} {
-			targets = append(targets, timesFloor(r, n, 3), fractionOfEino(r, n, 4))
+			targets = append(targets, ofEino(r, n, 0.25))
 		}
 		return targets
 	},
@@ -56,12 +51,12 @@ func w2Floor(_ context.Context, w workload, n int) (subject, error) {
 	}}, nil
 }
 
-// An einoFound is eino's local state of a fan-out.
+// An einoFound is the local state of a fan-out of eino.
 type einoFound struct{ messages []string }
 
-// w2Eino gives every task a node, which writes what it found into the graph's
-// state. What flows to the join is how many tasks there were: merging maps of
-// outputs, which eino does by itself, takes it three to ten times as long.
+// w2Eino gives every task a node, which writes its result into the state of the graph.
+// The number of tasks flows to the join, since it is quicker to add numbers than to
+// merge maps of outputs, as eino does by default.
 func w2Eino(ctx context.Context, w workload, n int) (subject, error) {
 	g := compose.NewGraph[int, *outcome](compose.WithGenLocalState(func(context.Context) *einoFound {
 		return &einoFound{messages: make([]string, n)}
@@ -116,32 +111,17 @@ func init() {
 	})
 }
 
-// What a task of weft's fan-out is sent, and what it finds.
+// The input of a task of the fan-out, and the results of all tasks.
 var (
 	Item  = state.Last[int]("item")
 	Found = state.Append[string]("found")
 )
 
-// w2Weft sends every task its item.
 func w2Weft(_ context.Context, w workload, n int) (subject, error) {
-	b := graph.New("fan-out", Item, Found, Messages, Count)
-	b.BranchMany(graph.Start, func(state.View) (state.Update, error) {
-		sends := make(state.Update, n)
-		for i := range sends {
-			sends[i] = graph.Send("task", Item.Put(i))
-		}
-		return sends, nil
-	}, "task")
-	b.Node("task", func(_ context.Context, s state.View) (state.Update, error) {
+	task := func(_ context.Context, s state.View) (state.Update, error) {
 		return state.Update{Found.Put(w.payload.message(Item.Get(s)))}, nil
-	})
-	b.Edge("task", "join")
-	b.Node("join", func(_ context.Context, s state.View) (state.Update, error) {
-		found := Found.Get(s)
-		return state.Update{Messages.Put(found...), Count.Put(len(found))}, nil
-	})
-	b.Edge("join", graph.End)
-	g, err := b.Compile(graph.Options{})
+	}
+	g, err := compileFanOut(n, task, joinFound, graph.Options{})
 	if err != nil {
 		return subject{}, err
 	}
@@ -152,4 +132,27 @@ func w2Weft(_ context.Context, w workload, n int) (subject, error) {
 		}
 		return fromSnapshot(s), nil
 	}}, nil
+}
+
+// joinFound appends the results of all tasks.
+func joinFound(_ context.Context, s state.View) (state.Update, error) {
+	found := Found.Get(s)
+	return state.Update{Messages.Put(found...), Count.Put(len(found))}, nil
+}
+
+// compileFanOut builds a graph that sends n tasks their items and joins them.
+func compileFanOut(n int, task, join graph.NodeFunc, opts graph.Options) (*graph.Graph, error) {
+	b := graph.New("fan-out", Item, Found, Messages, Count)
+	b.BranchMany(graph.Start, func(state.View) (state.Update, error) {
+		sends := make(state.Update, n)
+		for i := range sends {
+			sends[i] = graph.Send("task", Item.Put(i))
+		}
+		return sends, nil
+	}, "task")
+	b.Node("task", task)
+	b.Edge("task", "join")
+	b.Node("join", join)
+	b.Edge("join", graph.End)
+	return b.Compile(opts)
 }

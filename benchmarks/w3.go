@@ -21,7 +21,7 @@ var w3 = workload{
 	verify:  verifyLoop,
 	contestants: []contestant{
 		{name: floor, setUp: w3Floor},
-		// What eino stores grows with the run: 1,001 steps take it a minute.
+		// A checkpoint of eino holds the whole state: 1,001 steps take a minute.
 		{name: eino, setUp: w3Eino, upTo: 101},
 		{name: weft, setUp: w3Weft},
 	},
@@ -29,19 +29,19 @@ var w3 = workload{
 		targets := []target{flat(r, 101, 10001, 1.1)}
 		for _, n := range []int{101, 1001, 10001} {
 			targets = append(targets, timesFloor(r, n, 3.5),
-				bytesOfFloor(r, n, 2, "heap kept a thread", func(s sample) float64 { return s.heap }))
+				bytesOfFloor(r, n, 2, "heap kept a thread", heapOf))
 		}
 		return targets
 	},
 }
 
-// A deltaLog is the floor's memory of a run: each step's change, as JSON.
+// A deltaLog is a run of the floor: its state, and the change of each step as JSON.
 type deltaLog struct {
 	state mapState
 	log   []byte
 }
 
-// append logs one step's change.
+// append logs the change of one step.
 func (l *deltaLog) append(messages []string, count int) error {
 	change, err := json.Marshal(delta{messages, count})
 	l.log = append(l.log, change...)
@@ -73,8 +73,8 @@ func loggedLoop(p payload, n int) (*deltaLog, error) {
 	}
 }
 
-// trim gives back what the log and the list hold in reserve, so that the heap
-// that the floor keeps is what it needs.
+// trim returns a copy without spare capacity, so that the heap that the floor keeps is
+// the heap that it needs.
 func (l *deltaLog) trim() *deltaLog {
 	return &deltaLog{
 		log:   slices.Clone(l.log),
@@ -103,7 +103,7 @@ func w3Floor(_ context.Context, w workload, n int) (subject, error) {
 	}, nil
 }
 
-// An einoMemory keeps eino's checkpoints.
+// An einoMemory keeps checkpoints of eino.
 type einoMemory map[string][]byte
 
 func (m einoMemory) Get(_ context.Context, id string) ([]byte, bool, error) {
@@ -118,8 +118,8 @@ func (m einoMemory) Set(_ context.Context, id string, data []byte) error {
 
 func init() { schema.RegisterName[*einoState]("benchmarks_state") }
 
-// w3Eino stores every step the way eino can: it stops after each node, which
-// writes a checkpoint, and goes on from there.
+// w3Eino stores every step in the only way that eino has: it interrupts the run after
+// each node, which writes a checkpoint, and resumes it.
 func w3Eino(ctx context.Context, w workload, n int) (subject, error) {
 	var final *einoState
 	step := func(ctx context.Context, _ int) (count int, err error) {

@@ -27,25 +27,24 @@ var w4s = workload{
 		targets := []target{flat(r, 101, 1001, 1.1)}
 		for _, n := range []int{101, 401, 1001} {
 			targets = append(targets, timesFloor(r, n, 1.5),
-				bytesOfFloor(r, n, 1.6, "on disk a superstep", func(s sample) float64 { return s.stored }))
+				bytesOfFloor(r, n, 1.6, "on disk a superstep", storedOf))
 		}
 		return targets
 	},
 }
 
-// A floorTable is the floor's store: one prepared INSERT a step on one
-// connection, each in a transaction of its own.
+// A floorTable is the store of the floor: one prepared INSERT a step on one connection,
+// each in a transaction of its own.
 type floorTable struct {
 	db     *sql.DB
 	insert *sql.Stmt
 }
 
 func openFloorTable(ctx context.Context, path string) (*floorTable, error) {
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
+	db, err := openSQLite(path)
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1)
 	t := &floorTable{db: db}
 	_, err = db.ExecContext(ctx, `CREATE TABLE step (key INTEGER PRIMARY KEY, thread TEXT, step INTEGER, change BLOB)`)
 	if err == nil {
@@ -57,8 +56,19 @@ func openFloorTable(ctx context.Context, path string) (*floorTable, error) {
 	return t, nil
 }
 
+// openSQLite opens a database as the SQLite store does, with one connection.
+func openSQLite(path string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
 func (t *floorTable) close() error { return errors.Join(t.insert.Close(), t.db.Close()) }
 
+// put stores the change of one step.
 func (t *floorTable) put(ctx context.Context, thread string, update mapState, step int) error {
 	change, err := json.Marshal(delta{update["messages"].([]string), update["count"].(int)})
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/weft-go/weft/graph"
 )
 
-// loop is weft's W1, which W6 needs in the same rounds.
+// loop is W1 by weft, measured in the same rounds as W6.
 const loop = "weft W1"
 
-// w6 is W1 with every event read from the stream. The floor is what one event a
-// superstep costs through a Go channel, with no work beside it.
+// w6 is W1 with every event read from the stream. The floor sends one event a superstep
+// through a Go channel and does no other work.
 var w6 = workload{
 	name:    "W6",
 	what:    "agent loop, every event read",
@@ -35,13 +35,13 @@ var w6 = workload{
 			return (stream.ns - own.ns) / through.ns
 		}, cell{weft, n}, cell{loop, n}, cell{floor, n})
 		return []target{
-			{n: n, text: "above W1's own cost <= 4 x floor", got: above, bound: 4},
-			fractionOfEino(r, n, 5),
+			{n: n, text: "above W1's own cost <= 6 x floor", got: above, bound: 6},
+			ofEino(r, n, 0.3),
 		}
 	},
 }
 
-// A floorEvent is what goes through the floor's channel.
+// A floorEvent is an event of the floor.
 type floorEvent struct {
 	step    int
 	node    string
@@ -65,14 +65,14 @@ func w6Floor(_ context.Context, w workload, n int) (subject, error) {
 	}}, nil
 }
 
-// einoEvent is the start or the end of a component, as eino tells it.
+// An einoEvent is the start or the end of a component.
 type einoEvent struct {
 	info  *callbacks.RunInfo
 	ended bool
 }
 
-// einoTeller sends what eino tells its callbacks through a channel.
-func einoTeller(events chan<- einoEvent) callbacks.Handler {
+// einoEvents returns a handler that sends the events of eino through a channel.
+func einoEvents(events chan<- einoEvent) callbacks.Handler {
 	return callbacks.NewHandlerBuilder().
 		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
 			events <- einoEvent{info: info}
@@ -95,7 +95,7 @@ func w6Eino(ctx context.Context, w workload, n int) (subject, error) {
 		go func() {
 			defer close(events)
 			var s *einoState
-			if s, err = g.Invoke(ctx, nil, compose.WithCallbacks(einoTeller(events))); err == nil {
+			if s, err = g.Invoke(ctx, nil, compose.WithCallbacks(einoEvents(events))); err == nil {
 				o.messages = s.Messages
 			}
 		}()
@@ -127,7 +127,7 @@ func w6Weft(_ context.Context, w workload, n int) (subject, error) {
 			}
 		}
 		if steps != o.count {
-			return outcome{}, fmt.Errorf("the stream told of %d steps of %d", steps, o.count)
+			return outcome{}, fmt.Errorf("the stream had events of %d steps of %d", steps, o.count)
 		}
 		return o, nil
 	}}, nil

@@ -3,27 +3,41 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 )
 
 // A workload is work that each contestant does at each size.
 type workload struct {
 	name  string
 	what  string
-	unit  string // what a size counts
+	unit  string // what a size counts, in the singular
 	sizes []int
-	// crowds says that it starts many thousand goroutines at once. The collector looks
-	// at what is left of them for the rest of the process, so it is measured last.
-	crowds bool
-	// payload makes the i-th message of a run.
+	// last makes a workload run after all others. A workload that starts thousands of
+	// goroutines is last: the garbage collector scans their stacks until the process ends.
+	last bool
+	// warm says that no round is needed to warm up, since setUp does it or since a
+	// sample takes seconds.
+	warm bool
+	// rounds is the most rounds of this workload. Zero means all rounds.
+	rounds int
+	// atLeast replaces the least time that a sample takes. Zero means the default.
+	atLeast time.Duration
+	// limit stops a sample that takes longer: it then counts as infinitely slow. Zero
+	// means no limit.
+	limit time.Duration
+	// processorTime selects user and system time instead of elapsed time.
+	processorTime bool
+	// payload holds the texts of a run's messages.
 	payload payload
-	// verify checks a whole outcome. It is not part of what is measured.
+	// verify checks the outcome of the last run of a sample. Its time is not measured.
 	verify      func(w workload, n int, got outcome) error
 	contestants []contestant
-	// targets judges the medians.
+	// targets compares the results with the bounds.
 	targets func(r results) []target
 }
 
-// The names of the contestants.
+// The contestants that have a column in the table.
 const (
 	floor = "floor"
 	eino  = "eino"
@@ -33,42 +47,58 @@ const (
 // A contestant does a workload in its own way.
 type contestant struct {
 	name string
-	// upTo is the largest size that it is asked to do. Zero means all.
+	// upTo is the largest size that the contestant runs. Zero means all sizes.
 	upTo int
-	// setUp does what is not measured, such as compiling a graph for runs of
+	// setUp does the work that is not measured, such as compiling a graph for runs of
 	// size n.
 	setUp func(ctx context.Context, w workload, n int) (subject, error)
 }
 
 func (c contestant) does(n int) bool { return c.upTo == 0 || n <= c.upTo }
 
-// A subject is ready to run. Runs follow each other; a run may use several
+// A subject is ready to run. Its runs follow each other; one run may use several
 // goroutines.
 type subject struct {
 	run func(ctx context.Context) (outcome, error)
-	// stored, when not nil, tells how many bytes the runs so far have left on
-	// disk.
-	stored func() (int64, error)
-	// keeps says that the subject holds on to what its runs store, so that the
-	// heap kept per run can be measured. Trim, when not nil, is called before.
+	// stored, when not nil, returns how many bytes the runs so far have left on disk.
+	stored func(ctx context.Context) (int64, error)
+	// keeps says that the subject retains all data of its runs, so that the heap
+	// kept per run can be measured. Trim, when not nil, is called before that.
 	keeps bool
 	trim  func()
-	// close, when not nil, frees what setUp took.
+	// close, when not nil, releases the resources that setUp acquired.
 	close func() error
 }
 
-// An outcome is the final state of a run.
+// An outcome is the final state of a run, and what the run measured itself.
 type outcome struct {
 	messages []string
 	count    int
+
+	// took, when not zero, is the time that counts instead of that of the whole run.
+	// It covers so many units; zero units means the size of the workload.
+	took  time.Duration
+	units int
+	// trips is the number of round trips to a server.
+	trips int64
+	// heap is the largest live heap that the run saw, in bytes.
+	heap int64
 }
 
 // verifyLoop checks that the loop has appended one message a step, in order.
 func verifyLoop(w workload, n int, got outcome) error {
+	if err := verifyCount(w, n, got); err != nil {
+		return err
+	}
+	return verifyMessages(w, n, got.messages)
+}
+
+// verifyCount checks that a run has counted all its units.
+func verifyCount(_ workload, n int, got outcome) error {
 	if got.count != n {
 		return fmt.Errorf("count: got %d, want %d", got.count, n)
 	}
-	return verifyMessages(w, n, got.messages)
+	return nil
 }
 
 func verifyMessages(w workload, n int, got []string) error {
@@ -83,5 +113,8 @@ func verifyMessages(w workload, n int, got []string) error {
 	return nil
 }
 
-// workloads are all of them, in the order of the table.
-var workloads = []workload{w1, w2, w3, w4s, w5, w6, pauseMemory, pauseSQLite}
+// workloads are the workloads that need no server, in the order of the table.
+var workloads = slices.Concat([]workload{w1, w2, w3, w4s, w5, w6, w7}, w9, []workload{pausing})
+
+// storeWorkloads are the workloads of -stores, in the order of the table.
+var storeWorkloads = []workload{w4p, w8Postgres, w8SQLite, load}

@@ -3,34 +3,49 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
+	"math"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// TestWorkloads runs every contestant of every workload once at its smallest
-// size: each must end in the state that the workload asks for.
+// TestWorkloads runs every contestant of every workload once at its smallest size,
+// and verifies the final state.
 func TestWorkloads(t *testing.T) {
 	t.Parallel()
-	for _, w := range workloads {
+	runAll(t, workloads)
+}
+
+func TestStoreWorkloads(t *testing.T) { //nolint:paralleltest // It sets databaseURL.
+	databaseURL = pgtest.DirectURL(t)
+	t.Run("all", func(t *testing.T) { runAll(t, storeWorkloads) })
+	about, err := server(t.Context())
+	require.NoError(t, err)
+	assert.Contains(t, about, "PostgreSQL 1")
+}
+
+func runAll(t *testing.T, list []workload) {
+	t.Helper()
+	for _, w := range list {
 		for _, c := range w.contestants {
 			t.Run(w.name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
-				got, _, err := measureOnce(t.Context(), w, c, w.sizes[0], 2, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got.ns <= 0 {
-					t.Errorf("got %v ns, want more than 0", got.ns)
-				}
+				got, _, err := measureOnce(t.Context(), w, c, w.sizes[0], 1)
+				require.NoError(t, err)
+				assert.Positive(t, got.ns)
 			})
 		}
 	}
 }
 
-// TestWrongOutcomes spoils outcomes: each workload must notice.
-func TestWrongOutcomes(t *testing.T) {
+// TestWrongOutcomesFail changes the outcomes of each workload: its verification must
+// fail.
+func TestWrongOutcomesFail(t *testing.T) {
 	t.Parallel()
 	spoil := map[string]func(o *outcome){
 		"a message less":     func(o *outcome) { o.messages = o.messages[1:] },
@@ -47,24 +62,25 @@ func TestWrongOutcomes(t *testing.T) {
 					run := s.run
 					s.run = func(ctx context.Context) (outcome, error) {
 						o, err := run(ctx)
+						if o.messages == nil { // Some workloads only count.
+							o.count++
+							return o, err
+						}
 						f(&o)
 						return o, err
 					}
 					return s, err
 				}}
-				_, _, err := measureOnce(t.Context(), w, spoiled, w.sizes[0], 1, 0)
-				if err == nil || !strings.Contains(err.Error(), "wrong final state") {
-					t.Errorf("got %v, want a wrong final state", err)
-				}
+				_, _, err := measureOnce(t.Context(), w, spoiled, w.sizes[0], 1)
+				require.ErrorContains(t, err, "wrong final state")
 			})
 		}
 	}
 }
 
-// TestEveryContestantIsMeasured checks that workloads take turns, but those
-// that crowd come last, and that sizes beyond a limit and those which a contestant
-// does not do are left out.
-func TestEveryContestantIsMeasured(t *testing.T) {
+// TestOrderOfMeasurements checks that workloads take turns, that the last ones come
+// last, and that larger sizes than a limit are left out.
+func TestOrderOfMeasurements(t *testing.T) {
 	t.Parallel()
 	var order []string
 	does := func(name string, upTo int) contestant {
@@ -79,27 +95,44 @@ func TestEveryContestantIsMeasured(t *testing.T) {
 		verify:      func(workload, int, outcome) error { return nil },
 		contestants: []contestant{does(floor, 0), does(weft, 5)},
 	}
-	crowd, other := w, w
-	crowd.name, crowd.sizes, crowd.crowds = "c", []int{10}, true
-	other.name, other.sizes = "b", []int{10}
+	late, other := w, w
+	late.name, late.sizes, late.last = "c", []int{10}, true
+	other.name, other.sizes, other.rounds = "b", []int{10}, inTurn
 	var told []string
-	all, err := measure(t.Context(), []workload{w, crowd, other}, settings{rounds: inTurn + 1, atLeast: time.Microsecond, maxSize: 10},
+	all, err := measure(t.Context(), []workload{w, late, other}, settings{rounds: inTurn + 1, atLeast: time.Microsecond, maxSize: 10},
 		func(w workload, first, last int) { told = append(told, fmt.Sprintf("%s %d-%d", w.name, first, last)) })
-	if err != nil {
-		t.Fatal(err)
+	require.NoError(t, err)
+	turns := func(a, b, c int) string {
+		return strings.Repeat(" afloor1 aweft1 afloor10", a) + strings.Repeat(" bfloor10", b) + strings.Repeat(" cfloor10", c)
 	}
-	turn := func(rounds int) string {
-		return strings.Repeat(" afloor1 aweft1 afloor10", rounds) + strings.Repeat(" bfloor10", rounds)
+	assert.Equal(t, turns(1+inTurn, 1+inTurn, 0)+turns(1, 0, inTurn+2), " "+strings.Join(order, " "))
+	assert.Equal(t, []string{"a 1-3", "b 1-3", "a 4-4", "c 1-3", "c 4-4"}, told)
+	for i, want := range []struct{ cells, samples int }{{3, inTurn + 1}, {1, inTurn + 1}, {1, inTurn}} {
+		assert.Len(t, all[i], want.cells)
+		assert.Len(t, all[i][cell{floor, 10}], want.samples)
 	}
-	if got, want := " "+strings.Join(order, " "), turn(1+inTurn)+turn(1)+strings.Repeat(" cfloor10", inTurn+2); got != want {
-		t.Errorf("order: got %q, want %q", got, want)
+}
+
+// TestLimitStopsSlowSamples checks that a sample beyond its limit is infinitely slow,
+// and that it is measured only once.
+func TestLimitStopsSlowSamples(t *testing.T) {
+	t.Parallel()
+	setUps := 0
+	w := workload{
+		sizes: []int{1}, limit: time.Millisecond,
+		verify: func(workload, int, outcome) error { return nil },
+		contestants: []contestant{{name: weft, setUp: func(context.Context, workload, int) (subject, error) {
+			setUps++
+			return subject{run: func(ctx context.Context) (outcome, error) {
+				<-ctx.Done()
+				return outcome{}, ctx.Err()
+			}}, nil
+		}}},
 	}
-	if want := []string{"a 1-5", "b 1-5", "a 6-6", "b 6-6", "c 1-5", "c 6-6"}; !slices.Equal(told, want) {
-		t.Errorf("told of %q, want %q", told, want)
-	}
-	for i, cells := range []int{3, 1, 1} {
-		if len(all[i]) != cells || len(all[i][cell{floor, 10}]) != inTurn+1 {
-			t.Errorf("got %d cells, with %d samples, want %d with %d: %v", len(all[i]), len(all[i][cell{floor, 10}]), cells, inTurn+1, all[i])
-		}
-	}
+	all, err := measure(t.Context(), []workload{w}, settings{rounds: 3}, func(workload, int, int) {})
+	require.NoError(t, err)
+	assert.Equal(t, 1, setUps)
+	got, ok := all[0].median(cell{weft, 1})
+	assert.True(t, ok)
+	assert.True(t, math.IsInf(got.ns, 1))
 }
