@@ -24,14 +24,17 @@ var file = state.Last[string]("file")
 // back, perhaps days later and to another process.
 var approve = graph.NewInterrupt[note, bool]("approve")
 
-const system = "You answer questions about one text file, from what the tools return. Quote lines with their numbers."
+const system = "You answer questions about one text file, only from what the tools return. " +
+	"Answer in a few sentences of plain text. End with the file and the lines of the passage, such as: notes.md, lines 3-6. " +
+	"If the file does not answer the question, say so."
 
 // newAgent returns the graph of this program: the prebuilt agent, which asks
 // the model, runs the tools it calls, each as a task of its own, and asks again
 // until there is an answer. A store makes what it does durable.
 func newAgent(model llm.Model, d *desk, store checkpoint.Store) (*graph.Graph, error) {
 	set, err := tools.NewSet(
-		tools.New("search", "Finds lines by words, the best first.", d.search),
+		tools.New("search", "Finds passages by words, the best first.", d.search),
+		tools.New("find_lines", "Lists the lines that mention words, in the order of the file.", d.findLines),
 		tools.New("read_lines", "Reads a range of lines.", d.readLines),
 		tools.New("count_words", "Counts lines, words and characters of the file or of a range, and how often a word occurs.", d.countWords),
 		tools.New("outline", "Lists the headings and the first paragraph.", d.outline),
@@ -58,7 +61,7 @@ type desk struct {
 type (
 	searchInput struct {
 		Query string `json:"query" jsonschema:"the words to look for"`
-		Limit int    `json:"limit,omitempty" jsonschema:"how many lines to return; 5 if left out"`
+		Limit int    `json:"limit,omitempty" jsonschema:"the greatest number of results"`
 	}
 	linesInput struct {
 		From int `json:"from" jsonschema:"the first line; -5 means the last five"`
@@ -78,7 +81,11 @@ func (d *desk) search(_ context.Context, in searchInput) (textfile.Found, error)
 	return d.text.Search(in.Query, in.Limit), nil
 }
 
-func (d *desk) readLines(_ context.Context, in linesInput) (textfile.Passage, error) {
+func (d *desk) findLines(_ context.Context, in searchInput) (textfile.FoundLines, error) {
+	return d.text.FindLines(in.Query, in.Limit), nil
+}
+
+func (d *desk) readLines(_ context.Context, in linesInput) (textfile.Excerpt, error) {
 	return d.text.Read(in.From, in.To)
 }
 

@@ -21,6 +21,38 @@ func (c console) say(text string) { fmt.Fprint(c.out, text) }
 
 func (c console) sayf(format string, args ...any) { fmt.Fprintf(c.out, format, args...) }
 
+// dim shows a line that is not part of an answer.
+func (c console) dim(text string) {
+	if c.terminal(c.out) && os.Getenv("NO_COLOR") == "" {
+		text = "\x1b[2m" + text + "\x1b[0m"
+	}
+	c.say("\n" + text + "\n")
+}
+
+// wrapped returns a writer that breaks lines at the width of the terminal, and not
+// later than at 100 columns, which are easier to read.
+func (c console) wrapped() *wrapper {
+	width := 0
+	if f, ok := c.out.(*os.File); ok && c.terminal(f) {
+		width = min(terminalWidth(f), 100)
+	}
+	if width < 20 {
+		width = defaultWidth
+	}
+	return &wrapper{out: c.out, width: width}
+}
+
+// yesOrNo reads an answer. It reports ok only for yes, y, no and n, in any case.
+func yesOrNo(text string) (yes, ok bool) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "yes", "y":
+		return true, true
+	case "no", "n":
+		return false, true
+	}
+	return false, false
+}
+
 // line shows something that happened, under its name.
 func (c console) line(name, text string) { c.sayf("%-10s  %s\n", name, text) }
 
@@ -28,6 +60,9 @@ func (c console) line(name, text string) { c.sayf("%-10s  %s\n", name, text) }
 // is refused shows nothing but why.
 func (s *session) head() console {
 	c := console{s.console.in, &s.intro}
+	if !s.verbose {
+		return c
+	}
 	messages := "a new conversation"
 	if s.here != nil {
 		messages = fmt.Sprintf("%d messages", agent.Messages.Len(s.here))
@@ -71,7 +106,7 @@ func (c console) confirm(ctx context.Context) (yes, given bool, err error) {
 		defer close(answers)
 		for lines := bufio.NewScanner(c.in); lines.Scan(); {
 			select {
-			case answers <- strings.ToLower(strings.TrimSpace(lines.Text())):
+			case answers <- lines.Text():
 			case <-ctx.Done():
 				return
 			}
@@ -84,14 +119,12 @@ func (c console) confirm(ctx context.Context) (yes, given bool, err error) {
 			c.say("\n")
 			return false, false, &stoppedError{"stopped; the question stays open"}
 		case answer, ok := <-answers:
-			switch {
-			case !ok:
+			if !ok {
 				c.say("\n")
 				return false, false, nil
-			case answer == "yes" || answer == "y":
-				return true, true, nil
-			case answer == "no" || answer == "n":
-				return false, true, nil
+			}
+			if yes, ok := yesOrNo(answer); ok {
+				return yes, true, nil
 			}
 		}
 	}

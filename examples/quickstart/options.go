@@ -27,6 +27,7 @@ const usage = `Asks an agent about a text file, and goes on with the conversatio
   -history        list the checkpoints of the conversation
   -at ID          go back to a checkpoint: with a question, ask that there; with
                   none, do again what was due. Any part of an id will do
+  -v              show what happens inside: steps, tool calls, checkpoints
   -draw           print the agent's graph for Mermaid
   -offline        ask the offline model, whatever the environment names
   -pace DURATION  how long the offline model takes for a word
@@ -43,10 +44,10 @@ nothing changed, 130 stopped by Ctrl-C.
 
 // options is the command line.
 type options struct {
-	file, thread, db, notes, resume, at string
-	drop, history, draw, offline        bool
-	pace                                time.Duration
-	question                            string
+	file, thread, db, notes, resume, at   string
+	drop, history, draw, offline, verbose bool
+	pace                                  time.Duration
+	question                              string
 }
 
 var errHelp = errors.New("help")
@@ -64,6 +65,7 @@ func parse(args []string) (options, error) {
 	set.BoolVar(&o.drop, "drop", false, "")
 	set.BoolVar(&o.history, "history", false, "")
 	set.BoolVar(&o.draw, "draw", false, "")
+	set.BoolVar(&o.verbose, "v", false, "")
 	set.BoolVar(&o.offline, "offline", false, "")
 	set.DurationVar(&o.pace, "pace", -1, "")
 	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -91,6 +93,7 @@ func (o options) check(given map[string]bool, asked bool) error {
 			return wrong("-%s needs a value; -h lists the flags", name)
 		}
 	}
+	_, readsAsAnswer := yesOrNo(o.resume)
 	verbs := slices.DeleteFunc([]string{"-at", "-draw", "-history", "-resume"}, func(flag string) bool { return !given[flag[1:]] })
 	takesNone := len(verbs) == 1 && verbs[0] != "-at"
 	for _, m := range []struct {
@@ -98,7 +101,7 @@ func (o options) check(given map[string]bool, asked bool) error {
 		err error
 	}{
 		{asked && o.question == "", wrong("the question is empty")},
-		{given["resume"] && o.resume != "yes" && o.resume != "no", wrong("-resume takes yes or no, not %q", o.resume)},
+		{given["resume"] && !readsAsAnswer, wrong("-resume takes yes or no, not %q", o.resume)},
 		{len(verbs) > 1, wrong("%s can not be given together", strings.Join(verbs, " and "))},
 		{asked && takesNone, wrong("%s takes no question", strings.Join(verbs, ""))},
 		{o.drop && (!asked || o.at != ""), wrong("-drop goes with a new question")},

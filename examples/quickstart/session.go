@@ -23,7 +23,7 @@ import (
 type session struct {
 	options
 	console console
-	intro   bytes.Buffer // what to show when the run has begun
+	intro   bytes.Buffer // shown when the run has begun
 	desk    *desk
 	thread  *graph.Thread
 	from    *graph.Thread   // the same, or the point in it that -at names
@@ -42,7 +42,7 @@ func (o options) do(ctx context.Context, c console) (err error) {
 		}
 		return err
 	}
-	model, name, err := o.openModel(ctx, c)
+	model, name, err := s.openModel(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,8 @@ func (o options) do(ctx context.Context, c console) (err error) {
 	case o.history:
 		return s.list(ctx)
 	case o.resume != "":
-		return s.answer(ctx, o.resume == "yes")
+		yes, _ := yesOrNo(o.resume)
+		return s.answer(ctx, yes)
 	case o.question != "":
 		return s.ask(ctx)
 	}
@@ -218,7 +219,7 @@ func (s *session) edit(writes ...state.Write) []state.Write {
 
 // run runs the agent and shows what happens, until it is done or asks.
 func (s *session) run(ctx context.Context, writes ...state.Write) error {
-	w := watcher{console: s.console}
+	w := watcher{console: s.console, verbose: s.verbose, answer: s.console.wrapped()}
 	for event, err := range s.from.Stream(ctx, writes...) {
 		if err != nil {
 			w.endLine()
@@ -228,7 +229,23 @@ func (s *session) run(ctx context.Context, writes ...state.Write) error {
 		s.intro.Reset()
 		w.show(event)
 	}
-	return s.pending(ctx, w.end)
+	if err := s.pending(ctx, w.end); err != nil {
+		return err
+	}
+	s.hint()
+	return nil
+}
+
+// hint says once in a conversation what else there is to see.
+func (s *session) hint() {
+	if s.here != nil || s.verbose {
+		return
+	}
+	text := "-v shows what happened inside."
+	if s.offline {
+		text = "-v shows what happened inside; with OPENAI_API_KEY=… a real model answers."
+	}
+	s.console.dim(text)
 }
 
 // pending shows what the agent waits for, if anything. On a terminal the user
@@ -247,7 +264,7 @@ func (s *session) pending(ctx context.Context, at *graph.Snapshot) error {
 			return err
 		}
 		if given {
-			s.from, s.here = s.thread, at
+			s.from, s.here = s.thread, at // the answer resumes this run
 			return s.run(ctx, answers(open, yes)...)
 		}
 	}

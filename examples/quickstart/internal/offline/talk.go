@@ -73,6 +73,7 @@ func (t talk) remember() past {
 // The tools that the rules know, and what these answer with.
 const (
 	toolSearch  = "search"
+	toolFind    = "find_lines"
 	toolRead    = "read_lines"
 	toolCount   = "count_words"
 	toolOutline = "outline"
@@ -84,11 +85,30 @@ type line struct {
 	Text   string `json:"text"`
 }
 
+// found is a result of search.
 type found struct {
+	File     string   `json:"file"`
+	Total    int      `json:"total"`
+	Partly   int      `json:"partly"`
+	Passages []place  `json:"passages"`
+	Missing  []string `json:"missing"`
+	Similar  []string `json:"similar"`
+}
+
+// place is a passage of the file.
+type place struct {
+	From    int    `json:"from"`
+	To      int    `json:"to"`
+	Heading string `json:"heading"`
+	Text    string `json:"text"`
+	Code    bool   `json:"code"`
+}
+
+// foundLines is a result of find_lines.
+type foundLines struct {
 	Total   int      `json:"total"`
 	Partly  int      `json:"partly"`
 	Lines   []line   `json:"lines"`
-	Missing []string `json:"missing"`
 	Similar []string `json:"similar"`
 }
 

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -25,10 +26,13 @@ const maxText = 300
 // A File is the lines of a text file, as it was when it was opened. It does not
 // change, and may be used by any number of goroutines.
 type File struct {
-	name  string
-	lines []string
-	words [][]string // of each line, folded
-	count map[string]int
+	path   string
+	name   string // the path without its folder
+	lines  []string
+	words  [][]string // of each line, folded
+	count  map[string]int
+	prose  bool // text, not code
+	blocks []block
 }
 
 // A Line is a line of the file with its number, which begins at 1. Long ones
@@ -76,7 +80,7 @@ func Parse(path string, data []byte) (*File, error) {
 	case len(bytes.TrimSpace(data)) == 0:
 		return nil, fmt.Errorf("%s is empty", path)
 	}
-	f := &File{name: filepath.Base(path), count: map[string]int{}}
+	f := &File{path: path, name: filepath.Base(path), count: map[string]int{}}
 	f.lines = strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	f.words = make([][]string, len(f.lines))
 	for i, line := range f.lines {
@@ -86,6 +90,8 @@ func Parse(path string, data []byte) (*File, error) {
 			f.count[w]++
 		}
 	}
+	f.prose = slices.Contains(proseFiles, strings.ToLower(filepath.Ext(path)))
+	f.blocks = f.divide()
 	return f, nil
 }
 
@@ -105,20 +111,20 @@ func (f *File) Name() string { return f.name }
 func (f *File) Len() int { return len(f.lines) }
 
 // line returns the line of an index, fit to be shown.
-func (f *File) line(i int) Line { return Line{Number: i + 1, Text: shown(f.lines[i])} }
+func (f *File) line(i int) Line { return Line{Number: i + 1, Text: shown(f.lines[i], maxText)} }
 
-// shown makes a text safe and short: a control character could do things to a
-// terminal, and a minified file may be one line.
-func shown(s string) string {
+// shown returns a text without control characters, which could change a terminal,
+// and cut to a length in characters.
+func shown(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
-		if r != '\t' && unicode.IsControl(r) {
+		if r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
 			return ' '
 		}
 		return r
 	}, strings.TrimRightFunc(s, unicode.IsSpace))
-	if n := 0; len(s) > maxText {
+	if n := 0; len(s) > most {
 		for i := range s {
-			if n++; n > maxText {
+			if n++; n > most {
 				return s[:i] + "…"
 			}
 		}

@@ -10,8 +10,8 @@ import (
 // MaxRead is the most lines that are read at once.
 const MaxRead = 60
 
-// A Passage is a range of lines.
-type Passage struct {
+// An Excerpt is a range of lines.
+type Excerpt struct {
 	// Of is how many lines the file has.
 	Of    int    `json:"of"`
 	Lines []Line `json:"lines"`
@@ -23,12 +23,12 @@ type Passage struct {
 // that begins behind the end of the file is an error; one that ends there is
 // cut. To 0 means the one line, and a negative From counts from the end: -5 is
 // the last five lines.
-func (f *File) Read(from, to int) (Passage, error) {
+func (f *File) Read(from, to int) (Excerpt, error) {
 	from, to, err := f.span(from, to)
 	if err != nil {
-		return Passage{}, err
+		return Excerpt{}, err
 	}
-	p := Passage{Of: len(f.lines), Left: max(0, to-from+1-MaxRead)}
+	p := Excerpt{Of: len(f.lines), Left: max(0, to-from+1-MaxRead)}
 	for i := from - 1; i < to-p.Left; i++ {
 		p.Lines = append(p.Lines, f.line(i))
 	}
