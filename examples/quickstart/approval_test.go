@@ -64,6 +64,15 @@ func TestQuestionWhileApprovalIsOpen(t *testing.T) {
 	wantAll(t, f.ask("-resume", "yes"), "Saved in ")
 }
 
+// A note cannot rewrite the question that is asked about it.
+func TestApprovalShowsControlCharacters(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	o := f.run("save a note that looms\x1b[1A\x1b[2Kare\u202e big")
+	assert.Contains(t, o.out, "> looms\ufffd[1A\ufffd[2Kare\ufffd big\n")
+	wantNone(t, o.out, "\x1b", "\u202e")
+}
+
 func TestSaveThat(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
 
 	"github.com/weft-go/weft/graph/agent"
 )
@@ -53,8 +54,23 @@ func yesOrNo(text string) (yes, ok bool) {
 	return false, false
 }
 
-// line shows something that happened, under its name.
-func (c console) line(name, text string) { c.sayf("%-10s  %s\n", name, text) }
+// line shows a text under a name.
+func (c console) line(name, text string) { c.sayf("%-10s  %s\n", name, visible(text)) }
+
+// visible replaces the characters that could change a terminal or the order of a
+// text. The text of a model or a file may hold them.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if hidden(r) {
+			return '\ufffd'
+		}
+		return r
+	}, text)
+}
+
+func hidden(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
+}
 
 // head notes what a run is about. It is shown when the run has begun: one that
 // is refused shows nothing but why.
@@ -132,7 +148,7 @@ func (c console) confirm(ctx context.Context) (yes, given bool, err error) {
 
 // clip shows the beginning of a text in one line.
 func clip(text string, most int) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = visible(strings.Join(strings.Fields(text), " "))
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"
 	}

@@ -24,7 +24,7 @@ type wrapper struct {
 }
 
 func (w *wrapper) write(piece string) {
-	for _, r := range piece {
+	for _, r := range visible(piece) {
 		switch r {
 		case '\n':
 			w.flush()

@@ -18,6 +18,7 @@ func TestWrapper(t *testing.T) {
 		{"an entry of a list", "- one two three four", "- one two\n  three four"},
 		{"code by indentation", "    one two three four five", "    one two three four five"},
 		{"code between fences", "```\none two three four five\n```\none two three four", "```\none two three four five\n```\none two three\nfour"},
+		{"no control characters", "a\x1b[2Jb \u202eccc", "a\ufffd[2Jb \ufffdccc"},
 		{"letters, not bytes", "éééé éééé ééé ééé", "éééé éééé ééé\nééé"},
 	}
 	for _, tt := range tests {
