@@ -33,13 +33,7 @@ type watcher struct {
 func (w *watcher) show(event graph.Event) {
 	switch e := event.(type) {
 	case graph.RunStarted:
-		if w.verbose {
-			w.console.sayf("\n%4s  %-*s\n", "step", shortID, "checkpoint")
-		}
-		w.seen = agent.Messages.Len(e.State)
-		if last, ok := agent.Messages.Last(e.State); ok && !e.Resumed {
-			w.asked = "user asks: " + last.Text()
-		}
+		w.begin(e)
 	case graph.StepStarted:
 		if w.asked != "" {
 			w.step(e.Step-1, w.asked) // the input's checkpoint is stored by now
@@ -63,6 +57,16 @@ func (w *watcher) show(event graph.Event) {
 	case graph.RunEnded:
 		w.end = e.Snapshot
 		w.outcome(agent.Result.Get(e.Snapshot))
+	}
+}
+
+func (w *watcher) begin(e graph.RunStarted) {
+	if w.verbose {
+		w.console.sayf("\n%4s  %-*s\n", "step", shortID, "checkpoint")
+	}
+	w.seen = agent.Messages.Len(e.State)
+	if last, ok := agent.Messages.Last(e.State); ok && !e.Resumed {
+		w.asked = "user asks: " + last.Text()
 	}
 }
 

@@ -59,30 +59,42 @@ func (f *File) divide() []block {
 
 func (d *divider) line(i int) {
 	text := strings.TrimSpace(d.f.lines[i])
-	if strings.HasPrefix(text, "```") || strings.HasPrefix(text, "~~~") {
-		d.end(i)
-		d.fenced = !d.fenced
-		return
-	}
 	if !strings.HasPrefix(text, "|") {
 		d.header = nil
 	}
 	switch {
-	case text == "" || !d.fenced && (underline.MatchString(text) || htmlMark.MatchString(text)):
+	case strings.HasPrefix(text, "```") || strings.HasPrefix(text, "~~~"):
 		d.end(i)
-	case !d.fenced && d.f.heading(i):
+		d.fenced = !d.fenced
+	case text == "":
+		d.end(i)
+	case d.fenced:
+		d.text(i)
+	case underline.MatchString(text) || htmlMark.MatchString(text):
+		d.end(i)
+	case d.f.heading(i):
 		d.end(i)
 		d.heading(i)
 		if !d.f.prose { // a declaration is a heading and part of its code
 			d.start = i
 		}
-	case !d.fenced && d.f.prose && strings.HasPrefix(text, "|"):
+	case d.f.prose && strings.HasPrefix(text, "|"):
 		d.end(i)
 		d.row(i)
-	case d.start < 0:
-		d.start = i
-	case !d.fenced && d.f.prose && entryMark.MatchString(d.f.lines[i]), i-d.start >= maxBlock:
+	case d.f.prose && entryMark.MatchString(d.f.lines[i]):
 		d.end(i)
+		d.start = i
+	default:
+		d.text(i)
+	}
+}
+
+// text adds a line to the open block, or begins one.
+func (d *divider) text(i int) {
+	if d.start >= 0 && i-d.start >= maxBlock {
+		d.end(i)
+	}
+	if d.start < 0 {
 		d.start = i
 	}
 }

@@ -37,7 +37,7 @@ type patterns []struct {
 func definition(terms []term) patterns {
 	words := make([]string, len(terms))
 	for i, t := range terms {
-		words[i] = regexp.QuoteMeta(t.stem) + `[\pL']{0,4}`
+		words[i] = regexp.QuoteMeta(strings.TrimSuffix(t.word, "y")) + `(?:y|ies|e?s)?`
 	}
 	const (
 		mark    = "[*_`\"“”]{0,3}"

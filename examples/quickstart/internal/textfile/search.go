@@ -155,7 +155,7 @@ const (
 	titled      = 0.5 // the nearest heading has no other words than the terms
 	titledFirst = 0.7 // and the block is the first under it
 	earliest    = 0.1
-	isCode      = -0.4
+	isCode      = -0.8
 	isWide      = -0.3
 )
 
@@ -188,22 +188,28 @@ func (f *File) rank(terms []term) []hit {
 			h.score += bonus
 			h.start = start
 		}
-		if h.all && inText == len(terms) && first {
+		if first && inText == len(terms) {
 			h.score += earliest
 			first = false
 		}
 		hits = append(hits, h)
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int {
-		switch {
-		case a.all == b.all:
-			return cmp.Compare(b.score, a.score)
-		case a.all:
-			return -1
-		}
-		return 1
-	})
+	f.sort(hits)
 	return hits
+}
+
+// sort puts the blocks with every term first, each group by score. In a document, code
+// that happens to have every term does not come first.
+func (f *File) sort(hits []hit) {
+	leads := func(h hit) int {
+		if h.all && !(f.prose && f.blocks[h.index].code) {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int {
+		return cmp.Or(leads(b)-leads(a), cmp.Compare(b.score, a.score))
+	})
 }
 
 // cover sums the weights of the terms that a block has. It counts the terms in the
@@ -308,27 +314,34 @@ func (f *File) passage(h hit) Passage {
 		text = text[h.start:]
 	}
 	p.Text = shown(plain(text), maxPassage)
-	list := b.entry && b.first && h.titled
-	if list {
+	switch {
+	case b.entry && b.first && h.titled: // a list that the heading introduces
 		p.Text = "- " + p.Text
-	} else if !strings.HasSuffix(p.Text, ":") {
-		return p
+		f.extend(&p, h.index)
+	case strings.HasSuffix(p.Text, ":"):
+		f.extend(&p, h.index)
 	}
+	return p
+}
+
+// extend adds the list or the code that follows a block to its passage.
+func (f *File) extend(p *Passage, index int) {
+	b := f.blocks[index]
 	last := b
-	for _, next := range f.blocks[h.index+1:] {
-		same := next.row == last.row || last.from == b.from
-		if !next.entry && !next.code || !same || !slices.Equal(next.headings, b.headings) || next.from-last.to > 3 || next.to-b.from > maxBlock+4 {
-			break
+	for _, next := range f.blocks[index+1:] {
+		listed := next.entry && (next.row == last.row || last.from == b.from)
+		near := next.from-last.to <= 3 && next.to-b.from <= maxBlock+4
+		if !listed && !next.code || !near || !slices.Equal(next.headings, b.headings) {
+			return
 		}
 		last = next
 		p.To = next.to + 1
 		if next.code {
 			p.Text += "\n" + indent(shownLines(next.raw))
-			break
+			return
 		}
 		p.Text += "\n- " + shown(plain(next.raw), maxPassage)
 	}
-	return p
 }
 
 func shownLines(text string) string {
