@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/graph/agent"
 )
 
-// console is the user's end.
+// A console is the input and output of the user.
 type console struct {
 	in  io.Reader
 	out io.Writer
@@ -72,8 +72,8 @@ func hidden(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// head notes what a run is about. It is shown when the run has begun: one that
-// is refused shows nothing but why.
+// head returns a console for the lines above a run. They are shown when the run has
+// started, so that a run with an error shows only the error.
 func (s *session) head() console {
 	c := console{s.console.in, &s.intro}
 	if !s.verbose {
@@ -89,7 +89,7 @@ func (s *session) head() console {
 	return c
 }
 
-// approval shows a note that waits for the user.
+// approval shows a note that the user has to approve.
 func (c console) approval(n note) {
 	c.line("approval", "append this to "+short(n.File)+"?")
 	for line := range strings.Lines(n.Text) {
@@ -97,7 +97,7 @@ func (c console) approval(n note) {
 	}
 }
 
-// terminal reports whether one end of the program is a person's.
+// terminal reports whether an input or output is a terminal.
 func (c console) terminal(end any) bool {
 	switch f := end.(type) {
 	case interface{ Terminal() bool }:
@@ -113,11 +113,11 @@ func (c console) terminal(end any) bool {
 	return false
 }
 
-// confirm asks for yes or no. Given is false when there is nobody to answer.
+// confirm asks until the user answers yes or no. Given is false at the end of input.
 func (c console) confirm(ctx context.Context) (yes, given bool, err error) {
 	answers := make(chan string)
-	// A read from a terminal can not be cancelled. When ctx ends the program
-	// does too, and takes this goroutine with it.
+	// A read from a terminal cannot be cancelled. When ctx ends, the program ends, and
+	// this goroutine with it.
 	go func() {
 		defer close(answers)
 		for lines := bufio.NewScanner(c.in); lines.Scan(); {
@@ -146,7 +146,7 @@ func (c console) confirm(ctx context.Context) (yes, given bool, err error) {
 	}
 }
 
-// clip shows the beginning of a text in one line.
+// clip returns the beginning of a text as one line.
 func clip(text string, most int) string {
 	text = visible(strings.Join(strings.Fields(text), " "))
 	if runes := []rune(text); len(runes) > most {

@@ -82,7 +82,7 @@ func TestBusy(t *testing.T) {
 	f.refuse("nothing is unfinished")
 }
 
-// A question behind a killed run leaves that as it is.
+// A question after a killed run leaves that run unfinished.
 func TestKilledThenAsked(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -95,7 +95,7 @@ func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	o := f.start("count_words returns ", "-pace", "1h", "how many lines?").end(os.Interrupt)
-	f.check(o, stopped, "stopped; to go on: ")
+	f.check(o, stopped, "stopped; to resume: ")
 	wantNone(t, o.out, "failed")
 	out := f.ask()
 	wantAll(t, out, "The file has 9 lines")

@@ -103,22 +103,22 @@ func TestBadInput(t *testing.T) {
 		{"two answers", `-resume takes yes or no, not "yes no"`, []string{"-resume", "yes no"}},
 		{"answer and question", "-resume takes no question", []string{"-resume", "yes", "q"}},
 		{"history and question", "-history takes no question", []string{"-history", "q"}},
-		{"two verbs", "-draw and -history can not be given together", []string{"-draw", "-history"}},
-		{"at and resume", "-at and -resume can not", []string{"-at", "1", "-resume", "no"}},
+		{"two verbs", "-draw and -history cannot be given together", []string{"-draw", "-history"}},
+		{"at and resume", "-at and -resume cannot", []string{"-at", "1", "-resume", "no"}},
 		{"drop alone", "-drop goes with a new question", []string{"-drop"}},
 		{"unknown flag", "not defined: -colour", []string{"-colour", "q"}},
 		{"flag without value", "needs an argument: -resume", []string{"-resume"}},
 		{"flag with empty value", "-thread needs a value", []string{"-thread", "", "q"}},
-		{"flag behind the question", "flags stand before the question: -file", []string{"q", "-file", "x"}},
+		{"flag behind the question", "flags must come before the question: -file", []string{"q", "-file", "x"}},
 		{"negative pace", "-pace is negative", []string{"-pace", "-1s", "q"}},
 		{"no pace", "invalid value", []string{"-pace", "fast", "q"}},
 		{"no database", "does not hold conversations", []string{"-db", f.path("notes.txt"), "-file", f.path("text.md"), "q"}},
-		{"database is a folder", "can not be kept in", []string{"-db", f.dir, "-file", f.path("text.md"), "q"}},
-		{"folder of the database, no file", "can not be kept in nope/q.db", []string{"-db", "nope/q.db", "q"}},
-		{"folder of the notes", "notes can not be saved in", []string{"-notes", f.path("nope/notes.md"), "-file", f.path("text.md"), "q"}},
+		{"database is a folder", "cannot store conversations in", []string{"-db", f.dir, "-file", f.path("text.md"), "q"}},
+		{"folder of the database, no file", "cannot store conversations in nope/q.db", []string{"-db", "nope/q.db", "q"}},
+		{"folder of the notes", "cannot save notes in", []string{"-notes", f.path("nope/notes.md"), "-file", f.path("text.md"), "q"}},
 		{"folder of the notes that is a file", "is not a folder", []string{"-notes", f.path("text.md/notes.md"), "-file", f.path("text.md"), "q"}},
-		{"thread that can not be shown", `"a\x1bb" has characters`, []string{"-thread", "a\x1bb", "q"}},
-		{"folder of the database", "can not be kept in", []string{"-db", f.path("nope/q.db"), "-file", f.path("text.md"), "q"}},
+		{"thread that cannot be shown", `"a\x1bb" has characters`, []string{"-thread", "a\x1bb", "q"}},
+		{"folder of the database", "cannot store conversations in", []string{"-db", f.path("nope/q.db"), "-file", f.path("text.md"), "q"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestBadInputOfAConversation(t *testing.T) {
 func TestHelpAndDrawing(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
-	wantAll(t, f.ask("-h"), "-resume yes|no", "-history", "goes on where it was")
+	wantAll(t, f.ask("-h"), "-resume yes|no", "-history", "resumes a run that was stopped")
 	out := f.ask("-draw")
 	wantAll(t, out, "flowchart TD\n", `["agent"]`, `["tools"]`)
 	assert.NoFileExists(t, f.path("q.db"), "a drawing made a database")
@@ -196,7 +196,7 @@ func TestReplay(t *testing.T) {
 	out := f.ask("-at", ids[2])
 	wantAll(t, out, "count_words returns characters 9, from 1, lines 1,", "The file has 1 line,")
 	wantNone(t, out, "calls")
-	wantAll(t, f.ask("-at", ids[0]), "nothing was due there; the conversation goes on from it now")
+	wantAll(t, f.ask("-at", ids[0]), "nothing was due at this checkpoint")
 	wantAll(t, f.ask("-history"), "fork", "assistant: The file has 9 lines")
 	// A part of an id will do, and so will all of it.
 	wantAll(t, f.ask("-at", ids[1][2:], "-file", f.path("text.md")), "The file has 9 lines")

@@ -43,7 +43,7 @@ type Line struct {
 }
 
 // Open reads a file. Its errors name the file and say in a few words why it
-// can not be used.
+// cannot be used.
 func Open(path string) (*File, error) {
 	info, err := os.Stat(path)
 	switch {
