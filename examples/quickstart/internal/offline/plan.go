@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// next is what to look up, or else the answer.
+// next returns the next tool calls, or the answer.
 func (t talk) next() ([]lookup, string) {
 	for _, r := range t.results {
 		if r.failed {
@@ -117,7 +117,7 @@ func span(from, to int) map[string]any {
 	return arguments
 }
 
-// query is the words of a topic that are worth looking for.
+// query returns the words of a topic to search for.
 func query(topic string) string {
 	var words []string
 	for word := range strings.FieldsSeq(topic) {
@@ -132,7 +132,7 @@ func query(topic string) string {
 	return strings.Join(words, " ")
 }
 
-// common words stand in most sentences and tell none of them apart.
+// common are words of most sentences; a search ignores them.
 var common = strings.Fields(`a about after all also am an and any are as at be because been but by can
 	could did do does each for from get gets give had happen happens has have he her here him his how i if in into is it
 	its let like make many may me mean means might more most much must my need needs no not of on one only

@@ -1,6 +1,5 @@
-// Package textfile looks things up in a text file: it searches its lines, reads
-// them, counts their words and finds its headings. Nothing here knows of agents;
-// the quickstart makes tools of it.
+// Package textfile searches a text file, reads its lines, counts its words and finds its
+// headings. It does not depend on agents; the quickstart makes tools of its methods.
 package textfile
 
 import (
@@ -17,14 +16,14 @@ import (
 	"unicode/utf8"
 )
 
-// MaxSize is the most bytes that a file may have.
+// MaxSize is the greatest size of a file in bytes.
 const MaxSize = 8 << 20
 
-// maxText is the most characters of a line that are shown.
+// maxText is the greatest number of characters of a line that are shown.
 const maxText = 300
 
-// A File is the lines of a text file, as it was when it was opened. It does not
-// change, and may be used by any number of goroutines.
+// A File holds the lines of a text file at the time when it was opened. It does not
+// change, and is safe for concurrent use.
 type File struct {
 	path   string
 	name   string // the path without its folder
@@ -35,15 +34,13 @@ type File struct {
 	blocks []block
 }
 
-// A Line is a line of the file with its number, which begins at 1. Long ones
-// are cut off.
+// A Line is a line of the file with its number, counted from 1. Long lines are cut.
 type Line struct {
 	Number int    `json:"line"`
 	Text   string `json:"text"`
 }
 
-// Open reads a file. Its errors name the file and say in a few words why it
-// cannot be used.
+// Open reads a file. Its errors name the file and the reason.
 func Open(path string) (*File, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -67,7 +64,7 @@ func Open(path string) (*File, error) {
 	return Parse(path, data)
 }
 
-// Parse is Open for what was read already.
+// Parse is like Open for data that was read already.
 func Parse(path string, data []byte) (*File, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	switch {
@@ -95,8 +92,8 @@ func Parse(path string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// cause drops the system call and the path from an error, which the message
-// around it has.
+// cause removes the system call and the path from an error, since the caller's message
+// names the path.
 func cause(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
@@ -110,7 +107,7 @@ func (f *File) Name() string { return f.name }
 // Len is the number of lines.
 func (f *File) Len() int { return len(f.lines) }
 
-// line returns the line of an index, fit to be shown.
+// line returns the line at an index, ready to be shown.
 func (f *File) line(i int) Line { return Line{Number: i + 1, Text: shown(f.lines[i], maxText)} }
 
 // shown returns a text without control characters, which could change a terminal,

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// foldedWords returns the words of a text in lower case, without a plural s:
-// runs of letters and digits.
+// foldedWords returns the words of a text in lower case and without a plural s. A word
+// is a run of letters and digits.
 //
 // A compound such as graph.Once is its parts.
 func foldedWords(text string) []string {
@@ -26,7 +26,7 @@ func foldedWords(text string) []string {
 	return words
 }
 
-// fold returns the form by which a word is compared.
+// fold returns the form of a word that is compared.
 func fold(word string) string {
 	word = strings.Trim(word, "'_")
 	word = strings.TrimSuffix(word, "'s")
@@ -81,9 +81,8 @@ func related(a, b string) bool {
 	return len(a) >= 4 && len(b) <= len(a)+4 && strings.HasPrefix(b, a)
 }
 
-// distance is how many letters have to be put in, left out, changed or swapped
-// with their neighbour to make one word of another; more than limit counts as
-// limit+1.
+// distance returns the number of letters to insert, delete, change or swap with a
+// neighbour to turn one word into another. It returns limit+1 for more than limit.
 func distance(a, b []rune, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1
@@ -109,8 +108,7 @@ func distance(a, b []rune, limit int) int {
 	return min(last[len(b)], limit+1)
 }
 
-// similar returns up to three words of the file that look like one it does not
-// have.
+// similar returns up to three words of the file that are spelt almost like word.
 func (f *File) similar(word string) []string {
 	runes := []rune(word)
 	limit := 2
