@@ -44,11 +44,11 @@ func loopGraph(tb testing.TB, store checkpoint.Store, n int) *graph.Graph {
 	b.Node("agent", step)
 	b.Node("tools", step)
 	b.Edge(graph.Start, "agent")
-	b.Branch("agent", func(s state.View) string {
+	b.Branch("agent", func(s state.View) (string, error) {
 		if loopCount.Get(s) >= n {
-			return graph.End
+			return graph.End, nil
 		}
-		return "tools"
+		return "tools", nil
 	}, "tools", graph.End)
 	b.Edge("tools", "agent")
 	g, err := b.Compile(graph.Options{Checkpoints: store, MaxSteps: 2 * n})

@@ -1,18 +1,22 @@
-// Approval is a graph that asks before it acts: run it, and answer in another
-// process.
+// Approval is a graph that asks before it acts. One process asks the question,
+// another process answers it.
 //
-//	go run ./examples/approval order 12
-//	go run ./examples/approval answer yes
+//	go run ./examples/approval             orders 12 cups, and ends with a question
+//	go run ./examples/approval order 30    orders another number of cups
+//	go run ./examples/approval answer yes  answers the question: yes or no
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"strconv"
+	"strings"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
@@ -43,16 +47,23 @@ func build(store *sqlitecheckpoint.Store) (*graph.Graph, error) {
 }
 
 func main() {
-	if err := run(context.Background(), os.Args[1:]); err != nil {
-		log.Fatal(err)
+	log.SetFlags(0)
+	if err := run(context.Background(), "approval.db", os.Args[1:], os.Stdout); err != nil {
+		log.Fatal("approval: ", err)
 	}
 }
 
-func run(ctx context.Context, args []string) error {
-	if len(args) != 2 {
-		return errors.New("usage: approval order CUPS | approval answer yes|no")
+var errUsage = errors.New("usage: go run ./examples/approval [order CUPS | answer yes|no]")
+
+// run executes one command. The file at path stores the order between commands.
+func run(ctx context.Context, path string, args []string, out io.Writer) error {
+	if len(args) == 0 {
+		args = []string{"order", "12"}
 	}
-	store, err := sqlitecheckpoint.Open(ctx, "approval.db", sqlitecheckpoint.Options{})
+	if len(args) != 2 || args[0] != "order" && args[0] != "answer" {
+		return errUsage
+	}
+	store, err := sqlitecheckpoint.Open(ctx, path, sqlitecheckpoint.Options{})
 	if err != nil {
 		return err
 	}
@@ -62,34 +73,82 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	thread := g.Thread("order")
-	if args[0] == "order" {
-		cups, err := strconv.Atoi(args[1])
-		if err != nil {
-			return err
-		}
-		return show(thread.Invoke(ctx, Cups.Put(cups)))
-	}
-	snap, err := thread.Snapshot(ctx)
+	open, err := openQuestions(ctx, thread)
 	if err != nil {
 		return err
 	}
-	pending, err := Approve.Open(snap)
-	if err != nil || len(pending) == 0 {
-		return errors.Join(err, errors.New("nothing waits for an answer"))
+	if args[0] == "order" {
+		return order(ctx, thread, open, args[1], out)
 	}
-	return show(thread.Invoke(ctx, Approve.Answer(pending[0].ID, args[1] == "yes")))
+	return answer(ctx, thread, open, args[1], out)
 }
 
-func show(snap *graph.Snapshot, err error) error {
+// openQuestions returns the questions that wait for an answer.
+func openQuestions(ctx context.Context, thread *graph.Thread) ([]graph.OpenQuestion[string], error) {
+	snap, err := thread.Snapshot(ctx)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return nil, nil // the thread has not run yet
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Approve.Open(snap)
+}
+
+func order(ctx context.Context, thread *graph.Thread, open []graph.OpenQuestion[string], number string, out io.Writer) error {
+	cups, err := strconv.Atoi(number)
+	if err != nil || cups < 1 {
+		return fmt.Errorf("%q is not a number of cups; use a whole number above 0", number)
+	}
+	if len(open) > 0 { // new input would drop the open question
+		fmt.Fprintln(out, "Answer the open question first.")
+		ask(out, open)
+		return nil
+	}
+	snap, err := thread.Invoke(ctx, Cups.Put(cups))
 	if err != nil {
 		return err
 	}
-	pending, err := Approve.Open(snap)
-	for _, q := range pending {
-		fmt.Println(q.Prompt)
+	open, err = Approve.Open(snap)
+	ask(out, open)
+	return err
+}
+
+func answer(ctx context.Context, thread *graph.Thread, open []graph.OpenQuestion[string], text string, out io.Writer) error {
+	if len(open) == 0 {
+		return errors.New("no question is open; `go run ./examples/approval` asks one")
+	}
+	yes, ok := yesOrNo(text)
+	if !ok { // run nothing: the question stays open
+		fmt.Fprintf(out, "%q is neither yes nor no.\n", text)
+		ask(out, open)
+		return nil
+	}
+	snap, err := thread.Invoke(ctx, Approve.Answer(open[0].ID, yes))
+	if err != nil {
+		return err
 	}
 	for _, line := range Log.All(snap) {
-		fmt.Println(line)
+		fmt.Fprintln(out, line)
 	}
-	return err
+	return nil
+}
+
+// ask prints the open questions and the command that answers them.
+func ask(out io.Writer, open []graph.OpenQuestion[string]) {
+	for _, q := range open {
+		fmt.Fprintln(out, q.Prompt)
+	}
+	fmt.Fprintln(out, "To answer: go run ./examples/approval answer yes   (or no)")
+}
+
+// yesOrNo reads an answer. It reports ok only for yes, y, no and n, in any case.
+func yesOrNo(text string) (yes, ok bool) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "yes", "y":
+		return true, true
+	case "no", "n":
+		return false, true
+	}
+	return false, false
 }

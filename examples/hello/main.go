@@ -1,4 +1,4 @@
-// Hello is an agent with one tool, whose conversation is kept in a file.
+// Hello is an agent with one tool. A file stores its conversation.
 package main
 
 import (
@@ -26,5 +26,7 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Printf("%d messages: %q\n", agent.Messages.Len(snap), agent.Messages.Get(snap))
+	for _, m := range agent.Messages.All(snap) {
+		fmt.Println(m)
+	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"unicode"
 
@@ -21,23 +23,66 @@ func (c *command) ask(ctx context.Context, base *knowledge.Base) error {
 		fmt.Fprintln(c.out, "The documents say nothing about this.")
 	}
 	for i, r := range found {
-		where := append([]string{r.Source.URI}, r.Chunk.Headings...)
+		where := append([]string{short(r.Source.URI)}, r.Chunk.Headings...)
 		fmt.Fprintf(c.out, "%d. %s (bytes %d to %d)\n", i+1, quoted(strings.Join(where, " > ")), r.Chunk.Start, r.Chunk.End)
 		fmt.Fprintf(c.out, "   %s\n", why(r.Score))
-		for line := range strings.Lines(strings.TrimSpace(r.Chunk.Content)) {
+		for _, line := range excerpt(r.Chunk.Content, c.argument) {
 			fmt.Fprintln(c.out, strings.TrimRight("   | "+printable(line), " "))
 		}
 	}
 	return nil
 }
 
-// why says what a score is made of.
+// short returns a path relative to the working folder if it is below it.
+func short(path string) string {
+	if here, err := os.Getwd(); err == nil {
+		if near, err := filepath.Rel(here, filepath.FromSlash(path)); err == nil && filepath.IsLocal(near) {
+			return near
+		}
+	}
+	return path
+}
+
+// maxLines is the greatest number of lines of a chunk that are shown.
+const maxLines = 10
+
+// excerpt returns the lines of a chunk that have most words of the question.
+func excerpt(content, question string) []string {
+	lines := strings.Split(strings.TrimSpace(content), "\n")
+	if len(lines) <= maxLines {
+		return lines
+	}
+	words := strings.FieldsFunc(strings.ToLower(question), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	best, from := -1, 0
+	for i := 0; i+maxLines <= len(lines); i++ {
+		text := strings.ToLower(strings.Join(lines[i:i+maxLines], " "))
+		have := 0
+		for _, w := range words {
+			if len(w) > 3 && strings.Contains(text, w) {
+				have++
+			}
+		}
+		if have > best {
+			best, from = have, i
+		}
+	}
+	out := append([]string{}, lines[from:from+maxLines]...)
+	if from > 0 {
+		out = append([]string{"…"}, out...)
+	}
+	if from+maxLines < len(lines) {
+		out = append(out, "…")
+	}
+	return out
+}
+
+// why returns the parts of a score.
 func why(s memory.Score) string {
 	parts := []string{}
 	for _, p := range []struct {
 		name  string
 		share float64
-	}{{"words", s.Keyword}, {"meaning", s.Vector}, {"what stands beside it", s.Neighbour}, {"age", s.Recency}} {
+	}{{"words", s.Keyword}, {"meaning", s.Vector}, {"neighbours", s.Neighbour}, {"age", s.Recency}} {
 		if p.share > 0 {
 			parts = append(parts, fmt.Sprintf("%s %.2f", p.name, p.share))
 		}
@@ -45,7 +90,7 @@ func why(s memory.Score) string {
 	return fmt.Sprintf("%.2f = %s", s.Total, strings.Join(parts, " + "))
 }
 
-// printable keeps a document from doing something to a terminal.
+// printable removes the characters of a document that could change a terminal.
 func printable(line string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {

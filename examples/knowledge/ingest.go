@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
-// formats are the files that are taken in, by their names.
+// formats are the names of the files that are stored.
 var formats = []string{
 	"*.md", "*.markdown", "*.txt", "*.text", "*.rst", "*.html", "*.htm", "*.json", "*.jsonl", "*.csv", "*.log", "README", "LICENSE",
 }
@@ -32,7 +32,7 @@ func (c *command) ingest(ctx context.Context, base *knowledge.Base) error {
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(c.argument) // nothing in the folder leads out of it
+	root, err := os.OpenRoot(c.argument) // links cannot lead out of the folder
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,8 @@ func (c *command) ingest(ctx context.Context, base *knowledge.Base) error {
 	return c.show(run, all)
 }
 
-// look names what is left out of a folder, and counts the rest, and what of that are documents.
+// look lists the files of a folder that are left out. It counts the others, and the documents
+// among them.
 func (c *command) look(ctx context.Context, folder iter.Seq2[knowledge.Document, error]) (all, documents int) {
 	out := leftOut{out: c.out}
 	for d, err := range folder {
@@ -66,7 +67,7 @@ func (c *command) look(ctx context.Context, folder iter.Seq2[knowledge.Document,
 			out.name(d.URI)
 			continue
 		}
-		all++ // what can not be read is shown too, when it is its turn
+		all++ // includes files that cannot be read; ingest reports them
 		if err == nil {
 			documents++
 		}
@@ -75,8 +76,8 @@ func (c *command) look(ctx context.Context, folder iter.Seq2[knowledge.Document,
 	return all, documents
 }
 
-// prefixOf returns what the names of a folder's documents begin with: its whole path, so that those of two
-// folders are never the same.
+// prefixOf returns the prefix of the names of a folder's documents: its absolute path, so that
+// documents of two folders have different names.
 func prefixOf(folder string) (string, error) {
 	whole, err := filepath.Abs(folder)
 	if err == nil {
@@ -85,7 +86,7 @@ func prefixOf(folder string) (string, error) {
 	return strings.TrimSuffix(filepath.ToSlash(whole), "/") + "/", err
 }
 
-// leftOut names what is no document.
+// leftOut lists the files that are not documents.
 type leftOut struct {
 	out io.Writer
 	n   int

@@ -1,11 +1,11 @@
-// Command knowledge takes a folder of documents in, and answers questions with the
-// passages that fit, where they stand, and why they were found.
+// Command knowledge stores a folder of documents and searches them. It shows the best
+// passages, their places and their scores.
 //
 //	go run ./examples/knowledge ingest docs
 //	go run ./examples/knowledge ask "how do I resume a run?"
 //
-// It needs no key and no server. Read store.go for what the environment changes, and
-// ingest.go and ask.go for what there is to see of package knowledge.
+// It needs no key and no server. Read ingest.go and ask.go for the use of package
+// knowledge, and store.go for the variables of the environment.
 package main
 
 import (
@@ -24,25 +24,24 @@ import (
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
-const usage = `Takes documents in, and finds what they say.
+const usage = `Stores documents and searches them.
 
-  go run ./examples/knowledge [flags] ingest FOLDER   take in what is new or changed
-  go run ./examples/knowledge [flags] ask "QUESTION"  show what fits, and why
-  go run ./examples/knowledge [flags] list            list what is there
-  go run ./examples/knowledge [flags] remove PREFIX   remove documents by what their names begin with
+  go run ./examples/knowledge [flags] ingest FOLDER   store new and changed documents
+  go run ./examples/knowledge [flags] ask "QUESTION"  show the best passages and their scores
+  go run ./examples/knowledge [flags] list            list the documents
+  go run ./examples/knowledge [flags] remove PREFIX   remove the documents with this prefix
 
-  -db PATH      where it is kept (default knowledge.db, here); with DATABASE_URL, there
-  -tenant NAME  whose documents (default "default")
-  -limit N      how many passages a question shows (default 3)
+  -db PATH      the database file (default knowledge.db); DATABASE_URL overrides it
+  -tenant NAME  the owner of the documents (default "default")
+  -limit N      the number of passages that ask shows (default 3)
   -prune        ingest removes documents that are no longer in the folder
-  -prune-all    so also if the folder has no documents any more
+  -prune-all    like -prune, also if the folder has no documents
 
-A document's name is its whole path. Text, Markdown, HTML and JSON are read, by the names of
-files; other files, and links, are named and left out, and what begins with a dot is passed over.
-An ingest that was stopped goes on when it is run again.
-With EMBEDDING_MODEL, and OPENAI_API_KEY or the like, passages are also found by what
-they mean; EMBEDDING_DIM, if set, says how long its vectors are. After a change of either,
-ingest again.
+The name of a document is its absolute path. Ingest reads text, Markdown, HTML and JSON files.
+It lists other files and links, and ignores names that begin with a dot. Run ingest again to
+resume it after a stop.
+With EMBEDDING_MODEL and a key, such as OPENAI_API_KEY, ask also finds passages by meaning.
+EMBEDDING_DIM sets the length of vectors. Ingest again after a change of either.
 Exit status: 0 done, 1 failure, 2 bad input, 130 stopped by Ctrl-C.
 `
 
@@ -52,7 +51,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// command is what the user wants.
+// A command is a parsed command line.
 type command struct {
 	name, argument string
 	db, tenant     string
@@ -77,7 +76,7 @@ func run(ctx context.Context, args []string, out, trouble io.Writer) int {
 		fmt.Fprint(out, usage)
 		return 0
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(trouble, "knowledge: stopped; what was shown is stored, run it again to go on")
+		fmt.Fprintln(trouble, "knowledge: stopped; run the command again to resume it")
 		return 130
 	}
 	fmt.Fprintln(trouble, "knowledge:", quoted(err.Error()))
@@ -107,15 +106,15 @@ func (c *command) parse(args []string) error {
 	c.name, c.argument = set.Arg(0), strings.TrimSpace(strings.Join(set.Args()[min(1, set.NArg()):], " "))
 	switch {
 	case c.name == "":
-		return fmt.Errorf("%w: it is not said what to do", errUsage)
+		return fmt.Errorf("%w: no command; use %s", errUsage, strings.Join(commands, ", "))
 	case !slices.Contains(commands, c.name):
-		return fmt.Errorf("%w: %.40q is none of %s", errUsage, c.name, strings.Join(commands, ", "))
+		return fmt.Errorf("%w: %.40q is not a command; use %s", errUsage, c.name, strings.Join(commands, ", "))
 	case c.name != "ask" && slices.ContainsFunc(set.Args()[1:], func(a string) bool { return strings.HasPrefix(a, "-") }):
-		return fmt.Errorf("%w: flags go ahead of %s", errUsage, c.name)
+		return fmt.Errorf("%w: flags must come before %s", errUsage, c.name)
 	case c.name != "list" && c.argument == "":
 		return fmt.Errorf("%w: %s needs an argument", errUsage, c.name)
 	case c.limit < 1 || c.limit > 100:
-		return fmt.Errorf("%w: the limit is %d, and may be 1 to 100", errUsage, c.limit)
+		return fmt.Errorf("%w: the limit is %d; use 1 to 100", errUsage, c.limit)
 	}
 	return nil
 }
@@ -124,9 +123,9 @@ func (c *command) do(ctx context.Context) error {
 	do := map[string]func(context.Context, *knowledge.Base) error{
 		"ingest": c.ingest, "ask": c.ask, "list": c.list, "remove": c.remove,
 	}[c.name]
-	if c.name == "ingest" { // a folder that is not there makes no database
+	if c.name == "ingest" { // do not create a database if the folder is missing
 		if info, err := os.Stat(c.argument); err != nil || !info.IsDir() {
-			return fmt.Errorf("%w: %s is no folder", errUsage, c.argument)
+			return fmt.Errorf("%w: %s is not a folder", errUsage, c.argument)
 		}
 	} else if err := known(c.db); err != nil {
 		return err
@@ -158,8 +157,8 @@ func (c *command) list(ctx context.Context, base *knowledge.Base) error {
 	return nil
 }
 
-// quoted spells what is not to be seen, such as a newline in the name of a file, so that a name
-// does nothing to a terminal.
+// quoted escapes the characters of a text that are not printable, such as a newline in the
+// name of a file, so that a name cannot change a terminal.
 func quoted(text string) string {
 	var b strings.Builder
 	for _, r := range text {

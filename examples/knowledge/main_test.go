@@ -9,12 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m).Run()) }
 
-// screen is a terminal that keeps what it shows.
+// screen is a terminal that stores its output.
 type screen struct{ bytes.Buffer }
 
 func (*screen) Terminal() bool { return true }
@@ -24,12 +27,8 @@ func folder(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return dir
 }
@@ -43,7 +42,7 @@ var handbook = map[string]string{
 	".hidden.md":       "hidden",
 }
 
-// said runs the command, and returns its status and all it said.
+// said runs the command, and returns its status and its output.
 func said(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -53,9 +52,7 @@ func said(t *testing.T, args ...string) (int, string) {
 func wants(t *testing.T, got string, wanted ...string) {
 	t.Helper()
 	for _, want := range wanted {
-		if !strings.Contains(got, want) {
-			t.Errorf("got %q, want %q in it", got, want)
-		}
+		assert.Contains(t, got, want)
 	}
 }
 
@@ -75,14 +72,10 @@ func tour(t *testing.T, flags ...string) {
 	t.Helper()
 	do := func(args ...string) (int, string) { return said(t, append(flags[:len(flags):len(flags)], args...)...) }
 	dir := folder(t, handbook)
-	if err := os.Symlink("leave.md", filepath.Join(dir, "link.md")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink("leave.md", filepath.Join(dir, "link.md")))
 	at := name(t, dir)
 	status, got := do("ingest", dir)
-	if status != 0 {
-		t.Errorf("status %d", status)
-	}
+	assert.Zero(t, status)
 	wants(t, got, "added     "+at+"leave.md\n", "added     "+at+"travel/trains.md\n", "skipped   "+at+"broken.txt: not text", "4 documents in ", "2 added", "2 skipped",
 		"skipped   "+at+"link.md: not a regular file: a symbolic link, which is not followed\n",
 		"left out  "+at+"logo.png\nleft out  "+at+"m.go\n2 files left out, which by their names are neither text")
@@ -91,54 +84,42 @@ func tour(t *testing.T, flags ...string) {
 	other := folder(t, map[string]string{"leave.md": "# Leave\n\nOf another house.\n"})
 	_, got = do("-prune", "ingest", other)
 	wants(t, got, "1 added, 0 updated, 0 unchanged, 0 skipped, 0 failed, 0 removed")
-	if _, got = do("remove", name(t, other)); got != "1 documents removed\n" {
-		t.Errorf("got %q", got)
-	}
+	_, got = do("remove", name(t, other))
+	assert.Equal(t, "1 documents removed\n", got)
 	status, got = do("ask", "how", "long", "is", "parental", "leave?")
-	if status != 0 {
-		t.Errorf("status %d", status)
-	}
+	assert.Zero(t, status)
 	wants(t, got, "1. "+at+"leave.md > Leave (bytes ", " = words ", "| Parental leave lasts up to fourteen months.")
 	_, got = do("ask", "night train")
 	wants(t, got, "it is paid for.[31m")
-	if _, got = do("ask", "zebra"); got != "The documents say nothing about this.\n" {
-		t.Errorf("got %q", got)
-	}
+	_, got = do("ask", "zebra")
+	assert.Equal(t, "The documents say nothing about this.\n", got)
 	_, got = do("-tenant", "other", "ask", "leave")
 	wants(t, got, "say nothing")
 	_, got = do("list")
 	wants(t, got, at+"leave.md  Leave  ", "2 documents\n")
-	if err := os.Remove(filepath.Join(dir, "leave.md")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(dir, "leave.md")))
 	_, got = do("-prune", "ingest", dir)
 	wants(t, got, "pruned    "+at+"leave.md", "1 removed")
-	if err := os.RemoveAll(filepath.Join(dir, "travel")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(dir, "broken.txt")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "travel")))
+	require.NoError(t, os.Remove(filepath.Join(dir, "broken.txt")))
 	status, got = do("-prune", "ingest", dir)
 	wants(t, got, "there is nothing to take in", "-prune-all does that")
-	if _, listed := do("list"); status != 2 || !strings.Contains(listed, "1 documents\n") {
-		t.Errorf("an empty folder: status %d, then %q", status, listed)
-	}
+	assert.Equal(t, 2, status, "an empty folder")
+	_, listed := do("list")
+	wants(t, listed, "1 documents\n")
 	_, got = do("-prune-all", "ingest", dir)
 	wants(t, got, "pruned    "+at+"travel/trains.md", "1 removed")
 }
 
-// name is what the names of a folder's documents begin with.
+// name returns the prefix of the names of a folder's documents.
 func name(t *testing.T, dir string) string {
 	t.Helper()
 	prefix, err := prefixOf(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return prefix
 }
 
-// What a file is called does nothing to a terminal.
+// The name of a file cannot change a terminal.
 func TestNames(t *testing.T) {
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("EMBEDDING_MODEL", "")
@@ -154,19 +135,15 @@ func TestNames(t *testing.T) {
 		_, more := said(t, append([]string{"-db", db}, args...)...)
 		got += more
 	}
-	wants(t, got, `Evil\u202e title`, `no\n\x1b is no folder`)
-	if strings.ContainsAny(got, "\x1b\r\u202e") {
-		t.Errorf("got %q", got)
-	}
+	wants(t, got, `Evil\u202e title`, `no\n\x1b is not a folder`)
+	assert.False(t, strings.ContainsAny(got, "\x1b\r\u202e"), "%q", got)
 }
 
 func TestTerminal(t *testing.T) {
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("EMBEDDING_MODEL", "")
 	var out screen
-	if status := run(t.Context(), []string{"-db", filepath.Join(t.TempDir(), "k.db"), "ingest", folder(t, handbook)}, &out, &out); status != 0 {
-		t.Errorf("status %d", status)
-	}
+	assert.Zero(t, run(t.Context(), []string{"-db", filepath.Join(t.TempDir(), "k.db"), "ingest", folder(t, handbook)}, &out, &out))
 	wants(t, out.String(), "[==============================] 3 of 3", "\r\x1b[Kskipped   ", "broken.txt: ")
 }
 
@@ -180,9 +157,7 @@ func TestStopped(t *testing.T) {
 		cancel()
 		return out.Write(p)
 	})
-	if status := run(ctx, []string{"-db", db, "ingest", dir}, stopping, &out); status != 130 && status != 0 {
-		t.Errorf("status %d: %s", status, out.String())
-	}
+	assert.Contains(t, []int{0, 130}, run(ctx, []string{"-db", db, "ingest", dir}, stopping, &out), out.String())
 	_, got := said(t, "-db", db, "ingest", dir)
 	wants(t, got, "3 documents in ")
 	_, got = said(t, "-db", db, "list")
@@ -197,31 +172,37 @@ func TestBadInput(t *testing.T) {
 	t.Setenv("DATABASE_URL", "")
 	db := filepath.Join(t.TempDir(), "k.db")
 	for want, args := range map[string][]string{
-		"it is not said what to do": {},
-		"needs an argument":         {"ask"},
-		`"fetch" is none of`:        {"fetch", "x"},
-		`"frob" is none of`:         {"frob"},
-		"may be 1 to 100":           {"-limit", "0", "ask", "x"},
-		"flag provided":             {"-colour", "ask", "x"},
-		"nowhere is no folder":      {"ingest", "nowhere"},
-		"main_test.go is no folder": {"ingest", "main_test.go"},
-		"there is no database":      {"ask", "x"},
-		"k.db; ingest makes one":    {"list"},
-		"flags go ahead of ingest":  {"ingest", ".", "-prune"},
+		"no command; use ingest, ask":   {},
+		"needs an argument":             {"ask"},
+		`"fetch" is not a command`:      {"fetch", "x"},
+		`"frob" is not a command`:       {"frob"},
+		"use 1 to 100":                  {"-limit", "0", "ask", "x"},
+		"flag provided":                 {"-colour", "ask", "x"},
+		"nowhere is not a folder":       {"ingest", "nowhere"},
+		"main_test.go is not a folder":  {"ingest", "main_test.go"},
+		"there is no database":          {"ask", "x"},
+		"k.db; ingest creates one":      {"list"},
+		"flags must come before ingest": {"ingest", ".", "-prune"},
 	} {
 		status, got := said(t, append([]string{"-db", db}, args...)...)
-		if status != 2 {
-			t.Errorf("%q: status %d", args, status)
-		}
+		assert.Equal(t, 2, status, "%q", args)
 		wants(t, got, want)
 	}
-	if _, err := os.Stat(db); err == nil {
-		t.Error("bad input made a database")
-	}
-	if status, got := said(t, "-help"); status != 0 || got != usage {
-		t.Errorf("help: status %d, %q", status, got)
-	}
-	if status, _ := said(t, "-db", filepath.Join(t.TempDir(), "none", "k.db"), "ingest", "."); status != 1 {
-		t.Errorf("a file that can not be made: status %d", status)
-	}
+	assert.NoFileExists(t, db, "bad input created a database")
+	status, got := said(t, "-help")
+	assert.Zero(t, status)
+	assert.Equal(t, usage, got)
+	status, _ = said(t, "-db", filepath.Join(t.TempDir(), "none", "k.db"), "ingest", ".")
+	assert.Equal(t, 1, status, "a file that cannot be created")
+}
+
+// A long chunk is cut to the lines that answer the question.
+func TestExcerpt(t *testing.T) {
+	t.Parallel()
+	filler := strings.Repeat("Filler.\n", 12)
+	got := excerpt(filler+"The warp is tight.\n"+filler, "Is the warp tight?")
+	assert.Len(t, got, maxLines+2)
+	assert.Contains(t, got, "The warp is tight.")
+	assert.Equal(t, []string{"…", "…"}, []string{got[0], got[len(got)-1]})
+	assert.Equal(t, []string{"one", "two"}, excerpt("one\ntwo\n", "two"))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
-// show shows how a run goes, and what came of it.
+// show shows the progress of a run and its result.
 func (c *command) show(run iter.Seq2[knowledge.Progress, error], all int) error {
 	show := progress{out: c.out, all: all, bar: terminal(c.out)}
 	began := time.Now()
@@ -34,8 +34,7 @@ func (c *command) show(run iter.Seq2[knowledge.Progress, error], all int) error 
 	return nil
 }
 
-// progress shows how far it is: a bar on a terminal, and else a line for each document
-// that is not as it was.
+// progress shows a bar on a terminal, and otherwise a line for each document that changed.
 type progress struct {
 	out  io.Writer
 	all  int
@@ -74,7 +73,7 @@ func (p *progress) end() {
 	}
 }
 
-// terminal reports whether a person looks on.
+// terminal reports whether out is a terminal.
 func terminal(out io.Writer) bool {
 	switch f := out.(type) {
 	case interface{ Terminal() bool }:

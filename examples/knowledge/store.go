@@ -28,18 +28,18 @@ func openStore(ctx context.Context, path string) (knowledge.Store, func(), error
 	return db.Knowledge(), func() { _ = db.Close() }, nil
 }
 
-// known returns an error where there is no database yet, so that a mistyped name makes none.
+// known returns an error if the database does not exist, so that a mistyped name creates none.
 func known(path string) error {
 	if os.Getenv("DATABASE_URL") != "" {
 		return nil
 	}
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%w: there is no database %s; ingest makes one", errUsage, path)
+		return fmt.Errorf("%w: there is no database %s; ingest creates one", errUsage, path)
 	}
 	return nil
 }
 
-// openBase opens what searches. Without an embedder it goes by words.
+// openBase opens the knowledge base. Without an embedder it searches by words only.
 func openBase(ctx context.Context, store knowledge.Store) (*knowledge.Base, error) {
 	var o knowledge.Options
 	embedder, err := providers.EmbedderFromEnv(ctx)

@@ -15,23 +15,26 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// file is the path of the text that a conversation is about. It is a channel of
-// the agent's graph beside agent.Messages: what is put there is stored with the
-// conversation, and found again by the next process.
+// file is the path of the text that a conversation is about. It is a channel of the
+// agent's graph, like agent.Messages: its value is stored with the conversation, and
+// the next process reads it.
 var file = state.Last[string]("file")
 
-// approve is asked before a note is written: a note goes out, yes or no comes
-// back, perhaps days later and to another process.
+// approve asks before a note is written. The prompt is the note, the answer is yes or
+// no. The answer may come days later, in another process.
 var approve = graph.NewInterrupt[note, bool]("approve")
 
-const system = "You answer questions about one text file, from what the tools return. Quote lines with their numbers."
+const system = "You answer questions about one text file, only from what the tools return. " +
+	"Answer in a few sentences of plain text. End with the file and the lines of the passage, such as: notes.md, lines 3-6. " +
+	"If the file does not answer the question, say so."
 
-// newAgent returns the graph of this program: the prebuilt agent, which asks
-// the model, runs the tools it calls, each as a task of its own, and asks again
-// until there is an answer. A store makes what it does durable.
+// newAgent returns the graph of this program: the prebuilt agent. It asks the model,
+// runs each tool call as a task, and asks the model again until it answers. The store
+// keeps every step.
 func newAgent(model llm.Model, d *desk, store checkpoint.Store) (*graph.Graph, error) {
 	set, err := tools.NewSet(
-		tools.New("search", "Finds lines by words, the best first.", d.search),
+		tools.New("search", "Finds passages by words, the best first.", d.search),
+		tools.New("find_lines", "Lists the lines that mention words, in the order of the file.", d.findLines),
 		tools.New("read_lines", "Reads a range of lines.", d.readLines),
 		tools.New("count_words", "Counts lines, words and characters of the file or of a range, and how often a word occurs.", d.countWords),
 		tools.New("outline", "Lists the headings and the first paragraph.", d.outline),
@@ -47,18 +50,18 @@ func newAgent(model llm.Model, d *desk, store checkpoint.Store) (*graph.Graph, e
 	})
 }
 
-// desk is what the tools work on: the user's text and where notes go.
+// A desk holds what the tools work on: the text, and the path of the notes.
 type desk struct {
 	text  *textfile.File
 	notes string
 }
 
-// The arguments of a tool are a struct: the schema that the model sees is made
-// of it, and what the model sends is checked against that.
+// The arguments of a tool are a struct. The model sees the JSON schema of the struct,
+// and its arguments are checked against the schema.
 type (
 	searchInput struct {
 		Query string `json:"query" jsonschema:"the words to look for"`
-		Limit int    `json:"limit,omitempty" jsonschema:"how many lines to return; 5 if left out"`
+		Limit int    `json:"limit,omitempty" jsonschema:"the greatest number of results"`
 	}
 	linesInput struct {
 		From int `json:"from" jsonschema:"the first line; -5 means the last five"`
@@ -78,7 +81,11 @@ func (d *desk) search(_ context.Context, in searchInput) (textfile.Found, error)
 	return d.text.Search(in.Query, in.Limit), nil
 }
 
-func (d *desk) readLines(_ context.Context, in linesInput) (textfile.Passage, error) {
+func (d *desk) findLines(_ context.Context, in searchInput) (textfile.FoundLines, error) {
+	return d.text.FindLines(in.Query, in.Limit), nil
+}
+
+func (d *desk) readLines(_ context.Context, in linesInput) (textfile.Excerpt, error) {
 	return d.text.Read(in.From, in.To)
 }
 
@@ -90,16 +97,16 @@ func (d *desk) outline(context.Context, struct{}) (textfile.Outline, error) {
 	return d.text.Outline(), nil
 }
 
-// noteSaved is what the model is told.
+// noteSaved is the result of save_note.
 type noteSaved struct {
 	Saved bool   `json:"saved"`
 	File  string `json:"file,omitempty"`
 }
 
-// saveNote writes only when the user agrees. The call pauses at Wait; with an
-// answer it runs again from its top, in this process or another. What must not
-// happen twice is therefore remembered by Once: where the note goes, so that
-// the user gets what was agreed to, and that it was written.
+// saveNote writes a note if the user agrees. The call pauses at Wait. When there is an
+// answer, it runs again from its top, in this process or another. Once stores the
+// results of the steps that must not run twice: the choice of the path, so that the
+// note goes where the user agreed to, and the writing.
 func (d *desk) saveNote(ctx context.Context, in noteInput) (noteSaved, error) {
 	path, err := graph.Once(ctx, "path", func(context.Context) (string, error) { return d.notes, nil })
 	if err != nil {
@@ -116,8 +123,8 @@ func (d *desk) saveNote(ctx context.Context, in noteInput) (noteSaved, error) {
 	if err != nil || !yes {
 		return noteSaved{}, err
 	}
-	// A crash between the writing and its being remembered makes this run
-	// again: the key, the same each time, lets append notice that.
+	// After a crash between the write and the storage of its result, this runs again.
+	// The key is the same each time, so append finds the note that it wrote.
 	key := graph.IdempotencyKey(ctx)
 	return graph.Once(ctx, "write", func(context.Context) (noteSaved, error) {
 		return noteSaved{Saved: true, File: path}, n.append(key)

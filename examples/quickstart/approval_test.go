@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
@@ -24,6 +26,8 @@ func TestApproval(t *testing.T) {
 	tests := []struct{ answer, want, notes string }{
 		{"yes", "Saved in ", "- looms are big\n"},
 		{"no", "You said no, so nothing was written.", ""},
+		{"Y", "Saved in ", "- looms are big\n"},
+		{"NO", "You said no, so nothing was written.", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.answer, func(t *testing.T) {
@@ -31,13 +35,11 @@ func TestApproval(t *testing.T) {
 			f := newFolder(t)
 			out := f.ask("save a note that looms are big")
 			wantAll(t, out, "approval    append this to "+f.path(notesFile)+"?\n            > looms are big\n", "-db "+f.path("q.db")+" -resume yes")
-			if got := f.read(notesFile); got != "" {
-				t.Fatalf("the notes are %q before the answer", got)
-			}
+			require.Empty(t, f.read(notesFile), "there are notes before the answer")
 			wantAll(t, f.ask("-resume", tt.answer), "answer      "+tt.answer, tt.want)
-			if got := f.read(notesFile); !strings.HasPrefix(got, tt.notes) || (got == "") != (tt.notes == "") {
-				t.Errorf("the notes are %q, want %q", got, tt.notes)
-			}
+			got := f.read(notesFile)
+			assert.True(t, strings.HasPrefix(got, tt.notes), got)
+			assert.Equal(t, tt.notes == "", got == "", got)
 			f.refuse("waits for no answer", "-resume", tt.answer)
 		})
 	}
@@ -63,6 +65,15 @@ func TestQuestionWhileApprovalIsOpen(t *testing.T) {
 	wantAll(t, f.ask("-resume", "yes"), "Saved in ")
 }
 
+// A note cannot rewrite the question that is asked about it.
+func TestApprovalShowsControlCharacters(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	o := f.run("save a note that looms\x1b[1A\x1b[2Kare\u202e big")
+	assert.Contains(t, o.out, "> looms\ufffd[1A\ufffd[2Kare\ufffd big\n")
+	wantNone(t, o.out, "\x1b", "\u202e")
+}
+
 func TestSaveThat(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -70,14 +81,10 @@ func TestSaveThat(t *testing.T) {
 	f.ask("-notes", f.path("mine.md"), "save that")
 	// What was agreed to is done, whatever the flags are now.
 	f.ask("-notes", f.path("others.md"), "-resume", "yes")
-	if got := f.read("mine.md"); !strings.HasPrefix(got, `- The file has "weft" 2 times`) {
-		t.Errorf("the notes are %q", got)
-	}
+	assert.Regexp(t, `^- The file has "weft" 2 times`, f.read("mine.md"))
 	f.ask("save lines 3-4")
 	f.ask("-resume", "yes")
-	if got := f.read(notesFile); !strings.HasPrefix(got, "-   3 | A loom is a frame for weaving cloth.\n    4 | The weft") {
-		t.Errorf("the notes are %q", got)
-	}
+	assert.Regexp(t, `^- 3 \| A loom is a frame for weaving cloth.\n  4 \| The weft`, f.read(notesFile))
 	wantAll(t, f.ask("-notes", f.dir, "save a note that x"), "is not a file to write notes in")
 }
 
@@ -94,9 +101,7 @@ func TestTerminal(t *testing.T) {
 	}
 	o := type_("perhaps\nYES\n", "save a note that looms are big")
 	wantAll(t, o.out, "yes or no?  yes or no?  ", "Saved in ")
-	if !strings.HasPrefix(f.read(notesFile), "- looms are big\n") {
-		t.Error("there is no note")
-	}
+	assert.Regexp(t, "^- looms are big\n", f.read(notesFile))
 	wantAll(t, type_("n\n", "save a note that looms are small").out, "You said no")
 	// Nobody answers; later somebody does, and then from a checkpoint.
 	wantAll(t, type_("", "save a note that looms are new").out, "-resume yes")
@@ -157,36 +162,25 @@ func TestNoteIsWrittenOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "notes.md")
 	doc, err := textfile.Parse("text.md", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	store := &interrupted{Store: memcheckpoint.New(memcheckpoint.Options{}), notes: path, cancel: cancel}
 	g, err := newAgent(offline.Model{}, &desk{text: doc, notes: path}, store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	th := g.Thread("t")
 	snap, err := th.Invoke(ctx, agent.Messages.Put(llm.User("save a note that looms are big")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	open, err := approve.Open(snap)
-	if err != nil || len(open) != 1 {
-		t.Fatalf("got %d questions and %v, want 1", len(open), err)
-	}
-	if _, err = th.Invoke(ctx, approve.Answer(open[0].ID, true)); !errors.Is(err, context.Canceled) {
-		t.Fatalf("the run was not interrupted: %v", err)
-	}
-	if snap, err = th.Invoke(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if m, _ := agent.Messages.Last(snap); !strings.HasPrefix(m.Text(), "Saved in ") {
-		t.Errorf("the answer is %q", m.Text())
-	}
+	require.NoError(t, err)
+	require.Len(t, open, 1)
+	_, err = th.Invoke(ctx, approve.Answer(open[0].ID, true))
+	require.ErrorIs(t, err, context.Canceled, "the run was not interrupted")
+	snap, err = th.Invoke(t.Context())
+	require.NoError(t, err)
+	m, _ := agent.Messages.Last(snap)
+	assert.Regexp(t, "^Saved in ", m.Text())
 	data, err := os.ReadFile(path)
-	if err != nil || strings.Count(string(data), "looms are big") != 1 {
-		t.Errorf("the notes are %q, %v", data, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, 1, strings.Count(string(data), "looms are big"), "%s", data)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// command is what to type to go on with the conversation.
+// command returns the command line that continues the conversation.
 func (s *session) command(verb string) string {
 	words := []string{program()}
 	if s.db != "quickstart.db" {
@@ -21,8 +21,8 @@ func (s *session) command(verb string) string {
 	return strings.Join(words, " ")
 }
 
-// program is how this program was started. What go run builds is gone when it
-// ends.
+// program returns the command that started this program. The binary of go run is
+// removed at its end, so go run is part of the command.
 func program() string {
 	if !strings.Contains(os.Args[0], "go-build") {
 		return quote(os.Args[0])
@@ -33,7 +33,7 @@ func program() string {
 	return "go run github.com/weft-go/weft/examples/quickstart"
 }
 
-// quote makes a word one argument for a shell.
+// quote quotes a word for a shell if necessary.
 func quote(word string) string {
 	plain := strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,\\") == ""
 	if plain && word != "" {

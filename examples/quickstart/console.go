@@ -7,11 +7,12 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
 
 	"github.com/weft-go/weft/graph/agent"
 )
 
-// console is the user's end.
+// A console is the input and output of the user.
 type console struct {
 	in  io.Reader
 	out io.Writer
@@ -21,13 +22,63 @@ func (c console) say(text string) { fmt.Fprint(c.out, text) }
 
 func (c console) sayf(format string, args ...any) { fmt.Fprintf(c.out, format, args...) }
 
-// line shows something that happened, under its name.
-func (c console) line(name, text string) { c.sayf("%-10s  %s\n", name, text) }
+// dim shows a line that is not part of an answer.
+func (c console) dim(text string) {
+	if c.terminal(c.out) && os.Getenv("NO_COLOR") == "" {
+		text = "\x1b[2m" + text + "\x1b[0m"
+	}
+	c.say("\n" + text + "\n")
+}
 
-// head notes what a run is about. It is shown when the run has begun: one that
-// is refused shows nothing but why.
+// wrapped returns a writer that breaks lines at the width of the terminal, and not
+// later than at 100 columns, which are easier to read.
+func (c console) wrapped() *wrapper {
+	width := 0
+	if f, ok := c.out.(*os.File); ok && c.terminal(f) {
+		width = min(terminalWidth(f), 100)
+	}
+	if width < 20 {
+		width = defaultWidth
+	}
+	return &wrapper{out: c.out, width: width}
+}
+
+// yesOrNo reads an answer. It reports ok only for yes, y, no and n, in any case.
+func yesOrNo(text string) (yes, ok bool) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "yes", "y":
+		return true, true
+	case "no", "n":
+		return false, true
+	}
+	return false, false
+}
+
+// line shows a text under a name.
+func (c console) line(name, text string) { c.sayf("%-10s  %s\n", name, visible(text)) }
+
+// visible replaces the characters that could change a terminal or the order of a
+// text. The text of a model or a file may hold them.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if hidden(r) {
+			return '\ufffd'
+		}
+		return r
+	}, text)
+}
+
+func hidden(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// head returns a console for the lines above a run. They are shown when the run has
+// started, so that a run with an error shows only the error.
 func (s *session) head() console {
 	c := console{s.console.in, &s.intro}
+	if !s.verbose {
+		return c
+	}
 	messages := "a new conversation"
 	if s.here != nil {
 		messages = fmt.Sprintf("%d messages", agent.Messages.Len(s.here))
@@ -38,7 +89,7 @@ func (s *session) head() console {
 	return c
 }
 
-// approval shows a note that waits for the user.
+// approval shows a note that the user has to approve.
 func (c console) approval(n note) {
 	c.line("approval", "append this to "+short(n.File)+"?")
 	for line := range strings.Lines(n.Text) {
@@ -46,7 +97,7 @@ func (c console) approval(n note) {
 	}
 }
 
-// terminal reports whether one end of the program is a person's.
+// terminal reports whether an input or output is a terminal.
 func (c console) terminal(end any) bool {
 	switch f := end.(type) {
 	case interface{ Terminal() bool }:
@@ -62,16 +113,16 @@ func (c console) terminal(end any) bool {
 	return false
 }
 
-// confirm asks for yes or no. Given is false when there is nobody to answer.
+// confirm asks until the user answers yes or no. Given is false at the end of input.
 func (c console) confirm(ctx context.Context) (yes, given bool, err error) {
 	answers := make(chan string)
-	// A read from a terminal can not be cancelled. When ctx ends the program
-	// does too, and takes this goroutine with it.
+	// A read from a terminal cannot be cancelled. When ctx ends, the program ends, and
+	// this goroutine with it.
 	go func() {
 		defer close(answers)
 		for lines := bufio.NewScanner(c.in); lines.Scan(); {
 			select {
-			case answers <- strings.ToLower(strings.TrimSpace(lines.Text())):
+			case answers <- lines.Text():
 			case <-ctx.Done():
 				return
 			}
@@ -84,22 +135,20 @@ func (c console) confirm(ctx context.Context) (yes, given bool, err error) {
 			c.say("\n")
 			return false, false, &stoppedError{"stopped; the question stays open"}
 		case answer, ok := <-answers:
-			switch {
-			case !ok:
+			if !ok {
 				c.say("\n")
 				return false, false, nil
-			case answer == "yes" || answer == "y":
-				return true, true, nil
-			case answer == "no" || answer == "n":
-				return false, true, nil
+			}
+			if yes, ok := yesOrNo(answer); ok {
+				return yes, true, nil
 			}
 		}
 	}
 }
 
-// clip shows the beginning of a text in one line.
+// clip returns the beginning of a text as one line.
 func clip(text string, most int) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = visible(strings.Join(strings.Fields(text), " "))
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"
 	}

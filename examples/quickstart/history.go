@@ -14,8 +14,8 @@ import (
 // maxListed is how many checkpoints -history shows.
 const maxListed = 50
 
-// list shows the checkpoints of the conversation, newest first, those of
-// branches that were left included.
+// list shows the checkpoints of the conversation, newest first, including those of
+// other branches.
 func (s *session) list(ctx context.Context) error {
 	out := s.console
 	out.sayf("%-*s  %4s  %-6s  %-19s  %-12s  %s\n", shortID, "checkpoint", "step", "source", "time", "next", "last message")
@@ -76,17 +76,16 @@ func callNames(calls []llm.ToolCall) string {
 	return strings.Join(names, ", ")
 }
 
-// shortID is how much of a checkpoint's id is shown.
+// shortID is the number of characters of a checkpoint id that are shown.
 const shortID = 10
 
-// brief is the end of an id. Its beginning is a time, and much the same for
+// brief returns the end of an id. The beginning is a time, which is almost the same for
 // all checkpoints of a run.
 func brief(id string) string {
 	return id[max(0, len(id)-shortID):]
 }
 
-// goBack takes the session to the checkpoint that -at names by a part of its
-// id.
+// goBack sets the session to the checkpoint of the flag -at, which is a part of its id.
 func (s *session) goBack(ctx context.Context) error {
 	var found []string
 	for info, err := range s.thread.History(ctx, graph.HistoryQuery{}) {

@@ -1,10 +1,10 @@
-// Command quickstart is an agent that answers questions about a text file of
-// yours, and goes on with the conversation the next time it is run.
+// Command quickstart is an agent that answers questions about a text file. The next
+// run of the program continues the conversation.
 //
 //	go run ./examples/quickstart -file PATH "what is a checkpoint?"
 //
-// Read agent.go first: it is the agent. Then session.go, which starts, resumes
-// and forks its runs, and watch.go, which shows what they do.
+// Read agent.go first: it is the agent. Then read session.go, which starts, resumes
+// and forks runs, and watch.go, which shows their events.
 package main
 
 import (
@@ -30,12 +30,12 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	// The first Ctrl-C ends the run in good order, a second one the program.
+	// The first Ctrl-C cancels the run, a second one ends the process.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the program. Ctx ends when the user has had enough.
+// run executes the program and returns its exit status. Cancelling ctx stops it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parse(args)
 	switch {
@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return status
 }
 
-// mistake is an error of the user's.
+// A mistake is an error in the input of the user.
 type mistake struct{ text string }
 
 func (m *mistake) Error() string { return m.text }
@@ -72,9 +72,9 @@ func explain(err error, o options) (status int, text string) {
 	case errors.Is(err, context.Canceled):
 		return stopped, "stopped"
 	case errors.Is(err, checkpoint.ErrConflict):
-		return refused, fmt.Sprintf("conversation %q is in use by another run; wait for it, or start another one with -thread", o.thread)
+		return refused, fmt.Sprintf("conversation %q is in use by another run; wait for its end, or start another conversation with -thread", o.thread)
 	case errors.Is(err, graph.ErrNoQuestion):
-		return refused, "that was answered in the meantime; nothing was done"
+		return refused, "another process has answered the question; nothing was done"
 	case errors.Is(err, checkpoint.ErrInvalid):
 		return refused, err.Error()
 	case errors.Is(err, checkpoint.ErrFormat), errors.Is(err, checkpoint.ErrCorrupt):

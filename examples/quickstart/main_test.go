@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
 
@@ -63,16 +65,14 @@ func (f folder) path(name string) string { return filepath.Join(f.dir, name) }
 
 func (f folder) write(name, content string) {
 	f.t.Helper()
-	if err := os.WriteFile(f.path(name), []byte(content), 0o600); err != nil {
-		f.t.Fatal(err)
-	}
+	require.NoError(f.t, os.WriteFile(f.path(name), []byte(content), 0o600))
 }
 
 func (f folder) read(name string) string {
 	f.t.Helper()
 	data, err := os.ReadFile(f.path(name))
-	if err != nil && !os.IsNotExist(err) {
-		f.t.Fatal(err)
+	if !os.IsNotExist(err) {
+		require.NoError(f.t, err)
 	}
 	return string(data)
 }
@@ -83,9 +83,9 @@ type outcome struct {
 	out, err string
 }
 
-// args adds the database, and the file where the question is the first.
+// args adds -v, the database, and for the first question the file.
 func (f folder) args(args []string) []string {
-	args = append([]string{"-db", f.path("q.db")}, args...)
+	args = append([]string{"-v", "-db", f.path("q.db")}, args...)
 	if _, err := os.Stat(f.path("q.db")); err != nil {
 		args = append([]string{"-file", f.path("text.md")}, args...)
 	}
@@ -109,9 +109,8 @@ func (f folder) runWith(ctx context.Context, in io.Reader, args ...string) outco
 func (f folder) ask(args ...string) string {
 	f.t.Helper()
 	o := f.run(args...)
-	if o.status != done || o.err != "" {
-		f.t.Fatalf("%q: status %d, %s\n%s", args, o.status, o.err, o.out)
-	}
+	require.Equal(f.t, done, o.status, "%q: %s\n%s", args, o.err, o.out)
+	require.Empty(f.t, o.err, "%q", args)
 	return o.out
 }
 
@@ -123,14 +122,11 @@ func (f folder) refuse(want string, args ...string) {
 
 func (f folder) check(o outcome, status int, want string) {
 	f.t.Helper()
-	if o.status != status {
-		f.t.Errorf("status is %d, want %d: %s%s", o.status, status, o.out, o.err)
-	}
-	if !strings.Contains(o.err, want) || !strings.HasPrefix(o.err, "quickstart: ") || strings.Count(o.err, "\n") != 1 {
-		f.t.Errorf("stderr is %q, want one line with %q", o.err, want)
-	}
-	if status == refused && o.out != "" {
-		f.t.Errorf("stdout is %q, want nothing", o.out)
+	assert.Equal(f.t, status, o.status, "%s%s", o.out, o.err)
+	assert.Contains(f.t, o.err, want)
+	assert.Regexp(f.t, `^quickstart: .*\n$`, o.err, "want one line")
+	if status == refused {
+		assert.Empty(f.t, o.out)
 	}
 }
 
@@ -147,27 +143,22 @@ func (f folder) finish(cmd *exec.Cmd) outcome {
 	f.t.Helper()
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
-		f.t.Fatal(err)
-	}
+	err := cmd.Run()
+	require.NotNil(f.t, cmd.ProcessState, "%v", err)
 	return outcome{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 
 func wantAll(t *testing.T, got string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
-		if !strings.Contains(got, part) {
-			t.Errorf("output has no %q:\n%s", part, got)
-		}
+		assert.Contains(t, got, part)
 	}
 }
 
 func wantNone(t *testing.T, got string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
-		if strings.Contains(got, part) {
-			t.Errorf("output has %q:\n%s", part, got)
-		}
+		assert.NotContains(t, got, part)
 	}
 }
 

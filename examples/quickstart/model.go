@@ -11,13 +11,15 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm/providers"
 )
 
-// openModel opens the model that the environment names, and says which it is.
-// Without one it is the offline model, which needs no key and no network.
-func (o options) openModel(ctx context.Context, c console) (model llm.Model, name string, err error) {
+// openModel opens the model that the environment names, and returns a description.
+// If the environment names none, it is the offline model, which needs no key and no
+// network.
+func (s *session) openModel(ctx context.Context, c console) (model llm.Model, name string, err error) {
 	config, err := providers.Read(os.Getenv)
 	switch {
-	case o.offline, o.history, errors.Is(err, providers.ErrUnset):
-		pace := o.pace
+	case s.offline, s.history, errors.Is(err, providers.ErrUnset):
+		s.offline = true
+		pace := s.pace
 		if pace < 0 && c.terminal(c.out) {
 			pace = 12 * time.Millisecond
 		}

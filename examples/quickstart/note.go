@@ -10,15 +10,14 @@ import (
 	"strings"
 )
 
-// note is a text for the notes file. It is stored as the question that the user
-// has to answer.
+// A note is a text for the notes file. It is the prompt of the question to the user.
 type note struct {
 	Text string `json:"text"`
 	File string `json:"file"`
 }
 
-// append adds the note to its file, which is made if there is none. A note that
-// stands there under the same key is left as it is.
+// append adds the note to its file and creates the file if necessary. It does nothing
+// if the file has a note with the same key.
 func (n note) append(key string) (err error) {
 	f, err := os.OpenFile(n.File, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

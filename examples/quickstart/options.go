@@ -11,42 +11,42 @@ import (
 	"unicode"
 )
 
-const usage = `Asks an agent about a text file, and goes on with the conversation next time.
+const usage = `Asks an agent about a text file. The next question continues the conversation.
 
   go run ./examples/quickstart [flags] "question"
 
-  -file PATH      the text: UTF-8, at most 8 MB. Default: the file that the
-                  conversation is about, and for a new one the README.md
-                  here, or else of the module around
-  -thread NAME    which conversation (default "default")
-  -db PATH        where conversations are kept (default quickstart.db, here)
-  -notes PATH     where notes are saved (default quickstart-notes.md, beside
-                  the database)
-  -resume yes|no  answer what the agent waits for
-  -drop           ask something else instead of answering
+  -file PATH      the text: UTF-8, at most 8 MB (default: the file of the
+                  conversation; in a new one README.md, here or in the module)
+  -thread NAME    the conversation (default "default")
+  -db PATH        the file that stores conversations (default quickstart.db)
+  -notes PATH     the file for notes (default quickstart-notes.md, in the folder
+                  of the database)
+  -resume yes|no  answer the open question of the agent
+  -drop           ask another question and leave the open one unanswered
   -history        list the checkpoints of the conversation
-  -at ID          go back to a checkpoint: with a question, ask that there; with
-                  none, do again what was due. Any part of an id will do
+  -at ID          go back to a checkpoint: with a question, ask it there; without
+                  one, run its next step again. ID may be a part of the id
+  -v              show what happens inside: steps, tool calls, checkpoints
   -draw           print the agent's graph for Mermaid
-  -offline        ask the offline model, whatever the environment names
-  -pace DURATION  how long the offline model takes for a word
+  -offline        use the offline model, even if the environment names another
+  -pace DURATION  the time that the offline model takes for a word
                   (default 12ms on a terminal, else 0)
 
-The model is that of OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY,
-MISTRAL_API_KEY, OLLAMA_HOST or LLM_PROVIDER, with LLM_MODEL where it is given,
-and without any of them rules that need no network: the offline model.
-Without a question a run that was stopped or killed goes on where it was.
-Nothing is written but the database, and notes that you agree to.
-Exit status: 0 done or waiting for your answer, 1 failure, 2 bad input, with
-nothing changed, 130 stopped by Ctrl-C.
+OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY, MISTRAL_API_KEY, OLLAMA_HOST or
+LLM_PROVIDER selects the model, and LLM_MODEL its name. Without any of them the
+offline model answers: rules that need no network.
+Without a question, the program resumes a run that was stopped or killed.
+It writes the database, and notes only after your yes.
+Exit status: 0 done or waiting for your answer, 1 failure, 2 bad input and nothing
+changed, 130 stopped by Ctrl-C.
 `
 
 // options is the command line.
 type options struct {
-	file, thread, db, notes, resume, at string
-	drop, history, draw, offline        bool
-	pace                                time.Duration
-	question                            string
+	file, thread, db, notes, resume, at   string
+	drop, history, draw, offline, verbose bool
+	pace                                  time.Duration
+	question                              string
 }
 
 var errHelp = errors.New("help")
@@ -64,6 +64,7 @@ func parse(args []string) (options, error) {
 	set.BoolVar(&o.drop, "drop", false, "")
 	set.BoolVar(&o.history, "history", false, "")
 	set.BoolVar(&o.draw, "draw", false, "")
+	set.BoolVar(&o.verbose, "v", false, "")
 	set.BoolVar(&o.offline, "offline", false, "")
 	set.DurationVar(&o.pace, "pace", -1, "")
 	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -74,7 +75,7 @@ func parse(args []string) (options, error) {
 	for _, word := range set.Args() {
 		name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
 		if strings.HasPrefix(word, "-") && set.Lookup(name) != nil {
-			return o, wrong("flags stand before the question: %s", word)
+			return o, wrong("flags must come before the question: %s", word)
 		}
 	}
 	given := map[string]bool{}
@@ -83,7 +84,7 @@ func parse(args []string) (options, error) {
 	return o, o.check(given, set.NArg() > 0)
 }
 
-// check refuses what does not go together.
+// check returns an error for flags that exclude each other and for bad values.
 func (o options) check(given map[string]bool, asked bool) error {
 	values := map[string]string{"file": o.file, "thread": o.thread, "db": o.db, "notes": o.notes, "at": o.at}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -91,6 +92,7 @@ func (o options) check(given map[string]bool, asked bool) error {
 			return wrong("-%s needs a value; -h lists the flags", name)
 		}
 	}
+	_, readsAsAnswer := yesOrNo(o.resume)
 	verbs := slices.DeleteFunc([]string{"-at", "-draw", "-history", "-resume"}, func(flag string) bool { return !given[flag[1:]] })
 	takesNone := len(verbs) == 1 && verbs[0] != "-at"
 	for _, m := range []struct {
@@ -98,11 +100,11 @@ func (o options) check(given map[string]bool, asked bool) error {
 		err error
 	}{
 		{asked && o.question == "", wrong("the question is empty")},
-		{given["resume"] && o.resume != "yes" && o.resume != "no", wrong("-resume takes yes or no, not %q", o.resume)},
-		{len(verbs) > 1, wrong("%s can not be given together", strings.Join(verbs, " and "))},
+		{given["resume"] && !readsAsAnswer, wrong("-resume takes yes or no, not %q", o.resume)},
+		{len(verbs) > 1, wrong("%s cannot be given together", strings.Join(verbs, " and "))},
 		{asked && takesNone, wrong("%s takes no question", strings.Join(verbs, ""))},
 		{o.drop && (!asked || o.at != ""), wrong("-drop goes with a new question")},
-		{strings.ContainsFunc(o.thread, func(r rune) bool { return !unicode.IsPrint(r) }), wrong("-thread %q has characters that can not be shown", o.thread)},
+		{strings.ContainsFunc(o.thread, func(r rune) bool { return !unicode.IsPrint(r) }), wrong("-thread %q has characters that cannot be printed", o.thread)},
 		{given["pace"] && o.pace < 0, wrong("-pace is negative")},
 	} {
 		if m.is {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// short is a path as the user would write it.
+// short returns a path relative to the working folder if it is below it.
 func short(path string) string {
 	here, err := os.Getwd()
 	if err != nil || !filepath.IsAbs(path) {
@@ -19,7 +19,7 @@ func short(path string) string {
 	return path
 }
 
-// isFolder says why nothing can be put into a folder that is not there.
+// isFolder returns an error if path is not a folder.
 func isFolder(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.IsDir() {
@@ -28,8 +28,8 @@ func isFolder(path string) error {
 	return err
 }
 
-// readme is the README.md of the folder that the user is in, or else of the
-// module around it; empty if there is none.
+// readme returns the README.md of the working folder, or else of the module around it,
+// or "".
 func readme() string {
 	folder, err := os.Getwd()
 	if err != nil {

@@ -8,6 +8,9 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // begun is a program that was started, and has written a line.
@@ -23,39 +26,27 @@ func (f folder) start(until string, args ...string) *begun {
 	f.t.Helper()
 	b := &begun{folder: f, cmd: f.program(f.args(args)...)}
 	pipe, err := b.cmd.StdoutPipe()
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	require.NoError(f.t, err)
 	b.cmd.Stderr = &b.errs
-	if err := b.cmd.Start(); err != nil {
-		f.t.Fatal(err)
-	}
+	require.NoError(f.t, b.cmd.Start())
 	b.rest = bufio.NewReader(pipe)
 	for {
 		line, err := b.rest.ReadString('\n')
 		if strings.Contains(line, until) {
 			return b
 		}
-		if err != nil {
-			f.t.Fatalf("the program ended before it wrote %q: %v, %s", until, b.cmd.Wait(), b.errs.String())
-		}
+		require.NoError(f.t, err, "the program ended before it wrote %q: %s", until, &b.errs)
 	}
 }
 
 // end signals the program and waits for it.
 func (b *begun) end(sig os.Signal) outcome {
 	b.t.Helper()
-	if err := b.cmd.Process.Signal(sig); err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, b.cmd.Process.Signal(sig))
 	out, err := io.ReadAll(b.rest)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	// What it ended with is in ProcessState.
-	if err := b.cmd.Wait(); err != nil && b.cmd.ProcessState == nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
+	err = b.cmd.Wait()
+	require.NotNil(b.t, b.cmd.ProcessState, "%v", err)
 	return outcome{b.cmd.ProcessState.ExitCode(), string(out), b.errs.String()}
 }
 
@@ -64,15 +55,14 @@ func TestApprovalInAnotherProcess(t *testing.T) {
 	f := newFolder(t)
 	f.write("README.md", text)
 	// All defaults: the README, the database and the notes are in the folder.
-	o := f.finish(f.program("save a note that looms are big"))
-	if o.status != done || !strings.Contains(o.out, "-resume yes") || !strings.Contains(o.out, "README.md (9 lines)") {
-		t.Fatalf("got %+v", o)
-	}
+	o := f.finish(f.program("-v", "save a note that looms are big"))
+	require.Equal(t, done, o.status, o.err)
+	wantAll(t, o.out, "-resume yes", "README.md (9 lines)")
 	f.check(f.finish(f.program("hello")), refused, "waits for your answer")
 	o = f.finish(f.program("-resume", "yes"))
-	if o.status != done || !strings.Contains(o.out, "Saved in ") || !strings.HasPrefix(f.read(notesFile), "- looms are big\n") {
-		t.Errorf("got %+v and notes %q", o, f.read(notesFile))
-	}
+	assert.Equal(t, done, o.status, o.err)
+	wantAll(t, o.out, "Saved in ")
+	assert.Regexp(t, "^- looms are big\n", f.read(notesFile))
 	f.check(f.finish(f.program("-resume", "yes")), refused, "waits for no answer")
 }
 
@@ -80,7 +70,7 @@ func TestBusy(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	// It waits an hour for the first word of its answer.
-	b := f.start("call ", "-pace", "1h", "how many lines?")
+	b := f.start("agent calls ", "-pace", "1h", "how many lines?")
 	f.refuse("is in use by another run", "hello")
 	f.refuse("is in use by another run")
 	wantAll(t, f.ask("-history"), "user: how many lines?")
@@ -88,17 +78,15 @@ func TestBusy(t *testing.T) {
 	b.end(os.Kill)
 	out := f.ask()
 	wantAll(t, out, "The file has 9 lines")
-	if got := len(f.ids()); got != 4 {
-		t.Errorf("there are %d checkpoints, want 4", got)
-	}
+	assert.Len(t, f.ids(), 4, "checkpoints")
 	f.refuse("nothing is unfinished")
 }
 
-// A question behind a killed run leaves that as it is.
+// A question after a killed run leaves that run unfinished.
 func TestKilledThenAsked(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
-	f.start("result ", "-pace", "1h", "how many lines?").end(os.Kill)
+	f.start("count_words returns ", "-pace", "1h", "how many lines?").end(os.Kill)
 	wantAll(t, f.ask("what is a loom?"), "stays unfinished", "A loom is a frame")
 	wantAll(t, f.ask("-history"), "user: how many lines?", "calls count_words")
 }
@@ -106,10 +94,10 @@ func TestKilledThenAsked(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
-	o := f.start("result ", "-pace", "1h", "how many lines?").end(os.Interrupt)
-	f.check(o, stopped, "stopped; to go on: ")
+	o := f.start("count_words returns ", "-pace", "1h", "how many lines?").end(os.Interrupt)
+	f.check(o, stopped, "stopped; to resume: ")
 	wantNone(t, o.out, "failed")
 	out := f.ask()
 	wantAll(t, out, "The file has 9 lines")
-	wantNone(t, out, "call ")
+	wantNone(t, out, "calls")
 }

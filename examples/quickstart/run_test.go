@@ -5,6 +5,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestTranscript(t *testing.T) {
@@ -13,28 +16,43 @@ func TestTranscript(t *testing.T) {
 	const want = `file        DIR/text.md (9 lines)
 thread      default in DIR/q.db (a new conversation)
 model       offline: rules in this example, no key, no network
-checkpoint  ID
-call        search {"limit":5,"query":"loom"}
-checkpoint  ID
-result      search {"total":1,"partly":0,"lines":[{"line":3,"text":"A loom is a frame for weaving cloth."}]}
-checkpoint  ID
-call        read_lines {"from":1,"to":12}
-checkpoint  ID
-result      read_lines {"of":9,"lines":[{"line":1,"text":"# Weaving"},{"line":2,"text":""},{"line":3,"text":"A …
-checkpoint  ID
 
-The file says about "loom":
-  3 | A loom is a frame for weaving cloth.
-  4 | The weft goes over and under the warp.
+step  checkpoint
+   0  ID  user asks: What is a loom?
+   1  ID  agent calls search: limit 8, query "loom"
+   2  ID  search returns file "DIR/text.md", partly 0, 1 passages, total 1
 
-checkpoint  ID
+A loom is a frame for weaving cloth. The weft goes over and under the warp.
+
+  DIR/text.md, lines 3-4 (Weaving)
+
+   3  ID  agent answers
 `
-	if got := f.golden(f.ask("What is a loom?")); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	// The next run goes on with the conversation, and knows the file.
-	wantAll(t, f.ask("where is it mentioned?"), "text.md (9 lines)", "(6 messages)", `"loom" is on 1 line`)
+	// The folder's path is longer than DIR, so that the text is wrapped elsewhere.
+	flat := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	assert.Equal(t, flat(want), flat(f.golden(f.ask("What is a loom?"))))
+	// The next run continues the conversation, and knows the file.
+	wantAll(t, f.ask("where is it mentioned?"), "text.md (9 lines)", "(4 messages)", `"loom" is on 1 line`)
 	wantAll(t, f.ask("-thread", "other", "-file", f.path("text.md"), "where?"), "(a new conversation)", "Where is what?")
+}
+
+// Without -v a user sees the answer, its place, and once how to see more.
+func TestQuiet(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	o := f.finish(f.program("-file", "text.md", "What is a loom?"))
+	assert.Equal(t, outcome{done, `A loom is a frame for weaving cloth. The weft goes over and under the warp.
+
+  text.md, lines 3-4 (Weaving)
+
+-v shows what happened inside; with OPENAI_API_KEY=… a real model answers.
+`, ""}, o)
+	o = f.finish(f.program("where is it mentioned?"))
+	assert.Equal(t, outcome{done, "\"loom\" is on 1 line:\n    3 | A loom is a frame for weaving cloth.\n", ""}, o)
+	o = f.finish(f.program("save that"))
+	assert.Equal(t, "approval    append this to quickstart-notes.md?\n            > \"loom\" is on 1 line:\n", o.out[:strings.Index(o.out, "            >     3")])
+	o = f.finish(f.program("-resume", "Y"))
+	wantAll(t, o.out, "answer      Y", "Saved in ")
 }
 
 func TestAnswersComeFromTheFile(t *testing.T) {
@@ -51,7 +69,7 @@ func TestAnswersComeFromTheFile(t *testing.T) {
 func TestParallelCalls(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
-	wantAll(t, f.ask("summarise"), "call        outline {}\ncall        count_words {}\n", "9 lines, 32 words and 2 headings", "6 | ## Shuttles")
+	wantAll(t, f.ask("summarise"), "agent calls outline\n", "agent calls count_words\n", "9 lines, 32 words and 2 headings", "6 | ## Shuttles")
 }
 
 func TestBadInput(t *testing.T) {
@@ -62,9 +80,7 @@ func TestBadInput(t *testing.T) {
 	f.write("empty", " \n")
 	f.write("large", strings.Repeat("x", 8<<20+1))
 	f.write("notes.txt", "This is a text and no database. It is long enough for a header, which has a hundred bytes.")
-	if err := os.Symlink("loop", f.path("loop")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink("loop", f.path("loop")))
 	tests := []struct {
 		name, want string
 		args       []string
@@ -87,22 +103,22 @@ func TestBadInput(t *testing.T) {
 		{"two answers", `-resume takes yes or no, not "yes no"`, []string{"-resume", "yes no"}},
 		{"answer and question", "-resume takes no question", []string{"-resume", "yes", "q"}},
 		{"history and question", "-history takes no question", []string{"-history", "q"}},
-		{"two verbs", "-draw and -history can not be given together", []string{"-draw", "-history"}},
-		{"at and resume", "-at and -resume can not", []string{"-at", "1", "-resume", "no"}},
+		{"two verbs", "-draw and -history cannot be given together", []string{"-draw", "-history"}},
+		{"at and resume", "-at and -resume cannot", []string{"-at", "1", "-resume", "no"}},
 		{"drop alone", "-drop goes with a new question", []string{"-drop"}},
 		{"unknown flag", "not defined: -colour", []string{"-colour", "q"}},
 		{"flag without value", "needs an argument: -resume", []string{"-resume"}},
 		{"flag with empty value", "-thread needs a value", []string{"-thread", "", "q"}},
-		{"flag behind the question", "flags stand before the question: -file", []string{"q", "-file", "x"}},
+		{"flag behind the question", "flags must come before the question: -file", []string{"q", "-file", "x"}},
 		{"negative pace", "-pace is negative", []string{"-pace", "-1s", "q"}},
 		{"no pace", "invalid value", []string{"-pace", "fast", "q"}},
 		{"no database", "does not hold conversations", []string{"-db", f.path("notes.txt"), "-file", f.path("text.md"), "q"}},
-		{"database is a folder", "can not be kept in", []string{"-db", f.dir, "-file", f.path("text.md"), "q"}},
-		{"folder of the database, no file", "can not be kept in nope/q.db", []string{"-db", "nope/q.db", "q"}},
-		{"folder of the notes", "notes can not be saved in", []string{"-notes", f.path("nope/notes.md"), "-file", f.path("text.md"), "q"}},
+		{"database is a folder", "cannot store conversations in", []string{"-db", f.dir, "-file", f.path("text.md"), "q"}},
+		{"folder of the database, no file", "cannot store conversations in nope/q.db", []string{"-db", "nope/q.db", "q"}},
+		{"folder of the notes", "cannot save notes in", []string{"-notes", f.path("nope/notes.md"), "-file", f.path("text.md"), "q"}},
 		{"folder of the notes that is a file", "is not a folder", []string{"-notes", f.path("text.md/notes.md"), "-file", f.path("text.md"), "q"}},
-		{"thread that can not be shown", `"a\x1bb" has characters`, []string{"-thread", "a\x1bb", "q"}},
-		{"folder of the database", "can not be kept in", []string{"-db", f.path("nope/q.db"), "-file", f.path("text.md"), "q"}},
+		{"thread that cannot be shown", `"a\x1bb" has characters`, []string{"-thread", "a\x1bb", "q"}},
+		{"folder of the database", "cannot store conversations in", []string{"-db", f.path("nope/q.db"), "-file", f.path("text.md"), "q"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -110,9 +126,7 @@ func TestBadInput(t *testing.T) {
 			g.refuse(tt.want, tt.args...)
 		})
 	}
-	if _, err := os.Stat(f.path("q.db")); err == nil {
-		t.Error("a database was made for bad input")
-	}
+	assert.NoFileExists(t, f.path("q.db"), "bad input made a database")
 }
 
 func TestBadInputOfAConversation(t *testing.T) {
@@ -126,24 +140,18 @@ func TestBadInputOfAConversation(t *testing.T) {
 	f.refuse("2 checkpoints of conversation \"default\" have - in their id", "-at", "-")
 	f.refuse(`there is no conversation "other"`, "-thread", "other", "-history")
 	f.refuse("what is your question?", "-thread", "other")
-	if err := os.Remove(f.path("text.md")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(f.path("text.md")))
 	f.refuse("the conversation is about it; name another one with -file", "hello")
-	if after := f.ask("-history"); after != before {
-		t.Errorf("refused runs left\n%s\nof\n%s", after, before)
-	}
+	assert.Equal(t, before, f.ask("-history"), "a refused run left something")
 }
 
 func TestHelpAndDrawing(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
-	wantAll(t, f.ask("-h"), "-resume yes|no", "-history", "goes on where it was")
+	wantAll(t, f.ask("-h"), "-resume yes|no", "-history", "resumes a run that was stopped")
 	out := f.ask("-draw")
 	wantAll(t, out, "flowchart TD\n", `["agent"]`, `["tools"]`)
-	if _, err := os.Stat(f.path("q.db")); err == nil {
-		t.Error("a drawing made a database")
-	}
+	assert.NoFileExists(t, f.path("q.db"), "a drawing made a database")
 }
 
 func TestHistory(t *testing.T) {
@@ -156,9 +164,7 @@ ID     2  loop    TIME  agent         tool count_words: {"from":1,"to":9,"lines"
 ID     1  loop    TIME  tools         calls count_words
 ID     0  input   TIME  agent         user: how many lines?
 `
-	if got := f.golden(f.ask("-history")); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	assert.Equal(t, want, f.golden(f.ask("-history")))
 	for range 13 {
 		f.ask("how many lines?")
 	}
@@ -172,8 +178,8 @@ func TestFork(t *testing.T) {
 	f.ask("what is a shuttle?")
 	ids := f.ids()
 	// The end of the first turn: there, "it" is the loom.
-	first := ids[6]
-	wantAll(t, f.ask("-at", first, "where is it mentioned?"), `"loom" is on 1 line`, "(6 messages)")
+	first := ids[4]
+	wantAll(t, f.ask("-at", first, "where is it mentioned?"), `"loom" is on 1 line`, "(4 messages)")
 	wantAll(t, f.ask("-history"), "(that followed "+first+")", `assistant: "loom" is on 1 line`, "user: what is a shuttle?")
 	wantAll(t, f.ask("how often?"), `"loom" 1 time`)
 	// The other branch is still there.
@@ -188,9 +194,9 @@ func TestReplay(t *testing.T) {
 	f.write("text.md", "one line")
 	// The count is due again, and sees the file as it is now.
 	out := f.ask("-at", ids[2])
-	wantAll(t, out, `result      count_words {"from":1,"to":1`, "The file has 1 line,")
-	wantNone(t, out, "call ")
-	wantAll(t, f.ask("-at", ids[0]), "nothing was due there; the conversation goes on from it now")
+	wantAll(t, out, "count_words returns characters 9, from 1, lines 1,", "The file has 1 line,")
+	wantNone(t, out, "calls")
+	wantAll(t, f.ask("-at", ids[0]), "nothing was due at this checkpoint")
 	wantAll(t, f.ask("-history"), "fork", "assistant: The file has 9 lines")
 	// A part of an id will do, and so will all of it.
 	wantAll(t, f.ask("-at", ids[1][2:], "-file", f.path("text.md")), "The file has 9 lines")

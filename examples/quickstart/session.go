@@ -18,21 +18,20 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// session is one use of this program: a conversation, the file that it is
-// about, and the user.
+// A session is one run of this program: a conversation, its file and the user.
 type session struct {
 	options
 	console console
-	intro   bytes.Buffer // what to show when the run has begun
+	intro   bytes.Buffer // shown when the run has begun
 	desk    *desk
 	thread  *graph.Thread
-	from    *graph.Thread   // the same, or the point in it that -at names
-	here    *graph.Snapshot // where that is; nil for a new conversation
+	from    *graph.Thread   // thread, or its checkpoint that -at names
+	here    *graph.Snapshot // the snapshot of from; nil in a new conversation
 	path    string          // of the text
-	model   string          // which it is
+	model   string          // its description
 }
 
-// do is what the user asked for.
+// do executes the command line.
 func (o options) do(ctx context.Context, c console) (err error) {
 	s := &session{options: o, console: c, desk: &desk{}}
 	if o.draw {
@@ -42,13 +41,13 @@ func (o options) do(ctx context.Context, c console) (err error) {
 		}
 		return err
 	}
-	model, name, err := o.openModel(ctx, c)
+	model, name, err := s.openModel(ctx, c)
 	if err != nil {
 		return err
 	}
 	s.model = name
 	if _, err := os.Stat(o.db); errors.Is(err, os.ErrNotExist) {
-		// Find out what is wrong before a database is made.
+		// Find errors in the input before a database is created.
 		if err := isFolder(filepath.Dir(o.db)); err != nil {
 			return o.cannotOpen(err)
 		}
@@ -71,23 +70,24 @@ func (o options) do(ctx context.Context, c console) (err error) {
 	case o.history:
 		return s.list(ctx)
 	case o.resume != "":
-		return s.answer(ctx, o.resume == "yes")
+		yes, _ := yesOrNo(o.resume)
+		return s.answer(ctx, yes)
 	case o.question != "":
 		return s.ask(ctx)
 	}
 	return s.goOn(ctx)
 }
 
-// cannotOpen says why there is no database. What is in a file that is not one
-// is told by explain.
+// cannotOpen returns the error for a database that cannot be opened. Explain handles
+// files of another format.
 func (o options) cannotOpen(err error) error {
 	if errors.Is(err, checkpoint.ErrFormat) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return wrong("conversations can not be kept in %s; name another file with -db (%v)", o.db, err)
+	return wrong("cannot store conversations in %s; name another file with -db (%v)", o.db, err)
 }
 
-// mustBegin refuses what needs a conversation when there is none.
+// mustBegin returns an error if the command needs a conversation, since there is none.
 func (s *session) mustBegin() error {
 	if s.question != "" && s.at == "" {
 		return nil
@@ -98,7 +98,7 @@ func (s *session) mustBegin() error {
 	return wrong("what is your question? -h shows how to ask")
 }
 
-// begin finds the conversation and its file.
+// begin reads the conversation and its file.
 func (s *session) begin(ctx context.Context, store checkpoint.Store, model llm.Model) error {
 	g, err := newAgent(model, s.desk, store)
 	if err != nil {
@@ -121,8 +121,8 @@ func (s *session) begin(ctx context.Context, store checkpoint.Store, model llm.M
 	return s.openText()
 }
 
-// openText opens the file that the user names, else the one that the
-// conversation is about, else the README.
+// openText opens the file of the flag -file, else the file of the conversation, else
+// the README.
 func (s *session) openText() (err error) {
 	path, hint := s.file, ""
 	if path == "" && s.here != nil {
@@ -146,27 +146,27 @@ func (s *session) openText() (err error) {
 		return err
 	}
 	if err := isFolder(filepath.Dir(s.desk.notes)); err != nil {
-		return wrong("notes can not be saved in %s; name another file with -notes (%v)", s.notes, err)
+		return wrong("cannot save notes in %s; name another file with -notes (%v)", s.notes, err)
 	}
 	return nil
 }
 
-// ask begins a turn: what is put into channels is new input. On a handle from
-// Thread.At that makes a branch.
+// ask starts a turn: a write to a channel is new input. On a handle from Thread.At it
+// starts a branch.
 func (s *session) ask(ctx context.Context) error {
 	if s.at == "" && s.here != nil && len(s.here.Pauses) > 0 && !s.drop {
-		return wrong("conversation %q waits for your answer: %s; or ask with -drop, and it is left unanswered",
+		return wrong("conversation %q waits for your answer: %s; or ask with -drop and leave it unanswered",
 			s.options.thread, s.command("-resume yes|no"))
 	}
 	intro := s.head()
 	if s.at == "" && s.here != nil && !s.here.Done() {
-		intro.line("note", "what was asked before stays unfinished; -history has it")
+		intro.line("note", "the question before stays unfinished; -history lists it")
 	}
 	return s.run(ctx, file.Put(s.path), agent.Messages.Put(llm.User(s.question)))
 }
 
-// goOn continues what was stopped or killed, and does again what was due at a
-// checkpoint: a run without input.
+// goOn starts a run without input. It resumes a run that was stopped or killed, or runs
+// the next step of a checkpoint again.
 func (s *session) goOn(ctx context.Context) error {
 	if s.at == "" && s.here.Done() {
 		return wrong("nothing is unfinished in conversation %q; what is your question?", s.options.thread)
@@ -177,13 +177,13 @@ func (s *session) goOn(ctx context.Context) error {
 		return s.pending(ctx, s.here)
 	}
 	if s.here.Done() {
-		intro.line("note", "nothing was due there; the conversation goes on from it now")
+		intro.line("note", "nothing was due at this checkpoint; the next question continues from it")
 	}
 	return s.run(ctx, s.edit(graph.Continue())...)
 }
 
-// answer answers every open question. Each has an id, so that an answer that
-// comes too late is refused and not taken for that to another question.
+// answer answers every open question. Each question has an id, so a late answer cannot
+// reach another question.
 func (s *session) answer(ctx context.Context, yes bool) error {
 	open, err := approve.Open(s.here)
 	if err != nil {
@@ -208,7 +208,7 @@ func answers(open []graph.OpenQuestion[note], yes bool) []state.Write {
 	return writes
 }
 
-// edit adds the file to what a run goes on with, if that is another one now.
+// edit adds the file to the writes of a resumed run if -file names another file.
 func (s *session) edit(writes ...state.Write) []state.Write {
 	if s.path != file.Get(s.here) {
 		writes = append(writes, file.Put(s.path))
@@ -216,9 +216,9 @@ func (s *session) edit(writes ...state.Write) []state.Write {
 	return writes
 }
 
-// run runs the agent and shows what happens, until it is done or asks.
+// run runs the agent and shows its events, until it answers or asks a question.
 func (s *session) run(ctx context.Context, writes ...state.Write) error {
-	w := watcher{console: s.console}
+	w := watcher{console: s.console, verbose: s.verbose, answer: s.console.wrapped()}
 	for event, err := range s.from.Stream(ctx, writes...) {
 		if err != nil {
 			w.endLine()
@@ -228,11 +228,26 @@ func (s *session) run(ctx context.Context, writes ...state.Write) error {
 		s.intro.Reset()
 		w.show(event)
 	}
-	return s.pending(ctx, w.end)
+	if err := s.pending(ctx, w.end); err != nil {
+		return err
+	}
+	s.hint()
+	return nil
 }
 
-// pending shows what the agent waits for, if anything. On a terminal the user
-// can answer at once.
+// hint says once in a conversation what else there is to see.
+func (s *session) hint() {
+	if s.here != nil || s.verbose {
+		return
+	}
+	text := "-v shows what happened inside."
+	if s.offline {
+		text = "-v shows what happened inside; with OPENAI_API_KEY=… a real model answers."
+	}
+	s.console.dim(text)
+}
+
+// pending shows the open questions. On a terminal the user can answer at once.
 func (s *session) pending(ctx context.Context, at *graph.Snapshot) error {
 	open, err := approve.Open(at)
 	if err != nil || len(open) == 0 {
@@ -247,7 +262,7 @@ func (s *session) pending(ctx context.Context, at *graph.Snapshot) error {
 			return err
 		}
 		if given {
-			s.from, s.here = s.thread, at
+			s.from, s.here = s.thread, at // the answer resumes this run
 			return s.run(ctx, answers(open, yes)...)
 		}
 	}
@@ -255,12 +270,12 @@ func (s *session) pending(ctx context.Context, at *graph.Snapshot) error {
 	return nil
 }
 
-// stoppedError is a run that was cancelled.
+// A stoppedError is returned for a run that was cancelled.
 type stoppedError struct{ text string }
 
 func (e *stoppedError) Error() string { return e.text }
 
-// halted says how to go on with a run that was cancelled.
+// halted returns the error for a failed run. For a cancelled run, it says how to resume.
 func (s *session) halted(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -274,5 +289,5 @@ func (s *session) halted(ctx context.Context, err error) error {
 	case at.Done():
 		return &stoppedError{"stopped"}
 	}
-	return &stoppedError{"stopped; to go on: " + s.command("")}
+	return &stoppedError{"stopped; to resume: " + s.command("")}
 }

@@ -2,8 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
@@ -11,33 +16,39 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// watcher shows the events of a run as they come.
+// A watcher shows the events of a run: the answer as it is written, and with -v the
+// steps of the run.
 type watcher struct {
 	console console
+	verbose bool
+	answer  *wrapper
 	end     *graph.Snapshot // where the run ended
 	seen    int             // messages that were shown, or were there before
-	stored  string          // the checkpoint of what is shown next
+	asked   string          // the question, until its line is shown
+	stored  string          // the checkpoint that the next line names
 	midLine bool            // an answer is being written
 }
 
-// show shows an event. There are more kinds than these; see graph.Event.
+// show shows an event. There are more kinds of them; see graph.Event.
 func (w *watcher) show(event graph.Event) {
 	switch e := event.(type) {
 	case graph.RunStarted:
-		w.seen = agent.Messages.Len(e.State)
+		w.begin(e)
 	case graph.StepStarted:
-		w.checkpoint() // that of the input
+		if w.asked != "" {
+			w.step(e.Step-1, w.asked) // the input's checkpoint is stored by now
+			w.asked = ""
+		}
 	case graph.Emitted:
-		// A node emits what it likes. The agent's model node emits chunks.
+		// A node emits any value. The agent's model node emits chunks.
 		if chunk, ok := e.Value.(llm.Chunk); ok && chunk.Kind == llm.ChunkText {
 			w.text(chunk.Text)
 		}
 	case graph.Checkpointed:
-		w.stored = e.ID // comes before the change that it holds is shown
+		w.stored = e.ID // it comes before the StateChanged of its step
 	case graph.StateChanged:
 		w.endLine()
-		w.messages(e.State)
-		w.checkpoint()
+		w.messages(e.Step, e.State)
 	case graph.TaskFinished:
 		if e.Err != nil && !errors.Is(e.Err, context.Canceled) {
 			w.endLine()
@@ -49,52 +60,98 @@ func (w *watcher) show(event graph.Event) {
 	}
 }
 
-// outcome shows what a run cost, and why it stopped if not with an answer.
+func (w *watcher) begin(e graph.RunStarted) {
+	if w.verbose {
+		w.console.sayf("\n%4s  %-*s\n", "step", shortID, "checkpoint")
+	}
+	w.seen = agent.Messages.Len(e.State)
+	if last, ok := agent.Messages.Last(e.State); ok && !e.Resumed {
+		w.asked = "user asks: " + last.Text()
+	}
+}
+
+// outcome shows what a run cost, and why it stopped if it has no answer.
 func (w *watcher) outcome(o agent.Outcome) {
 	if o.Problem != "" {
 		w.console.line("stopped", string(o.Reason)+": "+o.Problem)
 	}
-	if o.Usage.Total > 0 {
+	if o.Usage.Total > 0 && w.verbose {
 		w.console.line("tokens", fmt.Sprintf("%d in, %d out", o.Usage.Input, o.Usage.Output))
-	}
-}
-
-func (w *watcher) checkpoint() {
-	if w.stored != "" {
-		w.console.line("checkpoint", brief(w.stored))
-		w.stored = ""
 	}
 }
 
 // text shows a piece of an answer.
 func (w *watcher) text(piece string) {
 	if !w.midLine && piece != "" {
-		w.console.say("\n")
+		if w.verbose {
+			w.console.say("\n")
+		}
 		w.midLine = true
 	}
-	w.console.say(piece)
+	w.answer.write(piece)
 }
 
 func (w *watcher) endLine() {
 	if w.midLine {
-		w.console.say("\n\n")
+		w.answer.write("\n")
+		if w.verbose {
+			w.console.say("\n")
+		}
 		w.midLine = false
 	}
 }
 
-// messages shows the tool calls and the results that a superstep added. Texts
+// maxStep is how many characters the description of a step has.
+const maxStep = 100
+
+// step shows one thing that happened in a step, with -v.
+func (w *watcher) step(step int, what string) {
+	if w.verbose {
+		w.console.sayf("%4d  %-*s  %s\n", step, shortID, brief(w.stored), clip(what, maxStep))
+		w.stored = ""
+	}
+}
+
+// messages shows the tool calls and the results that a superstep added. The texts
 // of the model were shown as they came.
-func (w *watcher) messages(s state.View) {
+func (w *watcher) messages(step int, s state.View) {
 	for i, m := range agent.Messages.All(s) {
 		if i < w.seen {
 			continue
 		}
 		for _, c := range m.ToolCalls {
-			w.console.line("call", clip(c.Name+" "+c.Text(), 100))
+			w.step(step, "agent calls "+c.Name+readable(c.Text(), ": "))
 		}
-		if m.Role == llm.RoleTool {
-			w.console.line("result", clip(m.Name+" "+m.Text(), 100))
+		switch {
+		case m.Role == llm.RoleTool:
+			w.step(step, m.Name+readable(m.Text(), " returns "))
+		case m.Role == llm.RoleAssistant && len(m.ToolCalls) == 0:
+			w.step(step, "agent answers")
 		}
 	}
 	w.seen = agent.Messages.Len(s)
+}
+
+// readable describes a JSON object in words: query "loom", limit 5, 3 lines.
+func readable(text, before string) string {
+	var fields map[string]any
+	if json.Unmarshal([]byte(text), &fields) != nil {
+		return before + text
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		words := strings.ReplaceAll(name, "_", " ")
+		switch v := fields[name].(type) {
+		case []any:
+			parts = append(parts, strconv.Itoa(len(v))+" "+words)
+		case string:
+			parts = append(parts, words+" "+strconv.Quote(v))
+		default:
+			parts = append(parts, fmt.Sprint(words, " ", v))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return before + strings.Join(parts, ", ")
 }

@@ -80,9 +80,9 @@ var (
 	peak     = state.Max[int]("peak")
 	facts    = state.Map[string, fact]("facts")
 	tags     = state.Set[string]("tags")
-	topic    = state.Keep[string]("topic")
+	topic    = state.Optional[string]("topic")
 	current  = state.Last[draft]("draft")
-	mood     = state.Any[string]("mood")
+	mood     = state.LastWins[string]("mood")
 	flash    = state.Ephemeral[string]("flash")
 	limit    = state.Last[int]("limit").Default(func() int { return 12 })
 	seen     = state.NewChannel("seen", func(counts map[string]int, word string) (map[string]int, error) {
@@ -158,11 +158,11 @@ func (w *world) loop(o graph.Options) *graph.Graph {
 	b := graph.New("loop", handles(flowChannels)...)
 	b.Node("count", w.logs("count", amount.Put(2)))
 	b.Edge(graph.Start, "count")
-	b.Branch("count", func(s state.View) string {
+	b.Branch("count", func(s state.View) (string, error) {
 		if journal.Len(s) < 9 {
-			return "count"
+			return "count", nil
 		}
-		return graph.End
+		return graph.End, nil
 	}, "count", graph.End)
 	return w.compile(b, o)
 }
@@ -198,8 +198,8 @@ func (w *world) twice(o graph.Options) *graph.Graph {
 		if err != nil {
 			return nil, err
 		}
-		left, leftErr := choose.Key("left").Wait(ctx, "how many on the left?")
-		right, rightErr := choose.Key("right").Wait(ctx, "how many on the right?")
+		left, leftErr := choose.WaitKey(ctx, "left", "how many on the left?")
+		right, rightErr := choose.WaitKey(ctx, "right", "how many on the right?")
 		if err := errors.Join(leftErr, rightErr); err != nil {
 			return nil, err
 		}
@@ -220,8 +220,8 @@ func (w *world) failing(o graph.Options) *graph.Graph {
 	b.Node("broken", w.fails("broken"))
 	b.Node("work", w.work())
 	b.Node("landed", w.logs("landed"))
-	b.Routes("sends", "work")
-	b.Routes("jumps", "landed")
+	b.Destinations("sends", "work")
+	b.Destinations("jumps", "landed")
 	for _, name := range []string{"plain", "sends", "jumps", "broken"} {
 		b.Edge(graph.Start, name)
 	}
@@ -247,12 +247,12 @@ func (w *world) sends(o graph.Options) *graph.Graph {
 		return state.Update{journal.Put("worked on " + input.Get(s)), amount.Put(amount.Get(s) + 1)}, nil
 	}))
 	b.Edge(graph.Start, "split")
-	b.Dispatch("split", func(s state.View) state.Update {
+	b.BranchMany("split", func(s state.View) (state.Update, error) {
 		u := state.Update{graph.Goto("beside")}
 		for _, part := range strings.Fields(input.Get(s)) {
 			u = append(u, graph.Send("work", input.Put(part), amount.Put(len(part))))
 		}
-		return u
+		return u, nil
 	}, "work", "beside")
 	b.Node("beside", w.logs("beside"))
 	return w.compile(b, o)
@@ -341,7 +341,7 @@ func (w *world) upward(o graph.Options) *graph.Graph {
 	b.Node("work", w.work())
 	b.Node("landed", w.logs("landed"))
 	b.Edge(graph.Start, "middle")
-	b.Routes("middle", "work", "landed")
+	b.Destinations("middle", "work", "landed")
 	return w.compile(b, o)
 }
 
@@ -376,13 +376,13 @@ func (w *world) leaving(o graph.Options) *graph.Graph {
 
 	b := graph.New("leaving", handles(flowChannels)...)
 	b.Subgraph("bot", inner(bot))
-	b.Subgraph("clerk", inner(clerk).Persist("the clerk"))
+	b.SubgraphWith("clerk", inner(clerk), graph.SubgraphOptions{Persist: "the clerk"})
 	b.Node("broken", w.fails("broken"))
 	b.Node("landed", w.logs("landed"))
 	for _, name := range []string{"bot", "clerk", "broken"} {
 		b.Edge(graph.Start, name)
 	}
-	b.Routes("bot", "landed")
+	b.Destinations("bot", "landed")
 	return w.compile(b, o)
 }
 
@@ -411,7 +411,7 @@ func (w *world) persistent(o graph.Options) *graph.Graph {
 
 	b := graph.New("persistent", handles(flowChannels)...)
 	b.Node("begin", w.logs("begin"))
-	b.Subgraph("clerk", inner(clerk).Persist("the clerk"))
+	b.SubgraphWith("clerk", inner(clerk), graph.SubgraphOptions{Persist: "the clerk"})
 	b.Node("end", w.logs("end"))
 	b.Edge(graph.Start, "begin")
 	b.Edge("begin", "clerk")
@@ -452,7 +452,7 @@ func (w *world) slow(o graph.Options) *graph.Graph {
 		b.Edge("first", name)
 		b.Edge(name, "last")
 	}
-	b.Both("quick")
-	b.Routes("quick", "work")
+	b.AllowEdgesAndBranches("quick")
+	b.Destinations("quick", "work")
 	return w.compile(b, o)
 }

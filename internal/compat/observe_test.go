@@ -96,7 +96,7 @@ func observe(ctx context.Context, sc *scenario, w *world) (*expectation, error) 
 	x.Before = *spell(s, sc.shows())
 	for _, sub := range sc.inside {
 		path := strings.Join(sub.path, "/")
-		s, err := t.Subgraph(ctx, sub.path...)
+		s, err := t.Subgraph(sub.path...).Snapshot(ctx)
 		switch {
 		case errors.Is(err, checkpoint.ErrNotFound):
 			x.Inside[path] = nil

@@ -44,7 +44,7 @@ func answerOrder(d decision) action {
 		if err != nil {
 			return nil, err
 		}
-		open, err := approve.Pending(s)
+		open, err := approve.Open(s)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +62,7 @@ func answerNumbers(answers map[string]int) action {
 		if err != nil {
 			return nil, err
 		}
-		open, err := choose.Pending(s)
+		open, err := choose.Open(s)
 		if err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ const (
 	end   = "<!-- end of statements -->"
 )
 
-// table is what examples/README.md shows.
+// table returns the table of internal/proof/README.md.
 func table(all []statement) string {
 	var b strings.Builder
 	b.WriteString("| | what is promised | test |\n| --- | --- | --- |\n")
@@ -26,7 +26,8 @@ func table(all []statement) string {
 	return b.String()
 }
 
-// document puts the table into a file, or returns an error if it is not what is there.
+// document writes the table into a file. If write is false, it returns an error
+// if the table of the file is not current.
 func document(path string, all []statement, write bool) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

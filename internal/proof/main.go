@@ -1,14 +1,14 @@
-// Proof runs the tests that prove what the examples promise, and prints each
-// statement with its tests and whether they passed. It exits with status 1 if one of
-// them did not.
+// Proof runs the tests that prove what the examples promise. It prints each
+// requirement with its tests and their results, and exits with status 1 if a test
+// did not pass.
 //
-//	go run ./internal/proof            run them and print the table
-//	go run ./internal/proof -write     write the table into examples/README.md
-//	go run ./internal/proof -check     say whether it is current
+//	go run ./internal/proof            run the tests and print the results
+//	go run ./internal/proof -write     write the table into internal/proof/README.md
+//	go run ./internal/proof -check     fail if the table is not current
 //
-// The statements are in examples/*/requirements.tsv, a line for each test: id, what is
-// promised, package, test. Two tests of one statement are two lines with one id,
-// which say the same, or each a part of it.
+// The requirements are in examples/*/requirements.tsv, one line for each test: id,
+// requirement, package, test. A requirement with several tests has several lines with
+// the same id. Their texts are equal, or each is a part of the requirement.
 package main
 
 import (
@@ -22,8 +22,8 @@ import (
 )
 
 func main() {
-	write := flag.Bool("write", false, "write the table into examples/README.md")
-	check := flag.Bool("check", false, "say whether the table in examples/README.md is current")
+	write := flag.Bool("write", false, "write the table into internal/proof/README.md")
+	check := flag.Bool("check", false, "fail if the table in internal/proof/README.md is not current")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -57,7 +57,7 @@ func do(ctx context.Context, write, check bool) error {
 		return err
 	}
 	if write || check {
-		return document(filepath.Join("examples", "README.md"), all, write)
+		return document(filepath.Join("internal", "proof", "README.md"), all, write)
 	}
 	results, err := run(ctx, all)
 	if err != nil {

@@ -286,7 +286,7 @@ func ExampleOptions_confirm() {
 	if err != nil {
 		panic(err)
 	}
-	open, err := keepFact.Pending(snap)
+	open, err := keepFact.Open(snap)
 	if err != nil {
 		panic(err)
 	}

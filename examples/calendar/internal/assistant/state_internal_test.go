@@ -39,7 +39,11 @@ func TestStateKeysAreOptional(t *testing.T) {
 				t.Errorf("%s is there", name)
 			}
 		}
-		if UserMessage.Get(s) != "" || Actions.Get(s) != nil || PendingConfirmation.Get(s) != nil || byMode(s) != ExecuteParallel {
+		mode, err := byMode(s)
+		if err != nil {
+			t.Error(err)
+		}
+		if UserMessage.Get(s) != "" || Actions.Get(s) != nil || PendingConfirmation.Get(s) != nil || mode != ExecuteParallel {
 			t.Error("what is absent has a value")
 		}
 		return state.Update{Actions.Put(tools.Action{ID: "a1", Tool: "x"}), Results.Put(map[string]plan.Result{"a1": {Success: true}})}, nil

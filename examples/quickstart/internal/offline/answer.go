@@ -8,10 +8,10 @@ import (
 )
 
 const helpText = `I am a set of rules and not a language model, but I do read your file. Ask me for example:
-  what is a checkpoint?            where is "checkpoint" mentioned?
-  how many words are there?        how often does "checkpoint" appear?
-  read lines 10-20                 summarise the file
-  save that                        save a note that the file is long`
+    what is a checkpoint?            where is "checkpoint" mentioned?
+    how many words are there?        how often does "checkpoint" appear?
+    read lines 10-20                 summarise the file
+    save that                        save a note that the file is long`
 
 // quote shows lines with their numbers.
 func quote(list []line) string {
@@ -24,15 +24,14 @@ func quote(list []line) string {
 	}
 	out := make([]string, len(list))
 	for i, l := range list {
-		out[i] = strings.TrimRight(fmt.Sprintf("  %*d | %s", width, l.Number, l.Text), " ")
+		out[i] = strings.TrimRight(fmt.Sprintf("    %*d | %s", width, l.Number, l.Text), " ")
 	}
 	return strings.Join(out, "\n")
 }
 
-func byNumber(list []line) []line {
-	list = slices.Clone(list)
-	slices.SortFunc(list, func(a, b line) int { return a.Number - b.Number })
-	return list
+// outdent removes the indentation of quoted lines.
+func outdent(text string) string {
+	return strings.TrimPrefix(strings.ReplaceAll("\n"+text, "\n    ", "\n"), "\n")
 }
 
 // shorter cuts long lines of a list.
@@ -45,58 +44,72 @@ func shorter(list []line) []line {
 	return list
 }
 
-func whereAnswer(topic string, f found) string {
+func whereAnswer(topic string, f foundLines) string {
 	switch {
 	case len(f.Lines) == 0:
-		return nothing(topic, f)
+		return fmt.Sprintf("No line mentions %q.", topic) + similar(f.Similar)
 	case f.Total == 0:
-		return fmt.Sprintf("No line has all of %q. Those with some of it, the best of %d:\n%s",
-			topic, f.Partly, quote(shorter(byNumber(f.Lines)))) + similar(f)
+		return fmt.Sprintf("No line has all of %q. These have some of it, of %s:\n%s",
+			topic, number(f.Partly, "line"), quote(shorter(f.Lines))) + similar(f.Similar)
 	}
-	shown := byNumber(f.Lines[:min(len(f.Lines), f.Total)])
 	lead := fmt.Sprintf("%q is on %s", topic, number(f.Total, "line"))
-	if len(shown) < f.Total {
-		lead += fmt.Sprintf("; here are %d", len(shown))
+	if len(f.Lines) < f.Total {
+		lead += fmt.Sprintf("; here are %d", len(f.Lines))
 	}
-	return lead + ":\n" + quote(shorter(shown))
+	return lead + ":\n" + quote(shorter(f.Lines))
 }
 
-func nothing(topic string, f found) string {
-	return fmt.Sprintf("I found nothing about %q in the file.", topic) + similar(f)
-}
-
-func similar(f found) string {
-	if len(f.Similar) == 0 {
+func similar(words []string) string {
+	if len(words) == 0 {
 		return ""
 	}
-	return " It does have: " + strings.Join(f.Similar, ", ") + "."
+	return " Similar words in the file: " + strings.Join(words, ", ") + "."
 }
 
-func defineAnswer(in intent, f found, p []line) string {
-	lead := fmt.Sprintf("The file says about %q:", in.topic)
-	switch {
-	case f.Total == 0:
-		lead = fmt.Sprintf("No line has all of %q. This has most of it:", query(in.topic))
-	case in.kind == unknown:
-		lead = "I go by the words of your question, and this has most of them:"
+// defineAnswer quotes the best passage and names the next ones. If no passage has
+// all words of the question, it says so.
+func defineAnswer(in intent, f found) string {
+	words := query(in.topic)
+	if len(f.Passages) == 0 {
+		return fmt.Sprintf("The document does not say: %s does not mention %q.", f.File, words) + similar(f.Similar)
 	}
-	text := lead + "\n" + quote(p)
-	var also []line
-	for _, l := range f.Lines[:min(len(f.Lines), max(f.Total, 3))] {
-		if !slices.ContainsFunc(p, func(q line) bool { return q.Number == l.Number }) {
-			also = append(also, l)
+	var b strings.Builder
+	switch missing := len(f.Missing); {
+	case 2*missing >= len(strings.Fields(words)):
+		return fmt.Sprintf("The document does not say: %s does not mention %q.", f.File, strings.Join(f.Missing, " ")) + similar(f.Similar)
+	case missing > 0:
+		fmt.Fprintf(&b, "The document does not mention %q.%s The closest passage:\n\n", strings.Join(f.Missing, " "), similar(f.Similar))
+	case f.Total == 0:
+		fmt.Fprintf(&b, "No passage has all of %q. The closest one:\n\n", words)
+	}
+	best := f.Passages[0]
+	if best.Code {
+		best.Text = "    " + strings.ReplaceAll(best.Text, "\n", "\n    ")
+	}
+	fmt.Fprintf(&b, "%s\n\n  %s, %s", best.Text, f.File, best.where())
+	var also []string
+	seen := []string{best.Heading}
+	for _, p := range f.Passages[1:max(1, min(len(f.Passages), f.Total))] {
+		if !slices.Contains(seen, p.Heading) && len(also) < 3 {
+			also = append(also, p.where())
+			seen = append(seen, p.Heading)
 		}
 	}
 	if len(also) > 0 {
-		text += "\nSee also:\n" + quote(shorter(byNumber(also)))
+		fmt.Fprintf(&b, "\n  see also %s", strings.Join(also, "; "))
 	}
-	if f.Total > len(f.Lines) {
-		text += fmt.Sprintf("\nIn all, %s.", number(f.Total, "line"))
+	return b.String()
+}
+
+func (p place) where() string {
+	where := fmt.Sprintf("lines %d-%d", p.From, p.To)
+	if p.From == p.To {
+		where = fmt.Sprintf("line %d", p.From)
 	}
-	if len(f.Missing) > 0 {
-		text += fmt.Sprintf("\nThe file does not have: %s.", strings.Join(f.Missing, ", ")) + similar(f)
+	if p.Heading != "" {
+		where += fmt.Sprintf(" (%s)", p.Heading)
 	}
-	return text
+	return where
 }
 
 func linesAnswer(p passage) string {
@@ -146,14 +159,14 @@ func countAnswer(in intent, c counted) string {
 func summaryAnswer(in intent, o outline, c counted) string {
 	var b strings.Builder
 	if in.topic == "" {
-		b.WriteString("I can not summarise: that takes a language model, and I am rules. What I see is this.\n")
+		b.WriteString("I cannot summarise: that takes a language model. This is what I can see.\n")
 	}
 	fmt.Fprintf(&b, "The file has %s, %s and %s that I can see.", number(c.Lines, "line"), number(c.Words, "word"),
 		number(len(o.Headings)+o.More, "heading"))
 	if len(o.Headings) > 0 {
 		fmt.Fprintf(&b, "\nHeadings:\n%s", quote(o.Headings))
 		if o.More > 0 {
-			fmt.Fprintf(&b, "\n  ... and %d more", o.More)
+			fmt.Fprintf(&b, "\n    ... and %d more", o.More)
 		}
 	}
 	if len(o.Opening) > 0 {

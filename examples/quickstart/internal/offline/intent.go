@@ -30,8 +30,8 @@ type intent struct {
 	answered string
 }
 
-// rule turns questions of one shape into intents. The groups of its pattern
-// are named topic, from, to, first and last.
+// A rule turns questions of one form into intents. The groups of its pattern are named
+// topic, from, to, first and last.
 type rule struct {
 	kind    kind
 	pattern *regexp.Regexp
@@ -130,8 +130,8 @@ func understand(question string, p past) intent {
 	return intent{kind: help}
 }
 
-// tidy takes off what says nothing: courtesies and punctuation, and from the
-// short form also "in the file" and the like.
+// tidy removes courtesies and punctuation. The short form also lacks phrases such as "in
+// the file".
 func tidy(question string) (whole, short string) {
 	whole = strings.Join(strings.Fields(question), " ")
 	for {
@@ -151,7 +151,7 @@ func tidy(question string) (whole, short string) {
 	}
 }
 
-// set takes a group of a rule's pattern over.
+// set stores a group of a rule's pattern.
 func (in *intent) set(name, value string) {
 	n, err := strconv.Atoi(value)
 	switch {
@@ -174,7 +174,7 @@ func (in *intent) set(name, value string) {
 	}
 }
 
-// refer fills in what the question leaves to what was said before.
+// refer replaces references to earlier turns, such as "it".
 func (in intent) refer(text string, p past) intent {
 	switch in.kind {
 	case save:

@@ -1,8 +1,7 @@
-// Package offline is a model that needs no key and no network: rules that look
-// at the words of a question, call the quickstart's tools and put answers
-// together from what these returned. It understands nothing. It is there so
-// that the example runs anywhere, and speaks to the agent exactly as a language
-// model would: it sees the messages and the tools' answers, and nothing else.
+// Package offline is a model that needs no key and no network. Its rules match the words
+// of a question, call the tools of the quickstart and build answers from the results. It
+// does not understand the text. Like a language model, it sees the messages and the
+// results of tools, and nothing else.
 package offline
 
 import (
@@ -16,8 +15,8 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// Model is the offline model. Pace is how long it waits before each word of an
-// answer; zero means not at all. It may be used by any number of goroutines.
+// Model is the offline model. It waits for Pace before each word of an answer; zero
+// means no wait. It is safe for concurrent use.
 type Model struct{ Pace time.Duration }
 
 var _ llm.Model = Model{}
@@ -27,8 +26,8 @@ func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, e
 	return rules.Model{Reply: reply, Pace: m.Pace}.Stream(ctx, r)
 }
 
-// reply is the next message: tool calls while something is to be looked up, and
-// then the answer.
+// reply returns the next message: tool calls until everything is looked up, then the
+// answer.
 func reply(r llm.Request) llm.Message {
 	t := read(r.Messages)
 	wanted, text := t.next()
@@ -44,14 +43,14 @@ func reply(r llm.Request) llm.Message {
 		if err != nil {
 			return llm.Assistant("I could not ask the tool " + w.tool + ": " + err.Error())
 		}
-		// The number of messages only grows, so no two calls of a
-		// conversation have one id.
+		// The number of messages only grows, so each call of a conversation has
+		// an id of its own.
 		calls[i] = llm.ToolCall{ID: fmt.Sprintf("call_%d_%d", len(r.Messages), i+1), Name: w.tool, Arguments: arguments}
 	}
 	return llm.Assistant("", calls...)
 }
 
-// lookup is a tool to call.
+// A lookup is a call of a tool.
 type lookup struct {
 	tool      string
 	arguments map[string]any

@@ -2,12 +2,14 @@ package offline_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/examples/quickstart/internal/offline"
 	"github.com/weft-go/weft/llm"
@@ -17,9 +19,7 @@ import (
 func next(t testing.TB, messages ...llm.Message) string {
 	t.Helper()
 	m, err := llm.Generate(t.Context(), offline.Model{}, llm.Request{Messages: messages})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var calls []string
 	for _, c := range m.ToolCalls {
 		calls = append(calls, c.Name+string(c.Arguments))
@@ -29,8 +29,8 @@ func next(t testing.TB, messages ...llm.Message) string {
 
 func TestQuestions(t *testing.T) {
 	t.Parallel()
-	define := func(q string) string { return `search{"limit":5,"query":"` + q + `"}` }
-	where := func(q string) string { return `search{"limit":10,"query":"` + q + `"}` }
+	define := func(q string) string { return `search{"limit":8,"query":"` + q + `"}` }
+	where := func(q string) string { return `find_lines{"limit":10,"query":"` + q + `"}` }
 	tests := []struct{ question, want string }{
 		{"What is a checkpoint?", define("checkpoint")},
 		{"what's a checkpoint", define("checkpoint")},
@@ -89,15 +89,11 @@ func TestQuestions(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.question, func(t *testing.T) {
 			t.Parallel()
-			if got := next(t, llm.User(tt.question)); got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
+			assert.Equal(t, tt.want, next(t, llm.User(tt.question)))
 		})
 	}
 	for _, q := range []string{"hello", "Thanks a lot!", "what can you do?", "???", "help"} {
-		if got := next(t, llm.User(q)); !strings.HasPrefix(got, "I am a set of rules") {
-			t.Errorf("%q: got %s", q, got)
-		}
+		assert.Regexp(t, "^I am a set of rules", next(t, llm.User(q)), q)
 	}
 }
 
@@ -121,13 +117,13 @@ func TestFollowUps(t *testing.T) {
 		past           []llm.Message
 		question, want string
 	}{
-		{defined, "where is it mentioned?", `search{"limit":10,"query":"loom"}`},
-		{defined, "where?", `search{"limit":10,"query":"loom"}`},
+		{defined, "where is it mentioned?", `find_lines{"limit":10,"query":"loom"}`},
+		{defined, "where?", `find_lines{"limit":10,"query":"loom"}`},
 		{defined, "how often?", `count_words{"word":"loom"}`},
 		{defined, "save that", `save_note{"text":"A loom is a frame."}`},
 		{defined, "save your answer as a note", `save_note{"text":"A loom is a frame."}`},
 		{defined, "save it to my notes", `save_note{"text":"A loom is a frame."}`},
-		{defined, "and a shuttle?", `search{"limit":5,"query":"shuttle"}`},
+		{defined, "and a shuttle?", `search{"limit":8,"query":"shuttle"}`},
 		{counted, "what about shuttles?", `count_words{"word":"shuttles"}`},
 		{read, "more", `read_lines{"from":5,"to":24}`},
 		{read, "read on", `read_lines{"from":5,"to":24}`},
@@ -137,36 +133,34 @@ func TestFollowUps(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.question, func(t *testing.T) {
 			t.Parallel()
-			if got := next(t, append(append([]llm.Message{}, tt.past...), llm.User(tt.question))...); got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
+			assert.Equal(t, tt.want, next(t, append(append([]llm.Message{}, tt.past...), llm.User(tt.question))...))
 		})
 	}
 }
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	hit := `{"total":2,"partly":0,"lines":[{"line":12,"text":"A loom is"},{"line":3,"text":"looms"}]}`
+	lines := `{"total":2,"partly":0,"lines":[{"line":3,"text":"looms"},{"line":12,"text":"A loom is"}]}`
+	passages := func(rest string) string {
+		return `{"file":"a.md","passages":[{"from":12,"to":13,"heading":"Looms","text":"A loom is\na frame."},` +
+			`{"from":9,"to":9,"heading":"Looms","text":"x"},{"from":3,"to":3,"heading":"Old","text":"y"},{"from":4,"to":5,"text":"z"}],` + rest + `}`
+	}
+	const quoted = "A loom is\na frame.\n\n  a.md, lines 12-13 (Looms)"
 	tests := []struct {
 		name, question string
 		lookups        [][]llm.Message
 		want           string
 	}{
-		{"reads around the best line", "what is a loom?", [][]llm.Message{lookup("a", "search", hit)}, `read_lines{"from":8,"to":21}`},
-		{
-			"quotes the paragraph", "what is a loom?",
-			[][]llm.Message{
-				lookup("a", "search", hit),
-				lookup("b", "read_lines", `{"of":20,"lines":[{"line":10,"text":"x"},{"line":11,"text":""},{"line":12,"text":"A loom is"},{"line":13,"text":"a frame."},{"line":14,"text":"- no"}]}`),
-			},
-			"The file says about \"loom\":\n  12 | A loom is\n  13 | a frame.\nSee also:\n  3 | looms",
-		},
-		{"finds nothing", "what is a lom?", [][]llm.Message{lookup("a", "search", `{"total":0,"lines":[],"missing":["lom"],"similar":["loom"]}`)}, `I found nothing about "lom" in the file. It does have: loom.`},
-		{"lists lines by number", "where is loom?", [][]llm.Message{lookup("a", "search", hit)}, "\"loom\" is on 2 lines:\n   3 | looms\n  12 | A loom is"},
+		{"quotes the best passage", "what is a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":4`))}, quoted + "\n  see also line 3 (Old); lines 4-5"},
+		{"names a missing word", "what is a red loom frame?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["red"]`))}, "The document does not mention \"red\". The closest passage:\n\n" + quoted},
+		{"no passage has all", "what is a loom frame?", [][]llm.Message{lookup("a", "search", passages(`"total":0`))}, "No passage has all of \"loom frame\". The closest one:\n\n" + quoted},
+		{"quotes code as code", "what is f?", [][]llm.Message{lookup("a", "search", `{"file":"a.go","total":1,"passages":[{"from":1,"to":2,"text":"f()\ng()","code":true}]}`)}, "    f()\n    g()\n\n  a.go, lines 1-2"},
+		{"finds nothing", "what is a lom?", [][]llm.Message{lookup("a", "search", `{"file":"a.md","total":0,"passages":[],"missing":["lom"],"similar":["loom"]}`)}, `The document does not say: a.md does not mention "lom". Similar words in the file: loom.`},
+		{"lists lines by number", "where is loom?", [][]llm.Message{lookup("a", "find_lines", lines)}, "\"loom\" is on 2 lines:\n     3 | looms\n    12 | A loom is"},
 		{"counts", "how many words?", [][]llm.Message{lookup("a", "count_words", `{"from":1,"to":9,"lines":9,"words":1234,"characters":1}`)}, "The file has 9 lines, 1,234 words and 1 character."},
 		{"one occurrence", "how often does loom appear", [][]llm.Message{lookup("a", "count_words", `{"occurrences":1,"on_lines":[4]}`)}, `The file has "loom" 1 time as a whole word, on line 4.`},
-		{"lines left out", "read lines 1-99", [][]llm.Message{lookup("a", "read_lines", `{"of":99,"lines":[{"line":1,"text":"x"}],"left":98}`)}, "Line 1 of 99:\n  1 | x\n98 lines more; say \"more\"."},
-		{"saves what was read", "save lines 3-3", [][]llm.Message{lookup("a", "read_lines", `{"of":9,"lines":[{"line":3,"text":"x"}]}`)}, `save_note{"text":"  3 | x"}`},
+		{"lines left out", "read lines 1-99", [][]llm.Message{lookup("a", "read_lines", `{"of":99,"lines":[{"line":1,"text":"x"}],"left":98}`)}, "Line 1 of 99:\n    1 | x\n98 lines more; say \"more\"."},
+		{"saves what was read", "save lines 3-3", [][]llm.Message{lookup("a", "read_lines", `{"of":9,"lines":[{"line":3,"text":"x"}]}`)}, `save_note{"text":"3 | x"}`},
 		{"was not allowed", "save a note that x", [][]llm.Message{lookup("a", "save_note", `{"saved":false}`)}, "You said no, so nothing was written."},
 	}
 	for _, tt := range tests {
@@ -176,16 +170,12 @@ func TestAnswers(t *testing.T) {
 			for _, l := range tt.lookups {
 				messages = append(messages, l...)
 			}
-			if got := next(t, messages...); got != tt.want {
-				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
-			}
+			assert.Equal(t, tt.want, next(t, messages...))
 		})
 	}
 	c := llm.ToolCall{ID: "a", Name: "read_lines", Arguments: []byte("{}")}
 	got := next(t, llm.User("read line 99"), llm.Assistant("", c), llm.ToolError(c, "there is no line 99"))
-	if got != "The tool read_lines says: there is no line 99." {
-		t.Errorf("got %s", got)
-	}
+	assert.Equal(t, "The tool read_lines says: there is no line 99.", got)
 }
 
 func TestLastTurnCallsNothing(t *testing.T) {
@@ -193,9 +183,9 @@ func TestLastTurnCallsNothing(t *testing.T) {
 	m, err := llm.Generate(t.Context(), offline.Model{}, llm.Request{
 		Messages: []llm.Message{llm.User("what is a loom?")}, ToolChoice: llm.ToolChoice{Mode: llm.ToolsNone},
 	})
-	if err != nil || len(m.ToolCalls) != 0 || m.Text() == "" {
-		t.Errorf("got %+v, %v", m, err)
-	}
+	require.NoError(t, err)
+	assert.Empty(t, m.ToolCalls)
+	assert.NotEmpty(t, m.Text())
 }
 
 func TestPace(t *testing.T) {
@@ -205,22 +195,17 @@ func TestPace(t *testing.T) {
 		r := llm.Request{Messages: []llm.Message{llm.User("hello")}}
 		words := 0
 		for chunk, err := range (offline.Model{Pace: time.Second}).Stream(t.Context(), r) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if chunk.Kind == llm.ChunkText {
 				words++
 			}
 		}
-		if got := time.Since(start); got != time.Duration(words)*time.Second || words < 20 {
-			t.Errorf("%d words took %s", words, got)
-		}
+		assert.Equal(t, time.Duration(words)*time.Second, time.Since(start))
+		assert.GreaterOrEqual(t, words, 20)
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second/60)
 		defer cancel()
 		_, err := llm.Generate(ctx, offline.Model{Pace: time.Second}, r)
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
 
@@ -232,12 +217,8 @@ func FuzzQuestions(f *testing.F) {
 		messages := []llm.Message{llm.User(first)}
 		for i, q := range []string{second, first} {
 			reply, err := llm.Generate(t.Context(), offline.Model{}, llm.Request{Messages: messages})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(reply.ToolCalls) == 0 && reply.Text() == "" {
-				t.Error("an empty answer")
-			}
+			require.NoError(t, err)
+			assert.True(t, len(reply.ToolCalls) > 0 || reply.Text() != "", "an empty answer")
 			messages = append(messages, llm.Assistant(fmt.Sprintf("answer %d", i)), llm.User(q))
 		}
 	})

@@ -1,12 +1,11 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
 
-// next is what to look up, or else the answer.
+// next returns the next tool calls, or the answer.
 func (t talk) next() ([]lookup, string) {
 	for _, r := range t.results {
 		if r.failed {
@@ -37,9 +36,9 @@ func (t talk) where() ([]lookup, string) {
 		return nil, "Where is what? Name a word that I can look for."
 	}
 	if len(t.results) == 0 {
-		return ask(toolSearch, map[string]any{"query": query(t.want.topic), "limit": 10}), ""
+		return ask(toolFind, map[string]any{"query": query(t.want.topic), "limit": 10}), ""
 	}
-	f, _ := decode[found](t.results[0])
+	f, _ := decode[foundLines](t.results[0])
 	return nil, whereAnswer(t.want.topic, f)
 }
 
@@ -82,7 +81,7 @@ func (t talk) save() ([]lookup, string) {
 			return ask(toolRead, span(t.want.from, t.want.to)), ""
 		}
 		p, _ := decode[passage](done[0])
-		text, done = quote(p.Lines), done[1:]
+		text, done = outdent(quote(p.Lines)), done[1:]
 	}
 	if strings.TrimSpace(text) == "" {
 		return nil, `There is nothing to save yet. Ask me something first, or say: save a note that ...`
@@ -94,25 +93,17 @@ func (t talk) save() ([]lookup, string) {
 	return nil, savedAnswer(s)
 }
 
-// define looks for the topic, reads around the best line and quotes that. It
-// also serves questions that no rule fits, with all that they say as the topic.
+// define searches for the topic and quotes the best passage. It also serves
+// questions that no rule fits. Their topic is the whole question.
 func (t talk) define() ([]lookup, string) {
 	if t.want.topic == "" || query(t.want.topic) == "" {
 		return nil, helpText
 	}
 	if len(t.results) == 0 {
-		return ask(toolSearch, map[string]any{"query": query(t.want.topic), "limit": 5}), ""
+		return ask(toolSearch, map[string]any{"query": query(t.want.topic), "limit": 8}), ""
 	}
 	f, _ := decode[found](t.results[0])
-	if len(f.Lines) == 0 {
-		return nil, nothing(t.want.topic, f)
-	}
-	best := f.Lines[0].Number
-	if len(t.results) == 1 {
-		return ask(toolRead, span(max(best-4, 1), best+9)), ""
-	}
-	p, _ := decode[passage](t.results[1])
-	return nil, defineAnswer(t.want, f, paragraph(p.Lines, best))
+	return nil, defineAnswer(t.want, f)
 }
 
 func span(from, to int) map[string]any {
@@ -126,7 +117,7 @@ func span(from, to int) map[string]any {
 	return arguments
 }
 
-// query is the words of a topic that are worth looking for.
+// query returns the words of a topic to search for.
 func query(topic string) string {
 	var words []string
 	for word := range strings.FieldsSeq(topic) {
@@ -141,44 +132,10 @@ func query(topic string) string {
 	return strings.Join(words, " ")
 }
 
-// common words stand in most sentences and tell none of them apart.
+// common are words of most sentences; a search ignores them.
 var common = strings.Fields(`a about after all also am an and any are as at be because been but by can
-	could did do does each for from get gets give had has have he her here him his how i if in into is it
+	could did do does each for from get gets give had happen happens has have he her here him his how i if in into is it
 	its let like make many may me mean means might more most much must my need needs no not of on one only
 	or our out say says she should so some such than that the their them then there these they this those
 	to too up us use used using want was we were what when where which who whom whose why will with
 	would you your`)
-
-// begins is how an entry of a list and a heading begin.
-var begins = regexp.MustCompile(`^\s*([-*+•] |\d+[.)] |#)`)
-
-// paragraph cuts what was read down to the paragraph, or the entry of a list,
-// of one line. A heading takes the paragraph below it along.
-func paragraph(read []line, best int) []line {
-	at := slices.IndexFunc(read, func(l line) bool { return l.Number == best })
-	if at < 0 {
-		return read
-	}
-	from := at
-	for !blank(read, from-1) && at-from < 3 && !begins.MatchString(read[from].Text) {
-		from--
-	}
-	return read[from:paragraphEnd(read, from, at)]
-}
-
-func paragraphEnd(read []line, from, at int) int {
-	to := at + 1
-	heading := strings.HasPrefix(read[at].Text, "#") || blank(read, at-1) && blank(read, at+1)
-	for heading && to < len(read) && blank(read, to) {
-		to++
-	}
-	for !blank(read, to) && to-from < 8 && (heading || !begins.MatchString(read[to].Text)) {
-		to++
-	}
-	return to
-}
-
-// blank reports whether a line is empty, or out of range.
-func blank(read []line, i int) bool {
-	return i < 0 || i >= len(read) || strings.TrimSpace(read[i].Text) == ""
-}

@@ -6,15 +6,15 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// talk is the conversation as the rules see it: what the user wants now, what
-// was looked up for it so far, and what it may refer to.
+// A talk is the state of a conversation: the present question, the results of its tool
+// calls so far, and the context of "it" and "that".
 type talk struct {
 	want    intent
 	results []result
 	past    past
 }
 
-// past is what "it" and "that" can mean.
+// past is the context of "it" and "that".
 type past struct {
 	about  intent // the last question that was about something
 	answer string // the answer to it
@@ -28,7 +28,7 @@ type result struct {
 	failed bool
 }
 
-// read goes through the conversation turn by turn.
+// read builds the state from the messages.
 func read(messages []llm.Message) talk {
 	var t talk
 	for _, m := range messages {
@@ -54,8 +54,7 @@ func read(messages []llm.Message) talk {
 	return t
 }
 
-// remember closes a turn. Notes and pleasantries leave what was talked about as
-// it was.
+// remember returns the context for the next turn. Notes and greetings do not change it.
 func (t talk) remember() past {
 	p := t.past
 	if t.want.answered == "" || t.want.kind == save || t.want.kind == help {
@@ -70,9 +69,10 @@ func (t talk) remember() past {
 	return p
 }
 
-// The tools that the rules know, and what these answer with.
+// The tools that the rules call, and the types of their results.
 const (
 	toolSearch  = "search"
+	toolFind    = "find_lines"
 	toolRead    = "read_lines"
 	toolCount   = "count_words"
 	toolOutline = "outline"
@@ -84,11 +84,30 @@ type line struct {
 	Text   string `json:"text"`
 }
 
+// found is a result of search.
 type found struct {
+	File     string   `json:"file"`
+	Total    int      `json:"total"`
+	Partly   int      `json:"partly"`
+	Passages []place  `json:"passages"`
+	Missing  []string `json:"missing"`
+	Similar  []string `json:"similar"`
+}
+
+// place is a passage of the file.
+type place struct {
+	From    int    `json:"from"`
+	To      int    `json:"to"`
+	Heading string `json:"heading"`
+	Text    string `json:"text"`
+	Code    bool   `json:"code"`
+}
+
+// foundLines is a result of find_lines.
+type foundLines struct {
 	Total   int      `json:"total"`
 	Partly  int      `json:"partly"`
 	Lines   []line   `json:"lines"`
-	Missing []string `json:"missing"`
 	Similar []string `json:"similar"`
 }
 

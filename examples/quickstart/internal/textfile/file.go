@@ -1,6 +1,5 @@
-// Package textfile looks things up in a text file: it searches its lines, reads
-// them, counts their words and finds its headings. Nothing here knows of agents;
-// the quickstart makes tools of it.
+// Package textfile searches a text file, reads its lines, counts its words and finds its
+// headings. It does not depend on agents; the quickstart makes tools of its methods.
 package textfile
 
 import (
@@ -11,35 +10,37 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// MaxSize is the most bytes that a file may have.
+// MaxSize is the greatest size of a file in bytes.
 const MaxSize = 8 << 20
 
-// maxText is the most characters of a line that are shown.
+// maxText is the greatest number of characters of a line that are shown.
 const maxText = 300
 
-// A File is the lines of a text file, as it was when it was opened. It does not
-// change, and may be used by any number of goroutines.
+// A File holds the lines of a text file at the time when it was opened. It does not
+// change, and is safe for concurrent use.
 type File struct {
-	name  string
-	lines []string
-	words [][]string // of each line, folded
-	count map[string]int
+	path   string
+	name   string // the path without its folder
+	lines  []string
+	words  [][]string // of each line, folded
+	count  map[string]int
+	prose  bool // text, not code
+	blocks []block
 }
 
-// A Line is a line of the file with its number, which begins at 1. Long ones
-// are cut off.
+// A Line is a line of the file with its number, counted from 1. Long lines are cut.
 type Line struct {
 	Number int    `json:"line"`
 	Text   string `json:"text"`
 }
 
-// Open reads a file. Its errors name the file and say in a few words why it
-// can not be used.
+// Open reads a file. Its errors name the file and the reason.
 func Open(path string) (*File, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -63,7 +64,7 @@ func Open(path string) (*File, error) {
 	return Parse(path, data)
 }
 
-// Parse is Open for what was read already.
+// Parse is like Open for data that was read already.
 func Parse(path string, data []byte) (*File, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	switch {
@@ -76,7 +77,7 @@ func Parse(path string, data []byte) (*File, error) {
 	case len(bytes.TrimSpace(data)) == 0:
 		return nil, fmt.Errorf("%s is empty", path)
 	}
-	f := &File{name: filepath.Base(path), count: map[string]int{}}
+	f := &File{path: path, name: filepath.Base(path), count: map[string]int{}}
 	f.lines = strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	f.words = make([][]string, len(f.lines))
 	for i, line := range f.lines {
@@ -86,11 +87,13 @@ func Parse(path string, data []byte) (*File, error) {
 			f.count[w]++
 		}
 	}
+	f.prose = slices.Contains(proseFiles, strings.ToLower(filepath.Ext(path)))
+	f.blocks = f.divide()
 	return f, nil
 }
 
-// cause drops the system call and the path from an error, which the message
-// around it has.
+// cause removes the system call and the path from an error, since the caller's message
+// names the path.
 func cause(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
@@ -104,21 +107,21 @@ func (f *File) Name() string { return f.name }
 // Len is the number of lines.
 func (f *File) Len() int { return len(f.lines) }
 
-// line returns the line of an index, fit to be shown.
-func (f *File) line(i int) Line { return Line{Number: i + 1, Text: shown(f.lines[i])} }
+// line returns the line at an index, ready to be shown.
+func (f *File) line(i int) Line { return Line{Number: i + 1, Text: shown(f.lines[i], maxText)} }
 
-// shown makes a text safe and short: a control character could do things to a
-// terminal, and a minified file may be one line.
-func shown(s string) string {
+// shown returns a text without control characters, which could change a terminal,
+// and cut to a length in characters.
+func shown(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
-		if r != '\t' && unicode.IsControl(r) {
+		if r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
 			return ' '
 		}
 		return r
 	}, strings.TrimRightFunc(s, unicode.IsSpace))
-	if n := 0; len(s) > maxText {
+	if n := 0; len(s) > most {
 		for i := range s {
-			if n++; n > maxText {
+			if n++; n > most {
 				return s[:i] + "…"
 			}
 		}

@@ -1,12 +1,18 @@
 package textfile
 
 import (
+	"cmp"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
-// foldedWords returns the words of a text in lower case, without a plural s:
-// runs of letters and digits.
+// foldedWords returns the words of a text in lower case and without a plural s. A word
+// is a run of letters and digits.
+//
+// A compound such as graph.Once is its parts.
 func foldedWords(text string) []string {
 	fields := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '_' && r != '\''
@@ -20,7 +26,7 @@ func foldedWords(text string) []string {
 	return words
 }
 
-// fold returns the form by which a word is compared.
+// fold returns the form of a word that is compared.
 func fold(word string) string {
 	word = strings.Trim(word, "'_")
 	word = strings.TrimSuffix(word, "'s")
@@ -35,9 +41,48 @@ func fold(word string) string {
 	return word
 }
 
-// distance is how many letters have to be put in, left out, changed or swapped
-// with their neighbour to make one word of another; more than limit counts as
-// limit+1.
+// stem returns the beginning of a folded word that its forms share: "resum" for
+// resume, resumed and resuming.
+func stem(word string) string {
+	for _, ending := range []string{"ing", "ed", "ure", "e"} {
+		root, ok := strings.CutSuffix(word, ending)
+		if !ok || utf8.RuneCountInString(root) < 3 || !strings.ContainsAny(root, "aeiouy") {
+			continue
+		}
+		if n := len(root); ending != "e" && ending != "ure" && n > 3 && root[n-1] == root[n-2] && !strings.ContainsRune("lsz", rune(root[n-1])) {
+			root = root[:n-1] // running: run
+		}
+		return root
+	}
+	return word
+}
+
+var camelCase = regexp.MustCompile(`([\p{Ll}\d])(\p{Lu})`)
+
+// stems returns the stems of the words of a text. A name such as MaxSteps is also
+// its parts.
+func stems(text string) []string {
+	words := foldedWords(text)
+	if camelCase.MatchString(text) {
+		words = append(words, foldedWords(camelCase.ReplaceAllString(text, "$1 $2"))...)
+	}
+	for i, w := range words {
+		words[i] = stem(w)
+	}
+	return words
+}
+
+// related reports whether one stem is the beginning of the other, and not much
+// shorter: fail and failur(e).
+func related(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return len(a) >= 4 && len(b) <= len(a)+4 && strings.HasPrefix(b, a)
+}
+
+// distance returns the number of letters to insert, delete, change or swap with a
+// neighbour to turn one word into another. It returns limit+1 for more than limit.
 func distance(a, b []rune, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1
@@ -61,4 +106,34 @@ func distance(a, b []rune, limit int) int {
 		before, last, row = last, row, before
 	}
 	return min(last[len(b)], limit+1)
+}
+
+// similar returns up to three words of the file that are spelt almost like word.
+func (f *File) similar(word string) []string {
+	runes := []rune(word)
+	limit := 2
+	if len(runes) < 6 {
+		limit = 1
+	}
+	if len(runes) < 4 {
+		return nil
+	}
+	type candidate struct {
+		word  string
+		apart int
+	}
+	var found []candidate
+	for w := range f.count {
+		if d := distance(runes, []rune(w), limit); d <= limit {
+			found = append(found, candidate{w, d})
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.apart, b.apart), cmp.Compare(f.count[b.word], f.count[a.word]), cmp.Compare(a.word, b.word))
+	})
+	var out []string
+	for _, c := range found[:min(len(found), 3)] {
+		out = append(out, c.word)
+	}
+	return out
 }

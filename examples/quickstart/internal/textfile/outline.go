@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxHeadings is the most headings that an outline has.
+// MaxHeadings is the greatest number of headings of an outline.
 const MaxHeadings = 30
 
-// An Outline is what can be seen of a file without reading it.
+// An Outline is the headings and the beginning of a file.
 type Outline struct {
-	// Headings are lines that look like ones; More counts those left out.
+	// Headings are lines that look like headings. More counts those left out.
 	Headings []Line `json:"headings"`
 	More     int    `json:"more,omitempty"`
 	// Opening is the first paragraph that is not a heading.
@@ -32,8 +32,8 @@ var (
 	declaration = regexp.MustCompile(`^(func|type|package|class|def|interface|pub fn|fn|struct|export (default )?(function|class|const)) .*\w`)
 )
 
-// Outline finds the headings and the opening of the file. It goes by looks:
-// marks and underlines as in Markdown, numbers, capitals, declarations of code.
+// Outline finds the headings and the opening of the file. It recognises headings by the
+// marks and underlines of Markdown, numbers, capitals, and declarations of code.
 func (f *File) Outline() Outline {
 	out := Outline{Headings: []Line{}}
 	var paragraphs [][]Line
@@ -63,7 +63,7 @@ func (f *File) Outline() Outline {
 	return out
 }
 
-// opening chooses a paragraph that says something, and not a date or a version.
+// opening returns the first paragraph that is longer than a date or a version.
 func opening(paragraphs [][]Line) []Line {
 	for _, p := range paragraphs {
 		if len(p) > 1 || utf8.RuneCountInString(p[0].Text) >= minOpening {

@@ -3,59 +3,86 @@ package textfile
 import (
 	"cmp"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
-// MaxFound is the most lines that a search returns.
+// MaxFound is the greatest number of passages or lines that a search returns.
 const MaxFound = 20
 
-// Found is the result of a search.
+// Found is the result of a search for passages.
 type Found struct {
-	// Total is how many lines have every word of the query, Partly how many
-	// have some of them only.
+	File string `json:"file"`
+	// Total counts the passages that have every word of the query, in their text or
+	// in the headings above them. Partly counts those that have some of the words.
 	Total  int `json:"total"`
 	Partly int `json:"partly"`
-	// Lines are the best of them, those with every word first.
-	Lines []Line `json:"lines"`
+	// Passages are the best of them. Those with every word come first.
+	Passages []Passage `json:"passages"`
 	// Missing are the words that the file does not have.
 	Missing []string `json:"missing,omitempty"`
-	// Similar are words of the file that look like a missing one.
+	// Similar are words of the file that are spelt almost like a missing one.
 	Similar []string `json:"similar,omitempty"`
 }
 
-// term is a word of a query.
-type term struct {
-	word    string
-	weight  float64 // a rare word says more than a frequent one
-	matches func(word string) bool
+// A Passage is a paragraph, an entry of a list, a row of a table or a piece of code.
+type Passage struct {
+	From    int    `json:"from"` // the first line
+	To      int    `json:"to"`   // the last line
+	Heading string `json:"heading,omitempty"`
+	Text    string `json:"text"`
+	Code    bool   `json:"code,omitempty"`
 }
 
-// Search finds lines by words, in any order and without regard to case and
-// plural. Lines that define what is asked for come first, then the others by
-// how many of the words they and their neighbours have. Limit is at most
-// MaxFound, and 0 means 5.
+// A term is a word of a query.
+type term struct {
+	word   string
+	stem   string
+	weight float64 // a rare word has more weight than a frequent one
+	inside bool    // no word of the file begins like it: look inside words
+	absent bool
+}
+
+// match returns how well a word of the file fits the term, from 0 to 1.
+func (t term) match(stem string) float64 {
+	switch {
+	case t.absent:
+		return 0
+	case stem == t.stem:
+		return 1
+	case t.inside:
+		if strings.Contains(stem, t.stem) {
+			return 0.5
+		}
+		return 0
+	case related(stem, t.stem):
+		return 0.6
+	}
+	return 0
+}
+
+// best returns the best match among words.
+func (t term) best(words []string) float64 {
+	best := 0.0
+	for _, w := range words {
+		if best = max(best, t.match(w)); best == 1 {
+			return 1
+		}
+	}
+	return best
+}
+
+// Search finds passages by words, without regard to case, plural and ending. Passages
+// that define the words come first, then those that have most of them. Limit is at
+// most MaxFound, and 0 means 5.
 func (f *File) Search(query string, limit int) Found {
-	query = strings.TrimSpace(query)
 	if limit <= 0 {
 		limit = 5
 	}
-	out := Found{Lines: []Line{}}
+	out := Found{File: f.path, Passages: []Passage{}}
 	var terms []term
-	for _, word := range foldedWords(query) {
-		if slices.ContainsFunc(terms, func(t term) bool { return t.word == word }) {
-			continue
-		}
-		t := f.term(word)
-		if t.matches == nil {
-			out.Missing = append(out.Missing, word)
-			out.Similar = append(out.Similar, f.similar(word)...)
-		}
-		terms = append(terms, t)
-	}
-	hits := f.hits(query, terms)
+	terms, out.Missing, out.Similar = f.terms(query)
+	hits := f.rank(terms)
 	for _, h := range hits {
 		if h.all {
 			out.Total++
@@ -63,153 +90,266 @@ func (f *File) Search(query string, limit int) Found {
 	}
 	out.Partly = len(hits) - out.Total
 	for _, h := range hits[:min(len(hits), limit, MaxFound)] {
-		out.Lines = append(out.Lines, f.line(h.index))
+		out.Passages = append(out.Passages, f.passage(h))
 	}
 	return out
 }
 
-// hit is a line that has some of the words, or all of them.
+// minInside is the fewest bytes of a word that is looked for inside other words. A
+// short one would be found by chance: "eat" in "create". In scripts without spaces
+// words are found inside others only, and two characters are enough.
+const minInside = 5
+
+// terms returns the words of a query, and those that the file does not have.
+func (f *File) terms(query string) (terms []term, missing, similar []string) {
+	for _, word := range foldedWords(query) {
+		s := stem(word)
+		if slices.ContainsFunc(terms, func(t term) bool { return t.stem == s }) {
+			continue
+		}
+		t := term{word: word, stem: s}
+		n := f.having(t)
+		if n == 0 && len(s) >= minInside {
+			t.inside = true
+			n = f.having(t)
+		}
+		if n == 0 {
+			t.absent = true
+			missing = append(missing, word)
+			similar = append(similar, f.similar(word)...)
+		}
+		t.weight = math.Log(1 + float64(len(f.blocks))/(float64(n)+0.5))
+		terms = append(terms, t)
+	}
+	return terms, missing, similar
+}
+
+// having counts the blocks that have a term.
+func (f *File) having(t term) int {
+	n := 0
+	for i := range f.blocks {
+		if t.best(f.blocks[i].stems) > 0 || t.best(f.blocks[i].above) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// A hit is a block that has some of the terms, or all of them.
 type hit struct {
 	index int
 	score float64
 	all   bool
+	// start is where the sentence begins that defines the terms.
+	start int
+	// titled says that the block is found by its heading, not by its text.
+	titled bool
 }
 
-// hits returns the lines that have some of the words, best first.
-func (f *File) hits(query string, terms []term) []hit {
+// The parts of a score. The coverage of a block is from 0 to 1.
+const (
+	inHeading   = 0.7 // a term in the nearest heading, not in the text
+	inOuter     = 0.3 // a term in another heading above
+	inSentence  = 0.4 // coverage of the best sentence
+	sideBySide  = 0.3 // the terms stand next to each other
+	titled      = 0.5 // the nearest heading has no other words than the terms
+	titledFirst = 0.7 // and the block is the first under it
+	earliest    = 0.1
+	isCode      = -0.8
+	isWide      = -0.3
+)
+
+// rank returns the blocks that have some of the terms, best first.
+func (f *File) rank(terms []term) []hit {
 	var hits []hit
-	var known []string
+	whole := 0.0
+	var known []term
 	for _, t := range terms {
-		if t.matches != nil {
-			known = append(known, t.word)
+		whole += t.weight
+		if !t.absent {
+			known = append(known, t)
 		}
 	}
-	phrase := strings.Join(known, " ")
-	for i := range f.lines {
-		score, have := f.cover(i, terms)
-		if have == 0 {
+	if len(known) == 0 {
+		return nil
+	}
+	defines := definition(known)
+	first := true
+	for i := range f.blocks {
+		b := &f.blocks[i]
+		score, have, inText := b.cover(terms)
+		if inText == 0 && (have == 0 || !b.first) {
 			continue
 		}
-		score += f.bonus(i, phrase, len(terms))
-		if query != strings.ToLower(query) && strings.Contains(f.lines[i], query) {
-			score++ // a name, spelt as in the question
+		h := hit{index: i, all: have == len(terms), titled: inText == 0}
+		h.score = score/whole + b.bonus(known, whole)
+		if len(known) == len(terms) {
+			bonus, start := defines.in(b)
+			h.score += bonus
+			h.start = start
 		}
-		hits = append(hits, hit{i, score, have == len(terms)})
+		if first && inText == len(terms) {
+			h.score += earliest
+			first = false
+		}
+		hits = append(hits, h)
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int {
-		switch {
-		case a.all == b.all:
-			return cmp.Compare(b.score, a.score)
-		case a.all:
-			return -1
-		}
-		return 1
-	})
+	f.sort(hits)
 	return hits
 }
 
-// term says what a word of the query stands for: itself; if the file does not
-// have it, the words that begin with it, else those that hold it.
-func (f *File) term(word string) term {
-	tests := []func(string) bool{func(w string) bool { return w == word }}
-	if utf8.RuneCountInString(word) >= 3 {
-		tests = append(tests,
-			func(w string) bool { return strings.HasPrefix(w, word) },
-			func(w string) bool { return strings.Contains(w, word) })
-	}
-	for _, matches := range tests {
-		n := 0
-		for w, times := range f.count {
-			if matches(w) {
-				n += times
-			}
+// sort puts the blocks with every term first, each group by score. In a document, code
+// that happens to have every term does not come first.
+func (f *File) sort(hits []hit) {
+	leads := func(h hit) int {
+		if h.all && !(f.prose && f.blocks[h.index].code) {
+			return 1
 		}
-		if n > 0 {
-			return term{word, math.Log(1 + float64(len(f.lines))/float64(n)), matches}
-		}
-	}
-	return term{word: word}
-}
-
-// cover says how much of the query a line has, its neighbours counting a
-// little, and how many of its words.
-func (f *File) cover(i int, terms []term) (score float64, have int) {
-	for _, t := range terms {
-		switch {
-		case t.matches == nil:
-		case slices.ContainsFunc(f.words[i], t.matches):
-			score += t.weight
-			have++
-		case i > 0 && slices.ContainsFunc(f.words[i-1], t.matches), i+1 < len(f.words) && slices.ContainsFunc(f.words[i+1], t.matches):
-			score += t.weight / 2
-		}
-	}
-	return score, have
-}
-
-// bonus prefers lines that have the words side by side, and those that look as
-// if they say what something is.
-func (f *File) bonus(i int, phrase string, terms int) float64 {
-	if !strings.Contains(" "+strings.Join(f.words[i], " ")+" ", " "+phrase+" ") {
 		return 0
 	}
-	score := 0.0
-	if terms > 1 {
-		score += 2
-	}
-	line := strings.TrimSpace(f.lines[i])
-	text := strings.ToLower(strings.TrimLeft(line, "#*->/;`\"“(0123456789. \t"))
-	lead := leads.FindString(text)
-	words := foldedWords(text[len(lead):])
-	if !strings.HasPrefix(strings.Join(words, " ")+" ", phrase+" ") {
-		return score
-	}
-	rest := words[min(len(strings.Fields(phrase)), len(words)):]
-	switch {
-	case len(rest) > 0 && slices.Contains(verbs, rest[0]):
-		return score + 3.5
-	case len(rest) == 0 || glossary.MatchString(text[len(lead):]):
-		return score + 3 // a heading, or an entry of a list
-	case lead != "":
-		return score + 2
-	}
-	return score + 0.5
+	slices.SortStableFunc(hits, func(a, b hit) int {
+		return cmp.Or(leads(b)-leads(a), cmp.Compare(b.score, a.score))
+	})
 }
 
-var (
-	leads = regexp.MustCompile(`^(an? |the |type |func |class |def |package |const |var )*`)
-	// glossary is a term with what it means behind it, in one line.
-	glossary = regexp.MustCompile("^[^ ,;]+( [^ ,;]+)?([*`\"”)/]*:| +[-–—=] |/? {2,}|\t)")
-	verbs    = []string{"is", "are", "mean", "means", "refer", "hold", "keep", "say", "was", "were"}
-)
+// cover sums the weights of the terms that a block has. It counts the terms in the
+// block or its headings, and those in its text.
+func (b *block) cover(terms []term) (score float64, have, inText int) {
+	for _, t := range terms {
+		text := t.best(b.stems)
+		if text > 0 {
+			inText++
+		}
+		fit := max(text, inHeading*t.best(b.above), inOuter*t.best(b.outer))
+		if text > 0 && t.best(b.above) == 1 {
+			fit += 0.2
+		}
+		if fit > 0 {
+			have++
+		}
+		score += fit * t.weight
+	}
+	return score, have, inText
+}
 
-// similar returns up to three words of the file that look like one it does not
-// have.
-func (f *File) similar(word string) []string {
-	runes := []rune(word)
-	limit := 2
-	if len(runes) < 6 {
-		limit = 1
+// bonus rates where in the block the terms stand.
+func (b *block) bonus(known []term, whole float64) float64 {
+	score := 0.0
+	if b.code {
+		score += isCode
 	}
-	if len(runes) < 3 {
-		return nil
+	if b.wide {
+		score += isWide
 	}
-	type candidate struct {
-		word  string
-		apart int
+	best := 0.0
+	for _, s := range sentences(b.raw) {
+		words := stems(b.raw[s.from:s.to])
+		sum := 0.0
+		for _, t := range known {
+			sum += t.weight * t.best(words)
+		}
+		best = max(best, sum/whole)
 	}
-	var found []candidate
-	for w := range f.count {
-		if d := distance(runes, []rune(w), limit); d <= limit {
-			found = append(found, candidate{w, d})
+	score += inSentence * best
+	if len(known) > 1 && adjacent(b.stems[:b.plain], known) {
+		score += sideBySide
+	}
+	share := b.titled(known) / whole
+	score += titled * share
+	if b.first && !b.code {
+		score += titledFirst * share
+	}
+	return score
+}
+
+// titled returns the weight of the terms in the nearest heading, or 0 if that has
+// other words too.
+func (b *block) titled(terms []term) float64 {
+	sum := 0.0
+	for _, word := range b.above {
+		fit := 0.0
+		for _, t := range terms {
+			fit = max(fit, t.weight*t.match(word))
+		}
+		if fit == 0 && !slices.Contains(small, word) {
+			return 0
+		}
+		sum += fit
+	}
+	return sum
+}
+
+// small are words of a heading that say nothing about its subject.
+var small = strings.Fields("a an and are for how in is it of on one or that the to what when who")
+
+// adjacent reports whether words has the terms one after the other.
+func adjacent(words []string, terms []term) bool {
+	for i := 0; i+len(terms) <= len(words); i++ {
+		if !slices.ContainsFunc(terms, func(t term) bool {
+			return t.match(words[i+slices.IndexFunc(terms, func(u term) bool { return u.stem == t.stem })]) == 0
+		}) {
+			return true
 		}
 	}
-	slices.SortFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.apart, b.apart), cmp.Compare(f.count[b.word], f.count[a.word]), cmp.Compare(a.word, b.word))
-	})
-	var out []string
-	for _, c := range found[:min(len(found), 3)] {
-		out = append(out, c.word)
-	}
-	return out
+	return false
 }
+
+// maxPassage is how many characters of a paragraph are shown.
+const maxPassage = 700
+
+// passage returns the block of a hit as text. A passage that introduces a list or
+// code is returned with it.
+func (f *File) passage(h hit) Passage {
+	b := f.blocks[h.index]
+	p := Passage{From: b.from + 1, To: b.to + 1, Code: b.code}
+	if n := len(b.headings); n > 0 && f.prose {
+		p.Heading = b.headings[n-1]
+	}
+	if b.code {
+		p.Text = shownLines(b.raw)
+		return p
+	}
+	text := b.raw
+	if h.start > 0 {
+		text = text[h.start:]
+	}
+	p.Text = shown(plain(text), maxPassage)
+	switch {
+	case b.entry && b.first && h.titled: // a list that the heading introduces
+		p.Text = "- " + p.Text
+		f.extend(&p, h.index)
+	case strings.HasSuffix(p.Text, ":"):
+		f.extend(&p, h.index)
+	}
+	return p
+}
+
+// extend adds the list or the code that follows a block to its passage.
+func (f *File) extend(p *Passage, index int) {
+	b := f.blocks[index]
+	last := b
+	for _, next := range f.blocks[index+1:] {
+		listed := next.entry && (next.row == last.row || last.from == b.from)
+		near := next.from-last.to <= 3 && next.to-b.from <= maxBlock+4
+		if !listed && !next.code || !near || !slices.Equal(next.headings, b.headings) {
+			return
+		}
+		last = next
+		p.To = next.to + 1
+		if next.code {
+			p.Text += "\n" + indent(shownLines(next.raw))
+			return
+		}
+		p.Text += "\n- " + shown(plain(next.raw), maxPassage)
+	}
+}
+
+func shownLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = shown(lines[i], maxText)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func indent(text string) string { return "    " + strings.ReplaceAll(text, "\n", "\n    ") }

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/examples/quickstart/internal/textfile"
 )
@@ -14,9 +16,7 @@ import (
 func parse(t testing.TB, text string) *textfile.File {
 	t.Helper()
 	f, err := textfile.Parse("text.md", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return f
 }
 
@@ -34,21 +34,24 @@ strung on the loom and the heddle lifts it.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name, query     string
-		lines           []int
-		total, partly   int
-		missing, common []string
+		name, query      string
+		lines            []int // the first line of each passage
+		total, partly    int
+		missing, similar []string
 	}{
-		{"definition first", "loom", []int{3, 1, 9}, 3, 0, nil, nil},
-		{"plural and case", "LOOMS", []int{3, 1, 9}, 3, 0, nil, nil},
-		{"glossary first", "heddle", []int{6, 9}, 2, 0, nil, nil},
-		{"all words first", "heddle loom", []int{9, 6, 1, 3}, 1, 3, nil, nil},
-		{"beginning of a word", "glos", []int{4}, 1, 0, nil, nil},
-		{"middle of a word", "ossar", []int{4}, 1, 0, nil, nil},
+		{"definition first", "loom", []int{3, 8}, 2, 0, nil, nil},
+		{"plural and case", "LOOMS", []int{3, 8}, 2, 0, nil, nil},
+		{"glossary first", "heddle", []int{6, 8}, 2, 0, nil, nil},
+		{"all words first", "heddle warp strung", []int{8, 6}, 1, 1, nil, nil},
+		{"heading counts", "old strung looms", []int{3, 8}, 0, 2, nil, nil},
+		{"no chance hit", "ddl", nil, 0, 0, []string{"ddl"}, nil},
+		{"other ending", "lifting", []int{6, 8}, 2, 0, nil, nil},
+		{"beginning of a word", "gloss", []int{3}, 1, 0, nil, nil},
+		{"middle of a word", "ossar", []int{3}, 1, 0, nil, nil},
 		{"missing", "shutle", nil, 0, 0, []string{"shutle"}, nil},
 		{"similar", "hedle", nil, 0, 0, []string{"hedle"}, []string{"heddle"}},
 		{"swapped", "wrap", nil, 0, 0, []string{"wrap"}, []string{"warp"}},
-		{"some missing", "loom zebra", []int{3, 1, 9}, 0, 3, []string{"zebra"}, nil},
+		{"some missing", "loom zebra", []int{3, 8}, 0, 2, []string{"zebra"}, nil},
 		{"nothing", "?", nil, 0, 0, nil, nil},
 	}
 	for _, tt := range tests {
@@ -56,28 +59,102 @@ func TestSearch(t *testing.T) {
 			t.Parallel()
 			got := parse(t, loom).Search(tt.query, 0)
 			var lines []int
-			for _, l := range got.Lines {
-				lines = append(lines, l.Number)
+			for _, p := range got.Passages {
+				lines = append(lines, p.From)
 			}
-			if !slices.Equal(lines, tt.lines) || got.Total != tt.total || got.Partly != tt.partly {
-				t.Errorf("got lines %v, %d with all and %d with some; want %v, %d, %d", lines, got.Total, got.Partly, tt.lines, tt.total, tt.partly)
-			}
-			if !slices.Equal(got.Missing, tt.missing) || !slices.Equal(got.Similar, tt.common) {
-				t.Errorf("got missing %v, similar %v; want %v, %v", got.Missing, got.Similar, tt.missing, tt.common)
-			}
+			assert.Equal(t, tt.lines, lines)
+			assert.Equal(t, []int{tt.total, tt.partly}, []int{got.Total, got.Partly})
+			assert.Equal(t, tt.missing, got.Missing)
+			assert.Equal(t, tt.similar, got.Similar)
 		})
+	}
+}
+
+// A passage that says what something is comes before those that only mention it.
+func TestDefinitionBeforeMention(t *testing.T) {
+	t.Parallel()
+	const mentions = "A loom that breaks is mended, because the loom is dear to the loom's owner.\n\n- loom, and so on\n\n"
+	for name, definition := range map[string]string{
+		"sentence":         "A loom is a frame.",
+		"emphasised":       "Words: a *shed* is a gap, a *loom* holds the warp.",
+		"bold":             "The **loom** is the frame.",
+		"code":             "`loom` returns the frame.",
+		"entry":            "- **Loom**: the frame.",
+		"entry with dash":  "- loom - the frame.",
+		"table":            "| word | meaning |\n| --- | --- |\n| loom | the frame |",
+		"named":            "This frame is called a loom.",
+		"under a heading":  "## The loom\n\nWhoever weaves needs a frame, and that is the loom.",
+		"after a list":     "- one\n- two\n\nLooms are what weavers work at.",
+		"inside a passage": "Weaving needs a frame. A loom is the frame that weavers use.",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := parse(t, mentions+definition+"\n\n# End\n\n"+mentions).Search("loom", 1)
+			require.NotEmpty(t, got.Passages)
+			last := definition[strings.LastIndexAny(definition, "\n|")+1:]
+			assert.Regexp(t, "frame|warp|weavers", got.Passages[0].Text, last)
+		})
+	}
+}
+
+func TestPassages(t *testing.T) {
+	t.Parallel()
+	const text = "# Guide\n\n## Use\n\nOne [link](x.md) and **bold** in *two*\nlines. A *warp* is tight.\n\nThe steps:\n\n1. wind\n   the yarn\n2. weave\n\n" +
+		"| mode | stored | lost |\n| --- | --- | --- |\n| `Sync` | before | nothing |\n\nRun this:\n\n```sh\nweave  --all\n```\n"
+	tests := []struct {
+		query    string
+		from, to int
+		text     string
+	}{
+		{"link", 5, 6, "One link and bold in two lines. A warp is tight."},
+		{"warp", 5, 6, "A warp is tight."},
+		{"steps", 8, 12, "The steps:\n- wind the yarn\n- weave"},
+		{"yarn", 10, 11, "wind the yarn"},
+		{"sync", 16, 16, "`Sync`: stored: before; lost: nothing"},
+		{"run", 18, 21, "Run this:\n    weave  --all"},
+		{"all", 21, 21, "weave  --all"},
+	}
+	for _, tt := range tests {
+		got := parse(t, text).Search(tt.query, 1)
+		require.Len(t, got.Passages, 1, tt.query)
+		p := got.Passages[0]
+		assert.Equal(t, textfile.Passage{From: tt.from, To: tt.to, Heading: "Use", Text: tt.text, Code: p.Code}, p, tt.query)
 	}
 }
 
 func TestSearchIsCapped(t *testing.T) {
 	t.Parallel()
-	f := parse(t, strings.Repeat("loom "+strings.Repeat("é", 1000)+"\n", 100))
+	f := parse(t, strings.Repeat("loom "+strings.Repeat("é", 1000)+"\n\n", 100))
 	got := f.Search("loom", 1000)
-	if len(got.Lines) != textfile.MaxFound || got.Total != 100 {
-		t.Errorf("got %d of %d lines", len(got.Lines), got.Total)
+	assert.Len(t, got.Passages, textfile.MaxFound)
+	assert.Equal(t, 100, got.Total)
+	assert.Len(t, []rune(got.Passages[0].Text), 701, "700 characters and a mark")
+	lines := f.FindLines("loom", 1000)
+	assert.Len(t, lines.Lines, textfile.MaxFound)
+	assert.Equal(t, 100, lines.Total)
+	assert.Len(t, []rune(lines.Lines[0].Text), 301, "300 characters and a mark")
+}
+
+func TestFindLines(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		query         string
+		lines         []int
+		total, partly int
+	}{
+		{"loom", []int{1, 3, 9}, 3, 0},
+		{"heddle loom", []int{9}, 1, 3},
+		{"glossary heddle", []int{4, 6, 9}, 0, 3},
+		{"zebra", nil, 0, 0},
 	}
-	if n := len([]rune(got.Lines[0].Text)); n != 301 {
-		t.Errorf("a line has %d characters, want 300 and a mark", n)
+	for _, tt := range tests {
+		got := parse(t, loom).FindLines(tt.query, 0)
+		var lines []int
+		for _, l := range got.Lines {
+			lines = append(lines, l.Number)
+		}
+		assert.Equal(t, tt.lines, lines, tt.query)
+		assert.Equal(t, []int{tt.total, tt.partly}, []int{got.Total, got.Partly}, tt.query)
 	}
 }
 
@@ -105,18 +182,12 @@ func TestRead(t *testing.T) {
 			t.Parallel()
 			p, err := long.Read(tt.from, tt.to)
 			if tt.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.err) {
-					t.Errorf("got %v, want %q", err, tt.err)
-				}
+				assert.ErrorContains(t, err, tt.err)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			first, last := p.Lines[0].Number, p.Lines[len(p.Lines)-1].Number
-			if first != tt.first || last != tt.last || p.Left != tt.left || p.Of != 100 {
-				t.Errorf("got %d to %d, %d left of %d; want %d to %d, %d", first, last, p.Left, p.Of, tt.first, tt.last, tt.left)
-			}
+			assert.Equal(t, []int{tt.first, tt.last, tt.left, 100}, []int{first, last, p.Left, p.Of})
 		})
 	}
 }
@@ -140,17 +211,14 @@ func TestCount(t *testing.T) {
 	}
 	for _, tt := range tests {
 		c, err := f.Count(tt.from, tt.to, tt.word)
-		if err != nil || c.Occurrences != tt.want {
-			t.Errorf("%q in %d to %d: got %d, %v; want %d", tt.word, tt.from, tt.to, c.Occurrences, err, tt.want)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, tt.want, c.Occurrences, "%q in %d to %d", tt.word, tt.from, tt.to)
 	}
 	c, err := f.Count(0, 0, "")
-	if err != nil || c.Lines != 4 || c.Words != 14 || c.Characters != 66 {
-		t.Errorf("got %+v, %v", c, err)
-	}
-	if _, err := f.Count(9, 0, ""); err == nil {
-		t.Error("line 9 of 4 was counted")
-	}
+	require.NoError(t, err)
+	assert.Equal(t, []int{4, 14, 66}, []int{c.Lines, c.Words, c.Characters})
+	_, err = f.Count(9, 0, "")
+	assert.ErrorContains(t, err, "there is no line 9")
 }
 
 func TestOutline(t *testing.T) {
@@ -175,37 +243,29 @@ func TestOutline(t *testing.T) {
 				}
 				return out
 			}
-			if got := numbers(o.Headings); !slices.Equal(got, tt.headings) {
-				t.Errorf("got headings %v, want %v", got, tt.headings)
-			}
-			if got := numbers(o.Opening); !slices.Equal(got, tt.opening) {
-				t.Errorf("got opening %v, want %v", got, tt.opening)
-			}
+			assert.Equal(t, tt.headings, numbers(o.Headings), "headings")
+			assert.Equal(t, tt.opening, numbers(o.Opening), "opening")
 		})
 	}
 	many := parse(t, strings.Repeat("# H\n\n", 50)).Outline()
-	if len(many.Headings) != textfile.MaxHeadings || many.More != 20 {
-		t.Errorf("got %d headings and %d more", len(many.Headings), many.More)
-	}
+	assert.Len(t, many.Headings, textfile.MaxHeadings)
+	assert.Equal(t, 20, many.More)
 }
 
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.txt")
-	if err := os.WriteFile(path, []byte("\ufeffone\r\n\x1b[31mtwo\tthree\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte("\ufeffone\r\n\x1b[31mtwo\tthree\n"), 0o600))
 	f, err := textfile.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p, err := f.Read(1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f.Name() != "a.txt" || f.Len() != 2 || p.Lines[0].Text != "one" || p.Lines[1].Text != " [31mtwo\tthree" {
-		t.Errorf("got %s, %d lines: %v", f.Name(), f.Len(), p.Lines)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, "a.txt", f.Name())
+	assert.Equal(t, []textfile.Line{{Number: 1, Text: "one"}, {Number: 2, Text: " [31mtwo\tthree"}}, p.Lines)
+	found := f.Search("three", 1)
+	assert.Equal(t, path, found.File)
+	require.Len(t, found.Passages, 1)
+	assert.NotContains(t, found.Passages[0].Text, "\x1b")
 }
 
 func FuzzFile(f *testing.F) {
@@ -218,18 +278,19 @@ func FuzzFile(f *testing.F) {
 			return
 		}
 		found := file.Search(word, 5)
-		if len(found.Lines) > min(5, found.Total+found.Partly) {
-			t.Errorf("%d lines of %d and %d", len(found.Lines), found.Total, found.Partly)
+		assert.LessOrEqual(t, len(found.Passages), min(5, found.Total+found.Partly))
+		for _, p := range found.Passages {
+			assert.True(t, 1 <= p.From && p.From <= p.To && p.To <= file.Len(), "lines %d to %d of %d", p.From, p.To, file.Len())
 		}
-		if p, err := file.Read(from, to); err == nil && (len(p.Lines) == 0 || len(p.Lines) > textfile.MaxRead) {
-			t.Errorf("read %d lines", len(p.Lines))
+		lines := file.FindLines(word, 5)
+		assert.LessOrEqual(t, len(lines.Lines), min(5, lines.Total+lines.Partly))
+		if p, err := file.Read(from, to); err == nil {
+			assert.True(t, 0 < len(p.Lines) && len(p.Lines) <= textfile.MaxRead, "read %d lines", len(p.Lines))
 		}
 		c, err := file.Count(0, 0, word)
-		if err != nil || c.Lines != file.Len() {
-			t.Errorf("counted %d lines of %d: %v", c.Lines, file.Len(), err)
-		}
-		if _, err := json.Marshal(file.Outline()); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, file.Len(), c.Lines)
+		_, err = json.Marshal(file.Outline())
+		require.NoError(t, err)
 	})
 }

@@ -7,28 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// MaxRead is the most lines that are read at once.
+// MaxRead is the greatest number of lines that Read returns.
 const MaxRead = 60
 
-// A Passage is a range of lines.
-type Passage struct {
+// An Excerpt is a range of lines.
+type Excerpt struct {
 	// Of is how many lines the file has.
 	Of    int    `json:"of"`
 	Lines []Line `json:"lines"`
-	// Left is how many lines of what was asked for were left out.
+	// Left counts the lines of the range that were left out.
 	Left int `json:"left,omitempty"`
 }
 
-// Read returns the lines from one number to another, both included. A range
-// that begins behind the end of the file is an error; one that ends there is
-// cut. To 0 means the one line, and a negative From counts from the end: -5 is
-// the last five lines.
-func (f *File) Read(from, to int) (Passage, error) {
+// Read returns the lines from one number to another, both included. A range that begins
+// after the end of the file is an error; a range that ends after it is cut. If to is 0,
+// Read returns one line. A negative from counts from the end: -5 is the last five lines.
+func (f *File) Read(from, to int) (Excerpt, error) {
 	from, to, err := f.span(from, to)
 	if err != nil {
-		return Passage{}, err
+		return Excerpt{}, err
 	}
-	p := Passage{Of: len(f.lines), Left: max(0, to-from+1-MaxRead)}
+	p := Excerpt{Of: len(f.lines), Left: max(0, to-from+1-MaxRead)}
 	for i := from - 1; i < to-p.Left; i++ {
 		p.Lines = append(p.Lines, f.line(i))
 	}
@@ -52,23 +51,22 @@ func (f *File) span(from, to int) (int, int, error) {
 	return from, min(to, n), nil
 }
 
-// A Count is how much text there is in a range of lines.
+// A Count is the size of a range of lines.
 type Count struct {
 	From       int `json:"from"`
 	To         int `json:"to"`
 	Lines      int `json:"lines"`
 	Words      int `json:"words"` // separated by white space, as wc counts them
 	Characters int `json:"characters"`
-	// Occurrences are those of a word, and OnLines the first lines that have
-	// it, when one was asked for.
+	// Occurrences counts Word, if it was given, and OnLines are the first lines that
+	// have it.
 	Word        string `json:"word,omitempty"`
 	Occurrences int    `json:"occurrences,omitempty"`
 	OnLines     []int  `json:"on_lines,omitempty"`
 }
 
-// Count counts from one line to another; 0 and 0 mean the whole file. A word,
-// which may be several, is counted without regard to case and only where it
-// stands alone.
+// Count counts from one line to another; 0 and 0 mean the whole file. Word may be several
+// words. It is counted without regard to case, and not inside other words.
 func (f *File) Count(from, to int, word string) (Count, error) {
 	if from == 0 && to == 0 {
 		from, to = 1, len(f.lines)
@@ -91,8 +89,8 @@ func (f *File) Count(from, to int, word string) (Count, error) {
 	return c, nil
 }
 
-// occurrences counts where a text has a word with no letter or digit beside it.
-// Scripts without spaces have no such border.
+// occurrences counts a word that has no letter or digit beside it. In scripts without
+// spaces it counts the word everywhere.
 func occurrences(text, word string) int {
 	text, word = strings.ToLower(text), strings.ToLower(strings.TrimSpace(word))
 	if word == "" {

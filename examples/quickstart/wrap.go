@@ -1,0 +1,76 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// defaultWidth is the width of a line where the output is not a terminal.
+const defaultWidth = 80
+
+// A wrapper breaks lines between words. Text may come in pieces of any size. A line
+// that is indented by four spaces or stands between ``` is code and is not broken.
+type wrapper struct {
+	out    io.Writer
+	width  int
+	column int // where the next character is written
+	word   strings.Builder
+	spaces int    // before the word
+	indent string // of the lines after a break
+	inLine bool   // the first word of the line was written
+	code   bool
+	fenced bool
+}
+
+func (w *wrapper) write(piece string) {
+	for _, r := range visible(piece) {
+		switch r {
+		case '\n':
+			w.flush()
+			w.put("\n")
+			w.column, w.spaces, w.inLine, w.code, w.indent = 0, 0, false, w.fenced, ""
+		case ' ':
+			w.flush()
+			w.spaces++
+		default:
+			w.word.WriteRune(r)
+		}
+	}
+}
+
+// flush writes the word that has come so far.
+func (w *wrapper) flush() {
+	word := w.word.String()
+	if word == "" {
+		return
+	}
+	w.word.Reset()
+	space := strings.Repeat(" ", w.spaces)
+	switch {
+	case !w.inLine:
+		w.begin(word, space)
+	case !w.code && w.column+w.spaces+utf8.RuneCountInString(word) > w.width:
+		w.put("\n" + w.indent)
+		w.column = len(w.indent)
+		space = ""
+	}
+	w.put(space + word)
+	w.column += len(space) + utf8.RuneCountInString(word)
+	w.spaces, w.inLine = 0, true
+}
+
+// begin decides how a line is broken from its first word.
+func (w *wrapper) begin(word, space string) {
+	if strings.HasPrefix(word, "```") {
+		w.fenced = !w.fenced
+		w.code = true
+	}
+	w.code = w.code || len(space) >= 4
+	w.indent = space
+	if word == "-" || word == "*" {
+		w.indent += "  "
+	}
+}
+
+func (w *wrapper) put(text string) { _, _ = io.WriteString(w.out, text) }
