@@ -104,9 +104,9 @@ func markReadOnly(t *testing.T, path string) {
 func TestNewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
-		"a newer version":           `INSERT INTO cp_migration (version, name, checksum, applied) VALUES (2, 'later', 'x', 0)`,
-		"another version one":       `UPDATE cp_migration SET checksum = 'x'`,
-		"a version that is missing": `UPDATE cp_migration SET version = 0`,
+		"a newer version":           `INSERT INTO cp_migration (version, name, checksum, applied) VALUES (3, 'later', 'x', 0)`,
+		"another version one":       `UPDATE cp_migration SET checksum = 'x' WHERE version = 1`,
+		"a version that is missing": `UPDATE cp_migration SET version = 0 WHERE version = 1`,
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -237,8 +237,8 @@ func TestProcessesMigrateTogether(t *testing.T) {
 	if err := rawDB(t, path).QueryRow(`SELECT count(*) FROM cp_migration`).Scan(&applied); err != nil {
 		t.Fatal(err)
 	}
-	if applied != 1 {
-		t.Errorf("got %d migrations want 1", applied)
+	if applied != 2 {
+		t.Errorf("got %d migrations want 2", applied)
 	}
 	for i, c := range children {
 		if got := c.ask("put", fmt.Sprint(i), stepID(1), ""); got != "ok" {
