@@ -68,9 +68,9 @@ func (h *header) sum(control []byte, isNil, first bool) uint32 {
 
 // A layout holds the columns that decide how a lineage is read.
 type layout struct {
-	key, parent           int64 // parent is 0 for none
-	id                    string
-	source                checkpoint.Source
+	key, parent              int64 // parent is 0 for none
+	id                       string
+	source                   checkpoint.Source
 	whole, snapshot, hasBase bool
 }
 

@@ -54,7 +54,12 @@ func (s *Store) CopyThread(ctx context.Context, from, to string) error {
 	if from == "" || to == "" {
 		return fmt.Errorf("sqlitecheckpoint: copy thread %q to %q: empty thread id: %w", from, to, checkpoint.ErrInvalid)
 	}
-	err := s.db.Change(ctx, func(w *sqlitedb.Session) error { return copyRows(ctx, w, from, to) })
+	err := s.db.Change(ctx, func(w *sqlitedb.Session) error {
+		if err := s.db.CheckRoom(w); err != nil {
+			return err
+		}
+		return copyRows(ctx, w, from, to)
+	})
 	if err != nil {
 		return s.fail(fmt.Sprintf("copy to thread %q", to), checkpoint.Key{Thread: from}, err)
 	}

@@ -9,13 +9,14 @@ import (
 )
 
 var (
-	// ErrFull is returned when the disk is full, a quota or file size limit is
-	// reached, or the file would exceed [Options.MaxSize]. Nothing was written,
-	// and stored checkpoints can be read.
+	// ErrFull is returned when less than 8 MB are free on the disk, a quota or
+	// file size limit is reached, or the file would exceed [Options.MaxSize].
+	// Nothing was written, and stored checkpoints can be read.
 	//
-	// Removing threads makes room in the file. The removal itself needs room in
-	// the write-ahead log. It reuses the log that is there, but on a disk without
-	// any free space even that can fail: then free a few megabytes first.
+	// Removing checkpoints makes room in the file. A removal needs room on the
+	// disk itself, for the write-ahead log and for what the log already holds. The
+	// 8 MB are for that. A removal returns ErrFull only if other programs, a quota
+	// or a file size limit have left less: then free some megabytes first.
 	ErrFull = errors.New("database or disk is full")
 	// ErrReplaced is returned by calls that write when the database file was
 	// deleted, renamed or replaced by another file while it was open. What the

@@ -55,7 +55,7 @@ func (l *locks) lock(thread string) error {
 
 func (l *locks) lockFile(thread string) error {
 	if l.file == nil {
-		f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o666)
+		f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			return err
 		}

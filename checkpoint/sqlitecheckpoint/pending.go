@@ -27,6 +27,9 @@ func (s *Store) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkp
 		return err
 	}
 	err := s.db.Write(ctx, func(w *sqlitedb.Session) error {
+		if err := s.db.CheckRoom(w); err != nil {
+			return err
+		}
 		if done, err := s.putLatestWrite(w, k, writes); err != nil || done {
 			return err
 		}

@@ -47,6 +47,10 @@ func childMain(in io.Reader, out io.Writer) int {
 	return 0
 }
 
+// childActions holds actions that other files add. They take a path and one more
+// argument.
+var childActions = map[string]func(path, arg string) error{}
+
 type childProcess struct {
 	store *sqlitecheckpoint.Store
 }
@@ -63,7 +67,11 @@ func (c *childProcess) do(what string, args []string) (answer string, err error)
 	case "migrate halfway":
 		return "ok", migrateHalfway(args[0])
 	default:
-		err = errors.New("unknown: " + what)
+		action := childActions[what]
+		if action == nil {
+			return "", errors.New("unknown: " + what)
+		}
+		err = action(args[0], args[1])
 	}
 	return "ok", err
 }

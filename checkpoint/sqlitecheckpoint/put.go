@@ -66,6 +66,9 @@ func (s *Store) Put(ctx context.Context, c checkpoint.Checkpoint, head string) e
 		return err
 	}
 	err := s.db.Write(ctx, func(w *sqlitedb.Session) error {
+		if err := s.db.CheckRoom(w); err != nil {
+			return err
+		}
 		done, err := s.append(w, &c, head)
 		if err != nil || done {
 			return err

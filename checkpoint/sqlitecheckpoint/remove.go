@@ -154,7 +154,8 @@ func (s *Store) removeSome(w *sqlitedb.Session, thread string, batch int, sel se
 	if err := removeSteps(w, r.steps[first:]); err != nil {
 		return 0, false, err
 	}
-	r.steps = append(slices.Clip(r.steps[:first]), slices.DeleteFunc(r.steps[first:], func(n step) bool { return n.remove })...)
+	kept := slices.DeleteFunc(r.steps[first:], func(n step) bool { return n.remove })
+	r.steps = r.steps[:first+len(kept)]
 	newest := r.steps[len(r.steps)-1].key
 	return n, more, removeUnused(w, key, numberOf(newest)-int64(len(r.steps)))
 }

@@ -48,7 +48,7 @@ func FaultOf(err error) Fault {
 		return InUse
 	case errors.Is(err, ErrReplaced):
 		return Replaced
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EFBIG), errors.Is(err, syscall.EDQUOT):
+	case errors.Is(err, errNoRoom), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EFBIG), errors.Is(err, syscall.EDQUOT):
 		return Full
 	}
 	switch resultCode(err) {

@@ -50,6 +50,7 @@ type DB struct {
 	file    string      // empty in memory
 	opened  fs.FileInfo // identity of the file; nil in memory
 	busy    time.Duration
+	free    func(folder string) (uint64, error)
 	db      *sql.DB
 	writer  *pool // one session
 	readers *pool // the same pool as writer for a database in memory
@@ -73,7 +74,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{file: file, busy: o.busyTimeout(), db: db}
+	d := &DB{file: file, busy: o.busyTimeout(), free: freeSpace, db: db}
 	if file != "" {
 		if d.opened, err = os.Stat(file); err != nil {
 			return nil, errors.Join(err, db.Close())
