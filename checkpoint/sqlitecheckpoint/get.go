@@ -11,7 +11,7 @@ import (
 )
 
 // getQuery has the argument key.
-const getQuery = `SELECT ` + rowColumns + `, s.whole, s.base, s.changes, s.snapshot, s.seal FROM cp_step s ` +
+const getQuery = `SELECT ` + rowColumns + `, s.whole = 1, s.base, s.changes, s.snapshot, s.seal FROM cp_step s ` +
 	joinParent + `WHERE s.key = ?`
 
 // Get implements [checkpoint.Store].

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	partColumns = `SELECT s.key, s.parent, s.id, s.source, s.whole, s.base, s.snapshot IS NOT NULL,
+	partColumns = `SELECT s.key, s.parent, s.id, s.source, s.whole = 1, s.base, s.snapshot IS NOT NULL,
 	coalesce(s.snapshot, s.changes), s.seal FROM cp_step s `
 
 	// lineageQuery has the arguments key and the thread's first key. Most parents

@@ -91,9 +91,11 @@ func (l *lister) next(ctx context.Context) ([]checkpoint.Checkpoint, error) {
 				continue
 			}
 			if l.query.Writes {
-				if r.c.Writes, err = pendingWrites(q, r.key, r.c.ID); err != nil {
+				writes, err := pendingWrites(q, r.key, r.c.ID)
+				if err != nil {
 					return err
 				}
+				r.c.Writes = writes
 			}
 			page = append(page, r.c)
 			if l.count++; l.count == l.query.Limit {

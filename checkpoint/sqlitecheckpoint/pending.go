@@ -2,6 +2,7 @@ package sqlitecheckpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -95,8 +96,9 @@ func unpackWrite(id string, w *checkpoint.Write, data []byte) error {
 	deltas, err := parseDeltas(data)
 	switch {
 	case err != nil:
-		if changes, err = parseChanges(data); err != nil {
-			return err
+		var first error
+		if changes, first = parseChanges(data); first != nil {
+			return errors.Join(err, first)
 		}
 	case len(deltas) == 1 && deltas[0].ID == id && deltas[0].Source == writePlace(w):
 		changes = deltas[0].Changes

@@ -175,7 +175,7 @@ func (s *Store) selectSteps(w *sqlitedb.Session, thread int64, sel selector) ([]
 }
 
 const (
-	stepsQuery = `SELECT s.key, s.parent, s.namespace, s.origin, s.time, s.whole,
+	stepsQuery = `SELECT s.key, s.parent, s.namespace, s.origin, s.time, s.whole = 1,
 	EXISTS (SELECT 1 FROM cp_pending WHERE step = s.key)
 	FROM cp_step s WHERE s.key > ? AND s.key < ? ORDER BY s.key`
 

@@ -12,7 +12,7 @@ import (
 
 const (
 	// reparentQuery has the argument key.
-	reparentQuery = `SELECT ` + rowColumns + `, s.whole, s.base, s.snapshot IS NOT NULL, s.seal FROM cp_step s ` +
+	reparentQuery = `SELECT ` + rowColumns + `, s.whole = 1, s.base, s.snapshot IS NOT NULL, s.seal FROM cp_step s ` +
 		joinParent + `WHERE s.key = ?`
 	updateParent = `UPDATE cp_step SET parent = ?, control = ?, base = ?, whole = ?, seal = ? WHERE key = ?`
 	idQuery      = `SELECT id FROM cp_step WHERE key = ?`

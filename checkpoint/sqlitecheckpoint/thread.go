@@ -126,7 +126,8 @@ func (s *Store) threads(ctx context.Context, from string) ([]checkpoint.ThreadIn
 	var page []checkpoint.ThreadInfo
 	err := s.db.Read(ctx, func(q *sqlitedb.Session) error {
 		page = page[:0]
-		return q.Each(threadsQuery, []any{from, listPage}, func(scan func(...any) error) (bool, error) {
+		var newestKeys []int64
+		err := q.Each(threadsQuery, []any{from, listPage}, func(scan func(...any) error) (bool, error) {
 			var t threadRow
 			var seal, newest, updated sql.NullInt64
 			if err := scan(&t.key, &t.id, &t.created, &t.missing, &seal, &newest, &updated); err != nil {
@@ -142,8 +143,17 @@ func (s *Store) threads(ctx context.Context, from string) ([]checkpoint.ThreadIn
 				ID: t.id, Checkpoints: int(numberOf(newest.Int64) - t.missing),
 				Created: time.UnixMicro(t.created), Updated: time.UnixMicro(updated.Int64),
 			})
+			newestKeys = append(newestKeys, newest.Int64)
 			return true, nil
 		})
+		for i, key := range newestKeys {
+			id := page[i].ID
+			if err := s.verifyRows(q, id, key-1, key+1); err != nil {
+				page = page[:i]
+				return fmt.Errorf("thread %q: %w", id, err)
+			}
+		}
+		return err
 	})
 	return page, err
 }
