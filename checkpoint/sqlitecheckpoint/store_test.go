@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -316,4 +317,33 @@ func TestLongThread(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 1, count(t, store, checkpoint.Query{Thread: "copy"}))
+}
+
+// A call that waits for another process's lock ends soon after its context.
+func TestWaitingForALockEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "weft.db")
+	store := open(t, path, options)
+	put(t, store, follower("t", "a", ""), "")
+	_, err := rawDB(t, path).Exec(`BEGIN IMMEDIATE`)
+	require.NoError(t, err)
+	k := checkpoint.Key{Thread: "t", ID: "a"}
+	calls := map[string]func(ctx context.Context) error{
+		"put":        func(ctx context.Context) error { return store.Put(ctx, follower("t", "b", "a"), "a") },
+		"put writes": func(ctx context.Context) error { return store.PutWrites(ctx, k, []checkpoint.Write{{Task: "a"}}) },
+		"delete":     func(ctx context.Context) error { return store.DeleteThread(ctx, "t") },
+		"prune": func(ctx context.Context) error {
+			_, err := store.Prune(ctx, checkpoint.PrunePolicy{Threads: []string{"t"}})
+			return err
+		},
+		"copy":        func(ctx context.Context) error { return store.CopyThread(ctx, "t", "u") },
+		"delete runs": func(ctx context.Context) error { return store.DeleteRuns(ctx, "t", "run") },
+	}
+	for name, call := range calls {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
+		start := time.Now()
+		require.ErrorIs(t, call(ctx), context.DeadlineExceeded, name)
+		assert.Less(t, time.Since(start), 2*time.Second, name)
+		cancel()
+	}
 }

@@ -47,13 +47,16 @@ type Options struct {
 
 // DB is an open database. It is safe for use by any number of goroutines.
 type DB struct {
-	file    string      // empty in memory
-	opened  fs.FileInfo // identity of the file; nil in memory
-	busy    time.Duration
-	free    func(folder string) (uint64, error)
-	db      *sql.DB
-	writer  *pool // one session
-	readers *pool // the same pool as writer for a database in memory
+	file   string      // empty in memory
+	opened fs.FileInfo // identity of the file; nil in memory
+	busy   time.Duration
+	free   func(folder string) (uint64, error)
+	// roomChecked is when the disk last had plenty of room. It is used with the
+	// writing session only.
+	roomChecked time.Time
+	db          *sql.DB
+	writer      *pool // one session
+	readers     *pool // the same pool as writer for a database in memory
 }
 
 // Open opens the database at path and creates it if it does not exist. Only the
