@@ -14,7 +14,37 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
 
-func init() { childActions["full"] = removeWhenFull }
+func init() {
+	childActions["full"] = removeWhenFull
+	childActions["rewrite"] = rewriteAtLimit
+}
+
+// The database is small, and only its log reaches the limit.
+func TestFullLogIsReused(t *testing.T) {
+	t.Parallel()
+	startChild(t).want("ok", "rewrite", filepath.Join(t.TempDir(), "weft.db"), "")
+}
+
+func rewriteAtLimit(path, _ string) error {
+	ctx := context.Background()
+	store, err := sqlitecheckpoint.Open(ctx, path, sqlitecheckpoint.Options{Synchronous: sqlitecheckpoint.Normal})
+	if err != nil {
+		return err
+	}
+	if err := store.Put(ctx, messageStep("t", 1), ""); err != nil {
+		return err
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 2 << 20, Max: 2 << 20}); err != nil {
+		return err
+	}
+	for range 500 {
+		w := []checkpoint.Write{{Task: "a", Data: make([]byte, 16<<10)}}
+		if err := store.PutWrites(ctx, checkpoint.Key{Thread: "t", ID: stepID(1)}, w); err != nil {
+			return err
+		}
+	}
+	return store.DeleteThread(ctx, "t")
+}
 
 // Neither the database nor its log can grow beyond the limit. With as much room as
 // [sqlitecheckpoint.ErrFull] asks for, every removal succeeds.
