@@ -55,16 +55,19 @@ func (r *run) transaction() *statecore.Tx {
 
 // route returns what a superstep makes due, and keeps what its tasks have for the parent.
 func (r *run) route(tasks []Task) frontier {
-	r.routed = r.routed[:0]
+	var single [1]routed // needs no allocation
+	done := single[:]
+	if len(tasks) > 1 {
+		done = make([]routed, len(tasks))
+	}
 	persistent := r.front.persistent
 	for i := range tasks {
 		t := &tasks[i]
-		r.routed = append(r.routed, t.routed())
+		done[i] = t.routed()
 		persistent = remember(persistent, t.persistent)
 		r.collectParentWrites(t)
 	}
-	f := nextFrontier(r.plan, &r.front, r.routed)
-	clear(r.routed)
+	f := nextFrontier(r.plan, &r.front, done)
 	f.persistent = persistent
 	f.left = slices.ContainsFunc(r.toParent, leavesSubgraph)
 	return f

@@ -51,6 +51,13 @@ func (f *frontier) dueNames() []string {
 // the frontier before. It is a pure function.
 func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
 	f := frontier{arrived: before.arrived, persistent: before.persistent, call: before.call}
+	if to, ok := onlyTarget(p, before, done); ok {
+		f.by = done[0].node.names
+		if to != nil {
+			f.next = to.self
+		}
+		return f
+	}
 	var dueBuf, waitingBuf [8]*Node
 	due, waiting := dueBuf[:0], append(waitingBuf[:0], before.waiting...)
 	trigger := func(n *Node) {
@@ -85,6 +92,25 @@ func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
 	}
 	f.arrived = fire(p, f.arrived, f.next)
 	return f
+}
+
+// onlyTarget returns what follows a single task that schedules at most one node,
+// where nothing waits. It is the answer of nextFrontier for most supersteps of an
+// agent, without its work.
+func onlyTarget(p *Plan, before *frontier, done []routed) (to *Node, ok bool) {
+	if len(done) != 1 || len(p.Joins)+len(before.waiting)+len(done[0].sends) > 0 {
+		return nil, false
+	}
+	d := &done[0]
+	switch {
+	case len(d.node.next)+len(d.targets) > 1:
+		return nil, false
+	case len(d.targets) == 1:
+		to = d.targets[0]
+	case len(d.node.next) == 1:
+		to = d.node.next[0]
+	}
+	return to, to == nil || !to.Deferred
 }
 
 // appendName appends the name of n. A single name needs no allocation.

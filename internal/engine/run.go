@@ -32,7 +32,6 @@ type run struct {
 	pauses      []Pause
 	uncommitted []Task        // the tasks of a superstep that was not committed
 	tx          *statecore.Tx // of the superstep; used again by the next
-	routed      []routed      // likewise
 	snapshots   snapshotPolicy
 	place       *Origin // of the run's events; made for the first
 
@@ -100,6 +99,9 @@ func (r *run) superstep() error {
 	}
 	r.stepsDone++
 	r.resuming, r.pending = false, nil
+	if r.events == nil {
+		return nil
+	}
 	e := r.event(StateChanged)
 	e.State = r.view
 	r.emit(e)
@@ -161,7 +163,7 @@ func (r *run) announce(tasks []Task) {
 	r.emit(e)
 	for i := range tasks {
 		if t := &tasks[i]; t.restored() {
-			e := t.event(TaskFinished, time.Now())
+			e := t.event(TaskFinished)
 			e.Update, e.Saved = t.writes, true
 			r.emit(e)
 		}
@@ -313,8 +315,8 @@ func (r *run) emit(e Event) {
 	switch {
 	case r.events == nil:
 	case r.parent == nil:
-		r.events.add(e)
+		r.events.add(&e)
 	default:
-		r.events.send(r.storeCtx, e)
+		r.events.send(r.storeCtx, &e)
 	}
 }

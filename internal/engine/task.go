@@ -73,8 +73,10 @@ type Task struct {
 	pauses     []Pause
 	err        error // a task error: see scope.taskError
 
+	over    atomic.Bool // the node has returned
+	watched atomic.Bool // an IdleWatch is around the node
+
 	mu        sync.Mutex
-	over      bool // the node has returned
 	asked     []Pause
 	keys      map[string]bool // ids of the questions of this attempt
 	once      map[string]*onceCall
@@ -88,12 +90,7 @@ type taskKey struct{}
 // and for a goroutine that outlived its node.
 func TaskOf(ctx context.Context) *Task {
 	t, _ := ctx.Value(taskKey{}).(*Task)
-	if t == nil {
-		return nil
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.over {
+	if t == nil || t.over.Load() {
 		return nil
 	}
 	return t
@@ -216,9 +213,9 @@ func (t *Task) call() (update state.Update, err error) {
 // close marks the node as returned. It returns the open questions, and a failure
 // that counts whatever the node made of it.
 func (t *Task) close() (open []Pause, fault error) {
+	t.over.Store(true)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.over = true
 	return t.asked, t.fault
 }
 
@@ -406,17 +403,14 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 }
 
 // ended returns the event of a task that has its outcome.
-func (t *Task) ended(now time.Time) Event {
-	e := t.event(TaskFinished, now)
+func (t *Task) ended() Event {
+	e := t.event(TaskFinished)
 	e.Update, e.Asked, e.Err = t.writes, t.pauses != nil, t.err
 	return e
 }
 
-// started returns the event of a task whose node begins.
-func (t *Task) started() Event { return t.event(TaskStarted, time.Now()) }
-
-func (t *Task) event(kind EventKind, now time.Time) Event {
-	return Event{Kind: kind, Time: now, Step: t.scope.step, Origin: t.place}
+func (t *Task) event(kind EventKind) Event {
+	return Event{Kind: kind, Time: time.Now(), Step: t.scope.step, Origin: t.place}
 }
 
 // wrote reports whether the task wrote to a channel.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // runTasks runs the tasks that are due, all at once or as many as the limit
@@ -39,12 +38,16 @@ func (r *run) runSingle(t *Task) error {
 	if !t.due() {
 		return nil
 	}
-	r.emit(t.started())
-	if r.parent == nil {
-		r.events.flush()
+	if r.events == nil {
+		t.execute()
+	} else {
+		r.emit(t.event(TaskStarted))
+		if r.parent == nil {
+			r.events.flush()
+		}
+		t.execute()
+		r.emit(t.ended())
 	}
-	t.execute()
-	r.emit(t.ended(time.Now()))
 	if t.finished {
 		return nil
 	}
@@ -81,7 +84,10 @@ func (w *workers) work() {
 		if !t.due() {
 			continue
 		}
-		w.run.events.send(w.run.storeCtx, t.started())
+		if w.run.events != nil {
+			e := t.event(TaskStarted)
+			w.run.events.send(w.run.storeCtx, &e)
+		}
 		t.execute()
 		w.finish(t)
 	}
@@ -94,7 +100,10 @@ func (w *workers) finish(t *Task) {
 		w.errs = append(w.errs, err)
 		w.mu.Unlock()
 	}
-	w.run.events.send(w.run.storeCtx, t.ended(time.Now()))
+	if w.run.events != nil {
+		e := t.ended()
+		w.run.events.send(w.run.storeCtx, &e)
+	}
 }
 
 // storeResult stores the outcome of a task, for a later run if this one cannot
