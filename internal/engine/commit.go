@@ -64,7 +64,7 @@ func (r *run) route(tasks []Task) frontier {
 	for i := range tasks {
 		t := &tasks[i]
 		done[i] = t.routed()
-		persistent = remember(persistent, t.persistent)
+		persistent = remember(persistent, t.extra().persistent)
 		r.collectParentWrites(t)
 	}
 	f := nextFrontier(r.plan, &r.front, done)
@@ -82,31 +82,54 @@ func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *fro
 		}
 		return nil
 	}
-	c := checkpoint.Checkpoint{
-		Key:    checkpoint.Key{Thread: r.thread, Namespace: r.ns},
-		Parent: r.checkpoint, Step: r.step, Source: source, Run: r.id, Version: r.Version,
-		Metadata: r.Metadata, Settles: r.settles || r.touched.Load(),
-	}
+	c := r.newCheckpoint(source)
 	var err error
 	if c.Changes, err = r.changes(tx, tasks); err != nil {
 		return r.blame(tasks, err)
 	}
-	if c.Control, err = r.plan.encodeControl(nil, front, r.controlOrigin()); err != nil {
+	if c.Control, err = r.plan.encodeControl(r.buffer.control[:0], front, r.controlOrigin()); err != nil {
 		return err
 	}
-	if err := r.addSnapshot(&c, view); err != nil {
+	if err := r.addSnapshot(c, view); err != nil {
 		return err
 	}
-	if err := r.log.put(r.storeCtx, &c); err != nil {
+	r.buffer.keep(c, r.log.mode)
+	if err := r.log.put(r.storeCtx, c); err != nil {
 		return err
 	}
-	r.current(&c, time.Now())
+	r.setCurrent(c, time.Now())
 	r.settles, r.edits = false, nil
 	r.touched.Store(false)
 	if r.parent == nil || source != checkpoint.Input {
 		r.announceCheckpoint()
 	}
 	return nil
+}
+
+// newCheckpoint returns the checkpoint that follows the current one.
+func (r *run) newCheckpoint(source checkpoint.Source) *checkpoint.Checkpoint {
+	return &checkpoint.Checkpoint{
+		Key:    checkpoint.Key{Thread: r.thread, Namespace: r.ns},
+		Parent: r.checkpoint, Step: r.step, Source: source, Run: r.id, Version: r.Version,
+		Metadata: r.Metadata, Settles: r.settles || r.touched.Load(),
+	}
+}
+
+// A commitBuffer is the memory of a checkpoint's parts. Under Sync the store has
+// used it when Put returns, and the next commit uses it again.
+type commitBuffer struct {
+	changes []checkpoint.Change
+	data    []byte
+	control []byte
+}
+
+// keep keeps the memory of a checkpoint for the next commit, if that may use it.
+func (b *commitBuffer) keep(c *checkpoint.Checkpoint, mode Durability) {
+	if mode == Sync {
+		b.changes, b.control = c.Changes, c.Control
+	} else {
+		*b = commitBuffer{}
+	}
 }
 
 // blame makes an error of the state the error of the task whose write cannot be stored.
@@ -123,13 +146,11 @@ func (r *run) blame(tasks []Task, err error) error {
 	return tasks[0].fail(err)
 }
 
-// current makes a checkpoint the one on which the next superstep builds.
-func (r *run) current(c *checkpoint.Checkpoint, at time.Time) {
+// setCurrent makes a checkpoint the one on which the next superstep builds. It was
+// stored at this time.
+func (r *run) setCurrent(c *checkpoint.Checkpoint, at time.Time) {
 	r.checkpoint, r.source = c.ID, c.Source
-	r.info = Info{
-		Thread: c.Thread, Namespace: c.Namespace, ID: c.ID, Parent: c.Parent, Step: c.Step, Source: c.Source,
-		Run: c.Run, Version: c.Version, Time: at, Metadata: c.Metadata,
-	}
+	r.stored, r.storedAt = c, at
 }
 
 // announceCheckpoint delivers the event of the current checkpoint. Under Exit
@@ -139,7 +160,7 @@ func (r *run) announceCheckpoint() {
 		return
 	}
 	e := r.event(Checkpointed)
-	e.ID, e.Parent = r.info.ID, r.info.Parent
+	e.Detail = &EventDetail{ID: r.stored.ID, Parent: r.stored.Parent}
 	r.emit(e)
 }
 
@@ -153,11 +174,14 @@ func (r *run) controlOrigin() *string {
 
 // changes returns the stored form of what the caller and the superstep changed.
 func (r *run) changes(tx *statecore.Tx, tasks []Task) ([]checkpoint.Change, error) {
-	list := r.edits[:len(r.edits):len(r.edits)]
+	list := append(r.buffer.changes[:0], r.edits...)
 	if tx == nil {
 		return list, nil
 	}
-	list, err := appendChanges(list, tx)
+	var err error
+	r.buffer.data, err = tx.AppendChanges(r.buffer.data[:0], func(channel string, k statecore.Kind, data []byte) {
+		list = append(list, checkpoint.Change{Channel: channel, Kind: uint8(k), Data: data})
+	})
 	if err != nil || r.parent == nil {
 		return list, err
 	}

@@ -8,9 +8,9 @@ import (
 
 // A frontier is what is due after a superstep. It does not change once it is made.
 type frontier struct {
-	next  []*Node     // plain tasks, by name
-	sends []*sentTask // tasks that were sent, in the order of the sends
-	by    []string    // the nodes whose superstep or update made this frontier
+	next  []*Node    // plain tasks, by name
+	sends []sentTask // tasks that were sent, in the order of the sends
+	by    []string   // the nodes whose superstep or update made this frontier
 
 	waiting    []*Node           // deferred nodes that were triggered, by name
 	arrived    [][]bool          // for each join, which sources have completed; nil for none
@@ -32,11 +32,16 @@ type sentTask struct {
 type routed struct {
 	node    *Node
 	targets []*Node
-	sends   []*sentTask
+	sends   []sentTask
 }
 
 // idle reports whether nothing is due.
 func (f *frontier) idle() bool { return len(f.next)+len(f.sends)+len(f.missing) == 0 }
+
+// plain reports whether the frontier has plain tasks only.
+func (f *frontier) plain() bool {
+	return len(f.sends)+len(f.waiting)+len(f.arrived)+len(f.persistent)+len(f.missing) == 0 && f.call == "" && !f.left
+}
 
 // dueNames returns the node of each task that is due.
 func (f *frontier) dueNames() []string {

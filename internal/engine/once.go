@@ -80,13 +80,14 @@ func (t *Task) Once(ctx context.Context, key string, fn func(context.Context) ([
 func (t *Task) onceCall(key string) *onceCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := t.once[key]
+	x := t.own()
+	c := x.once[key]
 	if c == nil {
-		if t.once == nil {
-			t.once = map[string]*onceCall{}
+		if x.once == nil {
+			x.once = map[string]*onceCall{}
 		}
 		c = newOnceCall()
-		t.once[key] = c
+		x.once[key] = c
 	}
 	return c
 }
@@ -111,7 +112,7 @@ func (t *Task) storeNow(mark string, data []byte) error {
 	if err != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.fault = errors.Join(t.fault, err)
+		t.own().fault = errors.Join(t.own().fault, err)
 	}
 	return err
 }
