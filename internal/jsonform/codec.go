@@ -12,15 +12,16 @@ import (
 	"unicode/utf8"
 )
 
-// codec turns values of one type into JSON and back, and refuses what would
-// not come back as it was. What inspect and findLoss prove needs no second
-// look; a type with code of the user's is read back each time it is written.
+// A Codec converts values of one type to JSON and back. It returns an error for
+// a value that JSON would not give back as it was. A value of a type with code of
+// the user's is read back and compared each time that it is written.
 type Codec[T any] struct {
 	findings
 	form      form
-	exact     bool              // text is exactly string
-	same      func(a, b T) bool // whether two values are one element; nil when nobody asks
-	idChecked atomic.Bool       // same held once, and the type can not break it
+	isString  bool              // T is string itself
+	upgrade   Upgrade           // may be nil
+	same      func(a, b T) bool // whether two values are one element; may be nil
+	idChecked atomic.Bool       // same was true of one value, which proves it for the type
 }
 
 // form is how a value is written.
@@ -35,7 +36,7 @@ const (
 
 func New[T any]() *Codec[T] {
 	t := reflect.TypeFor[T]()
-	return &Codec[T]{findings: inspect(t), form: formOf(t), exact: t == reflect.TypeFor[string]()}
+	return &Codec[T]{findings: inspect(t), form: formOf(t), isString: t == reflect.TypeFor[string]()}
 }
 
 // Err returns why values of T cannot be stored, or nil.
@@ -195,7 +196,19 @@ func (c *Codec[T]) unmarshal(text []byte) (v T, err error) {
 	return v, err
 }
 
-func (c *Codec[T]) Decode(data []byte) (T, error) {
+// Decode reads stored data. Its error wraps [ErrStored].
+func (c *Codec[T]) Decode(data []byte) (v T, err error) {
+	if data, err = c.upgraded(data); err == nil {
+		v, err = c.Parse(data)
+	}
+	if err != nil {
+		return v, fmt.Errorf("%w: %w", ErrStored, err)
+	}
+	return v, nil
+}
+
+// Parse reads the JSON of a value that does not come from storage.
+func (c *Codec[T]) Parse(data []byte) (T, error) {
 	switch c.form {
 	case text:
 		if s, ok := unquote(data); ok {
@@ -210,14 +223,11 @@ func (c *Codec[T]) Decode(data []byte) (T, error) {
 	if err == nil && !utf8.Valid(data) {
 		err = errUTF8
 	}
-	if err != nil {
-		return v, fmt.Errorf("%w: %w", ErrStored, err)
-	}
-	return v, nil
+	return v, err
 }
 
 func (c *Codec[T]) fromString(s string) T {
-	if c.exact {
+	if c.isString {
 		return any(s).(T)
 	}
 	var v T
@@ -296,7 +306,19 @@ func (c *Codec[T]) AppendList(dst []byte, items []T) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
-func (c *Codec[T]) DecodeList(data []byte) ([]T, error) {
+// DecodeList reads a stored array. Its error wraps [ErrStored].
+func (c *Codec[T]) DecodeList(data []byte) (items []T, err error) {
+	if data, err = c.upgradedList(data); err == nil {
+		items, err = c.ParseList(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStored, err)
+	}
+	return items, nil
+}
+
+// ParseList reads a JSON array that does not come from storage.
+func (c *Codec[T]) ParseList(data []byte) ([]T, error) {
 	if n := len(data) - 1; c.form == text && n > 2 && data[0] == '[' && data[n] == ']' {
 		if s, ok := unquote(data[1:n]); ok { // one element, the common change
 			return []T{c.fromString(s)}, nil
@@ -306,10 +328,7 @@ func (c *Codec[T]) DecodeList(data []byte) ([]T, error) {
 	if err == nil && !utf8.Valid(data) {
 		err = errUTF8
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrStored, err)
-	}
-	return items, nil
+	return items, err
 }
 
 func unmarshalList[T any](data []byte) (items []T, err error) {

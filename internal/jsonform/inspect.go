@@ -69,6 +69,9 @@ func inspect(t reflect.Type) findings {
 	return in.findings
 }
 
+// Storable returns why values of a type cannot be stored, or nil.
+func Storable(t reflect.Type) error { return inspect(t).err }
+
 type inspection struct {
 	findings
 	seen map[sighting]bool
