@@ -10,6 +10,20 @@ import (
 // cloner returns a function that copies a T so far that nothing in the copy can
 // change the original, or nil when plain assignment does so.
 func Cloner[T any]() func(T) T {
+	clone, times := structuralCloner[T](), timesCopierOf(reflect.TypeFor[T]())
+	if times == nil {
+		return clone
+	}
+	return func(v T) T {
+		if clone != nil {
+			v = clone(v)
+		}
+		times(reflect.ValueOf(&v).Elem(), 0)
+		return v
+	}
+}
+
+func structuralCloner[T any]() func(T) T {
 	type clones interface{ Clone() T }
 	t := reflect.TypeFor[T]()
 	if _, ok := any((*T)(nil)).(clones); ok && !nilable(t) {
@@ -192,11 +206,7 @@ func copyInterface(v reflect.Value, depth int) {
 }
 
 func (b copierBuilder) structCopier(t reflect.Type) copier {
-	type part struct {
-		index int
-		copy  copier
-	}
-	var parts []part
+	var parts []fieldCopier
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if !f.IsExported() && (!f.Anonymous || f.Type.Kind() != reflect.Struct) {
@@ -209,9 +219,19 @@ func (b copierBuilder) structCopier(t reflect.Type) copier {
 			c = b.structCopier(f.Type) // its own exported fields can be set
 		}
 		if c != nil {
-			parts = append(parts, part{i, c})
+			parts = append(parts, fieldCopier{i, c})
 		}
 	}
+	return copyFields(parts)
+}
+
+// fieldCopier copies one field of a struct.
+type fieldCopier struct {
+	index int
+	copy  copier
+}
+
+func copyFields(parts []fieldCopier) copier {
 	if len(parts) == 0 {
 		return nil
 	}

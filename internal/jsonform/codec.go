@@ -20,6 +20,7 @@ type Codec[T any] struct {
 	form      form
 	isString  bool              // T is string itself
 	upgrade   Upgrade           // may be nil
+	times     copier            // gives each time its stored location; may be nil
 	same      func(a, b T) bool // whether two values are one element; may be nil
 	idChecked atomic.Bool       // same was true of one value, which proves it for the type
 }
@@ -36,7 +37,7 @@ const (
 
 func New[T any]() *Codec[T] {
 	t := reflect.TypeFor[T]()
-	return &Codec[T]{findings: inspect(t), form: formOf(t), isString: t == reflect.TypeFor[string]()}
+	return &Codec[T]{findings: inspect(t), form: formOf(t), times: timesCopierOf(t), isString: t == reflect.TypeFor[string]()}
 }
 
 // Err returns why values of T cannot be stored, or nil.
@@ -223,6 +224,9 @@ func (c *Codec[T]) Parse(data []byte) (T, error) {
 	if err == nil && !utf8.Valid(data) {
 		err = errUTF8
 	}
+	if err == nil && c.times != nil {
+		c.times(reflect.ValueOf(&v).Elem(), 0)
+	}
 	return v, err
 }
 
@@ -327,6 +331,11 @@ func (c *Codec[T]) ParseList(data []byte) ([]T, error) {
 	items, err := unmarshalList[T](data)
 	if err == nil && !utf8.Valid(data) {
 		err = errUTF8
+	}
+	if err == nil && c.times != nil {
+		for i := range items {
+			c.times(reflect.ValueOf(&items[i]).Elem(), 0)
+		}
 	}
 	return items, err
 }
