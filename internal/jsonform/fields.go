@@ -16,7 +16,8 @@ type field struct {
 	lost      bool   // left out without a word
 	omitEmpty bool
 	omitZero  bool
-	quoted    bool // a string that is written as JSON within a JSON string
+	quoted    bool // a string that the tag option "string" writes as JSON in a JSON string
+	asString  bool // the tag option "string" writes the value as a JSON string
 }
 
 var fieldsByType sync.Map // reflect.Type → []field
@@ -65,12 +66,20 @@ func (f *field) readTag(tag string, t reflect.Type) string {
 	for option := range strings.SplitSeq(options, ",") {
 		f.omitEmpty = f.omitEmpty || option == "omitempty"
 		f.omitZero = f.omitZero || option == "omitzero"
-		f.quoted = f.quoted || option == "string" && t.Kind() == reflect.String
+		if option == "string" {
+			f.quoted = t.Kind() == reflect.String
+			f.asString = f.quoted || scalar(t.Kind())
+		}
 	}
 	if !validKey(key) {
 		return ""
 	}
 	return key
+}
+
+// scalar reports whether values of a kind are numbers or booleans.
+func scalar(k reflect.Kind) bool {
+	return k == reflect.Bool || k >= reflect.Int && k <= reflect.Float64
 }
 
 // validKey reports whether encoding/json heeds a name in a tag.
