@@ -25,7 +25,7 @@ type Codec[T any] struct {
 	idChecked atomic.Bool       // same was true of one value, which proves it for the type
 }
 
-// form is how a value is written.
+// form selects how values are encoded.
 type form uint8
 
 const (
@@ -35,6 +35,8 @@ const (
 	unsigned             // an unsigned integer
 )
 
+// New returns a codec for values of T. If they cannot be stored, Err says why.
+// New returns a codec for values of T. If they cannot be stored, Err says why.
 func New[T any]() *Codec[T] {
 	t := reflect.TypeFor[T]()
 	return &Codec[T]{findings: inspect(t), form: formOf(t), times: timesCopierOf(t), isString: t == reflect.TypeFor[string]()}
@@ -43,12 +45,12 @@ func New[T any]() *Codec[T] {
 // Err returns why values of T cannot be stored, or nil.
 func (c *Codec[T]) Err() error { return c.err }
 
-// Checked reports whether storage can lose a value of T in a way that depends on
-// the value, because T holds an interface or has code of the user's.
+// Checked reports whether some values of T cannot be stored although T can,
+// because T holds an interface, a time or raw JSON, or has code of the user's.
 func (c *Codec[T]) Checked() bool { return c.watch || c.hooked }
 
-// CheckIdentity makes the codec verify, with the first value that it writes,
-// that same reports a value and its stored copy as one element.
+// CheckIdentity makes the codec verify, with the first value that it encodes, that
+// same reports the value and its stored copy as one element.
 func (c *Codec[T]) CheckIdentity(same func(a, b T) bool) { c.same = same }
 
 func formOf(t reflect.Type) form {
@@ -68,10 +70,10 @@ func formOf(t reflect.Type) form {
 
 var errUTF8 = errors.New("a string is not valid UTF-8")
 
-// encode returns the JSON of v.
+// Encode returns the JSON of v. Its error wraps [ErrRoundTrip].
 func (c *Codec[T]) Encode(v T) ([]byte, error) { return c.Append(nil, v) }
 
-// append adds the JSON of v to dst.
+// Append appends the JSON of v to dst. Its error wraps [ErrRoundTrip].
 func (c *Codec[T]) Append(dst []byte, v T) ([]byte, error) {
 	switch c.form {
 	case text:
@@ -88,7 +90,7 @@ func (c *Codec[T]) Append(dst []byte, v T) ([]byte, error) {
 	return c.appendGeneral(dst, v)
 }
 
-// appendGeneral stands apart as it moves v to the heap.
+// appendGeneral is a function of its own since it moves v to the heap.
 func (c *Codec[T]) appendGeneral(dst []byte, v T) ([]byte, error) {
 	start := len(dst)
 	dst, err := appendJSON(dst, &v)
@@ -101,8 +103,7 @@ func (c *Codec[T]) appendGeneral(dst []byte, v T) ([]byte, error) {
 	return dst, nil
 }
 
-// encoder is pooled: one buffer and one JSON encoder, which does not escape
-// HTML.
+// encoder is a buffer with a JSON encoder that does not escape HTML.
 type encoder struct {
 	buf bytes.Buffer
 	enc *json.Encoder
@@ -115,8 +116,8 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// appendJSON adds the JSON of what v points to: methods of a pointer are called
-// for what has an address only.
+// appendJSON appends the JSON of the value that v points to. It takes a pointer
+// since encoding/json calls a pointer's methods only for addressable values.
 func appendJSON(dst []byte, v any) (_ []byte, err error) {
 	defer recoverAs("writing it as JSON", &err)
 	e := encoders.Get().(*encoder)
@@ -132,7 +133,7 @@ func appendJSON(dst []byte, v any) (_ []byte, err error) {
 	return dst, nil
 }
 
-// check looks for what JSON loses without an error.
+// check returns an error if JSON has lost a part of v without an error.
 func (c *Codec[T]) check(text []byte, v *T) (err error) {
 	defer recoverAs("reading it back", &err)
 	value := reflect.ValueOf(v).Elem()
@@ -143,7 +144,7 @@ func (c *Codec[T]) check(text []byte, v *T) (err error) {
 		return errors.New("its JSON is not valid UTF-8")
 	}
 	if replacement(text) {
-		// Only others' JSON may hold this escape on purpose.
+		// Only JSON that the codec did not write may hold this escape on purpose.
 		if !c.raw && !c.hooked {
 			return errUTF8
 		}
@@ -162,15 +163,15 @@ func (c *Codec[T]) check(text []byte, v *T) (err error) {
 	return nil
 }
 
-// verifyRoundTrip reads a value back and compares.
+// verifyRoundTrip reads a value back and compares it with the original.
 func (c *Codec[T]) verifyRoundTrip(text []byte, v *T) error {
 	back, err := c.unmarshal(text)
 	if err != nil {
-		return fmt.Errorf("it is not read back: %w", err)
+		return fmt.Errorf("it cannot be read back: %w", err)
 	}
 	if c.same != nil {
 		if !c.same(*v, back) {
-			return errors.New("what tells it from other elements is not read back")
+			return errors.New("its key is not stored, so it would be another element when it is read back")
 		}
 		c.idChecked.Store(true)
 	}
@@ -186,7 +187,7 @@ func (c *Codec[T]) verifyRoundTrip(text []byte, v *T) error {
 	}
 	again, err := appendJSON(nil, &back)
 	if err == nil && !bytes.Equal(text, again) && !shuffled(text, again) {
-		err = errors.New("once it is read back, its JSON is another")
+		err = errors.New("its JSON is different after it is read back")
 	}
 	return err
 }
@@ -239,14 +240,14 @@ func (c *Codec[T]) fromString(s string) T {
 	return v
 }
 
-// fromDigits reads an integer as encode writes it; of any other text it reports
-// false, and the caller lets encoding/json read it.
+// fromDigits reads an integer in the form that Encode writes. It reports false for
+// any other text, which encoding/json must read.
 func (c *Codec[T]) fromDigits(data []byte) (v T, ok bool) {
 	digits, negative := data, false
 	if len(data) > 0 && data[0] == '-' && c.form == signed {
 		digits, negative = data[1:], true
 	}
-	const most = 18 // so many digits fit into an int64
+	const most = 18 // digits that always fit into an int64
 	if len(digits) == 0 || len(digits) > most || digits[0] == '0' && len(data) > 1 {
 		return v, false
 	}
@@ -275,10 +276,11 @@ func (c *Codec[T]) fromDigits(data []byte) (v T, ok bool) {
 	return v, true
 }
 
-// scratch buffers let what is handed out be of the very size, as stores keep it.
+// scratch holds buffers for EncodeList, whose result has no spare capacity since
+// stores keep it.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// encodeList returns the JSON array of items.
+// EncodeList returns the JSON array of items. Its error wraps [ErrRoundTrip].
 func (c *Codec[T]) EncodeList(items []T) ([]byte, error) {
 	buf := scratch.Get().(*[]byte)
 	out, err := c.AppendList((*buf)[:0], items)
@@ -293,6 +295,10 @@ func (c *Codec[T]) EncodeList(items []T) ([]byte, error) {
 	return data, nil
 }
 
+// AppendList appends the JSON array of items to dst. Its error wraps
+// [ErrRoundTrip].
+// AppendList appends the JSON array of items to dst. Its error wraps
+// [ErrRoundTrip].
 func (c *Codec[T]) AppendList(dst []byte, items []T) ([]byte, error) {
 	var err error
 	dst = append(dst, '[')

@@ -127,13 +127,22 @@ func TestInputFromJSON(t *testing.T) {
 		want  map[string]string
 	}{
 		{"nothing", nil, map[string]string{}},
-		{"one update of each", map[string]string{"last": `"a"`, "optional": "5", "sum": "2", "custom": "3"},
-			map[string]string{"last": `"a"`, "optional": "5", "sum": "2", "custom": `"xxx"`}},
+		{
+			"one update of each",
+			map[string]string{"last": `"a"`, "optional": "5", "sum": "2", "custom": "3"},
+			map[string]string{"last": `"a"`, "optional": "5", "sum": "2", "custom": `"xxx"`},
+		},
 		{"no optional update", map[string]string{"optional": " null "}, map[string]string{}},
-		{"one element", map[string]string{"list": `"x"`, "set": `"s"`, "keyed": `{"id":"n","text":"hi"}`},
-			map[string]string{"list": `["x"]`, "set": `["s"]`, "keyed": `[{"id":"n","text":"hi"}]`}},
-		{"elements", map[string]string{"list": `["x","y"]`, "set": `["s","s"]`, "keyed": `[{"id":"n"},{"id":"m"}]`},
-			map[string]string{"list": `["x","y"]`, "set": `["s"]`, "keyed": `[{"id":"n","text":""},{"id":"m","text":""}]`}},
+		{
+			"one element",
+			map[string]string{"list": `"x"`, "set": `"s"`, "keyed": `{"id":"n","text":"hi"}`},
+			map[string]string{"list": `["x"]`, "set": `["s"]`, "keyed": `[{"id":"n","text":"hi"}]`},
+		},
+		{
+			"elements",
+			map[string]string{"list": `["x","y"]`, "set": `["s","s"]`, "keyed": `[{"id":"n"},{"id":"m"}]`},
+			map[string]string{"list": `["x","y"]`, "set": `["s"]`, "keyed": `[{"id":"n","text":""},{"id":"m","text":""}]`},
+		},
 		{"no elements", map[string]string{"list": `[]`, "set": `null`, "keyed": `[]`, "entries": `null`}, map[string]string{}},
 		{"entries", map[string]string{"entries": `{"a":1,"b":2}`}, map[string]string{"entries": `{"a":1,"b":2}`}},
 	} {
