@@ -23,12 +23,12 @@ type base struct {
 	Kind string `json:"kind"`
 }
 
-type texted struct{ n int }
+type texted struct{}
 
 func (texted) MarshalText() ([]byte, error)  { return nil, nil }
 func (*texted) UnmarshalText(_ []byte) error { return nil }
 
-type hooked struct{ n int }
+type hooked struct{}
 
 func (hooked) MarshalJSON() ([]byte, error)  { return nil, nil }
 func (*hooked) UnmarshalJSON(_ []byte) error { return nil }

@@ -301,7 +301,7 @@ func TestSaveMessage(t *testing.T) {
 // this is its public API.
 func TestExtensions(t *testing.T) {
 	t.Parallel()
-	language := state.Keep[string]("language")
+	language := state.Optional[string]("language")
 	shout := tools.New("shout", "Says a text loudly.", func(_ context.Context, in struct{ Text string }) (string, error) {
 		return strings.ToUpper(in.Text), nil
 	})

@@ -13,11 +13,11 @@ import (
 // The state of a run. A node that writes nothing, or nil, to a channel leaves it as
 // it is; anything else replaces what is there, also an empty list.
 var (
-	sessionID          = state.Keep[string]("sessionId")
-	messages           = state.Keep[[]message]("messages").Default(func() []message { return []message{} })
-	csvMetadata        = state.Keep[[]csvResource]("csvResourcesMetadata").Default(func() []csvResource { return []csvResource{} })
-	currentQuery       = state.Keep[string]("currentQuery")
-	currentQueryImages = state.Keep[[]records.Image]("currentQueryImages").Default(func() []records.Image { return []records.Image{} })
+	sessionID          = state.Optional[string]("sessionId")
+	messages           = state.Optional[[]message]("messages").Default(func() []message { return []message{} })
+	csvMetadata        = state.Optional[[]csvResource]("csvResourcesMetadata").Default(func() []csvResource { return []csvResource{} })
+	currentQuery       = state.Optional[string]("currentQuery")
+	currentQueryImages = state.Optional[[]records.Image]("currentQueryImages").Default(func() []records.Image { return []records.Image{} })
 )
 
 // A message is what the user or the assistant said.

@@ -26,7 +26,7 @@ var (
 	FinalResponse = state.Last[*string]("finalResponse")
 	// GenerationJob is the 3D scene that was made last in this turn. Two calls may write it in one
 	// superstep: then the later one in the order of the calls counts.
-	GenerationJob = state.Any[*Job]("generationJob")
+	GenerationJob = state.LastWins[*Job]("generationJob")
 
 	// called is the call that a task of the tools has to make.
 	called = state.Last[llm.ToolCall]("toolCall")
