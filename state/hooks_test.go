@@ -80,14 +80,14 @@ func TestRefusedByReadingBack(t *testing.T) {
 			G gone `json:",omitzero"`
 		}{gone{9}}, ".G.N")},
 		"text with a demand": {
-			roundTrip(picky("x")), refused(picky(""), "not read back"),
+			roundTrip(picky("x")), refused(picky(""), "cannot be read back"),
 		},
 		"a map by text": {roundTrip(map[picky]int{"x": 1}), refused(map[picky]int{"": 1}, "empty")},
 	} {
 		t.Run(name+"/good", test.good)
 		t.Run(name+"/bad", test.bad)
 	}
-	t.Run("drifting", refused(drifting{1}, "another"))
+	t.Run("drifting", refused(drifting{1}, "different"))
 }
 
 // album has all that can be read back as something else.
@@ -123,7 +123,7 @@ var tamper = map[string]func(*album){
 	".Pair":                  func(a *album) { a.Pair = nil },
 	".Pair[0]":               func(a *album) { a.Pair[0]++ },
 	"nothing that is stored": func(a *album) { a.Same, a.hidden, a.Done = true, 1, func() {}; a.Raw = json.RawMessage("[1]") },
-	"its JSON another":       func(a *album) { a.Opaque.text += "." },
+	"its JSON is different":  func(a *album) { a.Opaque.text += "." },
 }
 
 // Clone leaves the album as it is, as one that holds itself cannot be followed.
@@ -178,10 +178,10 @@ func TestEveryDifferenceIsFound(t *testing.T) {
 				if err != nil {
 					t.Errorf("got %v: only what is not stored differs", err)
 				}
-			case "its JSON another":
-				refusal(t, err, []string{"JSON is another"})
+			case "its JSON is different":
+				refusal(t, err, []string{"JSON is different"})
 			default:
-				refusal(t, err, []string{"value" + path + " is not read back as it is written"})
+				refusal(t, err, []string{"value" + path + " is different after it is read back"})
 			}
 		})
 	}

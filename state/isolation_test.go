@@ -272,7 +272,7 @@ func TestEndlessValue(t *testing.T) {
 		func() {
 			defer func() {
 				err, _ := recover().(error)
-				if err == nil || !strings.Contains(err.Error(), "holds itself") {
+				if err == nil || !strings.Contains(err.Error(), "refers to itself") {
 					t.Errorf("%s: got %v", name, err)
 				}
 			}()

@@ -182,15 +182,15 @@ func TestRefusedTypes(t *testing.T) {
 		"error":            refusedType[struct{ Err error }](".Err", "interface"),
 		"unexported":       refusedType[secretive](".secret", "not exported"),
 		"unexported, deep": refusedType[map[string][]*struct{ In secretive }]("[][].In.secret"),
-		"writes only":      refusedType[blind]("none to read itself back"),
-		"writes text only": refusedType[[]blindText]("none to read itself back"),
+		"writes only":      refusedType[blind]("none that reads it back"),
+		"writes text only": refusedType[[]blindText]("none that reads it back"),
 		"keys of struct":   refusedType[map[struct{ A int }]int]("keys"),
 		"keys of float":    refusedType[map[float64]int]("keys"),
 		"keys of any":      refusedType[map[any]int]("keys"),
 		"keys of time":     refusedType[map[time.Time]int]("keys", ".loc"),
 		"keys write only":  refusedType[map[blindText]int]("keys"),
-		"pointer hooks":    refusedType[map[string]celsius]("pointers in the map"),
-		"pointer hooks in": refusedType[map[string][2]struct{ C celsius }]("[].C", "pointers in the map"),
+		"pointer hooks":    refusedType[map[string]celsius]("map of pointers"),
+		"pointer hooks in": refusedType[map[string][2]struct{ C celsius }]("[].C", "map of pointers"),
 		"one name twice": refusedType[struct {
 			A int `json:"B"`
 			B int
@@ -211,7 +211,7 @@ func TestRefusedTypes(t *testing.T) {
 		"embeds hooks": refusedType[struct {
 			time.Time
 			big.Int
-		}](".Time", "give it a name"),
+		}](".Time", "give the field a name"),
 		"uncopyable":       refusedType[withCache]("Clone", "withCache"),
 		"a recursive chan": refusedType[*loop](".C"),
 	} {

@@ -194,7 +194,7 @@ func TestSignals(t *testing.T) {
 	if w.Signal() != away("home") || w.Channel() != "" || w.String() != "to home" {
 		t.Errorf("got %v of channel %q: %s", w.Signal(), w.Channel(), w)
 	}
-	if w := list.Put(1); w.Signal() != nil || w.Channel() != "list" || w.String() != "update list" {
+	if w := list.Put(1); w.Signal() != nil || w.Channel() != "list" || w.String() != "append list: [1]" {
 		t.Errorf("got %v of channel %q: %s", w.Signal(), w.Channel(), w)
 	}
 	if w := (state.Write{}); w.Signal() != nil || w.String() != "nothing" {
