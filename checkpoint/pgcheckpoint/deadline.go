@@ -9,45 +9,45 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// grace is how long a call that was cancelled waits for its outcome, so that it is
-// known, and the connection stays whole.
-const grace = 50 * time.Millisecond
+// cancelGrace is how long a cancelled call waits for its answer. Within this time the
+// outcome usually arrives, and the connection can be used again.
+const cancelGrace = 50 * time.Millisecond
 
-// A guard ends a call on a connection some time after the caller's context, or when
-// the database has been silent for too long: a connection whose other end is gone
-// is not always told so. So a call that is about to end does, and one that hangs is
-// cut off. The deadline is set on the network's connection, which costs less than
-// a context that can end: pgx watches each of those with a goroutine.
-type guard struct {
+// A callDeadline ends a call on a connection cancelGrace after the caller's context,
+// or when the database has been silent for too long: the client is not always told
+// that the other end of a connection is gone. The deadline is set on the network
+// connection. A context that can end costs more, since pgx starts a goroutine for it.
+type callDeadline struct {
 	ctx  context.Context
 	conn net.Conn
 	stop func() bool
 	done chan struct{}
 }
 
-func newGuard(ctx context.Context, conn net.Conn, limit time.Duration) (*guard, error) {
-	g := &guard{ctx: ctx, conn: conn}
-	if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
+func newCallDeadline(ctx context.Context, conn net.Conn, deadline time.Time) (*callDeadline, error) {
+	d := &callDeadline{ctx: ctx, conn: conn}
+	if err := conn.SetDeadline(deadline); err != nil {
 		return nil, err
 	}
 	if ctx.Done() != nil {
-		g.done = make(chan struct{})
-		g.stop = context.AfterFunc(ctx, func() {
-			defer close(g.done)
-			_ = conn.SetDeadline(time.Now().Add(grace)) // a connection that is closed has no deadline
+		d.done = make(chan struct{})
+		d.stop = context.AfterFunc(ctx, func() {
+			defer close(d.done)
+			_ = conn.SetDeadline(time.Now().Add(cancelGrace)) // fails on a closed connection, which needs none
 		})
 	}
-	return g, nil
+	return d, nil
 }
 
-// end frees the connection of the guard, and returns what the outcome means.
-func (g *guard) end(err error) error {
-	if g.stop != nil && !g.stop() {
-		<-g.done
+// end removes the deadline. If the caller's context is done, it adds the error of the
+// context to err.
+func (d *callDeadline) end(err error) error {
+	if d.stop != nil && !d.stop() {
+		<-d.done
 	}
-	_ = g.conn.SetDeadline(time.Time{}) // a connection that is closed has no deadline
-	if err != nil && g.ctx.Err() != nil {
-		return fmt.Errorf("%w: %w", g.ctx.Err(), err)
+	_ = d.conn.SetDeadline(time.Time{}) // fails on a closed connection, which needs none
+	if err != nil && d.ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", d.ctx.Err(), err)
 	}
 	return err
 }
@@ -58,36 +58,37 @@ type querier interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// send is query for a statement of its own: it waits for a connection, and sees to it
-// that the call ends.
+// send sends one statement outside of a transaction of the store. Waiting for a
+// connection and for the answer take at most the limit together.
 func (l *link) send(ctx context.Context, limit time.Duration, sql string, args []any, read func(pgx.Rows) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	on, conn, release, err := l.connection(ctx)
+	deadline := time.Now().Add(limit)
+	on, conn, release, err := l.connection(ctx, limit)
 	if err != nil {
 		return err
 	}
 	defer release()
 	if conn == nil {
-		return patiently(ctx, limit, func(ctx context.Context) error { return l.queryOn(ctx, on, sql, args, read) })
+		return withGrace(ctx, limit, func(ctx context.Context) error { return l.queryOn(ctx, on, sql, args, read) })
 	}
-	g, err := newGuard(ctx, conn.PgConn().Conn(), limit)
+	d, err := newCallDeadline(ctx, conn.PgConn().Conn(), deadline)
 	if err != nil {
 		return err
 	}
-	return g.end(l.queryOn(context.WithoutCancel(ctx), on, sql, args, read))
+	return d.end(l.queryOn(context.WithoutCancel(ctx), on, sql, args, read))
 }
 
-// patiently calls fn with a context that does what a guard does.
-func patiently(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
+// withGrace calls fn with a context that ends when a [callDeadline] would end the call.
+func withGrace(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	inner, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() {
-		t := time.NewTimer(grace)
+		t := time.NewTimer(cancelGrace)
 		defer t.Stop()
 		select {
 		case <-t.C:

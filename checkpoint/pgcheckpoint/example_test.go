@@ -29,6 +29,7 @@ func ExampleScripts() {
 	// Output:
 	// 001_checkpoint true
 	// 002_functions true
+	// 003_load true
 }
 
 // A transaction pooler is found by its address.

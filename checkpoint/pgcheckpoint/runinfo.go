@@ -11,43 +11,44 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// An origin is what the checkpoints of a run have in common.
-type origin struct {
+// A runInfo holds the fields that all checkpoints of a run share. The table cp_origin
+// has a row for each.
+type runInfo struct {
 	run, version string
 	metadata     map[string]string
 }
 
-func (o *origin) check() error {
-	if err := checkText("run", o.run); err != nil {
+func (i *runInfo) check() error {
+	if err := checkText("run", i.run); err != nil {
 		return err
 	}
-	if err := checkText("version", o.version); err != nil {
+	if err := checkText("version", i.version); err != nil {
 		return err
 	}
-	for name, value := range o.metadata {
-		if err := checkText("metadata", name); err != nil {
+	for name, value := range i.metadata {
+		if err := checkText("metadata key", name); err != nil {
 			return err
 		}
-		if err := checkText("metadata", value); err != nil {
+		if err := checkText("metadata value", value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// digest tells origins apart, and finds damage to one.
-func (o *origin) digest() []byte {
-	b := appendSized(nil, o.run)
-	b = appendSized(b, o.version)
-	for _, name := range slices.Sorted(maps.Keys(o.metadata)) {
+// digest identifies a runInfo, and detects damage to one.
+func (i *runInfo) digest() []byte {
+	b := appendSized(nil, i.run)
+	b = appendSized(b, i.version)
+	for _, name := range slices.Sorted(maps.Keys(i.metadata)) {
 		b = appendSized(b, name)
-		b = appendSized(b, o.metadata[name])
+		b = appendSized(b, i.metadata[name])
 	}
 	sum := sha256.Sum256(b)
 	return sum[:16]
 }
 
-// metaJSON returns nil for no metadata.
+// metaJSON returns nil for empty metadata.
 func metaJSON(metadata map[string]string) (*string, error) {
 	if len(metadata) == 0 {
 		return nil, nil
@@ -57,16 +58,16 @@ func metaJSON(metadata map[string]string) (*string, error) {
 	return &text, err
 }
 
-// readOrigin reads what is stored of an origin.
-func readOrigin(run, version string, meta, digest []byte) (*origin, error) {
-	o := &origin{run: run, version: version}
+// readRunInfo checks the columns of a stored runInfo against their digest.
+func readRunInfo(run, version string, meta, digest []byte) (*runInfo, error) {
+	i := &runInfo{run: run, version: version}
 	if meta != nil {
-		if err := json.Unmarshal(meta, &o.metadata); err != nil {
-			return nil, fmt.Errorf("its metadata: %w: %w", checkpoint.ErrCorrupt, err)
+		if err := json.Unmarshal(meta, &i.metadata); err != nil {
+			return nil, fmt.Errorf("the metadata of its run: %w: %w", checkpoint.ErrCorrupt, err)
 		}
 	}
-	if !bytes.Equal(digest, o.digest()) {
-		return nil, fmt.Errorf("its run, version or metadata: %w", checkpoint.ErrCorrupt)
+	if !bytes.Equal(digest, i.digest()) {
+		return nil, fmt.Errorf("the digest of its run, version and metadata does not match: %w", checkpoint.ErrCorrupt)
 	}
-	return o, nil
+	return i, nil
 }
