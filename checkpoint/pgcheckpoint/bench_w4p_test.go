@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
 
-// The agent loop: an agent and its tools take turns, and each appends a message of
-// 1,024 bytes that do not compress to less than their six bits a byte.
+// In the agent loop, an agent and its tools alternate. Each appends a message of 1,024
+// random characters, which compress to six bits each.
 var (
 	loopMessages = state.Append[string]("messages")
 	loopCount    = state.Sum[int]("count")
@@ -55,14 +56,12 @@ func loopGraph(tb testing.TB, store checkpoint.Store, n int) *graph.Graph {
 	}, "tools", graph.End)
 	b.Edge("tools", "agent")
 	g, err := b.Compile(graph.Options{Checkpoints: store, MaxSteps: 2 * n})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return g
 }
 
-// A floor stores what the loop changes by hand-written SQL: one prepared statement a
-// step on one connection.
+// A floor stores the changes of the loop with hand-written SQL: one prepared statement
+// for each step, on one connection.
 type floor struct {
 	conn  *pgx.Conn
 	place place
@@ -70,9 +69,9 @@ type floor struct {
 }
 
 const (
-	// floorInsert is one INSERT a step.
+	// floorInsert sends one INSERT for each step.
 	floorInsert = `INSERT INTO weft.floor_step (thread, step, change) VALUES ($1, $2, $3)`
-	// floorHead also keeps the head of the thread, in the same round trip.
+	// floorHead also updates the head of the thread, in the same round trip.
 	floorHead = `WITH d AS (INSERT INTO weft.floor_delta (thread, step, change) VALUES ($1, $2, $3))
 	INSERT INTO weft.floor_head (thread, step) VALUES ($1, $2) ON CONFLICT (thread) DO UPDATE SET step = excluded.step`
 )
@@ -83,31 +82,25 @@ func newFloor(tb testing.TB, p place, sql string) *floor {
 	do(tb, p, `CREATE TABLE IF NOT EXISTS weft.floor_delta (thread text, step int, change bytea, PRIMARY KEY (thread, step))`)
 	do(tb, p, `CREATE TABLE IF NOT EXISTS weft.floor_head (thread text PRIMARY KEY, step int) WITH (fillfactor = 70)`)
 	conn, err := pgx.Connect(context.Background(), p.url)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return &floor{conn: conn, place: p, sql: p.sql(sql)}
 }
 
-// run does n steps of a thread.
+// run stores n steps of a thread.
 func (f *floor) run(tb testing.TB, thread string, n int) {
 	tb.Helper()
 	for i := range n {
 		change, err := json.Marshal(map[string]any{"messages": []string{loopText(i)}, "count": 1})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		if _, err := f.conn.Exec(context.Background(), f.sql, thread, i, change); err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
+		_, err = f.conn.Exec(context.Background(), f.sql, thread, i, change)
+		require.NoError(tb, err)
 	}
 }
 
-// BenchmarkW4p runs the agent loop, with every step stored, in turn with two floors, so
-// that a machine that is busy for a while slows down all of them. It reports the
-// medians and what the store takes beyond the floor of one INSERT. The server
-// should wait for its disk: DATABASE_URL=$(WEFT_POSTGRES_CLUSTER=durable
+// BenchmarkW4p alternates between the agent loop on the store and two floors, so that
+// other work of the machine slows down all of them. It reports the medians, and the time
+// of the store beyond the floor of one INSERT. The server should wait for its disk: DATABASE_URL=$(WEFT_POSTGRES_CLUSTER=durable
 // WEFT_POSTGRES_DURABLE=1 scripts/postgres).
 func BenchmarkW4p(b *testing.B) {
 	for _, n := range []int{101, 401, 1001, 10001} {
@@ -145,12 +138,8 @@ func BenchmarkW4p(b *testing.B) {
 func runLoop(tb testing.TB, g *graph.Graph, thread string, n int) {
 	tb.Helper()
 	snap, err := g.Thread(thread).Invoke(context.Background(), graph.Begin())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if got := loopMessages.Len(snap); got != n {
-		tb.Fatalf("got %d messages want %d", got, n)
-	}
+	require.NoError(tb, err)
+	require.Equal(tb, n, loopMessages.Len(snap))
 }
 
 func median(list []float64) float64 {
@@ -158,7 +147,7 @@ func median(list []float64) float64 {
 	return list[len(list)/2]
 }
 
-// storeBytes returns what all tables of a store take on disk, indexes included.
+// storeBytes returns the size of the tables and indexes of a store on disk.
 func storeBytes(tb testing.TB, p place) int64 {
 	tb.Helper()
 	return ask[int64](tb, p, `SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c

@@ -112,4 +112,3 @@ func unpackDeltas(b []byte) ([]checkpoint.Delta, error) {
 	}
 	return checkpoint.ParseDeltas(frame)
 }
-

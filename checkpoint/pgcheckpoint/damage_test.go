@@ -23,7 +23,10 @@ import (
 var uncheckedColumns = []string{
 	"cp_step.time", "cp_step.epoch", // epoch: read by Rollback only
 	"cp_write.thread", "cp_write.seq",
-	"cp_step.seq", // checked by Get, see TestNumberOfTheHeadIsChecked, and by the lineages of children
+	// A checkpoint without children that gets another thread or number is lost like a
+	// deleted row, unless it is the head: see TestNumberOfTheHeadIsChecked. So is the
+	// newest checkpoint of a subgraph's namespace if it gets another namespace.
+	"cp_step.thread", "cp_step.seq",
 	"cp_thread.id", "cp_thread.tenant", // a thread with another name is another thread
 	"cp_thread.created", "cp_thread.steps", "cp_thread.at",
 }
@@ -126,7 +129,7 @@ func flips(table, column, kind, ctid string, size int, r *rand.Rand) []string {
 		list = append(list, fmt.Sprintf("UPDATE weft.%s SET %s = %s WHERE ctid = '%s'",
 			table, column, strings.ReplaceAll(fmt.Sprintf(change, column, bit), "%!(EXTRA int="+fmt.Sprint(bit)+")", ""), ctid))
 	}
-	if most := 10; os.Getenv("WEFT_FAULTS") != "1" && len(list) > most {
+	if most := 4; os.Getenv("WEFT_FAULTS") != "1" && len(list) > most {
 		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		list = list[:most]
 	}
@@ -140,7 +143,7 @@ func TestEveryBitOfARowIsChecked(t *testing.T) {
 	p := newPlaceDirect(t)
 	store := p.open(t)
 	fillVaried(t, store)
-	keys := []checkpoint.Key{{Thread: "t"}, {Thread: "t", Namespace: "sub@" + stepID(6)}}
+	keys := []checkpoint.Key{{Thread: "t"}}
 	for c, err := range store.List(t.Context(), checkpoint.Query{Thread: "t", AllNamespaces: true}) {
 		require.NoError(t, err)
 		keys = append(keys, c.Key)
@@ -166,7 +169,7 @@ func TestEveryBitOfARowIsChecked(t *testing.T) {
 			for _, sql := range c.flips(r) {
 				switch differs, err := flipBit(t, p, tx, sql, func() map[string]any { return reads(t.Context(), damaged, keys) }, want); {
 				case err != nil:
-					t.Errorf("%s.%s: %v", table, c.name, err)
+					assert.NoError(t, err, "%s.%s", table, c.name)
 				case differs:
 					found++
 				default:

@@ -27,7 +27,9 @@
 //     are arbitrary bytes. Long values are compressed.
 //   - Values and the columns of a checkpoint are protected by checksums. A row that was
 //     changed outside of this package is a [checkpoint.ErrCorrupt]. Not protected are
-//     the times of checkpoints, tags, and the counters of a thread. A pending write
-//     whose reference to its checkpoint is damaged is lost, like a deleted row. Data
-//     checksums of the server detect such damage too.
+//     the times of checkpoints, tags, and the counters of a thread. Damage to a
+//     reference can have the effect of a deleted row: a pending write is not found with
+//     its checkpoint, or the newest checkpoint of a subgraph is not found in its
+//     namespace. The newest checkpoint of a thread is checked. Data checksums of the
+//     server detect all such damage.
 package pgcheckpoint

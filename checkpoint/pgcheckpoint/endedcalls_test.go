@@ -43,10 +43,15 @@ func TestPruneRemovesCallsOfSubgraphsWhole(t *testing.T) {
 	}
 	puts := []put{
 		{"", 1, 0},
-		{call, 2, 0}, {nested, 3, 0}, {nested, 4, 3}, {call, 5, 2},
-		{"~memory", 6, 0}, {"~memory/inner@" + stepID(6), 7, 0},
+		{call, 2, 0},
+		{nested, 3, 0},
+		{nested, 4, 3},
+		{call, 5, 2},
+		{"~memory", 6, 0},
+		{"~memory/inner@" + stepID(6), 7, 0},
 		{"", 10, 1},
-		{open, 11, 0}, {open, 12, 11},
+		{open, 11, 0},
+		{open, 12, 11},
 	}
 	all := map[string][]int{
 		"": {10, 1}, call: {5, 2}, nested: {4, 3}, "~memory": {6}, "~memory/inner@" + stepID(6): {7}, open: {12, 11},
@@ -141,4 +146,3 @@ func TestPruneRemovesLongCalls(t *testing.T) {
 	assert.Equal(t, []int{steps + 2}, numbers(t, store, ""))
 	wantSteps(t, store, "t", 1)
 }
-

@@ -53,9 +53,9 @@ func (s *Store) get(ctx context.Context, k *checkpoint.Key) (checkpoint.Checkpoi
 // loaded holds the rows of a checkpoint and its lineage.
 type loaded struct {
 	parts  []part
-	target *row        // of the checkpoint; nil if there is none
-	grant  grant       // of the lease, if one was requested
-	head   head        // of the thread; null if it was not read, or is not recorded
+	target *row  // of the checkpoint; nil if there is none
+	grant  grant // of the lease, if one was requested
+	head   head  // of the thread; null if it was not read, or is not recorded
 
 	own    part  // the row that is being read
 	fields []any // where its columns go
