@@ -11,7 +11,7 @@ import (
 )
 
 // A change of the first byte may also be an unknown format.
-func TestEveryBitOfAValueIsChecked(t *testing.T) {
+func TestF11EveryBit(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 0))
 	values := 100

@@ -32,7 +32,7 @@ func setting(t *testing.T, name string, n int) int {
 
 // Sixteen writers store the next checkpoint of a thread at the same time. One of them
 // succeeds, the others get an error, and exactly the acknowledged checkpoints are stored.
-func TestConcurrentWriters(t *testing.T) {
+func TestWritersRace(t *testing.T) {
 	t.Parallel()
 	const writers = 16
 	rounds := setting(t, "WEFT_ROUNDS", 300)
@@ -75,7 +75,7 @@ func TestConcurrentWriters(t *testing.T) {
 	assert.Equal(t, rounds, ask[int](t, p, `SELECT seq FROM weft.cp_thread`))
 }
 
-func TestConcurrentAnswersResumeOnce(t *testing.T) {
+func TestResumesRace(t *testing.T) {
 	t.Parallel()
 	var effects atomic.Int32
 	approve := graph.NewInterrupt[string, bool]("approve")
@@ -126,7 +126,7 @@ func TestConcurrentAnswersResumeOnce(t *testing.T) {
 
 // Runs take a thread from each other repeatedly. None of them stores anything under a
 // lease that it has lost.
-func TestLostLeasesCannotStore(t *testing.T) {
+func TestStolenLeases(t *testing.T) {
 	t.Parallel()
 	const workers = 6
 	steals := int64(setting(t, "WEFT_STEALS", 500))

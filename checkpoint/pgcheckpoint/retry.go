@@ -92,25 +92,21 @@ func (s *Store) retry(ctx context.Context, limit time.Duration, fn func(t try) e
 		err := s.link.pass(ctx, until, func() error {
 			return fn(try{limit: s.tryLimit(limit, n, until), repeated: repeated})
 		})
+		s.outage.record(start, err)
 		if err == nil {
-			s.outage.end()
 			return nil
 		}
-		f := faultOf(err)
-		if f == faultLost || errors.Is(err, ErrUnreachable) {
-			s.outage.begin(start)
-		}
-		switch {
+		wait := min(minWait<<min(n, 16), maxWait)
+		switch f := faultOf(err); {
 		case !s.link.retries || f == faultPermanent, f == faultAborted && n == maxConflictTries:
 			return err
-		case f == faultLost && (s.link.dead() || !time.Now().Before(s.outage.until(start, s.patience))):
-			return fmt.Errorf("%w: %w", ErrUnreachable, err)
-		case f == faultLost && !errors.Is(err, errCircuitOpen):
-			repeated = true
-		}
-		wait := min(minWait<<min(n, 16), maxWait)
-		if f == faultLost {
-			wait = max(min(wait, time.Until(until)), minWait)
+		case f == faultLost:
+			left := time.Until(s.outage.until(start, s.patience))
+			if left <= 0 || s.link.dead() {
+				return fmt.Errorf("%w: %w", ErrUnreachable, err)
+			}
+			wait = min(wait, left)
+			repeated = repeated || !errors.Is(err, errCircuitOpen)
 		}
 		if err := pgdb.Pause(ctx, wait); err != nil {
 			return err
@@ -168,25 +164,23 @@ type outage struct {
 	since time.Time // zero while there is no outage
 }
 
-// begin records that a call that started at this time got no answer.
-func (o *outage) begin(at time.Time) {
+// record records the result of a try of a call that started at this time. An answer
+// ends the outage, also if it is an error of the database.
+func (o *outage) record(start time.Time, err error) {
 	if o == nil {
 		return
 	}
+	_, answered := errors.AsType[*pgconn.PgError](err)
+	answered = answered && faultOf(err) != faultLost
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.since.IsZero() || at.Before(o.since) {
-		o.since = at
+	switch {
+	case err == nil || answered:
+		o.since = time.Time{}
+	case faultOf(err) != faultLost && !errors.Is(err, ErrUnreachable):
+	case o.since.IsZero() || start.Before(o.since):
+		o.since = start
 	}
-}
-
-func (o *outage) end() {
-	if o == nil {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.since = time.Time{}
 }
 
 func (o *outage) active() bool {
