@@ -165,11 +165,9 @@ func TestChannels(t *testing.T) {
 			t.Parallel()
 			schema := schemaOf(t, test.channel)
 			v, all := schema.Empty(), []change(nil)
-			{
-				got, ok := test.read(v)
-				require.False(t, ok)
-				require.Equal(t, test.empty, got)
-			}
+			before, ok := test.read(v)
+			require.False(t, ok)
+			require.Equal(t, test.empty, before)
 			for i, s := range test.stages {
 				next, stored := changes(t, schema, v, s.writes...)
 				require.Equal(t, s.stored, stored, "stage %d", i)
@@ -208,27 +206,21 @@ func TestEphemeral(t *testing.T) {
 	require.NoError(t, statecore.Apply(tx, 0, []state.Write{other.Put(1)}))
 	next, err := tx.Finish(true)
 	require.NoError(t, err)
-	{
-		got, ok := c.Lookup(next)
-		assert.False(t, ok)
-		assert.Equal(t, -1, got)
-	}
+	got, ok := c.Lookup(next)
+	assert.False(t, ok)
+	assert.Equal(t, -1, got)
 	stored = nil
 	require.NoError(t, tx.Changes(collect(&stored)))
 	assert.Equal(t, []change{{"c", statecore.KindClear, ""}, {"n", statecore.KindSet, "1"}}, stored)
-	{
-		_, ok := c.Lookup(replayed(t, schema, v, stored...))
-		assert.False(t, ok)
-	}
+	_, ok = c.Lookup(replayed(t, schema, v, stored...))
+	assert.False(t, ok)
 	again, err := step(schema, v, true, []state.Write{c.Put(5)})
 	require.NoError(t, err)
 	assert.Equal(t, 5, c.Get(again))
 	idle, err := step(schema, next, true)
 	require.NoError(t, err)
-	{
-		_, ok := c.Lookup(idle)
-		assert.False(t, ok)
-	}
+	_, ok = c.Lookup(idle)
+	assert.False(t, ok)
 }
 
 func TestUntracked(t *testing.T) {
@@ -241,24 +233,20 @@ func TestUntracked(t *testing.T) {
 	schema := schemaOf(t, c, n)
 	h := &handle{calls: make(chan int)}
 	v, stored := changes(t, schema, schema.Empty(), c.Put(h), n.Put(1))
-	assert.Equal(t, h, c.Get(v))
+	assert.Same(t, h, c.Get(v))
 	assert.Equal(t, []change{{"n", statecore.KindSet, "1"}}, stored)
 	assert.Equal(t, stored, snapshot(t, schema, v))
-	{
-		_, _, ok, err := schema.EncodeWrite(c.Put(h).Core())
-		assert.False(t, ok)
-		assert.NoError(t, err)
-	}
+	_, _, ok, err := schema.EncodeWrite(c.Put(h).Core())
+	assert.False(t, ok)
+	assert.NoError(t, err)
 	for _, d := range schema.Describe() {
-		assert.Equal(t, (d.Name == "n"), d.Stored)
+		assert.Equal(t, d.Name == "n", d.Stored)
 	}
 	// The slot of a nil handle is told apart from none.
 	v = commit(t, schema, v, c.Put(nil))
-	{
-		got, ok := c.Lookup(v)
-		assert.Nil(t, got)
-		assert.True(t, ok)
-	}
+	got, ok := c.Lookup(v)
+	assert.Nil(t, got)
+	assert.True(t, ok)
 }
 
 // TestNilInterface has nil as a value of its own.
@@ -269,11 +257,9 @@ func TestNilInterface(t *testing.T) {
 	assert.Equal(t, "default", c.Get(schema.Empty()))
 	v, stored := changes(t, schema, schema.Empty(), c.Put(nil))
 	for _, v := range []state.View{v, replayed(t, schema, nil, stored...)} {
-		{
-			got, ok := c.Lookup(v)
-			assert.Nil(t, got)
-			assert.True(t, ok)
-		}
+		got, ok := c.Lookup(v)
+		assert.Nil(t, got)
+		assert.True(t, ok)
 	}
 	v = commit(t, schema, v, c.Put("x"))
 	assert.Equal(t, "x", c.Get(v))
@@ -289,28 +275,20 @@ func TestListReading(t *testing.T) {
 	schema := schemaOf(t, list, fallback, keyed, set, entries)
 	empty := schema.Empty()
 
-	{
-		_, ok := list.Last(empty)
-		assert.False(t, ok)
-		assert.Equal(t, 0, list.Len(empty))
-	}
-	{
-		e, ok := fallback.Last(empty)
-		assert.True(t, ok)
-		assert.Equal(t, "d", e)
-		assert.Equal(t, 1, fallback.Len(empty))
-	}
-	{
-		v, ok := entries.Find(empty, "d")
-		assert.True(t, ok)
-		assert.Equal(t, 4, v)
-	}
-	{
-		_, ok := keyed.Find(empty, "a")
-		assert.False(t, ok)
-		assert.False(t, set.Has(empty, 1))
-		assert.Equal(t, 0, keyed.Len(empty))
-	}
+	_, ok := list.Last(empty)
+	assert.False(t, ok)
+	assert.Equal(t, 0, list.Len(empty))
+	fromDefault, ok := fallback.Last(empty)
+	assert.True(t, ok)
+	assert.Equal(t, "d", fromDefault)
+	assert.Equal(t, 1, fallback.Len(empty))
+	entry, ok := entries.Find(empty, "d")
+	assert.True(t, ok)
+	assert.Equal(t, 4, entry)
+	_, ok = keyed.Find(empty, "a")
+	assert.False(t, ok)
+	assert.False(t, set.Has(empty, 1))
+	assert.Equal(t, 0, keyed.Len(empty))
 
 	var items []item
 	var numbers []int
@@ -330,47 +308,33 @@ func TestListReading(t *testing.T) {
 		for range list.All(v) {
 			break
 		}
-		{
-			e, ok := list.Last(v)
-			assert.True(t, ok, name)
-			assert.Equal(t, "c", e, name)
-			assert.Equal(t, 3, list.Len(v), name)
-		}
-		{
-			e, ok := keyed.Last(v)
-			assert.True(t, ok, name)
-			assert.Equal(t, (item{"new", "2"}), e, name)
-			assert.Equal(t, 51, keyed.Len(v), name)
-		}
-		{
-			e, ok := keyed.Find(v, "kkk")
-			assert.True(t, ok, name)
-			assert.Equal(t, "t", e.Text, name)
-		}
-		{
-			e, ok := keyed.Find(v, "new")
-			assert.True(t, ok, name)
-			assert.Equal(t, "2", e.Text, name)
-		}
-		{
-			_, ok := keyed.Find(v, "none")
-			assert.False(t, ok, name)
-		}
+		lastElement, ok := list.Last(v)
+		assert.True(t, ok, name)
+		assert.Equal(t, "c", lastElement, name)
+		assert.Equal(t, 3, list.Len(v), name)
+		lastKeyed, ok := keyed.Last(v)
+		assert.True(t, ok, name)
+		assert.Equal(t, (item{"new", "2"}), lastKeyed, name)
+		assert.Equal(t, 51, keyed.Len(v), name)
+		found, ok := keyed.Find(v, "kkk")
+		assert.True(t, ok, name)
+		assert.Equal(t, "t", found.Text, name)
+		replaced, ok := keyed.Find(v, "new")
+		assert.True(t, ok, name)
+		assert.Equal(t, "2", replaced.Text, name)
+		_, ok = keyed.Find(v, "none")
+		assert.False(t, ok, name)
 		assert.True(t, set.Has(v, 77), name)
 		assert.True(t, set.Has(v, 3), name)
 		assert.False(t, set.Has(v, 78), name)
 		assert.Len(t, slices.Collect(maps.Values(maps.Collect(keyed.All(v)))), 51, name)
 	}
-	{
-		_, ok := keyed.Find(base, "new")
-		assert.False(t, ok)
-		assert.False(t, set.Has(base, 77))
-		assert.Equal(t, 50, keyed.Len(base))
-	}
-	{
-		_, ok := entries.Find(base, "none")
-		assert.False(t, ok)
-	}
+	_, ok = keyed.Find(base, "new")
+	assert.False(t, ok)
+	assert.False(t, set.Has(base, 77))
+	assert.Equal(t, 50, keyed.Len(base))
+	_, ok = entries.Find(base, "none")
+	assert.False(t, ok)
 }
 
 func TestStamping(t *testing.T) {
@@ -460,11 +424,9 @@ func TestMapOfNothing(t *testing.T) {
 	seen := state.Map[string, struct{}]("seen")
 	schema := schemaOf(t, seen)
 	v := commit(t, schema, schema.Empty(), seen.Put(map[string]struct{}{"a": {}, "b": {}}), seen.Remove("a"))
-	{
-		got := seen.Get(v)
-		assert.Len(t, got, 1)
-		assert.Equal(t, map[string]struct{}{"b": {}}, got)
-	}
+	got := seen.Get(v)
+	assert.Len(t, got, 1)
+	assert.Equal(t, map[string]struct{}{"b": {}}, got)
 }
 
 func TestManyChannels(t *testing.T) {

@@ -233,16 +233,12 @@ func TestHandlesAreShared(t *testing.T) {
 	schema := schemaOf(t, c)
 	given := session{"n", &client{map[string]int{}}, func() {}}
 	v, stored := changes(t, schema, schema.Empty(), c.Put(given))
-	{
-		got := c.Get(v)
-		assert.Equal(t, given.Client, got.Client)
-		assert.NotNil(t, got.Done)
-	}
-	{
-		got := c.Get(replayed(t, schema, nil, stored...))
-		assert.Equal(t, "n", got.Name)
-		assert.Nil(t, got.Client)
-	}
+	shared := c.Get(v)
+	assert.Same(t, given.Client, shared.Client)
+	assert.NotNil(t, shared.Done)
+	got := c.Get(replayed(t, schema, nil, stored...))
+	assert.Equal(t, "n", got.Name)
+	assert.Nil(t, got.Client)
 }
 
 type ring struct {

@@ -108,16 +108,12 @@ func TestTableGoesWithTheNewerList(t *testing.T) {
 	base := commit(t, schema, schema.Empty(), keyed.Put(items...))
 	commit(t, schema, base, keyed.Put(item{"7", "replaced"}), keyed.Put(item{Key: "new"}), keyed.Put(item{Key: "newer"}))
 	other := commit(t, schema, base, keyed.Put(item{"newer", "first here"}))
-	{
-		e, ok := keyed.Last(other)
-		assert.True(t, ok)
-		assert.Equal(t, (item{"newer", "first here"}), e)
-		assert.Equal(t, 101, keyed.Len(other))
-	}
-	{
-		_, ok := keyed.Find(base, "new")
-		assert.False(t, ok)
-	}
+	e, ok := keyed.Last(other)
+	assert.True(t, ok)
+	assert.Equal(t, (item{"newer", "first here"}), e)
+	assert.Equal(t, 101, keyed.Len(other))
+	_, ok = keyed.Find(base, "new")
+	assert.False(t, ok)
 }
 
 // TestReadingAnOverlayIsCheap looks at the end of long lists as a branch does:
@@ -166,11 +162,9 @@ func TestForksShareNothing(t *testing.T) {
 				v := base
 				for i := range more {
 					over := statecore.Overlay(schema, v, []state.Write{list.Put(-1), keyed.Put(item{Key: "over"})})
-					{
-						got, _ := list.Last(over)
-						assert.Equal(t, -1, got)
-						assert.Equal(t, n+i+1, keyed.Len(over))
-					}
+					newest, _ := list.Last(over)
+					assert.Equal(t, -1, newest)
+					assert.Equal(t, n+i+1, keyed.Len(over))
 					writes := []state.Write{list.Put(f*1000 + i), keyed.Put(element(f, i))}
 					if n > 0 {
 						writes = append(writes, keyed.Put(item{"base0", fmt.Sprint(f, i)}))

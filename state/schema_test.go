@@ -120,7 +120,7 @@ func TestOverlay(t *testing.T) {
 	list, sum, keyed := state.Append[int]("list"), state.Sum[int]("sum"), state.Keyed("keyed", byKey{})
 	schema := schemaOf(t, list, sum, keyed)
 	base := commit(t, schema, schema.Empty(), list.Put(1), sum.Put(1), keyed.Put(item{Key: "a"}))
-	assert.Equal(t, base, statecore.Overlay(schema, base, []state.Write(nil)))
+	assert.Same(t, base, statecore.Overlay(schema, base, []state.Write(nil)))
 	w := []state.Write{list.Put(2), sum.Put(10), list.Put(3), keyed.Put(item{"a", "new"}), keyed.Put(item{Key: "b"}), keyed.Remove("b"), keyed.Put(item{Key: "c"})}
 	over := statecore.Overlay(schema, base, w)
 	for range 2 { // reading does not change it

@@ -171,17 +171,13 @@ func TestSignals(t *testing.T) {
 	assert.Equal(t, away("home"), w.Signal(), "got %v of channel %q", w.Signal(), w.Channel())
 	assert.Empty(t, w.Channel(), "got %v of channel %q", w.Signal(), w.Channel())
 	assert.Equal(t, "to home", w.String(), "got %v of channel %q", w.Signal(), w.Channel())
-	{
-		w := list.Put(1)
-		assert.Nil(t, w.Signal(), "got %v of channel %q", w.Signal(), w.Channel())
-		assert.Equal(t, "list", w.Channel(), "got %v of channel %q", w.Signal(), w.Channel())
-		assert.Equal(t, "append list: [1]", w.String(), "got %v of channel %q", w.Signal(), w.Channel())
-	}
-	{
-		w := (state.Write{})
-		assert.Nil(t, w.Signal())
-		assert.Equal(t, "nothing", w.String())
-	}
+	appended := list.Put(1)
+	assert.Nil(t, appended.Signal())
+	assert.Equal(t, "list", appended.Channel())
+	assert.Equal(t, "append list: [1]", appended.String())
+	zero := state.Write{}
+	assert.Nil(t, zero.Signal())
+	assert.Equal(t, "nothing", zero.String())
 	v, stored := changes(t, schema, schema.Empty(), w, state.Write{})
 	assert.Empty(t, stored)
 	assert.Equal(t, 0, list.Len(v))

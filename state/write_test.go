@@ -122,11 +122,9 @@ func TestEchoes(t *testing.T) {
 	}
 	// The end of an ephemeral value is no write of anybody's.
 	schema := schemaOf(t, all.ephemeral)
-	{
-		w, err := schema.WriteFromChange("ephemeral", statecore.KindClear, nil)
-		assert.NoError(t, err)
-		assert.Empty(t, w.Channel())
-	}
+	w, err := schema.WriteFromChange("ephemeral", statecore.KindClear, nil)
+	assert.NoError(t, err)
+	assert.Empty(t, w.Channel())
 }
 
 // TestStoredNonsense has what no step stores: it is a named error.
