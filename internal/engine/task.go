@@ -83,6 +83,8 @@ type taskExtras struct {
 	keys  map[string]bool // ids of the questions of this attempt
 	once  map[string]*onceCall
 	fault error // fails the task whatever its node returns
+	// storing counts what storeNow has under way.
+	storing sync.WaitGroup
 
 	// Of the outcome, in a subgraph or of a node that calls one.
 	toParent   []state.Write
@@ -252,13 +254,21 @@ func (t *Task) call() (update state.Update, err error) {
 	return update, err
 }
 
-// close marks the node as returned. It returns the open questions, and a failure
-// that counts whatever the node made of it.
+// close marks the node as returned, and waits for what a goroutine of the node is
+// storing. It returns the open questions, and a failure that counts whatever the
+// node made of it.
 func (t *Task) close() (open []Pause, fault error) {
 	t.over.Store(true)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.extra().asked, t.extra().fault
+	x := t.extras
+	if x == nil {
+		return nil, nil
+	}
+	t.mu.Unlock()
+	x.storing.Wait()
+	t.mu.Lock()
+	return x.asked, x.fault
 }
 
 // fail makes err the error of the task.
