@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -38,12 +39,12 @@ var contextEnds = map[string]func(t *testing.T) (context.Context, func()){
 func TestDeadlineInsideNodes(t *testing.T) {
 	t.Parallel()
 	type key struct{}
-	derive := map[string]func(context.Context) context.Context{
-		"own":          func(ctx context.Context) context.Context { return ctx },
-		"value":        func(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, 1) },
-		"cancel":       func(ctx context.Context) context.Context { c, _ := context.WithCancel(ctx); return c },          //nolint:govet // ends with ctx
-		"cancel cause": func(ctx context.Context) context.Context { c, _ := context.WithCancelCause(ctx); return c },     //nolint:govet // ends with ctx
-		"timeout":      func(ctx context.Context) context.Context { c, _ := context.WithTimeout(ctx, time.Hour); return c }, //nolint:govet // ends with ctx
+	none := func() {}
+	derive := map[string]func(context.Context) (context.Context, context.CancelFunc){
+		"own":     func(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, none },
+		"value":   func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithValue(ctx, key{}, 1), none },
+		"cancel":  context.WithCancel,
+		"timeout": func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, time.Hour) },
 	}
 	for name, from := range derive {
 		for _, nested := range []bool{false, true} {
@@ -53,7 +54,8 @@ func TestDeadlineInsideNodes(t *testing.T) {
 					var got, cause error
 					fill := func(b *graph.Builder) {
 						b.Node("a", func(ctx context.Context, _ state.View) (state.Update, error) {
-							c := from(ctx)
+							c, cancel := from(ctx)
+							defer cancel()
 							<-c.Done()
 							got, cause = c.Err(), context.Cause(c)
 							return nil, c.Err()
@@ -79,6 +81,29 @@ func TestDeadlineInsideNodes(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestDerivedContextsNeedNoGoroutine proves that a node may derive any number of
+// contexts from its own without a goroutine for each. It is not parallel, so that
+// other tests do not count.
+func TestDerivedContextsNeedNoGoroutine(t *testing.T) {
+	const contexts = 100
+	g := build(t, nil, func(b *graph.Builder) {
+		b.Node("a", func(ctx context.Context, _ state.View) (state.Update, error) {
+			before := runtime.NumGoroutine()
+			for range contexts {
+				_, cancel := context.WithTimeout(ctx, time.Hour)
+				defer cancel()
+			}
+			assert.Less(t, runtime.NumGoroutine()-before, contexts/2)
+			return nil, nil
+		})
+		b.Edge(graph.Start, "a")
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := g.Invoke(ctx)
+	require.NoError(t, err)
 }
 
 // TestResultAfterTheContextEnded proves that a task which returns without an error

@@ -117,6 +117,11 @@ func (t *Task) Deadline() (time.Time, bool) { return t.scope.nodeCtx.Deadline() 
 // Done is that of the context of the run's nodes.
 func (t *Task) Done() <-chan struct{} { return t.scope.nodeCtx.Done() }
 
+// AfterFunc lets package context derive contexts without a goroutine for each.
+func (t *Task) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(t.scope.nodeCtx, f)
+}
+
 // Err is that of the context of the run's nodes.
 func (t *Task) Err() error { return t.scope.nodeCtx.Err() }
 
