@@ -70,7 +70,7 @@ func (r *run) acquire(ctx context.Context) (threadLease, error) {
 func (r *run) begin(ctx context.Context) (end func()) {
 	r.ctx = newRunContext(ctx)
 	r.nodeCtx = r.ctx
-	storeCtx, stop := newStoreContext(r.ctx)
+	storeCtx, stop := newStoreContext(r.ctx, r.Store != nil)
 	r.storeCtx = storeCtx
 	return func() {
 		stop()

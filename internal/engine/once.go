@@ -92,15 +92,28 @@ func (t *Task) onceCall(key string) *onceCall {
 	return c
 }
 
+// errNodeReturned is the error of a goroutine that outlives its node.
+var errNodeReturned = errors.New("the node has returned, and the result is not stored; wait in the node for its goroutines")
+
 // storeNow stores a pending write of the task, and returns when it is stored in
 // the way of the run's durability mode; under Async it waits. If the store fails,
 // so does the task, whatever its node returns.
+//
+// Once the node has returned, it stores nothing: the superstep may have been
+// committed, and a later one may have a task of the same id.
 func (t *Task) storeNow(mark string, data []byte) error {
 	s := t.scope
 	if s.log == nil {
 		return nil
 	}
 	t.mu.Lock()
+	if t.over.Load() {
+		t.mu.Unlock()
+		return errNodeReturned
+	}
+	storing := &t.own().storing
+	storing.Add(1)
+	defer storing.Done()
 	index := t.nextIndex
 	t.nextIndex++
 	t.mu.Unlock()

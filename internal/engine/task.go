@@ -83,6 +83,8 @@ type taskExtras struct {
 	keys  map[string]bool // ids of the questions of this attempt
 	once  map[string]*onceCall
 	fault error // fails the task whatever its node returns
+	// storing counts what storeNow has under way.
+	storing sync.WaitGroup
 
 	// Of the outcome, in a subgraph or of a node that calls one.
 	toParent   []state.Write
@@ -114,6 +116,11 @@ func (t *Task) Deadline() (time.Time, bool) { return t.scope.nodeCtx.Deadline() 
 
 // Done is that of the context of the run's nodes.
 func (t *Task) Done() <-chan struct{} { return t.scope.nodeCtx.Done() }
+
+// AfterFunc lets package context derive contexts without a goroutine for each.
+func (t *Task) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(t.scope.nodeCtx, f)
+}
 
 // Err is that of the context of the run's nodes.
 func (t *Task) Err() error { return t.scope.nodeCtx.Err() }
@@ -252,13 +259,21 @@ func (t *Task) call() (update state.Update, err error) {
 	return update, err
 }
 
-// close marks the node as returned. It returns the open questions, and a failure
-// that counts whatever the node made of it.
+// close marks the node as returned, and waits for what a goroutine of the node is
+// storing. It returns the open questions, and a failure that counts whatever the
+// node made of it.
 func (t *Task) close() (open []Pause, fault error) {
 	t.over.Store(true)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.extra().asked, t.extra().fault
+	x := t.extras
+	if x == nil {
+		return nil, nil
+	}
+	t.mu.Unlock()
+	x.storing.Wait()
+	t.mu.Lock()
+	return x.asked, x.fault
 }
 
 // fail makes err the error of the task.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+
+	"github.com/weft-go/weft/checkpoint"
 )
 
 // runTasks runs the tasks that are due, all at once or as many as the limit
@@ -121,5 +123,11 @@ func (r *run) storeResult(t *Task) error {
 		return err
 	}
 	r.touched.Store(true)
-	return r.log.write(r.storeCtx, r.key(), writes)
+	err = r.log.write(r.storeCtx, r.key(), writes)
+	if r.log.mode == Sync && t.err == nil && (errors.Is(err, checkpoint.ErrTooLarge) || errors.Is(err, checkpoint.ErrInvalid)) {
+		// The store works and refuses this result. Under Sync the error is of this call.
+		t.finished, t.pauses, t.err = false, nil, t.fail(err)
+		return r.storeResult(t)
+	}
+	return err
 }
