@@ -1,0 +1,57 @@
+// Readme is the graph that README.md shows: it orders cups if a person agrees.
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/state"
+)
+
+// docs:begin graph
+var (
+	Cups    = state.Last[int]("cups")
+	Status  = state.Last[string]("status")
+	Approve = graph.NewInterrupt[string, bool]("approve")
+)
+
+func ask(ctx context.Context, s state.View) (state.Update, error) {
+	ok, err := Approve.Wait(ctx, fmt.Sprintf("order %d cups?", Cups.Get(s)))
+	return state.Update{Status.Put(fmt.Sprintf("approved: %t", ok))}, err // the error pauses the run
+}
+
+func order(_ context.Context, s state.View) (state.Update, error) {
+	return state.Update{Status.Put(fmt.Sprintf("ordered %d cups", Cups.Get(s)))}, nil
+}
+
+func next(s state.View) (string, error) {
+	if Status.Get(s) == "approved: true" {
+		return "order", nil
+	}
+	return graph.End, nil
+}
+
+func main() {
+	b := graph.New("shop", Cups, Status)
+	b.Node("ask", ask)
+	b.Node("order", order)
+	b.Edge(graph.Start, "ask")
+	b.Branch("ask", next, "order", graph.End)
+	g := must(b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}))
+	thread := g.Thread("order-1")
+	snap := must(thread.Invoke(context.Background(), Cups.Put(12)))
+	fmt.Printf("%s\n", snap.Pauses[0].Prompt)
+	snap = must(thread.Invoke(context.Background(), Approve.Answer(snap.Pauses[0].ID, true)))
+	fmt.Println(Status.Get(snap))
+}
+
+// docs:end
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
