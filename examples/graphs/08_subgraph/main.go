@@ -13,7 +13,7 @@ import (
 
 // docs:begin graph
 var (
-	Draft = state.Last[string]("draft") // both graphs have it
+	Draft  = state.Last[string]("draft")    // both graphs have it
 	Faults = state.Append[string]("faults") // only the subgraph has it
 )
 

@@ -1,4 +1,4 @@
-package graphs_test
+package guide_test
 
 import (
 	"context"

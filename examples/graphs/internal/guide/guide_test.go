@@ -1,6 +1,4 @@
-// Package graphs_test runs the programs of docs/graphs.md, and provokes the errors
-// that it shows.
-package graphs_test
+package guide_test
 
 import (
 	"flag"
@@ -17,24 +15,27 @@ import (
 
 var update = flag.Bool("update", false, "write what the programs print to their output.txt")
 
+// programs is the folder of the programs.
+var programs = filepath.Join("..", "..")
+
 // TestPrograms compares what each program prints with its output.txt, which the
 // documents quote.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
-	sources, err := filepath.Glob("*/main.go")
+	sources, err := filepath.Glob(filepath.Join(programs, "*", "main.go"))
 	require.NoError(t, err)
 	require.NotEmpty(t, sources)
 	build := []string{"build", "-o", t.TempDir() + string(filepath.Separator)}
 	for _, source := range sources {
-		build = append(build, "."+string(filepath.Separator)+filepath.Dir(source))
+		build = append(build, filepath.Dir(source))
 	}
 	out, err := exec.CommandContext(t.Context(), "go", build...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for _, source := range sources {
-		name := filepath.Dir(source)
+		name := filepath.Base(filepath.Dir(source))
 		out, err := exec.CommandContext(t.Context(), filepath.Join(build[2], name)).CombinedOutput()
 		require.NoError(t, err, "%s: %s", name, out)
-		path := filepath.Join(name, "output.txt")
+		path := filepath.Join(programs, name, "output.txt")
 		if *update {
 			require.NoError(t, os.WriteFile(path, out, 0o644))
 		}
@@ -50,10 +51,11 @@ var (
 )
 
 // TestErrors provokes the errors that docs/graphs.md shows, in the order of the
-// document. In the document "…" stands for any text, and lines are wrapped.
+// document. In the document "…" stands for any text, lines are wrapped, and types
+// belong to package main.
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "graphs.md"))
+	text, err := os.ReadFile(filepath.Join(programs, "..", "..", "docs", "graphs.md"))
 	require.NoError(t, err)
 	steps := stepHeading.FindAllIndex(text, -1)
 	require.Len(t, steps, len(mistakes), "steps of the document")
@@ -69,7 +71,8 @@ func TestErrors(t *testing.T) {
 			err := mistake(t.Context())
 			require.Error(t, err, "mistake %d under %q", j+1, heading)
 			pattern := strings.ReplaceAll(regexp.QuoteMeta(oneLine(string(blocks[j][1]))), "…", ".*")
-			assert.Regexp(t, "^"+pattern+"$", oneLine(err.Error()), "mistake %d under %q", j+1, heading)
+			got := strings.ReplaceAll(oneLine(err.Error()), "guide_test.", "main.")
+			assert.Regexp(t, "^"+pattern+"$", got, "mistake %d under %q", j+1, heading)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package publish
+package main
 
 import (
 	"testing"
@@ -13,7 +13,7 @@ import (
 // alone returns a new thread of a graph that has only this node.
 func alone(t *testing.T) *graph.Thread {
 	b := graph.New("test", Draft, Status)
-	b.Node("publish", Node)
+	b.Node("publish", publish)
 	b.Edge(graph.Start, "publish")
 	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	require.NoError(t, err)
@@ -21,12 +21,14 @@ func alone(t *testing.T) *graph.Thread {
 }
 
 func TestNothingToPublish(t *testing.T) {
+	t.Parallel()
 	snap, err := alone(t).Invoke(t.Context(), Draft.Put(" "))
 	require.NoError(t, err)
 	require.Equal(t, "nothing to publish", Status.Get(snap))
 }
 
 func TestRejected(t *testing.T) {
+	t.Parallel()
 	thread := alone(t)
 	snap, err := thread.Invoke(t.Context(), Draft.Put("Tea is old"))
 	require.NoError(t, err)
