@@ -12,29 +12,30 @@ import (
 
 // docs:begin graph
 var (
-	Cups    = state.Last[int]("cups")
-	Status  = state.Last[string]("status")
-	Approve = graph.NewInterrupt[string, bool]("approve")
+	Cups     = state.Last[int]("cups")
+	Approved = state.Last[bool]("approved")
+	Log      = state.Append[string]("log")
+	Approve  = graph.NewInterrupt[string, bool]("approve")
 )
 
 func ask(ctx context.Context, s state.View) (state.Update, error) {
 	ok, err := Approve.Wait(ctx, fmt.Sprintf("order %d cups?", Cups.Get(s)))
-	return state.Update{Status.Put(fmt.Sprintf("approved: %t", ok))}, err // the error pauses the run
+	return state.Update{Approved.Put(ok)}, err // without an answer, err pauses the run
 }
 
 func order(_ context.Context, s state.View) (state.Update, error) {
-	return state.Update{Status.Put(fmt.Sprintf("ordered %d cups", Cups.Get(s)))}, nil
+	return state.Update{Log.Put(fmt.Sprintf("ordered %d cups", Cups.Get(s)))}, nil
 }
 
 func next(s state.View) (string, error) {
-	if Status.Get(s) == "approved: true" {
+	if Approved.Get(s) {
 		return "order", nil
 	}
 	return graph.End, nil
 }
 
 func main() {
-	b := graph.New("shop", Cups, Status)
+	b := graph.New("shop", Cups, Approved, Log)
 	b.Node("ask", ask)
 	b.Node("order", order)
 	b.Edge(graph.Start, "ask")
@@ -44,7 +45,7 @@ func main() {
 	snap := must(thread.Invoke(context.Background(), Cups.Put(12)))
 	fmt.Printf("%s\n", snap.Pauses[0].Prompt)
 	snap = must(thread.Invoke(context.Background(), Approve.Answer(snap.Pauses[0].ID, true)))
-	fmt.Println(Status.Get(snap))
+	fmt.Println(Log.Get(snap))
 }
 
 // docs:end
