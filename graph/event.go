@@ -194,12 +194,13 @@ func (e RunEnded) String() string { return e.line("the run ends") }
 
 // newEvent returns the event that users see.
 func (g *Graph) newEvent(e *engine.Event) Event {
-	p := Place{Time: e.Time, Step: e.Step, Run: e.Origin.Run, Path: e.Origin.Path, Node: e.Origin.Node, Task: e.Origin.Task}
+	node, task := e.Task()
+	p := Place{Time: e.Time, Step: e.Step, Run: e.Run(), Path: e.Path(), Node: node, Task: task}
 	switch e.Kind {
 	case engine.RunStarted:
 		return RunStarted{Place: p, State: e.State, Resumed: e.Resumed}
 	case engine.StepStarted:
-		return StepStarted{Place: p, Tasks: e.Tasks}
+		return StepStarted{Place: p, Tasks: e.Detail.Tasks}
 	case engine.TaskStarted:
 		return TaskStarted{p}
 	case engine.Emitted:
@@ -209,11 +210,14 @@ func (g *Graph) newEvent(e *engine.Event) Event {
 	case engine.StateChanged:
 		return StateChanged{Place: p, State: e.State}
 	case engine.Checkpointed:
-		return Checkpointed{Place: p, ID: e.ID, Parent: e.Parent}
+		return Checkpointed{Place: p, ID: e.Detail.ID, Parent: e.Detail.Parent}
 	case engine.Paused:
-		return Paused{Place: p, Pauses: newPauses(e.Pauses)}
+		return Paused{Place: p, Pauses: newPauses(e.Detail.Pauses)}
 	case engine.RunEnded:
-		return RunEnded{Place: p, Snapshot: newSnapshot(g, e.Snapshot)}
+		if e.Detail == nil {
+			return RunEnded{Place: p}
+		}
+		return RunEnded{Place: p, Snapshot: newSnapshot(e.Detail.Snapshot)}
 	}
 	panic(fmt.Sprintf("graph: unknown kind of event %d", e.Kind))
 }

@@ -65,7 +65,7 @@ func (g *Graph) invoke(ctx context.Context, t *Thread, events *engine.Stream, wr
 		return nil, g.fail(thread, err)
 	}
 	snap, err := g.plan.Invoke(ctx, o, events, writes)
-	return newSnapshot(g, snap), g.fail(thread, err)
+	return newSnapshot(snap), g.fail(thread, err)
 }
 
 // stream yields the events of a run.

@@ -75,18 +75,9 @@ func ExampleEstimateTokens() {
 // model writes the reply's usage to it.
 func ExampleSumUsage() {
 	usage := state.NewChannel("usage", llm.SumUsage)
-	schema, err := state.NewSchema(usage)
-	if err != nil {
-		panic(err)
-	}
-	replies := []llm.Usage{{Input: 120, Output: 24, Total: 144, Cached: 100}, {Input: 180, Output: 16, Total: 196}}
-	tx := schema.Begin(schema.Empty())
-	for _, u := range replies {
-		if err := tx.Apply(0, usage.Put(u)); err != nil {
-			panic(err)
-		}
-	}
-	view, err := tx.Finish(true)
+	view, err := state.NewView([]state.Handle{usage},
+		usage.Put(llm.Usage{Input: 120, Output: 24, Total: 144, Cached: 100}),
+		usage.Put(llm.Usage{Input: 180, Output: 16, Total: 196}))
 	if err != nil {
 		panic(err)
 	}
@@ -99,20 +90,11 @@ func ExampleSumUsage() {
 // others are appended, and any can be removed.
 func ExampleIdentity() {
 	messages := state.Keyed("messages", llm.ByID)
-	schema, err := state.NewSchema(messages)
-	if err != nil {
-		panic(err)
-	}
-	tx := schema.Begin(schema.Empty())
 	draft := llm.ByID.WithID(llm.Assistant("A draft"), "a1")
 	final := llm.ByID.WithID(llm.Assistant("The answer"), "a1")
 	extra := llm.ByID.WithID(llm.Assistant("By the way"), "a2")
-	for _, w := range []state.Write{messages.Put(llm.User("?"), draft), messages.Put(final, extra), messages.Remove("a2")} {
-		if err := tx.Apply(0, w); err != nil {
-			panic(err)
-		}
-	}
-	view, err := tx.Finish(true)
+	view, err := state.NewView([]state.Handle{messages},
+		messages.Put(llm.User("?"), draft), messages.Put(final, extra), messages.Remove("a2"))
 	if err != nil {
 		panic(err)
 	}

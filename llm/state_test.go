@@ -5,18 +5,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 )
 
 // apply is a state after some steps of writes.
-func apply(t *testing.T, schema *state.Schema, steps ...state.Update) state.View {
+func apply(t *testing.T, schema *statecore.Schema, steps ...state.Update) state.View {
 	t.Helper()
 	view := schema.Empty()
 	for _, writes := range steps {
 		tx := schema.Begin(view)
 		for i, w := range writes {
-			if err := tx.Apply(i, w); err != nil {
+			if err := statecore.Apply(tx, i, []state.Write{w}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -32,7 +33,7 @@ func apply(t *testing.T, schema *state.Schema, steps ...state.Update) state.View
 func TestMessagesMerge(t *testing.T) {
 	t.Parallel()
 	messages := state.Keyed("messages", llm.ByID)
-	schema, err := state.NewSchema(messages)
+	schema, err := statecore.NewSchema[state.Handle](messages)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,12 +72,12 @@ func TestMessagesMerge(t *testing.T) {
 func TestMessagesAreStamped(t *testing.T) {
 	t.Parallel()
 	messages := state.Keyed("messages", llm.ByID)
-	schema, err := state.NewSchema(messages)
+	schema, err := statecore.NewSchema[state.Handle](messages)
 	if err != nil {
 		t.Fatal(err)
 	}
 	write := messages.Put(llm.User("a"), llm.User("b"))
-	_, stored, ok, err := schema.EncodeWrite(write)
+	_, stored, ok, err := schema.EncodeWrite(write.Core())
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -93,7 +94,7 @@ func TestMessagesAreStamped(t *testing.T) {
 func TestUsageIsSummed(t *testing.T) {
 	t.Parallel()
 	usage := state.NewChannel("usage", llm.SumUsage)
-	schema, err := state.NewSchema(usage)
+	schema, err := statecore.NewSchema[state.Handle](usage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestMessagesArePruned(t *testing.T) {
 	t.Parallel()
 	p := llm.Pruning{MaxTokens: 6, MinMessages: 2, Counter: byLength}
 	messages := state.Keyed("messages", llm.ByID).Prune(func(m []llm.Message) []llm.Message { return llm.Prune(m, p) })
-	schema, err := state.NewSchema(messages)
+	schema, err := statecore.NewSchema[state.Handle](messages)
 	if err != nil {
 		t.Fatal(err)
 	}

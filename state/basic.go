@@ -44,7 +44,14 @@ func (p pointers[T]) EncodeList(updates []*T) ([]byte, error) {
 }
 
 func (p pointers[T]) DecodeList(text []byte) ([]*T, error) {
-	values, err := p.codec.DecodeList(text)
+	return pointersTo(p.codec.DecodeList(text))
+}
+
+func (p pointers[T]) ParseList(text []byte) ([]*T, error) {
+	return pointersTo(p.codec.ParseList(text))
+}
+
+func pointersTo[T any](values []T, err error) ([]*T, error) {
 	updates := make([]*T, len(values))
 	for i := range values {
 		updates[i] = &values[i]

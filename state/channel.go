@@ -1,6 +1,8 @@
 package state
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -37,6 +39,7 @@ type Channel[V, U any] struct {
 type listCodec[U any] interface {
 	EncodeList(updates []U) ([]byte, error)
 	DecodeList(text []byte) ([]U, error)
+	ParseList(text []byte) ([]U, error)
 }
 
 // NewChannel returns a channel with a custom reducer. The whole value is stored
@@ -60,7 +63,7 @@ func newChannel[V, U any](name, kind string, reduce Reducer[V, U]) *Channel[V, U
 		values:     jsonform.New[V](),
 		updates:    updates,
 	}
-	c.traits = &statecore.Traits{Name: name, Kind: kind, Type: reflect.TypeFor[V]().String(), Codec: (*channelCodec[V, U])(c), Checked: c.values.Checked()}
+	c.traits = &statecore.Traits{Name: name, Kind: kind, Value: reflect.TypeFor[V](), Update: reflect.TypeFor[U](), Codec: (*channelCodec[V, U])(c), Checked: c.values.Checked()}
 	if c.traits.Err = c.values.Err(); c.traits.Err == nil {
 		c.traits.Err = updates.Err()
 	}
@@ -80,6 +83,20 @@ func replacing[T any](name, kind string) *Channel[T, T] {
 // only where the channel is declared.
 func (c *Channel[V, U]) Default(v func() V) *Channel[V, U] {
 	c.start = v
+	return c
+}
+
+// Upgrade sets a function that converts the JSON of a value of an older form, so
+// that a thread can be read after the type of the channel has changed. It is
+// called with each value that is read from storage, before the value is decoded,
+// and must return JSON of the present form unchanged. A stored update that has
+// yet to be applied is converted too, unless the channel has a custom reducer.
+// Upgrade returns the channel. Call it only where the channel is declared.
+func (c *Channel[V, U]) Upgrade(up func(old json.RawMessage) (json.RawMessage, error)) *Channel[V, U] {
+	c.values.SetUpgrade(up)
+	if updates, ok := any(c.updates).(*jsonform.Codec[V]); ok && !c.copiesArguments {
+		updates.SetUpgrade(up)
+	}
 	return c
 }
 
@@ -297,6 +314,25 @@ func (c *channelCodec[V, U]) WriteFromChange(k statecore.Kind, data []byte) (sta
 		return statecore.Action{}, false, err
 	}
 	return updateAction([]U{c.asUpdate(v)}, nil), true, nil
+}
+
+func (c *channelCodec[V, U]) ParseInput(data []byte) (statecore.Action, error) {
+	if c.isNoop != nil && string(bytes.TrimSpace(data)) == "null" {
+		return statecore.Action{}, nil
+	}
+	updates, err := c.updates.ParseList(slices.Concat([]byte("["), data, []byte("]")))
+	if err == nil && len(updates) != 1 {
+		err = errors.New("it is not one JSON value")
+	}
+	return updateAction(updates, nil), err
+}
+
+func (c *channelCodec[V, U]) Describe(a statecore.Action) (string, []byte, error) {
+	k, data, err := c.EncodeWrite(a)
+	if _, several := a.Data.(many[U]); err == nil && k == statecore.KindUpdate && !several {
+		data = data[1 : len(data)-1] // the only element of the array
+	}
+	return k.String(), data, err
 }
 
 // emitValue emits a change whose data is the JSON of v.

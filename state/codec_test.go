@@ -7,9 +7,11 @@ import (
 	"math/big"
 	"net"
 	"net/netip"
-	"reflect"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
@@ -100,9 +102,7 @@ var (
 func trip[T any](tb testing.TB, v T) []T {
 	tb.Helper()
 	out, err := tryTrip(v)
-	if err != nil {
-		tb.Fatalf("%#v: %v", v, err)
-	}
+	require.NoError(tb, err, "%#v", v)
 	return out
 }
 
@@ -158,9 +158,7 @@ func roundTrip[T any](v T) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
 		for i, got := range trip(t, v) {
-			if !reflect.DeepEqual(got, v) {
-				t.Errorf("way %d: got %#v, want %#v", i, got, v)
-			}
+			assert.Equal(t, v, got, "way %d", i)
 		}
 	}
 }
@@ -170,9 +168,7 @@ func floatTrip(v float64) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
 		for i, got := range trip(t, v) {
-			if math.Float64bits(got) != math.Float64bits(v) {
-				t.Errorf("way %d: got %v, want %v", i, got, v)
-			}
+			assert.Equal(t, math.Float64bits(v), math.Float64bits(got), "way %d", i)
 		}
 	}
 }
@@ -276,21 +272,14 @@ func TestRoundTripNested(t *testing.T) {
 	v.Skipped = "kept in memory, and not stored"
 	for i, got := range trip(t, v) {
 		if i == 0 {
-			if got.Skipped != v.Skipped {
-				t.Errorf("the state lost %q", v.Skipped)
-			}
+			assert.Equal(t, v.Skipped, got.Skipped)
 			got.Skipped = ""
 		}
-		if !got.At.Equal(want.At) {
-			t.Errorf("way %d: got time %v, want %v", i, got.At, want.At)
-		}
-		if got.At = want.At; got.Inner.M[2] == nil {
-			t.Fatalf("way %d: got %+v", i, got)
-		}
+		assert.True(t, got.At.Equal(want.At), "way %d", i)
+		got.At = want.At
+		require.NotNil(t, got.Inner.M[2], "way %d", i)
 		got.Inner.M[2].At, want.Inner.M[2].At = time.Time{}, time.Time{}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("way %d: got %+v, want %+v", i, got, want)
-		}
+		assert.Equal(t, want, got, "way %d", i)
 	}
 }
 
@@ -300,9 +289,8 @@ func TestRoundTripTime(t *testing.T) {
 		for i, got := range trip(t, want) {
 			_, a := got.Zone()
 			_, b := want.Zone()
-			if !got.Equal(want) || a != b {
-				t.Errorf("way %d: got %v, want %v", i, got, want)
-			}
+			assert.True(t, got.Equal(want), "way %d", i)
+			assert.Equal(t, b, a, "way %d", i)
 		}
 	}
 }
@@ -314,9 +302,8 @@ func TestStoredText(t *testing.T) {
 		return func(want string) func(*testing.T) {
 			return func(t *testing.T) {
 				t.Parallel()
-				if err != nil || v != want {
-					t.Errorf("got %v, %v, want %s", v, err, want)
-				}
+				assert.NoError(t, err)
+				assert.Equal(t, want, v)
 			}
 		}
 	}

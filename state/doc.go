@@ -1,8 +1,9 @@
-// Package state is what a graph remembers: typed channels, the reducers that
+// Package state declares the state of a graph: typed channels, the reducers that
 // fold updates into them, and the views that nodes read.
 //
-// A channel is declared once, as a package variable, and is schema, accessor
-// and codec in one. Nothing is looked up by name in user code:
+// Declare a channel once, as a package variable. It defines the name, the type
+// and the stored form of a part of the state, and it is how nodes read and write
+// that part:
 //
 //	var (
 //		Messages = state.Append[string]("messages")
@@ -14,29 +15,51 @@
 //		return state.Update{Messages.Put(text), Tokens.Put(len(text))}, nil
 //	}
 //
-// The rules to know:
+// # Names
 //
-//   - The name of a channel is its name in storage. Renaming the Go variable
-//     loses nothing; renaming the string does.
-//   - A [View] never changes. What Get returns is the caller's own copy, and
-//     what Put is given is copied too, so no reader, writer or sibling can alter
-//     a state in place. The copy follows slices, maps, pointers and exported
-//     fields; a type with other references is copied by its Clone method, else
-//     through its stored form. A handle in a field tagged json:"-", such as a
-//     pointer to a client or a lock, is handed on as it is.
-//   - A reducer is pure: it returns the same for the same arguments. It gets
-//     copies, so one that appends in place does no harm.
-//   - JSON is the stored form; a type's own MarshalJSON and UnmarshalJSON are
-//     the hook, and what they write is read back each time and compared. A type
-//     that would lose something is refused by [NewSchema], a value that would is
-//     refused when it is stored, both with the name of the channel and the path
-//     of what would be lost: an int in an any, a string that is not UTF-8, a
-//     NaN. Only what a tag asks for is let go: what json:"-" leaves out, and that
-//     omitempty turns an empty slice or map into nil.
-//   - Built-in channels are rebuilt from storage without user code. A channel
-//     with a custom reducer stores its whole value whenever it is written, so
-//     long lists belong in [Append] or [Keyed].
+// A channel is stored under its name. To rename the Go variable has no effect on
+// stored threads; to rename the string does. A graph compares channels by their
+// handles: two channels of one name are an error, so declare each once and share
+// it.
 //
-// [Schema] and [Tx] are the engine's side: package graph uses them, and a test
-// of a reducer can.
+// # Values
+//
+// A [View] does not change. Get returns a copy and Put makes a copy, so neither a
+// reader nor a writer can change a state in place. The copy includes slices,
+// maps, pointers and exported fields. A type with other references is copied by
+// its Clone method, or else through its stored form. A field tagged json:"-" that
+// points to something which cannot be copied, such as a client or a lock, is
+// shared.
+//
+// A reducer is pure: the same arguments give the same result, and it has no side
+// effects. It gets copies and may change them.
+//
+// # Storage
+//
+// The stored form is JSON. The methods MarshalJSON and UnmarshalJSON of a type
+// are used, and their output is read back and compared each time. A graph does
+// not accept a type that JSON would not give back as it was, and a run fails with
+// [ErrRoundTrip] for such a value: an int in an any, a string that is not UTF-8,
+// a NaN. The error names the channel and the path of the value. Two losses are
+// accepted, since a tag asks for them: fields tagged json:"-", and omitempty,
+// which makes an empty slice or map nil.
+//
+// A time.Time keeps its instant and its offset, but JSON does not hold the name
+// of its location. Put therefore replaces the location by UTC or a fixed zone,
+// and removes the monotonic clock reading, so that a node reads the same value
+// before and after a restart. If a program needs the rules of a location, such as
+// daylight saving time, store its name in a field of its own. Times inside a type
+// with its own MarshalJSON are not changed.
+//
+// Built-in channels are restored from storage without user code. A channel with a
+// custom reducer stores its whole value whenever it is written, so use [Append],
+// [Keyed] or [Map] for a value that grows.
+//
+// To change the type of a channel while there are stored threads, set an Upgrade
+// function, which converts old JSON; see [Channel.Upgrade].
+//
+// # Tests
+//
+// [NewView] makes a state from writes, to test a node or a reducer without a
+// graph. [Values] and [Update.Values] show a state and an update as JSON.
 package state

@@ -18,6 +18,7 @@ type elements[K comparable, E any] struct {
 	key   func(E) K
 	prune func([]E) []E // may be nil
 	noKey func(K) bool  // whether a key is missing; nil if any key is valid
+	addID func(E) E     // gives an id to an element without one; may be nil
 	clone func(E) E
 	codec *jsonform.Codec[E]
 	keys  *jsonform.Codec[K]
@@ -27,7 +28,7 @@ func newElements[K comparable, E any](name, kind string, key func(E) K) *element
 	c := &elements[K, E]{key: key, clone: jsonform.Cloner[E](), codec: jsonform.New[E](), keys: jsonform.New[K]()}
 	c.codec.CheckIdentity(func(a, b E) bool { return key(a) == key(b) })
 	c.traits = &statecore.Traits{
-		Name: name, Kind: kind, Type: reflect.TypeFor[[]E]().String(),
+		Name: name, Kind: kind, Value: reflect.TypeFor[[]E](), Update: reflect.TypeFor[E](), List: true,
 		Err: c.codec.Err(), Codec: (*elementsCodec[K, E])(c), ChangesAreWrites: true, Checked: c.codec.Checked(),
 	}
 	return c
@@ -321,4 +322,22 @@ func (c *elementsCodec[K, E]) WriteFromChange(k statecore.Kind, data []byte) (st
 	}
 	a, err := c.DecodeWrite(k, data)
 	return a, err == nil, err
+}
+
+func (c *elementsCodec[K, E]) ParseInput(data []byte) (statecore.Action, error) {
+	items, err := parseElements(c.codec, data)
+	if err != nil || len(items) == 0 {
+		return statecore.Action{}, err
+	}
+	if c.addID != nil {
+		for i, e := range items {
+			items[i] = c.addID(e)
+		}
+	}
+	return statecore.Action{Kind: statecore.KindPut, Data: items}, nil
+}
+
+func (c *elementsCodec[K, E]) Describe(a statecore.Action) (string, []byte, error) {
+	k, data, err := c.EncodeWrite(a)
+	return k.String(), data, err
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
@@ -15,9 +17,7 @@ import (
 func schemaOf(tb testing.TB, channels ...state.Handle) *statecore.Schema {
 	tb.Helper()
 	s, err := statecore.NewSchema[state.Handle](channels...)
-	if err != nil {
-		tb.Fatalf("NewSchema: %v", err)
-	}
+	require.NoError(tb, err)
 	return s
 }
 
@@ -25,9 +25,7 @@ func schemaOf(tb testing.TB, channels ...state.Handle) *statecore.Schema {
 func commit(tb testing.TB, s *statecore.Schema, v state.View, writes ...state.Write) state.View {
 	tb.Helper()
 	next, err := step(s, v, false, writes)
-	if err != nil {
-		tb.Fatalf("commit: %v", err)
-	}
+	require.NoError(tb, err)
 	return next
 }
 
@@ -55,9 +53,7 @@ type change struct {
 func changes(tb testing.TB, s *statecore.Schema, v state.View, writes ...state.Write) (state.View, []change) {
 	tb.Helper()
 	next, stored, err := tryChanges(s, v, writes...)
-	if err != nil {
-		tb.Fatalf("changes: %v", err)
-	}
+	require.NoError(tb, err)
 	return next, stored
 }
 
@@ -118,9 +114,7 @@ func collect(out *[]change) statecore.Emit {
 func snapshot(tb testing.TB, s *statecore.Schema, v state.View) []change {
 	tb.Helper()
 	var out []change
-	if err := s.Snapshot(v, collect(&out)); err != nil {
-		tb.Fatalf("Snapshot: %v", err)
-	}
+	require.Nil(tb, s.Snapshot(v, collect(&out)))
 	return out
 }
 
@@ -129,9 +123,7 @@ func replayed(tb testing.TB, s *statecore.Schema, base state.View, stored ...cha
 	tb.Helper()
 	r := s.Replay(base)
 	for _, c := range stored {
-		if err := r.Apply(c.channel, c.kind, []byte(c.data)); err != nil {
-			tb.Fatalf("replaying %v of %s: %v", c.kind, c.data, err)
-		}
+		require.NoError(tb, r.Apply(c.channel, c.kind, []byte(c.data)), "replaying %v of %s", c.kind, c.data)
 	}
 	return r.View()
 }
@@ -140,7 +132,9 @@ func replayed(tb testing.TB, s *statecore.Schema, base state.View, stored ...cha
 func channelErr(tb testing.TB, err error, channel string, want error) {
 	tb.Helper()
 	ce, ok := errors.AsType[*state.ChannelError](err)
-	if !ok || ce.Channel != channel || want != nil && !errors.Is(err, want) {
-		tb.Fatalf("got error %v, want one of channel %q: %v", err, channel, want)
+	require.True(tb, ok, "got %v, want a ChannelError", err)
+	require.Equal(tb, channel, ce.Channel)
+	if want != nil {
+		require.ErrorIs(tb, err, want)
 	}
 }

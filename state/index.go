@@ -5,21 +5,22 @@ import (
 	"sync"
 )
 
-// short is how many elements are looked through faster than a table is kept.
+// short is the length up to which a list is scanned instead of indexed.
 const short = 16
 
-// index is what a slot holds of a list whose elements have keys. Like lists, indexes share a
-// buffer, with its table of positions, until one of them goes its own way.
+// index is a list whose elements have keys, as a slot holds it. Indexes share a
+// buffer and its table of positions until one of them changes in another way than
+// by appending to the end of the buffer.
 type index[K comparable, E any] struct {
 	all  []E
 	buf  *indexed[K, E]
-	tail *[]E // set for an overlay: its elements behind all, none of them in buf
-	own  bool // no view has seen the buffer, so elements may change in place
+	tail *[]E // the elements after all that are not in buf; nil unless for an overlay
+	own  bool // no view uses the buffer, so elements may change in place
 }
 
-// indexed is a buffer that only grows. The lock is held by those who append and
-// by those who use the table; elements that an index holds never change. Key is
-// called under the lock where the table is made: it is a pure look at a field.
+// indexed is a buffer that only grows. Hold the lock to append or to use the table.
+// An element that an index holds does not change. Key may be called with the lock
+// held, so it must only read the element.
 type indexed[K comparable, E any] struct {
 	key func(E) K
 	mu  sync.Mutex
@@ -31,7 +32,7 @@ func newIndex[K comparable, E any](key func(E) K) *index[K, E] {
 	return &index[K, E]{buf: &indexed[K, E]{key: key}, own: true}
 }
 
-// fork returns an index that may change without l changing.
+// fork returns an index that can change without a change of l.
 func (l *index[K, E]) fork() *index[K, E] {
 	out := &index[K, E]{all: l.all, buf: l.buf}
 	if l.tail != nil {
@@ -47,13 +48,13 @@ func (l *index[K, E]) segments() segments[E] {
 	return segments[E]{head: l.all}
 }
 
-// adopt moves l to a buffer of its own, which holds items.
+// adopt makes items the elements of l, in a buffer of its own.
 func (l *index[K, E]) adopt(items []E) {
 	l.all, l.tail, l.own = items, nil, true
 	l.buf = &indexed[K, E]{key: l.buf.key, all: items}
 }
 
-// detach makes sure that l never claims a place in its buffer.
+// detach makes l append to a slice of its own instead of the buffer.
 func (l *index[K, E]) detach() { l.tail = new([]E) }
 
 func (l *index[K, E]) reset() { l.adopt(nil) }
@@ -74,7 +75,7 @@ func (l *index[K, E]) find(key K) (int, bool) {
 	return i, ok && i < len(l.all)
 }
 
-// scan looks for a key from the end, where what is looked for mostly is.
+// scan searches from the end, where the key mostly is.
 func scan[K comparable, E any](items []E, key K, of func(E) K) (int, bool) {
 	for i := len(items) - 1; i >= 0; i-- {
 		if of(items[i]) == key {
@@ -84,7 +85,7 @@ func scan[K comparable, E any](items []E, key K, of func(E) K) (int, bool) {
 	return 0, false
 }
 
-// position is find for a buffer, whose lock is held.
+// position returns the position of a key in the buffer. The lock must be held.
 func (b *indexed[K, E]) position(key K) (int, bool) {
 	if b.at == nil && len(b.all) <= short {
 		return scan(b.all, key, b.key)
@@ -120,15 +121,15 @@ func (l *index[K, E]) put(e E) {
 		l.all[i] = e
 	default:
 		table := b.at
-		b.at = nil // the table goes with the newer list
+		b.at = nil // the newer list takes the table
 		l.adopt(slices.Clone(l.all))
 		l.buf.at = table
 		l.all[i] = e
 	}
 }
 
-// putTail is put for an overlay. When e replaces an element of the state below,
-// it moves the overlay to a buffer of its own and leaves the rest to put.
+// putTail is put for an overlay. If e replaces an element of the state below, it
+// moves the overlay to a buffer of its own and returns false.
 func (l *index[K, E]) putTail(e E) bool {
 	i, known := l.find(l.buf.key(e))
 	switch {
@@ -143,8 +144,8 @@ func (l *index[K, E]) putTail(e E) bool {
 	return true
 }
 
-// tip locks a buffer that l may grow: the shared one if no other index has
-// grown it yet.
+// tip returns a locked buffer that l can append to: the shared one, unless another
+// index has appended to it.
 func (l *index[K, E]) tip() *indexed[K, E] {
 	l.buf.mu.Lock()
 	if len(l.buf.all) == len(l.all) {
@@ -156,7 +157,7 @@ func (l *index[K, E]) tip() *indexed[K, E] {
 	return l.buf
 }
 
-// remove takes the elements of these keys out.
+// remove removes the elements of these keys.
 func (l *index[K, E]) remove(keys []K) {
 	gone := make(map[K]bool, len(keys))
 	for _, k := range keys {

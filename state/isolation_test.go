@@ -1,15 +1,15 @@
 package state_test
 
 import (
-	"errors"
 	"maps"
 	"math/big"
 	"net/netip"
-	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
@@ -142,10 +142,8 @@ func TestIsolation(t *testing.T) {
 	want := newEverything()
 	check := func(t *testing.T, when string, v state.View, got ...element) {
 		t.Helper()
-		for i, e := range got {
-			if !reflect.DeepEqual(e, want) {
-				t.Fatalf("%s: value %d is %+v, want %+v", when, i, e, want)
-			}
+		for _, e := range got {
+			require.Equal(t, want, e, when)
 		}
 	}
 	read := func(v state.View) []element {
@@ -182,18 +180,12 @@ func TestIsolation(t *testing.T) {
 			check(t, "the first, after that", v, read(v)...)
 		})
 	}
-	if over := custom.Get(commit(t, schema, schema.Empty(), overwrites[5])); !reflect.DeepEqual(over, []element{want}) {
-		t.Errorf("overwritten: got %+v", over)
-	}
+	assert.Equal(t, []element{want}, custom.Get(commit(t, schema, schema.Empty(), overwrites[5])))
 	v := commit(t, schema, schema.Empty(), overwrites[5])
 	commit(t, schema, v, overwrites[5], custom.Put([]element{newEverything()}))
-	if over := custom.Get(commit(t, schema, schema.Empty(), overwrites[5])); !reflect.DeepEqual(over, []element{want}) {
-		t.Errorf("a reducer changed a write to %+v", over)
-	}
+	assert.Equal(t, []element{want}, custom.Get(commit(t, schema, schema.Empty(), overwrites[5])))
 	commit(t, schema, v, custom.Put([]element{newEverything()}))
-	if got := custom.Get(v); !reflect.DeepEqual(got, []element{want}) {
-		t.Errorf("a reducer changed an older state to %+v", got)
-	}
+	assert.Equal(t, []element{want}, custom.Get(v))
 }
 
 // byHidden takes an element's id from what it embeds.
@@ -222,12 +214,8 @@ func TestReducerThatAppendsInPlace(t *testing.T) {
 	schema := schemaOf(t, c)
 	v := commit(t, schema, schema.Empty(), c.Put(1, 2))
 	a, b := commit(t, schema, v, c.Put(3)), commit(t, schema, v, c.Put(4))
-	if got := c.Get(a); !slices.Equal(got, []int{1, 2, 3}) {
-		t.Errorf("got %v, want [1 2 3]", got)
-	}
-	if got := c.Get(b); !slices.Equal(got, []int{1, 2, 4}) {
-		t.Errorf("got %v, want [1 2 4]", got)
-	}
+	assert.Equal(t, []int{1, 2, 3}, c.Get(a))
+	assert.Equal(t, []int{1, 2, 4}, c.Get(b))
 }
 
 // client is a handle: it is neither stored nor copied.
@@ -245,12 +233,12 @@ func TestHandlesAreShared(t *testing.T) {
 	schema := schemaOf(t, c)
 	given := session{"n", &client{map[string]int{}}, func() {}}
 	v, stored := changes(t, schema, schema.Empty(), c.Put(given))
-	if got := c.Get(v); got.Client != given.Client || got.Done == nil {
-		t.Errorf("got %+v, want the very client", got)
-	}
-	if got := c.Get(replayed(t, schema, nil, stored...)); got.Name != "n" || got.Client != nil {
-		t.Errorf("replayed: got %+v", got)
-	}
+	shared := c.Get(v)
+	assert.Same(t, given.Client, shared.Client)
+	assert.NotNil(t, shared.Done)
+	got := c.Get(replayed(t, schema, nil, stored...))
+	assert.Equal(t, "n", got.Name)
+	assert.Nil(t, got.Client)
 }
 
 type ring struct {
@@ -272,9 +260,8 @@ func TestEndlessValue(t *testing.T) {
 		func() {
 			defer func() {
 				err, _ := recover().(error)
-				if err == nil || !strings.Contains(err.Error(), "holds itself") {
-					t.Errorf("%s: got %v", name, err)
-				}
+				assert.Error(t, err, name)
+				assert.Contains(t, err.Error(), "refers to itself", name)
 			}()
 			c.Put(r)
 		}()
@@ -306,14 +293,10 @@ func TestCloneThatPanics(t *testing.T) {
 	c := state.NewChannel("c", func(current, update panicky) (panicky, error) { return update, nil })
 	schema := schemaOf(t, c)
 	w, err := schema.DecodeWrite("c", statecore.KindUpdate, []byte(`[{"n":1}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = step(schema, schema.Empty(), true, []state.Write{{Write: w}})
 	channelErr(t, err, "c", nil)
-	if errors.Is(err, state.ErrStored) {
-		t.Errorf("got %v", err)
-	}
+	assert.NotErrorIs(t, err, state.ErrStored)
 }
 
 type panicky struct {

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"encoding/json"
 	"errors"
 
 	"github.com/weft-go/weft/internal/uuid"
@@ -25,6 +26,7 @@ func Keyed[E any](name string, id Identity[E]) *KeyedChannel[E] {
 	c := &KeyedChannel[E]{id: id}
 	c.elements = newElements(name, "keyed", id.ID)
 	c.noKey = func(id string) bool { return id == "" }
+	c.addID = c.withID
 	if missing {
 		c.traits.Err = errors.New("its Identity is nil")
 	}
@@ -55,6 +57,13 @@ func (c *KeyedChannel[E]) Prune(keep func([]E) []E) *KeyedChannel[E] {
 	return c
 }
 
+// Upgrade sets a function that converts the JSON of an element of an older form.
+// See [Channel.Upgrade].
+func (c *KeyedChannel[E]) Upgrade(up func(old json.RawMessage) (json.RawMessage, error)) *KeyedChannel[E] {
+	c.codec.SetUpgrade(up)
+	return c
+}
+
 // Find returns the element with an id. It reports false if there is none.
 func (c *KeyedChannel[E]) Find(s View, id string) (e E, ok bool) {
 	if e, ok = c.find(s, id); ok {
@@ -74,9 +83,14 @@ func (c *KeyedChannel[E]) Overwrite(elements []E) Write { return c.overwrite(c.a
 func (c *KeyedChannel[E]) addIDs(elements []E) []E {
 	out := cloneAll(elements, c.clone)
 	for i, e := range out {
-		if c.id.ID(e) == "" {
-			out[i] = c.id.WithID(e, uuid.New())
-		}
+		out[i] = c.withID(e)
 	}
 	return out
+}
+
+func (c *KeyedChannel[E]) withID(e E) E {
+	if c.id.ID(e) == "" {
+		return c.id.WithID(e, uuid.New())
+	}
+	return e
 }

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"reflect"
@@ -14,7 +16,7 @@ import (
 func Append[E any](name string) *ListChannel[E] {
 	c := &ListChannel[E]{clone: jsonform.Cloner[E](), codec: jsonform.New[E]()}
 	c.traits = &statecore.Traits{
-		Name: name, Kind: "append", Type: reflect.TypeFor[[]E]().String(),
+		Name: name, Kind: "append", Value: reflect.TypeFor[[]E](), Update: reflect.TypeFor[E](), List: true,
 		Err: c.codec.Err(), Codec: (*listChannelCodec[E])(c), ChangesAreWrites: true, Checked: c.codec.Checked(),
 	}
 	return c
@@ -34,6 +36,13 @@ type ListChannel[E any] struct {
 func (c *ListChannel[E]) Default(v func() []E) *ListChannel[E] {
 	c.start = v
 	c.traits.ChangesAreWrites = false // the first change also holds the default
+	return c
+}
+
+// Upgrade sets a function that converts the JSON of an element of an older form.
+// See [Channel.Upgrade].
+func (c *ListChannel[E]) Upgrade(up func(old json.RawMessage) (json.RawMessage, error)) *ListChannel[E] {
+	c.codec.SetUpgrade(up)
 	return c
 }
 
@@ -196,4 +205,33 @@ func (c *listChannelCodec[E]) WriteFromChange(k statecore.Kind, data []byte) (st
 	}
 	a, err := c.DecodeWrite(k, data)
 	return a, true, err
+}
+
+func (c *listChannelCodec[E]) ParseInput(data []byte) (statecore.Action, error) {
+	items, err := parseElements(c.codec, data)
+	return updateAction(items, nil), err
+}
+
+func (c *listChannelCodec[E]) Describe(a statecore.Action) (string, []byte, error) {
+	k, data, err := c.EncodeWrite(a)
+	if k == statecore.KindUpdate {
+		k = statecore.KindAppend
+	}
+	return k.String(), data, err
+}
+
+// parseElements reads a JSON array of elements, or one element.
+func parseElements[E any](codec *jsonform.Codec[E], data []byte) ([]E, error) {
+	items, err := codec.ParseList(data)
+	if err == nil {
+		return items, nil
+	}
+	item, itemErr := codec.Parse(data)
+	switch {
+	case itemErr == nil:
+		return []E{item}, nil
+	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")):
+		return nil, err
+	}
+	return nil, itemErr
 }

@@ -1,24 +1,28 @@
 package state
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/weft-go/weft/internal/jsonform"
 	"github.com/weft-go/weft/internal/statecore"
 )
 
 // Map returns a channel that holds entries by key. A write adds or replaces
-// entries, and does not affect the others.
+// entries, and does not affect the others. A write costs about the same for any
+// size of the map, in memory and in storage.
 func Map[K comparable, V any](name string) *MapChannel[K, V] {
 	c := &MapChannel[K, V]{
 		clone: jsonform.Cloner[V](),
 		codec: jsonform.New[map[K]V](),
 		keys:  jsonform.New[map[K]struct{}](),
 	}
+	entries := reflect.TypeFor[map[K]V]()
 	c.traits = &statecore.Traits{
-		Name: name, Kind: "map", Type: reflect.TypeFor[map[K]V]().String(),
+		Name: name, Kind: "map", Value: entries, Update: entries,
 		Err: c.codec.Err(), Codec: (*mapCodec[K, V])(c), ChangesAreWrites: true, Checked: c.codec.Checked(),
 	}
 	return c
@@ -27,10 +31,11 @@ func Map[K comparable, V any](name string) *MapChannel[K, V] {
 // A MapChannel is a channel that holds entries by key. [Map] makes it.
 type MapChannel[K comparable, V any] struct {
 	handle
-	start func() map[K]V // the default; may be nil
-	clone func(V) V
-	codec *jsonform.Codec[map[K]V]
-	keys  *jsonform.Codec[map[K]struct{}]
+	start   func() map[K]V // the default; may be nil
+	clone   func(V) V
+	codec   *jsonform.Codec[map[K]V]
+	keys    *jsonform.Codec[map[K]struct{}]
+	upgrade jsonform.Upgrade // of a value; may be nil
 }
 
 // Default sets the entries of the map while it is absent. The first write adds
@@ -39,6 +44,13 @@ type MapChannel[K comparable, V any] struct {
 func (c *MapChannel[K, V]) Default(v func() map[K]V) *MapChannel[K, V] {
 	c.start = v
 	c.traits.ChangesAreWrites = false // the first change also holds the default
+	return c
+}
+
+// Upgrade sets a function that converts the JSON of a value of an older form.
+// See [Channel.Upgrade].
+func (c *MapChannel[K, V]) Upgrade(up func(old json.RawMessage) (json.RawMessage, error)) *MapChannel[K, V] {
+	c.upgrade = up
 	return c
 }
 
@@ -56,7 +68,13 @@ func (c *MapChannel[K, V]) Lookup(s View) (map[K]V, bool) {
 	if slot.Absent() {
 		return c.initial(), false
 	}
-	return c.copy(slot.Value.(map[K]V)), true
+	entries := slot.Value.(*table[K, V]).entries()
+	if c.clone != nil {
+		for k, v := range entries {
+			entries[k] = c.clone(v)
+		}
+	}
+	return entries, true
 }
 
 // initial returns a copy of the default, since the user's function may return
@@ -85,7 +103,7 @@ func (c *MapChannel[K, V]) Find(s View, key K) (V, bool) {
 		v, ok := c.initial()[key]
 		return v, ok
 	}
-	v, ok := slot.Value.(map[K]V)[key]
+	v, ok := slot.Value.(*table[K, V]).find(key)
 	if ok {
 		v = cloned(v, c.clone)
 	}
@@ -118,66 +136,55 @@ func (c *MapChannel[K, V]) Overwrite(entries map[K]V) Write {
 // mapCodec is the engine's side of a [MapChannel].
 type mapCodec[K comparable, V any] MapChannel[K, V]
 
-// open returns the map that the transaction changes.
-func (c *mapCodec[K, V]) open(s statecore.Slot, m *statecore.Mark) map[K]V {
-	if m.Owned {
-		return s.Value.(map[K]V)
-	}
-	m.Owned = true
-	if !s.Absent() {
-		return maps.Clone(s.Value.(map[K]V))
-	}
-	return map[K]V{}
-}
-
 func (c *mapCodec[K, V]) Fold(s statecore.Slot, m *statecore.Mark, a statecore.Action) (statecore.Slot, error) {
 	if s.Absent() && a.Kind != statecore.KindOverwrite {
 		if entries := (*MapChannel[K, V])(c).initial(); len(entries) > 0 {
-			s.Value, m.Owned, m.Whole = entries, true, true // the default is stored with the first write
+			s.Value, m.Owned, m.Whole = newTable(entries), true, true // the default is stored with the first write
 		}
 	}
 	return statecore.Slot{Value: c.apply(s, m, a)}, nil
 }
 
-func (c *mapCodec[K, V]) apply(s statecore.Slot, m *statecore.Mark, a statecore.Action) map[K]V {
-	if a.Kind == statecore.KindOverwrite {
-		m.Owned, m.Whole = true, true
-		own := make(map[K]V, len(a.Data.(map[K]V)))
-		maps.Copy(own, a.Data.(map[K]V))
-		return own
+// open returns the table that the transaction changes.
+func (c *mapCodec[K, V]) open(s statecore.Slot, m *statecore.Mark) *table[K, V] {
+	if m.Owned {
+		return s.Value.(*table[K, V])
 	}
-	own, touched := c.open(s, m), c.touched(m)
-	if a.Kind == statecore.KindRemove {
-		for k := range a.Data.(map[K]struct{}) {
-			delete(own, k)
-			touched[k] = struct{}{}
-		}
-		return own
+	m.Owned = true
+	if s.Absent() {
+		return &table[K, V]{top: layer[K, V]{}}
 	}
-	for k, v := range a.Data.(map[K]V) {
-		own[k], touched[k] = v, struct{}{}
-	}
-	return own
+	return s.Value.(*table[K, V]).fork(!m.Detach)
 }
 
-// touched returns the keys that the transaction put or removed.
-func (c *mapCodec[K, V]) touched(m *statecore.Mark) map[K]struct{} {
-	if m.Log == nil {
-		m.Log = map[K]struct{}{}
+func (c *mapCodec[K, V]) apply(s statecore.Slot, m *statecore.Mark, a statecore.Action) *table[K, V] {
+	if a.Kind == statecore.KindOverwrite {
+		m.Owned, m.Whole = true, true
+		return newTable(a.Data.(map[K]V))
 	}
-	return m.Log.(map[K]struct{})
+	t := c.open(s, m)
+	if a.Kind == statecore.KindRemove {
+		for k := range a.Data.(map[K]struct{}) {
+			t.top[k] = cell[V]{removed: true}
+		}
+		return t
+	}
+	for k, v := range a.Data.(map[K]V) {
+		t.top[k] = cell[V]{value: v}
+	}
+	return t
 }
 
 func (c *mapCodec[K, V]) Changes(s statecore.Slot, m *statecore.Mark, to *statecore.ChangeWriter) error {
 	if m.Whole {
 		return c.Snapshot(s, to)
 	}
-	own, put, removed := s.Value.(map[K]V), map[K]V{}, map[K]struct{}{}
-	for k := range c.touched(m) {
-		if v, ok := own[k]; ok {
-			put[k] = v
-		} else {
+	put, removed := map[K]V{}, map[K]struct{}{}
+	for k, e := range s.Value.(*table[K, V]).top {
+		if e.removed {
 			removed[k] = struct{}{}
+		} else {
+			put[k] = e.value
 		}
 	}
 	if len(removed) > 0 {
@@ -192,7 +199,7 @@ func (c *mapCodec[K, V]) Changes(s statecore.Slot, m *statecore.Mark, to *statec
 }
 
 func (c *mapCodec[K, V]) Snapshot(s statecore.Slot, to *statecore.ChangeWriter) error {
-	return emitValue(to, statecore.KindSet, c.codec, s.Value.(map[K]V))
+	return emitValue(to, statecore.KindSet, c.codec, s.Value.(*table[K, V]).entries())
 }
 
 func (c *mapCodec[K, V]) Replay(s statecore.Slot, m *statecore.Mark, k statecore.Kind, data []byte) (statecore.Slot, error) {
@@ -221,10 +228,33 @@ func (c *mapCodec[K, V]) DecodeWrite(k statecore.Kind, data []byte) (statecore.A
 		removed, err := c.keys.Decode(data)
 		return statecore.Action{Kind: k, Data: removed}, err
 	case statecore.KindMerge, statecore.KindOverwrite:
+		data, err := c.upgraded(data)
+		if err != nil {
+			return statecore.Action{}, err
+		}
 		entries, err := c.codec.Decode(data)
 		return statecore.Action{Kind: k, Data: entries}, err
 	}
 	return statecore.Action{}, fmt.Errorf("%w: kind %s for a write to a map", ErrStored, k)
+}
+
+// upgraded calls the Upgrade function with each value of a stored map.
+func (c *mapCodec[K, V]) upgraded(data []byte) ([]byte, error) {
+	if c.upgrade == nil {
+		return data, nil
+	}
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(data, &values); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStored, err)
+	}
+	for k, old := range values {
+		v, err := jsonform.CallUpgrade(c.upgrade, old)
+		if err != nil {
+			return nil, fmt.Errorf("%w: entry %q: %w", ErrStored, k, err)
+		}
+		values[k] = v
+	}
+	return json.Marshal(values)
 }
 
 func (c *mapCodec[K, V]) WriteFromChange(k statecore.Kind, data []byte) (statecore.Action, bool, error) {
@@ -233,4 +263,26 @@ func (c *mapCodec[K, V]) WriteFromChange(k statecore.Kind, data []byte) (stateco
 	}
 	a, err := c.DecodeWrite(k, data)
 	return a, err == nil, err
+}
+
+func (c *mapCodec[K, V]) ParseInput(data []byte) (statecore.Action, error) {
+	entries, err := c.codec.Parse(data)
+	if err != nil || len(entries) == 0 {
+		return statecore.Action{}, err
+	}
+	return statecore.Action{Kind: statecore.KindMerge, Data: entries}, nil
+}
+
+func (c *mapCodec[K, V]) Describe(a statecore.Action) (string, []byte, error) {
+	k, data, err := c.EncodeWrite(a)
+	if err != nil || k != statecore.KindRemove {
+		return k.String(), data, err
+	}
+	// The stored form is an object. An array of its keys is easier to read.
+	var keys map[string]struct{}
+	if err := json.Unmarshal(data, &keys); err != nil {
+		return "", nil, err
+	}
+	data, err = json.Marshal(slices.Sorted(maps.Keys(keys)))
+	return k.String(), data, err
 }

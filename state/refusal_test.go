@@ -5,12 +5,12 @@ import (
 	"math"
 	"math/big"
 	"net/netip"
-	"reflect"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
@@ -31,8 +31,8 @@ func refused[T any](v T, text ...string) func(*testing.T) {
 			schema = schemaOf(t, list)
 			_, _, err = tryChanges(schema, schema.Empty(), list.Put(values...))
 			refusal(t, err, text)
-			if len(values) > 1 && !strings.Contains(err.Error(), "element 0") {
-				t.Errorf("got %q, want to be told which element", err)
+			if len(values) > 1 {
+				assert.ErrorContains(t, err, "element 0")
 			}
 		}
 	}
@@ -42,9 +42,7 @@ func refusal(t *testing.T, err error, text []string) {
 	t.Helper()
 	channelErr(t, err, "c", state.ErrRoundTrip)
 	for _, text := range text {
-		if !strings.Contains(err.Error(), text) {
-			t.Errorf("got %q, want %q in it", err, text)
-		}
+		assert.Contains(t, err.Error(), text)
 	}
 }
 
@@ -182,15 +180,15 @@ func TestRefusedTypes(t *testing.T) {
 		"error":            refusedType[struct{ Err error }](".Err", "interface"),
 		"unexported":       refusedType[secretive](".secret", "not exported"),
 		"unexported, deep": refusedType[map[string][]*struct{ In secretive }]("[][].In.secret"),
-		"writes only":      refusedType[blind]("none to read itself back"),
-		"writes text only": refusedType[[]blindText]("none to read itself back"),
+		"writes only":      refusedType[blind]("none that reads it back"),
+		"writes text only": refusedType[[]blindText]("none that reads it back"),
 		"keys of struct":   refusedType[map[struct{ A int }]int]("keys"),
 		"keys of float":    refusedType[map[float64]int]("keys"),
 		"keys of any":      refusedType[map[any]int]("keys"),
 		"keys of time":     refusedType[map[time.Time]int]("keys", ".loc"),
 		"keys write only":  refusedType[map[blindText]int]("keys"),
-		"pointer hooks":    refusedType[map[string]celsius]("pointers in the map"),
-		"pointer hooks in": refusedType[map[string][2]struct{ C celsius }]("[].C", "pointers in the map"),
+		"pointer hooks":    refusedType[map[string]celsius]("map of pointers"),
+		"pointer hooks in": refusedType[map[string][2]struct{ C celsius }]("[].C", "map of pointers"),
 		"one name twice": refusedType[struct {
 			A int `json:"B"`
 			B int
@@ -211,7 +209,7 @@ func TestRefusedTypes(t *testing.T) {
 		"embeds hooks": refusedType[struct {
 			time.Time
 			big.Int
-		}](".Time", "give it a name"),
+		}](".Time", "give the field a name"),
 		"uncopyable":       refusedType[withCache]("Clone", "withCache"),
 		"a recursive chan": refusedType[*loop](".C"),
 	} {
@@ -244,7 +242,7 @@ func TestSetsOfAddresses(t *testing.T) {
 	} {
 		_, err := statecore.NewSchema[state.Handle](c)
 		if err == nil {
-			t.Errorf("%s: accepted", name)
+			assert.Fail(t, "accepted", name)
 			continue
 		}
 		channelErr(t, err, "c", state.ErrRoundTrip)
@@ -266,9 +264,8 @@ func TestSetOfAny(t *testing.T) {
 	schema := schemaOf(t, c)
 	v, stored := changes(t, schema, schema.Empty(), c.Put("a", 1.0, true, nil, "a"))
 	for _, v := range []state.View{v, replayed(t, schema, nil, stored...)} {
-		if got := c.Get(v); !reflect.DeepEqual(got, []any{"a", 1.0, true, nil}) || !c.Has(v, 1.0) {
-			t.Errorf("got %v", got)
-		}
+		assert.Equal(t, []any{"a", 1.0, true, nil}, c.Get(v))
+		assert.True(t, c.Has(v, 1.0))
 	}
 	_, _, err := tryChanges(schema, v, c.Put(1))
 	channelErr(t, err, "c", state.ErrRoundTrip)
@@ -306,9 +303,7 @@ func TestRawText(t *testing.T) {
 		roundTripNow(t, v)
 	}
 	got := trip(t, json.RawMessage(" { \"a\" :\n1 } "))
-	if string(got[1]) != `{"a":1}` {
-		t.Errorf("got %s", got[1])
-	}
+	assert.Equal(t, `{"a":1}`, string(got[1]))
 	roundTripNow(t, opaqueRaw{raws{"x", json.RawMessage(`"\ufffd"`)}})
 }
 
@@ -322,9 +317,9 @@ func (o *opaqueRaw) UnmarshalJSON(data []byte) error { return json.Unmarshal(dat
 func TestEmptyIsNilWhereOmitted(t *testing.T) {
 	t.Parallel()
 	for i, got := range trip(t, omitting{C: []int{}, D: map[string]int{}}) {
-		if i > 0 && (got.C != nil || got.D != nil) || i == 0 && (got.C == nil || got.D == nil) {
-			t.Errorf("way %d: got %#v", i, got)
-		}
+		stored := i > 0 // the first is the value before storage
+		assert.Equal(t, stored, got.C == nil, "way %d", i)
+		assert.Equal(t, stored, got.D == nil, "way %d", i)
 	}
 }
 
@@ -357,9 +352,8 @@ func TestWhereTextIsBad(t *testing.T) {
 	}
 	c := state.Last[places]("c")
 	schema := schemaOf(t, c)
-	if _, _, err := tryChanges(schema, schema.Empty(), c.Put(places{Raw: raw, Skipped: bad})); err != nil {
-		t.Errorf("got %v for what is not stored", err)
-	}
+	_, _, err := tryChanges(schema, schema.Empty(), c.Put(places{Raw: raw, Skipped: bad}))
+	assert.NoError(t, err)
 }
 
 func TestBadKeys(t *testing.T) {
@@ -394,7 +388,7 @@ func TestLocks(t *testing.T) {
 	} {
 		_, err := statecore.NewSchema[state.Handle](c)
 		if err == nil {
-			t.Errorf("%s: accepted", name)
+			assert.Fail(t, "accepted", name)
 			continue
 		}
 		refusal(t, err, []string{"lock", "Clone"})
@@ -402,9 +396,7 @@ func TestLocks(t *testing.T) {
 	c := state.Last[guarded]("c")
 	schema := schemaOf(t, c)
 	mu := &sync.Mutex{}
-	if got := c.Get(commit(t, schema, schema.Empty(), c.Put(guarded{1, mu}))); got.Mu != mu {
-		t.Error("a pointer to a lock is not handed on as it is")
-	}
+	assert.Equal(t, mu, c.Get(commit(t, schema, schema.Empty(), c.Put(guarded{1, mu}))).Mu)
 }
 
 type lockedUp struct {

@@ -1,6 +1,10 @@
 package state
 
-import "github.com/weft-go/weft/internal/jsonform"
+import (
+	"encoding/json"
+
+	"github.com/weft-go/weft/internal/jsonform"
+)
 
 // Set returns a channel that holds distinct elements, in the order in which they
 // were first added. A graph does not accept an element type that Go's ==
@@ -16,6 +20,14 @@ func Set[E comparable](name string) *SetChannel[E] {
 // A SetChannel is a channel that holds distinct elements. [Set] makes it.
 type SetChannel[E comparable] struct {
 	*elements[E, E]
+}
+
+// Upgrade sets a function that converts the JSON of an element of an older form.
+// See [Channel.Upgrade].
+func (c *SetChannel[E]) Upgrade(up func(old json.RawMessage) (json.RawMessage, error)) *SetChannel[E] {
+	c.codec.SetUpgrade(up)
+	c.keys.SetUpgrade(up) // an element is its own key
+	return c
 }
 
 // Has reports whether e is in the set.

@@ -1,12 +1,33 @@
 package state
 
 import (
+	"encoding/json"
+
 	"github.com/weft-go/weft/internal/statecore"
 )
 
 // A View is a state that does not change. Read it through channels:
 // Messages.Get(view). It is safe for concurrent use, and may be kept.
 type View interface{ statecore.View }
+
+// NewView returns the state of a graph with these channels after writes, which
+// are applied in order, as the writes of one task. Use it to test a node or a
+// reducer without a graph. Its error is a [ChannelError], or joins several.
+func NewView(channels []Handle, writes ...Write) (View, error) {
+	schema, err := statecore.NewSchema(channels...)
+	if err != nil {
+		return nil, err
+	}
+	tx := schema.Begin(schema.Empty())
+	if err := statecore.Apply(tx, 0, writes); err != nil {
+		return nil, err
+	}
+	return tx.Finish(false)
+}
+
+// Values returns the JSON of the value of each channel that v has. Channels that
+// were never written, and [Untracked] channels, are left out.
+func Values(v View) (map[string]json.RawMessage, error) { return statecore.ValuesOf(v) }
 
 // A Handle is any channel: a [Channel], [ListChannel], [KeyedChannel],
 // [SetChannel] or [MapChannel].
@@ -41,12 +62,3 @@ func (h handle) write(a statecore.Action) Write {
 	}
 	return Write{statecore.NewWrite(h.traits, a)}
 }
-
-// An Update is the list of writes that a node, an input or an edit makes. They
-// are applied in order.
-type Update []Write
-
-// A Write is one change to one channel, or a signal to the graph such as
-// graph.Goto. Channels make writes. The zero Write does nothing. A Write is
-// immutable and may be used more than once.
-type Write struct{ statecore.Write }

@@ -1,10 +1,11 @@
 package state_test
 
 import (
-	"errors"
-	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
@@ -49,21 +50,18 @@ func TestStoredWrites(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			k, data, ok, err := schema.EncodeWrite(test.write.Core())
-			if err != nil || !ok || k != test.kind || string(data) != test.data {
-				t.Fatalf("got %v %s, %v, %v, want %v %s", k, data, ok, err, test.kind, test.data)
-			}
+			require.NoError(t, err)
+			require.True(t, ok)
+			require.Equal(t, test.kind, k)
+			require.Equal(t, test.data, string(data))
 			back, err := schema.DecodeWrite(test.write.Channel(), k, data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if back.Channel() != test.write.Channel() || back.String() != test.write.String() {
-				t.Errorf("read back as %s, want %s", back, test.write)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, test.write.Channel(), back.Channel())
+			assert.Equal(t, test.write.String(), back.String())
 			for _, v := range []state.View{schema.Empty(), full} {
 				want, got := commit(t, schema, v, test.write), commit(t, schema, v, state.Write{Write: back})
-				if a, b := all.dump(want), all.dump(got); !reflect.DeepEqual(a, b) {
-					t.Errorf("read back, it gives %v, want %v", b, a)
-				}
+				a, b := all.dump(want), all.dump(got)
+				assert.Equal(t, b, a)
 			}
 		})
 	}
@@ -98,15 +96,12 @@ func TestEcho(t *testing.T) {
 					continue
 				}
 				w, err := schema.WriteFromChange(c.channel, c.kind, []byte(c.data))
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				echoes = append(echoes, state.Write{Write: w})
 			}
 			got := commit(t, schema, full, echoes...)
-			if a, b := all.dump(want), all.dump(got); !reflect.DeepEqual(a, b) {
-				t.Errorf("the echo gives %v, want %v", b, a)
-			}
+			a, b := all.dump(want), all.dump(got)
+			assert.Equal(t, b, a)
 		})
 	}
 }
@@ -122,16 +117,14 @@ func TestEchoes(t *testing.T) {
 	} {
 		schema := schemaOf(t, c...)
 		for _, c := range c {
-			if got := schema.ChangesAreWrites(c.Name()); got != name {
-				t.Errorf("%s: got %v, want %v", c.Name(), got, name)
-			}
+			assert.Equal(t, name, schema.ChangesAreWrites(c.Name()), "%s", c.Name())
 		}
 	}
 	// The end of an ephemeral value is no write of anybody's.
 	schema := schemaOf(t, all.ephemeral)
-	if w, err := schema.WriteFromChange("ephemeral", statecore.KindClear, nil); err != nil || w.Channel() != "" {
-		t.Errorf("got %s, %v, want nothing", w, err)
-	}
+	w, err := schema.WriteFromChange("ephemeral", statecore.KindClear, nil)
+	assert.NoError(t, err)
+	assert.Empty(t, w.Channel())
 }
 
 // TestStoredNonsense has what no step stores: it is a named error.
@@ -160,25 +153,25 @@ func TestStoredNonsense(t *testing.T) {
 		}
 		for _, k := range kinds {
 			err := schema.Replay(nil).Apply(d.Name, k, []byte(`null`))
-			if want := k == statecore.KindClear || slices.Contains(replays[d.Kind], k); (err == nil) != want {
-				t.Errorf("%s: replay of a %v: got %v", d.Name, k, err)
-			} else if err != nil {
+			if want := k == statecore.KindClear || slices.Contains(replays[d.Kind], k); want {
+				assert.NoError(t, err, "%s: replay of a %v", d.Name, k)
+			} else {
 				channelErr(t, err, d.Name, state.ErrStored)
 			}
 			_, err = schema.DecodeWrite(d.Name, k, []byte(`null`))
-			if want := slices.Contains(writes[d.Kind], k); (err == nil) != want {
-				t.Errorf("%s: a write of kind %v: got %v", d.Name, k, err)
-			} else if err != nil {
+			if slices.Contains(writes[d.Kind], k) {
+				assert.NoError(t, err, "%s: a write of kind %v", d.Name, k)
+			} else {
 				channelErr(t, err, d.Name, state.ErrStored)
 			}
 			for _, text := range []string{"", "x", `"a`, `[`, `[{]`, `{"a":}`, `[1,2] 3`, "\"\xff\"", "[\"\xff\"]"} {
 				err := schema.Replay(nil).Apply(d.Name, k, []byte(text))
-				if k != statecore.KindClear && !errors.Is(err, state.ErrStored) {
-					t.Errorf("%s: replay of a %v of %q: got %v", d.Name, k, text, err)
+				if k == statecore.KindClear {
+					continue // its data is not read
 				}
-				if _, err := schema.DecodeWrite(d.Name, k, []byte(text)); k != statecore.KindClear && !errors.Is(err, state.ErrStored) {
-					t.Errorf("%s: a write of kind %v of %q: got %v", d.Name, k, text, err)
-				}
+				assert.ErrorIs(t, err, state.ErrStored, "%s: replay of a %v of %q", d.Name, k, text)
+				_, err = schema.DecodeWrite(d.Name, k, []byte(text))
+				assert.ErrorIs(t, err, state.ErrStored, "%s: a write of kind %v of %q", d.Name, k, text)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
@@ -166,7 +167,7 @@ func TestFixedValueHasToFit(t *testing.T) {
 func TestNodesBind(t *testing.T) {
 	t.Parallel()
 	who := state.Last[string]("who")
-	schema, err := state.NewSchema(messages, oneCall, who)
+	schema, err := statecore.NewSchema[state.Handle](messages, oneCall, who)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
@@ -266,7 +267,7 @@ func TestMetaToolsAreGuarded(t *testing.T) {
 func TestPlanningRecords(t *testing.T) {
 	t.Parallel()
 	actions := state.Append[tools.Action]("actions")
-	schema, err := state.NewSchema(messages, oneCall, actions)
+	schema, err := statecore.NewSchema[state.Handle](messages, oneCall, actions)
 	if err != nil {
 		t.Fatal(err)
 	}

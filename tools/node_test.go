@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
@@ -21,7 +22,7 @@ var (
 
 func viewOf(t *testing.T, writes ...state.Write) state.View {
 	t.Helper()
-	schema, err := state.NewSchema(messages, oneCall)
+	schema, err := statecore.NewSchema[state.Handle](messages, oneCall)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,11 +30,11 @@ func viewOf(t *testing.T, writes ...state.Write) state.View {
 }
 
 // after returns the state after the writes of one task.
-func after(t *testing.T, schema *state.Schema, view state.View, writes []state.Write) state.View {
+func after(t *testing.T, schema *statecore.Schema, view state.View, writes []state.Write) state.View {
 	t.Helper()
 	tx := schema.Begin(view)
 	for _, w := range writes {
-		if err := tx.Apply(0, w); err != nil {
+		if err := statecore.Apply(tx, 0, []state.Write{w}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -126,7 +127,7 @@ func TestCallNode(t *testing.T) {
 // What package llm makes has to survive package state.
 func TestMessagesSurviveStorage(t *testing.T) {
 	t.Parallel()
-	schema, err := state.NewSchema(messages)
+	schema, err := statecore.NewSchema[state.Handle](messages)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestMessagesSurviveStorage(t *testing.T) {
 	given := []llm.Message{llm.User("hi", llm.Part{Type: llm.PartImage, MIMEType: "image/png", Data: []byte{1, 2}}), turn, llm.ToolResult(call, "2\u0000")}
 	view := after(t, schema, schema.Empty(), []state.Write{messages.Put(given...)})
 	replay := schema.Replay(nil)
-	if err := schema.Snapshot(view, func(channel string, k state.Kind, data []byte) {
+	if err := schema.Snapshot(view, func(channel string, k statecore.Kind, data []byte) {
 		if err := replay.Apply(channel, k, data); err != nil {
 			t.Error(err)
 		}

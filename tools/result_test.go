@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
@@ -159,12 +160,12 @@ func (j jump) Signal() string { return "goto " + string(j) }
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	cart := state.Append[string]("cart")
-	schema, err := state.NewSchema(messages, oneCall, cart)
+	schema, err := statecore.NewSchema[state.Handle](messages, oneCall, cart)
 	if err != nil {
 		t.Fatal(err)
 	}
 	set := mustSet(t, tools.New("buy", "Buys.", func(_ context.Context, in number) (tools.Result, error) {
-		return tools.Result{Text: "bought", Update: state.Update{cart.Put(fmt.Sprint(in.N)), state.NewSignal(jump("checkout"))}}, nil
+		return tools.Result{Text: "bought", Update: state.Update{cart.Put(fmt.Sprint(in.N)), {Write: statecore.SignalWrite(jump("checkout"))}}}, nil
 	}))
 	one, two := numbered(1, "buy"), numbered(2, "buy")
 	view := after(t, schema, schema.Empty(), []state.Write{messages.Put(llm.Assistant("", two, one)), oneCall.Put(one)})

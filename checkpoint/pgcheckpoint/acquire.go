@@ -5,19 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// errOpened says that others have found out that no connection can be made.
-var errOpened = errors.New("no connection can be made")
+// errCircuitOpen is returned to a caller that waits for a connection when other
+// callers have found that none can be made.
+var errCircuitOpen = errors.New("no connection can be made")
 
-// connection returns a nil conn for a DB that does not show its connections.
-func (l *link) connection(ctx context.Context) (on querier, conn *pgx.Conn, release func(), err error) {
+// connection returns a connection to send a statement on, and waits for it at most
+// the limit. Conn is nil for a DB that does not expose its connection.
+func (l *link) connection(ctx context.Context, limit time.Duration) (on querier, conn *pgx.Conn, release func(), err error) {
 	switch db := l.db.(type) {
 	case *pgxpool.Pool:
-		c, release, err := l.acquire(ctx, db)
+		c, release, err := l.acquire(ctx, db, limit)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -37,55 +40,56 @@ type beginner interface {
 
 func (l *link) beginner(ctx context.Context) (on beginner, release func(), err error) {
 	if pool, ok := l.db.(*pgxpool.Pool); ok {
-		return l.acquire(ctx, pool)
+		return l.acquire(ctx, pool, l.timeout)
 	}
 	return l.db, func() {}, nil
 }
 
-// acquire takes a connection of a pool, until release. One that was lost meanwhile
-// takes the idle ones with it, unless it was closed because the caller did not want to
-// wait.
-func (l *link) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, func(), error) {
-	if err := l.circuit.slot(ctx); err != nil {
+// acquire takes a connection of a pool. The caller must call release. If the
+// connection was lost meanwhile, release also resets the pool, except where it was
+// closed because the caller's context ended.
+func (l *link) acquire(ctx context.Context, pool *pgxpool.Pool, limit time.Duration) (*pgxpool.Conn, func(), error) {
+	limit = min(limit, l.timeout)
+	start := time.Now()
+	if err := l.circuit.acquireSlot(ctx, limit); err != nil {
 		return nil, nil, err
 	}
-	c, err := l.ask(ctx, pool)
+	c, err := l.acquireConn(ctx, pool, max(limit-time.Since(start), minWait))
 	if err != nil {
-		l.circuit.give()
+		l.circuit.releaseSlot()
 		return nil, nil, err
 	}
-	l.circuit.reached()
+	l.circuit.connected()
 	return c, func() {
-		lost := c.Conn().IsClosed() && ctx.Err() == nil
+		closed := c.Conn().IsClosed()
 		c.Release()
-		if lost && l.circuit.stale() {
+		if !closed {
+			l.circuit.answered.Store(time.Now().UnixNano())
+		} else if ctx.Err() == nil && l.circuit.mayReset() {
 			pool.Reset()
 		}
-		l.circuit.give()
+		l.circuit.releaseSlot()
 	}, nil
 }
 
-// ask asks a pool for a connection. An error that is not of ctx is one of faultLost.
-func (l *link) ask(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
-	inner := ctx
-	if l.limit > 0 {
-		var cancel context.CancelFunc
-		inner, cancel = context.WithTimeout(ctx, l.limit)
-		defer cancel()
-	}
+// acquireConn asks a pool for a connection. An error that is not the error of ctx is
+// of the class faultLost.
+func (l *link) acquireConn(ctx context.Context, pool *pgxpool.Pool, limit time.Duration) (*pgxpool.Conn, error) {
+	inner, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	c, err := pool.Acquire(inner)
 	switch {
 	case err == nil, ctx.Err() != nil:
 		return c, err
 	case inner.Err() != nil:
-		// Perhaps the pool is only busy.
-		return nil, fmt.Errorf("no connection in %v: %w", l.limit, net.ErrClosed)
+		// The pool may only be busy, so this does not open the circuit.
+		return nil, fmt.Errorf("no connection in %v: %w", limit, net.ErrClosed)
 	case errors.Is(err, context.DeadlineExceeded):
-		// It is that of the attempt, and not the caller's.
+		// The connection attempt has its own deadline, which is not the caller's.
 		err = fmt.Errorf("%w: %s", net.ErrClosed, err.Error())
 	}
 	if faultOf(err) == faultLost {
-		l.circuit.refused(err)
+		l.circuit.connectFailed(err)
 	}
 	return nil, err
 }

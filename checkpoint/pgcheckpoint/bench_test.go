@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/checkpointtest"
@@ -17,7 +19,7 @@ func BenchmarkStore(b *testing.B) {
 	checkpointtest.Bench(b, func(tb testing.TB) checkpoint.Store { return newPlace(tb).open(tb) })
 }
 
-// BenchmarkLoad loads a thread of 10,000 messages, one a step.
+// BenchmarkLoad loads a thread of 10,000 steps with one message each.
 func BenchmarkLoad(b *testing.B) {
 	store := newPlace(b).open(b)
 	const messages = 10_001 // the loop ends with its agent
@@ -26,36 +28,30 @@ func BenchmarkLoad(b *testing.B) {
 	b.Run("store", func(b *testing.B) {
 		for b.Loop() {
 			c, err := store.Get(b.Context(), checkpoint.Key{Thread: "t"})
-			if err != nil || len(c.Lineage) != messages+1 {
-				b.Fatalf("got %d deltas, error %v", len(c.Lineage), err)
-			}
+			require.NoError(b, err)
+			require.Len(b, c.Lineage, messages+1)
 		}
 	})
 	b.Run("state", func(b *testing.B) {
 		for b.Loop() {
 			snap, err := g.Thread("t").Snapshot(b.Context())
-			if err != nil || loopMessages.Len(snap) != messages {
-				b.Fatal(err)
-			}
+			require.NoError(b, err)
+			require.Equal(b, messages, loopMessages.Len(snap))
 		}
 	})
 	b.Run("history", func(b *testing.B) {
 		for b.Loop() {
 			n := 0
 			for _, err := range store.List(b.Context(), checkpoint.Query{Thread: "t"}) {
-				if err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, err)
 				n++
 			}
-			if n != messages+1 {
-				b.Fatalf("got %d checkpoints", n)
-			}
+			require.Equal(b, messages+1, n)
 		}
 	})
 }
 
-// BenchmarkCommits puts steps to 32 threads at once, each under its lease.
+// BenchmarkCommits stores steps of 32 threads concurrently, each under its lease.
 func BenchmarkCommits(b *testing.B) {
 	const threads = 32
 	p := newPlace(b)
@@ -75,8 +71,7 @@ func BenchmarkCommits(b *testing.B) {
 			for left.Add(-1) >= 0 {
 				made[i]++
 				c := step(thread, made[i])
-				if err := leases[i].Put(context.Background(), c, c.Parent); err != nil {
-					b.Error(err)
+				if !assert.NoError(b, leases[i].Put(context.Background(), c, c.Parent)) {
 					return
 				}
 			}

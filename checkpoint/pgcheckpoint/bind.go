@@ -9,13 +9,14 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// Bind returns a store for a tenant on the database of s, with an [Options.Before] of
-// its own and otherwise the options of s. It asks the database nothing, so one may be
-// made for each request. Closing it does nothing, and it ends when s is closed. It
-// returns [checkpoint.ErrInvalid] for what [Options] does not allow.
+// Bind returns a store for a tenant on the database of s. It has its own
+// [Options.Before], and otherwise the options of s. Bind does not query the database, so
+// a program may call it for each request. Closing the returned store does nothing. It
+// cannot be used after s is closed. Bind returns [checkpoint.ErrInvalid] for values that
+// [Options] does not allow.
 //
-// It is no method, so that a type which embeds a bound store does not offer its user
-// another tenant's.
+// Bind is not a method, so that a type which embeds a bound store does not give access
+// to other tenants.
 func Bind(s *Store, tenant string, before func(ctx context.Context, b *pgx.Batch) error) (*Store, error) {
 	err := checkName("tenant", tenant)
 	if err == nil && before != nil {
@@ -32,7 +33,7 @@ func Bind(s *Store, tenant string, before func(ctx context.Context, b *pgx.Batch
 
 func (l *link) checkBefore() error {
 	if len(l.mode) > 0 {
-		return fmt.Errorf("behind a pooler, Before needs connections that cache no statements, as those of Open: %w",
+		return fmt.Errorf("behind a transaction pooler, Before needs connections that do not cache statements: use Open or PoolConfig: %w",
 			checkpoint.ErrInvalid)
 	}
 	return nil

@@ -4,39 +4,41 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
 const (
-	// failures is how many connections in a row that can not be made open a circuit. A
-	// server that has too many clients refuses some while others work.
-	failures = 3
-	// probeWait and up to half of it again, at random, is between the tries of an open
-	// circuit. pgx may dial twice in each.
+	// maxFailures is the number of failed connection attempts in a row that opens a
+	// circuit. A server with too many clients refuses some while others work.
+	maxFailures = 3
+	// probeWait, plus up to half of it at random, is the time between the probes of an
+	// open circuit. Each probe may dial twice.
 	probeWait = time.Second
-	// resetWait is the least time between two times that a pool is emptied.
+	// resetWait is the least time between two resets of a pool.
 	resetWait = time.Second
 )
 
-// A circuit keeps those who can not reach a database from all trying at once, all the
-// time. It is closed as long as connections can be made. While it is open, one caller
-// after the other tries, at most once a second, and the rest wait for the first who
-// gets through.
+// A circuit is a circuit breaker for the connections of a pool. It is closed while
+// connections can be made. While it is open, one caller at a time probes the
+// database, at most once a second, and the others wait for its result.
 type circuit struct {
-	// slots bounds how many ask the pool for a connection, so that those who come
-	// behind learn from those before them. Nil is no bound.
+	// slots bounds how many callers ask the pool for a connection, so that the others
+	// learn from their results. Nil means no bound.
 	slots chan struct{}
 	open  atomic.Bool
+	// answered is when a call last ended with its connection intact, in Unix nanoseconds.
+	answered atomic.Int64
 
 	mu      sync.Mutex
 	failed  int // in a row
 	cause   error
-	next    time.Time // of the next try
-	trying  bool
-	changed chan struct{} // closed when anything of this does
-	emptied time.Time
+	next    time.Time // of the next probe
+	probing bool
+	changed chan struct{} // closed when open, cause, next or probing changes
+	reset   time.Time     // of the pool
 }
 
 func newCircuit(conns int32) *circuit {
@@ -47,11 +49,11 @@ func newCircuit(conns int32) *circuit {
 	return c
 }
 
-// enter waits while others find out whether the database can be reached. Probe says
-// that the caller is the one who does: it must call leave.
+// enter waits until the circuit is closed or the caller may probe. After a probe, the
+// caller must call leave. It returns [ErrUnreachable] at the time until.
 func (c *circuit) enter(ctx context.Context, until time.Time) (probe bool, err error) {
 	for c.open.Load() {
-		probe, wait, changed, cause := c.look()
+		probe, wait, changed, cause := c.tryProbe()
 		if probe {
 			return true, nil
 		}
@@ -74,83 +76,90 @@ func (c *circuit) enter(ctx context.Context, until time.Time) (probe bool, err e
 	return false, nil
 }
 
-// look returns how long to wait at most, or that it is the caller's turn to try.
-func (c *circuit) look() (probe bool, wait time.Duration, changed <-chan struct{}, cause error) {
+// tryProbe makes the caller the probe if one is due. Otherwise it returns how long to
+// wait at most before asking again.
+func (c *circuit) tryProbe() (probe bool, wait time.Duration, changed <-chan struct{}, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	wait = 2 * probeWait
-	if !c.trying && c.open.Load() {
+	if !c.probing && c.open.Load() {
 		if wait = time.Until(c.next); wait <= 0 {
-			c.trying = true
+			c.probing = true
 			return true, 0, nil, nil
 		}
 	}
 	return false, wait, c.changed, c.cause
 }
 
-// leave ends the try of a probe.
+// leave ends a probe.
 func (c *circuit) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.trying = false
+	c.probing = false
 	c.next = nextProbe()
-	c.change()
+	c.notify()
 }
 
-// refused notes that a connection could not be made.
-func (c *circuit) refused(cause error) {
+// connectFailed records that a connection could not be made.
+func (c *circuit) connectFailed(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failed++
 	c.cause = cause
-	if c.failed >= failures && !c.open.Swap(true) {
+	if c.failed >= maxFailures && !c.open.Swap(true) {
 		c.next = nextProbe()
-		c.change()
+		c.notify()
 	}
 }
 
-// reached notes that there is a connection.
-func (c *circuit) reached() {
+// connected records that the pool gave a connection.
+func (c *circuit) connected() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failed = 0
 	if c.open.Swap(false) {
-		c.change()
+		c.notify()
 	}
 }
 
 func nextProbe() time.Time { return time.Now().Add(probeWait + rand.N(probeWait/2)) }
 
-func (c *circuit) change() {
+// notify wakes the callers that wait for a change. The caller holds c.mu.
+func (c *circuit) notify() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
-// stale reports whether it is time to empty a pool of which a connection was lost: the
-// others may be lost too, and each would cost a call a try.
-func (c *circuit) stale() bool {
+// mayReset reports whether a pool that lost a connection should be reset now. Its
+// other connections may be lost too, and each would cost a call one try.
+func (c *circuit) mayReset() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	if now.Sub(c.emptied) < resetWait {
+	if now.Sub(c.reset) < resetWait {
 		return false
 	}
-	c.emptied = now
+	c.reset = now
 	return true
 }
 
-// slot waits for its turn to ask for a connection, which give ends. It returns
-// errOpened when there is none to be had. A probe does not wait for those who do.
-func (c *circuit) slot(ctx context.Context) error {
+// acquireSlot waits until the caller may ask the pool for a connection. The caller
+// must call releaseSlot. It returns errCircuitOpen when the circuit opens meanwhile,
+// and an error of a lost connection when no call of the pool was answered within the
+// limit. A pool that is only busy makes its callers wait for longer.
+func (c *circuit) acquireSlot(ctx context.Context, limit time.Duration) error {
 	if c.slots == nil {
 		return nil
 	}
+	select {
+	case c.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	start := time.Now()
+	t := time.NewTimer(limit)
+	defer t.Stop()
 	for {
-		select {
-		case c.slots <- struct{}{}:
-			return nil
-		default:
-		}
 		c.mu.Lock()
 		changed := c.changed
 		c.mu.Unlock()
@@ -159,15 +168,21 @@ func (c *circuit) slot(ctx context.Context) error {
 			return nil
 		case <-changed:
 			if c.open.Load() {
-				return errOpened
+				return errCircuitOpen
 			}
+		case <-t.C:
+			if c.answered.Load() < start.UnixNano() {
+				return fmt.Errorf("all connections are in use and none was answered for %v: %w", limit, net.ErrClosed)
+			}
+			start = time.Now()
+			t.Reset(limit)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-func (c *circuit) give() {
+func (c *circuit) releaseSlot() {
 	if c.slots != nil {
 		<-c.slots
 	}

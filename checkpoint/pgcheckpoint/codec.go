@@ -11,27 +11,28 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A stored value is a frame of package checkpoint, or, when that is long and gets
-// shorter by it, a compressed one: a format byte that no frame begins with, a
-// CRC-32C of all that follows, the length of the frame as a varint, and the frame
-// compressed with zstd.
+// A stored value is a frame of package checkpoint, or a compressed frame where that is
+// shorter. A compressed frame has a format byte that no frame begins with, a CRC-32C
+// of the bytes after it, the length of the frame as a varint, and the frame compressed
+// with zstd. See [tie] for the formats of values that are tied to their rows.
 const (
+	formatFrame  = 0x01 // see package checkpoint
 	formatPacked = 0x02
 
 	packedHeader = 1 + crc32.Size
-	// minPacked is the size from which compressing is tried.
+	// minPacked is the least size of a frame that is compressed.
 	minPacked = 256
-	// maxPacked is the size up to which it is, so that what is stored can never
-	// claim to be a monster.
+	// maxPacked is the greatest size of a frame that is compressed. It bounds the
+	// memory that a damaged value can claim.
 	maxPacked = 32 << 20
-	// sampleSize is how much of a long frame is compressed first, to see whether the
-	// rest is worth its time and memory.
+	// sampleSize is how much of a long frame is compressed first, to see whether
+	// compressing the rest is worth its time and memory.
 	sampleSize = 64 << 10
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// packers returns what is shared by all stores: both are safe for concurrent use.
+// packers returns the encoder and decoder of all stores. Both are safe for concurrent use.
 var packers = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false),
 		zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
@@ -46,7 +47,7 @@ var packers = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
 	return enc, dec
 })
 
-// pack returns the stored form of a frame, which may be the frame.
+// pack returns the stored form of a frame. It may be the frame itself.
 func pack(frame []byte) []byte {
 	if len(frame) < minPacked || len(frame) > maxPacked {
 		return frame
@@ -110,41 +111,4 @@ func unpackDeltas(b []byte) ([]checkpoint.Delta, error) {
 		return nil, err
 	}
 	return checkpoint.ParseDeltas(frame)
-}
-
-const sealSize = crc32.Size
-
-// A header is what a checksum ties to the control of a checkpoint, so that damage
-// to either is found.
-type header struct {
-	id, parent string
-	step       int
-	source     checkpoint.Source
-}
-
-// sealControl returns the stored form of a control.
-func (h *header) sealControl(control []byte) []byte {
-	b := make([]byte, sealSize, sealSize+len(control))
-	binary.LittleEndian.PutUint32(b, h.sum(control))
-	return append(b, control...)
-}
-
-func (h *header) openControl(stored []byte) ([]byte, error) {
-	if len(stored) < sealSize || binary.LittleEndian.Uint32(stored) != h.sum(stored[sealSize:]) {
-		return nil, fmt.Errorf("checksum of its header: %w", checkpoint.ErrCorrupt)
-	}
-	return stored[sealSize:], nil
-}
-
-func (h *header) sum(control []byte) uint32 {
-	var buf [192]byte
-	b := appendSized(buf[:0], h.id)
-	b = appendSized(b, h.parent)
-	b = appendSized(b, string(h.source))
-	b = binary.AppendVarint(b, int64(h.step))
-	return crc32.Update(crc32.Checksum(b, castagnoli), castagnoli, control)
-}
-
-func appendSized(dst []byte, s string) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }

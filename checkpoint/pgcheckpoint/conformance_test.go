@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/checkpointtest"
@@ -18,7 +19,7 @@ func (p place) sql(text string) string {
 	return strings.ReplaceAll(text, "weft.", p.options.Schema+".")
 }
 
-// harness runs the suite on stores in places of their own.
+// harness runs the suite on stores with separate schemas.
 func harness(newPlace func(testing.TB) place) checkpointtest.Harness {
 	var places sync.Map
 	open := func(tb testing.TB, p place) checkpoint.Store {
@@ -37,7 +38,7 @@ func harness(newPlace func(testing.TB) place) checkpointtest.Harness {
 			return open(tb, where(store))
 		},
 		Corrupt: func(tb testing.TB, store checkpoint.Store, k checkpoint.Key, offset int) bool {
-			return flip(tb, where(store), k, offset)
+			return flipStored(tb, where(store), k, offset)
 		},
 		MaxValue: maxValue,
 	}
@@ -48,7 +49,7 @@ func TestConformance(t *testing.T) {
 	harness(newPlace).Run(t)
 }
 
-// What is sent as plain text takes another way through everything.
+// The simple protocol sends arguments as text, so values have other encodings.
 func TestConformanceSimpleProtocol(t *testing.T) {
 	t.Parallel()
 	checkpointtest.Harness{
@@ -62,8 +63,8 @@ func TestConformanceSimpleProtocol(t *testing.T) {
 	}.Run(t)
 }
 
-// flip flips a bit of what is stored of a checkpoint's values.
-func flip(tb testing.TB, p place, k checkpoint.Key, offset int) bool {
+// flipStored flips a bit in the stored values of a checkpoint.
+func flipStored(tb testing.TB, p place, k checkpoint.Key, offset int) bool {
 	tb.Helper()
 	ctx := context.Background()
 	conn := p.conn(tb)
@@ -72,26 +73,20 @@ func flip(tb testing.TB, p place, k checkpoint.Key, offset int) bool {
 	var seq int32
 	err := conn.QueryRow(ctx, p.sql(`SELECT s.thread, s.seq FROM weft.cp_step s JOIN weft.cp_thread t ON t.key = s.thread
 		WHERE t.id = $1 AND coalesce(s.name, s.id::text) = $2`), k.Thread, k.ID).Scan(&thread, &seq)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	for _, column := range []string{"changes", "snapshot", "control"} {
 		if flipValue(tb, conn, p.sql(`weft.cp_step`), column, []any{thread, seq, "", 0}, &offset) {
 			return true
 		}
 	}
 	rows, err := conn.Query(ctx, p.sql(`SELECT task, number FROM weft.cp_write WHERE thread = $1 AND seq = $2 ORDER BY task, number`), thread, seq)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	type write struct {
 		Task   string
 		Number int64
 	}
 	writes, err := pgx.CollectRows(rows, pgx.RowToStructByPos[write])
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	for _, w := range writes {
 		if flipValue(tb, conn, p.sql(`weft.cp_write`), "data", []any{thread, seq, w.Task, w.Number}, &offset) {
 			return true
@@ -100,7 +95,8 @@ func flip(tb testing.TB, p place, k checkpoint.Key, offset int) bool {
 	return false
 }
 
-// flipValue takes the size of a value from an offset that is beyond it.
+// flipValue flips the bit at an offset of a value. If the value is shorter, it subtracts
+// its length from the offset and reports false.
 func flipValue(tb testing.TB, conn *pgx.Conn, table, column string, key []any, offset *int) bool {
 	tb.Helper()
 	ctx := context.Background()
@@ -109,9 +105,7 @@ func flipValue(tb testing.TB, conn *pgx.Conn, table, column string, key []any, o
 		where += ` AND task = $3 AND number = $4`
 	}
 	var size *int
-	if err := conn.QueryRow(ctx, `SELECT length(`+column+`) FROM `+table+where, key...).Scan(&size); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, conn.QueryRow(ctx, `SELECT length(`+column+`) FROM `+table+where, key...).Scan(&size))
 	if size == nil || *offset >= *size {
 		if size != nil {
 			*offset -= *size
@@ -120,8 +114,6 @@ func flipValue(tb testing.TB, conn *pgx.Conn, table, column string, key []any, o
 	}
 	_, err := conn.Exec(ctx, `UPDATE `+table+` SET `+column+` = set_byte(`+column+`, $5, get_byte(`+column+`, $5) # $6)`+where,
 		append(key, *offset, 1<<(*offset%8))...)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return true
 }

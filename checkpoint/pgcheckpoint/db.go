@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/internal/pgdb"
 )
 
-// A DB is what a [Store] works on: a *pgxpool.Pool, a *pgx.Conn, or a pgx.Tx that
-// the caller has begun and will commit.
+// A DB is the database that a [Store] works on: a *pgxpool.Pool, a *pgx.Conn, or a
+// pgx.Tx that the caller has begun and will commit.
 type DB interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
@@ -25,61 +25,57 @@ var (
 	_ DB = pgx.Tx(nil)
 )
 
-// A link is how statements reach the database.
+// A link sends statements to a DB.
 type link struct {
 	db     DB
 	before func(ctx context.Context, b *pgx.Batch) error
-	// mode, when set, is how statements are sent, whatever the connection's default.
+	// mode, when set, holds the query mode to send statements in, instead of the
+	// connection's default.
 	mode []any
-	// turn is taken for the length of a call where there is one connection only.
-	turn chan struct{}
-	// again says that a failed call may be tried again: not in a transaction, which
-	// has failed as a whole.
-	again bool
-	// circuit is shared by all who use db. Nil is one that is always closed.
+	// sem serializes the calls on a single connection. Nil for a pool.
+	sem chan struct{}
+	// retries is set when a failed call may be tried again. It is not set in a
+	// caller's transaction, which has failed as a whole.
+	retries bool
+	// circuit is shared by all stores on db. Nil for a DB that is not a pool.
 	circuit *circuit
-	// limit is how long to wait for a connection; zero is as long as it takes, for a
-	// pool that sees to it itself.
-	limit time.Duration
+	// timeout bounds the wait for a connection.
+	timeout time.Duration
 }
 
 func newLink(db DB, o *Options) *link {
-	l := &link{db: db, before: o.Before, again: true}
+	l := &link{db: db, before: o.Before, retries: true, timeout: cmp.Or(o.Timeout, defaultTimeout)}
 	if pool, ok := db.(*pgxpool.Pool); ok {
-		c := pool.Config()
-		l.circuit = newCircuit(c.MaxConns)
-		if c.PingTimeout == 0 || c.ConnConfig.ConnectTimeout == 0 {
-			l.limit = cmp.Or(o.Timeout, defaultTimeout)
-		}
+		l.circuit = newCircuit(pool.Config().MaxConns)
 	}
 	if pooled(db, o.Pooling) && pgdb.Caches(db) {
 		l.mode = []any{pgx.QueryExecModeExec}
 	}
 	switch db.(type) {
 	case pgx.Tx:
-		l.turn, l.again = make(chan struct{}, 1), false
+		l.sem, l.retries = make(chan struct{}, 1), false
 	case *pgx.Conn, *pgxpool.Conn:
-		l.turn = make(chan struct{}, 1)
+		l.sem = make(chan struct{}, 1)
 	}
 	return l
 }
 
-// take waits until the caller may use the database.
-func (l *link) take(ctx context.Context) error {
-	if err := ctx.Err(); err != nil || l.turn == nil {
+// lock waits until the caller may use the database.
+func (l *link) lock(ctx context.Context) error {
+	if err := ctx.Err(); err != nil || l.sem == nil {
 		return err
 	}
 	select {
-	case l.turn <- struct{}{}:
+	case l.sem <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (l *link) give() {
-	if l.turn != nil {
-		<-l.turn
+func (l *link) unlock() {
+	if l.sem != nil {
+		<-l.sem
 	}
 }
 
@@ -101,12 +97,12 @@ func (l *link) queryOn(ctx context.Context, on querier, sql string, args []any, 
 	if err := l.before(ctx, b); err != nil {
 		return err
 	}
-	first := b.Len()
+	queued := b.Len()
 	b.Queue(sql, args...)
 	results := on.SendBatch(ctx, b)
-	for range first {
+	for range queued {
 		if _, err := results.Exec(); err != nil {
-			_ = results.Close() // says the same
+			_ = results.Close() // returns the same error
 			return err
 		}
 	}
@@ -132,37 +128,47 @@ func readAll(rows pgx.Rows, read func(pgx.Rows) error) error {
 
 func ignoreRow(pgx.Rows) error { return nil }
 
-// transaction calls fn between the begin and the end of a transaction. It is for
-// what is not done in a superstep.
+// transaction calls fn within a transaction, and commits it if fn returns nil. It is
+// for maintenance: the calls of a superstep send one statement.
 func (l *link) transaction(ctx context.Context, limit time.Duration, fn func(ctx context.Context, tx *link) error) error {
 	return l.begin(ctx, limit, func(ctx context.Context, tx pgx.Tx) error { return fn(ctx, &link{db: tx, mode: l.mode}) })
 }
 
 func (l *link) begin(ctx context.Context, limit time.Duration, fn func(ctx context.Context, tx pgx.Tx) error) error {
-	return patiently(ctx, limit, func(ctx context.Context) error {
+	return withGrace(ctx, limit, func(ctx context.Context) error {
 		on, release, err := l.beginner(ctx)
 		if err != nil {
 			return err
 		}
 		defer release()
-		tx, err := on.Begin(ctx)
+		tx, err := l.beginTx(ctx, on)
 		if err != nil {
 			return err
 		}
-		err = l.prepare(ctx, tx)
+		err = l.queueBefore(ctx, tx)
 		if err == nil {
 			err = fn(ctx, tx)
 		}
 		if err == nil {
 			return tx.Commit(ctx)
 		}
-		// The connection may be gone, and with it the transaction.
+		// Fails if the connection is gone, and the transaction with it.
 		_ = tx.Rollback(ctx)
 		return err
 	})
 }
 
-func (l *link) prepare(ctx context.Context, tx pgx.Tx) error {
+// beginTx begins a transaction. A connection that is lost is found within the timeout
+// of one statement, however long the transaction itself may take.
+func (l *link) beginTx(ctx context.Context, on beginner) (tx pgx.Tx, err error) {
+	err = withGrace(ctx, l.timeout, func(ctx context.Context) error {
+		tx, err = on.Begin(ctx)
+		return err
+	})
+	return tx, err
+}
+
+func (l *link) queueBefore(ctx context.Context, tx pgx.Tx) error {
 	if l.before == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-// Package pgcheckpoint keeps checkpoints in PostgreSQL.
+// Package pgcheckpoint stores checkpoints in PostgreSQL.
 //
 //	store, err := pgcheckpoint.Open(ctx, os.Getenv("DATABASE_URL"), pgcheckpoint.Options{})
 //	if err != nil {
@@ -7,23 +7,29 @@
 //	defer store.Close()
 //	g, err := b.Compile(graph.Options{Checkpoints: store})
 //
-// [Store] is a [checkpoint.Store] with every optional power: it leases, lists,
-// copies and prunes threads and deletes runs. [New] makes one on a pool, a
-// connection or a transaction of the caller's, in a database that [Migrate] has
-// prepared. What to know about it:
+// [Store] is a [checkpoint.Store] with every optional interface: it leases, lists,
+// copies and prunes threads and deletes runs. [New] returns a store on a pool, a
+// connection or a transaction of the caller, in a database that [Migrate] has prepared.
 //
-//   - A superstep is one call of a function in the database: one round trip and
-//     one commit, whatever it changed and however long its thread is. A commit
-//     that returned is as durable as the server makes its commits.
-//   - A run leases its thread. The lease is in the row of the thread: owner, epoch
-//     and expiry, by the database's clock. Every commit carries the epoch and renews
-//     the lease, so a worker that was paused for too long stores nothing more. A
-//     thread is free again at once when its run ends, and [Options.LeaseTime] after
-//     its process was killed.
-//   - A call whose connection is lost is sent again, and finds out whether it had
-//     taken effect: an error that arrives is one that trying again did not help.
-//   - It works through transaction poolers, and there, too, in one round trip.
-//   - Names and metadata are text: a NUL or what is no UTF-8 is a
-//     [checkpoint.ErrInvalid], and so is the name of a thread, namespace or task of
-//     more than 2,000 bytes. Values are any bytes; long ones are compressed.
+//   - A superstep is one call of a function in the database: one round trip and one
+//     commit, whatever it changed and however long its thread is. A commit is as
+//     durable as the server's settings make it.
+//   - A run leases its thread. The row of the thread holds the owner, the epoch and the
+//     expiry of the lease, by the clock of the database. Every commit checks the epoch
+//     and renews the lease, so a process that was paused for longer than its lease
+//     cannot store anything. A thread is free at once when its run ends, and after
+//     [Options.LeaseTime] when its process dies.
+//   - A call whose connection is lost is sent again. The store finds out whether the
+//     first try took effect, so nothing is stored twice.
+//   - It works through transaction poolers, with the same number of round trips.
+//   - Names and metadata are text. A NUL or invalid UTF-8 is a [checkpoint.ErrInvalid],
+//     and so is a name of a thread, namespace or task of more than 2,000 bytes. Values
+//     are arbitrary bytes. Long values are compressed.
+//   - Values and the columns of a checkpoint are protected by checksums. A row that was
+//     changed outside of this package is a [checkpoint.ErrCorrupt]. Not protected are
+//     the times of checkpoints, tags, and the counters of a thread. Damage to a
+//     reference can have the effect of a deleted row: a pending write is not found with
+//     its checkpoint, or the newest checkpoint of a subgraph is not found in its
+//     namespace. The newest checkpoint of a thread is checked. Data checksums of the
+//     server detect all such damage.
 package pgcheckpoint

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// What a migration says is plain SQL, for those who apply theirs in their own way.
+// The migrations are plain SQL, for programs that apply migrations in another way.
 func ExampleScripts() {
 	scripts, err := pgcheckpoint.Scripts("agents")
 	if err != nil {
@@ -29,9 +29,10 @@ func ExampleScripts() {
 	// Output:
 	// 001_checkpoint true
 	// 002_functions true
+	// 003_load true
 }
 
-// A transaction pooler is found by its address.
+// PoolConfig detects a transaction pooler by its address.
 func ExamplePoolConfig() {
 	for _, address := range []string{
 		"postgres://app@db.example.com/app",
@@ -75,7 +76,7 @@ func ExampleOpen() {
 	}
 }
 
-// A store can be part of a transaction, with what else has to happen together.
+// A store can take part in a transaction of the caller.
 func ExampleNew() {
 	ctx := context.Background()
 	pool, err := pgxpool.New(ctx, os.Getenv("DATABASE_URL"))
@@ -100,7 +101,7 @@ func ExampleNew() {
 	}
 }
 
-// A row-level policy can rely on what Before sets: it is part of every call.
+// Before can set values for row-level security policies. It runs in every call.
 func ExampleOptions_before() {
 	options := pgcheckpoint.Options{Before: func(ctx context.Context, b *pgx.Batch) error {
 		b.Queue("SELECT set_config('role', 'app', true), set_config('app.user', $1, true)", "ann")
@@ -111,7 +112,7 @@ func ExampleOptions_before() {
 	// Output: true
 }
 
-// Metadata can be searched in all threads, as text or as numbers.
+// Find searches the metadata of all threads, as text or as numbers.
 func ExampleStore_Find() {
 	ctx := context.Background()
 	store, err := pgcheckpoint.Open(ctx, os.Getenv("DATABASE_URL"), pgcheckpoint.Options{})
@@ -132,7 +133,7 @@ func ExampleStore_Find() {
 	}
 }
 
-// Prune keeps what a policy or a tag keeps. Any number of processes may call it.
+// Prune keeps the checkpoints that the policy or a tag keeps.
 func ExampleStore_Tag() {
 	ctx := context.Background()
 	store, err := pgcheckpoint.Open(ctx, os.Getenv("DATABASE_URL"), pgcheckpoint.Options{})
@@ -148,9 +149,8 @@ func ExampleStore_Tag() {
 	fmt.Println(removed, err)
 }
 
-// What a service may do about threads that do not run: one with damaged rows goes back to
-// its last sound step, and one that has killed its processes is put aside for somebody
-// to look at.
+// Repair brings a thread with damaged rows back to its last intact checkpoint. Unpark lets
+// a thread run again whose runs have died.
 func ExampleStore_Repair() {
 	ctx := context.Background()
 	store, err := pgcheckpoint.Open(ctx, os.Getenv("DATABASE_URL"), pgcheckpoint.Options{})
@@ -167,7 +167,7 @@ func ExampleStore_Repair() {
 	}
 	_, err = store.Lease(ctx, thread) // as a run does
 	if errors.Is(err, pgcheckpoint.ErrParked) {
-		fmt.Println("its runs die:", err) // and, once the cause is gone:
+		fmt.Println("its runs die:", err) // fix the cause, and then:
 		err = store.Unpark(ctx, thread)
 	}
 	if err != nil {

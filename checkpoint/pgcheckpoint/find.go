@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A Condition is what a checkpoint's metadata has to meet. It is made by [Text],
-// [Number] and [Has].
+// A Condition is a test of a checkpoint's metadata. [Text], [Number] and [Has] return
+// one.
 type Condition struct {
 	key    string
 	op     Op
@@ -31,10 +31,10 @@ const (
 	conditionNumber
 )
 
-// Op is how a value of metadata compares to another.
+// Op is a comparison operator.
 type Op int
 
-// How a value may compare.
+// The comparison operators.
 const (
 	Equal Op = iota
 	NotEqual
@@ -46,36 +46,35 @@ const (
 
 var operators = []string{"=", "<>", "<", "<=", ">", ">="}
 
-// Text compares a value of metadata as text, byte by byte. Metadata that lacks the
-// key does not meet it, whatever the operator.
+// Text compares a metadata value as text, byte by byte. Metadata without the key does
+// not match, whatever the operator.
 func Text(key string, op Op, value string) Condition {
 	return Condition{key: key, op: op, text: value, kind: conditionText}
 }
 
-// Number compares a value of metadata as a number: "9" is less than "10". What is no
-// number, and metadata that lacks the key, do not meet it.
+// Number compares a metadata value as a number: "9" is less than "10". Metadata without
+// the key does not match, and neither does a value that is not a number.
 func Number(key string, op Op, value float64) Condition {
 	return Condition{key: key, op: op, number: value, kind: conditionNumber}
 }
 
-// Has is met by metadata that has the key.
+// Has matches metadata that has the key.
 func Has(key string) Condition { return Condition{key: key} }
 
 // A Search selects checkpoints of all threads.
 type Search struct {
-	// Prefix keeps the threads whose ids begin with it.
+	// Prefix selects the threads whose ids begin with it.
 	Prefix string
-	// Where are the conditions, all of which have to be met.
+	// Where lists conditions. A checkpoint has to match all of them.
 	Where []Condition
-	// Latest keeps the newest checkpoint of each thread only, of those that meet
-	// the conditions.
+	// Latest selects only the newest matching checkpoint of each thread.
 	Latest bool
-	// Limit is the most to yield. Zero means all.
+	// Limit is the maximum number of checkpoints. Zero means no limit.
 	Limit int
 }
 
-// Find yields checkpoints as List does, of all threads by the thread's id and then the
-// newest first. A Text that is Equal is looked up in an index.
+// Find yields checkpoints of all threads, as List does, ordered by the thread's id and
+// then newest first. An index is used for [Text] conditions with [Equal].
 func (s *Store) Find(ctx context.Context, q Search) iter.Seq2[checkpoint.Checkpoint, error] {
 	return func(yield func(checkpoint.Checkpoint, error) bool) {
 		f := finder{store: s, search: &q}
@@ -112,14 +111,13 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// A statement is put together from parts that are constants: whatever a caller
-// gives is an argument.
+// A statement is built from constant parts. Values of the caller are only arguments.
 type statement struct {
 	text strings.Builder
 	args []any
 }
 
-// with adds a part, in which each ? stands for the next argument.
+// with appends a part. Each ? in it stands for the next argument.
 func (b *statement) with(text string, args ...any) {
 	for _, arg := range args {
 		before, after, _ := strings.Cut(text, "?")
@@ -130,11 +128,11 @@ func (b *statement) with(text string, args ...any) {
 	b.text.WriteString(text)
 }
 
-// A finder is a search that is under way.
+// A finder reads the pages of a search.
 type finder struct {
 	store  *Store
 	search *Search
-	thread string // of the last one that was read
+	thread string // of the last checkpoint that was read
 	seq    int32
 	count  int
 }
@@ -168,9 +166,9 @@ func (f *finder) next(ctx context.Context) ([]row, error) {
 	}
 	var rows []row
 	text = f.store.sql(text)
-	err = f.store.retry(ctx, func(bool) error {
+	err = f.store.retry(ctx, maintenanceTimeout, func(t try) error {
 		rows = rows[:0]
-		return f.store.link.send(ctx, labour, text, args, func(found pgx.Rows) error {
+		return f.store.link.send(ctx, t.limit, text, args, func(found pgx.Rows) error {
 			var r row
 			err := found.Scan(append(r.fields(), &r.thread)...)
 			rows = append(rows, r)
@@ -214,8 +212,8 @@ func (f *finder) statement(limit int) (string, []any, error) {
 	return b.text.String(), b.args, nil
 }
 
-// number matches what PostgreSQL takes for a number. In a statement, a question mark
-// would stand for an argument.
+// number matches the numbers that PostgreSQL can parse. It contains no question mark,
+// which would stand for an argument.
 const number = `'^-{0,1}[0-9]{1,200}([.][0-9]{1,200}){0,1}([eE][-+]{0,1}[0-9]{1,2}){0,1}$'`
 
 func (c *Condition) add(b *statement) error {

@@ -3,8 +3,10 @@ package pgcheckpoint_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
@@ -23,9 +25,7 @@ func TestFind(t *testing.T) {
 		for i, m := range meta {
 			c := step(thread, i+1)
 			c.Run, c.Metadata = fmt.Sprint("run", i), m
-			if err := store.Put(ctx, c, c.Parent); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, store.Put(ctx, c, c.Parent))
 		}
 	}
 	for name, c := range map[string]struct {
@@ -51,14 +51,10 @@ func TestFind(t *testing.T) {
 	} {
 		var got []string
 		for found, err := range store.Find(ctx, c.search) {
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+			require.NoError(t, err, name)
 			got = append(got, fmt.Sprintf("%s/%d", found.Thread, found.Step))
 		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: got %q want %q", name, got, c.want)
-		}
+		assert.Equal(t, c.want, got, name)
 	}
 	for name, search := range map[string]pgcheckpoint.Search{
 		"limit":    {Limit: -1},
@@ -70,9 +66,7 @@ func TestFind(t *testing.T) {
 			n++
 			wantErr(t, name, err, checkpoint.ErrInvalid)
 		}
-		if n != 1 {
-			t.Errorf("%s: got %d pairs want one error", name, n)
-		}
+		assert.Equal(t, 1, n, name)
 	}
 }
 
@@ -80,7 +74,7 @@ func where(conditions ...pgcheckpoint.Condition) pgcheckpoint.Search {
 	return pgcheckpoint.Search{Where: conditions}
 }
 
-// A search reads in pages, of which none is open while the caller has it.
+// A search reads pages, and holds no connection while the caller handles one.
 func TestFindPages(t *testing.T) {
 	t.Parallel()
 	store := newPlace(t).open(t)
@@ -94,16 +88,12 @@ func TestFindPages(t *testing.T) {
 		}
 		n := 0
 		for c, err := range store.Find(t.Context(), search) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if n%100 == 0 {
 				newest(t, store, c.Thread)
 			}
 			n++
 		}
-		if n != want {
-			t.Errorf("%+v: got %d want %d", search, n, want)
-		}
+		assert.Equal(t, want, n, search)
 	}
 }

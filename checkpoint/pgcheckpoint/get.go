@@ -7,13 +7,22 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// getQuery takes tenant, thread, namespace, and id or null. What it reads is of one
-// moment.
-const getQuery = `SELECT * FROM weft.cp_load($1::text, $2::text, $3::text, $4::uuid)`
+// headRow is a query for the recorded head of a thread and its number, as a row of
+// cp_load's type with the source 'head'. It has the parameters tenant and thread.
+const headRow = `SELECT (ROW(t.newest, t.head, NULL, 'head', false, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL,
+	NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL)::weft.cp_part).* FROM weft.cp_thread t
+	WHERE t.tenant = $1::text AND t.id = $2::text AND t.head IS NOT NULL`
+
+// getQuery has the parameters tenant, thread, namespace, and id or null. It reads one
+// snapshot of the database. For the newest checkpoint of the root namespace, it also
+// reads the recorded head.
+const getQuery = `SELECT * FROM weft.cp_load($1::text, $2::text, $3::text, $4::uuid)
+	UNION ALL ` + headRow + ` AND $3::text = '' AND $4::uuid IS NULL`
 
 // Get implements [checkpoint.Store].
 func (s *Store) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
@@ -24,16 +33,16 @@ func (s *Store) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoin
 	return c, nil
 }
 
-// get sets the id in k when it is known.
+// get also sets the id in k, if it finds the checkpoint.
 func (s *Store) get(ctx context.Context, k *checkpoint.Key) (checkpoint.Checkpoint, error) {
 	if err := checkKey(*k); err != nil {
 		return checkpoint.Checkpoint{}, err
 	}
 	var l *loaded
 	text, args := s.sql(getQuery), []any{s.tenant, k.Thread, k.Namespace, optionalID(k.ID)}
-	err := s.retry(ctx, func(bool) error {
+	err := s.retry(ctx, s.timeout, func(t try) error {
 		l = &loaded{}
-		return s.link.send(ctx, s.timeout, text, args, l.read)
+		return s.link.send(ctx, t.limit, text, args, l.read)
 	})
 	if err != nil {
 		return checkpoint.Checkpoint{}, err
@@ -41,22 +50,30 @@ func (s *Store) get(ctx context.Context, k *checkpoint.Key) (checkpoint.Checkpoi
 	return l.checkpoint(k)
 }
 
-// loaded are the rows of a checkpoint and its lineage.
+// loaded holds the rows of a checkpoint and its lineage.
 type loaded struct {
 	parts  []part
-	target *row  // nil if there is none
-	grant  grant // what became of a lease, if one was asked for
+	target *row  // of the checkpoint; nil if there is none
+	grant  grant // of the lease, if one was requested
+	head   head  // of the thread; null if it was not read, or is not recorded
 
-	own    part  // of the row that is being read
+	own    part  // the row that is being read
 	fields []any // where its columns go
 }
 
-// A part is what one row adds to a lineage.
+// A head is the newest checkpoint of the root namespace, as the row of its thread has
+// it.
+type head struct {
+	id  pgtype.UUID
+	seq int32
+}
+
+// A part is the contribution of one row to a lineage.
 type part struct {
 	seq               int32
 	id                id
 	source            string
-	whole             bool
+	whole             bool // a lineage can start at this row
 	base              []byte
 	snapshot, changes []byte
 }
@@ -65,11 +82,11 @@ func (p *part) fields() []any {
 	return []any{&p.seq, &p.id.uuid, &p.id.name, &p.source, &p.whole, &p.base, &p.snapshot, &p.changes}
 }
 
-// stepColumn is null but in the rows of the checkpoint and of a lease.
+// stepColumn is null except in the rows of the checkpoint, of a lease and of a head.
 const stepColumn = 10
 
-// read reads a row. Long lineages have thousands, of which only the first columns are
-// looked at.
+// read reads a row. A long lineage has thousands of rows, of which only the first
+// columns are set, so the others are not scanned.
 func (l *loaded) read(rows pgx.Rows) error {
 	raw := rows.RawValues()
 	if len(raw) <= stepColumn || raw[stepColumn] != nil {
@@ -92,10 +109,13 @@ func (l *loaded) readTarget(rows pgx.Rows) error {
 		&r.parent.uuid, &r.parent.name, &r.step, &at, &r.control,
 		&r.run, &r.version, &r.meta, &r.digest, &space, &r.namespace,
 	}, r.writeFields()...)...)...)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if at == nil {
+	case at == nil && p.source == "head":
+		l.head = head{id: p.id.uuid, seq: p.seq}
+		return nil
+	case at == nil:
 		l.grant = grant{given: p.whole, epoch: space, parked: p.source != "", runs: r.step}
 		return nil
 	}
@@ -104,8 +124,17 @@ func (l *loaded) readTarget(rows pgx.Rows) error {
 	return nil
 }
 
-// checkpoint puts the rows together.
+// differsFromHead reports whether the checkpoint is not the recorded head of the
+// thread.
+func (l *loaded) differsFromHead() bool {
+	return l.head.id.Valid && (l.target == nil || l.target.id.uuid != l.head.id || l.target.seq != l.head.seq)
+}
+
+// checkpoint assembles the checkpoint from the rows.
 func (l *loaded) checkpoint(k *checkpoint.Key) (c checkpoint.Checkpoint, err error) {
+	if l.differsFromHead() {
+		return c, fmt.Errorf("the newest checkpoint is not the recorded head, see Repair: %w", checkpoint.ErrCorrupt)
+	}
 	if l.target == nil {
 		return c, checkpoint.ErrNotFound
 	}
@@ -115,23 +144,24 @@ func (l *loaded) checkpoint(k *checkpoint.Key) (c checkpoint.Checkpoint, err err
 	}
 	k.ID = c.ID
 	slices.SortFunc(l.parts, func(a, b part) int { return int(a.seq) - int(b.seq) })
-	own := &l.parts[len(l.parts)-1]
-	if c.Changes, err = unpackChanges(own.changes); err != nil {
+	if c.Lineage, err = lineageOf(l.parts); err != nil {
 		return checkpoint.Checkpoint{}, err
 	}
-	if own.snapshot != nil {
-		if c.Snapshot, err = unpackChanges(own.snapshot); err != nil {
-			return checkpoint.Checkpoint{}, err
-		}
+	own, delta := &l.parts[len(l.parts)-1], &c.Lineage[len(c.Lineage)-1]
+	if own.snapshot == nil {
+		c.Changes = delta.Changes
+		return c, nil
 	}
-	if c.Lineage, err = lineageOf(l.parts); err != nil {
+	c.Snapshot = delta.Changes
+	untie(own.changes, valueSum(tiedSnapshotChanges, c.ID, own.source, ""))
+	if c.Changes, err = unpackChanges(own.changes); err != nil {
 		return checkpoint.Checkpoint{}, err
 	}
 	return c, nil
 }
 
-// lineageOf returns what a state is rebuilt from, given parts that are oldest
-// first.
+// lineageOf returns the deltas that a state is rebuilt from. The parts are ordered,
+// oldest first.
 func lineageOf(parts []part) ([]checkpoint.Delta, error) {
 	first := len(parts) - 1
 	for first > 0 && !parts[first].whole {
@@ -140,32 +170,43 @@ func lineageOf(parts []part) ([]checkpoint.Delta, error) {
 	deltas := make([]checkpoint.Delta, 0, len(parts)-first)
 	for i := first; i < len(parts); i++ {
 		var err error
-		if deltas, err = parts[i].appendTo(deltas); err != nil {
+		if deltas, err = parts[i].appendTo(deltas, lastID(deltas)); err != nil {
 			return nil, err
 		}
 	}
 	return deltas, nil
 }
 
-// appendTo appends what p adds to a lineage.
-func (p *part) appendTo(deltas []checkpoint.Delta) ([]checkpoint.Delta, error) {
+func lastID(deltas []checkpoint.Delta) string {
+	if len(deltas) == 0 {
+		return ""
+	}
+	return deltas[len(deltas)-1].ID
+}
+
+// appendTo appends the deltas of p to a lineage. Before is the id of the delta before
+// them, empty for none.
+func (p *part) appendTo(deltas []checkpoint.Delta, before string) ([]checkpoint.Delta, error) {
 	name, err := p.id.text()
 	if err != nil {
 		return nil, err
 	}
-	values, snapshot := p.changes, p.snapshot != nil
-	if snapshot {
-		values = p.snapshot
-	} else if p.base != nil {
+	kind, values, snapshot := byte(tiedChanges), p.changes, p.snapshot != nil
+	switch {
+	case snapshot:
+		kind, values, before = tiedSnapshot, p.snapshot, ""
+	case p.base != nil:
+		untie(p.base, valueSum(tiedBase, name, p.source, before))
 		base, err := unpackDeltas(p.base)
 		if err != nil {
-			return nil, fmt.Errorf("its ancestors before %q: %w", name, err)
+			return nil, fmt.Errorf("the base of checkpoint %q: %w", name, err)
 		}
-		deltas = append(deltas, base...)
+		deltas, before = append(deltas, base...), lastID(base)
 	}
+	untie(values, valueSum(kind, name, p.source, before))
 	changes, err := unpackChanges(values)
 	if err != nil {
-		return nil, fmt.Errorf("its ancestor %q: %w", name, err)
+		return nil, fmt.Errorf("the changes of checkpoint %q: %w", name, err)
 	}
 	return append(deltas, checkpoint.Delta{
 		ID: name, Source: checkpoint.Source(p.source), Snapshot: snapshot, Changes: changes,

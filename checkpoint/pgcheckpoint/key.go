@@ -12,14 +12,14 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// An id is the stored form of a checkpoint's id: the UUID that it spells, or for
-// any other text a UUID of version 8 made from it, with the text beside.
+// An id is the stored form of a checkpoint's id. An id that is a UUID is stored as one.
+// Any other id is stored as text beside a UUID of version 8 that is a hash of it.
 type id struct {
 	uuid pgtype.UUID
 	name *string
 }
 
-const uuidVersion = 6 // the byte that has the version in its upper half
+const uuidVersion = 6 // the index of the byte with the version in its upper half
 
 func packID(text string) id {
 	if u, ok := parseUUID(text); ok && u[uuidVersion]>>4 != 8 {
@@ -32,7 +32,7 @@ func packID(text string) id {
 	return id{uuid: u, name: &text}
 }
 
-// optionalID is null for an empty id.
+// optionalID returns null for an empty id.
 func optionalID(text string) pgtype.UUID {
 	if text == "" {
 		return pgtype.UUID{}
@@ -40,8 +40,8 @@ func optionalID(text string) pgtype.UUID {
 	return packID(text).uuid
 }
 
-// parseUUID reads a UUID as it is usually spelled. What would not come back the
-// same, such as capitals, is no such spelling.
+// parseUUID parses a UUID in its canonical form. It reports false for any other form,
+// such as one with capitals, since [spellUUID] would not return the same text.
 func parseUUID(text string) (u [16]byte, ok bool) {
 	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
 		return u, false
@@ -67,8 +67,8 @@ func spellUUID(u [16]byte) string {
 	return string(s[:])
 }
 
-// text returns the id as it was given, and empty for none. It returns
-// [checkpoint.ErrCorrupt] when the UUID is not that of the name.
+// text returns the id, empty for null. It returns [checkpoint.ErrCorrupt] if the UUID is
+// not the hash of the text.
 func (i id) text() (string, error) {
 	switch {
 	case !i.uuid.Valid:
@@ -76,26 +76,26 @@ func (i id) text() (string, error) {
 	case i.name == nil:
 		return spellUUID(i.uuid.Bytes), nil
 	case packID(*i.name).uuid != i.uuid:
-		return "", fmt.Errorf("its stored id: %w", checkpoint.ErrCorrupt)
+		return "", fmt.Errorf("the stored id does not match its name: %w", checkpoint.ErrCorrupt)
 	}
 	return *i.name, nil
 }
 
-// maxName is how long a name may be that is in an index.
+// maxName is the maximum length of an indexed name, in bytes.
 const maxName = 2000
 
-// checkName returns [checkpoint.ErrInvalid] for what can not be kept exactly in an
-// index: PostgreSQL's text has no NUL, and is UTF-8.
+// checkName returns [checkpoint.ErrInvalid] for a name that an index cannot hold.
+// PostgreSQL's text is UTF-8 without NUL.
 func checkName(what, name string) error {
 	if len(name) > maxName {
-		return fmt.Errorf("%s of %d bytes, and %d are allowed: %w", what, len(name), maxName, checkpoint.ErrInvalid)
+		return fmt.Errorf("%s of %d bytes, and the maximum is %d: %w", what, len(name), maxName, checkpoint.ErrInvalid)
 	}
 	return checkText(what, name)
 }
 
 func checkText(what, text string) error {
 	if !storable(text) {
-		return fmt.Errorf("%s %.40q is no UTF-8 or has a NUL: %w", what, text, checkpoint.ErrInvalid)
+		return fmt.Errorf("%s %.40q is not UTF-8 or contains a NUL: %w", what, text, checkpoint.ErrInvalid)
 	}
 	return nil
 }

@@ -16,47 +16,47 @@ import (
 )
 
 const (
-	// renewQuery and releaseQuery take tenant, thread, owner and epoch.
+	// renewQuery and releaseQuery have the parameters tenant, thread, owner and epoch.
 	renewQuery = `UPDATE weft.cp_thread SET until = clock_timestamp() + make_interval(secs => $5::float8)
 	WHERE tenant = $1::text AND id = $2::text AND owner = $3::uuid AND epoch = $4::int RETURNING key`
 
 	releaseQuery = `SELECT weft.cp_release($1::text, $2::text, $3::uuid, $4::int)`
 )
 
-// A grant is what became of a lease that was asked for.
+// A grant is the database's answer to a request for a lease.
 type grant struct {
 	given  bool
 	epoch  int32
 	parked bool
-	runs   int64 // without a step
+	runs   int64 // number of runs in a row that stored no step
 }
 
-// A lease passes everything on to its store with its owner and epoch, which the
-// database checks against the row of the thread. Between steps it sends a sign of
-// life.
+// A lease calls its store with its owner and epoch, which the database checks against
+// the row of the thread. Between steps it sends heartbeats.
 type lease struct {
-	*Store
+	*Store // has the outage of the run, so that its calls share one patience
+	base   *Store
 	thread string
-	holder pgtype.UUID
+	owner  pgtype.UUID
 	epoch  int32
 
-	beating context.Context // ends with the lease
-	stop    context.CancelFunc
-	beats   sync.WaitGroup // of at most one
+	alive      context.Context // ends with the lease
+	stop       context.CancelFunc
+	heartbeats sync.WaitGroup // of at most one
 
 	mu       sync.Mutex
 	released bool
-	first    *loaded // the newest checkpoint as long as it is that, for the first Get
-	signed   time.Time
+	newest   *loaded // read with the lease, for the first Get; nil after a write
+	renewed  time.Time
 	timer    *time.Timer
 }
 
-// Lease implements [checkpoint.Leaser]. It takes one round trip, in which the newest
-// checkpoint of the thread is read, too, for the Get that follows. A lease holds
-// until it is released, or for [Options.LeaseTime] after the last sign of life,
-// which every Put and PutWrites is; between them it sends its own. What happens when
-// another run has the thread is up to [Options.Busy]. A thread whose runs die again and
-// again is an [ErrParked].
+// Lease implements [checkpoint.Leaser]. It takes one round trip, which also reads the
+// newest checkpoint of the thread for the Get that usually follows. A lease is held
+// until it is released, or for [Options.LeaseTime] after it was last renewed. Every
+// Put and PutWrites renews it, and so does a heartbeat between them. [Options.Busy]
+// decides what happens when another run holds the thread. A thread whose runs died
+// repeatedly is an [ErrParked].
 func (s *Store) Lease(ctx context.Context, thread string) (checkpoint.Lease, error) {
 	l, err := s.lease(ctx, thread)
 	if err != nil {
@@ -69,9 +69,11 @@ func (s *Store) lease(ctx context.Context, thread string) (*lease, error) {
 	if err := checkKey(checkpoint.Key{Thread: thread}); err != nil {
 		return nil, err
 	}
-	l := &lease{Store: s, thread: thread, holder: pgtype.UUID{Valid: true}}
-	// Who would guess an owner could write in its place.
-	if _, err := rand.Read(l.holder.Bytes[:]); err != nil {
+	own := *s
+	own.outage = &outage{}
+	l := &lease{Store: &own, base: s, thread: thread, owner: pgtype.UUID{Valid: true}}
+	// The owner is random, since a client that can guess it could write under the lease.
+	if _, err := rand.Read(l.owner.Bytes[:]); err != nil {
 		return nil, err
 	}
 	start := time.Now()
@@ -95,23 +97,24 @@ func (s *Store) lease(ctx context.Context, thread string) (*lease, error) {
 	}
 }
 
-// maxBusyWait bounds how long a thread can be free before one that waits looks.
+// maxBusyWait is the longest time between two requests of a run that waits for a
+// thread.
 const maxBusyWait = 250 * time.Millisecond
 
-// acquire reports false when another run has the thread.
+// acquire requests the lease. It reports false when another run holds the thread. With
+// steal it takes the thread from that run.
 func (l *lease) acquire(ctx context.Context, steal bool) (bool, error) {
 	var found *loaded
 	text := l.sql(leaseQuery)
-	args := []any{l.tenant, l.thread, l.holder, l.leaseTime.Seconds(), steal, l.recoveries}
-	err := l.retry(ctx, func(bool) error {
+	args := []any{l.tenant, l.thread, l.owner, l.leaseTime.Seconds(), steal, l.recoveries}
+	err := l.retry(ctx, l.timeout, func(t try) error {
 		found = &loaded{}
-		return l.link.send(ctx, l.timeout, text, args, found.read)
+		return l.link.send(ctx, t.limit, text, args, found.read)
 	})
 	switch {
 	case err != nil:
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			// It may have been given all the same.
-			l.giveBack(ctx)
+			l.releaseAny(ctx) // the request may have taken effect
 		}
 		return false, err
 	case found.grant.parked:
@@ -119,11 +122,16 @@ func (l *lease) acquire(ctx context.Context, steal bool) (bool, error) {
 	case !found.grant.given:
 		return false, nil
 	}
-	l.epoch, l.first = found.grant.epoch, found
+	l.epoch, l.newest = found.grant.epoch, found
+	if found.differsFromHead() {
+		// The head was read before the thread was locked. Get reads both at one time.
+		l.newest = nil
+	}
 	return true, nil
 }
 
-// takeOver takes the thread from the run that has it.
+// takeOver takes the thread from the run that holds it. With [Rollback] it removes the
+// checkpoints of that run.
 func (l *lease) takeOver(ctx context.Context) (*lease, error) {
 	start := time.Now()
 	given, err := l.acquire(ctx, true)
@@ -138,7 +146,7 @@ func (l *lease) takeOver(ctx context.Context) (*lease, error) {
 		return l, nil
 	}
 	stolen := l.epoch - 1
-	_, err = l.remove(ctx, l.thread, removal{batch: maxBatch, mark: func(nodes []node) {
+	_, err = l.remove(ctx, l.thread, removal{batch: unlimitedBatch, mark: func(nodes []node) {
 		for i := range nodes {
 			nodes[i].remove = nodes[i].epoch == stolen
 		}
@@ -150,89 +158,88 @@ func (l *lease) takeOver(ctx context.Context) (*lease, error) {
 	return l, nil
 }
 
-// begin starts the signs of life, of which the first was sent at start.
+// begin starts the heartbeats. The lease was last renewed at start.
 func (l *lease) begin(start time.Time) *lease {
-	l.signed = start
-	l.beating, l.stop = context.WithCancel(context.Background())
-	if !l.link.again {
-		return l // nobody sees a sign before the caller's transaction ends
+	l.renewed = start
+	l.alive, l.stop = context.WithCancel(context.Background())
+	if !l.link.retries {
+		return l // a heartbeat has no effect before the caller's transaction commits
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.beats.Add(1)
-	l.timer = time.AfterFunc(l.leaseTime/3, l.beat)
+	l.heartbeats.Add(1)
+	l.timer = time.AfterFunc(l.leaseTime/3, l.heartbeat)
 	return l
 }
 
-// beat renews the lease unless a step has done so lately. One that fails is made
-// good by the next: the time is a third of what the lease holds.
-func (l *lease) beat() {
-	defer l.beats.Done()
+// heartbeat renews the lease unless a step has renewed it lately. If one fails, the
+// next can still renew the lease in time: the interval is a third of the lease time.
+func (l *lease) heartbeat() {
+	defer l.heartbeats.Done()
 	l.mu.Lock()
-	next := l.leaseTime/3 - time.Since(l.signed)
+	next := l.leaseTime/3 - time.Since(l.renewed)
 	l.mu.Unlock()
 	if next <= 0 {
 		start, held := time.Now(), false
-		args := []any{l.tenant, l.thread, l.holder, l.epoch, l.leaseTime.Seconds()}
-		err := l.query(l.beating, renewQuery, args, func(pgx.Rows) error { held = true; return nil })
+		args := []any{l.tenant, l.thread, l.owner, l.epoch, l.leaseTime.Seconds()}
+		err := l.base.query(l.alive, renewQuery, args, func(pgx.Rows) error { held = true; return nil })
 		if err == nil && !held {
-			return // it is lost, as the next step will find
+			return // the lease is lost, and the next step returns ErrFenced
 		}
 		if err == nil {
-			l.sign(start)
+			l.setRenewed(start)
 		}
 		next = l.leaseTime / 3
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.released {
-		l.beats.Add(1)
+		l.heartbeats.Add(1)
 		l.timer.Reset(next)
 	}
 }
 
-// sign notes that the lease was renewed by a call that began at start.
-func (l *lease) sign(start time.Time) {
+// setRenewed records that a call that began at start has renewed the lease.
+func (l *lease) setRenewed(start time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.signed = start
+	l.renewed = start
 }
 
-// forget drops what was read with the lease.
+// forget drops the checkpoint that was read with the lease.
 func (l *lease) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.first = nil
+	l.newest = nil
 }
 
-// Release implements [checkpoint.Lease]. When ctx ends, it goes on for a moment: where
-// the database answers, the thread is given back, and else it is free once the lease
-// has run out.
+// Release implements [checkpoint.Lease]. When ctx ends, it continues for half a second.
+// If the database does not answer by then, the thread is free when the lease time ends.
 func (l *lease) Release(ctx context.Context) error {
 	l.mu.Lock()
 	done := l.released
-	l.released, l.first = true, nil
+	l.released, l.newest = true, nil
 	if !done && l.timer != nil && l.timer.Stop() {
-		l.beats.Done()
+		l.heartbeats.Done()
 	}
 	l.mu.Unlock()
 	if done {
 		return nil
 	}
 	l.stop()
-	l.beats.Wait()
-	inner, cancel := lingering(ctx, giveBackTime)
+	l.heartbeats.Wait()
+	inner, cancel := lingering(ctx, releaseGrace)
 	defer cancel()
-	args := []any{l.tenant, l.thread, l.holder, l.epoch}
+	args := []any{l.tenant, l.thread, l.owner, l.epoch}
 	if err := l.query(inner, releaseQuery, args, ignoreRow); err != nil {
 		return l.fail("release", checkpoint.Key{Thread: l.thread}, err)
 	}
 	return nil
 }
 
-// giveBackTime is how long a call that was cancelled takes to give a thread back, at
-// most: a busy database has answered by then, and one that is silent will not.
-const giveBackTime = 500 * time.Millisecond
+// releaseGrace is how long a release may take after its context has ended. It is
+// enough for a busy database.
+const releaseGrace = 500 * time.Millisecond
 
 // lingering returns a context that ends some time after ctx.
 func lingering(ctx context.Context, linger time.Duration) (context.Context, context.CancelFunc) {
@@ -244,14 +251,14 @@ func lingering(ctx context.Context, linger time.Duration) (context.Context, cont
 	}
 }
 
-// giveBack ends a lease that was perhaps given, under whatever epoch. It is tried
-// once: a lease ends by itself, too.
-func (l *lease) giveBack(ctx context.Context) {
-	ctx, cancel := lingering(ctx, giveBackTime)
+// releaseAny releases the lease whatever its epoch, if it was given. It is tried once,
+// since a lease also ends by itself.
+func (l *lease) releaseAny(ctx context.Context) {
+	ctx, cancel := lingering(ctx, releaseGrace)
 	defer cancel()
-	_ = l.link.query(ctx, l.sql(giveBackQuery), []any{l.tenant, l.thread, l.holder}, ignoreRow)
+	_ = l.link.query(ctx, l.sql(releaseAnyQuery), []any{l.tenant, l.thread, l.owner}, ignoreRow)
 }
 
-// giveBackQuery takes tenant, thread and owner.
-const giveBackQuery = `SELECT weft.cp_release(t.tenant, t.id, t.owner, t.epoch) FROM weft.cp_thread t
+// releaseAnyQuery has the parameters tenant, thread and owner.
+const releaseAnyQuery = `SELECT weft.cp_release(t.tenant, t.id, t.owner, t.epoch) FROM weft.cp_thread t
 	WHERE t.tenant = $1::text AND t.id = $2::text AND t.owner = $3::uuid`

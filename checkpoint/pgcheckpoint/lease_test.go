@@ -5,19 +5,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// expire lets the lease of a thread run out, as it does when its process is gone.
+// expire ends the lease of a thread, as if its process had died.
 func expire(t *testing.T, p place) {
 	t.Helper()
 	do(t, p, `UPDATE weft.cp_thread SET until = clock_timestamp() - interval '1 second' WHERE owner IS NOT NULL`)
 }
 
-// A worker that was paused until its lease ran out, and lost the thread to another one,
-// stores nothing when it wakes up.
-func TestPausedWorker(t *testing.T) {
+// A process is paused until its lease expires and another process has the thread.
+func TestPausedProcessCannotStore(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
@@ -36,15 +38,14 @@ func TestPausedWorker(t *testing.T) {
 	wantErr(t, "writes", paused.PutWrites(ctx, key, []checkpoint.Write{write("a")}), pgcheckpoint.ErrFenced)
 	wantErr(t, "delete", paused.DeleteThread(ctx, "t"), pgcheckpoint.ErrFenced)
 	wantErr(t, "as any conflict", paused.Put(ctx, step("t", 3), stepID(2)), checkpoint.ErrConflict)
-	if c := newest(t, store, "t"); c.ID != stepID(2) || len(c.Writes) != 0 {
-		t.Errorf("the newest is %q with %d writes", c.ID, len(c.Writes))
-	}
+	c := newest(t, store, "t")
+	assert.Equal(t, stepID(2), c.ID)
+	assert.Empty(t, c.Writes)
 	wantNoErr(t, "release of what was lost", paused.Release(ctx))
 	put(t, other, "t", 3)
 }
 
-// A lease that ran out and that nobody took is as good as before.
-func TestExpiredLeaseGoesOn(t *testing.T) {
+func TestExpiredLeaseIsValidUntilAnotherRunTakesIt(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	store := p.open(t)
@@ -55,8 +56,7 @@ func TestExpiredLeaseGoesOn(t *testing.T) {
 	wantErr(t, "after the step", err, pgcheckpoint.ErrThreadBusy)
 }
 
-// Between its steps a lease sends signs of life.
-func TestHeartbeat(t *testing.T) {
+func TestHeartbeatRenewsTheLease(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.options.LeaseTime = time.Second
@@ -69,32 +69,25 @@ func TestHeartbeat(t *testing.T) {
 			return
 		}
 	}
-	t.Error("the lease was not renewed for 10 seconds")
+	assert.Fail(t, "the lease was not renewed for 10 seconds")
 }
 
-// What is read with a lease is of the moment at which it was given, also when it had
-// to wait for a commit.
-func TestLeaseAfterCommit(t *testing.T) {
+// A lease that waits for a commit reads the checkpoint of that commit.
+func TestLeaseReadsTheNewestCheckpoint(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
 	store := p.open(t)
 	putAll(t, store, "t", 1)
 	tx, err := p.conn(t).Begin(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	inside, err := pgcheckpoint.New(ctx, tx, p.options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(t, inside, "t", 2) // holds the row of the thread
+	require.NoError(t, err)
+	put(t, inside, "t", 2) // locks the row of the thread
 	leased := make(chan checkpoint.Lease)
 	go func() {
 		l, err := store.Lease(ctx, "t")
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 		leased <- l
 	}()
 	for range 200 {
@@ -103,13 +96,9 @@ func TestLeaseAfterCommit(t *testing.T) {
 			break
 		}
 	}
-	if err := tx.Commit(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tx.Commit(ctx))
 	l := <-leased
-	if c := newest(t, l, "t"); c.ID != stepID(2) {
-		t.Errorf("the lease read %q want %q", c.ID, stepID(2))
-	}
+	assert.Equal(t, stepID(2), newest(t, l, "t").ID)
 	wantNoErr(t, "release", l.Release(ctx))
 }
 
@@ -142,9 +131,7 @@ func TestBusyInterrupt(t *testing.T) {
 	p.options.Busy = pgcheckpoint.Interrupt
 	second := lease(t, p.open(t), "t")
 	wantErr(t, "the one that was interrupted", first.Put(ctx, step("t", 2), stepID(1)), pgcheckpoint.ErrFenced)
-	if c := newest(t, second, "t"); c.ID != stepID(1) {
-		t.Errorf("got %q want what the first has stored, %q", c.ID, stepID(1))
-	}
+	assert.Equal(t, stepID(1), newest(t, second, "t").ID)
 	put(t, second, "t", 2)
 }
 
@@ -160,15 +147,14 @@ func TestBusyRollback(t *testing.T) {
 	p.options.Busy = pgcheckpoint.Rollback
 	second := lease(t, p.open(t), "t")
 	wantErr(t, "the one that was interrupted", first.Put(ctx, step("t", 5), stepID(4)), pgcheckpoint.ErrFenced)
-	if c := newest(t, second, "t"); c.ID != stepID(2) || len(c.Lineage) != 2 {
-		t.Errorf("got %q with %d deltas, want what was there before, %q", c.ID, len(c.Lineage), stepID(2))
-	}
+	c := newest(t, second, "t")
+	assert.Equal(t, stepID(2), c.ID)
+	assert.Len(t, c.Lineage, 2)
 	wantSteps(t, store, "t", 2)
 	put(t, second, "t", 3)
 }
 
-// Deleting a thread under its lease keeps the lease.
-func TestDeleteUnderLease(t *testing.T) {
+func TestDeletedThreadKeepsItsLease(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
@@ -181,7 +167,5 @@ func TestDeleteUnderLease(t *testing.T) {
 	_, err = store.Lease(ctx, "t")
 	wantErr(t, "another lease", err, pgcheckpoint.ErrThreadBusy)
 	wantNoErr(t, "release", held.Release(ctx))
-	if n := ask[int](t, p, `SELECT count(*)::int FROM weft.cp_thread`); n != 0 {
-		t.Errorf("%d threads are left", n)
-	}
+	assert.Zero(t, ask[int](t, p, `SELECT count(*)::int FROM weft.cp_thread`))
 }

@@ -8,22 +8,23 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// write calls fn, which writes under the lease, unless that was released.
+// write calls fn to write under the lease. For another thread, fn gets no lease. It
+// returns [ErrFenced] after the lease was released.
 func (l *lease) write(what string, k checkpoint.Key, fn func(l *lease) error) error {
 	if k.Thread != l.thread {
 		return fn(nil)
 	}
 	l.mu.Lock()
 	released := l.released
-	l.first = nil
+	l.newest = nil
 	l.mu.Unlock()
 	if released {
-		return l.fail(what, k, fmt.Errorf("it was released: %w", ErrFenced))
+		return l.fail(what, k, fmt.Errorf("the lease was released: %w", ErrFenced))
 	}
 	start := time.Now()
 	err := fn(l)
 	if err == nil {
-		l.sign(start)
+		l.setRenewed(start)
 	}
 	return err
 }
@@ -46,8 +47,8 @@ func (l *lease) DeleteThread(ctx context.Context, thread string) error {
 
 // Get implements [checkpoint.Store].
 func (l *lease) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
-	if first := l.takeFirst(k); first != nil && ctx.Err() == nil {
-		c, err := first.checkpoint(&k)
+	if newest := l.takeNewest(k); newest != nil && ctx.Err() == nil {
+		c, err := newest.checkpoint(&k)
 		if err != nil {
 			return checkpoint.Checkpoint{}, l.fail("get", k, err)
 		}
@@ -56,14 +57,15 @@ func (l *lease) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoin
 	return l.Store.Get(ctx, k)
 }
 
-// takeFirst returns what was read with the lease if that is asked for, once.
-func (l *lease) takeFirst(k checkpoint.Key) *loaded {
+// takeNewest returns the checkpoint that was read with the lease, once, if k is the
+// key of the newest checkpoint. Otherwise it returns nil.
+func (l *lease) takeNewest(k checkpoint.Key) *loaded {
 	if k != (checkpoint.Key{Thread: l.thread}) {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	first := l.first
-	l.first = nil
-	return first
+	newest := l.newest
+	l.newest = nil
+	return newest
 }

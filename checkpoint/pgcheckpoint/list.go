@@ -10,12 +10,13 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// listPage is how many checkpoints are read at once. Nothing is open while the
-// caller has them.
+// listPage is the number of rows in a page. No connection is held while the caller
+// handles a page.
 const listPage = 128
 
-// List implements [checkpoint.Store]. It reads as it goes, and may leave out what
-// is removed in the meantime; what is stored in the meantime it does not yield.
+// List implements [checkpoint.Store]. It reads page by page. Checkpoints that are
+// removed meanwhile may be left out, and checkpoints that are stored meanwhile are not
+// yielded.
 func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.Checkpoint, error] {
 	return func(yield func(checkpoint.Checkpoint, error) bool) {
 		at := checkpoint.Key{Thread: q.Thread, Namespace: q.Namespace}
@@ -52,11 +53,11 @@ func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoi
 	}
 }
 
-// A lister is a list that is under way.
+// A lister reads the pages of a list.
 type lister struct {
 	store  *Store
 	query  *checkpoint.Query
-	before *int32 // the number of the last one that was read
+	before *int32 // the number of the last checkpoint that was read
 	count  int
 }
 
@@ -72,9 +73,9 @@ func (l *lister) next(ctx context.Context) ([]row, error) {
 	}
 	var rows []row
 	text := l.store.sql(listQuery)
-	err := l.store.retry(ctx, func(bool) error {
+	err := l.store.retry(ctx, l.store.timeout, func(t try) error {
 		rows = rows[:0]
-		return l.store.link.send(ctx, l.store.timeout, text, args, func(found pgx.Rows) error {
+		return l.store.link.send(ctx, t.limit, text, args, func(found pgx.Rows) error {
 			r := row{thread: l.query.Thread}
 			err := found.Scan(append(r.fields(), r.writeFields()...)...)
 			rows = append(rows, r)
@@ -95,18 +96,19 @@ func (l *lister) next(ctx context.Context) ([]row, error) {
 }
 
 const (
-	// listQuery takes tenant and thread; the number and the id to list before; the
-	// namespace, source, step, run and metadata; a limit, and whether to read writes.
+	// listQuery has the parameters tenant and thread; the number and the id to list
+	// before; the namespace, source, step, run and metadata; a limit, and whether to
+	// read pending writes.
 	listQuery = `SELECT * FROM weft.cp_list($1::text, $2::text, $3::int, $4::uuid, $5::text,
 	$6::text, $7::bigint, $8::text, $9::text::jsonb, $10::int, $11::boolean)`
 
-	// hasIDQuery takes tenant, thread and id.
+	// hasIDQuery has the parameters tenant, thread and id.
 	hasIDQuery = `SELECT EXISTS (SELECT FROM weft.cp_step s JOIN weft.cp_thread t ON t.key = s.thread
 	WHERE t.tenant = $1::text AND t.id = $2::text AND s.id = $3::uuid)`
 )
 
-// checkBefore tells a checkpoint that does not exist from one before which there
-// is nothing.
+// checkBefore returns [checkpoint.ErrNotFound] if the checkpoint to list before does not
+// exist.
 func (l *lister) checkBefore(ctx context.Context) error {
 	found := false
 	args := []any{l.store.tenant, l.query.Thread, packID(l.query.Before).uuid}
@@ -117,12 +119,12 @@ func (l *lister) checkBefore(ctx context.Context) error {
 	return err
 }
 
-// args returns the arguments of a page. It reports false if there is a filter that
-// nothing stored can meet.
+// args returns the arguments of a page. It reports false if no stored checkpoint can
+// match the query.
 func (l *lister) args(limit int) ([]any, bool) {
 	q := l.query
-	o := origin{run: q.Run, metadata: q.Metadata}
-	if o.check() != nil || !storable(string(q.Source)) {
+	info := runInfo{run: q.Run, metadata: q.Metadata}
+	if info.check() != nil || !storable(string(q.Source)) {
 		return nil, false
 	}
 	meta, err := metaJSON(q.Metadata)
@@ -147,7 +149,7 @@ func (l *lister) args(limit int) ([]any, bool) {
 	}, true
 }
 
-// optionalText is null for an empty text.
+// optionalText returns null for an empty text.
 func optionalText(text string) *string {
 	if text == "" {
 		return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
@@ -16,13 +17,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 const maxValue = 100_000
 
-// A place is a schema of a test, and how to reach it.
+// A place is the schema of a test, and the options to connect to it.
 type place struct {
 	url     string
 	options pgcheckpoint.Options
 }
 
-// newPlace takes a schema, through a PgBouncer if the environment asks for it.
+// newPlace creates a schema. It connects through a PgBouncer if WEFT_POSTGRES_POOLED is 1.
 func newPlace(tb testing.TB) place {
 	tb.Helper()
 	return place{url: pgtest.URL(tb), options: pgcheckpoint.Options{
@@ -37,7 +38,7 @@ func pooling() pgcheckpoint.Pooling {
 	return pgcheckpoint.Detect
 }
 
-// pooledPlace takes a schema through a PgBouncer.
+// pooledPlace creates a schema, and connects through a PgBouncer.
 func pooledPlace(tb testing.TB) place {
 	tb.Helper()
 	return place{url: pgtest.PooledURL(tb), options: pgcheckpoint.Options{
@@ -49,9 +50,7 @@ func pooledPlace(tb testing.TB) place {
 func (p place) open(tb testing.TB) *pgcheckpoint.Store {
 	tb.Helper()
 	store, err := pgcheckpoint.Open(context.Background(), p.url, p.options)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(store.Close)
 	return store
 }
@@ -60,42 +59,34 @@ func (p place) open(tb testing.TB) *pgcheckpoint.Store {
 func (p place) pool(tb testing.TB, changes ...func(*pgxpool.Config)) *pgxpool.Pool {
 	tb.Helper()
 	config, err := pgcheckpoint.PoolConfig(p.url, p.options.Pooling)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	for _, change := range changes {
 		change(config)
 	}
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(pool.Close)
 	return pool
 }
 
-// migrated returns a store on a pool of the test's.
+// migrated migrates the schema and returns a store on db.
 func (p place) migrated(tb testing.TB, db pgcheckpoint.DB) *pgcheckpoint.Store {
 	tb.Helper()
 	ctx := context.Background()
-	if err := pgcheckpoint.Migrate(ctx, db, p.options); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, pgcheckpoint.Migrate(ctx, db, p.options))
 	store, err := pgcheckpoint.New(ctx, db, p.options)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return store
 }
 
-// conn opens a connection that caches nothing.
+// conn opens a connection that does not cache statements.
 func (p place) conn(tb testing.TB) *pgx.Conn {
 	tb.Helper()
 	return pgtest.Connect(tb, p.url)
 }
 
-// ask returns the first column of the first row. The schema of the place stands
-// for "weft.".
+// ask returns the first column of the first row. "weft." in the query is replaced by the
+// schema of the place.
 func ask[T any](tb testing.TB, p place, sql string, args ...any) T {
 	tb.Helper()
 	return pgtest.Ask[T](tb, p.url, p.sql(sql), args...)

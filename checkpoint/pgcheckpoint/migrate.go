@@ -15,26 +15,26 @@ import (
 //go:embed migration/*.sql
 var migrationFiles embed.FS
 
-// migrations are those of this version, oldest first.
+// migrations are the migrations of this version, oldest first.
 var migrations = migration.MustRead(migrationFiles, "migration")
 
 func migrationsOf(schema string) *pgdb.Migrations {
 	return &pgdb.Migrations{List: migrations, Schema: schema, Table: "cp_migration", Lock: "weft checkpoint", Foreign: checkpoint.ErrFormat}
 }
 
-// A Script is a migration as plain SQL, for those who apply theirs by other means
-// than [Migrate]. It notes in the table cp_migration that it was applied.
+// A Script is a migration as plain SQL, for programs that do not use [Migrate]. It
+// records in the table cp_migration that it was applied.
 type Script struct {
 	// Name begins with the number of the migration: "001_checkpoint".
 	Name string
-	// SQL is one statement, so it takes effect as a whole or not at all. Run once more, it
-	// changes nothing, and the database says so in a notice. It fails where the migration before
-	// it is missing, or where one of its number has another text.
+	// SQL is one statement, so it takes effect as a whole or not at all. If it was applied
+	// before, it changes nothing and raises a notice. It fails if the migration before it
+	// is missing, or if a migration of the same number with another text was applied.
 	SQL string
 }
 
-// Scripts returns the migrations for a schema, oldest first. An empty schema
-// stands for that of [Options].
+// Scripts returns the migrations for a schema, oldest first. An empty schema means
+// "weft".
 func Scripts(schema string) ([]Script, error) {
 	o := Options{Schema: schema}
 	if err := o.check(); err != nil {
@@ -48,10 +48,9 @@ func Scripts(schema string) ([]Script, error) {
 	return scripts, nil
 }
 
-// Migrate brings the schema of the options to this version, each step in a
-// transaction of its own, and does nothing if that is done. Any number of
-// processes may do so at once; one that ends midway leaves a step done or not
-// begun. It needs the rights to make the schema, tables and functions.
+// Migrate brings the schema of the options to this version, each migration in its own
+// transaction. It does nothing if that is done. Any number of processes may call it
+// concurrently. It needs the rights to create the schema, tables and functions.
 func Migrate(ctx context.Context, db DB, o Options) error {
 	s, err := makeStore(db, o)
 	if err == nil {
@@ -65,8 +64,8 @@ func Migrate(ctx context.Context, db DB, o Options) error {
 
 func (s *Store) migrate(ctx context.Context) error {
 	return migrationsOf(s.schema).Migrate(ctx, s.query, func(ctx context.Context, script string) error {
-		return s.retry(ctx, func(bool) error {
-			return s.link.begin(ctx, labour, func(ctx context.Context, tx pgx.Tx) error {
+		return s.retry(ctx, maintenanceTimeout, func(t try) error {
+			return s.link.begin(ctx, t.limit, func(ctx context.Context, tx pgx.Tx) error {
 				_, err := tx.Exec(ctx, script, pgx.QueryExecModeSimpleProtocol)
 				return err
 			})
@@ -74,11 +73,11 @@ func (s *Store) migrate(ctx context.Context) error {
 	})
 }
 
-// checkVersion returns an error unless the database has this version.
+// checkVersion returns [ErrNotMigrated] unless the database has this version.
 func (s *Store) checkVersion(ctx context.Context) error {
 	done, err := migrationsOf(s.schema).Applied(ctx, s.query)
 	if err == nil && done < len(migrations) {
-		err = fmt.Errorf("schema %q has version %d of %d: %w", s.schema, done, len(migrations), ErrNotMigrated)
+		err = fmt.Errorf("schema %q has version %d, and this package needs version %d: %w", s.schema, done, len(migrations), ErrNotMigrated)
 	}
 	return err
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
@@ -16,57 +18,45 @@ import (
 
 const childSchema = "WEFT_TEST_MIGRATE"
 
-// TestMigrateChild is a process of TestMigrateProcesses.
+// TestMigrateChild runs in the processes of TestMigrateProcesses.
 func TestMigrateChild(t *testing.T) {
 	t.Parallel()
 	schema := os.Getenv(childSchema)
 	if schema == "" {
-		return // the parent is a test of its own
+		return // this is the parent process
 	}
 	p := place{url: pgtest.URL(t), options: pgcheckpoint.Options{Schema: schema, Pooling: pooling()}}
 	p.open(t)
 }
 
-// Twenty processes that start together migrate once.
 func TestMigrateProcesses(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	children := make([]*exec.Cmd, 20)
 	for i := range children {
 		cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestMigrateChild$", "-test.count=1")
 		cmd.Env = append(os.Environ(), childSchema+"="+p.options.Schema)
 		cmd.Stdout, cmd.Stderr = &strings.Builder{}, os.Stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cmd.Start())
 		children[i] = cmd
 	}
 	for i, cmd := range children {
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("process %d: %v: %s", i, err, cmd.Stdout)
-		}
+		assert.NoError(t, cmd.Wait(), "process %d: %v", i, cmd.Stdout)
 	}
-	if n, want := ask[int](t, p, `SELECT count(*)::int FROM weft.cp_migration`), len(scripts(t, p)); n != want {
-		t.Errorf("%d migrations were noted, want %d", n, want)
-	}
+	assert.Equal(t, len(scripts(t, p)), ask[int](t, p, `SELECT count(*)::int FROM weft.cp_migration`))
 	putAll(t, p.open(t), "t", 3)
 }
 
 func scripts(t *testing.T, p place) []pgcheckpoint.Script {
 	t.Helper()
 	list, err := pgcheckpoint.Scripts(p.options.Schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return list
 }
 
-// What Scripts returns does what Migrate does.
-func TestScripts(t *testing.T) {
+func TestScriptsEqualMigrate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
@@ -75,9 +65,8 @@ func TestScripts(t *testing.T) {
 	wantErr(t, "before", err, pgcheckpoint.ErrNotMigrated)
 	for i, s := range scripts(t, p) {
 		for range 2 { // the second time changes nothing
-			if _, err := p.conn(t).Exec(ctx, s.SQL, pgx.QueryExecModeSimpleProtocol); err != nil {
-				t.Fatalf("%s: %v", s.Name, err)
-			}
+			_, err := p.conn(t).Exec(ctx, s.SQL, pgx.QueryExecModeSimpleProtocol)
+			require.NoError(t, err, s.Name)
 		}
 		if i == 0 {
 			_, err := pgcheckpoint.New(ctx, pool, p.options)
@@ -85,17 +74,14 @@ func TestScripts(t *testing.T) {
 		}
 	}
 	store, err := pgcheckpoint.New(ctx, pool, p.options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	putAll(t, store, "t", 2)
 	wantNoErr(t, "migrate", pgcheckpoint.Migrate(ctx, pool, p.options))
 	_, err = pgcheckpoint.Scripts("no; schema")
 	wantErr(t, "schema", err, checkpoint.ErrInvalid)
 }
 
-// A database that is not as this package left it is refused.
-func TestForeignMigrations(t *testing.T) {
+func TestChangedMigrationsAreAnError(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for name, change := range map[string]string{

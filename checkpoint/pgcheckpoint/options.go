@@ -11,79 +11,89 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// Options configures [New], [Open] and [Migrate]. Its zero value works.
+// Options configures [New], [Open] and [Migrate]. The zero value works.
 type Options struct {
-	// Schema holds the tables and functions of the store. Empty means "weft". It
-	// is made of letters, digits, "_", "$" and "-", and does not begin with a digit.
+	// Schema holds the tables and functions of the store. Empty means "weft". It may
+	// contain letters, digits, "_" and "-", and cannot begin with a digit or "-".
 	Schema string
-	// Tenant keeps the threads of a store apart from those of others in the same
-	// tables: a store sees only what was stored under its own tenant.
+	// Tenant separates the threads of stores that share tables: a store sees only the
+	// threads of its own tenant.
 	Tenant string
-	// MaxValue is the most bytes that one change or pending write may hold. Zero
-	// means [checkpoint.DefaultMaxValue], 16 MB; a negative value means no limit
-	// but PostgreSQL's own of 1 GB for the changes of a checkpoint.
+	// MaxValue is the maximum size of one change or pending write, in bytes. Zero means
+	// [checkpoint.DefaultMaxValue], 16 MB. A negative value means no limit except
+	// PostgreSQL's own limit of 1 GB for all changes of a checkpoint.
 	MaxValue int
-	// Pooling says whether a transaction pooler is in between. Zero means to look
-	// at the address.
+	// Pooling tells the store whether there is a transaction pooler between it and the
+	// database. The zero value detects it.
 	Pooling Pooling
-	// LeaseTime is how long a lease holds without a sign of its run. Zero means
-	// 30 seconds, and less than one second counts as one.
+	// LeaseTime is how long a lease is held after it was last renewed. Zero means
+	// 30 seconds. The minimum is one second.
 	LeaseTime time.Duration
-	// Busy says what becomes of a run whose thread another run has.
+	// Busy decides what happens to a run when another run holds its thread.
 	Busy BusyPolicy
-	// BusyWait is how long [Wait] waits. Zero means as long as its context lets it.
+	// BusyWait is how long [Wait] waits. Zero means until the context of the run ends.
 	BusyWait time.Duration
-	// MaxRecoveries is how many runs in a row a thread may have that store no step, when
-	// the last of them died and left its lease to run out. Then it is parked, and any
-	// other is an [ErrParked]: a thread that kills its processes kills no more. Zero
-	// means five; with a negative value there is no end.
+	// MaxRecoveries is how many runs in a row may die without storing a step. After
+	// that, the thread is parked: Lease returns [ErrParked], so that a thread which
+	// kills its processes does not kill more of them. Zero means five. A negative value
+	// means no limit.
 	MaxRecoveries int
-	// Patience is how long a call goes on trying while the database can not be
-	// reached, until it is an [ErrUnreachable]. Zero means 15 seconds; with a negative
-	// value it tries once. However many calls there are, a store on a pool that gets
-	// no connections makes one of them try at most once a second, and the others wait.
+	// Patience is how long a call is retried while the database cannot be reached,
+	// before it returns [ErrUnreachable]. Zero means 15 seconds. With a negative value,
+	// a call is tried once.
+	//
+	// A call ends after the longer of Patience and Timeout. The calls through one lease
+	// share a patience: when the database has been silent for that long, each later
+	// call of the run is tried once, for half a second. A silent database therefore
+	// holds a run for at most Patience, Timeout and half a second for each later call.
+	//
+	// A store on a pool limits connection attempts: while no connection can be made,
+	// one call tries at most once a second, and the others wait for its result.
 	Patience time.Duration
-	// Timeout is how long one statement may take before its connection counts as
-	// lost. Zero means 10 seconds. It does not bound what maintains a whole thread:
-	// copying, pruning and deleting.
+	// Timeout is how long one statement may take before its connection counts as lost.
+	// It includes the wait for a connection. Zero means 10 seconds. It does not bound
+	// the work on whole threads: copy, prune, delete, repair and find.
 	Timeout time.Duration
-	// Before, when set, queues statements that are to run ahead of each call of
-	// the store, in the same transaction and the same round trip, such as one that
-	// sets a role for it. It is called by any number of goroutines. Behind a
-	// transaction pooler, the connections must not cache statements; those of
-	// [Open] do not.
+	// Before, when set, queues statements that run before each call of the store, in
+	// the same transaction and the same round trip, for example to set a role. It must
+	// be safe for concurrent use. Behind a transaction pooler, the connections must not
+	// cache statements; use [Open] or [PoolConfig].
 	Before func(ctx context.Context, b *pgx.Batch) error
 }
 
-// Pooling says what a [Store] may expect of its connections.
+// Pooling tells a [Store] whether its connections go through a transaction pooler.
 type Pooling int
 
-// What there may be between a store and its database.
+// The kinds of connections.
 const (
-	// Detect takes for a transaction pooler what listens on port 6543 or 6432,
-	// has a host named "pooler." or "-pooler.", or is given the parameter
-	// pgbouncer=true.
+	// Detect assumes a transaction pooler if the URL has the port 6543 or 6432, a host
+	// named "pooler." or "-pooler.", or the parameter pgbouncer=true. Otherwise, a pool
+	// of [Open] or [PoolConfig] asks the server once, with a connection of its own,
+	// whether it is the process that the client is connected to.
 	Detect Pooling = iota
-	// Direct is a connection of its own, where statements are prepared once.
+	// Direct is a connection to the server. Statements are prepared once for each
+	// connection.
 	Direct
-	// Transaction is a pooler, such as PgBouncer or Supavisor, that gives a
-	// connection for the length of a transaction.
+	// Transaction is a connection through a pooler, such as PgBouncer or Supavisor, that
+	// assigns a server connection for each transaction. Statements are not prepared.
 	Transaction
 )
 
-// BusyPolicy says what becomes of a run whose thread another run has.
+// A BusyPolicy decides what happens to a run when another run holds its thread.
 type BusyPolicy int
 
-// What may become of it.
+// The busy policies.
 const (
-	// Reject refuses it at once with [ErrThreadBusy].
+	// Reject returns [ErrThreadBusy] at once.
 	Reject BusyPolicy = iota
-	// Wait lets it wait until the thread is free.
+	// Wait waits until the thread is free. It asks the database again at random
+	// intervals of up to 250 ms. Waiting runs get the thread in no particular order.
 	Wait
-	// Interrupt takes the thread from the other run, which stores nothing more:
-	// its next step is an [ErrFenced]. What it has stored stays.
+	// Interrupt takes the thread from the other run. Its next step returns [ErrFenced]
+	// and stores nothing. Its earlier checkpoints are kept.
 	Interrupt
-	// Rollback does the same, and removes what the other run has stored.
+	// Rollback takes the thread like Interrupt, and removes the checkpoints that the
+	// other run has stored under its lease.
 	Rollback
 )
 
@@ -93,8 +103,9 @@ const (
 	defaultPatience  = 15 * time.Second
 	defaultTimeout   = 10 * time.Second
 
-	// labour is how long a statement may take that works on a whole thread.
-	labour = 10 * time.Minute
+	// maintenanceTimeout is how long a statement or transaction may take that works on
+	// whole threads.
+	maintenanceTimeout = 10 * time.Minute
 )
 
 var schemaName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`)
@@ -102,13 +113,13 @@ var schemaName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`)
 func (o *Options) check() error {
 	switch {
 	case o.Schema != "" && !schemaName.MatchString(o.Schema):
-		return fmt.Errorf("schema %q: %w", o.Schema, checkpoint.ErrInvalid)
+		return fmt.Errorf("schema %q contains other characters than letters, digits, _ and -: %w", o.Schema, checkpoint.ErrInvalid)
 	case o.Pooling < Detect || o.Pooling > Transaction:
-		return fmt.Errorf("pooling %d: %w", o.Pooling, checkpoint.ErrInvalid)
+		return fmt.Errorf("unknown pooling %d: %w", o.Pooling, checkpoint.ErrInvalid)
 	case o.Busy < Reject || o.Busy > Rollback:
-		return fmt.Errorf("busy policy %d: %w", o.Busy, checkpoint.ErrInvalid)
+		return fmt.Errorf("unknown busy policy %d: %w", o.Busy, checkpoint.ErrInvalid)
 	case o.BusyWait < 0 || o.Timeout < 0:
-		return fmt.Errorf("negative BusyWait %v or Timeout %v: %w", o.BusyWait, o.Timeout, checkpoint.ErrInvalid)
+		return fmt.Errorf("BusyWait %v or Timeout %v is negative: %w", o.BusyWait, o.Timeout, checkpoint.ErrInvalid)
 	}
 	return checkName("tenant", o.Tenant)
 }

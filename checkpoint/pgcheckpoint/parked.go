@@ -8,12 +8,14 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// leaseQuery takes tenant, thread, owner, time, whether to steal, and how often a thread
-// is recovered. What it reads is of the moment at which the lease was given.
+// leaseQuery has the parameters tenant, thread, owner, lease time, whether to take the
+// thread from another run, and the maximum number of recoveries. It reads the newest
+// checkpoint at the time at which the lease was given, and the head that was recorded
+// when the statement began.
 //
-// The runs of a thread that is parked have died: the last one left a lease that has run
-// out, and since the newest step there were as many leases as there may be recoveries.
-// It stays as it is, and a row of another source says for how many.
+// A thread is parked if the lease of its last run has expired, and the number of leases
+// since its newest step has reached the maximum. Its row is not changed then, and a row
+// with the source 'parked' has the number of leases.
 const leaseQuery = `WITH parked AS MATERIALIZED (
 	SELECT t.epoch - s.epoch AS runs FROM weft.cp_thread t
 	CROSS JOIN LATERAL (SELECT epoch FROM weft.cp_step WHERE thread = t.key ORDER BY seq DESC LIMIT 1) s
@@ -23,11 +25,12 @@ const leaseQuery = `WITH parked AS MATERIALIZED (
 	WHERE NOT EXISTS (SELECT FROM parked)
 	UNION ALL
 	SELECT (ROW(0, NULL, NULL, 'parked', false, NULL, NULL, NULL, NULL, NULL, runs, NULL, NULL,
-		NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL)::weft.cp_part).* FROM parked`
+		NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL)::weft.cp_part).* FROM parked
+	UNION ALL ` + headRow
 
 const defaultRecoveries = 5
 
-// recoveries is how often a thread whose runs die is given to another.
+// recoveries returns how many runs in a row may die without storing a step.
 func (o *Options) recoveries() int32 {
 	switch n := o.MaxRecoveries; {
 	case n == 0:
@@ -39,17 +42,17 @@ func (o *Options) recoveries() int32 {
 	}
 }
 
-// parkedError says why a thread is not given to another run.
+// parkedError returns an [ErrParked] for the number of leases since the newest step.
 func parkedError(runs int64) error {
-	return fmt.Errorf("%w: the last of %d runs without a step died, see Unpark", ErrParked, runs+1)
+	return fmt.Errorf("%w: the last %d runs stored no step and the last of them died, see Unpark", ErrParked, runs+1)
 }
 
-// unparkQuery takes tenant and thread.
+// unparkQuery has the parameters tenant and thread.
 const unparkQuery = `UPDATE weft.cp_thread SET owner = NULL, until = NULL
 	WHERE tenant = $1::text AND id = $2::text AND until < clock_timestamp()`
 
-// Unpark lets a thread run once more that is an [ErrParked]. If that run dies, too,
-// without a step, it is parked again. It does nothing to other threads.
+// Unpark allows one more run of a parked thread. If that run also dies without storing a
+// step, the thread is parked again. Unpark does nothing to a thread that is not parked.
 func (s *Store) Unpark(ctx context.Context, thread string) error {
 	k := checkpoint.Key{Thread: thread}
 	err := checkKey(k)

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// putWritesQuery takes tenant, thread, owner, epoch and time of a lease; namespace
-// and id; tasks, numbers and data.
+// putWritesQuery has the parameters tenant, thread, owner, epoch and time of a lease;
+// namespace and id; tasks, numbers and data.
 const putWritesQuery = `SELECT weft.cp_put_writes($1::text, $2::text, $3::uuid, $4::int, $5::float8,
 	$6::text, $7::uuid, $8::text[], $9::bigint[], $10::bytea[])`
 
@@ -28,7 +28,7 @@ func (s *Store) putWrites(ctx context.Context, k checkpoint.Key, writes []checkp
 		return s.fail("put writes", k, err)
 	}
 	args := []any{
-		s.tenant, k.Thread, l.owner(), l.number(), s.leaseTime.Seconds(),
+		s.tenant, k.Thread, l.ownerID(), l.number(), s.leaseTime.Seconds(),
 		k.Namespace, packID(k.ID).uuid, w.tasks, w.numbers, w.data,
 	}
 	var status int
@@ -54,14 +54,14 @@ func statusError(status int) error {
 	return checkpoint.ErrConflict
 }
 
-// packedWrites are pending writes by column.
+// packedWrites holds pending writes in columns.
 type packedWrites struct {
 	tasks   []string
 	numbers []int64
 	data    [][]byte
 }
 
-// packWrites leaves out what a later write of the same call replaces.
+// packWrites leaves out the writes that a later write of the same call replaces.
 func packWrites(k checkpoint.Key, writes []checkpoint.Write) (*packedWrites, error) {
 	if err := checkKey(k); err != nil {
 		return nil, err
@@ -74,7 +74,8 @@ func packWrites(k checkpoint.Key, writes []checkpoint.Write) (*packedWrites, err
 	at := make(map[place]int, len(writes))
 	for i := range writes {
 		w := &writes[i]
-		data := packChanges([]checkpoint.Change{{Channel: w.Channel, Kind: w.Kind, Data: w.Data}})
+		data := tie(packChanges([]checkpoint.Change{{Channel: w.Channel, Kind: w.Kind, Data: w.Data}}),
+			writeSum(k.ID, w.Task, int64(w.Index)))
 		if j, ok := at[place{w.Task, w.Index}]; ok {
 			p.data[j] = data
 			continue
@@ -88,19 +89,23 @@ func packWrites(k checkpoint.Key, writes []checkpoint.Write) (*packedWrites, err
 	return p, nil
 }
 
-// writes are in the order in which they were read.
-func (p *packedWrites) unpack() ([]checkpoint.Write, error) {
+// unpack returns the pending writes of a checkpoint, in the order of the columns.
+func (p *packedWrites) unpack(id string) ([]checkpoint.Write, error) {
 	if len(p.tasks) != len(p.numbers) || len(p.tasks) != len(p.data) {
-		return nil, fmt.Errorf("its pending writes: %w", checkpoint.ErrCorrupt)
+		return nil, fmt.Errorf("the columns of its pending writes differ in length: %w", checkpoint.ErrCorrupt)
 	}
-	var writes []checkpoint.Write
+	if len(p.tasks) == 0 {
+		return nil, nil
+	}
+	writes := make([]checkpoint.Write, 0, len(p.tasks))
 	for i, task := range p.tasks {
+		untie(p.data[i], writeSum(id, task, p.numbers[i]))
 		changes, err := unpackChanges(p.data[i])
 		if err == nil && len(changes) != 1 {
 			err = checkpoint.ErrCorrupt
 		}
 		if err != nil {
-			return nil, fmt.Errorf("write %d of task %q: %w", p.numbers[i], task, err)
+			return nil, fmt.Errorf("pending write %d of task %q: %w", p.numbers[i], task, err)
 		}
 		c := &changes[0]
 		writes = append(writes, checkpoint.Write{

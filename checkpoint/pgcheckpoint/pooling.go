@@ -2,7 +2,7 @@ package pgcheckpoint
 
 import "github.com/weft-go/weft/internal/pgdb"
 
-// pooled reports whether there is a transaction pooler in between.
+// pooled reports whether db is configured as a connection through a transaction pooler.
 func pooled(db DB, p Pooling) bool {
 	if p != Detect {
 		return p == Transaction
@@ -10,7 +10,7 @@ func pooled(db DB, p Pooling) bool {
 	return pgdb.Pooled(db)
 }
 
-// known is nil where it is to be found out.
+// known returns nil for [Detect].
 func (p Pooling) known() *bool {
 	if p == Detect {
 		return nil

@@ -10,26 +10,28 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
 
-// setting is a count that the environment may raise.
+// setting returns a count. An environment variable can raise it.
 func setting(t *testing.T, name string, n int) int {
 	t.Helper()
 	if text := os.Getenv(name); text != "" {
 		var err error
-		if n, err = strconv.Atoi(text); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		n, err = strconv.Atoi(text)
+		require.NoError(t, err, name)
 	}
 	return n
 }
 
-// Sixteen writers race for every checkpoint of a thread: what was acknowledged is what
-// is stored, and every refusal says so.
+// Sixteen writers store the next checkpoint of a thread at the same time. One of them
+// succeeds, the others get an error, and exactly the acknowledged checkpoints are stored.
 func TestWritersRace(t *testing.T) {
 	t.Parallel()
 	const writers = 16
@@ -53,34 +55,26 @@ func TestWritersRace(t *testing.T) {
 				case errors.Is(err, checkpoint.ErrConflict):
 					refused.Add(1)
 				default:
-					t.Error(err)
+					assert.NoError(t, err)
 				}
 			})
 		}
 		wait.Wait()
-		if won.Load() != 1 || refused.Load() != writers-1 {
-			t.Fatalf("round %d: %d won and %d were refused", round, won.Load(), refused.Load())
-		}
+		require.EqualValues(t, 1, won.Load(), "round %d", round)
+		require.EqualValues(t, writers-1, refused.Load(), "round %d", round)
 		head = next.Load().(string)
 		acknowledged = append(acknowledged, head)
 	}
 	c := newest(t, stores[0], "t")
-	if len(c.Lineage) != rounds {
-		t.Fatalf("got %d checkpoints want %d", len(c.Lineage), rounds)
-	}
+	require.Len(t, c.Lineage, rounds)
 	for i, d := range c.Lineage {
-		if d.ID != acknowledged[i] {
-			t.Fatalf("checkpoint %d: got %q want the acknowledged %q", i, d.ID, acknowledged[i])
-		}
+		require.Equal(t, acknowledged[i], d.ID)
 	}
 	wantSteps(t, stores[0], "t", rounds)
-	// Refused writers leave no gap either.
-	if seq := ask[int](t, p, `SELECT seq FROM weft.cp_thread`); seq != rounds {
-		t.Errorf("the thread has counted to %d, want %d", seq, rounds)
-	}
+	// Failed writers leave no gaps in the numbers.
+	assert.Equal(t, rounds, ask[int](t, p, `SELECT seq FROM weft.cp_thread`))
 }
 
-// Of 64 who answer one question at once, exactly one goes on.
 func TestResumesRace(t *testing.T) {
 	t.Parallel()
 	var effects atomic.Int32
@@ -99,21 +93,16 @@ func TestResumesRace(t *testing.T) {
 		})
 		b.Edge(graph.Start, "refund")
 		g, err := b.Compile(graph.Options{Checkpoints: p.open(t)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		graphs[i] = g
 	}
 	for round := range setting(t, "WEFT_RESUMES", 5) {
 		thread := fmt.Sprint("desk-", round)
 		snap, err := graphs[0].Thread(thread).Invoke(t.Context(), graph.Begin())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		open, err := approve.Open(snap)
-		if err != nil || len(open) != 1 {
-			t.Fatalf("got %d questions, error %v", len(open), err)
-		}
+		require.NoError(t, err)
+		require.Len(t, open, 1)
 		question := open[0].ID
 		effects.Store(0)
 		var done atomic.Int32
@@ -125,19 +114,18 @@ func TestResumesRace(t *testing.T) {
 				case err == nil && snap.Done():
 					done.Add(1)
 				case err == nil, !errors.Is(err, checkpoint.ErrConflict) && !errors.Is(err, graph.ErrNoQuestion):
-					t.Errorf("got error %v", err)
+					assert.Fail(t, "unexpected result", "got error %v", err)
 				}
 			})
 		}
 		wait.Wait()
-		if done.Load() != 1 || effects.Load() != 1 {
-			t.Errorf("round %d: %d went on and the effect happened %d times, want 1 and 1", round, done.Load(), effects.Load())
-		}
+		assert.EqualValues(t, 1, done.Load(), "round %d", round)
+		assert.EqualValues(t, 1, effects.Load(), "round %d", round)
 	}
 }
 
-// Workers steal a thread from each other all the time. None of them stores anything
-// under a lease that it has lost.
+// Runs take a thread from each other repeatedly. None of them stores anything under a
+// lease that it has lost.
 func TestStolenLeases(t *testing.T) {
 	t.Parallel()
 	const workers = 6
@@ -157,7 +145,7 @@ func TestStolenLeases(t *testing.T) {
 					continue
 				}
 				if err != nil {
-					t.Error(err)
+					assert.NoError(t, err)
 					return
 				}
 				head := newest(t, l, "t").ID
@@ -175,7 +163,7 @@ func TestStolenLeases(t *testing.T) {
 						fenced.Add(1)
 						lost = true
 					default:
-						t.Error(err)
+						assert.NoError(t, err)
 						lost = true
 					}
 				}
@@ -188,11 +176,8 @@ func TestStolenLeases(t *testing.T) {
 		FROM weft.cp_step) s WHERE epoch < newest`)
 	epochs := ask[int](t, p, `SELECT epoch FROM weft.cp_thread`)
 	t.Logf("%d steals, %d epochs, %d commits, %d refused, %d under a stale epoch", steals, epochs, stored.Load(), fenced.Load(), stale)
-	if stale != 0 {
-		t.Errorf("%d checkpoints were stored under a lease that was lost", stale)
-	}
-	if stored.Load() == 0 || fenced.Load() == 0 {
-		t.Errorf("got %d commits and %d refusals: nothing was proved", stored.Load(), fenced.Load())
-	}
+	assert.Zero(t, stale)
+	assert.NotZero(t, stored.Load())
+	assert.NotZero(t, fenced.Load())
 	wantSteps(t, store, "t", int(stored.Load())+1)
 }

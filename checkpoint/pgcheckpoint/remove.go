@@ -13,25 +13,29 @@ import (
 )
 
 const (
-	// pruneBatch is how many checkpoints go in one transaction, so that writers of
-	// the thread get their turn.
-	pruneBatch = 1000
-	maxBatch   = math.MaxInt
+	// pruneBatch is the maximum number of checkpoints that one transaction of Prune
+	// removes, so that writers of the thread do not wait for long.
+	pruneBatch     = 1000
+	unlimitedBatch = math.MaxInt
 )
 
-// Prune implements [checkpoint.Pruner]. It removes the oldest first, up to a thousand
-// in each transaction, and what it removed is gone even when it returns an error.
-// What has a tag stays. Ages are by the clock of the database.
+// Prune implements [checkpoint.Pruner]. It removes the oldest checkpoints first, at most
+// a thousand in each transaction. If it returns an error, some checkpoints may be
+// removed already. A checkpoint with a tag is kept. Ages are measured by the clock of
+// the database.
 //
-// Any number of processes may prune at once. When all threads are to be pruned, one
-// that somebody is writing to at that moment is passed over; a later call finds it.
+// Any number of processes may prune concurrently. When all threads are pruned, a thread
+// that is being written to at that moment is skipped. A later call prunes it.
 func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error) {
 	removed := 0
 	prune := func(thread string) error {
 		n, err := s.remove(ctx, thread, removal{
 			batch: pruneBatch,
 			skip:  p.Threads == nil,
-			mark:  func(nodes []node) { outdated(nodes, &p) },
+			read: func(ctx context.Context, tx *link, key int64, nodes []node) error {
+				markExpired(nodes, &p)
+				return s.markEndedCalls(ctx, tx, key, nodes)
+			},
 		})
 		removed += n
 		if err != nil {
@@ -39,35 +43,63 @@ func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error
 		}
 		return nil
 	}
-	for _, thread := range p.Threads {
-		if err := prune(thread); err != nil {
-			return removed, err
-		}
-	}
 	if p.Threads != nil {
+		for _, thread := range p.Threads {
+			if err := prune(thread); err != nil {
+				return removed, err
+			}
+		}
 		return removed, nil
 	}
-	for t, err := range s.ListThreads(ctx, "") {
+	for after, more := "", true; more; {
+		threads, err := s.prunable(ctx, after, &p)
 		if err != nil {
 			return removed, err
 		}
-		if t.Checkpoints <= max(p.KeepLast, 1) {
-			continue
+		for _, thread := range threads {
+			if err := prune(thread); err != nil {
+				return removed, err
+			}
+			after = thread
 		}
-		if err := prune(t.ID); err != nil {
-			return removed, err
-		}
+		more = len(threads) == listPage
 	}
-	return removed, s.dropIdle(ctx)
+	return removed, s.dropEmptyThreads(ctx)
 }
 
-// dropIdleQuery takes tenant. Such threads were there for a lease whose run has
-// ended before it stored anything.
-const dropIdleQuery = `DELETE FROM weft.cp_thread WHERE key IN (SELECT key FROM weft.cp_thread
+// prunableQuery has the parameters tenant, the id to list after, a number of
+// checkpoints, and a limit. A thread without namespaces whose checkpoints are not more
+// than that number has nothing to prune.
+const prunableQuery = `SELECT t.id FROM weft.cp_thread t WHERE t.tenant = $1::text AND t.id > $2::text
+	AND t.steps > 0 AND (t.steps > $3::bigint OR EXISTS (SELECT FROM weft.cp_space v WHERE v.thread = t.key))
+	ORDER BY t.id LIMIT $4::int`
+
+// prunable returns the next page of the threads that may have checkpoints to prune.
+func (s *Store) prunable(ctx context.Context, after string, p *checkpoint.PrunePolicy) ([]string, error) {
+	var page []string
+	text, args := s.sql(prunableQuery), []any{s.tenant, after, int64(max(p.KeepLast, 1)), listPage}
+	err := s.retry(ctx, maintenanceTimeout, func(t try) error {
+		page = page[:0]
+		return s.link.send(ctx, t.limit, text, args, func(rows pgx.Rows) error {
+			var thread string
+			err := rows.Scan(&thread)
+			page = append(page, thread)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, s.fail("prune", checkpoint.Key{}, err)
+	}
+	return page, nil
+}
+
+// dropEmptyQuery has the parameter tenant. Such a thread exists only for a lease, whose
+// run has ended without storing a checkpoint.
+const dropEmptyQuery = `DELETE FROM weft.cp_thread WHERE key IN (SELECT key FROM weft.cp_thread
 	WHERE tenant = $1::text AND steps = 0 AND until < clock_timestamp() FOR UPDATE SKIP LOCKED)`
 
-func (s *Store) dropIdle(ctx context.Context) error {
-	if err := s.query(ctx, dropIdleQuery, []any{s.tenant}, ignoreRow); err != nil {
+func (s *Store) dropEmptyThreads(ctx context.Context) error {
+	if err := s.query(ctx, dropEmptyQuery, []any{s.tenant}, ignoreRow); err != nil {
 		return s.fail("prune", checkpoint.Key{}, err)
 	}
 	return nil
@@ -81,7 +113,7 @@ func (s *Store) DeleteRuns(ctx context.Context, thread string, runs ...string) e
 		err = fmt.Errorf("empty run id: %w", checkpoint.ErrInvalid)
 	}
 	if err == nil {
-		_, err = s.remove(ctx, thread, removal{batch: maxBatch, mark: func(nodes []node) {
+		_, err = s.remove(ctx, thread, removal{batch: unlimitedBatch, mark: func(nodes []node) {
 			for i := range nodes {
 				nodes[i].remove = slices.Contains(runs, nodes[i].run)
 			}
@@ -93,7 +125,8 @@ func (s *Store) DeleteRuns(ctx context.Context, thread string, runs ...string) e
 	return nil
 }
 
-// A node is what has to be known of a checkpoint to remove others.
+// A node holds the columns of a checkpoint that decide whether it is removed, and how
+// the lineages of other checkpoints change then.
 type node struct {
 	seq, parent, space, epoch int32
 	run                       string
@@ -102,9 +135,9 @@ type node struct {
 	remove                    bool
 }
 
-// outdated marks what the policy does not keep.
-func outdated(nodes []node, p *checkpoint.PrunePolicy) {
-	newer := map[int32]int{}
+// markExpired marks the checkpoints that the policy does not keep.
+func markExpired(nodes []node, p *checkpoint.PrunePolicy) {
+	newer := map[int32]int{} // by namespace
 	for i := range slices.Backward(nodes) {
 		n := &nodes[i]
 		n.remove = !n.tagged && !p.Keeps(newer[n.space], n.age, n.pending)
@@ -112,21 +145,21 @@ func outdated(nodes []node, p *checkpoint.PrunePolicy) {
 	}
 }
 
-// A removal says what goes.
+// A removal selects the checkpoints of a thread to remove.
 type removal struct {
-	batch int
-	skip  bool // passes over a thread that is locked
+	batch int  // maximum number of checkpoints in one transaction
+	skip  bool // skips a thread that is locked
 	mark  func(nodes []node)
-	// look, when set, is a mark that has to read.
-	look func(ctx context.Context, tx *link, key int64, nodes []node) error
+	// read, when set, is called instead of mark. It can query the database.
+	read func(ctx context.Context, tx *link, key int64, nodes []node) error
 }
 
 const (
-	// lockThread and skipThread take tenant and thread.
+	// lockThread and skipThread have the parameters tenant and thread.
 	lockThread = `SELECT key FROM weft.cp_thread WHERE tenant = $1::text AND id = $2::text FOR UPDATE`
 	skipThread = lockThread + ` SKIP LOCKED`
 
-	// nodesQuery takes the key of the thread.
+	// nodesQuery has the parameter key of the thread.
 	nodesQuery = `SELECT s.seq, s.parent, s.space, s.epoch, o.run,
 	(extract(epoch FROM clock_timestamp() - s.time) * 1000000)::bigint, s.whole,
 	EXISTS (SELECT FROM weft.cp_write w WHERE w.thread = s.thread AND w.seq = s.seq),
@@ -135,14 +168,14 @@ const (
 	WHERE s.thread = $1::bigint ORDER BY s.seq`
 )
 
-// remove removes what is marked, and the thread when nothing is left of it. It
-// returns how many checkpoints went.
+// remove removes the marked checkpoints, and the thread if none is left. It returns
+// the number of removed checkpoints.
 func (s *Store) remove(ctx context.Context, thread string, r removal) (int, error) {
 	removed := 0
 	for {
 		n, more := 0, false
-		err := s.retry(ctx, func(bool) error {
-			return s.link.transaction(ctx, labour, func(ctx context.Context, tx *link) (err error) {
+		err := s.retry(ctx, maintenanceTimeout, func(t try) error {
+			return s.link.transaction(ctx, t.limit, func(ctx context.Context, tx *link) (err error) {
 				n, more, err = s.removeSome(ctx, tx, thread, r)
 				return err
 			})
@@ -156,7 +189,7 @@ func (s *Store) remove(ctx context.Context, thread string, r removal) (int, erro
 	}
 }
 
-// removeSome reports whether more than a batch was marked.
+// removeSome removes a batch. It reports whether more checkpoints are marked.
 func (s *Store) removeSome(ctx context.Context, tx *link, thread string, r removal) (n int, more bool, err error) {
 	var key int64
 	lock := lockThread
@@ -171,8 +204,8 @@ func (s *Store) removeSome(ctx context.Context, tx *link, thread string, r remov
 	if err != nil {
 		return 0, false, err
 	}
-	if r.look != nil {
-		if err := r.look(ctx, tx, key, nodes); err != nil {
+	if r.read != nil {
+		if err := r.read(ctx, tx, key, nodes); err != nil {
 			return 0, false, err
 		}
 	} else {
@@ -193,7 +226,7 @@ func (s *Store) removeSome(ctx context.Context, tx *link, thread string, r remov
 	case len(nodes):
 		return n, more, tx.query(ctx, s.sql(clearQuery), []any{key}, ignoreRow)
 	}
-	if err := s.graft(ctx, tx, key, nodes); err != nil {
+	if err := s.rebase(ctx, tx, key, nodes); err != nil {
 		return 0, false, err
 	}
 	return n, more, s.removeNodes(ctx, tx, key, nodes)
@@ -215,8 +248,8 @@ func (s *Store) readNodes(ctx context.Context, tx *link, key int64) ([]node, err
 const (
 	clearQuery = `SELECT weft.cp_clear($1::bigint)`
 
-	// The first of these takes the key of the thread and numbers; the others what
-	// no checkpoint of the thread needs any more.
+	// deleteStepsQuery has the parameters key of the thread, and numbers. The other two
+	// delete the rows of runs and namespaces that no checkpoint of the thread refers to.
 	deleteStepsQuery = `WITH w AS (DELETE FROM weft.cp_write WHERE thread = $1::bigint AND seq = ANY ($2::int[])),
 	g AS (DELETE FROM weft.cp_tag WHERE thread = $1::bigint AND seq = ANY ($2::int[])),
 	s AS (DELETE FROM weft.cp_step WHERE thread = $1::bigint AND seq = ANY ($2::int[]) RETURNING 1)
@@ -227,8 +260,8 @@ const (
 	AND NOT EXISTS (SELECT FROM weft.cp_step s WHERE s.thread = v.thread AND s.space = v.key AND s.space <> 0)`
 )
 
-// removeNodes also counts the thread up, which tells a lease that is being taken
-// that what it has read may be gone.
+// removeNodes removes the marked checkpoints. It also increments the number of the
+// thread, so that a lease that is being acquired reads the thread again.
 func (s *Store) removeNodes(ctx context.Context, tx *link, key int64, nodes []node) error {
 	var gone []int32
 	for _, n := range nodes {

@@ -10,19 +10,18 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// Repair makes a thread usable again some of whose rows are damaged: it removes the
-// checkpoints that a Get answers with [checkpoint.ErrCorrupt], which are the damaged
-// ones and those that build on them, so that a run goes on from the last sound one. It
-// returns how many went, none where nothing is damaged. It reads all that the thread
-// has, and can not tell a value that was exchanged for a sound one; encryption does.
+// Repair makes a thread with damaged rows usable again. It removes the checkpoints for
+// which Get returns [checkpoint.ErrCorrupt], which are the damaged ones and the ones
+// that build on them, so that a run resumes from the last intact checkpoint. It returns
+// how many it removed. It reads the whole thread.
 //
-// A thread of which nothing can be read stays as it is, and is an ErrCorrupt. So does
-// one with values of an unknown format, which are perhaps of a newer version of this
-// package, and is a [checkpoint.ErrFormat].
+// Repair changes nothing and returns ErrCorrupt if no checkpoint of the thread can be
+// read. It changes nothing and returns [checkpoint.ErrFormat] if a value has an unknown
+// format, since a newer version of this package may have written it.
 func (s *Store) Repair(ctx context.Context, thread string) (removed int, err error) {
 	k := checkpoint.Key{Thread: thread}
 	if err = checkKey(k); err == nil {
-		removed, err = s.remove(ctx, thread, removal{batch: maxBatch, look: s.markDamaged})
+		removed, err = s.remove(ctx, thread, removal{batch: unlimitedBatch, read: s.markDamaged})
 	}
 	if err != nil {
 		return 0, s.fail("repair", k, err)
@@ -30,7 +29,7 @@ func (s *Store) Repair(ctx context.Context, thread string) (removed int, err err
 	return removed, nil
 }
 
-// allQuery takes the key of the thread.
+// allQuery has the parameter key of the thread.
 const allQuery = `SELECT ` + rowColumns + `,
 	ARRAY(SELECT w.task FROM weft.cp_write w WHERE w.thread = s.thread AND w.seq = s.seq ORDER BY w.task, w.number),
 	ARRAY(SELECT w.number FROM weft.cp_write w WHERE w.thread = s.thread AND w.seq = s.seq ORDER BY w.task, w.number),
@@ -38,10 +37,18 @@ const allQuery = `SELECT ` + rowColumns + `,
 	s.base, s.snapshot, s.changes
 	FROM weft.cp_step s ` + rowJoins + ` WHERE s.thread = $1::bigint ORDER BY s.seq`
 
-// markDamaged marks what is damaged, or builds on what is. Nodes are in the order of
-// allQuery, in which parents come first.
+// forgetHead has the parameter key of the thread. The next Put looks for the newest
+// checkpoint.
+const forgetHead = `UPDATE weft.cp_thread SET head = NULL WHERE key = $1::bigint`
+
+// markDamaged marks the checkpoints that are damaged or build on damaged ones. Nodes are
+// in the order of allQuery, in which parents come first. It also drops the recorded
+// head, which may be damaged.
 func (s *Store) markDamaged(ctx context.Context, tx *link, key int64, nodes []node) error {
-	index, sound := make(map[int32]*node, len(nodes)), 0
+	if err := tx.query(ctx, s.sql(forgetHead), []any{key}, ignoreRow); err != nil {
+		return err
+	}
+	index, intact := make(map[int32]*node, len(nodes)), 0
 	for i := range nodes {
 		index[nodes[i].seq] = &nodes[i]
 	}
@@ -54,8 +61,9 @@ func (s *Store) markDamaged(ctx context.Context, tx *link, key int64, nodes []no
 		}
 		n := index[r.seq]
 		if n == nil {
-			return nil // it has no origin, and whatever builds on it no parent
+			return nil // the row of its run is missing, so it is not among the nodes
 		}
+		p.whole = n.whole
 		err := checkStored(&r, &p)
 		if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) {
 			return err
@@ -63,33 +71,31 @@ func (s *Store) markDamaged(ctx context.Context, tx *link, key int64, nodes []no
 		parent := index[n.parent]
 		n.remove = err != nil || !n.whole && n.parent != 0 && (parent == nil || parent.remove)
 		if !n.remove {
-			sound++
+			intact++
 		}
 		return nil
 	})
-	if err == nil && sound == 0 && len(nodes) > 0 {
-		err = fmt.Errorf("none of its %d checkpoints can be read: %w", len(nodes), checkpoint.ErrCorrupt)
+	if err == nil && intact == 0 && len(nodes) > 0 {
+		err = fmt.Errorf("none of the %d checkpoints can be read: %w", len(nodes), checkpoint.ErrCorrupt)
 	}
 	return err
 }
 
-// checkStored says what is wrong with what a row holds.
+// checkStored returns an error if a value of a row is damaged.
 func checkStored(r *row, p *part) error {
-	if _, err := r.checkpoint(); err != nil {
+	c, err := r.checkpoint()
+	if err != nil {
 		return err
 	}
-	if _, err := unpackChanges(p.changes); err != nil {
+	p.id, p.source = r.id, r.source
+	before := c.Parent
+	if p.whole {
+		before = ""
+	}
+	if _, err := p.appendTo(nil, before); err != nil || p.snapshot == nil {
 		return err
 	}
-	if p.snapshot != nil {
-		if _, err := unpackChanges(p.snapshot); err != nil {
-			return err
-		}
-	}
-	if p.base != nil {
-		if _, err := unpackDeltas(p.base); err != nil {
-			return err
-		}
-	}
-	return nil
+	untie(p.changes, valueSum(tiedSnapshotChanges, c.ID, p.source, ""))
+	_, err = unpackChanges(p.changes)
+	return err
 }

@@ -8,11 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// age makes the first n checkpoints of the only thread older.
+// age makes the first n checkpoints older. There is only one thread.
 func age(t *testing.T, p place, n int, by string) {
 	t.Helper()
 	do(t, p, `UPDATE weft.cp_step SET time = time - $2::text::interval WHERE seq <= $1::int`, n, by)
@@ -42,24 +45,22 @@ func TestPruneKeeps(t *testing.T) {
 			wantNoErr(t, "writes", store.PutWrites(ctx, checkpoint.Key{Thread: "t", ID: stepID(4)}, []checkpoint.Write{write("a")}))
 			wantNoErr(t, "tag", store.Tag(ctx, checkpoint.Key{Thread: "t", ID: stepID(7)}, "milestone"))
 			n, err := store.Prune(ctx, c.policy)
-			if err != nil || n != steps-len(c.want) {
-				t.Errorf("got %d removed, error %v want %d", n, err, steps-len(c.want))
-			}
+			require.NoError(t, err)
+			assert.Equal(t, steps-len(c.want), n)
 			wantSteps(t, store, "t", len(c.want))
 			for _, i := range c.want {
 				got, err := store.Get(ctx, checkpoint.Key{Thread: "t", ID: stepID(i)})
-				if err != nil || len(got.Lineage) != i {
-					t.Errorf("checkpoint %d: got %d deltas, error %v want %d", i, len(got.Lineage), err, i)
-				}
+				require.NoError(t, err)
+				assert.Len(t, got.Lineage, i)
 			}
-			if st, err := store.Stats(ctx); err != nil || st.Checkpoints != int64(len(c.want)) {
-				t.Errorf("got %+v, error %v want %d checkpoints", st, err, len(c.want))
-			}
+			st, err := store.Stats(ctx)
+			require.NoError(t, err)
+			assert.Equal(t, int64(len(c.want)), st.Checkpoints)
 		})
 	}
 }
 
-// Several processes prune while runs go on: no run loses what it builds on.
+// Several processes prune during runs. No run loses the lineage of its checkpoints.
 func TestPruneWhileRunning(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -75,10 +76,7 @@ func TestPruneWhileRunning(t *testing.T) {
 			thread := fmt.Sprint("t", i)
 			for n := 1; n <= steps; n++ {
 				put(t, stores[i%2], thread, n)
-				if c := newest(t, stores[(i+1)%2], thread); len(c.Lineage) != n {
-					t.Errorf("thread %q, step %d: got %d deltas", thread, n, len(c.Lineage))
-					return
-				}
+				assert.Len(t, newest(t, stores[(i+1)%2], thread).Lineage, n, "thread %q, step %d", thread, n)
 			}
 		})
 	}
@@ -99,16 +97,13 @@ func TestPruneWhileRunning(t *testing.T) {
 	for _, n := range removed {
 		total += n
 	}
-	if total != threads*(steps-5) {
-		t.Errorf("%d checkpoints were removed, want %d", total, threads*(steps-5))
-	}
+	assert.Equal(t, threads*(steps-5), total)
 	for i := range threads {
 		wantSteps(t, stores[0], fmt.Sprint("t", i), 5)
 	}
 }
 
-// A long thread goes in several transactions.
-func TestPruneInBatches(t *testing.T) {
+func TestPruneRemovesALongThreadInBatches(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
@@ -116,17 +111,16 @@ func TestPruneInBatches(t *testing.T) {
 	const steps = 2500
 	putAll(t, store, "t", steps)
 	n, err := store.Prune(ctx, checkpoint.PrunePolicy{})
-	if err != nil || n != steps-1 {
-		t.Errorf("got %d removed, error %v want %d", n, err, steps-1)
-	}
-	if c := newest(t, store, "t"); len(c.Lineage) != steps || c.Parent != "" {
-		t.Errorf("got %d deltas after %q want %d after none", len(c.Lineage), c.Parent, steps)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, steps-1, n)
+	c := newest(t, store, "t")
+	assert.Len(t, c.Lineage, steps)
+	assert.Empty(t, c.Parent)
 	put(t, store, "t", steps+1)
 }
 
-// A thread that a crashed run had leased before it stored anything goes, too.
-func TestPruneDropsIdleThreads(t *testing.T) {
+// A crashed run can leave the row of a thread that has no checkpoints.
+func TestPruneDropsEmptyThreads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
@@ -136,9 +130,7 @@ func TestPruneDropsIdleThreads(t *testing.T) {
 	do(t, p, `UPDATE weft.cp_thread SET until = clock_timestamp() - interval '1 hour' WHERE id = 'gone'`)
 	_, err := store.Prune(ctx, checkpoint.PrunePolicy{})
 	wantNoErr(t, "prune", err)
-	if id := ask[string](t, p, `SELECT string_agg(id, ',') FROM weft.cp_thread`); id != "held" {
-		t.Errorf("the threads %q are left, want held", id)
-	}
+	assert.Equal(t, "held", ask[string](t, p, `SELECT string_agg(id, ',') FROM weft.cp_thread`))
 }
 
 func TestTags(t *testing.T) {
@@ -156,13 +148,11 @@ func TestTags(t *testing.T) {
 	want := func(thread string, tags map[string]int) {
 		t.Helper()
 		got, err := store.Tags(ctx, thread)
-		if err != nil || len(got) != len(tags) {
-			t.Errorf("got %v, error %v want %v", got, err, tags)
-		}
+		require.NoError(t, err)
+		assert.Len(t, got, len(tags))
 		for name, n := range tags {
-			if k := got[name]; k.ID != stepID(n) || k.Thread != thread {
-				t.Errorf("tag %q: got %+v want %d", name, k, n)
-			}
+			assert.Equal(t, stepID(n), got[name].ID, name)
+			assert.Equal(t, thread, got[name].Thread, name)
 		}
 	}
 	want("t", map[string]int{"start": 1, "good": 2})

@@ -6,45 +6,53 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/pgdb"
 )
 
 const (
-	// tries is how often a statement is sent that the database undoes because
-	// of others.
-	tries = 5
+	// maxConflictTries is how often a statement is sent that the database aborts
+	// because of concurrent transactions.
+	maxConflictTries = 5
 
 	minWait = 20 * time.Millisecond
 	maxWait = 2 * time.Second
+
+	// lateTry is the time of the single try that a call gets when the database has
+	// been silent for longer than the patience of its run.
+	lateTry = 500 * time.Millisecond
 )
 
-// A fault is what kind of failure an error is, and so what helps.
+// A fault is a class of errors. It decides whether another try can help.
 type fault int
 
 const (
-	faultOther  fault = iota // nothing helps
-	faultUndone              // the database undid the transaction because of others
-	faultLost                // the connection is lost, or there was none
+	faultPermanent fault = iota // another try cannot help
+	faultAborted                // the database aborted the transaction because of others
+	faultLost                   // the connection is lost, or there was none
 )
 
-// faultOf looks at an error. Those of a context are other, and what was given up.
+// faultOf classifies an error. An error of a context is permanent, and so is an
+// [ErrUnreachable]: its patience is used up.
 func faultOf(err error) fault {
 	if errors.Is(err, ErrUnreachable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return faultOther
+		return faultPermanent
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
 		case "40001", "40P01": // serialization_failure, deadlock_detected
-			return faultUndone
+			return faultAborted
 		case "57P01", "57P02", "57P03", "53300": // the server stops, has crashed, starts; too many connections
 			return faultLost
 		}
-		return faultOther
+		return faultPermanent
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return faultLost
@@ -52,44 +60,78 @@ func faultOf(err error) fault {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return faultLost
 	}
-	for _, lost := range []error{errOpened, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, pgconn.ErrConnClosed} {
+	for _, lost := range []error{errCircuitOpen, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, pgconn.ErrConnClosed} {
 		if errors.Is(err, lost) {
 			return faultLost
 		}
 	}
-	return faultOther
+	return faultPermanent
 }
 
-// retry calls fn until it succeeds or trying is of no use. Again says that an
-// earlier call may have taken effect all the same. Waits are random up to a bound
-// that doubles, so that those who failed together do not come back together.
-func (s *Store) retry(ctx context.Context, fn func(again bool) error) error {
-	if err := s.link.take(ctx); err != nil {
+// A try is one attempt of a call.
+type try struct {
+	// limit is how long the try may take.
+	limit time.Duration
+	// repeated is set when an earlier try may have taken effect although it failed.
+	repeated bool
+}
+
+// retry calls fn until it succeeds or another try cannot help. It returns
+// [ErrUnreachable] when the database does not answer: after the first try if that
+// took longer than the patience, else when the patience ends. Limit is how long one
+// try may take. Waits between tries are random below a bound that doubles, so that
+// callers that failed together do not return together.
+func (s *Store) retry(ctx context.Context, limit time.Duration, fn func(t try) error) error {
+	if err := s.link.lock(ctx); err != nil {
 		return err
 	}
-	defer s.link.give()
-	until, again := time.Now().Add(s.patience), false
+	defer s.link.unlock()
+	start, repeated := time.Now(), false
 	for n := 1; ; n++ {
-		err := s.link.try(ctx, until, func() error { return fn(again) })
+		until := s.outage.until(start, s.patience)
+		err := s.link.pass(ctx, until, func() error {
+			return fn(try{limit: s.tryLimit(limit, n, until), repeated: repeated})
+		})
+		s.outage.record(start, err)
 		if err == nil {
 			return nil
 		}
+		wait := min(minWait<<min(n, 16), maxWait)
 		switch f := faultOf(err); {
-		case !s.link.again || f == faultOther, f == faultUndone && n == tries:
+		case !s.link.retries || f == faultPermanent, f == faultAborted && n == maxConflictTries:
 			return err
-		case f == faultLost && !time.Now().Before(until):
-			return fmt.Errorf("%w: %w", ErrUnreachable, err)
-		case f == faultLost && !errors.Is(err, errOpened):
-			again = true
+		case f == faultLost:
+			left := time.Until(s.outage.until(start, s.patience))
+			if left <= 0 || s.link.dead() {
+				return fmt.Errorf("%w: %w", ErrUnreachable, err)
+			}
+			wait = min(wait, left)
+			repeated = repeated || !errors.Is(err, errCircuitOpen)
 		}
-		if err := pgdb.Pause(ctx, min(minWait<<min(n, 16), maxWait)); err != nil {
+		if err := pgdb.Pause(ctx, wait); err != nil {
 			return err
 		}
 	}
 }
 
-// try calls fn when the circuit lets it.
-func (l *link) try(ctx context.Context, until time.Time, fn func() error) error {
+// tryLimit returns how long the n-th try of a call may take. Only the first try of a
+// call gets its whole limit, and only while the run has no outage: later tries end
+// with the patience. Maintenance of a whole thread is not bounded by the patience.
+func (s *Store) tryLimit(limit time.Duration, n int, until time.Time) time.Duration {
+	least := minWait
+	switch {
+	case limit > s.timeout:
+		return limit
+	case n == 1 && !s.outage.active():
+		return limit
+	case n == 1:
+		least = lateTry
+	}
+	return min(limit, max(time.Until(until), least))
+}
+
+// pass calls fn when the circuit allows it.
+func (l *link) pass(ctx context.Context, until time.Time, fn func() error) error {
 	if l.circuit == nil {
 		return fn()
 	}
@@ -101,6 +143,66 @@ func (l *link) try(ctx context.Context, until time.Time, fn func() error) error 
 		defer l.circuit.leave()
 	}
 	return fn()
+}
+
+// dead reports whether the store works on a single connection that is closed. Nobody
+// replaces it.
+func (l *link) dead() bool {
+	switch db := l.db.(type) {
+	case *pgx.Conn:
+		return db.IsClosed()
+	case *pgxpool.Conn:
+		return db.Conn().IsClosed()
+	}
+	return false
+}
+
+// An outage is the time during which the calls of one run got no answer. It lets them
+// share one patience. A nil outage is always over: each call has its own patience.
+type outage struct {
+	mu    sync.Mutex
+	since time.Time // zero while there is no outage
+}
+
+// record records the result of a try of a call that started at this time. An answer
+// ends the outage, also if it is an error of the database.
+func (o *outage) record(start time.Time, err error) {
+	if o == nil {
+		return
+	}
+	_, answered := errors.AsType[*pgconn.PgError](err)
+	answered = answered && faultOf(err) != faultLost
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case err == nil || answered:
+		o.since = time.Time{}
+	case faultOf(err) != faultLost && !errors.Is(err, ErrUnreachable):
+	case o.since.IsZero() || start.Before(o.since):
+		o.since = start
+	}
+}
+
+func (o *outage) active() bool {
+	if o == nil {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.since.IsZero()
+}
+
+// until returns when the patience of a call ends that started at this time.
+func (o *outage) until(start time.Time, patience time.Duration) time.Time {
+	if o == nil {
+		return start.Add(patience)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.since.IsZero() && o.since.Before(start) {
+		start = o.since
+	}
+	return start.Add(patience)
 }
 
 // classify adds the sentinel that an error of the database stands for.

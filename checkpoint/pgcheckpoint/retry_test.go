@@ -12,13 +12,15 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// failing makes the next inserts of a step fail with a code of SQL's. The count is of
-// a sequence, which a transaction that fails does not undo.
+// failing makes the next inserts of a step fail with an SQL error code. It counts with a
+// sequence, which keeps its value when a transaction fails.
 func failing(t *testing.T, p place, code string, times int) {
 	t.Helper()
 	for _, sql := range []string{
@@ -33,8 +35,7 @@ func failing(t *testing.T, p place, code string, times int) {
 	}
 }
 
-// What is worth trying again is, and nothing else.
-func TestRetries(t *testing.T) {
+func TestRetriesByErrorCode(t *testing.T) {
 	t.Parallel()
 	for code, c := range map[string]struct {
 		times, tries int
@@ -55,15 +56,13 @@ func TestRetries(t *testing.T) {
 			store := p.open(t)
 			failing(t, p, code, c.times)
 			err := store.Put(context.Background(), step("t", 1), "")
-			if (err == nil) != c.stored {
-				t.Errorf("got error %v want stored %t", err, c.stored)
+			assert.Equal(t, c.stored, (err == nil))
+			if err != nil {
+				var e *pgconn.PgError
+				require.ErrorAs(t, err, &e)
+				assert.Equal(t, code, e.Code)
 			}
-			if e, ok := errors.AsType[*pgconn.PgError](err); err != nil && (!ok || e.Code != code) {
-				t.Errorf("got error %v want code %s", err, code)
-			}
-			if n := ask[int](t, p, `SELECT last_value::int FROM weft.tries`); n != c.tries {
-				t.Errorf("it was tried %d times, want %d", n, c.tries)
-			}
+			assert.Equal(t, c.tries, ask[int](t, p, `SELECT last_value::int FROM weft.tries`))
 			want := 0
 			if c.stored {
 				want = 1
@@ -73,27 +72,24 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// Trying again has an end.
-func TestRetriesEnd(t *testing.T) {
+func TestConflictsAreRetriedFiveTimes(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	store := p.open(t)
 	failing(t, p, "40001", 9)
 	err := store.Put(context.Background(), step("t", 1), "")
-	if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "40001" {
-		t.Errorf("got error %v want 40001", err)
-	}
-	if n := ask[int](t, p, `SELECT last_value::int FROM weft.tries`); n != 5 {
-		t.Errorf("it was tried %d times, want 5", n)
-	}
+	var e *pgconn.PgError
+	require.ErrorAs(t, err, &e)
+	assert.Equal(t, "40001", e.Code)
+	assert.Equal(t, 5, ask[int](t, p, `SELECT last_value::int FROM weft.tries`))
 }
 
-// A cutter drops connections when it is told to: as a statement is sent, or when its
-// answer arrives.
+// A cutter closes a connection when its next statement is sent, or when the next answer
+// arrives.
 type cutter struct {
 	beforeWrite, beforeAnswer atomic.Bool
 	cuts                      atomic.Int32
-	meanwhile                 func() // what others do while nobody knows
+	meanwhile                 func() // called when a connection is closed
 }
 
 type cutConn struct {
@@ -138,9 +134,9 @@ func cutStore(t *testing.T, p place) (*pgcheckpoint.Store, *cutter) {
 	return p.migrated(t, pool), cut
 }
 
-// A connection that is lost when a statement is on its way, or its answer, loses and
-// doubles nothing: the call is repeated, and finds out what became of the first.
-func TestLostConnections(t *testing.T) {
+// Connections are lost while a statement or its answer is sent. Each call is sent again,
+// and finds out whether its first try took effect.
+func TestLostConnectionsLoseAndDoubleNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
@@ -159,24 +155,20 @@ func TestLostConnections(t *testing.T) {
 		wantNoErr(t, "writes", store.PutWrites(ctx, key, []checkpoint.Write{write("a")}))
 		cut.beforeAnswer.Store(n%5 == 0)
 		held := lease(t, store, "t")
-		if c := newest(t, held, "t"); c.ID != stepID(n) || len(c.Writes) != 1 {
-			t.Fatalf("got %q with %d writes want %q with 1", c.ID, len(c.Writes), stepID(n))
-		}
+		c := newest(t, held, "t")
+		require.Equal(t, stepID(n), c.ID)
+		require.Len(t, c.Writes, 1)
 		cut.beforeAnswer.Store(n%7 == 0)
 		wantNoErr(t, "release", held.Release(ctx))
 	}
-	if c := newest(t, store, "t"); len(c.Lineage) != steps {
-		t.Errorf("got %d deltas want %d", len(c.Lineage), steps)
-	}
+	assert.Len(t, newest(t, store, "t").Lineage, steps)
 	wantSteps(t, store, "t", steps)
-	if n := cut.cuts.Load(); n < steps {
-		t.Errorf("only %d connections were cut", n)
-	}
+	assert.GreaterOrEqual(t, int(cut.cuts.Load()), steps)
 }
 
-// A Put whose outcome is unknown is found to be stored also when others have gone on
-// from it, as a run that took the thread over may have.
-func TestUnknownOutcome(t *testing.T) {
+// The outcome of a Put is unknown, and another run stores the next checkpoint. The second
+// try of the Put still finds out that the first took effect.
+func TestPutIsFoundAfterOthersContinued(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
@@ -186,17 +178,13 @@ func TestUnknownOutcome(t *testing.T) {
 	cut.meanwhile = func() { put(t, other, "t", 3) }
 	cut.beforeAnswer.Store(true)
 	put(t, store, "t", 2)
-	if cut.cuts.Load() != 1 {
-		t.Error("no connection was cut")
-	}
-	// A caller who repeats it is told that others have gone on.
+	assert.EqualValues(t, 1, cut.cuts.Load())
+	// A second Put by the caller is a conflict.
 	wantErr(t, "repeated", store.Put(ctx, step("t", 2), stepID(1)), checkpoint.ErrConflict)
 	wantSteps(t, store, "t", 3)
 }
 
-// A database that is away makes calls wait, for a bounded time, and a caller's context
-// ends the wait at once.
-func TestUnreachable(t *testing.T) {
+func TestUnreachableDatabase(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
@@ -217,19 +205,17 @@ func TestUnreachable(t *testing.T) {
 	pool.Reset()
 	start := time.Now()
 	_, err := store.Get(ctx, checkpoint.Key{Thread: "t"})
-	if _, ok := errors.AsType[net.Error](err); !ok || time.Since(start) < p.options.Patience {
-		t.Errorf("got error %v after %v", err, time.Since(start))
-	}
+	var lost net.Error
+	assert.ErrorAs(t, err, &lost)
+	assert.GreaterOrEqual(t, time.Since(start), p.options.Patience)
 	wantErr(t, "get", err, pgcheckpoint.ErrUnreachable)
 	p.options.Patience = time.Hour
 	patient, err := pgcheckpoint.New(ctx, p.conn(t), p.options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	wantSteps(t, patient, "t", 1)
 
 	away.Store(false)
-	for range 100 { // calls that do not wait until it is tried again
+	for range 100 { // most calls fail until the next probe
 		if _, err = store.Get(ctx, checkpoint.Key{Thread: "t"}); err == nil {
 			break
 		}
@@ -238,27 +224,22 @@ func TestUnreachable(t *testing.T) {
 	wantSteps(t, store, "t", 1)
 }
 
-// A cancelled call returns soon, and its connection is whole or gone.
-func TestCancelledBehindLock(t *testing.T) {
+// After a cancelled call, the store can be used, whether or not the connection survived.
+func TestCancelledCallThatWaitsForALock(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	store := p.open(t)
 	putAll(t, store, "t", 1)
 	tx, err := p.conn(t).Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(t.Context(), p.sql(`SELECT key FROM weft.cp_thread FOR UPDATE`)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), p.sql(`SELECT key FROM weft.cp_thread FOR UPDATE`))
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	start := time.Now()
 	err = store.Put(ctx, step("t", 2), stepID(1))
 	wantErr(t, "put", err, context.DeadlineExceeded)
-	if took := time.Since(start); took > time.Second {
-		t.Errorf("it took %v to return", took)
-	}
+	assert.LessOrEqual(t, time.Since(start), time.Second)
 	wantNoErr(t, "rollback", tx.Rollback(t.Context()))
 	if c := newest(t, store, "t"); c.ID == stepID(1) {
 		put(t, store, "t", 2)

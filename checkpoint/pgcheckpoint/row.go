@@ -7,8 +7,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// rowColumns are what a row reads of a step s, its parent p and its origin o. The
-// name of its namespace, if it is not the root's, comes from v.
+// rowColumns are the columns of a row: of its step s, its parent p, its run o and its
+// namespace v. The root namespace has no row.
 const (
 	rowColumns = `s.seq, s.id, s.name, p.id, p.name, s.step, s.source, s.time, s.control,
 	o.run, o.version, o.meta, o.digest, s.space, v.name`
@@ -18,7 +18,7 @@ const (
 	LEFT JOIN weft.cp_space v ON s.space > 0 AND v.thread = s.thread AND v.key = s.space`
 )
 
-// A row is a checkpoint as history shows it.
+// A row is a checkpoint without its values, as the history shows it.
 type row struct {
 	seq          int32
 	id, parent   id
@@ -43,31 +43,31 @@ func (r *row) fields() []any {
 
 func (r *row) writeFields() []any { return []any{&r.writes.tasks, &r.writes.numbers, &r.writes.data} }
 
-// checkpoint returns what the row says, without values.
+// checkpoint returns the checkpoint of the row, without its values.
 func (r *row) checkpoint() (c checkpoint.Checkpoint, err error) {
 	if c.ID, err = r.id.text(); err != nil {
 		return c, err
 	}
 	if c.Parent, err = r.parent.text(); err != nil {
-		return c, fmt.Errorf("its parent: %w", err)
+		return c, fmt.Errorf("the id of its parent: %w", err)
 	}
 	c.Thread, c.Step, c.Source, c.Time = r.thread, int(r.step), checkpoint.Source(r.source), r.time
-	h := header{id: c.ID, parent: c.Parent, step: c.Step, source: c.Source}
-	if c.Control, err = h.openControl(r.control); err != nil {
-		return c, err
-	}
-	if r.run == nil || r.version == nil || (r.space > 0) != (r.namespace != nil) {
-		return c, fmt.Errorf("its origin or namespace is missing: %w", checkpoint.ErrCorrupt)
+	if r.run == nil || r.version == nil || (r.space != 0) != (r.namespace != nil) {
+		return c, fmt.Errorf("the row of its run or of its namespace is missing: %w", checkpoint.ErrCorrupt)
 	}
 	if r.namespace != nil {
 		c.Namespace = *r.namespace
 	}
-	o, err := readOrigin(*r.run, *r.version, r.meta, r.digest)
+	h := header{id: c.ID, parent: c.Parent, namespace: c.Namespace, step: c.Step, source: r.source, digest: r.digest}
+	if c.Control, err = h.openControl(r.control); err != nil {
+		return c, err
+	}
+	info, err := readRunInfo(*r.run, *r.version, r.meta, r.digest)
 	if err != nil {
 		return c, err
 	}
-	c.Run, c.Version, c.Metadata = o.run, o.version, o.metadata
-	if c.Writes, err = r.writes.unpack(); err != nil {
+	c.Run, c.Version, c.Metadata = info.run, info.version, info.metadata
+	if c.Writes, err = r.writes.unpack(c.ID); err != nil {
 		return c, err
 	}
 	return c, nil

@@ -7,14 +7,16 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
 
-// Every step stores as much as the one before, however long the thread: bytes are
-// linear, up to WEFT_STEPS steps.
+// The stored bytes of a step do not grow with the length of the thread, up to WEFT_STEPS
+// steps.
 func TestBytesAreLinear(t *testing.T) {
 	t.Parallel()
 	most := setting(t, "WEFT_STEPS", 2001)
@@ -34,14 +36,12 @@ func TestBytesAreLinear(t *testing.T) {
 		if first == 0 {
 			first = each
 		}
-		if each > 1.1*first {
-			t.Errorf("%d steps take %.0f B each, and 101 take %.0f", n, each, first)
-		}
+		assert.LessOrEqual(t, each, 1.1*first, "%d steps", n)
 	}
 }
 
-// A state that is rewritten at every step has snapshots spaced so that what is stored
-// stays within twice of what was written, and what is read within twice the state.
+// A state is rewritten at every step. Snapshots take at most as much space as the changes,
+// and bound the number of deltas that a read needs.
 func TestSnapshotsAreGeometric(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -62,23 +62,17 @@ func TestSnapshotsAreGeometric(t *testing.T) {
 		return "step", nil
 	}, "step", graph.End)
 	g, err := b.Compile(graph.Options{Checkpoints: store, MaxSteps: 2 * steps})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := g.Thread("t").Invoke(ctx, graph.Begin()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = g.Thread("t").Invoke(ctx, graph.Begin())
+	require.NoError(t, err)
 	changes := ask[int64](t, p, `SELECT sum(length(changes))::bigint FROM weft.cp_step`)
 	snapshots := ask[int64](t, p, `SELECT coalesce(sum(length(snapshot)), 0)::bigint FROM weft.cp_step`)
-	if snapshots == 0 || snapshots > changes {
-		t.Errorf("snapshots take %d B beside %d B of changes", snapshots, changes)
-	}
-	if c := newest(t, store, "t"); len(c.Lineage) > 200 {
-		t.Errorf("the state is rebuilt from %d deltas", len(c.Lineage))
-	}
+	assert.NotZero(t, snapshots)
+	assert.LessOrEqual(t, snapshots, changes)
+	assert.LessOrEqual(t, len(newest(t, store, "t").Lineage), 200)
 }
 
-// History brings no values over the network, and the server does not look for them.
+// A list transfers no values, and the server does not read them.
 func TestHistoryReadsNoValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -89,21 +83,15 @@ func TestHistoryReadsNoValues(t *testing.T) {
 	for n := 1; n <= steps; n++ {
 		c := step("t", n)
 		c.Changes[0].Data = []byte(loopText(n) + loopText(n+1) + loopText(n+2) + loopText(n+3))
-		size += len(c.Changes[0].Data) / 2 // it is compressed
-		if err := store.Put(ctx, c, c.Parent); err != nil {
-			t.Fatal(err)
-		}
+		size += len(c.Changes[0].Data) / 2 // random base64 is compressed
+		require.NoError(t, store.Put(ctx, c, c.Parent))
 	}
 	counter.takeBytes()
 	wantSteps(t, store, "t", steps)
-	if n := counter.takeBytes(); n > size/4 {
-		t.Errorf("listing brought %d B, and the values alone have more than %d", n, size)
-	}
+	assert.LessOrEqual(t, counter.takeBytes(), size/4)
 	newest(t, store, "t")
-	if n := counter.takeBytes(); n < size {
-		t.Errorf("loading brought %d B, and the values alone have more than %d", n, size)
-	}
-	// Even damaged ones are no concern of it.
+	assert.GreaterOrEqual(t, counter.takeBytes(), size)
+	// Damaged values do not affect it.
 	do(t, p, `UPDATE weft.cp_step SET changes = '\x7f'`)
 	wantSteps(t, store, "t", steps)
 }
@@ -115,11 +103,10 @@ func TestListStreams(t *testing.T) {
 	putAll(t, store, "t", steps)
 	start := time.Now()
 	for c, err := range store.List(t.Context(), checkpoint.Query{Thread: "t"}) {
-		if err != nil || c.ID != stepID(steps) {
-			t.Errorf("got %q, error %v", c.ID, err)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, stepID(steps), c.ID)
 		break
 	}
 	t.Logf("the newest of %d after %v", steps, time.Since(start))
-	put(t, store, "t", steps+1) // the connection is free
+	put(t, store, "t", steps+1) // the list does not hold the connection
 }

@@ -16,11 +16,11 @@ import (
 
 // Store is a [checkpoint.Store] in PostgreSQL. It is also a [checkpoint.Leaser],
 // [checkpoint.ThreadLister], [checkpoint.ThreadCopier], [checkpoint.Pruner] and
-// [checkpoint.RunDeleter]. It is safe for use by any number of goroutines, also on
-// a single connection or in a transaction, where they take turns.
+// [checkpoint.RunDeleter]. It is safe for concurrent use. On a single connection or in
+// a transaction, its calls are serialized.
 type Store struct {
 	link      *link
-	pool      *pgxpool.Pool // to close; nil for a DB of the caller's
+	pool      *pgxpool.Pool // closed by Close; nil if the caller owns the DB
 	schema    string
 	quoted    string
 	tenant    string
@@ -32,6 +32,7 @@ type Store struct {
 	timeout   time.Duration
 
 	recoveries int32
+	outage     *outage // of a run; nil outside of a lease
 }
 
 var _ interface {
@@ -43,14 +44,13 @@ var _ interface {
 	checkpoint.RunDeleter
 } = (*Store)(nil)
 
-// New returns a store that works on db, which stays the caller's. A store is
-// cheap: there may be several on one pool, with different options. In a
-// transaction, what the store does takes effect when the caller commits, and
-// after a failure of the connection the transaction is lost.
+// New returns a store that works on db. The caller closes db. A store is cheap: there
+// may be several on one pool, with different options. In a transaction, the writes of
+// the store take effect when the caller commits, and a failed connection ends the
+// transaction.
 //
-// New asks the database whether it is migrated: [ErrNotMigrated] says that it is
-// not, and [checkpoint.ErrFormat] that a newer version of this package has been at
-// it.
+// New returns [ErrNotMigrated] if the database lacks the tables of this version, and
+// [checkpoint.ErrFormat] if a newer version of this package has migrated it.
 func New(ctx context.Context, db DB, o Options) (*Store, error) {
 	s, err := newStore(ctx, db, o)
 	if err != nil {
@@ -95,9 +95,9 @@ func makeStore(db DB, o Options) (*Store, error) {
 	}, nil
 }
 
-// Open connects to a database, migrates it unless that is done, and returns a
-// store with a pool of its own. The caller closes the store. The URL is one as
-// pgxpool.ParseConfig reads it; it may also have the parameter pgbouncer=true.
+// Open connects to a database, migrates it if needed, and returns a store with a pool
+// of its own. The caller closes the store. The URL is parsed by pgxpool.ParseConfig. It
+// may also have the parameter pgbouncer=true.
 func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	s, err := open(ctx, address, o)
 	if err != nil {
@@ -127,23 +127,24 @@ func open(ctx context.Context, address string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Close closes the pool of [Open], once the calls that use it have ended. It does
-// nothing to what was given to [New].
+// Close closes the pool of [Open] after the calls that use it have ended. It does not
+// close a DB that was given to [New].
 func (s *Store) Close() {
 	if s.pool != nil {
 		s.pool.Close()
 	}
 }
 
-// PoolConfig returns what a pool for the URL is to be made of. Behind a transaction
-// pooler its connections prepare no statements. Connecting takes five seconds at most
-// unless the URL says otherwise, and idle connections are not asked whether they live:
-// a call finds out, without that round trip.
+// PoolConfig returns the configuration of a pool for the URL. Behind a transaction
+// pooler, its connections do not prepare statements. With [Detect], the first connection
+// of the pool finds out whether there is one. Connecting takes at most five seconds
+// unless the URL has a connect_timeout. Idle connections are not pinged before use: a
+// call that finds its connection lost is sent again.
 func PoolConfig(address string, p Pooling) (*pgxpool.Config, error) {
 	return pgdb.PoolConfig(address, p.known())
 }
 
-// sql puts the store's schema into a statement.
+// sql replaces the default schema in a statement by the store's schema.
 func (s *Store) sql(text string) string {
 	if s.schema == defaultSchema {
 		return text
@@ -151,16 +152,16 @@ func (s *Store) sql(text string) string {
 	return strings.ReplaceAll(text, defaultSchema+".", s.quoted+".")
 }
 
-// query sends one statement, in one round trip, and reads its rows. It may do so
-// again.
+// query sends one statement, in one round trip, and reads its rows. After a failure it
+// may send it again.
 func (s *Store) query(ctx context.Context, text string, args []any, read func(pgx.Rows) error) error {
 	return s.queryWithin(ctx, s.timeout, text, args, read)
 }
 
-// queryWithin is query for a statement that may take so long.
+// queryWithin is query with another limit than [Options.Timeout].
 func (s *Store) queryWithin(ctx context.Context, limit time.Duration, text string, args []any, read func(pgx.Rows) error) error {
 	text = s.sql(text)
-	return s.retry(ctx, func(bool) error {
-		return s.link.send(ctx, limit, text, args, read)
+	return s.retry(ctx, limit, func(t try) error {
+		return s.link.send(ctx, t.limit, text, args, read)
 	})
 }

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// A store in a caller's transaction is part of it.
-func TestInTransaction(t *testing.T) {
+func TestStoreInATransaction(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
@@ -20,15 +21,11 @@ func TestInTransaction(t *testing.T) {
 	conn := p.conn(t)
 	for _, commit := range []bool{false, true} {
 		tx, err := conn.Begin(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		inside, err := pgcheckpoint.New(ctx, tx, p.options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		putAll(t, inside, "t", 2)
-		// What is refused does not spoil the transaction.
+		// A conflict does not abort the transaction.
 		wantErr(t, "stale head", inside.Put(ctx, step("t", 3), stepID(1)), checkpoint.ErrConflict)
 		lost := step("t", 9)
 		lost.Parent = "none"
@@ -51,8 +48,7 @@ func prune(store checkpoint.Pruner, p checkpoint.PrunePolicy) error {
 	return err
 }
 
-// On a single connection, callers take turns.
-func TestOnConnection(t *testing.T) {
+func TestCallsOnOneConnectionAreSerialized(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	store := p.migrated(t, p.conn(t))
@@ -68,19 +64,14 @@ func TestOnConnection(t *testing.T) {
 	}
 	n := 0
 	for info, err := range store.ListThreads(t.Context(), "") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantSteps(t, store, info.ID, 1) // the connection is free between pages
+		require.NoError(t, err)
+		wantSteps(t, store, info.ID, 1) // the list of threads does not hold the connection
 		n++
 	}
-	if n != threads {
-		t.Errorf("got %d threads want %d", n, threads)
-	}
+	assert.Equal(t, threads, n)
 }
 
-// Tenants share the tables and see nothing of each other.
-func TestTenants(t *testing.T) {
+func TestTenantsAreSeparate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
@@ -98,11 +89,12 @@ func TestTenants(t *testing.T) {
 	wantNoErr(t, "delete runs", b.DeleteRuns(ctx, "t", "run"))
 	wantNoErr(t, "prune", prune(b, checkpoint.PrunePolicy{}))
 	for c, err := range b.Find(ctx, pgcheckpoint.Search{}) {
-		t.Errorf("found %q, error %v", c.ID, err)
+		assert.Fail(t, "found a checkpoint of another tenant", "%q, error %v", c.ID, err)
 	}
-	if st, err := b.Stats(ctx); err != nil || st.Threads != 0 || st.Checkpoints != 0 {
-		t.Errorf("got %+v, error %v want nothing", st, err)
-	}
+	st, err := b.Stats(ctx)
+	require.NoError(t, err)
+	assert.Zero(t, st.Threads)
+	assert.Zero(t, st.Checkpoints)
 	putAll(t, b, "t", 1)
 	held := lease(t, b, "t")
 	lease(t, a, "t")
@@ -115,19 +107,21 @@ func TestStats(t *testing.T) {
 	ctx := context.Background()
 	p := newPlace(t)
 	store := p.open(t)
-	if st, err := store.Stats(ctx); err != nil || st.Threads != 0 || !st.Oldest.IsZero() || st.Bytes == 0 {
-		t.Errorf("of an empty store: got %+v, error %v", st, err)
-	}
+	empty, err := store.Stats(ctx)
+	require.NoError(t, err)
+	assert.Zero(t, empty.Threads)
+	assert.Zero(t, empty.Oldest)
+	assert.NotZero(t, empty.Bytes)
 	before := time.Now().Add(-time.Minute)
 	putAll(t, store, "a", 3)
 	putAll(t, store, "b", 2)
 	st, err := store.Stats(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if st.Threads != 2 || st.Checkpoints != 5 || st.Bytes == 0 || st.Oldest.Before(before) || st.Newest.Before(st.Oldest) {
-		t.Errorf("got %+v want 2 threads, 5 checkpoints", st)
-	}
+	require.NoError(t, err)
+	assert.EqualValues(t, 2, st.Threads)
+	assert.EqualValues(t, 5, st.Checkpoints)
+	assert.NotZero(t, st.Bytes)
+	assert.False(t, st.Oldest.Before(before))
+	assert.False(t, st.Newest.Before(st.Oldest))
 }
 
 func TestPooling(t *testing.T) {
@@ -151,15 +145,9 @@ func TestPooling(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			config, err := pgcheckpoint.PoolConfig(c.url, c.pooling)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := config.ConnConfig.DefaultQueryExecMode; got != c.want {
-				t.Errorf("got %v want %v", got, c.want)
-			}
-			if _, ok := config.ConnConfig.RuntimeParams["pgbouncer"]; ok {
-				t.Error("the server would be asked for a parameter that it does not know")
-			}
+			require.NoError(t, err)
+			assert.Equal(t, c.want, config.ConnConfig.DefaultQueryExecMode)
+			assert.NotContains(t, config.ConnConfig.RuntimeParams, "pgbouncer")
 		})
 	}
 }

@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// tagQuery takes tenant, thread, namespace, id and tag. It yields a row if
-	// there is such a checkpoint.
+	// tagQuery has the parameters tenant, thread, namespace, id and tag. It returns a row
+	// if the checkpoint exists.
 	tagQuery = `INSERT INTO weft.cp_tag (thread, name, seq) SELECT s.thread, $5::text, s.seq
 	FROM weft.cp_thread t JOIN weft.cp_step s ON s.thread = t.key AND s.id = $4::uuid
 		AND s.space = weft.cp_space_key(t.key, $3::text)
 	WHERE t.tenant = $1::text AND t.id = $2::text FOR UPDATE OF t
 	ON CONFLICT (thread, name) DO UPDATE SET seq = excluded.seq RETURNING seq`
 
-	// untagQuery takes tenant, thread and tag.
+	// untagQuery has the parameters tenant, thread and tag.
 	untagQuery = `DELETE FROM weft.cp_tag g USING weft.cp_thread t
 	WHERE t.tenant = $1::text AND t.id = $2::text AND g.thread = t.key AND g.name = $3::text`
 
-	// tagsQuery takes tenant and thread.
+	// tagsQuery has the parameters tenant and thread.
 	tagsQuery = `SELECT g.name, s.id, s.name, coalesce(v.name, '') FROM weft.cp_thread t
 	JOIN weft.cp_tag g ON g.thread = t.key
 	JOIN weft.cp_step s ON s.thread = g.thread AND s.seq = g.seq
@@ -30,9 +30,9 @@ const (
 	WHERE t.tenant = $1::text AND t.id = $2::text`
 )
 
-// Tag gives a checkpoint a name of its thread, and takes it from the one that had it.
-// Prune keeps what has a tag. It returns [checkpoint.ErrNotFound] if there is no such
-// checkpoint, and [checkpoint.ErrInvalid] for an empty tag.
+// Tag gives a tag to a checkpoint. A thread has each tag once: a checkpoint that had it
+// loses it. Prune keeps checkpoints with a tag. Tag returns [checkpoint.ErrNotFound] if
+// the checkpoint does not exist, and [checkpoint.ErrInvalid] for an empty tag.
 func (s *Store) Tag(ctx context.Context, k checkpoint.Key, tag string) error {
 	err := k.Check()
 	if err == nil {
@@ -62,7 +62,7 @@ func checkTag(tag string) error {
 	return checkName("tag", tag)
 }
 
-// Untag removes a tag from a thread. One that does not exist is no error.
+// Untag removes a tag from a thread. It is not an error if the tag does not exist.
 func (s *Store) Untag(ctx context.Context, thread, tag string) error {
 	k := checkpoint.Key{Thread: thread}
 	err := checkKey(k)
@@ -78,7 +78,7 @@ func (s *Store) Untag(ctx context.Context, thread, tag string) error {
 	return nil
 }
 
-// Tags returns the tags of a thread, with the checkpoints that have them.
+// Tags returns the tags of a thread with the keys of their checkpoints.
 func (s *Store) Tags(ctx context.Context, thread string) (map[string]checkpoint.Key, error) {
 	k := checkpoint.Key{Thread: thread}
 	if err := checkKey(k); err != nil {

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// deleteQuery takes tenant, thread, owner and epoch.
+	// deleteQuery has the parameters tenant, thread, owner and epoch.
 	deleteQuery = `SELECT weft.cp_delete($1::text, $2::text, $3::uuid, $4::int)`
-	// copyQuery takes tenant and both threads.
+	// copyQuery has the parameters tenant, source and target.
 	copyQuery = `SELECT weft.cp_copy($1::text, $2::text, $3::text)`
-	// threadsQuery takes tenant, the id to list from, and a limit.
+	// threadsQuery has the parameters tenant, the id to list from, and a limit.
 	threadsQuery = `SELECT t.id, t.steps, t.created, s.time FROM weft.cp_thread t
 	CROSS JOIN LATERAL (SELECT s.time FROM weft.cp_step s WHERE s.thread = t.key ORDER BY s.seq DESC LIMIT 1) s
 	WHERE t.tenant = $1::text AND t.id >= $2::text ORDER BY t.id LIMIT $3::int`
@@ -31,7 +31,7 @@ func (s *Store) deleteThread(ctx context.Context, thread string, l *lease) error
 	k := checkpoint.Key{Thread: thread}
 	err := checkKey(k)
 	if err == nil {
-		err = s.status(ctx, deleteQuery, s.tenant, thread, l.owner(), l.number())
+		err = s.status(ctx, deleteQuery, s.tenant, thread, l.ownerID(), l.number())
 	}
 	if err != nil {
 		return s.fail("delete", k, err)
@@ -39,10 +39,10 @@ func (s *Store) deleteThread(ctx context.Context, thread string, l *lease) error
 	return nil
 }
 
-// status runs a statement that returns a status.
+// status sends a statement that returns a status, and returns the error of the status.
 func (s *Store) status(ctx context.Context, text string, args ...any) error {
 	var status int
-	err := s.queryWithin(ctx, labour, text, args, func(rows pgx.Rows) error { return rows.Scan(&status) })
+	err := s.queryWithin(ctx, maintenanceTimeout, text, args, func(rows pgx.Rows) error { return rows.Scan(&status) })
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (s *Store) CopyThread(ctx context.Context, from, to string) error {
 func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkpoint.ThreadInfo, error] {
 	return func(yield func(checkpoint.ThreadInfo, error) bool) {
 		if !storable(prefix) {
-			return // no thread begins with it
+			return // no thread id begins with it
 		}
 		from := prefix
 		for {
@@ -86,21 +86,21 @@ func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkp
 			if len(page) < listPage {
 				return
 			}
-			from = page[len(page)-1].ID + "\x01" // nothing sorts between
+			from = page[len(page)-1].ID + "\x01" // the least id that sorts after it
 		}
 	}
 }
 
-// threads returns a page of threads whose ids are not below from.
+// threads returns a page of the threads whose ids are at least from.
 func (s *Store) threads(ctx context.Context, from string) ([]checkpoint.ThreadInfo, error) {
 	var page []checkpoint.ThreadInfo
 	text, args := s.sql(threadsQuery), []any{s.tenant, from, listPage}
-	err := s.retry(ctx, func(bool) error {
+	err := s.retry(ctx, s.timeout, func(t try) error {
 		page = page[:0]
-		return s.link.send(ctx, s.timeout, text, args, func(rows pgx.Rows) error {
-			var t checkpoint.ThreadInfo
-			err := rows.Scan(&t.ID, &t.Checkpoints, &t.Created, &t.Updated)
-			page = append(page, t)
+		return s.link.send(ctx, t.limit, text, args, func(rows pgx.Rows) error {
+			var info checkpoint.ThreadInfo
+			err := rows.Scan(&info.ID, &info.Checkpoints, &info.Created, &info.Updated)
+			page = append(page, info)
 			return err
 		})
 	})

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
@@ -57,9 +59,7 @@ func newFloor(b *testing.B, sync sqlitecheckpoint.Synchronous) *floor {
 	b.Helper()
 	f := &floor{path: filepath.Join(b.TempDir(), "floor.db")}
 	db, err := sql.Open("sqlite", "file:"+f.path+"?_pragma=journal_mode(WAL)&_pragma=synchronous("+sync.String()+")")
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	db.SetMaxOpenConns(1)
 	f.db = db
 	if _, err = db.Exec(`CREATE TABLE step (id INTEGER PRIMARY KEY, thread TEXT NOT NULL, data BLOB NOT NULL)`); err != nil {
@@ -91,9 +91,7 @@ func benchmarkPut(b *testing.B, sync sqlitecheckpoint.Synchronous) {
 	ctx := context.Background()
 	path := filepath.Join(b.TempDir(), "store.db")
 	store, err := sqlitecheckpoint.Open(ctx, path, sqlitecheckpoint.Options{Synchronous: sync})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	f := newFloor(b, sync)
 	var ours, floors time.Duration
 	n, head := 0, ""
@@ -106,19 +104,13 @@ func benchmarkPut(b *testing.B, sync sqlitecheckpoint.Synchronous) {
 		floors += time.Since(start)
 		b.StartTimer()
 		start = time.Now()
-		if err := store.Put(ctx, c, head); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, store.Put(ctx, c, head))
 		ours += time.Since(start)
 		head = c.ID
 	}
 	b.StopTimer()
-	if err := store.Close(); err != nil {
-		b.Fatal(err)
-	}
-	if err := f.db.Close(); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, store.Close())
+	require.NoError(b, f.db.Close())
 	steps := float64(n)
 	b.ReportMetric(float64(floors.Nanoseconds())/steps, "floor-ns/op")
 	b.ReportMetric(float64(ours)/float64(floors), "x-floor")
@@ -129,9 +121,7 @@ func benchmarkPut(b *testing.B, sync sqlitecheckpoint.Synchronous) {
 func size(b *testing.B, path string) int64 {
 	b.Helper()
 	info, err := os.Stat(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	return info.Size()
 }
 
@@ -140,16 +130,12 @@ func longThread(b *testing.B, n int) *sqlitecheckpoint.Store {
 	ctx := context.Background()
 	path := filepath.Join(b.TempDir(), "store.db")
 	store, err := sqlitecheckpoint.Open(ctx, path, sqlitecheckpoint.Options{Synchronous: sqlitecheckpoint.Normal})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	b.Cleanup(func() { _ = store.Close() })
 	head := ""
 	for i := range n {
 		c := messageStep("thread", i+1)
-		if err := store.Put(ctx, c, head); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, store.Put(ctx, c, head))
 		head = c.ID
 	}
 	return store
@@ -182,14 +168,10 @@ func BenchmarkList10000(b *testing.B) {
 	for b.Loop() {
 		n := 0
 		for _, err := range store.List(context.Background(), checkpoint.Query{Thread: "thread"}) {
-			if err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, err)
 			n++
 		}
-		if n != 10_000 {
-			b.Fatalf("got %d checkpoints want 10000", n)
-		}
+		require.Equal(b, 10_000, n)
 	}
 }
 
@@ -221,9 +203,7 @@ func BenchmarkPutOther(b *testing.B) {
 				if c.Namespace != "" || name == "odd id" || name == "tick" {
 					c.Parent = head
 				}
-				if err := store.Put(context.Background(), c, head); err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, store.Put(context.Background(), c, head))
 				heads[in] = c.ID
 			}
 		})
@@ -239,14 +219,10 @@ func BenchmarkParallelStep(b *testing.B) {
 	for n := 2; b.Loop(); n++ {
 		for _, task := range []string{"left", "right"} {
 			w := []checkpoint.Write{{Task: task, Channel: "messages", Data: []byte("result")}}
-			if err := store.PutWrites(ctx, checkpoint.Key{Thread: "thread", ID: head}, w); err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, store.PutWrites(ctx, checkpoint.Key{Thread: "thread", ID: head}, w))
 		}
 		c := messageStep("thread", n)
-		if err := store.Put(ctx, c, head); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, store.Put(ctx, c, head))
 		head = c.ID
 	}
 }
@@ -256,12 +232,8 @@ func BenchmarkLease(b *testing.B) {
 	store := longThread(b, 1)
 	for b.Loop() {
 		lease, err := store.Lease(ctx, "thread")
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := lease.Release(ctx); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
+		require.NoError(b, lease.Release(ctx))
 	}
 }
 

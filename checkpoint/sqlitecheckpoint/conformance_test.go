@@ -7,6 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/checkpointtest"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
@@ -19,13 +22,9 @@ var options = sqlitecheckpoint.Options{MaxValue: maxValue, Synchronous: sqlitech
 func open(tb testing.TB, path string, o sqlitecheckpoint.Options) *sqlitecheckpoint.Store {
 	tb.Helper()
 	store, err := sqlitecheckpoint.Open(context.Background(), path, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			tb.Error(err)
-		}
+		assert.NoError(tb, store.Close())
 	})
 	return store
 }
@@ -42,9 +41,7 @@ func openRaw(path string) (*sql.DB, error) {
 func rawDB(tb testing.TB, path string) *sql.DB {
 	tb.Helper()
 	db, err := openRaw(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -60,9 +57,7 @@ func TestConformance(t *testing.T) {
 			return store
 		},
 		Reopen: func(tb testing.TB, store checkpoint.Store) checkpoint.Store {
-			if err := store.(*sqlitecheckpoint.Store).Close(); err != nil {
-				tb.Fatal(err)
-			}
+			require.NoError(tb, store.(*sqlitecheckpoint.Store).Close())
 			path, _ := paths.Load(store)
 			again := open(tb, path.(string), options)
 			paths.Store(again, path)
@@ -93,30 +88,22 @@ func flip(tb testing.TB, db *sql.DB, k checkpoint.Key, offset int) bool {
 		WHERE t.id = ? AND coalesce(n.name, '') = ?
 		AND CASE typeof(s.id) WHEN 'blob' THEN lower(hex(s.id)) = replace(?, '-', '') ELSE s.id = ? END`,
 		k.Thread, k.Namespace, k.ID, k.ID).Scan(&key)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	for _, column := range []string{"changes", "snapshot", "control"} {
 		if flipColumn(tb, db, `cp_step`, column, `key = ?`, []any{key}, &offset) {
 			return true
 		}
 	}
 	rows, err := db.Query(`SELECT task, number FROM cp_pending WHERE step = ? ORDER BY task, number`, key)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	var writes [][]any
 	for rows.Next() {
 		var task string
 		var number int
-		if err := rows.Scan(&task, &number); err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, rows.Scan(&task, &number))
 		writes = append(writes, []any{key, task, number})
 	}
-	if err := rows.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, rows.Close())
 	for _, w := range writes {
 		if flipColumn(tb, db, `cp_pending`, "data", `step = ? AND task = ? AND number = ?`, w, &offset) {
 			return true
@@ -129,9 +116,7 @@ func flip(tb testing.TB, db *sql.DB, k checkpoint.Key, offset int) bool {
 func flipColumn(tb testing.TB, db *sql.DB, table, column, where string, args []any, offset *int) bool {
 	tb.Helper()
 	var value []byte
-	if err := db.QueryRow(`SELECT `+column+` FROM `+table+` WHERE `+where, args...).Scan(&value); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, db.QueryRow(`SELECT `+column+` FROM `+table+` WHERE `+where, args...).Scan(&value))
 	if *offset >= len(value) {
 		*offset -= len(value)
 		return false

@@ -1,4 +1,4 @@
-// Package sqlitecheckpoint keeps checkpoints in one SQLite file, in pure Go.
+// Package sqlitecheckpoint stores checkpoints in a SQLite file, in pure Go.
 //
 //	store, err := sqlitecheckpoint.Open(ctx, "weft.db", sqlitecheckpoint.Options{})
 //	if err != nil {
@@ -7,22 +7,33 @@
 //	defer store.Close()
 //	g, err := b.Compile(graph.Options{Checkpoints: store})
 //
-// [Store] is a [checkpoint.Store] with every optional power: it leases, lists,
-// copies and prunes threads and deletes runs. What to know about it:
+// [Store] implements [checkpoint.Store] and every optional interface: it leases,
+// lists, copies and prunes threads and deletes runs.
 //
 //   - A superstep is one INSERT and one commit, whatever it changed and however
 //     long its thread is. With [Full], the default, a commit that returned
-//     survives a power cut; with [Normal] the newest ones may not, and the file
-//     is sound all the same.
+//     survives a power cut. With [Normal], a power cut may lose the newest commits
+//     but does not damage the file.
 //   - Any number of goroutines, stores and processes of one machine may use a
-//     file at once. Writers take turns, readers do not wait. A file on a
-//     network share is not safe: SQLite's locks do not work there.
-//   - A lease is an operating system's lock on a byte of a second file, whose
-//     name ends in "-lock". It costs one system call, and is given back when
-//     its process ends, however it ends. That file holds nothing, and may be
-//     removed when no process uses the database.
-//   - Its tables begin with "cp_"; other tables may live in the same file.
+//     file at once. Writers take turns, and readers do not wait. Do not put the
+//     file on a network share: SQLite's locks do not work there.
+//   - A lease is a lock of the operating system on one byte of a second file,
+//     whose name ends in "-lock". It costs one system call and ends with its
+//     process. The lock file has no content. It may be deleted when no process
+//     uses the database.
+//   - Only the owner can read the files that a store creates.
+//   - Removed checkpoints and settled pending writes are overwritten with zeros.
+//     Copies in the write-ahead log stay until the log is emptied, at the latest
+//     when the last store of the file is closed.
+//   - Checksums cover all that a checkpoint holds. A damaged row is reported as
+//     [checkpoint.ErrCorrupt]. Rows of the first version of the format have
+//     checksums of their values only. If the newest row of a thread is lost as a
+//     whole, the thread ends one checkpoint earlier, without an error.
+//   - A call whose context ends while it waits for another process's lock returns
+//     within about 25 ms.
+//   - The names of its tables begin with "cp_". The file may have other tables.
 //
-// The files whose names end in "-wal" and "-shm" belong to the database while
-// it is in use: copy or move all of them, or none.
+// The files whose names end in "-wal" and "-shm" are part of the database while
+// it is in use. Copy or move all of them together, and only while no process uses
+// the database: see [ErrReplaced].
 package sqlitecheckpoint

@@ -8,15 +8,25 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// ErrFull says that the disk is full, or that the file has grown to
-// [Options.MaxSize]. Nothing was written; what is there can be read, and what
-// is removed makes room.
-var ErrFull = errors.New("database or disk is full")
+var (
+	// ErrFull is returned when less than 8 MB are free on the disk, a quota or
+	// file size limit is reached, or the file would exceed [Options.MaxSize].
+	// Nothing was written, and stored checkpoints can be read.
+	//
+	// Removing checkpoints makes room in the file. A removal needs room on the
+	// disk itself, for the write-ahead log and for what the log already holds. The
+	// 8 MB are for that. A removal returns ErrFull only if other programs, a quota
+	// or a file size limit have left less: then free some megabytes first.
+	ErrFull = errors.New("database or disk is full")
+	// ErrReplaced is returned by calls that write when the database file was
+	// deleted, renamed or replaced by another file while it was open. What the
+	// call wrote is lost. Put the file back, or close the store and open it again.
+	ErrReplaced = sqlitedb.ErrReplaced
+)
 
-// fail says what could not be done, in which file and for which checkpoint. It
-// adds the sentinel that a result of SQLite stands for.
-func (s *Store) fail(what string, k checkpoint.Key, err error) error {
-	about := fmt.Sprintf("sqlitecheckpoint: %s: file %q, thread %q", what, s.path, k.Thread)
+// fail returns an error that names the operation, the file and the checkpoint.
+func (s *Store) fail(operation string, k checkpoint.Key, err error) error {
+	about := fmt.Sprintf("sqlitecheckpoint: %s: file %q, thread %q", operation, s.path, k.Thread)
 	if k.Namespace != "" {
 		about += fmt.Sprintf(", namespace %q", k.Namespace)
 	}
@@ -26,7 +36,7 @@ func (s *Store) fail(what string, k checkpoint.Key, err error) error {
 	return fmt.Errorf("%s: %w", about, classify(err))
 }
 
-// classify adds the sentinel that an error of the file stands for.
+// classify adds the sentinel for an error of SQLite.
 func classify(err error) error {
 	var sentinel error
 	switch sqlitedb.FaultOf(err) {

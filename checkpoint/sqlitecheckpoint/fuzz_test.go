@@ -5,6 +5,9 @@ import (
 	"context"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
@@ -31,16 +34,12 @@ func FuzzNames(f *testing.F) {
 		next.ID, next.Parent = id+"+", id
 		put(t, store, next, id)
 		got, err := store.Get(ctx, c.Key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got.Key != c.Key || got.Source != c.Source || got.Run != run || got.Version != id || got.Metadata[thread] != run ||
 			!bytes.Equal(got.Control, control) || (got.Control == nil) != (control == nil) {
 			t.Errorf("got %+v want %+v", got, c)
 		}
 		q := checkpoint.Query{Thread: thread, Namespace: namespace, Run: run, Metadata: c.Metadata, Before: next.ID}
-		if n := count(t, store, q); n != 1 {
-			t.Errorf("list: got %d checkpoints want 1", n)
-		}
+		assert.Equal(t, 1, count(t, store, q))
 	})
 }

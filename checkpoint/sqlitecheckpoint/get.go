@@ -3,14 +3,16 @@ package sqlitecheckpoint
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// getQuery takes the key.
-const getQuery = `SELECT ` + rowColumns + `, s.whole, s.base, s.changes, s.snapshot FROM cp_step s ` + joinParent + `WHERE s.key = ?`
+// getQuery has the argument key.
+const getQuery = `SELECT ` + rowColumns + `, s.whole = 1, s.base, s.changes, s.snapshot, s.seal FROM cp_step s ` +
+	joinParent + `WHERE s.key = ?`
 
 // Get implements [checkpoint.Store].
 func (s *Store) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
@@ -28,16 +30,16 @@ func (s *Store) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoin
 	return c, nil
 }
 
-// get sets the id in k when it is known.
+// get sets k.ID as soon as it knows the id.
 func (s *Store) get(ctx context.Context, q *sqlitedb.Session, k *checkpoint.Key) (checkpoint.Checkpoint, error) {
-	key, err := findKey(q, *k)
+	key, err := s.locate(q, *k)
 	if err != nil {
 		return checkpoint.Checkpoint{}, err
 	}
 	var r *row
 	var v values
 	err = q.Each(getQuery, []any{key}, func(scan func(...any) error) (more bool, err error) {
-		r, err = scanRow(scan, &v.whole, &v.base, &v.changes, &v.snapshot)
+		r, err = scanRow(scan, &v.whole, &v.base, &v.changes, &v.snapshot, &v.seal)
 		k.ID = cmp.Or(r.c.ID, k.ID)
 		return false, err
 	})
@@ -53,27 +55,37 @@ func (s *Store) get(ctx context.Context, q *sqlitedb.Session, k *checkpoint.Key)
 	if err := fillValues(ctx, q, r, &v); err != nil {
 		return checkpoint.Checkpoint{}, err
 	}
-	r.c.Writes, err = pendingWrites(q, key)
+	r.c.Writes, err = pendingWrites(q, key, r.c.ID)
 	return r.c, err
 }
 
-// values are what history leaves out.
+// values are the columns that a history does not read.
 type values struct {
 	whole    bool
 	base     []byte
 	changes  []byte
 	snapshot []byte
+	seal     sql.NullInt64
 }
 
 func fillValues(ctx context.Context, q *sqlitedb.Session, r *row, v *values) error {
-	p := part{key: r.key, parent: r.parent, id: r.c.ID, source: r.c.Source, whole: v.whole, base: v.base, values: v.changes}
-	var err error
-	if r.c.Changes, err = checkpoint.ParseChanges(v.changes); err != nil {
+	p := part{
+		layout: layout{
+			key: r.key, parent: r.parent, id: r.c.ID, source: r.c.Source,
+			whole: v.whole, snapshot: v.snapshot != nil, hasBase: v.base != nil,
+		},
+		base: v.base, values: v.changes,
+	}
+	if err := p.verify(v.seal); err != nil {
 		return err
 	}
-	if v.snapshot != nil {
-		p.snapshot, p.values = true, v.snapshot
-		if r.c.Snapshot, err = checkpoint.ParseChanges(v.snapshot); err != nil {
+	var err error
+	if r.c.Changes, err = parseChanges(v.changes); err != nil {
+		return err
+	}
+	if p.snapshot {
+		p.values = v.snapshot
+		if r.c.Snapshot, err = parseChanges(v.snapshot); err != nil {
 			return err
 		}
 	}
@@ -81,37 +93,54 @@ func fillValues(ctx context.Context, q *sqlitedb.Session, r *row, v *values) err
 	return err
 }
 
-// findKey returns the key of a checkpoint, or of the newest when k.ID is empty.
-func findKey(q *sqlitedb.Session, k checkpoint.Key) (int64, error) {
-	thread, err := findThread(q, k.Thread)
+// locate returns the key of a checkpoint, or of the newest of its namespace if
+// k.ID is empty. Before it returns [checkpoint.ErrNotFound] or an older
+// checkpoint, it looks for damaged rows that would be the reason.
+func (s *Store) locate(q *sqlitedb.Session, k checkpoint.Key) (int64, error) {
+	thread, key, err := findKey(q, k)
 	if err != nil {
 		return 0, err
 	}
-	if thread == 0 {
-		return 0, checkpoint.ErrNotFound
+	switch {
+	case thread == 0:
+	case k.ID == "":
+		err = s.verifyNewer(q, k.Thread, max(key, firstKey(thread)))
+	case key == 0:
+		id := packID(k.ID)
+		var other int64
+		if other, _, err = findID(q, thread, id); err != nil {
+			break
+		}
+		if other != 0 { // in another namespace
+			err = s.verifyRows(q, k.Thread, other-1, other+1)
+		} else {
+			err = s.confirmMissing(q, thread, k.Thread, id)
+		}
 	}
-	var key int64
+	if err == nil && key == 0 {
+		err = checkpoint.ErrNotFound
+	}
+	return key, err
+}
+
+// findKey returns the keys of a thread and of one of its checkpoints: the newest
+// of the namespace if k.ID is empty. A key is 0 if there is none.
+func findKey(q *sqlitedb.Session, k checkpoint.Key) (thread, key int64, err error) {
+	thread, err = findThread(q, k.Thread)
+	if err != nil || thread == 0 {
+		return 0, 0, err
+	}
 	if k.ID == "" {
-		f, err := findNewest(q, thread, k.Namespace)
-		if err != nil {
-			return 0, err
-		}
-		key = f.key
-	} else {
-		namespace, known, err := findNamespace(q, thread, k.Namespace)
-		if err != nil {
-			return 0, err
-		}
-		at, in, err := findID(q, thread, packID(k.ID))
-		if err != nil {
-			return 0, err
-		}
-		if known && in == namespace {
-			key = at
-		}
+		n, err := findNewest(q, thread, k.Namespace)
+		return thread, n.key, err
 	}
-	if key == 0 {
-		return 0, checkpoint.ErrNotFound
+	namespace, known, err := findNamespace(q, thread, k.Namespace)
+	if err != nil || !known {
+		return thread, 0, err
 	}
-	return key, nil
+	key, in, err := findID(q, thread, packID(k.ID))
+	if err != nil || in != namespace {
+		return thread, 0, err
+	}
+	return thread, key, nil
 }

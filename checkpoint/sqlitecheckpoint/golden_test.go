@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
@@ -31,17 +33,11 @@ func TestGolden(t *testing.T) {
 	gunzip(t, golden, path)
 	store := open(t, path, options)
 	got, err := spell(store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want, err := os.ReadFile("testdata/v1.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if *update {
-		if err := os.WriteFile("testdata/v1.txt", []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile("testdata/v1.txt", []byte(got), 0o644))
 		want = []byte(got)
 	}
 	if got != string(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))) {
@@ -54,20 +50,12 @@ func TestGolden(t *testing.T) {
 func gunzip(t *testing.T, from, to string) {
 	t.Helper()
 	b, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r, err := gzip.NewReader(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err = io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(to, b, 0o600))
 }
 
 func writeGolden(t *testing.T) {
@@ -75,24 +63,16 @@ func writeGolden(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "golden.db")
 	store := open(t, path, sqlitecheckpoint.Options{})
 	fillGolden(t, store)
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Close())
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
 	if _, err := w.Write(b); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(golden, zipped.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
+	require.NoError(t, os.WriteFile(golden, zipped.Bytes(), 0o644))
 }
 
 // fillGolden uses everything that the format has.
@@ -123,18 +103,12 @@ func fillGolden(t *testing.T, store *sqlitecheckpoint.Store) {
 		{Task: "b", Index: -1, Channel: "$question", Kind: 3, Data: []byte("why?")},
 		{Task: "a", Index: 2, Channel: "c", Data: []byte("result")},
 	}
-	if err := store.PutWrites(ctx, checkpoint.Key{Thread: "chat", ID: stepID(40)}, writes); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.CopyThread(ctx, "chat", "pruned"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.PutWrites(ctx, checkpoint.Key{Thread: "chat", ID: stepID(40)}, writes))
+	require.NoError(t, store.CopyThread(ctx, "chat", "pruned"))
 	if _, err := store.Prune(ctx, checkpoint.PrunePolicy{Threads: []string{"pruned"}, KeepLast: 3}); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.DeleteRuns(ctx, "pruned", "run 4"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.DeleteRuns(ctx, "pruned", "run 4"))
 }
 
 // spell writes down everything that a store holds.

@@ -14,10 +14,10 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// locks are the leases that a store holds. A lease is a lock of the operating
-// system on one byte of a file, so that it ends with the process. Such a lock
-// belongs to the open file and does not conflict with itself: the set says
-// which threads this store has.
+// locks holds the leases of a store. A lease is a lock of the operating system on
+// one byte of a file, so it ends with the process. Such a lock belongs to the open
+// file and does not conflict with itself, so held records the threads that this
+// store has leased.
 type locks struct {
 	path string // empty for a database in memory
 
@@ -27,14 +27,14 @@ type locks struct {
 	closed bool
 }
 
-// errLocked says that another open file has the lock.
+// errLocked is returned when another open file holds the lock.
 var errLocked = errors.New("locked")
 
 func newLocks(path string) *locks {
 	return &locks{path: path, held: map[string]bool{}}
 }
 
-// lock returns errLocked if the thread is taken.
+// lock returns errLocked if the thread is leased already.
 func (l *locks) lock(thread string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +55,7 @@ func (l *locks) lock(thread string) error {
 
 func (l *locks) lockFile(thread string) error {
 	if l.file == nil {
-		f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o666)
+		f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (l *locks) lockFile(thread string) error {
 	return lockByte(l.file, lockOffset(thread))
 }
 
-// unlock does nothing once the locks are closed: that has given them back.
+// unlock does nothing after close, which releases all locks.
 func (l *locks) unlock(thread string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,7 @@ func (l *locks) unlock(thread string) error {
 	return unlockByte(l.file, lockOffset(thread))
 }
 
-// close leaves the file in place: another process may be about to lock it.
+// close does not delete the file: another process may be about to lock it.
 func (l *locks) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,25 +92,24 @@ func (l *locks) close() error {
 	return l.file.Close()
 }
 
-// lockOffset is the byte that stands for a thread. Files do not have to be that
-// long.
+// lockOffset returns the offset of the byte to lock for a thread. The file need not
+// be that long.
 func lockOffset(thread string) int64 {
 	sum := sha256.Sum256([]byte(thread))
 	return int64(binary.LittleEndian.Uint64(sum[:]) >> 2)
 }
 
-// A lease passes everything on to its store while it is held.
+// A lease is its store, except that Put and PutWrites fail after Release.
 type lease struct {
 	*Store
 	thread   string
 	released atomic.Bool
 }
 
-// Lease implements [checkpoint.Leaser]. The lease is held until it is released,
-// the store is closed or the process ends, in whatever way; it does not run
-// out. On systems other than Linux, macOS and Windows it keeps off the runs of
-// this store only: there, a run of another process finds out when it puts its
-// first checkpoint.
+// Lease implements [checkpoint.Leaser]. The lease ends when it is released, the
+// store is closed or the process ends. It does not expire. On systems other than
+// Linux, macOS and Windows it excludes only other runs of this store: there, a run
+// of another process gets [checkpoint.ErrConflict] at its first Put.
 func (s *Store) Lease(ctx context.Context, thread string) (checkpoint.Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -120,7 +119,7 @@ func (s *Store) Lease(ctx context.Context, thread string) (checkpoint.Lease, err
 	}
 	err := s.locks.lock(thread)
 	if errors.Is(err, errLocked) {
-		err = fmt.Errorf("another run holds it: %w", checkpoint.ErrConflict)
+		err = fmt.Errorf("another run holds it: wait until it ends: %w", checkpoint.ErrConflict)
 	}
 	if err != nil {
 		return nil, s.fail("lease", checkpoint.Key{Thread: thread}, err)

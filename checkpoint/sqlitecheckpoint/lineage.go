@@ -11,37 +11,34 @@ import (
 )
 
 const (
-	partColumns = `SELECT s.key, s.parent, s.id, s.source, s.whole, s.base, s.snapshot IS NOT NULL,
-	coalesce(s.snapshot, s.changes) FROM cp_step s `
+	partColumns = `SELECT s.key, s.parent, s.id, s.source, s.whole = 1, s.base, s.snapshot IS NOT NULL,
+	coalesce(s.snapshot, s.changes), s.seal FROM cp_step s `
 
-	// lineageQuery takes a key and the thread's first key. Most parents are
-	// the row before, so that a lineage is one scan, and one more for each
-	// fork in it.
+	// lineageQuery has the arguments key and the thread's first key. Most parents
+	// are the row before, so one scan reads a lineage without forks. Each fork
+	// starts another scan.
 	lineageQuery = partColumns + `WHERE s.key <= ? AND s.key > ? ORDER BY s.key DESC`
 
-	// partQuery takes the key.
+	// partQuery has the argument key.
 	partQuery = partColumns + `WHERE s.key = ?`
 )
 
 // A part is what one row adds to a lineage.
 type part struct {
-	key, parent int64 // parent is 0 for none
-	id          string
-	source      checkpoint.Source
-	whole       bool
-	base        []byte
-	snapshot    bool
-	values      []byte // the snapshot if there is one, else the changes
+	layout
+	base   []byte
+	values []byte // the snapshot if there is one, else the changes
 }
 
-// scanPart reads a row of lineageQuery. It copies the values into room, of
-// which parts are handed out: a long lineage has thousands.
+// scanPart reads a row of partColumns. It copies the values into room, which
+// saves an allocation for each row.
 func scanPart(scan func(...any) error, room *[]byte) (*part, error) {
 	p := &part{}
 	var id, source any
 	var back int64
 	var values sql.RawBytes
-	if err := scan(&p.key, &back, &id, &source, &p.whole, &p.base, &p.snapshot, &values); err != nil {
+	var seal sql.NullInt64
+	if err := scan(&p.key, &back, &id, &source, &p.whole, &p.base, &p.snapshot, &values, &seal); err != nil {
 		return nil, err
 	}
 	if len(*room)+len(values) > cap(*room) {
@@ -51,23 +48,26 @@ func scanPart(scan func(...any) error, room *[]byte) (*part, error) {
 	*room = append(*room, values...)
 	p.values = (*room)[from:len(*room):len(*room)]
 	p.parent = parentKey(p.key, back)
+	p.hasBase = p.base != nil
 	var err error
 	if p.id, err = unpackID(id); err != nil {
 		return nil, err
 	}
-	p.source, err = unpackSource(source)
-	return p, err
+	if p.source, err = unpackSource(source); err != nil {
+		return nil, err
+	}
+	return p, p.verify(seal)
 }
 
 const lineageRoom = 64 << 10
 
 // own returns the delta of the checkpoint itself.
 func (p *part) own() (checkpoint.Delta, error) {
-	changes, err := checkpoint.ParseChanges(p.values)
+	changes, err := parseChanges(p.values)
 	return checkpoint.Delta{ID: p.id, Source: p.source, Snapshot: p.snapshot, Changes: changes}, err
 }
 
-// appendNewest appends what p adds to a lineage whose newest delta comes first.
+// appendNewest appends the deltas of p to a lineage, newest first.
 func (p *part) appendNewest(deltas []checkpoint.Delta) ([]checkpoint.Delta, error) {
 	own, err := p.own()
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *part) appendNewest(deltas []checkpoint.Delta) ([]checkpoint.Delta, erro
 	if p.snapshot || p.base == nil {
 		return deltas, nil
 	}
-	base, err := checkpoint.ParseDeltas(p.base)
+	base, err := parseDeltas(p.base)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (p *part) appendNewest(deltas []checkpoint.Delta) ([]checkpoint.Delta, erro
 	return append(deltas, base...), nil
 }
 
-// readLineage returns what the state of the checkpoint is rebuilt from, oldest first.
+// readLineage returns the lineage that ends with last, oldest first.
 func readLineage(ctx context.Context, q *sqlitedb.Session, last *part) ([]checkpoint.Delta, error) {
 	deltas, err := last.appendNewest(nil)
 	if err != nil {

@@ -4,28 +4,40 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// listPage is how many checkpoints are read at once. No view of the database is
-// held while the caller has them.
+// listPage is the number of checkpoints that one read transaction reads.
 const listPage = 128
 
-// List implements [checkpoint.Store]. It reads as it goes, and may leave out what
-// is removed in the meantime; what is stored in the meantime it does not yield.
+const (
+	// rowsQuery has the arguments key to begin after, key to end before, and limit.
+	rowsQuery = `SELECT ` + rowColumns + ` FROM cp_step s ` + joinParent +
+		`WHERE s.key > ? AND s.key < ? ORDER BY s.key DESC LIMIT ?`
+
+	// namespaceRowsQuery has the arguments namespace, key to begin after, key to
+	// end before, and limit.
+	namespaceRowsQuery = `SELECT ` + rowColumns + ` FROM cp_step s INDEXED BY cp_step_namespace ` + joinParent +
+		`WHERE s.namespace = ? AND s.namespace > 0 AND s.key > ? AND s.key < ? ORDER BY s.key DESC LIMIT ?`
+)
+
+// List implements [checkpoint.Store]. It reads in pages: a checkpoint that is
+// removed during the loop may be missing, and one that is stored during the loop
+// is not yielded.
 func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.Checkpoint, error] {
 	return func(yield func(checkpoint.Checkpoint, error) bool) {
 		if err := q.Check(); err != nil {
 			yield(checkpoint.Checkpoint{}, err)
 			return
 		}
-		l := lister{store: s, query: q}
-		for more := true; more; {
+		l := lister{store: s, query: q, page: listPage}
+		if q.Limit > 0 {
+			l.page = min(l.page, q.Limit)
+		}
+		for !l.done {
 			page, err := l.next(ctx)
 			for _, c := range page {
 				if !yield(c, nil) {
@@ -36,46 +48,60 @@ func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoi
 				yield(checkpoint.Checkpoint{}, s.fail("list", l.at, err))
 				return
 			}
-			more = len(page) == listPage && (q.Limit == 0 || l.count < q.Limit)
 		}
 	}
 }
 
-// A lister is a list that is under way.
+// A lister holds the progress of a List.
 type lister struct {
 	store  *Store
 	query  checkpoint.Query
-	text   string // of the query; empty before the first page
-	args   []any  // without the last two, before and limit
-	before int64  // the key of the last one that was read
-	count  int
-	at     checkpoint.Key // what an error is about
+	text   string         // of the SQL query; empty before the first page
+	args   []any          // of the SQL query, without the last two: before and limit
+	before int64          // the key of the last row that was read
+	page   int            // the number of rows to read next
+	count  int            // checkpoints that were returned
+	done   bool           // there is nothing more to read
+	at     checkpoint.Key // named in errors
 }
 
-// next returns the next page, which may come with an error.
+// next returns the next page. With an error, it returns the checkpoints before it.
 func (l *lister) next(ctx context.Context) ([]checkpoint.Checkpoint, error) {
 	l.at = checkpoint.Key{Thread: l.query.Thread, Namespace: l.query.Namespace}
+	begin := *l
 	var page []checkpoint.Checkpoint
 	err := l.store.db.Read(ctx, func(q *sqlitedb.Session) error {
-		page = page[:0]
+		*l, page = begin, page[:0] // Read may repeat.
 		if l.text == "" {
 			if known, err := l.start(q); err != nil || !known {
+				l.done = true
 				return err
 			}
 		}
-		rows, err := l.rows(q)
+		rows, err := readRows(q, l.text, append(slices.Clip(l.args), l.before, l.page))
+		l.done, l.page = len(rows) < l.page, listPage
 		for _, r := range rows {
-			l.at.ID = r.c.ID
+			l.at.ID, l.before = r.c.ID, r.key
+			// Verify rows that the query does not select too: their columns may
+			// be damaged.
 			if err := r.complete(q, &l.store.names, l.query.Thread); err != nil {
 				return err
 			}
+			if !selects(&l.query, &r.c) {
+				continue
+			}
 			if l.query.Writes {
-				if r.c.Writes, err = pendingWrites(q, r.key); err != nil {
+				writes, err := pendingWrites(q, r.key, r.c.ID)
+				if err != nil {
 					return err
 				}
+				r.c.Writes = writes
 			}
 			page = append(page, r.c)
-			l.count++
+			if l.count++; l.count == l.query.Limit {
+				l.done = true
+				return nil
+			}
 		}
 		l.at.ID = ""
 		return err
@@ -83,26 +109,21 @@ func (l *lister) next(ctx context.Context) ([]checkpoint.Checkpoint, error) {
 	return page, err
 }
 
-// rows returns those before a damaged one with the error about that.
-func (l *lister) rows(q *sqlitedb.Session) ([]*row, error) {
-	limit := listPage
-	if l.query.Limit > 0 {
-		limit = min(limit, l.query.Limit-l.count)
+// selects reports whether a query selects a checkpoint of its thread.
+func selects(q *checkpoint.Query, c *checkpoint.Checkpoint) bool {
+	if !q.AllNamespaces && c.Namespace != q.Namespace || q.Source != "" && c.Source != q.Source ||
+		q.Run != "" && c.Run != q.Run || q.Step != nil && c.Step != *q.Step {
+		return false
 	}
-	rows := make([]*row, 0, limit)
-	err := q.Each(l.text, append(slices.Clip(l.args), l.before, limit), func(scan func(...any) error) (bool, error) {
-		r, err := scanRow(scan)
-		if err != nil {
-			return false, fmt.Errorf("checkpoint %q: %w", r.c.ID, err)
+	for name, value := range q.Metadata {
+		if got, ok := c.Metadata[name]; !ok || got != value {
+			return false
 		}
-		rows = append(rows, r)
-		l.before = r.key
-		return true, nil
-	})
-	return rows, err
+	}
+	return true
 }
 
-// start makes the query. It reports false if there is nothing to list.
+// start sets the SQL query. It returns false if there is nothing to list.
 func (l *lister) start(q *sqlitedb.Session) (bool, error) {
 	thread, err := findThread(q, l.query.Thread)
 	if err != nil {
@@ -111,72 +132,75 @@ func (l *lister) start(q *sqlitedb.Session) (bool, error) {
 	l.before = endKey(thread)
 	if l.query.Before != "" {
 		l.at.ID = l.query.Before
-		if thread != 0 {
-			if l.before, _, err = findID(q, thread, packID(l.query.Before)); err != nil {
-				return false, err
-			}
-		}
-		if thread == 0 || l.before == 0 {
-			return false, checkpoint.ErrNotFound
+		if l.before, err = l.findBefore(q, thread); err != nil {
+			return false, err
 		}
 	}
 	if thread == 0 {
 		return false, nil
 	}
-	var namespace int64
-	if !l.query.AllNamespaces {
-		var known bool
-		if namespace, known, err = findNamespace(q, thread, l.query.Namespace); err != nil || !known {
+	l.text, l.args = rowsQuery, []any{firstKey(thread)}
+	if !l.query.AllNamespaces && l.query.Namespace != "" {
+		namespace, known, err := findNamespace(q, thread, l.query.Namespace)
+		if err != nil || !known {
+			return false, err
+		}
+		l.text, l.args = namespaceRowsQuery, []any{namespace, firstKey(thread)}
+		// A row whose namespace is damaged is not in the index.
+		if err := l.store.verifyNewer(q, l.query.Thread, firstKey(thread)); err != nil {
 			return false, err
 		}
 	}
-	l.text, l.args = listQuery(&l.query, thread, namespace)
 	return true, nil
 }
 
-// listQuery joins parts that are constants: whatever a caller gives is an
-// argument. It lacks the last two: the key to list before, and a limit.
-func listQuery(q *checkpoint.Query, thread, namespace int64) (string, []any) {
-	var b strings.Builder
-	var args []any
-	with := func(text string, values ...any) {
-		b.WriteString(text)
-		args = append(args, values...)
+// findBefore returns the key of the checkpoint that the query names in Before.
+func (l *lister) findBefore(q *sqlitedb.Session, thread int64) (int64, error) {
+	if thread == 0 {
+		return 0, checkpoint.ErrNotFound
 	}
-	with(`SELECT ` + rowColumns + ` FROM cp_step s `)
-	if namespace != 0 {
-		with(`INDEXED BY cp_step_namespace `)
+	id := packID(l.query.Before)
+	key, _, err := findID(q, thread, id)
+	if err != nil || key != 0 {
+		return key, err
 	}
-	with(joinParent+`WHERE s.key > ?`, firstKey(thread))
-	switch {
-	case namespace != 0:
-		with(` AND s.namespace = ? AND s.namespace > 0`, namespace)
-	case !q.AllNamespaces:
-		with(` AND s.namespace = 0`)
+	if err := l.store.confirmMissing(q, thread, l.query.Thread, id); err != nil {
+		return 0, err
 	}
-	if q.Source != "" {
-		with(` AND s.source = ?`, packSource(q.Source))
-	}
-	if q.Step != nil {
-		with(` AND s.step = ?`, *q.Step)
-	}
-	if q.Run != "" || len(q.Metadata) > 0 {
-		with(` AND s.origin IN (SELECT o.key FROM cp_origin o WHERE o.thread = ?`, thread)
-		if q.Run != "" {
-			with(` AND o.run = ?`, q.Run)
+	return 0, checkpoint.ErrNotFound
+}
+
+// readRows returns the rows before a damaged one with the error of that.
+func readRows(q *sqlitedb.Session, query string, args []any) ([]*row, error) {
+	var rows []*row
+	err := q.Each(query, args, func(scan func(...any) error) (bool, error) {
+		r, err := scanRow(scan)
+		if err != nil {
+			return false, fmt.Errorf("checkpoint %q: %w", r.c.ID, err)
 		}
-		if len(q.Metadata) > 0 {
-			with(` AND (SELECT count(*) FROM cp_label l WHERE l.origin = o.key AND (l.name, l.value) IN (VALUES `)
-			for i, name := range slices.Sorted(maps.Keys(q.Metadata)) {
-				if i > 0 {
-					with(`, `)
-				}
-				with(`(?, ?)`, name, q.Metadata[name])
-			}
-			with(`)) = ?`, len(q.Metadata))
-		}
-		with(`)`)
+		rows = append(rows, r)
+		return true, nil
+	})
+	return rows, err
+}
+
+// verifyNewer verifies rows that are newer than a key, which a query skipped as
+// they belong to other namespaces. It reads one page at most.
+func (s *Store) verifyNewer(q *sqlitedb.Session, thread string, key int64) error {
+	return s.verifyRows(q, thread, key, endKey(threadOf(key)))
+}
+
+// verifyRows verifies the checksums of the newest rows between two keys, one page
+// at most.
+func (s *Store) verifyRows(q *sqlitedb.Session, thread string, after, before int64) error {
+	rows, err := readRows(q, rowsQuery, []any{after, before, listPage})
+	if err != nil {
+		return err
 	}
-	with(` AND s.key < ? ORDER BY s.key DESC LIMIT ?`)
-	return b.String(), args
+	for _, r := range rows {
+		if err := r.complete(q, &s.names, thread); err != nil {
+			return fmt.Errorf("checkpoint %q: %w", r.c.ID, err)
+		}
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
 package sqlitecheckpoint
 
-// setOFDLock is F_OFD_SETLK.
+// setOFDLock is the fcntl command F_OFD_SETLK.
 const setOFDLock = 90

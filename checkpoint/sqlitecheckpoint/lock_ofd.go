@@ -10,7 +10,7 @@ import (
 )
 
 // lockByte locks one byte for this open file, and returns errLocked if another
-// open file has it, of this process or another.
+// open file holds it, in this process or another.
 func lockByte(f *os.File, offset int64) error {
 	err := setLock(f, offset, syscall.F_WRLCK)
 	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) {

@@ -4,8 +4,8 @@ package sqlitecheckpoint
 
 import "os"
 
-// These systems have no lock that one open file holds on a byte. The store's own
-// set of threads has to do; see [Store.Lease].
+// These systems have no locks of bytes that belong to an open file. Only the
+// store's own set of leased threads applies. See [Store.Lease].
 
 func lockByte(*os.File, int64) error { return nil }
 

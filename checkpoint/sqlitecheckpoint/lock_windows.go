@@ -8,7 +8,7 @@ import (
 )
 
 // lockByte locks one byte for this handle, and returns errLocked if another
-// handle has it, of this process or another.
+// handle holds it, in this process or another.
 func lockByte(f *os.File, offset int64) error {
 	err := windows.LockFileEx(windows.Handle(f.Fd()),
 		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at(offset))

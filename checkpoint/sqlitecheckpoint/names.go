@@ -12,26 +12,30 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// maxNames is how many names of either kind a store remembers.
+// maxNames bounds the number of cached origins and of cached namespaces.
 const maxNames = 4096
 
-// An origin is what the checkpoints of a run have in common. It is shared: its
-// metadata is not changed.
+// An origin holds what the checkpoints of one run have in common. It is shared:
+// do not change its metadata.
 type origin struct {
+	thread       int64
 	run, version string
 	metadata     map[string]string
+	digest       []byte // of run, version and metadata
 }
 
-func originOf(c *checkpoint.Checkpoint) origin {
-	return origin{c.Run, c.Version, maps.Clone(c.Metadata)}
+func originOf(c *checkpoint.Checkpoint) *origin {
+	o := &origin{run: c.Run, version: c.Version, metadata: maps.Clone(c.Metadata)}
+	o.digest = o.sum()
+	return o
 }
 
-func (o *origin) of(c *checkpoint.Checkpoint) bool {
+// fits reports whether the checkpoint has this origin.
+func (o *origin) fits(c *checkpoint.Checkpoint) bool {
 	return o.run == c.Run && o.version == c.Version && maps.Equal(o.metadata, c.Metadata)
 }
 
-// digest tells origins apart, and finds damage to one.
-func (o *origin) digest() []byte {
+func (o *origin) sum() []byte {
 	b := appendSized(nil, o.run)
 	b = appendSized(b, o.version)
 	for _, name := range slices.Sorted(maps.Keys(o.metadata)) {
@@ -42,15 +46,22 @@ func (o *origin) digest() []byte {
 	return sum[:16]
 }
 
-// names remembers what keys of origins and namespaces stand for. As a key is
-// never given twice, that stays true.
+// A namespace is a row of cp_namespace.
+type namespace struct {
+	thread int64
+	name   string
+}
+
+// names caches origins and namespaces by key. An entry stays valid: a key is
+// never used twice.
 type names struct {
 	mu         sync.Mutex
 	origins    map[int64]*origin
-	namespaces map[int64]string
+	namespaces map[int64]namespace
 }
 
-func lookup[V any](n *names, m *map[int64]V, key int64, load func() (V, error)) (V, error) {
+// cached returns the entry of a cache, and loads it if it is missing.
+func cached[V any](n *names, m *map[int64]V, key int64, load func() (V, error)) (V, error) {
 	n.mu.Lock()
 	v, ok := (*m)[key]
 	n.mu.Unlock()
@@ -71,71 +82,73 @@ func lookup[V any](n *names, m *map[int64]V, key int64, load func() (V, error)) 
 }
 
 const (
-	originQuery    = `SELECT run, version, digest FROM cp_origin WHERE key = ?`
+	originQuery    = `SELECT thread, run, version, digest FROM cp_origin WHERE key = ?`
 	labelsQuery    = `SELECT name, value FROM cp_label WHERE origin = ?`
-	namespaceQuery = `SELECT name FROM cp_namespace WHERE key = ?`
+	namespaceQuery = `SELECT thread, name FROM cp_namespace WHERE key = ?`
 
 	findOriginQuery    = `SELECT key FROM cp_origin WHERE thread = ? AND digest = ?`
 	insertOrigin       = `INSERT INTO cp_origin (thread, digest, run, version) VALUES (?, ?, ?, ?)`
 	insertLabel        = `INSERT INTO cp_label (origin, name, value) VALUES (?, ?, ?)`
 	findNamespaceQuery = `SELECT key FROM cp_namespace WHERE thread = ? AND name = ?`
 	insertNamespace    = `INSERT INTO cp_namespace (thread, name) VALUES (?, ?)`
-	findThreadQuery    = `SELECT key FROM cp_thread WHERE id = ?`
-	insertThread       = `INSERT INTO cp_thread (id, created) VALUES (?, ?)`
 )
 
-// origin returns what a key stands for.
-func (n *names) origin(q *sqlitedb.Session, key int64) (*origin, error) {
-	return lookup(n, &n.origins, key, func() (*origin, error) {
-		o := &origin{}
-		var digest []byte
-		found, err := q.One(originQuery, []any{key}, &o.run, &o.version, &digest)
-		if err != nil {
-			return nil, err
-		}
-		err = q.Each(labelsQuery, []any{key}, func(scan func(...any) error) (bool, error) {
-			var name, value string
-			if err := scan(&name, &value); err != nil {
-				return false, err
-			}
-			if o.metadata == nil {
-				o.metadata = map[string]string{}
-			}
-			o.metadata[name] = value
-			return true, nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		if !found || !bytes.Equal(digest, o.digest()) {
-			return nil, fmt.Errorf("its run, version or metadata: %w", checkpoint.ErrCorrupt)
-		}
-		return o, nil
-	})
+// origin returns the origin with the key, which must belong to the thread.
+func (n *names) origin(q *sqlitedb.Session, thread, key int64) (*origin, error) {
+	o, err := cached(n, &n.origins, key, func() (*origin, error) { return readOrigin(q, key) })
+	if err == nil && o.thread != thread {
+		err = fmt.Errorf("its run is of another thread: %w", checkpoint.ErrCorrupt)
+	}
+	return o, err
 }
 
-// namespace returns what a key stands for.
-func (n *names) namespace(q *sqlitedb.Session, key int64) (string, error) {
+func readOrigin(q *sqlitedb.Session, key int64) (*origin, error) {
+	o := &origin{}
+	found, err := q.One(originQuery, []any{key}, &o.thread, &o.run, &o.version, &o.digest)
+	if err != nil {
+		return nil, err
+	}
+	err = q.Each(labelsQuery, []any{key}, func(scan func(...any) error) (bool, error) {
+		var name, value string
+		if err := scan(&name, &value); err != nil {
+			return false, err
+		}
+		if o.metadata == nil {
+			o.metadata = map[string]string{}
+		}
+		o.metadata[name] = value
+		return true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !found || !bytes.Equal(o.digest, o.sum()) {
+		return nil, fmt.Errorf("its run, version or metadata: %w", checkpoint.ErrCorrupt)
+	}
+	return o, nil
+}
+
+// namespace returns the name of the namespace with the key, which must belong to
+// the thread.
+func (n *names) namespace(q *sqlitedb.Session, thread, key int64) (string, error) {
 	if key == 0 {
 		return "", nil
 	}
-	return lookup(n, &n.namespaces, key, func() (string, error) {
-		var name string
-		found, err := q.One(namespaceQuery, []any{key}, &name)
+	ns, err := cached(n, &n.namespaces, key, func() (namespace, error) {
+		var ns namespace
+		found, err := q.One(namespaceQuery, []any{key}, &ns.thread, &ns.name)
 		if err == nil && !found {
 			err = fmt.Errorf("its namespace: %w", checkpoint.ErrCorrupt)
 		}
-		return name, err
+		return ns, err
 	})
+	if err == nil && ns.thread != thread {
+		err = fmt.Errorf("its namespace is of another thread: %w", checkpoint.ErrCorrupt)
+	}
+	return ns.name, err
 }
 
-// findThread returns the key of a thread, and 0 if there is none.
-func findThread(q *sqlitedb.Session, id string) (key int64, err error) {
-	_, err = q.One(findThreadQuery, []any{id}, &key)
-	return key, err
-}
-
-// findNamespace reports false if nothing was stored in the namespace.
+// findNamespace returns false if the thread does not have the namespace.
 func findNamespace(q *sqlitedb.Session, thread int64, name string) (key int64, found bool, err error) {
 	if name == "" {
 		return 0, true, nil
@@ -144,7 +157,9 @@ func findNamespace(q *sqlitedb.Session, thread int64, name string) (key int64, f
 	return key, found, err
 }
 
-func enterNamespace(w *sqlitedb.Session, thread int64, name string) (int64, error) {
+// ensureNamespace returns the key of the namespace, and inserts it if it is
+// missing.
+func ensureNamespace(w *sqlitedb.Session, thread int64, name string) (int64, error) {
 	key, found, err := findNamespace(w, thread, name)
 	if err != nil || found {
 		return key, err
@@ -152,14 +167,14 @@ func enterNamespace(w *sqlitedb.Session, thread int64, name string) (int64, erro
 	return w.Insert(insertNamespace, thread, name)
 }
 
-func enterOrigin(w *sqlitedb.Session, thread int64, o *origin) (int64, error) {
+// ensureOrigin returns the key of the origin, and inserts it if it is missing.
+func ensureOrigin(w *sqlitedb.Session, thread int64, o *origin) (int64, error) {
 	var key int64
-	digest := o.digest()
-	found, err := w.One(findOriginQuery, []any{thread, digest}, &key)
+	found, err := w.One(findOriginQuery, []any{thread, o.digest}, &key)
 	if err != nil || found {
 		return key, err
 	}
-	if key, err = w.Insert(insertOrigin, thread, digest, o.run, o.version); err != nil {
+	if key, err = w.Insert(insertOrigin, thread, o.digest, o.run, o.version); err != nil {
 		return 0, err
 	}
 	for name, value := range o.metadata {

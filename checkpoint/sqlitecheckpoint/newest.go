@@ -1,9 +1,15 @@
 package sqlitecheckpoint
 
-import "github.com/weft-go/weft/internal/sqlitedb"
+import (
+	"database/sql"
+	"fmt"
 
-// A found is the newest checkpoint of a namespace.
-type found struct {
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/sqlitedb"
+)
+
+// A newest is the newest checkpoint of a namespace.
+type newest struct {
 	key      int64 // 0 for none
 	id       string
 	parentID string
@@ -11,53 +17,69 @@ type found struct {
 
 const (
 	newestColumns = `SELECT s.key, s.id, p.id FROM cp_step s `
-	joinParent    = `LEFT JOIN cp_step p ON s.parent > 0 AND p.key = s.key - s.parent `
+	joinParent    = `LEFT JOIN cp_step p ON s.parent > 0 AND p.key = s.key - s.parent AND p.namespace = s.namespace `
 
-	// newestOfRootQuery takes the thread's first key and the end of its keys.
-	// The checkpoints of subgraphs that it skips are as many as came since the
-	// graph's own newest.
+	// newestOfRootQuery has the arguments first key and end of keys. It skips the
+	// checkpoints of subgraphs that are newer.
 	newestOfRootQuery = newestColumns + joinParent +
 		`WHERE s.key > ? AND s.key < ? AND s.namespace = 0 ORDER BY s.key DESC LIMIT 1`
 
-	// newestOfNamespaceQuery takes the namespace.
+	// newestOfNamespaceQuery has the argument namespace.
 	newestOfNamespaceQuery = `SELECT s.key, s.id, p.id FROM cp_step s INDEXED BY cp_step_namespace ` + joinParent +
 		`WHERE s.namespace = ? AND s.namespace > 0 ORDER BY s.key DESC LIMIT 1`
 
-	// newestOfThreadQuery takes the thread's first key and the end of its keys.
+	// newestOfThreadQuery has the arguments first key and end of keys.
 	newestOfThreadQuery = `SELECT key, id, namespace, time FROM cp_step WHERE key > ? AND key < ? ORDER BY key DESC LIMIT 1`
+
+	findThreadQuery = `SELECT key, created, missing, seal FROM cp_thread WHERE id = ?`
 )
 
+// findThread returns the key of a thread, and 0 if the thread does not exist.
+func findThread(q *sqlitedb.Session, id string) (int64, error) {
+	t := threadRow{id: id}
+	var seal sql.NullInt64
+	found, err := q.One(findThreadQuery, []any{id}, &t.key, &t.created, &t.missing, &seal)
+	if err != nil || !found {
+		return 0, err
+	}
+	return t.key, t.verify(seal)
+}
+
 // findNewest returns a key of 0 if the namespace has no checkpoint.
-func findNewest(q *sqlitedb.Session, thread int64, name string) (found, error) {
-	query, args := newestOfRootQuery, []any{firstKey(thread), endKey(thread)}
+func findNewest(q *sqlitedb.Session, thread int64, name string) (newest, error) {
+	query, args := newestOfRootQuery, keyRange(thread)
 	if name != "" {
 		namespace, known, err := findNamespace(q, thread, name)
 		if err != nil || !known {
-			return found{}, err
+			return newest{}, err
 		}
 		query, args = newestOfNamespaceQuery, []any{namespace}
 	}
-	var f found
+	var n newest
 	var id, parent any
-	ok, err := q.One(query, args, &f.key, &id, &parent)
-	if err != nil || !ok {
-		return found{}, err
+	ok, err := q.One(query, args, &n.key, &id, &parent)
+	if err == nil && !ok && name != "" {
+		// A namespace is stored and removed together with its checkpoints.
+		err = fmt.Errorf("no checkpoint is left in it: %w", checkpoint.ErrCorrupt)
 	}
-	if f.id, err = unpackID(id); err != nil {
-		return found{}, err
+	if err != nil || !ok {
+		return newest{}, err
+	}
+	if n.id, err = unpackID(id); err != nil {
+		return newest{}, err
 	}
 	if parent != nil {
-		f.parentID, err = unpackID(parent)
+		n.parentID, err = unpackID(parent)
 	}
-	return f, err
+	return n, err
 }
 
 // newestOfThread returns a key of 0 if the thread has no checkpoint.
-func newestOfThread(q *sqlitedb.Session, thread int64) (*tip, error) {
-	t := &tip{}
-	ok, err := q.One(newestOfThreadQuery, []any{firstKey(thread), endKey(thread)}, &t.key, &t.packed, &t.namespace, &t.time)
+func newestOfThread(q *sqlitedb.Session, thread int64) (*latest, error) {
+	t := &latest{}
+	ok, err := q.One(newestOfThreadQuery, keyRange(thread), &t.key, &t.packed, &t.namespace, &t.time)
 	if err != nil || !ok {
-		return &tip{}, err
+		return &latest{}, err
 	}
 	t.id, err = unpackID(t.packed)
 	return t, err

@@ -12,22 +12,27 @@ import (
 //go:embed migration/*.sql
 var migrationFiles embed.FS
 
-// migrations are those of this version, oldest first.
+// migrations are the migrations of this version, oldest first.
 var migrations = migration.MustRead(migrationFiles, "migration")
 
-// firstStep is what the first step of a thread needs, which is most of what it costs.
+// firstStep lists the statements that the first checkpoint of a thread needs.
+// Preparing them in Open makes the first step faster.
 var firstStep = []string{
-	findThreadQuery, insertThread, newestOfThreadQuery, newestOfRootQuery, findIDQuery,
-	findOriginQuery, insertOrigin, markQuery, dividedQuery, highestQuery, insertMark, insertStep,
-	followSteps[[2]bool{false, false}], followSteps[[2]bool{false, true}],
+	findThreadQuery, insertThread, updateThread, newestOfThreadQuery, newestOfRootQuery, findIDQuery,
+	findOriginQuery, insertOrigin, entryQuery, dividedQuery, highestQuery, insertEntry, insertStep,
+	appendSteps[[2]bool{false, false}], appendSteps[[2]bool{false, true}],
 }
 
-// Open opens the database at path, and makes it if there is none. The folder
-// has to be there. It may be a file that other stores and processes have open,
-// and [Memory] is a database of its own. The caller closes the store.
+// Open opens the database at path and creates it if it does not exist. Its folder
+// must exist. Other stores and processes may have the file open. The path
+// [Memory] gives every store a database of its own. The caller must close the
+// store.
 //
-// A file that is no SQLite database, and one that a newer version of this
-// package has written, are refused with [checkpoint.ErrFormat].
+// Only the owner can read and write a file that Open creates. Open does not change
+// the mode of an existing file.
+//
+// Open returns [checkpoint.ErrFormat] for a file that is not a SQLite database,
+// and for a file of a newer version of this package.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	s, err := open(ctx, path, o)
 	if err != nil {
@@ -41,13 +46,13 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, err
 	}
 	db, err := sqlitedb.Open(ctx, path, sqlitedb.Options{
-		MaxSize: o.MaxSize, BusyTimeout: o.BusyTimeout, Normal: o.Synchronous == Normal,
+		MaxSize: o.MaxSize, BusyTimeout: o.BusyTimeout, Normal: o.Synchronous == Normal, SecureDelete: true,
 		Migrations: migrations, Table: "cp_migration", Warm: firstStep,
 	})
 	if err != nil {
 		return nil, classify(err)
 	}
-	s := &Store{path: path, maxValue: o.MaxValue, db: db, tips: map[string]*tip{}}
+	s := &Store{path: path, maxValue: o.MaxValue, db: db, latest: map[string]*latest{}}
 	lock := db.File()
 	if lock != "" {
 		lock += "-lock"

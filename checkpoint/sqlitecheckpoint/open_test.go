@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
@@ -18,9 +21,7 @@ func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	text := filepath.Join(folder, "notes.txt")
-	if err := os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o600))
 	tests := []struct {
 		name string
 		path string
@@ -65,12 +66,8 @@ func TestOpenRefuses(t *testing.T) {
 func TestOpenReadOnly(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weft.db")
-	if err := open(t, path, options).Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, 0o400); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, open(t, path, options).Close())
+	require.NoError(t, os.Chmod(path, 0o400))
 	if f, err := os.OpenFile(path, os.O_RDWR, 0); err == nil {
 		_ = f.Close()
 		// One who may write any file, such as root, can not be kept from it
@@ -92,36 +89,28 @@ func TestOpenReadOnly(t *testing.T) {
 func markReadOnly(t *testing.T, path string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b[18] = 3
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, b, 0o600))
 }
 
 func TestNewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
-		"a newer version":           `INSERT INTO cp_migration (version, name, checksum, applied) VALUES (2, 'later', 'x', 0)`,
-		"another version one":       `UPDATE cp_migration SET checksum = 'x'`,
-		"a version that is missing": `UPDATE cp_migration SET version = 0`,
+		"a newer version":           `INSERT INTO cp_migration (version, name, checksum, applied) VALUES (3, 'later', 'x', 0)`,
+		"another version one":       `UPDATE cp_migration SET checksum = 'x' WHERE version = 1`,
+		"a version that is missing": `UPDATE cp_migration SET version = 0 WHERE version = 1`,
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "weft.db")
-			if err := open(t, path, options).Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, open(t, path, options).Close())
 			if _, err := rawDB(t, path).Exec(change); err != nil {
 				t.Fatal(err)
 			}
 			_, err := sqlitecheckpoint.Open(context.Background(), path, options)
-			if !errors.Is(err, checkpoint.ErrFormat) {
-				t.Errorf("got error %v want ErrFormat", err)
-			}
+			assert.ErrorIs(t, err, checkpoint.ErrFormat)
 		})
 	}
 }
@@ -149,20 +138,14 @@ func TestLeaseThroughSymlink(t *testing.T) {
 	folder := t.TempDir()
 	path, link := filepath.Join(folder, "weft.db"), filepath.Join(folder, "link.db")
 	first := open(t, path, options)
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink(path, link))
 	second := open(t, link, options)
 	lease, err := first.Lease(ctx, "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := second.Lease(ctx, "t"); !errors.Is(err, checkpoint.ErrConflict) {
 		t.Errorf("got error %v want ErrConflict", err)
 	}
-	if err := lease.Release(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, lease.Release(ctx))
 	if _, err := second.Lease(ctx, "t"); err != nil {
 		t.Errorf("after its release: %v", err)
 	}
@@ -174,12 +157,8 @@ func TestClosed(t *testing.T) {
 	for _, path := range []string{sqlitecheckpoint.Memory, filepath.Join(t.TempDir(), "weft.db")} {
 		store := open(t, path, options)
 		lease, err := store.Lease(ctx, "t")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, store.Close())
 		if err := store.Close(); err != nil {
 			t.Errorf("%s: second Close: %v", path, err)
 		}
@@ -196,9 +175,7 @@ func TestClosed(t *testing.T) {
 			"lease":  leaseErr,
 			"delete": store.DeleteThread(ctx, "t"),
 		} {
-			if !errors.Is(err, fs.ErrClosed) {
-				t.Errorf("%s: %s: got error %v want ErrClosed", path, what, err)
-			}
+			assert.ErrorIs(t, err, fs.ErrClosed, what)
 		}
 	}
 }
@@ -221,9 +198,7 @@ func TestBusy(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	if err := patient.Put(ctx, follower("t", "a", ""), ""); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("with a deadline: got error %v want DeadlineExceeded", err)
-	}
+	assert.ErrorIs(t, patient.Put(ctx, follower("t", "a", ""), ""), context.DeadlineExceeded)
 	if took := time.Since(start); took > 2*time.Second {
 		t.Errorf("with a deadline of 50 ms: took %v", took)
 	}

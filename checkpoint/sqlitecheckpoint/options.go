@@ -7,40 +7,40 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// Memory is the path of a database that lives in memory, and is gone when its
-// [Store] is closed.
+// Memory is the path of a database in memory, which lasts until its [Store] is
+// closed.
 const Memory = ":memory:"
 
-// Options configures [Open]. Its zero value works.
+// Options configures [Open]. The zero value is ready to use.
 type Options struct {
-	// MaxValue is the most bytes that one change or pending write may hold.
-	// Zero means [checkpoint.DefaultMaxValue], 16 MB; a negative value means
-	// no limit but SQLite's own of about 1 GB for the changes of a checkpoint.
+	// MaxValue is the maximum size of one change or pending write in bytes. Zero
+	// means [checkpoint.DefaultMaxValue], 16 MB. A negative value means no limit
+	// except SQLite's own of about 1 GB for all changes of a checkpoint.
 	MaxValue int
-	// MaxSize is the most bytes that the file may grow to through this store.
-	// What would go beyond is refused with [ErrFull]. Zero means no limit.
+	// MaxSize is the maximum size in bytes to which this store lets the file
+	// grow. Beyond it, writes return [ErrFull]. Zero means no limit.
 	MaxSize int64
 	// BusyTimeout is how long a write waits while another process writes. Zero
-	// means 5 seconds; with a negative value it does not wait.
+	// means 5 seconds. A negative value means not to wait.
 	BusyTimeout time.Duration
-	// Synchronous says what a commit waits for. Zero means [Full].
+	// Synchronous says what a commit waits for. The zero value is [Full].
 	Synchronous Synchronous
 }
 
 // Synchronous says what a commit waits for.
 type Synchronous int
 
-// What a commit may wait for.
+// The values of [Synchronous].
 const (
 	// Full waits until the commit is on the disk.
 	Full Synchronous = iota
-	// Normal waits until the operating system has the commit. It survives the
-	// end of the process; a power cut may undo the newest commits, but never
-	// some of them without those that came later.
+	// Normal waits until the operating system has the commit. The commit survives
+	// the end of the process. A power cut may lose the newest commits, but never
+	// an older one without all that are newer.
 	Normal
 )
 
-// String returns the name that SQLite gives it.
+// String returns SQLite's name of the value.
 func (s Synchronous) String() string {
 	switch s {
 	case Full:
@@ -53,7 +53,7 @@ func (s Synchronous) String() string {
 
 func (o Options) check() error {
 	if o.Synchronous != Full && o.Synchronous != Normal {
-		return fmt.Errorf("unknown %v: %w", o.Synchronous, checkpoint.ErrInvalid)
+		return fmt.Errorf("unknown %v: use Full or Normal: %w", o.Synchronous, checkpoint.ErrInvalid)
 	}
 	if o.MaxSize < 0 {
 		return fmt.Errorf("negative MaxSize %d: %w", o.MaxSize, checkpoint.ErrInvalid)

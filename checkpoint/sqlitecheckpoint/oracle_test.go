@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 )
@@ -160,13 +162,9 @@ func (o *oracle) compare() {
 	var spelled [2][]string
 	for i, store := range []powerful{o.memory, o.files[0]} {
 		for c, err := range store.List(context.Background(), checkpoint.Query{Thread: "t", AllNamespaces: true, Writes: true}) {
-			if err != nil {
-				o.Fatal(err)
-			}
+			require.NoError(o, err)
 			full, err := store.Get(context.Background(), c.Key)
-			if err != nil {
-				o.Fatalf("get %q: %v", c.ID, err)
-			}
+			require.Equal(o, nil, err)
 			line := fmt.Sprintf("%s %q after %s, run %s, %d writes:", c.ID, c.Namespace, c.Parent, c.Run, len(c.Writes))
 			for _, d := range full.Lineage {
 				line += " " + d.ID

@@ -2,7 +2,9 @@ package sqlitecheckpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/sqlitedb"
@@ -13,8 +15,9 @@ const (
 	putPending    = `INSERT OR REPLACE INTO cp_pending (step, task, number, data) VALUES (?, ?, ?, ?)`
 	deletePending = `DELETE FROM cp_pending WHERE step = ?`
 
-	// putPendingOf is putPending if the checkpoint is there. It takes what
-	// putPending takes, and the key, id and namespace of the checkpoint.
+	// putPendingOf is putPending on the condition that the checkpoint exists. It
+	// has the arguments of putPending, and the key, id and namespace of the
+	// checkpoint.
 	putPendingOf = `INSERT OR REPLACE INTO cp_pending (step, task, number, data)
 	SELECT ?, ?, ?, ? FROM cp_step WHERE key = ? AND id = ? AND namespace = ?`
 )
@@ -25,10 +28,15 @@ func (s *Store) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkp
 		return err
 	}
 	err := s.db.Write(ctx, func(w *sqlitedb.Session) error {
-		if done, err := s.putTipWrite(w, k, writes); err != nil || done {
+		if err := s.db.CheckRoom(w); err != nil {
 			return err
 		}
-		delete(s.tips, k.Thread)
+		if done, err := s.putLatestWrite(w, k, writes); err != nil || done {
+			return err
+		}
+		if t := s.latest[k.Thread]; t != nil {
+			t.pending = true
+		}
 		return w.Transaction(func() error { return putWrites(w, k, writes) })
 	})
 	if err != nil {
@@ -37,39 +45,73 @@ func (s *Store) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkp
 	return nil
 }
 
-// putTipWrite stores a single write of the checkpoint that this store has put
-// last in the thread, in one statement. It reports false for others.
-func (s *Store) putTipWrite(w *sqlitedb.Session, k checkpoint.Key, writes []checkpoint.Write) (bool, error) {
-	t := s.tips[k.Thread]
+// putLatestWrite stores a single write of the checkpoint that this store has put
+// last in the thread, in one statement. It returns false for other writes.
+func (s *Store) putLatestWrite(w *sqlitedb.Session, k checkpoint.Key, writes []checkpoint.Write) (bool, error) {
+	t := s.latest[k.Thread]
 	if t == nil || t.id != k.ID || t.name != k.Namespace || len(writes) != 1 {
 		return false, nil
 	}
 	t.pending = true
 	one := &writes[0]
-	n, err := w.Exec(putPendingOf, t.key, one.Task, one.Index, packWrite(one), t.key, t.packed, t.namespace)
+	n, err := w.Exec(putPendingOf, t.key, one.Task, one.Index, packWrite(k.ID, one), t.key, t.packed, t.namespace)
 	return n == 1, err
 }
 
 func putWrites(w *sqlitedb.Session, k checkpoint.Key, writes []checkpoint.Write) error {
-	key, err := findKey(w, k)
+	_, key, err := findKey(w, k)
 	if err != nil {
 		return err
 	}
+	if key == 0 {
+		return checkpoint.ErrNotFound
+	}
 	for i := range writes {
 		one := &writes[i]
-		if _, err := w.Exec(putPending, key, one.Task, one.Index, packWrite(one)); err != nil {
+		if _, err := w.Exec(putPending, key, one.Task, one.Index, packWrite(k.ID, one)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func packWrite(w *checkpoint.Write) []byte {
-	return checkpoint.AppendChanges(nil, []checkpoint.Change{{Channel: w.Channel, Kind: w.Kind, Data: w.Data}})
+// packWrite returns the stored form of a write: a frame of one delta, which has
+// the id of the checkpoint and, as its source, the index and the task. So the
+// checksum of the frame covers where the write belongs.
+func packWrite(id string, w *checkpoint.Write) []byte {
+	return checkpoint.AppendDeltas(nil, []checkpoint.Delta{{
+		ID: id, Source: writePlace(w),
+		Changes: []checkpoint.Change{{Channel: w.Channel, Kind: w.Kind, Data: w.Data}},
+	}})
 }
 
-// pendingWrites returns the pending writes of a checkpoint in their order.
-func pendingWrites(q *sqlitedb.Session, key int64) ([]checkpoint.Write, error) {
+func writePlace(w *checkpoint.Write) checkpoint.Source {
+	return checkpoint.Source(strconv.Itoa(w.Index) + ":" + w.Task)
+}
+
+// unpackWrite reads a frame of packWrite, or a frame of the first version, which
+// holds the change alone.
+func unpackWrite(id string, w *checkpoint.Write, data []byte) error {
+	var changes []checkpoint.Change
+	deltas, err := parseDeltas(data)
+	switch {
+	case err != nil:
+		var first error
+		if changes, first = parseChanges(data); first != nil {
+			return errors.Join(err, first)
+		}
+	case len(deltas) == 1 && deltas[0].ID == id && deltas[0].Source == writePlace(w):
+		changes = deltas[0].Changes
+	}
+	if len(changes) != 1 {
+		return checkpoint.ErrCorrupt
+	}
+	w.Channel, w.Kind, w.Data = changes[0].Channel, changes[0].Kind, changes[0].Data
+	return nil
+}
+
+// pendingWrites returns the pending writes of a checkpoint by task and index.
+func pendingWrites(q *sqlitedb.Session, key int64, id string) ([]checkpoint.Write, error) {
 	var writes []checkpoint.Write
 	err := q.Each(pendingQuery, []any{key}, func(scan func(...any) error) (bool, error) {
 		var w checkpoint.Write
@@ -77,14 +119,9 @@ func pendingWrites(q *sqlitedb.Session, key int64) ([]checkpoint.Write, error) {
 		if err := scan(&w.Task, &w.Index, &data); err != nil {
 			return false, err
 		}
-		changes, err := checkpoint.ParseChanges(data)
-		if err == nil && len(changes) != 1 {
-			err = checkpoint.ErrCorrupt
-		}
-		if err != nil {
+		if err := unpackWrite(id, &w, data); err != nil {
 			return false, fmt.Errorf("write %d of task %q: %w", w.Index, w.Task, err)
 		}
-		w.Channel, w.Kind, w.Data = changes[0].Channel, changes[0].Kind, changes[0].Data
 		writes = append(writes, w)
 		return true, nil
 	})

@@ -9,54 +9,55 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// A tip is the newest checkpoint of a thread, over all its namespaces.
-type tip struct {
+// A latest is the newest checkpoint of a thread, over all its namespaces.
+type latest struct {
 	key       int64 // 0 for none
 	id        string
-	packed    any
+	packed    any // the id as stored
 	namespace int64
 	time      int64
 
-	// What follows is known of what this store has put itself.
+	// The following fields are set only if this store has put the checkpoint.
 	name      string // of the namespace
-	origin    origin
+	origin    *origin
 	originKey int64
-	pending   bool // there may be pending writes
-	highest   any  // no id in the span of the key is above this one
+	pending   bool // the checkpoint may have pending writes
+	highest   any  // an upper bound of the ids in the block of the key
 }
 
-// maxTips is how many threads a store remembers.
-const maxTips = 4096
+// maxLatest bounds the number of threads in [Store.latest].
+const maxLatest = 4096
 
 const (
-	stepValues = `(key, namespace, parent, id, step, source, origin, time, whole, control, changes, snapshot) VALUES `
+	stepValues = `(key, namespace, parent, id, step, source, origin, time, whole, control, changes, snapshot, seal) VALUES `
 
-	insertStep = `INSERT INTO cp_step ` + stepValues + `(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertStep = `INSERT INTO cp_step ` + stepValues + `(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	noSuchID  = ` AND NOT EXISTS (SELECT 1 FROM cp_step WHERE key BETWEEN ? AND ? AND id = ?)`
 	noPending = ` AND NOT EXISTS (SELECT 1 FROM cp_pending WHERE step = ?)`
 )
 
-// followStep returns the way of almost every step: in one statement, it stores a
-// checkpoint that follows the newest of its thread, in the same namespace and
-// run. When the newest is another one, parent is NULL, which the table does not
-// take, and nothing is stored; nor is it when the mark of the id is not in the
-// span of the newest. followAtOnce has its arguments.
-func followStep(also string) string {
+// appendStep returns the statement that stores almost every checkpoint. It stores
+// a checkpoint whose parent is the newest of the thread, with the same namespace
+// and run, and checks all of that in one statement. If a condition does not hold,
+// parent is NULL, which violates the table's NOT NULL, and OR IGNORE stores
+// nothing. The entry of the new id must be in the block of the newest checkpoint.
+// See appendAtOnce for the arguments.
+func appendStep(also string) string {
 	return `INSERT OR IGNORE INTO cp_step ` + stepValues + `(?, ?,
 	(SELECT CASE WHEN key = ? AND id = ? AND namespace = ? AND origin = ?
-		AND (` + markQuery + `) >> 5 = key >> 5` + also + ` THEN 1 END
+		AND (` + entryQuery + `) >> 5 = key >> 5` + also + ` THEN 1 END
 		FROM cp_step WHERE key < ? ORDER BY key DESC LIMIT 1),
-	?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 }
 
-// followSteps are the variants of followStep, by whether the id may be taken and
-// whether there must be no pending writes.
-var followSteps = map[[2]bool]string{
-	{false, false}: followStep(""),
-	{false, true}:  followStep(noPending),
-	{true, false}:  followStep(noSuchID),
-	{true, true}:   followStep(noSuchID + noPending),
+// appendSteps holds the variants of appendStep, by whether the id may exist
+// already and whether the parent must have no pending writes.
+var appendSteps = map[[2]bool]string{
+	{false, false}: appendStep(""),
+	{false, true}:  appendStep(noPending),
+	{true, false}:  appendStep(noSuchID),
+	{true, true}:   appendStep(noSuchID + noPending),
 }
 
 // Put implements [checkpoint.Store].
@@ -65,12 +66,15 @@ func (s *Store) Put(ctx context.Context, c checkpoint.Checkpoint, head string) e
 		return err
 	}
 	err := s.db.Write(ctx, func(w *sqlitedb.Session) error {
-		done, err := s.follow(w, &c, head)
+		if err := s.db.CheckRoom(w); err != nil {
+			return err
+		}
+		done, err := s.append(w, &c, head)
 		if err != nil || done {
 			return err
 		}
-		delete(s.tips, c.Thread)
-		var t *tip
+		delete(s.latest, c.Thread)
+		var t *latest
 		err = w.Transaction(func() error {
 			t, err = s.put(w, &c, head)
 			return err
@@ -86,20 +90,20 @@ func (s *Store) Put(ctx context.Context, c checkpoint.Checkpoint, head string) e
 	return nil
 }
 
-// remember is called with the session that writes, after a commit.
-func (s *Store) remember(thread string, t *tip) {
-	if len(s.tips) >= maxTips {
-		clear(s.tips)
+// remember caches the newest checkpoint of a thread after its commit.
+func (s *Store) remember(thread string, t *latest) {
+	if len(s.latest) >= maxLatest {
+		clear(s.latest)
 	}
-	s.tips[thread] = t
+	s.latest[thread] = t
 }
 
-// follow stores a checkpoint that follows the one which this store has put last
-// in the thread. It reports false if c is another one, or if the thread has
-// changed.
-func (s *Store) follow(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) (bool, error) {
-	t := s.tips[c.Thread]
-	if t == nil || t.id != head || c.Parent != head || t.name != c.Namespace || !t.origin.of(c) {
+// append stores a checkpoint whose parent is the checkpoint that this store has
+// put last in the thread. It returns false for other checkpoints, and if another
+// process has changed the thread.
+func (s *Store) append(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) (bool, error) {
+	t := s.latest[c.Thread]
+	if t == nil || t.id != head || c.Parent != head || t.name != c.Namespace || !t.origin.fits(c) {
 		return false, nil
 	}
 	next := *t
@@ -108,16 +112,16 @@ func (s *Store) follow(w *sqlitedb.Session, c *checkpoint.Checkpoint, head strin
 	if ascending {
 		next.highest = next.packed
 	}
-	mark := !sameSpan(t.key, next.key)
-	if mark && !ascending {
+	newBlock := !sameBlock(t.key, next.key)
+	if newBlock && !ascending {
 		return false, nil
 	}
 	var done bool
 	var err error
-	if settle := c.Settles && t.pending; mark || settle {
-		done, err = s.followInSteps(w, c, t, &next)
+	if newBlock || c.Settles && t.pending {
+		done, err = s.appendInTransaction(w, c, t, &next)
 	} else {
-		done, err = s.followAtOnce(w, c, t, &next, c.Settles)
+		done, err = s.appendAtOnce(w, c, t, &next, c.Settles)
 	}
 	if done {
 		*t = next
@@ -125,29 +129,31 @@ func (s *Store) follow(w *sqlitedb.Session, c *checkpoint.Checkpoint, head strin
 	return done, err
 }
 
-func (s *Store) followAtOnce(w *sqlitedb.Session, c *checkpoint.Checkpoint, t, next *tip, settled bool) (bool, error) {
-	taken := !before(t.highest, next.packed)
-	args := make([]any, 0, 24)
+// appendAtOnce runs one of appendSteps. It returns false if nothing was stored.
+func (s *Store) appendAtOnce(w *sqlitedb.Session, c *checkpoint.Checkpoint, t, next *latest, noPending bool) (bool, error) {
+	mayExist := !before(t.highest, next.packed)
+	args := make([]any, 0, 25)
 	args = append(args, next.key, t.namespace, t.key, t.packed, t.namespace, t.originKey, threadOf(t.key), next.packed)
-	if taken {
-		args = append(args, t.key>>spanBits<<spanBits, t.key, next.packed)
+	if mayExist {
+		args = append(args, t.key>>blockBits<<blockBits, t.key, next.packed)
 	}
-	if settled {
+	if noPending {
 		args = append(args, t.key)
 	}
 	args = append(args, endKey(threadOf(t.key)))
-	n, err := w.Exec(followSteps[[2]bool{taken, settled}], s.appendRow(args, c, next)...)
+	n, err := w.Exec(appendSteps[[2]bool{mayExist, noPending}], s.appendRow(args, c, next, t.key)...)
 	return n == 1, err
 }
 
-// followInSteps also enters a mark and settles writes.
-func (s *Store) followInSteps(w *sqlitedb.Session, c *checkpoint.Checkpoint, t, next *tip) (done bool, err error) {
+// appendInTransaction also adds the id to the index and deletes the parent's
+// pending writes.
+func (s *Store) appendInTransaction(w *sqlitedb.Session, c *checkpoint.Checkpoint, t, next *latest) (done bool, err error) {
 	err = w.Transaction(func() error {
-		if done, err = s.followAtOnce(w, c, t, next, false); err != nil || !done {
+		if done, err = s.appendAtOnce(w, c, t, next, false); err != nil || !done {
 			return err
 		}
-		if !sameSpan(t.key, next.key) {
-			if _, err := w.Exec(insertMark, threadOf(next.key), next.packed, next.key); err != nil {
+		if !sameBlock(t.key, next.key) {
+			if _, err := w.Exec(insertEntry, threadOf(next.key), next.packed, next.key); err != nil {
 				return err
 			}
 		}
@@ -159,10 +165,10 @@ func (s *Store) followInSteps(w *sqlitedb.Session, c *checkpoint.Checkpoint, t, 
 	return done && err == nil, err
 }
 
-// appendRow appends what is the same for every way to store a checkpoint.
-func (s *Store) appendRow(args []any, c *checkpoint.Checkpoint, t *tip) []any {
-	h := header{id: c.ID, parent: c.Parent, step: c.Step, source: c.Source, time: t.time}
-	b := appendControl(s.scratch[:0], &h, c.Control)
+// appendRow appends the columns of stepValues from id on to args.
+func (s *Store) appendRow(args []any, c *checkpoint.Checkpoint, t *latest, parent int64) []any {
+	h := headerOf(c, t.origin, numberOf(t.key), t.time)
+	b := appendControl(s.buffer[:0], &h, c.Control)
 	control := len(b)
 	b = checkpoint.AppendChanges(b, c.Changes)
 	changes := len(b)
@@ -172,52 +178,54 @@ func (s *Store) appendRow(args []any, c *checkpoint.Checkpoint, t *tip) []any {
 		b = checkpoint.AppendChanges(b, c.Snapshot)
 		snapshot, whole = b[changes:], 1
 	}
-	if cap(b) <= maxScratch {
-		s.scratch = b
+	if cap(b) <= maxBuffer {
+		s.buffer = b
 	}
+	l := layout{key: t.key, parent: parent, id: c.ID, source: c.Source, whole: whole == 1, snapshot: whole == 1}
 	return append(args, t.packed, c.Step, packSource(c.Source), t.originKey, t.time, whole,
-		b[:control], b[control:changes], snapshot)
+		b[:control], b[control:changes], snapshot, l.seal())
 }
 
-// maxScratch is how large a buffer a store keeps between two calls.
-const maxScratch = 1 << 20
+// maxBuffer is the largest buffer that a store keeps between two calls.
+const maxBuffer = 1 << 20
 
-// now never goes back in a thread, whatever the clock does.
-func now(newest *tip) int64 {
-	return max(time.Now().UnixMicro(), newest.time)
+// now returns the time in microseconds. It does not go back within a thread, even
+// if the clock does.
+func now(t *latest) int64 {
+	return max(time.Now().UnixMicro(), t.time)
 }
 
-// put stores any checkpoint, in a transaction, or says why it can not. It
-// returns nil if c is the newest already.
-func (s *Store) put(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) (*tip, error) {
-	p, err := findPlace(w, c, head)
+// put stores any checkpoint. The caller has started a transaction. It returns nil
+// if c is the newest checkpoint already.
+func (s *Store) put(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) (*latest, error) {
+	p, err := findPosition(w, c, head)
 	if err != nil || p == nil {
 		return nil, err
 	}
 	if p.thread == 0 {
-		if p.thread, err = w.Insert(insertThread, c.Thread, time.Now().UnixMicro()); err != nil {
+		if p.thread, err = addThread(w, threadRow{id: c.Thread, created: time.Now().UnixMicro()}); err != nil {
 			return nil, err
 		}
 	}
-	newest, err := newestOfThread(w, p.thread)
+	last, err := newestOfThread(w, p.thread)
 	if err != nil {
 		return nil, err
 	}
-	t := &tip{
-		key: max(newest.key, firstKey(p.thread)) + 1, id: c.ID, packed: p.id,
-		name: c.Namespace, time: now(newest), origin: originOf(c),
+	t := &latest{
+		key: max(last.key, firstKey(p.thread)) + 1, id: c.ID, packed: p.id,
+		name: c.Namespace, time: now(last), origin: originOf(c),
 	}
-	if t.namespace, err = enterNamespace(w, p.thread, c.Namespace); err != nil {
+	if t.namespace, err = ensureNamespace(w, p.thread, c.Namespace); err != nil {
 		return nil, err
 	}
-	if t.originKey, err = enterOrigin(w, p.thread, &t.origin); err != nil {
+	if t.originKey, err = ensureOrigin(w, p.thread, t.origin); err != nil {
 		return nil, err
 	}
-	if err := enterMark(w, t.key, t.packed); err != nil {
+	if err := indexID(w, t.key, t.packed); err != nil {
 		return nil, err
 	}
 	args := []any{t.key, t.namespace, parentBack(t.key, p.parent)}
-	if _, err := w.Exec(insertStep, s.appendRow(args, c, t)...); err != nil {
+	if _, err := w.Exec(insertStep, s.appendRow(args, c, t, p.parent)...); err != nil {
 		return nil, err
 	}
 	if c.Settles && p.parent != 0 {
@@ -229,31 +237,31 @@ func (s *Store) put(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) 
 	return t, err
 }
 
-// A place is where a checkpoint goes.
-type place struct {
-	thread int64 // 0 if there is none yet
+// A position says where a checkpoint is to be stored.
+type position struct {
+	thread int64 // 0 if the thread does not exist
 	parent int64 // key, 0 for none
-	id     any
+	id     any   // as stored
 }
 
-// findPlace returns nil if c is the newest checkpoint already.
-func findPlace(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) (*place, error) {
+// findPosition returns nil if c is the newest checkpoint already.
+func findPosition(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) (*position, error) {
 	thread, err := findThread(w, c.Thread)
 	if err != nil {
 		return nil, err
 	}
-	p := &place{thread: thread, id: packID(c.ID)}
-	var newest found
+	p := &position{thread: thread, id: packID(c.ID)}
+	var last newest
 	if thread != 0 {
-		if newest, err = findNewest(w, thread, c.Namespace); err != nil {
+		if last, err = findNewest(w, thread, c.Namespace); err != nil {
 			return nil, err
 		}
 	}
-	if newest.id != head || newest.id == c.ID {
-		if newest.id == c.ID && newest.parentID == c.Parent {
+	if last.id != head || last.id == c.ID {
+		if last.id == c.ID && last.parentID == c.Parent {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("it was to follow %q, but the newest is %q: %w", head, newest.id, checkpoint.ErrConflict)
+		return nil, fmt.Errorf("expected %q to be the newest checkpoint, but it is %q: %w", head, last.id, checkpoint.ErrConflict)
 	}
 	if thread != 0 {
 		key, _, err := findID(w, thread, p.id)
@@ -261,13 +269,13 @@ func findPlace(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) (*pla
 			return nil, err
 		}
 		if key != 0 {
-			return nil, fmt.Errorf("its id exists: %w", checkpoint.ErrConflict)
+			return nil, fmt.Errorf("a checkpoint with this id exists: %w", checkpoint.ErrConflict)
 		}
 	}
 	switch c.Parent {
 	case "":
 	case head:
-		p.parent = newest.key
+		p.parent = last.key
 	default:
 		p.parent, err = findParent(w, thread, c)
 	}

@@ -5,52 +5,26 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// removeBatch is how many checkpoints go in one transaction, so that other
-// writers get their turn.
-const removeBatch = 4096
+const (
+	// removeBatch is the number of checkpoints to remove in one transaction, so
+	// that other writers get their turn. Each transaction reads all steps of the
+	// thread, so a long thread has larger batches: removeShare of them at most,
+	// which keeps the work linear.
+	removeBatch = 4096
+	removeShare = 8
 
-// Prune implements [checkpoint.Pruner]. It removes the oldest first, some
-// thousand in each transaction, and what it removed is gone even when it
-// returns an error. The space is used again; the file does not shrink.
-func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error) {
-	removed := 0
-	prune := func(thread string) error {
-		n, err := s.remove(ctx, thread, removeBatch, func(_ *sqlitedb.Session, nodes []node) error {
-			outdated(nodes, &p, time.Now())
-			return nil
-		})
-		removed += n
-		if err != nil {
-			return s.fail("prune", checkpoint.Key{Thread: thread}, err)
-		}
-		return nil
-	}
-	for _, thread := range p.Threads {
-		if err := prune(thread); err != nil {
-			return removed, err
-		}
-	}
-	if p.Threads != nil {
-		return removed, nil
-	}
-	for t, err := range s.ListThreads(ctx, "") {
-		if err != nil {
-			return removed, err
-		}
-		if err := prune(t.ID); err != nil {
-			return removed, err
-		}
-	}
-	return removed, nil
-}
+	// partialBatch is the first batch of a removal that the write-ahead log has no
+	// room for. Each failure divides the batch by batchDivisor.
+	partialBatch = 512
+	batchDivisor = 8
+)
 
-// DeleteRuns implements [checkpoint.RunDeleter], in one transaction.
+// DeleteRuns implements [checkpoint.RunDeleter]. It is one transaction.
 func (s *Store) DeleteRuns(ctx context.Context, thread string, runs ...string) error {
 	if thread == "" {
 		return fmt.Errorf("sqlitecheckpoint: delete runs: empty thread id: %w", checkpoint.ErrInvalid)
@@ -58,15 +32,18 @@ func (s *Store) DeleteRuns(ctx context.Context, thread string, runs ...string) e
 	if slices.Contains(runs, "") {
 		return fmt.Errorf("sqlitecheckpoint: delete runs of thread %q: empty run id: %w", thread, checkpoint.ErrInvalid)
 	}
-	_, err := s.remove(ctx, thread, math.MaxInt, func(w *sqlitedb.Session, nodes []node) error { return s.ofRuns(w, nodes, runs) })
+	_, err := s.remove(ctx, thread, math.MaxInt, func(w *sqlitedb.Session, steps []step) error {
+		return s.selectRuns(w, steps, runs)
+	})
 	if err != nil {
 		return s.fail("delete runs", checkpoint.Key{Thread: thread}, err)
 	}
 	return nil
 }
 
-// A node is what has to be known of a checkpoint to remove others.
-type node struct {
+// A step holds the columns of a checkpoint that decide whether and how it is
+// removed.
+type step struct {
 	key, parent       int64 // parent is 0 for none
 	namespace, origin int64
 	time              int64
@@ -74,43 +51,63 @@ type node struct {
 	remove            bool
 }
 
-// outdated marks what the policy does not keep.
-func outdated(nodes []node, p *checkpoint.PrunePolicy, now time.Time) {
-	newer := map[int64]int{}
-	for i := range slices.Backward(nodes) {
-		n := &nodes[i]
-		n.remove = !p.Keeps(newer[n.namespace], now.Sub(time.UnixMicro(n.time)), n.pending)
-		newer[n.namespace]++
-	}
-}
+// A selector sets remove in the steps of a thread, which are in the order of
+// their keys.
+type selector func(w *sqlitedb.Session, steps []step) error
 
-// ofRuns marks what the runs have written.
-func (s *Store) ofRuns(w *sqlitedb.Session, nodes []node, runs []string) error {
-	for i := range nodes {
-		o, err := s.names.origin(w, nodes[i].origin)
-		if err != nil {
-			return err
-		}
-		nodes[i].remove = slices.Contains(runs, o.run)
+func selectAll(_ *sqlitedb.Session, steps []step) error {
+	for i := range steps {
+		steps[i].remove = true
 	}
 	return nil
 }
 
-// A marker sets remove in the nodes of a thread.
-type marker func(w *sqlitedb.Session, nodes []node) error
+// selectRuns selects the checkpoints that the runs wrote.
+func (s *Store) selectRuns(w *sqlitedb.Session, steps []step, runs []string) error {
+	for i := range steps {
+		o, err := s.names.origin(w, threadOf(steps[i].key), steps[i].origin)
+		if err != nil {
+			return err
+		}
+		steps[i].remove = slices.Contains(runs, o.run)
+	}
+	return nil
+}
 
-// remove removes what mark marks, and the thread when nothing is left of it.
-// It returns how many checkpoints went.
-func (s *Store) remove(ctx context.Context, thread string, batch int, mark marker) (int, error) {
+// A removal holds the steps of a thread between two transactions that remove some
+// of them. It is valid as long as nothing else has written to the database.
+type removal struct {
+	steps                  []step
+	otherWrites, ownWrites int64
+}
+
+// writesQuery returns numbers that change with every write: the first with those
+// of other connections, the second with those of this one.
+const writesQuery = `SELECT data_version, total_changes() FROM pragma_data_version`
+
+// remove removes the selected checkpoints of a thread, newest first, and the
+// thread when none is left. It returns the number of removed checkpoints.
+func (s *Store) remove(ctx context.Context, thread string, batch int, sel selector) (int, error) {
 	removed := 0
+	var r removal
 	for {
 		n, more := 0, false
 		err := s.db.Change(ctx, func(w *sqlitedb.Session) (err error) {
-			delete(s.tips, thread)
-			n, more, err = removeSome(w, thread, batch, mark)
+			delete(s.latest, thread)
+			begin := r
+			r = removal{}
+			n, more, err = s.removeSome(w, thread, batch, sel, &begin)
+			if err == nil && more {
+				r = begin
+				_, err = w.One(writesQuery, nil, &r.otherWrites, &r.ownWrites)
+			}
 			return err
 		})
-		if err != nil {
+		switch {
+		case sqlitedb.FaultOf(err) == sqlitedb.Full && batch > 1:
+			r, batch = removal{}, max(min(batch/batchDivisor, partialBatch), 1)
+			continue
+		case err != nil:
 			return removed, err
 		}
 		if removed += n; !more {
@@ -119,57 +116,79 @@ func (s *Store) remove(ctx context.Context, thread string, batch int, mark marke
 	}
 }
 
-// removeSome reports whether more than a batch was marked.
-func removeSome(w *sqlitedb.Session, thread string, batch int, mark marker) (n int, more bool, err error) {
+// removeSome removes a batch. It reports whether more checkpoints are selected,
+// and leaves in r the steps that are left.
+func (s *Store) removeSome(w *sqlitedb.Session, thread string, batch int, sel selector, r *removal) (n int, more bool, err error) {
 	key, err := findThread(w, thread)
 	if err != nil || key == 0 {
 		return 0, false, err
 	}
-	nodes, err := readNodes(w, key)
-	if err != nil {
+	var now removal
+	if _, err := w.One(writesQuery, nil, &now.otherWrites, &now.ownWrites); err != nil {
 		return 0, false, err
 	}
-	if err := mark(w, nodes); err != nil {
-		return 0, false, err
-	}
-	for i := range nodes {
-		switch {
-		case !nodes[i].remove:
-		case n < batch:
-			n++
-		default:
-			nodes[i].remove, more = false, true
+	if r.steps == nil || now.otherWrites != r.otherWrites || now.ownWrites != r.ownWrites {
+		if r.steps, err = s.selectSteps(w, key, sel); err != nil {
+			return 0, false, err
 		}
+	}
+	if batch == removeBatch {
+		batch = max(batch, len(r.steps)/removeShare)
+	}
+	first := len(r.steps) // of the batch
+	for i := range slices.Backward(r.steps) {
+		if !r.steps[i].remove {
+			continue
+		}
+		if more = n == batch; more {
+			break
+		}
+		n, first = n+1, i
 	}
 	switch n {
 	case 0:
 		return 0, false, nil
-	case len(nodes):
+	case len(r.steps):
 		return n, more, removeThread(w, key)
 	}
-	if err := graft(w, nodes); err != nil {
+	if err := removeSteps(w, r.steps[first:]); err != nil {
 		return 0, false, err
 	}
-	return n, more, removeNodes(w, key, nodes)
+	kept := slices.DeleteFunc(r.steps[first:], func(n step) bool { return n.remove })
+	r.steps = r.steps[:first+len(kept)]
+	newest := r.steps[len(r.steps)-1].key
+	return n, more, removeUnused(w, key, numberOf(newest)-int64(len(r.steps)))
+}
+
+// selectSteps reads the steps of a thread and selects those to remove. The
+// checkpoints that stay leave their removed ancestors at once, and need no
+// further change in the transactions that remove the rest.
+func (s *Store) selectSteps(w *sqlitedb.Session, thread int64, sel selector) ([]step, error) {
+	steps, err := readSteps(w, thread)
+	if err != nil {
+		return nil, err
+	}
+	if err := sel(w, steps); err != nil {
+		return nil, err
+	}
+	return steps, s.reparent(w, steps)
 }
 
 const (
-	nodesQuery = `SELECT s.key, s.parent, s.namespace, s.origin, s.time, s.whole,
+	stepsQuery = `SELECT s.key, s.parent, s.namespace, s.origin, s.time, s.whole = 1,
 	EXISTS (SELECT 1 FROM cp_pending WHERE step = s.key)
 	FROM cp_step s WHERE s.key > ? AND s.key < ? ORDER BY s.key`
 
 	deleteSteps        = `DELETE FROM cp_step WHERE key BETWEEN ? AND ?`
 	deletePendingRange = `DELETE FROM cp_pending WHERE step BETWEEN ? AND ?`
-
-	countMissing = `UPDATE cp_thread SET missing = ? WHERE key = ?`
 )
 
-// deleteUnused removes what no checkpoint of a thread needs any more.
+// deleteUnused removes the rows that no checkpoint of a thread refers to.
 var deleteUnused = []struct {
 	query string
 	args  func(thread int64) []any
 }{
-	{deleteMarks, threadKey},
+	{deleteEntries, threadKey},
 	{`DELETE FROM cp_label WHERE origin IN (SELECT key FROM cp_origin WHERE thread = ?
 	AND key NOT IN (SELECT origin FROM cp_step WHERE key > ? AND key < ?))`, threadAndRange},
 	{`DELETE FROM cp_origin WHERE thread = ?
@@ -182,42 +201,51 @@ func threadAndRange(thread int64) []any {
 	return append(threadKey(thread), keyRange(thread)...)
 }
 
-func readNodes(w *sqlitedb.Session, thread int64) ([]node, error) {
-	var nodes []node
-	err := w.Each(nodesQuery, keyRange(thread), func(scan func(...any) error) (bool, error) {
-		var n node
+func readSteps(w *sqlitedb.Session, thread int64) ([]step, error) {
+	var steps []step
+	err := w.Each(stepsQuery, keyRange(thread), func(scan func(...any) error) (bool, error) {
+		var n step
 		var back int64
 		err := scan(&n.key, &back, &n.namespace, &n.origin, &n.time, &n.whole, &n.pending)
 		n.parent = parentKey(n.key, back)
-		nodes = append(nodes, n)
+		steps = append(steps, n)
 		return true, err
 	})
-	return nodes, err
+	return steps, err
 }
 
-func removeNodes(w *sqlitedb.Session, thread int64, nodes []node) error {
-	left, newest := 0, int64(0)
-	for i := 0; i < len(nodes); i++ {
-		if !nodes[i].remove {
-			left++
-			newest = nodes[i].key
+// removeSteps removes the selected steps.
+func removeSteps(w *sqlitedb.Session, steps []step) error {
+	for i := 0; i < len(steps); i++ {
+		if !steps[i].remove {
 			continue
 		}
 		first := i
-		for i+1 < len(nodes) && nodes[i+1].remove {
+		for i+1 < len(steps) && steps[i+1].remove {
 			i++
 		}
 		for _, query := range []string{deletePendingRange, deleteSteps} {
-			if _, err := w.Exec(query, nodes[first].key, nodes[i].key); err != nil {
+			if _, err := w.Exec(query, steps[first].key, steps[i].key); err != nil {
 				return err
 			}
 		}
 	}
+	return nil
+}
+
+// removeUnused removes the rows that no checkpoint refers to any more, and records
+// how many numbers below the newest are not in use.
+func removeUnused(w *sqlitedb.Session, thread, missing int64) error {
 	for _, d := range deleteUnused {
 		if _, err := w.Exec(d.query, d.args(thread)...); err != nil {
 			return err
 		}
 	}
-	_, err := w.Exec(countMissing, numberOf(newest)-int64(left), thread)
+	t, err := readThread(w, thread)
+	if err != nil {
+		return err
+	}
+	t.missing = missing
+	_, err = w.Exec(updateThread, t.missing, t.seal(), thread)
 	return err
 }

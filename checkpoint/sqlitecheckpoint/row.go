@@ -9,27 +9,29 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// rowColumns are what a row reads; the parent is p.
+// rowColumns are the columns that scanRow reads. The parent's row is p.
 const rowColumns = `s.key, s.namespace, s.parent, p.id, s.id, s.step, s.source, s.origin, s.time, s.control`
 
-// A row is a checkpoint as history shows it.
+// A row is a checkpoint without its changes, snapshot and lineage.
 type row struct {
 	key       int64
 	parent    int64 // key, 0 for none
 	namespace int64
 	origin    int64
+	time      int64
+	control   []byte // as stored
 	c         checkpoint.Checkpoint
 }
 
-// scanRow reads rowColumns, and then what follows them into dest. A row that is
-// damaged comes with its error, and its id as far as it is known.
+// scanRow scans rowColumns, and the columns after them into dest. It returns the
+// row with an error too, so that the error can name the checkpoint. Call complete
+// before using the row.
 func scanRow(scan func(...any) error, dest ...any) (*row, error) {
 	r := &row{}
 	var parentID, id, source any
-	var back, at int64
-	var control []byte
+	var back int64
 	err := scan(append([]any{
-		&r.key, &r.namespace, &back, &parentID, &id, &r.c.Step, &source, &r.origin, &at, &control,
+		&r.key, &r.namespace, &back, &parentID, &id, &r.c.Step, &source, &r.origin, &r.time, &r.control,
 	}, dest...)...)
 	if err != nil {
 		return r, err
@@ -43,26 +45,31 @@ func scanRow(scan func(...any) error, dest ...any) (*row, error) {
 			return r, fmt.Errorf("its parent: %w", err)
 		}
 	}
-	if r.c.Source, err = unpackSource(source); err != nil {
-		return r, err
-	}
-	r.c.Time = time.UnixMicro(at)
-	h := header{id: r.c.ID, parent: r.c.Parent, step: r.c.Step, source: r.c.Source, time: at}
-	r.c.Control, err = parseControl(control, &h)
+	r.c.Source, err = unpackSource(source)
+	r.c.Time = time.UnixMicro(r.time)
 	return r, err
 }
 
-// complete adds what is stored elsewhere.
+// complete adds what other tables hold, and verifies the checksum of the row.
 func (r *row) complete(q *sqlitedb.Session, n *names, thread string) error {
 	r.c.Thread = thread
 	var err error
-	if r.c.Namespace, err = n.namespace(q, r.namespace); err != nil {
+	if r.c.Namespace, err = n.namespace(q, threadOf(r.key), r.namespace); err != nil {
 		return err
 	}
-	o, err := n.origin(q, r.origin)
+	o, err := n.origin(q, threadOf(r.key), r.origin)
 	if err != nil {
 		return err
 	}
 	r.c.Run, r.c.Version, r.c.Metadata = o.run, o.version, maps.Clone(o.metadata)
-	return nil
+	h := headerOf(&r.c, o, numberOf(r.key), r.time)
+	r.c.Control, err = parseControl(r.control, &h)
+	return err
+}
+
+func headerOf(c *checkpoint.Checkpoint, o *origin, number, time int64) header {
+	return header{
+		id: c.ID, parent: c.Parent, step: c.Step, source: c.Source, time: time,
+		namespace: c.Namespace, origin: o.digest, number: number,
+	}
 }

@@ -11,7 +11,7 @@ import (
 // Store is a [checkpoint.Store] in a SQLite file. It is also a
 // [checkpoint.Leaser], [checkpoint.ThreadLister], [checkpoint.ThreadCopier],
 // [checkpoint.Pruner] and [checkpoint.RunDeleter]. It is safe for use by any
-// number of goroutines, and several stores may have one file open.
+// number of goroutines. Several stores may have one file open.
 type Store struct {
 	path     string
 	maxValue int
@@ -19,9 +19,9 @@ type Store struct {
 	locks    *locks
 	names    names
 
-	// What follows belongs to who has the session that writes.
-	tips    map[string]*tip
-	scratch []byte
+	// Only the holder of the writing session may use the following fields.
+	latest map[string]*latest // by thread
+	buffer []byte
 }
 
 var _ interface {
@@ -33,9 +33,9 @@ var _ interface {
 	checkpoint.RunDeleter
 } = (*Store)(nil)
 
-// Close waits for calls that are under way, and closes the file. Leases that
-// are still held are given back. A call that comes later returns an error that
-// wraps [io/fs.ErrClosed]; Close itself may be called again.
+// Close waits for running calls, releases the leases that are still held and
+// closes the file. Later calls of other methods return an error that wraps
+// [io/fs.ErrClosed]. Close may be called again.
 func (s *Store) Close() error {
 	err := errors.Join(s.db.Close(), s.locks.close())
 	if err != nil {

@@ -8,6 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
@@ -15,9 +19,7 @@ import (
 
 func put(t *testing.T, store checkpoint.Store, c checkpoint.Checkpoint, head string) {
 	t.Helper()
-	if err := store.Put(context.Background(), c, head); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Put(context.Background(), c, head))
 }
 
 // Whatever a caller gives is a value to SQLite, and never text of a query.
@@ -41,9 +43,7 @@ func TestInjection(t *testing.T) {
 			t.Fatalf("%q: put writes: %v", s, err)
 		}
 		got, err := store.Get(ctx, c.Key)
-		if err != nil {
-			t.Fatalf("%q: get: %v", s, err)
-		}
+		require.Equal(t, nil, err)
 		if got.Key != c.Key || got.Run != s || got.Version != s || string(got.Source) != s || got.Metadata[s] != s ||
 			len(got.Writes) != 1 || got.Writes[0].Task != s || got.Writes[0].Channel != s {
 			t.Errorf("%q: got %+v want what was put", s, got)
@@ -51,16 +51,10 @@ func TestInjection(t *testing.T) {
 		q := checkpoint.Query{
 			Thread: s, Namespace: s, Source: checkpoint.Source(s), Run: s, Metadata: map[string]string{s: s}, Limit: 2,
 		}
-		if n := count(t, store, q); n != 1 {
-			t.Errorf("%q: list: got %d checkpoints want 1", s, n)
-		}
+		assert.Equal(t, 1, count(t, store, q))
 		q.Metadata[s+"'"] = s
-		if n := count(t, store, q); n != 0 {
-			t.Errorf("%q: list with another key: got %d checkpoints want 0", s, n)
-		}
-		if n := count(t, store, checkpoint.Query{Thread: "witness", Metadata: map[string]string{s: s}}); n != 0 {
-			t.Errorf("%q: list of another thread: got %d checkpoints want 0", s, n)
-		}
+		assert.Equal(t, 0, count(t, store, q))
+		assert.Equal(t, 0, count(t, store, checkpoint.Query{Thread: "witness", Metadata: map[string]string{s: s}}))
 	}
 	for _, s := range hostile {
 		if err := store.DeleteRuns(ctx, s, s); err != nil {
@@ -72,9 +66,7 @@ func TestInjection(t *testing.T) {
 	}
 	var left []string
 	for info, err := range store.ListThreads(ctx, "") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		left = append(left, info.ID)
 	}
 	if fmt.Sprint(left) != "[witness]" {
@@ -86,9 +78,7 @@ func count(t *testing.T, store checkpoint.Store, q checkpoint.Query) int {
 	t.Helper()
 	n := 0
 	for _, err := range store.List(context.Background(), q) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n++
 	}
 	return n
@@ -116,9 +106,7 @@ func TestListFilters(t *testing.T) {
 		}
 	}
 	filter["key 7"] = "8"
-	if n := count(t, store, checkpoint.Query{Thread: "t", Metadata: filter}); n != 0 {
-		t.Errorf("with one that differs: got %d checkpoints want 0", n)
-	}
+	assert.Equal(t, 0, count(t, store, checkpoint.Query{Thread: "t", Metadata: filter}))
 }
 
 // The loop over a list may use the store, also where there is one connection.
@@ -133,9 +121,7 @@ func TestListWhileWriting(t *testing.T) {
 		}
 		seen := 0
 		for c, err := range store.List(ctx, checkpoint.Query{Thread: "t"}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if c.ID != stepID(n-seen) {
 				t.Fatalf("%s: got %q want %q", path, c.ID, stepID(n-seen))
 			}
@@ -145,9 +131,7 @@ func TestListWhileWriting(t *testing.T) {
 			}
 			seen++
 		}
-		if seen != n {
-			t.Errorf("%s: got %d checkpoints want %d", path, seen, n)
-		}
+		assert.Equal(t, n, seen)
 	}
 }
 
@@ -186,9 +170,7 @@ func small(n int) checkpoint.Checkpoint {
 func walSize(t *testing.T, path string) int64 {
 	t.Helper()
 	info, err := os.Stat(path + "-wal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return info.Size()
 }
 
@@ -210,9 +192,7 @@ func TestFull(t *testing.T) {
 	}
 	k := checkpoint.Key{Thread: "other", ID: stepID(1)}
 	large := []checkpoint.Write{{Task: "a", Data: make([]byte, 64<<10)}}
-	if err := store.PutWrites(ctx, k, large); !errors.Is(err, sqlitecheckpoint.ErrFull) {
-		t.Errorf("put writes when full: got error %v want ErrFull", err)
-	}
+	assert.ErrorIs(t, store.PutWrites(ctx, k, large), sqlitecheckpoint.ErrFull)
 	if err := store.DeleteThread(ctx, "t"); err != nil {
 		t.Fatalf("delete when full: %v", err)
 	}
@@ -252,23 +232,15 @@ func TestDamagedFile(t *testing.T) {
 	for i := range 50 {
 		put(t, store, messageStep("t", i+1), headOf(i))
 	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Close())
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for at := 30 * 4096; at < len(b); at += 4096 {
 		clear(b[at : at+100])
 	}
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, b, 0o600))
 	_, err = open(t, path, options).Get(context.Background(), checkpoint.Key{Thread: "t"})
-	if !errors.Is(err, checkpoint.ErrCorrupt) {
-		t.Errorf("got error %v want ErrCorrupt", err)
-	}
+	assert.ErrorIs(t, err, checkpoint.ErrCorrupt)
 }
 
 // Damage to what stands beside the values: no checkpoint is read as another.
@@ -303,9 +275,7 @@ func TestDamagedColumns(t *testing.T) {
 				}
 				put(t, store, c, head)
 			}
-			if err := store.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, store.Close())
 			if _, err := rawDB(t, path).Exec(change); err != nil {
 				t.Fatal(err)
 			}
@@ -330,9 +300,7 @@ func TestLongThread(t *testing.T) {
 		put(t, store, small(n), headOf(n-1))
 		put(t, store, follower(fmt.Sprint("other ", n), "a", ""), "")
 	}
-	if err := store.CopyThread(ctx, "t", "copy"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.CopyThread(ctx, "t", "copy"))
 	removed, err := store.Prune(ctx, checkpoint.PrunePolicy{Threads: []string{"copy"}})
 	if err != nil || removed != steps-1 {
 		t.Fatalf("prune: got %d removed, error %v want %d", removed, err, steps-1)
@@ -348,7 +316,34 @@ func TestLongThread(t *testing.T) {
 			}
 		}
 	}
-	if n := count(t, store, checkpoint.Query{Thread: "copy"}); n != 1 {
-		t.Errorf("history of the copy: got %d want 1", n)
+	assert.Equal(t, 1, count(t, store, checkpoint.Query{Thread: "copy"}))
+}
+
+// A call that waits for another process's lock ends soon after its context.
+func TestWaitingForALockEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "weft.db")
+	store := open(t, path, options)
+	put(t, store, follower("t", "a", ""), "")
+	_, err := rawDB(t, path).Exec(`BEGIN IMMEDIATE`)
+	require.NoError(t, err)
+	k := checkpoint.Key{Thread: "t", ID: "a"}
+	calls := map[string]func(ctx context.Context) error{
+		"put":        func(ctx context.Context) error { return store.Put(ctx, follower("t", "b", "a"), "a") },
+		"put writes": func(ctx context.Context) error { return store.PutWrites(ctx, k, []checkpoint.Write{{Task: "a"}}) },
+		"delete":     func(ctx context.Context) error { return store.DeleteThread(ctx, "t") },
+		"prune": func(ctx context.Context) error {
+			_, err := store.Prune(ctx, checkpoint.PrunePolicy{Threads: []string{"t"}})
+			return err
+		},
+		"copy":        func(ctx context.Context) error { return store.CopyThread(ctx, "t", "u") },
+		"delete runs": func(ctx context.Context) error { return store.DeleteRuns(ctx, "t", "run") },
+	}
+	for name, call := range calls {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
+		start := time.Now()
+		require.ErrorIs(t, call(ctx), context.DeadlineExceeded, name)
+		assert.Less(t, time.Since(start), 2*time.Second, name)
+		cancel()
 	}
 }

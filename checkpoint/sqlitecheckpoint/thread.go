@@ -2,6 +2,7 @@ package sqlitecheckpoint
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"iter"
 	"strings"
@@ -11,7 +12,40 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// deleteThread removes all that a thread has, and then the thread.
+const (
+	// addThread inserts the row before it can compute the checksum, which covers
+	// the key.
+	insertThread = `INSERT INTO cp_thread (id, created, missing) VALUES (?, ?, ?)`
+	updateThread = `UPDATE cp_thread SET missing = ?, seal = ? WHERE key = ?`
+	threadQuery  = `SELECT id, created, missing, seal FROM cp_thread WHERE key = ?`
+
+	// threadsQuery has the arguments id to begin at, and limit. The newest
+	// checkpoint of each thread gives the time and the number of checkpoints.
+	threadsQuery = `SELECT t.key, t.id, t.created, t.missing, t.seal, s.key, s.time FROM cp_thread t
+	LEFT JOIN cp_step s ON s.key = (SELECT max(key) FROM cp_step WHERE key > t.key << 32 AND key < (t.key + 1) << 32)
+	WHERE t.id >= ? ORDER BY t.id LIMIT ?`
+)
+
+// addThread inserts a thread and returns its key.
+func addThread(w *sqlitedb.Session, t threadRow) (key int64, err error) {
+	if t.key, err = w.Insert(insertThread, t.id, t.created, t.missing); err != nil {
+		return 0, err
+	}
+	_, err = w.Exec(updateThread, t.missing, t.seal(), t.key)
+	return t.key, err
+}
+
+// readThread reads the row of a thread that exists.
+func readThread(q *sqlitedb.Session, key int64) (*threadRow, error) {
+	t := &threadRow{key: key}
+	var seal sql.NullInt64
+	if _, err := q.One(threadQuery, []any{key}, &t.id, &t.created, &t.missing, &seal); err != nil {
+		return nil, err
+	}
+	return t, t.verify(seal)
+}
+
+// deleteThread removes all rows of a thread.
 var deleteThread = []struct {
 	query string
 	args  func(thread int64) []any
@@ -29,19 +63,25 @@ func keyRange(thread int64) []any { return []any{firstKey(thread), endKey(thread
 
 func threadKey(thread int64) []any { return []any{thread} }
 
-// DeleteThread implements [checkpoint.Store].
+// DeleteThread implements [checkpoint.Store]. It is one transaction, unless the
+// write-ahead log has no room for that on a full disk: then it removes the newest
+// checkpoints first, some in each transaction, and a thread that it could not
+// remove completely is one that ends earlier.
 func (s *Store) DeleteThread(ctx context.Context, thread string) error {
 	if thread == "" {
 		return fmt.Errorf("sqlitecheckpoint: delete: empty thread id: %w", checkpoint.ErrInvalid)
 	}
 	err := s.db.Change(ctx, func(w *sqlitedb.Session) error {
-		delete(s.tips, thread)
+		delete(s.latest, thread)
 		key, err := findThread(w, thread)
 		if err != nil || key == 0 {
 			return err
 		}
 		return removeThread(w, key)
 	})
+	if sqlitedb.FaultOf(err) == sqlitedb.Full {
+		_, err = s.remove(ctx, thread, partialBatch, selectAll)
+	}
 	if err != nil {
 		return s.fail("delete", checkpoint.Key{Thread: thread}, err)
 	}
@@ -57,26 +97,20 @@ func removeThread(w *sqlitedb.Session, thread int64) error {
 	return nil
 }
 
-// threadsQuery takes the id to list from, and a limit. The newest checkpoint of
-// each thread says how many there were.
-const threadsQuery = `SELECT t.id, t.created, t.missing, s.key, s.time FROM cp_thread t
-	JOIN cp_step s ON s.key = (SELECT max(key) FROM cp_step WHERE key > t.key << 32 AND key < (t.key + 1) << 32)
-	WHERE t.id >= ? ORDER BY t.id LIMIT ?`
-
 // ListThreads implements [checkpoint.ThreadLister].
 func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkpoint.ThreadInfo, error] {
 	return func(yield func(checkpoint.ThreadInfo, error) bool) {
 		from := prefix
 		for {
 			page, err := s.threads(ctx, from)
-			if err != nil {
-				yield(checkpoint.ThreadInfo{}, fmt.Errorf("sqlitecheckpoint: list threads: file %q: %w", s.path, classify(err)))
-				return
-			}
 			for _, t := range page {
 				if !strings.HasPrefix(t.ID, prefix) || !yield(t, nil) {
 					return
 				}
+			}
+			if err != nil {
+				yield(checkpoint.ThreadInfo{}, fmt.Errorf("sqlitecheckpoint: list threads: file %q: %w", s.path, classify(err)))
+				return
 			}
 			if len(page) < listPage {
 				return
@@ -86,116 +120,40 @@ func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkp
 	}
 }
 
-// threads returns a page of threads whose ids are not below from.
+// threads returns a page of threads whose ids are not below from. With an error,
+// it returns the threads before it.
 func (s *Store) threads(ctx context.Context, from string) ([]checkpoint.ThreadInfo, error) {
 	var page []checkpoint.ThreadInfo
 	err := s.db.Read(ctx, func(q *sqlitedb.Session) error {
 		page = page[:0]
-		return q.Each(threadsQuery, []any{from, listPage}, func(scan func(...any) error) (bool, error) {
-			var t checkpoint.ThreadInfo
-			var created, missing, key, updated int64
-			err := scan(&t.ID, &created, &missing, &key, &updated)
-			t.Checkpoints = int(numberOf(key) - missing)
-			t.Created, t.Updated = time.UnixMicro(created), time.UnixMicro(updated)
-			page = append(page, t)
-			return true, err
+		var newestKeys []int64
+		err := q.Each(threadsQuery, []any{from, listPage}, func(scan func(...any) error) (bool, error) {
+			var t threadRow
+			var seal, newest, updated sql.NullInt64
+			if err := scan(&t.key, &t.id, &t.created, &t.missing, &seal, &newest, &updated); err != nil {
+				return false, err
+			}
+			if err := t.verify(seal); err != nil {
+				return false, err
+			}
+			if !newest.Valid { // A thread is stored and removed together with its checkpoints.
+				return false, fmt.Errorf("thread %q has no checkpoint left: %w", t.id, checkpoint.ErrCorrupt)
+			}
+			page = append(page, checkpoint.ThreadInfo{
+				ID: t.id, Checkpoints: int(numberOf(newest.Int64) - t.missing),
+				Created: time.UnixMicro(t.created), Updated: time.UnixMicro(updated.Int64),
+			})
+			newestKeys = append(newestKeys, newest.Int64)
+			return true, nil
 		})
+		for i, key := range newestKeys {
+			id := page[i].ID
+			if err := s.verifyRows(q, id, key-1, key+1); err != nil {
+				page = page[:i]
+				return fmt.Errorf("thread %q: %w", id, err)
+			}
+		}
+		return err
 	})
 	return page, err
-}
-
-// copyThread copies what a thread has besides its checkpoints, which copySteps
-// copies.
-var copyThread = []struct {
-	query string
-	args  func(to, from int64) []any
-}{
-	{`INSERT INTO cp_namespace (thread, name) SELECT ?, name FROM cp_namespace WHERE thread = ?`, bothKeys},
-	{`INSERT INTO cp_origin (thread, digest, run, version)
-	SELECT ?, digest, run, version FROM cp_origin WHERE thread = ?`, bothKeys},
-	{`INSERT INTO cp_label (origin, name, value)
-	SELECT b.key, l.name, l.value FROM cp_origin a JOIN cp_origin b ON b.thread = ? AND b.digest = a.digest
-	JOIN cp_label l ON l.origin = a.key WHERE a.thread = ?`, bothKeys},
-	{`INSERT INTO cp_mark (thread, id, key)
-	SELECT ?, id, key + ? FROM cp_mark WHERE thread = ?`, func(to, from int64) []any {
-		return []any{to, firstKey(to) - firstKey(from), from}
-	}},
-	{`INSERT INTO cp_pending (step, task, number, data)
-	SELECT step + ?, task, number, data FROM cp_pending WHERE step > ? AND step < ?`, func(to, from int64) []any {
-		return append([]any{firstKey(to) - firstKey(from)}, keyRange(from)...)
-	}},
-}
-
-func bothKeys(to, from int64) []any { return []any{to, from} }
-
-const (
-	// copySteps takes how far the keys move, twice the thread of the copy, and
-	// the first key and the end of what is copied.
-	copySteps = `INSERT INTO cp_step
-	(key, namespace, parent, id, step, source, origin, time, whole, control, changes, snapshot, base)
-	SELECT s.key + ?,
-	CASE s.namespace WHEN 0 THEN 0 ELSE (SELECT b.key FROM cp_namespace a
-		JOIN cp_namespace b ON b.thread = ? AND b.name = a.name WHERE a.key = s.namespace) END,
-	s.parent, s.id, s.step, s.source,
-	(SELECT b.key FROM cp_origin a JOIN cp_origin b ON b.thread = ? AND b.digest = a.digest WHERE a.key = s.origin),
-	s.time, s.whole, s.control, s.changes, s.snapshot, s.base
-	FROM cp_step s WHERE s.key >= ? AND s.key < ? ORDER BY s.key`
-
-	// copyBatch is how many keys are copied at once: SQLite holds them aside.
-	copyBatch = 1024
-
-	copyThreadRow = `INSERT INTO cp_thread (id, created, missing) SELECT ?, created, missing FROM cp_thread WHERE key = ?`
-)
-
-// CopyThread implements [checkpoint.ThreadCopier]. The copy keeps the times of its
-// source.
-func (s *Store) CopyThread(ctx context.Context, from, to string) error {
-	if from == "" || to == "" {
-		return fmt.Errorf("sqlitecheckpoint: copy of thread %q to %q: empty thread id: %w", from, to, checkpoint.ErrInvalid)
-	}
-	err := s.db.Change(ctx, func(w *sqlitedb.Session) error { return copyRows(ctx, w, from, to) })
-	if err != nil {
-		return s.fail(fmt.Sprintf("copy to thread %q", to), checkpoint.Key{Thread: from}, err)
-	}
-	return nil
-}
-
-func copyRows(ctx context.Context, w *sqlitedb.Session, from, to string) error {
-	source, err := findThread(w, from)
-	if err != nil {
-		return err
-	}
-	if source == 0 {
-		return checkpoint.ErrNotFound
-	}
-	exists, err := findThread(w, to)
-	if err != nil {
-		return err
-	}
-	if exists != 0 {
-		return fmt.Errorf("thread %q exists: %w", to, checkpoint.ErrConflict)
-	}
-	target, err := w.Insert(copyThreadRow, to, source)
-	if err != nil {
-		return err
-	}
-	for _, c := range copyThread {
-		if _, err := w.Exec(c.query, c.args(target, source)...); err != nil {
-			return err
-		}
-	}
-	newest, err := newestOfThread(w, source)
-	if err != nil {
-		return err
-	}
-	for key := firstKey(source); key <= newest.key; key += copyBatch {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		_, err := w.Exec(copySteps, firstKey(target)-firstKey(source), target, target, key, key+copyBatch)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

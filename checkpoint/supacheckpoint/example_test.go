@@ -444,4 +444,5 @@ func ExampleScripts() {
 	// 20261121090004_weft_sessions.sql
 	// 20261121090005_agent_checkpoints.sql
 	// 20261121090006_proposals.sql
+	// 20261122090001_weft_load.sql
 }

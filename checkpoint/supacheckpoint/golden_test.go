@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "write the migrations of package pgcheck
 var stamps = map[string]string{
 	"001_checkpoint": "20261121090001_weft_checkpoint",
 	"002_functions":  "20261121090002_weft_functions",
+	"003_load":       "20261122090001_weft_load",
 }
 
 const folder = "supabase/migrations"

@@ -55,16 +55,19 @@ func (r *run) transaction() *statecore.Tx {
 
 // route returns what a superstep makes due, and keeps what its tasks have for the parent.
 func (r *run) route(tasks []Task) frontier {
-	r.routed = r.routed[:0]
+	var single [1]routed // needs no allocation
+	done := single[:]
+	if len(tasks) > 1 {
+		done = make([]routed, len(tasks))
+	}
 	persistent := r.front.persistent
 	for i := range tasks {
 		t := &tasks[i]
-		r.routed = append(r.routed, t.routed())
-		persistent = remember(persistent, t.persistent)
+		done[i] = t.routed()
+		persistent = remember(persistent, t.extra().persistent)
 		r.collectParentWrites(t)
 	}
-	f := nextFrontier(r.plan, &r.front, r.routed)
-	clear(r.routed)
+	f := nextFrontier(r.plan, &r.front, done)
 	f.persistent = persistent
 	f.left = slices.ContainsFunc(r.toParent, leavesSubgraph)
 	return f
@@ -79,31 +82,73 @@ func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *fro
 		}
 		return nil
 	}
-	c := checkpoint.Checkpoint{
-		Key:    checkpoint.Key{Thread: r.thread, Namespace: r.ns},
-		Parent: r.checkpoint, Step: r.step, Source: source, Run: r.id, Version: r.Version,
-		Metadata: r.Metadata, Settles: r.settles || r.touched.Load(),
-	}
+	c := r.newCheckpoint(source)
 	var err error
 	if c.Changes, err = r.changes(tx, tasks); err != nil {
 		return r.blame(tasks, err)
 	}
-	if c.Control, err = r.plan.encodeControl(nil, front, r.controlOrigin()); err != nil {
+	if c.Control, err = r.plan.encodeControl(r.buffer.control[:0], front, r.controlOrigin()); err != nil {
 		return err
 	}
-	if err := r.addSnapshot(&c, view); err != nil {
+	if err := r.addSnapshot(c, view); err != nil {
 		return err
 	}
-	if err := r.log.put(r.storeCtx, &c); err != nil {
+	if err := r.log.put(r.storeCtx, c); err != nil {
 		return err
 	}
-	r.current(&c, time.Now())
+	r.buffer.keep(c, r.stored, r.log.mode)
+	r.setCurrent(c, time.Now())
 	r.settles, r.edits = false, nil
 	r.touched.Store(false)
 	if r.parent == nil || source != checkpoint.Input {
 		r.announceCheckpoint()
 	}
 	return nil
+}
+
+// newCheckpoint returns the checkpoint that follows the current one.
+func (r *run) newCheckpoint(source checkpoint.Source) *checkpoint.Checkpoint {
+	c := r.buffer.checkpoint
+	if c == nil {
+		c = &checkpoint.Checkpoint{}
+	}
+	*c = checkpoint.Checkpoint{
+		Key:    checkpoint.Key{Thread: r.thread, Namespace: r.ns},
+		Parent: r.checkpoint, Step: r.step, Source: source, Run: r.id, Version: r.Version,
+		Metadata: r.Metadata, Settles: r.settles || r.touched.Load(),
+	}
+	return c
+}
+
+// A commitBuffer is the memory of a checkpoint and its parts. Under Sync the store
+// has used it when Put returns, and a later commit uses it again.
+type commitBuffer struct {
+	checkpoint *checkpoint.Checkpoint
+	changes    []checkpoint.Change
+	data       []byte // of the changes
+	control    []byte
+	emit       statecore.Emit // appends to changes
+}
+
+// keep keeps the memory of a checkpoint that was stored, and the one before it, for
+// the next commit.
+func (b *commitBuffer) keep(c, before *checkpoint.Checkpoint, mode Durability) {
+	if mode == Sync {
+		b.checkpoint, b.changes, b.control = before, c.Changes, c.Control
+	} else {
+		*b = commitBuffer{}
+	}
+}
+
+// append appends the stored form of what a transaction changed.
+func (b *commitBuffer) append(tx *statecore.Tx) (err error) {
+	if b.emit == nil {
+		b.emit = func(channel string, k statecore.Kind, data []byte) {
+			b.changes = append(b.changes, checkpoint.Change{Channel: channel, Kind: uint8(k), Data: data})
+		}
+	}
+	b.data, err = tx.AppendChanges(b.data[:0], b.emit)
+	return err
 }
 
 // blame makes an error of the state the error of the task whose write cannot be stored.
@@ -120,13 +165,11 @@ func (r *run) blame(tasks []Task, err error) error {
 	return tasks[0].fail(err)
 }
 
-// current makes a checkpoint the one on which the next superstep builds.
-func (r *run) current(c *checkpoint.Checkpoint, at time.Time) {
+// setCurrent makes a checkpoint the one on which the next superstep builds. It was
+// stored at this time.
+func (r *run) setCurrent(c *checkpoint.Checkpoint, at time.Time) {
 	r.checkpoint, r.source = c.ID, c.Source
-	r.info = Info{
-		Thread: c.Thread, Namespace: c.Namespace, ID: c.ID, Parent: c.Parent, Step: c.Step, Source: c.Source,
-		Run: c.Run, Version: c.Version, Time: at, Metadata: c.Metadata,
-	}
+	r.stored, r.storedAt = c, at
 }
 
 // announceCheckpoint delivers the event of the current checkpoint. Under Exit
@@ -136,7 +179,7 @@ func (r *run) announceCheckpoint() {
 		return
 	}
 	e := r.event(Checkpointed)
-	e.ID, e.Parent = r.info.ID, r.info.Parent
+	e.Detail = &EventDetail{ID: r.stored.ID, Parent: r.stored.Parent}
 	r.emit(e)
 }
 
@@ -150,11 +193,12 @@ func (r *run) controlOrigin() *string {
 
 // changes returns the stored form of what the caller and the superstep changed.
 func (r *run) changes(tx *statecore.Tx, tasks []Task) ([]checkpoint.Change, error) {
-	list := r.edits[:len(r.edits):len(r.edits)]
+	r.buffer.changes = append(r.buffer.changes[:0], r.edits...)
 	if tx == nil {
-		return list, nil
+		return r.buffer.changes, nil
 	}
-	list, err := appendChanges(list, tx)
+	err := r.buffer.append(tx)
+	list := r.buffer.changes
 	if err != nil || r.parent == nil {
 		return list, err
 	}

@@ -134,9 +134,10 @@ func (c *runContext) AfterFunc(f func()) (stop func() bool) {
 // newStoreContext returns the context with which a run stores its progress. It
 // outlives the run's context by the grace period, so that what has finished is
 // kept although the run was cancelled. The caller calls stop at the end of the run.
-func newStoreContext(run *runContext) (ctx context.Context, stop func()) {
+// Without a thread there is nothing to store, and ctx never ends.
+func newStoreContext(run *runContext, thread bool) (ctx context.Context, stop func()) {
 	detached := context.WithoutCancel(run.caller)
-	if run.caller.Done() == nil {
+	if !thread && run.caller.Done() == nil {
 		return detached, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(detached)
@@ -149,7 +150,7 @@ func newStoreContext(run *runContext) (ctx context.Context, stop func()) {
 		mu.Lock()
 		defer mu.Unlock()
 		if !closed {
-			timer = time.AfterFunc(grace, func() { cancel(context.Cause(run.caller)) })
+			timer = time.AfterFunc(grace, func() { cancel(run.cause()) })
 		}
 	})
 	return ctx, func() {

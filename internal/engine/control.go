@@ -36,6 +36,9 @@ type storedWrite struct {
 
 // encodeControl appends the stored form of a frontier to b.
 func (p *Plan) encodeControl(b []byte, f *frontier, origin *string) ([]byte, error) {
+	if f.plain() {
+		return appendPlainControl(b, f, origin), nil
+	}
 	c := control{
 		Next: nodeNames(f.next), Waiting: nodeNames(f.waiting), By: f.by,
 		Memory: f.persistent, Call: f.call, Left: f.left, Origin: origin,
@@ -61,6 +64,34 @@ func (p *Plan) encodeControl(b []byte, f *frontier, origin *string) ([]byte, err
 	}
 	text, err := json.Marshal(&c)
 	return append(b, text...), err
+}
+
+// appendPlainControl is encodeControl for a frontier of plain tasks, which most
+// supersteps of an agent have.
+func appendPlainControl(b []byte, f *frontier, origin *string) []byte {
+	b = append(b, '{')
+	for i, n := range f.next {
+		b = append(b, []string{`"next":["`, `,"`}[min(i, 1)]...)
+		b = append(append(b, n.Name...), '"') // a name needs no escapes
+	}
+	if len(f.next) > 0 {
+		b = append(b, "],"...)
+	}
+	for i, name := range f.by {
+		b = append(b, []string{`"by":["`, `,"`}[min(i, 1)]...)
+		b = append(append(b, name...), '"')
+	}
+	if len(f.by) > 0 {
+		b = append(b, "],"...)
+	}
+	if origin != nil {
+		b = append(b, `"origin":"`...)
+		b = append(append(b, *origin...), `",`...)
+	}
+	if b[len(b)-1] == ',' {
+		b = b[:len(b)-1]
+	}
+	return append(b, '}')
 }
 
 // joinKey names a join in storage.
@@ -104,7 +135,7 @@ func (p *Plan) decodeControl(c *control) (frontier, error) {
 		if err != nil {
 			return f, err
 		}
-		if s != nil {
+		if s.node != nil {
 			f.sends = append(f.sends, s)
 		}
 	}
@@ -182,17 +213,18 @@ func (p *Plan) encodeSend(node string, writes []state.Write) (storedSend, error)
 	return out, nil
 }
 
-// decodeSend returns nil, and appends to missing, if the graph does not have the node.
-func (p *Plan) decodeSend(tx *statecore.Tx, stored storedSend, missing *[]string) (*sentTask, error) {
+// decodeSend returns a task without a node, and appends to missing, if the graph
+// does not have the node.
+func (p *Plan) decodeSend(tx *statecore.Tx, stored storedSend, missing *[]string) (sentTask, error) {
 	found := p.find([]string{stored.Node}, missing)
 	if found == nil {
-		return nil, nil
+		return sentTask{}, nil
 	}
 	var writes []state.Write
 	for _, w := range stored.Writes {
 		write, err := p.Schema.DecodeWrite(w.Channel, w.Kind, w.Data)
 		if err != nil {
-			return nil, err
+			return sentTask{}, err
 		}
 		writes = append(writes, state.Write{Write: write})
 	}
@@ -200,8 +232,8 @@ func (p *Plan) decodeSend(tx *statecore.Tx, stored storedSend, missing *[]string
 }
 
 // newSentTask makes the task of a Send, and uses tx for the state that it sees.
-func newSentTask(tx *statecore.Tx, n *Node, writes []state.Write) *sentTask {
-	s := &sentTask{node: n, writes: writes}
+func newSentTask(tx *statecore.Tx, n *Node, writes []state.Write) sentTask {
+	s := sentTask{node: n, writes: writes}
 	s.view, s.err = statecore.Only(tx, writes)
 	return s
 }

@@ -8,9 +8,9 @@ import (
 
 // A frontier is what is due after a superstep. It does not change once it is made.
 type frontier struct {
-	next  []*Node     // plain tasks, by name
-	sends []*sentTask // tasks that were sent, in the order of the sends
-	by    []string    // the nodes whose superstep or update made this frontier
+	next  []*Node    // plain tasks, by name
+	sends []sentTask // tasks that were sent, in the order of the sends
+	by    []string   // the nodes whose superstep or update made this frontier
 
 	waiting    []*Node           // deferred nodes that were triggered, by name
 	arrived    [][]bool          // for each join, which sources have completed; nil for none
@@ -32,11 +32,16 @@ type sentTask struct {
 type routed struct {
 	node    *Node
 	targets []*Node
-	sends   []*sentTask
+	sends   []sentTask
 }
 
 // idle reports whether nothing is due.
 func (f *frontier) idle() bool { return len(f.next)+len(f.sends)+len(f.missing) == 0 }
+
+// plain reports whether the frontier has plain tasks only.
+func (f *frontier) plain() bool {
+	return len(f.sends)+len(f.waiting)+len(f.arrived)+len(f.persistent)+len(f.missing) == 0 && f.call == "" && !f.left
+}
 
 // dueNames returns the node of each task that is due.
 func (f *frontier) dueNames() []string {
@@ -51,6 +56,13 @@ func (f *frontier) dueNames() []string {
 // the frontier before. It is a pure function.
 func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
 	f := frontier{arrived: before.arrived, persistent: before.persistent, call: before.call}
+	if to, ok := onlyTarget(p, before, done); ok {
+		f.by = done[0].node.names
+		if to != nil {
+			f.next = to.self
+		}
+		return f
+	}
 	var dueBuf, waitingBuf [8]*Node
 	due, waiting := dueBuf[:0], append(waitingBuf[:0], before.waiting...)
 	trigger := func(n *Node) {
@@ -85,6 +97,25 @@ func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
 	}
 	f.arrived = fire(p, f.arrived, f.next)
 	return f
+}
+
+// onlyTarget returns what follows a single task that schedules at most one node,
+// where nothing waits. It is the answer of nextFrontier for most supersteps of an
+// agent, without its work.
+func onlyTarget(p *Plan, before *frontier, done []routed) (to *Node, ok bool) {
+	if len(done) != 1 || len(p.Joins)+len(before.waiting)+len(done[0].sends) > 0 {
+		return nil, false
+	}
+	d := &done[0]
+	switch {
+	case len(d.node.next)+len(d.targets) > 1:
+		return nil, false
+	case len(d.targets) == 1:
+		to = d.targets[0]
+	case len(d.node.next) == 1:
+		to = d.node.next[0]
+	}
+	return to, to == nil || !to.Deferred
 }
 
 // appendName appends the name of n. A single name needs no allocation.

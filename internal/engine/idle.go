@@ -27,6 +27,9 @@ type idleKey struct{}
 func WatchIdle(ctx context.Context, limit time.Duration, emits bool, expire func()) (context.Context, func()) {
 	w := &IdleWatch{limit: limit, emits: emits, since: time.Now()}
 	w.outer, _ = ctx.Value(idleKey{}).(*IdleWatch)
+	if t := TaskOf(ctx); t != nil {
+		t.watched.Store(true)
+	}
 	w.timer = time.AfterFunc(limit, expire)
 	return context.WithValue(ctx, idleKey{}, w), func() {
 		w.mu.Lock()

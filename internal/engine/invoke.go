@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/statecore"
@@ -71,7 +70,7 @@ func (r *run) acquire(ctx context.Context) (threadLease, error) {
 func (r *run) begin(ctx context.Context) (end func()) {
 	r.ctx = newRunContext(ctx)
 	r.nodeCtx = r.ctx
-	storeCtx, stop := newStoreContext(r.ctx)
+	storeCtx, stop := newStoreContext(r.ctx, r.Store != nil)
 	r.storeCtx = storeCtx
 	return func() {
 		stop()
@@ -100,9 +99,9 @@ func (r *run) invoke(in input) (snap *Snapshot, err error) {
 	if cerr := r.closeLog(); cerr != nil {
 		return nil, errors.Join(err, cerr)
 	}
-	if r.log != nil && r.log.mode == Exit && r.info.Run == r.id {
+	if r.log != nil && r.log.mode == Exit && r.stored.Run == r.id {
 		e := r.event(Checkpointed)
-		e.ID, e.Parent = r.info.ID, r.info.Parent
+		e.Detail = &EventDetail{ID: r.stored.ID, Parent: r.stored.Parent}
 		r.emit(e)
 	}
 	snap = r.snapshotOfRun()
@@ -112,11 +111,11 @@ func (r *run) invoke(in input) (snap *Snapshot, err error) {
 	r.warnWaiting(snap)
 	if r.pauses != nil {
 		e := r.event(Paused)
-		e.Pauses = r.pauses
+		e.Detail = &EventDetail{Pauses: r.pauses}
 		r.emit(e)
 	}
 	e := r.event(RunEnded)
-	e.Snapshot = snap
+	e.Detail = &EventDetail{Snapshot: snap}
 	r.emit(e)
 	return snap, nil
 }
@@ -143,7 +142,6 @@ func (r *run) warnWaiting(snap *Snapshot) {
 // start brings the run to its first superstep. It reports whether the run resumes
 // the thread's current turn.
 func (r *run) start(in input) (resumed bool, err error) {
-	r.info = Info{Run: r.id, Version: r.Version, Metadata: r.Metadata, Time: time.Now()}
 	found := false
 	if r.log != nil {
 		if found, err = r.find(&in); err != nil {

@@ -80,26 +80,40 @@ func (t *Task) Once(ctx context.Context, key string, fn func(context.Context) ([
 func (t *Task) onceCall(key string) *onceCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := t.once[key]
+	x := t.own()
+	c := x.once[key]
 	if c == nil {
-		if t.once == nil {
-			t.once = map[string]*onceCall{}
+		if x.once == nil {
+			x.once = map[string]*onceCall{}
 		}
 		c = newOnceCall()
-		t.once[key] = c
+		x.once[key] = c
 	}
 	return c
 }
 
+// errNodeReturned is the error of a goroutine that outlives its node.
+var errNodeReturned = errors.New("the node has returned, and the result is not stored; wait in the node for its goroutines")
+
 // storeNow stores a pending write of the task, and returns when it is stored in
 // the way of the run's durability mode; under Async it waits. If the store fails,
 // so does the task, whatever its node returns.
+//
+// Once the node has returned, it stores nothing: the superstep may have been
+// committed, and a later one may have a task of the same id.
 func (t *Task) storeNow(mark string, data []byte) error {
 	s := t.scope
 	if s.log == nil {
 		return nil
 	}
 	t.mu.Lock()
+	if t.over.Load() {
+		t.mu.Unlock()
+		return errNodeReturned
+	}
+	storing := &t.own().storing
+	storing.Add(1)
+	defer storing.Done()
 	index := t.nextIndex
 	t.nextIndex++
 	t.mu.Unlock()
@@ -111,7 +125,7 @@ func (t *Task) storeNow(mark string, data []byte) error {
 	if err != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.fault = errors.Join(t.fault, err)
+		t.own().fault = errors.Join(t.own().fault, err)
 	}
 	return err
 }

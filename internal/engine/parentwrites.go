@@ -19,7 +19,7 @@ func (r *run) collectParentWrites(t *Task) {
 			r.shared = append(r.shared, w)
 		}
 	}
-	r.toParent = append(r.toParent, t.toParent...)
+	r.toParent = append(r.toParent, t.extra().toParent...)
 }
 
 // leavesSubgraph reports whether a write to the parent ends the subgraph.
@@ -50,7 +50,7 @@ func (r *run) appendParentWrites(list []checkpoint.Change, t *Task) ([]checkpoin
 			list = append(list, checkpoint.Change{Channel: changeShared + name, Kind: uint8(k), Data: data})
 		}
 	}
-	for _, w := range t.toParent {
+	for _, w := range t.extra().toParent {
 		stored, err := r.encodeParentWrite(w)
 		if err != nil {
 			return nil, err

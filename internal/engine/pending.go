@@ -78,7 +78,7 @@ type savedTask struct {
 	done       bool
 	writes     state.Update
 	targets    []*Node
-	sends      []*sentTask
+	sends      []sentTask
 	toParent   []storedParent
 	persistent map[string]string
 	asked      bool
@@ -213,7 +213,7 @@ func (d *pendingDecoder) decodeSend(t *savedTask, data []byte) error {
 		d.tx = d.plan.Schema.Begin(d.plan.empty)
 	}
 	s, err := d.plan.decodeSend(d.tx, stored, &d.out.missing)
-	if s != nil {
+	if s.node != nil {
 		t.sends = append(t.sends, s)
 	}
 	return err
@@ -261,7 +261,7 @@ func (e *pendingEncoder) write(w state.Write) {
 }
 
 // routes adds the targets of a task.
-func (e *pendingEncoder) routes(targets []*Node, sends []*sentTask) {
+func (e *pendingEncoder) routes(targets []*Node, sends []sentTask) {
 	for _, n := range targets {
 		e.add(markGoto, 0, []byte(n.Name))
 	}

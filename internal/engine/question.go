@@ -19,19 +19,20 @@ func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (answer json.R
 	id = t.questionID(interrupt, key)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.keys[id] {
+	x := t.own()
+	if x.keys[id] {
 		err = fmt.Errorf("interrupt %q, key %q: %w", interrupt, key, ErrDuplicateKey)
-		t.fault = errors.Join(t.fault, err)
+		x.fault = errors.Join(x.fault, err)
 		return nil, id, false, err
 	}
-	if t.keys == nil {
-		t.keys = map[string]bool{}
+	if x.keys == nil {
+		x.keys = map[string]bool{}
 	}
-	t.keys[id] = true
+	x.keys[id] = true
 	if answer, answered = t.scope.answers[id]; answered { // the map does not change while tasks run
 		return answer, id, true, nil
 	}
-	t.asked = append(t.asked, Pause{
+	x.asked = append(x.asked, Pause{
 		Kind: Question, ID: id, Node: t.node.Name, Path: joinPath(t.scope.path, t.ID()),
 		Interrupt: interrupt, Key: key, Prompt: prompt,
 	})
@@ -74,14 +75,16 @@ func (t *Task) Reject(question string) error {
 func (t *Task) Asked() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.asked != nil
+	return t.extra().asked != nil
 }
 
 // ForgetQuestions forgets the questions of an attempt before the node runs again.
 func (t *Task) ForgetQuestions() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.asked, t.keys = nil, nil
+	if t.extras != nil {
+		t.extras.asked, t.extras.keys = nil, nil
+	}
 }
 
 // AskedIn reports whether the node of ctx has an open question.

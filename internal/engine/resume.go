@@ -35,7 +35,7 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 	if r.parent == nil {
 		r.origin = ctl.Origin
 	}
-	r.current(c, c.Time)
+	r.setCurrent(c, c.Time)
 	return nil
 }
 

@@ -24,7 +24,9 @@ var (
 type run struct {
 	scope
 
-	info        Info // of the current checkpoint
+	// stored is the current checkpoint, without changes; nil before the first.
+	stored      *checkpoint.Checkpoint
+	storedAt    time.Time
 	source      checkpoint.Source
 	resuming    bool                // the first superstep is one at which an earlier run stopped
 	settles     bool                // the current checkpoint has pending writes
@@ -32,9 +34,8 @@ type run struct {
 	pauses      []Pause
 	uncommitted []Task        // the tasks of a superstep that was not committed
 	tx          *statecore.Tx // of the superstep; used again by the next
-	routed      []routed      // likewise
 	snapshots   snapshotPolicy
-	place       *Origin // of the run's events; made for the first
+	buffer      commitBuffer
 
 	// In a subgraph, what the parent gets: writes to shared channels, and what
 	// was passed to it with ToParent.
@@ -100,6 +101,9 @@ func (r *run) superstep() error {
 	}
 	r.stepsDone++
 	r.resuming, r.pending = false, nil
+	if r.events == nil {
+		return nil
+	}
 	e := r.event(StateChanged)
 	e.State = r.view
 	r.emit(e)
@@ -154,14 +158,14 @@ func (r *run) announce(tasks []Task) {
 		return
 	}
 	e := r.event(StepStarted)
-	e.Tasks = make([]string, len(tasks))
+	e.Detail = &EventDetail{Tasks: make([]string, len(tasks))}
 	for i := range tasks {
-		e.Tasks[i] = tasks[i].ID()
+		e.Detail.Tasks[i] = tasks[i].ID()
 	}
 	r.emit(e)
 	for i := range tasks {
 		if t := &tasks[i]; t.restored() {
-			e := t.event(TaskFinished, time.Now())
+			e := t.event(TaskFinished)
 			e.Update, e.Saved = t.writes, true
 			r.emit(e)
 		}
@@ -301,10 +305,7 @@ func (r *run) event(kind EventKind) Event {
 	if r.events == nil {
 		return Event{}
 	}
-	if r.place == nil {
-		r.place = &Origin{Run: r.id, Path: r.path}
-	}
-	return Event{Kind: kind, Time: time.Now(), Step: r.step, Origin: r.place}
+	return Event{Kind: kind, Time: time.Now(), Step: r.step, scope: &r.scope}
 }
 
 // emit delivers an event: that of a subgraph, whose run is in the goroutine of a
@@ -313,8 +314,8 @@ func (r *run) emit(e Event) {
 	switch {
 	case r.events == nil:
 	case r.parent == nil:
-		r.events.add(e)
+		r.events.add(&e)
 	default:
-		r.events.send(r.storeCtx, e)
+		r.events.send(r.storeCtx, &e)
 	}
 }

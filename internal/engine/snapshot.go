@@ -78,8 +78,7 @@ func (r *run) snapshotOfRun() *Snapshot {
 // snapshot describes the current checkpoint with the tasks that are due. It shows
 // the writes of finished tasks applied. Nothing in it is shared with the run.
 func (r *run) snapshot(tasks []Task) *Snapshot {
-	out := &Snapshot{Info: r.info, Waiting: r.plan.waitingJoins(&r.front)}
-	out.Metadata, out.Step, out.Next = maps.Clone(r.info.Metadata), r.step, nil
+	out := &Snapshot{Info: r.info(), Waiting: r.plan.waitingJoins(&r.front)}
 	out.View, _, _ = r.applyFinished(tasks)
 	for i := range tasks {
 		t := &tasks[i]
@@ -97,6 +96,18 @@ func (r *run) snapshot(tasks []Task) *Snapshot {
 		out.Pauses[i].Prompt = slices.Clone(out.Pauses[i].Prompt)
 	}
 	return out
+}
+
+// info describes the current checkpoint, or the run if it has none.
+func (r *run) info() Info {
+	c := r.stored
+	if c == nil {
+		return Info{Step: r.step, Run: r.id, Version: r.Version, Time: time.Now(), Metadata: maps.Clone(r.Metadata)}
+	}
+	return Info{
+		Thread: c.Thread, Namespace: c.Namespace, ID: c.ID, Parent: c.Parent, Step: c.Step, Source: c.Source,
+		Run: c.Run, Version: c.Version, Time: r.storedAt, Metadata: maps.Clone(c.Metadata),
+	}
 }
 
 func (t *Task) info() TaskInfo {

@@ -16,8 +16,7 @@ var errConsumerLeft = errors.New("the reader of the events left")
 // with send. Both return when the consumer has taken the events: so a slow
 // consumer slows the run, and memory does not grow. A nil Stream drops everything.
 type Stream struct {
-	batches chan []Event
-	ended   chan struct{} // closed when the run has ended
+	batches chan []Event  // an empty batch ends the run
 	left    chan struct{} // closed when the consumer stops reading
 
 	// Of the run's goroutine. The channel has no buffer: when the consumer takes
@@ -26,13 +25,13 @@ type Stream struct {
 }
 
 func newStream() *Stream {
-	return &Stream{batches: make(chan []Event), ended: make(chan struct{}), left: make(chan struct{})}
+	return &Stream{batches: make(chan []Event), left: make(chan struct{})}
 }
 
 // add collects an event of the run's own goroutine.
-func (s *Stream) add(e Event) {
+func (s *Stream) add(e *Event) {
 	if s != nil {
-		s.pending = append(s.pending, e)
+		s.pending = append(s.pending, *e)
 	}
 }
 
@@ -41,24 +40,32 @@ func (s *Stream) flush() {
 	if s == nil || len(s.pending) == 0 {
 		return
 	}
-	select {
-	case s.batches <- s.pending:
-	case <-s.left:
-	}
+	s.deliver(context.Background(), s.pending)
 	s.pending, s.spare = s.spare[:0], s.pending
 }
 
 // send delivers an event of any goroutine. It gives up when ctx ends.
-func (s *Stream) send(ctx context.Context, e Event) {
-	if s == nil {
+func (s *Stream) send(ctx context.Context, e *Event) {
+	if s != nil {
+		s.deliver(ctx, []Event{*e})
+	}
+}
+
+func (s *Stream) deliver(ctx context.Context, batch []Event) {
+	select { // a consumer that waits is the common case, and needs no look at the rest
+	case s.batches <- batch:
 		return
+	default:
 	}
 	select {
-	case s.batches <- []Event{e}:
+	case s.batches <- batch:
 	case <-s.left:
 	case <-ctx.Done():
 	}
 }
+
+// end tells the consumer that the run has ended.
+func (s *Stream) end() { s.deliver(context.Background(), nil) }
 
 // Consume runs a graph in a goroutine of its own and calls yield with its events,
 // until yield returns false or the run has ended. It then cancels the run, waits
@@ -69,7 +76,7 @@ func Consume(ctx context.Context, run func(context.Context, *Stream) error, yiel
 	err := errors.New("the goroutine of the run was ended from within, by runtime.Goexit")
 	var done sync.WaitGroup
 	done.Go(func() {
-		defer close(s.ended)
+		defer s.end()
 		err = run(ctx, s)
 	})
 	defer func() { // also when yield panics
@@ -77,19 +84,15 @@ func Consume(ctx context.Context, run func(context.Context, *Stream) error, yiel
 		close(s.left)
 		done.Wait()
 	}()
-	for {
-		select {
-		case batch := <-s.batches:
-			for i := range batch {
-				if !yield(&batch[i]) {
-					return nil
-				}
+	for batch := <-s.batches; len(batch) > 0; batch = <-s.batches {
+		for i := range batch {
+			if !yield(&batch[i]) {
+				return nil
 			}
-			clear(batch)
-		case <-s.ended:
-			return err
 		}
+		clear(batch)
 	}
+	return err
 }
 
 // first changes the first event that was added and is not delivered yet.

@@ -14,7 +14,7 @@ import (
 // its task left it. It returns what the subgraph wrote for the graph around it. If
 // the subgraph pauses, it returns nothing, and the task asks the subgraph's questions.
 func RunSubgraph(ctx context.Context) (state.Update, error) {
-	t, _ := ctx.Value(taskKey{}).(*Task)
+	t := TaskOf(ctx)
 	sub := t.node.Subgraph
 	release, err := t.scope.claim(sub.Persist)
 	if err != nil {
@@ -186,10 +186,10 @@ func (r *run) askParent() {
 		r.pauses[i].Node = t.node.Name
 	}
 	t.mu.Lock()
-	t.asked = r.pauses
+	t.own().asked = r.pauses
 	t.mu.Unlock()
 	e := r.event(Paused)
-	e.Pauses = r.pauses
+	e.Detail = &EventDetail{Pauses: r.pauses}
 	r.emit(e)
 }
 
@@ -198,7 +198,7 @@ func (r *run) endCall() (state.Update, error) {
 	r.emit(r.event(RunEnded))
 	t := r.parent
 	if name := t.node.Subgraph.Persist; name != "" && r.log != nil {
-		t.persistent = map[string]string{name: r.checkpoint}
+		t.own().persistent = map[string]string{name: r.checkpoint}
 	} else if r.log != nil {
 		r.log.writer.drop(r.ns)
 	}

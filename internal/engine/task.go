@@ -52,48 +52,95 @@ func (s *scope) key() checkpoint.Key {
 	return checkpoint.Key{Thread: s.thread, Namespace: s.ns, ID: s.checkpoint}
 }
 
-// A Task is the part of one node in a superstep. Its exported methods may be
-// called from any goroutine of the node.
+// A Task is the part of one node in a superstep, and the context with which the
+// node runs. Its exported methods may be called from any goroutine of the node.
 type Task struct {
 	scope *scope
 	node  *Node
 	sent  int // 0 for a plain task; else its place among the sent tasks, from 1
 	view  state.View
-	place *Origin    // of its events; nil if nobody reads them
 	saved *savedTask // what pending writes say about the task; nil for nothing
 
 	// The outcome. The goroutine that runs the task writes it, and the run reads
 	// it when all tasks have ended.
-	finished   bool
-	writes     state.Update
-	targets    []*Node
-	sends      []*sentTask
+	finished bool
+	writes   state.Update
+	targets  []*Node
+	sends    []sentTask
+	pauses   []Pause
+	err      error // a task error: see scope.taskError
+
+	over      atomic.Bool // the node has returned
+	watched   atomic.Bool // an IdleWatch is around the node
+	mu        sync.Mutex  // guards extras and nextIndex
+	nextIndex int         // of a pending write
+	extras    *taskExtras // nil for most tasks
+}
+
+// taskExtras is what few tasks have.
+type taskExtras struct {
+	asked []Pause
+	keys  map[string]bool // ids of the questions of this attempt
+	once  map[string]*onceCall
+	fault error // fails the task whatever its node returns
+	// storing counts what storeNow has under way.
+	storing sync.WaitGroup
+
+	// Of the outcome, in a subgraph or of a node that calls one.
 	toParent   []state.Write
 	persistent map[string]string // new heads of persistent subgraphs
-	pauses     []Pause
-	err        error // a task error: see scope.taskError
+}
 
-	mu        sync.Mutex
-	over      bool // the node has returned
-	asked     []Pause
-	keys      map[string]bool // ids of the questions of this attempt
-	once      map[string]*onceCall
-	nextIndex int   // of a pending write
-	fault     error // fails the task whatever its node returns
+var noExtras taskExtras // is only read
+
+// extra returns the extras of a task to read. The lock is held, or the node has ended.
+func (t *Task) extra() *taskExtras {
+	if t.extras == nil {
+		return &noExtras
+	}
+	return t.extras
+}
+
+// own returns the extras of a task to change, under the same condition.
+func (t *Task) own() *taskExtras {
+	if t.extras == nil {
+		t.extras = &taskExtras{}
+	}
+	return t.extras
 }
 
 type taskKey struct{}
 
+// Deadline is that of the context of the run's nodes.
+func (t *Task) Deadline() (time.Time, bool) { return t.scope.nodeCtx.Deadline() }
+
+// Done is that of the context of the run's nodes.
+func (t *Task) Done() <-chan struct{} { return t.scope.nodeCtx.Done() }
+
+// AfterFunc lets package context derive contexts without a goroutine for each.
+func (t *Task) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(t.scope.nodeCtx, f)
+}
+
+// Err is that of the context of the run's nodes.
+func (t *Task) Err() error { return t.scope.nodeCtx.Err() }
+
+// Value returns the task itself, and what the context of the run's nodes has.
+func (t *Task) Value(key any) any {
+	if key == (taskKey{}) {
+		return t
+	}
+	return t.scope.nodeCtx.Value(key)
+}
+
 // TaskOf returns the task whose node runs with ctx. It returns nil outside a node,
 // and for a goroutine that outlived its node.
 func TaskOf(ctx context.Context) *Task {
-	t, _ := ctx.Value(taskKey{}).(*Task)
-	if t == nil {
-		return nil
+	t, ok := ctx.(*Task)
+	if !ok {
+		t, _ = ctx.Value(taskKey{}).(*Task)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.over {
+	if t == nil || t.over.Load() {
 		return nil
 	}
 	return t
@@ -117,20 +164,16 @@ func (s *scope) tasks() []Task {
 		t := &tasks[i]
 		t.scope, t.node, t.view = s, n, s.view
 	}
-	for i, sent := range f.sends {
-		t := &tasks[len(f.next)+i]
+	for i := range f.sends {
+		t, sent := &tasks[len(f.next)+i], &f.sends[i]
 		t.scope, t.node, t.view, t.sent = s, sent.node, sent.view, i+1
 		if sent.err != nil {
 			t.err = t.fail(fmt.Errorf("what was sent cannot be applied: %w", sent.err))
 		}
 	}
-	for i := range tasks {
-		t := &tasks[i]
-		if s.pending != nil {
-			t.restore()
-		}
-		if s.events != nil {
-			t.place = &Origin{Run: s.id, Path: s.path, Node: t.node.Name, Task: t.ID()}
+	if s.pending != nil {
+		for i := range tasks {
+			tasks[i].restore()
 		}
 	}
 	return tasks
@@ -146,22 +189,25 @@ func (t *Task) restore() {
 	switch {
 	case saved.done:
 		t.finished, t.err = true, nil
-		t.writes, t.targets, t.sends, t.persistent = saved.writes, saved.targets, saved.sends, saved.persistent
+		t.writes, t.targets, t.sends = saved.writes, saved.targets, saved.sends
+		if saved.persistent != nil {
+			t.own().persistent = saved.persistent
+		}
 		for _, stored := range saved.toParent {
 			w, err := t.scope.decodeParentWrite(stored)
 			if err != nil {
 				t.finished, t.err = false, t.fail(err)
 			}
-			t.toParent = append(t.toParent, w)
+			t.own().toParent = append(t.own().toParent, w)
 		}
 	case saved.asked && t.scope.stillWaits(saved.pauses):
 		t.pauses = saved.pauses
 	}
 	for key, value := range saved.once {
-		if t.once == nil {
-			t.once = map[string]*onceCall{}
+		if t.own().once == nil {
+			t.own().once = map[string]*onceCall{}
 		}
-		t.once[key] = completedCall(value)
+		t.own().once[key] = completedCall(value)
 	}
 }
 
@@ -208,18 +254,26 @@ func (t *Task) call() (update state.Update, err error) {
 	if wrap := t.scope.wrap; wrap != nil {
 		run = wrap(t.node)
 	}
-	update, err = run(context.WithValue(t.scope.nodeCtx, taskKey{}, t), t.view)
+	update, err = run(t, t.view)
 	returned = true
 	return update, err
 }
 
-// close marks the node as returned. It returns the open questions, and a failure
-// that counts whatever the node made of it.
+// close marks the node as returned, and waits for what a goroutine of the node is
+// storing. It returns the open questions, and a failure that counts whatever the
+// node made of it.
 func (t *Task) close() (open []Pause, fault error) {
+	t.over.Store(true)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.over = true
-	return t.asked, t.fault
+	x := t.extras
+	if x == nil {
+		return nil, nil
+	}
+	t.mu.Unlock()
+	x.storing.Wait()
+	t.mu.Lock()
+	return x.asked, x.fault
 }
 
 // fail makes err the error of the task.
@@ -260,13 +314,14 @@ func (t *Task) splitUpdate(update state.Update, allowed []string) (state.Update,
 		writes state.Update
 		tx     *statecore.Tx
 	)
-	for _, w := range update {
+	for i, w := range update {
 		switch s := w.Signal().(type) {
 		case nil:
 			writes = append(writes, w)
 		case *Send:
 			if tx == nil {
 				tx = t.scope.plan.Schema.Begin(t.scope.plan.empty)
+				t.sends = slices.Grow(t.sends, len(update)-i)
 			}
 			if err := t.addSend(tx, s, allowed); err != nil {
 				return nil, err
@@ -289,7 +344,7 @@ func (t *Task) follow(s statecore.Signal, allowed []string) error {
 		if t.scope.parent == nil {
 			return fmt.Errorf("%s: %w: the graph has no parent", s.Signal(), ErrSignal)
 		}
-		t.toParent = append(t.toParent, s.Write)
+		t.own().toParent = append(t.own().toParent, s.Write)
 		return nil
 	}
 	return fmt.Errorf("%s: %w: a node returned it", s.Signal(), ErrSignal)
@@ -391,32 +446,29 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 		e.write(w)
 	}
 	e.routes(t.targets, t.sends)
-	for _, w := range t.toParent {
+	for _, w := range t.extra().toParent {
 		stored, err := t.scope.encodeParentWrite(w)
 		if err != nil {
 			return nil, err
 		}
 		e.addJSON(markParent, stored)
 	}
-	if t.persistent != nil {
-		e.addJSON(markPersist, t.persistent)
+	if persistent := t.extra().persistent; persistent != nil {
+		e.addJSON(markPersist, persistent)
 	}
 	e.add(markDone, 0, nil)
 	return e.out, e.err
 }
 
 // ended returns the event of a task that has its outcome.
-func (t *Task) ended(now time.Time) Event {
-	e := t.event(TaskFinished, now)
+func (t *Task) ended() Event {
+	e := t.event(TaskFinished)
 	e.Update, e.Asked, e.Err = t.writes, t.pauses != nil, t.err
 	return e
 }
 
-// started returns the event of a task whose node begins.
-func (t *Task) started() Event { return t.event(TaskStarted, time.Now()) }
-
-func (t *Task) event(kind EventKind, now time.Time) Event {
-	return Event{Kind: kind, Time: now, Step: t.scope.step, Origin: t.place}
+func (t *Task) event(kind EventKind) Event {
+	return Event{Kind: kind, Time: time.Now(), Step: t.scope.step, scope: t.scope, task: t}
 }
 
 // wrote reports whether the task wrote to a channel.

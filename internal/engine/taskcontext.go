@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 )
 
 // Running says where a node runs.
@@ -56,14 +55,14 @@ func (t *Task) position() string {
 // Emit delivers a value to the reader of the run's events, and returns when the
 // reader has taken it or ctx has ended. Without a reader it is a sign of life only.
 func (t *Task) Emit(ctx context.Context, value any) {
-	resume := suspendIdle(ctx)
-	defer resume()
-	if t.scope.events == nil {
-		return
+	if t.watched.Load() {
+		defer suspendIdle(ctx)()
 	}
-	e := t.event(Emitted, time.Now())
-	e.Value = value
-	t.scope.events.send(ctx, e)
+	if t.scope.events != nil {
+		e := t.event(Emitted)
+		e.Value = value
+		t.scope.events.send(ctx, &e)
+	}
 }
 
 // An AttemptError carries the number of attempts that a node had.

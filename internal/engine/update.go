@@ -175,7 +175,7 @@ func (r *run) applyUnfinished() (view state.View, ran []string, err error) {
 		if !t.finished {
 			continue
 		}
-		r.front.persistent = remember(r.front.persistent, t.persistent)
+		r.front.persistent = remember(r.front.persistent, t.extra().persistent)
 		if err := statecore.Apply(tx, i, t.writes); err != nil {
 			return nil, nil, err
 		}

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-	"time"
+
+	"github.com/weft-go/weft/checkpoint"
 )
 
 // runTasks runs the tasks that are due, all at once or as many as the limit
@@ -39,12 +40,16 @@ func (r *run) runSingle(t *Task) error {
 	if !t.due() {
 		return nil
 	}
-	r.emit(t.started())
-	if r.parent == nil {
-		r.events.flush()
+	if r.events == nil {
+		t.execute()
+	} else {
+		r.emit(t.event(TaskStarted))
+		if r.parent == nil {
+			r.events.flush()
+		}
+		t.execute()
+		r.emit(t.ended())
 	}
-	t.execute()
-	r.emit(t.ended(time.Now()))
 	if t.finished {
 		return nil
 	}
@@ -81,7 +86,10 @@ func (w *workers) work() {
 		if !t.due() {
 			continue
 		}
-		w.run.events.send(w.run.storeCtx, t.started())
+		if w.run.events != nil {
+			e := t.event(TaskStarted)
+			w.run.events.send(w.run.storeCtx, &e)
+		}
 		t.execute()
 		w.finish(t)
 	}
@@ -94,7 +102,10 @@ func (w *workers) finish(t *Task) {
 		w.errs = append(w.errs, err)
 		w.mu.Unlock()
 	}
-	w.run.events.send(w.run.storeCtx, t.ended(time.Now()))
+	if w.run.events != nil {
+		e := t.ended()
+		w.run.events.send(w.run.storeCtx, &e)
+	}
 }
 
 // storeResult stores the outcome of a task, for a later run if this one cannot
@@ -112,5 +123,11 @@ func (r *run) storeResult(t *Task) error {
 		return err
 	}
 	r.touched.Store(true)
-	return r.log.write(r.storeCtx, r.key(), writes)
+	err = r.log.write(r.storeCtx, r.key(), writes)
+	if r.log.mode == Sync && t.err == nil && (errors.Is(err, checkpoint.ErrTooLarge) || errors.Is(err, checkpoint.ErrInvalid)) {
+		// The store works and refuses this result. Under Sync the error is of this call.
+		t.finished, t.pauses, t.err = false, nil, t.fail(err)
+		return r.storeResult(t)
+	}
+	return err
 }

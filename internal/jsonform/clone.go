@@ -7,9 +7,24 @@ import (
 	"sync"
 )
 
-// cloner returns a function that copies a T so far that nothing in the copy can
-// change the original, or nil when plain assignment does so.
+// Cloner returns a function that copies a T deeply, or nil if assignment is a deep
+// copy. The function also gives each stored time the location that it has after
+// storage; see storedTime.
 func Cloner[T any]() func(T) T {
+	clone, times := structuralCloner[T](), timesCopierOf(reflect.TypeFor[T]())
+	if times == nil {
+		return clone
+	}
+	return func(v T) T {
+		if clone != nil {
+			v = clone(v)
+		}
+		times(reflect.ValueOf(&v).Elem(), 0)
+		return v
+	}
+}
+
+func structuralCloner[T any]() func(T) T {
 	type clones interface{ Clone() T }
 	t := reflect.TypeFor[T]()
 	if _, ok := any((*T)(nil)).(clones); ok && !nilable(t) {
@@ -25,19 +40,19 @@ func Cloner[T any]() func(T) T {
 	}
 }
 
-// copier replaces every reference in v, which can be set, by a copy. Depth
-// counts the references on the way.
+// copier replaces the references in v, which must be settable, by copies. Depth is
+// the number of references that led to v.
 type copier func(v reflect.Value, depth int)
 
-// tooLong is where a copier gives up: far below what would exhaust the stack,
-// as a value that holds itself would.
+// tooLong is the depth at which a copier panics. A value that refers to itself
+// would otherwise exhaust the stack.
 const tooLong = 10_000
 
-var errEndless = errors.New("state: a value holds itself, or more than 10000 levels of references")
+var errEndless = errors.New("state: a value refers to itself, or has more than 10000 levels of references")
 
 var copiers sync.Map // reflect.Type → copier
 
-// copierOf returns the copier of a type, nil when it holds no references.
+// copierOf returns the copier of a type, or nil if its values hold no references.
 func copierOf(t reflect.Type) copier {
 	if known, ok := copiers.Load(t); ok {
 		return known.(copier)
@@ -48,8 +63,8 @@ func copierOf(t reflect.Type) copier {
 	return c
 }
 
-// copierBuilder builds the copiers of one type; of a type that refers to itself
-// it is idChecked while it builds it.
+// copierBuilder holds the copiers of one type and its parts. A type that refers to
+// itself needs its copier while the copier is built.
 type copierBuilder map[reflect.Type]*copier
 
 func (b copierBuilder) of(t reflect.Type) copier {
@@ -69,15 +84,14 @@ func (b copierBuilder) of(t reflect.Type) copier {
 	return *begun
 }
 
-// shared reports whether values of a type may be handed on as they are although
-// they refer to something.
+// shared reports whether a copy may share the references of a type's values.
 func shared(t reflect.Type) bool {
 	if shareable(t) || t.Kind() != reflect.Pointer {
 		return shareable(t)
 	}
 	inner := t.Elem()
-	// A pointer to what cannot be copied is a handle, such as a client or a
-	// lock. It stands in a field that is not stored.
+	// A pointer to something that cannot be copied is a handle, such as a client
+	// or a lock. It is in a field that is not stored.
 	return inner.PkgPath() == "time" && inner != timeType ||
 		inner.Kind() == reflect.Struct && !cloneMethod(inner).found() && !cloneMethod(t).found() && !copyable(inner) && !rereads(inner)
 }
@@ -192,11 +206,7 @@ func copyInterface(v reflect.Value, depth int) {
 }
 
 func (b copierBuilder) structCopier(t reflect.Type) copier {
-	type part struct {
-		index int
-		copy  copier
-	}
-	var parts []part
+	var parts []fieldCopier
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if !f.IsExported() && (!f.Anonymous || f.Type.Kind() != reflect.Struct) {
@@ -206,12 +216,22 @@ func (b copierBuilder) structCopier(t reflect.Type) copier {
 		if f.IsExported() {
 			c = b.of(f.Type)
 		} else {
-			c = b.structCopier(f.Type) // its own exported fields can be set
+			c = b.structCopier(f.Type) // its exported fields can be set
 		}
 		if c != nil {
-			parts = append(parts, part{i, c})
+			parts = append(parts, fieldCopier{i, c})
 		}
 	}
+	return copyFields(parts)
+}
+
+// fieldCopier copies one field of a struct.
+type fieldCopier struct {
+	index int
+	copy  copier
+}
+
+func copyFields(parts []fieldCopier) copier {
 	if len(parts) == 0 {
 		return nil
 	}
@@ -222,8 +242,8 @@ func (b copierBuilder) structCopier(t reflect.Type) copier {
 	}
 }
 
-// copyable reports whether the fields that a copier can set are all by which a
-// struct refers to something.
+// copyable reports whether a copier can replace every reference in a struct, which
+// it can only through exported fields.
 func copyable(t reflect.Type) bool {
 	if locks(t) {
 		return false
@@ -242,10 +262,10 @@ func copyable(t reflect.Type) bool {
 	return true
 }
 
-// locks reports whether a type must not be copied once it is in use.
+// locks reports whether values of a type must not be copied after first use.
 func locks(t reflect.Type) bool { return t.PkgPath() == "sync" || t.PkgPath() == "sync/atomic" }
 
-// shareable reports whether a type never changes what it refers to.
+// shareable reports whether the referents of a type never change.
 func shareable(t reflect.Type) bool {
 	switch t.PkgPath() {
 	case "time", "net/netip", "unique":
@@ -254,7 +274,7 @@ func shareable(t reflect.Type) bool {
 	return false
 }
 
-// refers reports whether values of a type refer to something that could change.
+// refers reports whether values of a type refer to something that can change.
 func refers(t reflect.Type) bool {
 	switch {
 	case shareable(t):
@@ -277,15 +297,15 @@ func refers(t reflect.Type) bool {
 	return false
 }
 
-// rereads reports whether a type writes itself and reads itself back, so that
-// its stored form makes a copy.
+// rereads reports whether a type has methods to write and to read its stored form,
+// which can then make a copy.
 func rereads(t reflect.Type) bool {
 	h := hooksOf(t)
 	return h.writes && h.readsBack
 }
 
-// rereader copies what a copier can not see into through its stored form. What
-// has none is left as it is, and refused when it is to be stored.
+// rereader copies a value through its stored form. If that fails, the value stays
+// as it is, and encoding it returns the error.
 func rereader(t reflect.Type) copier {
 	return func(v reflect.Value, _ int) {
 		data, err := appendJSON(nil, v.Addr().Interface())
@@ -299,7 +319,7 @@ func rereader(t reflect.Type) copier {
 	}
 }
 
-// cloning is a type's own method to copy itself.
+// cloning is the form of a type's Clone method.
 type cloning uint8
 
 const (
@@ -311,8 +331,7 @@ const (
 
 func (m cloning) found() bool { return m != byNone }
 
-// cloneMethod finds a method Clone of t or of its pointer that returns a t or a
-// pointer to one.
+// cloneMethod finds the Clone method of t or *t that returns a t or a *t.
 func cloneMethod(t reflect.Type) cloning {
 	if t.Kind() == reflect.Interface {
 		return byNone

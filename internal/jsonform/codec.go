@@ -12,18 +12,20 @@ import (
 	"unicode/utf8"
 )
 
-// codec turns values of one type into JSON and back, and refuses what would
-// not come back as it was. What inspect and findLoss prove needs no second
-// look; a type with code of the user's is read back each time it is written.
+// A Codec converts values of one type to JSON and back. It returns an error for
+// a value that JSON would not give back as it was. A value of a type with code of
+// the user's is read back and compared each time that it is written.
 type Codec[T any] struct {
 	findings
 	form      form
-	exact     bool              // text is exactly string
-	same      func(a, b T) bool // whether two values are one element; nil when nobody asks
-	idChecked atomic.Bool       // same held once, and the type can not break it
+	isString  bool              // T is string itself
+	upgrade   Upgrade           // may be nil
+	times     copier            // gives each time its stored location; may be nil
+	same      func(a, b T) bool // whether two values are one element; may be nil
+	idChecked atomic.Bool       // same was true of one value, which proves it for the type
 }
 
-// form is how a value is written.
+// form selects how values are encoded.
 type form uint8
 
 const (
@@ -33,20 +35,22 @@ const (
 	unsigned             // an unsigned integer
 )
 
+// New returns a codec for values of T. If they cannot be stored, Err says why.
+// New returns a codec for values of T. If they cannot be stored, Err says why.
 func New[T any]() *Codec[T] {
 	t := reflect.TypeFor[T]()
-	return &Codec[T]{findings: inspect(t), form: formOf(t), exact: t == reflect.TypeFor[string]()}
+	return &Codec[T]{findings: inspect(t), form: formOf(t), times: timesCopierOf(t), isString: t == reflect.TypeFor[string]()}
 }
 
 // Err returns why values of T cannot be stored, or nil.
 func (c *Codec[T]) Err() error { return c.err }
 
-// Checked reports whether storage can lose a value of T in a way that depends on
-// the value, because T holds an interface or has code of the user's.
+// Checked reports whether some values of T cannot be stored although T can,
+// because T holds an interface, a time or raw JSON, or has code of the user's.
 func (c *Codec[T]) Checked() bool { return c.watch || c.hooked }
 
-// CheckIdentity makes the codec verify, with the first value that it writes,
-// that same reports a value and its stored copy as one element.
+// CheckIdentity makes the codec verify, with the first value that it encodes, that
+// same reports the value and its stored copy as one element.
 func (c *Codec[T]) CheckIdentity(same func(a, b T) bool) { c.same = same }
 
 func formOf(t reflect.Type) form {
@@ -66,10 +70,10 @@ func formOf(t reflect.Type) form {
 
 var errUTF8 = errors.New("a string is not valid UTF-8")
 
-// encode returns the JSON of v.
+// Encode returns the JSON of v. Its error wraps [ErrRoundTrip].
 func (c *Codec[T]) Encode(v T) ([]byte, error) { return c.Append(nil, v) }
 
-// append adds the JSON of v to dst.
+// Append appends the JSON of v to dst. Its error wraps [ErrRoundTrip].
 func (c *Codec[T]) Append(dst []byte, v T) ([]byte, error) {
 	switch c.form {
 	case text:
@@ -86,7 +90,7 @@ func (c *Codec[T]) Append(dst []byte, v T) ([]byte, error) {
 	return c.appendGeneral(dst, v)
 }
 
-// appendGeneral stands apart as it moves v to the heap.
+// appendGeneral is a function of its own since it moves v to the heap.
 func (c *Codec[T]) appendGeneral(dst []byte, v T) ([]byte, error) {
 	start := len(dst)
 	dst, err := appendJSON(dst, &v)
@@ -99,8 +103,7 @@ func (c *Codec[T]) appendGeneral(dst []byte, v T) ([]byte, error) {
 	return dst, nil
 }
 
-// encoder is pooled: one buffer and one JSON encoder, which does not escape
-// HTML.
+// encoder is a buffer with a JSON encoder that does not escape HTML.
 type encoder struct {
 	buf bytes.Buffer
 	enc *json.Encoder
@@ -113,8 +116,8 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// appendJSON adds the JSON of what v points to: methods of a pointer are called
-// for what has an address only.
+// appendJSON appends the JSON of the value that v points to. It takes a pointer
+// since encoding/json calls a pointer's methods only for addressable values.
 func appendJSON(dst []byte, v any) (_ []byte, err error) {
 	defer recoverAs("writing it as JSON", &err)
 	e := encoders.Get().(*encoder)
@@ -130,7 +133,7 @@ func appendJSON(dst []byte, v any) (_ []byte, err error) {
 	return dst, nil
 }
 
-// check looks for what JSON loses without an error.
+// check returns an error if JSON has lost a part of v without an error.
 func (c *Codec[T]) check(text []byte, v *T) (err error) {
 	defer recoverAs("reading it back", &err)
 	value := reflect.ValueOf(v).Elem()
@@ -141,7 +144,7 @@ func (c *Codec[T]) check(text []byte, v *T) (err error) {
 		return errors.New("its JSON is not valid UTF-8")
 	}
 	if replacement(text) {
-		// Only others' JSON may hold this escape on purpose.
+		// Only JSON that the codec did not write may hold this escape on purpose.
 		if !c.raw && !c.hooked {
 			return errUTF8
 		}
@@ -160,15 +163,15 @@ func (c *Codec[T]) check(text []byte, v *T) (err error) {
 	return nil
 }
 
-// verifyRoundTrip reads a value back and compares.
+// verifyRoundTrip reads a value back and compares it with the original.
 func (c *Codec[T]) verifyRoundTrip(text []byte, v *T) error {
 	back, err := c.unmarshal(text)
 	if err != nil {
-		return fmt.Errorf("it is not read back: %w", err)
+		return fmt.Errorf("it cannot be read back: %w", err)
 	}
 	if c.same != nil {
 		if !c.same(*v, back) {
-			return errors.New("what tells it from other elements is not read back")
+			return errors.New("its key is not stored, so it would be another element when it is read back")
 		}
 		c.idChecked.Store(true)
 	}
@@ -184,7 +187,7 @@ func (c *Codec[T]) verifyRoundTrip(text []byte, v *T) error {
 	}
 	again, err := appendJSON(nil, &back)
 	if err == nil && !bytes.Equal(text, again) && !shuffled(text, again) {
-		err = errors.New("once it is read back, its JSON is another")
+		err = errors.New("its JSON is different after it is read back")
 	}
 	return err
 }
@@ -195,7 +198,19 @@ func (c *Codec[T]) unmarshal(text []byte) (v T, err error) {
 	return v, err
 }
 
-func (c *Codec[T]) Decode(data []byte) (T, error) {
+// Decode reads stored data. Its error wraps [ErrStored].
+func (c *Codec[T]) Decode(data []byte) (v T, err error) {
+	if data, err = c.upgraded(data); err == nil {
+		v, err = c.Parse(data)
+	}
+	if err != nil {
+		return v, fmt.Errorf("%w: %w", ErrStored, err)
+	}
+	return v, nil
+}
+
+// Parse reads the JSON of a value that does not come from storage.
+func (c *Codec[T]) Parse(data []byte) (T, error) {
 	switch c.form {
 	case text:
 		if s, ok := unquote(data); ok {
@@ -210,14 +225,14 @@ func (c *Codec[T]) Decode(data []byte) (T, error) {
 	if err == nil && !utf8.Valid(data) {
 		err = errUTF8
 	}
-	if err != nil {
-		return v, fmt.Errorf("%w: %w", ErrStored, err)
+	if err == nil && c.times != nil {
+		c.times(reflect.ValueOf(&v).Elem(), 0)
 	}
-	return v, nil
+	return v, err
 }
 
 func (c *Codec[T]) fromString(s string) T {
-	if c.exact {
+	if c.isString {
 		return any(s).(T)
 	}
 	var v T
@@ -225,14 +240,14 @@ func (c *Codec[T]) fromString(s string) T {
 	return v
 }
 
-// fromDigits reads an integer as encode writes it; of any other text it reports
-// false, and the caller lets encoding/json read it.
+// fromDigits reads an integer in the form that Encode writes. It reports false for
+// any other text, which encoding/json must read.
 func (c *Codec[T]) fromDigits(data []byte) (v T, ok bool) {
 	digits, negative := data, false
 	if len(data) > 0 && data[0] == '-' && c.form == signed {
 		digits, negative = data[1:], true
 	}
-	const most = 18 // so many digits fit into an int64
+	const most = 18 // digits that always fit into an int64
 	if len(digits) == 0 || len(digits) > most || digits[0] == '0' && len(data) > 1 {
 		return v, false
 	}
@@ -261,10 +276,11 @@ func (c *Codec[T]) fromDigits(data []byte) (v T, ok bool) {
 	return v, true
 }
 
-// scratch buffers let what is handed out be of the very size, as stores keep it.
+// scratch holds buffers for EncodeList, whose result has no spare capacity since
+// stores keep it.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// encodeList returns the JSON array of items.
+// EncodeList returns the JSON array of items. Its error wraps [ErrRoundTrip].
 func (c *Codec[T]) EncodeList(items []T) ([]byte, error) {
 	buf := scratch.Get().(*[]byte)
 	out, err := c.AppendList((*buf)[:0], items)
@@ -279,6 +295,10 @@ func (c *Codec[T]) EncodeList(items []T) ([]byte, error) {
 	return data, nil
 }
 
+// AppendList appends the JSON array of items to dst. Its error wraps
+// [ErrRoundTrip].
+// AppendList appends the JSON array of items to dst. Its error wraps
+// [ErrRoundTrip].
 func (c *Codec[T]) AppendList(dst []byte, items []T) ([]byte, error) {
 	var err error
 	dst = append(dst, '[')
@@ -296,7 +316,19 @@ func (c *Codec[T]) AppendList(dst []byte, items []T) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
-func (c *Codec[T]) DecodeList(data []byte) ([]T, error) {
+// DecodeList reads a stored array. Its error wraps [ErrStored].
+func (c *Codec[T]) DecodeList(data []byte) (items []T, err error) {
+	if data, err = c.upgradedList(data); err == nil {
+		items, err = c.ParseList(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStored, err)
+	}
+	return items, nil
+}
+
+// ParseList reads a JSON array that does not come from storage.
+func (c *Codec[T]) ParseList(data []byte) ([]T, error) {
 	if n := len(data) - 1; c.form == text && n > 2 && data[0] == '[' && data[n] == ']' {
 		if s, ok := unquote(data[1:n]); ok { // one element, the common change
 			return []T{c.fromString(s)}, nil
@@ -306,10 +338,12 @@ func (c *Codec[T]) DecodeList(data []byte) ([]T, error) {
 	if err == nil && !utf8.Valid(data) {
 		err = errUTF8
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrStored, err)
+	if err == nil && c.times != nil {
+		for i := range items {
+			c.times(reflect.ValueOf(&items[i]).Elem(), 0)
+		}
 	}
-	return items, nil
+	return items, err
 }
 
 func unmarshalList[T any](data []byte) (items []T, err error) {

@@ -7,16 +7,17 @@ import (
 	"unicode"
 )
 
-// field is what encoding/json makes of a field of a struct.
+// field describes how encoding/json treats a field of a struct.
 type field struct {
 	index     int
-	name      string // its name in Go, for paths
-	key       string // its name in JSON; empty when its own fields stand in its place
+	name      string // its name in Go
+	key       string // its name in JSON; empty if its fields are written in its place
 	skipped   bool   // left out on purpose: json:"-", or a blank field
-	lost      bool   // left out without a word
+	lost      bool   // left out although no tag says so
 	omitEmpty bool
 	omitZero  bool
-	quoted    bool // a string that is written as JSON within a JSON string
+	quoted    bool // a string that the tag option "string" writes as JSON in a JSON string
+	asString  bool // the tag option "string" writes the value as a JSON string
 }
 
 var fieldsByType sync.Map // reflect.Type → []field
@@ -46,8 +47,8 @@ func fieldOf(f reflect.StructField, i int) field {
 		inner = inner.Elem()
 	}
 	structure := inner.Kind() == reflect.Struct
-	// A pointer to an embedded type that is not exported is written, and cannot
-	// be read back.
+	// An embedded pointer to a type that is not exported is written but cannot be
+	// read back.
 	out.lost = !f.IsExported() && (!f.Anonymous || !structure || f.Type.Kind() == reflect.Pointer)
 	key := out.readTag(tag, inner)
 	switch {
@@ -59,13 +60,17 @@ func fieldOf(f reflect.StructField, i int) field {
 	return out
 }
 
-// readTag reads the options of a tag, and returns the name in it that counts.
+// readTag reads the options of a tag. It returns the name in it, or "" if
+// encoding/json ignores the name.
 func (f *field) readTag(tag string, t reflect.Type) string {
 	key, options, _ := strings.Cut(tag, ",")
 	for option := range strings.SplitSeq(options, ",") {
 		f.omitEmpty = f.omitEmpty || option == "omitempty"
 		f.omitZero = f.omitZero || option == "omitzero"
-		f.quoted = f.quoted || option == "string" && t.Kind() == reflect.String
+		if option == "string" {
+			f.quoted = t.Kind() == reflect.String
+			f.asString = f.quoted || scalar(t.Kind())
+		}
 	}
 	if !validKey(key) {
 		return ""
@@ -73,14 +78,19 @@ func (f *field) readTag(tag string, t reflect.Type) string {
 	return key
 }
 
-// validKey reports whether encoding/json heeds a name in a tag.
+// scalar reports whether values of a kind are numbers or booleans.
+func scalar(k reflect.Kind) bool {
+	return k == reflect.Bool || k >= reflect.Int && k <= reflect.Float64
+}
+
+// validKey reports whether encoding/json accepts a name in a tag.
 func validKey(key string) bool {
 	return key != "" && !strings.ContainsFunc(key, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r)
 	})
 }
 
-// omits reports whether encoding/json leaves a field of this value out.
+// omits reports whether encoding/json leaves the field out for this value.
 func (f *field) omits(v reflect.Value) bool {
 	if f.omitZero && v.IsZero() {
 		return true

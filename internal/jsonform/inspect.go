@@ -21,12 +21,12 @@ var (
 	numberType = reflect.TypeFor[json.Number]()
 )
 
-// hooks are the methods by which a type has a stored form of its own.
+// hooks are the methods with which a type defines its own stored form.
 type hooks struct {
-	writes    bool
-	byPointer bool // it writes itself only where it has an address
-	reads     bool
-	readsBack bool // what it writes, in the same way
+	writes    bool // it has a method that writes it
+	byPointer bool // it is written by a method of its pointer
+	reads     bool // it has a method that reads it
+	readsBack bool // it is read by a method of the same kind, JSON or text
 }
 
 func hooksOf(t reflect.Type) (h hooks) {
@@ -46,18 +46,18 @@ func hooksOf(t reflect.Type) (h hooks) {
 	return h
 }
 
-// findings are what an inspection says of a type.
+// findings are the result of the inspection of a type.
 type findings struct {
 	err    error // why its values cannot be stored
-	watch  bool  // some of its values cannot, so each is looked at by findLoss
-	raw    bool  // it holds JSON text of others
-	hooked bool  // it has code of the user's in it, so each value is read back
-	itself bool  // it writes itself
+	watch  bool  // some of its values cannot be stored, so findLoss inspects each
+	raw    bool  // it holds JSON text that the codec did not write
+	hooked bool  // a part of it has hooks, so each value is read back
+	itself bool  // it is written by a method of its own
 }
 
 var findingsByType sync.Map // reflect.Type → findings
 
-// inspect finds out whether values of a type can come back from JSON.
+// inspect determines whether JSON gives back values of a type as they were.
 func inspect(t reflect.Type) findings {
 	if known, ok := findingsByType.Load(t); ok {
 		return known.(findings)
@@ -69,13 +69,16 @@ func inspect(t reflect.Type) findings {
 	return in.findings
 }
 
+// Storable returns why values of a type cannot be stored, or nil.
+func Storable(t reflect.Type) error { return inspect(t).err }
+
 type inspection struct {
 	findings
 	seen map[sighting]bool
 }
 
-// sighting is a type in a place; JSON calls the methods of its pointer only
-// where it has an address.
+// sighting is a type where it is addressable or not, since encoding/json calls
+// the methods of a pointer only for addressable values.
 type sighting struct {
 	reflect.Type
 	addressable bool
@@ -128,8 +131,8 @@ func (in *inspection) visitParts(t reflect.Type, path string, addressable bool) 
 	}
 }
 
-// nilable reports whether a t may be nil, which JSON does not tell apart from a
-// nil pointer to it.
+// nilable reports whether a t can be nil. JSON cannot distinguish that from a nil
+// pointer to a t.
 func nilable(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
@@ -142,9 +145,9 @@ func (in *inspection) visitHooks(h hooks, path string, addressable bool) {
 	in.hooked = in.hooked || h.writes || h.reads
 	switch {
 	case h.writes && !h.readsBack:
-		in.fail(path, "has a method to write itself and none to read itself back")
+		in.fail(path, "has a method that writes it as JSON and none that reads it back; add UnmarshalJSON or UnmarshalText")
 	case h.byPointer && !addressable:
-		in.fail(path, "writes itself by a method of its pointer, which JSON does not call for a value in a map; hold pointers in the map")
+		in.fail(path, "is written by a method of its pointer, which JSON does not call for a value in a map; use a map of pointers")
 	}
 }
 
@@ -152,7 +155,7 @@ func (in *inspection) visitKey(t reflect.Type, path string) {
 	if h := hooksOf(t); h.writes || h.reads {
 		in.hooked = true
 		if !h.writes || !h.readsBack {
-			in.fail(path, "has keys of "+t.String()+", which do not both write and read themselves")
+			in.fail(path, "has keys of "+t.String()+", which lack MarshalText or UnmarshalText")
 			return
 		}
 	} else {
@@ -164,7 +167,7 @@ func (in *inspection) visitKey(t reflect.Type, path string) {
 		}
 	}
 	if part, found := addressed(t, t.String()); found {
-		in.fail(path, "has keys that == compares by an address, which storage does not keep: "+part)
+		in.fail(path, "has keys that == compares by address, which storage does not keep: "+part)
 	}
 }
 
@@ -173,12 +176,12 @@ func (in *inspection) visitStruct(t reflect.Type, path string, addressable bool)
 	keys := map[string]string{}
 	in.visitFields(t, path, addressable, keys)
 	if !copies {
-		in.fail(path, "holds a lock, or refers to something from a field that is not exported, so it cannot be copied; give it a method Clone() "+t.String())
+		in.fail(path, "has a lock, or a reference in a field that is not exported, so it cannot be copied; give it a method Clone() "+t.String())
 	}
 }
 
-// visitFields visits the fields of a struct, and those of structs embedded in
-// it, which JSON writes side by side. Keys maps their names in JSON to paths.
+// visitFields visits the fields of a struct and of the structs embedded in it,
+// which share one JSON object. Keys maps their names in JSON to paths.
 func (in *inspection) visitFields(t reflect.Type, path string, addressable bool, keys map[string]string) {
 	for _, f := range fieldsOf(t) {
 		typ, at := t.Field(f.index).Type, path+"."+f.name
@@ -190,7 +193,7 @@ func (in *inspection) visitFields(t reflect.Type, path string, addressable bool,
 			in.visitEmbedded(typ, at, addressable, keys)
 		default:
 			if other, taken := keys[f.key]; taken {
-				in.fail(at, "and "+other+` have one name in JSON, "`+f.key+`", and one of them would be lost`)
+				in.fail(at, "and "+other+` have the same name in JSON, "`+f.key+`", so one of them would be lost`)
 			}
 			keys[f.key] = at
 			in.watch = in.watch || f.quoted
@@ -209,7 +212,7 @@ func (in *inspection) visitEmbedded(t reflect.Type, path string, addressable boo
 	case recursive(t):
 		in.fail(path, "embeds its own type, whose fields would be lost")
 	case hooksOf(t).writes || hooksOf(t).reads:
-		in.fail(path, "has a stored form of its own, which JSON passes over in an embedded field; give it a name")
+		in.fail(path, "has a stored form of its own, which JSON ignores in an embedded field; give the field a name")
 	default:
 		in.visitFields(t, path, addressable, keys)
 	}
@@ -237,24 +240,25 @@ func recursive(t reflect.Type) bool {
 	return embeds(t)
 }
 
-// distinct says why == does not tell values of E apart after storage as it does
-// before.
+// Distinct returns why == does not distinguish the same values of E after storage
+// as before, or nil.
 func Distinct[E comparable]() error {
 	t := reflect.TypeFor[E]()
 	if part, found := addressed(t, t.String()); found {
-		return fmt.Errorf("%w: %s is compared by an address, so it is another element when it is read back", ErrRoundTrip, part)
+		return fmt.Errorf("%w: %s is compared by address, so it would be another element after it is read back", ErrRoundTrip, part)
 	}
 	if part, found := partial(t, t.String()); found {
-		return fmt.Errorf("%w: %s tells elements apart and is not stored", ErrRoundTrip, part)
+		return fmt.Errorf("%w: %s distinguishes elements and is not stored", ErrRoundTrip, part)
 	}
 	return nil
 }
 
-// addressed finds the part of a comparable type that == compares by address.
+// addressed returns the path of a part of a comparable type that == compares by
+// address, if there is one.
 func addressed(t reflect.Type, path string) (string, bool) {
 	switch t.PkgPath() {
 	case "unique", "net/netip":
-		return "", false // one address for equal values
+		return "", false // equal values have the same address
 	}
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Chan, reflect.UnsafePointer:
@@ -271,7 +275,8 @@ func addressed(t reflect.Type, path string) (string, bool) {
 	return "", false
 }
 
-// partial finds the part of a comparable type that is left out of JSON.
+// partial returns the path of a part of a comparable type that JSON leaves out, if
+// there is one.
 func partial(t reflect.Type, path string) (string, bool) {
 	switch t.Kind() {
 	case reflect.Array:

@@ -2,9 +2,9 @@ package jsonform
 
 import "fmt"
 
-// Encode returns the stored form of a value that is no channel's, such as a
-// question that waits for its answer. It refuses, with [ErrRoundTrip], what a
-// channel of type T would refuse.
+// Marshal returns the stored form of a value that is not in a channel, such as a
+// question that waits for its answer. Its error wraps [ErrRoundTrip] under the
+// same conditions as in a channel of type T.
 func Marshal[T any](v T) ([]byte, error) {
 	c := New[T]()
 	if c.err != nil {
@@ -17,7 +17,7 @@ func Marshal[T any](v T) ([]byte, error) {
 	return data, nil
 }
 
-// Decode reads what [Encode] returned. Its error wraps [ErrStored].
+// Unmarshal reads what [Marshal] returned. Its error wraps [ErrStored].
 func Unmarshal[T any](data []byte) (T, error) {
 	v, err := New[T]().Decode(data)
 	if err != nil {

@@ -10,26 +10,26 @@ import (
 	"unicode/utf8"
 )
 
-// loss says what of a value would not come back from storage. The path grows
-// on the way out, so that a good value pays nothing for it.
-type loss struct{ path, why string }
+// roundTripLoss is the part of a value that storage would not give back. The path
+// is built while the functions return, so that it costs nothing without a loss.
+type roundTripLoss struct{ path, why string }
 
-func (l *loss) Error() string { return "value" + l.path + " " + l.why }
+func (l *roundTripLoss) Error() string { return "value" + l.path + " " + l.why }
 
-func (l *loss) in(part string) *loss {
+func (l *roundTripLoss) in(part string) *roundTripLoss {
 	l.path = part + l.path
 	return l
 }
 
-func (l *loss) inField(name string) *loss { return l.in("." + name) }
+func (l *roundTripLoss) inField(name string) *roundTripLoss { return l.in("." + name) }
 
-func (l *loss) inIndex(i int) *loss { return l.in("[" + strconv.Itoa(i) + "]") }
+func (l *roundTripLoss) inIndex(i int) *roundTripLoss { return l.in("[" + strconv.Itoa(i) + "]") }
 
-func (l *loss) inKey(k reflect.Value) *loss { return l.in(fmt.Sprintf("[%v]", k)) }
+func (l *roundTripLoss) inKey(k reflect.Value) *roundTripLoss { return l.in(fmt.Sprintf("[%v]", k)) }
 
-// findLoss looks at those parts of a value which JSON writes without an error
-// and reads back as something else. Types with hooks are left to verifyRoundTrip.
-func findLoss(v reflect.Value) *loss {
+// findLoss returns the part of a value that JSON writes without an error and reads
+// back as something else. It skips types with hooks, which verifyRoundTrip checks.
+func findLoss(v reflect.Value) *roundTripLoss {
 	t := v.Type()
 	switch t {
 	case timeType, rawType, numberType:
@@ -63,7 +63,7 @@ func findLoss(v reflect.Value) *loss {
 	return nil
 }
 
-func findLossStruct(v reflect.Value) *loss {
+func findLossStruct(v reflect.Value) *roundTripLoss {
 	fields := fieldsOf(v.Type())
 	for i := range fields {
 		f := &fields[i]
@@ -73,7 +73,7 @@ func findLossStruct(v reflect.Value) *loss {
 		}
 		l := findLoss(inner)
 		if text := reflect.Indirect(inner); l == nil && f.quoted && text.IsValid() && !utf8.ValidString(text.String()) {
-			l = &loss{why: "is not valid UTF-8"}
+			l = &roundTripLoss{why: "is not valid UTF-8"}
 		}
 		if l != nil {
 			return l.inField(f.name)
@@ -82,41 +82,41 @@ func findLossStruct(v reflect.Value) *loss {
 	return nil
 }
 
-func findLossPointer(v reflect.Value) *loss {
+func findLossPointer(v reflect.Value) *roundTripLoss {
 	if v.IsNil() {
 		return nil
 	}
 	inner := v.Elem()
 	if nilable(inner.Type()) && inner.IsNil() || inner.Type() == rawType && string(bytes.TrimSpace(inner.Bytes())) == "null" {
-		return &loss{why: "points to a nil, which JSON reads back as a nil pointer"}
+		return &roundTripLoss{why: "points to nil, which JSON reads back as a nil pointer"}
 	}
 	return findLoss(inner)
 }
 
-func findLossBuiltin(v reflect.Value) *loss {
+func findLossBuiltin(v reflect.Value) *roundTripLoss {
 	if !v.CanInterface() {
 		return nil
 	}
 	switch x := v.Interface().(type) {
 	case time.Time:
 		if _, offset := x.Zone(); offset%60 != 0 {
-			return &loss{why: "is a time in a zone whose offset has seconds, which JSON cannot hold; use UTC"}
+			return &roundTripLoss{why: "is a time in a zone whose offset has seconds, which JSON cannot hold; use UTC"}
 		}
 	case json.RawMessage:
 		if x == nil {
-			return &loss{why: `is a nil json.RawMessage, which JSON reads back as null; tag its field omitempty, or set it to null`}
+			return &roundTripLoss{why: `is a nil json.RawMessage, which JSON reads back as null; tag its field omitempty, or set it to null`}
 		}
 	case json.Number:
 		if x == "" {
-			return &loss{why: `is an empty json.Number, which JSON reads back as 0; tag its field omitempty, or set it to 0`}
+			return &roundTripLoss{why: `is an empty json.Number, which JSON reads back as 0; tag its field omitempty, or set it to 0`}
 		}
 	}
 	return nil
 }
 
-// findLossAny checks what a value of an interface type holds: only what JSON
-// reads back as the same Go type may stand there.
-func findLossAny(v reflect.Value) *loss {
+// findLossAny checks the value in an interface. Its type must be one that JSON
+// reads back as the same Go type.
+func findLossAny(v reflect.Value) *roundTripLoss {
 	if !v.CanInterface() {
 		return nil
 	}
@@ -132,5 +132,5 @@ func findLossAny(v reflect.Value) *loss {
 			return findLoss(v)
 		}
 	}
-	return &loss{why: fmt.Sprintf("is a %s inside an any, which JSON reads back as another type; use a typed field, or one of bool, string, float64, []any and map[string]any", v.Type())}
+	return &roundTripLoss{why: fmt.Sprintf("is a %s inside an any, which JSON reads back as another type; use a typed field, or one of bool, string, float64, []any and map[string]any", v.Type())}
 }

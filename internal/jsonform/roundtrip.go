@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// comparison compares a value with what was read back of it. It follows what is
-// stored: exported fields that are not tagged json:"-". Nil and empty are the
-// same to it, as types that write themselves often do not tell them apart.
+// comparison compares a value with its stored copy. It follows the stored parts:
+// exported fields that are not tagged json:"-". Nil and empty are equal, since
+// types with their own stored form often do not distinguish them.
 type comparison struct {
-	way    map[address]bool // the pointers on the way, as a value may hold itself
-	opaque bool             // something could only be compared by its text
+	path   map[address]bool // the pointers that led here, since a value may refer to itself
+	opaque bool             // a part could not be compared, so compare the JSON
 }
 
 type address struct {
@@ -20,7 +20,7 @@ type address struct {
 	at uintptr
 }
 
-func (s *comparison) compare(a, b reflect.Value) *loss {
+func (s *comparison) compare(a, b reflect.Value) *roundTripLoss {
 	switch {
 	case !a.IsValid() || !b.IsValid():
 		return differ(a.IsValid() == b.IsValid())
@@ -42,21 +42,22 @@ func (s *comparison) compare(a, b reflect.Value) *loss {
 	case reflect.Struct:
 		return s.compareStructs(a, b)
 	case reflect.Chan, reflect.Func, reflect.UnsafePointer:
-		return nil // nothing that a form of its own could keep
+		return nil // cannot be stored in any form
 	}
 	return differ(a.Equal(b))
 }
 
-// differ does not say what the values are: an error may end up in a log.
-func differ(same bool) *loss {
+// differ returns an error unless same. The error does not contain the values, since
+// it may be logged.
+func differ(same bool) *roundTripLoss {
 	if same {
 		return nil
 	}
-	return &loss{why: "is not read back as it is written"}
+	return &roundTripLoss{why: "is different after it is read back"}
 }
 
-// compareKnown compares what has a notion of sameness of its own.
-func compareKnown(a, b reflect.Value) (l *loss, known bool) {
+// compareKnown compares values of types that define equality.
+func compareKnown(a, b reflect.Value) (l *roundTripLoss, known bool) {
 	if !a.CanInterface() {
 		return nil, false
 	}
@@ -81,7 +82,7 @@ func compareKnown(a, b reflect.Value) (l *loss, known bool) {
 	return differ(a.MethodByName("Equal").Call([]reflect.Value{b})[0].Bool()), true
 }
 
-// compact returns JSON without its blanks; nil for null, which it stands for.
+// compact returns JSON without white space, or nil for null.
 func compact(raw json.RawMessage) []byte {
 	var out bytes.Buffer
 	if len(raw) == 0 || json.Compact(&out, raw) != nil || out.String() == "null" {
@@ -90,7 +91,7 @@ func compact(raw json.RawMessage) []byte {
 	return out.Bytes()
 }
 
-// stores reports whether a struct type has fields that comparison can follow.
+// stores reports whether a struct type has fields that are stored.
 func stores(t reflect.Type) bool {
 	for _, f := range fieldsOf(t) {
 		if !f.skipped && !f.lost {
@@ -100,23 +101,23 @@ func stores(t reflect.Type) bool {
 	return false
 }
 
-func (s *comparison) comparePointers(a, b reflect.Value) *loss {
+func (s *comparison) comparePointers(a, b reflect.Value) *roundTripLoss {
 	if a.IsNil() || b.IsNil() {
 		return differ(a.IsNil() == b.IsNil())
 	}
 	at := address{a.Type(), a.Pointer()}
-	if s.way[at] {
+	if s.path[at] {
 		return nil
 	}
-	if s.way == nil {
-		s.way = map[address]bool{}
+	if s.path == nil {
+		s.path = map[address]bool{}
 	}
-	s.way[at] = true
-	defer delete(s.way, at)
+	s.path[at] = true
+	defer delete(s.path, at)
 	return s.compare(a.Elem(), b.Elem())
 }
 
-func (s *comparison) compareLists(a, b reflect.Value) *loss {
+func (s *comparison) compareLists(a, b reflect.Value) *roundTripLoss {
 	if a.Len() != b.Len() {
 		return differ(false)
 	}
@@ -128,7 +129,7 @@ func (s *comparison) compareLists(a, b reflect.Value) *loss {
 	return nil
 }
 
-func (s *comparison) compareMaps(a, b reflect.Value) *loss {
+func (s *comparison) compareMaps(a, b reflect.Value) *roundTripLoss {
 	if a.Len() != b.Len() {
 		return differ(false)
 	}
@@ -140,7 +141,7 @@ func (s *comparison) compareMaps(a, b reflect.Value) *loss {
 	return nil
 }
 
-func (s *comparison) compareStructs(a, b reflect.Value) *loss {
+func (s *comparison) compareStructs(a, b reflect.Value) *roundTripLoss {
 	s.opaque = s.opaque || !stores(a.Type())
 	for _, f := range fieldsOf(a.Type()) {
 		if f.skipped || f.lost {
@@ -153,8 +154,8 @@ func (s *comparison) compareStructs(a, b reflect.Value) *loss {
 	return nil
 }
 
-// shuffled reports whether two texts have the same bytes in any order: a type
-// may write the elements of a set as they come.
+// shuffled reports whether two texts have the same bytes in any order. A type may
+// write the elements of a set in random order.
 func shuffled(a, b []byte) bool {
 	var count [256]int
 	for _, c := range a {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// quote adds s as a JSON string, the way encoding/json writes it without HTML
-// escapes, and reports false when s is not valid UTF-8.
+// quote appends s as a JSON string, as encoding/json writes it without HTML
+// escapes. It reports false if s is not valid UTF-8.
 func quote(dst []byte, s string) ([]byte, bool) {
 	dst = append(dst, '"')
 	for {
@@ -33,19 +33,19 @@ func quote(dst []byte, s string) ([]byte, bool) {
 	}
 }
 
-// verbatim returns how many bytes at the start of s are ASCII that stands in a
-// JSON string as it is.
+// verbatim returns the number of bytes at the start of s that are ASCII and need no
+// escape in a JSON string.
 func verbatim[T string | []byte](s T) int {
 	const (
-		each = 0x01_01_01_01_01_01_01_01 // times a byte: that byte, eight times
+		each = 0x01_01_01_01_01_01_01_01 // multiplied by a byte: that byte, eight times
 		top  = 0x80 * each
 	)
 	i := 0
 	for rest := s; len(rest) >= 8; rest = rest[8:] {
 		x := uint64(rest[0]) | uint64(rest[1])<<8 | uint64(rest[2])<<16 | uint64(rest[3])<<24 |
 			uint64(rest[4])<<32 | uint64(rest[5])<<40 | uint64(rest[6])<<48 | uint64(rest[7])<<56
-		// A byte's top bit is set by what is not ASCII, by a borrow for what is
-		// below a blank, and by one for what became zero.
+		// The top bit of a byte is set if the byte is not ASCII, or if a subtraction
+		// borrows: the byte is less than a space, or equal to a quote or backslash.
 		if (x|(x-' '*each)|((x^'"'*each)-each)|((x^'\\'*each)-each))&top != 0 {
 			break
 		}
@@ -78,8 +78,8 @@ func escape(dst []byte, b byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&0xf])
 }
 
-// unquote reads a JSON string that has no escapes; of any other it reports
-// false, and the caller lets encoding/json read it.
+// unquote reads a JSON string without escapes. It reports false for any other
+// text, which encoding/json must read.
 func unquote(text []byte) (string, bool) {
 	n := len(text) - 1
 	if n < 1 || text[0] != '"' || text[n] != '"' {
@@ -97,11 +97,11 @@ func unquote(text []byte) (string, bool) {
 	return string(inner), true
 }
 
-// deepest is how far encoding/json reads nested arrays and objects, less some
-// for the brackets around what it is given.
+// deepest is the depth of arrays and objects that encoding/json reads, less a
+// margin for the brackets that the caller adds.
 const deepest = 9_990
 
-// tooDeep reports whether JSON text is nested more than encoding/json reads.
+// tooDeep reports whether JSON is nested deeper than encoding/json reads.
 func tooDeep(text []byte) bool {
 	if bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) <= deepest {
 		return false
@@ -124,8 +124,8 @@ func tooDeep(text []byte) bool {
 	return most > deepest
 }
 
-// replacement finds the escape that encoding/json writes for a bad byte of a
-// string; a true U+FFFD it writes as itself.
+// replacement reports whether JSON has the escape that encoding/json writes for an
+// invalid byte of a string. It does not write a valid U+FFFD as an escape.
 func replacement(text []byte) bool {
 	escape := []byte(`\ufffd`)
 	for from := 0; ; {

@@ -5,34 +5,33 @@ import (
 	"unicode/utf8"
 )
 
-// badText finds a string that is not valid UTF-8 in what is stored of a value,
-// and in all that a type which writes itself has. Way holds the pointers that
-// led here.
-func badText(v reflect.Value, way map[address]bool) *loss {
+// badText returns the part of a value that is a string and not valid UTF-8. It
+// ignores fields that are not stored. Path holds the pointers that led here.
+func badText(v reflect.Value, path map[address]bool) *roundTripLoss {
 	switch v.Kind() {
 	case reflect.String:
 		if !utf8.ValidString(v.String()) {
-			return &loss{why: "is not valid UTF-8"}
+			return &roundTripLoss{why: "is not valid UTF-8"}
 		}
 	case reflect.Interface:
 		if !v.IsNil() {
-			return badText(v.Elem(), way)
+			return badText(v.Elem(), path)
 		}
 	case reflect.Pointer:
 		at := address{v.Type(), v.Pointer()}
-		if v.IsNil() || way[at] {
+		if v.IsNil() || path[at] {
 			return nil
 		}
-		way[at] = true
-		defer delete(way, at)
-		return badText(v.Elem(), way)
+		path[at] = true
+		defer delete(path, at)
+		return badText(v.Elem(), path)
 	case reflect.Slice, reflect.Array:
-		return badTextList(v, way)
+		return badTextList(v, path)
 	case reflect.Map:
-		return badTextMap(v, way)
+		return badTextMap(v, path)
 	case reflect.Struct:
 		for _, f := range fieldsOf(v.Type()) {
-			if l := badText(v.Field(f.index), way); l != nil && !f.skipped {
+			if l := badText(v.Field(f.index), path); l != nil && !f.skipped {
 				return l.inField(f.name)
 			}
 		}
@@ -40,23 +39,23 @@ func badText(v reflect.Value, way map[address]bool) *loss {
 	return nil
 }
 
-func badTextList(v reflect.Value, way map[address]bool) *loss {
+func badTextList(v reflect.Value, path map[address]bool) *roundTripLoss {
 	if v.Type().Elem().Kind() == reflect.Uint8 {
 		return nil
 	}
 	for i := range v.Len() {
-		if l := badText(v.Index(i), way); l != nil {
+		if l := badText(v.Index(i), path); l != nil {
 			return l.inIndex(i)
 		}
 	}
 	return nil
 }
 
-func badTextMap(v reflect.Value, way map[address]bool) *loss {
+func badTextMap(v reflect.Value, path map[address]bool) *roundTripLoss {
 	for it := v.MapRange(); it.Next(); {
-		l := badText(it.Key(), way)
+		l := badText(it.Key(), path)
 		if l == nil {
-			l = badText(it.Value(), way)
+			l = badText(it.Value(), path)
 		}
 		if l != nil {
 			return l.inKey(it.Key())

@@ -1,5 +1,5 @@
-// Package migration reads the numbered scripts that bring a store's database from one
-// version to the next, and tells how far a database has come. It knows no database.
+// Package migration reads the numbered scripts that migrate the database of a store, and
+// computes which of them were applied. It does not connect to a database.
 package migration
 
 import (
@@ -13,22 +13,25 @@ import (
 	"strings"
 )
 
-// ErrSchema says that a database is not as the migrations left it.
+// ErrSchema is returned when the applied migrations of a database are not the first ones
+// of the list.
 var ErrSchema = errors.New("unknown schema")
 
-// A Migration brings a schema to its version.
+// A Migration changes a schema from the version before it to its version.
 type Migration struct {
 	// Version counts from 1.
 	Version int
-	// Name is that of the file, and begins with the version: "001_facts".
+	// Name is the name of the file without its extension. It begins with the version, as in
+	// "001_facts".
 	Name string
 	// Script is SQL.
 	Script string
-	// Checksum tells the script from others.
+	// Checksum is the SHA-256 of the script, in hexadecimal.
 	Checksum string
 }
 
-// Read reads the files of a folder that are named 001_what.sql and so on, without a gap.
+// Read reads the files of a folder. They are named 001_name.sql, 002_name.sql and so on,
+// without a gap.
 func Read(files fs.FS, folder string) ([]Migration, error) {
 	names, err := fs.Glob(files, path.Join(folder, "*.sql")) // sorted
 	if err != nil {
@@ -43,9 +46,9 @@ func Read(files fs.FS, folder string) ([]Migration, error) {
 		name := strings.TrimSuffix(path.Base(file), ".sql")
 		number, _, _ := strings.Cut(name, "_")
 		if version, err := strconv.Atoi(number); err != nil || version != i+1 {
-			return nil, fmt.Errorf("migration: %s is out of order: number %d is due", file, i+1)
+			return nil, fmt.Errorf("migration: %s is out of order: expected number %d", file, i+1)
 		}
-		// A checkout may have changed the ends of lines.
+		// Git may have converted the line endings.
 		script := strings.ReplaceAll(string(b), "\r\n", "\n")
 		sum := sha256.Sum256([]byte(script))
 		list = append(list, Migration{i + 1, name, script, hex.EncodeToString(sum[:])})
@@ -53,7 +56,7 @@ func Read(files fs.FS, folder string) ([]Migration, error) {
 	return list, nil
 }
 
-// MustRead is [Read] for files that are part of the program.
+// MustRead is like [Read] but panics on an error. It is for embedded files.
 func MustRead(files fs.FS, folder string) []Migration {
 	list, err := Read(files, folder)
 	if err != nil {
@@ -62,23 +65,23 @@ func MustRead(files fs.FS, folder string) []Migration {
 	return list
 }
 
-// A Note is what a database has noted of a migration that was applied.
+// A Note is the record of a migration that was applied to a database.
 type Note struct {
 	Version  int
 	Checksum string
 }
 
-// Applied returns how many migrations of the list were applied, as the notes say, which
-// come by version. It returns [ErrSchema] unless they are the first ones of the list.
+// Applied returns the number of migrations that were applied. The notes are ordered by
+// version. It returns [ErrSchema] unless they match the first migrations of the list.
 func Applied(list []Migration, notes []Note) (int, error) {
 	for i, n := range notes {
 		switch {
 		case n.Version > len(list):
-			return 0, fmt.Errorf("version %d, where %d is the newest that is known: %w", n.Version, len(list), ErrSchema)
+			return 0, fmt.Errorf("version %d was applied, and %d is the newest that this program knows: update the program: %w", n.Version, len(list), ErrSchema)
 		case n.Version != i+1:
-			return 0, fmt.Errorf("version %d without version %d: %w", n.Version, i+1, ErrSchema)
+			return 0, fmt.Errorf("version %d was applied without version %d: %w", n.Version, i+1, ErrSchema)
 		case n.Checksum != list[i].Checksum:
-			return 0, fmt.Errorf("version %d, applied with another text than that of %s: %w", n.Version, list[i].Name, ErrSchema)
+			return 0, fmt.Errorf("version %d was applied with another text than %s: %w", n.Version, list[i].Name, ErrSchema)
 		}
 	}
 	return len(notes), nil

@@ -10,42 +10,44 @@ import (
 	"github.com/weft-go/weft/internal/migration"
 )
 
-// written is the schema that scripts are written for.
-const written = "weft"
+// scriptSchema is the schema that scripts are written for.
+const scriptSchema = "weft"
 
-// InSchema puts another schema, whose name has no quote in it, into a statement.
+// InSchema replaces the schema "weft" in a statement. The name of the other schema must
+// not contain a quote.
 func InSchema(schema, text string) string {
-	if schema == written {
+	if schema == scriptSchema {
 		return text
 	}
-	return strings.ReplaceAll(text, written+".", pgx.Identifier{schema}.Sanitize()+".")
+	return strings.ReplaceAll(text, scriptSchema+".", pgx.Identifier{schema}.Sanitize()+".")
 }
 
-// Migrations are those of a store, for one schema.
+// Migrations are the migrations of a store for one schema.
 type Migrations struct {
 	List []migration.Migration
-	// Schema is a name without a quote in it.
+	// Schema is a name without quotes.
 	Schema string
-	// Table is the table of the schema that notes what was applied.
+	// Table is the table of the schema that records which migrations were applied.
 	Table string
-	// Lock, with the schema behind it, is held while a migration is applied.
+	// Lock and the schema name an advisory lock that is held while a migration is applied.
 	Lock string
-	// Foreign is what errors wrap when the schema is not as these migrations left it.
+	// Foreign is wrapped by the error for a schema that other migrations have changed.
 	Foreign error
 }
 
-// Read sends a statement, and calls fn for each of its rows. Where it tries again, it may call fn again.
+// Read sends a statement and calls fn for each row. If it sends the statement again, it
+// calls fn again for rows that it has already read.
 type Read func(ctx context.Context, sql string, args []any, fn func(pgx.Rows) error) error
 
 const (
 	hasTableQuery = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE n.nspname = $1::text AND c.relname = $2::text)`
 
-	// notesQuery has one row.
+	// notesQuery returns one row.
 	notesQuery = `SELECT coalesce(array_agg(version ORDER BY version), '{}'), coalesce(array_agg(checksum ORDER BY version), '{}') FROM %s`
 )
 
-// Applied returns how many of the migrations the database has.
+// Applied returns the number of migrations that were applied to the database.
 func (m *Migrations) Applied(ctx context.Context, read Read) (int, error) {
 	var found bool
 	err := read(ctx, hasTableQuery, []any{m.Schema, m.Table}, func(rows pgx.Rows) error { return rows.Scan(&found) })
@@ -70,8 +72,8 @@ func (m *Migrations) Applied(ctx context.Context, read Read) (int, error) {
 	return n, nil
 }
 
-// Migrate applies what the database lacks, by scripts that run sends to it. Any number of
-// processes may do so at once.
+// Migrate applies the missing migrations. It calls run to send each script. Any number of
+// processes may call it concurrently.
 func (m *Migrations) Migrate(ctx context.Context, read Read, run func(ctx context.Context, script string) error) error {
 	for {
 		done, err := m.Applied(ctx, read)
@@ -85,21 +87,21 @@ func (m *Migrations) Migrate(ctx context.Context, read Read, run func(ctx contex
 }
 
 // Script returns the i-th migration as one statement, which takes effect as a whole or not
-// at all, wherever it is sent from, and has none where the migration was applied before.
-// It is an error where the one before it was not, and where the migration had another text.
+// at all. It has no effect if the migration was applied before. It fails if the migration
+// before it was not applied, or if a migration of the same number with another text was.
 func (m *Migrations) Script(i int) string {
 	one := &m.List[i]
-	begin := ""
+	create := ""
 	if one.Version == 1 {
-		begin = fmt.Sprintf(createTable, m.Schema, pgx.Identifier{m.Schema}.Sanitize(), m.Table)
+		create = fmt.Sprintf(createTable, m.Schema, pgx.Identifier{m.Schema}.Sanitize(), m.Table)
 	}
-	// Names and checksums need no quoting.
-	return InSchema(m.Schema, fmt.Sprintf(once, m.Schema, m.Lock, m.Table, one.Version, one.Name, one.Checksum, begin+one.Script))
+	// Names of files and checksums contain no quotes.
+	return InSchema(m.Schema, fmt.Sprintf(once, m.Schema, m.Lock, m.Table, one.Version, one.Name, one.Checksum, create+one.Script))
 }
 
 const (
-	// once takes schema, lock, table, version, name, checksum and script. That the table is there is
-	// asked of a table: what a session remembers of names may be older than the lock for which it has waited.
+	// once has the arguments schema, lock, table, version, name, checksum and script. It looks the
+	// table up in pg_class, since the name cache of a session can be older than the lock that it waited for.
 	once = `DO $once$
 DECLARE
   place constant text := '%[1]s';
@@ -126,8 +128,8 @@ $script$;
 END $once$;
 `
 
-	// createTable takes schema, quoted schema and table. CREATE SCHEMA IF NOT EXISTS takes a right even
-	// when there is one.
+	// createTable has the arguments schema, quoted schema and table. CREATE SCHEMA IF NOT EXISTS needs
+	// the right to create schemas even if the schema exists.
 	createTable = `DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = '%s') THEN CREATE SCHEMA %s; END IF;
 END $$;

@@ -1,5 +1,5 @@
-// Package pgdb is what the stores on PostgreSQL have in common: pools that suit a
-// transaction pooler, finding one, and waiting before something is tried again.
+// Package pgdb has the parts that the stores on PostgreSQL share: the configuration of
+// pools, the detection of transaction poolers, migrations, and random waits.
 package pgdb
 
 import (
@@ -15,21 +15,24 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// connectTimeout is how long a pool waits for a new connection.
+// connectTimeout is how long a pool waits for a new connection by default.
 const connectTimeout = 5 * time.Second
 
-// PoolConfig returns what a pool for the URL is to be made of. Behind a transaction
-// pooler, which is found out if pooled is nil, its connections prepare no statements.
+// PoolConfig returns the configuration of a pool for the URL. Behind a transaction
+// pooler, its connections do not prepare statements. If pooled is nil, PoolConfig
+// detects a pooler by the URL, and otherwise the first connection of the pool detects
+// it: see [detector].
 func PoolConfig(address string, pooled *bool) (*pgxpool.Config, error) {
-	address, asked := withoutParameter(address, "pgbouncer")
+	address, requested := withoutParameter(address, "pgbouncer")
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		return nil, err
 	}
-	if pooled != nil && *pooled || pooled == nil && (asked || poolerAt(&config.ConnConfig.Config)) {
-		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
-		config.ConnConfig.StatementCacheCapacity = 0
-		config.ConnConfig.DescriptionCacheCapacity = 0
+	switch {
+	case pooled != nil && *pooled, pooled == nil && (requested || poolerAt(&config.ConnConfig.Config)):
+		dontPrepare(config.ConnConfig)
+	case pooled == nil && config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement:
+		config.BeforeConnect = newDetector().beforeConnect
 	}
 	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, connectTimeout)
 	config.PingTimeout = cmp.Or(config.PingTimeout, connectTimeout)
@@ -37,8 +40,15 @@ func PoolConfig(address string, pooled *bool) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// withoutParameter removes a parameter that a server would not know from a URL,
-// and reports whether it was true.
+// dontPrepare configures a connection to send statements without preparing them.
+func dontPrepare(config *pgx.ConnConfig) {
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	config.StatementCacheCapacity = 0
+	config.DescriptionCacheCapacity = 0
+}
+
+// withoutParameter removes a parameter from a URL that the server does not know. It
+// reports whether the parameter was true.
 func withoutParameter(address, name string) (string, bool) {
 	u, err := url.Parse(address)
 	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
@@ -48,13 +58,14 @@ func withoutParameter(address, name string) (string, bool) {
 	if !q.Has(name) {
 		return address, false
 	}
-	asked := q.Get(name) == "true"
+	requested := q.Get(name) == "true"
 	q.Del(name)
 	u.RawQuery = q.Encode()
-	return u.String(), asked
+	return u.String(), requested
 }
 
-// connConfig returns nil for what does not tell how it connects.
+// connConfig returns the configuration of the connections of db, or nil if db does not
+// expose it.
 func connConfig(db any) *pgx.ConnConfig {
 	switch db := db.(type) {
 	case interface{ Config() *pgxpool.Config }:
@@ -69,15 +80,16 @@ func connConfig(db any) *pgx.ConnConfig {
 	return nil
 }
 
-// Caches reports whether statements on a pool, a connection or a transaction are prepared
-// and kept, which is the default of pgx, and breaks behind a transaction pooler.
+// Caches reports whether a pool, a connection or a transaction prepares statements and
+// keeps them, which is the default of pgx. Behind a transaction pooler, such statements
+// fail.
 func Caches(db any) bool {
 	c := connConfig(db)
 	return c == nil || c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
 }
 
-// Pooled reports whether there is a transaction pooler before a pool, a connection or a
-// transaction, as far as that can be told.
+// Pooled reports whether the address of a pool, a connection or a transaction is the
+// address of a transaction pooler.
 func Pooled(db any) bool {
 	c := connConfig(db)
 	return c != nil && poolerAt(&c.Config)
@@ -94,9 +106,9 @@ func poolerAt(c *pgconn.Config) bool {
 		strings.HasPrefix(c.Host, "pooler.") || strings.Contains(c.Host, ".pooler.") || strings.Contains(c.Host, "-pooler.")
 }
 
-// Pause waits for a random part of the time.
-func Pause(ctx context.Context, most time.Duration) error {
-	t := time.NewTimer(rand.N(most))
+// Pause waits for a random time below the limit. It returns early with the error of ctx.
+func Pause(ctx context.Context, limit time.Duration) error {
+	t := time.NewTimer(rand.N(limit))
 	defer t.Stop()
 	select {
 	case <-t.C:

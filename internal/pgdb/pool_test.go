@@ -2,16 +2,21 @@ package pgdb_test
 
 import (
 	"context"
-	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/internal/pgdb"
+	"github.com/weft-go/weft/internal/pgtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,45 +38,94 @@ func TestPoolConfig(t *testing.T) {
 		{"postgres://h:6543/d", new(false), false},
 		{"postgres://h/d", new(true), true},
 	} {
-		config, err := pgdb.PoolConfig(test.address, test.pooled)
-		if err != nil {
-			t.Errorf("%s: %v", test.address, err)
-			continue
-		}
-		if got := config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeExec; got != test.want {
-			t.Errorf("%s: pooled %v, want %v", test.address, got, test.want)
-		}
-		if _, ok := config.ConnConfig.RuntimeParams["pgbouncer"]; ok || config.ConnConfig.ConnectTimeout != 5*time.Second {
-			t.Errorf("%s: got %v and %v", test.address, config.ConnConfig.RuntimeParams, config.ConnConfig.ConnectTimeout)
-		}
-		pool, err := pgxpool.NewWithConfig(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := pgdb.Caches(pool); got == test.want {
-			t.Errorf("%s: caches %v", test.address, got)
-		}
-		pool.Close()
+		t.Run(test.address, func(t *testing.T) {
+			t.Parallel()
+			config, err := pgdb.PoolConfig(test.address, test.pooled)
+			require.NoError(t, err)
+			assert.Equal(t, test.want, config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeExec, "without preparing")
+			assert.NotContains(t, config.ConnConfig.RuntimeParams, "pgbouncer")
+			assert.Equal(t, 5*time.Second, config.ConnConfig.ConnectTimeout)
+			pool, err := pgxpool.NewWithConfig(t.Context(), config)
+			require.NoError(t, err)
+			defer pool.Close()
+			assert.Equal(t, !test.want, pgdb.Caches(pool))
+		})
 	}
-	if _, err := pgdb.PoolConfig("postgres://h:port/d", nil); err == nil {
-		t.Error("a URL that is none is taken")
+	_, err := pgdb.PoolConfig("postgres://h:port/d", nil)
+	require.Error(t, err)
+	assert.True(t, pgdb.Caches(nil))
+	assert.False(t, pgdb.Pooled(nil))
+}
+
+func TestPoolFindsOutAboutATransactionPooler(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		url    string
+		pooled *bool
+		mode   pgx.QueryExecMode
+		extra  int32 // connections
+	}{
+		"direct":                  {pgtest.DirectURL(t), nil, pgx.QueryExecModeCacheStatement, 1},
+		"direct, as configured":   {pgtest.DirectURL(t), new(false), pgx.QueryExecModeCacheStatement, 0},
+		"a pooler":                {pgtest.PooledURL(t), nil, pgx.QueryExecModeExec, 1},
+		"a pooler, as configured": {pgtest.PooledURL(t), new(true), pgx.QueryExecModeExec, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config, err := pgdb.PoolConfig(test.url, test.pooled)
+			require.NoError(t, err)
+			const conns = 20
+			config.MaxConns = conns
+			var dialed atomic.Int32
+			dial := config.ConnConfig.DialFunc
+			config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				dialed.Add(1)
+				return dial(ctx, network, addr)
+			}
+			pool, err := pgxpool.NewWithConfig(t.Context(), config)
+			require.NoError(t, err)
+			defer pool.Close()
+			var all sync.WaitGroup
+			for range conns {
+				all.Go(func() {
+					c, err := pool.Acquire(t.Context())
+					if !assert.NoError(t, err) {
+						return
+					}
+					defer c.Release()
+					assert.Equal(t, test.mode, c.Conn().Config().DefaultQueryExecMode)
+					for i := range 20 {
+						var n int
+						assert.NoError(t, c.QueryRow(t.Context(), `SELECT $1::int + 1 FROM pg_sleep(0.001)`, i).Scan(&n))
+						assert.Equal(t, i+1, n)
+					}
+				})
+			}
+			all.Wait()
+			assert.LessOrEqual(t, dialed.Load(), conns+test.extra)
+		})
 	}
-	if !pgdb.Caches(nil) || pgdb.Pooled(nil) {
-		t.Error("what does not tell how it connects is taken for a pooler")
-	}
+}
+
+func TestPoolReturnsTheErrorOfItsFirstConnection(t *testing.T) {
+	t.Parallel()
+	config, err := pgdb.PoolConfig("postgres://user@127.0.0.1:1/d?sslmode=disable", nil)
+	require.NoError(t, err)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	defer pool.Close()
+	var refused net.Error
+	require.ErrorAs(t, pool.Ping(t.Context()), &refused)
 }
 
 func TestPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		if err := pgdb.Pause(t.Context(), time.Minute); err != nil || time.Since(began) > time.Minute {
-			t.Errorf("got %v after %v", err, time.Since(began))
-		}
+		start := time.Now()
+		require.NoError(t, pgdb.Pause(t.Context(), time.Minute))
+		assert.LessOrEqual(t, time.Since(start), time.Minute)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := pgdb.Pause(ctx, time.Hour); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
+		require.ErrorIs(t, pgdb.Pause(ctx, time.Hour), context.Canceled)
 	})
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Connect opens a connection that caches nothing, and is closed when the test ends.
+// Connect opens a connection that does not cache statements. It is closed when the test
+// ends.
 func Connect(tb testing.TB, url string) *pgx.Conn {
 	tb.Helper()
 	conn, err := connect(url)
@@ -18,8 +19,8 @@ func Connect(tb testing.TB, url string) *pgx.Conn {
 	return conn
 }
 
-// Ask returns the first column of the first row, and leaves no connection behind: it
-// may be called in a loop.
+// Ask returns the first column of the first row of a query. It opens and closes a
+// connection.
 func Ask[T any](tb testing.TB, url, sql string, args ...any) (answer T) {
 	tb.Helper()
 	use(tb, url, func(conn *pgx.Conn) error {
@@ -28,8 +29,8 @@ func Ask[T any](tb testing.TB, url, sql string, args ...any) (answer T) {
 	return answer
 }
 
-// Do runs a statement, or several if there are no arguments. It leaves no connection
-// behind.
+// Do runs a statement, or several if there are no arguments. It opens and closes a
+// connection.
 func Do(tb testing.TB, url, sql string, args ...any) {
 	tb.Helper()
 	use(tb, url, func(conn *pgx.Conn) error {

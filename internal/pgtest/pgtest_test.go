@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/internal/pgtest"
@@ -19,16 +20,10 @@ func TestSchema(t *testing.T) {
 	var name string
 	t.Run("while it is used", func(t *testing.T) {
 		name = pgtest.Schema(t)
-		if other := pgtest.Schema(t); other == name {
-			t.Errorf("two tests got the schema %s", name)
-		}
-		if n := pgtest.Ask[int](t, pgtest.URL(t), countSchemas, name); n != 1 {
-			t.Errorf("got %d schemas of the name %s, want 1", n, name)
-		}
+		assert.NotEqual(t, name, pgtest.Schema(t))
+		assert.Equal(t, 1, pgtest.Ask[int](t, pgtest.URL(t), countSchemas, name))
 	})
-	if n := pgtest.Ask[int](t, pgtest.URL(t), countSchemas, name); n != 0 {
-		t.Errorf("the schema %s is still there", name)
-	}
+	assert.Zero(t, pgtest.Ask[int](t, pgtest.URL(t), countSchemas, name))
 }
 
 func TestDatabase(t *testing.T) {
@@ -38,17 +33,11 @@ func TestDatabase(t *testing.T) {
 		return err
 	}
 	database := pgtest.Database(t, prepare)
-	if again := pgtest.Database(t, prepare); again != database {
-		t.Errorf("got another database, %s, want %s", again, database)
-	}
+	assert.Equal(t, database, pgtest.Database(t, prepare))
 	const distance = `SELECT ('[1,2]'::vector <-> '[1,3]'::vector)::int`
 	for _, url := range []string{database, pgtest.WithDatabase(t, pgtest.PooledURL(t), database)} {
-		if d := pgtest.Ask[int](t, url, distance); d != 1 {
-			t.Errorf("%s: got distance %d want 1", url, d)
-		}
+		assert.Equal(t, 1, pgtest.Ask[int](t, url, distance), url)
 	}
 	schema := pgtest.SchemaIn(t, database)
-	if n := pgtest.Ask[int](t, database, countSchemas, schema); n != 1 {
-		t.Errorf("got %d schemas of the name %s, want 1", n, schema)
-	}
+	assert.Equal(t, 1, pgtest.Ask[int](t, database, countSchemas, schema))
 }

@@ -16,33 +16,33 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// prefix begins the names of what tests make, followed by the second in which
-// they made it: what a test that was killed has left is removed by a later one.
+// prefix begins the names of schemas and databases of tests. The time of their creation
+// follows, in seconds, so that later tests can drop what a killed test has left.
 const prefix = "weft_test_"
 
-// leftAfter is how old a name is that nobody uses any more.
-const leftAfter = 3 * time.Hour
+// abandonedAfter is the age after which a schema or database is dropped.
+const abandonedAfter = 3 * time.Hour
 
 func newName() string {
 	return prefix + strconv.FormatInt(time.Now().Unix(), 10) + "_" + strings.ToLower(rand.Text()[:12])
 }
 
-// left reports whether a name is that of something left behind.
-func left(name string, now time.Time) bool {
+// abandoned reports whether the name belongs to a test that was killed.
+func abandoned(name string, now time.Time) bool {
 	rest, ok := strings.CutPrefix(name, prefix)
 	second, _, _ := strings.Cut(rest, "_")
 	made, err := strconv.ParseInt(second, 10, 64)
-	return ok && err == nil && now.Sub(time.Unix(made, 0)) > leftAfter
+	return ok && err == nil && now.Sub(time.Unix(made, 0)) > abandonedAfter
 }
 
-// Schema returns the name of a new schema in the database of [URL], which is
-// dropped with all that is in it when the test ends.
+// Schema creates a schema in the database of [URL] and returns its name. It is dropped
+// when the test ends.
 func Schema(tb testing.TB) string {
 	tb.Helper()
 	return SchemaIn(tb, DirectURL(tb))
 }
 
-// SchemaIn is a [Schema] in another database.
+// SchemaIn is like [Schema], in another database.
 func SchemaIn(tb testing.TB, url string) string {
 	tb.Helper()
 	if err := sweep(url); err != nil {
@@ -60,14 +60,14 @@ func SchemaIn(tb testing.TB, url string) string {
 	return name
 }
 
-// database is the one that this process has made.
+// database is the database that this process has created.
 var database struct {
 	sync.Mutex
 	url string // empty for none
 }
 
-// Database returns the URL of a database that the tests of a package share, and
-// makes it at the first call. Prepare, if not nil, then fills it. [Main] drops it.
+// Database returns the URL of a database that the tests of a package share. The first call
+// creates it and calls prepare, if that is not nil. [Main] drops it.
 func Database(tb testing.TB, prepare func(ctx context.Context, conn *pgx.Conn) error) string {
 	tb.Helper()
 	server := DirectURL(tb)
@@ -94,8 +94,8 @@ func Database(tb testing.TB, prepare func(ctx context.Context, conn *pgx.Conn) e
 	return made
 }
 
-// WithDatabase returns a URL with another database, such as that of a [Database]
-// behind [PooledURL].
+// WithDatabase returns the URL of a server with the database of another URL, such as a
+// [Database] through [PooledURL].
 func WithDatabase(tb testing.TB, server, made string) string {
 	tb.Helper()
 	from, err := url.Parse(made)
@@ -117,11 +117,11 @@ func withDatabase(server, name string) (string, error) {
 	return u.String(), nil
 }
 
-// M is what is needed of a [testing.M].
+// M is the method of [testing.M] that [Main] needs.
 type M interface{ Run() int }
 
-// Main wraps a testing.M so that the databases which its tests made are dropped
-// behind them: goleak.VerifyTestMain(pgtest.Main(m)).
+// Main wraps a testing.M. It drops the [Database] of the package after its tests have run:
+// goleak.VerifyTestMain(pgtest.Main(m)).
 func Main(m M) M { return main{m} }
 
 type main struct{ M }
@@ -152,18 +152,19 @@ func drop(made string) error {
 	return execute(server, "DROP DATABASE "+strings.TrimPrefix(u.Path, "/")+" WITH (FORCE)")
 }
 
-// swept are the databases in which this process has removed what was left.
+// swept has the databases in which this process has dropped abandoned schemas.
 var swept sync.Map
 
 func sweep(url string) error {
 	once, _ := swept.LoadOrStore(url, sync.OnceValue(func() error {
-		return connected(url, removeLeft)
+		return connected(url, dropAbandoned)
 	}))
 	return once.(func() error)()
 }
 
-// removeLeft removes what killed tests have left. Several may do so at once.
-func removeLeft(ctx context.Context, conn *pgx.Conn) error {
+// dropAbandoned drops abandoned schemas and databases. Several processes may call it
+// concurrently.
+func dropAbandoned(ctx context.Context, conn *pgx.Conn) error {
 	for _, kind := range []struct{ names, drop string }{
 		{`SELECT nspname FROM pg_namespace WHERE nspname LIKE '` + prefix + `%'`, "DROP SCHEMA IF EXISTS %s CASCADE"},
 		{`SELECT datname FROM pg_database WHERE datname LIKE '` + prefix + `%'`, "DROP DATABASE IF EXISTS %s WITH (FORCE)"},
@@ -177,8 +178,8 @@ func removeLeft(ctx context.Context, conn *pgx.Conn) error {
 			return err
 		}
 		for _, name := range names {
-			if left(name, time.Now()) {
-				// Another test process may be at it.
+			if abandoned(name, time.Now()) {
+				// It fails if another test process drops it at the same time.
 				_, _ = conn.Exec(ctx, fmt.Sprintf(kind.drop, pgx.Identifier{name}.Sanitize()))
 			}
 		}
@@ -193,7 +194,7 @@ func execute(url, sql string) error {
 	})
 }
 
-// connected calls fn with a connection of its own.
+// connected calls fn with a new connection.
 func connected(url string, fn func(ctx context.Context, conn *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -3,11 +3,13 @@ package pgtest
 import (
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
-func TestLeft(t *testing.T) {
+func TestAbandonedNames(t *testing.T) {
 	t.Parallel()
-	later := time.Now().Add(leftAfter + time.Minute)
+	later := time.Now().Add(abandonedAfter + time.Minute)
 	for name, want := range map[string]bool{
 		newName():              true,
 		"weft_test_1_x":        true,
@@ -16,11 +18,7 @@ func TestLeft(t *testing.T) {
 		"weft_1_x":             false,
 		"public":               false,
 	} {
-		if got := left(name, later); got != want {
-			t.Errorf("%s: got %t want %t", name, got, want)
-		}
+		assert.Equal(t, want, abandoned(name, later), name)
 	}
-	if name := newName(); left(name, time.Now()) {
-		t.Errorf("%s was just made, and is not left behind", name)
-	}
+	assert.False(t, abandoned(newName(), time.Now()))
 }

@@ -1,10 +1,8 @@
-// Package pgtest gives tests a real PostgreSQL: the server of DATABASE_URL, or
-// the one that scripts/postgres finds or starts, so that a plain go test works on
-// a fresh machine. A test takes a [Schema] of its own, or, where roles and
-// extensions are its subject, a [Database]; all of them may run at once.
+// Package pgtest gives tests a real PostgreSQL: the server of DATABASE_URL, or the
+// server that scripts/postgres finds or starts. A test uses a [Schema] of its own, or a
+// [Database] if it is about roles or extensions. All tests may run concurrently.
 //
-// With WEFT_POSTGRES_POOLED=1 every [URL] leads through a PgBouncer in
-// transaction mode.
+// With WEFT_POSTGRES_POOLED=1, every [URL] is the URL of a PgBouncer in transaction mode.
 package pgtest
 
 import (
@@ -21,8 +19,8 @@ import (
 	"time"
 )
 
-// URL returns the URL of a database that any test may use, within a schema of
-// its own.
+// URL returns the URL of a database that all tests share. Each test uses a schema of its
+// own.
 func URL(tb testing.TB) string {
 	tb.Helper()
 	if Pooled() {
@@ -31,19 +29,19 @@ func URL(tb testing.TB) string {
 	return DirectURL(tb)
 }
 
-// DirectURL is a [URL] without a PgBouncer, whatever the environment says.
+// DirectURL returns a [URL] that does not use a PgBouncer, whatever the environment.
 func DirectURL(tb testing.TB) string {
 	tb.Helper()
 	return must(tb, direct)
 }
 
-// PooledURL is a [URL] through a PgBouncer in transaction mode.
+// PooledURL returns the [URL] of a PgBouncer in transaction mode.
 func PooledURL(tb testing.TB) string {
 	tb.Helper()
 	return must(tb, pooled)
 }
 
-// Pooled reports whether the environment asks for the PgBouncer.
+// Pooled reports whether WEFT_POSTGRES_POOLED is 1.
 func Pooled() bool { return os.Getenv("WEFT_POSTGRES_POOLED") == "1" }
 
 var (
@@ -60,11 +58,11 @@ func must(tb testing.TB, find func() (string, error)) string {
 	return url
 }
 
-// patience is how long a server may take that has to be fetched first.
-const patience = 10 * time.Minute
+// startTimeout is how long scripts/postgres may take. It may have to download a server.
+const startTimeout = 10 * time.Minute
 
-// script runs scripts/postgres, which sees to it that one of many callers starts
-// the server.
+// script runs scripts/postgres. If several processes do so at once, one of them starts the
+// server.
 func script(command string) (string, error) {
 	if url := os.Getenv("DATABASE_URL"); url != "" && command == "start" {
 		return url, nil
@@ -73,16 +71,16 @@ func script(command string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	var out, said bytes.Buffer
+	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "bash", path, command)
-	cmd.Stdout, cmd.Stderr = &out, &said
-	cmd.WaitDelay = time.Second // what it started may hold on to the pipes
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.WaitDelay = time.Second // the server inherits the pipes and does not close them
 	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		return "", fmt.Errorf("%w: %s", err, lastLine(said.String()))
+		return "", fmt.Errorf("%w: %s", err, lastLine(stderr.String()))
 	}
-	return strings.TrimSpace(out.String()), nil
+	return strings.TrimSpace(stdout.String()), nil
 }
 
 func lastLine(text string) string {
@@ -90,7 +88,7 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// findScript looks in the folders above the test's.
+// findScript searches the folders above the current one.
 func findScript() (string, error) {
 	folder, err := os.Getwd()
 	if err != nil {
@@ -103,7 +101,7 @@ func findScript() (string, error) {
 		}
 		above := filepath.Dir(folder)
 		if above == folder {
-			return "", errors.New("DATABASE_URL is not set, and scripts/postgres is not above this folder")
+			return "", errors.New("DATABASE_URL is not set, and no folder above this one has scripts/postgres")
 		}
 		folder = above
 	}

@@ -2,7 +2,7 @@ package pgtest
 
 import "strings"
 
-// Statements cuts a script into its statements, as psql does, which sends each by itself.
+// Statements splits a script into its statements, as psql does.
 func Statements(script string) []string {
 	var list []string
 	for script != "" {
@@ -20,7 +20,8 @@ func Statements(script string) []string {
 	return list
 }
 
-// token returns the length of a comment, of what is quoted, or of one byte.
+// token returns the length of the comment, the quoted string or the byte at the start of
+// text.
 func token(text string) int {
 	through := func(from int, closing string) int {
 		if i := strings.Index(text[from:], closing); i >= 0 {
@@ -31,7 +32,7 @@ func token(text string) int {
 	switch {
 	case strings.HasPrefix(text, "--"):
 		return through(0, "\n")
-	case text[0] == '\'' || text[0] == '"': // a quote that is doubled ends one, and begins another
+	case text[0] == '\'' || text[0] == '"': // a doubled quote counts as two strings
 		return through(1, text[:1])
 	case text[0] == '$':
 		name := strings.IndexByte(text[1:], '$') + 1

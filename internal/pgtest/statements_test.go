@@ -1,8 +1,9 @@
 package pgtest_test
 
 import (
-	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/weft-go/weft/internal/pgtest"
 )
@@ -22,8 +23,6 @@ func TestStatements(t *testing.T) {
 		"SELECT 'no end; ":               {"SELECT 'no end;"},
 		"SELECT 1 -- no end;":            {"SELECT 1 -- no end;"},
 	} {
-		if got := pgtest.Statements(script); !slices.Equal(got, want) {
-			t.Errorf("%q: got %q want %q", script, got, want)
-		}
+		assert.Equal(t, want, pgtest.Statements(script), script)
 	}
 }

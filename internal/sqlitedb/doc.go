@@ -1,5 +1,6 @@
-// Package sqlitedb is how this module's stores use a SQLite file: one session
-// that writes and several that read, in WAL mode, statements prepared once,
-// migrations applied once however many processes open the file, and waiting for
-// other processes that looks at the caller's context.
+// Package sqlitedb opens SQLite files for the stores of this module. A [DB] has
+// one connection that writes and several that read, in WAL mode. It caches
+// prepared statements, applies migrations once however many processes open the
+// file, waits for locks no longer than the caller's context allows, and reports
+// a file that was replaced while it was open.
 package sqlitedb

@@ -2,6 +2,7 @@ package sqlitedb
 
 import (
 	"errors"
+	"syscall"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -9,8 +10,17 @@ import (
 	"github.com/weft-go/weft/internal/migration"
 )
 
-// ErrPath says that there can be no database at a path.
-var ErrPath = errors.New("no path of a database")
+var (
+	// ErrPath is returned when the path cannot name a database file.
+	ErrPath = errors.New("invalid database path")
+	// ErrInUse is returned by [DB.Empty] when another connection still reads
+	// pages that are only in the write-ahead log.
+	ErrInUse = errors.New("in use: removed data is still in the write-ahead log")
+	// ErrReplaced is returned when the path no longer leads to the file that was
+	// opened.
+	ErrReplaced = errors.New("the database file was deleted, renamed or replaced while it was open; " +
+		"what is written to it is lost: put the file back, or close the store and open it again")
+)
 
 // A Fault is a kind of error that callers tell apart.
 type Fault int
@@ -18,15 +28,16 @@ type Fault int
 // The kinds of errors.
 const (
 	Other    Fault = iota
-	Full           // the disk, or the file has all that it may have
-	Corrupt        // the file
-	Format         // no database, or one of another version
-	Path           // there can be no database
+	Full           // no room on the disk, in the quota, or below a size limit
+	Corrupt        // SQLite found the file damaged
+	Format         // not a SQLite database, or the schema of another version
+	Path           // see [ErrPath]
 	InUse          // see [ErrInUse]
-	TooLarge       // a value
+	TooLarge       // a value exceeds SQLite's limit
+	Replaced       // see [ErrReplaced]
 )
 
-// FaultOf says what kind of error it is.
+// FaultOf returns the kind of an error.
 func FaultOf(err error) Fault {
 	switch {
 	case errors.Is(err, ErrPath):
@@ -35,6 +46,10 @@ func FaultOf(err error) Fault {
 		return Format
 	case errors.Is(err, ErrInUse):
 		return InUse
+	case errors.Is(err, ErrReplaced):
+		return Replaced
+	case errors.Is(err, errNoRoom), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EFBIG), errors.Is(err, syscall.EDQUOT):
+		return Full
 	}
 	switch resultCode(err) {
 	case sqlite3.SQLITE_FULL:
@@ -49,7 +64,8 @@ func FaultOf(err error) Fault {
 	return Other
 }
 
-// IsUnique reports whether a row was refused because there is one like it.
+// IsUnique reports whether err is the violation of a UNIQUE or PRIMARY KEY
+// constraint.
 func IsUnique(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
@@ -61,6 +77,11 @@ func resultCode(err error) int {
 		return e.Code() & 0xff
 	}
 	return sqlite3.SQLITE_OK
+}
+
+func isWriteError(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code() == sqlite3.SQLITE_IOERR_WRITE
 }
 
 func isBusy(err error) bool {

@@ -10,9 +10,10 @@ import (
 
 const hasTableQuery = `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`
 
-// migrate applies what the database lacks, each migration in a transaction of
-// its own. Any number of processes may do so at once. A database that lacks
-// nothing is only read. The name of the table is a constant of the store's.
+// migrate applies the migrations that the database lacks, each in its own
+// transaction. Any number of processes may call it at once. It writes nothing to
+// a database that is up to date. The table name becomes part of the SQL text and
+// must be a constant.
 func migrate(w *Session, table string, list []migration.Migration) error {
 	for {
 		done, err := applied(w, table, list)
@@ -34,7 +35,7 @@ func migrate(w *Session, table string, list []migration.Migration) error {
 	}
 }
 
-// applied returns how many of the migrations the database has.
+// applied returns how many of the migrations the database has recorded.
 func applied(w *Session, table string, list []migration.Migration) (int, error) {
 	var one int
 	found, err := w.One(hasTableQuery, []any{table}, &one)
@@ -58,7 +59,7 @@ func apply(w *Session, table string, m migration.Migration) error {
 	create := `CREATE TABLE IF NOT EXISTS ` + table + ` (
 	version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied INTEGER NOT NULL)`
 	for _, script := range []string{create, m.Script} {
-		// Scripts are not kept as prepared statements.
+		// A script runs once: do not cache it as a prepared statement.
 		if _, err := w.conn.ExecContext(context.Background(), script); err != nil {
 			return fmt.Errorf("migration %s: %w", m.Name, err)
 		}

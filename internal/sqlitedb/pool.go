@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// A pool holds a fixed number of sessions, each opened when it is first needed.
+// A pool holds a fixed number of sessions and opens each on first use.
 type pool struct {
 	open   func(context.Context) (*Session, error)
-	slots  chan *Session // nil for one that is not open
+	slots  chan *Session // nil for a session that is not open yet
 	closed chan struct{}
 	once   sync.Once
 	err    error
@@ -24,7 +24,7 @@ func newPool(size int, open func(context.Context) (*Session, error)) *pool {
 	return p
 }
 
-// acquire waits for a session. Every one has to be released.
+// acquire waits for a session. The caller must release it.
 func (p *pool) acquire(ctx context.Context) (*Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -58,8 +58,8 @@ func (p *pool) opened(ctx context.Context, s *Session) (*Session, error) {
 
 func (p *pool) release(s *Session) { p.slots <- s }
 
-// close waits for the sessions that are in use, and closes all of them. Calling
-// it once more returns the same.
+// close waits for sessions in use and closes all of them. A second call returns
+// the same error.
 func (p *pool) close() error {
 	p.once.Do(func() {
 		close(p.closed)

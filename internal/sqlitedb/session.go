@@ -6,12 +6,12 @@ import (
 	"errors"
 )
 
-// A Session is a connection with its prepared statements. One goroutine uses it
-// at a time.
+// A Session is a connection with its prepared statements. Only one goroutine may
+// use it at a time.
 //
-// Its statements do not take a caller's context: each does a bounded amount of
-// work, callers look at theirs between two of them, and an interrupted write
-// would leave it open whether it took effect.
+// Statements take no context: an interrupted write may or may not have taken
+// effect. A statement waits for a lock for 25 ms at most, and callers check their
+// context between statements.
 type Session struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
@@ -44,10 +44,11 @@ func (s *Session) forget() error {
 	return errors.Join(errs...)
 }
 
-// maxStatements bounds what queries with many different filters leave behind.
+// maxStatements bounds the number of cached statements.
 const maxStatements = 128
 
-// prepare keeps the statement. It is not called while rows are being read.
+// prepare returns the cached statement, or prepares and caches it. Do not call it
+// while rows are being read.
 func (s *Session) prepare(query string) (*sql.Stmt, error) {
 	if st := s.stmts[query]; st != nil {
 		return st, nil
@@ -65,7 +66,7 @@ func (s *Session) prepare(query string) (*sql.Stmt, error) {
 	return st, nil
 }
 
-// warm prepares statements, and those of transactions, which is most of what the first write costs.
+// warm prepares the statements, and BEGIN and COMMIT, ahead of the first write.
 func (s *Session) warm(queries []string) error {
 	for _, query := range append([]string{beginWrite, commit}, queries...) {
 		if _, err := s.prepare(query); err != nil {
@@ -75,7 +76,7 @@ func (s *Session) warm(queries []string) error {
 	return nil
 }
 
-// Exec returns how many rows were affected.
+// Exec runs a statement and returns the number of rows it affected.
 func (s *Session) Exec(query string, args ...any) (int64, error) {
 	st, err := s.prepare(query)
 	if err != nil {
@@ -88,7 +89,7 @@ func (s *Session) Exec(query string, args ...any) (int64, error) {
 	return r.RowsAffected()
 }
 
-// Insert returns the key of the row.
+// Insert runs an INSERT and returns the key of the new row.
 func (s *Session) Insert(query string, args ...any) (int64, error) {
 	st, err := s.prepare(query)
 	if err != nil {
@@ -101,8 +102,8 @@ func (s *Session) Insert(query string, args ...any) (int64, error) {
 	return r.LastInsertId()
 }
 
-// Each calls fn for every row, until it returns false or an error. No other statement
-// of the session is used meanwhile.
+// Each calls fn for every row until fn returns false or an error. Do not use the
+// session inside fn.
 func (s *Session) Each(query string, args []any, fn func(scan func(...any) error) (bool, error)) error {
 	st, err := s.prepare(query)
 	if err != nil {
@@ -124,7 +125,7 @@ func (s *Session) Each(query string, args []any, fn func(scan func(...any) error
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// One reads the first row, and reports false if there is none.
+// One scans the first row into dest. It returns false if there is no row.
 func (s *Session) One(query string, args []any, dest ...any) (bool, error) {
 	found := false
 	err := s.Each(query, args, func(scan func(...any) error) (bool, error) {
@@ -141,10 +142,10 @@ const (
 	rollback   = `ROLLBACK`
 )
 
-// Transaction runs fn in a transaction that writes.
+// Transaction runs fn in a write transaction, and rolls back if fn fails.
 func (s *Session) Transaction(fn func() error) error { return s.transaction(beginWrite, fn) }
 
-// transaction runs fn between begin and the end of the transaction.
+// transaction starts a transaction with the statement begin and runs fn in it.
 func (s *Session) transaction(begin string, fn func() error) (err error) {
 	if _, err := s.Exec(begin); err != nil {
 		return err
@@ -152,7 +153,7 @@ func (s *Session) transaction(begin string, fn func() error) (err error) {
 	done := false
 	defer func() {
 		if !done { // also when fn panics
-			// SQLite has rolled back by itself after some errors, and says so here.
+			// After some errors SQLite has rolled back already, and ROLLBACK fails.
 			_, _ = s.Exec(rollback)
 		}
 	}()

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/internal/migration"
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
@@ -28,13 +31,9 @@ func open(t *testing.T, path string, o sqlitedb.Options) *sqlitedb.DB {
 	t.Helper()
 	o.Table = "migration"
 	db, err := sqlitedb.Open(context.Background(), path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, db.Close())
 	})
 	return db
 }
@@ -45,9 +44,7 @@ func count(t *testing.T, db *sqlitedb.DB, table string) (n int) {
 		_, err := q.One(`SELECT count(*) FROM `+table, nil, &n)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return n
 }
 
@@ -64,9 +61,7 @@ func TestTransactions(t *testing.T) {
 				return then
 			}
 		}
-		if err := db.Change(context.Background(), insert(failed)); !errors.Is(err, failed) {
-			t.Errorf("got %v want the error of the function", err)
-		}
+		assert.ErrorIs(t, db.Change(context.Background(), insert(failed)), failed)
 		func() {
 			defer func() {
 				if recover() == nil {
@@ -78,18 +73,10 @@ func TestTransactions(t *testing.T) {
 				panic("in the middle")
 			})
 		}()
-		if n := count(t, db, "a"); n != 0 {
-			t.Errorf("got %d rows want 0", n)
-		}
-		if err := db.Change(context.Background(), insert(nil)); err != nil {
-			t.Error(err)
-		}
-		if n := count(t, db, "a"); n != 1 {
-			t.Errorf("got %d rows want 1", n)
-		}
-		if err := db.Empty(context.Background()); err != nil {
-			t.Error(err)
-		}
+		assert.Equal(t, 0, count(t, db, "a"))
+		assert.NoError(t, db.Change(context.Background(), insert(nil)))
+		assert.Equal(t, 1, count(t, db, "a"))
+		assert.NoError(t, db.Empty(context.Background()))
 	}
 }
 
@@ -122,12 +109,8 @@ func TestWrite(t *testing.T) {
 			return failed
 		})
 	})
-	if !errors.Is(err, failed) {
-		t.Errorf("got %v want the error of the function", err)
-	}
-	if n := count(t, db, "a"); n != 1 {
-		t.Errorf("got %d rows want 1", n)
-	}
+	assert.ErrorIs(t, err, failed)
+	assert.Equal(t, 1, count(t, db, "a"))
 	if _, err := sqlitedb.Open(context.Background(), path, sqlitedb.Options{Migrations: tables, Table: "migration", Warm: []string{`SELECT oops`}}); err == nil {
 		t.Error("got no error of a statement that can not be prepared")
 	}
@@ -137,13 +120,9 @@ func TestWrite(t *testing.T) {
 func TestFile(t *testing.T) {
 	t.Parallel()
 	folder, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file, link := filepath.Join(folder, "a.db"), filepath.Join(folder, "link.db")
-	if err := os.Symlink(file, link); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink(file, link))
 	for path, want := range map[string]string{link: file, file: file, sqlitedb.Memory: ""} {
 		if got := open(t, path, sqlitedb.Options{Migrations: tables}).File(); got != want {
 			t.Errorf("%s: got %q want %q", path, got, want)
@@ -185,9 +164,7 @@ func TestMigrations(t *testing.T) {
 	open(t, path, sqlitedb.Options{Migrations: tables[:1]})
 	db := open(t, path, sqlitedb.Options{Migrations: tables})
 	open(t, path, sqlitedb.Options{Migrations: tables})
-	if n := count(t, db, "migration"); n != 2 {
-		t.Errorf("got %d migrations want 2", n)
-	}
+	assert.Equal(t, 2, count(t, db, "migration"))
 	for name, list := range map[string][]migration.Migration{
 		"a newer file": tables[:1], "another file": scripts(`CREATE TABLE c (n INTEGER)`, `CREATE TABLE b (n INTEGER)`),
 	} {
@@ -208,9 +185,7 @@ func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	text := filepath.Join(folder, "notes.txt")
-	if err := os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o600))
 	for path, want := range map[string]sqlitedb.Fault{"": sqlitedb.Path, folder: sqlitedb.Path, text: sqlitedb.Format} {
 		_, err := sqlitedb.Open(context.Background(), path, sqlitedb.Options{Migrations: tables, Table: "migration"})
 		if err == nil || sqlitedb.FaultOf(err) != want {
@@ -232,26 +207,20 @@ func TestFull(t *testing.T) {
 	if err := db.Change(context.Background(), fill); sqlitedb.FaultOf(err) != sqlitedb.Full {
 		t.Errorf("got %v want that it is full", err)
 	}
-	if n := count(t, db, "a"); n != 0 {
-		t.Errorf("got %d rows want 0", n)
-	}
+	assert.Equal(t, 0, count(t, db, "a"))
 }
 
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	db := open(t, sqlitedb.Memory, sqlitedb.Options{Migrations: tables})
 	for range 2 {
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.Close())
 	}
 	nothing := func(*sqlitedb.Session) error { return nil }
 	for name, err := range map[string]error{
 		"read": db.Read(context.Background(), nothing), "change": db.Change(context.Background(), nothing), "write": db.Write(context.Background(), nothing), "empty": db.Empty(context.Background()),
 	} {
-		if !errors.Is(err, fs.ErrClosed) {
-			t.Errorf("%s: got %v want ErrClosed", name, err)
-		}
+		assert.ErrorIs(t, err, fs.ErrClosed, name)
 	}
 }
 
@@ -264,9 +233,7 @@ func TestEmptyWaits(t *testing.T) {
 		_, err := w.Exec(`INSERT INTO a (text) VALUES ('x')`)
 		return err
 	}
-	if err := db.Change(context.Background(), insert); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.Change(context.Background(), insert))
 	err := db.Read(context.Background(), func(q *sqlitedb.Session) error {
 		var n int
 		if _, err := q.One(`SELECT count(*) FROM a`, nil, &n); err != nil {
@@ -275,17 +242,11 @@ func TestEmptyWaits(t *testing.T) {
 		if err := db.Change(context.Background(), insert); err != nil {
 			return err
 		}
-		if err := db.Empty(context.Background()); !errors.Is(err, sqlitedb.ErrInUse) {
-			t.Errorf("got %v want ErrInUse", err)
-		}
+		assert.ErrorIs(t, db.Empty(context.Background()), sqlitedb.ErrInUse)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Empty(context.Background()); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, err)
+	assert.NoError(t, db.Empty(context.Background()))
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() != 0 {
 		t.Errorf("got a log of %v, error %v want an empty one", info, err)
 	}

@@ -1,5 +1,7 @@
 package statecore
 
+import "reflect"
+
 // A Channel is a handle of a channel. Package state makes them.
 type Channel interface {
 	// Name is the channel's name in storage.
@@ -12,11 +14,13 @@ type Channel interface {
 // Traits describe a channel to the engine. They do not change once a schema has
 // the channel.
 type Traits struct {
-	Name  string
-	Kind  string // "append", "sum", …: for descriptions
-	Type  string // the Go type of the value
-	Err   error  // why the channel cannot be used, or nil
-	Codec Codec
+	Name   string
+	Kind   string       // "append", "sum", …: for descriptions
+	Value  reflect.Type // the type of the value
+	Update reflect.Type // the type of an update; for a list the type of an element
+	List   bool         // the value is a list of updates
+	Err    error        // why the channel cannot be used, or nil
+	Codec  Codec
 
 	Exclusive        bool // only one task of a superstep may write to it
 	Ephemeral        bool // the value lasts for one superstep
@@ -44,6 +48,11 @@ type Codec interface {
 	// WriteFromChange returns the action that has the effect of a stored change.
 	// It reports false if the change cannot be expressed as one action.
 	WriteFromChange(k Kind, data []byte) (a Action, ok bool, err error)
+	// ParseInput reads the JSON of an update that does not come from storage.
+	ParseInput(data []byte) (Action, error)
+	// Describe returns the name of an action and the JSON of its value, for a
+	// person. The value may be nil.
+	Describe(a Action) (op string, value []byte, err error)
 }
 
 // A Pruner is a [Codec] that changes the value once more after the writes of a

@@ -30,8 +30,6 @@ func ChannelError(channel string, err error) error {
 	return NewChannelError(channel, err)
 }
 
-func unknownChannel(name string) error { return NewChannelError(name, ErrUnknownChannel) }
-
 // recoverAs turns a panic of the user's code into an error.
 func recoverAs(what string, err *error) {
 	if v := recover(); v != nil {

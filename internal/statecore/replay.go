@@ -21,9 +21,9 @@ func (s *Schema) Replay(base View) *Replayer {
 // Apply replays one stored change. Its error wraps ErrStored if the change
 // cannot be read, and ErrUnknownChannel if the schema has no such channel.
 func (r *Replayer) Apply(channel string, k Kind, data []byte) error {
-	i, ok := r.schema.byName[channel]
-	if !ok {
-		return unknownChannel(channel)
+	i, err := r.schema.lookup(channel)
+	if err != nil {
+		return err
 	}
 	if r.done {
 		return NewChannelError(channel, errFinished)
@@ -34,7 +34,7 @@ func (r *Replayer) Apply(channel string, k Kind, data []byte) error {
 	}
 	next, err := r.replay(i, k, data)
 	if err != nil {
-		return ChannelError(channel, err)
+		return NewChannelError(channel, withRemedy(err))
 	}
 	r.next.slots[i] = next
 	return nil

@@ -14,6 +14,8 @@ type Schema struct {
 	channels []*Traits
 	byName   map[string]int
 	byTraits map[*Traits]int
+	renamed  map[string]string // the present name by the name in older records
+	checked  bool              // a channel has to be checked; see [Tx.Check]
 }
 
 // NewSchema checks channels and makes a schema of them. Its error joins a
@@ -43,11 +45,12 @@ func (s *Schema) add(t *Traits) error {
 	}
 	if i, taken := s.byName[t.Name]; taken {
 		other := s.channels[i]
-		return errors.Join(nameErr, NewChannelError(t.Name, fmt.Errorf("%w: %s of %s and %s of %s", ErrDuplicate, other.Kind, other.Type, t.Kind, t.Type)))
+		return errors.Join(nameErr, NewChannelError(t.Name, fmt.Errorf("%w: %s of %s and %s of %s", ErrDuplicate, other.Kind, other.Value, t.Kind, t.Value)))
 	}
 	s.byName[t.Name] = len(s.channels)
 	s.byTraits[t] = len(s.channels)
 	s.channels = append(s.channels, t)
+	s.checked = s.checked || t.Checked
 	return errors.Join(nameErr, ChannelError(t.Name, t.Err))
 }
 
@@ -87,7 +90,7 @@ func (s *Schema) index(t *Traits) int {
 func (s *Schema) mustIndex(c Channel) int {
 	i := s.index(c.Core())
 	if i < 0 {
-		panic(unknownChannel(c.Name()))
+		panic(s.unknown(c.Name()))
 	}
 	return i
 }
@@ -118,7 +121,7 @@ type Description struct {
 func (s *Schema) Describe() []Description {
 	out := make([]Description, len(s.channels))
 	for i, t := range s.channels {
-		out[i] = Description{Name: t.Name, Kind: t.Kind, Type: t.Type, Stored: !t.Untracked}
+		out[i] = Description{Name: t.Name, Kind: t.Kind, Type: t.Value.String(), Stored: !t.Untracked}
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package statecore
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-go/weft/internal/jsonform"
@@ -13,7 +14,7 @@ func (s *Schema) EncodeWrite(w Write) (k Kind, data []byte, ok bool, err error) 
 		return 0, nil, false, nil
 	}
 	if s.index(w.channel) < 0 {
-		return 0, nil, false, unknownChannel(w.Channel())
+		return 0, nil, false, s.unknown(w.Channel())
 	}
 	if w.channel.Untracked {
 		return 0, nil, false, nil
@@ -31,8 +32,8 @@ func (s *Schema) DecodeWrite(channel string, k Kind, data []byte) (Write, error)
 // ChangesAreWrites reports whether each stored change of a channel has the
 // effect of one write on any state.
 func (s *Schema) ChangesAreWrites(channel string) bool {
-	i, ok := s.byName[channel]
-	return ok && s.channels[i].ChangesAreWrites
+	i, err := s.lookup(channel)
+	return err == nil && s.channels[i].ChangesAreWrites
 }
 
 // WriteFromChange returns the write that has the effect of a stored change. Use
@@ -49,18 +50,26 @@ func (s *Schema) WriteFromChange(channel string, k Kind, data []byte) (Write, er
 
 // readWrite returns the zero Write for an action without a kind.
 func (s *Schema) readWrite(channel string, read func(Codec) (Action, error)) (Write, error) {
-	i, ok := s.byName[channel]
-	if !ok {
-		return Write{}, unknownChannel(channel)
+	i, err := s.lookup(channel)
+	if err != nil {
+		return Write{}, err
 	}
 	a, err := func() (a Action, err error) {
 		defer recoverStored(&err)
 		return read(s.channels[i].Codec)
 	}()
 	if err != nil || a.Kind == 0 {
-		return Write{}, ChannelError(channel, err)
+		return Write{}, ChannelError(channel, withRemedy(err))
 	}
 	return Write{s.channels[i], a}, nil
+}
+
+// withRemedy adds a remedy to an error for stored data that cannot be read.
+func withRemedy(err error) error {
+	if errors.Is(err, jsonform.ErrStored) {
+		return fmt.Errorf("%w; if the type of the channel has changed, give it an Upgrade function that converts the old JSON", err)
+	}
+	return err
 }
 
 // recoverStored turns a panic into an error. Stored data may be anything, and

@@ -61,7 +61,7 @@ func Apply[W Source](tx *Tx, task int, writes []W) (err error) {
 			continue
 		}
 		if err := tx.apply(task, w.channel, w.action); err != nil {
-			return ChannelError(w.Channel(), err)
+			return err
 		}
 	}
 	return nil
@@ -70,18 +70,18 @@ func Apply[W Source](tx *Tx, task int, writes []W) (err error) {
 func (tx *Tx) apply(task int, t *Traits, a Action) error {
 	i := tx.schema.index(t)
 	if i < 0 {
-		return ErrUnknownChannel
+		return tx.schema.unknown(t.Name)
 	}
 	if tx.done {
-		return errFinished
+		return NewChannelError(t.Name, errFinished)
 	}
 	m := &tx.marks[i]
 	if err := m.claim(task, t.Exclusive, a.Kind == KindOverwrite); err != nil {
-		return err
+		return NewChannelError(t.Name, err)
 	}
 	next, err := t.Codec.Fold(tx.slots[i], m, a)
 	if err != nil {
-		return err
+		return NewChannelError(t.Name, err)
 	}
 	m.dirty, m.task = true, task
 	tx.slots[i] = next
@@ -121,7 +121,7 @@ func (tx *Tx) only(w Write) (View, error) {
 	t := w.channel
 	i := tx.schema.index(t)
 	if i < 0 {
-		return nil, unknownChannel(t.Name)
+		return nil, tx.schema.unknown(t.Name)
 	}
 	m := &tx.marks[i]
 	*m = Mark{}

@@ -55,17 +55,6 @@ func (w Write) Channel() string {
 // IsNoop reports whether w does nothing.
 func (w Write) IsNoop() bool { return w.channel == nil && w.action.Data == nil }
 
-// String describes the write.
-func (w Write) String() string {
-	switch {
-	case w.channel != nil:
-		return fmt.Sprintf("%s %s", w.action.Kind, w.channel.Name)
-	case w.Signal() != nil:
-		return w.Signal().Signal()
-	}
-	return "nothing"
-}
-
 // A Kind is how a change applies to a channel. The numbers are part of the
 // storage format and never change.
 type Kind uint8

@@ -453,15 +453,7 @@ func TestNodeReturnsWrites(t *testing.T) {
 
 func viewWith(t *testing.T, more state.Handle, list ...tools.Action) state.View {
 	t.Helper()
-	schema, err := state.NewSchema(actions, results, more)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tx := schema.Begin(schema.Empty())
-	if err := tx.Apply(0, actions.Put(list...)); err != nil {
-		t.Fatal(err)
-	}
-	view, err := tx.Finish(true)
+	view, err := state.NewView([]state.Handle{actions, results, more}, actions.Put(list...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,64 +1,71 @@
-// Package lineage works out what removing checkpoints does to those that stay,
-// for the stores that can prune.
+// Package lineage computes how the removal of checkpoints changes the lineages of the
+// checkpoints that are kept. The stores that can prune use it.
 package lineage
 
-// A Node is what is known of a checkpoint. Nodes are given in the order in
-// which the store accepted them, so that a parent comes before its children.
+import "slices"
+
+// A Node is a checkpoint of a thread. Nodes are in the order in which the store
+// accepted them, so a parent comes before its children.
 type Node struct {
 	// Parent is the index of the parent, negative for none.
 	Parent int
-	// Whole says that a lineage can start here: the checkpoint has a snapshot,
-	// or it has a base which begins with one.
+	// Whole is set when a lineage can start at the checkpoint: it has a snapshot, or a
+	// base that begins with one.
 	Whole bool
-	// Remove says that the checkpoint goes.
+	// Remove is set when the checkpoint is removed.
 	Remove bool
 }
 
-// A Graft is what a checkpoint that stays needs because its parent goes.
-type Graft struct {
-	// Node is the index of the checkpoint that stays.
+// A Rebase is the update of a checkpoint that is kept and whose parent is removed.
+type Rebase struct {
+	// Node is the index of the checkpoint.
 	Node int
-	// Parent is the index of its new parent, the nearest ancestor that stays,
+	// Parent is the index of its new parent, the nearest ancestor that is kept,
 	// negative for none.
 	Parent int
-	// Through are the removed ancestors whose part of the lineage has to be
-	// kept as the checkpoint's base, oldest first. Each stands for its own
-	// base, if it has one and no snapshot, followed by its own delta. When
-	// the oldest is Whole, the lineage starts with it; else it goes on with
-	// the lineage of Parent. A checkpoint with a snapshot needs none.
+	// Through are the removed ancestors whose deltas become the base of the
+	// checkpoint, oldest first. Each contributes its own base, if it has one and no
+	// snapshot, and then its own delta. If the oldest is Whole, the lineage starts with
+	// it. Otherwise it continues the lineage of Parent. A checkpoint that is Whole
+	// needs none.
 	Through []int
 }
 
-// Grafts returns what has to be stored for the checkpoints that stay, in
-// their order. They apply to the nodes as they were: a base which the node has
-// already stays, behind what Through adds, unless that base begins with a
-// snapshot.
-func Grafts(nodes []Node) []Graft {
-	var grafts []Graft
+// Rebases returns the updates of the checkpoints that are kept, in their order. If a
+// checkpoint already has a base, that base follows the deltas of Through.
+func Rebases(nodes []Node) []Rebase {
+	var rebases []Rebase
 	for i, n := range nodes {
 		if n.Remove || n.Parent < 0 || !nodes[n.Parent].Remove {
 			continue
 		}
-		grafts = append(grafts, graft(nodes, i))
+		rebases = append(rebases, rebase(nodes, i))
 	}
-	return grafts
+	return rebases
 }
 
-func graft(nodes []Node, i int) Graft {
-	g := Graft{Node: i}
-	// A node that is whole starts its own lineage: it needs a parent only.
+func rebase(nodes []Node, i int) Rebase {
+	r := Rebase{Node: i}
 	needed := !nodes[i].Whole
 	p := nodes[i].Parent
 	for ; p >= 0 && nodes[p].Remove; p = nodes[p].Parent {
 		if !needed {
 			continue
 		}
-		g.Through = append(g.Through, p)
+		r.Through = append(r.Through, p)
 		needed = !nodes[p].Whole
 	}
-	g.Parent = max(p, -1)
-	for a, b := 0, len(g.Through)-1; a < b; a, b = a+1, b-1 {
-		g.Through[a], g.Through[b] = g.Through[b], g.Through[a]
-	}
-	return g
+	r.Parent = max(p, -1)
+	slices.Reverse(r.Through)
+	return r
 }
+
+// Graft and Grafts are the names that other stores use.
+//
+// Deprecated: Use [Rebase] and [Rebases].
+type Graft = Rebase
+
+// Grafts is [Rebases].
+//
+// Deprecated: Use [Rebases].
+func Grafts(nodes []Node) []Rebase { return Rebases(nodes) }

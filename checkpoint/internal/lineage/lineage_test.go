@@ -2,14 +2,16 @@ package lineage_test
 
 import (
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint/internal/lineage"
 )
 
-func TestGrafts(t *testing.T) {
+func TestRebases(t *testing.T) {
 	t.Parallel()
 	keep := func(parent int) lineage.Node { return lineage.Node{Parent: parent} }
 	gone := func(parent int) lineage.Node { return lineage.Node{Parent: parent, Remove: true} }
@@ -17,28 +19,27 @@ func TestGrafts(t *testing.T) {
 	tests := []struct {
 		name  string
 		nodes []lineage.Node
-		want  []lineage.Graft
+		want  []lineage.Rebase
 	}{
 		{"nothing", nil, nil},
 		{"nothing goes", []lineage.Node{keep(-1), keep(0)}, nil},
 		{"leaf goes", []lineage.Node{keep(-1), gone(0)}, nil},
-		{"all but the last", []lineage.Node{gone(-1), gone(0), keep(1)}, []lineage.Graft{{Node: 2, Parent: -1, Through: []int{0, 1}}}},
-		{"middle", []lineage.Node{keep(-1), gone(0), gone(1), keep(2), keep(3)}, []lineage.Graft{{Node: 3, Parent: 0, Through: []int{1, 2}}}},
-		{"two children", []lineage.Node{keep(-1), gone(0), keep(1), keep(1)}, []lineage.Graft{
+		{"all but the last", []lineage.Node{gone(-1), gone(0), keep(1)}, []lineage.Rebase{{Node: 2, Parent: -1, Through: []int{0, 1}}}},
+		{"middle", []lineage.Node{keep(-1), gone(0), gone(1), keep(2), keep(3)}, []lineage.Rebase{{Node: 3, Parent: 0, Through: []int{1, 2}}}},
+		{"two children", []lineage.Node{keep(-1), gone(0), keep(1), keep(1)}, []lineage.Rebase{
 			{Node: 2, Parent: 0, Through: []int{1}}, {Node: 3, Parent: 0, Through: []int{1}},
 		}},
-		{"whole on the way", []lineage.Node{keep(-1), gone(0), whole(gone(1)), gone(2), keep(3)}, []lineage.Graft{{Node: 4, Parent: 0, Through: []int{2, 3}}}},
-		{"whole itself", []lineage.Node{keep(-1), gone(0), whole(keep(1))}, []lineage.Graft{{Node: 2, Parent: 0}}},
+		{"whole on the way", []lineage.Node{keep(-1), gone(0), whole(gone(1)), gone(2), keep(3)}, []lineage.Rebase{{Node: 4, Parent: 0, Through: []int{2, 3}}}},
+		{"whole itself", []lineage.Node{keep(-1), gone(0), whole(keep(1))}, []lineage.Rebase{{Node: 2, Parent: 0}}},
 	}
 	for _, tt := range tests {
-		if got := lineage.Grafts(tt.nodes); !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("%s: got %v want %v", tt.name, got, tt.want)
-		}
+		assert.Equal(t, tt.want, lineage.Rebases(tt.nodes), tt.name)
 	}
 }
 
-// Whatever goes, in however many rounds, the lineage of what stays is the same.
-func TestGraftsKeepLineages(t *testing.T) {
+// Random checkpoints are removed in several rounds. The lineages of the others stay the
+// same.
+func TestRebasesKeepLineages(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -50,9 +51,7 @@ func TestGraftsKeepLineages(t *testing.T) {
 		for range 4 {
 			tree = tree.cut(func() bool { return r.IntN(3) == 0 })
 			for _, n := range tree {
-				if got := tree.lineage(n.id); !slices.Equal(got, want[n.id]) {
-					t.Fatalf("seed %d: lineage of %d: got %v want %v", seed, n.id, got, want[n.id])
-				}
+				require.Equal(t, want[n.id], tree.lineage(n.id))
 			}
 		}
 	}
@@ -102,7 +101,7 @@ func (t tree) cut(remove func() bool) tree {
 		nodes[i] = lineage.Node{Parent: n.parent, Whole: n.snapshot || n.baseFull, Remove: remove()}
 	}
 	next := slices.Clone(t)
-	for _, g := range lineage.Grafts(nodes) {
+	for _, g := range lineage.Rebases(nodes) {
 		n := &next[g.Node]
 		n.parent = g.Parent
 		if len(g.Through) == 0 {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
@@ -17,8 +19,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A tripCounter counts how often an answer comes to what was sent.
-type tripCounter struct {
+// A roundTripCounter counts the answers that follow a write, and the bytes of all answers.
+type roundTripCounter struct {
 	mu   sync.Mutex
 	sent bool
 	n    int
@@ -27,7 +29,7 @@ type tripCounter struct {
 
 type countedConn struct {
 	net.Conn
-	counter *tripCounter
+	counter *roundTripCounter
 }
 
 func (c countedConn) Write(b []byte) (int, error) {
@@ -49,8 +51,8 @@ func (c countedConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// take returns the count, and begins anew.
-func (c *tripCounter) take() int {
+// take returns the number of round trips, and resets it.
+func (c *roundTripCounter) take() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.n
@@ -58,8 +60,8 @@ func (c *tripCounter) take() int {
 	return n
 }
 
-// takeBytes returns how many bytes came, and begins anew.
-func (c *tripCounter) takeBytes() int {
+// takeBytes returns the number of received bytes, and resets it.
+func (c *roundTripCounter) takeBytes() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.read
@@ -68,9 +70,9 @@ func (c *tripCounter) takeBytes() int {
 }
 
 // countedStore returns a store on one connection whose round trips are counted.
-func countedStore(t *testing.T, p place, mode pgx.QueryExecMode) (*pgcheckpoint.Store, *tripCounter) {
+func countedStore(t *testing.T, p place, mode pgx.QueryExecMode) (*pgcheckpoint.Store, *roundTripCounter) {
 	t.Helper()
-	counter := &tripCounter{}
+	counter := &roundTripCounter{}
 	pool := p.pool(t, func(c *pgxpool.Config) {
 		c.MaxConns = 1
 		c.ConnConfig.DefaultQueryExecMode = mode
@@ -83,8 +85,7 @@ func countedStore(t *testing.T, p place, mode pgx.QueryExecMode) (*pgcheckpoint.
 	return p.migrated(t, pool), counter
 }
 
-// What a run does takes one round trip each, however it is sent.
-func TestRoundTrips(t *testing.T) {
+func TestEveryCallIsOneRoundTrip(t *testing.T) {
 	t.Parallel()
 	type given struct {
 		place  func(testing.TB) place
@@ -115,8 +116,9 @@ func TestRoundTrips(t *testing.T) {
 				for _, call := range calls(t, store, thread) {
 					counter.take()
 					call.do()
-					if n := counter.take(); n != 1 && thread == "measured" {
-						t.Errorf("%s: got %d round trips want 1", call.name, n)
+					n := counter.take()
+					if thread == "measured" {
+						assert.Equal(t, 1, n, call.name)
 					}
 				}
 			}
@@ -134,7 +136,7 @@ type call struct {
 	do   func()
 }
 
-// calls are what a run does, in turn.
+// calls returns the calls of a run, in order.
 func calls(t *testing.T, store *pgcheckpoint.Store, thread string) []call {
 	t.Helper()
 	ctx := context.Background()
@@ -148,9 +150,7 @@ func calls(t *testing.T, store *pgcheckpoint.Store, thread string) []call {
 	fork.Parent = stepID(1)
 	next := func(n int) error { c := step(thread, n); return held.Put(ctx, c, c.Parent) }
 	ok := func(err error) {
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 	}
 	return []call{
 		{"begin a thread", func() { ok(store.Put(ctx, step(thread, 1), "")) }},
@@ -158,20 +158,20 @@ func calls(t *testing.T, store *pgcheckpoint.Store, thread string) []call {
 			held = lease(t, store, thread)
 			c, err := held.Get(ctx, checkpoint.Key{Thread: thread})
 			ok(err)
-			if c.ID != stepID(1) || len(c.Lineage) != 1 {
-				t.Errorf("loaded %q with %d deltas", c.ID, len(c.Lineage))
-			}
+			assert.Equal(t, stepID(1), c.ID)
+			assert.Len(t, c.Lineage, 1)
 		}},
 		{"result of a task", func() {
 			ok(held.PutWrites(ctx, checkpoint.Key{Thread: thread, ID: stepID(1)}, []checkpoint.Write{write("a"), write("b")}))
+		}},
+		{"results of 1,000 tasks", func() {
+			ok(held.PutWrites(ctx, checkpoint.Key{Thread: thread, ID: stepID(1)}, taskResults(1000)))
 		}},
 		{"superstep of 301 channels", func() { ok(held.Put(ctx, wide, stepID(1))) }},
 		{"fork", func() { ok(held.Put(ctx, fork, stepID(2))) }},
 		{"superstep", func() { ok(next(4)) }},
 		{"load", func() {
-			if c := newest(t, held, thread); len(c.Lineage) != 3 {
-				t.Errorf("got %d deltas want 3", len(c.Lineage))
-			}
+			assert.Len(t, newest(t, held, thread).Lineage, 3)
 		}},
 		{"history", func() { wantSteps(t, held, thread, 4) }},
 		{"release", func() { ok(held.Release(ctx)) }},
@@ -180,8 +180,8 @@ func calls(t *testing.T, store *pgcheckpoint.Store, thread string) []call {
 	}
 }
 
-// A whole run takes one round trip for each superstep and two more: one to take the
-// thread and load it, one to give it back.
+// A run takes one round trip for each superstep, one to lease the thread and load it, and
+// one to release it.
 func TestRoundTripsOfRun(t *testing.T) {
 	t.Parallel()
 	store, counter := countedStore(t, newPlaceDirect(t), pgx.QueryExecModeCacheStatement)
@@ -192,12 +192,10 @@ func TestRoundTripsOfRun(t *testing.T) {
 		runLoop(t, g, thread, steps)
 	}
 	input := 1
-	if got, want := counter.take(), steps+input+2; got != want {
-		t.Errorf("got %d round trips want %d", got, want)
-	}
+	assert.Equal(t, steps+input+2, counter.take())
 }
 
-// Each task of a parallel superstep stores its result in one.
+// Each task of a parallel superstep stores its result in one round trip.
 func TestRoundTripsOfParallelTasks(t *testing.T) {
 	t.Parallel()
 	store, counter := countedStore(t, newPlaceDirect(t), pgx.QueryExecModeCacheStatement)
@@ -210,16 +208,12 @@ func TestRoundTripsOfParallelTasks(t *testing.T) {
 		b.Edge(graph.Start, name)
 	}
 	g, err := b.Compile(graph.Options{Checkpoints: store})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, thread := range []string{"warm up", "measured"} {
 		counter.take()
-		if _, err := g.Thread(thread).Invoke(t.Context(), graph.Begin()); err != nil {
-			t.Fatal(err)
-		}
+		_, err := g.Thread(thread).Invoke(t.Context(), graph.Begin())
+		require.NoError(t, err)
 	}
-	if got, most := counter.take(), 1+1+tasks+1+1; got > most {
-		t.Errorf("got %d round trips want at most %d: lease, input, %d results, the step, release", got, most, tasks)
-	}
+	// One for each of the lease, the input, the results, the step and the release.
+	assert.LessOrEqual(t, counter.take(), 1+1+tasks+1+1)
 }

@@ -1,10 +1,11 @@
 package sqlitecheckpoint
 
-// Keys of checkpoints hold the key of their thread and a number.
+// The key of a checkpoint is the key of its thread followed by its number, which
+// counts the checkpoints of the thread from 1 in the order of their commits.
 const numberBits = 32
 
-// firstKey and endKey enclose the keys of a thread's checkpoints: the first is
-// not given to any, nor is the end.
+// firstKey and endKey enclose the keys of a thread's checkpoints. No checkpoint
+// has either of them.
 func firstKey(thread int64) int64 { return thread << numberBits }
 
 func endKey(thread int64) int64 { return (thread + 1) << numberBits }
@@ -13,7 +14,8 @@ func threadOf(key int64) int64 { return key >> numberBits }
 
 func numberOf(key int64) int64 { return key & (1<<numberBits - 1) }
 
-// parentKey reads the column parent, which is 0 for a checkpoint without one.
+// parentKey decodes the column parent, which is 0 for a checkpoint without a
+// parent.
 func parentKey(key, back int64) int64 {
 	if back == 0 {
 		return 0
@@ -21,6 +23,7 @@ func parentKey(key, back int64) int64 {
 	return key - back
 }
 
+// parentBack encodes the column parent: how many keys back the parent is.
 func parentBack(key, parent int64) int64 {
 	if parent == 0 {
 		return 0

@@ -1,0 +1,117 @@
+package sqlitecheckpoint
+
+import (
+	"fmt"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/sqlitedb"
+)
+
+// cp_mark is a sparse index of checkpoint ids. A full index would be a second page
+// to write in every commit, and ids are created almost in the order of their keys.
+// The keys of a thread are divided into blocks of 32. Two rules hold:
+//
+//   - The entry of an id is the index entry with the highest id that is not above
+//     it.
+//   - Every checkpoint has its key in the block of its id's entry, and not below
+//     the key of the entry.
+//
+// A lookup finds the entry and then scans the rest of its block. A new checkpoint
+// has the highest key. It needs no entry of its own if its id's entry is in its
+// block. Otherwise it gets an entry, and so do the checkpoints of the divided
+// entry whose ids are higher, in their own block. With ids in random order the
+// index becomes an ordinary one.
+//
+// An entry may outlive its checkpoint. It is deleted when its block is empty.
+const (
+	blockBits = 5 // the queries say >> 5 and | 31
+
+	// entryQuery has the arguments thread and id, and returns the key of the id's
+	// entry.
+	entryQuery = `SELECT key FROM cp_mark WHERE thread = ? AND id <= ? ORDER BY id DESC LIMIT 1`
+
+	// findIDQuery has the arguments of entryQuery, and the id.
+	findIDQuery = `SELECT s.key, s.namespace FROM (` + entryQuery + `) m
+	CROSS JOIN cp_step s ON s.key BETWEEN m.key AND (m.key | 31) AND s.id = ?`
+
+	// dividedQuery has the arguments of entryQuery for a new id, the id, thread
+	// and id. It returns the lowest id and key of the checkpoints under the same
+	// entry whose ids are higher.
+	dividedQuery = `SELECT min(s.id), min(s.key) FROM (` + entryQuery + `) m
+	CROSS JOIN cp_step s ON s.key BETWEEN m.key AND (m.key | 31) AND s.id > ?
+		AND s.id < coalesce((SELECT min(id) FROM cp_mark WHERE thread = ? AND id > ?), ` + aboveAll + `)`
+
+	// aboveAll is above every id: blobs sort after text, and ids have 16 bytes.
+	aboveAll = `x'ffffffffffffffffffffffffffffffffff'`
+
+	// highestQuery has the argument key, twice, and returns the highest id in the
+	// key's block up to the key.
+	highestQuery = `SELECT max(id) FROM cp_step WHERE key BETWEEN (? & ~31) AND ?`
+
+	insertEntry = `INSERT OR REPLACE INTO cp_mark (thread, id, key) VALUES (?, ?, ?)`
+
+	// deleteEntries has the argument thread.
+	deleteEntries = `DELETE FROM cp_mark WHERE thread = ? AND NOT EXISTS (
+	SELECT 1 FROM cp_step s WHERE s.key BETWEEN cp_mark.key AND (cp_mark.key | 31))`
+
+	// scanIDQuery finds an id without the index. It has the arguments first key,
+	// end of keys, and id.
+	scanIDQuery = `SELECT 1 FROM cp_step WHERE key > ? AND key < ? AND id = ? LIMIT 1`
+)
+
+func sameBlock(a, b int64) bool { return a>>blockBits == b>>blockBits }
+
+// findID returns the key and the namespace of a checkpoint, and a key of 0 if the
+// thread does not have the id.
+func findID(q *sqlitedb.Session, thread int64, id any) (key, namespace int64, err error) {
+	_, err = q.One(findIDQuery, []any{thread, id, id}, &key, &namespace)
+	return key, namespace, err
+}
+
+// confirmMissing is called when findID has not found an id. It returns
+// [checkpoint.ErrCorrupt] if that is due to a damaged row or a damaged index, and
+// nil if the thread does not have the id.
+func (s *Store) confirmMissing(q *sqlitedb.Session, thread int64, name string, id any) error {
+	var entry, one int64
+	found, err := q.One(entryQuery, []any{thread, id}, &entry)
+	if err != nil {
+		return err
+	}
+	if found {
+		if err := s.verifyRows(q, name, entry-1, (entry|31)+1); err != nil {
+			return err
+		}
+	}
+	found, err = q.One(scanIDQuery, append(keyRange(thread), id), &one)
+	if err == nil && found {
+		err = fmt.Errorf("index of ids: %w", checkpoint.ErrCorrupt)
+	}
+	return err
+}
+
+// indexID adds the id of a checkpoint that is about to be stored to the index.
+func indexID(w *sqlitedb.Session, key int64, id any) error {
+	thread := threadOf(key)
+	var entry int64
+	found, err := w.One(entryQuery, []any{thread, id}, &entry)
+	if err != nil || found && sameBlock(entry, key) {
+		return err
+	}
+	var nextID, nextKey any
+	if _, err := w.One(dividedQuery, []any{thread, id, id, thread, id}, &nextID, &nextKey); err != nil {
+		return err
+	}
+	if nextKey != nil {
+		if _, err := w.Exec(insertEntry, thread, nextID, nextKey); err != nil {
+			return err
+		}
+	}
+	_, err = w.Exec(insertEntry, thread, id, key)
+	return err
+}
+
+// highestID returns the highest id in a key's block up to the key.
+func highestID(q *sqlitedb.Session, key int64) (id any, err error) {
+	_, err = q.One(highestQuery, []any{key, key}, &id)
+	return id, err
+}

@@ -1,0 +1,48 @@
+package jsonform
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// An Upgrade converts the stored JSON of an older form of a type to the present
+// form. It returns the present form unchanged.
+type Upgrade = func(old json.RawMessage) (json.RawMessage, error)
+
+// SetUpgrade sets a function that is called with each value that Decode and
+// DecodeList read.
+func (c *Codec[T]) SetUpgrade(up Upgrade) { c.upgrade = up }
+
+func (c *Codec[T]) upgraded(data []byte) ([]byte, error) {
+	if c.upgrade == nil {
+		return data, nil
+	}
+	return CallUpgrade(c.upgrade, data)
+}
+
+func (c *Codec[T]) upgradedList(data []byte) ([]byte, error) {
+	if c.upgrade == nil {
+		return data, nil
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(data, &items); err != nil {
+		return nil, err
+	}
+	for i, item := range items {
+		out, err := CallUpgrade(c.upgrade, item)
+		if err != nil {
+			return nil, fmt.Errorf("element %d: %w", i, err)
+		}
+		items[i] = out
+	}
+	return json.Marshal(items)
+}
+
+// CallUpgrade calls up and turns a panic into an error.
+func CallUpgrade(up Upgrade, data []byte) (out []byte, err error) {
+	defer recoverAs("Upgrade", &err)
+	if out, err = up(data); err != nil {
+		return nil, fmt.Errorf("its Upgrade function: %w", err)
+	}
+	return out, nil
+}

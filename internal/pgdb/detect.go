@@ -1,0 +1,62 @@
+package pgdb
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// A detector finds out whether the connections of a pool go through a pooler. A server
+// tells each client the id of the process that serves it. A pooler has to invent that
+// id, since it changes the process between transactions. So there is a pooler if
+// pg_backend_pid() returns another id.
+//
+// The first connection of a pool makes one more connection for this question. The
+// answer is kept for the life of the pool.
+type detector struct {
+	sem           chan struct{} // held while state is read or written
+	known, pooled bool
+}
+
+func newDetector() *detector { return &detector{sem: make(chan struct{}, 1)} }
+
+// beforeConnect is for the field of that name of a pgxpool.Config.
+func (d *detector) beforeConnect(ctx context.Context, config *pgx.ConnConfig) error {
+	select {
+	case d.sem <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-d.sem }()
+	if !d.known {
+		pooled, err := detectPooler(ctx, config)
+		if err != nil {
+			return err
+		}
+		d.known, d.pooled = true, pooled
+	}
+	if d.pooled {
+		dontPrepare(config)
+	}
+	return nil
+}
+
+// detectPooler reports whether there is a pooler. It reports false if the server does
+// not know pg_backend_pid.
+func detectPooler(ctx context.Context, config *pgx.ConnConfig) (bool, error) {
+	config = config.Copy()
+	dontPrepare(config)
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	var pid int64
+	err = conn.QueryRow(ctx, `SELECT pg_backend_pid()::bigint`).Scan(&pid)
+	if _, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return false, nil
+	}
+	return err == nil && pid != int64(conn.PgConn().PID()), err
+}

@@ -1,0 +1,82 @@
+package statecore
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Rename declares that stored records may hold the channel under an older name.
+// Replay, DecodeWrite and WriteFromChange then read the older name as the new
+// one. Call Rename before the schema is used.
+func (s *Schema) Rename(old, name string) error {
+	if _, ok := s.byName[name]; !ok {
+		return s.unknown(name)
+	}
+	if _, taken := s.byName[old]; taken {
+		return NewChannelError(old, fmt.Errorf("cannot be renamed to %q, since the graph still has a channel of the old name", name))
+	}
+	if other, done := s.renamed[old]; done && other != name {
+		return NewChannelError(old, fmt.Errorf("cannot be renamed to %q, since it is already renamed to %q", name, other))
+	}
+	if s.renamed == nil {
+		s.renamed = map[string]string{}
+	}
+	s.renamed[old] = name
+	return nil
+}
+
+// lookup returns the position of a channel by its name in storage.
+func (s *Schema) lookup(name string) (int, error) {
+	i, ok := s.byName[name]
+	if !ok {
+		if i, ok = s.byName[s.renamed[name]]; !ok {
+			return -1, s.unknown(name)
+		}
+	}
+	return i, nil
+}
+
+// unknown returns the error for a channel that the schema does not have. The
+// error says what to do.
+func (s *Schema) unknown(name string) error {
+	err := ErrUnknownChannel
+	if _, taken := s.byName[name]; taken {
+		err = fmt.Errorf("%w; the graph has another channel of this name: declare the channel once and share the handle", err)
+	} else if similar := s.similar(name); similar != "" {
+		err = fmt.Errorf("%w; did you mean %q?", err, similar)
+	}
+	return NewChannelError(name, err)
+}
+
+// similar returns the channel name that is nearest to name, or "" if none is
+// near.
+func (s *Schema) similar(name string) string {
+	best, least := "", 2+len(name)/3
+	for _, t := range s.channels {
+		if d := distance(strings.ToLower(name), strings.ToLower(t.Name)); d < least {
+			best, least = t.Name, d
+		}
+	}
+	return best
+}
+
+// distance returns the Levenshtein distance of two strings, in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,150 @@
+package statecore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/weft-go/weft/internal/jsonform"
+)
+
+// ValuesOf returns the JSON of the value of each channel that v has. Channels
+// that are absent, or never stored, are left out.
+func ValuesOf(v View) (map[string]json.RawMessage, error) {
+	own, out := valuesOf(v), map[string]json.RawMessage{}
+	err := own.schema.Snapshot(own, func(channel string, _ Kind, data []byte) { out[channel] = data })
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// ValuesOf is the function [ValuesOf] for a state of this schema.
+func (s *Schema) ValuesOf(v View) (map[string]json.RawMessage, error) {
+	return ValuesOf(s.own(v))
+}
+
+// ViewFromJSON returns the state that ValuesOf described. Its error joins a
+// channel error for every mistake.
+func (s *Schema) ViewFromJSON(values map[string]json.RawMessage) (View, error) {
+	r := s.Replay(nil)
+	var errs []error
+	for _, channel := range slices.Sorted(maps.Keys(values)) {
+		errs = append(errs, r.Apply(channel, KindSet, values[channel]))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return r.View(), nil
+}
+
+// InputFromJSON returns the writes that values describe, in the order of the
+// schema. For a list-like channel a value is one element or an array of elements,
+// for a map an object with entries, and for any other channel one update. Its
+// error joins a channel error for every mistake.
+func (s *Schema) InputFromJSON(values map[string]json.RawMessage) ([]Write, error) {
+	var out []Write
+	var errs []error
+	for _, channel := range slices.Sorted(maps.Keys(values)) {
+		if _, ok := s.byName[channel]; !ok {
+			errs = append(errs, s.unknown(channel))
+		}
+	}
+	for _, t := range s.channels {
+		data, ok := values[t.Name]
+		if !ok {
+			continue
+		}
+		a, err := parseInput(t, data)
+		switch {
+		case err != nil:
+			errs = append(errs, NewChannelError(t.Name, err))
+		case a.Kind != 0:
+			out = append(out, Write{t, a})
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func parseInput(t *Traits, data []byte) (a Action, err error) {
+	defer recoverAs("reading JSON", &err)
+	if err := jsonform.Storable(t.Update); err != nil {
+		return a, fmt.Errorf("cannot be set from JSON: %w", err)
+	}
+	if a, err = t.Codec.ParseInput(data); err != nil {
+		return a, fmt.Errorf("the JSON is not a %s: %w", t.Update, err)
+	}
+	return a, nil
+}
+
+// writeJSON is the JSON of a write.
+type writeJSON struct {
+	Channel string          `json:"channel,omitempty"`
+	Op      string          `json:"op,omitempty"`
+	Value   json.RawMessage `json:"value,omitempty"`
+	Signal  string          `json:"signal,omitempty"`
+}
+
+// MarshalJSON returns {"channel": …, "op": …, "value": …} for a write to a
+// channel, and {"signal": …} for a signal. The value is left out if the channel
+// is never stored.
+func (w Write) MarshalJSON() ([]byte, error) {
+	if w.channel == nil {
+		out := writeJSON{}
+		if s := w.Signal(); s != nil {
+			out.Signal = s.Signal()
+		}
+		return json.Marshal(out)
+	}
+	op, value, err := w.describe()
+	if err != nil {
+		return nil, NewChannelError(w.Channel(), err)
+	}
+	return json.Marshal(writeJSON{Channel: w.Channel(), Op: op, Value: value})
+}
+
+func (w Write) describe() (op string, value []byte, err error) {
+	op = w.action.Kind.String()
+	if w.channel.Untracked {
+		return op, nil, nil
+	}
+	defer recoverAs("describing a write", &err)
+	return w.channel.Codec.Describe(w.action)
+}
+
+// maxShown is the length in bytes of the longest value that String does not
+// shorten.
+const maxShown = 60
+
+// String describes the write for a person. It shortens a long value.
+func (w Write) String() string {
+	if w.channel == nil {
+		if s := w.Signal(); s != nil {
+			return s.Signal()
+		}
+		return "nothing"
+	}
+	op, value, err := w.describe()
+	text := op + " " + w.channel.Name
+	if err != nil || len(value) == 0 {
+		return text
+	}
+	return text + ": " + shortened(string(value))
+}
+
+func shortened(s string) string {
+	if len(s) <= maxShown {
+		return s
+	}
+	cut := maxShown
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
