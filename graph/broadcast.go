@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -11,7 +10,7 @@ import (
 // A Broadcast gives the events of one run to any number of readers, each from the
 // event that it names. The run does not wait for readers and outlives them:
 //
-//	b := graph.NewBroadcast(graph.BroadcastOptions{})
+//	b := graph.NewBroadcast(0)
 //	go b.Run(thread.Stream(ctx, input)) // ends with the run; cancel ctx to stop it
 //	for e, err := range b.Events(requestCtx, 0) { … }
 //
@@ -28,13 +27,6 @@ type Broadcast struct {
 	changed chan struct{} // closed, and replaced, when an event or the end arrives
 }
 
-// BroadcastOptions configures a [Broadcast].
-type BroadcastOptions struct {
-	// Buffer is how many events are kept for readers that fall behind or come later.
-	// Zero means 4,096.
-	Buffer int
-}
-
 // A NumberedEvent is an event with its number in the run, counted from 0. A reader
 // that comes back asks for the number after the last one it has seen.
 type NumberedEvent struct {
@@ -42,16 +34,13 @@ type NumberedEvent struct {
 	Event  Event
 }
 
-// ErrMissed is returned to a reader that asks for events, or has fallen behind to
-// events, that are no longer kept.
-var ErrMissed = errors.New("events were missed")
-
-// NewBroadcast returns a broadcast without events.
-func NewBroadcast(o BroadcastOptions) *Broadcast {
-	if o.Buffer <= 0 {
-		o.Buffer = 4096
+// NewBroadcast returns a broadcast without events, which keeps as many events as the
+// buffer has room for. Zero means 4,096.
+func NewBroadcast(buffer int) *Broadcast {
+	if buffer <= 0 {
+		buffer = 4096
 	}
-	return &Broadcast{limit: o.Buffer, changed: make(chan struct{})}
+	return &Broadcast{limit: buffer, changed: make(chan struct{})}
 }
 
 // Run reads the events of a run, from [Thread.Stream] or [Graph.Stream], until it
@@ -134,7 +123,7 @@ func (b *Broadcast) read(n int) (batch []Event, changed <-chan struct{}, err err
 	oldest := b.next - len(b.events)
 	switch {
 	case n < oldest:
-		return nil, nil, fmt.Errorf("%w: event %d is no longer kept, and the oldest that is kept has number %d; a larger Buffer keeps more", ErrMissed, n, oldest)
+		return nil, nil, fmt.Errorf("%w: event %d is no longer kept, and the oldest that is kept has number %d; a larger buffer keeps more", ErrMissed, n, oldest)
 	case n < b.next:
 		for i := n; i < b.next && len(batch) < maxBatch; i++ {
 			batch = append(batch, b.events[i%b.limit])

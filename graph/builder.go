@@ -14,6 +14,9 @@ import (
 const (
 	Start = engine.Start
 	End   = engine.End
+
+	// AllNodes stands for every node in [Options.PauseBefore] and [Options.PauseAfter].
+	AllNodes = engine.AllNodes
 )
 
 // A NodeFunc is a step of a graph. It sees the state as it was when the superstep

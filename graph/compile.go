@@ -218,6 +218,14 @@ func (c *compiler) checkMigrations() {
 			c.fail(old, "Migrations say that it is now %q, and the graph has both", now)
 		}
 	}
+	if c.schema == nil {
+		return
+	}
+	for _, old := range slices.Sorted(maps.Keys(c.opts.Migrations.Channels)) {
+		if err := c.schema.Rename(old, c.opts.Migrations.Channels[old]); err != nil {
+			c.fail("", "Migrations: %w", err)
+		}
+	}
 }
 
 // graph builds the graph. The builder may go on to build another one.
@@ -300,6 +308,8 @@ func wrapAll(p *engine.Plan, middleware []Middleware, wrapped map[*engine.Node]e
 		}
 	}
 }
+
+func init() { engine.Protect = func(fn engine.Func) engine.Func { return protectNode(NodeFunc(fn)) } }
 
 // protectNode returns a panic of a node as its error.
 func protectNode(fn NodeFunc) engine.Func {

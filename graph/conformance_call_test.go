@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -8,57 +9,42 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
 
+// runCase executes the calls of a case and compares each result with the
+// recorded one.
 func runCase(t *testing.T, nc namedCase, store checkpoint.Store) {
-	dec := json.NewDecoder(strings.NewReader(string(nc.raw)))
+	dec := json.NewDecoder(bytes.NewReader(nc.raw))
 	dec.DisallowUnknownFields()
 	var c confCase
-	if err := dec.Decode(&c); err != nil {
-		t.Fatalf("cannot read the case: %v", err)
-	}
-	if len(c.Script) == 0 || len(c.Script) != len(c.Expect) {
-		t.Fatalf("the case has %d calls and %d expectations", len(c.Script), len(c.Expect))
-	}
+	require.NoError(t, dec.Decode(&c), "decode the case")
+	require.NotEmpty(t, c.Script)
+	require.Len(t, c.Expect, len(c.Script), "one expectation for each call")
 	b := &confBuilder{failures: map[string]int{}}
 	if c.Checkpointer == nil || *c.Checkpointer {
 		b.store = store
 	}
 	l, err := b.build(&c.confGraph, c.Name, nil)
-	if err != nil {
-		t.Fatalf("cannot build the graph: %v", err)
-	}
+	require.NoError(t, err, "build the graph")
 	for i, call := range c.Script {
 		got, err := l.call(t, call)
-		if err != nil {
-			t.Fatalf("call %d (%s): %v", i, call.Op, err)
-		}
-		compare(t, i, call, got, c.Expect[i])
+		require.NoError(t, err, "call %d (%s)", i, call.Op)
+		gotJSON, err := json.Marshal(got)
+		require.NoError(t, err)
+		script, err := json.Marshal(call)
+		require.NoError(t, err)
+		require.JSONEq(t, string(c.Expect[i]), string(gotJSON), "call %d: %s", i, script)
 	}
 }
 
-func compare(t *testing.T, i int, call confCall, got any, want json.RawMessage) {
-	t.Helper()
-	data, err := json.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var g, w any
-	if err := errors.Join(json.Unmarshal(data, &g), json.Unmarshal(want, &w)); err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(g, w) {
-		script, _ := json.Marshal(call)
-		t.Fatalf("call %d %s\n got  %s\n want %s", i, script, data, want)
-	}
-}
-
+// call executes one call and returns its result in the format of a case.
 func (l *confLevel) call(t *testing.T, c confCall) (any, error) {
 	ctx := t.Context()
 	switch c.Op {
@@ -85,6 +71,7 @@ func (l *confLevel) call(t *testing.T, c confCall) (any, error) {
 	return nil, fmt.Errorf("unknown call %q", c.Op)
 }
 
+// thread returns the handle that a call names, with the call's options.
 func (l *confLevel) thread(ctx context.Context, c confCall) (*graph.Thread, error) {
 	id := c.Thread
 	if id == "" {
@@ -119,8 +106,8 @@ func (l *confLevel) thread(ctx context.Context, c confCall) (*graph.Thread, erro
 	return th.With(opts), nil
 }
 
-// historyOf lists a thread's checkpoints, oldest first. A branch begins with a
-// checkpoint of its own here, which the format's history does not count.
+// historyOf lists a thread's checkpoints, oldest first. It omits the first
+// checkpoint of each fork, which the format's history does not contain.
 func historyOf(ctx context.Context, th *graph.Thread) ([]graph.Info, error) {
 	var out []graph.Info
 	for info, err := range th.History(ctx, graph.HistoryQuery{}) {
@@ -159,6 +146,7 @@ func (l *confLevel) invoke(t *testing.T, c confCall) (any, error) {
 	return l.collect(t, th.Stream(ctx, append(writes, answers...)...))
 }
 
+// input returns the writes of a call, except its answers.
 func (l *confLevel) input(c confCall) (state.Update, error) {
 	if c.Input != nil {
 		writes, err := l.writes(*c.Input)
@@ -177,7 +165,7 @@ func (l *confLevel) input(c confCall) (state.Update, error) {
 	return writes, err
 }
 
-// answers are those to the questions that are open.
+// answers returns the call's answers to the open questions.
 func (l *confLevel) answers(ctx context.Context, th *graph.Thread, c confCall) (state.Update, error) {
 	resume := c.Command != nil && c.Command.Resume != nil
 	if len(c.ResumeByNode) == 0 && !resume {
@@ -207,7 +195,7 @@ func (l *confLevel) answers(ctx context.Context, th *graph.Thread, c confCall) (
 	return out, nil
 }
 
-// collect reads the events of a run as a case shows them.
+// collect reads the events of a run and returns them in the format of a case.
 func (l *confLevel) collect(t *testing.T, events func(func(graph.Event, error) bool)) (any, error) {
 	out := confRun{Values: []map[string]any{}, Updates: [][]confUpdate{}}
 	var step []confUpdate
@@ -264,6 +252,7 @@ func (l *confLevel) collect(t *testing.T, events func(func(graph.Event, error) b
 	return out, nil
 }
 
+// errorName returns the format's name of an error.
 func errorName(err error) string {
 	var node *graph.NodeError
 	switch {
@@ -281,6 +270,7 @@ func errorName(err error) string {
 	return err.Error()
 }
 
+// jsonText encodes v as a sort key.
 func jsonText(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The format of a case.
+// These types decode a case. testdata/conformance/README.md defines the format.
 type (
 	confCase struct {
 		Name         string `json:"name"`
@@ -123,6 +123,8 @@ type (
 	}
 )
 
+// UnmarshalJSON decodes a pair of a source, or a list of the sources of a join,
+// and a target.
 func (e *confEdge) UnmarshalJSON(data []byte) error {
 	var pair [2]json.RawMessage
 	if err := json.Unmarshal(data, &pair); err != nil {
@@ -139,7 +141,8 @@ func (e *confEdge) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(pair[0], &e.From[0])
 }
 
-// confChannel is a channel of a case: its reducer and its handle.
+// confChannel is a channel of a case, with functions that convert its values
+// from and to JSON values.
 type confChannel struct {
 	kind   string
 	handle state.Handle
@@ -147,6 +150,7 @@ type confChannel struct {
 	get    func(s state.View) (any, bool)
 }
 
+// newConfChannel returns the channel for a reducer of the format.
 func newConfChannel(name, kind string) (confChannel, error) {
 	c := confChannel{kind: kind}
 	switch kind {

@@ -4,28 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"github.com/weft-go/weft/checkpoint"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
-// confBuilder turns a case into a graph.
+// confBuilder builds the graphs of one case.
 type confBuilder struct {
 	mu       sync.Mutex
-	failures map[string]int // per node, over all threads
+	failures map[string]int // failed executions by node, over all threads
 	store    checkpoint.Store
 }
 
-// confLevel is one graph of a case, with the channels that its nodes use.
+// confLevel is a case's graph or one of its subgraphs, with its channels.
 type confLevel struct {
 	b        *confBuilder
 	spec     *confGraph
@@ -33,11 +34,14 @@ type confLevel struct {
 	g        *graph.Graph
 }
 
+// confAsk is the interrupt of every question in a case.
 var confAsk = graph.NewInterrupt[any, any]("ask")
 
+// build compiles a graph. A subgraph shares the channels of outer that have the
+// same name and reducer.
 func (b *confBuilder) build(spec *confGraph, name string, outer *confLevel) (*confLevel, error) {
 	l := &confLevel{b: b, spec: spec, channels: map[string]confChannel{}}
-	for _, ch := range slices.Sorted(mapKeys(spec.Channels)) {
+	for _, ch := range slices.Sorted(maps.Keys(spec.Channels)) {
 		if outer != nil {
 			if same, ok := outer.channels[ch]; ok && same.kind == spec.Channels[ch] {
 				l.channels[ch] = same
@@ -56,7 +60,7 @@ func (b *confBuilder) build(spec *confGraph, name string, outer *confLevel) (*co
 		}
 	}
 	var handles []state.Handle
-	for _, ch := range slices.Sorted(mapKeys(l.channels)) {
+	for _, ch := range slices.Sorted(maps.Keys(l.channels)) {
 		handles = append(handles, l.channels[ch].handle)
 	}
 	gb := graph.New(name, handles...)
@@ -70,7 +74,8 @@ func (b *confBuilder) build(spec *confGraph, name string, outer *confLevel) (*co
 	return l, err
 }
 
-// argumentKeys are the names that a sent task may see beside the channels.
+// argumentKeys returns the names that the input of a sent task may contain in
+// addition to the channels.
 func (s *confGraph) argumentKeys() []string {
 	var keys []string
 	for _, n := range s.Nodes {
@@ -79,7 +84,7 @@ func (s *confGraph) argumentKeys() []string {
 				keys = append(keys, op.Copy.From)
 			}
 			for _, snd := range op.Send {
-				keys = slices.AppendSeq(keys, mapKeys(snd.Arg))
+				keys = slices.AppendSeq(keys, maps.Keys(snd.Arg))
 			}
 			if op.Fanout != nil {
 				keys = append(keys, op.Fanout.Key)
@@ -125,13 +130,13 @@ func (l *confLevel) nodes(gb *graph.Builder) error {
 		}
 		gb.AllowEdgesAndBranches(name)
 		gb.Destinations(name, n.targets()...)
-		gb.Destinations(graph.Start, name) // whatever a caller's command may name
+		gb.Destinations(graph.Start, name) // the command of a call may name any node
 	}
 	return nil
 }
 
-// targets are the nodes that the node's own commands, and those of its
-// subgraph to it, lead to.
+// targets returns the nodes that the node's commands, and the commands of its
+// subgraph to the parent, may name.
 func (n confNode) targets() []string {
 	var out []string
 	for _, e := range n.Ends {
@@ -160,6 +165,7 @@ func (n confNode) targets() []string {
 	return out
 }
 
+// confEnd translates the format's names for the start and the end of a graph.
 func confEnd(name string) string {
 	switch name {
 	case "START":
@@ -192,6 +198,7 @@ func (l *confLevel) edges(gb *graph.Builder) {
 	}
 }
 
+// choose returns the targets of the first case of the branch that holds.
 func (l *confLevel) choose(br confBranch, s state.View) state.Update {
 	for _, w := range br.Cases {
 		if w.If == nil || l.holds(w, s) {
@@ -256,7 +263,7 @@ func (l *confLevel) fanout(f *confFanout, s state.View) state.Update {
 	return out
 }
 
-// node returns a node that does the case's operations.
+// node returns a node function that executes the operations of n.
 func (l *confLevel) node(n confNode) graph.NodeFunc {
 	return func(ctx context.Context, s state.View) (state.Update, error) {
 		update := map[string]any{}
@@ -310,7 +317,7 @@ func (l *confLevel) node(n confNode) graph.NodeFunc {
 	}
 }
 
-// given is a value of the node's input: absent is null.
+// given returns a value of the node's input, or nil if it is absent.
 func (l *confLevel) given(name string, s state.View) any {
 	c, ok := l.channels[name]
 	if !ok {
@@ -323,6 +330,8 @@ func (l *confLevel) given(name string, s state.View) any {
 	return v
 }
 
+// fails reports whether this execution of the node must fail. It counts an
+// execution once, even if it contains several fail operations.
 func (b *confBuilder) fails(node string, attempts int, counted *bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -333,7 +342,8 @@ func (b *confBuilder) fails(node string, attempts int, counted *bool) bool {
 	return b.failures[node] <= attempts
 }
 
-// add merges a value into a node's update, as the format's page says.
+// add merges a value into a node's update, by the rules in
+// testdata/conformance/README.md.
 func (l *confLevel) add(update map[string]any, name string, v any) {
 	old, ok := update[name]
 	switch {
@@ -346,6 +356,8 @@ func (l *confLevel) add(update map[string]any, name string, v any) {
 	}
 }
 
+// wrap makes v a value that the named channel accepts: an append channel takes
+// a list.
 func (l *confLevel) wrap(name string, v any) any {
 	if l.channels[name].kind == "append" {
 		return []any{v}
@@ -355,7 +367,7 @@ func (l *confLevel) wrap(name string, v any) any {
 
 func (l *confLevel) writes(values map[string]any) (state.Update, error) {
 	var out state.Update
-	for _, name := range slices.Sorted(mapKeys(values)) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		c, ok := l.channels[name]
 		if !ok {
 			return nil, fmt.Errorf("no channel %q", name)
@@ -369,7 +381,7 @@ func (l *confLevel) writes(values map[string]any) (state.Update, error) {
 	return out, nil
 }
 
-// values is the state as a case shows it.
+// values returns the state in the format of a case.
 func (l *confLevel) values(s state.View) map[string]any {
 	out := map[string]any{}
 	for name, kind := range l.spec.Channels {
@@ -380,7 +392,8 @@ func (l *confLevel) values(s state.View) map[string]any {
 	return out
 }
 
-// update is a task's update as a case shows it: its effect on an empty state.
+// update returns a task's update in the format of a case, which is its effect on
+// an empty state.
 func (l *confLevel) update(t *testing.T, u state.Update) map[string]any {
 	t.Helper()
 	var handles []state.Handle

@@ -8,37 +8,38 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// TestConformance runs the cases recorded from LangGraph; their format is in
-// testdata/conformance/README.md. WEFT_CASES names another folder of *.json and
-// *.json.gz files to run instead.
+// TestConformance proves that the cases recorded from LangGraph have the same
+// results here. Their format is in testdata/conformance/README.md. WEFT_CASES
+// names another folder of *.json and *.json.gz files to run instead.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv("WEFT_CASES")
 	if dir == "" {
 		dir = filepath.Join("testdata", "conformance")
 	}
 	cases := readCases(t, dir)
+	require.NotEmpty(t, cases, "cases in %s", dir)
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			var mu sync.Mutex
-			passed := 0
+			t.Parallel()
+			var passed atomic.Int64
 			t.Cleanup(func() {
-				t.Logf("conformance: %d cases, %d passed", len(cases), passed)
-				if passed != len(cases) || len(cases) == 0 {
-					t.Errorf("conformance: %d of %d cases passed", passed, len(cases))
-				}
+				t.Logf("conformance: %d cases, %d passed", len(cases), passed.Load())
+				assert.EqualValues(t, len(cases), passed.Load(), "cases passed")
 			})
 			for _, c := range cases {
 				t.Run(c.name, func(t *testing.T) {
 					t.Parallel()
 					runCase(t, c, open(t))
 					if !t.Failed() {
-						mu.Lock()
-						passed++
-						mu.Unlock()
+						passed.Add(1)
 					}
 				})
 			}
@@ -51,12 +52,11 @@ type namedCase struct {
 	raw  json.RawMessage
 }
 
+// readCases reads the cases of every file in the folder.
 func readCases(t *testing.T, dir string) []namedCase {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out []namedCase
 	for _, e := range entries {
 		name := e.Name()
@@ -64,13 +64,9 @@ func readCases(t *testing.T, dir string) []namedCase {
 			continue
 		}
 		data, err := readFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		require.NoError(t, err, name)
 		var raws []json.RawMessage
-		if err := json.Unmarshal(data, &raws); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		require.NoError(t, json.Unmarshal(data, &raws), name)
 		for i, raw := range raws {
 			var head struct {
 				Name string `json:"name"`
@@ -84,6 +80,7 @@ func readCases(t *testing.T, dir string) []namedCase {
 	return out
 }
 
+// readFile reads a file and decompresses it if its name ends with .gz.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

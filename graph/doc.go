@@ -46,7 +46,7 @@
 //   - graph.go, thread.go, history.go, subgraph.go: runs, threads, and reading them.
 //   - signal.go, interrupt.go, once.go, context.go: what a node can return and call.
 //   - event.go, broadcast.go: what readers of a run see.
-//   - snapshot.go, snapshotjson.go, describe.go: states and graphs as data.
+//   - snapshot.go, data.go, describe.go: states and graphs as data, and as JSON.
 //
 // The semantics are those of LangGraph where they are right; docs/execution.md draws
 // a superstep, and docs/design.md says where this package differs and why.

@@ -40,6 +40,9 @@ var (
 	ErrRoute = engine.ErrRoute
 	// ErrTimeout is the failure of a node that takes longer than its timeout allows.
 	ErrTimeout = engine.ErrTimeout
+	// ErrMissed is returned to a reader of a [Broadcast] that asks for events that are
+	// no longer kept, or has fallen behind to them.
+	ErrMissed = errors.New("events were missed")
 	// ErrNotInNode is returned by a function that needs the context of a running node.
 	ErrNotInNode = errors.New("the context does not belong to a running node")
 	// ErrSignal is returned when a write that steers the engine has no meaning where
@@ -115,10 +118,6 @@ func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
-
-// Protect returns fn with its panics as errors: see [PanicError]. The engine does so
-// for every node; a decorator that handles the errors of a node needs it too.
-func Protect(fn NodeFunc) NodeFunc { return NodeFunc(protectNode(fn)) }
 
 // recoverPanic makes a panic the error. It is deferred.
 func recoverPanic(err *error) {

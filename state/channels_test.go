@@ -3,16 +3,18 @@ package state_test
 import (
 	"errors"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
-// lookup reads any channel that has Lookup.
+// lookup returns a function that reads a channel.
 func lookup[V any](c interface {
 	Lookup(state.View) (V, bool)
 },
@@ -30,8 +32,8 @@ func concat(current string, update int) (string, error) {
 	return current + strings.Repeat("x", update), nil
 }
 
-// TestChannels has, for each kind, the value after each of some steps, and what
-// is stored of the step.
+// TestChannels checks each kind: the value after each stage, and the changes that
+// are stored.
 func TestChannels(t *testing.T) {
 	t.Parallel()
 	last := state.Last[int]("c")
@@ -163,14 +165,12 @@ func TestChannels(t *testing.T) {
 			t.Parallel()
 			schema := schemaOf(t, test.channel)
 			v, all := schema.Empty(), []change(nil)
-			if got, ok := test.read(v); ok || !reflect.DeepEqual(got, test.empty) {
-				t.Fatalf("absent: got %#v, %v, want %#v, false", got, ok, test.empty)
-			}
+			before, ok := test.read(v)
+			require.False(t, ok)
+			require.Equal(t, test.empty, before)
 			for i, s := range test.stages {
 				next, stored := changes(t, schema, v, s.writes...)
-				if !slices.Equal(stored, s.stored) {
-					t.Fatalf("stage %d: stored %v, want %v", i, stored, s.stored)
-				}
+				require.Equal(t, s.stored, stored, "stage %d", i)
 				all = append(all, stored...)
 				for from, v := range map[string]state.View{
 					"live":     next,
@@ -180,14 +180,11 @@ func TestChannels(t *testing.T) {
 				} {
 					got, ok := test.read(v)
 					if s.want == nil {
-						if ok {
-							t.Errorf("stage %d, %s: got %#v, want it to stay absent", i, from, got)
-						}
+						assert.False(t, ok, "stage %d, %s", i, from)
 						continue
 					}
-					if !ok || !reflect.DeepEqual(got, s.want) {
-						t.Errorf("stage %d, %s: got %#v, %v, want %#v", i, from, got, ok, s.want)
-					}
+					assert.True(t, ok, "stage %d, %s", i, from)
+					assert.Equal(t, s.want, got, "stage %d, %s", i, from)
 				}
 				v = next
 			}
@@ -201,48 +198,29 @@ func TestEphemeral(t *testing.T) {
 	schema := schemaOf(t, c, other)
 
 	v, stored := changes(t, schema, schema.Empty(), c.Put(4))
-	if got := c.Get(v); got != 4 || len(stored) != 1 {
-		t.Fatalf("written: got %d, stored %v", got, stored)
-	}
+	require.Equal(t, 4, c.Get(v))
+	require.Len(t, stored, 1)
 	edited := commit(t, schema, v, other.Put(1))
-	if got := c.Get(edited); got != 4 {
-		t.Errorf("after an edit: got %d, want it to live on", got)
-	}
+	assert.Equal(t, 4, c.Get(edited))
 	tx := schema.Begin(v)
-	if err := statecore.Apply(tx, 0, []state.Write{other.Put(1)}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, statecore.Apply(tx, 0, []state.Write{other.Put(1)}))
 	next, err := tx.Finish(true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, ok := c.Lookup(next); ok || got != -1 {
-		t.Errorf("after a superstep: got %d, %v, want it gone", got, ok)
-	}
+	require.NoError(t, err)
+	got, ok := c.Lookup(next)
+	assert.False(t, ok)
+	assert.Equal(t, -1, got)
 	stored = nil
-	if err := tx.Changes(collect(&stored)); err != nil {
-		t.Fatal(err)
-	}
-	if want := []change{{"c", statecore.KindClear, ""}, {"n", statecore.KindSet, "1"}}; !slices.Equal(stored, want) {
-		t.Errorf("stored %v, want %v", stored, want)
-	}
-	if _, ok := c.Lookup(replayed(t, schema, v, stored...)); ok {
-		t.Error("replayed: still there")
-	}
+	require.NoError(t, tx.Changes(collect(&stored)))
+	assert.Equal(t, []change{{"c", statecore.KindClear, ""}, {"n", statecore.KindSet, "1"}}, stored)
+	_, ok = c.Lookup(replayed(t, schema, v, stored...))
+	assert.False(t, ok)
 	again, err := step(schema, v, true, []state.Write{c.Put(5)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := c.Get(again); got != 5 {
-		t.Errorf("written in the superstep: got %d, want 5", got)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, 5, c.Get(again))
 	idle, err := step(schema, next, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := c.Lookup(idle); ok {
-		t.Error("absent stays absent")
-	}
+	require.NoError(t, err)
+	_, ok = c.Lookup(idle)
+	assert.False(t, ok)
 }
 
 func TestUntracked(t *testing.T) {
@@ -255,48 +233,36 @@ func TestUntracked(t *testing.T) {
 	schema := schemaOf(t, c, n)
 	h := &handle{calls: make(chan int)}
 	v, stored := changes(t, schema, schema.Empty(), c.Put(h), n.Put(1))
-	if got := c.Get(v); got != h {
-		t.Errorf("got %p, want the very handle %p", got, h)
-	}
-	if want := []change{{"n", statecore.KindSet, "1"}}; !slices.Equal(stored, want) {
-		t.Errorf("stored %v, want %v", stored, want)
-	}
-	if got := snapshot(t, schema, v); !slices.Equal(got, stored) {
-		t.Errorf("snapshot holds %v, want %v", got, stored)
-	}
-	if _, _, ok, err := schema.EncodeWrite(c.Put(h).Core()); ok || err != nil {
-		t.Errorf("EncodeWrite: got %v, %v, want it passed over", ok, err)
-	}
+	assert.Same(t, h, c.Get(v))
+	assert.Equal(t, []change{{"n", statecore.KindSet, "1"}}, stored)
+	assert.Equal(t, stored, snapshot(t, schema, v))
+	_, _, ok, err := schema.EncodeWrite(c.Put(h).Core())
+	assert.False(t, ok)
+	assert.NoError(t, err)
 	for _, d := range schema.Describe() {
-		if d.Stored != (d.Name == "n") {
-			t.Errorf("Describe: %+v", d)
-		}
+		assert.Equal(t, d.Name == "n", d.Stored)
 	}
-	// The slot of a nil handle is told apart from none.
+	// A nil value is different from an absent channel.
 	v = commit(t, schema, v, c.Put(nil))
-	if got, ok := c.Lookup(v); got != nil || !ok {
-		t.Errorf("nil: got %v, %v", got, ok)
-	}
+	got, ok := c.Lookup(v)
+	assert.Nil(t, got)
+	assert.True(t, ok)
 }
 
-// TestNilInterface has nil as a value of its own.
+// TestNilInterface checks that nil is a value, different from absent.
 func TestNilInterface(t *testing.T) {
 	t.Parallel()
 	c := state.Last[any]("c").Default(func() any { return "default" })
 	schema := schemaOf(t, c)
-	if got := c.Get(schema.Empty()); got != "default" {
-		t.Errorf("absent: got %v", got)
-	}
+	assert.Equal(t, "default", c.Get(schema.Empty()))
 	v, stored := changes(t, schema, schema.Empty(), c.Put(nil))
 	for _, v := range []state.View{v, replayed(t, schema, nil, stored...)} {
-		if got, ok := c.Lookup(v); got != nil || !ok {
-			t.Errorf("got %v, %v, want nil, true", got, ok)
-		}
+		got, ok := c.Lookup(v)
+		assert.Nil(t, got)
+		assert.True(t, ok)
 	}
 	v = commit(t, schema, v, c.Put("x"))
-	if got := c.Get(v); got != "x" {
-		t.Errorf("got %v", got)
-	}
+	assert.Equal(t, "x", c.Get(v))
 }
 
 func TestListReading(t *testing.T) {
@@ -309,22 +275,24 @@ func TestListReading(t *testing.T) {
 	schema := schemaOf(t, list, fallback, keyed, set, entries)
 	empty := schema.Empty()
 
-	if _, ok := list.Last(empty); ok || list.Len(empty) != 0 {
-		t.Error("an absent list has elements")
-	}
-	if e, ok := fallback.Last(empty); !ok || e != "d" || fallback.Len(empty) != 1 {
-		t.Errorf("default: got %q, %v", e, ok)
-	}
-	if v, ok := entries.Find(empty, "d"); !ok || v != 4 {
-		t.Errorf("default entry: got %d, %v", v, ok)
-	}
-	if _, ok := keyed.Find(empty, "a"); ok || set.Has(empty, 1) || keyed.Len(empty) != 0 {
-		t.Error("an absent list has elements")
-	}
+	_, ok := list.Last(empty)
+	assert.False(t, ok)
+	assert.Equal(t, 0, list.Len(empty))
+	fromDefault, ok := fallback.Last(empty)
+	assert.True(t, ok)
+	assert.Equal(t, "d", fromDefault)
+	assert.Equal(t, 1, fallback.Len(empty))
+	entry, ok := entries.Find(empty, "d")
+	assert.True(t, ok)
+	assert.Equal(t, 4, entry)
+	_, ok = keyed.Find(empty, "a")
+	assert.False(t, ok)
+	assert.False(t, set.Has(empty, 1))
+	assert.Equal(t, 0, keyed.Len(empty))
 
 	var items []item
 	var numbers []int
-	for i := range 50 { // past what is looked through without a table
+	for i := range 50 { // more than are scanned without a table
 		items = append(items, item{Key: strings.Repeat("k", i+1), Text: "t"})
 		numbers = append(numbers, i)
 	}
@@ -333,45 +301,40 @@ func TestListReading(t *testing.T) {
 	for name, v := range map[string]state.View{"state": commit(t, schema, base, writes...), "overlay": statecore.Overlay(schema, base, writes)} {
 		var got []string
 		for i, e := range list.All(v) {
-			if i != len(got) {
-				t.Errorf("%s: All yields position %d for element %d", name, i, len(got))
-			}
+			assert.Equal(t, len(got), i, name)
 			got = append(got, e)
 		}
-		if want := []string{"a", "b", "c"}; !slices.Equal(got, want) {
-			t.Errorf("%s: All yields %v, want %v", name, got, want)
-		}
+		assert.Equal(t, []string{"a", "b", "c"}, got, name)
 		for range list.All(v) {
 			break
 		}
-		if e, ok := list.Last(v); !ok || e != "c" || list.Len(v) != 3 {
-			t.Errorf("%s: Last is %q, %v", name, e, ok)
-		}
-		if e, ok := keyed.Last(v); !ok || e != (item{"new", "2"}) || keyed.Len(v) != 51 {
-			t.Errorf("%s: last keyed is %v, %v of %d", name, e, ok, keyed.Len(v))
-		}
-		if e, ok := keyed.Find(v, "kkk"); !ok || e.Text != "t" {
-			t.Errorf("%s: Find: got %v, %v", name, e, ok)
-		}
-		if e, ok := keyed.Find(v, "new"); !ok || e.Text != "2" {
-			t.Errorf("%s: Find: got %v, %v", name, e, ok)
-		}
-		if _, ok := keyed.Find(v, "none"); ok {
-			t.Errorf("%s: Find finds what is not there", name)
-		}
-		if !set.Has(v, 77) || !set.Has(v, 3) || set.Has(v, 78) {
-			t.Errorf("%s: Has is wrong", name)
-		}
-		if got := slices.Collect(maps.Values(maps.Collect(keyed.All(v)))); len(got) != 51 {
-			t.Errorf("%s: All yields %d elements", name, len(got))
-		}
+		lastElement, ok := list.Last(v)
+		assert.True(t, ok, name)
+		assert.Equal(t, "c", lastElement, name)
+		assert.Equal(t, 3, list.Len(v), name)
+		lastKeyed, ok := keyed.Last(v)
+		assert.True(t, ok, name)
+		assert.Equal(t, (item{"new", "2"}), lastKeyed, name)
+		assert.Equal(t, 51, keyed.Len(v), name)
+		found, ok := keyed.Find(v, "kkk")
+		assert.True(t, ok, name)
+		assert.Equal(t, "t", found.Text, name)
+		replaced, ok := keyed.Find(v, "new")
+		assert.True(t, ok, name)
+		assert.Equal(t, "2", replaced.Text, name)
+		_, ok = keyed.Find(v, "none")
+		assert.False(t, ok, name)
+		assert.True(t, set.Has(v, 77), name)
+		assert.True(t, set.Has(v, 3), name)
+		assert.False(t, set.Has(v, 78), name)
+		assert.Len(t, slices.Collect(maps.Values(maps.Collect(keyed.All(v)))), 51, name)
 	}
-	if _, ok := keyed.Find(base, "new"); ok || set.Has(base, 77) || keyed.Len(base) != 50 {
-		t.Error("the older view sees what came later")
-	}
-	if _, ok := entries.Find(base, "none"); ok {
-		t.Error("Find finds an entry that is not there")
-	}
+	_, ok = keyed.Find(base, "new")
+	assert.False(t, ok)
+	assert.False(t, set.Has(base, 77))
+	assert.Equal(t, 50, keyed.Len(base))
+	_, ok = entries.Find(base, "none")
+	assert.False(t, ok)
 }
 
 func TestStamping(t *testing.T) {
@@ -381,21 +344,18 @@ func TestStamping(t *testing.T) {
 	w := keyed.Put(item{Text: "a"}, item{Text: "b"}, item{Key: "own"})
 	v, stored := changes(t, schema, schema.Empty(), w)
 	got := keyed.Get(v)
-	if len(got) != 3 || len(got[0].Key) != 36 || got[0].Key == got[1].Key || got[2].Key != "own" {
-		t.Fatalf("got %v", got)
-	}
-	if again := keyed.Get(replayed(t, schema, nil, stored...)); !slices.Equal(again, got) {
-		t.Errorf("replayed %v, want %v", again, got)
-	}
-	if again := keyed.Get(commit(t, schema, v, w)); !slices.Equal(again, got) {
-		t.Errorf("the same write again made %v", again)
-	}
-	if over := keyed.Get(commit(t, schema, v, keyed.Overwrite([]item{{Text: "c"}}))); len(over) != 1 || over[0].Key == "" {
-		t.Errorf("Overwrite: got %v", over)
-	}
+	require.Len(t, got, 3)
+	require.Len(t, got[0].Key, 36)
+	require.NotEqual(t, got[1].Key, got[0].Key)
+	require.Equal(t, "own", got[2].Key)
+	assert.Equal(t, got, keyed.Get(replayed(t, schema, nil, stored...)))
+	assert.Equal(t, got, keyed.Get(commit(t, schema, v, w)))
+	over := keyed.Get(commit(t, schema, v, keyed.Overwrite([]item{{Text: "c"}})))
+	assert.Len(t, over, 1)
+	assert.NotEmpty(t, over[0].Key)
 }
 
-// deaf does not set the id that it is told to.
+// deaf is an Identity whose WithID does not set the id.
 type deaf struct{ byKey }
 
 func (deaf) WithID(e item, _ string) item { return e }
@@ -431,28 +391,21 @@ func TestPruner(t *testing.T) {
 			v, err := step(schema, schema.Empty(), true, []state.Write{keyed.Put(item{Key: "a"}, item{Key: "b"}, item{Key: "c"})})
 			if test.wantErr != "" {
 				channelErr(t, err, "keyed", nil)
-				if !strings.Contains(err.Error(), test.wantErr) {
-					t.Errorf("got %v, want %q in it", err, test.wantErr)
-				}
+				assert.Contains(t, err.Error(), test.wantErr)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got := []string{}
 			for _, e := range keyed.Get(v) {
-				if got = append(got, e.Key); e.Text != "" {
-					t.Errorf("the pruner changed %v", e)
-				}
+				got = append(got, e.Key)
+				assert.Empty(t, e.Text)
 			}
-			if !slices.Equal(got, test.want) {
-				t.Errorf("got %v, want %v", got, test.want)
-			}
+			assert.Equal(t, test.want, got)
 		})
 	}
 }
 
-// TestDefaultIsNotHistory has code change its default: what is stored stands.
+// TestDefaultIsNotHistory checks that a new default does not change stored values.
 func TestDefaultIsNotHistory(t *testing.T) {
 	t.Parallel()
 	list, entries := state.Append[int]("list"), state.Map[string, int]("entries")
@@ -462,12 +415,8 @@ func TestDefaultIsNotHistory(t *testing.T) {
 	list2 := state.Append[int]("list").Default(func() []int { return []int{100} })
 	entries2 := state.Map[string, int]("entries").Default(func() map[string]int { return map[string]int{"d": 100} })
 	v := replayed(t, schemaOf(t, list2, entries2), nil, stored...)
-	if got := list2.Get(v); !slices.Equal(got, []int{1}) {
-		t.Errorf("list: got %v, want [1]", got)
-	}
-	if got := entries2.Get(v); !maps.Equal(got, map[string]int{"a": 1}) {
-		t.Errorf("map: got %v", got)
-	}
+	assert.Equal(t, []int{1}, list2.Get(v))
+	assert.Equal(t, map[string]int{"a": 1}, entries2.Get(v))
 }
 
 func TestMapOfNothing(t *testing.T) {
@@ -475,9 +424,9 @@ func TestMapOfNothing(t *testing.T) {
 	seen := state.Map[string, struct{}]("seen")
 	schema := schemaOf(t, seen)
 	v := commit(t, schema, schema.Empty(), seen.Put(map[string]struct{}{"a": {}, "b": {}}), seen.Remove("a"))
-	if got := seen.Get(v); len(got) != 1 || !maps.Equal(got, map[string]struct{}{"b": {}}) {
-		t.Errorf("got %v", got)
-	}
+	got := seen.Get(v)
+	assert.Len(t, got, 1)
+	assert.Equal(t, map[string]struct{}{"b": {}}, got)
 }
 
 func TestManyChannels(t *testing.T) {
@@ -494,11 +443,8 @@ func TestManyChannels(t *testing.T) {
 		v = commit(t, schema, v, c.Put(i))
 	}
 	for i, c := range sums {
-		if got := c.Get(v); got != i {
-			t.Errorf("channel %s: got %d, want %d", c.Name(), got, i)
-		}
+		assert.Equal(t, i, c.Get(v), "channel %s", c.Name())
 	}
-	if !schema.Has(sums[19]) || schema.Has(state.Sum[int]("a")) {
-		t.Error("Has goes by name")
-	}
+	assert.True(t, schema.Has(sums[19]))
+	assert.False(t, schema.Has(state.Sum[int]("a")))
 }

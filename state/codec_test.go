@@ -7,9 +7,11 @@ import (
 	"math/big"
 	"net"
 	"net/netip"
-	"reflect"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
@@ -21,10 +23,10 @@ type (
 	flags uint16
 )
 
-// String has no say in how a level is stored.
+// String does not affect the stored form.
 func (level) String() string { return "a level" }
 
-// color writes itself as text.
+// color has a text form.
 type color uint8
 
 func (c color) MarshalText() ([]byte, error) {
@@ -46,13 +48,13 @@ func (c *color) UnmarshalText(text []byte) error {
 
 var colors = []string{"red", "green", "blue"}
 
-// shout is a string that writes itself.
+// shout is a string with its own text form.
 type shout string
 
 func (s shout) MarshalText() ([]byte, error)     { return []byte("!" + string(s)), nil }
 func (s *shout) UnmarshalText(text []byte) error { *s = shout(text[1:]); return nil }
 
-// celsius has its hooks on the pointer, and a field that only they can see.
+// celsius has pointer methods for JSON, and a field that is not exported.
 type celsius struct{ degrees int }
 
 func (c *celsius) MarshalJSON() ([]byte, error) { return json.Marshal(c.degrees) }
@@ -96,13 +98,11 @@ var (
 	instant = time.Date(2026, 2, 28, 23, 59, 59, 123456789, zone)
 )
 
-// trip stores a value in all ways and hands on what was read back.
+// trip stores a value in all ways and returns the values that were read back.
 func trip[T any](tb testing.TB, v T) []T {
 	tb.Helper()
 	out, err := tryTrip(v)
-	if err != nil {
-		tb.Fatalf("%#v: %v", v, err)
-	}
+	require.NoError(tb, err, "%#v", v)
 	return out
 }
 
@@ -140,7 +140,7 @@ func tryTrip[T any](v T) ([]T, error) {
 		}
 		out = append(out, last.Get(back))
 	}
-	// A map is refused where a value has hooks on its pointer only.
+	// A map cannot hold values that have pointer methods for JSON only.
 	if schema, err := statecore.NewSchema[state.Handle](table); err == nil {
 		if _, stored, err = tryChanges(schema, schema.Empty(), table.Put(map[string]T{"k": v})); err != nil {
 			return nil, err
@@ -158,26 +158,22 @@ func roundTrip[T any](v T) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
 		for i, got := range trip(t, v) {
-			if !reflect.DeepEqual(got, v) {
-				t.Errorf("way %d: got %#v, want %#v", i, got, v)
-			}
+			assert.Equal(t, v, got, "way %d", i)
 		}
 	}
 }
 
-// floats are compared by their bits, so that -0 is told from 0.
+// floatTrip compares the bits, since -0 equals 0.
 func floatTrip(v float64) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
 		for i, got := range trip(t, v) {
-			if math.Float64bits(got) != math.Float64bits(v) {
-				t.Errorf("way %d: got %v, want %v", i, got, v)
-			}
+			assert.Equal(t, math.Float64bits(v), math.Float64bits(got), "way %d", i)
 		}
 	}
 }
 
-// TestRoundTrip has values that come back as they were.
+// TestRoundTrip checks values that storage gives back as they were.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(*testing.T){
@@ -276,21 +272,14 @@ func TestRoundTripNested(t *testing.T) {
 	v.Skipped = "kept in memory, and not stored"
 	for i, got := range trip(t, v) {
 		if i == 0 {
-			if got.Skipped != v.Skipped {
-				t.Errorf("the state lost %q", v.Skipped)
-			}
+			assert.Equal(t, v.Skipped, got.Skipped)
 			got.Skipped = ""
 		}
-		if !got.At.Equal(want.At) {
-			t.Errorf("way %d: got time %v, want %v", i, got.At, want.At)
-		}
-		if got.At = want.At; got.Inner.M[2] == nil {
-			t.Fatalf("way %d: got %+v", i, got)
-		}
+		assert.True(t, got.At.Equal(want.At), "way %d", i)
+		got.At = want.At
+		require.NotNil(t, got.Inner.M[2], "way %d", i)
 		got.Inner.M[2].At, want.Inner.M[2].At = time.Time{}, time.Time{}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("way %d: got %+v, want %+v", i, got, want)
-		}
+		assert.Equal(t, want, got, "way %d", i)
 	}
 }
 
@@ -300,23 +289,21 @@ func TestRoundTripTime(t *testing.T) {
 		for i, got := range trip(t, want) {
 			_, a := got.Zone()
 			_, b := want.Zone()
-			if !got.Equal(want) || a != b {
-				t.Errorf("way %d: got %v, want %v", i, got, want)
-			}
+			assert.True(t, got.Equal(want), "way %d", i)
+			assert.Equal(t, b, a, "way %d", i)
 		}
 	}
 }
 
-// TestStoredText has values whose text is known.
+// TestStoredText checks the JSON of values.
 func TestStoredText(t *testing.T) {
 	t.Parallel()
 	text := func(v any, err error) func(want string) func(*testing.T) {
 		return func(want string) func(*testing.T) {
 			return func(t *testing.T) {
 				t.Parallel()
-				if err != nil || v != want {
-					t.Errorf("got %v, %v, want %s", v, err, want)
-				}
+				assert.NoError(t, err)
+				assert.Equal(t, want, v)
 			}
 		}
 	}

@@ -3,20 +3,20 @@ package state_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
-// mixture has a place for whatever a fuzzer makes up.
+// mixture has fields for all types that a fuzzer generates.
 type mixture struct {
 	Text    string            `json:"text"`
 	Name    id                `json:"name,omitempty"`
@@ -31,8 +31,8 @@ type mixture struct {
 	Next    []mixture         `json:"next"`
 }
 
-// FuzzValue stores made-up values: each comes back as it was, or is refused for
-// a reason.
+// FuzzValue stores random values. Each is given back as it was, or is an error for
+// a known reason.
 func FuzzValue(f *testing.F) {
 	f.Add("plain", int64(1<<53+1), uint64(math.MaxUint64), 0.1, []byte{0, 255}, int64(1), uint8(0))
 	f.Add("\x00<&>\u2028\"\\\ufffd", int64(math.MinInt64), uint64(0), math.Copysign(0, -1), []byte{}, int64(-1<<40), uint8(255))
@@ -40,9 +40,7 @@ func FuzzValue(f *testing.F) {
 	f.Add("\xed\xa0\x80", int64(-1), uint64(1), math.NaN(), []byte(nil), int64(0), uint8(0xf0))
 	texts, values := state.Append[string]("texts"), state.Append[mixture]("values")
 	schema, err := statecore.NewSchema[state.Handle](texts, values)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, text string, i int64, u uint64, fl float64, b []byte, seconds int64, shape uint8) {
 		v := mixture{Text: text, Int: i, Float: fl, At: time.Unix(seconds%(1<<37), i&0xfffffff).UTC(), Any: text}
 		if shape&1 != 0 {
@@ -62,20 +60,16 @@ func FuzzValue(f *testing.F) {
 		finite := !math.IsNaN(fl) && !math.IsInf(fl, 0)
 		year := v.At.Year()
 		k, data, _, err := schema.EncodeWrite(values.Put(v).Core())
-		if want := good && finite && year >= 0 && year < 10_000; (err == nil) != want {
-			t.Fatalf("got %v, want it stored: %v", err, want)
-		}
+		require.False(t, (err == nil) != good && finite && year >= 0 && year < 10_000, "got %v, want it stored", err)
 		if err != nil {
 			channelErr(t, err, "values", state.ErrRoundTrip)
 			return
 		}
 		w, err := schema.DecodeWrite("values", k, data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := values.Get(commit(t, schema, schema.Empty(), state.Write{Write: w})); !reflect.DeepEqual(got, []mixture{v}) || math.Signbit(got[0].Float) != math.Signbit(fl) {
-			t.Fatalf("got %+v, want %+v", got, v)
-		}
+		require.NoError(t, err)
+		got := values.Get(commit(t, schema, schema.Empty(), state.Write{Write: w}))
+		require.Equal(t, []mixture{v}, got)
+		require.Equal(t, math.Signbit(fl), math.Signbit(got[0].Float))
 	})
 }
 
@@ -83,41 +77,31 @@ func FuzzValue(f *testing.F) {
 func checkText(t *testing.T, schema *statecore.Schema, w state.Write, text string, good bool) {
 	t.Helper()
 	k, data, _, err := schema.EncodeWrite(w.Core())
-	if (err == nil) != good {
-		t.Fatalf("%q: got %v, want it stored: %v", text, err, good)
-	}
+	require.Equal(t, good, err == nil, "%q", text)
 	if err != nil {
 		return
 	}
 	var want bytes.Buffer
 	enc := json.NewEncoder(&want)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode([]string{text}); err != nil {
-		t.Fatal(err)
-	}
-	if got := string(data) + "\n"; got != want.String() {
-		t.Fatalf("%q is stored as %s, want %s", text, got, want.String())
-	}
+	require.Nil(t, enc.Encode([]string{text}))
+	require.Equal(t, want.String(), string(data)+"\n")
 	back, err := schema.DecodeWrite(w.Channel(), k, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, again, _, err := schema.EncodeWrite(back.Core()); err != nil || !bytes.Equal(again, data) {
-		t.Fatalf("read back, it is stored as %s, %v, want %s", again, err, data)
-	}
+	require.NoError(t, err)
+	_, again, _, err := schema.EncodeWrite(back.Core())
+	require.NoError(t, err)
+	require.Equal(t, data, again)
 }
 
-// FuzzAny reads made-up JSON as any: what can be read can be stored, and comes
-// back as it was.
+// FuzzAny reads random JSON as any. A value that can be read can be stored, and is
+// given back as it was.
 func FuzzAny(f *testing.F) {
 	for _, text := range []string{`null`, `1`, `-0`, `1e400`, `"\ud800"`, `{"a":[{},[],null,"\u0000",true]}`, `{"a":1,"a":2}`, "\"\xff\"", `[[[[]]]] x`, ``} {
 		f.Add([]byte(text))
 	}
 	c := state.Last[any]("c")
 	schema, err := statecore.NewSchema[state.Handle](c)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if len(text) > 1<<16 {
 			return
@@ -128,35 +112,25 @@ func FuzzAny(f *testing.F) {
 			return
 		}
 		v, stored, err := tryChanges(schema, schema.Empty(), state.Write{Write: w})
-		if err != nil {
-			t.Fatalf("%q was read and is not stored: %v", text, err)
-		}
-		if got := c.Get(replayed(t, schema, nil, stored...)); !reflect.DeepEqual(got, c.Get(v)) {
-			t.Fatalf("got %#v, want %#v", got, c.Get(v))
-		}
+		require.NoError(t, err, "%q was read and is not stored", text)
+		require.Equal(t, c.Get(v), c.Get(replayed(t, schema, nil, stored...)))
 	})
 }
 
-// FuzzStored replays made-up changes: each is an error or gives a state, which
-// can be stored.
+// FuzzStored replays random changes. Each is an error, or gives a state that can be
+// stored.
 func FuzzStored(f *testing.F) {
 	all := newKinds()
 	schema, err := statecore.NewSchema[state.Handle](all.handles()...)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	var names []string
 	for _, d := range schema.Describe() {
 		names = append(names, d.Name)
 	}
 	var stored []change
 	v, err := step(schema, schema.Empty(), true, all.fill())
-	if err != nil {
-		f.Fatal(err)
-	}
-	if err := schema.Snapshot(v, collect(&stored)); err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
+	require.Nil(f, schema.Snapshot(v, collect(&stored)))
 	for _, c := range stored {
 		f.Add(uint8(slices.Index(names, c.channel)), uint8(c.kind), []byte(c.data), uint8(statecore.KindAppend), []byte(`[{"n":1}]`))
 		f.Add(uint8(slices.Index(names, c.channel)), uint8(c.kind), []byte(`null`), uint8(statecore.KindRemove), []byte(`["a"]`))
@@ -171,34 +145,30 @@ func FuzzStored(f *testing.F) {
 		}
 		r := schema.Replay(v)
 		for _, c := range []change{{name, statecore.Kind(kind), string(data)}, {name, statecore.Kind(kind2), string(data2)}} {
-			if err := r.Apply(c.channel, c.kind, []byte(c.data)); err != nil && !errors.Is(err, state.ErrStored) {
-				t.Fatalf("replay: %v", err)
+			if err := r.Apply(c.channel, c.kind, []byte(c.data)); err != nil {
+				require.ErrorIs(t, err, state.ErrStored)
 			}
 			w, err := schema.DecodeWrite(c.channel, c.kind, []byte(c.data))
 			if err != nil {
 				channelErr(t, err, name, state.ErrStored)
 				continue
 			}
-			if _, _, _, err := schema.EncodeWrite(w.Core()); err != nil {
-				t.Fatalf("%s was read and is not stored: %v", c.data, err)
-			}
+			_, _, _, err = schema.EncodeWrite(w.Core())
+			require.NoError(t, err, "%s was read and is not stored", c.data)
 			if _, err := schema.WriteFromChange(c.channel, c.kind, []byte(c.data)); err != nil {
 				channelErr(t, err, name, state.ErrStored)
 			}
 		}
 		next := r.View()
 		var again []change
-		if err := schema.Snapshot(next, collect(&again)); err != nil {
-			t.Fatalf("the state cannot be stored: %v", err)
-		}
-		if got, want := all.dump(replayed(t, schema, nil, again...)), all.dump(next); !reflect.DeepEqual(got, want) {
-			t.Fatalf("got %v, want %v", got, want)
-		}
+		require.NoError(t, schema.Snapshot(next, collect(&again)))
+		got, want := all.dump(replayed(t, schema, nil, again...)), all.dump(next)
+		require.Equal(t, want, got)
 	})
 }
 
-// FuzzKeyed runs made-up steps on forks of keyed lists, sets and lists, and
-// beside them on slices.
+// FuzzKeyed runs random steps on forks of keyed lists, sets and lists, and compares
+// them with slices.
 func FuzzKeyed(f *testing.F) {
 	f.Add([]byte{0, 1, 0, 2, 10, 1, 20, 2, 0xff, 3, 30, 4, 40, 5})
 	f.Add([]byte("put and put again, remove, fork, overwrite, clear"))
@@ -217,7 +187,7 @@ func FuzzKeyed(f *testing.F) {
 	})
 }
 
-// keyedModel is some states and what they should hold.
+// keyedModel holds states with their expected contents.
 type keyedModel struct {
 	list   *state.ListChannel[int]
 	keyed  *state.KeyedChannel[item]
@@ -263,25 +233,19 @@ func (k *keyedModel) step(t *testing.T, how byte, script []byte, from byte) {
 	}
 	tx := k.schema.Begin(f.view)
 	for _, w := range writes {
-		if err := statecore.Apply(tx, 0, []state.Write{w}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, statecore.Apply(tx, 0, []state.Write{w}))
 	}
 	if how&2 != 0 {
-		return // abandoned
+		return // the step is not finished
 	}
 	over := statecore.Overlay(k.schema, f.view, writes)
 	next, err := tx.Finish(true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Changes(collect(&f.stored)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, tx.Changes(collect(&f.stored)))
 	k.compare(t, "overlay", f, over)
 	f.view = next
 	if how&4 != 0 {
-		f.view = over // a state may go on from an overlay
+		f.view = over // the next step may start from an overlay
 	}
 	k.forks = append(k.forks, f)
 }
@@ -345,23 +309,15 @@ func (k *keyedModel) check(t *testing.T) {
 
 func (k *keyedModel) compare(t *testing.T, how string, f keyedFork, v state.View) {
 	t.Helper()
-	if got := k.list.Get(v); !slices.Equal(got, f.list) {
-		t.Fatalf("%s: list is %v, want %v", how, got, f.list)
-	}
-	if got := k.keyed.Get(v); !slices.Equal(got, f.keyed) {
-		t.Fatalf("%s: keyed is %v, want %v", how, got, f.keyed)
-	}
-	if got := k.pruned.Get(v); !slices.Equal(got, f.pruned) {
-		t.Fatalf("%s: pruned is %v, want %v", how, got, f.pruned)
-	}
-	if got := k.set.Get(v); !slices.Equal(got, f.set) {
-		t.Fatalf("%s: set is %v, want %v", how, got, f.set)
-	}
+	require.Equal(t, f.list, k.list.Get(v), how)
+	require.Equal(t, f.keyed, k.keyed.Get(v), how)
+	require.Equal(t, f.pruned, k.pruned.Get(v), how)
+	require.Equal(t, f.set, k.set.Get(v), how)
 	for _, key := range []string{"0", "7", "49"} {
 		want := slices.IndexFunc(f.keyed, func(e item) bool { return e.Key == key })
 		got, ok := k.keyed.Find(v, key)
-		if ok != (want >= 0) || ok && got != f.keyed[want] || k.set.Has(v, key) != slices.Contains(f.set, key) {
-			t.Fatalf("%s: Find(%q) is %v, %v", how, key, got, ok)
-		}
+		require.Equal(t, (want >= 0), ok, how)
+		require.False(t, ok && got != f.keyed[want], how)
+		require.Equal(t, slices.Contains(f.set, key), k.set.Has(v, key), how)
 	}
 }

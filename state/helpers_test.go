@@ -7,17 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
-// schemaOf makes a schema of channels that must be good.
+// schemaOf returns the schema of valid channels.
 func schemaOf(tb testing.TB, channels ...state.Handle) *statecore.Schema {
 	tb.Helper()
 	s, err := statecore.NewSchema[state.Handle](channels...)
-	if err != nil {
-		tb.Fatalf("NewSchema: %v", err)
-	}
+	require.NoError(tb, err)
 	return s
 }
 
@@ -25,9 +25,7 @@ func schemaOf(tb testing.TB, channels ...state.Handle) *statecore.Schema {
 func commit(tb testing.TB, s *statecore.Schema, v state.View, writes ...state.Write) state.View {
 	tb.Helper()
 	next, err := step(s, v, false, writes)
-	if err != nil {
-		tb.Fatalf("commit: %v", err)
-	}
+	require.NoError(tb, err)
 	return next
 }
 
@@ -51,13 +49,11 @@ type change struct {
 	data    string
 }
 
-// changes applies the writes of one task and returns what is stored of them.
+// changes applies the writes of one task and returns the changes that are stored.
 func changes(tb testing.TB, s *statecore.Schema, v state.View, writes ...state.Write) (state.View, []change) {
 	tb.Helper()
 	next, stored, err := tryChanges(s, v, writes...)
-	if err != nil {
-		tb.Fatalf("changes: %v", err)
-	}
+	require.NoError(tb, err)
 	return next, stored
 }
 
@@ -77,8 +73,8 @@ func tryChanges(s *statecore.Schema, v state.View, writes ...state.Write) (state
 	return next, out, errors.Join(err, sameInBuffer(tx, out, err))
 }
 
-// sameInBuffer appends the changes behind something else in a buffer that is too
-// small for them, and compares.
+// sameInBuffer checks that AppendChanges emits the same changes, with a buffer that
+// is too small and has contents.
 func sameInBuffer(tx *statecore.Tx, want []change, wantErr error) error {
 	before := []byte("before")
 	var data [][]byte
@@ -88,7 +84,7 @@ func sameInBuffer(tx *statecore.Tx, want []change, wantErr error) error {
 		out = append(out, change{channel: channel, kind: k})
 	})
 	for i := range out {
-		out[i].data = string(data[i]) // all of them are still good
+		out[i].data = string(data[i]) // all of them are still valid
 	}
 	switch {
 	case fmt.Sprint(err) != fmt.Sprint(wantErr):
@@ -101,26 +97,25 @@ func sameInBuffer(tx *statecore.Tx, want []change, wantErr error) error {
 	return nil
 }
 
-// sameButForOrder lets a type of the user's write its parts in any order.
+// sameButForOrder ignores the order of bytes, since a type may write its parts in
+// any order.
 func sameButForOrder(a, b change) bool {
 	bytesOf := func(c change) string { return string(slices.Sorted(slices.Values([]byte(c.data)))) }
 	return a.channel == b.channel && a.kind == b.kind && bytesOf(a) == bytesOf(b)
 }
 
-// collect returns an emitter that appends to out.
+// collect returns an Emit that appends to out.
 func collect(out *[]change) statecore.Emit {
 	return func(channel string, k statecore.Kind, data []byte) {
 		*out = append(*out, change{channel, k, string(data)})
 	}
 }
 
-// snapshot returns what is stored of a whole state.
+// snapshot returns the changes that build a state.
 func snapshot(tb testing.TB, s *statecore.Schema, v state.View) []change {
 	tb.Helper()
 	var out []change
-	if err := s.Snapshot(v, collect(&out)); err != nil {
-		tb.Fatalf("Snapshot: %v", err)
-	}
+	require.Nil(tb, s.Snapshot(v, collect(&out)))
 	return out
 }
 
@@ -129,9 +124,7 @@ func replayed(tb testing.TB, s *statecore.Schema, base state.View, stored ...cha
 	tb.Helper()
 	r := s.Replay(base)
 	for _, c := range stored {
-		if err := r.Apply(c.channel, c.kind, []byte(c.data)); err != nil {
-			tb.Fatalf("replaying %v of %s: %v", c.kind, c.data, err)
-		}
+		require.NoError(tb, r.Apply(c.channel, c.kind, []byte(c.data)), "replaying %v of %s", c.kind, c.data)
 	}
 	return r.View()
 }
@@ -140,7 +133,9 @@ func replayed(tb testing.TB, s *statecore.Schema, base state.View, stored ...cha
 func channelErr(tb testing.TB, err error, channel string, want error) {
 	tb.Helper()
 	ce, ok := errors.AsType[*state.ChannelError](err)
-	if !ok || ce.Channel != channel || want != nil && !errors.Is(err, want) {
-		tb.Fatalf("got error %v, want one of channel %q: %v", err, channel, want)
+	require.True(tb, ok, "got %v, want a ChannelError", err)
+	require.Equal(tb, channel, ce.Channel)
+	if want != nil {
+		require.ErrorIs(tb, err, want)
 	}
 }

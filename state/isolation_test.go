@@ -1,26 +1,26 @@
 package state_test
 
 import (
-	"errors"
 	"maps"
 	"math/big"
 	"net/netip"
-	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
-// base is embedded, and not exported.
+// base is an embedded type that is not exported.
 type hidden struct {
 	Shared []string `json:"shared"`
 }
 
-// byValue and byPointer copy themselves; secret is out of reach otherwise.
+// byValue and byPointer have a Clone method, since secret is not exported.
 type byValue struct{ secret *[]int }
 
 func (b byValue) Clone() byValue {
@@ -38,24 +38,24 @@ func (b *byPointer) Clone() *byPointer            { return &byPointer{slices.Clo
 func (b byPointer) MarshalJSON() ([]byte, error)  { return []byte(`"p"`), nil }
 func (b *byPointer) UnmarshalJSON(_ []byte) error { return nil }
 
-// sharp copies itself by its pointer, and returns a value.
+// sharp has a Clone method on its pointer that returns a value.
 type sharp struct{ secret *int }
 
 func (s *sharp) Clone() sharp                 { return sharp{ref(*s.secret)} }
 func (s sharp) MarshalJSON() ([]byte, error)  { return []byte(`"s"`), nil }
 func (s *sharp) UnmarshalJSON(_ []byte) error { return nil }
 
-// empty has no copy.
+// empty has a Clone method that returns nil.
 type empty struct{ N int }
 
 func (*empty) Clone() *empty { return nil }
 
-// labels is a map that copies itself.
+// labels is a map with a Clone method.
 type labels map[string]string
 
 func (l labels) Clone() labels { return maps.Clone(l) }
 
-// everything has each way to refer to something.
+// everything has a field for each kind of reference.
 type everything struct {
 	hidden
 	Slice   []int               `json:"slice"`
@@ -92,7 +92,7 @@ func newEverything() everything {
 	}
 }
 
-// spoil changes all that e refers to.
+// spoil changes every referent of e.
 func spoil(e everything) {
 	e.Shared[0] = "spoilt"
 	e.Slice[0], e.Nested[0][0], e.Map["m"][0] = -1, "spoilt", -1
@@ -106,7 +106,7 @@ func spoil(e everything) {
 	e.Labels["a"], e.Structs[0].A[0], e.Cache["c"] = "spoilt", -1, -1
 }
 
-// TestIsolation spoils what was given to Put, and what was got, in every way.
+// TestIsolation changes the values that were passed to Put and returned by Get.
 func TestIsolation(t *testing.T) {
 	t.Parallel()
 	type element = everything
@@ -114,7 +114,7 @@ func TestIsolation(t *testing.T) {
 	list, keyed, entries := state.Append[element]("list"), state.Keyed("keyed", byHidden{}), state.Map[string, element]("entries")
 	custom := state.NewChannel("custom", func(current, update []element) ([]element, error) {
 		for _, e := range slices.Concat(current, update) {
-			spoil(e) // as no reducer should
+			spoil(e) // a reducer must not do this
 		}
 		return append(current[:0], update...), nil
 	})
@@ -142,10 +142,8 @@ func TestIsolation(t *testing.T) {
 	want := newEverything()
 	check := func(t *testing.T, when string, v state.View, got ...element) {
 		t.Helper()
-		for i, e := range got {
-			if !reflect.DeepEqual(e, want) {
-				t.Fatalf("%s: value %d is %+v, want %+v", when, i, e, want)
-			}
+		for _, e := range got {
+			require.Equal(t, want, e, when)
 		}
 	}
 	read := func(v state.View) []element {
@@ -182,21 +180,15 @@ func TestIsolation(t *testing.T) {
 			check(t, "the first, after that", v, read(v)...)
 		})
 	}
-	if over := custom.Get(commit(t, schema, schema.Empty(), overwrites[5])); !reflect.DeepEqual(over, []element{want}) {
-		t.Errorf("overwritten: got %+v", over)
-	}
+	assert.Equal(t, []element{want}, custom.Get(commit(t, schema, schema.Empty(), overwrites[5])))
 	v := commit(t, schema, schema.Empty(), overwrites[5])
 	commit(t, schema, v, overwrites[5], custom.Put([]element{newEverything()}))
-	if over := custom.Get(commit(t, schema, schema.Empty(), overwrites[5])); !reflect.DeepEqual(over, []element{want}) {
-		t.Errorf("a reducer changed a write to %+v", over)
-	}
+	assert.Equal(t, []element{want}, custom.Get(commit(t, schema, schema.Empty(), overwrites[5])))
 	commit(t, schema, v, custom.Put([]element{newEverything()}))
-	if got := custom.Get(v); !reflect.DeepEqual(got, []element{want}) {
-		t.Errorf("a reducer changed an older state to %+v", got)
-	}
+	assert.Equal(t, []element{want}, custom.Get(v))
 }
 
-// byHidden takes an element's id from what it embeds.
+// byHidden reads an element's id from an embedded struct.
 type byHidden struct{}
 
 func (byHidden) ID(e everything) string                    { return e.Shared[0] }
@@ -209,8 +201,8 @@ func first[E any](all func(func(int, E) bool)) (i int, e E) {
 	return i, e
 }
 
-// TestReducerThatAppendsInPlace grows two states from one with the mistake that
-// is easiest to make.
+// TestReducerThatAppendsInPlace checks that states do not share elements although
+// the reducer appends in place.
 func TestReducerThatAppendsInPlace(t *testing.T) {
 	t.Parallel()
 	c := state.NewChannel("c", func(current []int, update int) ([]int, error) {
@@ -222,15 +214,11 @@ func TestReducerThatAppendsInPlace(t *testing.T) {
 	schema := schemaOf(t, c)
 	v := commit(t, schema, schema.Empty(), c.Put(1, 2))
 	a, b := commit(t, schema, v, c.Put(3)), commit(t, schema, v, c.Put(4))
-	if got := c.Get(a); !slices.Equal(got, []int{1, 2, 3}) {
-		t.Errorf("got %v, want [1 2 3]", got)
-	}
-	if got := c.Get(b); !slices.Equal(got, []int{1, 2, 4}) {
-		t.Errorf("got %v, want [1 2 4]", got)
-	}
+	assert.Equal(t, []int{1, 2, 3}, c.Get(a))
+	assert.Equal(t, []int{1, 2, 4}, c.Get(b))
 }
 
-// client is a handle: it is neither stored nor copied.
+// client is neither stored nor copied.
 type client struct{ calls map[string]int }
 
 type session struct {
@@ -245,12 +233,12 @@ func TestHandlesAreShared(t *testing.T) {
 	schema := schemaOf(t, c)
 	given := session{"n", &client{map[string]int{}}, func() {}}
 	v, stored := changes(t, schema, schema.Empty(), c.Put(given))
-	if got := c.Get(v); got.Client != given.Client || got.Done == nil {
-		t.Errorf("got %+v, want the very client", got)
-	}
-	if got := c.Get(replayed(t, schema, nil, stored...)); got.Name != "n" || got.Client != nil {
-		t.Errorf("replayed: got %+v", got)
-	}
+	shared := c.Get(v)
+	assert.Same(t, given.Client, shared.Client)
+	assert.NotNil(t, shared.Done)
+	got := c.Get(replayed(t, schema, nil, stored...))
+	assert.Equal(t, "n", got.Name)
+	assert.Nil(t, got.Client)
 }
 
 type ring struct {
@@ -258,8 +246,8 @@ type ring struct {
 	Any  map[string]any `json:"any"`
 }
 
-// TestEndlessValue has a value that holds itself: it is refused before it can
-// exhaust the stack.
+// TestEndlessValue checks that a value which refers to itself panics with an error
+// before it exhausts the stack.
 func TestEndlessValue(t *testing.T) {
 	t.Parallel()
 	c := state.Last[*ring]("c")
@@ -272,16 +260,15 @@ func TestEndlessValue(t *testing.T) {
 		func() {
 			defer func() {
 				err, _ := recover().(error)
-				if err == nil || !strings.Contains(err.Error(), "refers to itself") {
-					t.Errorf("%s: got %v", name, err)
-				}
+				assert.Error(t, err, name)
+				assert.Contains(t, err.Error(), "refers to itself", name)
 			}()
 			c.Put(r)
 		}()
 	}
 }
 
-// TestDeepValue is the same for one that JSON could write and not read.
+// TestDeepValue checks a value that is too deep for encoding/json to read.
 func TestDeepValue(t *testing.T) {
 	t.Parallel()
 	type tree struct {
@@ -306,14 +293,10 @@ func TestCloneThatPanics(t *testing.T) {
 	c := state.NewChannel("c", func(current, update panicky) (panicky, error) { return update, nil })
 	schema := schemaOf(t, c)
 	w, err := schema.DecodeWrite("c", statecore.KindUpdate, []byte(`[{"n":1}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = step(schema, schema.Empty(), true, []state.Write{{Write: w}})
 	channelErr(t, err, "c", nil)
-	if errors.Is(err, state.ErrStored) {
-		t.Errorf("got %v", err)
-	}
+	assert.NotErrorIs(t, err, state.ErrStored)
 }
 
 type panicky struct {

@@ -112,13 +112,9 @@ func BenchmarkMapPut(b *testing.B) {
 			tx := schema.Begin(schema.Import(nil, v))
 			b.ReportAllocs()
 			for i := n; b.Loop(); i++ {
-				if err := statecore.Apply(tx, 0, []state.Write{entries.Put(map[int]string{i: "x"})}); err != nil {
-					b.Fatal(err)
-				}
+				require.Nil(b, statecore.Apply(tx, 0, []state.Write{entries.Put(map[int]string{i: "x"})}))
 				next, err := tx.Finish(true)
-				if err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, err)
 				tx.Reset(next)
 			}
 		})

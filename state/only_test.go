@@ -1,15 +1,17 @@
 package state_test
 
 import (
-	"reflect"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
-// A state of one write reads, and is built on, like that of a transaction that
-// began with nothing.
+// The state that Only returns equals that of a transaction that began with the
+// empty state.
 func TestOnly(t *testing.T) {
 	t.Parallel()
 	last, sum, list := state.Last[int]("last"), state.Sum[int]("sum").Default(func() int { return 10 }), state.Append[string]("list")
@@ -33,7 +35,7 @@ func TestOnly(t *testing.T) {
 		{"an update of a default", []state.Write{sum.Put(5)}},
 		{"several updates", []state.Write{sum.Put(1, 2, 3)}},
 		{"elements", []state.Write{list.Put("a", "b")}},
-		{"elements behind a default", []state.Write{started.Put("b")}},
+		{"elements after a default", []state.Write{started.Put("b")}},
 		{"no elements", []state.Write{list.Overwrite(nil)}},
 		{"pruned", []state.Write{keyed.Put(item{"a", "1"}, item{"b", "2"}, item{"c", "3"})}},
 		{"entries", []state.Write{entries.Put(map[string]int{"a": 1})}},
@@ -42,32 +44,19 @@ func TestOnly(t *testing.T) {
 		{"two writes of one channel", []state.Write{last.Put(1), last.Put(2)}},
 	} {
 		want, err := step(schema, schema.Empty(), false, test.writes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := statecore.Only(used, test.writes)
-		if err != nil {
-			t.Fatalf("%s: %v", test.name, err)
-		}
-		if !reflect.DeepEqual(read(got), read(want)) {
-			t.Errorf("%s: got %v, want %v", test.name, read(got), read(want))
-		}
+		require.NoError(t, err, "%s", test.name)
+		assert.Equal(t, read(want), read(got), "%s", test.name)
 		more := []state.Write{last.Put(3), sum.Put(4), list.Put("more"), keyed.Put(item{"a", "9"})}
 		before := read(got)
-		if a, b := read(commit(t, schema, got, more...)), read(commit(t, schema, want, more...)); !reflect.DeepEqual(a, b) {
-			t.Errorf("%s, built on: got %v, want %v", test.name, a, b)
-		}
-		if a, b := read(statecore.Overlay(schema, got, more)), read(statecore.Overlay(schema, want, more)); !reflect.DeepEqual(a, b) {
-			t.Errorf("%s, with an overlay: got %v, want %v", test.name, a, b)
-		}
-		if after := read(got); !reflect.DeepEqual(after, before) {
-			t.Errorf("%s: it changed from %v to %v", test.name, before, after)
-		}
+		assert.Equal(t, read(commit(t, schema, want, more...)), read(commit(t, schema, got, more...)), "%s, with more writes", test.name)
+		assert.Equal(t, read(statecore.Overlay(schema, want, more)), read(statecore.Overlay(schema, got, more)), "%s, with an overlay", test.name)
+		assert.Equal(t, before, read(got), "%s", test.name)
 	}
 }
 
-// A transaction that made such a state can go on with another, and is at its end
-// until then.
+// Only ends a transaction. Reset makes it usable again.
 func TestOnlyEnds(t *testing.T) {
 	t.Parallel()
 	list, other := state.Append[string]("list"), state.Last[int]("other")
@@ -75,31 +64,17 @@ func TestOnlyEnds(t *testing.T) {
 	base := commit(t, schema, schema.Empty(), list.Put("a"))
 	tx := schema.Begin(base)
 	first, err := statecore.Only(tx, []state.Write{list.Put("sent")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := statecore.Apply(tx, 0, []state.Write{list.Put("late")}); err == nil {
-		t.Error("a write after Only was taken")
-	}
+	require.NoError(t, err)
+	assert.NotNil(t, statecore.Apply(tx, 0, []state.Write{list.Put("late")}))
 	tx.Reset(base)
-	if err := statecore.Apply(tx, 0, []state.Write{list.Put("b")}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, statecore.Apply(tx, 0, []state.Write{list.Put("b")}))
 	next, err := tx.Finish(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := [][]string{list.Get(first), list.Get(base), list.Get(next)}
-	if want := [][]string{{"sent"}, {"a"}, {"a", "b"}}; !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	assert.Equal(t, [][]string{{"sent"}, {"a"}, {"a", "b"}}, got)
 	var stored []string
-	if err := tx.Changes(func(_ string, _ statecore.Kind, data []byte) { stored = append(stored, string(data)) }); err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{`["b"]`}; !reflect.DeepEqual(stored, want) {
-		t.Errorf("stored: got %v, want %v", stored, want)
-	}
+	require.NoError(t, tx.Changes(func(_ string, _ statecore.Kind, data []byte) { stored = append(stored, string(data)) }))
+	assert.Equal(t, []string{`["b"]`}, stored)
 
 	_, err = statecore.Only(tx, []state.Write{other.Put(1)})
 	channelErr(t, err, "other", state.ErrUnknownChannel)
@@ -109,9 +84,7 @@ func TestOnlyEnds(t *testing.T) {
 	channelErr(t, err, "failing", nil)
 	v := must(statecore.Only(broken.Begin(broken.Empty()), []state.Write(nil)))
 	defer func() {
-		if recover() == nil {
-			t.Error("a channel that the schema lacks could be read")
-		}
+		assert.NotNil(t, recover())
 	}()
 	other.Get(v)
 }

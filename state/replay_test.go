@@ -3,27 +3,29 @@ package state_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"runtime"
 	"slices"
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
-// moment is a state on a branch of a history, with what it was when it was new.
+// moment is a state in a branching history, with its contents when it was new.
 type moment struct {
 	view   state.View
 	was    map[string]any
-	stored []change // from nothing
+	stored []change // from the empty state
 }
 
-// TestReplayIsLive makes random steps on random earlier states. Each state is
-// rebuilt from all its changes, and from a snapshot and the changes since; and
-// in the end, with readers about all the time, each is what it was.
-func TestReplayIsLive(t *testing.T) {
+// TestReplayedStatesEqualLiveOnes makes random steps from random earlier states.
+// Each state is rebuilt from all its changes, and from a snapshot and the later
+// changes. At the end no state has changed, although readers ran all the time.
+func TestReplayedStatesEqualLiveOnes(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -52,22 +54,18 @@ func replayIsLive(t *testing.T, r *rand.Rand, steps int) {
 			"the state before and the changes since": replayed(t, schema, from.view, next.stored[len(from.stored):]...),
 			"a snapshot":                             replayed(t, schema, nil, snapshot(t, schema, next.view)...),
 		} {
-			if got := all.dump(v); !reflect.DeepEqual(got, next.was) {
-				t.Fatalf("from %s:\ngot  %v\nwant %v", how, got, next.was)
-			}
+			require.Equal(t, next.was, all.dump(v), "from %s", how)
 		}
 		history = append(history, next)
 	}
 	readers.Wait()
 	for i, m := range history {
-		if got := all.dump(m.view); !reflect.DeepEqual(got, m.was) {
-			t.Errorf("state %d of %d changed:\ngot  %v\nwant %v", i, len(history), got, m.was)
-		}
+		assert.Equal(t, m.was, all.dump(m.view), "state %d of %d changed", i, len(history))
 	}
 }
 
-// randomStep is a superstep or an edit of some tasks. The same as an overlay of
-// one task must look the same.
+// randomStep makes a superstep, or an edit, of some tasks. If there is one task, an
+// overlay must give the same values.
 func randomStep(t *testing.T, r *rand.Rand, all *kinds, schema *statecore.Schema, from moment) moment {
 	t.Helper()
 	superstep := r.IntN(2) == 0
@@ -81,32 +79,24 @@ func randomStep(t *testing.T, r *rand.Rand, all *kinds, schema *statecore.Schema
 			}
 			writes = append(writes, w)
 		}
-		if failed != nil {
-			t.Fatalf("Apply: %v", failed)
-		}
+		require.Nil(t, failed)
 		if r.IntN(10) == 0 {
-			continue // abandoned, as by a sibling's error
+			continue // not finished, as after the error of another task
 		}
 		v, err := tx.Finish(superstep)
-		if err != nil {
-			t.Fatalf("Finish: %v", err)
-		}
+		require.NoError(t, err)
 		stored := slices.Clip(from.stored)
-		if err := tx.Changes(collect(&stored)); err != nil {
-			t.Fatalf("Changes: %v", err)
-		}
+		require.NoError(t, tx.Changes(collect(&stored)))
 		was := all.dump(v)
 		if !superstep {
-			if over := all.dump(statecore.Overlay(schema, from.view, writes)); !reflect.DeepEqual(over, was) {
-				t.Fatalf("the overlay of %v is %v, want %v", writes, over, was)
-			}
+			require.Equal(t, was, all.dump(statecore.Overlay(schema, from.view, writes)))
 		}
 		return moment{v, was, stored}
 	}
 }
 
-// TestTableGoesWithTheNewerList has an older state use a table of positions that
-// a newer one took along.
+// TestTableGoesWithTheNewerList checks lookups in an older state after a newer one
+// took the table of positions.
 func TestTableGoesWithTheNewerList(t *testing.T) {
 	t.Parallel()
 	keyed := state.Keyed("keyed", byKey{})
@@ -118,16 +108,16 @@ func TestTableGoesWithTheNewerList(t *testing.T) {
 	base := commit(t, schema, schema.Empty(), keyed.Put(items...))
 	commit(t, schema, base, keyed.Put(item{"7", "replaced"}), keyed.Put(item{Key: "new"}), keyed.Put(item{Key: "newer"}))
 	other := commit(t, schema, base, keyed.Put(item{"newer", "first here"}))
-	if e, ok := keyed.Last(other); !ok || e != (item{"newer", "first here"}) || keyed.Len(other) != 101 {
-		t.Errorf("got %v as the last of %d", e, keyed.Len(other))
-	}
-	if _, ok := keyed.Find(base, "new"); ok {
-		t.Error("the older state finds what is only in the newer")
-	}
+	e, ok := keyed.Last(other)
+	assert.True(t, ok)
+	assert.Equal(t, (item{"newer", "first here"}), e)
+	assert.Equal(t, 101, keyed.Len(other))
+	_, ok = keyed.Find(base, "new")
+	assert.False(t, ok)
 }
 
-// TestReadingAnOverlayIsCheap looks at the end of long lists as a branch does:
-// without a copy, and without claiming the place that the step itself will use.
+// TestReadingAnOverlayIsCheap reads the end of long lists as a branch does. That
+// neither copies the list nor appends to the shared buffer.
 func TestReadingAnOverlayIsCheap(t *testing.T) { // not parallel: it counts bytes
 	list, keyed := state.Append[int]("list"), state.Keyed("keyed", byKey{})
 	schema := schemaOf(t, list, keyed)
@@ -144,18 +134,16 @@ func TestReadingAnOverlayIsCheap(t *testing.T) { // not parallel: it counts byte
 	const times = 100
 	for i := range times {
 		over := statecore.Overlay(schema, v, writes)
-		if last, _ := list.Last(over); last != 1 || keyed.Len(over) != keyed.Len(v)+1 {
-			t.Fatal("the overlay lacks what was written")
-		}
+		last, _ := list.Last(over)
+		require.Equal(t, 1, last)
+		require.Equal(t, keyed.Len(v)+1, keyed.Len(over))
 		v = commit(t, schema, v, list.Put(i), keyed.Put(item{Key: fmt.Sprint("more", i)}))
 	}
 	runtime.ReadMemStats(&after)
-	if got := (after.TotalAlloc - before.TotalAlloc) / times; got > n {
-		t.Errorf("a branch and a step take %d bytes, as if something were copied", got)
-	}
+	assert.False(t, (after.TotalAlloc-before.TotalAlloc)/times > n)
 }
 
-// TestForksShareNothing grows two lists from one, by turns and at once.
+// TestForksShareNothing appends to forks of one list, in turns and concurrently.
 func TestForksShareNothing(t *testing.T) {
 	t.Parallel()
 	list, keyed := state.Append[int]("list"), state.Keyed("keyed", byKey{})
@@ -174,16 +162,15 @@ func TestForksShareNothing(t *testing.T) {
 				v := base
 				for i := range more {
 					over := statecore.Overlay(schema, v, []state.Write{list.Put(-1), keyed.Put(item{Key: "over"})})
-					if got, _ := list.Last(over); got != -1 || keyed.Len(over) != n+i+1 {
-						t.Errorf("overlay: got %d and %d keyed", got, keyed.Len(over))
-					}
+					newest, _ := list.Last(over)
+					assert.Equal(t, -1, newest)
+					assert.Equal(t, n+i+1, keyed.Len(over))
 					writes := []state.Write{list.Put(f*1000 + i), keyed.Put(element(f, i))}
 					if n > 0 {
 						writes = append(writes, keyed.Put(item{"base0", fmt.Sprint(f, i)}))
 					}
 					next, err := step(schema, v, true, writes)
-					if err != nil {
-						t.Error(err)
+					if !assert.NoError(t, err) {
 						return
 					}
 					v = next
@@ -194,17 +181,16 @@ func TestForksShareNothing(t *testing.T) {
 		wg.Wait()
 		for f, v := range ends {
 			got, keys := list.Get(v), keyed.Get(v)
-			if len(got) != n+more || len(keys) != n+more {
-				t.Fatalf("fork %d has %d and %d elements, want %d", f, len(got), len(keys), n+more)
-			}
+			require.Len(t, got, n+more)
+			require.Len(t, keys, n+more)
 			for i := range more {
-				if got[n+i] != f*1000+i || keys[n+i] != element(f, i) {
-					t.Fatalf("fork %d, element %d is %d and %v", f, i, got[n+i], keys[n+i])
-				}
+				require.Equal(t, f*1000+i, got[n+i])
+				require.Equal(t, element(f, i), keys[n+i])
 			}
 		}
-		if e, _ := keyed.Find(base, "base0"); list.Len(base) != n || keyed.Len(base) != n || e.Text != "" {
-			t.Fatalf("the base has %d and %d elements, want %d, and the first is %v", list.Len(base), keyed.Len(base), n, e)
-		}
+		e, _ := keyed.Find(base, "base0")
+		require.Equal(t, n, list.Len(base))
+		require.Equal(t, n, keyed.Len(base))
+		require.Empty(t, e.Text)
 	}
 }

@@ -1,10 +1,10 @@
 package state_test
 
 import (
-	"errors"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
@@ -40,53 +40,43 @@ func TestNewSchemaRefuses(t *testing.T) {
 			t.Parallel()
 			_, err := statecore.NewSchema[state.Handle](test.channels...)
 			channelErr(t, err, test.channel, test.want)
-			if !strings.Contains(err.Error(), test.text) {
-				t.Errorf("got %q, want %q in it", err, test.text)
-			}
+			assert.Contains(t, err.Error(), test.text)
 		})
 	}
 }
 
-// TestNewSchemaJoins has every mistake reported at once.
+// TestNewSchemaJoins checks that every mistake is reported at once.
 func TestNewSchemaJoins(t *testing.T) {
 	t.Parallel()
 	_, err := statecore.NewSchema[state.Handle](state.Last[int](""), state.Last[func()]("f"), state.Sum[int]("n"), state.Max[int]("n"))
 	for _, want := range []error{state.ErrName, state.ErrRoundTrip, state.ErrDuplicate} {
-		if !errors.Is(err, want) {
-			t.Errorf("got %v, want %v in it", err, want)
-		}
+		assert.ErrorIs(t, err, want)
 	}
 }
 
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	a, b, c := state.Last[int]("a"), state.Append[string]("b"), state.Untracked[func()]("c")
-	s := schemaOf(t, a, b, a, c) // one handle twice is one channel
+	s := schemaOf(t, a, b, a, c) // a handle may be given twice
 	want := []statecore.Description{
 		{Name: "a", Kind: "last", Type: "int", Stored: true},
 		{Name: "b", Kind: "append", Type: "[]string", Stored: true},
 		{Name: "c", Kind: "untracked", Type: "func()"},
 	}
-	if got := s.Describe(); !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	if !s.Has(a) || !s.Has(c) || s.Has(state.Last[int]("a")) {
-		t.Error("Has is wrong")
-	}
+	assert.Equal(t, want, s.Describe())
+	assert.True(t, s.Has(a))
+	assert.True(t, s.Has(c))
+	assert.False(t, s.Has(state.Last[int]("a")))
 	stranger := state.Sum[int]("b")
 	other := schemaOf(t, a, stranger, state.Last[int]("z"))
-	if !s.Shared("a", other) || s.Shared("b", other) || s.Shared("z", other) || s.Shared("c", other) {
-		t.Error("Shared is wrong")
-	}
-	if got := s.Conflicts(other); !slices.Equal(got, []string{"b"}) {
-		t.Errorf("Conflicts: got %v, want [b]", got)
-	}
-	if got := s.Conflicts(s); len(got) != 0 {
-		t.Errorf("Conflicts with itself: %v", got)
-	}
-	if a.Name() != "a" || b.Name() != "b" {
-		t.Error("Name is wrong")
-	}
+	assert.True(t, s.Shared("a", other))
+	assert.False(t, s.Shared("b", other))
+	assert.False(t, s.Shared("z", other))
+	assert.False(t, s.Shared("c", other))
+	assert.Equal(t, []string{"b"}, s.Conflicts(other))
+	assert.Empty(t, s.Conflicts(s))
+	assert.Equal(t, "a", a.Name())
+	assert.Equal(t, "b", b.Name())
 }
 
 func TestImport(t *testing.T) {
@@ -106,25 +96,23 @@ func TestImport(t *testing.T) {
 		r := child.Replay(before)
 		r.Import(v)
 		for how, in := range map[string]state.View{"base": onBase, "nothing": onNothing, "replay": r.View()} {
-			if got := shared.Get(in); !slices.Equal(got, want) || keyed.Len(in) != 1+extra {
-				t.Errorf("%s on %s: got %v and %d keyed", name, how, got, keyed.Len(in))
-			}
-			if got := mine.Get(in); got != "m" && how != "nothing" || got != "" && how == "nothing" {
-				t.Errorf("%s on %s: got %q", name, how, got)
+			assert.Equal(t, want, shared.Get(in), "%s on %s", name, how)
+			assert.Equal(t, 1+extra, keyed.Len(in), "%s on %s", name, how)
+			if how == "nothing" {
+				assert.Empty(t, mine.Get(in), name)
+			} else {
+				assert.Equal(t, "m", mine.Get(in), "%s on %s", name, how)
 			}
 			grown := commit(t, child, in, shared.Put(7), keyed.Put(item{Key: "c"}))
-			if got := shared.Get(grown); !slices.Equal(got, append(slices.Clone(want), 7)) || keyed.Len(grown) != 2+extra {
-				t.Errorf("%s on %s, grown: got %v", name, how, got)
-			}
+			assert.Equal(t, append(slices.Clone(want), 7), shared.Get(grown), "%s on %s, grown", name, how)
+			assert.Equal(t, 2+extra, keyed.Len(grown), "%s on %s, grown", name, how)
 		}
 	}
-	if got := shared.Get(outer); !slices.Equal(got, []int{1, 2}) || keyed.Len(outer) != 1 {
-		t.Errorf("the outer state changed to %v", got)
-	}
-	// What the source lacks is absent, whatever the base had.
-	if _, ok := shared.Lookup(child.Import(before, parent.Empty())); ok {
-		t.Error("an absent channel was not taken over")
-	}
+	assert.Equal(t, []int{1, 2}, shared.Get(outer))
+	assert.Equal(t, 1, keyed.Len(outer))
+	// A channel that is absent in the source becomes absent.
+	_, ok := shared.Lookup(child.Import(before, parent.Empty()))
+	assert.False(t, ok)
 }
 
 func TestOverlay(t *testing.T) {
@@ -132,23 +120,15 @@ func TestOverlay(t *testing.T) {
 	list, sum, keyed := state.Append[int]("list"), state.Sum[int]("sum"), state.Keyed("keyed", byKey{})
 	schema := schemaOf(t, list, sum, keyed)
 	base := commit(t, schema, schema.Empty(), list.Put(1), sum.Put(1), keyed.Put(item{Key: "a"}))
-	if statecore.Overlay(schema, base, []state.Write(nil)) != base {
-		t.Error("an overlay of no writes is not the state itself")
-	}
+	assert.Same(t, base, statecore.Overlay(schema, base, []state.Write(nil)))
 	w := []state.Write{list.Put(2), sum.Put(10), list.Put(3), keyed.Put(item{"a", "new"}), keyed.Put(item{Key: "b"}), keyed.Remove("b"), keyed.Put(item{Key: "c"})}
 	over := statecore.Overlay(schema, base, w)
 	for range 2 { // reading does not change it
-		if got := list.Get(over); !slices.Equal(got, []int{1, 2, 3}) {
-			t.Errorf("got %v", got)
-		}
-		if got := sum.Get(over); got != 11 {
-			t.Errorf("got %d", got)
-		}
-		if got := keyed.Get(over); !slices.Equal(got, []item{{"a", "new"}, {Key: "c"}}) {
-			t.Errorf("got %v", got)
-		}
+		assert.Equal(t, []int{1, 2, 3}, list.Get(over))
+		assert.Equal(t, 11, sum.Get(over))
+		assert.Equal(t, []item{{"a", "new"}, {Key: "c"}}, keyed.Get(over))
 	}
-	// Overlays of overlays, and states made from one.
+	// Overlays of overlays, and states made from overlays.
 	twice := statecore.Overlay(schema, over, []state.Write{list.Put(4), keyed.Put(item{Key: "d"})})
 	made := commit(t, schema, over, list.Put(5), keyed.Put(item{Key: "e"}))
 	fork := commit(t, schema, over, list.Put(6), keyed.Put(item{Key: "f"}))
@@ -164,9 +144,8 @@ func TestOverlay(t *testing.T) {
 		"fork":  {fork, []int{1, 2, 3, 6}, "f"},
 	} {
 		last, _ := keyed.Last(test.v)
-		if got := list.Get(test.v); !slices.Equal(got, test.list) || last.Key != test.last {
-			t.Errorf("%s: got %v and %q, want %v and %q", name, got, last.Key, test.list, test.last)
-		}
+		assert.Equal(t, test.list, list.Get(test.v), name)
+		assert.Equal(t, test.last, last.Key, name)
 	}
 }
 
@@ -180,13 +159,6 @@ func TestViewOfAnotherSchema(t *testing.T) {
 		"Replay":   func() { other.Replay(one.Empty()) },
 		"Snapshot": func() { _ = other.Snapshot(one.Empty(), nil) },
 	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s takes a view of another schema", name)
-				}
-			}()
-			use()
-		}()
+		assert.Panics(t, use, name)
 	}
 }

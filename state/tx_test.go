@@ -2,9 +2,10 @@ package state_test
 
 import (
 	"errors"
-	"slices"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
@@ -58,17 +59,14 @@ func TestConflicts(t *testing.T) {
 				channelErr(t, err, test.tasks[0][0].Channel(), state.ErrConcurrentWrite)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := test.read(v); got != test.want {
-				t.Errorf("got %v, want %v", got, test.want)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, test.want, test.read(v))
 		})
 	}
 }
 
-// TestConflictEndsWithTheStep has two steps write what two tasks may not.
+// TestConflictEndsWithTheStep checks that two supersteps may write to a channel that
+// accepts one writer.
 func TestConflictEndsWithTheStep(t *testing.T) {
 	t.Parallel()
 	last := state.Last[int]("last")
@@ -78,19 +76,15 @@ func TestConflictEndsWithTheStep(t *testing.T) {
 		tasks := make([][]state.Write, task+1)
 		tasks[task] = []state.Write{last.Overwrite(task)}
 		next, err := step(schema, v, true, tasks...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		v = next
 	}
-	if got := last.Get(v); got != 2 {
-		t.Errorf("got %d, want 2", got)
-	}
+	assert.Equal(t, 2, last.Get(v))
 }
 
 func TestUnknownChannel(t *testing.T) {
 	t.Parallel()
-	known, stranger := state.Last[int]("c"), state.Last[int]("c") // of one name and type
+	known, stranger := state.Last[int]("c"), state.Last[int]("c") // the same name and type
 	list, keyed, entries := state.Append[int]("l"), state.Keyed("k", byKey{}), state.Map[string, int]("m")
 	schema := schemaOf(t, known)
 	v := schema.Empty()
@@ -99,17 +93,13 @@ func TestUnknownChannel(t *testing.T) {
 	channelErr(t, err, "c", state.ErrUnknownChannel)
 	_, _, ok, err := schema.EncodeWrite(stranger.Put(1).Core())
 	channelErr(t, err, "c", state.ErrUnknownChannel)
-	if ok {
-		t.Error("EncodeWrite is ok with a stranger")
-	}
+	assert.False(t, ok)
 	_, err = schema.DecodeWrite("l", statecore.KindUpdate, []byte(`[1]`))
 	channelErr(t, err, "l", state.ErrUnknownChannel)
 	_, err = schema.WriteFromChange("l", statecore.KindAppend, []byte(`[1]`))
 	channelErr(t, err, "l", state.ErrUnknownChannel)
 	channelErr(t, schema.Replay(nil).Apply("l", statecore.KindAppend, []byte(`[1]`)), "l", state.ErrUnknownChannel)
-	if schema.ChangesAreWrites("l") {
-		t.Error("Echoes of a stranger")
-	}
+	assert.False(t, schema.ChangesAreWrites("l"))
 
 	for name, read := range map[string]func(state.View){
 		"c": func(v state.View) { stranger.Get(v) },
@@ -146,9 +136,7 @@ func TestReducerFails(t *testing.T) {
 	channelErr(t, err, "c", boom)
 	_, err = step(schema, schema.Empty(), true, []state.Write{c.Put(2)})
 	channelErr(t, err, "c", nil)
-	if !strings.Contains(err.Error(), "oh no") {
-		t.Errorf("got %v, want what it panicked with", err)
-	}
+	assert.Contains(t, err.Error(), "oh no")
 	defer func() {
 		err, _ := recover().(error)
 		channelErr(t, err, "c", boom)
@@ -161,28 +149,18 @@ func TestTxIsOver(t *testing.T) {
 	list := state.Append[int]("list")
 	schema := schemaOf(t, list)
 	tx := schema.Begin(schema.Empty())
-	if tx.Changed() {
-		t.Error("changed before any write")
-	}
-	if err := statecore.Apply(tx, 0, []state.Write{list.Put(1)}); err != nil {
-		t.Fatal(err)
-	}
-	if !tx.Changed() {
-		t.Error("not changed by a write")
-	}
+	assert.False(t, tx.Changed())
+	require.NoError(t, statecore.Apply(tx, 0, []state.Write{list.Put(1)}))
+	assert.True(t, tx.Changed())
 	v, err := tx.Finish(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	channelErr(t, statecore.Apply(tx, 0, []state.Write{list.Put(2)}), "list", nil)
 
 	r := schema.Replay(v)
 	again := r.View()
 	channelErr(t, r.Apply("list", statecore.KindAppend, []byte(`[2]`)), "list", nil)
 	for _, v := range []state.View{v, again} {
-		if got := list.Get(v); !slices.Equal(got, []int{1}) {
-			t.Errorf("the view changed to %v", got)
-		}
+		assert.Equal(t, []int{1}, list.Get(v))
 	}
 }
 
@@ -191,27 +169,25 @@ func TestSignals(t *testing.T) {
 	list := state.Append[int]("list")
 	schema := schemaOf(t, list)
 	w := state.Write{Write: statecore.SignalWrite(away("home"))}
-	if w.Signal() != away("home") || w.Channel() != "" || w.String() != "to home" {
-		t.Errorf("got %v of channel %q: %s", w.Signal(), w.Channel(), w)
-	}
-	if w := list.Put(1); w.Signal() != nil || w.Channel() != "list" || w.String() != "append list: [1]" {
-		t.Errorf("got %v of channel %q: %s", w.Signal(), w.Channel(), w)
-	}
-	if w := (state.Write{}); w.Signal() != nil || w.String() != "nothing" {
-		t.Errorf("the zero write is %s", w)
-	}
+	assert.Equal(t, away("home"), w.Signal(), "got %v of channel %q", w.Signal(), w.Channel())
+	assert.Empty(t, w.Channel(), "got %v of channel %q", w.Signal(), w.Channel())
+	assert.Equal(t, "to home", w.String(), "got %v of channel %q", w.Signal(), w.Channel())
+	appended := list.Put(1)
+	assert.Nil(t, appended.Signal())
+	assert.Equal(t, "list", appended.Channel())
+	assert.Equal(t, "append list: [1]", appended.String())
+	zero := state.Write{}
+	assert.Nil(t, zero.Signal())
+	assert.Equal(t, "nothing", zero.String())
 	v, stored := changes(t, schema, schema.Empty(), w, state.Write{})
-	if len(stored) != 0 || list.Len(v) != 0 {
-		t.Errorf("stored %v", stored)
-	}
+	assert.Empty(t, stored)
+	assert.Equal(t, 0, list.Len(v))
 	for _, w := range []state.Write{w, {}} {
-		if _, _, ok, err := schema.EncodeWrite(w.Core()); ok || err != nil {
-			t.Errorf("EncodeWrite(%s): got %v, %v", w, ok, err)
-		}
+		_, _, ok, err := schema.EncodeWrite(w.Core())
+		assert.False(t, ok, "EncodeWrite(%s)", w)
+		assert.NoError(t, err, "EncodeWrite(%s)", w)
 	}
-	if list.Len(statecore.Overlay(schema, v, []state.Write{w, {}})) != 0 {
-		t.Error("an overlay of nothing has something")
-	}
+	assert.Equal(t, 0, list.Len(statecore.Overlay(schema, v, []state.Write{w, {}})))
 }
 
 type away string
@@ -222,8 +198,6 @@ func TestKindNames(t *testing.T) {
 	t.Parallel()
 	want := []string{"kind(0)", "set", "append", "put", "remove", "merge", "clear", "update", "overwrite", "kind(9)"}
 	for k, name := range want {
-		if got := statecore.Kind(k).String(); got != name {
-			t.Errorf("kind %d is called %q, want %q", k, got, name)
-		}
+		assert.Equal(t, name, statecore.Kind(k).String())
 	}
 }

@@ -1,17 +1,18 @@
 package state_test
 
 import (
-	"errors"
-	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
-// TestStoredWrites has each kind of write stored and read back: its effect on
-// an empty and on a full state is the same.
+// TestStoredWrites checks that a write has the same effect after it was stored, on
+// an empty and on a full state.
 func TestStoredWrites(t *testing.T) {
 	t.Parallel()
 	all := newKinds()
@@ -49,29 +50,25 @@ func TestStoredWrites(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			k, data, ok, err := schema.EncodeWrite(test.write.Core())
-			if err != nil || !ok || k != test.kind || string(data) != test.data {
-				t.Fatalf("got %v %s, %v, %v, want %v %s", k, data, ok, err, test.kind, test.data)
-			}
+			require.NoError(t, err)
+			require.True(t, ok)
+			require.Equal(t, test.kind, k)
+			require.Equal(t, test.data, string(data))
 			back, err := schema.DecodeWrite(test.write.Channel(), k, data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if back.Channel() != test.write.Channel() || back.String() != test.write.String() {
-				t.Errorf("read back as %s, want %s", back, test.write)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, test.write.Channel(), back.Channel())
+			assert.Equal(t, test.write.String(), back.String())
 			for _, v := range []state.View{schema.Empty(), full} {
 				want, got := commit(t, schema, v, test.write), commit(t, schema, v, state.Write{Write: back})
-				if a, b := all.dump(want), all.dump(got); !reflect.DeepEqual(a, b) {
-					t.Errorf("read back, it gives %v, want %v", b, a)
-				}
+				a, b := all.dump(want), all.dump(got)
+				assert.Equal(t, b, a)
 			}
 		})
 	}
 }
 
-// TestEcho has the changes of a step read as writes: they have the step's
-// effect again.
-func TestEcho(t *testing.T) {
+// TestWritesFromChangesHaveTheSameEffect reads the changes of a step as writes.
+func TestWritesFromChangesHaveTheSameEffect(t *testing.T) {
 	t.Parallel()
 	all := newKinds()
 	schema := schemaOf(t, all.handles()...)
@@ -85,33 +82,30 @@ func TestEcho(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want, stored := changes(t, schema, full, writes...)
-			var echoes []state.Write
+			var again []state.Write
 			for _, c := range stored {
 				if !schema.ChangesAreWrites(c.channel) {
 					_, err := schema.WriteFromChange(c.channel, c.kind, []byte(c.data))
 					channelErr(t, err, c.channel, state.ErrStored)
 					for _, w := range writes {
 						if w.Channel() == c.channel {
-							echoes = append(echoes, w)
+							again = append(again, w)
 						}
 					}
 					continue
 				}
 				w, err := schema.WriteFromChange(c.channel, c.kind, []byte(c.data))
-				if err != nil {
-					t.Fatal(err)
-				}
-				echoes = append(echoes, state.Write{Write: w})
+				require.NoError(t, err)
+				again = append(again, state.Write{Write: w})
 			}
-			got := commit(t, schema, full, echoes...)
-			if a, b := all.dump(want), all.dump(got); !reflect.DeepEqual(a, b) {
-				t.Errorf("the echo gives %v, want %v", b, a)
-			}
+			got := commit(t, schema, full, again...)
+			a, b := all.dump(want), all.dump(got)
+			assert.Equal(t, b, a)
 		})
 	}
 }
 
-func TestEchoes(t *testing.T) {
+func TestChangesAreWrites(t *testing.T) {
 	t.Parallel()
 	list := state.Append[int]("list").Default(func() []int { return []int{1} })
 	entries := state.Map[string, int]("entries").Default(func() map[string]int { return nil })
@@ -122,19 +116,17 @@ func TestEchoes(t *testing.T) {
 	} {
 		schema := schemaOf(t, c...)
 		for _, c := range c {
-			if got := schema.ChangesAreWrites(c.Name()); got != name {
-				t.Errorf("%s: got %v, want %v", c.Name(), got, name)
-			}
+			assert.Equal(t, name, schema.ChangesAreWrites(c.Name()), "%s", c.Name())
 		}
 	}
-	// The end of an ephemeral value is no write of anybody's.
+	// No task wrote the end of an ephemeral value.
 	schema := schemaOf(t, all.ephemeral)
-	if w, err := schema.WriteFromChange("ephemeral", statecore.KindClear, nil); err != nil || w.Channel() != "" {
-		t.Errorf("got %s, %v, want nothing", w, err)
-	}
+	w, err := schema.WriteFromChange("ephemeral", statecore.KindClear, nil)
+	assert.NoError(t, err)
+	assert.Empty(t, w.Channel())
 }
 
-// TestStoredNonsense has what no step stores: it is a named error.
+// TestStoredNonsense checks the errors for data that no step stores.
 func TestStoredNonsense(t *testing.T) {
 	t.Parallel()
 	all := newKinds()
@@ -160,25 +152,25 @@ func TestStoredNonsense(t *testing.T) {
 		}
 		for _, k := range kinds {
 			err := schema.Replay(nil).Apply(d.Name, k, []byte(`null`))
-			if want := k == statecore.KindClear || slices.Contains(replays[d.Kind], k); (err == nil) != want {
-				t.Errorf("%s: replay of a %v: got %v", d.Name, k, err)
-			} else if err != nil {
+			if want := k == statecore.KindClear || slices.Contains(replays[d.Kind], k); want {
+				assert.NoError(t, err, "%s: replay of a %v", d.Name, k)
+			} else {
 				channelErr(t, err, d.Name, state.ErrStored)
 			}
 			_, err = schema.DecodeWrite(d.Name, k, []byte(`null`))
-			if want := slices.Contains(writes[d.Kind], k); (err == nil) != want {
-				t.Errorf("%s: a write of kind %v: got %v", d.Name, k, err)
-			} else if err != nil {
+			if slices.Contains(writes[d.Kind], k) {
+				assert.NoError(t, err, "%s: a write of kind %v", d.Name, k)
+			} else {
 				channelErr(t, err, d.Name, state.ErrStored)
 			}
 			for _, text := range []string{"", "x", `"a`, `[`, `[{]`, `{"a":}`, `[1,2] 3`, "\"\xff\"", "[\"\xff\"]"} {
 				err := schema.Replay(nil).Apply(d.Name, k, []byte(text))
-				if k != statecore.KindClear && !errors.Is(err, state.ErrStored) {
-					t.Errorf("%s: replay of a %v of %q: got %v", d.Name, k, text, err)
+				if k == statecore.KindClear {
+					continue // its data is not read
 				}
-				if _, err := schema.DecodeWrite(d.Name, k, []byte(text)); k != statecore.KindClear && !errors.Is(err, state.ErrStored) {
-					t.Errorf("%s: a write of kind %v of %q: got %v", d.Name, k, text, err)
-				}
+				assert.ErrorIs(t, err, state.ErrStored, "%s: replay of a %v of %q", d.Name, k, text)
+				_, err = schema.DecodeWrite(d.Name, k, []byte(text))
+				assert.ErrorIs(t, err, state.ErrStored, "%s: a write of kind %v of %q", d.Name, k, text)
 			}
 		}
 	}

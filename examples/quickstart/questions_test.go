@@ -15,14 +15,14 @@ import (
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ file, question, heading, words string }{
-		{"docs/execution.md", "what is a superstep?", "How a graph runs", "a superstep runs everything that is due"},
-		{"docs/execution.md", "What's a checkpoint", "How a graph runs", "a checkpoint is the thread between two supersteps"},
-		{"docs/execution.md", "what is a subgraph?", "Subgraphs", "A subgraph is a node whose task runs a graph"},
-		{"docs/execution.md", "what happens when a task fails?", "Failure", "does not stop its siblings"},
+		{"docs/execution.md", "what is a superstep?", "A superstep", "A superstep is one round of a run"},
+		{"docs/execution.md", "What's a checkpoint", "Words", "the stored state of a thread between two supersteps"},
+		{"docs/execution.md", "what is a subgraph?", "Subgraphs", "A subgraph is a node that runs a graph"},
+		{"docs/execution.md", "what happens when a task fails?", "Failure", "its siblings continue"},
 		{"docs/execution.md", "what does a crash lose with Async?", "Durability", "at most the last superstep"},
-		{"docs/execution.md", "how does a fork work?", "Branches of history", "`Thread.At(id)`"},
-		{"docs/execution.md", "what is MaxSteps?", "Limits and stopping", "`MaxSteps` counts the supersteps"},
-		{"docs/execution.md", "what is the idempotency key?", "Side effects", "`IdempotencyKey` is the same"},
+		{"docs/execution.md", "what is a fork?", "Words", "a new branch of a thread"},
+		{"docs/execution.md", "what is MaxSteps?", "Limits and cancellation", "`MaxSteps` counts the supersteps"},
+		{"docs/execution.md", "what is the idempotency key?", "Side effects", "The idempotency key is the same whenever a task runs again"},
 		{"docs/storage.md", "what is a lease?", "What every store promises", "a lease is a lock of the operating system"},
 		{"docs/storage.md", "what is a snapshot?", "Snapshots", "the checkpoint carries a snapshot"},
 		{"docs/storage.md", "how do I encrypt checkpoints?", "Encryption", "`checkpoint.Encrypted` wraps a store"},

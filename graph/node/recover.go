@@ -17,7 +17,7 @@ func Recover(handle func(ctx context.Context, s state.View, err error) (state.Up
 		return nil
 	}
 	return func(ctx context.Context, s state.View) (state.Update, error) {
-		update, err := graph.Protect(fn)(ctx, s)
+		update, err := engine.Protect(engine.Func(fn))(ctx, s)
 		if err == nil || engine.AskedIn(ctx) || graph.IsPause(err) || ctx.Err() != nil {
 			return update, err
 		}

@@ -40,7 +40,7 @@ func Retry(p RetryPolicy, fn graph.NodeFunc) graph.NodeFunc {
 	return func(ctx context.Context, s state.View) (state.Update, error) {
 		wait := min(p.Initial, p.Max)
 		for attempt := 1; ; attempt++ {
-			update, err := graph.Protect(fn)(engine.WithAttempt(ctx, attempt), s)
+			update, err := engine.Protect(engine.Func(fn))(engine.WithAttempt(ctx, attempt), s)
 			if err == nil || engine.AskedIn(ctx) || graph.IsPause(err) {
 				return update, err
 			}

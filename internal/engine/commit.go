@@ -93,10 +93,10 @@ func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *fro
 	if err := r.addSnapshot(c, view); err != nil {
 		return err
 	}
-	r.buffer.keep(c, r.log.mode)
 	if err := r.log.put(r.storeCtx, c); err != nil {
 		return err
 	}
+	r.buffer.keep(c, r.stored, r.log.mode)
 	r.setCurrent(c, time.Now())
 	r.settles, r.edits = false, nil
 	r.touched.Store(false)
@@ -108,28 +108,47 @@ func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *fro
 
 // newCheckpoint returns the checkpoint that follows the current one.
 func (r *run) newCheckpoint(source checkpoint.Source) *checkpoint.Checkpoint {
-	return &checkpoint.Checkpoint{
+	c := r.buffer.checkpoint
+	if c == nil {
+		c = &checkpoint.Checkpoint{}
+	}
+	*c = checkpoint.Checkpoint{
 		Key:    checkpoint.Key{Thread: r.thread, Namespace: r.ns},
 		Parent: r.checkpoint, Step: r.step, Source: source, Run: r.id, Version: r.Version,
 		Metadata: r.Metadata, Settles: r.settles || r.touched.Load(),
 	}
+	return c
 }
 
-// A commitBuffer is the memory of a checkpoint's parts. Under Sync the store has
-// used it when Put returns, and the next commit uses it again.
+// A commitBuffer is the memory of a checkpoint and its parts. Under Sync the store
+// has used it when Put returns, and a later commit uses it again.
 type commitBuffer struct {
-	changes []checkpoint.Change
-	data    []byte
-	control []byte
+	checkpoint *checkpoint.Checkpoint
+	changes    []checkpoint.Change
+	data       []byte // of the changes
+	control    []byte
+	emit       statecore.Emit // appends to changes
 }
 
-// keep keeps the memory of a checkpoint for the next commit, if that may use it.
-func (b *commitBuffer) keep(c *checkpoint.Checkpoint, mode Durability) {
+// keep keeps the memory of a checkpoint that was stored, and the one before it, for
+// the next commit.
+func (b *commitBuffer) keep(c, before *checkpoint.Checkpoint, mode Durability) {
 	if mode == Sync {
-		b.changes, b.control = c.Changes, c.Control
+		b.checkpoint, b.changes, b.control = before, c.Changes, c.Control
 	} else {
 		*b = commitBuffer{}
 	}
+}
+
+// append appends the stored form of what a transaction changed.
+func (b *commitBuffer) append(tx *statecore.Tx) (err error) {
+	if b.emit == nil {
+		b.emit = func(channel string, k statecore.Kind, data []byte) {
+			b.changes = append(b.changes, checkpoint.Change{Channel: channel, Kind: uint8(k), Data: data})
+		}
+	}
+	b.data, err = tx.AppendChanges(b.data[:0], b.emit)
+	return err
 }
 
 // blame makes an error of the state the error of the task whose write cannot be stored.
@@ -174,14 +193,12 @@ func (r *run) controlOrigin() *string {
 
 // changes returns the stored form of what the caller and the superstep changed.
 func (r *run) changes(tx *statecore.Tx, tasks []Task) ([]checkpoint.Change, error) {
-	list := append(r.buffer.changes[:0], r.edits...)
+	r.buffer.changes = append(r.buffer.changes[:0], r.edits...)
 	if tx == nil {
-		return list, nil
+		return r.buffer.changes, nil
 	}
-	var err error
-	r.buffer.data, err = tx.AppendChanges(r.buffer.data[:0], func(channel string, k statecore.Kind, data []byte) {
-		list = append(list, checkpoint.Change{Channel: channel, Kind: uint8(k), Data: data})
-	})
+	err := r.buffer.append(tx)
+	list := r.buffer.changes
 	if err != nil || r.parent == nil {
 		return list, err
 	}

@@ -20,6 +20,10 @@ const AllNodes = "*"
 // A Func is the function of a node.
 type Func func(ctx context.Context, v state.View) (state.Update, error)
 
+// Protect returns a function whose panics are errors. Package graph sets it, since
+// users see the errors.
+var Protect func(fn Func) Func
+
 // A Plan is a compiled graph. It is immutable after [Plan.Link].
 type Plan struct {
 	Name    string

@@ -16,7 +16,12 @@ type snapshotPolicy struct {
 	// wait is the number of bytes below which a snapshot is not tried again.
 	wait int
 	// least is a lower bound of what each channel takes in a snapshot.
-	least map[string]int
+	least []channelSize
+}
+
+type channelSize struct {
+	channel string
+	bytes   int
 }
 
 // A snapshot is not worth its bytes below these sizes.
@@ -33,18 +38,26 @@ func (s *snapshotPolicy) add(changes []checkpoint.Change) {
 	for i := range changes {
 		c := &changes[i]
 		s.bytes += len(c.Data)
-		if s.least == nil {
-			s.least = map[string]int{}
-		}
+		size := s.sizeOf(c.Channel)
 		switch statecore.Kind(c.Kind) {
 		case statecore.KindAppend:
-			s.least[c.Channel] += len(c.Data)
+			size.bytes += len(c.Data)
 		case statecore.KindSet:
-			s.least[c.Channel] = len(c.Data)
+			size.bytes = len(c.Data)
 		case statecore.KindClear, statecore.KindRemove:
-			s.least[c.Channel] = 0
+			size.bytes = 0
 		}
 	}
+}
+
+func (s *snapshotPolicy) sizeOf(channel string) *channelSize {
+	for i := range s.least {
+		if s.least[i].channel == channel {
+			return &s.least[i]
+		}
+	}
+	s.least = append(s.least, channelSize{channel: channel})
+	return &s.least[len(s.least)-1]
 }
 
 // worthTrying reports whether a snapshot may be small enough. It is not if the
@@ -54,8 +67,8 @@ func (s *snapshotPolicy) worthTrying() bool {
 		return false
 	}
 	least := 0
-	for _, n := range s.least {
-		least += n
+	for _, size := range s.least {
+		least += size.bytes
 	}
 	return 2*least <= s.bytes
 }

@@ -2,11 +2,13 @@ package jsonform_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/jsonform"
 )
@@ -17,22 +19,17 @@ func TestMarshal(t *testing.T) {
 		X any
 		y int
 	}
-	if _, err := jsonform.Marshal(hidden{y: 1}); !errors.Is(err, jsonform.ErrRoundTrip) {
-		t.Errorf("a field that is lost: got %v, want %v", err, jsonform.ErrRoundTrip)
-	}
-	if _, err := jsonform.Marshal[any](int64(1)); !errors.Is(err, jsonform.ErrRoundTrip) {
-		t.Errorf("an int in an any: got %v, want %v", err, jsonform.ErrRoundTrip)
-	}
+	_, err := jsonform.Marshal(hidden{y: 1})
+	assert.ErrorIs(t, err, jsonform.ErrRoundTrip)
+	_, err = jsonform.Marshal[any](int64(1))
+	assert.ErrorIs(t, err, jsonform.ErrRoundTrip)
 	data, err := jsonform.Marshal(int64(math.MaxInt64))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if v, err := jsonform.Unmarshal[int64](data); err != nil || v != math.MaxInt64 {
-		t.Errorf("got %d, %v", v, err)
-	}
-	if _, err := jsonform.Unmarshal[bool](data); !errors.Is(err, jsonform.ErrStored) {
-		t.Errorf("a number as a bool: got %v, want %v", err, jsonform.ErrStored)
-	}
+	require.NoError(t, err)
+	v, err := jsonform.Unmarshal[int64](data)
+	assert.NoError(t, err)
+	assert.Equal(t, int64(math.MaxInt64), v)
+	_, err = jsonform.Unmarshal[bool](data)
+	assert.ErrorIs(t, err, jsonform.ErrStored)
 }
 
 func ExampleMarshal() {
@@ -45,7 +42,7 @@ func ExampleMarshal() {
 	// map[cups:12] <nil>
 }
 
-// Integers are read as encoding/json reads them.
+// TestDecodeInteger checks that integers are read as encoding/json reads them.
 func TestDecodeInteger(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -65,7 +62,6 @@ func decodesLikeJSON[T comparable](t *testing.T, text string) {
 	var want T
 	wantErr := json.Unmarshal([]byte(text), &want)
 	got, err := jsonform.Unmarshal[T]([]byte(text))
-	if (err != nil) != (wantErr != nil) || err == nil && got != want {
-		t.Errorf("%q as %T: got %v, %v want %v, %v", text, want, got, err, want, wantErr)
-	}
+	assert.Equal(t, (wantErr != nil), (err != nil), "%q as %T", text, want)
+	assert.False(t, err == nil && got != want, "%q as %T", text, want)
 }

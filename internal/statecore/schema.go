@@ -15,6 +15,7 @@ type Schema struct {
 	byName   map[string]int
 	byTraits map[*Traits]int
 	renamed  map[string]string // the present name by the name in older records
+	checked  bool              // a channel has to be checked; see [Tx.Check]
 }
 
 // NewSchema checks channels and makes a schema of them. Its error joins a
@@ -49,6 +50,7 @@ func (s *Schema) add(t *Traits) error {
 	s.byName[t.Name] = len(s.channels)
 	s.byTraits[t] = len(s.channels)
 	s.channels = append(s.channels, t)
+	s.checked = s.checked || t.Checked
 	return errors.Join(nameErr, ChannelError(t.Name, t.Err))
 }
 
@@ -84,7 +86,7 @@ func (s *Schema) index(t *Traits) int {
 	return -1
 }
 
-// mustIndex is index for a channel that a view is asked for.
+// mustIndex is index for a read from a view. It panics if there is no such channel.
 func (s *Schema) mustIndex(c Channel) int {
 	i := s.index(c.Core())
 	if i < 0 {

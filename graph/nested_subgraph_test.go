@@ -5,28 +5,32 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
 
-// nest fills b with nodes around a subgraph that holds another, depth levels
-// down. The innermost asks two questions at once.
+// nest adds nodes around a subgraph that contains depth-1 further levels. Two
+// nodes of the innermost level ask a question in the same superstep.
 func nest(b *graph.Builder, did func(string), depth int) {
-	b.Node("before", told("before", did))
+	b.Node("before", reporting("before", did))
 	b.Subgraph("sub", level(did, 1, depth))
-	b.Node("after", told("after", did))
+	b.Node("after", reporting("after", did))
 	chain(b, "before", "sub", "after")
 }
 
-func told(name string, did func(string)) graph.NodeFunc {
+// reporting returns a node that calls did and appends its name to the trail.
+func reporting(name string, did func(string)) graph.NodeFunc {
 	return func(context.Context, state.View) (state.Update, error) {
 		did(name)
 		return state.Update{trail.Put(name)}, nil
 	}
 }
 
-// level is the graph of one level. Its private channel counts the steps that
-// its own nodes make.
+// level builds the graph of level n. Its private channel counts the executions
+// of its own nodes, and each node fails unless the count is right.
 func level(did func(string), n, depth int) *graph.Graph {
 	private := state.Sum[int](fmt.Sprint("private", n))
 	b := graph.New(fmt.Sprint("level", n), trail, private)
@@ -56,19 +60,23 @@ func level(did func(string), n, depth int) *graph.Graph {
 	}
 	g, err := b.Compile(graph.Options{})
 	if err != nil {
-		panic(err)
+		panic(err) // a child process calls this too, without a testing.T
 	}
 	return g
 }
 
-// TestNestedPath: a question three levels down says where it is asked.
-func TestNestedPath(t *testing.T) {
+// TestPauseNamesPathOfNestedQuestion proves that the pause of a question three
+// levels down contains its path and the node of the outermost graph.
+func TestPauseNamesPathOfNestedQuestion(t *testing.T) {
 	t.Parallel()
 	g := processGraph(t, "nested", stores["memory"](t), func(string) {})
 	s := invoke(t, g.Thread("t"), note.Put("go"))
-	for i, want := range []string{"sub/sub/sub/3a", "sub/sub/sub/3b"} {
-		if p := s.Pauses[i]; p.Path != want || p.Node != "sub" || p.Kind != graph.Question || p.Interrupt != "ask" {
-			t.Fatalf("got %+v, want path %q", p, want)
-		}
+	require.Len(t, s.Pauses, 2)
+	for i, path := range []string{"sub/sub/sub/3a", "sub/sub/sub/3b"} {
+		p := s.Pauses[i]
+		assert.Equal(t, path, p.Path)
+		assert.Equal(t, "sub", p.Node)
+		assert.Equal(t, graph.Question, p.Kind)
+		assert.Equal(t, "ask", p.Interrupt)
 	}
 }

@@ -9,12 +9,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
 
-// Channels that tests share.
+// The channels that the tests share.
 var (
 	trail = state.Append[string]("trail")
 	total = state.Sum[int]("total")
@@ -25,23 +27,23 @@ var (
 
 var errBroken = errors.New("broken")
 
-// mark returns a node that leaves its name in the trail.
+// mark returns a node that appends its name to the trail.
 func mark(name string) graph.NodeFunc {
 	return func(context.Context, state.View) (state.Update, error) {
 		return state.Update{trail.Put(name)}, nil
 	}
 }
 
+// compile compiles the builder and fails the test on an error.
 func compile(t testing.TB, b *graph.Builder, o graph.Options) *graph.Graph {
 	t.Helper()
 	g, err := b.Compile(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 
-// build makes a graph over the shared channels.
+// build compiles a graph over the shared channels. The function fill adds its
+// nodes and edges. The store may be nil.
 func build(t testing.TB, s checkpoint.Store, fill func(b *graph.Builder)) *graph.Graph {
 	t.Helper()
 	b := graph.New("test", trail, total, note, item)
@@ -49,7 +51,7 @@ func build(t testing.TB, s checkpoint.Store, fill func(b *graph.Builder)) *graph
 	return compile(t, b, graph.Options{Checkpoints: s})
 }
 
-// chain makes nodes that follow each other, from Start.
+// chain adds edges from Start through the named nodes in order.
 func chain(b *graph.Builder, names ...string) {
 	from := graph.Start
 	for _, n := range names {
@@ -58,32 +60,28 @@ func chain(b *graph.Builder, names ...string) {
 	}
 }
 
-// invoke runs a thread that must not fail.
+// invoke runs the thread and fails the test on an error.
 func invoke(t testing.TB, th *graph.Thread, writes ...state.Write) *graph.Snapshot {
 	t.Helper()
 	s, err := th.Invoke(t.Context(), writes...)
-	if err != nil {
-		t.Fatalf("invoke: %v", err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
-// done is invoke of a run that must reach its end.
+// done runs the thread and fails the test unless the run reaches its end.
 func done(t testing.TB, th *graph.Thread, writes ...state.Write) *graph.Snapshot {
 	t.Helper()
 	s := invoke(t, th, writes...)
-	if !s.Done() || len(s.Pauses) > 0 {
-		t.Fatalf("the run stopped: next %q, pauses %v", s.Next, s.Pauses)
-	}
+	require.Empty(t, s.Pauses, "the run paused")
+	require.True(t, s.Done(), "the run stopped before %q", s.Next)
 	return s
 }
 
+// snapshot reads the thread and fails the test on an error.
 func snapshot(t testing.TB, th *graph.Thread) *graph.Snapshot {
 	t.Helper()
 	s, err := th.Snapshot(t.Context())
-	if err != nil {
-		t.Fatalf("snapshot: %v", err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -92,44 +90,43 @@ func history(t testing.TB, th *graph.Thread, q graph.HistoryQuery) []graph.Info 
 	t.Helper()
 	var out []graph.Info
 	for info, err := range th.History(t.Context(), q) {
-		if err != nil {
-			t.Fatalf("history: %v", err)
-		}
+		require.NoError(t, err)
 		out = append(out, info)
 	}
 	slices.Reverse(out)
 	return out
 }
 
+// wantTrail requires the trail to hold exactly these entries, in order.
 func wantTrail(t testing.TB, s state.View, want ...string) {
 	t.Helper()
-	if got := trail.Get(s); !slices.Equal(got, want) {
-		t.Fatalf("got trail %q, want %q", got, want)
+	if got := trail.Get(s); len(want) > 0 {
+		require.Equal(t, want, got, "trail")
+	} else {
+		require.Empty(t, got, "trail")
 	}
 }
 
 func wantErr(t testing.TB, err, want error) {
 	t.Helper()
-	if !errors.Is(err, want) {
-		t.Fatalf("got error %v, want %v", err, want)
-	}
+	require.ErrorIs(t, err, want)
 }
 
+// wantText requires each part to occur in the error's text.
 func wantText(t testing.TB, err error, parts ...string) {
 	t.Helper()
 	for _, p := range parts {
-		if err == nil || !strings.Contains(err.Error(), p) {
-			t.Fatalf("got error %v, want %q in it", err, p)
-		}
+		require.ErrorContains(t, err, p)
 	}
 }
 
-// counter counts what happens by name.
+// counter counts events by name. It is safe for concurrent use.
 type counter struct {
 	mu sync.Mutex
 	n  map[string]int
 }
 
+// add counts one event and returns the new count.
 func (c *counter) add(name string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,33 +143,32 @@ func (c *counter) get(name string) int {
 	return c.n[name]
 }
 
+// want requires the event to have been counted this many times.
 func (c *counter) want(t testing.TB, name string, want int) {
 	t.Helper()
-	if got := c.get(name); got != want {
-		t.Fatalf("%s happened %d times, want %d", name, got, want)
-	}
+	require.Equal(t, want, c.get(name), "count of %s", name)
 }
 
-// pending returns the open questions of an interrupt by key or node.
+// pending returns the interrupt's open questions and fails the test on an error.
 func pending[P, A any](t testing.TB, i *graph.Interrupt[P, A], s *graph.Snapshot) []graph.OpenQuestion[P] {
 	t.Helper()
 	out, err := i.Open(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out
 }
 
+// modes lists every durability mode.
 var modes = []graph.Durability{graph.Sync, graph.Async, graph.Exit}
 
-// in returns a handle whose runs have a durability.
+// in returns a handle whose runs use the durability mode d.
 func in(th *graph.Thread, d graph.Durability) *graph.Thread {
 	return th.With(graph.RunOptions{Durability: &d})
 }
 
+// words formats the values and joins them with spaces.
 func words(v ...any) string { return strings.TrimSuffix(fmt.Sprintln(v...), "\n") }
 
-// choose returns a branch function that cannot fail.
+// choose turns f into a branch function that never fails. A nil f stays nil.
 func choose(f func(state.View) string) func(state.View) (string, error) {
 	if f == nil {
 		return nil
