@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"context"
+	"runtime/metrics"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -95,4 +96,65 @@ func TestSlowReaderOnlyWaits(t *testing.T) {
 		}
 		require.Equal(t, tokens*pause, time.Since(begin))
 	})
+}
+
+// TestWakeUpsPerToken proves that waiting for a token costs a few switches of
+// goroutines. A reader that spins until the next event comes costs hundreds. The
+// test counts switches and no time. It is not parallel, so that other tests do not
+// count.
+func TestWakeUpsPerToken(t *testing.T) {
+	for _, thread := range []bool{false, true} {
+		t.Run(words("thread", thread), func(t *testing.T) {
+			const streams, tokens = 100, 50
+			var s checkpoint.Store
+			if thread {
+				s = newStore()
+			}
+			g := build(t, s, func(b *graph.Builder) {
+				b.Node("a", func(ctx context.Context, _ state.View) (state.Update, error) {
+					for i := range tokens {
+						time.Sleep(5 * time.Millisecond)
+						graph.Emit(ctx, i)
+					}
+					return nil, nil
+				})
+				b.Edge(graph.Start, "a")
+			})
+			before := switches(t)
+			synctest.Test(t, func(t *testing.T) {
+				var wg sync.WaitGroup
+				for i := range streams {
+					wg.Go(func() {
+						events := g.Stream(t.Context(), trail.Put("in"))
+						if thread {
+							events = g.Thread(words(i)).Stream(t.Context(), trail.Put("in"))
+						}
+						for _, err := range events {
+							if !assert.NoError(t, err) {
+								return
+							}
+						}
+					})
+				}
+				wg.Wait()
+			})
+			perToken := (switches(t) - before) / (streams * tokens)
+			t.Logf("%.1f switches of goroutines for each token", perToken)
+			require.Less(t, perToken, 10.0)
+		})
+	}
+}
+
+// switches returns how often a goroutine was given a processor. The runtime counts
+// one in eight.
+func switches(t *testing.T) float64 {
+	t.Helper()
+	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
+	metrics.Read(sample)
+	require.Equal(t, metrics.KindFloat64Histogram, sample[0].Value.Kind())
+	var n uint64
+	for _, count := range sample[0].Value.Float64Histogram().Counts {
+		n += count
+	}
+	return 8 * float64(n)
 }
