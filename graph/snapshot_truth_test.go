@@ -138,8 +138,7 @@ func TestDoneMeansTheEnd(t *testing.T) {
 				b.AllowEdgesAndBranches("a")
 				b.Edge(graph.Start, "a")
 			})
-			g = g.With(graph.RunOptions{MaxSteps: 1000, Durability: &d})
-			th = g.Thread("t")
+			th = g.Thread("t").With(graph.RunOptions{MaxSteps: 1000, Durability: &d})
 			var running atomic.Bool
 			running.Store(true)
 			var wg sync.WaitGroup

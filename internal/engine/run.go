@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -84,14 +85,25 @@ func (r *run) checkLimits() error {
 		return missingNodes(r.plan, r.front.missing)
 	}
 	if r.stepsDone >= r.limits.MaxSteps {
-		err := fmt.Errorf("%w: %d ran, and %q are due; raise MaxSteps, or look for a loop that does not end; the next run continues",
-			ErrMaxSteps, r.stepsDone, r.front.dueNames())
+		err := fmt.Errorf("%w: %d ran, and %q are due; %s; the next run continues",
+			ErrMaxSteps, r.stepsDone, r.front.dueNames(), r.loopAdvice())
 		return errors.Join(err, r.recordStop())
 	}
 	if r.ctx.drained() {
 		return errors.Join(fmt.Errorf("%w before %q", ErrDrained, r.front.dueNames()), r.recordStop())
 	}
 	return nil
+}
+
+// loopAdvice says what to do about a run that takes too many supersteps.
+func (r *run) loopAdvice() string {
+	for _, n := range r.front.next {
+		if cycle := n.cycle(); cycle != nil {
+			return fmt.Sprintf("the edges %s are a cycle that never ends, because an edge always fires; replace one of them by a branch or a Goto that can lead to End",
+				strings.Join(cycle, " → "))
+		}
+	}
+	return "raise MaxSteps, or look for a loop that does not end"
 }
 
 func missingNodes(p *Plan, missing []string) error {
