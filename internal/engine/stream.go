@@ -35,13 +35,14 @@ func (s *Stream) add(e *Event) {
 	}
 }
 
-// flush delivers what was added.
-func (s *Stream) flush() {
+// flush delivers what was added. If ctx ends first, the next flush delivers it.
+func (s *Stream) flush(ctx context.Context) {
 	if s == nil || len(s.pending) == 0 {
 		return
 	}
-	s.deliver(context.Background(), s.pending)
-	s.pending, s.spare = s.spare[:0], s.pending
+	if s.deliver(ctx, s.pending) {
+		s.pending, s.spare = s.spare[:0], s.pending
+	}
 }
 
 // send delivers an event of any goroutine. It gives up when ctx ends.
@@ -51,17 +52,20 @@ func (s *Stream) send(ctx context.Context, e *Event) {
 	}
 }
 
-func (s *Stream) deliver(ctx context.Context, batch []Event) {
+// deliver reports false if ctx ended before the consumer took the batch.
+func (s *Stream) deliver(ctx context.Context, batch []Event) bool {
 	select { // a consumer that waits is the common case, and needs no look at the rest
 	case s.batches <- batch:
-		return
+		return true
 	default:
 	}
 	select {
 	case s.batches <- batch:
 	case <-s.left:
 	case <-ctx.Done():
+		return false
 	}
+	return true
 }
 
 // end tells the consumer that the run has ended.
