@@ -290,7 +290,7 @@ func readerTooLate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	events := graph.NewBroadcast(graph.BroadcastOptions{Buffer: 2})
+	events := graph.NewBroadcast(2)
 	if err := events.Run(g.Stream(ctx)); err != nil {
 		return err
 	}
