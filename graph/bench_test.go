@@ -6,11 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
+
+// The loops of these benchmarks check results with an if statement, since an
+// assertion would cost as much as a superstep.
 
 var (
 	benchMessages = state.Append[string]("messages")
@@ -18,9 +23,8 @@ var (
 	benchText     = strings.Repeat("x", 64)
 )
 
-// loop is agent → branch → tools → agent … for n supersteps.
+// loop builds a graph whose nodes agent and tools alternate for n supersteps.
 func loop(tb testing.TB, n int, store checkpoint.Store) *graph.Graph {
-	tb.Helper()
 	b := graph.New("loop", benchMessages, benchCount)
 	step := func(context.Context, state.View) (state.Update, error) {
 		return state.Update{benchMessages.Put(benchText), benchCount.Put(1)}, nil
@@ -35,13 +39,10 @@ func loop(tb testing.TB, n int, store checkpoint.Store) *graph.Graph {
 		return "tools", nil
 	}, "tools", graph.End)
 	b.Edge("tools", "agent")
-	g, err := b.Compile(graph.Options{Checkpoints: store, MaxSteps: n + 1})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return g
+	return compile(tb, b, graph.Options{Checkpoints: store, MaxSteps: n + 1})
 }
 
+// BenchmarkSupersteps measures runs without a thread.
 func BenchmarkSupersteps(b *testing.B) {
 	for _, n := range []int{11, 101, 1001} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
@@ -58,6 +59,7 @@ func BenchmarkSupersteps(b *testing.B) {
 	}
 }
 
+// BenchmarkSuperstepsStored measures runs of threads in memory.
 func BenchmarkSuperstepsStored(b *testing.B) {
 	for _, n := range []int{11, 101, 1001} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
@@ -81,8 +83,8 @@ func BenchmarkSuperstepsStored(b *testing.B) {
 	}
 }
 
-// BenchmarkPause is a run that asks and one that answers, beside the same two
-// supersteps in two runs without a question.
+// BenchmarkPause measures a run that asks a question and a run that answers it,
+// and for comparison two runs with the same supersteps and no question.
 func BenchmarkPause(b *testing.B) {
 	for _, asks := range []bool{false, true} {
 		b.Run(fmt.Sprintf("asks=%v", asks), func(b *testing.B) {
@@ -96,10 +98,7 @@ func BenchmarkPause(b *testing.B) {
 				return state.Update{benchMessages.Put(benchText)}, nil
 			})
 			gb.Edge(graph.Start, "ask")
-			g, err := gb.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
-			if err != nil {
-				b.Fatal(err)
-			}
+			g := compile(b, gb, graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
@@ -124,6 +123,7 @@ func BenchmarkPause(b *testing.B) {
 	}
 }
 
+// BenchmarkStream measures a run whose events are read.
 func BenchmarkStream(b *testing.B) {
 	n := 1001
 	g := loop(b, n, nil)
@@ -136,13 +136,12 @@ func BenchmarkStream(b *testing.B) {
 			}
 			events++
 		}
-		if events < n {
-			b.Fatal(events)
-		}
+		require.GreaterOrEqual(b, events, n)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/step")
 }
 
+// BenchmarkFanOut measures a superstep of n sent tasks.
 func BenchmarkFanOut(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
@@ -159,10 +158,7 @@ func BenchmarkFanOut(b *testing.B) {
 			})
 			gb.Edge(graph.Start, "split")
 			gb.Destinations("split", "work")
-			g, err := gb.Compile(graph.Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
+			g := compile(b, gb, graph.Options{})
 			b.ReportAllocs()
 			for b.Loop() {
 				s, err := g.Invoke(b.Context())

@@ -41,10 +41,14 @@ func TestDeadlineInsideNodes(t *testing.T) {
 	type key struct{}
 	none := func() {}
 	derive := map[string]func(context.Context) (context.Context, context.CancelFunc){
-		"own":     func(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, none },
-		"value":   func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithValue(ctx, key{}, 1), none },
-		"cancel":  context.WithCancel,
-		"timeout": func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, time.Hour) },
+		"own": func(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, none },
+		"value": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithValue(ctx, key{}, 1), none
+		},
+		"cancel": context.WithCancel,
+		"timeout": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Hour)
+		},
 	}
 	for name, from := range derive {
 		for _, nested := range []bool{false, true} {

@@ -15,12 +15,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
 
-// setting returns a number of the environment.
+// setting returns the number in an environment variable, or otherwise if it is
+// unset.
 func setting(t testing.TB, name string, otherwise uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(name)
@@ -28,13 +32,11 @@ func setting(t testing.TB, name string, otherwise uint64) uint64 {
 		return otherwise
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	require.NoError(t, err, name)
 	return n
 }
 
-// seed returns WEFT_SEED, or a random one, and prints it.
+// seed returns WEFT_SEED, or a random seed if it is unset, and logs it.
 func seed(t testing.TB) uint64 {
 	t.Helper()
 	n := setting(t, "WEFT_SEED", rand.Uint64())
@@ -44,8 +46,10 @@ func seed(t testing.TB) uint64 {
 
 const crashRounds = 10
 
-// crasher is a graph of two supersteps a round: plan, then a fan of sent and
-// plain tasks and a subgraph. Did is told of each task before it does anything.
+// crasher builds a graph that runs two supersteps per round: the node plan, and
+// then sent tasks, a node and a subgraph in parallel. The function did is called
+// before each task does anything, and before and after the effect of the node
+// left.
 func crasher(s checkpoint.Store, rounds int, did func(kind, checkpoint, task string)) (*graph.Graph, error) {
 	node := func(fn func(ctx context.Context, v state.View) state.Update) graph.NodeFunc {
 		return func(ctx context.Context, v state.View) (state.Update, error) {
@@ -91,7 +95,7 @@ func crasher(s checkpoint.Store, rounds int, did func(kind, checkpoint, task str
 			did("run", at.Checkpoint, "effect")
 			return "left", nil
 		})
-		did("kept", at.Checkpoint, "effect")
+		did("saved", at.Checkpoint, "effect")
 		return state.Update{trail.Put(name)}, err
 	})
 	b.Branch("left", func(v state.View) (string, error) {
@@ -104,13 +108,13 @@ func crasher(s checkpoint.Store, rounds int, did func(kind, checkpoint, task str
 	return b.Compile(graph.Options{Checkpoints: s})
 }
 
-// toldStore tells what is stored, once it is.
-type toldStore struct {
+// reportingStore calls did after each successful write.
+type reportingStore struct {
 	checkpoint.Store
 	did func(kind, checkpoint, task string)
 }
 
-func (s toldStore) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
+func (s reportingStore) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
 	err := s.Store.Put(ctx, c, head)
 	if err == nil {
 		s.did("put", c.ID, "")
@@ -118,36 +122,37 @@ func (s toldStore) Put(ctx context.Context, c checkpoint.Checkpoint, head string
 	return err
 }
 
-func (s toldStore) PutWrites(ctx context.Context, k checkpoint.Key, w []checkpoint.Write) error {
+func (s reportingStore) PutWrites(ctx context.Context, k checkpoint.Key, w []checkpoint.Write) error {
 	err := s.Store.PutWrites(ctx, k, w)
 	if err != nil {
 		return err
 	}
 	for _, w := range w {
-		if w.Channel == "$done" { // the end of a task's result
-			s.did("kept", k.ID, w.Task)
+		if w.Channel == "$done" { // the last write of a task's result
+			s.did("saved", k.ID, w.Task)
 		}
 	}
 	return nil
 }
 
-func (s toldStore) Lease(ctx context.Context, thread string) (checkpoint.Lease, error) {
+func (s reportingStore) Lease(ctx context.Context, thread string) (checkpoint.Lease, error) {
 	l, err := s.Store.(checkpoint.Leaser).Lease(ctx, thread)
-	return toldLease{toldStore{l, s.did}, l}, err
+	return reportingLease{reportingStore{l, s.did}, l}, err
 }
 
-type toldLease struct {
-	toldStore
+type reportingLease struct {
+	reportingStore
 	lease checkpoint.Lease
 }
 
-func (l toldLease) Release(ctx context.Context) error { return l.lease.Release(ctx) }
+func (l reportingLease) Release(ctx context.Context) error { return l.lease.Release(ctx) }
 
 func init() {
-	// crash THREAD MODE HOW runs or resumes a thread and tells all it does.
+	// crash THREAD MODE HOW starts or resumes a thread of crasher and prints a
+	// line for each call of did, and the trail at the end.
 	children["crash"] = func(c *child) error {
 		did := func(kind, checkpoint, task string) { c.say(kind, checkpoint, task) }
-		g, err := crasher(toldStore{c.store, did}, crashRounds, did)
+		g, err := crasher(reportingStore{c.store, did}, crashRounds, did)
 		if err != nil {
 			return err
 		}
@@ -181,15 +186,16 @@ func init() {
 	}
 }
 
-// TestCrash kills a process at random points of a run, resumes the run in a new
-// one, and so on until it ends. WEFT_CRASHES says how many kills, WEFT_SEED
-// which ones.
-func TestCrash(t *testing.T) {
+// TestCrashedRunResumesInANewProcess kills a process at random points of a run
+// and resumes the run in a new process, until it ends. It proves that the run
+// ends like a run without a crash, and that no task with a stored result runs
+// again. WEFT_CRASHES is the number of kills. WEFT_SEED selects their times.
+func TestCrashedRunResumesInANewProcess(t *testing.T) {
 	t.Parallel()
 	kills := setting(t, "WEFT_CRASHES", 25)
 	s := seed(t)
 	file := filepath.Join(t.TempDir(), "weft.db")
-	c := &crashes{t: t, file: file, store: openFile(t, file), left: atomic.Int64{}}
+	c := &crashes{t: t, file: file, store: openFile(t, file)}
 	c.left.Store(int64(kills))
 	c.measure()
 	begin := time.Now()
@@ -206,48 +212,50 @@ func TestCrash(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	t.Logf("%d kills in %d runs, %v a kill; %d of them in mid-superstep, %d with results kept; all ended right",
-		c.killed.Load(), c.runs.Load(), (time.Since(begin) / time.Duration(max(c.killed.Load(), 1))).Round(time.Millisecond), c.mid.Load(), c.kept.Load())
+	t.Logf("%d kills in %d runs, %v per kill; %d within a superstep, %d of these with saved results; all runs ended correctly",
+		c.killed.Load(), c.runs.Load(), (time.Since(begin) / time.Duration(max(c.killed.Load(), 1))).Round(time.Millisecond), c.within.Load(), c.withSaved.Load())
 }
 
+// crashes is the state that all runs of the test share.
 type crashes struct {
 	t     *testing.T
 	file  string
 	store checkpoint.Store
-	left  atomic.Int64
-	lines int // a whole run has so many
-	want  []string
+	left  atomic.Int64 // kills still to do
+	lines int          // lines that a run without a crash prints
+	want  []string     // the trail of a run without a crash
 
-	killed, runs, mid, kept atomic.Int64
+	killed, runs, within, withSaved atomic.Int64
 }
 
 // measure does a run without a crash.
 func (c *crashes) measure() {
-	r := &crashRun{crashes: c, id: "sound", told: map[string]int{}}
+	r := &crashRun{crashes: c, id: "sound", executions: map[string]int{}}
 	r.process(-1, 0, "sync", "invoke")
 	c.lines, c.want = r.lines, r.end
+	require.NotEmpty(c.t, c.want, "the run without a crash")
 	r.check()
 }
 
-// crashRun is one run, over all its processes.
+// crashRun is one run, which several processes execute one after the other.
 type crashRun struct {
 	*crashes
-	id      string
-	lines   int
-	crashed int
-	put     []string
-	kept    []string       // results that were stored
-	told    map[string]int // how often each task ran
-	end     []string
+	id         string
+	lines      int
+	crashed    int
+	put        []string       // ids of stored checkpoints
+	saved      []string       // tasks whose results were stored
+	executions map[string]int // by task
+	end        []string       // the final trail
 }
 
 func (c *crashes) run(id string, rng *rand.Rand) {
-	r := &crashRun{crashes: c, id: id, told: map[string]int{}}
+	r := &crashRun{crashes: c, id: id, executions: map[string]int{}}
 	mode := []string{"sync", "sync", "async"}[rng.IntN(3)]
 	how := []string{"invoke", "stream"}[rng.IntN(2)]
 	for r.end == nil && !c.t.Failed() {
 		after := -1
-		if c.take() {
+		if c.takeKill() {
 			after = rng.IntN(c.lines / 3)
 		}
 		r.process(after, time.Duration(rng.IntN(1000))*time.Microsecond, mode, how)
@@ -258,8 +266,8 @@ func (c *crashes) run(id string, rng *rand.Rand) {
 	}
 }
 
-// take takes one of the kills that are left.
-func (c *crashes) take() bool {
+// takeKill takes one of the remaining kills and reports whether there was one.
+func (c *crashes) takeKill() bool {
 	for {
 		n := c.left.Load()
 		if n <= 0 || c.left.CompareAndSwap(n, n-1) {
@@ -268,11 +276,12 @@ func (c *crashes) take() bool {
 	}
 }
 
-// process runs a child, and kills it a moment after it has told so many lines.
-func (r *crashRun) process(after int, moment time.Duration, mode, how string) {
+// process runs a child process and kills it the given time after it has printed
+// the given number of lines. A negative number means that it is not killed.
+func (r *crashRun) process(after int, delay time.Duration, mode, how string) {
 	p := spawn(r.t, "crash", r.file, r.id, mode, how)
 	kill := func() {
-		<-time.After(moment) // so that the end comes anywhere, and not only at a line
+		<-time.After(delay) // so that the kill can hit any point, not only the end of a line
 		_ = p.cmd.Process.Kill()
 	}
 	here := map[string]bool{}
@@ -284,72 +293,69 @@ func (r *crashRun) process(after int, moment time.Duration, mode, how string) {
 		if n++; n == after {
 			kill()
 		}
-		r.heed(p.out.Text(), here)
+		r.record(p.out.Text(), here)
 	}
 	r.lines += n
 	err := p.cmd.Wait()
-	switch {
+	switch killed := p.cmd.ProcessState.ExitCode() == -1; {
 	case r.end != nil && after >= 0:
-		r.left.Add(1) // it ended before its time
-	case r.end == nil && (after < 0 || p.cmd.ProcessState.ExitCode() != -1):
-		r.t.Errorf("run %s: a process failed: %v\n%s", r.id, err, p.err.String())
-	case r.end == nil:
+		r.left.Add(1) // the run ended before the kill
+	case r.end != nil:
+	case after < 0 || !killed:
+		assert.Fail(r.t, "a process failed", "run %s: %v\n%s", r.id, err, p.err.String())
+	default:
 		r.crashed++
 		r.killed.Add(1)
 	}
-	r.tally(here)
+	r.countKill(here)
 }
 
-// heed takes note of what a process tells.
-func (r *crashRun) heed(line string, here map[string]bool) {
+// record checks and stores one line of a process. The map here holds the tasks
+// that the process has executed.
+func (r *crashRun) record(line string, here map[string]bool) {
 	kind, rest, _ := strings.Cut(line, " ")
 	switch kind {
 	case "run":
-		if here[rest] {
-			r.t.Errorf("run %s: %s ran twice in one process", r.id, rest)
-		}
-		if slices.Contains(r.kept, rest) {
-			r.t.Errorf("run %s: the result of %s was stored, and it ran again", r.id, rest)
-		}
+		assert.False(r.t, here[rest], "run %s: %s ran twice in one process", r.id, rest)
+		assert.NotContains(r.t, r.saved, rest, "run %s: a task ran again after its result was stored", r.id)
 		here[rest] = true
-		if r.told[rest]++; r.told[rest] > r.crashed+1 {
-			r.t.Errorf("run %s: %s ran %d times with %d crashes", r.id, rest, r.told[rest], r.crashed)
-		}
-	case "kept":
-		r.kept = append(r.kept, rest)
+		r.executions[rest]++
+		assert.LessOrEqual(r.t, r.executions[rest], r.crashed+1, "run %s: executions of %s", r.id, rest)
+	case "saved":
+		r.saved = append(r.saved, rest)
 	case "put":
 		r.put = append(r.put, strings.TrimSpace(rest))
 	case "end":
-		if err := json.Unmarshal([]byte(rest), &r.end); err != nil {
-			r.t.Error(err)
-		}
+		assert.NoError(r.t, json.Unmarshal([]byte(rest), &r.end))
 	}
 }
 
-// tally counts where the process ended.
-func (r *crashRun) tally(here map[string]bool) {
+// countKill counts whether the process died within a superstep, and whether
+// results of that superstep were stored.
+func (r *crashRun) countKill(here map[string]bool) {
 	if r.end != nil || len(r.put) == 0 {
 		return
 	}
 	last := r.put[len(r.put)-1]
-	mid, kept := false, false
+	within, saved := false, false
 	for task := range here {
-		mid = mid || strings.HasPrefix(task, last)
-		kept = kept || strings.HasPrefix(task, last) && slices.Contains(r.kept, task)
+		within = within || strings.HasPrefix(task, last)
+		saved = saved || strings.HasPrefix(task, last) && slices.Contains(r.saved, task)
 	}
-	if mid {
-		r.mid.Add(1)
+	if within {
+		r.within.Add(1)
 	}
-	if kept {
-		r.crashes.kept.Add(1)
+	if saved {
+		r.withSaved.Add(1)
 	}
 }
 
+// history returns the checkpoints of the outermost graph, oldest first. It
+// removes every stored checkpoint from put.
 func (r *crashRun) history() []checkpoint.Checkpoint {
 	var out []checkpoint.Checkpoint
 	for c, err := range r.store.List(r.t.Context(), checkpoint.Query{Thread: r.id, AllNamespaces: true}) {
-		if err != nil {
-			r.t.Error(err)
+		if !assert.NoError(r.t, err, "run %s", r.id) {
 			return nil
 		}
 		if c.Namespace == "" {
@@ -363,25 +369,17 @@ func (r *crashRun) history() []checkpoint.Checkpoint {
 	return out
 }
 
-// check compares a run that ended with one that never crashed.
+// check compares a run that ended with a run without a crash.
 func (r *crashRun) check() {
-	if !slices.Equal(r.end, r.want) {
-		r.t.Errorf("run %s: got %q, want %q", r.id, r.end, r.want)
-	}
-	parent, list := "", r.history()
+	assert.Equal(r.t, r.want, r.end, "run %s: trail", r.id)
+	list := r.history()
+	assert.Len(r.t, list, 2*crashRounds+1, "run %s: checkpoints", r.id)
+	parent := ""
 	for i, c := range list {
-		if c.Parent != parent || c.Step != i {
-			r.t.Errorf("run %s: checkpoint %d has step %d and parent %s, want parent %s", r.id, i, c.Step, c.Parent, parent)
-		}
+		assert.Equal(r.t, parent, c.Parent, "run %s: parent of checkpoint %d", r.id, i)
+		assert.Equal(r.t, i, c.Step, "run %s: step of checkpoint %d", r.id, i)
 		parent = c.ID
 	}
-	if len(r.put) > 0 {
-		r.t.Errorf("run %s: acknowledged checkpoints are gone: %q", r.id, r.put)
-	}
-	if n := len(list); n != 2*crashRounds+1 {
-		r.t.Errorf("run %s: got %d checkpoints, want %d", r.id, n, 2*crashRounds+1)
-	}
-	if err := r.store.DeleteThread(r.t.Context(), r.id); err != nil { // keeps the file small
-		r.t.Error(err)
-	}
+	assert.Empty(r.t, r.put, "run %s: acknowledged checkpoints that are lost", r.id)
+	assert.NoError(r.t, r.store.DeleteThread(r.t.Context(), r.id)) // keeps the file small
 }

@@ -13,21 +13,22 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// This file is a naive model of graphs and threads: it works out, one task
-// after another and without sharing anything with the engine, what a random
-// graph must do.
+// This file and reference_thread_test.go are a reference model of graphs and
+// threads. It shares no code with the engine and executes one task after another,
+// which makes it simple enough to be checked by reading.
 
 var (
 	cells  = state.Map[string, int]("cells")
 	latest = state.LastWins[string]("latest")
 )
 
-// entropy is a source of choices: bytes of a fuzzer, or of a random generator.
+// entropy draws numbers from the bytes of a fuzzer or of a random generator.
 type entropy struct {
 	data []byte
-	more func() byte // nil means zeros
+	more func() byte // called after data is used up; nil yields zeros
 }
 
+// n draws a number below k.
 func (e *entropy) n(k int) int {
 	if k <= 1 {
 		return 0
@@ -43,9 +44,10 @@ func (e *entropy) n(k int) int {
 	return 0
 }
 
+// one draws one of the names.
 func (e *entropy) one(of []string) string { return of[e.n(len(of))] }
 
-// some returns up to most of the names.
+// some draws up to most different names.
 func (e *entropy) some(of []string, most int) []string {
 	var out []string
 	for range e.n(most + 1) {
@@ -56,7 +58,7 @@ func (e *entropy) some(of []string, most int) []string {
 	return out
 }
 
-// modelNode says how a node behaves.
+// modelNode describes a node of a random graph.
 type modelNode struct {
 	name     string
 	edges    []string
@@ -105,22 +107,25 @@ func newModelGraph(e *entropy) *modelGraph {
 	return g
 }
 
-// modelWorld is what the nodes of one graph share with the test: the trouble
-// that they are in, and how often each task ran.
+// modelWorld is the state that the nodes of one graph share with the test: the
+// failures that they must cause, and the executions of each task.
 type modelWorld struct {
-	mu      sync.Mutex
-	trouble map[string]string // by node
-	runs    map[string]int    // by task
+	mu     sync.Mutex
+	inject map[string]string // "fail" or "panic", by node
+	runs   map[string]int    // by task
 }
 
+func newModelWorld() *modelWorld { return &modelWorld{runs: map[string]int{}} }
+
+// enter counts an execution and returns the failure that the node must cause.
 func (w *modelWorld) enter(node, task string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.runs[task]++
-	return w.trouble[node]
+	return w.inject[node]
 }
 
-// build makes the engine's graph.
+// build compiles the graph for the engine.
 func (g *modelGraph) build(w *modelWorld, o graph.Options) (*graph.Graph, error) {
 	b := graph.New("model", trail, total, item, cells, latest)
 	b.Destinations(graph.Start, g.names...)
@@ -129,20 +134,21 @@ func (g *modelGraph) build(w *modelWorld, o graph.Options) (*graph.Graph, error)
 		b.Node(name, func(ctx context.Context, v state.View) (state.Update, error) { return n.run(ctx, v, w) })
 		b.AllowEdgesAndBranches(name)
 		b.Destinations(name, n.routes...)
-		g.lead(b, n)
+		g.addEdges(b, n)
 		if n.deferred {
 			b.Defer(name)
 		}
 	}
 	b.AllowEdgesAndBranches(graph.Start)
-	g.lead(b, &g.start)
+	g.addEdges(b, &g.start)
 	for _, j := range g.joins {
 		b.Join(j.to, j.from...)
 	}
 	return b.Compile(o)
 }
 
-func (g *modelGraph) lead(b *graph.Builder, n *modelNode) {
+// addEdges adds the edges and the branch of a node.
+func (g *modelGraph) addEdges(b *graph.Builder, n *modelNode) {
 	for _, to := range n.edges {
 		b.Edge(n.name, to)
 	}
@@ -151,15 +157,17 @@ func (g *modelGraph) lead(b *graph.Builder, n *modelNode) {
 	}
 }
 
-var errTrouble = errors.New("in trouble")
+// errInjected is the error of a node that must fail.
+var errInjected = errors.New("injected")
 
+// run is the node's function for the engine.
 func (n *modelNode) run(ctx context.Context, v state.View, w *modelWorld) (state.Update, error) {
 	at, _ := graph.FromContext(ctx)
 	switch w.enter(n.name, at.Task) {
 	case "fail":
-		return nil, errTrouble
+		return nil, errInjected
 	case "panic":
-		panic("in trouble")
+		panic("injected")
 	}
 	seen, answer := modelSeen{trail.Len(v), total.Get(v), item.Get(v)}, ""
 	if n.asksFor(seen) {
@@ -179,10 +187,10 @@ func (n *modelNode) run(ctx context.Context, v state.View, w *modelWorld) (state
 	return u, nil
 }
 
-// modelSeen is all that a node looks at.
+// modelSeen is the part of the state that a node reads.
 type modelSeen struct{ length, total, item int }
 
-// modelOutcome is what a task does.
+// modelOutcome is the update of a task or of a caller.
 type modelOutcome struct {
 	trail  []string
 	total  int
@@ -190,7 +198,7 @@ type modelOutcome struct {
 	latest string
 	gotos  []string
 	sends  []modelSend
-	branch string // chosen by the node's branch, if it has one
+	branch string // the target of the node's branch, if it has one
 }
 
 type modelSend struct {
@@ -206,13 +214,15 @@ func hashOf(v ...any) int {
 	return int(h.Sum32() >> 1)
 }
 
+// asksFor reports whether the node asks a question in this state.
 func (n *modelNode) asksFor(s modelSeen) bool { return n.asks && hashOf("ask", n.name, s)%2 == 0 }
 
+// choose returns the target of the node's branch.
 func (n *modelNode) choose(length, total int) string {
 	return n.branch[hashOf("branch", n.name, length, total)%len(n.branch)]
 }
 
-// act is a pure function of what the task sees.
+// act returns the outcome of a task, which depends only on its arguments.
 func (n *modelNode) act(s modelSeen, answer string) modelOutcome {
 	h := hashOf(n.name, s, answer)
 	out := modelOutcome{
@@ -240,7 +250,7 @@ func (n *modelNode) act(s modelSeen, answer string) modelOutcome {
 	return out
 }
 
-// modelValues is a state.
+// modelValues holds the values of the channels.
 type modelValues struct {
 	trail  []string
 	total  int
@@ -248,6 +258,7 @@ type modelValues struct {
 	latest string
 }
 
+// with returns the values after an update.
 func (v modelValues) with(out modelOutcome) modelValues {
 	v.trail = append(slices.Clone(v.trail), out.trail...)
 	v.total += out.total
@@ -264,7 +275,7 @@ func (v modelValues) with(out modelOutcome) modelValues {
 	return v
 }
 
-// diff says where a view is another than it should be.
+// diff describes the first difference between v and a view, or returns "".
 func (v modelValues) diff(s state.View) string {
 	switch {
 	case !slices.Equal(trail.Get(s), v.trail):
@@ -279,18 +290,20 @@ func (v modelValues) diff(s state.View) string {
 	return ""
 }
 
-// modelFront is what is due.
-type modelFront struct {
+// modelFrontier is the frontier of a checkpoint.
+type modelFrontier struct {
 	next    []string // sorted
 	sends   []modelSend
-	waiting []string // sorted
-	arrived []map[string]bool
-	by      []string
+	waiting []string          // triggered deferred nodes, sorted
+	arrived []map[string]bool // by join: the sources that have completed
+	by      []string          // the nodes of the superstep before the checkpoint
 }
 
-func (f modelFront) idle() bool { return len(f.next)+len(f.sends) == 0 }
+// idle reports whether nothing is due.
+func (f modelFrontier) idle() bool { return len(f.next)+len(f.sends) == 0 }
 
-func (f modelFront) names() []string {
+// names returns the nodes that are due.
+func (f modelFrontier) names() []string {
 	out := slices.Clone(f.next)
 	for _, s := range f.sends {
 		out = append(out, s.node)
@@ -298,14 +311,14 @@ func (f modelFront) names() []string {
 	return out
 }
 
-// with adds nodes and sends that a caller asked for.
-func (f modelFront) with(gotos []string, sends []modelSend) modelFront {
+// with adds the targets and sends of a caller.
+func (f modelFrontier) with(gotos []string, sends []modelSend) modelFrontier {
 	f.next = insert(f.next, gotos...)
 	f.sends = append(slices.Clone(f.sends), sends...)
 	return f
 }
 
-// insert adds names to a sorted set.
+// insert adds names to a sorted set and drops graph.End.
 func insert(set []string, names ...string) []string {
 	set = append(slices.Clone(set), names...)
 	set = slices.DeleteFunc(set, func(n string) bool { return n == graph.End })
@@ -320,7 +333,8 @@ type modelTask struct {
 	seen modelSeen
 }
 
-func (g *modelGraph) tasks(v modelValues, f modelFront) []modelTask {
+// tasks returns the tasks of the superstep that is due.
+func (g *modelGraph) tasks(v modelValues, f modelFrontier) []modelTask {
 	var out []modelTask
 	for _, name := range f.next {
 		out = append(out, modelTask{name, g.nodes[name], modelSeen{len(v.trail), v.total, 0}})
@@ -331,7 +345,7 @@ func (g *modelGraph) tasks(v modelValues, f modelFront) []modelTask {
 	return out
 }
 
-// branched adds the choice of the node's branch, which sees its own update.
+// branched adds the target of the node's branch, which sees the node's update.
 func (n *modelNode) branched(base modelValues, out modelOutcome) modelOutcome {
 	if n.branch != nil {
 		after := base.with(out)
@@ -340,9 +354,9 @@ func (n *modelNode) branched(base modelValues, out modelOutcome) modelOutcome {
 	return out
 }
 
-// follow works out what is due after the nodes, with what they did.
-func (g *modelGraph) follow(before modelFront, nodes []*modelNode, outs []modelOutcome) modelFront {
-	f := modelFront{waiting: before.waiting, arrived: make([]map[string]bool, len(g.joins))}
+// follow returns the frontier after a superstep of the nodes with these outcomes.
+func (g *modelGraph) follow(before modelFrontier, nodes []*modelNode, outs []modelOutcome) modelFrontier {
+	f := modelFrontier{waiting: before.waiting, arrived: make([]map[string]bool, len(g.joins))}
 	for i := range g.joins {
 		f.arrived[i] = map[string]bool{}
 		if before.arrived != nil {

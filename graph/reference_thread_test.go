@@ -9,17 +9,17 @@ import (
 	"github.com/weft-go/weft/graph"
 )
 
-// modelCheckpoint is a node of the tree of a thread.
+// modelCheckpoint is a checkpoint in the tree of a thread.
 type modelCheckpoint struct {
-	id     string // as the engine named it
-	parent *modelCheckpoint
-	step   int
-	source checkpoint.Source
-	values modelValues
-	front  modelFront
+	id       string // the id that the engine assigned
+	parent   *modelCheckpoint
+	step     int
+	source   checkpoint.Source
+	values   modelValues
+	frontier modelFrontier
 }
 
-// modelPending is what an unfinished superstep left.
+// modelPending holds the pending writes of an unfinished superstep.
 type modelPending struct {
 	done    map[string]modelOutcome
 	asked   map[string]bool
@@ -33,18 +33,23 @@ func newModelPending() modelPending {
 	return modelPending{done: map[string]modelOutcome{}, asked: map[string]bool{}, answers: map[string]string{}}
 }
 
-// modelThread is a thread, checkpoint by checkpoint.
+// modelThread is a thread with all its checkpoints.
 type modelThread struct {
-	g    *modelGraph
-	all  []*modelCheckpoint // in the order of their storage
-	pend modelPending       // of the newest
-	runs map[string]int     // executions, by task
+	g       *modelGraph
+	all     []*modelCheckpoint // in the order in which they were stored
+	pending modelPending       // of the newest checkpoint
+	runs    map[string]int     // executions, by task
 
-	// What the last run left to look at.
-	made   []*modelCheckpoint
+	// The result of the last operation.
+	stored []*modelCheckpoint
 	paused bool
 }
 
+func newModelThread(g *modelGraph) *modelThread {
+	return &modelThread{g: g, runs: map[string]int{}, pending: newModelPending()}
+}
+
+// head returns the newest checkpoint, or nil.
 func (t *modelThread) head() *modelCheckpoint {
 	if len(t.all) == 0 {
 		return nil
@@ -52,26 +57,27 @@ func (t *modelThread) head() *modelCheckpoint {
 	return t.all[len(t.all)-1]
 }
 
-// edited is the state and what is due at the newest checkpoint, as the caller
-// edited it.
-func (t *modelThread) edited() (modelValues, modelFront) {
+// edited returns the state and the frontier of the newest checkpoint with the
+// caller's edits.
+func (t *modelThread) edited() (modelValues, modelFrontier) {
 	c := t.head()
 	v := c.values
-	for _, e := range t.pend.edits {
+	for _, e := range t.pending.edits {
 		v = v.with(e)
 	}
-	return v, c.front.with(t.pend.gotos, t.pend.sends)
+	return v, c.frontier.with(t.pending.gotos, t.pending.sends)
 }
 
-// shown is the state of the newest checkpoint with the finished tasks applied,
-// what is still due, and the open questions.
-func (t *modelThread) shown() (v modelValues, next, open []string) {
+// visible returns the content of a snapshot of the newest checkpoint: the state
+// with the results of finished tasks, the unfinished nodes, and the open
+// questions.
+func (t *modelThread) visible() (v modelValues, next, open []string) {
 	v, f := t.edited()
 	for _, task := range t.g.tasks(v, f) {
-		out, ok := t.pend.done[task.id]
+		out, ok := t.pending.done[task.id]
 		if !ok {
 			next = append(next, task.node.name)
-			if _, answered := t.pend.answers[task.id]; t.pend.asked[task.id] && !answered {
+			if _, answered := t.pending.answers[task.id]; t.pending.asked[task.id] && !answered {
 				open = append(open, task.id)
 			}
 			continue
@@ -81,21 +87,25 @@ func (t *modelThread) shown() (v modelValues, next, open []string) {
 	return v, next, open
 }
 
-func (t *modelThread) commit(parent *modelCheckpoint, source checkpoint.Source, v modelValues, f modelFront) {
-	c := &modelCheckpoint{parent: parent, source: source, values: v, front: f}
+// commit stores a checkpoint and clears the pending writes.
+func (t *modelThread) commit(parent *modelCheckpoint, source checkpoint.Source, v modelValues, f modelFrontier) {
+	c := &modelCheckpoint{parent: parent, source: source, values: v, frontier: f}
 	if parent != nil {
 		c.step = parent.step + 1
 	}
-	t.all, t.made = append(t.all, c), append(t.made, c)
-	t.pend = newModelPending()
+	t.all, t.stored = append(t.all, c), append(t.stored, c)
+	t.pending = newModelPending()
 }
 
-// modelInput is what a run, or an edit, is given.
+// noUpdate as modelInput.updateAs makes the operation a run.
+const noUpdate = "no"
+
+// modelInput is the input of a run or of an update.
 type modelInput struct {
-	at      *modelCheckpoint // nil for the newest
+	at      *modelCheckpoint // nil means the newest
 	write   modelOutcome
-	begins  bool // the write is input
-	edits   bool // it is an edit
+	begins  bool // the write starts a new turn
+	edits   bool // the write is an edit of the unfinished turn
 	gotos   []string
 	sends   []modelSend
 	answers map[string]string
@@ -103,58 +113,61 @@ type modelInput struct {
 	maxSteps            int
 	before, after       []string
 	mode                graph.Durability
-	trouble             map[string]string
+	inject              map[string]string
 	updateAs, updateAs2 string
 }
 
+// errModelAsked ends a superstep whose tasks have open questions.
 var errModelAsked = errors.New("a task asked")
 
-// invoke is a run. Its error names the kind; failed are the nodes that did.
+// invoke executes a run. It returns the kind of the run's error and the tasks
+// that failed.
 func (t *modelThread) invoke(in modelInput) (failed []string, err error) {
-	t.made, t.paused = nil, false
-	stored := len(t.all)
+	t.stored, t.paused = nil, false
+	before := len(t.all)
 	base := t.head()
 	if in.at != nil && in.at != base || in.at != nil && len(in.answers) == 0 {
 		base = in.at
-		t.pend = newModelPending()
+		t.pending = newModelPending()
 	}
-	goesOn := false
+	resuming := false
 	switch {
 	case base == nil && !in.begins && !in.edits && len(in.gotos)+len(in.sends) == 0:
 		return nil, graph.ErrNoInput
 	case in.begins || base == nil:
 		t.begin(base, in)
 	default:
-		goesOn = true
+		resuming = true
 		if in.at != nil {
-			t.commit(base, checkpoint.Fork, base.values, base.front)
+			t.commit(base, checkpoint.Fork, base.values, base.frontier)
 		}
 		if in.edits {
-			t.pend.edits = append(t.pend.edits, in.write)
+			t.pending.edits = append(t.pending.edits, in.write)
 		}
-		t.pend.gotos = append(t.pend.gotos, in.gotos...)
-		t.pend.sends = append(t.pend.sends, in.sends...)
-		maps.Copy(t.pend.answers, in.answers)
+		t.pending.gotos = append(t.pending.gotos, in.gotos...)
+		t.pending.sends = append(t.pending.sends, in.sends...)
+		maps.Copy(t.pending.answers, in.answers)
 	}
-	failed, err = t.loop(in, goesOn)
-	if in.mode == graph.Exit && len(t.made) > 1 { // one checkpoint stands for all
-		last := t.made[len(t.made)-1]
-		last.parent = t.made[0].parent
-		t.made = []*modelCheckpoint{last}
-		t.all = append(t.all[:stored], last)
+	failed, err = t.loop(in, resuming)
+	if in.mode == graph.Exit && len(t.stored) > 1 { // Exit stores only the last checkpoint
+		last := t.stored[len(t.stored)-1]
+		last.parent = t.stored[0].parent
+		t.stored = []*modelCheckpoint{last}
+		t.all = append(t.all[:before], last)
 	}
 	return failed, err
 }
 
+// begin commits the checkpoint of a new turn.
 func (t *modelThread) begin(base *modelCheckpoint, in modelInput) {
 	var v modelValues
-	before := modelFront{}
+	before := modelFrontier{}
 	if base != nil {
 		v = base.values
 		if base == t.head() {
 			v, _ = t.edited()
 		}
-		before.waiting, before.arrived = base.front.waiting, base.front.arrived
+		before.waiting, before.arrived = base.frontier.waiting, base.frontier.arrived
 	}
 	v = v.with(in.write)
 	entry, out := &t.g.start, modelOutcome{gotos: in.gotos, sends: in.sends}
@@ -168,7 +181,8 @@ func (t *modelThread) begin(base *modelCheckpoint, in modelInput) {
 	t.commit(base, checkpoint.Input, v, f)
 }
 
-func (t *modelThread) loop(in modelInput, goesOn bool) (failed []string, err error) {
+// loop executes supersteps until the run ends.
+func (t *modelThread) loop(in modelInput, resuming bool) (failed []string, err error) {
 	for done := 0; ; done++ {
 		v, f := t.edited()
 		switch {
@@ -176,64 +190,68 @@ func (t *modelThread) loop(in modelInput, goesOn bool) (failed []string, err err
 			return nil, nil
 		case done >= in.maxSteps:
 			return nil, graph.ErrMaxSteps
-		case !goesOn && overlap(in.before, f.names()):
+		case !resuming && overlap(in.before, f.names()):
 			t.paused = true
 			return nil, nil
 		}
-		given := goesOn && done == 0 && len(in.answers) > 0 && !in.edits && len(in.gotos)+len(in.sends) == 0
+		given := resuming && done == 0 && len(in.answers) > 0 && !in.edits && len(in.gotos)+len(in.sends) == 0
 		if failed, err = t.superstep(v, f, in, given); err != nil {
 			if errors.Is(err, errModelAsked) {
 				t.paused, err = true, nil
 			}
 			return failed, err
 		}
-		goesOn = false
-		if next := t.head().front; !next.idle() && overlap(in.after, next.by) {
+		resuming = false
+		if next := t.head().frontier; !next.idle() && overlap(in.after, next.by) {
 			t.paused = true
 			return nil, nil
 		}
 	}
 }
 
+// overlap reports whether the lists share a name. graph.AllNodes in a matches
+// every name.
 func overlap(a, b []string) bool {
 	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) || s == graph.AllNodes && len(b) > 0 })
 }
 
-func (t *modelThread) superstep(v modelValues, f modelFront, in modelInput, given bool) (failed []string, err error) {
+// superstep executes the unfinished tasks and commits if all are finished. With
+// given, tasks whose questions got no answer do not run again.
+func (t *modelThread) superstep(v modelValues, f modelFrontier, in modelInput, given bool) (failed []string, err error) {
 	tasks := t.g.tasks(v, f)
 	asked := false
 	for _, task := range tasks {
-		if _, ok := t.pend.done[task.id]; ok {
+		if _, ok := t.pending.done[task.id]; ok {
 			continue
 		}
-		answer, answered := t.pend.answers[task.id]
-		if given && t.pend.asked[task.id] && !answered {
-			asked = true // it would only ask again
+		answer, answered := t.pending.answers[task.id]
+		if given && t.pending.asked[task.id] && !answered {
+			asked = true // it would only ask the same question
 			continue
 		}
 		t.runs[task.id]++
 		switch {
-		case in.trouble[task.node.name] != "":
+		case in.inject[task.node.name] != "":
 			failed = append(failed, task.id)
 		case task.node.asksFor(task.seen) && !answered:
-			asked, t.pend.asked[task.id] = true, true
+			asked, t.pending.asked[task.id] = true, true
 		default:
 			if !task.node.asksFor(task.seen) {
 				answer = ""
 			}
-			t.pend.done[task.id] = task.node.branched(v, task.node.act(task.seen, answer))
+			t.pending.done[task.id] = task.node.branched(v, task.node.act(task.seen, answer))
 		}
 	}
 	switch {
 	case failed != nil:
-		return failed, errTrouble
+		return failed, errInjected
 	case asked:
 		return nil, errModelAsked
 	}
 	nodes, outs, by := []*modelNode{}, []modelOutcome{}, []string{}
 	after := v
 	for _, task := range tasks {
-		out := t.pend.done[task.id]
+		out := t.pending.done[task.id]
 		after = after.with(out)
 		nodes, outs = append(nodes, task.node), append(outs, out)
 		by = append(by, task.node.name)
@@ -244,18 +262,18 @@ func (t *modelThread) superstep(v modelValues, f modelFront, in modelInput, give
 	return nil, nil
 }
 
-// update is an edit from outside, as one node or two.
+// update commits an update by a caller, as one node or as two.
 func (t *modelThread) update(in modelInput) error {
-	t.made, t.paused = nil, false
+	t.stored, t.paused = nil, false
 	base := t.head()
 	var v modelValues
-	before := modelFront{}
+	before := modelFrontier{}
 	switch {
 	case base == nil:
 	case in.at != nil:
-		base, v, before = in.at, in.at.values, in.at.front
+		base, v, before = in.at, in.at.values, in.at.frontier
 	default:
-		v, _, _ = t.shown()
+		v, _, _ = t.visible()
 		_, before = t.edited()
 	}
 	as := in.updateAs
@@ -263,7 +281,7 @@ func (t *modelThread) update(in modelInput) error {
 		var ran []string
 		if base != nil && in.at == nil {
 			for _, task := range t.g.tasks(t.edited()) {
-				if _, done := t.pend.done[task.id]; done && task.id == task.node.name { // not sent
+				if _, done := t.pending.done[task.id]; done && task.id == task.node.name { // not a sent task
 					ran = append(ran, task.node.name)
 				}
 			}
@@ -304,7 +322,7 @@ func (t *modelThread) update(in modelInput) error {
 		after = after.with(out)
 		by = append(by, name)
 	}
-	f := t.g.follow(modelFront{arrived: before.arrived}, nodes, outs)
+	f := t.g.follow(modelFrontier{arrived: before.arrived}, nodes, outs)
 	f.by = by
 	t.commit(base, checkpoint.Edited, after, f)
 	return nil

@@ -41,7 +41,7 @@ func TestSumOverflow(t *testing.T) {
 	}
 }
 
-// A sum is the very number, of whatever type: as written, in a copy of the state and once it was stored.
+// A sum keeps every bit: in the state, in an import of it and after replay.
 func TestSumsAreExact(t *testing.T) {
 	t.Parallel()
 	type grams float32
@@ -77,8 +77,8 @@ func exactSum[N state.Number](values ...N) func(*testing.T) {
 	}
 }
 
-// What a pruner removed is not something that a task wrote.
-func TestPrunedListsDoNotEcho(t *testing.T) {
+// A pruner's removals are changes that no task wrote.
+func TestChangesOfPrunedListsAreNotWrites(t *testing.T) {
 	t.Parallel()
 	plain := state.Keyed("plain", noteID{})
 	pruned := state.Keyed("pruned", noteID{}).Prune(func(n []note) []note { return n })

@@ -15,13 +15,13 @@ type item struct {
 	Text string `json:"text,omitempty"`
 }
 
-// byKey is its identity.
+// byKey is the Identity of item.
 type byKey struct{}
 
 func (byKey) ID(e item) string              { return e.Key }
 func (byKey) WithID(e item, id string) item { e.Key = id; return e }
 
-// lengths are those at which appending must cost the same.
+// lengths are the lengths at which an append must cost the same.
 var lengths = []int{10, 1_000, 100_000}
 
 func BenchmarkAppend(b *testing.B) {
@@ -34,7 +34,7 @@ func BenchmarkAppend(b *testing.B) {
 			v := base
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				if i%n == 0 { // so that the list stays about as long as it says
+				if i%n == 0 { // keep the length near n
 					v = commit(b, schema, base, list.Put(text))
 				}
 				v = commit(b, schema, v, list.Put(text))
@@ -69,8 +69,8 @@ func BenchmarkKeyedPut(b *testing.B) {
 	}
 }
 
-// BenchmarkSuperstep is what the engine does for one superstep of a chat: a
-// string is appended and a number added.
+// BenchmarkSuperstep applies the writes of one superstep of a chat, which appends a
+// string and adds a number.
 func BenchmarkSuperstep(b *testing.B) {
 	list, sum := state.Append[string]("list"), state.Sum[int]("sum")
 	schema := schemaOf(b, list, sum)
@@ -132,8 +132,8 @@ func BenchmarkSuperstep(b *testing.B) {
 	})
 }
 
-// BenchmarkBranch is a branch that looks at the last element after its own
-// node's write, at every length.
+// BenchmarkBranch reads the last element of a list through an overlay, as a branch
+// does.
 func BenchmarkBranch(b *testing.B) {
 	list, keyed := state.Append[string]("list"), state.Keyed("keyed", byKey{})
 	schema := schemaOf(b, list, keyed)
@@ -164,7 +164,7 @@ func BenchmarkBranch(b *testing.B) {
 	}
 }
 
-// message has what the elements of a conversation have.
+// message resembles the messages of a conversation.
 type message struct {
 	ID    string   `json:"id"`
 	Role  string   `json:"role"`

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// lookup reads any channel that has Lookup.
+// lookup returns a function that reads a channel.
 func lookup[V any](c interface {
 	Lookup(state.View) (V, bool)
 },
@@ -32,8 +32,8 @@ func concat(current string, update int) (string, error) {
 	return current + strings.Repeat("x", update), nil
 }
 
-// TestChannels has, for each kind, the value after each of some steps, and what
-// is stored of the step.
+// TestChannels checks each kind: the value after each stage, and the changes that
+// are stored.
 func TestChannels(t *testing.T) {
 	t.Parallel()
 	last := state.Last[int]("c")
@@ -242,14 +242,14 @@ func TestUntracked(t *testing.T) {
 	for _, d := range schema.Describe() {
 		assert.Equal(t, d.Name == "n", d.Stored)
 	}
-	// The slot of a nil handle is told apart from none.
+	// A nil value is different from an absent channel.
 	v = commit(t, schema, v, c.Put(nil))
 	got, ok := c.Lookup(v)
 	assert.Nil(t, got)
 	assert.True(t, ok)
 }
 
-// TestNilInterface has nil as a value of its own.
+// TestNilInterface checks that nil is a value, different from absent.
 func TestNilInterface(t *testing.T) {
 	t.Parallel()
 	c := state.Last[any]("c").Default(func() any { return "default" })
@@ -292,7 +292,7 @@ func TestListReading(t *testing.T) {
 
 	var items []item
 	var numbers []int
-	for i := range 50 { // past what is looked through without a table
+	for i := range 50 { // more than are scanned without a table
 		items = append(items, item{Key: strings.Repeat("k", i+1), Text: "t"})
 		numbers = append(numbers, i)
 	}
@@ -355,7 +355,7 @@ func TestStamping(t *testing.T) {
 	assert.NotEmpty(t, over[0].Key)
 }
 
-// deaf does not set the id that it is told to.
+// deaf is an Identity whose WithID does not set the id.
 type deaf struct{ byKey }
 
 func (deaf) WithID(e item, _ string) item { return e }
@@ -405,7 +405,7 @@ func TestPruner(t *testing.T) {
 	}
 }
 
-// TestDefaultIsNotHistory has code change its default: what is stored stands.
+// TestDefaultIsNotHistory checks that a new default does not change stored values.
 func TestDefaultIsNotHistory(t *testing.T) {
 	t.Parallel()
 	list, entries := state.Append[int]("list"), state.Map[string, int]("entries")

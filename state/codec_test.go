@@ -23,10 +23,10 @@ type (
 	flags uint16
 )
 
-// String has no say in how a level is stored.
+// String does not affect the stored form.
 func (level) String() string { return "a level" }
 
-// color writes itself as text.
+// color has a text form.
 type color uint8
 
 func (c color) MarshalText() ([]byte, error) {
@@ -48,13 +48,13 @@ func (c *color) UnmarshalText(text []byte) error {
 
 var colors = []string{"red", "green", "blue"}
 
-// shout is a string that writes itself.
+// shout is a string with its own text form.
 type shout string
 
 func (s shout) MarshalText() ([]byte, error)     { return []byte("!" + string(s)), nil }
 func (s *shout) UnmarshalText(text []byte) error { *s = shout(text[1:]); return nil }
 
-// celsius has its hooks on the pointer, and a field that only they can see.
+// celsius has pointer methods for JSON, and a field that is not exported.
 type celsius struct{ degrees int }
 
 func (c *celsius) MarshalJSON() ([]byte, error) { return json.Marshal(c.degrees) }
@@ -98,7 +98,7 @@ var (
 	instant = time.Date(2026, 2, 28, 23, 59, 59, 123456789, zone)
 )
 
-// trip stores a value in all ways and hands on what was read back.
+// trip stores a value in all ways and returns the values that were read back.
 func trip[T any](tb testing.TB, v T) []T {
 	tb.Helper()
 	out, err := tryTrip(v)
@@ -140,7 +140,7 @@ func tryTrip[T any](v T) ([]T, error) {
 		}
 		out = append(out, last.Get(back))
 	}
-	// A map is refused where a value has hooks on its pointer only.
+	// A map cannot hold values that have pointer methods for JSON only.
 	if schema, err := statecore.NewSchema[state.Handle](table); err == nil {
 		if _, stored, err = tryChanges(schema, schema.Empty(), table.Put(map[string]T{"k": v})); err != nil {
 			return nil, err
@@ -163,7 +163,7 @@ func roundTrip[T any](v T) func(*testing.T) {
 	}
 }
 
-// floats are compared by their bits, so that -0 is told from 0.
+// floatTrip compares the bits, since -0 equals 0.
 func floatTrip(v float64) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
@@ -173,7 +173,7 @@ func floatTrip(v float64) func(*testing.T) {
 	}
 }
 
-// TestRoundTrip has values that come back as they were.
+// TestRoundTrip checks values that storage gives back as they were.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(*testing.T){
@@ -295,7 +295,7 @@ func TestRoundTripTime(t *testing.T) {
 	}
 }
 
-// TestStoredText has values whose text is known.
+// TestStoredText checks the JSON of values.
 func TestStoredText(t *testing.T) {
 	t.Parallel()
 	text := func(v any, err error) func(want string) func(*testing.T) {

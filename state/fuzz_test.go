@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// mixture has a place for whatever a fuzzer makes up.
+// mixture has fields for all types that a fuzzer generates.
 type mixture struct {
 	Text    string            `json:"text"`
 	Name    id                `json:"name,omitempty"`
@@ -31,8 +31,8 @@ type mixture struct {
 	Next    []mixture         `json:"next"`
 }
 
-// FuzzValue stores made-up values: each comes back as it was, or is refused for
-// a reason.
+// FuzzValue stores random values. Each is given back as it was, or is an error for
+// a known reason.
 func FuzzValue(f *testing.F) {
 	f.Add("plain", int64(1<<53+1), uint64(math.MaxUint64), 0.1, []byte{0, 255}, int64(1), uint8(0))
 	f.Add("\x00<&>\u2028\"\\\ufffd", int64(math.MinInt64), uint64(0), math.Copysign(0, -1), []byte{}, int64(-1<<40), uint8(255))
@@ -93,8 +93,8 @@ func checkText(t *testing.T, schema *statecore.Schema, w state.Write, text strin
 	require.Equal(t, data, again)
 }
 
-// FuzzAny reads made-up JSON as any: what can be read can be stored, and comes
-// back as it was.
+// FuzzAny reads random JSON as any. A value that can be read can be stored, and is
+// given back as it was.
 func FuzzAny(f *testing.F) {
 	for _, text := range []string{`null`, `1`, `-0`, `1e400`, `"\ud800"`, `{"a":[{},[],null,"\u0000",true]}`, `{"a":1,"a":2}`, "\"\xff\"", `[[[[]]]] x`, ``} {
 		f.Add([]byte(text))
@@ -117,8 +117,8 @@ func FuzzAny(f *testing.F) {
 	})
 }
 
-// FuzzStored replays made-up changes: each is an error or gives a state, which
-// can be stored.
+// FuzzStored replays random changes. Each is an error, or gives a state that can be
+// stored.
 func FuzzStored(f *testing.F) {
 	all := newKinds()
 	schema, err := statecore.NewSchema[state.Handle](all.handles()...)
@@ -167,8 +167,8 @@ func FuzzStored(f *testing.F) {
 	})
 }
 
-// FuzzKeyed runs made-up steps on forks of keyed lists, sets and lists, and
-// beside them on slices.
+// FuzzKeyed runs random steps on forks of keyed lists, sets and lists, and compares
+// them with slices.
 func FuzzKeyed(f *testing.F) {
 	f.Add([]byte{0, 1, 0, 2, 10, 1, 20, 2, 0xff, 3, 30, 4, 40, 5})
 	f.Add([]byte("put and put again, remove, fork, overwrite, clear"))
@@ -187,7 +187,7 @@ func FuzzKeyed(f *testing.F) {
 	})
 }
 
-// keyedModel is some states and what they should hold.
+// keyedModel holds states with their expected contents.
 type keyedModel struct {
 	list   *state.ListChannel[int]
 	keyed  *state.KeyedChannel[item]
@@ -236,7 +236,7 @@ func (k *keyedModel) step(t *testing.T, how byte, script []byte, from byte) {
 		require.NoError(t, statecore.Apply(tx, 0, []state.Write{w}))
 	}
 	if how&2 != 0 {
-		return // abandoned
+		return // the step is not finished
 	}
 	over := statecore.Overlay(k.schema, f.view, writes)
 	next, err := tx.Finish(true)
@@ -245,7 +245,7 @@ func (k *keyedModel) step(t *testing.T, how byte, script []byte, from byte) {
 	k.compare(t, "overlay", f, over)
 	f.view = next
 	if how&4 != 0 {
-		f.view = over // a state may go on from an overlay
+		f.view = over // the next step may start from an overlay
 	}
 	k.forks = append(k.forks, f)
 }

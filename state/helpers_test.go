@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// schemaOf makes a schema of channels that must be good.
+// schemaOf returns the schema of valid channels.
 func schemaOf(tb testing.TB, channels ...state.Handle) *statecore.Schema {
 	tb.Helper()
 	s, err := statecore.NewSchema[state.Handle](channels...)
@@ -49,7 +49,7 @@ type change struct {
 	data    string
 }
 
-// changes applies the writes of one task and returns what is stored of them.
+// changes applies the writes of one task and returns the changes that are stored.
 func changes(tb testing.TB, s *statecore.Schema, v state.View, writes ...state.Write) (state.View, []change) {
 	tb.Helper()
 	next, stored, err := tryChanges(s, v, writes...)
@@ -73,8 +73,8 @@ func tryChanges(s *statecore.Schema, v state.View, writes ...state.Write) (state
 	return next, out, errors.Join(err, sameInBuffer(tx, out, err))
 }
 
-// sameInBuffer appends the changes behind something else in a buffer that is too
-// small for them, and compares.
+// sameInBuffer checks that AppendChanges emits the same changes, with a buffer that
+// is too small and has contents.
 func sameInBuffer(tx *statecore.Tx, want []change, wantErr error) error {
 	before := []byte("before")
 	var data [][]byte
@@ -84,7 +84,7 @@ func sameInBuffer(tx *statecore.Tx, want []change, wantErr error) error {
 		out = append(out, change{channel: channel, kind: k})
 	})
 	for i := range out {
-		out[i].data = string(data[i]) // all of them are still good
+		out[i].data = string(data[i]) // all of them are still valid
 	}
 	switch {
 	case fmt.Sprint(err) != fmt.Sprint(wantErr):
@@ -97,20 +97,21 @@ func sameInBuffer(tx *statecore.Tx, want []change, wantErr error) error {
 	return nil
 }
 
-// sameButForOrder lets a type of the user's write its parts in any order.
+// sameButForOrder ignores the order of bytes, since a type may write its parts in
+// any order.
 func sameButForOrder(a, b change) bool {
 	bytesOf := func(c change) string { return string(slices.Sorted(slices.Values([]byte(c.data)))) }
 	return a.channel == b.channel && a.kind == b.kind && bytesOf(a) == bytesOf(b)
 }
 
-// collect returns an emitter that appends to out.
+// collect returns an Emit that appends to out.
 func collect(out *[]change) statecore.Emit {
 	return func(channel string, k statecore.Kind, data []byte) {
 		*out = append(*out, change{channel, k, string(data)})
 	}
 }
 
-// snapshot returns what is stored of a whole state.
+// snapshot returns the changes that build a state.
 func snapshot(tb testing.TB, s *statecore.Schema, v state.View) []change {
 	tb.Helper()
 	var out []change

@@ -13,19 +13,19 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// embedsTime is the trap of a promoted method: its JSON is only the time's.
+// embedsTime has the promoted MarshalJSON of time.Time, which loses the other field.
 type embedsTime struct {
 	time.Time
 	Name string
 }
 
-// forgetful leaves a field out.
+// forgetful does not write one field.
 type forgetful struct{ Kept, Lost string }
 
 func (f forgetful) MarshalJSON() ([]byte, error)     { return json.Marshal(f.Kept) }
 func (f *forgetful) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &f.Kept) }
 
-// preset fills in what omitempty left out.
+// preset sets a field that omitempty left out.
 type preset struct {
 	Count int `json:"count,omitempty"`
 }
@@ -38,7 +38,7 @@ func (p *preset) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// drifting is written as something else each time around.
+// drifting changes its JSON each time that it is read and written.
 type drifting struct{ n int }
 
 func (d drifting) MarshalJSON() ([]byte, error) { return json.Marshal(d.n) }
@@ -48,7 +48,7 @@ func (d *drifting) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// picky does not read all that it writes.
+// picky cannot read some of the text that it writes.
 type picky string
 
 func (p picky) MarshalText() ([]byte, error) { return []byte(p), nil }
@@ -60,13 +60,13 @@ func (p *picky) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// gone says that it is zero when it is not.
+// gone has an IsZero method that is wrong.
 type gone struct{ N int }
 
 func (g gone) IsZero() bool { return g.N < 10 }
 
-// TestRefusedByReadingBack has types whose own code loses something: each value
-// is read back, so the first good one does not vouch for the rest.
+// TestRefusedByReadingBack checks types whose own code loses a part of some values.
+// Each value is read back, since others of the type may be good.
 func TestRefusedByReadingBack(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ good, bad func(*testing.T) }{
@@ -90,7 +90,7 @@ func TestRefusedByReadingBack(t *testing.T) {
 	t.Run("drifting", refused(drifting{1}, "different"))
 }
 
-// album has all that can be read back as something else.
+// album has a field for each way in which a stored copy can differ.
 type album struct {
 	Text   string
 	Texts  [2]string
@@ -107,7 +107,7 @@ type album struct {
 	hidden int
 }
 
-// tamper has what goes wrong when an album is read back, by what is to be found.
+// tamper changes an album while it is read back, by the loss that must be reported.
 var tamper = map[string]func(*album){
 	".Text":                  func(a *album) { a.Text += "!" },
 	".Texts[1]":              func(a *album) { a.Texts[1] = "" },
@@ -126,7 +126,8 @@ var tamper = map[string]func(*album){
 	"its JSON is different":  func(a *album) { a.Opaque.text += "." },
 }
 
-// Clone leaves the album as it is, as one that holds itself cannot be followed.
+// Clone returns the album itself, since an album that refers to itself cannot be
+// copied deeply.
 func (a album) Clone() album { return a }
 
 func (a album) MarshalJSON() ([]byte, error) {
@@ -154,7 +155,7 @@ func (a *album) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// TestEveryDifferenceIsFound reads a value back with one thing changed.
+// TestEveryDifferenceIsFound reads a value back with one part changed.
 func TestEveryDifferenceIsFound(t *testing.T) {
 	t.Parallel()
 	c := state.Last[album]("c")
@@ -185,7 +186,7 @@ func TestEveryDifferenceIsFound(t *testing.T) {
 	}
 }
 
-// TestLateLoss has one channel take good values for long before a bad one.
+// TestLateLoss checks that a bad value is found after many good ones.
 func TestLateLoss(t *testing.T) {
 	t.Parallel()
 	c := state.Append[forgetful]("c")
@@ -199,7 +200,7 @@ func TestLateLoss(t *testing.T) {
 	assert.NotContains(t, err.Error(), `"l"`, "got %q", err)
 }
 
-// bag writes its elements as they come.
+// bag writes its elements in random order.
 type bag struct{ set map[string]bool }
 
 func (b bag) MarshalJSON() ([]byte, error) {

@@ -15,12 +15,12 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// base is embedded, and not exported.
+// base is an embedded type that is not exported.
 type hidden struct {
 	Shared []string `json:"shared"`
 }
 
-// byValue and byPointer copy themselves; secret is out of reach otherwise.
+// byValue and byPointer have a Clone method, since secret is not exported.
 type byValue struct{ secret *[]int }
 
 func (b byValue) Clone() byValue {
@@ -38,24 +38,24 @@ func (b *byPointer) Clone() *byPointer            { return &byPointer{slices.Clo
 func (b byPointer) MarshalJSON() ([]byte, error)  { return []byte(`"p"`), nil }
 func (b *byPointer) UnmarshalJSON(_ []byte) error { return nil }
 
-// sharp copies itself by its pointer, and returns a value.
+// sharp has a Clone method on its pointer that returns a value.
 type sharp struct{ secret *int }
 
 func (s *sharp) Clone() sharp                 { return sharp{ref(*s.secret)} }
 func (s sharp) MarshalJSON() ([]byte, error)  { return []byte(`"s"`), nil }
 func (s *sharp) UnmarshalJSON(_ []byte) error { return nil }
 
-// empty has no copy.
+// empty has a Clone method that returns nil.
 type empty struct{ N int }
 
 func (*empty) Clone() *empty { return nil }
 
-// labels is a map that copies itself.
+// labels is a map with a Clone method.
 type labels map[string]string
 
 func (l labels) Clone() labels { return maps.Clone(l) }
 
-// everything has each way to refer to something.
+// everything has a field for each kind of reference.
 type everything struct {
 	hidden
 	Slice   []int               `json:"slice"`
@@ -92,7 +92,7 @@ func newEverything() everything {
 	}
 }
 
-// spoil changes all that e refers to.
+// spoil changes every referent of e.
 func spoil(e everything) {
 	e.Shared[0] = "spoilt"
 	e.Slice[0], e.Nested[0][0], e.Map["m"][0] = -1, "spoilt", -1
@@ -106,7 +106,7 @@ func spoil(e everything) {
 	e.Labels["a"], e.Structs[0].A[0], e.Cache["c"] = "spoilt", -1, -1
 }
 
-// TestIsolation spoils what was given to Put, and what was got, in every way.
+// TestIsolation changes the values that were passed to Put and returned by Get.
 func TestIsolation(t *testing.T) {
 	t.Parallel()
 	type element = everything
@@ -114,7 +114,7 @@ func TestIsolation(t *testing.T) {
 	list, keyed, entries := state.Append[element]("list"), state.Keyed("keyed", byHidden{}), state.Map[string, element]("entries")
 	custom := state.NewChannel("custom", func(current, update []element) ([]element, error) {
 		for _, e := range slices.Concat(current, update) {
-			spoil(e) // as no reducer should
+			spoil(e) // a reducer must not do this
 		}
 		return append(current[:0], update...), nil
 	})
@@ -188,7 +188,7 @@ func TestIsolation(t *testing.T) {
 	assert.Equal(t, []element{want}, custom.Get(v))
 }
 
-// byHidden takes an element's id from what it embeds.
+// byHidden reads an element's id from an embedded struct.
 type byHidden struct{}
 
 func (byHidden) ID(e everything) string                    { return e.Shared[0] }
@@ -201,8 +201,8 @@ func first[E any](all func(func(int, E) bool)) (i int, e E) {
 	return i, e
 }
 
-// TestReducerThatAppendsInPlace grows two states from one with the mistake that
-// is easiest to make.
+// TestReducerThatAppendsInPlace checks that states do not share elements although
+// the reducer appends in place.
 func TestReducerThatAppendsInPlace(t *testing.T) {
 	t.Parallel()
 	c := state.NewChannel("c", func(current []int, update int) ([]int, error) {
@@ -218,7 +218,7 @@ func TestReducerThatAppendsInPlace(t *testing.T) {
 	assert.Equal(t, []int{1, 2, 4}, c.Get(b))
 }
 
-// client is a handle: it is neither stored nor copied.
+// client is neither stored nor copied.
 type client struct{ calls map[string]int }
 
 type session struct {
@@ -246,8 +246,8 @@ type ring struct {
 	Any  map[string]any `json:"any"`
 }
 
-// TestEndlessValue has a value that holds itself: it is refused before it can
-// exhaust the stack.
+// TestEndlessValue checks that a value which refers to itself panics with an error
+// before it exhausts the stack.
 func TestEndlessValue(t *testing.T) {
 	t.Parallel()
 	c := state.Last[*ring]("c")
@@ -268,7 +268,7 @@ func TestEndlessValue(t *testing.T) {
 	}
 }
 
-// TestDeepValue is the same for one that JSON could write and not read.
+// TestDeepValue checks a value that is too deep for encoding/json to read.
 func TestDeepValue(t *testing.T) {
 	t.Parallel()
 	type tree struct {

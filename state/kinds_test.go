@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// doc is a value with everything that a copy has to follow.
+// doc is a value with several kinds of references.
 type doc struct {
 	N    int            `json:"n"`
 	Tags []string       `json:"tags"`
@@ -46,7 +46,7 @@ func newKinds() *kinds {
 		keyed:     state.Keyed("keyed", byKey{}),
 		set:       state.Set[string]("set"),
 		entries:   state.Map[string, []int]("entries"),
-		// A reducer that appends in place, as one should not.
+		// The reducer appends in place, which it must not do.
 		custom: state.NewChannel("custom", func(current []string, update string) ([]string, error) {
 			if len(current) > 6 {
 				current = current[:3]
@@ -60,7 +60,7 @@ func (k *kinds) handles() []state.Handle {
 	return []state.Handle{k.last, k.any, k.keep, k.sum, k.max, k.ephemeral, k.untracked, k.list, k.keyed, k.set, k.entries, k.custom}
 }
 
-// fill gives every channel something.
+// fill returns writes that give every channel a value.
 func (k *kinds) fill() []state.Write {
 	return []state.Write{
 		k.last.Put(doc{N: 1, Tags: []string{"t"}, Next: &doc{N: 2}, More: map[string]any{"a": []any{"b", 1.0}}}),
@@ -70,7 +70,7 @@ func (k *kinds) fill() []state.Write {
 	}
 }
 
-// dump returns a deep copy of all that is stored of a state.
+// dump returns a deep copy of the stored channels of a state.
 func (k *kinds) dump(v state.View) map[string]any {
 	out := map[string]any{}
 	put := func(name string, read func(state.View) (any, bool)) {
@@ -92,7 +92,7 @@ func (k *kinds) dump(v state.View) map[string]any {
 	return out
 }
 
-// read looks at a state in all ways.
+// read calls all methods that read a state.
 func (k *kinds) read(v state.View) int {
 	n := len(k.dump(v)) + k.list.Len(v) + k.keyed.Len(v) + len(maps.Collect(k.list.All(v))) + len(maps.Collect(k.keyed.All(v)))
 	k.list.Last(v)
@@ -105,7 +105,7 @@ func (k *kinds) read(v state.View) int {
 	return n
 }
 
-// random makes a write of any kind.
+// random returns a random write.
 func (k *kinds) random(r *rand.Rand) state.Write {
 	key := func() string { return "k" + strconv.Itoa(r.IntN(40)) }
 	text := func() string { return []string{"", "a", "\u2028é\"\\\n", "<b>&", "\x00\x7f"}[r.IntN(5)] }

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A state of one write reads, and is built on, like that of a transaction that
-// began with nothing.
+// The state that Only returns equals that of a transaction that began with the
+// empty state.
 func TestOnly(t *testing.T) {
 	t.Parallel()
 	last, sum, list := state.Last[int]("last"), state.Sum[int]("sum").Default(func() int { return 10 }), state.Append[string]("list")
@@ -35,7 +35,7 @@ func TestOnly(t *testing.T) {
 		{"an update of a default", []state.Write{sum.Put(5)}},
 		{"several updates", []state.Write{sum.Put(1, 2, 3)}},
 		{"elements", []state.Write{list.Put("a", "b")}},
-		{"elements behind a default", []state.Write{started.Put("b")}},
+		{"elements after a default", []state.Write{started.Put("b")}},
 		{"no elements", []state.Write{list.Overwrite(nil)}},
 		{"pruned", []state.Write{keyed.Put(item{"a", "1"}, item{"b", "2"}, item{"c", "3"})}},
 		{"entries", []state.Write{entries.Put(map[string]int{"a": 1})}},
@@ -56,8 +56,7 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// A transaction that made such a state can go on with another, and is at its end
-// until then.
+// Only ends a transaction. Reset makes it usable again.
 func TestOnlyEnds(t *testing.T) {
 	t.Parallel()
 	list, other := state.Append[string]("list"), state.Last[int]("other")

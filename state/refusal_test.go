@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// refused is a value that is not stored, and says why.
+// refused checks that a value cannot be stored, and that the error has these texts.
 func refused[T any](v T, text ...string) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
@@ -53,7 +53,7 @@ type raws struct {
 	Raw  json.RawMessage `json:"raw,omitempty"`
 }
 
-// TestRefusedValues has values of good types that would not come back.
+// TestRefusedValues checks values of valid types that storage would change.
 func TestRefusedValues(t *testing.T) {
 	t.Parallel()
 	amsterdam := time.FixedZone("LMT", 19*60+32)
@@ -76,32 +76,32 @@ func TestRefusedValues(t *testing.T) {
 		"bad UTF-8, quoted": refused(struct {
 			A *string `json:",string"`
 		}{ref(bad)}, ".A", "UTF-8"),
-		"bad UTF-8 behind hooks": refused(opaqueText{bad}, "UTF-8"),
-		"bad raw":                refused(json.RawMessage(`{`), "JSON"),
-		"empty raw":              refused(json.RawMessage{}, "JSON"),
-		"nil raw":                refused(json.RawMessage(nil), "nil json.RawMessage", "omitempty"),
-		"nil raw in a map":       refused(map[string]json.RawMessage{"k": nil}, "[k]"),
-		"empty number":           refused([]json.Number{"1", ""}, "[1]", "json.Number"),
-		"bad number":             refused(json.Number("x"), "x"),
-		"a pointer to nil":       refused(ref((*int)(nil)), "nil"),
-		"a pointer to no slice":  refused(ref([]int(nil)), "nil"),
-		"a pointer to null":      refused(ref(json.RawMessage(" null ")), "nil"),
-		"a pointer to no any":    refused(struct{ P *any }{new(any)}, ".P", "nil"),
-		"year 10000":             refused(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), "year"),
-		"seconds of offset":      refused(struct{ At []time.Time }{[]time.Time{time.Date(1900, 1, 1, 0, 0, 0, 0, amsterdam)}}, ".At[0]", "offset"),
-		"any of int":             refused(any(1), "int", "any"),
-		"any of int64, deep":     refused(open{map[string][]any{"k": {"ok", 1.0, int64(1)}}}, ".A[k][2]", "int64"),
-		"any of a named string":  refused(any(id("x")), "state_test.id"),
-		"any of a struct":        refused([]any{struct{}{}}, "[0]", "struct"),
-		"any of a nil map":       refused(any(map[string]any(nil)), "map"),
-		"any of a nil slice":     refused(any([]any(nil)), "[]interface"),
-		"any of strings":         refused(map[string]any{"k": []string{"a"}}, "[k]", "[]string"),
-		"any of a time":          refused(any(time.Now()), "time.Time"),
-		"any of bytes":           refused(any([]byte("x")), "uint8"),
-		"any of a number":        refused(any(json.Number("1")), "json.Number"),
-		"any of a pointer":       refused(any(ref("x")), "*string"),
-		"a hook's error":         refused(color(9), "no such color"),
-		"a hook's panic":         refused((&thrower{}).self(), "panicked"),
+		"bad UTF-8 with hooks":  refused(opaqueText{bad}, "UTF-8"),
+		"bad raw":               refused(json.RawMessage(`{`), "JSON"),
+		"empty raw":             refused(json.RawMessage{}, "JSON"),
+		"nil raw":               refused(json.RawMessage(nil), "nil json.RawMessage", "omitempty"),
+		"nil raw in a map":      refused(map[string]json.RawMessage{"k": nil}, "[k]"),
+		"empty number":          refused([]json.Number{"1", ""}, "[1]", "json.Number"),
+		"bad number":            refused(json.Number("x"), "x"),
+		"a pointer to nil":      refused(ref((*int)(nil)), "nil"),
+		"a pointer to no slice": refused(ref([]int(nil)), "nil"),
+		"a pointer to null":     refused(ref(json.RawMessage(" null ")), "nil"),
+		"a pointer to no any":   refused(struct{ P *any }{new(any)}, ".P", "nil"),
+		"year 10000":            refused(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), "year"),
+		"seconds of offset":     refused(struct{ At []time.Time }{[]time.Time{time.Date(1900, 1, 1, 0, 0, 0, 0, amsterdam)}}, ".At[0]", "offset"),
+		"any of int":            refused(any(1), "int", "any"),
+		"any of int64, deep":    refused(open{map[string][]any{"k": {"ok", 1.0, int64(1)}}}, ".A[k][2]", "int64"),
+		"any of a named string": refused(any(id("x")), "state_test.id"),
+		"any of a struct":       refused([]any{struct{}{}}, "[0]", "struct"),
+		"any of a nil map":      refused(any(map[string]any(nil)), "map"),
+		"any of a nil slice":    refused(any([]any(nil)), "[]interface"),
+		"any of strings":        refused(map[string]any{"k": []string{"a"}}, "[k]", "[]string"),
+		"any of a time":         refused(any(time.Now()), "time.Time"),
+		"any of bytes":          refused(any([]byte("x")), "uint8"),
+		"any of a number":       refused(any(json.Number("1")), "json.Number"),
+		"any of a pointer":      refused(any(ref("x")), "*string"),
+		"a hook's error":        refused(color(9), "no such color"),
+		"a hook's panic":        refused((&thrower{}).self(), "panicked"),
 	} {
 		t.Run(name, test)
 	}
@@ -113,13 +113,13 @@ func (t *thrower) self() thrower               { return *t }
 func (t thrower) MarshalJSON() ([]byte, error) { panic("thrown") }
 func (t *thrower) UnmarshalJSON([]byte) error  { return nil }
 
-// opaqueText shows nothing of itself but what it writes.
+// opaqueText has no exported fields.
 type opaqueText struct{ text string }
 
 func (o opaqueText) MarshalJSON() ([]byte, error)     { return json.Marshal(o.text) }
 func (o *opaqueText) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &o.text) }
 
-// blind does not read what it writes; mute does not write what it reads.
+// blind has a method to write JSON and none to read it.
 type blind struct{ N int }
 
 func (blind) MarshalJSON() ([]byte, error) { return []byte("1"), nil }
@@ -130,12 +130,12 @@ func (blindText) MarshalText() ([]byte, error) { return []byte("1"), nil }
 
 type secretive struct {
 	Open   int `json:"open"`
-	secret int //nolint:unused // what it is for
+	secret int //nolint:unused // the test is about unexported fields
 }
 
 type withCache struct {
 	N     int            `json:"n"`
-	cache map[string]int `json:"-"` //nolint:unused // what it is for: an unexported field with a reference
+	cache map[string]int `json:"-"` //nolint:unused // the test is about unexported fields: an unexported field with a reference
 }
 
 type withScratch struct {
@@ -143,7 +143,7 @@ type withScratch struct {
 	scratch [4]int `json:"-"` //nolint:unused // plain assignment copies it
 }
 
-// Selfish embeds itself, and so does Mutual.
+// Selfish embeds itself. Mutual embeds itself through Other.
 type Selfish struct {
 	*Selfish
 	N int
@@ -158,7 +158,7 @@ type Other struct{ *Mutual }
 
 type stringer interface{ String() string }
 
-// refusedType is a type that NewSchema refuses, with a path.
+// refusedType checks that NewSchema returns an error with these texts for a type.
 func refusedType[T any](text ...string) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
@@ -225,8 +225,7 @@ type loop struct {
 	C    chan int
 }
 
-// TestSetsOfAddresses has what == does not tell apart in the same way
-// once it was stored.
+// TestSetsOfAddresses checks keys that == compares in another way after storage.
 func TestSetsOfAddresses(t *testing.T) {
 	t.Parallel()
 	type partly struct {
@@ -250,9 +249,9 @@ func TestSetsOfAddresses(t *testing.T) {
 	schemaOf(t, state.Set[netip.Addr]("a"), state.Set[any]("b"), state.Set[struct{ A string }]("c"), state.Map[netip.Addr, int]("d"))
 }
 
-// keyed writes itself, and is compared by an address.
+// keyed has a text form and is compared by address.
 type keyed struct {
-	p *int //nolint:unused // what it is for
+	p *int //nolint:unused // the test is about unexported fields
 }
 
 func (k keyed) MarshalText() ([]byte, error)  { return []byte("k"), nil }
@@ -273,7 +272,7 @@ func TestSetOfAny(t *testing.T) {
 	channelErr(t, err, "c", nil) // == panics
 }
 
-// secretKey keeps the id of an element where JSON does not see it.
+// secretKey has its id in a field that JSON does not store.
 type secretKey struct {
 	Key  string `json:"-"`
 	Text string `json:"text"`
@@ -284,7 +283,8 @@ type bySecret struct{}
 func (bySecret) ID(e secretKey) string                   { return e.Key }
 func (bySecret) WithID(e secretKey, id string) secretKey { e.Key = id; return e }
 
-// TestKeyThatIsNotStored fails when it is written, not when it is read.
+// TestKeyThatIsNotStored checks that the error comes with the write, not with the
+// read.
 func TestKeyThatIsNotStored(t *testing.T) {
 	t.Parallel()
 	c := state.Keyed("c", bySecret{})
@@ -293,7 +293,7 @@ func TestKeyThatIsNotStored(t *testing.T) {
 	channelErr(t, err, "c", state.ErrRoundTrip)
 }
 
-// TestRawText has others' JSON with what would be a sign of loss in ours.
+// TestRawText checks raw JSON with an escape that would mean a loss in other JSON.
 func TestRawText(t *testing.T) {
 	t.Parallel()
 	for _, v := range []raws{
@@ -307,13 +307,13 @@ func TestRawText(t *testing.T) {
 	roundTripNow(t, opaqueRaw{raws{"x", json.RawMessage(`"\ufffd"`)}})
 }
 
-// opaqueRaw writes itself, others' JSON included.
+// opaqueRaw has its own JSON form, which includes raw JSON.
 type opaqueRaw struct{ Raws raws }
 
 func (o opaqueRaw) MarshalJSON() ([]byte, error)     { return json.Marshal([]any{o.Raws}) }
 func (o *opaqueRaw) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &[]any{&o.Raws}) }
 
-// TestEmptyIsNilWhereOmitted is the one difference that a tag asks for.
+// TestEmptyIsNilWhereOmitted checks the difference that omitempty asks for.
 func TestEmptyIsNilWhereOmitted(t *testing.T) {
 	t.Parallel()
 	for i, got := range trip(t, omitting{C: []int{}, D: map[string]int{}}) {
@@ -323,8 +323,8 @@ func TestEmptyIsNilWhereOmitted(t *testing.T) {
 	}
 }
 
-// TestWhereTextIsBad looks for a bad string wherever one can be, with others'
-// JSON beside it that has the sign of one on purpose.
+// TestWhereTextIsBad checks that the error has the path of the bad string, although
+// raw JSON elsewhere has the escape on purpose.
 func TestWhereTextIsBad(t *testing.T) {
 	t.Parallel()
 	type places struct {
@@ -368,7 +368,7 @@ func TestBadKeys(t *testing.T) {
 	}
 }
 
-// TestLocks has types that Go forbids to copy.
+// TestLocks checks types that must not be copied.
 func TestLocks(t *testing.T) {
 	t.Parallel()
 	type guarded struct {
@@ -401,10 +401,10 @@ func TestLocks(t *testing.T) {
 
 type lockedUp struct {
 	N  int
-	mu sync.RWMutex `json:"-"` //nolint:unused // what it is for
+	mu sync.RWMutex `json:"-"` //nolint:unused // the test is about unexported fields
 }
 
 type lockedArray struct {
 	N  int
-	mu [1]struct{ v atomic.Int64 } `json:"-"` //nolint:unused // what it is for
+	mu [1]struct{ v atomic.Int64 } `json:"-"` //nolint:unused // the test is about unexported fields
 }

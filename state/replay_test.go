@@ -15,17 +15,17 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// moment is a state on a branch of a history, with what it was when it was new.
+// moment is a state in a branching history, with its contents when it was new.
 type moment struct {
 	view   state.View
 	was    map[string]any
-	stored []change // from nothing
+	stored []change // from the empty state
 }
 
-// TestReplayIsLive makes random steps on random earlier states. Each state is
-// rebuilt from all its changes, and from a snapshot and the changes since; and
-// in the end, with readers about all the time, each is what it was.
-func TestReplayIsLive(t *testing.T) {
+// TestReplayedStatesEqualLiveOnes makes random steps from random earlier states.
+// Each state is rebuilt from all its changes, and from a snapshot and the later
+// changes. At the end no state has changed, although readers ran all the time.
+func TestReplayedStatesEqualLiveOnes(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -64,8 +64,8 @@ func replayIsLive(t *testing.T, r *rand.Rand, steps int) {
 	}
 }
 
-// randomStep is a superstep or an edit of some tasks. The same as an overlay of
-// one task must look the same.
+// randomStep makes a superstep, or an edit, of some tasks. If there is one task, an
+// overlay must give the same values.
 func randomStep(t *testing.T, r *rand.Rand, all *kinds, schema *statecore.Schema, from moment) moment {
 	t.Helper()
 	superstep := r.IntN(2) == 0
@@ -81,7 +81,7 @@ func randomStep(t *testing.T, r *rand.Rand, all *kinds, schema *statecore.Schema
 		}
 		require.Nil(t, failed)
 		if r.IntN(10) == 0 {
-			continue // abandoned, as by a sibling's error
+			continue // not finished, as after the error of another task
 		}
 		v, err := tx.Finish(superstep)
 		require.NoError(t, err)
@@ -95,8 +95,8 @@ func randomStep(t *testing.T, r *rand.Rand, all *kinds, schema *statecore.Schema
 	}
 }
 
-// TestTableGoesWithTheNewerList has an older state use a table of positions that
-// a newer one took along.
+// TestTableGoesWithTheNewerList checks lookups in an older state after a newer one
+// took the table of positions.
 func TestTableGoesWithTheNewerList(t *testing.T) {
 	t.Parallel()
 	keyed := state.Keyed("keyed", byKey{})
@@ -116,8 +116,8 @@ func TestTableGoesWithTheNewerList(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// TestReadingAnOverlayIsCheap looks at the end of long lists as a branch does:
-// without a copy, and without claiming the place that the step itself will use.
+// TestReadingAnOverlayIsCheap reads the end of long lists as a branch does. That
+// neither copies the list nor appends to the shared buffer.
 func TestReadingAnOverlayIsCheap(t *testing.T) { // not parallel: it counts bytes
 	list, keyed := state.Append[int]("list"), state.Keyed("keyed", byKey{})
 	schema := schemaOf(t, list, keyed)
@@ -143,7 +143,7 @@ func TestReadingAnOverlayIsCheap(t *testing.T) { // not parallel: it counts byte
 	assert.False(t, (after.TotalAlloc-before.TotalAlloc)/times > n)
 }
 
-// TestForksShareNothing grows two lists from one, by turns and at once.
+// TestForksShareNothing appends to forks of one list, in turns and concurrently.
 func TestForksShareNothing(t *testing.T) {
 	t.Parallel()
 	list, keyed := state.Append[int]("list"), state.Keyed("keyed", byKey{})

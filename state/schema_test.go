@@ -45,7 +45,7 @@ func TestNewSchemaRefuses(t *testing.T) {
 	}
 }
 
-// TestNewSchemaJoins has every mistake reported at once.
+// TestNewSchemaJoins checks that every mistake is reported at once.
 func TestNewSchemaJoins(t *testing.T) {
 	t.Parallel()
 	_, err := statecore.NewSchema[state.Handle](state.Last[int](""), state.Last[func()]("f"), state.Sum[int]("n"), state.Max[int]("n"))
@@ -57,7 +57,7 @@ func TestNewSchemaJoins(t *testing.T) {
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	a, b, c := state.Last[int]("a"), state.Append[string]("b"), state.Untracked[func()]("c")
-	s := schemaOf(t, a, b, a, c) // one handle twice is one channel
+	s := schemaOf(t, a, b, a, c) // a handle may be given twice
 	want := []statecore.Description{
 		{Name: "a", Kind: "last", Type: "int", Stored: true},
 		{Name: "b", Kind: "append", Type: "[]string", Stored: true},
@@ -110,7 +110,7 @@ func TestImport(t *testing.T) {
 	}
 	assert.Equal(t, []int{1, 2}, shared.Get(outer))
 	assert.Equal(t, 1, keyed.Len(outer))
-	// What the source lacks is absent, whatever the base had.
+	// A channel that is absent in the source becomes absent.
 	_, ok := shared.Lookup(child.Import(before, parent.Empty()))
 	assert.False(t, ok)
 }
@@ -128,7 +128,7 @@ func TestOverlay(t *testing.T) {
 		assert.Equal(t, 11, sum.Get(over))
 		assert.Equal(t, []item{{"a", "new"}, {Key: "c"}}, keyed.Get(over))
 	}
-	// Overlays of overlays, and states made from one.
+	// Overlays of overlays, and states made from overlays.
 	twice := statecore.Overlay(schema, over, []state.Write{list.Put(4), keyed.Put(item{Key: "d"})})
 	made := commit(t, schema, over, list.Put(5), keyed.Put(item{Key: "e"}))
 	fork := commit(t, schema, over, list.Put(6), keyed.Put(item{Key: "f"}))

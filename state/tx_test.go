@@ -65,7 +65,8 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// TestConflictEndsWithTheStep has two steps write what two tasks may not.
+// TestConflictEndsWithTheStep checks that two supersteps may write to a channel that
+// accepts one writer.
 func TestConflictEndsWithTheStep(t *testing.T) {
 	t.Parallel()
 	last := state.Last[int]("last")
@@ -83,7 +84,7 @@ func TestConflictEndsWithTheStep(t *testing.T) {
 
 func TestUnknownChannel(t *testing.T) {
 	t.Parallel()
-	known, stranger := state.Last[int]("c"), state.Last[int]("c") // of one name and type
+	known, stranger := state.Last[int]("c"), state.Last[int]("c") // the same name and type
 	list, keyed, entries := state.Append[int]("l"), state.Keyed("k", byKey{}), state.Map[string, int]("m")
 	schema := schemaOf(t, known)
 	v := schema.Empty()

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestStoredWrites has each kind of write stored and read back: its effect on
-// an empty and on a full state is the same.
+// TestStoredWrites checks that a write has the same effect after it was stored, on
+// an empty and on a full state.
 func TestStoredWrites(t *testing.T) {
 	t.Parallel()
 	all := newKinds()
@@ -67,9 +67,8 @@ func TestStoredWrites(t *testing.T) {
 	}
 }
 
-// TestEcho has the changes of a step read as writes: they have the step's
-// effect again.
-func TestEcho(t *testing.T) {
+// TestWritesFromChangesHaveTheSameEffect reads the changes of a step as writes.
+func TestWritesFromChangesHaveTheSameEffect(t *testing.T) {
 	t.Parallel()
 	all := newKinds()
 	schema := schemaOf(t, all.handles()...)
@@ -83,30 +82,30 @@ func TestEcho(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want, stored := changes(t, schema, full, writes...)
-			var echoes []state.Write
+			var again []state.Write
 			for _, c := range stored {
 				if !schema.ChangesAreWrites(c.channel) {
 					_, err := schema.WriteFromChange(c.channel, c.kind, []byte(c.data))
 					channelErr(t, err, c.channel, state.ErrStored)
 					for _, w := range writes {
 						if w.Channel() == c.channel {
-							echoes = append(echoes, w)
+							again = append(again, w)
 						}
 					}
 					continue
 				}
 				w, err := schema.WriteFromChange(c.channel, c.kind, []byte(c.data))
 				require.NoError(t, err)
-				echoes = append(echoes, state.Write{Write: w})
+				again = append(again, state.Write{Write: w})
 			}
-			got := commit(t, schema, full, echoes...)
+			got := commit(t, schema, full, again...)
 			a, b := all.dump(want), all.dump(got)
 			assert.Equal(t, b, a)
 		})
 	}
 }
 
-func TestEchoes(t *testing.T) {
+func TestChangesAreWrites(t *testing.T) {
 	t.Parallel()
 	list := state.Append[int]("list").Default(func() []int { return []int{1} })
 	entries := state.Map[string, int]("entries").Default(func() map[string]int { return nil })
@@ -120,14 +119,14 @@ func TestEchoes(t *testing.T) {
 			assert.Equal(t, name, schema.ChangesAreWrites(c.Name()), "%s", c.Name())
 		}
 	}
-	// The end of an ephemeral value is no write of anybody's.
+	// No task wrote the end of an ephemeral value.
 	schema := schemaOf(t, all.ephemeral)
 	w, err := schema.WriteFromChange("ephemeral", statecore.KindClear, nil)
 	assert.NoError(t, err)
 	assert.Empty(t, w.Channel())
 }
 
-// TestStoredNonsense has what no step stores: it is a named error.
+// TestStoredNonsense checks the errors for data that no step stores.
 func TestStoredNonsense(t *testing.T) {
 	t.Parallel()
 	all := newKinds()

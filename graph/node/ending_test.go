@@ -9,18 +9,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/state"
 )
 
-// single returns a graph of one node.
+// single returns a graph of one node with a store. The run of a thread waits until
+// its reader has taken each event.
 func single(t *testing.T, fn graph.NodeFunc) *graph.Graph {
 	t.Helper()
 	b := graph.New("single")
 	b.Node("a", fn)
 	b.Edge(graph.Start, "a")
-	g, err := b.Compile(graph.Options{})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	require.NoError(t, err)
 	return g
 }
@@ -81,7 +83,7 @@ func TestIdleTimeoutAndASlowReader(t *testing.T) {
 					return nil, ctx.Err()
 				}))
 				var err error
-				for e, eerr := range g.Stream(t.Context()) {
+				for e, eerr := range g.Thread("t").Stream(t.Context(), graph.Begin()) {
 					if err = eerr; err != nil {
 						break
 					}
@@ -114,7 +116,7 @@ func TestEmitEndsWithItsContext(t *testing.T) {
 			waited = time.Since(begin)
 			return nil, nil
 		})
-		for e, err := range g.Stream(t.Context()) {
+		for e, err := range g.Thread("t").Stream(t.Context(), graph.Begin()) {
 			require.NoError(t, err)
 			if _, ok := e.(graph.Emitted); ok {
 				time.Sleep(time.Minute)

@@ -119,6 +119,30 @@ func (p *Plan) Link() {
 // Node returns the node of this name, or nil.
 func (p *Plan) Node(name string) *Node { return p.byName[name] }
 
+// cycle returns the nodes of a shortest cycle of static edges through n, which is
+// the first and the last of them. It returns nil if there is none.
+func (n *Node) cycle() []string {
+	before := map[*Node]*Node{}
+	for queue := []*Node{n}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		for _, to := range at.next {
+			if to == n {
+				names := []string{n.Name}
+				for ; at != nil; at = before[at] {
+					names = append(names, at.Name)
+				}
+				slices.Reverse(names)
+				return names
+			}
+			if before[to] == nil {
+				before[to] = at
+				queue = append(queue, to)
+			}
+		}
+	}
+	return nil
+}
+
 // Empty returns the state in which every channel is absent.
 func (p *Plan) Empty() state.View { return p.empty }
 

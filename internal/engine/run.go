@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -45,6 +46,10 @@ type run struct {
 
 // loop runs supersteps until nothing is due. It returns nil at the end and at a pause.
 func (r *run) loop() error {
+	// A crash after a commit may have come before the pause that follows it.
+	if r.source == checkpoint.Loop && !r.resuming && r.pausesHere() {
+		return r.recordStop()
+	}
 	for !r.front.left && !r.front.idle() {
 		if err := r.checkLimits(); err != nil {
 			return err
@@ -55,11 +60,17 @@ func (r *run) loop() error {
 		if err := r.superstep(); err != nil || r.pauses != nil {
 			return err
 		}
-		if r.limits.pausesAfter() && !r.front.idle() && r.pauseAt(r.limits.PauseAfter, PauseAfter, r.front.by) {
+		if r.pausesHere() {
 			return r.recordStop()
 		}
 	}
 	return nil
+}
+
+// pausesHere records a static pause after the superstep that made the current
+// checkpoint, if there is one.
+func (r *run) pausesHere() bool {
+	return r.limits.pausesAfter() && !r.front.left && !r.front.idle() && r.pauseAt(r.limits.PauseAfter, PauseAfter, r.front.by)
 }
 
 // checkLimits returns why the superstep that is due does not run.
@@ -74,14 +85,25 @@ func (r *run) checkLimits() error {
 		return missingNodes(r.plan, r.front.missing)
 	}
 	if r.stepsDone >= r.limits.MaxSteps {
-		err := fmt.Errorf("%w: %d ran, and %q are due; raise MaxSteps, or look for a loop that does not end; the next run continues",
-			ErrMaxSteps, r.stepsDone, r.front.dueNames())
+		err := fmt.Errorf("%w: %d ran, and %q are due; %s; the next run continues",
+			ErrMaxSteps, r.stepsDone, r.front.dueNames(), r.loopAdvice())
 		return errors.Join(err, r.recordStop())
 	}
 	if r.ctx.drained() {
 		return errors.Join(fmt.Errorf("%w before %q", ErrDrained, r.front.dueNames()), r.recordStop())
 	}
 	return nil
+}
+
+// loopAdvice says what to do about a run that takes too many supersteps.
+func (r *run) loopAdvice() string {
+	for _, n := range r.front.next {
+		if cycle := n.cycle(); cycle != nil {
+			return fmt.Sprintf("the edges %s are a cycle that never ends, because an edge always fires; replace one of them by a branch or a Goto that can lead to End",
+				strings.Join(cycle, " → "))
+		}
+	}
+	return "raise MaxSteps, or look for a loop that does not end"
 }
 
 func missingNodes(p *Plan, missing []string) error {

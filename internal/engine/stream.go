@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 )
 
 // errConsumerLeft ends a run whose events nobody reads any more.
@@ -12,87 +13,87 @@ var errConsumerLeft = errors.New("the reader of the events left")
 // A Stream carries the events of a run to one consumer, through one channel.
 //
 // The goroutine of the run collects its events with add, and delivers them with
-// flush before it runs a node and at its end. Other goroutines deliver theirs
-// with send. Both return when the consumer has taken the events: so a slow
-// consumer slows the run, and memory does not grow. A nil Stream drops everything.
+// flush before it runs a node and at its end. Other goroutines deliver theirs with
+// send and emit. So a slow consumer slows the run, and memory does not grow. A nil
+// Stream drops everything.
 type Stream struct {
-	batches chan []Event  // an empty batch ends the run
-	left    chan struct{} // closed when the consumer stops reading
+	deliveries chan delivery
+	left       chan struct{} // closed when the consumer stops reading
 
-	// Of the run's goroutine. The channel has no buffer: when the consumer takes
-	// a batch, it has finished with the one before, whose memory is used again.
-	pending, spare []Event
+	pending []Event      // of the run's goroutine
+	spare   chan []Event // batches that the consumer has finished with
 }
 
-func newStream() *Stream {
-	return &Stream{batches: make(chan []Event), left: make(chan struct{})}
+// A delivery is what goes through the channel at once: events, or a value that a
+// task emits, which needs no allocation. An empty delivery ends the run.
+type delivery struct {
+	batch []Event
+	task  *Task
+	value any
+	at    time.Time
+	step  int
+}
+
+// ahead is how many deliveries a run without a thread may be ahead of its consumer.
+// The run of a thread waits until each one is taken, so that it does not store what
+// nobody has seen.
+const ahead = 16
+
+func newStream(stored bool) *Stream {
+	size := ahead
+	if stored {
+		size = 0
+	}
+	return &Stream{deliveries: make(chan delivery, size), left: make(chan struct{}), spare: make(chan []Event, size+2)}
 }
 
 // add collects an event of the run's own goroutine.
 func (s *Stream) add(e *Event) {
-	if s != nil {
-		s.pending = append(s.pending, *e)
+	if s == nil {
+		return
 	}
+	if s.pending == nil {
+		select {
+		case s.pending = <-s.spare:
+		default:
+		}
+	}
+	s.pending = append(s.pending, *e)
 }
 
 // flush delivers what was added.
 func (s *Stream) flush() {
-	if s == nil || len(s.pending) == 0 {
-		return
+	if s != nil && len(s.pending) > 0 {
+		s.deliver(context.Background(), &delivery{batch: s.pending})
+		s.pending = nil
 	}
-	s.deliver(context.Background(), s.pending)
-	s.pending, s.spare = s.spare[:0], s.pending
 }
 
 // send delivers an event of any goroutine. It gives up when ctx ends.
 func (s *Stream) send(ctx context.Context, e *Event) {
 	if s != nil {
-		s.deliver(ctx, []Event{*e})
+		s.deliver(ctx, &delivery{batch: []Event{*e}})
 	}
 }
 
-func (s *Stream) deliver(ctx context.Context, batch []Event) {
+// emit delivers a value of a task. It gives up when ctx ends.
+func (s *Stream) emit(ctx context.Context, t *Task, value any) {
+	if s != nil {
+		s.deliver(ctx, &delivery{task: t, value: value, at: time.Now(), step: t.scope.step})
+	}
+}
+
+func (s *Stream) deliver(ctx context.Context, d *delivery) {
 	select { // a consumer that waits is the common case, and needs no look at the rest
-	case s.batches <- batch:
+	case s.deliveries <- *d:
 		return
 	default:
 	}
 	select {
-	case s.batches <- batch:
+	case s.deliveries <- *d:
 	case <-s.left:
 	case <-ctx.Done():
 	}
-}
-
-// end tells the consumer that the run has ended.
-func (s *Stream) end() { s.deliver(context.Background(), nil) }
-
-// Consume runs a graph in a goroutine of its own and calls yield with its events,
-// until yield returns false or the run has ended. It then cancels the run, waits
-// for it and returns its error. A run that was abandoned returns none.
-func Consume(ctx context.Context, run func(context.Context, *Stream) error, yield func(*Event) bool) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	s := newStream()
-	err := errors.New("the goroutine of the run was ended from within, by runtime.Goexit")
-	var done sync.WaitGroup
-	done.Go(func() {
-		defer s.end()
-		err = run(ctx, s)
-	})
-	defer func() { // also when yield panics
-		cancel(errConsumerLeft)
-		close(s.left)
-		done.Wait()
-	}()
-	for batch := <-s.batches; len(batch) > 0; batch = <-s.batches {
-		for i := range batch {
-			if !yield(&batch[i]) {
-				return nil
-			}
-		}
-		clear(batch)
-	}
-	return err
 }
 
 // first changes the first event that was added and is not delivered yet.
@@ -105,6 +106,56 @@ func (s *Stream) first(change func(*Event)) {
 // drop forgets what was added and is not delivered yet.
 func (s *Stream) drop() {
 	if s != nil {
-		s.pending = s.pending[:0]
+		s.pending = nil
+	}
+}
+
+// Consume runs a graph in a goroutine of its own and calls yield with its events,
+// until yield returns false or the run has ended. It then cancels the run, waits
+// for it and returns its error. A run that was abandoned returns none. Stored says
+// that the run has a thread. The event belongs to yield until it returns.
+func Consume(ctx context.Context, stored bool, run func(context.Context, *Stream) error, yield func(*Event) bool) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	s := newStream(stored)
+	err := errors.New("the goroutine of the run was ended from within, by runtime.Goexit")
+	var done sync.WaitGroup
+	done.Go(func() {
+		defer s.deliver(context.Background(), &delivery{})
+		err = run(ctx, s)
+	})
+	defer func() { // also when yield panics
+		cancel(errConsumerLeft)
+		close(s.left)
+		done.Wait()
+	}()
+	emitted := Event{Kind: Emitted}
+	for {
+		d := <-s.deliveries
+		if d.task != nil {
+			emitted.Time, emitted.Step = d.at, d.step
+			emitted.scope, emitted.task, emitted.Value = d.task.scope, d.task, d.value
+			if !yield(&emitted) {
+				return nil
+			}
+			continue
+		}
+		if len(d.batch) == 0 {
+			return err
+		}
+		for i := range d.batch {
+			if !yield(&d.batch[i]) {
+				return nil
+			}
+		}
+		s.recycle(d.batch)
+	}
+}
+
+// recycle keeps the memory of a batch for another one.
+func (s *Stream) recycle(batch []Event) {
+	clear(batch)
+	select {
+	case s.spare <- batch[:0]:
+	default:
 	}
 }

@@ -58,11 +58,7 @@ func (t *Task) Emit(ctx context.Context, value any) {
 	if t.watched.Load() {
 		defer suspendIdle(ctx)()
 	}
-	if t.scope.events != nil {
-		e := t.event(Emitted)
-		e.Value = value
-		t.scope.events.send(ctx, &e)
-	}
+	t.scope.events.emit(ctx, t, value)
 }
 
 // An AttemptError carries the number of attempts that a node had.

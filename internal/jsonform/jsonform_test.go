@@ -42,7 +42,7 @@ func ExampleMarshal() {
 	// map[cups:12] <nil>
 }
 
-// Integers are read as encoding/json reads them.
+// TestDecodeInteger checks that integers are read as encoding/json reads them.
 func TestDecodeInteger(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

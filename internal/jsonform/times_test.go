@@ -36,9 +36,7 @@ func TestTimesDoNotDependOnTheLocationOfTheProcess(t *testing.T) { // not parall
 
 func TestTimesInTypesWithTheirOwnFormStay(t *testing.T) {
 	t.Parallel()
-	clone := jsonform.Cloner[ownForm]()
-	at := time.Date(2026, 1, 10, 9, 0, 0, 0, time.FixedZone("home", 3600))
-	assert.Same(t, at.Location(), clone(ownForm{At: at}).At.Location())
+	assert.Nil(t, jsonform.Cloner[ownForm](), "assignment copies it, and nothing changes its time")
 }
 
 type ownForm struct{ At time.Time }

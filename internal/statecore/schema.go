@@ -86,7 +86,7 @@ func (s *Schema) index(t *Traits) int {
 	return -1
 }
 
-// mustIndex is index for a channel that a view is asked for.
+// mustIndex is index for a read from a view. It panics if there is no such channel.
 func (s *Schema) mustIndex(c Channel) int {
 	i := s.index(c.Core())
 	if i < 0 {

@@ -31,23 +31,16 @@ func tooLong(s state.View) (string, error) {
 	return graph.End, nil
 }
 
-func build() (*graph.Graph, error) {
+func main() {
 	b := graph.New("note", Topic, Draft)
 	b.Node("write", write)
 	b.Node("shorten", shorten)
 	b.Edge(graph.Start, "write")
 	b.Branch("write", tooLong, "shorten", graph.End)
-	return b.Compile(graph.Options{})
-}
-
-// docs:end
-
-func main() {
-	g, err := build()
+	g, err := b.Compile(graph.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	// docs:begin run
 	for _, topic := range []string{"tea", "growing tea"} {
 		snap, err := g.Invoke(context.Background(), Topic.Put(topic))
 		if err != nil {
@@ -55,5 +48,6 @@ func main() {
 		}
 		fmt.Println(Draft.Get(snap))
 	}
-	// docs:end
 }
+
+// docs:end

@@ -31,26 +31,20 @@ func tooLong(s state.View) (string, error) {
 	return graph.End, nil
 }
 
-func build() (*graph.Graph, error) {
+func main() {
 	b := graph.New("note", Draft, Rounds)
 	b.Node("shorten", shorten)
 	b.Branch(graph.Start, tooLong, "shorten", graph.End)
 	b.Branch("shorten", tooLong, "shorten", graph.End)
-	return b.Compile(graph.Options{MaxSteps: 20})
-}
-
-// docs:end
-
-func main() {
-	g, err := build()
+	g, err := b.Compile(graph.Options{MaxSteps: 20})
 	if err != nil {
 		log.Fatal(err)
 	}
-	// docs:begin run
 	snap, err := g.Invoke(context.Background(), Draft.Put("Tea grows on hills where it rains"))
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("%q after %d rounds\n", Draft.Get(snap), Rounds.Get(snap))
-	// docs:end
 }
+
+// docs:end

@@ -28,7 +28,7 @@ func write(_ context.Context, s state.View) (state.Update, error) {
 	return state.Update{Draft.Put(strings.Join(Notes.Get(s), "; "))}, nil
 }
 
-func build() (*graph.Graph, error) {
+func main() {
 	b := graph.New("note", Notes, Draft)
 	b.Node("history", note("tea is old"))
 	b.Node("search", note("it grows in Assam"))
@@ -38,13 +38,7 @@ func build() (*graph.Graph, error) {
 	b.Edge(graph.Start, "search")
 	b.Edge("search", "verify")
 	b.Join("write", "history", "verify")
-	return b.Compile(graph.Options{})
-}
-
-// docs:end
-
-func main() {
-	g, err := build()
+	g, err := b.Compile(graph.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -54,3 +48,5 @@ func main() {
 	}
 	fmt.Println(Draft.Get(snap))
 }
+
+// docs:end

@@ -35,27 +35,21 @@ func write(_ context.Context, s state.View) (state.Update, error) {
 	return state.Update{Draft.Put(strings.Join(Notes.Get(s), "; "))}, nil
 }
 
-func build() (*graph.Graph, error) {
+func main() {
 	b := graph.New("note", Topics, Topic, Notes, Draft)
 	b.Node("research", research)
 	b.Node("write", write)
 	b.BranchMany(graph.Start, each, "research")
 	b.Join("write", "research")
-	return b.Compile(graph.Options{})
-}
-
-// docs:end
-
-func main() {
-	g, err := build()
+	g, err := b.Compile(graph.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	// docs:begin run
 	snap, err := g.Invoke(context.Background(), Topics.Put("tea", "milk", "sugar"))
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(Draft.Get(snap))
-	// docs:end
 }
+
+// docs:end

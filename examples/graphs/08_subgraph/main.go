@@ -13,51 +13,40 @@ import (
 
 // docs:begin graph
 var (
-	Draft  = state.Last[string]("draft")    // both graphs have it
-	Faults = state.Append[string]("faults") // only the subgraph has it
+	Draft = state.Last[string]("draft") // of both graphs
+	Words = state.Last[int]("words")    // of the subgraph only
 )
 
-func find(_ context.Context, s state.View) (state.Update, error) {
-	if strings.Contains(Draft.Get(s), "teh") {
-		return state.Update{Faults.Put("teh")}, nil
-	}
-	return nil, nil
+func count(_ context.Context, s state.View) (state.Update, error) {
+	return state.Update{Words.Put(len(strings.Fields(Draft.Get(s))))}, nil
 }
 
-func mend(_ context.Context, s state.View) (state.Update, error) {
-	draft := Draft.Get(s)
-	for _, fault := range Faults.All(s) {
-		draft = strings.ReplaceAll(draft, fault, "the")
-	}
-	return state.Update{Draft.Put(draft)}, nil
+func sign(_ context.Context, s state.View) (state.Update, error) {
+	return state.Update{Draft.Put(fmt.Sprintf("%s (%d words)", Draft.Get(s), Words.Get(s)))}, nil
 }
 
-func build() (*graph.Graph, error) {
-	sub := graph.New("review", Draft, Faults)
-	sub.Node("find", find)
-	sub.Node("mend", mend)
-	sub.Edge(graph.Start, "find")
-	sub.Edge("find", "mend")
+func main() {
+	sub := graph.New("review", Draft, Words)
+	sub.Node("count", count)
+	sub.Node("sign", sign)
+	sub.Edge(graph.Start, "count")
+	sub.Edge("count", "sign")
 	review, err := sub.Compile(graph.Options{})
 	if err != nil {
-		return nil, err
+		log.Fatal(err)
 	}
 	b := graph.New("note", Draft)
 	b.Subgraph("review", review)
 	b.Edge(graph.Start, "review")
-	return b.Compile(graph.Options{})
-}
-
-// docs:end
-
-func main() {
-	g, err := build()
+	g, err := b.Compile(graph.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	snap, err := g.Invoke(context.Background(), Draft.Put("Tea is teh best"))
+	snap, err := g.Invoke(context.Background(), Draft.Put("Tea is old"))
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(Draft.Get(snap))
 }
+
+// docs:end

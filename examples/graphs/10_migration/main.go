@@ -24,15 +24,12 @@ func publish(ctx context.Context, _ state.View) (state.Update, error) {
 	return state.Update{Status.Put(fmt.Sprintf("published: %t", yes))}, nil
 }
 
-// docs:begin graph
 func build(name string, o graph.Options) (*graph.Graph, error) {
 	b := graph.New("note", Status)
 	b.Node(name, publish)
 	b.Edge(graph.Start, name)
 	return b.Compile(o)
 }
-
-// docs:end
 
 func main() {
 	if err := run(context.Background()); err != nil {

@@ -12,34 +12,27 @@ import (
 
 // docs:begin graph
 var (
-	Cups     = state.Last[int]("cups")
-	Approved = state.Last[bool]("approved")
-	Log      = state.Append[string]("log")
-	Approve  = graph.NewInterrupt[string, bool]("approve")
+	Cups    = state.Last[int]("cups")
+	Log     = state.Append[string]("log")
+	Approve = graph.NewInterrupt[string, bool]("approve")
 )
 
-func ask(ctx context.Context, s state.View) (state.Update, error) {
+func order(ctx context.Context, s state.View) (state.Update, error) {
 	ok, err := Approve.Wait(ctx, fmt.Sprintf("order %d cups?", Cups.Get(s)))
-	return state.Update{Approved.Put(ok)}, err // without an answer, err pauses the run
+	return state.Update{Log.Put(fmt.Sprintf("ordered: %t", ok))}, err // without an answer, err pauses the run
 }
 
-func order(_ context.Context, s state.View) (state.Update, error) {
-	return state.Update{Log.Put(fmt.Sprintf("ordered %d cups", Cups.Get(s)))}, nil
-}
-
-func next(s state.View) (string, error) {
-	if Approved.Get(s) {
+func needed(s state.View) (string, error) {
+	if Cups.Get(s) > 0 {
 		return "order", nil
 	}
 	return graph.End, nil
 }
 
 func main() {
-	b := graph.New("shop", Cups, Approved, Log)
-	b.Node("ask", ask)
+	b := graph.New("shop", Cups, Log)
 	b.Node("order", order)
-	b.Edge(graph.Start, "ask")
-	b.Branch("ask", next, "order", graph.End)
+	b.Branch(graph.Start, needed, "order", graph.End)
 	g := must(b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}))
 	thread := g.Thread("order-1")
 	snap := must(thread.Invoke(context.Background(), Cups.Put(12)))

@@ -148,8 +148,9 @@ func sendNotDeclared(ctx context.Context) error {
 
 func typeNotStored(ctx context.Context) error {
 	type user struct{ name string }
-	b := graph.New("note", state.Last[user]("user"))
-	b.Node("write", noop)
+	users := state.Last[user]("user")
+	b := graph.New("note", users)
+	b.Node("write", returns(users.Put(user{name: "Ada"})))
 	b.Edge(graph.Start, "write")
 	return run(ctx, b, stored())
 }
