@@ -2,6 +2,7 @@ package guide_test
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
