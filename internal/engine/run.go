@@ -46,6 +46,10 @@ type run struct {
 
 // loop runs supersteps until nothing is due. It returns nil at the end and at a pause.
 func (r *run) loop() error {
+	// A crash after a commit may have come before the pause that follows it.
+	if r.source == checkpoint.Loop && !r.resuming && r.pausesHere() {
+		return r.recordStop()
+	}
 	for !r.front.left && !r.front.idle() {
 		if err := r.checkLimits(); err != nil {
 			return err
@@ -56,11 +60,17 @@ func (r *run) loop() error {
 		if err := r.superstep(); err != nil || r.pauses != nil {
 			return err
 		}
-		if r.limits.pausesAfter() && !r.front.idle() && r.pauseAt(r.limits.PauseAfter, PauseAfter, r.front.by) {
+		if r.pausesHere() {
 			return r.recordStop()
 		}
 	}
 	return nil
+}
+
+// pausesHere records a static pause after the superstep that made the current
+// checkpoint, if there is one.
+func (r *run) pausesHere() bool {
+	return r.limits.pausesAfter() && !r.front.left && !r.front.idle() && r.pauseAt(r.limits.PauseAfter, PauseAfter, r.front.by)
 }
 
 // checkLimits returns why the superstep that is due does not run.

@@ -469,3 +469,20 @@ func TestJSONSchema(t *testing.T) {
 	assert.JSONEq(t, `{"type":"string"}`, part(values, "custom"))
 	assert.JSONEq(t, `{"type":["object","null"],"additionalProperties":{"type":"integer"}}`, part(input, "entries"))
 }
+
+func TestClearDropsTheState(t *testing.T) {
+	t.Parallel()
+	c := newChannels()
+	schema := schemaOf(t, c.handles()...)
+	assert.False(t, schema.HasEphemeral())
+	assert.True(t, schemaOf(t, c.last, state.Ephemeral[int]("hint")).HasEphemeral())
+
+	tx := schema.Begin(schema.Empty())
+	tx.Clear()
+	require.Error(t, statecore.Apply(tx, 0, []state.Write{c.last.Put("a")}), "a write after Clear")
+	tx.Reset(schema.Empty())
+	require.NoError(t, statecore.Apply(tx, 0, []state.Write{c.last.Put("a")}))
+	v, err := tx.Finish(true)
+	require.NoError(t, err)
+	assert.Equal(t, "a", c.last.Get(v))
+}
