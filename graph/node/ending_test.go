@@ -15,13 +15,14 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// single returns a graph of one node.
+// single returns a graph of one node with a store. The run of a thread waits until
+// its reader has taken each event.
 func single(t *testing.T, fn graph.NodeFunc) *graph.Graph {
 	t.Helper()
 	b := graph.New("single")
 	b.Node("a", fn)
 	b.Edge(graph.Start, "a")
-	g, err := b.Compile(graph.Options{})
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	require.NoError(t, err)
 	return g
 }
@@ -71,7 +72,7 @@ func TestIdleTimeoutAndASlowReader(t *testing.T) {
 				if c.policy.Run > 0 {
 					values = 10 // the reader takes more than a minute for them
 				}
-				g := onThread(t, c.policy.Wrap(func(ctx context.Context, _ state.View) (state.Update, error) {
+				g := single(t, c.policy.Wrap(func(ctx context.Context, _ state.View) (state.Update, error) {
 					for i := range values {
 						graph.Emit(ctx, i)
 					}
@@ -82,7 +83,7 @@ func TestIdleTimeoutAndASlowReader(t *testing.T) {
 					return nil, ctx.Err()
 				}))
 				var err error
-				for e, eerr := range g.Stream(t.Context(), graph.Begin()) {
+				for e, eerr := range g.Thread("t").Stream(t.Context(), graph.Begin()) {
 					if err = eerr; err != nil {
 						break
 					}
@@ -106,7 +107,7 @@ func TestEmitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var waited time.Duration
-		g := onThread(t, func(ctx context.Context, _ state.View) (state.Update, error) {
+		g := single(t, func(ctx context.Context, _ state.View) (state.Update, error) {
 			graph.Emit(ctx, "the reader is busy with this")
 			begin := time.Now()
 			short, cancel := context.WithTimeout(ctx, time.Second)
@@ -115,7 +116,7 @@ func TestEmitEndsWithItsContext(t *testing.T) {
 			waited = time.Since(begin)
 			return nil, nil
 		})
-		for e, err := range g.Stream(t.Context(), graph.Begin()) {
+		for e, err := range g.Thread("t").Stream(t.Context(), graph.Begin()) {
 			require.NoError(t, err)
 			if _, ok := e.(graph.Emitted); ok {
 				time.Sleep(time.Minute)
@@ -123,16 +124,4 @@ func TestEmitEndsWithItsContext(t *testing.T) {
 		}
 		require.Equal(t, time.Second, waited)
 	})
-}
-
-// onThread returns a thread of a graph with this node. Its events have one reader,
-// who is never behind.
-func onThread(t *testing.T, fn graph.NodeFunc) *graph.Thread {
-	t.Helper()
-	b := graph.New("single")
-	b.Node("node", fn)
-	b.Edge(graph.Start, "node")
-	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
-	require.NoError(t, err)
-	return g.Thread("t")
 }
