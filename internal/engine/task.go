@@ -246,7 +246,7 @@ func (t *Task) call() (update state.Update, err error) {
 	returned := false
 	defer func() {
 		if !returned {
-			t.close()
+			_, _ = t.close()
 			t.err = t.fail(errExited)
 		}
 	}()
