@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
@@ -28,9 +31,7 @@ func mended(t *testing.T, store checkpoint.Store, pause []string, nodes ...strin
 		from = name
 	}
 	g, err := b.Compile(graph.Options{Checkpoints: store, PauseBefore: pause})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 
@@ -128,14 +129,10 @@ func TestAnswerOfAnotherType(t *testing.T) {
 		})
 		b.Edge(graph.Start, "a")
 		g, err := b.Compile(graph.Options{Checkpoints: store})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		th := g.Thread("t")
 		snap, err := th.Invoke(t.Context(), mendedLog.Put("in"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		id := snap.Pauses[0].ID
 		if _, err := th.Invoke(t.Context(), wrong.Answer(id, "yes")); err == nil {
 			t.Fatal("an answer of another type was taken")
@@ -164,9 +161,7 @@ func TestDuplicateKeyFailsBesideAnOpenQuestion(t *testing.T) {
 		})
 		b.Edge(graph.Start, "a")
 		g, err := b.Compile(graph.Options{Checkpoints: store})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := g.Thread("t").Invoke(t.Context(), mendedLog.Put("in")); !errors.Is(err, graph.ErrDuplicateKey) {
 			t.Errorf("got %v, want %v", err, graph.ErrDuplicateKey)
 		}
@@ -200,9 +195,7 @@ func TestStaticPauseIsKept(t *testing.T) {
 
 		crashed := g.Thread("crashed")
 		for ev, err := range crashed.Stream(t.Context(), mendedLog.Put("in")) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if c, ok := ev.(graph.Checkpointed); ok && c.Step == 1 {
 				break // a is stored, and the run ends before it can stop at b
 			}
@@ -225,9 +218,7 @@ func TestOnceFaultIsNotHidden(t *testing.T) {
 	})
 	b.Edge(graph.Start, "a")
 	g, err := b.Compile(graph.Options{Checkpoints: store})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := g.Thread("t").Invoke(t.Context(), mendedLog.Put("in")); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
@@ -246,9 +237,7 @@ func TestDeleteAtACheckpoint(t *testing.T) {
 	t.Parallel()
 	th := mended(t, memcheckpoint.New(memcheckpoint.Options{}), nil, "a").Thread("t")
 	snap, err := th.Invoke(t.Context(), mendedLog.Put("in"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := th.At(snap.ID).Delete(t.Context()); !errors.Is(err, checkpoint.ErrInvalid) {
 		t.Errorf("got %v, want %v", err, checkpoint.ErrInvalid)
 	}
@@ -267,9 +256,7 @@ func TestOneMemoryInOneSuperstep(t *testing.T) {
 		b.Edge(graph.Start, "a")
 		b.Edge(graph.Start, "b")
 		g, err := b.Compile(graph.Options{Checkpoints: store, MaxParallel: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for range 3 {
 			if _, err := g.Thread("t").Invoke(t.Context(), graph.Begin()); !errors.Is(err, graph.ErrPersistentBusy) {
 				t.Errorf("got %v, want %v", err, graph.ErrPersistentBusy)
@@ -289,13 +276,9 @@ func TestAfterTheNode(t *testing.T) {
 	})
 	b.Edge(graph.Start, "a")
 	g, err := b.Compile(graph.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, err := range g.Stream(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	ctx := <-left
 	graph.Emit(ctx, "late")
@@ -318,9 +301,7 @@ func TestOnceInsideItself(t *testing.T) {
 	})
 	b.Edge(graph.Start, "a")
 	g, err := b.Compile(graph.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := g.Invoke(t.Context()); !errors.Is(err, graph.ErrDuplicateKey) {
 		t.Errorf("got %v, want %v", err, graph.ErrDuplicateKey)
 	}
@@ -349,9 +330,7 @@ func TestKeptTargetIsGone(t *testing.T) {
 			b.Edge(graph.Start, "b")
 			b.Destinations("a", target)
 			g, err := b.Compile(graph.Options{Checkpoints: store})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return g
 		}
 		if _, err := compile(true, "old").Thread("t").Invoke(t.Context(), mendedLog.Put("in")); err == nil {
