@@ -11,6 +11,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
@@ -269,7 +272,7 @@ func (c answerCase) run(t *testing.T, s checkpoint.Store, thread string, mode gr
 		t.Fatalf("%v: the thread is not done: next %q", order, snap.Next)
 	}
 	for _, at := range []*graph.Snapshot{snap, snapshot(t, th)} {
-		wantTrail(t, at, c.trail...)
+		require.Equal(t, c.trail, trail.Get(at))
 	}
 	for task, n := range answers {
 		runs.want(t, task, 1+n)
@@ -289,9 +292,7 @@ func (c answerCase) runElsewhere(t *testing.T, order [][]string) {
 	for _, names := range order {
 		p := spawn(t, "answer", file, append([]string{c.graph, "t"}, names...)...)
 		r = answerReport{}
-		if err := json.Unmarshal([]byte(p.line(t)), &r); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(p.line(t)), &r))
 		p.wait(t)
 		left = slices.DeleteFunc(left, func(q string) bool { return slices.Contains(names, q) })
 		var tasks []string
@@ -310,7 +311,7 @@ func (c answerCase) runElsewhere(t *testing.T, order [][]string) {
 	if !slices.Equal(r.Trail, c.trail) {
 		t.Fatalf("got %q, want %q", r.Trail, c.trail)
 	}
-	wantTrail(t, snapshot(t, g.Thread("t")), c.trail...)
+	require.Equal(t, c.trail, trail.Get(snapshot(t, g.Thread("t"))))
 }
 
 // partitions returns every way to split names into a sequence of groups.

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
@@ -47,9 +50,7 @@ func TestCancel(t *testing.T) {
 				cancel()
 			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		whole, states := g.Thread("whole"), [][]string{}
 		done(t, whole, note.Put("go"))
 		calls := -after.Load()
@@ -71,10 +72,8 @@ func TestCancel(t *testing.T) {
 				cancel()
 				sameAsOneOf(t, th, states)
 			}
-			wantTrail(t, snapshot(t, th), states[len(states)-1]...)
-			if err := th.Delete(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.Equal(t, states[len(states)-1], trail.Get(snapshot(t, th)))
+			require.NoError(t, th.Delete(t.Context()))
 		}
 	})
 }
@@ -98,9 +97,7 @@ func cancelled(ctx context.Context, t *testing.T, th *graph.Thread, first, strea
 func sameAsOneOf(t *testing.T, th *graph.Thread, states [][]string) {
 	t.Helper()
 	for info, err := range th.History(t.Context(), graph.HistoryQuery{Limit: 1}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := trail.Get(snapshot(t, th.At(info.ID))); info.Step >= len(states) || !slices.Equal(got, states[info.Step]) {
 			t.Fatalf("step %d holds %q", info.Step, got)
 		}

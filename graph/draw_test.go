@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -39,9 +42,7 @@ func TestDraw(t *testing.T) {
 	golden(t, "mermaid.txt", g.Mermaid())
 	golden(t, "dot.txt", g.DOT())
 	data, err := json.MarshalIndent(g.Describe(), "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	golden(t, "describe.json", string(data)+"\n")
 	for range 20 { // whatever order maps have
 		if drawn(t).Mermaid() != g.Mermaid() || drawn(t).DOT() != g.DOT() {

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
@@ -76,10 +79,8 @@ func TestExitPauses(t *testing.T) {
 			t.Fatalf("got %d checkpoints", n)
 		}
 		_, snap, err := answered(t.Context(), th, "3b")
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantTrail(t, snap, answerCases["TestNestedAnswers"].trail...)
+		require.NoError(t, err)
+		require.Equal(t, answerCases["TestNestedAnswers"].trail, trail.Get(snap))
 		if n := len(history(t, th, graph.HistoryQuery{})); n != 2 {
 			t.Fatalf("got %d checkpoints", n)
 		}
@@ -93,9 +94,7 @@ func TestModesAgree(t *testing.T) {
 		want := []string{}
 		for _, mode := range []graph.Durability{graph.Sync, graph.Async} {
 			g, err := crasher(s, 3, func(string, string, string) {})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			th := in(g.Thread(mode.String()), mode)
 			done(t, th, note.Put("go"))
 			for i, info := range history(t, th, graph.HistoryQuery{}) {

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -48,7 +51,7 @@ func TestGoexit(t *testing.T) {
 			})
 			all.Wait()
 			if returned {
-				wantText(t, err, "runtime.Goexit")
+				require.ErrorContains(t, err, "runtime.Goexit")
 			} else if beside > 0 || stream {
 				t.Errorf("%d beside, stream %v: the caller's goroutine ended", beside, stream)
 			}

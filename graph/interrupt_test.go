@@ -7,6 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/node"
@@ -54,7 +57,7 @@ func falsy[A comparable](t *testing.T, s checkpoint.Store, name string, zero A) 
 	if len(open) != 1 || open[0].Prompt != zero {
 		t.Fatalf("%s: got questions %+v", name, open)
 	}
-	wantTrail(t, done(t, th, q.Answer(open[0].ID, zero)), "true")
+	require.Equal(t, []string{"true"}, trail.Get(done(t, th, q.Answer(open[0].ID, zero))))
 }
 
 // TestAnswerErrors: an answer to what is not asked is refused, and changes
@@ -65,11 +68,9 @@ func TestAnswerErrors(t *testing.T) {
 		bad := graph.NewInterrupt[string, func()]("ask")
 		th := processGraph(t, "p2", s, func(string) {}).Thread("t")
 		_, err := th.Invoke(t.Context(), ask.Answer("x", "y"))
-		wantErr(t, err, graph.ErrNoInput)
+		require.ErrorIs(t, err, graph.ErrNoInput)
 		_, ids, err := questions(invoke(t, th, note.Put("go")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for name, w := range map[string]state.Write{
 			"unknown id":      ask.Answer("nobody", "x"),
 			"no id":           ask.Answer("", "x"),
@@ -84,7 +85,8 @@ func TestAnswerErrors(t *testing.T) {
 			}
 		}
 		_, err = th.Invoke(t.Context(), bad.Answer(ids["a"], nil))
-		wantText(t, err, `interrupt "ask"`, "the answer")
+		require.ErrorContains(t, err, `interrupt "ask"`)
+		require.ErrorContains(t, err, "the answer")
 		if open, _, _ := questions(snapshot(t, th)); !slices.Equal(open, []string{"a", "b", "d"}) {
 			t.Fatalf("got questions %q", open)
 		}
@@ -92,17 +94,19 @@ func TestAnswerErrors(t *testing.T) {
 			t.Fatalf("got %q, %v", open, err)
 		}
 		_, err = th.Invoke(t.Context(), ask.Answer(ids["a"], "again"))
-		wantErr(t, err, graph.ErrNoQuestion)
+		require.ErrorIs(t, err, graph.ErrNoQuestion)
 		_, err = th.Invoke(t.Context(), odd.Answer(ids["b"], 7), ask.Answer(ids["d"], "yes d"))
-		wantText(t, err, `node "b"`, `interrupt "ask"`, "the answer")
+		require.ErrorContains(t, err, `node "b"`)
+		require.ErrorContains(t, err, `interrupt "ask"`)
+		require.ErrorContains(t, err, "the answer")
 		done(t, th, ask.Answer(ids["b"], "yes b"))
-		wantTrail(t, snapshot(t, th), "a=yes a", "b=yes b", "c", "d=yes d", "end")
+		require.Equal(t, []string{"a=yes a", "b=yes b", "c", "d=yes d", "end"}, trail.Get(snapshot(t, th)))
 		_, err = th.Invoke(t.Context(), ask.Answer(ids["b"], "late"))
-		wantErr(t, err, graph.ErrNoQuestion)
+		require.ErrorIs(t, err, graph.ErrNoQuestion)
 		// A question of an earlier checkpoint is asked anew by a run from it.
 		first := history(t, th, graph.HistoryQuery{})[0].ID
 		_, err = th.At(first).Invoke(t.Context(), ask.Answer(ids["b"], "late"))
-		wantErr(t, err, graph.ErrNoQuestion)
+		require.ErrorIs(t, err, graph.ErrNoQuestion)
 	})
 }
 
@@ -139,8 +143,9 @@ func TestDuplicateKeys(t *testing.T) {
 				answers = append(answers, ask.Answer(p.ID, "a"))
 			}
 			_, err = th.Invoke(t.Context(), answers...)
-			wantErr(t, err, graph.ErrDuplicateKey)
-			wantText(t, err, `node "n"`, `interrupt "ask"`)
+			require.ErrorIs(t, err, graph.ErrDuplicateKey)
+			require.ErrorContains(t, err, `node "n"`)
+			require.ErrorContains(t, err, `interrupt "ask"`)
 		}
 	})
 }
@@ -193,7 +198,7 @@ func TestSwallowedPause(t *testing.T) {
 				if err != nil || len(snap.Pauses) != 1 || trail.Len(snap) != 0 {
 					t.Fatalf("%s, %s: got %v and %+v", w, h, err, snap)
 				}
-				wantTrail(t, done(t, th, ask.Answer(snap.Pauses[0].ID, "ok")), "n=ok")
+				require.Equal(t, []string{"n=ok"}, trail.Get(done(t, th, ask.Answer(snap.Pauses[0].ID, "ok"))))
 				runs.want(t, "n", 2)
 			}
 		}
@@ -204,9 +209,9 @@ func TestSwallowedPause(t *testing.T) {
 func TestWaitOutside(t *testing.T) {
 	t.Parallel()
 	_, err := ask.Wait(t.Context(), "?")
-	wantErr(t, err, graph.ErrNotInNode)
+	require.ErrorIs(t, err, graph.ErrNotInNode)
 	_, err = graph.Once(t.Context(), "k", func(context.Context) (int, error) { return 1, nil })
-	wantErr(t, err, graph.ErrNotInNode)
+	require.ErrorIs(t, err, graph.ErrNotInNode)
 	if _, ok := graph.FromContext(t.Context()); ok || graph.IdempotencyKey(t.Context()) != "" || graph.RemainingSteps(t.Context()) != 0 {
 		t.Fatal("there is no node")
 	}
@@ -217,12 +222,12 @@ func TestWaitOutside(t *testing.T) {
 	b.Edge(graph.Start, "n")
 	g := compile(t, b, graph.Options{})
 	_, err = g.Invoke(t.Context())
-	wantErr(t, err, graph.ErrNoStore)
-	wantText(t, err, `node "n"`)
+	require.ErrorIs(t, err, graph.ErrNoStore)
+	require.ErrorContains(t, err, `node "n"`)
 	_, err = g.Thread("t").Invoke(t.Context())
-	wantErr(t, err, graph.ErrNoStore)
+	require.ErrorIs(t, err, graph.ErrNoStore)
 	_, err = compile(t, b, graph.Options{Checkpoints: stores["memory"](t)}).Invoke(t.Context())
-	wantErr(t, err, graph.ErrNoStore)
+	require.ErrorIs(t, err, graph.ErrNoStore)
 }
 
 // TestPromptErrors: a prompt that can not be stored is the node's error; one
@@ -236,15 +241,17 @@ func TestPromptErrors(t *testing.T) {
 			return state.Update{trail.Put(a)}, err
 		})
 		_, err := th.Invoke(t.Context(), note.Put("go"))
-		wantText(t, err, `interrupt "bad"`, "the prompt")
+		require.ErrorContains(t, err, `interrupt "bad"`)
+		require.ErrorContains(t, err, "the prompt")
 		prompt = "text"
 		snap := invoke(t, th)
 		_, err = odd.Open(snap)
-		wantText(t, err, `interrupt "bad"`, snap.Pauses[0].ID)
+		require.ErrorContains(t, err, `interrupt "bad"`)
+		require.ErrorContains(t, err, snap.Pauses[0].ID)
 		if bad.Name() != "bad" || len(pending(t, ask, snap)) != 0 {
 			t.Fatal("a question of another interrupt")
 		}
-		wantTrail(t, done(t, th, odd.Answer(snap.Pauses[0].ID, "a")), "a")
+		require.Equal(t, []string{"a"}, trail.Get(done(t, th, odd.Answer(snap.Pauses[0].ID, "a"))))
 	})
 }
 
@@ -253,18 +260,14 @@ func TestNewTurnDropsQuestions(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		th := processGraph(t, "p2", s, func(string) {}).Thread("t")
 		_, old, err := questions(invoke(t, th, note.Put("one")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, ids, err := questions(invoke(t, th, note.Put("two")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if old["a"] == ids["a"] {
 			t.Fatal("two questions have one id")
 		}
 		_, err = th.Invoke(t.Context(), ask.Answer(old["a"], "x"))
-		wantErr(t, err, graph.ErrNoQuestion)
+		require.ErrorIs(t, err, graph.ErrNoQuestion)
 		// Asking once more leaves the id as it is.
 		if _, again, _ := questions(invoke(t, th)); again["a"] != ids["a"] {
 			t.Fatal("the id of a question changed")

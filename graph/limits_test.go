@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
@@ -45,8 +48,9 @@ func TestMaxSteps(t *testing.T) {
 		}
 		th := g.Thread("less")
 		snap, err := th.With(graph.RunOptions{MaxSteps: 4}).Invoke(t.Context(), note.Put("go"))
-		wantErr(t, err, graph.ErrMaxSteps)
-		wantText(t, err, "4 ran", `"n"`)
+		require.ErrorIs(t, err, graph.ErrMaxSteps)
+		require.ErrorContains(t, err, "4 ran")
+		require.ErrorContains(t, err, `"n"`)
 		if total.Get(snap) != 4 || !slices.Equal(snap.Next, []string{"n"}) {
 			t.Fatalf("got %d and next %q", total.Get(snap), snap.Next)
 		}
@@ -91,9 +95,7 @@ func TestMaxParallel(t *testing.T) {
 			g := compile(t, b, graph.Options{MaxParallel: most})
 			if stream {
 				for _, err := range g.Stream(t.Context()) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 				}
 			} else if snap, err := g.Invoke(t.Context()); err != nil || total.Get(snap) != 7 {
 				t.Fatal(err)
@@ -124,12 +126,12 @@ func TestDrain(t *testing.T) {
 			drain = cancel
 			th := in(g.Thread(mode.String()), mode)
 			snap, err := th.Invoke(ctx, note.Put("go"))
-			wantErr(t, err, graph.ErrDrained)
+			require.ErrorIs(t, err, graph.ErrDrained)
 			if total.Get(snap) != 3 || total.Get(snapshot(t, th)) != 3 {
 				t.Fatalf("%v: got %d", mode, total.Get(snap))
 			}
 			_, err = th.Invoke(ctx) // still drained
-			wantErr(t, err, graph.ErrDrained)
+			require.ErrorIs(t, err, graph.ErrDrained)
 			at = 4
 			ctx, cancel = context.WithCancelCause(t.Context())
 			drain = cancel
@@ -161,7 +163,7 @@ func TestEndedContext(t *testing.T) {
 			t.Fatalf("got error %v", last)
 		}
 		_, err = th.Snapshot(t.Context())
-		wantErr(t, err, checkpoint.ErrNotFound)
+		require.ErrorIs(t, err, checkpoint.ErrNotFound)
 	})
 }
 

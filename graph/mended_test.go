@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
@@ -28,9 +31,7 @@ func mended(t *testing.T, store checkpoint.Store, pause []string, nodes ...strin
 		from = name
 	}
 	g, err := b.Compile(graph.Options{Checkpoints: store, PauseBefore: pause})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 
@@ -128,14 +129,10 @@ func TestAnswerOfAnotherType(t *testing.T) {
 		})
 		b.Edge(graph.Start, "a")
 		g, err := b.Compile(graph.Options{Checkpoints: store})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		th := g.Thread("t")
 		snap, err := th.Invoke(t.Context(), mendedLog.Put("in"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		id := snap.Pauses[0].ID
 		if _, err := th.Invoke(t.Context(), wrong.Answer(id, "yes")); err == nil {
 			t.Fatal("an answer of another type was taken")
@@ -164,9 +161,7 @@ func TestDuplicateKeyFailsBesideAnOpenQuestion(t *testing.T) {
 		})
 		b.Edge(graph.Start, "a")
 		g, err := b.Compile(graph.Options{Checkpoints: store})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := g.Thread("t").Invoke(t.Context(), mendedLog.Put("in")); !errors.Is(err, graph.ErrDuplicateKey) {
 			t.Errorf("got %v, want %v", err, graph.ErrDuplicateKey)
 		}
@@ -201,9 +196,8 @@ func TestStaticPauseIsKept(t *testing.T) {
 		// The record of the stop at b is lost, as if the process had crashed before it.
 		store = &forgetful{Store: store, forget: true}
 		crashed := mended(t, store, []string{"b"}, "a", "b").Thread("crashed")
-		if _, err := crashed.Invoke(t.Context(), mendedLog.Put("in")); !errors.Is(err, errFault) {
-			t.Fatal(err)
-		}
+		_, err = crashed.Invoke(t.Context(), mendedLog.Put("in"))
+		require.ErrorIs(t, err, errFault)
 		if snap, err = crashed.Invoke(t.Context()); err != nil || snap.Done() || len(snap.Pauses) != 1 {
 			t.Errorf("behind a crash: got %+v, %v; want a pause before b", snap, err)
 		}
@@ -222,9 +216,7 @@ func TestOnceFaultIsNotHidden(t *testing.T) {
 	})
 	b.Edge(graph.Start, "a")
 	g, err := b.Compile(graph.Options{Checkpoints: store})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := g.Thread("t").Invoke(t.Context(), mendedLog.Put("in")); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
@@ -243,9 +235,7 @@ func TestDeleteAtACheckpoint(t *testing.T) {
 	t.Parallel()
 	th := mended(t, memcheckpoint.New(memcheckpoint.Options{}), nil, "a").Thread("t")
 	snap, err := th.Invoke(t.Context(), mendedLog.Put("in"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := th.At(snap.ID).Delete(t.Context()); !errors.Is(err, checkpoint.ErrInvalid) {
 		t.Errorf("got %v, want %v", err, checkpoint.ErrInvalid)
 	}
@@ -264,9 +254,7 @@ func TestOneMemoryInOneSuperstep(t *testing.T) {
 		b.Edge(graph.Start, "a")
 		b.Edge(graph.Start, "b")
 		g, err := b.Compile(graph.Options{Checkpoints: store, MaxParallel: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for range 3 {
 			if _, err := g.Thread("t").Invoke(t.Context(), graph.Begin()); !errors.Is(err, graph.ErrPersistentBusy) {
 				t.Errorf("got %v, want %v", err, graph.ErrPersistentBusy)
@@ -286,13 +274,9 @@ func TestAfterTheNode(t *testing.T) {
 	})
 	b.Edge(graph.Start, "a")
 	g, err := b.Compile(graph.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, err := range g.Stream(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	ctx := <-left
 	graph.Emit(ctx, "late")
@@ -315,9 +299,7 @@ func TestOnceInsideItself(t *testing.T) {
 	})
 	b.Edge(graph.Start, "a")
 	g, err := b.Compile(graph.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := g.Invoke(t.Context()); !errors.Is(err, graph.ErrDuplicateKey) {
 		t.Errorf("got %v, want %v", err, graph.ErrDuplicateKey)
 	}
@@ -346,9 +328,7 @@ func TestKeptTargetIsGone(t *testing.T) {
 			b.Edge(graph.Start, "b")
 			b.Destinations("a", target)
 			g, err := b.Compile(graph.Options{Checkpoints: store})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return g
 		}
 		if _, err := compile(true, "old").Thread("t").Invoke(t.Context(), mendedLog.Put("in")); err == nil {

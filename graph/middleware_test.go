@@ -12,6 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/state"
@@ -64,10 +67,10 @@ func TestRetryWaits(t *testing.T) {
 					t.Fatalf("got waits %v, want %v", waits, c.waits)
 				}
 				if c.ok {
-					wantTrail(t, snap, "kept")
+					require.Equal(t, []string{"kept"}, trail.Get(snap))
 					return
 				}
-				wantErr(t, err, errBroken)
+				require.ErrorIs(t, err, errBroken)
 				var ne *graph.NodeError
 				if !errors.As(err, &ne) || ne.Attempt != len(at) {
 					t.Fatalf("got %+v, want attempt %d", ne, len(at))
@@ -88,7 +91,7 @@ func TestRetryJitter(t *testing.T) {
 				return nil, errBroken
 			}))
 			_, err := g.Invoke(t.Context())
-			wantErr(t, err, errBroken)
+			require.ErrorIs(t, err, errBroken)
 			wait := at[1].Sub(at[0])
 			if wait < time.Second/2 || wait > time.Second {
 				t.Fatalf("waited %v", wait)
@@ -111,8 +114,8 @@ func TestRetryEnds(t *testing.T) {
 		_, err := single(t, node.Retry(node.RetryPolicy{Initial: time.Hour}, func(context.Context, state.View) (state.Update, error) {
 			return nil, errBroken
 		})).Invoke(ctx)
-		wantErr(t, err, why)
-		wantErr(t, err, errBroken)
+		require.ErrorIs(t, err, why)
+		require.ErrorIs(t, err, errBroken)
 		if took := time.Since(start); took != time.Second {
 			t.Fatalf("took %v", took)
 		}
@@ -174,11 +177,11 @@ func TestTimeouts(t *testing.T) {
 					t.Fatalf("took %v, want %v", took, c.took)
 				}
 				if c.ok {
-					wantTrail(t, snap, "end")
+					require.Equal(t, []string{"end"}, trail.Get(snap))
 					return
 				}
-				wantErr(t, err, graph.ErrTimeout)
-				wantText(t, err, `node "n"`)
+				require.ErrorIs(t, err, graph.ErrTimeout)
+				require.ErrorContains(t, err, `node "n"`)
 			})
 		})
 	}
@@ -197,9 +200,9 @@ func TestTimeoutOfResult(t *testing.T) {
 				}
 				return state.Update{trail.Put("late")}, own
 			})).Invoke(t.Context())
-			wantErr(t, err, graph.ErrTimeout)
+			require.ErrorIs(t, err, graph.ErrTimeout)
 			if own != nil {
-				wantErr(t, err, own)
+				require.ErrorIs(t, err, own)
 			}
 		}
 	})
@@ -228,24 +231,20 @@ func TestCache(t *testing.T) {
 		run := func(key string) error {
 			snap, err := g.Invoke(t.Context(), note.Put(key))
 			if err == nil {
-				wantTrail(t, snap, key, "to", "sent7")
+				require.Equal(t, []string{key, "to", "sent7"}, trail.Get(snap))
 			}
 			return err
 		}
 		fail = true
-		wantErr(t, run("a"), errBroken)
+		require.ErrorIs(t, run("a"), errBroken)
 		fail = false
 		for range 3 {
-			if err := errors.Join(run("a"), run("b")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errors.Join(run("a"), run("b")))
 		}
 		runs.want(t, "a", 2)
 		runs.want(t, "b", 1)
 		time.Sleep(time.Minute)
-		if err := run("a"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, run("a"))
 		runs.want(t, "a", 3)
 	})
 }
@@ -267,10 +266,8 @@ func TestNodeCache(t *testing.T) {
 	})
 	run := func(key string) {
 		snap, err := g.Invoke(t.Context(), note.Put(key))
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantTrail(t, snap, "x", "y")
+		require.NoError(t, err)
+		require.Equal(t, []string{"x", "y"}, trail.Get(snap))
 	}
 	run("1") // x1 y1
 	run("1")
@@ -360,21 +357,19 @@ func TestRecover(t *testing.T) {
 	})))
 	for in, want := range map[string]string{"fail": "broken", "panic": "panic boomtrue", "ok": "ok"} {
 		snap, err := g.Invoke(t.Context(), note.Put(in))
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantTrail(t, snap, want)
+		require.NoError(t, err)
+		require.Equal(t, []string{want}, trail.Get(snap))
 	}
 	if runs != 2+1+1 {
 		t.Fatalf("%d runs", runs)
 	}
 	_, err := g.Invoke(t.Context(), note.Put("again"))
-	wantErr(t, err, errBroken)
-	wantText(t, err, "handled: ")
+	require.ErrorIs(t, err, errBroken)
+	require.ErrorContains(t, err, "handled: ")
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err = single(t, node.Recover(handle, func(context.Context, state.View) (state.Update, error) {
 		cancel()
 		return nil, errBroken
 	})).Invoke(ctx)
-	wantErr(t, err, context.Canceled)
+	require.ErrorIs(t, err, context.Canceled)
 }

@@ -10,6 +10,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/node"
@@ -76,11 +79,11 @@ func TestOnce(t *testing.T) {
 			invoke(t, th) // asks again
 			e.trouble = true
 			_, err := th.Invoke(t.Context(), ask.Answer(q, "a"))
-			wantErr(t, err, errBroken)
+			require.ErrorIs(t, err, errBroken)
 			_, err = in(e.graph(t, s).Thread(id), mode).Invoke(t.Context())
-			wantErr(t, err, errBroken)
+			require.ErrorIs(t, err, errBroken)
 			e.trouble = false
-			wantTrail(t, done(t, th), "one!", "two!", "a", "three!", "sibling")
+			require.Equal(t, []string{"one!", "two!", "a", "three!", "sibling"}, trail.Get(done(t, th)))
 			for _, name := range []string{"one", "two", "three"} {
 				e.did.want(t, name, 1)
 			}
@@ -132,9 +135,7 @@ func TestOnceElsewhere(t *testing.T) {
 	got := p.line(t)
 	p.wait(t)
 	want, err := json.Marshal([]any{map[string]int{"three": 1}, e.keys, []string{"one!", "two!", "yes n", "three!", "sibling"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got != string(want) {
 		t.Fatalf("got %s, want %s", got, want)
 	}
@@ -213,13 +214,15 @@ func TestOnceErrors(t *testing.T) {
 			return nil, err
 		})
 		_, err := th.Invoke(t.Context(), note.Put("go"))
-		wantText(t, err, `once "bad"`, "the result")
+		require.ErrorContains(t, err, `once "bad"`)
+		require.ErrorContains(t, err, "the result")
 		step = 1
 		_, err = th.Invoke(t.Context())
-		wantErr(t, err, errBroken)
+		require.ErrorIs(t, err, errBroken)
 		step = 2
 		_, err = th.Invoke(t.Context())
-		wantText(t, err, `once "kind"`, "the stored result")
+		require.ErrorContains(t, err, `once "kind"`)
+		require.ErrorContains(t, err, "the stored result")
 	})
 }
 
@@ -240,7 +243,7 @@ func TestOnceWithoutThread(t *testing.T) {
 	g := compile(t, b, graph.Options{})
 	for range 2 {
 		_, err := g.Invoke(t.Context())
-		wantErr(t, err, errBroken)
+		require.ErrorIs(t, err, errBroken)
 	}
 	did.want(t, "k", 2)
 	if keys[0] != keys[1] || keys[2] != keys[3] || keys[0] == keys[2] {

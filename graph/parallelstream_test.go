@@ -4,6 +4,9 @@ import (
 	"context"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -20,9 +23,7 @@ func TestEventsOfParallelSubgraphs(t *testing.T) {
 		inner.Edge(edge[0], edge[1])
 	}
 	sub, err := inner.Compile(graph.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	outer := graph.New("outer", count)
 	for _, name := range []string{"one", "two", "three", "four"} {
 		outer.Subgraph(name, sub)
@@ -30,16 +31,12 @@ func TestEventsOfParallelSubgraphs(t *testing.T) {
 		outer.Edge(name, graph.End)
 	}
 	g, err := outer.Compile(graph.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range 20 {
 		finished := map[string]int{}
 		var last *graph.Snapshot
 		for ev, err := range g.Stream(t.Context(), count.Put(1)) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			switch ev := ev.(type) {
 			case graph.TaskFinished:
 				finished[ev.Path]++

@@ -7,6 +7,9 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -46,9 +49,7 @@ func TestTee(t *testing.T) {
 	})
 	b.Edge(graph.Start, "talk")
 	g, err := b.Compile(graph.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var seen string
 	var last error
 	for ev, err := range g.Stream(t.Context()) {

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
@@ -71,13 +74,13 @@ func TestUpdate(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			for _, at := range []*graph.Snapshot{snap, snapshot(t, th)} {
-				wantNext(t, at, c.next...)
-				wantTrail(t, at, c.end[:len(updates)]...)
+				require.Equal(t, c.next, at.Next)
+				require.Equal(t, c.end[:len(updates)], trail.Get(at))
 				if at.Source != checkpoint.Edited || at.Step != 0 {
 					t.Fatalf("%s: got %+v", name, at.Info)
 				}
 			}
-			wantTrail(t, done(t, th), c.end...)
+			require.Equal(t, c.end, trail.Get(done(t, th)))
 		}
 	})
 }
@@ -90,24 +93,25 @@ func TestUpdateInferred(t *testing.T) {
 		th := g.Thread("t")
 		stop := func(steps int) *graph.Thread { return th.With(graph.RunOptions{MaxSteps: steps}) }
 		_, err := stop(1).Invoke(t.Context(), note.Put("go"))
-		wantErr(t, err, graph.ErrMaxSteps)
-		wantNext(t, update(t, th, "", trail.Put("as a")), "b", "c")
+		require.ErrorIs(t, err, graph.ErrMaxSteps)
+		require.Equal(t, []string{"b", "c"}, update(t, th, "", trail.Put("as a")).Next)
 		_, err = stop(1).Invoke(t.Context())
-		wantErr(t, err, graph.ErrMaxSteps)
+		require.ErrorIs(t, err, graph.ErrMaxSteps)
 		_, err = th.Update(t.Context(), "", trail.Put("as b or c"))
-		wantErr(t, err, graph.ErrAmbiguous)
-		wantText(t, err, `"b"`, `"c"`)
+		require.ErrorIs(t, err, graph.ErrAmbiguous)
+		require.ErrorContains(t, err, `"b"`)
+		require.ErrorContains(t, err, `"c"`)
 		done(t, th)
-		wantNext(t, update(t, th, "", trail.Put("as d")))
-		wantTrail(t, snapshot(t, th), "a", "as a", "b", "c", "d", "as d")
+		require.Empty(t, update(t, th, "", trail.Put("as d")).Next)
+		require.Equal(t, []string{"a", "as a", "b", "c", "d", "as d"}, trail.Get(snapshot(t, th)))
 		_, err = th.UpdateNodes(t.Context(), graph.NodeUpdate{Node: "a"}, graph.NodeUpdate{})
-		wantErr(t, err, graph.ErrAmbiguous)
+		require.ErrorIs(t, err, graph.ErrAmbiguous)
 		_, err = th.Update(t.Context(), "nobody")
-		wantErr(t, err, graph.ErrUnknownNode)
+		require.ErrorIs(t, err, graph.ErrUnknownNode)
 		_, err = th.Update(t.Context(), "a", graph.Goto("d"))
-		wantErr(t, err, graph.ErrRoute)
+		require.ErrorIs(t, err, graph.ErrRoute)
 		_, err = th.UpdateNodes(t.Context(), graph.NodeUpdate{Node: "a", Update: state.Update{note.Put("x")}}, graph.NodeUpdate{Node: "b", Update: state.Update{note.Put("y")}})
-		wantErr(t, err, state.ErrConcurrentWrite)
+		require.ErrorIs(t, err, state.ErrConcurrentWrite)
 		if n := len(history(t, th, graph.HistoryQuery{})); n != 6 {
 			t.Fatalf("got %d checkpoints, want 6: what is refused is not stored", n)
 		}
@@ -122,20 +126,18 @@ func TestUpdatePaused(t *testing.T) {
 		th := g.Thread("t")
 		snap := invoke(t, th, note.Put("go"))
 		_, ids, err := questions(snap)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, _, err := answered(t.Context(), th, "b"); err != nil {
 			t.Fatal(err)
 		}
 		snap = update(t, th, "a", trail.Put("a by hand"))
-		wantTrail(t, snap, "b=yes b", "c", "a by hand")
-		wantNext(t, snap)
+		require.Equal(t, []string{"b=yes b", "c", "a by hand"}, trail.Get(snap))
+		require.Empty(t, snap.Next)
 		_, err = th.Invoke(t.Context(), ask.Answer(ids["d"], "late"))
-		wantErr(t, err, graph.ErrNoQuestion)
+		require.ErrorIs(t, err, graph.ErrNoQuestion)
 		// Behind the paused checkpoint nothing changed.
 		first := th.At(snap.Parent)
-		wantTrail(t, snapshot(t, first))
+		require.Empty(t, trail.Get(snapshot(t, first)))
 		if open, _, err := questions(invoke(t, first)); err != nil || len(open) != 3 {
 			t.Fatalf("got questions %q, %v", open, err)
 		}
@@ -148,7 +150,7 @@ func TestUpdatePaused(t *testing.T) {
 			b.Edge(graph.Start, "n")
 		})
 		done(t, other.Thread("t"), note.Put("go"))
-		wantErr(t, busy, checkpoint.ErrConflict)
+		require.ErrorIs(t, busy, checkpoint.ErrConflict)
 	})
 }
 
@@ -169,10 +171,10 @@ func TestUpdateSteers(t *testing.T) {
 		})
 		th := g.Thread("t")
 		snap := update(t, th, "a", note.Put("right"), graph.Send("w", item.Put(1)), graph.Goto("w"), graph.Send("w", item.Put(2)))
-		wantNext(t, snap, "right", "w", "w", "w")
-		wantTrail(t, done(t, th), "right", "w0", "w1", "w2")
+		require.Equal(t, []string{"right", "w", "w", "w"}, snap.Next)
+		require.Equal(t, []string{"right", "w0", "w1", "w2"}, trail.Get(done(t, th)))
 		_, err := th.Update(t.Context(), "a", note.Put("nowhere"))
-		wantErr(t, err, graph.ErrUnknownNode)
+		require.ErrorIs(t, err, graph.ErrUnknownNode)
 	})
 }
 
@@ -187,17 +189,17 @@ func TestFork(t *testing.T) {
 			t.Fatalf("got %d checkpoints", len(main))
 		}
 		// Replay from after a.
-		wantTrail(t, done(t, th.At(main[1].ID)), "in", "a", "b", "c", "d")
+		require.Equal(t, []string{"in", "a", "b", "c", "d"}, trail.Get(done(t, th.At(main[1].ID))))
 		// Edit after a, and go on.
 		edit := update(t, th.At(main[1].ID), "a", trail.Put("edit"))
 		if edit.Parent != main[1].ID || edit.Step != main[1].Step+1 {
 			t.Fatalf("got %+v", edit.Info)
 		}
-		wantTrail(t, done(t, th), "in", "a", "edit", "b", "c", "d")
+		require.Equal(t, []string{"in", "a", "edit", "b", "c", "d"}, trail.Get(done(t, th)))
 		// A new turn from the first checkpoint.
-		wantTrail(t, done(t, th.At(main[0].ID), trail.Put("turn")), "in", "turn", "a", "b", "c", "d")
+		require.Equal(t, []string{"in", "turn", "a", "b", "c", "d"}, trail.Get(done(t, th.At(main[0].ID), trail.Put("turn"))))
 		// Continue with an edit from there.
-		wantTrail(t, done(t, th.At(main[0].ID), trail.Put("more"), graph.Continue()), "in", "more", "a", "b", "c", "d")
+		require.Equal(t, []string{"in", "more", "a", "b", "c", "d"}, trail.Get(done(t, th.At(main[0].ID), trail.Put("more"), graph.Continue())))
 		all := history(t, th, graph.HistoryQuery{})
 		if !slices.EqualFunc(all[:4], main, func(a, b graph.Info) bool { return a.ID == b.ID && a.Parent == b.Parent && a.Step == b.Step }) {
 			t.Fatal("the first branch changed")
@@ -210,15 +212,15 @@ func TestFork(t *testing.T) {
 			t.Fatalf("got %s, want %s", got, want)
 		}
 		for i, want := range [][]string{{"in"}, {"in", "a"}, {"in", "a", "b", "c"}, {"in", "a", "b", "c", "d"}} {
-			wantTrail(t, snapshot(t, th.At(main[i].ID)), want...)
+			require.Equal(t, want, trail.Get(snapshot(t, th.At(main[i].ID))))
 		}
 		// The end of the abandoned branch is the head again after a run from it.
-		wantTrail(t, done(t, th.At(main[3].ID)), "in", "a", "b", "c", "d")
-		wantTrail(t, snapshot(t, th), "in", "a", "b", "c", "d")
+		require.Equal(t, []string{"in", "a", "b", "c", "d"}, trail.Get(done(t, th.At(main[3].ID))))
+		require.Equal(t, []string{"in", "a", "b", "c", "d"}, trail.Get(snapshot(t, th)))
 		_, err := th.At("nobody").Invoke(t.Context())
-		wantErr(t, err, checkpoint.ErrNotFound)
+		require.ErrorIs(t, err, checkpoint.ErrNotFound)
 		_, err = th.At("nobody").Snapshot(t.Context())
-		wantErr(t, err, checkpoint.ErrNotFound)
+		require.ErrorIs(t, err, checkpoint.ErrNotFound)
 	})
 }
 
@@ -259,25 +261,23 @@ func TestHistory(t *testing.T) {
 			t.Fatalf("got %+v", all)
 		}
 		for _, err := range th.History(t.Context(), graph.HistoryQuery{Before: "nobody"}) {
-			wantErr(t, err, checkpoint.ErrNotFound)
+			require.ErrorIs(t, err, checkpoint.ErrNotFound)
 		}
 		other := g.Thread("other")
 		done(t, other, note.Put("stays"))
 		for range 2 {
-			if err := th.Delete(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, th.Delete(t.Context()))
 		}
 		_, err := th.Snapshot(t.Context())
-		wantErr(t, err, checkpoint.ErrNotFound)
+		require.ErrorIs(t, err, checkpoint.ErrNotFound)
 		if len(history(t, th, graph.HistoryQuery{})) != 0 || len(history(t, other, graph.HistoryQuery{})) != 4 {
 			t.Fatal("Delete removed the wrong thing")
 		}
 		_, err = th.Invoke(t.Context())
-		wantErr(t, err, graph.ErrNoInput)
-		wantTrail(t, done(t, th, note.Put("again")), "a", "b", "c", "d")
+		require.ErrorIs(t, err, graph.ErrNoInput)
+		require.Equal(t, []string{"a", "b", "c", "d"}, trail.Get(done(t, th, note.Put("again"))))
 		_, err = g.Thread("").Invoke(t.Context(), note.Put("x"))
-		wantErr(t, err, checkpoint.ErrInvalid)
+		require.ErrorIs(t, err, checkpoint.ErrInvalid)
 	})
 }
 
@@ -297,15 +297,15 @@ func TestDefer(t *testing.T) {
 			b.Defer("last")
 		})
 		want := []string{"a", "b1", "b2", "b3", "c", "last"}
-		wantTrail(t, done(t, g.Thread("t"), note.Put("go")), want...)
+		require.Equal(t, want, trail.Get(done(t, g.Thread("t"), note.Put("go"))))
 		// It keeps waiting over runs.
 		th := g.Thread("steps").With(graph.RunOptions{MaxSteps: 1})
 		_, err := th.Invoke(t.Context(), note.Put("go"))
 		for err != nil {
-			wantErr(t, err, graph.ErrMaxSteps)
+			require.ErrorIs(t, err, graph.ErrMaxSteps)
 			_, err = th.Invoke(t.Context())
 		}
-		wantTrail(t, snapshot(t, th), want...)
+		require.Equal(t, want, trail.Get(snapshot(t, th)))
 	})
 }
 
@@ -343,11 +343,12 @@ func TestUpdateInferredOfPaused(t *testing.T) {
 				}
 				if want == "" {
 					_, err := th.Update(t.Context(), "", trail.Put("u"))
-					wantErr(t, err, graph.ErrAmbiguous)
-					wantText(t, err, `"a"`, `"a2"`)
+					require.ErrorIs(t, err, graph.ErrAmbiguous)
+					require.ErrorContains(t, err, `"a"`)
+					require.ErrorContains(t, err, `"a2"`)
 					return
 				}
-				wantNext(t, update(t, th, "", trail.Put("u")), strings.Fields(want)...)
+				require.Equal(t, strings.Fields(want), update(t, th, "", trail.Put("u")).Next)
 			})
 		})
 	}
