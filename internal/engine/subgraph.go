@@ -10,11 +10,16 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
+var errForeignContext = errors.New("the context of the subgraph is not that of its node; middleware must derive the context that it gives to next from its own")
+
 // RunSubgraph runs the subgraph of the node of ctx, from where an earlier run of
 // its task left it. It returns what the subgraph wrote for the graph around it. If
 // the subgraph pauses, it returns nothing, and the task asks the subgraph's questions.
 func RunSubgraph(ctx context.Context) (state.Update, error) {
 	t := TaskOf(ctx)
+	if t == nil || t.node.Subgraph == nil {
+		return nil, errForeignContext
+	}
 	sub := t.node.Subgraph
 	release, err := t.scope.claim(sub.Persist)
 	if err != nil {
@@ -198,11 +203,13 @@ func (r *run) askParent() {
 func (r *run) endCall() (state.Update, error) {
 	r.emit(r.event(RunEnded))
 	t := r.parent
+	t.mu.Lock()
 	if name := t.node.Subgraph.Persist; name != "" && r.log != nil {
 		t.own().persistent = map[string]string{name: r.checkpoint}
 	} else if r.log != nil {
-		r.log.writer.drop(r.ns)
+		t.own().ended = r.ns
 	}
+	t.mu.Unlock()
 	update := append(state.Update{}, r.shared...)
 	update = append(update, r.toParent...)
 	if output := t.node.Subgraph.Output; output != nil {
