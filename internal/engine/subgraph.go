@@ -63,6 +63,11 @@ func (t *Task) subgraphRun(ctx context.Context) *run {
 // when the call began.
 func (t *Task) callID(id string) string { return id + "@" + t.scope.ns + "@" + t.scope.checkpoint }
 
+// names returns the id of the task, and those that it had before its node was renamed.
+func (t *Task) names() []string {
+	return append([]string{t.ID()}, t.scope.plan.formerTasks(t.node.Name, t.sent)...)
+}
+
 // claim reserves a persistent subgraph for one task.
 func (s *session) claim(name string) (release func(), err error) {
 	if name == "" {
@@ -90,7 +95,7 @@ func (r *run) resumeCall() (bool, error) {
 		return false, nil
 	}
 	t := r.parent
-	for _, id := range append([]string{t.ID()}, t.scope.plan.formerTasks(t.node.Name, t.sent)...) {
+	for _, id := range t.names() {
 		r.ns = t.namespaceAs(id)
 		if found, err := r.resumeCallIn(t.callID(id)); found || err != nil {
 			return found, err
