@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -11,17 +12,23 @@ import (
 // event that it names. The run does not wait for readers and outlives them:
 //
 //	b := graph.NewBroadcast(0)
-//	go b.Run(thread.Stream(ctx, input)) // ends with the run; cancel ctx to stop it
+//	go b.Run(thread.Stream(runCtx, input)) // ends with the run; cancel runCtx to stop it
 //	for e, err := range b.Events(requestCtx, 0) { … }
 //
-// It keeps the newest events only, so its memory is bounded. All methods are safe
-// for concurrent use.
+// The context of the run must not be that of a request, which ends with its reader.
+// A server of server-sent events uses the number of an event, together with the id of
+// the run, as the event's id. A browser that reconnects sends the id back as
+// Last-Event-ID, and is served from the next number on.
+//
+// A Broadcast keeps the newest events only, so its memory is bounded. All methods
+// are safe for concurrent use.
 type Broadcast struct {
 	limit int
 
 	mu      sync.Mutex
 	events  []Event // a ring; event n is at n modulo the limit
 	next    int     // the number of the next event
+	started bool
 	ended   bool
 	err     error
 	changed chan struct{} // closed, and replaced, when an event or the end arrives
@@ -35,7 +42,8 @@ type NumberedEvent struct {
 }
 
 // NewBroadcast returns a broadcast without events, which keeps as many events as the
-// buffer has room for. Zero means 4,096.
+// buffer has room for. Zero means 4,096. An event may refer to a state of the graph,
+// which is kept with it. Readers may come before [Broadcast.Run] is called; they wait.
 func NewBroadcast(buffer int) *Broadcast {
 	if buffer <= 0 {
 		buffer = 4096
@@ -44,14 +52,24 @@ func NewBroadcast(buffer int) *Broadcast {
 }
 
 // Run reads the events of a run, from [Thread.Stream] or [Graph.Stream], until it
-// ends, and returns its error. It is called once.
+// ends, and returns its error, which readers get too. A panic of the sequence is a
+// [PanicError]. A Broadcast has one run: a second call fails.
 func (b *Broadcast) Run(events iter.Seq2[Event, error]) (err error) {
+	b.mu.Lock()
+	started := b.started
+	b.started = true
+	b.mu.Unlock()
+	if started {
+		return errors.New("graph: the broadcast has a run already; make a new one for each run")
+	}
+	err = errors.New("graph: the goroutine that read the events of the run called runtime.Goexit")
 	defer func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.ended, b.err = true, err
 		b.wake()
 	}()
+	defer recoverPanic(&err)
 	for e, err := range events {
 		if err != nil {
 			return err
@@ -79,13 +97,21 @@ func (b *Broadcast) wake() {
 	b.changed = make(chan struct{})
 }
 
-// Events yields the events from number from on, waits for more, and ends with the
-// run: then the error of the run, if it had one, is the last pair. So is an
-// [ErrMissed], and the cause of the end of ctx.
+// Events yields the events from a number on, each once and in order, waits for
+// more, and ends with the run. A negative number counts as 0. An error is the last
+// pair: that of the run, an [ErrMissed], or the cause of the end of ctx. Its Number is
+// the one to continue from. Leaving the loop early leaves nothing behind.
 func (b *Broadcast) Events(ctx context.Context, from int) iter.Seq2[NumberedEvent, error] {
 	return func(yield func(NumberedEvent, error) bool) {
-		for n := from; ; {
-			batch, changed, err := b.read(n)
+		for n := max(from, 0); ; {
+			if ctx.Err() != nil {
+				yield(NumberedEvent{Number: n}, context.Cause(ctx))
+				return
+			}
+			batch, oldest, changed, err := b.read(n)
+			if errors.Is(err, ErrMissed) {
+				n = oldest
+			}
 			if err != nil {
 				yield(NumberedEvent{Number: n}, err)
 				return
@@ -105,8 +131,6 @@ func (b *Broadcast) Events(ctx context.Context, from int) iter.Seq2[NumberedEven
 			select {
 			case <-changed:
 			case <-ctx.Done():
-				yield(NumberedEvent{Number: n}, context.Cause(ctx))
-				return
 			}
 		}
 	}
@@ -115,22 +139,25 @@ func (b *Broadcast) Events(ctx context.Context, from int) iter.Seq2[NumberedEven
 // maxBatch bounds the events that a reader copies while it holds the lock.
 const maxBatch = 64
 
-// read returns events from number n on. If there are none yet, it returns a channel
-// that is closed when that changes; it is nil once the run has ended.
-func (b *Broadcast) read(n int) (batch []Event, changed <-chan struct{}, err error) {
+// read returns events from number n on, and the number of the oldest that is kept. If
+// there are none yet, it returns a channel that is closed when that changes; it is nil
+// once the run has ended.
+func (b *Broadcast) read(n int) (batch []Event, oldest int, changed <-chan struct{}, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	oldest := b.next - len(b.events)
+	oldest = b.next - len(b.events)
 	switch {
 	case n < oldest:
-		return nil, nil, fmt.Errorf("%w: event %d is no longer kept, and the oldest that is kept has number %d; a larger buffer keeps more", ErrMissed, n, oldest)
+		return nil, oldest, nil, fmt.Errorf("%w: event %d is no longer kept, and the oldest that is kept has number %d; a larger buffer keeps more", ErrMissed, n, oldest)
+	case n > b.next:
+		return nil, oldest, nil, fmt.Errorf("%w: there is no event %d yet, and the next one has number %d; the number may be of another run", ErrMissed, n, b.next)
 	case n < b.next:
 		for i := n; i < b.next && len(batch) < maxBatch; i++ {
 			batch = append(batch, b.events[i%b.limit])
 		}
-		return batch, nil, nil
+		return batch, oldest, nil, nil
 	case b.ended:
-		return nil, nil, b.err
+		return nil, oldest, nil, b.err
 	}
-	return nil, b.changed, nil
+	return nil, oldest, b.changed, nil
 }

@@ -231,7 +231,7 @@ func (c *compiler) checkMigrations() {
 // graph builds the graph. The builder may go on to build another one.
 func (c *compiler) graph() *Graph {
 	plan := &engine.Plan{Name: c.b.name, Schema: c.schema, Renamed: maps.Clone(c.opts.Migrations.Nodes)}
-	g := &Graph{plan: plan, opts: c.opts, runs: &engine.Runs{}}
+	g := &Graph{plan: plan, opts: c.opts}
 	for _, name := range c.sortedNames() {
 		n := c.b.nodes[name]
 		switch {

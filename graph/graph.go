@@ -16,7 +16,6 @@ type Graph struct {
 	run      RunOptions      // of [Graph.With]
 	options  *engine.Options // of a run without a thread
 	endJoins []engine.Join   // which schedule nothing; for Describe
-	runs     *engine.Runs
 }
 
 // Name returns the name with which the graph was built.

@@ -66,8 +66,10 @@ const (
 // String returns "sync", "async" or "exit".
 func (d Durability) String() string { return engine.Durability(d).String() }
 
-// A ConflictPolicy says what a run, or an update, does when another run holds its
-// thread.
+// A ConflictPolicy says what a run, an update or a deletion does when another run
+// holds its thread. Threads of a store are known by the store and their id, so the
+// other run may belong to another Graph value of this process. A node that runs its
+// own thread gets [checkpoint.ErrConflict] whatever the policy: it would wait for itself.
 type ConflictPolicy uint8
 
 const (
@@ -76,12 +78,15 @@ const (
 	// ConflictWait waits for the other run to end, as long as the context allows. Several
 	// runs that wait are in no particular order.
 	ConflictWait = ConflictPolicy(engine.Wait)
-	// ConflictInterrupt stops the other run, which fails with [ErrSuperseded] and keeps what
-	// it stored, and then runs. A run of another process cannot be stopped: it is
-	// waited for.
+	// ConflictInterrupt stops the other run, waits for it to end, and then runs. The
+	// other run's nodes see their context end. It fails with [ErrSuperseded], even if
+	// it reached its end, and what it stored is kept. An update or a deletion, and a
+	// run of another process, cannot be stopped: they are waited for.
 	ConflictInterrupt = ConflictPolicy(engine.Interrupt)
-	// ConflictRollback is ConflictInterrupt, and removes what the other run stored. The store must be
-	// a [checkpoint.RunDeleter].
+	// ConflictRollback is ConflictInterrupt, and the run that is stopped removes what
+	// it stored: the thread and its subgraphs are as before that run, open questions
+	// and results of unfinished supersteps included. The store must be a
+	// [checkpoint.RunDeleter].
 	ConflictRollback = ConflictPolicy(engine.Rollback)
 )
 
@@ -97,7 +102,8 @@ type RunOptions struct {
 	// Metadata is stored with every checkpoint that the run writes. [HistoryQuery]
 	// can filter by it.
 	Metadata map[string]string
-	// Conflict says what to do when another run holds the thread.
+	// Conflict says what a run, [Thread.Update] or [Thread.Delete] does when another run
+	// holds the thread.
 	Conflict ConflictPolicy
 }
 

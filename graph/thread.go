@@ -98,7 +98,7 @@ func (t *Thread) options() (*engine.Options, error) {
 		return nil, err
 	}
 	o := *t.g.options
-	o.Store, o.Thread, o.At, o.Runs = t.g.opts.Checkpoints, t.id, t.at, t.g.runs
+	o.Store, o.Thread, o.At, o.Graph = t.g.opts.Checkpoints, t.id, t.at, t.g.plan
 	return &o, nil
 }
 
@@ -109,8 +109,8 @@ func (t *Thread) fail(err error) error {
 	return &RunError{Graph: t.g.Name(), Thread: t.id, Err: err}
 }
 
-// Delete removes the thread with all its checkpoints. If a run holds it, that is a
-// [checkpoint.ErrConflict].
+// Delete removes the thread with all its checkpoints. If a run holds it, Delete does
+// what [RunOptions.Conflict] says.
 func (t *Thread) Delete(ctx context.Context) error {
 	o, err := t.options()
 	if err == nil && t.at != "" {

@@ -22,11 +22,13 @@ type runContext struct {
 	done   chan struct{}
 	unhook func() bool
 
-	mu      sync.Mutex
-	err     error
-	stopped error // the cause of stop; nil if it was not called
-	after   map[int]func()
-	id      int
+	mu       sync.Mutex
+	err      error
+	stopped  error // ErrSuperseded, once the run was superseded
+	rollback bool  // the run is to remove what it stored
+	finished bool  // the run cannot be superseded
+	after    map[int]func()
+	id       int
 }
 
 func newRunContext(caller context.Context) *runContext {
@@ -42,14 +44,29 @@ func (c *runContext) drained() bool {
 	return c.caller.Err() != nil && errors.Is(context.Cause(c.caller), ErrDrained)
 }
 
-// stop ends the run, as if the caller had cancelled it with this cause.
-func (c *runContext) stop(cause error) {
+// supersede ends the run with the cause [ErrSuperseded], unless it has finished.
+// With rollback, the run also removes what it stored.
+func (c *runContext) supersede(rollback bool) {
 	c.mu.Lock()
-	if c.err == nil && c.stopped == nil {
-		c.stopped = cause
+	if c.finished {
+		c.mu.Unlock()
+		return
 	}
+	if c.err == nil || rollback {
+		c.stopped = ErrSuperseded
+	}
+	c.rollback = c.rollback || rollback
 	c.mu.Unlock()
 	c.end(context.Canceled)
+}
+
+// finish marks the run as finished: nobody can supersede it any more. It returns
+// [ErrSuperseded] if the run was superseded before, and whether it is to be rolled back.
+func (c *runContext) finish() (rollback bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.finished = true
+	return c.rollback, c.stopped
 }
 
 // cause returns why the run has to end, or nil. It ends the context if there is

@@ -22,6 +22,7 @@
 //   - durability.go, exitwriter.go: when progress is stored: the sync, async and exit writers.
 //   - runlog.go: names the checkpoints of a run and gives them to the writer.
 //   - options.go, lease.go: what a run is given, and its right to the thread.
+//   - rollback.go: the end of a run that gave way to another one.
 //   - task.go: one node's part of a superstep: its call, and its update split into writes and targets.
 //   - once.go, question.go, taskcontext.go: what a node can ask of its task: side effects, questions, keys.
 //   - parentwrites.go: what a subgraph writes for the graph around it.

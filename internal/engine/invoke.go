@@ -27,7 +27,7 @@ func (p *Plan) Invoke(ctx context.Context, o *Options, events *Stream, writes []
 	r.events = events
 	// The thread is released before the last events are delivered, so that their
 	// reader can start the next run at once.
-	defer events.flush()
+	defer events.flush(context.Background())
 	defer r.begin(ctx)()
 	if o.Store == nil {
 		r.id = uuid.New()
@@ -38,7 +38,10 @@ func (p *Plan) Invoke(ctx context.Context, o *Options, events *Stream, writes []
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, lease.release(ctx)) }()
+	defer func() {
+		snap, err = r.giveWay(&lease, snap, err)
+		err = errors.Join(err, lease.release(ctx))
+	}()
 	return r.invoke(in)
 }
 
@@ -57,7 +60,7 @@ func (r *run) acquire(ctx context.Context) (threadLease, error) {
 	}
 	log := newRunLog(r.Durability)
 	r.id = log.nextID()
-	lease, err := acquireThread(ctx, r.Options, r.id, r.ctx)
+	lease, err := acquireThread(ctx, r.Options, r.ctx)
 	if err != nil {
 		return threadLease{}, err
 	}
@@ -98,6 +101,9 @@ func (r *run) invoke(in input) (snap *Snapshot, err error) {
 	closed = true
 	if cerr := r.closeLog(); cerr != nil {
 		return nil, errors.Join(err, cerr)
+	}
+	if _, superseded := r.ctx.finish(); err == nil {
+		err = superseded
 	}
 	if r.log != nil && r.log.mode == Exit && r.stored.Run == r.id {
 		e := r.event(Checkpointed)
@@ -177,6 +183,7 @@ func (r *run) find(in *input) (bool, error) {
 		return false, err
 	}
 	r.log.setHead("", c.ID)
+	r.log.keep(&c)
 	if r.At != "" && (r.At != c.ID || len(in.answers) == 0) {
 		if len(in.answers) > 0 {
 			return false, fmt.Errorf("checkpoint %s is not the thread's newest, and a run from it asks its questions again: %w", r.At, ErrNoQuestion)

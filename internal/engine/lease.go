@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -25,44 +26,73 @@ const (
 	Rollback
 )
 
-// Runs are the runs of a graph that are under way in this process, by thread. They
-// keep two runs off one thread where the store has no leases.
-type Runs struct {
+// A threadKey names a thread of a store in this process.
+type threadKey struct {
+	store  any
+	thread string
+}
+
+// threadKey returns the name of the thread. A store that cannot be compared is
+// known by the graph that uses it.
+func (o *Options) threadKey() threadKey {
+	if reflect.ValueOf(o.Store).Comparable() {
+		return threadKey{o.Store, o.Thread}
+	}
+	return threadKey{o.Graph, o.Thread}
+}
+
+// holders are the runs of this process that hold a thread, or wait for another
+// process to release it. They keep two runs off one thread where the store has no
+// leases, and let a run stop another one, whichever graph it belongs to.
+var holders struct {
 	mu     sync.Mutex
-	active map[string]*activeRun
+	active map[threadKey]*holder
 }
 
-type activeRun struct {
-	id   string
+// A holder is a run, or an edit, that has its thread for itself in this process.
+type holder struct {
 	ctx  *runContext
-	done chan struct{}
+	done chan struct{} // closed when the thread is released
+	// rollback is why the run could not be rolled back. It is set before done is closed.
+	rollback error
 }
 
-// claim registers a run of the thread, or returns the one that is under way.
-func (l *Runs) claim(thread string, run *activeRun) (holder *activeRun) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if holder = l.active[thread]; holder != nil {
-		return holder
+// claim makes h the holder of the thread, or returns the one that it has.
+func claim(key threadKey, h *holder) (other *holder) {
+	holders.mu.Lock()
+	defer holders.mu.Unlock()
+	if other = holders.active[key]; other != nil {
+		return other
 	}
-	if l.active == nil {
-		l.active = map[string]*activeRun{}
+	if holders.active == nil {
+		holders.active = map[threadKey]*holder{}
 	}
-	l.active[thread] = run
+	holders.active[key] = h
 	return nil
 }
 
-func (l *Runs) release(thread string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	close(l.active[thread].done)
-	delete(l.active, thread)
+func unclaim(key threadKey, h *holder) {
+	holders.mu.Lock()
+	defer holders.mu.Unlock()
+	delete(holders.active, key)
+	close(h.done)
 }
 
 // A threadLease is the right of one run to a thread, and the store to use meanwhile.
 type threadLease struct {
-	store   checkpoint.Store
-	release func(context.Context) error
+	store  checkpoint.Store
+	key    threadKey
+	holder *holder
+	held   checkpoint.Lease // nil if the store has no leases
+}
+
+// release releases the thread.
+func (l *threadLease) release(ctx context.Context) error {
+	defer unclaim(l.key, l.holder)
+	if l.held == nil {
+		return nil
+	}
+	return l.held.Release(ctx)
 }
 
 // How long a run waits before it asks a store again for a thread that another
@@ -72,85 +102,114 @@ const (
 	lastPoll  = 500 * time.Millisecond
 )
 
-// acquireThread takes the thread for one run, as the conflict policy says. Unless
+// acquireThread takes the thread for one run, as the conflict policy says: first
+// from the other runs of this process, then from those of other processes. Unless
 // it waits, a thread that is held is a [checkpoint.ErrConflict].
-func acquireThread(ctx context.Context, o *Options, id string, rc *runContext) (threadLease, error) {
-	own := &activeRun{id: id, ctx: rc, done: make(chan struct{})}
-	for poll := firstPoll; ; poll = min(2*poll, lastPoll) {
-		lease, holder, err := tryAcquire(ctx, o, own)
-		if err == nil || !errors.Is(err, checkpoint.ErrConflict) || o.Conflict == Reject {
-			return lease, err
+func acquireThread(ctx context.Context, o *Options, rc *runContext) (threadLease, error) {
+	if _, ok := o.Store.(checkpoint.RunDeleter); !ok && o.Conflict == Rollback {
+		return threadLease{}, fmt.Errorf("rollback needs a store that can delete runs, and %T cannot: %w", o.Store, errors.ErrUnsupported)
+	}
+	lease := threadLease{store: o.Store, key: o.threadKey(), holder: &holder{ctx: rc, done: make(chan struct{})}}
+	for {
+		other := claim(lease.key, lease.holder)
+		if other == nil {
+			break
 		}
-		if holder != nil {
-			err = holder.giveWay(ctx, o)
-		} else {
-			err = pause(ctx, poll)
+		if err := o.conflict(ctx, errHeld); err != nil {
+			return threadLease{}, err
 		}
-		if err != nil {
-			return threadLease{}, fmt.Errorf("%w while it waited for another run of the thread", err)
+		if err := other.giveWay(ctx, o.Conflict); err != nil {
+			return threadLease{}, err
 		}
 	}
+	held, err := leaseThread(ctx, o, rc)
+	if err != nil {
+		unclaim(lease.key, lease.holder)
+		return threadLease{}, err
+	}
+	if held != nil {
+		lease.store, lease.held = held, held
+	}
+	return lease, nil
 }
 
-// tryAcquire takes the thread if it is free. Holder is the run of this process
-// that holds it, if one does.
-func tryAcquire(ctx context.Context, o *Options, own *activeRun) (lease threadLease, holder *activeRun, err error) {
-	if holder = o.Runs.claim(o.Thread, own); holder != nil {
-		return lease, holder, fmt.Errorf("%w: another run holds the thread", checkpoint.ErrConflict)
+var errHeld = fmt.Errorf("%w: another run holds the thread", checkpoint.ErrConflict)
+
+// conflict returns held, the error of a thread that another run holds, unless the
+// policy is to wait for it.
+func (o *Options) conflict(ctx context.Context, held error) error {
+	if o.heldAround(ctx) {
+		return fmt.Errorf("%w: a node of that run starts this one, and would wait for itself; use a subgraph or another thread", errHeld)
 	}
-	lease = threadLease{store: o.Store, release: func(context.Context) error {
-		o.Runs.release(o.Thread)
-		return nil
-	}}
+	if o.Conflict == Reject {
+		return held
+	}
+	return nil
+}
+
+// heldAround reports whether ctx belongs to a node of a run that holds the thread.
+func (o *Options) heldAround(ctx context.Context) bool {
+	for t := TaskOf(ctx); t != nil; t = TaskOf(t.scope.ctx.caller) {
+		if t.scope.log != nil && t.scope.Options.threadKey() == o.threadKey() {
+			return true
+		}
+	}
+	return false
+}
+
+// leaseThread takes the lease of the thread. It returns nil if the store has none.
+func leaseThread(ctx context.Context, o *Options, rc *runContext) (checkpoint.Lease, error) {
 	leaser, ok := o.Store.(checkpoint.Leaser)
 	if !ok {
-		return lease, nil, nil
+		return nil, nil
 	}
-	held, err := leaser.Lease(ctx, o.Thread)
-	switch {
-	case errors.Is(err, errors.ErrUnsupported):
-		return lease, nil, nil
-	case err != nil:
-		o.Runs.release(o.Thread)
-		return threadLease{}, nil, err
+	for poll := firstPoll; ; poll = min(2*poll, lastPoll) {
+		lease, err := leaser.Lease(ctx, o.Thread)
+		switch {
+		case err == nil:
+			return lease, nil
+		case errors.Is(err, errors.ErrUnsupported):
+			return nil, nil
+		case !errors.Is(err, checkpoint.ErrConflict):
+			return nil, err
+		}
+		if err := o.conflict(ctx, err); err != nil {
+			return nil, err
+		}
+		timer := time.NewTimer(poll)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, waitError(ctx)
+		case <-rc.Done(): // another run of this process supersedes this one
+			timer.Stop()
+			if _, err := rc.finish(); err != nil {
+				return nil, err
+			}
+			return nil, waitError(ctx)
+		}
 	}
-	lease.store = held
-	lease.release = func(ctx context.Context) error {
-		defer o.Runs.release(o.Thread)
-		return held.Release(ctx)
-	}
-	return lease, nil, nil
 }
 
-// giveWay waits until the run has ended. It stops it first, and removes what it
-// wrote, if the policy of the run that waits says so.
-func (a *activeRun) giveWay(ctx context.Context, o *Options) error {
-	if o.Conflict == Interrupt || o.Conflict == Rollback {
-		a.ctx.stop(ErrSuperseded)
-	}
-	select {
-	case <-a.done:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	if o.Conflict != Rollback {
-		return nil
-	}
-	deleter, ok := o.Store.(checkpoint.RunDeleter)
-	if !ok {
-		return fmt.Errorf("rollback needs a store that can delete runs, and %T cannot: %w", o.Store, errors.ErrUnsupported)
-	}
-	return deleter.DeleteRuns(ctx, o.Thread, a.id)
+// waitError is the error of a run whose context ended before it had its thread.
+func waitError(ctx context.Context) error {
+	return fmt.Errorf("%w while it waited for another run of the thread", context.Cause(ctx))
 }
 
-// pause waits for d.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// giveWay waits until the thread is released. It stops the run that holds it, and
+// has it removed, if the policy says so.
+func (h *holder) giveWay(ctx context.Context, policy ConflictPolicy) error {
+	if policy == Interrupt || policy == Rollback {
+		h.ctx.supersede(policy == Rollback)
 	}
+	select {
+	case <-h.done:
+	case <-ctx.Done():
+		return waitError(ctx)
+	}
+	if policy == Rollback && h.rollback != nil {
+		return fmt.Errorf("the run that held the thread: %w", h.rollback)
+	}
+	return nil
 }

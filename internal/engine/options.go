@@ -19,8 +19,8 @@ type Options struct {
 	// is at; empty for the newest.
 	Thread, At string
 
-	// Runs are those of the graph in this process.
-	Runs *Runs
+	// Graph tells the graph from others that use the store.
+	Graph any
 	// Conflict says what to do if another run holds the thread.
 	Conflict ConflictPolicy
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/statecore"
@@ -24,6 +25,7 @@ const (
 	markStop    = "$stop"   // a run stopped here in good order: its static pauses
 	markError   = "$error"  // the text of the task's last failure
 	markVoid    = "$void"   // the results so far do not count: an index for each task
+	markGone    = "$gone"   // nothing: replaces a write of a run that was rolled back
 )
 
 // A mark that replaces the one before it has a fixed index.
@@ -125,6 +127,7 @@ func (p *pendingWrites) begun() bool { return p != nil && (p.stopped || p.tried(
 // decodePending sorts the pending writes of a checkpoint by task.
 func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) {
 	d := pendingDecoder{plan: p, out: &pendingWrites{questions: map[string]string{}, answers: map[string]json.RawMessage{}}}
+	writes = slices.DeleteFunc(slices.Clone(writes), func(w checkpoint.Write) bool { return w.Channel == markGone })
 	for _, w := range writes {
 		if w.Channel == markVoid {
 			if err := json.Unmarshal(w.Data, &d.out.void); err != nil {

@@ -130,7 +130,7 @@ func (r *run) superstep() error {
 	e.State = r.view
 	r.emit(e)
 	if r.log != nil && r.parent == nil {
-		r.events.flush() // what is stored is seen before the run goes on or stops
+		r.events.flush(r.storeCtx) // what is stored is seen before the run goes on or stops
 	}
 	return nil
 }

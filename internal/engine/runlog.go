@@ -18,6 +18,7 @@ type runLog struct {
 	mu    sync.Mutex
 	ids   uuid.Series       // ascending over all namespaces
 	heads map[string]string // the newest checkpoint of each namespace, stored or under way
+	found []foundWrites     // of earlier runs, in case this one is rolled back
 }
 
 func newRunLog(mode Durability) *runLog { return &runLog{mode: mode, heads: map[string]string{}} }

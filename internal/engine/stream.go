@@ -61,10 +61,9 @@ func (s *Stream) add(e *Event) {
 	s.pending = append(s.pending, *e)
 }
 
-// flush delivers what was added.
-func (s *Stream) flush() {
-	if s != nil && len(s.pending) > 0 {
-		s.deliver(context.Background(), &delivery{batch: s.pending})
+// flush delivers what was added. If ctx ends first, the next flush delivers it.
+func (s *Stream) flush(ctx context.Context) {
+	if s != nil && len(s.pending) > 0 && s.deliver(ctx, &delivery{batch: s.pending}) {
 		s.pending = nil
 	}
 }
@@ -83,17 +82,20 @@ func (s *Stream) emit(ctx context.Context, t *Task, value any) {
 	}
 }
 
-func (s *Stream) deliver(ctx context.Context, d *delivery) {
+// deliver reports false if ctx ended before the consumer took the delivery.
+func (s *Stream) deliver(ctx context.Context, d *delivery) bool {
 	select { // a consumer that waits is the common case, and needs no look at the rest
 	case s.deliveries <- *d:
-		return
+		return true
 	default:
 	}
 	select {
 	case s.deliveries <- *d:
 	case <-s.left:
 	case <-ctx.Done():
+		return false
 	}
+	return true
 }
 
 // first changes the first event that was added and is not delivered yet.

@@ -116,6 +116,7 @@ func (r *run) resumeCallIn(call string) (bool, error) {
 	if err := r.restore(&c); err != nil {
 		return false, err
 	}
+	r.log.keep(&c)
 	r.resuming = r.pending.begun()
 	return true, nil
 }

@@ -40,6 +40,7 @@ func (p *Plan) edit(ctx context.Context, o *Options, tasks []string, change func
 	sync.Durability = Sync
 	r.Options = &sync
 	defer r.begin(ctx)()
+	_, _ = r.ctx.finish() // an edit is short: other runs wait for it
 	lease, err := r.acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -225,7 +226,8 @@ func (r *run) updateTask(t *Task, u NodeUpdate, only bool, ran []string) error {
 func DeleteThread(ctx context.Context, o *Options) error {
 	rc := newRunContext(ctx)
 	defer rc.close()
-	lease, err := acquireThread(ctx, o, "", rc)
+	_, _ = rc.finish() // other runs wait for it
+	lease, err := acquireThread(ctx, o, rc)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ func (r *run) runTasks(tasks []Task) error {
 		return r.runSingle(&tasks[0])
 	}
 	if r.parent == nil {
-		r.events.flush()
+		r.events.flush(r.storeCtx)
 	}
 	w := &workers{run: r, tasks: tasks}
 	due := 0
@@ -45,7 +45,7 @@ func (r *run) runSingle(t *Task) error {
 	} else {
 		r.emit(t.event(TaskStarted))
 		if r.parent == nil {
-			r.events.flush()
+			r.events.flush(r.storeCtx)
 		}
 		t.execute()
 		r.emit(t.ended())

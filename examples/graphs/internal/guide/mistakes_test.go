@@ -290,7 +290,7 @@ func readerTooLate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	events := graph.NewBroadcast(graph.BroadcastOptions{Buffer: 2})
+	events := graph.NewBroadcast(2)
 	if err := events.Run(g.Stream(ctx)); err != nil {
 		return err
 	}
@@ -302,10 +302,15 @@ func readerTooLate(ctx context.Context) error {
 	return nil
 }
 
-func nodeWithoutGraph(ctx context.Context) error {
-	_, err := graph.Protect(func(ctx context.Context, s state.View) (state.Update, error) {
+func nodeWithoutGraph(ctx context.Context) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	_, err = func(_ context.Context, s state.View) (state.Update, error) {
 		return state.Update{Draft.Put(Topic.Get(s))}, nil
-	})(ctx, nil)
+	}(ctx, nil)
 	return err
 }
 
