@@ -73,8 +73,6 @@ func (e *AttemptError) Error() string { return e.Err.Error() }
 // Unwrap returns the error of the last attempt.
 func (e *AttemptError) Unwrap() error { return e.Err }
 
-type attemptKey struct{}
-
 // WithAttempt returns the context of an attempt of a node, counted from 1.
 func WithAttempt(ctx context.Context, attempt int) context.Context {
 	return context.WithValue(ctx, attemptKey{}, attempt)
