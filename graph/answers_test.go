@@ -3,7 +3,6 @@ package graph_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -20,7 +19,8 @@ import (
 
 var ask = graph.NewInterrupt[string, string]("ask")
 
-// asking returns a node that asks for what it writes.
+// asking returns a node that calls did, asks a question, and appends the answer to the
+// trail.
 func asking(name string, did func(string)) graph.NodeFunc {
 	return func(ctx context.Context, _ state.View) (state.Update, error) {
 		did(name)
@@ -32,9 +32,10 @@ func asking(name string, did func(string)) graph.NodeFunc {
 	}
 }
 
-// processGraphs are what a child process runs. Did is told of every execution.
+// processGraphs holds the graphs that a child process can run. The function did is
+// called with the name of each task that runs.
 var processGraphs = map[string]func(b *graph.Builder, did func(string)){
-	"p2": func(b *graph.Builder, did func(string)) {
+	"parallel": func(b *graph.Builder, did func(string)) {
 		for _, n := range []string{"a", "b", "d"} {
 			b.Node(n, asking(n, did))
 			b.Edge(graph.Start, n)
@@ -47,7 +48,7 @@ var processGraphs = map[string]func(b *graph.Builder, did func(string)){
 		b.Join("end", "a", "b", "c", "d")
 		b.Node("end", mark("end"))
 	},
-	"p2b": func(b *graph.Builder, did func(string)) {
+	"keyed": func(b *graph.Builder, did func(string)) {
 		b.Node("n", func(ctx context.Context, _ state.View) (state.Update, error) {
 			did("n")
 			keys := []string{"x", "y", "z"}
@@ -68,7 +69,7 @@ var processGraphs = map[string]func(b *graph.Builder, did func(string)){
 		})
 		b.Edge(graph.Start, "n")
 	},
-	"p2c": func(b *graph.Builder, did func(string)) {
+	"sent": func(b *graph.Builder, did func(string)) {
 		b.Node("map", func(context.Context, state.View) (state.Update, error) {
 			var u state.Update
 			for i := range 4 {
@@ -98,7 +99,7 @@ func processGraph(t testing.TB, name string, s checkpoint.Store, did func(string
 	return build(t, s, func(b *graph.Builder) { processGraphs[name](b, did) })
 }
 
-// questions names the open questions of a thread, in an order of their own.
+// questions returns the sorted names of the open questions, and their ids by name.
 func questions(s *graph.Snapshot) ([]string, map[string]string, error) {
 	open, err := ask.Open(s)
 	ids := map[string]string{}
@@ -114,8 +115,8 @@ func questions(s *graph.Snapshot) ([]string, map[string]string, error) {
 	return names, ids, err
 }
 
-// answered resumes a thread with answers, each "yes" and the question's name,
-// and returns what is asked next.
+// answered resumes a thread with an answer, "yes" and the question's name, for each
+// named question. It returns the questions that are open afterwards.
 func answered(ctx context.Context, th *graph.Thread, names ...string) ([]string, *graph.Snapshot, error) {
 	s, err := th.Snapshot(ctx)
 	if err != nil {
@@ -137,8 +138,7 @@ func answered(ctx context.Context, th *graph.Thread, names ...string) ([]string,
 }
 
 func init() {
-	// answer GRAPH THREAD NAME… answers questions and tells what ran, what is
-	// asked next and the trail.
+	// answer GRAPH THREAD NAME… answers the named questions and prints an answerReport.
 	children["answer"] = func(c *child) error {
 		b := graph.New("test", trail, total, note, item)
 		var mu sync.Mutex
@@ -165,54 +165,61 @@ func init() {
 	}
 }
 
+// answerReport holds the tasks that ran in a child process, the questions that are open
+// afterwards, and the trail.
 type answerReport struct{ Ran, Open, Trail []string }
 
-// answerCase is a graph of processGraphs that asks, and what it should do.
+// answerCase describes the questions of a graph of processGraphs.
 type answerCase struct {
 	graph string
-	asks  []string // its questions, each of a task of its own unless one is named
-	task  func(q string) string
-	trail []string
-	quiet []string // tasks that do not ask
-	then  []string // tasks behind the questions
+	asks  []string              // the names of all questions
+	task  func(q string) string // the task that asks a question
+	trail []string              // at the end of the run
+	quiet []string              // the tasks that ask nothing
+	then  []string              // the tasks that run after the last answer
 }
 
 var answerCases = map[string]answerCase{
-	"TestP2": {
-		graph: "p2", asks: []string{"a", "b", "d"}, task: func(q string) string { return q },
+	"parallel": {
+		graph: "parallel", asks: []string{"a", "b", "d"}, task: func(q string) string { return q },
 		trail: []string{"a=yes a", "b=yes b", "c", "d=yes d", "end"}, quiet: []string{"c"},
 	},
-	"TestP2b": {
-		graph: "p2b", asks: []string{"x", "y", "z"}, task: func(string) string { return "n" },
+	"keyed": {
+		graph: "keyed", asks: []string{"x", "y", "z"}, task: func(string) string { return "n" },
 		trail: []string{"x=yes x", "y=yes y", "z=yes z"},
 	},
-	"TestP2c": {
-		graph: "p2c", asks: []string{"in0", "in2", "in3"}, task: func(q string) string { return "work[" + q[2:] + "]" },
+	"sent": {
+		graph: "sent", asks: []string{"in0", "in2", "in3"}, task: func(q string) string { return "work[" + q[2:] + "]" },
 		trail: []string{"in0=yes in0", "in1", "in2=yes in2", "in3=yes in3", "end"}, quiet: []string{"work[1]"},
 	},
-	"TestNestedAnswers": {
+	"nested": {
 		graph: "nested", asks: []string{"3a", "3b"}, task: func(q string) string { return q },
 		trail: []string{"before", "in1", "in2", "in3", "3a=yes 3a", "3b=yes 3b", "out3", "out2", "out1", "after"}, quiet: []string{"before", "in1", "in2", "in3"},
 		then: []string{"after", "out1", "out2", "out3"},
 	},
 }
 
-// TestP2: several questions of one superstep are all shown, and answered in any
-// order and company; what does not ask runs once.
-func TestP2(t *testing.T) { testAnswers(t, answerCases["TestP2"]) }
+// TestParallelQuestionsAnsweredInAnyOrder proves that all questions of a superstep are
+// open at once, that they can be answered in any order and in any groups, and that a
+// task without a question runs once.
+func TestParallelQuestionsAnsweredInAnyOrder(t *testing.T) { testAnswers(t, answerCases["parallel"]) }
 
-// TestP2b: each of several questions of one node gets its own answer, also when
-// they are asked from goroutines at once.
-func TestP2b(t *testing.T) { testAnswers(t, answerCases["TestP2b"]) }
+// TestKeyedQuestionsGetTheirOwnAnswers proves that each of several questions of one node
+// receives its own answer, also if goroutines ask them at the same time.
+func TestKeyedQuestionsGetTheirOwnAnswers(t *testing.T) { testAnswers(t, answerCases["keyed"]) }
 
-// TestP2c: a sent task keeps its input and its answer.
-func TestP2c(t *testing.T) { testAnswers(t, answerCases["TestP2c"]) }
+// TestSentTaskKeepsInputAndAnswer proves that a sent task which asks a question resumes
+// with its own input and its own answer.
+func TestSentTaskKeepsInputAndAnswer(t *testing.T) { testAnswers(t, answerCases["sent"]) }
 
-// TestNestedAnswers: the same three subgraphs down.
-func TestNestedAnswers(t *testing.T) { testAnswers(t, answerCases["TestNestedAnswers"]) }
+// TestNestedQuestionsAnsweredInAnyOrder proves the same for questions that are asked
+// three levels of subgraphs down.
+func TestNestedQuestionsAnsweredInAnyOrder(t *testing.T) { testAnswers(t, answerCases["nested"]) }
 
+// testAnswers answers the questions of a case in every order, in one process, and in two
+// orders with a process for each group of answers.
 func testAnswers(t *testing.T, c answerCase) {
-	t.Run("here", func(t *testing.T) {
+	t.Run("one process", func(t *testing.T) {
 		eachStore(t, func(t *testing.T, s checkpoint.Store) {
 			for _, mode := range modes {
 				for i, order := range partitions(c.asks) {
@@ -221,13 +228,13 @@ func testAnswers(t *testing.T, c answerCase) {
 			}
 		})
 	})
-	t.Run("elsewhere", func(t *testing.T) {
+	t.Run("processes", func(t *testing.T) {
 		t.Parallel()
 		orders := partitions(c.asks)
 		for _, i := range []int{len(orders) / 2, len(orders) - 1} {
 			t.Run(fmt.Sprint(orders[i]), func(t *testing.T) {
 				t.Parallel()
-				c.runElsewhere(t, orders[i])
+				c.runInProcesses(t, orders[i])
 			})
 		}
 	})
@@ -240,24 +247,18 @@ func (c answerCase) run(t *testing.T, s checkpoint.Store, thread string, mode gr
 	th := in(g.Thread(thread), mode)
 	snap := invoke(t, th, note.Put("go"))
 	left := slices.Clone(c.asks)
-	answers := map[string]int{}
+	answers := map[string]int{} // runs with an answer, by task
 	for _, names := range order {
 		for _, at := range []*graph.Snapshot{snap, snapshot(t, th)} {
-			if open, _, err := questions(at); err != nil || !slices.Equal(open, left) {
-				t.Fatalf("%v: got questions %q, %v, want %q", order, open, err, left)
-			}
-			if at.Done() {
-				t.Fatalf("%v: the thread is done with questions open", order)
-			}
+			open, _, err := questions(at)
+			require.NoError(t, err)
+			require.Equal(t, left, open, "open questions, order %v", order)
+			require.False(t, at.Done(), "order %v", order)
 		}
 		open, after, err := answered(t.Context(), th, names...)
-		if err != nil {
-			t.Fatalf("%v: %v", order, err)
-		}
+		require.NoError(t, err, "order %v", order)
 		left = slices.DeleteFunc(left, func(q string) bool { return slices.Contains(names, q) })
-		if !slices.Equal(open, left) {
-			t.Fatalf("%v: after %q: got %q, want %q", order, names, open, left)
-		}
+		require.Equal(t, strings.Join(left, " "), strings.Join(open, " "), "open questions after %q, order %v", names, order)
 		tasks := map[string]bool{}
 		for _, q := range names {
 			tasks[c.task(q)] = true
@@ -267,9 +268,7 @@ func (c answerCase) run(t *testing.T, s checkpoint.Store, thread string, mode gr
 		}
 		snap = after
 	}
-	if !snap.Done() {
-		t.Fatalf("%v: the thread is not done: next %q", order, snap.Next)
-	}
+	require.True(t, snap.Done(), "order %v", order)
 	for _, at := range []*graph.Snapshot{snap, snapshot(t, th)} {
 		require.Equal(t, c.trail, trail.Get(at))
 	}
@@ -281,8 +280,9 @@ func (c answerCase) run(t *testing.T, s checkpoint.Store, thread string, mode gr
 	}
 }
 
-// runElsewhere gives each group of answers in a process of its own.
-func (c answerCase) runElsewhere(t *testing.T, order [][]string) {
+// runInProcesses sends each group of answers from a process of its own.
+func (c answerCase) runInProcesses(t *testing.T, order [][]string) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "weft.db")
 	g := processGraph(t, c.graph, openFile(t, file), func(string) {})
 	invoke(t, g.Thread("t"), note.Put("go"))
@@ -303,13 +303,10 @@ func (c answerCase) runElsewhere(t *testing.T, order [][]string) {
 		}
 		slices.Sort(tasks)
 		tasks = slices.Compact(tasks)
-		if !slices.Equal(r.Open, left) || !slices.Equal(r.Ran, tasks) {
-			t.Fatalf("after %q: got %+v, want %q to run and %q open", names, r, tasks, left)
-		}
+		require.Equal(t, strings.Join(left, " "), strings.Join(r.Open, " "), "open questions after %q", names)
+		require.Equal(t, tasks, r.Ran, "tasks that ran with the answers %q", names)
 	}
-	if !slices.Equal(r.Trail, c.trail) {
-		t.Fatalf("got %q, want %q", r.Trail, c.trail)
-	}
+	require.Equal(t, c.trail, r.Trail)
 	require.Equal(t, c.trail, trail.Get(snapshot(t, g.Thread("t"))))
 }
 
@@ -332,35 +329,32 @@ func partitions(names []string) [][][]string {
 	return out
 }
 
-// TestConflictBesideAQuestion: nobody is asked for what could not be applied behind the answer.
-func TestConflictBesideAQuestion(t *testing.T) {
-	t.Parallel()
-	onStores(t, func(t *testing.T, store checkpoint.Store) {
+// TestConflictVoidsQuestionsOfSuperstep proves that a superstep whose writes conflict
+// fails and opens no question, in each run that repeats it.
+func TestConflictVoidsQuestionsOfSuperstep(t *testing.T) {
+	eachStore(t, func(t *testing.T, store checkpoint.Store) {
 		mode := state.Last[string]("mode")
-		sure := graph.NewInterrupt[string, bool]("sure")
 		b := graph.New("test", note, mode)
 		for _, name := range []string{"a", "b"} {
 			b.Node(name, func(context.Context, state.View) (state.Update, error) { return state.Update{mode.Put(name)}, nil })
 		}
 		b.Node("c", func(ctx context.Context, _ state.View) (state.Update, error) {
-			_, err := sure.Wait(ctx, "sure?")
+			_, err := ask.Wait(ctx, "c?")
 			return nil, err
 		})
 		for _, name := range []string{"a", "b", "c"} {
 			b.Edge(graph.Start, name)
 		}
 		th := compile(t, b, graph.Options{Checkpoints: store}).Thread("t")
-		for range 2 { // what was refused is done anew
+		for range 2 {
 			snap, err := th.Invoke(t.Context(), note.Put("go"))
-			if !errors.Is(err, state.ErrConcurrentWrite) || !strings.Contains(err.Error(), `"a"`) {
-				t.Errorf("got %v, want %v", err, state.ErrConcurrentWrite)
+			require.ErrorIs(t, err, state.ErrConcurrentWrite)
+			require.ErrorContains(t, err, `"a"`)
+			if snap != nil {
+				require.Empty(t, snap.Pauses)
 			}
-			if snap != nil && len(snap.Pauses) > 0 {
-				t.Errorf("asked %+v", snap.Pauses)
-			}
-			if _, err = th.Invoke(t.Context()); !errors.Is(err, state.ErrConcurrentWrite) {
-				t.Errorf("going on: got %v, want %v", err, state.ErrConcurrentWrite)
-			}
+			_, err = th.Invoke(t.Context())
+			require.ErrorIs(t, err, state.ErrConcurrentWrite)
 		}
 	})
 }

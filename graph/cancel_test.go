@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,8 +17,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// bubbled runs a test on the store in memory in a bubble, which fails if a
-// goroutine is left, and on the other stores without one.
+// bubbled runs the test once per store. With the store in memory it runs in a synctest
+// bubble, which fails if a goroutine is left.
 func bubbled(t *testing.T, test func(t *testing.T, s checkpoint.Store, memory bool)) {
 	t.Parallel()
 	for name, open := range stores {
@@ -33,9 +33,10 @@ func bubbled(t *testing.T, test func(t *testing.T, s checkpoint.Store, memory bo
 	}
 }
 
-// TestCancel cancels runs at random points. What is left is the state before or
-// after a superstep, and the next run goes on to the right end.
-func TestCancel(t *testing.T) {
+// TestCancelledRunKeepsWholeSupersteps cancels runs at random points. It proves that the
+// newest checkpoint is then one of an uninterrupted run, and that later runs reach the
+// same end.
+func TestCancelledRunKeepsWholeSupersteps(t *testing.T) {
 	s := seed(t)
 	bubbled(t, func(t *testing.T, store checkpoint.Store, memory bool) {
 		rounds := 1000
@@ -61,13 +62,11 @@ func TestCancel(t *testing.T) {
 			th := in(g.Thread(fmt.Sprint(round)), modes[rng.IntN(3)])
 			err := context.Canceled
 			for first := true; err != nil; first = false {
-				if !errors.Is(err, context.Canceled) {
-					t.Fatalf("got error %v", err)
-				}
+				require.ErrorIs(t, err, context.Canceled)
 				after.Store(1 + rng.Int64N(calls))
 				var ctx context.Context
 				ctx, cancel = context.WithCancel(t.Context())
-				err = cancelled(ctx, t, th, first, rng.IntN(2) == 0)
+				err = runInput(ctx, t, th, first, rng.IntN(2) == 0)
 				cancel()
 				sameAsOneOf(t, th, states)
 			}
@@ -77,7 +76,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-func cancelled(ctx context.Context, t *testing.T, th *graph.Thread, first, stream bool) (err error) {
+// runInput runs the thread, with input if it has no checkpoint yet.
+func runInput(ctx context.Context, t *testing.T, th *graph.Thread, first, stream bool) (err error) {
 	var input []state.Write
 	if _, serr := th.Snapshot(t.Context()); first || errors.Is(serr, checkpoint.ErrNotFound) {
 		input = append(input, note.Put("go"))
@@ -92,21 +92,22 @@ func cancelled(ctx context.Context, t *testing.T, th *graph.Thread, first, strea
 	return err
 }
 
-// sameAsOneOf checks that the thread's newest checkpoint is one of a whole run.
+// sameAsOneOf checks that the trail of the thread's newest checkpoint is the one of the
+// same step in states.
 func sameAsOneOf(t *testing.T, th *graph.Thread, states [][]string) {
 	t.Helper()
 	for info, err := range th.History(t.Context(), graph.HistoryQuery{Limit: 1}) {
 		require.NoError(t, err)
-		if got := trail.Get(snapshot(t, th.At(info.ID))); info.Step >= len(states) || !slices.Equal(got, states[info.Step]) {
-			t.Fatalf("step %d holds %q", info.Step, got)
-		}
+		require.Less(t, info.Step, len(states))
+		got := trail.Get(snapshot(t, th.At(info.ID)))
+		require.Equal(t, strings.Join(states[info.Step], " "), strings.Join(got, " "), "step %d", info.Step)
 	}
 }
 
-// TestMixedRuns mixes runs that succeed, fail, panic, pause, are cancelled and
-// are left early. No checkpoint holds a part of a superstep, and no goroutine
-// stays.
-func TestMixedRuns(t *testing.T) {
+// TestMixedOutcomesKeepWholeSupersteps runs threads that succeed, fail, panic, pause, are
+// cancelled and whose consumers stop reading. It proves that no checkpoint holds a part
+// of a superstep, and that no goroutine is left.
+func TestMixedOutcomesKeepWholeSupersteps(t *testing.T) {
 	s := seed(t)
 	bubbled(t, func(t *testing.T, store checkpoint.Store, memory bool) {
 		runs := 10000
@@ -139,7 +140,7 @@ type mixed struct {
 	t       *testing.T
 	rng     *rand.Rand
 	g       *graph.Graph
-	trouble string // what node "b" does
+	trouble string // how node "b" ends
 	cancel  context.CancelFunc
 	ended   counter
 }
@@ -178,9 +179,7 @@ func (m *mixed) run(i int) {
 		input = nil
 	}
 	if m.rng.IntN(4) == 0 {
-		if err := th.Delete(ctx); err != nil {
-			m.t.Fatal(err)
-		}
+		require.NoError(m.t, th.Delete(ctx))
 		input = []state.Write{note.Put("new")}
 	}
 	switch m.rng.IntN(3) {
@@ -224,24 +223,21 @@ func (m *mixed) outcome(snap *graph.Snapshot, err error) {
 	case errors.Is(err, context.Canceled) && m.trouble == "cancel":
 		m.ended.add("cancel")
 	default:
-		var p *graph.PanicError
-		if !errors.As(err, &p) || m.trouble != "panic" {
-			m.t.Fatalf("%s: got error %v", m.trouble, err)
-		}
+		var panicked *graph.PanicError
+		require.ErrorAs(m.t, err, &panicked)
+		require.Equal(m.t, "panic", m.trouble)
 		m.ended.add("panic")
 	}
 }
 
-// whole checks that the newest checkpoint holds whole supersteps.
+// whole checks that the newest checkpoint holds no part of a superstep.
 func (m *mixed) whole(th *graph.Thread) {
 	m.t.Helper()
 	for info, err := range th.History(m.t.Context(), graph.HistoryQuery{Limit: 1}) {
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		require.NoError(m.t, err)
 		s := snapshot(m.t, th.At(info.ID))
-		if n := total.Get(s); n%3 != 0 || trail.Len(s) != n {
-			m.t.Fatalf("got total %d and trail %q", n, trail.Get(s))
-		}
+		n := total.Get(s)
+		require.Zero(m.t, n%3, "total %d", n)
+		require.Len(m.t, trail.Get(s), n)
 	}
 }

@@ -1,23 +1,20 @@
 package graph_test
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
-	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/state"
 )
 
-// TestCompileErrors: Compile reports every mistake at once, each with its place.
-func TestCompileErrors(t *testing.T) {
+// TestCompileReportsEveryMistake proves that Compile reports all mistakes at once, each
+// with its graph and node.
+func TestCompileReportsEveryMistake(t *testing.T) {
 	t.Parallel()
 	pass := func(b *graph.Builder, names ...string) {
 		for _, n := range names {
@@ -40,7 +37,7 @@ func TestCompileErrors(t *testing.T) {
 	cases := map[string]struct {
 		fill func(b *graph.Builder)
 		opts graph.Options
-		want []string // node and a part of the text
+		want []string // for each mistake its node, a space, and a part of its text
 		is   error
 	}{
 		"no entry":       {fill: func(b *graph.Builder) { pass(b, "a") }, want: []string{" no entry", "a nothing leads to it"}},
@@ -103,54 +100,24 @@ func TestCompileErrors(t *testing.T) {
 			}
 			var got []*graph.BuildError
 			for _, e := range unwrapAll(err) {
-				if be, ok := e.(*graph.BuildError); ok { //nolint:errorlint // every error of the tree is looked at
+				if be, ok := e.(*graph.BuildError); ok { //nolint:errorlint // the test looks at every error of the tree
 					got = append(got, be)
 				}
 			}
-			if len(got) != len(c.want) {
-				t.Fatalf("got %d mistakes: %v\nwant %q", len(got), err, c.want)
-			}
+			require.Len(t, got, len(c.want), "%v", err)
 			for _, w := range c.want {
 				node, text, _ := strings.Cut(w, " ")
-				if strings.HasPrefix(w, " ") {
-					node, text = "", w[1:]
-				}
-				if !slices.ContainsFunc(got, func(e *graph.BuildError) bool {
+				require.True(t, slices.ContainsFunc(got, func(e *graph.BuildError) bool {
 					return e.Graph == "g" && e.Node == node && strings.Contains(e.Error(), text) && strings.HasPrefix(e.Error(), `graph "g": `)
-				}) {
-					t.Fatalf("got %v\nwant %q", err, w)
-				}
+				}), "want %q in %v", w, err)
 			}
 		})
 	}
 }
 
-// TestCompileMiddleware: middleware around nothing is nothing, and found as that.
-func TestCompileMiddleware(t *testing.T) {
-	t.Parallel()
-	fn := mark("a")
-	for name, fn := range map[string]graph.NodeFunc{
-		"Retry":       node.Retry(node.RetryPolicy{}, nil),
-		"Timeout":     node.Timeout(time.Second, nil),
-		"IdleTimeout": node.IdleTimeout(time.Second, nil),
-		"Limit":       node.Limit(1, nil),
-		"Cache":       node.Cache(func(state.View) string { return "" }, node.CachePolicy{}, nil),
-		"Recover":     node.Recover(func(context.Context, state.View, error) (state.Update, error) { return nil, nil }, nil),
-		"no Key":      node.Cache(nil, node.CachePolicy{}, fn),
-		"no handler":  node.Recover(nil, fn),
-		"two of them": node.Limit(1, node.Retry(node.RetryPolicy{}, nil)),
-	} {
-		b := graph.New("g", trail)
-		b.Node("a", fn)
-		b.Edge(graph.Start, "a")
-		if _, err := b.Compile(graph.Options{}); err == nil || !strings.Contains(err.Error(), `node "a": its function is nil`) {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
-}
-
-// TestCompileChannels: two channels of a name, and none.
-func TestCompileChannels(t *testing.T) {
+// TestCompileChecksChannelNames proves that two channels with one name and a channel
+// without a name are mistakes, which are reported beside those of nodes.
+func TestCompileChecksChannelNames(t *testing.T) {
 	t.Parallel()
 	b := graph.New("g", state.Last[int]("x"), state.Last[string]("x"))
 	b.Node("a", mark("a"))
@@ -158,7 +125,7 @@ func TestCompileChannels(t *testing.T) {
 	require.ErrorIs(t, err, state.ErrDuplicate)
 	require.ErrorContains(t, err, `"x"`)
 	require.ErrorContains(t, err, "no entry")
-	require.ErrorContains(t, err, `node "a"`) // all at once
+	require.ErrorContains(t, err, `node "a"`)
 	b = graph.New("g", state.Last[int](""))
 	b.Node("a", mark("a"))
 	b.Edge(graph.Start, "a")
@@ -166,8 +133,9 @@ func TestCompileChannels(t *testing.T) {
 	require.ErrorIs(t, err, state.ErrName)
 }
 
-// TestCompileTwice: a builder may go on after Compile; what it made does not.
-func TestCompileTwice(t *testing.T) {
+// TestBuilderMayChangeAfterCompile proves that a compiled graph does not change when its
+// builder does.
+func TestBuilderMayChangeAfterCompile(t *testing.T) {
 	t.Parallel()
 	b := graph.New("g", trail)
 	b.Node("a", mark("a"))
@@ -181,76 +149,5 @@ func TestCompileTwice(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, trail.Get(snap))
 	}
-	if one.Name() != "g" {
-		t.Fatalf("got name %q", one.Name())
-	}
-}
-
-// TestRouteErrors: a node, a branch or a caller that leads where it may not is
-// told so, and by name.
-func TestRouteErrors(t *testing.T) {
-	t.Parallel()
-	strange := state.Last[int]("strange")
-	cases := map[string]struct {
-		node   state.Write
-		branch func(state.View) string
-		caller state.Write
-		want   error
-		text   []string
-	}{
-		"goto":            {node: graph.Goto("b"), want: graph.ErrRoute, text: []string{`node "a"`, `"b"`}},
-		"goto nowhere":    {node: graph.Goto("x"), want: graph.ErrUnknownNode, text: []string{`node "a"`, `"x"`}},
-		"send":            {node: graph.Send("b"), want: graph.ErrRoute, text: []string{`node "a"`, `"b"`}},
-		"send to the end": {node: graph.Send(graph.End), want: graph.ErrSignal, text: []string{`node "a"`}},
-		"to no parent":    {node: graph.ToParent(note.Put("x")), want: graph.ErrSignal, text: []string{`node "a"`, "no parent"}},
-		"answer":          {node: ask.Answer("x", "y"), want: graph.ErrSignal, text: []string{`node "a"`}},
-		"begin":           {node: graph.Begin(), want: graph.ErrSignal, text: []string{`node "a"`}},
-		"channel":         {node: strange.Put(1), want: state.ErrUnknownChannel, text: []string{`node "a"`, `"strange"`}},
-		"sent channel":    {node: graph.Send("c", strange.Put(1)), want: state.ErrUnknownChannel, text: []string{`"strange"`}},
-		"branch":          {branch: func(state.View) string { return "b" }, want: graph.ErrRoute, text: []string{`node "a"`, "branch", `"b"`}},
-		"branch nowhere":  {branch: func(state.View) string { return "" }, want: graph.ErrUnknownNode, text: []string{`node "a"`, "branch"}},
-		"branch reads":    {branch: func(v state.View) string { return string(rune(strange.Get(v))) }, want: state.ErrUnknownChannel, text: []string{`node "a"`, "branch", `"strange"`}},
-		"caller goto":     {caller: graph.Goto("x"), want: graph.ErrUnknownNode, text: []string{`"x"`}},
-		"caller send":     {caller: graph.Send("x"), want: graph.ErrUnknownNode, text: []string{`"x"`}},
-		"caller parent":   {caller: graph.ToParent(note.Put("x")), want: graph.ErrSignal},
-		"caller channel":  {caller: strange.Put(1), want: state.ErrUnknownChannel, text: []string{`"strange"`}},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for _, beside := range []bool{false, true} { // alone, its branches are run elsewhere
-				g := build(t, stores["memory"](t), func(b *graph.Builder) {
-					b.Node("a", func(context.Context, state.View) (state.Update, error) {
-						return state.Update{c.node}, nil
-					})
-					b.Node("b", mark("b"))
-					b.Node("c", mark("c"))
-					b.Edge(graph.Start, "a")
-					if beside {
-						b.Edge(graph.Start, "b")
-					}
-					b.Destinations(graph.Start, "b", "c")
-					b.Destinations("a", "c", graph.End)
-					if c.branch != nil {
-						b.Branch("a", choose(c.branch), "c")
-					}
-				})
-				input := []state.Write{note.Put("go")}
-				if c.caller != (state.Write{}) {
-					input = []state.Write{c.caller}
-				}
-				_, err := g.Thread("t").Invoke(t.Context(), input...)
-				require.ErrorIs(t, err, c.want)
-				for _, text := range c.text {
-					require.ErrorContains(t, err, text)
-				}
-				var re *graph.RunError
-				if !errors.As(err, &re) || re.Graph != "test" || re.Thread != "t" {
-					t.Fatalf("got %v", err)
-				}
-			}
-		})
-	}
-	_, err := single(t, mark("n")).Invoke(t.Context(), graph.Begin(), graph.Continue())
-	require.ErrorIs(t, err, graph.ErrSignal)
+	require.Equal(t, "g", one.Name())
 }

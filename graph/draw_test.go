@@ -10,8 +10,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// drawn has every kind of node and edge.
-func drawn(t *testing.T) *graph.Graph {
+// everyKind returns a graph that has every kind of node and edge.
+func everyKind(t *testing.T) *graph.Graph {
 	sub := graph.New("sub", trail, turns)
 	sub.Node("s-1", mark("s-1"))
 	sub.Node("s;2#", mark("s;2#"))
@@ -35,17 +35,19 @@ func drawn(t *testing.T) *graph.Graph {
 	return compile(t, b, graph.Options{PauseBefore: []string{"right"}, PauseAfter: []string{"both"}})
 }
 
-func TestDraw(t *testing.T) {
+// TestDrawingsMatchGoldenFiles proves that the description and both drawings of a
+// graph are as expected, and equal for graphs that are built alike.
+func TestDrawingsMatchGoldenFiles(t *testing.T) {
 	t.Parallel()
-	g := drawn(t)
+	g := everyKind(t)
 	golden(t, "mermaid.txt", g.Mermaid())
 	golden(t, "dot.txt", g.DOT())
 	data, err := json.MarshalIndent(g.Describe(), "", "  ")
 	require.NoError(t, err)
 	golden(t, "describe.json", string(data)+"\n")
-	for range 20 { // whatever order maps have
-		if drawn(t).Mermaid() != g.Mermaid() || drawn(t).DOT() != g.DOT() {
-			t.Fatal("two drawings of one graph differ")
-		}
+	for range 20 { // the order of map iteration must not show
+		other := everyKind(t)
+		require.Equal(t, g.Mermaid(), other.Mermaid())
+		require.Equal(t, g.DOT(), other.DOT())
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -12,22 +13,23 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestDurability: what is stored when, in each mode.
-func TestDurability(t *testing.T) {
+// TestDurabilityModesStoreCheckpoints proves how many checkpoints a run stores in each
+// mode, and how many of them are in the store when each superstep begins.
+func TestDurabilityModesStoreCheckpoints(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
-		seen := map[graph.Durability][]int{}
-		for _, mode := range modes {
+		for mode, want := range map[graph.Durability]int{graph.Sync: 5, graph.Async: 5, graph.Exit: 1} {
 			id := mode.String()
+			var seen []int
 			g := build(t, s, func(b *graph.Builder) {
-				b.Node("n", func(_ context.Context, v state.View) (state.Update, error) {
+				b.Node("n", func(ctx context.Context, _ state.View) (state.Update, error) {
 					n := 0
-					for _, err := range s.List(t.Context(), checkpoint.Query{Thread: id}) {
+					for _, err := range s.List(ctx, checkpoint.Query{Thread: id}) {
 						if err != nil {
 							return nil, err
 						}
 						n++
 					}
-					seen[mode] = append(seen[mode], n)
+					seen = append(seen, n)
 					return state.Update{total.Put(1)}, nil
 				})
 				b.Edge(graph.Start, "n")
@@ -41,69 +43,59 @@ func TestDurability(t *testing.T) {
 			th := in(g.Thread(id), mode)
 			snap := done(t, th, note.Put("go"))
 			all := history(t, th, graph.HistoryQuery{})
-			want := map[graph.Durability]int{graph.Sync: 5, graph.Async: 5, graph.Exit: 1}[mode]
-			if len(all) != want || all[len(all)-1].ID != snap.ID || total.Get(snapshot(t, th)) != 4 {
-				t.Fatalf("%v: got %d checkpoints, want %d", mode, len(all), want)
-			}
-			for i, n := range seen[mode] {
-				// The step i sees i+1 checkpoints stored; under Async the last may
-				// be on its way.
-				ok := n == i+1
+			require.Len(t, all, want, mode)
+			require.Equal(t, snap.ID, all[want-1].ID, mode)
+			require.Equal(t, 4, total.Get(snapshot(t, th)), mode)
+			require.Len(t, seen, 4)
+			for i, n := range seen {
 				switch mode {
-				case graph.Async:
-					ok = n == i+1 || n == i
+				case graph.Sync:
+					require.Equal(t, i+1, n, "checkpoints that superstep %d finds in mode %v", i, mode)
+				case graph.Async: // the last one may not be stored yet
+					require.Contains(t, []int{i, i + 1}, n, "checkpoints that superstep %d finds in mode %v", i, mode)
 				case graph.Exit:
-					ok = n == 0
-				}
-				if !ok {
-					t.Fatalf("%v: step %d saw %d checkpoints", mode, i, n)
+					require.Zero(t, n, "checkpoints that superstep %d finds in mode %v", i, mode)
 				}
 			}
 		}
 	})
 }
 
-// TestExitPauses: under Exit a pause, and a failure, store what finished.
-func TestExitPauses(t *testing.T) {
+// TestExitStoresFinishedTasksAtPause proves that a run in mode Exit which pauses stores
+// the results of its finished tasks in one checkpoint.
+func TestExitStoresFinishedTasksAtPause(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		th := in(processGraph(t, "nested", s, func(string) {}).Thread("t"), graph.Exit)
 		snap := invoke(t, th, note.Put("go"))
-		if n := len(history(t, th, graph.HistoryQuery{})); n != 1 || len(snap.Pauses) != 2 {
-			t.Fatalf("got %d checkpoints and pauses %v", n, snap.Pauses)
-		}
-		if _, _, err := answered(t.Context(), th, "3a"); err != nil {
-			t.Fatal(err)
-		}
-		if n := len(history(t, th, graph.HistoryQuery{})); n != 1 {
-			t.Fatalf("got %d checkpoints", n)
-		}
-		_, snap, err := answered(t.Context(), th, "3b")
+		require.Len(t, snap.Pauses, 2)
+		require.Len(t, history(t, th, graph.HistoryQuery{}), 1)
+		_, _, err := answered(t.Context(), th, "3a")
 		require.NoError(t, err)
-		require.Equal(t, answerCases["TestNestedAnswers"].trail, trail.Get(snap))
-		if n := len(history(t, th, graph.HistoryQuery{})); n != 2 {
-			t.Fatalf("got %d checkpoints", n)
-		}
+		require.Len(t, history(t, th, graph.HistoryQuery{}), 1)
+		_, snap, err = answered(t.Context(), th, "3b")
+		require.NoError(t, err)
+		require.Equal(t, answerCases["nested"].trail, trail.Get(snap))
+		require.Len(t, history(t, th, graph.HistoryQuery{}), 2)
 	})
 }
 
-// TestModesAgree: Sync and Async make one history of states. That all modes end
-// in one state, whatever happens between, is for TestModel and TestP9.
-func TestModesAgree(t *testing.T) {
+// TestSyncAndAsyncMakeOneHistory proves that both modes store the same checkpoints. The
+// reference model and the tests of store failures compare the final states of all
+// modes.
+func TestSyncAndAsyncMakeOneHistory(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
-		want := []string{}
+		histories := map[graph.Durability][]string{}
 		for _, mode := range []graph.Durability{graph.Sync, graph.Async} {
 			g, err := crasher(s, 3, func(string, string, string) {})
 			require.NoError(t, err)
 			th := in(g.Thread(mode.String()), mode)
 			done(t, th, note.Put("go"))
-			for i, info := range history(t, th, graph.HistoryQuery{}) {
-				got := fmt.Sprint(info.Step, info.Source, info.Next, trail.Get(snapshot(t, th.At(info.ID))))
-				if mode == graph.Sync {
-					want = append(want, got)
-				} else if got != want[i] {
-					t.Fatalf("checkpoint %d: got %s, want %s", i, got, want[i])
-				}
+			for _, info := range history(t, th, graph.HistoryQuery{}) {
+				line := fmt.Sprint(info.Step, info.Source, info.Next, trail.Get(snapshot(t, th.At(info.ID))))
+				histories[mode] = append(histories[mode], line)
 			}
 		}
+		require.NotEmpty(t, histories[graph.Sync])
+		assert.Equal(t, histories[graph.Sync], histories[graph.Async])
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"sync"
 	"testing"
 
@@ -16,19 +15,19 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-var errFault = errors.New("the disk is on fire")
+var errFault = errors.New("injected failure")
 
-// faults fail one call of a store, or every call from that one on.
+// faults makes one call of a store fail, or that call and every later one.
 type faults struct {
-	op      string // the method
-	at      int    // its call, from 1; 0 means never
-	after   bool   // the call takes effect all the same
-	forever bool
+	op      string // the name of the method
+	at      int    // the number of the call, from 1; 0 means that no call fails
+	after   bool   // whether the failing call takes effect
+	forever bool   // whether later calls fail too
 
 	mu    sync.Mutex
 	calls map[string]int
 	hit   bool
-	acked []checkpoint.Key
+	acked []checkpoint.Key // the checkpoints that Put stored without an error
 }
 
 func (f *faults) call(op string, do func() error) error {
@@ -57,7 +56,7 @@ func (f *faults) wasHit() bool {
 	return f.hit
 }
 
-// faultStore is a store with faults.
+// faultStore is a store whose calls fail as its faults say.
 type faultStore struct {
 	checkpoint.Store
 	f *faults
@@ -121,9 +120,9 @@ func (l faultLease) Release(ctx context.Context) error {
 	return l.f.call("Release", func() error { return l.lease.Release(ctx) })
 }
 
-// faulty is a graph with all that stores: a question, a side effect, sent
-// tasks, a join and a subgraph. Effects counts the side effect.
-func faulty(t *testing.T, s checkpoint.Store, effects *counter) *graph.Graph {
+// storingGraph compiles a graph that uses everything a store keeps: a question, a side
+// effect, sent tasks, a join and a subgraph. The counter effects counts the side effect.
+func storingGraph(t *testing.T, s checkpoint.Store, effects *counter) *graph.Graph {
 	sub := graph.New("sub", trail, turns)
 	sub.Node("s1", mark("s1"))
 	sub.Node("s2", func(_ context.Context, v state.View) (state.Update, error) {
@@ -153,67 +152,58 @@ func faulty(t *testing.T, s checkpoint.Store, effects *counter) *graph.Graph {
 	})
 }
 
-var faultyTrail = []string{"a", "b=yes b", "s1", "s2", "a2", "w1", "w2", "end"}
+var storingTrail = []string{"a", "b=yes b", "s1", "s2", "a2", "w1", "w2", "end"}
 
-// drive brings a thread to its end. Look is the thread on a sound store.
-func drive(t *testing.T, th, look *graph.Thread, f *faults) (runs int) {
+// drive runs a thread until it is done, and returns the number of runs. The handle
+// sound is the same thread on a store that does not fail. A run during which the store
+// failed has to return the store's error.
+func drive(t *testing.T, th, sound *graph.Thread, f *faults) (runs int) {
 	t.Helper()
 	for runs = 1; runs < 20; runs++ {
 		before := f.wasHit()
-		s, err := look.Snapshot(t.Context())
-		var got *graph.Snapshot
-		switch {
-		case errors.Is(err, checkpoint.ErrNotFound):
-			got, err = th.Invoke(t.Context(), note.Put("go"))
-		case err != nil:
-			t.Fatalf("a sound store: %v", err)
-		default:
-			open, ids, qerr := questions(s)
-			if qerr != nil {
-				t.Fatal(qerr)
-			}
-			var answers []state.Write
+		input := []state.Write{note.Put("go")}
+		s, err := sound.Snapshot(t.Context())
+		if !errors.Is(err, checkpoint.ErrNotFound) {
+			require.NoError(t, err, "the store that does not fail")
+			open, ids, err := questions(s)
+			require.NoError(t, err)
+			input = nil
 			for _, q := range open {
-				answers = append(answers, ask.Answer(ids[q], "yes "+q))
+				input = append(input, ask.Answer(ids[q], "yes "+q))
 			}
-			got, err = th.Invoke(t.Context(), answers...)
 		}
-		if failed := f.wasHit() && !before; failed {
-			if !errors.Is(err, errFault) {
-				t.Fatalf("%s %d (after %v): run %d: the store failed and the run returned %v", f.op, f.at, f.after, runs, err)
-			}
+		got, err := th.Invoke(t.Context(), input...)
+		if f.wasHit() && !before {
+			require.ErrorIs(t, err, errFault, "%s %d (after %v): run %d", f.op, f.at, f.after, runs)
 			continue
 		}
-		if err != nil {
-			t.Fatalf("run %d: %v", runs, err)
-		}
+		require.NoError(t, err, "run %d", runs)
 		if got.Done() {
 			return runs
 		}
 	}
-	t.Fatal("no end in sight")
+	require.FailNow(t, "the thread does not reach its end")
 	return 0
 }
 
-// TestP9: a store that fails at any call fails the run with its error; nothing
-// that was acknowledged is lost, and the next run goes on right.
-func TestP9(t *testing.T) {
+// TestAnyStoreFailureFailsTheRun proves, for each call of the store, that the run during
+// which it fails returns the store's error, that no acknowledged checkpoint is lost, and
+// that the next run completes correctly.
+func TestAnyStoreFailureFailsTheRun(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, mode := range modes {
 			t.Run(mode.String(), func(t *testing.T) {
 				t.Parallel()
 				var count faults
-				p9(t, s, mode, "none", &count)
+				runWithFaults(t, s, mode, "none", &count)
 				for _, op := range []string{"Get", "Put", "PutWrites", "Lease", "Release"} {
-					if count.calls[op] == 0 {
-						t.Fatalf("a run does without %s", op)
-					}
+					require.NotZero(t, count.calls[op], "calls of %s", op)
 					for at := 1; at <= count.calls[op]; at++ {
 						for _, after := range []bool{false, true} {
 							if op == "Release" && !after {
-								continue // the lease is still held then
+								continue // the thread would stay leased
 							}
-							p9(t, s, mode, words(op, at, after), &faults{op: op, at: at, after: after})
+							runWithFaults(t, s, mode, words(op, at, after), &faults{op: op, at: at, after: after})
 						}
 					}
 				}
@@ -222,22 +212,24 @@ func TestP9(t *testing.T) {
 	})
 }
 
-func p9(t *testing.T, s checkpoint.Store, mode graph.Durability, name string, f *faults) {
+func runWithFaults(t *testing.T, s checkpoint.Store, mode graph.Durability, name string, f *faults) {
 	t.Helper()
 	id := words(mode, name)
 	var effects, soundEffects counter
-	th := in(faulty(t, faultStore{s, f}, &effects).Thread(id), mode)
-	look := faulty(t, s, &soundEffects).Thread(id)
-	drive(t, th, look, f)
-	if f.at > 0 && f.op != "PutWrites" && !f.wasHit() { // results that come together are stored in one call
-		t.Fatalf("%s: there was no such call", name)
+	th := in(storingGraph(t, faultStore{s, f}, &effects).Thread(id), mode)
+	sound := storingGraph(t, s, &soundEffects).Thread(id)
+	drive(t, th, sound, f)
+	if f.at > 0 && f.op != "PutWrites" { // the number of its calls varies: results are stored together
+		require.True(t, f.wasHit(), "%s: there was no such call", name)
 	}
-	end := snapshot(t, look)
-	if !slices.Equal(trail.Get(end), faultyTrail) || total.Get(end) != 1 || note.Get(end) != "from below" {
-		t.Fatalf("%s: got %q, %d, %q", name, trail.Get(end), total.Get(end), note.Get(end))
-	}
-	if n := effects.get("effect"); n != 1 && (f.at == 0 || n != 2) {
-		t.Fatalf("%s: the side effect happened %d times", name, n)
+	end := snapshot(t, sound)
+	require.Equal(t, storingTrail, trail.Get(end), name)
+	require.Equal(t, 1, total.Get(end), name)
+	require.Equal(t, "from below", note.Get(end), name)
+	if f.at == 0 {
+		require.Equal(t, 1, effects.get("effect"), name)
+	} else {
+		require.Contains(t, []int{1, 2}, effects.get("effect"), "%s: side effects", name)
 	}
 	stored := map[checkpoint.Key]bool{}
 	for c, err := range s.List(t.Context(), checkpoint.Query{Thread: id, AllNamespaces: true}) {
@@ -245,48 +237,44 @@ func p9(t *testing.T, s checkpoint.Store, mode graph.Durability, name string, f 
 		stored[c.Key] = true
 	}
 	for _, k := range f.acked {
-		if !stored[k] {
-			t.Fatalf("%s: checkpoint %v was acknowledged and is gone", name, k)
-		}
+		require.True(t, stored[k], "%s: the acknowledged checkpoint %v is gone", name, k)
 	}
 }
 
-// TestP9Forever: a store that never works again fails every run, and the thread
-// is as it was when it does.
-func TestP9Forever(t *testing.T) {
+// TestPermanentStoreFailureFailsEveryRun proves that every run fails while the store
+// does, and that the thread completes once the store works again.
+func TestPermanentStoreFailureFailsEveryRun(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, mode := range modes {
 			for _, op := range []string{"Put", "PutWrites", "Get"} {
 				id := words(mode, op)
 				f := &faults{op: op, at: 2, forever: true}
 				var effects counter
-				th := in(faulty(t, faultStore{s, f}, &effects).Thread(id), mode)
+				th := in(storingGraph(t, faultStore{s, f}, &effects).Thread(id), mode)
 				var err error
 				for i := 0; i < 5 && err == nil; i++ {
 					_, err = th.Invoke(t.Context(), note.Put("go")) // a new turn each time
 				}
-				if !errors.Is(err, errFault) {
-					t.Fatalf("%s: got error %v", id, err)
-				}
+				require.ErrorIs(t, err, errFault, id)
 				for range 3 {
-					if _, err = th.Invoke(t.Context(), note.Put("go")); !errors.Is(err, errFault) {
-						t.Fatalf("%s: got error %v", id, err)
-					}
+					_, err = th.Invoke(t.Context(), note.Put("go"))
+					require.ErrorIs(t, err, errFault, id)
 				}
-				sound := faulty(t, s, &effects).Thread(id)
+				sound := storingGraph(t, s, &effects).Thread(id)
 				drive(t, in(sound, mode), sound, &faults{})
-				require.Equal(t, faultyTrail, trail.Get(snapshot(t, sound)))
+				require.Equal(t, storingTrail, trail.Get(snapshot(t, sound)))
 			}
 		}
 	})
 }
 
-// TestP9Reads: looking at a thread, and deleting it, fail with the store.
-func TestP9Reads(t *testing.T) {
+// TestStoreFailureFailsReadsUpdatesAndDelete proves that Snapshot, Update, History and
+// Delete return the store's error, and that a failed Delete changes nothing.
+func TestStoreFailureFailsReadsUpdatesAndDelete(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		var effects counter
 		f := &faults{}
-		th := faulty(t, faultStore{s, f}, &effects).Thread("t")
+		th := storingGraph(t, faultStore{s, f}, &effects).Thread("t")
 		drive(t, th, th, f)
 		n := len(history(t, th, graph.HistoryQuery{}))
 		*f = faults{op: "Get", at: 1}
@@ -305,13 +293,32 @@ func TestP9Reads(t *testing.T) {
 			}
 		}
 		require.ErrorIs(t, err, errFault)
-		if seen != 2 {
-			t.Fatalf("got %d checkpoints before the error, want 2", seen)
-		}
+		require.Equal(t, 2, seen, "checkpoints before the error")
 		*f = faults{op: "DeleteThread", at: 1}
 		require.ErrorIs(t, th.Delete(t.Context()), errFault)
-		if got := len(history(t, th, graph.HistoryQuery{})); got != n {
-			t.Fatalf("got %d checkpoints, want %d", got, n)
-		}
+		require.Len(t, history(t, th, graph.HistoryQuery{}), n)
 	})
+}
+
+// writesFail is a store whose PutWrites fails.
+type writesFail struct {
+	checkpoint.Store
+	err error
+}
+
+func (s *writesFail) PutWrites(context.Context, checkpoint.Key, []checkpoint.Write) error {
+	return s.err
+}
+
+// TestStoreFailureInOnceFailsTheRun proves that a store which fails in Once fails the
+// run, even if the node drops the error.
+func TestStoreFailureInOnceFailsTheRun(t *testing.T) {
+	t.Parallel()
+	store := &writesFail{Store: stores["memory"](t), err: errFault}
+	th := lone(t, store, func(ctx context.Context, _ state.View) (state.Update, error) {
+		_, _ = graph.Once(ctx, "effect", func(context.Context) (int, error) { return 1, nil })
+		return state.Update{trail.Put("success")}, nil
+	})
+	_, err := th.Invoke(t.Context(), trail.Put("in"))
+	require.ErrorIs(t, err, errFault)
 }

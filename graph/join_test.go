@@ -2,10 +2,10 @@ package graph_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -13,33 +13,33 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestJoinCountsOnce: what runs again before the join's target does, counts once,
-// as in LangGraph 1.2.
-func TestJoinCountsOnce(t *testing.T) {
+// TestJoinCountsEachSourceOnce proves that a source which completes several times
+// before the join fires counts once, as in LangGraph 1.2.
+func TestJoinCountsEachSourceOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		sends    []string // to the sources, in one superstep
-		again    bool     // a leads to itself once
+		sends    []string // the sources that run in the first superstep
+		again    bool     // whether a runs again once
 		deferred bool
-		then     string // what the target leads to, the first time
+		then     string // the node that the target runs next, the first time
 		want     string
 	}{
-		"twice in one superstep, at the end": {sends: []string{"a", "b", "b"}, then: "a", want: "a b b c a"},
-		"at the start":                       {sends: []string{"b", "b", "a"}, then: "a", want: "b b a c a"},
-		"around the other":                   {sends: []string{"b", "a", "b"}, then: "a", want: "b a b c a"},
-		"the other goes on":                  {sends: []string{"b", "a", "b"}, then: "b", want: "b a b c b"},
-		"while the target waits":             {sends: []string{"a", "b"}, again: true, deferred: true, then: "b", want: "a b a c b"},
-		"while the target runs":              {sends: []string{"a", "b"}, again: true, then: "b", want: "a b a c b c"},
+		"one source twice, last":      {sends: []string{"a", "b", "b"}, then: "a", want: "a b b c a"},
+		"one source twice, first":     {sends: []string{"b", "b", "a"}, then: "a", want: "b b a c a"},
+		"one source twice, around":    {sends: []string{"b", "a", "b"}, then: "a", want: "b a b c a"},
+		"then the source of two":      {sends: []string{"b", "a", "b"}, then: "b", want: "b a b c b"},
+		"again before a deferred one": {sends: []string{"a", "b"}, again: true, deferred: true, then: "b", want: "a b a c b"},
+		"again beside the target":     {sends: []string{"a", "b"}, again: true, then: "b", want: "a b a c b c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			onStores(t, func(t *testing.T, store checkpoint.Store) {
 				g := build(t, store, func(b *graph.Builder) {
-					once := func(name string, does bool, to string) {
+					add := func(name string, goes bool, to string) {
 						done := false
 						b.Node(name, func(context.Context, state.View) (state.Update, error) {
 							u := state.Update{trail.Put(name)}
-							if does && !done {
+							if goes && !done {
 								done = true
 								u = append(u, graph.Goto(to))
 							}
@@ -47,9 +47,9 @@ func TestJoinCountsOnce(t *testing.T) {
 						})
 						b.Destinations(name, "a", "b")
 					}
-					once("a", c.again, "a")
-					once("b", false, "")
-					once("c", true, c.then)
+					add("a", c.again, "a")
+					add("b", false, "")
+					add("c", true, c.then)
 					b.Join("c", "a", "b")
 					if c.deferred {
 						b.Defer("c")
@@ -63,26 +63,22 @@ func TestJoinCountsOnce(t *testing.T) {
 				})
 				th := g.Thread("t").With(graph.RunOptions{MaxSteps: 1})
 				_, err := th.Invoke(t.Context(), note.Put("go"))
-				for range 10 { // each superstep is a run, so that progress is also stored
+				for range 10 { // one run for each superstep, so that the join's progress is stored
 					if err == nil {
 						break
 					}
 					_, err = th.Invoke(t.Context())
 				}
-				snap, err := th.Snapshot(t.Context())
-				require.NoError(t, err)
-				if got := strings.Join(trail.Get(snap), " "); got != c.want {
-					t.Errorf("got %q, want %q", got, c.want)
-				}
+				assert.Equal(t, c.want, strings.Join(trail.Get(snapshot(t, th)), " "))
 			})
 		})
 	}
 }
 
-// TestJoinToEnd: what leads nowhere together, leads nowhere.
-func TestJoinToEnd(t *testing.T) {
-	t.Parallel()
-	onStores(t, func(t *testing.T, store checkpoint.Store) {
+// TestJoinToEndSchedulesNothing proves that a join whose target is End runs nothing
+// more, and is drawn.
+func TestJoinToEndSchedulesNothing(t *testing.T) {
+	eachStore(t, func(t *testing.T, store checkpoint.Store) {
 		g := build(t, store, func(b *graph.Builder) {
 			for _, name := range []string{"a", "b", "c"} {
 				b.Node(name, mark(name))
@@ -92,21 +88,17 @@ func TestJoinToEnd(t *testing.T) {
 			b.Edge("b", "c")
 			b.Join(graph.End, "a", "c")
 		})
-		for _, want := range []string{"a b c", "a b c a b c"} { // on one thread
-			if snap := done(t, g.Thread("t"), note.Put("go")); strings.Join(trail.Get(snap), " ") != want {
-				t.Errorf("got %q, want %q", trail.Get(snap), want)
-			}
+		for _, want := range []string{"a b c", "a b c a b c"} { // two turns of one thread
+			assert.Equal(t, want, strings.Join(trail.Get(done(t, g.Thread("t"), note.Put("go"))), " "))
 		}
-		if got, want := g.Mermaid(), "c ==> "; !strings.Contains(got, want) {
-			t.Errorf("got %s, want %q in it", got, want)
-		}
+		assert.Contains(t, g.Mermaid(), "c ==> ")
 	})
 }
 
-// TestDeferredWaitsOverTurns: what waits for the end of the run is not lost when a turn begins instead.
-func TestDeferredWaitsOverTurns(t *testing.T) {
-	t.Parallel()
-	onStores(t, func(t *testing.T, store checkpoint.Store) {
+// TestDeferredNodeWaitsOverTurns proves that a deferred node which is due still runs
+// when a new turn begins before the earlier run reaches its end.
+func TestDeferredNodeWaitsOverTurns(t *testing.T) {
+	eachStore(t, func(t *testing.T, store checkpoint.Store) {
 		g := build(t, store, func(b *graph.Builder) {
 			for _, name := range []string{"a", "b", "c", "z"} {
 				b.Node(name, mark(name))
@@ -122,10 +114,38 @@ func TestDeferredWaitsOverTurns(t *testing.T) {
 			b.Defer("z")
 		})
 		th := g.Thread("t")
-		if _, err := th.With(graph.RunOptions{MaxSteps: 1}).Invoke(t.Context(), note.Put("go")); !errors.Is(err, graph.ErrMaxSteps) {
-			t.Fatal(err)
-		}
+		_, err := th.With(graph.RunOptions{MaxSteps: 1}).Invoke(t.Context(), note.Put("go"))
+		require.ErrorIs(t, err, graph.ErrMaxSteps)
 		require.Equal(t, []string{"a", "c", "z"}, trail.Get(done(t, th, note.Put("again"))))
 		require.Equal(t, []string{"a", "c", "z", "c"}, trail.Get(done(t, th, note.Put("again"))))
+	})
+}
+
+// TestDeferredNodeRunsLastAndOnce proves that a deferred node runs once, when no other
+// work remains, also if each superstep is a run of its own.
+func TestDeferredNodeRunsLastAndOnce(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		g := build(t, s, func(b *graph.Builder) {
+			for _, n := range []string{"a", "b1", "b2", "b3", "c", "last"} {
+				b.Node(n, mark(n))
+			}
+			b.Edge(graph.Start, "a")
+			b.Edge(graph.Start, "b1")
+			b.Edge("b1", "b2")
+			b.Edge("b2", "b3")
+			b.Edge("a", "last")
+			b.Edge("b3", "last")
+			b.Edge("b2", "c")
+			b.Defer("last")
+		})
+		want := []string{"a", "b1", "b2", "b3", "c", "last"}
+		require.Equal(t, want, trail.Get(done(t, g.Thread("t"), note.Put("go"))))
+		th := g.Thread("steps").With(graph.RunOptions{MaxSteps: 1})
+		_, err := th.Invoke(t.Context(), note.Put("go"))
+		for err != nil {
+			require.ErrorIs(t, err, graph.ErrMaxSteps)
+			_, err = th.Invoke(t.Context())
+		}
+		require.Equal(t, want, trail.Get(snapshot(t, th)))
 	})
 }

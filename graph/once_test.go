@@ -18,23 +18,23 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// effective is a node with side effects: before a question, after it, and in a
-// loop, beside a sibling. Trouble makes it fail behind them.
-type effective struct {
-	did     counter
-	mu      sync.Mutex
-	keys    []string
-	trouble bool
+// effects is a node with side effects before and after a question. It fails after them
+// if fails is set.
+type effects struct {
+	did   counter
+	mu    sync.Mutex
+	keys  []string // the idempotency key of each run of the node
+	fails bool
 }
 
-func (e *effective) effect(ctx context.Context, name string) (string, error) {
+func (e *effects) effect(ctx context.Context, name string) (string, error) {
 	return graph.Once(ctx, name, func(ctx context.Context) (string, error) {
 		e.did.add(name)
 		return name + "!", ctx.Err()
 	})
 }
 
-func (e *effective) node(ctx context.Context, _ state.View) (state.Update, error) {
+func (e *effects) node(ctx context.Context, _ state.View) (state.Update, error) {
 	e.mu.Lock()
 	e.keys = append(e.keys, graph.IdempotencyKey(ctx))
 	e.mu.Unlock()
@@ -51,13 +51,13 @@ func (e *effective) node(ctx context.Context, _ state.View) (state.Update, error
 		return nil, err
 	}
 	v, err := e.effect(ctx, "three")
-	if err == nil && e.trouble {
+	if err == nil && e.fails {
 		err = errBroken
 	}
 	return append(u, trail.Put(a, v)), err
 }
 
-func (e *effective) graph(t testing.TB, s checkpoint.Store) *graph.Graph {
+func (e *effects) graph(t testing.TB, s checkpoint.Store) *graph.Graph {
 	return build(t, s, func(b *graph.Builder) {
 		b.Node("n", e.node)
 		b.Edge(graph.Start, "n")
@@ -66,44 +66,43 @@ func (e *effective) graph(t testing.TB, s checkpoint.Store) *graph.Graph {
 	})
 }
 
-// TestOnce: a side effect happens once, over a pause, a failure and another
-// graph value. Under Exit what a run did is kept when it ends.
-func TestOnce(t *testing.T) {
+// TestOnceRunsOnceOverPausesAndFailures proves that a side effect runs once although its
+// node runs again after a pause, after a failure and in another graph value, and that
+// the idempotency key of a task stays the same.
+func TestOnceRunsOnceOverPausesAndFailures(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, mode := range modes {
-			var e effective
+			var e effects
 			id := mode.String()
 			th := in(e.graph(t, s).Thread(id), mode)
 			q := pending(t, ask, invoke(t, th, note.Put("go")))[0].ID
-			invoke(t, th) // asks again
-			e.trouble = true
+			invoke(t, th) // asks the question again
+			e.fails = true
 			_, err := th.Invoke(t.Context(), ask.Answer(q, "a"))
 			require.ErrorIs(t, err, errBroken)
 			_, err = in(e.graph(t, s).Thread(id), mode).Invoke(t.Context())
 			require.ErrorIs(t, err, errBroken)
-			e.trouble = false
+			e.fails = false
 			require.Equal(t, []string{"one!", "two!", "a", "three!", "sibling"}, trail.Get(done(t, th)))
 			for _, name := range []string{"one", "two", "three"} {
 				e.did.want(t, name, 1)
 			}
-			if keys := slices.Compact(slices.Clone(e.keys)); len(e.keys) != 5 || len(keys) != 1 || keys[0] == "" {
-				t.Fatalf("got idempotency keys %q", e.keys)
-			}
-			// Another task, and another superstep, is another key and another
-			// effect.
+			require.Len(t, e.keys, 5)
+			require.NotEmpty(t, e.keys[0])
+			require.Len(t, slices.Compact(slices.Clone(e.keys)), 1, "idempotency keys")
+			// A task of another superstep has another key and runs its effects again.
 			invoke(t, th, note.Put("go"))
 			e.did.want(t, "one", 2)
-			if e.keys[5] == e.keys[0] {
-				t.Fatal("two tasks have one key")
-			}
+			require.NotEqual(t, e.keys[0], e.keys[5])
 		}
 	})
 }
 
 func init() {
-	// once answers the question of effective's node and tells what was done.
+	// once answers the question of the node and prints the effects that ran, the keys and
+	// the trail.
 	children["once"] = func(c *child) error {
-		var e effective
+		var e effects
 		b := graph.New("test", trail, total, note, item)
 		b.Node("n", e.node)
 		b.Edge(graph.Start, "n")
@@ -123,11 +122,12 @@ func init() {
 	}
 }
 
-// TestOnceElsewhere: a side effect is remembered in another process.
-func TestOnceElsewhere(t *testing.T) {
+// TestOnceIsRememberedByAnotherProcess proves that another process which resumes the
+// thread does not run a side effect again.
+func TestOnceIsRememberedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "weft.db")
-	var e effective
+	var e effects
 	g := e.graph(t, openFile(t, file))
 	invoke(t, g.Thread("t"), note.Put("go"))
 	p := spawn(t, "once", file)
@@ -135,14 +135,12 @@ func TestOnceElsewhere(t *testing.T) {
 	p.wait(t)
 	want, err := json.Marshal([]any{map[string]int{"three": 1}, e.keys, []string{"one!", "two!", "yes n", "three!", "sibling"}})
 	require.NoError(t, err)
-	if got != string(want) {
-		t.Fatalf("got %s, want %s", got, want)
-	}
+	require.JSONEq(t, string(want), got)
 }
 
-// TestOnceRetry: what an attempt did stays done, and a failed effect is tried
-// again.
-func TestOnceRetry(t *testing.T) {
+// TestOnceInRetriedNode proves that a side effect which succeeded does not run again in
+// the next attempt, and that one which failed does.
+func TestOnceInRetriedNode(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		var did counter
 		th := lone(t, s, node.Retry(node.RetryPolicy{Attempts: 3, Initial: -1}, func(ctx context.Context, _ state.View) (state.Update, error) {
@@ -158,16 +156,15 @@ func TestOnceRetry(t *testing.T) {
 			})
 			return state.Update{total.Put(10*first + second)}, err
 		}))
-		if s := done(t, th, note.Put("go")); total.Get(s) != 17 {
-			t.Fatalf("got %d", total.Get(s))
-		}
+		require.Equal(t, 17, total.Get(done(t, th, note.Put("go"))))
 		did.want(t, "first", 1)
 		did.want(t, "second", 3)
 	})
 }
 
-// TestOnceTogether: goroutines of a node that do one thing do it once.
-func TestOnceTogether(t *testing.T) {
+// TestOnceFromManyGoroutines proves that goroutines of a node which use one key at the
+// same time run its side effect once, and all receive its result.
+func TestOnceFromManyGoroutines(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		var did counter
 		th := lone(t, s, func(ctx context.Context, _ state.View) (state.Update, error) {
@@ -193,9 +190,9 @@ func TestOnceTogether(t *testing.T) {
 	})
 }
 
-// TestOnceErrors: a result that can not be kept, or read, is an error that
-// names the key.
-func TestOnceErrors(t *testing.T) {
+// TestOnceResultErrorsNameTheKey proves that a result which cannot be stored, or read
+// as the type of the call, is an error that names the key.
+func TestOnceResultErrorsNameTheKey(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		step := 0
 		th := lone(t, s, func(ctx context.Context, _ state.View) (state.Update, error) {
@@ -225,7 +222,8 @@ func TestOnceErrors(t *testing.T) {
 	})
 }
 
-// TestOnceWithoutThread: without a thread an effect is remembered in the run.
+// TestOnceWithoutThread proves that a run without a thread remembers a side effect until
+// it ends.
 func TestOnceWithoutThread(t *testing.T) {
 	t.Parallel()
 	var did counter
@@ -245,7 +243,21 @@ func TestOnceWithoutThread(t *testing.T) {
 		require.ErrorIs(t, err, errBroken)
 	}
 	did.want(t, "k", 2)
-	if keys[0] != keys[1] || keys[2] != keys[3] || keys[0] == keys[2] {
-		t.Fatalf("got keys %q", keys)
-	}
+	require.Len(t, keys, 4)
+	require.Equal(t, keys[0], keys[1])
+	require.Equal(t, keys[2], keys[3])
+	require.NotEqual(t, keys[0], keys[2])
+}
+
+// TestOnceInsideItselfFails proves that a side effect which calls Once with its own key
+// fails with ErrDuplicateKey.
+func TestOnceInsideItselfFails(t *testing.T) {
+	t.Parallel()
+	_, err := single(t, func(ctx context.Context, _ state.View) (state.Update, error) {
+		_, err := graph.Once(ctx, "k", func(ctx context.Context) (int, error) {
+			return graph.Once(ctx, "k", func(context.Context) (int, error) { return 1, nil })
+		})
+		return nil, err
+	}).Invoke(t.Context())
+	require.ErrorIs(t, err, graph.ErrDuplicateKey)
 }

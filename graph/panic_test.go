@@ -14,9 +14,10 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestPanics: a panic anywhere in the user's code is an error with its place;
-// the thread is as it was, and goes on when the cause is gone.
-func TestPanics(t *testing.T) {
+// TestPanicInAnyUserFunctionIsAnError proves that a panic in a reducer, a branch, a
+// cache key or a subgraph is an error that names its place, that the run can be
+// repeated, and that the thread completes once the cause is removed.
+func TestPanicInAnyUserFunctionIsAnError(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		bad := true
 		boom := func() {
@@ -31,7 +32,7 @@ func TestPanics(t *testing.T) {
 			}
 			return current + update, nil
 		})
-		kept := state.Keyed("kept", llm.ByID).Prune(func(m []llm.Message) []llm.Message { boom(); return m })
+		pruned := state.Keyed("pruned", llm.ByID).Prune(func(m []llm.Message) []llm.Message { boom(); return m })
 		fn := func(w ...state.Write) graph.NodeFunc {
 			return func(context.Context, state.View) (state.Update, error) { return w, nil }
 		}
@@ -41,12 +42,12 @@ func TestPanics(t *testing.T) {
 		}{
 			"reducer":       {func(b *graph.Builder) { b.Node("n", fn(custom.Put(1))) }, `"custom"`},
 			"reducer fails": {func(b *graph.Builder) { b.Node("n", fn(failing.Put(1))) }, `"failing"`},
-			"pruner":        {func(b *graph.Builder) { b.Node("n", fn(kept.Put(llm.User("hi")))) }, `"kept"`},
+			"pruner":        {func(b *graph.Builder) { b.Node("n", fn(pruned.Put(llm.User("hi")))) }, `"pruned"`},
 			"branch": {func(b *graph.Builder) {
 				b.Node("n", fn())
 				b.Branch("n", func(state.View) (string, error) { boom(); return graph.End, nil }, graph.End)
 			}, `node "n"`},
-			"dispatch": {func(b *graph.Builder) {
+			"branch to many": {func(b *graph.Builder) {
 				b.Node("n", fn())
 				b.BranchMany("n", func(state.View) (state.Update, error) { boom(); return nil, nil }, graph.End)
 			}, `node "n"`},
@@ -59,7 +60,7 @@ func TestPanics(t *testing.T) {
 				sub.Edge(graph.Start, "s")
 				b.Subgraph("n", compile(t, sub, graph.Options{}))
 			}, `node "s"`},
-			"branch below": {func(b *graph.Builder) {
+			"branch of a subgraph": {func(b *graph.Builder) {
 				sub := graph.New("sub", trail)
 				sub.Node("s", mark("s"))
 				sub.Branch(graph.Start, func(state.View) (string, error) { boom(); return "s", nil }, "s")
@@ -71,43 +72,48 @@ func TestPanics(t *testing.T) {
 			}, "boom"},
 		}
 		for name, c := range cases {
-			for _, beside := range []bool{false, true} {
-				b := graph.New("g", trail, note, custom, failing, kept)
+			for _, sibling := range []bool{false, true} {
+				b := graph.New("g", trail, note, custom, failing, pruned)
 				c.fill(b)
 				if name != "branch at start" {
 					b.Edge(graph.Start, "n")
 				}
-				if beside {
+				if sibling {
 					b.Node("z", mark("z"))
 					b.Edge(graph.Start, "z")
 				}
-				g := compile(t, b, graph.Options{Checkpoints: s})
-				th := g.Thread(words(name, beside))
+				th := compile(t, b, graph.Options{Checkpoints: s}).Thread(words(name, sibling))
 				bad = true
 				_, err := th.Invoke(t.Context(), note.Put("go"))
-				require.ErrorContains(t, err, c.text)
-				var p *graph.PanicError
-				if name == "reducer fails" {
-					require.ErrorIs(t, err, errBroken)
-				} else {
-					require.ErrorContains(t, err, "boom")
-				}
-				if errors.As(err, &p) && len(p.Stack) == 0 {
-					t.Fatalf("%s: no stack", name)
-				}
-				_, err = th.Invoke(t.Context(), note.Put("go")) // again, with what is kept
-				require.ErrorContains(t, err, c.text)
+				requirePlace(t, err, name, c.text)
+				_, err = th.Invoke(t.Context(), note.Put("go")) // a new turn, with the stored results
+				require.ErrorContains(t, err, c.text, name)
 				if _, err = th.Invoke(t.Context()); !errors.Is(err, graph.ErrNoInput) {
-					require.ErrorContains(t, err, c.text)
+					require.ErrorContains(t, err, c.text, name)
 				}
 				bad = false
 				snap := done(t, th, note.Put("go"))
-				if beside {
-					if got := trail.Get(snap); len(got) == 0 || got[len(got)-1] != "z" {
-						t.Fatalf("%s: got %q", name, got)
-					}
+				if sibling {
+					got := trail.Get(snap)
+					require.NotEmpty(t, got, name)
+					require.Equal(t, "z", got[len(got)-1], name)
 				}
 			}
 		}
 	})
+}
+
+// requirePlace checks the error of a case: its place, and its cause with a stack.
+func requirePlace(t *testing.T, err error, name, text string) {
+	t.Helper()
+	require.ErrorContains(t, err, text, name)
+	if name == "reducer fails" {
+		require.ErrorIs(t, err, errBroken)
+		return
+	}
+	require.ErrorContains(t, err, "boom", name)
+	var panicked *graph.PanicError
+	if errors.As(err, &panicked) {
+		require.NotEmpty(t, panicked.Stack, name)
+	}
 }

@@ -93,9 +93,9 @@ func TestRunReturnsWhatIsStored(t *testing.T) {
 func TestSnapshotOfAMissingNode(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, s checkpoint.Store) {
-		_, err := mended(t, s, []string{"b"}, "a", "b").Thread("t").Invoke(t.Context(), mendedLog.Put("in"))
+		_, err := trailGraph(t, graph.Options{Checkpoints: s, PauseBefore: []string{"b"}}, "a", "b").Thread("t").Invoke(t.Context(), trail.Put("in"))
 		require.NoError(t, err)
-		th := mended(t, s, nil, "a", "c").Thread("t")
+		th := trailGraph(t, graph.Options{Checkpoints: s}, "a", "c").Thread("t")
 		snap, err := th.Invoke(t.Context())
 		require.ErrorIs(t, err, graph.ErrUnknownNode)
 		wantText(t, err, `"b"`, "Migrations")

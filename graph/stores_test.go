@@ -31,9 +31,16 @@ func openFile(t testing.TB, path string) *sqlitecheckpoint.Store {
 	return s
 }
 
-// eachStore runs the test once per store, in parallel.
+// eachStore runs the test once per store, in parallel with other tests.
 func eachStore(t *testing.T, test func(t *testing.T, s checkpoint.Store)) {
 	t.Parallel()
+	onStores(t, test)
+}
+
+// onStores runs the test once per store. A test that is already parallel uses it for
+// its subtests.
+func onStores(t *testing.T, test func(t *testing.T, s checkpoint.Store)) {
+	t.Helper()
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,9 +2,9 @@ package graph_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
+	"log"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,10 +13,11 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-func pieces(last error, all ...string) iter.Seq2[string, error] {
+// pieces yields the texts, and then the error unless it is nil.
+func pieces(last error, texts ...string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		for _, w := range all {
-			if !yield(w, nil) {
+		for _, text := range texts {
+			if !yield(text, nil) {
 				return
 			}
 		}
@@ -26,46 +27,45 @@ func pieces(last error, all ...string) iter.Seq2[string, error] {
 	}
 }
 
-func TestTee(t *testing.T) {
+// TestTeeEmitsWhatTheNodeReads proves that Tee emits each value when the node reads
+// it, that it emits no value which the node does not read, and that it passes errors
+// on.
+func TestTeeEmitsWhatTheNodeReads(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("broken")
-	b := graph.New("tee", state.Last[int]("n"))
-	b.Node("talk", func(ctx context.Context, _ state.View) (state.Update, error) {
-		for w, err := range graph.Tee(ctx, pieces(nil, "a", "b", "c")) {
-			if err != nil {
-				return nil, err
+	g := build(t, nil, func(b *graph.Builder) {
+		b.Node("talk", func(ctx context.Context, _ state.View) (state.Update, error) {
+			for text, err := range graph.Tee(ctx, pieces(nil, "a", "b", "c")) {
+				if err != nil {
+					return nil, err
+				}
+				if text == "b" {
+					break
+				}
 			}
-			if w == "b" {
-				break // what is not asked for is not emitted
+			for _, err := range graph.Tee(ctx, pieces(errBroken, "d")) {
+				if err != nil {
+					return nil, err
+				}
 			}
-		}
-		for _, err := range graph.Tee(ctx, pieces(broken, "d")) {
-			if err != nil {
-				return nil, err
-			}
-		}
-		return nil, nil
+			return nil, nil
+		})
+		b.Edge(graph.Start, "talk")
 	})
-	b.Edge(graph.Start, "talk")
-	g, err := b.Compile(graph.Options{})
-	require.NoError(t, err)
-	var seen string
+	var emitted []string
 	var last error
 	for ev, err := range g.Stream(t.Context()) {
 		if e, ok := ev.(graph.Emitted); ok {
-			seen += fmt.Sprint(e.Node, " ", e.Value, "; ")
+			emitted = append(emitted, fmt.Sprint(e.Node, " ", e.Value))
 		}
 		last = err
 	}
-	if want := "talk a; talk b; talk d; "; seen != want || !errors.Is(last, broken) {
-		t.Errorf("got %q and %v, want %q", seen, last, want)
-	}
+	require.Equal(t, []string{"talk a", "talk b", "talk d"}, emitted)
+	require.ErrorIs(t, last, errBroken)
 }
 
-// A node passes on what it reads piece by piece, and the caller sees each piece
-// when the node does.
+// Tee emits every value that the node reads, so that the caller sees the text grow.
 func ExampleTee() {
-	b := graph.New("report", state.Last[string]("text"))
+	b := graph.New("report")
 	b.Node("write", func(ctx context.Context, _ state.View) (state.Update, error) {
 		for _, err := range graph.Tee(ctx, pieces(nil, "warp", "and", "weft")) {
 			if err != nil {
@@ -77,13 +77,12 @@ func ExampleTee() {
 	b.Edge(graph.Start, "write")
 	g, err := b.Compile(graph.Options{})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
+
 	for ev, err := range g.Stream(context.Background()) {
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		if e, ok := ev.(graph.Emitted); ok {
 			fmt.Println(e.Node, e.Value)

@@ -31,9 +31,9 @@
 //   - parentwrites.go: what a subgraph writes for the graph around it.
 //   - workers.go: runs the tasks of a superstep at once, and stores their results.
 //   - commit.go: folds a superstep into the state, and makes a checkpoint of it.
+//   - rollback.go: a run that was superseded is undone.
 //   - resume.go: a stored checkpoint becomes a run again.
 //   - subgraph.go: a graph that a node runs.
 //   - input.go, invoke.go: from the caller's writes to the first superstep, and to the end of the run.
-//   - rollback.go: a run that was superseded is undone.
 //   - read.go, update.go: reading and editing a thread without a run.
 package engine
