@@ -2,7 +2,6 @@ package sqlitecheckpoint_test
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -53,14 +52,13 @@ func TestOpenRefuses(t *testing.T) {
 			if err == nil {
 				_ = store.Close()
 			}
-			if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), tt.path) {
-				t.Errorf("got %v want %v, the path, and %q", err, tt.want, tt.says)
-			}
+			require.ErrorIs(t, err, tt.want)
+			require.ErrorContains(t, err, tt.says)
+			require.ErrorContains(t, err, tt.path)
 		})
 	}
-	if _, err := os.Stat(filepath.Join(folder, "none")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the folder that was missing: got error %v want ErrNotExist", err)
-	}
+	_, err := os.Stat(filepath.Join(folder, "none"))
+	require.ErrorIs(t, err, fs.ErrNotExist, "the folder that was missing")
 }
 
 func TestOpenReadOnly(t *testing.T) {
@@ -79,9 +77,9 @@ func TestOpenReadOnly(t *testing.T) {
 		err = store.Put(context.Background(), follower("t", "a", ""), "")
 		_ = store.Close()
 	}
-	if err == nil || !strings.Contains(err.Error(), "readonly") || !strings.Contains(err.Error(), path) {
-		t.Errorf("got %v want an error about %q being read-only", err, path)
-	}
+	require.Error(t, err)
+	require.ErrorContains(t, err, "readonly")
+	require.ErrorContains(t, err, path)
 }
 
 // markReadOnly sets the file's write version to one of the future, which SQLite
@@ -106,10 +104,9 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "weft.db")
 			require.NoError(t, open(t, path, options).Close())
-			if _, err := rawDB(t, path).Exec(change); err != nil {
-				t.Fatal(err)
-			}
-			_, err := sqlitecheckpoint.Open(context.Background(), path, options)
+			_, err := rawDB(t, path).Exec(change)
+			require.NoError(t, err)
+			_, err = sqlitecheckpoint.Open(context.Background(), path, options)
 			assert.ErrorIs(t, err, checkpoint.ErrFormat)
 		})
 	}
@@ -122,12 +119,9 @@ func TestPathsOfOddCharacters(t *testing.T) {
 	for _, name := range []string{"a?mode=memory.db", "b#c.db", "d%20e.db", "f g&h=i.db", "ü+;'\".db", "file:j.db"} {
 		path := filepath.Join(folder, name)
 		store := open(t, path, options)
-		if err := store.Put(context.Background(), follower("t", "a", ""), ""); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if _, err := os.Stat(path); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		require.NoError(t, store.Put(context.Background(), follower("t", "a", ""), ""), "%s", name)
+		_, err := os.Stat(path)
+		require.NoError(t, err, "%s", name)
 	}
 }
 
@@ -142,13 +136,11 @@ func TestLeaseThroughSymlink(t *testing.T) {
 	second := open(t, link, options)
 	lease, err := first.Lease(ctx, "t")
 	require.NoError(t, err)
-	if _, err := second.Lease(ctx, "t"); !errors.Is(err, checkpoint.ErrConflict) {
-		t.Errorf("got error %v want ErrConflict", err)
-	}
+	_, err = second.Lease(ctx, "t")
+	require.ErrorIs(t, err, checkpoint.ErrConflict)
 	require.NoError(t, lease.Release(ctx))
-	if _, err := second.Lease(ctx, "t"); err != nil {
-		t.Errorf("after its release: %v", err)
-	}
+	_, err = second.Lease(ctx, "t")
+	require.NoError(t, err)
 }
 
 func TestClosed(t *testing.T) {
@@ -159,12 +151,8 @@ func TestClosed(t *testing.T) {
 		lease, err := store.Lease(ctx, "t")
 		require.NoError(t, err)
 		require.NoError(t, store.Close())
-		if err := store.Close(); err != nil {
-			t.Errorf("%s: second Close: %v", path, err)
-		}
-		if err := lease.Release(ctx); err != nil {
-			t.Errorf("%s: release after Close: %v", path, err)
-		}
+		require.NoError(t, store.Close(), "%s: second Close", path)
+		require.NoError(t, lease.Release(ctx), "%s: release after Close", path)
 		k := checkpoint.Key{Thread: "t", ID: "a"}
 		_, getErr := store.Get(ctx, k)
 		_, leaseErr := store.Lease(ctx, "t")
@@ -188,29 +176,23 @@ func TestBusy(t *testing.T) {
 	patient := open(t, path, options)
 	hurried := open(t, path, sqlitecheckpoint.Options{BusyTimeout: -1})
 	db := rawDB(t, path)
-	if _, err := db.Exec(`BEGIN IMMEDIATE`); err != nil {
-		t.Fatal(err)
-	}
-	err := hurried.Put(context.Background(), follower("t", "a", ""), "")
-	if err == nil || !strings.Contains(err.Error(), "locked") || !strings.Contains(err.Error(), path) {
-		t.Errorf("without patience: got error %v want one about %q being locked", err, path)
-	}
+	_, err := db.Exec(`BEGIN IMMEDIATE`)
+	require.NoError(t, err)
+	err = hurried.Put(context.Background(), follower("t", "a", ""), "")
+	require.Error(t, err, "without patience")
+	require.ErrorContains(t, err, "locked", "without patience")
+	require.ErrorContains(t, err, path, "without patience")
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	start := time.Now()
 	assert.ErrorIs(t, patient.Put(ctx, follower("t", "a", ""), ""), context.DeadlineExceeded)
-	if took := time.Since(start); took > 2*time.Second {
-		t.Errorf("with a deadline of 50 ms: took %v", took)
-	}
-	if _, err := patient.Get(context.Background(), checkpoint.Key{Thread: "t"}); !errors.Is(err, checkpoint.ErrNotFound) {
-		t.Errorf("a read does not wait: got error %v want ErrNotFound", err)
-	}
+	took := time.Since(start)
+	assert.LessOrEqual(t, took, 2*time.Second, "with a deadline of 50 ms: took %v", took)
+	_, err = patient.Get(context.Background(), checkpoint.Key{Thread: "t"})
+	require.ErrorIs(t, err, checkpoint.ErrNotFound, "a read does not wait")
 	done := make(chan error, 1)
 	go func() { done <- patient.Put(context.Background(), follower("t", "a", ""), "") }()
-	if _, err := db.Exec(`COMMIT`); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Errorf("with patience: %v", err)
-	}
+	_, err = db.Exec(`COMMIT`)
+	require.NoError(t, err)
+	require.NoError(t, <-done, "with patience")
 }

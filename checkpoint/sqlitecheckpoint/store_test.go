@@ -39,15 +39,17 @@ func TestInjection(t *testing.T) {
 		c.Metadata = map[string]string{s: s}
 		put(t, store, c, "")
 		write := checkpoint.Write{Task: s, Channel: s, Data: []byte(s)}
-		if err := store.PutWrites(ctx, c.Key, []checkpoint.Write{write}); err != nil {
-			t.Fatalf("%q: put writes: %v", s, err)
-		}
+		require.NoError(t, store.PutWrites(ctx, c.Key, []checkpoint.Write{write}), "%q: put writes", s)
 		got, err := store.Get(ctx, c.Key)
 		require.Equal(t, nil, err)
-		if got.Key != c.Key || got.Run != s || got.Version != s || string(got.Source) != s || got.Metadata[s] != s ||
-			len(got.Writes) != 1 || got.Writes[0].Task != s || got.Writes[0].Channel != s {
-			t.Errorf("%q: got %+v want what was put", s, got)
-		}
+		assert.Equal(t, c.Key, got.Key, "%q: got %+v want what was put", s, got)
+		assert.Equal(t, s, got.Run, "%q: got %+v want what was put", s, got)
+		assert.Equal(t, s, got.Version, "%q: got %+v want what was put", s, got)
+		assert.Equal(t, s, string(got.Source), "%q: got %+v want what was put", s, got)
+		assert.Equal(t, s, got.Metadata[s], "%q: got %+v want what was put", s, got)
+		assert.Len(t, got.Writes, 1, "%q: got %+v want what was put", s, got)
+		assert.Equal(t, s, got.Writes[0].Task, "%q: got %+v want what was put", s, got)
+		assert.Equal(t, s, got.Writes[0].Channel, "%q: got %+v want what was put", s, got)
 		q := checkpoint.Query{
 			Thread: s, Namespace: s, Source: checkpoint.Source(s), Run: s, Metadata: map[string]string{s: s}, Limit: 2,
 		}
@@ -57,21 +59,15 @@ func TestInjection(t *testing.T) {
 		assert.Equal(t, 0, count(t, store, checkpoint.Query{Thread: "witness", Metadata: map[string]string{s: s}}))
 	}
 	for _, s := range hostile {
-		if err := store.DeleteRuns(ctx, s, s); err != nil {
-			t.Errorf("%q: delete run: %v", s, err)
-		}
-		if err := store.DeleteThread(ctx, s); err != nil {
-			t.Errorf("%q: delete: %v", s, err)
-		}
+		require.NoError(t, store.DeleteRuns(ctx, s, s), "%q: delete run", s)
+		require.NoError(t, store.DeleteThread(ctx, s), "%q: delete", s)
 	}
 	var left []string
 	for info, err := range store.ListThreads(ctx, "") {
 		require.NoError(t, err)
 		left = append(left, info.ID)
 	}
-	if fmt.Sprint(left) != "[witness]" {
-		t.Errorf("threads that are left: got %q want the witness", left)
-	}
+	assert.Equal(t, "[witness]", fmt.Sprint(left), "threads that are left: got %q want the witness", left)
 }
 
 func count(t *testing.T, store checkpoint.Store, q checkpoint.Query) int {
@@ -101,9 +97,8 @@ func TestListFilters(t *testing.T) {
 		if i > 150 && i < pairs-1 {
 			continue
 		}
-		if n := count(t, store, checkpoint.Query{Thread: "t", Metadata: filter}); n != 1 {
-			t.Fatalf("%d pairs: got %d checkpoints want 1", len(filter), n)
-		}
+		n := count(t, store, checkpoint.Query{Thread: "t", Metadata: filter})
+		require.EqualValues(t, 1, n, "%d pairs: got %d checkpoints want 1", len(filter), n)
 	}
 	filter["key 7"] = "8"
 	assert.Equal(t, 0, count(t, store, checkpoint.Query{Thread: "t", Metadata: filter}))
@@ -122,13 +117,10 @@ func TestListWhileWriting(t *testing.T) {
 		seen := 0
 		for c, err := range store.List(ctx, checkpoint.Query{Thread: "t"}) {
 			require.NoError(t, err)
-			if c.ID != stepID(n-seen) {
-				t.Fatalf("%s: got %q want %q", path, c.ID, stepID(n-seen))
-			}
+			require.Equal(t, stepID(n-seen), c.ID, "%s: got %q want %q", path, c.ID, stepID(n-seen))
 			put(t, store, messageStep("t", n+seen+1), stepID(n+seen))
-			if _, err := store.Get(ctx, c.Key); err != nil {
-				t.Fatal(err)
-			}
+			_, err := store.Get(ctx, c.Key)
+			require.NoError(t, err)
 			seen++
 		}
 		assert.Equal(t, n, seen)
@@ -156,9 +148,8 @@ func TestStepWritesOnePage(t *testing.T) {
 	}
 	const frame = 4096 + 24
 	pages := (walSize(t, path) - before) / frame
-	if pages < steps || pages > steps*13/10 {
-		t.Errorf("%d steps: got %d pages want at most 1.3 a step", steps, pages)
-	}
+	assert.GreaterOrEqual(t, pages, int64(steps), "%d steps: got %d pages want at most 1.3 a step", steps, pages)
+	assert.LessOrEqual(t, pages, int64(steps*13/10), "%d steps: got %d pages want at most 1.3 a step", steps, pages)
 }
 
 func small(n int) checkpoint.Checkpoint {
@@ -183,25 +174,18 @@ func TestFull(t *testing.T) {
 	store := open(t, path, sqlitecheckpoint.Options{Synchronous: sqlitecheckpoint.Normal, MaxSize: 400 << 10})
 	put(t, store, messageStep("other", 1), "")
 	n := fill(t, store)
-	if n < 50 {
-		t.Fatalf("got %d steps into 400 kB", n)
-	}
+	require.GreaterOrEqual(t, n, 50)
 	c, err := store.Get(ctx, checkpoint.Key{Thread: "t"})
-	if err != nil || c.ID != stepID(n) || len(c.Lineage) != n {
-		t.Fatalf("when full: got %q with %d steps, error %v want %q with %d", c.ID, len(c.Lineage), err, stepID(n), n)
-	}
+	require.NoError(t, err)
+	require.Equal(t, stepID(n), c.ID, "when full: got %q with %d steps, error %v want %q with %d", c.ID, len(c.Lineage), err, stepID(n), n)
+	require.Len(t, c.Lineage, n, "when full: got %q with %d steps, error %v want %q with %d", c.ID, len(c.Lineage), err, stepID(n), n)
 	k := checkpoint.Key{Thread: "other", ID: stepID(1)}
 	large := []checkpoint.Write{{Task: "a", Data: make([]byte, 64<<10)}}
 	assert.ErrorIs(t, store.PutWrites(ctx, k, large), sqlitecheckpoint.ErrFull)
-	if err := store.DeleteThread(ctx, "t"); err != nil {
-		t.Fatalf("delete when full: %v", err)
-	}
-	if err := store.PutWrites(ctx, k, large); err != nil {
-		t.Errorf("put writes after that: %v", err)
-	}
-	if again := fill(t, store); again < n/2 {
-		t.Errorf("after that: got %d steps want about %d", again, n)
-	}
+	require.NoError(t, store.DeleteThread(ctx, "t"), "delete when full")
+	require.NoError(t, store.PutWrites(ctx, k, large), "put writes after that")
+	again := fill(t, store)
+	assert.GreaterOrEqual(t, again, n/2, "after that: got %d steps want about %d", again, n)
 }
 
 // fill puts steps until there is no room, and returns how many fit.
@@ -212,13 +196,9 @@ func fill(t *testing.T, store *sqlitecheckpoint.Store) int {
 		if err == nil {
 			continue
 		}
-		if !errors.Is(err, sqlitecheckpoint.ErrFull) {
-			t.Fatalf("got error %v want ErrFull", err)
-		}
+		require.ErrorIs(t, err, sqlitecheckpoint.ErrFull)
 		for _, want := range []string{"weft.db", `thread "t"`, stepID(n + 1)} {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("got error %q want one that names %q", err, want)
-			}
+			require.ErrorContains(t, err, want)
 		}
 		return n
 	}
@@ -276,15 +256,12 @@ func TestDamagedColumns(t *testing.T) {
 				put(t, store, c, head)
 			}
 			require.NoError(t, store.Close())
-			if _, err := rawDB(t, path).Exec(change); err != nil {
-				t.Fatal(err)
-			}
+			_, err := rawDB(t, path).Exec(change)
+			require.NoError(t, err)
 			again := open(t, path, options)
-			_, err := again.Get(ctx, checkpoint.Key{Thread: "t", Namespace: "ns", ID: "b"})
+			_, err = again.Get(ctx, checkpoint.Key{Thread: "t", Namespace: "ns", ID: "b"})
 			// One whose key of lookup is damaged is not found.
-			if !errors.Is(err, checkpoint.ErrCorrupt) && !errors.Is(err, checkpoint.ErrNotFound) {
-				t.Errorf("got error %v want ErrCorrupt", err)
-			}
+			assert.False(t, !errors.Is(err, checkpoint.ErrCorrupt) && !errors.Is(err, checkpoint.ErrNotFound))
 		})
 	}
 }
@@ -302,18 +279,15 @@ func TestLongThread(t *testing.T) {
 	}
 	require.NoError(t, store.CopyThread(ctx, "t", "copy"))
 	removed, err := store.Prune(ctx, checkpoint.PrunePolicy{Threads: []string{"copy"}})
-	if err != nil || removed != steps-1 {
-		t.Fatalf("prune: got %d removed, error %v want %d", removed, err, steps-1)
-	}
+	require.NoError(t, err)
+	require.Equal(t, steps-1, removed, "prune: got %d removed, error %v want %d", removed, err, steps-1)
 	for _, thread := range []string{"t", "copy"} {
 		c, err := store.Get(ctx, checkpoint.Key{Thread: thread})
-		if err != nil || len(c.Lineage) != steps {
-			t.Fatalf("%s: got %d deltas, error %v want %d", thread, len(c.Lineage), err, steps)
-		}
+		require.NoError(t, err, "%s: got %d deltas, error %v want %d", thread, len(c.Lineage), err, steps)
+		require.Len(t, c.Lineage, steps, "%s: got %d deltas, error %v want %d", thread, len(c.Lineage), err, steps)
 		for i, d := range c.Lineage {
-			if d.ID != stepID(i+1) || string(d.Changes[0].Data) != d.ID {
-				t.Fatalf("%s: delta %d: got %q want %q", thread, i, d.ID, stepID(i+1))
-			}
+			require.Equal(t, stepID(i+1), d.ID, "%s: delta %d: got %q want %q", thread, i, d.ID, stepID(i+1))
+			require.Equal(t, d.ID, string(d.Changes[0].Data), "%s: delta %d: got %q want %q", thread, i, d.ID, stepID(i+1))
 		}
 	}
 	assert.Equal(t, 1, count(t, store, checkpoint.Query{Thread: "copy"}))
