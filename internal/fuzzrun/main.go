@@ -1,6 +1,6 @@
-// Fuzzrun runs every fuzz target of the packages it is given for an equal share
-// of a time, and reports each. It exits with status 1 when a target fails or
-// when there is none.
+// Fuzzrun runs every fuzz target of the given packages for an equal share of a total time,
+// and prints the result of each. The exit status is 1 if a target fails or if there is no
+// target.
 //
 //	go run ./internal/fuzzrun -time 10m ./...
 package main
@@ -28,7 +28,7 @@ type target struct {
 }
 
 func main() {
-	total := flag.Duration("time", 10*time.Minute, "time for all targets together")
+	total := flag.Duration("time", 10*time.Minute, "total time for all targets")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -64,7 +64,7 @@ func run(ctx context.Context, out io.Writer, total time.Duration, patterns []str
 	return nil
 }
 
-// list asks go test for the fuzz targets, which also finds what does not compile.
+// list returns the fuzz targets of packages. It fails if a test does not compile.
 func list(ctx context.Context, patterns []string) ([]target, error) {
 	args := append([]string{"test", "-json", "-run=^$", "-list=^Fuzz"}, patterns...)
 	out, err := exec.CommandContext(ctx, "go", args...).Output()
