@@ -85,15 +85,15 @@ func list(ctx context.Context, patterns []string) ([]target, error) {
 	}
 }
 
-// progress is a line that go test prints every few seconds while it fuzzes.
+// progress matches a line that go test prints every few seconds during fuzzing.
 var progress = regexp.MustCompile(`execs: (\d+) .*new interesting: (\d+)`)
 
 func (t target) fuzz(ctx context.Context, out io.Writer, d time.Duration) error {
 	fmt.Fprintf(out, "%s %s ... ", t.pkg, t.name)
 	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-fuzz=^"+t.name+"$", "-fuzztime="+d.String(),
-		"-fuzzminimizetime=20x", // where goroutines make coverage noisy, minimising would take most of the time
+		"-fuzzminimizetime=20x", // with concurrent targets, minimising would take most of the time
 		t.pkg)
-	// An interrupt lets the fuzzer stop its workers; a kill would leave them.
+	// After an interrupt the fuzzer stops its workers; after a kill they continue.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	text, err := cmd.CombinedOutput()
