@@ -156,11 +156,11 @@ func exportData(t *testing.T, dir string) importer.Lookup {
 	paths := map[string]string{}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct{ ImportPath, Export string }
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
 			break
-		} else {
-			require.NoError(t, err)
 		}
+		require.NoError(t, err)
 		paths[p.ImportPath] = p.Export
 	}
 	return func(path string) (io.ReadCloser, error) { return os.Open(paths[path]) }

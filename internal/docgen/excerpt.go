@@ -15,8 +15,8 @@ var (
 	regionEnd   = regexp.MustCompile(`(?m)^[ \t]*// docs:end[ \t]*(\n|\z)`)
 )
 
-// excerpt returns a part of a Go file, or all of a file when part is empty. The
-// marks of regions are left out, and what is indented throughout is moved left.
+// excerpt returns a part of a Go file, or the whole file if part is empty. It removes the
+// marks of regions and the common indentation.
 func excerpt(text []byte, part string) ([]byte, error) {
 	if part == "" {
 		return plain(text)
@@ -28,7 +28,7 @@ func excerpt(text []byte, part string) ([]byte, error) {
 		rest := text[m[1]:]
 		end := regionEnd.FindIndex(rest)
 		if end == nil {
-			return nil, fmt.Errorf("the region %s has no end", part)
+			return nil, fmt.Errorf("region %s has no docs:end", part)
 		}
 		return plain(rest[:end[0]])
 	}
@@ -53,17 +53,17 @@ func function(text []byte, name string) ([]byte, error) {
 		}
 		return plain(text[fset.Position(from).Offset:fset.Position(f.End()).Offset])
 	}
-	return nil, fmt.Errorf("has neither a region nor a function %s", name)
+	return nil, fmt.Errorf("there is no region and no function %s", name)
 }
 
-// plain removes region marks, indentation that all lines share, and empty lines
-// around the text.
+// plain removes the marks of regions, the common indentation of the lines, and the empty
+// lines around the text.
 func plain(text []byte) ([]byte, error) {
 	text = regionBegin.ReplaceAll(text, nil)
 	text = regionEnd.ReplaceAll(text, nil)
 	text = bytes.TrimRight(bytes.TrimLeft(text, "\n"), " \t\n")
 	if len(text) == 0 {
-		return nil, errors.New("nothing to quote")
+		return nil, errors.New("the part is empty")
 	}
 	lines := bytes.Split(text, []byte("\n"))
 	indent := lines[0][:len(lines[0])-len(bytes.TrimLeft(lines[0], "\t"))]

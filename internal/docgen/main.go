@@ -1,21 +1,20 @@
-// Docgen writes what the repository's documents take from its code:
+// Docgen generates the parts of the repository's documents that come from its code:
 //
-//   - api/NAME.txt, the documentation of each public package: a change of the
-//     API is a visible change of a file;
-//   - deps.txt, the modules that each public package makes its user compile;
+//   - api/NAME.txt, the documentation of each public package, so that a diff shows every
+//     change of the API;
+//   - deps.txt, the modules that each public package compiles;
 //   - the marked code blocks of every Markdown file, from files that compile.
 //
-// With -check it writes nothing, and lists what is not as it would be written.
+// With -check it writes nothing and lists the files that are not current.
 //
-// A block is marked by a comment that names a file, relative to the root of the
-// repository, and perhaps a part of it:
+// A comment marks a block. It names a file, relative to the root of the repository, and
+// optionally a part of the file:
 //
 //	<!-- begin: examples/hello/main.go#ask -->
 //	<!-- end -->
 //
-// The part is what stands between the comments "// docs:begin ask" and
-// "// docs:end" in the file, or else the function of that name. Without a part,
-// the block is the whole file.
+// The part is the region between the comments "// docs:begin ask" and "// docs:end" of the
+// file, or the function of that name. Without a part, the block is the whole file.
 package main
 
 import (
@@ -36,7 +35,7 @@ import (
 
 func main() {
 	root := flag.String("root", ".", "the `folder` of go.mod")
-	check := flag.Bool("check", false, "write nothing; list what is stale and fail")
+	check := flag.Bool("check", false, "write nothing; list the files that are not current and fail")
 	flag.Parse()
 	if err := run(context.Background(), *root, *check); err != nil {
 		fmt.Fprintln(os.Stderr, "docgen:", err)
@@ -68,8 +67,8 @@ func run(ctx context.Context, root string, check bool) error {
 	return nil
 }
 
-// generate returns what each generated file should hold, by path from the root.
-// A file that should not exist has nil.
+// generate returns the content of every generated file, by path from the root. The content
+// of a file that must not exist is nil.
 func generate(ctx context.Context, root string) (map[string][]byte, error) {
 	pkgs, err := list(ctx, root)
 	if err != nil {
@@ -83,7 +82,7 @@ func generate(ctx context.Context, root string) (map[string][]byte, error) {
 	return want, errors.Join(apiErr, docErr)
 }
 
-// compare returns the paths, sorted, that do not hold what they should.
+// compare returns the paths of the files whose content differs from want, sorted.
 func compare(root string, want map[string][]byte) ([]string, error) {
 	var stale []string
 	for _, name := range slices.Sorted(maps.Keys(want)) {

@@ -3,15 +3,13 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// repository is a small module with all that docgen looks at.
+// repository creates a module that contains every kind of input of docgen.
 func repository(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -53,7 +51,7 @@ func read(t *testing.T, root, name string) string {
 	return string(text)
 }
 
-func TestRunWrites(t *testing.T) {
+func TestRunWritesEveryDocument(t *testing.T) {
 	t.Parallel()
 	root := repository(t)
 	put(t, root, map[string]string{"api/gone.txt": "of a package that was removed"})
@@ -67,27 +65,19 @@ one
 two
 	the standard library only
 `
-	if got := read(t, root, "deps.txt"); got != wantDeps {
-		t.Errorf("deps.txt: got %q, want %q", got, wantDeps)
-	}
-	if got, want := read(t, root, "api/two.txt"), "func Two() int\n    Two is the second.\n"; !strings.Contains(got, want) {
-		t.Errorf("api/two.txt: got %q, want it to contain %q", got, want)
-	}
+	assert.Equal(t, wantDeps, read(t, root, "deps.txt"))
+	assert.Contains(t, read(t, root, "api/two.txt"), "func Two() int\n    Two is the second.\n")
 	entries, err := os.ReadDir(filepath.Join(root, "api"))
 	require.NoError(t, err)
-	if len(entries) != 2 {
-		t.Errorf("api: got %v, want the two public packages", entries)
-	}
+	assert.Len(t, entries, 2, "files of the two public packages")
 	wantReadme := "# M\n\n<!-- begin: cmd/hello/main.go#greet -->\n```go\nif true {\n\tprintln(\"hello\")\n}\n```\n<!-- end -->\n\ntext\n\n" +
 		"<!-- begin: cmd/hello/out.txt -->\n```text\nhello\n```\n<!-- end -->\n"
-	if got := read(t, root, "README.md"); got != wantReadme {
-		t.Errorf("README.md: got %q, want %q", got, wantReadme)
-	}
+	assert.Equal(t, wantReadme, read(t, root, "README.md"))
 
 	assert.NoError(t, run(t.Context(), root, true), "check after writing")
 }
 
-func TestRunCheck(t *testing.T) {
+func TestCheckListsStaleFilesAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	root := repository(t)
 	require.NoError(t, run(t.Context(), root, false))
@@ -98,19 +88,11 @@ func TestRunCheck(t *testing.T) {
 		"api/three.txt":     "no such package",
 	})
 	err := run(t.Context(), root, true)
-	if err == nil {
-		t.Fatal("got no error for stale files")
-	}
-	want := "README.md\n\tapi/three.txt\n\tapi/two.txt"
-	if !strings.Contains(err.Error(), want) {
-		t.Errorf("got %q, want it to list %q", err, want)
-	}
-	if got := read(t, root, "README.md"); got != before {
-		t.Errorf("check changed README.md to %q", got)
-	}
+	require.ErrorContains(t, err, "README.md\n\tapi/three.txt\n\tapi/two.txt")
+	assert.Equal(t, before, read(t, root, "README.md"))
 }
 
-func TestRunMistakes(t *testing.T) {
+func TestRunReportsInvalidDocuments(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
@@ -118,15 +100,15 @@ func TestRunMistakes(t *testing.T) {
 		want  string
 	}{
 		{"no such file", map[string]string{"README.md": "<!-- begin: nowhere.txt -->\n<!-- end -->"}, "README.md:1: "},
-		{"no such part", map[string]string{"README.md": "<!-- begin: two/two.go#Three -->\n<!-- end -->"}, "README.md:1: two/two.go: has neither a region nor a function Three"},
-		{"a file that nothing compiles", map[string]string{
+		{"no such part", map[string]string{"README.md": "<!-- begin: two/two.go#Three -->\n<!-- end -->"}, "README.md:1: two/two.go: there is no region and no function Three"},
+		{"a file that no package compiles", map[string]string{
 			"README.md":  "<!-- begin: two/off.go -->\n<!-- end -->",
 			"two/off.go": "//go:build ignore\n\npackage two\n",
-		}, "two/off.go is not compiled by any package"},
-		{"a file outside", map[string]string{"README.md": "<!-- begin: ../x.txt -->\n<!-- end -->"}, "outside of the repository"},
-		{"a block without an end", map[string]string{"docs/a.md": "text\n<!-- begin: two/two.go -->\n"}, "docs/a.md:2: the block has no end"},
-		{"a block in a block", map[string]string{"README.md": "<!-- begin: two/two.go -->\n<!-- begin: two/two.go -->\n<!-- end -->"}, "README.md:2: the block of line 1 has no end"},
-		{"an end without a begin", map[string]string{"README.md": "\n<!-- end -->"}, "README.md:2: an end without a begin"},
+		}, "no package compiles two/off.go"},
+		{"a file outside", map[string]string{"README.md": "<!-- begin: ../x.txt -->\n<!-- end -->"}, "outside the repository"},
+		{"a block without an end", map[string]string{"docs/a.md": "text\n<!-- begin: two/two.go -->\n"}, "docs/a.md:2: the block has no end mark"},
+		{"a block in a block", map[string]string{"README.md": "<!-- begin: two/two.go -->\n<!-- begin: two/two.go -->\n<!-- end -->"}, "README.md:2: the block of line 1 has no end mark"},
+		{"an end without a begin", map[string]string{"README.md": "\n<!-- end -->"}, "README.md:2: end mark without a begin mark"},
 		{"two packages of one name", map[string]string{"sub/two/two.go": "package two\n"}, "another public package is named two"},
 		{"code that does not compile", map[string]string{"two/bad.go": "package other\n"}, "go list"},
 	}
@@ -136,14 +118,12 @@ func TestRunMistakes(t *testing.T) {
 			root := repository(t)
 			put(t, root, tt.files)
 			err := run(t.Context(), root, true)
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got %v, want an error with %q", err, tt.want)
-			}
+			require.ErrorContains(t, err, tt.want)
 		})
 	}
 }
 
-func TestExcerpt(t *testing.T) {
+func TestExcerptReturnsRegionsAndFunctions(t *testing.T) {
 	t.Parallel()
 	const source = `package p
 
@@ -165,28 +145,27 @@ var x = 1
 	tests := []struct{ name, part, want, wantErr string }{
 		{name: "a region", part: "inner", want: "a := 1\n\nif a > 0 {\n\ta++\n}"},
 		{name: "a function", part: "F", want: "// F does it.\nfunc F() {\n\n\ta := 1\n\n\tif a > 0 {\n\t\ta++\n\t}\n}"},
-		{name: "a region without an end", part: "open", wantErr: "the region open has no end"},
-		{name: "neither", part: "G", wantErr: "neither a region nor a function G"},
+		{name: "a region without an end", part: "open", wantErr: "region open has no docs:end"},
+		{name: "neither", part: "G", wantErr: "no region and no function G"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got, err := excerpt([]byte(source), tt.part)
-			if string(got) != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
+			if tt.wantErr != "" {
+				require.ErrorContains(t, err, tt.wantErr)
+				return
 			}
-			if (err == nil) != (tt.wantErr == "") || err != nil && !strings.Contains(err.Error(), tt.wantErr) {
-				t.Errorf("got error %v, want %q", err, tt.wantErr)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, string(got))
 		})
 	}
 	whole, err := excerpt([]byte(source), "")
-	if err != nil || slices.Contains(strings.Split(string(whole), "\n"), "// docs:begin open") {
-		t.Errorf("whole file: got %q, %v, want it without the marks", whole, err)
-	}
+	require.NoError(t, err)
+	assert.NotContains(t, string(whole), "docs:begin", "the whole file without marks")
 }
 
-func TestFence(t *testing.T) {
+func TestRunLengthensTheFenceOfFencedText(t *testing.T) {
 	t.Parallel()
 	root := repository(t)
 	put(t, root, map[string]string{
@@ -195,7 +174,5 @@ func TestFence(t *testing.T) {
 	})
 	require.NoError(t, run(t.Context(), root, false))
 	want := "<!-- begin: cmd/hello/out.txt -->\n````text\n```\nfenced\n```\n````\n<!-- end -->\n"
-	if got := read(t, root, "README.md"); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.Equal(t, want, read(t, root, "README.md"))
 }

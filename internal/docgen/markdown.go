@@ -16,8 +16,8 @@ var (
 	endMark   = regexp.MustCompile(`^<!-- end -->$`)
 )
 
-// documents returns what the Markdown files with marked blocks should hold.
-// Compiled names the Go files that may be quoted.
+// documents returns the content of the Markdown files with their marked blocks filled in.
+// Compiled contains the Go files that a block may quote.
 func documents(root string, compiled map[string]bool) (map[string][]byte, error) {
 	docs := make(map[string][]byte)
 	var mistakes []error
@@ -58,13 +58,13 @@ type quoter struct {
 
 func (q *quoter) fill(text []byte) []byte {
 	var out bytes.Buffer
-	open := 0 // the line of the block that is open
+	open := 0 // the line of the begin mark of the current block
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		n := i + 1
 		begin := beginMark.FindSubmatch(line)
 		switch {
 		case begin != nil && open > 0:
-			q.mistake(n, fmt.Errorf("the block of line %d has no end", open))
+			q.mistake(n, fmt.Errorf("the block of line %d has no end mark", open))
 		case begin != nil:
 			open = n
 			out.Write(append(line, '\n'))
@@ -73,7 +73,7 @@ func (q *quoter) fill(text []byte) []byte {
 			}
 			continue
 		case endMark.Match(line) && open == 0:
-			q.mistake(n, errors.New("an end without a begin"))
+			q.mistake(n, errors.New("end mark without a begin mark"))
 		case endMark.Match(line):
 			open = 0
 		}
@@ -82,7 +82,7 @@ func (q *quoter) fill(text []byte) []byte {
 		}
 	}
 	if open > 0 {
-		q.mistake(open, errors.New("the block has no end"))
+		q.mistake(open, errors.New("the block has no end mark"))
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
@@ -95,10 +95,10 @@ func (q *quoter) mistake(line int, err error) {
 func (q *quoter) quote(out *bytes.Buffer, name, part string) error {
 	local := filepath.FromSlash(name)
 	if !filepath.IsLocal(local) {
-		return fmt.Errorf("%s is outside of the repository", name)
+		return fmt.Errorf("%s is outside the repository", name)
 	}
 	if filepath.Ext(local) == ".go" && !q.compiled[local] {
-		return fmt.Errorf("%s is not compiled by any package", name)
+		return fmt.Errorf("no package compiles %s", name)
 	}
 	text, err := os.ReadFile(filepath.Join(q.root, local))
 	if err != nil {

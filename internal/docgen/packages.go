@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// A pkg is what go list says of a package.
+// A pkg is a package in the output of go list.
 type pkg struct {
 	ImportPath   string
 	Name         string
@@ -34,7 +34,7 @@ type module struct {
 	Main    bool
 }
 
-// list returns the packages of the module and all that they compile.
+// list returns the packages of the module and all their dependencies.
 func list(ctx context.Context, root string) ([]pkg, error) {
 	out, err := goTool(ctx, root, "list", "-deps",
 		"-json=ImportPath,Name,Dir,Standard,DepOnly,Module,Deps,GoFiles,TestGoFiles,XTestGoFiles", "./...")
@@ -53,8 +53,8 @@ func list(ctx context.Context, root string) ([]pkg, error) {
 	}
 }
 
-// goTool runs a go command as for one fixed platform: what is generated does
-// not depend on where.
+// goTool runs a go command for one fixed platform, so that its output is the same on every
+// platform.
 func goTool(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
@@ -68,19 +68,20 @@ func goTool(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// path is the package's path in its module: "graph/agent".
+// path returns the path of the package in its module, such as "graph/agent".
 func (p pkg) path() string {
 	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, p.Module.Path), "/")
 }
 
 func (p pkg) byPath(other pkg) int { return strings.Compare(p.ImportPath, other.ImportPath) }
 
-// public says whether others can import the package.
+// public reports whether users can import the package.
 func (p pkg) public() bool {
 	return !p.DepOnly && p.Name != "main" && !slices.Contains(strings.Split(p.ImportPath, "/"), "internal")
 }
 
-// api documents each public package, and lists what api/ holds beside that.
+// api returns the documentation of each public package by file name. Other files of api/
+// have the content nil.
 func api(ctx context.Context, root string, pkgs []pkg) (map[string][]byte, error) {
 	files := make(map[string][]byte)
 	old, err := filepath.Glob(filepath.Join(root, "api", "*.txt"))
@@ -96,7 +97,7 @@ func api(ctx context.Context, root string, pkgs []pkg) (map[string][]byte, error
 		}
 		name := filepath.Join("api", p.Name+".txt")
 		if files[name] != nil {
-			return nil, fmt.Errorf("%s: another public package is named %s too", p.path(), p.Name)
+			return nil, fmt.Errorf("%s: another public package is named %s; package names must be unique", p.path(), p.Name)
 		}
 		if files[name], err = goTool(ctx, root, "doc", "-all", "./"+p.path()); err != nil {
 			return nil, err
@@ -105,8 +106,7 @@ func api(ctx context.Context, root string, pkgs []pkg) (map[string][]byte, error
 	return files, nil
 }
 
-// deps says which modules, beside the standard library, each public package
-// compiles.
+// deps returns the content of deps.txt: the modules that each public package compiles.
 func deps(pkgs []pkg) []byte {
 	modules := make(map[string]*module)
 	for _, p := range pkgs {
@@ -135,8 +135,7 @@ func deps(pkgs []pkg) []byte {
 	return b.Bytes()
 }
 
-// compiled returns the Go files, by path from the root, that building or
-// testing the module compiles.
+// compiled returns the paths of the Go files that a build or test of the module compiles.
 func compiled(pkgs []pkg) map[string]bool {
 	files := make(map[string]bool)
 	for _, p := range pkgs {

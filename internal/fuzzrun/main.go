@@ -1,6 +1,6 @@
-// Fuzzrun runs every fuzz target of the packages it is given for an equal share
-// of a time, and reports each. It exits with status 1 when a target fails or
-// when there is none.
+// Fuzzrun runs every fuzz target of the given packages for an equal share of a total time,
+// and prints the result of each. The exit status is 1 if a target fails or if there is no
+// target.
 //
 //	go run ./internal/fuzzrun -time 10m ./...
 package main
@@ -28,7 +28,7 @@ type target struct {
 }
 
 func main() {
-	total := flag.Duration("time", 10*time.Minute, "time for all targets together")
+	total := flag.Duration("time", 10*time.Minute, "total time for all targets")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -64,7 +64,7 @@ func run(ctx context.Context, out io.Writer, total time.Duration, patterns []str
 	return nil
 }
 
-// list asks go test for the fuzz targets, which also finds what does not compile.
+// list returns the fuzz targets of packages. It fails if a test does not compile.
 func list(ctx context.Context, patterns []string) ([]target, error) {
 	args := append([]string{"test", "-json", "-run=^$", "-list=^Fuzz"}, patterns...)
 	out, err := exec.CommandContext(ctx, "go", args...).Output()
@@ -85,15 +85,15 @@ func list(ctx context.Context, patterns []string) ([]target, error) {
 	}
 }
 
-// progress is a line that go test prints every few seconds while it fuzzes.
+// progress matches a line that go test prints every few seconds during fuzzing.
 var progress = regexp.MustCompile(`execs: (\d+) .*new interesting: (\d+)`)
 
 func (t target) fuzz(ctx context.Context, out io.Writer, d time.Duration) error {
 	fmt.Fprintf(out, "%s %s ... ", t.pkg, t.name)
 	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-fuzz=^"+t.name+"$", "-fuzztime="+d.String(),
-		"-fuzzminimizetime=20x", // where goroutines make coverage noisy, minimising would take most of the time
+		"-fuzzminimizetime=20x", // with concurrent targets, minimising would take most of the time
 		t.pkg)
-	// An interrupt lets the fuzzer stop its workers; a kill would leave them.
+	// After an interrupt the fuzzer stops its workers; after a kill they continue.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	text, err := cmd.CombinedOutput()

@@ -1,9 +1,9 @@
-// Package interop proves that Weft and LangChain read each other's messages. It
-// has no code, only a test: each message of Weft's is loaded and written again by
-// LangChain, each of LangChain's by Weft, and what both say of it is compared.
+// Package interop tests that Weft and LangChain read each other's messages. LangChain
+// loads and writes messages of Weft, Weft loads and writes messages of LangChain, and the
+// test compares the descriptions of each message by both. The package has no other code.
 //
-// The test runs on what the two LangChains answered when it was last recorded.
-// With WEFT_INTEROP=1 it installs @langchain/core from npm and langchain-core
-// from PyPI in a folder of its own and asks them, for which it needs node, npm
-// and python3; with WEFT_INTEROP=record it keeps what they answer.
+// By default the test uses recorded answers of LangChain for JavaScript and Python. With
+// WEFT_INTEROP=1 it installs @langchain/core from npm and langchain-core from PyPI in a
+// temporary folder and runs them, which needs node, npm and python3. With
+// WEFT_INTEROP=record it also records their answers.
 package interop

@@ -8,18 +8,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 )
 
-// A peer is a LangChain.
+// A peer is an implementation of LangChain.
 type peer struct {
 	name    string
-	file    string // what it answered when it was recorded
+	file    string // the recorded answer
 	install [][]string
 	run     []string
 }
@@ -37,16 +37,16 @@ var peers = []peer{
 	},
 }
 
-// An answer is what a peer makes of Weft's messages, and what it has of its own.
+// An answer is the output of the program of a peer.
 type answer struct {
 	Version   string            `json:"version"`
-	Loaded    []description     `json:"loaded"`    // Weft's messages, as the peer sees them
-	Rewritten json.RawMessage   `json:"rewritten"` // as it writes them
-	Own       []json.RawMessage `json:"own"`       // its own messages, as it writes them
-	Described []description     `json:"described"` // as it sees them
+	Loaded    []description     `json:"loaded"`    // the messages of Weft, described by the peer
+	Rewritten json.RawMessage   `json:"rewritten"` // the messages of Weft, written by the peer
+	Own       []json.RawMessage `json:"own"`       // messages of the peer, written by it
+	Described []description     `json:"described"` // messages of the peer, described by it
 }
 
-// A description says what a message is, whoever describes it.
+// A description has the properties of a message that Weft and the peers must agree on.
 type description struct {
 	Role    llm.Role   `json:"role"`
 	ID      string     `json:"id"`
@@ -106,7 +106,7 @@ func describe(t *testing.T, m llm.Message) description {
 	return d
 }
 
-// conversation has whatever Weft stores.
+// conversation returns messages with every property that Weft stores.
 func conversation() []llm.Message {
 	call := llm.ToolCall{ID: "call_1", Name: "weather", Arguments: json.RawMessage(`{"city":"Zürich","days":3}`)}
 	now := llm.ToolCall{ID: "call_2", Name: "now"}
@@ -132,7 +132,7 @@ func conversation() []llm.Message {
 	}
 }
 
-func TestLangChain(t *testing.T) {
+func TestLangChainAndWeftReadEachOther(t *testing.T) {
 	t.Parallel()
 	messages := conversation()
 	written, err := llm.ToLangChain(messages)
@@ -143,24 +143,22 @@ func TestLangChain(t *testing.T) {
 			t.Parallel()
 			text := p.ask(t, written)
 			var a answer
-			if err := json.Unmarshal(text, &a); err != nil {
-				t.Fatalf("%v: %s", err, text)
-			}
-			same(t, "it loads of Weft's", a.Loaded, messages)
-			same(t, "it writes of Weft's", described(t, a.Rewritten), messages)
+			require.NoError(t, json.Unmarshal(text, &a), "%s", text)
+			assert.Equal(t, describeAll(t, messages), a.Loaded, "messages of Weft, loaded by the peer")
+			assert.Equal(t, describeAll(t, messages), described(t, a.Rewritten), "messages of Weft, written by the peer")
 			own, err := llm.FromLangChain(marshal(t, a.Own))
 			require.NoError(t, err)
-			same(t, "Weft loads of its own", a.Described, own)
-			equal(t, own, a.Own)
+			assert.Equal(t, a.Described, describeAll(t, own), "messages of the peer, loaded by Weft")
+			checkRewritten(t, own, a.Own)
 			if !t.Failed() {
-				report(t, "%s and Weft: %d messages of Weft's loaded, %d read back; %d of its own loaded, %d written back equal",
+				report(t, "%s: it loaded %d messages of Weft, Weft read %d back; Weft loaded %d messages of it and wrote %d back",
 					a.Version, len(a.Loaded), len(messages), len(own), len(a.Own))
 			}
 		})
 	}
 }
 
-// checkWritten wants the peers to have been asked about what Weft writes now.
+// checkWritten asserts that the recorded answers are for the messages that Weft writes now.
 func checkWritten(t *testing.T, written []byte) {
 	t.Helper()
 	const file = "testdata/weft.json"
@@ -168,9 +166,7 @@ func checkWritten(t *testing.T, written []byte) {
 	case "":
 		recorded, err := os.ReadFile(file)
 		require.NoError(t, err)
-		if !bytes.Equal(normal(t, written), normal(t, recorded)) {
-			t.Errorf("Weft writes another form than the peers were asked about: run this with WEFT_INTEROP=record\ngot  %s\nwant %s", written, recorded)
-		}
+		assert.JSONEq(t, string(recorded), string(written), "the form of Weft's messages has changed: run this test with WEFT_INTEROP=record")
 	case "record":
 		var b bytes.Buffer
 		require.NoError(t, json.Indent(&b, written, "", " "))
@@ -186,7 +182,8 @@ func report(t *testing.T, format string, args ...any) {
 	}
 }
 
-// ask returns the peer's answer: what was recorded, or a new one.
+// ask returns the answer of the peer. It runs the peer if WEFT_INTEROP is set, and reads the
+// recorded answer otherwise.
 func (p peer) ask(t *testing.T, written []byte) []byte {
 	t.Helper()
 	mode := os.Getenv("WEFT_INTEROP")
@@ -220,51 +217,42 @@ func execute(t *testing.T, dir string, command []string) []byte {
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		t.Fatalf("%v: %v\n%s%s", command, err, out, exit.Stderr)
+		require.NoError(t, err, "%v:\n%s%s", command, out, exit.Stderr)
 	}
 	require.NoError(t, err, "%v", command)
 	return out
 }
 
-// described reads stored messages with Weft.
+// described reads stored messages with Weft and describes them.
 func described(t *testing.T, stored []byte) []description {
 	t.Helper()
 	messages, err := llm.FromLangChain(stored)
 	require.NoError(t, err)
-	var out []description
-	for _, m := range messages {
-		out = append(out, describe(t, m))
-	}
-	return out
+	return describeAll(t, messages)
 }
 
-func same(t *testing.T, what string, got []description, want []llm.Message) {
+func describeAll(t *testing.T, messages []llm.Message) []description {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Errorf("what %s: got %d messages, want %d", what, len(got), len(want))
-		return
+	var all []description
+	for _, m := range messages {
+		all = append(all, describe(t, m))
 	}
-	for i, m := range want {
-		if d := describe(t, m); !reflect.DeepEqual(got[i], d) {
-			t.Errorf("what %s: message %d:\ngot  %s\nwant %s", what, i, marshal(t, got[i]), marshal(t, d))
-		}
-	}
+	return all
 }
 
-// equal wants messages to be written as they were.
-func equal(t *testing.T, messages []llm.Message, want []json.RawMessage) {
+// checkRewritten asserts that Weft writes messages in the form from which it loaded them.
+func checkRewritten(t *testing.T, messages []llm.Message, want []json.RawMessage) {
 	t.Helper()
 	written, err := llm.ToLangChain(messages)
 	require.NoError(t, err)
 	var got []json.RawMessage
 	require.NoError(t, json.Unmarshal(written, &got))
 	for i := range want {
-		if a, b := normal(t, got[i]), normal(t, want[i]); !bytes.Equal(a, b) {
-			t.Errorf("message %d is written back\nas    %s\nwhere %s", i, a, b)
-		}
+		assert.Equal(t, string(normal(t, want[i])), string(normal(t, got[i])), "message %d", i)
 	}
 }
 
+// normal returns a JSON text with sorted keys and without changes to its numbers.
 func normal(t *testing.T, text []byte) []byte {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(text))

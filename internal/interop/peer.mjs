@@ -1,4 +1,4 @@
-// Loads messages of Weft's with @langchain/core, and writes some of its own.
+// Loads messages of Weft with @langchain/core, and writes messages of @langchain/core.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 

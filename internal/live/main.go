@@ -1,11 +1,10 @@
-// Command live asks a real model for what an agent needs, and reports what it
-// got wrong: a plain answer, a streamed one, a tool that is called and believed,
-// two tools in one question, and an answer of a given form.
+// Command live checks whether a real model can do everything that an agent needs: a plain
+// answer, a streamed answer, a tool call, two tool calls for one question, and an answer
+// in a given JSON form.
 //
-// The model is the one that the environment names, as package providers reads
-// it; for any server that speaks OpenAI's form OPENAI_BASE_URL and LLM_MODEL are
-// enough. The exit status is 0 when all went well, 1 when the model or its server
-// got something wrong, and 2 when there is no model to ask.
+// Package providers reads the model from the environment. For a server with an API
+// compatible to OpenAI's, OPENAI_BASE_URL and LLM_MODEL suffice. The exit status is 0 if
+// every trial passed, 1 if a trial failed, and 2 if no model is configured.
 package main
 
 import (
@@ -28,47 +27,46 @@ func main() {
 	os.Exit(code)
 }
 
-// limit is how long each trial may take. A small model on a small machine takes
-// its time.
+// limit is the timeout of a trial. A small model on a small machine is slow.
 const limit = 5 * time.Minute
 
-// run opens the model and tries everything. It returns the exit status.
+// run opens the model and runs every trial. It returns the exit status.
 func run(ctx context.Context, getenv func(string) string, out io.Writer) int {
 	config, err := providers.Read(getenv)
 	if err != nil {
-		tell(out, "live: %v", err)
+		printLine(out, "live: %v", err)
 		return 2
 	}
 	model, err := config.Open(ctx)
 	if err != nil {
-		tell(out, "live: %v", err)
+		printLine(out, "live: %v", err)
 		return 2
 	}
-	tell(out, "live: %s", config)
-	wrong := 0
+	printLine(out, "live: %s", config)
+	failed := 0
 	for _, t := range trials {
 		r := t.try(ctx, model)
-		tell(out, "%-5s %-16s %6.1fs  %s", r.verdict(), t.name, r.took.Seconds(), r.got)
+		printLine(out, "%-5s %-16s %6.1fs  %s", r.verdict(), t.name, r.took.Seconds(), r.got)
 		for _, fault := range r.faults {
-			tell(out, "      %-16s          %s", "", fault)
+			printLine(out, "      %-16s          %s", "", fault)
 		}
 		if len(r.faults) > 0 {
-			wrong++
+			failed++
 		}
 	}
-	tell(out, "live: %d of %d trials went well", len(trials)-wrong, len(trials))
-	if wrong > 0 {
+	printLine(out, "live: %d of %d trials passed", len(trials)-failed, len(trials))
+	if failed > 0 {
 		return 1
 	}
 	return 0
 }
 
-// tell writes a line. When nobody listens any more the exit status still tells.
-func tell(out io.Writer, format string, args ...any) {
+// printLine writes a line. It ignores errors, since the exit status has the result too.
+func printLine(out io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(out, format+"\n", args...)
 }
 
-// A trial is one thing that an agent needs of a model.
+// A trial checks one ability of a model.
 type trial struct {
 	name string
 	ask  func(ctx context.Context, m llm.Model, r *report)
@@ -84,7 +82,7 @@ func (t trial) try(ctx context.Context, m llm.Model) report {
 	return r
 }
 
-// A report is how a trial went.
+// A report is the result of a trial.
 type report struct {
 	got    string
 	faults []string
@@ -93,21 +91,22 @@ type report struct {
 
 func (r *report) verdict() string {
 	if len(r.faults) > 0 {
-		return "WRONG"
+		return "FAIL"
 	}
 	return "ok"
 }
 
-// wrong notes a fault.
-func (r *report) wrong(format string, args ...any) {
+// fail records a fault.
+func (r *report) fail(format string, args ...any) {
 	r.faults = append(r.faults, fmt.Sprintf(format, args...))
 }
 
-// saw notes what the model said, in one line.
+// saw records the answer of the model, in one line.
 func (r *report) saw(format string, args ...any) {
 	r.got = line(fmt.Sprintf(format, args...))
 }
 
+// line returns the beginning of a text, in one line.
 func line(text string) string {
 	const most = 160
 	runes := []rune(strings.Join(strings.Fields(text), " "))

@@ -23,12 +23,13 @@ type chat struct {
 	} `json:"tools"`
 }
 
-// server speaks OpenAI's form and answers with what reply says.
+// server starts a server with the chat API of OpenAI. It streams the deltas that reply
+// returns.
 func server(t *testing.T, reply func(chat) []string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var c chat
-		assert.NoError(t, json.NewDecoder(r.Body).Decode(&c), "asked what is not JSON")
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&c), "the request is not JSON")
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, delta := range reply(c) {
 			if _, err := fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":%s}]}\n\n", delta); err != nil {
@@ -53,8 +54,8 @@ func call(index int, name, arguments string) string {
 	return fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":"c%d","type":"function","function":{"name":%q,"arguments":%q}}]}`, index, index, name, arguments)
 }
 
-// strong gets everything right.
-func strong(c chat) []string {
+// passEverything is the model that passes every trial.
+func passEverything(c chat) []string {
 	last := c.Messages[len(c.Messages)-1]
 	asked := c.Messages[0].Content + c.Messages[min(1, len(c.Messages)-1)].Content
 	switch {
@@ -76,7 +77,7 @@ func environment(values map[string]string) func(string) string {
 	return func(name string) string { return values[name] }
 }
 
-func TestRun(t *testing.T) {
+func TestRunReportsFaultsOfTheModel(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
@@ -84,15 +85,16 @@ func TestRun(t *testing.T) {
 		code  int
 		want  []string
 	}{
-		{"a model that gets everything right", strong, 0, []string{"live: 5 of 5 trials went well"}},
+		{"a model that passes", passEverything, 0, []string{"live: 5 of 5 trials passed"}},
 		{"a model that guesses", func(chat) []string { return say("I think that it is 42.") }, 1, []string{
-			"WRONG plain answer", "it does not say Paris", "WRONG tool", "it never looked up blue", "WRONG structured", "live: 0 of 5 trials went well",
+			"FAIL  plain answer", "the answer does not contain Paris", "FAIL  tool", "the model never asked the tool for blue",
+			"FAIL  structured", "live: 0 of 5 trials passed",
 		}},
-		{"a model that calls badly", func(c chat) []string {
+		{"a model with invalid calls", func(c chat) []string {
 			if len(c.Tools) > 0 && len(c.Messages) == 2 {
 				return []string{call(0, "stock", `{"colour":`)}
 			}
-			return strong(c)
+			return passEverything(c)
 		}, 1, []string{"arguments that are not JSON"}},
 	}
 	for _, test := range tests {
@@ -100,31 +102,26 @@ func TestRun(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
 			code := run(t.Context(), environment(map[string]string{"OPENAI_BASE_URL": server(t, test.reply), "LLM_MODEL": "m"}), &out)
-			if code != test.code {
-				t.Errorf("got status %d, want %d", code, test.code)
-			}
+			assert.Equal(t, test.code, code, "exit status")
 			for _, want := range test.want {
-				if !strings.Contains(out.String(), want) {
-					t.Errorf("%q is not in\n%s", want, out.String())
-				}
+				assert.Contains(t, out.String(), want)
 			}
 		})
 	}
 }
 
-func TestNoModel(t *testing.T) {
+func TestRunWithoutAModelNamesTheVariable(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	if code := run(t.Context(), environment(nil), &out); code != 2 || !strings.Contains(out.String(), "LLM_PROVIDER") {
-		t.Errorf("got status %d and %s", code, out.String())
-	}
+	assert.Equal(t, 2, run(t.Context(), environment(nil), &out), "exit status")
+	assert.Contains(t, out.String(), "LLM_PROVIDER")
 }
 
-func TestServerIsGone(t *testing.T) {
+func TestRunReportsAnUnreachableServer(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	code := run(t.Context(), environment(map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "LLM_MODEL": "m"}), &out)
-	if code != 1 || strings.Count(out.String(), "connection failed") != 5 || strings.Contains(out.String(), "never") {
-		t.Errorf("got status %d and %s", code, out.String())
-	}
+	assert.Equal(t, 1, code, "exit status")
+	assert.Equal(t, 5, strings.Count(out.String(), "connection failed"), out.String())
+	assert.NotContains(t, out.String(), "never asked")
 }

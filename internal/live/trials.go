@@ -26,51 +26,51 @@ func question(text string) llm.Request {
 func plainAnswer(ctx context.Context, m llm.Model, r *report) {
 	reply, err := llm.Generate(ctx, m, question("What is the capital of France? Answer with one word."))
 	if err != nil {
-		r.wrong("failed: %v", err)
+		r.fail("failed: %v", err)
 		return
 	}
 	r.saw("%q", reply.Text())
 	if !strings.Contains(strings.ToLower(reply.Text()), "paris") {
-		r.wrong("it does not say Paris")
+		r.fail("the answer does not contain Paris")
 	}
 	if reply.StopReason != llm.StopEnd {
-		r.wrong("it stopped by %q, want %q", reply.StopReason, llm.StopEnd)
+		r.fail("the stop reason is %q, want %q", reply.StopReason, llm.StopEnd)
 	}
 	if reply.Usage == nil {
-		r.wrong("the server told no usage")
+		r.fail("the server reported no token usage")
 	}
 }
 
 func streaming(ctx context.Context, m llm.Model, r *report) {
 	var reply llm.Message
-	var said strings.Builder
+	var answer strings.Builder
 	chunks := 0
 	for c, err := range llm.Stream(ctx, m, question("Count from one to ten in words, separated by commas."), &reply) {
 		if err != nil {
-			r.wrong("failed: %v", err)
+			r.fail("failed: %v", err)
 			return
 		}
 		if c.Kind == llm.ChunkText {
-			said.WriteString(c.Text)
+			answer.WriteString(c.Text)
 			chunks++
 		}
 	}
 	r.saw("%d chunks: %q", chunks, reply.Text())
 	switch {
 	case chunks == 0:
-		r.wrong("it said nothing")
+		r.fail("the answer is empty")
 	case chunks == 1:
-		r.wrong("it came in one chunk: the server does not stream")
+		r.fail("the answer came in one chunk: the server does not stream")
 	}
-	if said.String() != reply.Text() {
-		r.wrong("the chunks are not the reply")
+	if answer.String() != reply.Text() {
+		r.fail("the chunks differ from the reply")
 	}
 	if !strings.Contains(strings.ToLower(reply.Text()), "seven") {
-		r.wrong("it does not count to ten")
+		r.fail("the answer does not count to ten")
 	}
 }
 
-// A shop knows what no model can: how many of a thing there are.
+// A shop has a tool whose results no model can know.
 type shop struct {
 	mu    sync.Mutex
 	asked []string
@@ -93,65 +93,65 @@ func (s *shop) stock(_ context.Context, i item) (string, error) {
 	return "No widgets of that colour are sold.", nil
 }
 
-// visit lets an agent answer with the shop's help. It returns false when there
-// was no answer at all.
-func (s *shop) visit(ctx context.Context, m llm.Model, text string, r *report) (said string, ok bool) {
-	set, err := tools.NewSet(tools.New("stock", "Tells how many widgets of one colour are in stock.", s.stock))
+// ask asks an agent that has the tool of the shop. It returns the answer without
+// punctuation and spaces, or false if there was no answer.
+func (s *shop) ask(ctx context.Context, m llm.Model, text string, r *report) (answer string, ok bool) {
+	set, err := tools.NewSet(tools.New("stock", "Returns the number of widgets of one colour in stock.", s.stock))
 	if err != nil {
-		r.wrong("failed: %v", err)
+		r.fail("failed: %v", err)
 		return "", false
 	}
 	a, err := agent.New("live", m, set, agent.Options{System: "You are a shop assistant. Look numbers up, never guess."})
 	if err != nil {
-		r.wrong("failed: %v", err)
+		r.fail("failed: %v", err)
 		return "", false
 	}
 	end, err := a.Invoke(ctx, agent.Messages.Put(llm.User(text)))
 	if err != nil {
-		r.wrong("failed: %v", err)
+		r.fail("failed: %v", err)
 		return "", false
 	}
 	for _, message := range agent.Messages.Get(end) {
 		for _, call := range message.ToolCalls {
 			if call.Invalid != "" {
-				r.wrong("it called %s with arguments that are not JSON: %s", call.Name, line(call.Text()))
+				r.fail("a call of %s has arguments that are not JSON: %s", call.Name, line(call.Text()))
 			}
 		}
 		if message.Status == llm.StatusError {
-			r.wrong("a call failed: %s", line(message.Text()))
+			r.fail("a tool call failed: %s", line(message.Text()))
 		}
 	}
 	last, _ := agent.Messages.Last(end)
-	r.saw("asked %v, said %q", s.asked, last.Text())
+	r.saw("asked for %v, answered %q", s.asked, last.Text())
 	return strings.NewReplacer(",", "", ".", "", " ", "").Replace(last.Text()), true
 }
 
 func oneTool(ctx context.Context, m llm.Model, r *report) {
 	var s shop
-	if said, ok := s.visit(ctx, m, "How many blue widgets are in stock?", r); ok {
-		s.check(r, said, "blue", "4817")
+	if answer, ok := s.ask(ctx, m, "How many blue widgets are in stock?", r); ok {
+		s.check(r, answer, "blue", "4817")
 	}
 }
 
 func twoTools(ctx context.Context, m llm.Model, r *report) {
 	var s shop
-	if said, ok := s.visit(ctx, m, "How many blue and how many green widgets are in stock?", r); ok {
-		s.check(r, said, "blue", "4817")
-		s.check(r, said, "green", "2963")
+	if answer, ok := s.ask(ctx, m, "How many blue and how many green widgets are in stock?", r); ok {
+		s.check(r, answer, "blue", "4817")
+		s.check(r, answer, "green", "2963")
 	}
 }
 
-// check finds out whether the model has asked for a colour and told the answer.
-func (s *shop) check(r *report, said, colour, number string) {
+// check records a fault unless the model asked for the colour and answered with the number.
+func (s *shop) check(r *report, answer, colour, number string) {
 	asked := false
 	for _, got := range s.asked {
 		asked = asked || strings.EqualFold(got, colour)
 	}
 	switch {
 	case !asked:
-		r.wrong("it never looked up %s", colour)
-	case !strings.Contains(said, number):
-		r.wrong("its answer does not have the %s widgets that the tool told of", number)
+		r.fail("the model never asked the tool for %s", colour)
+	case !strings.Contains(answer, number):
+		r.fail("the answer does not contain %s, which the tool returned", number)
 	}
 }
 
@@ -163,11 +163,11 @@ func structured(ctx context.Context, m llm.Model, r *report) {
 	}
 	got, _, err := llm.As[city](ctx, m, question("Describe the city of Lisbon."))
 	if err != nil {
-		r.wrong("failed: %v", err)
+		r.fail("failed: %v", err)
 		return
 	}
 	r.saw("%+v", got)
 	if !strings.Contains(got.Name, "Lis") || got.Country != "Portugal" {
-		r.wrong("that is not Lisbon in Portugal")
+		r.fail("the answer is not Lisbon in Portugal")
 	}
 }

@@ -12,10 +12,10 @@ const (
 	end   = "<!-- end of statements -->"
 )
 
-// table returns the table of internal/proof/README.md.
-func table(all []statement) string {
+// table returns the requirements as a Markdown table.
+func table(all []requirement) string {
 	var b strings.Builder
-	b.WriteString("| | what is promised | test |\n| --- | --- | --- |\n")
+	b.WriteString("| | requirement | test |\n| --- | --- | --- |\n")
 	for _, s := range all {
 		var tests []string
 		for _, t := range s.tests {
@@ -28,7 +28,7 @@ func table(all []statement) string {
 
 // document writes the table into a file. If write is false, it returns an error
 // if the table of the file is not current.
-func document(path string, all []statement, write bool) error {
+func document(path string, all []requirement, write bool) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -36,14 +36,14 @@ func document(path string, all []statement, write bool) error {
 	before, rest, found := strings.Cut(string(data), begin)
 	old, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		return fmt.Errorf("%s has no place for the table, between %q and %q", path, strings.TrimSpace(begin), end)
+		return fmt.Errorf("%s does not contain the lines %q and %q, between which the table is written", path, strings.TrimSpace(begin), end)
 	}
 	now := table(all)
 	if old == now {
 		return nil
 	}
 	if !write {
-		return errors.New(path + " is not current: go run ./internal/proof -write")
+		return errors.New(path + " is not current; run go run ./internal/proof -write")
 	}
-	return os.WriteFile(path, []byte(before+begin+now+end+after), 0o644) //nolint:gosec // a document, for everybody
+	return os.WriteFile(path, []byte(before+begin+now+end+after), 0o644) //nolint:gosec // a document that every user may read
 }

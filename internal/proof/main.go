@@ -38,7 +38,7 @@ func do(ctx context.Context, write, check bool) error {
 	if err != nil {
 		return err
 	}
-	var all []statement
+	var all []requirement
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -51,7 +51,7 @@ func do(ctx context.Context, write, check bool) error {
 		all = append(all, some...)
 	}
 	if len(all) == 0 {
-		return errors.New("there are no statements: run it in the folder of go.mod")
+		return errors.New("no requirements found: run this command in the folder of go.mod")
 	}
 	if err := arrange(all); err != nil {
 		return err

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const lines = "# id, promise, package, test\n" +
+const lines = "# id, requirement, package, test\n" +
 	"S1-1\tit counts\t./graph\tTestCount\n" +
 	"S0-2\tit ends\t./graph\tTestEnd\n" +
 	"S0-1\tit begins\t./graph\tTestBegin/first\r\n" +
 	"S0-1\tit begins\t./state\tExampleBegin\n\n"
 
-func TestParse(t *testing.T) {
+func TestParseReadsRequirements(t *testing.T) {
 	t.Parallel()
 	all, err := parse(lines)
 	require.NoError(t, err)
@@ -26,77 +26,74 @@ func TestParse(t *testing.T) {
 	for _, s := range all {
 		ids = append(ids, s.id)
 	}
-	if got := strings.Join(ids, " "); got != "S0-1 S0-2 S1-1" || len(all[0].tests) != 2 {
-		t.Errorf("got %s, %v", got, all[0].tests)
-	}
+	assert.Equal(t, []string{"S0-1", "S0-2", "S1-1"}, ids)
+	assert.Len(t, all[0].tests, 2)
+	both, err := parse("S0-1\tx\t./graph\tTestX\nS0-1\ty\t./graph\tTestY\nS0-1\tx\t./graph\tTestZ")
+	require.NoError(t, err)
+	require.Len(t, both, 1)
+	assert.Equal(t, "x; y", both[0].text)
+	assert.Len(t, both[0].tests, 3)
+}
+
+func TestParseReportsInvalidLines(t *testing.T) {
+	t.Parallel()
 	for bad, want := range map[string]string{
 		"S0-1\tx\t./graph":                                 "3 columns",
-		"S-1\tx\t./graph\tTestX":                           "no id",
-		"S0-1\t \t./graph\tTestX":                          "says nothing",
+		"S-1\tx\t./graph\tTestX":                           "not an id",
+		"S0-1\t \t./graph\tTestX":                          "no text",
 		"S0-1\tx|y\t./graph\tTestX":                        "bar",
-		"S0-1\tx\tgraph\tTestX":                            "no package",
-		"S0-1\tx\t./graph\tcheckX":                         "no test",
-		"S0-1\tx\t./graph\tTestX|TestY":                    "no test",
+		"S0-1\tx\tgraph\tTestX":                            "not a package",
+		"S0-1\tx\t./graph\tcheckX":                         "not a test",
+		"S0-1\tx\t./graph\tTestX|TestY":                    "not a test",
 		"S0-1\tx\t./graph\tTestX\nS0-1\tx\t./graph\tTestX": "twice",
 	} {
-		if _, err := parse(bad); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got %v, want %q", bad, err, want)
-		}
-	}
-	both, err := parse("S0-1\tx\t./graph\tTestX\nS0-1\ty\t./graph\tTestY\nS0-1\tx\t./graph\tTestZ")
-	if err != nil || len(both) != 1 || both[0].text != "x; y" || len(both[0].tests) != 3 {
-		t.Errorf("got %+v, %v", both, err)
-	}
-	gap, err := parse("S0-1\tx\t./graph\tTestX\nS0-3\tx\t./graph\tTestX")
-	require.NoError(t, err)
-	if err := arrange(gap); err == nil || !strings.Contains(err.Error(), "S0-2 should") {
-		t.Errorf("a gap: got %v", err)
+		_, err := parse(bad)
+		assert.ErrorContains(t, err, want, "%q", bad)
 	}
 }
 
-// What it runs are real tests: those of this package that pass, are not there, or are skipped.
-func TestRun(t *testing.T) {
-	all := []statement{
-		{"A1-1", "tables are read", []test{{"./internal/proof", "TestParse"}}},
-		{"A1-2", "what is not there is not proved", []test{{"./internal/proof", "TestParse"}, {"./internal/proof", "TestNothing"}}},
-		{"A1-3", "what is skipped is not proved", []test{{"./internal/proof", "TestSkipped"}}},
+func TestArrangeReportsMissingNumbers(t *testing.T) {
+	t.Parallel()
+	gap, err := parse("S0-1\tx\t./graph\tTestX\nS0-3\tx\t./graph\tTestX")
+	require.NoError(t, err)
+	require.ErrorContains(t, arrange(gap), "S0-2 is missing")
+}
+
+// The requirements name tests of this package that pass, are missing or are skipped.
+func TestReportCountsPassedRequirements(t *testing.T) {
+	const passing = "TestParseReadsRequirements"
+	all := []requirement{
+		{"A1-1", "the test passes", []test{{"./internal/proof", passing}}},
+		{"A1-2", "a test is missing", []test{{"./internal/proof", passing}, {"./internal/proof", "TestNothing"}}},
+		{"A1-3", "the test is skipped", []test{{"./internal/proof", "TestSkipped"}}},
 	}
 	found := results{}
 	t.Chdir(filepath.Join("..", ".."))
-	require.NoError(t, runPackage(t.Context(), "./internal/proof", []string{"TestParse", "TestNothing", "TestSkipped"}, found))
+	require.NoError(t, runPackage(t.Context(), "./internal/proof", []string{passing, "TestNothing", "TestSkipped"}, found))
 	var out bytes.Buffer
-	err := report(&out, all, found)
-	if err == nil || err.Error() != "2 statements are not proved" {
-		t.Errorf("got %v", err)
-	}
-	for _, want := range []string{"pass  A1-1", "FAIL  A1-2", "TestNothing (not there)", "TestSkipped (skip)", "1 of 3 statements proved"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("got %s\nwant %q in it", out.String(), want)
-		}
+	require.EqualError(t, report(&out, all, found), "2 requirements are not met")
+	for _, want := range []string{"pass  A1-1", "FAIL  A1-2", "TestNothing (missing)", "TestSkipped (skip)", "1 of 3 requirements met"} {
+		assert.Contains(t, out.String(), want)
 	}
 }
 
-// TestSkipped is for TestRun.
-func TestSkipped(t *testing.T) { t.Skip("TestRun wants one that is skipped") }
+// TestSkipped is run by TestReportCountsPassedRequirements.
+func TestSkipped(t *testing.T) { t.Skip("always skipped, for TestReportCountsPassedRequirements") }
 
-func TestDocument(t *testing.T) {
+func TestDocumentWritesTheTable(t *testing.T) {
 	t.Parallel()
 	all, err := parse(lines)
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "README.md")
 	require.NoError(t, os.WriteFile(path, []byte("before\n"+begin+end+"\nafter\n"), 0o600))
-	if err := document(path, all, false); err == nil || !strings.Contains(err.Error(), "not current") {
-		t.Errorf("got %v", err)
-	}
+	require.ErrorContains(t, document(path, all, false), "not current")
 	for _, write := range []bool{true, false} {
 		assert.NoError(t, document(path, all, write), "write %v", write)
 	}
 	data, err := os.ReadFile(path)
-	if err != nil || !strings.Contains(string(data), "| S0-1 | it begins | `graph` `TestBegin/first`<br>`state` `ExampleBegin` |\n") || !strings.HasSuffix(string(data), end+"\nafter\n") {
-		t.Errorf("got %s, %v", data, err)
-	}
-	require.NoError(t, os.WriteFile(path, []byte("no place"), 0o600))
-	if err := document(path, all, true); err == nil || !strings.Contains(err.Error(), "no place") {
-		t.Errorf("got %v", err)
-	}
+	require.NoError(t, err)
+	assert.Contains(t, string(data), "| S0-1 | it begins | `graph` `TestBegin/first`<br>`state` `ExampleBegin` |\n")
+	assert.True(t, strings.HasSuffix(string(data), end+"\nafter\n"), "%s", data)
+	require.NoError(t, os.WriteFile(path, []byte("no marks"), 0o600))
+	require.ErrorContains(t, document(path, all, true), "does not contain the lines")
 }

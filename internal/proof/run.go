@@ -16,12 +16,11 @@ import (
 	"strings"
 )
 
-// results says of a test whether it passed, failed or was skipped. One that is not there is
-// not in it.
+// results holds "pass", "fail" or "skip" for every test that was run.
 type results map[test]string
 
 // run runs the tests, each package once.
-func run(ctx context.Context, all []statement) (results, error) {
+func run(ctx context.Context, all []requirement) (results, error) {
 	names := map[string][]string{}
 	for _, s := range all {
 		for _, t := range s.tests {
@@ -72,31 +71,32 @@ func runPackage(ctx context.Context, pkg string, names []string, found results) 
 	}
 }
 
-// report prints the table, and returns an error unless all is proved.
-func report(w io.Writer, all []statement, found results) error {
+// report prints the requirements with their results. It returns an error unless the tests
+// of every requirement passed.
+func report(w io.Writer, all []requirement, found results) error {
 	var b strings.Builder
-	proved := 0
+	met := 0
 	for _, s := range all {
-		fine := true
+		passed := true
 		var lines []string
 		for _, t := range s.tests {
-			result := cmp.Or(found[t], "not there")
-			fine = fine && result == "pass"
+			result := cmp.Or(found[t], "missing")
+			passed = passed && result == "pass"
 			lines = append(lines, fmt.Sprintf("%s (%s)", t, result))
 		}
 		mark := "FAIL"
-		if fine {
+		if passed {
 			mark = "pass"
-			proved++
+			met++
 		}
 		fmt.Fprintf(&b, "%s  %-6s %s\n             %s\n", mark, s.id, s.text, strings.Join(lines, "\n             "))
 	}
-	fmt.Fprintf(&b, "%d of %d statements proved\n", proved, len(all))
+	fmt.Fprintf(&b, "%d of %d requirements met\n", met, len(all))
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return err
 	}
-	if proved < len(all) {
-		return fmt.Errorf("%d statements are not proved", len(all)-proved)
+	if met < len(all) {
+		return fmt.Errorf("%d requirements are not met", len(all)-met)
 	}
 	return nil
 }

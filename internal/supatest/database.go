@@ -1,6 +1,7 @@
-// Package supatest gives tests a database like that of a Supabase project: its roles,
-// its schemas auth and extensions, and pgvector outside of the search path. What is
-// not there are its services: PostgREST, the auth server, the pooler.
+// Package supatest provides tests with a database like the database of a Supabase project.
+// The database has the roles, the schemas auth and extensions, and pgvector outside of the
+// search path. The services of Supabase are missing: PostgREST, the auth server and the
+// pooler.
 package supatest
 
 import (
@@ -18,8 +19,8 @@ import (
 //go:embed shim.sql
 var shim string
 
-// Database returns the URL of the database that the tests of a package share, for the
-// server's own user. Prepare, if not nil, adds to it.
+// Database returns the URL of the database that the tests of a package share. The user is
+// the superuser of the server. Prepare, if not nil, prepares the new database.
 func Database(tb testing.TB, prepare func(ctx context.Context, conn *pgx.Conn) error) string {
 	tb.Helper()
 	server := pgtest.DirectURL(tb)
@@ -31,23 +32,24 @@ func Database(tb testing.TB, prepare func(ctx context.Context, conn *pgx.Conn) e
 	})
 }
 
-// addShim takes turns with other packages: roles belong to all databases of a server.
+// addShim adds the roles and schemas of Supabase. It holds a lock meanwhile, since all
+// databases of a server share the roles and the tests of packages run concurrently.
 func addShim(ctx context.Context, server string, conn *pgx.Conn) (err error) {
-	gate, err := pgx.Connect(ctx, server)
+	lock, err := pgx.Connect(ctx, server)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, gate.Close(ctx)) }() // which opens it
-	if _, err := gate.Exec(ctx, `SELECT pg_advisory_lock(hashtextextended('weft supatest', 0))`); err != nil {
+	defer func() { err = errors.Join(err, lock.Close(ctx)) }() // releases the lock
+	if _, err := lock.Exec(ctx, `SELECT pg_advisory_lock(hashtextextended('weft supatest', 0))`); err != nil {
 		return err
 	}
 	_, err = conn.Exec(ctx, shim, pgx.QueryExecModeSimpleProtocol)
 	return err
 }
 
-// Authenticator returns the URL for the user authenticator, which owns nothing and
-// may take on the roles of the project. It is for servers that believe who somebody
-// says to be, as those of scripts/postgres do.
+// Authenticator returns the URL of a database for the user authenticator, who owns nothing
+// and may set the roles of the project. The server must use trust authentication, as the
+// servers of scripts/postgres do.
 func Authenticator(tb testing.TB, database string) string {
 	tb.Helper()
 	u, err := url.Parse(database)

@@ -1,5 +1,5 @@
--- What the database of a Supabase project has before anything is added to it: its
--- roles, and the schemas auth and extensions. Tables get no grants by themselves.
+-- The roles and the schemas auth and extensions of a new Supabase project. New tables have
+-- no grants.
 DO $$
 DECLARE
   r record;

@@ -1,5 +1,5 @@
-// Package toolname makes names that every provider takes out of names that other
-// systems give to their tools.
+// Package toolname converts the names of tools of other systems into names that every
+// model provider accepts.
 package toolname
 
 import (
@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Max is the longest name that a tool may have.
+// Max is the greatest length of a tool name, in bytes.
 const Max = 64
 
-// Of returns a name of 1 to 64 letters, digits, underscores and dashes: name
-// itself if it is one, else one that is made of it and a part of its hash. It
-// depends on nothing but name, so a tool is called the same whatever other tools
-// there are, and two names do not become one.
+// Of returns a name of 1 to 64 ASCII letters, digits, underscores and dashes. It returns
+// name unchanged if name is valid. Otherwise it replaces the invalid characters and
+// appends a part of the SHA-256 hash of name, so that different names remain different.
+// The result depends on name only.
 func Of(name string) string {
 	mapped := strings.Map(portable, name)
 	if mapped == name && name != "" && len(name) <= Max {

@@ -5,10 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/weft-go/weft/internal/toolname"
 )
 
-func TestOf(t *testing.T) {
+func TestOfReturnsAValidName(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 80)
 	tests := []struct{ name, want string }{
@@ -21,9 +23,7 @@ func TestOf(t *testing.T) {
 		{"", "_e3b0c442"},
 	}
 	for _, tt := range tests {
-		if got := toolname.Of(tt.name); got != tt.want {
-			t.Errorf("%q: got %q, want %q", tt.name, got, tt.want)
-		}
+		assert.Equal(t, tt.want, toolname.Of(tt.name), "%q", tt.name)
 	}
 }
 
@@ -35,14 +35,10 @@ func FuzzOf(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
 		x, y := toolname.Of(a), toolname.Of(b)
-		if !valid.MatchString(x) {
-			t.Errorf("%q became %q", a, x)
+		assert.Regexp(t, valid, x, "the name of %q", a)
+		if a != b && x != a && y != b {
+			assert.NotEqual(t, x, y, "the names of %q and %q", a, b)
 		}
-		if x == y && a != b && x != a && y != b {
-			t.Errorf("%q and %q both became %q", a, b, x)
-		}
-		if again := toolname.Of(x); again != x {
-			t.Errorf("%q became %q and then %q", a, x, again)
-		}
+		assert.Equal(t, x, toolname.Of(x), "a valid name is unchanged")
 	})
 }

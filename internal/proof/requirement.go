@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// A statement is something that is promised, and the tests that prove it.
-type statement struct {
+// A requirement is a requirement of an example, with the tests that prove it.
+type requirement struct {
 	id, text string
 	tests    []test
 }
 
-// A test is one of a package: TestName, or TestName/subtest.
+// A test is a test of a package: TestName or TestName/subtest.
 type test struct{ pkg, name string }
 
 func (t test) String() string { return t.pkg + " " + t.name }
@@ -24,31 +24,31 @@ var (
 	testForm = regexp.MustCompile(`^(Test|Example|Fuzz)[^\s|^$()*+?\[\]\\]*$`)
 )
 
-// parse reads lines of four columns that tabs divide.
-func parse(text string) ([]statement, error) {
-	var all []statement
+// parse reads lines of four columns separated by tabs: id, requirement, package, test.
+func parse(text string) ([]requirement, error) {
+	var all []requirement
 	for i, line := range strings.Split(text, "\n") {
 		if line = strings.TrimRight(line, "\r"); line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		columns := strings.Split(line, "\t")
 		if len(columns) != 4 {
-			return nil, fmt.Errorf("line %d has %d columns, want 4: id, what is promised, package, test", i+1, len(columns))
+			return nil, fmt.Errorf("line %d has %d columns, want 4: id, requirement, package, test", i+1, len(columns))
 		}
 		id, what, t := columns[0], strings.TrimSpace(columns[1]), test{columns[2], columns[3]}
 		switch {
 		case !idForm.MatchString(id):
-			return nil, fmt.Errorf("line %d: %q is no id", i+1, id)
+			return nil, fmt.Errorf("line %d: %q is not an id such as S0-1", i+1, id)
 		case what == "" || strings.ContainsAny(what, "|\r"):
-			return nil, fmt.Errorf("line %d: %s says nothing, or has a bar", i+1, id)
+			return nil, fmt.Errorf("line %d: %s has no text, or its text contains a bar or a carriage return", i+1, id)
 		case !strings.HasPrefix(t.pkg, "./"):
-			return nil, fmt.Errorf("line %d: %q is no package such as ./graph", i+1, t.pkg)
+			return nil, fmt.Errorf("line %d: %q is not a package such as ./graph", i+1, t.pkg)
 		case !testForm.MatchString(t.name):
-			return nil, fmt.Errorf("line %d: %q is no test", i+1, t.name)
+			return nil, fmt.Errorf("line %d: %q is not a test such as TestName/subtest", i+1, t.name)
 		}
-		at := slices.IndexFunc(all, func(s statement) bool { return s.id == id })
+		at := slices.IndexFunc(all, func(s requirement) bool { return s.id == id })
 		if at < 0 {
-			all = append(all, statement{id: id, text: what})
+			all = append(all, requirement{id: id, text: what})
 			at = len(all) - 1
 		}
 		if parts := strings.Split(all[at].text, "; "); !slices.Contains(parts, what) && all[at].text != what {
@@ -62,9 +62,9 @@ func parse(text string) ([]statement, error) {
 	return all, nil
 }
 
-// arrange sorts statements by their ids, and wants each group to be without gaps.
-func arrange(all []statement) error {
-	slices.SortFunc(all, func(a, b statement) int {
+// arrange sorts requirements by id. It returns an error if a number of a group is missing.
+func arrange(all []requirement) error {
+	slices.SortFunc(all, func(a, b requirement) int {
 		ga, na := numbered(a.id)
 		gb, nb := numbered(b.id)
 		if c := strings.Compare(ga, gb); c != 0 {
@@ -79,7 +79,7 @@ func arrange(all []statement) error {
 			before, want = group, 1
 		}
 		if n != want {
-			return fmt.Errorf("%s comes where %s-%d should", s.id, group, want)
+			return fmt.Errorf("%[2]s-%[3]d is missing before %[1]s", s.id, group, want)
 		}
 		want++
 	}
@@ -89,7 +89,7 @@ func arrange(all []statement) error {
 func numbered(id string) (group string, n int) {
 	group, text, _ := strings.Cut(id, "-")
 	n, err := strconv.Atoi(text)
-	if err != nil { // parse has looked at it
+	if err != nil { // impossible: parse has checked the id
 		return group, 0
 	}
 	return group, n
