@@ -25,7 +25,10 @@ const (
 // as others, and in many threads at once.
 type NodeFunc func(ctx context.Context, s state.View) (state.Update, error)
 
-// Middleware wraps a node with behaviour that many nodes share, such as tracing.
+// Middleware wraps a node with behaviour that many nodes share, such as tracing. It
+// is called when the graph is compiled, once for each node, and returns the function
+// that runs instead, which may call next any number of times. The context that it
+// gives to next must be derived from its own. [FromContext] says which node it is.
 // [Options] has middleware for all nodes of a graph; package
 // [github.com/weft-go/weft/graph/node] has decorators for single nodes.
 type Middleware func(next NodeFunc) NodeFunc
@@ -117,7 +120,9 @@ type SubgraphOptions struct {
 	// Output returns writes to the parent's channels, made of the state in which the
 	// subgraph ends. The node's update has them after the shared channels.
 	Output func(sub state.View) (state.Update, error)
-	// Middleware wraps the node, the first one outermost.
+	// Middleware wraps the node, the first one outermost, inside that of [Options]. A
+	// decorator such as node.Retry becomes middleware with a function around it. When
+	// it calls next again, the subgraph resumes where it failed.
 	Middleware []Middleware
 }
 

@@ -33,7 +33,11 @@ func (b *Builder) Compile(opts Options) (*Graph, error) {
 	if len(c.errs) > 0 {
 		return nil, errors.Join(c.errs...)
 	}
-	return c.graph(), nil
+	g := c.graph()
+	if len(c.errs) > 0 { // of the middleware
+		return nil, errors.Join(c.errs...)
+	}
+	return g, nil
 }
 
 type compiler struct {
@@ -236,9 +240,9 @@ func (c *compiler) graph() *Graph {
 		n := c.b.nodes[name]
 		switch {
 		case name == Start:
-			plan.Start = n.build()
+			plan.Start = c.build(n)
 		case n.declared:
-			plan.Nodes = append(plan.Nodes, n.build())
+			plan.Nodes = append(plan.Nodes, c.build(n))
 		}
 	}
 	for _, j := range c.b.joins {
@@ -252,14 +256,15 @@ func (c *compiler) graph() *Graph {
 	plan.Link()
 	if len(c.opts.Middleware) > 0 {
 		wrapped := map[*engine.Node]engine.Func{}
-		wrapAll(plan, c.opts.Middleware, wrapped)
+		c.wrapAll(plan, wrapped)
 		plan.Wrap = func(n *engine.Node) engine.Func { return wrapped[n] }
 	}
 	g.options = g.opts.engineOptions(RunOptions{})
 	return g
 }
 
-func (n *nodeSpec) build() *engine.Node {
+// build makes the node of the plan.
+func (c *compiler) build(n *nodeSpec) *engine.Node {
 	out := &engine.Node{
 		Name: n.name, Edges: sortedUnique(n.edges), Branches: slices.Clone(n.branches),
 		Destinations: slices.Clone(n.destinations), Deferred: n.deferred,
@@ -271,7 +276,7 @@ func (n *nodeSpec) build() *engine.Node {
 			Plan: n.sub.plan, Options: n.sub.options, Persist: o.Persist,
 			Input: protectMapping(o.Input), Output: protectMapping(o.Output),
 		}
-		out.Run = protectNode(wrap(runSubgraph, o.Middleware))
+		out.Run = protectNode(c.wrap(n.name, runSubgraph, o.Middleware))
 	case n.run != nil:
 		out.Run = protectNode(n.run)
 	}
@@ -288,23 +293,34 @@ func runSubgraph(ctx context.Context, _ state.View) (state.Update, error) {
 	return engine.RunSubgraph(ctx)
 }
 
-// wrap returns fn with middleware around it, the first one outermost.
-func wrap(fn NodeFunc, middleware []Middleware) NodeFunc {
-	for _, m := range slices.Backward(middleware) {
-		fn = m(fn)
+// wrap returns the function of a node with middleware around it, the first one
+// outermost.
+func (c *compiler) wrap(node string, fn NodeFunc, middleware []Middleware) NodeFunc {
+	for i, m := range slices.Backward(middleware) {
+		if m == nil {
+			c.fail(node, "Middleware %d is nil", i+1)
+			continue
+		}
+		wrapped := m(fn)
+		if wrapped == nil {
+			c.fail(node, "Middleware %d returned nil; it must return a function, such as the one that it was given", i+1)
+			continue
+		}
+		fn = wrapped
 	}
 	return fn
 }
 
-// wrapAll wraps every node of a plan and of its subgraphs.
-func wrapAll(p *engine.Plan, middleware []Middleware, wrapped map[*engine.Node]engine.Func) {
+// wrapAll wraps every node of a plan and of its subgraphs in the middleware of the
+// graph.
+func (c *compiler) wrapAll(p *engine.Plan, wrapped map[*engine.Node]engine.Func) {
 	for _, n := range p.Nodes {
 		if _, done := wrapped[n]; done {
 			continue
 		}
-		wrapped[n] = protectNode(wrap(NodeFunc(n.Run), middleware))
+		wrapped[n] = protectNode(c.wrap(n.Name, NodeFunc(n.Run), c.opts.Middleware))
 		if n.Subgraph != nil {
-			wrapAll(n.Subgraph.Plan, middleware, wrapped)
+			c.wrapAll(n.Subgraph.Plan, wrapped)
 		}
 	}
 }
@@ -315,9 +331,6 @@ func init() { engine.Protect = func(fn engine.Func) engine.Func { return protect
 func protectNode(fn NodeFunc) engine.Func {
 	return func(ctx context.Context, s state.View) (update state.Update, err error) {
 		defer recoverPanic(&err)
-		if fn == nil {
-			return nil, errors.New("a middleware of the node returned nil")
-		}
 		return fn(ctx, s)
 	}
 }

@@ -557,7 +557,7 @@ func testConflictWithProcess(t *testing.T, s checkpoint.Store, p graph.ConflictP
 		require.NoError(t, other.cmd.Process.Kill())
 		_ = other.cmd.Wait()
 	} else {
-		other.tell(t, "end")
+		other.send(t, "end")
 		other.wait(t)
 	}
 	ended := 0

@@ -55,8 +55,9 @@ func RemainingSteps(ctx context.Context) int {
 //
 // Under [Exit] and [Async] a crash may lose the input of a run. If the caller then
 // begins another run from the same checkpoint, its tasks have the keys of the lost
-// run, which is intended if the input is the same. Add the id of your own request
-// to the key where it may not be.
+// run, which is intended if the input is the same. [ConflictRollback] removes a run
+// in the same way. Add the id of your own request to the key where the input may not
+// be the same.
 func IdempotencyKey(ctx context.Context) string {
 	t := engine.TaskOf(ctx)
 	if t == nil {

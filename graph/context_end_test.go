@@ -307,7 +307,8 @@ func TestEffectWhileTheContextEnds(t *testing.T) {
 				var err error
 				switch end {
 				case "leave":
-					for e := range th.Stream(ctx, trail.Put("in")) {
+					for e, err := range th.Stream(ctx, trail.Put("in")) {
+						require.NoError(t, err)
 						if _, ok := e.(graph.Emitted); ok {
 							break
 						}

@@ -30,8 +30,11 @@ type Options struct {
 	MaxParallel int
 	// Middleware wraps every node of the graph and of its subgraphs, those of
 	// prebuilt agents included, under Invoke and Stream alike. The first one is
-	// outermost. The middleware of a subgraph's own Options applies only when that
-	// graph is run by itself.
+	// outermost. It surrounds decorators such as node.Retry, so it runs once for each
+	// run of a task and not once for each attempt. A node that runs a subgraph is
+	// wrapped too: what its context carries reaches the nodes of the subgraph. The
+	// middleware of a subgraph's own Options applies only when that graph is run by
+	// itself.
 	Middleware []Middleware
 	// Migrations says what was renamed since threads were stored.
 	Migrations Migrations

@@ -247,3 +247,19 @@ func TestErrorOfABranch(t *testing.T) {
 		}
 	}
 }
+
+// likeEvent has the methods of an event that another package can declare.
+type likeEvent struct{}
+
+func (likeEvent) At() graph.Place { return graph.Place{} }
+func (likeEvent) String() string  { return "" }
+
+// TestEventsAreSealed proves that another package cannot declare an event of its own
+// by accident, so a switch over the types of events can be complete.
+func TestEventsAreSealed(t *testing.T) {
+	t.Parallel()
+	_, is := any(likeEvent{}).(graph.Event)
+	require.False(t, is)
+	_, is = any(graph.Emitted{}).(graph.Event)
+	require.True(t, is)
+}

@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,7 +12,7 @@ import (
 	"github.com/weft-go/weft/graph"
 )
 
-// A store that loses the next call of PutWrites.
+// forgetful is a store whose next PutWrites fails while forget is set.
 type forgetful struct {
 	checkpoint.Store
 	forget bool
@@ -49,5 +50,84 @@ func TestPauseAfterIsNotSkippedByACrash(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, snap.Done())
 		assert.Equal(t, []string{"a", "b"}, trail.Get(snap))
+	})
+}
+
+// TestStaticPausesStopRuns proves where a run stops for each option of the graph and of
+// the run, and that the next run resumes there.
+func TestStaticPausesStopRuns(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		cases := map[string]struct {
+			graph graph.Options
+			run   graph.RunOptions
+			stops []string // the kind, the nodes and the trail at each stop
+		}{
+			"before":  {graph: graph.Options{PauseBefore: []string{"b"}}, stops: []string{"before [b] [a]"}},
+			"after":   {graph: graph.Options{PauseAfter: []string{"b"}}, stops: []string{"after [b] [a b c]"}},
+			"first":   {graph: graph.Options{PauseBefore: []string{"a"}}, stops: []string{"before [a] []"}},
+			"last":    {graph: graph.Options{PauseAfter: []string{"d"}}},
+			"run":     {run: graph.RunOptions{PauseBefore: []string{"d"}}, stops: []string{"before [d] [a b c]"}},
+			"both":    {graph: graph.Options{PauseBefore: []string{"b"}}, run: graph.RunOptions{PauseAfter: []string{"c"}}, stops: []string{"before [b] [a]", "after [c] [a b c]"}},
+			"beside":  {graph: graph.Options{PauseBefore: []string{"b", "c"}}, stops: []string{"before [b c] [a]"}},
+			"all":     {graph: graph.Options{PauseBefore: []string{graph.AllNodes}}, stops: []string{"before [a] []", "before [b c] [a]", "before [d] [a b c]"}},
+			"run all": {run: graph.RunOptions{PauseAfter: []string{graph.AllNodes}}, stops: []string{"after [a] [a]", "after [b c] [a b c]"}},
+		}
+		for name, c := range cases {
+			b := graph.New("g", trail, note)
+			for _, n := range []string{"a", "b", "c", "d"} {
+				b.Node(n, mark(n))
+			}
+			b.Edge(graph.Start, "a")
+			b.Edge("a", "b")
+			b.Edge("a", "c")
+			b.Join("d", "b", "c")
+			c.graph.Checkpoints = s
+			th := compile(t, b, c.graph).Thread(name).With(c.run)
+			snap := invoke(t, th, note.Put("go"))
+			for _, stop := range c.stops {
+				var nodes []string
+				for _, p := range snap.Pauses {
+					nodes = append(nodes, p.Node)
+				}
+				require.NotEmpty(t, snap.Pauses, name)
+				require.Equal(t, stop, fmt.Sprint(snap.Pauses[0].Kind, " ", nodes, " ", trail.Get(snap)), name)
+				snap = invoke(t, th)
+			}
+			require.True(t, snap.Done(), name)
+			require.Empty(t, snap.Pauses, name)
+			require.Len(t, trail.Get(snap), 4, name)
+		}
+	})
+}
+
+// TestStaticPauseNeedsAStore proves that a run without a store fails at a static pause.
+func TestStaticPauseNeedsAStore(t *testing.T) {
+	t.Parallel()
+	g := trailGraph(t, graph.Options{PauseBefore: []string{"b"}}, "a", "b")
+	_, err := g.Invoke(t.Context(), trail.Put("in"))
+	require.ErrorIs(t, err, graph.ErrNoStore)
+}
+
+// TestStaticPauseSurvivesProcess proves that another handle sees a static pause, and
+// that a run which resumes after a crash stops at it.
+func TestStaticPauseSurvivesProcess(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		g := trailGraph(t, graph.Options{Checkpoints: s, PauseBefore: []string{"b"}}, "a", "b")
+		th := g.Thread("t")
+		invoke(t, th, trail.Put("in"))
+		snap := snapshot(t, th)
+		require.Len(t, snap.Pauses, 1)
+		require.Equal(t, graph.PauseBefore, snap.Pauses[0].Kind)
+		require.Equal(t, "b", snap.Pauses[0].Node)
+		done(t, th)
+
+		// The record of the pause is lost, as in a crash before it is stored.
+		store := &forgetful{Store: s, forget: true}
+		crashed := trailGraph(t, graph.Options{Checkpoints: store, PauseBefore: []string{"b"}}, "a", "b").Thread("crashed")
+		_, err := crashed.Invoke(t.Context(), trail.Put("in"))
+		require.ErrorIs(t, err, errFault)
+		snap = invoke(t, crashed)
+		assert.False(t, snap.Done())
+		assert.Len(t, snap.Pauses, 1)
 	})
 }

@@ -112,7 +112,7 @@ func BenchmarkMapPut(b *testing.B) {
 			tx := schema.Begin(schema.Import(nil, v))
 			b.ReportAllocs()
 			for i := n; b.Loop(); i++ {
-				require.Nil(b, statecore.Apply(tx, 0, []state.Write{entries.Put(map[int]string{i: "x"})}))
+				require.NoError(b, statecore.Apply(tx, 0, []state.Write{entries.Put(map[int]string{i: "x"})}))
 				next, err := tx.Finish(true)
 				require.NoError(b, err)
 				tx.Reset(next)

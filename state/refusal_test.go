@@ -396,7 +396,7 @@ func TestLocks(t *testing.T) {
 	c := state.Last[guarded]("c")
 	schema := schemaOf(t, c)
 	mu := &sync.Mutex{}
-	assert.Equal(t, mu, c.Get(commit(t, schema, schema.Empty(), c.Put(guarded{1, mu}))).Mu)
+	assert.Same(t, mu, c.Get(commit(t, schema, schema.Empty(), c.Put(guarded{1, mu}))).Mu)
 }
 
 type lockedUp struct {

@@ -79,7 +79,7 @@ func randomStep(t *testing.T, r *rand.Rand, all *kinds, schema *statecore.Schema
 			}
 			writes = append(writes, w)
 		}
-		require.Nil(t, failed)
+		require.NoError(t, failed)
 		if r.IntN(10) == 0 {
 			continue // not finished, as after the error of another task
 		}
@@ -140,7 +140,7 @@ func TestReadingAnOverlayIsCheap(t *testing.T) { // not parallel: it counts byte
 		v = commit(t, schema, v, list.Put(i), keyed.Put(item{Key: fmt.Sprint("more", i)}))
 	}
 	runtime.ReadMemStats(&after)
-	assert.False(t, (after.TotalAlloc-before.TotalAlloc)/times > n)
+	assert.LessOrEqual(t, (after.TotalAlloc-before.TotalAlloc)/times, uint64(n))
 }
 
 // TestForksShareNothing appends to forks of one list, in turns and concurrently.

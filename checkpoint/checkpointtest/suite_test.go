@@ -63,7 +63,7 @@ func TestEncrypted(t *testing.T) {
 func TestBare(t *testing.T) {
 	t.Parallel()
 	checkpointtest.Harness{
-		Open:     func(testing.TB) checkpoint.Store { return struct{ checkpoint.Store }{unlimited()} },
+		Open:     func(testing.TB) checkpoint.Store { return struct{ checkpoint.Store }{newStore()} },
 		MaxValue: maxValue,
 	}.Run(t)
 }

@@ -11,23 +11,22 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// Messages is the conversation of every agent that is not given a channel of
-// its own. A graph that declares it too shares it with the agents that are its
-// subgraphs.
+// Messages is the conversation channel of an agent that has no Options.Messages.
+// A graph that also declares it shares it with the agents that are its subgraphs.
 var Messages = state.Keyed("messages", llm.ByID)
 
-// Approval is the question that a person is asked before a tool runs which
-// [tools.Approval] picks. Several may be open at once; each is answered by its
-// own id, in any process:
+// Approval is the interrupt that asks a person before a tool runs. It is used for
+// the calls that [tools.Approval] selects. Several questions may be open at once;
+// each is answered by its id, in any process:
 //
 //	open, err := agent.Approval.Open(snap)
 //	snap, err = thread.Invoke(ctx, agent.Approval.Answer(open[0].ID, open[0].Prompt.Approve()))
 //
-// A call that is rejected is answered to the model with the reason.
+// The result of a rejected call tells the model the reason.
 var Approval = graph.NewInterrupt[tools.Question, tools.Decision]("agent_approval")
 
-// What a tool's task was sent: the call, and whether its tool was withheld from
-// the model.
+// The input of a tools task: the call, and whether the request to the model
+// withheld the tool.
 var (
 	call     = state.Last[llm.ToolCall]("tool_call")
 	withheld = state.Last[bool]("tool_withheld")
@@ -36,15 +35,15 @@ var (
 // The nodes of an agent.
 const (
 	ModelNode  = "agent"  // asks the model
-	ToolsNode  = "tools"  // calls one tool; a task for each call
-	AnswerNode = "answer" // asks for the structured answer, where there is one
+	ToolsNode  = "tools"  // runs one tool call per task
+	AnswerNode = "answer" // asks for the structured answer; exists only with Options.Answer
 )
 
-// New returns an agent. A nil set is an agent without tools; a nil model is one
-// that Options.Model always chooses.
+// New returns an agent. With a nil set it has no tools. The model may be nil if
+// Options.Model always returns one.
 //
-// Input is checked before it is stored: a run whose messages are not valid fails
-// with [llm.ErrInvalid], and the thread stays as it was.
+// Input is checked before it is stored. A run with an invalid message fails with
+// [llm.ErrInvalid], and the thread does not change.
 func New(name string, model llm.Model, set *tools.Set, o Options) (*graph.Graph, error) {
 	if err := o.check(name, model); err != nil {
 		return nil, err
@@ -82,7 +81,7 @@ func newAgent(name string, model llm.Model, set *tools.Set, o Options) (*agent, 
 	b := graph.New(name, channels...)
 	b.Node(ModelNode, a.think)
 	b.Node(ToolsNode, a.callNode())
-	b.BranchMany(graph.Start, a.enter, ModelNode)
+	b.BranchMany(graph.Start, a.checkMessages, ModelNode)
 	b.Edge(ToolsNode, ModelNode)
 	if o.Answer.ask == nil {
 		b.BranchMany(ModelNode, a.next, ToolsNode, graph.End)
@@ -94,19 +93,19 @@ func newAgent(name string, model llm.Model, set *tools.Set, o Options) (*agent, 
 	return a, b
 }
 
-// enter checks the conversation that a run begins with. It runs before the
-// input is stored, and a route has no way to fail but a panic, which the graph
-// makes the run's error.
-func (a *agent) enter(s state.View) (state.Update, error) {
+// checkMessages is the branch after Start. It runs before the input is stored, so
+// an error leaves the thread unchanged.
+func (a *agent) checkMessages(s state.View) (state.Update, error) {
 	for i, m := range a.messages.All(s) {
 		if err := m.Validate(); err != nil {
-			panic(fmt.Errorf("agent %q: message %d: %w", a.name, i+1, err))
+			return nil, fmt.Errorf("agent %q: message %d of the conversation: %w; create messages with llm.System, llm.User, llm.Assistant or llm.ToolResult", a.name, i+1, err)
 		}
 	}
 	return state.Update{graph.Goto(ModelNode)}, nil
 }
 
-// next sends each tool call that waits for an answer to a task of its own.
+// next is the branch after the model. It starts one task per tool call of the
+// last message.
 func (a *agent) next(s state.View) (state.Update, error) {
 	last, _ := a.messages.Last(s)
 	if len(last.ToolCalls) == 0 {
@@ -130,7 +129,7 @@ func (a *agent) next(s state.View) (state.Update, error) {
 	return out, nil
 }
 
-// callNode calls the tool that was sent, if the model was given it.
+// callNode runs one tool call. A call of a withheld tool gets an error result.
 func (a *agent) callNode() graph.NodeFunc {
 	run := tools.CallNode(a.tools, call, a.messages, a.options.Tools)
 	return func(ctx context.Context, s state.View) (state.Update, error) {
@@ -138,7 +137,7 @@ func (a *agent) callNode() graph.NodeFunc {
 			return run(ctx, s)
 		}
 		c := call.Get(s)
-		answer := llm.ToolError(c, fmt.Sprintf("there is no tool %q now", c.Name))
+		answer := llm.ToolError(c, fmt.Sprintf("tool %q is not available in this turn", c.Name))
 		a.options.Tools.Emit(ctx, tools.CallFinished{Call: c, Answer: answer})
 		return state.Update{a.messages.Put(answer)}, nil
 	}

@@ -12,21 +12,21 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// ErrNoAnswer says that an agent ended without a structured answer, or has not
-// ended.
+// ErrNoAnswer is returned by [Answer] when an agent ended without a structured
+// answer or has not ended.
 var ErrNoAnswer = errors.New("there is no structured answer")
 
-// A Structure says what the structured answer of an agent is. Its zero value is
-// none. It is made by [Structured].
+// A Structure describes the structured answer of an agent. [Structured] creates
+// one. The zero value means that the agent has no structured answer.
 type Structure struct {
 	ask   func(context.Context, llm.Model, llm.Request) (json.RawMessage, llm.Usage, error)
 	check func() error
 }
 
-// Structured has an agent end with an answer of type T, which [Answer] reads.
-// When the model has said everything, it is asked once more, for the answer, as
-// by [llm.As]: checked against T's schema and asked again if it does not fit. If
-// it does not fit then either, the run ends with [Unfit].
+// Structured makes an agent end with an answer of type T, which [Answer] reads.
+// After its last reply the model is asked for the answer with [llm.As], which
+// checks it against the schema of T and asks once more if it does not match. If
+// the second answer does not match either, the run ends with [Unfit].
 func Structured[T any]() Structure {
 	get := func(ctx context.Context, m llm.Model, r llm.Request) (json.RawMessage, llm.Usage, error) {
 		answer, usage, err := llm.As[T](ctx, m, r)
@@ -37,7 +37,7 @@ func Structured[T any]() Structure {
 		return text, usage, err
 	}
 	return Structure{ask: get, check: func() error {
-		// A T that no answer can be read into shows before any model is asked.
+		// Detect an unsupported T now: this model fails only once it is asked.
 		reached := errors.New("the model is asked")
 		stop := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
 			return func(yield func(llm.Chunk, error) bool) { yield(llm.Chunk{}, reached) }
@@ -50,8 +50,8 @@ func Structured[T any]() Structure {
 	}}
 }
 
-// Answer returns the structured answer of the run that ended last. Without one
-// the error wraps [ErrNoAnswer] and says why there is none.
+// Answer returns the structured answer of the last run. If there is none, the
+// error wraps [ErrNoAnswer] and gives the reason.
 func Answer[T any](s state.View) (T, error) {
 	var answer T
 	r := Result.Get(s)
@@ -59,7 +59,7 @@ func Answer[T any](s state.View) (T, error) {
 		return answer, fmt.Errorf("agent %q: %w: %s", r.Agent, ErrNoAnswer, r.whyNoAnswer())
 	}
 	if err := json.Unmarshal(r.Answer, &answer); err != nil {
-		return *new(T), fmt.Errorf("agent %q: the answer is not a %T: %w", r.Agent, answer, err)
+		return *new(T), fmt.Errorf("agent %q: the answer does not decode into %T: %w", r.Agent, answer, err)
 	}
 	return answer, nil
 }
@@ -69,16 +69,16 @@ func (o Outcome) whyNoAnswer() string {
 	case o.Reason == Running:
 		return "the agent has not ended"
 	case o.Reason == Answered:
-		return "the agent was not made with Options.Answer"
+		return "the agent has no Options.Answer"
 	case o.Problem == "":
 		return string(o.Reason)
 	}
 	return string(o.Reason) + ": " + o.Problem
 }
 
-const askForAnswer = "Now give the answer in the form that is asked for."
+const askForAnswer = "Now give the answer in the required form."
 
-// answer asks for the structured answer.
+// answer is the node that asks the model for the structured answer.
 func (a *agent) answer(ctx context.Context, s state.View) (state.Update, error) {
 	t := &turn{}
 	if err := a.prepare(ctx, s, t); err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// Ask asks a model in any node of any graph, as [llm.Generate] does, and emits
-// the chunks of its reply as they come: in a stream they are [graph.Emitted]
-// events whose value is an [llm.Chunk], and [Chunks] shows them as those of an
-// agent.
+// Ask asks a model, as [llm.Generate] does, and emits the chunks of the reply as
+// they arrive. It can be called in any node of any graph. In an event stream the
+// chunks are [graph.Emitted] events whose value is an [llm.Chunk]; [Chunks]
+// converts them like the chunks of an agent.
 //
 //	func write(ctx context.Context, s state.View) (state.Update, error) {
 //		reply, err := agent.Ask(ctx, model, llm.Request{Messages: Messages.Get(s)})
@@ -21,8 +21,8 @@ func Ask(ctx context.Context, m llm.Model, r llm.Request) (llm.Message, error) {
 	return reply, err
 }
 
-// ask also returns why the model stopped, as far as it said so, for replies that
-// do not make a message.
+// ask also returns the end chunk, which gives the stop reason of a reply that has
+// no valid message.
 func ask(ctx context.Context, m llm.Model, r llm.Request) (llm.Message, llm.Chunk, error) {
 	var reply llm.Message
 	var end llm.Chunk

@@ -10,42 +10,42 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A ChunkKind says what a [Chunk] is.
+// A ChunkKind is the kind of a [Chunk].
 type ChunkKind string
 
-// The kinds of a chunk, with the fields that count.
+// The kinds of a chunk, each with the fields that it sets.
 const (
-	ChunkNodeStarted  ChunkKind = "node_started"  // a task begins
+	ChunkNodeStarted  ChunkKind = "node_started"  // a task started
 	ChunkTurn         ChunkKind = "turn"          // Turn: a model is asked
 	ChunkText         ChunkKind = "text"          // Text, MessageID: more of a reply
 	ChunkReasoning    ChunkKind = "reasoning"     // Text, MessageID: more of the reasoning
 	ChunkToolCall     ChunkKind = "tool_call"     // Delta, MessageID: more of a tool call
 	ChunkUsage        ChunkKind = "usage"         // Usage, MessageID: a reply is complete
 	ChunkToolStarted  ChunkKind = "tool_started"  // Call: a tool runs
-	ChunkProgress     ChunkKind = "progress"      // Progress: what it says while it runs
-	ChunkToolFinished ChunkKind = "tool_finished" // Call, Answer: the call has its answer, which gets an id as it is stored
-	ChunkValue        ChunkKind = "value"         // Value: what else a node emitted
-	ChunkNodeFinished ChunkKind = "node_finished" // Problem, when it failed
+	ChunkProgress     ChunkKind = "progress"      // Progress: a progress report of a running tool
+	ChunkToolFinished ChunkKind = "tool_finished" // Call, Answer: a tool call has its result; the result gets its id when it is stored
+	ChunkValue        ChunkKind = "value"         // Value: any other value that a node emitted
+	ChunkNodeFinished ChunkKind = "node_finished" // Problem, if the task failed
 	ChunkApproval     ChunkKind = "approval"      // Pause, Question: a call waits for a person
-	ChunkPause        ChunkKind = "pause"         // Pause: the run waits for something else
-	ChunkOutcome      ChunkKind = "outcome"       // Outcome: an agent has ended
-	ChunkEnd          ChunkKind = "end"           // Snapshot: the run has ended, or waits
+	ChunkPause        ChunkKind = "pause"         // Pause: the run waits for another answer
+	ChunkOutcome      ChunkKind = "outcome"       // Outcome: an agent ended
+	ChunkEnd          ChunkKind = "end"           // Snapshot: the run ended or paused
 	ChunkError        ChunkKind = "error"         // Problem: the run failed
 )
 
-// A Chunk is something that happened in a run, in the form in which a front end
-// wants it. Kind says which of the fields count, beside those that say where it
-// was. It can be written as JSON; Value and Snapshot are then left out.
+// A Chunk is an event of a run in a form for front ends. Kind determines which
+// fields are set in addition to Agent, Path, Node and Task. A chunk can be encoded
+// as JSON; the JSON has neither Value nor Snapshot.
 type Chunk struct {
 	Kind ChunkKind `json:"kind"`
-	// Agent is the node that runs the agent as a subgraph, the innermost of
-	// several. It is empty for the graph that was started.
+	// Agent is the name of the innermost subgraph node around the event. It is empty
+	// for the root graph.
 	Agent string `json:"agent,omitempty"`
-	// Path, Node and Task are as in [graph.Place].
+	// Path, Node and Task have the same meaning as in [graph.Place].
 	Path string `json:"path,omitempty"`
 	Node string `json:"node,omitempty"`
 	Task string `json:"task,omitempty"`
-	// MessageID is the id of the model's reply that the chunk is a part of.
+	// MessageID is the id of the model's reply to which the chunk belongs.
 	MessageID string `json:"message_id,omitempty"`
 
 	Text     string            `json:"text,omitempty"`
@@ -63,8 +63,7 @@ type Chunk struct {
 	Snapshot *graph.Snapshot   `json:"-"`
 }
 
-// Chunks turns the events of a run into chunks, those of agents within it
-// included:
+// Chunks converts the events of a run, including those of its subgraphs, to chunks:
 //
 //	for chunk, err := range agent.Chunks(thread.Stream(ctx, agent.Messages.Put(llm.User("hello")))) {
 //		if err != nil {
@@ -73,10 +72,10 @@ type Chunk struct {
 //		fmt.Print(chunk.Text)
 //	}
 //
-// It works for any graph: a node of one's own speaks by [Ask]. The texts of all
-// chunks of kind ChunkText that have one MessageID are exactly the text of that
-// message, whether the model streams or not. An error is the last pair; its
-// chunk has the kind ChunkError. Leaving the loop cancels the run.
+// It works for any graph; a node streams a model's reply with [Ask]. The texts of
+// all ChunkText chunks with the same MessageID, concatenated, equal the text of
+// that message, whether the model streams or not. An error is the last pair, and
+// its chunk has the kind ChunkError. Leaving the loop cancels the run.
 func Chunks(events iter.Seq2[graph.Event, error]) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		for event, err := range events {
@@ -93,7 +92,7 @@ func Chunks(events iter.Seq2[graph.Event, error]) iter.Seq2[Chunk, error] {
 	}
 }
 
-// chunksOf returns what an event amounts to.
+// chunksOf returns the chunks of one event.
 func chunksOf(event graph.Event) []Chunk {
 	c := at(event.At())
 	switch e := event.(type) {
@@ -108,11 +107,11 @@ func chunksOf(event graph.Event) []Chunk {
 			c.Problem = e.Err.Error()
 		}
 	case graph.Emitted:
-		return emitted(c, e.Value)
+		return chunksOfValue(c, e.Value)
 	case graph.Paused:
-		return paused(e)
+		return chunksOfPause(e)
 	case graph.RunEnded:
-		if e.Snapshot == nil { // of a subgraph
+		if e.Snapshot == nil { // the event of a subgraph
 			return nil
 		}
 		c.Kind, c.Snapshot = ChunkEnd, e.Snapshot
@@ -128,11 +127,11 @@ func at(p graph.Place) Chunk {
 	return Chunk{Agent: agent, Path: p.Path, Node: p.Node, Task: p.Task}
 }
 
-// emitted returns the chunks of what a node emitted.
-func emitted(c Chunk, value any) []Chunk {
+// chunksOfValue returns the chunks of an emitted value.
+func chunksOfValue(c Chunk, value any) []Chunk {
 	switch v := value.(type) {
 	case llm.Chunk:
-		return said(c, v)
+		return chunksOfReply(c, v)
 	case Turn:
 		c.Kind, c.Turn = ChunkTurn, v
 	case Outcome:
@@ -149,32 +148,32 @@ func emitted(c Chunk, value any) []Chunk {
 	return []Chunk{c}
 }
 
-// said returns the chunk of a piece of a reply; none for one without content.
-func said(c Chunk, piece llm.Chunk) []Chunk {
-	c.MessageID = piece.MessageID
-	switch piece.Kind {
+// chunksOfReply returns the chunk of a part of a reply, or none if the part is empty.
+func chunksOfReply(c Chunk, part llm.Chunk) []Chunk {
+	c.MessageID = part.MessageID
+	switch part.Kind {
 	case llm.ChunkText, llm.ChunkReasoning:
-		if piece.Text == "" {
+		if part.Text == "" {
 			return nil
 		}
-		c.Kind, c.Text = ChunkText, piece.Text
-		if piece.Kind == llm.ChunkReasoning {
+		c.Kind, c.Text = ChunkText, part.Text
+		if part.Kind == llm.ChunkReasoning {
 			c.Kind = ChunkReasoning
 		}
 	case llm.ChunkToolCall:
-		c.Kind, c.Delta = ChunkToolCall, piece.ToolCall
+		c.Kind, c.Delta = ChunkToolCall, part.ToolCall
 	default:
 		c.Kind = ChunkUsage
-		if piece.Usage != nil {
-			c.Usage = *piece.Usage
+		if part.Usage != nil {
+			c.Usage = *part.Usage
 		}
 	}
 	return []Chunk{c}
 }
 
-// paused returns a chunk for each thing that the run waits for. A subgraph's are
-// told again by the graph around it, so only the outermost counts.
-func paused(e graph.Paused) []Chunk {
+// chunksOfPause returns one chunk per pause. The outer graph repeats the pauses of a
+// subgraph, so only the event of the root graph is converted.
+func chunksOfPause(e graph.Paused) []Chunk {
 	if e.Path != "" {
 		return nil
 	}

@@ -1,5 +1,5 @@
-// Package agent is the prebuilt tool-calling agent: a model that is asked, the
-// tools that it calls, and round again until it answers.
+// Package agent is the prebuilt tool-calling agent. It asks a model, runs the tools
+// that the model calls, and repeats until the model answers.
 //
 //	a, err := agent.New("helper", model, set, agent.Options{
 //		System: "You help with travel plans.",
@@ -11,22 +11,22 @@
 //
 // What to know:
 //
-//   - The result is an ordinary [graph.Graph] over [Messages]: it streams,
-//     pauses, forks and resumes as any other, and can be a subgraph.
-//     [Supervisor] makes a team of several.
-//   - What happens is emitted as it does: [Chunks] shows the events of a run as
-//     texts, calls, results, questions and costs, each with the agent, node and
-//     task that it is from.
-//   - Each tool call is a task of its own, so one that waits for a person or
-//     fails does not make the others run again. Answers stand in the order of
-//     the calls, and a call whose answer is stored is never made twice.
-//   - A run asks the model at most [Options.MaxTurns] times. In the last turn
-//     the model may not call tools, and so has to answer. [Result] says why a
-//     run ended; running out of turns, or a provider that refuses, is no error.
-//   - The conversation is stored as it was held. What a model is sent is made of
-//     it for each request: shortened as [History] says, and repaired where a
-//     call has no answer as a run was cancelled.
-//   - A message that is not valid is refused before it is stored.
+//   - An agent is an ordinary [graph.Graph] over [Messages]: it streams, pauses,
+//     forks and resumes like any other graph, and can be a subgraph. [Supervisor]
+//     combines several agents.
+//   - [Chunks] converts the events of a run to texts, calls, results, questions and
+//     costs, each with its agent, node and task.
+//   - Each tool call is a separate task. If one call waits for a person or fails,
+//     the others do not run again. Results are stored in the order of the calls,
+//     and a call with a stored result never runs again.
+//   - A run asks the model at most [Options.MaxTurns] times. In the last turn the
+//     model may not call tools, so it has to answer. [Result] gives the reason why
+//     a run ended. Running out of turns and a refusal by the provider are not
+//     errors.
+//   - The stored conversation is complete. Each request is derived from it:
+//     [History] shortens it, and a call without a result, such as one of a
+//     cancelled run, gets a placeholder result.
+//   - An invalid message is rejected before it is stored.
 //
-// docs/agents.md goes through it with examples.
+// See docs/agents.md for a guide with examples.
 package agent

@@ -187,7 +187,7 @@ func ExampleOptions() {
 	// Output:
 	// user: Delete it.
 	// assistant: delete_file({})
-	// tool: there is no tool "delete_file" now
+	// tool: tool "delete_file" is not available in this turn
 	// assistant: I can not.
 }
 

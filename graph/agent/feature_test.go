@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
@@ -50,7 +52,7 @@ func TestReasons(t *testing.T) {
 		{"filtered all", end(llm.StopFilter), agent.Filtered, "user:go"},
 		{
 			"filtered with a call", stopping(llmtest.Call("add", `{"a":1,"b":2}`), llm.StopFilter), agent.Filtered,
-			"user:go | assistant | tool:The tool was not called: the provider held something back.",
+			"user:go | assistant | tool:The tool was not called: the provider filtered the reply.",
 		},
 		{"refused", llmtest.Fail(&llm.Error{Kind: llm.ErrContentFilter}), agent.Filtered, "user:go"},
 	}
@@ -117,7 +119,22 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// What a caller gives that no model could be sent is refused, and not stored.
+// TestMessageWithoutARole proves that the error of invalid input names the message
+// and the remedy, and is not reported as a panic.
+func TestMessageWithoutARole(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, llmtest.Echo{}, nil, agent.Options{Graph: memory()})
+	_, err := g.Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("hi"), llm.Message{Parts: []llm.Part{llm.Text("hello")}}))
+	require.ErrorIs(t, err, llm.ErrInvalid)
+	for _, want := range []string{`agent "helper"`, "message 2 of the conversation", "no role", "create messages with llm.System, llm.User"} {
+		require.ErrorContains(t, err, want)
+	}
+	require.NotContains(t, err.Error(), "panic")
+	_, err = g.Thread("t").Snapshot(t.Context())
+	require.ErrorIs(t, err, checkpoint.ErrNotFound)
+}
+
+// Invalid input is rejected before it is stored.
 func TestInvalidInput(t *testing.T) {
 	t.Parallel()
 	g := newAgent(t, llmtest.Echo{}, nil, agent.Options{Graph: memory()})
@@ -160,7 +177,7 @@ func TestModelThatErrs(t *testing.T) {
 			got = append(got, string(m.Status)+" "+m.Text())
 		}
 	}
-	for i, want := range []string{"error the arguments for add are not JSON", "error invalid arguments", "error there is no tool", "success 3"} {
+	for i, want := range []string{"error the arguments for add are not JSON", "error invalid arguments", `error there is no tool "fly"`, "success 3"} {
 		if !strings.HasPrefix(got[i], want) {
 			t.Errorf("answer %d is %q, want %q", i, got[i], want)
 		}
@@ -222,7 +239,7 @@ func TestDynamicModelAndTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := roles(snap); got != `user:delete it | assistant | tool:there is no tool "delete" now | tool:seen | assistant:no` || deleted.Load() != 0 {
+	if got := roles(snap); got != `user:delete it | assistant | tool:tool "delete" is not available in this turn | tool:seen | assistant:no` || deleted.Load() != 0 {
 		t.Errorf("got %s", got)
 	}
 	if _, err := g.Invoke(t.Context(), expert.Put(true), agent.Messages.Put(llm.User("delete it"))); err != nil || deleted.Load() != 1 {
@@ -252,7 +269,7 @@ func TestFunctionsThatFail(t *testing.T) {
 		"review: broken": {Review: func(context.Context, state.View, *llm.Message) (state.Update, error) {
 			return nil, broken
 		}},
-		"review: the reply is no longer one": {Review: func(_ context.Context, _ state.View, m *llm.Message) (state.Update, error) {
+		"review: Options.Review made the reply invalid": {Review: func(_ context.Context, _ state.View, m *llm.Message) (state.Update, error) {
 			m.Role = llm.RoleUser
 			return nil, nil
 		}},
@@ -425,8 +442,8 @@ func TestStructuredAnswerThatFails(t *testing.T) {
 func TestAnswerThatNobodyAskedFor(t *testing.T) {
 	t.Parallel()
 	for want, reply := range map[string]llmtest.Reply{
-		"was not made with Options.Answer": llmtest.Say("seven"),
-		"length: the reply is cut off":     stopping(llmtest.Say("sev"), llm.StopLength),
+		"the agent has no Options.Answer": llmtest.Say("seven"),
+		"length: the reply is cut off":    stopping(llmtest.Say("sev"), llm.StopLength),
 	} {
 		snap, err := newAgent(t, llmtest.NewScript(reply), nil, agent.Options{}).Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
 		if err != nil {
@@ -441,9 +458,9 @@ func TestAnswerThatNobodyAskedFor(t *testing.T) {
 func TestOptionsThatCanNotBe(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]agent.Options{
-		"both System":    {System: "a", SystemFrom: func(context.Context, state.View) (string, error) { return "", nil }},
-		"the answer: ":   {Answer: agent.Structured[func()]()},
-		"MaxTurns is -1": {MaxTurns: -1},
+		"both System and SystemFrom are set": {System: "a", SystemFrom: func(context.Context, state.View) (string, error) { return "", nil }},
+		"Options.Answer: ":                   {Answer: agent.Structured[func()]()},
+		"MaxTurns is -1":                     {MaxTurns: -1},
 	} {
 		if _, err := agent.New("a", llmtest.Echo{}, nil, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

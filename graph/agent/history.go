@@ -9,32 +9,32 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A History says how a long conversation is shortened for the model. Its zero
-// value does what [llm.Prune] does by default. The stored conversation stays
-// whole unless Stored is set.
+// A History configures how a long conversation is shortened for the model. The zero
+// value uses the defaults of [llm.Prune]. The stored conversation stays complete
+// unless Stored is set.
 type History struct {
-	// Pruning is the budget.
+	// Pruning is the token budget.
 	Pruning llm.Pruning
-	// Summarise, when not nil, makes a summary of what is dropped; see
-	// [llm.SummariseWith]. It is asked only when the conversation has outgrown
-	// the budget again: the summary is kept in the thread. Pruning.FromUser has
-	// no effect then, as a summary is a message of the user.
+	// Summarise, if not nil, summarises the dropped messages; see
+	// [llm.SummariseWith]. The summary is stored in the thread, and Summarise is
+	// called again only when the conversation exceeds the budget again. With
+	// Summarise, Pruning.FromUser has no effect, since a summary is a user message.
 	Summarise llm.Summariser
-	// Stored drops from the stored conversation what the model is not sent, and
-	// puts the summary there in its place. No other node of the graph may write
+	// Stored also removes the dropped messages from the stored conversation and
+	// stores the summary in their place. No other node of the graph may then write
 	// the conversation in the same superstep.
 	Stored bool
 }
 
-// A summary stands for the first part of a conversation.
+// A summary replaces the first part of a conversation.
 type summary struct {
-	// Through is the id of the last message that it stands for.
+	// Through is the id of the last message that it replaces.
 	Through string      `json:"through"`
 	Message llm.Message `json:"message"`
 }
 
-// history returns the conversation as the model is to see it, and what has to be
-// written for that.
+// history returns the messages for the model and the writes that store a new summary
+// or the shortened conversation.
 func (a *agent) history(ctx context.Context, s state.View) ([]llm.Message, state.Update, error) {
 	whole := a.messages.Get(s)
 	h := a.options.History
@@ -43,7 +43,7 @@ func (a *agent) history(ctx context.Context, s state.View) ([]llm.Message, state
 	}
 	if h.Summarise == nil {
 		kept := llm.Prune(whole, h.Pruning)
-		return repaired(kept), a.forget(whole, kept), nil
+		return repaired(kept), a.removeDropped(whole, kept), nil
 	}
 	p := h.Pruning
 	p.FromUser = false
@@ -67,25 +67,27 @@ func (a *agent) history(ctx context.Context, s state.View) ([]llm.Message, state
 
 func sameMessage(a, b llm.Message) bool { return a.ID == b.ID }
 
-// forget removes what was dropped, where that is asked.
-func (a *agent) forget(whole, kept []llm.Message) state.Update {
+// removeDropped returns the write that removes the dropped messages, if
+// History.Stored is set.
+func (a *agent) removeDropped(whole, kept []llm.Message) state.Update {
 	if !a.options.History.Stored || len(kept) == len(whole) {
 		return nil
 	}
-	have := map[string]bool{}
+	isKept := map[string]bool{}
 	for _, m := range kept {
-		have[m.ID] = true
+		isKept[m.ID] = true
 	}
-	var gone []string
+	var dropped []string
 	for _, m := range whole {
-		if !have[m.ID] {
-			gone = append(gone, m.ID)
+		if !isKept[m.ID] {
+			dropped = append(dropped, m.ID)
 		}
 	}
-	return state.Update{a.messages.Remove(gone...)}
+	return state.Update{a.messages.Remove(dropped...)}
 }
 
-// replace puts the summary in place of what it stands for. System messages stay.
+// replace returns the messages with the summary in place of those that it replaces.
+// System messages stay.
 func (u summary) replace(whole []llm.Message) []llm.Message {
 	at := slices.IndexFunc(whole, func(m llm.Message) bool { return m.ID == u.Through })
 	if u.Through == "" || at < 0 {
@@ -100,11 +102,11 @@ func (u summary) replace(whole []llm.Message) []llm.Message {
 	return append(append(out, u.Message), whole[at+1:]...)
 }
 
-// summaryID is the id of a summary within a request.
+// summaryID is the message id of a summary in a request.
 const summaryID = "summary"
 
-// next finds the new summary in a conversation that was shortened, and what it
-// stands for.
+// next returns the new summary of a shortened conversation, with the id of the last
+// message that it replaces. It reports false if there is no new summary.
 func (u summary) next(before, after []llm.Message) (summary, bool) {
 	at := slices.IndexFunc(after, func(m llm.Message) bool { return m.ID == "" && isSummary(m) })
 	if at < 0 {
@@ -120,7 +122,7 @@ func (u summary) next(before, after []llm.Message) (summary, bool) {
 	if through < 0 {
 		return summary{}, false
 	}
-	if before[through].ID != summaryID { // else it stands for no more than the one before
+	if before[through].ID != summaryID { // else it replaces only the previous summary
 		u.Through = before[through].ID
 	}
 	return u, true

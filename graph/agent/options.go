@@ -10,56 +10,56 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// Options configures an agent. Its zero value works. Its functions are called
-// by any number of runs at once.
+// Options configures an agent. The zero value is valid. Concurrent runs call its
+// functions concurrently.
 type Options struct {
-	// System is the system prompt. It stands before the conversation in every
-	// request, and is not stored with it.
+	// System is the system prompt. It precedes the conversation in every request and
+	// is not stored.
 	System string
-	// SystemFrom, when not nil, makes the system prompt of the state, for each
-	// request. It takes the place of System.
+	// SystemFrom, if not nil, returns the system prompt of each request. It and
+	// System exclude each other.
 	SystemFrom func(ctx context.Context, s state.View) (string, error)
-	// Model, when not nil, chooses the model of each request by the state. Where
-	// it returns nil, the agent's own is asked.
+	// Model, if not nil, chooses the model of each request. If it returns nil, the
+	// agent's model is used.
 	Model func(ctx context.Context, s state.View) (llm.Model, error)
-	// MaxTurns is how often the model may be asked in one run. In the last turn
-	// it may not call tools, and so has to answer. Zero means 10.
+	// MaxTurns is the maximum number of requests to the model in one run. In the last
+	// turn the model may not call tools, so it has to answer. Zero means 10.
 	MaxTurns int
-	// History says how a conversation that has become long is shortened. Nil
-	// sends it whole.
+	// History configures how a long conversation is shortened. Nil sends the whole
+	// conversation.
 	History *History
-	// Prepare, when not nil, may change a request before the model sees it: add
-	// what was remembered, set a temperature, leave out tools. The request is
-	// its own to change. Its Tools are among those of the agent's set, and what
-	// is left out can not be called in this turn.
+	// Prepare, if not nil, may change a request before it is sent, for example to
+	// add memories, set a temperature or remove tools. It may change the request in
+	// place. It cannot add tools that are not in the agent's set. A removed tool
+	// cannot be called in this turn.
 	Prepare func(ctx context.Context, s state.View, r *llm.Request) error
-	// Review, when not nil, sees a reply before it is stored, and before any of
-	// its calls is made. It may change the reply, and return further writes;
-	// what it takes out of the text has been streamed already.
+	// Review, if not nil, is called with each reply before the reply is stored and
+	// before its tool calls run. It may change the reply and return more writes.
+	// Text that it removes was already streamed.
 	Review func(ctx context.Context, s state.View, reply *llm.Message) (state.Update, error)
-	// Answer has the agent end with an answer of a type: see [Structured] and
+	// Answer makes the agent end with a structured answer: see [Structured] and
 	// [Answer].
 	Answer Structure
-	// Tools says how tools are called. Where it leaves them out, Approval asks
-	// by the interrupt [Approval], Once is graph.Once, and Emit is graph.Emit.
-	// MaxParallel, 5 by default, becomes that of Graph unless one is given there.
+	// Tools configures how tools are called. By default, Approval.Ask uses the
+	// interrupt [Approval], Once is graph.Once, and Emit is graph.Emit. MaxParallel,
+	// by default 5, sets Graph.MaxParallel if that is zero.
 	Tools tools.Options
-	// Pass, when not nil, says what a tool's task sees of the state beside the
-	// call, for [tools.Options].Bind: otherwise nothing. It must be pure.
+	// Pass, if not nil, returns the writes that a tool's task sees in its state
+	// beside the call, for [tools.Options].Bind. It must be pure.
 	Pass func(s state.View) state.Update
 	// Messages is the channel of the conversation. Nil means [Messages].
 	Messages *state.KeyedChannel[llm.Message]
-	// Channels are more channels of the graph, for the functions above to read
-	// and for a caller to write.
+	// Channels are additional channels of the graph, which the functions above may
+	// read and a caller may write.
 	Channels []state.Handle
-	// Graph is what the graph is compiled with. MaxSteps is set so that MaxTurns
-	// is reached first, unless it is given.
+	// Graph has the options with which the graph is compiled. If MaxSteps is zero,
+	// it is set so high that MaxTurns is reached first.
 	Graph graph.Options
 }
 
 const (
 	defaultMaxTurns    = 10
-	defaultMaxParallel = 5 // as a node of package tools has it
+	defaultMaxParallel = 5 // the default of package tools
 )
 
 func (o Options) withDefaults() Options {
@@ -95,17 +95,17 @@ func (o Options) withDefaults() Options {
 func (o Options) check(name string, model llm.Model) error {
 	switch {
 	case name == "":
-		return fmt.Errorf("agent: the name is empty")
+		return fmt.Errorf("agent: the name is empty; give New or Supervisor a name")
 	case model == nil && o.Model == nil:
-		return fmt.Errorf("agent %q: the model is nil", name)
+		return fmt.Errorf("agent %q: the model is nil; pass a model or set Options.Model", name)
 	case o.MaxTurns < 0:
-		return fmt.Errorf("agent %q: MaxTurns is %d", name, o.MaxTurns)
+		return fmt.Errorf("agent %q: MaxTurns is %d; it must not be negative", name, o.MaxTurns)
 	case o.System != "" && o.SystemFrom != nil:
-		return fmt.Errorf("agent %q: there are both System and SystemFrom", name)
+		return fmt.Errorf("agent %q: both System and SystemFrom are set; set one of them", name)
 	}
 	if o.Answer.check != nil {
 		if err := o.Answer.check(); err != nil {
-			return fmt.Errorf("agent %q: the answer: %w", name, err)
+			return fmt.Errorf("agent %q: Options.Answer: %w", name, err)
 		}
 	}
 	return nil

@@ -13,33 +13,33 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// HandoverPrefix begins the names of the tools by which a supervisor hands over:
-// transfer_to_ and the name of the agent.
+// HandoverPrefix is the prefix of the names of a supervisor's handover tools. The
+// name of the agent follows it.
 const HandoverPrefix = "transfer_to_"
 
-// A Member is an agent that a supervisor hands over to.
+// A Member is an agent to which a supervisor hands over tasks.
 type Member struct {
-	// Agent is what runs, usually from [New] or [Supervisor]. Its name is that of
-	// its node, and of the tool that hands over to it.
+	// Agent is the graph that runs, usually from [New] or [Supervisor]. Its node has
+	// the same name, and its handover tool is HandoverPrefix and that name.
 	Agent *graph.Graph
-	// Description says to the supervisor's model what to hand over to it.
+	// Description tells the supervisor's model which tasks the agent is for.
 	Description string
-	// Messages is the channel of the agent's conversation, and says what the two
-	// know of each other. Nil means that of the supervisor: the agent sees all of
-	// it, and all that it says and does becomes a part of it. With a channel of
-	// its own, which is then in its Options too, the agent begins with what the
-	// user and others said and the task that it is given, and only its last
-	// answer comes back, as the result of the handover.
+	// Messages is the channel of the agent's conversation. Nil means the channel of
+	// the supervisor: the agent sees the whole conversation, and all its messages
+	// become part of it. If the agent has its own channel, set here and in its
+	// Options, it starts with the messages of the user, the answers of other agents
+	// and its task. The supervisor then gets only the last answer, as the result of
+	// the handover.
 	Messages *state.KeyedChannel[llm.Message]
 }
 
-// Supervisor returns an agent whose model hands over to others: by a tool for
-// each, which takes the task. The agent then runs as a subgraph; when it has
-// ended, the supervisor's model is asked again, until it answers itself. It may
-// hand over to several at once, which then run at the same time.
+// Supervisor returns an agent whose model hands over tasks to other agents. Each
+// member has a tool, whose argument is the task. The member runs as a subgraph.
+// After it ends, the supervisor's model is asked again, until it answers without a
+// tool call. Several handovers in one reply run concurrently.
 //
-// A handover is an ordinary call, so it can be subject to approval. What a
-// member asks a person is a question of the supervisor's thread.
+// A handover is an ordinary tool call, so it can require approval. The interrupts of
+// a member are questions of the supervisor's thread.
 func Supervisor(name string, model llm.Model, set *tools.Set, team []Member, o Options) (*graph.Graph, error) {
 	if err := o.check(name, model); err != nil {
 		return nil, err
@@ -48,24 +48,24 @@ func Supervisor(name string, model llm.Model, set *tools.Set, team []Member, o O
 		o.Graph.MaxSteps = 3*max(o.MaxTurns, defaultMaxTurns) + 1
 	}
 	o = o.withDefaults()
-	desk := state.Map[string, handover]("agent_handovers:" + name)
-	handovers, err := handoverTools(name, team, o.Messages, desk)
+	handovers := state.Map[string, handover]("agent_handovers:" + name)
+	transfers, err := handoverTools(name, team, o.Messages, handovers)
 	if err != nil {
 		return nil, err
 	}
-	all, err := set.Merge(handovers)
+	all, err := set.Merge(transfers)
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", name, err)
 	}
-	o.Channels = append([]state.Handle{desk}, o.Channels...)
+	o.Channels = append([]state.Handle{handovers}, o.Channels...)
 	a, b := newAgent(name, model, all, o)
 	a.supervises = true
-	b.Defer(ModelNode) // until every member has handed back
+	b.Defer(ModelNode) // wait for every member
 	b.AllowEdgesAndBranches(ToolsNode)
 	for _, m := range team {
 		member := m.Agent
-		if m.apart(a.messages) {
-			if member, err = a.office(m, desk); err != nil {
+		if m.hasOwnMessages(a.messages) {
+			if member, err = a.memberGraph(m, handovers); err != nil {
 				return nil, err
 			}
 		}
@@ -76,34 +76,34 @@ func Supervisor(name string, model llm.Model, set *tools.Set, team []Member, o O
 	return b.Compile(o.Graph)
 }
 
-// apart reports whether the member has a conversation of its own.
-func (m Member) apart(messages *state.KeyedChannel[llm.Message]) bool {
+// hasOwnMessages reports whether the member has its own conversation channel.
+func (m Member) hasOwnMessages(messages *state.KeyedChannel[llm.Message]) bool {
 	return m.Messages != nil && m.Messages != messages
 }
 
-// A handover is what a member is to do, under the id of the call.
+// A handover is a task for a member. The channel maps the id of its call to it.
 type handover struct {
 	To   string `json:"to"`
 	Task string `json:"task,omitempty"`
 }
 
 type handoverInput struct {
-	Task string `json:"task,omitempty" jsonschema:"what the agent is to do, with all that it has to know"`
+	Task string `json:"task,omitempty" jsonschema:"the task of the agent, with all the information that it needs"`
 }
 
-// handoverTools returns the tools that hand over.
-func handoverTools(name string, team []Member, messages *state.KeyedChannel[llm.Message], desk *state.MapChannel[string, handover]) (*tools.Set, error) {
+// handoverTools returns one handover tool per member.
+func handoverTools(name string, team []Member, messages *state.KeyedChannel[llm.Message], handovers *state.MapChannel[string, handover]) (*tools.Set, error) {
 	if len(team) == 0 {
-		return nil, fmt.Errorf("agent %q: the team is empty", name)
+		return nil, fmt.Errorf("agent %q: the team is empty; pass at least one member", name)
 	}
 	var list []tools.Tool
 	for i, m := range team {
 		if m.Agent == nil {
-			return nil, fmt.Errorf("agent %q: member %d: the agent is nil", name, i+1)
+			return nil, fmt.Errorf("agent %q: member %d: Agent is nil; create it with New or Supervisor", name, i+1)
 		}
 		to := m.Agent.Name()
 		if to == name {
-			return nil, fmt.Errorf("agent %q: member %d has the name of its supervisor", name, i+1)
+			return nil, fmt.Errorf("agent %q: member %d has the same name; give the member another name", name, i+1)
 		}
 		list = append(list, tools.New(HandoverPrefix+to, "Hands over to the agent "+to+". "+m.Description,
 			func(ctx context.Context, in handoverInput) (tools.Result, error) {
@@ -111,8 +111,8 @@ func handoverTools(name string, team []Member, messages *state.KeyedChannel[llm.
 				if in.Task != "" {
 					r.Text += " Its task: " + in.Task
 				}
-				if c, ok := tools.CallFrom(ctx); ok && m.apart(messages) {
-					r.Update = append(r.Update, desk.Put(map[string]handover{c.ID: {To: to, Task: in.Task}}))
+				if c, ok := tools.CallFrom(ctx); ok && m.hasOwnMessages(messages) {
+					r.Update = append(r.Update, handovers.Put(map[string]handover{c.ID: {To: to, Task: in.Task}}))
 				}
 				return r, nil
 			}))
@@ -124,25 +124,26 @@ func handoverTools(name string, team []Member, messages *state.KeyedChannel[llm.
 	return set, nil
 }
 
-// The nodes around a member that has a conversation of its own.
+// The nodes around a member that has its own conversation channel.
 const (
-	briefNode  = "handover"
-	reportNode = "handback"
+	enterNode = "handover"
+	exitNode  = "handback"
 )
 
-// office returns the graph in which such a member works.
-func (a *agent) office(m Member, desk *state.MapChannel[string, handover]) (*graph.Graph, error) {
+// memberGraph wraps a member that has its own conversation channel. The enter node
+// copies messages into that channel, and the exit node stores the answer.
+func (a *agent) memberGraph(m Member, handovers *state.MapChannel[string, handover]) (*graph.Graph, error) {
 	name := m.Agent.Name()
-	o := &office{agent: a, member: m, desk: desk}
+	ad := &memberAdapter{agent: a, member: m, handovers: handovers}
 	channels := append([]state.Handle{a.messages, m.Messages, Usage, Result}, a.options.Channels...)
 	b := graph.New(name, channels...)
-	b.Node(briefNode, o.brief)
+	b.Node(enterNode, ad.enter)
 	b.Subgraph(name, m.Agent)
-	b.Node(reportNode, o.report)
-	b.Edge(graph.Start, briefNode)
-	b.Edge(briefNode, name)
-	b.Edge(name, reportNode)
-	b.Edge(reportNode, graph.End)
+	b.Node(exitNode, ad.exit)
+	b.Edge(graph.Start, enterNode)
+	b.Edge(enterNode, name)
+	b.Edge(name, exitNode)
+	b.Edge(exitNode, graph.End)
 	g, err := b.Compile(graph.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: member %q: %w", a.name, name, err)
@@ -150,19 +151,20 @@ func (a *agent) office(m Member, desk *state.MapChannel[string, handover]) (*gra
 	return g, nil
 }
 
-type office struct {
-	agent  *agent
-	member Member
-	desk   *state.MapChannel[string, handover]
+// A memberAdapter has the nodes before and after a member.
+type memberAdapter struct {
+	agent     *agent
+	member    Member
+	handovers *state.MapChannel[string, handover]
 }
 
-// mine returns the handovers to this member, by the ids of their calls: those
-// that it is to do, and those that were given up, as their run was.
-func (o *office) mine(s state.View) (due, stale map[string]handover) {
-	due, stale = map[string]handover{}, o.desk.Get(s)
-	maps.DeleteFunc(stale, func(_ string, h handover) bool { return h.To != o.member.Agent.Name() })
+// assigned returns the handovers to this member by call id: those of the current
+// run, and those of runs that were abandoned.
+func (ad *memberAdapter) assigned(s state.View) (due, stale map[string]handover) {
+	due, stale = map[string]handover{}, ad.handovers.Get(s)
+	maps.DeleteFunc(stale, func(_ string, h handover) bool { return h.To != ad.member.Agent.Name() })
 	var last llm.Message
-	for _, m := range o.agent.messages.All(s) {
+	for _, m := range ad.agent.messages.All(s) {
 		if len(m.ToolCalls) > 0 {
 			last = m
 		}
@@ -176,16 +178,16 @@ func (o *office) mine(s state.View) (due, stale map[string]handover) {
 	return due, stale
 }
 
-// brief tells the member what was said, and its task. What the supervisor did
-// with tools is its own matter; what other agents answered is not.
-func (o *office) brief(_ context.Context, s state.View) (state.Update, error) {
-	due, _ := o.mine(s)
+// enter writes the member's conversation: the messages of the user, the answers of
+// other members and the task. It leaves out the supervisor's other tool calls.
+func (ad *memberAdapter) enter(_ context.Context, s state.View) (state.Update, error) {
+	due, _ := ad.assigned(s)
 	var said []llm.Message
 	var tasks []llm.Message
-	for _, m := range o.agent.messages.All(s) {
-		h, isMine := due[m.ToolCallID]
+	for _, m := range ad.agent.messages.All(s) {
+		h, isAssigned := due[m.ToolCallID]
 		switch {
-		case m.Role == llm.RoleTool && isMine:
+		case m.Role == llm.RoleTool && isAssigned:
 			if h.Task != "" {
 				tasks = append(tasks, llm.Relay(h.Task))
 			}
@@ -195,36 +197,37 @@ func (o *office) brief(_ context.Context, s state.View) (state.Update, error) {
 			said = append(said, m)
 		}
 	}
-	return state.Update{o.member.Messages.Overwrite(append(said, tasks...))}, nil
+	return state.Update{ad.member.Messages.Overwrite(append(said, tasks...))}, nil
 }
 
-// isAnswer reports whether a message is what a member answered.
+// isAnswer reports whether a tool result is a member's answer.
 func isAnswer(m llm.Message) bool {
 	return len(m.Metadata[answeredKey]) > 0
 }
 
-// answeredKey marks the result of a handover when the member has ended.
+// answeredKey is the metadata key that marks the result of a completed handover.
 const answeredKey = "handed_back"
 
-// report puts the member's last answer in place of the result of the handover.
-func (o *office) report(_ context.Context, s state.View) (state.Update, error) {
-	due, stale := o.mine(s)
-	answer := o.lastAnswer(s)
+// exit replaces the result of the handover call with the member's last answer, and
+// removes the handovers of the member.
+func (ad *memberAdapter) exit(_ context.Context, s state.View) (state.Update, error) {
+	due, stale := ad.assigned(s)
+	answer := ad.lastAnswer(s)
 	var update state.Update
-	for _, m := range o.agent.messages.All(s) {
+	for _, m := range ad.agent.messages.All(s) {
 		if _, ok := due[m.ToolCallID]; ok && m.Role == llm.RoleTool {
 			m.Parts, m.Status = answer.Parts, answer.Status
 			m.Metadata = map[string]json.RawMessage{answeredKey: json.RawMessage("true")}
-			update = append(update, o.agent.messages.Put(m))
+			update = append(update, ad.agent.messages.Put(m))
 		}
 	}
 	maps.Copy(due, stale)
-	return append(update, o.desk.Remove(slices.Collect(maps.Keys(due))...)), nil
+	return append(update, ad.handovers.Remove(slices.Collect(maps.Keys(due))...)), nil
 }
 
-// lastAnswer is what the member said last, as the result of a call.
-func (o *office) lastAnswer(s state.View) llm.Message {
-	last, _ := o.member.Messages.Last(s)
+// lastAnswer returns the member's last reply as a tool result.
+func (ad *memberAdapter) lastAnswer(s state.View) llm.Message {
+	last, _ := ad.member.Messages.Last(s)
 	answer := llm.Message{Status: llm.StatusSuccess}
 	if last.Role == llm.RoleAssistant {
 		answer.Parts = slices.DeleteFunc(last.Parts, func(p llm.Part) bool { return p.Type == llm.PartReasoning })

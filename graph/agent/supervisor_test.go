@@ -282,8 +282,8 @@ func TestTeamsThatCanNotBe(t *testing.T) {
 		o    agent.Options
 	}{
 		{"the team is empty", "boss", nil, nil, agent.Options{}},
-		{"member 1: the agent is nil", "boss", nil, []agent.Member{{}}, agent.Options{}},
-		{"the name of its supervisor", "writer", nil, []agent.Member{writer}, agent.Options{}},
+		{"member 1: Agent is nil", "boss", nil, []agent.Member{{}}, agent.Options{}},
+		{"member 1 has the same name", "writer", nil, []agent.Member{writer}, agent.Options{}},
 		{"two tools named", "boss", taken, []agent.Member{writer}, agent.Options{}},
 		{"two tools named", "boss", nil, []agent.Member{writer, writer}, agent.Options{}},
 		{"an odd name", "boss", nil, []agent.Member{odd}, agent.Options{}},

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A turn is one time that the model is asked.
+// A turn is one request to the model.
 type turn struct {
 	run
 	model   llm.Model
@@ -21,7 +21,7 @@ type turn struct {
 	update  state.Update
 }
 
-// think asks the model what comes next.
+// think is the node that asks the model for its next reply.
 func (a *agent) think(ctx context.Context, s state.View) (state.Update, error) {
 	t := &turn{run: a.current(s)}
 	t.Turns++
@@ -43,14 +43,14 @@ func (a *agent) think(ctx context.Context, s state.View) (state.Update, error) {
 			return nil, fmt.Errorf("review: %w", err)
 		}
 		if err := reply.Validate(); err != nil || reply.Role != llm.RoleAssistant {
-			return nil, fmt.Errorf("review: the reply is no longer one: %w", errors.Join(err, llm.ErrInvalid))
+			return nil, fmt.Errorf("review: Options.Review made the reply invalid: %w", errors.Join(err, llm.ErrInvalid))
 		}
 		t.update = append(t.update, writes...)
 	}
-	return a.took(ctx, t, reply), nil
+	return a.handleReply(ctx, t, reply), nil
 }
 
-// current is what is known of the run, or of a new one when the user has spoken.
+// current returns the stored state of the run. A user message starts a new run.
 func (a *agent) current(s state.View) run {
 	if last, _ := a.messages.Last(s); last.Role == llm.RoleUser {
 		return run{}
@@ -58,7 +58,7 @@ func (a *agent) current(s state.View) run {
 	return a.run.Get(s)
 }
 
-// prepare makes the request.
+// prepare builds the request of a turn.
 func (a *agent) prepare(ctx context.Context, s state.View, t *turn) error {
 	o := &a.options
 	messages, update, err := a.history(ctx, s)
@@ -67,7 +67,7 @@ func (a *agent) prepare(ctx context.Context, s state.View, t *turn) error {
 	}
 	t.model, t.update = a.model, update
 	t.request = llm.Request{Messages: messages, Tools: a.tools.Specs()}
-	if a.speaksAfter(messages) {
+	if a.needsPrompt(messages) {
 		t.request.Messages = append(t.request.Messages, llm.User(yourTurn))
 	}
 	system := o.System
@@ -96,15 +96,15 @@ func (a *agent) prepare(ctx context.Context, s state.View, t *turn) error {
 			return fmt.Errorf("prepare: %w", err)
 		}
 	}
-	return a.known(t.request.Tools)
+	return a.checkTools(t.request.Tools)
 }
 
-// yourTurn ends a request where another agent's reply would, which not every
-// provider takes, and some would go on writing.
+// yourTurn is appended to a request that would end with another agent's reply. Some
+// providers reject such a request, and others continue the reply.
 const yourTurn = "It is your turn now."
 
-// speaksAfter reports whether another agent spoke last.
-func (a *agent) speaksAfter(messages []llm.Message) bool {
+// needsPrompt reports whether the last message is a reply of another agent.
+func (a *agent) needsPrompt(messages []llm.Message) bool {
 	if len(messages) == 0 {
 		return false
 	}
@@ -112,26 +112,26 @@ func (a *agent) speaksAfter(messages []llm.Message) bool {
 	return last.Role == llm.RoleAssistant && (a.supervises || last.Name != "" && last.Name != a.name)
 }
 
-// known refuses to offer what the agent could not call.
-func (a *agent) known(specs []llm.ToolSpec) error {
+// checkTools returns an error if a tool of the request is not in the agent's set.
+func (a *agent) checkTools(specs []llm.ToolSpec) error {
 	for _, spec := range specs {
 		if _, ok := a.tools.Lookup(spec.Name); !ok {
-			return fmt.Errorf("prepare: tool %q is not in the agent's set", spec.Name)
+			return fmt.Errorf("prepare: tool %q is not in the agent's set; add it to the set that New gets", spec.Name)
 		}
 	}
 	return nil
 }
 
-// failed makes an outcome of a reply that the provider refused or cut off before
-// there was anything of use. Everything else fails the node.
+// failed handles a failed request. A refusal, and a reply that was cut off before it
+// was usable, end the run with an outcome. Any other error fails the node.
 func (a *agent) failed(ctx context.Context, t *turn, end llm.Chunk, err error) (state.Update, error) {
-	useless := errors.Is(err, llm.ErrEmpty) || errors.Is(err, llm.ErrMalformed)
+	unusable := errors.Is(err, llm.ErrEmpty) || errors.Is(err, llm.ErrMalformed)
 	reason := Running
 	switch {
 	case ctx.Err() != nil:
-	case errors.Is(err, llm.ErrContentFilter), useless && end.StopReason == llm.StopFilter:
+	case errors.Is(err, llm.ErrContentFilter), unusable && end.StopReason == llm.StopFilter:
 		reason = Filtered
-	case useless && end.StopReason == llm.StopLength:
+	case unusable && end.StopReason == llm.StopLength:
 		reason = CutOff
 	}
 	if reason == Running {
@@ -148,8 +148,9 @@ func (a *agent) spend(t *turn, u *llm.Usage) {
 	}
 }
 
-// took takes the model's reply, and decides whether the run goes on.
-func (a *agent) took(ctx context.Context, t *turn, reply llm.Message) state.Update {
+// handleReply returns the writes of a reply. It ends the run unless the reply has
+// tool calls that may run.
+func (a *agent) handleReply(ctx context.Context, t *turn, reply llm.Message) state.Update {
 	a.spend(t, reply.Usage)
 	stored := []llm.Message{reply}
 	ends := t.last || reply.StopReason == llm.StopFilter
@@ -161,7 +162,7 @@ func (a *agent) took(ctx context.Context, t *turn, reply llm.Message) state.Upda
 	reason, problem := Answered, ""
 	switch {
 	case reply.StopReason == llm.StopFilter:
-		reason, problem = Filtered, "the provider held something back"
+		reason, problem = Filtered, "the provider filtered the reply"
 	case t.last && (len(reply.ToolCalls) > 0 || t.request.ToolChoice.Mode == llm.ToolsNone):
 		reason, problem = OutOfTurn, fmt.Sprintf("the model was asked %d times", t.Turns)
 	case reply.StopReason == llm.StopLength:
@@ -174,12 +175,13 @@ func (a *agent) took(ctx context.Context, t *turn, reply llm.Message) state.Upda
 	return a.stop(ctx, t, reason, problem)
 }
 
-// withheld finds the calls of tools that the set has and the request had not.
+// withheld returns the ids of calls whose tool is in the set but was not in the
+// request.
 func (a *agent) withheld(t *turn, reply llm.Message) (ids []string) {
 	for _, c := range reply.ToolCalls {
-		_, have := a.tools.Lookup(c.Name)
-		given := slices.ContainsFunc(t.request.Tools, func(spec llm.ToolSpec) bool { return spec.Name == c.Name })
-		if have && !given {
+		_, known := a.tools.Lookup(c.Name)
+		offered := slices.ContainsFunc(t.request.Tools, func(spec llm.ToolSpec) bool { return spec.Name == c.Name })
+		if known && !offered {
 			ids = append(ids, c.ID)
 		}
 	}
@@ -190,7 +192,7 @@ func (a *agent) outcome(t *turn) Outcome {
 	return Outcome{Agent: a.name, Turns: t.Turns, Usage: t.Usage}
 }
 
-// stop ends the run, but for a structured answer, which has to follow.
+// stop ends the run, unless a structured answer has to follow.
 func (a *agent) stop(ctx context.Context, t *turn, reason Reason, problem string) state.Update {
 	o, left := a.outcome(t), run{}
 	if a.options.Answer.ask != nil && (reason == Answered || reason == OutOfTurn) {
@@ -202,5 +204,5 @@ func (a *agent) stop(ctx context.Context, t *turn, reason Reason, problem string
 	return append(t.update, a.run.Put(left), Result.Put(o))
 }
 
-// repaired is the conversation as every provider takes it.
+// repaired returns the messages in a form that every provider accepts.
 func repaired(messages []llm.Message) []llm.Message { return slices.Clip(tools.Repair(messages)) }

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Timeout ends a node's context when it has run for d, and makes the node's failure
-// a graph.ErrTimeout. The node must heed its context: it is waited for, so that
+// Timeout gives a node's context a deadline, after d, and makes the failure of a node
+// that runs longer a graph.ErrTimeout. The node must heed its context: it is waited for, so that
 // nothing of it outlives the run. What it still returns is dropped.
 func Timeout(d time.Duration, fn graph.NodeFunc) graph.NodeFunc {
 	return TimeoutPolicy{Run: d}.Wrap(fn)
@@ -40,13 +40,16 @@ func (p TimeoutPolicy) Wrap(fn graph.NodeFunc) graph.NodeFunc {
 		return nil
 	}
 	return func(ctx context.Context, s state.View) (state.Update, error) {
-		inner, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
+		inner := ctx
 		if p.Run > 0 {
-			timer := time.AfterFunc(p.Run, func() { cancel(fmt.Errorf("%w after %v", graph.ErrTimeout, p.Run)) })
-			defer timer.Stop()
+			timed, cancel := context.WithTimeoutCause(ctx, p.Run, fmt.Errorf("%w after %v", graph.ErrTimeout, p.Run))
+			defer cancel()
+			inner = timed
 		}
 		if p.Idle > 0 {
+			idle, cancel := context.WithCancelCause(inner)
+			defer cancel(nil)
+			inner = idle
 			watched, stop := engine.WatchIdle(inner, p.Idle, !p.HeartbeatOnly, func() {
 				cancel(fmt.Errorf("%w: no sign of life for %v", graph.ErrTimeout, p.Idle))
 			})
@@ -55,7 +58,7 @@ func (p TimeoutPolicy) Wrap(fn graph.NodeFunc) graph.NodeFunc {
 		}
 		update, err := fn(inner, s)
 		if cause := context.Cause(inner); cause != nil && errors.Is(cause, graph.ErrTimeout) && !engine.AskedIn(ctx) {
-			if err != nil && !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
+			if err != nil && !errors.Is(err, cause) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 				cause = fmt.Errorf("%w: %w", cause, err)
 			}
 			return nil, cause

@@ -34,7 +34,7 @@ type runContext struct {
 func newRunContext(caller context.Context) *runContext {
 	c := &runContext{caller: caller, done: make(chan struct{})}
 	if caller.Done() != nil {
-		c.unhook = context.AfterFunc(caller, func() { c.cause() })
+		c.unhook = context.AfterFunc(caller, func() { _ = c.cause() })
 	}
 	return c
 }
@@ -116,7 +116,7 @@ func (c *runContext) Done() <-chan struct{} { return c.done }
 
 // Err returns why the context ended.
 func (c *runContext) Err() error {
-	c.cause()
+	_ = c.cause()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err

@@ -121,8 +121,9 @@ func DueNodes(data []byte) ([]string, error) {
 }
 
 // decodeControl rebuilds a frontier. Nodes that the graph does not have are
-// listed as missing: only a run that has to run them fails.
-func (p *Plan) decodeControl(c *control) (frontier, error) {
+// listed as missing: only a run that has to run them fails. What was sent to a task
+// that is done is not decoded.
+func (p *Plan) decodeControl(c *control, pending *pendingWrites) (frontier, error) {
 	f := frontier{persistent: c.Memory, call: c.Call, left: c.Left}
 	for _, name := range c.By {
 		f.by = append(f.by, p.current(name))
@@ -131,6 +132,9 @@ func (p *Plan) decodeControl(c *control) (frontier, error) {
 	f.waiting = p.find(c.Waiting, &f.missing)
 	tx := p.Schema.Begin(p.empty)
 	for _, stored := range c.Sends {
+		if pending.done(taskID(p.current(stored.Node), len(f.sends)+1)) {
+			stored.Writes = nil
+		}
 		s, err := p.decodeSend(tx, stored, &f.missing)
 		if err != nil {
 			return f, err

@@ -114,6 +114,12 @@ func (p *pendingWrites) task(id string) *savedTask {
 	return t
 }
 
+// done reports whether the task has a result.
+func (p *pendingWrites) done(id string) bool {
+	t := p.tasks[id]
+	return t != nil && t.done
+}
+
 // tried reports whether a task of the superstep left a result, a question or an error.
 func (p *pendingWrites) tried() bool {
 	_, caller := p.tasks[""]
@@ -133,6 +139,11 @@ func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) 
 			if err := json.Unmarshal(w.Data, &d.out.void); err != nil {
 				return nil, err
 			}
+		}
+	}
+	for _, w := range writes { // before the questions, which only tasks that are not done need
+		if w.Channel == markDone && w.Index >= d.out.void[w.Task] {
+			d.out.task(p.currentTask(w.Task)).done = true
 		}
 	}
 	for _, w := range writes {
@@ -166,9 +177,7 @@ type pendingDecoder struct {
 
 func (d *pendingDecoder) decode(id string, t *savedTask, w checkpoint.Write) (err error) {
 	switch w.Channel {
-	case markVoid: // was read before
-	case markDone:
-		t.done = true
+	case markVoid, markDone: // were read before
 	case markError:
 		t.failure = string(w.Data)
 	case markGoto:
@@ -183,12 +192,17 @@ func (d *pendingDecoder) decode(id string, t *savedTask, w checkpoint.Write) (er
 		err = json.Unmarshal(w.Data, &t.persistent)
 	case markAsk:
 		t.asked = true
+		if t.done {
+			return nil
+		}
 		err = json.Unmarshal(w.Data, &t.pauses)
 		for _, p := range t.pauses {
 			d.out.questions[p.ID] = id
 		}
 	case markAnswer:
-		err = d.decodeAnswer(w.Data)
+		if !t.done {
+			err = d.decodeAnswer(w.Data)
+		}
 	case markOnce:
 		var o storedOnce
 		err = json.Unmarshal(w.Data, &o)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -57,34 +58,59 @@ func (p *Plan) Namespace(ctx context.Context, o *Options, tasks []string) (strin
 }
 
 // inner restores the subgraph that one of the run's tasks runs, at its newest
-// checkpoint or another one.
+// checkpoint or another one of its call.
 func (r *run) inner(ctx context.Context, store checkpoint.Store, id, at string) (*run, error) {
-	tasks := r.tasks()
-	var task *Task
-	for i := range tasks {
-		if tasks[i].ID() == id && tasks[i].node.Subgraph != nil {
-			task = &tasks[i]
-		}
-	}
-	if task == nil {
-		return nil, fmt.Errorf("no due task %q runs a subgraph: %w", id, checkpoint.ErrNotFound)
+	task, err := r.callingTask(id)
+	if err != nil {
+		return nil, err
 	}
 	in := task.subgraphRun(ctx)
-	var (
-		c   checkpoint.Checkpoint
-		err error
-	)
-	for _, name := range append([]string{id}, task.scope.plan.formerTasks(task.node.Name, task.sent)...) {
+	for _, name := range task.names() {
 		in.ns = task.namespaceAs(name)
-		if c, err = store.Get(ctx, checkpoint.Key{Thread: r.thread, Namespace: in.ns, ID: at}); err == nil {
-			break
+		c, err := store.Get(ctx, checkpoint.Key{Thread: r.thread, Namespace: in.ns, ID: at})
+		if errors.Is(err, checkpoint.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the subgraph of task %q: %w", id, err)
+		}
+		if at != "" {
+			c.Writes = nil
+		}
+		if err := in.restore(&c); err != nil {
+			return nil, err
+		}
+		if in.front.call == task.callID(name) {
+			return in, nil
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the subgraph of task %q: %w", id, err)
-	}
 	if at != "" {
-		c.Writes = nil
+		return nil, fmt.Errorf("checkpoint %s of the subgraph of task %q: %w; a checkpoint of an earlier call cannot be used either", at, id, checkpoint.ErrNotFound)
 	}
-	return in, in.restore(&c)
+	return nil, fmt.Errorf("the subgraph of task %q has not begun: %w", id, checkpoint.ErrNotFound)
+}
+
+// callingTask returns the unfinished task with this id, which must run a subgraph.
+func (r *run) callingTask(id string) (*Task, error) {
+	tasks := r.tasks()
+	var callers []string
+	for i := range tasks {
+		t := &tasks[i]
+		switch {
+		case t.node.Subgraph == nil:
+			if t.ID() == id {
+				return nil, fmt.Errorf("task %q runs no subgraph: %w", id, checkpoint.ErrNotFound)
+			}
+		case t.ID() == id && t.finished:
+			return nil, fmt.Errorf("task %q has finished, and its subgraph with it: %w", id, checkpoint.ErrNotFound)
+		case t.ID() == id:
+			return t, nil
+		default:
+			callers = append(callers, t.ID())
+		}
+	}
+	if len(callers) == 0 {
+		return nil, fmt.Errorf("graph %q has no due task %q, and none that runs a subgraph: %w", r.plan.Name, id, checkpoint.ErrNotFound)
+	}
+	return nil, fmt.Errorf("graph %q has no due task %q; those that run subgraphs are %q: %w", r.plan.Name, id, callers, checkpoint.ErrNotFound)
 }

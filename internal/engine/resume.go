@@ -22,12 +22,12 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 	if err != nil {
 		return fmt.Errorf("checkpoint %s (version %q): %w", c.ID, c.Version, err)
 	}
-	front, err := r.plan.decodeControl(&ctl)
-	if err != nil {
-		return fmt.Errorf("checkpoint %s (version %q): %w", c.ID, c.Version, err)
-	}
 	if r.pending, err = r.plan.decodePending(c.Writes); err != nil {
 		return fmt.Errorf("checkpoint %s: %w", c.ID, err)
+	}
+	front, err := r.plan.decodeControl(&ctl, r.pending)
+	if err != nil {
+		return fmt.Errorf("checkpoint %s (version %q): %w", c.ID, c.Version, err)
 	}
 	front.missing = slices.Concat(front.missing, r.pending.missing)
 	r.front, r.step = front, c.Step

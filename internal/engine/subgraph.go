@@ -10,11 +10,16 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
+var errForeignContext = errors.New("the context of the subgraph is not that of its node; middleware must derive the context that it gives to next from its own")
+
 // RunSubgraph runs the subgraph of the node of ctx, from where an earlier run of
 // its task left it. It returns what the subgraph wrote for the graph around it. If
 // the subgraph pauses, it returns nothing, and the task asks the subgraph's questions.
 func RunSubgraph(ctx context.Context) (state.Update, error) {
 	t := TaskOf(ctx)
+	if t == nil || t.node.Subgraph == nil {
+		return nil, errForeignContext
+	}
 	sub := t.node.Subgraph
 	release, err := t.scope.claim(sub.Persist)
 	if err != nil {
@@ -58,6 +63,11 @@ func (t *Task) subgraphRun(ctx context.Context) *run {
 // when the call began.
 func (t *Task) callID(id string) string { return id + "@" + t.scope.ns + "@" + t.scope.checkpoint }
 
+// names returns the id of the task, and those that it had before its node was renamed.
+func (t *Task) names() []string {
+	return append([]string{t.ID()}, t.scope.plan.formerTasks(t.node.Name, t.sent)...)
+}
+
 // claim reserves a persistent subgraph for one task.
 func (s *session) claim(name string) (release func(), err error) {
 	if name == "" {
@@ -85,7 +95,7 @@ func (r *run) resumeCall() (bool, error) {
 		return false, nil
 	}
 	t := r.parent
-	for _, id := range append([]string{t.ID()}, t.scope.plan.formerTasks(t.node.Name, t.sent)...) {
+	for _, id := range t.names() {
 		r.ns = t.namespaceAs(id)
 		if found, err := r.resumeCallIn(t.callID(id)); found || err != nil {
 			return found, err
@@ -198,11 +208,13 @@ func (r *run) askParent() {
 func (r *run) endCall() (state.Update, error) {
 	r.emit(r.event(RunEnded))
 	t := r.parent
+	t.mu.Lock()
 	if name := t.node.Subgraph.Persist; name != "" && r.log != nil {
 		t.own().persistent = map[string]string{name: r.checkpoint}
 	} else if r.log != nil {
-		r.log.writer.drop(r.ns)
+		t.own().ended = r.ns
 	}
+	t.mu.Unlock()
 	update := append(state.Update{}, r.shared...)
 	update = append(update, r.toParent...)
 	if output := t.node.Subgraph.Output; output != nil {

@@ -89,6 +89,7 @@ type taskExtras struct {
 	// Of the outcome, in a subgraph or of a node that calls one.
 	toParent   []state.Write
 	persistent map[string]string // new heads of persistent subgraphs
+	ended      string            // the namespace of a call that nobody resumes once the task has finished
 }
 
 var noExtras taskExtras // is only read
@@ -125,10 +126,14 @@ func (t *Task) AfterFunc(f func()) (stop func() bool) {
 // Err is that of the context of the run's nodes.
 func (t *Task) Err() error { return t.scope.nodeCtx.Err() }
 
-// Value returns the task itself, and what the context of the run's nodes has.
+// Value returns the task itself, and what the context of the run's nodes has. The
+// attempt of a node around a subgraph is not that of the subgraph's nodes.
 func (t *Task) Value(key any) any {
-	if key == (taskKey{}) {
+	switch key {
+	case taskKey{}:
 		return t
+	case attemptKey{}:
+		return nil
 	}
 	return t.scope.nodeCtx.Value(key)
 }
@@ -239,6 +244,9 @@ func (t *Task) execute() {
 		return
 	}
 	t.finished = true
+	if ns := t.extra().ended; ns != "" {
+		t.scope.log.writer.drop(ns)
+	}
 }
 
 // call runs the node. A node that ends its goroutine fails; see worker.
@@ -246,7 +254,7 @@ func (t *Task) call() (update state.Update, err error) {
 	returned := false
 	defer func() {
 		if !returned {
-			t.close()
+			_, _ = t.close()
 			t.err = t.fail(errExited)
 		}
 	}()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/statecore"
@@ -88,6 +89,9 @@ func (r *run) editSubgraph(tasks []string, change func(*run) error) (*run, error
 		return nil, err
 	}
 	r.log.setHead(inner.ns, head.ID)
+	// Steps are counted on from the newest checkpoint: the tasks of two branches of
+	// the subgraph have different idempotency keys.
+	inner.step = max(inner.step, head.Step)
 	if err := change(inner); err != nil {
 		return nil, err
 	}
@@ -154,6 +158,9 @@ func (r *run) update(updates []NodeUpdate) error {
 	if r.parent == nil {
 		r.newOrigin()
 	}
+	for i := range tasks {
+		front.left = front.left || slices.ContainsFunc(tasks[i].extra().toParent, leavesSubgraph)
+	}
 	r.step++
 	if err := r.commit(tx, view, tasks, &front, checkpoint.Edited); err != nil {
 		return err
@@ -187,8 +194,18 @@ func (r *run) applyUnfinished() (view state.View, ran []string, err error) {
 	if view, err = tx.Finish(false); err != nil {
 		return nil, nil, err
 	}
-	r.edits, err = appendChanges(r.edits, tx)
-	return view, ran, err
+	if r.edits, err = appendChanges(r.edits, tx); err != nil || r.parent == nil {
+		return view, ran, err
+	}
+	for i := range tasks {
+		if !tasks[i].finished {
+			continue
+		}
+		if r.edits, err = r.appendParentWrites(r.edits, &tasks[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return view, ran, nil
 }
 
 // updateTask makes the task that an edit stands for. If the edit names no node,

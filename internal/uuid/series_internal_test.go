@@ -1,21 +1,36 @@
 package uuid
 
-import "testing"
+import (
+	"encoding/binary"
+	"testing"
 
-// TestSeriesCounts: the text follows the number over every carry.
-func TestSeriesCounts(t *testing.T) {
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSeriesCarriesIntoEveryByte(t *testing.T) {
 	t.Parallel()
-	for _, low := range []uint64{0, 0xfffffffd, 0xffff_ffff_ffff_fffd >> 16, 1<<62 - 3} {
-		s := Series{high: 7<<12 | 1, low: 0b10<<62 | low}
-		write(&s.text, s.high, s.low)
-		for range 5 {
-			s.count()
-			if got, want := string(s.text[:]), format(s.high, s.low); got != want {
-				t.Errorf("got %s, want %s", got, want)
-			}
-		}
-		if s.low>>62 != 0b10 {
-			t.Errorf("got the variant %b", s.low>>62)
-		}
+	for _, low := range []uint64{0, 0xff, 0xffff_ffff, 0xffff_ffff_ffff, 1<<62 - 3} {
+		s := Series{last: random()}
+		binary.BigEndian.PutUint64(s.last[8:], variant<<62|low)
+		last := Unpack(s.last)
+		next := s.Next()
+		require.Greater(t, next, last)
+		id, ok := Pack(next)
+		require.True(t, ok)
+		assert.Equal(t, uint64(variant<<62|low)+1, binary.BigEndian.Uint64(id[8:]))
 	}
+}
+
+func TestSeriesBeginsAgainAfterTheLastId(t *testing.T) {
+	t.Parallel()
+	s := Series{last: random()}
+	binary.BigEndian.PutUint64(s.last[8:], variant<<62|(1<<62-1))
+	last := Unpack(s.last)
+	next := s.Next()
+	assert.NotEqual(t, last, next)
+	id, ok := Pack(next)
+	require.True(t, ok)
+	assert.EqualValues(t, variant, id[8]>>6, "variant")
+	assert.EqualValues(t, 7, id[6]>>4, "version")
 }

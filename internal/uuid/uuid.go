@@ -1,92 +1,84 @@
-// Package uuid makes the ids of this module.
+// Package uuid makes and packs the ids of this module.
 package uuid
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"math/rand/v2"
 	"time"
 )
 
-// New returns a version 7 UUID (RFC 9562): unique, and ordered by time to a
-// quarter of a microsecond (method 3 of its section 6.2), since a store is
-// quickest with ids that ascend. It is no secret: who sees some can guess others.
+// New returns a version 7 UUID (RFC 9562) in lower case. Ids ascend with the time to a
+// quarter of a microsecond (method 3 of section 6.2 of the RFC). They are not secret: the
+// random part is not cryptographic. New is safe for concurrent use.
 func New() string {
-	high, low := begin()
-	return format(high, low)
+	return Unpack(random())
 }
 
-// A Series makes ids of one moment that ascend one by one (method 2 of that
-// section), for less than New does. It is used by one goroutine.
+// A Series makes version 7 UUIDs that ascend strictly: each is its predecessor plus one
+// (method 2 of section 6.2 of the RFC). All ids have the time of the first. The zero Series
+// is ready to use. It must not be used concurrently.
 type Series struct {
-	high, low uint64
-	text      [size]byte // of the last one
-	ahead     string     // ids that were made with it, and not given yet
+	last [16]byte
 }
 
-// together is how many ids share an allocation.
-const together = 4
-
-// Next returns an id behind those before. The first call is the moment; what it
-// returns has an allocation of its own, as it may be kept for longer than the
-// others.
+// Next returns the next id of the series.
 func (s *Series) Next() string {
-	if s.high == 0 {
-		s.count()
-		return string(s.text[:])
+	// The 62 random bits follow the two bits of the variant.
+	low := binary.BigEndian.Uint64(s.last[8:]) + 1
+	if low>>62 != variant { // the first call, or all random bits were 1
+		s.last = random()
+	} else {
+		binary.BigEndian.PutUint64(s.last[8:], low)
 	}
-	if s.ahead == "" {
-		var ids [together * size]byte
-		for at := 0; at < len(ids); at += size {
-			s.count()
-			copy(ids[at:], s.text[:])
-		}
-		s.ahead = string(ids[:])
-	}
-	id := s.ahead[:size]
-	s.ahead = s.ahead[size:]
+	return Unpack(s.last)
+}
+
+const variant = 0b10 // the highest bits of the second half of every UUID of RFC 9562
+
+// random returns a version 7 UUID of the present.
+func random() (id [16]byte) {
+	now := uint64(time.Now().UnixNano())
+	milliseconds, fraction := now/1e6, now%1e6<<12/1e6
+	binary.BigEndian.PutUint64(id[:8], milliseconds<<16|7<<12|fraction)
+	binary.BigEndian.PutUint64(id[8:], variant<<62|rand.Uint64()>>2)
 	return id
 }
 
-// count makes the text that of the next id.
-func (s *Series) count() {
-	if s.high == 0 {
-		s.high, s.low = begin()
-		write(&s.text, s.high, s.low)
+const size = 36 // the length of a UUID as text
+
+// Pack returns the bytes of a UUID in its usual form in lower case. It reports false for
+// any other text, so that Unpack returns exactly the text that was packed.
+func Pack(s string) (id [16]byte, ok bool) {
+	if len(s) != size {
+		return id, false
 	}
-	s.low++
-	all := s.low>>62 != 0b10 // counted through
-	if all {
-		s.high, s.low = begin()
+	var digits [32]byte
+	copy(digits[:], s[:8])
+	copy(digits[8:], s[9:13])
+	copy(digits[12:], s[14:18])
+	copy(digits[16:], s[19:23])
+	copy(digits[20:], s[24:])
+	if _, err := hex.Decode(id[:], digits[:]); err != nil {
+		return id, false
 	}
-	if all || uint32(s.low) == 0 {
-		write(&s.text, s.high, s.low)
-	} else {
-		binary.LittleEndian.PutUint64(s.text[size-8:], digits(uint32(s.low))) // the rest stays
-	}
+	// The comparison rejects upper case and missing dashes.
+	text := format(id)
+	return id, string(text[:]) == s
 }
 
-const size = 36 // of an id
-
-func begin() (high, low uint64) {
-	now := uint64(time.Now().UnixNano())
-	return now/1e6<<16 | 0x7<<12 | now%1e6<<12/1e6, 0b10<<62 | rand.Uint64()>>2
-}
-
-func format(high, low uint64) string {
-	var text [size]byte
-	write(&text, high, low)
+// Unpack returns the text of a UUID in lower case.
+func Unpack(id [16]byte) string {
+	text := format(id)
 	return string(text[:])
 }
 
-func write(text *[size]byte, high, low uint64) {
-	*text = [size]byte{8: '-', 13: '-', 18: '-', 23: '-'}
-	put := binary.LittleEndian
-	put.PutUint64(text[0:], digits(uint32(high>>32)))
-	last := digits(uint32(high))
-	put.PutUint32(text[9:], uint32(last))
-	put.PutUint32(text[14:], uint32(last>>32))
-	first := digits(uint32(low >> 32))
-	put.PutUint32(text[19:], uint32(first))
-	put.PutUint32(text[24:], uint32(first>>32))
-	put.PutUint64(text[28:], digits(uint32(low)))
+func format(id [16]byte) (text [size]byte) {
+	hex.Encode(text[:8], id[:4])
+	hex.Encode(text[9:13], id[4:6])
+	hex.Encode(text[14:18], id[6:8])
+	hex.Encode(text[19:23], id[8:10])
+	hex.Encode(text[24:], id[10:])
+	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
+	return text
 }

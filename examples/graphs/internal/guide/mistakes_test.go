@@ -2,6 +2,7 @@ package guide_test
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
@@ -302,10 +303,15 @@ func readerTooLate(ctx context.Context) error {
 	return nil
 }
 
-func nodeWithoutGraph(ctx context.Context) error {
-	_, err := graph.Protect(func(ctx context.Context, s state.View) (state.Update, error) {
+func nodeWithoutGraph(ctx context.Context) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	_, err = func(_ context.Context, s state.View) (state.Update, error) {
 		return state.Update{Draft.Put(Topic.Get(s))}, nil
-	})(ctx, nil)
+	}(ctx, nil)
 	return err
 }
 
