@@ -30,7 +30,7 @@ var contextEnds = map[string]func(t *testing.T) (context.Context, func()){
 	"deadline": func(t *testing.T) (context.Context, func()) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		t.Cleanup(cancel)
-		return ctx, func() { time.Sleep(2 * time.Second) }
+		return ctx, func() { <-ctx.Done() }
 	},
 }
 

@@ -39,14 +39,16 @@
 // # The code
 //
 // This package is what users call; internal/engine runs the graphs, and its package
-// comment has the map of its files. The files here:
+// comment has the map of its files. The files here, lowest first:
 //
-//   - builder.go, compile.go: a graph is collected, checked and made a plan.
-//   - options.go, errors.go: what is configured, and what can go wrong.
+//   - errors.go: what can go wrong.
+//   - signal.go, once.go, context.go: what a node can return and call.
+//   - snapshot.go, event.go, broadcast.go: what readers of a thread and of a run see.
+//   - interrupt.go: questions and their answers.
+//   - options.go: what is configured.
 //   - graph.go, thread.go, history.go, subgraph.go: runs, threads, and reading them.
-//   - signal.go, interrupt.go, once.go, context.go: what a node can return and call.
-//   - event.go, broadcast.go: what readers of a run see.
-//   - snapshot.go, data.go, describe.go: states and graphs as data, and as JSON.
+//   - data.go, describe.go: states and graphs as data, and as JSON.
+//   - builder.go, compile.go: a graph is collected, checked and made a plan.
 //
 // The semantics are those of LangGraph where they are right; docs/execution.md draws
 // a superstep, and docs/design.md says where this package differs and why.

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -57,19 +58,29 @@ func (t *Thread) history(ctx context.Context, q HistoryQuery, namespace string) 
 	}
 }
 
-// Waiting yields the threads that are due to run a node, or wait at it: those that
-// need attention when the node changes. It lists every thread whose id begins with
-// the prefix, and reads the newest checkpoint of each. The store must be a
-// [checkpoint.ThreadLister]. An error is the last pair.
+// Waiting yields the newest checkpoints of the threads that wait at a node: those that
+// need attention when the node changes. A thread waits at a node if it has a task of
+// the node that did not finish, because the thread paused, failed or crashed, or if
+// the node is deferred and waits for other work. The node may have any name, also one
+// that the graph no longer has, and of [Migrations] the former or the present one. A
+// node of a subgraph is not looked for, but the node that runs the subgraph.
+//
+// Waiting looks at every thread whose id begins with the prefix, in the order of the
+// ids, and reads no states. The store must be a [checkpoint.ThreadLister]. An error is
+// the last pair.
 func (g *Graph) Waiting(ctx context.Context, node, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		if g == nil {
 			yield(Info{}, &RunError{Err: errNilGraph})
 			return
 		}
+		if g.opts.Checkpoints == nil {
+			yield(Info{}, g.fail("", fmt.Errorf("%w: compile the graph with Options.Checkpoints", ErrNoStore)))
+			return
+		}
 		lister, ok := g.opts.Checkpoints.(checkpoint.ThreadLister)
 		if !ok {
-			yield(Info{}, g.fail("", fmt.Errorf("%T cannot list threads: %w", g.opts.Checkpoints, checkpoint.ErrInvalid)))
+			yield(Info{}, g.fail("", fmt.Errorf("%T cannot list threads: %w", g.opts.Checkpoints, errors.ErrUnsupported)))
 			return
 		}
 		for thread, err := range lister.ListThreads(ctx, prefix) {
@@ -77,28 +88,31 @@ func (g *Graph) Waiting(ctx context.Context, node, prefix string) iter.Seq2[Info
 				yield(Info{}, g.fail("", err))
 				return
 			}
-			for info, err := range g.Thread(thread.ID).History(ctx, HistoryQuery{Limit: 1}) {
-				if err != nil {
-					yield(Info{}, err)
-					return
-				}
-				if !dueAt(info, node) {
-					continue
-				}
-				if !yield(info, nil) {
-					return
-				}
+			info, waits, err := g.waitsAt(ctx, thread.ID, node)
+			if err != nil {
+				yield(Info{}, g.fail(thread.ID, err))
+				return
+			}
+			if waits && !yield(info, nil) {
+				return
 			}
 		}
 	}
 }
 
-// dueAt reports whether a checkpoint schedules a node.
-func dueAt(info Info, node string) bool {
-	for _, name := range info.Next {
-		if name == node {
-			return true
+// waitsAt reports whether a thread waits at a node, and describes its newest
+// checkpoint.
+func (g *Graph) waitsAt(ctx context.Context, thread, node string) (Info, bool, error) {
+	for c, err := range g.opts.Checkpoints.List(ctx, checkpoint.Query{Thread: thread, Limit: 1, Writes: true}) {
+		if err != nil {
+			return Info{}, false, err
 		}
+		waits, err := g.plan.WaitsAt(&c, node)
+		if err != nil || !waits {
+			return Info{}, false, err
+		}
+		info, err := g.plan.InfoOf(&c)
+		return newInfo(info), true, err
 	}
-	return false
+	return Info{}, false, nil // the thread was deleted meanwhile
 }

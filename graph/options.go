@@ -45,10 +45,20 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Migrations lets threads that an older version of a graph stored go on. A channel
-// whose type changed has an Upgrade of its own: see [state.Channel.Upgrade].
+// Migrations lets threads go on that an older version of a graph stored, with names
+// that the graph no longer has:
+//
+//	graph.Options{Migrations: graph.Migrations{Nodes: map[string]string{"ask": "approve"}}}
+//
+// What a thread has to run, the results and open questions of tasks, what was sent,
+// joins and subgraphs are found under the former names. Questions keep their ids, and
+// [IdempotencyKey] the key of the former name; of several, the first in alphabetical
+// order. A migration stays as long as there are threads with the former name:
+// [Graph.Waiting] lists them. A subgraph is compiled with migrations of its own. A
+// channel whose type changed has an Upgrade: see [state.Channel.Upgrade].
 type Migrations struct {
-	// Nodes and Channels give the present name of each former name.
+	// Nodes and Channels give the present name of each former name. If a name changed
+	// twice, both former names have the last one.
 	Nodes, Channels map[string]string
 }
 

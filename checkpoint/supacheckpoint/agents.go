@@ -10,9 +10,9 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// Agents are JSON documents, one for each thread, in the table agent_checkpoints, for
-// programs that keep an agent's state so. They have no history and no users: only the
-// service role may touch them. It is safe for use by any number of goroutines.
+// Agents stores one JSON document per thread in the table agent_checkpoints. The
+// documents have no history and no users; only the service role has access. Agents is
+// safe for concurrent use.
 type Agents struct{ store *Store }
 
 const (
@@ -24,11 +24,11 @@ const (
 	deleteAgentQuery = `DELETE FROM public.agent_checkpoints WHERE thread_id = $1::text`
 )
 
-// Agents returns the documents of agents. [Options.Documents] makes their table. A store
-// that is a user's has no access to them.
+// Agents returns access to the documents of agents. [Options.Documents] creates their
+// table. It returns [ErrRole] for the store of a user.
 func (s *Store) Agents() (*Agents, error) {
 	if s.tenant != "" {
-		return nil, fmt.Errorf("supacheckpoint: agents: they belong to no user: %w", ErrRole)
+		return nil, fmt.Errorf("supacheckpoint: agents: a store of a user has no access; call Agents on the store of the service: %w", ErrRole)
 	}
 	return &Agents{s}, nil
 }
@@ -42,11 +42,12 @@ func (a *Agents) Get(ctx context.Context, thread string) (json.RawMessage, error
 	return data, nil
 }
 
-// Put stores the document of a thread, in place of the one before. It may be any JSON.
+// Put stores the document of a thread and replaces the previous one. The document may
+// be any JSON value.
 func (a *Agents) Put(ctx context.Context, thread string, data json.RawMessage) error {
 	err := checkThread(thread)
 	if err == nil && !json.Valid(data) {
-		err = fmt.Errorf("this is no JSON: %w", checkpoint.ErrInvalid)
+		err = fmt.Errorf("the document is not JSON: %w", checkpoint.ErrInvalid)
 	}
 	if err == nil {
 		err = a.store.query(ctx, putAgentQuery, []any{thread, string(data)}, ignoreRow)
@@ -57,7 +58,7 @@ func (a *Agents) Put(ctx context.Context, thread string, data json.RawMessage) e
 	return nil
 }
 
-// Delete removes the document of a thread. One that does not exist is no error.
+// Delete removes the document of a thread. It returns nil if there is none.
 func (a *Agents) Delete(ctx context.Context, thread string) error {
 	err := checkThread(thread)
 	if err == nil {
@@ -69,7 +70,7 @@ func (a *Agents) Delete(ctx context.Context, thread string) error {
 	return nil
 }
 
-// document reads a document, nil for none.
+// document reads a document. It returns nil if there is none.
 func (s *Store) document(ctx context.Context, sql, thread string, more ...any) (json.RawMessage, error) {
 	if err := checkThread(thread); err != nil {
 		return nil, err

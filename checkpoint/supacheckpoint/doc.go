@@ -1,5 +1,5 @@
-// Package supacheckpoint keeps checkpoints in a Supabase project, where every user
-// sees their own threads only.
+// Package supacheckpoint stores checkpoints in a Supabase project. Each user has access
+// to their own threads only.
 //
 //	store, err := supacheckpoint.FromEnv(ctx, supacheckpoint.Options{})
 //	if err != nil {
@@ -10,34 +10,33 @@
 //	if err != nil {
 //		return err // 401
 //	}
-//	mine, err := store.As(user)
+//	userStore, err := store.As(user)
 //	if err != nil {
 //		return err
 //	}
-//	g, err := b.Compile(graph.Options{Checkpoints: mine})
+//	g, err := b.Compile(graph.Options{Checkpoints: userStore})
 //
-// It is [pgcheckpoint] with what a Supabase project has beside it: roles, row-level
-// security, tokens. What to know about it:
+// It adds the roles, row-level security and tokens of a Supabase project to
+// [pgcheckpoint]. What to know:
 //
-//   - A [Store] works with the rights of the service role, on threads that belong to
-//     nobody. [Store.As] binds a user whose token was verified: each of its calls is
-//     one transaction, and one round trip, that takes on the role and the claims of
-//     the user for its own length. The database then refuses what is not theirs,
-//     whatever a program asks for. [Store.For] has the rights of the service
-//     and works on the threads of one user.
-//   - A thread is found by its user and its id together. Two users may have threads
-//     of one id, and knowing the id of another's thread is of no use: it is not there.
-//   - [Store.Do] gives a transaction on tables of your own the same rights.
-//   - Every thread has a [Session]: its status, times and metadata. [Store.CleanUp]
-//     removes old ones with all that their threads have.
-//   - Tables are in a schema of their own, which the Data API does not show. The
+//   - A [Store] has the rights of the service role and works on threads that have no
+//     user. [Store.As] returns a store for a user whose token was verified. Each of its
+//     calls is one transaction, in one round trip, with the role and the claims of the
+//     user. Row-level security then denies access to the rows of other users.
+//     [Store.For] works on the threads of one user with the rights of the service.
+//   - The user and the id together identify a thread. Two users may have threads with
+//     the same id. The id of another user's thread gives no access to it.
+//   - [Store.Do] runs a transaction on other tables with the same rights.
+//   - Every thread has a [Session] with its status, times and metadata. [Store.CleanUp]
+//     removes old sessions with their threads and checkpoints.
+//   - The tables are in their own schema, which the Data API does not expose. The
 //     migrations are in supabase/migrations, for the Supabase CLI or the SQL editor;
-//     [Migrate] applies the same.
-//   - It works through every pooler of Supabase. For a service that runs all the time,
-//     take the session pooler or the direct connection; for functions that come and
-//     go, the transaction pooler on port 6543.
-//   - [Agents] and [Proposals] read and write one JSON document for each thread, for
-//     programs that share tables of that form with others.
+//     [Migrate] applies the same files.
+//   - All poolers of Supabase work. Use the session pooler or the direct connection for
+//     a long-running service, and the transaction pooler on port 6543 for short-lived
+//     functions.
+//   - [Agents] and [Proposals] read and write one JSON document per thread, for
+//     programs that share such tables with other programs.
 //
-// The steps of a project are in docs/supabase.md, and a service in examples/supabase.
+// See docs/supabase.md for the setup of a project and examples/supabase for a service.
 package supacheckpoint

@@ -470,7 +470,7 @@ func TestProposalSessionFails(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if !strings.Contains(said.String(), "level=WARN") || !strings.Contains(said.String(), "another user's") {
+	if !strings.Contains(said.String(), "level=WARN") || !strings.Contains(said.String(), "another user has a session") {
 		t.Errorf("got log %q", said.String())
 	}
 	if owner := ask[string](t, p, `SELECT user_id::text FROM public.proposal_sessions WHERE thread_id = $1`, thread); owner != userA {

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// The environment that [FromEnv] reads.
+// The environment variables that [FromEnv] reads.
 const (
 	envDatabase   = "SUPABASE_DB_URL"
 	envDatabase2  = "DATABASE_URL"
@@ -18,18 +18,19 @@ const (
 	envJWKS       = "SUPABASE_JWKS_URL"
 )
 
-// FromEnv opens the store of the project that the environment names, as [Open] does.
+// FromEnv opens the store of the project in the environment variables, as [Open] does.
 //
-//   - SUPABASE_DB_URL, or else DATABASE_URL, is the database.
-//   - SUPABASE_URL, or else NEXT_PUBLIC_SUPABASE_URL, as a front end has it, is the
-//     project, whose users' tokens [Store.VerifyJWT] checks: with its public keys, which
-//     SUPABASE_JWKS_URL may place elsewhere, and with SUPABASE_JWT_SECRET if it is set.
-//   - SUPABASE_SERVICE_ROLE_KEY, or else SUPABASE_KEY, says that the program may act
-//     for the service. One that is the anon key is an [ErrAnonKey].
+//   - SUPABASE_DB_URL, or else DATABASE_URL, is the URL of the database.
+//   - SUPABASE_URL, or else NEXT_PUBLIC_SUPABASE_URL, is the URL of the project.
+//     [Store.VerifyJWT] checks the tokens of its users with its public keys, and with
+//     SUPABASE_JWT_SECRET if that is set. SUPABASE_JWKS_URL overrides the URL of the
+//     keys.
+//   - SUPABASE_SERVICE_ROLE_KEY, or else SUPABASE_KEY, is optional. If it is set, it is
+//     checked; the anon key is an [ErrAnonKey].
 //
-// It returns [ErrNotConfigured] when none of them is set that names a project or a
-// database: a program may go on without a store then. Any other error says that
-// there is something to put right.
+// It returns [ErrNotConfigured] if no variable for a database, project or key is set, so
+// that a program can run without a store. Any other error reports a wrong setting or
+// a failed connection.
 func FromEnv(ctx context.Context, o Options) (*Store, error) {
 	s, err := fromEnv(ctx, o)
 	if err != nil {
@@ -47,7 +48,7 @@ func fromEnv(ctx context.Context, o Options) (*Store, error) {
 		if project == "" && key == "" {
 			return nil, fmt.Errorf("neither %s nor %s is set: %w", envDatabase, envURL, ErrNotConfigured)
 		}
-		return nil, fmt.Errorf("%s is not set: it is under Connect in the project's dashboard", envDatabase)
+		return nil, fmt.Errorf("%s is not set; copy it from Connect in the dashboard of the project", envDatabase)
 	}
 	if key != "" {
 		if err := checkServiceKey(key, project, secret); err != nil {
@@ -68,8 +69,8 @@ func fromEnv(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// firstSet returns the first of two variables that is set, and else the first with
-// nothing in it.
+// firstSet returns the name and value of the first variable that is set. If neither is,
+// it returns name and "".
 func firstSet(name, other string) (string, string) {
 	if os.Getenv(name) == "" && os.Getenv(other) != "" {
 		name = other

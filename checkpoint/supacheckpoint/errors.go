@@ -10,31 +10,30 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// What errors of this package wrap besides those of packages checkpoint and
-// pgcheckpoint.
+// The sentinel errors of this package. Errors may also wrap those of packages checkpoint
+// and pgcheckpoint.
 var (
-	// ErrNotConfigured says that the environment names no Supabase project.
+	// ErrNotConfigured means that no Supabase project is configured.
 	ErrNotConfigured = errors.New("no Supabase project is configured")
-	// ErrAnonKey says that a key is the anon or publishable one, where the service
-	// role's or a secret one is needed.
+	// ErrAnonKey means that a key is the anon or a publishable key. A service role or
+	// secret key is required.
 	ErrAnonKey = errors.New("this is the anon key, and a service role key is needed")
-	// ErrKey says that a key is not one of this project.
+	// ErrKey means that a key does not belong to this project.
 	ErrKey = errors.New("not a key of this project")
-	// ErrRole says that a role may not act for a user. It is a
+	// ErrRole means that a store or role may not do this for a user. It wraps
 	// [checkpoint.ErrInvalid].
 	ErrRole = fmt.Errorf("role not allowed: %w", checkpoint.ErrInvalid)
-	// ErrDenied says that the database refuses what the role or its policies do not
-	// allow.
+	// ErrDenied means that the database denied access to a role, by its privileges or a
+	// policy.
 	ErrDenied = errors.New("not allowed by the database")
-	// ErrToken says that a token was refused. What is wrong with it is in the
-	// error's text, and the token is not.
+	// ErrToken means that a token is invalid. The error text gives the reason and does
+	// not contain the token.
 	ErrToken = errors.New("token refused")
 	// ErrNotMigrated is [pgcheckpoint.ErrNotMigrated].
 	ErrNotMigrated = pgcheckpoint.ErrNotMigrated
 )
 
-// classify adds the sentinel that an error of the database stands for. The
-// database's text names the table.
+// classify wraps an error of the database with the matching sentinel error.
 func classify(err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
@@ -45,13 +44,14 @@ func classify(err error) error {
 	return refusal(err)
 }
 
-// refusal adds the sentinel that an error of a caller's own statement stands for.
+// refusal is classify for a caller's own statements, whose missing tables are not
+// [ErrNotMigrated].
 func refusal(err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
-		case "42501": // insufficient privilege, also of a policy
+		case "42501": // insufficient privilege, or a policy
 			return fmt.Errorf("%w: %w", ErrDenied, err)
-		case "22P05", "22021", "22P02", "22003": // a character or a number that the database can not keep
+		case "22P05", "22021", "22P02", "22003": // a character or number that the database cannot store
 			return fmt.Errorf("%w: %w", checkpoint.ErrInvalid, err)
 		}
 	}

@@ -17,66 +17,66 @@ import (
 )
 
 const (
-	// keysFor is how long keys are used before they are fetched again, and keysWait
-	// how long before they are because a token names one that is not there: anybody
-	// can send such tokens.
+	// keysFor is the time after which keys are fetched again. keysWait is the minimum
+	// time between fetches for unknown key ids, since anybody can send tokens with
+	// unknown key ids.
 	keysFor  = 10 * time.Minute
 	keysWait = 30 * time.Second
 
-	// keysKept is how long keys are used while they can not be fetched again.
+	// keysKept is how long keys are used if fetching them again fails.
 	keysKept = 24 * time.Hour
 
 	maxKeys = 1 << 20 // bytes
 )
 
-// A keySet are the public keys of a project.
+// A keySet caches the public keys of a project.
 type keySet struct {
 	address string
 	client  *http.Client
 
-	turn    chan struct{} // taken by one who fetches; others who need keys wait
+	turn    chan struct{} // holds one value while a goroutine fetches; others wait to send
 	mu      sync.Mutex
 	keys    []publicKey
 	fetched time.Time
 	tried   time.Time
 }
 
-// A publicKey is for one method, which follows from what it is.
+// A publicKey is a key for one signing method, which its type determines.
 type publicKey struct {
 	id, method string
 	key        any
 }
 
-// A fetchError says that keys could not be fetched.
+// A fetchError is a failure to fetch the keys.
 type fetchError struct{ err error }
 
-func (e *fetchError) Error() string { return "the project's keys: " + e.err.Error() }
+func (e *fetchError) Error() string { return "fetch the keys of the project: " + e.err.Error() }
 func (e *fetchError) Unwrap() error { return e.err }
 
 var errNoKey = errors.New("no such key")
 
-// find returns the key of an id that is for a method. A token without an id is
-// checked by the only key for its method, if there is one.
+// find returns the key with an id for a signing method. With an empty id, it returns the
+// key for the method if there is exactly one.
 func (s *keySet) find(ctx context.Context, id, method string) (any, error) {
-	key, fresh := s.look(id, method)
+	key, fresh := s.lookUp(id, method)
 	if key != nil && fresh {
 		return key, nil
 	}
 	if err := s.refresh(ctx, key == nil); err != nil {
-		// Keys that are known stay good for a while.
+		// Use the cached key until keysKept has passed.
 		if key != nil {
 			return key, nil
 		}
 		return nil, &fetchError{err}
 	}
-	if key, _ = s.look(id, method); key != nil {
+	if key, _ = s.lookUp(id, method); key != nil {
 		return key, nil
 	}
 	return nil, fmt.Errorf("%w: %.60q for %s", errNoKey, id, method)
 }
 
-// look reports whether the keys are fresh, too.
-func (s *keySet) look(id, method string) (key any, fresh bool) {
+// lookUp returns a cached key, or nil, and reports whether the cache is fresh.
+func (s *keySet) lookUp(id, method string) (key any, fresh bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	age := time.Since(s.fetched)
@@ -96,8 +96,8 @@ func (s *keySet) look(id, method string) (key any, fresh bool) {
 	return key, age < keysFor
 }
 
-// refresh fetches the keys unless that was done just now. Missing says that a key is
-// not among them.
+// refresh fetches the keys unless they were fetched recently. If missing, the cache has
+// no such key, and only keysWait applies.
 func (s *keySet) refresh(ctx context.Context, missing bool) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -146,17 +146,17 @@ func (s *keySet) fetch(ctx context.Context) (keys []publicKey, err error) {
 	return parseKeys(body)
 }
 
-// A jwk is a key as RFC 7517 and 7518 write it.
+// A jwk is a JSON Web Key of RFC 7517 and 7518.
 type jwk struct {
 	Kid, Kty, Alg, Use, Crv string
 	X, Y, N, E              string
 }
 
-// parseKeys leaves out what is of no use here, such as keys to encrypt with.
+// parseKeys returns the signing keys of supported types and skips all others.
 func parseKeys(body []byte) ([]publicKey, error) {
 	var set struct{ Keys []jwk }
 	if err := json.Unmarshal(body, &set); err != nil {
-		return nil, fmt.Errorf("no key set: %w", err)
+		return nil, fmt.Errorf("the key set is not JSON: %w", err)
 	}
 	keys := make([]publicKey, 0, len(set.Keys))
 	for _, k := range set.Keys {
@@ -184,7 +184,7 @@ func parseKeys(body []byte) ([]publicKey, error) {
 	return keys, nil
 }
 
-const coordinate = 32 // bytes of one, on P-256
+const coordinate = 32 // size of a P-256 coordinate in bytes
 
 func ecKey(k jwk) (*ecdsa.PublicKey, error) {
 	x, errX := base64.RawURLEncoding.DecodeString(k.X)
@@ -195,7 +195,7 @@ func ecKey(k jwk) (*ecdsa.PublicKey, error) {
 	if len(x) != coordinate || len(y) != coordinate {
 		return nil, fmt.Errorf("coordinates of %d and %d bytes", len(x), len(y))
 	}
-	// It refuses what is not on the curve.
+	// This also checks that the point is on the curve.
 	return ecdsa.ParseUncompressedPublicKey(elliptic.P256(), append(append([]byte{4}, x...), y...))
 }
 

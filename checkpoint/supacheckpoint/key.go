@@ -9,9 +9,9 @@ import (
 )
 
 // CheckServiceKey returns nil for an API key with the rights of the service role, and
-// [ErrAnonKey] for the one that anybody may have. A key in the form of a token has to
-// be of the project at the URL, and signed with the secret, as far as they are given; else
-// it is an [ErrKey]. No error quotes the key.
+// [ErrAnonKey] for the anon key or a publishable key. A key that is a token must belong
+// to the project URL and must be signed with the secret, unless these are empty.
+// Otherwise the error is [ErrKey]. Errors do not contain the key.
 func CheckServiceKey(key, project string, secret []byte) error {
 	if err := checkServiceKey(key, project, secret); err != nil {
 		return fmt.Errorf("supacheckpoint: service key: %w", err)
@@ -30,7 +30,7 @@ func checkServiceKey(key, project string, secret []byte) error {
 	}
 	claims := jwt.MapClaims{}
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}))
-	// What the key says is looked at first: who has the wrong key wants to know that.
+	// Check the role before the signature: the error then tells which key was set.
 	if _, _, err := parser.ParseUnverified(key, claims); err != nil {
 		return fmt.Errorf("neither sb_secret_ nor a token: %w", ErrKey)
 	}
@@ -53,8 +53,8 @@ func checkServiceKey(key, project string, secret []byte) error {
 	return nil
 }
 
-// sameProject reports false when a URL is that of another project. Addresses of one's
-// own do not tell.
+// sameProject reports false if a URL is the supabase.co address of another project. For
+// a custom domain it reports true.
 func sameProject(project, ref string) bool {
 	u, err := url.Parse(project)
 	if err != nil {

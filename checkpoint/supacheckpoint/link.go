@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// A link sends statements with the rights of somebody.
+// A link sends statements with the rights of a role or user.
 type link struct {
 	pool  *pgxpool.Pool
 	as    bound
@@ -23,29 +23,29 @@ type link struct {
 	log   *slog.Logger
 }
 
-// newLink returns a link with the rights of who logs in, until it is bound.
+// newLink returns a link without a role. It must be bound before before, query or do.
 func newLink(pool *pgxpool.Pool, o *Options) link {
 	return link{pool: pool, retry: o.Retry, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
 }
 
-// bindQuery takes role, claims, and what older versions of the functions in schema
-// auth look at first: the id and the role alone. Each setting ends with the
+// bindQuery has the parameters role, claims and user id. It also sets the single
+// claims that older functions of the schema auth read. Each setting ends with the
 // transaction.
 const bindQuery = `SELECT set_config('role', $1::text, true), set_config('request.jwt.claims', $2::text, true),
 	set_config('request.jwt.claim.sub', $3::text, true), set_config('request.jwt.claim.role', $1::text, true)`
 
-// before queues what gives a transaction its rights.
+// before queues the statement that sets the role and claims of a transaction.
 func (l *link) before(_ context.Context, b *pgx.Batch) error {
 	switch l.as.role {
-	case roleUser, roleService: // nothing else is ever sent
+	case roleUser, roleService: // no other role is ever sent
 		b.Queue(bindQuery, l.as.role, l.as.claims, l.as.id)
 		return nil
 	}
 	return fmt.Errorf("role %q: %w", l.as.role, ErrRole)
 }
 
-// query sends one statement in one round trip, and calls read for each of its rows. It
-// may take so long.
+// query sends one statement in one round trip and calls read for each row. Each attempt
+// times out after limit.
 func (l *link) query(ctx context.Context, limit time.Duration, sql string, args []any, read func(pgx.Rows) error) error {
 	return l.again(ctx, limit, func(ctx context.Context) error {
 		b := &pgx.Batch{}
@@ -79,15 +79,15 @@ func readAll(results pgx.BatchResults, read func(pgx.Rows) error) error {
 	return rows.Err()
 }
 
-// again calls fn until it succeeds, or trying is of no use any more.
+// again calls fn until it succeeds, fails permanently or has used up its retries.
 func (l *link) again(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
 	for n := 0; ; n++ {
 		err := attempt(ctx, limit, fn)
-		if err == nil || n == l.retry.max() || ctx.Err() != nil || !passing(err) {
+		if err == nil || n == l.retry.max() || ctx.Err() != nil || !transient(err) {
 			return err
 		}
 		wait := l.retry.wait(n)
-		l.log.WarnContext(ctx, "the database failed a call, which is tried again", "wait", wait, "error", err)
+		l.log.WarnContext(ctx, "database call failed; retrying", "wait", wait, "error", err)
 		t := time.NewTimer(wait)
 		select {
 		case <-t.C:
@@ -108,9 +108,9 @@ func attempt(ctx context.Context, limit time.Duration, fn func(context.Context) 
 	return err
 }
 
-// passing reports whether a failure may pass. What the database says of a statement
-// stays as it is, unless it undid it because of another, or is not there.
-func passing(err error) bool {
+// transient reports whether a retry may succeed: after a lost connection, a
+// serialization failure, a deadlock, a lock timeout or a restart of the server.
+func transient(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
 		case "40001", "40P01", "57P01", "57P02", "57P03", "53300", "55P03":

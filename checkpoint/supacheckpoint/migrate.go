@@ -22,11 +22,11 @@ var migrationFiles embed.FS
 
 const migrationFolder = "supabase/migrations"
 
-// Scripts returns the migrations of this package for a schema, oldest first; empty
-// stands for "weft". They are the files of supabase/migrations, named as the
-// Supabase CLI wants them. Each can be run again, and then changes nothing.
+// Scripts returns the migrations of this package for a schema, oldest first. An empty
+// schema means "weft". They are the files of supabase/migrations, with the names that
+// the Supabase CLI requires. Each is idempotent.
 func Scripts(schema string) ([]pgcheckpoint.Script, error) {
-	if _, err := pgcheckpoint.Scripts(schema); err != nil { // it knows what a schema may be called
+	if _, err := pgcheckpoint.Scripts(schema); err != nil { // it checks the name of the schema
 		return nil, fmt.Errorf("supacheckpoint: scripts: %w", err)
 	}
 	names, err := fs.Glob(migrationFiles, migrationFolder+"/*.sql")
@@ -39,7 +39,7 @@ func Scripts(schema string) ([]pgcheckpoint.Script, error) {
 		if err != nil {
 			return nil, fmt.Errorf("supacheckpoint: scripts: %w", err)
 		}
-		sql := strings.ReplaceAll(string(text), "\r\n", "\n") // as a checkout may have it
+		sql := strings.ReplaceAll(string(text), "\r\n", "\n") // from a checkout on Windows
 		list = append(list, pgcheckpoint.Script{Name: strings.TrimSuffix(path.Base(file), ".sql"), SQL: inSchema(schema, sql)})
 	}
 	return list, nil
@@ -47,7 +47,7 @@ func Scripts(schema string) ([]pgcheckpoint.Script, error) {
 
 const defaultSchema = "weft"
 
-// inSchema puts a schema into a statement.
+// inSchema replaces the default schema in a statement.
 func inSchema(schema, text string) string {
 	if schema == "" || schema == defaultSchema {
 		return text
@@ -58,9 +58,9 @@ func inSchema(schema, text string) string {
 	return strings.ReplaceAll(text, "nspname = '"+defaultSchema+"'", "nspname = '"+schema+"'")
 }
 
-// Migrate brings the database to this version, and does nothing if that is done. Any
-// number of processes may do so at once. It needs the rights of the role postgres.
-// It leaves out the tables of [Agents] and [Proposals] unless [Options.Documents] is set.
+// Migrate applies the missing migrations. Several processes may call it at the same
+// time. It needs the rights of the role postgres. It creates the tables of [Agents] and
+// [Proposals] only if [Options.Documents] is set.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 	if err := migrate(ctx, pool, o); err != nil {
 		return fmt.Errorf("supacheckpoint: migrate: %w", err)
@@ -83,13 +83,12 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 	return apply(ctx, pool, o, names)
 }
 
-// isProjectQuery finds what a project's database has from the start.
+// isProjectQuery checks for a function and the roles that every project has.
 const isProjectQuery = `SELECT EXISTS (SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
 	WHERE n.nspname = 'auth' AND p.proname = 'uid')
 	AND 4 = (SELECT count(*) FROM pg_roles WHERE rolname IN ('anon', 'authenticated', 'service_role', 'authenticator'))`
 
-// checkProject returns an error for a database of another kind, before anything is
-// changed there.
+// checkProject returns an error if the database is not that of a Supabase project.
 func checkProject(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 	l, is := newLink(pool, &o), false
 	err := l.again(ctx, defaultTimeout, func(ctx context.Context) error {
@@ -101,25 +100,24 @@ func checkProject(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 	return err
 }
 
-// The migrations that are not those of pgcheckpoint.
+// The migrations that pgcheckpoint does not have.
 var (
 	ownMigrations      = []string{"20261121090003_weft_security", "20261121090004_weft_sessions"}
 	documentMigrations = []string{"20261121090005_agent_checkpoints", "20261121090006_proposals"}
 )
 
 const (
-	// migrateLock is held until the transaction ends. It is one for all schemas, as the tables in schema public
-	// are.
+	// migrateLock is held until the transaction ends. All schemas share one lock, since
+	// they share the tables in the schema public.
 	migrateLock = `SELECT pg_advisory_xact_lock(hashtextextended('weft supabase', 0))`
 
-	// hasProjectQuery takes the schema.
+	// hasProjectQuery has the parameter schema.
 	hasProjectQuery = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE n.nspname = $1::text AND c.relname = 'cp_project')`
 	projectQuery = `SELECT migration FROM weft.cp_project`
 )
 
-// apply runs the migrations of the names, in one transaction, except those that are
-// noted as applied.
+// apply runs the named migrations that are not recorded as applied, in one transaction.
 func apply(ctx context.Context, pool *pgxpool.Pool, o Options, names []string) error {
 	schema := cmp.Or(o.Checkpoint.Schema, defaultSchema)
 	scripts, err := Scripts(schema)
@@ -127,7 +125,7 @@ func apply(ctx context.Context, pool *pgxpool.Pool, o Options, names []string) e
 		return err
 	}
 	l := newLink(pool, &o)
-	return l.again(ctx, labour, func(ctx context.Context) error {
+	return l.again(ctx, longTimeout, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, migrateLock, pgx.QueryExecModeExec); err != nil {
 				return err
@@ -149,11 +147,11 @@ func apply(ctx context.Context, pool *pgxpool.Pool, o Options, names []string) e
 	})
 }
 
-// applied returns the migrations that are noted as applied.
+// applied returns the names of the migrations that are recorded as applied.
 func applied(ctx context.Context, tx pgx.Tx, schema string) ([]string, error) {
-	var noted bool
-	err := tx.QueryRow(ctx, hasProjectQuery, pgx.QueryExecModeExec, schema).Scan(&noted)
-	if err != nil || !noted {
+	var exists bool
+	err := tx.QueryRow(ctx, hasProjectQuery, pgx.QueryExecModeExec, schema).Scan(&exists)
+	if err != nil || !exists {
 		return nil, err
 	}
 	rows, err := tx.Query(ctx, inSchema(schema, projectQuery), pgx.QueryExecModeExec)
@@ -163,7 +161,7 @@ func applied(ctx context.Context, tx pgx.Tx, schema string) ([]string, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// checkMigrated returns [ErrNotMigrated] unless the migrations were applied.
+// checkMigrated returns [ErrNotMigrated] if a migration is missing.
 func (s *Store) checkMigrated(ctx context.Context) error {
 	var done []string
 	err := s.query(ctx, projectQuery, nil, func(rows pgx.Rows) error {

@@ -7,36 +7,34 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// Options configures [Open], [New], [FromEnv] and [Migrate]. Its zero value works.
+// Options configures [Open], [New], [FromEnv] and [Migrate]. The zero value is valid.
 type Options struct {
-	// Checkpoint configures how checkpoints are kept. Its Tenant and Before belong
-	// to this package, and must not be set.
+	// Checkpoint configures the storage of checkpoints. Its Tenant and Before must not
+	// be set.
 	Checkpoint pgcheckpoint.Options
-	// Verifier checks the tokens of [Store.VerifyJWT]. [FromEnv] makes one unless
-	// it is set.
+	// Verifier checks the tokens of [Store.VerifyJWT]. If it is nil, [FromEnv] creates
+	// one.
 	Verifier *Verifier
-	// Migrated says that the project applies the migrations by itself: [Open] then
-	// looks whether that is done, and changes nothing.
+	// Migrated makes [Open] only check that the migrations were applied, instead of
+	// applying them.
 	Migrated bool
-	// Documents says that [Migrate], [Open] and [FromEnv] are to make the tables of [Agents]
-	// and [Proposals] too, in schema public, where they are missing.
+	// Documents makes [Migrate], [Open] and [FromEnv] also create the missing tables of
+	// [Agents] and [Proposals] in the schema public.
 	Documents bool
-	// Retry says how [Agents], [Proposals] and what concerns sessions are tried
-	// again. Checkpoints have their own way, see Checkpoint.
+	// Retry configures retries of calls for [Agents], [Proposals], sessions and
+	// [Store.Do]. Checkpoint has its own option for checkpoints.
 	Retry Retry
-	// Logger is told what is no error of a call, such as one that was tried again.
-	// Nil means silence.
+	// Logger logs retries and failures that a call does not return. Nil means no logs.
 	Logger *slog.Logger
 }
 
-// Retry says how often a call is tried again that failed for a reason which may
-// pass. What the database refuses is not tried again.
+// Retry configures retries after transient failures, such as a lost connection.
+// Permanent errors of the database are not retried.
 type Retry struct {
-	// Max is how many times after the first. Zero means 3, and a negative number
-	// none.
+	// Max is the maximum number of retries. Zero means 3; a negative number means none.
 	Max int
-	// Delay is how long to wait before the first, and half as long as before the
-	// second: it doubles. Zero means half a second.
+	// Delay is the wait before the first retry. It doubles before each further retry.
+	// Zero means half a second.
 	Delay time.Duration
 }
 
@@ -45,9 +43,8 @@ const (
 	defaultDelay   = 500 * time.Millisecond
 	defaultTimeout = 10 * time.Second
 
-	// labour is how long a statement may take that removes whole threads, or makes
-	// tables.
-	labour = 10 * time.Minute
+	// longTimeout is the timeout of statements that remove threads or create tables.
+	longTimeout = 10 * time.Minute
 )
 
 func (r Retry) max() int {
@@ -57,7 +54,7 @@ func (r Retry) max() int {
 	return max(r.Max, 0)
 }
 
-// wait returns how long to wait before the n-th time, counted from 0.
+// wait returns the wait before retry n, counted from 0.
 func (r Retry) wait(n int) time.Duration {
 	d := r.Delay
 	if d <= 0 {

@@ -16,32 +16,31 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// ErrNoOwner says that a document can not be stored, as it is not known whose it is and
-// which proposal it is about.
+// ErrNoOwner means that the user or the proposal of a document is unknown.
 var ErrNoOwner = errors.New("cannot store checkpoint without user ID and proposal ID")
 
-// ErrDocument says that a document has not the form that it must have.
+// ErrDocument means that a document does not have the required form.
 var ErrDocument = errors.New("invalid checkpoint data format")
 
 // ProposalOptions configures [Store.Proposals].
 type ProposalOptions struct {
-	// Table is the table of the documents in schema public. Empty stands for
+	// Table is the table of the documents in schema public. Empty means
 	// "proposal_checkpoints".
 	Table string
-	// User returns whose documents they are. Nil stands for the user of the store.
+	// User returns the id of the user of the documents. Nil means the user of the store.
 	User func(ctx context.Context) (string, error)
-	// Proposal returns the proposal that a thread is about. It is needed to store.
+	// Proposal returns the id of the proposal of a thread. Put and PutSession need it.
 	Proposal func(ctx context.Context, thread string) (string, error)
-	// FailOpen lets Get return nil, as if there were no document, and Delete no error,
-	// when the database fails them for good. A program that then starts from nothing
-	// overwrites what was there: leave it out unless that is wanted.
+	// FailOpen makes Get return nil, as if there were no document, and Delete return
+	// nil after a permanent failure of the database. A program that then starts with an
+	// empty document overwrites the stored one, so set it only if that is acceptable.
 	FailOpen bool
 }
 
-// Proposals are JSON documents, one for each thread of a user, in the table
-// proposal_checkpoints, with sessions in proposal_sessions. A document is an object
-// with a text thread_id, an object state, and perhaps an object config. It is safe for
-// use by any number of goroutines.
+// Proposals stores one JSON document per thread of a user in the table
+// proposal_checkpoints, and sessions in proposal_sessions. A document is an object with
+// a string thread_id, an object state and an optional object config. Proposals is safe
+// for concurrent use.
 type Proposals struct {
 	store   *Store
 	options ProposalOptions
@@ -52,8 +51,9 @@ const defaultTable = "proposal_checkpoints"
 
 var tableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
 
-// Proposals returns the documents of the store's user, or of whom the options say. A
-// user's store is under the policies of the tables. They are made by [Options.Documents].
+// Proposals returns access to the documents of the store's user, or of the user that
+// ProposalOptions.User returns. The policies of the tables apply to a user's store.
+// [Options.Documents] creates the tables.
 func (s *Store) Proposals(o ProposalOptions) (*Proposals, error) {
 	if o.Table == "" {
 		o.Table = defaultTable
@@ -64,7 +64,7 @@ func (s *Store) Proposals(o ProposalOptions) (*Proposals, error) {
 	return &Proposals{s, o, pgx.Identifier{"public", o.Table}.Sanitize()}, nil
 }
 
-// In these statements, $table stands for the table of the documents.
+// The queries of documents. $table is replaced by the quoted table name.
 const (
 	getProposalQuery = `SELECT checkpoint_data::text FROM $table WHERE thread_id = $1::text AND user_id = $2::text::uuid`
 
@@ -75,8 +75,8 @@ const (
 
 	deleteProposalQuery = `DELETE FROM $table WHERE thread_id = $1::text AND user_id = $2::text::uuid`
 
-	// putProposalSession never touches a session of another user, whose thread may
-	// have the same id.
+	// putProposalSession does not update the session of another user whose thread has
+	// the same id.
 	putProposalSession = `INSERT INTO public.proposal_sessions AS s (thread_id, user_id, proposal_id, status, metadata)
 	VALUES ($1::text, $2::text::uuid, $3::text::uuid, coalesce($4::text, 'active'), coalesce($5::text::jsonb, '{}'))
 	ON CONFLICT (thread_id) DO UPDATE SET last_activity = now(), status = coalesce($4::text, s.status),
@@ -96,7 +96,7 @@ const (
 	AND s.last_activity <= now() - make_interval(secs => $6::float8)
 	ORDER BY s.user_id::text COLLATE "C", s.thread_id COLLATE "C" LIMIT $7::int`
 
-	// cleanProposalsQuery leaves what is stored while it runs.
+	// cleanProposalsQuery keeps documents that are stored while it runs.
 	cleanProposalsQuery = `WITH due AS (
 		SELECT s.id, s.thread_id, s.user_id FROM public.proposal_sessions s
 		WHERE ($1::text IS NULL OR s.user_id = nullif($1::text, '')::uuid) AND starts_with(s.thread_id, $2::text)
@@ -113,15 +113,15 @@ const (
 
 func (p *Proposals) sql(text string) string { return strings.ReplaceAll(text, "$table", p.table) }
 
-// owner returns the user, who is needed for whatever is done with a document. A store
-// that is bound to a user works for no other.
+// owner returns the id of the user of the documents. It returns [ErrRole] if a user's
+// store is asked for another user.
 func (p *Proposals) owner(ctx context.Context) (string, error) {
-	mine := p.store.tenant
+	storeUser := p.store.tenant
 	if p.options.User == nil {
-		if mine == "" {
+		if storeUser == "" {
 			return "", ErrNoOwner
 		}
-		return mine, nil
+		return storeUser, nil
 	}
 	user, err := p.options.User(ctx)
 	switch {
@@ -133,8 +133,8 @@ func (p *Proposals) owner(ctx context.Context) (string, error) {
 	if user, err = canonicalUUID(user); err != nil {
 		return "", fmt.Errorf("the user: %w", err)
 	}
-	if mine != "" && user != mine {
-		return "", fmt.Errorf("user %s, with the store of %s: %w", user, mine, ErrRole)
+	if storeUser != "" && user != storeUser {
+		return "", fmt.Errorf("user %s, with the store of %s: %w", user, storeUser, ErrRole)
 	}
 	return user, nil
 }
@@ -160,18 +160,18 @@ func (p *Proposals) owners(ctx context.Context, thread string) (user, proposal s
 	return user, proposal, nil
 }
 
-// Get returns the user's document of a thread, or nil when there is none. It returns
-// [ErrDocument] for one that has not the form of a document.
+// Get returns the user's document of a thread, or nil if there is none. It returns
+// [ErrDocument] if the stored document does not have the required form.
 func (p *Proposals) Get(ctx context.Context, thread string) (json.RawMessage, error) {
 	data, err := p.get(ctx, thread)
 	if err == nil {
 		return data, nil
 	}
 	err = fmt.Errorf("supacheckpoint: get proposal: thread %q: %w", thread, err)
-	if !p.opens(ctx, err) {
+	if !p.failsOpen(ctx, err) {
 		return nil, err
 	}
-	p.store.link.log.ErrorContext(ctx, "a document could not be read, and counts as absent", "thread", thread, "error", err)
+	p.store.link.log.ErrorContext(ctx, "cannot read a document; treating it as absent", "thread", thread, "error", err)
 	return nil, nil
 }
 
@@ -187,14 +187,14 @@ func (p *Proposals) get(ctx context.Context, thread string) (json.RawMessage, er
 	return data, checkDocument(data, false)
 }
 
-// opens reports whether FailOpen is for an error: one of the database, or of what is in
-// it, and not one of the caller.
-func (p *Proposals) opens(ctx context.Context, err error) bool {
+// failsOpen reports whether FailOpen hides an error. It hides errors of the database and
+// of stored documents, and not errors of the caller.
+func (p *Proposals) failsOpen(ctx context.Context, err error) bool {
 	return p.options.FailOpen && ctx.Err() == nil &&
 		!errors.Is(err, checkpoint.ErrInvalid) && !errors.Is(err, ErrNoOwner)
 }
 
-// checkDocument checks the form of a document. One that is new may lack the thread_id.
+// checkDocument checks the form of a document. A new document may omit thread_id.
 func checkDocument(data json.RawMessage, isNew bool) error {
 	var d map[string]json.RawMessage
 	if err := json.Unmarshal(data, &d); err != nil {
@@ -217,10 +217,11 @@ func checkDocument(data json.RawMessage, isNew bool) error {
 	return nil
 }
 
-// Put stores the user's document of a thread, in place of the one before, and then
-// notes the activity of its session, whose failure is logged only. The thread_id in the
-// document is set. It returns [ErrDocument] for what is no document, and [ErrNoOwner]
-// when the user or the proposal is not known; nothing is written then.
+// Put stores the user's document of a thread and replaces the previous one. It sets the
+// thread_id of the document. It then updates the last activity of the session; a failure
+// of that is only logged. If the document does not have the required form, it returns
+// [ErrDocument]; if the user or the proposal is unknown, [ErrNoOwner]. Nothing is stored
+// in both cases.
 func (p *Proposals) Put(ctx context.Context, thread string, data json.RawMessage) error {
 	err := checkDocument(data, true)
 	var user, proposal string
@@ -235,12 +236,12 @@ func (p *Proposals) Put(ctx context.Context, thread string, data json.RawMessage
 		return fmt.Errorf("supacheckpoint: put proposal: thread %q: %w", thread, err)
 	}
 	if err := p.putSession(ctx, []any{thread, user, proposal, nil, nil}); err != nil {
-		p.store.link.log.WarnContext(ctx, "the session of a document could not be noted", "thread", thread, "error", err)
+		p.store.link.log.WarnContext(ctx, "cannot update the session of a document", "thread", thread, "error", err)
 	}
 	return nil
 }
 
-// Delete removes the user's document of a thread. One that does not exist is no error.
+// Delete removes the user's document of a thread. It returns nil if there is none.
 func (p *Proposals) Delete(ctx context.Context, thread string) error {
 	user, err := p.owner(ctx)
 	if err == nil {
@@ -253,16 +254,16 @@ func (p *Proposals) Delete(ctx context.Context, thread string) error {
 		return nil
 	}
 	err = fmt.Errorf("supacheckpoint: delete proposal: thread %q: %w", thread, err)
-	if !p.opens(ctx, err) {
+	if !p.failsOpen(ctx, err) {
 		return err
 	}
-	p.store.link.log.ErrorContext(ctx, "a document could not be removed", "thread", thread, "error", err)
+	p.store.link.log.ErrorContext(ctx, "cannot delete a document", "thread", thread, "error", err)
 	return nil
 }
 
-// PutSession sets what the update says of a thread's session, and makes now its last
-// activity. It begins one if there is none. A thread of another user with the same id
-// is a [checkpoint.ErrConflict].
+// PutSession applies an update to the session of a thread and sets its last activity to
+// now. It creates the session if there is none. It returns [checkpoint.ErrConflict] if
+// another user has a session for the same thread id.
 func (p *Proposals) PutSession(ctx context.Context, thread string, u SessionUpdate) error {
 	err := u.check()
 	var user, proposal string
@@ -278,8 +279,9 @@ func (p *Proposals) PutSession(ctx context.Context, thread string, u SessionUpda
 	return nil
 }
 
-// putSession meets the sessions of others in two ways: the statement passes over one that
-// it sees, and the database refuses to touch one that a user may not see.
+// putSession returns a conflict if the session belongs to another user. With the rights
+// of the service the statement then changes no row; with those of a user the database
+// reports a violated policy.
 func (p *Proposals) putSession(ctx context.Context, args []any) error {
 	stored := false
 	err := p.store.query(ctx, putProposalSession, args, func(pgx.Rows) error { stored = true; return nil })
@@ -287,13 +289,13 @@ func (p *Proposals) putSession(ctx context.Context, args []any) error {
 		err = nil
 	}
 	if err == nil && !stored {
-		err = fmt.Errorf("the thread is another user's: %w", checkpoint.ErrConflict)
+		err = fmt.Errorf("another user has a session for this thread id: %w", checkpoint.ErrConflict)
 	}
 	return err
 }
 
-// Session returns the session of a thread of the user's, with the proposal that it is about. It
-// returns [checkpoint.ErrNotFound] if there is none, or another user's.
+// Session returns the session of one of the user's threads, with its proposal. It returns
+// [checkpoint.ErrNotFound] if there is none or if it belongs to another user.
 func (p *Proposals) Session(ctx context.Context, thread string) (Session, error) {
 	user, err := p.owner(ctx)
 	var found Session
@@ -318,8 +320,8 @@ func (p *Proposals) Sessions(ctx context.Context, q SessionQuery) iter.Seq2[Sess
 	return p.store.sessions(ctx, p.sql(proposalSessionsQuery), user, q)
 }
 
-// CleanUp removes the user's sessions, or those of all users, with the documents of
-// their threads, and returns how many, as [Store.CleanUp] does.
+// CleanUp removes sessions of the user, or of all users, with the documents of their
+// threads. It returns the number of removed sessions, as [Store.CleanUp] does.
 func (p *Proposals) CleanUp(ctx context.Context, q SessionQuery) (int, error) {
 	user, err := p.scope(ctx, &q)
 	if err != nil {

@@ -14,56 +14,56 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A Session is what a [Store] knows of a thread besides its checkpoints. Every thread
-// has one from its first checkpoint on.
+// A Session has the status, times and metadata of a thread. The first checkpoint of a
+// thread creates its session.
 type Session struct {
 	Thread string
-	// User is the user whose thread it is, or empty for one of the service's own.
+	// User is the id of the user of the thread. It is empty for a thread of the service.
 	User string
-	// Proposal is what the thread is about, where the session is one of [Proposals].
+	// Proposal is the id of the proposal. It is set for sessions of [Proposals].
 	Proposal string
-	// Status is "active" until [Store.PutSession] says otherwise.
+	// Status is "active" until [Store.PutSession] changes it.
 	Status string
-	// Start is when the session began, and LastActivity the time of the last step, or
-	// of the last PutSession if that came later.
+	// Start is the time at which the session was created. LastActivity is the time of the
+	// last checkpoint or PutSession, whichever is later.
 	Start, LastActivity time.Time
-	// Metadata is a JSON object of the caller's own.
+	// Metadata is a JSON object that the caller defines.
 	Metadata json.RawMessage
-	// Checkpoints is how many there are.
+	// Checkpoints is the number of checkpoints of the thread.
 	Checkpoints int
 }
 
 // StatusActive is the status of a new session.
 const StatusActive = "active"
 
-// A SessionUpdate is what [Store.PutSession] sets. What is empty stays as it is.
+// A SessionUpdate has the fields that [Store.PutSession] sets. Empty fields are unchanged.
 type SessionUpdate struct {
 	// Status is any name, such as "completed" or "failed".
 	Status string
-	// Metadata is a JSON object, which replaces that of before.
+	// Metadata is a JSON object, which replaces the previous one.
 	Metadata json.RawMessage
 }
 
 // A SessionQuery selects sessions.
 type SessionQuery struct {
-	// Prefix keeps the threads whose ids begin with it.
+	// Prefix selects threads whose ids begin with it.
 	Prefix string
-	// Statuses keeps the sessions that have one of them. Nil means any.
+	// Statuses selects sessions with one of these statuses. Nil means any.
 	Statuses []string
-	// IdleFor keeps the sessions whose last activity was so long ago.
+	// IdleFor selects sessions whose last activity is at least this long ago.
 	IdleFor time.Duration
-	// AllUsers asks for the sessions of all users, and of none. Only a store of the
-	// service's own may ask for that.
+	// AllUsers selects the sessions of all users and of the service. It is only allowed
+	// on a store without a user.
 	AllUsers bool
-	// Limit is the most to yield or remove. Zero means all.
+	// Limit is the maximum number to yield or remove. Zero means no limit.
 	Limit int
 }
 
 const (
 	putSessionQuery = `SELECT weft.cp_session_put($1::text, $2::text, $3::text, $4::text::jsonb)`
 
-	// sessionsQuery takes tenant or null; the tenant and the thread to list behind;
-	// prefix, statuses, idle seconds and a limit.
+	// sessionsQuery has the parameters tenant or null; tenant and thread of the last
+	// session of the previous page; prefix, statuses, idle seconds and limit.
 	sessionsQuery = `SELECT s.tenant, s.thread_id, s.status, s.start_time, greatest(s.last_activity, t.at), s.metadata::text,
 		coalesce(t.steps, 0), ''
 	FROM weft.cp_session s LEFT JOIN weft.cp_thread t ON t.tenant = s.tenant AND t.id = s.thread_id
@@ -72,7 +72,7 @@ const (
 	AND greatest(s.last_activity, t.at) <= clock_timestamp() - make_interval(secs => $6::float8)
 	ORDER BY s.tenant, s.thread_id LIMIT $7::int`
 
-	// sessionQuery takes tenant and thread.
+	// sessionQuery has the parameters tenant and thread.
 	sessionQuery = `SELECT s.tenant, s.thread_id, s.status, s.start_time, greatest(s.last_activity, t.at), s.metadata::text,
 		coalesce(t.steps, 0), ''
 	FROM weft.cp_session s LEFT JOIN weft.cp_thread t ON t.tenant = s.tenant AND t.id = s.thread_id
@@ -100,7 +100,7 @@ func (s *Store) Session(ctx context.Context, thread string) (Session, error) {
 	return found, nil
 }
 
-// session reads one by a statement that takes what sessionQuery takes.
+// session reads a session. The statement has the parameters of sessionQuery.
 func (s *Store) session(ctx context.Context, sql, user, thread string) (Session, error) {
 	if err := checkThread(thread); err != nil {
 		return Session{}, err
@@ -117,8 +117,8 @@ func (s *Store) session(ctx context.Context, sql, user, thread string) (Session,
 	return found, err
 }
 
-// PutSession sets what the update says, and makes now the last activity of the
-// session. It begins one if there is none.
+// PutSession applies an update to the session of a thread and sets its last activity to
+// now. It creates the session if there is none.
 func (s *Store) PutSession(ctx context.Context, thread string, u SessionUpdate) error {
 	err := checkThread(thread)
 	if err == nil {
@@ -144,12 +144,12 @@ func (u *SessionUpdate) check() error {
 	return checkObject("metadata", u.Metadata)
 }
 
-// Sessions yields sessions by user and thread. It reads as it goes.
+// Sessions yields sessions in the order of user and thread. It reads them in pages.
 func (s *Store) Sessions(ctx context.Context, q SessionQuery) iter.Seq2[Session, error] {
 	return s.sessions(ctx, sessionsQuery, s.tenant, q)
 }
 
-// sessions reads pages by a statement that takes what sessionsQuery takes.
+// sessions reads pages of sessions. The statement has the parameters of sessionsQuery.
 func (s *Store) sessions(ctx context.Context, sql, user string, q SessionQuery) iter.Seq2[Session, error] {
 	return func(yield func(Session, error) bool) {
 		tenant, err := s.scope(user, &q)
@@ -183,18 +183,19 @@ func (s *Store) sessions(ctx context.Context, sql, user string, q SessionQuery) 
 	}
 }
 
-// CleanUp removes sessions with their threads and all of their checkpoints, and returns
-// how many. It passes over threads that a run has. Any number of processes may call
-// it. A query without a status or an age is a [checkpoint.ErrInvalid].
+// CleanUp removes sessions with their threads and checkpoints. It returns the number of
+// removed sessions. It skips threads with an active run. Several processes may call it
+// at the same time. The query needs Statuses or IdleFor; without them, CleanUp returns
+// [checkpoint.ErrInvalid].
 func (s *Store) CleanUp(ctx context.Context, q SessionQuery) (int, error) {
 	return s.cleanUp(ctx, cleanQuery, s.tenant, q)
 }
 
-// cleanUp removes by a statement that takes what cleanQuery takes.
+// cleanUp removes sessions in batches. The statement has the parameters of cleanQuery.
 func (s *Store) cleanUp(ctx context.Context, sql, user string, q SessionQuery) (int, error) {
 	tenant, err := s.scope(user, &q)
 	if err == nil && q.Statuses == nil && q.IdleFor == 0 {
-		err = fmt.Errorf("neither statuses nor an age: %w", checkpoint.ErrInvalid)
+		err = fmt.Errorf("set Statuses or IdleFor: %w", checkpoint.ErrInvalid)
 	}
 	removed := 0
 	for err == nil && (q.Limit == 0 || removed < q.Limit) {
@@ -203,7 +204,7 @@ func (s *Store) cleanUp(ctx context.Context, sql, user string, q SessionQuery) (
 			limit = min(limit, q.Limit-removed)
 		}
 		args := []any{tenant, q.Prefix, q.Statuses, q.IdleFor.Seconds(), limit}
-		err = s.queryWithin(ctx, labour, sql, args, func(rows pgx.Rows) error { return rows.Scan(&n) })
+		err = s.queryWithin(ctx, longTimeout, sql, args, func(rows pgx.Rows) error { return rows.Scan(&n) })
 		removed += n
 		if n == 0 {
 			break
@@ -215,17 +216,17 @@ func (s *Store) cleanUp(ctx context.Context, sql, user string, q SessionQuery) (
 	return removed, nil
 }
 
-// scope returns the tenant of a query, which is the user or, as nil, all.
+// scope returns the tenant of a query. Nil means all tenants.
 func (s *Store) scope(user string, q *SessionQuery) (*string, error) {
 	switch {
 	case q.Limit < 0 || q.IdleFor < 0:
 		return nil, fmt.Errorf("limit %d, idle for %v: %w", q.Limit, q.IdleFor, checkpoint.ErrInvalid)
 	case !storable(q.Prefix + strings.Join(q.Statuses, "")):
-		return nil, fmt.Errorf("a text that can not be stored: %w", checkpoint.ErrInvalid)
+		return nil, fmt.Errorf("the prefix or a status is not valid UTF-8 without NUL: %w", checkpoint.ErrInvalid)
 	case !q.AllUsers:
 		return &user, nil
 	case s.tenant != "":
-		return nil, fmt.Errorf("all users, for one of them: %w", ErrRole)
+		return nil, fmt.Errorf("AllUsers is not allowed on a store of a user: %w", ErrRole)
 	}
 	return nil, nil
 }
@@ -234,20 +235,19 @@ func ignoreRow(pgx.Rows) error { return nil }
 
 func checkThread(thread string) error {
 	if thread == "" || !storable(thread) {
-		return fmt.Errorf("this can not be the id of a thread: %w", checkpoint.ErrInvalid)
+		return fmt.Errorf("the thread id must be non-empty UTF-8 without NUL: %w", checkpoint.ErrInvalid)
 	}
 	return nil
 }
 
-// checkObject returns [checkpoint.ErrInvalid] for what is no JSON object, or could not
-// be kept.
-func checkObject(what string, data json.RawMessage) error {
+// checkObject returns [checkpoint.ErrInvalid] unless data is a JSON object.
+func checkObject(name string, data json.RawMessage) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(data, &object); err != nil {
-		return fmt.Errorf("%s is no JSON object: %w: %w", what, checkpoint.ErrInvalid, err)
+		return fmt.Errorf("%s is no JSON object: %w: %w", name, checkpoint.ErrInvalid, err)
 	}
 	if object == nil {
-		return fmt.Errorf("%s is null: %w", what, checkpoint.ErrInvalid)
+		return fmt.Errorf("%s is null: %w", name, checkpoint.ErrInvalid)
 	}
 	return nil
 }
@@ -256,7 +256,7 @@ func storable(text string) bool {
 	return utf8.ValidString(text) && strings.IndexByte(text, 0) < 0
 }
 
-// optional is null for an empty text.
+// optional returns nil for an empty text.
 func optional(text string) *string {
 	if text == "" {
 		return nil

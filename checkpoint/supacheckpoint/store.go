@@ -15,23 +15,23 @@ import (
 )
 
 // Store is a [checkpoint.Store] in a Supabase project, for one user or for the
-// service itself. It has every optional power, and sessions. It is safe for use by
-// any number of goroutines.
+// service. It implements every optional interface of package checkpoint and has
+// sessions. It is safe for concurrent use.
 type Store struct {
 	*pgcheckpoint.Store
 	link    link
 	tenant  string // the user, or empty
 	options Options
-	owned   bool // the pool is the store's to close
+	owned   bool // Close closes the pool
 }
 
 var serviceBound = bound{role: roleService, claims: `{"role":"` + roleService + `"}`}
 
-// New returns a store with the rights of the service role, on a pool that stays the
-// caller's. Behind a transaction pooler, its connections must not cache statements:
-// take pgcheckpoint.PoolConfig. The database is migrated, or else this is an
-// [ErrNotMigrated]; who logs in there has to be a member of the roles
-// service_role and authenticated, as postgres and authenticator are.
+// New returns a store with the rights of the service role. The caller closes the pool.
+// With a transaction pooler, connections must not cache statements: use
+// pgcheckpoint.PoolConfig. It returns [ErrNotMigrated] if migrations are missing. The
+// login role must be a member of service_role and authenticated, as postgres and
+// authenticator are.
 func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	s, err := newStore(ctx, pool, o)
 	if err != nil {
@@ -55,7 +55,7 @@ func newStore(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error
 		err = s.checkMigrated(ctx)
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42501" {
-		// The tables are those of package pgcheckpoint alone, without the grants.
+		// Package pgcheckpoint created the tables, and the migration with the grants is missing.
 		err = fmt.Errorf("%w: %w", ErrNotMigrated, err)
 	}
 	if err != nil {
@@ -64,8 +64,8 @@ func newStore(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error
 	return s, nil
 }
 
-// Open connects to a project's database, migrates it unless [Options.Migrated] is
-// set, and returns a store as [New] does, with a pool of its own. The caller closes
+// Open connects to the database of a project, migrates it unless [Options.Migrated] is
+// set, and returns a store as [New] does. The store has its own pool; the caller closes
 // the store.
 func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	s, err := open(ctx, address, o)
@@ -99,18 +99,18 @@ func open(ctx context.Context, address string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Close closes the pool of [Open] and [FromEnv], once the calls that use it have
-// ended. It does nothing on a store of [New], [Store.As] and [Store.For].
+// Close waits for running calls and closes the pool of a store from [Open] or
+// [FromEnv]. It does nothing on other stores.
 func (s *Store) Close() {
 	if s.owned {
 		s.link.pool.Close()
 	}
 }
 
-// As returns a store for a user, on the same pool. All that it does is done with
-// the user's role and claims, so the policies of the database apply to it. It costs
-// nothing, and is to be made for each request. A user without a UUID, or with another
-// role than authenticated, is a [checkpoint.ErrInvalid].
+// As returns a store for a user, on the same pool. Its statements run with the user's
+// role and claims, so the policies of the database apply. It is cheap: call it for each
+// request. It returns [checkpoint.ErrInvalid] if the user's ID is not a UUID or the role
+// is not authenticated.
 func (s *Store) As(u User) (*Store, error) {
 	as, err := u.bind()
 	if err != nil {
@@ -119,23 +119,23 @@ func (s *Store) As(u User) (*Store, error) {
 	return s.with(as, as.id)
 }
 
-// For returns a store for the threads of a user, with the rights of the service
-// role: for what a service does when its user is not there. It never touches the
-// threads of others.
+// For returns a store for the threads of a user with the rights of the service role, for
+// background work without a token. It has no access to the threads of other users.
 func (s *Store) For(userID string) (*Store, error) {
 	id, err := canonicalUUID(userID)
 	if err != nil {
 		return nil, fmt.Errorf("supacheckpoint: for: user id %.60q: %w", userID, err)
 	}
 	if s.link.as.role != roleService {
-		return nil, fmt.Errorf("supacheckpoint: for: this store is a user's own: %w", ErrRole)
+		return nil, fmt.Errorf("supacheckpoint: for: a store of a user cannot work for a user; call For on the store of the service: %w", ErrRole)
 	}
 	return s.with(serviceBound, id)
 }
 
-// Rights queues what gives the statements behind it the rights that the store is bound to: those of its user,
-// or of the service. It is for what else is kept in the project by a program that queues its statements,
-// such as pgmemory.Bind. For transactions of the caller's own there is [Store.Do].
+// Rights returns a function that queues the statement which sets the role and claims of
+// the store. The statements queued after it run with the rights of the user or the
+// service. It is for other stores in the same project, such as pgmemory.Bind. For a
+// caller's own transactions use [Store.Do].
 func (s *Store) Rights() func(ctx context.Context, b *pgx.Batch) error { return s.link.before }
 
 func (s *Store) with(as bound, tenant string) (*Store, error) {
@@ -148,7 +148,7 @@ func (s *Store) with(as bound, tenant string) (*Store, error) {
 	return n, nil
 }
 
-// query is that of the link, in the store's schema.
+// query sends a statement in the store's schema and classifies its error.
 func (s *Store) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
 	return s.queryWithin(ctx, defaultTimeout, sql, args, read)
 }

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// ThreadID returns the id of an agent's thread: the agent and the conversation, with
-// "-" between. An empty conversation is a new one, which gets a random UUID.
+// ThreadID returns the id of an agent's thread: the agent, "-" and the conversation. For
+// an empty conversation it uses a random UUID.
 //
-// The id does not say where the agent ends: agents "a" and "a-b" may come to the same
-// one, unless conversations are UUIDs or agents have no "-".
+// Ids of different agents can be equal, for example of "a" with "b-c" and of "a-b" with
+// "c". They differ if all conversations are UUIDs or no agent has a "-".
 func ThreadID(agent, conversation string) string {
 	if conversation == "" {
 		conversation = randomUUID()
@@ -20,7 +20,7 @@ func ThreadID(agent, conversation string) string {
 	return agent + "-" + conversation
 }
 
-// randomUUID returns a UUID of version 4, which nobody can guess.
+// randomUUID returns a random UUID, version 4.
 func randomUUID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it never fails
@@ -28,10 +28,9 @@ func randomUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// ProposalThreadID returns the id of a new thread about a proposal: the component that
-// works on it, ten digits of the proposal's SHA-256, and the time in milliseconds. An
-// empty component stands for "research". It can be guessed: what keeps a thread from
-// others is whose it is, not its id.
+// ProposalThreadID returns an id for a new thread of a proposal: the component, ten hex
+// digits of the proposal's SHA-256 and the time in milliseconds. An empty component
+// means "research". The id can be guessed; row-level security protects the thread.
 func ProposalThreadID(proposal, component string) string {
 	if component == "" {
 		component = "research"

@@ -7,17 +7,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Do calls fn in one transaction with the rights that the store is bound to: those of its
-// user, whose id and claims the policies read, or of the service. It is for tables of a program's own,
-// on the store's connections and through the same poolers. The transaction is committed if fn
-// returns nil, and otherwise undone, also when fn panics; the rights end with it.
+// Do calls fn in a transaction with the role and claims of the store's user, or of the
+// service. It is for other tables of the program. The transaction commits if fn returns
+// nil. If fn returns an error or panics, it rolls back. The rights end with it.
 //
-// To begin is tried again as [Options.Retry] says, and fn is called once at most. An error
-// wraps that of fn; one of the database that stands for a refusal is an [ErrDenied] as well, and one for a
-// value that it can not keep a [checkpoint.ErrInvalid].
+// Starting the transaction is retried according to [Options.Retry]; fn is called at most
+// once. The error wraps the error of fn. If the database denied access, it also wraps
+// [ErrDenied]; for a value that the database cannot store, [checkpoint.ErrInvalid].
 //
-// Only the transaction may be used in fn, and not when fn has ended. What is changed by SET and not by
-// SET LOCAL stays with the connection.
+// fn must use only the transaction, and must not use it after it returns. Use SET LOCAL
+// and not SET, whose effect stays on the pooled connection.
 func (s *Store) Do(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
 	if err := s.link.do(ctx, fn); err != nil {
 		return fmt.Errorf("supacheckpoint: do: %w", refusal(err))
@@ -41,7 +40,7 @@ func (l *link) do(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) e
 	return tx.Commit(ctx)
 }
 
-// begin begins a transaction that has its rights.
+// begin starts a transaction with the role and claims of the link.
 func (l *link) begin(ctx context.Context) (pgx.Tx, error) {
 	b := &pgx.Batch{}
 	if err := l.before(ctx, b); err != nil {
@@ -58,8 +57,8 @@ func (l *link) begin(ctx context.Context) (pgx.Tx, error) {
 	return tx, nil
 }
 
-// end undoes what was not committed, also for a caller who is gone. A connection for which
-// that fails does not go back to the pool.
+// end rolls back an uncommitted transaction, even if ctx is cancelled. If the rollback
+// fails, pgx closes the connection.
 func (l *link) end(ctx context.Context, tx pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), defaultTimeout)
 	defer cancel()

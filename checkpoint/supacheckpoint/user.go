@@ -9,33 +9,33 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// The roles that a call may take on. Nothing else is ever sent as one.
+// The roles that a transaction may have. No other role is ever sent.
 const (
 	roleUser    = "authenticated"
 	roleService = "service_role"
 )
 
-// A User is who asks. It comes from [Verifier.Verify], or from a program that knows by
-// other means who somebody is, which needs to give the ID only.
+// A User is an authenticated user. It comes from [Verifier.Verify]. A program that
+// authenticates users itself sets only the ID.
 type User struct {
 	// ID is the user's UUID in auth.users.
 	ID string
-	// Role is the user's role in the database. Only "authenticated" is taken, which
-	// empty stands for.
+	// Role is the user's role in the database. It must be "authenticated" or empty,
+	// which means the same.
 	Role string
-	// Email is what the token says of it, or empty. It decides nothing.
+	// Email is the email address in the token, or empty. It does not affect access.
 	Email string
-	// Claims are all that the token says, as policies of the project may read it by
-	// auth.jwt(). Nil stands for the ID and the Role.
+	// Claims has all claims of the token. Policies of the project read them with
+	// auth.jwt(). Nil means the claims sub and role only.
 	Claims json.RawMessage
 }
 
-// bound is what is sent of a user ahead of a call.
+// bound has the role, user id and claims that are set before a statement.
 type bound struct {
 	role, id, claims string
 }
 
-// bind checks a user. The claims have to be of this user: policies read them.
+// bind checks a user. The claims must belong to the user, since policies read them.
 func (u *User) bind() (bound, error) {
 	id, err := canonicalUUID(u.ID)
 	if err != nil {
@@ -48,14 +48,14 @@ func (u *User) bind() (bound, error) {
 		b, err := json.Marshal(map[string]string{"sub": id, "role": roleUser})
 		return bound{roleUser, id, string(b)}, err
 	}
-	// A map, as the names of claims are told apart by case in the database too.
+	// Decode into a map: names of claims are case-sensitive in the database.
 	claims := map[string]any{}
 	if err := json.Unmarshal(u.Claims, &claims); err != nil {
 		return bound{}, fmt.Errorf("claims of user %s: %w: %w", id, checkpoint.ErrInvalid, err)
 	}
 	sub, _ := claims["sub"].(string)
 	if sub, err := canonicalUUID(sub); err != nil || sub != id {
-		return bound{}, fmt.Errorf("claims of another user than %s: %w", id, checkpoint.ErrInvalid)
+		return bound{}, fmt.Errorf("the claim sub is not the user %s: %w", id, checkpoint.ErrInvalid)
 	}
 	if claims["role"] != roleUser {
 		return bound{}, fmt.Errorf("claims of the role %.60q for user %s: %w", claims["role"], id, ErrRole)
@@ -65,11 +65,11 @@ func (u *User) bind() (bound, error) {
 
 var uuidPattern = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// canonicalUUID returns the spelling that the database uses.
+// canonicalUUID returns a UUID in lower case, as the database prints it.
 func canonicalUUID(text string) (string, error) {
 	lower := strings.ToLower(text)
 	if !uuidPattern.MatchString(lower) {
-		return "", fmt.Errorf("no UUID: %w", checkpoint.ErrInvalid)
+		return "", fmt.Errorf("not a UUID: %w", checkpoint.ErrInvalid)
 	}
 	return lower, nil
 }

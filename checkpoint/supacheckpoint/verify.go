@@ -17,38 +17,38 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// VerifierOptions configures [NewVerifier]. A URL or a Secret is needed.
+// VerifierOptions configures [NewVerifier]. It needs a URL or a Secret.
 type VerifierOptions struct {
-	// URL is the project's, such as https://abc.supabase.co. Tokens have to come
-	// from it, and its public keys are fetched when they are needed.
+	// URL is the URL of the project, such as https://abc.supabase.co. It determines the
+	// default Issuer and JWKS.
 	URL string
-	// Secret is the project's shared secret, with which older projects sign (HS256).
-	// Without one, such tokens are refused.
+	// Secret is the shared secret with which older projects sign tokens (HS256).
+	// Without it, HS256 tokens are rejected.
 	Secret []byte
-	// JWKS is where the public keys are. Empty stands for the place below URL.
+	// JWKS is the URL of the public keys. Empty means the default path below URL.
 	JWKS string
-	// Issuer is who tokens have to come from. Empty stands for the place below URL.
+	// Issuer is the required claim iss. Empty means the default path below URL.
 	Issuer string
-	// Audience is who tokens have to be for. Empty stands for "authenticated".
+	// Audience is the required claim aud. Empty means "authenticated".
 	Audience string
-	// Leeway is how far the clocks of both sides may be apart. Zero means none.
+	// Leeway is the accepted difference between clocks. Zero means none.
 	Leeway time.Duration
-	// Client fetches the keys. Nil means one that gives up after 10 seconds.
+	// Client fetches the keys. Nil means a client with a timeout of 10 seconds.
 	Client *http.Client
 }
 
-// Verifier checks the tokens of a project's users. It is safe for use by any number
-// of goroutines, and is to be kept: it remembers the project's keys.
+// Verifier checks the tokens of a project's users. It is safe for concurrent use. Reuse
+// it, since it caches the keys of the project.
 type Verifier struct {
 	parser *jwt.Parser
 	secret []byte
-	keys   *keySet // nil when tokens are signed with the secret only
+	keys   *keySet // nil without JWKS
 }
 
-// maxToken bounds what is parsed at all.
+// maxToken is the maximum size of a token in bytes.
 const maxToken = 16 << 10
 
-// NewVerifier returns a verifier. It fetches nothing yet.
+// NewVerifier returns a verifier. It does not fetch keys before the first token.
 func NewVerifier(o VerifierOptions) (*Verifier, error) {
 	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("supacheckpoint: verifier: %w", err)
@@ -69,10 +69,10 @@ func NewVerifier(o VerifierOptions) (*Verifier, error) {
 	return v, nil
 }
 
-// minSecret is what HS256 asks for, in bytes.
+// minSecret is the minimum size of an HS256 secret in bytes.
 const minSecret = 32
 
-// complete checks the options, and sets what follows from others.
+// complete checks the options and sets defaults.
 func (o *VerifierOptions) complete() error {
 	if o.URL != "" {
 		if err := checkAddress(o.URL); err != nil {
@@ -108,10 +108,10 @@ func checkAddress(text string) error {
 	return nil
 }
 
-// Verify returns the user that an access token is for. It returns [ErrToken] for one
-// that is not signed by the project, by HS256, ES256 or RS256, has run out, comes from
-// or is for somebody else, or is that of no user, as an API key is. Any other error
-// says that the project's keys could not be fetched.
+// Verify returns the user of an access token. It returns [ErrToken] if the token has no
+// valid HS256, ES256 or RS256 signature of the project, is expired, has another issuer
+// or audience, or has no user, as an API key. Any other error means that fetching the
+// keys of the project failed.
 func (v *Verifier) Verify(ctx context.Context, token string) (User, error) {
 	u, err := v.verify(ctx, token)
 	if err != nil {
@@ -130,14 +130,14 @@ func (v *Verifier) verify(ctx context.Context, token string) (User, error) {
 		return User{}, fetching
 	}
 	if err != nil {
-		// The parser quotes no token, and its sentinels say what was wrong.
+		// Errors of the parser do not contain the token.
 		return User{}, fmt.Errorf("%w: %w", ErrToken, err)
 	}
 	return userOf(claims)
 }
 
-// key returns the key for a token whose method is one of those allowed. A key is used
-// for its own method only, so none can stand in for another.
+// key returns the key for a token, whose method the parser has checked. Each key is used
+// for one method only, which prevents algorithm confusion.
 func (v *Verifier) key(ctx context.Context, t *jwt.Token) (any, error) {
 	if t.Method == jwt.SigningMethodHS256 {
 		return v.secret, nil
@@ -149,15 +149,15 @@ func (v *Verifier) key(ctx context.Context, t *jwt.Token) (any, error) {
 func userOf(claims jwt.MapClaims) (User, error) {
 	role, _ := claims["role"].(string)
 	if role != roleUser {
-		return User{}, fmt.Errorf("it has the role %.60q, and is of no user: %w", role, ErrToken)
+		return User{}, fmt.Errorf("its role is %.60q and not that of a user: %w", role, ErrToken)
 	}
 	sub, _ := claims["sub"].(string)
 	id, err := canonicalUUID(sub)
 	if err != nil {
-		return User{}, fmt.Errorf("its subject is no user: %w", ErrToken)
+		return User{}, fmt.Errorf("the claim sub is not a user id: %w", ErrToken)
 	}
-	// Written anew, what the database reads is what was looked at here: a name that
-	// comes twice is read in one way only.
+	// Encode the decoded claims again: the database could read a duplicate name in the
+	// original text differently.
 	text, err := json.Marshal(claims)
 	if err != nil {
 		return User{}, err
@@ -169,11 +169,11 @@ func userOf(claims jwt.MapClaims) (User, error) {
 	return User{ID: id, Role: role, Email: email, Claims: text}, nil
 }
 
-// VerifyJWT returns the user that an access token is for, as [Verifier.Verify] does
-// with that of [Options].
+// VerifyJWT returns the user of an access token. It calls [Verifier.Verify] of
+// [Options.Verifier].
 func (s *Store) VerifyJWT(ctx context.Context, token string) (User, error) {
 	if s.options.Verifier == nil {
-		return User{}, fmt.Errorf("supacheckpoint: verify: Options.Verifier is not set, nor SUPABASE_URL: %w", ErrNotConfigured)
+		return User{}, fmt.Errorf("supacheckpoint: verify: set Options.Verifier, or SUPABASE_URL for FromEnv: %w", ErrNotConfigured)
 	}
 	return s.options.Verifier.Verify(ctx, token)
 }

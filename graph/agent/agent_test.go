@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
@@ -30,18 +33,14 @@ func add(_ context.Context, in sumInput) (int, error) { return in.A + in.B, nil 
 func newSet(t testing.TB, list ...tools.Tool) *tools.Set {
 	t.Helper()
 	set, err := tools.NewSet(list...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return set
 }
 
 func newAgent(t testing.TB, m llm.Model, set *tools.Set, o agent.Options) *graph.Graph {
 	t.Helper()
 	g, err := agent.New("helper", m, set, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 
@@ -70,20 +69,17 @@ func TestToolLoop(t *testing.T) {
 	)
 	g := newAgent(t, script, newSet(t, tools.New("add", "Adds.", add)), agent.Options{System: "Be brief."})
 	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("add them")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	messages := agent.Messages.Get(snap)
-	if len(messages) != 6 || messages[2].Text() != "3" || messages[3].Text() != "30" || messages[4].Status != llm.StatusError {
-		t.Errorf("got %s", roles(snap))
-	}
+	assert.Len(t, messages, 6)
+	assert.Equal(t, "3", messages[2].Text())
+	assert.Equal(t, "30", messages[3].Text())
+	assert.Equal(t, llm.StatusError, messages[4].Status)
 	requests := script.Requests()
-	if got := requests[0].Messages[0]; got.Role != llm.RoleSystem || got.Text() != "Be brief." {
-		t.Errorf("the first message of the request is %v", got)
-	}
-	if len(requests[1].Messages) != 6 {
-		t.Errorf("the second request has %d messages, want 6", len(requests[1].Messages))
-	}
+	got := requests[0].Messages[0]
+	assert.Equal(t, llm.RoleSystem, got.Role, "the first message of the request is %v", got)
+	assert.Equal(t, "Be brief.", got.Text(), "the first message of the request is %v", got)
+	assert.Len(t, requests[1].Messages, 6, "the second request has %d messages, want 6", len(requests[1].Messages))
 }
 
 func TestStreamsTokens(t *testing.T) {
@@ -92,18 +88,15 @@ func TestStreamsTokens(t *testing.T) {
 	var text strings.Builder
 	chunks := 0
 	for ev, err := range g.Stream(t.Context(), agent.Messages.Put(llm.User("count"))) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		e, _ := ev.(graph.Emitted)
 		if chunk, ok := e.Value.(llm.Chunk); ok {
 			text.WriteString(chunk.Text)
 			chunks++
 		}
 	}
-	if text.String() != "one two three" || chunks < 3 {
-		t.Errorf("got %q in %d chunks", text.String(), chunks)
-	}
+	assert.Equal(t, "one two three", text.String())
+	assert.GreaterOrEqual(t, chunks, 3)
 }
 
 func TestLastTurnHasNoTools(t *testing.T) {
@@ -117,18 +110,15 @@ func TestLastTurnHasNoTools(t *testing.T) {
 	})
 	th := g.Thread("t")
 	for range 2 {
-		if _, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go"))); err != nil {
-			t.Fatal(err)
-		}
+		_, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+		require.NoError(t, err)
 	}
 	modes := []llm.ToolMode{}
 	for _, r := range script.Requests() {
 		modes = append(modes, r.ToolChoice.Mode)
 	}
 	want := []llm.ToolMode{llm.ToolsAuto, llm.ToolsAuto, llm.ToolsNone, llm.ToolsAuto, llm.ToolsAuto}
-	if !slices.Equal(modes, want) {
-		t.Errorf("tool choices are %q, want %q", modes, want)
-	}
+	assert.Equal(t, want, modes, "tool choices are %q, want %q", modes, want)
 }
 
 // A model that goes on calling tools when it may not leaves a conversation that
@@ -138,16 +128,16 @@ func TestModelThatNeverAnswers(t *testing.T) {
 	replies := slices.Repeat([]llmtest.Reply{llmtest.Call("add", `{"a":1,"b":1}`)}, 10)
 	g := newAgent(t, llmtest.NewScript(replies...), newSet(t, tools.New("add", "Adds.", add)), agent.Options{})
 	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := agent.Result.Get(snap); r.Reason != agent.OutOfTurn || r.Turns != 10 || r.Agent != "helper" || r.Problem == "" {
-		t.Errorf("got %+v", r)
-	}
+	require.NoError(t, err)
+	r := agent.Result.Get(snap)
+	assert.Equal(t, agent.OutOfTurn, r.Reason)
+	assert.EqualValues(t, 10, r.Turns)
+	assert.Equal(t, "helper", r.Agent)
+	assert.NotEmpty(t, r.Problem)
 	last, _ := agent.Messages.Last(snap)
-	if agent.Messages.Len(snap) != 21 || last.Status != llm.StatusError || !strings.Contains(last.Text(), "10 times") {
-		t.Errorf("got %s", roles(snap))
-	}
+	assert.EqualValues(t, 21, agent.Messages.Len(snap))
+	assert.Equal(t, llm.StatusError, last.Status)
+	assert.Contains(t, last.Text(), "10 times")
 }
 
 var approve = graph.NewInterrupt[string, bool]("approve")
@@ -176,23 +166,16 @@ func TestApprovalRunsOtherCallsOnce(t *testing.T) {
 	g := newAgent(t, script, set, agent.Options{Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}})
 	th := g.Thread("t")
 	snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pending, err := approve.Open(snap)
-	if err != nil || len(pending) != 2 {
-		t.Fatalf("got %d questions, %v; want 2", len(pending), err)
-	}
+	require.NoError(t, err)
+	require.Len(t, pending, 2)
 	snap, err = th.Invoke(t.Context(), approve.Answer(pending[0].ID, false), approve.Answer(pending[1].ID, true))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := roles(snap); got != "user:go | assistant | tool:seen | tool:not sent | tool:sent | assistant:done" {
-		t.Errorf("got %s", got)
-	}
-	if looked.Load() != 1 || sent.Load() != 1 {
-		t.Errorf("look ran %d times and send %d times, want 1 and 1", looked.Load(), sent.Load())
-	}
+	require.NoError(t, err)
+	got := roles(snap)
+	assert.Equal(t, "user:go | assistant | tool:seen | tool:not sent | tool:sent | assistant:done", got)
+	assert.EqualValues(t, 1, looked.Load(), "look ran %d times and send %d times, want 1 and 1", looked.Load(), sent.Load())
+	assert.EqualValues(t, 1, sent.Load(), "look ran %d times and send %d times, want 1 and 1", looked.Load(), sent.Load())
 }
 
 // A user who goes on while a call waits must not leave the model with a call
@@ -207,17 +190,15 @@ func TestDanglingCallIsAnswered(t *testing.T) {
 	g := newAgent(t, script, set, agent.Options{Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}})
 	th := g.Thread("t")
 	for _, text := range []string{"send it", "forget it"} {
-		if _, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User(text))); err != nil {
-			t.Fatal(err)
-		}
+		_, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User(text)))
+		require.NoError(t, err)
 	}
 	var got []string
 	for _, m := range script.Requests()[1].Messages {
 		got = append(got, string(m.Role))
 	}
-	if want := []string{"user", "assistant", "tool", "user"}; !slices.Equal(got, want) {
-		t.Errorf("the request has %q, want %q", got, want)
-	}
+	want := []string{"user", "assistant", "tool", "user"}
+	assert.Equal(t, want, got, "the request has %q, want %q", got, want)
 }
 
 func TestPrepareAndChannels(t *testing.T) {
@@ -231,12 +212,10 @@ func TestPrepareAndChannels(t *testing.T) {
 			return nil
 		},
 	})
-	if _, err := g.Invoke(t.Context(), lang.Put("Greek"), agent.Messages.Put(llm.User("hi"))); err != nil {
-		t.Fatal(err)
-	}
-	if r := script.Requests()[0]; r.Messages[1].Text() != "Answer in Greek" {
-		t.Errorf("the request is %v", r.Messages)
-	}
+	_, err := g.Invoke(t.Context(), lang.Put("Greek"), agent.Messages.Put(llm.User("hi")))
+	require.NoError(t, err)
+	r := script.Requests()[0]
+	assert.Equal(t, "Answer in Greek", r.Messages[1].Text(), "the request is %v", r.Messages)
 }
 
 func TestModelError(t *testing.T) {
@@ -245,19 +224,17 @@ func TestModelError(t *testing.T) {
 	g := newAgent(t, llmtest.NewScript(llmtest.Fail(broken)), nil, agent.Options{})
 	_, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("hi")))
 	ne, ok := errors.AsType[*graph.NodeError](err)
-	if !ok || ne.Node != agent.ModelNode || !errors.Is(err, broken) {
-		t.Errorf("got %v", err)
-	}
+	assert.True(t, ok)
+	assert.Equal(t, agent.ModelNode, ne.Node)
+	require.ErrorIs(t, err, broken)
 }
 
 func TestMistakes(t *testing.T) {
 	t.Parallel()
-	if _, err := agent.New("a", nil, nil, agent.Options{}); err == nil {
-		t.Error("a nil model was taken")
-	}
-	if _, err := agent.New("a", llmtest.NewScript(), nil, agent.Options{MaxTurns: -1}); err == nil {
-		t.Error("a negative MaxTurns was taken")
-	}
+	_, err := agent.New("a", nil, nil, agent.Options{})
+	require.Error(t, err, "a nil model was taken")
+	_, err = agent.New("a", llmtest.NewScript(), nil, agent.Options{MaxTurns: -1})
+	require.Error(t, err, "a negative MaxTurns was taken")
 }
 
 func TestManyThreads(t *testing.T) {
@@ -274,9 +251,9 @@ func TestManyThreads(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if last, _ := agent.Messages.Last(snap); last.Text() != text || agent.Messages.Len(snap) != 2*(turn+1) {
-					t.Errorf("thread %d: got %s", i, roles(snap))
-				}
+				last, _ := agent.Messages.Last(snap)
+				assert.Equal(t, text, last.Text(), "thread %d: got %s", i, roles(snap))
+				assert.Equal(t, 2*(turn+1), agent.Messages.Len(snap), "thread %d: got %s", i, roles(snap))
 			}
 		})
 	}

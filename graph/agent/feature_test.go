@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -61,16 +63,13 @@ func TestReasons(t *testing.T) {
 			t.Parallel()
 			g := newAgent(t, llmtest.NewScript(tt.reply), newSet(t, tools.New("add", "Adds.", add)), agent.Options{})
 			snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			r := agent.Result.Get(snap)
-			if r.Reason != tt.want || (r.Problem == "") != (r.Reason == agent.Answered) || r.Turns != 1 {
-				t.Errorf("got %+v, want %q", r, tt.want)
-			}
-			if got := roles(snap); got != tt.roles {
-				t.Errorf("got %s, want %s", got, tt.roles)
-			}
+			assert.Equal(t, tt.want, r.Reason)
+			assert.Equal(t, (r.Reason == agent.Answered), (r.Problem == ""))
+			assert.EqualValues(t, 1, r.Turns)
+			got := roles(snap)
+			assert.Equal(t, tt.roles, got)
 		})
 	}
 }
@@ -79,9 +78,8 @@ func TestReasons(t *testing.T) {
 func TestEmptyReplyFails(t *testing.T) {
 	t.Parallel()
 	g := newAgent(t, llmtest.NewScript(llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkText}}}), nil, agent.Options{})
-	if _, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go"))); !errors.Is(err, llm.ErrEmpty) {
-		t.Errorf("got %v", err)
-	}
+	_, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.ErrorIs(t, err, llm.ErrEmpty)
 }
 
 func TestLastTurnIsVisible(t *testing.T) {
@@ -89,12 +87,10 @@ func TestLastTurnIsVisible(t *testing.T) {
 	script := llmtest.NewScript(llmtest.Call("add", `{"a":1,"b":1}`), llmtest.Say("enough"))
 	g := newAgent(t, script, newSet(t, tools.New("add", "Adds.", add)), agent.Options{MaxTurns: 2})
 	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := agent.Result.Get(snap); r.Reason != agent.OutOfTurn || r.Turns != 2 {
-		t.Errorf("got %+v", r)
-	}
+	require.NoError(t, err)
+	r := agent.Result.Get(snap)
+	assert.Equal(t, agent.OutOfTurn, r.Reason)
+	assert.EqualValues(t, 2, r.Turns)
 }
 
 func TestUsage(t *testing.T) {
@@ -110,12 +106,10 @@ func TestUsage(t *testing.T) {
 	want := []struct{ run, thread int64 }{{33, 33}, {0, 33}, {33, 66}}
 	for i, w := range want {
 		snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if run, thread := agent.Result.Get(snap).Usage.Total, agent.Usage.Get(snap).Total; run != w.run || thread != w.thread {
-			t.Errorf("run %d: got %d and %d, want %+v", i, run, thread, w)
-		}
+		require.NoError(t, err)
+		run, thread := agent.Result.Get(snap).Usage.Total, agent.Usage.Get(snap).Total
+		assert.Equal(t, w.run, run, "run %d: got %d and %d, want %+v", i, run, thread, w)
+		assert.Equal(t, w.thread, thread, "run %d: got %d and %d, want %+v", i, run, thread, w)
 	}
 }
 
@@ -142,9 +136,8 @@ func TestInvalidInput(t *testing.T) {
 	bad := llm.Message{Role: "wizard"}
 	for _, before := range []int{0, 2} {
 		_, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("hi"), bad))
-		if !errors.Is(err, llm.ErrInvalid) || !strings.Contains(err.Error(), fmt.Sprintf("message %d", before+2)) {
-			t.Errorf("got %v", err)
-		}
+		require.ErrorIs(t, err, llm.ErrInvalid)
+		require.ErrorContains(t, err, fmt.Sprintf("message %d", before+2))
 		snap, err := th.Snapshot(t.Context())
 		switch {
 		case before == 0 && !errors.Is(err, checkpoint.ErrNotFound):
@@ -152,9 +145,9 @@ func TestInvalidInput(t *testing.T) {
 		case before > 0 && (err != nil || agent.Messages.Len(snap) != before):
 			t.Errorf("got %v", err)
 		}
-		if snap, err = th.Invoke(t.Context(), agent.Messages.Put(llm.User("hi"))); err != nil || !snap.Done() {
-			t.Errorf("the thread is of no more use: %v", err)
-		}
+		snap, err = th.Invoke(t.Context(), agent.Messages.Put(llm.User("hi")))
+		require.NoError(t, err)
+		assert.True(t, snap.Done(), "the thread is of no more use: %v", err)
 	}
 }
 
@@ -168,9 +161,7 @@ func TestModelThatErrs(t *testing.T) {
 	)
 	g := newAgent(t, script, newSet(t, tools.New("add", "Adds.", add)), agent.Options{Graph: memory()})
 	snap, err := g.Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("1+2")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got []string
 	for _, m := range agent.Messages.All(snap) {
 		if m.Role == llm.RoleTool {
@@ -178,9 +169,7 @@ func TestModelThatErrs(t *testing.T) {
 		}
 	}
 	for i, want := range []string{"error the arguments for add are not JSON", "error invalid arguments", `error there is no tool "fly"`, "success 3"} {
-		if !strings.HasPrefix(got[i], want) {
-			t.Errorf("answer %d is %q, want %q", i, got[i], want)
-		}
+		assert.True(t, strings.HasPrefix(got[i], want), "answer %d is %q, want %q", i, got[i], want)
 	}
 }
 
@@ -197,15 +186,14 @@ func TestSystemFrom(t *testing.T) {
 			return "Answer in " + lang.Get(s), nil
 		},
 	})
-	if _, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("hi"))); err == nil || !strings.Contains(err.Error(), "no language") {
-		t.Errorf("got %v", err)
-	}
-	if _, err := g.Invoke(t.Context(), lang.Put("Greek"), agent.Messages.Put(llm.User("hi"))); err != nil {
-		t.Fatal(err)
-	}
-	if r := script.Requests()[0]; len(r.Messages) != 2 || r.Messages[0].Text() != "Answer in Greek" {
-		t.Errorf("the request is %v", r.Messages)
-	}
+	_, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("hi")))
+	require.Error(t, err)
+	require.ErrorContains(t, err, "no language")
+	_, err = g.Invoke(t.Context(), lang.Put("Greek"), agent.Messages.Put(llm.User("hi")))
+	require.NoError(t, err)
+	r := script.Requests()[0]
+	assert.Len(t, r.Messages, 2, "the request is %v", r.Messages)
+	assert.Equal(t, "Answer in Greek", r.Messages[0].Text(), "the request is %v", r.Messages)
 }
 
 // Model and tools of a turn are chosen by the state, and a call of a tool that
@@ -236,15 +224,13 @@ func TestDynamicModelAndTools(t *testing.T) {
 		},
 	})
 	snap, err := g.Invoke(t.Context(), expert.Put(false), agent.Messages.Put(llm.User("delete it")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := roles(snap); got != `user:delete it | assistant | tool:tool "delete" is not available in this turn | tool:seen | assistant:no` || deleted.Load() != 0 {
-		t.Errorf("got %s", got)
-	}
-	if _, err := g.Invoke(t.Context(), expert.Put(true), agent.Messages.Put(llm.User("delete it"))); err != nil || deleted.Load() != 1 {
-		t.Errorf("deleted %d times, %v", deleted.Load(), err)
-	}
+	require.NoError(t, err)
+	got := roles(snap)
+	assert.Equal(t, `user:delete it | assistant | tool:tool "delete" is not available in this turn | tool:seen | assistant:no`, got)
+	assert.EqualValues(t, 0, deleted.Load())
+	_, err = g.Invoke(t.Context(), expert.Put(true), agent.Messages.Put(llm.User("delete it")))
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, deleted.Load(), "deleted %d times, %v", deleted.Load(), err)
 }
 
 func TestRefusesToolsItDoesNotHave(t *testing.T) {
@@ -253,9 +239,9 @@ func TestRefusesToolsItDoesNotHave(t *testing.T) {
 		r.Tools = append(r.Tools, llm.ToolSpec{Name: "fly", Schema: json.RawMessage(`{"type":"object"}`)})
 		return nil
 	}})
-	if _, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("hi"))); err == nil || !strings.Contains(err.Error(), `"fly" is not in the agent's set`) {
-		t.Errorf("got %v", err)
-	}
+	_, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("hi")))
+	require.Error(t, err)
+	require.ErrorContains(t, err, `"fly" is not in the agent's set`)
 }
 
 // What the functions of Options fail with fails the run, and says which it was.
@@ -281,9 +267,8 @@ func TestFunctionsThatFail(t *testing.T) {
 	for want, o := range tests {
 		g := newAgent(t, llmtest.Echo{}, nil, o)
 		_, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User(strings.Repeat("long ", 100)), llm.User("hi")))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		require.Error(t, err)
+		require.ErrorContains(t, err, want)
 	}
 }
 
@@ -306,15 +291,11 @@ func TestReview(t *testing.T) {
 		},
 	})
 	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := roles(snap); got != "user:go | assistant | tool:3 | assistant:the password is ****" {
-		t.Errorf("got %s", got)
-	}
-	if got := seen.Get(snap); len(got) != 2 {
-		t.Errorf("got %q", got)
-	}
+	require.NoError(t, err)
+	got := roles(snap)
+	assert.Equal(t, "user:go | assistant | tool:3 | assistant:the password is ****", got)
+	seenTexts := seen.Get(snap)
+	assert.Len(t, seenTexts, 2)
 }
 
 type userID string
@@ -351,13 +332,10 @@ func TestBoundValues(t *testing.T) {
 	})
 	ctx := tools.WithBound(t.Context(), userID("ann"))
 	snap, err := g.Thread("t1").Invoke(ctx, plan.Put("gold"), agent.Messages.Put(llm.User("who am I?")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := agent.Messages.Get(snap)
-	if got[2].Text() != "ann t1 gold" || got[3].Status != llm.StatusError {
-		t.Errorf("got %s", roles(snap))
-	}
+	assert.Equal(t, "ann t1 gold", got[2].Text())
+	assert.Equal(t, llm.StatusError, got[3].Status)
 }
 
 type verdict struct {
@@ -390,23 +368,17 @@ func TestStructuredAnswer(t *testing.T) {
 			script := llmtest.NewScript(replies...)
 			g := newAgent(t, script, newSet(t, tools.New("add", "Adds.", add)), agent.Options{System: "Judge.", Answer: agent.Structured[verdict](), Graph: memory()})
 			snap, err := g.Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			answer, err := agent.Answer[verdict](snap)
 			r := agent.Result.Get(snap)
-			if r.Reason != tt.want || (err == nil) != (tt.want == agent.Answered) || script.Remaining() != 0 {
-				t.Fatalf("got %+v, %v", r, err)
-			}
-			if err == nil && answer != (verdict{7, "fine"}) || err != nil && !errors.Is(err, agent.ErrNoAnswer) {
-				t.Errorf("got %+v, %v", answer, err)
-			}
-			if asked := int64(len(script.Requests())); tt.want != agent.Filtered && (r.Usage.Total != asked || agent.Usage.Get(snap).Total != asked) {
-				t.Errorf("%d and %d tokens, want %d", r.Usage.Total, agent.Usage.Get(snap).Total, asked)
-			}
-			if agent.Messages.Len(snap) != 4 {
-				t.Errorf("got %s", roles(snap))
-			}
+			require.Equal(t, tt.want, r.Reason)
+			require.Equal(t, (tt.want == agent.Answered), (err == nil))
+			require.EqualValues(t, 0, script.Remaining())
+			assert.False(t, err == nil && answer != (verdict{7, "fine"}))
+			assert.False(t, err != nil && !errors.Is(err, agent.ErrNoAnswer))
+			asked := int64(len(script.Requests()))
+			assert.False(t, tt.want != agent.Filtered && (r.Usage.Total != asked || agent.Usage.Get(snap).Total != asked), "%d and %d tokens, want %d", r.Usage.Total, agent.Usage.Get(snap).Total, asked)
+			assert.EqualValues(t, 4, agent.Messages.Len(snap))
 		})
 	}
 }
@@ -418,25 +390,22 @@ func TestStructuredAnswerThatFails(t *testing.T) {
 	g := newAgent(t, script, nil, agent.Options{Answer: agent.Structured[int](), Graph: memory()})
 	th := g.Thread("t")
 	snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-	if !errors.Is(err, broken) {
-		t.Fatalf("got %v", err)
-	}
-	if r := agent.Result.Get(snap); r.Reason != agent.Running || r.Turns != 1 {
-		t.Errorf("a run that failed ended with %+v", r)
-	}
-	if _, err := agent.Answer[int](snap); !errors.Is(err, agent.ErrNoAnswer) || !strings.Contains(err.Error(), "has not ended") {
-		t.Errorf("got %v", err)
-	}
+	require.ErrorIs(t, err, broken)
+	r := agent.Result.Get(snap)
+	assert.Equal(t, agent.Running, r.Reason, "a run that failed ended with %+v", r)
+	assert.EqualValues(t, 1, r.Turns, "a run that failed ended with %+v", r)
+	_, err = agent.Answer[int](snap)
+	require.ErrorIs(t, err, agent.ErrNoAnswer)
+	require.ErrorContains(t, err, "has not ended")
 	// The thread goes on with the answer alone.
-	if snap, err = th.Invoke(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := agent.Answer[int](snap); n != 7 || err != nil {
-		t.Errorf("got %d, %v", n, err)
-	}
-	if _, err := agent.Answer[[]string](snap); err == nil || errors.Is(err, agent.ErrNoAnswer) {
-		t.Errorf("got %v", err)
-	}
+	snap, err = th.Invoke(t.Context())
+	require.NoError(t, err)
+	n, err := agent.Answer[int](snap)
+	assert.EqualValues(t, 7, n)
+	require.NoError(t, err)
+	_, err = agent.Answer[[]string](snap)
+	require.Error(t, err)
+	assert.NotErrorIs(t, err, agent.ErrNoAnswer)
 }
 
 func TestAnswerThatNobodyAskedFor(t *testing.T) {
@@ -446,12 +415,10 @@ func TestAnswerThatNobodyAskedFor(t *testing.T) {
 		"length: the reply is cut off":    stopping(llmtest.Say("sev"), llm.StopLength),
 	} {
 		snap, err := newAgent(t, llmtest.NewScript(reply), nil, agent.Options{}).Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := agent.Answer[int](snap); !errors.Is(err, agent.ErrNoAnswer) || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		require.NoError(t, err)
+		_, err = agent.Answer[int](snap)
+		require.ErrorIs(t, err, agent.ErrNoAnswer)
+		require.ErrorContains(t, err, want)
 	}
 }
 
@@ -462,13 +429,12 @@ func TestOptionsThatCanNotBe(t *testing.T) {
 		"Options.Answer: ":                   {Answer: agent.Structured[func()]()},
 		"MaxTurns is -1":                     {MaxTurns: -1},
 	} {
-		if _, err := agent.New("a", llmtest.Echo{}, nil, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		_, err := agent.New("a", llmtest.Echo{}, nil, o)
+		require.Error(t, err)
+		require.ErrorContains(t, err, want)
 	}
-	if _, err := agent.New("", llmtest.Echo{}, nil, agent.Options{}); err == nil {
-		t.Error("an agent without a name was taken")
-	}
+	_, err := agent.New("", llmtest.Echo{}, nil, agent.Options{})
+	require.Error(t, err, "an agent without a name was taken")
 }
 
 // A reply with many calls does not make them all at once, alone or as a subgraph.
@@ -505,15 +471,15 @@ func TestMaxParallel(t *testing.T) {
 						b.Edge(graph.Start, "helper")
 						b.Edge("helper", graph.End)
 						var err error
-						if g, err = b.Compile(graph.Options{}); err != nil {
-							t.Fatal(err)
-						}
+						g, err = b.Compile(graph.Options{})
+						require.NoError(t, err)
 					}
 					begin := time.Now()
 					snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-					if took := time.Since(begin); err != nil || took != tt.want || agent.Messages.Len(snap) != 15 {
-						t.Errorf("took %v, want %v: %v", took, tt.want, err)
-					}
+					took := time.Since(begin)
+					require.NoError(t, err)
+					assert.Equal(t, tt.want, took, "took %v, want %v: %v", took, tt.want, err)
+					assert.EqualValues(t, 15, agent.Messages.Len(snap), "took %v, want %v: %v", took, tt.want, err)
 				})
 			})
 		}

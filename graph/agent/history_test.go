@@ -2,10 +2,12 @@ package agent_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
@@ -61,21 +63,14 @@ func TestHistory(t *testing.T) {
 			th := g.Thread("t")
 			for i := range 5 {
 				snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User(fmt.Sprint("u", i+1))))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if i == 4 && agent.Messages.Len(snap) != tt.stored {
-					t.Errorf("%d messages are stored, want %d: %s", agent.Messages.Len(snap), tt.stored, roles(snap))
-				}
+				require.NoError(t, err)
+				assert.False(t, i == 4 && agent.Messages.Len(snap) != tt.stored, "%d messages are stored, want %d: %s", agent.Messages.Len(snap), tt.stored, roles(snap))
 			}
-			if got := asked(script.Requests()[4]); got != tt.last {
-				t.Errorf("the last request is %s, want %s", got, tt.last)
-			}
+			got := asked(script.Requests()[4])
+			assert.Equal(t, tt.last, got, "the last request is %s, want %s", got, tt.last)
 		})
 	}
-	if sums != 3 {
-		t.Errorf("%d summaries were made", sums)
-	}
+	assert.EqualValues(t, 3, sums, "%d summaries were made", sums)
 }
 
 // A summary stays while it fits, and system messages stay where they are.
@@ -98,13 +93,12 @@ func TestSummaryIsKept(t *testing.T) {
 		first = append(first, llm.User(fmt.Sprint("u", i)))
 	}
 	for i, input := range [][]llm.Message{first, {llm.User("x")}, {llm.User("y")}} {
-		if _, err := th.Invoke(t.Context(), agent.Messages.Put(input...)); err != nil {
-			t.Fatalf("%d: %v", i, err)
-		}
+		_, err := th.Invoke(t.Context(), agent.Messages.Put(input...))
+		require.NoError(t, err, "%d: %v", i, err)
 	}
-	if got, want := asked(script.Requests()[2]), "rule,SUM 8 were dropped,u8,a,x,b,y"; got != want || sums != 1 {
-		t.Errorf("got %s after %d summaries, want %s", got, sums, want)
-	}
+	got, want := asked(script.Requests()[2]), "rule,SUM 8 were dropped,u8,a,x,b,y"
+	assert.Equal(t, want, got)
+	assert.EqualValues(t, 1, sums)
 }
 
 // A run is cancelled while a tool works. It can go on, and then the tool runs
@@ -127,29 +121,26 @@ func TestCancelledInATool(t *testing.T) {
 		o.Graph.MaxParallel = 1
 		g := newAgent(t, script, set, o)
 		th := g.Thread("t")
-		if _, err := th.Invoke(ctx, agent.Messages.Put(llm.User("work"))); !errors.Is(err, context.Canceled) {
-			t.Fatalf("got %v", err)
-		}
+		_, err := th.Invoke(ctx, agent.Messages.Put(llm.User("work")))
+		require.ErrorIs(t, err, context.Canceled)
 		if goOn {
 			snap, err := th.Invoke(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := roles(snap); got != "user:work | assistant | tool:else | tool:worked | assistant:so" || others != 1 || runs != 2 {
-				t.Errorf("got %s after %d and %d runs", got, others, runs)
-			}
+			require.NoError(t, err)
+			got := roles(snap)
+			assert.Equal(t, "user:work | assistant | tool:else | tool:worked | assistant:so", got)
+			assert.EqualValues(t, 1, others)
+			assert.EqualValues(t, 2, runs)
 			continue
 		}
-		if _, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("never mind"))); err != nil {
-			t.Fatal(err)
-		}
+		_, err = th.Invoke(t.Context(), agent.Messages.Put(llm.User("never mind")))
+		require.NoError(t, err)
 		var got []string
 		for _, m := range script.Requests()[1].Messages {
 			got = append(got, string(m.Role)+" "+m.Text())
 		}
-		if len(got) != 5 || got[3] != "tool "+tools.NotCalled || got[4] != "user never mind" {
-			t.Errorf("got %q", got)
-		}
+		assert.Len(t, got, 5)
+		assert.Equal(t, "tool "+tools.NotCalled, got[3])
+		assert.Equal(t, "user never mind", got[4])
 	}
 }
 
@@ -161,10 +152,8 @@ func TestLoadedHistoryIsRepaired(t *testing.T) {
 	g := newAgent(t, script, nil, agent.Options{})
 	c := llm.ToolCall{ID: "c1", Name: "look"}
 	lost := llm.ToolResult(llm.ToolCall{ID: "c9", Name: "look"}, "lost")
-	if _, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("a"), lost, llm.Assistant("", c), llm.User("b"))); err != nil {
-		t.Fatal(err)
-	}
-	if got := asked(script.Requests()[0]); got != "a,,"+tools.NotCalled+",b" {
-		t.Errorf("got %s", got)
-	}
+	_, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("a"), lost, llm.Assistant("", c), llm.User("b")))
+	require.NoError(t, err)
+	got := asked(script.Requests()[0])
+	assert.Equal(t, "a,,"+tools.NotCalled+",b", got)
 }

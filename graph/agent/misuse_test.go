@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
@@ -37,17 +39,17 @@ func TestErrorsOfModels(t *testing.T) {
 			th := g.Thread("t")
 			snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("hi")))
 			if errors.Is(kind, llm.ErrContentFilter) {
-				if r := agent.Result.Get(snap); err != nil || r.Reason != agent.Filtered {
-					t.Errorf("got %+v and %v", r, err)
-				}
+				r := agent.Result.Get(snap)
+				require.NoError(t, err)
+				assert.Equal(t, agent.Filtered, r.Reason)
 				return
 			}
-			if !errors.Is(err, kind) || agent.Result.Get(snap).Reason != agent.Running || llm.Retryable(err) != llm.Retryable(failure) {
-				t.Fatalf("got %v", err)
-			}
-			if snap, err = th.Invoke(t.Context()); err != nil || roles(snap) != "user:hi | assistant:ok" {
-				t.Errorf("went on with %v and %v", roles(snap), err)
-			}
+			require.ErrorIs(t, err, kind)
+			require.Equal(t, agent.Running, agent.Result.Get(snap).Reason)
+			require.Equal(t, llm.Retryable(failure), llm.Retryable(err))
+			snap, err = th.Invoke(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, "user:hi | assistant:ok", roles(snap), "went on with %v and %v", roles(snap), err)
 		})
 	}
 }
@@ -66,12 +68,11 @@ func TestModelPanics(t *testing.T) {
 		"nil function": llm.ModelFunc(nil),
 	} {
 		snap, err := newAgent(t, model, nil, agent.Options{Graph: memory()}).Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("hi")))
-		if ne, ok := errors.AsType[*graph.NodeError](err); !ok || ne.Node != agent.ModelNode || !strings.Contains(err.Error(), "panic") {
-			t.Errorf("%s: got %v", name, err)
-		}
-		if roles(snap) != "user:hi" {
-			t.Errorf("%s: stored %s", name, roles(snap))
-		}
+		ne, ok := errors.AsType[*graph.NodeError](err)
+		assert.True(t, ok, "%s: got %v", name, err)
+		assert.Equal(t, agent.ModelNode, ne.Node, "%s: got %v", name, err)
+		require.ErrorContains(t, err, "panic", "%s: got %v", name, err)
+		assert.Equal(t, "user:hi", roles(snap), "%s: stored %s", name, roles(snap))
 	}
 }
 
@@ -90,16 +91,13 @@ func TestCancelledInAStream(t *testing.T) {
 			cancel()
 		}
 	}
-	if !errors.Is(last, context.Canceled) {
-		t.Errorf("got %v", last)
-	}
+	require.ErrorIs(t, last, context.Canceled)
 	snap, err := th.Snapshot(t.Context())
-	if err != nil || roles(snap) != "user:count" {
-		t.Errorf("stored %v, %v", roles(snap), err)
-	}
-	if snap, err = th.Invoke(t.Context()); err != nil || roles(snap) != "user:count | assistant:five" {
-		t.Errorf("went on with %v, %v", roles(snap), err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, "user:count", roles(snap), "stored %v, %v", roles(snap), err)
+	snap, err = th.Invoke(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "user:count | assistant:five", roles(snap), "went on with %v, %v", roles(snap), err)
 }
 
 func TestTwoRunsOnOneThread(t *testing.T) {
@@ -112,20 +110,17 @@ func TestTwoRunsOnOneThread(t *testing.T) {
 	}), nil, agent.Options{Graph: memory()})
 	var first sync.WaitGroup
 	first.Go(func() {
-		if _, err := g.Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("one"))); err != nil {
-			t.Errorf("the first run: %v", err)
-		}
+		_, err := g.Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("one")))
+		assert.NoError(t, err)
 	})
 	<-started
-	if _, err := g.Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("two"))); !errors.Is(err, checkpoint.ErrConflict) {
-		t.Errorf("the second run: got %v", err)
-	}
+	_, err := g.Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("two")))
+	require.ErrorIs(t, err, checkpoint.ErrConflict, "the second run: got %v", err)
 	close(release)
 	first.Wait()
 	snap, err := g.Thread("t").Snapshot(t.Context())
-	if err != nil || roles(snap) != "user:one | assistant:ok" {
-		t.Errorf("got %v, %v", roles(snap), err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, "user:one | assistant:ok", roles(snap))
 }
 
 // The form that a front end reads.
@@ -143,9 +138,7 @@ func TestChunkJSON(t *testing.T) {
 			c.MessageID = "m"
 		}
 		text, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got[c.Kind] = string(text)
 	}
 	for kind, want := range map[agent.ChunkKind]string{
@@ -157,8 +150,6 @@ func TestChunkJSON(t *testing.T) {
 		agent.ChunkOutcome:      `{"kind":"outcome","node":"agent","task":"agent","outcome":{"agent":"helper","reason":"answered","turns":2,"usage":{"input":4,"output":1,"total":5}}}`,
 		agent.ChunkEnd:          `{"kind":"end"}`,
 	} {
-		if got[kind] != want {
-			t.Errorf("%s:\ngot  %s\nwant %s", kind, got[kind], want)
-		}
+		assert.Equal(t, want, got[kind], "%s:\ngot  %s\nwant %s", kind, got[kind], want)
 	}
 }

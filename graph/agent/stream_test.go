@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
@@ -44,9 +47,9 @@ func watch(events iter.Seq2[graph.Event, error]) *watched {
 
 func (w *watched) snapshot(t *testing.T) *graph.Snapshot {
 	t.Helper()
-	if len(w.chunks) == 0 || w.err != nil || w.chunks[len(w.chunks)-1].Snapshot == nil {
-		t.Fatalf("the run did not end: %v", w.err)
-	}
+	require.NotEqual(t, 0, len(w.chunks), "the run did not end: %v", w.err)
+	require.NoError(t, w.err)
+	require.NotNil(t, w.chunks[len(w.chunks)-1].Snapshot, "the run did not end: %v", w.err)
 	return w.chunks[len(w.chunks)-1].Snapshot
 }
 
@@ -89,26 +92,17 @@ func TestChunks(t *testing.T) {
 		w := watch(g.Stream(t.Context(), agent.Messages.Put(llm.User("count"))))
 		snap := w.snapshot(t)
 		for _, m := range agent.Messages.All(snap) {
-			if m.Role == llm.RoleAssistant && w.texts[m.ID] != m.Text() {
-				t.Errorf("%s: the chunks make %q, want %q", name, w.texts[m.ID], m.Text())
-			}
+			assert.False(t, m.Role == llm.RoleAssistant && w.texts[m.ID] != m.Text(), "%s: the chunks make %q, want %q", name, w.texts[m.ID], m.Text())
 		}
 		want := "node_started turn reasoning tool_call usage node_finished " +
 			"node_started tool_started progress value tool_finished node_finished " +
 			"node_started turn text usage outcome node_finished end"
-		if w.kinds() != want {
-			t.Errorf("%s: got  %s\nwant %s", name, w.kinds(), want)
-		}
+		assert.Equal(t, want, w.kinds(), "%s: got  %s\nwant %s", name, w.kinds(), want)
 		for _, c := range w.chunks {
-			if c.Kind != agent.ChunkEnd && (c.Node == "" || c.Task == "" || c.Agent != "") {
-				t.Errorf("%s: %s has node %q, task %q, agent %q", name, c.Kind, c.Node, c.Task, c.Agent)
-			}
-			if c.Kind == agent.ChunkToolFinished && (c.Call.Name != "count" || c.Answer.Text() != "2") {
-				t.Errorf("%s: got %+v", name, c)
-			}
-			if _, err := json.Marshal(c); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			assert.False(t, c.Kind != agent.ChunkEnd && (c.Node == "" || c.Task == "" || c.Agent != ""), "%s: %s has node %q, task %q, agent %q", name, c.Kind, c.Node, c.Task, c.Agent)
+			assert.False(t, c.Kind == agent.ChunkToolFinished && (c.Call.Name != "count" || c.Answer.Text() != "2"), "%s: got %+v", name, c)
+			_, err := json.Marshal(c)
+			require.NoError(t, err, "%s: %v", name, err)
 		}
 	}
 }
@@ -118,17 +112,12 @@ func TestChunksOfFailure(t *testing.T) {
 	broken := errors.New("no quota")
 	g := newAgent(t, llmtest.NewScript(llmtest.Fail(broken)), nil, agent.Options{})
 	w := watch(g.Stream(t.Context(), agent.Messages.Put(llm.User("hi"))))
-	if got, want := w.kinds(), "node_started turn node_finished error"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	got, want := w.kinds(), "node_started turn node_finished error"
+	assert.Equal(t, want, got)
 	for _, c := range w.chunks[2:] {
-		if !strings.Contains(c.Problem, "no quota") {
-			t.Errorf("%s says %q", c.Kind, c.Problem)
-		}
+		assert.Contains(t, c.Problem, "no quota", "%s says %q", c.Kind, c.Problem)
 	}
-	if !errors.Is(w.err, broken) {
-		t.Errorf("got %v", w.err)
-	}
+	require.ErrorIs(t, w.err, broken)
 }
 
 // Any node speaks by Ask, and a run may be left in the middle.
@@ -142,20 +131,16 @@ func TestAskInAnyNode(t *testing.T) {
 	})
 	b.Edge(graph.Start, "write")
 	g, err := b.Compile(graph.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w := watch(g.Stream(t.Context()))
 	snap := w.snapshot(t)
 	for id, text := range w.texts {
-		if want := id + " " + text; note.Get(snap) != want || text != "warp and weft" {
-			t.Errorf("got %q, want %q", note.Get(snap), want)
-		}
+		want := id + " " + text
+		assert.Equal(t, want, note.Get(snap))
+		assert.Equal(t, "warp and weft", text)
 	}
 	for c, err := range agent.Chunks(g.Stream(t.Context())) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if c.Kind == agent.ChunkText {
 			break
 		}
@@ -171,16 +156,12 @@ func TestAgentsSideBySide(t *testing.T) {
 	for name, ch := range map[string]*state.KeyedChannel[llm.Message]{"left": left, "right": right} {
 		reply := llmtest.Say("I am the " + name + " one").Costing(llm.Usage{Input: 3, Output: 4})
 		a, err := agent.New(name, llmtest.NewScript(reply), nil, agent.Options{Messages: ch})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b.Subgraph(name, a)
 		b.Edge(graph.Start, name)
 	}
 	g, err := b.Compile(graph.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w := watch(g.Stream(t.Context(), left.Put(llm.User("who?")), right.Put(llm.User("who?"))))
 	said := map[string]string{}
 	for _, c := range w.chunks {
@@ -189,13 +170,13 @@ func TestAgentsSideBySide(t *testing.T) {
 	snap := w.snapshot(t)
 	for name, ch := range map[string]*state.KeyedChannel[llm.Message]{"left": left, "right": right} {
 		want := "I am the " + name + " one"
-		if last, _ := ch.Last(snap); last.Text() != want || said[name] != want || last.Name != name {
-			t.Errorf("%s said %q, streamed %q", last.Name, last.Text(), said[name])
-		}
+		last, _ := ch.Last(snap)
+		assert.Equal(t, want, last.Text(), "%s said %q, streamed %q", last.Name, last.Text(), said[name])
+		assert.Equal(t, want, said[name], "%s said %q, streamed %q", last.Name, last.Text(), said[name])
+		assert.Equal(t, name, last.Name, "%s said %q, streamed %q", last.Name, last.Text(), said[name])
 	}
-	if got := agent.Usage.Get(snap).Total; got != 14 {
-		t.Errorf("%d tokens, want 14", got)
-	}
+	got := agent.Usage.Get(snap).Total
+	assert.EqualValues(t, 14, got, "%d tokens, want 14", got)
 }
 
 // Several calls wait for a person; each is shown with the agent that asks.
@@ -213,9 +194,7 @@ func TestChunksOfPause(t *testing.T) {
 	b.Subgraph("clerk", inner)
 	b.Edge(graph.Start, "clerk")
 	g, err := b.Compile(memory())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w := watch(g.Thread("t").Stream(t.Context(), agent.Messages.Put(llm.User("go"))))
 	var got []string
 	for _, c := range w.chunks {
@@ -228,7 +207,5 @@ func TestChunksOfPause(t *testing.T) {
 		}
 	}
 	want := []string{`approval clerk tools tools[0] send{"a":1,"b":2}`, "pause clerk tools tools[1]"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.Equal(t, want, got)
 }

@@ -10,6 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
@@ -22,9 +25,7 @@ func member(t *testing.T, name string, set *tools.Set, ch *state.KeyedChannel[ll
 	t.Helper()
 	o := agent.Options{Messages: ch, Tools: tools.Options{Approval: tools.Approval{Rule: tools.Destructive()}}}
 	a, err := agent.New(name, model, set, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return agent.Member{Agent: a, Description: "It is the " + name + ".", Messages: ch}
 }
 
@@ -61,47 +62,44 @@ func TestSupervisor(t *testing.T) {
 			g, err := agent.Supervisor("boss", boss, nil, []agent.Member{
 				member(t, "writer", nil, writerMessages, writes), member(t, "clerk", mail, clerkMessages, clerks),
 			}, agent.Options{System: "Hand over.", Graph: memory()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			th := g.Thread("t")
 			w := watch(th.Stream(t.Context(), agent.Messages.Put(llm.User("write and send"))))
 			snap := w.snapshot(t)
 			open, err := agent.Approval.Open(snap)
-			if err != nil || len(open) != 1 || open[0].Node != "clerk" || string(open[0].Prompt.Arguments) != `{"a":1,"b":2}` {
-				t.Fatalf("got %+v, %v", open, err)
-			}
+			require.NoError(t, err)
+			require.Len(t, open, 1)
+			require.Equal(t, "clerk", open[0].Node)
+			require.Equal(t, `{"a":1,"b":2}`, string(open[0].Prompt.Arguments))
 			answer := open[0].Prompt.Edit(json.RawMessage(`{"a":5,"b":6}`))
 			more := watch(th.Stream(t.Context(), agent.Approval.Answer(open[0].ID, answer)))
 			snap = more.snapshot(t)
-			if sent.Load() != (sumInput{5, 6}) || !snap.Done() {
-				t.Errorf("sent %v", sent.Load())
-			}
+			assert.Equal(t, (sumInput{5, 6}), sent.Load(), "sent %v", sent.Load())
+			assert.True(t, snap.Done(), "sent %v", sent.Load())
 			said := map[string]string{}
 			for _, c := range append(w.chunks, more.chunks...) {
 				said[c.Agent] += c.Text
 			}
-			if said["writer"] != "a letter" || said["clerk"] != "it is sent" || said[""] != "all is done" {
-				t.Errorf("got %q", said)
-			}
-			if got := agent.Usage.Get(snap).Total; got != 6 {
-				t.Errorf("%d tokens, want 6", got)
-			}
-			if r := agent.Result.Get(snap); r.Agent != "boss" || r.Reason != agent.Answered || r.Turns != 3 || r.Usage.Total != 3 {
-				t.Errorf("got %+v", r)
-			}
+			assert.Equal(t, "a letter", said["writer"])
+			assert.Equal(t, "it is sent", said["clerk"])
+			assert.Equal(t, "all is done", said[""])
+			got := agent.Usage.Get(snap).Total
+			assert.EqualValues(t, 6, got, "%d tokens, want 6", got)
+			r := agent.Result.Get(snap)
+			assert.Equal(t, "boss", r.Agent)
+			assert.Equal(t, agent.Answered, r.Reason)
+			assert.EqualValues(t, 3, r.Turns)
+			assert.EqualValues(t, 3, r.Usage.Total)
 			want := "user:write and send | assistant | tool:Handed over to writer. Its task: write a letter | assistant:a letter" +
 				" | assistant | tool:Handed over to clerk. Its task: send the letter | assistant"
 			if apart {
 				want = "user:write and send | assistant | tool:a letter | assistant | tool:it is sent | assistant:all is done"
 			}
-			if got := roles(snap); !strings.HasPrefix(got, want) {
-				t.Errorf("got  %s\nwant %s", got, want)
-			}
+			gotRoles := roles(snap)
+			assert.True(t, strings.HasPrefix(gotRoles, want))
 			last := boss.Requests()[2].Messages
-			if got := last[len(last)-1].Role; got == llm.RoleAssistant {
-				t.Errorf("a request ends with the role %s", got)
-			}
+			role := last[len(last)-1].Role
+			assert.NotEqual(t, llm.RoleAssistant, role, "a request ends with the role %s", role)
 			if !apart {
 				return
 			}
@@ -109,9 +107,8 @@ func TestSupervisor(t *testing.T) {
 			for _, m := range clerks.Requests()[0].Messages {
 				told = append(told, fmt.Sprintf("%s %t:%s", m.Role, m.Relayed(), m.Text()))
 			}
-			if want := []string{"user false:write and send", "user true:writer answered:\n\na letter", "user true:send the letter"}; !slices.Equal(told, want) {
-				t.Errorf("the clerk was told %q", told)
-			}
+			wantTold := []string{"user false:write and send", "user true:writer answered:\n\na letter", "user true:send the letter"}
+			assert.Equal(t, wantTold, told, "the clerk was told %q", told)
 		})
 	}
 }
@@ -129,21 +126,14 @@ func TestSupervisorHandsOverToTwo(t *testing.T) {
 	g, err := agent.Supervisor("boss", boss, newSet(t, tools.New("add", "Adds.", add)), []agent.Member{
 		member(t, "left", nil, left, lefts), member(t, "right", nil, right, llmtest.NewScript(end(llm.StopFilter))),
 	}, agent.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := roles(snap)
-	if !strings.HasPrefix(got, "user:go | assistant | tool:L | tool:The agent did not answer: content_filter") ||
-		!strings.HasSuffix(got, " | tool:L | tool:3 | assistant:both") {
-		t.Errorf("got %s", got)
-	}
-	if len(boss.Requests()) != 2 || len(lefts.Requests()[0].Messages) != 3 {
-		t.Errorf("%d requests", len(boss.Requests()))
-	}
+	assert.True(t, strings.HasPrefix(got, "user:go | assistant | tool:L | tool:The agent did not answer: content_filter"))
+	assert.True(t, strings.HasSuffix(got, " | tool:L | tool:3 | assistant:both"))
+	assert.Len(t, boss.Requests(), 2, "%d requests", len(boss.Requests()))
+	assert.Len(t, lefts.Requests()[0].Messages, 3, "%d requests", len(boss.Requests()))
 }
 
 // A handover is subject to approval like any other call.
@@ -152,25 +142,17 @@ func TestHandoverRejected(t *testing.T) {
 	boss := llmtest.NewScript(llmtest.Calls(hands("writer", "")), llmtest.Say("as you like"))
 	g, err := agent.Supervisor("boss", boss, nil, []agent.Member{member(t, "writer", nil, nil, llmtest.NewScript())},
 		agent.Options{Graph: memory(), Tools: tools.Options{Approval: tools.Approval{Rule: tools.Named(agent.HandoverPrefix + "*")}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	th := g.Thread("t")
 	snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	open, err := agent.Approval.Open(snap)
-	if err != nil || len(open) != 1 {
-		t.Fatalf("%d questions, %v", len(open), err)
-	}
+	require.NoError(t, err, "%d questions, %v", len(open), err)
+	require.Len(t, open, 1, "%d questions, %v", len(open), err)
 	snap, err = th.Invoke(t.Context(), agent.Approval.Answer(open[0].ID, open[0].Prompt.Reject("do it yourself")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := roles(snap); !strings.HasSuffix(got, "do it yourself | assistant:as you like") {
-		t.Errorf("got %s", got)
-	}
+	require.NoError(t, err)
+	got := roles(snap)
+	assert.True(t, strings.HasSuffix(got, "do it yourself | assistant:as you like"))
 }
 
 // A supervisor that never stops handing over runs out of turns.
@@ -178,16 +160,13 @@ func TestSupervisorRunsOutOfTurns(t *testing.T) {
 	t.Parallel()
 	boss := llmtest.NewScript(slices.Repeat([]llmtest.Reply{llmtest.Calls(hands("writer", "again"))}, 3)...)
 	g, err := agent.Supervisor("boss", boss, nil, []agent.Member{member(t, "writer", nil, nil, llmtest.Echo{})}, agent.Options{MaxTurns: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := agent.Result.Get(snap); r.Reason != agent.OutOfTurn || r.Agent != "boss" || r.Turns != 3 {
-		t.Errorf("got %+v", r)
-	}
+	require.NoError(t, err)
+	r := agent.Result.Get(snap)
+	assert.Equal(t, agent.OutOfTurn, r.Reason)
+	assert.Equal(t, "boss", r.Agent)
+	assert.EqualValues(t, 3, r.Turns)
 }
 
 // A handover whose run was given up is not done with the next one.
@@ -197,23 +176,16 @@ func TestHandoverGivenUp(t *testing.T) {
 	boss := llmtest.NewScript(llmtest.Calls(hands("writer", "a letter")), llmtest.Calls(hands("writer", "a poem")), llmtest.Say("done"))
 	writer := llmtest.NewScript(llmtest.Fail(errors.New("no quota")), llmtest.Say("a poem it is"))
 	g, err := agent.Supervisor("boss", boss, nil, []agent.Member{member(t, "writer", nil, own, writer)}, agent.Options{Graph: memory()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	th := g.Thread("t")
-	if _, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("a letter"))); err == nil {
-		t.Fatal("it did not fail")
-	}
+	_, err = th.Invoke(t.Context(), agent.Messages.Put(llm.User("a letter")))
+	require.Error(t, err, "it did not fail")
 	snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("a poem instead")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := asked(writer.Requests()[1]); got != "a letter,a poem instead,a poem" {
-		t.Errorf("the writer was told %s", got)
-	}
-	if got := roles(snap); !strings.HasSuffix(got, "user:a poem instead | assistant | tool:a poem it is | assistant:done") {
-		t.Errorf("got %s", got)
-	}
+	require.NoError(t, err)
+	got := asked(writer.Requests()[1])
+	assert.Equal(t, "a letter,a poem instead,a poem", got, "the writer was told %s", got)
+	told := roles(snap)
+	assert.True(t, strings.HasSuffix(told, "user:a poem instead | assistant | tool:a poem it is | assistant:done"))
 }
 
 // Agents that share a conversation speak in turn, and no request ends with what
@@ -224,25 +196,19 @@ func TestAgentsInARow(t *testing.T) {
 	b := graph.New("row", agent.Messages)
 	for name, model := range map[string]llm.Model{"author": llmtest.NewScript(llmtest.Say("a text")), "critic": critic} {
 		a, err := agent.New(name, model, nil, agent.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b.Subgraph(name, a)
 	}
 	b.Edge(graph.Start, "author")
 	b.Edge("author", "critic")
 	g, err := b.Compile(graph.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("write")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	last := critic.Requests()[0].Messages[2]
-	if got := roles(snap); got != "user:write | assistant:a text | assistant:too long" || last.Role != llm.RoleUser {
-		t.Errorf("got %s; the critic's request ends with %s", got, last)
-	}
+	got := roles(snap)
+	assert.Equal(t, "user:write | assistant:a text | assistant:too long", got)
+	assert.Equal(t, llm.RoleUser, last.Role)
 }
 
 // A supervisor may be a member of another one.
@@ -250,22 +216,19 @@ func TestSupervisorOfSupervisors(t *testing.T) {
 	t.Parallel()
 	inner, err := agent.Supervisor("lead", llmtest.NewScript(llmtest.Calls(hands("writer", "")), llmtest.Say("led")), nil,
 		[]agent.Member{member(t, "writer", nil, nil, llmtest.NewScript(llmtest.Say("written")))}, agent.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	g, err := agent.Supervisor("boss", llmtest.NewScript(llmtest.Calls(hands("lead", "")), llmtest.Say("done")), nil,
 		[]agent.Member{{Agent: inner}}, agent.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w := watch(g.Stream(t.Context(), agent.Messages.Put(llm.User("go"))))
 	said := map[string]string{}
 	for _, c := range w.chunks {
 		said[c.Agent] += c.Text
 	}
-	if w.err != nil || said["writer"] != "written" || said["lead"] != "led" || said[""] != "done" {
-		t.Errorf("got %q, %v", said, w.err)
-	}
+	require.NoError(t, w.err)
+	assert.Equal(t, "written", said["writer"])
+	assert.Equal(t, "led", said["lead"])
+	assert.Equal(t, "done", said[""])
 }
 
 func TestTeamsThatCanNotBe(t *testing.T) {
@@ -291,9 +254,9 @@ func TestTeamsThatCanNotBe(t *testing.T) {
 		{"handover", "boss", nil, []agent.Member{{Agent: member(t, "handover", nil, own, llmtest.Echo{}).Agent, Messages: own}}, agent.Options{}},
 	}
 	for _, tt := range tests {
-		if _, err := agent.Supervisor(tt.name, llmtest.Echo{}, tt.set, tt.team, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("got %v, want %q", err, tt.want)
-		}
+		_, err := agent.Supervisor(tt.name, llmtest.Echo{}, tt.set, tt.team, tt.o)
+		require.Error(t, err)
+		require.ErrorContains(t, err, tt.want)
 	}
 }
 
@@ -306,19 +269,16 @@ func TestMemberFails(t *testing.T) {
 	own := state.Keyed("own", llm.ByID)
 	g, err := agent.Supervisor("boss", boss, nil,
 		[]agent.Member{member(t, "writer", nil, own, llmtest.NewScript(llmtest.Fail(broken), llmtest.Say("written")))}, agent.Options{Graph: memory()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	th := g.Thread("t")
 	_, err = th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-	if ne, ok := errors.AsType[*graph.NodeError](err); !ok || !errors.Is(err, broken) || ne.Node != agent.ModelNode && ne.Node != "writer" {
-		t.Fatalf("got %v", err)
-	}
+	ne, ok := errors.AsType[*graph.NodeError](err)
+	require.True(t, ok)
+	require.ErrorIs(t, err, broken)
+	require.False(t, ne.Node != agent.ModelNode && ne.Node != "writer")
 	snap, err := th.Invoke(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := roles(snap); got != "user:go | assistant | tool:written | assistant:done" || boss.Remaining() > 0 {
-		t.Errorf("got %s", got)
-	}
+	require.NoError(t, err)
+	got := roles(snap)
+	assert.Equal(t, "user:go | assistant | tool:written | assistant:done", got)
+	assert.LessOrEqual(t, boss.Remaining(), 0)
 }

@@ -1,4 +1,4 @@
-// Package arch holds the tests that keep the repository's shape: which package
-// may import which, what the core compiles, how large a program it makes, and
-// where a test may sleep. It has no code of its own.
+// Package arch contains tests of the structure of the repository: the packages that each
+// package may import, the order of the files of the engine, the size of a program that
+// imports graph, and the use of time.Sleep in tests. It has no other code.
 package arch

@@ -11,46 +11,67 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const modulePath = "github.com/weft-go/weft"
 
-// core are the packages that compile nothing but the standard library and each
-// other.
-var core = []string{"state", "graph", "checkpoint", "memory", "llm"}
+// core lists the packages that compile only packages of this module and of the standard
+// library.
+var core = []string{
+	"state", "graph", "graph/draw", "graph/node", "checkpoint", "checkpoint/memcheckpoint", "memory", "llm",
+	"internal/jsonform", "internal/statecore", "internal/engine", "internal/suggest", "internal/uuid",
+}
 
-// layers says what of this module a package may import. A pattern that ends in
-// "/..." stands for the packages below; the longest pattern that fits counts.
-// Each group's own internal packages come in addition.
+// layers lists the packages of this module that a package may import. A pattern that ends
+// in "/..." stands for the packages below; the longest matching pattern counts. A package
+// may also import the internal packages of its own group, such as memory/internal/....
 var layers = map[string][]string{
-	"state":      nil,
-	"llm":        nil,
-	"checkpoint": nil,
-	"memory":     {"llm"},
-	"graph":      {"state", "checkpoint"},
-	"tools":      {"llm", "state"},
+	// The core, lowest first.
+	"internal/uuid":      nil,
+	"internal/suggest":   nil,
+	"internal/jsonform":  nil,
+	"internal/statecore": {"internal/jsonform"},
+	"state":              {"internal/statecore", "internal/jsonform", "internal/uuid"},
+	"checkpoint":         nil,
+	"internal/engine":    {"state", "checkpoint", "internal/statecore", "internal/suggest", "internal/uuid"},
+	"graph/draw":         {"state"},
+	"graph":              {"state", "checkpoint", "graph/draw", "internal/engine", "internal/statecore", "internal/jsonform", "internal/suggest"},
+	"graph/node":         {"graph", "internal/engine", "state"},
 
-	"graph/agent":    {"graph", "llm", "tools", "state"},
-	"checkpoint/...": {"checkpoint"},
-	"llm/...":        {"llm"},
-	"memory/...":     {"memory", "memory/...", "llm"},
-	"tools/...":      {"tools", "llm", "state"},
-
-	"llm/langchainllm/...": {"llm", "llm/langchainllm"},
-
+	"checkpoint/...":            {"checkpoint", "internal/migration", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
+	"checkpoint/memcheckpoint":  {"checkpoint"},
+	"checkpoint/checkpointtest": {"checkpoint"},
 	"checkpoint/supacheckpoint": {"checkpoint", "checkpoint/pgcheckpoint"},
-	"memory/internal/...":       {"memory", "memory/internal/...", "llm"},
-	"memory/agentmemory":        {"memory", "memory/...", "llm", "tools", "graph", "graph/agent", "state"},
 
-	// An example may do what a user can do, and no more.
-	"examples/...": {"state", "graph", "graph/agent", "checkpoint", "checkpoint/...", "llm", "llm/...", "memory", "memory/...", "tools", "tools/..."},
-	// A command works on the stores that it names.
+	"llm":                  {"internal/uuid"},
+	"llm/...":              {"llm"},
+	"llm/langchainllm/...": {"llm", "llm/langchainllm"},
+	"tools":                {"llm", "state"},
+	"tools/...":            {"tools", "llm", "state", "internal/toolname", "internal/uuid"},
+	"graph/agent":          {"graph", "llm", "tools", "state"},
+
+	"memory":              {"llm", "internal/uuid"},
+	"memory/...":          {"memory", "memory/...", "llm", "internal/migration", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
+	"memory/internal/...": {"memory", "memory/internal/...", "llm"},
+	"memory/agentmemory":  {"memory", "memory/...", "llm", "tools", "graph", "graph/agent", "state"},
+
+	// Examples and commands import only what users can import.
+	"examples/...": {
+		"state", "graph", "graph/draw", "graph/node", "graph/agent", "checkpoint", "checkpoint/...",
+		"llm", "llm/...", "memory", "memory/...", "tools", "tools/...",
+	},
 	"cmd/...": {"checkpoint", "checkpoint/..."},
-	// What several packages share stands below all of them.
-	"internal/...": nil,
-	// Programs of the Makefile are users.
-	"internal/interop": {"llm"},
-	"internal/live":    {"graph", "graph/agent", "llm", "llm/langchainllm/...", "tools"},
+
+	// The other internal packages do not import public packages, unless listed here.
+	"internal/...":      nil,
+	"internal/pgdb":     {"internal/migration"},
+	"internal/sqlitedb": {"internal/migration"},
+	"internal/supatest": {"internal/pgtest"},
+	"internal/interop":  {"llm"},
+	"internal/live":     {"graph", "graph/agent", "llm", "llm/langchainllm/...", "tools"},
 }
 
 type pkg struct {
@@ -62,10 +83,10 @@ type pkg struct {
 	Deps       []string
 }
 
-// path is the package's path in the module: "graph/agent".
+// path returns the path of the package in the module, such as "graph/agent".
 func (p pkg) path() string { return inModule(p.ImportPath) }
 
-// helper says whether the package exists for tests.
+// helper reports whether the package is for tests.
 func (p pkg) helper() bool {
 	path := p.path()
 	return strings.HasSuffix(path, "test") || strings.HasPrefix(path, "internal/") && strings.HasSuffix(path, "testing")
@@ -75,7 +96,7 @@ func inModule(importPath string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(importPath, modulePath), "/")
 }
 
-// packages are those of the module and all that they compile, without tests.
+// packages returns the packages of the module and all their dependencies, without tests.
 var packages = sync.OnceValues(func() (map[string]pkg, error) {
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Name,Standard,DepOnly,Imports,Deps", "./...")
 	cmd.Dir = filepath.Join("..", "..")
@@ -98,13 +119,11 @@ var packages = sync.OnceValues(func() (map[string]pkg, error) {
 	}
 })
 
-// own returns the module's packages, sorted by path, and all packages.
+// own returns the packages of the module, sorted by path, and all packages by import path.
 func own(t *testing.T) ([]pkg, map[string]pkg) {
 	t.Helper()
 	all, err := packages()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
+	require.NoError(t, err, "go list")
 	var ours []pkg
 	for _, p := range all {
 		if !p.DepOnly {
@@ -112,57 +131,63 @@ func own(t *testing.T) ([]pkg, map[string]pkg) {
 		}
 	}
 	slices.SortFunc(ours, func(a, b pkg) int { return strings.Compare(a.ImportPath, b.ImportPath) })
-	if len(ours) == 0 {
-		t.Fatal("go list found no package")
-	}
+	require.NotEmpty(t, ours, "packages of go list")
 	return ours, all
 }
 
 func TestCoreCompilesTheStandardLibraryOnly(t *testing.T) {
 	t.Parallel()
 	_, all := own(t)
-	checked := 0
 	for _, name := range core {
 		p, ok := all[modulePath+"/"+name]
-		if !ok {
+		if !assert.True(t, ok, "package %s does not exist", name) {
 			continue
 		}
-		checked++
 		for _, dep := range p.Deps {
-			if d := all[dep]; !d.Standard && !strings.HasPrefix(dep, modulePath+"/") {
-				t.Errorf("%s compiles %s, which is not of the standard library", name, dep)
-			}
+			assert.True(t, strings.HasPrefix(dep, modulePath+"/") || all[dep].Standard,
+				"%s compiles %s, which is not in the standard library", name, dep)
 		}
-	}
-	if checked < 3 {
-		t.Errorf("found %d of the core packages %v", checked, core)
 	}
 }
 
-func TestImportsPointOneWay(t *testing.T) {
+func TestUsersLinkNoTestify(t *testing.T) {
+	t.Parallel()
+	ours, _ := own(t)
+	checked := 0
+	for _, p := range ours {
+		if strings.HasPrefix(p.path(), "internal/") || strings.Contains(p.path(), "/internal/") {
+			continue // users cannot import it
+		}
+		checked++
+		for _, dep := range p.Deps {
+			assert.False(t, strings.HasPrefix(dep, "github.com/stretchr/testify"), "%s compiles %s; only tests may import it", p.path(), dep)
+		}
+	}
+	assert.Greater(t, checked, 20, "checked packages")
+}
+
+func TestPackagesImportLowerLayersOnly(t *testing.T) {
 	t.Parallel()
 	ours, _ := own(t)
 	for _, p := range ours {
 		group, allowed, ok := layer(p.path())
-		if !ok {
-			t.Errorf("%s has no place in the layers; give it one", p.path())
+		if !assert.True(t, ok, "%s is in no layer; add it to the variable layers", p.path()) {
 			continue
 		}
 		for _, imported := range p.Imports {
 			if !strings.HasPrefix(imported, modulePath+"/") {
 				continue
 			}
-			if to := inModule(imported); !mayImport(p.path(), group, allowed, to) {
-				t.Errorf("%s imports %s: it may import %v", p.path(), to, allowed)
-			}
+			to := inModule(imported)
+			assert.True(t, mayImport(p.path(), group, allowed, to), "%s imports %s; it may import %v", p.path(), to, allowed)
 		}
 	}
 }
 
-// layer returns the group that a package belongs to and what it may import.
+// layer returns the group to which a package belongs and the packages that it may import.
 func layer(path string) (group string, allowed []string, ok bool) {
-	// An internal package has the rights of the package that it is part of, unless it has
-	// its own.
+	// An internal package has the imports of the package that contains it, unless layers
+	// lists it.
 	for pattern, allowed := range layers {
 		if strings.Contains(pattern, "/internal/") && matches(pattern, path) {
 			return pattern, allowed, true
@@ -186,9 +211,6 @@ func layer(path string) (group string, allowed []string, ok bool) {
 }
 
 func mayImport(path, group string, allowed []string, to string) bool {
-	if strings.HasPrefix(to, "internal/") {
-		return group != "examples"
-	}
 	home, _, _ := strings.Cut(path, "/internal/")
 	if strings.HasPrefix(to, home+"/internal/") || strings.HasPrefix(to, group+"/internal/") {
 		return true
@@ -211,63 +233,79 @@ func TestProgramsLinkNoTestHelpers(t *testing.T) {
 		for _, dep := range p.Deps {
 			helper := dep == "testing" || strings.HasPrefix(dep, "testing/") || dep == "net/http/httptest"
 			if strings.HasPrefix(dep, modulePath+"/") && all[dep].helper() {
-				// An example without a key runs on a scripted model.
+				// An example without an API key runs on a scripted model.
 				helper = !strings.HasPrefix(p.path(), "examples/") || inModule(dep) != "llm/llmtest"
 			}
-			if helper {
-				t.Errorf("%s compiles %s outside of its tests", p.path(), dep)
-			}
+			assert.False(t, helper, "%s compiles %s outside of its tests", p.path(), dep)
 		}
 	}
 }
 
-// TestLayerRules holds the rules themselves to account: a rule that lets
-// everything through would make the tests above pass.
-func TestLayerRules(t *testing.T) {
+// A rule that permits everything would make the tests above pass.
+func TestLayersPermitAndForbid(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		from, to string
 		want     bool
 	}{
+		{"internal/jsonform", "internal/statecore", false},
+		{"internal/statecore", "internal/jsonform", true},
+		{"internal/statecore", "state", false},
+		{"state", "internal/statecore", true},
+		{"state", "internal/engine", false},
+		{"state", "checkpoint", false},
+		{"internal/engine", "state", true},
+		{"internal/engine", "checkpoint", true},
+		{"internal/engine", "graph", false},
+		{"internal/suggest", "internal/uuid", false},
 		{"graph", "state", true},
 		{"graph", "checkpoint", true},
+		{"graph", "internal/engine", true},
+		{"graph", "graph/draw", true},
+		{"graph", "graph/node", false},
 		{"graph", "checkpoint/internal/lineage", false},
 		{"graph", "graph/internal/plan", true},
 		{"graph", "llm", false},
 		{"graph", "graph/agent", false},
+		{"graph/draw", "state", true},
+		{"graph/draw", "graph", false},
+		{"graph/draw", "internal/uuid", false},
+		{"graph/node", "graph", true},
+		{"graph/node", "internal/engine", true},
+		{"graph/node", "internal/statecore", false},
 		{"graph/internal/plan", "llm", false},
 		{"graph/internal/plan", "state", true},
 		{"graph/agent", "tools", true},
 		{"graph/agent", "memory", false},
-		{"state", "checkpoint", false},
-		{"state", "internal/ids", true},
+		{"graph/agent", "internal/engine", false},
 		{"checkpoint/sqlitecheckpoint", "checkpoint", true},
 		{"checkpoint/sqlitecheckpoint", "checkpoint/internal/lineage", true},
+		{"checkpoint/sqlitecheckpoint", "internal/sqlitedb", true},
 		{"checkpoint/sqlitecheckpoint", "graph", false},
+		{"checkpoint/memcheckpoint", "checkpoint", true},
+		{"checkpoint/memcheckpoint", "internal/sqlitedb", false},
 		{"checkpoint", "checkpoint/internal/lineage", true},
 		{"llm", "state", false},
 		{"tools/mcptools", "tools", true},
+		{"cmd/reseal", "checkpoint/pgcheckpoint", true},
+		{"cmd/reseal", "internal/pgdb", false},
 		{"examples/hello", "checkpoint/sqlitecheckpoint", true},
-		{"examples/hello", "internal/ids", false},
+		{"examples/hello", "graph/node", true},
+		{"examples/hello", "internal/uuid", false},
 		{"examples/hello", "examples/hello/internal/offline", true},
 		{"examples/hello/internal/offline", "examples/hello/internal/words", true},
 		{"examples/hello", "examples/internal/web", true},
 		{"examples/internal/web", "graph", true},
-		{"examples/internal/web", "internal/ids", false},
+		{"examples/internal/web", "internal/uuid", false},
 		{"tools", "examples/hello", false},
-		{"internal/ids", "state", false},
+		{"internal/anything", "state", false},
 	}
 	for _, tt := range tests {
 		group, allowed, ok := layer(tt.from)
-		if !ok {
-			t.Errorf("%s: no layer", tt.from)
-			continue
-		}
-		if got := mayImport(tt.from, group, allowed, tt.to); got != tt.want {
-			t.Errorf("%s imports %s: got %v, want %v", tt.from, tt.to, got, tt.want)
+		if assert.True(t, ok, "%s is in no layer", tt.from) {
+			assert.Equal(t, tt.want, mayImport(tt.from, group, allowed, tt.to), "%s imports %s", tt.from, tt.to)
 		}
 	}
-	if _, _, ok := layer("elsewhere"); ok {
-		t.Error("an unknown package has a layer")
-	}
+	_, _, ok := layer("elsewhere")
+	assert.False(t, ok, "an unknown package is in a layer")
 }

@@ -8,10 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// TestNoTestSleeps fails on a time.Sleep in a test, unless it stands in a
-// function that calls synctest.Test: in its bubble a sleep takes no time.
+// TestNoTestSleeps fails on a time.Sleep in a test, unless the enclosing declaration calls
+// synctest.Test, in whose bubble a sleep takes no time.
 func TestNoTestSleeps(t *testing.T) {
 	t.Parallel()
 	fset := token.NewFileSet()
@@ -26,19 +29,15 @@ func TestNoTestSleeps(t *testing.T) {
 		}
 		files++
 		for _, pos := range sleeps(file) {
-			t.Errorf("%v: time.Sleep outside of a synctest bubble", fset.Position(pos))
+			assert.Fail(t, "time.Sleep outside of a synctest bubble", "%v", fset.Position(pos))
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if files == 0 {
-		t.Error("found no test file")
-	}
+	require.NoError(t, err)
+	assert.NotZero(t, files, "test files")
 }
 
-// sleeps returns where a file names time.Sleep in a declaration that has no
+// sleeps returns the positions of time.Sleep in the declarations of a file that do not use
 // synctest.Test.
 func sleeps(file *ast.File) []token.Pos {
 	var found []token.Pos
@@ -50,7 +49,7 @@ func sleeps(file *ast.File) []token.Pos {
 	return found
 }
 
-// uses returns where a name of a package is used.
+// uses returns the positions at which a name of a package is used.
 func uses(n ast.Node, pkg, name string) []token.Pos {
 	var found []token.Pos
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -71,7 +70,7 @@ func names(e ast.Expr, pkg, name string) bool {
 	return ok && x.Name == pkg
 }
 
-func TestSleepRule(t *testing.T) {
+func TestSleepsFindsSleepsOutsideOfBubbles(t *testing.T) {
 	t.Parallel()
 	const source = `package p
 
@@ -83,14 +82,10 @@ func e() { f := func() { time.Sleep(1) }; synctest.Test(t, f) }
 `
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "p.go", source, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got []int
 	for _, pos := range sleeps(file) {
 		got = append(got, fset.Position(pos).Line)
 	}
-	if len(got) != 3 || got[0] != 3 || got[1] != 5 || got[2] != 6 {
-		t.Errorf("got sleeps in lines %v, want 3, 5 and 6", got)
-	}
+	assert.Equal(t, []int{3, 5, 6}, got, "lines with a sleep")
 }

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // repository is a small module with all that docgen looks at.
@@ -39,18 +42,14 @@ func main() {
 func put(t *testing.T, root string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
-		if err := write(filepath.Join(root, name), []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, write(filepath.Join(root, name), []byte(text)))
 	}
 }
 
 func read(t *testing.T, root, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 
@@ -58,9 +57,7 @@ func TestRunWrites(t *testing.T) {
 	t.Parallel()
 	root := repository(t)
 	put(t, root, map[string]string{"api/gone.txt": "of a package that was removed"})
-	if err := run(t.Context(), root, false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, run(t.Context(), root, false))
 
 	wantDeps := `# The modules that each public package compiles. Written by ` + "`make docs`" + `.
 
@@ -77,9 +74,7 @@ two
 		t.Errorf("api/two.txt: got %q, want it to contain %q", got, want)
 	}
 	entries, err := os.ReadDir(filepath.Join(root, "api"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(entries) != 2 {
 		t.Errorf("api: got %v, want the two public packages", entries)
 	}
@@ -89,17 +84,13 @@ two
 		t.Errorf("README.md: got %q, want %q", got, wantReadme)
 	}
 
-	if err := run(t.Context(), root, true); err != nil {
-		t.Errorf("check after writing: %v", err)
-	}
+	assert.NoError(t, run(t.Context(), root, true), "check after writing")
 }
 
 func TestRunCheck(t *testing.T) {
 	t.Parallel()
 	root := repository(t)
-	if err := run(t.Context(), root, false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, run(t.Context(), root, false))
 	before := read(t, root, "README.md")
 	put(t, root, map[string]string{
 		"two/two.go":        "// Package two is alone.\npackage two\n\n// Two is the second.\nfunc Two() int64 { return 2 }\n",
@@ -202,9 +193,7 @@ func TestFence(t *testing.T) {
 		"cmd/hello/out.txt": "```\nfenced\n```\n",
 		"README.md":         "<!-- begin: cmd/hello/out.txt -->\n<!-- end -->\n",
 	})
-	if err := run(t.Context(), root, false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, run(t.Context(), root, false))
 	want := "<!-- begin: cmd/hello/out.txt -->\n````text\n```\nfenced\n```\n````\n<!-- end -->\n"
 	if got := read(t, root, "README.md"); got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -9,13 +9,6 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Changes of a subgraph's checkpoint that do not change its state. They hold what
-// the parent gets from the call, in case another process has to deliver it.
-const (
-	changeShared = "$out:"   // before a channel's name: a write for the parent's channel
-	changeParent = "$parent" // a storedParent
-)
-
 // commitStep folds the writes of a superstep into the state, in task order, finds
 // what is due next, and commits both.
 func (r *run) commitStep(tasks []Task) error {

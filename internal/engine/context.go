@@ -11,6 +11,13 @@ import (
 // the end of the current superstep.
 var ErrDrained = errors.New("the run was drained")
 
+// ErrSuperseded is the cause with which a run ends that gives way to another one
+// on its thread.
+var ErrSuperseded = errors.New("the run gave way to another run on its thread")
+
+// errRunEnded is returned to what outlives the run.
+var errRunEnded = errors.New("the run has ended")
+
 // grace is how long a run may still store what finished, once its context has ended.
 const grace = 10 * time.Second
 

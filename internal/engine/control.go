@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
@@ -171,7 +174,7 @@ func (p *Plan) decodeJoins(stored map[string][]string) [][]bool {
 	for i := range p.Joins {
 		j := &p.Joins[i]
 		for key, sources := range stored {
-			if key != joinKey(j.Sources, j.Target) && key != p.formerJoinKey(j) {
+			if p.currentJoinKey(key) != joinKey(j.Sources, j.Target) {
 				continue
 			}
 			for _, name := range sources {
@@ -187,20 +190,70 @@ func (p *Plan) decodeJoins(stored map[string][]string) [][]bool {
 	return arrived
 }
 
-// formerJoinKey returns the key of a join before its nodes were renamed.
-func (p *Plan) formerJoinKey(j *Join) string {
-	former := func(name string) string {
-		if names := p.previous[name]; len(names) > 0 {
-			return names[0]
-		}
-		return name
+// currentJoinKey returns the key that a stored join has now, if its nodes were
+// renamed: all of them, or some.
+func (p *Plan) currentJoinKey(stored string) string {
+	list, target, ok := strings.Cut(stored, "]→")
+	rest, opened := strings.CutPrefix(list, "[")
+	if len(p.Renamed) == 0 || !ok || !opened {
+		return stored
 	}
-	sources := make([]string, len(j.Sources))
-	for i, name := range j.Sources {
-		sources[i] = former(name)
+	var sources []string
+	for rest != "" {
+		quoted, err := strconv.QuotedPrefix(rest)
+		if err != nil {
+			return stored
+		}
+		name, _ := strconv.Unquote(quoted)
+		sources = append(sources, p.current(name))
+		rest = strings.TrimPrefix(rest[len(quoted):], " ")
 	}
 	slices.Sort(sources)
-	return joinKey(sources, former(j.Target))
+	return joinKey(sources, p.current(target))
+}
+
+// WaitsAt reports whether a checkpoint, with its pending writes, has a task of the
+// node that did not finish, or a deferred node that waits.
+func (p *Plan) WaitsAt(c *checkpoint.Checkpoint, node string) (bool, error) {
+	ctl, err := readControl(c.Control)
+	if err != nil {
+		return false, fmt.Errorf("checkpoint %s: %w: %w", c.ID, checkpoint.ErrCorrupt, err)
+	}
+	for _, w := range c.Writes { // targets that a caller named
+		switch {
+		case w.Task == "" && w.Channel == markGoto:
+			ctl.Next = append(ctl.Next, string(w.Data))
+		case w.Task == "" && w.Channel == markSend:
+			var s storedSend
+			if err := json.Unmarshal(w.Data, &s); err != nil {
+				return false, fmt.Errorf("checkpoint %s: %w: %w", c.ID, checkpoint.ErrCorrupt, err)
+			}
+			ctl.Sends = append(ctl.Sends, s)
+		}
+	}
+	void := pendingDecoder{plan: p, out: &pendingWrites{}}
+	for _, w := range c.Writes {
+		if w.Channel == markVoid {
+			if err := void.decodeVoid(w.Data); err != nil {
+				return false, fmt.Errorf("checkpoint %s: %w: %w", c.ID, checkpoint.ErrCorrupt, err)
+			}
+		}
+	}
+	is := func(stored string) bool { return p.current(stored) == p.current(node) }
+	done := func(id string) bool {
+		return slices.ContainsFunc(c.Writes, func(w checkpoint.Write) bool {
+			return w.Channel == markDone && p.currentTask(w.Task) == id && w.Index >= void.out.void[id]
+		})
+	}
+	if slices.ContainsFunc(ctl.Waiting, is) || slices.ContainsFunc(ctl.Next, is) && !done(p.current(node)) {
+		return true, nil
+	}
+	for i, s := range ctl.Sends {
+		if is(s.Node) && !done(taskID(p.current(node), i+1)) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func (p *Plan) encodeSend(node string, writes []state.Write) (storedSend, error) {

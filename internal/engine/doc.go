@@ -12,24 +12,26 @@
 // The files, lowest first: each uses those above it.
 //
 //   - signal.go: the writes that steer the engine: Goto, Send, ToParent, Answer.
-//   - plan.go: nodes, edges and joins, as Compile made them.
+//   - plan.go, suggest.go: nodes, edges and joins, as Compile made them; the nearest name for an error.
 //   - frontier.go: what is due next. A pure function.
 //   - taskid.go: names of tasks, and their former names.
 //   - control.go: the stored form of a frontier.
 //   - pending.go: results, questions, answers and side effects of an unfinished superstep, encoded and decoded.
 //   - event.go, stream.go: events, and the channel that carries them to their reader.
 //   - context.go: the context of the nodes, and the one with which progress is stored.
-//   - durability.go, exitwriter.go: when progress is stored: the sync, async and exit writers.
+//   - exitwriter.go, durability.go: when progress is stored: the exit, sync and async writers.
 //   - runlog.go: names the checkpoints of a run and gives them to the writer.
-//   - options.go, lease.go: what a run is given, and its right to the thread.
-//   - rollback.go: the end of a run that gave way to another one.
+//   - options.go: what a run is given.
 //   - task.go: one node's part of a superstep: its call, and its update split into writes and targets.
+//   - lease.go: the right of a run to its thread, and conflicts over it.
+//   - idle.go: ends a node that shows no sign of life.
 //   - once.go, question.go, taskcontext.go: what a node can ask of its task: side effects, questions, keys.
-//   - parentwrites.go: what a subgraph writes for the graph around it.
-//   - snapshot.go, snapshotpolicy.go: the state of a thread as users see it; when a checkpoint holds the whole state.
 //   - run.go: the loop of supersteps.
+//   - snapshot.go, snapshotpolicy.go: the state of a thread as users see it; when a checkpoint holds the whole state.
+//   - parentwrites.go: what a subgraph writes for the graph around it.
 //   - workers.go: runs the tasks of a superstep at once, and stores their results.
 //   - commit.go: folds a superstep into the state, and makes a checkpoint of it.
+//   - rollback.go: a run that was superseded is undone.
 //   - resume.go: a stored checkpoint becomes a run again.
 //   - subgraph.go: a graph that a node runs.
 //   - input.go, invoke.go: from the caller's writes to the first superstep, and to the end of the run.

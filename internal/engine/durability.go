@@ -53,8 +53,6 @@ type writer interface {
 	close(ctx context.Context) error
 }
 
-var errRunEnded = errors.New("the run has ended")
-
 func newWriter(d Durability, store checkpoint.Store) writer {
 	switch d {
 	case Async:

@@ -11,21 +11,6 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// ErrSuperseded is the cause with which a run ends that gives way to another one
-// on its thread.
-var ErrSuperseded = errors.New("the run gave way to another run on its thread")
-
-// A ConflictPolicy says what a run does when another run holds its thread.
-type ConflictPolicy uint8
-
-// The conflict policies.
-const (
-	Reject ConflictPolicy = iota
-	Wait
-	Interrupt
-	Rollback
-)
-
 // A threadKey names a thread of a store in this process.
 type threadKey struct {
 	store  any

@@ -12,25 +12,6 @@ import (
 // ErrDuplicateKey says that a key was used twice in one task.
 var ErrDuplicateKey = errors.New("the key was used before in this task")
 
-// A onceCall is a side effect of a task: its result, or the call that is under way.
-type onceCall struct {
-	turn  chan struct{} // holds a token while no call is under way
-	ready bool
-	value json.RawMessage
-}
-
-func newOnceCall() *onceCall {
-	c := &onceCall{turn: make(chan struct{}, 1)}
-	c.turn <- struct{}{}
-	return c
-}
-
-func completedCall(value json.RawMessage) *onceCall {
-	c := newOnceCall()
-	c.ready, c.value = true, value
-	return c
-}
-
 // enclosingKey finds the calls of Once around a context.
 type enclosingKey struct{}
 

@@ -35,6 +35,17 @@ type Options struct {
 	TaskError func(TaskFailure) error
 }
 
+// A ConflictPolicy says what a run does when another run holds its thread.
+type ConflictPolicy uint8
+
+// The conflict policies.
+const (
+	Reject ConflictPolicy = iota
+	Wait
+	Interrupt
+	Rollback
+)
+
 // A TaskFailure is the failure of one task.
 type TaskFailure struct {
 	Path, Node, Task string

@@ -8,6 +8,13 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
+// Changes of a subgraph's checkpoint that do not change its state. They hold what
+// the parent gets from the call, in case another process has to deliver it.
+const (
+	changeShared = "$out:"   // before a channel's name: a write for the parent's channel
+	changeParent = "$parent" // a storedParent
+)
+
 // collectParentWrites keeps what a task of a subgraph wrote for the parent.
 func (r *run) collectParentWrites(t *Task) {
 	if r.parent == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/statecore"
@@ -133,24 +134,24 @@ func (p *pendingWrites) begun() bool { return p != nil && (p.stopped || p.tried(
 // decodePending sorts the pending writes of a checkpoint by task.
 func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) {
 	d := pendingDecoder{plan: p, out: &pendingWrites{questions: map[string]string{}, answers: map[string]json.RawMessage{}}}
-	writes = slices.DeleteFunc(slices.Clone(writes), func(w checkpoint.Write) bool { return w.Channel == markGone })
+	writes = p.sortWrites(writes)
 	for _, w := range writes {
 		if w.Channel == markVoid {
-			if err := json.Unmarshal(w.Data, &d.out.void); err != nil {
+			if err := d.decodeVoid(w.Data); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for _, w := range writes { // before the questions, which only tasks that are not done need
-		if w.Channel == markDone && w.Index >= d.out.void[w.Task] {
-			d.out.task(p.currentTask(w.Task)).done = true
+		if id := p.currentTask(w.Task); w.Channel == markDone && w.Index >= d.out.void[id] {
+			d.out.task(id).done = true
 		}
 	}
 	for _, w := range writes {
 		id := p.currentTask(w.Task)
 		t := d.out.task(id)
 		t.next = max(t.next, w.Index+1)
-		if isResult(w) && w.Index < d.out.void[w.Task] {
+		if isResult(w) && w.Index < d.out.void[id] {
 			continue
 		}
 		if err := d.decode(id, t, w); err != nil {
@@ -160,6 +161,46 @@ func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) 
 	return d.out, nil
 }
 
+// sortWrites returns the pending writes that count, in the order in which they
+// apply: those of a task under a former name are older than those under its own.
+func (p *Plan) sortWrites(writes []checkpoint.Write) []checkpoint.Write {
+	writes = slices.DeleteFunc(slices.Clone(writes), func(w checkpoint.Write) bool { return w.Channel == markGone })
+	if len(p.Renamed) == 0 {
+		return writes
+	}
+	age := func(w checkpoint.Write) int {
+		if p.currentTask(w.Task) != w.Task {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(writes, func(a, b checkpoint.Write) int { return age(a) - age(b) })
+	return writes
+}
+
+// relocate gives stored pauses the present names of their tasks. Path is that of the
+// run that restores them.
+func (p *pendingWrites) relocate(plan *Plan, path string) {
+	depth := 0
+	if path != "" {
+		depth = strings.Count(path, "/") + 1
+	}
+	for id, t := range p.tasks {
+		for i := range t.pauses {
+			pause := &t.pauses[i]
+			if tasks := strings.Split(pause.Path, "/"); len(tasks) > depth {
+				pause.Path = strings.Join(append([]string{joinPath(path, id)}, tasks[depth+1:]...), "/")
+			}
+			pause.Node = plan.current(pause.Node)
+		}
+	}
+	for i := range p.stops {
+		stop := &p.stops[i]
+		stop.Node = plan.current(stop.Node)
+		stop.Path = joinPath(path, stop.Node)
+	}
+}
+
 // isResult reports whether a pending write is part of the result of a task.
 func isResult(w checkpoint.Write) bool {
 	switch w.Channel {
@@ -167,6 +208,20 @@ func isResult(w checkpoint.Write) bool {
 		return false
 	}
 	return w.Task != ""
+}
+
+// decodeVoid reads the indexes below which results of tasks do not count.
+func (d *pendingDecoder) decodeVoid(data []byte) error {
+	var stored map[string]int
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return err
+	}
+	d.out.void = map[string]int{}
+	for task, below := range stored {
+		id := d.plan.currentTask(task)
+		d.out.void[id] = max(d.out.void[id], below)
+	}
+	return nil
 }
 
 type pendingDecoder struct {

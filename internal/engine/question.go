@@ -46,12 +46,23 @@ func (t *Task) questionID(interrupt, key string) string {
 	if t.saved != nil {
 		for i := range t.saved.pauses {
 			p := &t.saved.pauses[i]
-			if p.Kind == Question && p.Interrupt == interrupt && p.Key == key && (p.Path == path || len(t.scope.plan.Renamed) > 0) {
+			if p.Kind == Question && p.Interrupt == interrupt && p.Key == key && p.Path == path {
 				return p.ID
 			}
 		}
 	}
-	parts := [...]string{t.scope.thread, t.scope.ns, t.scope.checkpoint, t.ID(), interrupt, key}
+	for _, former := range t.scope.plan.formerTasks(t.node.Name, t.sent) {
+		id := t.questionHash(former, interrupt, key)
+		if _, answered := t.scope.answers[id]; answered {
+			return id
+		}
+	}
+	return t.questionHash(t.ID(), interrupt, key)
+}
+
+// questionHash returns the id of a question that the task asks under a name.
+func (t *Task) questionHash(id, interrupt, key string) string {
+	parts := [...]string{t.scope.thread, t.scope.ns, t.scope.checkpoint, id, interrupt, key}
 	var text []byte
 	for _, p := range parts { // with its length, so that different lists have different texts
 		text = append(strconv.AppendInt(text, int64(len(p)), 10), ':')

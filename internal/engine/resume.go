@@ -25,10 +25,12 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 	if r.pending, err = r.plan.decodePending(c.Writes); err != nil {
 		return fmt.Errorf("checkpoint %s: %w", c.ID, err)
 	}
+	r.pending.relocate(r.plan, r.path)
 	front, err := r.plan.decodeControl(&ctl, r.pending)
 	if err != nil {
 		return fmt.Errorf("checkpoint %s (version %q): %w", c.ID, c.Version, err)
 	}
+	r.warnLostJoins(ctl.Joins)
 	front.missing = slices.Concat(front.missing, r.pending.missing)
 	r.front, r.step = front, c.Step
 	r.settles = len(c.Writes) > 0
@@ -37,6 +39,23 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 	}
 	r.setCurrent(c, c.Time)
 	return nil
+}
+
+// warnLostJoins logs joins that some sources have reached in the thread, and that
+// the graph does not have.
+func (r *run) warnLostJoins(stored map[string][]string) {
+	if r.Logger == nil {
+		return
+	}
+	for key, arrived := range stored {
+		known := slices.ContainsFunc(r.plan.Joins, func(j Join) bool {
+			return joinKey(j.Sources, j.Target) == r.plan.currentJoinKey(key)
+		})
+		if !known {
+			r.Logger.Warn("graph: a join that the thread waits for is not in the graph and is ignored; if its nodes were renamed, say so in the graph's Migrations",
+				"graph", r.plan.Name, "thread", r.thread, "join", key, "arrived", arrived)
+		}
+	}
 }
 
 // replay rebuilds the state from the lineage of a checkpoint.

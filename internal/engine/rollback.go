@@ -9,13 +9,6 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// foundWrites are the pending writes of a checkpoint of an earlier run, as this
-// run found them. A run that resumes adds to them, and its first commit deletes them.
-type foundWrites struct {
-	key    checkpoint.Key
-	writes []checkpoint.Write
-}
-
 // keep keeps the pending writes of a checkpoint that was restored.
 func (l *runLog) keep(c *checkpoint.Checkpoint) {
 	l.mu.Lock()

@@ -107,8 +107,8 @@ func (r *run) loopAdvice() string {
 }
 
 func missingNodes(p *Plan, missing []string) error {
-	return fmt.Errorf("%w: the thread is to run %q%s; if it was renamed, say so in the graph's Migrations; new input or Update also get past it",
-		ErrUnknownNode, missing, suggestNode(p, missing[0]))
+	return fmt.Errorf("%w: the thread is to run %q%s; if it was renamed, compile graph %q with Migrations{Nodes: map[string]string{%q: its present name}}; new input or Update also get past it",
+		ErrUnknownNode, missing, suggestNode(p, missing[0]), p.Name, missing[0])
 }
 
 // superstep runs what is due and commits it. If a task failed or asked, it keeps

@@ -8,6 +8,13 @@ import (
 	"github.com/weft-go/weft/internal/uuid"
 )
 
+// foundWrites are the pending writes of a checkpoint of an earlier run, as this
+// run found them. A run that resumes adds to them, and its first commit deletes them.
+type foundWrites struct {
+	key    checkpoint.Key
+	writes []checkpoint.Write
+}
+
 // A runLog names the checkpoints of one run and brings them to the store. Every
 // run of a thread has one, which its subgraphs share.
 type runLog struct {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -110,7 +111,29 @@ func (t *Task) own() *taskExtras {
 	return t.extras
 }
 
-type taskKey struct{}
+// A onceCall is a side effect of a task: its result, or the call that is under way.
+type onceCall struct {
+	turn  chan struct{} // holds a token while no call is under way
+	ready bool
+	value json.RawMessage
+}
+
+func newOnceCall() *onceCall {
+	c := &onceCall{turn: make(chan struct{}, 1)}
+	c.turn <- struct{}{}
+	return c
+}
+
+func completedCall(value json.RawMessage) *onceCall {
+	c := newOnceCall()
+	c.ready, c.value = true, value
+	return c
+}
+
+type (
+	taskKey    struct{}
+	attemptKey struct{} // of the attempt under node.Retry
+)
 
 // Deadline is that of the context of the run's nodes.
 func (t *Task) Deadline() (time.Time, bool) { return t.scope.nodeCtx.Deadline() }

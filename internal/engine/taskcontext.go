@@ -38,18 +38,27 @@ func (t *Task) IdempotencyKey() string {
 	case s.thread == "":
 		return s.id + "/" + t.position()
 	case s.origin == nil: // the thread was stored before origins were
-		return fmt.Sprintf("%s/%s@%s:%s", s.thread, s.ns, s.checkpoint, t.ID())
+		return fmt.Sprintf("%s/%s@%s:%s", s.thread, s.ns, s.checkpoint, t.keyID())
 	}
 	return s.thread + "/" + *s.origin + "/" + t.position()
 }
 
 // position returns the step and id of the task, after those of the tasks around it.
 func (t *Task) position() string {
-	own := t.ID() + "@" + strconv.Itoa(t.scope.step)
+	own := t.keyID() + "@" + strconv.Itoa(t.scope.step)
 	if parent := t.scope.parent; parent != nil {
 		return parent.position() + "/" + own
 	}
 	return own
+}
+
+// keyID returns the id of the task in its idempotency key: the one that it had before
+// its node was renamed, so that a task that ran under that name has the same key.
+func (t *Task) keyID() string {
+	if former := t.scope.plan.formerTasks(t.node.Name, t.sent); len(former) > 0 {
+		return former[0]
+	}
+	return t.ID()
 }
 
 // Emit delivers a value to the reader of the run's events, and returns when the
@@ -72,8 +81,6 @@ func (e *AttemptError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error of the last attempt.
 func (e *AttemptError) Unwrap() error { return e.Err }
-
-type attemptKey struct{}
 
 // WithAttempt returns the context of an attempt of a node, counted from 1.
 func WithAttempt(ctx context.Context, attempt int) context.Context {

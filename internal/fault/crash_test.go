@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
@@ -27,18 +29,19 @@ import (
 	"github.com/weft-go/weft/internal/uuid"
 )
 
-const crashRounds = 10 // of two supersteps
+const crashRounds = 10 // rounds of fan, each of two supersteps
 
-func die() {
-	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // nothing comes behind it
+// killSelf kills this process and does not return.
+func killSelf() {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // always succeeds
 	select {}
 }
 
 var policies = map[string]pgcheckpoint.BusyPolicy{"wait": pgcheckpoint.Wait, "interrupt": pgcheckpoint.Interrupt}
 
 func init() {
-	// run URL SCHEMA THREAD ROUNDS BUSY DURABILITY FAILPOINT runs or resumes a thread, and
-	// tells what it does.
+	// run URL SCHEMA THREAD ROUNDS BUSY DURABILITY FAILPOINT starts or resumes a thread,
+	// and prints its progress.
 	roles["run"] = func(ctx context.Context, args []string) error {
 		address, schema, thread, busy, mode, failpoint := args[0], args[1], args[2], args[4], args[5], args[6]
 		rounds, err := strconv.Atoi(args[3])
@@ -50,10 +53,10 @@ func init() {
 			return err
 		}
 		kind, number, _ := strings.Cut(failpoint, ":")
-		at, _ := strconv.Atoi(number) // zero for none
+		at, _ := strconv.Atoi(number) // 0 if there is no failpoint
 		f := &failpoints{kind: kind, at: at}
 		if kind != "" {
-			config.MaxConns = 1 // so that what is answered behind the Put is the Put
+			config.MaxConns = 1 // the next answer after the Put is then the answer to the Put
 		}
 		dial := config.ConnConfig.DialFunc
 		config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -72,9 +75,9 @@ func init() {
 			return err
 		}
 		say := func(kind, checkpoint, task string) {
-			_, _ = os.Stdout.WriteString(kind + " " + checkpoint + " " + task + "\n") // in one write
+			_, _ = os.Stdout.WriteString(kind + " " + checkpoint + " " + task + "\n") // one write: the tasks print concurrently
 		}
-		g, err := fan(toldStore{failStore{store, f}, say}, rounds, say)
+		g, err := fan(observedStore{failStore{store, f}, say}, rounds, say)
 		if err != nil {
 			return err
 		}
@@ -83,7 +86,7 @@ func init() {
 			async := graph.Async
 			th = th.With(graph.RunOptions{Durability: &async})
 		}
-		if _, err := goOn(ctx, th); err != nil {
+		if _, err := startOrResume(ctx, th); err != nil {
 			return err
 		}
 		say("end", "", "")
@@ -91,20 +94,21 @@ func init() {
 	}
 }
 
-// failpoints kill their process at a certain Put: before it, with pending writes
-// stored; when it is on its way; and when the database has answered that it is done,
-// and nobody here knows.
+// failpoints kill their process at one Put. The kind says at which moment: "before" the
+// Put, when the pending writes are stored; when the Put is "sent"; or when the database
+// has "answered" and the store has not read the answer.
 type failpoints struct {
 	kind string
-	at   int
+	at   int // counted from 1
 	puts atomic.Int32
-	id   atomic.Pointer[[16]byte] // of the checkpoint that is being put
-	sent atomic.Bool              // it is on its way
+	id   atomic.Pointer[[16]byte] // of the checkpoint of that Put
+	sent atomic.Bool              // the Put has been sent
 }
 
 func (f *failpoints) reached() bool { return int(f.puts.Add(1)) == f.at }
 
-// carries reports whether it is the Put that is sent, and not what keeps the lease, which may be under way at the same time.
+// carries reports whether b contains the Put. The renewal of the lease may be sent at the
+// same time.
 func (f *failpoints) carries(b []byte) bool {
 	id := f.id.Load()
 	return id != nil && bytes.Contains(b, id[:])
@@ -126,7 +130,7 @@ func (s failStore) Lease(ctx context.Context, thread string) (checkpoint.Lease, 
 func (s failStore) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
 	if s.f.reached() {
 		if s.f.kind == "before" {
-			die()
+			killSelf()
 		}
 		id, _ := uuid.Pack(c.ID)
 		s.f.id.Store(&id)
@@ -153,7 +157,7 @@ func (c failConn) Write(b []byte) (int, error) {
 	}
 	n, err := c.Conn.Write(b)
 	if carries && c.f.kind == "sent" {
-		die()
+		killSelf()
 	}
 	return n, err
 }
@@ -161,20 +165,21 @@ func (c failConn) Write(b []byte) (int, error) {
 func (c failConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 && c.f.sent.Load() && c.f.kind == "answered" {
-		die()
+		killSelf()
 	}
 	return n, err
 }
 
-// A crashRun is a run over all its processes.
+// A crashRun is one run of fan in a series of processes. Each process resumes the run
+// after its predecessor has been killed.
 type crashRun struct {
 	address, schema, thread string
 	rounds                  int
 	crashes                 int
-	told                    int            // how many lines in all
-	ran                     map[string]int // tasks, by checkpoint
-	kept                    map[string]bool
-	put                     []string
+	lines                   int             // printed by all processes
+	ran                     map[string]int  // executions of each task, by checkpoint and task
+	kept                    map[string]bool // the tasks with a stored result
+	put                     []string        // the acknowledged checkpoints
 	ended                   bool
 }
 
@@ -185,18 +190,18 @@ func newCrashRun(address, schema, thread string, rounds int) *crashRun {
 	}
 }
 
-// process runs a process, which is killed a moment after it has told so many lines, or,
-// below zero, when it wants.
-func (r *crashRun) process(ctx context.Context, busy, mode, failpoint string, after int, moment time.Duration) error {
+// process starts a process and waits for its end. If after is not negative, it kills the
+// process when that many lines have been printed and the delay has passed.
+func (r *crashRun) process(ctx context.Context, busy, mode, failpoint string, after int, delay time.Duration) error {
 	p, err := fault.Spawn(ctx, "run", r.address, r.schema, r.thread, fmt.Sprint(r.rounds), busy, mode, failpoint)
 	if err != nil {
 		return err
 	}
-	here := map[string]bool{}
+	ranHere := map[string]bool{}
 	var wrong error
 	kill := func(n int) {
 		if n == after {
-			<-time.After(moment) // so that the end comes anywhere, and not only at a line
+			<-time.After(delay) // the kill can then happen between two lines
 			_ = p.Signal(syscall.SIGKILL)
 		}
 	}
@@ -207,8 +212,8 @@ func (r *crashRun) process(ctx context.Context, busy, mode, failpoint string, af
 			break
 		}
 		kill(n)
-		r.told++
-		if err := r.heed(line, here); err != nil && wrong == nil {
+		r.lines++
+		if err := r.record(line, ranHere); err != nil && wrong == nil {
 			wrong = err
 		}
 	}
@@ -222,18 +227,19 @@ func (r *crashRun) process(ctx context.Context, busy, mode, failpoint string, af
 	return err
 }
 
-// heed takes note of what a process tells, and says what must not be.
-func (r *crashRun) heed(line string, here map[string]bool) error {
+// record records a line of progress. It returns an error if a task ran that must not run:
+// twice in one process, after its result was stored, or more often than once per process.
+func (r *crashRun) record(line string, ranHere map[string]bool) error {
 	kind, what, _ := strings.Cut(line, " ")
 	switch kind {
 	case "run":
-		if here[what] {
+		if ranHere[what] {
 			return fmt.Errorf("thread %s: %s ran twice in one process", r.thread, what)
 		}
 		if r.kept[what] {
-			return fmt.Errorf("thread %s: the result of %s was stored, and it ran again", r.thread, what)
+			return fmt.Errorf("thread %s: %s ran again after its result was stored", r.thread, what)
 		}
-		here[what] = true
+		ranHere[what] = true
 		if r.ran[what]++; r.ran[what] > r.crashes+1 {
 			return fmt.Errorf("thread %s: %s ran %d times with %d crashes", r.thread, what, r.ran[what], r.crashes)
 		}
@@ -247,31 +253,30 @@ func (r *crashRun) heed(line string, here map[string]bool) error {
 	return nil
 }
 
-// F1: processes are killed at random points of a run, and new ones go on with it.
-func TestF01KilledProcesses(t *testing.T) {
+// F1: processes are killed at random points of a run. The next process resumes the run,
+// which ends like a run without a fault.
+func TestF01ResumesAfterKilledProcesses(t *testing.T) {
 	seed := begin(t)
 	o := newSchema(t)
 	store := open(t, pgtest.DirectURL(t), o)
 	var left, killed, runs atomic.Int64
 	left.Store(int64(count(16, 1000)))
-	sound := newCrashRun(pgtest.DirectURL(t), o.Schema, "sound", crashRounds)
-	if err := sound.process(t.Context(), "wait", "sync", "", -1, 0); err != nil || !sound.ended {
-		t.Fatalf("without a crash: %v", err)
-	}
+	intact := newCrashRun(pgtest.DirectURL(t), o.Schema, "intact", crashRounds)
+	require.NoError(t, intact.process(t.Context(), "wait", "sync", "", -1, 0))
+	require.True(t, intact.ended, "the run without a crash has ended")
 	began := time.Now()
 	var all sync.WaitGroup
 	for w := range 4 {
 		all.Go(func() {
-			r := dice(seed, w)
+			r := newRand(seed, w)
 			for i := 0; left.Load() > 0 && !t.Failed(); i++ {
 				run := newCrashRun(pgtest.DirectURL(t), o.Schema, fmt.Sprint("t", w, ".", i), crashRounds)
-				if err := crashUntilDone(t.Context(), run, r, &left, sound.told); err != nil {
-					t.Error(err)
+				if !assert.NoError(t, crashUntilDone(t.Context(), run, r, &left, intact.lines)) {
 					return
 				}
 				killed.Add(int64(run.crashes))
 				runs.Add(1)
-				wantNoErr(t, "check", checkThread(t.Context(), store, run.thread, crashRounds, run.put))
+				assert.NoError(t, checkThread(t.Context(), store, run.thread, crashRounds, run.put), "check")
 			}
 		})
 	}
@@ -279,8 +284,8 @@ func TestF01KilledProcesses(t *testing.T) {
 	t.Logf("F1: %d kills in %d runs of %d supersteps, %v", killed.Load(), runs.Load(), 2*crashRounds, time.Since(began).Round(time.Second))
 }
 
-// take takes one of the kills that are left.
-func take(left *atomic.Int64) bool {
+// takeOne decrements left. It reports false if nothing is left.
+func takeOne(left *atomic.Int64) bool {
 	for {
 		n := left.Load()
 		if n <= 0 || left.CompareAndSwap(n, n-1) {
@@ -289,13 +294,14 @@ func take(left *atomic.Int64) bool {
 	}
 }
 
-// crashUntilDone kills the processes of a run for as long as there are kills left.
+// crashUntilDone runs processes until the run has ended. It kills each of them as long as
+// kills are left. Length is the number of lines that a run without a crash prints.
 func crashUntilDone(ctx context.Context, run *crashRun, r *rand.Rand, left *atomic.Int64, length int) error {
 	mode := []string{"sync", "sync", "async"}[r.IntN(3)]
 	busy := []string{"interrupt", "interrupt", "wait"}[r.IntN(3)]
 	for !run.ended {
 		after := -1
-		if take(left) {
+		if takeOne(left) {
 			after = r.IntN(length / 3)
 		}
 		before := run.crashes
@@ -303,16 +309,16 @@ func crashUntilDone(ctx context.Context, run *crashRun, r *rand.Rand, left *atom
 			return err
 		}
 		if after >= 0 && run.crashes == before {
-			left.Add(1) // it had ended before
+			left.Add(1) // the process ended before the kill
 		}
 	}
 	return nil
 }
 
-// F2: processes are killed between the pending writes and the commit of a superstep,
-// when the commit is on its way, and between the commit and its acknowledgement. The
-// next one finds out what became of it.
-func TestF02KilledAtCommit(t *testing.T) {
+// F2: processes are killed between the pending writes and the commit of a superstep, while
+// the commit is sent, and between the commit and its acknowledgement. The next process
+// finds out whether the commit took effect.
+func TestF02ResumesAfterAKillAtTheCommit(t *testing.T) {
 	seed := begin(t)
 	const rounds = 3
 	o := newSchema(t)
@@ -320,31 +326,30 @@ func TestF02KilledAtCommit(t *testing.T) {
 	for _, kind := range []string{"before", "sent", "answered"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			r := dice(seed, len(kind))
+			r := newRand(seed, len(kind))
 			times, committed := count(4, 100), 0
 			for i := range times {
 				run := newCrashRun(pgtest.DirectURL(t), o.Schema, fmt.Sprint(kind, i), rounds)
-				at := 3 + 2*r.IntN(rounds) // the Put behind a fan
-				if err := run.process(t.Context(), "wait", "sync", fmt.Sprint(kind, ":", at), -1, 0); err != nil || run.crashes != 1 {
-					t.Fatalf("it was killed %d times, error %v", run.crashes, err)
+				at := 3 + 2*r.IntN(rounds) // the Put after the second superstep of a round
+				require.NoError(t, run.process(t.Context(), "wait", "sync", fmt.Sprint(kind, ":", at), -1, 0))
+				require.Equal(t, 1, run.crashes, "kills")
+				require.Len(t, run.put, at-1, "acknowledged checkpoints")
+				require.NoError(t, run.process(t.Context(), "interrupt", "sync", "", -1, 0), "the second process")
+				require.True(t, run.ended, "the second process ends the run")
+				assert.NoError(t, checkThread(t.Context(), store, run.thread, rounds, run.put), "check")
+				// A checkpoint without an acknowledgement was committed by the first process.
+				unacknowledged := fanSteps(rounds) - len(run.put)
+				switch kind {
+				case "before":
+					assert.Zero(t, unacknowledged, "checkpoints without an acknowledgement")
+				case "sent":
+					assert.Contains(t, []int{0, 1}, unacknowledged, "checkpoints without an acknowledgement")
+				case "answered":
+					assert.Equal(t, 1, unacknowledged, "checkpoints without an acknowledgement")
 				}
-				n := len(run.put)
-				if n != at-1 {
-					t.Fatalf("%d checkpoints were acknowledged, want %d", n, at-1)
-				}
-				if err := run.process(t.Context(), "interrupt", "sync", "", -1, 0); err != nil || !run.ended {
-					t.Fatalf("resumed: %v", err)
-				}
-				wantNoErr(t, "check", checkThread(t.Context(), store, run.thread, rounds, run.put))
-				// What the second one did not have to put was committed by the first.
-				switch missing := fanSteps(rounds) - len(run.put); {
-				case missing == 1 && kind != "before":
-					committed++
-				case missing != 0 || kind == "answered":
-					t.Errorf("killed %s: %d checkpoints were acknowledged by nobody", kind, missing)
-				}
+				committed += unacknowledged
 			}
-			t.Logf("F2: killed %s %d times, %d of them committed; each was resolved", kind, times, committed)
+			t.Logf("F2: kind %q: %d kills, %d of them after the commit; every run ended", kind, times, committed)
 		})
 	}
 }

@@ -1,12 +1,13 @@
-// Package fault brings about what a store has to survive, for tests: processes that
-// are killed or stopped, connections that break in every way, a PostgreSQL that goes
-// away and comes back. What is proved with it stands in docs/reliability.md.
+// Package fault injects the faults that a checkpoint store must survive, for tests:
+// it kills and stops processes, breaks connections, and stops and restarts PostgreSQL
+// servers. docs/reliability.md lists the tests and their results.
 //
 //	server, err := fault.NewServer(ctx, dir, programs)
 //	…
 //	proxy, err := fault.NewProxy(server.Addr())
-//	proxy.Treat(func(d fault.Direction, b []byte) fault.Fate { return fault.Fate{Split: true} })
+//	proxy.Intercept(func(d fault.Direction, b []byte) fault.Action { return fault.Action{Split: true} })
 //
-// The tests of this package have a short form, and a long one for make faults. Each
-// prints its seed, and WEFT_SEED makes it play the same again. It needs a Unix.
+// The tests of this package have a short form, and a long form for make faults. Each
+// test logs its seed; WEFT_SEED=N repeats a test with the same random decisions. The
+// package needs a Unix system.
 package fault

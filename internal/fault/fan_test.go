@@ -19,15 +19,15 @@ var (
 	item  = state.Last[int]("item")
 )
 
-// A teller is told what a run does: that a task runs, that its result is kept, that a
-// checkpoint is stored.
-type teller func(kind, checkpoint, task string)
+// A progressFunc receives the progress of a run. The kind is "run" when a task starts,
+// "kept" when its result is stored, and "put" when a checkpoint is stored.
+type progressFunc func(kind, checkpoint, task string)
 
-func nobodyHears(string, string, string) {}
+func ignoreProgress(string, string, string) {}
 
-// fan is a graph of two supersteps a round: a plan, and a fan of sent tasks beside one
-// with a side effect.
-func fan(store checkpoint.Store, rounds int, tell teller) (*graph.Graph, error) {
+// fan returns a graph with two supersteps in each round. The first runs the node plan.
+// The second runs four sent tasks and a task with a side effect.
+func fan(store checkpoint.Store, rounds int, tell progressFunc) (*graph.Graph, error) {
 	b := graph.New("fan", trail, turns, item)
 	node := func(name string, fn func(ctx context.Context, v state.View) (state.Update, error)) {
 		b.Node(name, func(ctx context.Context, v state.View) (state.Update, error) {
@@ -70,7 +70,7 @@ func fan(store checkpoint.Store, rounds int, tell teller) (*graph.Graph, error) 
 	return b.Compile(graph.Options{Checkpoints: store})
 }
 
-// fanTrail is what a run of so many rounds leaves.
+// fanTrail returns the trail at the end of a run of fan.
 func fanTrail(rounds int) []string {
 	var all []string
 	for r := range rounds {
@@ -82,16 +82,16 @@ func fanTrail(rounds int) []string {
 	return all
 }
 
-// fanSteps is how many checkpoints it leaves.
+// fanSteps returns the number of checkpoints of a run of fan.
 func fanSteps(rounds int) int { return 2*rounds + 1 }
 
-// A toldStore tells what it has stored.
-type toldStore struct {
+// An observedStore reports what it has stored.
+type observedStore struct {
 	checkpoint.Store
-	tell teller
+	tell progressFunc
 }
 
-func (s toldStore) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
+func (s observedStore) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
 	err := s.Store.Put(ctx, c, head)
 	if err == nil {
 		s.tell("put", c.ID, "")
@@ -99,36 +99,36 @@ func (s toldStore) Put(ctx context.Context, c checkpoint.Checkpoint, head string
 	return err
 }
 
-func (s toldStore) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
+func (s observedStore) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
 	err := s.Store.PutWrites(ctx, k, writes)
 	if err != nil {
 		return err
 	}
 	for _, w := range writes {
-		if w.Channel == "$done" { // the end of a task's result
+		if w.Channel == "$done" { // this write completes the result of a task
 			s.tell("kept", k.ID, w.Task)
 		}
 	}
 	return nil
 }
 
-func (s toldStore) Lease(ctx context.Context, thread string) (checkpoint.Lease, error) {
+func (s observedStore) Lease(ctx context.Context, thread string) (checkpoint.Lease, error) {
 	l, err := s.Store.(checkpoint.Leaser).Lease(ctx, thread)
 	if err != nil {
 		return nil, err
 	}
-	return toldLease{toldStore{l, s.tell}, l}, nil
+	return observedLease{observedStore{l, s.tell}, l}, nil
 }
 
-type toldLease struct {
-	toldStore
+type observedLease struct {
+	observedStore
 	lease checkpoint.Lease
 }
 
-func (l toldLease) Release(ctx context.Context) error { return l.lease.Release(ctx) }
+func (l observedLease) Release(ctx context.Context) error { return l.lease.Release(ctx) }
 
-// goOn begins a thread, or goes on with it.
-func goOn(ctx context.Context, th *graph.Thread) (*graph.Snapshot, error) {
+// startOrResume starts a thread, or resumes it if it has a checkpoint.
+func startOrResume(ctx context.Context, th *graph.Thread) (*graph.Snapshot, error) {
 	_, err := th.Snapshot(ctx)
 	switch {
 	case errors.Is(err, checkpoint.ErrNotFound):
@@ -139,14 +139,14 @@ func goOn(ctx context.Context, th *graph.Thread) (*graph.Snapshot, error) {
 	return th.Invoke(ctx)
 }
 
-// checkThread says what is wrong with a thread that has ended: it is not what a run
-// without a fault leaves, or what was acknowledged is gone.
+// checkThread returns an error if a finished thread of fan differs from the thread of a
+// run without a fault, or if an acknowledged checkpoint is missing.
 func checkThread(ctx context.Context, store checkpoint.Store, thread string, rounds int, acknowledged []string) error {
 	c, err := store.Get(ctx, checkpoint.Key{Thread: thread})
 	if err != nil {
 		return err
 	}
-	g, err := fan(store, rounds, nobodyHears)
+	g, err := fan(store, rounds, ignoreProgress)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func checkThread(ctx context.Context, store checkpoint.Store, thread string, rou
 		return err
 	}
 	if got := trail.Get(snap); !slices.Equal(got, fanTrail(rounds)) {
-		return fmt.Errorf("thread %s: got the trail %q", thread, got)
+		return fmt.Errorf("thread %s: got the trail %q, want %q", thread, got, fanTrail(rounds))
 	}
 	var ids []string
 	for _, d := range c.Lineage {
@@ -172,11 +172,11 @@ func checkThread(ctx context.Context, store checkpoint.Store, thread string, rou
 		n++
 	}
 	if n != len(ids) {
-		return fmt.Errorf("thread %s: %d checkpoints are on no way to the newest", thread, n-len(ids))
+		return fmt.Errorf("thread %s: %d checkpoints are not in the lineage of the newest", thread, n-len(ids))
 	}
 	for _, id := range acknowledged {
 		if !slices.Contains(ids, id) {
-			return fmt.Errorf("thread %s: the acknowledged %s is gone", thread, id)
+			return fmt.Errorf("thread %s: the acknowledged checkpoint %s is missing", thread, id)
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ package fault_test
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,18 +14,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/internal/fault"
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// echo answers every line with the same.
+// echo starts a server that sends back everything that it receives.
 func echo(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { wantNoErr(t, "close", l.Close()) })
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, l.Close(), "close") })
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -35,87 +35,70 @@ func echo(t *testing.T) net.Listener {
 			}
 			go func() {
 				defer conn.Close()
-				_, _ = io.Copy(conn, conn) // it ends with the connection
+				_, _ = io.Copy(conn, conn) // ends with the connection
 			}()
 		}
 	}()
 	return l
 }
 
-func TestProxy(t *testing.T) {
+func TestProxyAppliesActions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		fate    fault.Fate
+		action  fault.Action
 		want    string
 		wantErr error
 	}{
-		"passes":  {want: "hello\n"},
-		"split":   {fate: fault.Fate{Split: true}, want: "hello\n"},
-		"delayed": {fate: fault.Fate{Delay: 30 * time.Millisecond}, want: "hello\n"},
-		"before":  {fate: fault.Fate{Cut: fault.Before}, wantErr: syscall.ECONNRESET},
-		"inside":  {fate: fault.Fate{Cut: fault.Inside}, wantErr: syscall.ECONNRESET},
-		"hole":    {fate: fault.Fate{Hole: true}, wantErr: os.ErrDeadlineExceeded},
+		"passes":    {want: "hello\n"},
+		"split":     {action: fault.Action{Split: true}, want: "hello\n"},
+		"delayed":   {action: fault.Action{Delay: 30 * time.Millisecond}, want: "hello\n"},
+		"before":    {action: fault.Action{Cut: fault.Before}, wantErr: syscall.ECONNRESET},
+		"inside":    {action: fault.Action{Cut: fault.Inside}, wantErr: syscall.ECONNRESET},
+		"blackhole": {action: fault.Action{Blackhole: true}, wantErr: os.ErrDeadlineExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, err := fault.NewProxy(echo(t).Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { wantNoErr(t, "close", p.Close()) }()
-			p.Treat(func(d fault.Direction, _ []byte) fault.Fate {
+			require.NoError(t, err)
+			defer func() { assert.NoError(t, p.Close(), "close") }()
+			p.Intercept(func(d fault.Direction, _ []byte) fault.Action {
 				if d == fault.ToServer {
-					return c.fate
+					return c.action
 				}
-				return fault.Fate{}
+				return fault.Action{}
 			})
 			conn, err := net.Dial("tcp", p.Addr())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer conn.Close()
 			start := time.Now()
-			wantNoErr(t, "deadline", conn.SetDeadline(start.Add(time.Second)))
-			if _, err := io.WriteString(conn, "hello\n"); err != nil {
-				t.Fatal(err)
-			}
+			assert.NoError(t, conn.SetDeadline(start.Add(time.Second)), "deadline")
+			_, err = io.WriteString(conn, "hello\n")
+			require.NoError(t, err)
 			got, err := bufio.NewReader(conn).ReadString('\n')
-			if got != c.want && c.fate.Cut != fault.Inside || !errors.Is(err, c.wantErr) {
-				t.Errorf("got %q, error %v want %q, %v", got, err, c.want, c.wantErr)
+			require.ErrorIs(t, err, c.wantErr)
+			if c.action.Cut != fault.Inside { // half of the line may or may not arrive
+				assert.Equal(t, c.want, got)
 			}
-			if took := time.Since(start); took < c.fate.Delay {
-				t.Errorf("it took %v, want %v", took, c.fate.Delay)
-			}
-			if n := p.Accepted(); n != 1 {
-				t.Errorf("got %d connections want 1", n)
-			}
+			assert.GreaterOrEqual(t, time.Since(start), c.action.Delay)
+			assert.Equal(t, 1, p.Accepted(), "connections")
 		})
 	}
 }
 
-// A server that ends in any way has what was committed when it is back.
-func TestServer(t *testing.T) {
+func TestServerKeepsCommittedRowsOverEveryStop(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	pgtest.Do(t, s.URL(), `CREATE TABLE kept (n int)`)
 	for n, how := range []fault.Stop{fault.Fast, fault.Immediate, fault.Kill} {
 		pgtest.Do(t, s.URL(), fmt.Sprint(`INSERT INTO kept VALUES (`, n, `)`))
-		if err := s.Stop(how); err != nil {
-			t.Fatal(err)
+		require.NoError(t, s.Stop(how))
+		if conn, err := net.Dial("tcp", s.Addr()); !assert.Error(t, err, "a connection after %v", how) {
+			assert.NoError(t, conn.Close())
 		}
-		if conn, err := net.Dial("tcp", s.Addr()); err == nil {
-			t.Errorf("after %v: it still listens: %v", how, conn.Close())
-		}
-		if err := s.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if got := pgtest.Ask[int](t, s.URL(), `SELECT count(*)::int FROM kept`); got != n+1 {
-			t.Errorf("after %v: got %d rows want %d", how, got, n+1)
-		}
+		require.NoError(t, s.Start(t.Context()))
+		assert.Equal(t, n+1, pgtest.Ask[int](t, s.URL(), `SELECT count(*)::int FROM kept`), "rows after %v", how)
 	}
-	if on := pgtest.Ask[string](t, s.URL(), `SHOW fsync`); on != "on" {
-		t.Errorf("fsync is %s", on)
-	}
+	assert.Equal(t, "on", pgtest.Ask[string](t, s.URL(), `SHOW fsync`), "fsync")
 }
 
 func init() {
@@ -127,22 +110,20 @@ func init() {
 	}
 }
 
-func TestProcess(t *testing.T) {
+func TestProcessExchangesLinesAndReportsKills(t *testing.T) {
 	t.Parallel()
 	for _, kill := range []bool{false, true} {
 		p, err := fault.Spawn(t.Context(), "echo", "a", "b")
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantNoErr(t, "tell", p.Tell("hello"))
-		if got, ok := p.Line(); !ok || got != "hello a b" {
-			t.Errorf("got %q, %t", got, ok)
-		}
+		require.NoError(t, err)
+		assert.NoError(t, p.Send("hello"), "tell")
+		got, ok := p.Line()
+		assert.True(t, ok)
+		assert.Equal(t, "hello a b", got)
 		if kill {
-			wantNoErr(t, "kill", p.Signal(syscall.SIGKILL))
+			assert.NoError(t, p.Signal(syscall.SIGKILL), "kill")
 		}
-		if killed, err := p.Wait(); killed != kill || err != nil {
-			t.Errorf("got killed %t, error %v want %t", killed, err, kill)
-		}
+		killed, err := p.Wait()
+		require.NoError(t, err)
+		assert.Equal(t, kill, killed)
 	}
 }

@@ -14,20 +14,22 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-var update = flag.Bool("update", false, "write testdata again; only for a format that was never released")
+var update = flag.Bool("update", false, "rewrite testdata; only for a format that was never released")
 
-// goldenTables are in the order in which they are filled.
+// goldenTables lists the tables in the order of their foreign keys.
 var goldenTables = []string{"cp_thread", "cp_space", "cp_origin", "cp_step", "cp_write", "cp_tag"}
 
-// F12: rows that the first version wrote, which every later one has to read, and to go
-// on from. A migration applies to tables that have them.
-func TestF12OldRows(t *testing.T) {
+// F12: every later version must read the rows of the first version, and add steps to them.
+// The migrations must apply to tables with such rows.
+func TestF12ReadsRowsOfTheFirstVersion(t *testing.T) {
 	begin(t)
 	ctx := t.Context()
 	const folder = "testdata/v1"
@@ -38,57 +40,45 @@ func TestF12OldRows(t *testing.T) {
 		for _, table := range goldenTables {
 			var b bytes.Buffer
 			copyTable(t, pool, &b, nil, fmt.Sprintf("COPY %s.%s TO STDOUT WITH (HEADER)", o.Schema, table))
-			wantNoErr(t, table, os.WriteFile(filepath.Join(folder, table+".txt"), b.Bytes(), 0o644))
+			assert.NoError(t, os.WriteFile(filepath.Join(folder, table+".txt"), b.Bytes(), 0o644), table)
 		}
-		wantNoErr(t, "spell", os.WriteFile(filepath.Join(folder, "want.txt"), []byte(spell(t, store)), 0o644))
+		assert.NoError(t, os.WriteFile(filepath.Join(folder, "want.txt"), []byte(dumpStore(t, store)), 0o644), "spell")
 	}
 	pgtest.Do(t, pgtest.DirectURL(t), fmt.Sprintf("TRUNCATE %s.cp_thread RESTART IDENTITY; TRUNCATE %[1]s.cp_space, %[1]s.cp_origin, %[1]s.cp_step, %[1]s.cp_write, %[1]s.cp_tag", o.Schema))
 	for _, table := range goldenTables {
 		b, err := os.ReadFile(filepath.Join(folder, table+".txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b = bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n"))
 		header, rows, _ := bytes.Cut(b, []byte("\n"))
 		columns := strings.Join(strings.Split(string(header), "\t"), ", ") // later versions may have more
 		copyTable(t, pool, nil, bytes.NewReader(rows), fmt.Sprintf("COPY %s.%s (%s) FROM STDIN", o.Schema, table, columns))
 	}
 	want, err := os.ReadFile(filepath.Join(folder, "want.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := spell(t, store); got != string(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))) {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, string(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))), dumpStore(t, store))
 	head, err := store.Get(ctx, checkpoint.Key{Thread: "chat"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := step("chat", stepID(99), head.ID, "later")
-	wantNoErr(t, "go on", store.Put(ctx, c, head.ID))
-	if got, err := store.Repair(ctx, "chat"); got != 0 || err != nil {
-		t.Errorf("repair: %d were removed, error %v", got, err)
-	}
+	assert.NoError(t, store.Put(ctx, c, head.ID), "the next step")
+	removed, err := store.Repair(ctx, "chat")
+	require.NoError(t, err)
+	assert.Zero(t, removed, "checkpoints that Repair removed")
 }
 
 func copyTable(t *testing.T, pool *pgxpool.Pool, to *bytes.Buffer, from *bytes.Reader, sql string) {
 	t.Helper()
 	conn, err := pool.Acquire(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Release()
 	if to != nil {
 		_, err = conn.Conn().PgConn().CopyTo(context.Background(), to, sql)
 	} else {
 		_, err = conn.Conn().PgConn().CopyFrom(context.Background(), from, sql)
 	}
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
+	require.NoError(t, err, "%s", sql)
 }
 
-// fillGolden uses everything that the format has.
+// fillGolden writes a thread that uses every feature of the format.
 func fillGolden(t *testing.T, store *pgcheckpoint.Store) {
 	t.Helper()
 	ctx := context.Background()
@@ -112,37 +102,33 @@ func fillGolden(t *testing.T, store *pgcheckpoint.Store) {
 		case 33:
 			c.Changes[0].Data = bytes.Repeat([]byte("something long. "), 100)
 		}
-		wantNoErr(t, "put", store.Put(ctx, c, head))
+		assert.NoError(t, store.Put(ctx, c, head), "put")
 		head = c.ID
 	}
 	sub := step("chat", "sub 1", "", "below")
 	sub.Namespace, sub.Source = "sub/1", checkpoint.Input
-	wantNoErr(t, "put", store.Put(ctx, sub, ""))
-	wantNoErr(t, "writes", store.PutWrites(ctx, checkpoint.Key{Thread: "chat", ID: head}, []checkpoint.Write{
+	assert.NoError(t, store.Put(ctx, sub, ""), "put")
+	assert.NoError(t, store.PutWrites(ctx, checkpoint.Key{Thread: "chat", ID: head}, []checkpoint.Write{
 		{Task: "a", Index: -1, Channel: "$answer", Kind: 1, Data: []byte("yes")},
 		{Task: "b", Index: 2, Channel: "lines", Kind: 2, Data: bytes.Repeat([]byte("pending "), 100)},
-	}))
-	wantNoErr(t, "tag", store.Tag(ctx, checkpoint.Key{Thread: "chat", ID: stepID(3)}, "milestone"))
+	}), "writes")
+	assert.NoError(t, store.Tag(ctx, checkpoint.Key{Thread: "chat", ID: stepID(3)}, "milestone"), "tag")
 	_, err := store.Prune(ctx, checkpoint.PrunePolicy{Threads: []string{"chat"}, KeepLast: 30})
-	wantNoErr(t, "prune", err)
+	assert.NoError(t, err, "prune")
 }
 
-// spell is all that a store has of a thread but times.
-func spell(t *testing.T, store *pgcheckpoint.Store) string {
+// dumpStore returns everything but the times of the thread chat, as text.
+func dumpStore(t *testing.T, store *pgcheckpoint.Store) string {
 	t.Helper()
 	var b strings.Builder
 	var all []checkpoint.Checkpoint
 	for c, err := range store.List(t.Context(), checkpoint.Query{Thread: "chat", AllNamespaces: true}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, c)
 	}
 	for _, listed := range slices.Backward(all) {
 		c, err := store.Get(t.Context(), listed.Key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		lineage := ""
 		for _, d := range c.Lineage {
 			lineage += fmt.Sprintf(" %s/%s/%t", d.ID, d.Source, d.Snapshot)

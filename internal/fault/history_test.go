@@ -14,27 +14,29 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// An op is what a client did to a list, between two moments of one clock.
+// An op is an operation of a client on a list: an append or a read.
 type op struct {
-	value      string   // that was appended; empty for a read
-	read       []string // what was read
-	from, to   int64
-	ok, failed bool // neither: nobody knows
+	value      string   // the appended value; empty for a read
+	read       []string // the result of a read
+	from, to   int64    // logical times of the start and the end
+	ok, failed bool     // both false: the result is unknown
 }
 
-// A journal is all that clients did to a list.
+// A journal records all operations on one list.
 type journal struct {
 	mu  sync.Mutex
 	ops []op
 }
 
-// check says how what clients saw of a list contradicts that their appends took effect
-// one after the other, each at a moment while it was under way.
+// check returns an error unless the operations are linearizable: every append took effect
+// at one moment between its start and its end.
 func (j *journal) check(final []string) error {
 	at := make(map[string]int, len(final))
 	for i, v := range final {
@@ -44,35 +46,33 @@ func (j *journal) check(final []string) error {
 		at[v] = i
 	}
 	known := map[string]bool{}
-	// Whole is how long the list was at least when an op was done, and short at most when
-	// one began.
 	for _, o := range j.ops {
 		if o.value == "" {
 			if o.ok && (len(o.read) > len(final) || !slices.Equal(o.read, final[:len(o.read)])) {
-				return fmt.Errorf("a read of %d is no beginning of the list", len(o.read))
+				return fmt.Errorf("a read of %d values is not a prefix of the list", len(o.read))
 			}
 			continue
 		}
 		known[o.value] = true
 		i, there := at[o.value]
 		if o.ok && !there {
-			return fmt.Errorf("%s was acknowledged, and is lost", o.value)
+			return fmt.Errorf("%s was acknowledged and is missing", o.value)
 		}
 		if o.failed && there {
-			return fmt.Errorf("%s was refused, and is there at %d", o.value, i)
+			return fmt.Errorf("%s failed and is in the list at %d", o.value, i)
 		}
 	}
 	for _, v := range final {
 		if !known[v] {
-			return fmt.Errorf("nobody appended %s", v)
+			return fmt.Errorf("no client appended %s", v)
 		}
 	}
 	return j.checkOrder(at)
 }
 
-// span returns which lengths of the list an op can tell of: all within it were there
-// when it was done, and what it added was not there before it began.
-func (o *op) span(at map[string]int) (least, most int, ok bool) {
+// span returns the length of the list immediately before and after an operation took
+// effect. It reports false if they are unknown.
+func (o *op) span(at map[string]int) (before, after int, ok bool) {
 	if o.value == "" {
 		return len(o.read), len(o.read), o.ok
 	}
@@ -80,64 +80,63 @@ func (o *op) span(at map[string]int) (least, most int, ok bool) {
 	return i, i + 1, there
 }
 
-// checkOrder wants what was done before something else began to come before it.
+// checkOrder returns an error if an operation took effect before another one that had
+// ended when it started.
 func (j *journal) checkOrder(at map[string]int) error {
 	byEnd := slices.Clone(j.ops)
 	slices.SortFunc(byEnd, func(a, b op) int { return int(a.to - b.to) })
 	byStart := slices.Clone(j.ops)
 	slices.SortFunc(byStart, func(a, b op) int { return int(a.from - b.from) })
-	done, next := 0, 0 // the list had this length at least
+	done, next := 0, 0 // done is the least length of the list after the operations that have ended
 	for _, o := range byStart {
 		for next < len(byEnd) && byEnd[next].to < o.from {
-			if _, most, ok := byEnd[next].span(at); ok && byEnd[next].ok {
-				done = max(done, most)
+			if _, after, ok := byEnd[next].span(at); ok && byEnd[next].ok {
+				done = max(done, after)
 			}
 			next++
 		}
-		if least, _, ok := o.span(at); ok && least < done {
-			return fmt.Errorf("%q of length %d began when the list had %d", o.value, least, done)
+		if before, _, ok := o.span(at); ok && before < done {
+			return fmt.Errorf("the operation %q took effect at length %d and started when the list had %d values", o.value, before, done)
 		}
 	}
 	return nil
 }
 
-// The checker finds what it is for.
-func TestHistoryChecker(t *testing.T) {
+func TestHistoryCheckerFindsContradictions(t *testing.T) {
 	t.Parallel()
 	a := op{value: "a", from: 1, to: 2, ok: true}
 	b := op{value: "b", from: 3, to: 4, ok: true}
 	for name, c := range map[string]struct {
 		ops   []op
 		final []string
-		sound bool
+		ok    bool
 	}{
-		"sound":                  {[]op{a, b, {read: []string{"a"}, from: 3, to: 5, ok: true}}, []string{"a", "b"}, true},
-		"nobody knows":           {[]op{{value: "a", from: 1, to: 2}, b}, []string{"b"}, true},
-		"nobody knew":            {[]op{{value: "a", from: 1, to: 2}, b}, []string{"b", "a"}, true},
+		"consistent":             {[]op{a, b, {read: []string{"a"}, from: 3, to: 5, ok: true}}, []string{"a", "b"}, true},
+		"unknown, not applied":   {[]op{{value: "a", from: 1, to: 2}, b}, []string{"b"}, true},
+		"unknown, applied":       {[]op{{value: "a", from: 1, to: 2}, b}, []string{"b", "a"}, true},
 		"at the same time":       {[]op{{value: "a", from: 1, to: 4, ok: true}, b}, []string{"b", "a"}, true},
 		"lost":                   {[]op{a, b}, []string{"b"}, false},
 		"twice":                  {[]op{a, b}, []string{"a", "b", "a"}, false},
 		"out of order":           {[]op{a, b}, []string{"b", "a"}, false},
-		"refused, and there":     {[]op{{value: "a", from: 1, to: 2, failed: true}}, []string{"a"}, false},
-		"of nobody":              {[]op{a}, []string{"a", "x"}, false},
-		"a read of another":      {[]op{a, b, {read: []string{"b"}, from: 5, to: 6, ok: true}}, []string{"a", "b"}, false},
-		"a read that is old":     {[]op{a, b, {read: []string{"a"}, from: 5, to: 6, ok: true}}, []string{"a", "b"}, false},
+		"failed, but applied":    {[]op{{value: "a", from: 1, to: 2, failed: true}}, []string{"a"}, false},
+		"never appended":         {[]op{a}, []string{"a", "x"}, false},
+		"a read out of order":    {[]op{a, b, {read: []string{"b"}, from: 5, to: 6, ok: true}}, []string{"a", "b"}, false},
+		"a stale read":           {[]op{a, b, {read: []string{"a"}, from: 5, to: 6, ok: true}}, []string{"a", "b"}, false},
 		"a read of the future":   {[]op{{read: []string{"a"}, from: 1, to: 2, ok: true}, {value: "a", from: 3, to: 4, ok: true}}, []string{"a"}, false},
 		"reads that go backward": {[]op{{value: "a", from: 1, to: 9, ok: true}, {read: []string{"a"}, from: 2, to: 3, ok: true}, {from: 4, to: 5, ok: true}}, []string{"a"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := journal{ops: c.ops}
-			if err := j.check(c.final); (err == nil) != c.sound {
-				t.Errorf("got error %v want sound %t", err, c.sound)
-			}
+			err := j.check(c.final)
+			assert.Equal(t, c.ok, err == nil, "got error %v", err)
 		})
 	}
 }
 
 // F24: clients append to lists and read them while the server stops and starts and the
-// connections break. What they were told has one explanation.
-func TestF24History(t *testing.T) {
+// connections break. The results that they received are linearizable.
+func TestF24HistoryIsLinearizable(t *testing.T) {
 	seed := begin(t)
 	const clients = 24
 	total, lists := count(1200, 100_000), count(20, 1000)
@@ -145,27 +144,27 @@ func TestF24History(t *testing.T) {
 	proxy, address := newProxy(t, server.URL())
 	o := pgcheckpoint.Options{Timeout: 2 * time.Second, Patience: time.Minute}
 	store, _ := openPool(t, address, o, func(c *pgxpool.Config) { c.MaxConns = clients })
-	// The other one gives up at once, and does not know what became of its calls.
+	// This store does not retry, so that the result of some of its calls is unknown.
 	o.Patience = -1
-	hasty, _ := openPool(t, address, o, func(c *pgxpool.Config) { c.MaxConns = 4 })
-	sound := open(t, server.URL(), pgcheckpoint.Options{Patience: time.Minute})
-	w := &wire{dice: lockedDice{dice: dice(seed, 100)}, rate: 0.01}
-	proxy.Treat(w.fate)
+	impatient, _ := openPool(t, address, o, func(c *pgxpool.Config) { c.MaxConns = 4 })
+	direct := open(t, server.URL(), pgcheckpoint.Options{Patience: time.Minute})
+	w := &faultyNetwork{rand: lockedRand{rand: newRand(seed, 100)}, rate: 0.01}
+	proxy.Intercept(w.action)
 	out := &outages{server: server, every: [2]time.Duration{2 * time.Second, 5 * time.Second}, down: 2 * time.Second}
 	if !long() {
 		out.every, out.down = [2]time.Duration{time.Second, 2 * time.Second}, 300*time.Millisecond
 	}
 	done := make(chan struct{})
 	var keeper, all sync.WaitGroup
-	keeper.Go(func() { wantNoErr(t, "outages", out.run(t.Context(), dice(seed, 101), done)) })
+	keeper.Go(func() { assert.NoError(t, out.run(t.Context(), newRand(seed, 101), done), "outages") })
 	journals := make([]journal, lists)
 	var clock, appended, unknown atomic.Int64
 	for c := range clients {
 		all.Go(func() {
-			r := dice(seed, c)
+			r := newRand(seed, c)
 			mine := store
 			if c%12 == 0 {
-				mine = hasty
+				mine = impatient
 			}
 			for i := range total / clients {
 				list := r.IntN(lists)
@@ -173,7 +172,7 @@ func TestF24History(t *testing.T) {
 				switch {
 				case !o.ok && !o.failed:
 					unknown.Add(1)
-					<-time.After(50 * time.Millisecond) // or those who do not wait do nothing else
+					<-time.After(50 * time.Millisecond) // otherwise the clients of the impatient store do most operations
 				case o.ok && o.value != "":
 					appended.Add(1)
 				}
@@ -187,22 +186,20 @@ func TestF24History(t *testing.T) {
 	all.Wait()
 	close(done)
 	keeper.Wait()
-	proxy.Treat(nil)
-	proxy.Reset() // the pools would wait for an answer of those that are dumb
+	proxy.Intercept(nil)
+	proxy.Reset() // the pools would wait for an answer on silent connections
 	for i := range journals {
-		got, err := sound.Get(t.Context(), checkpoint.Key{Thread: fmt.Sprint("list", i)})
-		if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
-			t.Fatal(err)
+		got, err := direct.Get(t.Context(), checkpoint.Key{Thread: fmt.Sprint("list", i)})
+		if !errors.Is(err, checkpoint.ErrNotFound) {
+			require.NoError(t, err)
 		}
-		if err := journals[i].check(lines(&got)); err != nil {
-			t.Errorf("list %d: %v", i, err)
-		}
+		assert.NoError(t, journals[i].check(lines(&got)), "list %d", i)
 	}
-	t.Logf("F24: %d operations on %d lists, %d appends acknowledged, of %d operations nobody knew; %d outages; %v",
+	t.Logf("F24: %d operations on %d lists, %d appends acknowledged, %d operations with an unknown result; %d outages; %v",
 		total, lists, appended.Load(), unknown.Load(), out.n.Load(), w)
 }
 
-// clientOp reads a list, or appends to it what nobody else does.
+// clientOp reads a list, or appends a value to it that no other operation appends.
 func clientOp(ctx context.Context, store *pgcheckpoint.Store, list, unique int, r *rand.Rand, clock *atomic.Int64) op {
 	thread := fmt.Sprint("list", list)
 	write := r.IntN(2) == 0

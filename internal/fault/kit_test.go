@@ -4,7 +4,6 @@ package fault_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -18,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
@@ -25,49 +26,49 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// long reports whether the whole of each test is asked for.
+// long reports whether the tests run in their long form.
 func long() bool { return os.Getenv("WEFT_FAULTS") == "1" }
 
-// count is how often something is done, in the short form and the long one.
-func count(short, whole int) int {
+// count returns the first number in the short form and the second in the long form.
+func count(inShort, inLong int) int {
 	if long() {
-		return whole
+		return inLong
 	}
-	return short
+	return inShort
 }
 
-// begin prints the seed of a test, which runs beside the others.
+// begin marks the test as parallel, and returns and logs its seed.
 func begin(t *testing.T) uint64 {
 	t.Helper()
 	t.Parallel()
 	seed := rand.Uint64()
 	if text := os.Getenv("WEFT_SEED"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("WEFT_SEED: %v", err)
-		}
+		require.NoError(t, err, "WEFT_SEED")
 		seed = n
 	}
 	t.Logf("WEFT_SEED=%d", seed)
 	return seed
 }
 
-// dice are for one goroutine of a test.
-func dice(seed uint64, who int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(who))) }
-
-// lockedDice are for any number of them.
-type lockedDice struct {
-	mu   sync.Mutex
-	dice *rand.Rand
+// newRand returns the random numbers of one goroutine of a test.
+func newRand(seed uint64, goroutine int) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, uint64(goroutine)))
 }
 
-func (d *lockedDice) float() float64 {
+// lockedRand is a source of random numbers for several goroutines.
+type lockedRand struct {
+	mu   sync.Mutex
+	rand *rand.Rand
+}
+
+func (d *lockedRand) float() float64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.dice.Float64()
+	return d.rand.Float64()
 }
 
-// newSchema takes a schema on the server that all tests share.
+// newSchema returns options for a new schema on the server that all tests share.
 func newSchema(tb testing.TB) pgcheckpoint.Options {
 	tb.Helper()
 	return pgcheckpoint.Options{Schema: pgtest.Schema(tb), Pooling: pgcheckpoint.Direct}
@@ -76,55 +77,42 @@ func newSchema(tb testing.TB) pgcheckpoint.Options {
 func open(tb testing.TB, address string, o pgcheckpoint.Options) *pgcheckpoint.Store {
 	tb.Helper()
 	store, err := pgcheckpoint.Open(tb.Context(), address, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(store.Close)
 	return store
 }
 
-// openPool opens a store on a pool of the test's.
+// openPool opens a store on its own pool, after it has applied changes to the pool's
+// configuration.
 func openPool(tb testing.TB, address string, o pgcheckpoint.Options, changes ...func(*pgxpool.Config)) (*pgcheckpoint.Store, *pgxpool.Pool) {
 	tb.Helper()
 	config, err := pgcheckpoint.PoolConfig(address, o.Pooling)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	for _, change := range changes {
 		change(config)
 	}
 	pool, err := pgxpool.NewWithConfig(tb.Context(), config)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(pool.Close)
-	if err := pgcheckpoint.Migrate(tb.Context(), pool, o); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, pgcheckpoint.Migrate(tb.Context(), pool, o))
 	store, err := pgcheckpoint.New(tb.Context(), pool, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return store, pool
 }
 
-// newProxy stands before the server of an address. Through it leads the address that
-// it returns.
+// newProxy starts a proxy for the server of a URL. It returns the proxy and the URL
+// that leads through it.
 func newProxy(tb testing.TB, address string) (*fault.Proxy, string) {
 	tb.Helper()
 	u, err := url.Parse(address)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	port := u.Port()
 	if port == "" {
 		port = "5432"
 	}
 	p, err := fault.NewProxy(net.JoinHostPort(u.Hostname(), port))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { wantNoErr(tb, "close the proxy", p.Close()) })
+	require.NoError(tb, err)
+	tb.Cleanup(func() { assert.NoError(tb, p.Close(), "close the proxy") })
 	u.Host = p.Addr()
 	return p, u.String()
 }
@@ -133,41 +121,35 @@ var programs = sync.OnceValues(func() (string, error) {
 	return fault.Programs(context.Background(), filepath.Join("..", "..", "scripts", "postgres"))
 })
 
-// newServer starts a server of the test's own.
+// newServer starts a server for one test.
 func newServer(tb testing.TB, settings ...string) *fault.Server {
 	tb.Helper()
 	return newServerIn(tb, "", settings...)
 }
 
-// newServerIn puts it into a folder.
+// newServerIn starts a server for one test, with its data in a folder below dir.
 func newServerIn(tb testing.TB, dir string, settings ...string) *fault.Server {
 	tb.Helper()
 	folder, err := programs()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	s, err := fault.NewServer(tb.Context(), dir, folder, settings...)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(func() {
 		if tb.Failed() {
-			tb.Logf("the server says: %s", tail(s.Log(), 4000))
+			tb.Logf("the end of the server's log: %s", tail(s.Log(), 4000))
 		}
-		wantNoErr(tb, "close the server", s.Close())
+		assert.NoError(tb, s.Close(), "close the server")
 	})
-	if err := s.Start(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, s.Start(tb.Context()))
 	return s
 }
 
 func tail(text string, n int) string { return text[max(0, len(text)-n):] }
 
-// stepID spells a number as an id of package graph.
+// stepID returns a number in the form of a checkpoint id.
 func stepID(n int) string { return fmt.Sprintf("0190b5e4-7c1a-7e2f-8a3b-%012x", n) }
 
-// step is a checkpoint that appends a line.
+// step returns a checkpoint that appends a line to the channel lines.
 func step(thread, id, parent, line string) checkpoint.Checkpoint {
 	return checkpoint.Checkpoint{
 		Key: checkpoint.Key{Thread: thread, ID: id}, Parent: parent, Source: checkpoint.Loop, Run: "run", Version: "1",
@@ -176,7 +158,7 @@ func step(thread, id, parent, line string) checkpoint.Checkpoint {
 	}
 }
 
-// lines are what the checkpoints of a lineage have appended.
+// lines returns the lines that the checkpoints of a lineage have appended.
 func lines(c *checkpoint.Checkpoint) []string {
 	var all []string
 	for _, d := range c.Lineage {
@@ -187,25 +169,11 @@ func lines(c *checkpoint.Checkpoint) []string {
 	return all
 }
 
-func wantNoErr(tb testing.TB, what string, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Errorf("%s: %v", what, err)
-	}
-}
-
-func wantErr(tb testing.TB, what string, err, want error) {
-	tb.Helper()
-	if !errors.Is(err, want) {
-		tb.Errorf("%s: got error %v want %v", what, err, want)
-	}
-}
-
-// quantile sorts times, and returns the one below which so large a part of them is.
-func quantile(times []time.Duration, part float64) time.Duration {
+// quantile sorts times and returns their quantile q, or 0 if there are none.
+func quantile(times []time.Duration, q float64) time.Duration {
 	if len(times) == 0 {
 		return 0
 	}
 	slices.Sort(times)
-	return times[min(int(part*float64(len(times))), len(times)-1)]
+	return times[min(int(q*float64(len(times))), len(times)-1)]
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/graph"
@@ -22,11 +24,12 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// outcomes are how a run of mixed ends, in turn.
+// outcomes lists the ways in which a run of mixed ends.
 var outcomes = []string{"success", "failure", "panic", "cancelled", "left early"}
 
 func init() {
-	// leak URL SCHEMA RUNS does runs of every outcome and tells what is left of them.
+	// leak URL SCHEMA RUNS does runs of every outcome, and prints the resources in use
+	// before and after them.
 	roles["leak"] = func(ctx context.Context, args []string) error {
 		runs, err := strconv.Atoi(args[2])
 		if err != nil {
@@ -54,28 +57,28 @@ func init() {
 		if err := mixedRuns(ctx, g, len(outcomes)); err != nil {
 			return err
 		}
-		before, files, err := left()
+		before, files, err := openResources()
 		if err != nil {
 			return err
 		}
 		if err := mixedRuns(ctx, g, runs); err != nil {
 			return err
 		}
-		// Those that end by themselves may take a moment.
+		// Goroutines that are about to end need a moment.
 		<-time.After(200 * time.Millisecond)
-		after, filesAfter, err := left()
+		after, filesAfter, err := openResources()
 		if err != nil {
 			return err
 		}
 		fmt.Println(before, after, files, filesAfter, pool.Stat().AcquiredConns())
 		var line string
-		_, err = fmt.Scanln(&line) // the parent looks at the connections
+		_, err = fmt.Scanln(&line) // the parent counts the connections until then
 		return err
 	}
 }
 
-// left returns how many goroutines and open files there are.
-func left() (goroutines, files int, err error) {
+// openResources returns the numbers of goroutines and open files.
+func openResources() (goroutines, files int, err error) {
 	for _, folder := range []string{"/proc/self/fd", "/dev/fd"} {
 		entries, e := os.ReadDir(folder)
 		if e == nil {
@@ -88,7 +91,7 @@ func left() (goroutines, files int, err error) {
 
 type cancelKey struct{}
 
-// mixed is a graph whose runs end as the last digit of their thread says.
+// mixed returns a graph. The last digit of a thread's id selects the outcome of its runs.
 func mixed(store *pgcheckpoint.Store) (*graph.Graph, error) {
 	b := graph.New("mixed", trail)
 	b.Node("a", func(context.Context, state.View) (state.Update, error) { return state.Update{trail.Put("a")}, nil })
@@ -143,31 +146,30 @@ func mixedRun(ctx context.Context, g *graph.Graph, n int) error {
 	return nil
 }
 
-// F17: runs of every outcome leave no goroutine, connection, file or lease behind.
-func TestF17Leaks(t *testing.T) {
+// F17: runs of every outcome leave no goroutine, connection, file or lease open.
+func TestF17RunsOfEveryOutcomeLeakNothing(t *testing.T) {
 	begin(t)
 	runs := count(200, 10_000)
 	o := newSchema(t)
 	open(t, pgtest.DirectURL(t), o)
 	p, err := fault.Spawn(t.Context(), "leak", pgtest.DirectURL(t), o.Schema, fmt.Sprint(runs))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	line, _ := p.Line()
 	var before, after, files, filesAfter, used int
 	if _, err := fmt.Sscan(line, &before, &after, &files, &filesAfter, &used); err != nil {
 		_, waitErr := p.Wait()
-		t.Fatalf("it says %q: %v", line, errors.Join(err, waitErr))
+		require.NoError(t, errors.Join(err, waitErr), "the process printed %q", line)
 	}
 	conns := pgtest.Ask[int](t, pgtest.DirectURL(t), `SELECT count(*)::int FROM pg_stat_activity WHERE application_name = $1`, o.Schema)
 	leased := pgtest.Ask[int](t, pgtest.DirectURL(t), `SELECT count(*)::int FROM `+o.Schema+`.cp_thread WHERE owner IS NOT NULL`)
-	wantNoErr(t, "end", p.Tell("end"))
-	if _, err := p.Wait(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, p.Send("end"), "end")
+	_, err = p.Wait()
+	assert.NoError(t, err)
 	t.Logf("F17: %d runs: goroutines %d, then %d; files %d, then %d; %d connections of 4, %d in use; %d leases",
 		runs, before, after, files, filesAfter, conns, used, leased)
-	if after > before+2 || filesAfter > files+2 || conns > 4 || used != 0 || leased != 0 {
-		t.Error("something is left behind")
-	}
+	assert.LessOrEqual(t, after, before+2, "goroutines")
+	assert.LessOrEqual(t, filesAfter, files+2, "files")
+	assert.LessOrEqual(t, conns, 4, "connections")
+	assert.Zero(t, used, "connections in use")
+	assert.Zero(t, leased, "leases")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// roles are what this program does in processes that its tests start.
+// roles holds the functions that this program runs in the processes of [fault.Spawn].
 var roles = map[string]func(ctx context.Context, args []string) error{}
 
 func TestMain(m *testing.M) {

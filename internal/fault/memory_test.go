@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/internal/fault"
@@ -20,40 +23,30 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// The database of what agents know is away for a minute: no turn fails for it, none waits
-// for long, and all that was said meanwhile is known when it is back, once.
-func TestMemoryAway(t *testing.T) {
+// The database of an agent's memory is stopped. No turn fails or waits for long, and every
+// message is learned once when the database is back.
+func TestAgentTurnsSurviveAnOutageOfTheMemory(t *testing.T) {
 	begin(t)
 	server := newServer(t)
 	db, err := pgmemory.Open(t.Context(), server.URL(), pgmemory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	facts, err := memory.New(db.Facts(), memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	learner, err := learn.New(facts, learn.Options{Queue: db.Turns(), Poll: 100 * time.Millisecond, Timeout: 5 * time.Second, Extractor: learn.ExtractorFunc(
 		func(_ context.Context, turn learn.Turn) ([]learn.Proposal, error) {
 			return []learn.Proposal{{Kind: memory.Plain, Content: turn.User, Evidence: turn.User}}, nil
 		})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	kit, err := agentmemory.New(agentmemory.Options{Facts: facts, Learner: learner})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	o := kit.Extend(agent.Options{})
 	o.Graph.Checkpoints = memcheckpoint.New(memcheckpoint.Options{})
 	bot, err := agent.New("bot", llmtest.Echo{}, nil, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	working, stop := context.WithCancel(t.Context())
 	var work sync.WaitGroup
-	work.Go(func() { _ = learner.Work(working) }) // it ends with its context
+	work.Go(func() { _ = learner.Work(working) }) // returns the error of its context
 
 	away := 5 * time.Second
 	if long() {
@@ -61,7 +54,7 @@ func TestMemoryAway(t *testing.T) {
 	}
 	ann := memory.Scope{User: "ann"}
 	const threads = 8
-	told := make([]int, threads)
+	sent := make([]int, threads)
 	longest := make([]time.Duration, threads)
 	over := make(chan struct{})
 	var talk sync.WaitGroup
@@ -74,50 +67,45 @@ func TestMemoryAway(t *testing.T) {
 				default:
 				}
 				began := time.Now()
-				said := fmt.Sprintf("Thread %d has the number %d", n, told[n])
-				if _, err := bot.Thread(fmt.Sprint(n)).Invoke(agentmemory.For(t.Context(), ann), agent.Messages.Put(llm.User(said))); err != nil {
-					t.Error(err)
+				said := fmt.Sprintf("Thread %d has the number %d", n, sent[n])
+				_, err := bot.Thread(fmt.Sprint(n)).Invoke(agentmemory.For(t.Context(), ann), agent.Messages.Put(llm.User(said)))
+				if !assert.NoError(t, err) {
 					return
 				}
 				longest[n] = max(longest[n], time.Since(began))
-				told[n]++
+				sent[n]++
 				<-time.After(100 * time.Millisecond)
 			}
 		})
 	}
 	<-time.After(time.Second)
-	wantNoErr(t, "stop", server.Stop(fault.Immediate))
+	assert.NoError(t, server.Stop(fault.Immediate), "stop")
 	<-time.After(away)
-	wantNoErr(t, "start", server.Start(t.Context()))
+	assert.NoError(t, server.Start(t.Context()), "start")
 	<-time.After(time.Second)
 	close(over)
 	talk.Wait()
 	stop()
 	work.Wait()
-	wantNoErr(t, "drain", learner.Drain(t.Context()))
+	assert.NoError(t, learner.Drain(t.Context()), "drain")
 
 	all, waited := 0, time.Duration(0)
 	for n := range threads {
-		all += told[n]
+		all += sent[n]
 		waited = max(waited, longest[n])
 	}
 	known := map[string]int{}
 	for f, err := range facts.List(t.Context(), memory.Query{Scope: ann, Limit: -1}) {
-		wantNoErr(t, "list", err)
+		assert.NoError(t, err, "list")
 		known[f.Content]++
 	}
 	t.Logf("away for %v: %d turns, none failed, the longest took %v; %d facts; %+v", away, all, waited.Round(time.Millisecond), len(known), learner.Stats())
 	for n := range threads {
-		for i := range told[n] {
-			if said := fmt.Sprintf("Thread %d has the number %d", n, i); known[said] != 1 {
-				t.Errorf("%q is known %d times", said, known[said])
-			}
+		for i := range sent[n] {
+			said := fmt.Sprintf("Thread %d has the number %d", n, i)
+			assert.Equal(t, 1, known[said], "facts with the text %q", said)
 		}
 	}
-	if len(known) != all {
-		t.Errorf("%d facts are known, want %d", len(known), all)
-	}
-	if most := 10 * time.Second; waited > most {
-		t.Errorf("a turn took %v, want %v at most", waited, most)
-	}
+	assert.Len(t, known, all, "facts")
+	assert.LessOrEqual(t, waited, 10*time.Second, "the longest turn")
 }

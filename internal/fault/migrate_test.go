@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/internal/fault"
@@ -21,8 +23,8 @@ import (
 )
 
 func init() {
-	// migrate URL SCHEMA N migrates a schema, and dies when it has sent something for the
-	// n-th time.
+	// migrate URL SCHEMA N migrates a schema, and kills its process after the n-th write
+	// to the server. 0 means no kill.
 	roles["migrate"] = func(ctx context.Context, args []string) error {
 		at, err := strconv.Atoi(args[2])
 		if err != nil {
@@ -37,7 +39,7 @@ func init() {
 		dial := config.ConnConfig.DialFunc
 		config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := dial(ctx, network, addr)
-			return mortalConn{conn, &writes, int32(at)}, err
+			return killingConn{conn, &writes, int32(at)}, err
 		}
 		pool, err := pgxpool.NewWithConfig(ctx, config)
 		if err != nil {
@@ -52,48 +54,41 @@ func init() {
 	}
 }
 
-type mortalConn struct {
+type killingConn struct {
 	net.Conn
 	writes *atomic.Int32
 	at     int32
 }
 
-func (c mortalConn) Write(b []byte) (int, error) {
+func (c killingConn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	if c.writes.Add(1) == c.at {
-		die()
+		killSelf()
 	}
 	return n, err
 }
 
-// F20: twenty processes migrate at once, and one of them is killed midway. The others do
-// not fail, and each migration is applied once; another process finds nothing to do.
-func TestF20MigrationCutShort(t *testing.T) {
+// F20: several processes migrate a schema at once, and one of them is killed midway. The
+// others do not fail, and every migration is applied once.
+func TestF20EachMigrationIsAppliedOnceDespiteAKill(t *testing.T) {
 	begin(t)
 	address := pgtest.DirectURL(t)
 	run := func(schema string, at int) (killed bool, writes int) {
 		p, err := fault.Spawn(t.Context(), "migrate", address, schema, fmt.Sprint(at))
-		if err != nil {
-			t.Error(err)
+		if !assert.NoError(t, err) {
 			return false, 0
 		}
 		line, _ := p.Line()
 		killed, err = p.Wait()
-		if err != nil {
-			t.Errorf("a process failed: %v", err)
-		}
-		writes, _ = strconv.Atoi(line) // none, of one that was killed
+		assert.NoError(t, err, "a process failed")
+		writes, _ = strconv.Atoi(line) // 0 if the process was killed
 		return killed, writes
 	}
 	_, writes := run(pgtest.Schema(t), 0)
-	if writes < 5 {
-		t.Fatalf("to migrate took %d writes", writes)
-	}
+	require.GreaterOrEqual(t, writes, 5, "writes of a migration")
 	scripts, err := pgcheckpoint.Scripts("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Where the others are quicker, a process has less to write, and is not killed.
+	require.NoError(t, err)
+	// A process whose siblings are faster sends fewer writes, and may end before its kill.
 	points, others := slices.Repeat([]int{writes / 2}, 6), 5
 	if long() {
 		points, others = nil, 19
@@ -115,14 +110,10 @@ func TestF20MigrationCutShort(t *testing.T) {
 		}
 		all.Wait()
 		applied := pgtest.Ask[string](t, address, `SELECT string_agg(name, ' ' ORDER BY version) FROM `+schema+`.cp_migration`)
-		if n := len(strings.Fields(applied)); n != len(scripts) {
-			t.Errorf("killed at write %d: applied were %s", at, applied)
-		}
+		assert.Len(t, strings.Fields(applied), len(scripts), "migrations after a kill at write %d", at)
 		store := open(t, address, pgcheckpoint.Options{Schema: schema})
-		wantNoErr(t, "put", store.Put(t.Context(), step("t", stepID(1), "", "0"), ""))
+		assert.NoError(t, store.Put(t.Context(), step("t", stepID(1), "", "0"), ""), "put")
 	}
-	if kills == 0 {
-		t.Error("no process was killed")
-	}
-	t.Logf("F20: %d processes, one of them to be killed at each of %d points, and %d were: every migration applied once", others+1, len(points), kills)
+	assert.NotZero(t, kills, "kills")
+	t.Logf("F20: %d processes, %d kill points, %d kills: every migration was applied once", others+1, len(points), kills)
 }

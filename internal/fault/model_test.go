@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
@@ -22,53 +25,50 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A twin does everything to two stores, and wants them to agree: PostgreSQL, and the
-// one in memory, which is checked against a naive model by its own tests.
-type twin struct {
+// A storePair applies every operation to two stores, and fails the test unless the results
+// agree: PostgreSQL, and the memory store, whose own tests compare it with a simple model.
+type storePair struct {
 	t     *testing.T
-	dice  *rand.Rand
+	rand  *rand.Rand
 	pg    *pgcheckpoint.Store
 	mem   *memcheckpoint.Store
-	heads map[string]string
-	ids   map[string][]string // of each thread
-	made  int
-	done  int
+	heads map[string]string   // by thread
+	ids   map[string][]string // by thread, newest first
+	made  int                 // checkpoints and writes, for unique names
+	done  int                 // operations
 }
 
-func newTwin(t *testing.T, store *pgcheckpoint.Store, r *rand.Rand) *twin {
-	return &twin{
-		t: t, dice: r, pg: store, mem: memcheckpoint.New(memcheckpoint.Options{}),
+func newStorePair(t *testing.T, store *pgcheckpoint.Store, r *rand.Rand) *storePair {
+	return &storePair{
+		t: t, rand: r, pg: store, mem: memcheckpoint.New(memcheckpoint.Options{}),
 		heads: map[string]string{}, ids: map[string][]string{},
 	}
 }
 
 // both calls fn on each store, and reports whether it succeeded on both.
-func (w *twin) both(what string, fn func(s twinStore) error) bool {
+func (w *storePair) both(what string, fn func(s pairedStore) error) bool {
 	w.t.Helper()
 	w.done++
 	got, want := fn(w.pg), fn(w.mem)
 	for _, sentinel := range []error{checkpoint.ErrConflict, checkpoint.ErrNotFound, checkpoint.ErrInvalid} {
-		if errors.Is(got, sentinel) != errors.Is(want, sentinel) {
-			w.t.Fatalf("%s: got error %v want %v", what, got, want)
-		}
+		require.Equal(w.t, errors.Is(want, sentinel), errors.Is(got, sentinel), "%s: got error %v want %v", what, got, want)
 	}
-	if (got == nil) != (want == nil) {
-		w.t.Fatalf("%s: got error %v want %v", what, got, want)
-	}
+	require.Equal(w.t, want == nil, got == nil, "%s: got error %v want %v", what, got, want)
 	return got == nil
 }
 
-type twinStore interface {
+type pairedStore interface {
 	checkpoint.Store
 	checkpoint.Pruner
 	checkpoint.ThreadCopier
 	checkpoint.RunDeleter
 }
 
-func (w *twin) play(ops int, prefix string) {
+// play does random operations on threads whose ids begin with the prefix.
+func (w *storePair) play(ops int, prefix string) {
 	for i := 0; i < ops; i++ {
-		thread := fmt.Sprint(prefix, w.dice.IntN(4))
-		switch n := w.dice.IntN(100); {
+		thread := fmt.Sprint(prefix, w.rand.IntN(4))
+		switch n := w.rand.IntN(100); {
 		case n < 55:
 			w.put(thread)
 		case n < 70:
@@ -76,12 +76,12 @@ func (w *twin) play(ops int, prefix string) {
 		case n < 80:
 			w.prune(thread)
 		case n < 88:
-			run := fmt.Sprint("run", w.made/6-w.dice.IntN(3))
-			w.both("delete runs", func(s twinStore) error { return s.DeleteRuns(w.t.Context(), thread, run) })
+			run := fmt.Sprint("run", w.made/6-w.rand.IntN(3))
+			w.both("delete runs", func(s pairedStore) error { return s.DeleteRuns(w.t.Context(), thread, run) })
 		case n < 93:
-			w.copy(thread, fmt.Sprint(prefix, w.dice.IntN(6)))
+			w.copy(thread, fmt.Sprint(prefix, w.rand.IntN(6)))
 		case n < 95:
-			w.both("delete", func(s twinStore) error { return s.DeleteThread(w.t.Context(), thread) })
+			w.both("delete", func(s pairedStore) error { return s.DeleteThread(w.t.Context(), thread) })
 		}
 		w.refresh(thread)
 		if i%8 == 0 {
@@ -93,63 +93,61 @@ func (w *twin) play(ops int, prefix string) {
 	}
 }
 
-// put follows the newest, forks, or names a wrong head.
-func (w *twin) put(thread string) {
+// put appends a checkpoint to the newest or to a random one. Sometimes it passes a wrong
+// head.
+func (w *storePair) put(thread string) {
 	w.made++
 	head := w.heads[thread]
 	c := step(thread, stepID(w.made), head, fmt.Sprint("line ", w.made))
-	c.Run, c.Settles = fmt.Sprint("run", w.made/6), w.dice.IntN(2) == 0
-	if ids := w.ids[thread]; len(ids) > 0 && w.dice.IntN(4) == 0 {
-		c.Parent, c.Source = ids[w.dice.IntN(len(ids))], checkpoint.Fork
+	c.Run, c.Settles = fmt.Sprint("run", w.made/6), w.rand.IntN(2) == 0
+	if ids := w.ids[thread]; len(ids) > 0 && w.rand.IntN(4) == 0 {
+		c.Parent, c.Source = ids[w.rand.IntN(len(ids))], checkpoint.Fork
 	}
-	if w.dice.IntN(12) == 0 {
+	if w.rand.IntN(12) == 0 {
 		c.Snapshot = []checkpoint.Change{{Channel: "lines", Kind: 1, Data: fmt.Append(nil, "snapshot ", w.made)}}
 	}
-	if w.dice.IntN(20) == 0 {
+	if w.rand.IntN(20) == 0 {
 		head = stepID(1 << 40)
 	}
-	w.both("put", func(s twinStore) error { return s.Put(w.t.Context(), c, head) })
+	w.both("put", func(s pairedStore) error { return s.Put(w.t.Context(), c, head) })
 }
 
-func (w *twin) write(thread string) {
+func (w *storePair) write(thread string) {
 	ids := w.ids[thread]
 	if len(ids) == 0 {
 		return
 	}
 	w.made++
-	k := checkpoint.Key{Thread: thread, ID: ids[w.dice.IntN(len(ids))]}
-	list := []checkpoint.Write{{Task: fmt.Sprint("task", w.dice.IntN(3)), Index: w.dice.IntN(3), Channel: "c", Data: fmt.Append(nil, w.made)}}
-	w.both("put writes", func(s twinStore) error { return s.PutWrites(w.t.Context(), k, list) })
+	k := checkpoint.Key{Thread: thread, ID: ids[w.rand.IntN(len(ids))]}
+	list := []checkpoint.Write{{Task: fmt.Sprint("task", w.rand.IntN(3)), Index: w.rand.IntN(3), Channel: "c", Data: fmt.Append(nil, w.made)}}
+	w.both("put writes", func(s pairedStore) error { return s.PutWrites(w.t.Context(), k, list) })
 }
 
-func (w *twin) prune(thread string) {
-	p := checkpoint.PrunePolicy{Threads: []string{thread}, KeepLast: 1 + w.dice.IntN(12), KeepPending: w.dice.IntN(2) == 0}
+func (w *storePair) prune(thread string) {
+	p := checkpoint.PrunePolicy{Threads: []string{thread}, KeepLast: 1 + w.rand.IntN(12), KeepPending: w.rand.IntN(2) == 0}
 	counts := map[string]int{}
-	w.both("prune", func(s twinStore) error {
+	w.both("prune", func(s pairedStore) error {
 		n, err := s.Prune(w.t.Context(), p)
 		counts[fmt.Sprintf("%T", s)] = n
 		return err
 	})
-	if all := slices.Compact(slices.Collect(maps.Values(counts))); len(all) > 1 {
-		w.t.Fatalf("prune %+v: removed %v", p, counts)
-	}
+	all := slices.Compact(slices.Collect(maps.Values(counts)))
+	require.LessOrEqual(w.t, len(all), 1, "prune %+v removed different numbers of checkpoints: %v", p, counts)
 }
 
-func (w *twin) copy(from, to string) {
-	if w.dice.IntN(2) == 0 {
-		w.both("delete", func(s twinStore) error { return s.DeleteThread(w.t.Context(), to) })
+func (w *storePair) copy(from, to string) {
+	if w.rand.IntN(2) == 0 {
+		w.both("delete", func(s pairedStore) error { return s.DeleteThread(w.t.Context(), to) })
 	}
-	w.both("copy", func(s twinStore) error { return s.CopyThread(w.t.Context(), from, to) })
+	w.both("copy", func(s pairedStore) error { return s.CopyThread(w.t.Context(), from, to) })
 	w.refresh(to)
 }
 
-// refresh looks up what a thread has now.
-func (w *twin) refresh(thread string) {
+// refresh reads the head and the ids of a thread.
+func (w *storePair) refresh(thread string) {
 	w.heads[thread], w.ids[thread] = "", nil
 	for c, err := range w.mem.List(w.t.Context(), checkpoint.Query{Thread: thread}) {
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		if w.heads[thread] == "" {
 			w.heads[thread] = c.ID
 		}
@@ -157,27 +155,20 @@ func (w *twin) refresh(thread string) {
 	}
 }
 
-// compare wants every checkpoint of a thread to be the same in both.
-func (w *twin) compare(thread string) {
+// compare fails the test unless every checkpoint of a thread is the same in both stores.
+func (w *storePair) compare(thread string) {
 	w.t.Helper()
-	got, want := spellThread(w.t, w.pg, thread), spellThread(w.t, w.mem, thread)
-	if !slices.Equal(got, want) {
-		w.t.Fatalf("thread %s: got\n%q\nwant\n%q", thread, got, want)
-	}
+	require.Equal(w.t, dumpThread(w.t, w.mem, thread), dumpThread(w.t, w.pg, thread), "thread %s", thread)
 }
 
-// spellThread is all of a thread but times, newest first.
-func spellThread(t *testing.T, s checkpoint.Store, thread string) []string {
+// dumpThread returns the checkpoints of a thread as text without times, newest first.
+func dumpThread(t *testing.T, s checkpoint.Store, thread string) []string {
 	t.Helper()
 	var all []string
 	for listed, err := range s.List(t.Context(), checkpoint.Query{Thread: thread}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c, err := s.Get(t.Context(), listed.Key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text := fmt.Sprintf("%s %s %s %s %q", c.ID, c.Parent, c.Source, c.Run, lines(&c))
 		for _, w := range c.Writes {
 			text += fmt.Sprintf(" %s/%d=%s", w.Task, w.Index, w.Data)
@@ -187,9 +178,9 @@ func spellThread(t *testing.T, s checkpoint.Store, thread string) []string {
 	return all
 }
 
-// F21: steps, forks, pruning, copying and deleting in random order, while others prune
-// and run on other threads: each thread has what a store in memory has.
-func TestF21Retention(t *testing.T) {
+// F21: steps, forks, pruning, copying and deleting in random order, while goroutines prune
+// and run other threads. PostgreSQL and the memory store agree on every thread.
+func TestF21RetentionAgreesWithTheMemoryStore(t *testing.T) {
 	seed := begin(t)
 	ops := count(300, 10_000)
 	o := newSchema(t)
@@ -197,7 +188,7 @@ func TestF21Retention(t *testing.T) {
 	done := make(chan struct{})
 	var all sync.WaitGroup
 	var prunes, runs atomic.Int64
-	all.Go(func() { // of all threads, but none of those that are compared is so old
+	all.Go(func() { // prunes all threads, of which none is older than the limit
 		for n := 0; ; n++ {
 			select {
 			case <-done:
@@ -205,14 +196,13 @@ func TestF21Retention(t *testing.T) {
 			case <-time.After(5 * time.Millisecond):
 			}
 			_, err := store.Prune(context.Background(), checkpoint.PrunePolicy{KeepFor: time.Hour})
-			wantNoErr(t, "prune", err)
+			assert.NoError(t, err, "prune")
 			prunes.Add(1)
 		}
 	})
 	all.Go(func() {
-		g, err := fan(store, 3, nobodyHears)
-		if err != nil {
-			t.Error(err)
+		g, err := fan(store, 3, ignoreProgress)
+		if !assert.NoError(t, err) {
 			return
 		}
 		for n := 0; ; n++ {
@@ -231,7 +221,7 @@ func TestF21Retention(t *testing.T) {
 						return
 					case <-time.After(2 * time.Millisecond):
 						_, err := store.Prune(context.Background(), checkpoint.PrunePolicy{Threads: []string{thread}, KeepLast: 2})
-						wantNoErr(t, "prune", err)
+						assert.NoError(t, err, "prune")
 						prunes.Add(1)
 					}
 				}
@@ -239,33 +229,28 @@ func TestF21Retention(t *testing.T) {
 			snap, err := g.Thread(thread).Invoke(context.Background(), graph.Begin())
 			close(stop)
 			during.Wait()
-			if err != nil || !slices.Equal(trail.Get(snap), fanTrail(3)) {
-				t.Errorf("a run that was pruned: got %v, error %v", snap, err)
+			if !assert.NoError(t, err, "a run of a thread that is pruned") || !assert.Equal(t, fanTrail(3), trail.Get(snap)) {
 				return
 			}
-			wantNoErr(t, "delete", store.DeleteThread(context.Background(), thread))
+			assert.NoError(t, store.DeleteThread(context.Background(), thread), "delete")
 			runs.Add(1)
 		}
 	})
-	w := newTwin(t, store, dice(seed, 0))
+	w := newStorePair(t, store, newRand(seed, 0))
 	func() {
 		defer all.Wait()
 		defer close(done)
 		w.play(ops, "t")
 	}()
 	for thread, err := range store.ListThreads(t.Context(), "") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if thread.ID[0] != 't' {
-			t.Errorf("the thread %q is left", thread.ID)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, byte('t'), thread.ID[0], "the deleted thread %q is listed", thread.ID)
 	}
-	t.Logf("F21: %d operations agree with the store in memory, beside %d runs and %d prunes of others", w.done, runs.Load(), prunes.Load())
+	t.Logf("F21: %d operations agree with the memory store, during %d runs and %d prunes of other threads", w.done, runs.Load(), prunes.Load())
 }
 
-// talk is a graph that asks about its input, and remembers the answers.
-func talk(t *testing.T, store checkpoint.Store) *graph.Graph {
+// askingGraph is a graph that asks about its input, and remembers the answers.
+func askingGraph(t *testing.T, store checkpoint.Store) *graph.Graph {
 	t.Helper()
 	b := graph.New("talk", trail, turns, item)
 	b.Node("hear", func(_ context.Context, v state.View) (state.Update, error) {
@@ -283,54 +268,46 @@ func talk(t *testing.T, store checkpoint.Store) *graph.Graph {
 	b.Edge("hear", "ask")
 	b.Edge("ask", "end")
 	g, err := b.Compile(graph.Options{Checkpoints: store})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 
-// F22: runs, forks, updates and answers at any checkpoint of any branch, on PostgreSQL and
-// in memory: the state at each of them is the same.
-func TestF22Forks(t *testing.T) {
+// F22: runs, forks, updates and answers at random checkpoints. PostgreSQL and the memory
+// store agree on the state at every checkpoint of every branch.
+func TestF22ForksAgreeWithTheMemoryStore(t *testing.T) {
 	seed := begin(t)
 	ops := count(150, 10_000)
 	store := open(t, pgtest.DirectURL(t), newSchema(t))
-	graphs := []*graph.Graph{talk(t, store), talk(t, memcheckpoint.New(memcheckpoint.Options{}))}
-	const perThread = 60 // so that there are many branches, and they can all be looked at
+	graphs := []*graph.Graph{askingGraph(t, store), askingGraph(t, memcheckpoint.New(memcheckpoint.Options{}))}
+	const perThread = 60 // enough for many branches, few enough to compare all of them
 	var r *rand.Rand
 	states := 0
 	for i := range ops {
 		thread := fmt.Sprint("t", i/perThread)
 		if i%perThread == 0 {
-			r = dice(seed, i)
+			r = newRand(seed, i)
 		}
 		var outcomes [2]string
 		choice, place, answer := r.IntN(10), r.Float64(), fmt.Sprint("answer ", i)
 		for k, g := range graphs {
 			outcomes[k] = forkOp(t, g.Thread(thread), choice, place, i, answer)
 		}
-		if outcomes[0] != outcomes[1] {
-			t.Fatalf("operation %d: got %s\nwant %s", i, outcomes[0], outcomes[1])
-		}
+		require.Equal(t, outcomes[1], outcomes[0], "operation %d", i)
 		if i%perThread == perThread-1 || i == ops-1 {
 			got, want := allStates(t, graphs[0].Thread(thread)), allStates(t, graphs[1].Thread(thread))
-			if !slices.Equal(got, want) {
-				t.Fatalf("thread %s: got\n%q\nwant\n%q", thread, got, want)
-			}
+			require.Equal(t, want, got, "thread %s", thread)
 			states += len(got)
 		}
 	}
-	t.Logf("F22: %d operations, the same state at %d checkpoints of all branches", ops, states)
+	t.Logf("F22: %d operations; the states at all %d checkpoints agree", ops, states)
 }
 
-// forkOp does one thing to a thread, and spells what came of it.
+// forkOp does one operation on a thread and describes the result.
 func forkOp(t *testing.T, th *graph.Thread, choice int, place float64, i int, answer string) string {
 	t.Helper()
 	var ids []string
 	for info, err := range th.History(t.Context(), graph.HistoryQuery{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ids = append(ids, info.ID)
 	}
 	at := th
@@ -357,31 +334,25 @@ func forkOp(t *testing.T, th *graph.Thread, choice int, place float64, i int, an
 	if err != nil {
 		return fmt.Sprintf("error: conflict %t", errors.Is(err, checkpoint.ErrConflict))
 	}
-	return spellState(t, snap)
+	return dumpState(t, snap)
 }
 
-func spellState(t *testing.T, snap *graph.Snapshot) string {
+func dumpState(t *testing.T, snap *graph.Snapshot) string {
 	t.Helper()
 	open, err := question.Open(snap)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return fmt.Sprintf("step %d, next %v, questions %d, %d turns, %q", snap.Step, snap.Next, len(open), turns.Get(snap), trail.Get(snap))
 }
 
-// allStates spells the state at every checkpoint, newest first.
+// allStates describes the state at every checkpoint, newest first.
 func allStates(t *testing.T, th *graph.Thread) []string {
 	t.Helper()
 	var all []string
 	for info, err := range th.History(t.Context(), graph.HistoryQuery{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		snap, err := th.At(info.ID).Snapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, fmt.Sprint(info.Source, " ", spellState(t, snap)))
+		require.NoError(t, err)
+		all = append(all, fmt.Sprint(info.Source, " ", dumpState(t, snap)))
 	}
 	return all
 }

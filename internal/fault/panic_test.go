@@ -8,60 +8,59 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/state"
 )
 
-// An explosive panics when it is written, or read, as JSON.
-type explosive struct{ Text string }
+// A panickingValue panics when it is encoded or decoded as JSON.
+type panickingValue struct{ Text string }
 
-func (e explosive) MarshalJSON() ([]byte, error) {
+func (e panickingValue) MarshalJSON() ([]byte, error) {
 	if e.Text == "when written" {
 		panic("boom")
 	}
 	return json.Marshal(e.Text)
 }
 
-func (e *explosive) UnmarshalJSON(b []byte) error {
+func (e *panickingValue) UnmarshalJSON(b []byte) error {
 	if strings.Contains(string(b), "when read") {
 		panic("boom")
 	}
 	return json.Unmarshal(b, &e.Text)
 }
 
-// F14, the code of values: what panics while a step is stored, or read, is an error; the
-// thread is at its last commit. For nodes, reducers, routes, tools and readers of a
-// stream see docs/reliability.md.
-func TestF14Values(t *testing.T) {
+// F14: a value that panics while a step is encoded or decoded is an error that names the
+// channel. The thread remains at its last commit.
+func TestF14PanicOfAValueIsAnError(t *testing.T) {
 	begin(t)
 	store := open(t, pgtest.DirectURL(t), newSchema(t))
-	value := state.Last[explosive]("value")
+	value := state.Last[panickingValue]("value")
 	text := "when written"
-	b := graph.New("explosive", trail, value)
+	b := graph.New("panickingValue", trail, value)
 	b.Node("a", func(context.Context, state.View) (state.Update, error) { return state.Update{trail.Put("a")}, nil })
 	b.Node("b", func(context.Context, state.View) (state.Update, error) {
-		return state.Update{trail.Put("b"), value.Put(explosive{text})}, nil
+		return state.Update{trail.Put("b"), value.Put(panickingValue{text})}, nil
 	})
 	b.Edge(graph.Start, "a")
 	b.Edge("a", "b")
 	g, err := b.Compile(graph.Options{Checkpoints: store})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	th := g.Thread("t")
 	for _, text = range []string{"when written", "when read"} {
-		if _, err := goOn(t.Context(), th); err == nil || !strings.Contains(err.Error(), "boom") || !strings.Contains(err.Error(), `"value"`) {
-			t.Errorf("%s: got error %v want one that names the channel", text, err)
-		}
+		_, err := startOrResume(t.Context(), th)
+		require.ErrorContains(t, err, "boom", text)
+		require.ErrorContains(t, err, `"value"`, text)
 		snap, err := th.Snapshot(t.Context())
-		if err != nil || trail.Len(snap) != 1 {
-			t.Errorf("%s: it is not at its last commit: %v, error %v", text, snap, err)
-		}
+		require.NoError(t, err, text)
+		assert.Equal(t, 1, trail.Len(snap), "lines at the last commit, %s", text)
 	}
 	text = "never"
-	snap, err := goOn(t.Context(), th)
-	if err != nil || trail.Len(snap) != 2 || value.Get(snap).Text != text {
-		t.Errorf("got %v, error %v", snap, err)
-	}
+	snap, err := startOrResume(t.Context(), th)
+	require.NoError(t, err)
+	assert.Equal(t, 2, trail.Len(snap))
+	assert.Equal(t, text, value.Get(snap).Text)
 }

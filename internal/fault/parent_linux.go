@@ -2,5 +2,5 @@ package fault
 
 import "syscall"
 
-// dieWithParent ends a process when this one is killed.
+// dieWithParent makes the kernel end the child process when this process is killed.
 func dieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGQUIT }

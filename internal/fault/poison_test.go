@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/fault"
@@ -19,7 +22,7 @@ import (
 )
 
 func init() {
-	// poison URL SCHEMA runs or resumes a thread whose second node kills the process.
+	// poison URL SCHEMA starts or resumes a thread whose second node kills the process.
 	roles["poison"] = func(ctx context.Context, args []string) error {
 		store, err := pgcheckpoint.Open(ctx, args[0], pgcheckpoint.Options{
 			Schema: args[1], LeaseTime: time.Second, Busy: pgcheckpoint.Wait,
@@ -28,11 +31,11 @@ func init() {
 			return err
 		}
 		defer store.Close()
-		g, err := poison(store, die)
+		g, err := poison(store, killSelf)
 		if err != nil {
 			return err
 		}
-		_, err = goOn(ctx, g.Thread("poison"))
+		_, err = startOrResume(ctx, g.Thread("poison"))
 		if errors.Is(err, pgcheckpoint.ErrParked) {
 			fmt.Println("parked")
 			return nil
@@ -44,18 +47,18 @@ func init() {
 func poison(store *pgcheckpoint.Store, act func()) (*graph.Graph, error) {
 	b := graph.New("poison", trail)
 	b.Node("eat", func(context.Context, state.View) (state.Update, error) { return state.Update{trail.Put("eaten")}, nil })
-	b.Node("die", func(context.Context, state.View) (state.Update, error) {
+	b.Node("killSelf", func(context.Context, state.View) (state.Update, error) {
 		act()
 		return state.Update{trail.Put("survived")}, nil
 	})
 	b.Edge(graph.Start, "eat")
-	b.Edge("eat", "die")
+	b.Edge("eat", "killSelf")
 	return b.Compile(graph.Options{Checkpoints: store})
 }
 
-// F19: a thread kills every process that runs it. After five recoveries it is parked,
-// with a reason, until somebody lets it go on; others hardly notice.
-func TestF19PoisonThread(t *testing.T) {
+// F19: a thread kills every process that runs it. After five recoveries the thread is
+// parked with a reason until Unpark, and the throughput of other threads hardly changes.
+func TestF19ThreadThatKillsProcessesIsParked(t *testing.T) {
 	begin(t)
 	o := newSchema(t)
 	o.LeaseTime = time.Second
@@ -63,69 +66,51 @@ func TestF19PoisonThread(t *testing.T) {
 	run := func() bool {
 		t.Helper()
 		p, err := fault.Spawn(t.Context(), "poison", pgtest.DirectURL(t), o.Schema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		line, _ := p.Line()
 		killed, err := p.Wait()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if killed == (line == "parked") {
-			t.Fatalf("it was killed: %t, and says %q", killed, line)
-		}
+		require.NoError(t, err)
+		require.NotEqual(t, killed, line == "parked", "the process printed %q", line)
 		return killed
 	}
 	deaths := 0
 	for deaths < 20 && run() {
 		deaths++
 	}
-	if deaths != 6 {
-		t.Errorf("it was run %d times, want once and five times more", deaths)
-	}
+	assert.Equal(t, 6, deaths, "killed processes: the first run and five recoveries")
 	g, err := poison(store, func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = g.Thread("poison").Invoke(t.Context())
-	wantErr(t, "a run", err, pgcheckpoint.ErrParked)
+	assert.ErrorIs(t, err, pgcheckpoint.ErrParked, "a run")
 	t.Logf("F19: parked after %d deaths: %v", deaths, err)
 	snap, err := g.Thread("poison").Snapshot(t.Context())
-	if err != nil || trail.Len(snap) != 1 {
-		t.Errorf("it can not be looked at: %v", err)
-	}
+	require.NoError(t, err, "snapshot of a parked thread")
+	assert.Equal(t, 1, trail.Len(snap))
 	parkedCost(t, store, g)
 
-	wantNoErr(t, "unpark", store.Unpark(t.Context(), "poison"))
-	if !run() {
-		t.Error("after Unpark it was not run once more")
-	}
-	if run() {
-		t.Error("it was run again after that")
-	}
-	wantNoErr(t, "unpark", store.Unpark(t.Context(), "poison"))
-	snap, err = g.Thread("poison").Invoke(t.Context()) // in a process that it does not kill
-	if err != nil || trail.Len(snap) != 2 {
-		t.Errorf("got %v, error %v", snap, err)
-	}
+	assert.NoError(t, store.Unpark(t.Context(), "poison"), "unpark")
+	assert.True(t, run(), "Unpark permits one run")
+	assert.False(t, run(), "Unpark permits only one run")
+	assert.NoError(t, store.Unpark(t.Context(), "poison"), "unpark")
+	snap, err = g.Thread("poison").Invoke(t.Context()) // the node of g does not kill this process
+	require.NoError(t, err)
+	assert.Equal(t, 2, trail.Len(snap))
 }
 
-// parkedCost measures what others do while somebody tries to recover the parked thread
-// all the time, and while nobody does, in turns.
+// parkedCost compares the throughput of other threads while a goroutine tries to recover
+// the parked thread with their throughput while no goroutine does. The two alternate.
 func parkedCost(t *testing.T, store *pgcheckpoint.Store, parked *graph.Graph) {
 	t.Helper()
-	g, err := fan(store, 2, nobodyHears)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g, err := fan(store, 2, ignoreProgress)
+	require.NoError(t, err)
 	var all sync.WaitGroup
 	var runs, tries atomic.Int64
 	var recovering, ended atomic.Bool
 	for w := range 4 {
 		all.Go(func() {
 			for n := 0; !ended.Load(); n++ {
-				if _, err := g.Thread(fmt.Sprint("t", w, ".", n)).Invoke(t.Context(), graph.Begin()); err != nil {
-					t.Error(err)
+				_, err := g.Thread(fmt.Sprint("t", w, ".", n)).Invoke(t.Context(), graph.Begin())
+				if !assert.NoError(t, err) {
 					return
 				}
 				runs.Add(1)
@@ -134,10 +119,10 @@ func parkedCost(t *testing.T, store *pgcheckpoint.Store, parked *graph.Graph) {
 	}
 	all.Go(func() {
 		for !ended.Load() {
-			<-time.After(200 * time.Millisecond) // a service hardly looks more often
+			<-time.After(200 * time.Millisecond) // a service hardly tries more often
 			if recovering.Load() {
 				_, err := parked.Thread("poison").Invoke(t.Context())
-				wantErr(t, "recovered", err, pgcheckpoint.ErrParked)
+				assert.ErrorIs(t, err, pgcheckpoint.ErrParked, "recovered")
 				tries.Add(1)
 			}
 		}
@@ -158,8 +143,8 @@ func parkedCost(t *testing.T, store *pgcheckpoint.Store, parked *graph.Graph) {
 	ended.Store(true)
 	all.Wait()
 	share := float64(with) / float64(max(without, 1))
-	t.Logf("F19: others did %.0f %% of their runs while the parked thread was asked for %d times", 100*share, tries.Load())
-	if long() && share < 0.95 {
-		t.Errorf("others did %.0f %% of their runs", 100*share)
+	t.Logf("F19: the throughput of other threads was %.0f %% during %d attempts to run the parked thread", 100*share, tries.Load())
+	if long() {
+		assert.GreaterOrEqual(t, share, 0.95, "relative throughput of other threads")
 	}
 }

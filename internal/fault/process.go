@@ -16,29 +16,30 @@ import (
 
 const roleName = "WEFT_FAULT_ROLE"
 
-// Role says what this process was started for by [Spawn]; it is empty for a process
-// that was not.
+// Role returns the role with which [Spawn] started this process. It is empty if Spawn
+// did not start this process.
 func Role() string { return os.Getenv(roleName) }
 
-// A Process is this program once more, to be killed. It is spoken with in lines.
+// A Process is another process of this program, for tests that kill or stop it. The
+// two processes exchange lines of text on standard input and output.
 type Process struct {
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Scanner
-	said strings.Builder // on its standard error
-	wait func() error
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Scanner
+	stderr strings.Builder
+	wait   func() error
 }
 
-// Spawn starts this program in a role. It ends with ctx.
+// Spawn starts this program in a role. The process is killed when ctx ends.
 func Spawn(ctx context.Context, role string, args ...string) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("fault: spawn: %w", err)
 	}
 	p := &Process{cmd: exec.CommandContext(ctx, self, args...)}
-	// Without that option the race detector makes every exit last a second.
+	// Without this option the race detector delays every exit by a second.
 	p.cmd.Env = append(os.Environ(), roleName+"="+role, "GORACE=atexit_sleep_ms=0")
-	p.cmd.Stderr = &p.said
+	p.cmd.Stderr = &p.stderr
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		return nil, fmt.Errorf("fault: spawn: %w", err)
@@ -54,7 +55,8 @@ func Spawn(ctx context.Context, role string, args ...string) (*Process, error) {
 	return p, nil
 }
 
-// Line returns the next line that the process writes; false says that it has ended.
+// Line returns the next line that the process writes to its standard output. It
+// reports false if the process has closed its standard output.
 func (p *Process) Line() (string, bool) {
 	if !p.out.Scan() {
 		return "", false
@@ -62,19 +64,19 @@ func (p *Process) Line() (string, bool) {
 	return p.out.Text(), true
 }
 
-// Tell writes a line to the process.
-func (p *Process) Tell(words ...string) error {
+// Send writes a line of words to the standard input of the process.
+func (p *Process) Send(words ...string) error {
 	_, err := io.WriteString(p.in, strings.Join(words, " ")+"\n")
 	return err
 }
 
-// Signal sends it a signal, such as SIGKILL, SIGSTOP and SIGCONT.
+// Signal sends the process a signal, such as SIGKILL, SIGSTOP or SIGCONT.
 func (p *Process) Signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
 
-// Wait waits until it has ended, and reports whether it was killed. Any other end
-// but success is an error, with what the process said.
+// Wait waits until the process has exited, and reports whether SIGKILL ended it. Any
+// other unsuccessful exit is an error that contains the standard error of the process.
 func (p *Process) Wait() (killed bool, err error) {
-	_ = p.in.Close() // it may have closed it
+	_ = p.in.Close() // the process may have closed it already
 	err = p.wait()
 	if err == nil {
 		return false, nil
@@ -83,5 +85,5 @@ func (p *Process) Wait() (killed bool, err error) {
 	if ok && status.Signaled() && status.Signal() == syscall.SIGKILL {
 		return true, nil
 	}
-	return false, fmt.Errorf("fault: process: %w: %s", err, p.said.String())
+	return false, fmt.Errorf("fault: process: %w: %s", err, p.stderr.String())
 }

@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// Programs returns the folder of the programs of a PostgreSQL on this machine: those
-// that scripts/postgres, whose path is given, finds or fetches. A server elsewhere
-// and one in a container are of no use here, since they can not be killed.
+// Programs returns the folder of the PostgreSQL programs on this machine. Script is
+// the path of scripts/postgres, which finds or downloads them. A server on another
+// machine or in a container does not suffice, since tests cannot kill it.
 func Programs(ctx context.Context, script string) (string, error) {
 	home, err := home()
 	if err != nil {
 		return "", fmt.Errorf("fault: programs: %w", err)
 	}
-	if found := noted(home); found != "" {
+	if found := knownPrograms(home); found != "" {
 		return found, nil
 	}
 	for _, way := range []string{"installed", "debian"} {
@@ -29,14 +29,14 @@ func Programs(ctx context.Context, script string) (string, error) {
 			break
 		}
 	}
-	found := noted(home)
+	found := knownPrograms(home)
 	if found == "" {
-		return "", fmt.Errorf("fault: programs: no PostgreSQL that could be killed: %w", errors.Join(err, os.ErrNotExist))
+		return "", fmt.Errorf("fault: programs: no PostgreSQL server can be started on this machine; install PostgreSQL: %w", errors.Join(err, os.ErrNotExist))
 	}
 	return found, nil
 }
 
-// home is the folder of scripts/postgres.
+// home returns the folder in which scripts/postgres keeps its servers.
 func home() (string, error) {
 	if home := os.Getenv("WEFT_POSTGRES_HOME"); home != "" {
 		return home, nil
@@ -55,9 +55,10 @@ func home() (string, error) {
 	return filepath.Join(cache, "weft-postgres"), nil
 }
 
-// noted returns the programs of a server that the script has started before.
-func noted(home string) string {
-	notes, _ := filepath.Glob(filepath.Join(home, "*", "programs")) // the pattern is right
+// knownPrograms returns the folder of programs that an earlier start of the script has
+// recorded, or "".
+func knownPrograms(home string) string {
+	notes, _ := filepath.Glob(filepath.Join(home, "*", "programs")) // the only possible error is a malformed pattern
 	for _, note := range notes {
 		b, err := os.ReadFile(note)
 		folder := strings.TrimSpace(string(b))
@@ -71,12 +72,13 @@ func noted(home string) string {
 	return ""
 }
 
-// start lets the script start a server, and stop it: it notes where the programs are.
+// start makes the script start and stop a server, so that the script records the
+// folder of the programs.
 func start(ctx context.Context, script, way string) error {
 	for _, command := range []string{"start", "stop"} {
 		cmd := exec.CommandContext(ctx, "bash", script, command)
 		cmd.Env = append(os.Environ(), "DATABASE_URL=", "WEFT_POSTGRES_CLUSTER=fault", "WEFT_POSTGRES_WAY="+way)
-		cmd.WaitDelay = time.Second // what it started may hold on to the pipes
+		cmd.WaitDelay = time.Second // the server that the script starts may keep the pipes open
 		if out, err := cmd.CombinedOutput(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 			return fmt.Errorf("%s: %w: %s", way, err, strings.TrimSpace(string(out)))
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A Direction is the way of a piece through a [Proxy].
+// A Direction is the direction in which a [Proxy] forwards data.
 type Direction int
 
 // The directions.
@@ -20,44 +20,44 @@ const (
 	ToClient
 )
 
-// A Cut says when a connection is reset.
+// A Cut says how much of a chunk is forwarded before the connection is reset.
 type Cut int
 
-// When it is.
+// The positions of a reset.
 const (
-	Never  Cut = iota
-	Before     // the piece does not arrive
-	Inside     // its first half does
-	After      // all of it does
+	Never  Cut = iota // the connection is not reset
+	Before            // nothing of the chunk is forwarded
+	Inside            // the first half of the chunk is forwarded
+	After             // the whole chunk is forwarded
 )
 
-// A Fate is what becomes of a piece. Its zero value passes it on.
-type Fate struct {
-	// Delay holds it, and what comes behind it, back.
+// An Action says what a [Proxy] does with a chunk of data. The zero Action forwards it.
+type Action struct {
+	// Delay delays the chunk and all later data of its direction.
 	Delay time.Duration
-	// Split passes it on byte by byte.
+	// Split forwards the chunk byte by byte.
 	Split bool
 	// Cut resets the connection.
 	Cut Cut
-	// Hole swallows it and whatever comes later, in both directions, and tells
-	// nobody, as when the other machine has lost its power.
-	Hole bool
+	// Blackhole discards the chunk and all later data of both directions, and keeps
+	// the connection open, as if the other machine had lost its power.
+	Blackhole bool
 }
 
-// A Proxy passes connections on to a server, and does to them what it is told.
+// A Proxy forwards TCP connections to a server and injects faults into them.
 type Proxy struct {
-	listener *net.TCPListener
-	target   string
-	treat    atomic.Pointer[func(Direction, []byte) Fate]
-	accepted atomic.Int64
-	all      sync.WaitGroup
+	listener  *net.TCPListener
+	target    string
+	intercept atomic.Pointer[func(Direction, []byte) Action]
+	accepted  atomic.Int64
+	all       sync.WaitGroup
 
 	mu     sync.Mutex
 	pairs  map[*pair]struct{}
 	closed bool
 }
 
-// NewProxy listens on a free port, for a server at an address.
+// NewProxy starts a proxy on a free port. It forwards connections to the address target.
 func NewProxy(target string) (*Proxy, error) {
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -68,23 +68,23 @@ func NewProxy(target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr is where clients find the proxy.
+// Addr returns the address on which the proxy listens.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Accepted counts the connections so far.
+// Accepted returns the number of connections accepted so far.
 func (p *Proxy) Accepted() int { return int(p.accepted.Load()) }
 
-// Treat decides from now on about each piece, as it is read. It is called by any
-// number of goroutines; nil passes everything on.
-func (p *Proxy) Treat(fn func(Direction, []byte) Fate) {
+// Intercept makes fn choose the action for each chunk that the proxy reads from now on.
+// The proxy calls fn concurrently. With a nil fn it forwards everything.
+func (p *Proxy) Intercept(fn func(Direction, []byte) Action) {
 	if fn == nil {
-		p.treat.Store(nil)
+		p.intercept.Store(nil)
 		return
 	}
-	p.treat.Store(&fn)
+	p.intercept.Store(&fn)
 }
 
-// Reset resets every connection, and returns how many there were.
+// Reset resets every connection and returns their number.
 func (p *Proxy) Reset() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,16 +94,17 @@ func (p *Proxy) Reset() int {
 	return len(p.pairs)
 }
 
-// Deafen makes a [Fate.Hole] of every connection that there is.
-func (p *Proxy) Deafen() {
+// BlackholeAll applies [Action.Blackhole] to every open connection.
+func (p *Proxy) BlackholeAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c := range p.pairs {
-		c.hole.Store(true)
+		c.blackhole.Store(true)
 	}
 }
 
-// Close ends the proxy with all its connections, and waits for that.
+// Close stops listening, resets every connection and waits for the goroutines of the
+// proxy.
 func (p *Proxy) Close() error {
 	err := p.listener.Close()
 	p.mu.Lock()
@@ -118,7 +119,7 @@ func (p *Proxy) accept() {
 	for {
 		client, err := p.listener.AcceptTCP()
 		if err != nil {
-			return // it was closed
+			return // Close was called
 		}
 		p.accepted.Add(1)
 		p.all.Go(func() { p.serve(client) })
@@ -161,11 +162,11 @@ func (p *Proxy) pass(c *pair, d Direction, from, to *net.TCPConn) {
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {
-			var fate Fate
-			if treat := p.treat.Load(); treat != nil && !c.hole.Load() {
-				fate = (*treat)(d, buf[:n])
+			var action Action
+			if intercept := p.intercept.Load(); intercept != nil && !c.blackhole.Load() {
+				action = (*intercept)(d, buf[:n])
 			}
-			if !c.suffer(fate, to, buf[:n]) {
+			if !c.forward(action, to, buf[:n]) {
 				return
 			}
 		}
@@ -176,21 +177,21 @@ func (p *Proxy) pass(c *pair, d Direction, from, to *net.TCPConn) {
 	}
 }
 
-// A pair is a connection of a client, and the one to the server that goes with it.
+// A pair is the connection of a client and the matching connection to the server.
 type pair struct {
 	client, server *net.TCPConn
-	hole           atomic.Bool
+	blackhole      atomic.Bool
 }
 
-// suffer reports whether the connection goes on.
-func (c *pair) suffer(f Fate, to *net.TCPConn, b []byte) bool {
+// forward writes b according to f. It reports false if the connection has ended.
+func (c *pair) forward(f Action, to *net.TCPConn, b []byte) bool {
 	if f.Delay > 0 {
 		<-time.After(f.Delay)
 	}
-	if f.Hole {
-		c.hole.Store(true)
+	if f.Blackhole {
+		c.blackhole.Store(true)
 	}
-	if c.hole.Load() {
+	if c.blackhole.Load() {
 		return true
 	}
 	switch f.Cut {
@@ -215,10 +216,10 @@ func (c *pair) suffer(f Fate, to *net.TCPConn, b []byte) bool {
 	return f.Cut == Never
 }
 
-// ended passes the end of one side on, unless nobody is to know.
+// ended closes both connections after one has ended, unless the pair is a black hole.
 func (c *pair) ended(err error) {
 	switch {
-	case c.hole.Load():
+	case c.blackhole.Load():
 	case errors.Is(err, net.ErrClosed):
 	default:
 		c.close()
@@ -226,15 +227,15 @@ func (c *pair) ended(err error) {
 }
 
 func (c *pair) close() {
-	_ = c.client.Close() // closing what is closed has nothing to say
+	_ = c.client.Close() // an error says that it is closed already
 	_ = c.server.Close()
 }
 
-// reset ends both sides at once, and not in order.
+// reset closes both connections with a TCP reset.
 func (c *pair) reset() {
 	for _, conn := range []*net.TCPConn{c.client, c.server} {
 		if conn != nil {
-			_ = conn.SetLinger(0) // it may be closed already
+			_ = conn.SetLinger(0) // an error says that it is closed already
 			_ = conn.Close()
 		}
 	}

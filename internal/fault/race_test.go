@@ -11,6 +11,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/graph"
@@ -18,22 +21,20 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// taker is a graph that adds its input to a list.
-func taker(t *testing.T, store checkpoint.Store) *graph.Graph {
+// appendGraph returns a graph that appends its input to a list.
+func appendGraph(t *testing.T, store checkpoint.Store) *graph.Graph {
 	t.Helper()
-	b := graph.New("taker", trail)
+	b := graph.New("appender", trail)
 	b.Node("take", func(context.Context, state.View) (state.Update, error) { return nil, nil })
 	b.Edge(graph.Start, "take")
 	g, err := b.Compile(graph.Options{Checkpoints: store})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 
-// F7: sixteen workers give one thread new input, all the time. What was acknowledged
-// is there, once and in order; what was refused is not.
-func TestF07RacingInputs(t *testing.T) {
+// F7: sixteen workers continuously give one thread new input. Every acknowledged input is
+// stored once and in order, and no rejected input is stored.
+func TestF07RacingInputsAreStoredOnceInOrder(t *testing.T) {
 	begin(t)
 	const workers = 16
 	inputs := count(10, 100)
@@ -42,9 +43,9 @@ func TestF07RacingInputs(t *testing.T) {
 			t.Parallel()
 			o := newSchema(t)
 			o.Busy = policy
-			graphs := []*graph.Graph{taker(t, open(t, pgtest.URL(t), o)), taker(t, open(t, pgtest.URL(t), o))}
+			graphs := []*graph.Graph{appendGraph(t, open(t, pgtest.URL(t), o)), appendGraph(t, open(t, pgtest.URL(t), o))}
 			given := make([][]string, workers)
-			refused := make([]int, workers)
+			rejected := make([]int, workers)
 			var all sync.WaitGroup
 			for w := range workers {
 				all.Go(func() {
@@ -55,50 +56,44 @@ func TestF07RacingInputs(t *testing.T) {
 						case err == nil:
 							given[w] = append(given[w], line)
 						case errors.Is(err, checkpoint.ErrConflict):
-							refused[w]++
+							rejected[w]++
 						default:
-							t.Errorf("refused without a type: %v", err)
+							assert.NoError(t, err, "an input is rejected with ErrConflict only")
 						}
 					}
 				})
 			}
 			all.Wait()
 			snap, err := graphs[0].Thread("t").Snapshot(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			stored := make([][]string, workers)
 			for _, line := range trail.Get(snap) {
 				var w, n int
-				if _, err := fmt.Sscanf(line, "%d.%d", &w, &n); err != nil {
-					t.Fatal(err)
-				}
+				_, err := fmt.Sscanf(line, "%d.%d", &w, &n)
+				require.NoError(t, err)
 				stored[w] = append(stored[w], line)
 			}
-			acknowledged, turnedAway := 0, 0
+			acknowledged, conflicts := 0, 0
 			for w := range workers {
-				if !slices.Equal(stored[w], given[w]) {
-					t.Errorf("worker %d: %d inputs were acknowledged, and these are stored: %q", w, len(given[w]), stored[w])
-				}
+				assert.Equal(t, given[w], stored[w], "acknowledged and stored inputs of worker %d", w)
 				acknowledged += len(given[w])
-				turnedAway += refused[w]
+				conflicts += rejected[w]
 			}
-			t.Logf("F7 (%s): %d inputs acknowledged = stored, %d refused", name, acknowledged, turnedAway)
-			if policy == pgcheckpoint.Wait && turnedAway > 0 {
-				t.Errorf("%d inputs were refused to those who wait", turnedAway)
+			t.Logf("F7 (%s): %d inputs acknowledged = stored, %d rejected", name, acknowledged, conflicts)
+			if policy == pgcheckpoint.Wait {
+				assert.Zero(t, conflicts, "inputs rejected under the policy Wait")
 			}
-			if acknowledged == 0 {
-				t.Error("nothing was acknowledged")
-			}
+			assert.NotZero(t, acknowledged, "acknowledged inputs")
 		})
 	}
 }
 
-// question is what the node of a resume asks.
+// question is the interrupt of the graphs that ask.
 var question = graph.NewInterrupt[string, string]("question")
 
-// F6: 64 at once answer one question. One of them goes on, and the effect happens once.
-func TestF06Resumes(t *testing.T) {
+// F6: 64 goroutines answer one question at once. One of them resumes the run, and its side
+// effect happens once.
+func TestF06OneOfManyAnswersResumes(t *testing.T) {
 	begin(t)
 	const answers = 64
 	rounds := count(3, 1000)
@@ -106,7 +101,7 @@ func TestF06Resumes(t *testing.T) {
 	store := open(t, pgtest.URL(t), o)
 	var mu sync.Mutex
 	effects, outcomes := map[string]int{}, map[string]int{}
-	b := graph.New("desk", trail)
+	b := graph.New("refunds", trail)
 	b.Node("refund", func(ctx context.Context, _ state.View) (state.Update, error) {
 		a, err := question.Wait(ctx, "refund?")
 		if err != nil {
@@ -120,19 +115,14 @@ func TestF06Resumes(t *testing.T) {
 	})
 	b.Edge(graph.Start, "refund")
 	g, err := b.Compile(graph.Options{Checkpoints: store})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for round := range rounds {
 		th := g.Thread(fmt.Sprint("t", round))
 		snap, err := th.Invoke(t.Context(), graph.Begin())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		open, err := question.Open(snap)
-		if err != nil || len(open) != 1 {
-			t.Fatalf("got %d questions, error %v", len(open), err)
-		}
+		require.NoError(t, err)
+		require.Len(t, open, 1)
 		var all sync.WaitGroup
 		for range answers {
 			all.Go(func() {
@@ -141,20 +131,20 @@ func TestF06Resumes(t *testing.T) {
 				defer mu.Unlock()
 				switch {
 				case err == nil:
-					outcomes["went on"]++
+					outcomes["resumed"]++
 				case errors.Is(err, checkpoint.ErrConflict):
 					outcomes["conflict"]++
 				case errors.Is(err, graph.ErrNoQuestion):
 					outcomes["too late"]++
 				default:
-					t.Error(err)
+					assert.NoError(t, err)
 				}
 			})
 		}
 		all.Wait()
 	}
-	if n := outcomes["went on"]; n != rounds || len(effects) != rounds || slices.Max(slices.Collect(maps.Values(effects))) != 1 {
-		t.Errorf("in %d rounds %d went on, and the effect happened in %d of them", rounds, n, len(effects))
-	}
+	assert.Equal(t, rounds, outcomes["resumed"], "resumed runs")
+	assert.Len(t, effects, rounds, "threads with a side effect")
+	assert.Equal(t, 1, slices.Max(slices.Collect(maps.Values(effects))), "most side effects of a thread")
 	t.Logf("F6: %d rounds of %d: %v", rounds, answers, outcomes)
 }

@@ -19,29 +19,29 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A Stop is how a server ends.
+// A Stop is the signal that stops a server.
 type Stop = syscall.Signal
 
-// The ways to end.
+// The signals that stop a server.
 const (
-	Fast      Stop = syscall.SIGINT  // clients are told, and all is put in order
-	Immediate Stop = syscall.SIGQUIT // clients are told, and nothing is put in order
-	Kill      Stop = syscall.SIGKILL // nobody is told anything
+	Fast      Stop = syscall.SIGINT  // disconnects the clients and shuts down in order
+	Immediate Stop = syscall.SIGQUIT // disconnects the clients without a shutdown checkpoint
+	Kill      Stop = syscall.SIGKILL // kills the server without a word to its clients
 )
 
-// A Server is a PostgreSQL with a folder and a port of its own, which waits for the
-// disk. Its methods are for one goroutine at a time.
+// A Server is a PostgreSQL server with its own data folder and port. It runs with
+// fsync on. Its methods must not be called concurrently.
 type Server struct {
 	programs string
 	data     string
 	port     int
-	owner    *syscall.Credential // a server refuses to be root
+	owner    *syscall.Credential // nil unless this process is root: PostgreSQL does not run as root
 	cmd      *exec.Cmd           // nil while it is down
-	gone     chan struct{}       // closed when cmd has ended
+	exited   chan struct{}       // closed when cmd has ended
 }
 
-// NewServer makes a server in a folder below dir. Settings are lines of its
-// configuration. [Server.Start] starts it, and Close removes it.
+// NewServer creates a server in a new folder below dir. Settings are lines of its
+// configuration file. [Server.Start] starts the server, and [Server.Close] removes it.
 func NewServer(ctx context.Context, dir, programs string, settings ...string) (*Server, error) {
 	s := &Server{programs: programs}
 	err := s.prepare(ctx, dir, settings)
@@ -60,7 +60,7 @@ func (s *Server) prepare(ctx context.Context, dir string, settings []string) (er
 			return err
 		}
 	}
-	if err = s.Own(s.data); err != nil {
+	if err = s.Chown(s.data); err != nil {
 		return err
 	}
 	if s.port, err = freePort(); err != nil {
@@ -110,33 +110,33 @@ func (s *Server) command(ctx context.Context, program string, args ...string) *e
 	return cmd
 }
 
-// Own gives a folder to the one who owns the server.
-func (s *Server) Own(path string) error {
+// Chown makes the user of the server the owner of path.
+func (s *Server) Chown(path string) error {
 	if s.owner == nil {
 		return nil
 	}
 	return os.Chown(path, int(s.owner.Uid), int(s.owner.Gid))
 }
 
-// Addr is host and port.
+// Addr returns the host and port of the server.
 func (s *Server) Addr() string { return fmt.Sprint("127.0.0.1:", s.port) }
 
-// URL is that of the database postgres.
+// URL returns the connection URL of the database postgres.
 func (s *Server) URL() string { return "postgres://postgres@" + s.Addr() + "/postgres?sslmode=disable" }
 
-// Start starts the server, and returns when it answers.
+// Start starts the server and returns when it accepts connections.
 func (s *Server) Start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
 		err := s.launch()
 		if err == nil {
-			err = s.await(ctx)
+			err = s.waitReady(ctx)
 		}
 		if err == nil {
 			return nil
 		}
-		// The children of one that was killed may still be about to notice.
+		// The children of a killed server may still hold its shared memory.
 		select {
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
@@ -156,24 +156,25 @@ func (s *Server) launch() error {
 	if err != nil {
 		return err
 	}
-	gone := make(chan struct{})
-	s.cmd, s.gone = cmd, gone
+	exited := make(chan struct{})
+	s.cmd, s.exited = cmd, exited
 	go func() {
-		_ = cmd.Wait() // however it ended
-		close(gone)
+		_ = cmd.Wait() // the exit status does not matter
+		close(exited)
 	}()
 	return nil
 }
 
-// await returns when the server answers, or has ended.
-func (s *Server) await(ctx context.Context) error {
+// waitReady returns when the server accepts connections. It returns an error if the
+// server has exited.
+func (s *Server) waitReady(ctx context.Context) error {
 	for {
 		conn, err := pgx.Connect(ctx, s.URL())
 		if err == nil {
 			return conn.Close(ctx)
 		}
 		select {
-		case <-s.gone:
+		case <-s.exited:
 			s.cmd = nil
 			return err
 		case <-ctx.Done():
@@ -183,7 +184,8 @@ func (s *Server) await(ctx context.Context) error {
 	}
 }
 
-// Stop ends the server, and waits until it has. It does nothing to one that is down.
+// Stop stops the server and waits until it has exited. Stop does nothing if the server
+// is down.
 func (s *Server) Stop(how Stop) error {
 	if s.cmd == nil {
 		return nil
@@ -191,12 +193,12 @@ func (s *Server) Stop(how Stop) error {
 	if err := s.cmd.Process.Signal(how); err != nil {
 		return fmt.Errorf("fault: server: stop: %w", err)
 	}
-	<-s.gone
+	<-s.exited
 	s.cmd = nil
 	return nil
 }
 
-// Log returns what the server has said.
+// Log returns the log of the server.
 func (s *Server) Log() string {
 	b, err := os.ReadFile(s.log())
 	if err != nil {
@@ -207,17 +209,17 @@ func (s *Server) Log() string {
 
 func (s *Server) log() string { return s.data + ".log" }
 
-// Close stops the server, and removes it.
+// Close stops the server and removes its folder.
 func (s *Server) Close() error {
 	if s.data == "" {
 		return nil
 	}
 	err := s.Stop(Immediate)
-	for range 50 { // children of one that was killed may still be at it
+	for range 50 { // children of a killed server may still write files
 		if removed := errors.Join(os.RemoveAll(s.data), os.RemoveAll(s.log())); removed == nil {
 			return err
 		}
 		<-time.After(100 * time.Millisecond)
 	}
-	return errors.Join(err, fmt.Errorf("fault: server: %s is left", s.data))
+	return errors.Join(err, fmt.Errorf("fault: server: cannot remove %s", s.data))
 }

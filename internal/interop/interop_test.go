@@ -11,6 +11,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 )
 
@@ -94,9 +96,7 @@ func describe(t *testing.T, m llm.Message) description {
 			continue
 		}
 		var args any
-		if err := json.Unmarshal([]byte(c.Text()), &args); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(c.Text()), &args))
 		d.Calls = append(d.Calls, toolCall{c.ID, c.Name, args})
 	}
 	if m.Usage != nil {
@@ -136,9 +136,7 @@ func TestLangChain(t *testing.T) {
 	t.Parallel()
 	messages := conversation()
 	written, err := llm.ToLangChain(messages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	checkWritten(t, written)
 	for _, p := range peers {
 		t.Run(p.name, func(t *testing.T) {
@@ -151,9 +149,7 @@ func TestLangChain(t *testing.T) {
 			same(t, "it loads of Weft's", a.Loaded, messages)
 			same(t, "it writes of Weft's", described(t, a.Rewritten), messages)
 			own, err := llm.FromLangChain(marshal(t, a.Own))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			same(t, "Weft loads of its own", a.Described, own)
 			equal(t, own, a.Own)
 			if !t.Failed() {
@@ -171,20 +167,14 @@ func checkWritten(t *testing.T, written []byte) {
 	switch os.Getenv("WEFT_INTEROP") {
 	case "":
 		recorded, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !bytes.Equal(normal(t, written), normal(t, recorded)) {
 			t.Errorf("Weft writes another form than the peers were asked about: run this with WEFT_INTEROP=record\ngot  %s\nwant %s", written, recorded)
 		}
 	case "record":
 		var b bytes.Buffer
-		if err := json.Indent(&b, written, "", " "); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, append(b.Bytes(), '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Indent(&b, written, "", " "))
+		require.NoError(t, os.WriteFile(file, append(b.Bytes(), '\n'), 0o644))
 	}
 }
 
@@ -202,30 +192,20 @@ func (p peer) ask(t *testing.T, written []byte) []byte {
 	mode := os.Getenv("WEFT_INTEROP")
 	if mode == "" {
 		text, err := os.ReadFile(p.file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return text
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "weft.json"), written, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "weft.json"), written, 0o600))
 	program, err := os.ReadFile(p.run[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, p.run[1]), program, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, p.run[1]), program, 0o600))
 	for _, command := range p.install {
 		execute(t, dir, command)
 	}
 	text := execute(t, dir, append(p.run, "weft.json"))
 	if mode == "record" {
-		if err := os.WriteFile(p.file, append(text, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(p.file, append(text, '\n'), 0o644))
 	}
 	return text
 }
@@ -242,9 +222,7 @@ func execute(t *testing.T, dir string, command []string) []byte {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		t.Fatalf("%v: %v\n%s%s", command, err, out, exit.Stderr)
 	}
-	if err != nil {
-		t.Fatalf("%v: %v", command, err)
-	}
+	require.NoError(t, err, "%v", command)
 	return out
 }
 
@@ -252,9 +230,7 @@ func execute(t *testing.T, dir string, command []string) []byte {
 func described(t *testing.T, stored []byte) []description {
 	t.Helper()
 	messages, err := llm.FromLangChain(stored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out []description
 	for _, m := range messages {
 		out = append(out, describe(t, m))
@@ -279,13 +255,9 @@ func same(t *testing.T, what string, got []description, want []llm.Message) {
 func equal(t *testing.T, messages []llm.Message, want []json.RawMessage) {
 	t.Helper()
 	written, err := llm.ToLangChain(messages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got []json.RawMessage
-	if err := json.Unmarshal(written, &got); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(written, &got))
 	for i := range want {
 		if a, b := normal(t, got[i]), normal(t, want[i]); !bytes.Equal(a, b) {
 			t.Errorf("message %d is written back\nas    %s\nwhere %s", i, a, b)
@@ -298,17 +270,13 @@ func normal(t *testing.T, text []byte) []byte {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	var v any
-	if err := dec.Decode(&v); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, dec.Decode(&v))
 	return marshal(t, v)
 }
 
 func marshal(t *testing.T, v any) []byte {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return text
 }

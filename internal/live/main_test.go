@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 type chat struct {
@@ -26,9 +28,7 @@ func server(t *testing.T, reply func(chat) []string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var c chat
-		if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
-			t.Errorf("asked what is not JSON: %v", err)
-		}
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&c), "asked what is not JSON")
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, delta := range reply(c) {
 			if _, err := fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":%s}]}\n\n", delta); err != nil {

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const lines = "# id, promise, package, test\n" +
@@ -17,12 +20,8 @@ const lines = "# id, promise, package, test\n" +
 func TestParse(t *testing.T) {
 	t.Parallel()
 	all, err := parse(lines)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := arrange(all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, arrange(all))
 	var ids []string
 	for _, s := range all {
 		ids = append(ids, s.id)
@@ -49,9 +48,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("got %+v, %v", both, err)
 	}
 	gap, err := parse("S0-1\tx\t./graph\tTestX\nS0-3\tx\t./graph\tTestX")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := arrange(gap); err == nil || !strings.Contains(err.Error(), "S0-2 should") {
 		t.Errorf("a gap: got %v", err)
 	}
@@ -66,9 +63,7 @@ func TestRun(t *testing.T) {
 	}
 	found := results{}
 	t.Chdir(filepath.Join("..", ".."))
-	if err := runPackage(t.Context(), "./internal/proof", []string{"TestParse", "TestNothing", "TestSkipped"}, found); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, runPackage(t.Context(), "./internal/proof", []string{"TestParse", "TestNothing", "TestSkipped"}, found))
 	var out bytes.Buffer
 	err := report(&out, all, found)
 	if err == nil || err.Error() != "2 statements are not proved" {
@@ -87,28 +82,20 @@ func TestSkipped(t *testing.T) { t.Skip("TestRun wants one that is skipped") }
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	all, err := parse(lines)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "README.md")
-	if err := os.WriteFile(path, []byte("before\n"+begin+end+"\nafter\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte("before\n"+begin+end+"\nafter\n"), 0o600))
 	if err := document(path, all, false); err == nil || !strings.Contains(err.Error(), "not current") {
 		t.Errorf("got %v", err)
 	}
 	for _, write := range []bool{true, false} {
-		if err := document(path, all, write); err != nil {
-			t.Errorf("write %v: %v", write, err)
-		}
+		assert.NoError(t, document(path, all, write), "write %v", write)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil || !strings.Contains(string(data), "| S0-1 | it begins | `graph` `TestBegin/first`<br>`state` `ExampleBegin` |\n") || !strings.HasSuffix(string(data), end+"\nafter\n") {
 		t.Errorf("got %s, %v", data, err)
 	}
-	if err := os.WriteFile(path, []byte("no place"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte("no place"), 0o600))
 	if err := document(path, all, true); err == nil || !strings.Contains(err.Error(), "no place") {
 		t.Errorf("got %v", err)
 	}

@@ -12,47 +12,6 @@ import (
 	"github.com/weft-go/weft/graph"
 )
 
-// forgetful is a store whose next PutWrites fails while forget is set.
-type forgetful struct {
-	checkpoint.Store
-	forget bool
-}
-
-func (f *forgetful) PutWrites(ctx context.Context, k checkpoint.Key, w []checkpoint.Write) error {
-	if f.forget {
-		f.forget = false
-		return errFault
-	}
-	return f.Store.PutWrites(ctx, k, w)
-}
-
-// TestPauseAfterIsNotSkippedByACrash proves that a run which crashed between a commit
-// and the record of the pause after it pauses when it is resumed, once.
-func TestPauseAfterIsNotSkippedByACrash(t *testing.T) {
-	eachStore(t, func(t *testing.T, s checkpoint.Store) {
-		store := &forgetful{Store: s, forget: true}
-		b := graph.New("test", note, trail)
-		b.Node("a", mark("a"))
-		b.Node("b", mark("b"))
-		b.Edge(graph.Start, "a")
-		b.Edge("a", "b")
-		g, err := b.Compile(graph.Options{Checkpoints: store, PauseAfter: []string{"a"}})
-		require.NoError(t, err)
-		th := g.Thread("t")
-		_, err = th.Invoke(t.Context(), note.Put("go"))
-		require.ErrorIs(t, err, errFault)
-
-		snap, err := th.Invoke(t.Context())
-		require.NoError(t, err)
-		require.Len(t, snap.Pauses, 1)
-		assert.Equal(t, graph.PauseAfter, snap.Pauses[0].Kind)
-		snap, err = th.Invoke(t.Context())
-		require.NoError(t, err)
-		assert.True(t, snap.Done())
-		assert.Equal(t, []string{"a", "b"}, trail.Get(snap))
-	})
-}
-
 // TestStaticPausesStopRuns proves where a run stops for each option of the graph and of
 // the run, and that the next run resumes there.
 func TestStaticPausesStopRuns(t *testing.T) {
@@ -121,7 +80,7 @@ func TestStaticPauseSurvivesProcess(t *testing.T) {
 		require.Equal(t, "b", snap.Pauses[0].Node)
 		done(t, th)
 
-		// The record of the pause is lost, as in a crash before it is stored.
+		// The record of the pause is lost, as if the process had crashed before it.
 		store := &forgetful{Store: s, forget: true}
 		crashed := trailGraph(t, graph.Options{Checkpoints: store, PauseBefore: []string{"b"}}, "a", "b").Thread("crashed")
 		_, err := crashed.Invoke(t.Context(), trail.Put("in"))
@@ -129,5 +88,46 @@ func TestStaticPauseSurvivesProcess(t *testing.T) {
 		snap = invoke(t, crashed)
 		assert.False(t, snap.Done())
 		assert.Len(t, snap.Pauses, 1)
+	})
+}
+
+// A forgetful store loses the next call of PutWrites.
+type forgetful struct {
+	checkpoint.Store
+	forget bool
+}
+
+func (f *forgetful) PutWrites(ctx context.Context, k checkpoint.Key, w []checkpoint.Write) error {
+	if f.forget {
+		f.forget = false
+		return errFault
+	}
+	return f.Store.PutWrites(ctx, k, w)
+}
+
+// TestPauseAfterIsNotSkippedByACrash proves that a run which crashed between a commit
+// and the record of the pause after it pauses when it is resumed, once.
+func TestPauseAfterIsNotSkippedByACrash(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		store := &forgetful{Store: s, forget: true}
+		b := graph.New("test", note, trail)
+		b.Node("a", mark("a"))
+		b.Node("b", mark("b"))
+		b.Edge(graph.Start, "a")
+		b.Edge("a", "b")
+		g, err := b.Compile(graph.Options{Checkpoints: store, PauseAfter: []string{"a"}})
+		require.NoError(t, err)
+		th := g.Thread("t")
+		_, err = th.Invoke(t.Context(), note.Put("go"))
+		require.ErrorIs(t, err, errFault)
+
+		snap, err := th.Invoke(t.Context())
+		require.NoError(t, err)
+		require.Len(t, snap.Pauses, 1)
+		assert.Equal(t, graph.PauseAfter, snap.Pauses[0].Kind)
+		snap, err = th.Invoke(t.Context())
+		require.NoError(t, err)
+		assert.True(t, snap.Done())
+		assert.Equal(t, []string{"a", "b"}, trail.Get(snap))
 	})
 }
