@@ -10,9 +10,9 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A reader loses its connection after two events, and comes back for the next one.
+// A reader that loses its connection after two events continues with the next one.
 func ExampleBroadcast() {
-	b := graph.New("count", state.Last[string]("unused"))
+	b := graph.New("count")
 	b.Node("count", func(ctx context.Context, _ state.View) (state.Update, error) {
 		for i := range 3 {
 			graph.Emit(ctx, i)
@@ -25,9 +25,9 @@ func ExampleBroadcast() {
 		log.Fatal(err)
 	}
 
-	run := context.Background() // not the context of a request
+	run := context.Background() // and not the context of a request, which ends with its connection
 	broadcast := graph.NewBroadcast(0)
-	go broadcast.Run(g.Stream(run)) //nolint:errcheck // the readers get the error
+	go broadcast.Run(g.Stream(run)) //nolint:errcheck // the readers receive the error
 
 	next := 0
 	for e, err := range broadcast.Events(context.Background(), next) {
@@ -59,9 +59,10 @@ func ExampleBroadcast() {
 	// 8 step 1: the run ends
 }
 
-// A reader that comes too late learns where it can continue.
+// A Broadcast keeps the newest events. A reader of older ones learns where it can
+// continue.
 func ExampleBroadcast_Events() {
-	b := graph.New("count", state.Last[string]("unused"))
+	b := graph.New("count")
 	b.Node("count", func(ctx context.Context, _ state.View) (state.Update, error) {
 		for i := range 10 {
 			graph.Emit(ctx, i)

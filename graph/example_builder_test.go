@@ -9,8 +9,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// What several edges leave runs side by side; what several edges reach in one
-// superstep runs once.
+// Two edges that leave one node run their targets in parallel. A node that several
+// edges reach in one superstep runs once.
 func ExampleBuilder_Edge() {
 	steps := state.Append[string]("steps")
 	did := func(what string) graph.NodeFunc {
@@ -40,8 +40,8 @@ func ExampleBuilder_Edge() {
 	// Output: [paid reserved shipped]
 }
 
-// The paths to a join may differ in length: it waits for the longest. Two edges
-// would have run "decide" twice.
+// Join runs "decide" once both paths have completed, although one path is longer. With
+// two edges "decide" would run twice.
 func ExampleBuilder_Join() {
 	steps := state.Append[string]("steps")
 	did := func(what string) graph.NodeFunc {
@@ -78,7 +78,7 @@ func ExampleBuilder_Join() {
 	// decided
 }
 
-// A branch sees what its node has just written.
+// The branch function sees the writes of its node.
 func ExampleBuilder_Branch() {
 	lines := state.Append[int]("lines")
 	total := state.Last[int]("total")
@@ -123,7 +123,8 @@ func ExampleBuilder_Branch() {
 	// 1300 waits for review
 }
 
-// A dispatch may choose any number of targets, and how each is reached.
+// BranchMany chooses any number of targets: Goto runs a node on the state of the
+// graph, and Send runs it on the values that are sent.
 func ExampleBuilder_BranchMany() {
 	to := state.Append[string]("to")
 	urgent := state.Last[bool]("urgent")
@@ -131,7 +132,7 @@ func ExampleBuilder_BranchMany() {
 
 	b := graph.New("notify", to, urgent, sent)
 	b.Node("resolve", func(context.Context, state.View) (state.Update, error) {
-		return state.Update{to.Put("ana", "bo")}, nil // who is on call
+		return state.Update{to.Put("ana", "bo")}, nil // the people who are on call
 	})
 	b.Node("mail", func(_ context.Context, s state.View) (state.Update, error) {
 		return state.Update{sent.Put("mail to " + to.Get(s)[0])}, nil
@@ -167,7 +168,7 @@ func ExampleBuilder_BranchMany() {
 	// ["page" "mail to ana" "mail to bo"]
 }
 
-// An audit that every order gets, beside the branch that only some take.
+// Every order is audited, and the branch also insures expensive ones.
 func ExampleBuilder_AllowEdgesAndBranches() {
 	total := state.Last[int]("total")
 	steps := state.Append[string]("steps")
@@ -203,7 +204,7 @@ func ExampleBuilder_AllowEdgesAndBranches() {
 	// Output: [accepted audited insured]
 }
 
-// The report comes last however many rounds of work there are before it.
+// The deferred node "report" runs when no other work remains.
 func ExampleBuilder_Defer() {
 	open := state.Last[int]("open")
 	steps := state.Append[string]("steps")

@@ -32,7 +32,7 @@ func ExampleNew() {
 	// Output: hello Ana
 }
 
-// Every mistake is reported, not only the first.
+// Compile reports all mistakes at once.
 func ExampleBuilder_Compile() {
 	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }
 
@@ -51,7 +51,7 @@ func ExampleBuilder_Compile() {
 	// graph "order": node "price": it has an edge, which always fires, and a branch or destinations beside it; if that is intended, call AllowEdgesAndBranches("price")
 }
 
-// An edge to a node that was never added.
+// The error of Compile names the node whose edge leads to an unknown node.
 func ExampleBuildError() {
 	price := func(context.Context, state.View) (state.Update, error) { return nil, nil }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The values of a run as JSON, as a server sends them.
+// A snapshot encodes to JSON, for example in the response of a server. ReadSnapshot
+// decodes it.
 func ExampleSnapshot_MarshalJSON() {
 	g, err := wordCounter()
 	if err != nil {
@@ -36,7 +37,8 @@ func ExampleSnapshot_MarshalJSON() {
 	// Output: ["one"] 1
 }
 
-// Input that came as JSON, as in a request, without the handles of the channels.
+// ReadInput decodes the body of a request into writes. The caller does not need the
+// handles of the channels.
 func ExampleGraph_ReadInput() {
 	g, err := wordCounter()
 	if err != nil {

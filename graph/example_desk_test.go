@@ -23,7 +23,7 @@ var (
 	deskRefund = graph.NewInterrupt[string, bool]("refund")
 )
 
-// deskTriage finds the orders that a request is about: a task for each.
+// deskTriage sends one task for each order in the request.
 func deskTriage(_ context.Context, s state.View) (state.Update, error) {
 	var out state.Update
 	for _, word := range strings.Fields(deskRequest.Get(s)) {
@@ -37,7 +37,7 @@ func deskTriage(_ context.Context, s state.View) (state.Update, error) {
 	return out, nil
 }
 
-// deskPay pays an order back when a person agrees.
+// deskPay refunds an order if a person agrees.
 func deskPay(ctx context.Context, s state.View) (state.Update, error) {
 	order := deskOrder.Get(s)
 	ok, err := deskRefund.Wait(ctx, "refund "+order+"?")
@@ -54,7 +54,8 @@ func deskAnswer(context.Context, state.View) (state.Update, error) {
 	return state.Update{deskLog.Put("answered")}, nil
 }
 
-// openDesk is what each process of the service does when it starts.
+// openDesk opens the store and compiles the graph. Each process of the service calls
+// it when it starts.
 func openDesk(ctx context.Context, path string) (*graph.Graph, *sqlitecheckpoint.Store, error) {
 	store, err := sqlitecheckpoint.Open(ctx, path, sqlitecheckpoint.Options{})
 	if err != nil {
@@ -74,8 +75,8 @@ func openDesk(ctx context.Context, path string) (*graph.Graph, *sqlitecheckpoint
 	return g, store, nil
 }
 
-// A request comes in, and waits for two people. The process ends. Another one
-// lists what is open, and takes their answers as they come.
+// A thread asks two people for approval. Its process ends. Another process lists the
+// open questions and answers them one after another.
 func Example_supportDesk() {
 	folder, err := os.MkdirTemp("", "desk")
 	if err != nil {

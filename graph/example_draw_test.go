@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A chart for the README of a service, kept current by a test.
+// Mermaid returns a flowchart that GitHub shows in a README.
 func ExampleGraph_Mermaid() {
 	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }
 
@@ -91,7 +91,7 @@ func ExampleGraph_DOT() {
 	// }
 }
 
-// A description is plain data, for a page of one's own.
+// Describe returns the graph as data, from which a program can make its own drawing.
 func ExampleGraph_Describe() {
 	total := state.Sum[int]("total")
 	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The node begins anew once its question is answered. The mail went out before
-// the question, and goes out once all the same.
+// The node runs again when its question is answered. Once keeps the mail from being
+// sent a second time.
 func ExampleOnce() {
 	outcome := state.Last[string]("outcome")
 	confirm := graph.NewInterrupt[string, bool]("confirm")
@@ -54,11 +54,11 @@ func ExampleOnce() {
 	// msg-77 confirmed: true
 }
 
-// The bank has booked the payment, but its reply was lost. The second attempt
-// carries the same key, by which the bank knows it.
+// The bank books the payment, but its reply is lost. The second attempt has the same
+// key, so the bank does not book it again.
 func ExampleIdempotencyKey() {
 	receipt := state.Last[int]("receipt")
-	booked := map[string]int{} // the bank's
+	booked := map[string]int{} // the bank's receipts by key
 	lost := true
 	pay := func(key string) (int, error) {
 		if _, known := booked[key]; !known {
@@ -98,7 +98,7 @@ func ExampleIdempotencyKey() {
 	// receipt 1, 1 payment
 }
 
-// Any code can tell which node it works for, such as what writes the logs.
+// A log function reads from the context which node called it.
 func ExampleFromContext() {
 	logf := func(ctx context.Context, format string, args ...any) {
 		prefix := "server"
@@ -129,7 +129,7 @@ func ExampleFromContext() {
 	// import/monday/fetch step 1: got 12 rows
 }
 
-// Progress, while a node is still at work.
+// A node emits its progress while it runs.
 func ExampleEmit() {
 	type Progress struct{ Done, Of int }
 

@@ -11,8 +11,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Every kind of event there is. The run ends with a pause, which is not an
-// error.
+// A run that pauses emits every kind of event. A pause is not an error.
 func ExampleEvent() {
 	total := state.Last[int]("total")
 	approve := graph.NewInterrupt[int, bool]("approve")
@@ -75,7 +74,7 @@ func ExampleEvent() {
 	// 1 run ends, done: false
 }
 
-// A subgraph's events are among those of the run. Path says whose they are.
+// A stream contains the events of subgraphs. Path is the path of the subgraph.
 func ExamplePlace() {
 	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }
 
@@ -114,7 +113,7 @@ func ExamplePlace() {
 	// path "", node "store"
 }
 
-// Results that an earlier run left are told of, too, before the rest begins.
+// A resumed run first emits the stored results of the earlier run.
 func ExampleTaskFinished() {
 	ready := false
 	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }

@@ -8,12 +8,11 @@ import (
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
-	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/state"
 )
 
-// One of two suppliers is down. What the other said is kept, and the next run,
-// which may be another process's, asks only the one that failed.
+// One of two nodes fails. The result of the other one is stored, and the next run, in
+// this process or another one, runs only the failed node.
 func ExampleThread_Invoke_failure() {
 	offers := state.Append[string]("offers")
 	down := true
@@ -51,7 +50,7 @@ func ExampleThread_Invoke_failure() {
 	// [acme: 40 bolt: 38] <nil>
 }
 
-// What failed, where, and why, without reading the text of an error.
+// A NodeError names the node that failed. It wraps the error that the node returned.
 func ExampleNodeError() {
 	errQuota := errors.New("quota exceeded")
 
@@ -75,7 +74,7 @@ func ExampleNodeError() {
 	// quota: true
 }
 
-// A RunError is what every use of a thread returns.
+// Every method of a thread that fails returns a RunError.
 func ExampleRunError() {
 	b := graph.New("chat")
 	b.Node("reply", func(context.Context, state.View) (state.Update, error) { return nil, nil })
@@ -92,7 +91,7 @@ func ExampleRunError() {
 	// Output: chat ana true
 }
 
-// A panic ends its node and not the program. The stack is that of the panic.
+// A panic in a node fails the run. The error has the stack of the panic.
 func ExamplePanicError() {
 	prices := map[string][]int{}
 
@@ -117,34 +116,8 @@ func ExamplePanicError() {
 	// has a stack: true
 }
 
-// The old price is better than none.
-func ExampleRecover() {
-	price := state.Last[int]("price").Default(func() int { return 99 })
-	stale := state.Last[bool]("stale")
-
-	b := graph.New("shop", price, stale)
-	fetch := func(context.Context, state.View) (state.Update, error) {
-		return nil, errors.New("no route to host")
-	}
-	keep := func(_ context.Context, _ state.View, err error) (state.Update, error) {
-		fmt.Println("kept the old price:", err)
-		return state.Update{stale.Put(true)}, nil
-	}
-	b.Node("fetch", node.Recover(keep, fetch))
-	b.Edge(graph.Start, "fetch")
-	g, err := b.Compile(graph.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	snap, err := g.Invoke(context.Background())
-	fmt.Println(price.Get(snap), stale.Get(snap), err)
-	// Output:
-	// kept the old price: no route to host
-	// 99 true <nil>
-}
-
-// A pause reaches a node as an error, which code that handles errors passes on.
+// Wait returns an error when the node has to pause. Code that handles errors passes it
+// on.
 func ExampleIsPause() {
 	approve := graph.NewInterrupt[string, bool]("approve")
 	logged := func(fn graph.NodeFunc) graph.NodeFunc {

@@ -11,7 +11,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The newest checkpoints come first. Filters leave the rest unread.
+// History yields the newest checkpoint first. Its query can select a page, a source or
+// metadata.
 func ExampleThread_History() {
 	text := state.Last[string]("text")
 	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }
@@ -60,8 +61,8 @@ func ExampleThread_History() {
 	// 0 input by ana, then [save]
 }
 
-// A correction: the address is changed as if "parse" had returned it, so that
-// what follows "parse" is due again.
+// Update corrects the address as if the node "parse" had returned it. The successors
+// of "parse" are then due again.
 func ExampleThread_Update() {
 	address := state.Last[string]("address")
 	label := state.Last[string]("label")
@@ -103,7 +104,7 @@ func ExampleThread_Update() {
 	// to: Main Street 1
 }
 
-// The results of two nodes that ran elsewhere, as one superstep: the join that
+// UpdateNodes stores the results of two nodes as one superstep, so that the join which
 // waits for both fires.
 func ExampleThread_UpdateNodes() {
 	scans := state.Append[string]("scans")
@@ -143,7 +144,7 @@ func ExampleThread_UpdateNodes() {
 	// accepted after [no virus MIT]
 }
 
-// Replay: a run on an old checkpoint does again what was due there.
+// Replay: a run at an earlier checkpoint repeats the nodes that were due there.
 func ExampleThread_At() {
 	rate := 10
 	price := state.Last[int]("price")
@@ -181,8 +182,8 @@ func ExampleThread_At() {
 	// 12 [measured priced]
 }
 
-// Fork: the conversation goes on from its first answer. What was said after
-// that is on the branch that was left, and still there to be read.
+// Fork: the conversation continues from the first answer. The checkpoints of the other
+// branch can still be read.
 func ExampleThread_At_fork() {
 	messages := state.Append[string]("messages")
 

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The node runs twice: once to ask, and once to go on with the answer.
+// The node runs twice: first it asks the question, then it receives the answer.
 func ExampleInterrupt_Wait() {
 	amount := state.Last[int]("amount")
 	outcome := state.Last[string]("outcome")
@@ -21,7 +21,7 @@ func ExampleInterrupt_Wait() {
 	b.Node("pay", func(ctx context.Context, s state.View) (state.Update, error) {
 		ok, err := approve.Wait(ctx, fmt.Sprintf("pay %d EUR?", amount.Get(s)))
 		if err != nil {
-			return nil, err // no answer yet: the run pauses here
+			return nil, err // the first time there is no answer, and the run pauses
 		}
 		if !ok {
 			return state.Update{outcome.Put("rejected")}, nil
@@ -55,8 +55,8 @@ func ExampleInterrupt_Wait() {
 	// paid
 }
 
-// What a thread waits for can be listed at any time, by any process. A prompt
-// is of the type that the interrupt was declared with.
+// Any process can list the open questions of a thread. A prompt has the type that the
+// interrupt declares.
 func ExampleInterrupt_Open() {
 	type Change struct {
 		File string
@@ -97,8 +97,8 @@ func ExampleInterrupt_Open() {
 	// firewall.conf: +12 lines
 }
 
-// False, zero and "" are answers as any other. An answer reaches its question
-// once; afterwards the question is no longer open.
+// False, zero and "" are valid answers. A question that was answered is no longer
+// open.
 func ExampleInterrupt_Answer() {
 	discount := state.Last[int]("discount")
 	ask := graph.NewInterrupt[string, int]("discount")
@@ -137,8 +137,8 @@ func ExampleInterrupt_Answer() {
 	// true
 }
 
-// Both questions are open at once, because the node asks both before it returns.
-// They are answered one at a time, in any order.
+// A node that asks several questions gives each of them a key. Both are open at once,
+// because the node asks both before it returns. They can be answered in any order.
 func ExampleInterrupt_WaitKey() {
 	booking := state.Last[string]("booking")
 	ask := graph.NewInterrupt[string, string]("ask")

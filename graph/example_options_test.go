@@ -12,8 +12,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Every run stops before the node that does the harm. Going on takes an Invoke
-// without writes.
+// Every run pauses before the node "apply". An Invoke without writes resumes it.
 func ExampleOptions_pauseBefore() {
 	steps := state.Append[string]("steps")
 	did := func(what string) graph.NodeFunc {
@@ -52,7 +51,7 @@ func ExampleOptions_pauseBefore() {
 	// [planned applied] true
 }
 
-// Every run stops once the draft is there, for a person to look at it.
+// Every run pauses after the node "write", so that a person can check the draft.
 func ExampleOptions_pauseAfter() {
 	draft := state.Last[string]("draft")
 	sent := state.Last[bool]("sent")
@@ -91,8 +90,7 @@ func ExampleOptions_pauseAfter() {
 	// All is well. true
 }
 
-// A graph that goes in circles is stopped, and loses nothing: the next run goes
-// on with as many steps again.
+// MaxSteps ends a run that loops. The next run resumes it with the same limit.
 func ExampleOptions_maxSteps() {
 	pages := state.Sum[int]("pages")
 
@@ -120,7 +118,7 @@ func ExampleOptions_maxSteps() {
 	// 40 true
 }
 
-// A hundred tasks are due, and never more than four of them run.
+// A hundred tasks are due, and at most four of them run at once.
 func ExampleOptions_maxParallel() {
 	done := state.Sum[int]("done")
 	var running, most atomic.Int64
@@ -155,7 +153,7 @@ func ExampleOptions_maxParallel() {
 	// Output: 100 true
 }
 
-// A loop that has to end with something ends before it is stopped.
+// The node returns an answer in the last superstep that the run may take.
 func ExampleRemainingSteps() {
 	answer := state.Last[string]("answer")
 	tries := state.Sum[int]("tries")
@@ -180,7 +178,7 @@ func ExampleRemainingSteps() {
 	// Output: nothing found in 4 tries <nil>
 }
 
-// Steps that are cheap to repeat need not all be stored.
+// Sync and Async store every superstep, Exit stores the end of the run.
 func ExampleDurability() {
 	n := state.Sum[int]("n")
 
@@ -222,14 +220,15 @@ func ExampleDurability() {
 	// exit: n is 5, 1 checkpoints
 }
 
-// A server that shuts down lets the superstep end, and stores it.
+// A server that shuts down drains the run: the current superstep completes and is
+// stored.
 func ExampleThread_Invoke_drain() {
 	rows := state.Sum[int]("rows")
 	ctx, cancel := context.WithCancelCause(context.Background())
 
 	b := graph.New("import", rows)
 	b.Node("first", func(context.Context, state.View) (state.Update, error) {
-		cancel(graph.ErrDrained) // what the handler of SIGTERM would do
+		cancel(graph.ErrDrained) // a server calls this in its handler of SIGTERM
 		return state.Update{rows.Put(100)}, nil
 	})
 	b.Node("second", func(context.Context, state.View) (state.Update, error) {

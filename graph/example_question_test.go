@@ -10,8 +10,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Each sent task asks for itself. A task that has its answer is done; the others
-// keep waiting and do not run again meanwhile.
+// Each sent task asks its own question. A task that has its answer completes. The
+// others wait and do not run again.
 func ExampleInterrupt_Wait_sent() {
 	invoices := state.Append[string]("invoices")
 	invoice := state.Last[string]("invoice")
@@ -64,8 +64,8 @@ func ExampleInterrupt_Wait_sent() {
 	// paid: [A-1 A-2 A-3]
 }
 
-// A question inside a subgraph is listed by the thread, and answered there. The
-// subgraph goes on where it asked: the draft is not written again.
+// The thread lists and answers the question of a subgraph. The subgraph resumes where
+// it asked: the node "draft" does not run again.
 func ExampleInterrupt_Wait_subgraph() {
 	letter := state.Last[string]("letter")
 	release := graph.NewInterrupt[string, bool]("release")
@@ -113,7 +113,8 @@ func ExampleInterrupt_Wait_subgraph() {
 	// Dear Ana true
 }
 
-// A subgraph for each document, and in each a question: a path tells them apart.
+// One subgraph runs for each document, and each asks a question. The path tells the
+// questions apart.
 func ExampleInterrupt_Wait_sentSubgraph() {
 	document := state.Last[string]("document")
 	signed := state.Append[string]("signed")
@@ -164,7 +165,7 @@ func ExampleInterrupt_Wait_sentSubgraph() {
 	// ["contract by Ana" "annex by Ana"]
 }
 
-// Several answers in one run.
+// One run can contain the answers to several questions.
 func ExampleThread_Invoke_answers() {
 	contract := state.Append[string]("contract")
 	sign := graph.NewInterrupt[string, string]("sign")

@@ -12,7 +12,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Routes is checked: a node goes where it has said, or fails.
+// A node can go only to the nodes that Destinations declares. Any other target is an
+// error.
 func ExampleBuilder_Destinations() {
 	queue := state.Last[string]("queue")
 	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }
@@ -42,7 +43,7 @@ func ExampleBuilder_Destinations() {
 	// graph "tickets": node "triage": target "legal": not among the targets that were declared: ["billing"] are; add "legal" to them
 }
 
-// A node that has to look something up decides for itself what follows.
+// The node looks up the credit score and chooses the next node.
 func ExampleGoto() {
 	customer := state.Last[string]("customer")
 	steps := state.Append[string]("steps")
@@ -88,7 +89,7 @@ func ExampleGoto() {
 	// score 300, asked for prepayment
 }
 
-// A caller may send a thread to a node, here one that nothing else leads to.
+// The caller sends the thread to a node to which no edge leads.
 func ExampleGoto_caller() {
 	steps := state.Append[string]("steps")
 	did := func(what string) graph.NodeFunc {
@@ -119,8 +120,8 @@ func ExampleGoto_caller() {
 	// Output: [placed cancelled]
 }
 
-// Fan-out: a task for each document, run side by side. The counts arrive in the
-// order of the sends, whichever task is first.
+// Fan-out: one task runs for each document, in parallel. The results are in the order
+// of the sends, whichever task ends first.
 func ExampleSend() {
 	documents := state.Append[string]("documents")
 	text := state.Last[string]("text")
@@ -135,7 +136,7 @@ func ExampleSend() {
 		return tasks, nil
 	})
 	b.Node("count", func(_ context.Context, s state.View) (state.Update, error) {
-		// It sees text and nothing else: documents is empty here.
+		// A sent task sees only the values that are sent: documents is empty here.
 		return state.Update{words.Put(len(strings.Fields(text.Get(s))))}, nil
 	})
 	b.Edge(graph.Start, "split")
@@ -153,8 +154,8 @@ func ExampleSend() {
 	// Output: [3 1 4]
 }
 
-// A report needs no input, and a new one is wanted every night. Without Begin,
-// an Invoke without writes would go on with what is due, which is nothing.
+// Begin starts a new turn without input. Without Begin, an Invoke without writes
+// resumes the thread, and here nothing is due.
 func ExampleBegin() {
 	reports := state.Sum[int]("reports")
 
@@ -188,8 +189,8 @@ func ExampleBegin() {
 	// 3
 }
 
-// The draft is corrected where the run stopped. Without Continue the write
-// would be new input, and the draft would be written again.
+// Continue corrects the draft where the run paused. Without Continue the write would
+// be input of a new turn, and the draft would be written again.
 func ExampleContinue() {
 	draft := state.Last[string]("draft")
 	sent := state.Append[string]("sent")

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Both graphs declare text, so it goes in and comes out. The notes are the
-// subgraph's own.
+// Both graphs declare the channel text, so the subgraph reads and writes it. The
+// channel notes belongs to the subgraph only.
 func ExampleBuilder_Subgraph() {
 	text := state.Last[string]("text")
 	notes := state.Append[string]("notes")
@@ -47,8 +47,8 @@ func ExampleBuilder_Subgraph() {
 	// Output: "# Release notes"
 }
 
-// The reviewer remembers what it has seen on this thread, though the graph
-// around it knows nothing of that.
+// Persist keeps the channels of the subgraph from one turn of the thread to the next.
+// The parent graph does not declare the channel seen.
 func ExampleBuilder_SubgraphWith() {
 	document := state.Last[string]("document")
 	verdict := state.Last[string]("verdict")
@@ -87,7 +87,44 @@ func ExampleBuilder_SubgraphWith() {
 	// invoice comes after [offer contract]
 }
 
-// A subgraph gives up, and sends its parent to a node of the parent.
+// Input and Output connect channels that the two graphs name differently.
+func ExampleBuilder_SubgraphWith_channels() {
+	text, length := state.Last[string]("text"), state.Last[int]("length")
+	count := graph.New("count", text, length)
+	count.Node("count", func(_ context.Context, s state.View) (state.Update, error) {
+		return state.Update{length.Put(len(strings.Fields(text.Get(s))))}, nil
+	})
+	count.Edge(graph.Start, "count")
+	counter, err := count.Compile(graph.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	letter, words := state.Last[string]("letter"), state.Last[int]("words")
+	b := graph.New("mail", letter, words)
+	b.SubgraphWith("count", counter, graph.SubgraphOptions{
+		Input: func(parent state.View) (state.Update, error) {
+			return state.Update{text.Put(letter.Get(parent))}, nil
+		},
+		Output: func(sub state.View) (state.Update, error) {
+			return state.Update{words.Put(length.Get(sub))}, nil
+		},
+	})
+	b.Edge(graph.Start, "count")
+	g, err := b.Compile(graph.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	snap, err := g.Invoke(context.Background(), letter.Put("Dear Ana, thank you."))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(words.Get(snap), "words")
+	// Output: 4 words
+}
+
+// A node of the subgraph sends the parent graph to one of its nodes.
 func ExampleToParent() {
 	question := state.Last[string]("question")
 	answer := state.Last[string]("answer")

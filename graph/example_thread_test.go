@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A thread remembers: each Invoke with input is a turn on what was before.
+// A thread keeps its state. Each Invoke with input is a new turn.
 func ExampleThread_Invoke() {
 	messages := state.Append[string]("messages")
 
@@ -40,8 +40,8 @@ func ExampleThread_Invoke() {
 	// Output: hi, you said hi, bye, you said bye
 }
 
-// A reply as it grows, and the state at its end. Leaving the loop would end the
-// run.
+// The consumer reads the reply as it grows, and the state at the end. Leaving the loop
+// early cancels the run.
 func ExampleThread_Stream() {
 	reply := state.Last[string]("reply")
 
@@ -78,7 +78,7 @@ func ExampleThread_Stream() {
 	// reply: Good morning!
 }
 
-// Reading a thread runs nothing.
+// Snapshot reads a thread without running a node.
 func ExampleThread_Snapshot() {
 	total := state.Last[int]("total")
 	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }
@@ -113,8 +113,8 @@ func ExampleThread_Snapshot() {
 	// exists: false
 }
 
-// Options for one run: here a look at the result of a node that no other run
-// stops at, and a note of who wanted it.
+// With sets options for single runs: this run pauses after "fill" and records who
+// started it. Other runs do not.
 func ExampleThread_With() {
 	steps := state.Append[string]("steps")
 	did := func(what string) graph.NodeFunc {
@@ -154,7 +154,7 @@ func ExampleThread_With() {
 	// [filled sent]
 }
 
-// A dry run: this one stops where the others go on.
+// A dry run pauses before the node that erases the rows.
 func ExampleRunOptions() {
 	rows := state.Sum[int]("rows")
 	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }
@@ -180,8 +180,7 @@ func ExampleRunOptions() {
 	// Output: would [erase] 31 rows
 }
 
-// Two requests for one thread at once: the second is refused before it does
-// anything.
+// Two runs of one thread at once: the second one fails before it runs a node.
 func ExampleThread() {
 	begun, proceed := make(chan bool), make(chan bool)
 
@@ -212,7 +211,7 @@ func ExampleThread() {
 	// first: <nil>
 }
 
-// Deleting is for good: the id is then that of a new thread.
+// Delete removes every checkpoint. The id can then be used for a new thread.
 func ExampleThread_Delete() {
 	messages := state.Append[string]("messages")
 

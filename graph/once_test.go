@@ -139,7 +139,7 @@ func TestOnceIsRememberedByAnotherProcess(t *testing.T) {
 }
 
 // TestOnceInRetriedNode proves that a side effect which succeeded does not run again in
-// the next attempt, and that one which failed does.
+// the next attempt, and that a side effect which failed does.
 func TestOnceInRetriedNode(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		var did counter

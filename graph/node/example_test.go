@@ -13,7 +13,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Busy is worth another attempt, a wrong password is not.
+// The policy repeats the login while the server is busy. A wrong password is not
+// retried.
 func ExampleRetry() {
 	errBusy := errors.New("busy")
 	policy := node.RetryPolicy{
@@ -46,7 +47,41 @@ func ExampleRetry() {
 	// graph "mailbox": node "login", attempt 3: wrong password
 }
 
-// The node is given up when its time is over; it has to heed its context.
+// Retry around Timeout gives every attempt its own timeout. The first attempt receives
+// no reply, and the second one succeeds.
+func ExampleRetry_timeout() {
+	answer := state.Last[string]("answer")
+	call := func(ctx context.Context, attempt int) (string, error) {
+		if attempt == 1 {
+			<-ctx.Done() // the server does not reply
+			return "", ctx.Err()
+		}
+		return "42", nil
+	}
+	ask := func(ctx context.Context, _ state.View) (state.Update, error) {
+		at, _ := graph.FromContext(ctx)
+		text, err := call(ctx, at.Attempt)
+		if err != nil {
+			return nil, err
+		}
+		return state.Update{answer.Put(text)}, nil
+	}
+	policy := node.RetryPolicy{Attempts: 2, Initial: time.Millisecond}
+
+	b := graph.New("client", answer)
+	b.Node("ask", node.Retry(policy, node.Timeout(10*time.Millisecond, ask)))
+	b.Edge(graph.Start, "ask")
+	g, err := b.Compile(graph.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	snap, err := g.Invoke(context.Background())
+	fmt.Println(answer.Get(snap), err)
+	// Output: 42 <nil>
+}
+
+// Timeout ends the context of the node. The node has to return when its context ends.
 func ExampleTimeout() {
 	query := func(ctx context.Context) error {
 		<-ctx.Done() // a database that does not answer
@@ -71,7 +106,8 @@ func ExampleTimeout() {
 	// graph "report": node "query": timed out after 10ms
 }
 
-// A download may take long, as long as something arrives.
+// A download may take long, but no more than 20 milliseconds may pass between two
+// parts.
 func ExampleIdleTimeout() {
 	b := graph.New("download")
 	b.Node("fetch", node.IdleTimeout(20*time.Millisecond, func(ctx context.Context, _ state.View) (state.Update, error) {
@@ -79,7 +115,7 @@ func ExampleIdleTimeout() {
 			fmt.Println("got the", part, "part")
 			node.Heartbeat(ctx)
 		}
-		<-ctx.Done() // nothing more comes
+		<-ctx.Done() // the server sends no more parts
 		return nil, ctx.Err()
 	}))
 	b.Edge(graph.Start, "fetch")
@@ -96,7 +132,7 @@ func ExampleIdleTimeout() {
 	// graph "download": node "fetch": timed out: no sign of life for 20ms
 }
 
-// Long work tells its timeout that it is alive.
+// A long computation calls Heartbeat so that its idle timeout does not end it.
 func ExampleHeartbeat() {
 	rows := state.Sum[int]("rows")
 
@@ -120,8 +156,8 @@ func ExampleHeartbeat() {
 	// Output: 1000 <nil>
 }
 
-// At most ten minutes, and never silent for 20 milliseconds. Tokens that are
-// emitted do not count here.
+// The node may run for ten minutes, and has to call Heartbeat every 20 milliseconds.
+// Emitted tokens do not count as heartbeats.
 func ExampleTimeoutPolicy_Wrap() {
 	policy := node.TimeoutPolicy{Run: 10 * time.Minute, Idle: 20 * time.Millisecond, HeartbeatOnly: true}
 
@@ -143,7 +179,8 @@ func ExampleTimeoutPolicy_Wrap() {
 	// Output: graph "agent": node "think": timed out: no sign of life for 20ms
 }
 
-// Two customers, two lookups, however often they are asked for.
+// The node looks up each customer once. The second lookup of one customer is answered
+// from the cache.
 func ExampleCache() {
 	customer := state.Last[string]("customer")
 	address := state.Last[string]("address")
@@ -175,7 +212,7 @@ func ExampleCache() {
 	// ana street 1
 }
 
-// A cache of one's own can be bounded, shared by nodes, and emptied.
+// A SharedCache has a size, can be shared by nodes, and can be cleared.
 func ExampleSharedCache_Clear() {
 	rate := state.Last[int]("rate")
 	rates := node.NewSharedCache(100)
@@ -209,7 +246,7 @@ func ExampleSharedCache_Clear() {
 	// 9
 }
 
-// The printer takes one job at a time, from however many threads.
+// Limit lets one task at a time use the printer, over all threads.
 func ExampleLimit() {
 	printed := state.Sum[int]("printed")
 	var busy, collisions atomic.Int32
@@ -238,4 +275,31 @@ func ExampleLimit() {
 	}
 	fmt.Println(printed.Get(snap), "pages,", collisions.Load(), "collisions")
 	// Output: 3 pages, 0 collisions
+}
+
+// If the node fails, the handler keeps the old price and marks it as stale.
+func ExampleRecover() {
+	price := state.Last[int]("price").Default(func() int { return 99 })
+	stale := state.Last[bool]("stale")
+
+	b := graph.New("shop", price, stale)
+	fetch := func(context.Context, state.View) (state.Update, error) {
+		return nil, errors.New("no route to host")
+	}
+	keep := func(_ context.Context, _ state.View, err error) (state.Update, error) {
+		fmt.Println("kept the old price:", err)
+		return state.Update{stale.Put(true)}, nil
+	}
+	b.Node("fetch", node.Recover(keep, fetch))
+	b.Edge(graph.Start, "fetch")
+	g, err := b.Compile(graph.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	snap, err := g.Invoke(context.Background())
+	fmt.Println(price.Get(snap), stale.Get(snap), err)
+	// Output:
+	// kept the old price: no route to host
+	// 99 true <nil>
 }
