@@ -27,7 +27,10 @@ func (g *Graph) Name() string {
 }
 
 // With returns the graph with options for all its runs, with a thread and without.
-// They replace those of an earlier With.
+// They replace those of an earlier With, and [Thread.With] replaces them. Without a
+// thread, Durability, Metadata and Conflict have no meaning. Mistakes in the options
+// are errors of the runs. As a subgraph, the graph has the MaxSteps, MaxParallel and
+// pauses of the options.
 func (g *Graph) With(o RunOptions) *Graph {
 	if g == nil {
 		return nil

@@ -42,7 +42,9 @@ type Snapshot struct {
 	Tasks []Task
 	// Pauses are what the thread waits for.
 	Pauses []Pause
-	// Waiting are the joins that some of their sources have not reached.
+	// Waiting are the joins that some, but not all, of their sources have reached. A
+	// thread that is done and has one has not run its target: a branch may have
+	// passed by a source. Tasks of the superstep that is due do not count yet.
 	Waiting []WaitingJoin
 }
 
@@ -65,7 +67,10 @@ type Task struct {
 
 // A WaitingJoin is a join that waits for some of its sources.
 type WaitingJoin struct {
-	Target   string   `json:"target"`
+	// Target is the node that the join schedules.
+	Target string `json:"target"`
+	// Arrived and Awaiting are its sources, by name: those that have completed since the
+	// join last fired, and the others.
 	Arrived  []string `json:"arrived"`
 	Awaiting []string `json:"awaiting"`
 }

@@ -138,7 +138,7 @@ func (t *Task) namespaceAs(id string) string {
 func (p *Plan) waitingJoins(f *frontier) []WaitingJoin {
 	var out []WaitingJoin
 	for i, seen := range f.arrived {
-		if seen == nil {
+		if seen == nil || complete(seen) { // a complete join has a deferred target
 			continue
 		}
 		w := WaitingJoin{Target: p.Joins[i].Target}

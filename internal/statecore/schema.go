@@ -128,8 +128,8 @@ func (s *Schema) Describe() []Description {
 
 // Shared reports whether other has this schema's channel of this name.
 func (s *Schema) Shared(channel string, other *Schema) bool {
-	i, ok := s.byName[channel]
-	return ok && other.index(s.channels[i]) >= 0
+	i, err := s.lookup(channel)
+	return err == nil && other.index(s.channels[i]) >= 0
 }
 
 // Conflicts returns the names that both schemas use for different channels.
