@@ -260,7 +260,7 @@ func TestBroadcastErrors(t *testing.T) {
 		go func() { early <- read(t.Context(), b, 0, 0) }()
 		ended := make(chan error, 1)
 		go func() {
-			var err error = errors.New("the goroutine ended")
+			err := errors.New("the goroutine ended")
 			defer func() { ended <- err }()
 			err = b.Run(failing(end))
 		}()

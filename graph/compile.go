@@ -75,17 +75,7 @@ func (c *compiler) sortedNames() []string { return slices.Sorted(maps.Keys(c.b.n
 func (c *compiler) checkNodes() {
 	for _, name := range c.sortedNames() {
 		n := c.b.nodes[name]
-		if name == Start && len(n.edges)+len(n.branches) == 0 {
-			c.fail("", "nothing leads from Start: the graph has no entry; add Edge(graph.Start, …)")
-		}
-		if name != Start && !c.known(name) && name != End {
-			if leads := len(n.edges) + len(n.branches) + len(n.destinations); leads > 0 || n.deferred || n.mixed {
-				c.fail(name, "an edge, branch or option names it as a source: %w", c.unknown(name))
-			}
-		}
-		if name == End && len(n.edges)+len(n.branches) > 0 {
-			c.fail(name, "an edge or branch leads from End")
-		}
+		c.checkSource(n)
 		c.checkTargets(n, n.edges, "an edge")
 		c.checkTargets(n, n.destinations, "a destination")
 		for _, br := range n.branches {
@@ -98,6 +88,20 @@ func (c *compiler) checkNodes() {
 			c.fail(name, "it has an edge, which always fires, and a branch or destinations beside it; if that is intended, call AllowEdgesAndBranches(%q)", name)
 		}
 		c.checkSubgraph(n)
+	}
+}
+
+// checkSource finds mistakes in what names a node as the source of an edge or branch.
+func (c *compiler) checkSource(n *nodeSpec) {
+	leads := len(n.edges) + len(n.branches)
+	switch {
+	case n.name == Start && leads == 0:
+		c.fail("", "nothing leads from Start: the graph has no entry; add Edge(graph.Start, …)")
+	case n.name == End && leads > 0:
+		c.fail(n.name, "an edge or branch leads from End")
+	case n.name == Start, n.name == End, c.known(n.name):
+	case leads+len(n.destinations) > 0 || n.deferred || n.mixed:
+		c.fail(n.name, "an edge, branch or option names it as a source: %w", c.unknown(n.name))
 	}
 }
 

@@ -107,11 +107,6 @@ func wantTrail(t testing.TB, s state.View, want ...string) {
 	}
 }
 
-func wantErr(t testing.TB, err, want error) {
-	t.Helper()
-	require.ErrorIs(t, err, want)
-}
-
 // wantText requires each part to occur in the error's text.
 func wantText(t testing.TB, err error, parts ...string) {
 	t.Helper()

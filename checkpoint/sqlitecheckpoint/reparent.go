@@ -36,7 +36,7 @@ func (s *Store) reparent(w *sqlitedb.Session, steps []step) error {
 		}
 		tree[i] = lineage.Node{Parent: parent, Whole: n.whole, Remove: n.remove}
 	}
-	for _, g := range lineage.Grafts(tree) {
+	for _, g := range lineage.Rebases(tree) {
 		if err := s.reparentOne(w, steps, g); err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (s *Store) reparent(w *sqlitedb.Session, steps []step) error {
 	return nil
 }
 
-func (s *Store) reparentOne(w *sqlitedb.Session, steps []step, g lineage.Graft) error {
+func (s *Store) reparentOne(w *sqlitedb.Session, steps []step, g lineage.Rebase) error {
 	var r *row
 	var l layout
 	var base []byte

@@ -73,7 +73,7 @@ func newPainter() *painter { return &painter{ids: map[string]string{}, taken: ma
 
 func (p *painter) line(depth int, format string, args ...any) {
 	p.WriteString(strings.Repeat("  ", depth))
-	fmt.Fprintf(p, format, args...)
+	p.WriteString(fmt.Sprintf(format, args...))
 	p.WriteByte('\n')
 }
 

@@ -219,24 +219,14 @@ func (p *Plan) WaitsAt(c *checkpoint.Checkpoint, node string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("checkpoint %s: %w: %w", c.ID, checkpoint.ErrCorrupt, err)
 	}
-	for _, w := range c.Writes { // targets that a caller named
-		switch {
-		case w.Task == "" && w.Channel == markGoto:
-			ctl.Next = append(ctl.Next, string(w.Data))
-		case w.Task == "" && w.Channel == markSend:
-			var s storedSend
-			if err := json.Unmarshal(w.Data, &s); err != nil {
-				return false, fmt.Errorf("checkpoint %s: %w: %w", c.ID, checkpoint.ErrCorrupt, err)
-			}
-			ctl.Sends = append(ctl.Sends, s)
-		}
-	}
 	void := pendingDecoder{plan: p, out: &pendingWrites{}}
 	for _, w := range c.Writes {
+		err := ctl.addCallerTarget(w)
 		if w.Channel == markVoid {
-			if err := void.decodeVoid(w.Data); err != nil {
-				return false, fmt.Errorf("checkpoint %s: %w: %w", c.ID, checkpoint.ErrCorrupt, err)
-			}
+			err = void.decodeVoid(w.Data)
+		}
+		if err != nil {
+			return false, fmt.Errorf("checkpoint %s: %w: %w", c.ID, checkpoint.ErrCorrupt, err)
 		}
 	}
 	is := func(stored string) bool { return p.current(stored) == p.current(node) }
@@ -254,6 +244,22 @@ func (p *Plan) WaitsAt(c *checkpoint.Checkpoint, node string) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// addCallerTarget adds the target that a pending write of the caller names, if it
+// names one.
+func (c *control) addCallerTarget(w checkpoint.Write) error {
+	switch {
+	case w.Task == "" && w.Channel == markGoto:
+		c.Next = append(c.Next, string(w.Data))
+	case w.Task == "" && w.Channel == markSend:
+		var s storedSend
+		if err := json.Unmarshal(w.Data, &s); err != nil {
+			return err
+		}
+		c.Sends = append(c.Sends, s)
+	}
+	return nil
 }
 
 func (p *Plan) encodeSend(node string, writes []state.Write) (storedSend, error) {

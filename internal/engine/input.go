@@ -24,25 +24,8 @@ type input struct {
 func readInput(writes []state.Write) (input, error) {
 	var in input
 	for _, w := range writes {
-		switch s := w.Signal().(type) {
-		case nil:
-			if w.Channel() != "" {
-				in.writes = append(in.writes, w)
-			}
-		case Goto:
-			in.gotos = append(in.gotos, s)
-		case *Send:
-			in.sends = append(in.sends, s)
-		case Answer:
-			if s.Err != nil {
-				return in, s.Err
-			}
-			in.answers = append(in.answers, s)
-		case Turn:
-			in.begin = in.begin || s.Begin
-			in.resume = in.resume || !s.Begin
-		default:
-			return in, fmt.Errorf("%s: %w: a caller gave it", s.Signal(), ErrSignal)
+		if err := in.add(w); err != nil {
+			return in, err
 		}
 	}
 	in.resume = in.resume || in.hasTargets() || len(in.answers) > 0
@@ -51,6 +34,28 @@ func readInput(writes []state.Write) (input, error) {
 	}
 	in.begin = in.begin || len(in.writes) > 0 && !in.resume
 	return in, nil
+}
+
+func (in *input) add(w state.Write) error {
+	switch s := w.Signal().(type) {
+	case nil:
+		if w.Channel() != "" {
+			in.writes = append(in.writes, w)
+		}
+	case Goto:
+		in.gotos = append(in.gotos, s)
+	case *Send:
+		in.sends = append(in.sends, s)
+	case Answer:
+		in.answers = append(in.answers, s)
+		return s.Err
+	case Turn:
+		in.begin = in.begin || s.Begin
+		in.resume = in.resume || !s.Begin
+	default:
+		return fmt.Errorf("%s: %w: a caller gave it", s.Signal(), ErrSignal)
+	}
+	return nil
 }
 
 func (in *input) hasTargets() bool { return len(in.gotos)+len(in.sends) > 0 }

@@ -59,13 +59,3 @@ func rebase(nodes []Node, i int) Rebase {
 	slices.Reverse(r.Through)
 	return r
 }
-
-// Graft and Grafts are the names that other stores use.
-//
-// Deprecated: Use [Rebase] and [Rebases].
-type Graft = Rebase
-
-// Grafts is [Rebases].
-//
-// Deprecated: Use [Rebases].
-func Grafts(nodes []Node) []Rebase { return Rebases(nodes) }

@@ -58,13 +58,13 @@ func Mount(mux *http.ServeMux, o Options) {
 // settings is what the page is told.
 func settings(o Options) []byte {
 	s := struct {
-		Title       string             `json:"title"`
-		Intro       string             `json:"intro"`
-		Placeholder string             `json:"placeholder"`
-		Suggestions []string           `json:"suggestions"`
-		Upload      string             `json:"upload"`
-		Images      bool               `json:"images"`
-		Token       bool               `json:"token"`
+		Title       string      `json:"title"`
+		Intro       string      `json:"intro"`
+		Placeholder string      `json:"placeholder"`
+		Suggestions []string    `json:"suggestions"`
+		Upload      string      `json:"upload"`
+		Images      bool        `json:"images"`
+		Token       bool        `json:"token"`
 		Graph       *draw.Graph `json:"graph,omitempty"`
 	}{o.Title, o.Intro, o.Placeholder, o.Suggestions, o.Upload, o.Images, o.Token, nil}
 	if o.Graph != nil {

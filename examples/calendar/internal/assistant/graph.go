@@ -9,8 +9,8 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
-	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
