@@ -1,5 +1,5 @@
-// Module browser opens the examples' pages in Chromium. It is a module of its own so
-// that nobody who imports Weft downloads what drives a browser.
+// Module browser tests the pages of the examples in Chromium. It is a separate module, so
+// that users of Weft do not download the browser driver.
 module github.com/weft-go/weft/internal/browser
 
 go 1.26.0
@@ -7,6 +7,7 @@ go 1.26.0
 require (
 	github.com/chromedp/cdproto v0.0.0-20250724212937-08a3db8b4327
 	github.com/chromedp/chromedp v0.14.2
+	github.com/stretchr/testify v1.12.1
 )
 
 require (
@@ -15,5 +16,6 @@ require (
 	github.com/gobwas/httphead v0.1.0 // indirect
 	github.com/gobwas/pool v0.2.1 // indirect
 	github.com/gobwas/ws v1.4.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/sys v0.34.0 // indirect
 )
