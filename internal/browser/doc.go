@@ -1,7 +1,7 @@
-// Package browser holds the tests of the examples' pages, in Chromium:
+// Package browser tests the pages of the examples in Chromium:
 //
 //	cd internal/browser && go test ./...
 //
-// They build the examples, start them, and use them as a person would. With
-// WEFT_SCREENSHOTS set to a folder, they leave pictures there.
+// The tests build and start the examples, and use their pages as a person does. They write
+// screenshots to the folder WEFT_SCREENSHOTS if it is set.
 package browser

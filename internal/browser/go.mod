@@ -1,5 +1,5 @@
-// Module browser opens the examples' pages in Chromium. It is a module of its own so
-// that nobody who imports Weft downloads what drives a browser.
+// Module browser tests the pages of the examples in Chromium. It is a separate module, so
+// that users of Weft do not download the browser driver.
 module github.com/weft-go/weft/internal/browser
 
 go 1.26.0

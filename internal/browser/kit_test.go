@@ -16,16 +16,17 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+	"github.com/stretchr/testify/assert"
 )
 
-// patience is how long a page may take for anything.
+// patience is the timeout of every wait for a page.
 const patience = 30 * time.Second
 
-// browsers are the names under which Chromium may be found.
+// browsers lists the names of the Chromium program.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
 
 var (
-	binaries string // the folder of the examples that were built
+	binaries string // the folder of the built examples
 	builds   sync.Map
 )
 
@@ -41,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// build builds an example once, and returns the program.
+// build builds an example once, and returns the path of the program.
 func build(t *testing.T, example string) string {
 	t.Helper()
 	once, _ := builds.LoadOrStore(example, sync.OnceValues(func() (string, error) {
@@ -66,14 +67,14 @@ type failure struct {
 
 func (f *failure) Error() string { return f.err.Error() + ": " + f.out }
 
-// program is an example that runs.
+// program is a running example.
 type program struct {
 	url  string
 	kill func()
 }
 
-// start starts an example that prints its address. Its environment names no model and
-// no database.
+// start starts an example and waits until it prints its address. The environment of the
+// example names no model and no database.
 func start(t *testing.T, example string, args ...string) *program {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), build(t, example), args...)
@@ -84,8 +85,8 @@ func start(t *testing.T, example string, args ...string) *program {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	p := &program{kill: sync.OnceFunc(func() {
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()         // it was killed, and says so
+		_ = cmd.Process.Kill() // it may have exited already
+		_ = cmd.Wait()         // the error says that it was killed
 	})}
 	t.Cleanup(p.kill)
 	for lines := bufio.NewScanner(out); p.url == "" && lines.Scan(); {
@@ -93,19 +94,17 @@ func start(t *testing.T, example string, args ...string) *program {
 			p.url = strings.Fields(lines.Text()[i:])[0]
 		}
 	}
-	if p.url == "" {
-		t.Fatalf("%s did not say where it listens", example)
-	}
+	require.NotEmpty(t, p.url, "%s printed no address", example)
 	return p
 }
 
-// tab is a page in a browser of its own.
+// tab is a page in a new browser.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
 }
 
-// open opens an address. What the page complains about fails the test.
+// open opens an address. An exception or a logged error of the page fails the test.
 func open(t *testing.T, url string) *tab {
 	t.Helper()
 	path := ""
@@ -114,9 +113,7 @@ func open(t *testing.T, url string) *tab {
 			path = found
 		}
 	}
-	if path == "" {
-		t.Fatalf("there is no Chromium: install one of %q (apt-get install chromium)", browsers)
-	}
+	require.NotEmpty(t, path, "Chromium is missing: install one of %q (apt-get install chromium)", browsers)
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1300, 850))
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(cancel)
@@ -126,10 +123,10 @@ func open(t *testing.T, url string) *tab {
 	chromedp.ListenTarget(ctx, func(event any) {
 		switch e := event.(type) {
 		case *runtime.EventExceptionThrown:
-			t.Errorf("the page failed: %s", e.ExceptionDetails.Error())
+			assert.Fail(t, "exception in the page", "%s", e.ExceptionDetails.Error())
 		case *log.EventEntryAdded:
 			if e.Entry.Level == log.LevelError && e.Entry.Source != log.SourceNetwork {
-				t.Errorf("the page complains: %s", e.Entry.Text)
+				assert.Fail(t, "error of the page", "%s", e.Entry.Text)
 			}
 		}
 	})
@@ -137,86 +134,79 @@ func open(t *testing.T, url string) *tab {
 	return b
 }
 
-// do does something in the page, in time.
+// do runs actions in the page. It fails the test if they take longer than patience.
 func (b *tab) do(actions ...chromedp.Action) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	if len(actions) > 0 {
 		if first := chromedp.FromContext(b.ctx); first.Target == nil { // the first use starts the browser, which must outlive ctx
-			if err := chromedp.Run(b.ctx, actions...); err != nil {
-				b.t.Fatal(err)
-			}
+			require.NoError(b.t, chromedp.Run(b.ctx, actions...))
 			return
 		}
 	}
 	if err := chromedp.Run(ctx, actions...); err != nil {
-		b.picture("failed")
-		b.t.Fatalf("%v; the page shows %q", err, b.text("body"))
+		b.screenshot("failed")
+		require.NoError(b.t, err, "the page shows %q", b.text("body"))
 	}
 }
 
-// value is what an expression of the page gives.
+// value evaluates a JavaScript expression in the page.
 func value[T any](b *tab, expression string) (v T) {
 	b.t.Helper()
-	if err := chromedp.Run(b.ctx, chromedp.Evaluate(expression, &v)); err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
-	}
+	require.NoError(b.t, chromedp.Run(b.ctx, chromedp.Evaluate(expression, &v)), expression)
 	return v
 }
 
-// wait waits until an expression is true.
+// wait waits until a JavaScript expression is true.
 func (b *tab) wait(expression string) {
 	b.t.Helper()
 	b.do(chromedp.Poll("!!("+expression+")", nil, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience)))
 }
 
-// text is that of all elements of a kind, one a line.
+// text returns the texts of all elements that match a selector, one on each line.
 func (b *tab) text(selector string) string {
 	b.t.Helper()
 	return strings.Join(value[[]string](b, `[...document.querySelectorAll('`+selector+`')].map(e => e.innerText)`), "\n")
 }
 
-// say types a message and sends it with the Enter key.
-func (b *tab) say(message string) {
+// send types a message and sends it with the Enter key.
+func (b *tab) send(message string) {
 	b.t.Helper()
 	b.do(chromedp.SendKeys("#text", message+"\n"))
 }
 
-// ready waits until no run is under way.
-func (b *tab) ready() {
+// waitUntilIdle waits until no run is active.
+func (b *tab) waitUntilIdle() {
 	b.t.Helper()
 	b.wait(`!document.getElementById('send').disabled`)
 }
 
-// answers waits for an answer that ends so.
-func (b *tab) answers(end string) {
+// waitForAnswer waits for an answer that ends with a text.
+func (b *tab) waitForAnswer(end string) {
 	b.t.Helper()
 	b.wait(`[...document.querySelectorAll('article.assistant .words')].some(e => e.innerText.trim().endsWith(` + quote(end) + `))`)
-	b.ready()
+	b.waitUntilIdle()
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `\'`) + "'" }
 
-// picture leaves a picture of the page.
-func (b *tab) picture(name string) {
+// screenshot writes a screenshot of the page to the folder WEFT_SCREENSHOTS.
+func (b *tab) screenshot(name string) {
 	folder := os.Getenv("WEFT_SCREENSHOTS")
 	if folder == "" {
 		return
 	}
 	var data []byte
-	if err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot(&data)); err != nil {
-		b.t.Error(err)
+	if !assert.NoError(b.t, chromedp.Run(b.ctx, chromedp.CaptureScreenshot(&data))) {
 		return
 	}
 	file := filepath.Join(folder, strings.ReplaceAll(b.t.Name(), "/", "-")+"-"+name+".png")
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		b.t.Error(err)
-	}
+	assert.NoError(b.t, os.WriteFile(file, data, 0o600))
 }
 
-// accessible checks that everything one can use has a name that is read out.
-func (b *tab) accessible() {
+// checkAccessibleNames asserts that every control has an accessible name.
+func (b *tab) checkAccessibleNames() {
 	b.t.Helper()
 	type value struct {
 		Value any `json:"value"`
@@ -241,14 +231,10 @@ func (b *tab) accessible() {
 		roles[role]++
 		switch role {
 		case "button", "textbox", "img", "image", "link", "navigation", "log", "form", "complementary":
-			if name == "" {
-				b.t.Errorf("a %s has no name", role)
-			}
+			assert.NotEmpty(b.t, name, "accessible name of a %s", role)
 		}
 	}
 	for _, role := range []string{"main", "navigation", "log", "textbox", "button", "heading", "banner"} {
-		if roles[role] == 0 {
-			b.t.Errorf("the page has no %s: %v", role, roles)
-		}
+		assert.NotZero(b.t, roles[role], "elements with the role %s; the page has %v", role, roles)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
 )
 
 func designer(t *testing.T, folder string) *program {
@@ -15,78 +16,67 @@ func designer(t *testing.T, folder string) *program {
 
 const quoteRequest = "find oak chairs under 700 and quote 6 of the first"
 
-func TestDesignerApproval(t *testing.T) {
+func TestDesignerCallsTheToolAfterApproval(t *testing.T) {
 	t.Parallel()
 	b := open(t, designer(t, t.TempDir()).url)
-	b.accessible()
-	b.say(quoteRequest)
+	b.checkAccessibleNames()
+	b.send(quoteRequest)
 	b.wait(`document.querySelector('.question')`)
-	b.ready()
-	if got := b.text(".question"); !strings.Contains(got, "May createQuote be called?") {
-		t.Errorf("the question is %q", got)
-	}
-	if got := value[string](b, `document.activeElement.textContent`); got != "Approve" {
-		t.Errorf("the focus is on %q", got)
-	}
-	if got := b.text("#active"); got != "Waiting for you: human_approval" {
-		t.Errorf("the graph says %q", got)
-	}
-	b.picture("asked")
-	b.accessible()
+	b.waitUntilIdle()
+	assert.Contains(t, b.text(".question"), "May createQuote be called?")
+	assert.Equal(t, "Approve", value[string](b, `document.activeElement.textContent`))
+	assert.Equal(t, "Waiting for you: human_approval", b.text("#active"))
+	b.screenshot("asked")
+	b.checkAccessibleNames()
 	b.do(chromedp.Click(`//button[text()="Approve"]`))
 	b.wait(`[...document.querySelectorAll('details.call summary')].some(e => e.innerText === 'Tool createQuote answered')`)
-	b.ready()
-	if got := b.text(".question"); got != "" {
-		t.Errorf("there is still the question %q", got)
-	}
-	b.picture("approved")
+	b.waitUntilIdle()
+	assert.Equal(t, "", b.text(".question"))
+	b.screenshot("approved")
 }
 
-func TestDesignerRejection(t *testing.T) {
+func TestDesignerShowsTheReasonOfARejection(t *testing.T) {
 	t.Parallel()
 	b := open(t, designer(t, t.TempDir()).url)
-	b.say(quoteRequest)
+	b.send(quoteRequest)
 	b.wait(`document.querySelector('.question')`)
-	b.ready()
+	b.waitUntilIdle()
 	b.do(chromedp.SendKeys(".question input", "too dear"), chromedp.Click(`//button[text()="Reject"]`))
 	b.wait(`[...document.querySelectorAll('details.call')].some(e => e.textContent.includes('too dear'))`)
-	b.ready()
-	b.picture("rejected")
+	b.waitUntilIdle()
+	b.screenshot("rejected")
 }
 
-func TestDesignerChangedArguments(t *testing.T) {
+func TestDesignerCallsTheToolWithEditedArguments(t *testing.T) {
 	t.Parallel()
 	b := open(t, designer(t, t.TempDir()).url)
-	b.say(quoteRequest)
+	b.send(quoteRequest)
 	b.wait(`document.querySelector('.question')`)
-	b.ready()
+	b.waitUntilIdle()
 	b.do(chromedp.Click(`//button[text()="Change the arguments"]`))
 	value[string](b, `(() => { const a = document.querySelector('.question textarea'); return a.value = a.value.replace('6', '7'); })()`)
 	b.do(chromedp.Click(`//button[text()="Approve"]`))
 	b.wait(`[...document.querySelectorAll('details.call summary')].some(e => e.innerText === 'Tool createQuote answered')`)
-	b.ready()
-	if got := b.text("article.assistant .words"); !strings.Contains(got, `"quantity":7`) {
-		t.Errorf("the answer is %q", got)
-	}
+	b.waitUntilIdle()
+	assert.Contains(t, b.text("article.assistant .words"), `"quantity":7`)
 }
 
-// The question outlives the process that asked it, and the page that showed it.
-func TestDesignerApprovalInAnotherProcess(t *testing.T) {
+func TestDesignerAcceptsTheApprovalInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	first := designer(t, folder)
 	b := open(t, first.url)
-	b.say(quoteRequest)
+	b.send(quoteRequest)
 	b.wait(`document.querySelector('.question')`)
-	b.ready()
+	b.waitUntilIdle()
 	hash := value[string](b, `location.hash`)
 	first.kill()
 	b = open(t, designer(t, folder).url+"/"+hash)
 	b.wait(`document.querySelector('.question')`)
-	b.picture("found")
+	b.screenshot("found")
 	b.do(chromedp.Click(`//button[text()="Approve"]`))
 	b.wait(`[...document.querySelectorAll('details.call summary')].some(e => e.innerText === 'Tool createQuote answered')`)
-	b.ready()
+	b.waitUntilIdle()
 }
 
 func TestCalendarAsksBeforeItDeletes(t *testing.T) {
@@ -95,94 +85,85 @@ func TestCalendarAsksBeforeItDeletes(t *testing.T) {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
 			b := open(t, start(t, "calendar", "-serve", "127.0.0.1:0", "-data", t.TempDir()).url)
-			b.accessible()
-			b.say("Delete my meeting with John")
+			b.checkAccessibleNames()
+			b.send("Delete my meeting with John")
 			b.wait(`document.querySelector('.question')`)
-			b.ready()
-			if got := b.text(".question"); !strings.Contains(got, "This will delete the calendar event: 'Meeting with John'") {
-				t.Errorf("the question is %q", got)
-			}
-			b.picture("asked")
+			b.waitUntilIdle()
+			assert.Contains(t, b.text(".question"), "This will delete the calendar event: 'Meeting with John'")
+			b.screenshot("asked")
 			before := value[int](b, `document.querySelectorAll('article.assistant').length`)
 			b.do(chromedp.Click(`//button[text()="` + answer + `"]`))
 			b.wait(`document.querySelectorAll('article.assistant').length > ` + string(rune('0'+before)))
-			b.ready()
-			b.picture("done")
-			if got := b.text("article.assistant .words"); !strings.Contains(got, want) || strings.Contains(got, "I've deleted") != (want != "") {
-				t.Errorf("the answer is %q, want %q", got, want)
-			}
+			b.waitUntilIdle()
+			b.screenshot("done")
+			got := b.text("article.assistant .words")
+			assert.Contains(t, got, want)
+			assert.Equal(t, want != "", strings.Contains(got, "I've deleted"), "the answer is %q", got)
 		})
 	}
 }
 
-func TestChatAPIConversation(t *testing.T) {
+func TestChatAPIKeepsTheConversationOverARestart(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	first := start(t, "chatapi", "-addr", "127.0.0.1:0", "-data", folder)
 	b := open(t, first.url)
-	b.accessible()
-	b.say("hello")
+	b.checkAccessibleNames()
+	b.send("hello")
 	b.wait(`document.querySelector('article.assistant')`)
-	b.ready()
+	b.waitUntilIdle()
 	said := b.text("article .words")
-	b.picture("answered")
+	b.screenshot("answered")
 	hash := value[string](b, `location.hash`)
 	first.kill()
 	b = open(t, start(t, "chatapi", "-addr", "127.0.0.1:0", "-data", folder).url+"/"+hash)
 	b.wait(`document.querySelectorAll('article').length === 2`)
-	if got := b.text("article .words"); got != said {
-		t.Errorf("the page shows %q, want %q", got, said)
-	}
+	assert.Equal(t, said, b.text("article .words"))
 }
 
-func TestResearchConversation(t *testing.T) {
+func TestResearchKeepsTheConversationOverARestart(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	first := start(t, "research", "-addr", "127.0.0.1:0", "-data", folder)
 	b := open(t, first.url)
-	b.accessible()
+	b.checkAccessibleNames()
 	b.upload("tender.txt", "Request for proposals\n\nThe bridge must carry 40 tonnes. Proposals are due on 3 May 2027.\nThe budget is 200,000 euros.\n")
 	b.wait(`document.getElementById('resources').children.length === 1`)
-	b.say("When are proposals due?")
+	b.send("When are proposals due?")
 	b.wait(`[...document.querySelectorAll('article.assistant .words')].some(e => e.innerText.includes('3 May 2027'))`)
-	b.ready()
-	b.picture("answered")
+	b.waitUntilIdle()
+	b.screenshot("answered")
 	said := b.text("article .words")
 	hash := value[string](b, `location.hash`)
 	first.kill()
 	b = open(t, start(t, "research", "-addr", "127.0.0.1:0", "-data", folder).url+"/"+hash)
 	b.wait(`[...document.querySelectorAll('article.assistant .words')].some(e => e.innerText.includes('3 May 2027'))`)
-	if got := b.text("article .words"); got != said {
-		t.Errorf("the page shows %q, want %q", got, said)
-	}
+	assert.Equal(t, said, b.text("article .words"))
 }
 
-// What a run remembers of before it was killed is not sent again, and is shown all the same when it has gone on.
-func TestResearchGoesOn(t *testing.T) {
+// A resumed run does not stream the answers of the killed process again. The page shows them
+// when the run has resumed.
+func TestResearchShowsStoredAnswersAfterAResume(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	first := start(t, "research", "-addr", "127.0.0.1:0", "-data", folder, "-pace", "40ms")
 	b := open(t, first.url)
 	b.upload("tender.txt", "Request for proposals\n\nThe bridge must carry 40 tonnes. Proposals are due on 3 May 2027.\nThe budget is 200,000 euros.\n")
 	b.wait(`document.getElementById('resources').children.length === 1`)
-	b.say("What must the bridge carry?")
-	b.wait(`document.querySelectorAll('article.assistant').length === 3`) // so two answers are remembered
+	b.send("What must the bridge carry?")
+	b.wait(`document.querySelectorAll('article.assistant').length === 3`) // two answers are then stored
 	hash := value[string](b, `location.hash`)
 	const answer = `document.querySelector('article.assistant .words')?.textContent`
 	before := value[string](b, answer)
 	first.kill()
 	b = open(t, start(t, "research", "-addr", "127.0.0.1:0", "-data", folder, "-pace", "0s").url+"/"+hash)
 	b.wait(`!document.getElementById('resume').hidden`)
-	if got := b.text("article.assistant .words"); got != "" {
-		t.Errorf("the page shows %q of a step that has not ended", got)
-	}
+	assert.Equal(t, "", b.text("article.assistant .words"))
 	b.do(chromedp.Click("#resume"))
 	b.wait(answer + ` === ` + strconv.Quote(before))
-	b.ready()
-	b.picture("resumed")
+	b.waitUntilIdle()
+	b.screenshot("resumed")
 	said := b.text("article .words")
 	b.do(chromedp.Reload(), chromedp.WaitReady("body[data-ready]"))
-	if got := b.text("article .words"); got != said {
-		t.Errorf("the page shows %q, and when it is opened again %q", said, got)
-	}
+	assert.Equal(t, said, b.text("article .words"))
 }
