@@ -113,12 +113,15 @@ type SubgraphOptions struct {
 	// to the next on a thread, under this name. Two tasks of one superstep cannot
 	// use one name.
 	Persist string
-	// Input returns writes to the subgraph's own channels, made of the state that
-	// the node sees. It maps channels of the parent to other channels of the
-	// subgraph. It runs once, when a call begins.
+	// Input returns writes to the subgraph's own channels, made of the state that the
+	// node sees. It maps channels of the parent to other channels of the subgraph. It
+	// runs once for each call: a run that resumes in the subgraph, in another process
+	// too, does not run it again. A write to a shared channel is an [ErrSignal].
 	Input func(parent state.View) (state.Update, error)
 	// Output returns writes to the parent's channels, made of the state in which the
-	// subgraph ends. The node's update has them after the shared channels.
+	// subgraph ends. The node's update has them after those to the shared channels. It
+	// may return [Goto] and [Send] as a node may. If Input or Output returns an error,
+	// the node fails.
 	Output func(sub state.View) (state.Update, error)
 	// Middleware wraps the node, the first one outermost, inside that of [Options]. A
 	// decorator such as node.Retry becomes middleware with a function around it. When
