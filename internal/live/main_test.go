@@ -54,7 +54,7 @@ func call(index int, name, arguments string) string {
 	return fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":"c%d","type":"function","function":{"name":%q,"arguments":%q}}]}`, index, index, name, arguments)
 }
 
-// passEverything is the model that passes every trial.
+// passEverything answers every trial correctly.
 func passEverything(c chat) []string {
 	last := c.Messages[len(c.Messages)-1]
 	asked := c.Messages[0].Content + c.Messages[min(1, len(c.Messages)-1)].Content

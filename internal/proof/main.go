@@ -1,4 +1,4 @@
-// Proof runs the tests that prove what the examples promise. It prints each
+// Proof runs the tests that prove the requirements of the examples. It prints each
 // requirement with its tests and their results, and exits with status 1 if a test
 // did not pass.
 //

@@ -16,7 +16,7 @@ func New() string {
 }
 
 // A Series makes version 7 UUIDs that ascend strictly: each is its predecessor plus one
-// (method 2 of section 6.2 of the RFC). All ids have the time of the first. The zero Series
+// (method 2 of section 6.2 of the RFC). Every id contains the time of the first. The zero Series
 // is ready to use. It must not be used concurrently.
 type Series struct {
 	last [16]byte
