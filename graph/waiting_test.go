@@ -121,7 +121,8 @@ func testWaiting(t *testing.T, s checkpoint.Store) {
 		}
 		require.Equal(t, asking[1:], ids[i])
 	}
-	for range g.Waiting(t.Context(), "ask", "") {
+	for _, err := range g.Waiting(t.Context(), "ask", "") {
+		require.NoError(t, err)
 		break // leaves the loop early
 	}
 }

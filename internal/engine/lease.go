@@ -56,7 +56,11 @@ func claim(key threadKey, h *holder) (other *holder) {
 	return nil
 }
 
+// unclaim ends the claim of h, which is nil for a run that has none.
 func unclaim(key threadKey, h *holder) {
+	if h == nil {
+		return
+	}
 	holders.mu.Lock()
 	defer holders.mu.Unlock()
 	delete(holders.active, key)
@@ -100,6 +104,10 @@ func acquireThread(ctx context.Context, o *Options, rc *runContext) (threadLease
 		if other == nil {
 			break
 		}
+		if o.storeDecides(ctx) {
+			lease.holder = nil
+			break
+		}
 		if err := o.conflict(ctx, errHeld); err != nil {
 			return threadLease{}, err
 		}
@@ -108,6 +116,9 @@ func acquireThread(ctx context.Context, o *Options, rc *runContext) (threadLease
 		}
 	}
 	held, err := leaseThread(ctx, o, rc)
+	if held == nil && err == nil && lease.holder == nil {
+		err = errHeld // the store has no leases after all
+	}
 	if err != nil {
 		unclaim(lease.key, lease.holder)
 		return threadLease{}, err
@@ -116,6 +127,14 @@ func acquireThread(ctx context.Context, o *Options, rc *runContext) (threadLease
 		lease.store, lease.held = held, held
 	}
 	return lease, nil
+}
+
+// storeDecides reports whether a store with leases decides about a thread that
+// another run of this process holds: it may be configured to wait. A run that asks
+// for another policy than Reject does not leave it to the store.
+func (o *Options) storeDecides(ctx context.Context) bool {
+	_, leases := o.Store.(checkpoint.Leaser)
+	return leases && o.Conflict == Reject && !o.heldAround(ctx)
 }
 
 var errHeld = fmt.Errorf("%w: another run holds the thread", checkpoint.ErrConflict)
