@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
@@ -210,56 +209,6 @@ func (p *Plan) currentJoinKey(stored string) string {
 	}
 	slices.Sort(sources)
 	return joinKey(sources, p.current(target))
-}
-
-// WaitsAt reports whether a checkpoint, with its pending writes, has a task of the
-// node that did not finish, or a deferred node that waits.
-func (p *Plan) WaitsAt(c *checkpoint.Checkpoint, node string) (bool, error) {
-	ctl, err := readControl(c.Control)
-	if err != nil {
-		return false, fmt.Errorf("checkpoint %s: %w: %w", c.ID, checkpoint.ErrCorrupt, err)
-	}
-	void := pendingDecoder{plan: p, out: &pendingWrites{}}
-	for _, w := range c.Writes {
-		err := ctl.addCallerTarget(w)
-		if w.Channel == markVoid {
-			err = void.decodeVoid(w.Data)
-		}
-		if err != nil {
-			return false, fmt.Errorf("checkpoint %s: %w: %w", c.ID, checkpoint.ErrCorrupt, err)
-		}
-	}
-	is := func(stored string) bool { return p.current(stored) == p.current(node) }
-	done := func(id string) bool {
-		return slices.ContainsFunc(c.Writes, func(w checkpoint.Write) bool {
-			return w.Channel == markDone && p.currentTask(w.Task) == id && w.Index >= void.out.void[id]
-		})
-	}
-	if slices.ContainsFunc(ctl.Waiting, is) || slices.ContainsFunc(ctl.Next, is) && !done(p.current(node)) {
-		return true, nil
-	}
-	for i, s := range ctl.Sends {
-		if is(s.Node) && !done(taskID(p.current(node), i+1)) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-// addCallerTarget adds the target that a pending write of the caller names, if it
-// names one.
-func (c *control) addCallerTarget(w checkpoint.Write) error {
-	switch {
-	case w.Task == "" && w.Channel == markGoto:
-		c.Next = append(c.Next, string(w.Data))
-	case w.Task == "" && w.Channel == markSend:
-		var s storedSend
-		if err := json.Unmarshal(w.Data, &s); err != nil {
-			return err
-		}
-		c.Sends = append(c.Sends, s)
-	}
-	return nil
 }
 
 func (p *Plan) encodeSend(node string, writes []state.Write) (storedSend, error) {

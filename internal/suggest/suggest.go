@@ -9,7 +9,11 @@ import (
 // For returns `; did you mean "name"?` with the nearest of the names, or "" if
 // none is near.
 func For(given string, names []string) string {
-	best, least := "", max(1, len(given)/3)+1
+	allowed := max(1, len(given)/3)
+	if len(given) > 3 {
+		allowed = max(2, allowed) // two letters may be swapped
+	}
+	best, least := "", allowed+1
 	for _, name := range names {
 		if d := distance(strings.ToLower(given), strings.ToLower(name)); d < least {
 			best, least = name, d
