@@ -257,8 +257,9 @@ func TestMigrationOfNodes(t *testing.T) {
 				t.Run(fmt.Sprint(name, " ", store, " ", mode), func(t *testing.T) {
 					t.Parallel()
 					s := open(t)
-					c.options.Durability = &mode
-					before := c.version.compile(t, s, nil, nil).Thread("t").With(c.options)
+					options := c.options
+					options.Durability = &mode
+					before := c.version.compile(t, s, nil, nil).Thread("t").With(options)
 					invoke(t, before, note.Put("go"))
 
 					own := names{} // without the nodes of subgraphs
