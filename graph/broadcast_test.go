@@ -144,7 +144,14 @@ func TestBroadcastStuckReader(t *testing.T) {
 				<-stuck
 			}
 		}()
-		require.NoError(t, b.Run(emissions(1000)))
+		require.NoError(t, b.Run(func(yield func(graph.Event, error) bool) {
+			for e, err := range emissions(1000) {
+				if !yield(e, err) {
+					return
+				}
+				synctest.Wait() // the reader has taken the first event, and is stuck
+			}
+		}))
 		require.Len(t, read(t.Context(), b, 900, 0).numbers, 100)
 		close(stuck)
 		synctest.Wait()
