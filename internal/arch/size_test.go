@@ -59,7 +59,7 @@ func TestStrippedProgramThatRunsAGraphIsSmall(t *testing.T) {
 	t.Parallel()
 	size := programSize(t, runningProgram, "-ldflags=-s -w")
 	t.Logf("a stripped program that runs a graph: %d bytes", size)
-	assert.LessOrEqual(t, size, int64(3<<20))
+	assert.LessOrEqual(t, size, int64(maxSize))
 	assert.Greater(t, size, programSize(t, importingProgram, "-ldflags=-s -w"), "the engine was not linked")
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -125,20 +124,18 @@ func (w *exitWriter) drop(namespace string) {
 func (w *exitWriter) close(ctx context.Context) error {
 	w.mu.Lock()
 	w.closed = true
-	held := slices.SortedFunc(maps.Values(w.held), func(a, b *heldCheckpoint) int {
-		switch {
-		case a.key.Namespace == "":
-			return 1
-		case b.key.Namespace == "":
-			return -1
+	top := w.held[""]
+	byID := map[string]*heldCheckpoint{}
+	for namespace, h := range w.held {
+		if namespace != "" {
+			byID[h.key.ID] = h
 		}
-		return strings.Compare(a.key.ID, b.key.ID)
-	})
+	}
 	w.mu.Unlock()
-	for _, h := range held {
-		if err := w.release(ctx, h); err != nil {
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
+		if err := w.release(ctx, byID[id]); err != nil {
 			return err
 		}
 	}
-	return nil
+	return w.release(ctx, top)
 }

@@ -134,8 +134,15 @@ func sortedNodes(nodes []*Node) []*Node {
 	case 1:
 		return nodes[0].self
 	}
-	slices.SortFunc(nodes, func(a, b *Node) int { return a.index - b.index })
-	return slices.Clone(slices.Compact(nodes))
+	last := 0
+	for _, n := range nodes {
+		last = max(last, n.index)
+	}
+	out := make([]*Node, last+1)
+	for _, n := range nodes {
+		out[n.index] = n
+	}
+	return slices.DeleteFunc(out, func(n *Node) bool { return n == nil })
 }
 
 // arrive marks n as completed in every join that waits for it. It changes a copy.

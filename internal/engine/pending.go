@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -164,18 +163,17 @@ func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) 
 // sortWrites returns the pending writes that count, in the order in which they
 // apply: those of a task under a former name are older than those under its own.
 func (p *Plan) sortWrites(writes []checkpoint.Write) []checkpoint.Write {
-	writes = slices.DeleteFunc(slices.Clone(writes), func(w checkpoint.Write) bool { return w.Channel == markGone })
-	if len(p.Renamed) == 0 {
-		return writes
-	}
-	age := func(w checkpoint.Write) int {
-		if p.currentTask(w.Task) != w.Task {
-			return 0
+	var former, present []checkpoint.Write
+	for _, w := range writes {
+		switch {
+		case w.Channel == markGone:
+		case p.currentTask(w.Task) != w.Task:
+			former = append(former, w)
+		default:
+			present = append(present, w)
 		}
-		return 1
 	}
-	slices.SortStableFunc(writes, func(a, b checkpoint.Write) int { return age(a) - age(b) })
-	return writes
+	return append(former, present...)
 }
 
 // relocate gives stored pauses the present names of their tasks. Path is that of the
