@@ -68,7 +68,7 @@ func IdempotencyKey(ctx context.Context) string {
 
 // Emit delivers a value to the reader of the run's events, as an [Emitted]. It
 // returns when the reader has taken the value or ctx has ended, so a slow reader
-// slows the node. Without a thread, a node may be some 16 values ahead of the reader. Any goroutine that the node waits for may call it. Without a
+// slows the node. Any goroutine that the node waits for may call it. Without a
 // reader, or outside a node, it does nothing.
 func Emit(ctx context.Context, value any) {
 	if t := engine.TaskOf(ctx); t != nil {

@@ -47,8 +47,7 @@ func (g *Graph) Invoke(ctx context.Context, writes ...state.Write) (*Snapshot, e
 	return g.invoke(ctx, nil, nil, writes)
 }
 
-// Stream is [Graph.Invoke] with its events; see [Thread.Stream]. As nothing is stored,
-// the run may be some 16 supersteps or emitted values ahead of the reader.
+// Stream is [Graph.Invoke] with its events; see [Thread.Stream].
 func (g *Graph) Stream(ctx context.Context, writes ...state.Write) iter.Seq2[Event, error] {
 	return g.stream(ctx, nil, writes)
 }
@@ -74,7 +73,7 @@ func (g *Graph) invoke(ctx context.Context, t *Thread, events *engine.Stream, wr
 // stream yields the events of a run.
 func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		err := engine.Consume(ctx, t != nil, func(ctx context.Context, events *engine.Stream) error {
+		err := engine.Consume(ctx, func(ctx context.Context, events *engine.Stream) error {
 			_, err := g.invoke(ctx, t, events, writes)
 			return err
 		}, func(e *engine.Event) bool { return yield(g.newEvent(e), nil) })

@@ -20,8 +20,9 @@ type Stream struct {
 	deliveries chan delivery
 	left       chan struct{} // closed when the consumer stops reading
 
-	pending []Event      // of the run's goroutine
-	spare   chan []Event // batches that the consumer has finished with
+	// Of the run's goroutine. The channel has no buffer: when the consumer takes a
+	// batch, it has finished with the one before, whose memory is used again.
+	pending, spare []Event
 }
 
 // A delivery is what goes through the channel at once: events, or a value that a
@@ -34,37 +35,21 @@ type delivery struct {
 	step  int
 }
 
-// ahead is how many deliveries a run without a thread may be ahead of its consumer.
-// The run of a thread waits until each one is taken, so that it does not store what
-// nobody has seen.
-const ahead = 16
-
-func newStream(stored bool) *Stream {
-	size := ahead
-	if stored {
-		size = 0
-	}
-	return &Stream{deliveries: make(chan delivery, size), left: make(chan struct{}), spare: make(chan []Event, size+2)}
+func newStream() *Stream {
+	return &Stream{deliveries: make(chan delivery), left: make(chan struct{})}
 }
 
 // add collects an event of the run's own goroutine.
 func (s *Stream) add(e *Event) {
-	if s == nil {
-		return
+	if s != nil {
+		s.pending = append(s.pending, *e)
 	}
-	if s.pending == nil {
-		select {
-		case s.pending = <-s.spare:
-		default:
-		}
-	}
-	s.pending = append(s.pending, *e)
 }
 
 // flush delivers what was added. If ctx ends first, the next flush delivers it.
 func (s *Stream) flush(ctx context.Context) {
 	if s != nil && len(s.pending) > 0 && s.deliver(ctx, &delivery{batch: s.pending}) {
-		s.pending = nil
+		s.pending, s.spare = s.spare[:0], s.pending
 	}
 }
 
@@ -108,17 +93,17 @@ func (s *Stream) first(change func(*Event)) {
 // drop forgets what was added and is not delivered yet.
 func (s *Stream) drop() {
 	if s != nil {
-		s.pending = nil
+		s.pending = s.pending[:0]
 	}
 }
 
 // Consume runs a graph in a goroutine of its own and calls yield with its events,
 // until yield returns false or the run has ended. It then cancels the run, waits
-// for it and returns its error. A run that was abandoned returns none. Stored says
-// that the run has a thread. The event belongs to yield until it returns.
-func Consume(ctx context.Context, stored bool, run func(context.Context, *Stream) error, yield func(*Event) bool) error {
+// for it and returns its error. A run that was abandoned returns none. The event
+// belongs to yield until it returns.
+func Consume(ctx context.Context, run func(context.Context, *Stream) error, yield func(*Event) bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := newStream(stored)
+	s := newStream()
 	err := errors.New("the goroutine of the run was ended from within, by runtime.Goexit")
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -149,15 +134,6 @@ func Consume(ctx context.Context, stored bool, run func(context.Context, *Stream
 				return nil
 			}
 		}
-		s.recycle(d.batch)
-	}
-}
-
-// recycle keeps the memory of a batch for another one.
-func (s *Stream) recycle(batch []Event) {
-	clear(batch)
-	select {
-	case s.spare <- batch[:0]:
-	default:
+		clear(d.batch)
 	}
 }
