@@ -1,4 +1,5 @@
-// Migration is a graph whose node was renamed while a thread waited at it.
+// Migration is a graph whose node was renamed while a thread waited at it, and whose
+// channel then got another name and another type.
 package main
 
 import (
@@ -69,5 +70,5 @@ func run(ctx context.Context) error {
 	}
 	fmt.Println(Status.Get(snap))
 	// docs:end
-	return nil
+	return readVerdict(ctx, store)
 }
