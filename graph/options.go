@@ -41,7 +41,8 @@ type Options struct {
 	// Version is stored with every checkpoint, for those who look at old ones.
 	Version string
 	// Logger gets what no error can tell, such as stored channels that the graph no
-	// longer has, or a join that a finished run has left waiting. Nil means silence.
+	// longer has, a join that a finished run has left waiting, or a sent task that reads
+	// a channel which was not sent to it. Nil means silence.
 	Logger *slog.Logger
 }
 

@@ -3,7 +3,9 @@ package graph_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -189,4 +191,29 @@ func TestJoinLeftWaiting(t *testing.T) {
 	ended, err := g.Invoke(t.Context(), trail.Put("in"))
 	require.NoError(t, err)
 	require.Equal(t, want, ended.Waiting, "without a thread")
+}
+
+// TestReadOfWhatWasNotSentIsLogged proves that a sent task which reads a channel that the
+// state has, but that was not sent, is logged once; and that no other read is.
+func TestReadOfWhatWasNotSentIsLogged(t *testing.T) {
+	t.Parallel()
+	var log logLines
+	b := graph.New("sent", trail, total, note)
+	b.Node("plan", func(context.Context, state.View) (state.Update, error) {
+		return state.Update{total.Put(3), graph.Send("work", note.Put("a")), graph.Send("work", note.Put("b"))}, nil
+	})
+	b.Node("work", func(_ context.Context, s state.View) (state.Update, error) {
+		trail.Get(s) // absent in the state too
+		return state.Update{trail.Put(fmt.Sprint(note.Get(s), total.Get(s)))}, nil
+	})
+	b.Edge(graph.Start, "plan")
+	b.Destinations("plan", "work")
+	g := compile(t, b, graph.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	snap, err := g.Invoke(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a0", "b0"}, trail.Get(snap))
+	assert.Equal(t, 1, strings.Count(log.String(), "was not sent"), log.String())
+	for _, word := range []string{"graph=sent", "node=work", "channel=total"} {
+		assert.Contains(t, log.String(), word)
+	}
 }

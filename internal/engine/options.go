@@ -78,6 +78,8 @@ type session struct {
 
 	mu         sync.Mutex
 	persistent map[string]bool // persistent subgraphs that are in use
+	// missed are the nodes, and the channels that their sent tasks read and were not sent.
+	missed map[[2]string]bool
 }
 
 // taskError makes the error of a task.

@@ -195,8 +195,11 @@ func (s *scope) tasks() []Task {
 	for i := range f.sends {
 		t, sent := &tasks[len(f.next)+i], &f.sends[i]
 		t.scope, t.node, t.view, t.sent = s, sent.node, sent.view, i+1
-		if sent.err != nil {
+		switch {
+		case sent.err != nil:
 			t.err = t.fail(fmt.Errorf("what was sent cannot be applied: %w", sent.err))
+		case s.Logger != nil:
+			t.view = statecore.WatchSent(sent.view, s.view, t.logMissed)
 		}
 	}
 	if s.pending != nil {
@@ -205,6 +208,24 @@ func (s *scope) tasks() []Task {
 		}
 	}
 	return tasks
+}
+
+// logMissed logs that the task read a channel which was not sent to it, once in a run
+// for each node and channel.
+func (t *Task) logMissed(channel string) {
+	s := t.scope
+	s.mu.Lock()
+	key := [2]string{t.node.Name, channel}
+	known := s.missed[key]
+	if s.missed == nil {
+		s.missed = map[[2]string]bool{}
+	}
+	s.missed[key] = true
+	s.mu.Unlock()
+	if !known {
+		s.Logger.Warn("graph: a sent task reads a channel that was not sent to it, and sees no value; add it to the Send",
+			"graph", s.plan.Name, "thread", s.thread, "node", t.node.Name, "task", t.ID(), "channel", channel)
+	}
 }
 
 // restore takes over what an earlier run left of the task.

@@ -43,6 +43,27 @@ func (v *singleChannelView) Slot(c Channel) Slot {
 	return Slot{}
 }
 
+// sentView is what a sent task sees of a state.
+type sentView struct {
+	View
+	state  View
+	missed func(channel string)
+}
+
+// WatchSent returns v, the view of a sent task, and calls missed when the task reads
+// a channel that has a value in the state, but was not sent.
+func WatchSent(v, state View, missed func(channel string)) View {
+	return &sentView{v, state, missed}
+}
+
+func (v *sentView) Slot(c Channel) Slot {
+	slot := v.View.Slot(c)
+	if slot.Absent() && !v.state.Slot(c).Absent() {
+		v.missed(c.Core().Name)
+	}
+	return slot
+}
+
 // overlay is a state with writes of one task applied. A channel folds its writes
 // when it is read, without touching the buffers of the state below.
 type overlay struct {
@@ -89,6 +110,8 @@ func (o *overlay) slot(i int) Slot {
 // valuesOf returns v with one slot for each channel.
 func valuesOf(v View) *values {
 	switch v := v.(type) {
+	case *sentView:
+		return valuesOf(v.View)
 	case *overlay:
 		out := newValues(v.base.schema)
 		for i := range out.slots {
