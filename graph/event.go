@@ -51,8 +51,6 @@ type Place struct {
 // At returns p.
 func (p Place) At() Place { return p }
 
-func (Place) event() {}
-
 // line describes an event of the place.
 func (p Place) line(what string, args ...any) string {
 	where := p.Path
@@ -191,6 +189,16 @@ type RunEnded struct {
 
 // String describes the event in one line.
 func (e RunEnded) String() string { return e.line("the run ends") }
+
+func (RunStarted) event()   {}
+func (StepStarted) event()  {}
+func (TaskStarted) event()  {}
+func (Emitted) event()      {}
+func (TaskFinished) event() {}
+func (StateChanged) event() {}
+func (Checkpointed) event() {}
+func (Paused) event()       {}
+func (RunEnded) event()     {}
 
 // newEvent returns the event that users see.
 func (g *Graph) newEvent(e *engine.Event) Event {

@@ -254,12 +254,18 @@ type likeEvent struct{}
 func (likeEvent) At() graph.Place { return graph.Place{} }
 func (likeEvent) String() string  { return "" }
 
-// TestEventsAreSealed proves that another package cannot declare an event of its own
-// by accident, so a switch over the types of events can be complete.
+// placed has the place of an event, as events have.
+type placed struct{ graph.Place }
+
+func (placed) String() string { return "" }
+
+// TestEventsAreSealed proves that another package cannot declare an event of its own, so a switch over the types of events can be complete.
 func TestEventsAreSealed(t *testing.T) {
 	t.Parallel()
 	_, is := any(likeEvent{}).(graph.Event)
 	require.False(t, is)
+	_, is = any(placed{}).(graph.Event)
+	require.False(t, is, "a type with a place")
 	_, is = any(graph.Emitted{}).(graph.Event)
 	require.True(t, is)
 }
