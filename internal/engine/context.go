@@ -29,8 +29,16 @@ type runContext struct {
 	done   chan struct{}
 	unhook func() bool
 
+	// store is the context with which the run stores its progress. It ends the grace
+	// period after the run's context, so that what has finished is kept although the
+	// run was cancelled.
+	store       context.Context
+	cancelStore context.CancelCauseFunc // nil if nothing is stored and nobody can cancel the run
+
 	mu       sync.Mutex
 	err      error
+	closed   bool        // the run has ended
+	timer    *time.Timer // of the grace period
 	stopped  error // ErrSuperseded, once the run was superseded
 	rollback bool  // the run is to remove what it stored
 	finished bool  // the run cannot be superseded
@@ -38,8 +46,12 @@ type runContext struct {
 	id       int
 }
 
-func newRunContext(caller context.Context) *runContext {
-	c := &runContext{caller: caller, done: make(chan struct{})}
+// newRunContext returns the context of a run, which has a thread or not.
+func newRunContext(caller context.Context, thread bool) *runContext {
+	c := &runContext{caller: caller, done: make(chan struct{}), store: context.WithoutCancel(caller)}
+	if thread || caller.Done() != nil {
+		c.store, c.cancelStore = context.WithCancelCause(c.store)
+	}
 	if caller.Done() != nil {
 		c.unhook = context.AfterFunc(caller, func() { _ = c.cause() })
 	}
@@ -93,12 +105,21 @@ func (c *runContext) cause() error {
 	return context.Cause(c.caller)
 }
 
-// close ends the context with its run.
+// close ends the contexts with their run.
 func (c *runContext) close() {
 	if c.unhook != nil {
 		c.unhook()
 	}
+	c.mu.Lock()
+	c.closed = true
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.mu.Unlock()
 	c.end(context.Canceled)
+	if c.cancelStore != nil {
+		c.cancelStore(nil)
+	}
 }
 
 func (c *runContext) end(err error) {
@@ -109,6 +130,9 @@ func (c *runContext) end(err error) {
 	}
 	c.err = err
 	close(c.done)
+	if c.cancelStore != nil && !c.closed {
+		c.timer = time.AfterFunc(grace, func() { c.cancelStore(c.cause()) })
+	}
 	for _, f := range c.after {
 		go f()
 	}
@@ -152,39 +176,5 @@ func (c *runContext) AfterFunc(f func()) (stop func() bool) {
 		_, waiting := c.after[id]
 		delete(c.after, id)
 		return waiting
-	}
-}
-
-// newStoreContext returns the context with which a run stores its progress. It
-// outlives the run's context by the grace period, so that what has finished is
-// kept although the run was cancelled. The caller calls stop at the end of the run.
-// Without a thread there is nothing to store, and ctx never ends.
-func newStoreContext(run *runContext, thread bool) (ctx context.Context, stop func()) {
-	detached := context.WithoutCancel(run.caller)
-	if !thread && run.caller.Done() == nil {
-		return detached, func() {}
-	}
-	ctx, cancel := context.WithCancelCause(detached)
-	var (
-		mu     sync.Mutex
-		timer  *time.Timer
-		closed bool
-	)
-	unhook := run.AfterFunc(func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if !closed {
-			timer = time.AfterFunc(grace, func() { cancel(run.cause()) })
-		}
-	})
-	return ctx, func() {
-		unhook()
-		mu.Lock()
-		defer mu.Unlock()
-		closed = true
-		if timer != nil {
-			timer.Stop()
-		}
-		cancel(nil)
 	}
 }

@@ -66,9 +66,10 @@ func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
 	var dueBuf, waitingBuf [8]*Node
 	due, waiting := dueBuf[:0], append(waitingBuf[:0], before.waiting...)
 	trigger := func(n *Node) {
-		if n.Deferred {
+		switch {
+		case n.Deferred:
 			waiting = append(waiting, n)
-		} else {
+		case len(due) == 0 || due[len(due)-1] != n: // many tasks lead to the same node
 			due = append(due, n)
 		}
 	}
@@ -80,7 +81,11 @@ func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
 		for _, to := range d.targets {
 			trigger(to)
 		}
-		f.sends = append(f.sends, d.sends...)
+		if f.sends == nil {
+			f.sends = slices.Clip(d.sends)
+		} else {
+			f.sends = append(f.sends, d.sends...)
+		}
 		f.arrived = arrive(p.Joins, f.arrived, d.node)
 		if len(f.by) == 0 || f.by[len(f.by)-1] != d.node.Name {
 			f.by = appendName(f.by, d.node)

@@ -28,7 +28,8 @@ func (p *Plan) Invoke(ctx context.Context, o *Options, events *Stream, writes []
 	// The thread is released before the last events are delivered, so that their
 	// reader can start the next run at once.
 	defer events.offer(context.Background(), maxAhead)
-	defer r.begin(ctx)()
+	r.begin(ctx)
+	defer r.ctx.close()
 	if o.Store == nil {
 		r.id = uuid.New()
 		in.begin = in.begin || !in.resume
@@ -69,16 +70,10 @@ func (r *run) acquire(ctx context.Context) (threadLease, error) {
 	return lease, nil
 }
 
-// begin gives the run its contexts. The caller calls end when the run has ended.
-func (r *run) begin(ctx context.Context) (end func()) {
-	r.ctx = newRunContext(ctx)
-	r.nodeCtx = r.ctx
-	storeCtx, stop := newStoreContext(r.ctx, r.Store != nil)
-	r.storeCtx = storeCtx
-	return func() {
-		stop()
-		r.ctx.close()
-	}
+// begin gives the run its contexts.
+func (r *run) begin(ctx context.Context) {
+	r.ctx = newRunContext(ctx, r.Store != nil)
+	r.nodeCtx, r.storeCtx = r.ctx, r.ctx.store
 }
 
 // invoke is a run from its first look at the thread to its last.

@@ -40,7 +40,8 @@ func (p *Plan) edit(ctx context.Context, o *Options, tasks []string, change func
 	sync := *o
 	sync.Durability = Sync
 	r.Options = &sync
-	defer r.begin(ctx)()
+	r.begin(ctx)
+	defer r.ctx.close()
 	_, _ = r.ctx.finish() // an edit is short: other runs wait for it
 	lease, err := r.acquire(ctx)
 	if err != nil {
@@ -241,7 +242,7 @@ func (r *run) updateTask(t *Task, u NodeUpdate, only bool, ran []string) error {
 
 // DeleteThread removes a thread, which no run may hold.
 func DeleteThread(ctx context.Context, o *Options) error {
-	rc := newRunContext(ctx)
+	rc := newRunContext(ctx, true)
 	defer rc.close()
 	_, _ = rc.finish() // other runs wait for it
 	lease, err := acquireThread(ctx, o, rc)
