@@ -39,9 +39,9 @@ type runContext struct {
 	err      error
 	closed   bool        // the run has ended
 	timer    *time.Timer // of the grace period
-	stopped  error // ErrSuperseded, once the run was superseded
-	rollback bool  // the run is to remove what it stored
-	finished bool  // the run cannot be superseded
+	stopped  error       // ErrSuperseded, once the run was superseded
+	rollback bool        // the run is to remove what it stored
+	finished bool        // the run cannot be superseded
 	after    map[int]func()
 	id       int
 }
