@@ -116,8 +116,8 @@ func ExamplePanicError() {
 	// has a stack: true
 }
 
-// Wait returns an error when the node has to pause. Code that handles errors passes it
-// on.
+// Wait returns an error when the node has to pause. Code that handles errors must return
+// this error unchanged.
 func ExampleIsPause() {
 	approve := graph.NewInterrupt[string, bool]("approve")
 	logged := func(fn graph.NodeFunc) graph.NodeFunc {

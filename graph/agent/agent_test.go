@@ -57,9 +57,9 @@ func roles(s state.View) string {
 	return strings.Join(out, " | ")
 }
 
-// TestToolResultsReachNextRequest proves that the results of concurrent calls are
+// TestToolLoop proves that the results of concurrent calls are
 // stored in the order of the calls, and that the next request contains them.
-func TestToolResultsReachNextRequest(t *testing.T) {
+func TestToolLoop(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(
 		llmtest.Calls(
