@@ -37,7 +37,7 @@ func TestCompileReportsEveryMistake(t *testing.T) {
 	cases := map[string]struct {
 		fill func(b *graph.Builder)
 		opts graph.Options
-		want []string // for each mistake its node, a space, and a part of its text
+		want []string // the node, a space, and a part of the text of each mistake
 		is   error
 	}{
 		"no entry":       {fill: func(b *graph.Builder) { pass(b, "a") }, want: []string{" no entry", "a nothing leads to it"}},
@@ -100,7 +100,7 @@ func TestCompileReportsEveryMistake(t *testing.T) {
 			}
 			var got []*graph.BuildError
 			for _, e := range unwrapAll(err) {
-				if be, ok := e.(*graph.BuildError); ok { //nolint:errorlint // the test looks at every error of the tree
+				if be, ok := e.(*graph.BuildError); ok { //nolint:errorlint // unwrapAll returns all wrapped errors
 					got = append(got, be)
 				}
 			}
@@ -115,8 +115,8 @@ func TestCompileReportsEveryMistake(t *testing.T) {
 	}
 }
 
-// TestCompileChecksChannelNames proves that two channels with one name and a channel
-// without a name are mistakes, which are reported beside those of nodes.
+// TestCompileChecksChannelNames proves that Compile reports two channels with one name and
+// a channel without a name, together with mistakes of nodes.
 func TestCompileChecksChannelNames(t *testing.T) {
 	t.Parallel()
 	b := graph.New("g", state.Last[int]("x"), state.Last[string]("x"))
@@ -133,8 +133,8 @@ func TestCompileChecksChannelNames(t *testing.T) {
 	require.ErrorIs(t, err, state.ErrName)
 }
 
-// TestBuilderMayChangeAfterCompile proves that a compiled graph does not change when its
-// builder does.
+// TestBuilderMayChangeAfterCompile proves that a change of the builder does not change a
+// compiled graph.
 func TestBuilderMayChangeAfterCompile(t *testing.T) {
 	t.Parallel()
 	b := graph.New("g", trail)

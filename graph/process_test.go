@@ -95,7 +95,7 @@ func TestOneOfTwoProcessesResumes(t *testing.T) {
 		id := fmt.Sprint(how, round)
 		q := pending(t, ask, invoke(t, g.Thread(id), note.Put("go")))[0].ID
 		for i := range ps {
-			p := (round/2 + i) % 2 // the processes take turns to be first
+			p := (round/2 + i) % 2 // alternate which process is first
 			ps[p].send(t, words(id, q, fmt.Sprint("by", p), how))
 		}
 		got := []string{ps[0].line(t), ps[1].line(t)}
