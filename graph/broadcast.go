@@ -60,7 +60,7 @@ func (b *Broadcast) Run(events iter.Seq2[Event, error]) (err error) {
 	b.started = true
 	b.mu.Unlock()
 	if started {
-		return errors.New("graph: the broadcast has a run already; make a new one for each run")
+		return errors.New("graph: Run was called before; make a new Broadcast for each run")
 	}
 	err = errors.New("graph: the goroutine that read the events of the run called runtime.Goexit")
 	defer func() {

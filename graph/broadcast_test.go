@@ -279,7 +279,7 @@ func TestBroadcastDeliversRunError(t *testing.T) {
 			want(t, got.err)
 			require.Equal(t, 1, got.last.Number)
 		}
-		require.ErrorContains(t, b.Run(emissions(1)), "has a run already")
+		require.ErrorContains(t, b.Run(emissions(1)), "Run was called before")
 		want(t, read(t.Context(), b, 1, 0).err)
 	}
 	t.Run("error", func(t *testing.T) {

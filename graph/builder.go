@@ -188,7 +188,7 @@ func (b *Builder) Defer(name string) { b.node(name).deferred = true }
 // An error of a branch after [Start] fails the run before its input is stored.
 func (b *Builder) Branch(from string, choose func(state.View) (string, error), targets ...string) {
 	if choose == nil {
-		b.fail(from, "its branch has no function")
+		b.fail(from, "the function of its branch is nil")
 		return
 	}
 	n := b.node(from)
@@ -199,7 +199,7 @@ func (b *Builder) Branch(from string, choose func(state.View) (string, error), t
 // any number of [Goto] and [Send] to the targets.
 func (b *Builder) BranchMany(from string, choose func(state.View) (state.Update, error), targets ...string) {
 	if choose == nil {
-		b.fail(from, "its branch has no function")
+		b.fail(from, "the function of its branch is nil")
 		return
 	}
 	n := b.node(from)

@@ -127,14 +127,14 @@ func (c *compiler) checkSubgraph(n *nodeSpec) {
 func (c *compiler) checkJoins() {
 	for _, j := range c.b.joins {
 		if j.Target != End && !c.known(j.Target) {
-			c.fail(j.Target, "a join leads to it: %w", c.unknown(j.Target))
+			c.fail(j.Target, "a join names it as its target: %w", c.unknown(j.Target))
 		}
 		if len(j.Sources) == 0 {
 			c.fail(j.Target, "a join without sources can never fire")
 		}
 		for _, s := range j.Sources {
 			if s == Start {
-				c.fail(j.Target, "a join waits for Start, which is no node; use Edge")
+				c.fail(j.Target, "a join has Start as a source, and Start is not a node; use Edge")
 			} else if !c.known(s) {
 				c.fail(j.Target, "a join waits for %q and can never fire: %w", s, c.unknown(s))
 			}
@@ -199,7 +199,7 @@ func (c *compiler) checkOptions() {
 	o := c.opts
 	for _, name := range slices.Concat(o.PauseBefore, o.PauseAfter) {
 		if name != AllNodes && !c.known(name) {
-			c.fail(name, "a pause names it: %w", c.unknown(name))
+			c.fail(name, "PauseBefore or PauseAfter names it: %w", c.unknown(name))
 		}
 	}
 	if o.MaxSteps < 0 || o.MaxParallel < 0 {

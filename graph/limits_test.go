@@ -154,7 +154,7 @@ func TestRunWithEndedContextDoesNothing(t *testing.T) {
 		cause := errors.New("too late")
 		cancel(cause)
 		th := lone(t, s, func(context.Context, state.View) (state.Update, error) {
-			t.Error("the node ran")
+			assert.Fail(t, "the node ran")
 			return nil, nil
 		})
 		_, err := th.Invoke(ctx, note.Put("go"))

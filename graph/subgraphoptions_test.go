@@ -36,7 +36,7 @@ func translator(t testing.TB) *graph.Graph {
 	return compile(t, b, graph.Options{})
 }
 
-// mapping copies note to source, and then the last target and the rounds to note.
+// mapping returns options that copy note to source, and write target and rounds to note.
 func mapping(calls *counter) graph.SubgraphOptions {
 	return graph.SubgraphOptions{
 		Input: func(v state.View) (state.Update, error) {

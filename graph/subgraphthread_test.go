@@ -330,7 +330,7 @@ func TestSubgraphThreadErrorsNameThreadAndTask(t *testing.T) {
 		is   error
 		text string
 	}{
-		"no task":        {th.Subgraph(), checkpoint.ErrInvalid, "Subgraph was given no task"},
+		"no task":        {th.Subgraph(), checkpoint.ErrInvalid, "Subgraph was called without a task id"},
 		"unknown task":   {th.Subgraph("sbu"), notFound, `graph "test" has no due task "sbu"; those that run subgraphs are`},
 		"no subgraph":    {th.Subgraph("plain"), notFound, `task "plain" runs no subgraph`},
 		"finished":       {th.Subgraph("quick"), notFound, `task "quick" has finished`},

@@ -72,7 +72,7 @@ func TestRecoverHandlesFailuresAndPanics(t *testing.T) {
 func TestRecoverDoesNotHandleEndOfContext(t *testing.T) {
 	t.Parallel()
 	handle := func(context.Context, state.View, error) (state.Update, error) {
-		t.Error("the handler ran")
+		assert.Fail(t, "the handler ran")
 		return nil, nil
 	}
 	ctx, cancel := context.WithCancel(t.Context())
