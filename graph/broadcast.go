@@ -15,10 +15,10 @@ import (
 //	go b.Run(thread.Stream(runCtx, input)) // ends with the run; cancel runCtx to stop it
 //	for e, err := range b.Events(requestCtx, 0) { … }
 //
-// Do not run it with the context of a request, which ends when its reader leaves. A
-// server of server-sent events sends the id of the run and the number of the event as
-// the event id. A browser that reconnects returns it as Last-Event-ID, and the server
-// continues with the next number.
+// Do not run it with the context of a request, which ends when its reader leaves. With
+// server-sent events, use the id of the run and the number of the event as the event
+// id. A browser that reconnects returns the id as Last-Event-ID, and the server continues
+// with the next number.
 //
 // A Broadcast keeps only the newest events, so its memory is bounded. All methods
 // are safe for concurrent use.
@@ -100,7 +100,7 @@ func (b *Broadcast) wake() {
 // Events yields the events whose number is from or higher, each once and in order. It
 // waits for new events, and ends when the run ends. A negative number counts as 0. An
 // error is the last pair: the error of the run, an [ErrMissed], or the cause of the
-// end of ctx. The Number beside an error is the number to continue with.
+// end of ctx. The Number returned with an error is the number to continue with.
 func (b *Broadcast) Events(ctx context.Context, from int) iter.Seq2[NumberedEvent, error] {
 	return func(yield func(NumberedEvent, error) bool) {
 		for n := max(from, 0); ; {

@@ -55,7 +55,7 @@ type nodeSpec struct {
 	edges        []string
 	branches     []engine.Branch
 	destinations []string
-	mixed        bool // edges beside branches are intended
+	mixed        bool // AllowEdgesAndBranches was called
 	deferred     bool
 }
 
@@ -163,13 +163,14 @@ func checkName(name string) error {
 	return nil
 }
 
-// Edge schedules to whenever from has completed.
+// Edge schedules a target node (to) whenever a source node (from) has completed.
 func (b *Builder) Edge(from, to string) {
 	n := b.node(from)
 	n.edges = append(n.edges, to)
 }
 
-// Join schedules to once every source has completed since the join last fired. A
+// Join schedules a target node (to) when all sources have completed. Then the join
+// begins again: it fires the next time when every source has completed once more. A
 // source that completes several times before the join fires counts once. A deferred
 // target runs when no other work remains. Like an edge to [End], a join to [End]
 // schedules nothing.

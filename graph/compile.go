@@ -238,7 +238,7 @@ func (c *compiler) checkMigrations() {
 	}
 }
 
-// graph returns the graph. It copies what it needs, since the builder may be used
+// graph returns the graph. It copies the declarations, since the builder may be used
 // again.
 func (c *compiler) graph() *Graph {
 	plan := &engine.Plan{Name: c.b.name, Schema: c.schema, Renamed: maps.Clone(c.opts.Migrations.Nodes)}

@@ -270,8 +270,8 @@ func TestConflictManyWaitersEachRunOnce(t *testing.T) {
 	})
 }
 
-// TestManyInterruptsLeaveThreadUsable proves that each of many concurrent runs that cancel each
-// other either ends or fails with ErrSuperseded, and that the thread stays usable.
+// TestManyInterruptsLeaveThreadUsable proves that many concurrent runs can cancel each
+// other: each run ends or fails with ErrSuperseded, and the thread stays usable.
 func TestManyInterruptsLeaveThreadUsable(t *testing.T) {
 	eachConflict(t, func(t *testing.T, one, two *gated) {
 		for _, p := range []graph.ConflictPolicy{graph.ConflictInterrupt, graph.ConflictRollback} {

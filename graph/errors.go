@@ -101,7 +101,7 @@ func newNodeError(f engine.TaskFailure) error {
 
 // A PanicError is a panic of a node or branch.
 type PanicError struct {
-	// Value is what was passed to panic.
+	// Value is the argument of panic.
 	Value any
 	// Location is the file and line that panicked.
 	Location string

@@ -74,7 +74,8 @@ func ExampleEvent() {
 	// 1 run ends, done: false
 }
 
-// A stream contains the events of subgraphs. Path is the path of the subgraph.
+// A stream contains the events of subgraphs. Place.Path says to which subgraph an event
+// belongs.
 func ExamplePlace() {
 	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }
 

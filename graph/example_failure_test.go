@@ -74,7 +74,7 @@ func ExampleNodeError() {
 	// quota: true
 }
 
-// Every method of a thread that fails returns a RunError.
+// If a method of a thread fails, it returns a RunError.
 func ExampleRunError() {
 	b := graph.New("chat")
 	b.Node("reply", func(context.Context, state.View) (state.Update, error) { return nil, nil })

@@ -182,7 +182,7 @@ var migrationCases = map[string]migrationCase{
 	},
 }
 
-// migrations returns the migrations of a subgraph: those names in olds that changed.
+// migrations returns the migrations of a subgraph with the changed names in olds.
 func (n names) migrations(olds ...string) graph.Migrations {
 	m := graph.Migrations{Nodes: names{}}
 	for _, old := range olds {
@@ -247,7 +247,7 @@ func around(o graph.SubgraphOptions) version {
 	}
 }
 
-// TestMigratedNodeResumesThread proves that a thread which has data under the former name of a
+// TestMigratedNodeResumesThread proves that a thread with data under the former name of a
 // node ends as if the node had not been renamed.
 func TestMigratedNodeResumesThread(t *testing.T) {
 	t.Parallel()
@@ -262,7 +262,7 @@ func TestMigratedNodeResumesThread(t *testing.T) {
 					before := c.version.compile(t, s, nil, nil).Thread("t").With(options)
 					invoke(t, before, note.Put("go"))
 
-					own := names{} // the names without those of subgraph nodes
+					own := names{} // the renamed nodes of the root graph
 					for old, now := range c.rename {
 						probe := graph.New("probe", trail, total, note, item)
 						c.version(t, probe, c.rename)
@@ -284,8 +284,8 @@ func TestMigratedNodeResumesThread(t *testing.T) {
 	}
 }
 
-// TestMissingMigrationIsReported proves that without a migration the run fails with an error that
-// contains the necessary migration, and that the thread does not change.
+// TestMissingMigrationIsReported proves that without a migration the run fails, that its
+// error contains the necessary migration, and that the thread does not change.
 func TestMissingMigrationIsReported(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, name := range []string{"due node", "result and question", "sends", "deferred node", "subgraph"} {

@@ -68,8 +68,8 @@ const (
 	// Sync stores a superstep before the next one starts. A crash loses no completed
 	// superstep.
 	Sync = Durability(engine.Sync)
-	// Async stores a superstep while the next one runs, in order and at most one
-	// behind. A crash may lose the last superstep.
+	// Async stores a superstep while the next one runs. It stores supersteps in order,
+	// one at a time. A crash may lose the last superstep.
 	Async = Durability(engine.Async)
 	// Exit stores once, when the run ends, pauses or fails. A crash loses the run.
 	Exit = Durability(engine.Exit)
@@ -105,7 +105,7 @@ const (
 // RunOptions overrides options of the graph for a run. A zero value keeps the option
 // of the graph.
 type RunOptions struct {
-	// PauseBefore and PauseAfter name nodes in addition to those in [Options].
+	// PauseBefore and PauseAfter name nodes in addition to the nodes in [Options].
 	PauseBefore, PauseAfter []string
 	// MaxSteps and MaxParallel are as in [Options].
 	MaxSteps, MaxParallel int

@@ -129,9 +129,8 @@ func TestOneOfTwoProcessesResumes(t *testing.T) {
 	assert.Len(t, slices.Compact(lines), 40, "threads with an effect")
 }
 
-// TestOneOfManyResumesProceeds proves that of 64 concurrent runs that answer
-// the same question, each on its own graph, one proceeds and the others get
-// ErrConflict.
+// TestOneOfManyResumesProceeds lets 64 concurrent runs, each on a separate graph, answer
+// the same question. It proves that one run proceeds and the others get ErrConflict.
 func TestOneOfManyResumesProceeds(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		const n = 64
@@ -142,7 +141,7 @@ func TestOneOfManyResumesProceeds(t *testing.T) {
 			thread := func() (*graph.Thread, error) {
 				g, err := approval(s, func(context.Context) error {
 					acts.add("act")
-					refused.Wait() // hold the thread until every other run is refused
+					refused.Wait() // hold the thread until every other run has failed
 					return nil
 				})
 				if err != nil {

@@ -47,7 +47,7 @@ func (e *entropy) n(k int) int {
 // one draws one of the names.
 func (e *entropy) one(of []string) string { return of[e.n(len(of))] }
 
-// some draws up to most different names.
+// some draws a random number of different names, but not more than the parameter most.
 func (e *entropy) some(of []string, most int) []string {
 	var out []string
 	for range e.n(most + 1) {

@@ -31,7 +31,7 @@ func (t *Thread) Subgraph(tasks ...string) *SubgraphThread {
 	return &SubgraphThread{t: c, outer: t.at}
 }
 
-// At returns a handle on the subgraph at a checkpoint of its own.
+// At returns a handle on the subgraph at a checkpoint of the subgraph.
 // [SubgraphThread.History] lists these checkpoints.
 func (s *SubgraphThread) At(checkpoint string) *SubgraphThread {
 	c := *s

@@ -91,8 +91,8 @@ func subHistory(t *testing.T, sub *graph.SubgraphThread) []graph.Info {
 	return out
 }
 
-// TestSubgraphThreadUpdateReplacesWaitingNode proves that Update can replace the node of a subgraph that
-// waits for an answer, and that the thread then resumes after this node.
+// TestSubgraphThreadUpdateReplacesWaitingNode proves that an update can replace the result
+// of a node that waits for an answer, and that the thread then resumes after this node.
 func TestSubgraphThreadUpdateReplacesWaitingNode(t *testing.T) {
 	eachDepth(t, func(t *testing.T, th *graph.Thread, sub *graph.SubgraphThread, wrap func(...string) []string) {
 		q := pending(t, ask, invoke(t, th, note.Put("go")))[0].ID
@@ -115,8 +115,9 @@ func TestSubgraphThreadUpdateReplacesWaitingNode(t *testing.T) {
 	})
 }
 
-// TestSubgraphThreadForkResumesAtCheckpoint proves that a subgraph resumes from an older checkpoint, that its
-// question then has another id, and that the older branch stays in the history.
+// TestSubgraphThreadForkResumesAtCheckpoint proves that a fork resumes a subgraph at an
+// older checkpoint, that its question then has another id, and that the older branch stays
+// in the history.
 func TestSubgraphThreadForkResumesAtCheckpoint(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for depth := 1; depth <= 2; depth++ {
@@ -151,8 +152,8 @@ func TestSubgraphThreadForkResumesAtCheckpoint(t *testing.T) {
 	})
 }
 
-// TestSubgraphThreadUpdateAtCheckpointBranches proves that an update at an older checkpoint of a
-// subgraph begins a branch.
+// TestSubgraphThreadUpdateAtCheckpointBranches proves that an update at an older
+// checkpoint of a subgraph begins a branch.
 func TestSubgraphThreadUpdateAtCheckpointBranches(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		g, tasks := nested(t, s, 2)
@@ -198,8 +199,8 @@ func TestSubgraphThreadUpdateKeepsFinishedTasks(t *testing.T) {
 	})
 }
 
-// TestSubgraphThreadUpdateMayEndSubgraph proves that an update with a Goto to the parent ends the
-// subgraph.
+// TestSubgraphThreadUpdateMayEndSubgraph proves that an update with a Goto to the parent
+// ends the subgraph.
 func TestSubgraphThreadUpdateMayEndSubgraph(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		b := graph.New("sub", trail)
@@ -219,8 +220,8 @@ func TestSubgraphThreadUpdateMayEndSubgraph(t *testing.T) {
 	})
 }
 
-// TestSubgraphThreadBranchesHaveOwnKeys proves that tasks of two branches of a subgraph have different
-// idempotency keys, and that a task which runs again on one branch keeps its key.
+// TestSubgraphThreadBranchesHaveOwnKeys proves that tasks of two branches of a subgraph
+// have different idempotency keys, and that a task which runs again keeps its key.
 func TestSubgraphThreadBranchesHaveOwnKeys(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		var keys []string
@@ -305,8 +306,8 @@ func TestSubgraphThreadIsOnCurrentCall(t *testing.T) {
 	})
 }
 
-// TestSubgraphThreadErrorsNameThreadAndTask proves that the errors of a SubgraphThread name the thread and
-// the task, and say what to do.
+// TestSubgraphThreadErrorsNameThreadAndTask proves that the errors of a SubgraphThread
+// name the thread and the task, and say what to do.
 func TestSubgraphThreadErrorsNameThreadAndTask(t *testing.T) {
 	t.Parallel()
 	s := memcheckpoint.New(memcheckpoint.Options{})

@@ -37,7 +37,8 @@ func (t *Thread) At(checkpoint string) *Thread {
 	return &c
 }
 
-// With returns a handle whose runs have these options instead of those of t.
+// With returns a handle on the thread whose runs have these options. They replace the
+// options of t.
 func (t *Thread) With(o RunOptions) *Thread {
 	c := *t
 	c.g = t.g.With(o)

@@ -37,7 +37,8 @@ func Structured[T any]() Structure {
 		return text, usage, err
 	}
 	return Structure{ask: get, check: func() error {
-		// An unsupported T fails before the model is asked; this model fails when asked.
+		// If T is supported, llm.As asks the model below, whose error is reached. If T is
+		// not supported, llm.As returns another error before it asks.
 		reached := errors.New("the model is asked")
 		stop := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
 			return func(yield func(llm.Chunk, error) bool) { yield(llm.Chunk{}, reached) }

@@ -63,7 +63,7 @@ type Chunk struct {
 	Snapshot *graph.Snapshot   `json:"-"`
 }
 
-// Chunks converts the events of a run, including those of its subgraphs, to chunks:
+// Chunks converts the events of a run and of its subgraphs to chunks:
 //
 //	for chunk, err := range agent.Chunks(thread.Stream(ctx, agent.Messages.Put(llm.User("hello")))) {
 //		if err != nil {

@@ -30,9 +30,9 @@ const (
 	Unfit     Reason = "unfit_answer"   // two structured answers did not match their type
 )
 
-// An Outcome describes how a run of an agent ended or, before that, its progress.
-// A run extends from one user message to the next, across pauses. The run of a
-// subgraph is one execution of it.
+// An Outcome describes how a run of an agent ended. While the agent runs, it has the
+// turns and the usage so far. A run extends from one user message to the next, across
+// pauses. If the agent is a subgraph, a run is one execution of the subgraph.
 type Outcome struct {
 	// Agent is the name of the agent.
 	Agent  string `json:"agent"`
