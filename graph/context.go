@@ -9,7 +9,7 @@ import (
 
 // Running identifies a running task: its thread, run, graph and node.
 type Running struct {
-	// Thread is the id of the thread; empty for a run without one.
+	// Thread is the id of the thread, or "" for a run without a thread.
 	Thread string
 	// Run is the id of the run.
 	Run string

@@ -233,8 +233,8 @@ func TestHangingStoreDoesNotBlockRun(t *testing.T) {
 	}
 }
 
-// TestHangingStoreDoesNotBlockSupersededRun proves the same for a run without a deadline
-// that another run cancels.
+// TestHangingStoreDoesNotBlockSupersededRun proves that a run without a deadline returns
+// soon after another run has cancelled it, even if its store hangs.
 func TestHangingStoreDoesNotBlockSupersededRun(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, d graph.Durability) {
@@ -331,8 +331,9 @@ func TestEffectIsStoredWhenContextEnds(t *testing.T) {
 	}
 }
 
-// TestEffectsAreStoredAtRandomCancels proves the same for contexts that end at a random
-// time. The node has effects before, after and concurrently with other work.
+// TestEffectsAreStoredAtRandomCancels proves that the results of effects are stored if the
+// context ends at a random time. The node has effects before, after and concurrently with
+// other work.
 func TestEffectsAreStoredAtRandomCancels(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, d graph.Durability) {

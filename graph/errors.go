@@ -58,10 +58,10 @@ var (
 
 // A NodeError is the failure of one task.
 type NodeError struct {
-	// Path is the tasks of the subgraphs around the node, outermost first, joined by
-	// "/"; empty in the graph that was started.
+	// Path has the ids of the tasks that run the subgraphs around the node, outermost
+	// first, joined by "/". It is empty in the root graph.
 	Path string
-	// Node is the name of the node, Task the id of its task in the superstep.
+	// Node is the name of the node. Task is the id of its task in the superstep.
 	Node, Task string
 	// Attempt counts the runs of the task under node.Retry, from 1.
 	Attempt int
@@ -173,8 +173,8 @@ func (e *BuildError) Unwrap() error { return e.Err }
 // A RunError is the error of a run or of another call on a thread. It wraps a
 // [NodeError] for each failed task.
 type RunError struct {
-	// Graph is the name of the graph, Thread the id of the thread; empty for a run
-	// without one.
+	// Graph is the name of the graph. Thread is the id of the thread, or "" for a run
+	// without a thread.
 	Graph, Thread string
 	// Err is the cause. Several failures are joined.
 	Err error

@@ -17,7 +17,7 @@ import (
 
 var errFault = errors.New("injected failure")
 
-// faults selects the call of a store that fails, or the first of the calls that fail.
+// faults selects which call of a store method fails, and counts the calls.
 type faults struct {
 	op      string // the name of the method
 	at      int    // the number of the call, from 1; 0 means that no call fails

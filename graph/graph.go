@@ -27,8 +27,8 @@ func (g *Graph) Name() string {
 	return g.plan.Name
 }
 
-// With returns a copy of the graph with options for its runs. They replace the options of an
-// earlier With, and [Thread.With] replaces them. Durability, Metadata and Conflict have
+// With returns a copy of the graph with options for its runs. They replace the options of
+// an earlier With, and [Thread.With] replaces them. Durability, Metadata and Conflict have
 // no effect on runs without a thread. Runs with invalid options fail. If the graph is a
 // subgraph, MaxSteps, MaxParallel and the pauses of the options apply to it.
 func (g *Graph) With(o RunOptions) *Graph {

@@ -112,8 +112,8 @@ func TestSnapshotsAndEventsAreNotShared(t *testing.T) {
 	}
 }
 
-// TestSnapshotBesideAnErrorIsNotShared proves the same for a snapshot that is returned
-// together with an error.
+// TestSnapshotBesideAnErrorIsNotShared proves that a reader may change a snapshot which is
+// returned together with an error, without an effect on the stored thread.
 func TestSnapshotBesideAnErrorIsNotShared(t *testing.T) {
 	t.Parallel()
 	th := shareGraph(t, newStore(), true).Thread("t").With(graph.RunOptions{Metadata: map[string]string{"user": "ann"}})
