@@ -231,7 +231,7 @@ func (l *confLevel) collect(t *testing.T, events func(func(graph.Event, error) b
 			flush()
 		case graph.TaskFinished:
 			if !ev.Saved && !ev.Asked && ev.Err == nil {
-				step = append(step, confUpdate{ev.Node, l.update(t, ev.Update)})
+				step = append(step, confUpdate{ev.At().Node, l.update(t, ev.Update)})
 			}
 		case graph.StateChanged:
 			show(ev.State)

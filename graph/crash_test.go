@@ -170,7 +170,7 @@ func init() {
 			snap, err = th.Invoke(c.ctx, input...)
 		} else {
 			for ev, e := range th.Stream(c.ctx, input...) {
-				if end, ok := ev.(graph.RunEnded); ok && end.Path == "" {
+				if end, ok := ev.(graph.RunEnded); ok && end.At().Path == "" {
 					snap = end.Snapshot
 				}
 				err = e

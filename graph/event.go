@@ -48,11 +48,25 @@ type Place struct {
 	Node, Task string
 }
 
-// At returns p.
-func (p Place) At() Place { return p }
+// where is the place of an event. All events of a task share its location.
+type where struct {
+	time     time.Time
+	step     int
+	location *engine.Location // nil for none
+}
+
+// At returns the place and time of the event.
+func (w where) At() Place {
+	p := Place{Time: w.time, Step: w.step}
+	if l := w.location; l != nil {
+		p.Run, p.Path, p.Node, p.Task = l.Run, l.Path, l.Node, l.Task
+	}
+	return p
+}
 
 // line returns the text of an event with its place.
-func (p Place) line(what string, args ...any) string {
+func (w where) line(what string, args ...any) string {
+	p := w.At()
 	where := p.Path
 	if p.Task != "" {
 		where = joinPath(p.Path, p.Task)
@@ -72,7 +86,7 @@ func joinPath(path, name string) string {
 
 // RunStarted opens the events of a run, and of each call of a subgraph.
 type RunStarted struct {
-	Place
+	where
 	// State is the state at the start of the run, including its input.
 	State state.View
 	// Resumed says that the run resumes the current turn instead of beginning one.
@@ -89,7 +103,7 @@ func (e RunStarted) String() string {
 
 // StepStarted opens a superstep.
 type StepStarted struct {
-	Place
+	where
 	// Tasks are the ids of its tasks in order, including tasks whose result was stored
 	// by an earlier run.
 	Tasks []string
@@ -99,14 +113,14 @@ type StepStarted struct {
 func (e StepStarted) String() string { return e.line("runs %s", strings.Join(e.Tasks, ", ")) }
 
 // TaskStarted says that a node begins.
-type TaskStarted struct{ Place }
+type TaskStarted struct{ where }
 
 // String describes the event in one line.
 func (e TaskStarted) String() string { return e.line("starts") }
 
 // Emitted is a value that a node gave to [Emit], such as a token.
 type Emitted struct {
-	Place
+	where
 	Value any
 }
 
@@ -115,7 +129,7 @@ func (e Emitted) String() string { return e.line("emits %v", e.Value) }
 
 // TaskFinished says that a task ended: with an update, an error or a question.
 type TaskFinished struct {
-	Place
+	where
 	// Update has the writes of the task.
 	Update state.Update
 	// Saved says that the result was stored by an earlier run.
@@ -143,7 +157,7 @@ func (e TaskFinished) String() string {
 // occurs before a pause if some tasks of the superstep have finished: State then has
 // their writes, like [Thread.Snapshot].
 type StateChanged struct {
-	Place
+	where
 	State state.View
 }
 
@@ -153,7 +167,7 @@ func (e StateChanged) String() string { return e.line("the state changes") }
 // Checkpointed says that a checkpoint was passed to the store. Under [Sync] it is
 // already stored. Under [Exit] the event occurs once, at the end of the run.
 type Checkpointed struct {
-	Place
+	where
 	ID, Parent string
 }
 
@@ -163,7 +177,7 @@ func (e Checkpointed) String() string { return e.line("checkpoint %s", e.ID) }
 // Paused says that a run waits: for answers, or at a node of [Options.PauseBefore]
 // or [Options.PauseAfter].
 type Paused struct {
-	Place
+	where
 	Pauses []Pause
 }
 
@@ -182,7 +196,7 @@ func (e Paused) String() string {
 // RunEnded closes the events of a run that did not fail, and of each call of a
 // subgraph.
 type RunEnded struct {
-	Place
+	where
 	// Snapshot is the thread at the end; nil for a subgraph.
 	Snapshot *Snapshot
 }
@@ -200,32 +214,31 @@ func (Checkpointed) event() {}
 func (Paused) event()       {}
 func (RunEnded) event()     {}
 
-// newEvent converts an event of the engine.
-func (g *Graph) newEvent(e *engine.Event) Event {
-	node, task := e.Task()
-	p := Place{Time: e.Time, Step: e.Step, Run: e.Run(), Path: e.Path(), Node: node, Task: task}
+// newEvent converts an event of the engine to an [Event].
+func newEvent(e engine.Event) any {
+	w := where{time: e.Time, step: e.Step, location: e.Location}
 	switch e.Kind {
 	case engine.RunStarted:
-		return RunStarted{Place: p, State: e.State, Resumed: e.Resumed}
+		return RunStarted{where: w, State: e.State, Resumed: e.Resumed}
 	case engine.StepStarted:
-		return StepStarted{Place: p, Tasks: e.Detail.Tasks}
+		return StepStarted{where: w, Tasks: e.Tasks}
 	case engine.TaskStarted:
-		return TaskStarted{p}
+		return TaskStarted{w}
 	case engine.Emitted:
-		return Emitted{Place: p, Value: e.Value}
+		return Emitted{where: w, Value: e.Value}
 	case engine.TaskFinished:
-		return TaskFinished{Place: p, Update: e.Update, Saved: e.Saved, Asked: e.Asked, Err: e.Err}
+		return TaskFinished{where: w, Update: e.Update, Saved: e.Saved, Asked: e.Asked, Err: e.Err}
 	case engine.StateChanged:
-		return StateChanged{Place: p, State: e.State}
+		return StateChanged{where: w, State: e.State}
 	case engine.Checkpointed:
-		return Checkpointed{Place: p, ID: e.Detail.ID, Parent: e.Detail.Parent}
+		return Checkpointed{where: w, ID: e.Detail.ID, Parent: e.Detail.Parent}
 	case engine.Paused:
-		return Paused{Place: p, Pauses: newPauses(e.Detail.Pauses)}
+		return Paused{where: w, Pauses: newPauses(e.Detail.Pauses)}
 	case engine.RunEnded:
 		if e.Detail == nil {
-			return RunEnded{Place: p}
+			return RunEnded{where: w}
 		}
-		return RunEnded{Place: p, Snapshot: newSnapshot(e.Detail.Snapshot)}
+		return RunEnded{where: w, Snapshot: newSnapshot(e.Detail.Snapshot)}
 	}
 	panic(fmt.Sprintf("graph: unknown kind of event %d", e.Kind))
 }

@@ -320,9 +320,9 @@ func TestEmitFromManyGoroutines(t *testing.T) {
 			continue
 		}
 		v := e.Value.([2]int)
-		writer := fmt.Sprint(e.Node, v[0])
-		require.Equal(t, e.Node, e.Task)
-		require.Equal(t, 1, e.Step)
+		writer := fmt.Sprint(e.At().Node, v[0])
+		require.Equal(t, e.At().Node, e.At().Task)
+		require.Equal(t, 1, e.At().Step)
 		require.Equal(t, next[writer], v[1], "next value of %s", writer)
 		next[writer]++
 	}
@@ -341,7 +341,7 @@ func TestStreamAndInvokeAgree(t *testing.T) {
 		var streamed *graph.Snapshot
 		for ev, err := range g.Thread("stream").Stream(t.Context(), note.Put("go")) {
 			require.NoError(t, err)
-			if e, ok := ev.(graph.RunEnded); ok && e.Path == "" {
+			if e, ok := ev.(graph.RunEnded); ok && e.At().Path == "" {
 				streamed = e.Snapshot
 			}
 		}

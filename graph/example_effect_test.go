@@ -152,7 +152,7 @@ func ExampleEmit() {
 		}
 		if e, ok := ev.(graph.Emitted); ok {
 			if p, ok := e.Value.(Progress); ok {
-				fmt.Printf("%s: page %d of %d\n", e.Node, p.Done, p.Of)
+				fmt.Printf("%s: page %d of %d\n", e.At().Node, p.Done, p.Of)
 			}
 		}
 	}

@@ -43,11 +43,11 @@ func ExampleEvent() {
 		case graph.StepStarted:
 			fmt.Println("step:", ev.Tasks)
 		case graph.TaskStarted:
-			fmt.Println("  task", ev.Task, "starts")
+			fmt.Println("  task", ev.At().Task, "starts")
 		case graph.Emitted:
-			fmt.Println("  task", ev.Task, "says:", ev.Value)
+			fmt.Println("  task", ev.At().Task, "says:", ev.Value)
 		case graph.TaskFinished:
-			fmt.Println("  task", ev.Task, "ends with", len(ev.Update), "writes, asked:", ev.Asked, "error:", ev.Err)
+			fmt.Println("  task", ev.At().Task, "ends with", len(ev.Update), "writes, asked:", ev.Asked, "error:", ev.Err)
 		case graph.StateChanged:
 			fmt.Println("total is", total.Get(ev.State))
 		case graph.Checkpointed:
@@ -143,7 +143,7 @@ func ExampleTaskFinished() {
 			log.Fatal(err)
 		}
 		if done, ok := ev.(graph.TaskFinished); ok {
-			fmt.Printf("%s, kept: %t\n", done.Task, done.Saved)
+			fmt.Printf("%s, kept: %t\n", done.At().Task, done.Saved)
 		}
 	}
 	// Output:

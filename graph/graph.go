@@ -48,6 +48,7 @@ func (g *Graph) Invoke(ctx context.Context, writes ...state.Write) (*Snapshot, e
 }
 
 // Stream is like [Graph.Invoke], and yields the events of the run; see [Thread.Stream].
+// Since nothing is stored, the run may be up to 64 events ahead of the reader.
 func (g *Graph) Stream(ctx context.Context, writes ...state.Write) iter.Seq2[Event, error] {
 	return g.stream(ctx, nil, writes)
 }
@@ -76,7 +77,7 @@ func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) ite
 		err := engine.Consume(ctx, func(ctx context.Context, events *engine.Stream) error {
 			_, err := g.invoke(ctx, t, events, writes)
 			return err
-		}, func(e *engine.Event) bool { return yield(g.newEvent(e), nil) })
+		}, newEvent, func(e any) bool { return yield(e.(Event), nil) })
 		if err != nil {
 			yield(nil, err)
 		}

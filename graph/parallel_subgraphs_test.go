@@ -35,7 +35,7 @@ func TestEventsOfParallelSubgraphs(t *testing.T) {
 			require.NoError(t, err)
 			switch ev := ev.(type) {
 			case graph.TaskFinished:
-				finished[ev.Path]++
+				finished[ev.At().Path]++
 			case graph.RunEnded:
 				if ev.Snapshot != nil {
 					last = ev.Snapshot

@@ -54,7 +54,7 @@ func TestTeeEmitsWhatTheNodeReads(t *testing.T) {
 	var last error
 	for ev, err := range g.Stream(t.Context()) {
 		if e, ok := ev.(graph.Emitted); ok {
-			emitted = append(emitted, fmt.Sprint(e.Node, " ", e.Value))
+			emitted = append(emitted, fmt.Sprint(e.At().Node, " ", e.Value))
 		}
 		last = err
 	}
@@ -84,7 +84,7 @@ func ExampleTee() {
 			log.Fatal(err)
 		}
 		if e, ok := ev.(graph.Emitted); ok {
-			fmt.Println(e.Node, e.Value)
+			fmt.Println(e.At().Node, e.Value)
 		}
 	}
 	// Output:

@@ -36,7 +36,7 @@ func (w *watcher) show(event graph.Event) {
 		w.begin(e)
 	case graph.StepStarted:
 		if w.asked != "" {
-			w.step(e.Step-1, w.asked) // the input's checkpoint is stored by now
+			w.step(e.At().Step-1, w.asked) // the input's checkpoint is stored by now
 			w.asked = ""
 		}
 	case graph.Emitted:
@@ -48,7 +48,7 @@ func (w *watcher) show(event graph.Event) {
 		w.stored = e.ID // it comes before the StateChanged of its step
 	case graph.StateChanged:
 		w.endLine()
-		w.messages(e.Step, e.State)
+		w.messages(e.At().Step, e.State)
 	case graph.TaskFinished:
 		if e.Err != nil && !errors.Is(e.Err, context.Canceled) {
 			w.endLine()

@@ -174,7 +174,7 @@ func chunksOfReply(c Chunk, part llm.Chunk) []Chunk {
 // chunksOfPause returns one chunk per pause. The outer graph repeats the pauses of a
 // subgraph, so only the event of the root graph is converted.
 func chunksOfPause(e graph.Paused) []Chunk {
-	if e.Path != "" {
+	if e.At().Path != "" {
 		return nil
 	}
 	var out []Chunk

@@ -40,7 +40,7 @@ func ExampleNew() {
 		}
 		switch ev := ev.(type) {
 		case graph.TaskFinished:
-			if ev.Node == agent.ToolsNode {
+			if ev.At().Node == agent.ToolsNode {
 				fmt.Println("a tool answered")
 			}
 		case graph.RunEnded:

@@ -25,13 +25,12 @@ const (
 // An Event is something that happened in a run. Which fields are set depends on
 // its kind.
 type Event struct {
-	Kind EventKind
-	Time time.Time
-	Step int
+	Kind     EventKind
+	Time     time.Time
+	Step     int
+	Location *Location
 
-	scope *scope
-	task  *Task // nil for an event of the run
-
+	Tasks   []string     // StepStarted
 	State   state.View   // RunStarted, StateChanged
 	Value   any          // Emitted
 	Update  state.Update // TaskFinished
@@ -45,22 +44,16 @@ type Event struct {
 
 // An EventDetail is what an event of a rarer kind has.
 type EventDetail struct {
-	Tasks      []string  // StepStarted
 	ID, Parent string    // Checkpointed
 	Pauses     []Pause   // Paused
 	Snapshot   *Snapshot // RunEnded, of the graph that was started
 }
 
-// Run returns the id of the run.
-func (e *Event) Run() string { return e.scope.id }
-
-// Path returns the tasks of the subgraphs around the event.
-func (e *Event) Path() string { return e.scope.path }
-
-// Task returns the node and the id of the task; both are empty for an event of the run.
-func (e *Event) Task() (node, id string) {
-	if e.task == nil {
-		return "", ""
-	}
-	return e.task.node.Name, e.task.ID()
+// A Location is a task of a run, or the run itself. Its events share it, and nobody
+// changes it.
+type Location struct {
+	Run  string // its id
+	Path string // the tasks of the subgraphs around it
+	// Node and Task are empty for the run itself.
+	Node, Task string
 }

@@ -74,7 +74,7 @@ func (in *input) targets(s *scope) (routed, error) {
 			return routed{}, err
 		}
 	}
-	return routed{targets: caller.targets, sends: caller.sends}, nil
+	return caller.routed(), nil
 }
 
 // known returns the targets that a caller may name, of which name may be one.

@@ -27,7 +27,7 @@ func (p *Plan) Invoke(ctx context.Context, o *Options, events *Stream, writes []
 	r.events = events
 	// The thread is released before the last events are delivered, so that their
 	// reader can start the next run at once.
-	defer events.flush(context.Background())
+	defer events.offer(context.Background(), maxAhead)
 	defer r.begin(ctx)()
 	if o.Store == nil {
 		r.id = uuid.New()
@@ -96,7 +96,8 @@ func (r *run) invoke(in input) (snap *Snapshot, err error) {
 		r.events.drop()
 		return nil, err
 	}
-	r.events.first(func(e *Event) { e.State, e.Resumed, e.Step = r.view, resumed, r.step })
+	started.State, started.Resumed, started.Step = r.view, resumed, r.step
+	r.events.first(started)
 	err = r.loop()
 	closed = true
 	if cerr := r.closeLog(); cerr != nil {

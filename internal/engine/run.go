@@ -130,7 +130,7 @@ func (r *run) superstep() error {
 	e.State = r.view
 	r.emit(e)
 	if r.log != nil && r.parent == nil {
-		r.events.flush(r.storeCtx) // what is stored is seen before the run goes on or stops
+		r.events.offer(r.storeCtx, 0) // what is stored is seen before the run goes on or stops
 	}
 	return nil
 }
@@ -180,18 +180,41 @@ func (r *run) announce(tasks []Task) {
 		return
 	}
 	e := r.event(StepStarted)
-	e.Detail = &EventDetail{Tasks: make([]string, len(tasks))}
+	r.began = e.Time
+	e.Tasks = make([]string, len(tasks))
 	for i := range tasks {
-		e.Detail.Tasks[i] = tasks[i].ID()
+		t := &tasks[i]
+		t.location = r.locationOf(t)
+		e.Tasks[i] = t.location.Task
 	}
 	r.emit(e)
 	for i := range tasks {
 		if t := &tasks[i]; t.restored() {
-			e := t.event(TaskFinished)
+			e := t.event(TaskFinished, r.began)
 			e.Update, e.Saved = t.writes, true
 			r.emit(e)
 		}
 	}
+}
+
+// locationOf returns the location of a task. A plain task has the same one in all
+// supersteps of the run.
+func (r *run) locationOf(t *Task) *Location {
+	if t.sent > 0 {
+		return r.newLocation(t)
+	}
+	if r.locations == nil {
+		r.locations = make([]*Location, len(r.plan.Nodes))
+	}
+	known := &r.locations[t.node.index]
+	if *known == nil {
+		*known = r.newLocation(t)
+	}
+	return *known
+}
+
+func (r *run) newLocation(t *Task) *Location {
+	return &Location{Run: r.id, Path: r.path, Node: t.node.Name, Task: t.ID()}
 }
 
 // classify decides what becomes of a superstep whose tasks have ended: it returns
@@ -204,7 +227,7 @@ func (r *run) classify(tasks []Task) error {
 		if t.err != nil {
 			errs = append(errs, t.err)
 		}
-		r.pauses = append(r.pauses, t.pauses...)
+		r.pauses = append(r.pauses, t.extra().pauses...)
 	}
 	if errs == nil && r.pauses == nil {
 		return nil
@@ -327,7 +350,10 @@ func (r *run) event(kind EventKind) Event {
 	if r.events == nil {
 		return Event{}
 	}
-	return Event{Kind: kind, Time: time.Now(), Step: r.step, scope: &r.scope}
+	if r.location == nil {
+		r.location = &Location{Run: r.id, Path: r.path}
+	}
+	return Event{Kind: kind, Time: time.Now(), Step: r.step, Location: r.location}
 }
 
 // emit delivers an event: that of a subgraph, whose run is in the goroutine of a
@@ -336,8 +362,8 @@ func (r *run) emit(e Event) {
 	switch {
 	case r.events == nil:
 	case r.parent == nil:
-		r.events.add(&e)
+		r.events.add(e)
 	default:
-		r.events.send(r.storeCtx, &e)
+		r.events.send(r.storeCtx, e)
 	}
 }

@@ -4,78 +4,121 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 )
 
 // errConsumerLeft ends a run whose events nobody reads any more.
 var errConsumerLeft = errors.New("the reader of the events left")
 
+// maxAhead is how many of its own events the goroutine of a run may be ahead of
+// their reader.
+const maxAhead = 64
+
 // A Stream carries the events of a run to one consumer, through one channel.
 //
-// The goroutine of the run collects its events with add, and delivers them with
-// flush before it runs a node and at its end. Other goroutines deliver theirs with
-// send and emit. So a slow consumer slows the run, and memory does not grow. A nil
-// Stream drops everything.
+// The goroutine of the run collects its events with add and offers them before it
+// runs a node. The consumer takes all that are pending at once. Other goroutines
+// deliver theirs with send. A slow consumer slows the run, so memory does not grow.
+// A nil Stream drops everything.
 type Stream struct {
-	deliveries chan delivery
+	// newEvent makes an event that users see.
+	newEvent func(Event) any
+	// deliveries carries events, the Stream itself for those that are pending, and
+	// nil for the end. Its buffer has room for one delivery.
+	deliveries chan any
 	left       chan struct{} // closed when the consumer stops reading
 
-	// Of the run's goroutine. The channel has no buffer: when the consumer takes a
-	// batch, it has finished with the one before, whose memory is used again.
-	pending, spare []Event
+	mu      sync.Mutex
+	pending []Event       // they follow all that was sent
+	offered bool          // the consumer takes what is pending next
+	taken   chan struct{} // closed when it does; nil if nobody waits for that
 }
 
-// A delivery is what goes through the channel at once: events, or a value that a
-// task emits, which needs no allocation. An empty delivery ends the run.
-type delivery struct {
-	batch []Event
-	task  *Task
-	value any
-	at    time.Time
-	step  int
-}
-
-func newStream() *Stream {
-	return &Stream{deliveries: make(chan delivery), left: make(chan struct{})}
+func newStream(newEvent func(Event) any) *Stream {
+	return &Stream{newEvent: newEvent, deliveries: make(chan any, 1), left: make(chan struct{})}
 }
 
 // add collects an event of the run's own goroutine.
-func (s *Stream) add(e *Event) {
+func (s *Stream) add(e Event) {
 	if s != nil {
-		s.pending = append(s.pending, *e)
+		s.mu.Lock()
+		s.pending = append(s.pending, e)
+		s.mu.Unlock()
 	}
 }
 
-// flush delivers what was added. If ctx ends first, the next flush delivers it.
-func (s *Stream) flush(ctx context.Context) {
-	if s != nil && len(s.pending) > 0 && s.deliver(ctx, &delivery{batch: s.pending}) {
-		s.pending, s.spare = s.spare[:0], s.pending
+// send delivers an event of any goroutine, and waits until the consumer takes it or
+// takes it next. It gives up when ctx ends.
+func (s *Stream) send(ctx context.Context, e Event) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	if len(s.pending) > 0 { // they come first, and were offered
+		s.pending = append(s.pending, e)
+		s.waitAndUnlock(ctx)
+		return
+	}
+	s.mu.Unlock()
+	s.deliver(ctx, s.newEvent(e))
+}
+
+// offer tells the consumer that events are pending, and waits for it if they are more
+// than limit. If ctx ends first, the next offer delivers them.
+func (s *Stream) offer(ctx context.Context, limit int) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	if len(s.pending) > 0 && !s.offered {
+		s.offered = true
+		s.mu.Unlock()
+		delivered := s.deliver(ctx, s)
+		s.mu.Lock()
+		s.offered = s.offered && delivered
+	}
+	if len(s.pending) > limit {
+		s.waitAndUnlock(ctx)
+		return
+	}
+	s.mu.Unlock()
+}
+
+// waitAndUnlock waits until the consumer takes what is pending, or ctx ends.
+func (s *Stream) waitAndUnlock(ctx context.Context) {
+	if s.taken == nil {
+		s.taken = make(chan struct{})
+	}
+	taken := s.taken
+	s.mu.Unlock()
+	select {
+	case <-taken:
+	case <-s.left:
+	case <-ctx.Done():
 	}
 }
 
-// send delivers an event of any goroutine. It gives up when ctx ends.
-func (s *Stream) send(ctx context.Context, e *Event) {
-	if s != nil {
-		s.deliver(ctx, &delivery{batch: []Event{*e}})
+// take returns what is pending. It uses the memory of what was taken before.
+func (s *Stream) take(before []Event) []Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pending := s.pending
+	s.pending, s.offered = before[:0], false
+	if s.taken != nil {
+		close(s.taken)
+		s.taken = nil
 	}
-}
-
-// emit delivers a value of a task. It gives up when ctx ends.
-func (s *Stream) emit(ctx context.Context, t *Task, value any) {
-	if s != nil {
-		s.deliver(ctx, &delivery{task: t, value: value, at: time.Now(), step: t.scope.step})
-	}
+	return pending
 }
 
 // deliver reports false if ctx ended before the consumer took the delivery.
-func (s *Stream) deliver(ctx context.Context, d *delivery) bool {
+func (s *Stream) deliver(ctx context.Context, d any) bool {
 	select { // a consumer that waits is the common case, and needs no look at the rest
-	case s.deliveries <- *d:
+	case s.deliveries <- d:
 		return true
 	default:
 	}
 	select {
-	case s.deliveries <- *d:
+	case s.deliveries <- d:
 	case <-s.left:
 	case <-ctx.Done():
 		return false
@@ -83,31 +126,30 @@ func (s *Stream) deliver(ctx context.Context, d *delivery) bool {
 	return true
 }
 
-// first changes the first event that was added and is not delivered yet.
-func (s *Stream) first(change func(*Event)) {
+// first changes the first event that was added and was not offered yet.
+func (s *Stream) first(e Event) {
 	if s != nil {
-		change(&s.pending[0])
+		s.pending[0] = e
 	}
 }
 
 // drop forgets what was added and is not delivered yet.
 func (s *Stream) drop() {
 	if s != nil {
-		s.pending = s.pending[:0]
+		s.pending = nil
 	}
 }
 
-// Consume runs a graph in a goroutine of its own and calls yield with its events,
-// until yield returns false or the run has ended. It then cancels the run, waits
-// for it and returns its error. A run that was abandoned returns none. The event
-// belongs to yield until it returns.
-func Consume(ctx context.Context, run func(context.Context, *Stream) error, yield func(*Event) bool) error {
+// Consume runs a graph in a goroutine of its own and calls yield with its events, as
+// newEvent makes them, until yield returns false or the run has ended. It then cancels
+// the run, waits for it and returns its error. A run that was abandoned returns none.
+func Consume(ctx context.Context, run func(context.Context, *Stream) error, newEvent func(Event) any, yield func(any) bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := newStream()
+	s := newStream(newEvent)
 	err := errors.New("the goroutine of the run was ended from within, by runtime.Goexit")
 	var done sync.WaitGroup
 	done.Go(func() {
-		defer s.deliver(context.Background(), &delivery{})
+		defer s.deliver(context.Background(), nil)
 		err = run(ctx, s)
 	})
 	defer func() { // also when yield panics
@@ -115,25 +157,23 @@ func Consume(ctx context.Context, run func(context.Context, *Stream) error, yiel
 		close(s.left)
 		done.Wait()
 	}()
-	emitted := Event{Kind: Emitted}
+	var taken []Event
 	for {
-		d := <-s.deliveries
-		if d.task != nil {
-			emitted.Time, emitted.Step = d.at, d.step
-			emitted.scope, emitted.task, emitted.Value = d.task.scope, d.task, d.value
-			if !yield(&emitted) {
-				return nil
-			}
-			continue
-		}
-		if len(d.batch) == 0 {
+		switch d := (<-s.deliveries).(type) {
+		case nil:
 			return err
-		}
-		for i := range d.batch {
-			if !yield(&d.batch[i]) {
+		case *Stream:
+			taken = s.take(taken)
+			for i := range taken {
+				if !yield(newEvent(taken[i])) {
+					return nil
+				}
+			}
+			clear(taken)
+		default:
+			if !yield(d) {
 				return nil
 			}
 		}
-		clear(d.batch)
 	}
 }

@@ -45,6 +45,9 @@ type scope struct {
 	single     bool // the superstep has one task
 	front      frontier
 	pending    *pendingWrites // of the checkpoint; nil for none
+	began      time.Time      // when the superstep began, for its events
+	location   *Location      // of the events of the run; nil before the first
+	locations  []*Location    // of the events of plain tasks, by the index of the node
 	touched    atomic.Bool    // tasks of this superstep stored pending writes
 }
 
@@ -62,13 +65,13 @@ type Task struct {
 	view  state.View
 	saved *savedTask // what pending writes say about the task; nil for nothing
 
+	location *Location // of its events; nil without a reader
+
 	// The outcome. The goroutine that runs the task writes it, and the run reads
 	// it when all tasks have ended.
 	finished bool
 	writes   state.Update
 	targets  []*Node
-	sends    []sentTask
-	pauses   []Pause
 	err      error // a task error: see scope.taskError
 
 	over      atomic.Bool // the node has returned
@@ -87,7 +90,11 @@ type taskExtras struct {
 	// storing counts what storeNow has under way.
 	storing sync.WaitGroup
 
-	// Of the outcome, in a subgraph or of a node that calls one.
+	// Parts of the outcome.
+	sends  []sentTask
+	pauses []Pause
+
+	// Parts of the outcome in a subgraph, or of a node that calls one.
 	toParent   []state.Write
 	persistent map[string]string // new heads of persistent subgraphs
 	ended      string            // the namespace of a call that nobody resumes once the task has finished
@@ -178,7 +185,7 @@ func TaskOf(ctx context.Context) *Task {
 func (t *Task) ID() string { return taskID(t.node.Name, t.sent) }
 
 // due reports whether the task has to run.
-func (t *Task) due() bool { return !t.finished && t.pauses == nil && t.err == nil }
+func (t *Task) due() bool { return !t.finished && t.err == nil && t.extra().pauses == nil }
 
 // restored reports whether the result of the task is from an earlier run.
 func (t *Task) restored() bool { return t.finished && t.saved != nil && t.saved.done }
@@ -238,9 +245,9 @@ func (t *Task) restore() {
 	switch {
 	case saved.done:
 		t.finished, t.err = true, nil
-		t.writes, t.targets, t.sends = saved.writes, saved.targets, saved.sends
-		if saved.persistent != nil {
-			t.own().persistent = saved.persistent
+		t.writes, t.targets = saved.writes, saved.targets
+		if saved.sends != nil || saved.persistent != nil {
+			t.own().sends, t.own().persistent = saved.sends, saved.persistent
 		}
 		for _, stored := range saved.toParent {
 			w, err := t.scope.decodeParentWrite(stored)
@@ -250,7 +257,7 @@ func (t *Task) restore() {
 			t.own().toParent = append(t.own().toParent, w)
 		}
 	case saved.asked && t.scope.stillWaits(saved.pauses):
-		t.pauses = saved.pauses
+		t.own().pauses = saved.pauses
 	}
 	for key, value := range saved.once {
 		if t.own().once == nil {
@@ -278,7 +285,7 @@ func (t *Task) execute() {
 		err = errors.Join(fault, err)
 	case fault != nil:
 	case open != nil:
-		t.pauses = open
+		t.own().pauses = open
 		return
 	case err == nil:
 		err = t.split(update)
@@ -373,7 +380,7 @@ func (t *Task) splitUpdate(update state.Update, allowed []string) (state.Update,
 		case *Send:
 			if tx == nil {
 				tx = t.scope.plan.Schema.Begin(t.scope.plan.empty)
-				t.sends = slices.Grow(t.sends, len(update)-i)
+				t.own().sends = slices.Grow(t.own().sends, len(update)-i)
 			}
 			if err := t.addSend(tx, s, allowed); err != nil {
 				return nil, err
@@ -415,7 +422,7 @@ func (t *Task) addSend(tx *statecore.Tx, s *Send, allowed []string) error {
 	if sent.err != nil {
 		return fmt.Errorf("%s: %w", s.Signal(), sent.err)
 	}
-	t.sends = append(t.sends, sent)
+	t.own().sends = append(t.own().sends, sent)
 	return nil
 }
 
@@ -482,13 +489,15 @@ func (t *Task) branch(v state.View) error {
 }
 
 // routed returns where the task leads.
-func (t *Task) routed() routed { return routed{node: t.node, targets: t.targets, sends: t.sends} }
+func (t *Task) routed() routed {
+	return routed{node: t.node, targets: t.targets, sends: t.extra().sends}
+}
 
 // result returns the pending writes that hold the outcome of the task.
 func (t *Task) result() ([]checkpoint.Write, error) {
 	switch {
-	case t.pauses != nil:
-		w, err := encodeMark(t.ID(), markAsk, indexAsk, t.pauses)
+	case t.extra().pauses != nil:
+		w, err := encodeMark(t.ID(), markAsk, indexAsk, t.extra().pauses)
 		return []checkpoint.Write{w}, err
 	case t.err != nil:
 		return []checkpoint.Write{{Task: t.ID(), Index: indexError, Channel: markError, Data: []byte(t.err.Error())}}, nil
@@ -497,7 +506,7 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 	for _, w := range t.writes {
 		e.write(w)
 	}
-	e.routes(t.targets, t.sends)
+	e.routes(t.targets, t.extra().sends)
 	for _, w := range t.extra().toParent {
 		stored, err := t.scope.encodeParentWrite(w)
 		if err != nil {
@@ -514,13 +523,13 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 
 // ended returns the event of a task that has its outcome.
 func (t *Task) ended() Event {
-	e := t.event(TaskFinished)
-	e.Update, e.Asked, e.Err = t.writes, t.pauses != nil, t.err
+	e := t.event(TaskFinished, time.Now())
+	e.Update, e.Asked, e.Err = t.writes, t.extra().pauses != nil, t.err
 	return e
 }
 
-func (t *Task) event(kind EventKind) Event {
-	return Event{Kind: kind, Time: time.Now(), Step: t.scope.step, scope: t.scope, task: t}
+func (t *Task) event(kind EventKind, at time.Time) Event {
+	return Event{Kind: kind, Time: at, Step: t.scope.step, Location: t.location}
 }
 
 // wrote reports whether the task wrote to a channel.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // Running says where a node runs.
@@ -61,13 +62,18 @@ func (t *Task) keyID() string {
 	return t.ID()
 }
 
-// Emit delivers a value to the reader of the run's events, and returns when the
-// reader has taken it or ctx has ended. Without a reader it is a sign of life only.
+// Emit delivers a value to the reader of the run's events. It returns when the reader
+// has taken the value or takes it next, or when ctx has ended. Without a reader it is
+// a sign of life only.
 func (t *Task) Emit(ctx context.Context, value any) {
 	if t.watched.Load() {
 		defer suspendIdle(ctx)()
 	}
-	t.scope.events.emit(ctx, t, value)
+	if s := t.scope.events; s != nil {
+		e := t.event(Emitted, time.Now())
+		e.Value = value
+		s.send(ctx, e)
+	}
 }
 
 // An AttemptError carries the number of attempts that a node had.

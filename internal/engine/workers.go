@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/weft-go/weft/checkpoint"
 )
@@ -15,7 +16,7 @@ func (r *run) runTasks(tasks []Task) error {
 		return r.runSingle(&tasks[0])
 	}
 	if r.parent == nil {
-		r.events.flush(r.storeCtx)
+		r.events.offer(r.storeCtx, maxAhead)
 	}
 	w := &workers{run: r, tasks: tasks}
 	due := 0
@@ -27,9 +28,8 @@ func (r *run) runTasks(tasks []Task) error {
 	if limit := r.limits.MaxParallel; limit > 0 {
 		due = min(due, limit)
 	}
-	for range due {
-		w.group.Go(w.work)
-	}
+	w.unstarted.Store(int64(due))
+	w.start()
 	w.group.Wait()
 	return errors.Join(w.errs...)
 }
@@ -43,9 +43,9 @@ func (r *run) runSingle(t *Task) error {
 	if r.events == nil {
 		t.execute()
 	} else {
-		r.emit(t.event(TaskStarted))
+		r.emit(t.event(TaskStarted, r.began))
 		if r.parent == nil {
-			r.events.flush(r.storeCtx)
+			r.events.offer(r.storeCtx, maxAhead)
 		}
 		t.execute()
 		r.emit(t.ended())
@@ -56,20 +56,32 @@ func (r *run) runSingle(t *Task) error {
 	return r.storeResult(t)
 }
 
-// workers run the tasks of one superstep.
+// workers run the tasks of one superstep. A worker that begins a task starts another
+// one for the next task, unless one is on its way already. So tasks that wait run all at
+// once, and quick tasks share few goroutines.
 type workers struct {
-	run   *run
-	tasks []Task
-	next  atomic.Int64
-	group sync.WaitGroup
+	run       *run
+	tasks     []Task
+	next      atomic.Int64 // the first task that nobody has taken
+	unstarted atomic.Int64 // how many more workers may start
+	starting  atomic.Bool  // a worker was started and does not run yet
+	group     sync.WaitGroup
 
 	mu   sync.Mutex
 	errs []error // of the store
 }
 
+// start starts a worker, unless one is starting or all have been started.
+func (w *workers) start() {
+	if w.starting.CompareAndSwap(false, true) && w.unstarted.Add(-1) >= 0 {
+		w.group.Go(w.work)
+	}
+}
+
 // work runs tasks until none is left. A node that ends its goroutine ends only
 // its own task.
 func (w *workers) work() {
+	w.starting.Store(false)
 	i := 0
 	defer func() {
 		if i < len(w.tasks) { // the node called runtime.Goexit
@@ -86,9 +98,11 @@ func (w *workers) work() {
 		if !t.due() {
 			continue
 		}
+		if i+1 < len(w.tasks) {
+			w.start()
+		}
 		if w.run.events != nil {
-			e := t.event(TaskStarted)
-			w.run.events.send(w.run.storeCtx, &e)
+			w.run.events.send(w.run.storeCtx, t.event(TaskStarted, time.Now()))
 		}
 		t.execute()
 		w.finish(t)
@@ -103,8 +117,7 @@ func (w *workers) finish(t *Task) {
 		w.mu.Unlock()
 	}
 	if w.run.events != nil {
-		e := t.ended()
-		w.run.events.send(w.run.storeCtx, &e)
+		w.run.events.send(w.run.storeCtx, t.ended())
 	}
 }
 
@@ -126,7 +139,7 @@ func (r *run) storeResult(t *Task) error {
 	err = r.log.write(r.storeCtx, r.key(), writes)
 	if r.log.mode == Sync && t.err == nil && (errors.Is(err, checkpoint.ErrTooLarge) || errors.Is(err, checkpoint.ErrInvalid)) {
 		// The store works and refuses this result. Under Sync the error is of this call.
-		t.finished, t.pauses, t.err = false, nil, t.fail(err)
+		t.finished, t.own().pauses, t.err = false, nil, t.fail(err)
 		return r.storeResult(t)
 	}
 	return err

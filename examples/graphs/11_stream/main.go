@@ -43,7 +43,7 @@ func main() {
 		}
 		switch e := event.(type) {
 		case graph.TaskStarted:
-			fmt.Print(e.Node, ":")
+			fmt.Print(e.At().Node, ":")
 		case graph.Emitted:
 			fmt.Print(" ", e.Value)
 		case graph.TaskFinished:

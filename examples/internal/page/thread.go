@@ -65,7 +65,7 @@ func Of(id, title string, snap *graph.Snapshot, messages []llm.Message) Thread {
 	if snap == nil {
 		return t
 	}
-	paused := graph.Paused{Place: graph.Place{}, Pauses: snap.Pauses}
+	paused := graph.Paused{Pauses: snap.Pauses}
 	events := func(yield func(graph.Event, error) bool) { yield(paused, nil) }
 	for c, err := range agent.Chunks(events) {
 		if err == nil {

@@ -275,7 +275,7 @@ func TestYesLeadsToAnExecutor(t *testing.T) {
 				t.Fatal(err)
 			}
 			if e, ok := e.(graph.TaskStarted); ok {
-				ran = append(ran, e.Node)
+				ran = append(ran, e.At().Node)
 			}
 		}
 		if !slices.Equal(ran, []string{assistant.ConfirmActions, want, assistant.SynthesizeResponse}) || s.drops.Load() != 1 || s.reads.Load() != 1 {

@@ -86,7 +86,7 @@ func TestTrace(t *testing.T) {
 		}
 		switch e := e.(type) {
 		case graph.TaskStarted:
-			nodes = append(nodes, e.Node)
+			nodes = append(nodes, e.At().Node)
 		case graph.StateChanged:
 			switch nodes[len(nodes)-1] {
 			case assistant.ConfirmActions:

@@ -108,7 +108,7 @@ func ran(t *testing.T, events iter.Seq2[graph.Event, error]) (nodes []string) {
 			t.Fatal(err)
 		}
 		if s, ok := e.(graph.TaskStarted); ok {
-			nodes = append(nodes, s.Node)
+			nodes = append(nodes, s.At().Node)
 		}
 	}
 	return nodes
