@@ -169,13 +169,13 @@ func init() {
 // afterwards, and the trail.
 type answerReport struct{ Ran, Open, Trail []string }
 
-// answerCase describes the questions of a graph of processGraphs.
+// answerCase describes the questions of a graph in processGraphs.
 type answerCase struct {
 	graph string
 	asks  []string              // the names of all questions
 	task  func(q string) string // the task that asks a question
-	trail []string              // at the end of the run
-	quiet []string              // the tasks that ask nothing
+	trail []string              // the trail at the end of the run
+	quiet []string              // the tasks that ask no question
 	then  []string              // the tasks that run after the last answer
 }
 
@@ -212,8 +212,8 @@ func TestKeyedQuestionsGetTheirOwnAnswers(t *testing.T) { testAnswers(t, answerC
 // with its own input and its own answer.
 func TestSentTaskKeepsInputAndAnswer(t *testing.T) { testAnswers(t, answerCases["sent"]) }
 
-// TestNestedQuestionsAnsweredInAnyOrder proves the same for questions that are asked
-// three levels of subgraphs down.
+// TestNestedQuestionsAnsweredInAnyOrder proves that questions of nested subgraphs can be
+// answered in any order.
 func TestNestedQuestionsAnsweredInAnyOrder(t *testing.T) { testAnswers(t, answerCases["nested"]) }
 
 // testAnswers answers the questions of a case in every order, in one process, and in two
@@ -247,7 +247,7 @@ func (c answerCase) run(t *testing.T, s checkpoint.Store, thread string, mode gr
 	th := in(g.Thread(thread), mode)
 	snap := invoke(t, th, note.Put("go"))
 	left := slices.Clone(c.asks)
-	answers := map[string]int{} // runs with an answer, by task
+	answers := map[string]int{} // the number of runs with an answer, by task
 	for _, names := range order {
 		for _, at := range []*graph.Snapshot{snap, snapshot(t, th)} {
 			open, _, err := questions(at)
@@ -280,7 +280,7 @@ func (c answerCase) run(t *testing.T, s checkpoint.Store, thread string, mode gr
 	}
 }
 
-// runInProcesses sends each group of answers from a process of its own.
+// runInProcesses sends each group of answers from a separate process.
 func (c answerCase) runInProcesses(t *testing.T, order [][]string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "weft.db")

@@ -33,7 +33,7 @@ func emitting(t testing.TB, n int) *graph.Graph {
 	})
 }
 
-// emissions yields events of a run that emits the numbers below n.
+// emissions yields an Emitted event for each number below n.
 func emissions(n int) iter.Seq2[graph.Event, error] {
 	return func(yield func(graph.Event, error) bool) {
 		for i := range n {
@@ -44,15 +44,15 @@ func emissions(n int) iter.Seq2[graph.Event, error] {
 	}
 }
 
-// received is what a reader of a broadcast got.
+// received has the events that a reader of a broadcast received.
 type received struct {
 	numbers []int
 	lines   []string
-	last    graph.NumberedEvent // of the pair with the error
+	last    graph.NumberedEvent // the event of the last pair, which has the error
 	err     error
 }
 
-// read reads until the end, or until it has got some events if limit is positive.
+// read reads until the end of the run or, if limit is positive, at most limit events.
 func read(ctx context.Context, b *graph.Broadcast, from, limit int) (r received) {
 	for e, err := range b.Events(ctx, from) {
 		if err != nil {
@@ -68,9 +68,9 @@ func read(ctx context.Context, b *graph.Broadcast, from, limit int) (r received)
 	return r
 }
 
-// TestBroadcastReattach: a reader that leaves anywhere and comes back for the next
-// number sees every event of the run once, in order.
-func TestBroadcastReattach(t *testing.T) {
+// TestBroadcastReaderReconnects proves that a reader which leaves at any event, and asks
+// for the next number later, sees every event of the run once and in order.
+func TestBroadcastReaderReconnects(t *testing.T) {
 	t.Parallel()
 	g := emitting(t, 200)
 	var want []string
@@ -97,7 +97,7 @@ func TestBroadcastReattach(t *testing.T) {
 		}
 		require.Len(t, got.lines, len(want))
 		for i := range want {
-			if _, ids := checkpointed(want[i]); !ids { // ids of checkpoints differ
+			if _, ids := checkpointed(want[i]); !ids { // the ids of checkpoints differ between runs
 				require.Equal(t, want[i], got.lines[i])
 			}
 		}
@@ -110,7 +110,7 @@ func checkpointed(line string) (id string, ok bool) {
 	return id, n+m > 0
 }
 
-func TestBroadcastThousandReaders(t *testing.T) {
+func TestBroadcastServesThousandReaders(t *testing.T) {
 	t.Parallel()
 	b := graph.NewBroadcast(0)
 	g := emitting(t, 300)
@@ -128,9 +128,9 @@ func TestBroadcastThousandReaders(t *testing.T) {
 	require.Len(t, read(t.Context(), b, 0, 0).numbers, 308, "a reader that comes after the end")
 }
 
-// TestBroadcastStuckReader: a reader that takes no more holds up neither the run nor
-// the other readers, and is told what it missed when it goes on.
-func TestBroadcastStuckReader(t *testing.T) {
+// TestBroadcastDoesNotWaitForReader proves that a blocked reader delays neither the run nor
+// the other readers, and that it gets ErrMissed when it continues.
+func TestBroadcastDoesNotWaitForReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := graph.NewBroadcast(100)
@@ -149,7 +149,7 @@ func TestBroadcastStuckReader(t *testing.T) {
 				if !yield(e, err) {
 					return
 				}
-				synctest.Wait() // the reader has taken the first event, and is stuck
+				synctest.Wait() // the reader has received the first event, and blocks
 			}
 		}))
 		require.Len(t, read(t.Context(), b, 900, 0).numbers, 100)
@@ -165,8 +165,8 @@ func TestBroadcastStuckReader(t *testing.T) {
 	})
 }
 
-// TestBroadcastMissed: which numbers a reader can ask for.
-func TestBroadcastMissed(t *testing.T) {
+// TestBroadcastReportsMissedEvents proves for which numbers a reader gets ErrMissed.
+func TestBroadcastReportsMissedEvents(t *testing.T) {
 	t.Parallel()
 	b := graph.NewBroadcast(4)
 	require.NoError(t, b.Run(emissions(10)))
@@ -220,8 +220,8 @@ func TestBroadcastMemoryIsBounded(t *testing.T) {
 	runtime.KeepAlive(b)
 }
 
-// TestBroadcastOutlivesItsReaders: the run ends although every reader left, each in
-// another way.
+// TestBroadcastOutlivesItsReaders proves that the run reaches its end after every reader
+// has left, by leaving the loop or by the end of its context.
 func TestBroadcastOutlivesItsReaders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -243,15 +243,16 @@ func TestBroadcastOutlivesItsReaders(t *testing.T) {
 		defer cancel()
 		got := read(ctx, b, 0, 0)
 		require.ErrorIs(t, got.err, errBroken)
-		require.Equal(t, len(got.numbers), got.last.Number, "where the reader can go on")
+		require.Equal(t, len(got.numbers), got.last.Number, "the number to continue with")
 		require.NoError(t, <-ended)
 		wantTrail(t, snapshot(t, g.Thread("t")), "slow")
 		require.ErrorIs(t, read(ctx, b, 0, 0).err, errBroken, "a context that has ended counts although events are there")
 	})
 }
 
-// TestBroadcastErrors: the error of the run reaches every reader after its events.
-func TestBroadcastErrors(t *testing.T) {
+// TestBroadcastDeliversRunError proves that every reader gets the error of the run after
+// the events.
+func TestBroadcastDeliversRunError(t *testing.T) {
 	t.Parallel()
 	failing := func(end func()) iter.Seq2[graph.Event, error] {
 		return func(yield func(graph.Event, error) bool) {
@@ -278,7 +279,7 @@ func TestBroadcastErrors(t *testing.T) {
 			want(t, got.err)
 			require.Equal(t, 1, got.last.Number)
 		}
-		require.ErrorContains(t, b.Run(emissions(1)), "has a run already")
+		require.ErrorContains(t, b.Run(emissions(1)), "Run was called before")
 		want(t, read(t.Context(), b, 1, 0).err)
 	}
 	t.Run("error", func(t *testing.T) {

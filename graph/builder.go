@@ -10,7 +10,8 @@ import (
 )
 
 // Start and End are the two ends of every graph. An edge from Start leads to an
-// entry. An edge to End leads nowhere, and says that this is intended.
+// entry node. An edge to End schedules nothing: it states that the node may be the
+// last one.
 const (
 	Start = engine.Start
 	End   = engine.End
@@ -20,21 +21,22 @@ const (
 )
 
 // A NodeFunc is a step of a graph. It sees the state as it was when the superstep
-// began, and returns what it changes. Its context ends with the run, and carries
-// what [Emit], [Once] and [Interrupt.Wait] need. A NodeFunc runs at the same time
-// as others, and in many threads at once.
+// began, and returns its writes. Its context ends with the run, and must be passed
+// to [Emit], [Once] and [Interrupt.Wait]. Node functions are called concurrently,
+// within one superstep and for several threads.
 type NodeFunc func(ctx context.Context, s state.View) (state.Update, error)
 
 // Middleware wraps a node with behaviour that many nodes share, such as tracing. It
 // is called when the graph is compiled, once for each node, and returns the function
-// that runs instead, which may call next any number of times. The context that it
-// gives to next must be derived from its own. [FromContext] says which node it is.
-// [Options] has middleware for all nodes of a graph; package
+// that runs instead of the node. That function may call next any number of times,
+// with its own context or one derived from it. [FromContext] returns the name of the
+// node. [Options] has middleware for all nodes of a graph; package
 // [github.com/weft-go/weft/graph/node] has decorators for single nodes.
 type Middleware func(next NodeFunc) NodeFunc
 
 // A Builder collects the nodes and edges of a graph. Its methods report no errors;
-// [Builder.Compile] reports every mistake together. One goroutine uses it.
+// [Builder.Compile] reports every mistake together. It is not safe for concurrent
+// use.
 type Builder struct {
 	name     string
 	channels []state.Handle
@@ -43,7 +45,7 @@ type Builder struct {
 	errs     []error
 }
 
-// A nodeSpec is what a builder knows of a node.
+// A nodeSpec collects the declarations of one node.
 type nodeSpec struct {
 	name         string
 	declared     bool
@@ -53,11 +55,11 @@ type nodeSpec struct {
 	edges        []string
 	branches     []engine.Branch
 	destinations []string
-	mixed        bool // edges beside branches are intended
+	mixed        bool // AllowEdgesAndBranches was called
 	deferred     bool
 }
 
-// New returns a builder for a graph with this name, over these channels. Every
+// New returns a builder for a graph with this name and these channels. Every
 // channel that a node reads or writes must be among them.
 func New(name string, channels ...state.Handle) *Builder {
 	b := &Builder{name: name, channels: channels, nodes: map[string]*nodeSpec{}}
@@ -83,17 +85,17 @@ func (b *Builder) node(name string) *nodeSpec {
 func (b *Builder) Node(name string, fn NodeFunc) {
 	n := b.declare(name)
 	if fn == nil {
-		b.fail(name, "its function is nil; pass Node, and every decorator around the function, a function that is not")
+		b.fail(name, "its function is nil, or a decorator around it was given a nil function")
 	}
 	n.run = fn
 }
 
 // Subgraph adds a node that runs another graph. The two graphs share the channels
-// that both declare: the subgraph begins with their values, and what it writes to
-// them becomes the node's update. Its other channels are its own, and begin empty
-// with each call. The subgraph can pause, fail and resume inside the node; with a
-// thread its checkpoints have a namespace of their own. See [Builder.SubgraphWith]
-// for more.
+// that both declare: the subgraph begins with their values, and its writes to them
+// become the node's update. The subgraph's other channels are private and begin
+// empty at each call. The subgraph can pause, fail and resume inside the node. In a
+// thread, its checkpoints are stored in a separate namespace. [Builder.SubgraphWith]
+// has options.
 func (b *Builder) Subgraph(name string, g *Graph) { b.SubgraphWith(name, g, SubgraphOptions{}) }
 
 // SubgraphWith is [Builder.Subgraph] with options.
@@ -107,25 +109,25 @@ func (b *Builder) SubgraphWith(name string, g *Graph, o SubgraphOptions) {
 }
 
 // SubgraphOptions configures a node that runs a graph. The zero value shares the
-// channels that both graphs declare, and remembers nothing.
+// channels that both graphs declare, and keeps nothing between calls.
 type SubgraphOptions struct {
-	// Persist, if not empty, makes the subgraph keep its own channels from one call
-	// to the next on a thread, under this name. Two tasks of one superstep cannot
-	// use one name.
+	// Persist, if not empty, makes the subgraph keep its private channels from one
+	// call to the next in a thread. They are stored under this name. Two tasks of one
+	// superstep cannot use the same name.
 	Persist string
-	// Input returns writes to the subgraph's own channels, made of the state that the
-	// node sees. It maps channels of the parent to other channels of the subgraph. It
-	// runs once for each call: a run that resumes in the subgraph, in another process
-	// too, does not run it again. A write to a shared channel is an [ErrSignal].
+	// Input maps channels of the parent to private channels of the subgraph: it
+	// returns writes computed from the state that the node sees. It runs once for each
+	// call. A run that resumes in the subgraph does not run it again, not even in
+	// another process. A write to a shared channel is an [ErrSignal].
 	Input func(parent state.View) (state.Update, error)
-	// Output returns writes to the parent's channels, made of the state in which the
-	// subgraph ends. The node's update has them after those to the shared channels. It
-	// may return [Goto] and [Send] as a node may. If Input or Output returns an error,
-	// the node fails.
+	// Output returns writes to the parent's channels, computed from the final state of
+	// the subgraph. In the node's update they follow the writes to the shared channels.
+	// Output may return [Goto] and [Send] like a node. If Input or Output returns an
+	// error, the node fails.
 	Output func(sub state.View) (state.Update, error)
-	// Middleware wraps the node, the first one outermost, inside that of [Options]. A
-	// decorator such as node.Retry becomes middleware with a function around it. When
-	// it calls next again, the subgraph resumes where it failed.
+	// Middleware wraps the node, the first one outermost, inside the middleware of
+	// [Options]. A function that calls a decorator such as node.Retry is middleware.
+	// When it calls next again, the subgraph resumes where it failed.
 	Middleware []Middleware
 }
 
@@ -141,7 +143,8 @@ func (b *Builder) declare(name string) *nodeSpec {
 	return n
 }
 
-// checkName keeps names usable in task ids and namespaces.
+// checkName returns an error for a name that cannot be part of a task id or a
+// namespace.
 func checkName(name string) error {
 	if name == "" {
 		return fmt.Errorf("a node needs a name")
@@ -160,32 +163,33 @@ func checkName(name string) error {
 	return nil
 }
 
-// Edge schedules to whenever from has completed.
+// Edge schedules a target node (to) whenever a source node (from) has completed.
 func (b *Builder) Edge(from, to string) {
 	n := b.node(from)
 	n.edges = append(n.edges, to)
 }
 
-// Join schedules to once every source has completed since the join last fired. A
-// source that completes several times until then, in one superstep or in several,
-// counts once. A deferred target fires when no other work remains. A join to [End]
-// schedules nothing, like an Edge to it.
+// Join schedules a target node (to) when all sources have completed. Then the join
+// begins again: it fires the next time when every source has completed once more. A
+// source that completes several times before the join fires counts once. A deferred
+// target runs when no other work remains. Like an edge to [End], a join to [End]
+// schedules nothing.
 func (b *Builder) Join(to string, sources ...string) {
 	b.joins = append(b.joins, engine.Join{Target: to, Sources: sources})
 }
 
-// Defer makes a node that edges lead to wait until no other work remains. A [Send]
-// to it does not wait.
+// Defer makes a node wait until no other work remains, when an edge, branch or join
+// has scheduled it. A [Send] to the node does not wait.
 func (b *Builder) Defer(name string) { b.node(name).deferred = true }
 
 // Branch lets a function choose one of the targets after from has completed. The
-// function sees the state with the update of from, and without those of other nodes
-// in the superstep. It must be pure: a choice that needs a context is made by a
-// node that returns [Goto]. If it returns an error, from fails with it; after
-// [Start], the run fails before its input is stored.
+// function sees the state with the update of from, and without the updates of other
+// nodes in the superstep. It must be pure: for a choice that needs a context, return
+// [Goto] from the node. If the function returns an error, the node fails with it.
+// An error of a branch after [Start] fails the run before its input is stored.
 func (b *Builder) Branch(from string, choose func(state.View) (string, error), targets ...string) {
 	if choose == nil {
-		b.fail(from, "its branch has no function")
+		b.fail(from, "the function of its branch is nil")
 		return
 	}
 	n := b.node(from)
@@ -196,14 +200,14 @@ func (b *Builder) Branch(from string, choose func(state.View) (string, error), t
 // any number of [Goto] and [Send] to the targets.
 func (b *Builder) BranchMany(from string, choose func(state.View) (state.Update, error), targets ...string) {
 	if choose == nil {
-		b.fail(from, "its branch has no function")
+		b.fail(from, "the function of its branch is nil")
 		return
 	}
 	n := b.node(from)
 	n.branches = append(n.branches, engine.Branch{Many: protectBranch(choose), Targets: targets})
 }
 
-// protectBranch returns a panic of a branch function as its error.
+// protectBranch returns a function that returns a panic of choose as an error.
 func protectBranch[T any](choose func(state.View) (T, error)) func(state.View) (T, error) {
 	return func(v state.View) (chosen T, err error) {
 		defer recoverPanic(&err)
@@ -211,14 +215,14 @@ func protectBranch[T any](choose func(state.View) (T, error)) func(state.View) (
 	}
 }
 
-// Destinations declares the targets that a node's own [Goto] and [Send] may have.
-// For [Start] it declares nodes that only a caller's Goto or Update leads to.
+// Destinations declares the allowed targets of the [Goto] and [Send] that a node
+// returns. For [Start] it declares nodes that no edge leads to, and that a caller
+// schedules with Goto or Update.
 func (b *Builder) Destinations(from string, targets ...string) {
 	n := b.node(from)
 	n.destinations = append(n.destinations, targets...)
 }
 
-// AllowEdgesAndBranches says that a node is intended to have both edges, which
-// always fire, and branches or destinations beside them. Without it, Compile
-// reports a mistake.
+// AllowEdgesAndBranches allows a node to have both edges, which always fire, and
+// branches or destinations. Without it, Compile reports a mistake.
 func (b *Builder) AllowEdgesAndBranches(name string) { b.node(name).mixed = true }

@@ -34,8 +34,8 @@ func bubbled(t *testing.T, test func(t *testing.T, s checkpoint.Store, memory bo
 }
 
 // TestCancelledRunKeepsWholeSupersteps cancels runs at random points. It proves that the
-// newest checkpoint is then one of an uninterrupted run, and that later runs reach the
-// same end.
+// newest checkpoint equals a checkpoint of an uninterrupted run, and that later runs reach
+// the same final state.
 func TestCancelledRunKeepsWholeSupersteps(t *testing.T) {
 	s := seed(t)
 	bubbled(t, func(t *testing.T, store checkpoint.Store, memory bool) {
@@ -92,8 +92,8 @@ func runInput(ctx context.Context, t *testing.T, th *graph.Thread, first, stream
 	return err
 }
 
-// sameAsOneOf checks that the trail of the thread's newest checkpoint is the one of the
-// same step in states.
+// sameAsOneOf checks that the trail of the thread's newest checkpoint equals the trail of
+// the same step in states.
 func sameAsOneOf(t *testing.T, th *graph.Thread, states [][]string) {
 	t.Helper()
 	for info, err := range th.History(t.Context(), graph.HistoryQuery{Limit: 1}) {
@@ -105,8 +105,8 @@ func sameAsOneOf(t *testing.T, th *graph.Thread, states [][]string) {
 }
 
 // TestMixedOutcomesKeepWholeSupersteps runs threads that succeed, fail, panic, pause, are
-// cancelled and whose consumers stop reading. It proves that no checkpoint holds a part
-// of a superstep, and that no goroutine is left.
+// cancelled or lose their reader. It proves that no checkpoint contains only part of a
+// superstep, and that no goroutine is left.
 func TestMixedOutcomesKeepWholeSupersteps(t *testing.T) {
 	s := seed(t)
 	bubbled(t, func(t *testing.T, store checkpoint.Store, memory bool) {
@@ -230,7 +230,7 @@ func (m *mixed) outcome(snap *graph.Snapshot, err error) {
 	}
 }
 
-// whole checks that the newest checkpoint holds no part of a superstep.
+// whole checks that the newest checkpoint contains only complete supersteps.
 func (m *mixed) whole(th *graph.Thread) {
 	m.t.Helper()
 	for info, err := range th.History(m.t.Context(), graph.HistoryQuery{Limit: 1}) {

@@ -14,9 +14,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestResumeWithoutDueNode proves that a thread whose due node was removed from
-// the code fails with ErrUnknownNode, and that Update or a new turn lets it
-// proceed.
+// TestResumeWithoutDueNode proves that a run fails with ErrUnknownNode if the due node was
+// removed from the graph, and that the thread proceeds after an Update or a new turn.
 func TestResumeWithoutDueNode(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		version := func(v string, fill func(b *graph.Builder)) *graph.Graph {
@@ -71,9 +70,8 @@ func TestResumeWithoutDueNode(t *testing.T) {
 	})
 }
 
-// TestRemovedChannelIsLoggedAndKept proves that a graph without a stored
-// channel runs and logs the channel, and that the value is there again once
-// the channel is.
+// TestRemovedChannelIsLoggedAndKept proves that a graph without a stored channel logs the
+// channel and runs, and that the value is kept for a graph that declares the channel again.
 func TestRemovedChannelIsLoggedAndKept(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		var log bytes.Buffer

@@ -25,7 +25,7 @@ func (b *Builder) Compile(opts Options) (*Graph, error) {
 	c.schema = schema
 	c.checkNodes()
 	c.checkJoins()
-	if !c.misspelt { // else a node may only seem to be unreachable
+	if !c.misspelt { // a misspelt target would make other nodes look unreachable
 		c.checkReach()
 	}
 	c.checkOptions()
@@ -34,7 +34,7 @@ func (b *Builder) Compile(opts Options) (*Graph, error) {
 		return nil, errors.Join(c.errs...)
 	}
 	g := c.graph()
-	if len(c.errs) > 0 { // of the middleware
+	if len(c.errs) > 0 { // middleware that returned a nil function
 		return nil, errors.Join(c.errs...)
 	}
 	return g, nil
@@ -58,7 +58,8 @@ func (c *compiler) known(name string) bool {
 	return n != nil && n.declared
 }
 
-// unknown is the error for a name that no node has, with the nearest name.
+// unknown returns the error for a name that no node has. It suggests the nearest
+// name.
 func (c *compiler) unknown(name string) error {
 	c.misspelt = true
 	var names []string
@@ -91,7 +92,8 @@ func (c *compiler) checkNodes() {
 	}
 }
 
-// checkSource finds mistakes in what names a node as the source of an edge or branch.
+// checkSource reports a node with edges, branches or options that is not declared,
+// an End with edges, and a Start without them.
 func (c *compiler) checkSource(n *nodeSpec) {
 	leads := len(n.edges) + len(n.branches)
 	switch {
@@ -125,14 +127,14 @@ func (c *compiler) checkSubgraph(n *nodeSpec) {
 func (c *compiler) checkJoins() {
 	for _, j := range c.b.joins {
 		if j.Target != End && !c.known(j.Target) {
-			c.fail(j.Target, "a join leads to it: %w", c.unknown(j.Target))
+			c.fail(j.Target, "a join names it as its target: %w", c.unknown(j.Target))
 		}
 		if len(j.Sources) == 0 {
 			c.fail(j.Target, "a join without sources can never fire")
 		}
 		for _, s := range j.Sources {
 			if s == Start {
-				c.fail(j.Target, "a join waits for Start, which is no node; use Edge")
+				c.fail(j.Target, "a join has Start as a source, and Start is not a node; use Edge")
 			} else if !c.known(s) {
 				c.fail(j.Target, "a join waits for %q and can never fire: %w", s, c.unknown(s))
 			}
@@ -140,7 +142,7 @@ func (c *compiler) checkJoins() {
 	}
 }
 
-// checkReach finds nodes to which nothing leads, and joins that wait for them.
+// checkReach finds unreachable nodes, and joins that wait for them.
 func (c *compiler) checkReach() {
 	reached := c.reach()
 	for _, name := range c.sortedNames() {
@@ -157,8 +159,8 @@ func (c *compiler) checkReach() {
 	}
 }
 
-// reach returns the nodes to which something leads from Start. A join counts when
-// each of its sources is reached.
+// reach returns the nodes that can be reached from Start. A join reaches its target
+// once all its sources are reached.
 func (c *compiler) reach() map[string]bool {
 	reached := map[string]bool{Start: true}
 	for grown := true; grown; {
@@ -197,7 +199,7 @@ func (c *compiler) checkOptions() {
 	o := c.opts
 	for _, name := range slices.Concat(o.PauseBefore, o.PauseAfter) {
 		if name != AllNodes && !c.known(name) {
-			c.fail(name, "a pause names it: %w", c.unknown(name))
+			c.fail(name, "PauseBefore or PauseAfter names it: %w", c.unknown(name))
 		}
 	}
 	if o.MaxSteps < 0 || o.MaxParallel < 0 {
@@ -236,7 +238,8 @@ func (c *compiler) checkMigrations() {
 	}
 }
 
-// graph builds the graph. The builder may go on to build another one.
+// graph returns the graph. It copies the declarations, since the builder may be used
+// again.
 func (c *compiler) graph() *Graph {
 	plan := &engine.Plan{Name: c.b.name, Schema: c.schema, Renamed: maps.Clone(c.opts.Migrations.Nodes)}
 	g := &Graph{plan: plan, opts: c.opts}
@@ -267,7 +270,7 @@ func (c *compiler) graph() *Graph {
 	return g
 }
 
-// build makes the node of the plan.
+// build returns the plan's node for a declared node.
 func (c *compiler) build(n *nodeSpec) *engine.Node {
 	out := &engine.Node{
 		Name: n.name, Edges: sortedUnique(n.edges), Branches: slices.Clone(n.branches),
@@ -292,13 +295,12 @@ func sortedUnique(names []string) []string {
 	return slices.Compact(out)
 }
 
-// runSubgraph is the function of a node that runs a graph.
+// runSubgraph is the node function of every subgraph node.
 func runSubgraph(ctx context.Context, _ state.View) (state.Update, error) {
 	return engine.RunSubgraph(ctx)
 }
 
-// wrap returns the function of a node with middleware around it, the first one
-// outermost.
+// wrap returns a node function with middleware around it, the first one outermost.
 func (c *compiler) wrap(node string, fn NodeFunc, middleware []Middleware) NodeFunc {
 	for i, m := range slices.Backward(middleware) {
 		if m == nil {
@@ -315,8 +317,7 @@ func (c *compiler) wrap(node string, fn NodeFunc, middleware []Middleware) NodeF
 	return fn
 }
 
-// wrapAll wraps every node of a plan and of its subgraphs in the middleware of the
-// graph.
+// wrapAll wraps every node of a plan and of its subgraphs in the graph's middleware.
 func (c *compiler) wrapAll(p *engine.Plan, wrapped map[*engine.Node]engine.Func) {
 	for _, n := range p.Nodes {
 		if _, done := wrapped[n]; done {
@@ -331,7 +332,7 @@ func (c *compiler) wrapAll(p *engine.Plan, wrapped map[*engine.Node]engine.Func)
 
 func init() { engine.Protect = func(fn engine.Func) engine.Func { return protectNode(NodeFunc(fn)) } }
 
-// protectNode returns a panic of a node as its error.
+// protectNode returns a function that returns a panic of fn as an error.
 func protectNode(fn NodeFunc) engine.Func {
 	return func(ctx context.Context, s state.View) (update state.Update, err error) {
 		defer recoverPanic(&err)

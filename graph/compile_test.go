@@ -37,15 +37,15 @@ func TestCompileReportsEveryMistake(t *testing.T) {
 	cases := map[string]struct {
 		fill func(b *graph.Builder)
 		opts graph.Options
-		want []string // for each mistake its node, a space, and a part of its text
+		want []string // the node, a space, and a part of the text of each mistake
 		is   error
 	}{
 		"no entry":       {fill: func(b *graph.Builder) { pass(b, "a") }, want: []string{" no entry", "a nothing leads to it"}},
 		"empty":          {fill: func(*graph.Builder) {}, want: []string{" no entry"}},
 		"nil function":   {fill: func(b *graph.Builder) { b.Node("a", nil); b.Edge(graph.Start, "a") }, want: []string{"a its function is nil"}},
 		"nil subgraph":   {fill: func(b *graph.Builder) { b.Subgraph("a", nil); b.Edge(graph.Start, "a") }, want: []string{"a the subgraph is nil"}},
-		"nil branch":     {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Branch("a", nil, "a") }, want: []string{"a its branch has no function"}},
-		"nil dispatch":   {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.BranchMany("a", nil, "a") }, want: []string{"a its branch has no function"}},
+		"nil branch":     {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Branch("a", nil, "a") }, want: []string{"a the function of its branch is nil"}},
+		"nil dispatch":   {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.BranchMany("a", nil, "a") }, want: []string{"a the function of its branch is nil"}},
 		"two of a name":  {fill: func(b *graph.Builder) { pass(b, "a", "a"); b.Edge(graph.Start, "a") }, want: []string{"a two nodes"}},
 		"reserved":       {fill: func(b *graph.Builder) { pass(b, graph.End); enter(b, "a") }, want: []string{graph.End + " reserved", graph.End + " nothing leads"}},
 		"bad names":      {fill: func(b *graph.Builder) { enter(b, "a", "x/y", "x\n", "x[0]", "\xff") }, want: []string{"x/y the name has", "x\n control character", "x[0] the name has", "\xff not UTF-8"}},
@@ -57,7 +57,7 @@ func TestCompileReportsEveryMistake(t *testing.T) {
 		"unknown route":  {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Destinations("a", "x") }, want: []string{`a a destination leads to "x"`}, is: graph.ErrUnknownNode},
 		"no target":      {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Branch("a", route) }, want: []string{"a a branch names no target"}},
 		"unreachable":    {fill: func(b *graph.Builder) { pass(b, "a", "b", "c"); b.Edge(graph.Start, "a"); b.Edge("b", "c") }, want: []string{"b nothing leads", "c nothing leads"}},
-		"join to nobody": {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Join("x", "a") }, want: []string{"x a join leads to it"}, is: graph.ErrUnknownNode},
+		"join to nobody": {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Join("x", "a") }, want: []string{"x a join names it"}, is: graph.ErrUnknownNode},
 		"join of nobody": {fill: func(b *graph.Builder) {
 			pass(b, "a", "b")
 			b.Edge(graph.Start, "a")
@@ -83,7 +83,7 @@ func TestCompileReportsEveryMistake(t *testing.T) {
 			b.Edge("a", graph.End)
 			b.Destinations("a", "a")
 		}, want: []string{`a AllowEdgesAndBranches("a")`}},
-		"pause":          {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{PauseBefore: []string{"x"}, PauseAfter: []string{"y", graph.AllNodes}}, want: []string{"x a pause names it", "y a pause names it"}, is: graph.ErrUnknownNode},
+		"pause":          {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{PauseBefore: []string{"x"}, PauseAfter: []string{"y", graph.AllNodes}}, want: []string{"x PauseBefore or PauseAfter names it", "y PauseBefore or PauseAfter names it"}, is: graph.ErrUnknownNode},
 		"limits":         {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{MaxSteps: -1}, want: []string{" cannot be negative"}},
 		"no store":       {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{Checkpoints: (*memcheckpoint.Store)(nil)}, want: []string{" Checkpoints is a nil *memcheckpoint.Store"}},
 		"durability":     {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{Durability: 9}, want: []string{" unknown durability(9)"}},
@@ -100,7 +100,7 @@ func TestCompileReportsEveryMistake(t *testing.T) {
 			}
 			var got []*graph.BuildError
 			for _, e := range unwrapAll(err) {
-				if be, ok := e.(*graph.BuildError); ok { //nolint:errorlint // the test looks at every error of the tree
+				if be, ok := e.(*graph.BuildError); ok { //nolint:errorlint // unwrapAll returns all wrapped errors
 					got = append(got, be)
 				}
 			}
@@ -115,8 +115,8 @@ func TestCompileReportsEveryMistake(t *testing.T) {
 	}
 }
 
-// TestCompileChecksChannelNames proves that two channels with one name and a channel
-// without a name are mistakes, which are reported beside those of nodes.
+// TestCompileChecksChannelNames proves that Compile reports two channels with one name and
+// a channel without a name, together with mistakes of nodes.
 func TestCompileChecksChannelNames(t *testing.T) {
 	t.Parallel()
 	b := graph.New("g", state.Last[int]("x"), state.Last[string]("x"))
@@ -133,8 +133,8 @@ func TestCompileChecksChannelNames(t *testing.T) {
 	require.ErrorIs(t, err, state.ErrName)
 }
 
-// TestBuilderMayChangeAfterCompile proves that a compiled graph does not change when its
-// builder does.
+// TestBuilderMayChangeAfterCompile proves that a change of the builder does not change a
+// compiled graph.
 func TestBuilderMayChangeAfterCompile(t *testing.T) {
 	t.Parallel()
 	b := graph.New("g", trail)

@@ -21,13 +21,13 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// bareStore is a store without leases.
+// bareStore hides the leases of a store.
 type bareStore struct {
 	checkpoint.Store
 	checkpoint.RunDeleter
 }
 
-// conflictStores are the stores on which runs compete for a thread.
+// conflictStores opens each store on which the tests run conflicting runs.
 var conflictStores = map[string]func(t *testing.T) checkpoint.Store{
 	"memory": func(*testing.T) checkpoint.Store { return memcheckpoint.New(memcheckpoint.Options{}) },
 	"sqlite": func(t *testing.T) checkpoint.Store { return openFile(t, filepath.Join(t.TempDir(), "weft.db")) },
@@ -45,8 +45,8 @@ func openPostgres(t *testing.T, url, schema string) checkpoint.Store {
 	return s
 }
 
-// eachConflict runs a test on every store: with one graph, and with two graphs on
-// one store, as two requests of a server may have them.
+// eachConflict runs a test on every store: once with one Graph value, and once with two
+// Graph values on the same store.
 func eachConflict(t *testing.T, test func(t *testing.T, one, two *gated)) {
 	t.Parallel()
 	for name, open := range conflictStores {
@@ -66,8 +66,8 @@ func eachConflict(t *testing.T, test func(t *testing.T, one, two *gated)) {
 	}
 }
 
-// A gated is a graph whose node "hold" waits if the note says "hold", until it is
-// released or its context ends.
+// A gated is a graph whose node "hold" waits if the value of note is "hold". The node
+// waits until release is closed or its context ends.
 type gated struct {
 	*graph.Graph
 	entered chan struct{}
@@ -97,13 +97,13 @@ func newGated(t testing.TB, s checkpoint.Store) *gated {
 	return g
 }
 
-// An outcome is what a run returned.
+// An outcome is the result of a run.
 type outcome struct {
 	snap *graph.Snapshot
 	err  error
 }
 
-// start begins a run that holds the thread, and returns when it does.
+// start begins a run whose node "hold" waits, and returns when the node has begun.
 func (g *gated) start(t testing.TB, id string) <-chan outcome {
 	t.Helper()
 	out := run(t, g.Thread(id), note.Put("hold"))
@@ -111,7 +111,7 @@ func (g *gated) start(t testing.TB, id string) <-chan outcome {
 	return out
 }
 
-// run begins a run.
+// run begins a run in another goroutine. The channel receives the result of the run.
 func run(t testing.TB, th *graph.Thread, writes ...state.Write) <-chan outcome {
 	out := make(chan outcome, 1)
 	go func() {
@@ -231,9 +231,9 @@ func TestUpdateAndDeleteHeedTheConflictPolicy(t *testing.T) {
 	})
 }
 
-// TestConflictContextEnds: a run whose context ends while it waits names the wait,
-// and leaves nothing behind.
-func TestConflictContextEnds(t *testing.T) {
+// TestConflictWaitEndsWithContext proves that a run whose context ends while it waits for
+// another run fails with an error that says so, and stores nothing.
+func TestConflictWaitEndsWithContext(t *testing.T) {
 	eachConflict(t, func(t *testing.T, one, two *gated) {
 		held := one.start(t, "t")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Millisecond, errBroken)
@@ -270,9 +270,9 @@ func TestConflictManyWaitersEachRunOnce(t *testing.T) {
 	})
 }
 
-// TestConflictManyInterrupts: of many runs that stop each other, each either ends
-// or was superseded, and the thread is in order.
-func TestConflictManyInterrupts(t *testing.T) {
+// TestManyInterruptsLeaveThreadUsable proves that many concurrent runs can cancel each
+// other: each run ends or fails with ErrSuperseded, and the thread stays usable.
+func TestManyInterruptsLeaveThreadUsable(t *testing.T) {
 	eachConflict(t, func(t *testing.T, one, two *gated) {
 		for _, p := range []graph.ConflictPolicy{graph.ConflictInterrupt, graph.ConflictRollback} {
 			id := fmt.Sprint("t", p)
@@ -303,9 +303,9 @@ func TestConflictManyInterrupts(t *testing.T) {
 	})
 }
 
-// TestRollbackRestoresAPausedThread: a run that resumed a paused thread is rolled
-// back. Its question is open again, results of finished tasks count, and the
-// subgraph is where it was.
+// TestRollbackRestoresAPausedThread proves that the rollback of a run which resumed a
+// paused thread restores the open question, the stored results of finished tasks and
+// the state of the subgraph.
 func TestRollbackRestoresAPausedThread(t *testing.T) {
 	t.Parallel()
 	for name, open := range conflictStores {
@@ -362,7 +362,7 @@ func testRollbackOfPausedThread(t *testing.T, s checkpoint.Store, mode graph.Dur
 	ran.want(t, "before", 1)
 }
 
-// dump returns what a store has of a thread, except for replaced pending writes.
+// dump returns the stored data of a thread, without replaced pending writes.
 func dump(t *testing.T, s checkpoint.Store, thread string) []string {
 	var out []string
 	for c, err := range s.List(t.Context(), checkpoint.Query{Thread: thread, AllNamespaces: true, Writes: true}) {
@@ -377,7 +377,7 @@ func dump(t *testing.T, s checkpoint.Store, thread string) []string {
 	return out
 }
 
-// asks returns a node that leaves the answer to its question in the trail.
+// asks returns a node that asks a question and appends the answer to the trail.
 func asks(prompt string) graph.NodeFunc {
 	return func(ctx context.Context, _ state.View) (state.Update, error) {
 		answer, err := ask.Wait(ctx, prompt)
@@ -385,9 +385,9 @@ func asks(prompt string) graph.NodeFunc {
 	}
 }
 
-// TestConflictWithTheOwnRun: a node that runs its own thread is told so at once,
-// whatever the policy, also through another thread.
-func TestConflictWithTheOwnRun(t *testing.T) {
+// TestRunOnOwnThreadFails proves that a run which a node starts on its own thread,
+// directly or through another thread, fails at once under every conflict policy.
+func TestRunOnOwnThreadFails(t *testing.T) {
 	t.Parallel()
 	for name, open := range conflictStores {
 		for _, p := range []graph.ConflictPolicy{graph.ConflictReject, graph.ConflictWait, graph.ConflictInterrupt, graph.ConflictRollback} {
@@ -417,11 +417,11 @@ func TestConflictWithTheOwnRun(t *testing.T) {
 	}
 }
 
-// plainStore can neither lease threads nor delete runs.
+// plainStore hides the leases and the RunDeleter of a store.
 type plainStore struct{ checkpoint.Store }
 
-// TestRollbackNeedsAStoreThatDeletesRuns: the run that holds the thread is not
-// stopped for nothing.
+// TestRollbackNeedsAStoreThatDeletesRuns proves that ConflictRollback fails on a store
+// that cannot delete runs, and does not cancel the other run.
 func TestRollbackNeedsAStoreThatDeletesRuns(t *testing.T) {
 	t.Parallel()
 	g := newGated(t, plainStore{memcheckpoint.New(memcheckpoint.Options{})})
@@ -432,9 +432,9 @@ func TestRollbackNeedsAStoreThatDeletesRuns(t *testing.T) {
 	require.NoError(t, (<-held).err)
 }
 
-// TestSupersededRunThatFinishes: a run whose nodes do not heed their context fails
-// all the same, so that its caller is not told of a success that was rolled back.
-func TestSupersededRunThatFinishes(t *testing.T) {
+// TestSupersededRunFailsEvenIfItFinishes proves that a superseded run fails even if its nodes
+// ignore the end of their context and finish.
+func TestSupersededRunFailsEvenIfItFinishes(t *testing.T) {
 	t.Parallel()
 	for _, p := range []graph.ConflictPolicy{graph.ConflictInterrupt, graph.ConflictRollback} {
 		synctest.Test(t, func(t *testing.T) {
@@ -465,9 +465,9 @@ func TestSupersededRunThatFinishes(t *testing.T) {
 	}
 }
 
-// TestInterruptOfARunWhoseReaderIsStuck: the run releases its thread although
-// nobody takes its events.
-func TestInterruptOfARunWhoseReaderIsStuck(t *testing.T) {
+// TestSupersededRunDoesNotWaitForReader proves that a superseded run releases its thread
+// even if its reader does not read any more events.
+func TestSupersededRunDoesNotWaitForReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGated(t, memcheckpoint.New(memcheckpoint.Options{}))
@@ -491,8 +491,8 @@ func TestInterruptOfARunWhoseReaderIsStuck(t *testing.T) {
 }
 
 func init() {
-	// hold [URL SCHEMA] holds thread "t" of the file, or of PostgreSQL, until it is
-	// told to end.
+	// hold [URL SCHEMA] runs thread "t" on the SQLite file, or on PostgreSQL. Its node
+	// waits until the parent writes a line.
 	children["hold"] = func(c *child) error {
 		var s checkpoint.Store = c.store
 		if len(c.args) == 2 {
@@ -518,9 +518,9 @@ func init() {
 	}
 }
 
-// TestConflictWithAnotherProcess: a run of another process is waited for and not
-// stopped, and its end frees the thread however it comes.
-func TestConflictWithAnotherProcess(t *testing.T) {
+// TestConflictWaitsForAnotherProcess proves that every policy but ConflictReject waits for a
+// run of another process, and that the thread is free when that run or its process ends.
+func TestConflictWaitsForAnotherProcess(t *testing.T) {
 	t.Parallel()
 	for _, p := range []graph.ConflictPolicy{graph.ConflictWait, graph.ConflictInterrupt, graph.ConflictRollback} {
 		for _, killed := range []bool{false, true} {
@@ -550,7 +550,7 @@ func testConflictWithProcess(t *testing.T, s checkpoint.Store, p graph.ConflictP
 	_, err = with(g, "t", p).Invoke(ctx, note.Put("impatient"))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	var runs []<-chan outcome
-	for range 3 { // they wait for the process, then for each other
+	for range 3 { // the runs wait for the process, then for each other
 		runs = append(runs, run(t, with(g, "t", p), note.Put("second")))
 	}
 	if killed {

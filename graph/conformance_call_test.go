@@ -71,7 +71,7 @@ func (l *confLevel) call(t *testing.T, c confCall) (any, error) {
 	return nil, fmt.Errorf("unknown call %q", c.Op)
 }
 
-// thread returns the handle that a call names, with the call's options.
+// thread returns a handle on the thread of a call, with the call's options.
 func (l *confLevel) thread(ctx context.Context, c confCall) (*graph.Thread, error) {
 	id := c.Thread
 	if id == "" {
@@ -106,8 +106,8 @@ func (l *confLevel) thread(ctx context.Context, c confCall) (*graph.Thread, erro
 	return th.With(opts), nil
 }
 
-// historyOf lists a thread's checkpoints, oldest first. It omits the first
-// checkpoint of each fork, which the format's history does not contain.
+// historyOf lists a thread's checkpoints, oldest first. It omits the first checkpoint of
+// each fork, since the histories of cases do not contain it.
 func historyOf(ctx context.Context, th *graph.Thread) ([]graph.Info, error) {
 	var out []graph.Info
 	for info, err := range th.History(ctx, graph.HistoryQuery{}) {

@@ -123,8 +123,8 @@ type (
 	}
 )
 
-// UnmarshalJSON decodes a pair of a source, or a list of the sources of a join,
-// and a target.
+// UnmarshalJSON decodes a pair. The first element is the source, or a list of the sources
+// of a join. The second element is the target.
 func (e *confEdge) UnmarshalJSON(data []byte) error {
 	var pair [2]json.RawMessage
 	if err := json.Unmarshal(data, &pair); err != nil {

@@ -130,13 +130,13 @@ func (l *confLevel) nodes(gb *graph.Builder) error {
 		}
 		gb.AllowEdgesAndBranches(name)
 		gb.Destinations(name, n.targets()...)
-		gb.Destinations(graph.Start, name) // the command of a call may name any node
+		gb.Destinations(graph.Start, name) // a caller's command may name any node
 	}
 	return nil
 }
 
-// targets returns the nodes that the node's commands, and the commands of its
-// subgraph to the parent, may name.
+// targets returns the nodes that commands may name: commands of the node, and commands
+// of its subgraph to the parent.
 func (n confNode) targets() []string {
 	var out []string
 	for _, e := range n.Ends {
@@ -198,7 +198,7 @@ func (l *confLevel) edges(gb *graph.Builder) {
 	}
 }
 
-// choose returns the targets of the first case of the branch that holds.
+// choose returns the targets of the first case whose condition is true.
 func (l *confLevel) choose(br confBranch, s state.View) state.Update {
 	for _, w := range br.Cases {
 		if w.If == nil || l.holds(w, s) {
@@ -330,8 +330,8 @@ func (l *confLevel) given(name string, s state.View) any {
 	return v
 }
 
-// fails reports whether this execution of the node must fail. It counts an
-// execution once, even if it contains several fail operations.
+// fails reports whether this execution of the node must fail. An execution with several
+// fail operations counts once.
 func (b *confBuilder) fails(node string, attempts int, counted *bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -392,8 +392,8 @@ func (l *confLevel) values(s state.View) map[string]any {
 	return out
 }
 
-// update returns a task's update in the format of a case, which is its effect on
-// an empty state.
+// update returns a task's update in the format of a case: the state that results from
+// applying it to an empty state.
 func (l *confLevel) update(t *testing.T, u state.Update) map[string]any {
 	t.Helper()
 	var handles []state.Handle

@@ -7,25 +7,25 @@ import (
 	"github.com/weft-go/weft/internal/engine"
 )
 
-// Running says where a node is running.
+// Running identifies a running task: its thread, run, graph and node.
 type Running struct {
-	// Thread is the id of the thread; empty for a run without one.
+	// Thread is the id of the thread, or "" for a run without a thread.
 	Thread string
 	// Run is the id of the run.
 	Run string
-	// Graph and Node are names. Task is the id of the task in its superstep, and Path
+	// Graph and Node are names. Task is the id of the task in its superstep. Path has
 	// the tasks of the subgraphs around it, as in [Place].
 	Graph, Node, Task, Path string
 	// Checkpoint is the id of the checkpoint that the superstep builds on.
 	Checkpoint string
-	// Step counts the thread's supersteps, inputs and updates.
+	// Step counts the supersteps, inputs and updates of the thread.
 	Step int
 	// Attempt counts the runs of the node under node.Retry, from 1.
 	Attempt int
 }
 
-// FromContext returns where the node of ctx is running. It reports false if ctx
-// does not belong to a running node.
+// FromContext describes the running task that ctx belongs to. It reports false if
+// ctx does not belong to a running node.
 func FromContext(ctx context.Context) (Running, bool) {
 	t := engine.TaskOf(ctx)
 	if t == nil {
@@ -38,8 +38,9 @@ func FromContext(ctx context.Context) (Running, bool) {
 	}, true
 }
 
-// RemainingSteps returns how many supersteps the run may begin after the current
-// one. In a subgraph it counts the subgraph's own. Outside a node it returns 0.
+// RemainingSteps returns the number of supersteps that the run may begin after the
+// current one. In a subgraph it counts supersteps of the subgraph. Outside a node it
+// returns 0.
 func RemainingSteps(ctx context.Context) int {
 	t := engine.TaskOf(ctx)
 	if t == nil {
@@ -50,14 +51,13 @@ func RemainingSteps(ctx context.Context) int {
 
 // IdempotencyKey returns a key for the side effects of the node. It is the same
 // whenever this task runs again, after a failure, a pause or a crash, in every
-// durability mode, and different for every other task. Without a thread it is the
-// same within the run only. It returns "" outside a node.
+// durability mode. Every other task has a different key. Without a thread, the key is
+// only stable within the run. Outside a node, IdempotencyKey returns "".
 //
-// Under [Exit] and [Async] a crash may lose the input of a run. If the caller then
-// begins another run from the same checkpoint, its tasks have the keys of the lost
-// run, which is intended if the input is the same. [ConflictRollback] removes a run
-// in the same way. Add the id of your own request to the key where the input may not
-// be the same.
+// Under [Exit] and [Async] a crash may lose the input of a run, and [ConflictRollback]
+// removes the input of the other run. The next run from the same checkpoint then has
+// the keys of the lost run. This is intended if both have the same input. If the input
+// may differ, add the id of your request to the key.
 func IdempotencyKey(ctx context.Context) string {
 	t := engine.TaskOf(ctx)
 	if t == nil {
@@ -67,18 +67,19 @@ func IdempotencyKey(ctx context.Context) string {
 }
 
 // Emit delivers a value to the reader of the run's events, as an [Emitted]. It
-// returns when the reader has taken the value or takes it next, or when ctx has
-// ended. So a slow reader slows the node. Any goroutine that the node waits for may
-// call it. Without a reader, or outside a node, it does nothing.
+// returns when the reader has received the value, or when the value is the next event
+// that the reader receives, or when ctx has ended. So a slow reader slows the node. Any
+// goroutine that the node waits for may call it. Without a reader, or outside a node, it
+// does nothing.
 func Emit(ctx context.Context, value any) {
 	if t := engine.TaskOf(ctx); t != nil {
 		t.Emit(ctx, value)
 	}
 }
 
-// Tee emits each value of a stream as it passes, with [Emit], so that the reader of
-// the run's events sees what the node sees, at the same time. An error passes
-// without being emitted. Outside a node, Tee returns the values unchanged.
+// Tee yields the values of a stream and emits each of them with [Emit], so the reader
+// of the run's events receives them while the node does. Errors are yielded and not
+// emitted. Outside a node, Tee only yields the values.
 //
 //	var reply llm.Message
 //	for chunk, err := range graph.Tee(ctx, llm.Stream(ctx, model, request, &reply)) {

@@ -20,8 +20,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The ways in which the context of a run ends while a node works. Each returns the
-// context and the function with which the node brings its end about.
+// contextEnds has the ways in which the context of a run can end while a node runs. Each
+// function returns the context, and a function that the node calls to end it.
 var contextEnds = map[string]func(t *testing.T) (context.Context, func()){
 	"cancel": func(t *testing.T) (context.Context, func()) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -34,9 +34,9 @@ var contextEnds = map[string]func(t *testing.T) (context.Context, func()){
 	},
 }
 
-// TestDeadlineInsideNodes proves that nodes, the contexts derived from theirs and
-// the nodes of subgraphs see that a deadline has passed.
-func TestDeadlineInsideNodes(t *testing.T) {
+// TestNodesSeeDeadline proves that nodes, nodes of subgraphs, and contexts derived from
+// a node's context see that a deadline has passed.
+func TestNodesSeeDeadline(t *testing.T) {
 	t.Parallel()
 	type key struct{}
 	none := func() {}
@@ -87,9 +87,9 @@ func TestDeadlineInsideNodes(t *testing.T) {
 	}
 }
 
-// TestDerivedContextsNeedNoGoroutine proves that a node may derive any number of
-// contexts from its own without a goroutine for each. It is not parallel, so that
-// other tests do not count.
+// TestDerivedContextsNeedNoGoroutine proves that a node may derive any number of contexts
+// from its own without a goroutine for each. It is not parallel, so that goroutines of
+// other tests are not counted.
 func TestDerivedContextsNeedNoGoroutine(t *testing.T) {
 	const contexts = 100
 	g := build(t, nil, func(b *graph.Builder) {
@@ -110,9 +110,9 @@ func TestDerivedContextsNeedNoGoroutine(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestResultAfterTheContextEnded proves that a task which returns without an error
-// does not run again, although the context of its run had ended by then.
-func TestResultAfterTheContextEnded(t *testing.T) {
+// TestResultAfterContextEndIsStored proves that a task which returns without an error
+// after the context of its run has ended does not run again.
+func TestResultAfterContextEndIsStored(t *testing.T) {
 	t.Parallel()
 	for end, begin := range contextEnds {
 		for _, siblings := range []bool{false, true} {
@@ -164,9 +164,9 @@ func resultAfterTheEnd(t *testing.T, d graph.Durability, begin func(*testing.T) 
 	require.EqualValues(t, 1, runs.Load(), "runs of the task that had finished")
 }
 
-// TestStoreThatHangs proves that a run returns when its context has ended, within the
-// time that it may still store, although its store waits for the context of each call.
-func TestStoreThatHangs(t *testing.T) {
+// TestHangingStoreDoesNotBlockRun proves that a run returns soon after the end of its
+// context, even if each call of its store waits for the end of the call's context.
+func TestHangingStoreDoesNotBlockRun(t *testing.T) {
 	t.Parallel()
 	const limit, grace = time.Minute, 10 * time.Second
 	once := func(ctx context.Context, _ state.View) (state.Update, error) {
@@ -179,7 +179,7 @@ func TestStoreThatHangs(t *testing.T) {
 	for name, c := range map[string]struct {
 		node         graph.NodeFunc
 		tasks        int
-		put, results bool // what hangs
+		put, results bool // whether Put and PutWrites hang
 		subgraph     bool
 	}{
 		"commit":              {node: step, tasks: 1, put: true},
@@ -210,7 +210,7 @@ func TestStoreThatHangs(t *testing.T) {
 						for i := range c.tasks {
 							name := fmt.Sprint("n", i)
 							b.Node(name, c.node)
-							chain(b, name, name) // a loop that only the context ends
+							chain(b, name, name) // an endless loop
 						}
 					}
 					g := build(t, s, fill)
@@ -233,9 +233,9 @@ func TestStoreThatHangs(t *testing.T) {
 	}
 }
 
-// TestSupersededRunWithAStoreThatHangs proves that a run which has no deadline of its
-// own ends within the same time when another run takes its thread.
-func TestSupersededRunWithAStoreThatHangs(t *testing.T) {
+// TestHangingStoreDoesNotBlockSupersededRun proves that a run without a deadline returns
+// soon after another run has cancelled it, even if its store hangs.
+func TestHangingStoreDoesNotBlockSupersededRun(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, d graph.Durability) {
 		synctest.Test(t, func(t *testing.T) {
@@ -273,9 +273,9 @@ func TestSupersededRunWithAStoreThatHangs(t *testing.T) {
 	})
 }
 
-// TestEffectWhileTheContextEnds proves that an effect which succeeded is known to the
-// next run, however the run ended meanwhile.
-func TestEffectWhileTheContextEnds(t *testing.T) {
+// TestEffectIsStoredWhenContextEnds proves that the result of an effect is stored even if
+// the context of the run ends during the effect.
+func TestEffectIsStoredWhenContextEnds(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"cancel", "deadline", "leave"} {
 		t.Run(end, func(t *testing.T) {
@@ -295,7 +295,7 @@ func TestEffectWhileTheContextEnds(t *testing.T) {
 							if effects.Add(1) == 1 {
 								graph.Emit(nodeCtx, "the bank works")
 								started <- struct{}{}
-								<-nodeCtx.Done() // the caller goes away; the bank finishes
+								<-nodeCtx.Done() // the effect completes after the end of the context
 							}
 							return 1, nil
 						})
@@ -331,9 +331,10 @@ func TestEffectWhileTheContextEnds(t *testing.T) {
 	}
 }
 
-// TestRandomCancels proves the same for contexts that end at any moment. A node has
-// effects before, after and at the same time as other work.
-func TestRandomCancels(t *testing.T) {
+// TestEffectsAreStoredAtRandomCancels proves that the results of effects are stored if the
+// context ends at a random time. The node has effects before, after and concurrently with
+// other work.
+func TestEffectsAreStoredAtRandomCancels(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, d graph.Durability) {
 		synctest.Test(t, func(t *testing.T) {
@@ -351,7 +352,7 @@ func TestRandomCancels(t *testing.T) {
 							return nil, err
 						}
 						_, err := graph.Once(ctx, "pay", func(context.Context) (int, error) {
-							time.Sleep(3 * time.Millisecond) // the bank does not stop
+							time.Sleep(3 * time.Millisecond) // the effect ignores its context
 							effects[name].Add(1)
 							return 1, nil
 						})
@@ -397,8 +398,9 @@ func TestRandomCancels(t *testing.T) {
 	})
 }
 
-// TestOnceInAnEndedContext proves that no effect begins whose run has ended.
-func TestOnceInAnEndedContext(t *testing.T) {
+// TestOnceDoesNotBeginInEndedContext proves that Once does not start an effect after the
+// context of the run has ended.
+func TestOnceDoesNotBeginInEndedContext(t *testing.T) {
 	t.Parallel()
 	for end, begin := range contextEnds {
 		t.Run(end, func(t *testing.T) {
@@ -422,10 +424,9 @@ func TestOnceInAnEndedContext(t *testing.T) {
 	}
 }
 
-// TestEffectThatOutlivesItsNode proves that a goroutine which a node left behind is
-// told that the result of its effect is not stored, and that nothing of the run is
-// left: no goroutine, and no result for a later task with the same id.
-func TestEffectThatOutlivesItsNode(t *testing.T) {
+// TestEffectThatOutlivesNodeIsNotStored proves that Once returns an error to a goroutine
+// that outlives its node, and that a later task with the same id does not get its result.
+func TestEffectThatOutlivesNodeIsNotStored(t *testing.T) {
 	t.Parallel()
 	for _, later := range []bool{false, true} {
 		t.Run(fmt.Sprint("in a later superstep ", later), func(t *testing.T) {

@@ -23,8 +23,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// setting returns the number in an environment variable, or otherwise if it is
-// unset.
+// setting returns the number in an environment variable. If the variable is unset, it
+// returns the parameter otherwise.
 func setting(t testing.TB, name string, otherwise uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(name)
@@ -46,10 +46,9 @@ func seed(t testing.TB) uint64 {
 
 const crashRounds = 10
 
-// crasher builds a graph that runs two supersteps per round: the node plan, and
-// then sent tasks, a node and a subgraph in parallel. The function did is called
-// before each task does anything, and before and after the effect of the node
-// left.
+// crasher builds a graph that runs two supersteps per round: first the node plan, and
+// then sent tasks, a node and a subgraph in parallel. The function did is called at the
+// start of each task, and before and after the effect of the node "left".
 func crasher(s checkpoint.Store, rounds int, did func(kind, checkpoint, task string)) (*graph.Graph, error) {
 	node := func(fn func(ctx context.Context, v state.View) state.Update) graph.NodeFunc {
 		return func(ctx context.Context, v state.View) (state.Update, error) {
@@ -221,14 +220,14 @@ type crashes struct {
 	t     *testing.T
 	file  string
 	store checkpoint.Store
-	left  atomic.Int64 // kills still to do
-	lines int          // lines that a run without a crash prints
+	left  atomic.Int64 // the number of kills that remain
+	lines int          // the number of lines that a run without a crash prints
 	want  []string     // the trail of a run without a crash
 
 	killed, runs, within, withSaved atomic.Int64
 }
 
-// measure does a run without a crash.
+// measure executes a run without a crash and stores its lines and trail.
 func (c *crashes) measure() {
 	r := &crashRun{crashes: c, id: "sound", executions: map[string]int{}}
 	r.process(-1, 0, "sync", "invoke")
@@ -243,9 +242,9 @@ type crashRun struct {
 	id         string
 	lines      int
 	crashed    int
-	put        []string       // ids of stored checkpoints
-	saved      []string       // tasks whose results were stored
-	executions map[string]int // by task
+	put        []string       // the ids of stored checkpoints
+	saved      []string       // the tasks whose results were stored
+	executions map[string]int // the number of executions of each task
 	end        []string       // the final trail
 }
 
@@ -266,7 +265,7 @@ func (c *crashes) run(id string, rng *rand.Rand) {
 	}
 }
 
-// takeKill takes one of the remaining kills and reports whether there was one.
+// takeKill decrements the number of remaining kills. It reports false if it is zero.
 func (c *crashes) takeKill() bool {
 	for {
 		n := c.left.Load()
@@ -281,7 +280,7 @@ func (c *crashes) takeKill() bool {
 func (r *crashRun) process(after int, delay time.Duration, mode, how string) {
 	p := spawn(r.t, "crash", r.file, r.id, mode, how)
 	kill := func() {
-		<-time.After(delay) // so that the kill can hit any point, not only the end of a line
+		<-time.After(delay) // let the kill happen anywhere, not only at the end of a line
 		_ = p.cmd.Process.Kill()
 	}
 	here := map[string]bool{}
@@ -330,8 +329,8 @@ func (r *crashRun) record(line string, here map[string]bool) {
 	}
 }
 
-// countKill counts whether the process died within a superstep, and whether
-// results of that superstep were stored.
+// countKill counts the kills within a superstep, and the kills after which some results
+// of the superstep were stored.
 func (r *crashRun) countKill(here map[string]bool) {
 	if r.end != nil || len(r.put) == 0 {
 		return
@@ -350,8 +349,8 @@ func (r *crashRun) countKill(here map[string]bool) {
 	}
 }
 
-// history returns the checkpoints of the outermost graph, oldest first. It
-// removes every stored checkpoint from put.
+// history returns the checkpoints of the root graph, oldest first. It removes the
+// checkpoints that the store has from put.
 func (r *crashRun) history() []checkpoint.Checkpoint {
 	var out []checkpoint.Checkpoint
 	for c, err := range r.store.List(r.t.Context(), checkpoint.Query{Thread: r.id, AllNamespaces: true}) {
@@ -369,7 +368,7 @@ func (r *crashRun) history() []checkpoint.Checkpoint {
 	return out
 }
 
-// check compares a run that ended with a run without a crash.
+// check compares a completed run with a run without a crash.
 func (r *crashRun) check() {
 	assert.Equal(r.t, r.want, r.end, "run %s: trail", r.id)
 	list := r.history()
@@ -381,5 +380,5 @@ func (r *crashRun) check() {
 		parent = c.ID
 	}
 	assert.Empty(r.t, r.put, "run %s: acknowledged checkpoints that are lost", r.id)
-	assert.NoError(r.t, r.store.DeleteThread(r.t.Context(), r.id)) // keeps the file small
+	assert.NoError(r.t, r.store.DeleteThread(r.t.Context(), r.id)) // keep the file small
 }

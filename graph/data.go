@@ -10,7 +10,7 @@ import (
 // snapshotData is the JSON of a [Snapshot].
 type snapshotData struct {
 	Info
-	// Values has each channel by name, but for absent and untracked ones.
+	// Values maps channel names to values, without absent and untracked channels.
 	Values  map[string]json.RawMessage `json:"values"`
 	Tasks   []Task                     `json:"tasks,omitempty"`
 	Pauses  []Pause                    `json:"pauses,omitempty"`
@@ -18,9 +18,9 @@ type snapshotData struct {
 	Done    bool                       `json:"done"`
 }
 
-// MarshalJSON returns the snapshot as JSON: the fields of [Info], "values" with every
-// channel by name, "tasks", "pauses", "waiting" and "done". Channels that are absent
-// or untracked are left out. [Graph.ReadSnapshot] reads it back.
+// MarshalJSON returns the snapshot as a JSON object. It has the fields of [Info],
+// "tasks", "pauses", "waiting", "done", and "values" with the value of each channel by
+// name. Absent and untracked channels are left out. [Graph.ReadSnapshot] reads it.
 func (s *Snapshot) MarshalJSON() ([]byte, error) {
 	values, err := state.Values(s.View)
 	if err != nil {
@@ -31,8 +31,9 @@ func (s *Snapshot) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// ReadSnapshot reads the JSON of a [Snapshot] of this graph. A value that its channel
-// cannot hold, or a channel that the graph does not have, is a [state.ChannelError].
+// ReadSnapshot reads the JSON of a [Snapshot] of this graph. It returns a
+// [state.ChannelError] for a value that its channel cannot hold, and for a channel that
+// the graph does not have.
 func (g *Graph) ReadSnapshot(data []byte) (*Snapshot, error) {
 	if g == nil {
 		return nil, &RunError{Err: errNilGraph}
@@ -48,18 +49,18 @@ func (g *Graph) ReadSnapshot(data []byte) (*Snapshot, error) {
 	return &Snapshot{Info: in.Info, View: view, Tasks: in.Tasks, Pauses: in.Pauses, Waiting: in.Waiting}, nil
 }
 
-// ReadInput returns the writes that a JSON object describes: for each channel by name
-// one update, or for a channel that holds a list an element or an array of elements,
-// or for a map an object of entries. It is how input gets to a graph without its
-// handles, as from a request. An unknown channel is a [state.ErrUnknownChannel], and
-// a value that the channel does not take a [state.ChannelError].
+// ReadInput decodes input of the graph, for example from a request. The data is a JSON
+// object that maps names of channels to updates. For a list channel, the update is an
+// element or an array of elements; for a map channel, it is an object of entries. An
+// unknown channel is a [state.ErrUnknownChannel]. A value that the channel does not
+// accept is a [state.ChannelError].
 func (g *Graph) ReadInput(data []byte) (state.Update, error) {
 	if g == nil {
 		return nil, &RunError{Err: errNilGraph}
 	}
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(data, &values); err != nil {
-		return nil, g.fail("", fmt.Errorf("the input is not a JSON object by channel: %w", err))
+		return nil, g.fail("", fmt.Errorf("the input is not a JSON object with the names of channels as keys: %w", err))
 	}
 	writes, err := g.plan.Schema.InputFromJSON(values)
 	if err != nil {
@@ -72,8 +73,8 @@ func (g *Graph) ReadInput(data []byte) (state.Update, error) {
 	return update, nil
 }
 
-// JSONSchema returns the JSON Schema (draft 2020-12) of the values of a snapshot: an
-// object with each channel by name.
+// JSONSchema returns the JSON Schema (draft 2020-12) of the "values" of a snapshot's
+// JSON: an object whose keys are the names of channels.
 func (g *Graph) JSONSchema() json.RawMessage {
 	if g == nil {
 		return nil
@@ -81,7 +82,7 @@ func (g *Graph) JSONSchema() json.RawMessage {
 	return g.plan.Schema.JSONSchema()
 }
 
-// InputJSONSchema returns the JSON Schema of what [Graph.ReadInput] reads.
+// InputJSONSchema returns the JSON Schema of the input of [Graph.ReadInput].
 func (g *Graph) InputJSONSchema() json.RawMessage {
 	if g == nil {
 		return nil

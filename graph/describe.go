@@ -8,7 +8,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Describe returns what the graph consists of, in the order of names.
+// Describe returns the channels, nodes and edges of the graph as data, in the order of
+// names.
 func (g *Graph) Describe() draw.Graph {
 	if g == nil {
 		return draw.Graph{}
@@ -43,7 +44,7 @@ func describePlan(p *engine.Plan, o *Options, endJoins []engine.Join) draw.Graph
 	return d
 }
 
-// pausesAt reports whether a list of static pauses has a node.
+// pausesAt reports whether a list of static pauses contains a node.
 func pausesAt(list []string, node string) bool {
 	return slices.Contains(list, node) || slices.Contains(list, AllNodes)
 }

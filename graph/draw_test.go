@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// everyKind returns a graph that has every kind of node and edge.
+// everyKind returns a graph with every kind of node and edge.
 func everyKind(t *testing.T) *graph.Graph {
 	sub := graph.New("sub", trail, turns)
 	sub.Node("s-1", mark("s-1"))
@@ -35,8 +35,8 @@ func everyKind(t *testing.T) *graph.Graph {
 	return compile(t, b, graph.Options{PauseBefore: []string{"right"}, PauseAfter: []string{"both"}})
 }
 
-// TestDrawingsMatchGoldenFiles proves that the description and both drawings of a
-// graph are as expected, and equal for graphs that are built alike.
+// TestDrawingsMatchGoldenFiles proves that the description and the drawings of a graph
+// equal golden files, and do not depend on the order of map iteration.
 func TestDrawingsMatchGoldenFiles(t *testing.T) {
 	t.Parallel()
 	g := everyKind(t)
@@ -45,7 +45,7 @@ func TestDrawingsMatchGoldenFiles(t *testing.T) {
 	data, err := json.MarshalIndent(g.Describe(), "", "  ")
 	require.NoError(t, err)
 	golden(t, "describe.json", string(data)+"\n")
-	for range 20 { // the order of map iteration must not show
+	for range 20 { // repeat, since the order of map iteration is random
 		other := everyKind(t)
 		require.Equal(t, g.Mermaid(), other.Mermaid())
 		require.Equal(t, g.DOT(), other.DOT())

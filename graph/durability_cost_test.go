@@ -19,10 +19,10 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestBytesOfLongRuns proves that a superstep of a long run allocates as much as one
-// of a short run, in every durability mode. It counts bytes and no time. It is not
-// parallel, so that other tests do not count.
-func TestBytesOfLongRuns(t *testing.T) {
+// TestLongRunsAllocateNoMorePerSuperstep proves that a superstep of a long run allocates
+// as many bytes as a superstep of a short run, in every durability mode. It is not
+// parallel, so that allocations of other tests are not counted.
+func TestLongRunsAllocateNoMorePerSuperstep(t *testing.T) {
 	for _, d := range modes {
 		t.Run(d.String(), func(t *testing.T) {
 			short, long := bytesAStep(t, d, 1_000), bytesAStep(t, d, 20_000)
@@ -46,9 +46,9 @@ func bytesAStep(t *testing.T, d graph.Durability, steps int) uint64 {
 	return (after.TotalAlloc - before.TotalAlloc) / uint64(steps)
 }
 
-// TestExitHoldsAsMuchAsTheState proves that a run which stores at its end does not
-// hold what later supersteps replaced.
-func TestExitHoldsAsMuchAsTheState(t *testing.T) {
+// TestExitMemoryIsBounded proves that a run under Exit does not keep values in memory that
+// later supersteps have replaced.
+func TestExitMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	const steps, size = 2_000, 1 << 10
 	held := 0
@@ -69,7 +69,7 @@ func TestExitHoldsAsMuchAsTheState(t *testing.T) {
 	g := compile(t, b, graph.Options{Checkpoints: s, Durability: graph.Exit, MaxSteps: steps + 1})
 	snap := done(t, g.Thread("t"), graph.Begin())
 	require.Len(t, note.Get(snap), size)
-	// A snapshot covers the changes before it once there are 64 of them.
+	// After 64 changes, the engine replaces them by a snapshot.
 	require.LessOrEqual(t, held, 2*64*size, "bytes of the checkpoint, of a state of %d", size)
 	require.Equal(t, note.Get(snap), note.Get(snapshot(t, g.Thread("t"))))
 	require.Equal(t, steps, total.Get(snapshot(t, g.Thread("t"))))
@@ -119,7 +119,7 @@ func TestResultsAreStoredTogether(t *testing.T) {
 					assert.NoError(t, err)
 					assert.Equal(t, tasks-1, total.Get(snap))
 				})
-				time.Sleep(time.Minute) // the slow task runs for an hour
+				time.Sleep(time.Minute) // after a minute, only the slow task still runs
 				finished := 0
 				for _, task := range snapshot(t, th).Tasks {
 					if task.Finished {
@@ -136,8 +136,8 @@ func TestResultsAreStoredTogether(t *testing.T) {
 	}
 }
 
-// TestRefusedResultFailsItsTask proves that a result which the store refuses fails
-// the task that it is of, and no other one that was stored with it.
+// TestRefusedResultFailsItsTask proves that if the store rejects the result of one task in
+// a batch, only this task fails.
 func TestRefusedResultFailsItsTask(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []error{checkpoint.ErrTooLarge, checkpoint.ErrInvalid} {

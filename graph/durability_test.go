@@ -51,7 +51,7 @@ func TestDurabilityModesStoreCheckpoints(t *testing.T) {
 				switch mode {
 				case graph.Sync:
 					require.Equal(t, i+1, n, "checkpoints that superstep %d finds in mode %v", i, mode)
-				case graph.Async: // the last one may not be stored yet
+				case graph.Async: // the last checkpoint may not be stored yet
 					require.Contains(t, []int{i, i + 1}, n, "checkpoints that superstep %d finds in mode %v", i, mode)
 				case graph.Exit:
 					require.Zero(t, n, "checkpoints that superstep %d finds in mode %v", i, mode)
@@ -79,9 +79,7 @@ func TestExitStoresFinishedTasksAtPause(t *testing.T) {
 	})
 }
 
-// TestSyncAndAsyncMakeOneHistory proves that both modes store the same checkpoints. The
-// reference model and the tests of store failures compare the final states of all
-// modes.
+// TestSyncAndAsyncMakeOneHistory proves that Sync and Async store the same checkpoints.
 func TestSyncAndAsyncMakeOneHistory(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		histories := map[graph.Durability][]string{}

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestTwoWritersNameEachOther proves that the error of two tasks which write to a
-// channel for one names both of them, and says what to do.
+// TestTwoWritersNameEachOther proves that if two tasks write to a channel that accepts one
+// write per superstep, the error names both tasks and says what to do.
 func TestTwoWritersNameEachOther(t *testing.T) {
 	t.Parallel()
 	g := build(t, nil, func(b *graph.Builder) {
@@ -30,14 +30,14 @@ func TestTwoWritersNameEachOther(t *testing.T) {
 	wantText(t, err, `"ann"`, `"bo"`, `"note"`, "LastWins")
 }
 
-// TestMaxStepsSaysWhatToDo proves that the error of a run that takes too many
-// supersteps names a cycle of edges which cannot end, if that is the reason.
+// TestMaxStepsSaysWhatToDo proves that the error of a run that exceeds MaxSteps names the
+// cycle of edges, if the graph has a cycle that cannot end.
 func TestMaxStepsSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	again := choose(func(state.View) string { return "a" })
 	for name, c := range map[string]struct {
 		fill func(b *graph.Builder)
-		want string // a regular expression: a cycle is named from the node that is due
+		want string // a regular expression, since a cycle may begin at any of its nodes
 		not  string
 	}{
 		"cycle of one": {
@@ -83,8 +83,8 @@ func TestMaxStepsSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// TestPanicNamesItsLine proves that the error of a panic has the file and line of the
-// code that panicked, in nodes, branches, reducers of the user and mappings.
+// TestPanicNamesItsLine proves that the error of a panic has the file and line of the code
+// that panicked, for nodes, branches, reducers and subgraph mappings.
 func TestPanicNamesItsLine(t *testing.T) {
 	t.Parallel()
 	var list []int
@@ -121,9 +121,9 @@ func TestPanicNamesItsLine(t *testing.T) {
 	}
 }
 
-// TestForgottenCompileError proves that every use of a graph which Compile did not
-// return says so.
-func TestForgottenCompileError(t *testing.T) {
+// TestNilGraphIsAnError proves that every method of a nil graph returns an error that
+// tells the caller to check the error of Compile.
+func TestNilGraphIsAnError(t *testing.T) {
 	t.Parallel()
 	var g *graph.Graph
 	th := g.Thread("t")

@@ -10,55 +10,58 @@ import (
 	"github.com/weft-go/weft/internal/engine"
 )
 
-// Conditions that the error of a run or of Compile wraps. Use [errors.Is].
+// The sentinel errors that runs and Compile return. Test for them with [errors.Is].
 var (
 	// ErrNoInput is returned when a run has no input and the thread has no checkpoint
 	// to resume.
 	ErrNoInput = engine.ErrNoInput
-	// ErrMaxSteps is returned when a run needs more supersteps than it may take. The
-	// state is stored, and the next run resumes.
+	// ErrMaxSteps is returned when a run needs more supersteps than MaxSteps allows.
+	// The state is stored, and the next run resumes.
 	ErrMaxSteps = engine.ErrMaxSteps
-	// ErrDrained is returned by a run that stopped at the end of a superstep because
-	// the caller asked for it. Cancel the run's context with it as the cause to ask:
-	// see [context.WithCancelCause]. The next run resumes.
+	// ErrDrained is returned by a run that the caller stopped at the end of a
+	// superstep. To stop a run in this way, cancel its context with ErrDrained as the
+	// cause; see [context.WithCancelCause]. The next run resumes.
 	ErrDrained = engine.ErrDrained
-	// ErrSuperseded is returned by a run that another run stopped: see [ConflictPolicy].
+	// ErrSuperseded is returned by a run that another run cancelled: see
+	// [ConflictPolicy].
 	ErrSuperseded = engine.ErrSuperseded
-	// ErrNoStore is returned when something needs a thread and a store: a graph
-	// compiled with [Options.Checkpoints], and a run on a [Thread].
+	// ErrNoStore is returned when a call needs a stored thread and there is none.
+	// Compile the graph with [Options.Checkpoints], and run it on a [Thread].
 	ErrNoStore = engine.ErrNoStore
 	// ErrNoQuestion is returned when an answer is for a question that is not open.
 	ErrNoQuestion = engine.ErrNoQuestion
 	// ErrDuplicateKey is returned when a node uses one key for two questions of an
-	// interrupt, or a question gets two answers, or a call of [Once] waits for itself.
+	// interrupt, when a question gets two answers, or when a call of [Once] is nested
+	// in a call with the same key.
 	ErrDuplicateKey = engine.ErrDuplicateKey
-	// ErrAmbiguous is returned when an update has to name the node that it stands for.
+	// ErrAmbiguous is returned by [Thread.Update] without a node when several nodes ran
+	// or were updated last. Name the node.
 	ErrAmbiguous = engine.ErrAmbiguous
-	// ErrUnknownNode is returned when the graph has no node with a name.
+	// ErrUnknownNode is returned when the graph has no node with the given name.
 	ErrUnknownNode = engine.ErrUnknownNode
 	// ErrRoute is returned when a node or branch chooses a target that is not declared.
 	ErrRoute = engine.ErrRoute
-	// ErrTimeout is the failure of a node that takes longer than its timeout allows.
+	// ErrTimeout is the error of a node that exceeded its timeout.
 	ErrTimeout = engine.ErrTimeout
-	// ErrMissed is returned to a reader of a [Broadcast] that asks for events that are
-	// no longer kept, or has fallen behind to them.
+	// ErrMissed is returned to a reader of a [Broadcast] whose next event is no longer
+	// kept, or that asks for a number which the run has not reached.
 	ErrMissed = errors.New("events were missed")
 	// ErrNotInNode is returned by a function that needs the context of a running node.
 	ErrNotInNode = errors.New("the context does not belong to a running node")
-	// ErrSignal is returned when a write that steers the engine has no meaning where
-	// it stands, such as an answer that a node returns.
+	// ErrSignal is returned for a write that is not allowed where it is used, such as
+	// an answer that a node returns.
 	ErrSignal = engine.ErrSignal
-	// ErrPersistentBusy is returned when two tasks of one superstep run one persistent
-	// subgraph.
+	// ErrPersistentBusy is returned when two tasks of one superstep run the same
+	// persistent subgraph.
 	ErrPersistentBusy = engine.ErrPersistentBusy
 )
 
 // A NodeError is the failure of one task.
 type NodeError struct {
-	// Path is the tasks of the subgraphs around the node, outermost first, joined by
-	// "/"; empty in the graph that was started.
+	// Path has the ids of the tasks that run the subgraphs around the node, outermost
+	// first, joined by "/". It is empty in the root graph.
 	Path string
-	// Node is the name of the node, Task the id of its task in the superstep.
+	// Node is the name of the node. Task is the id of its task in the superstep.
 	Node, Task string
 	// Attempt counts the runs of the task under node.Retry, from 1.
 	Attempt int
@@ -66,7 +69,8 @@ type NodeError struct {
 	Err error
 }
 
-// Error returns the node, its task and attempt if they add anything, and the cause.
+// Error returns the node and the cause. It adds the task if its id differs from the
+// node's name, and the attempt after the first.
 func (e *NodeError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "node %q", e.Node)
@@ -82,14 +86,14 @@ func (e *NodeError) Error() string {
 // Unwrap returns the cause.
 func (e *NodeError) Unwrap() error { return e.Err }
 
-// newNodeError makes the error of a task. An error that names the same node already
-// is returned as it is.
+// newNodeError returns the error of a task. An error that already names the same
+// node is returned unchanged.
 func newNodeError(f engine.TaskFailure) error {
 	err, attempt := f.Err, 1
-	if ne, ok := err.(*NodeError); ok && ne.Node == f.Node && ne.Path == f.Path { //nolint:errorlint // only the outermost is meant
+	if ne, ok := err.(*NodeError); ok && ne.Node == f.Node && ne.Path == f.Path { //nolint:errorlint // only the outermost error counts
 		return err
 	}
-	if ae, ok := err.(*engine.AttemptError); ok { //nolint:errorlint // only the outermost is meant
+	if ae, ok := err.(*engine.AttemptError); ok { //nolint:errorlint // only the outermost error counts
 		attempt, err = ae.Attempt, ae.Err
 	}
 	return &NodeError{Path: f.Path, Node: f.Node, Task: f.Task, Attempt: attempt, Err: err}
@@ -97,15 +101,15 @@ func newNodeError(f engine.TaskFailure) error {
 
 // A PanicError is a panic of a node or branch.
 type PanicError struct {
-	// Value is what was passed to panic.
+	// Value is the argument of panic.
 	Value any
 	// Location is the file and line that panicked.
 	Location string
-	// Stack is that of the goroutine that panicked.
+	// Stack is the stack of the goroutine that panicked.
 	Stack []byte
 }
 
-// Error returns the value, and where it was thrown.
+// Error returns the value and the location of the panic.
 func (e *PanicError) Error() string {
 	if e.Location == "" {
 		return fmt.Sprintf("panic: %v", e.Value)
@@ -119,7 +123,7 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// recoverPanic makes a panic the error. It is deferred.
+// recoverPanic stores a panic in *err. Call it with defer.
 func recoverPanic(err *error) {
 	if v := recover(); v != nil {
 		*err = &PanicError{Value: v, Location: panicLocation(), Stack: debug.Stack()}
@@ -127,7 +131,7 @@ func recoverPanic(err *error) {
 }
 
 // panicLocation returns the file and line of the panic that a deferred call of
-// recoverPanic handles: the first frame above the runtime's.
+// recoverPanic handles: the first stack frame above the frames of package runtime.
 func panicLocation() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
@@ -148,7 +152,8 @@ func panicLocation() string {
 
 // A BuildError is one mistake in a graph, found by [Builder.Compile].
 type BuildError struct {
-	// Graph and Node name the place; Node is empty when it is the whole graph.
+	// Graph and Node name the place of the mistake. Node is empty if the mistake
+	// concerns the whole graph.
 	Graph, Node string
 	// Err is the mistake.
 	Err error
@@ -165,11 +170,11 @@ func (e *BuildError) Error() string {
 // Unwrap returns the mistake.
 func (e *BuildError) Unwrap() error { return e.Err }
 
-// A RunError says what went wrong with a run, or with another use of a thread. It
-// wraps a [NodeError] for each task that failed.
+// A RunError is the error of a run or of another call on a thread. It wraps a
+// [NodeError] for each failed task.
 type RunError struct {
-	// Graph is the name of the graph, Thread the id of the thread; empty for a run
-	// without one.
+	// Graph is the name of the graph. Thread is the id of the thread, or "" for a run
+	// without a thread.
 	Graph, Thread string
 	// Err is the cause. Several failures are joined.
 	Err error
@@ -186,15 +191,15 @@ func (e *RunError) Error() string {
 // Unwrap returns the cause.
 func (e *RunError) Unwrap() error { return e.Err }
 
-// A pauseError is what [Interrupt.Wait] returns while there is no answer. The
-// engine has recorded the question already; the error only ends the node.
+// A pauseError is returned by [Interrupt.Wait] while there is no answer. The engine
+// has already recorded the question; the error only ends the node.
 type pauseError struct{ question string }
 
 func (e *pauseError) Error() string {
 	return fmt.Sprintf("graph: waiting for an answer to %s; return this error from the node", e.question)
 }
 
-// Pause marks the error for packages that do not import this one.
+// Pause marks the error for packages that do not import package graph.
 func (e *pauseError) Pause() bool { return true }
 
 // IsPause reports whether err comes from a node that waits for an answer. Code that

@@ -25,7 +25,7 @@ import (
 //		}
 //	}
 type Event interface {
-	// At returns where and when it happened.
+	// At returns the place and time of the event.
 	At() Place
 	// String describes the event in one line, for logs and examples.
 	String() string
@@ -33,29 +33,29 @@ type Event interface {
 	event()
 }
 
-// A Place is where and when an event happened.
+// A Place is the place and time of an event.
 type Place struct {
-	// Time is the engine's clock.
+	// Time is the time at which the event happened.
 	Time time.Time
-	// Step counts the thread's supersteps, inputs and updates.
+	// Step counts the supersteps, inputs and updates of the thread.
 	Step int
 	// Run is the id of the run.
 	Run string
-	// Path is the tasks of the subgraphs around it, outermost first, joined by "/";
-	// empty in the graph that was started.
+	// Path has the ids of the tasks that run the subgraphs around the event, outermost
+	// first, joined by "/". It is empty in the root graph.
 	Path string
 	// Node and Task are empty for an event that does not belong to one task.
 	Node, Task string
 }
 
-// where is the place of an event, with the parts that its task's events share.
+// where is the place of an event. All events of a task share its location.
 type where struct {
 	time     time.Time
 	step     int
 	location *engine.Location // nil for none
 }
 
-// At returns where and when the event happened.
+// At returns the place and time of the event.
 func (w where) At() Place {
 	p := Place{Time: w.time, Step: w.step}
 	if l := w.location; l != nil {
@@ -64,7 +64,7 @@ func (w where) At() Place {
 	return p
 }
 
-// line describes an event.
+// line returns the text of an event with its place.
 func (w where) line(what string, args ...any) string {
 	p := w.At()
 	where := p.Path
@@ -87,9 +87,9 @@ func joinPath(path, name string) string {
 // RunStarted opens the events of a run, and of each call of a subgraph.
 type RunStarted struct {
 	where
-	// State is what the run starts with, its input included.
+	// State is the state at the start of the run, including its input.
 	State state.View
-	// Resumed says that the run resumes the current turn and did not begin one.
+	// Resumed says that the run resumes the current turn instead of beginning one.
 	Resumed bool
 }
 
@@ -104,8 +104,8 @@ func (e RunStarted) String() string {
 // StepStarted opens a superstep.
 type StepStarted struct {
 	where
-	// Tasks are the ids of its tasks in order, those included whose result is stored
-	// from an earlier run.
+	// Tasks are the ids of its tasks in order, including tasks whose result was stored
+	// by an earlier run.
 	Tasks []string
 }
 
@@ -118,7 +118,7 @@ type TaskStarted struct{ where }
 // String describes the event in one line.
 func (e TaskStarted) String() string { return e.line("starts") }
 
-// Emitted is a value that a node gave to [Emit]: a token, a progress report.
+// Emitted is a value that a node gave to [Emit], such as a token.
 type Emitted struct {
 	where
 	Value any
@@ -130,7 +130,7 @@ func (e Emitted) String() string { return e.line("emits %v", e.Value) }
 // TaskFinished says that a task ended: with an update, an error or a question.
 type TaskFinished struct {
 	where
-	// Update is what it wrote.
+	// Update has the writes of the task.
 	Update state.Update
 	// Saved says that the result was stored by an earlier run.
 	Saved bool
@@ -153,9 +153,9 @@ func (e TaskFinished) String() string {
 	return e.line("finishes with %v", e.Update)
 }
 
-// StateChanged says that a superstep ended and its writes were applied. A run that
-// pauses also sends it when some tasks of its superstep have finished: State then
-// has their writes, as [Thread.Snapshot] does.
+// StateChanged says that a superstep ended and its writes were applied. It also
+// occurs before a pause if some tasks of the superstep have finished: State then has
+// their writes, like [Thread.Snapshot].
 type StateChanged struct {
 	where
 	State state.View
@@ -164,8 +164,8 @@ type StateChanged struct {
 // String describes the event in one line.
 func (e StateChanged) String() string { return e.line("the state changes") }
 
-// Checkpointed says that a checkpoint was given to the store; under [Sync] it is
-// stored. Under [Exit] there is one at the end of the run.
+// Checkpointed says that a checkpoint was passed to the store. Under [Sync] it is
+// already stored. Under [Exit] the event occurs once, at the end of the run.
 type Checkpointed struct {
 	where
 	ID, Parent string
@@ -214,7 +214,7 @@ func (Checkpointed) event() {}
 func (Paused) event()       {}
 func (RunEnded) event()     {}
 
-// newEvent returns the event that users see, an [Event].
+// newEvent converts an event of the engine to an [Event].
 func newEvent(e engine.Event) any {
 	w := where{time: e.Time, step: e.Step, location: e.Location}
 	switch e.Kind {

@@ -61,7 +61,7 @@ func TestEventsOfAQuickRunAreInOrder(t *testing.T) {
 				case graph.StateChanged:
 					require.Equal(t, step, total.Get(ev.State))
 				}
-				// Every other 500 supersteps, delay the consumer.
+				// Delay the consumer in every second block of 500 supersteps.
 				for range step % 50 * (step / 500 % 2) {
 					runtime.Gosched()
 				}
@@ -110,9 +110,9 @@ func superstepEvent(ev graph.Event) string {
 	return ""
 }
 
-// TestEventsOfSavedResultsAreComplete proves that a resumed run sends an event
-// for each saved result before its first task, and that a consumer may leave
-// the loop among them.
+// TestEventsOfSavedResultsAreComplete proves that a resumed run sends an event for each
+// saved result before its first task, and that a consumer may leave the loop at any of
+// these events.
 func TestEventsOfSavedResultsAreComplete(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		const tasks = 1000
@@ -169,7 +169,7 @@ func TestEventsOfSavedResultsAreComplete(t *testing.T) {
 	})
 }
 
-// TestThreadIsFreeWhenRunEndedArrives proves that the receiver of RunEnded can
+// TestThreadIsFreeWhenRunEndedArrives proves that a consumer which receives RunEnded can
 // start the next run of the thread at once.
 func TestThreadIsFreeWhenRunEndedArrives(t *testing.T) {
 	t.Parallel()

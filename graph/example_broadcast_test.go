@@ -25,7 +25,7 @@ func ExampleBroadcast() {
 		log.Fatal(err)
 	}
 
-	run := context.Background() // and not the context of a request, which ends with its connection
+	run := context.Background() // the context of a request would end with its connection
 	broadcast := graph.NewBroadcast(0)
 	go broadcast.Run(g.Stream(run)) //nolint:errcheck // the readers receive the error
 
@@ -59,8 +59,8 @@ func ExampleBroadcast() {
 	// 8 step 1: the run ends
 }
 
-// A Broadcast keeps the newest events. A reader of older ones learns where it can
-// continue.
+// A Broadcast keeps the newest events. A reader that asks for an older event gets an
+// error and the number of the event at which it can continue.
 func ExampleBroadcast_Events() {
 	b := graph.New("count")
 	b.Node("count", func(ctx context.Context, _ state.View) (state.Update, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Two edges that leave one node run their targets in parallel. A node that several
-// edges reach in one superstep runs once.
+// Two edges from one node run both targets in parallel. A node that several edges reach
+// in one superstep runs once.
 func ExampleBuilder_Edge() {
 	steps := state.Append[string]("steps")
 	did := func(what string) graph.NodeFunc {
@@ -40,8 +40,8 @@ func ExampleBuilder_Edge() {
 	// Output: [paid reserved shipped]
 }
 
-// Join runs "decide" once both paths have completed, although one path is longer. With
-// two edges "decide" would run twice.
+// Join runs "decide" once both paths have completed, although one path is longer. If
+// there were two edges to "decide" instead, it would run twice.
 func ExampleBuilder_Join() {
 	steps := state.Append[string]("steps")
 	did := func(what string) graph.NodeFunc {
@@ -123,8 +123,8 @@ func ExampleBuilder_Branch() {
 	// 1300 waits for review
 }
 
-// BranchMany chooses any number of targets: Goto runs a node on the state of the
-// graph, and Send runs it on the values that are sent.
+// BranchMany chooses any number of targets. Goto runs a node with the state of the
+// graph, and Send runs it with the sent values.
 func ExampleBuilder_BranchMany() {
 	to := state.Append[string]("to")
 	urgent := state.Last[bool]("urgent")
@@ -168,7 +168,7 @@ func ExampleBuilder_BranchMany() {
 	// ["page" "mail to ana" "mail to bo"]
 }
 
-// Every order is audited, and the branch also insures expensive ones.
+// The edge audits every order, and the branch also insures expensive orders.
 func ExampleBuilder_AllowEdgesAndBranches() {
 	total := state.Last[int]("total")
 	steps := state.Append[string]("steps")

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A user sends a second message while the first is being answered. The second run
-// stops the first, and what the first had stored remains.
+// A user sends a second message while the first run is answering. The second run
+// cancels the first run, and the message of the first run stays stored.
 func ExampleConflictPolicy() {
 	messages := state.Append[string]("messages")
 	answering := make(chan struct{}, 1)
@@ -20,7 +20,7 @@ func ExampleConflictPolicy() {
 	b.Node("answer", func(ctx context.Context, s state.View) (state.Update, error) {
 		if last, _ := messages.Last(s); last == "Write a novel." {
 			answering <- struct{}{}
-			<-ctx.Done() // a model that takes long
+			<-ctx.Done() // a slow model
 			return nil, context.Cause(ctx)
 		}
 		return state.Update{messages.Put("Paris.")}, nil

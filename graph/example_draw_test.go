@@ -91,7 +91,7 @@ func ExampleGraph_DOT() {
 	// }
 }
 
-// Describe returns the graph as data, from which a program can make its own drawing.
+// Describe returns the graph as data. A program can draw it in another way.
 func ExampleGraph_Describe() {
 	total := state.Sum[int]("total")
 	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }

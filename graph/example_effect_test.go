@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The node runs again when its question is answered. Once keeps the mail from being
+// The node runs again when its question is answered. Because of Once, the mail is not
 // sent a second time.
 func ExampleOnce() {
 	outcome := state.Last[string]("outcome")
@@ -58,7 +58,7 @@ func ExampleOnce() {
 // key, so the bank does not book it again.
 func ExampleIdempotencyKey() {
 	receipt := state.Last[int]("receipt")
-	booked := map[string]int{} // the bank's receipts by key
+	booked := map[string]int{} // the receipts of the bank by idempotency key
 	lost := true
 	pay := func(key string) (int, error) {
 		if _, known := booked[key]; !known {
@@ -98,7 +98,7 @@ func ExampleIdempotencyKey() {
 	// receipt 1, 1 payment
 }
 
-// A log function reads from the context which node called it.
+// A log function gets the name of the calling node from the context.
 func ExampleFromContext() {
 	logf := func(ctx context.Context, format string, args ...any) {
 		prefix := "server"

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A run that pauses emits every kind of event. A pause is not an error.
+// A run that pauses has every kind of event. A pause is not an error.
 func ExampleEvent() {
 	total := state.Last[int]("total")
 	approve := graph.NewInterrupt[int, bool]("approve")
@@ -74,7 +74,8 @@ func ExampleEvent() {
 	// 1 run ends, done: false
 }
 
-// A stream contains the events of subgraphs. Path is the path of the subgraph.
+// A stream contains the events of subgraphs. Place.Path says to which subgraph an event
+// belongs.
 func ExamplePlace() {
 	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }
 
@@ -113,7 +114,7 @@ func ExamplePlace() {
 	// path "", node "store"
 }
 
-// A resumed run first emits the stored results of the earlier run.
+// The events of a resumed run begin with the stored results of the earlier run.
 func ExampleTaskFinished() {
 	ready := false
 	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }

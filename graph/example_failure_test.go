@@ -74,7 +74,7 @@ func ExampleNodeError() {
 	// quota: true
 }
 
-// Every method of a thread that fails returns a RunError.
+// If a method of a thread fails, it returns a RunError.
 func ExampleRunError() {
 	b := graph.New("chat")
 	b.Node("reply", func(context.Context, state.View) (state.Update, error) { return nil, nil })
@@ -116,8 +116,8 @@ func ExamplePanicError() {
 	// has a stack: true
 }
 
-// Wait returns an error when the node has to pause. Code that handles errors passes it
-// on.
+// Wait returns an error when the node has to pause. Code that handles errors must return
+// this error unchanged.
 func ExampleIsPause() {
 	approve := graph.NewInterrupt[string, bool]("approve")
 	logged := func(fn graph.NodeFunc) graph.NodeFunc {

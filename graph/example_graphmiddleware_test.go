@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The middleware sees the node that runs the subgraph, and the node inside it.
+// The middleware wraps the node that runs the subgraph, and the node inside it.
 func ExampleMiddleware() {
 	text := state.Last[string]("text")
 	inner := graph.New("inner", text)

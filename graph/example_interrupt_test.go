@@ -21,7 +21,7 @@ func ExampleInterrupt_Wait() {
 	b.Node("pay", func(ctx context.Context, s state.View) (state.Update, error) {
 		ok, err := approve.Wait(ctx, fmt.Sprintf("pay %d EUR?", amount.Get(s)))
 		if err != nil {
-			return nil, err // the first time there is no answer, and the run pauses
+			return nil, err // there is no answer yet, so the run pauses
 		}
 		if !ok {
 			return state.Update{outcome.Put("rejected")}, nil
@@ -97,8 +97,7 @@ func ExampleInterrupt_Open() {
 	// firewall.conf: +12 lines
 }
 
-// False, zero and "" are valid answers. A question that was answered is no longer
-// open.
+// False, zero and "" are valid answers. A question with an answer is no longer open.
 func ExampleInterrupt_Answer() {
 	discount := state.Last[int]("discount")
 	ask := graph.NewInterrupt[string, int]("discount")

@@ -16,7 +16,7 @@ var (
 	releaseOK  = graph.NewInterrupt[string, string]("releaseOK")
 )
 
-// release compiles a graph of one node, whose name changes from version to version.
+// release compiles a graph of one node. Each version gives the node another name.
 func release(store checkpoint.Store, node string, m graph.Migrations) *graph.Graph {
 	b := graph.New("release", releaseLog)
 	b.Node(node, func(ctx context.Context, _ state.View) (state.Update, error) {
@@ -49,7 +49,7 @@ func ExampleMigrations() {
 	// Output: [released by Ada]
 }
 
-// Before a migration is deleted, nothing may wait under the former name any more.
+// A migration may be deleted when no thread waits under the former name any more.
 func ExampleGraph_Waiting() {
 	ctx, store := context.Background(), memcheckpoint.New(memcheckpoint.Options{})
 	g := release(store, "ask", graph.Migrations{})

@@ -153,7 +153,7 @@ func ExampleOptions_maxParallel() {
 	// Output: 100 true
 }
 
-// The node returns an answer in the last superstep that the run may take.
+// The node returns an answer in the last superstep that MaxSteps allows.
 func ExampleRemainingSteps() {
 	answer := state.Last[string]("answer")
 	tries := state.Sum[int]("tries")
@@ -178,7 +178,7 @@ func ExampleRemainingSteps() {
 	// Output: nothing found in 4 tries <nil>
 }
 
-// Sync and Async store every superstep, Exit stores the end of the run.
+// Sync and Async store every superstep. Exit stores only the end of the run.
 func ExampleDurability() {
 	n := state.Sum[int]("n")
 

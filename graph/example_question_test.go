@@ -10,8 +10,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Each sent task asks its own question. A task that has its answer completes. The
-// others wait and do not run again.
+// Each sent task asks a question. When one question is answered, its task completes. The
+// other tasks wait and do not run again.
 func ExampleInterrupt_Wait_sent() {
 	invoices := state.Append[string]("invoices")
 	invoice := state.Last[string]("invoice")
@@ -64,8 +64,8 @@ func ExampleInterrupt_Wait_sent() {
 	// paid: [A-1 A-2 A-3]
 }
 
-// The thread lists and answers the question of a subgraph. The subgraph resumes where
-// it asked: the node "draft" does not run again.
+// The parent's thread lists and answers the question of a subgraph. The subgraph resumes
+// at the node that asked: the node "draft" does not run again.
 func ExampleInterrupt_Wait_subgraph() {
 	letter := state.Last[string]("letter")
 	release := graph.NewInterrupt[string, bool]("release")
@@ -113,8 +113,8 @@ func ExampleInterrupt_Wait_subgraph() {
 	// Dear Ana true
 }
 
-// One subgraph runs for each document, and each asks a question. The path tells the
-// questions apart.
+// One subgraph runs for each document, and each asks a question. Pause.Path identifies
+// the document of a question.
 func ExampleInterrupt_Wait_sentSubgraph() {
 	document := state.Last[string]("document")
 	signed := state.Append[string]("signed")

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A run without a thread takes more supersteps than the graph was compiled for.
+// A run without a thread gets a higher MaxSteps than the compiled graph.
 func ExampleGraph_With() {
 	count := state.Sum[int]("count")
 	b := graph.New("count", count)
@@ -36,7 +36,8 @@ func ExampleGraph_With() {
 	// Output: 500
 }
 
-// The run ends, and the join still waits: the branch has passed by one of its sources.
+// The run ends while the join still waits, because the branch bypassed one of its
+// sources.
 func ExampleWaitingJoin() {
 	parts := state.Append[string]("parts")
 	b := graph.New("report", parts)

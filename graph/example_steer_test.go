@@ -12,8 +12,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A node can go only to the nodes that Destinations declares. Any other target is an
-// error.
+// Goto accepts only targets that Destinations declares. Any other target is an error.
 func ExampleBuilder_Destinations() {
 	queue := state.Last[string]("queue")
 	nothing := func(context.Context, state.View) (state.Update, error) { return nil, nil }
@@ -89,7 +88,7 @@ func ExampleGoto() {
 	// score 300, asked for prepayment
 }
 
-// The caller sends the thread to a node to which no edge leads.
+// The caller runs a node that no edge leads to.
 func ExampleGoto_caller() {
 	steps := state.Append[string]("steps")
 	did := func(what string) graph.NodeFunc {
@@ -120,8 +119,8 @@ func ExampleGoto_caller() {
 	// Output: [placed cancelled]
 }
 
-// Fan-out: one task runs for each document, in parallel. The results are in the order
-// of the sends, whichever task ends first.
+// Fan-out: one task per document runs in parallel. The results are in the order of the
+// sends, whichever task ends first.
 func ExampleSend() {
 	documents := state.Append[string]("documents")
 	text := state.Last[string]("text")
@@ -136,7 +135,7 @@ func ExampleSend() {
 		return tasks, nil
 	})
 	b.Node("count", func(_ context.Context, s state.View) (state.Update, error) {
-		// A sent task sees only the values that are sent: documents is empty here.
+		// A sent task sees only the sent values, so documents is empty here.
 		return state.Update{words.Put(len(strings.Fields(text.Get(s))))}, nil
 	})
 	b.Edge(graph.Start, "split")
@@ -154,8 +153,8 @@ func ExampleSend() {
 	// Output: [3 1 4]
 }
 
-// Begin starts a new turn without input. Without Begin, an Invoke without writes
-// resumes the thread, and here nothing is due.
+// Begin starts a new turn without input. The last Invoke has no Begin, so it resumes the
+// thread, in which nothing is due.
 func ExampleBegin() {
 	reports := state.Sum[int]("reports")
 
@@ -189,8 +188,8 @@ func ExampleBegin() {
 	// 3
 }
 
-// Continue corrects the draft where the run paused. Without Continue the write would
-// be input of a new turn, and the draft would be written again.
+// Continue corrects the draft and resumes the paused run. Without Continue, the write
+// would begin a new turn, and the node would write the draft again.
 func ExampleContinue() {
 	draft := state.Last[string]("draft")
 	sent := state.Append[string]("sent")

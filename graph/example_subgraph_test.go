@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Both graphs declare the channel text, so the subgraph reads and writes it. The
-// channel notes belongs to the subgraph only.
+// Both graphs declare the channel text, so they share it. Only the subgraph declares the
+// channel notes, so it is private.
 func ExampleBuilder_Subgraph() {
 	text := state.Last[string]("text")
 	notes := state.Append[string]("notes")
@@ -87,7 +87,7 @@ func ExampleBuilder_SubgraphWith() {
 	// invoice comes after [offer contract]
 }
 
-// Input and Output connect channels that the two graphs name differently.
+// Input and Output connect channels that have different names in the two graphs.
 func ExampleBuilder_SubgraphWith_channels() {
 	text, length := state.Last[string]("text"), state.Last[int]("length")
 	count := graph.New("count", text, length)
@@ -124,7 +124,7 @@ func ExampleBuilder_SubgraphWith_channels() {
 	// Output: 4 words
 }
 
-// A node of the subgraph sends the parent graph to one of its nodes.
+// A node of the subgraph chooses the next node of the parent graph.
 func ExampleToParent() {
 	question := state.Last[string]("question")
 	answer := state.Last[string]("answer")

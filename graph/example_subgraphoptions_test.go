@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The two graphs share no channel. Input and Output map between them.
+// The two graphs share no channel. Input and Output copy values between them.
 func ExampleSubgraphOptions() {
 	source := state.Last[string]("source")
 	target := state.Last[string]("target")

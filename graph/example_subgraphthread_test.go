@@ -15,7 +15,8 @@ var (
 	draftApprove = graph.NewInterrupt[string, bool]("draftApprove")
 )
 
-// newsletter has a subgraph that writes a draft, asks for approval and sends it.
+// newsletter returns a graph with a subgraph that writes a draft, asks for approval and
+// sends the draft.
 func newsletter() *graph.Graph {
 	inner := graph.New("draft", draftText)
 	inner.Node("write", func(context.Context, state.View) (state.Update, error) {
@@ -46,8 +47,8 @@ func newsletter() *graph.Graph {
 	return g
 }
 
-// An editor changes the draft inside the subgraph in place of the approval. The
-// question is withdrawn, and the thread resumes after it.
+// An editor changes the draft inside the subgraph instead of approving it. The question
+// is withdrawn, and the thread resumes after the node "approve".
 func ExampleSubgraphThread_Update() {
 	ctx, thread := context.Background(), newsletter().Thread("may")
 	if _, err := thread.Invoke(ctx, graph.Begin()); err != nil {
@@ -62,7 +63,7 @@ func ExampleSubgraphThread_Update() {
 	// Output: sent: Dear readers,
 }
 
-// The subgraph has a state and a history of its own, and can resume from an older
+// A subgraph has its own state and history. Fork makes it resume from an older
 // checkpoint.
 func ExampleSubgraphThread_Fork() {
 	ctx, thread := context.Background(), newsletter().Thread("june")

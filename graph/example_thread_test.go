@@ -40,7 +40,7 @@ func ExampleThread_Invoke() {
 	// Output: hi, you said hi, bye, you said bye
 }
 
-// The consumer reads the reply as it grows, and the state at the end. Leaving the loop
+// The loop reads the parts of the reply and, at the end, the state. Leaving the loop
 // early cancels the run.
 func ExampleThread_Stream() {
 	reply := state.Last[string]("reply")
@@ -113,8 +113,8 @@ func ExampleThread_Snapshot() {
 	// exists: false
 }
 
-// With sets options for single runs: this run pauses after "fill" and records who
-// started it. Other runs do not.
+// With sets options for some runs of a thread. The first run pauses after "fill" and
+// stores the user's name. The second run has no such options.
 func ExampleThread_With() {
 	steps := state.Append[string]("steps")
 	did := func(what string) graph.NodeFunc {
@@ -180,7 +180,7 @@ func ExampleRunOptions() {
 	// Output: would [erase] 31 rows
 }
 
-// Two runs of one thread at once: the second one fails before it runs a node.
+// The second of two concurrent runs on one thread fails before it runs a node.
 func ExampleThread() {
 	begun, proceed := make(chan bool), make(chan bool)
 

@@ -17,7 +17,7 @@ import (
 
 var errFault = errors.New("injected failure")
 
-// faults makes one call of a store fail, or that call and every later one.
+// faults selects which call of a store method fails, and counts the calls.
 type faults struct {
 	op      string // the name of the method
 	at      int    // the number of the call, from 1; 0 means that no call fails
@@ -27,7 +27,7 @@ type faults struct {
 	mu    sync.Mutex
 	calls map[string]int
 	hit   bool
-	acked []checkpoint.Key // the checkpoints that Put stored without an error
+	acked []checkpoint.Key // the checkpoints for which Put returned no error
 }
 
 func (f *faults) call(op string, do func() error) error {
@@ -56,7 +56,7 @@ func (f *faults) wasHit() bool {
 	return f.hit
 }
 
-// faultStore is a store whose calls fail as its faults say.
+// faultStore is a store with injected faults.
 type faultStore struct {
 	checkpoint.Store
 	f *faults
@@ -120,8 +120,8 @@ func (l faultLease) Release(ctx context.Context) error {
 	return l.f.call("Release", func() error { return l.lease.Release(ctx) })
 }
 
-// storingGraph compiles a graph that uses everything a store keeps: a question, a side
-// effect, sent tasks, a join and a subgraph. The counter effects counts the side effect.
+// storingGraph compiles a graph with a question, a side effect, sent tasks, a join and a
+// subgraph, whose data a store keeps. The counter effects counts the side effect.
 func storingGraph(t *testing.T, s checkpoint.Store, effects *counter) *graph.Graph {
 	sub := graph.New("sub", trail, turns)
 	sub.Node("s1", mark("s1"))
@@ -154,9 +154,9 @@ func storingGraph(t *testing.T, s checkpoint.Store, effects *counter) *graph.Gra
 
 var storingTrail = []string{"a", "b=yes b", "s1", "s2", "a2", "w1", "w2", "end"}
 
-// drive runs a thread until it is done, and returns the number of runs. The handle
-// sound is the same thread on a store that does not fail. A run during which the store
-// failed has to return the store's error.
+// drive runs a thread until it is done, and returns the number of runs. The handle sound
+// is the same thread on a store without faults. It requires each run during which the
+// store failed to return the store's error.
 func drive(t *testing.T, th, sound *graph.Thread, f *faults) (runs int) {
 	t.Helper()
 	for runs = 1; runs < 20; runs++ {
@@ -186,9 +186,9 @@ func drive(t *testing.T, th, sound *graph.Thread, f *faults) (runs int) {
 	return 0
 }
 
-// TestAnyStoreFailureFailsTheRun proves, for each call of the store, that the run during
-// which it fails returns the store's error, that no acknowledged checkpoint is lost, and
-// that the next run completes correctly.
+// TestAnyStoreFailureFailsTheRun lets each call of the store fail in turn. It proves that
+// the run returns the store's error, that no acknowledged checkpoint is lost, and that
+// the next run completes correctly.
 func TestAnyStoreFailureFailsTheRun(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, mode := range modes {
@@ -219,7 +219,7 @@ func runWithFaults(t *testing.T, s checkpoint.Store, mode graph.Durability, name
 	th := in(storingGraph(t, faultStore{s, f}, &effects).Thread(id), mode)
 	sound := storingGraph(t, s, &soundEffects).Thread(id)
 	drive(t, th, sound, f)
-	if f.at > 0 && f.op != "PutWrites" { // the number of its calls varies: results are stored together
+	if f.at > 0 && f.op != "PutWrites" { // the number of PutWrites calls varies, since results are batched
 		require.True(t, f.wasHit(), "%s: there was no such call", name)
 	}
 	end := snapshot(t, sound)
@@ -253,7 +253,7 @@ func TestPermanentStoreFailureFailsEveryRun(t *testing.T) {
 				th := in(storingGraph(t, faultStore{s, f}, &effects).Thread(id), mode)
 				var err error
 				for i := 0; i < 5 && err == nil; i++ {
-					_, err = th.Invoke(t.Context(), note.Put("go")) // a new turn each time
+					_, err = th.Invoke(t.Context(), note.Put("go")) // begin a new turn
 				}
 				require.ErrorIs(t, err, errFault, id)
 				for range 3 {

@@ -20,15 +20,16 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// newStore returns a store in memory without leases, as the stores below have none.
+// newStore returns a store in memory without leases.
 func newStore() checkpoint.Store {
 	return plain{memcheckpoint.New(memcheckpoint.Options{})}
 }
 
-// plain hides what a store can do beside the interface.
+// plain hides the optional interfaces of a store.
 type plain struct{ checkpoint.Store }
 
-// A gatedStore lets a test act before each write, and refuse it.
+// A gatedStore calls a function of the test before each write. If the function returns an
+// error, the write fails.
 type gatedStore struct {
 	checkpoint.Store
 	put       func(context.Context, *checkpoint.Checkpoint) error
@@ -53,7 +54,7 @@ func (s *gatedStore) PutWrites(ctx context.Context, k checkpoint.Key, writes []c
 	return s.Store.PutWrites(ctx, k, writes)
 }
 
-// A dyingStore refuses every write once its process is said to be dead.
+// A dyingStore fails every write once dead is true.
 type dyingStore struct {
 	checkpoint.Store
 	dead atomic.Bool
@@ -75,7 +76,7 @@ func (s *dyingStore) PutWrites(ctx context.Context, k checkpoint.Key, writes []c
 	return s.Store.PutWrites(ctx, k, writes)
 }
 
-// hang waits for the end of a context, as a connection does that swallows everything.
+// hang waits for the end of a context, like a call on a connection that does not respond.
 func hang(ctx context.Context) error {
 	<-ctx.Done()
 	return context.Cause(ctx)
@@ -92,8 +93,8 @@ func eachMode(t *testing.T, test func(t *testing.T, d graph.Durability)) {
 	}
 }
 
-// eachModeAndStore runs a test in every durability mode on every store, PostgreSQL
-// too.
+// eachModeAndStore runs a test in every durability mode on every store, including
+// PostgreSQL.
 func eachModeAndStore(t *testing.T, test func(t *testing.T, d graph.Durability, s checkpoint.Store)) {
 	t.Helper()
 	eachMode(t, func(t *testing.T, d graph.Durability) {
@@ -113,7 +114,7 @@ func eachModeAndStore(t *testing.T, test func(t *testing.T, d graph.Durability, 
 	})
 }
 
-// keys collects texts from nodes.
+// keys collects the idempotency keys of nodes.
 type keys struct {
 	mu   sync.Mutex
 	list []string
@@ -125,7 +126,7 @@ func (k *keys) add(s string) {
 	k.list = append(k.list, s)
 }
 
-// take returns the texts since the last call.
+// take returns the keys that were added since the last call.
 func (k *keys) take() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -152,7 +153,7 @@ func (l *logLines) String() string {
 	return l.b.String()
 }
 
-// repeat adds a node that follows itself until it has run n times.
+// repeat adds a node that runs n times.
 func repeat(b *graph.Builder, name string, n int, fn graph.NodeFunc) {
 	b.Node(name, func(ctx context.Context, v state.View) (state.Update, error) {
 		u, err := fn(ctx, v)
@@ -166,7 +167,7 @@ func repeat(b *graph.Builder, name string, n int, fn graph.NodeFunc) {
 	}), name, graph.End)
 }
 
-// sleep waits until the context ends, at most for d.
+// sleep waits for d, or until the context ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

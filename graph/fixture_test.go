@@ -42,8 +42,8 @@ func compile(t testing.TB, b *graph.Builder, o graph.Options) *graph.Graph {
 	return g
 }
 
-// build compiles a graph over the shared channels. The function fill adds its
-// nodes and edges. The store may be nil.
+// build compiles a graph with the shared channels. The function fill adds its nodes and
+// edges. The store may be nil.
 func build(t testing.TB, s checkpoint.Store, fill func(b *graph.Builder)) *graph.Graph {
 	t.Helper()
 	b := graph.New("test", trail, total, note, item)

@@ -14,9 +14,9 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestGoexitFailsTheNode proves that a node which ends its goroutine, as
-// testing.T.FailNow does, fails, and that its thread can run again. Only an Invoke
-// whose single task runs on the caller's goroutine may end that goroutine.
+// TestGoexitFailsTheNode proves that a node which calls runtime.Goexit, like
+// testing.T.FailNow, fails, and that its thread can run again. If Invoke runs a single task
+// on the caller's goroutine, the caller's goroutine ends instead.
 func TestGoexitFailsTheNode(t *testing.T) {
 	t.Parallel()
 	for _, siblings := range []int{0, 1, 5} {

@@ -9,13 +9,14 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A Graph is compiled and immutable. It may run any number of threads at once.
+// A Graph is a compiled graph. It is immutable, and may run any number of threads at
+// once.
 type Graph struct {
 	plan     *engine.Plan
 	opts     Options
-	run      RunOptions      // of [Graph.With]
-	options  *engine.Options // of a run without a thread
-	endJoins []engine.Join   // which schedule nothing; for Describe
+	run      RunOptions      // the options of [Graph.With]
+	options  *engine.Options // the options of a run without a thread
+	endJoins []engine.Join   // joins to End; only Describe uses them
 }
 
 // Name returns the name with which the graph was built.
@@ -26,11 +27,10 @@ func (g *Graph) Name() string {
 	return g.plan.Name
 }
 
-// With returns the graph with options for all its runs, with a thread and without.
-// They replace those of an earlier With, and [Thread.With] replaces them. Without a
-// thread, Durability, Metadata and Conflict have no meaning. Mistakes in the options
-// are errors of the runs. As a subgraph, the graph has the MaxSteps, MaxParallel and
-// pauses of the options.
+// With returns a copy of the graph with options for its runs. They replace the options of
+// an earlier With, and [Thread.With] replaces them. Durability, Metadata and Conflict have
+// no effect on runs without a thread. Runs with invalid options fail. If the graph is a
+// subgraph, MaxSteps, MaxParallel and the pauses of the options apply to it.
 func (g *Graph) With(o RunOptions) *Graph {
 	if g == nil {
 		return nil
@@ -41,14 +41,14 @@ func (g *Graph) With(o RunOptions) *Graph {
 	return &c
 }
 
-// Invoke runs the graph once, without a thread: nothing is kept, and it cannot
-// pause. The run may have no input at all.
+// Invoke runs the graph once, without a thread. Nothing is stored, and the run cannot
+// pause. The input may be empty.
 func (g *Graph) Invoke(ctx context.Context, writes ...state.Write) (*Snapshot, error) {
 	return g.invoke(ctx, nil, nil, writes)
 }
 
-// Stream is [Graph.Invoke] with its events; see [Thread.Stream]. As nothing is stored,
-// the run may be 64 events ahead of their reader.
+// Stream is like [Graph.Invoke], and yields the events of the run; see [Thread.Stream].
+// Since nothing is stored, the run may be up to 64 events ahead of the reader.
 func (g *Graph) Stream(ctx context.Context, writes ...state.Write) iter.Seq2[Event, error] {
 	return g.stream(ctx, nil, writes)
 }
@@ -84,7 +84,7 @@ func (g *Graph) stream(ctx context.Context, t *Thread, writes []state.Write) ite
 	}
 }
 
-// fail makes err the error of a run.
+// fail wraps err in a RunError.
 func (g *Graph) fail(thread string, err error) error {
 	if err == nil {
 		return nil

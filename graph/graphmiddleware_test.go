@@ -22,7 +22,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A journal collects lines of several goroutines.
+// A journal collects lines from several goroutines.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -51,7 +51,7 @@ func at(ctx context.Context) string {
 	return strings.TrimPrefix(r.Path+"/"+r.Task, "/")
 }
 
-// tracing returns middleware that writes when a node begins and ends.
+// tracing returns middleware that adds a line to j when a node begins and when it ends.
 func tracing(j *journal, name string) graph.Middleware {
 	return func(next graph.NodeFunc) graph.NodeFunc {
 		return func(ctx context.Context, s state.View) (state.Update, error) {
@@ -81,8 +81,8 @@ func wrapIn(t *testing.T, name string, sub *graph.Graph, o graph.SubgraphOptions
 	return compile(t, b, graph.Options{})
 }
 
-// TestMiddlewareWrapsEveryNode: nodes of nested subgraphs too, in order, with what
-// subgraph nodes have inside.
+// TestMiddlewareWrapsEveryNode proves that middleware wraps every node, including nodes
+// of nested subgraphs, and in which order several middlewares run.
 func TestMiddlewareWrapsEveryNode(t *testing.T) {
 	t.Parallel()
 	var j journal
@@ -117,9 +117,9 @@ func TestMiddlewareWrapsEveryNode(t *testing.T) {
 	require.Equal(t, []string{"of the leaf > leaf", "of the leaf < leaf"}, j.take(), "the leaf by itself")
 }
 
-// TestMiddlewareSharedSubgraph: one graph under two nodes, and middleware of two
-// graphs that share it, do not mix.
-func TestMiddlewareSharedSubgraph(t *testing.T) {
+// TestMiddlewareOfSharedSubgraphDoesNotMix proves that two graphs with the same subgraph
+// each run only their own middleware in it, also if two nodes run the subgraph.
+func TestMiddlewareOfSharedSubgraphDoesNotMix(t *testing.T) {
 	t.Parallel()
 	b := graph.New("leaf", trail)
 	b.Node("leaf", mark("leaf"))
@@ -145,8 +145,8 @@ func TestMiddlewareSharedSubgraph(t *testing.T) {
 	}
 }
 
-// TestMiddlewareWrapsPrebuiltAgents: the model and the tools of an agent and of the
-// members of a team.
+// TestMiddlewareWrapsPrebuiltAgents proves that middleware wraps the model and tool nodes
+// of an agent and of the members of a supervisor.
 func TestMiddlewareWrapsPrebuiltAgents(t *testing.T) {
 	t.Parallel()
 	var j journal
@@ -185,9 +185,9 @@ func TestMiddlewareWrapsPrebuiltAgents(t *testing.T) {
 
 type requestKey struct{}
 
-// TestMiddlewareOncePerTask: a retry inside is one call of the middleware, a run that
-// resumes is another; and what the context carries reaches nested nodes.
-func TestMiddlewareOncePerTask(t *testing.T) {
+// TestMiddlewareRunsOncePerTask proves that middleware is called once for each run of a task,
+// and not for each attempt of an inner retry. Nested nodes see the values of its context.
+func TestMiddlewareRunsOncePerTask(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		var j journal
 		fails := 2
@@ -223,7 +223,8 @@ func TestMiddlewareOncePerTask(t *testing.T) {
 	})
 }
 
-// TestMiddlewareChangesResults: what middleware returns is what the node returned.
+// TestMiddlewareChangesResults proves that middleware can replace the update and the
+// error of a node.
 func TestMiddlewareChangesResults(t *testing.T) {
 	t.Parallel()
 	around := func(m graph.Middleware) *graph.Graph {
@@ -257,9 +258,9 @@ func TestMiddlewareChangesResults(t *testing.T) {
 	})
 }
 
-// TestMiddlewareMistakes: Compile names middleware that is nil or returns nil, and the
-// node; a context that is not derived from the node's is an error of the subgraph.
-func TestMiddlewareMistakes(t *testing.T) {
+// TestMiddlewareIsChecked proves that Compile reports middleware that is nil or returns
+// nil, and that a context which is not derived from the node's context is an error.
+func TestMiddlewareIsChecked(t *testing.T) {
 	t.Parallel()
 	var j journal
 	none := func(graph.NodeFunc) graph.NodeFunc { return nil }
@@ -297,9 +298,9 @@ func retrying(p node.RetryPolicy) graph.Middleware {
 	return func(next graph.NodeFunc) graph.NodeFunc { return node.Retry(p, next) }
 }
 
-// TestRetryAroundASubgraph: the subgraph resumes where it failed, in every durability
-// mode, also when what fails comes after its end.
-func TestRetryAroundASubgraph(t *testing.T) {
+// TestRetryResumesSubgraph proves that a retry resumes a subgraph where it failed, in
+// every durability mode, also if the failure comes after the end of the subgraph.
+func TestRetryResumesSubgraph(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, mode := range modes {
 			for _, place := range []string{"node", "output", "middleware"} {
@@ -347,7 +348,8 @@ func TestRetryAroundASubgraph(t *testing.T) {
 	})
 }
 
-// TestSubgraphOutputFailsAndTheNextRunResumes: what the subgraph has done is kept.
+// TestSubgraphOutputFailsAndTheNextRunResumes proves that after an error of Output, the
+// next run does not run the nodes of the subgraph again.
 func TestSubgraphOutputFailsAndTheNextRunResumes(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, mode := range modes {
@@ -379,9 +381,9 @@ func TestSubgraphOutputFailsAndTheNextRunResumes(t *testing.T) {
 	})
 }
 
-// TestTimeoutAroundASubgraph: nodes of the subgraph see the deadline, and the error
-// names the timeout; a retry resumes in the subgraph with a new deadline.
-func TestTimeoutAroundASubgraph(t *testing.T) {
+// TestTimeoutReachesSubgraph proves that the nodes of a subgraph see the deadline of its
+// timeout, and that a retry resumes the subgraph with a new deadline.
+func TestTimeoutReachesSubgraph(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var j journal

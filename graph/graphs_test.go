@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/graph"
 )
 
-// single compiles a graph of one node, "n", without a store.
+// single compiles a graph with one node, "n", and without a store.
 func single(t testing.TB, fn graph.NodeFunc) *graph.Graph {
 	t.Helper()
 	return build(t, nil, func(b *graph.Builder) {
@@ -16,7 +16,7 @@ func single(t testing.TB, fn graph.NodeFunc) *graph.Graph {
 	})
 }
 
-// lone returns a thread of a graph of one node, "n".
+// lone returns a thread of a graph with one node, "n".
 func lone(t testing.TB, s checkpoint.Store, fn graph.NodeFunc) *graph.Thread {
 	t.Helper()
 	return build(t, s, func(b *graph.Builder) {

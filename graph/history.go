@@ -11,20 +11,20 @@ import (
 
 // A HistoryQuery selects checkpoints of a thread.
 type HistoryQuery struct {
-	// Before, when set, keeps what is older than the checkpoint with this id.
+	// Before, if not empty, selects checkpoints older than the one with this id.
 	Before string
-	// Limit is the most to return. Zero means all.
+	// Limit is the maximum number of checkpoints. Zero means all.
 	Limit int
-	// Source and Run keep the checkpoints that have them.
+	// Source and Run, if not empty, select checkpoints of that source and run.
 	Source checkpoint.Source
 	Run    string
-	// Metadata keeps the checkpoints that have every one of these pairs.
+	// Metadata selects checkpoints whose metadata contains all these pairs.
 	Metadata map[string]string
 }
 
-// History yields the thread's checkpoints, newest first, those of abandoned branches
-// included. It reads no states, so its memory does not grow with the thread:
-// t.At(info.ID).Snapshot reads a state. An error is the last pair.
+// History yields the thread's checkpoints, newest first, including checkpoints of
+// abandoned branches. It reads no states, so its memory does not grow with the thread.
+// To read a state, use t.At(info.ID).Snapshot. An error is the last pair.
 func (t *Thread) History(ctx context.Context, q HistoryQuery) iter.Seq2[Info, error] {
 	return t.history(ctx, q, "")
 }
@@ -58,16 +58,16 @@ func (t *Thread) history(ctx context.Context, q HistoryQuery, namespace string) 
 	}
 }
 
-// Waiting yields the newest checkpoints of the threads that wait at a node: those that
-// need attention when the node changes. A thread waits at a node if it has a task of
-// the node that did not finish, because the thread paused, failed or crashed, or if
-// the node is deferred and waits for other work. The node may have any name, also one
-// that the graph no longer has, and of [Migrations] the former or the present one. A
-// node of a subgraph is not looked for, but the node that runs the subgraph.
+// Waiting finds the threads that wait at a node, and yields the newest checkpoint of
+// each. Use it before you change or remove the node. A thread waits at a node if a
+// task of the node did not finish, because the thread paused, failed or crashed, or if
+// the node is deferred and waits for other work. The graph need not have the node. With
+// [Migrations], pass the former or the present name. For a node of a subgraph, pass the
+// node that runs the subgraph.
 //
-// Waiting looks at every thread whose id begins with the prefix, in the order of the
-// ids, and reads no states. The store must be a [checkpoint.ThreadLister]. An error is
-// the last pair.
+// Waiting reads every thread whose id begins with the prefix, in the order of the ids,
+// without its state. The store must be a [checkpoint.ThreadLister]. An error is the
+// last pair.
 func (g *Graph) Waiting(ctx context.Context, node, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		if g == nil {

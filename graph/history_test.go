@@ -20,16 +20,16 @@ func TestForkLeavesEarlierBranchUnchanged(t *testing.T) {
 		done(t, th, trail.Put("in"))
 		main := history(t, th, graph.HistoryQuery{})
 		require.Len(t, main, 4)
-		// Replay from the checkpoint after a.
+		// Run again from the checkpoint after node a.
 		require.Equal(t, []string{"in", "a", "b", "c", "d"}, trail.Get(done(t, th.At(main[1].ID))))
-		// Update after a, and resume.
+		// Update the checkpoint after node a, and resume.
 		edit := update(t, th.At(main[1].ID), "a", trail.Put("edit"))
 		require.Equal(t, main[1].ID, edit.Parent)
 		require.Equal(t, main[1].Step+1, edit.Step)
 		require.Equal(t, []string{"in", "a", "edit", "b", "c", "d"}, trail.Get(done(t, th)))
-		// A new turn from the first checkpoint.
+		// Begin a new turn at the first checkpoint.
 		require.Equal(t, []string{"in", "turn", "a", "b", "c", "d"}, trail.Get(done(t, th.At(main[0].ID), trail.Put("turn"))))
-		// The first checkpoint resumed with a write.
+		// Resume the first checkpoint with a write.
 		require.Equal(t, []string{"in", "more", "a", "b", "c", "d"}, trail.Get(done(t, th.At(main[0].ID), trail.Put("more"), graph.Continue())))
 		all := history(t, th, graph.HistoryQuery{})
 		require.Equal(t, main, all[:4], "the first branch")
@@ -91,8 +91,8 @@ func TestHistoryFilters(t *testing.T) {
 	})
 }
 
-// TestDeleteRemovesOneThread proves that Delete removes the checkpoints of its thread
-// only, can be repeated, and that the thread can begin anew.
+// TestDeleteRemovesOneThread proves that Delete removes only the checkpoints of its
+// thread, can be repeated, and that the thread can then begin again.
 func TestDeleteRemovesOneThread(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		g := diamond(t, s)

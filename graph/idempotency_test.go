@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// requireDistinct fails if two tasks have one key, or a task has none.
+// requireDistinct requires every task to have a key, and no two tasks to have the same.
 func requireDistinct(t *testing.T, list []string, want int) {
 	t.Helper()
 	require.Len(t, list, want)
@@ -25,8 +25,8 @@ func requireDistinct(t *testing.T, list []string, want int) {
 	}
 }
 
-// payGraph has a loop, three sent tasks and a subgraph that is called by each of
-// them, and hands the key of every task to record.
+// payGraph returns a graph with a loop and three sent tasks, each of which runs a
+// subgraph. Every task calls record with its key.
 func payGraph(t *testing.T, s checkpoint.Store, o graph.Options, record func(string)) *graph.Graph {
 	pay := func(ctx context.Context, _ state.View) (state.Update, error) {
 		record(graph.IdempotencyKey(ctx))
@@ -52,15 +52,15 @@ func payGraph(t *testing.T, s checkpoint.Store, o graph.Options, record func(str
 
 const payTasks = 3 * (1 + 2*2 + 1)
 
-// TestKeysAreDistinct proves that no two tasks of a run have one key, those of the
-// calls of a subgraph included, with a thread and without.
+// TestKeysAreDistinct proves that no two tasks of a run have the same key, including tasks
+// of subgraphs, with and without a thread.
 func TestKeysAreDistinct(t *testing.T) {
 	t.Parallel()
 	t.Run("without a thread", func(t *testing.T) {
 		t.Parallel()
 		var k keys
 		g := payGraph(t, nil, graph.Options{}, k.add)
-		for range 2 { // each run has keys of its own
+		for range 2 { // each run has different keys
 			_, err := g.Invoke(t.Context())
 			require.NoError(t, err)
 		}
@@ -76,9 +76,9 @@ func TestKeysAreDistinct(t *testing.T) {
 	})
 }
 
-// TestKeysOfBranches proves that a new turn, a fork and an update give their tasks
-// other keys than those of the branch that they leave.
-func TestKeysOfBranches(t *testing.T) {
+// TestBranchesHaveOwnKeys proves that the tasks after a new turn, a fork or an update have
+// other keys than the tasks before it.
+func TestBranchesHaveOwnKeys(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, d graph.Durability) {
 		var k keys
@@ -107,7 +107,7 @@ func TestKeysOfBranches(t *testing.T) {
 				afterFirst = info.ID
 			}
 		}
-		if afterFirst == "" { // Exit keeps the ends of runs only
+		if afterFirst == "" { // Exit stores only the end of each run
 			afterFirst = history(t, th, graph.HistoryQuery{})[0].ID
 			snap, err := th.At(afterFirst).Update(t.Context(), "first")
 			require.NoError(t, err)
@@ -129,9 +129,9 @@ func TestKeysOfBranches(t *testing.T) {
 	})
 }
 
-// TestKeysAfterACrash proves that a task which runs again has the key that it had,
-// in whatever superstep the process died, and whatever was stored by then.
-func TestKeysAfterACrash(t *testing.T) {
+// TestKeysSurviveCrash proves that a task which runs again after a crash has the same key,
+// in whichever superstep the process crashed.
+func TestKeysSurviveCrash(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, d graph.Durability) {
 		for _, nested := range []bool{false, true} {
@@ -184,7 +184,7 @@ func keysAfterACrash(t *testing.T, d graph.Durability, nested bool, dies int) {
 		})
 	}
 	th := in(g.Thread("t"), d)
-	// The input is stored, and the run stops before its first superstep.
+	// Store the input only: the run pauses before its first superstep.
 	stop := g.Thread("t").With(graph.RunOptions{PauseBefore: []string{graph.AllNodes}})
 	_, err := stop.Invoke(t.Context(), trail.Put("in"))
 	require.NoError(t, err)

@@ -10,9 +10,9 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// An Interrupt is a kind of question that a node asks a person, or another system,
-// with a typed prompt P and a typed answer A. Declare it once, as a package
-// variable; it is safe for concurrent use.
+// An Interrupt is a kind of question that a node asks a person or another system. P
+// is the type of its prompt, and A the type of its answer. Declare it as a package
+// variable. It is safe for concurrent use.
 //
 //	var Approve = graph.NewInterrupt[Order, bool]("approve")
 //
@@ -25,28 +25,29 @@ import (
 //	}
 type Interrupt[P, A any] struct{ name string }
 
-// NewInterrupt returns an interrupt. Storage knows it by its name.
+// NewInterrupt returns an interrupt. Questions are stored with its name, so the name
+// must not change.
 func NewInterrupt[P, A any](name string) *Interrupt[P, A] { return &Interrupt[P, A]{name} }
 
 // Name returns the interrupt's name.
 func (i *Interrupt[P, A]) Name() string { return i.name }
 
-// Wait returns the answer to a question. While there is none, it records the
-// question and returns an error that the node must return: the run pauses when the
-// other tasks of its superstep have ended. Once there is an answer the node runs
-// again from its top, so side effects belong after Wait, in [Once], or in a node
-// of their own.
+// Wait returns the answer to a question. While there is no answer, it records the
+// question and returns an error, which the node must return. The run pauses when the
+// other tasks of its superstep have ended. Once there is an answer, the node runs
+// again from its beginning. Put side effects after Wait, into [Once], or into another
+// node.
 //
-// A node that asks several questions of one interrupt uses [Interrupt.WaitKey]; the
-// same question twice is an [ErrDuplicateKey]. Without a thread and a store, Wait
-// returns [ErrNoStore].
+// A node that asks several questions of one interrupt uses [Interrupt.WaitKey]; a
+// second Wait is an [ErrDuplicateKey]. Without a thread and a store, Wait returns
+// [ErrNoStore].
 func (i *Interrupt[P, A]) Wait(ctx context.Context, prompt P) (A, error) {
 	return i.WaitKey(ctx, "", prompt)
 }
 
-// WaitKey is [Interrupt.Wait] for one of several questions of a node. A question is
-// known by its key and not by the order of the calls. To ask several at once, call
-// WaitKey for each and return their errors joined.
+// WaitKey is [Interrupt.Wait] for a node with several questions. The key identifies
+// the question; the order of the calls does not matter. To ask several questions at
+// once, call WaitKey for each and return the joined errors.
 func (i *Interrupt[P, A]) WaitKey(ctx context.Context, key string, prompt P) (answer A, err error) {
 	t := engine.TaskOf(ctx)
 	if t == nil {
@@ -74,10 +75,10 @@ func (i *Interrupt[P, A]) WaitKey(ctx context.Context, key string, prompt P) (an
 	return answer, nil
 }
 
-// An OpenQuestion is a question of an [Interrupt] that waits for its answer.
+// An OpenQuestion is a question of an [Interrupt] that has no answer yet.
 type OpenQuestion[P any] struct {
 	Pause
-	// Prompt is what is asked.
+	// Prompt is the decoded prompt.
 	Prompt P
 }
 
@@ -100,9 +101,9 @@ func (i *Interrupt[P, A]) Open(s *Snapshot) ([]OpenQuestion[P], error) {
 }
 
 // Answer returns the answer to an open question, as input of the thread's next run.
-// A run may be given any number of answers. If it is given nothing else, tasks
-// whose questions got none keep waiting. An id that is not open in the thread is an
-// [ErrNoQuestion]. An answer that the node cannot read fails the node, and the
+// A run may be given any number of answers. If its input is answers only, tasks with
+// other open questions keep waiting. An id that is not open in the thread is an
+// [ErrNoQuestion]. An answer that does not decode into A fails the node, and the
 // question is open again.
 func (i *Interrupt[P, A]) Answer(id string, answer A) state.Write {
 	data, err := jsonform.Marshal(answer)

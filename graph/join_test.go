@@ -19,9 +19,9 @@ func TestJoinCountsEachSourceOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		sends    []string // the sources that run in the first superstep
-		again    bool     // whether a runs again once
+		again    bool     // whether node a runs once more
 		deferred bool
-		then     string // the node that the target runs next, the first time
+		then     string // the node that the target schedules when it runs for the first time
 		want     string
 	}{
 		"one source twice, last":      {sends: []string{"a", "b", "b"}, then: "a", want: "a b b c a"},
@@ -63,7 +63,7 @@ func TestJoinCountsEachSourceOnce(t *testing.T) {
 				})
 				th := g.Thread("t").With(graph.RunOptions{MaxSteps: 1})
 				_, err := th.Invoke(t.Context(), note.Put("go"))
-				for range 10 { // one run for each superstep, so that the join's progress is stored
+				for range 10 { // one run per superstep, so that the progress of the join is stored
 					if err == nil {
 						break
 					}
@@ -75,8 +75,8 @@ func TestJoinCountsEachSourceOnce(t *testing.T) {
 	}
 }
 
-// TestJoinToEndSchedulesNothing proves that a join whose target is End runs nothing
-// more, and is drawn.
+// TestJoinToEndSchedulesNothing proves that a join to End schedules no node, and that
+// drawings contain it.
 func TestJoinToEndSchedulesNothing(t *testing.T) {
 	eachStore(t, func(t *testing.T, store checkpoint.Store) {
 		g := build(t, store, func(b *graph.Builder) {
@@ -121,8 +121,8 @@ func TestDeferredNodeWaitsOverTurns(t *testing.T) {
 	})
 }
 
-// TestDeferredNodeRunsLastAndOnce proves that a deferred node runs once, when no other
-// work remains, also if each superstep is a run of its own.
+// TestDeferredNodeRunsLastAndOnce proves that a deferred node runs once, when no other work
+// remains, also if each superstep is a separate run.
 func TestDeferredNodeRunsLastAndOnce(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		g := build(t, s, func(b *graph.Builder) {

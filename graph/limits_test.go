@@ -16,8 +16,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// counting compiles a graph that loops until the total is n. The function each is
-// called before each superstep with the total.
+// counting compiles a graph that loops until the total is n. It calls the function each
+// with the total before each superstep.
 func counting(t testing.TB, s checkpoint.Store, n int, o graph.Options, each func(ctx context.Context, done int)) *graph.Graph {
 	b := graph.New("count", total, note)
 	b.Node("n", func(ctx context.Context, v state.View) (state.Update, error) {
@@ -78,7 +78,7 @@ func maxParallel(t *testing.T, most int, stream bool) {
 	t.Helper()
 	var now, peak atomic.Int64
 	var once sync.Once
-	full := make(chan struct{}) // closed when most tasks run
+	full := make(chan struct{}) // closed when the maximum number of tasks run
 	b := graph.New("g", total)
 	b.BranchMany(graph.Start, func(state.View) (state.Update, error) {
 		var u state.Update
@@ -133,7 +133,7 @@ func TestDrainedRunEndsAfterSuperstep(t *testing.T) {
 			require.ErrorIs(t, err, graph.ErrDrained)
 			require.Equal(t, 3, total.Get(snap), mode)
 			require.Equal(t, 3, total.Get(snapshot(t, th)), mode)
-			_, err = th.Invoke(ctx) // the context is still drained
+			_, err = th.Invoke(ctx) // the context has already ended with ErrDrained
 			require.ErrorIs(t, err, graph.ErrDrained)
 			at = 4
 			ctx, cancel = context.WithCancelCause(t.Context())
@@ -154,7 +154,7 @@ func TestRunWithEndedContextDoesNothing(t *testing.T) {
 		cause := errors.New("too late")
 		cancel(cause)
 		th := lone(t, s, func(context.Context, state.View) (state.Update, error) {
-			t.Error("the node ran")
+			assert.Fail(t, "the node ran")
 			return nil, nil
 		})
 		_, err := th.Invoke(ctx, note.Put("go"))

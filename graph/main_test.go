@@ -17,8 +17,8 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
 
-// children maps a name to the function that the test binary runs, instead of
-// its tests, when a test starts it as a child process of that name.
+// children has the functions of child processes by name. A test starts the test binary
+// again as a child process, which calls the function instead of running tests.
 var children = map[string]func(c *child) error{}
 
 // A child is the state of a running child process.
@@ -115,6 +115,6 @@ func (p *process) wait(t testing.TB) {
 		rest = append(rest, p.out.Text())
 	}
 	assert.Empty(t, rest, "unexpected output of the child process")
-	err := p.cmd.Wait() // before p.err is read: Wait ends the copying of stderr
+	err := p.cmd.Wait() // only then is p.err complete: Wait waits for the copying of stderr
 	require.NoError(t, err, "stderr of the child process: %s", p.err.String())
 }

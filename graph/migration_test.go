@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// names gives nodes their names in a version of a graph.
+// names maps the name of a node in the old version to its name in the new version.
 type names map[string]string
 
 func (n names) of(name string) string {
@@ -25,8 +25,7 @@ func (n names) of(name string) string {
 	return name
 }
 
-// A version builds a graph with the names of a version, and with migrations if it
-// is not the old one.
+// A version adds nodes and edges to a builder, with the names of n.
 type version func(t *testing.T, b *graph.Builder, n names)
 
 func (v version) compile(t *testing.T, s checkpoint.Store, n, migrations names, more ...func(*graph.Options)) *graph.Graph {
@@ -39,12 +38,12 @@ func (v version) compile(t *testing.T, s checkpoint.Store, n, migrations names, 
 	return compile(t, b, o)
 }
 
-// A migrationCase is a thread that an old version leaves unfinished, and how the new
-// one ends it. The old version calls its nodes by the keys of rename.
+// A migrationCase describes a thread that the old version of a graph leaves unfinished
+// and the new version completes. The keys of rename are the old names.
 type migrationCase struct {
 	version version
 	rename  names
-	options graph.RunOptions // of the old version's run
+	options graph.RunOptions // the options of the run with the old version
 	finish  func(t *testing.T, th *graph.Thread) *graph.Snapshot
 	want    []string
 }
@@ -68,7 +67,7 @@ func answerAll(t *testing.T, th *graph.Thread) *graph.Snapshot {
 	return snap
 }
 
-// migrationCases are by what is stored under the former name.
+// migrationCases maps the kind of data that is stored under the former name to a case.
 var migrationCases = map[string]migrationCase{
 	"due node": {
 		version: func(_ *testing.T, b *graph.Builder, n names) {
@@ -183,7 +182,7 @@ var migrationCases = map[string]migrationCase{
 	},
 }
 
-// migrations returns the migrations of a subgraph: the names that are renamed in this version.
+// migrations returns the migrations of a subgraph with the changed names in olds.
 func (n names) migrations(olds ...string) graph.Migrations {
 	m := graph.Migrations{Nodes: names{}}
 	for _, old := range olds {
@@ -194,7 +193,8 @@ func (n names) migrations(olds ...string) graph.Migrations {
 	return m
 }
 
-// parallel has a node that finishes and chooses a target, beside one that asks.
+// parallel adds a node that finishes and chooses a target, and in the same superstep a
+// node that asks a question.
 func parallel(_ *testing.T, b *graph.Builder, n names) {
 	b.Node(n.of("work"), func(context.Context, state.View) (state.Update, error) {
 		return state.Update{trail.Put("work"), graph.Goto(n.of("target"))}, nil
@@ -206,7 +206,7 @@ func parallel(_ *testing.T, b *graph.Builder, n names) {
 	b.Edge(graph.Start, n.of("ask"))
 }
 
-// twoQuestions asks two questions after a side effect.
+// twoQuestions adds a node that asks two questions after a side effect.
 func twoQuestions(_ *testing.T, b *graph.Builder, n names) {
 	effects := 0
 	b.Node(n.of("ask"), func(ctx context.Context, _ state.View) (state.Update, error) {
@@ -224,7 +224,7 @@ func twoQuestions(_ *testing.T, b *graph.Builder, n names) {
 	chain(b, n.of("ask"))
 }
 
-// joining has a join that one source reached while the other waits.
+// joining adds a join of which one source has completed while the other one waits.
 func joining(_ *testing.T, b *graph.Builder, n names) {
 	b.Node(n.of("left"), mark("left"))
 	b.Node("hop", func(context.Context, state.View) (state.Update, error) { return nil, nil })
@@ -238,7 +238,7 @@ func joining(_ *testing.T, b *graph.Builder, n names) {
 	b.Join(n.of("end"), n.of("left"), n.of("right"))
 }
 
-// around has a subgraph that asks, and a node after it.
+// around adds a subgraph that asks a question, and a node after it.
 func around(o graph.SubgraphOptions) version {
 	return func(t *testing.T, b *graph.Builder, n names) {
 		b.SubgraphWith(n.of("sub"), asker(t), o)
@@ -247,9 +247,9 @@ func around(o graph.SubgraphOptions) version {
 	}
 }
 
-// TestMigrationOfNodes: whatever a thread has stored under the former name of a node,
-// the thread ends as if the node had not been renamed.
-func TestMigrationOfNodes(t *testing.T) {
+// TestMigratedNodeResumesThread proves that a thread with data under the former name of a
+// node ends as if the node had not been renamed.
+func TestMigratedNodeResumesThread(t *testing.T) {
 	t.Parallel()
 	for name, c := range migrationCases {
 		for store, open := range stores {
@@ -262,7 +262,7 @@ func TestMigrationOfNodes(t *testing.T) {
 					before := c.version.compile(t, s, nil, nil).Thread("t").With(options)
 					invoke(t, before, note.Put("go"))
 
-					own := names{} // without the nodes of subgraphs
+					own := names{} // the renamed nodes of the root graph
 					for old, now := range c.rename {
 						probe := graph.New("probe", trail, total, note, item)
 						c.version(t, probe, c.rename)
@@ -284,9 +284,9 @@ func TestMigrationOfNodes(t *testing.T) {
 	}
 }
 
-// TestMigrationIsNeeded: without it, the run's error names what to write, and the
-// thread is as it was.
-func TestMigrationIsNeeded(t *testing.T) {
+// TestMissingMigrationIsReported proves that without a migration the run fails, that its
+// error contains the necessary migration, and that the thread does not change.
+func TestMissingMigrationIsReported(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, name := range []string{"due node", "result and question", "sends", "deferred node", "subgraph"} {
 			c := migrationCases[name]
@@ -310,8 +310,8 @@ func TestMigrationIsNeeded(t *testing.T) {
 	})
 }
 
-// TestMigrationOfALostJoinIsLogged: a join that the graph no longer has is no error,
-// since it may have been removed, but it is logged.
+// TestMigrationOfALostJoinIsLogged proves that a stored join which the graph no longer
+// has is logged and is not an error, since the join may have been removed on purpose.
 func TestMigrationOfALostJoinIsLogged(t *testing.T) {
 	t.Parallel()
 	s := memcheckpoint.New(memcheckpoint.Options{})
@@ -330,8 +330,9 @@ func TestMigrationOfALostJoinIsLogged(t *testing.T) {
 	require.Empty(t, log.String())
 }
 
-// TestMigrationTwice: a node that was renamed twice has threads with each of its names.
-func TestMigrationTwice(t *testing.T) {
+// TestNodeRenamedTwiceResumes proves that threads with both former names of a node that was
+// renamed twice can resume.
+func TestNodeRenamedTwiceResumes(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		second := names{"left": "b left", "right": "b right"}
 		third := names{"left": "c left", "right": "c right"}
@@ -345,9 +346,9 @@ func TestMigrationTwice(t *testing.T) {
 	})
 }
 
-// TestMigrationOfVoidedResults: results that were refused under the new name do not
-// come back under the old one.
-func TestMigrationOfVoidedResults(t *testing.T) {
+// TestMigrationKeepsResultsVoided proves that a result which was voided under the new name
+// is not restored from the old name.
+func TestMigrationKeepsResultsVoided(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		writes := true
 		v := version(func(_ *testing.T, b *graph.Builder, n names) {
@@ -376,8 +377,8 @@ func TestMigrationOfVoidedResults(t *testing.T) {
 	})
 }
 
-// TestMigrationKeepsIdempotencyKeys: a task that failed under the former name runs
-// again with the same key.
+// TestMigrationKeepsIdempotencyKeys proves that a task which failed under the former name
+// runs again with the same idempotency key.
 func TestMigrationKeepsIdempotencyKeys(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		var keys []string
@@ -404,9 +405,9 @@ func TestMigrationKeepsIdempotencyKeys(t *testing.T) {
 	})
 }
 
-// TestMigrationOfChannels: the values, pending results, sends and subgraphs of a
-// thread have their channels under the new names.
-func TestMigrationOfChannels(t *testing.T) {
+// TestMigratedChannelsKeepValues proves that values, stored results, sends and subgraphs of a
+// thread have renamed channels under their new names.
+func TestMigratedChannelsKeepValues(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, mode := range modes {
 			version := func(list *state.ListChannel[string], sum *state.Channel[int, int], m graph.Migrations) *graph.Graph {
@@ -445,8 +446,8 @@ func TestMigrationOfChannels(t *testing.T) {
 	})
 }
 
-// TestMigrationMistakes: Compile names them.
-func TestMigrationMistakes(t *testing.T) {
+// TestMigrationsAreChecked proves that Compile reports each mistake in Migrations.
+func TestMigrationsAreChecked(t *testing.T) {
 	t.Parallel()
 	for want, m := range map[string]graph.Migrations{
 		`Migrations say that "old" is now its name`: {Nodes: names{"old": "nobody"}},

@@ -29,8 +29,8 @@ func reporting(name string, did func(string)) graph.NodeFunc {
 	}
 }
 
-// level builds the graph of level n. Its private channel counts the executions
-// of its own nodes, and each node fails unless the count is right.
+// level builds the graph of level n. A private channel counts the executions of its nodes,
+// and each node fails unless the count is right.
 func level(did func(string), n, depth int) *graph.Graph {
 	private := state.Sum[int](fmt.Sprint("private", n))
 	b := graph.New(fmt.Sprint("level", n), trail, private)
@@ -65,8 +65,8 @@ func level(did func(string), n, depth int) *graph.Graph {
 	return g
 }
 
-// TestPauseNamesPathOfNestedQuestion proves that the pause of a question three
-// levels down contains its path and the node of the outermost graph.
+// TestPauseNamesPathOfNestedQuestion proves that the pause of a question in a nested
+// subgraph has its path and the node of the root graph.
 func TestPauseNamesPathOfNestedQuestion(t *testing.T) {
 	t.Parallel()
 	g := processGraph(t, "nested", stores["memory"](t), func(string) {})

@@ -11,9 +11,9 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestFunctionsOfANodeOutsideANode proves that functions which need the context of a
-// node fail, or do nothing, with another context.
-func TestFunctionsOfANodeOutsideANode(t *testing.T) {
+// TestNodeFunctionsOutsideNode proves that functions which need the context of a node fail
+// or do nothing with any other context.
+func TestNodeFunctionsOutsideNode(t *testing.T) {
 	t.Parallel()
 	_, err := ask.Wait(t.Context(), "?")
 	require.ErrorIs(t, err, graph.ErrNotInNode)
@@ -26,9 +26,9 @@ func TestFunctionsOfANodeOutsideANode(t *testing.T) {
 	require.NotPanics(t, func() { graph.Emit(t.Context(), 1) })
 }
 
-// TestContextOfACompletedNode proves that a goroutine which outlives its node no longer
+// TestCompletedNodeLosesItsContext proves that a goroutine which outlives its node no longer
 // has the context of a node.
-func TestContextOfACompletedNode(t *testing.T) {
+func TestCompletedNodeLosesItsContext(t *testing.T) {
 	t.Parallel()
 	kept := make(chan context.Context, 1)
 	g := single(t, func(ctx context.Context, _ state.View) (state.Update, error) {

@@ -9,18 +9,18 @@ import (
 )
 
 // Once runs fn and returns its result. When the node runs again, after a pause, a
-// failure, a retry or a crash, Once returns that result without running fn. The key
-// names the side effect within the task: calls with one key share one result, even
-// at the same time, so two effects need two keys.
+// failure, a retry or a crash, Once returns the stored result without running fn. The
+// key identifies the side effect within the task. Calls with the same key share one
+// result, also concurrent calls, so two effects need two keys.
 //
-// Once stores the result, as a channel's value would be, before it returns. It does
-// so even if the context ended while fn ran, so an effect that succeeded is not
-// forgotten. It does not start fn once the context has ended. If the result cannot
-// be stored, the task fails. A failure of fn is not stored.
+// Once stores the result as JSON before it returns. It stores the result even if the
+// context ended while fn ran, so a completed effect is not lost. It does not start fn
+// once the context has ended. If the result cannot be stored, the task fails. An error
+// of fn is not stored.
 //
-// A crash between the side effect and its storage makes fn run again: give the
-// other side an [IdempotencyKey] where that matters. Without a thread the result is
-// remembered within the run only; under [Exit], a crash forgets it.
+// After a crash between the side effect and its storage, fn runs again. If fn must not
+// take effect twice, pass an [IdempotencyKey] to the service that it calls. Without a
+// thread, the result is only kept within the run. Under [Exit], a crash loses it.
 func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) (T, error) {
 	var zero T
 	t := engine.TaskOf(ctx)
@@ -38,7 +38,7 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 		}
 		return data, nil
 	})
-	if ee, ok := err.(*effectError); ok { //nolint:errorlint // made above, and never wrapped
+	if ee, ok := err.(*effectError); ok { //nolint:errorlint // the function above makes it, and nothing wraps it
 		return zero, ee.err
 	}
 	if err != nil {
@@ -51,7 +51,8 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 	return v, nil
 }
 
-// An effectError is the error of the caller's function, which Once returns as it is.
+// An effectError holds the error of the caller's function, which Once returns
+// unchanged.
 type effectError struct{ err error }
 
 func (e *effectError) Error() string { return e.err.Error() }

@@ -18,8 +18,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// effects is a node with side effects before and after a question. It fails after them
-// if fails is set.
+// effects is a node with side effects before and after a question. If fails is set, the
+// node fails after the effects.
 type effects struct {
 	did   counter
 	mu    sync.Mutex
@@ -67,7 +67,7 @@ func (e *effects) graph(t testing.TB, s checkpoint.Store) *graph.Graph {
 }
 
 // TestOnceRunsOnceOverPausesAndFailures proves that a side effect runs once although its
-// node runs again after a pause, after a failure and in another graph value, and that
+// node runs again after a pause, after a failure and in another Graph value, and that
 // the idempotency key of a task stays the same.
 func TestOnceRunsOnceOverPausesAndFailures(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
@@ -76,7 +76,7 @@ func TestOnceRunsOnceOverPausesAndFailures(t *testing.T) {
 			id := mode.String()
 			th := in(e.graph(t, s).Thread(id), mode)
 			q := pending(t, ask, invoke(t, th, note.Put("go")))[0].ID
-			invoke(t, th) // asks the question again
+			invoke(t, th) // ask the question again
 			e.fails = true
 			_, err := th.Invoke(t.Context(), ask.Answer(q, "a"))
 			require.ErrorIs(t, err, errBroken)
@@ -222,8 +222,8 @@ func TestOnceResultErrorsNameTheKey(t *testing.T) {
 	})
 }
 
-// TestOnceWithoutThread proves that a run without a thread remembers a side effect until
-// it ends.
+// TestOnceWithoutThread proves that a run without a thread keeps the result of a side
+// effect until the run ends.
 func TestOnceWithoutThread(t *testing.T) {
 	t.Parallel()
 	var did counter

@@ -42,9 +42,9 @@ func openQuestions(tb testing.TB, s checkpoint.Store, n int) (th *graph.Thread, 
 	return th, ids
 }
 
-// TestOneAnswerAmongMany proves what one answer costs while n questions are open: one
-// node runs, a constant number of bytes is written, and what it reads grows no faster
-// than n. It is not parallel, so that other tests do not count.
+// TestOneAnswerAmongMany proves the cost of one answer while n questions are open: one node
+// runs, a constant number of bytes is written, and the number of bytes that are read is at
+// most linear in n. It is not parallel, so that other tests are not counted.
 func TestOneAnswerAmongMany(t *testing.T) {
 	few, fewWritten := oneAnswer(t, 250)
 	many, manyWritten := oneAnswer(t, 2_000)
@@ -73,7 +73,7 @@ func oneAnswer(t *testing.T, n int) (allocated uint64, written int) {
 	return (after.TotalAlloc - before.TotalAlloc) / answers, written / answers
 }
 
-// BenchmarkAnswersOneAtATime answers n open questions, each in a run of its own.
+// BenchmarkAnswersOneAtATime answers n open questions, each in a separate run.
 func BenchmarkAnswersOneAtATime(b *testing.B) {
 	for _, n := range []int{500, 1_000, 2_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

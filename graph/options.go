@@ -13,53 +13,51 @@ import (
 
 const defaultMaxSteps = 100
 
-// Options configures a compiled graph. Its zero value works: nothing is kept
-// beyond a run.
+// Options configures a compiled graph. The zero value is valid: nothing is stored.
 type Options struct {
-	// Checkpoints keeps the graph's threads. Nil means that runs have no thread and
-	// cannot pause. A subgraph uses the store of the graph around it.
+	// Checkpoints stores the graph's threads. Nil means that runs have no thread and
+	// cannot pause. A subgraph uses the store of its parent.
 	Checkpoints checkpoint.Store
 	// Durability says when a superstep is stored.
 	Durability Durability
-	// PauseBefore and PauseAfter name nodes: a run stops before, or after, a
-	// superstep that has one of them. The next run resumes.
+	// PauseBefore and PauseAfter name nodes. A run pauses before, or after, each
+	// superstep that contains one of them. The next run resumes.
 	PauseBefore, PauseAfter []string
-	// MaxSteps is how many supersteps a run may take. Zero means 100.
+	// MaxSteps is the maximum number of supersteps of a run. Zero means 100.
 	MaxSteps int
-	// MaxParallel is how many tasks of a superstep may run at once. Zero means all.
+	// MaxParallel is the maximum number of tasks that run at once. Zero means no limit.
 	MaxParallel int
-	// Middleware wraps every node of the graph and of its subgraphs, those of
-	// prebuilt agents included, under Invoke and Stream alike. The first one is
-	// outermost. It surrounds decorators such as node.Retry, so it runs once for each
-	// run of a task and not once for each attempt. A node that runs a subgraph is
-	// wrapped too: what its context carries reaches the nodes of the subgraph. The
-	// middleware of a subgraph's own Options applies only when that graph is run by
-	// itself.
+	// Middleware wraps every node of the graph and of its subgraphs, including nodes
+	// of prebuilt agents, under Invoke and Stream. The first one is outermost. It
+	// surrounds decorators such as node.Retry, so it runs once for each run of a task
+	// and not once for each attempt. A node that runs a subgraph is wrapped too, and
+	// the nodes of the subgraph inherit the values of its context. The middleware in
+	// the Options of a subgraph applies only when that graph is run by itself.
 	Middleware []Middleware
-	// Migrations says what was renamed since threads were stored.
+	// Migrations lists nodes and channels that were renamed since threads were stored.
 	Migrations Migrations
-	// Version is stored with every checkpoint, for those who look at old ones.
+	// Version is stored with every checkpoint, and returned as [Info.Version].
 	Version string
-	// Logger gets what no error can tell, such as stored channels that the graph no
-	// longer has, a join that a finished run has left waiting, or a sent task that reads
-	// a channel which was not sent to it. Nil means silence.
+	// Logger receives warnings, such as a stored channel that the graph no longer has,
+	// a join that still waits when the run has finished, or a sent task that reads a
+	// channel which was not sent to it. Nil means that nothing is logged.
 	Logger *slog.Logger
 }
 
-// Migrations lets threads go on that an older version of a graph stored, with names
-// that the graph no longer has:
+// Migrations maps former names of nodes and channels to their present names. A thread
+// that an older version of the graph stored can then resume:
 //
 //	graph.Options{Migrations: graph.Migrations{Nodes: map[string]string{"ask": "approve"}}}
 //
-// What a thread has to run, the results and open questions of tasks, what was sent,
-// joins and subgraphs are found under the former names. Questions keep their ids, and
-// [IdempotencyKey] the key of the former name; of several, the first in alphabetical
-// order. A migration stays as long as there are threads with the former name:
-// [Graph.Waiting] lists them. A subgraph is compiled with migrations of its own. A
-// channel whose type changed has an Upgrade: see [state.Channel.Upgrade].
+// Due tasks, stored results, open questions, sends, joins and subgraphs are found
+// under the former names. Questions keep their ids. [IdempotencyKey] returns the key
+// of the former name; of several former names, the first in alphabetical order. Keep
+// a migration while threads with the former name exist: [Graph.Waiting] lists them.
+// A subgraph is compiled with its own migrations. For a channel whose type changed,
+// see [state.Channel.Upgrade].
 type Migrations struct {
-	// Nodes and Channels give the present name of each former name. If a name changed
-	// twice, both former names have the last one.
+	// Nodes and Channels map each former name to the present name. If a name changed
+	// twice, map both former names to the present one.
 	Nodes, Channels map[string]string
 }
 
@@ -67,11 +65,11 @@ type Migrations struct {
 type Durability uint8
 
 const (
-	// Sync stores a superstep before the next one starts. A crash loses nothing that
-	// was seen to happen.
+	// Sync stores a superstep before the next one starts. A crash loses no completed
+	// superstep.
 	Sync = Durability(engine.Sync)
-	// Async stores a superstep while the next one runs, in order and at most one
-	// behind. A crash may lose the last superstep.
+	// Async stores a superstep while the next one runs. It stores supersteps in order,
+	// one at a time. A crash may lose the last superstep.
 	Async = Durability(engine.Async)
 	// Exit stores once, when the run ends, pauses or fails. A crash loses the run.
 	Exit = Durability(engine.Exit)
@@ -89,29 +87,29 @@ type ConflictPolicy uint8
 const (
 	// ConflictReject fails at once with [checkpoint.ErrConflict].
 	ConflictReject = ConflictPolicy(engine.Reject)
-	// ConflictWait waits for the other run to end, as long as the context allows. Several
-	// runs that wait are in no particular order.
+	// ConflictWait waits until the other run or the context ends. If several runs wait,
+	// their order is undefined.
 	ConflictWait = ConflictPolicy(engine.Wait)
-	// ConflictInterrupt stops the other run, waits for it to end, and then runs. The
-	// other run's nodes see their context end. It fails with [ErrSuperseded], even if
-	// it reached its end, and what it stored is kept. An update or a deletion, and a
-	// run of another process, cannot be stopped: they are waited for.
+	// ConflictInterrupt cancels the other run, waits for it to end, and then runs. The
+	// other run fails with [ErrSuperseded], even if it reached its end, and its
+	// checkpoints are kept. An update, a deletion or a run of another process cannot be
+	// cancelled: ConflictInterrupt waits for it.
 	ConflictInterrupt = ConflictPolicy(engine.Interrupt)
-	// ConflictRollback is ConflictInterrupt, and the run that is stopped removes what
-	// it stored: the thread and its subgraphs are as before that run, open questions
-	// and results of unfinished supersteps included. The store must be a
+	// ConflictRollback is like ConflictInterrupt, and also undoes the other run: the
+	// thread and its subgraphs return to their state before that run, including open
+	// questions and results of unfinished supersteps. The store must be a
 	// [checkpoint.RunDeleter].
 	ConflictRollback = ConflictPolicy(engine.Rollback)
 )
 
-// RunOptions is what a run does otherwise than the graph was compiled for. Zero
-// values keep the graph's own.
+// RunOptions overrides options of the graph for a run. A zero value keeps the option
+// of the graph.
 type RunOptions struct {
-	// PauseBefore and PauseAfter name nodes, beside those of the graph.
+	// PauseBefore and PauseAfter name nodes in addition to the nodes in [Options].
 	PauseBefore, PauseAfter []string
 	// MaxSteps and MaxParallel are as in [Options].
 	MaxSteps, MaxParallel int
-	// Durability replaces the graph's own unless it is nil.
+	// Durability, if not nil, replaces the durability of the graph.
 	Durability *Durability
 	// Metadata is stored with every checkpoint that the run writes. [HistoryQuery]
 	// can filter by it.
@@ -140,7 +138,7 @@ func (o *RunOptions) check(g *Graph) error {
 	return nil
 }
 
-// engineOptions returns what the engine needs for a run without a thread.
+// engineOptions returns the engine's options for a run without a thread.
 func (o Options) engineOptions(run RunOptions) *engine.Options {
 	out := &engine.Options{
 		PauseBefore: slices.Concat(o.PauseBefore, run.PauseBefore),
@@ -164,5 +162,5 @@ func (o Options) engineOptions(run RunOptions) *engine.Options {
 	return out
 }
 
-// errNilGraph is the error of every use of a graph that Compile did not return.
+// errNilGraph is returned by every method of a nil graph.
 var errNilGraph = errors.New("the graph is nil: check the error of Compile")

@@ -86,7 +86,7 @@ func TestPanicInAnyUserFunctionIsAnError(t *testing.T) {
 				bad = true
 				_, err := th.Invoke(t.Context(), note.Put("go"))
 				requirePlace(t, err, name, c.text)
-				_, err = th.Invoke(t.Context(), note.Put("go")) // a new turn, with the stored results
+				_, err = th.Invoke(t.Context(), note.Put("go")) // begin a new turn
 				require.ErrorContains(t, err, c.text, name)
 				if _, err = th.Invoke(t.Context()); !errors.Is(err, graph.ErrNoInput) {
 					require.ErrorContains(t, err, c.text, name)
@@ -103,7 +103,7 @@ func TestPanicInAnyUserFunctionIsAnError(t *testing.T) {
 	})
 }
 
-// requirePlace checks the error of a case: its place, and its cause with a stack.
+// requirePlace requires the error of a case to name its place and to have a stack.
 func requirePlace(t *testing.T, err error, name, text string) {
 	t.Helper()
 	require.ErrorContains(t, err, text, name)

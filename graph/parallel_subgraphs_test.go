@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestEventsOfParallelSubgraphs proves that a stream has all events of subgraphs that
-// run at the same time. The race detector checks that they do not share memory.
+// TestEventsOfParallelSubgraphs proves that a stream has all events of subgraphs that run
+// concurrently. The race detector finds shared memory.
 func TestEventsOfParallelSubgraphs(t *testing.T) {
 	t.Parallel()
 	inner := graph.New("inner", total)
@@ -50,9 +50,8 @@ func TestEventsOfParallelSubgraphs(t *testing.T) {
 	}
 }
 
-// TestBusyPersistentStateFailsEveryRun proves that two subgraphs with one persistent
-// name in one superstep are an error in each of several runs, also when tasks run one
-// after another.
+// TestBusyPersistentStateFailsEveryRun proves that every run fails if two tasks of one
+// superstep use the same Persist name, also when tasks run one after another.
 func TestBusyPersistentStateFailsEveryRun(t *testing.T) {
 	eachStore(t, func(t *testing.T, store checkpoint.Store) {
 		inner := trailGraph(t, graph.Options{}, "note")

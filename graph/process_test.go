@@ -95,7 +95,7 @@ func TestOneOfTwoProcessesResumes(t *testing.T) {
 		id := fmt.Sprint(how, round)
 		q := pending(t, ask, invoke(t, g.Thread(id), note.Put("go")))[0].ID
 		for i := range ps {
-			p := (round/2 + i) % 2 // the processes take turns to be first
+			p := (round/2 + i) % 2 // alternate which process is first
 			ps[p].send(t, words(id, q, fmt.Sprint("by", p), how))
 		}
 		got := []string{ps[0].line(t), ps[1].line(t)}
@@ -129,9 +129,8 @@ func TestOneOfTwoProcessesResumes(t *testing.T) {
 	assert.Len(t, slices.Compact(lines), 40, "threads with an effect")
 }
 
-// TestOneOfManyResumesProceeds proves that of 64 concurrent runs that answer
-// the same question, each on its own graph, one proceeds and the others get
-// ErrConflict.
+// TestOneOfManyResumesProceeds lets 64 concurrent runs, each on a separate graph, answer
+// the same question. It proves that one run proceeds and the others get ErrConflict.
 func TestOneOfManyResumesProceeds(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		const n = 64
@@ -142,7 +141,7 @@ func TestOneOfManyResumesProceeds(t *testing.T) {
 			thread := func() (*graph.Thread, error) {
 				g, err := approval(s, func(context.Context) error {
 					acts.add("act")
-					refused.Wait() // hold the thread until every other run is refused
+					refused.Wait() // hold the thread until every other run has failed
 					return nil
 				})
 				if err != nil {

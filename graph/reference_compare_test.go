@@ -100,7 +100,7 @@ func (p *pair) input() modelInput {
 	return in
 }
 
-// drawUpdate draws an update as one node or as two.
+// drawUpdate draws an update on behalf of one node or of two nodes.
 func (p *pair) drawUpdate(in *modelInput, write modelOutcome) {
 	in.write = write
 	in.updateAs = p.e.one(append(slices.Clone(p.g.names), "", graph.Start, graph.End))
@@ -243,7 +243,7 @@ func (p *pair) run(in modelInput, u state.Update) (*graph.Snapshot, error) {
 func taskFailures(err error) []string {
 	var out []string
 	for _, e := range unwrapAll(err) {
-		if ne, ok := e.(*graph.NodeError); ok { //nolint:errorlint // unwrapAll returns every error of the tree
+		if ne, ok := e.(*graph.NodeError); ok { //nolint:errorlint // unwrapAll returns all wrapped errors
 			out = append(out, ne.Task)
 		}
 	}
@@ -256,7 +256,7 @@ func unwrapAll(err error) []error {
 		return nil
 	}
 	out := []error{err}
-	switch e := err.(type) { //nolint:errorlint // this function unwraps by itself
+	switch e := err.(type) { //nolint:errorlint // the function unwraps err itself
 	case interface{ Unwrap() error }:
 		out = append(out, unwrapAll(e.Unwrap())...)
 	case interface{ Unwrap() []error }:
@@ -281,8 +281,8 @@ func (p *pair) answers(in modelInput) state.Update {
 	return u
 }
 
-// compareNew compares the checkpoints that the last operation stored with those
-// of the model, and copies their ids to the model.
+// compareNew compares the checkpoints that the last operation stored with the model's
+// checkpoints, and copies their ids to the model.
 func (p *pair) compareNew() {
 	known := map[string]bool{}
 	for _, c := range p.model.all {
@@ -328,8 +328,7 @@ func (p *pair) compare(what string, got *graph.Snapshot) {
 	p.compareInfo(p.model.head(), got.Info)
 }
 
-// compareThread compares the thread with the model, and the executions of each
-// task.
+// compareThread compares the thread and the executions of each task with the model.
 func (p *pair) compareThread() {
 	snap, err := p.th.Snapshot(p.t.Context())
 	if p.model.head() == nil {

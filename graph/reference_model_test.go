@@ -47,7 +47,7 @@ func (e *entropy) n(k int) int {
 // one draws one of the names.
 func (e *entropy) one(of []string) string { return of[e.n(len(of))] }
 
-// some draws up to most different names.
+// some draws a random number of different names, but not more than the parameter most.
 func (e *entropy) some(of []string, most int) []string {
 	var out []string
 	for range e.n(most + 1) {
@@ -75,7 +75,7 @@ type modelJoin struct {
 
 // modelGraph is a random graph.
 type modelGraph struct {
-	names []string // sorted
+	names []string // the names of the nodes, sorted
 	nodes map[string]*modelNode
 	start modelNode
 	joins []modelJoin
@@ -111,8 +111,8 @@ func newModelGraph(e *entropy) *modelGraph {
 // failures that they must cause, and the executions of each task.
 type modelWorld struct {
 	mu     sync.Mutex
-	inject map[string]string // "fail" or "panic", by node
-	runs   map[string]int    // by task
+	inject map[string]string // "fail" or "panic" for each node that must fail
+	runs   map[string]int    // the number of executions of each task
 }
 
 func newModelWorld() *modelWorld { return &modelWorld{runs: map[string]int{}} }
@@ -292,10 +292,10 @@ func (v modelValues) diff(s state.View) string {
 
 // modelFrontier is the frontier of a checkpoint.
 type modelFrontier struct {
-	next    []string // sorted
+	next    []string // the due nodes, sorted
 	sends   []modelSend
-	waiting []string          // triggered deferred nodes, sorted
-	arrived []map[string]bool // by join: the sources that have completed
+	waiting []string          // the triggered deferred nodes, sorted
+	arrived []map[string]bool // the completed sources of each join
 	by      []string          // the nodes of the superstep before the checkpoint
 }
 

@@ -37,8 +37,8 @@ func newModelPending() modelPending {
 type modelThread struct {
 	g       *modelGraph
 	all     []*modelCheckpoint // in the order in which they were stored
-	pending modelPending       // of the newest checkpoint
-	runs    map[string]int     // executions, by task
+	pending modelPending       // the pending writes of the newest checkpoint
+	runs    map[string]int     // the number of executions of each task
 
 	// The result of the last operation.
 	stored []*modelCheckpoint
@@ -97,12 +97,12 @@ func (t *modelThread) commit(parent *modelCheckpoint, source checkpoint.Source, 
 	t.pending = newModelPending()
 }
 
-// noUpdate as modelInput.updateAs makes the operation a run.
+// noUpdate is the value of modelInput.updateAs for a run.
 const noUpdate = "no"
 
 // modelInput is the input of a run or of an update.
 type modelInput struct {
-	at      *modelCheckpoint // nil means the newest
+	at      *modelCheckpoint // nil means the newest checkpoint
 	write   modelOutcome
 	begins  bool // the write starts a new turn
 	edits   bool // the write is an edit of the unfinished turn
@@ -215,8 +215,8 @@ func overlap(a, b []string) bool {
 	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) || s == graph.AllNodes && len(b) > 0 })
 }
 
-// superstep executes the unfinished tasks and commits if all are finished. With
-// given, tasks whose questions got no answer do not run again.
+// superstep executes the unfinished tasks and commits if all are finished. If given is
+// true, tasks with open questions that got no answer do not run again.
 func (t *modelThread) superstep(v modelValues, f modelFrontier, in modelInput, given bool) (failed []string, err error) {
 	tasks := t.g.tasks(v, f)
 	asked := false
@@ -226,7 +226,7 @@ func (t *modelThread) superstep(v modelValues, f modelFrontier, in modelInput, g
 		}
 		answer, answered := t.pending.answers[task.id]
 		if given && t.pending.asked[task.id] && !answered {
-			asked = true // it would only ask the same question
+			asked = true // the task would only ask the same question
 			continue
 		}
 		t.runs[task.id]++
@@ -262,7 +262,7 @@ func (t *modelThread) superstep(v modelValues, f modelFrontier, in modelInput, g
 	return nil, nil
 }
 
-// update commits an update by a caller, as one node or as two.
+// update commits an update by a caller, on behalf of one node or of two nodes.
 func (t *modelThread) update(in modelInput) error {
 	t.stored, t.paused = nil, false
 	base := t.head()

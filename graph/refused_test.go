@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// amounts returns a channel that refuses negative numbers if it is strict.
+// amounts returns a channel. If strict is true, it returns an error for negative numbers.
 func amounts(strict bool) *state.Channel[int, int] {
 	return state.NewChannel("amount", func(old, n int) (int, error) {
 		if strict && n < 0 {
@@ -23,8 +23,8 @@ func amounts(strict bool) *state.Channel[int, int] {
 	})
 }
 
-// sender returns a graph whose first node, or whose first node's branch, sends an
-// amount.
+// sender returns a graph that sends an amount from its first node or, if branch is true,
+// from the branch of that node.
 func sender(t *testing.T, s checkpoint.Store, amount *state.Channel[int, int], n int, branch, sibling bool, o graph.Options) *graph.Graph {
 	b := graph.New("sender", trail, amount)
 	send := state.Update{graph.Send("work", amount.Put(n))}
@@ -47,9 +47,9 @@ func sender(t *testing.T, s checkpoint.Store, amount *state.Channel[int, int], n
 	return compile(t, b, o)
 }
 
-// TestRefusedSendFailsItsSender proves that a Send which no state can be made of fails
-// the task that sent it, and that the thread stays as it was.
-func TestRefusedSendFailsItsSender(t *testing.T) {
+// TestInvalidSendFailsItsSender proves that a Send with an invalid write fails the task
+// that sent it, and does not change the thread.
+func TestInvalidSendFailsItsSender(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ branch, sibling, thread bool }{
 		"update": {thread: true}, "branch": {thread: true, branch: true},
@@ -88,10 +88,10 @@ func TestRefusedSendFailsItsSender(t *testing.T) {
 	}
 }
 
-// TestStoredSendThatIsRefusedNow proves that a thread can be read, edited and given
-// new input although it holds a Send that no state can be made of any more. Older
-// versions stored such threads themselves.
-func TestStoredSendThatIsRefusedNow(t *testing.T) {
+// TestThreadWithInvalidStoredSendIsUsable proves that a thread with a stored Send that
+// has become invalid can be read and edited and accepts new input. Old versions of the
+// engine could store such a Send.
+func TestThreadWithInvalidStoredSendIsUsable(t *testing.T) {
 	t.Parallel()
 	for _, unfinished := range []bool{false, true} {
 		name := "due"
@@ -155,17 +155,17 @@ func storedSend(t *testing.T, s checkpoint.Store, unfinished bool) {
 	}
 }
 
-// TestWhatCannotBeStoredFailsItsTask proves that a task which writes a value that
-// storage would change fails, named, in a lone task and beside others. If the type of
-// the channel can hold such values, it does so without a thread as well as with one.
-func TestWhatCannotBeStoredFailsItsTask(t *testing.T) {
+// TestUnstorableValueFailsItsTask proves that a task fails if it writes a value that
+// would change when it is stored, and that the error names the node and the channel. A
+// value of a wrong dynamic type fails the task without a thread too.
+func TestUnstorableValueFailsItsTask(t *testing.T) {
 	t.Parallel()
 	free := state.Last[any]("free")
 	text := state.Last[string]("text")
 	for name, c := range map[string]struct {
 		write   state.Write
 		channel string
-		stored  bool // only storing finds it
+		stored  bool // only a run with a thread fails
 	}{
 		"an int in an any":           {free.Put(1), "free", false},
 		"an int in a map in an any":  {free.Put(map[string]any{"n": 1}), "free", false},
@@ -206,8 +206,9 @@ func TestWhatCannotBeStoredFailsItsTask(t *testing.T) {
 	}
 }
 
-// TestErrorOfABranch proves that a branch can fail, and that its node fails with it.
-func TestErrorOfABranch(t *testing.T) {
+// TestBranchErrorFailsItsNode proves that the error of a branch fails its node, and that
+// the error of a branch after Start fails the run before its input is stored.
+func TestBranchErrorFailsItsNode(t *testing.T) {
 	t.Parallel()
 	for _, many := range []bool{false, true} {
 		for _, from := range []string{graph.Start, "a"} {
@@ -248,18 +249,19 @@ func TestErrorOfABranch(t *testing.T) {
 	}
 }
 
-// likeEvent has the methods of an event that another package can declare.
+// likeEvent has all exported methods of Event.
 type likeEvent struct{}
 
 func (likeEvent) At() graph.Place { return graph.Place{} }
 func (likeEvent) String() string  { return "" }
 
-// placed has the place of an event, as events have.
+// placed embeds Place, like the events of package graph.
 type placed struct{ graph.Place }
 
 func (placed) String() string { return "" }
 
-// TestEventsAreSealed proves that another package cannot declare an event of its own, so a switch over the types of events can be complete.
+// TestEventsAreSealed proves that other packages cannot implement Event, so that a switch
+// over the types of events can be complete.
 func TestEventsAreSealed(t *testing.T) {
 	t.Parallel()
 	_, is := any(likeEvent{}).(graph.Event)

@@ -12,9 +12,9 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestThreadWhoseDueNodeWasRemoved proves that such a thread can be read, given new
-// input and updated, and that only a run which has to run the node fails.
-func TestThreadWhoseDueNodeWasRemoved(t *testing.T) {
+// TestThreadWithRemovedDueNodeIsUsable proves that a thread whose due node was removed can
+// be read and updated and accepts new input, and that only a run of the node fails.
+func TestThreadWithRemovedDueNodeIsUsable(t *testing.T) {
 	eachStore(t, func(t *testing.T, store checkpoint.Store) {
 		old := trailGraph(t, graph.Options{Checkpoints: store, PauseBefore: []string{"b"}}, "a", "b")
 		for _, id := range []string{"resume", "input", "update"} {
@@ -32,9 +32,9 @@ func TestThreadWhoseDueNodeWasRemoved(t *testing.T) {
 	})
 }
 
-// TestStoredTargetWasRemoved proves that a run fails, and does not drop the target, if
-// a finished task of an unfinished superstep goes to a node that was removed since.
-func TestStoredTargetWasRemoved(t *testing.T) {
+// TestRemovedStoredTargetFailsTheRun proves that a run fails if the stored result of a task
+// schedules a node that was removed, and that the result is kept.
+func TestRemovedStoredTargetFailsTheRun(t *testing.T) {
 	eachStore(t, func(t *testing.T, store checkpoint.Store) {
 		thread := func(fails bool, target string) *graph.Thread {
 			return build(t, store, func(b *graph.Builder) {

@@ -12,8 +12,9 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestInvalidTargetsFailTheRun proves that an undeclared or unknown target, or a write
-// that is not allowed, of a node, a branch or a caller is an error that names its place.
+// TestInvalidTargetsFailTheRun proves that the run fails if a node, a branch or a caller
+// uses an undeclared target, an unknown target or a write that is not allowed, and that
+// the error names its place.
 func TestInvalidTargetsFailTheRun(t *testing.T) {
 	t.Parallel()
 	strange := state.Last[int]("strange")
@@ -44,7 +45,7 @@ func TestInvalidTargetsFailTheRun(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, sibling := range []bool{false, true} { // the engine runs the branches of a single task in another place
+			for _, sibling := range []bool{false, true} { // the engine has separate code for a single task
 				g := build(t, stores["memory"](t), func(b *graph.Builder) {
 					b.Node("a", func(context.Context, state.View) (state.Update, error) {
 						return state.Update{c.node}, nil
@@ -81,8 +82,8 @@ func TestInvalidTargetsFailTheRun(t *testing.T) {
 	require.ErrorIs(t, err, graph.ErrSignal)
 }
 
-// TestUnknownTargetOfCallerFails proves that a caller cannot send a thread to a node that
-// the graph does not have, neither a new thread nor one that has a checkpoint.
+// TestUnknownTargetOfCallerFails proves that a run fails if its caller's Goto names a node
+// that the graph does not have, on a new thread and on a thread with a checkpoint.
 func TestUnknownTargetOfCallerFails(t *testing.T) {
 	eachStore(t, func(t *testing.T, store checkpoint.Store) {
 		th := trailGraph(t, graph.Options{Checkpoints: store}, "a").Thread("t")

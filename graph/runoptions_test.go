@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// looping returns a graph that runs a node n times.
+// looping returns a graph that runs one node n times.
 func looping(t *testing.T, s checkpoint.Store, n int, o graph.Options) *graph.Graph {
 	b := graph.New("loop", total, note)
 	b.Node("step", func(context.Context, state.View) (state.Update, error) { return state.Update{total.Put(1)}, nil })
@@ -31,9 +31,9 @@ func looping(t *testing.T, s checkpoint.Store, n int, o graph.Options) *graph.Gr
 	return compile(t, b, o)
 }
 
-// TestWithMaxSteps: for runs without a thread, and with one. The graph itself, and an
-// earlier With, are unchanged.
-func TestWithMaxSteps(t *testing.T) {
+// TestWithSetsMaxSteps proves that With sets MaxSteps for runs with and without a thread,
+// and changes neither the graph nor the result of an earlier With.
+func TestWithSetsMaxSteps(t *testing.T) {
 	t.Parallel()
 	g := looping(t, memcheckpoint.New(memcheckpoint.Options{}), 150, graph.Options{})
 	_, err := g.Invoke(t.Context())
@@ -61,8 +61,9 @@ func TestWithMaxSteps(t *testing.T) {
 	require.ErrorContains(t, err, "100 ran", "a With replaces the one before")
 }
 
-// TestWithMaxParallel bounds the tasks of a superstep, with and without a thread.
-func TestWithMaxParallel(t *testing.T) {
+// TestWithSetsMaxParallel proves that With sets MaxParallel for runs with and without a
+// thread.
+func TestWithSetsMaxParallel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int64
@@ -90,8 +91,8 @@ func TestWithMaxParallel(t *testing.T) {
 	})
 }
 
-// TestWithOfThreads: every option of a graph's With counts for its threads.
-func TestWithOfThreads(t *testing.T) {
+// TestWithAppliesToThreads proves that the options of Graph.With apply to its threads.
+func TestWithAppliesToThreads(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		g := build(t, s, func(b *graph.Builder) {
 			b.Node("a", mark("a"))
@@ -115,8 +116,9 @@ func TestWithOfThreads(t *testing.T) {
 	})
 }
 
-// TestWithMistakes: a run with options that cannot be says so, and runs nothing.
-func TestWithMistakes(t *testing.T) {
+// TestWithOptionsAreChecked proves that a run with invalid options fails with an error that
+// names the option, and runs no node.
+func TestWithOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	var ran counter
 	g := build(t, memcheckpoint.New(memcheckpoint.Options{}), func(b *graph.Builder) {
@@ -148,8 +150,9 @@ func TestWithMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "the graph is nil")
 }
 
-// TestWithOfASubgraph: a graph with options keeps them as a subgraph.
-func TestWithOfASubgraph(t *testing.T) {
+// TestWithAppliesToSubgraph proves that the options of Graph.With also apply when the graph
+// is a subgraph.
+func TestWithAppliesToSubgraph(t *testing.T) {
 	t.Parallel()
 	s := memcheckpoint.New(memcheckpoint.Options{})
 	around := func(sub *graph.Graph) *graph.Graph {

@@ -16,9 +16,9 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestRetryRunsOnlyTheFailedTask proves that if one of three parallel tasks
+// TestNextRunRunsOnlyTheFailedTask proves that if one of three parallel tasks
 // fails, the next run executes only that task.
-func TestRetryRunsOnlyTheFailedTask(t *testing.T) {
+func TestNextRunRunsOnlyTheFailedTask(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, mode := range modes {
 			t.Run(mode.String(), func(t *testing.T) {
@@ -98,9 +98,8 @@ func TestReducersFoldInTaskOrder(t *testing.T) {
 	})
 }
 
-// TestConcurrentThreadsAreIsolated proves that threads that run at the same
-// time on one graph, or on several graphs over one store, see only their own
-// state.
+// TestConcurrentThreadsAreIsolated proves that concurrent threads of one graph, or of
+// several graphs with the same store, see only their own state.
 func TestConcurrentThreadsAreIsolated(t *testing.T) {
 	t.Parallel()
 	t.Run("one graph", func(t *testing.T) {
@@ -211,8 +210,8 @@ func TestPanicIsANodeError(t *testing.T) {
 
 func explode(v any) { panic(v) }
 
-// endlessGraph builds a graph that never ends by itself. The function step, if
-// it is not nil, is called with the number of supersteps before each one.
+// endlessGraph builds a graph that never ends by itself. If step is not nil, it is called
+// before each superstep with the number of supersteps so far.
 func endlessGraph(t *testing.T, s checkpoint.Store, step func(n int)) *graph.Graph {
 	return build(t, s, func(b *graph.Builder) {
 		b.Node("spin", func(_ context.Context, v state.View) (state.Update, error) {
@@ -308,8 +307,8 @@ func TestCancelEndsAWaitingNode(t *testing.T) {
 	})
 }
 
-// TestNewTurnStartsAtTheEntry proves that new input to a finished thread runs
-// the graph from Start.
+// TestNewTurnStartsAtTheEntry proves that new input of a finished thread runs the graph
+// from Start.
 func TestNewTurnStartsAtTheEntry(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, mode := range modes {

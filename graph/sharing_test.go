@@ -16,7 +16,8 @@ import (
 
 var share = graph.NewInterrupt[string, bool]("share")
 
-// shareGraph stops with a question, a failed sibling's result and a waiting join.
+// shareGraph returns a graph whose run ends with an open question and a waiting join. If
+// fails is true, another task fails.
 func shareGraph(t *testing.T, s checkpoint.Store, fails bool) *graph.Graph {
 	return build(t, s, func(b *graph.Builder) {
 		b.Node("a", func(ctx context.Context, _ state.View) (state.Update, error) {
@@ -38,7 +39,7 @@ func shareGraph(t *testing.T, s checkpoint.Store, fails bool) *graph.Graph {
 	})
 }
 
-// spoil changes everything in a snapshot that can be changed.
+// spoil changes every mutable part of a snapshot.
 func spoil(s *graph.Snapshot) {
 	for k := range maps.Clone(s.Metadata) {
 		s.Metadata[k] = "spoilt"
@@ -68,9 +69,9 @@ func spoilPauses(pauses []graph.Pause) {
 	}
 }
 
-// TestNothingHandedOutIsShared proves that what a run hands out belongs to its reader:
-// changing one snapshot or event changes no other one, and nothing that is stored.
-func TestNothingHandedOutIsShared(t *testing.T) {
+// TestSnapshotsAndEventsAreNotShared proves that a reader may change a snapshot or an event
+// without an effect on other snapshots and events or on the stored thread.
+func TestSnapshotsAndEventsAreNotShared(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	th := shareGraph(t, s, false).Thread("t").With(graph.RunOptions{Metadata: map[string]string{"user": "ann"}})
@@ -111,7 +112,8 @@ func TestNothingHandedOutIsShared(t *testing.T) {
 	}
 }
 
-// TestSnapshotBesideAnErrorIsNotShared is the same for the snapshot beside an error.
+// TestSnapshotBesideAnErrorIsNotShared proves that a reader may change a snapshot which is
+// returned together with an error, without an effect on the stored thread.
 func TestSnapshotBesideAnErrorIsNotShared(t *testing.T) {
 	t.Parallel()
 	th := shareGraph(t, newStore(), true).Thread("t").With(graph.RunOptions{Metadata: map[string]string{"user": "ann"}})
@@ -125,8 +127,8 @@ func TestSnapshotBesideAnErrorIsNotShared(t *testing.T) {
 	assert.Equal(t, "share", got.Pauses[0].Interrupt)
 }
 
-// TestMetadataOfTheCallerIsCopied proves that a caller may change its own map after
-// it gave it to With.
+// TestMetadataOfTheCallerIsCopied proves that a caller may change its metadata map after
+// the call of With.
 func TestMetadataOfTheCallerIsCopied(t *testing.T) {
 	t.Parallel()
 	own := map[string]string{"user": "ann"}
@@ -139,8 +141,8 @@ func TestMetadataOfTheCallerIsCopied(t *testing.T) {
 	require.Equal(t, "ann", snapshot(t, th).Metadata["user"])
 }
 
-// TestSnapshotsWhileTheThreadRuns changes what runs returned while the thread runs
-// again. The race detector finds what is shared.
+// TestSnapshotsWhileTheThreadRuns changes returned snapshots while the thread runs again.
+// The race detector finds shared memory.
 func TestSnapshotsWhileTheThreadRuns(t *testing.T) {
 	t.Parallel()
 	th := shareGraph(t, newStore(), false).Thread("t").With(graph.RunOptions{Metadata: map[string]string{"user": "ann"}})

@@ -13,47 +13,47 @@ import (
 // Info describes a checkpoint of a thread.
 type Info struct {
 	Thread string `json:"thread,omitempty"`
-	// ID names the checkpoint; Parent is the one that it follows, empty for the first.
-	// Both are empty for a run without a thread.
+	// ID is the id of the checkpoint, and Parent the id of the checkpoint before it;
+	// the first one has no parent. Both are empty for a run without a thread.
 	ID     string `json:"id,omitempty"`
 	Parent string `json:"parent,omitempty"`
-	// Step counts supersteps since the thread began, inputs and updates too.
+	// Step counts the supersteps, inputs and updates since the thread began.
 	Step int `json:"step"`
-	// Source says what made the checkpoint.
+	// Source says why the checkpoint was made.
 	Source checkpoint.Source `json:"source,omitempty"`
-	// Run is the id of the run that wrote it, Version that of its graph.
+	// Run is the id of the run that wrote it. Version is [Options.Version] of its graph.
 	Run     string `json:"run,omitempty"`
 	Version string `json:"version,omitempty"`
 	// Time is when it was stored.
 	Time time.Time `json:"time"`
-	// Metadata is what [RunOptions] gave the run.
+	// Metadata is the metadata of [RunOptions].
 	Metadata map[string]string `json:"metadata,omitempty"`
-	// Next names the nodes of the tasks that have to run, in order; a node once for
-	// each task.
+	// Next has the node of each due task, in task order. A node with several due tasks
+	// occurs several times.
 	Next []string `json:"next,omitempty"`
 }
 
-// A Snapshot is the state of a thread at one moment, read through channels:
-// Messages.Get(snapshot). It never changes, and nothing in it is shared.
+// A Snapshot is the state of a thread at one moment. Channels read it:
+// Messages.Get(snapshot). It never changes, and shares no memory with the thread.
 type Snapshot struct {
 	Info
 	state.View
-	// Tasks are those of the superstep that is due, in order.
+	// Tasks are the tasks of the due superstep, in order.
 	Tasks []Task
-	// Pauses are what the thread waits for.
+	// Pauses are the questions and static pauses at which the thread waits.
 	Pauses []Pause
-	// Waiting are the joins that some, but not all, of their sources have reached. A
-	// thread that is done and has one has not run its target: a branch may have
-	// passed by a source. Tasks of the superstep that is due do not count yet.
+	// Waiting are the joins of which some, but not all, sources have completed. If a
+	// thread is done and a join still waits, its target has not run: perhaps a branch
+	// bypassed a source. Tasks of the due superstep do not count as completed.
 	Waiting []WaitingJoin
 }
 
-// Done reports whether the thread reached its end: no task is due. A thread whose
-// tasks have all finished, but whose superstep is not stored, is not done: a run
-// without input stores it and continues.
+// Done reports whether the thread has reached its end: no task is due. A thread whose
+// tasks have all finished is not done until their superstep is stored. A run without
+// input stores it and continues.
 func (s *Snapshot) Done() bool { return len(s.Next) == 0 && len(s.Tasks) == 0 }
 
-// A Task is one of the superstep that is due.
+// A Task is a task of the due superstep.
 type Task struct {
 	ID   string `json:"id"`
 	Node string `json:"node"`
@@ -61,7 +61,7 @@ type Task struct {
 	Finished bool `json:"finished,omitempty"`
 	// Err is the text of its last failure.
 	Err string `json:"error,omitempty"`
-	// Namespace is where a subgraph keeps its checkpoints, if the task runs one.
+	// Namespace is the namespace of the checkpoints of the task's subgraph, if any.
 	Namespace string `json:"namespace,omitempty"`
 }
 
@@ -69,26 +69,28 @@ type Task struct {
 type WaitingJoin struct {
 	// Target is the node that the join schedules.
 	Target string `json:"target"`
-	// Arrived and Awaiting are its sources, by name: those that have completed since the
-	// join last fired, and the others.
+	// Arrived has the sources that have completed since the join last fired, and
+	// Awaiting has the others. Both are sorted by name.
 	Arrived  []string `json:"arrived"`
 	Awaiting []string `json:"awaiting"`
 }
 
-// A Pause is something that a thread waits for.
+// A Pause is a question or a static pause at which a thread waits.
 type Pause struct {
 	Kind PauseKind `json:"kind"`
-	// ID names a question; its answer is given with it.
+	// ID is the id of a question. [Interrupt.Answer] takes it.
 	ID string `json:"id,omitempty"`
-	// Node is the node of the thread's graph that waits; for a question of a
-	// subgraph, the node that runs the subgraph.
+	// Node is the node of the thread's graph that waits. For a question of a subgraph
+	// it is the node that runs the subgraph.
 	Node string `json:"node"`
-	// Path is the tasks down to the one that waits, outermost first, joined by "/".
+	// Path has the ids of the waiting task and of the tasks around it, outermost first,
+	// joined by "/".
 	Path string `json:"path"`
-	// Interrupt and Key say which question it is; see [NewInterrupt].
+	// Interrupt and Key are the name and the key of the question: see [NewInterrupt]
+	// and [Interrupt.WaitKey].
 	Interrupt string `json:"interrupt,omitempty"`
 	Key       string `json:"key,omitempty"`
-	// Prompt is what the question asks.
+	// Prompt is the prompt of the question, as JSON.
 	Prompt json.RawMessage `json:"prompt,omitempty"`
 }
 
@@ -97,12 +99,12 @@ type PauseKind string
 
 // The kinds of pause.
 const (
-	Question    PauseKind = engine.Question    // a node asked
+	Question    PauseKind = engine.Question    // a node asked a question
 	PauseBefore PauseKind = engine.PauseBefore // at a node of [Options.PauseBefore]
 	PauseAfter  PauseKind = engine.PauseAfter  // at a node of [Options.PauseAfter]
 )
 
-// newSnapshot returns the snapshot that users see; nil for nil.
+// newSnapshot converts a snapshot of the engine. It returns nil for nil.
 func newSnapshot(s *engine.Snapshot) *Snapshot {
 	if s == nil {
 		return nil

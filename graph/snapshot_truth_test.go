@@ -19,8 +19,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// requireSame compares what a run returned with what the store says. The clocks of
-// the engine and of the store may differ.
+// requireSame requires the snapshot of a run to equal the stored one, except for the time:
+// the clocks of the engine and of the store may differ.
 func requireSame(t *testing.T, th *graph.Thread, run *graph.Snapshot) {
 	t.Helper()
 	stored := snapshot(t, th)
@@ -35,9 +35,9 @@ func requireSame(t *testing.T, th *graph.Thread, run *graph.Snapshot) {
 	require.Equal(t, trail.Get(stored), trail.Get(run))
 }
 
-// TestRunReturnsWhatIsStored proves that the snapshot of a run describes the
-// checkpoint that it names, also if an earlier run, with other options, wrote it.
-func TestRunReturnsWhatIsStored(t *testing.T) {
+// TestRunReturnsStoredCheckpoint proves that the snapshot of a run equals the checkpoint
+// with its id, also if an earlier run with other options wrote this checkpoint.
+func TestRunReturnsStoredCheckpoint(t *testing.T) {
 	t.Parallel()
 	ask := graph.NewInterrupt[string, bool]("ask")
 	eachMode(t, func(t *testing.T, d graph.Durability) {
@@ -74,11 +74,11 @@ func TestRunReturnsWhatIsStored(t *testing.T) {
 			paused := invoke(t, second)
 			requireSame(t, second, paused)
 			last := version("3")
-			requireSame(t, last, invoke(t, last)) // asks again
+			requireSame(t, last, invoke(t, last)) // ask the question again
 			ended := done(t, last, ask.Answer(paused.Pauses[0].ID, true))
 			requireSame(t, last, ended)
 			require.Equal(t, "3", ended.Version)
-			idle := done(t, second) // nothing is due
+			idle := done(t, second) // a run in which nothing is due
 			requireSame(t, second, idle)
 			require.Equal(t, ended.Run, idle.Run, "the run that wrote the checkpoint")
 			require.Equal(t, "3", idle.Version)
@@ -90,9 +90,9 @@ func TestRunReturnsWhatIsStored(t *testing.T) {
 	})
 }
 
-// TestSnapshotOfAMissingNode proves that a run which has to run a node that the graph
-// no longer has says that the thread is not done, and what is due.
-func TestSnapshotOfAMissingNode(t *testing.T) {
+// TestSnapshotNamesMissingNode proves that if the due node was removed from the graph, the
+// snapshot says that the thread is not done and names this node.
+func TestSnapshotNamesMissingNode(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, s checkpoint.Store) {
 		_, err := trailGraph(t, graph.Options{Checkpoints: s, PauseBefore: []string{"b"}}, "a", "b").Thread("t").Invoke(t.Context(), trail.Put("in"))
@@ -107,20 +107,20 @@ func TestSnapshotOfAMissingNode(t *testing.T) {
 	})
 }
 
-// TestDoneMeansTheEnd proves that nobody who reads the thread while it runs is told
-// that it is done before its last superstep is stored.
-func TestDoneMeansTheEnd(t *testing.T) {
+// TestThreadIsNotDoneBeforeLastCommit proves that a snapshot of a running thread is not
+// done until the last superstep is stored.
+func TestThreadIsNotDoneBeforeLastCommit(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, d graph.Durability) {
 		onStores(t, func(t *testing.T, inner checkpoint.Store) {
 			var th *graph.Thread
 			var polls, atCommit int
 			s := &gatedStore{Store: inner}
-			// The results of a superstep are stored, and its commit is not: until then
-			// nothing is left to run, and the thread is not done.
+			// When Put is called, the results of the superstep are stored and its
+			// checkpoint is not. No task is due then, but the thread is not done.
 			s.put = func(ctx context.Context, c *checkpoint.Checkpoint) error {
 				if d == graph.Async {
-					return nil // the commit of a later superstep may be under way
+					return nil // the run may already be in a later superstep
 				}
 				snap, err := th.Snapshot(ctx)
 				if errors.Is(err, checkpoint.ErrNotFound) {
@@ -151,7 +151,7 @@ func TestDoneMeansTheEnd(t *testing.T) {
 						continue
 					}
 					polls++
-					// The last node of the graph has run: the run may have ended.
+					// The run may have ended if the total is 40.
 					if !assert.NoError(t, err) || !assert.False(t, snap.Done() && total.Get(snap) < 40, "next %q, tasks %v", snap.Next, snap.Tasks) {
 						return
 					}
@@ -168,9 +168,9 @@ func TestDoneMeansTheEnd(t *testing.T) {
 	})
 }
 
-// TestJoinLeftWaiting proves that a finished thread says which joins never fired: those
-// of a fan-out without targets, and those with a source that did not run.
-func TestJoinLeftWaiting(t *testing.T) {
+// TestFinishedThreadReportsWaitingJoins proves that a finished thread lists the joins that
+// never fired because a source did not run, for example in a fan-out without targets.
+func TestFinishedThreadReportsWaitingJoins(t *testing.T) {
 	t.Parallel()
 	var log logLines
 	b := graph.New("waiting", trail, total)
@@ -178,7 +178,7 @@ func TestJoinLeftWaiting(t *testing.T) {
 	b.Node("work", mark("work"))
 	b.Node("report", mark("report"))
 	b.Edge(graph.Start, "plan")
-	b.BranchMany("plan", func(state.View) (state.Update, error) { return nil, nil }, "work") // nothing to do
+	b.BranchMany("plan", func(state.View) (state.Update, error) { return nil, nil }, "work") // no target
 	b.Join("report", "plan", "work")
 	g := compile(t, b, graph.Options{Checkpoints: newStore(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	want := []graph.WaitingJoin{{Target: "report", Arrived: []string{"plan"}, Awaiting: []string{"work"}}}
@@ -193,9 +193,9 @@ func TestJoinLeftWaiting(t *testing.T) {
 	require.Equal(t, want, ended.Waiting, "without a thread")
 }
 
-// TestReadOfWhatWasNotSentIsLogged proves that a sent task which reads a channel that the
-// state has, but that was not sent, is logged once; and that no other read is.
-func TestReadOfWhatWasNotSentIsLogged(t *testing.T) {
+// TestReadOfUnsentChannelIsLogged proves that a warning is logged once if a sent task reads
+// a channel which has a value in the state but was not sent. Other reads are not logged.
+func TestReadOfUnsentChannelIsLogged(t *testing.T) {
 	t.Parallel()
 	var log logLines
 	b := graph.New("sent", trail, total, note)
@@ -203,7 +203,7 @@ func TestReadOfWhatWasNotSentIsLogged(t *testing.T) {
 		return state.Update{total.Put(3), graph.Send("work", note.Put("a")), graph.Send("work", note.Put("b"))}, nil
 	})
 	b.Node("work", func(_ context.Context, s state.View) (state.Update, error) {
-		trail.Get(s) // absent in the state too
+		trail.Get(s) // trail has no value in the state either
 		return state.Update{trail.Put(fmt.Sprint(note.Get(s), total.Get(s)))}, nil
 	})
 	b.Edge(graph.Start, "plan")

@@ -19,7 +19,7 @@ func TestStaticPausesStopRuns(t *testing.T) {
 		cases := map[string]struct {
 			graph graph.Options
 			run   graph.RunOptions
-			stops []string // the kind, the nodes and the trail at each stop
+			stops []string // the kind, the nodes and the trail of each pause
 		}{
 			"before":  {graph: graph.Options{PauseBefore: []string{"b"}}, stops: []string{"before [b] [a]"}},
 			"after":   {graph: graph.Options{PauseAfter: []string{"b"}}, stops: []string{"after [b] [a b c]"}},
@@ -80,7 +80,7 @@ func TestStaticPauseSurvivesProcess(t *testing.T) {
 		require.Equal(t, "b", snap.Pauses[0].Node)
 		done(t, th)
 
-		// The record of the pause is lost, as if the process had crashed before it.
+		// The store loses the record of the pause, as if the process had crashed before it.
 		store := &forgetful{Store: s, forget: true}
 		crashed := trailGraph(t, graph.Options{Checkpoints: store, PauseBefore: []string{"b"}}, "a", "b").Thread("crashed")
 		_, err := crashed.Invoke(t.Context(), trail.Put("in"))
@@ -105,8 +105,8 @@ func (f *forgetful) PutWrites(ctx context.Context, k checkpoint.Key, w []checkpo
 	return f.Store.PutWrites(ctx, k, w)
 }
 
-// TestPauseAfterIsNotSkippedByACrash proves that a run which crashed between a commit
-// and the record of the pause after it pauses when it is resumed, once.
+// TestPauseAfterIsNotSkippedByACrash proves that if a run crashed after a commit and before
+// the record of the pause was stored, the next run pauses there, and only once.
 func TestPauseAfterIsNotSkippedByACrash(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		store := &forgetful{Store: s, forget: true}

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// record has a field of every kind that encodings commonly damage.
+// record has a field of every kind that JSON encoding can easily damage.
 type record struct {
 	Big     int64
 	Small   uint8
@@ -45,8 +45,8 @@ func sameTime(a, b time.Time) bool {
 	return a.Equal(b) && x == y
 }
 
-// TestValuesSurviveStorage proves that channel values, sent input and the
-// prompts of questions are read from a store as they were written.
+// TestValuesSurviveStorage proves that channel values, sent values and the prompts of
+// questions do not change when they are stored and read again.
 func TestValuesSurviveStorage(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		value, rows := state.Last[record]("value"), state.Append[record]("rows")

@@ -20,9 +20,8 @@ var stores = map[string]func(t testing.TB) checkpoint.Store{
 	},
 }
 
-// openFile opens a SQLite store and closes it when the test ends. Its commits
-// survive the death of the process, but not a power failure. The tests cause
-// only the former.
+// openFile opens a SQLite store and closes it when the test ends. To be fast, its commits
+// survive a crash of the process, but not a power failure.
 func openFile(t testing.TB, path string) *sqlitecheckpoint.Store {
 	t.Helper()
 	s, err := sqlitecheckpoint.Open(t.Context(), path, sqlitecheckpoint.Options{Synchronous: sqlitecheckpoint.Normal})
@@ -37,8 +36,8 @@ func eachStore(t *testing.T, test func(t *testing.T, s checkpoint.Store)) {
 	onStores(t, test)
 }
 
-// onStores runs the test once per store. A test that is already parallel uses it for
-// its subtests.
+// onStores runs the test once per store, in parallel subtests of a test that is already
+// parallel.
 func onStores(t *testing.T, test func(t *testing.T, s checkpoint.Store)) {
 	t.Helper()
 	for name, open := range stores {

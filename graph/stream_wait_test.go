@@ -16,11 +16,10 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestSlowStreamsOnlyWait proves that streams whose nodes are slow use no processor
-// time while they wait. In a bubble, time advances only when every goroutine waits,
-// and at once then, to the next timer. If the engine woke up every millisecond to
-// look for events, a year would take longer than any test may.
-func TestSlowStreamsOnlyWait(t *testing.T) {
+// TestSlowStreamsDoNotPoll proves that streams use no processor time while they wait for
+// slow nodes. In a synctest bubble, time advances to the next timer when all goroutines
+// wait. If the engine polled for events every millisecond, the test would not end.
+func TestSlowStreamsDoNotPoll(t *testing.T) {
 	t.Parallel()
 	for _, thread := range []bool{false, true} {
 		t.Run(words("thread", thread), func(t *testing.T) {
@@ -32,7 +31,7 @@ func TestSlowStreamsOnlyWait(t *testing.T) {
 					s = newStore()
 				}
 				g := build(t, s, func(b *graph.Builder) {
-					for _, name := range []string{"a", "b"} { // one talks, one is silent
+					for _, name := range []string{"a", "b"} { // one node emits values, the other does not
 						b.Node(name, func(ctx context.Context, _ state.View) (state.Update, error) {
 							for i := range tokens {
 								time.Sleep(pause)
@@ -73,8 +72,9 @@ func TestSlowStreamsOnlyWait(t *testing.T) {
 	}
 }
 
-// TestSlowReaderOnlyWaits proves the same for a run that waits for its reader.
-func TestSlowReaderOnlyWaits(t *testing.T) {
+// TestSlowReaderDoesNotMakeRunPoll proves that a run uses no processor time while it waits
+// for a slow reader.
+func TestSlowReaderDoesNotMakeRunPoll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const tokens, pause = 5, 73 * 24 * time.Hour
@@ -98,11 +98,10 @@ func TestSlowReaderOnlyWaits(t *testing.T) {
 	})
 }
 
-// TestWakeUpsPerToken proves that waiting for a token costs a few switches of
-// goroutines. A reader that spins until the next event comes costs hundreds. The
-// test counts switches and no time. It is not parallel, so that other tests do not
-// count.
-func TestWakeUpsPerToken(t *testing.T) {
+// TestWaitForTokenDoesNotSpin proves that waiting for an event costs a few goroutine
+// switches. A reader that spins until the next event would cost hundreds. The test is not
+// parallel, so that switches of other tests are not counted.
+func TestWaitForTokenDoesNotSpin(t *testing.T) {
 	for _, thread := range []bool{false, true} {
 		t.Run(words("thread", thread), func(t *testing.T) {
 			const streams, tokens = 100, 50
@@ -145,8 +144,8 @@ func TestWakeUpsPerToken(t *testing.T) {
 	}
 }
 
-// switches returns how often a goroutine was given a processor. The runtime counts
-// one in eight.
+// switches returns the number of goroutine switches so far. The runtime only counts every
+// eighth switch.
 func switches(t *testing.T) float64 {
 	t.Helper()
 	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}

@@ -11,19 +11,19 @@ import (
 )
 
 // A SubgraphThread is a handle on the subgraph that an unfinished task of a thread
-// runs: its own channels, tasks, questions and checkpoints. It is cheap, immutable
-// and safe for concurrent use. A run of the thread resumes the subgraph where its
-// newest checkpoint is.
+// runs. It gives access to the channels, tasks, questions and checkpoints of the
+// subgraph. It is cheap, immutable and safe for concurrent use. A run of the thread
+// resumes the subgraph at its newest checkpoint.
 type SubgraphThread struct {
 	t     Thread
-	outer string // the checkpoint that the thread's own handle was at
+	outer string // the checkpoint of the Thread from which the handle was made
 }
 
-// Subgraph returns a handle on the subgraph that a task of [Snapshot.Tasks] runs. A
-// subgraph within it is reached by the ids of both tasks, outermost first, as in
+// Subgraph returns a handle on the subgraph that a task of [Snapshot.Tasks] runs. For
+// a nested subgraph, pass the ids of all tasks on the path, outermost first, as in
 // [Pause.Path]. Methods of the handle return a [checkpoint.ErrNotFound] if the task
-// runs no subgraph, has finished, or has not begun. The thread's handle must not be
-// at a checkpoint: the subgraphs of older checkpoints have finished.
+// runs no subgraph, has finished, or has not begun. They return an error if t was made
+// by [Thread.At], since the subgraphs of older checkpoints have finished.
 func (t *Thread) Subgraph(tasks ...string) *SubgraphThread {
 	c := *t
 	c.at = ""
@@ -31,8 +31,8 @@ func (t *Thread) Subgraph(tasks ...string) *SubgraphThread {
 	return &SubgraphThread{t: c, outer: t.at}
 }
 
-// At returns a handle on the subgraph at one of its own checkpoints, which
-// [SubgraphThread.History] lists.
+// At returns a handle on the subgraph at a checkpoint of the subgraph.
+// [SubgraphThread.History] lists these checkpoints.
 func (s *SubgraphThread) At(checkpoint string) *SubgraphThread {
 	c := *s
 	c.t.at = checkpoint
@@ -48,7 +48,7 @@ func (s *SubgraphThread) Snapshot(ctx context.Context) (*Snapshot, error) {
 }
 
 // History yields the checkpoints of the subgraph, newest first; see [Thread.History].
-// For a subgraph with [SubgraphOptions.Persist] it yields those of earlier calls too.
+// With [SubgraphOptions.Persist] it includes the checkpoints of earlier calls.
 func (s *SubgraphThread) History(ctx context.Context, q HistoryQuery) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		o, err := s.t.options()
@@ -68,8 +68,8 @@ func (s *SubgraphThread) History(ctx context.Context, q HistoryQuery) iter.Seq2[
 }
 
 // Update edits the state of the subgraph as if one of its nodes had run; see
-// [Thread.Update]. Questions that the subgraph had asked are withdrawn: the next run
-// of the thread resumes the subgraph, which asks again where it needs to.
+// [Thread.Update]. Open questions of the subgraph are withdrawn. The next run of the
+// thread resumes the subgraph, which then asks again if necessary.
 func (s *SubgraphThread) Update(ctx context.Context, node string, writes ...state.Write) (*Snapshot, error) {
 	if err := s.check(); err != nil {
 		return nil, s.t.fail(err)
@@ -77,14 +77,14 @@ func (s *SubgraphThread) Update(ctx context.Context, node string, writes ...stat
 	return s.t.Update(ctx, node, writes...)
 }
 
-// Fork makes the checkpoint of a handle from [SubgraphThread.At] the one from which
-// the subgraph resumes: it adds a checkpoint that follows it. Questions that the
-// subgraph had asked are withdrawn. The next run of the thread resumes there. The
-// checkpoint must be of the subgraph's current call.
+// Fork makes the next run of the thread resume the subgraph at the checkpoint of a
+// handle from [SubgraphThread.At]. It adds a checkpoint with the same state. Open
+// questions of the subgraph are withdrawn. The checkpoint must belong to the current
+// call of the subgraph.
 func (s *SubgraphThread) Fork(ctx context.Context) (*Snapshot, error) {
 	err := s.check()
 	if err == nil && s.t.at == "" {
-		err = fmt.Errorf("%w: the handle is at no checkpoint; use At", checkpoint.ErrInvalid)
+		err = fmt.Errorf("%w: Fork needs a handle at a checkpoint; use At", checkpoint.ErrInvalid)
 	}
 	if err != nil {
 		return nil, s.t.fail(err)
@@ -100,9 +100,9 @@ func (s *SubgraphThread) Fork(ctx context.Context) (*Snapshot, error) {
 func (s *SubgraphThread) check() error {
 	switch {
 	case len(s.t.tasks) == 0:
-		return fmt.Errorf("%w: Subgraph was given no task", checkpoint.ErrInvalid)
+		return fmt.Errorf("%w: Subgraph was called without a task id", checkpoint.ErrInvalid)
 	case s.outer != "":
-		return fmt.Errorf("%w: the handle of the thread is at checkpoint %s, and the subgraphs of older checkpoints have finished; use the thread's own handle, and At of the subgraph's", checkpoint.ErrInvalid, s.outer)
+		return fmt.Errorf("%w: the handle of the thread is at checkpoint %s, and the subgraphs of older checkpoints have finished; call Subgraph on a handle without At, and At on its result", checkpoint.ErrInvalid, s.outer)
 	}
 	return nil
 }

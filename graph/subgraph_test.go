@@ -59,11 +59,11 @@ func TestPersistentSubgraphKeepsState(t *testing.T) {
 				th, other := in(g.Thread(mode.String()), mode), in(g.Thread("other"+mode.String()), mode)
 				done(t, th, note.Put("one"))
 				done(t, th, note.Put("two"))
-				fork := snapshot(t, th).ID // after two calls
+				fork := snapshot(t, th).ID // the checkpoint after two calls
 				done(t, th, note.Put("three"))
 				wantTrail(t, snapshot(t, th), "call0", "after", "call1", "after", "call2", "after")
 				wantTrail(t, done(t, other, note.Put("one")), "call0", "after")
-				// A fork sees the state of the subgraph at its origin.
+				// In a fork, the subgraph has the state of the checkpoint from which it was forked.
 				wantTrail(t, done(t, th.At(fork), note.Put("again")), "call0", "after", "call1", "after", "call2", "after")
 				wantTrail(t, done(t, th, note.Put("more")), "call0", "after", "call1", "after", "call2", "after", "call3", "after")
 				wantTrail(t, done(t, th.At(fork), note.Put("again")), "call0", "after", "call1", "after", "call2", "after")
@@ -133,8 +133,7 @@ func TestFailedPutBetweenTwoCalls(t *testing.T) {
 	})
 }
 
-// nestedPersistent builds a persistent graph around the persistent graph of
-// called.
+// nestedPersistent builds a graph that runs the graph of called as a persistent subgraph.
 func nestedPersistent(t *testing.T) *graph.Graph {
 	outer := graph.New("outer", trail)
 	outer.SubgraphWith("inner", called(t), graph.SubgraphOptions{Persist: "inner"})
@@ -142,10 +141,9 @@ func nestedPersistent(t *testing.T) *graph.Graph {
 	return compile(t, outer, graph.Options{})
 }
 
-// TestFailedPutAtExitKeepsAllOrNothing proves that under Exit, the states of
-// nested persistent subgraphs are stored before the checkpoint that refers to
-// them: whichever Put fails, the next run sees the whole first run or nothing
-// of it.
+// TestFailedPutAtExitKeepsAllOrNothing proves that under Exit, the states of nested
+// persistent subgraphs are stored before the checkpoint that refers to them. Whichever
+// Put fails, the next run sees either all or none of the first run.
 func TestFailedPutAtExitKeepsAllOrNothing(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, c := range []struct {
@@ -399,7 +397,7 @@ func TestNestedFailureKeepsFinishedTasks(t *testing.T) {
 	}, runs.n)
 	var deepest *graph.NodeError
 	for _, e := range unwrapAll(err) {
-		if ne, ok := e.(*graph.NodeError); ok { //nolint:errorlint // unwrapAll returns every error of the tree
+		if ne, ok := e.(*graph.NodeError); ok { //nolint:errorlint // unwrapAll returns all wrapped errors
 			deepest = ne
 		}
 	}

@@ -14,15 +14,15 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Channels that only the translator has.
+// The private channels of the translator.
 var (
 	source = state.Last[string]("source")
 	target = state.Append[string]("target")
 	rounds = state.Sum[int]("rounds")
 )
 
-// translator returns a graph over its own channels and "trail": it asks for the
-// translation of source, and notes its rounds.
+// translator returns a graph that asks for the translation of source and counts its calls
+// in rounds. It shares only the channel trail.
 func translator(t testing.TB) *graph.Graph {
 	b := graph.New("translator", trail, source, target, rounds)
 	b.Node("count", func(_ context.Context, v state.View) (state.Update, error) {
@@ -36,7 +36,7 @@ func translator(t testing.TB) *graph.Graph {
 	return compile(t, b, graph.Options{})
 }
 
-// mapping maps note to source, and the last of target and the rounds to note.
+// mapping returns options that copy note to source, and write target and rounds to note.
 func mapping(calls *counter) graph.SubgraphOptions {
 	return graph.SubgraphOptions{
 		Input: func(v state.View) (state.Update, error) {
@@ -50,7 +50,7 @@ func mapping(calls *counter) graph.SubgraphOptions {
 	}
 }
 
-// mapped returns a graph that runs the translator by a mapping.
+// mapped returns a graph that runs the translator as a subgraph with these options.
 func mapped(t testing.TB, s checkpoint.Store, o graph.SubgraphOptions) *graph.Graph {
 	return build(t, s, func(b *graph.Builder) {
 		b.Node("begin", mark("begin"))
@@ -62,9 +62,10 @@ func mapped(t testing.TB, s checkpoint.Store, o graph.SubgraphOptions) *graph.Gr
 	})
 }
 
-// TestSubgraphInputAndOutput: Input runs once for each call however often the run
-// pauses inside, the parent never sees the subgraph's channels, and each call begins anew.
-func TestSubgraphInputAndOutput(t *testing.T) {
+// TestSubgraphInputRunsOncePerCall proves that Input runs once per call even if the
+// subgraph pauses, that the parent does not see private channels, and that they are empty
+// at the start of each call.
+func TestSubgraphInputRunsOncePerCall(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, mode := range modes {
 			var calls counter
@@ -74,7 +75,7 @@ func TestSubgraphInputAndOutput(t *testing.T) {
 				q := pending(t, ask, invoke(t, th, note.Put("Hallo")))[0]
 				require.Equal(t, "Hallo", q.Prompt)
 				require.Equal(t, "Hallo", note.Get(snapshot(t, th)), "Output has not run")
-				invoke(t, th) // asks again
+				invoke(t, th) // ask the question again
 				snap := done(t, th, ask.Answer(q.ID, "hello"))
 				require.Equal(t, "hello after 1", note.Get(snap))
 				calls.want(t, "input", i)
@@ -86,9 +87,9 @@ func TestSubgraphInputAndOutput(t *testing.T) {
 	})
 }
 
-// TestSubgraphInputWithPersist: Input begins every call; what the subgraph remembers is
-// beside it.
-func TestSubgraphInputWithPersist(t *testing.T) {
+// TestSubgraphInputBeginsEveryPersistentCall proves that Input runs in every call of a
+// persistent subgraph, and that its other private channels keep their values.
+func TestSubgraphInputBeginsEveryPersistentCall(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, mode := range modes {
 			var calls counter
@@ -106,8 +107,8 @@ func TestSubgraphInputWithPersist(t *testing.T) {
 	})
 }
 
-// TestSubgraphInputWithoutThread: the mapping needs no store.
-func TestSubgraphInputWithoutThread(t *testing.T) {
+// TestSubgraphMappingNeedsNoStore proves that Input and Output work without a store.
+func TestSubgraphMappingNeedsNoStore(t *testing.T) {
 	t.Parallel()
 	b := graph.New("upper", source, target)
 	b.Node("upper", func(_ context.Context, v state.View) (state.Update, error) {
@@ -127,8 +128,9 @@ func TestSubgraphInputWithoutThread(t *testing.T) {
 	wantTrail(t, snap, "LOUD")
 }
 
-// TestSubgraphInputOfASentTask sees what was sent, and no other state.
-func TestSubgraphInputOfASentTask(t *testing.T) {
+// TestSubgraphInputSeesOnlySentValues proves that Input of a sent task sees only the sent
+// values.
+func TestSubgraphInputSeesOnlySentValues(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		b := graph.New("sub", source, trail)
 		b.Node("say", func(_ context.Context, v state.View) (state.Update, error) {
@@ -151,8 +153,8 @@ func TestSubgraphInputOfASentTask(t *testing.T) {
 	})
 }
 
-// TestSubgraphOutputRoutes: Output may return what a node may return.
-func TestSubgraphOutputRoutes(t *testing.T) {
+// TestSubgraphOutputMayRoute proves that Output may return Goto and Send, like a node.
+func TestSubgraphOutputMayRoute(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		g := build(t, s, func(b *graph.Builder) {
 			b.SubgraphWith("sub", called(t), graph.SubgraphOptions{
@@ -171,9 +173,9 @@ func TestSubgraphOutputRoutes(t *testing.T) {
 	})
 }
 
-// TestSubgraphMappingErrors: an error names the node and the direction. A fixed
-// mapping lets the thread resume.
-func TestSubgraphMappingErrors(t *testing.T) {
+// TestSubgraphMappingErrorsNameNode proves that an error of Input or Output names the node
+// and the function, and that the thread resumes once the function is corrected.
+func TestSubgraphMappingErrorsNameNode(t *testing.T) {
 	t.Parallel()
 	writes := func(w ...state.Write) func(state.View) (state.Update, error) {
 		return func(state.View) (state.Update, error) { return w, nil }
@@ -225,8 +227,8 @@ func TestSubgraphMappingErrors(t *testing.T) {
 }
 
 func init() {
-	// translate ANSWER answers the open question of thread "t", and says how often
-	// Input ran and what the note is then.
+	// translate ANSWER answers the open question of thread "t". It prints how often Input
+	// ran, and the final value of note.
 	children["translate"] = func(c *child) error {
 		var calls counter
 		sub := graph.New("translator", trail, source, target, rounds)
@@ -266,8 +268,8 @@ func init() {
 	}
 }
 
-// TestSubgraphInputResumesInAnotherProcess: Input does not run again there, and what it
-// wrote is part of the subgraph's state.
+// TestSubgraphInputResumesInAnotherProcess proves that Input does not run again in another
+// process, and that its writes are part of the stored state of the subgraph.
 func TestSubgraphInputResumesInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	for _, mode := range modes {

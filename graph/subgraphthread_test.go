@@ -14,15 +14,15 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// marks returns a node that leaves its name in the trail and counts in the
-// subgraph's own channel.
+// marks returns a node that appends its name to the trail and increments a private
+// channel of the subgraph.
 func marks(name string) graph.NodeFunc {
 	return func(context.Context, state.View) (state.Update, error) {
 		return state.Update{trail.Put(name), turns.Put(1)}, nil
 	}
 }
 
-// asker returns a graph that runs a, asks, and runs z.
+// asker returns a graph that runs node a, then a node that asks a question, then node z.
 func asker(t *testing.T) *graph.Graph {
 	b := graph.New("asker", trail, turns)
 	b.Node("a", marks("a"))
@@ -33,7 +33,8 @@ func asker(t *testing.T) *graph.Graph {
 	return compile(t, b, graph.Options{})
 }
 
-// nested returns a graph that runs a subgraph at a depth, and the tasks on the way.
+// nested returns a graph with the graph of asker as a subgraph at the given depth, and
+// the ids of the tasks on the path to it.
 func nested(t *testing.T, s checkpoint.Store, depth int) (*graph.Graph, []string) {
 	g := asker(t)
 	var tasks []string
@@ -90,9 +91,9 @@ func subHistory(t *testing.T, sub *graph.SubgraphThread) []graph.Info {
 	return out
 }
 
-// TestSubgraphThreadUpdate: a subgraph that waits for an answer is updated past the
-// question, and the thread resumes after it.
-func TestSubgraphThreadUpdate(t *testing.T) {
+// TestSubgraphThreadUpdateReplacesWaitingNode proves that an update can replace the result
+// of a node that waits for an answer, and that the thread then resumes after this node.
+func TestSubgraphThreadUpdateReplacesWaitingNode(t *testing.T) {
 	eachDepth(t, func(t *testing.T, th *graph.Thread, sub *graph.SubgraphThread, wrap func(...string) []string) {
 		q := pending(t, ask, invoke(t, th, note.Put("go")))[0].ID
 		before := subSnapshot(t, sub)
@@ -114,9 +115,10 @@ func TestSubgraphThreadUpdate(t *testing.T) {
 	})
 }
 
-// TestSubgraphThreadFork: a subgraph resumes from an older checkpoint, and asks again
-// under another id. The older branch stays in the history.
-func TestSubgraphThreadFork(t *testing.T) {
+// TestSubgraphThreadForkResumesAtCheckpoint proves that a fork resumes a subgraph at an
+// older checkpoint, that its question then has another id, and that the older branch stays
+// in the history.
+func TestSubgraphThreadForkResumesAtCheckpoint(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for depth := 1; depth <= 2; depth++ {
 			g, tasks := nested(t, s, depth)
@@ -150,8 +152,9 @@ func TestSubgraphThreadFork(t *testing.T) {
 	})
 }
 
-// TestSubgraphThreadUpdateAtACheckpoint edits an older checkpoint, on a branch of its own.
-func TestSubgraphThreadUpdateAtACheckpoint(t *testing.T) {
+// TestSubgraphThreadUpdateAtCheckpointBranches proves that an update at an older
+// checkpoint of a subgraph begins a branch.
+func TestSubgraphThreadUpdateAtCheckpointBranches(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		g, tasks := nested(t, s, 2)
 		th := g.Thread("t")
@@ -165,8 +168,8 @@ func TestSubgraphThreadUpdateAtACheckpoint(t *testing.T) {
 	})
 }
 
-// TestSubgraphThreadUpdateKeepsFinishedTasks: what a finished task of the unfinished
-// superstep wrote for the parent is delivered, whatever the channel.
+// TestSubgraphThreadUpdateKeepsFinishedTasks proves that after an update of a subgraph,
+// the parent still gets the writes of the finished tasks of the unfinished superstep.
 func TestSubgraphThreadUpdateKeepsFinishedTasks(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, mode := range modes {
@@ -196,9 +199,9 @@ func TestSubgraphThreadUpdateKeepsFinishedTasks(t *testing.T) {
 	})
 }
 
-// TestSubgraphThreadUpdateLeaves: an update that stands for a node which leaves the
-// subgraph ends it.
-func TestSubgraphThreadUpdateLeaves(t *testing.T) {
+// TestSubgraphThreadUpdateMayEndSubgraph proves that an update with a Goto to the parent
+// ends the subgraph.
+func TestSubgraphThreadUpdateMayEndSubgraph(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		b := graph.New("sub", trail)
 		b.Node("ask", asks("?"))
@@ -217,9 +220,9 @@ func TestSubgraphThreadUpdateLeaves(t *testing.T) {
 	})
 }
 
-// TestSubgraphThreadKeys: tasks of two branches of a subgraph have different
-// idempotency keys, and a task that runs again on one branch has the same one.
-func TestSubgraphThreadKeys(t *testing.T) {
+// TestSubgraphThreadBranchesHaveOwnKeys proves that tasks of two branches of a subgraph
+// have different idempotency keys, and that a task which runs again keeps its key.
+func TestSubgraphThreadBranchesHaveOwnKeys(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		var keys []string
 		var fail bool
@@ -262,9 +265,9 @@ func TestSubgraphThreadKeys(t *testing.T) {
 	})
 }
 
-// TestSubgraphThreadOfAPersistentSubgraph: the handle is on the current call. What an
-// earlier call left cannot be taken for it.
-func TestSubgraphThreadOfAPersistentSubgraph(t *testing.T) {
+// TestSubgraphThreadIsOnCurrentCall proves that the handle on a persistent subgraph
+// refers to the current call, and cannot edit the checkpoints of earlier calls.
+func TestSubgraphThreadIsOnCurrentCall(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		g := build(t, s, func(b *graph.Builder) {
 			b.SubgraphWith("sub", asker(t), graph.SubgraphOptions{Persist: "kept"})
@@ -303,8 +306,9 @@ func TestSubgraphThreadOfAPersistentSubgraph(t *testing.T) {
 	})
 }
 
-// TestSubgraphThreadErrors: an error names the thread, the task and what to do.
-func TestSubgraphThreadErrors(t *testing.T) {
+// TestSubgraphThreadErrorsNameThreadAndTask proves that the errors of a SubgraphThread
+// name the thread and the task, and say what to do.
+func TestSubgraphThreadErrorsNameThreadAndTask(t *testing.T) {
 	t.Parallel()
 	s := memcheckpoint.New(memcheckpoint.Options{})
 	g := build(t, s, func(b *graph.Builder) {
@@ -327,7 +331,7 @@ func TestSubgraphThreadErrors(t *testing.T) {
 		is   error
 		text string
 	}{
-		"no task":        {th.Subgraph(), checkpoint.ErrInvalid, "Subgraph was given no task"},
+		"no task":        {th.Subgraph(), checkpoint.ErrInvalid, "Subgraph was called without a task id"},
 		"unknown task":   {th.Subgraph("sbu"), notFound, `graph "test" has no due task "sbu"; those that run subgraphs are`},
 		"no subgraph":    {th.Subgraph("plain"), notFound, `task "plain" runs no subgraph`},
 		"finished":       {th.Subgraph("quick"), notFound, `task "quick" has finished`},
@@ -372,8 +376,9 @@ func TestSubgraphThreadErrors(t *testing.T) {
 	require.Len(t, snapshot(t, th).Pauses, 2, "what failed changed nothing")
 }
 
-// TestSubgraphThreadHeedsRuns: a subgraph is not edited under a run of its thread.
-func TestSubgraphThreadHeedsRuns(t *testing.T) {
+// TestSubgraphThreadUpdateAppliesConflictPolicy proves that an update of a subgraph
+// applies the conflict policy while a run holds the thread.
+func TestSubgraphThreadUpdateAppliesConflictPolicy(t *testing.T) {
 	t.Parallel()
 	entered, release := make(chan struct{}), make(chan struct{})
 	b := graph.New("sub", trail)

@@ -27,9 +27,8 @@ func pieces(last error, texts ...string) iter.Seq2[string, error] {
 	}
 }
 
-// TestTeeEmitsWhatTheNodeReads proves that Tee emits each value when the node reads
-// it, that it emits no value which the node does not read, and that it passes errors
-// on.
+// TestTeeEmitsWhatTheNodeReads proves that Tee emits each value when the node reads it,
+// emits no value that the node does not read, and yields errors without emitting them.
 func TestTeeEmitsWhatTheNodeReads(t *testing.T) {
 	t.Parallel()
 	g := build(t, nil, func(b *graph.Builder) {
@@ -63,7 +62,7 @@ func TestTeeEmitsWhatTheNodeReads(t *testing.T) {
 	require.ErrorIs(t, last, errBroken)
 }
 
-// Tee emits every value that the node reads, so that the caller sees the text grow.
+// Tee emits every value that the node reads, so the caller can show the text as it grows.
 func ExampleTee() {
 	b := graph.New("report")
 	b.Node("write", func(ctx context.Context, _ state.View) (state.Update, error) {

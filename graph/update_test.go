@@ -21,8 +21,8 @@ func update(t testing.TB, th *graph.Thread, node string, writes ...state.Write) 
 	return s
 }
 
-// TestUpdateSchedulesSuccessors proves that an update schedules the successors of the
-// nodes in whose name it is made.
+// TestUpdateSchedulesSuccessors proves that an update schedules the successors of its
+// nodes.
 func TestUpdateSchedulesSuccessors(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		g := diamond(t, s)
@@ -59,9 +59,9 @@ func TestUpdateSchedulesSuccessors(t *testing.T) {
 	})
 }
 
-// TestUpdateWithoutNode proves that an update without a node is made in the name of the
-// node that ran last, that it is ambiguous after several nodes, and that a refused
-// update is not stored.
+// TestUpdateWithoutNode proves that an update without a node is applied on behalf of the
+// node that ran last, that it is ambiguous after several nodes, and that an update with an
+// error is not stored.
 func TestUpdateWithoutNode(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		g := diamond(t, s)
@@ -116,7 +116,7 @@ func TestUpdateOfPausedThread(t *testing.T) {
 	})
 }
 
-// TestUpdateBesideRunFails proves that an update of a thread which runs is refused.
+// TestUpdateBesideRunFails proves that an update fails while a run holds the thread.
 func TestUpdateBesideRunFails(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		g := processGraph(t, "parallel", s, func(string) {})
@@ -134,8 +134,8 @@ func TestUpdateBesideRunFails(t *testing.T) {
 	})
 }
 
-// TestUpdateMaySendAndGoto proves that an update may contain the targets that its node
-// may use, and that the node's branches see its writes.
+// TestUpdateMaySendAndGoto proves that an update may contain Send and Goto to the declared
+// targets of its node, and that the branches of the node see its writes.
 func TestUpdateMaySendAndGoto(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		g := build(t, s, func(b *graph.Builder) {
@@ -158,8 +158,8 @@ func TestUpdateMaySendAndGoto(t *testing.T) {
 	})
 }
 
-// TestUpdateWithoutNodeOfPausedThread proves that an update without a node of an
-// unfinished superstep is made in the name of the one task that finished.
+// TestUpdateWithoutNodeOfPausedThread proves that in an unfinished superstep, an update
+// without a node is applied on behalf of the only finished task.
 func TestUpdateWithoutNodeOfPausedThread(t *testing.T) {
 	t.Parallel()
 	for finished, want := range map[string]string{"a": "c", "": "a b", "a a2": ""} {

@@ -28,9 +28,9 @@ func waitingAt(t *testing.T, g *graph.Graph, node, prefix string) []string {
 	return out
 }
 
-// TestWaiting: a thread waits at the nodes whose tasks did not finish and at the
-// deferred nodes that were reached, and nowhere else.
-func TestWaiting(t *testing.T) {
+// TestWaitingFindsUnfinishedThreads proves that a thread waits at the nodes of its
+// unfinished tasks and at triggered deferred nodes, and at no other node.
+func TestWaitingFindsUnfinishedThreads(t *testing.T) {
 	t.Parallel()
 	all := map[string]func(t *testing.T) checkpoint.Store{}
 	for name, open := range stores {
@@ -104,7 +104,7 @@ func testWaiting(t *testing.T, s checkpoint.Store) {
 	require.Equal(t, asking[1:], waitingAt(t, g, "ask", ""))
 	require.Equal(t, asking[1:2], waitingAt(t, g, "late", ""))
 
-	// A graph without the node, and one in which it has another name.
+	// One graph does not have the node, and in another one the node has a new name.
 	b = graph.New("waiting", trail, total, note, item)
 	b.Node("approve", asks("?"))
 	b.Edge(graph.Start, "approve")
@@ -123,12 +123,13 @@ func testWaiting(t *testing.T, s checkpoint.Store) {
 	}
 	for _, err := range g.Waiting(t.Context(), "ask", "") {
 		require.NoError(t, err)
-		break // leaves the loop early
+		break // leave the loop early
 	}
 }
 
-// TestWaitingErrors: what the store cannot do, and a store that fails.
-func TestWaitingErrors(t *testing.T) {
+// TestWaitingReportsErrors proves that Waiting returns an error without a store, with a
+// store that cannot list threads, and when the store fails.
+func TestWaitingReportsErrors(t *testing.T) {
 	t.Parallel()
 	one := func(s checkpoint.Store) error {
 		g := build(t, s, func(b *graph.Builder) {
@@ -160,8 +161,9 @@ func TestWaitingErrors(t *testing.T) {
 	}
 }
 
-// TestSnapshotWaiting: the joins that wait, from the run and from the store alike.
-func TestSnapshotWaiting(t *testing.T) {
+// TestSnapshotListsWaitingJoins proves that the snapshot of a run and the snapshot that is
+// read from the store have the same waiting joins.
+func TestSnapshotListsWaitingJoins(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, mode := range modes {
 			b := graph.New("joins", trail)
@@ -201,8 +203,8 @@ func TestSnapshotWaiting(t *testing.T) {
 	})
 }
 
-// TestSnapshotWaitingLeavesOutCompleteJoins: a join whose deferred target waits for
-// other work waits for none of its sources.
+// TestSnapshotWaitingLeavesOutCompleteJoins proves that a join whose sources have all
+// completed is not listed while its deferred target waits for other work.
 func TestSnapshotWaitingLeavesOutCompleteJoins(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		g := build(t, s, func(b *graph.Builder) {
@@ -223,7 +225,8 @@ func TestSnapshotWaitingLeavesOutCompleteJoins(t *testing.T) {
 	})
 }
 
-// TestSnapshotWaitingIsNotShared: who changes a snapshot changes no other.
+// TestSnapshotWaitingIsNotShared proves that a change of Waiting in one snapshot does not
+// change other snapshots.
 func TestSnapshotWaitingIsNotShared(t *testing.T) {
 	t.Parallel()
 	g := build(t, memcheckpoint.New(memcheckpoint.Options{}), func(b *graph.Builder) { joining(t, b, nil) })

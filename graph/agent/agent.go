@@ -11,13 +11,13 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// Messages is the conversation channel of an agent that has no Options.Messages.
-// A graph that also declares it shares it with the agents that are its subgraphs.
+// Messages is the conversation channel of an agent without Options.Messages. A graph
+// that declares the channel shares it with its agents.
 var Messages = state.Keyed("messages", llm.ByID)
 
-// Approval is the interrupt that asks a person before a tool runs. It is used for
-// the calls that [tools.Approval] selects. Several questions may be open at once;
-// each is answered by its id, in any process:
+// Approval is the interrupt that asks a person before a tool runs. It is used for the
+// calls that [tools.Approval] selects. Several questions may be open at once. Any
+// process can answer a question by its id:
 //
 //	open, err := agent.Approval.Open(snap)
 //	snap, err = thread.Invoke(ctx, agent.Approval.Answer(open[0].ID, open[0].Prompt.Approve()))
@@ -25,7 +25,7 @@ var Messages = state.Keyed("messages", llm.ByID)
 // The result of a rejected call tells the model the reason.
 var Approval = graph.NewInterrupt[tools.Question, tools.Decision]("agent_approval")
 
-// The input of a tools task: the call, and whether the request to the model
+// The channels of a tools task: the call, and whether the request to the model
 // withheld the tool.
 var (
 	call     = state.Last[llm.ToolCall]("tool_call")
@@ -39,8 +39,8 @@ const (
 	AnswerNode = "answer" // asks for the structured answer; exists only with Options.Answer
 )
 
-// New returns an agent. With a nil set it has no tools. The model may be nil if
-// Options.Model always returns one.
+// New returns an agent. A nil set means no tools. The model may be nil if Options.Model
+// always returns one.
 //
 // Input is checked before it is stored. A run with an invalid message fails with
 // [llm.ErrInvalid], and the thread does not change.

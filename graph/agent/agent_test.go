@@ -44,7 +44,7 @@ func newAgent(t testing.TB, m llm.Model, set *tools.Set, o agent.Options) *graph
 	return g
 }
 
-// roles shows a conversation in short.
+// roles returns the role and text of each message.
 func roles(s state.View) string {
 	var out []string
 	for _, m := range agent.Messages.All(s) {
@@ -57,6 +57,8 @@ func roles(s state.View) string {
 	return strings.Join(out, " | ")
 }
 
+// TestToolLoop proves that the results of concurrent calls are
+// stored in the order of the calls, and that the next request contains them.
 func TestToolLoop(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(
@@ -77,12 +79,14 @@ func TestToolLoop(t *testing.T) {
 	assert.Equal(t, llm.StatusError, messages[4].Status)
 	requests := script.Requests()
 	got := requests[0].Messages[0]
-	assert.Equal(t, llm.RoleSystem, got.Role, "the first message of the request is %v", got)
-	assert.Equal(t, "Be brief.", got.Text(), "the first message of the request is %v", got)
-	assert.Len(t, requests[1].Messages, 6, "the second request has %d messages, want 6", len(requests[1].Messages))
+	assert.Equal(t, llm.RoleSystem, got.Role)
+	assert.Equal(t, "Be brief.", got.Text())
+	assert.Len(t, requests[1].Messages, 6)
 }
 
-func TestStreamsTokens(t *testing.T) {
+// TestStreamEmitsChunksOfReply proves that the events of a run contain the parts of a
+// streamed reply.
+func TestStreamEmitsChunksOfReply(t *testing.T) {
 	t.Parallel()
 	g := newAgent(t, llmtest.NewScript(llmtest.Say("one two three")), nil, agent.Options{})
 	var text strings.Builder
@@ -99,6 +103,8 @@ func TestStreamsTokens(t *testing.T) {
 	assert.GreaterOrEqual(t, chunks, 3)
 }
 
+// TestLastTurnHasNoTools proves that the model may not call tools in the last turn, and
+// that the next run counts its turns from the beginning.
 func TestLastTurnHasNoTools(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(
@@ -118,12 +124,12 @@ func TestLastTurnHasNoTools(t *testing.T) {
 		modes = append(modes, r.ToolChoice.Mode)
 	}
 	want := []llm.ToolMode{llm.ToolsAuto, llm.ToolsAuto, llm.ToolsNone, llm.ToolsAuto, llm.ToolsAuto}
-	assert.Equal(t, want, modes, "tool choices are %q, want %q", modes, want)
+	assert.Equal(t, want, modes, "the tool choices of the requests")
 }
 
-// A model that goes on calling tools when it may not leaves a conversation that
-// is whole, and the state says why there is no answer.
-func TestModelThatNeverAnswers(t *testing.T) {
+// TestModelThatNeverAnswersEndsOutOfTurn proves that a run ends if the model calls a
+// tool in its last turn, that the call gets a result, and that Result has the reason.
+func TestModelThatNeverAnswersEndsOutOfTurn(t *testing.T) {
 	t.Parallel()
 	replies := slices.Repeat([]llmtest.Reply{llmtest.Call("add", `{"a":1,"b":1}`)}, 10)
 	g := newAgent(t, llmtest.NewScript(replies...), newSet(t, tools.New("add", "Adds.", add)), agent.Options{})
@@ -142,6 +148,8 @@ func TestModelThatNeverAnswers(t *testing.T) {
 
 var approve = graph.NewInterrupt[string, bool]("approve")
 
+// TestApprovalRunsOtherCallsOnce proves that a call which does not wait for an answer
+// runs once, while other calls of the same reply wait.
 func TestApprovalRunsOtherCallsOnce(t *testing.T) {
 	t.Parallel()
 	var looked, sent atomic.Int32
@@ -174,13 +182,13 @@ func TestApprovalRunsOtherCallsOnce(t *testing.T) {
 	require.NoError(t, err)
 	got := roles(snap)
 	assert.Equal(t, "user:go | assistant | tool:seen | tool:not sent | tool:sent | assistant:done", got)
-	assert.EqualValues(t, 1, looked.Load(), "look ran %d times and send %d times, want 1 and 1", looked.Load(), sent.Load())
-	assert.EqualValues(t, 1, sent.Load(), "look ran %d times and send %d times, want 1 and 1", looked.Load(), sent.Load())
+	assert.EqualValues(t, 1, looked.Load(), "runs of look")
+	assert.EqualValues(t, 1, sent.Load(), "runs of send")
 }
 
-// A user who goes on while a call waits must not leave the model with a call
-// that nothing answers.
-func TestDanglingCallIsAnswered(t *testing.T) {
+// TestUnansweredCallGetsPlaceholderResult proves that a call which still waits when the
+// user sends the next message has a result in the next request.
+func TestUnansweredCallGetsPlaceholderResult(t *testing.T) {
 	t.Parallel()
 	set := newSet(t, tools.New("send", "Sends.", func(ctx context.Context, _ struct{}) (string, error) {
 		_, err := approve.Wait(ctx, "send it?")
@@ -198,10 +206,12 @@ func TestDanglingCallIsAnswered(t *testing.T) {
 		got = append(got, string(m.Role))
 	}
 	want := []string{"user", "assistant", "tool", "user"}
-	assert.Equal(t, want, got, "the request has %q, want %q", got, want)
+	assert.Equal(t, want, got, "the roles in the request")
 }
 
-func TestPrepareAndChannels(t *testing.T) {
+// TestPrepareReadsChannels proves that Prepare can read an additional channel and change
+// the request.
+func TestPrepareReadsChannels(t *testing.T) {
 	t.Parallel()
 	lang := state.Last[string]("language")
 	script := llmtest.NewScript(llmtest.Say("γεια"))
@@ -218,7 +228,9 @@ func TestPrepareAndChannels(t *testing.T) {
 	assert.Equal(t, "Answer in Greek", r.Messages[1].Text(), "the request is %v", r.Messages)
 }
 
-func TestModelError(t *testing.T) {
+// TestModelErrorIsNodeError proves that an error of the model is a NodeError of the
+// model's node.
+func TestModelErrorIsNodeError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no quota")
 	g := newAgent(t, llmtest.NewScript(llmtest.Fail(broken)), nil, agent.Options{})
@@ -229,15 +241,9 @@ func TestModelError(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 }
 
-func TestMistakes(t *testing.T) {
-	t.Parallel()
-	_, err := agent.New("a", nil, nil, agent.Options{})
-	require.Error(t, err, "a nil model was taken")
-	_, err = agent.New("a", llmtest.NewScript(), nil, agent.Options{MaxTurns: -1})
-	require.Error(t, err, "a negative MaxTurns was taken")
-}
-
-func TestManyThreads(t *testing.T) {
+// TestConcurrentThreadsAreIndependent proves that concurrent threads of one agent do not
+// see each other's messages.
+func TestConcurrentThreadsAreIndependent(t *testing.T) {
 	t.Parallel()
 	g := newAgent(t, llmtest.Echo{}, nil, agent.Options{Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}})
 	var wg sync.WaitGroup
@@ -247,13 +253,12 @@ func TestManyThreads(t *testing.T) {
 			for turn := range 3 {
 				text := fmt.Sprintf("%d/%d", i, turn)
 				snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User(text)))
-				if err != nil {
-					t.Error(err)
+				if !assert.NoError(t, err) {
 					return
 				}
 				last, _ := agent.Messages.Last(snap)
-				assert.Equal(t, text, last.Text(), "thread %d: got %s", i, roles(snap))
-				assert.Equal(t, 2*(turn+1), agent.Messages.Len(snap), "thread %d: got %s", i, roles(snap))
+				assert.Equal(t, text, last.Text(), "the last message of thread %d", i)
+				assert.Equal(t, 2*(turn+1), agent.Messages.Len(snap), "the messages of thread %d", i)
 			}
 		})
 	}

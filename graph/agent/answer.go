@@ -23,10 +23,10 @@ type Structure struct {
 	check func() error
 }
 
-// Structured makes an agent end with an answer of type T, which [Answer] reads.
-// After its last reply the model is asked for the answer with [llm.As], which
-// checks it against the schema of T and asks once more if it does not match. If
-// the second answer does not match either, the run ends with [Unfit].
+// Structured makes an agent end with an answer of type T, which [Answer] reads. After
+// its last reply, the model is asked for the answer with [llm.As], which checks the
+// answer against the schema of T. If it does not match, the model is asked once more.
+// If the second answer does not match either, the run ends with [Unfit].
 func Structured[T any]() Structure {
 	get := func(ctx context.Context, m llm.Model, r llm.Request) (json.RawMessage, llm.Usage, error) {
 		answer, usage, err := llm.As[T](ctx, m, r)
@@ -37,7 +37,8 @@ func Structured[T any]() Structure {
 		return text, usage, err
 	}
 	return Structure{ask: get, check: func() error {
-		// Detect an unsupported T now: this model fails only once it is asked.
+		// If T is supported, llm.As asks the model below, whose error is reached. If T is
+		// not supported, llm.As returns another error before it asks.
 		reached := errors.New("the model is asked")
 		stop := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
 			return func(yield func(llm.Chunk, error) bool) { yield(llm.Chunk{}, reached) }

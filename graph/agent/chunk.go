@@ -13,19 +13,19 @@ import (
 // A ChunkKind is the kind of a [Chunk].
 type ChunkKind string
 
-// The kinds of a chunk, each with the fields that it sets.
+// The kinds of chunk. Each comment first lists the fields that are set.
 const (
 	ChunkNodeStarted  ChunkKind = "node_started"  // a task started
 	ChunkTurn         ChunkKind = "turn"          // Turn: a model is asked
-	ChunkText         ChunkKind = "text"          // Text, MessageID: more of a reply
-	ChunkReasoning    ChunkKind = "reasoning"     // Text, MessageID: more of the reasoning
-	ChunkToolCall     ChunkKind = "tool_call"     // Delta, MessageID: more of a tool call
+	ChunkText         ChunkKind = "text"          // Text, MessageID: the next part of a reply
+	ChunkReasoning    ChunkKind = "reasoning"     // Text, MessageID: the next part of the reasoning
+	ChunkToolCall     ChunkKind = "tool_call"     // Delta, MessageID: the next part of a tool call
 	ChunkUsage        ChunkKind = "usage"         // Usage, MessageID: a reply is complete
 	ChunkToolStarted  ChunkKind = "tool_started"  // Call: a tool runs
-	ChunkProgress     ChunkKind = "progress"      // Progress: a progress report of a running tool
-	ChunkToolFinished ChunkKind = "tool_finished" // Call, Answer: a tool call has its result; the result gets its id when it is stored
+	ChunkProgress     ChunkKind = "progress"      // Progress: a running tool reports its progress
+	ChunkToolFinished ChunkKind = "tool_finished" // Call, Answer: a tool call has a result, which gets its id when it is stored
 	ChunkValue        ChunkKind = "value"         // Value: any other value that a node emitted
-	ChunkNodeFinished ChunkKind = "node_finished" // Problem, if the task failed
+	ChunkNodeFinished ChunkKind = "node_finished" // Problem, if the task failed: a task ended
 	ChunkApproval     ChunkKind = "approval"      // Pause, Question: a call waits for a person
 	ChunkPause        ChunkKind = "pause"         // Pause: the run waits for another answer
 	ChunkOutcome      ChunkKind = "outcome"       // Outcome: an agent ended
@@ -33,9 +33,9 @@ const (
 	ChunkError        ChunkKind = "error"         // Problem: the run failed
 )
 
-// A Chunk is an event of a run in a form for front ends. Kind determines which
-// fields are set in addition to Agent, Path, Node and Task. A chunk can be encoded
-// as JSON; the JSON has neither Value nor Snapshot.
+// A Chunk is an event of a run in a form for front ends. Kind determines which fields
+// are set in addition to Agent, Path, Node and Task. A chunk can be encoded as JSON,
+// without the fields Value and Snapshot.
 type Chunk struct {
 	Kind ChunkKind `json:"kind"`
 	// Agent is the name of the innermost subgraph node around the event. It is empty
@@ -63,7 +63,7 @@ type Chunk struct {
 	Snapshot *graph.Snapshot   `json:"-"`
 }
 
-// Chunks converts the events of a run, including those of its subgraphs, to chunks:
+// Chunks converts the events of a run and of its subgraphs to chunks:
 //
 //	for chunk, err := range agent.Chunks(thread.Stream(ctx, agent.Messages.Put(llm.User("hello")))) {
 //		if err != nil {
@@ -72,10 +72,10 @@ type Chunk struct {
 //		fmt.Print(chunk.Text)
 //	}
 //
-// It works for any graph; a node streams a model's reply with [Ask]. The texts of
-// all ChunkText chunks with the same MessageID, concatenated, equal the text of
-// that message, whether the model streams or not. An error is the last pair, and
-// its chunk has the kind ChunkError. Leaving the loop cancels the run.
+// It works for any graph; nodes can call [Ask] to stream a model's reply. The
+// concatenated texts of all ChunkText chunks with the same MessageID equal the text of
+// that message, whether the model streams or not. An error is the last pair, and its
+// chunk has the kind ChunkError. Leaving the loop cancels the run.
 func Chunks(events iter.Seq2[graph.Event, error]) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		for event, err := range events {
@@ -111,7 +111,7 @@ func chunksOf(event graph.Event) []Chunk {
 	case graph.Paused:
 		return chunksOfPause(e)
 	case graph.RunEnded:
-		if e.Snapshot == nil { // the event of a subgraph
+		if e.Snapshot == nil { // the event belongs to a subgraph
 			return nil
 		}
 		c.Kind, c.Snapshot = ChunkEnd, e.Snapshot
@@ -148,7 +148,7 @@ func chunksOfValue(c Chunk, value any) []Chunk {
 	return []Chunk{c}
 }
 
-// chunksOfReply returns the chunk of a part of a reply, or none if the part is empty.
+// chunksOfReply returns the chunk for a part of a reply, or nil for an empty part.
 func chunksOfReply(c Chunk, part llm.Chunk) []Chunk {
 	c.MessageID = part.MessageID
 	switch part.Kind {

@@ -9,7 +9,7 @@
 //	answer, _ := agent.Messages.Last(snap)
 //	why := agent.Result.Get(snap).Reason
 //
-// What to know:
+// Rules:
 //
 //   - An agent is an ordinary [graph.Graph] over [Messages]: it streams, pauses,
 //     forks and resumes like any other graph, and can be a subgraph. [Supervisor]
@@ -17,8 +17,8 @@
 //   - [Chunks] converts the events of a run to texts, calls, results, questions and
 //     costs, each with its agent, node and task.
 //   - Each tool call is a separate task. If one call waits for a person or fails,
-//     the others do not run again. Results are stored in the order of the calls,
-//     and a call with a stored result never runs again.
+//     the other calls do not run again. Results are stored in the order of the
+//     calls, and a call with a stored result never runs again.
 //   - A run asks the model at most [Options.MaxTurns] times. In the last turn the
 //     model may not call tools, so it has to answer. [Result] gives the reason why
 //     a run ended. Running out of turns and a refusal by the provider are not

@@ -21,7 +21,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// A front end reads chunks, and shows each kind in its way.
+// A front end reads the chunks of a run and displays each kind differently.
 func ExampleChunks() {
 	look := tools.New("look", "Looks.", func(context.Context, struct{}) (string, error) { return "rain", nil })
 	model := llmtest.NewScript(
@@ -53,7 +53,7 @@ func ExampleChunks() {
 	// answered after 2 turns and 46 tokens
 }
 
-// Any node of a graph may ask a model and have its chunks seen.
+// Any node of a graph may ask a model and stream the reply as chunks.
 func ExampleAsk() {
 	title := state.Last[string]("title")
 	b := graph.New("titles", title)
@@ -75,7 +75,7 @@ func ExampleAsk() {
 	// Output: name says Warp
 }
 
-// A destructive call waits for a person, who may answer in another process.
+// A call of a destructive tool waits for a person, who may answer in another process.
 func Example_approval() {
 	submit := tools.New("submit_order", "Orders cups.", func(_ context.Context, in struct {
 		Cups int `json:"cups"`
@@ -104,7 +104,7 @@ func Example_approval() {
 	// assistant: As you wish.
 }
 
-// The agent ends with a value of a type.
+// The agent ends with an answer of a Go type.
 func ExampleStructured() {
 	type plan struct {
 		City string   `json:"city"`
@@ -112,7 +112,7 @@ func ExampleStructured() {
 	}
 	model := llmtest.NewScript(
 		llmtest.Say("Athens is hot. Take a hat."),
-		llmtest.Call("answer", `{"city":"Athens"}`), // does not fit, and is asked for again
+		llmtest.Call("answer", `{"city":"Athens"}`), // "pack" is missing, so the model is asked again
 		llmtest.Call("answer", `{"city":"Athens","pack":["hat"]}`),
 	)
 	a := must(agent.New("helper", model, nil, agent.Options{Answer: agent.Structured[plan]()}))
@@ -121,8 +121,8 @@ func ExampleStructured() {
 	// Output: {Athens [hat]} <nil>
 }
 
-// Why a run ended is in the state. Here the model had no turn left in which to
-// call tools, and said what it knew.
+// Result has the reason why a run ended. Here the model reached the last turn, in which
+// it may not call tools.
 func ExampleResult() {
 	look := tools.New("look", "Looks.", func(context.Context, struct{}) (string, error) { return "nothing yet", nil })
 	model := llmtest.NewScript(llmtest.Call("look", `{}`), llmtest.Call("look", `{}`), llmtest.Say("I found nothing."))
@@ -134,13 +134,14 @@ func ExampleResult() {
 	// Output: I found nothing.: turns (the model was asked 3 times)
 }
 
-// A long conversation is sent short, and stays whole in the store.
+// The request contains a summary of a long conversation. The stored conversation stays
+// complete.
 func ExampleHistory() {
 	model := llmtest.NewScript(llmtest.Say("hello"), llmtest.Say("hello again"))
 	a := must(agent.New("helper", model, nil, agent.Options{
 		History: &agent.History{
 			Pruning: llm.Pruning{MaxTokens: 20, MinMessages: 1},
-			// Of a model: llm.SummariseWith(model).
+			// To let a model summarise, use llm.SummariseWith(model).
 			Summarise: func(_ context.Context, dropped []llm.Message, _ int) (string, error) {
 				return fmt.Sprintf("they greeted, in %d messages", len(dropped)), nil
 			},
@@ -160,7 +161,7 @@ func ExampleHistory() {
 	// 4 messages are stored
 }
 
-// Prompt, model and tools of each turn come from the state.
+// The system prompt and the tools of each turn depend on the state.
 func ExampleOptions() {
 	admin := state.Last[bool]("admin")
 	set := must(tools.NewSet(
@@ -191,8 +192,8 @@ func ExampleOptions() {
 	// assistant: I can not.
 }
 
-// A supervisor hands over to agents. This one has a conversation of its own: it
-// gets a task, and its last answer is what comes back.
+// A supervisor hands over tasks to agents. The poet has its own conversation: it gets a
+// task, and its last answer is the result of the handover.
 func ExampleSupervisor() {
 	poems := state.Keyed("poet_messages", llm.ByID)
 	poet := must(agent.New("poet", llmtest.NewScript(llmtest.Say("Over and under it goes.")), nil, agent.Options{Messages: poems}))
@@ -226,8 +227,8 @@ func ExampleSupervisor() {
 	// assistant: Here it is.
 }
 
-// A graph of one's own has the agent as a node: they share the channels that
-// both declare, and what the agent says comes out of the graph's own stream.
+// An agent is a node of another graph. The two graphs share the channels that both
+// declare, and the stream of the outer graph contains the chunks of the agent.
 func ExampleNew_subgraph() {
 	model := llmtest.NewScript(llmtest.Say("Eleven knots, from the north."))
 	pilot := must(agent.New("pilot", model, nil, agent.Options{}))
@@ -254,7 +255,7 @@ func ExampleNew_subgraph() {
 	// Output: Eleven knots, from the north. (pilot: answered)
 }
 
-// Model chooses for each turn, and Review sees each reply before it is stored.
+// Model chooses a model for each turn, and Review changes a reply before it is stored.
 func ExampleOptions_review() {
 	notes := state.Append[string]("notes")
 	small := llmtest.NewScript(llmtest.Call("look", `{}`))
@@ -264,14 +265,14 @@ func ExampleOptions_review() {
 		Channels: []state.Handle{notes},
 		Model: func(_ context.Context, s state.View) (llm.Model, error) {
 			if last, _ := agent.Messages.Last(s); last.Role == llm.RoleTool {
-				return large, nil // to make sense of what was found
+				return large, nil // the large model interprets the tool result
 			}
 			return nil, nil
 		},
 		Review: func(_ context.Context, _ state.View, reply *llm.Message) (state.Update, error) {
 			if text := reply.Text(); strings.Contains(text, "1234") {
 				reply.Parts = []llm.Part{llm.Text(strings.ReplaceAll(text, "1234", "****"))}
-				return state.Update{notes.Put("a key was taken out")}, nil
+				return state.Update{notes.Put("a key was removed")}, nil
 			}
 			return nil, nil
 		},
@@ -279,5 +280,5 @@ func ExampleOptions_review() {
 	snap := must(a.Invoke(context.Background(), agent.Messages.Put(llm.User("What is the key?"))))
 	last, _ := agent.Messages.Last(snap)
 	fmt.Println(last, notes.Get(snap))
-	// Output: assistant: The key is ****. [a key was taken out]
+	// Output: assistant: The key is ****. [a key was removed]
 }

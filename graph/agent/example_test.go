@@ -11,6 +11,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
+// The agent calls a tool, and then answers the user.
 func ExampleNew() {
 	type question struct {
 		City string `json:"city"`

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -25,17 +24,20 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// end is a chunk that ends a reply without content.
+// end returns an empty reply with a stop reason.
 func end(reason llm.StopReason) llmtest.Reply {
 	return llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkEnd, StopReason: reason, Usage: &llm.Usage{Input: 5, Total: 5}}}}
 }
 
+// stopping returns the reply with a stop reason.
 func stopping(reply llmtest.Reply, reason llm.StopReason) llmtest.Reply {
 	reply.Message.StopReason = reason
 	return reply
 }
 
-func TestReasons(t *testing.T) {
+// TestRunEndsWithReason proves which Reason a run has for each kind of last reply, and
+// which messages it stores.
+func TestRunEndsWithReason(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
@@ -66,7 +68,7 @@ func TestReasons(t *testing.T) {
 			require.NoError(t, err)
 			r := agent.Result.Get(snap)
 			assert.Equal(t, tt.want, r.Reason)
-			assert.Equal(t, (r.Reason == agent.Answered), (r.Problem == ""))
+			assert.Equal(t, r.Reason == agent.Answered, r.Problem == "", "Problem is %q", r.Problem)
 			assert.EqualValues(t, 1, r.Turns)
 			got := roles(snap)
 			assert.Equal(t, tt.roles, got)
@@ -74,7 +76,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// An empty reply that nothing explains is an error, not an outcome.
+// TestEmptyReplyFails proves that an empty reply without a stop reason is an error.
 func TestEmptyReplyFails(t *testing.T) {
 	t.Parallel()
 	g := newAgent(t, llmtest.NewScript(llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkText}}}), nil, agent.Options{})
@@ -82,7 +84,9 @@ func TestEmptyReplyFails(t *testing.T) {
 	require.ErrorIs(t, err, llm.ErrEmpty)
 }
 
-func TestLastTurnIsVisible(t *testing.T) {
+// TestAnswerInLastTurnIsOutOfTurn proves that a reply of the last turn, in which the
+// model could not call tools, has the reason OutOfTurn.
+func TestAnswerInLastTurnIsOutOfTurn(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(llmtest.Call("add", `{"a":1,"b":1}`), llmtest.Say("enough"))
 	g := newAgent(t, script, newSet(t, tools.New("add", "Adds.", add)), agent.Options{MaxTurns: 2})
@@ -93,7 +97,9 @@ func TestLastTurnIsVisible(t *testing.T) {
 	assert.EqualValues(t, 2, r.Turns)
 }
 
-func TestUsage(t *testing.T) {
+// TestUsageIsSummed proves that Outcome has the usage of the run and Usage the sum of
+// the thread, and that a reply without usage counts as zero.
+func TestUsageIsSummed(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(
 		llmtest.Call("add", `{"a":1,"b":1}`).Costing(llm.Usage{Input: 10, Output: 1}),
@@ -108,14 +114,14 @@ func TestUsage(t *testing.T) {
 		snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
 		require.NoError(t, err)
 		run, thread := agent.Result.Get(snap).Usage.Total, agent.Usage.Get(snap).Total
-		assert.Equal(t, w.run, run, "run %d: got %d and %d, want %+v", i, run, thread, w)
-		assert.Equal(t, w.thread, thread, "run %d: got %d and %d, want %+v", i, run, thread, w)
+		assert.Equal(t, w.run, run, "tokens of run %d", i)
+		assert.Equal(t, w.thread, thread, "tokens of the thread after run %d", i)
 	}
 }
 
-// TestMessageWithoutARole proves that the error of invalid input names the message
-// and the remedy, and is not reported as a panic.
-func TestMessageWithoutARole(t *testing.T) {
+// TestErrorOfInvalidMessageNamesRemedy proves that the error for invalid input names the
+// message and the remedy, and is not a panic.
+func TestErrorOfInvalidMessageNamesRemedy(t *testing.T) {
 	t.Parallel()
 	g := newAgent(t, llmtest.Echo{}, nil, agent.Options{Graph: memory()})
 	_, err := g.Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("hi"), llm.Message{Parts: []llm.Part{llm.Text("hello")}}))
@@ -128,8 +134,9 @@ func TestMessageWithoutARole(t *testing.T) {
 	require.ErrorIs(t, err, checkpoint.ErrNotFound)
 }
 
-// Invalid input is rejected before it is stored.
-func TestInvalidInput(t *testing.T) {
+// TestInvalidInputIsNotStored proves that a run with an invalid message fails, does not
+// change the thread, and that the thread can be used afterwards.
+func TestInvalidInputIsNotStored(t *testing.T) {
 	t.Parallel()
 	g := newAgent(t, llmtest.Echo{}, nil, agent.Options{Graph: memory()})
 	th := g.Thread("t")
@@ -139,21 +146,21 @@ func TestInvalidInput(t *testing.T) {
 		require.ErrorIs(t, err, llm.ErrInvalid)
 		require.ErrorContains(t, err, fmt.Sprintf("message %d", before+2))
 		snap, err := th.Snapshot(t.Context())
-		switch {
-		case before == 0 && !errors.Is(err, checkpoint.ErrNotFound):
-			t.Errorf("the thread exists: %v", err)
-		case before > 0 && (err != nil || agent.Messages.Len(snap) != before):
-			t.Errorf("got %v", err)
+		if before == 0 {
+			require.ErrorIs(t, err, checkpoint.ErrNotFound)
+		} else {
+			require.NoError(t, err)
+			require.Equal(t, before, agent.Messages.Len(snap))
 		}
 		snap, err = th.Invoke(t.Context(), agent.Messages.Put(llm.User("hi")))
 		require.NoError(t, err)
-		assert.True(t, snap.Done(), "the thread is of no more use: %v", err)
+		assert.True(t, snap.Done())
 	}
 }
 
-// A model that writes broken JSON, then wrong arguments, then a tool that is not
-// there, is told so each time and does better.
-func TestModelThatErrs(t *testing.T) {
+// TestInvalidToolCallsAreReportedToModel proves that a call with broken JSON, with wrong
+// arguments or of an unknown tool has an error result, after which the model continues.
+func TestInvalidToolCallsAreReportedToModel(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(
 		llmtest.Call("add", `{"a":1,`), llmtest.Call("add", `{"a":"one"}`), llmtest.Call("fly", `{}`),
@@ -173,7 +180,9 @@ func TestModelThatErrs(t *testing.T) {
 	}
 }
 
-func TestSystemFrom(t *testing.T) {
+// TestSystemFromReadsState proves that SystemFrom can compute the system prompt from the
+// state, and that its error fails the run.
+func TestSystemFromReadsState(t *testing.T) {
 	t.Parallel()
 	lang := state.Last[string]("language")
 	script := llmtest.NewScript(llmtest.Say("γεια"))
@@ -196,9 +205,9 @@ func TestSystemFrom(t *testing.T) {
 	assert.Equal(t, "Answer in Greek", r.Messages[0].Text(), "the request is %v", r.Messages)
 }
 
-// Model and tools of a turn are chosen by the state, and a call of a tool that
-// the model was not given is refused.
-func TestDynamicModelAndTools(t *testing.T) {
+// TestModelAndToolsDependOnState proves that Model and Prepare choose the model and the
+// tools of a turn by the state, and that a call of a withheld tool has an error result.
+func TestModelAndToolsDependOnState(t *testing.T) {
 	t.Parallel()
 	var deleted atomic.Int32
 	set := newSet(t,
@@ -233,7 +242,9 @@ func TestDynamicModelAndTools(t *testing.T) {
 	assert.EqualValues(t, 1, deleted.Load(), "deleted %d times, %v", deleted.Load(), err)
 }
 
-func TestRefusesToolsItDoesNotHave(t *testing.T) {
+// TestPrepareCannotAddTools proves that the run fails if Prepare adds a tool that is not
+// in the agent's set.
+func TestPrepareCannotAddTools(t *testing.T) {
 	t.Parallel()
 	g := newAgent(t, llmtest.Echo{}, nil, agent.Options{Prepare: func(_ context.Context, _ state.View, r *llm.Request) error {
 		r.Tools = append(r.Tools, llm.ToolSpec{Name: "fly", Schema: json.RawMessage(`{"type":"object"}`)})
@@ -244,8 +255,9 @@ func TestRefusesToolsItDoesNotHave(t *testing.T) {
 	require.ErrorContains(t, err, `"fly" is not in the agent's set`)
 }
 
-// What the functions of Options fail with fails the run, and says which it was.
-func TestFunctionsThatFail(t *testing.T) {
+// TestErrorsOfOptionsFunctionsFailRun proves that an error of a function in Options fails
+// the run with an error that names the function.
+func TestErrorsOfOptionsFunctionsFailRun(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	tests := map[string]agent.Options{
@@ -272,8 +284,9 @@ func TestFunctionsThatFail(t *testing.T) {
 	}
 }
 
-// Review may take a call out of a reply, and write what it found.
-func TestReview(t *testing.T) {
+// TestReviewChangesReply proves that Review can remove a call, change the text of a reply
+// and return writes.
+func TestReviewChangesReply(t *testing.T) {
 	t.Parallel()
 	seen := state.Append[string]("seen")
 	script := llmtest.NewScript(
@@ -300,9 +313,9 @@ func TestReview(t *testing.T) {
 
 type userID string
 
-// Tools get the user from the context, the thread from the graph and the plan
-// from the state, and the model sets none of them.
-func TestBoundValues(t *testing.T) {
+// TestToolsGetBoundValues proves that a tool gets values bound to the context, the running
+// task and the state, and that the model cannot set them.
+func TestToolsGetBoundValues(t *testing.T) {
 	t.Parallel()
 	type (
 		threadID string
@@ -343,7 +356,9 @@ type verdict struct {
 	Reason string `json:"reason"`
 }
 
-func TestStructuredAnswer(t *testing.T) {
+// TestStructuredAnswerIsRepairedOnce proves that a structured answer which does not match
+// its type is asked for once more, and that its requests count in the usage.
+func TestStructuredAnswerIsRepairedOnce(t *testing.T) {
 	t.Parallel()
 	good, bad := llmtest.Call("answer", `{"score":7,"reason":"fine"}`), llmtest.Call("answer", `{"score":"seven"}`)
 	tests := []struct {
@@ -372,18 +387,25 @@ func TestStructuredAnswer(t *testing.T) {
 			answer, err := agent.Answer[verdict](snap)
 			r := agent.Result.Get(snap)
 			require.Equal(t, tt.want, r.Reason)
-			require.Equal(t, (tt.want == agent.Answered), (err == nil))
-			require.EqualValues(t, 0, script.Remaining())
-			assert.False(t, err == nil && answer != (verdict{7, "fine"}))
-			assert.False(t, err != nil && !errors.Is(err, agent.ErrNoAnswer))
-			asked := int64(len(script.Requests()))
-			assert.False(t, tt.want != agent.Filtered && (r.Usage.Total != asked || agent.Usage.Get(snap).Total != asked), "%d and %d tokens, want %d", r.Usage.Total, agent.Usage.Get(snap).Total, asked)
-			assert.EqualValues(t, 4, agent.Messages.Len(snap))
+			if tt.want == agent.Answered {
+				require.NoError(t, err)
+				assert.Equal(t, verdict{7, "fine"}, answer)
+			} else {
+				require.ErrorIs(t, err, agent.ErrNoAnswer)
+			}
+			require.Zero(t, script.Remaining())
+			if tt.want != agent.Filtered { // a refusal has no usage
+				assert.Len(t, script.Requests(), int(r.Usage.Total))
+				assert.Equal(t, r.Usage.Total, agent.Usage.Get(snap).Total)
+			}
+			assert.Equal(t, 4, agent.Messages.Len(snap))
 		})
 	}
 }
 
-func TestStructuredAnswerThatFails(t *testing.T) {
+// TestFailedStructuredAnswerIsAskedAgain proves that a run which failed in the request for
+// the structured answer resumes with that request only.
+func TestFailedStructuredAnswerIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no quota")
 	script := llmtest.NewScript(llmtest.Say("seven"), llmtest.Fail(broken), llmtest.Call("answer", `7`), llmtest.Say("7"))
@@ -392,12 +414,12 @@ func TestStructuredAnswerThatFails(t *testing.T) {
 	snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
 	require.ErrorIs(t, err, broken)
 	r := agent.Result.Get(snap)
-	assert.Equal(t, agent.Running, r.Reason, "a run that failed ended with %+v", r)
-	assert.EqualValues(t, 1, r.Turns, "a run that failed ended with %+v", r)
+	assert.Equal(t, agent.Running, r.Reason)
+	assert.Equal(t, 1, r.Turns)
 	_, err = agent.Answer[int](snap)
 	require.ErrorIs(t, err, agent.ErrNoAnswer)
 	require.ErrorContains(t, err, "has not ended")
-	// The thread goes on with the answer alone.
+	// The next run only asks for the answer.
 	snap, err = th.Invoke(t.Context())
 	require.NoError(t, err)
 	n, err := agent.Answer[int](snap)
@@ -408,7 +430,9 @@ func TestStructuredAnswerThatFails(t *testing.T) {
 	assert.NotErrorIs(t, err, agent.ErrNoAnswer)
 }
 
-func TestAnswerThatNobodyAskedFor(t *testing.T) {
+// TestMissingAnswerIsExplained proves that the error of Answer says why there is no
+// structured answer.
+func TestMissingAnswerIsExplained(t *testing.T) {
 	t.Parallel()
 	for want, reply := range map[string]llmtest.Reply{
 		"the agent has no Options.Answer": llmtest.Say("seven"),
@@ -422,7 +446,9 @@ func TestAnswerThatNobodyAskedFor(t *testing.T) {
 	}
 }
 
-func TestOptionsThatCanNotBe(t *testing.T) {
+// TestOptionsAreChecked proves that New returns an error for invalid options, for a nil
+// model and for an empty name.
+func TestOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]agent.Options{
 		"both System and SystemFrom are set": {System: "a", SystemFrom: func(context.Context, state.View) (string, error) { return "", nil }},
@@ -434,21 +460,24 @@ func TestOptionsThatCanNotBe(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	_, err := agent.New("", llmtest.Echo{}, nil, agent.Options{})
-	require.Error(t, err, "an agent without a name was taken")
+	require.Error(t, err, "New with an empty name")
+	_, err = agent.New("a", nil, nil, agent.Options{})
+	require.Error(t, err, "New with a nil model")
 }
 
-// A reply with many calls does not make them all at once, alone or as a subgraph.
-func TestMaxParallel(t *testing.T) {
+// TestMaxParallelBoundsToolCalls proves how many calls of a reply run concurrently, in an
+// agent and in an agent that is a subgraph.
+func TestMaxParallelBoundsToolCalls(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		o    agent.Options
 		want time.Duration
 	}{
-		{"by default five", agent.Options{}, 3 * time.Second},
-		{"as the tools say", agent.Options{Tools: tools.Options{MaxParallel: 2}}, 6 * time.Second},
-		{"as the graph says", agent.Options{Tools: tools.Options{MaxParallel: 2}, Graph: graph.Options{MaxParallel: 3}}, 4 * time.Second},
-		{"without a limit", agent.Options{Tools: tools.Options{MaxParallel: -1}}, time.Second},
+		{"default of five", agent.Options{}, 3 * time.Second},
+		{"limit of Tools", agent.Options{Tools: tools.Options{MaxParallel: 2}}, 6 * time.Second},
+		{"limit of Graph", agent.Options{Tools: tools.Options{MaxParallel: 2}, Graph: graph.Options{MaxParallel: 3}}, 4 * time.Second},
+		{"no limit", agent.Options{Tools: tools.Options{MaxParallel: -1}}, time.Second},
 	} {
 		for _, within := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, within another graph: %t", tt.name, within), func(t *testing.T) {
@@ -478,8 +507,8 @@ func TestMaxParallel(t *testing.T) {
 					snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
 					took := time.Since(begin)
 					require.NoError(t, err)
-					assert.Equal(t, tt.want, took, "took %v, want %v: %v", took, tt.want, err)
-					assert.EqualValues(t, 15, agent.Messages.Len(snap), "took %v, want %v: %v", took, tt.want, err)
+					assert.Equal(t, tt.want, took, "the duration of the run")
+					assert.Equal(t, 15, agent.Messages.Len(snap))
 				})
 			})
 		}

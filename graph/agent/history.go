@@ -86,8 +86,7 @@ func (a *agent) removeDropped(whole, kept []llm.Message) state.Update {
 	return state.Update{a.messages.Remove(dropped...)}
 }
 
-// replace returns the messages with the summary in place of those that it replaces.
-// System messages stay.
+// replace replaces the summarised messages with the summary. It keeps system messages.
 func (u summary) replace(whole []llm.Message) []llm.Message {
 	at := slices.IndexFunc(whole, func(m llm.Message) bool { return m.ID == u.Through })
 	if u.Through == "" || at < 0 {

@@ -18,7 +18,7 @@ import (
 // countMessages is a counter for which every message costs one token.
 var countMessages = llm.TokenCounterFunc(func(llm.Message) int { return 1 })
 
-// asked shows the request of a turn in short.
+// asked returns the texts of the messages in a request, joined by commas.
 func asked(r llm.Request) string {
 	var out []string
 	for _, m := range r.Messages {
@@ -27,15 +27,17 @@ func asked(r llm.Request) string {
 	return strings.Join(out, ",")
 }
 
-func TestHistory(t *testing.T) {
+// TestHistoryShortensConversation proves which messages a request has with pruning or with
+// a summary, and which messages stay stored.
+func TestHistoryShortensConversation(t *testing.T) {
 	t.Parallel()
 	sums := 0
 	pruning := llm.Pruning{MaxTokens: 4, MinMessages: 2, Counter: countMessages}
 	tests := []struct {
 		name    string
 		history agent.History
-		last    string // request
-		stored  int    // messages in the end
+		last    string // the texts of the last request
+		stored  int    // the number of messages that are stored after the last run
 	}{
 		{"pruned", agent.History{Pruning: pruning}, "be brief,a3,u4,a4,u5", 10},
 		{"pruned for good", agent.History{Pruning: pruning, Stored: true}, "be brief,a3,u4,a4,u5", 5},
@@ -64,17 +66,19 @@ func TestHistory(t *testing.T) {
 			for i := range 5 {
 				snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User(fmt.Sprint("u", i+1))))
 				require.NoError(t, err)
-				assert.False(t, i == 4 && agent.Messages.Len(snap) != tt.stored, "%d messages are stored, want %d: %s", agent.Messages.Len(snap), tt.stored, roles(snap))
+				if i == 4 {
+					assert.Equal(t, tt.stored, agent.Messages.Len(snap), roles(snap))
+				}
 			}
-			got := asked(script.Requests()[4])
-			assert.Equal(t, tt.last, got, "the last request is %s, want %s", got, tt.last)
+			assert.Equal(t, tt.last, asked(script.Requests()[4]))
 		})
 	}
-	assert.EqualValues(t, 3, sums, "%d summaries were made", sums)
+	assert.Equal(t, 3, sums, "the number of summaries")
 }
 
-// A summary stays while it fits, and system messages stay where they are.
-func TestSummaryIsKept(t *testing.T) {
+// TestSummaryIsReused proves that a stored summary is used again while the conversation
+// fits into the budget, and that system messages are kept in front of it.
+func TestSummaryIsReused(t *testing.T) {
 	t.Parallel()
 	sums := 0
 	script := llmtest.NewScript(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
@@ -101,11 +105,12 @@ func TestSummaryIsKept(t *testing.T) {
 	assert.EqualValues(t, 1, sums)
 }
 
-// A run is cancelled while a tool works. It can go on, and then the tool runs
-// again; or the user says something else, and the model is told that it did not.
-func TestCancelledInATool(t *testing.T) {
+// TestRunCancelledInToolResumes proves that a run which was cancelled in a tool can resume,
+// with another call of the tool. After a new user message instead, the model gets the
+// result tools.NotCalled.
+func TestRunCancelledInToolResumes(t *testing.T) {
 	t.Parallel()
-	for _, goOn := range []bool{true, false} {
+	for _, resume := range []bool{true, false} {
 		ctx, cancel := context.WithCancel(t.Context())
 		runs, others := 0, 0
 		set := newSet(t, tools.New("work", "Works.", func(ctx context.Context, _ struct{}) (string, error) {
@@ -123,7 +128,7 @@ func TestCancelledInATool(t *testing.T) {
 		th := g.Thread("t")
 		_, err := th.Invoke(ctx, agent.Messages.Put(llm.User("work")))
 		require.ErrorIs(t, err, context.Canceled)
-		if goOn {
+		if resume {
 			snap, err := th.Invoke(t.Context())
 			require.NoError(t, err)
 			got := roles(snap)
@@ -144,8 +149,8 @@ func TestCancelledInATool(t *testing.T) {
 	}
 }
 
-// A history from elsewhere with calls that nothing answers, and answers to no
-// call, is sent in order.
+// TestLoadedHistoryIsRepaired proves that a conversation with calls without results, and
+// with results without calls, is repaired in the request.
 func TestLoadedHistoryIsRepaired(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(llmtest.Say("so"))

@@ -20,9 +20,9 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// Whatever a model fails with is the run's error, of its kind, and the thread
-// goes on where it was. A refusal is no error but an outcome.
-func TestErrorsOfModels(t *testing.T) {
+// TestModelErrorsKeepTheirKind proves that the run's error has the kind of the model's
+// error and that the thread can resume. A refusal is an outcome and not an error.
+func TestModelErrorsKeepTheirKind(t *testing.T) {
 	t.Parallel()
 	kinds := []error{
 		llm.ErrRateLimit, llm.ErrOverloaded, llm.ErrTransport, llm.ErrAuth, llm.ErrBadRequest,
@@ -31,7 +31,7 @@ func TestErrorsOfModels(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.Error(), func(t *testing.T) {
 			t.Parallel()
-			failure := fmt.Errorf("of a model: %w", kind)
+			failure := fmt.Errorf("the model failed: %w", kind)
 			if !errors.Is(kind, llm.ErrEmpty) && !errors.Is(kind, llm.ErrMalformed) {
 				failure = &llm.Error{Kind: kind, Provider: "acme"}
 			}
@@ -49,12 +49,14 @@ func TestErrorsOfModels(t *testing.T) {
 			require.Equal(t, llm.Retryable(failure), llm.Retryable(err))
 			snap, err = th.Invoke(t.Context())
 			require.NoError(t, err)
-			assert.Equal(t, "user:hi | assistant:ok", roles(snap), "went on with %v and %v", roles(snap), err)
+			assert.Equal(t, "user:hi | assistant:ok", roles(snap))
 		})
 	}
 }
 
-func TestModelPanics(t *testing.T) {
+// TestModelPanicIsNodeError proves that a panic of the model is a NodeError, and that the
+// input of the run is stored.
+func TestModelPanicIsNodeError(t *testing.T) {
 	t.Parallel()
 	for name, model := range map[string]llm.Model{
 		"at once": llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] { panic("boom") }),
@@ -69,16 +71,16 @@ func TestModelPanics(t *testing.T) {
 	} {
 		snap, err := newAgent(t, model, nil, agent.Options{Graph: memory()}).Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("hi")))
 		ne, ok := errors.AsType[*graph.NodeError](err)
-		assert.True(t, ok, "%s: got %v", name, err)
-		assert.Equal(t, agent.ModelNode, ne.Node, "%s: got %v", name, err)
-		require.ErrorContains(t, err, "panic", "%s: got %v", name, err)
-		assert.Equal(t, "user:hi", roles(snap), "%s: stored %s", name, roles(snap))
+		require.True(t, ok, "%s: got %v", name, err)
+		assert.Equal(t, agent.ModelNode, ne.Node, name)
+		require.ErrorContains(t, err, "panic", name)
+		assert.Equal(t, "user:hi", roles(snap), name)
 	}
 }
 
-// What was streamed of a reply that was cancelled is not stored, and the thread
-// goes on.
-func TestCancelledInAStream(t *testing.T) {
+// TestPartialReplyIsNotStored proves that a reply which was cancelled while it streamed is
+// not stored, and that the thread can resume.
+func TestPartialReplyIsNotStored(t *testing.T) {
 	t.Parallel()
 	g := newAgent(t, llmtest.NewScript(llmtest.Say("one two three four"), llmtest.Say("five")), nil, agent.Options{Graph: memory()})
 	th := g.Thread("t")
@@ -94,13 +96,15 @@ func TestCancelledInAStream(t *testing.T) {
 	require.ErrorIs(t, last, context.Canceled)
 	snap, err := th.Snapshot(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, "user:count", roles(snap), "stored %v, %v", roles(snap), err)
+	assert.Equal(t, "user:count", roles(snap))
 	snap, err = th.Invoke(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, "user:count | assistant:five", roles(snap), "went on with %v, %v", roles(snap), err)
+	assert.Equal(t, "user:count | assistant:five", roles(snap))
 }
 
-func TestTwoRunsOnOneThread(t *testing.T) {
+// TestConcurrentRunIsRejected proves that a second run on a thread fails while the first
+// one holds it.
+func TestConcurrentRunIsRejected(t *testing.T) {
 	t.Parallel()
 	started, release := make(chan struct{}), make(chan struct{})
 	g := newAgent(t, llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -115,7 +119,7 @@ func TestTwoRunsOnOneThread(t *testing.T) {
 	})
 	<-started
 	_, err := g.Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("two")))
-	require.ErrorIs(t, err, checkpoint.ErrConflict, "the second run: got %v", err)
+	require.ErrorIs(t, err, checkpoint.ErrConflict)
 	close(release)
 	first.Wait()
 	snap, err := g.Thread("t").Snapshot(t.Context())
@@ -123,7 +127,7 @@ func TestTwoRunsOnOneThread(t *testing.T) {
 	assert.Equal(t, "user:one | assistant:ok", roles(snap))
 }
 
-// The form that a front end reads.
+// TestChunkJSON proves the JSON of each kind of chunk.
 func TestChunkJSON(t *testing.T) {
 	t.Parallel()
 	set := newSet(t, tools.New("add", "Adds.", add))
@@ -150,6 +154,6 @@ func TestChunkJSON(t *testing.T) {
 		agent.ChunkOutcome:      `{"kind":"outcome","node":"agent","task":"agent","outcome":{"agent":"helper","reason":"answered","turns":2,"usage":{"input":4,"output":1,"total":5}}}`,
 		agent.ChunkEnd:          `{"kind":"end"}`,
 	} {
-		assert.Equal(t, want, got[kind], "%s:\ngot  %s\nwant %s", kind, got[kind], want)
+		assert.Equal(t, want, got[kind])
 	}
 }

@@ -44,16 +44,16 @@ type Options struct {
 	// interrupt [Approval], Once is graph.Once, and Emit is graph.Emit. MaxParallel,
 	// by default 5, sets Graph.MaxParallel if that is zero.
 	Tools tools.Options
-	// Pass, if not nil, returns the writes that a tool's task sees in its state
-	// beside the call, for [tools.Options].Bind. It must be pure.
+	// Pass, if not nil, returns writes for the state of each tool task, in addition to
+	// the call. [tools.Options].Bind can read them. Pass must be pure.
 	Pass func(s state.View) state.Update
 	// Messages is the channel of the conversation. Nil means [Messages].
 	Messages *state.KeyedChannel[llm.Message]
-	// Channels are additional channels of the graph, which the functions above may
-	// read and a caller may write.
+	// Channels are additional channels of the graph. The functions in Options may read
+	// them, and a caller may write them.
 	Channels []state.Handle
-	// Graph has the options with which the graph is compiled. If MaxSteps is zero,
-	// it is set so high that MaxTurns is reached first.
+	// Graph has the options of the compiled graph. If its MaxSteps is zero, the limit is
+	// high enough for MaxTurns.
 	Graph graph.Options
 }
 

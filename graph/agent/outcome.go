@@ -9,7 +9,7 @@ import (
 
 // Result is the outcome of the last run of an agent. Its Reason is empty while the
 // agent runs or waits for a person, and after a failure. A graph that declares the
-// channel shares it with the agents that are its subgraphs; the last write wins.
+// channel shares it with its agents; the last write wins.
 var Result = state.LastWins[Outcome]("agent_result")
 
 // Usage is the total usage of all runs of a thread, as reported by the providers. A
@@ -24,23 +24,23 @@ type Reason string
 const (
 	Running   Reason = ""               // the agent has not stopped
 	Answered  Reason = "answered"       // the model answered without calling a tool
-	OutOfTurn Reason = "turns"          // the turns were used up; the last message is the reply without tools
+	OutOfTurn Reason = "turns"          // MaxTurns was reached; the last message is a reply without tools
 	CutOff    Reason = "length"         // a token limit cut off the reply
 	Filtered  Reason = "content_filter" // the provider refused or filtered the reply
 	Unfit     Reason = "unfit_answer"   // two structured answers did not match their type
 )
 
-// An Outcome describes how a run of an agent ended or, before that, its progress.
-// A run extends from one user message to the next, across pauses. The run of a
-// subgraph is one execution of it.
+// An Outcome describes how a run of an agent ended. While the agent runs, it has the
+// turns and the usage so far. A run extends from one user message to the next, across
+// pauses. If the agent is a subgraph, a run is one execution of the subgraph.
 type Outcome struct {
 	// Agent is the name of the agent.
 	Agent  string `json:"agent"`
 	Reason Reason `json:"reason,omitempty"`
-	// Problem explains, for people, a reason other than [Answered].
+	// Problem is a text that explains a reason other than [Answered].
 	Problem string `json:"problem,omitempty"`
-	// Turns is the number of requests to the model, without those for a structured
-	// answer.
+	// Turns is the number of requests to the model. Requests for a structured answer do
+	// not count.
 	Turns int `json:"turns"`
 	// Usage is the usage of this run, structured answers included. A reply whose
 	// usage is unknown counts as zero.
@@ -65,7 +65,7 @@ type run struct {
 	Usage llm.Usage `json:"usage,omitzero"`
 	// Withheld has the ids of calls whose tool was not in the request.
 	Withheld []string `json:"withheld,omitempty"`
-	// Reason and Problem tell why the conversation ended. They are set while the
+	// Reason and Problem say why the conversation ended. They are set while the
 	// structured answer is pending.
 	Reason  Reason `json:"reason,omitempty"`
 	Problem string `json:"problem,omitempty"`

@@ -26,10 +26,10 @@ func memory() graph.Options {
 	return graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}
 }
 
-// watched is a run with its chunks.
+// watched has the chunks of a run and its error.
 type watched struct {
 	chunks []agent.Chunk
-	texts  map[string]string // by message
+	texts  map[string]string // the streamed text by message id
 	err    error
 }
 
@@ -47,13 +47,13 @@ func watch(events iter.Seq2[graph.Event, error]) *watched {
 
 func (w *watched) snapshot(t *testing.T) *graph.Snapshot {
 	t.Helper()
-	require.NotEqual(t, 0, len(w.chunks), "the run did not end: %v", w.err)
 	require.NoError(t, w.err)
-	require.NotNil(t, w.chunks[len(w.chunks)-1].Snapshot, "the run did not end: %v", w.err)
+	require.NotEmpty(t, w.chunks)
+	require.NotNil(t, w.chunks[len(w.chunks)-1].Snapshot, "the run did not end")
 	return w.chunks[len(w.chunks)-1].Snapshot
 }
 
-// kinds lists the kinds in order, runs of one kind once.
+// kinds returns the kinds of the chunks in order, without adjacent duplicates.
 func (w *watched) kinds() string {
 	var out []string
 	for _, c := range w.chunks {
@@ -62,7 +62,7 @@ func (w *watched) kinds() string {
 	return strings.Join(slices.Compact(out), " ")
 }
 
-// whole is a model that does not stream.
+// whole returns a model that does not stream its replies.
 func whole(replies ...llm.Message) llm.Model {
 	n := 0
 	return llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -71,7 +71,9 @@ func whole(replies ...llm.Message) llm.Model {
 	})
 }
 
-func TestChunks(t *testing.T) {
+// TestChunksOfRun proves that a run has the same kinds of chunks in the same order, whether
+// the model streams or not, and that the texts equal the stored message.
+func TestChunksOfRun(t *testing.T) {
 	t.Parallel()
 	set := newSet(t, tools.New("count", "Counts.", func(ctx context.Context, _ struct{}) (int, error) {
 		tools.Report(ctx, tools.Progress{Done: 1, Total: 2})
@@ -92,21 +94,31 @@ func TestChunks(t *testing.T) {
 		w := watch(g.Stream(t.Context(), agent.Messages.Put(llm.User("count"))))
 		snap := w.snapshot(t)
 		for _, m := range agent.Messages.All(snap) {
-			assert.False(t, m.Role == llm.RoleAssistant && w.texts[m.ID] != m.Text(), "%s: the chunks make %q, want %q", name, w.texts[m.ID], m.Text())
+			if m.Role == llm.RoleAssistant {
+				assert.Equal(t, m.Text(), w.texts[m.ID], "the text of the chunks, %s", name)
+			}
 		}
 		want := "node_started turn reasoning tool_call usage node_finished " +
 			"node_started tool_started progress value tool_finished node_finished " +
 			"node_started turn text usage outcome node_finished end"
-		assert.Equal(t, want, w.kinds(), "%s: got  %s\nwant %s", name, w.kinds(), want)
+		assert.Equal(t, want, w.kinds(), name)
 		for _, c := range w.chunks {
-			assert.False(t, c.Kind != agent.ChunkEnd && (c.Node == "" || c.Task == "" || c.Agent != ""), "%s: %s has node %q, task %q, agent %q", name, c.Kind, c.Node, c.Task, c.Agent)
-			assert.False(t, c.Kind == agent.ChunkToolFinished && (c.Call.Name != "count" || c.Answer.Text() != "2"), "%s: got %+v", name, c)
+			if c.Kind != agent.ChunkEnd {
+				assert.NotEmpty(t, c.Node, "%s: the node of %s", name, c.Kind)
+				assert.NotEmpty(t, c.Task, "%s: the task of %s", name, c.Kind)
+				assert.Empty(t, c.Agent, "%s: the agent of %s", name, c.Kind)
+			}
+			if c.Kind == agent.ChunkToolFinished {
+				assert.Equal(t, "count", c.Call.Name, name)
+				assert.Equal(t, "2", c.Answer.Text(), name)
+			}
 			_, err := json.Marshal(c)
-			require.NoError(t, err, "%s: %v", name, err)
+			require.NoError(t, err, name)
 		}
 	}
 }
 
+// TestChunksOfFailure proves that the last chunk of a failed run is a ChunkError.
 func TestChunksOfFailure(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no quota")
@@ -120,7 +132,8 @@ func TestChunksOfFailure(t *testing.T) {
 	require.ErrorIs(t, w.err, broken)
 }
 
-// Any node speaks by Ask, and a run may be left in the middle.
+// TestAskInAnyNode proves that a node which is not part of an agent can stream a reply
+// with Ask, and that the reader may leave the loop early.
 func TestAskInAnyNode(t *testing.T) {
 	t.Parallel()
 	note := state.Last[string]("note")
@@ -147,9 +160,9 @@ func TestAskInAnyNode(t *testing.T) {
 	}
 }
 
-// Two agents in one graph, each with a conversation of its own: what they say is
-// told apart, and what they cost is added up.
-func TestAgentsSideBySide(t *testing.T) {
+// TestConcurrentAgentsAreSeparate proves that the chunks of two concurrent agents name
+// their agent, that each has its own conversation, and that their usage is summed.
+func TestConcurrentAgentsAreSeparate(t *testing.T) {
 	t.Parallel()
 	left, right := state.Keyed("left", llm.ByID), state.Keyed("right", llm.ByID)
 	b := graph.New("pair", left, right, agent.Usage)
@@ -171,15 +184,15 @@ func TestAgentsSideBySide(t *testing.T) {
 	for name, ch := range map[string]*state.KeyedChannel[llm.Message]{"left": left, "right": right} {
 		want := "I am the " + name + " one"
 		last, _ := ch.Last(snap)
-		assert.Equal(t, want, last.Text(), "%s said %q, streamed %q", last.Name, last.Text(), said[name])
-		assert.Equal(t, want, said[name], "%s said %q, streamed %q", last.Name, last.Text(), said[name])
-		assert.Equal(t, name, last.Name, "%s said %q, streamed %q", last.Name, last.Text(), said[name])
+		assert.Equal(t, want, last.Text())
+		assert.Equal(t, want, said[name])
+		assert.Equal(t, name, last.Name)
 	}
 	got := agent.Usage.Get(snap).Total
-	assert.EqualValues(t, 14, got, "%d tokens, want 14", got)
+	assert.EqualValues(t, 14, got, "tokens")
 }
 
-// Several calls wait for a person; each is shown with the agent that asks.
+// TestChunksOfPause proves that each waiting call has one chunk, which names the agent.
 func TestChunksOfPause(t *testing.T) {
 	t.Parallel()
 	set := newSet(t, tools.New("send", "Sends.", func(context.Context, sumInput) (string, error) { return "sent", nil }),

@@ -13,33 +13,33 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// HandoverPrefix is the prefix of the names of a supervisor's handover tools. The
-// name of the agent follows it.
+// HandoverPrefix is the prefix in the names of a supervisor's handover tools. The name
+// of the agent follows the prefix.
 const HandoverPrefix = "transfer_to_"
 
 // A Member is an agent to which a supervisor hands over tasks.
 type Member struct {
-	// Agent is the graph that runs, usually from [New] or [Supervisor]. Its node has
-	// the same name, and its handover tool is HandoverPrefix and that name.
+	// Agent is the graph of the member, usually from [New] or [Supervisor]. Its node has
+	// the name of the graph, and its handover tool is HandoverPrefix and this name.
 	Agent *graph.Graph
-	// Description tells the supervisor's model which tasks the agent is for.
+	// Description tells the supervisor's model which tasks the agent can do.
 	Description string
 	// Messages is the channel of the agent's conversation. Nil means the channel of
-	// the supervisor: the agent sees the whole conversation, and all its messages
-	// become part of it. If the agent has its own channel, set here and in its
-	// Options, it starts with the messages of the user, the answers of other agents
-	// and its task. The supervisor then gets only the last answer, as the result of
-	// the handover.
+	// the supervisor: the agent sees the whole conversation, and its messages are added
+	// to it. To give the agent its own conversation, set the same channel here and in
+	// the agent's Options. The agent then starts with the user's messages, the answers
+	// of other agents and its task. The supervisor gets only the agent's last answer,
+	// as the result of the handover.
 	Messages *state.KeyedChannel[llm.Message]
 }
 
-// Supervisor returns an agent whose model hands over tasks to other agents. Each
-// member has a tool, whose argument is the task. The member runs as a subgraph.
-// After it ends, the supervisor's model is asked again, until it answers without a
-// tool call. Several handovers in one reply run concurrently.
+// Supervisor returns an agent whose model hands over tasks to other agents. The model
+// calls the handover tool of a member with the task as the argument. The member runs
+// as a subgraph. Then the supervisor's model is asked again, until it answers without
+// a tool call. Several handovers in one reply run concurrently.
 //
-// A handover is an ordinary tool call, so it can require approval. The interrupts of
-// a member are questions of the supervisor's thread.
+// A handover is an ordinary tool call, so it can require approval. The questions of a
+// member are open questions of the supervisor's thread.
 func Supervisor(name string, model llm.Model, set *tools.Set, team []Member, o Options) (*graph.Graph, error) {
 	if err := o.check(name, model); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (m Member) hasOwnMessages(messages *state.KeyedChannel[llm.Message]) bool {
 	return m.Messages != nil && m.Messages != messages
 }
 
-// A handover is a task for a member. The channel maps the id of its call to it.
+// A handover is a task for a member. Its channel maps ids of tool calls to handovers.
 type handover struct {
 	To   string `json:"to"`
 	Task string `json:"task,omitempty"`
@@ -151,15 +151,15 @@ func (a *agent) memberGraph(m Member, handovers *state.MapChannel[string, handov
 	return g, nil
 }
 
-// A memberAdapter has the nodes before and after a member.
+// A memberAdapter implements the nodes before and after a member.
 type memberAdapter struct {
 	agent     *agent
 	member    Member
 	handovers *state.MapChannel[string, handover]
 }
 
-// assigned returns the handovers to this member by call id: those of the current
-// run, and those of runs that were abandoned.
+// assigned returns the handovers to this member by call id. The handovers in due belong
+// to the current run, and the handovers in stale to abandoned runs.
 func (ad *memberAdapter) assigned(s state.View) (due, stale map[string]handover) {
 	due, stale = map[string]handover{}, ad.handovers.Get(s)
 	maps.DeleteFunc(stale, func(_ string, h handover) bool { return h.To != ad.member.Agent.Name() })
@@ -178,8 +178,8 @@ func (ad *memberAdapter) assigned(s state.View) (due, stale map[string]handover)
 	return due, stale
 }
 
-// enter writes the member's conversation: the messages of the user, the answers of
-// other members and the task. It leaves out the supervisor's other tool calls.
+// enter writes the member's conversation: the user's messages, the answers of other
+// members and the task. It leaves out the supervisor's other tool calls.
 func (ad *memberAdapter) enter(_ context.Context, s state.View) (state.Update, error) {
 	due, _ := ad.assigned(s)
 	var said []llm.Message

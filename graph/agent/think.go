@@ -100,7 +100,7 @@ func (a *agent) prepare(ctx context.Context, s state.View, t *turn) error {
 }
 
 // yourTurn is appended to a request that would end with another agent's reply. Some
-// providers reject such a request, and others continue the reply.
+// providers reject such a request, and others continue the reply instead.
 const yourTurn = "It is your turn now."
 
 // needsPrompt reports whether the last message is a reply of another agent.
@@ -122,8 +122,8 @@ func (a *agent) checkTools(specs []llm.ToolSpec) error {
 	return nil
 }
 
-// failed handles a failed request. A refusal, and a reply that was cut off before it
-// was usable, end the run with an outcome. Any other error fails the node.
+// failed handles the error of a request. If the provider refused, or cut off the reply
+// before it was usable, the run ends with an outcome. Any other error fails the node.
 func (a *agent) failed(ctx context.Context, t *turn, end llm.Chunk, err error) (state.Update, error) {
 	unusable := errors.Is(err, llm.ErrEmpty) || errors.Is(err, llm.ErrMalformed)
 	reason := Running
@@ -175,7 +175,7 @@ func (a *agent) handleReply(ctx context.Context, t *turn, reply llm.Message) sta
 	return a.stop(ctx, t, reason, problem)
 }
 
-// withheld returns the ids of calls whose tool is in the set but was not in the
+// withheld returns the ids of calls of tools that are in the set but were not in the
 // request.
 func (a *agent) withheld(t *turn, reply llm.Message) (ids []string) {
 	for _, c := range reply.ToolCalls {

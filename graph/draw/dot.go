@@ -28,7 +28,7 @@ func (d dot) graph(g *Graph, prefix string, depth int) {
 	for _, e := range g.drawn() {
 		style := map[EdgeKind]string{StaticEdge: "solid", BranchEdge: "dashed", DestinationEdge: "dashed", JoinEdge: "bold"}[e.Kind]
 		from, to, attrs := d.id(prefix, e.From), d.id(prefix, e.To), "style="+style
-		if subgraphs[e.From] { // an arrow leads from a node within, and is cut at the box
+		if subgraphs[e.From] { // draw the arrow from an inner node, and cut it at the box
 			attrs += ", ltail=cluster_" + from
 			from = d.id(prefix+e.From+"/", start)
 		}

@@ -1,10 +1,10 @@
-// Package draw describes graphs as plain data, and draws them: as Mermaid, which
-// Markdown viewers show, and in the language of Graphviz.
+// Package draw describes graphs as plain data, and draws them as Mermaid flowcharts or
+// in DOT, the language of Graphviz.
 //
 //	fmt.Println(draw.Mermaid(g.Describe())) // or g.Mermaid()
 //
-// A [Graph] is data: print it as JSON, or draw it in another way. All functions are
-// safe for concurrent use.
+// A [Graph] is plain data and can be encoded as JSON. All functions are safe for
+// concurrent use.
 package draw
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The names of the two ends of a graph, as they stand in edges.
+// The names of the two ends of a graph, as edges use them.
 const (
 	start = "__start__"
 	end   = "__end__"
 )
 
-// A Graph says what a graph consists of, subgraphs included.
+// A Graph describes a graph and its subgraphs.
 type Graph struct {
 	Name     string              `json:"name"`
 	Channels []state.Description `json:"channels"`
@@ -28,15 +28,15 @@ type Graph struct {
 	Edges    []Edge              `json:"edges"`
 }
 
-// A Node is a node of a [Graph]. The two ends are not among them.
+// A Node is a node of a [Graph], other than the start and the end.
 type Node struct {
 	Name     string `json:"name"`
 	Deferred bool   `json:"deferred,omitempty"`
-	// PauseBefore and PauseAfter say that every run stops there.
+	// PauseBefore and PauseAfter say that every run pauses before or after the node.
 	PauseBefore bool `json:"pauseBefore,omitempty"`
 	PauseAfter  bool `json:"pauseAfter,omitempty"`
-	// Subgraph is what the node runs, if that is a graph; Persist is the name under
-	// which it keeps its channels from one call to the next.
+	// Subgraph is the graph that the node runs, or nil. Persist is the name under which
+	// the subgraph keeps its private channels between calls.
 	Subgraph *Graph `json:"subgraph,omitempty"`
 	Persist  string `json:"persist,omitempty"`
 }
@@ -46,8 +46,8 @@ type Edge struct {
 	From string   `json:"from"`
 	To   string   `json:"to"`
 	Kind EdgeKind `json:"kind"`
-	// Join says that the edge fires only together with the others of this number. It
-	// is 0 for an edge that fires alone.
+	// Join is the number of the join to which the edge belongs. The edges of a join fire
+	// together. It is 0 for an edge that fires alone.
 	Join int `json:"join,omitempty"`
 }
 
@@ -56,16 +56,16 @@ type EdgeKind string
 
 // The kinds of edge.
 const (
-	StaticEdge      EdgeKind = "edge"        // always
-	BranchEdge      EdgeKind = "branch"      // when a branch chooses it
-	DestinationEdge EdgeKind = "destination" // when a node goes or sends there itself
-	JoinEdge        EdgeKind = "join"        // when every source has completed
+	StaticEdge      EdgeKind = "edge"        // fires whenever its source completes
+	BranchEdge      EdgeKind = "branch"      // fires when a branch chooses its target
+	DestinationEdge EdgeKind = "destination" // fires when the node returns Goto or Send
+	JoinEdge        EdgeKind = "join"        // fires when every source has completed
 )
 
 // A painter writes the lines of a drawing, and gives every node an identifier.
 type painter struct {
 	strings.Builder
-	ids   map[string]string // by path and name of the node
+	ids   map[string]string // identifiers by path and name of the node
 	taken map[string]bool
 }
 
@@ -77,8 +77,8 @@ func (p *painter) line(depth int, format string, args ...any) {
 	p.WriteByte('\n')
 }
 
-// id returns the identifier of a node: its name, where both languages accept it.
-// Other letters become underscores, and a number makes it unique.
+// id returns the identifier of a node: its name, if both languages accept it. Other
+// letters are replaced by underscores, and a number makes the identifier unique.
 func (p *painter) id(prefix, name string) string {
 	key := prefix + name
 	if id, ok := p.ids[key]; ok {
@@ -101,13 +101,13 @@ func (p *painter) id(prefix, name string) string {
 	return id
 }
 
-// reserved are the words that cannot be identifiers in one of the languages.
+// reserved has the words that cannot be identifiers in Mermaid or DOT.
 var reserved = map[string]bool{
 	"end": true, "start": true, "graph": true, "digraph": true, "subgraph": true, "node": true, "edge": true, "strict": true,
 	"flowchart": true, "style": true, "class": true, "classdef": true, "click": true, "linkstyle": true, "default": true, "direction": true,
 }
 
-// leadsToEnd reports whether an edge leads to the end, which is drawn only then.
+// leadsToEnd reports whether an edge leads to the end. Otherwise the end is not drawn.
 func (g *Graph) leadsToEnd() bool {
 	for _, e := range g.Edges {
 		if e.To == end {
@@ -117,7 +117,8 @@ func (g *Graph) leadsToEnd() bool {
 	return false
 }
 
-// drawn returns the edges to draw: those that a run can follow by itself.
+// drawn returns the edges to draw. It leaves out the destinations of the start, which
+// only a caller can schedule.
 func (g *Graph) drawn() []Edge {
 	var out []Edge
 	for _, e := range g.Edges {

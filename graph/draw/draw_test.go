@@ -54,8 +54,8 @@ func TestIdentifiers(t *testing.T) {
 	}
 }
 
-// TestIdentifiersOfSubgraphs proves that a node of a subgraph and a node beside the
-// subgraph have different identifiers, and that edges use those of their graph.
+// TestIdentifiersOfSubgraphs proves that the nodes of a subgraph and of its parent have
+// different identifiers, and that each edge uses the identifiers of its graph.
 func TestIdentifiersOfSubgraphs(t *testing.T) {
 	t.Parallel()
 	inner := draw.Graph{

@@ -2,9 +2,9 @@ package draw
 
 import "strings"
 
-// Mermaid draws a graph as a Mermaid flowchart. Solid arrows are edges, dotted ones
-// are chosen at run time, thick ones wait for one another. Subgraphs are boxes,
-// deferred nodes have a double frame, nodes with a pause are hexagons.
+// Mermaid draws a graph as a Mermaid flowchart. Solid arrows are edges, dotted arrows
+// are branches and destinations, and thick arrows are joins. Subgraphs are boxes.
+// Deferred nodes have a double frame. Nodes with a static pause are hexagons.
 func Mermaid(g Graph) string {
 	m := mermaid{newPainter()}
 	m.line(0, "flowchart TD")

@@ -11,12 +11,12 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A SharedCache keeps updates of nodes in memory. Any number of nodes and graphs may
-// use it at once.
+// A SharedCache stores updates of nodes in memory. Any number of nodes and graphs may
+// use it concurrently.
 type SharedCache struct {
 	mu      sync.Mutex
 	entries map[cacheKey]*list.Element
-	order   *list.List // newest use first
+	order   *list.List // the most recently used entry is first
 	size    int
 }
 
@@ -31,8 +31,8 @@ type cacheEntry struct {
 	expires time.Time
 }
 
-// NewSharedCache returns a cache that keeps the entries that were used last. A size
-// below 1 means 1,000.
+// NewSharedCache returns a cache for size entries. When it is full, it evicts the least
+// recently used entry. A size below 1 means 1,000.
 func NewSharedCache(size int) *SharedCache {
 	if size < 1 {
 		size = 1000
@@ -48,21 +48,21 @@ func (c *SharedCache) Clear() {
 	c.order.Init()
 }
 
-// A CachePolicy configures [Cache]. Its zero value keeps results for ever, in a
-// cache of the node's own.
+// A CachePolicy configures [Cache]. Its zero value keeps results for ever, in a private
+// cache of the node.
 type CachePolicy struct {
-	// Cache is where results are kept. Nil means a cache of the node's own.
+	// Cache stores the results. Nil means a private cache of the node.
 	Cache *SharedCache
-	// TTL is how long a result is valid. Zero means for ever.
+	// TTL is the time for which a result is valid. Zero means for ever.
 	TTL time.Duration
 }
 
-// Cache returns the update that a node returned earlier for a state with the same
-// key, targets included, without running it. The key must depend on everything that
-// the node reads, the user it acts for included. Failures and pauses are not kept.
-// A kept update is the same each time: an element that a keyed channel gave an id
-// has that id again, and so replaces the earlier one. Around a nil function, or
-// without a key function, Cache returns nil.
+// Cache avoids repeated runs of a node. For a state with the same key, it returns the
+// node's earlier update, including its targets. The key must depend on everything that
+// the node reads, including the user on whose behalf it runs. Errors and pauses are not
+// cached. A cached update is identical each time: if a keyed channel assigned an id to
+// an element, the element has the same id again and replaces the earlier one. If fn or
+// key is nil, Cache returns nil.
 func Cache(key func(state.View) string, p CachePolicy, fn graph.NodeFunc) graph.NodeFunc {
 	if key == nil || fn == nil {
 		return nil

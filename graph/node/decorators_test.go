@@ -50,8 +50,8 @@ func TestHeartbeatOutsideANode(t *testing.T) {
 	require.NotPanics(t, func() { node.Heartbeat(t.Context()) })
 }
 
-// TestPauseReplacedByNode proves that a node pauses, and later runs with its answer,
-// even if it replaces the error of Wait and whichever decorator is around it.
+// TestPauseReplacedByNode proves that a node which replaces the error of Wait pauses
+// and later receives its answer, under every decorator.
 func TestPauseReplacedByNode(t *testing.T) {
 	t.Parallel()
 	decorators := map[string]func(graph.NodeFunc) graph.NodeFunc{
@@ -93,7 +93,7 @@ func TestPauseReplacedByNode(t *testing.T) {
 	}
 }
 
-// pauseAndAnswer runs a node that asks a question and replaces the error of Wait, and
+// pauseAndAnswer runs a node that asks a question and replaces the error of Wait. It
 // then answers the question.
 func pauseAndAnswer(t *testing.T, store checkpoint.Store, thread string, decorate func(graph.NodeFunc) graph.NodeFunc, replace func(error) error) {
 	t.Helper()

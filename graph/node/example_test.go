@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The policy repeats the login while the server is busy. A wrong password is not
-// retried.
+// The policy retries the login while the server is busy. It does not retry after a
+// wrong password.
 func ExampleRetry() {
 	errBusy := errors.New("busy")
 	policy := node.RetryPolicy{
@@ -81,7 +81,7 @@ func ExampleRetry_timeout() {
 	// Output: 42 <nil>
 }
 
-// Timeout ends the context of the node. The node has to return when its context ends.
+// Timeout ends the context of the node, and the node must then return.
 func ExampleTimeout() {
 	query := func(ctx context.Context) error {
 		<-ctx.Done() // a database that does not answer
@@ -106,8 +106,8 @@ func ExampleTimeout() {
 	// graph "report": node "query": timed out after 10ms
 }
 
-// A download may take long, but no more than 20 milliseconds may pass between two
-// parts.
+// The duration of the download has no limit, but no more than 20 milliseconds may pass
+// between two parts.
 func ExampleIdleTimeout() {
 	b := graph.New("download")
 	b.Node("fetch", node.IdleTimeout(20*time.Millisecond, func(ctx context.Context, _ state.View) (state.Update, error) {
@@ -156,7 +156,7 @@ func ExampleHeartbeat() {
 	// Output: 1000 <nil>
 }
 
-// The node may run for ten minutes, and has to call Heartbeat every 20 milliseconds.
+// The node may run for ten minutes, and must call Heartbeat every 20 milliseconds.
 // Emitted tokens do not count as heartbeats.
 func ExampleTimeoutPolicy_Wrap() {
 	policy := node.TimeoutPolicy{Run: 10 * time.Minute, Idle: 20 * time.Millisecond, HeartbeatOnly: true}
@@ -179,8 +179,8 @@ func ExampleTimeoutPolicy_Wrap() {
 	// Output: graph "agent": node "think": timed out: no sign of life for 20ms
 }
 
-// The node looks up each customer once. The second lookup of one customer is answered
-// from the cache.
+// The node looks up each customer once. The cache answers the second lookup of the same
+// customer.
 func ExampleCache() {
 	customer := state.Last[string]("customer")
 	address := state.Last[string]("address")
@@ -212,7 +212,7 @@ func ExampleCache() {
 	// ana street 1
 }
 
-// A SharedCache has a size, can be shared by nodes, and can be cleared.
+// A SharedCache has a maximum size. Several nodes can share it, and Clear empties it.
 func ExampleSharedCache_Clear() {
 	rate := state.Last[int]("rate")
 	rates := node.NewSharedCache(100)
@@ -246,7 +246,7 @@ func ExampleSharedCache_Clear() {
 	// 9
 }
 
-// Limit lets one task at a time use the printer, over all threads.
+// Limit allows only one task at a time to use the printer, over all threads.
 func ExampleLimit() {
 	printed := state.Sum[int]("printed")
 	var busy, collisions atomic.Int32

@@ -24,8 +24,8 @@ var (
 
 var errBroken = errors.New("broken")
 
-// build compiles a graph over the shared channels, with a store in memory. The
-// function fill adds its nodes and edges.
+// build compiles a graph with the shared channels and a store in memory. The function
+// fill adds the nodes and edges.
 func build(t testing.TB, fill func(b *graph.Builder)) *graph.Graph {
 	t.Helper()
 	return buildOn(t, memcheckpoint.New(memcheckpoint.Options{}), fill)
@@ -71,7 +71,7 @@ func (c *counter) add(name string) {
 	c.n[name]++
 }
 
-// want checks that the event was counted this many times.
+// want fails the test unless the event was counted this many times.
 func (c *counter) want(t testing.TB, name string, want int) {
 	t.Helper()
 	c.mu.Lock()

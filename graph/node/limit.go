@@ -7,8 +7,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Limit lets at most n runs of a node go on at once, over all threads. The others
-// wait for their turn, or until their context ends. N below 1 counts as 1.
+// Limit allows at most n concurrent runs of a node, over all threads. Further runs wait
+// until a run ends or until their context ends. If n is below 1, it counts as 1.
 func Limit(n int, fn graph.NodeFunc) graph.NodeFunc {
 	if fn == nil {
 		return nil

@@ -8,10 +8,10 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Recover gives a node an error handler. When fn fails or panics, handle gets the
-// error and returns the node's update, or an error that becomes the node's. A pause,
-// and the end of the run's context, are not handled. Put [Retry] inside Recover to
-// try again first.
+// Recover gives a node an error handler. When fn fails or panics, handle gets the error
+// and returns the update or the error of the node. Recover does not handle pauses or
+// the end of the run's context. To retry before the error is handled, put [Retry]
+// inside Recover.
 func Recover(handle func(ctx context.Context, s state.View, err error) (state.Update, error), fn graph.NodeFunc) graph.NodeFunc {
 	if handle == nil || fn == nil {
 		return nil
@@ -21,7 +21,7 @@ func Recover(handle func(ctx context.Context, s state.View, err error) (state.Up
 		if err == nil || engine.AskedIn(ctx) || graph.IsPause(err) || ctx.Err() != nil {
 			return update, err
 		}
-		if ae, ok := err.(*engine.AttemptError); ok { //nolint:errorlint // only the outermost is meant
+		if ae, ok := err.(*engine.AttemptError); ok { //nolint:errorlint // only the outermost error counts
 			err = ae.Err
 		}
 		return handle(ctx, s, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// explode panics in a function whose name a stack shows.
+// explode panics. Tests look for its name in the stack of the panic.
 func explode(value any) { panic(value) }
 
 // TestRecoverHandlesFailuresAndPanics proves that the handler receives the failure of
@@ -68,11 +68,11 @@ func TestRecoverHandlesFailuresAndPanics(t *testing.T) {
 }
 
 // TestRecoverDoesNotHandleEndOfContext proves that the handler is not called after the
-// run's context ended.
+// context of the run has ended.
 func TestRecoverDoesNotHandleEndOfContext(t *testing.T) {
 	t.Parallel()
 	handle := func(context.Context, state.View, error) (state.Update, error) {
-		t.Error("the handler ran")
+		assert.Fail(t, "the handler ran")
 		return nil, nil
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -11,26 +11,27 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A RetryPolicy says how [Retry] repeats a node. Its zero value tries three times.
+// A RetryPolicy configures [Retry]. The zero value makes at most three attempts.
 type RetryPolicy struct {
-	// Attempts is the most runs of the node, the first included. Zero means 3.
+	// Attempts is the maximum number of runs of the node, including the first. Zero
+	// means 3.
 	Attempts int
-	// Initial is the wait before the second attempt; each further wait is Factor times
-	// as long. Zero means half a second and 2. A negative Initial waits not at all.
+	// Initial is the wait before the second attempt. Zero means half a second; a negative
+	// value means no wait. Factor multiplies the wait after each attempt. Zero means 2.
 	Initial time.Duration
 	Factor  float64
-	// Max bounds every wait. Zero means 128 seconds.
+	// Max is the maximum wait. Zero means 128 seconds.
 	Max time.Duration
-	// NoJitter keeps the waits exact. Otherwise each wait is a random part of it, at
-	// least half.
+	// NoJitter makes every wait exact. Otherwise each wait is random, between half of the
+	// wait and all of it.
 	NoJitter bool
-	// If reports whether an error is worth another attempt. Nil means every error but
-	// a panic.
+	// If reports whether to retry after an error. Nil means after every error except a
+	// panic.
 	If func(error) bool
 }
 
-// Retry runs a node again when it fails, unless the run's context has ended. A pause
-// is not a failure. What failed attempts returned is dropped; results of graph.Once
+// Retry runs a node again when it fails, unless the run's context has ended. A pause is
+// not a failure. The updates of failed attempts are dropped, and results of graph.Once
 // are kept.
 func Retry(p RetryPolicy, fn graph.NodeFunc) graph.NodeFunc {
 	if fn == nil {
@@ -87,7 +88,7 @@ func (p RetryPolicy) jitter(wait time.Duration) time.Duration {
 	return wait/2 + rand.N(wait/2)
 }
 
-// sleep waits, and reports whether ctx still goes on.
+// sleep waits for d or the end of ctx, and reports whether ctx has not ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

@@ -130,8 +130,8 @@ func TestRetryStopsWhenContextEnds(t *testing.T) {
 	})
 }
 
-// TestRetryDoesNotRepeatPanics proves that the zero policy runs a node that panics
-// once.
+// TestRetryDoesNotRepeatPanics proves that the zero policy does not retry a node that
+// panics.
 func TestRetryDoesNotRepeatPanics(t *testing.T) {
 	t.Parallel()
 	runs := 0

@@ -11,26 +11,26 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Timeout gives a node's context a deadline, after d, and makes the failure of a node
-// that runs longer a graph.ErrTimeout. The node must heed its context: it is waited for, so that
-// nothing of it outlives the run. What it still returns is dropped.
+// Timeout ends the context of a node after d. The error of a node that runs longer is a
+// graph.ErrTimeout, and the update that it returns is dropped. The node must return when
+// its context ends, since Timeout waits for it.
 func Timeout(d time.Duration, fn graph.NodeFunc) graph.NodeFunc {
 	return TimeoutPolicy{Run: d}.Wrap(fn)
 }
 
-// IdleTimeout is [Timeout] for a node that goes silent: d counts from its last
-// graph.Emit or [Heartbeat]. The time for which Emit waits for a slow reader does
-// not count.
+// IdleTimeout is [Timeout] for an inactive node: d counts from the last call of
+// graph.Emit or [Heartbeat]. Time in which Emit waits for a slow reader does not count.
 func IdleTimeout(d time.Duration, fn graph.NodeFunc) graph.NodeFunc {
 	return TimeoutPolicy{Idle: d}.Wrap(fn)
 }
 
-// A TimeoutPolicy says when [TimeoutPolicy.Wrap] ends a node. Zero values mean never.
+// A TimeoutPolicy configures the timeouts of [TimeoutPolicy.Wrap]. Zero means no
+// timeout.
 type TimeoutPolicy struct {
-	// Run is the longest that a node may run, Idle the longest between two signs of
-	// life.
+	// Run is the maximum duration of a run of the node. Idle is the maximum time between
+	// two signs of life, which are calls of graph.Emit or [Heartbeat].
 	Run, Idle time.Duration
-	// HeartbeatOnly makes [Heartbeat] the only sign of life, and graph.Emit none.
+	// HeartbeatOnly makes [Heartbeat] the only sign of life: graph.Emit does not count.
 	HeartbeatOnly bool
 }
 
@@ -67,5 +67,5 @@ func (p TimeoutPolicy) Wrap(fn graph.NodeFunc) graph.NodeFunc {
 	}
 }
 
-// Heartbeat tells [IdleTimeout] that the node of ctx is alive. graph.Emit does so too.
+// Heartbeat restarts the idle timeout of the node of ctx. So does graph.Emit.
 func Heartbeat(ctx context.Context) { engine.Beat(ctx) }

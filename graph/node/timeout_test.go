@@ -149,11 +149,12 @@ func TestEmitReturnsWhenContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var waited time.Duration
 		g := single(t, func(ctx context.Context, _ state.View) (state.Update, error) {
-			graph.Emit(ctx, "first")
+			graph.Emit(ctx, "received by the reader")
+			graph.Emit(ctx, "received next")
 			begin := time.Now()
 			short, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
-			graph.Emit(short, "second")
+			graph.Emit(short, "not received in time")
 			waited = time.Since(begin)
 			return nil, nil
 		})

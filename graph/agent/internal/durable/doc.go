@@ -1,4 +1,4 @@
-// Package durable leads an agent through several processes, some of which are
-// killed, over a store on disk. It is a package of its own so that who imports
-// the agent gets no line of the store's dependencies into a go.sum.
+// Package durable tests an agent across several processes with a store on disk. Some
+// of the processes are killed. It is a separate package so that importers of package
+// agent do not depend on the store's modules.
 package durable

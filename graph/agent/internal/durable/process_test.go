@@ -8,9 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/graph"
@@ -21,11 +22,11 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// asStep makes the test binary take one step of an agent's life, in the folder
-// that it is started in.
+// asStep is an environment variable. If it is set, the test binary executes one step on
+// the agent whose store is in the current folder, and exits.
 const asStep = "AGENT_TEST_STEP"
 
-// desk is the agent of the steps. Every call of a tool adds a line to a file.
+// desk returns the agent. Each call of a tool adds a line to the file "calls".
 func desk(store *sqlitecheckpoint.Store) (*graph.Graph, error) {
 	note := func(text string) error {
 		f, err := os.OpenFile("calls", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -51,7 +52,7 @@ func desk(store *sqlitecheckpoint.Store) (*graph.Graph, error) {
 		if err := os.WriteFile("crashed", nil, 0o600); err != nil {
 			return "", err
 		}
-		os.Exit(9) // one task runs at a time, so the other call is stored
+		os.Exit(9) // one task runs at a time, so the result of the first call is stored
 		return "", nil
 	})
 	set, err := tools.NewSet(look, order, crash)
@@ -64,8 +65,8 @@ func desk(store *sqlitecheckpoint.Store) (*graph.Graph, error) {
 	})
 }
 
-// deskModel calls what the user names, and then says done. When the user says
-// die, its process dies in the middle of the reply, once.
+// deskModel calls the tools that the user's message names, and then replies "done". If
+// the message is "die", the process exits during the first reply.
 func deskModel(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	last := r.Messages[len(r.Messages)-1]
 	if last.Text() == "die" {
@@ -100,7 +101,7 @@ func dying(yield func(llm.Chunk, error) bool) {
 	yield(llm.Chunk{Kind: llm.ChunkEnd, StopReason: llm.StopEnd}, nil)
 }
 
-// roles tells a conversation.
+// roles returns the role and text of each message.
 func roles(s state.View) string {
 	var out []string
 	for _, m := range agent.Messages.All(s) {
@@ -113,9 +114,9 @@ func roles(s state.View) string {
 	return strings.Join(out, " | ")
 }
 
-// takeStep takes one step: "ask WORDS", "go on", or "decide" with a verdict for
-// the question about a number of cups. It prints the conversation and the open
-// questions.
+// takeStep executes one step: "ask WORDS" sends a message, "go" resumes, and "approve N",
+// "reject N" or "edit N" answers the question about N cups. It prints the conversation
+// and the number of open questions.
 func takeStep(step string) int {
 	ctx := context.Background()
 	store, err := sqlitecheckpoint.Open(ctx, "desk.db", sqlitecheckpoint.Options{})
@@ -168,13 +169,13 @@ func decide(ctx context.Context, th *graph.Thread, snap *graph.Snapshot, verdict
 		}
 		return th.Invoke(ctx, agent.Approval.Answer(q.ID, d))
 	}
-	return nil, fmt.Errorf("nobody asked about %s cups", cups)
+	return nil, fmt.Errorf("there is no open question about %s cups", cups)
 }
 
-// Each step is a process of its own. Several calls wait at once, and are
-// approved, rejected and edited in any order; a process that is killed loses no
-// result of a tool, and none runs twice.
-func TestProcesses(t *testing.T) {
+// TestAgentResumesInOtherProcesses executes each step in a separate process. It proves
+// that waiting calls can be approved, rejected and edited in any order, and that no tool
+// with a stored result runs again after a process was killed.
+func TestAgentResumesInOtherProcesses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	take := func(step, want string, status int) {
@@ -182,9 +183,9 @@ func TestProcesses(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), asStep+"="+step)
 		out, err := cmd.CombinedOutput()
-		if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != status || !strings.HasSuffix(string(out), want) {
-			t.Fatalf("%s: got %s, %v; want %s", step, out, err, want)
-		}
+		require.NotNil(t, cmd.ProcessState, "%s: %v", step, err)
+		require.Equal(t, status, cmd.ProcessState.ExitCode(), "%s: %s", step, out)
+		require.True(t, strings.HasSuffix(string(out), want), "%s: got %s, want %s", step, out, want)
 	}
 	take("ask look order=2 order=3 order=4", "; 3 open", 0)
 	take("reject 4", "; 2 open", 0)
@@ -193,15 +194,11 @@ func TestProcesses(t *testing.T) {
 		" | tool:ordered 3 | tool:a person rejected this call: too many | assistant:done; 0 open", 0)
 	take("ask look crash", "", 9)
 	take("go", "| tool:seen | tool:fine now | assistant:done; 0 open", 0)
-	// Killed in the middle of a reply: the model is asked anew, and there is no
-	// half of an answer.
+	// If the process exits during a reply, the model is asked again, and the incomplete
+	// reply is not stored.
 	take("ask die", "", 9)
 	take("go", "| assistant:done | user:die | assistant:I live; 0 open", 0)
 	data, err := os.ReadFile(filepath.Join(dir, "calls"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := strings.Fields(string(data)), strings.Fields("look order 1 order 3 look"); !slices.Equal(got, want) {
-		t.Errorf("the calls were %q, want %q", got, want)
-	}
+	require.NoError(t, err)
+	require.Equal(t, strings.Fields("look order 1 order 3 look"), strings.Fields(string(data)))
 }
