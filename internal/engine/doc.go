@@ -22,7 +22,9 @@
 //   - exitwriter.go, durability.go: when progress is stored: the exit, sync and async writers.
 //   - runlog.go: names the checkpoints of a run and gives them to the writer.
 //   - options.go: what a run is given.
-//   - task.go: one node's part of a superstep: its call, and its update split into writes and targets.
+//   - task.go: one node's part of a superstep, and the context of the node.
+//   - branch.go: an update split into writes and targets: Goto, Send and branches.
+//   - execute.go: the tasks of a superstep, made or restored; the call of a node, and its outcome.
 //   - lease.go: the right of a run to its thread, and conflicts over it.
 //   - idle.go: ends a node that shows no sign of life.
 //   - once.go, question.go, taskcontext.go: what a node can ask of its task: side effects, questions, keys.
