@@ -42,13 +42,9 @@ func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (answer json.R
 // questionID returns the id of a question. It is the same whenever the task runs
 // again: the id under which the question was stored, if it was asked before.
 func (t *Task) questionID(interrupt, key string) string {
-	path := joinPath(t.scope.path, t.ID())
 	if t.saved != nil {
-		for i := range t.saved.pauses {
-			p := &t.saved.pauses[i]
-			if p.Kind == Question && p.Interrupt == interrupt && p.Key == key && p.Path == path {
-				return p.ID
-			}
+		if id := t.saved.questionID(joinPath(t.scope.path, t.ID()), interrupt, key); id != "" {
+			return id
 		}
 	}
 	for _, former := range t.scope.plan.formerTasks(t.node.Name, t.sent) {
