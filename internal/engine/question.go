@@ -16,9 +16,9 @@ func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (answer json.R
 	if t.scope.log == nil {
 		return nil, "", false, ErrNoStore
 	}
-	id = t.questionID(interrupt, key)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	id = t.questionID(interrupt, key)
 	x := t.own()
 	if x.keys[id] {
 		err = fmt.Errorf("interrupt %q, key %q: %w", interrupt, key, ErrDuplicateKey)
@@ -40,7 +40,8 @@ func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (answer json.R
 }
 
 // questionID returns the id of a question. It is the same whenever the task runs
-// again: the id under which the question was stored, if it was asked before.
+// again: the id under which the question was stored, if it was asked before. The
+// caller holds the lock.
 func (t *Task) questionID(interrupt, key string) string {
 	if t.saved != nil {
 		if id := t.saved.questionID(joinPath(t.scope.path, t.ID()), interrupt, key); id != "" {
