@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -66,7 +67,13 @@ func (r *record) lineage() ([]checkpoint.Delta, error) {
 }
 
 // pendingWrites are the pending writes of one checkpoint.
-type pendingWrites map[writeKey]pendingWrite
+type pendingWrites struct {
+	byKey map[writeKey]*pendingWrite
+	// inOrder holds the values of byKey. If sorted is set, they are ordered by task and
+	// index.
+	inOrder []*pendingWrite
+	sorted  bool
+}
 
 type writeKey struct {
 	task  string
@@ -74,6 +81,7 @@ type writeKey struct {
 }
 
 type pendingWrite struct {
+	writeKey
 	channel string
 	kind    uint8
 	data    string
@@ -86,34 +94,66 @@ func (t *thread) putWrites(r *record, writes []checkpoint.Write) {
 		return
 	}
 	if t.pending == nil {
-		t.pending = map[*record]pendingWrites{}
+		t.pending = map[*record]*pendingWrites{}
 	}
-	pending := t.pending[r]
-	if pending == nil {
-		pending = pendingWrites{}
-		t.pending[r] = pending
+	p := t.pending[r]
+	if p == nil {
+		p = &pendingWrites{byKey: map[writeKey]*pendingWrite{}}
+		t.pending[r] = p
 	}
 	for i := range writes {
 		w := &writes[i]
-		pending[writeKey{w.Task, w.Index}] = pendingWrite{channel: w.Channel, kind: w.Kind, data: string(w.Data)}
+		p.put(pendingWrite{writeKey{w.Task, w.Index}, w.Channel, w.Kind, string(w.Data)})
 	}
+}
+
+func (p *pendingWrites) put(w pendingWrite) {
+	if earlier := p.byKey[w.writeKey]; earlier != nil {
+		*earlier = w
+		return
+	}
+	p.byKey[w.writeKey] = &w
+	p.inOrder, p.sorted = append(p.inOrder, &w), false
+}
+
+// copy returns a copy that later writes to p do not change.
+func (p *pendingWrites) copy() *pendingWrites {
+	c := &pendingWrites{byKey: make(map[writeKey]*pendingWrite, len(p.byKey))}
+	for _, w := range p.inOrder {
+		c.put(*w)
+	}
+	return c
 }
 
 // writes returns a copy of the pending writes of a record, ordered by task and
 // index.
 func (t *thread) writes(r *record) []checkpoint.Write {
-	pending := t.pending[r]
-	if len(pending) == 0 {
+	p := t.pending[r]
+	if p == nil {
 		return nil
 	}
-	writes := make([]checkpoint.Write, 0, len(pending))
-	for k, w := range pending {
-		writes = append(writes, checkpoint.Write{
-			Task: k.task, Index: k.index, Channel: w.channel, Kind: w.kind, Data: bytesOf(w.data),
+	if !p.sorted {
+		slices.SortFunc(p.inOrder, func(a, b *pendingWrite) int {
+			if a.task != b.task {
+				return strings.Compare(a.task, b.task)
+			}
+			return cmp.Compare(a.index, b.index)
 		})
+		p.sorted = true
 	}
-	slices.SortFunc(writes, func(a, b checkpoint.Write) int {
-		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Index, b.Index))
-	})
+	size := 0
+	for _, w := range p.inOrder {
+		size += len(w.data)
+	}
+	data := make([]byte, 0, size) // of all the writes
+	writes := make([]checkpoint.Write, len(p.inOrder))
+	for i, w := range p.inOrder {
+		start := len(data)
+		data = append(data, w.data...)
+		writes[i] = checkpoint.Write{Task: w.task, Index: w.index, Channel: w.channel, Kind: w.kind}
+		if w.data != "" {
+			writes[i].Data = data[start:len(data):len(data)]
+		}
+	}
 	return writes
 }

@@ -57,7 +57,7 @@ func (t *thread) markExpired(p *checkpoint.PrunePolicy) {
 	for _, r := range slices.Backward(t.records) {
 		namespace := r.label.namespace
 		age := now.Sub(time.Unix(0, r.time))
-		r.removed = !p.Keeps(newer[namespace], age, len(t.pending[r]) > 0)
+		r.removed = !p.Keeps(newer[namespace], age, t.pending[r] != nil)
 		newer[namespace]++
 	}
 	resumable := map[string]bool{}

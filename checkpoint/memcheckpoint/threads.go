@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -92,9 +91,9 @@ func (t *thread) copy() *thread {
 		copies[r] = &c
 		copied.add(&c)
 	}
-	copied.pending = make(map[*record]pendingWrites, len(t.pending))
+	copied.pending = make(map[*record]*pendingWrites, len(t.pending))
 	for r, writes := range t.pending {
-		copied.pending[copies[r]] = maps.Clone(writes)
+		copied.pending[copies[r]] = writes.copy()
 	}
 	return copied
 }

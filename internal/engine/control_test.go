@@ -58,7 +58,7 @@ func TestControlIsReadBackAsItWasStored(t *testing.T) {
 			stored, err := readControl(data)
 			require.NoError(t, err)
 			assert.Equal(t, from, stored.Origin)
-			got, err := p.decodeControl(&stored, &pendingWrites{})
+			got, err := p.decodeControl(&stored, &pendingWrites{}, nil)
 			require.NoError(t, err)
 			assert.Equal(t, dueTasks(&c.frontier), dueTasks(&got))
 			assert.Equal(t, nodeNames(c.frontier.waiting), nodeNames(got.waiting))
@@ -81,7 +81,7 @@ func TestControlOfAnotherGraph(t *testing.T) {
 	p.Link()
 	stored, err := readControl([]byte(`{"next":["old","gone"],"joins":{"[\"b\" \"old\"]→j":["old"],"[\"x\" \"y\"]→j":["x"]}}`))
 	require.NoError(t, err)
-	f, err := p.decodeControl(&stored, &pendingWrites{})
+	f, err := p.decodeControl(&stored, &pendingWrites{}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "a", dueTasks(&f), "a node has its present name")
 	assert.Equal(t, []string{"gone"}, f.missing)
@@ -115,7 +115,7 @@ func FuzzControl(f *testing.F) {
 		if err != nil {
 			return
 		}
-		want, err := p.decodeControl(&stored, &pendingWrites{})
+		want, err := p.decodeControl(&stored, &pendingWrites{}, nil)
 		if err != nil || len(want.missing) > 0 {
 			return
 		}
@@ -128,7 +128,7 @@ func FuzzControl(f *testing.F) {
 		require.NoError(t, err)
 		stored, err = readControl(again)
 		require.NoError(t, err, "%s", again)
-		got, err := p.decodeControl(&stored, &pendingWrites{})
+		got, err := p.decodeControl(&stored, &pendingWrites{}, nil)
 		require.NoError(t, err)
 		assert.Equal(t, dueTasks(&want), dueTasks(&got))
 		assert.Equal(t, p.waitingJoins(&want), p.waitingJoins(&got))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -85,16 +86,34 @@ type savedTask struct {
 	persistent map[string]string
 	asked      bool
 	pauses     []Pause
+	ids        map[[2]string]string // of the questions that the task itself asked; see questionID
 	once       map[string]json.RawMessage
 	failure    string
 	next       int // the first free index
+}
+
+// An openQuestion says which task asked a question, and with which interrupt.
+type openQuestion struct{ task, interrupt string }
+
+// questionID returns the id of a question that the task with this path asked before,
+// or "". The caller holds the lock of the task.
+func (t *savedTask) questionID(path, interrupt, key string) string {
+	if t.ids == nil {
+		t.ids = make(map[[2]string]string, len(t.pauses))
+		for i := range t.pauses {
+			if p := &t.pauses[i]; p.Kind == Question && p.Path == path {
+				t.ids[[2]string{p.Interrupt, p.Key}] = p.ID
+			}
+		}
+	}
+	return t.ids[[2]string{interrupt, key}]
 }
 
 // pendingWrites are all pending writes of a checkpoint. The caller of the run is
 // the task with an empty id.
 type pendingWrites struct {
 	tasks     map[string]*savedTask
-	questions map[string]string          // the task of each question, by the question's id
+	questions map[string]openQuestion    // of tasks that are not done, by id
 	answers   map[string]json.RawMessage // by the question's id
 	void      map[string]int             // results of a task below this index do not count
 	missing   []string                   // stored targets that the graph does not have
@@ -114,12 +133,6 @@ func (p *pendingWrites) task(id string) *savedTask {
 	return t
 }
 
-// done reports whether the task has a result.
-func (p *pendingWrites) done(id string) bool {
-	t := p.tasks[id]
-	return t != nil && t.done
-}
-
 // tried reports whether a task of the superstep left a result, a question or an error.
 func (p *pendingWrites) tried() bool {
 	_, caller := p.tasks[""]
@@ -132,23 +145,28 @@ func (p *pendingWrites) begun() bool { return p != nil && (p.stopped || p.tried(
 
 // decodePending sorts the pending writes of a checkpoint by task.
 func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) {
-	d := pendingDecoder{plan: p, out: &pendingWrites{questions: map[string]string{}, answers: map[string]json.RawMessage{}}}
 	writes = p.sortWrites(writes)
-	for _, w := range writes {
-		if w.Channel == markVoid {
+	d := newPendingDecoder(p, writes)
+	for i := range writes {
+		if w := &writes[i]; w.Channel == markVoid {
 			if err := d.decodeVoid(w.Data); err != nil {
 				return nil, err
 			}
 		}
 	}
-	for _, w := range writes { // before the questions, which only tasks that are not done need
-		if id := p.currentTask(w.Task); w.Channel == markDone && w.Index >= d.out.void[id] {
-			d.out.task(id).done = true
+	for i := range writes { // before the questions, which only tasks that are not done need
+		w := &writes[i]
+		if w.Channel != markDone {
+			continue
+		}
+		if id := p.currentTask(w.Task); w.Index >= d.out.void[id] {
+			d.task(id).done = true
 		}
 	}
-	for _, w := range writes {
+	for i := range writes {
+		w := &writes[i]
 		id := p.currentTask(w.Task)
-		t := d.out.task(id)
+		t := d.task(id)
 		t.next = max(t.next, w.Index+1)
 		if isResult(w) && w.Index < d.out.void[id] {
 			continue
@@ -161,12 +179,17 @@ func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) 
 }
 
 // sortWrites returns the pending writes that count, in the order in which they
-// apply: those of a task under a former name are older than those under its own.
+// apply: those of a task under a former name are older than those under its own. It
+// does not change its argument.
 func (p *Plan) sortWrites(writes []checkpoint.Write) []checkpoint.Write {
+	gone := func(w checkpoint.Write) bool { return w.Channel == markGone }
+	if len(p.Renamed) == 0 && !slices.ContainsFunc(writes, gone) {
+		return writes
+	}
 	var former, present []checkpoint.Write
 	for _, w := range writes {
 		switch {
-		case w.Channel == markGone:
+		case gone(w):
 		case p.currentTask(w.Task) != w.Task:
 			former = append(former, w)
 		default:
@@ -176,8 +199,8 @@ func (p *Plan) sortWrites(writes []checkpoint.Write) []checkpoint.Write {
 	return append(former, present...)
 }
 
-// relocate gives stored pauses the present names of their tasks. Path is that of the
-// run that restores them.
+// relocate gives stored pauses the present names of their nodes and tasks. Path is
+// that of the run that restores them.
 func (p *pendingWrites) relocate(plan *Plan, path string) {
 	depth := 0
 	if path != "" {
@@ -186,10 +209,14 @@ func (p *pendingWrites) relocate(plan *Plan, path string) {
 	for id, t := range p.tasks {
 		for i := range t.pauses {
 			pause := &t.pauses[i]
-			if tasks := strings.Split(pause.Path, "/"); len(tasks) > depth {
-				pause.Path = strings.Join(append([]string{joinPath(path, id)}, tasks[depth+1:]...), "/")
-			}
 			pause.Node = plan.current(pause.Node)
+			own := joinPath(path, id)
+			if pause.Path == own || strings.HasPrefix(pause.Path, own+"/") {
+				continue
+			}
+			if tasks := strings.Split(pause.Path, "/"); len(tasks) > depth {
+				pause.Path = strings.Join(append([]string{own}, tasks[depth+1:]...), "/")
+			}
 		}
 	}
 	for i := range p.stops {
@@ -200,7 +227,7 @@ func (p *pendingWrites) relocate(plan *Plan, path string) {
 }
 
 // isResult reports whether a pending write is part of the result of a task.
-func isResult(w checkpoint.Write) bool {
+func isResult(w *checkpoint.Write) bool {
 	switch w.Channel {
 	case markAsk, markAnswer, markOnce, markError, markVoid, markStop:
 		return false
@@ -226,9 +253,35 @@ type pendingDecoder struct {
 	plan *Plan
 	out  *pendingWrites
 	tx   *statecore.Tx // made for the first Send
+
+	last   *savedTask // what task returned last
+	lastID string
 }
 
-func (d *pendingDecoder) decode(id string, t *savedTask, w checkpoint.Write) (err error) {
+// newPendingDecoder returns a decoder with room for the tasks of these writes.
+func newPendingDecoder(p *Plan, writes []checkpoint.Write) *pendingDecoder {
+	tasks := 0
+	for i := range writes {
+		if i == 0 || writes[i].Task != writes[i-1].Task {
+			tasks++
+		}
+	}
+	return &pendingDecoder{plan: p, out: &pendingWrites{
+		tasks:     make(map[string]*savedTask, tasks),
+		questions: make(map[string]openQuestion, tasks),
+		answers:   map[string]json.RawMessage{},
+	}}
+}
+
+// task returns the task with this id. Successive writes are usually of one task.
+func (d *pendingDecoder) task(id string) *savedTask {
+	if d.last == nil || d.lastID != id {
+		d.last, d.lastID = d.out.task(id), id
+	}
+	return d.last
+}
+
+func (d *pendingDecoder) decode(id string, t *savedTask, w *checkpoint.Write) (err error) {
 	switch w.Channel {
 	case markVoid, markDone: // were read before
 	case markError:
@@ -248,9 +301,11 @@ func (d *pendingDecoder) decode(id string, t *savedTask, w checkpoint.Write) (er
 		if t.done {
 			return nil
 		}
+		t.pauses = nil // those of a mark under a former name
 		err = json.Unmarshal(w.Data, &t.pauses)
-		for _, p := range t.pauses {
-			d.out.questions[p.ID] = id
+		for i := range t.pauses {
+			p := &t.pauses[i]
+			d.out.questions[p.ID] = openQuestion{task: id, interrupt: p.Interrupt}
 		}
 	case markAnswer:
 		if !t.done {
