@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -66,25 +65,10 @@ func (r *record) lineage() ([]checkpoint.Delta, error) {
 	return deltas, nil
 }
 
-// pendingWrites are the pending writes of one checkpoint.
+// pendingWrites are the pending writes of one checkpoint. Their data never changes.
 type pendingWrites struct {
-	byKey map[writeKey]*pendingWrite
-	// inOrder holds the values of byKey. If sorted is set, they are ordered by task and
-	// index.
-	inOrder []*pendingWrite
-	sorted  bool
-}
-
-type writeKey struct {
-	task  string
-	index int
-}
-
-type pendingWrite struct {
-	writeKey
-	channel string
-	kind    uint8
-	data    string
+	list   []checkpoint.Write
+	sorted bool // list is ordered by task and index, and has each pair of these once
 }
 
 // putWrites adds pending writes to a record. A write with the task and index of
@@ -98,31 +82,33 @@ func (t *thread) putWrites(r *record, writes []checkpoint.Write) {
 	}
 	p := t.pending[r]
 	if p == nil {
-		p = &pendingWrites{byKey: map[writeKey]*pendingWrite{}}
+		p = &pendingWrites{}
 		t.pending[r] = p
 	}
-	for i := range writes {
-		w := &writes[i]
-		p.put(pendingWrite{writeKey{w.Task, w.Index}, w.Channel, w.Kind, string(w.Data)})
+	for _, w := range writes {
+		w.Data = append([]byte(nil), w.Data...)
+		p.list = append(p.list, w)
 	}
+	p.sorted = false
 }
 
-func (p *pendingWrites) put(w pendingWrite) {
-	if earlier := p.byKey[w.writeKey]; earlier != nil {
-		*earlier = w
+// sort orders the writes, and drops those that later writes replaced.
+func (p *pendingWrites) sort() {
+	if p.sorted {
 		return
 	}
-	p.byKey[w.writeKey] = &w
-	p.inOrder, p.sorted = append(p.inOrder, &w), false
-}
-
-// copy returns a copy that later writes to p do not change.
-func (p *pendingWrites) copy() *pendingWrites {
-	c := &pendingWrites{byKey: make(map[writeKey]*pendingWrite, len(p.byKey))}
-	for _, w := range p.inOrder {
-		c.put(*w)
+	compare := func(a, b checkpoint.Write) int {
+		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Index, b.Index))
 	}
-	return c
+	slices.SortStableFunc(p.list, compare)
+	list := p.list[:0]
+	for i, w := range p.list {
+		if i+1 == len(p.list) || compare(w, p.list[i+1]) != 0 {
+			list = append(list, w)
+		}
+	}
+	clear(p.list[len(list):])
+	p.list, p.sorted = list, true
 }
 
 // writes returns a copy of the pending writes of a record, ordered by task and
@@ -132,27 +118,18 @@ func (t *thread) writes(r *record) []checkpoint.Write {
 	if p == nil {
 		return nil
 	}
-	if !p.sorted {
-		slices.SortFunc(p.inOrder, func(a, b *pendingWrite) int {
-			if a.task != b.task {
-				return strings.Compare(a.task, b.task)
-			}
-			return cmp.Compare(a.index, b.index)
-		})
-		p.sorted = true
-	}
+	p.sort()
 	size := 0
-	for _, w := range p.inOrder {
-		size += len(w.data)
+	for i := range p.list {
+		size += len(p.list[i].Data)
 	}
 	data := make([]byte, 0, size) // of all the writes
-	writes := make([]checkpoint.Write, len(p.inOrder))
-	for i, w := range p.inOrder {
-		start := len(data)
-		data = append(data, w.data...)
-		writes[i] = checkpoint.Write{Task: w.task, Index: w.index, Channel: w.channel, Kind: w.kind}
-		if w.data != "" {
-			writes[i].Data = data[start:len(data):len(data)]
+	writes := slices.Clone(p.list)
+	for i := range writes {
+		if w := &writes[i]; w.Data != nil {
+			start := len(data)
+			data = append(data, w.Data...)
+			w.Data = data[start:len(data):len(data)]
 		}
 	}
 	return writes
