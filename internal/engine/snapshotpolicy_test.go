@@ -17,7 +17,7 @@ func TestSnapshotIsTriedWhenReplayReadsTwiceTheState(t *testing.T) {
 	add := func(n int) checkpoint.Change {
 		return checkpoint.Change{Channel: "list", Kind: uint8(statecore.KindAppend), Data: make([]byte, n)}
 	}
-	clear := checkpoint.Change{Channel: "list", Kind: uint8(statecore.KindClear)}
+	emptied := checkpoint.Change{Channel: "list", Kind: uint8(statecore.KindClear)}
 	for name, c := range map[string]struct {
 		rows    int
 		changes []checkpoint.Change
@@ -28,7 +28,7 @@ func TestSnapshotIsTriedWhenReplayReadsTwiceTheState(t *testing.T) {
 		"too few bytes":                       {64, []checkpoint.Change{set(128)}, false},
 		"a list that only grows":              {1000, []checkpoint.Change{add(1024)}, false},
 		"a list beside a value of equal size": {1000, []checkpoint.Change{add(512), set(520)}, true},
-		"a list that is emptied":              {64, []checkpoint.Change{add(1024), clear}, true},
+		"a list that is emptied":              {64, []checkpoint.Change{add(1024), emptied}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
