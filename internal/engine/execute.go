@@ -3,10 +3,8 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
@@ -54,47 +52,6 @@ func (t *Task) logMissed(channel string) {
 		s.Logger.Warn("graph: a sent task reads a channel that was not sent to it, and sees no value; add it to the Send",
 			"graph", s.plan.Name, "thread", s.thread, "node", t.node.Name, "task", t.ID(), "channel", channel)
 	}
-}
-
-// restore takes over what an earlier run left of the task.
-func (t *Task) restore() {
-	saved := t.scope.pending.tasks[t.ID()]
-	if saved == nil {
-		return
-	}
-	t.saved, t.nextIndex = saved, saved.next
-	switch {
-	case saved.done:
-		t.finished, t.err = true, nil
-		t.writes, t.targets = saved.writes, saved.targets
-		if saved.sends != nil || saved.persistent != nil {
-			t.own().sends, t.own().persistent = saved.sends, saved.persistent
-		}
-		for _, stored := range saved.toParent {
-			w, err := t.scope.decodeParentWrite(stored)
-			if err != nil {
-				t.finished, t.err = false, t.fail(err)
-			}
-			t.own().toParent = append(t.own().toParent, w)
-		}
-	case saved.asked && t.scope.stillWaits(saved.pauses):
-		t.own().pauses = saved.pauses
-	}
-	for key, value := range saved.once {
-		if t.own().once == nil {
-			t.own().once = map[string]*onceCall{}
-		}
-		t.own().once[key] = completedCall(value)
-	}
-}
-
-// stillWaits reports whether a task that asked would only ask again: the caller
-// gave answers and nothing else, and none of the task's questions has one.
-func (s *session) stillWaits(pauses []Pause) bool {
-	return s.answersOnly && len(pauses) > 0 && !slices.ContainsFunc(pauses, func(p Pause) bool {
-		_, ok := s.answers[p.ID]
-		return ok || p.Kind != Question
-	})
 }
 
 // execute runs the node and keeps the outcome.
@@ -154,34 +111,6 @@ func (t *Task) close() (open []Pause, fault error) {
 	x.storing.Wait()
 	t.mu.Lock()
 	return x.asked, x.fault
-}
-
-// result returns the pending writes that hold the outcome of the task.
-func (t *Task) result() ([]checkpoint.Write, error) {
-	switch {
-	case t.extra().pauses != nil:
-		w, err := encodeMark(t.ID(), markAsk, indexAsk, t.extra().pauses)
-		return []checkpoint.Write{w}, err
-	case t.err != nil:
-		return []checkpoint.Write{{Task: t.ID(), Index: indexError, Channel: markError, Data: []byte(t.err.Error())}}, nil
-	}
-	e := pendingEncoder{plan: t.scope.plan, task: t.ID(), index: t.nextIndex}
-	for _, w := range t.writes {
-		e.write(w)
-	}
-	e.routes(t.targets, t.extra().sends)
-	for _, w := range t.extra().toParent {
-		stored, err := t.scope.encodeParentWrite(w)
-		if err != nil {
-			return nil, err
-		}
-		e.addJSON(markParent, stored)
-	}
-	if persistent := t.extra().persistent; persistent != nil {
-		e.addJSON(markPersist, persistent)
-	}
-	e.add(markDone, 0, nil)
-	return e.out, e.err
 }
 
 // ended returns the event of a task that has its outcome.
