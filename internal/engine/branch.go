@@ -28,8 +28,8 @@ func (t *Task) split(update state.Update) error {
 // branchesReadCommit reports whether branches run on the state after the commit.
 func (s *scope) branchesReadCommit() bool { return s.single && !s.plan.branchNeedsOverlay }
 
-// view0 is the state on which branches are evaluated: that of the superstep, also
-// for a task that was sent another one.
+// view0 is the state on which branches are evaluated: the state of the superstep. A
+// sent task runs on another state.
 func (t *Task) view0() state.View { return t.scope.view }
 
 // splitUpdate returns the writes of an update, and follows its signals.
@@ -77,8 +77,8 @@ func (t *Task) follow(s statecore.Signal, allowed []string) error {
 	return fmt.Errorf("%s: %w: a node returned it", s.Signal(), ErrSignal)
 }
 
-// addSend schedules a sent task. What cannot be applied is refused here, where
-// the sender can be named.
+// addSend schedules a sent task. A write that cannot be applied is refused here,
+// where the error can name the sender.
 func (t *Task) addSend(tx *statecore.Tx, s *Send, allowed []string) error {
 	if err := t.allow(s.Node, allowed); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// An EventKind says what happened.
+// An EventKind is a kind of event.
 type EventKind uint8
 
 // The kinds of event.
@@ -42,7 +42,7 @@ type Event struct {
 	Detail *EventDetail
 }
 
-// An EventDetail is what an event of a rarer kind has.
+// An EventDetail holds the fields of the rarer kinds of event.
 type EventDetail struct {
 	ID, Parent string    // Checkpointed
 	Pauses     []Pause   // Paused

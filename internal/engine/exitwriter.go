@@ -20,7 +20,7 @@ type exitWriter struct {
 	held   map[string]*heldCheckpoint
 }
 
-// A heldCheckpoint is what the end of the run will store for one namespace.
+// A heldCheckpoint is the checkpoint that the end of the run will store for one namespace.
 type heldCheckpoint struct {
 	checkpoint *checkpoint.Checkpoint // nil if only writes are held
 	head       string
@@ -48,7 +48,7 @@ func (w *exitWriter) put(_ context.Context, c *checkpoint.Checkpoint, head strin
 }
 
 // merge makes c the checkpoint that is held, with the changes of the one before.
-// Changes that a snapshot covers are dropped, so that what is held stays within a
+// Changes that a snapshot covers are dropped, so that their size stays within a
 // constant factor of the state.
 func (h *heldCheckpoint) merge(c *checkpoint.Checkpoint) {
 	before := h.checkpoint
@@ -82,8 +82,8 @@ func (w *exitWriter) write(_ context.Context, k checkpoint.Key, writes []checkpo
 	return nil
 }
 
-// sync stores what is held for the namespace: a subgraph that is called again
-// begins with a checkpoint of its own.
+// sync stores the checkpoint that is held for the namespace: a subgraph that is called again
+// begins with a new checkpoint.
 func (w *exitWriter) sync(ctx context.Context, namespace string) error {
 	w.mu.Lock()
 	h := w.held[namespace]
@@ -91,7 +91,7 @@ func (w *exitWriter) sync(ctx context.Context, namespace string) error {
 	return w.release(ctx, h)
 }
 
-// release stores what is held for a namespace. If that fails, it is still held.
+// release stores the checkpoint that is held for a namespace. If that fails, it is still held.
 func (w *exitWriter) release(ctx context.Context, h *heldCheckpoint) error {
 	if h == nil {
 		return nil
@@ -118,7 +118,7 @@ func (w *exitWriter) drop(namespace string) {
 	delete(w.held, namespace)
 }
 
-// close stores what is held. A checkpoint that another one names is stored
+// close stores all checkpoints that are held. A checkpoint that another one names is stored
 // before it: persistent subgraphs come in the order of their ids, and the graph
 // that was started comes last. Nothing follows a failure.
 func (w *exitWriter) close(ctx context.Context) error {

@@ -10,7 +10,7 @@ import (
 // ErrNoQuestion says that an answer is for a question that is not open.
 var ErrNoQuestion = errors.New("no open question has this id")
 
-// An input is what the caller gave a run.
+// An input holds the writes that the caller gave a run, sorted by purpose.
 type input struct {
 	writes  state.Update
 	gotos   []Goto

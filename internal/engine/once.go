@@ -22,7 +22,7 @@ type enclosing struct {
 }
 
 // Once returns the stored result of a side effect. If there is none, it calls fn
-// and stores what fn returns, even if the run's context ends meanwhile.
+// and stores the result of fn, even if the run's context ends meanwhile.
 func (t *Task) Once(ctx context.Context, key string, fn func(context.Context) ([]byte, error)) ([]byte, error) {
 	call := t.onceCall(key)
 	around, _ := ctx.Value(enclosingKey{}).(*enclosing)
@@ -78,7 +78,7 @@ var errNodeReturned = errors.New("the node has returned, and the result is not s
 
 // storeNow stores a pending write of the task, and returns when it is stored in
 // the way of the run's durability mode; under Async it waits. If the store fails,
-// so does the task, whatever its node returns.
+// the task fails too, even if its node returns no error.
 //
 // Once the node has returned, it stores nothing: the superstep may have been
 // committed, and a later one may have a task of the same id.

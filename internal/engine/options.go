@@ -10,8 +10,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// Options is what a run, a read or an update of a graph needs beside the plan.
-// The package that users call has filled it in.
+// Options configures a run, a read or an update of a graph. Package graph has filled
+// in the defaults.
 type Options struct {
 	// Store keeps the thread. Nil means a run without one.
 	Store checkpoint.Store
@@ -21,7 +21,7 @@ type Options struct {
 
 	// Graph tells the graph from others that use the store.
 	Graph any
-	// Conflict says what to do if another run holds the thread.
+	// Conflict is the policy for the case that another run holds the thread.
 	Conflict ConflictPolicy
 
 	PauseBefore, PauseAfter []string
@@ -29,13 +29,13 @@ type Options struct {
 	Durability              Durability
 	Metadata                map[string]string
 	Version                 string
-	// Logger gets what no error can tell. Nil means silence.
+	// Logger gets warnings that are no errors. Nil means none.
 	Logger *slog.Logger
 	// TaskError makes the error of a task that users see.
 	TaskError func(TaskFailure) error
 }
 
-// A ConflictPolicy says what a run does when another run holds its thread.
+// A ConflictPolicy is the behaviour of a run when another run holds its thread.
 type ConflictPolicy uint8
 
 // The conflict policies.
@@ -60,7 +60,7 @@ func (o *Options) names(list []string, node string) bool {
 	return slices.Contains(list, node) || slices.Contains(list, AllNodes)
 }
 
-// A session is what a run shares with the runs of its subgraphs.
+// A session is the part of a run that the runs of its subgraphs share.
 type session struct {
 	thread string
 	id     string // of the run

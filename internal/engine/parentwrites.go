@@ -8,14 +8,14 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Changes of a subgraph's checkpoint that do not change its state. They hold what
-// the parent gets from the call, in case another process has to deliver it.
+// Changes of a subgraph's checkpoint that do not change its state. They hold the
+// writes for the parent, in case another process has to deliver them.
 const (
 	changeShared = "$out:"   // before a channel's name: a write for the parent's channel
 	changeParent = "$parent" // a storedParent
 )
 
-// collectParentWrites keeps what a task of a subgraph wrote for the parent.
+// collectParentWrites keeps the writes of a subgraph's task for the parent.
 func (r *run) collectParentWrites(t *Task) {
 	if r.parent == nil {
 		return
@@ -40,8 +40,8 @@ func leavesSubgraph(w state.Write) bool {
 	return false
 }
 
-// appendParentWrites appends the stored form of what a task wrote for the parent.
-// A change that can be read back as a write needs no form of its own.
+// appendParentWrites appends the stored form of a task's writes for the parent. A
+// change that can be read back as a write needs no other form.
 func (r *run) appendParentWrites(list []checkpoint.Change, t *Task) ([]checkpoint.Change, error) {
 	schema, outer := r.plan.Schema, r.parent.scope.plan.Schema
 	for _, w := range t.writes {
@@ -97,7 +97,7 @@ func (s *scope) encodeParentWrite(w state.Write) (storedParent, error) {
 	}
 }
 
-// decodeParentWrite decodes what encodeParentWrite returned.
+// decodeParentWrite is the reverse of encodeParentWrite.
 func (s *scope) decodeParentWrite(stored storedParent) (state.Write, error) {
 	outer := s.parent.scope
 	switch {

@@ -49,7 +49,7 @@ type Node struct {
 	Name string
 	// Run is nil for Start only.
 	Run Func
-	// Subgraph is what Run calls, if the node runs a graph.
+	// Subgraph is the graph that Run calls; nil if the node is a function.
 	Subgraph *Subgraph
 	// Edges are the targets of static edges, sorted.
 	Edges    []string
@@ -84,11 +84,11 @@ type Subgraph struct {
 	Plan *Plan
 	// Options are those that the graph was compiled with.
 	Options *Options
-	// Persist, if not empty, is the name under which the subgraph keeps its own
+	// Persist, if not empty, is the name under which the subgraph keeps its
 	// channels from one call to the next.
 	Persist string
-	// Input returns what the subgraph gets beside the shared channels, Output
-	// what the node writes beside them. Nil means nothing.
+	// Input returns writes for the subgraph beside the shared channels. Output
+	// returns writes of the node beside them. Nil means none.
 	Input, Output func(v state.View) (state.Update, error)
 }
 

@@ -78,7 +78,7 @@ func (t *Task) Reject(question string) error {
 	return t.storeNow(markAnswer, data)
 }
 
-// Asked reports whether the task has an open question, whatever its node made of
+// Asked reports whether the task has an open question, even if its node ignored
 // the error that it got.
 func (t *Task) Asked() bool {
 	t.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// restore makes a stored checkpoint the current one: its state, what is due, its
-// pending writes, and in a subgraph what the call has for its parent.
+// restore makes a stored checkpoint the current one: its state, its frontier, its
+// pending writes, and in a subgraph the writes for its parent.
 func (r *run) restore(c *checkpoint.Checkpoint) error {
 	if err := r.replay(c); err != nil {
 		return err
@@ -132,8 +132,8 @@ func (r *run) replayParentWrite(ch checkpoint.Change) error {
 	return err
 }
 
-// load restores a checkpoint of the thread's own graph, with what the caller of an
-// earlier run changed of it.
+// load restores a checkpoint of the thread's own graph, with the changes that the
+// caller of an earlier run made to it.
 func (r *run) load(c *checkpoint.Checkpoint) error {
 	if err := r.restore(c); err != nil {
 		return err

@@ -38,7 +38,7 @@ func (r *run) giveWay(lease *threadLease, snap *Snapshot, err error) (*Snapshot,
 	return nil, err
 }
 
-// rollBack makes the thread what it was before the run: it removes the run's
+// rollBack gives the thread its state before the run: it removes the run's
 // checkpoints, and restores the pending writes of those that the run resumed.
 func (r *run) rollBack(ctx context.Context) error {
 	deleter, ok := r.Store.(checkpoint.RunDeleter)

@@ -58,7 +58,7 @@ func (l *runLog) write(ctx context.Context, k checkpoint.Key, writes []checkpoin
 	return l.writer.write(ctx, k, writes)
 }
 
-// wait returns when what was given to an asynchronous writer is stored. Under
+// wait returns when an asynchronous writer has stored everything. Under
 // Exit nothing is stored before the end of the run, and there is nothing to wait for.
 func (l *runLog) wait(ctx context.Context) error {
 	if l.mode == Exit {

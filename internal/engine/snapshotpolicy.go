@@ -15,7 +15,7 @@ type snapshotPolicy struct {
 	bytes int // of their changes
 	// wait is the number of bytes below which a snapshot is not tried again.
 	wait int
-	// least is a lower bound of what each channel takes in a snapshot.
+	// least is a lower bound of the bytes of each channel in a snapshot.
 	least []channelSize
 }
 
@@ -61,7 +61,7 @@ func (s *snapshotPolicy) sizeOf(channel string) *channelSize {
 }
 
 // worthTrying reports whether a snapshot may be small enough. It is not if the
-// state is known to take more than half of what replaying it reads.
+// state is known to take more than half of the bytes that a replay reads.
 func (s *snapshotPolicy) worthTrying() bool {
 	if s.rows < minSnapshotRows || s.bytes < max(s.wait, minSnapshotBytes) {
 		return false
@@ -75,7 +75,7 @@ func (s *snapshotPolicy) worthTrying() bool {
 
 // addSnapshot adds the whole state to a checkpoint if the policy says so. In a
 // subgraph only the checkpoint that begins a call may have one: the changes after
-// it are replayed for what the parent gets.
+// it are replayed for the writes to the parent.
 func (r *run) addSnapshot(c *checkpoint.Checkpoint, view state.View) error {
 	s := &r.snapshots
 	s.add(c.Changes)

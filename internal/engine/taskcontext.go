@@ -53,7 +53,7 @@ func (t *Task) position() string {
 	return own
 }
 
-// keyID returns the id of the task in its idempotency key: the one that it had before
+// keyID returns the id of the task in its idempotency key: the id that it had before
 // its node was renamed, so that a task that ran under that name has the same key.
 func (t *Task) keyID() string {
 	if former := t.scope.plan.formerTasks(t.node.Name, t.sent); len(former) > 0 {
