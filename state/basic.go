@@ -72,7 +72,7 @@ func Sum[N Number](name string) *Channel[N, N] {
 	c := newChannel(name, "sum", func(current, update N) (N, error) {
 		sum := current + update
 		if update > 0 && sum < current || update < 0 && sum > current {
-			return current, fmt.Errorf("%w: %v and %v", ErrOverflow, current, update)
+			return current, fmt.Errorf("%w: %v plus %v", ErrOverflow, current, update)
 		}
 		return sum, nil
 	})

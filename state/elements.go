@@ -155,7 +155,7 @@ func (c *elementsCodec[K, E]) Fold(s statecore.Slot, m *statecore.Mark, a statec
 		op.keys = a.Data.([]K)
 	}
 	if i := c.indexWithoutKey(op.items); i >= 0 {
-		return statecore.Slot{}, fmt.Errorf("element %d has no id, also after WithID", i)
+		return statecore.Slot{}, fmt.Errorf("element %d has no id: WithID of the Identity must set the id", i)
 	}
 	l, log := c.open(s, m), c.log(m)
 	if a.Kind == statecore.KindOverwrite || a.Kind == statecore.KindClear {

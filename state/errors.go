@@ -20,7 +20,7 @@ var (
 	// ErrStored means that stored data cannot be read back into its channel.
 	ErrStored = jsonform.ErrStored
 	// ErrOverflow means that a [Sum] exceeded the range of its type.
-	ErrOverflow = errors.New("the sum overflows")
+	ErrOverflow = errors.New("the sum exceeds the range of its type")
 	// ErrDuplicate means that two channels of a graph have the same name.
 	ErrDuplicate = statecore.ErrDuplicate
 	// ErrName means that the name cannot be used for a channel.
