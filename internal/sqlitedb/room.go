@@ -19,8 +19,8 @@ const minFree = 8 << 20
 // system call takes a noticeable part of the time of a small commit.
 const plentyFree = 4 << 30
 
-// CheckRoom returns an error of the kind [Full] if less than 8 MB are free on the
-// disk and inside the file. Call it before adding data, not before removals.
+// CheckRoom returns an error of the kind [Full] if less than 8 MB are free on the disk
+// and inside the file. Call it before a write that adds data, but not before a removal.
 func (d *DB) CheckRoom(w *Session) error {
 	if d.file == "" || time.Since(d.roomChecked) < time.Second {
 		return nil
@@ -30,7 +30,7 @@ func (d *DB) CheckRoom(w *Session) error {
 		d.roomChecked = time.Now()
 	}
 	if err != nil || free >= minFree {
-		return nil // SQLite reports other errors.
+		return nil // SQLite reports other errors
 	}
 	var pages uint64
 	if _, err := w.One(`PRAGMA freelist_count`, nil, &pages); err != nil {

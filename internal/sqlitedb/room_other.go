@@ -4,5 +4,5 @@ package sqlitedb
 
 import "math"
 
-// freeSpace is not known on these systems.
+// freeSpace returns the maximum number, since the free space is unknown on this system.
 func freeSpace(string) (uint64, error) { return math.MaxUint64, nil }
