@@ -60,7 +60,7 @@ func (s *Schema) similar(name string) string {
 	return best
 }
 
-// distance returns the Levenshtein distance of two strings, in bytes.
+// distance returns the Levenshtein distance of two strings in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
