@@ -34,7 +34,7 @@ func concat(current string, update int) (string, error) {
 
 // Each kind of channel has the expected value after each write, and stores the
 // expected changes.
-func TestEachKindAppliesAndStoresWrites(t *testing.T) {
+func TestChannels(t *testing.T) {
 	t.Parallel()
 	last := state.Last[int]("c")
 	lastDefault := state.Last[int]("c").Default(func() int { return 7 })

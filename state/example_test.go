@@ -122,10 +122,10 @@ func ExampleKeyed() {
 	notes := state.Keyed("notes", noteID{})
 
 	v := viewOf([]state.Handle{notes},
-		notes.Put(note{"a", "buy milk"}, note{"b", "call home"}),
-		notes.Put(note{"a", "buy oat milk"}), // replaces the note with this id
+		notes.Put(note{"a", "draft"}, note{"b", "idea"}),
+		notes.Put(note{"a", "final"}), // replaces the note with this id
 		notes.Remove("b"),
-		notes.Put(note{Text: "it gets an id"}),
+		notes.Put(note{Text: "new"}), // gets an id
 	)
 	for _, n := range notes.Get(v) {
 		fmt.Println(n.Text, n.ID != "")
@@ -133,9 +133,9 @@ func ExampleKeyed() {
 	found, ok := notes.Find(v, "a")
 	fmt.Println(found, ok)
 	// Output:
-	// buy oat milk true
-	// it gets an id true
-	// {a buy oat milk} true
+	// final true
+	// new true
+	// {a final} true
 }
 
 func ExampleKeyedChannel_Prune() {

@@ -217,7 +217,7 @@ func newKeyedModel(t *testing.T) *keyedModel {
 
 func newest(all []item) []item { return all[max(0, len(all)-5):] }
 
-// step forks a state, and applies a write for each two bytes of the script.
+// step forks a state. Every two bytes of the script select the writes to apply.
 func (k *keyedModel) step(t *testing.T, how byte, script []byte, from byte) {
 	f := k.forks[len(k.forks)-1]
 	if how&1 != 0 {

@@ -42,7 +42,7 @@ func step(s *statecore.Schema, v state.View, superstep bool, tasks ...[]state.Wr
 	return tx.Finish(superstep)
 }
 
-// change is a stored change.
+// change holds the arguments of a call of an Emit.
 type change struct {
 	channel string
 	kind    statecore.Kind

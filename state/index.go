@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// short is the length up to which a list is scanned instead of indexed.
+// short is the maximum length of a list that is searched without a table of positions.
 const short = 16
 
 // index is a list whose elements have keys. Slots hold indexes. Several indexes

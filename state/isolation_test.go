@@ -217,7 +217,7 @@ func TestStatesAreIndependentIfAReducerAppendsInPlace(t *testing.T) {
 	assert.Equal(t, []int{1, 2, 4}, c.Get(b))
 }
 
-// client is neither stored nor copied.
+// client is a type whose values are neither stored nor copied.
 type client struct{ calls map[string]int }
 
 type session struct {

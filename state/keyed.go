@@ -40,7 +40,7 @@ func (missingIdentity[E]) ID(E) string            { return "" }
 func (missingIdentity[E]) WithID(e E, _ string) E { return e }
 
 // A KeyedChannel is a channel that holds a list of elements with ids, such as
-// the messages of a conversation. [Keyed] makes it.
+// the messages of a conversation. Create it with [Keyed].
 type KeyedChannel[E any] struct {
 	*elements[string, E]
 	id Identity[E]

@@ -22,7 +22,7 @@ func Append[E any](name string) *ListChannel[E] {
 	return c
 }
 
-// A ListChannel is a channel that holds a list. [Append] makes it.
+// A ListChannel is a channel that holds a list. Create it with [Append].
 type ListChannel[E any] struct {
 	handle
 	start func() []E // the default; may be nil

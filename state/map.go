@@ -28,7 +28,7 @@ func Map[K comparable, V any](name string) *MapChannel[K, V] {
 	return c
 }
 
-// A MapChannel is a channel that holds entries by key. [Map] makes it.
+// A MapChannel is a channel that holds entries by key. Create it with [Map].
 type MapChannel[K comparable, V any] struct {
 	handle
 	start   func() map[K]V // the default; may be nil

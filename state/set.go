@@ -17,7 +17,7 @@ func Set[E comparable](name string) *SetChannel[E] {
 	return c
 }
 
-// A SetChannel is a channel that holds distinct elements. [Set] makes it.
+// A SetChannel is a channel that holds distinct elements. Create it with [Set].
 type SetChannel[E comparable] struct {
 	*elements[E, E]
 }

@@ -37,7 +37,7 @@ type Handle interface {
 	statecore.Channel
 }
 
-// A Description describes a channel.
+// A Description contains the name and the types of a channel, for display.
 type Description struct {
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`   // "last", "append", "sum", …

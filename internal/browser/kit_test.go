@@ -22,7 +22,7 @@ import (
 // patience is the timeout of each action in a page.
 const patience = 30 * time.Second
 
-// browsers lists the names of the Chromium program.
+// browsers lists the possible names of the Chromium program.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
 
 var (

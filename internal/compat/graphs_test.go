@@ -95,7 +95,7 @@ var (
 	scratch = state.Untracked[func()]("scratch")
 )
 
-var chatChannels = []shown{
+var chatChannels = []shownChannel{
 	show(messages), show(people), show(tokens), show(cost), show(peak), show(facts), show(tags),
 	show(topic), show(current), show(mood), show(flash), show(limit), show(seen),
 }
@@ -110,8 +110,8 @@ var (
 )
 
 var (
-	flowChannels    = []shown{show(journal), show(input), show(amount), show(verdict)}
-	insideChannels  = []shown{show(journal), show(input), show(private)}
+	flowChannels    = []shownChannel{show(journal), show(input), show(amount), show(verdict)}
+	insideChannels  = []shownChannel{show(journal), show(input), show(private)}
 	approve         = graph.NewInterrupt[order, decision]("approve")
 	choose          = graph.NewInterrupt[string, int]("choose")
 	epoch           = time.Date(2024, 2, 29, 12, 30, 15, 123456789, time.UTC)
@@ -349,8 +349,8 @@ func (w *world) upward(o graph.Options) *graph.Graph {
 	return w.compile(b, o)
 }
 
-// refused returns a graph with two concurrent nodes. If the world is broken, their writes
-// conflict.
+// refused returns a graph with two concurrent nodes. If w.broken is true, the writes of the
+// nodes conflict.
 func (w *world) refused(o graph.Options) *graph.Graph {
 	b := graph.New("refused", handles(flowChannels)...)
 	for _, name := range []string{"one", "other"} {

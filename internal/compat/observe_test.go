@@ -19,7 +19,7 @@ type expectation struct {
 	Inside  map[string]*snapshot `json:",omitempty"` // snapshots of subgraphs; nil without a state
 	History []entry
 	Stored  []string // the checkpoints of all namespaces, as the store returns them
-	After   []resumed
+	After   []resumption
 }
 
 // A snapshot is the comparable form of a graph.Snapshot.
@@ -61,14 +61,14 @@ type entry struct {
 	State    string            `json:",omitempty"`
 }
 
-// A resumed describes a thread after an action. It omits ids, since new ids are random.
-type resumed struct {
+// A resumption describes a thread after an action. It omits ids, since new ids are random.
+type resumption struct {
 	snapshot
 	Ran []string // the nodes and side effects that ran
 }
 
 // comparableForm converts a snapshot to its comparable form.
-func comparableForm(s *graph.Snapshot, channels []shown) *snapshot {
+func comparableForm(s *graph.Snapshot, channels []shownChannel) *snapshot {
 	out := &snapshot{Values: map[string]string{}, Done: s.Done(), Step: s.Step, Source: s.Source}
 	for _, c := range channels {
 		if data := c.read(s.View); data != nil {
@@ -85,7 +85,8 @@ func comparableForm(s *graph.Snapshot, channels []shown) *snapshot {
 	return out
 }
 
-// observe reads a thread through graphs and store, and then resumes it.
+// observe reads a thread with its graph and directly from the store. Then it resumes the
+// thread.
 func observe(ctx context.Context, sc *scenario, w *world) (*expectation, error) {
 	t := sc.build(w, sc.options).Thread(sc.name)
 	x := &expectation{Inside: map[string]*snapshot{}}
@@ -120,7 +121,7 @@ func observe(ctx context.Context, sc *scenario, w *world) (*expectation, error) 
 		if err != nil {
 			return nil, fmt.Errorf("action %d: %w", i, err)
 		}
-		x.After = append(x.After, resumed{*withoutIDs(comparableForm(s, sc.shows())), w.takeRan()})
+		x.After = append(x.After, resumption{*withoutIDs(comparableForm(s, sc.shows())), w.takeRan()})
 	}
 	return x, x.checkHistory(ctx, t, sc.shows())
 }
@@ -137,7 +138,7 @@ func withoutIDs(s *snapshot) *snapshot {
 
 // checkHistory returns an error unless the history of a resumed thread still contains all
 // entries of x.
-func (x *expectation) checkHistory(ctx context.Context, t *graph.Thread, channels []shown) error {
+func (x *expectation) checkHistory(ctx context.Context, t *graph.Thread, channels []shownChannel) error {
 	now, err := history(ctx, t, nil)
 	if err != nil {
 		return fmt.Errorf("history at the end: %w", err)
@@ -160,7 +161,7 @@ const sampleSize = 16
 
 // history returns the history of a thread. If channels is not nil, a sample of the entries
 // has digests of their states.
-func history(ctx context.Context, t *graph.Thread, channels []shown) ([]entry, error) {
+func history(ctx context.Context, t *graph.Thread, channels []shownChannel) ([]entry, error) {
 	var list []entry
 	for info, err := range t.History(ctx, graph.HistoryQuery{}) {
 		if err != nil {

@@ -12,7 +12,7 @@ type scenario struct {
 	name     string // the id of the thread
 	build    func(*world, graph.Options) *graph.Graph
 	options  graph.Options
-	channels []shown
+	channels []shownChannel
 	inside   []subgraph
 	resume   []action
 	killed   bool // the process of the thread was killed while nodes were running
@@ -22,7 +22,7 @@ type scenario struct {
 // subgraph.
 type subgraph struct {
 	path     []string
-	channels []shown
+	channels []shownChannel
 }
 
 // An action runs a thread and returns its snapshot.
@@ -144,7 +144,7 @@ var scenarios = []scenario{
 	{name: "killed, new turn", build: (*world).slow, resume: []action{say("again")}, killed: true},
 }
 
-func (sc *scenario) shows() []shown {
+func (sc *scenario) shows() []shownChannel {
 	if sc.channels == nil {
 		return flowChannels
 	}

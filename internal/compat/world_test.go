@@ -67,7 +67,7 @@ func (w *world) logs(name string, more ...state.Write) graph.NodeFunc {
 	})
 }
 
-// fails returns a node that returns an error if the world is broken.
+// fails returns a node that returns an error if w.broken is true.
 func (w *world) fails(name string) graph.NodeFunc {
 	return w.node(name, func(context.Context, state.View) (state.Update, error) {
 		if w.broken {
@@ -77,8 +77,8 @@ func (w *world) fails(name string) graph.NodeFunc {
 	})
 }
 
-// A shown is a channel whose value is a part of expected snapshots.
-type shown struct {
+// A shownChannel is a channel whose value is a part of expected snapshots.
+type shownChannel struct {
 	handle state.Handle
 	read   func(state.View) json.RawMessage
 }
@@ -87,8 +87,8 @@ func show[V any](c interface {
 	state.Handle
 	Lookup(v state.View) (V, bool)
 },
-) shown {
-	return shown{c, func(v state.View) json.RawMessage {
+) shownChannel {
+	return shownChannel{c, func(v state.View) json.RawMessage {
 		value, ok := c.Lookup(v)
 		if !ok {
 			return nil
@@ -101,7 +101,7 @@ func show[V any](c interface {
 	}}
 }
 
-func handles(channels []shown) []state.Handle {
+func handles(channels []shownChannel) []state.Handle {
 	list := make([]state.Handle, 0, len(channels))
 	for _, c := range channels {
 		list = append(list, c.handle)

@@ -133,7 +133,7 @@ func TestF15CancelledRunsReturnSoonAtACommit(t *testing.T) {
 	assert.Zero(t, pool.Stat().AcquiredConns(), "connections in use after the runs")
 }
 
-// checkBetween returns an error unless an unfinished thread of fan is in the state of a
+// checkBetween returns an error unless an unfinished thread of the graph fan is in the state of a
 // commit.
 func checkBetween(ctx context.Context, store checkpoint.Store, thread string, rounds int) error {
 	g, err := fan(store, rounds, ignoreProgress)

@@ -170,7 +170,7 @@ func (c failConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A crashRun is one run of fan in a series of processes. Each process resumes the run after
+// A crashRun is one run of the graph fan in a series of processes. Each process resumes the run after
 // the previous process was killed.
 type crashRun struct {
 	address, schema, thread string
@@ -191,7 +191,7 @@ func newCrashRun(address, schema, thread string, rounds int) *crashRun {
 }
 
 // process starts a process and waits for its end. If after is not negative, it kills the
-// process after that number of printed lines and the delay.
+// process: it waits until the process has printed that number of lines, and then for delay.
 func (r *crashRun) process(ctx context.Context, busy, mode, failpoint string, after int, delay time.Duration) error {
 	p, err := fault.Spawn(ctx, "run", r.address, r.schema, r.thread, fmt.Sprint(r.rounds), busy, mode, failpoint)
 	if err != nil {

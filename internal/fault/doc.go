@@ -1,6 +1,6 @@
-// Package fault injects the faults that a checkpoint store must survive. It kills and stops
-// processes, breaks connections, and stops and restarts PostgreSQL servers. Only tests use
-// it. docs/reliability.md lists the tests and their results, with numbers from F1 to F24.
+// Package fault injects the faults that a checkpoint store must survive. It is for tests.
+// It kills and stops processes, breaks connections, and stops and restarts PostgreSQL
+// servers. docs/reliability.md lists the tests with numbers from F1 to F24.
 //
 //	server, err := fault.NewServer(ctx, dir, programs)
 //	…

@@ -70,7 +70,7 @@ func fan(store checkpoint.Store, rounds int, tell progressFunc) (*graph.Graph, e
 	return b.Compile(graph.Options{Checkpoints: store})
 }
 
-// fanTrail returns the value of the channel trail after a run of fan.
+// fanTrail returns the value of the channel trail after a run of the graph fan.
 func fanTrail(rounds int) []string {
 	var all []string
 	for r := range rounds {
@@ -82,7 +82,7 @@ func fanTrail(rounds int) []string {
 	return all
 }
 
-// fanSteps returns the number of checkpoints that a run of fan stores.
+// fanSteps returns the number of checkpoints that a run of the graph fan stores.
 func fanSteps(rounds int) int { return 2*rounds + 1 }
 
 // An observedStore reports each stored checkpoint and each stored result of a task.
@@ -139,7 +139,7 @@ func startOrResume(ctx context.Context, th *graph.Thread) (*graph.Snapshot, erro
 	return th.Invoke(ctx)
 }
 
-// checkThread checks a finished thread of fan. It returns an error if the thread differs
+// checkThread checks a finished thread of the graph fan. It returns an error if the thread differs
 // from a thread without faults, or if an acknowledged checkpoint is missing.
 func checkThread(ctx context.Context, store checkpoint.Store, thread string, rounds int, acknowledged []string) error {
 	c, err := store.Get(ctx, checkpoint.Key{Thread: thread})

@@ -194,7 +194,7 @@ func TestF10FullServerKeepsAcknowledgedSteps(t *testing.T) {
 	t.Logf("F10: %d steps were acknowledged, and %d are there after the restart", acknowledged, n)
 }
 
-// incompressible returns random bytes.
+// incompressible returns random bytes, which no compression makes smaller.
 func incompressible(seed, size int) []byte {
 	b := make([]byte, size)
 	source := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})

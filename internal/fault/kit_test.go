@@ -29,7 +29,7 @@ import (
 // long reports whether the long form of the tests was requested.
 func long() bool { return os.Getenv("WEFT_FAULTS") == "1" }
 
-// count returns the first number in the short form and the second in the long form.
+// count returns inShort in the short form of the tests, and inLong in the long form.
 func count(inShort, inLong int) int {
 	if long() {
 		return inLong

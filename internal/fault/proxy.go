@@ -14,7 +14,7 @@ import (
 // A Direction is the direction in which a [Proxy] forwards data.
 type Direction int
 
-// The directions.
+// A Direction has one of these values.
 const (
 	ToServer Direction = iota
 	ToClient
@@ -23,7 +23,7 @@ const (
 // A Cut selects how much of a chunk is forwarded before a reset of the connection.
 type Cut int
 
-// The values of Cut.
+// A Cut has one of these values.
 const (
 	Never  Cut = iota // the connection is not reset
 	Before            // nothing of the chunk is forwarded

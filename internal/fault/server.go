@@ -22,7 +22,7 @@ import (
 // A Stop is the signal that stops a server.
 type Stop = syscall.Signal
 
-// The signals that stop a server.
+// A Stop has one of these values.
 const (
 	Fast      Stop = syscall.SIGINT  // disconnects the clients and shuts down cleanly
 	Immediate Stop = syscall.SIGQUIT // disconnects the clients without a shutdown checkpoint

@@ -17,10 +17,10 @@ type Schema map[string]any
 // of encoding/json. They refer to the schemas in Defs, which the root of the document
 // must contain as "$defs".
 type SchemaBuilder struct {
-	// Input selects schemas for input. No field is required in such a schema, since
-	// encoding/json accepts an object without it.
+	// Input selects schemas for JSON that will be decoded. Such a schema requires no
+	// fields, since encoding/json accepts an object without them.
 	Input bool
-	// Defs holds the schemas of named types by name.
+	// Defs maps the names of types to their schemas.
 	Defs map[string]Schema
 
 	names map[reflect.Type]string
@@ -137,7 +137,8 @@ func (b *SchemaBuilder) object(t reflect.Type) Schema {
 }
 
 // addFields adds the fields of a struct and of its embedded structs to properties. It
-// appends the names of fields that are always written to required.
+// appends the names of required fields to required. A field is required if encoding/json
+// always writes it.
 func (b *SchemaBuilder) addFields(t reflect.Type, properties map[string]Schema, required []string) []string {
 	for _, f := range fieldsOf(t) {
 		typ := t.Field(f.index).Type

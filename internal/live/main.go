@@ -2,9 +2,9 @@
 // give a plain answer, a streamed answer, a tool call, two tool calls for one question, and
 // an answer that matches a JSON schema.
 //
-// Package providers reads the model from the environment. For a server with an API
-// compatible to OpenAI's, OPENAI_BASE_URL and LLM_MODEL suffice. The exit status is 0 if
-// every trial passed, 1 if a trial failed, and 2 if no model is configured.
+// Package providers reads the model from the environment. For a server with the API of
+// OpenAI, set OPENAI_BASE_URL and LLM_MODEL. The exit status is 0 if every trial passed, 1
+// if a trial failed, and 2 if no model is configured.
 package main
 
 import (
@@ -96,7 +96,7 @@ func (r *report) verdict() string {
 	return "ok"
 }
 
-// fail records a fault.
+// fail adds a fault of the model to the report.
 func (r *report) fail(format string, args ...any) {
 	r.faults = append(r.faults, fmt.Sprintf(format, args...))
 }

@@ -22,7 +22,7 @@ func InSchema(schema, text string) string {
 	return strings.ReplaceAll(text, scriptSchema+".", pgx.Identifier{schema}.Sanitize()+".")
 }
 
-// Migrations are the migrations of a store for one schema.
+// Migrations holds the migrations of a store, for one schema of a database.
 type Migrations struct {
 	List []migration.Migration
 	// Schema is a name without quotes.
@@ -44,7 +44,7 @@ const (
 	hasTableQuery = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE n.nspname = $1::text AND c.relname = $2::text)`
 
-	// notesQuery returns one row.
+	// notesQuery returns the versions and checksums of all applied migrations in one row.
 	notesQuery = `SELECT coalesce(array_agg(version ORDER BY version), '{}'), coalesce(array_agg(checksum ORDER BY version), '{}') FROM %s`
 )
 

@@ -94,7 +94,7 @@ func Pooled(db any) bool {
 	return c != nil && poolerAt(&c.Config)
 }
 
-// The ports of Supavisor in transaction mode and of PgBouncer.
+// These are the usual ports of transaction poolers.
 const (
 	supavisorPort = 6543
 	pgbouncerPort = 6432

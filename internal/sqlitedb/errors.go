@@ -24,7 +24,7 @@ var (
 // A Fault is a kind of error. Callers handle each kind in another way.
 type Fault int
 
-// The kinds of errors.
+// A Fault has one of these values.
 const (
 	Other    Fault = iota
 	Full           // no room on the disk, in the quota, or below a size limit

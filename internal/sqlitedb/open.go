@@ -92,7 +92,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 			return d.newSession(ctx, readPragmas)
 		})
 	}
-	// Setting the journal mode of a new file fails if another process does so, too.
+	// Two processes cannot set the journal mode of a new file at the same time.
 	err = d.retry(ctx, func() error {
 		return d.Write(ctx, func(w *Session) error {
 			if err := migrate(w, o.Table, o.Migrations); err != nil {

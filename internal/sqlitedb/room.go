@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// errNoRoom has the kind [Full].
+// errNoRoom is returned if the disk is almost full. Its [Fault] is [Full].
 var errNoRoom = errors.New("the disk is almost full: remove data, or free space on the disk")
 
 // minFree is the space on the disk that is reserved for removals, in bytes. A

@@ -14,7 +14,7 @@ type ChangeWriter struct {
 	copies  bool // emit gets a copy of the data, so that buf can be reused
 }
 
-// Buffer returns a buffer. Append the data of the next change to it.
+// Buffer returns the buffer to which the caller must append the data of the next change.
 func (w *ChangeWriter) Buffer() []byte { return w.buf }
 
 // Emit emits a change. Appended is the result of Buffer with the appended data.

@@ -111,7 +111,7 @@ func (s *Schema) HasEphemeral() bool {
 	return false
 }
 
-// A Description describes a channel.
+// A Description contains the name and the types of a channel, for display.
 type Description struct {
 	Name   string
 	Kind   string // "last", "append", "sum", …

@@ -59,7 +59,7 @@ func (w Write) IsNoop() bool { return w.channel == nil && w.action.Data == nil }
 // format and never change.
 type Kind uint8
 
-// The kinds of change.
+// A stored change or write has one of these kinds.
 const (
 	KindSet       Kind = 1 // replace the value
 	KindAppend    Kind = 2 // append elements
