@@ -56,8 +56,8 @@ func answerOrder(d decision) action {
 	}
 }
 
-// answerNumbers returns an action that answers an open question for a number. The answers
-// are by the key of the question.
+// answerNumbers returns an action that answers one open question for a number. Answers maps
+// the keys of questions to numbers.
 func answerNumbers(answers map[string]int) action {
 	return func(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error) {
 		s, err := t.Snapshot(ctx)

@@ -69,7 +69,7 @@ func schedulingDelay(t *testing.T) (stop func() time.Duration) {
 }
 
 // F15: runs over a slow connection are cancelled at random moments. The runs return soon.
-// Each thread is in the state of a commit. Every connection of the pool remains usable.
+// Each thread has the state of its last commit. Every connection of the pool stays usable.
 func TestF15CancelledRunsReturnSoonAtACommit(t *testing.T) {
 	seed := begin(t)
 	const rounds, workers = 3, 4

@@ -24,7 +24,7 @@ import (
 
 func init() {
 	// The arguments are URL, SCHEMA and N. The process migrates a schema, and kills itself
-	// after write number N to the server. N is 0 for no kill.
+	// after write number N to the server. If N is 0, it does not kill itself.
 	roles["migrate"] = func(ctx context.Context, args []string) error {
 		at, err := strconv.Atoi(args[2])
 		if err != nil {

@@ -14,7 +14,7 @@ type requirement struct {
 	tests    []test
 }
 
-// A test identifies a test by its package and name, such as TestName or TestName/subtest.
+// A test identifies a Go test. The name is TestName or TestName/subtest.
 type test struct{ pkg, name string }
 
 func (t test) String() string { return t.pkg + " " + t.name }
