@@ -135,7 +135,7 @@ func TestConcurrentRemovalLosesNoAcknowledgedCheckpoint(t *testing.T) {
 	wait.Wait()
 	require.NoError(t, store.DeleteThread(ctx, "t"))
 	for info, err := range store.ListThreads(ctx, "t") {
-		t.Errorf("thread %+v remains after DeleteThread, error %v", info, err)
+		assert.Fail(t, "a thread remains after DeleteThread", "%+v, error %v", info, err)
 	}
 }
 
@@ -399,9 +399,7 @@ func TestPutWritesAllocatesTheSameWithManyPending(t *testing.T) {
 	put := func(from, to int) float64 {
 		runtime.ReadMemStats(&before)
 		for i := from; i < to; i++ {
-			if err := store.PutWrites(ctx, k, []checkpoint.Write{{Task: "task", Index: i, Data: []byte("result")}}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, store.PutWrites(ctx, k, []checkpoint.Write{{Task: "task", Index: i, Data: []byte("result")}}))
 		}
 		runtime.ReadMemStats(&after)
 		return float64(after.TotalAlloc-before.TotalAlloc) / float64(to-from)

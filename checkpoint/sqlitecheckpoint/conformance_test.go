@@ -122,8 +122,7 @@ func flipColumn(tb testing.TB, db *sql.DB, table, column, where string, args []a
 		return false
 	}
 	value[*offset] ^= 1 << (*offset % 8)
-	if _, err := db.Exec(`UPDATE `+table+` SET `+column+` = ? WHERE `+where, append([]any{value}, args...)...); err != nil {
-		tb.Fatal(err)
-	}
+	_, err := db.Exec(`UPDATE `+table+` SET `+column+` = ? WHERE `+where, append([]any{value}, args...)...)
+	require.NoError(tb, err)
 	return true
 }

@@ -1,7 +1,6 @@
 package sqlitecheckpoint_test
 
 import (
-	"bytes"
 	"context"
 	"testing"
 
@@ -35,10 +34,13 @@ func FuzzNames(f *testing.F) {
 		put(t, store, next, id)
 		got, err := store.Get(ctx, c.Key)
 		require.NoError(t, err)
-		if got.Key != c.Key || got.Source != c.Source || got.Run != run || got.Version != id || got.Metadata[thread] != run ||
-			!bytes.Equal(got.Control, control) || (got.Control == nil) != (control == nil) {
-			t.Errorf("got %+v want %+v", got, c)
-		}
+		assert.Equal(t, c.Key, got.Key)
+		assert.Equal(t, c.Source, got.Source)
+		assert.Equal(t, run, got.Run)
+		assert.Equal(t, id, got.Version)
+		assert.Equal(t, run, got.Metadata[thread])
+		assert.Equal(t, control, got.Control)
+		assert.Equal(t, control == nil, got.Control == nil)
 		q := checkpoint.Query{Thread: thread, Namespace: namespace, Run: run, Metadata: c.Metadata, Before: next.ID}
 		assert.Equal(t, 1, count(t, store, q))
 	})

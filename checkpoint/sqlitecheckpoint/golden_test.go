@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -40,9 +41,7 @@ func TestGolden(t *testing.T) {
 		require.NoError(t, os.WriteFile("testdata/v1.txt", []byte(got), 0o644))
 		want = []byte(got)
 	}
-	if got != string(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))) {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
+	assert.Equal(t, string(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))), got)
 	// It can be continued, too.
 	put(t, store, follower("chat", stepID(99), stepID(40)), stepID(40))
 }
@@ -68,9 +67,8 @@ func writeGolden(t *testing.T) {
 	require.NoError(t, err)
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
-	if _, err := w.Write(b); err != nil {
-		t.Fatal(err)
-	}
+	_, err = w.Write(b)
+	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	require.NoError(t, os.WriteFile(golden, zipped.Bytes(), 0o644))
 }
@@ -105,9 +103,8 @@ func fillGolden(t *testing.T, store *sqlitecheckpoint.Store) {
 	}
 	require.NoError(t, store.PutWrites(ctx, checkpoint.Key{Thread: "chat", ID: stepID(40)}, writes))
 	require.NoError(t, store.CopyThread(ctx, "chat", "pruned"))
-	if _, err := store.Prune(ctx, checkpoint.PrunePolicy{Threads: []string{"pruned"}, KeepLast: 3}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := store.Prune(ctx, checkpoint.PrunePolicy{Threads: []string{"pruned"}, KeepLast: 3})
+	require.NoError(t, err)
 	require.NoError(t, store.DeleteRuns(ctx, "pruned", "run 4"))
 }
 
