@@ -23,8 +23,7 @@
 //     with [ErrFormat].
 //   - A store is safe for concurrent use.
 //
-// [Encrypted] wraps a store so that its values cannot be read without a key, nor
-// altered unnoticed.
+// [Encrypted] wraps a store. It encrypts the values, and detects changes to them.
 //
 // The optional powers of a store are separate interfaces: [Leaser], [ThreadLister],
 // [ThreadCopier], [Pruner] and [RunDeleter]. A store whose method returns

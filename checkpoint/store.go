@@ -19,8 +19,8 @@ type Store interface {
 	// pending writes of the parent in the same transaction. Put stores nothing if
 	// [Checkpoint.Check] returns an error, which it returns.
 	//
-	// A Put of the newest checkpoint with the same id and parent succeeds and changes
-	// nothing, so a caller that does not know whether a Put took effect may repeat it.
+	// Put succeeds and changes nothing if the newest checkpoint has the same id and parent.
+	// So a caller may repeat a Put whose result it does not know.
 	Put(ctx context.Context, c Checkpoint, head string) error
 
 	// PutWrites adds pending writes to the checkpoint k, either all or none. A write
@@ -83,14 +83,13 @@ type Checkpoint struct {
 	Version string
 	// Metadata is defined by the caller. A [Query] can filter by it.
 	Metadata map[string]string
-	// Control is the state of the engine that is needed to resume. A store does not
-	// interpret it. Nil and empty are the same, here and in the data of changes and
-	// writes.
+	// Control is the state that the engine needs to resume. A store does not interpret it.
+	// It may return nil for an empty slice, here and in the data of changes and writes.
 	Control []byte
 	// Changes are the changes of this step to the channels, in order.
 	Changes []Change
-	// Snapshot, if not nil, holds the changes that build the whole state of this
-	// checkpoint from nothing. A lineage that includes the checkpoint begins with it.
+	// Snapshot, if not nil, has the changes that build the whole state of this checkpoint
+	// from an empty state. A lineage that includes the checkpoint begins with it.
 	Snapshot []Change
 	// Settles means that this checkpoint includes the pending writes of its parent,
 	// which Put then deletes. A store does not keep this field.
@@ -113,7 +112,7 @@ type Delta struct {
 	ID string
 	// Source says why the checkpoint was made.
 	Source Source
-	// Snapshot means that Changes build the whole state from nothing.
+	// Snapshot means that Changes build the whole state from an empty state.
 	Snapshot bool
 	// Changes are in the order in which they apply.
 	Changes []Change
