@@ -18,13 +18,12 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
 
-// stepID spells the n-th id of a run, in the order in which ids are born.
+// stepID returns the n-th id of a run. Later ids are greater.
 func stepID(n int) string {
 	return fmt.Sprintf("0197a6b0-%04x-7%03x-8000-%012x", n>>12&0xffff, n&0xfff, n)
 }
 
-// messageStep is a superstep that appends a message of 1,024 bytes which do not
-// compress.
+// messageStep returns superstep n, which appends a message of 1,024 random bytes.
 func messageStep(thread string, n int) checkpoint.Checkpoint {
 	text := make([]byte, 512)
 	_, _ = rand.Read(text)

@@ -44,7 +44,7 @@ const (
 	s.time, s.whole, s.control, s.changes, s.snapshot, s.base, s.seal
 	FROM cp_step s WHERE s.key >= ? AND s.key < ? ORDER BY s.key`
 
-	// copyBatch bounds the rows of one statement: SQLite buffers them.
+	// copyBatch limits the rows of one statement, because SQLite buffers them.
 	copyBatch = 1024
 )
 

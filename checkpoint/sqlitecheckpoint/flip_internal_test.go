@@ -256,7 +256,7 @@ func (f *flipper) check(column, what string) {
 		case !lookup && !slices.Equal(lines, f.want[name]):
 			assert.Equal(f, f.want[name], lines, "%s %s: %s", column, what, name)
 		}
-		// ListThreads returns the checkpoint before the newest one if the newest row is not found.
+		// If the newest row is not found, ListThreads describes the checkpoint before it.
 		if column == "cp_step.key" && name == "threads" {
 			continue
 		}

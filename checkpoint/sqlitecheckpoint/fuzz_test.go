@@ -11,7 +11,8 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
 
-// Whatever a name is made of, it comes back as it was, and finds what it names.
+// FuzzNames checks that the store returns arbitrary names unchanged and finds checkpoints
+// by them.
 func FuzzNames(f *testing.F) {
 	f.Add("t", "", "0197a6b0-7c1a-7e2f-8a3b-000000000001", "run", []byte("control"))
 	f.Add("t", "ns", "0197A6B0-7C1A-7E2F-8A3B-000000000001", "", []byte{})

@@ -24,8 +24,8 @@ var update = flag.Bool("update", false, "write testdata again; only for a format
 
 const golden = "testdata/v1.db.gz"
 
-// A file that the first version wrote. Every later one has to read it.
-func TestGolden(t *testing.T) {
+// This version can read and continue a file that the first version wrote.
+func TestFileOfTheFirstVersionIsReadable(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weft.db")
 	if *update {
@@ -42,7 +42,7 @@ func TestGolden(t *testing.T) {
 		want = []byte(got)
 	}
 	assert.Equal(t, string(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))), got)
-	// It can be continued, too.
+	// The thread can be continued.
 	put(t, store, follower("chat", stepID(99), stepID(40)), stepID(40))
 }
 
@@ -73,7 +73,7 @@ func writeGolden(t *testing.T) {
 	require.NoError(t, os.WriteFile(golden, zipped.Bytes(), 0o644))
 }
 
-// fillGolden uses everything that the format has.
+// fillGolden stores checkpoints that use every part of the format.
 func fillGolden(t *testing.T, store *sqlitecheckpoint.Store) {
 	t.Helper()
 	ctx := context.Background()
@@ -108,7 +108,7 @@ func fillGolden(t *testing.T, store *sqlitecheckpoint.Store) {
 	require.NoError(t, store.DeleteRuns(ctx, "pruned", "run 4"))
 }
 
-// spell writes down everything that a store holds.
+// spell returns a text with everything that the store returns.
 func spell(store *sqlitecheckpoint.Store) (string, error) {
 	ctx := context.Background()
 	var b bytes.Buffer

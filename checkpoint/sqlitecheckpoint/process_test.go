@@ -85,7 +85,7 @@ func follower(thread, id, head string) checkpoint.Checkpoint {
 	}
 }
 
-// A child is another process.
+// A child is another process, with its input and output.
 type child struct {
 	*testing.T
 	cmd *exec.Cmd
@@ -108,7 +108,7 @@ func startChild(t *testing.T) *child {
 	return c
 }
 
-// kill ends the process at once, as a crash would, and returns when it is gone.
+// kill ends the process at once, like a crash, and waits until it has ended.
 func (c *child) kill() {
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()
@@ -203,7 +203,7 @@ func TestLeaseExcludesOtherProcesses(t *testing.T) {
 	other.want("ok", "lease", "busy")
 }
 
-func TestProcessesMigrateTogether(t *testing.T) {
+func TestConcurrentProcessesMigrateOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weft.db")
 	var children []*child
@@ -224,8 +224,8 @@ func TestProcessesMigrateTogether(t *testing.T) {
 	}
 }
 
-// A process that ends in the middle of a migration leaves nothing of it.
-func TestMigrationCutShort(t *testing.T) {
+// If a process ends during a migration, the migration is rolled back.
+func TestInterruptedMigrationIsRolledBack(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weft.db")
 	c := startChild(t)
@@ -235,7 +235,7 @@ func TestMigrationCutShort(t *testing.T) {
 	assert.NoError(t, store.Put(context.Background(), follower("thread", "a", ""), ""))
 }
 
-// migrateHalfway leaves a transaction open.
+// migrateHalfway runs half of a migration and leaves its transaction open.
 func migrateHalfway(path string) error {
 	db, err := openRaw(path)
 	if err != nil {

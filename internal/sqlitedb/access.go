@@ -26,9 +26,9 @@ func (d *DB) Change(ctx context.Context, fn func(w *Session) error) error {
 	})
 }
 
-// Write calls fn with the session that writes, outside of a transaction. It may
-// call fn again. An error that wraps [ErrReplaced] means that fn took effect in a
-// file to which the path no longer leads.
+// Write calls fn with the writing session, outside of a transaction. It may call fn again.
+// An error that wraps [ErrReplaced] means that fn took effect, but in a file that the path
+// no longer names.
 func (d *DB) Write(ctx context.Context, fn func(w *Session) error) error {
 	w, err := d.writer.acquire(ctx)
 	if err != nil {
@@ -46,9 +46,9 @@ func (d *DB) Write(ctx context.Context, fn func(w *Session) error) error {
 	return d.checkFile()
 }
 
-// reuseLog moves the write-ahead log into the database, so that the next
-// transaction overwrites the log from its start: on a full disk, the log is the
-// only room there is. It reports whether that succeeded.
+// reuseLog moves the write-ahead log into the database, so that the next transaction
+// overwrites the log from its start. On a full disk, the log is the only available space.
+// reuseLog reports whether it succeeded.
 func (d *DB) reuseLog(w *Session) bool {
 	if d.file == "" {
 		return false
@@ -83,8 +83,8 @@ func (d *DB) Empty(ctx context.Context) error {
 	}
 }
 
-// retry calls fn again while another process holds the lock. Each attempt waits
-// for [busySlice] at most, so a context that ends is noticed soon.
+// retry calls fn again while another process holds the lock. Each attempt waits for
+// [busySlice] at most, so retry returns soon after the context ends.
 func (d *DB) retry(ctx context.Context, fn func() error) error {
 	for start := time.Now(); ; {
 		err := fn()

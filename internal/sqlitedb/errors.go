@@ -16,13 +16,12 @@ var (
 	// ErrInUse is returned by [DB.Empty] when another connection still reads
 	// pages that are only in the write-ahead log.
 	ErrInUse = errors.New("in use: removed data is still in the write-ahead log")
-	// ErrReplaced is returned when the path no longer leads to the file that was
-	// opened.
+	// ErrReplaced is returned when the path no longer names the file that was opened.
 	ErrReplaced = errors.New("the database file was deleted, renamed or replaced while it was open; " +
 		"what is written to it is lost: put the file back, or close the store and open it again")
 )
 
-// A Fault is a kind of error that callers tell apart.
+// A Fault is a kind of error.
 type Fault int
 
 // The kinds of errors.

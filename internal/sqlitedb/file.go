@@ -14,8 +14,8 @@ import (
 // shared memory the mode of the database file.
 const fileMode = 0o600
 
-// resolve returns the one path to which all names of the file lead, so that its
-// log is found under any of them.
+// resolve returns the path of a file without symbolic links. All names of the file resolve
+// to the same path, so SQLite finds its log under every name.
 func resolve(path string) (string, error) {
 	if path == "" {
 		return "", fmt.Errorf("empty path: %w", ErrPath)
@@ -41,8 +41,8 @@ func resolve(path string) (string, error) {
 	return filepath.Join(folder, filepath.Base(abs)), nil
 }
 
-// create creates the file if it does not exist. It does not open an existing
-// file: closing it would drop the locks that this process has on it.
+// create creates the file if it does not exist. It does not open an existing file, because
+// closing it would release the locks of this process on it.
 func create(file string) error {
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		return nil // SQLite reports other errors.
@@ -54,8 +54,8 @@ func create(file string) error {
 	return f.Close()
 }
 
-// dataSource returns the path as a URI, so that SQLite takes no character of it
-// for a parameter.
+// dataSource returns the path as a URI, so that SQLite does not parse a part of it as a
+// parameter.
 func dataSource(file string) string {
 	p := filepath.ToSlash(file)
 	if !strings.HasPrefix(p, "/") {
@@ -65,8 +65,8 @@ func dataSource(file string) string {
 	return u.String()
 }
 
-// File returns the one path to which all names of the file lead. It is empty for
-// a database in memory.
+// File returns the path of the file without symbolic links. It is empty for a database in
+// memory.
 func (d *DB) File() string {
 	if d.file == "" {
 		return ""
@@ -78,8 +78,7 @@ func (d *DB) File() string {
 	return d.file
 }
 
-// checkFile returns [ErrReplaced] unless the path leads to the file that was
-// opened.
+// checkFile returns [ErrReplaced] unless the path names the file that was opened.
 func (d *DB) checkFile() error {
 	if d.opened == nil {
 		return nil
@@ -94,10 +93,10 @@ func (d *DB) checkFile() error {
 	return nil
 }
 
-// explainWrite adds the operating system's error to SQLite's "disk I/O error",
-// which stands for a full disk, an exceeded quota, a file size limit and a broken
-// disk alike. It finds the error by writing to a temporary file beside the
-// database, as far from its start as SQLite would write.
+// explainWrite adds the operating system's error to SQLite's "disk I/O error". SQLite
+// returns this error for a full disk, an exceeded quota, a file size limit and a broken
+// disk. To find the cause, explainWrite writes to a temporary file in the same folder, at
+// the offset at which SQLite would write.
 func (d *DB) explainWrite(err error) error {
 	if d.file == "" || !isWriteError(err) {
 		return err

@@ -35,7 +35,7 @@ func migrate(w *Session, table string, list []migration.Migration) error {
 	}
 }
 
-// applied returns how many of the migrations the database has recorded.
+// applied returns the number of migrations that the database has recorded.
 func applied(w *Session, table string, list []migration.Migration) (int, error) {
 	var one int
 	found, err := w.One(hasTableQuery, []any{table}, &one)

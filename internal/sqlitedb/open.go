@@ -51,8 +51,8 @@ type DB struct {
 	opened fs.FileInfo // identity of the file; nil in memory
 	busy   time.Duration
 	free   func(folder string) (uint64, error)
-	// roomChecked is when the disk last had plenty of room. It is used with the
-	// writing session only.
+	// roomChecked is the time at which the disk last had plenty of room. Only the holder
+	// of the writing session may use it.
 	roomChecked time.Time
 	db          *sql.DB
 	writer      *pool // one session
@@ -92,7 +92,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 			return d.newSession(ctx, readPragmas)
 		})
 	}
-	// Two processes that set the journal mode of a new file get in each other's way.
+	// Setting the journal mode of a new file fails while another process does the same.
 	err = d.retry(ctx, func() error {
 		return d.Write(ctx, func(w *Session) error {
 			if err := migrate(w, o.Table, o.Migrations); err != nil {
@@ -107,8 +107,8 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	return d, nil
 }
 
-// newSession opens a connection. SQLite opens the file by its path, which may
-// lead to another file by now.
+// newSession opens a connection. SQLite opens the file by its path, which may name another
+// file by now.
 func (d *DB) newSession(ctx context.Context, pragmas []string) (*Session, error) {
 	s, err := newSession(ctx, d.db, pragmas)
 	if err != nil {

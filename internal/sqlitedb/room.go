@@ -10,13 +10,13 @@ import (
 // errNoRoom is an error of the kind [Full].
 var errNoRoom = errors.New("the disk is almost full: remove data, or free space on the disk")
 
-// minFree is the space on the disk that only removals may use. The pages of a
-// removal go to the write-ahead log, and from there the database may have to grow
-// by all that the log holds, which is about 4 MB by then.
+// minFree is the space on the disk that is reserved for removals. A removal writes pages to
+// the write-ahead log, which can have about 4 MB. The database may then grow by the size of
+// the log.
 const minFree = 8 << 20
 
-// With plentyFree or more bytes, the disk is not checked again for a second: the
-// system call is a noticeable part of a small commit.
+// If plentyFree or more bytes are free, the disk is not checked again for a second, because
+// the system call is slow compared with a small commit.
 const plentyFree = 4 << 30
 
 // CheckRoom returns an error of the kind [Full] if less than 8 MB are free on the

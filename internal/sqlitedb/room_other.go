@@ -4,5 +4,5 @@ package sqlitedb
 
 import "math"
 
-// freeSpace is not known on these systems.
+// freeSpace returns the maximum number, because these systems have no portable call for it.
 func freeSpace(string) (uint64, error) { return math.MaxUint64, nil }
