@@ -44,8 +44,8 @@ func classify(err error) error {
 	return refusal(err)
 }
 
-// refusal is classify for a caller's own statements, whose missing tables are not
-// [ErrNotMigrated].
+// refusal wraps an error of a caller's own statement with the matching sentinel error. A
+// missing table of the caller is not [ErrNotMigrated].
 func refusal(err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
