@@ -25,9 +25,9 @@
 //
 // [Encrypted] wraps a store. It encrypts the values, and detects changes to them.
 //
-// The optional powers of a store are separate interfaces: [Leaser], [ThreadLister],
-// [ThreadCopier], [Pruner] and [RunDeleter]. A store whose method returns
-// [errors.ErrUnsupported] lacks that power.
+// A store can also implement the optional interfaces [Leaser], [ThreadLister],
+// [ThreadCopier], [Pruner] and [RunDeleter]. A method that returns [errors.ErrUnsupported]
+// counts as not implemented.
 //
 // To implement a store, use [Checkpoint.Check], [CheckWrites] and [Query.Check] to
 // refuse invalid arguments, [AppendChanges] and [ParseChanges] for a stored form that

@@ -10,9 +10,10 @@ import (
 // An EncryptedStore is a [Store] that encrypts the values of another store; see
 // [Encrypted]. It is safe for concurrent use.
 //
-// It has the methods of every optional power. A power that the inner store lacks
-// returns [errors.ErrUnsupported]. CopyThread works over any store, except that a
-// thread from which checkpoints were removed needs a [RunDeleter].
+// It has the methods of every optional interface. A method returns
+// [errors.ErrUnsupported] if the inner store does not implement it. CopyThread works with
+// any inner store. But it needs a [RunDeleter] for a thread from which checkpoints were
+// removed.
 type EncryptedStore struct {
 	inner Store
 	seal  *sealer

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// CopyThread implements [ThreadCopier]. It reads the thread and encrypts it again
-// with the active key, since every value is bound to its thread. It holds the thread
-// in memory. Readers can see the copy before it is complete; if the copy fails, it
-// is removed. The times are those of the copy.
+// CopyThread implements [ThreadCopier]. It reads the thread and encrypts it again with the
+// active key, because every value is bound to its thread. It loads the whole thread into
+// memory. Readers can see the copy before it is complete. If CopyThread fails, it deletes
+// the copy. The times of the new checkpoints are the times of the copy.
 func (e *EncryptedStore) CopyThread(ctx context.Context, from, to string) error {
 	if from == "" || to == "" {
 		return fmt.Errorf("checkpoint: copy of thread %q to %q: empty thread id: %w", from, to, ErrInvalid)

@@ -65,7 +65,7 @@ func (r *record) lineage() ([]checkpoint.Delta, error) {
 	return deltas, nil
 }
 
-// pendingWrites are the pending writes of one checkpoint.
+// pendingWrites has the pending writes of one checkpoint.
 type pendingWrites map[writeKey]pendingWrite
 
 type writeKey struct {

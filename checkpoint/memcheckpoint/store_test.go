@@ -252,8 +252,8 @@ func TestPruneRemovesCallsWithoutTheirCaller(t *testing.T) {
 		require.NoError(t, store.Put(ctx, c, parent))
 	}
 	put("", "root", "")
-	// Subgraph checkpoints whose caller was never stored, also when the nested
-	// call was stored first and when the name of the caller is missing.
+	// Store checkpoints of subgraph calls whose caller was never stored. One call is
+	// nested and is stored first, and one has no name of a caller.
 	put("a@none/b@inner", "nested", "")
 	put("a@none", "inner", "")
 	put("a@", "unnamed", "")

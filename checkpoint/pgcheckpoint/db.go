@@ -39,7 +39,7 @@ type link struct {
 	retries bool
 	// circuit is shared by all stores on db. Nil for a DB that is not a pool.
 	circuit *circuit
-	// timeout bounds the wait for a connection.
+	// timeout is the maximum wait for a connection.
 	timeout time.Duration
 }
 

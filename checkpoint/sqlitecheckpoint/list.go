@@ -14,8 +14,8 @@ import (
 const listPage = 128
 
 const (
-	// rowsQuery selects the rows between two keys. Its arguments are the key to begin
-	// after, the key to end before, and the limit.
+	// rowsQuery selects the rows between two keys, without the keys themselves. Its
+	// arguments are both keys and the limit.
 	rowsQuery = `SELECT ` + rowColumns + ` FROM cp_step s ` + joinParent +
 		`WHERE s.key > ? AND s.key < ? ORDER BY s.key DESC LIMIT ?`
 

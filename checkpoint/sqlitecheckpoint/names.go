@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// maxNames bounds the number of cached origins and of cached namespaces.
+// maxNames is the maximum number of cached origins, and of cached namespaces.
 const maxNames = 4096
 
 // An origin holds the fields that all checkpoints of a run share. Do not change its

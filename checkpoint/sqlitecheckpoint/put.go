@@ -25,7 +25,7 @@ type latest struct {
 	highest   any  // an upper bound of the ids in the block of the key
 }
 
-// maxLatest bounds the number of threads in [Store.latest].
+// maxLatest is the maximum number of threads in [Store.latest].
 const maxLatest = 4096
 
 const (
@@ -164,7 +164,7 @@ func (s *Store) appendInTransaction(w *sqlitedb.Session, c *checkpoint.Checkpoin
 	return done && err == nil, err
 }
 
-// appendRow appends the columns of stepValues from id on to args.
+// appendRow appends values to args, for the columns id and later of stepValues.
 func (s *Store) appendRow(args []any, c *checkpoint.Checkpoint, t *latest, parent int64) []any {
 	h := headerOf(c, t.origin, numberOf(t.key), t.time)
 	b := appendControl(s.buffer[:0], &h, c.Control)

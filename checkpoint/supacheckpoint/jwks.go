@@ -96,8 +96,8 @@ func (s *keySet) lookUp(id, method string) (key any, fresh bool) {
 	return key, age < keysFor
 }
 
-// refresh fetches the keys unless they were fetched recently. If missing is set, the cache
-// lacks the key of a token, and recently means within keysWait instead of keysFor.
+// refresh fetches the keys if they are older than keysFor. If missing is set, the cache
+// lacks the key of a token. refresh then fetches the keys if they are older than keysWait.
 func (s *keySet) refresh(ctx context.Context, missing bool) error {
 	select {
 	case s.turn <- struct{}{}:

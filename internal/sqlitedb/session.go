@@ -44,7 +44,7 @@ func (s *Session) forget() error {
 	return errors.Join(errs...)
 }
 
-// maxStatements bounds the number of cached statements.
+// maxStatements is the maximum number of cached statements.
 const maxStatements = 128
 
 // prepare returns the cached statement, or prepares and caches it. Do not call it
