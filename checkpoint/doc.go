@@ -18,9 +18,9 @@
 //     not depend on clocks.
 //   - [Checkpoint.Lineage] holds the changes of the checkpoint and its ancestors only.
 //     A fork never sees the changes of an abandoned branch.
-//   - A value that is too large is refused with [ErrTooLarge] before anything is
-//     written. Damaged data is refused with [ErrCorrupt] and data of an unknown format
-//     with [ErrFormat].
+//   - Put and PutWrites return [ErrTooLarge] for a value that is too large, and write
+//     nothing. Reads return [ErrCorrupt] for damaged data, and [ErrFormat] for data of
+//     an unknown format.
 //   - A store is safe for concurrent use.
 //
 // [Encrypted] wraps a store. It encrypts the values, and detects changes to them.

@@ -290,8 +290,8 @@ func (r *resealing) finish(ctx context.Context, release func(context.Context) er
 }
 
 func (r *resealing) clean(ctx context.Context) error {
-	// Delete the second temporary thread first. Without it, a next Reseal treats the first
-	// as incomplete and deletes it.
+	// Delete the second temporary thread first. If this is interrupted, the next Reseal
+	// finds only the first one and deletes it.
 	if err := r.store.inner.DeleteThread(ctx, resealCompletePrefix+r.thread); err != nil {
 		return err
 	}

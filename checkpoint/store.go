@@ -17,7 +17,7 @@ type Store interface {
 	// checkpoint than head, which forks the thread. Put returns [ErrNotFound] if the
 	// parent does not exist in the namespace. If c.Settles is set, Put deletes the
 	// pending writes of the parent in the same transaction. Put stores nothing if
-	// [Checkpoint.Check] returns an error, which it returns.
+	// [Checkpoint.Check] returns an error, and returns that error.
 	//
 	// Put succeeds and changes nothing if the newest checkpoint has the same id and parent.
 	// So a caller may repeat a Put whose result it does not know.
@@ -26,7 +26,7 @@ type Store interface {
 	// PutWrites adds pending writes to the checkpoint k, either all or none. A write
 	// replaces an earlier one with the same task and index. PutWrites returns
 	// [ErrNotFound] if the checkpoint does not exist. It stores nothing if
-	// [CheckWrites] returns an error, which it returns; k.ID must not be empty.
+	// [CheckWrites] returns an error, and returns that error. k.ID must not be empty.
 	PutWrites(ctx context.Context, k Key, writes []Write) error
 
 	// Get returns a checkpoint with its lineage and its pending writes. If k.ID is

@@ -149,8 +149,8 @@ func (t *thread) before(q *checkpoint.Query) ([]*record, error) {
 	return t.records[:i], nil
 }
 
-// listed returns what List yields for a record, and false if the query does not
-// match the record or the record was removed.
+// listed returns the checkpoint that List yields for a record. It returns false if the
+// query does not match the record or the record was removed.
 func (t *thread) listed(q *checkpoint.Query, r *record) (checkpoint.Checkpoint, bool) {
 	if !r.matches(q) {
 		return checkpoint.Checkpoint{}, false

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The migrations are plain SQL, for programs that apply migrations in another way.
+// Scripts returns the migrations as plain SQL, for programs that apply them with another tool.
 func ExampleScripts() {
 	scripts, err := pgcheckpoint.Scripts("agents")
 	if err != nil {

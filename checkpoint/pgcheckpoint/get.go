@@ -33,7 +33,7 @@ func (s *Store) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoin
 	return c, nil
 }
 
-// get is Get for a key whose ID it sets when it finds the checkpoint.
+// get is Get, and also sets k.ID when it finds the checkpoint.
 func (s *Store) get(ctx context.Context, k *checkpoint.Key) (checkpoint.Checkpoint, error) {
 	if err := checkKey(*k); err != nil {
 		return checkpoint.Checkpoint{}, err

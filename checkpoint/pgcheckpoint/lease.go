@@ -251,8 +251,8 @@ func lingering(ctx context.Context, linger time.Duration) (context.Context, cont
 	}
 }
 
-// releaseAny releases a lease of which only the owner is known, if the database granted it.
-// It tries only once, because a lease also expires.
+// releaseAny releases a lease that the database may have granted. It does not need the
+// epoch. It tries only once, because a lease also expires.
 func (l *lease) releaseAny(ctx context.Context) {
 	ctx, cancel := lingering(ctx, releaseGrace)
 	defer cancel()

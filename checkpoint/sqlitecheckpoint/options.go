@@ -23,11 +23,11 @@ type Options struct {
 	// BusyTimeout is how long a write waits while another process writes. Zero means
 	// 5 seconds. With a negative value, it does not wait.
 	BusyTimeout time.Duration
-	// Synchronous says what a commit waits for. The zero value is [Full].
+	// Synchronous decides how durable a commit is. The zero value is [Full].
 	Synchronous Synchronous
 }
 
-// Synchronous says what a commit waits for.
+// Synchronous decides how durable a commit is.
 type Synchronous int
 
 // The values of [Synchronous].

@@ -449,7 +449,7 @@ func TestProposalsCleanUpDeletesIdleDocuments(t *testing.T) {
 	left := ask[[]string](t, p, `SELECT array_agg(c.thread_id ORDER BY c.thread_id) FROM public.proposal_checkpoints c
 		JOIN public.proposal_sessions s USING (thread_id, user_id) WHERE user_id = $1::uuid`, user)
 	wantSame(t, "left", left, id("new"), id("written just now"))
-	// The service lists the sessions of the user that the options name, and deletes those of all.
+	// The service lists the sessions of the user in the options. It can clean up for all users.
 	o := about(proposal)
 	o.User = func(context.Context) (string, error) { return user, nil }
 	service := proposals(t, store, o)

@@ -9,8 +9,8 @@ import (
 // A Session is a connection with its prepared statements. Only one goroutine may
 // use it at a time.
 //
-// Statements have no context, because nobody knows whether an interrupted write took
-// effect. A statement waits for a lock for 25 ms at most, and callers check their context
+// Statements have no context, because an interrupted write may or may not have taken
+// effect. A statement waits for a lock for 25 ms at most. Callers check their context
 // between statements.
 type Session struct {
 	conn  *sql.Conn
