@@ -152,7 +152,7 @@ func (s *Store) sql(text string) string {
 }
 
 // query sends one statement in one round trip and reads its rows. It retries the statement
-// if that can help.
+// after a lost connection or a conflict with another transaction.
 func (s *Store) query(ctx context.Context, text string, args []any, read func(pgx.Rows) error) error {
 	return s.queryWithin(ctx, s.timeout, text, args, read)
 }

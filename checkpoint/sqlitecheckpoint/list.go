@@ -83,8 +83,8 @@ func (l *lister) next(ctx context.Context) ([]checkpoint.Checkpoint, error) {
 		l.done, l.page = len(rows) < l.page, listPage
 		for _, r := range rows {
 			l.at.ID, l.before = r.c.ID, r.key
-			// Verify also the rows that the query does not select, because damage may be
-			// the reason.
+			// Verify also the rows that the query does not select. A damaged column may be
+			// why they do not match.
 			if err := r.complete(q, &l.store.names, l.query.Thread); err != nil {
 				return err
 			}
