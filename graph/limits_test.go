@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -110,6 +111,37 @@ func maxParallel(t *testing.T, most int, stream bool) {
 		require.Equal(t, 7, total.Get(snap))
 	}
 	require.EqualValues(t, most, peak.Load(), "tasks that ran at once")
+}
+
+// TestTasksThatWaitForEachOtherRunAtOnce proves that a task which waits delays no other
+// task, although quick tasks share goroutines.
+func TestTasksThatWaitForEachOtherRunAtOnce(t *testing.T) {
+	t.Parallel()
+	const n = 1000
+	var waiting sync.WaitGroup
+	waiting.Add(n / 2)
+	g := build(t, nil, func(b *graph.Builder) {
+		b.BranchMany(graph.Start, func(state.View) (state.Update, error) {
+			var u state.Update
+			for i := range n {
+				u = append(u, graph.Send("w", total.Put(i)))
+			}
+			return u, nil
+		}, "w")
+		b.Node("w", func(_ context.Context, v state.View) (state.Update, error) {
+			switch i := total.Get(v); {
+			case i%2 == 0:
+				waiting.Done()
+				waiting.Wait()
+			case i%31 == 0:
+				time.Sleep(time.Microsecond)
+			}
+			return state.Update{total.Put(1)}, nil
+		})
+	})
+	snap, err := g.Invoke(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, n, total.Get(snap))
 }
 
 // TestDrainedRunEndsAfterSuperstep proves that a drained run completes and stores its

@@ -65,18 +65,10 @@ func (r *record) lineage() ([]checkpoint.Delta, error) {
 	return deltas, nil
 }
 
-// pendingWrites has the pending writes of one checkpoint.
-type pendingWrites map[writeKey]pendingWrite
-
-type writeKey struct {
-	task  string
-	index int
-}
-
-type pendingWrite struct {
-	channel string
-	kind    uint8
-	data    string
+// pendingWrites has the pending writes of one checkpoint. Their data never changes.
+type pendingWrites struct {
+	list   []checkpoint.Write
+	sorted bool // list is ordered by task and index, and has each pair of these once
 }
 
 // putWrites adds pending writes to a record. A write with the task and index of
@@ -86,34 +78,59 @@ func (t *thread) putWrites(r *record, writes []checkpoint.Write) {
 		return
 	}
 	if t.pending == nil {
-		t.pending = map[*record]pendingWrites{}
+		t.pending = map[*record]*pendingWrites{}
 	}
-	pending := t.pending[r]
-	if pending == nil {
-		pending = pendingWrites{}
-		t.pending[r] = pending
+	p := t.pending[r]
+	if p == nil {
+		p = &pendingWrites{}
+		t.pending[r] = p
 	}
-	for i := range writes {
-		w := &writes[i]
-		pending[writeKey{w.Task, w.Index}] = pendingWrite{channel: w.Channel, kind: w.Kind, data: string(w.Data)}
+	for _, w := range writes {
+		w.Data = append([]byte(nil), w.Data...)
+		p.list = append(p.list, w)
 	}
+	p.sorted = false
+}
+
+// sort orders the writes, and drops those that later writes replaced.
+func (p *pendingWrites) sort() {
+	if p.sorted {
+		return
+	}
+	compare := func(a, b checkpoint.Write) int {
+		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Index, b.Index))
+	}
+	slices.SortStableFunc(p.list, compare)
+	list := p.list[:0]
+	for i, w := range p.list {
+		if i+1 == len(p.list) || compare(w, p.list[i+1]) != 0 {
+			list = append(list, w)
+		}
+	}
+	clear(p.list[len(list):])
+	p.list, p.sorted = list, true
 }
 
 // writes returns a copy of the pending writes of a record, ordered by task and
 // index.
 func (t *thread) writes(r *record) []checkpoint.Write {
-	pending := t.pending[r]
-	if len(pending) == 0 {
+	p := t.pending[r]
+	if p == nil {
 		return nil
 	}
-	writes := make([]checkpoint.Write, 0, len(pending))
-	for k, w := range pending {
-		writes = append(writes, checkpoint.Write{
-			Task: k.task, Index: k.index, Channel: w.channel, Kind: w.kind, Data: bytesOf(w.data),
-		})
+	p.sort()
+	size := 0
+	for i := range p.list {
+		size += len(p.list[i].Data)
 	}
-	slices.SortFunc(writes, func(a, b checkpoint.Write) int {
-		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Index, b.Index))
-	})
+	data := make([]byte, 0, size) // of all the writes
+	writes := slices.Clone(p.list)
+	for i := range writes {
+		if w := &writes[i]; w.Data != nil {
+			start := len(data)
+			data = append(data, w.Data...)
+			w.Data = data[start:len(data):len(data)]
+		}
+	}
 	return writes
 }

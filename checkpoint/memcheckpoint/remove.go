@@ -40,14 +40,19 @@ func (s *Store) DeleteRuns(ctx context.Context, thread string, runs ...string) e
 	if slices.Contains(runs, "") {
 		return fmt.Errorf("memcheckpoint: delete runs of thread %q: empty run id: %w", thread, checkpoint.ErrInvalid)
 	}
+	s.remove(thread, func(r *record) bool { return slices.Contains(runs, r.label.run) })
+	return nil
+}
+
+// remove removes the records of a thread for which drop returns true.
+func (s *Store) remove(thread string, drop func(*record) bool) {
 	if t := s.lock(thread, false); t != nil {
 		for _, r := range t.records {
-			r.removed = slices.Contains(runs, r.label.run)
+			r.removed = drop(r)
 		}
 		s.sweep(thread, t)
 		t.mu.Unlock()
 	}
-	return nil
 }
 
 // markExpired marks the records that the policy does not keep as removed.
@@ -57,7 +62,7 @@ func (t *thread) markExpired(p *checkpoint.PrunePolicy) {
 	for _, r := range slices.Backward(t.records) {
 		namespace := r.label.namespace
 		age := now.Sub(time.Unix(0, r.time))
-		r.removed = !p.Keeps(newer[namespace], age, len(t.pending[r]) > 0)
+		r.removed = !p.Keeps(newer[namespace], age, t.pending[r] != nil)
 		newer[namespace]++
 	}
 	resumable := map[string]bool{}

@@ -22,7 +22,7 @@ type Options struct {
 type Store struct {
 	maxValue int
 
-	mu      sync.RWMutex // held only to find, add or remove a thread or a lease
+	mu      sync.Mutex // held only to find, add or remove a thread or a lease
 	threads map[string]*thread
 	leases  map[string]*lease
 }
@@ -138,13 +138,11 @@ func (s *Store) list(ctx context.Context, q *checkpoint.Query, yield func(checkp
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		c, ok := t.listed(q, records[i])
-		if !ok {
-			continue
-		}
-		yielded++
-		if !yield(c, nil) || yielded == q.Limit {
-			return nil
+		if c, ok := t.listed(q, records[i]); ok {
+			yielded++
+			if !yield(c, nil) || yielded == q.Limit {
+				return nil
+			}
 		}
 	}
 	return ctx.Err()
@@ -158,13 +156,7 @@ func (s *Store) DeleteThread(ctx context.Context, thread string) error {
 	if thread == "" {
 		return fmt.Errorf("memcheckpoint: delete thread: empty thread id: %w", checkpoint.ErrInvalid)
 	}
-	if t := s.lock(thread, false); t != nil {
-		for _, r := range t.records {
-			r.removed = true
-		}
-		s.sweep(thread, t)
-		t.mu.Unlock()
-	}
+	s.remove(thread, func(*record) bool { return true })
 	return nil
 }
 
@@ -173,39 +165,24 @@ func (s *Store) DeleteThread(ctx context.Context, thread string) error {
 // thread, and must add a checkpoint to a thread that is new.
 func (s *Store) lock(id string, create bool) *thread {
 	for {
-		s.mu.RLock()
+		s.mu.Lock()
 		t := s.threads[id]
-		s.mu.RUnlock()
-		if t == nil && !create {
-			return nil
-		}
-		if t == nil {
+		created := t == nil && create
+		if created {
 			t = newThread()
-			t.mu.Lock()
-			if s.insert(id, t) {
-				return t
-			}
-			continue
+			t.mu.Lock() // before others can find the thread
+			s.threads[id] = t
+		}
+		s.mu.Unlock()
+		if t == nil || created {
+			return t
 		}
 		t.mu.Lock()
 		if !t.deleted {
 			return t
 		}
-		// Another goroutine deleted the thread while this one waited.
-		t.mu.Unlock()
+		t.mu.Unlock() // another goroutine deleted the thread while this one waited
 	}
-}
-
-// insert adds a thread to the store, and returns false if the store already has a
-// thread with the id.
-func (s *Store) insert(id string, t *thread) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.threads[id] != nil {
-		return false
-	}
-	s.threads[id] = t
-	return true
 }
 
 // sweep removes the records that are marked as removed, and the thread when no

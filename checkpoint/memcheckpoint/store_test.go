@@ -414,3 +414,47 @@ func TestPutWritesAllocatesTheSameWithManyPending(t *testing.T) {
 	require.Len(t, c.Writes, 100_000)
 	assert.True(t, slices.IsSortedFunc(c.Writes, func(a, b checkpoint.Write) int { return a.Index - b.Index }))
 }
+
+// TestGetAllocatesTheSameWithManyPending is not parallel because it counts
+// allocations.
+func TestGetAllocatesTheSameWithManyPending(t *testing.T) {
+	ctx, store := context.Background(), newStore()
+	putChain(t, store, "t", 1)
+	k := checkpoint.Key{Thread: "t", ID: uuid(0)}
+	for _, n := range []int{10, 1_000} {
+		for i := range n {
+			require.NoError(t, store.PutWrites(ctx, k, []checkpoint.Write{{Task: "ask[" + strconv.Itoa(i) + "]", Channel: "$ask", Data: []byte("question")}}))
+		}
+		got := testing.AllocsPerRun(10, func() {
+			c, err := store.Get(ctx, k)
+			require.NoError(t, err)
+			require.Len(t, c.Writes, n)
+		})
+		assert.LessOrEqual(t, got, 20.0, "allocations of one Get with %d pending writes", n)
+	}
+}
+
+// A pending write that replaces an earlier one does not change a copy of the thread, nor a
+// checkpoint that was read before. Appending to the data of one write does not change
+// another write.
+func TestPendingWritesOfACopyAreItsOwn(t *testing.T) {
+	t.Parallel()
+	ctx, store := t.Context(), newStore()
+	putChain(t, store, "t", 1)
+	k := checkpoint.Key{Thread: "t", ID: uuid(0)}
+	want := []checkpoint.Write{{Task: "a", Channel: "c", Data: []byte("1")}, {Task: "b", Channel: "c", Data: []byte("2")}}
+	require.NoError(t, store.PutWrites(ctx, k, want))
+	require.NoError(t, store.CopyThread(ctx, "t", "copy"))
+	read, err := store.Get(ctx, k)
+	require.NoError(t, err)
+
+	require.NoError(t, store.PutWrites(ctx, k, []checkpoint.Write{{Task: "b", Channel: "c", Data: []byte("3")}, {Task: "aa", Channel: "c"}}))
+	_ = append(read.Writes[0].Data, "xx"...)
+	assert.Equal(t, want, read.Writes)
+	copied, err := store.Get(ctx, checkpoint.Key{Thread: "copy", ID: uuid(0)})
+	require.NoError(t, err)
+	assert.Equal(t, want, copied.Writes)
+	now, err := store.Get(ctx, k)
+	require.NoError(t, err)
+	assert.Equal(t, []checkpoint.Write{want[0], {Task: "aa", Channel: "c"}, {Task: "b", Channel: "c", Data: []byte("3")}}, now.Writes)
+}

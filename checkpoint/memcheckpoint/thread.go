@@ -23,7 +23,7 @@ type thread struct {
 	records []*record
 	byID    map[string]*record
 	newest  map[string]*record // by namespace
-	pending map[*record]pendingWrites
+	pending map[*record]*pendingWrites
 }
 
 // A record is one stored checkpoint. The mutex of the thread guards parent,

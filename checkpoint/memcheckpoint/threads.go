@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -45,13 +44,13 @@ func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkp
 // threadIDs returns the ids with the prefix in order.
 func (s *Store) threadIDs(prefix string) []string {
 	var ids []string
-	s.mu.RLock()
+	s.mu.Lock()
 	for id := range s.threads {
 		if strings.HasPrefix(id, prefix) {
 			ids = append(ids, id)
 		}
 	}
-	s.mu.RUnlock()
+	s.mu.Unlock()
 	slices.Sort(ids)
 	return ids
 }
@@ -71,9 +70,12 @@ func (s *Store) CopyThread(ctx context.Context, from, to string) error {
 	}
 	copied := t.copy()
 	t.mu.Unlock()
-	if !s.insert(to, copied) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.threads[to] != nil {
 		return fmt.Errorf("memcheckpoint: copy thread %q: thread %q already exists: %w", from, to, checkpoint.ErrConflict)
 	}
+	s.threads[to] = copied
 	return nil
 }
 
@@ -92,9 +94,9 @@ func (t *thread) copy() *thread {
 		copies[r] = &c
 		copied.add(&c)
 	}
-	copied.pending = make(map[*record]pendingWrites, len(t.pending))
+	copied.pending = make(map[*record]*pendingWrites, len(t.pending))
 	for r, writes := range t.pending {
-		copied.pending[copies[r]] = maps.Clone(writes)
+		copied.pending[copies[r]] = &pendingWrites{list: slices.Clone(writes.list), sorted: writes.sorted}
 	}
 	return copied
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -46,7 +47,7 @@ func TestReadmeCommands(t *testing.T) {
 }
 
 var (
-	examplePath    = regexp.MustCompile(`\./examples/\w+`)
+	examplePath    = regexp.MustCompile(`\./examples/[\w/]+`)
 	exampleCommand = regexp.MustCompile("(?m)^[^`\n]*go run \\./examples/.*$|`[^`\n]*go run \\./examples/[^`\n]*`")
 	outputBlock    = regexp.MustCompile("(?s)<!-- output -->\n```text\n(.*?)```")
 )
@@ -91,7 +92,8 @@ func runCommands(t *testing.T, root string, commands []string) string {
 	require.NoError(t, err, "%s", out)
 	var all strings.Builder
 	for _, c := range commands {
-		program := strings.Replace(c, "go run ./examples/", programs+string(filepath.Separator), 1)
+		from := examplePath.FindString(c)
+		program := strings.Replace(c, "go run "+from, filepath.Join(programs, path.Base(from)), 1)
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", program)
 		cmd.Dir = dir
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir}

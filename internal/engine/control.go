@@ -124,18 +124,23 @@ func DueNodes(data []byte) ([]string, error) {
 
 // decodeControl rebuilds a frontier. Nodes that the graph does not have are
 // listed as missing: only a run that has to run them fails. What was sent to a task
-// that is done is not decoded.
-func (p *Plan) decodeControl(c *control, pending *pendingWrites) (frontier, error) {
+// that does not run is not decoded; runs reports this for a task of the pending writes.
+func (p *Plan) decodeControl(c *control, pending *pendingWrites, runs func(*savedTask) bool) (frontier, error) {
 	f := frontier{persistent: c.Memory, call: c.Call, left: c.Left}
 	for _, name := range c.By {
 		f.by = append(f.by, p.current(name))
 	}
 	f.next = p.find(c.Next, &f.missing)
 	f.waiting = p.find(c.Waiting, &f.missing)
+	f.sends = slices.Grow(f.sends, len(c.Sends))
 	tx := p.Schema.Begin(p.empty)
 	for _, stored := range c.Sends {
-		if pending.done(taskID(p.current(stored.Node), len(f.sends)+1)) {
-			stored.Writes = nil
+		n := p.byName[p.current(stored.Node)]
+		if n != nil {
+			if t := pending.tasks[taskID(n.Name, len(f.sends)+1)]; t != nil && !runs(t) {
+				f.sends = append(f.sends, sentTask{node: n, view: p.empty})
+				continue
+			}
 		}
 		s, err := p.decodeSend(tx, stored, &f.missing)
 		if err != nil {

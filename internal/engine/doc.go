@@ -16,24 +16,28 @@
 //   - frontier.go: what is due next. A pure function.
 //   - taskid.go: names of tasks, and their former names.
 //   - control.go: the stored form of a frontier.
-//   - pending.go: results, questions, answers and side effects of an unfinished superstep, encoded and decoded.
+//   - pendingcodec.go: the stored form of an unfinished superstep: results, questions, answers and side effects.
 //   - event.go, stream.go: events, and the channel that carries them to their reader.
 //   - context.go: the context of the nodes, and the one with which progress is stored.
 //   - exitwriter.go, durability.go: when progress is stored: the exit, sync and async writers.
 //   - runlog.go: names the checkpoints of a run and gives them to the writer.
 //   - options.go: what a run is given.
-//   - task.go: one node's part of a superstep: its call, and its update split into writes and targets.
+//   - task.go: one node's part of a superstep, and the context of the node.
+//   - branch.go: an update split into writes and targets: Goto, Send and branches.
+//   - execute.go: the tasks of a superstep, made or restored; the call of a node, and its outcome.
 //   - lease.go: the right of a run to its thread, and conflicts over it.
 //   - idle.go: ends a node that shows no sign of life.
 //   - once.go, question.go, taskcontext.go: what a node can ask of its task: side effects, questions, keys.
 //   - run.go: the loop of supersteps.
 //   - snapshot.go, snapshotpolicy.go: the state of a thread as users see it; when a checkpoint holds the whole state.
 //   - parentwrites.go: what a subgraph writes for the graph around it.
-//   - workers.go: runs the tasks of a superstep at once, and stores their results.
+//   - pending.go: stores the result of a task before its superstep is complete, and restores it.
+//   - workers.go: runs the tasks of a superstep at once.
 //   - commit.go: folds a superstep into the state, and makes a checkpoint of it.
 //   - rollback.go: a run that was superseded is undone.
 //   - resume.go: a stored checkpoint becomes a run again.
 //   - subgraph.go: a graph that a node runs.
+//   - answer.go: finds the open question of an answer.
 //   - input.go, invoke.go: from the caller's writes to the first superstep, and to the end of the run.
 //   - read.go, update.go: reading and editing a thread without a run.
 package engine

@@ -120,7 +120,7 @@ func onlyTarget(p *Plan, before *frontier, done []routed) (to *Node, ok bool) {
 	case len(d.node.next) == 1:
 		to = d.node.next[0]
 	}
-	return to, to == nil || !to.Deferred
+	return to, true
 }
 
 // appendName appends the name of n. A single name needs no allocation.

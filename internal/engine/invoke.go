@@ -180,6 +180,7 @@ func (r *run) find(in *input) (bool, error) {
 	}
 	r.log.setHead("", c.ID)
 	r.log.keep(&c)
+	r.expect(in)
 	if r.At != "" && (r.At != c.ID || len(in.answers) == 0) {
 		if len(in.answers) > 0 {
 			return false, fmt.Errorf("checkpoint %s is not the thread's newest, and a run from it asks its questions again: %w", r.At, ErrNoQuestion)
@@ -192,6 +193,16 @@ func (r *run) find(in *input) (bool, error) {
 		c.Writes = nil // a fork tries the superstep again from its beginning
 	}
 	return true, r.load(&c)
+}
+
+// expect makes the caller's answers known before the checkpoint is restored, which
+// leaves tasks that do not run as they are stored. [run.edit] checks the answers.
+func (r *run) expect(in *input) {
+	r.answersOnly = len(in.answers) > 0 && len(in.writes) == 0 && !in.hasTargets()
+	r.answers = make(map[string]json.RawMessage, len(in.answers))
+	for _, a := range in.answers {
+		r.answers[a.ID] = a.Value
+	}
 }
 
 // newOrigin begins a branch of the thread; see [Task.IdempotencyKey].
@@ -274,7 +285,6 @@ func (r *run) edit(in input) error {
 		given[a.ID] = true
 		stored = append(stored, w)
 	}
-	r.answersOnly = len(in.answers) > 0 && len(in.writes) == 0 && !in.hasTargets()
 	if len(in.writes) > 0 || in.hasTargets() {
 		to, err := in.targets(&r.scope)
 		if err != nil {
@@ -310,45 +320,4 @@ func (r *run) encodeEdit(writes state.Update, to routed) ([]checkpoint.Write, er
 	e.routes(to.targets, to.sends)
 	caller.next = e.index
 	return e.out, e.err
-}
-
-// answer returns the pending write that holds an answer.
-func (r *run) answer(a Answer) (checkpoint.Write, error) {
-	id, open := "", false
-	if r.pending != nil {
-		id, open = r.pending.questions[a.ID]
-	}
-	if open {
-		open = !r.pending.tasks[id].done
-	}
-	if !open {
-		return checkpoint.Write{}, fmt.Errorf("question %s of interrupt %q: %w%s", a.ID, a.Interrupt, ErrNoQuestion, r.openQuestions())
-	}
-	task := r.pending.tasks[id]
-	for i := range task.pauses {
-		if p := &task.pauses[i]; p.ID == a.ID && p.Interrupt != a.Interrupt {
-			return checkpoint.Write{}, fmt.Errorf("question %s belongs to interrupt %q and not to %q: %w", a.ID, p.Interrupt, a.Interrupt, ErrNoQuestion)
-		}
-	}
-	data, err := json.Marshal(storedAnswer{ID: a.ID, Value: a.Value})
-	w := checkpoint.Write{Task: id, Index: task.next, Channel: markAnswer, Data: data}
-	task.next++
-	r.answers[a.ID] = a.Value
-	return w, err
-}
-
-// openQuestions says how many questions are open, for an error.
-func (r *run) openQuestions() string {
-	open := 0
-	if r.pending != nil {
-		for _, task := range r.pending.tasks {
-			if !task.done {
-				open += len(task.unanswered(r.pending.answers))
-			}
-		}
-	}
-	if open == 0 {
-		return "; the thread has no open question"
-	}
-	return fmt.Sprintf("; %d other questions are open, see Snapshot.Pauses", open)
 }

@@ -1,352 +1,118 @@
 package engine
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/weft-go/weft/checkpoint"
-	"github.com/weft-go/weft/internal/statecore"
-	"github.com/weft-go/weft/state"
 )
 
-// The marks are the channels of pending writes that belong to the engine. Every
-// other channel of a pending write is one of the graph's.
-const (
-	markDone    = "$done"   // the task finished
-	markGoto    = "$goto"   // a target of the task: the name of a node
-	markSend    = "$send"   // a target of the task: a storedSend
-	markParent  = "$parent" // a write for the parent graph: a storedParent
-	markPersist = "$memory" // the new heads of persistent subgraphs
-	markAsk     = "$ask"    // the open questions of the task; replaces the mark before it
-	markAnswer  = "$answer" // the answer to a question: a storedAnswer
-	markOnce    = "$once"   // the result of a side effect: a storedOnce
-	markStop    = "$stop"   // a run stopped here in good order: its static pauses
-	markError   = "$error"  // the text of the task's last failure
-	markVoid    = "$void"   // the results so far do not count: an index for each task
-	markGone    = "$gone"   // nothing: replaces a write of a run that was rolled back
-)
-
-// A mark that replaces the one before it has a fixed index.
-const (
-	indexAsk   = -1
-	indexError = -2
-	indexVoid  = -3
-	indexStop  = -4
-)
-
-// A Pause is something that a thread waits for, in its stored form.
-type Pause struct {
-	Kind      string          `json:"kind"`
-	ID        string          `json:"id,omitempty"`
-	Node      string          `json:"node"`
-	Path      string          `json:"path"`
-	Interrupt string          `json:"interrupt,omitempty"`
-	Key       string          `json:"key,omitempty"`
-	Prompt    json.RawMessage `json:"prompt,omitempty"`
-}
-
-// The kinds of a [Pause].
-const (
-	Question    = "question"
-	PauseBefore = "before"
-	PauseAfter  = "after"
-)
-
-// storedParent is a write for the parent graph. The parent decodes it with its
-// own channels.
-type storedParent struct {
-	Goto  string        `json:"goto,omitempty"`
-	Send  *storedSend   `json:"send,omitempty"`
-	Write *storedWrite  `json:"write,omitempty"`
-	Up    *storedParent `json:"up,omitempty"` // for the parent's parent
-}
-
-type storedAnswer struct {
-	ID    string          `json:"id"`
-	Value json.RawMessage `json:"value,omitempty"`
-	// Refused withdraws an answer that the node could not read.
-	Refused bool `json:"refused,omitempty"`
-}
-
-type storedOnce struct {
-	Key   string          `json:"key"`
-	Value json.RawMessage `json:"value"`
-}
-
-// A savedTask is what the pending writes of a checkpoint say about one task.
-type savedTask struct {
-	done       bool
-	writes     state.Update
-	targets    []*Node
-	sends      []sentTask
-	toParent   []storedParent
-	persistent map[string]string
-	asked      bool
-	pauses     []Pause
-	once       map[string]json.RawMessage
-	failure    string
-	next       int // the first free index
-}
-
-// pendingWrites are all pending writes of a checkpoint. The caller of the run is
-// the task with an empty id.
-type pendingWrites struct {
-	tasks     map[string]*savedTask
-	questions map[string]string          // the task of each question, by the question's id
-	answers   map[string]json.RawMessage // by the question's id
-	void      map[string]int             // results of a task below this index do not count
-	missing   []string                   // stored targets that the graph does not have
-	stopped   bool                       // a run stopped here in good order
-	stops     []Pause                    // the static pauses at which it stopped
-}
-
-func (p *pendingWrites) task(id string) *savedTask {
-	t := p.tasks[id]
-	if t == nil {
-		t = &savedTask{}
-		if p.tasks == nil {
-			p.tasks = map[string]*savedTask{}
-		}
-		p.tasks[id] = t
+// storeResult stores the outcome of a task, for a later run if this one cannot
+// commit the superstep. A failure that the end of the run caused is not kept.
+func (r *run) storeResult(t *Task) error {
+	if r.log == nil || t.err != nil && r.ctx.cause() != nil {
+		return nil
 	}
-	return t
-}
-
-// done reports whether the task has a result.
-func (p *pendingWrites) done(id string) bool {
-	t := p.tasks[id]
-	return t != nil && t.done
-}
-
-// tried reports whether a task of the superstep left a result, a question or an error.
-func (p *pendingWrites) tried() bool {
-	_, caller := p.tasks[""]
-	return len(p.tasks) > 1 || len(p.tasks) == 1 && !caller
-}
-
-// begun reports whether a run stopped at the checkpoint, or in the superstep
-// after it. Static pauses then do not apply again.
-func (p *pendingWrites) begun() bool { return p != nil && (p.stopped || p.tried()) }
-
-// decodePending sorts the pending writes of a checkpoint by task.
-func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) {
-	d := pendingDecoder{plan: p, out: &pendingWrites{questions: map[string]string{}, answers: map[string]json.RawMessage{}}}
-	writes = p.sortWrites(writes)
-	for _, w := range writes {
-		if w.Channel == markVoid {
-			if err := d.decodeVoid(w.Data); err != nil {
-				return nil, err
-			}
-		}
+	writes, err := t.result()
+	if err != nil { // the result cannot be stored, and so the task fails
+		t.finished, t.err = false, t.fail(err)
+		writes, err = t.result()
 	}
-	for _, w := range writes { // before the questions, which only tasks that are not done need
-		if id := p.currentTask(w.Task); w.Channel == markDone && w.Index >= d.out.void[id] {
-			d.out.task(id).done = true
-		}
-	}
-	for _, w := range writes {
-		id := p.currentTask(w.Task)
-		t := d.out.task(id)
-		t.next = max(t.next, w.Index+1)
-		if isResult(w) && w.Index < d.out.void[id] {
-			continue
-		}
-		if err := d.decode(id, t, w); err != nil {
-			return nil, fmt.Errorf("pending write %d of task %q: %w", w.Index, w.Task, err)
-		}
-	}
-	return d.out, nil
-}
-
-// sortWrites returns the pending writes that count, in the order in which they
-// apply: those of a task under a former name are older than those under its own.
-func (p *Plan) sortWrites(writes []checkpoint.Write) []checkpoint.Write {
-	var former, present []checkpoint.Write
-	for _, w := range writes {
-		switch {
-		case w.Channel == markGone:
-		case p.currentTask(w.Task) != w.Task:
-			former = append(former, w)
-		default:
-			present = append(present, w)
-		}
-	}
-	return append(former, present...)
-}
-
-// relocate gives stored pauses the present names of their tasks. Path is that of the
-// run that restores them.
-func (p *pendingWrites) relocate(plan *Plan, path string) {
-	depth := 0
-	if path != "" {
-		depth = strings.Count(path, "/") + 1
-	}
-	for id, t := range p.tasks {
-		for i := range t.pauses {
-			pause := &t.pauses[i]
-			if tasks := strings.Split(pause.Path, "/"); len(tasks) > depth {
-				pause.Path = strings.Join(append([]string{joinPath(path, id)}, tasks[depth+1:]...), "/")
-			}
-			pause.Node = plan.current(pause.Node)
-		}
-	}
-	for i := range p.stops {
-		stop := &p.stops[i]
-		stop.Node = plan.current(stop.Node)
-		stop.Path = joinPath(path, stop.Node)
-	}
-}
-
-// isResult reports whether a pending write is part of the result of a task.
-func isResult(w checkpoint.Write) bool {
-	switch w.Channel {
-	case markAsk, markAnswer, markOnce, markError, markVoid, markStop:
-		return false
-	}
-	return w.Task != ""
-}
-
-// decodeVoid reads the indexes below which results of tasks do not count.
-func (d *pendingDecoder) decodeVoid(data []byte) error {
-	var stored map[string]int
-	if err := json.Unmarshal(data, &stored); err != nil {
-		return err
-	}
-	d.out.void = map[string]int{}
-	for task, below := range stored {
-		id := d.plan.currentTask(task)
-		d.out.void[id] = max(d.out.void[id], below)
-	}
-	return nil
-}
-
-type pendingDecoder struct {
-	plan *Plan
-	out  *pendingWrites
-	tx   *statecore.Tx // made for the first Send
-}
-
-func (d *pendingDecoder) decode(id string, t *savedTask, w checkpoint.Write) (err error) {
-	switch w.Channel {
-	case markVoid, markDone: // were read before
-	case markError:
-		t.failure = string(w.Data)
-	case markGoto:
-		t.targets = append(t.targets, d.plan.find([]string{string(w.Data)}, &d.out.missing)...)
-	case markSend:
-		err = d.decodeSend(t, w.Data)
-	case markParent:
-		var s storedParent
-		err = json.Unmarshal(w.Data, &s)
-		t.toParent = append(t.toParent, s)
-	case markPersist:
-		err = json.Unmarshal(w.Data, &t.persistent)
-	case markAsk:
-		t.asked = true
-		if t.done {
-			return nil
-		}
-		err = json.Unmarshal(w.Data, &t.pauses)
-		for _, p := range t.pauses {
-			d.out.questions[p.ID] = id
-		}
-	case markAnswer:
-		if !t.done {
-			err = d.decodeAnswer(w.Data)
-		}
-	case markOnce:
-		var o storedOnce
-		err = json.Unmarshal(w.Data, &o)
-		if t.once == nil {
-			t.once = map[string]json.RawMessage{}
-		}
-		t.once[o.Key] = o.Value
-	case markStop:
-		d.out.stopped = true
-		err = json.Unmarshal(w.Data, &d.out.stops)
-	default:
-		var write statecore.Write
-		write, err = d.plan.Schema.DecodeWrite(w.Channel, statecore.Kind(w.Kind), w.Data)
-		t.writes = append(t.writes, state.Write{Write: write})
-	}
-	return err
-}
-
-func (d *pendingDecoder) decodeSend(t *savedTask, data []byte) error {
-	var stored storedSend
-	if err := json.Unmarshal(data, &stored); err != nil {
-		return err
-	}
-	if d.tx == nil {
-		d.tx = d.plan.Schema.Begin(d.plan.empty)
-	}
-	s, err := d.plan.decodeSend(d.tx, stored, &d.out.missing)
-	if s.node != nil {
-		t.sends = append(t.sends, s)
-	}
-	return err
-}
-
-func (d *pendingDecoder) decodeAnswer(data []byte) error {
-	var a storedAnswer
-	err := json.Unmarshal(data, &a)
-	if d.out.answers[a.ID] = a.Value; a.Refused {
-		delete(d.out.answers, a.ID)
-	}
-	return err
-}
-
-// A pendingEncoder collects the pending writes of one task.
-type pendingEncoder struct {
-	plan  *Plan
-	task  string
-	index int // of the next write
-	out   []checkpoint.Write
-	err   error
-}
-
-func (e *pendingEncoder) add(channel string, k statecore.Kind, data []byte) {
-	e.out = append(e.out, checkpoint.Write{Task: e.task, Index: e.index, Channel: channel, Kind: uint8(k), Data: data})
-	e.index++
-}
-
-func (e *pendingEncoder) addJSON(channel string, v any) {
-	data, err := json.Marshal(v)
 	if err != nil {
-		e.err = errors.Join(e.err, err)
+		return err
+	}
+	r.touched.Store(true)
+	err = r.log.write(r.storeCtx, r.key(), writes)
+	if r.log.mode == Sync && t.err == nil && (errors.Is(err, checkpoint.ErrTooLarge) || errors.Is(err, checkpoint.ErrInvalid)) {
+		// The store works and refuses this result. Under Sync the error is of this call.
+		t.finished, t.own().pauses, t.err = false, nil, t.fail(err)
+		return r.storeResult(t)
+	}
+	return err
+}
+
+// result returns the pending writes that hold the outcome of the task.
+func (t *Task) result() ([]checkpoint.Write, error) {
+	switch {
+	case t.extra().pauses != nil:
+		w, err := encodeMark(t.ID(), markAsk, indexAsk, t.extra().pauses)
+		return []checkpoint.Write{w}, err
+	case t.err != nil:
+		return []checkpoint.Write{{Task: t.ID(), Index: indexError, Channel: markError, Data: []byte(t.err.Error())}}, nil
+	}
+	e := pendingEncoder{plan: t.scope.plan, task: t.ID(), index: t.nextIndex}
+	for _, w := range t.writes {
+		e.write(w)
+	}
+	e.routes(t.targets, t.extra().sends)
+	for _, w := range t.extra().toParent {
+		stored, err := t.scope.encodeParentWrite(w)
+		if err != nil {
+			return nil, err
+		}
+		e.addJSON(markParent, stored)
+	}
+	if persistent := t.extra().persistent; persistent != nil {
+		e.addJSON(markPersist, persistent)
+	}
+	e.add(markDone, 0, nil)
+	return e.out, e.err
+}
+
+// void marks the stored results of a superstep that was refused.
+func (r *run) void(tasks []Task) error {
+	below := map[string]int{}
+	for i := range tasks {
+		writes, err := tasks[i].result()
+		if err != nil {
+			return err
+		}
+		below[tasks[i].ID()] = tasks[i].nextIndex + len(writes)
+	}
+	w, err := encodeMark("", markVoid, indexVoid, below)
+	if err != nil {
+		return err
+	}
+	return r.log.write(r.storeCtx, r.key(), []checkpoint.Write{w})
+}
+
+// restore takes over what an earlier run left of the task.
+func (t *Task) restore() {
+	saved := t.scope.pending.tasks[t.ID()]
+	if saved == nil {
 		return
 	}
-	e.add(channel, 0, data)
-}
-
-func (e *pendingEncoder) write(w state.Write) {
-	k, data, ok, err := e.plan.Schema.EncodeWrite(w.Write)
-	if err != nil {
-		e.err = errors.Join(e.err, err)
-	} else if ok {
-		e.add(w.Channel(), k, data)
-	}
-}
-
-// routes adds the targets of a task.
-func (e *pendingEncoder) routes(targets []*Node, sends []sentTask) {
-	for _, n := range targets {
-		e.add(markGoto, 0, []byte(n.Name))
-	}
-	for _, s := range sends {
-		stored, err := e.plan.encodeSend(s.node.Name, s.writes)
-		if err != nil {
-			e.err = errors.Join(e.err, err)
-			continue
+	t.saved, t.nextIndex = saved, saved.next
+	switch {
+	case saved.done:
+		t.finished, t.err = true, nil
+		t.writes, t.targets = saved.writes, saved.targets
+		if saved.sends != nil || saved.persistent != nil {
+			t.own().sends, t.own().persistent = saved.sends, saved.persistent
 		}
-		e.addJSON(markSend, stored)
+		for _, stored := range saved.toParent {
+			w, err := t.scope.decodeParentWrite(stored)
+			if err != nil {
+				t.finished, t.err = false, t.fail(err)
+			}
+			t.own().toParent = append(t.own().toParent, w)
+		}
+	case saved.asked && t.scope.stillWaits(saved.pauses):
+		t.own().pauses = saved.pauses
+	}
+	for key, value := range saved.once {
+		if t.own().once == nil {
+			t.own().once = map[string]*onceCall{}
+		}
+		t.own().once[key] = completedCall(value)
 	}
 }
 
-// encodeMark returns a pending write with a fixed index.
-func encodeMark(task, channel string, index int, v any) (checkpoint.Write, error) {
-	data, err := json.Marshal(v)
-	return checkpoint.Write{Task: task, Index: index, Channel: channel, Data: data}, err
+// stillWaits reports whether a task that asked would only ask again: the caller
+// gave answers and nothing else, and none of the task's questions has one.
+func (s *session) stillWaits(pauses []Pause) bool {
+	return s.answersOnly && len(pauses) > 0 && !slices.ContainsFunc(pauses, func(p Pause) bool {
+		_, ok := s.answers[p.ID]
+		return ok || p.Kind != Question
+	})
 }

@@ -16,9 +16,9 @@ func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (answer json.R
 	if t.scope.log == nil {
 		return nil, "", false, ErrNoStore
 	}
-	id = t.questionID(interrupt, key)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	id = t.questionID(interrupt, key)
 	x := t.own()
 	if x.keys[id] {
 		err = fmt.Errorf("interrupt %q, key %q: %w", interrupt, key, ErrDuplicateKey)
@@ -40,15 +40,12 @@ func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (answer json.R
 }
 
 // questionID returns the id of a question. It is the same whenever the task runs
-// again: the id under which the question was stored, if it was asked before.
+// again: the id under which the question was stored, if it was asked before. The
+// caller holds the lock.
 func (t *Task) questionID(interrupt, key string) string {
-	path := joinPath(t.scope.path, t.ID())
 	if t.saved != nil {
-		for i := range t.saved.pauses {
-			p := &t.saved.pauses[i]
-			if p.Kind == Question && p.Interrupt == interrupt && p.Key == key && p.Path == path {
-				return p.ID
-			}
+		if id := t.saved.questionID(joinPath(t.scope.path, t.ID()), interrupt, key); id != "" {
+			return id
 		}
 	}
 	for _, former := range t.scope.plan.formerTasks(t.node.Name, t.sent) {

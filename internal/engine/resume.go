@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,7 +27,13 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 		return fmt.Errorf("checkpoint %s: %w", c.ID, err)
 	}
 	r.pending.relocate(r.plan, r.path)
-	front, err := r.plan.decodeControl(&ctl, r.pending)
+	if r.parent == nil {
+		maps.Copy(r.pending.answers, r.answers) // those of the caller
+		r.answers = r.pending.answers
+	}
+	front, err := r.plan.decodeControl(&ctl, r.pending, func(t *savedTask) bool {
+		return !t.done && !(t.asked && r.stillWaits(t.pauses))
+	})
 	if err != nil {
 		return fmt.Errorf("checkpoint %s (version %q): %w", c.ID, c.Version, err)
 	}
@@ -131,7 +138,6 @@ func (r *run) load(c *checkpoint.Checkpoint) error {
 	if err := r.restore(c); err != nil {
 		return err
 	}
-	r.answers = r.pending.answers
 	own := r.pending.tasks[""]
 	if own == nil {
 		return nil

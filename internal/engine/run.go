@@ -301,23 +301,6 @@ func (r *run) refuse(tasks []Task, at int, err error) error {
 	return err
 }
 
-// void marks the stored results of a superstep that was refused.
-func (r *run) void(tasks []Task) error {
-	below := map[string]int{}
-	for i := range tasks {
-		writes, err := tasks[i].result()
-		if err != nil {
-			return err
-		}
-		below[tasks[i].ID()] = tasks[i].nextIndex + len(writes)
-	}
-	w, err := encodeMark("", markVoid, indexVoid, below)
-	if err != nil {
-		return err
-	}
-	return r.log.write(r.storeCtx, r.key(), []checkpoint.Write{w})
-}
-
 // pauseAt records a static pause if one of the nodes is in the list.
 func (r *run) pauseAt(list []string, kind string, nodes []string) bool {
 	for i, name := range nodes {

@@ -76,10 +76,12 @@ func (r *run) snapshotOfRun() *Snapshot {
 }
 
 // snapshot describes the current checkpoint with the tasks that are due. It shows
-// the writes of finished tasks applied. Nothing in it is shared with the run.
+// the writes of finished tasks applied. It shares only the prompts of its pauses with
+// the run; nothing changes them.
 func (r *run) snapshot(tasks []Task) *Snapshot {
 	out := &Snapshot{Info: r.info(), Waiting: r.plan.waitingJoins(&r.front)}
 	out.View, _, _ = r.applyFinished(tasks)
+	out.Tasks = make([]TaskInfo, 0, len(tasks))
 	for i := range tasks {
 		t := &tasks[i]
 		out.Tasks = append(out.Tasks, t.info())
@@ -92,9 +94,6 @@ func (r *run) snapshot(tasks []Task) *Snapshot {
 	}
 	out.Next = append(out.Next, r.front.missing...)
 	out.Pauses = append(out.Pauses, r.pauses...)
-	for i := range out.Pauses {
-		out.Pauses[i].Prompt = slices.Clone(out.Pauses[i].Prompt)
-	}
 	return out
 }
 

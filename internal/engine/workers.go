@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/weft-go/weft/checkpoint"
 )
 
 // runTasks runs the tasks that are due, all at once or as many as the limit
@@ -119,28 +117,4 @@ func (w *workers) finish(t *Task) {
 	if w.run.events != nil {
 		w.run.events.send(w.run.storeCtx, t.ended())
 	}
-}
-
-// storeResult stores the outcome of a task, for a later run if this one cannot
-// commit the superstep. A failure that the end of the run caused is not kept.
-func (r *run) storeResult(t *Task) error {
-	if r.log == nil || t.err != nil && r.ctx.cause() != nil {
-		return nil
-	}
-	writes, err := t.result()
-	if err != nil { // the result cannot be stored, and so the task fails
-		t.finished, t.err = false, t.fail(err)
-		writes, err = t.result()
-	}
-	if err != nil {
-		return err
-	}
-	r.touched.Store(true)
-	err = r.log.write(r.storeCtx, r.key(), writes)
-	if r.log.mode == Sync && t.err == nil && (errors.Is(err, checkpoint.ErrTooLarge) || errors.Is(err, checkpoint.ErrInvalid)) {
-		// The store works and refuses this result. Under Sync the error is of this call.
-		t.finished, t.own().pauses, t.err = false, nil, t.fail(err)
-		return r.storeResult(t)
-	}
-	return err
 }

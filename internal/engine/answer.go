@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+// answer returns the pending write that holds an answer.
+func (r *run) answer(a Answer) (checkpoint.Write, error) {
+	var q openQuestion
+	open := false
+	if r.pending != nil {
+		q, open = r.pending.questions[a.ID]
+	}
+	if !open {
+		return checkpoint.Write{}, fmt.Errorf("question %s of interrupt %q: %w%s", a.ID, a.Interrupt, ErrNoQuestion, r.openQuestions())
+	}
+	if q.interrupt != a.Interrupt {
+		return checkpoint.Write{}, fmt.Errorf("question %s belongs to interrupt %q and not to %q: %w", a.ID, q.interrupt, a.Interrupt, ErrNoQuestion)
+	}
+	task := r.pending.tasks[q.task]
+	data, err := json.Marshal(storedAnswer{ID: a.ID, Value: a.Value})
+	w := checkpoint.Write{Task: q.task, Index: task.next, Channel: markAnswer, Data: data}
+	task.next++
+	return w, err
+}
+
+// openQuestions says how many questions are open, for an error.
+func (r *run) openQuestions() string {
+	open := 0
+	if r.pending != nil {
+		for _, task := range r.pending.tasks {
+			if !task.done {
+				open += len(task.unanswered(r.pending.answers))
+			}
+		}
+	}
+	if open == 0 {
+		return "; the thread has no open question"
+	}
+	return fmt.Sprintf("; %d other questions are open, see Snapshot.Pauses", open)
+}

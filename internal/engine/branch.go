@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-go/weft/internal/statecore"
+	"github.com/weft-go/weft/state"
+)
+
+// split separates what the node returned into writes, targets and writes for the
+// parent, and runs the branches of the node.
+//
+// A branch of a single task reads the state after the superstep, and runs when
+// that exists. See commitStep.
+func (t *Task) split(update state.Update) error {
+	writes, err := t.splitUpdate(update, t.node.Destinations)
+	if err != nil {
+		return err
+	}
+	t.writes = writes
+	if len(t.node.Branches) == 0 || t.scope.branchesReadCommit() {
+		return nil
+	}
+	return t.branch(statecore.Overlay(t.scope.plan.Schema, t.view0(), t.writes))
+}
+
+// branchesReadCommit reports whether branches run on the state after the commit.
+func (s *scope) branchesReadCommit() bool { return s.single && !s.plan.branchNeedsOverlay }
+
+// view0 is the state on which branches are evaluated: that of the superstep, also
+// for a task that was sent another one.
+func (t *Task) view0() state.View { return t.scope.view }
+
+// splitUpdate returns the writes of an update, and follows its signals.
+func (t *Task) splitUpdate(update state.Update, allowed []string) (state.Update, error) {
+	if !slices.ContainsFunc(update, func(w state.Write) bool { return w.Signal() != nil }) {
+		return update, nil
+	}
+	var (
+		writes state.Update
+		tx     *statecore.Tx
+	)
+	for i, w := range update {
+		switch s := w.Signal().(type) {
+		case nil:
+			writes = append(writes, w)
+		case *Send:
+			if tx == nil {
+				tx = t.scope.plan.Schema.Begin(t.scope.plan.empty)
+				t.own().sends = slices.Grow(t.own().sends, len(update)-i)
+			}
+			if err := t.addSend(tx, s, allowed); err != nil {
+				return nil, err
+			}
+		default:
+			if err := t.follow(s, allowed); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return writes, nil
+}
+
+// follow follows a signal that is not a Send.
+func (t *Task) follow(s statecore.Signal, allowed []string) error {
+	switch s := s.(type) {
+	case Goto:
+		return t.addTarget(s.Node, allowed)
+	case ToParent:
+		if t.scope.parent == nil {
+			return fmt.Errorf("%s: %w: the graph has no parent", s.Signal(), ErrSignal)
+		}
+		t.own().toParent = append(t.own().toParent, s.Write)
+		return nil
+	}
+	return fmt.Errorf("%s: %w: a node returned it", s.Signal(), ErrSignal)
+}
+
+// addSend schedules a sent task. What cannot be applied is refused here, where
+// the sender can be named.
+func (t *Task) addSend(tx *statecore.Tx, s *Send, allowed []string) error {
+	if err := t.allow(s.Node, allowed); err != nil {
+		return err
+	}
+	if s.Node == End {
+		return fmt.Errorf("%s: %w", s.Signal(), ErrSignal)
+	}
+	sent := newSentTask(tx, t.scope.plan.byName[s.Node], s.Writes)
+	if sent.err != nil {
+		return fmt.Errorf("%s: %w", s.Signal(), sent.err)
+	}
+	t.own().sends = append(t.own().sends, sent)
+	return nil
+}
+
+// addTarget schedules a node after the task.
+func (t *Task) addTarget(name string, allowed []string) error {
+	if err := t.allow(name, allowed); err != nil || name == End {
+		return err
+	}
+	n := t.scope.plan.byName[name]
+	if t.targets == nil {
+		t.targets = n.self[:1:1] // a single target needs no allocation
+		return nil
+	}
+	t.targets = append(t.targets, n)
+	return nil
+}
+
+// allow returns an error if a target is not among the declared ones.
+func (t *Task) allow(target string, declared []string) error {
+	if slices.Contains(declared, target) {
+		return nil
+	}
+	if target != End && t.scope.plan.byName[target] == nil {
+		return fmt.Errorf("target %q: %w%s", target, ErrUnknownNode, suggestNode(t.scope.plan, target))
+	}
+	return fmt.Errorf("target %q: %w: %s", target, ErrRoute, declaredTargets(t.node.Name, target, declared))
+}
+
+// declaredTargets says which targets are declared, and how to declare another one.
+func declaredTargets(node, target string, declared []string) string {
+	if len(declared) > 0 {
+		return fmt.Sprintf("%q are; add %q to them", declared, target)
+	}
+	return fmt.Sprintf("none are; declare it with Destinations(%q, %q)", node, target)
+}
+
+// branch runs the node's branches on a state that has the task's writes.
+func (t *Task) branch(v state.View) error {
+	for i := range t.node.Branches {
+		b := &t.node.Branches[i]
+		if b.One != nil {
+			name, err := b.One(v)
+			if err == nil {
+				err = t.addTarget(name, b.Targets)
+			}
+			if err != nil {
+				return fmt.Errorf("branch: %w", err)
+			}
+			continue
+		}
+		update, err := b.Many(v)
+		var writes state.Update
+		if err == nil {
+			writes, err = t.splitUpdate(update, b.Targets)
+		}
+		if err == nil && len(writes) > 0 {
+			err = fmt.Errorf("%s: %w: a branch returned it; it may return Goto and Send", writes[0], ErrSignal)
+		}
+		if err != nil {
+			return fmt.Errorf("branch: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,407 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/statecore"
+	"github.com/weft-go/weft/state"
+)
+
+// The marks are the channels of pending writes that belong to the engine. Every
+// other channel of a pending write is one of the graph's.
+const (
+	markDone    = "$done"   // the task finished
+	markGoto    = "$goto"   // a target of the task: the name of a node
+	markSend    = "$send"   // a target of the task: a storedSend
+	markParent  = "$parent" // a write for the parent graph: a storedParent
+	markPersist = "$memory" // the new heads of persistent subgraphs
+	markAsk     = "$ask"    // the open questions of the task; replaces the mark before it
+	markAnswer  = "$answer" // the answer to a question: a storedAnswer
+	markOnce    = "$once"   // the result of a side effect: a storedOnce
+	markStop    = "$stop"   // a run stopped here in good order: its static pauses
+	markError   = "$error"  // the text of the task's last failure
+	markVoid    = "$void"   // the results so far do not count: an index for each task
+	markGone    = "$gone"   // nothing: replaces a write of a run that was rolled back
+)
+
+// A mark that replaces the one before it has a fixed index.
+const (
+	indexAsk   = -1
+	indexError = -2
+	indexVoid  = -3
+	indexStop  = -4
+)
+
+// A Pause is something that a thread waits for, in its stored form.
+type Pause struct {
+	Kind      string          `json:"kind"`
+	ID        string          `json:"id,omitempty"`
+	Node      string          `json:"node"`
+	Path      string          `json:"path"`
+	Interrupt string          `json:"interrupt,omitempty"`
+	Key       string          `json:"key,omitempty"`
+	Prompt    json.RawMessage `json:"prompt,omitempty"`
+}
+
+// The kinds of a [Pause].
+const (
+	Question    = "question"
+	PauseBefore = "before"
+	PauseAfter  = "after"
+)
+
+// storedParent is a write for the parent graph. The parent decodes it with its
+// own channels.
+type storedParent struct {
+	Goto  string        `json:"goto,omitempty"`
+	Send  *storedSend   `json:"send,omitempty"`
+	Write *storedWrite  `json:"write,omitempty"`
+	Up    *storedParent `json:"up,omitempty"` // for the parent's parent
+}
+
+type storedAnswer struct {
+	ID    string          `json:"id"`
+	Value json.RawMessage `json:"value,omitempty"`
+	// Refused withdraws an answer that the node could not read.
+	Refused bool `json:"refused,omitempty"`
+}
+
+type storedOnce struct {
+	Key   string          `json:"key"`
+	Value json.RawMessage `json:"value"`
+}
+
+// A savedTask is what the pending writes of a checkpoint say about one task.
+type savedTask struct {
+	done       bool
+	writes     state.Update
+	targets    []*Node
+	sends      []sentTask
+	toParent   []storedParent
+	persistent map[string]string
+	asked      bool
+	pauses     []Pause
+	ids        map[[2]string]string // of the questions that the task itself asked; see questionID
+	once       map[string]json.RawMessage
+	failure    string
+	next       int // the first free index
+}
+
+// An openQuestion says which task asked a question, and with which interrupt.
+type openQuestion struct{ task, interrupt string }
+
+// questionID returns the id of a question that the task with this path asked before,
+// or "". The caller holds the lock of the task.
+func (t *savedTask) questionID(path, interrupt, key string) string {
+	if t.ids == nil {
+		t.ids = make(map[[2]string]string, len(t.pauses))
+		for i := range t.pauses {
+			if p := &t.pauses[i]; p.Kind == Question && p.Path == path {
+				t.ids[[2]string{p.Interrupt, p.Key}] = p.ID
+			}
+		}
+	}
+	return t.ids[[2]string{interrupt, key}]
+}
+
+// pendingWrites are all pending writes of a checkpoint. The caller of the run is
+// the task with an empty id.
+type pendingWrites struct {
+	tasks     map[string]*savedTask
+	questions map[string]openQuestion    // of tasks that are not done, by id
+	answers   map[string]json.RawMessage // by the question's id
+	void      map[string]int             // results of a task below this index do not count
+	missing   []string                   // stored targets that the graph does not have
+	stopped   bool                       // a run stopped here in good order
+	stops     []Pause                    // the static pauses at which it stopped
+}
+
+func (p *pendingWrites) task(id string) *savedTask {
+	t := p.tasks[id]
+	if t == nil {
+		t = &savedTask{}
+		if p.tasks == nil {
+			p.tasks = map[string]*savedTask{}
+		}
+		p.tasks[id] = t
+	}
+	return t
+}
+
+// tried reports whether a task of the superstep left a result, a question or an error.
+func (p *pendingWrites) tried() bool {
+	_, caller := p.tasks[""]
+	return len(p.tasks) > 1 || len(p.tasks) == 1 && !caller
+}
+
+// begun reports whether a run stopped at the checkpoint, or in the superstep
+// after it. Static pauses then do not apply again.
+func (p *pendingWrites) begun() bool { return p != nil && (p.stopped || p.tried()) }
+
+// decodePending sorts the pending writes of a checkpoint by task.
+func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) {
+	writes = p.sortWrites(writes)
+	d := newPendingDecoder(p, writes)
+	for i := range writes {
+		if w := &writes[i]; w.Channel == markVoid {
+			if err := d.decodeVoid(w.Data); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i := range writes { // before the questions, which only tasks that are not done need
+		w := &writes[i]
+		if w.Channel != markDone {
+			continue
+		}
+		if id := p.currentTask(w.Task); w.Index >= d.out.void[id] {
+			d.task(id).done = true
+		}
+	}
+	for i := range writes {
+		w := &writes[i]
+		id := p.currentTask(w.Task)
+		t := d.task(id)
+		t.next = max(t.next, w.Index+1)
+		if isResult(w) && w.Index < d.out.void[id] {
+			continue
+		}
+		if err := d.decode(id, t, w); err != nil {
+			return nil, fmt.Errorf("pending write %d of task %q: %w", w.Index, w.Task, err)
+		}
+	}
+	return d.out, nil
+}
+
+// sortWrites returns the pending writes that count, in the order in which they
+// apply: those of a task under a former name are older than those under its own. It
+// does not change its argument.
+func (p *Plan) sortWrites(writes []checkpoint.Write) []checkpoint.Write {
+	gone := func(w checkpoint.Write) bool { return w.Channel == markGone }
+	if len(p.Renamed) == 0 && !slices.ContainsFunc(writes, gone) {
+		return writes
+	}
+	var former, present []checkpoint.Write
+	for _, w := range writes {
+		switch {
+		case gone(w):
+		case p.currentTask(w.Task) != w.Task:
+			former = append(former, w)
+		default:
+			present = append(present, w)
+		}
+	}
+	return append(former, present...)
+}
+
+// relocate gives stored pauses the present names of their nodes and tasks. Path is
+// that of the run that restores them.
+func (p *pendingWrites) relocate(plan *Plan, path string) {
+	depth := 0
+	if path != "" {
+		depth = strings.Count(path, "/") + 1
+	}
+	for id, t := range p.tasks {
+		for i := range t.pauses {
+			pause := &t.pauses[i]
+			pause.Node = plan.current(pause.Node)
+			own := joinPath(path, id)
+			if pause.Path == own || strings.HasPrefix(pause.Path, own+"/") {
+				continue
+			}
+			if tasks := strings.Split(pause.Path, "/"); len(tasks) > depth {
+				pause.Path = strings.Join(append([]string{own}, tasks[depth+1:]...), "/")
+			}
+		}
+	}
+	for i := range p.stops {
+		stop := &p.stops[i]
+		stop.Node = plan.current(stop.Node)
+		stop.Path = joinPath(path, stop.Node)
+	}
+}
+
+// isResult reports whether a pending write is part of the result of a task.
+func isResult(w *checkpoint.Write) bool {
+	switch w.Channel {
+	case markAsk, markAnswer, markOnce, markError, markVoid, markStop:
+		return false
+	}
+	return w.Task != ""
+}
+
+// decodeVoid reads the indexes below which results of tasks do not count.
+func (d *pendingDecoder) decodeVoid(data []byte) error {
+	var stored map[string]int
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return err
+	}
+	d.out.void = map[string]int{}
+	for task, below := range stored {
+		id := d.plan.currentTask(task)
+		d.out.void[id] = max(d.out.void[id], below)
+	}
+	return nil
+}
+
+type pendingDecoder struct {
+	plan *Plan
+	out  *pendingWrites
+	tx   *statecore.Tx // made for the first Send
+
+	last   *savedTask // what task returned last
+	lastID string
+}
+
+// newPendingDecoder returns a decoder with room for the tasks of these writes.
+func newPendingDecoder(p *Plan, writes []checkpoint.Write) *pendingDecoder {
+	tasks := 0
+	for i := range writes {
+		if i == 0 || writes[i].Task != writes[i-1].Task {
+			tasks++
+		}
+	}
+	return &pendingDecoder{plan: p, out: &pendingWrites{
+		tasks:     make(map[string]*savedTask, tasks),
+		questions: make(map[string]openQuestion, tasks),
+		answers:   map[string]json.RawMessage{},
+	}}
+}
+
+// task returns the task with this id. Successive writes are usually of one task.
+func (d *pendingDecoder) task(id string) *savedTask {
+	if d.last == nil || d.lastID != id {
+		d.last, d.lastID = d.out.task(id), id
+	}
+	return d.last
+}
+
+func (d *pendingDecoder) decode(id string, t *savedTask, w *checkpoint.Write) (err error) {
+	switch w.Channel {
+	case markVoid, markDone: // were read before
+	case markError:
+		t.failure = string(w.Data)
+	case markGoto:
+		t.targets = append(t.targets, d.plan.find([]string{string(w.Data)}, &d.out.missing)...)
+	case markSend:
+		err = d.decodeSend(t, w.Data)
+	case markParent:
+		var s storedParent
+		err = json.Unmarshal(w.Data, &s)
+		t.toParent = append(t.toParent, s)
+	case markPersist:
+		err = json.Unmarshal(w.Data, &t.persistent)
+	case markAsk:
+		t.asked = true
+		if t.done {
+			return nil
+		}
+		t.pauses = nil // those of a mark under a former name
+		err = json.Unmarshal(w.Data, &t.pauses)
+		for i := range t.pauses {
+			p := &t.pauses[i]
+			d.out.questions[p.ID] = openQuestion{task: id, interrupt: p.Interrupt}
+		}
+	case markAnswer:
+		if !t.done {
+			err = d.decodeAnswer(w.Data)
+		}
+	case markOnce:
+		var o storedOnce
+		err = json.Unmarshal(w.Data, &o)
+		if t.once == nil {
+			t.once = map[string]json.RawMessage{}
+		}
+		t.once[o.Key] = o.Value
+	case markStop:
+		d.out.stopped = true
+		err = json.Unmarshal(w.Data, &d.out.stops)
+	default:
+		var write statecore.Write
+		write, err = d.plan.Schema.DecodeWrite(w.Channel, statecore.Kind(w.Kind), w.Data)
+		t.writes = append(t.writes, state.Write{Write: write})
+	}
+	return err
+}
+
+func (d *pendingDecoder) decodeSend(t *savedTask, data []byte) error {
+	var stored storedSend
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return err
+	}
+	if d.tx == nil {
+		d.tx = d.plan.Schema.Begin(d.plan.empty)
+	}
+	s, err := d.plan.decodeSend(d.tx, stored, &d.out.missing)
+	if s.node != nil {
+		t.sends = append(t.sends, s)
+	}
+	return err
+}
+
+func (d *pendingDecoder) decodeAnswer(data []byte) error {
+	var a storedAnswer
+	err := json.Unmarshal(data, &a)
+	if d.out.answers[a.ID] = a.Value; a.Refused {
+		delete(d.out.answers, a.ID)
+	}
+	return err
+}
+
+// A pendingEncoder collects the pending writes of one task.
+type pendingEncoder struct {
+	plan  *Plan
+	task  string
+	index int // of the next write
+	out   []checkpoint.Write
+	err   error
+}
+
+func (e *pendingEncoder) add(channel string, k statecore.Kind, data []byte) {
+	e.out = append(e.out, checkpoint.Write{Task: e.task, Index: e.index, Channel: channel, Kind: uint8(k), Data: data})
+	e.index++
+}
+
+func (e *pendingEncoder) addJSON(channel string, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		e.err = errors.Join(e.err, err)
+		return
+	}
+	e.add(channel, 0, data)
+}
+
+func (e *pendingEncoder) write(w state.Write) {
+	k, data, ok, err := e.plan.Schema.EncodeWrite(w.Write)
+	if err != nil {
+		e.err = errors.Join(e.err, err)
+	} else if ok {
+		e.add(w.Channel(), k, data)
+	}
+}
+
+// routes adds the targets of a task.
+func (e *pendingEncoder) routes(targets []*Node, sends []sentTask) {
+	for _, n := range targets {
+		e.add(markGoto, 0, []byte(n.Name))
+	}
+	for _, s := range sends {
+		stored, err := e.plan.encodeSend(s.node.Name, s.writes)
+		if err != nil {
+			e.err = errors.Join(e.err, err)
+			continue
+		}
+		e.addJSON(markSend, stored)
+	}
+}
+
+// encodeMark returns a pending write with a fixed index.
+func encodeMark(task, channel string, index int, v any) (checkpoint.Write, error) {
+	data, err := json.Marshal(v)
+	return checkpoint.Write{Task: task, Index: index, Channel: channel, Data: data}, err
+}
