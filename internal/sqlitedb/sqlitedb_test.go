@@ -17,6 +17,7 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
+// scripts returns migrations that have the given SQL texts.
 func scripts(list ...string) []migration.Migration {
 	files := fstest.MapFS{}
 	for i, script := range list {
@@ -48,7 +49,7 @@ func count(t *testing.T, db *sqlitedb.DB, table string) (n int) {
 	return n
 }
 
-func TestFailedTransactionIsRolledBack(t *testing.T) {
+func TestFailedOrPanickingChangeIsRolledBack(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{sqlitedb.Memory, filepath.Join(t.TempDir(), "a.db")} {
 		db := open(t, path, sqlitedb.Options{Migrations: tables})
@@ -62,7 +63,7 @@ func TestFailedTransactionIsRolledBack(t *testing.T) {
 			}
 		}
 		assert.ErrorIs(t, db.Change(context.Background(), insert(failed)), failed)
-		assert.Panics(t, func() {
+		assert.PanicsWithValue(t, "in the middle", func() {
 			_ = db.Change(context.Background(), func(w *sqlitedb.Session) error {
 				_ = insert(nil)(w)
 				panic("in the middle")
@@ -75,7 +76,7 @@ func TestFailedTransactionIsRolledBack(t *testing.T) {
 	}
 }
 
-func TestReadersDoNotWrite(t *testing.T) {
+func TestReadersCannotWrite(t *testing.T) {
 	t.Parallel()
 	db := open(t, filepath.Join(t.TempDir(), "a.db"), sqlitedb.Options{Migrations: tables})
 	err := db.Read(context.Background(), func(q *sqlitedb.Session) error {
@@ -85,7 +86,7 @@ func TestReadersDoNotWrite(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// Write commits each statement. Its function may begin a transaction.
+// Write commits each statement on its own. A transaction within it is rolled back alone.
 func TestWriteCommitsEachStatement(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
@@ -105,9 +106,10 @@ func TestWriteCommitsEachStatement(t *testing.T) {
 	assert.ErrorIs(t, err, failed)
 	assert.Equal(t, 1, count(t, db, "a"))
 	_, err = sqlitedb.Open(context.Background(), path, sqlitedb.Options{Migrations: tables, Table: "migration", Warm: []string{`SELECT oops`}})
-	assert.Error(t, err, "a statement of Warm cannot be prepared")
+	assert.Error(t, err, "a statement of Warm that cannot be prepared")
 }
 
+// A file and a symbolic link to it have the same name.
 func TestFileResolvesSymbolicLinks(t *testing.T) {
 	t.Parallel()
 	folder, err := filepath.EvalSymlinks(t.TempDir())
@@ -119,17 +121,17 @@ func TestFileResolvesSymbolicLinks(t *testing.T) {
 	}
 }
 
-func TestTooLargeValueIsAFault(t *testing.T) {
+func TestFaultOfATooLargeValue(t *testing.T) {
 	t.Parallel()
 	db := open(t, sqlitedb.Memory, sqlitedb.Options{Migrations: tables})
 	err := db.Change(context.Background(), func(w *sqlitedb.Session) error {
 		_, err := w.Exec(`INSERT INTO a (text) SELECT zeroblob(1 << 31)`)
 		return err
 	})
-	assert.Equal(t, sqlitedb.TooLarge, sqlitedb.FaultOf(err), "%v", err)
+	assert.Equal(t, sqlitedb.TooLarge, sqlitedb.FaultOf(err))
 }
 
-func TestIsUniqueReportsViolations(t *testing.T) {
+func TestIsUniqueReportsAUniqueConstraint(t *testing.T) {
 	t.Parallel()
 	db := open(t, sqlitedb.Memory, sqlitedb.Options{Migrations: tables})
 	err := db.Change(context.Background(), func(w *sqlitedb.Session) error {
@@ -140,11 +142,11 @@ func TestIsUniqueReportsViolations(t *testing.T) {
 		}
 		return nil
 	})
-	assert.True(t, sqlitedb.IsUnique(err), "%v", err)
-	assert.Equal(t, sqlitedb.Other, sqlitedb.FaultOf(err), "%v", err)
+	assert.True(t, sqlitedb.IsUnique(err))
+	assert.Equal(t, sqlitedb.Other, sqlitedb.FaultOf(err))
 }
 
-func TestOpenAppliesMissingMigrations(t *testing.T) {
+func TestMigrationsAreAppliedOnceAndChecked(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	open(t, path, sqlitedb.Options{Migrations: tables[:1]})
@@ -155,7 +157,7 @@ func TestOpenAppliesMissingMigrations(t *testing.T) {
 		"a newer file": tables[:1], "another file": scripts(`CREATE TABLE c (n INTEGER)`, `CREATE TABLE b (n INTEGER)`),
 	} {
 		_, err := sqlitedb.Open(context.Background(), path, sqlitedb.Options{Migrations: list, Table: "migration"})
-		assert.Equal(t, sqlitedb.Format, sqlitedb.FaultOf(err), "%s: %v", name, err)
+		assert.Equal(t, sqlitedb.Format, sqlitedb.FaultOf(err), name)
 	}
 	bad := scripts(`CREATE TABLE a (n INTEGER)`, `CREATE TABLE oops (`)
 	other := filepath.Join(t.TempDir(), "b.db")
@@ -163,21 +165,21 @@ func TestOpenAppliesMissingMigrations(t *testing.T) {
 	assert.ErrorContains(t, err, "migration 002_x")
 }
 
-func TestOpenReturnsFaultsForInvalidPaths(t *testing.T) {
+func TestOpenRejectsAPathThatIsNoDatabase(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	text := filepath.Join(folder, "notes.txt")
 	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o600))
 	for path, want := range map[string]sqlitedb.Fault{"": sqlitedb.Path, folder: sqlitedb.Path, text: sqlitedb.Format} {
 		_, err := sqlitedb.Open(context.Background(), path, sqlitedb.Options{Migrations: tables, Table: "migration"})
-		require.Error(t, err, path)
-		assert.Equal(t, want, sqlitedb.FaultOf(err), "%q: %v", path, err)
+		assert.Error(t, err, "open %q", path)
+		assert.Equal(t, want, sqlitedb.FaultOf(err), "open %q", path)
 	}
 	_, err := sqlitedb.Open(context.Background(), filepath.Join(folder, "none", "a.db"), sqlitedb.Options{})
-	assert.ErrorIs(t, err, fs.ErrNotExist)
+	assert.ErrorIs(t, err, fs.ErrNotExist, "no folder")
 }
 
-func TestFullFileIsAFault(t *testing.T) {
+func TestFaultOfAFullDatabase(t *testing.T) {
 	t.Parallel()
 	db := open(t, filepath.Join(t.TempDir(), "a.db"), sqlitedb.Options{Migrations: tables, MaxSize: 40_000})
 	fill := func(w *sqlitedb.Session) error {
@@ -185,11 +187,11 @@ func TestFullFileIsAFault(t *testing.T) {
 		return err
 	}
 	err := db.Change(context.Background(), fill)
-	assert.Equal(t, sqlitedb.Full, sqlitedb.FaultOf(err), "%v", err)
+	assert.Equal(t, sqlitedb.Full, sqlitedb.FaultOf(err))
 	assert.Equal(t, 0, count(t, db, "a"))
 }
 
-func TestClosedDatabaseReturnsErrClosed(t *testing.T) {
+func TestEveryMethodFailsAfterClose(t *testing.T) {
 	t.Parallel()
 	db := open(t, sqlitedb.Memory, sqlitedb.Options{Migrations: tables})
 	for range 2 {
@@ -203,8 +205,8 @@ func TestClosedDatabaseReturnsErrClosed(t *testing.T) {
 	}
 }
 
-// Empty truncates the log only after the readers have ended.
-func TestEmptyWaitsForReaders(t *testing.T) {
+// Empty fails while a reader uses the write-ahead log, and empties it afterwards.
+func TestEmptyFailsDuringARead(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	db := open(t, path, sqlitedb.Options{Migrations: tables, BusyTimeout: -1})
@@ -228,5 +230,5 @@ func TestEmptyWaitsForReaders(t *testing.T) {
 	assert.NoError(t, db.Empty(context.Background()))
 	info, err := os.Stat(path + "-wal")
 	require.NoError(t, err)
-	assert.Zero(t, info.Size(), "the size of the log")
+	assert.Zero(t, info.Size())
 }
