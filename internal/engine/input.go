@@ -7,20 +7,20 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// ErrNoQuestion says that an answer is for a question that is not open.
+// ErrNoQuestion reports an answer to a question that is not open.
 var ErrNoQuestion = errors.New("no open question has this id")
 
-// An input is what the caller gave a run.
+// An input holds the writes that the caller of a run passed, sorted by kind.
 type input struct {
 	writes  state.Update
 	gotos   []Goto
 	sends   []*Send
 	answers []Answer
-	begin   bool // a new turn
-	resume  bool // the caller says that the current turn continues
+	begin   bool // the run begins a new turn
+	resume  bool // the caller asks to continue the current turn
 }
 
-// readInput sorts the writes of a caller.
+// readInput sorts the writes of a caller and rejects contradictory ones.
 func readInput(writes []state.Write) (input, error) {
 	var in input
 	for _, w := range writes {
@@ -60,7 +60,7 @@ func (in *input) add(w state.Write) error {
 
 func (in *input) hasTargets() bool { return len(in.gotos)+len(in.sends) > 0 }
 
-// targets returns where the caller sends the run.
+// targets returns the tasks that the caller schedules with Goto and Send.
 func (in *input) targets(s *scope) (routed, error) {
 	caller := &Task{scope: s, node: s.plan.Start}
 	tx := s.plan.Schema.Begin(s.plan.empty)
@@ -77,7 +77,7 @@ func (in *input) targets(s *scope) (routed, error) {
 	return caller.routed(), nil
 }
 
-// known returns the targets that a caller may name, of which name may be one.
+// known returns a list with name alone if a caller may schedule it, else nil.
 func (p *Plan) known(name string) []string {
 	if name == End || p.byName[name] != nil {
 		return []string{name}

@@ -8,14 +8,15 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Changes of a subgraph's checkpoint that do not change its state. They hold what
-// the parent gets from the call, in case another process has to deliver it.
+// These names mark changes in a checkpoint of a subgraph that are writes for its parent.
+// They do not change the state of the subgraph.
+// A run that resumes the call restores the writes from them.
 const (
-	changeShared = "$out:"   // before a channel's name: a write for the parent's channel
-	changeParent = "$parent" // a storedParent
+	changeShared = "$out:"   // a prefix: the name of a shared channel follows
+	changeParent = "$parent" // the data is a storedParent
 )
 
-// collectParentWrites keeps what a task of a subgraph wrote for the parent.
+// collectParentWrites keeps the writes of a subgraph's task that its parent receives.
 func (r *run) collectParentWrites(t *Task) {
 	if r.parent == nil {
 		return
@@ -29,7 +30,7 @@ func (r *run) collectParentWrites(t *Task) {
 	r.toParent = append(r.toParent, t.extra().toParent...)
 }
 
-// leavesSubgraph reports whether a write to the parent ends the subgraph.
+// leavesSubgraph reports whether a write for the parent ends the subgraph.
 func leavesSubgraph(w state.Write) bool {
 	switch s := w.Signal().(type) {
 	case Goto, *Send:
@@ -40,8 +41,8 @@ func leavesSubgraph(w state.Write) bool {
 	return false
 }
 
-// appendParentWrites appends the stored form of what a task wrote for the parent.
-// A change that can be read back as a write needs no form of its own.
+// appendParentWrites appends the stored form of a task's writes for the parent.
+// It omits a write if the stored change of its channel can be decoded as the write.
 func (r *run) appendParentWrites(list []checkpoint.Change, t *Task) ([]checkpoint.Change, error) {
 	schema, outer := r.plan.Schema, r.parent.scope.plan.Schema
 	for _, w := range t.writes {
@@ -71,7 +72,7 @@ func (r *run) appendParentWrites(list []checkpoint.Change, t *Task) ([]checkpoin
 	return list, nil
 }
 
-// encodeParentWrite encodes a write for the parent's graph.
+// encodeParentWrite encodes a write for the parent graph.
 func (s *scope) encodeParentWrite(w state.Write) (storedParent, error) {
 	outer := s.parent.scope
 	switch sig := w.Signal().(type) {
@@ -97,7 +98,7 @@ func (s *scope) encodeParentWrite(w state.Write) (storedParent, error) {
 	}
 }
 
-// decodeParentWrite decodes what encodeParentWrite returned.
+// decodeParentWrite decodes a write that encodeParentWrite encoded.
 func (s *scope) decodeParentWrite(stored storedParent) (state.Write, error) {
 	outer := s.parent.scope
 	switch {
