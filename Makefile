@@ -109,7 +109,7 @@ faults: ## the faults of docs/reliability.md in full: about 15 minutes (WEFT_SEE
 	scripts/postgres >/dev/null
 	WEFT_FAULTS=1 $(GO) test ./internal/fault -count=1 -v -timeout=30m $(TESTFLAGS)
 	WEFT_FAULTS=1 WEFT_ROUNDS=300 WEFT_STEALS=10000 $(GO) test ./checkpoint/pgcheckpoint -count=1 -v -timeout=10m \
-		-run='^(TestF11EveryBit|TestWritersRace|TestStolenLeases|TestMigrateProcesses)$$'
+		-run='^(TestEveryFlippedBitOfAValueIsFound|TestOneOfManyConcurrentWritersSucceeds|TestLostLeaseStoresNothing|TestConcurrentProcessesMigrateOnce)$$'
 
 .PHONY: seeds
 seeds: ## run the tests that prove what the examples promise, and print which passed

@@ -6,11 +6,11 @@ import "fmt"
 // configured otherwise.
 const DefaultMaxValue = 16 << 20
 
-// Check returns the error with which a store must refuse a checkpoint before it writes
-// anything, or nil. The error is [ErrInvalid] for an empty thread or id and for a
-// checkpoint that is its own parent, and [ErrTooLarge] if Control, a change or a part
-// of the snapshot has more than maxValue bytes. Zero means [DefaultMaxValue], and a
-// negative number means no limit. It is for implementers of [Store].
+// Check validates a checkpoint. A store must call it before it writes anything.
+// Check returns [ErrInvalid] if the thread or the id is empty, or if the checkpoint is its
+// own parent. It returns [ErrTooLarge] if Control, a change or a part of the snapshot has
+// more than maxValue bytes. Zero means [DefaultMaxValue], and a negative number means no
+// limit. It is for implementers of [Store].
 func (c *Checkpoint) Check(maxValue int) error {
 	if err := c.Key.Check(); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (c *Checkpoint) checkChanges(changes []Change, limit int) error {
 	return nil
 }
 
-// valueLimit returns a negative number for no limit.
+// valueLimit replaces zero by the default limit. A negative limit means no limit.
 func valueLimit(maxValue int) int {
 	if maxValue == 0 {
 		return DefaultMaxValue

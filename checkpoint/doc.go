@@ -18,17 +18,16 @@
 //     not depend on clocks.
 //   - [Checkpoint.Lineage] holds the changes of the checkpoint and its ancestors only.
 //     A fork never sees the changes of an abandoned branch.
-//   - A value that is too large is refused with [ErrTooLarge] before anything is
-//     written. Damaged data is refused with [ErrCorrupt] and data of an unknown format
-//     with [ErrFormat].
+//   - Put and PutWrites return [ErrTooLarge] for a value that is too large, and write
+//     nothing. Reads return [ErrCorrupt] for damaged data, and [ErrFormat] for data of
+//     an unknown format.
 //   - A store is safe for concurrent use.
 //
-// [Encrypted] wraps a store so that its values cannot be read without a key, nor
-// altered unnoticed.
+// [Encrypted] wraps a store. It encrypts the values, and detects changes to them.
 //
-// The optional powers of a store are separate interfaces: [Leaser], [ThreadLister],
-// [ThreadCopier], [Pruner] and [RunDeleter]. A store whose method returns
-// [errors.ErrUnsupported] lacks that power.
+// A store can also implement the optional interfaces [Leaser], [ThreadLister],
+// [ThreadCopier], [Pruner] and [RunDeleter]. A method that returns [errors.ErrUnsupported]
+// counts as not implemented.
 //
 // To implement a store, use [Checkpoint.Check], [CheckWrites] and [Query.Check] to
 // refuse invalid arguments, [AppendChanges] and [ParseChanges] for a stored form that

@@ -10,9 +10,10 @@ import (
 // An EncryptedStore is a [Store] that encrypts the values of another store; see
 // [Encrypted]. It is safe for concurrent use.
 //
-// It has the methods of every optional power. A power that the inner store lacks
-// returns [errors.ErrUnsupported]. CopyThread works over any store, except that a
-// thread from which checkpoints were removed needs a [RunDeleter].
+// It has the methods of every optional interface. A method returns
+// [errors.ErrUnsupported] if the inner store does not implement it. CopyThread works with
+// any inner store. But it needs a [RunDeleter] for a thread from which checkpoints were
+// removed.
 type EncryptedStore struct {
 	inner Store
 	seal  *sealer
@@ -26,35 +27,35 @@ type EncryptedStore struct {
 // namespaces, channel names, kinds, steps, sources, versions, metadata, times, the
 // order of checkpoints, or the number and size of values.
 //
-// A change that somebody makes in the inner store is reported with [ErrDecrypt] by
-// the call that reads it. This covers, for each checkpoint: the encrypted values,
-// their number and order, the channels and kinds, the thread, namespace, id, parent,
-// step, source, run, version and metadata; its lineage, in which no ancestor may be
-// missing, altered or exchanged; and the task, index, channel and kind of each
-// pending write, and that none of the writes of one PutWrites is missing.
+// If the data in the inner store was altered, a call that reads it returns [ErrDecrypt].
+// Encrypted detects changes to:
+//   - the encrypted values of a checkpoint, their number and order, the channels and kinds;
+//   - the thread, namespace, id, parent, step, source, run, version and metadata;
+//   - the lineage: no ancestor may be missing, altered or exchanged;
+//   - the task, index, channel and kind of each pending write, and the number of writes of
+//     one PutWrites.
 //
-// Encrypted cannot notice:
-//   - that a thread, a checkpoint or all pending writes of one PutWrites were deleted;
-//     but a descendant of a deleted checkpoint cannot be read without its changes;
-//   - that a thread was replaced by an earlier state of itself, for example from a
-//     backup, or a pending write by one that it had replaced;
+// Encrypted does not detect:
+//   - the deletion of a thread, of a checkpoint or of all pending writes of one PutWrites.
+//     But a descendant of a deleted checkpoint cannot be read without its changes;
+//   - the restore of an earlier state of a thread or of a pending write, for example from
+//     a backup;
 //   - a wrong parent of a checkpoint whose real parent was deleted, if the reported
 //     parent is older than the snapshot at which the lineage begins;
-//   - a wrong time, another order of checkpoints, or checkpoints that a [Query] should
-//     have yielded.
+//   - a wrong time, a wrong order of checkpoints, or checkpoints that are missing from the
+//     results of a [Query].
 //
-// Values that an earlier version of this package encrypted are bound to their place
-// only, and their metadata is not covered. They remain readable, except that an old
-// value is refused where it follows a new one. [EncryptedStore.Reseal] encrypts them
-// again. All processes that share a store must be upgraded together: an earlier
-// version cannot read what this one writes.
+// Values from an earlier version of this package remain readable. But they are bound only
+// to their place, their metadata is not protected, and an old value that follows a new one
+// is an [ErrDecrypt]. [EncryptedStore.Reseal] encrypts old values again. Upgrade all
+// processes that share a store together: an earlier version cannot read new values.
 //
 // An encrypted change is longer by 30 bytes and its key id. Control and pending
 // writes grow by up to 60 more bytes, the parent id, and the task. Each must fit the
 // inner store's limit. Each list of changes gets one more change, of channel "$seal".
 //
-// Encrypted returns [ErrInvalid] when the key ring cannot be used. It does not keep
-// keys, which the caller may change afterwards.
+// Encrypted returns [ErrInvalid] if the key ring is invalid. It does not
+// retain keys, so the caller may change them afterwards.
 func Encrypted(inner Store, keys KeyRing) (*EncryptedStore, error) {
 	if inner == nil {
 		return nil, fmt.Errorf("checkpoint: encrypted: the inner store is nil: %w", ErrInvalid)
@@ -83,7 +84,7 @@ func (e *EncryptedStore) Put(ctx context.Context, c Checkpoint, head string) err
 }
 
 // bind returns the binding of a new checkpoint. It reads the parent unless this
-// store has read or written it lately.
+// store has read or written it recently.
 func (e *EncryptedStore) bind(ctx context.Context, c *Checkpoint) (*binding, error) {
 	b := &binding{digest: digestOf(c), parent: c.Parent, snapshot: c.Snapshot != nil}
 	if c.Parent == "" {
@@ -96,7 +97,7 @@ func (e *EncryptedStore) bind(ctx context.Context, c *Checkpoint) (*binding, err
 	}
 	parent, err := e.inner.Get(ctx, k)
 	if errors.Is(err, ErrNotFound) {
-		return b, nil // the inner store decides
+		return b, nil // Put of the inner store reports the missing parent
 	}
 	if err != nil {
 		return nil, err
@@ -184,8 +185,8 @@ func (e *EncryptedStore) openListed(ctx context.Context, c *Checkpoint) (*bindin
 	return b, e.checkParent(ctx, c, b)
 }
 
-// checkParent reports an [ErrDecrypt] if the parent of a checkpoint was exchanged.
-// A store reports an older ancestor only after it has removed the parent.
+// checkParent returns an [ErrDecrypt] if the parent of a checkpoint was exchanged. The
+// inner store may report an older ancestor, but only after it has removed the parent.
 func (e *EncryptedStore) checkParent(ctx context.Context, c *Checkpoint, b *binding) error {
 	if c.Parent == b.parent {
 		return nil
@@ -206,7 +207,7 @@ func (e *EncryptedStore) checkParent(ctx context.Context, c *Checkpoint, b *bind
 		return err
 	}
 	if b.parentDigest != nil && (of == nil || of.digest != *b.parentDigest) {
-		return nil // another checkpoint took the id of the removed one
+		return nil // the parent was removed, and another checkpoint has its id now
 	}
 	return exchanged
 }

@@ -159,9 +159,9 @@ func TestEncryptedReadsOldKeysAfterRotation(t *testing.T) {
 	assert.Equal(t, secret, string(got.Control))
 }
 
-// A value at the inner store's limit less the documented growth fits, and a larger
-// one is refused before anything is stored.
-func TestEncryptedLimit(t *testing.T) {
+// A value fits if it stays within the inner store's limit after the documented growth. A
+// larger value is an error, and nothing is stored.
+func TestEncryptedGrowthIsAsDocumented(t *testing.T) {
 	t.Parallel()
 	const limit, growth = 1000, 30 + len("a") + 60
 	k := checkpoint.Key{Thread: "t", ID: "1"}
@@ -204,7 +204,8 @@ func TestEncryptedLimit(t *testing.T) {
 	}
 }
 
-// A repeated Put stores nothing, so what it encrypts must fit what is stored.
+// A repeated Put encrypts its values again but stores nothing. The thread must continue
+// from the stored values.
 func TestEncryptedContinuesAfterARepeatedPut(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// CopyThread implements [ThreadCopier]. It reads the thread and encrypts it again
-// with the active key, since every value is bound to its thread. It holds the thread
-// in memory. Readers can see the copy before it is complete; if the copy fails, it
-// is removed. The times are those of the copy.
+// CopyThread implements [ThreadCopier]. It reads the thread and encrypts it again with the
+// active key, because every value is bound to its thread. It loads the whole thread into
+// memory. Readers can see the copy before it is complete. If CopyThread fails, it deletes
+// the copy. The times of the new checkpoints are the times of the copy.
 func (e *EncryptedStore) CopyThread(ctx context.Context, from, to string) error {
 	if from == "" || to == "" {
 		return fmt.Errorf("checkpoint: copy of thread %q to %q: empty thread id: %w", from, to, ErrInvalid)
@@ -38,19 +38,19 @@ func (e *EncryptedStore) CopyThread(ctx context.Context, from, to string) error 
 type threadCopy struct {
 	store    *EncryptedStore
 	from, to string
-	// as is the thread that the copy is encrypted for. It is from if the copy is
-	// going to replace the original. The times then remain those of the original.
+	// as is the thread that the copy is encrypted for. If the copy replaces the
+	// original, as equals from, and the copy keeps the original times.
 	as    string
 	steps []Checkpoint        // newest first
 	parts map[string]copyPart // by checkpoint id, including removed checkpoints
 	done  map[string]digest
 	heads map[string]string // by namespace
-	// standIn is the run of the checkpoints that replace removed ones until the copy
-	// is complete. Deleting the run leaves their changes to their descendants.
+	// standIn is the run of temporary checkpoints that replace removed ones. Deleting
+	// this run moves their changes to their descendants.
 	standIn string
 }
 
-// A copyPart is a part of a lineage.
+// A copyPart is one checkpoint's part of a lineage.
 type copyPart struct {
 	delta Delta
 	prev  string // the id of the part before it; empty if the lineage begins here
@@ -81,8 +81,8 @@ func (c *threadCopy) read(ctx context.Context) error {
 	return nil
 }
 
-// readValues adds the values that List leaves out. One lineage has the changes of all
-// checkpoints in it, except for those of a checkpoint with a snapshot.
+// readValues adds the values that List omits. One lineage has the changes of all its
+// checkpoints, but only the snapshot of a checkpoint that has one.
 func (c *threadCopy) readValues(ctx context.Context, step *Checkpoint) error {
 	if part, ok := c.parts[step.ID]; ok && !part.delta.Snapshot {
 		step.Changes = part.delta.Changes
@@ -105,7 +105,7 @@ func (c *threadCopy) readValues(ctx context.Context, step *Checkpoint) error {
 	return nil
 }
 
-// write removes what it has written if it fails.
+// write writes the copy. It deletes the incomplete copy if it fails.
 func (c *threadCopy) write(ctx context.Context) error {
 	err := c.writeSteps(ctx)
 	if err == nil && c.standIn != "" {
@@ -142,8 +142,7 @@ func (c *threadCopy) writeSteps(ctx context.Context) error {
 	return nil
 }
 
-// writeRemoved puts checkpoints that stand for the removed ancestors of a step,
-// oldest first.
+// writeRemoved puts temporary checkpoints for the removed ancestors of a step, oldest first.
 func (c *threadCopy) writeRemoved(ctx context.Context, step *Checkpoint) error {
 	var removed []copyPart
 	for id := c.parts[step.ID].prev; id != ""; id = c.parts[id].prev {

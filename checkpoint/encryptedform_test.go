@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A storedCall is a call that an earlier version of Encrypted made to its inner store.
+// A storedCall is a recorded call of an earlier version of Encrypted to its inner store.
 type storedCall struct {
 	Checkpoint *checkpoint.Checkpoint
 	Head       string
@@ -37,14 +37,16 @@ type runDeletingStore interface {
 	checkpoint.RunDeleter
 }
 
-// putOldForm stores what an earlier version stored with form 1.
+// putOldForm stores the two threads of putStored, as an earlier version encrypted them.
 func putOldForm(t *testing.T, inner runDeletingStore) {
 	t.Helper()
 	putStored(t, inner, "testdata/sealed_form1.json")
 }
 
-// putStored stores the threads "thread" and "other" of a file. The first had the checkpoints 1 to 6, of which 4 and 5 fork at 3, and 4 has a
-// snapshot; the run of 2 and 3 was deleted, and 6 has three pending writes.
+// putStored stores the threads "thread" and "other" of a file.
+//
+// Thread "thread" has the checkpoints 1 to 6. 4 and 5 fork at 3, and 4 has a snapshot.
+// The run of 2 and 3 was deleted. 6 has three pending writes.
 func putStored(t *testing.T, inner runDeletingStore, path string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -63,7 +65,7 @@ func putStored(t *testing.T, inner runDeletingStore, path string) {
 	}
 }
 
-// wantStored checks the values of putStored.
+// wantStored checks that s returns the values of putStored.
 func wantStored(t *testing.T, s checkpoint.Store) {
 	t.Helper()
 	list, err := listAll(t.Context(), s, "thread")
@@ -128,7 +130,7 @@ func TestEncryptedReadsAndContinuesTheOldForm(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, six.Writes, 4)
 
-	// Neither of the two stores has the other's memory of what was read.
+	// Use two stores, so that the one that writes has no cached digests.
 	for _, id := range []string{"8", "9"} {
 		store = mustEncrypt(t, inner, oldRing())
 		head, err := store.Get(ctx, checkpoint.Key{Thread: "thread"})
@@ -144,7 +146,7 @@ func TestEncryptedReadsAndContinuesTheOldForm(t *testing.T) {
 	}, lineageData(nine.Lineage))
 }
 
-// A frame of the old form cannot take the place of a new one.
+// Replacing a frame of form 2 by one of form 1 is an error.
 func TestEncryptedRefusesDowngrade(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -154,7 +156,7 @@ func TestEncryptedRefusesDowngrade(t *testing.T) {
 	old, err := inner.Get(ctx, k)
 	require.NoError(t, err)
 
-	// The new form has the same checkpoints with the same keys.
+	// Convert the thread to the new form by two copies. Its checkpoints keep their keys.
 	store := mustEncrypt(t, inner, oldRing())
 	require.NoError(t, store.CopyThread(ctx, "thread", "copy"))
 	back := mustEncrypt(t, inner, oldRing())
@@ -190,7 +192,7 @@ func TestEncryptedRefusesDowngrade(t *testing.T) {
 	assert.Len(t, fresh.Lineage, len(old.Lineage))
 }
 
-// An old frame behind a new one is refused, though nothing else is wrong with it.
+// A checkpoint of form 1 after one of form 2 is an error, even if its frames are valid.
 func TestEncryptedRefusesTheOldFormBehindTheNew(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -210,7 +212,7 @@ func TestEncryptedRefusesTheOldFormBehindTheNew(t *testing.T) {
 	assert.ErrorContains(t, err, "old form")
 }
 
-// These bytes were made by an earlier version, with the key and the places below.
+// An earlier version wrote these bytes, with the key and the places below.
 const (
 	goldenControl  = "AQJrMcSy9YRONqaqoaleIIuroC8/IpPZ/HgoyYZNlq0cDiDbKAvX"
 	goldenChange   = "AQJrMV1J1uM2fP0BnHizNZfPI+7iV3N9ORX690rL9chYIdxGvAQ="
@@ -253,7 +255,7 @@ func decode(t *testing.T, s string) []byte {
 	return b
 }
 
-// A copy that fails leaves nothing behind.
+// A failed CopyThread removes its incomplete copy.
 func TestEncryptedCopyThreadIsUndone(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -273,8 +275,8 @@ func TestEncryptedCopyThreadIsUndone(t *testing.T) {
 
 var errFailing = errors.New("the disk is gone")
 
-// A failingStore fails each change once left of them have succeeded. A negative
-// number means no limit.
+// A failingStore lets the first left changes succeed and fails all others. It never fails
+// if left is negative.
 type failingStore struct {
 	*innerStore
 	left int

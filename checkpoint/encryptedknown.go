@@ -5,8 +5,8 @@ import "sync"
 // maxKnown is the number of checkpoints in one generation of knownDigests.
 const maxKnown = 4096
 
-// knownDigests remembers the digests of checkpoints that were read or written lately,
-// so that Put need not read the parent. A forgotten one costs a read.
+// knownDigests caches the digests of checkpoints that were recently read or written. Put
+// reads its parent only if the cache does not have it.
 type knownDigests struct {
 	mu           sync.Mutex
 	young, older map[Key]digest
@@ -22,7 +22,8 @@ func (k *knownDigests) find(key Key) (digest, bool) {
 	return d, ok
 }
 
-// add remembers a checkpoint and forgets its parent, which few others will follow.
+// add caches a checkpoint and drops its parent, because few more checkpoints will follow
+// that parent.
 func (k *knownDigests) add(key Key, d digest, parent string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -20,7 +20,7 @@ func (e *EncryptedStore) Lease(ctx context.Context, thread string) (Lease, error
 	return &encryptedLease{EncryptedStore: e.over(lease), lease: lease}, nil
 }
 
-// over returns a store that shares everything with e but the inner store.
+// over returns a copy of e with another inner store. Both share the keys and the cache.
 func (e *EncryptedStore) over(inner Store) *EncryptedStore {
 	return &EncryptedStore{inner: inner, seal: e.seal, known: e.known}
 }
@@ -33,8 +33,8 @@ type encryptedLease struct {
 // Release implements [Lease].
 func (l *encryptedLease) Release(ctx context.Context) error { return l.lease.Release(ctx) }
 
-// ListThreads implements [ThreadLister]. It leaves out the threads that
-// [EncryptedStore.Reseal] adds for its work.
+// ListThreads implements [ThreadLister]. It omits the temporary threads of
+// [EncryptedStore.Reseal].
 func (e *EncryptedStore) ListThreads(ctx context.Context, prefix string) iter.Seq2[ThreadInfo, error] {
 	return func(yield func(ThreadInfo, error) bool) {
 		lister, ok := e.inner.(ThreadLister)

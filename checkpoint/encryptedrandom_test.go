@@ -21,15 +21,14 @@ type randomThread struct {
 	ids              int
 }
 
-// A store has the powers that change threads.
+// A store implements the optional interfaces that change threads.
 type store interface {
 	checkpoint.Store
 	checkpoint.Pruner
 	checkpoint.RunDeleter
 }
 
-// Whatever is stored, forked, pruned and removed, in whatever order, an encrypted store
-// returns the same as a plain one.
+// An encrypted store returns the same as a plain store after the same random calls.
 func TestEncryptedEqualsPlain(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {

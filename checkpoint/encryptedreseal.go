@@ -12,8 +12,8 @@ import (
 type ResealOptions struct {
 	// Prefix selects the threads whose id begins with it. Empty means all threads.
 	Prefix string
-	// DryRun changes nothing. It reports the threads that Reseal would encrypt
-	// again, and checks that each of them can be decrypted.
+	// DryRun makes Reseal change nothing. It then reports the threads that it would
+	// encrypt again, and checks that each can be decrypted.
 	DryRun bool
 	// Progress, when set, is called after each thread.
 	Progress func(ResealProgress)
@@ -22,39 +22,38 @@ type ResealOptions struct {
 // ResealProgress describes the thread that Reseal has finished last.
 type ResealProgress struct {
 	Thread      string
-	Checkpoints int   // of this thread
-	Resealed    bool  // it was encrypted again, or would be without DryRun
-	Err         error // why it was left as it is
-	Done, Total int   // threads
+	Checkpoints int   // the number of the thread's checkpoints
+	Resealed    bool  // the thread was encrypted again, or would be without DryRun
+	Err         error // the reason why the thread is unchanged, if it failed
+	Done, Total int   // numbers of threads
 }
 
 // ResealResult counts threads.
 type ResealResult struct {
-	Threads  int // all that were looked at
-	Resealed int // encrypted again, or with DryRun, to be encrypted again
-	Busy     int // left as they are, as a run holds or has changed them
-	Failed   int // left as they are, for another reason
+	Threads  int // all threads that Reseal examined
+	Resealed int // threads that were encrypted again, or would be without DryRun
+	Busy     int // unchanged threads that a run held or changed meanwhile
+	Failed   int // unchanged threads with another error
 }
 
-// Reseal encrypts every thread again that has values with an older key than the
-// active one or of an older form, so that older keys can be removed from the key
-// ring. Checkpoints keep their ids, order, parents, pending writes and tags, and
-// this store continues to report their times. The inner store takes them for new:
-// [PrunePolicy.KeepFor] and [ThreadInfo] count from the Reseal.
+// Reseal encrypts threads again whose values have an old key or an old form. Afterwards
+// the old keys can be removed from the key ring. Checkpoints keep their ids, order, parents,
+// pending writes and tags, and this store continues to report their times. For the inner
+// store they are new: [PrunePolicy.KeepFor] and [ThreadInfo] count from the Reseal.
 //
 // The inner store needs to be a [ThreadLister] and a [ThreadCopier] whose CopyThread
 // is atomic, and a [RunDeleter] for threads from which checkpoints were removed.
 // Reseal writes each thread to another thread of the inner store, deletes the
 // original and copies the new one back. The thread does not exist for a moment, so
 // no runs should use the store meanwhile. If the store is a [Leaser], Reseal skips a
-// thread that a run holds. A thread is held in memory.
+// thread that a run has leased. Reseal loads a whole thread into memory.
 //
 // If Reseal is interrupted, no data is lost, but one thread may be missing until
 // Reseal is called again with the same or no prefix. Do not delete or start threads
 // before that.
 //
-// A thread that cannot be encrypted again is left as it is, and Reseal continues
-// with the next one; the error then describes the first of them.
+// If a thread cannot be encrypted again, Reseal leaves it unchanged and continues with the
+// next thread. At the end it returns the first such error.
 func (e *EncryptedStore) Reseal(ctx context.Context, o ResealOptions) (ResealResult, error) {
 	var result ResealResult
 	copier, ok := e.inner.(ThreadCopier)
@@ -111,8 +110,8 @@ func concernsOneThread(err error) bool {
 	return false
 }
 
-// Reseal uses two more threads of the inner store for each thread: one for the new
-// checkpoints, and one that exists from when those are complete.
+// The prefixes of two temporary threads of the inner store. For each thread, Reseal writes
+// the new checkpoints to the first. It creates the second when the first is complete.
 const (
 	resealPrefix         = "weft-reseal/"
 	resealCompletePrefix = "weft-resealed/"
@@ -122,8 +121,8 @@ func isResealThread(thread string) bool {
 	return strings.HasPrefix(thread, resealPrefix) || strings.HasPrefix(thread, resealCompletePrefix)
 }
 
-// resealThreads returns the threads with a prefix, and of those the ones for which an
-// interrupted Reseal has left something behind.
+// resealThreads returns the threads with a prefix. The map has those for which an
+// interrupted Reseal left temporary threads.
 func (e *EncryptedStore) resealThreads(ctx context.Context, prefix string) ([]string, map[string]bool, error) {
 	lister, ok := e.inner.(ThreadLister)
 	if !ok {
@@ -157,7 +156,7 @@ type resealing struct {
 	thread      string
 	begun       bool // an earlier attempt was interrupted
 	dry         bool
-	unleased    bool // it could not be leased, for example as it is parked
+	unleased    bool // the thread could not be leased, for example because it is parked
 	checkpoints int
 	changed     bool
 }
@@ -204,7 +203,7 @@ func (r *resealing) lease(ctx context.Context) (Store, func(context.Context) err
 	return lease, lease.Release, nil
 }
 
-// replace does the work, or what an interrupted attempt has left of it.
+// replace encrypts the thread again, or completes an interrupted attempt.
 func (r *resealing) replace(ctx context.Context, leased Store, release func(context.Context) error) error {
 	if r.begun {
 		complete, err := r.recover(ctx)
@@ -243,7 +242,7 @@ func (r *resealing) replace(ctx context.Context, leased Store, release func(cont
 	return r.finish(ctx, release)
 }
 
-// copy writes the new checkpoints and their tags to a thread of their own.
+// copy writes the new checkpoints and their tags to the first temporary thread.
 func (r *resealing) copy(ctx context.Context) error {
 	c := newThreadCopy(r.store, r.thread, resealPrefix+r.thread)
 	c.as = r.thread
@@ -270,14 +269,14 @@ func (r *resealing) copy(ctx context.Context) error {
 	return nil
 }
 
-// A tagger is a store whose checkpoints can have names.
+// A tagger is a store that can give names to checkpoints.
 type tagger interface {
 	Tag(ctx context.Context, k Key, tag string) error
 	Tags(ctx context.Context, thread string) (map[string]Key, error)
 }
 
-// finish moves the new checkpoints to the thread, which does not exist. A lease of the
-// thread would prevent that in some stores.
+// finish moves the new checkpoints to the deleted thread. It releases the lease first,
+// because in some stores a lease of the target prevents the copy.
 func (r *resealing) finish(ctx context.Context, release func(context.Context) error) error {
 	if err := release(ctx); err != nil {
 		return err
@@ -291,15 +290,16 @@ func (r *resealing) finish(ctx context.Context, release func(context.Context) er
 }
 
 func (r *resealing) clean(ctx context.Context) error {
-	// Without the mark, the copy counts as incomplete. So the mark goes first.
+	// Delete the second temporary thread first. If this is interrupted, the next Reseal
+	// finds only the first one and deletes it.
 	if err := r.store.inner.DeleteThread(ctx, resealCompletePrefix+r.thread); err != nil {
 		return err
 	}
 	return r.store.inner.DeleteThread(ctx, resealPrefix+r.thread)
 }
 
-// recover removes what an interrupted attempt has left behind. It reports true if it
-// instead left a complete copy of a thread that no longer exists.
+// recover deletes the temporary threads of an interrupted attempt. If the thread does not
+// exist and its copy is complete, recover keeps the copy and returns true.
 func (r *resealing) recover(ctx context.Context) (bool, error) {
 	mark, err := r.ids(ctx, resealCompletePrefix+r.thread)
 	if err != nil {
@@ -319,8 +319,8 @@ func (r *resealing) recover(ctx context.Context) (bool, error) {
 	if len(copied) > 0 && len(present) == 0 {
 		return true, nil
 	}
-	// CopyThread is atomic: the thread is the original, or whole again, unless
-	// somebody has started another one under its id.
+	// CopyThread is atomic, so the thread is the original or a complete copy, or a new
+	// thread with the same id.
 	same := func(id string) bool { return slices.Contains(copied, id) }
 	if len(copied) > 0 && !slices.ContainsFunc(present, same) {
 		return false, fmt.Errorf("a new thread was started under this id while Reseal was interrupted; "+

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A crashingStore stops working in the middle: after so many changes, all calls fail.
-// The change at which it stops takes effect if late is set.
+// A crashingStore fails all calls after left changes. If late is set, the change at which
+// it crashes takes effect.
 type crashingStore struct {
 	*innerStore
 	left int
@@ -98,8 +98,8 @@ func (s *crashingStore) Tags(_ context.Context, thread string) (map[string]check
 	return s.tags[thread], nil
 }
 
-// oldStore has the threads of putOldForm, "thread" with a tag, and a thread "t" of the
-// new form with the old key, from which checkpoints were removed.
+// oldStore returns a store with the threads of putOldForm and a thread "t". Thread "thread"
+// has a tag. Thread "t" has form 2 and the old key, and checkpoints were removed from it.
 func oldStore(t *testing.T) *crashingStore {
 	t.Helper()
 	s := &crashingStore{innerStore: newInner(), tags: map[string]map[string]checkpoint.Key{}}
@@ -112,7 +112,7 @@ func oldStore(t *testing.T) *crashingStore {
 	return s
 }
 
-// readAll reads every checkpoint of every thread, and the order within each thread.
+// readAll returns every checkpoint of every thread, and the order within each thread.
 func readAll(t *testing.T, s *checkpoint.EncryptedStore) (map[checkpoint.Key]checkpoint.Checkpoint, map[string][]string) {
 	t.Helper()
 	all, order := map[checkpoint.Key]checkpoint.Checkpoint{}, map[string][]string{}
@@ -131,8 +131,8 @@ func readAll(t *testing.T, s *checkpoint.EncryptedStore) (map[checkpoint.Key]che
 	return all, order
 }
 
-// wantResealed checks that nothing is lost, that the new key is enough to read it, and
-// that nothing else is left.
+// wantResealed checks that the new key is enough to read every checkpoint, and that no
+// temporary thread is left.
 func wantResealed(t *testing.T, s *crashingStore, want map[checkpoint.Key]checkpoint.Checkpoint, order map[string][]string) {
 	t.Helper()
 	got, gotOrder := readAll(t, mustEncrypt(t, s.innerStore, ring("new")))
@@ -172,14 +172,14 @@ func TestResealReplacesKeysAndForms(t *testing.T) {
 	}, seen)
 	wantResealed(t, s, want, order)
 
-	// A second time there is nothing to do.
+	// A second Reseal changes nothing.
 	left := s.left
 	result, err = store.Reseal(ctx, checkpoint.ResealOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, checkpoint.ResealResult{Threads: 3}, result)
 	assert.Equal(t, left, s.left, "it changes nothing")
 
-	// Threads continue, also for a store that has read them before.
+	// The threads can be continued, also with a store that has cached their digests.
 	for id, head := range map[string]string{"thread": "6", "t": "5"} {
 		next := threadStep("z", head, 9)
 		next.Thread = id
@@ -283,8 +283,8 @@ func TestResealLeavesAThreadThatWasChangedMeanwhile(t *testing.T) {
 	assert.Len(t, six.Writes, 4)
 }
 
-// A thread that was started while Reseal was interrupted is not lost, nor is the one
-// that Reseal was about to restore.
+// If a new thread takes the id of a thread that an interrupted Reseal deleted, the next
+// Reseal keeps both threads.
 func TestResealKeepsBothThreadsOfOneID(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -326,7 +326,7 @@ func TestResealNeedsItsPowers(t *testing.T) {
 	assert.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
-// Values of removed ancestors count too: they may have an older key than what is left.
+// Values of removed ancestors can have an older key than those of the kept checkpoints.
 func TestResealFindsOldValuesOfRemovedAncestors(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

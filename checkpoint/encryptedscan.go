@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 )
 
-// needed reports whether a thread has a value with an older key than the active one
-// or of an older form. It counts the checkpoints.
+// needed reports whether the thread has a value with an old key or an old form. It counts
+// the checkpoints.
 func (r *resealing) needed(ctx context.Context) (bool, error) {
 	needed, inner := false, r.store.inner
 	r.checkpoints = 0
@@ -26,9 +26,9 @@ func (r *resealing) needed(ctx context.Context) (bool, error) {
 	return needed, nil
 }
 
-// isOutdated looks at one checkpoint. All values of a Put have the same key and form,
-// so Control is enough for them. The values of removed ancestors, which a lineage
-// keeps, may be older.
+// isOutdated reports whether a checkpoint has a value with an old key or an old form. All
+// values of a Put have the same key and form, so it checks only Control. The lineage may
+// also have older values, of removed ancestors.
 func (r *resealing) isOutdated(ctx context.Context, c *Checkpoint) (bool, error) {
 	seal := r.store.seal
 	if !seal.isCurrent(c.Control) {

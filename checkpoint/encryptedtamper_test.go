@@ -14,8 +14,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A tamperingStore alters what it returns, as somebody who can write to the database
-// could.
+// A tamperingStore alters the checkpoints that it returns, as an attacker who can write to
+// the database could.
 type tamperingStore struct {
 	*innerStore
 	alter func(c *checkpoint.Checkpoint)
@@ -42,8 +42,8 @@ func (s *tamperingStore) List(ctx context.Context, q checkpoint.Query) iter.Seq2
 	}
 }
 
-// putThread stores the checkpoints 1 to 5 of thread "t", of which 4 has a snapshot,
-// and three pending writes at 5. Checkpoint x is in namespace "n".
+// putThread stores the checkpoints 1 to 5 of thread "t", and checkpoint x in namespace "n".
+// Checkpoint 4 has a snapshot, and checkpoint 5 has three pending writes.
 func putThread(t *testing.T, s checkpoint.Store) {
 	t.Helper()
 	ctx := t.Context()
@@ -78,9 +78,9 @@ func threadWrites() []checkpoint.Write {
 	}
 }
 
-// Every alteration of one checkpoint that changes its meaning is noticed by Get, and
-// by List where List yields the altered part.
-func TestEncryptedNoticesAlteration(t *testing.T) {
+// Get returns an error for every alteration of a checkpoint. List does so if it yields the
+// altered field.
+func TestEncryptedDetectsAlteration(t *testing.T) {
 	t.Parallel()
 	const getOnly = true
 	donor := func(t *testing.T, inner *innerStore, id string) checkpoint.Checkpoint {
@@ -173,9 +173,8 @@ func TestEncryptedNoticesAlteration(t *testing.T) {
 	}
 }
 
-// An ancestor that is missing, altered or exchanged is noticed by the Get of every
-// descendant whose lineage has it.
-func TestEncryptedNoticesBrokenLineage(t *testing.T) {
+// Get returns an error if an ancestor in the lineage is missing, altered or exchanged.
+func TestEncryptedDetectsBrokenLineage(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
@@ -220,8 +219,8 @@ func TestEncryptedNoticesBrokenLineage(t *testing.T) {
 	}
 }
 
-// Frames of an earlier checkpoint do not fit a later one that has the same id.
-func TestEncryptedNoticesFramesOfAnEarlierCheckpointWithTheSameID(t *testing.T) {
+// A checkpoint cannot be read with frames of an earlier checkpoint that had the same id.
+func TestEncryptedDetectsFramesOfAnEarlierCheckpointWithTheSameID(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	put := func(text string) (*innerStore, checkpoint.Checkpoint) {
@@ -257,7 +256,7 @@ func TestEncryptedNoticesFramesOfAnEarlierCheckpointWithTheSameID(t *testing.T) 
 	}
 }
 
-// A write may be replaced, also one that others of its PutWrites name.
+// A pending write can be replaced, also if another write of the same PutWrites names it.
 func TestEncryptedAcceptsReplacedWrites(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -273,7 +272,7 @@ func TestEncryptedAcceptsReplacedWrites(t *testing.T) {
 	assert.Equal(t, want, got.Writes)
 }
 
-// Removing checkpoints makes the store report an older parent, which is no alteration.
+// After checkpoints are removed, the store reports an older parent. This is no error.
 func TestEncryptedAcceptsRemovedAncestors(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -2,13 +2,13 @@ package checkpoint
 
 import "errors"
 
-// The errors that the errors of a store wrap. Test for them with [errors.Is].
+// The errors of stores. Stores wrap them, so test for them with [errors.Is].
 var (
 	// ErrNotFound means that the thread or checkpoint does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrConflict means that another writer was faster: the checkpoint to follow is
-	// no longer the newest, or a run holds the lease of the thread. Read the thread
-	// again before the next attempt.
+	// ErrConflict means that another writer was faster: the head that the caller passed is
+	// no longer the newest checkpoint, or a run holds the lease of the thread. Read the
+	// thread again before the next attempt.
 	ErrConflict = errors.New("conflict")
 	// ErrTooLarge means that a value exceeds the store's limit. Nothing was written.
 	ErrTooLarge = errors.New("value too large")

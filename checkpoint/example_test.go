@@ -51,8 +51,7 @@ func ExampleParseChanges() {
 	// true
 }
 
-// To rotate keys, encrypt everything again with the new key. The old key is no longer
-// needed afterwards.
+// Reseal encrypts all threads with the new key. Afterwards the old key is not needed.
 func ExampleEncryptedStore_Reseal() {
 	ctx := context.Background()
 	inner := memcheckpoint.New(memcheckpoint.Options{})

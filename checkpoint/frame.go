@@ -6,12 +6,12 @@ import (
 	"hash/crc32"
 )
 
-// frameFormat is the first byte of every frame. Another layout must have another
-// number, so that an older version refuses it.
+// frameFormat is the first byte of every frame. A new layout must have a new number, so
+// that an older version returns [ErrFormat].
 const frameFormat = 0x01
 
-// The kind of a frame is not stored, but it is part of the checksum. Thus a frame of
-// changes that is read as a frame of deltas counts as damaged.
+// The kinds of frames. A kind is not stored, but it is part of the checksum. So reading a
+// frame of changes as deltas returns [ErrCorrupt].
 const (
 	frameChanges = 'c'
 	frameDeltas  = 'd'
@@ -19,8 +19,8 @@ const (
 
 const (
 	frameHeader = 1 + crc32.Size
-	minChange   = 3 // the lengths of a name and of data, and a kind
-	minDelta    = 4 // the lengths of an id and of a source, flags, and a count
+	minChange   = 3 // bytes: the lengths of a name and of data, and a kind
+	minDelta    = 4 // bytes: the lengths of an id and of a source, flags, and a count
 )
 
 const deltaSnapshot = 1 // the only flag of a delta
@@ -38,8 +38,8 @@ func AppendChanges(dst []byte, changes []Change) []byte {
 
 // ParseChanges returns the changes that [AppendChanges] wrote. Their Data share memory
 // with b. It returns [ErrFormat] if b begins with an unknown format byte, and
-// [ErrCorrupt] if b is damaged. It allocates memory in proportion to len(b), whatever
-// lengths b contains.
+// [ErrCorrupt] if b is damaged. Its memory use is proportional to len(b), even if b
+// contains wrong lengths.
 func ParseChanges(b []byte) ([]Change, error) {
 	r, err := openFrame(b, frameChanges)
 	if err != nil {
@@ -127,7 +127,7 @@ func appendChanges(dst []byte, changes []Change) []byte {
 	return dst
 }
 
-// appendCount appends n+1, or zero for nil.
+// appendCount appends n+1, or zero for a nil slice.
 func appendCount(dst []byte, n int, isNil bool) []byte {
 	if isNil {
 		return append(dst, 0)
@@ -185,8 +185,8 @@ func (r *frameReader) byte() byte {
 	return b
 }
 
-// uvarint fails for a number that is not in its shortest form, so that equal content
-// has equal frames.
+// uvarint reads a number. It rejects a number that is not in its shortest form, so that
+// equal content has equal frames.
 func (r *frameReader) uvarint() uint64 {
 	v, n := binary.Uvarint(r.rest)
 	if n <= 0 || n > 1 && r.rest[n-1] == 0 {
@@ -197,8 +197,8 @@ func (r *frameReader) uvarint() uint64 {
 	return v
 }
 
-// count reads the number of elements that follow, of which each has at least size
-// bytes. It returns false for nil.
+// count reads the number of elements that follow. Each element has at least size bytes.
+// It returns false for a nil slice.
 func (r *frameReader) count(size int) (int, bool) {
 	v := r.uvarint()
 	if v == 0 {
@@ -211,7 +211,7 @@ func (r *frameReader) count(size int) (int, bool) {
 	return int(v - 1), true
 }
 
-// text returns a part of the frame, which is not copied.
+// text reads a length and returns that many bytes of the frame without copying them.
 func (r *frameReader) text() []byte {
 	n := r.uvarint()
 	if n > uint64(len(r.rest)) {

@@ -31,7 +31,7 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// wantParsed accepts success and [ErrCorrupt], and reports success.
+// wantParsed fails the test for errors other than [ErrCorrupt]. It reports whether err is nil.
 func wantParsed(t *testing.T, err error) bool {
 	t.Helper()
 	if err != nil {
@@ -40,9 +40,9 @@ func wantParsed(t *testing.T, err error) bool {
 	return err == nil
 }
 
-// A frame of a few bytes that claims millions of elements must not cost more than
-// its own size allows. The test is not parallel: allocations of others would count.
-func TestFrameHostileLengths(t *testing.T) {
+// A short frame that claims millions of elements must not allocate much memory. The test
+// is not parallel because it counts allocations.
+func TestHostileLengthsDoNotAllocateMuch(t *testing.T) {
 	huge := []byte{0xff, 0xff, 0xff, 0xff, 0x0f}
 	bodies := [][]byte{huge, append([]byte{2}, huge...), append([]byte{2, 0, 0}, huge...), append([]byte{2, 0, 0, 0}, huge...)}
 	for _, body := range bodies {

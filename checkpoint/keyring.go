@@ -12,18 +12,18 @@ import (
 // KeySize is the length of a key in bytes, as AES-256 requires.
 const KeySize = 32
 
-// A KeyRing holds the keys of an [Encrypted] store. Formatting a KeyRing prints the
-// ids of its keys and no key.
+// A KeyRing holds the keys of an [Encrypted] store. Formatting a KeyRing prints only the
+// ids of its keys.
 //
 // To rotate keys, add a key with a new id, make it the active one, and call
-// [EncryptedStore.Reseal]. An old key must remain in the ring until then, since the
-// values that it encrypted keep it.
+// [EncryptedStore.Reseal]. Keep an old key in the ring until then, because existing values
+// are still encrypted with it.
 type KeyRing struct {
 	// Active is the id of the key that encrypts new values.
 	Active string
 	// Keys holds the keys by id, including the active one. An id has 1 to 255 bytes
 	// and is stored unencrypted. A key is [KeySize] random bytes. Do not encrypt more
-	// than 2³² values with one key, and do not give another key the id of an old one.
+	// than 2³² values with one key. Never use the id of an old key for a new key.
 	Keys map[string][]byte
 }
 

@@ -16,9 +16,9 @@ type Leaser interface {
 	Lease(ctx context.Context, thread string) (Lease, error)
 }
 
-// A Lease is a [Store] for one run of one thread. If leases of the store can expire,
-// every Put and PutWrites checks that the lease is still held, and renews it; if it was
-// lost, they return [ErrConflict].
+// A Lease is a [Store] for one run of one thread. If leases of the store can expire, every
+// Put and PutWrites renews the lease. They return [ErrConflict] if the lease has expired
+// and was lost to another run.
 type Lease interface {
 	Store
 	// Release ends the lease. It takes effect even if ctx is done. Another call does
@@ -35,7 +35,7 @@ type ThreadLister interface {
 // ThreadInfo describes a thread.
 type ThreadInfo struct {
 	ID          string
-	Checkpoints int // in all namespaces
+	Checkpoints int // the number of checkpoints in all namespaces
 	Created     time.Time
 	Updated     time.Time
 }
@@ -57,18 +57,19 @@ type Pruner interface {
 	Prune(ctx context.Context, p PrunePolicy) (int, error)
 }
 
-// A PrunePolicy says which checkpoints [Pruner.Prune] keeps. It keeps a checkpoint to
-// which at least one of the rules applies, and always the newest of each namespace, with
-// one exception. A namespace that belongs to one call of a subgraph, as [CalledAt]
-// reports, is removed entirely with the checkpoint at which the call was made, since
-// that call can no longer be resumed.
+// A PrunePolicy says which checkpoints [Pruner.Prune] keeps. It keeps a checkpoint if at
+// least one of the rules applies, and always keeps the newest of each namespace.
+//
+// There is one exception: the namespace of one call of a subgraph, as [CalledAt] reports.
+// When the checkpoint at which the call was made is removed, Prune removes the whole
+// namespace, because the call can no longer be resumed.
 type PrunePolicy struct {
 	// Threads are the threads to prune. Nil means all threads.
 	Threads []string
 	// KeepLast keeps this many of the newest checkpoints of each namespace. Values
 	// below 1 mean 1.
 	KeepLast int
-	// KeepFor keeps checkpoints that are younger.
+	// KeepFor keeps checkpoints that are younger than this.
 	KeepFor time.Duration
 	// KeepPending keeps checkpoints that have pending writes, such as the questions
 	// of a paused run.
@@ -82,11 +83,10 @@ func (p PrunePolicy) Keeps(newer int, age time.Duration, pending bool) bool {
 	return newer < max(p.KeepLast, 1) || age < p.KeepFor || p.KeepPending && pending
 }
 
-// CalledAt returns the checkpoint at which a subgraph was called, given the namespace
-// with the checkpoints of that call: the caller's namespace and the id of the
-// checkpoint in it. It returns false for a namespace that does not belong to one call:
-// the empty namespace, and the namespace of a persistent subgraph, whose checkpoints
-// outlive the call. It is for implementers of [Pruner].
+// CalledAt returns the checkpoint at which a subgraph was called: the caller's namespace
+// and the id of the checkpoint. The argument is the namespace of the call's checkpoints.
+// CalledAt returns false for the empty namespace and for the namespace of a persistent
+// subgraph, because these do not belong to one call. It is for implementers of [Pruner].
 func CalledAt(namespace string) (caller, id string, ok bool) {
 	call := namespace
 	if i := strings.LastIndexByte(namespace, '/'); i >= 0 {

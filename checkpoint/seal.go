@@ -7,10 +7,9 @@ import (
 // An encrypted value is a frame: the form; the length of the key id; the key id;
 // a random nonce of 12 bytes; the ciphertext; a tag of 16 bytes.
 //
-// A frame of form 1 is authenticated with its own place only. It is read and no
-// longer written. A frame of form 2 is authenticated with everything that a
-// checkpoint means, and the frames of one checkpoint are bound to each other by a
-// [binding].
+// The additional data of a frame of form 1 is its place. This version reads such frames,
+// but does not write them. The additional data of a frame of form 2 also covers the other
+// fields of the checkpoint, and a [binding] connects the frames of one checkpoint.
 const (
 	sealSingle = 0x01
 	sealBound  = 0x02
@@ -26,7 +25,7 @@ func (s *sealer) seal(data []byte, p *place) []byte {
 	return key.Seal(b, nil, data, p.additional())
 }
 
-// open decrypts a frame of the form that p.form names. The result does not share
+// open decrypts a frame, which must have the form p.form. The result does not share
 // memory with the frame.
 func (s *sealer) open(sealed []byte, p *place) ([]byte, error) {
 	form, id, rest, err := parseSeal(sealed)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Only sealed bytes can be opened, and only in their form and at their place.
+// FuzzOpen checks that open accepts only sealed bytes, with their own form and place.
 func FuzzOpen(f *testing.F) {
 	s, err := newSealer(KeyRing{Active: "key", Keys: map[string][]byte{"key": make([]byte, KeySize)}})
 	require.NoError(f, err)
@@ -38,8 +38,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// Whatever follows a binding or a write's successor is returned unchanged, and no
-// bytes cause a panic.
+// FuzzBinding checks that the parsers return the remaining bytes unchanged and never panic.
 func FuzzBinding(f *testing.F) {
 	full := &binding{digest: digest{1}, parent: "parent", parentDigest: &digest{2}, snapshot: true, noChanges: true, time: time.Unix(1, 2)}
 	f.Add([]byte{})
@@ -66,7 +65,7 @@ func FuzzBinding(f *testing.F) {
 	})
 }
 
-// Two checkpoints that differ in anything but the parent have two digests.
+// Checkpoints that differ in any field except the parent have different digests.
 func TestDigestCoversContent(t *testing.T) {
 	t.Parallel()
 	seen := map[digest]string{}

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// A digest identifies the content of a checkpoint. The frames of a checkpoint share
-// its digest, so that frames of two checkpoints that had the same id at different
-// times cannot be mixed. It does not depend on keys, nonces or the parent: storing
-// the same checkpoint again yields the same digest.
+// A digest identifies the content of a checkpoint. All frames of a checkpoint contain its
+// digest. So the frames of an earlier checkpoint with the same id cannot replace them.
+// A digest does not depend on keys, nonces or the parent: storing the same checkpoint
+// again yields the same digest.
 type digest [16]byte
 
 func digestOf(c *Checkpoint) digest {
@@ -26,8 +26,8 @@ func digestOf(c *Checkpoint) digest {
 	return digest(h.Sum(h.buffer)[:len(digest{})])
 }
 
-// A contentHash collects short parts in a buffer, since the hash takes few large parts
-// faster than many small ones.
+// A contentHash collects short parts in a buffer, because hashing a few large parts is
+// faster than hashing many small parts.
 type contentHash struct {
 	hash.Hash
 	buffer []byte
@@ -58,13 +58,13 @@ func (h *contentHash) addChanges(list []Change) {
 // parent. It is encrypted in Control, and at the end of each list of changes.
 type binding struct {
 	digest digest
-	// parent is the parent at the time of the Put. A store that removes that parent
-	// reports an older one.
+	// parent is the parent at the time of the Put. After the store has removed it, the
+	// store reports an older ancestor.
 	parent string
 	// parentDigest is nil if the parent had frames of form 1 or does not exist.
 	parentDigest *digest
 	snapshot     bool // the checkpoint has a snapshot
-	noChanges    bool // the list of changes is nil; for links only
+	noChanges    bool // the list of changes is nil; used only in links
 	time         time.Time
 }
 
@@ -102,8 +102,8 @@ func (b *binding) append(dst []byte) []byte {
 	return dst
 }
 
-// parseBinding also returns the bytes that follow the binding. It reports false if
-// data does not begin with a binding.
+// parseBinding parses the binding at the start of data. It also returns the remaining
+// bytes. It returns false if data does not begin with a binding.
 func parseBinding(data []byte) (*binding, []byte, bool) {
 	r := &frameReader{rest: data}
 	flags := r.byte()
@@ -124,15 +124,15 @@ func parseBinding(data []byte) (*binding, []byte, bool) {
 	return b, r.rest, !r.failed && flags < bindsUnknown
 }
 
-// A pending write of form 2 begins with the task and index of the next write in
-// the same PutWrites; the last one names the first. Every write that is named must
-// exist, so removing some of them is noticed.
+// appendNextWrite appends the task and index of the next write. The data of a pending
+// write of form 2 begins with them: each write of a PutWrites names the next, and the last
+// names the first. So a missing write is detected.
 func appendNextWrite(dst []byte, next *Write) []byte {
 	return binary.AppendVarint(appendText(dst, next.Task), int64(next.Index))
 }
 
-// parseNextWrite also returns the data of the write. It reports false if b does not
-// begin with a task and an index.
+// parseNextWrite parses the task and index of the next write. It also returns the data of
+// the write. It returns false if b does not begin with a task and an index.
 func parseNextWrite(b []byte) (next writeID, data []byte, ok bool) {
 	r := &frameReader{rest: b}
 	next.task = string(r.text())
@@ -144,7 +144,7 @@ func parseNextWrite(b []byte) (next writeID, data []byte, ok bool) {
 	return next, r.rest[n:], true
 }
 
-// A writeID tells the pending writes of a checkpoint apart.
+// A writeID identifies a pending write of a checkpoint.
 type writeID struct {
 	task  string
 	index int

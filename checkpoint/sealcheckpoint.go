@@ -2,11 +2,11 @@ package checkpoint
 
 import "slices"
 
-// linkChannel is the channel of the last change of a list of form 2, the link. Its
-// data is a binding.
+// linkChannel is the channel of the link, which is the last change in a list of form 2. The
+// data of a link is a binding.
 const linkChannel = "$seal"
 
-// checkpoint returns c as the inner store keeps it.
+// checkpoint returns c with encrypted values, for the inner store.
 func (s *sealer) checkpoint(c Checkpoint, b *binding) Checkpoint {
 	control := place{form: sealBound, key: c.Key, what: sealedControl, source: c.Source, header: &c}
 	sealed := c
@@ -44,8 +44,8 @@ func linkPlace(list place, count int) place {
 	return list
 }
 
-// openControl decrypts Control and checks what belongs to it: step, source, run,
-// version and metadata. It returns nil for a Control of form 1.
+// openControl decrypts Control and returns its binding. This also authenticates step,
+// source, run, version and metadata. It returns nil for a Control of form 1.
 func (s *sealer) openControl(c *Checkpoint) (*binding, error) {
 	p := place{form: sealSingle, key: c.Key, what: sealedControl}
 	if len(c.Control) > 0 && c.Control[0] == sealBound {
@@ -67,8 +67,8 @@ func (s *sealer) openControl(c *Checkpoint) (*binding, error) {
 	return b, nil
 }
 
-// openList decrypts a list of changes at a place. It returns no binding for a list
-// of form 1, and sets the form of the place.
+// openList decrypts a list of changes at a place, and sets the form of the place. The
+// binding is nil for a list of form 1.
 func (s *sealer) openList(list []Change, in *place) ([]Change, *binding, error) {
 	n := len(list) - 1
 	if n < 0 || list[n].Channel != linkChannel || len(list[n].Data) == 0 || list[n].Data[0] != sealBound {
@@ -95,8 +95,8 @@ func (s *sealer) openList(list []Change, in *place) ([]Change, *binding, error) 
 	return opened, link, err
 }
 
-// openValues decrypts the changes and the snapshot of a checkpoint whose Control has
-// the binding b, which is nil for form 1.
+// openValues decrypts the changes and the snapshot of a checkpoint. b is the binding of
+// its Control, and nil for form 1.
 func (s *sealer) openValues(c *Checkpoint, b *binding) error {
 	if b != nil && b.snapshot != (c.Snapshot != nil) {
 		return altered(c.Key, "its snapshot was added or removed")
@@ -122,7 +122,7 @@ func (s *sealer) openValues(c *Checkpoint, b *binding) error {
 	return err
 }
 
-// mustMatch reports an [ErrDecrypt] if two bindings are not of the same checkpoint.
+// mustMatch returns an [ErrDecrypt] if two bindings belong to different checkpoints.
 func (b *binding) mustMatch(control *binding, k Key) error {
 	switch {
 	case b == nil && control == nil:
@@ -135,8 +135,8 @@ func (b *binding) mustMatch(control *binding, k Key) error {
 	return nil
 }
 
-// openLineage decrypts the lineage of a checkpoint whose own values are open, and
-// checks that it is unbroken.
+// openLineage decrypts the lineage of a checkpoint and checks that it is unbroken. The
+// checkpoint's own values must be decrypted already.
 func (s *sealer) openLineage(c *Checkpoint, b *binding) error {
 	last := len(c.Lineage) - 1
 	if last < 0 || c.Lineage[last].ID != c.ID {
@@ -167,7 +167,7 @@ func (s *sealer) openLineage(c *Checkpoint, b *binding) error {
 	return nil
 }
 
-// openDelta decrypts an ancestor's part of a lineage.
+// openDelta decrypts the part of a lineage that belongs to an ancestor.
 func (s *sealer) openDelta(k Key, d *Delta) (*binding, error) {
 	k.ID = d.ID
 	p := place{key: k, what: sealedChange, source: d.Source}
@@ -179,13 +179,13 @@ func (s *sealer) openDelta(k Key, d *Delta) (*binding, error) {
 	return link, err
 }
 
-// A chain checks that the parts of a lineage follow each other. Each part of form 2
-// names its parent and, unless that had form 1, the parent's digest.
+// A chain checks that each part of a lineage follows the part before. A part of form 2
+// names its parent and, unless the parent has form 1, the parent's digest.
 type chain struct {
 	of    Key
 	begun bool
 	prev  string
-	bound *binding // of prev, nil for form 1
+	bound *binding // the binding of prev; nil for form 1
 }
 
 func (l *chain) add(d *Delta, b *binding) error {
@@ -208,8 +208,8 @@ func (l *chain) add(d *Delta, b *binding) error {
 	return nil
 }
 
-// checkAncestor reports an [ErrDecrypt] if the reported parent of a checkpoint is not
-// among its ancestors, as far as its lineage tells.
+// checkAncestor returns an [ErrDecrypt] if the reported parent is not in the lineage. It
+// cannot check a parent that is older than the snapshot at which the lineage begins.
 func checkAncestor(c *Checkpoint, b *binding, reported string) error {
 	inLineage := func(d Delta) bool { return d.ID == reported && d.ID != c.ID }
 	if reported == b.parent || c.Lineage[0].Snapshot || reported == "" || slices.ContainsFunc(c.Lineage, inLineage) {
@@ -218,7 +218,7 @@ func checkAncestor(c *Checkpoint, b *binding, reported string) error {
 	return altered(c.Key, "its parent was altered from %q to %q, which is not in its lineage", b.parent, reported)
 }
 
-// writes seals pending writes.
+// writes encrypts pending writes.
 func (s *sealer) writes(k Key, list []Write) []Write {
 	if list == nil {
 		return nil
@@ -237,8 +237,8 @@ func writePlace(form byte, k Key, w *Write) place {
 	return place{form: form, key: k, what: sealedWrite, channel: w.Channel, kind: w.Kind, task: w.Task, index: w.Index}
 }
 
-// openWrites decrypts the pending writes of a checkpoint whose Control has the
-// binding b. A checkpoint of form 2 has no writes of form 1.
+// openWrites decrypts the pending writes of a checkpoint. b is the binding of its Control.
+// A checkpoint of form 2 has no writes of form 1.
 func (s *sealer) openWrites(c *Checkpoint, b *binding) ([]Write, error) {
 	if c.Writes == nil {
 		return nil, nil

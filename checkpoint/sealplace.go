@@ -18,9 +18,9 @@ const (
 	sealedSnapshotLink
 )
 
-// A place says which value of which checkpoint a frame is. It makes the additional
-// data of the frame, so that a frame that was moved or whose context was altered
-// cannot be decrypted.
+// A place identifies an encrypted value: its checkpoint, its kind and its position. The
+// additional data of the frame is made from it, so a frame that was moved cannot be
+// decrypted.
 type place struct {
 	form    byte
 	key     Key
@@ -28,17 +28,17 @@ type place struct {
 	channel string
 	kind    uint8
 	task    string
-	index   int // of a write, or of a change in its list
+	index   int // the index of a write, or of a change in its list
 	count   int // the length of the list of changes
 
-	// Only form 2 uses the fields that follow.
+	// Only form 2 uses the following fields.
 	source Source
 	digest digest      // for changes
 	header *Checkpoint // for Control: run, version, step and metadata
 }
 
-// additional returns the additional data. Every text follows its length, so that no
-// two places have the same additional data.
+// additional returns the additional data of the frame. A length precedes every text, so
+// different places have different additional data.
 func (p *place) additional() []byte {
 	b := make([]byte, 0, 192+len(p.key.Thread)+len(p.key.Namespace)+len(p.key.ID)+len(p.channel)+len(p.task))
 	if p.form == sealBound {
@@ -60,7 +60,7 @@ func (p *place) additional() []byte {
 	return b
 }
 
-// appendFacts appends what a checkpoint says about itself beyond its key and source.
+// appendFacts appends the step, run, version and metadata of a checkpoint.
 func appendFacts(b []byte, c *Checkpoint) []byte {
 	b = binary.AppendVarint(b, int64(c.Step))
 	b = appendText(b, c.Run)
@@ -89,7 +89,7 @@ func (p *place) String() string {
 	}
 }
 
-// altered returns an [ErrDecrypt] about the place.
+// altered returns an [ErrDecrypt] that names the place.
 func (p *place) altered(format string, args ...any) error {
 	return fmt.Errorf("checkpoint: %s: %s: %w", p, fmt.Sprintf(format, args...), ErrDecrypt)
 }
@@ -98,7 +98,7 @@ func keyText(k Key) string {
 	return fmt.Sprintf("thread %q, namespace %q, checkpoint %q", k.Thread, k.Namespace, k.ID)
 }
 
-// altered returns an [ErrDecrypt] about a checkpoint.
+// altered returns an [ErrDecrypt] that names the checkpoint.
 func altered(k Key, format string, args ...any) error {
 	return fmt.Errorf("checkpoint: %s: %s: %w", keyText(k), fmt.Sprintf(format, args...), ErrDecrypt)
 }

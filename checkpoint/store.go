@@ -17,16 +17,16 @@ type Store interface {
 	// checkpoint than head, which forks the thread. Put returns [ErrNotFound] if the
 	// parent does not exist in the namespace. If c.Settles is set, Put deletes the
 	// pending writes of the parent in the same transaction. Put stores nothing if
-	// [Checkpoint.Check] returns an error, which it returns.
+	// [Checkpoint.Check] returns an error, and returns that error.
 	//
-	// A Put of the newest checkpoint with the same id and parent succeeds and changes
-	// nothing, so a caller that does not know whether a Put took effect may repeat it.
+	// Put succeeds and changes nothing if the newest checkpoint has the same id and parent.
+	// So a caller may repeat a Put whose result it does not know.
 	Put(ctx context.Context, c Checkpoint, head string) error
 
 	// PutWrites adds pending writes to the checkpoint k, either all or none. A write
 	// replaces an earlier one with the same task and index. PutWrites returns
 	// [ErrNotFound] if the checkpoint does not exist. It stores nothing if
-	// [CheckWrites] returns an error, which it returns; k.ID must not be empty.
+	// [CheckWrites] returns an error, and returns that error. k.ID must not be empty.
 	PutWrites(ctx context.Context, k Key, writes []Write) error
 
 	// Get returns a checkpoint with its lineage and its pending writes. If k.ID is
@@ -83,14 +83,13 @@ type Checkpoint struct {
 	Version string
 	// Metadata is defined by the caller. A [Query] can filter by it.
 	Metadata map[string]string
-	// Control is the state of the engine that is needed to resume. A store does not
-	// interpret it. Nil and empty are the same, here and in the data of changes and
-	// writes.
+	// Control is the state that the engine needs to resume. A store does not interpret it.
+	// It may return nil for an empty slice, here and in the data of changes and writes.
 	Control []byte
 	// Changes are the changes of this step to the channels, in order.
 	Changes []Change
-	// Snapshot, if not nil, holds the changes that build the whole state of this
-	// checkpoint from nothing. A lineage that includes the checkpoint begins with it.
+	// Snapshot, if not nil, has the changes that build the whole state of this checkpoint
+	// from an empty state. A lineage that includes the checkpoint begins with it.
 	Snapshot []Change
 	// Settles means that this checkpoint includes the pending writes of its parent,
 	// which Put then deletes. A store does not keep this field.
@@ -113,7 +112,7 @@ type Delta struct {
 	ID string
 	// Source says why the checkpoint was made.
 	Source Source
-	// Snapshot means that Changes build the whole state from nothing.
+	// Snapshot means that Changes build the whole state from an empty state.
 	Snapshot bool
 	// Changes are in the order in which they apply.
 	Changes []Change

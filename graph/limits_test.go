@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -134,7 +134,7 @@ func TestTasksThatWaitForEachOtherRunAtOnce(t *testing.T) {
 				waiting.Done()
 				waiting.Wait()
 			case i%31 == 0:
-				time.Sleep(time.Microsecond)
+				runtime.Gosched()
 			}
 			return state.Update{total.Put(1)}, nil
 		})

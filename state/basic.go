@@ -20,9 +20,9 @@ func Last[T any](name string) *Channel[T, T] {
 // writes to the channel, the last task in order wins.
 func LastWins[T any](name string) *Channel[T, T] { return replacing[T](name, "lastWins") }
 
-// Optional returns a channel with optional updates. A nil update does nothing,
-// any other replaces the value, also with a zero value. If more than one task of
-// a superstep writes to the channel, the last update that is not nil wins.
+// Optional returns a channel with optional updates. A nil update does nothing. Any
+// other update replaces the value, even if it points to a zero value. If several
+// tasks of a superstep write to the channel, the last update that is not nil wins.
 func Optional[T any](name string) *Channel[T, *T] {
 	c := newChannel(name, "optional", func(_ T, update *T) (T, error) { return *update, nil })
 	c.isNoop = func(update *T) bool { return update == nil }
@@ -31,8 +31,8 @@ func Optional[T any](name string) *Channel[T, *T] {
 	return c
 }
 
-// pointers encodes the values that updates point to. A pointer to a nil slice
-// stays different from a nil pointer in this way.
+// pointers encodes the values that updates point to. A nil slice is encoded as
+// null, which decodes as a pointer to a nil slice and not as a nil pointer.
 type pointers[T any] struct{ codec *jsonform.Codec[T] }
 
 func (p pointers[T]) EncodeList(updates []*T) ([]byte, error) {
@@ -66,13 +66,13 @@ type Number interface {
 		~float32 | ~float64
 }
 
-// Sum returns a channel that adds its updates to a total. A total outside the
-// range of the type is an [ErrOverflow].
+// Sum returns a channel that adds its updates to a total. A write fails with
+// [ErrOverflow] if the total exceeds the range of the type.
 func Sum[N Number](name string) *Channel[N, N] {
 	c := newChannel(name, "sum", func(current, update N) (N, error) {
 		sum := current + update
 		if update > 0 && sum < current || update < 0 && sum > current {
-			return current, fmt.Errorf("%w: %v and %v", ErrOverflow, current, update)
+			return current, fmt.Errorf("%w: %v plus %v", ErrOverflow, current, update)
 		}
 		return sum, nil
 	})

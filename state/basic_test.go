@@ -41,7 +41,7 @@ func TestSumOverflow(t *testing.T) {
 	}
 }
 
-// A sum keeps every bit: in the state, in an import of it and after replay.
+// The value of a sum is exact in a state, in an imported state and after a replay.
 func TestSumsAreExact(t *testing.T) {
 	t.Parallel()
 	type grams float32
@@ -77,7 +77,7 @@ func exactSum[N state.Number](values ...N) func(*testing.T) {
 	}
 }
 
-// A pruner's removals are changes that no task wrote.
+// The stored changes of a pruned list include removals that no task wrote.
 func TestChangesOfPrunedListsAreNotWrites(t *testing.T) {
 	t.Parallel()
 	plain := state.Keyed("plain", noteID{})

@@ -34,7 +34,7 @@ func BenchmarkAppend(b *testing.B) {
 			v := base
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				if i%n == 0 { // keep the length near n
+				if i%n == 0 { // keeps the length near n
 					v = commit(b, schema, base, list.Put(text))
 				}
 				v = commit(b, schema, v, list.Put(text))
@@ -132,8 +132,8 @@ func BenchmarkSuperstep(b *testing.B) {
 	})
 }
 
-// BenchmarkBranch reads the last element of a list through an overlay, as a branch
-// does.
+// BenchmarkBranch reads the last element of a list through an overlay. A branch of
+// a graph reads a state in this way.
 func BenchmarkBranch(b *testing.B) {
 	list, keyed := state.Append[string]("list"), state.Keyed("keyed", byKey{})
 	schema := schemaOf(b, list, keyed)
@@ -164,7 +164,7 @@ func BenchmarkBranch(b *testing.B) {
 	}
 }
 
-// message resembles the messages of a conversation.
+// message resembles a message of a conversation.
 type message struct {
 	ID    string   `json:"id"`
 	Role  string   `json:"role"`

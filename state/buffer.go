@@ -6,8 +6,8 @@ import (
 	"github.com/weft-go/weft/internal/statecore"
 )
 
-// list is the first n elements of a buffer. Lists share a buffer until two of
-// them append to it.
+// list is the first n elements of a buffer. Lists share a buffer until two lists
+// append to it.
 type list[E any] struct {
 	buf *buffer[E]
 	n   int
@@ -17,7 +17,7 @@ type list[E any] struct {
 // writes it; another list that appends there copies the buffer. An element that
 // was written never changes.
 type buffer[E any] struct {
-	used   atomic.Int64 // how many of items are in use
+	used   atomic.Int64 // the number of items in use
 	items  []E          // its length is its capacity
 	before []E          // elements of another buffer, which precede items
 }
@@ -44,7 +44,7 @@ func (l list[E]) segments() segments[E] {
 	return segments[E]{head: l.buf.before, tail: l.buf.items[:own:own]}
 }
 
-// push appends an element. More is how many elements will follow it.
+// push appends an element. More is the number of elements that will follow it.
 func (l *list[E]) push(e E, more int) {
 	own := l.n
 	if l.buf != nil {
@@ -58,8 +58,8 @@ func (l *list[E]) push(e E, more int) {
 	l.n++
 }
 
-// grow moves the list to a buffer of twice the capacity, or more if more elements
-// will follow. Own is the number of its elements in items.
+// grow moves the list to a buffer of at least twice the capacity, with room for
+// more elements. Own is the number of elements that the list has in buf.items.
 func (l *list[E]) grow(own, more int) {
 	items := make([]E, max(minCapacity, 2*own, own+1+more))
 	b := &buffer[E]{items: items}
@@ -73,8 +73,8 @@ func (l *list[E]) grow(own, more int) {
 // minCapacity is the capacity of a new buffer.
 const minCapacity = 8
 
-// detach moves the list to a buffer of its own, so that appending does not use
-// the buffer that other lists share. It does not copy elements.
+// detach moves the list to a new buffer, so that an append does not change the
+// buffer that other lists share. It does not copy elements.
 func (l *list[E]) detach() {
 	if l.n > 0 {
 		l.buf = &buffer[E]{before: l.segments().from(0)}

@@ -17,8 +17,8 @@ import (
 // no side effects. It gets copies of its arguments and may change them.
 type Reducer[V, U any] func(current V, update U) (V, error)
 
-// A Channel is a typed part of a state. V is the type of its value, U the type
-// of an update. Declare it once, as a package variable. It is safe for
+// A Channel is a typed part of a state. V is the type of its value, and U is the
+// type of an update. Declare it once, as a package variable. It is safe for
 // concurrent use.
 type Channel[V, U any] struct {
 	handle
@@ -28,9 +28,9 @@ type Channel[V, U any] struct {
 	clone      func(U) U
 	values     *jsonform.Codec[V]
 	updates    listCodec[U]
-	asUpdate   func(V) U    // the update that sets a stored value; nil if there is none
-	isNoop     func(U) bool // whether an update does nothing; nil if each does something
-	number     *number[V]   // set if slots hold the value as a number
+	asUpdate   func(V) U    // converts a value to an update that sets it; may be nil
+	isNoop     func(U) bool // reports whether an update does nothing; nil if no update can
+	number     *number[V]   // nil unless slots hold the value as a number
 
 	copiesArguments bool // the reducer is the user's, so it gets copies
 }
@@ -77,21 +77,21 @@ func replacing[T any](name, kind string) *Channel[T, T] {
 	return c
 }
 
-// Default sets the value of the channel while it is absent, which is also the
-// first argument of the reducer. The function is called for each use, and may
-// return a new map or slice each time. Default returns the channel. Call it
-// only where the channel is declared.
+// Default sets the value that the channel has before its first write. The reducer
+// receives this value with the first update. The function is called for each use,
+// and may return a new map or slice each time. Default returns the channel. Call
+// it only where the channel is declared.
 func (c *Channel[V, U]) Default(v func() V) *Channel[V, U] {
 	c.start = v
 	return c
 }
 
-// Upgrade sets a function that converts the JSON of a value of an older form, so
-// that a thread can be read after the type of the channel has changed. It is
-// called with each value that is read from storage, before the value is decoded,
-// and must return JSON of the present form unchanged. A stored update that has
-// yet to be applied is converted too, unless the channel has a custom reducer.
-// Upgrade returns the channel. Call it only where the channel is declared.
+// Upgrade sets a function that converts stored JSON from an older form, so that
+// threads can be read after the type of the channel has changed. The function is
+// called with the JSON of each value that is read from storage. It must return
+// JSON in the current form unchanged. Stored updates that are not applied yet are
+// converted too, unless the channel has a custom reducer. Upgrade returns the
+// channel. Call it only where the channel is declared.
 func (c *Channel[V, U]) Upgrade(up func(old json.RawMessage) (json.RawMessage, error)) *Channel[V, U] {
 	c.values.SetUpgrade(up)
 	if updates, ok := any(c.updates).(*jsonform.Codec[V]); ok && !c.copiesArguments {
@@ -100,8 +100,9 @@ func (c *Channel[V, U]) Upgrade(up func(old json.RawMessage) (json.RawMessage, e
 	return c
 }
 
-// Get returns the channel's value in s. If the channel was never written, that
-// is the default, or else the zero value. The caller may change the result.
+// Get returns the channel's value in s. If the channel was never written, Get
+// returns the default or, without a default, the zero value. The caller may change
+// the result.
 //
 // Get panics with a [ChannelError] if the graph of s does not have this channel.
 // Inside a node, the panic becomes the node's error.
@@ -110,7 +111,7 @@ func (c *Channel[V, U]) Get(s View) V {
 	return v
 }
 
-// Lookup is Get, and reports whether the channel was ever written.
+// Lookup is like [Channel.Get], and also reports whether the channel was written.
 func (c *Channel[V, U]) Lookup(s View) (V, bool) {
 	slot := s.Slot(c)
 	if slot.Absent() {
@@ -161,17 +162,18 @@ func (c *Channel[V, U]) value(s statecore.Slot) V {
 	return unbox[V](s.Value)
 }
 
-// A number converts values that a slot holds without an allocation.
+// A number converts a value to the integer in a slot and back. An integer in a
+// slot needs no allocation.
 type number[V any] struct {
 	pack   func(V) int64
 	unpack func(int64) V
 }
 
-// isNumber is the Value of a slot whose value is in N.
+// isNumber marks a slot whose value is the integer in its field N.
 type isNumber struct{}
 
-// null stands for the nil value of an interface type, since a slot without a
-// value is absent.
+// null represents a nil interface value in a slot. A slot whose Value is nil means
+// that the channel is absent.
 type null struct{}
 
 func box[V any](v V) any {
@@ -190,8 +192,8 @@ func unbox[V any](boxed any) V {
 	return v
 }
 
-// many is the Data of an action with more than one update. A single update, the
-// common case, is boxed by itself to save memory.
+// many is the Data of an action with several updates. To save memory, the Data of
+// an action with one update is that update.
 type many[U any] []U
 
 // updateAction returns an action that passes copies of updates to the reducer.
@@ -205,7 +207,7 @@ func updateAction[U any](updates []U, clone func(U) U) statecore.Action {
 	return statecore.Action{Kind: statecore.KindUpdate, Data: many[U](cloneAll(updates, clone))}
 }
 
-// firstUpdate returns the updates of an action as the first and the others.
+// firstUpdate returns the first update of an action, and the other updates.
 func firstUpdate[U any](a statecore.Action) (first U, others []U) {
 	if all, ok := a.Data.(many[U]); ok {
 		return all[0], all[1:]
@@ -220,7 +222,7 @@ func allUpdates[U any](a statecore.Action) []U {
 	return []U{unbox[U](a.Data)}
 }
 
-// channelCodec is the engine's side of a [Channel].
+// channelCodec implements [statecore.Codec] for a [Channel].
 type channelCodec[V, U any] Channel[V, U]
 
 func (c *channelCodec[V, U]) user() *Channel[V, U] { return (*Channel[V, U])(c) }
@@ -305,7 +307,7 @@ func (c *channelCodec[V, U]) WriteFromChange(k statecore.Kind, data []byte) (sta
 	case c.asUpdate == nil:
 		return statecore.Action{}, false, nil
 	case k == statecore.KindClear:
-		return statecore.Action{}, true, nil // the end of an ephemeral value, which no write caused
+		return statecore.Action{}, true, nil // an ephemeral value ended; no write caused this change
 	case k != statecore.KindSet:
 		return statecore.Action{}, false, nil
 	}

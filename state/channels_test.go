@@ -32,8 +32,8 @@ func concat(current string, update int) (string, error) {
 	return current + strings.Repeat("x", update), nil
 }
 
-// TestChannels checks each kind: the value after each stage, and the changes that
-// are stored.
+// Each kind of channel has the expected value after each write, and stores the
+// expected changes.
 func TestChannels(t *testing.T) {
 	t.Parallel()
 	last := state.Last[int]("c")
@@ -192,7 +192,7 @@ func TestChannels(t *testing.T) {
 	}
 }
 
-func TestEphemeral(t *testing.T) {
+func TestEphemeralValueEndsAfterOneSuperstep(t *testing.T) {
 	t.Parallel()
 	c, other := state.Ephemeral[int]("c").Default(func() int { return -1 }), state.Sum[int]("n")
 	schema := schemaOf(t, c, other)
@@ -223,7 +223,7 @@ func TestEphemeral(t *testing.T) {
 	assert.False(t, ok)
 }
 
-func TestUntracked(t *testing.T) {
+func TestUntrackedChannelIsNeitherStoredNorCopied(t *testing.T) {
 	t.Parallel()
 	type handle struct {
 		calls chan int
@@ -249,8 +249,7 @@ func TestUntracked(t *testing.T) {
 	assert.True(t, ok)
 }
 
-// TestNilInterface checks that nil is a value, different from absent.
-func TestNilInterface(t *testing.T) {
+func TestNilIsAValueOfAnInterfaceChannel(t *testing.T) {
 	t.Parallel()
 	c := state.Last[any]("c").Default(func() any { return "default" })
 	schema := schemaOf(t, c)
@@ -265,7 +264,7 @@ func TestNilInterface(t *testing.T) {
 	assert.Equal(t, "x", c.Get(v))
 }
 
-func TestListReading(t *testing.T) {
+func TestReadingPartsOfListsAndMaps(t *testing.T) {
 	t.Parallel()
 	list := state.Append[string]("list")
 	fallback := state.Append[string]("fallback").Default(func() []string { return []string{"d"} })
@@ -292,7 +291,7 @@ func TestListReading(t *testing.T) {
 
 	var items []item
 	var numbers []int
-	for i := range 50 { // more than are scanned without a table
+	for i := range 50 { // enough for a table of positions
 		items = append(items, item{Key: strings.Repeat("k", i+1), Text: "t"})
 		numbers = append(numbers, i)
 	}
@@ -337,7 +336,7 @@ func TestListReading(t *testing.T) {
 	assert.False(t, ok)
 }
 
-func TestStamping(t *testing.T) {
+func TestPutGivesIDsToElementsWithoutOne(t *testing.T) {
 	t.Parallel()
 	keyed := state.Keyed("keyed", byKey{})
 	schema := schemaOf(t, keyed)
@@ -355,12 +354,12 @@ func TestStamping(t *testing.T) {
 	assert.NotEmpty(t, over[0].Key)
 }
 
-// deaf is an Identity whose WithID does not set the id.
+// deaf is an Identity. Its WithID method does not set the id.
 type deaf struct{ byKey }
 
 func (deaf) WithID(e item, _ string) item { return e }
 
-func TestIdentityThatDoesNotStamp(t *testing.T) {
+func TestIdentityThatSetsNoIDIsAnError(t *testing.T) {
 	t.Parallel()
 	keyed := state.Keyed("keyed", deaf{})
 	schema := schemaOf(t, keyed)
@@ -368,7 +367,7 @@ func TestIdentityThatDoesNotStamp(t *testing.T) {
 	channelErr(t, err, "keyed", nil)
 }
 
-func TestPruner(t *testing.T) {
+func TestPruneRemovesElementsAndRejectsOtherChanges(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name    string
@@ -405,8 +404,7 @@ func TestPruner(t *testing.T) {
 	}
 }
 
-// TestDefaultIsNotHistory checks that a new default does not change stored values.
-func TestDefaultIsNotHistory(t *testing.T) {
+func TestNewDefaultDoesNotChangeStoredValues(t *testing.T) {
 	t.Parallel()
 	list, entries := state.Append[int]("list"), state.Map[string, int]("entries")
 	old := schemaOf(t, list, entries)
@@ -419,7 +417,7 @@ func TestDefaultIsNotHistory(t *testing.T) {
 	assert.Equal(t, map[string]int{"a": 1}, entries2.Get(v))
 }
 
-func TestMapOfNothing(t *testing.T) {
+func TestMapOfEmptyStructs(t *testing.T) {
 	t.Parallel()
 	seen := state.Map[string, struct{}]("seen")
 	schema := schemaOf(t, seen)
@@ -429,7 +427,7 @@ func TestMapOfNothing(t *testing.T) {
 	assert.Equal(t, map[string]struct{}{"b": {}}, got)
 }
 
-func TestManyChannels(t *testing.T) {
+func TestSchemaWithManyChannels(t *testing.T) {
 	t.Parallel()
 	var handles []state.Handle
 	var sums []*state.Channel[int, int]

@@ -26,7 +26,7 @@ type (
 // String does not affect the stored form.
 func (level) String() string { return "a level" }
 
-// color has a text form.
+// color has methods for a text form.
 type color uint8
 
 func (c color) MarshalText() ([]byte, error) {
@@ -54,7 +54,7 @@ type shout string
 func (s shout) MarshalText() ([]byte, error)     { return []byte("!" + string(s)), nil }
 func (s *shout) UnmarshalText(text []byte) error { *s = shout(text[1:]); return nil }
 
-// celsius has pointer methods for JSON, and a field that is not exported.
+// celsius has an unexported field, and pointer methods for JSON.
 type celsius struct{ degrees int }
 
 func (c *celsius) MarshalJSON() ([]byte, error) { return json.Marshal(c.degrees) }
@@ -90,7 +90,7 @@ type nested struct {
 	Skipped string        `json:"-"`
 	_       struct{}
 	Plain   float32
-	Dash    bool `json:"-,"` //nolint:staticcheck // a field may be called so
+	Dash    bool `json:"-,"` //nolint:staticcheck // a field may have the name "-"
 }
 
 var (
@@ -98,7 +98,7 @@ var (
 	instant = time.Date(2026, 2, 28, 23, 59, 59, 123456789, zone)
 )
 
-// trip stores a value in all ways and returns the values that were read back.
+// trip stores a value in every possible way. It returns the values that it read back.
 func trip[T any](tb testing.TB, v T) []T {
 	tb.Helper()
 	out, err := tryTrip(v)
@@ -163,7 +163,7 @@ func roundTrip[T any](v T) func(*testing.T) {
 	}
 }
 
-// floatTrip compares the bits, since -0 equals 0.
+// floatTrip compares the bits of floats, since -0 equals 0.
 func floatTrip(v float64) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
@@ -173,8 +173,7 @@ func floatTrip(v float64) func(*testing.T) {
 	}
 }
 
-// TestRoundTrip checks values that storage gives back as they were.
-func TestRoundTrip(t *testing.T) {
+func TestStorageRestoresValuesUnchanged(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(*testing.T){
 		"int64 2^53+1":        roundTrip(int64(1<<53 + 1)),
@@ -263,7 +262,7 @@ type omitting struct {
 	G time.Time       `json:"g,omitzero"`
 }
 
-func TestRoundTripNested(t *testing.T) {
+func TestStorageRestoresNestedValuesUnchanged(t *testing.T) {
 	t.Parallel()
 	v := nested{Named: Named{"n", ref(3)}, lower: lower{4}, Text: "<t>", Level: -1, Color: 1, Temp: celsius{-40}, Temps: []celsius{{1}}, Pointed: &celsius{2}, At: instant, For: 5, Quoted: 1<<53 + 1, Plain: 0.1, Dash: true}
 	v.Inner.A = []int{}
@@ -283,7 +282,7 @@ func TestRoundTripNested(t *testing.T) {
 	}
 }
 
-func TestRoundTripTime(t *testing.T) {
+func TestStorageKeepsInstantAndOffsetOfTimes(t *testing.T) {
 	t.Parallel()
 	for _, want := range []time.Time{instant, time.Now(), time.Date(0, 1, 1, 0, 0, 0, 0, zone), time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)} {
 		for i, got := range trip(t, want) {
@@ -295,8 +294,7 @@ func TestRoundTripTime(t *testing.T) {
 	}
 }
 
-// TestStoredText checks the JSON of values.
-func TestStoredText(t *testing.T) {
+func TestStoredJSONOfValues(t *testing.T) {
 	t.Parallel()
 	text := func(v any, err error) func(want string) func(*testing.T) {
 		return func(want string) func(*testing.T) {

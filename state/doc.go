@@ -17,39 +17,39 @@
 //
 // # Names
 //
-// A channel is stored under its name. To rename the Go variable has no effect on
-// stored threads; to rename the string does. A graph compares channels by their
-// handles: two channels of one name are an error, so declare each once and share
-// it.
+// A channel is stored under its name. A new name of the Go variable does not affect
+// stored threads, but a new name of the channel does. A graph compares channels by
+// their handles. Two channels with one name are an error, so declare each channel
+// once and share it.
 //
 // # Values
 //
 // A [View] does not change. Get returns a copy and Put makes a copy, so neither a
 // reader nor a writer can change a state in place. The copy includes slices,
 // maps, pointers and exported fields. A type with other references is copied by
-// its Clone method, or else through its stored form. A field tagged json:"-" that
-// points to something which cannot be copied, such as a client or a lock, is
-// shared.
+// its Clone method or, without one, through its stored form. A field tagged
+// json:"-" that points to a client, a lock or another value that cannot be copied
+// is shared.
 //
 // A reducer is pure: the same arguments give the same result, and it has no side
 // effects. It gets copies and may change them.
 //
 // # Storage
 //
-// The stored form is JSON. The methods MarshalJSON and UnmarshalJSON of a type
-// are used, and their output is read back and compared each time. A graph does
-// not accept a type that JSON would not give back as it was, and a run fails with
-// [ErrRoundTrip] for such a value: an int in an any, a string that is not UTF-8,
-// a NaN. The error names the channel and the path of the value. Two losses are
-// accepted, since a tag asks for them: fields tagged json:"-", and omitempty,
-// which makes an empty slice or map nil.
+// The stored form is JSON. The methods MarshalJSON and UnmarshalJSON of a type are
+// used, and their output is read back and compared each time. A graph rejects a
+// type that JSON cannot restore unchanged. A run fails with [ErrRoundTrip] for a
+// value that JSON cannot restore unchanged, such as an int in an any, a string that
+// is not UTF-8, or NaN. The error names the channel and the path of the value. Two
+// losses are accepted, since a tag asks for them: fields tagged json:"-" are not
+// stored, and omitempty makes an empty slice or map nil.
 //
-// A time.Time keeps its instant and its offset, but JSON does not hold the name
-// of its location. Put therefore replaces the location by UTC or a fixed zone,
-// and removes the monotonic clock reading, so that a node reads the same value
-// before and after a restart. If a program needs the rules of a location, such as
-// daylight saving time, store its name in a field of its own. Times inside a type
-// with its own MarshalJSON are not changed.
+// A time.Time keeps its instant and its offset, but JSON does not hold the name of
+// its location. Put therefore replaces the location by UTC or a fixed zone, and
+// removes the monotonic clock reading. A node then reads the same value before and
+// after a restart. If a program needs the rules of a location, such as daylight
+// saving time, store the name of the location in another field. Times inside a type
+// that has a MarshalJSON method are not changed.
 //
 // Built-in channels are restored from storage without user code. A channel with a
 // custom reducer stores its whole value whenever it is written, so use [Append],

@@ -17,7 +17,7 @@ type elements[K comparable, E any] struct {
 	handle
 	key   func(E) K
 	prune func([]E) []E // may be nil
-	noKey func(K) bool  // whether a key is missing; nil if any key is valid
+	noKey func(K) bool  // reports whether a key is missing; nil if every key is valid
 	addID func(E) E     // gives an id to an element without one; may be nil
 	clone func(E) E
 	codec *jsonform.Codec[E]
@@ -34,15 +34,15 @@ func newElements[K comparable, E any](name, kind string, key func(E) K) *element
 	return c
 }
 
-// Get returns the list, or nil if it was never written. The caller may change
-// the slice and its elements. To read a part of a long list, Len, Last, All and
-// a lookup by key cost less. Get panics like [Channel.Get].
+// Get returns the list, or nil if it was never written. The caller may change the
+// slice and its elements. To read a part of a long list, use Len, Last, All or a
+// lookup by key, which cost less. Get panics like [Channel.Get].
 func (c *elements[K, E]) Get(s View) []E {
 	items, _ := c.Lookup(s)
 	return items
 }
 
-// Lookup is Get, and reports whether the list was ever written.
+// Lookup is like Get, and also reports whether the list was written.
 func (c *elements[K, E]) Lookup(s View) ([]E, bool) {
 	slot := s.Slot(c)
 	if slot.Absent() {
@@ -58,7 +58,7 @@ func (c *elements[K, E]) segments(s View) segments[E] {
 	return segments[E]{}
 }
 
-// find returns the element of a key, without a copy.
+// find returns the element with a key, without copying it.
 func (c *elements[K, E]) find(s View, key K) (e E, ok bool) {
 	slot := s.Slot(c)
 	if slot.Absent() {
@@ -75,14 +75,14 @@ func (c *elements[K, E]) find(s View, key K) (e E, ok bool) {
 // Len returns the number of elements.
 func (c *elements[K, E]) Len(s View) int { return c.segments(s).len() }
 
-// Last returns the last element. It reports false if there is none.
+// Last returns the last element. It reports false if the list is empty.
 func (c *elements[K, E]) Last(s View) (E, bool) { return c.segments(s).last(c.clone) }
 
 // All yields the elements with their positions, in order.
 func (c *elements[K, E]) All(s View) iter.Seq2[int, E] { return c.segments(s).all(c.clone) }
 
-// Remove returns a write that removes the elements of these keys. A key that is
-// not in the list is ignored.
+// Remove returns a write that removes the elements with these keys. The write
+// ignores keys that are not in the list.
 func (c *elements[K, E]) Remove(keys ...K) Write {
 	if len(keys) == 0 {
 		return Write{}
@@ -106,10 +106,10 @@ func (c *elements[K, E]) overwrite(items []E) Write {
 	return c.write(statecore.Action{Kind: statecore.KindOverwrite, Data: items})
 }
 
-// elementsCodec is the engine's side of [elements].
+// elementsCodec implements [statecore.Codec] for [elements].
 type elementsCodec[K comparable, E any] elements[K, E]
 
-// elementsLog lists what a transaction did to the elements, in order.
+// elementsLog records the operations of a transaction on the elements, in order.
 type elementsLog[K comparable, E any] struct {
 	ops    []elementsOp[K, E]
 	inline [1]elementsOp[K, E] // backs ops, to save an allocation
@@ -155,7 +155,7 @@ func (c *elementsCodec[K, E]) Fold(s statecore.Slot, m *statecore.Mark, a statec
 		op.keys = a.Data.([]K)
 	}
 	if i := c.indexWithoutKey(op.items); i >= 0 {
-		return statecore.Slot{}, fmt.Errorf("element %d has no id, also after WithID", i)
+		return statecore.Slot{}, fmt.Errorf("element %d has no id: WithID of the Identity must set the id", i)
 	}
 	l, log := c.open(s, m), c.log(m)
 	if a.Kind == statecore.KindOverwrite || a.Kind == statecore.KindClear {
@@ -188,7 +188,7 @@ func (op elementsOp[K, E]) apply(l *index[K, E]) {
 	}
 }
 
-// Prune calls the user's function and removes the elements that it leaves out.
+// Prune calls the user's function and removes the elements that it does not return.
 func (c *elementsCodec[K, E]) Prune(s statecore.Slot, m *statecore.Mark) (statecore.Slot, error) {
 	l := c.open(s, m)
 	kept := c.prune(l.segments().copy(c.clone))
@@ -203,7 +203,8 @@ func (c *elementsCodec[K, E]) Prune(s statecore.Slot, m *statecore.Mark) (statec
 	return statecore.Slot{Value: l}, nil
 }
 
-// dropped returns the keys in all that kept lacks. Kept must be in order.
+// dropped returns the keys of the elements that are in all but not in kept. It
+// returns an error if kept has another order or an element that is not in all.
 func (c *elementsCodec[K, E]) dropped(all segments[E], kept []E) ([]K, error) {
 	var out []K
 	next := 0
@@ -216,7 +217,7 @@ func (c *elementsCodec[K, E]) dropped(all segments[E], kept []E) ([]K, error) {
 		out = append(out, k)
 	}
 	if next < len(kept) {
-		return nil, errors.New("the pruner returned an element that is new or out of order")
+		return nil, errors.New("the function of Prune returned an element that is new or out of order")
 	}
 	return out, nil
 }
@@ -233,8 +234,8 @@ func (c *elementsCodec[K, E]) Changes(_ statecore.Slot, m *statecore.Mark, to *s
 	return nil
 }
 
-// mergePuts merges the puts that ops begins with into one. It returns the first
-// op to store, and how many of ops it stands for.
+// mergePuts merges the puts at the start of ops into one operation. It returns the
+// first operation to store, and the number of ops that it replaces.
 func mergePuts[K comparable, E any](ops []elementsOp[K, E]) (op elementsOp[K, E], n int) {
 	op = ops[0]
 	for n = 1; n < len(ops) && op.kind == statecore.KindPut && ops[n].kind == statecore.KindPut; n++ {

@@ -10,24 +10,24 @@ import (
 
 // Conditions that a [ChannelError] wraps. Use [errors.Is].
 var (
-	// ErrConcurrentWrite: two tasks of one superstep wrote to a channel that
-	// accepts one writer, or two tasks overwrote one channel.
+	// ErrConcurrentWrite means that two tasks of one superstep wrote to a channel
+	// that accepts one writer, or that two tasks overwrote one channel.
 	ErrConcurrentWrite = statecore.ErrConcurrentWrite
-	// ErrUnknownChannel: the channel is not part of the graph.
+	// ErrUnknownChannel means that the channel is not part of the graph.
 	ErrUnknownChannel = statecore.ErrUnknownChannel
-	// ErrRoundTrip: storage would not give back a type or value as it was.
+	// ErrRoundTrip means that storage cannot restore a type or value unchanged.
 	ErrRoundTrip = jsonform.ErrRoundTrip
-	// ErrStored: a stored change cannot be read back into its channel.
+	// ErrStored means that stored data cannot be read back into its channel.
 	ErrStored = jsonform.ErrStored
-	// ErrOverflow: a [Sum] exceeded the range of its type.
-	ErrOverflow = errors.New("the sum overflows")
-	// ErrDuplicate: two channels of a graph have the same name.
+	// ErrOverflow means that a [Sum] exceeded the range of its type.
+	ErrOverflow = errors.New("the sum exceeds the range of its type")
+	// ErrDuplicate means that two channels of a graph have the same name.
 	ErrDuplicate = statecore.ErrDuplicate
-	// ErrName: the name cannot be used for a channel.
+	// ErrName means that the name cannot be used for a channel.
 	ErrName = statecore.ErrName
 )
 
-// A ChannelError reports what is wrong with a channel, or with a write to it.
+// A ChannelError is an error of a channel, or of a write to a channel.
 type ChannelError struct {
 	// Channel is the name of the channel.
 	Channel string

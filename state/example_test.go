@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// viewOf is state.NewView for examples, in which nothing fails.
+// viewOf is like state.NewView, but panics on an error.
 func viewOf(channels []state.Handle, writes ...state.Write) state.View {
 	return must(state.NewView(channels, writes...))
 }
@@ -83,7 +83,7 @@ func ExampleUntracked() {
 
 	v := viewOf([]state.Handle{conn, turns}, conn.Put(&connection{"db:5432"}), turns.Put(1))
 	fmt.Println(conn.Get(v).address)
-	values, err := state.Values(v) // what a store holds
+	values, err := state.Values(v) // without the untracked channel
 	fmt.Println(len(values), string(values["turns"]), err)
 	// Output:
 	// db:5432
@@ -122,10 +122,10 @@ func ExampleKeyed() {
 	notes := state.Keyed("notes", noteID{})
 
 	v := viewOf([]state.Handle{notes},
-		notes.Put(note{"a", "buy milk"}, note{"b", "call home"}),
-		notes.Put(note{"a", "buy oat milk"}), // the same id: replaced in place
+		notes.Put(note{"a", "draft"}, note{"b", "idea"}),
+		notes.Put(note{"a", "final"}), // replaces the note with this id
 		notes.Remove("b"),
-		notes.Put(note{Text: "it gets an id"}),
+		notes.Put(note{Text: "new"}), // gets an id
 	)
 	for _, n := range notes.Get(v) {
 		fmt.Println(n.Text, n.ID != "")
@@ -133,9 +133,9 @@ func ExampleKeyed() {
 	found, ok := notes.Find(v, "a")
 	fmt.Println(found, ok)
 	// Output:
-	// buy oat milk true
-	// it gets an id true
-	// {a buy oat milk} true
+	// final true
+	// new true
+	// {a final} true
 }
 
 func ExampleKeyedChannel_Prune() {
@@ -170,7 +170,7 @@ func ExampleMap() {
 }
 
 func ExampleNewChannel() {
-	// The value is a string, an update a word.
+	// The value is a string, and each update is a word.
 	summary := state.NewChannel("summary", func(current, word string) (string, error) {
 		if strings.ContainsAny(word, " \n") {
 			return "", errors.New("one word, please")
@@ -219,7 +219,7 @@ func ExampleView() {
 	// Output: [asked] [changed]
 }
 
-// A node is tested without a graph.
+// A test of a node does not need a graph.
 func ExampleNewView() {
 	question := state.Last[string]("question")
 	answers := state.Append[string]("answers")
@@ -237,7 +237,7 @@ func ExampleNewView() {
 	// Output: [append answers: ["WHY?"]] <nil>
 }
 
-// A graph, and NewView, report every mistake in the channels.
+// NewView reports every mistake in the channels, as the compilation of a graph does.
 func ExampleNewView_mistakes() {
 	type job struct {
 		Name string
@@ -288,7 +288,7 @@ func ExampleUpdate_Values() {
 	// <nil>
 }
 
-// The channel held a string before. It holds a person now.
+// An older version of the program stored a string. This version stores a person.
 func ExampleChannel_Upgrade() {
 	type person struct {
 		Name string `json:"name"`

@@ -31,8 +31,8 @@ type mixture struct {
 	Next    []mixture         `json:"next"`
 }
 
-// FuzzValue stores random values. Each is given back as it was, or is an error for
-// a known reason.
+// FuzzValue stores random values. Storage restores each value unchanged, or returns
+// an error for a known reason.
 func FuzzValue(f *testing.F) {
 	f.Add("plain", int64(1<<53+1), uint64(math.MaxUint64), 0.1, []byte{0, 255}, int64(1), uint8(0))
 	f.Add("\x00<&>\u2028\"\\\ufffd", int64(math.MinInt64), uint64(0), math.Copysign(0, -1), []byte{}, int64(-1<<40), uint8(255))
@@ -73,7 +73,7 @@ func FuzzValue(f *testing.F) {
 	})
 }
 
-// checkText compares the text of a string with that of encoding/json.
+// checkText compares the stored form of a string with the output of encoding/json.
 func checkText(t *testing.T, schema *statecore.Schema, w state.Write, text string, good bool) {
 	t.Helper()
 	k, data, _, err := schema.EncodeWrite(w.Core())
@@ -93,8 +93,8 @@ func checkText(t *testing.T, schema *statecore.Schema, w state.Write, text strin
 	require.Equal(t, data, again)
 }
 
-// FuzzAny reads random JSON as any. A value that can be read can be stored, and is
-// given back as it was.
+// FuzzAny reads random JSON as any. Storage accepts every value that can be read,
+// and restores it unchanged.
 func FuzzAny(f *testing.F) {
 	for _, text := range []string{`null`, `1`, `-0`, `1e400`, `"\ud800"`, `{"a":[{},[],null,"\u0000",true]}`, `{"a":1,"a":2}`, "\"\xff\"", `[[[[]]]] x`, ``} {
 		f.Add([]byte(text))
@@ -117,8 +117,8 @@ func FuzzAny(f *testing.F) {
 	})
 }
 
-// FuzzStored replays random changes. Each is an error, or gives a state that can be
-// stored.
+// FuzzStored replays random changes. Each change returns an error, or leads to a
+// state that can be stored.
 func FuzzStored(f *testing.F) {
 	all := newKinds()
 	schema, err := statecore.NewSchema[state.Handle](all.handles()...)
@@ -167,8 +167,8 @@ func FuzzStored(f *testing.F) {
 	})
 }
 
-// FuzzKeyed runs random steps on forks of keyed lists, sets and lists, and compares
-// them with slices.
+// FuzzKeyed runs random steps on forks of keyed lists, sets and lists. It compares
+// the results with plain slices.
 func FuzzKeyed(f *testing.F) {
 	f.Add([]byte{0, 1, 0, 2, 10, 1, 20, 2, 0xff, 3, 30, 4, 40, 5})
 	f.Add([]byte("put and put again, remove, fork, overwrite, clear"))
@@ -217,7 +217,7 @@ func newKeyedModel(t *testing.T) *keyedModel {
 
 func newest(all []item) []item { return all[max(0, len(all)-5):] }
 
-// step forks a state, and applies a write for each two bytes of the script.
+// step forks a state. Every two bytes of the script select the writes to apply.
 func (k *keyedModel) step(t *testing.T, how byte, script []byte, from byte) {
 	f := k.forks[len(k.forks)-1]
 	if how&1 != 0 {
@@ -236,7 +236,7 @@ func (k *keyedModel) step(t *testing.T, how byte, script []byte, from byte) {
 		require.NoError(t, statecore.Apply(tx, 0, []state.Write{w}))
 	}
 	if how&2 != 0 {
-		return // the step is not finished
+		return // drop the step without a result
 	}
 	over := statecore.Overlay(k.schema, f.view, writes)
 	next, err := tx.Finish(true)

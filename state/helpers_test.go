@@ -21,7 +21,7 @@ func schemaOf(tb testing.TB, channels ...state.Handle) *statecore.Schema {
 	return s
 }
 
-// commit applies the writes of one task as an edit.
+// commit applies the writes of one task, as an edit from outside of a run does.
 func commit(tb testing.TB, s *statecore.Schema, v state.View, writes ...state.Write) state.View {
 	tb.Helper()
 	next, err := step(s, v, false, writes)
@@ -29,7 +29,7 @@ func commit(tb testing.TB, s *statecore.Schema, v state.View, writes ...state.Wr
 	return next
 }
 
-// step applies the writes of tasks 0, 1, … and finishes.
+// step applies the writes of tasks 0, 1, … and returns the new state.
 func step(s *statecore.Schema, v state.View, superstep bool, tasks ...[]state.Write) (state.View, error) {
 	tx := s.Begin(v)
 	for task, writes := range tasks {
@@ -42,14 +42,15 @@ func step(s *statecore.Schema, v state.View, superstep bool, tasks ...[]state.Wr
 	return tx.Finish(superstep)
 }
 
-// change is a stored change.
+// change holds the arguments of a call of an Emit.
 type change struct {
 	channel string
 	kind    statecore.Kind
 	data    string
 }
 
-// changes applies the writes of one task and returns the changes that are stored.
+// changes applies the writes of one task. It returns the new state and the stored
+// changes.
 func changes(tb testing.TB, s *statecore.Schema, v state.View, writes ...state.Write) (state.View, []change) {
 	tb.Helper()
 	next, stored, err := tryChanges(s, v, writes...)
@@ -73,8 +74,8 @@ func tryChanges(s *statecore.Schema, v state.View, writes ...state.Write) (state
 	return next, out, errors.Join(err, sameInBuffer(tx, out, err))
 }
 
-// sameInBuffer checks that AppendChanges emits the same changes, with a buffer that
-// is too small and has contents.
+// sameInBuffer returns an error unless AppendChanges emits the same changes. The
+// buffer that it passes has contents and is too small for the changes.
 func sameInBuffer(tx *statecore.Tx, want []change, wantErr error) error {
 	before := []byte("before")
 	var data [][]byte
@@ -84,7 +85,7 @@ func sameInBuffer(tx *statecore.Tx, want []change, wantErr error) error {
 		out = append(out, change{channel: channel, kind: k})
 	})
 	for i := range out {
-		out[i].data = string(data[i]) // all of them are still valid
+		out[i].data = string(data[i]) // the data of every change is still valid
 	}
 	switch {
 	case fmt.Sprint(err) != fmt.Sprint(wantErr):
@@ -97,8 +98,8 @@ func sameInBuffer(tx *statecore.Tx, want []change, wantErr error) error {
 	return nil
 }
 
-// sameButForOrder ignores the order of bytes, since a type may write its parts in
-// any order.
+// sameButForOrder compares changes. It ignores the order of the bytes in their data,
+// since a type may write its parts in any order.
 func sameButForOrder(a, b change) bool {
 	bytesOf := func(c change) string { return string(slices.Sorted(slices.Values([]byte(c.data)))) }
 	return a.channel == b.channel && a.kind == b.kind && bytesOf(a) == bytesOf(b)
@@ -119,7 +120,7 @@ func snapshot(tb testing.TB, s *statecore.Schema, v state.View) []change {
 	return out
 }
 
-// replayed rebuilds a state from stored changes on base, which may be nil.
+// replayed returns the state after stored changes on base, which may be nil.
 func replayed(tb testing.TB, s *statecore.Schema, base state.View, stored ...change) state.View {
 	tb.Helper()
 	r := s.Replay(base)
@@ -129,7 +130,8 @@ func replayed(tb testing.TB, s *statecore.Schema, base state.View, stored ...cha
 	return r.View()
 }
 
-// channelErr fails unless err is a ChannelError of a channel that wraps want.
+// channelErr fails the test unless err is a ChannelError with this channel that
+// wraps want.
 func channelErr(tb testing.TB, err error, channel string, want error) {
 	tb.Helper()
 	ce, ok := errors.AsType[*state.ChannelError](err)

@@ -13,19 +13,20 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// embedsTime has the promoted MarshalJSON of time.Time, which loses the other field.
+// embedsTime has the promoted method MarshalJSON of time.Time. The method does not
+// write the field Name.
 type embedsTime struct {
 	time.Time
 	Name string
 }
 
-// forgetful does not write one field.
+// forgetful has methods for JSON that ignore the field Lost.
 type forgetful struct{ Kept, Lost string }
 
 func (f forgetful) MarshalJSON() ([]byte, error)     { return json.Marshal(f.Kept) }
 func (f *forgetful) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &f.Kept) }
 
-// preset sets a field that omitempty left out.
+// preset has the default 10 for a count that is missing in its JSON.
 type preset struct {
 	Count int `json:"count,omitempty"`
 }
@@ -38,7 +39,7 @@ func (p *preset) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// drifting changes its JSON each time that it is read and written.
+// drifting adds one to its number each time that it is read.
 type drifting struct{ n int }
 
 func (d drifting) MarshalJSON() ([]byte, error) { return json.Marshal(d.n) }
@@ -60,34 +61,34 @@ func (p *picky) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// gone has an IsZero method that is wrong.
+// gone has a wrong method IsZero. It reports true for values that are not zero.
 type gone struct{ N int }
 
 func (g gone) IsZero() bool { return g.N < 10 }
 
-// TestRefusedByReadingBack checks types whose own code loses a part of some values.
-// Each value is read back, since others of the type may be good.
-func TestRefusedByReadingBack(t *testing.T) {
+// Some types have methods that lose a part of some values. Every value of such a
+// type is read back, so the bad values are found.
+func TestLossInMethodsOfATypeIsDetected(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ good, bad func(*testing.T) }{
-		"a promoted method": {roundTrip(embedsTime{Time: instant.UTC()}), refused(embedsTime{instant, "lost"}, ".Name")},
-		"a forgotten field": {roundTrip(forgetful{Kept: "k"}), refused(forgetful{"k", "l"}, ".Lost", "read back")},
-		"a preset":          {roundTrip(preset{Count: 3}), refused(preset{}, ".Count")},
-		"a preset, nested":  {roundTrip([]map[string]*preset{{"a": {Count: 3}}}), refused([]map[string]*preset{{"a": {}}}, "[0][a].Count")},
+		"a promoted method": {roundTrip(embedsTime{Time: instant.UTC()}), rejected(embedsTime{instant, "lost"}, ".Name")},
+		"a forgotten field": {roundTrip(forgetful{Kept: "k"}), rejected(forgetful{"k", "l"}, ".Lost", "read back")},
+		"a preset":          {roundTrip(preset{Count: 3}), rejected(preset{}, ".Count")},
+		"a preset, nested":  {roundTrip([]map[string]*preset{{"a": {Count: 3}}}), rejected([]map[string]*preset{{"a": {}}}, "[0][a].Count")},
 		"IsZero": {roundTrip(struct {
 			G gone `json:",omitzero"`
-		}{gone{10}}), refused(struct {
+		}{gone{10}}), rejected(struct {
 			G gone `json:",omitzero"`
 		}{gone{9}}, ".G.N")},
 		"text with a demand": {
-			roundTrip(picky("x")), refused(picky(""), "cannot be read back"),
+			roundTrip(picky("x")), rejected(picky(""), "cannot be read back"),
 		},
-		"a map by text": {roundTrip(map[picky]int{"x": 1}), refused(map[picky]int{"": 1}, "empty")},
+		"a map by text": {roundTrip(map[picky]int{"x": 1}), rejected(map[picky]int{"": 1}, "empty")},
 	} {
 		t.Run(name+"/good", test.good)
 		t.Run(name+"/bad", test.bad)
 	}
-	t.Run("drifting", refused(drifting{1}, "different"))
+	t.Run("drifting", rejected(drifting{1}, "different"))
 }
 
 // album has a field for each way in which a stored copy can differ.
@@ -107,7 +108,8 @@ type album struct {
 	hidden int
 }
 
-// tamper changes an album while it is read back, by the loss that must be reported.
+// tamper holds functions that change an album while it is read back. The key is the
+// loss that must be reported.
 var tamper = map[string]func(*album){
 	".Text":                  func(a *album) { a.Text += "!" },
 	".Texts[1]":              func(a *album) { a.Texts[1] = "" },
@@ -155,8 +157,7 @@ func (a *album) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// TestEveryDifferenceIsFound reads a value back with one part changed.
-func TestEveryDifferenceIsFound(t *testing.T) {
+func TestEachDifferenceOfTheStoredCopyIsDetected(t *testing.T) {
 	t.Parallel()
 	c := state.Last[album]("c")
 	schema := schemaOf(t, c)
@@ -178,16 +179,15 @@ func TestEveryDifferenceIsFound(t *testing.T) {
 			case "nothing that is stored":
 				assert.NoError(t, err, "got %v", err)
 			case "its JSON is different":
-				refusal(t, err, []string{"JSON is different"})
+				checkRejection(t, err, []string{"JSON is different"})
 			default:
-				refusal(t, err, []string{"value" + path + " is different after it is read back"})
+				checkRejection(t, err, []string{"value" + path + " is different after it is read back"})
 			}
 		})
 	}
 }
 
-// TestLateLoss checks that a bad value is found after many good ones.
-func TestLateLoss(t *testing.T) {
+func TestBadValueIsDetectedAfterManyGoodValues(t *testing.T) {
 	t.Parallel()
 	c := state.Append[forgetful]("c")
 	schema := schemaOf(t, c)
@@ -221,7 +221,7 @@ func (b *bag) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-func TestOrderOfABagIsNoLoss(t *testing.T) {
+func TestJSONWithARandomOrderIsNoLoss(t *testing.T) {
 	t.Parallel()
 	v := bag{map[string]bool{}}
 	for _, k := range "abcdefghijklmnop" {

@@ -5,22 +5,22 @@ import (
 	"sync"
 )
 
-// short is the length up to which a list is scanned instead of indexed.
+// short is the maximum length of a list that is searched without a table of positions.
 const short = 16
 
-// index is a list whose elements have keys, as a slot holds it. Indexes share a
-// buffer and its table of positions until one of them changes in another way than
-// by appending to the end of the buffer.
+// index is a list whose elements have keys. Slots hold indexes. Several indexes
+// share a buffer and its table of positions. An append at the end of the buffer
+// keeps the buffer shared. Any other change copies it.
 type index[K comparable, E any] struct {
 	all  []E
 	buf  *indexed[K, E]
-	tail *[]E // the elements after all that are not in buf; nil unless for an overlay
+	tail *[]E // the elements that an overlay adds after all; nil without an overlay
 	own  bool // no view uses the buffer, so elements may change in place
 }
 
 // indexed is a buffer that only grows. Hold the lock to append or to use the table.
-// An element that an index holds does not change. Key may be called with the lock
-// held, so it must only read the element.
+// An element does not change while several indexes share the buffer. Key may be
+// called with the lock held, so it must only read the element.
 type indexed[K comparable, E any] struct {
 	key func(E) K
 	mu  sync.Mutex
@@ -32,7 +32,7 @@ func newIndex[K comparable, E any](key func(E) K) *index[K, E] {
 	return &index[K, E]{buf: &indexed[K, E]{key: key}, own: true}
 }
 
-// fork returns an index that can change without a change of l.
+// fork returns a copy of l. Changes of the copy do not affect l.
 func (l *index[K, E]) fork() *index[K, E] {
 	out := &index[K, E]{all: l.all, buf: l.buf}
 	if l.tail != nil {
@@ -48,13 +48,13 @@ func (l *index[K, E]) segments() segments[E] {
 	return segments[E]{head: l.all}
 }
 
-// adopt makes items the elements of l, in a buffer of its own.
+// adopt replaces the elements of l by items, in a new buffer.
 func (l *index[K, E]) adopt(items []E) {
 	l.all, l.tail, l.own = items, nil, true
 	l.buf = &indexed[K, E]{key: l.buf.key, all: items}
 }
 
-// detach makes l append to a slice of its own instead of the buffer.
+// detach makes l append to a separate slice instead of the buffer.
 func (l *index[K, E]) detach() { l.tail = new([]E) }
 
 func (l *index[K, E]) reset() { l.adopt(nil) }
@@ -75,7 +75,7 @@ func (l *index[K, E]) find(key K) (int, bool) {
 	return i, ok && i < len(l.all)
 }
 
-// scan searches from the end, where the key mostly is.
+// scan searches backwards, since most searches are for a recent element.
 func scan[K comparable, E any](items []E, key K, of func(E) K) (int, bool) {
 	for i := len(items) - 1; i >= 0; i-- {
 		if of(items[i]) == key {
@@ -128,8 +128,8 @@ func (l *index[K, E]) put(e E) {
 	}
 }
 
-// putTail is put for an overlay. If e replaces an element of the state below, it
-// moves the overlay to a buffer of its own and returns false.
+// putTail puts e into the tail of an overlay. If e replaces an element outside of
+// the tail, putTail moves the overlay to a new buffer and returns false.
 func (l *index[K, E]) putTail(e E) bool {
 	i, known := l.find(l.buf.key(e))
 	switch {
@@ -144,8 +144,8 @@ func (l *index[K, E]) putTail(e E) bool {
 	return true
 }
 
-// tip returns a locked buffer that l can append to: the shared one, unless another
-// index has appended to it.
+// tip locks and returns a buffer that l can append to. This is the shared buffer,
+// or a copy if another index has appended to the shared buffer.
 func (l *index[K, E]) tip() *indexed[K, E] {
 	l.buf.mu.Lock()
 	if len(l.buf.all) == len(l.all) {

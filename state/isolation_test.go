@@ -15,12 +15,12 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// base is an embedded type that is not exported.
+// hidden is an embedded type that is not exported.
 type hidden struct {
 	Shared []string `json:"shared"`
 }
 
-// byValue and byPointer have a Clone method, since secret is not exported.
+// byValue has a Clone method, whose receiver and result are values.
 type byValue struct{ secret *[]int }
 
 func (b byValue) Clone() byValue {
@@ -32,13 +32,14 @@ func (b byValue) Clone() byValue {
 func (b byValue) MarshalJSON() ([]byte, error)  { return []byte(`"v"`), nil }
 func (b *byValue) UnmarshalJSON(_ []byte) error { return nil }
 
+// byPointer has a Clone method, whose receiver and result are pointers.
 type byPointer struct{ secret []int }
 
 func (b *byPointer) Clone() *byPointer            { return &byPointer{slices.Clone(b.secret)} }
 func (b byPointer) MarshalJSON() ([]byte, error)  { return []byte(`"p"`), nil }
 func (b *byPointer) UnmarshalJSON(_ []byte) error { return nil }
 
-// sharp has a Clone method on its pointer that returns a value.
+// sharp has a Clone method, whose receiver is a pointer and whose result is a value.
 type sharp struct{ secret *int }
 
 func (s *sharp) Clone() sharp                 { return sharp{ref(*s.secret)} }
@@ -92,7 +93,7 @@ func newEverything() everything {
 	}
 }
 
-// spoil changes every referent of e.
+// spoil changes everything that e refers to.
 func spoil(e everything) {
 	e.Shared[0] = "spoilt"
 	e.Slice[0], e.Nested[0][0], e.Map["m"][0] = -1, "spoilt", -1
@@ -106,8 +107,8 @@ func spoil(e everything) {
 	e.Labels["a"], e.Structs[0].A[0], e.Cache["c"] = "spoilt", -1, -1
 }
 
-// TestIsolation changes the values that were passed to Put and returned by Get.
-func TestIsolation(t *testing.T) {
+// The test changes values that it has passed to Put or received from Get.
+func TestChangesOfValuesOutsideDoNotAffectAState(t *testing.T) {
 	t.Parallel()
 	type element = everything
 	last, keep := state.Last[element]("last"), state.Optional[*element]("keep")
@@ -188,7 +189,7 @@ func TestIsolation(t *testing.T) {
 	assert.Equal(t, []element{want}, custom.Get(v))
 }
 
-// byHidden reads an element's id from an embedded struct.
+// byHidden is an Identity. It reads the id of an element from an embedded struct.
 type byHidden struct{}
 
 func (byHidden) ID(e everything) string                    { return e.Shared[0] }
@@ -201,9 +202,7 @@ func first[E any](all func(func(int, E) bool)) (i int, e E) {
 	return i, e
 }
 
-// TestReducerThatAppendsInPlace checks that states do not share elements although
-// the reducer appends in place.
-func TestReducerThatAppendsInPlace(t *testing.T) {
+func TestStatesAreIndependentIfAReducerAppendsInPlace(t *testing.T) {
 	t.Parallel()
 	c := state.NewChannel("c", func(current []int, update int) ([]int, error) {
 		if current == nil {
@@ -218,7 +217,7 @@ func TestReducerThatAppendsInPlace(t *testing.T) {
 	assert.Equal(t, []int{1, 2, 4}, c.Get(b))
 }
 
-// client is neither stored nor copied.
+// client is a type whose values are neither stored nor copied.
 type client struct{ calls map[string]int }
 
 type session struct {
@@ -227,7 +226,7 @@ type session struct {
 	Done   func()  `json:"-"`
 }
 
-func TestHandlesAreShared(t *testing.T) {
+func TestPointersInUnstoredFieldsAreShared(t *testing.T) {
 	t.Parallel()
 	c := state.Last[session]("c")
 	schema := schemaOf(t, c)
@@ -246,9 +245,7 @@ type ring struct {
 	Any  map[string]any `json:"any"`
 }
 
-// TestEndlessValue checks that a value which refers to itself panics with an error
-// before it exhausts the stack.
-func TestEndlessValue(t *testing.T) {
+func TestPutPanicsForAValueThatRefersToItself(t *testing.T) {
 	t.Parallel()
 	c := state.Last[*ring]("c")
 	schemaOf(t, c)
@@ -261,8 +258,8 @@ func TestEndlessValue(t *testing.T) {
 	}
 }
 
-// TestDeepValue checks a value that is too deep for encoding/json to read.
-func TestDeepValue(t *testing.T) {
+// The value is nested too deeply for encoding/json to read it.
+func TestTooDeeplyNestedValueIsAnError(t *testing.T) {
 	t.Parallel()
 	type tree struct {
 		Kids []tree `json:"kids,omitempty"`
@@ -281,7 +278,7 @@ func TestDeepValue(t *testing.T) {
 	replayed(t, schema, nil, stored...)
 }
 
-func TestCloneThatPanics(t *testing.T) {
+func TestPanicInCloneIsAnErrorOfTheChannel(t *testing.T) {
 	t.Parallel()
 	c := state.NewChannel("c", func(current, update panicky) (panicky, error) { return update, nil })
 	schema := schemaOf(t, c)

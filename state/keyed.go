@@ -33,38 +33,39 @@ func Keyed[E any](name string, id Identity[E]) *KeyedChannel[E] {
 	return c
 }
 
-// missingIdentity replaces a nil Identity. A graph does not accept the channel.
+// missingIdentity replaces a nil Identity. A graph rejects a channel that has it.
 type missingIdentity[E any] struct{}
 
 func (missingIdentity[E]) ID(E) string            { return "" }
 func (missingIdentity[E]) WithID(e E, _ string) E { return e }
 
 // A KeyedChannel is a channel that holds a list of elements with ids, such as
-// the messages of a conversation. [Keyed] makes it.
+// the messages of a conversation. Create it with [Keyed].
 type KeyedChannel[E any] struct {
 	*elements[string, E]
 	id Identity[E]
 }
 
-// Prune sets a function that runs after each superstep that changed the list. It
-// returns the elements to keep, in their order. The others are removed from the
-// state and from storage. Changes to an element are ignored. The function must
-// be pure. It gets a copy, and does not run when a state is restored. Prune
-// returns the channel. Call it only where the channel is declared.
+// Prune sets a function that runs after each superstep that changed the list. The
+// function gets a copy of the list and returns the elements to keep, in their
+// order. All other elements are removed from the state and from storage. Changes
+// inside an element are ignored. The function must be pure, and does not run when a
+// state is restored. Prune returns the channel. Call it only where the channel is
+// declared.
 func (c *KeyedChannel[E]) Prune(keep func([]E) []E) *KeyedChannel[E] {
 	c.prune, c.traits.Prunes = keep, keep != nil
-	c.traits.ChangesAreWrites = keep == nil // the pruner's removals are not writes
+	c.traits.ChangesAreWrites = keep == nil // no task writes the removals of keep
 	return c
 }
 
-// Upgrade sets a function that converts the JSON of an element of an older form.
-// See [Channel.Upgrade].
+// Upgrade sets a function that converts the stored JSON of an element from an older
+// form. See [Channel.Upgrade].
 func (c *KeyedChannel[E]) Upgrade(up func(old json.RawMessage) (json.RawMessage, error)) *KeyedChannel[E] {
 	c.codec.SetUpgrade(up)
 	return c
 }
 
-// Find returns the element with an id. It reports false if there is none.
+// Find returns the element with an id. It reports false if the list lacks the id.
 func (c *KeyedChannel[E]) Find(s View, id string) (e E, ok bool) {
 	if e, ok = c.find(s, id); ok {
 		e = cloned(e, c.clone)
@@ -72,14 +73,14 @@ func (c *KeyedChannel[E]) Find(s View, id string) (e E, ok bool) {
 	return e, ok
 }
 
-// Put returns a write that replaces the elements with the same ids, and appends
-// the others.
+// Put returns a write that replaces elements with the same ids, and appends elements
+// with new ids. It gives an id to each element without one.
 func (c *KeyedChannel[E]) Put(elements ...E) Write { return c.put(c.addIDs(elements)) }
 
 // Overwrite returns a write that replaces the list. See [Channel.Overwrite].
 func (c *KeyedChannel[E]) Overwrite(elements []E) Write { return c.overwrite(c.addIDs(elements)) }
 
-// addIDs returns copies of elements, in which each has an id.
+// addIDs returns copies of the elements. It gives an id to each copy without one.
 func (c *KeyedChannel[E]) addIDs(elements []E) []E {
 	out := cloneAll(elements, c.clone)
 	for i, e := range out {

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// doc is a value with several kinds of references.
+// doc has several kinds of references.
 type doc struct {
 	N    int            `json:"n"`
 	Tags []string       `json:"tags"`
@@ -70,7 +70,7 @@ func (k *kinds) fill() []state.Write {
 	}
 }
 
-// dump returns a deep copy of the stored channels of a state.
+// dump returns the values of the stored channels of a state, copied deeply.
 func (k *kinds) dump(v state.View) map[string]any {
 	out := map[string]any{}
 	put := func(name string, read func(state.View) (any, bool)) {
@@ -92,7 +92,7 @@ func (k *kinds) dump(v state.View) map[string]any {
 	return out
 }
 
-// read calls all methods that read a state.
+// read calls every method of the channels that reads a state.
 func (k *kinds) read(v state.View) int {
 	n := len(k.dump(v)) + k.list.Len(v) + k.keyed.Len(v) + len(maps.Collect(k.list.All(v))) + len(maps.Collect(k.keyed.All(v)))
 	k.list.Last(v)

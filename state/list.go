@@ -22,7 +22,7 @@ func Append[E any](name string) *ListChannel[E] {
 	return c
 }
 
-// A ListChannel is a channel that holds a list. [Append] makes it.
+// A ListChannel is a channel that holds a list. Create it with [Append].
 type ListChannel[E any] struct {
 	handle
 	start func() []E // the default; may be nil
@@ -30,17 +30,17 @@ type ListChannel[E any] struct {
 	codec *jsonform.Codec[E]
 }
 
-// Default sets the elements of the list while it is absent. The first write
-// appends to them. Default returns the channel. Call it only where the channel
-// is declared.
+// Default sets the elements that the list has before its first write. The first
+// write appends to them. Default returns the channel. Call it only where the
+// channel is declared.
 func (c *ListChannel[E]) Default(v func() []E) *ListChannel[E] {
 	c.start = v
 	c.traits.ChangesAreWrites = false // the first change also holds the default
 	return c
 }
 
-// Upgrade sets a function that converts the JSON of an element of an older form.
-// See [Channel.Upgrade].
+// Upgrade sets a function that converts the stored JSON of an element from an older
+// form. See [Channel.Upgrade].
 func (c *ListChannel[E]) Upgrade(up func(old json.RawMessage) (json.RawMessage, error)) *ListChannel[E] {
 	c.codec.SetUpgrade(up)
 	return c
@@ -59,15 +59,16 @@ func (c *ListChannel[E]) initial() []E {
 	return cloneAll(items, c.clone)
 }
 
-// Get returns the list. If the list was never written, that is the default, or
-// else nil. The caller may change the slice and its elements. To read a part of
-// a long list, Len, Last and All cost less. Get panics like [Channel.Get].
+// Get returns the list. If the list was never written, Get returns the default or,
+// without a default, nil. The caller may change the slice and its elements. To read
+// a part of a long list, use Len, Last or All, which cost less. Get panics like
+// [Channel.Get].
 func (c *ListChannel[E]) Get(s View) []E {
 	items, _ := c.Lookup(s)
 	return items
 }
 
-// Lookup is Get, and reports whether the list was ever written.
+// Lookup is like [ListChannel.Get], and also reports whether the list was written.
 func (c *ListChannel[E]) Lookup(s View) ([]E, bool) {
 	slot := s.Slot(c)
 	if slot.Absent() {
@@ -100,7 +101,7 @@ func (c *ListChannel[E]) Overwrite(elements []E) Write {
 	return c.write(statecore.Action{Kind: statecore.KindOverwrite, Data: cloneAll(elements, c.clone)})
 }
 
-// listChannelCodec is the engine's side of a [ListChannel].
+// listChannelCodec implements [statecore.Codec] for a [ListChannel].
 type listChannelCodec[E any] ListChannel[E]
 
 func (c *listChannelCodec[E]) Fold(s statecore.Slot, m *statecore.Mark, a statecore.Action) (statecore.Slot, error) {
@@ -117,8 +118,8 @@ func (c *listChannelCodec[E]) Fold(s statecore.Slot, m *statecore.Mark, a statec
 	return l.slot(), nil
 }
 
-// open returns the list that the transaction appends to. The first call records
-// where the list begins to differ from storage.
+// open returns the list that the transaction appends to. The first call of a
+// transaction records the length of the stored list.
 func (c *listChannelCodec[E]) open(s statecore.Slot, m *statecore.Mark) (l list[E]) {
 	if !s.Absent() {
 		l = listIn[E](s)

@@ -28,18 +28,18 @@ func Map[K comparable, V any](name string) *MapChannel[K, V] {
 	return c
 }
 
-// A MapChannel is a channel that holds entries by key. [Map] makes it.
+// A MapChannel is a channel that holds entries by key. Create it with [Map].
 type MapChannel[K comparable, V any] struct {
 	handle
 	start   func() map[K]V // the default; may be nil
 	clone   func(V) V
 	codec   *jsonform.Codec[map[K]V]
 	keys    *jsonform.Codec[map[K]struct{}]
-	upgrade jsonform.Upgrade // of a value; may be nil
+	upgrade jsonform.Upgrade // converts one stored value; may be nil
 }
 
-// Default sets the entries of the map while it is absent. The first write adds
-// to them. Default returns the channel. Call it only where the channel is
+// Default sets the entries that the map has before its first write. The first write
+// adds to them. Default returns the channel. Call it only where the channel is
 // declared.
 func (c *MapChannel[K, V]) Default(v func() map[K]V) *MapChannel[K, V] {
 	c.start = v
@@ -47,22 +47,22 @@ func (c *MapChannel[K, V]) Default(v func() map[K]V) *MapChannel[K, V] {
 	return c
 }
 
-// Upgrade sets a function that converts the JSON of a value of an older form.
-// See [Channel.Upgrade].
+// Upgrade sets a function that converts the stored JSON of a value from an older
+// form. See [Channel.Upgrade].
 func (c *MapChannel[K, V]) Upgrade(up func(old json.RawMessage) (json.RawMessage, error)) *MapChannel[K, V] {
 	c.upgrade = up
 	return c
 }
 
-// Get returns the entries. If the map was never written, that is the default, or
-// else nil. The caller may change the map and its values. To read one entry of a
-// large map, Find costs less. Get panics like [Channel.Get].
+// Get returns the entries. If the map was never written, Get returns the default or,
+// without a default, nil. The caller may change the map and its values. To read one
+// entry of a large map, use Find, which costs less. Get panics like [Channel.Get].
 func (c *MapChannel[K, V]) Get(s View) map[K]V {
 	m, _ := c.Lookup(s)
 	return m
 }
 
-// Lookup is Get, and reports whether the map was ever written.
+// Lookup is like [MapChannel.Get], and also reports whether the map was written.
 func (c *MapChannel[K, V]) Lookup(s View) (map[K]V, bool) {
 	slot := s.Slot(c)
 	if slot.Absent() {
@@ -96,7 +96,7 @@ func (c *MapChannel[K, V]) copy(m map[K]V) map[K]V {
 	return out
 }
 
-// Find returns the entry of a key. It reports false if there is none.
+// Find returns the value of a key. It reports false if the map lacks the key.
 func (c *MapChannel[K, V]) Find(s View, key K) (V, bool) {
 	slot := s.Slot(c)
 	if slot.Absent() {
@@ -115,8 +115,8 @@ func (c *MapChannel[K, V]) Put(entries map[K]V) Write {
 	return c.write(statecore.Action{Kind: statecore.KindMerge, Data: c.copy(entries)})
 }
 
-// Remove returns a write that removes the entries of these keys. A key that is
-// not in the map is ignored.
+// Remove returns a write that removes the entries with these keys. The write ignores
+// keys that are not in the map.
 func (c *MapChannel[K, V]) Remove(keys ...K) Write {
 	if len(keys) == 0 {
 		return Write{}
@@ -133,7 +133,7 @@ func (c *MapChannel[K, V]) Overwrite(entries map[K]V) Write {
 	return c.write(statecore.Action{Kind: statecore.KindOverwrite, Data: c.copy(entries)})
 }
 
-// mapCodec is the engine's side of a [MapChannel].
+// mapCodec implements [statecore.Codec] for a [MapChannel].
 type mapCodec[K comparable, V any] MapChannel[K, V]
 
 func (c *mapCodec[K, V]) Fold(s statecore.Slot, m *statecore.Mark, a statecore.Action) (statecore.Slot, error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// growMap makes n supersteps that each add one key, and returns the state and the
-// bytes that they allocated.
+// growMap runs n supersteps that each add one key. It returns the channel, the last
+// state and the number of allocated bytes.
 func growMap(tb testing.TB, n int) (*state.MapChannel[int, string], state.View, uint64) {
 	tb.Helper()
 	entries := state.Map[int, string]("entries")
@@ -61,7 +61,7 @@ func TestMapsOfManyStatesEqualAModel(t *testing.T) {
 		for range 200 {
 			from := moments[r.IntN(len(moments))]
 			if r.IntN(4) > 0 {
-				from = moments[len(moments)-1] // mostly one long line
+				from = moments[len(moments)-1] // most steps extend one long history
 			}
 			model, writes := maps.Clone(from.model), []state.Write(nil)
 			for range 1 + r.IntN(3) {
@@ -103,7 +103,7 @@ func TestMapsOfManyStatesEqualAModel(t *testing.T) {
 	}
 }
 
-// BenchmarkMapPut is a superstep that adds one entry to a map of n.
+// BenchmarkMapPut measures a superstep that adds one entry to a map of n entries.
 func BenchmarkMapPut(b *testing.B) {
 	for _, n := range []int{1_000, 20_000, 100_000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {

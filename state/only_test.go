@@ -10,9 +10,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The state that Only returns equals that of a transaction that began with the
-// empty state.
-func TestOnly(t *testing.T) {
+// Only returns the same state as a transaction on the empty state.
+func TestOnlyEqualsATransactionOnTheEmptyState(t *testing.T) {
 	t.Parallel()
 	last, sum, list := state.Last[int]("last"), state.Sum[int]("sum").Default(func() int { return 10 }), state.Append[string]("list")
 	started := state.Append[string]("started").Default(func() []string { return []string{"a"} })
@@ -56,8 +55,8 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// Only ends a transaction. Reset makes it usable again.
-func TestOnlyEnds(t *testing.T) {
+// Only ends a transaction. Reset makes the transaction usable again.
+func TestOnlyEndsTheTransaction(t *testing.T) {
 	t.Parallel()
 	list, other := state.Append[string]("list"), state.Last[int]("other")
 	schema := schemaOf(t, list)

@@ -15,17 +15,17 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// moment is a state in a branching history, with its contents when it was new.
+// moment is a state in a branching history, with a copy of its first contents.
 type moment struct {
 	view   state.View
 	was    map[string]any
-	stored []change // from the empty state
+	stored []change // all changes since the empty state
 }
 
-// TestReplayedStatesEqualLiveOnes makes random steps from random earlier states.
-// Each state is rebuilt from all its changes, and from a snapshot and the later
-// changes. At the end no state has changed, although readers ran all the time.
-func TestReplayedStatesEqualLiveOnes(t *testing.T) {
+// The test makes random steps from random earlier states. It rebuilds each state
+// from all changes, and from a snapshot with the later changes. Goroutines read the
+// states all the time. At the end no state has changed.
+func TestReplayedStatesEqualTheirOriginals(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -64,8 +64,8 @@ func replayIsLive(t *testing.T, r *rand.Rand, steps int) {
 	}
 }
 
-// randomStep makes a superstep, or an edit, of some tasks. If there is one task, an
-// overlay must give the same values.
+// randomStep makes a superstep or an edit with random writes. If it has one task, an
+// overlay must have the same values.
 func randomStep(t *testing.T, r *rand.Rand, all *kinds, schema *statecore.Schema, from moment) moment {
 	t.Helper()
 	superstep := r.IntN(2) == 0
@@ -81,7 +81,7 @@ func randomStep(t *testing.T, r *rand.Rand, all *kinds, schema *statecore.Schema
 		}
 		require.NoError(t, failed)
 		if r.IntN(10) == 0 {
-			continue // not finished, as after the error of another task
+			continue // unfinished, as after an error of another task
 		}
 		v, err := tx.Finish(superstep)
 		require.NoError(t, err)
@@ -95,9 +95,8 @@ func randomStep(t *testing.T, r *rand.Rand, all *kinds, schema *statecore.Schema
 	}
 }
 
-// TestTableGoesWithTheNewerList checks lookups in an older state after a newer one
-// took the table of positions.
-func TestTableGoesWithTheNewerList(t *testing.T) {
+// A newer list takes the table of positions from the buffer of an older list.
+func TestLookupsInAListWhoseTableWasTaken(t *testing.T) {
 	t.Parallel()
 	keyed := state.Keyed("keyed", byKey{})
 	schema := schemaOf(t, keyed)
@@ -116,9 +115,8 @@ func TestTableGoesWithTheNewerList(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// TestReadingAnOverlayIsCheap reads the end of long lists as a branch does. That
-// neither copies the list nor appends to the shared buffer.
-func TestReadingAnOverlayIsCheap(t *testing.T) { // not parallel: it counts bytes
+// A read of the last element neither copies a long list nor appends to its buffer.
+func TestReadingAnOverlayDoesNotCopyTheList(t *testing.T) { // not parallel: it counts bytes
 	list, keyed := state.Append[int]("list"), state.Keyed("keyed", byKey{})
 	schema := schemaOf(t, list, keyed)
 	const n = 50_000
@@ -143,8 +141,8 @@ func TestReadingAnOverlayIsCheap(t *testing.T) { // not parallel: it counts byte
 	assert.LessOrEqual(t, (after.TotalAlloc-before.TotalAlloc)/times, uint64(n))
 }
 
-// TestForksShareNothing appends to forks of one list, in turns and concurrently.
-func TestForksShareNothing(t *testing.T) {
+// Goroutines append to forks of one list concurrently.
+func TestForksOfAListAreIndependent(t *testing.T) {
 	t.Parallel()
 	list, keyed := state.Append[int]("list"), state.Keyed("keyed", byKey{})
 	schema := schemaOf(t, list, keyed)

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-func TestNewSchemaRefuses(t *testing.T) {
+func TestNewSchemaReturnsErrorsForInvalidChannels(t *testing.T) {
 	t.Parallel()
 	var forgotten *state.Channel[int, int]
 	var forgottenList *state.ListChannel[int]
@@ -45,8 +45,7 @@ func TestNewSchemaRefuses(t *testing.T) {
 	}
 }
 
-// TestNewSchemaJoins checks that every mistake is reported at once.
-func TestNewSchemaJoins(t *testing.T) {
+func TestNewSchemaReportsEveryMistake(t *testing.T) {
 	t.Parallel()
 	_, err := statecore.NewSchema[state.Handle](state.Last[int](""), state.Last[func()]("f"), state.Sum[int]("n"), state.Max[int]("n"))
 	for _, want := range []error{state.ErrName, state.ErrRoundTrip, state.ErrDuplicate} {
@@ -54,7 +53,7 @@ func TestNewSchemaJoins(t *testing.T) {
 	}
 }
 
-func TestSchema(t *testing.T) {
+func TestSchemaDescribesAndComparesChannels(t *testing.T) {
 	t.Parallel()
 	a, b, c := state.Last[int]("a"), state.Append[string]("b"), state.Untracked[func()]("c")
 	s := schemaOf(t, a, b, a, c) // a handle may be given twice
@@ -79,7 +78,7 @@ func TestSchema(t *testing.T) {
 	assert.Equal(t, "b", b.Name())
 }
 
-func TestImport(t *testing.T) {
+func TestImportCopiesTheSharedChannels(t *testing.T) {
 	t.Parallel()
 	shared, keyed := state.Append[int]("shared"), state.Keyed("keyed", byKey{})
 	mine, theirs := state.Last[string]("mine"), state.Last[string]("theirs")
@@ -110,12 +109,12 @@ func TestImport(t *testing.T) {
 	}
 	assert.Equal(t, []int{1, 2}, shared.Get(outer))
 	assert.Equal(t, 1, keyed.Len(outer))
-	// A channel that is absent in the source becomes absent.
+	// Import also copies the absence of a channel.
 	_, ok := shared.Lookup(child.Import(before, parent.Empty()))
 	assert.False(t, ok)
 }
 
-func TestOverlay(t *testing.T) {
+func TestOverlayAppliesWritesWithoutChangingTheState(t *testing.T) {
 	t.Parallel()
 	list, sum, keyed := state.Append[int]("list"), state.Sum[int]("sum"), state.Keyed("keyed", byKey{})
 	schema := schemaOf(t, list, sum, keyed)
@@ -123,12 +122,12 @@ func TestOverlay(t *testing.T) {
 	assert.Same(t, base, statecore.Overlay(schema, base, []state.Write(nil)))
 	w := []state.Write{list.Put(2), sum.Put(10), list.Put(3), keyed.Put(item{"a", "new"}), keyed.Put(item{Key: "b"}), keyed.Remove("b"), keyed.Put(item{Key: "c"})}
 	over := statecore.Overlay(schema, base, w)
-	for range 2 { // reading does not change it
+	for range 2 { // a read does not change the overlay
 		assert.Equal(t, []int{1, 2, 3}, list.Get(over))
 		assert.Equal(t, 11, sum.Get(over))
 		assert.Equal(t, []item{{"a", "new"}, {Key: "c"}}, keyed.Get(over))
 	}
-	// Overlays of overlays, and states made from overlays.
+	// An overlay can be the base of another overlay and of new states.
 	twice := statecore.Overlay(schema, over, []state.Write{list.Put(4), keyed.Put(item{Key: "d"})})
 	made := commit(t, schema, over, list.Put(5), keyed.Put(item{Key: "e"}))
 	fork := commit(t, schema, over, list.Put(6), keyed.Put(item{Key: "f"}))
@@ -149,7 +148,7 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-func TestViewOfAnotherSchema(t *testing.T) {
+func TestViewOfAnotherSchemaPanics(t *testing.T) {
 	t.Parallel()
 	list := state.Append[int]("list")
 	one, other := schemaOf(t, list), schemaOf(t, list)

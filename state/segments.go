@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// segments are the elements of a list in two parts: those in a shared buffer,
-// and those that an overlay adds without touching the buffer. The elements
-// belong to the state. Copy them before they leave the package.
+// segments holds the elements of a list in two parts: the elements in a shared
+// buffer, and the elements that an overlay adds. The elements belong to the state.
+// Copy them before they leave the package.
 type segments[E any] struct{ head, tail []E }
 
 func (s segments[E]) len() int { return len(s.head) + len(s.tail) }
@@ -20,7 +20,7 @@ func (s segments[E]) at(i int) E {
 	return s.tail[i-len(s.head)]
 }
 
-// from returns the elements from i on. The caller must not change them.
+// from returns the elements from position i on. The caller must not change them.
 func (s segments[E]) from(i int) []E {
 	if i >= len(s.head) {
 		return slices.Clip(s.tail[i-len(s.head):])
@@ -60,7 +60,7 @@ func (s segments[E]) all(clone func(E) E) iter.Seq2[int, E] {
 	}
 }
 
-// cloned copies v. A nil clone means that assignment copies.
+// cloned returns a deep copy of v. A nil clone means that assignment is enough.
 func cloned[T any](v T, clone func(T) T) T {
 	if clone == nil {
 		return v

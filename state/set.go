@@ -7,8 +7,8 @@ import (
 )
 
 // Set returns a channel that holds distinct elements, in the order in which they
-// were first added. A graph does not accept an element type that Go's ==
-// compares by address, or by fields that are not stored.
+// were first added. A graph rejects an element type if Go's == compares its values
+// by address, or by fields that are not stored.
 func Set[E comparable](name string) *SetChannel[E] {
 	c := &SetChannel[E]{newElements(name, "set", func(e E) E { return e })}
 	if c.traits.Err == nil {
@@ -17,13 +17,13 @@ func Set[E comparable](name string) *SetChannel[E] {
 	return c
 }
 
-// A SetChannel is a channel that holds distinct elements. [Set] makes it.
+// A SetChannel is a channel that holds distinct elements. Create it with [Set].
 type SetChannel[E comparable] struct {
 	*elements[E, E]
 }
 
-// Upgrade sets a function that converts the JSON of an element of an older form.
-// See [Channel.Upgrade].
+// Upgrade sets a function that converts the stored JSON of an element from an older
+// form. See [Channel.Upgrade].
 func (c *SetChannel[E]) Upgrade(up func(old json.RawMessage) (json.RawMessage, error)) *SetChannel[E] {
 	c.codec.SetUpgrade(up)
 	c.keys.SetUpgrade(up) // an element is its own key

@@ -4,8 +4,8 @@ import "maps"
 
 // table holds the entries of a map in layers. A layer overrides the layers before
 // it. A transaction writes to the top layer only, so the tables of other views do
-// not change. Layers are merged so that each is more than twice as large as the
-// next, which makes an entry take part in few merges.
+// not change. Merging keeps each layer more than twice as large as the next one, so
+// that an entry takes part in few merges.
 type table[K comparable, V any] struct {
 	layers []layer[K, V] // oldest first; never changed
 	top    layer[K, V]   // the changes of one transaction
@@ -13,7 +13,7 @@ type table[K comparable, V any] struct {
 
 type layer[K comparable, V any] map[K]cell[V]
 
-// cell is an entry of a layer, or the removal of one.
+// cell is an entry of a layer, or the removal of an entry.
 type cell[V any] struct {
 	value   V
 	removed bool
@@ -28,8 +28,8 @@ func newTable[K comparable, V any](entries map[K]V) *table[K, V] {
 	return &table[K, V]{top: top}
 }
 
-// fork returns a table that may change without t changing. An overlay, which is
-// read once, does not merge.
+// fork returns a copy of t. Changes of the copy do not affect t. The table of an
+// overlay is read only once, so it is not merged.
 func (t *table[K, V]) fork(merge bool) *table[K, V] {
 	out := &table[K, V]{top: layer[K, V]{}}
 	out.layers = append(append(make([]layer[K, V], 0, len(t.layers)+1), t.layers...), t.top)
@@ -40,8 +40,8 @@ func (t *table[K, V]) fork(merge bool) *table[K, V] {
 	return out
 }
 
-// mergeLayers returns a new layer with the entries of both. Removals are dropped
-// from the oldest layer.
+// mergeLayers returns a new layer with the entries of both layers. The oldest layer
+// of a table does not need removals, so mergeLayers drops them there.
 func mergeLayers[K comparable, V any](older, newer layer[K, V], oldest bool) layer[K, V] {
 	out := maps.Clone(older)
 	for k, e := range newer {
@@ -54,7 +54,7 @@ func mergeLayers[K comparable, V any](older, newer layer[K, V], oldest bool) lay
 	return out
 }
 
-// find returns the value of a key, without a copy.
+// find returns the value of a key, without copying it.
 func (t *table[K, V]) find(key K) (v V, ok bool) {
 	if e, found := t.top[key]; found {
 		return e.value, !e.removed

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-func TestConflicts(t *testing.T) {
+func TestConcurrentWritesByKindOfChannel(t *testing.T) {
 	t.Parallel()
 	last, anyOf, keep := state.Last[int]("last"), state.LastWins[int]("any"), state.Optional[int]("keep")
 	ephemeral, untracked := state.Ephemeral[int]("ephemeral"), state.Untracked[int]("untracked")
@@ -22,7 +22,7 @@ func TestConflicts(t *testing.T) {
 
 	for _, test := range []struct {
 		name  string
-		tasks [][]state.Write // of tasks 0, 1, …
+		tasks [][]state.Write // the writes of tasks 0, 1, …
 		clash bool
 		read  func(state.View) any
 		want  any
@@ -65,9 +65,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// TestConflictEndsWithTheStep checks that two supersteps may write to a channel that
-// accepts one writer.
-func TestConflictEndsWithTheStep(t *testing.T) {
+func TestEachSuperstepMayHaveAnotherWriter(t *testing.T) {
 	t.Parallel()
 	last := state.Last[int]("last")
 	schema := schemaOf(t, last)
@@ -82,9 +80,9 @@ func TestConflictEndsWithTheStep(t *testing.T) {
 	assert.Equal(t, 2, last.Get(v))
 }
 
-func TestUnknownChannel(t *testing.T) {
+func TestUseOfAnUnknownChannelIsAnError(t *testing.T) {
 	t.Parallel()
-	known, stranger := state.Last[int]("c"), state.Last[int]("c") // the same name and type
+	known, stranger := state.Last[int]("c"), state.Last[int]("c") // equal names, but two channels
 	list, keyed, entries := state.Append[int]("l"), state.Keyed("k", byKey{}), state.Map[string, int]("m")
 	schema := schemaOf(t, known)
 	v := schema.Empty()
@@ -119,7 +117,7 @@ func TestUnknownChannel(t *testing.T) {
 	}
 }
 
-func TestReducerFails(t *testing.T) {
+func TestErrorOrPanicOfAReducerIsAnErrorOfTheChannel(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
 	c := state.NewChannel("c", func(current, update int) (int, error) {
@@ -144,7 +142,7 @@ func TestReducerFails(t *testing.T) {
 	c.Get(statecore.Overlay(schema, schema.Empty(), []state.Write{c.Put(1)}))
 }
 
-func TestTxIsOver(t *testing.T) {
+func TestTransactionCannotBeUsedAfterItsEnd(t *testing.T) {
 	t.Parallel()
 	list := state.Append[int]("list")
 	schema := schemaOf(t, list)
@@ -164,7 +162,7 @@ func TestTxIsOver(t *testing.T) {
 	}
 }
 
-func TestSignals(t *testing.T) {
+func TestSignalsDoNotChangeAState(t *testing.T) {
 	t.Parallel()
 	list := state.Append[int]("list")
 	schema := schemaOf(t, list)

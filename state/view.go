@@ -6,13 +6,13 @@ import (
 	"github.com/weft-go/weft/internal/statecore"
 )
 
-// A View is a state that does not change. Read it through channels:
-// Messages.Get(view). It is safe for concurrent use, and may be kept.
+// A View is an immutable state. Read it through channels: Messages.Get(view). A
+// view is safe for concurrent use and stays valid without limit.
 type View interface{ statecore.View }
 
-// NewView returns the state of a graph with these channels after writes, which
-// are applied in order, as the writes of one task. Use it to test a node or a
-// reducer without a graph. Its error is a [ChannelError], or joins several.
+// NewView returns the state of a graph with these channels. It applies the writes
+// in order, as one task would. Use it to test a node or a reducer without a graph.
+// An error is one [ChannelError], or several that are joined.
 func NewView(channels []Handle, writes ...Write) (View, error) {
 	schema, err := statecore.NewSchema(channels...)
 	if err != nil {
@@ -25,8 +25,8 @@ func NewView(channels []Handle, writes ...Write) (View, error) {
 	return tx.Finish(false)
 }
 
-// Values returns the JSON of the value of each channel that v has. Channels that
-// were never written, and [Untracked] channels, are left out.
+// Values returns the value of each channel of v as JSON, by channel name. It omits
+// channels that were never written and [Untracked] channels.
 func Values(v View) (map[string]json.RawMessage, error) { return statecore.ValuesOf(v) }
 
 // A Handle is any channel: a [Channel], [ListChannel], [KeyedChannel],
@@ -37,7 +37,7 @@ type Handle interface {
 	statecore.Channel
 }
 
-// A Description describes a channel.
+// A Description contains the name and the types of a channel, for display.
 type Description struct {
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`   // "last", "append", "sum", …
@@ -45,13 +45,13 @@ type Description struct {
 	Stored bool   `json:"stored"` // false for an untracked channel
 }
 
-// handle is the part of a channel that the engine sees.
+// handle holds the description of a channel for the engine.
 type handle struct{ traits *statecore.Traits }
 
 // Name returns the channel's name in storage.
 func (h handle) Name() string { return h.traits.Name }
 
-// Core is for package graph.
+// Core returns the channel's description for the engine. Package graph calls it.
 func (h handle) Core() *statecore.Traits { return h.traits }
 
 // write returns the write that performs an action, or the zero Write if the

@@ -16,8 +16,8 @@ type Update []Write
 type Write struct{ statecore.Write }
 
 // Values returns the JSON of each write: {"channel": …, "op": …, "value": …}, or
-// {"signal": …} for a signal. The value of a write to an [Untracked] channel is
-// left out, and so are writes that do nothing.
+// {"signal": …} for a signal. It omits writes that do nothing. It also omits the
+// values of writes to [Untracked] channels.
 func (u Update) Values() ([]json.RawMessage, error) {
 	out := make([]json.RawMessage, 0, len(u))
 	for _, w := range u {

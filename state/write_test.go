@@ -11,9 +11,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestStoredWrites checks that a write has the same effect after it was stored, on
-// an empty and on a full state.
-func TestStoredWrites(t *testing.T) {
+// The test applies each write and its stored copy to an empty and to a full state.
+func TestStoredWritesHaveTheSameEffect(t *testing.T) {
 	t.Parallel()
 	all := newKinds()
 	schema := schemaOf(t, all.handles()...)
@@ -67,7 +66,6 @@ func TestStoredWrites(t *testing.T) {
 	}
 }
 
-// TestWritesFromChangesHaveTheSameEffect reads the changes of a step as writes.
 func TestWritesFromChangesHaveTheSameEffect(t *testing.T) {
 	t.Parallel()
 	all := newKinds()
@@ -105,7 +103,7 @@ func TestWritesFromChangesHaveTheSameEffect(t *testing.T) {
 	}
 }
 
-func TestChangesAreWrites(t *testing.T) {
+func TestChangesAreWritesByKindOfChannel(t *testing.T) {
 	t.Parallel()
 	list := state.Append[int]("list").Default(func() []int { return []int{1} })
 	entries := state.Map[string, int]("entries").Default(func() map[string]int { return nil })
@@ -119,15 +117,14 @@ func TestChangesAreWrites(t *testing.T) {
 			assert.Equal(t, name, schema.ChangesAreWrites(c.Name()), "%s", c.Name())
 		}
 	}
-	// No task wrote the end of an ephemeral value.
+	// The end of an ephemeral value is a change without a write.
 	schema := schemaOf(t, all.ephemeral)
 	w, err := schema.WriteFromChange("ephemeral", statecore.KindClear, nil)
 	assert.NoError(t, err)
 	assert.Empty(t, w.Channel())
 }
 
-// TestStoredNonsense checks the errors for data that no step stores.
-func TestStoredNonsense(t *testing.T) {
+func TestInvalidStoredDataIsAnError(t *testing.T) {
 	t.Parallel()
 	all := newKinds()
 	schema := schemaOf(t, all.handles()...)
@@ -179,13 +176,13 @@ func TestStoredNonsense(t *testing.T) {
 	channelErr(t, err, "keyed", state.ErrStored)
 }
 
-// fragile panics for elements that are nil.
+// fragile is an Identity. Its methods panic for an element that is nil.
 type fragile struct{}
 
 func (fragile) ID(e *item) string               { return e.Key }
 func (fragile) WithID(e *item, id string) *item { return &item{Key: id, Text: e.Text} }
 
-func TestReplayOfWhatPanics(t *testing.T) {
+func TestPanicWhileStoredDataIsReadIsAnError(t *testing.T) {
 	t.Parallel()
 	keyed := state.Keyed("keyed", fragile{})
 	schema := schemaOf(t, keyed)

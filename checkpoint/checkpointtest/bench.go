@@ -34,8 +34,8 @@ func Bench(b *testing.B, open func(tb testing.TB) checkpoint.Store) {
 	b.Run("Threads", func(b *testing.B) { benchThreads(b, open(b)) })
 }
 
-// A stepper puts checkpoints like those of an agent, each with a message and a
-// number.
+// A stepper puts checkpoints that resemble the supersteps of an agent. Each has a message
+// and a number.
 type stepper struct {
 	store checkpoint.Store
 	c     checkpoint.Checkpoint

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// counterparts are the names of the tests in the conformance suite of LangGraph's
-// checkpointers, by capability. This suite has a case of the same name for each.
-// Where this contract lacks the concept in a name, such as the version of a channel,
-// the promise of the case states what the case checks instead.
+// counterparts has the names of the tests in the conformance suite of LangGraph's
+// checkpointers, by capability. This suite has a case with the same name for each.
+// Some names are about a concept that this package lacks, such as channel versions.
+// The promise of such a case says what it checks instead.
 var counterparts = map[string][]string{
 	"put": {
 		"returns_config", "roundtrip", "preserves_channel_values", "preserves_channel_versions", "preserves_versions_seen",

@@ -65,7 +65,7 @@ func withMetadata(metadata map[string]string) option {
 
 func settles() option { return func(c *checkpoint.Checkpoint) { c.Settles = true } }
 
-// changes makes changes of pairs such as "channel=data".
+// changes returns a change for each pair such as "channel=data".
 func changes(pairs ...string) []checkpoint.Change {
 	made := []checkpoint.Change{}
 	for _, pair := range pairs {

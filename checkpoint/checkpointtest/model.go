@@ -49,7 +49,7 @@ func newModel(f *fixture, seed uint64) *model {
 }
 
 // play makes random calls to the store and to the model, and compares the two. It
-// calls the methods of the optional powers only when powers is set.
+// calls the methods of optional interfaces only if powers is set.
 func (m *model) play(moves int, powers bool) {
 	m.f.Helper()
 	for i := range moves {

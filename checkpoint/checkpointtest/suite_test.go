@@ -19,8 +19,9 @@ func newStore() *memcheckpoint.Store {
 	return memcheckpoint.New(memcheckpoint.Options{MaxValue: maxValue})
 }
 
-// unlimited is for the stores below an encrypted one, which adds more bytes to some
-// values than to others. The tests of package checkpoint cover its limits.
+// unlimited returns the inner store of an encrypted store. It has no limit, because
+// encryption adds a different number of bytes to each kind of value. The tests of package
+// checkpoint cover the limits.
 func unlimited() *memcheckpoint.Store {
 	return memcheckpoint.New(memcheckpoint.Options{MaxValue: -1})
 }

@@ -4,7 +4,7 @@
 //	store := memcheckpoint.New(memcheckpoint.Options{})
 //	g, err := b.Compile(graph.Options{Checkpoints: store})
 //
-// The store has every optional power: it is a [checkpoint.Leaser],
+// The store implements every optional interface: [checkpoint.Leaser],
 // [checkpoint.ThreadLister], [checkpoint.ThreadCopier], [checkpoint.Pruner] and
 // [checkpoint.RunDeleter].
 //

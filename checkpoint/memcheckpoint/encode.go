@@ -65,7 +65,7 @@ func (r *record) lineage() ([]checkpoint.Delta, error) {
 	return deltas, nil
 }
 
-// pendingWrites are the pending writes of one checkpoint. Their data never changes.
+// pendingWrites has the pending writes of one checkpoint. Their data never changes.
 type pendingWrites struct {
 	list   []checkpoint.Write
 	sorted bool // list is ordered by task and index, and has each pair of these once

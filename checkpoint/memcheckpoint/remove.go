@@ -95,8 +95,8 @@ func (t *thread) resumable(namespace string) bool {
 // Removed records stay in the lineages of the records that were built on them.
 func (t *thread) sweep() int {
 	for _, r := range t.records {
-		// A parent precedes its children in records, so its own parent is
-		// already one that is kept.
+		// A parent precedes its children in records, so the parent of r.parent is
+		// already a kept record.
 		if r.parent != nil && r.parent.removed {
 			r.parent = r.parent.parent
 		}

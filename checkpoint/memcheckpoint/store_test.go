@@ -135,7 +135,7 @@ func TestConcurrentRemovalLosesNoAcknowledgedCheckpoint(t *testing.T) {
 	wait.Wait()
 	require.NoError(t, store.DeleteThread(ctx, "t"))
 	for info, err := range store.ListThreads(ctx, "t") {
-		t.Errorf("thread %+v remains after DeleteThread, error %v", info, err)
+		assert.Fail(t, "a thread remains after DeleteThread", "%+v, error %v", info, err)
 	}
 }
 
@@ -252,8 +252,8 @@ func TestPruneRemovesCallsWithoutTheirCaller(t *testing.T) {
 		require.NoError(t, store.Put(ctx, c, parent))
 	}
 	put("", "root", "")
-	// Subgraph checkpoints whose caller was never stored, also when the nested
-	// call was stored first and when the name of the caller is missing.
+	// Store checkpoints of subgraph calls whose caller was never stored. One call is
+	// nested and is stored first, and one has no name of a caller.
 	put("a@none/b@inner", "nested", "")
 	put("a@none", "inner", "")
 	put("a@", "unnamed", "")
@@ -399,9 +399,7 @@ func TestPutWritesAllocatesTheSameWithManyPending(t *testing.T) {
 	put := func(from, to int) float64 {
 		runtime.ReadMemStats(&before)
 		for i := from; i < to; i++ {
-			if err := store.PutWrites(ctx, k, []checkpoint.Write{{Task: "task", Index: i, Data: []byte("result")}}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, store.PutWrites(ctx, k, []checkpoint.Write{{Task: "task", Index: i, Data: []byte("result")}}))
 		}
 		runtime.ReadMemStats(&after)
 		return float64(after.TotalAlloc-before.TotalAlloc) / float64(to-from)
@@ -436,9 +434,9 @@ func TestGetAllocatesTheSameWithManyPending(t *testing.T) {
 	}
 }
 
-// TestPendingWritesOfACopyAreItsOwn proves that a pending write which replaces an
-// earlier one changes neither a copy of the thread nor a checkpoint that was read, and
-// that a reader who appends to the data of a write changes no other.
+// A pending write that replaces an earlier one does not change a copy of the thread, nor a
+// checkpoint that was read before. Appending to the data of one write does not change
+// another write.
 func TestPendingWritesOfACopyAreItsOwn(t *testing.T) {
 	t.Parallel()
 	ctx, store := t.Context(), newStore()

@@ -149,8 +149,8 @@ func (t *thread) before(q *checkpoint.Query) ([]*record, error) {
 	return t.records[:i], nil
 }
 
-// listed returns what List yields for a record, and false if the query does not
-// match the record or the record was removed.
+// listed returns the checkpoint that List yields for a record. It returns false if the
+// query does not match the record or the record was removed.
 func (t *thread) listed(q *checkpoint.Query, r *record) (checkpoint.Checkpoint, bool) {
 	if !r.matches(q) {
 		return checkpoint.Checkpoint{}, false
@@ -193,8 +193,8 @@ func (r *record) name() string {
 
 func (r *record) parentID() string { return r.parent.name() }
 
-// labelOf returns the label of a new checkpoint. It is that of r, the newest
-// record of the namespace, when the fields are equal. r may be nil.
+// labelOf returns the label of a new checkpoint. r is the newest record of the
+// namespace, or nil. labelOf returns the label of r if the fields are equal.
 func (r *record) labelOf(c *checkpoint.Checkpoint) *label {
 	if r != nil {
 		l := r.label
@@ -205,8 +205,8 @@ func (r *record) labelOf(c *checkpoint.Checkpoint) *label {
 	return &label{namespace: c.Namespace, source: c.Source, run: c.Run, version: c.Version, metadata: maps.Clone(c.Metadata)}
 }
 
-// controlOf returns a copy of the checkpoint's Control, which r and its parent
-// often share. r may be nil.
+// controlOf returns a copy of the checkpoint's Control. It returns the Control of r or of
+// its parent if they are equal, to save memory. r may be nil.
 func (r *record) controlOf(c *checkpoint.Checkpoint) string {
 	for range 2 {
 		if r == nil {

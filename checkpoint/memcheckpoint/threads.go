@@ -80,7 +80,7 @@ func (s *Store) CopyThread(ctx context.Context, from, to string) error {
 }
 
 // copy returns a thread with the same checkpoints and pending writes. The two
-// threads share only what never changes.
+// threads share only immutable data.
 func (t *thread) copy() *thread {
 	copied := newThread()
 	copied.created, copied.updated = t.created, t.updated

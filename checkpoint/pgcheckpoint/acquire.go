@@ -46,7 +46,7 @@ func (l *link) beginner(ctx context.Context) (on beginner, release func(), err e
 }
 
 // acquire takes a connection of a pool. The caller must call release. If the
-// connection was lost meanwhile, release also resets the pool, except where it was
+// connection was lost meanwhile, release also resets the pool, unless the connection was
 // closed because the caller's context ended.
 func (l *link) acquire(ctx context.Context, pool *pgxpool.Pool, limit time.Duration) (*pgxpool.Conn, func(), error) {
 	limit = min(limit, l.timeout)

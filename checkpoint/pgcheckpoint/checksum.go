@@ -15,14 +15,14 @@ import (
 //   - The control of a checkpoint is tied to its id, parent, source, step and
 //     namespace, and to the digest of its run, version and metadata.
 //   - Changes are tied to the id and source of their checkpoint and to the id of the
-//     delta before them in the lineage. A lineage that lacks a row, or has one too
-//     many, is therefore found.
-//   - A snapshot is tied to the id and source of its checkpoint, a base to the id and
-//     to the delta before it.
+//     delta before them in the lineage. So a missing or additional row in a lineage is
+//     detected.
+//   - A snapshot is tied to the id and source of its checkpoint.
+//   - A base is tied to the id of its checkpoint and to the delta before it.
 //   - A pending write is tied to its checkpoint, its task and its index.
 //
-// Rows of older versions have values that are not tied. They can be read: their
-// formats differ. Prune ties the control and the base of the rows that it updates.
+// Values from older versions are not tied. They have other formats and can still be
+// read. Prune ties the control and the base of the rows that it updates.
 const (
 	formatTiedFrame  = 0x03
 	formatTiedPacked = 0x04
@@ -40,7 +40,7 @@ const (
 	tiedWrite           = 'w'
 )
 
-// tie ties a stored value to a checksum, in place, and returns it.
+// tie ties a stored value to a checksum. It changes stored and returns it.
 func tie(stored []byte, sum uint32) []byte {
 	if len(stored) < tiedHeader || stored[0] != formatFrame && stored[0] != formatPacked {
 		return stored
@@ -50,8 +50,8 @@ func tie(stored []byte, sum uint32) []byte {
 	return stored
 }
 
-// untie undoes [tie], in place. A value with another checksum fails to parse then. A
-// value that is not tied stays as it is.
+// untie undoes [tie]. It changes stored. With a wrong checksum, parsing the result
+// fails. A value that is not tied stays unchanged.
 func untie(stored []byte, sum uint32) {
 	if len(stored) == 0 || stored[0] != formatTiedFrame && stored[0] != formatTiedPacked {
 		return
@@ -62,14 +62,14 @@ func untie(stored []byte, sum uint32) {
 	}
 }
 
-// flipChecksum combines the checksum of a stored value with another. Frames and
-// compressed frames both have it after their format byte.
+// flipChecksum combines the checksum of a stored value with another one. The checksum
+// follows the format byte, in frames and in compressed frames.
 func flipChecksum(stored []byte, sum uint32) {
 	binary.LittleEndian.PutUint32(stored[1:], binary.LittleEndian.Uint32(stored[1:])^sum)
 }
 
-// valueSum returns the checksum that ties a value of a checkpoint to its row. Before
-// is the id of the delta before it in the lineage, empty for none.
+// valueSum returns the checksum that ties a value of a checkpoint to its row. before is
+// the id of the delta before it in the lineage, or empty if there is none.
 func valueSum(kind byte, id, source, before string) uint32 {
 	var buf [192]byte
 	b := append(buf[:0], kind)
@@ -106,7 +106,7 @@ func (h *header) sealControl(control []byte) []byte {
 	return append(b, control...)
 }
 
-// openControl returns the control of its stored form.
+// openControl parses the stored form and returns the control.
 func (h *header) openControl(stored []byte) ([]byte, error) {
 	if len(stored) < controlHeader {
 		return nil, fmt.Errorf("the checksum of its row is missing: %w", checkpoint.ErrCorrupt)

@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	// maxFailures is the number of failed connection attempts in a row that opens a
-	// circuit. A server with too many clients refuses some while others work.
+	// maxFailures is the number of consecutive failed connection attempts that opens a
+	// circuit. A single failure is not enough: a server with too many clients rejects
+	// some of them while others work.
 	maxFailures = 3
-	// probeWait, plus up to half of it at random, is the time between the probes of an
-	// open circuit. Each probe may dial twice.
+	// probeWait is the minimum time between two probes of an open circuit. A random time
+	// of up to half of it is added. Each probe may dial twice.
 	probeWait = time.Second
 	// resetWait is the least time between two resets of a pool.
 	resetWait = time.Second
@@ -25,11 +26,12 @@ const (
 // connections can be made. While it is open, one caller at a time probes the
 // database, at most once a second, and the others wait for its result.
 type circuit struct {
-	// slots bounds how many callers ask the pool for a connection, so that the others
-	// learn from their results. Nil means no bound.
+	// slots limits the number of callers that ask the pool for a connection at the same
+	// time. The other callers wait for their results. Nil means no limit.
 	slots chan struct{}
 	open  atomic.Bool
-	// answered is when a call last ended with its connection intact, in Unix nanoseconds.
+	// answered is the time at which a call last ended with its connection intact, in Unix
+	// nanoseconds.
 	answered atomic.Int64
 
 	mu      sync.Mutex
@@ -49,8 +51,8 @@ func newCircuit(conns int32) *circuit {
 	return c
 }
 
-// enter waits until the circuit is closed or the caller may probe. After a probe, the
-// caller must call leave. It returns [ErrUnreachable] at the time until.
+// enter waits until the circuit is closed or the caller may probe. It returns
+// [ErrUnreachable] at the time until. After a probe, the caller must call leave.
 func (c *circuit) enter(ctx context.Context, until time.Time) (probe bool, err error) {
 	for c.open.Load() {
 		probe, wait, changed, cause := c.tryProbe()
@@ -76,8 +78,8 @@ func (c *circuit) enter(ctx context.Context, until time.Time) (probe bool, err e
 	return false, nil
 }
 
-// tryProbe makes the caller the probe if one is due. Otherwise it returns how long to
-// wait at most before asking again.
+// tryProbe makes the caller the probe if one is due. Otherwise it returns the maximum
+// time to wait before the next call of tryProbe.
 func (c *circuit) tryProbe() (probe bool, wait time.Duration, changed <-chan struct{}, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,8 +132,8 @@ func (c *circuit) notify() {
 	c.changed = make(chan struct{})
 }
 
-// mayReset reports whether a pool that lost a connection should be reset now. Its
-// other connections may be lost too, and each would cost a call one try.
+// mayReset reports whether a pool that lost a connection should be reset now. Its other
+// connections are probably lost too, and each of them would fail one call.
 func (c *circuit) mayReset() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,9 +146,9 @@ func (c *circuit) mayReset() bool {
 }
 
 // acquireSlot waits until the caller may ask the pool for a connection. The caller
-// must call releaseSlot. It returns errCircuitOpen when the circuit opens meanwhile,
-// and an error of a lost connection when no call of the pool was answered within the
-// limit. A pool that is only busy makes its callers wait for longer.
+// must call releaseSlot. It returns errCircuitOpen if the circuit opens meanwhile. It
+// returns an error for a lost connection if the database answered no call of the pool
+// within the limit. If the pool is only busy, it waits longer than the limit.
 func (c *circuit) acquireSlot(ctx context.Context, limit time.Duration) error {
 	if c.slots == nil {
 		return nil

@@ -20,13 +20,13 @@ const (
 	formatPacked = 0x02
 
 	packedHeader = 1 + crc32.Size
-	// minPacked is the least size of a frame that is compressed.
+	// minPacked is the minimum size of a frame that is compressed.
 	minPacked = 256
-	// maxPacked is the greatest size of a frame that is compressed. It bounds the
-	// memory that a damaged value can claim.
+	// maxPacked is the maximum size of a frame that is compressed. It limits the memory
+	// that a damaged value can make the store allocate.
 	maxPacked = 32 << 20
-	// sampleSize is how much of a long frame is compressed first, to see whether
-	// compressing the rest is worth its time and memory.
+	// sampleSize is the size of a sample from the middle of a long frame. The frame is
+	// compressed only if compressing the sample saves space.
 	sampleSize = 64 << 10
 )
 

@@ -20,7 +20,7 @@ func change(data string) []checkpoint.Change {
 	return []checkpoint.Change{{Channel: "messages", Kind: 2, Data: []byte(data)}}
 }
 
-func TestPack(t *testing.T) {
+func TestLongValuesArePackedIfThatIsShorter(t *testing.T) {
 	t.Parallel()
 	noise := make([]byte, 4000)
 	random := rand.NewChaCha8([32]byte{})
@@ -50,8 +50,8 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// Every changed bit of a compressed value is found, and so is a value that was cut short.
-func TestDamagedPack(t *testing.T) {
+// Parsing a compressed value fails if one bit was changed or if its end is missing.
+func TestDamageOfAPackedValueIsFound(t *testing.T) {
 	t.Parallel()
 	b := packChanges(change(strings.Repeat("some text that is repeated. ", 40)))
 	require.EqualValues(t, formatPacked, b[0])
@@ -79,8 +79,8 @@ func sealed(body []byte) []byte {
 	return append(b, body...)
 }
 
-// A small value that claims to be huge must not allocate its claimed size.
-func TestDecompressionBomb(t *testing.T) {
+// A small value that decompresses to a huge one must not allocate that much memory.
+func TestDecompressionIsBounded(t *testing.T) {
 	t.Parallel()
 	enc, _ := packers()
 	bomb := enc.EncodeAll(make([]byte, 256<<20), nil)

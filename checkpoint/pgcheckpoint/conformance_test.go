@@ -49,7 +49,7 @@ func TestConformance(t *testing.T) {
 	harness(newPlace).Run(t)
 }
 
-// The simple protocol sends arguments as text, so values have other encodings.
+// The simple protocol sends arguments as text, so PostgreSQL gets them in other encodings.
 func TestConformanceSimpleProtocol(t *testing.T) {
 	t.Parallel()
 	checkpointtest.Harness{
@@ -95,8 +95,8 @@ func flipStored(tb testing.TB, p place, k checkpoint.Key, offset int) bool {
 	return false
 }
 
-// flipValue flips the bit at an offset of a value. If the value is shorter, it subtracts
-// its length from the offset and reports false.
+// flipValue flips a bit of the byte at the offset of a value. If the value is shorter, it
+// subtracts its length from the offset and returns false.
 func flipValue(tb testing.TB, conn *pgx.Conn, table, column string, key []any, offset *int) bool {
 	tb.Helper()
 	ctx := context.Background()

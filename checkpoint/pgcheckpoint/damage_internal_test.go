@@ -10,8 +10,9 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A change of the first byte may also be an unknown format.
-func TestF11EveryBit(t *testing.T) {
+// Every flipped bit of a stored value is an ErrCorrupt. A flipped bit in the first byte may
+// also be an unknown format.
+func TestEveryFlippedBitOfAValueIsFound(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 0))
 	values := 100

@@ -18,14 +18,14 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// uncheckedColumns are the columns whose damage can go unnoticed: see the documentation
-// of the package.
+// uncheckedColumns has the columns in which damage cannot always be detected. The
+// documentation of the package describes the reasons.
 var uncheckedColumns = []string{
 	"cp_step.time", "cp_step.epoch", // epoch: read by Rollback only
 	"cp_write.thread", "cp_write.seq",
-	// A checkpoint without children that gets another thread or number is lost like a
-	// deleted row, unless it is the head: see TestNumberOfTheHeadIsChecked. So is the
-	// newest checkpoint of a subgraph's namespace if it gets another namespace.
+	// If a checkpoint without children gets another thread or number, it is missing like a
+	// deleted row. TestNumberOfTheHeadIsChecked covers the head, where this is detected.
+	// The newest checkpoint of a subgraph is missing if it gets another namespace.
 	"cp_step.thread", "cp_step.seq",
 	"cp_thread.id", "cp_thread.tenant", // a thread with another name is another thread
 	"cp_thread.created", "cp_thread.steps", "cp_thread.at",
@@ -105,8 +105,8 @@ func reads(ctx context.Context, store *pgcheckpoint.Store, keys []checkpoint.Key
 	return results
 }
 
-// flips returns statements that change one bit of a column each. They return no row if
-// the changed value is invalid in PostgreSQL.
+// flips returns statements that each change one bit of a column. A statement returns no
+// row if the changed value is invalid in PostgreSQL.
 func flips(table, column, kind, ctid string, size int, r *rand.Rand) []string {
 	bits := size * 8
 	change := "set_bit(%[1]s, %[2]d, 1 - get_bit(%[1]s, %[2]d))"
@@ -136,8 +136,8 @@ func flips(table, column, kind, ctid string, size int, r *rand.Rand) []string {
 	return list
 }
 
-// A changed bit in a row is found by every read that it affects: the read returns an
-// error, or the same result as before.
+// After any bit of a row was changed, every read returns an error or the same result as
+// before.
 func TestEveryBitOfARowIsChecked(t *testing.T) {
 	t.Parallel()
 	p := newPlaceDirect(t)
@@ -181,7 +181,7 @@ func TestEveryBitOfARowIsChecked(t *testing.T) {
 	}
 }
 
-// flipBit changes a bit, compares what is read then, and undoes the change. It reports
+// flipBit changes a bit, checks the results of all reads, and undoes the change. It reports
 // whether a read returned an error.
 func flipBit(t *testing.T, p place, tx pgx.Tx, sql string, read func() map[string]any, want map[string]any) (bool, error) {
 	t.Helper()
@@ -271,8 +271,7 @@ func TestNumberOfTheHeadIsChecked(t *testing.T) {
 	}
 }
 
-// A checkpoint that a damaged row makes its own ancestor must not make the server, or
-// Prune, search for ever.
+// If damage makes a checkpoint its own ancestor, reads and Prune must still end.
 func TestCycleOfParentsIsFound(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -318,8 +317,8 @@ func TestRepairDropsADamagedHead(t *testing.T) {
 	wantSteps(t, store, "t", 4)
 }
 
-// The newest checkpoint of the root namespace can be lost to another namespace.
-func TestRepairRemovesALostHead(t *testing.T) {
+// If damage moves the newest checkpoint of a thread to another namespace, Repair removes it.
+func TestRepairRemovesAHeadInAnotherNamespace(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	store := p.open(t)

@@ -35,11 +35,11 @@ type link struct {
 	// sem serializes the calls on a single connection. Nil for a pool.
 	sem chan struct{}
 	// retries is set when a failed call may be tried again. It is not set in a
-	// caller's transaction, which has failed as a whole.
+	// transaction of the caller, because an error ends the whole transaction.
 	retries bool
 	// circuit is shared by all stores on db. Nil for a DB that is not a pool.
 	circuit *circuit
-	// timeout bounds the wait for a connection.
+	// timeout is the maximum wait for a connection.
 	timeout time.Duration
 }
 
@@ -158,8 +158,8 @@ func (l *link) begin(ctx context.Context, limit time.Duration, fn func(ctx conte
 	})
 }
 
-// beginTx begins a transaction. A connection that is lost is found within the timeout
-// of one statement, however long the transaction itself may take.
+// beginTx begins a transaction. It detects a lost connection within the timeout of one
+// statement, even if the transaction itself may take longer.
 func (l *link) beginTx(ctx context.Context, on beginner) (tx pgx.Tx, err error) {
 	err = withGrace(ctx, l.timeout, func(ctx context.Context) error {
 		tx, err = on.Begin(ctx)

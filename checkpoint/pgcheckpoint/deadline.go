@@ -13,10 +13,10 @@ import (
 // outcome usually arrives, and the connection can be used again.
 const cancelGrace = 50 * time.Millisecond
 
-// A callDeadline ends a call on a connection cancelGrace after the caller's context,
-// or when the database has been silent for too long: the client is not always told
-// that the other end of a connection is gone. The deadline is set on the network
-// connection. A context that can end costs more, since pgx starts a goroutine for it.
+// A callDeadline ends a call on a connection cancelGrace after the caller's context ends.
+// It also ends a call when the database has been silent for too long, because a client
+// does not always learn that a connection is lost. The deadline is set on the network
+// connection. A context with a deadline would cost more: pgx starts a goroutine for it.
 type callDeadline struct {
 	ctx  context.Context
 	conn net.Conn

@@ -12,8 +12,8 @@
 // connection or a transaction of the caller, in a database that [Migrate] has prepared.
 //
 //   - A superstep is one call of a function in the database: one round trip and one
-//     commit, whatever it changed and however long its thread is. A commit is as
-//     durable as the server's settings make it.
+//     commit, for any number of changes and any length of the thread. The settings of
+//     the server decide how durable a commit is.
 //   - A run leases its thread. The row of the thread holds the owner, the epoch and the
 //     expiry of the lease, by the clock of the database. Every commit checks the epoch
 //     and renews the lease, so a process that was paused for longer than its lease
@@ -25,9 +25,9 @@
 //   - Names and metadata are text. A NUL or invalid UTF-8 is a [checkpoint.ErrInvalid],
 //     and so is a name of a thread, namespace or task of more than 2,000 bytes. Values
 //     are arbitrary bytes. Long values are compressed.
-//   - Values and the columns of a checkpoint are protected by checksums. A row that was
-//     changed outside of this package is a [checkpoint.ErrCorrupt]. Not protected are
-//     the times of checkpoints, tags, and the counters of a thread. Damage to a
+//   - Checksums protect the values and columns of a checkpoint. A row that was changed
+//     outside of this package is a [checkpoint.ErrCorrupt]. Checksums do not protect
+//     tags, the times of checkpoints and the counters of a thread. Damage to a
 //     reference can have the effect of a deleted row: a pending write is not found with
 //     its checkpoint, or the newest checkpoint of a subgraph is not found in its
 //     namespace. The newest checkpoint of a thread is checked. Data checksums of the

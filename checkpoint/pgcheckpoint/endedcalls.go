@@ -17,15 +17,15 @@ const (
 	callersQuery = `SELECT id, seq FROM weft.cp_step WHERE thread = $1::bigint AND id = ANY ($2::uuid[])`
 )
 
-// A call is a call of a subgraph that has a namespace of its own.
+// A call is one call of a subgraph. It has its own namespace.
 type call struct {
 	caller string      // the namespace of the checkpoint at which it was made
 	at     pgtype.UUID // the id of that checkpoint
 }
 
-// markEndedCalls marks the checkpoints of the calls of subgraphs that cannot be resumed:
-// the checkpoint at which the call was made is marked or missing, or belongs to such a
-// call itself. A checkpoint with a tag is kept.
+// markEndedCalls marks the checkpoints of subgraph calls that cannot be resumed. A call
+// cannot be resumed if the checkpoint at which it was made is marked or missing, or belongs
+// to another such call. A checkpoint with a tag is kept.
 func (s *Store) markEndedCalls(ctx context.Context, tx *link, key int64, nodes []node) error {
 	spaces, err := s.readSpaces(ctx, tx, key)
 	if err != nil {
@@ -55,8 +55,8 @@ func (s *Store) markEndedCalls(ctx context.Context, tx *link, key int64, nodes [
 	return nil
 }
 
-// readSpaces returns the names of the namespaces by key. The root namespace, which has
-// the key 0 and the empty name, is not among them.
+// readSpaces returns the names of the namespaces by key, without the root namespace. The
+// root namespace has the key 0 and the empty name.
 func (s *Store) readSpaces(ctx context.Context, tx *link, key int64) (map[int32]string, error) {
 	spaces := map[int32]string{}
 	err := tx.query(ctx, s.sql(spacesQuery), []any{key}, func(rows pgx.Rows) error {
@@ -69,8 +69,8 @@ func (s *Store) readSpaces(ctx context.Context, tx *link, key int64) (map[int32]
 	return spaces, err
 }
 
-// callsOf returns the calls that have one of the namespaces, and the calls around them,
-// by namespace.
+// callsOf returns the calls that have one of the namespaces and the calls in which they are
+// nested, by namespace.
 func callsOf(spaces map[int32]string) map[string]call {
 	calls := map[string]call{}
 	for _, name := range spaces {

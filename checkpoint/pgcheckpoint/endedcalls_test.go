@@ -9,8 +9,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// putIn puts the n-th checkpoint of a thread into a namespace, as the first one there or
-// after the parent.
+// putIn puts checkpoint n into a namespace of thread t. A parent of 0 means that it is the
+// first one there.
 func putIn(t *testing.T, store checkpoint.Store, namespace string, n, parent int) {
 	t.Helper()
 	c := step("t", n)
@@ -110,7 +110,8 @@ func TestPruneRemovesCallsOfSubgraphsWhole(t *testing.T) {
 	}
 }
 
-// A call can outlive the checkpoint at which it was made when DeleteRuns removes that.
+// After DeleteRuns has removed the checkpoint at which a call was made, Prune removes the
+// checkpoints of the call.
 func TestPruneRemovesCallsWithoutTheirCheckpoint(t *testing.T) {
 	t.Parallel()
 	store := newPlace(t).open(t)
@@ -123,7 +124,7 @@ func TestPruneRemovesCallsWithoutTheirCheckpoint(t *testing.T) {
 	wantSteps(t, store, "t", 1)
 }
 
-// A call that is removed has more checkpoints than one transaction removes.
+// Prune removes a call completely even if it has more checkpoints than one batch.
 func TestPruneRemovesLongCalls(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

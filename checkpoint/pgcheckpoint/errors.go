@@ -15,10 +15,9 @@ var (
 	// ErrFenced is returned when a lease was released, or lost to another run. Nothing
 	// was stored. It is a [checkpoint.ErrConflict].
 	ErrFenced = fmt.Errorf("the lease of the thread is lost: %w", checkpoint.ErrConflict)
-	// ErrParked is returned when the runs of a thread died repeatedly, for example
-	// because its state does not fit into the memory of the process:
-	// [Options.MaxRecoveries] runs in a row stored no step. [Store.Unpark] allows one
-	// more run.
+	// ErrParked is returned when [Options.MaxRecoveries] consecutive runs of a thread died
+	// without storing a step, for example because its state does not fit into the memory
+	// of the process. [Store.Unpark] allows one more run.
 	ErrParked = errors.New("the thread is parked")
 	// ErrNotMigrated is returned when the database lacks the tables or functions that
 	// [Migrate] creates.

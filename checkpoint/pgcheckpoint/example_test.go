@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The migrations are plain SQL, for programs that apply migrations in another way.
+// Scripts returns the migrations as plain SQL, for programs that apply them with another tool.
 func ExampleScripts() {
 	scripts, err := pgcheckpoint.Scripts("agents")
 	if err != nil {
@@ -76,7 +76,7 @@ func ExampleOpen() {
 	}
 }
 
-// A store can take part in a transaction of the caller.
+// New also returns a store that writes in a transaction of the caller.
 func ExampleNew() {
 	ctx := context.Background()
 	pool, err := pgxpool.New(ctx, os.Getenv("DATABASE_URL"))
@@ -149,8 +149,8 @@ func ExampleStore_Tag() {
 	fmt.Println(removed, err)
 }
 
-// Repair brings a thread with damaged rows back to its last intact checkpoint. Unpark lets
-// a thread run again whose runs have died.
+// Repair brings a thread with damaged rows back to its last intact checkpoint. Unpark
+// allows another run of a thread whose runs have died.
 func ExampleStore_Repair() {
 	ctx := context.Background()
 	store, err := pgcheckpoint.Open(ctx, os.Getenv("DATABASE_URL"), pgcheckpoint.Options{})

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A Condition is a test of a checkpoint's metadata. [Text], [Number] and [Has] return
-// one.
+// A Condition is a test of a checkpoint's metadata. Create it with [Text], [Number] or
+// [Has].
 type Condition struct {
 	key    string
 	op     Op
@@ -46,14 +46,14 @@ const (
 
 var operators = []string{"=", "<>", "<", "<=", ">", ">="}
 
-// Text compares a metadata value as text, byte by byte. Metadata without the key does
-// not match, whatever the operator.
+// Text compares a metadata value as text, byte by byte. Metadata without the key never
+// matches.
 func Text(key string, op Op, value string) Condition {
 	return Condition{key: key, op: op, text: value, kind: conditionText}
 }
 
 // Number compares a metadata value as a number: "9" is less than "10". Metadata without
-// the key does not match, and neither does a value that is not a number.
+// the key never matches. A value that is not a number never matches.
 func Number(key string, op Op, value float64) Condition {
 	return Condition{key: key, op: op, number: value, kind: conditionNumber}
 }
@@ -73,8 +73,9 @@ type Search struct {
 	Limit int
 }
 
-// Find yields checkpoints of all threads, as List does, ordered by the thread's id and
-// then newest first. An index is used for [Text] conditions with [Equal].
+// Find yields checkpoints of all threads, with the same fields as List. They are ordered
+// by thread id, and newest first within a thread. [Text] conditions with [Equal] use an
+// index.
 func (s *Store) Find(ctx context.Context, q Search) iter.Seq2[checkpoint.Checkpoint, error] {
 	return func(yield func(checkpoint.Checkpoint, error) bool) {
 		f := finder{store: s, search: &q}
@@ -111,7 +112,7 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// A statement is built from constant parts. Values of the caller are only arguments.
+// A statement is built from constant texts. Values of the caller are always arguments.
 type statement struct {
 	text strings.Builder
 	args []any

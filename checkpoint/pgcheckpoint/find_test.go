@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-func TestFind(t *testing.T) {
+func TestFindYieldsTheMatchingCheckpoints(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	store := newPlace(t).open(t)
@@ -74,8 +74,8 @@ func where(conditions ...pgcheckpoint.Condition) pgcheckpoint.Search {
 	return pgcheckpoint.Search{Where: conditions}
 }
 
-// A search reads pages, and holds no connection while the caller handles one.
-func TestFindPages(t *testing.T) {
+// Find reads pages. It holds no connection while the caller handles a page.
+func TestFindHoldsNoConnectionBetweenPages(t *testing.T) {
 	t.Parallel()
 	store := newPlace(t).open(t)
 	for i := range 3 {

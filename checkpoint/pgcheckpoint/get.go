@@ -33,7 +33,7 @@ func (s *Store) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoin
 	return c, nil
 }
 
-// get also sets the id in k, if it finds the checkpoint.
+// get is Get, and also sets k.ID when it finds the checkpoint.
 func (s *Store) get(ctx context.Context, k *checkpoint.Key) (checkpoint.Checkpoint, error) {
 	if err := checkKey(*k); err != nil {
 		return checkpoint.Checkpoint{}, err
@@ -61,8 +61,8 @@ type loaded struct {
 	fields []any // where its columns go
 }
 
-// A head is the newest checkpoint of the root namespace, as the row of its thread has
-// it.
+// A head is the newest checkpoint of the root namespace according to the row of its
+// thread.
 type head struct {
 	id  pgtype.UUID
 	seq int32
@@ -82,11 +82,12 @@ func (p *part) fields() []any {
 	return []any{&p.seq, &p.id.uuid, &p.id.name, &p.source, &p.whole, &p.base, &p.snapshot, &p.changes}
 }
 
-// stepColumn is null except in the rows of the checkpoint, of a lease and of a head.
+// stepColumn is the index of the column step. It is null except in the rows of the
+// checkpoint, of a lease and of a head.
 const stepColumn = 10
 
-// read reads a row. A long lineage has thousands of rows, of which only the first
-// columns are set, so the others are not scanned.
+// read reads a row. A long lineage has thousands of rows in which only the first columns
+// are set, so read does not scan the others.
 func (l *loaded) read(rows pgx.Rows) error {
 	raw := rows.RawValues()
 	if len(raw) <= stepColumn || raw[stepColumn] != nil {
@@ -160,7 +161,7 @@ func (l *loaded) checkpoint(k *checkpoint.Key) (c checkpoint.Checkpoint, err err
 	return c, nil
 }
 
-// lineageOf returns the deltas that a state is rebuilt from. The parts are ordered,
+// lineageOf returns the deltas from which a state is rebuilt. The parts are ordered,
 // oldest first.
 func lineageOf(parts []part) ([]checkpoint.Delta, error) {
 	first := len(parts) - 1
@@ -184,8 +185,8 @@ func lastID(deltas []checkpoint.Delta) string {
 	return deltas[len(deltas)-1].ID
 }
 
-// appendTo appends the deltas of p to a lineage. Before is the id of the delta before
-// them, empty for none.
+// appendTo appends the deltas of p to a lineage. before is the id of the delta before
+// them, or empty if there is none.
 func (p *part) appendTo(deltas []checkpoint.Delta, before string) ([]checkpoint.Delta, error) {
 	name, err := p.id.text()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// An id is the stored form of a checkpoint's id. An id that is a UUID is stored as one.
-// Any other id is stored as text beside a UUID of version 8 that is a hash of it.
+// An id is the stored form of a checkpoint's id. A UUID is stored as a UUID. Any other id
+// is stored as text, together with a UUID of version 8 that is a hash of the text.
 type id struct {
 	uuid pgtype.UUID
 	name *string
@@ -40,8 +40,8 @@ func optionalID(text string) pgtype.UUID {
 	return packID(text).uuid
 }
 
-// parseUUID parses a UUID in its canonical form. It reports false for any other form,
-// such as one with capitals, since [spellUUID] would not return the same text.
+// parseUUID parses a UUID in its canonical form. It returns false for any other form, such
+// as one with capitals, because [spellUUID] would not return the same text.
 func parseUUID(text string) (u [16]byte, ok bool) {
 	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
 		return u, false
@@ -67,8 +67,8 @@ func spellUUID(u [16]byte) string {
 	return string(s[:])
 }
 
-// text returns the id, empty for null. It returns [checkpoint.ErrCorrupt] if the UUID is
-// not the hash of the text.
+// text returns the id, or the empty string for null. It returns [checkpoint.ErrCorrupt] if
+// the UUID is not the hash of the text.
 func (i id) text() (string, error) {
 	switch {
 	case !i.uuid.Valid:
@@ -84,8 +84,8 @@ func (i id) text() (string, error) {
 // maxName is the maximum length of an indexed name, in bytes.
 const maxName = 2000
 
-// checkName returns [checkpoint.ErrInvalid] for a name that an index cannot hold.
-// PostgreSQL's text is UTF-8 without NUL.
+// checkName returns [checkpoint.ErrInvalid] for a name that is too long for an index, or
+// that has a NUL or invalid UTF-8, which PostgreSQL cannot store as text.
 func checkName(what, name string) error {
 	if len(name) > maxName {
 		return fmt.Errorf("%s of %d bytes, and the maximum is %d: %w", what, len(name), maxName, checkpoint.ErrInvalid)

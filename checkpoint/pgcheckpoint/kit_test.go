@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// stepID returns an id for a number, in the form of the ids of package graph.
+// stepID returns the n-th id. It has the form of the ids of package graph.
 func stepID(n int) string { return fmt.Sprintf("0190b5e4-7c1a-7e2f-8a3b-%012x", n) }
 
 // step returns the n-th checkpoint of a thread. Its parent is the (n-1)-th.

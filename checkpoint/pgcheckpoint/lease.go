@@ -31,8 +31,8 @@ type grant struct {
 	runs   int64 // number of runs in a row that stored no step
 }
 
-// A lease calls its store with its owner and epoch, which the database checks against
-// the row of the thread. Between steps it sends heartbeats.
+// A lease sends its owner and epoch with every call. The database compares them with the
+// row of the thread. Between steps, the lease sends heartbeats.
 type lease struct {
 	*Store // has the outage of the run, so that its calls share one patience
 	base   *Store
@@ -55,8 +55,8 @@ type lease struct {
 // newest checkpoint of the thread for the Get that usually follows. A lease is held
 // until it is released, or for [Options.LeaseTime] after it was last renewed. Every
 // Put and PutWrites renews it, and so does a heartbeat between them. [Options.Busy]
-// decides what happens when another run holds the thread. A thread whose runs died
-// repeatedly is an [ErrParked].
+// decides what happens when another run holds the thread. Lease returns [ErrParked] if the
+// runs of the thread died repeatedly.
 func (s *Store) Lease(ctx context.Context, thread string) (checkpoint.Lease, error) {
 	l, err := s.lease(ctx, thread)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Store) lease(ctx context.Context, thread string) (*lease, error) {
 	own := *s
 	own.outage = &outage{}
 	l := &lease{Store: &own, base: s, thread: thread, owner: pgtype.UUID{Valid: true}}
-	// The owner is random, since a client that can guess it could write under the lease.
+	// The owner is random, because a client that can guess it could write under the lease.
 	if _, err := rand.Read(l.owner.Bytes[:]); err != nil {
 		return nil, err
 	}
@@ -97,12 +97,11 @@ func (s *Store) lease(ctx context.Context, thread string) (*lease, error) {
 	}
 }
 
-// maxBusyWait is the longest time between two requests of a run that waits for a
-// thread.
+// maxBusyWait is the maximum time between two requests of a run that waits for a thread.
 const maxBusyWait = 250 * time.Millisecond
 
-// acquire requests the lease. It reports false when another run holds the thread. With
-// steal it takes the thread from that run.
+// acquire requests the lease. It returns false if another run holds the thread. With
+// steal, it takes the thread from that run.
 func (l *lease) acquire(ctx context.Context, steal bool) (bool, error) {
 	var found *loaded
 	text := l.sql(leaseQuery)
@@ -124,7 +123,8 @@ func (l *lease) acquire(ctx context.Context, steal bool) (bool, error) {
 	}
 	l.epoch, l.newest = found.grant.epoch, found
 	if found.differsFromHead() {
-		// The head was read before the thread was locked. Get reads both at one time.
+		// The head was read before the thread was locked, so it may be outdated. Get reads
+		// both in one snapshot.
 		l.newest = nil
 	}
 	return true, nil
@@ -172,8 +172,8 @@ func (l *lease) begin(start time.Time) *lease {
 	return l
 }
 
-// heartbeat renews the lease unless a step has renewed it lately. If one fails, the
-// next can still renew the lease in time: the interval is a third of the lease time.
+// heartbeat renews the lease unless a step has renewed it recently. The interval is a third
+// of the lease time. So after one failed heartbeat, the next is still in time.
 func (l *lease) heartbeat() {
 	defer l.heartbeats.Done()
 	l.mu.Lock()
@@ -251,8 +251,8 @@ func lingering(ctx context.Context, linger time.Duration) (context.Context, cont
 	}
 }
 
-// releaseAny releases the lease whatever its epoch, if it was given. It is tried once,
-// since a lease also ends by itself.
+// releaseAny releases a lease that the database may have granted. It does not need the
+// epoch. It tries only once, because a lease also expires.
 func (l *lease) releaseAny(ctx context.Context) {
 	ctx, cancel := lingering(ctx, releaseGrace)
 	defer cancel()

@@ -12,13 +12,13 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// expire ends the lease of a thread, as if its process had died.
+// expire makes the lease of a thread expire, as if its process had died.
 func expire(t *testing.T, p place) {
 	t.Helper()
 	do(t, p, `UPDATE weft.cp_thread SET until = clock_timestamp() - interval '1 second' WHERE owner IS NOT NULL`)
 }
 
-// A process is paused until its lease expires and another process has the thread.
+// A process that was paused until another process took its thread cannot store a step.
 func TestPausedProcessCannotStore(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -72,7 +72,7 @@ func TestHeartbeatRenewsTheLease(t *testing.T) {
 	assert.Fail(t, "the lease was not renewed for 10 seconds")
 }
 
-// A lease that waits for a commit reads the checkpoint of that commit.
+// A lease that waits for a commit of another transaction reads the committed checkpoint.
 func TestLeaseReadsTheNewestCheckpoint(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -102,7 +102,7 @@ func TestLeaseReadsTheNewestCheckpoint(t *testing.T) {
 	wantNoErr(t, "release", l.Release(ctx))
 }
 
-func TestBusyWait(t *testing.T) {
+func TestBusyWaitWaitsUntilTheThreadIsFree(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
@@ -122,7 +122,7 @@ func TestBusyWait(t *testing.T) {
 	put(t, lease(t, patient, "t"), "t", 1)
 }
 
-func TestBusyInterrupt(t *testing.T) {
+func TestBusyInterruptTakesTheThread(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
@@ -135,7 +135,7 @@ func TestBusyInterrupt(t *testing.T) {
 	put(t, second, "t", 2)
 }
 
-func TestBusyRollback(t *testing.T) {
+func TestBusyRollbackRemovesTheCheckpointsOfTheOtherRun(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)

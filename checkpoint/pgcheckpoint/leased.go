@@ -8,8 +8,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// write calls fn to write under the lease. For another thread, fn gets no lease. It
-// returns [ErrFenced] after the lease was released.
+// write calls fn with the lease, or with nil if k belongs to another thread. It returns
+// [ErrFenced] after the lease was released.
 func (l *lease) write(what string, k checkpoint.Key, fn func(l *lease) error) error {
 	if k.Thread != l.thread {
 		return fn(nil)
@@ -57,8 +57,8 @@ func (l *lease) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoin
 	return l.Store.Get(ctx, k)
 }
 
-// takeNewest returns the checkpoint that was read with the lease, once, if k is the
-// key of the newest checkpoint. Otherwise it returns nil.
+// takeNewest returns and forgets the checkpoint that was read with the lease. It returns
+// nil if k is not the key of the newest checkpoint, or if there is none.
 func (l *lease) takeNewest(k checkpoint.Key) *loaded {
 	if k != (checkpoint.Key{Thread: l.thread}) {
 		return nil

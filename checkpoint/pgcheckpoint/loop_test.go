@@ -13,8 +13,9 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The agent loop: an agent and its tools take turns. Each appends a message of 1,024
-// bytes, which hold six random bits a byte and so do not compress below 3/4.
+// The channels and texts of the agent loop. An agent and its tools take turns, and each
+// appends a message of 1,024 bytes. A byte has six random bits, so a message does not
+// compress below 3/4.
 var (
 	loopMessages = state.Append[string]("messages")
 	loopCount    = state.Sum[int]("count")
@@ -64,8 +65,7 @@ func runLoop(tb testing.TB, g *graph.Graph, thread string, n int) {
 	require.Equal(tb, n, loopMessages.Len(snap))
 }
 
-// storeBytes returns how many bytes the tables of a store take on disk, with their
-// indexes.
+// storeBytes returns the size of the tables and indexes of a store on disk.
 func storeBytes(tb testing.TB, p place) int64 {
 	tb.Helper()
 	return ask[int64](tb, p, `SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c

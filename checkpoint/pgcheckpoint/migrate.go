@@ -28,8 +28,8 @@ type Script struct {
 	// Name begins with the number of the migration: "001_checkpoint".
 	Name string
 	// SQL is one statement, so it takes effect as a whole or not at all. If it was applied
-	// before, it changes nothing and raises a notice. It fails if the migration before it
-	// is missing, or if a migration of the same number with another text was applied.
+	// already, it changes nothing and raises a notice. It fails if the previous migration
+	// is missing, or if a migration with the same number and another text was applied.
 	SQL string
 }
 
@@ -48,9 +48,9 @@ func Scripts(schema string) ([]Script, error) {
 	return scripts, nil
 }
 
-// Migrate brings the schema of the options to this version, each migration in its own
-// transaction. It does nothing if that is done. Any number of processes may call it
-// concurrently. It needs the rights to create the schema, tables and functions.
+// Migrate applies the missing migrations to the schema of the options. Each migration has
+// its own transaction. Any number of processes may call Migrate concurrently. It needs the
+// rights to create the schema, tables and functions.
 func Migrate(ctx context.Context, db DB, o Options) error {
 	s, err := makeStore(db, o)
 	if err == nil {

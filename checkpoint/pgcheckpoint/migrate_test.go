@@ -18,7 +18,7 @@ import (
 
 const childSchema = "WEFT_TEST_MIGRATE"
 
-// TestMigrateChild runs in the processes of TestMigrateProcesses.
+// TestMigrateChild runs in the processes of TestConcurrentProcessesMigrateOnce.
 func TestMigrateChild(t *testing.T) {
 	t.Parallel()
 	schema := os.Getenv(childSchema)
@@ -29,7 +29,7 @@ func TestMigrateChild(t *testing.T) {
 	p.open(t)
 }
 
-func TestMigrateProcesses(t *testing.T) {
+func TestConcurrentProcessesMigrateOnce(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	self, err := os.Executable()

@@ -33,26 +33,26 @@ type Options struct {
 	Busy BusyPolicy
 	// BusyWait is how long [Wait] waits. Zero means until the context of the run ends.
 	BusyWait time.Duration
-	// MaxRecoveries is how many runs in a row may die without storing a step. After
-	// that, the thread is parked: Lease returns [ErrParked], so that a thread which
-	// kills its processes does not kill more of them. Zero means five. A negative value
-	// means no limit.
+	// MaxRecoveries is the number of consecutive runs that may die without storing a step.
+	// After that, the thread is parked: Lease returns [ErrParked]. So a thread that crashes
+	// its processes cannot crash all of them. Zero means five. A negative value means no
+	// limit.
 	MaxRecoveries int
 	// Patience is how long a call is retried while the database cannot be reached,
 	// before it returns [ErrUnreachable]. Zero means 15 seconds. With a negative value,
 	// a call is tried once.
 	//
 	// A call ends after the longer of Patience and Timeout. The calls through one lease
-	// share a patience: when the database has been silent for that long, each later
-	// call of the run is tried once, for half a second. A silent database therefore
-	// holds a run for at most Patience, Timeout and half a second for each later call.
+	// share one Patience. After the database has been silent for that long, each later
+	// call of the run is tried once, for half a second. So a silent database delays a run
+	// for at most Patience plus Timeout, plus half a second for each later call.
 	//
 	// A store on a pool limits connection attempts: while no connection can be made,
 	// one call tries at most once a second, and the others wait for its result.
 	Patience time.Duration
 	// Timeout is how long one statement may take before its connection counts as lost.
-	// It includes the wait for a connection. Zero means 10 seconds. It does not bound
-	// the work on whole threads: copy, prune, delete, repair and find.
+	// It includes the wait for a connection. Zero means 10 seconds. It does not apply to
+	// the calls that work on whole threads: copy, prune, delete, repair and find.
 	Timeout time.Duration
 	// Before, when set, queues statements that run before each call of the store, in
 	// the same transaction and the same round trip, for example to set a role. It must
@@ -68,8 +68,8 @@ type Pooling int
 const (
 	// Detect assumes a transaction pooler if the URL has the port 6543 or 6432, a host
 	// named "pooler." or "-pooler.", or the parameter pgbouncer=true. Otherwise, a pool
-	// of [Open] or [PoolConfig] asks the server once, with a connection of its own,
-	// whether it is the process that the client is connected to.
+	// of [Open] or [PoolConfig] opens one more connection to find out whether the client
+	// is connected to the server process itself.
 	Detect Pooling = iota
 	// Direct is a connection to the server. Statements are prepared once for each
 	// connection.

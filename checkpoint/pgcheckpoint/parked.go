@@ -14,8 +14,8 @@ import (
 // when the statement began.
 //
 // A thread is parked if the lease of its last run has expired, and the number of leases
-// since its newest step has reached the maximum. Its row is not changed then, and a row
-// with the source 'parked' has the number of leases.
+// since its newest step has reached the maximum. The statement then changes nothing and
+// returns a row with the source 'parked' and the number of leases.
 const leaseQuery = `WITH parked AS MATERIALIZED (
 	SELECT t.epoch - s.epoch AS runs FROM weft.cp_thread t
 	CROSS JOIN LATERAL (SELECT epoch FROM weft.cp_step WHERE thread = t.key ORDER BY seq DESC LIMIT 1) s
@@ -30,7 +30,7 @@ const leaseQuery = `WITH parked AS MATERIALIZED (
 
 const defaultRecoveries = 5
 
-// recoveries returns how many runs in a row may die without storing a step.
+// recoveries returns the number of consecutive runs that may die without storing a step.
 func (o *Options) recoveries() int32 {
 	switch n := o.MaxRecoveries; {
 	case n == 0:

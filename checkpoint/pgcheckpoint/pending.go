@@ -61,7 +61,8 @@ type packedWrites struct {
 	data    [][]byte
 }
 
-// packWrites leaves out the writes that a later write of the same call replaces.
+// packWrites packs writes into columns. It omits a write if a later write of the same call
+// replaces it.
 func packWrites(k checkpoint.Key, writes []checkpoint.Write) (*packedWrites, error) {
 	if err := checkKey(k); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ func pooled(db DB, p Pooling) bool {
 	return pgdb.Pooled(db)
 }
 
-// known returns nil for [Detect].
+// known reports whether there is a transaction pooler. It returns nil for [Detect].
 func (p Pooling) known() *bool {
 	if p == Detect {
 		return nil

@@ -101,7 +101,7 @@ func putError(status int, c *checkpoint.Checkpoint, head string) error {
 	return fmt.Errorf("the newest checkpoint is not %q, or the id exists already: %w", head, checkpoint.ErrConflict)
 }
 
-// ownerID returns null if there is no lease.
+// ownerID returns the owner of the lease, or null if there is no lease.
 func (l *lease) ownerID() pgtype.UUID {
 	if l == nil {
 		return pgtype.UUID{}
@@ -109,7 +109,7 @@ func (l *lease) ownerID() pgtype.UUID {
 	return l.owner
 }
 
-// number returns the epoch, 0 if there is no lease.
+// number returns the epoch of the lease, or 0 if there is no lease.
 func (l *lease) number() int32 {
 	if l == nil {
 		return 0

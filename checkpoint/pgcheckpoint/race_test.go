@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// setting returns a count. An environment variable can raise it.
+// setting returns n, or the number in an environment variable if it is set.
 func setting(t *testing.T, name string, n int) int {
 	t.Helper()
 	if text := os.Getenv(name); text != "" {
@@ -30,9 +30,9 @@ func setting(t *testing.T, name string, n int) int {
 	return n
 }
 
-// Sixteen writers store the next checkpoint of a thread at the same time. One of them
-// succeeds, the others get an error, and exactly the acknowledged checkpoints are stored.
-func TestWritersRace(t *testing.T) {
+// Sixteen writers put the next checkpoint of a thread at the same time. One of them
+// succeeds and the others get an error. The store has exactly the acknowledged checkpoints.
+func TestOneOfManyConcurrentWritersSucceeds(t *testing.T) {
 	t.Parallel()
 	const writers = 16
 	rounds := setting(t, "WEFT_ROUNDS", 300)
@@ -71,11 +71,11 @@ func TestWritersRace(t *testing.T) {
 		require.Equal(t, acknowledged[i], d.ID)
 	}
 	wantSteps(t, stores[0], "t", rounds)
-	// Failed writers leave no gaps in the numbers.
+	// Failed writers must leave no gaps in the numbers.
 	assert.Equal(t, rounds, ask[int](t, p, `SELECT seq FROM weft.cp_thread`))
 }
 
-func TestResumesRace(t *testing.T) {
+func TestOneOfManyConcurrentAnswersResumesTheRun(t *testing.T) {
 	t.Parallel()
 	var effects atomic.Int32
 	approve := graph.NewInterrupt[string, bool]("approve")
@@ -124,9 +124,9 @@ func TestResumesRace(t *testing.T) {
 	}
 }
 
-// Runs take a thread from each other repeatedly. None of them stores anything under a
-// lease that it has lost.
-func TestStolenLeases(t *testing.T) {
+// Runs take a thread from each other repeatedly. No run stores anything after it has lost
+// its lease.
+func TestLostLeaseStoresNothing(t *testing.T) {
 	t.Parallel()
 	const workers = 6
 	steals := int64(setting(t, "WEFT_STEALS", 500))

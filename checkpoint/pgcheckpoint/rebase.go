@@ -10,9 +10,9 @@ import (
 	"github.com/weft-go/weft/checkpoint/internal/lineage"
 )
 
-// rebase updates the checkpoints that are kept and whose parents are removed: each
-// gets the nearest ancestor that is kept as its parent, and a base with the deltas
-// that it needs of the removed ancestors.
+// rebase updates the kept checkpoints whose parents are removed. The parent of each becomes
+// the nearest kept ancestor. Each also gets a base with the deltas of the removed ancestors
+// that its lineage needs.
 func (s *Store) rebase(ctx context.Context, tx *link, key int64, nodes []node) error {
 	index := make(map[int32]int, len(nodes))
 	tree := make([]lineage.Node, len(nodes))
@@ -51,7 +51,7 @@ func (r *rebasing) seqs() []int32 {
 	return list
 }
 
-// parent returns the number of the new parent, 0 for none.
+// parent returns the number of the new parent, or 0 if there is none.
 func (r *rebasing) parent() int32 {
 	if r.rebase.Parent < 0 {
 		return 0
@@ -128,7 +128,7 @@ func (s *Store) rebaseOne(ctx context.Context, tx *link, key int64, r rebasing) 
 }
 
 // newBase returns a base of the deltas of removed ancestors, followed by the deltas of
-// the old base. Whole reports whether a lineage can start with it.
+// the old base. whole reports whether a lineage can start with it.
 func (s *Store) newBase(
 	ctx context.Context, tx *link, key int64, through []int32, parent string, base []byte,
 ) (_ []byte, whole bool, err error) {

@@ -67,9 +67,9 @@ func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error
 	return removed, s.dropEmptyThreads(ctx)
 }
 
-// prunableQuery has the parameters tenant, the id to list after, a number of
-// checkpoints, and a limit. A thread without namespaces whose checkpoints are not more
-// than that number has nothing to prune.
+// prunableQuery has the parameters tenant, the id to list after, a minimum number of
+// checkpoints, and a limit. It skips a thread without namespaces that has no more
+// checkpoints than the minimum, because there is nothing to prune.
 const prunableQuery = `SELECT t.id FROM weft.cp_thread t WHERE t.tenant = $1::text AND t.id > $2::text
 	AND t.steps > 0 AND (t.steps > $3::bigint OR EXISTS (SELECT FROM weft.cp_space v WHERE v.thread = t.key))
 	ORDER BY t.id LIMIT $4::int`
@@ -93,8 +93,8 @@ func (s *Store) prunable(ctx context.Context, after string, p *checkpoint.PruneP
 	return page, nil
 }
 
-// dropEmptyQuery has the parameter tenant. Such a thread exists only for a lease, whose
-// run has ended without storing a checkpoint.
+// dropEmptyQuery has the parameter tenant. It deletes threads that have no checkpoint and
+// no valid lease. A run that ends before it stores a checkpoint leaves such a thread.
 const dropEmptyQuery = `DELETE FROM weft.cp_thread WHERE key IN (SELECT key FROM weft.cp_thread
 	WHERE tenant = $1::text AND steps = 0 AND until < clock_timestamp() FOR UPDATE SKIP LOCKED)`
 
@@ -125,8 +125,8 @@ func (s *Store) DeleteRuns(ctx context.Context, thread string, runs ...string) e
 	return nil
 }
 
-// A node holds the columns of a checkpoint that decide whether it is removed, and how
-// the lineages of other checkpoints change then.
+// A node holds the columns of a checkpoint that decide whether it is removed, and how its
+// removal changes the lineages of other checkpoints.
 type node struct {
 	seq, parent, space, epoch int32
 	run                       string

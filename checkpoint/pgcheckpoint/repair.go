@@ -11,13 +11,13 @@ import (
 )
 
 // Repair makes a thread with damaged rows usable again. It removes the checkpoints for
-// which Get returns [checkpoint.ErrCorrupt], which are the damaged ones and the ones
-// that build on them, so that a run resumes from the last intact checkpoint. It returns
-// how many it removed. It reads the whole thread.
+// which Get returns [checkpoint.ErrCorrupt]: the damaged checkpoints and the checkpoints
+// that build on them. A run then resumes from the last intact checkpoint. Repair reads the
+// whole thread. It returns the number of removed checkpoints.
 //
 // Repair changes nothing and returns ErrCorrupt if no checkpoint of the thread can be
 // read. It changes nothing and returns [checkpoint.ErrFormat] if a value has an unknown
-// format, since a newer version of this package may have written it.
+// format, because a newer version of this package may have written it.
 func (s *Store) Repair(ctx context.Context, thread string) (removed int, err error) {
 	k := checkpoint.Key{Thread: thread}
 	if err = checkKey(k); err == nil {
@@ -37,8 +37,8 @@ const allQuery = `SELECT ` + rowColumns + `,
 	s.base, s.snapshot, s.changes
 	FROM weft.cp_step s ` + rowJoins + ` WHERE s.thread = $1::bigint ORDER BY s.seq`
 
-// forgetHead has the parameter key of the thread. The next Put looks for the newest
-// checkpoint.
+// forgetHead has the parameter key of the thread. Without a recorded head, the next Put
+// searches for the newest checkpoint.
 const forgetHead = `UPDATE weft.cp_thread SET head = NULL WHERE key = $1::bigint`
 
 // markDamaged marks the checkpoints that are damaged or build on damaged ones. Nodes are

@@ -15,13 +15,13 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// age makes the first n checkpoints older. There is only one thread.
+// age makes the first n checkpoints of the only thread older by an interval.
 func age(t *testing.T, p place, n int, by string) {
 	t.Helper()
 	do(t, p, `UPDATE weft.cp_step SET time = time - $2::text::interval WHERE seq <= $1::int`, n, by)
 }
 
-func TestPruneKeeps(t *testing.T) {
+func TestPruneKeepsWhatThePolicyKeeps(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	const steps = 20
@@ -60,7 +60,7 @@ func TestPruneKeeps(t *testing.T) {
 	}
 }
 
-// Several processes prune during runs. No run loses the lineage of its checkpoints.
+// While several processes prune, no run loses the lineage of its checkpoints.
 func TestPruneWhileRunning(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -119,7 +119,7 @@ func TestPruneRemovesALongThreadInBatches(t *testing.T) {
 	put(t, store, "t", steps+1)
 }
 
-// A crashed run can leave the row of a thread that has no checkpoints.
+// Prune deletes the row of a thread without checkpoints, which a crashed run can leave.
 func TestPruneDropsEmptyThreads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -133,7 +133,7 @@ func TestPruneDropsEmptyThreads(t *testing.T) {
 	assert.Equal(t, "held", ask[string](t, p, `SELECT string_agg(id, ',') FROM weft.cp_thread`))
 }
 
-func TestTags(t *testing.T) {
+func TestTagsAreMovedCopiedAndRemoved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	store := newPlace(t).open(t)

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// maxConflictTries is how often a statement is sent that the database aborts
-	// because of concurrent transactions.
+	// maxConflictTries is the maximum number of times that a statement is sent if the
+	// database aborts it because of concurrent transactions.
 	maxConflictTries = 5
 
 	minWait = 20 * time.Millisecond
 	maxWait = 2 * time.Second
 
-	// lateTry is the time of the single try that a call gets when the database has
-	// been silent for longer than the patience of its run.
+	// lateTry is the time limit of a call after the database has been silent for longer
+	// than the patience of its run. Such a call gets a single try.
 	lateTry = 500 * time.Millisecond
 )
 
@@ -77,10 +77,9 @@ type try struct {
 }
 
 // retry calls fn until it succeeds or another try cannot help. It returns
-// [ErrUnreachable] when the database does not answer: after the first try if that
-// took longer than the patience, else when the patience ends. Limit is how long one
-// try may take. Waits between tries are random below a bound that doubles, so that
-// callers that failed together do not return together.
+// [ErrUnreachable] if the database does not answer before the patience ends. The first try
+// may take longer than the patience. limit is how long one try may take. The wait between
+// tries is random and its maximum doubles, so that callers do not retry at the same time.
 func (s *Store) retry(ctx context.Context, limit time.Duration, fn func(t try) error) error {
 	if err := s.link.lock(ctx); err != nil {
 		return err
@@ -114,9 +113,9 @@ func (s *Store) retry(ctx context.Context, limit time.Duration, fn func(t try) e
 	}
 }
 
-// tryLimit returns how long the n-th try of a call may take. Only the first try of a
-// call gets its whole limit, and only while the run has no outage: later tries end
-// with the patience. Maintenance of a whole thread is not bounded by the patience.
+// tryLimit returns how long the n-th try of a call may take. The first try gets the whole
+// limit if the run has no outage. Other tries end when the patience ends. The patience does
+// not apply to maintenance of a whole thread.
 func (s *Store) tryLimit(limit time.Duration, n int, until time.Time) time.Duration {
 	least := minWait
 	switch {
@@ -145,8 +144,8 @@ func (l *link) pass(ctx context.Context, until time.Time, fn func() error) error
 	return fn()
 }
 
-// dead reports whether the store works on a single connection that is closed. Nobody
-// replaces it.
+// dead reports whether the store works on a single connection that is closed. The store
+// cannot replace it.
 func (l *link) dead() bool {
 	switch db := l.db.(type) {
 	case *pgx.Conn:
@@ -157,15 +156,15 @@ func (l *link) dead() bool {
 	return false
 }
 
-// An outage is the time during which the calls of one run got no answer. It lets them
-// share one patience. A nil outage is always over: each call has its own patience.
+// An outage is the time during which the calls of one run got no answer. The calls share
+// one patience. With a nil outage, each call has its own patience.
 type outage struct {
 	mu    sync.Mutex
 	since time.Time // zero while there is no outage
 }
 
-// record records the result of a try of a call that started at this time. An answer
-// ends the outage, also if it is an error of the database.
+// record records the result of a try that started at start. An answer ends the outage, even
+// if the answer is an error.
 func (o *outage) record(start time.Time, err error) {
 	if o == nil {
 		return
@@ -192,7 +191,7 @@ func (o *outage) active() bool {
 	return !o.since.IsZero()
 }
 
-// until returns when the patience of a call ends that started at this time.
+// until returns the time at which the patience ends for a call that started at start.
 func (o *outage) until(start time.Time, patience time.Duration) time.Time {
 	if o == nil {
 		return start.Add(patience)
@@ -205,7 +204,7 @@ func (o *outage) until(start time.Time, patience time.Duration) time.Time {
 	return start.Add(patience)
 }
 
-// classify adds the sentinel that an error of the database stands for.
+// classify wraps an error of the database in the matching sentinel error.
 func classify(err error) error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {

@@ -19,8 +19,8 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// failing makes the next inserts of a step fail with an SQL error code. It counts with a
-// sequence, which keeps its value when a transaction fails.
+// failing makes the next inserts of a step fail with an SQL error code. A sequence counts
+// them, because it keeps its value when a transaction fails.
 func failing(t *testing.T, p place, code string, times int) {
 	t.Helper()
 	for _, sql := range []string{
@@ -84,7 +84,7 @@ func TestConflictsAreRetriedFiveTimes(t *testing.T) {
 	assert.Equal(t, 5, ask[int](t, p, `SELECT last_value::int FROM weft.tries`))
 }
 
-// A cutter closes a connection when its next statement is sent, or when the next answer
+// A cutter closes a connection when the next statement is sent, or when the next answer
 // arrives.
 type cutter struct {
 	beforeWrite, beforeAnswer atomic.Bool
@@ -134,8 +134,8 @@ func cutStore(t *testing.T, p place) (*pgcheckpoint.Store, *cutter) {
 	return p.migrated(t, pool), cut
 }
 
-// Connections are lost while a statement or its answer is sent. Each call is sent again,
-// and finds out whether its first try took effect.
+// Connections are lost while a statement or its answer is sent. Each call is sent again.
+// No checkpoint is lost, and none is stored twice.
 func TestLostConnectionsLoseAndDoubleNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -166,8 +166,8 @@ func TestLostConnectionsLoseAndDoubleNothing(t *testing.T) {
 	assert.GreaterOrEqual(t, int(cut.cuts.Load()), steps)
 }
 
-// The outcome of a Put is unknown, and another run stores the next checkpoint. The second
-// try of the Put still finds out that the first took effect.
+// The answer to a Put is lost, and another run stores the next checkpoint. The second try
+// of the Put still detects that the first one took effect.
 func TestPutIsFoundAfterOthersContinued(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -184,7 +184,7 @@ func TestPutIsFoundAfterOthersContinued(t *testing.T) {
 	wantSteps(t, store, "t", 3)
 }
 
-func TestUnreachableDatabase(t *testing.T) {
+func TestUnreachableDatabaseEndsCallsAfterPatience(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A roundTripCounter counts the answers that follow a write, and the bytes of all answers.
+// A roundTripCounter counts the round trips of a connection and the received bytes.
 type roundTripCounter struct {
 	mu   sync.Mutex
 	sent bool
@@ -69,7 +69,7 @@ func (c *roundTripCounter) takeBytes() int {
 	return n
 }
 
-// countedStore returns a store on one connection whose round trips are counted.
+// countedStore returns a store with one connection and the counter of its round trips.
 func countedStore(t *testing.T, p place, mode pgx.QueryExecMode) (*pgcheckpoint.Store, *roundTripCounter) {
 	t.Helper()
 	counter := &roundTripCounter{}
@@ -182,7 +182,7 @@ func calls(t *testing.T, store *pgcheckpoint.Store, thread string) []call {
 
 // A run takes one round trip for each superstep, one to lease the thread and load it, and
 // one to release it.
-func TestRoundTripsOfRun(t *testing.T) {
+func TestRunTakesOneRoundTripPerSuperstep(t *testing.T) {
 	t.Parallel()
 	store, counter := countedStore(t, newPlaceDirect(t), pgx.QueryExecModeCacheStatement)
 	const steps = 21
@@ -196,7 +196,7 @@ func TestRoundTripsOfRun(t *testing.T) {
 }
 
 // Each task of a parallel superstep stores its result in one round trip.
-func TestRoundTripsOfParallelTasks(t *testing.T) {
+func TestParallelTasksTakeOneRoundTripEach(t *testing.T) {
 	t.Parallel()
 	store, counter := countedStore(t, newPlaceDirect(t), pgx.QueryExecModeCacheStatement)
 	total := state.Sum[int]("total")
@@ -214,6 +214,6 @@ func TestRoundTripsOfParallelTasks(t *testing.T) {
 		_, err := g.Thread(thread).Invoke(t.Context(), graph.Begin())
 		require.NoError(t, err)
 	}
-	// One for each of the lease, the input, the results, the step and the release.
+	// The lease, the input, each result, the step and the release take one round trip each.
 	assert.LessOrEqual(t, counter.take(), 1+1+tasks+1+1)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// rowColumns are the columns of a row: of its step s, its parent p, its run o and its
-// namespace v. The root namespace has no row.
+// rowColumns lists the columns of a row: of its step s, its parent p, its run o and its
+// namespace v. The root namespace has no row in cp_space.
 const (
 	rowColumns = `s.seq, s.id, s.name, p.id, p.name, s.step, s.source, s.time, s.control,
 	o.run, o.version, o.meta, o.digest, s.space, v.name`
@@ -18,7 +18,7 @@ const (
 	LEFT JOIN weft.cp_space v ON s.space > 0 AND v.thread = s.thread AND v.key = s.space`
 )
 
-// A row is a checkpoint without its values, as the history shows it.
+// A row is a checkpoint without its values, as List yields it.
 type row struct {
 	seq          int32
 	id, parent   id

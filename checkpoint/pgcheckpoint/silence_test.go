@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// silentNetwork dials connections that lose everything once silent is set: writes
+// A silentNetwork dials connections. Once silent is set, they lose all data: writes
 // succeed, and reads wait for their deadline.
 type silentNetwork struct {
 	silent atomic.Bool
@@ -24,8 +24,8 @@ type silentNetwork struct {
 	conns  []net.Conn
 }
 
-// heal ends the silence. The connections that lost something are closed, so that
-// closing the pool does not wait for them.
+// heal ends the silence. It closes the connections that lost data, so that closing the pool
+// does not wait for them.
 func (n *silentNetwork) heal() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -62,8 +62,8 @@ func (c silentConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Read drops what arrives while the network is silent. The deadline of the
-// connection still ends it.
+// Read drops the data that arrives while the network is silent. It still ends at the
+// deadline of the connection.
 func (c silentConn) Read(b []byte) (int, error) {
 	for {
 		n, err := c.Conn.Read(b)
@@ -87,7 +87,7 @@ func silentStore(t *testing.T, timeout, patience time.Duration) (*pgcheckpoint.S
 	return p.migrated(t, pool), network
 }
 
-// slack is how much longer than its bound a call may take on a busy machine.
+// slack is the time by which a call may exceed its limit on a busy machine.
 const slack = 600 * time.Millisecond
 
 func TestPatienceBoundsACallWithinATry(t *testing.T) {

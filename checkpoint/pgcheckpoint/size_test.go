@@ -15,9 +15,9 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The stored bytes of a step do not grow with the length of the thread, up to WEFT_STEPS
-// steps.
-func TestBytesAreLinear(t *testing.T) {
+// The stored bytes of a step do not grow with the length of the thread. WEFT_STEPS sets the
+// maximum length.
+func TestStoredBytesGrowLinearly(t *testing.T) {
 	t.Parallel()
 	most := setting(t, "WEFT_STEPS", 2001)
 	p := newPlace(t)
@@ -40,9 +40,9 @@ func TestBytesAreLinear(t *testing.T) {
 	}
 }
 
-// A state is rewritten at every step. Snapshots take at most as much space as the changes,
-// and bound the number of deltas that a read needs.
-func TestSnapshotsAreGeometric(t *testing.T) {
+// Every step rewrites the state. Snapshots take at most as much space as the changes, and
+// they limit the number of deltas in a lineage.
+func TestSnapshotsLimitTheLineage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
@@ -72,8 +72,8 @@ func TestSnapshotsAreGeometric(t *testing.T) {
 	assert.LessOrEqual(t, len(newest(t, store, "t").Lineage), 200)
 }
 
-// A list transfers no values, and the server does not read them.
-func TestHistoryReadsNoValues(t *testing.T) {
+// List transfers no values, and the server does not read them.
+func TestListReadsNoValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
@@ -91,12 +91,12 @@ func TestHistoryReadsNoValues(t *testing.T) {
 	assert.LessOrEqual(t, counter.takeBytes(), size/4)
 	newest(t, store, "t")
 	assert.GreaterOrEqual(t, counter.takeBytes(), size)
-	// Damaged values do not affect it.
+	// Damaged values must not affect List.
 	do(t, p, `UPDATE weft.cp_step SET changes = '\x7f'`)
 	wantSteps(t, store, "t", steps)
 }
 
-func TestListStreams(t *testing.T) {
+func TestListHoldsNoConnection(t *testing.T) {
 	t.Parallel()
 	store := newPlace(t).open(t)
 	const steps = 1000

@@ -14,12 +14,11 @@ type Stats struct {
 	// Threads and Checkpoints are counted for the store's tenant.
 	Threads     int64
 	Checkpoints int64
-	// Oldest is when the oldest thread of the tenant was created, and Newest when a
-	// checkpoint was last stored. Both are zero if there are no threads.
+	// Oldest is the time at which the oldest thread of the tenant was created. Newest is
+	// the time of the newest checkpoint. Both are zero if there are no threads.
 	Oldest, Newest time.Time
-	// Bytes is the size of the tables and indexes on disk, for all tenants together.
-	// Dead is the server's estimate of the fraction of rows that wait for a vacuum, from
-	// 0 to 1.
+	// Bytes is the size of the tables and indexes on disk, for all tenants. Dead is the
+	// fraction of rows that wait for a vacuum, from 0 to 1. The server estimates it.
 	Bytes int64
 	Dead  float64
 }

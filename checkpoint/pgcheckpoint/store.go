@@ -44,10 +44,9 @@ var _ interface {
 	checkpoint.RunDeleter
 } = (*Store)(nil)
 
-// New returns a store that works on db. The caller closes db. A store is cheap: there
-// may be several on one pool, with different options. In a transaction, the writes of
-// the store take effect when the caller commits, and a failed connection ends the
-// transaction.
+// New returns a store that works on db. The caller closes db. A store is cheap: one pool
+// can have several stores with different options. In a transaction, the writes of the
+// store take effect when the caller commits. A lost connection ends the transaction.
 //
 // New returns [ErrNotMigrated] if the database lacks the tables of this version, and
 // [checkpoint.ErrFormat] if a newer version of this package has migrated it.
@@ -95,9 +94,9 @@ func makeStore(db DB, o Options) (*Store, error) {
 	}, nil
 }
 
-// Open connects to a database, migrates it if needed, and returns a store with a pool
-// of its own. The caller closes the store. The URL is parsed by pgxpool.ParseConfig. It
-// may also have the parameter pgbouncer=true.
+// Open connects to a database, migrates it if needed, and returns a store with its own
+// pool. The caller closes the store. The URL has the form of pgxpool.ParseConfig, and may
+// also have the parameter pgbouncer=true.
 func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	s, err := open(ctx, address, o)
 	if err != nil {
@@ -135,11 +134,11 @@ func (s *Store) Close() {
 	}
 }
 
-// PoolConfig returns the configuration of a pool for the URL. Behind a transaction
-// pooler, its connections do not prepare statements. With [Detect], the first connection
-// of the pool finds out whether there is one. Connecting takes at most five seconds
-// unless the URL has a connect_timeout. Idle connections are not pinged before use: a
-// call that finds its connection lost is sent again.
+// PoolConfig returns the configuration of a pool for the URL. With a transaction pooler,
+// the connections do not prepare statements. With [Detect], the first connection of the
+// pool detects whether there is a transaction pooler. Connecting takes at most five seconds
+// unless the URL has a connect_timeout. Idle connections are not pinged before use: if a
+// connection is lost, the store sends the call again.
 func PoolConfig(address string, p Pooling) (*pgxpool.Config, error) {
 	return pgdb.PoolConfig(address, p.known())
 }
@@ -152,8 +151,8 @@ func (s *Store) sql(text string) string {
 	return strings.ReplaceAll(text, defaultSchema+".", s.quoted+".")
 }
 
-// query sends one statement, in one round trip, and reads its rows. After a failure it
-// may send it again.
+// query sends one statement in one round trip and reads its rows. It retries the statement
+// after a lost connection or a conflict with another transaction.
 func (s *Store) query(ctx context.Context, text string, args []any, read func(pgx.Rows) error) error {
 	return s.queryWithin(ctx, s.timeout, text, args, read)
 }

@@ -65,7 +65,7 @@ func TestCallsOnOneConnectionAreSerialized(t *testing.T) {
 	n := 0
 	for info, err := range store.ListThreads(t.Context(), "") {
 		require.NoError(t, err)
-		wantSteps(t, store, info.ID, 1) // the list of threads does not hold the connection
+		wantSteps(t, store, info.ID, 1) // ListThreads does not hold the connection
 		n++
 	}
 	assert.Equal(t, threads, n)
@@ -102,7 +102,7 @@ func TestTenantsAreSeparate(t *testing.T) {
 	wantSteps(t, a, "t", 2)
 }
 
-func TestStats(t *testing.T) {
+func TestStatsDescribesTheTenant(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
@@ -124,7 +124,7 @@ func TestStats(t *testing.T) {
 	assert.False(t, st.Newest.Before(st.Oldest))
 }
 
-func TestPooling(t *testing.T) {
+func TestPoolingDecidesTheQueryMode(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		url     string
@@ -152,7 +152,7 @@ func TestPooling(t *testing.T) {
 	}
 }
 
-func TestInvalidOptions(t *testing.T) {
+func TestInvalidOptionsAreAnError(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)

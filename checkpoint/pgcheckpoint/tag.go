@@ -30,8 +30,8 @@ const (
 	WHERE t.tenant = $1::text AND t.id = $2::text`
 )
 
-// Tag gives a tag to a checkpoint. A thread has each tag once: a checkpoint that had it
-// loses it. Prune keeps checkpoints with a tag. Tag returns [checkpoint.ErrNotFound] if
+// Tag gives a tag to a checkpoint. If another checkpoint of the thread has the tag, Tag
+// moves it. Prune keeps checkpoints with a tag. Tag returns [checkpoint.ErrNotFound] if
 // the checkpoint does not exist, and [checkpoint.ErrInvalid] for an empty tag.
 func (s *Store) Tag(ctx context.Context, k checkpoint.Key, tag string) error {
 	err := k.Check()
@@ -62,7 +62,7 @@ func checkTag(tag string) error {
 	return checkName("tag", tag)
 }
 
-// Untag removes a tag from a thread. It is not an error if the tag does not exist.
+// Untag removes a tag from a thread. It returns nil if the tag does not exist.
 func (s *Store) Untag(ctx context.Context, thread, tag string) error {
 	k := checkpoint.Key{Thread: thread}
 	err := checkKey(k)

@@ -18,13 +18,12 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
 
-// stepID spells the n-th id of a run, in the order in which ids are born.
+// stepID returns the n-th id of a run. Later ids are greater.
 func stepID(n int) string {
 	return fmt.Sprintf("0197a6b0-%04x-7%03x-8000-%012x", n>>12&0xffff, n&0xfff, n)
 }
 
-// messageStep is a superstep that appends a message of 1,024 bytes which do not
-// compress.
+// messageStep returns superstep n, which appends a message of 1,024 random bytes.
 func messageStep(thread string, n int) checkpoint.Checkpoint {
 	text := make([]byte, 512)
 	_, _ = rand.Read(text)
@@ -47,8 +46,8 @@ func messageStep(thread string, n int) checkpoint.Checkpoint {
 	return c
 }
 
-// A floor is the least that a step can cost on this driver: one INSERT of one
-// row, prepared, on one connection.
+// A floor is the cheapest possible store on this driver. A superstep is a prepared INSERT of
+// one row on one connection.
 type floor struct {
 	db   *sql.DB
 	stmt *sql.Stmt
@@ -62,25 +61,22 @@ func newFloor(b *testing.B, sync sqlitecheckpoint.Synchronous) *floor {
 	require.NoError(b, err)
 	db.SetMaxOpenConns(1)
 	f.db = db
-	if _, err = db.Exec(`CREATE TABLE step (id INTEGER PRIMARY KEY, thread TEXT NOT NULL, data BLOB NOT NULL)`); err != nil {
-		b.Fatal(err)
-	}
-	if f.stmt, err = db.Prepare(`INSERT INTO step (thread, data) VALUES (?, ?)`); err != nil {
-		b.Fatal(err)
-	}
+	_, err = db.Exec(`CREATE TABLE step (id INTEGER PRIMARY KEY, thread TEXT NOT NULL, data BLOB NOT NULL)`)
+	require.NoError(b, err)
+	f.stmt, err = db.Prepare(`INSERT INTO step (thread, data) VALUES (?, ?)`)
+	require.NoError(b, err)
 	return f
 }
 
 func (f *floor) put(b *testing.B, c *checkpoint.Checkpoint) {
 	b.Helper()
-	if _, err := f.stmt.Exec(c.Thread, c.Changes[0].Data); err != nil {
-		b.Fatal(err)
-	}
+	_, err := f.stmt.Exec(c.Thread, c.Changes[0].Data)
+	require.NoError(b, err)
 }
 
-// BenchmarkPut compares a superstep with the floor, which takes turns with it, and
-// the bytes of their files. The thread grows with b.N, and nothing else may:
-// compare -benchtime=100x with 10000x.
+// BenchmarkPut alternates between Put and the floor. It compares their times and the sizes
+// of their files. The time of Put must not grow with the thread: compare the results of
+// -benchtime=100x and 10000x.
 func BenchmarkPut(b *testing.B) {
 	for _, sync := range []sqlitecheckpoint.Synchronous{sqlitecheckpoint.Normal, sqlitecheckpoint.Full} {
 		b.Run(sync.String(), func(b *testing.B) { benchmarkPut(b, sync) })
@@ -146,9 +142,8 @@ func BenchmarkGet10000(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		c, err := store.Get(context.Background(), checkpoint.Key{Thread: "thread"})
-		if err != nil || len(c.Lineage) != 10_000 {
-			b.Fatalf("got %d deltas, error %v want 10000", len(c.Lineage), err)
-		}
+		require.NoError(b, err)
+		require.Len(b, c.Lineage, 10_000)
 	}
 }
 
@@ -156,9 +151,8 @@ func BenchmarkGetByID(b *testing.B) {
 	store := longThread(b, 1_000)
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
-		if _, err := store.Get(context.Background(), checkpoint.Key{Thread: "thread", ID: stepID(n%10 + 1)}); err != nil {
-			b.Fatal(err)
-		}
+		_, err := store.Get(context.Background(), checkpoint.Key{Thread: "thread", ID: stepID(n%10 + 1)})
+		require.NoError(b, err)
 	}
 }
 
@@ -175,14 +169,14 @@ func BenchmarkList10000(b *testing.B) {
 	}
 }
 
-// tickID spells the n-th id of a clock that ticks every 25 steps; in between, ids
-// are in no order.
+// tickID returns the n-th id of a clock that ticks every 25 steps. Ids of the same tick are
+// in random order.
 func tickID(n int) string {
 	sum := sha256.Sum256([]byte{byte(n), byte(n >> 8), byte(n >> 16)})
 	return fmt.Sprintf("0197b000-%04x-7000-8000-%04x%x", n/25, binary.BigEndian.Uint16(sum[:]), sum[2:6])
 }
 
-// BenchmarkPutOther is what steps cost that are not the usual one.
+// BenchmarkPutOther measures supersteps that are not the usual next step of a thread.
 func BenchmarkPutOther(b *testing.B) {
 	for name, change := range map[string]func(c *checkpoint.Checkpoint, n int){
 		"thread":    func(c *checkpoint.Checkpoint, n int) { c.Thread, c.Parent = fmt.Sprint(n), "" },
@@ -210,8 +204,8 @@ func BenchmarkPutOther(b *testing.B) {
 	}
 }
 
-// BenchmarkParallelStep is a step of two tasks whose results are stored as they
-// finish, and settled by the step.
+// BenchmarkParallelStep measures a superstep of two tasks. Each result is stored as a
+// pending write when its task ends. The checkpoint of the superstep deletes both.
 func BenchmarkParallelStep(b *testing.B) {
 	store := longThread(b, 1)
 	ctx := context.Background()
@@ -243,8 +237,7 @@ func BenchmarkPrune10000(b *testing.B) {
 		store := longThread(b, 10_000)
 		b.StartTimer()
 		n, err := store.Prune(context.Background(), checkpoint.PrunePolicy{})
-		if err != nil || n != 9_999 {
-			b.Fatalf("got %d removed, error %v want 9999", n, err)
-		}
+		require.NoError(b, err)
+		require.Equal(b, 9_999, n)
 	}
 }

@@ -26,7 +26,7 @@ type header struct {
 }
 
 // appendControl appends the stored form of a control: a checksum and the control.
-// The checksum also tells a nil control from an empty one.
+// A nil and an empty control have different checksums.
 func appendControl(dst []byte, h *header, control []byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, h.sum(control, control == nil, false))
 	return append(dst, control...)
@@ -49,7 +49,7 @@ func parseControl(stored []byte, h *header) ([]byte, error) {
 	return nil, fmt.Errorf("checksum of its header: %w", checkpoint.ErrCorrupt)
 }
 
-// sum returns the checksum. First selects the first version of the format.
+// sum returns the checksum. first selects the first version of the format.
 func (h *header) sum(control []byte, isNil, first bool) uint32 {
 	var buf [256]byte
 	b := appendSized(buf[:0], h.id)
@@ -66,7 +66,7 @@ func (h *header) sum(control []byte, isNil, first bool) uint32 {
 	return crc32.Update(crc32.Checksum(b, castagnoli), castagnoli, control)
 }
 
-// A layout holds the columns that decide how a lineage is read.
+// A layout holds the columns of a row that decide how its lineage is read.
 type layout struct {
 	key, parent              int64 // parent is 0 for none
 	id                       string
@@ -74,8 +74,8 @@ type layout struct {
 	whole, snapshot, hasBase bool
 }
 
-// seal returns the checksum that the column seal holds. It stays the same when a
-// thread is copied.
+// seal returns the checksum for the column seal. A copy of the row in another thread has
+// the same checksum.
 func (l *layout) seal() int64 {
 	var buf [128]byte
 	b := binary.AppendVarint(buf[:0], numberOf(l.key))

@@ -44,8 +44,8 @@ func before(a, b any) bool {
 	return bytes.Compare(ab, bb) < 0
 }
 
-// sources holds the sources that are stored as a number, which is the index here.
-// The numbers are part of the file format.
+// sources has the sources that are stored as a number. The number is the index in this
+// slice. The numbers are part of the file format.
 var sources = []checkpoint.Source{checkpoint.Loop, checkpoint.Input, checkpoint.Edited, checkpoint.Fork}
 
 func packSource(s checkpoint.Source) any {

@@ -29,7 +29,7 @@ func open(tb testing.TB, path string, o sqlitecheckpoint.Options) *sqlitecheckpo
 	return store
 }
 
-// openRaw opens a database behind the back of its stores.
+// openRaw opens a database without a store.
 func openRaw(path string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
 	if err == nil {
@@ -79,7 +79,7 @@ func TestConformanceInMemory(t *testing.T) {
 	}.Run(t)
 }
 
-// flip flips a bit of what is stored of a checkpoint.
+// flip flips a bit in the stored values of a checkpoint.
 func flip(tb testing.TB, db *sql.DB, k checkpoint.Key, offset int) bool {
 	tb.Helper()
 	var key int64
@@ -112,7 +112,8 @@ func flip(tb testing.TB, db *sql.DB, k checkpoint.Key, offset int) bool {
 	return false
 }
 
-// flipColumn takes the size of a column from an offset that is beyond it.
+// flipColumn flips a bit of the byte at the offset of a column. If the value is shorter, it
+// subtracts its length from the offset and returns false.
 func flipColumn(tb testing.TB, db *sql.DB, table, column, where string, args []any, offset *int) bool {
 	tb.Helper()
 	var value []byte
@@ -122,8 +123,7 @@ func flipColumn(tb testing.TB, db *sql.DB, table, column, where string, args []a
 		return false
 	}
 	value[*offset] ^= 1 << (*offset % 8)
-	if _, err := db.Exec(`UPDATE `+table+` SET `+column+` = ? WHERE `+where, append([]any{value}, args...)...); err != nil {
-		tb.Fatal(err)
-	}
+	_, err := db.Exec(`UPDATE `+table+` SET `+column+` = ? WHERE `+where, append([]any{value}, args...)...)
+	require.NoError(tb, err)
 	return true
 }

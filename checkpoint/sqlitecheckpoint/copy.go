@@ -32,8 +32,8 @@ var copyThread = []struct {
 func bothKeys(to, from int64) []any { return []any{to, from} }
 
 const (
-	// copySteps has the arguments difference of the keys, key of the new thread
-	// (twice), and the first key and the end of the keys to copy.
+	// copySteps copies rows of cp_step. Its arguments are the difference of the keys, the
+	// key of the new thread (twice), the first key to copy, and the key after the last.
 	copySteps = `INSERT INTO cp_step
 	(key, namespace, parent, id, step, source, origin, time, whole, control, changes, snapshot, base, seal)
 	SELECT s.key + ?,
@@ -44,7 +44,7 @@ const (
 	s.time, s.whole, s.control, s.changes, s.snapshot, s.base, s.seal
 	FROM cp_step s WHERE s.key >= ? AND s.key < ? ORDER BY s.key`
 
-	// copyBatch bounds the rows of one statement: SQLite buffers them.
+	// copyBatch limits the rows of one statement, because SQLite buffers them.
 	copyBatch = 1024
 )
 

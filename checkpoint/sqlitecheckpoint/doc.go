@@ -10,8 +10,8 @@
 // [Store] implements [checkpoint.Store] and every optional interface: it leases,
 // lists, copies and prunes threads and deletes runs.
 //
-//   - A superstep is one INSERT and one commit, whatever it changed and however
-//     long its thread is. With [Full], the default, a commit that returned
+//   - A superstep is one INSERT and one commit, for any number of changes and any
+//     length of the thread. With [Full], the default, a commit that returned
 //     survives a power cut. With [Normal], a power cut may lose the newest commits
 //     but does not damage the file.
 //   - Any number of goroutines, stores and processes of one machine may use a
@@ -25,10 +25,10 @@
 //   - Removed checkpoints and settled pending writes are overwritten with zeros.
 //     Copies in the write-ahead log stay until the log is emptied, at the latest
 //     when the last store of the file is closed.
-//   - Checksums cover all that a checkpoint holds. A damaged row is reported as
+//   - Checksums cover all fields of a checkpoint. A damaged row is reported as
 //     [checkpoint.ErrCorrupt]. Rows of the first version of the format have
-//     checksums of their values only. If the newest row of a thread is lost as a
-//     whole, the thread ends one checkpoint earlier, without an error.
+//     checksums of their values only. If the whole newest row of a thread is
+//     missing, the thread ends one checkpoint earlier, without an error.
 //   - A call whose context ends while it waits for another process's lock returns
 //     within about 25 ms.
 //   - The names of its tables begin with "cp_". The file may have other tables.

@@ -13,14 +13,14 @@ var (
 	// file size limit is reached, or the file would exceed [Options.MaxSize].
 	// Nothing was written, and stored checkpoints can be read.
 	//
-	// Removing checkpoints makes room in the file. A removal needs room on the
-	// disk itself, for the write-ahead log and for what the log already holds. The
-	// 8 MB are for that. A removal returns ErrFull only if other programs, a quota
-	// or a file size limit have left less: then free some megabytes first.
+	// Remove checkpoints to make room in the file. A removal needs some space on the
+	// disk for the write-ahead log, and the 8 MB are reserved for it. A removal
+	// returns ErrFull only if other programs, a quota or a file size limit leave less
+	// space than that. In this case, free some megabytes first.
 	ErrFull = errors.New("database or disk is full")
 	// ErrReplaced is returned by calls that write when the database file was
-	// deleted, renamed or replaced by another file while it was open. What the
-	// call wrote is lost. Put the file back, or close the store and open it again.
+	// deleted, renamed or replaced by another file while it was open. The data that
+	// the call wrote is lost. Put the file back, or close the store and open it again.
 	ErrReplaced = sqlitedb.ErrReplaced
 )
 
@@ -36,7 +36,7 @@ func (s *Store) fail(operation string, k checkpoint.Key, err error) error {
 	return fmt.Errorf("%s: %w", about, classify(err))
 }
 
-// classify adds the sentinel for an error of SQLite.
+// classify wraps an error of SQLite in the matching sentinel error.
 func classify(err error) error {
 	var sentinel error
 	switch sqlitedb.FaultOf(err) {

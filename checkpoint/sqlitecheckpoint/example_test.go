@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
 
-// What a store has accepted is there when the file is opened again.
+// The checkpoints are still in the file when it is opened again.
 func Example() {
 	folder, err := os.MkdirTemp("", "weft")
 	if err != nil {
@@ -58,7 +58,7 @@ func inMemory() *sqlitecheckpoint.Store {
 	return store
 }
 
-// One run at a time has a thread. A lease ends with its process, too.
+// Only one run at a time can lease a thread. A lease also ends with its process.
 func ExampleStore_Lease() {
 	ctx, store := context.Background(), inMemory()
 	defer func() { _ = store.Close() }()
@@ -94,7 +94,7 @@ func chain(store *sqlitecheckpoint.Store, thread string, n int) {
 	}
 }
 
-// A history is read as it is used, newest first.
+// List yields the checkpoints newest first. It reads them while the loop runs.
 func ExampleStore_List() {
 	ctx, store := context.Background(), inMemory()
 	defer func() { _ = store.Close() }()
@@ -111,7 +111,7 @@ func ExampleStore_List() {
 	// step 2 after step 1
 }
 
-// What is kept keeps its state: the changes of what went are kept with it.
+// A checkpoint that Prune keeps also keeps the changes of its removed ancestors.
 func ExampleStore_Prune() {
 	ctx, store := context.Background(), inMemory()
 	defer func() { _ = store.Close() }()
@@ -174,7 +174,7 @@ func ExampleStore_ListThreads() {
 	// user/2 3
 }
 
-// A file can be kept from growing without end.
+// Options can limit the size of the file and of a value.
 func ExampleOptions() {
 	ctx := context.Background()
 	store, err := sqlitecheckpoint.Open(ctx, sqlitecheckpoint.Memory, sqlitecheckpoint.Options{

@@ -29,8 +29,8 @@ var flipColumns = []struct {
 	{"cp_pending", "step task number", "data"},
 }
 
-// lookupColumns are the columns by which rows are found. If one of them is damaged,
-// a row may be missing, but no row may be read as another.
+// lookupColumns has the columns by which rows are found. If one of them is damaged,
+// a row may be missing, but no row may be returned for another.
 var lookupColumns = []string{
 	"cp_thread.key", "cp_thread.id", "cp_namespace.key", "cp_namespace.thread", "cp_namespace.name",
 	"cp_step.key", "cp_step.id", "cp_pending.step",
@@ -52,11 +52,12 @@ func TestEveryFlippedBitIsFound(t *testing.T) {
 	assert.Greater(t, flips, 1000)
 }
 
+// A flipper damages the rows of a store bit by bit and compares its lookups with want.
 type flipper struct {
 	*testing.T
 	store *Store
-	want  map[string][]string // by lookup
-	all   map[string]bool     // lines of all lookups
+	want  map[string][]string // the lines of the undamaged store, by lookup
+	all   map[string]bool     // the lines of all lookups
 }
 
 func newFlipper(t *testing.T) *flipper {
@@ -109,7 +110,7 @@ func newFlipper(t *testing.T) *flipper {
 	return f
 }
 
-// lookups returns every way to read the threads.
+// lookups returns every way to read the threads, by name.
 func (f *flipper) lookups() map[string]func() ([]string, error) {
 	ctx, lookups := context.Background(), map[string]func() ([]string, error){}
 	lookups["threads"] = func() (lines []string, _ error) {
@@ -158,6 +159,7 @@ func (f *flipper) lookups() map[string]func() ([]string, error) {
 	return lookups
 }
 
+// spellLines returns a line for a checkpoint and one for each of its pending writes.
 func spellLines(c *checkpoint.Checkpoint) []string {
 	lines := []string{fmt.Sprintf("%q after %q: %d %q %q %q %v %q %s", c.Key, c.Parent, c.Step, c.Source, c.Run, c.Version, c.Metadata, c.Control, c.Time)}
 	for _, w := range c.Writes {
@@ -184,8 +186,8 @@ func (f *flipper) rows(table string, columns []string) (rows [][]any) {
 	return rows
 }
 
-// flipAll flips every bit of a value, one at a time. The row holds the keys and
-// the value.
+// flipAll flips every bit of a value, one at a time. The row has the values of the keys,
+// followed by the value.
 func (f *flipper) flipAll(table, column string, keys []string, row []any) (flips int) {
 	f.Helper()
 	value := row[len(keys)]
@@ -207,6 +209,7 @@ func (f *flipper) flipAll(table, column string, keys []string, row []any) (flips
 	return flips
 }
 
+// flipped returns copies of a value, each with one bit flipped.
 func flipped(value any) (list []any) {
 	flip := func(b []byte) (list [][]byte) {
 		for bit := range 8 * len(b) {
@@ -249,15 +252,16 @@ func (f *flipper) check(column, what string) {
 		switch {
 		case errors.Is(err, checkpoint.ErrCorrupt), lookup && errors.Is(err, checkpoint.ErrNotFound):
 		case err != nil:
-			f.Errorf("%s %s: %s: got error %v want ErrCorrupt", column, what, name, err)
+			assert.ErrorIs(f, err, checkpoint.ErrCorrupt, "%s %s: %s", column, what, name)
 		case !lookup && !slices.Equal(lines, f.want[name]):
-			f.Errorf("%s %s: %s: got %q want %q", column, what, name, lines, f.want[name])
+			assert.Equal(f, f.want[name], lines, "%s %s: %s", column, what, name)
+		}
+		// If the newest row is not found, ListThreads describes the checkpoint before it.
+		if column == "cp_step.key" && name == "threads" {
+			continue
 		}
 		for _, line := range lines {
-			// A thread whose newest row is lost as a whole is one checkpoint shorter.
-			if !f.all[line] && !(column == "cp_step.key" && name == "threads") {
-				f.Errorf("%s %s: %s: got %q, which was never stored", column, what, name, line)
-			}
+			assert.True(f, f.all[line], "%s %s: %s: %q was never stored", column, what, name, line)
 		}
 	}
 }

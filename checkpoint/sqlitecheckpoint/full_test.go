@@ -19,7 +19,7 @@ func init() {
 	childActions["rewrite"] = rewriteAtLimit
 }
 
-// The database is small, and only its log reaches the limit.
+// The database stays small, and only its write-ahead log reaches the file size limit.
 func TestFullLogIsReused(t *testing.T) {
 	t.Parallel()
 	startChild(t).want("ok", "rewrite", filepath.Join(t.TempDir(), "weft.db"), "")
@@ -46,9 +46,9 @@ func rewriteAtLimit(path, _ string) error {
 	return store.DeleteThread(ctx, "t")
 }
 
-// Neither the database nor its log can grow beyond the limit. With as much room as
-// [sqlitecheckpoint.ErrFull] asks for, every removal succeeds.
-func TestRemovalAtTheFileSizeLimit(t *testing.T) {
+// The database and its log cannot grow beyond a limit. Every removal succeeds with the room
+// that the documentation of [sqlitecheckpoint.ErrFull] requires.
+func TestRemovalSucceedsAtTheFileSizeLimit(t *testing.T) {
 	t.Parallel()
 	for _, remove := range []string{"delete", "prune", "delete runs"} {
 		t.Run(remove, func(t *testing.T) {
@@ -58,7 +58,8 @@ func TestRemovalAtTheFileSizeLimit(t *testing.T) {
 	}
 }
 
-// removeWhenFull runs in a process of its own: the limit is one of the process.
+// removeWhenFull fills a database and removes its checkpoints. It runs in its own process,
+// because the file size limit applies to a whole process.
 func removeWhenFull(path, remove string) error {
 	ctx := context.Background()
 	store, err := sqlitecheckpoint.Open(ctx, path, sqlitecheckpoint.Options{Synchronous: sqlitecheckpoint.Normal})

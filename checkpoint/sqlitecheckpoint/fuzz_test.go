@@ -1,7 +1,6 @@
 package sqlitecheckpoint_test
 
 import (
-	"bytes"
 	"context"
 	"testing"
 
@@ -12,7 +11,8 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
 
-// Whatever a name is made of, it comes back as it was, and finds what it names.
+// FuzzNames checks that the store returns arbitrary names unchanged and finds checkpoints
+// by them.
 func FuzzNames(f *testing.F) {
 	f.Add("t", "", "0197a6b0-7c1a-7e2f-8a3b-000000000001", "run", []byte("control"))
 	f.Add("t", "ns", "0197A6B0-7C1A-7E2F-8A3B-000000000001", "", []byte{})
@@ -35,10 +35,13 @@ func FuzzNames(f *testing.F) {
 		put(t, store, next, id)
 		got, err := store.Get(ctx, c.Key)
 		require.NoError(t, err)
-		if got.Key != c.Key || got.Source != c.Source || got.Run != run || got.Version != id || got.Metadata[thread] != run ||
-			!bytes.Equal(got.Control, control) || (got.Control == nil) != (control == nil) {
-			t.Errorf("got %+v want %+v", got, c)
-		}
+		assert.Equal(t, c.Key, got.Key)
+		assert.Equal(t, c.Source, got.Source)
+		assert.Equal(t, run, got.Run)
+		assert.Equal(t, id, got.Version)
+		assert.Equal(t, run, got.Metadata[thread])
+		assert.Equal(t, control, got.Control)
+		assert.Equal(t, control == nil, got.Control == nil)
 		q := checkpoint.Query{Thread: thread, Namespace: namespace, Run: run, Metadata: c.Metadata, Before: next.ID}
 		assert.Equal(t, 1, count(t, store, q))
 	})

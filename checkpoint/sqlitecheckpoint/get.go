@@ -30,7 +30,7 @@ func (s *Store) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoin
 	return c, nil
 }
 
-// get sets k.ID as soon as it knows the id.
+// get is Get in a read transaction. It sets k.ID when it has found the checkpoint.
 func (s *Store) get(ctx context.Context, q *sqlitedb.Session, k *checkpoint.Key) (checkpoint.Checkpoint, error) {
 	key, err := s.locate(q, *k)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Store) get(ctx context.Context, q *sqlitedb.Session, k *checkpoint.Key)
 	return r.c, err
 }
 
-// values are the columns that a history does not read.
+// values holds the columns that List does not read.
 type values struct {
 	whole    bool
 	base     []byte
@@ -93,9 +93,9 @@ func fillValues(ctx context.Context, q *sqlitedb.Session, r *row, v *values) err
 	return err
 }
 
-// locate returns the key of a checkpoint, or of the newest of its namespace if
-// k.ID is empty. Before it returns [checkpoint.ErrNotFound] or an older
-// checkpoint, it looks for damaged rows that would be the reason.
+// locate returns the key of a checkpoint, or of the newest of its namespace if k.ID is
+// empty. It returns [checkpoint.ErrNotFound] if there is none. It returns
+// [checkpoint.ErrCorrupt] if a damaged row hides the checkpoint or a newer one.
 func (s *Store) locate(q *sqlitedb.Session, k checkpoint.Key) (int64, error) {
 	thread, key, err := findKey(q, k)
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *Store) locate(q *sqlitedb.Session, k checkpoint.Key) (int64, error) {
 	return key, err
 }
 
-// findKey returns the keys of a thread and of one of its checkpoints: the newest
-// of the namespace if k.ID is empty. A key is 0 if there is none.
+// findKey returns the keys of a thread and of a checkpoint. If k.ID is empty, the checkpoint
+// is the newest of the namespace. A key is 0 if the thread or checkpoint does not exist.
 func findKey(q *sqlitedb.Session, k checkpoint.Key) (thread, key int64, err error) {
 	thread, err = findThread(q, k.Thread)
 	if err != nil || thread == 0 {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -23,8 +24,8 @@ var update = flag.Bool("update", false, "write testdata again; only for a format
 
 const golden = "testdata/v1.db.gz"
 
-// A file that the first version wrote. Every later one has to read it.
-func TestGolden(t *testing.T) {
+// This version can read and continue a file that the first version wrote.
+func TestFileOfTheFirstVersionIsReadable(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weft.db")
 	if *update {
@@ -40,10 +41,8 @@ func TestGolden(t *testing.T) {
 		require.NoError(t, os.WriteFile("testdata/v1.txt", []byte(got), 0o644))
 		want = []byte(got)
 	}
-	if got != string(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))) {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
-	// It can be continued, too.
+	assert.Equal(t, string(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))), got)
+	// The thread can be continued.
 	put(t, store, follower("chat", stepID(99), stepID(40)), stepID(40))
 }
 
@@ -68,14 +67,13 @@ func writeGolden(t *testing.T) {
 	require.NoError(t, err)
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
-	if _, err := w.Write(b); err != nil {
-		t.Fatal(err)
-	}
+	_, err = w.Write(b)
+	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	require.NoError(t, os.WriteFile(golden, zipped.Bytes(), 0o644))
 }
 
-// fillGolden uses everything that the format has.
+// fillGolden stores checkpoints that use every part of the format.
 func fillGolden(t *testing.T, store *sqlitecheckpoint.Store) {
 	t.Helper()
 	ctx := context.Background()
@@ -105,13 +103,12 @@ func fillGolden(t *testing.T, store *sqlitecheckpoint.Store) {
 	}
 	require.NoError(t, store.PutWrites(ctx, checkpoint.Key{Thread: "chat", ID: stepID(40)}, writes))
 	require.NoError(t, store.CopyThread(ctx, "chat", "pruned"))
-	if _, err := store.Prune(ctx, checkpoint.PrunePolicy{Threads: []string{"pruned"}, KeepLast: 3}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := store.Prune(ctx, checkpoint.PrunePolicy{Threads: []string{"pruned"}, KeepLast: 3})
+	require.NoError(t, err)
 	require.NoError(t, store.DeleteRuns(ctx, "pruned", "run 4"))
 }
 
-// spell writes down everything that a store holds.
+// spell returns a text with everything that the store returns.
 func spell(store *sqlitecheckpoint.Store) (string, error) {
 	ctx := context.Background()
 	var b bytes.Buffer

@@ -7,45 +7,43 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// cp_mark is a sparse index of checkpoint ids. A full index would be a second page
-// to write in every commit, and ids are created almost in the order of their keys.
-// The keys of a thread are divided into blocks of 32. Two rules hold:
+// cp_mark is a sparse index of checkpoint ids. With a full index, every commit would write
+// a second page. Most ids are created in the order of their keys, so one entry is enough
+// for several checkpoints. The keys of a thread are divided into blocks of 32.
 //
-//   - The entry of an id is the index entry with the highest id that is not above
-//     it.
-//   - Every checkpoint has its key in the block of its id's entry, and not below
-//     the key of the entry.
+// The entry of an id is the index entry with the greatest id that is not greater than it.
+// A checkpoint and the entry of its id are in the same block, and the key of the entry is
+// not greater than the key of the checkpoint.
 //
-// A lookup finds the entry and then scans the rest of its block. A new checkpoint
-// has the highest key. It needs no entry of its own if its id's entry is in its
-// block. Otherwise it gets an entry, and so do the checkpoints of the divided
-// entry whose ids are higher, in their own block. With ids in random order the
-// index becomes an ordinary one.
+// A lookup finds the entry of an id and scans the rest of the entry's block. A new
+// checkpoint has the greatest key. It needs no entry if the entry of its id is in the same
+// block. Otherwise the new checkpoint gets an entry. It then also becomes the entry of the
+// greater ids that had the old entry, so these get a new entry in their own block. With ids
+// in random order, almost every checkpoint has an entry.
 //
 // An entry may outlive its checkpoint. It is deleted when its block is empty.
 const (
 	blockBits = 5 // the queries say >> 5 and | 31
 
-	// entryQuery has the arguments thread and id, and returns the key of the id's
-	// entry.
+	// entryQuery has the arguments thread and id. It returns the key of the id's entry.
 	entryQuery = `SELECT key FROM cp_mark WHERE thread = ? AND id <= ? ORDER BY id DESC LIMIT 1`
 
 	// findIDQuery has the arguments of entryQuery, and the id.
 	findIDQuery = `SELECT s.key, s.namespace FROM (` + entryQuery + `) m
 	CROSS JOIN cp_step s ON s.key BETWEEN m.key AND (m.key | 31) AND s.id = ?`
 
-	// dividedQuery has the arguments of entryQuery for a new id, the id, thread
-	// and id. It returns the lowest id and key of the checkpoints under the same
-	// entry whose ids are higher.
+	// dividedQuery finds the checkpoints that have the entry of a new id but a greater
+	// id. It returns the least id and the least key of them. Its arguments are thread and
+	// id (for entryQuery), id, thread, and id.
 	dividedQuery = `SELECT min(s.id), min(s.key) FROM (` + entryQuery + `) m
 	CROSS JOIN cp_step s ON s.key BETWEEN m.key AND (m.key | 31) AND s.id > ?
 		AND s.id < coalesce((SELECT min(id) FROM cp_mark WHERE thread = ? AND id > ?), ` + aboveAll + `)`
 
-	// aboveAll is above every id: blobs sort after text, and ids have 16 bytes.
+	// aboveAll is greater than every id: blobs sort after text, and ids have 16 bytes.
 	aboveAll = `x'ffffffffffffffffffffffffffffffffff'`
 
-	// highestQuery has the argument key, twice, and returns the highest id in the
-	// key's block up to the key.
+	// highestQuery returns the greatest id of the checkpoints in a key's block that are
+	// not after the key. Its argument is the key, twice.
 	highestQuery = `SELECT max(id) FROM cp_step WHERE key BETWEEN (? & ~31) AND ?`
 
 	insertEntry = `INSERT OR REPLACE INTO cp_mark (thread, id, key) VALUES (?, ?, ?)`

@@ -4,8 +4,8 @@ package sqlitecheckpoint
 // counts the checkpoints of the thread from 1 in the order of their commits.
 const numberBits = 32
 
-// firstKey and endKey enclose the keys of a thread's checkpoints. No checkpoint
-// has either of them.
+// firstKey and endKey enclose the keys of a thread's checkpoints. They are not keys of
+// checkpoints themselves.
 func firstKey(thread int64) int64 { return thread << numberBits }
 
 func endKey(thread int64) int64 { return (thread + 1) << numberBits }
@@ -23,7 +23,7 @@ func parentKey(key, back int64) int64 {
 	return key - back
 }
 
-// parentBack encodes the column parent: how many keys back the parent is.
+// parentBack encodes the column parent, which is the distance from the parent's key.
 func parentBack(key, parent int64) int64 {
 	if parent == 0 {
 		return 0

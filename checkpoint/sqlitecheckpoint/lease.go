@@ -16,8 +16,8 @@ import (
 
 // locks holds the leases of a store. A lease is a lock of the operating system on
 // one byte of a file, so it ends with the process. Such a lock belongs to the open
-// file and does not conflict with itself, so held records the threads that this
-// store has leased.
+// file: locking the byte again with the same file succeeds. So held has the threads
+// that this store has leased.
 type locks struct {
 	path string // empty for a database in memory
 
@@ -34,7 +34,7 @@ func newLocks(path string) *locks {
 	return &locks{path: path, held: map[string]bool{}}
 }
 
-// lock returns errLocked if the thread is leased already.
+// lock locks a thread. It returns errLocked if the thread is leased already.
 func (l *locks) lock(thread string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,7 +64,7 @@ func (l *locks) lockFile(thread string) error {
 	return lockByte(l.file, lockOffset(thread))
 }
 
-// unlock does nothing after close, which releases all locks.
+// unlock unlocks a thread. It does nothing after close, which releases all locks.
 func (l *locks) unlock(thread string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,8 @@ func (l *locks) unlock(thread string) error {
 	return unlockByte(l.file, lockOffset(thread))
 }
 
-// close does not delete the file: another process may be about to lock it.
+// close releases all locks. It does not delete the file, because another process may be
+// about to lock it.
 func (l *locks) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +100,7 @@ func lockOffset(thread string) int64 {
 	return int64(binary.LittleEndian.Uint64(sum[:]) >> 2)
 }
 
-// A lease is its store, except that Put and PutWrites fail after Release.
+// A lease passes calls to its store. Put and PutWrites fail after Release.
 type lease struct {
 	*Store
 	thread   string
@@ -107,9 +108,9 @@ type lease struct {
 }
 
 // Lease implements [checkpoint.Leaser]. The lease ends when it is released, the
-// store is closed or the process ends. It does not expire. On systems other than
-// Linux, macOS and Windows it excludes only other runs of this store: there, a run
-// of another process gets [checkpoint.ErrConflict] at its first Put.
+// store is closed or the process ends. It does not expire. On systems other than Linux,
+// macOS and Windows, it excludes only other runs of this store. There, a run of another
+// process gets [checkpoint.ErrConflict] at its first Put.
 func (s *Store) Lease(ctx context.Context, thread string) (checkpoint.Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ const (
 	partQuery = partColumns + `WHERE s.key = ?`
 )
 
-// A part is what one row adds to a lineage.
+// A part has the deltas that one row adds to a lineage.
 type part struct {
 	layout
 	base   []byte
@@ -61,7 +61,7 @@ func scanPart(scan func(...any) error, room *[]byte) (*part, error) {
 
 const lineageRoom = 64 << 10
 
-// own returns the delta of the checkpoint itself.
+// own returns the delta of the checkpoint, without the deltas of its base.
 func (p *part) own() (checkpoint.Delta, error) {
 	changes, err := parseChanges(p.values)
 	return checkpoint.Delta{ID: p.id, Source: p.source, Snapshot: p.snapshot, Changes: changes}, err

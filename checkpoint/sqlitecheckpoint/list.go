@@ -14,12 +14,13 @@ import (
 const listPage = 128
 
 const (
-	// rowsQuery has the arguments key to begin after, key to end before, and limit.
+	// rowsQuery selects the rows between two keys, without the keys themselves. Its
+	// arguments are both keys and the limit.
 	rowsQuery = `SELECT ` + rowColumns + ` FROM cp_step s ` + joinParent +
 		`WHERE s.key > ? AND s.key < ? ORDER BY s.key DESC LIMIT ?`
 
-	// namespaceRowsQuery has the arguments namespace, key to begin after, key to
-	// end before, and limit.
+	// namespaceRowsQuery selects rows of one namespace. Its arguments are the namespace
+	// and those of rowsQuery.
 	namespaceRowsQuery = `SELECT ` + rowColumns + ` FROM cp_step s INDEXED BY cp_step_namespace ` + joinParent +
 		`WHERE s.namespace = ? AND s.namespace > 0 AND s.key > ? AND s.key < ? ORDER BY s.key DESC LIMIT ?`
 )
@@ -82,8 +83,8 @@ func (l *lister) next(ctx context.Context) ([]checkpoint.Checkpoint, error) {
 		l.done, l.page = len(rows) < l.page, listPage
 		for _, r := range rows {
 			l.at.ID, l.before = r.c.ID, r.key
-			// Verify rows that the query does not select too: their columns may
-			// be damaged.
+			// Verify also the rows that the query does not select. A damaged column may be
+			// why they do not match.
 			if err := r.complete(q, &l.store.names, l.query.Thread); err != nil {
 				return err
 			}
@@ -123,7 +124,7 @@ func selects(q *checkpoint.Query, c *checkpoint.Checkpoint) bool {
 	return true
 }
 
-// start sets the SQL query. It returns false if there is nothing to list.
+// start sets the SQL query. It returns false if no checkpoint can match.
 func (l *lister) start(q *sqlitedb.Session) (bool, error) {
 	thread, err := findThread(q, l.query.Thread)
 	if err != nil {
@@ -170,7 +171,7 @@ func (l *lister) findBefore(q *sqlitedb.Session, thread int64) (int64, error) {
 	return 0, checkpoint.ErrNotFound
 }
 
-// readRows returns the rows before a damaged one with the error of that.
+// readRows runs a query. If a row is damaged, it returns the rows before it and an error.
 func readRows(q *sqlitedb.Session, query string, args []any) ([]*row, error) {
 	var rows []*row
 	err := q.Each(query, args, func(scan func(...any) error) (bool, error) {
@@ -184,8 +185,8 @@ func readRows(q *sqlitedb.Session, query string, args []any) ([]*row, error) {
 	return rows, err
 }
 
-// verifyNewer verifies rows that are newer than a key, which a query skipped as
-// they belong to other namespaces. It reads one page at most.
+// verifyNewer verifies the rows that are newer than a key. A query has skipped them because
+// they are in other namespaces. verifyNewer reads one page at most.
 func (s *Store) verifyNewer(q *sqlitedb.Session, thread string, key int64) error {
 	return s.verifyRows(q, thread, key, endKey(threadOf(key)))
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// maxNames bounds the number of cached origins and of cached namespaces.
+// maxNames is the maximum number of cached origins, and of cached namespaces.
 const maxNames = 4096
 
-// An origin holds what the checkpoints of one run have in common. It is shared:
-// do not change its metadata.
+// An origin holds the fields that all checkpoints of a run share. Do not change its
+// metadata, because checkpoints share the map.
 type origin struct {
 	thread       int64
 	run, version string
@@ -52,8 +52,8 @@ type namespace struct {
 	name   string
 }
 
-// names caches origins and namespaces by key. An entry stays valid: a key is
-// never used twice.
+// names caches origins and namespaces by key. An entry stays valid, because a key is never
+// used twice.
 type names struct {
 	mu         sync.Mutex
 	origins    map[int64]*origin
@@ -148,7 +148,7 @@ func (n *names) namespace(q *sqlitedb.Session, thread, key int64) (string, error
 	return ns.name, err
 }
 
-// findNamespace returns false if the thread does not have the namespace.
+// findNamespace returns the key of a namespace, or false if the thread does not have it.
 func findNamespace(q *sqlitedb.Session, thread int64, name string) (key int64, found bool, err error) {
 	if name == "" {
 		return 0, true, nil

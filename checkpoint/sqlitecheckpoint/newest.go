@@ -19,8 +19,8 @@ const (
 	newestColumns = `SELECT s.key, s.id, p.id FROM cp_step s `
 	joinParent    = `LEFT JOIN cp_step p ON s.parent > 0 AND p.key = s.key - s.parent AND p.namespace = s.namespace `
 
-	// newestOfRootQuery has the arguments first key and end of keys. It skips the
-	// checkpoints of subgraphs that are newer.
+	// newestOfRootQuery has the arguments first key and end of keys. It skips newer
+	// checkpoints of subgraphs.
 	newestOfRootQuery = newestColumns + joinParent +
 		`WHERE s.key > ? AND s.key < ? AND s.namespace = 0 ORDER BY s.key DESC LIMIT 1`
 
@@ -45,7 +45,7 @@ func findThread(q *sqlitedb.Session, id string) (int64, error) {
 	return t.key, t.verify(seal)
 }
 
-// findNewest returns a key of 0 if the namespace has no checkpoint.
+// findNewest returns the newest checkpoint of a namespace. Its key is 0 if there is none.
 func findNewest(q *sqlitedb.Session, thread int64, name string) (newest, error) {
 	query, args := newestOfRootQuery, keyRange(thread)
 	if name != "" {
@@ -74,7 +74,7 @@ func findNewest(q *sqlitedb.Session, thread int64, name string) (newest, error) 
 	return n, err
 }
 
-// newestOfThread returns a key of 0 if the thread has no checkpoint.
+// newestOfThread returns the newest checkpoint of a thread. Its key is 0 if there is none.
 func newestOfThread(q *sqlitedb.Session, thread int64) (*latest, error) {
 	t := &latest{}
 	ok, err := q.One(newestOfThreadQuery, keyRange(thread), &t.key, &t.packed, &t.namespace, &t.time)

@@ -24,9 +24,8 @@ var firstStep = []string{
 }
 
 // Open opens the database at path and creates it if it does not exist. Its folder
-// must exist. Other stores and processes may have the file open. The path
-// [Memory] gives every store a database of its own. The caller must close the
-// store.
+// must exist. Other stores and processes may have the file open. With the path
+// [Memory], every store has its own database. The caller must close the store.
 //
 // Only the owner can read and write a file that Open creates. Open does not change
 // the mode of an existing file.

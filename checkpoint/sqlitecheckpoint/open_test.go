@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
 
-func TestOpenRefuses(t *testing.T) {
+func TestOpenRejectsInvalidPathsAndFiles(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	text := filepath.Join(folder, "notes.txt")
@@ -61,15 +61,15 @@ func TestOpenRefuses(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist, "the folder that was missing")
 }
 
-func TestOpenReadOnly(t *testing.T) {
+func TestWriteToAReadOnlyFileIsAnError(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weft.db")
 	require.NoError(t, open(t, path, options).Close())
 	require.NoError(t, os.Chmod(path, 0o400))
 	if f, err := os.OpenFile(path, os.O_RDWR, 0); err == nil {
 		_ = f.Close()
-		// One who may write any file, such as root, can not be kept from it
-		// by a mode; a file that says so itself keeps off everyone.
+		// Root can write any file, whatever its mode. So mark the file itself as
+		// read-only.
 		markReadOnly(t, path)
 	}
 	store, err := sqlitecheckpoint.Open(context.Background(), path, options)
@@ -82,8 +82,8 @@ func TestOpenReadOnly(t *testing.T) {
 	require.ErrorContains(t, err, path)
 }
 
-// markReadOnly sets the file's write version to one of the future, which SQLite
-// reads and does not write.
+// markReadOnly sets the write version in the file to an unknown one. SQLite reads such a
+// file, but does not write it.
 func markReadOnly(t *testing.T, path string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -92,7 +92,7 @@ func markReadOnly(t *testing.T, path string) {
 	require.NoError(t, os.WriteFile(path, b, 0o600))
 }
 
-func TestNewerSchemaIsRefused(t *testing.T) {
+func TestNewerSchemaIsAnError(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		"a newer version":           `INSERT INTO cp_migration (version, name, checksum, applied) VALUES (3, 'later', 'x', 0)`,
@@ -112,8 +112,8 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	}
 }
 
-// A path is a path, whatever its characters mean in a URI.
-func TestPathsOfOddCharacters(t *testing.T) {
+// Characters with a meaning in a URI are ordinary characters of a path.
+func TestPathWithURICharactersIsUsedUnchanged(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	for _, name := range []string{"a?mode=memory.db", "b#c.db", "d%20e.db", "f g&h=i.db", "ü+;'\".db", "file:j.db"} {
@@ -125,8 +125,8 @@ func TestPathsOfOddCharacters(t *testing.T) {
 	}
 }
 
-// Leases hold under every name of a file.
-func TestLeaseThroughSymlink(t *testing.T) {
+// A lease excludes a store that opened the file through a symbolic link.
+func TestLeaseExcludesAStoreBehindASymlink(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	folder := t.TempDir()
@@ -143,7 +143,7 @@ func TestLeaseThroughSymlink(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestClosed(t *testing.T) {
+func TestEveryMethodFailsAfterClose(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, path := range []string{sqlitecheckpoint.Memory, filepath.Join(t.TempDir(), "weft.db")} {
@@ -168,9 +168,9 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// While another process writes, a write waits for as long as it may, and for no
-// longer than its context.
-func TestBusy(t *testing.T) {
+// While another process writes, a write waits until BusyTimeout has passed or its context
+// ends.
+func TestWriteWaitsForTheBusyTimeoutOrItsContext(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weft.db")
 	patient := open(t, path, options)
@@ -187,7 +187,7 @@ func TestBusy(t *testing.T) {
 	start := time.Now()
 	assert.ErrorIs(t, patient.Put(ctx, follower("t", "a", ""), ""), context.DeadlineExceeded)
 	took := time.Since(start)
-	assert.LessOrEqual(t, took, 2*time.Second, "with a deadline of 50 ms: took %v", took)
+	assert.LessOrEqual(t, took, 2*time.Second, "with a deadline of 50 ms")
 	_, err = patient.Get(context.Background(), checkpoint.Key{Thread: "t"})
 	require.ErrorIs(t, err, checkpoint.ErrNotFound, "a read does not wait")
 	done := make(chan error, 1)

@@ -20,14 +20,14 @@ type Options struct {
 	// MaxSize is the maximum size in bytes to which this store lets the file
 	// grow. Beyond it, writes return [ErrFull]. Zero means no limit.
 	MaxSize int64
-	// BusyTimeout is how long a write waits while another process writes. Zero
-	// means 5 seconds. A negative value means not to wait.
+	// BusyTimeout is how long a write waits while another process writes. Zero means
+	// 5 seconds. With a negative value, it does not wait.
 	BusyTimeout time.Duration
-	// Synchronous says what a commit waits for. The zero value is [Full].
+	// Synchronous decides how durable a commit is. The zero value is [Full].
 	Synchronous Synchronous
 }
 
-// Synchronous says what a commit waits for.
+// Synchronous decides how durable a commit is.
 type Synchronous int
 
 // The values of [Synchronous].
@@ -35,8 +35,8 @@ const (
 	// Full waits until the commit is on the disk.
 	Full Synchronous = iota
 	// Normal waits until the operating system has the commit. The commit survives
-	// the end of the process. A power cut may lose the newest commits, but never
-	// an older one without all that are newer.
+	// the end of the process. A power cut may lose the newest commits. If it loses a
+	// commit, it also loses all later ones.
 	Normal
 )
 

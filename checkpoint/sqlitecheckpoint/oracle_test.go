@@ -6,19 +6,18 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 )
 
-// Ids may come in any order: the sparse index of the store has to find each, and
-// nothing else, whatever is removed in between. The store in memory, which has
-// an ordinary table, is the oracle.
-func TestIDsInAnyOrder(t *testing.T) {
+// The sparse index of ids finds every stored id and no other, for ids in any order and with
+// removals. The test compares the store with package memcheckpoint.
+func TestIDsInAnyOrderAreFound(t *testing.T) {
 	t.Parallel()
 	makers := map[string]func(r *rand.Rand, n int) string{
 		"born in order":  func(_ *rand.Rand, n int) string { return stepID(n) },
@@ -60,15 +59,15 @@ type powerful interface {
 	checkpoint.RunDeleter
 }
 
-// An oracle does everything to two stores, and compares them. The second is a
-// file that two handles have open, which take turns at random: neither may rely
-// on what it knows of the other's work.
+// An oracle makes the same calls to a store in memory and to a file, and compares the
+// results. Two stores have the file open and take random turns, so neither can rely on its
+// caches.
 type oracle struct {
 	*testing.T
 	rand   *rand.Rand
 	memory powerful
 	files  [2]powerful
-	ids    []string // every id that was tried
+	ids    []string // all ids of calls to Put
 	run    int
 }
 
@@ -141,22 +140,20 @@ func (o *oracle) put(id string) {
 	o.both("put "+id, func(s powerful) error { return s.Put(ctx, c, newest.ID) })
 }
 
-// both wants the same outcome of both stores.
+// both calls do with both stores, which must return the same kind of error.
 func (o *oracle) both(what string, do func(s powerful) error) {
 	o.Helper()
 	want, got := do(o.memory), do(o.files[o.rand.IntN(4)/3])
 	for _, sentinel := range []error{nil, checkpoint.ErrConflict, checkpoint.ErrNotFound} {
 		if errors.Is(want, sentinel) {
-			if !errors.Is(got, sentinel) {
-				o.Errorf("%s: got error %v want %v", what, got, want)
-			}
+			assert.ErrorIs(o, got, sentinel, what)
 			return
 		}
 	}
-	o.Errorf("%s: unexpected error %v", what, want)
+	assert.Fail(o, "unexpected error", "%s: %v", what, want)
 }
 
-// compare wants the same history and the same lineages.
+// compare fails unless both stores have the same checkpoints and lineages.
 func (o *oracle) compare() {
 	o.Helper()
 	var spelled [2][]string
@@ -164,7 +161,7 @@ func (o *oracle) compare() {
 		for c, err := range store.List(context.Background(), checkpoint.Query{Thread: "t", AllNamespaces: true, Writes: true}) {
 			require.NoError(o, err)
 			full, err := store.Get(context.Background(), c.Key)
-			require.Equal(o, nil, err)
+			require.NoError(o, err)
 			line := fmt.Sprintf("%s %q after %s, run %s, %d writes:", c.ID, c.Namespace, c.Parent, c.Run, len(c.Writes))
 			for _, d := range full.Lineage {
 				line += " " + d.ID
@@ -172,7 +169,5 @@ func (o *oracle) compare() {
 			spelled[i] = append(spelled[i], line)
 		}
 	}
-	if !slices.Equal(spelled[0], spelled[1]) {
-		o.Errorf("history: got %q want %q", spelled[1], spelled[0])
-	}
+	assert.Equal(o, spelled[0], spelled[1])
 }

@@ -15,8 +15,8 @@ const (
 	putPending    = `INSERT OR REPLACE INTO cp_pending (step, task, number, data) VALUES (?, ?, ?, ?)`
 	deletePending = `DELETE FROM cp_pending WHERE step = ?`
 
-	// putPendingOf is putPending on the condition that the checkpoint exists. It
-	// has the arguments of putPending, and the key, id and namespace of the
+	// putPendingOf is putPending, but stores nothing if the checkpoint does not exist.
+	// Its arguments are those of putPending, and the key, id and namespace of the
 	// checkpoint.
 	putPendingOf = `INSERT OR REPLACE INTO cp_pending (step, task, number, data)
 	SELECT ?, ?, ?, ? FROM cp_step WHERE key = ? AND id = ? AND namespace = ?`
@@ -75,9 +75,9 @@ func putWrites(w *sqlitedb.Session, k checkpoint.Key, writes []checkpoint.Write)
 	return nil
 }
 
-// packWrite returns the stored form of a write: a frame of one delta, which has
-// the id of the checkpoint and, as its source, the index and the task. So the
-// checksum of the frame covers where the write belongs.
+// packWrite returns the stored form of a write: a frame of one delta. The delta has the id
+// of the checkpoint. Its source is the index and the task. So the checksum of the frame
+// also covers these.
 func packWrite(id string, w *checkpoint.Write) []byte {
 	return checkpoint.AppendDeltas(nil, []checkpoint.Delta{{
 		ID: id, Source: writePlace(w),
@@ -89,8 +89,8 @@ func writePlace(w *checkpoint.Write) checkpoint.Source {
 	return checkpoint.Source(strconv.Itoa(w.Index) + ":" + w.Task)
 }
 
-// unpackWrite reads a frame of packWrite, or a frame of the first version, which
-// holds the change alone.
+// unpackWrite reads a frame of packWrite, or a frame of the first version, which has only
+// the change.
 func unpackWrite(id string, w *checkpoint.Write, data []byte) error {
 	var changes []checkpoint.Change
 	deltas, err := parseDeltas(data)

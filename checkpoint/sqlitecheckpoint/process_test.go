@@ -19,8 +19,8 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
 
-// Other processes are this test binary again, told by the environment what to
-// do. They take a line for each thing to do and answer with a line.
+// A test starts its own binary as another process and sets this variable. That process reads
+// one command from each line of its input and answers with one line.
 const childEnv = "SQLITECHECKPOINT_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// childMain ends with its input.
+// childMain runs the commands of in until it ends, and returns the exit code.
 func childMain(in io.Reader, out io.Writer) int {
 	c := &childProcess{}
 	lines := bufio.NewScanner(in)
@@ -50,8 +50,7 @@ func childMain(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// childActions holds actions that other files add. They take a path and one more
-// argument.
+// childActions has the commands that other test files add.
 var childActions = map[string]func(path, arg string) error{}
 
 type childProcess struct {
@@ -86,7 +85,7 @@ func follower(thread, id, head string) checkpoint.Checkpoint {
 	}
 }
 
-// A child is another process.
+// A child is another process, with its input and output.
 type child struct {
 	*testing.T
 	cmd *exec.Cmd
@@ -109,7 +108,7 @@ func startChild(t *testing.T) *child {
 	return c
 }
 
-// kill ends the process at once, as a crash would, and returns when it is gone.
+// kill ends the process at once, like a crash, and waits until it has ended.
 func (c *child) kill() {
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()
@@ -117,17 +116,14 @@ func (c *child) kill() {
 
 func (c *child) send(what string, args ...string) {
 	c.Helper()
-	if _, err := io.WriteString(c.in, strings.Join(append([]string{what}, args...), "\t")+"\n"); err != nil {
-		c.Fatal(err)
-	}
+	_, err := io.WriteString(c.in, strings.Join(append([]string{what}, args...), "\t")+"\n")
+	require.NoError(c, err)
 }
 
 func (c *child) answer() string {
 	c.Helper()
 	line, err := c.out.ReadString('\n')
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	return strings.TrimSuffix(line, "\n")
 }
 
@@ -139,13 +135,11 @@ func (c *child) ask(what string, args ...string) string {
 
 func (c *child) want(answer, what string, args ...string) {
 	c.Helper()
-	if got := c.ask(what, args...); got != answer {
-		c.Fatalf("%s %q: got %q want %q", what, args, got, answer)
-	}
+	require.Equal(c, answer, c.ask(what, args...), "%s %q", what, args)
 }
 
-// Two processes that saw the same newest checkpoint: one of them is first.
-func TestProcessesRace(t *testing.T) {
+// When two processes put a checkpoint after the same newest one, exactly one succeeds.
+func TestOnlyOneOfTwoProcessesPutsTheNextCheckpoint(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weft.db")
 	racers := []*child{startChild(t), startChild(t)}
@@ -157,20 +151,20 @@ func TestProcessesRace(t *testing.T) {
 	var winners []string
 	for round := range rounds {
 		ids := []string{stepID(2 * round), stepID(2*round + 1)}
-		// Each goes first as often.
+		// The processes take turns in sending first.
 		for i := range racers {
 			k := (i + round) % 2
 			racers[k].send("put", "thread", ids[k], head)
 		}
 		won := 0
 		for k, c := range racers {
-			switch answer := c.answer(); {
-			case answer == "ok":
+			answer := c.answer()
+			if answer == "ok" {
 				won++
 				head = ids[k]
-			case !strings.HasPrefix(answer, "conflict"):
-				t.Fatalf("round %d: got %q want ok or a conflict", round, answer)
+				continue
 			}
+			require.True(t, strings.HasPrefix(answer, "conflict"), "round %d: got %q want ok or a conflict", round, answer)
 		}
 		require.Equal(t, 1, won)
 		winners = append(winners, head)
@@ -179,13 +173,11 @@ func TestProcessesRace(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, rounds, len(c.Lineage))
 	for i, d := range c.Lineage {
-		if d.ID != winners[i] {
-			t.Errorf("step %d: got %q want %q", i, d.ID, winners[i])
-		}
+		assert.Equal(t, winners[i], d.ID, "step %d", i)
 	}
 }
 
-func TestLeaseOfAnotherProcess(t *testing.T) {
+func TestLeaseExcludesOtherProcesses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "weft.db")
@@ -195,25 +187,23 @@ func TestLeaseOfAnotherProcess(t *testing.T) {
 	other.want("ok", "open", path)
 
 	holder.want("ok", "lease", "busy")
-	if got := other.ask("lease", "busy"); !strings.HasPrefix(got, "conflict") || !strings.Contains(got, `"busy"`) {
-		t.Errorf("a second process: got %q want a conflict that names the thread", got)
-	}
-	if _, err := store.Lease(ctx, "busy"); !errors.Is(err, checkpoint.ErrConflict) {
-		t.Errorf("this process: got error %v want ErrConflict", err)
-	}
+	got := other.ask("lease", "busy")
+	assert.True(t, strings.HasPrefix(got, "conflict"), "a second process: got %q", got)
+	assert.Contains(t, got, `"busy"`, "a second process")
+	_, err := store.Lease(ctx, "busy")
+	assert.ErrorIs(t, err, checkpoint.ErrConflict, "this process")
 	other.want("ok", "lease", "idle")
 
 	holder.kill()
 	lease, err := store.Lease(ctx, "busy")
-	require.Equal(t, nil, err)
-	if got := other.ask("lease", "busy"); !strings.HasPrefix(got, "conflict") {
-		t.Errorf("held by this process: got %q want a conflict", got)
-	}
+	require.NoError(t, err)
+	got = other.ask("lease", "busy")
+	assert.True(t, strings.HasPrefix(got, "conflict"), "held by this process: got %q", got)
 	require.NoError(t, lease.Release(ctx))
 	other.want("ok", "lease", "busy")
 }
 
-func TestProcessesMigrateTogether(t *testing.T) {
+func TestConcurrentProcessesMigrateOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weft.db")
 	var children []*child
@@ -224,22 +214,18 @@ func TestProcessesMigrateTogether(t *testing.T) {
 		c.send("open", path)
 	}
 	for i, c := range children {
-		if got := c.answer(); got != "ok" {
-			t.Errorf("process %d: got %q want ok", i, got)
-		}
+		assert.Equal(t, "ok", c.answer(), "process %d", i)
 	}
 	var applied int
 	require.NoError(t, rawDB(t, path).QueryRow(`SELECT count(*) FROM cp_migration`).Scan(&applied))
 	assert.Equal(t, 2, applied)
 	for i, c := range children {
-		if got := c.ask("put", fmt.Sprint(i), stepID(1), ""); got != "ok" {
-			t.Errorf("process %d: put: got %q want ok", i, got)
-		}
+		assert.Equal(t, "ok", c.ask("put", fmt.Sprint(i), stepID(1), ""), "process %d: put", i)
 	}
 }
 
-// A process that ends in the middle of a migration leaves nothing of it.
-func TestMigrationCutShort(t *testing.T) {
+// If a process ends during a migration, the migration is rolled back.
+func TestInterruptedMigrationIsRolledBack(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weft.db")
 	c := startChild(t)
@@ -249,7 +235,7 @@ func TestMigrationCutShort(t *testing.T) {
 	assert.NoError(t, store.Put(context.Background(), follower("thread", "a", ""), ""))
 }
 
-// migrateHalfway leaves a transaction open.
+// migrateHalfway runs half of a migration and leaves its transaction open.
 func migrateHalfway(path string) error {
 	db, err := openRaw(path)
 	if err != nil {

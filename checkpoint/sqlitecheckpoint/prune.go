@@ -10,10 +10,9 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// Prune implements [checkpoint.Pruner]. It removes the newest of the outdated
-// checkpoints first, some thousand in each transaction. After an error, the
-// checkpoints that it has removed stay removed. SQLite reuses the space; the file
-// does not shrink.
+// Prune implements [checkpoint.Pruner]. It removes the newest of the outdated checkpoints
+// first, a few thousand in each transaction. If it returns an error, some checkpoints may
+// be removed already. SQLite reuses their space, but the file does not shrink.
 func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error) {
 	removed := 0
 	prune := func(thread string) error {
@@ -45,7 +44,7 @@ func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error
 	return removed, nil
 }
 
-// selectOutdated selects what the policy does not keep.
+// selectOutdated selects the checkpoints that the policy does not keep.
 func (s *Store) selectOutdated(w *sqlitedb.Session, steps []step, p *checkpoint.PrunePolicy) error {
 	now, newer := time.Now(), map[int64]int{}
 	for i := range slices.Backward(steps) {
@@ -70,8 +69,8 @@ func (s *Store) selectOutdated(w *sqlitedb.Session, steps []step, p *checkpoint.
 	return nil
 }
 
-// A callTree finds the calls of subgraphs that nothing can resume, because the
-// checkpoint at which they were made is not kept.
+// A callTree finds the subgraph calls that can no longer be resumed, because the checkpoint
+// at which they were made is not kept.
 type callTree struct {
 	names   *names
 	session *sqlitedb.Session

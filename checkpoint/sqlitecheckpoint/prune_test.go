@@ -14,8 +14,8 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
 
-// Allocations measure the work: reading a row and copying a delta allocate. The
-// test does not run in parallel, as others would allocate too.
+// The work of Prune grows linearly with the length of the thread. The test measures it by
+// allocations, so it does not run in parallel with other tests.
 func TestPruneIsLinear(t *testing.T) { //nolint:paralleltest // counts the allocations of the process
 	work := func(steps int) float64 {
 		store := open(t, sqlitecheckpoint.Memory, options)
@@ -34,9 +34,9 @@ func TestPruneIsLinear(t *testing.T) { //nolint:paralleltest // counts the alloc
 	assert.Less(t, many/few, 5.0, "four times the checkpoints should be about four times the work")
 }
 
-// Another process may write between two transactions of a Prune, for example a
-// checkpoint whose parent is about to be removed.
-func TestForkDuringPrune(t *testing.T) {
+// Another process may write between two transactions of Prune. It may put a checkpoint
+// whose parent Prune is about to remove.
+func TestForksDuringPruneKeepTheirLineage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	path := t.TempDir() + "/weft.db"

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// A latest is the newest checkpoint of a thread, over all its namespaces.
+// A latest is the newest checkpoint of a thread in any namespace.
 type latest struct {
 	key       int64 // 0 for none
 	id        string
@@ -25,7 +25,7 @@ type latest struct {
 	highest   any  // an upper bound of the ids in the block of the key
 }
 
-// maxLatest bounds the number of threads in [Store.latest].
+// maxLatest is the maximum number of threads in [Store.latest].
 const maxLatest = 4096
 
 const (
@@ -37,12 +37,11 @@ const (
 	noPending = ` AND NOT EXISTS (SELECT 1 FROM cp_pending WHERE step = ?)`
 )
 
-// appendStep returns the statement that stores almost every checkpoint. It stores
-// a checkpoint whose parent is the newest of the thread, with the same namespace
-// and run, and checks all of that in one statement. If a condition does not hold,
-// parent is NULL, which violates the table's NOT NULL, and OR IGNORE stores
-// nothing. The entry of the new id must be in the block of the newest checkpoint.
-// See appendAtOnce for the arguments.
+// appendStep returns the statement that stores almost every checkpoint. It stores a
+// checkpoint whose parent is the newest of the thread and has the same namespace and run.
+// The statement also checks these conditions. If one does not hold, parent is NULL. This
+// violates the table's NOT NULL, so OR IGNORE stores nothing. The entry of the new id must
+// be in the block of the newest checkpoint. appendAtOnce has the arguments.
 func appendStep(also string) string {
 	return `INSERT OR IGNORE INTO cp_step ` + stepValues + `(?, ?,
 	(SELECT CASE WHEN key = ? AND id = ? AND namespace = ? AND origin = ?
@@ -51,8 +50,8 @@ func appendStep(also string) string {
 	?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 }
 
-// appendSteps holds the variants of appendStep, by whether the id may exist
-// already and whether the parent must have no pending writes.
+// appendSteps holds the variants of appendStep. The keys say whether the id may exist
+// already, and whether the parent must have no pending writes.
 var appendSteps = map[[2]bool]string{
 	{false, false}: appendStep(""),
 	{false, true}:  appendStep(noPending),
@@ -98,9 +97,9 @@ func (s *Store) remember(thread string, t *latest) {
 	s.latest[thread] = t
 }
 
-// append stores a checkpoint whose parent is the checkpoint that this store has
-// put last in the thread. It returns false for other checkpoints, and if another
-// process has changed the thread.
+// append stores a checkpoint whose parent is the last one that this store has put in the
+// thread. It returns false for other checkpoints, and if another process has changed the
+// thread.
 func (s *Store) append(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) (bool, error) {
 	t := s.latest[c.Thread]
 	if t == nil || t.id != head || c.Parent != head || t.name != c.Namespace || !t.origin.fits(c) {
@@ -165,7 +164,7 @@ func (s *Store) appendInTransaction(w *sqlitedb.Session, c *checkpoint.Checkpoin
 	return done && err == nil, err
 }
 
-// appendRow appends the columns of stepValues from id on to args.
+// appendRow appends values to args, for the columns id and later of stepValues.
 func (s *Store) appendRow(args []any, c *checkpoint.Checkpoint, t *latest, parent int64) []any {
 	h := headerOf(c, t.origin, numberOf(t.key), t.time)
 	b := appendControl(s.buffer[:0], &h, c.Control)
@@ -195,8 +194,8 @@ func now(t *latest) int64 {
 	return max(time.Now().UnixMicro(), t.time)
 }
 
-// put stores any checkpoint. The caller has started a transaction. It returns nil
-// if c is the newest checkpoint already.
+// put stores any checkpoint in a transaction of the caller. It returns nil if c is the
+// newest checkpoint already.
 func (s *Store) put(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) (*latest, error) {
 	p, err := findPosition(w, c, head)
 	if err != nil || p == nil {
@@ -237,14 +236,15 @@ func (s *Store) put(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) 
 	return t, err
 }
 
-// A position says where a checkpoint is to be stored.
+// A position has the keys with which a new checkpoint is stored.
 type position struct {
 	thread int64 // 0 if the thread does not exist
 	parent int64 // key, 0 for none
 	id     any   // as stored
 }
 
-// findPosition returns nil if c is the newest checkpoint already.
+// findPosition checks head and parent of a new checkpoint and returns its position. It
+// returns nil if c is the newest checkpoint already.
 func findPosition(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) (*position, error) {
 	thread, err := findThread(w, c.Thread)
 	if err != nil {

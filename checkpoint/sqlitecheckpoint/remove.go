@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// removeBatch is the number of checkpoints to remove in one transaction, so
-	// that other writers get their turn. Each transaction reads all steps of the
-	// thread, so a long thread has larger batches: removeShare of them at most,
-	// which keeps the work linear.
+	// removeBatch is the number of checkpoints that one transaction removes, so that
+	// other writers do not wait for long. Each transaction reads all steps of the thread.
+	// To keep the work linear, the batches of a long thread are larger, so that it has at
+	// most removeShare batches.
 	removeBatch = 4096
 	removeShare = 8
 
-	// partialBatch is the first batch of a removal that the write-ahead log has no
-	// room for. Each failure divides the batch by batchDivisor.
+	// partialBatch is the first batch of a removal if the write-ahead log has no room for
+	// the whole removal. Each failure divides the batch by batchDivisor.
 	partialBatch = 512
 	batchDivisor = 8
 )
@@ -74,15 +74,15 @@ func (s *Store) selectRuns(w *sqlitedb.Session, steps []step, runs []string) err
 	return nil
 }
 
-// A removal holds the steps of a thread between two transactions that remove some
-// of them. It is valid as long as nothing else has written to the database.
+// A removal holds the steps of a thread between two transactions of the removal. It is
+// valid as long as no other call writes to the database.
 type removal struct {
 	steps                  []step
 	otherWrites, ownWrites int64
 }
 
-// writesQuery returns numbers that change with every write: the first with those
-// of other connections, the second with those of this one.
+// writesQuery returns two numbers. The first changes with every write of another
+// connection, the second with every write of this connection.
 const writesQuery = `SELECT data_version, total_changes() FROM pragma_data_version`
 
 // remove removes the selected checkpoints of a thread, newest first, and the
@@ -116,8 +116,8 @@ func (s *Store) remove(ctx context.Context, thread string, batch int, sel select
 	}
 }
 
-// removeSome removes a batch. It reports whether more checkpoints are selected,
-// and leaves in r the steps that are left.
+// removeSome removes a batch. It reports whether more checkpoints are selected, and sets
+// the remaining steps in r.
 func (s *Store) removeSome(w *sqlitedb.Session, thread string, batch int, sel selector, r *removal) (n int, more bool, err error) {
 	key, err := findThread(w, thread)
 	if err != nil || key == 0 {
@@ -160,9 +160,9 @@ func (s *Store) removeSome(w *sqlitedb.Session, thread string, batch int, sel se
 	return n, more, removeUnused(w, key, numberOf(newest)-int64(len(r.steps)))
 }
 
-// selectSteps reads the steps of a thread and selects those to remove. The
-// checkpoints that stay leave their removed ancestors at once, and need no
-// further change in the transactions that remove the rest.
+// selectSteps reads the steps of a thread and selects the steps to remove. It gives the kept
+// checkpoints their new parents at once, so that the other transactions need not change
+// them.
 func (s *Store) selectSteps(w *sqlitedb.Session, thread int64, sel selector) ([]step, error) {
 	steps, err := readSteps(w, thread)
 	if err != nil {
@@ -233,8 +233,8 @@ func removeSteps(w *sqlitedb.Session, steps []step) error {
 	return nil
 }
 
-// removeUnused removes the rows that no checkpoint refers to any more, and records
-// how many numbers below the newest are not in use.
+// removeUnused removes the rows to which no checkpoint refers. It records how many numbers
+// below the newest are not in use.
 func removeUnused(w *sqlitedb.Session, thread, missing int64) error {
 	for _, d := range deleteUnused {
 		if _, err := w.Exec(d.query, d.args(thread)...); err != nil {

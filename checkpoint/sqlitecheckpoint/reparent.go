@@ -18,9 +18,9 @@ const (
 	idQuery      = `SELECT id FROM cp_step WHERE key = ?`
 )
 
-// reparent gives every checkpoint that stays and whose parent is to be removed a
-// new parent, the nearest ancestor that stays, and a base, which holds the deltas
-// of the removed ancestors that its lineage needs.
+// reparent updates the kept checkpoints whose parents are removed. The parent of each
+// becomes the nearest kept ancestor. Each also gets a base with the deltas of the removed
+// ancestors that its lineage needs.
 func (s *Store) reparent(w *sqlitedb.Session, steps []step) error {
 	index := make(map[int64]int, len(steps))
 	tree := make([]lineage.Node, len(steps))
@@ -89,9 +89,8 @@ func (s *Store) reparentOne(w *sqlitedb.Session, steps []step, g lineage.Rebase)
 	return err
 }
 
-// joinBase returns a base that begins with the deltas of removed ancestors and
-// ends with those of the old base. It reports whether the base begins with a
-// snapshot.
+// joinBase returns a base of the deltas of removed ancestors, followed by the deltas of the
+// old base. whole reports whether the base begins with a snapshot.
 func joinBase(w *sqlitedb.Session, steps []step, through []int, base []byte) (_ []byte, whole bool, err error) {
 	var deltas []checkpoint.Delta // newest first
 	if base != nil {

@@ -42,7 +42,7 @@ func TestWritesToAReplacedFileFail(t *testing.T) {
 				assert.ErrorContains(t, err, path, what)
 				assert.ErrorContains(t, err, "open it again", what)
 			}
-			// The first read opens a connection, by the path.
+			// The first read opens a connection by the path, so it sees the new file.
 			_, err := store.Get(ctx, k)
 			assert.ErrorIs(t, err, sqlitecheckpoint.ErrReplaced)
 		})

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// rowColumns are the columns that scanRow reads. The parent's row is p.
+// rowColumns lists the columns that scanRow reads. s is the row, and p is its parent's row.
 const rowColumns = `s.key, s.namespace, s.parent, p.id, s.id, s.step, s.source, s.origin, s.time, s.control`
 
 // A row is a checkpoint without its changes, snapshot and lineage.
@@ -50,7 +50,7 @@ func scanRow(scan func(...any) error, dest ...any) (*row, error) {
 	return r, err
 }
 
-// complete adds what other tables hold, and verifies the checksum of the row.
+// complete adds the columns of other tables, and verifies the checksum of the row.
 func (r *row) complete(q *sqlitedb.Session, n *names, thread string) error {
 	r.c.Thread = thread
 	var err error

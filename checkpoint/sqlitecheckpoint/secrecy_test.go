@@ -55,8 +55,8 @@ func TestRemovedValuesLeaveTheFile(t *testing.T) {
 			ctx := context.Background()
 			path := filepath.Join(t.TempDir(), "weft.db")
 			store := open(t, path, options)
-			// The second checkpoint has a snapshot, so that nothing needs the
-			// changes of the first. The values take one page and many.
+			// The second checkpoint has a snapshot, so the changes of the first are not
+			// needed. One value fits into a page, and one needs many pages.
 			small, large := []byte(secret), []byte(strings.Repeat(secret, 1000))
 			first, second := follower("t", "a", ""), follower("t", "b", "a")
 			if name != "settle" {

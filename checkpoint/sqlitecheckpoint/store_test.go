@@ -22,8 +22,8 @@ func put(t *testing.T, store checkpoint.Store, c checkpoint.Checkpoint, head str
 	require.NoError(t, store.Put(context.Background(), c, head))
 }
 
-// Whatever a caller gives is a value to SQLite, and never text of a query.
-func TestInjection(t *testing.T) {
+// SQLite treats every text of a caller as a value, and never as a part of a query.
+func TestTextsCannotInjectSQL(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	store := open(t, filepath.Join(t.TempDir(), "weft.db"), options)
@@ -42,14 +42,14 @@ func TestInjection(t *testing.T) {
 		require.NoError(t, store.PutWrites(ctx, c.Key, []checkpoint.Write{write}), "%q: put writes", s)
 		got, err := store.Get(ctx, c.Key)
 		require.Equal(t, nil, err)
-		assert.Equal(t, c.Key, got.Key, "%q: got %+v want what was put", s, got)
-		assert.Equal(t, s, got.Run, "%q: got %+v want what was put", s, got)
-		assert.Equal(t, s, got.Version, "%q: got %+v want what was put", s, got)
-		assert.Equal(t, s, string(got.Source), "%q: got %+v want what was put", s, got)
-		assert.Equal(t, s, got.Metadata[s], "%q: got %+v want what was put", s, got)
-		assert.Len(t, got.Writes, 1, "%q: got %+v want what was put", s, got)
-		assert.Equal(t, s, got.Writes[0].Task, "%q: got %+v want what was put", s, got)
-		assert.Equal(t, s, got.Writes[0].Channel, "%q: got %+v want what was put", s, got)
+		assert.Equal(t, c.Key, got.Key, "%q", s)
+		assert.Equal(t, s, got.Run, "%q", s)
+		assert.Equal(t, s, got.Version, "%q", s)
+		assert.Equal(t, s, string(got.Source), "%q", s)
+		assert.Equal(t, s, got.Metadata[s], "%q", s)
+		assert.Len(t, got.Writes, 1, "%q", s)
+		assert.Equal(t, s, got.Writes[0].Task, "%q", s)
+		assert.Equal(t, s, got.Writes[0].Channel, "%q", s)
 		q := checkpoint.Query{
 			Thread: s, Namespace: s, Source: checkpoint.Source(s), Run: s, Metadata: map[string]string{s: s}, Limit: 2,
 		}
@@ -67,7 +67,7 @@ func TestInjection(t *testing.T) {
 		require.NoError(t, err)
 		left = append(left, info.ID)
 	}
-	assert.Equal(t, "[witness]", fmt.Sprint(left), "threads that are left: got %q want the witness", left)
+	assert.Equal(t, "[witness]", fmt.Sprint(left), "threads that are left")
 }
 
 func count(t *testing.T, store checkpoint.Store, q checkpoint.Query) int {
@@ -80,8 +80,8 @@ func count(t *testing.T, store checkpoint.Store, q checkpoint.Query) int {
 	return n
 }
 
-// A filter may have any number of pairs, and there may be any number of filters.
-func TestListFilters(t *testing.T) {
+// A filter of metadata may have any number of pairs.
+func TestListFiltersByManyMetadataPairs(t *testing.T) {
 	t.Parallel()
 	store := open(t, sqlitecheckpoint.Memory, options)
 	c := follower("t", "a", "")
@@ -98,14 +98,14 @@ func TestListFilters(t *testing.T) {
 			continue
 		}
 		n := count(t, store, checkpoint.Query{Thread: "t", Metadata: filter})
-		require.EqualValues(t, 1, n, "%d pairs: got %d checkpoints want 1", len(filter), n)
+		require.EqualValues(t, 1, n, "%d pairs", len(filter))
 	}
 	filter["key 7"] = "8"
 	assert.Equal(t, 0, count(t, store, checkpoint.Query{Thread: "t", Metadata: filter}))
 }
 
-// The loop over a list may use the store, also where there is one connection.
-func TestListWhileWriting(t *testing.T) {
+// A loop over List may call the store, even if the store has only one connection.
+func TestLoopOverListMayWrite(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, path := range []string{sqlitecheckpoint.Memory, filepath.Join(t.TempDir(), "weft.db")} {
@@ -117,7 +117,7 @@ func TestListWhileWriting(t *testing.T) {
 		seen := 0
 		for c, err := range store.List(ctx, checkpoint.Query{Thread: "t"}) {
 			require.NoError(t, err)
-			require.Equal(t, stepID(n-seen), c.ID, "%s: got %q want %q", path, c.ID, stepID(n-seen))
+			require.Equal(t, stepID(n-seen), c.ID, path)
 			put(t, store, messageStep("t", n+seen+1), stepID(n+seen))
 			_, err := store.Get(ctx, c.Key)
 			require.NoError(t, err)
@@ -134,8 +134,8 @@ func headOf(i int) string {
 	return stepID(i)
 }
 
-// A step writes one page, and one more for each page that it fills and each mark:
-// this is what keeps it near the cost of one INSERT.
+// A superstep writes one page of the database. Some supersteps write one more, because a
+// page is full or cp_mark gets an entry.
 func TestStepWritesOnePage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weft.db")
@@ -148,8 +148,8 @@ func TestStepWritesOnePage(t *testing.T) {
 	}
 	const frame = 4096 + 24
 	pages := (walSize(t, path) - before) / frame
-	assert.GreaterOrEqual(t, pages, int64(steps), "%d steps: got %d pages want at most 1.3 a step", steps, pages)
-	assert.LessOrEqual(t, pages, int64(steps*13/10), "%d steps: got %d pages want at most 1.3 a step", steps, pages)
+	assert.GreaterOrEqual(t, pages, int64(steps), "pages for %d steps", steps)
+	assert.LessOrEqual(t, pages, int64(steps*13/10), "pages for %d steps", steps)
 }
 
 func small(n int) checkpoint.Checkpoint {
@@ -165,9 +165,9 @@ func walSize(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// A full disk is an error that says so. What is stored stays readable, and what
-// is removed makes room.
-func TestFull(t *testing.T) {
+// When the database is full, writes return ErrFull. Stored checkpoints can be read, and a
+// removal makes room.
+func TestFullDatabaseCanBeReadAndPruned(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "weft.db")
@@ -177,18 +177,18 @@ func TestFull(t *testing.T) {
 	require.GreaterOrEqual(t, n, 50)
 	c, err := store.Get(ctx, checkpoint.Key{Thread: "t"})
 	require.NoError(t, err)
-	require.Equal(t, stepID(n), c.ID, "when full: got %q with %d steps, error %v want %q with %d", c.ID, len(c.Lineage), err, stepID(n), n)
-	require.Len(t, c.Lineage, n, "when full: got %q with %d steps, error %v want %q with %d", c.ID, len(c.Lineage), err, stepID(n), n)
+	require.Equal(t, stepID(n), c.ID, "when full")
+	require.Len(t, c.Lineage, n, "when full")
 	k := checkpoint.Key{Thread: "other", ID: stepID(1)}
 	large := []checkpoint.Write{{Task: "a", Data: make([]byte, 64<<10)}}
 	assert.ErrorIs(t, store.PutWrites(ctx, k, large), sqlitecheckpoint.ErrFull)
 	require.NoError(t, store.DeleteThread(ctx, "t"), "delete when full")
 	require.NoError(t, store.PutWrites(ctx, k, large), "put writes after that")
 	again := fill(t, store)
-	assert.GreaterOrEqual(t, again, n/2, "after that: got %d steps want about %d", again, n)
+	assert.GreaterOrEqual(t, again, n/2, "steps that fit after the removal")
 }
 
-// fill puts steps until there is no room, and returns how many fit.
+// fill puts steps until the database is full, and returns their number.
 func fill(t *testing.T, store *sqlitecheckpoint.Store) int {
 	t.Helper()
 	for n := 0; ; n++ {
@@ -204,8 +204,8 @@ func fill(t *testing.T, store *sqlitecheckpoint.Store) int {
 	}
 }
 
-// Damage that SQLite finds itself.
-func TestDamagedFile(t *testing.T) {
+// Damage that SQLite itself detects is reported as ErrCorrupt.
+func TestDamagedFileIsReported(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weft.db")
 	store := open(t, path, options)
@@ -223,8 +223,8 @@ func TestDamagedFile(t *testing.T) {
 	assert.ErrorIs(t, err, checkpoint.ErrCorrupt)
 }
 
-// Damage to what stands beside the values: no checkpoint is read as another.
-func TestDamagedColumns(t *testing.T) {
+// If a column other than a value is damaged, Get returns an error.
+func TestDamagedColumnsAreReported(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	changes := map[string]string{
@@ -260,15 +260,15 @@ func TestDamagedColumns(t *testing.T) {
 			require.NoError(t, err)
 			again := open(t, path, options)
 			_, err = again.Get(ctx, checkpoint.Key{Thread: "t", Namespace: "ns", ID: "b"})
-			// One whose key of lookup is damaged is not found.
-			assert.False(t, !errors.Is(err, checkpoint.ErrCorrupt) && !errors.Is(err, checkpoint.ErrNotFound))
+			// If a column of the lookup is damaged, the checkpoint is not found.
+			assert.True(t, errors.Is(err, checkpoint.ErrCorrupt) || errors.Is(err, checkpoint.ErrNotFound), "got error %v", err)
 		})
 	}
 }
 
-// A long thread is copied and pruned in parts, and more threads are used than a
-// store remembers: it is all the same.
-func TestLongThread(t *testing.T) {
+// The thread is copied and pruned in several batches. There are also more threads than a
+// store caches.
+func TestLongThreadIsCopiedAndPrunedCompletely(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	store := open(t, sqlitecheckpoint.Memory, options)
@@ -280,20 +280,20 @@ func TestLongThread(t *testing.T) {
 	require.NoError(t, store.CopyThread(ctx, "t", "copy"))
 	removed, err := store.Prune(ctx, checkpoint.PrunePolicy{Threads: []string{"copy"}})
 	require.NoError(t, err)
-	require.Equal(t, steps-1, removed, "prune: got %d removed, error %v want %d", removed, err, steps-1)
+	require.Equal(t, steps-1, removed)
 	for _, thread := range []string{"t", "copy"} {
 		c, err := store.Get(ctx, checkpoint.Key{Thread: thread})
-		require.NoError(t, err, "%s: got %d deltas, error %v want %d", thread, len(c.Lineage), err, steps)
-		require.Len(t, c.Lineage, steps, "%s: got %d deltas, error %v want %d", thread, len(c.Lineage), err, steps)
+		require.NoError(t, err, thread)
+		require.Len(t, c.Lineage, steps, thread)
 		for i, d := range c.Lineage {
-			require.Equal(t, stepID(i+1), d.ID, "%s: delta %d: got %q want %q", thread, i, d.ID, stepID(i+1))
-			require.Equal(t, d.ID, string(d.Changes[0].Data), "%s: delta %d: got %q want %q", thread, i, d.ID, stepID(i+1))
+			require.Equal(t, stepID(i+1), d.ID, "%s: delta %d", thread, i)
+			require.Equal(t, d.ID, string(d.Changes[0].Data), "%s: delta %d", thread, i)
 		}
 	}
 	assert.Equal(t, 1, count(t, store, checkpoint.Query{Thread: "copy"}))
 }
 
-// A call that waits for another process's lock ends soon after its context.
+// A call that waits for a lock of another process ends soon after its context.
 func TestWaitingForALockEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weft.db")

@@ -63,10 +63,9 @@ func keyRange(thread int64) []any { return []any{firstKey(thread), endKey(thread
 
 func threadKey(thread int64) []any { return []any{thread} }
 
-// DeleteThread implements [checkpoint.Store]. It is one transaction, unless the
-// write-ahead log has no room for that on a full disk: then it removes the newest
-// checkpoints first, some in each transaction, and a thread that it could not
-// remove completely is one that ends earlier.
+// DeleteThread implements [checkpoint.Store]. It is one transaction, unless a full disk has
+// no room for that in the write-ahead log. In this case it removes the newest checkpoints
+// first, in several transactions. If it then fails, the thread keeps its oldest checkpoints.
 func (s *Store) DeleteThread(ctx context.Context, thread string) error {
 	if thread == "" {
 		return fmt.Errorf("sqlitecheckpoint: delete: empty thread id: %w", checkpoint.ErrInvalid)
@@ -120,8 +119,8 @@ func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkp
 	}
 }
 
-// threads returns a page of threads whose ids are not below from. With an error,
-// it returns the threads before it.
+// threads returns a page of threads whose ids are at least from. If it returns an error, it
+// also returns the threads before the error.
 func (s *Store) threads(ctx context.Context, from string) ([]checkpoint.ThreadInfo, error) {
 	var page []checkpoint.ThreadInfo
 	err := s.db.Read(ctx, func(q *sqlitedb.Session) error {

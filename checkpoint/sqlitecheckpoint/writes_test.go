@@ -22,8 +22,8 @@ func manyWrites(n int) []checkpoint.Write {
 	return writes
 }
 
-// The superstep after several results must settle them, though it takes the
-// statement for steps without pending writes.
+// A superstep after several pending writes must delete them. The fast statement, for a
+// parent without pending writes, must not be used.
 func TestStepAfterManyWritesSettlesThem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -36,8 +36,8 @@ func TestStepAfterManyWritesSettlesThem(t *testing.T) {
 	assert.Empty(t, c.Writes)
 }
 
-// BenchmarkPutWrites1000 compares the results of 1,000 tasks in one call with a
-// plain transaction of as many rows.
+// BenchmarkPutWrites1000 compares a PutWrites of 1,000 results with a plain transaction of
+// 1,000 rows.
 func BenchmarkPutWrites1000(b *testing.B) {
 	ctx := context.Background()
 	store := open(b, filepath.Join(b.TempDir(), "store.db"), sqlitecheckpoint.Options{})

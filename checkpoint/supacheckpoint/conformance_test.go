@@ -6,12 +6,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/checkpointtest"
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 )
 
-// A bindFunc returns the store that a case is about.
+// A bindFunc returns the store that a test uses: whole itself, or one bound to user.
 type bindFunc func(tb testing.TB, whole *supacheckpoint.Store, user string) *supacheckpoint.Store
 
 func forService(_ testing.TB, whole *supacheckpoint.Store, _ string) *supacheckpoint.Store {
@@ -21,22 +23,20 @@ func forService(_ testing.TB, whole *supacheckpoint.Store, _ string) *supacheckp
 func forUser(tb testing.TB, whole *supacheckpoint.Store, user string) *supacheckpoint.Store {
 	tb.Helper()
 	store, err := whole.For(user)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return store
 }
 
-// The promises hold for the service and for a user, on a connection and through a
-// PgBouncer. The service has a schema for each case; users share one, as they do in a
-// project, and each case has a user of its own.
+// The store keeps the promises of checkpointtest for the service and for a user. It does so
+// on a direct connection and through a PgBouncer. Each case of the service has its own
+// schema. The cases of users share one schema, as in a project, and each has its own user.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
 		shared := newPlace(t)
 		users := func(testing.TB) place { return shared }
 		suites := map[string]checkpointtest.Harness{"service": harness(newPlace, forService), "user": harness(users, as)}
-		if name == "direct" { // it differs from both in its tenant only
+		if name == "direct" { // only the tenant differs from the other two stores
 			suites["service for a user"] = harness(users, forUser)
 		}
 		for who, h := range suites {
@@ -73,7 +73,7 @@ func harness(newPlace func(testing.TB) place, bind bindFunc) checkpointtest.Harn
 	}
 }
 
-// newUser returns the id of a user whom nobody else has.
+// newUser returns a random user id.
 func newUser() string {
 	return fmt.Sprintf("%08x-0000-4000-8000-%012x", rand.Uint32(), rand.Uint64N(1<<48))
 }

@@ -16,8 +16,8 @@
 //	}
 //	g, err := b.Compile(graph.Options{Checkpoints: userStore})
 //
-// It adds the roles, row-level security and tokens of a Supabase project to
-// [pgcheckpoint]. What to know:
+// The package adds the roles, row-level security and tokens of a Supabase project to
+// package [pgcheckpoint].
 //
 //   - A [Store] has the rights of the service role and works on threads that have no
 //     user. [Store.As] returns a store for a user whose token was verified. Each of its

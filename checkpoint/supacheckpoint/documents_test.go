@@ -4,21 +4,21 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 )
 
-// documentPlace is a place whose database has the tables of documents.
+// documentPlace returns a place whose database has the tables of agents and proposals.
 func documentPlace(tb testing.TB, newPlace func(testing.TB) place) place {
 	tb.Helper()
 	p := newPlace(tb)
@@ -31,12 +31,10 @@ func migrateDocuments(tb testing.TB, p place) {
 	owner := p
 	owner.url = p.database
 	owner.options.Documents = true
-	if err := supacheckpoint.Migrate(context.Background(), owner.pool(tb, 1), owner.options); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, supacheckpoint.Migrate(context.Background(), owner.pool(tb, 1), owner.options))
 }
 
-// member returns the ids of a new user and of a proposal of theirs.
+// member creates a user and a proposal of this user, and returns both ids.
 func member(tb testing.TB, p place) (user, proposal string) {
 	tb.Helper()
 	user = newUser()
@@ -44,6 +42,7 @@ func member(tb testing.TB, p place) (user, proposal string) {
 	return user, ask[string](tb, p, `INSERT INTO public.proposals (user_id) VALUES ($1) RETURNING id::text`, user)
 }
 
+// about returns options with which every document belongs to one proposal.
 func about(proposal string) supacheckpoint.ProposalOptions {
 	return supacheckpoint.ProposalOptions{Proposal: func(context.Context, string) (string, error) { return proposal, nil }}
 }
@@ -51,50 +50,42 @@ func about(proposal string) supacheckpoint.ProposalOptions {
 func proposals(tb testing.TB, store *supacheckpoint.Store, o supacheckpoint.ProposalOptions) *supacheckpoint.Proposals {
 	tb.Helper()
 	d, err := store.Proposals(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return d
 }
 
+// wantJSON compares two JSON values. An empty want stands for a missing document.
 func wantJSON(tb testing.TB, what string, got json.RawMessage, err error, want string) {
 	tb.Helper()
-	var a, b any
-	if err == nil && want != "" {
-		err = errors.Join(json.Unmarshal(got, &a), json.Unmarshal([]byte(want), &b))
-	}
-	if err != nil || !reflect.DeepEqual(a, b) || want == "" && got != nil {
-		tb.Errorf("%s: got %s, error %v want %s", what, got, err, want)
+	switch {
+	case !assert.NoError(tb, err, what):
+	case want == "":
+		assert.Nil(tb, got, what)
+	default:
+		assert.JSONEq(tb, want, string(got), what)
 	}
 }
 
-func TestAgents(t *testing.T) {
+func TestAgentsStoresAndDeletesDocuments(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := documentPlace(t, newPlace)
 			agents, err := p.open(t).Agents()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			ctx, thread := t.Context(), supacheckpoint.ThreadID("interior-designer", "")
 			got, err := agents.Get(ctx, thread)
 			wantJSON(t, "none", got, err, "")
 			for _, text := range []string{`{"messages":["hi"],"n":1.50}`, `["any","JSON"]`, `null`, `{"messages":[]}`} {
-				if err := agents.Put(ctx, thread, json.RawMessage(text)); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, agents.Put(ctx, thread, json.RawMessage(text)))
 				got, err := agents.Get(ctx, thread)
 				wantJSON(t, "put", got, err, text)
 			}
-			if n := ask[int](t, p, `SELECT count(*)::int FROM public.agent_checkpoints WHERE thread_id = $1 AND updated_at > created_at`, thread); n != 1 {
-				t.Errorf("got %d rows want 1 that was updated", n)
-			}
+			n := ask[int](t, p, `SELECT count(*)::int FROM public.agent_checkpoints WHERE thread_id = $1 AND updated_at > created_at`, thread)
+			assert.Equal(t, 1, n, "rows that say when they were updated")
 			for range 2 {
-				if err := agents.Delete(ctx, thread); err != nil {
-					t.Errorf("delete: %v", err)
-				}
+				assert.NoError(t, agents.Delete(ctx, thread), "delete")
 			}
 			got, err = agents.Get(ctx, thread)
 			wantJSON(t, "deleted", got, err, "")
@@ -102,43 +93,33 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// The rows are those that other programs read and write, by statements as these.
-func TestAgentsInPlainSQL(t *testing.T) {
+// Agents reads rows that other programs write with SQL, and these programs can read its rows.
+func TestAgentsSharesRowsWithPlainSQL(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)
 	agents, err := p.open(t).Agents()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, thread := t.Context(), supacheckpoint.ThreadID("designer", "conversation-1")
 	const upsert = `INSERT INTO agent_checkpoints (thread_id, checkpoint_data, updated_at) VALUES ($1, $2::jsonb, now())
 		ON CONFLICT (thread_id) DO UPDATE SET checkpoint_data = excluded.checkpoint_data, updated_at = excluded.updated_at`
 	do(t, p, upsert, thread, `{"messages": [], "iterations": 3}`)
 	got, err := agents.Get(ctx, thread)
 	wantJSON(t, "theirs", got, err, `{"messages":[],"iterations":3}`)
-	if err := agents.Put(ctx, thread, json.RawMessage(`{"messages": [{"role": "user"}]}`)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, agents.Put(ctx, thread, json.RawMessage(`{"messages": [{"role": "user"}]}`)))
 	const read = `SELECT checkpoint_data->'messages'->0->>'role' FROM agent_checkpoints WHERE thread_id = $1`
-	if role := ask[string](t, p, read, thread); role != "user" {
-		t.Errorf("ours: got %q want user", role)
-	}
+	assert.Equal(t, "user", ask[string](t, p, read, thread))
 }
 
-// What is missing is named.
-func TestAgentsRefuses(t *testing.T) {
+func TestAgentsRejectsUsersAndInvalidDocuments(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)
 	store := p.open(t)
 	for name, s := range map[string]*supacheckpoint.Store{"a user": as(t, store, ann), "the service, for a user": forUser(t, store, ann)} {
-		if _, err := s.Agents(); !errors.Is(err, supacheckpoint.ErrRole) {
-			t.Errorf("%s: got error %v want %v", name, err, supacheckpoint.ErrRole)
-		}
+		_, err := s.Agents()
+		assert.ErrorIs(t, err, supacheckpoint.ErrRole, name)
 	}
 	agents, err := store.Agents()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, c := range map[string]struct{ thread, data string }{
 		"no thread":        {"", `{}`},
 		"a NUL":            {"a\x00b", `{}`},
@@ -146,13 +127,11 @@ func TestAgentsRefuses(t *testing.T) {
 		"a NUL in JSON":    {"t", `{"a":"\u0000"}`},
 		"half a character": {"t", `{"a":"\ud800"}`},
 	} {
-		if err := agents.Put(t.Context(), c.thread, json.RawMessage(c.data)); !errors.Is(err, checkpoint.ErrInvalid) {
-			t.Errorf("%s: got error %v want %v", name, err, checkpoint.ErrInvalid)
-		}
+		assert.ErrorIs(t, agents.Put(t.Context(), c.thread, json.RawMessage(c.data)), checkpoint.ErrInvalid, name)
 	}
 }
 
-func TestProposals(t *testing.T) {
+func TestProposalsStoresDocumentsWithSessions(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
 		for who, bind := range map[string]bindFunc{"service for a user": forUser, "user": as} {
@@ -169,41 +148,35 @@ func TestProposals(t *testing.T) {
 					{` { "state" : {} , "config" : {"x":1} } `, `{"state":{},"config":{"x":1},"thread_id":"` + thread + `"}`},
 					{`{"thread_id":"another","state":{},"more":[1]}`, `{"more":[1],"state":{},"thread_id":"` + thread + `"}`},
 				} {
-					if err := d.Put(ctx, thread, json.RawMessage(c.put)); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, d.Put(ctx, thread, json.RawMessage(c.put)))
 					got, err := d.Get(ctx, thread)
 					wantJSON(t, "put", got, err, c.want)
 				}
-				if n := ask[int](t, p, `SELECT count(*)::int FROM public.proposal_checkpoints WHERE thread_id = $1 AND updated_at > created_at`, thread); n != 1 {
-					t.Errorf("got %d rows want 1 that was updated", n)
-				}
-				if err := d.PutSession(ctx, thread, supacheckpoint.SessionUpdate{Status: "completed", Metadata: json.RawMessage(`{"score":3}`)}); err != nil {
-					t.Fatal(err)
-				}
+				n := ask[int](t, p, `SELECT count(*)::int FROM public.proposal_checkpoints WHERE thread_id = $1 AND updated_at > created_at`, thread)
+				assert.Equal(t, 1, n, "rows that say when they were updated")
+				require.NoError(t, d.PutSession(ctx, thread, supacheckpoint.SessionUpdate{Status: "completed", Metadata: json.RawMessage(`{"score":3}`)}))
 				var sessions []supacheckpoint.Session
 				for s, err := range d.Sessions(ctx, supacheckpoint.SessionQuery{Statuses: []string{"completed"}}) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					sessions = append(sessions, s)
 				}
-				if len(sessions) != 1 || sessions[0].User != user || sessions[0].Thread != thread || sessions[0].Checkpoints != 1 ||
-					string(sessions[0].Metadata) != `{"score": 3}` || !sessions[0].LastActivity.After(sessions[0].Start) {
-					t.Errorf("got sessions %+v", sessions)
-				}
-				if one, err := d.Session(ctx, thread); err != nil || one.Proposal != proposal || !reflect.DeepEqual(sessions, []supacheckpoint.Session{one}) {
-					t.Errorf("got session %+v, error %v, want that of %+v", one, err, sessions)
-				}
+				require.Len(t, sessions, 1)
+				assert.Equal(t, user, sessions[0].User)
+				assert.Equal(t, thread, sessions[0].Thread)
+				assert.Equal(t, 1, sessions[0].Checkpoints)
+				assert.Equal(t, `{"score": 3}`, string(sessions[0].Metadata))
+				assert.True(t, sessions[0].LastActivity.After(sessions[0].Start), "%+v", sessions[0])
+				one, err := d.Session(ctx, thread)
+				assert.NoError(t, err)
+				assert.Equal(t, proposal, one.Proposal)
+				assert.Equal(t, sessions, []supacheckpoint.Session{one})
 				for unknown, want := range map[string]error{"none": checkpoint.ErrNotFound, "": checkpoint.ErrInvalid} {
-					if s, err := d.Session(ctx, unknown); !errors.Is(err, want) || s.Proposal != "" {
-						t.Errorf("the session of %q: got %+v, error %v want %v", unknown, s, err, want)
-					}
+					s, err := d.Session(ctx, unknown)
+					assert.ErrorIs(t, err, want, "the session of %q", unknown)
+					assert.Empty(t, s.Proposal, "the session of %q", unknown)
 				}
 				for range 2 {
-					if err := d.Delete(ctx, thread); err != nil {
-						t.Errorf("delete: %v", err)
-					}
+					assert.NoError(t, d.Delete(ctx, thread), "delete")
 				}
 				got, err = d.Get(ctx, thread)
 				wantJSON(t, "deleted", got, err, "")
@@ -212,9 +185,9 @@ func TestProposals(t *testing.T) {
 	}
 }
 
-// What other programs write under the policies, by statements as these, is read, and they
-// read what is written here.
-func TestProposalsInPlainSQL(t *testing.T) {
+// Proposals reads rows that other programs write with SQL as the user, and these programs
+// can read its rows.
+func TestProposalsSharesRowsWithPlainSQL(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)
 	user, proposal := member(t, p)
@@ -229,25 +202,23 @@ func TestProposalsInPlainSQL(t *testing.T) {
 		ON CONFLICT (thread_id) DO UPDATE SET user_id = excluded.user_id, proposal_id = excluded.proposal_id, last_activity = excluded.last_activity`, thread, user, proposal)
 	for range 2 {
 		for _, statement := range []string{upsert, session} {
-			if n, err := asUserFor(t, conn, user, statement); n != 1 || err != nil {
-				t.Fatalf("%s: got %d rows, error %v", statement, n, err)
-			}
+			n, err := asUserFor(t, conn, user, statement)
+			require.NoError(t, err, statement)
+			require.Equal(t, int64(1), n, statement)
 		}
 	}
 	got, err := d.Get(ctx, thread)
 	wantJSON(t, "theirs", got, err, `{"state":{"section":2},"config":{},"thread_id":"`+thread+`"}`)
-	if err := d.Put(ctx, thread, json.RawMessage(`{"state":{"section":3}}`)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Put(ctx, thread, json.RawMessage(`{"state":{"section":3}}`)))
 	read := fmt.Sprintf(`SELECT FROM proposal_checkpoints c JOIN proposal_sessions s USING (thread_id, user_id, proposal_id)
 		WHERE thread_id = '%s' AND c.metadata = '{}' AND s.metadata = '{}' AND s.status = 'active'
 		AND checkpoint_data->>'thread_id' = thread_id AND checkpoint_data->'state'->>'section' = '3'`, thread)
-	if n, err := asUserFor(t, conn, user, read); n != 1 || err != nil {
-		t.Errorf("ours: got %d rows, error %v", n, err)
-	}
+	n, err := asUserFor(t, conn, user, read)
+	assert.NoError(t, err)
+	assert.Equal(t, int64(1), n)
 }
 
-// asUserFor runs SQL as [asUser] does, and keeps what it did.
+// asUserFor runs SQL like [asUser], but commits the transaction.
 func asUserFor(t *testing.T, conn *pgx.Conn, user, sql string) (n int64, err error) {
 	t.Helper()
 	err = pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
@@ -263,7 +234,7 @@ func asUserFor(t *testing.T, conn *pgx.Conn, user, sql string) (n int64, err err
 	return n, err
 }
 
-func TestProposalsRefuses(t *testing.T) {
+func TestProposalsRejectsInvalidDocumentsAndOwners(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)
 	store := p.open(t)
@@ -302,25 +273,21 @@ func TestProposalsRefuses(t *testing.T) {
 		"half a character in it":   {mine, about(proposal), `{"state":{"a":"\udc00"}}`, checkpoint.ErrInvalid},
 	} {
 		thread := "refused " + name + user
-		if err := proposals(t, c.store, c.o).Put(t.Context(), thread, json.RawMessage(c.data)); !errors.Is(err, c.want) {
-			t.Errorf("%s: got error %v want %v", name, err, c.want)
-		}
+		assert.ErrorIs(t, proposals(t, c.store, c.o).Put(t.Context(), thread, json.RawMessage(c.data)), c.want, name)
 		for _, table := range []string{"proposal_checkpoints", "proposal_sessions"} {
-			if n := ask[int](t, p, `SELECT count(*)::int FROM public.`+table+` WHERE thread_id = $1`, thread); n != 0 {
-				t.Errorf("%s: %s has a row", name, table)
-			}
+			n := ask[int](t, p, `SELECT count(*)::int FROM public.`+table+` WHERE thread_id = $1`, thread)
+			assert.Equal(t, 0, n, "%s: rows of %s", name, table)
 		}
 	}
 	for _, table := range []string{`x"; drop table proposals; --`, "a.b", "1", " ", strings.Repeat("x", 64), "tab\x00le"} {
-		if _, err := mine.Proposals(supacheckpoint.ProposalOptions{Table: table}); !errors.Is(err, checkpoint.ErrInvalid) {
-			t.Errorf("table %q: got error %v want %v", table, err, checkpoint.ErrInvalid)
-		}
+		_, err := mine.Proposals(supacheckpoint.ProposalOptions{Table: table})
+		assert.ErrorIs(t, err, checkpoint.ErrInvalid, "table %q", table)
 	}
 }
 
-// One user does not reach what is another's, be it by the store or by SQL, also where both
-// have threads of one id.
-func TestProposalsAreApart(t *testing.T) {
+// A user cannot read or change another user's documents, with the store or with SQL. Both
+// users can have a thread with the same id.
+func TestProposalsOfUsersAreSeparate(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)
 	store := p.open(t)
@@ -328,32 +295,21 @@ func TestProposalsAreApart(t *testing.T) {
 	userB, proposalB := member(t, p)
 	a, b := proposals(t, as(t, store, userA), about(proposalA)), proposals(t, as(t, store, userB), about(proposalB))
 	ctx, thread := t.Context(), supacheckpoint.ProposalThreadID(proposalA, "")
-	if err := a.Put(ctx, thread, json.RawMessage(`{"state":{"of":"a"}}`)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Put(ctx, thread, json.RawMessage(`{"state":{"of":"a"}}`)))
 	got, err := b.Get(ctx, thread)
 	wantJSON(t, "b's, before", got, err, "")
-	if err := b.Delete(ctx, thread); err != nil {
-		t.Error(err)
-	}
-	if err := b.PutSession(ctx, thread, supacheckpoint.SessionUpdate{Status: "taken"}); !errors.Is(err, checkpoint.ErrConflict) {
-		t.Errorf("b's session of a's thread: got error %v want %v", err, checkpoint.ErrConflict)
-	}
+	assert.NoError(t, b.Delete(ctx, thread))
+	assert.ErrorIs(t, b.PutSession(ctx, thread, supacheckpoint.SessionUpdate{Status: "taken"}), checkpoint.ErrConflict, "b's session of a's thread")
 	asB := proposals(t, forUser(t, store, userB), about(proposalB))
-	if err := asB.PutSession(ctx, thread, supacheckpoint.SessionUpdate{Status: "taken"}); !errors.Is(err, checkpoint.ErrConflict) {
-		t.Errorf("the same by the service: got error %v want %v", err, checkpoint.ErrConflict)
-	}
+	assert.ErrorIs(t, asB.PutSession(ctx, thread, supacheckpoint.SessionUpdate{Status: "taken"}), checkpoint.ErrConflict, "the same by the service")
 	for name, d := range map[string]*supacheckpoint.Proposals{"b": b, "the service for b": asB} {
-		if s, err := d.Session(ctx, thread); !errors.Is(err, checkpoint.ErrNotFound) {
-			t.Errorf("%s: got the session %+v, error %v", name, s, err)
-		}
+		_, err := d.Session(ctx, thread)
+		assert.ErrorIs(t, err, checkpoint.ErrNotFound, name)
 	}
-	if n, err := b.CleanUp(ctx, supacheckpoint.SessionQuery{Statuses: []string{"active"}}); n != 0 || err != nil {
-		t.Errorf("b cleans up: got %d, error %v", n, err)
-	}
-	if err := b.Put(ctx, thread, json.RawMessage(`{"state":{"of":"b"}}`)); err != nil {
-		t.Fatal(err)
-	}
+	n, err := b.CleanUp(ctx, supacheckpoint.SessionQuery{Statuses: []string{"active"}})
+	assert.NoError(t, err, "b cleans up")
+	assert.Equal(t, 0, n, "b cleans up")
+	require.NoError(t, b.Put(ctx, thread, json.RawMessage(`{"state":{"of":"b"}}`)))
 	for who, c := range map[string]struct {
 		d    *supacheckpoint.Proposals
 		want string
@@ -363,13 +319,9 @@ func TestProposalsAreApart(t *testing.T) {
 		got, err := c.d.Get(ctx, thread)
 		wantJSON(t, who, got, err, `{"state":{"of":"`+c.want+`"},"thread_id":"`+thread+`"}`)
 	}
-	if err := b.Put(ctx, "about a's proposal", json.RawMessage(`{"state":{}}`)); err != nil {
-		t.Fatal(err)
-	}
-	about := proposals(t, as(t, store, userB), about(proposalA))
-	if err := about.Put(ctx, "about a's proposal", json.RawMessage(`{"state":{}}`)); !refused(err) {
-		t.Errorf("b, about a's proposal: got error %v, want a refusal", err)
-	}
+	require.NoError(t, b.Put(ctx, "about a's proposal", json.RawMessage(`{"state":{}}`)))
+	err = proposals(t, as(t, store, userB), about(proposalA)).Put(ctx, "about a's proposal", json.RawMessage(`{"state":{}}`))
+	assert.True(t, refused(err), "b, about a's proposal: got error %v", err)
 
 	conn := p.conn(t)
 	for _, table := range []string{"proposal_checkpoints", "proposal_sessions", "proposals"} {
@@ -379,9 +331,9 @@ func TestProposalsAreApart(t *testing.T) {
 			"UPDATE " + table + " SET user_id = '" + userB + "'" + theirs,
 			"DELETE FROM " + table + theirs,
 		} {
-			if n, err := asUser(t, conn, userB, attack); n != 0 || err != nil && !refused(err) {
-				t.Errorf("%s: got %d rows, error %v", attack, n, err)
-			}
+			n, err := asUser(t, conn, userB, attack)
+			assert.Zero(t, n, attack)
+			assert.True(t, err == nil || refused(err), "%s: got error %v", attack, err)
 		}
 	}
 	for _, attack := range []string{
@@ -395,15 +347,14 @@ func TestProposalsAreApart(t *testing.T) {
 		`INSERT INTO agent_checkpoints (thread_id, checkpoint_data) VALUES ('x', '{}')`,
 		`TRUNCATE proposal_sessions`,
 	} {
-		if n, err := asUser(t, conn, userB, attack); !refused(err) {
-			t.Errorf("%s: got %d rows, error %v, want a refusal", attack, n, err)
-		}
+		_, err := asUser(t, conn, userB, attack)
+		assert.True(t, refused(err), "%s: got error %v", attack, err)
 	}
 }
 
-// What the database has that is no document is an error, and nothing like an absence,
-// unless that is asked for.
-func TestFailOpen(t *testing.T) {
+// A stored row that is no document is an error. With FailOpen, Get logs errors of the
+// database and returns no document.
+func TestFailOpenLogsErrorsOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)
 	store := p.open(t)
@@ -411,9 +362,8 @@ func TestFailOpen(t *testing.T) {
 	do(t, p, `INSERT INTO public.proposal_checkpoints (thread_id, user_id, proposal_id, checkpoint_data) VALUES ('bad', $1::uuid, $2::uuid, '{"state":[]}')`, user, proposal)
 
 	closed := proposals(t, as(t, store, user), about(proposal))
-	if data, err := closed.Get(t.Context(), "bad"); !errors.Is(err, supacheckpoint.ErrDocument) {
-		t.Errorf("got %s, error %v want %v", data, err, supacheckpoint.ErrDocument)
-	}
+	_, err := closed.Get(t.Context(), "bad")
+	assert.ErrorIs(t, err, supacheckpoint.ErrDocument)
 	var said bytes.Buffer
 	p.options.Logger = slog.New(slog.NewTextHandler(&said, nil))
 	p.options.Retry = supacheckpoint.Retry{Max: -1}
@@ -421,40 +371,35 @@ func TestFailOpen(t *testing.T) {
 	o.FailOpen = true
 	mine := as(t, p.open(t), user)
 	open := proposals(t, mine, o)
-	if data, err := open.Get(t.Context(), "bad"); data != nil || err != nil || !strings.Contains(said.String(), "invalid checkpoint data format") {
-		t.Errorf("got %s, error %v, log %s", data, err, said.String())
-	}
+	data, err := open.Get(t.Context(), "bad")
+	assert.NoError(t, err)
+	assert.Nil(t, data)
+	assert.Contains(t, said.String(), "invalid checkpoint data format")
 	o.Table = "not_there"
 	missing := proposals(t, mine, o)
-	if data, err := missing.Get(t.Context(), "t"); data != nil || err != nil || !strings.Contains(said.String(), "not_there") {
-		t.Errorf("a table that is not there: got %s, error %v, log %s", data, err, said.String())
-	}
-	if err := missing.Delete(t.Context(), "t"); err != nil {
-		t.Errorf("delete from a table that is not there: %v", err)
-	}
-	if err := missing.Put(t.Context(), "t", json.RawMessage(`{"state":{}}`)); !errors.Is(err, supacheckpoint.ErrNotMigrated) || !strings.Contains(err.Error(), "not_there") {
-		t.Errorf("put into a table that is not there: got error %v", err)
-	}
-	// It is not for mistakes of the caller.
-	if _, err := open.Get(t.Context(), ""); !errors.Is(err, checkpoint.ErrInvalid) {
-		t.Errorf("no thread: got error %v want %v", err, checkpoint.ErrInvalid)
-	}
+	data, err = missing.Get(t.Context(), "t")
+	assert.NoError(t, err, "a table that is not there")
+	assert.Nil(t, data, "a table that is not there")
+	assert.Contains(t, said.String(), "not_there", "a table that is not there")
+	assert.NoError(t, missing.Delete(t.Context(), "t"), "delete from a table that is not there")
+	err = missing.Put(t.Context(), "t", json.RawMessage(`{"state":{}}`))
+	assert.ErrorIs(t, err, supacheckpoint.ErrNotMigrated, "put into a table that is not there")
+	assert.ErrorContains(t, err, "not_there", "put into a table that is not there")
+	// FailOpen does not apply to mistakes of the caller.
+	_, err = open.Get(t.Context(), "")
+	assert.ErrorIs(t, err, checkpoint.ErrInvalid, "no thread")
 	nobody := proposals(t, p.open(t), supacheckpoint.ProposalOptions{FailOpen: true})
-	if _, err := nobody.Get(t.Context(), "t"); !errors.Is(err, supacheckpoint.ErrNoOwner) {
-		t.Errorf("nobody: got error %v want %v", err, supacheckpoint.ErrNoOwner)
-	}
+	_, err = nobody.Get(t.Context(), "t")
+	assert.ErrorIs(t, err, supacheckpoint.ErrNoOwner, "no user")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := open.Get(ctx, "bad"); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: got error %v want %v", err, context.Canceled)
-	}
-	if err := open.Delete(ctx, "bad"); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: got error %v want %v", err, context.Canceled)
-	}
+	_, err = open.Get(ctx, "bad")
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.ErrorIs(t, open.Delete(ctx, "bad"), context.Canceled)
 }
 
-// The session is not worth an error when the document is stored.
-func TestProposalSessionFails(t *testing.T) {
+// Put stores the document and only logs a warning if its session belongs to another user.
+func TestPutLogsThatTheSessionBelongsToAnotherUser(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)
 	userA, proposalA := member(t, p)
@@ -466,19 +411,14 @@ func TestProposalSessionFails(t *testing.T) {
 	for _, d := range []*supacheckpoint.Proposals{
 		proposals(t, as(t, store, userA), about(proposalA)), proposals(t, as(t, store, userB), about(proposalB)),
 	} {
-		if err := d.Put(t.Context(), thread, json.RawMessage(`{"state":{}}`)); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, d.Put(t.Context(), thread, json.RawMessage(`{"state":{}}`)))
 	}
-	if !strings.Contains(said.String(), "level=WARN") || !strings.Contains(said.String(), "another user has a session") {
-		t.Errorf("got log %q", said.String())
-	}
-	if owner := ask[string](t, p, `SELECT user_id::text FROM public.proposal_sessions WHERE thread_id = $1`, thread); owner != userA {
-		t.Errorf("the session is of %s want %s", owner, userA)
-	}
+	assert.Contains(t, said.String(), "level=WARN")
+	assert.Contains(t, said.String(), "another user has a session")
+	assert.Equal(t, userA, ask[string](t, p, `SELECT user_id::text FROM public.proposal_sessions WHERE thread_id = $1`, thread))
 }
 
-func TestProposalsCleanUp(t *testing.T) {
+func TestProposalsCleanUpDeletesIdleDocuments(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)
 	store := p.open(t)
@@ -487,13 +427,9 @@ func TestProposalsCleanUp(t *testing.T) {
 	ctx := t.Context()
 	id := func(name string) string { return name + " " + user }
 	for _, name := range []string{"old", "done", "written just now", "new"} {
-		if err := d.Put(ctx, id(name), json.RawMessage(`{"state":{}}`)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Put(ctx, id(name), json.RawMessage(`{"state":{}}`)))
 	}
-	if err := d.PutSession(ctx, id("done"), supacheckpoint.SessionUpdate{Status: "completed"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.PutSession(ctx, id("done"), supacheckpoint.SessionUpdate{Status: "completed"}))
 	do(t, p, `UPDATE public.proposal_sessions SET last_activity = now() - interval '40 days' WHERE thread_id = ANY ($1)`, []string{id("old"), id("written just now")})
 	do(t, p, `UPDATE public.proposal_checkpoints SET updated_at = now() - interval '40 days' WHERE thread_id = $1`, id("old"))
 	for name, c := range map[string]struct {
@@ -503,41 +439,34 @@ func TestProposalsCleanUp(t *testing.T) {
 		"old":       {supacheckpoint.SessionQuery{IdleFor: 30 * 24 * time.Hour}, 1},
 		"completed": {supacheckpoint.SessionQuery{Statuses: []string{"completed", "failed"}}, 1},
 	} {
-		if n, err := d.CleanUp(ctx, c.q); n != c.want || err != nil {
-			t.Errorf("%s: removed %d want %d, error %v", name, n, c.want, err)
-		}
+		n, err := d.CleanUp(ctx, c.q)
+		assert.NoError(t, err, name)
+		assert.Equal(t, c.want, n, name)
 	}
-	if n, err := d.CleanUp(ctx, supacheckpoint.SessionQuery{}); n != 0 || !errors.Is(err, checkpoint.ErrInvalid) {
-		t.Errorf("everything: removed %d, error %v", n, err)
-	}
+	n, err := d.CleanUp(ctx, supacheckpoint.SessionQuery{})
+	assert.ErrorIs(t, err, checkpoint.ErrInvalid, "a query without a condition")
+	assert.Equal(t, 0, n, "a query without a condition")
 	left := ask[[]string](t, p, `SELECT array_agg(c.thread_id ORDER BY c.thread_id) FROM public.proposal_checkpoints c
 		JOIN public.proposal_sessions s USING (thread_id, user_id) WHERE user_id = $1::uuid`, user)
 	wantSame(t, "left", left, id("new"), id("written just now"))
-	// By the service, for whom the options name, and for all.
+	// The service lists the sessions of the user in the options. It can clean up for all users.
 	o := about(proposal)
 	o.User = func(context.Context) (string, error) { return user, nil }
 	service := proposals(t, store, o)
-	n := 0
+	n = 0
 	for s, err := range service.Sessions(ctx, supacheckpoint.SessionQuery{}) {
-		if n++; err != nil || s.User != user {
-			t.Errorf("got %+v, error %v", s, err)
-		}
+		n++
+		assert.NoError(t, err)
+		assert.Equal(t, user, s.User)
 	}
-	if n != 2 {
-		t.Errorf("got %d sessions want 2", n)
-	}
+	assert.Equal(t, 2, n)
 	removed, err := service.CleanUp(ctx, supacheckpoint.SessionQuery{AllUsers: true, Prefix: id("new"), Statuses: []string{"active"}})
-	if removed != 1 || err != nil {
-		t.Errorf("of all users: removed %d want 1, error %v", removed, err)
+	assert.NoError(t, err, "of all users")
+	assert.Equal(t, 1, removed, "of all users")
+	for _, err := range proposals(t, store, about(proposal)).Sessions(ctx, supacheckpoint.SessionQuery{}) {
+		assert.ErrorIs(t, err, supacheckpoint.ErrNoOwner, "no user")
 	}
-	for s, err := range proposals(t, store, about(proposal)).Sessions(ctx, supacheckpoint.SessionQuery{}) {
-		if !errors.Is(err, supacheckpoint.ErrNoOwner) {
-			t.Errorf("of nobody: got %+v, error %v", s, err)
-		}
-	}
-	for s, err := range d.Sessions(ctx, supacheckpoint.SessionQuery{AllUsers: true}) {
-		if !errors.Is(err, supacheckpoint.ErrRole) {
-			t.Errorf("of all, by one: got %+v, error %v", s, err)
-		}
+	for _, err := range d.Sessions(ctx, supacheckpoint.SessionQuery{AllUsers: true}) {
+		assert.ErrorIs(t, err, supacheckpoint.ErrRole, "all users, as a user")
 	}
 }

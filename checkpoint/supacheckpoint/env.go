@@ -28,9 +28,9 @@ const (
 //   - SUPABASE_SERVICE_ROLE_KEY, or else SUPABASE_KEY, is optional. If it is set, it is
 //     checked; the anon key is an [ErrAnonKey].
 //
-// It returns [ErrNotConfigured] if no variable for a database, project or key is set, so
-// that a program can run without a store. Any other error reports a wrong setting or
-// a failed connection.
+// FromEnv returns [ErrNotConfigured] if no variable for a database, project or key is set.
+// A program can then run without a store. Any other error reports a wrong setting or a
+// failed connection.
 func FromEnv(ctx context.Context, o Options) (*Store, error) {
 	s, err := fromEnv(ctx, o)
 	if err != nil {
@@ -69,8 +69,8 @@ func fromEnv(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// firstSet returns the name and value of the first variable that is set. If neither is,
-// it returns name and "".
+// firstSet returns the name and value of the first variable that is set. If neither is
+// set, it returns name and "".
 func firstSet(name, other string) (string, string) {
 	if os.Getenv(name) == "" && os.Getenv(other) != "" {
 		name = other

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 )
 
-// apiKey returns a key of the project in the form of a token.
+// apiKey returns an API key of a project, which is a signed token.
 func apiKey(tb testing.TB, role, ref, secret string) string {
 	tb.Helper()
 	return sign(tb, jwt.SigningMethodHS256, []byte(secret), "", jwt.MapClaims{
@@ -20,7 +22,7 @@ func apiKey(tb testing.TB, role, ref, secret string) string {
 	})
 }
 
-func TestCheckServiceKey(t *testing.T) {
+func TestCheckServiceKeyAcceptsOnlyTheServiceRole(t *testing.T) {
 	t.Parallel()
 	expired := sign(t, jwt.SigningMethodHS256, []byte(secret), "", jwt.MapClaims{"role": "service_role", "exp": 1})
 	for name, c := range map[string]struct {
@@ -46,21 +48,20 @@ func TestCheckServiceKey(t *testing.T) {
 		"the anon key of another place": {apiKey(t, "anon", "zyxwvuts", secret+"!"), project, secret, supacheckpoint.ErrAnonKey},
 	} {
 		err := supacheckpoint.CheckServiceKey(c.key, c.project, []byte(c.secret))
-		if !errors.Is(err, c.want) {
-			t.Errorf("%s: got error %v want %v", name, err, c.want)
-		}
-		if err != nil && strings.Contains(err.Error(), c.key) {
-			t.Errorf("%s: the error has the key: %v", name, err)
+		assert.ErrorIs(t, err, c.want, name)
+		if err != nil {
+			assert.NotContains(t, err.Error(), c.key, name)
 		}
 	}
 }
 
+// environment has the names of all variables that FromEnv reads.
 var environment = []string{
 	"SUPABASE_DB_URL", "DATABASE_URL", "SUPABASE_URL", "SUPABASE_SERVICE_ROLE_KEY", "SUPABASE_KEY",
 	"SUPABASE_JWT_SECRET", "SUPABASE_JWKS_URL", "NEXT_PUBLIC_SUPABASE_URL",
 }
 
-// setEnv sets what is given, and nothing else.
+// setEnv sets the variables of environment, to the empty string where env has no value.
 func setEnv(t *testing.T, env map[string]string) {
 	t.Helper()
 	for _, name := range environment {
@@ -68,7 +69,7 @@ func setEnv(t *testing.T, env map[string]string) {
 	}
 }
 
-func TestFromEnv(t *testing.T) {
+func TestFromEnvReadsOrRefusesTheVariables(t *testing.T) {
 	p := directPlace(t)
 	p.options.Checkpoint.Patience = time.Millisecond
 	p.options.Retry.Max = -1
@@ -76,7 +77,7 @@ func TestFromEnv(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		env   map[string]string
-		users bool // tokens of users can be checked
+		users bool // VerifyJWT works
 		want  error
 		says  []string
 	}{
@@ -96,9 +97,9 @@ func TestFromEnv(t *testing.T) {
 		{"both names of the project", map[string]string{
 			"SUPABASE_DB_URL": p.url, "SUPABASE_URL": project, "NEXT_PUBLIC_SUPABASE_URL": "https://zyxwvuts.supabase.co", "SUPABASE_JWT_SECRET": secret,
 		}, true, nil, nil},
-		{"the front end's name alone", map[string]string{"NEXT_PUBLIC_SUPABASE_URL": project}, false, errAny, []string{"SUPABASE_DB_URL is not set"}},
+		{"the front end's name only", map[string]string{"NEXT_PUBLIC_SUPABASE_URL": project}, false, errAny, []string{"SUPABASE_DB_URL is not set"}},
 		{
-			"the front end's name of what is none",
+			"the front end's name of an invalid URL",
 			map[string]string{"SUPABASE_DB_URL": p.url, "NEXT_PUBLIC_SUPABASE_URL": "abcdefgh"},
 			false, checkpoint.ErrInvalid,
 			[]string{"NEXT_PUBLIC_SUPABASE_URL"},
@@ -123,7 +124,7 @@ func TestFromEnv(t *testing.T) {
 			false, supacheckpoint.ErrKey,
 			[]string{"SUPABASE_KEY", "abcdefgh"},
 		},
-		{"a URL that is none", map[string]string{"SUPABASE_DB_URL": p.url, "SUPABASE_URL": "abcdefgh"}, false, checkpoint.ErrInvalid, []string{"SUPABASE_URL"}},
+		{"an invalid URL", map[string]string{"SUPABASE_DB_URL": p.url, "SUPABASE_URL": "abcdefgh"}, false, checkpoint.ErrInvalid, []string{"SUPABASE_URL"}},
 		{
 			"a secret that is short",
 			map[string]string{"SUPABASE_DB_URL": p.url, "SUPABASE_URL": project, "SUPABASE_JWT_SECRET": "pa55word"},
@@ -136,7 +137,7 @@ func TestFromEnv(t *testing.T) {
 			false, errAny,
 			[]string{"SUPABASE_DB_URL", "127.0.0.1"},
 		},
-		{"a database URL that is none", map[string]string{"DATABASE_URL": "postgres://ann:pa55word@127.0.0.1:port/x"}, false, errAny, []string{"DATABASE_URL"}},
+		{"an invalid database URL", map[string]string{"DATABASE_URL": "postgres://ann:pa55word@127.0.0.1:port/x"}, false, errAny, []string{"DATABASE_URL"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			setEnv(t, c.env)
@@ -144,13 +145,13 @@ func TestFromEnv(t *testing.T) {
 			if err == nil {
 				defer store.Close()
 			}
-			if anything := errors.Is(c.want, errAny); anything && err == nil || !anything && !errors.Is(err, c.want) {
-				t.Fatalf("got error %v want %v", err, c.want)
+			if errors.Is(c.want, errAny) {
+				require.Error(t, err)
+			} else {
+				require.ErrorIs(t, err, c.want)
 			}
 			for _, text := range c.says {
-				if !strings.Contains(err.Error(), text) {
-					t.Errorf("got error %v, which does not say %q", err, text)
-				}
+				assert.ErrorContains(t, err, text)
 			}
 			if err != nil {
 				wantNoSecrets(t, err.Error(), service, anon, secret, "pa55word")
@@ -158,24 +159,22 @@ func TestFromEnv(t *testing.T) {
 			}
 			putAll(t, as(t, store, newUser()), "plan", 1)
 			u, err := store.VerifyJWT(t.Context(), sign(t, jwt.SigningMethodHS256, []byte(secret), "", claimsOf(nil)))
-			if (err == nil) != c.users || c.users && u.ID != ann {
-				t.Errorf("got user %q, error %v", u.ID, err)
-			}
-			if !c.users && !errors.Is(err, supacheckpoint.ErrNotConfigured) {
-				t.Errorf("got error %v want %v", err, supacheckpoint.ErrNotConfigured)
+			if c.users {
+				assert.NoError(t, err)
+				assert.Equal(t, ann, u.ID)
+			} else {
+				assert.ErrorIs(t, err, supacheckpoint.ErrNotConfigured)
 			}
 		})
 	}
 }
 
-// errAny stands for any error.
+// errAny is the wanted error of a test case in which any error is right.
 var errAny = errors.New("any error")
 
 func wantNoSecrets(t *testing.T, text string, secrets ...string) {
 	t.Helper()
 	for _, s := range secrets {
-		if strings.Contains(text, s) {
-			t.Errorf("%q has the secret %q", text, s)
-		}
+		assert.NotContains(t, text, s)
 	}
 }

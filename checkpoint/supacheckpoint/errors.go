@@ -20,8 +20,8 @@ var (
 	ErrAnonKey = errors.New("this is the anon key, and a service role key is needed")
 	// ErrKey means that a key does not belong to this project.
 	ErrKey = errors.New("not a key of this project")
-	// ErrRole means that a store or role may not do this for a user. It wraps
-	// [checkpoint.ErrInvalid].
+	// ErrRole means that the store does not have the role for a call, or that a role is
+	// not allowed. It wraps [checkpoint.ErrInvalid].
 	ErrRole = fmt.Errorf("role not allowed: %w", checkpoint.ErrInvalid)
 	// ErrDenied means that the database denied access to a role, by its privileges or a
 	// policy.
@@ -44,8 +44,8 @@ func classify(err error) error {
 	return refusal(err)
 }
 
-// refusal is classify for a caller's own statements, whose missing tables are not
-// [ErrNotMigrated].
+// refusal wraps an error of a caller's own statement with the matching sentinel error. A
+// missing table of the caller is not [ErrNotMigrated].
 func refusal(err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {

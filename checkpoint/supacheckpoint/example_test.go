@@ -23,13 +23,13 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// exampleTB stands for a test, which an example has not.
+// exampleTB lets examples call helpers of tests.
 type exampleTB struct{ testing.TB }
 
 func (exampleTB) Helper()                           {}
 func (exampleTB) Fatalf(format string, args ...any) { log.Panicf(format, args...) }
 
-// setUp names the tests' project in the environment, as who runs a program does.
+// setUp sets the environment variables of a project that the tests have created.
 func setUp() {
 	for name, value := range map[string]string{
 		"SUPABASE_DB_URL":           supatest.Database(exampleTB{}, nil),
@@ -43,7 +43,7 @@ func setUp() {
 	}
 }
 
-// signIn returns what the project gives to a user who signs in.
+// signIn returns an access token of a user, as Supabase issues it.
 func signIn(user string) string {
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
 		"iss": issuer, "aud": "authenticated", "role": "authenticated", "sub": user, "exp": time.Now().Add(time.Hour).Unix(),
@@ -55,7 +55,7 @@ func signIn(user string) string {
 	return text
 }
 
-// newProposal makes a proposal of a user, with the tables.
+// newProposal creates the tables of documents and a proposal of a user.
 func newProposal(user string) (id string) {
 	ctx := context.Background()
 	pool, err := pgxpool.New(ctx, os.Getenv("SUPABASE_DB_URL"))
@@ -79,7 +79,7 @@ func newProposal(user string) (id string) {
 
 var exampleNotes = state.Append[string]("notes")
 
-// exampleGraph is a graph with one step, whose checkpoints are kept in a store.
+// exampleGraph returns a graph with one node that uses the store.
 func exampleGraph(store checkpoint.Store) *graph.Graph {
 	b := graph.New("desk", exampleNotes)
 	b.Node("write", func(_ context.Context, s state.View) (state.Update, error) {
@@ -93,13 +93,13 @@ func exampleGraph(store checkpoint.Store) *graph.Graph {
 	return g
 }
 
-// A program opens the store once, and binds it to the user of each request.
+// A program opens the store once. For each request, it gets a store for the user.
 func ExampleFromEnv() {
 	setUp()
 	ctx := context.Background()
 	store, err := supacheckpoint.FromEnv(ctx, supacheckpoint.Options{})
 	if errors.Is(err, supacheckpoint.ErrNotConfigured) {
-		fmt.Println("no project: nothing is kept")
+		fmt.Println("no project: no checkpoints are stored")
 		return
 	}
 	if err != nil {
@@ -128,7 +128,7 @@ func ExampleFromEnv() {
 	// Output: 11111111-1111-4111-8111-111111111111 [note 1]
 }
 
-// What is one user's is not there for another.
+// A user cannot see the threads of another user.
 func ExampleStore_As() {
 	setUp()
 	ctx := context.Background()
@@ -158,7 +158,7 @@ func ExampleStore_As() {
 	// 22222222 false true
 }
 
-// What is remembered of a user is kept apart as the threads are.
+// A memory store with the rights of a user sees only the facts of that user.
 func ExampleStore_Rights() {
 	setUp()
 	ctx := context.Background()
@@ -207,7 +207,7 @@ func ExampleStore_Rights() {
 	// 22222222 false true
 }
 
-// A session has a status, metadata and times, and goes with its thread.
+// A session has a status, metadata and times. CleanUp deletes it with its thread.
 func ExampleStore_CleanUp() {
 	setUp()
 	ctx := context.Background()
@@ -217,7 +217,7 @@ func ExampleStore_CleanUp() {
 		return
 	}
 	defer store.Close()
-	anns, err := store.For(ann) // what a service does when its user is not there
+	anns, err := store.For(ann) // a service that works for ann without a token
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -249,7 +249,7 @@ func ExampleStore_CleanUp() {
 	// 1 <nil>
 }
 
-// Documents of agents are one JSON value for each thread.
+// Agents stores one JSON document per thread.
 func ExampleStore_Agents() {
 	setUp()
 	ctx := context.Background()
@@ -278,7 +278,7 @@ func ExampleStore_Agents() {
 	// true <nil>
 }
 
-// Documents about proposals belong to a user, and are about a proposal.
+// Proposals stores one JSON document per thread. Each belongs to a user and to a proposal.
 func ExampleStore_Proposals() {
 	setUp()
 	ctx := context.Background()
@@ -295,7 +295,7 @@ func ExampleStore_Proposals() {
 	}
 	proposal := newProposal(ann)
 	documents, err := mine.Proposals(supacheckpoint.ProposalOptions{
-		// It tells what a thread is about, as the program knows.
+		// The program knows the proposal of each thread.
 		Proposal: func(_ context.Context, thread string) (string, error) { return proposal, nil },
 	})
 	if err != nil {
@@ -317,7 +317,7 @@ func ExampleStore_Proposals() {
 	// 1 <nil>
 }
 
-// What a thread is about, and how it stands, is in its session.
+// The session of a thread has its proposal, status and metadata.
 func ExampleProposals_Session() {
 	setUp()
 	ctx := context.Background()
@@ -352,7 +352,7 @@ func ExampleProposals_Session() {
 	// true
 }
 
-// A table of the program's own is under the same policies, on the same connections.
+// Do runs statements on other tables with the role and claims of the user.
 func ExampleStore_Do() {
 	setUp()
 	ctx := context.Background()
@@ -387,7 +387,7 @@ func ExampleStore_Do() {
 	// true
 }
 
-// The key that anybody may have does not pass for the service role's.
+// CheckServiceKey rejects the anon key, which is public.
 func ExampleCheckServiceKey() {
 	for _, key := range []string{"sb_secret_0123456789", "sb_publishable_0123456789"} {
 		err := supacheckpoint.CheckServiceKey(key, "https://abcdefgh.supabase.co", nil)
@@ -398,7 +398,7 @@ func ExampleCheckServiceKey() {
 	// false true
 }
 
-// A verifier tells whose token it is. With a URL it fetches the project's public keys.
+// A verifier returns the user of a token. With a URL, it fetches the public keys of the project.
 func ExampleVerifier() {
 	v, err := supacheckpoint.NewVerifier(supacheckpoint.VerifierOptions{URL: project, Secret: []byte(secret)})
 	if err != nil {
@@ -427,7 +427,7 @@ func ExampleProposalThreadID() {
 	// Output: research_2c26b46b68_
 }
 
-// The migrations are files for the Supabase CLI or the SQL editor.
+// Scripts returns the migrations for the Supabase CLI or the SQL editor.
 func ExampleScripts() {
 	scripts, err := supacheckpoint.Scripts("")
 	if err != nil {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
@@ -23,7 +25,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// fragments are what statements are broken out of with.
+// fragments has texts that an SQL injection is made of.
 var fragments = []string{
 	`'`, `"`, `''`, `\`, `\'`, `;`, `--`, `/*`, `*/`, `$$`, `$1`, `$do$`, `(`, `)`, `%`, `_`, `%s`, `{}`, `[]`, `->>`, `@>`, `?`, `||`, `::text`,
 	` OR 1=1`, ` OR true --`, `' OR '1'='1`, `'; DROP TABLE weft.cp_step; --`, `" OR "x"="x`, `' UNION SELECT * FROM weft.cp_thread --`,
@@ -31,7 +33,7 @@ var fragments = []string{
 	`current_user`, `set_config('role','postgres',true)`, "\n", "\t", "\r", "\u2028", "\u00a0", "ʼ", "＇", "é", "\U0001f600", "ann", ann,
 }
 
-// hostileText is several of them.
+// hostileText joins one to six random fragments.
 func hostileText(random *rand.Rand) string {
 	var b strings.Builder
 	for range 1 + random.IntN(6) {
@@ -40,9 +42,9 @@ func hostileText(random *rand.Rand) string {
 	return b.String()
 }
 
-// Whatever a text is that comes from outside, it is a value: no statement is broken, and
-// nothing of another user is reached. WEFT_INJECTIONS says how many rounds of 14 calls.
-func TestInjection(t *testing.T) {
+// No text of a caller breaks a statement or shows another user's threads.
+// WEFT_INJECTIONS sets the number of rounds. A round makes 14 calls.
+func TestTextsCannotInjectSQL(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
 		t.Run(name, func(t *testing.T) {
@@ -60,21 +62,21 @@ func TestInjection(t *testing.T) {
 				wg.Go(func() { attacks.run(t, count("WEFT_INJECTIONS", 300)/4) })
 			}
 			wg.Wait()
-			if c, err := anns.Get(t.Context(), checkpoint.Key{Thread: annsThread}); err != nil || len(c.Lineage) != 3 {
-				t.Errorf("ann's thread: got %d deltas, error %v", len(c.Lineage), err)
-			}
+			c, err := anns.Get(t.Context(), checkpoint.Key{Thread: annsThread})
+			assert.NoError(t, err, "ann's thread")
+			assert.Len(t, c.Lineage, 3, "ann's thread")
 			for thread, err := range anns.ListThreads(t.Context(), "") {
-				if err != nil || thread.ID != annsThread {
-					t.Errorf("ann has the thread %q, error %v", thread.ID, err)
-				}
+				assert.NoError(t, err)
+				assert.Equal(t, annsThread, thread.ID)
 			}
 		})
 	}
 }
 
-// annsThread is no text that an injector makes.
+// annsThread is an id that hostileText never returns.
 const annsThread = "the plan of ann"
 
+// An injector calls a user's store with hostile texts.
 type injector struct {
 	store     *supacheckpoint.Store
 	documents *supacheckpoint.Proposals
@@ -101,9 +103,8 @@ func (i *injector) run(t *testing.T, times int) {
 			"session":  i.store.PutSession(ctx, i.text(), supacheckpoint.SessionUpdate{Status: i.text(), Metadata: i.object()}),
 			"document": i.documents.Put(ctx, i.text()+i.user+fmt.Sprint(n, i.random.Uint64()), json.RawMessage(`{"state":`+string(i.object())+`}`)),
 		} {
-			if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-				t.Errorf("%s: SQLSTATE %s: %v", what, e.Code, err)
-			}
+			e, ok := errors.AsType[*pgconn.PgError](err)
+			assert.False(t, ok, "%s: %v", what, e)
 		}
 		i.read(ctx, t)
 	}
@@ -117,7 +118,7 @@ func (i *injector) object() json.RawMessage {
 	return data
 }
 
-// read lists by texts, and finds nothing of ann's.
+// read searches with hostile texts, and checks that no result belongs to ann.
 func (i *injector) read(ctx context.Context, t *testing.T) {
 	key, value, prefix := i.text(), i.text(), i.text()
 	for c, err := range i.store.Find(ctx, pgcheckpoint.Search{Where: []pgcheckpoint.Condition{
@@ -140,33 +141,24 @@ func (i *injector) read(ctx context.Context, t *testing.T) {
 }
 
 func (i *injector) check(t *testing.T, what, found, foreign string, err error) {
-	if err != nil {
-		t.Errorf("%s: %v", what, err)
-	}
-	if found == foreign {
-		t.Errorf("%s: found what is ann's: %q", what, found)
-	}
+	assert.NoError(t, err, what)
+	assert.NotEqual(t, foreign, found, what)
 }
 
-// Claims go to the database as one value, whatever is in them.
-func TestHostileClaims(t *testing.T) {
+// The text of claims cannot change the user that the database sees.
+func TestHostileClaimsDoNotChangeTheUser(t *testing.T) {
 	t.Parallel()
 	store := directPlace(t).open(t)
 	putAll(t, as(t, store, ann), "plan", 1)
 	for _, text := range fragments {
 		claims, err := json.Marshal(map[string]string{"sub": bob, "role": "authenticated", "email": text, text: ann, "SUB": ann, "Role": "service_role"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		bobs, err := store.As(supacheckpoint.User{ID: bob, Claims: claims})
-		if err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
-		if _, err := bobs.Get(t.Context(), checkpoint.Key{Thread: "plan"}); !errors.Is(err, checkpoint.ErrNotFound) {
-			t.Errorf("%q: got error %v want %v", text, err, checkpoint.ErrNotFound)
-		}
+		require.NoError(t, err, "%q", text)
+		_, err = bobs.Get(t.Context(), checkpoint.Key{Thread: "plan"})
+		assert.ErrorIs(t, err, checkpoint.ErrNotFound, "%q", text)
 	}
-	// A name that comes twice is read in the same way here and there: the last counts.
+	// If a name occurs twice, Go and PostgreSQL both use the last value.
 	for claims, ok := range map[string]bool{
 		`{"sub":"` + ann + `","role":"authenticated","sub":"` + bob + `"}`:                      true,
 		`{"sub":"` + bob + `","role":"authenticated","sub":"` + ann + `"}`:                      false,
@@ -176,22 +168,21 @@ func TestHostileClaims(t *testing.T) {
 		`{"sub":"` + bob + `","role":"authenticated","x":` + strings.Repeat("[", 100_000) + `}`: false,
 	} {
 		bobs, err := store.As(supacheckpoint.User{ID: bob, Claims: []byte(claims)})
-		if (err == nil) != ok {
-			t.Errorf("%.120s: got error %v", claims, err)
-			continue
-		}
 		if !ok {
+			assert.Error(t, err, "%.120s", claims)
 			continue
 		}
-		if _, err := bobs.Get(t.Context(), checkpoint.Key{Thread: "plan"}); !errors.Is(err, checkpoint.ErrNotFound) {
-			t.Errorf("%s: got error %v want %v", claims, err, checkpoint.ErrNotFound)
+		if !assert.NoError(t, err, "%.120s", claims) {
+			continue
 		}
+		_, err = bobs.Get(t.Context(), checkpoint.Key{Thread: "plan"})
+		assert.ErrorIs(t, err, checkpoint.ErrNotFound, claims)
 	}
 }
 
-// A thread of another is refused as one that is not there, in the same words and, as the
-// database looks for both in one index, in the same time.
-func TestForeignIsAsMissing(t *testing.T) {
+// Get returns the same error for another user's thread as for a missing thread. It takes the
+// same time, because the database finds both through the same index.
+func TestForeignThreadLooksMissing(t *testing.T) {
 	t.Parallel()
 	store := directPlace(t).open(t)
 	putAll(t, forUser(t, store, ann), "theirs", 20)
@@ -203,21 +194,18 @@ func TestForeignIsAsMissing(t *testing.T) {
 				start := time.Now()
 				_, err := s.Get(t.Context(), checkpoint.Key{Thread: thread})
 				times[thread] += time.Since(start)
-				if !errors.Is(err, checkpoint.ErrNotFound) {
-					t.Fatalf("%s: got error %v", who, err)
-				}
+				require.ErrorIs(t, err, checkpoint.ErrNotFound, who)
 			}
 		}
 		a, b := times["theirs"]/rounds, times["nobody"]/rounds
 		t.Logf("%s: %v for another's thread, %v for none", who, a, b)
-		if a > 5*b+time.Millisecond || b > 5*a+time.Millisecond {
-			t.Errorf("%s: %v for another's thread, and %v for none", who, a, b)
-		}
+		assert.LessOrEqual(t, a, 5*b+time.Millisecond, "%s: another user's thread takes longer", who)
+		assert.LessOrEqual(t, b, 5*a+time.Millisecond, "%s: a missing thread takes longer", who)
 	}
 }
 
-// What is no JSON that can be kept is refused soon.
-func TestHostileDocuments(t *testing.T) {
+// Put rejects JSON that PostgreSQL cannot store within five seconds.
+func TestHostileDocumentsAreRejectedQuickly(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)
 	store := p.open(t)
@@ -235,23 +223,17 @@ func TestHostileDocuments(t *testing.T) {
 	} {
 		start := time.Now()
 		err := d.Put(t.Context(), "hostile "+user, json.RawMessage(`{"state":{"x":`+state+`}}`))
-		if !errors.Is(err, checkpoint.ErrInvalid) && !errors.Is(err, supacheckpoint.ErrDocument) {
-			t.Errorf("%s: got error %.300v", name, err)
-		}
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%s: refused after %v", name, took)
-		}
+		assert.True(t, errors.Is(err, checkpoint.ErrInvalid) || errors.Is(err, supacheckpoint.ErrDocument), "%s: got error %.300v", name, err)
+		assert.LessOrEqual(t, time.Since(start), 5*time.Second, name)
 	}
-	// The last of two that have one name counts, in the check and in the database.
-	if err := d.Put(t.Context(), "twice "+user, json.RawMessage(`{"state":[],"state":{"n":1},"thread_id":"a","thread_id":"b"}`)); err != nil {
-		t.Error(err)
-	}
+	// If a name occurs twice, the check and the database both use the last value.
+	assert.NoError(t, d.Put(t.Context(), "twice "+user, json.RawMessage(`{"state":[],"state":{"n":1},"thread_id":"a","thread_id":"b"}`)))
 	got, err := d.Get(t.Context(), "twice "+user)
 	wantJSON(t, "twice", got, err, `{"state":{"n":1},"thread_id":"twice `+user+`"}`)
 }
 
-// What is encrypted is nowhere in the clear: not in the tables, not in the database's
-// journal, not in what is logged.
+// No plaintext of an encrypted checkpoint is in the tables, in the write-ahead log of
+// PostgreSQL, in errors or in logs.
 func TestSecretsStayEncrypted(t *testing.T) {
 	t.Parallel()
 	p := directPlace(t)
@@ -265,9 +247,7 @@ func TestSecretsStayEncrypted(t *testing.T) {
 	store := as(t, p.open(t), ann)
 	ring := checkpoint.KeyRing{Active: "k1", Keys: map[string][]byte{"k1": bytes.Repeat([]byte("k"), 32)}}
 	sealed, err := checkpoint.Encrypted(store, ring)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx := t.Context()
 	for i, secret := range secrets {
 		c := step("plan", i+1)
@@ -275,39 +255,28 @@ func TestSecretsStayEncrypted(t *testing.T) {
 		c.Control = []byte(`{"next":"` + secret + `"}`)
 		c.Changes[0].Data = []byte(`["` + secret + `"]`)
 		c.Snapshot = []checkpoint.Change{{Channel: "messages", Kind: 1, Data: []byte(`["` + secret + `"]`)}}
-		if err := sealed.Put(ctx, c, c.Parent); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, sealed.Put(ctx, c, c.Parent))
 		err := sealed.PutWrites(ctx, c.Key, []checkpoint.Write{{Task: "t", Channel: "x", Data: []byte(`"` + secret + `"`)}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = sealed.Put(ctx, c, stepID(99)) // a refusal, whose text is looked at
+		require.NoError(t, err)
+		err = sealed.Put(ctx, c, stepID(99)) // fails with a conflict
 		wantNoSecrets(t, fmt.Sprint(err), secrets...)
 	}
-	if c, err := sealed.Get(ctx, checkpoint.Key{Thread: "plan"}); err != nil || !bytes.Contains(c.Control, []byte(secrets[len(secrets)-1])) {
-		t.Errorf("got %s, error %v", c.Control, err)
-	}
+	c, err := sealed.Get(ctx, checkpoint.Key{Thread: "plan"})
+	assert.NoError(t, err)
+	assert.Contains(t, string(c.Control), secrets[len(secrets)-1])
 	wantNoSecrets(t, said.String(), secrets...)
-	if hits := searchDatabase(t, p, since, plain); hits == 0 {
-		t.Error("the search finds nothing at all")
-	}
+	assert.NotZero(t, searchDatabase(t, p, since, plain), "the search must find the metadata, which is not encrypted")
 	for _, secret := range secrets {
-		if hits := searchDatabase(t, p, since, secret); hits != 0 {
-			t.Errorf("the database has a secret in the clear at %d places", hits)
-		}
+		assert.Zero(t, searchDatabase(t, p, since, secret))
 	}
 	ring.Keys["k1"] = bytes.Repeat([]byte("x"), 32)
 	wrong, err := checkpoint.Encrypted(store, ring)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := wrong.Get(ctx, checkpoint.Key{Thread: "plan"}); !errors.Is(err, checkpoint.ErrDecrypt) {
-		t.Errorf("another key: got error %v want %v", err, checkpoint.ErrDecrypt)
-	}
+	require.NoError(t, err)
+	_, err = wrong.Get(ctx, checkpoint.Key{Thread: "plan"})
+	assert.ErrorIs(t, err, checkpoint.ErrDecrypt, "another key")
 }
 
-// searchDatabase counts the rows and the parts of the journal that have a text.
+// searchDatabase counts the rows and the files of the write-ahead log that contain a text.
 func searchDatabase(t *testing.T, p place, since time.Time, text string) int {
 	t.Helper()
 	hits := 0
@@ -319,8 +288,8 @@ func searchDatabase(t *testing.T, p place, since time.Time, text string) int {
 		WHERE w.modification >= $2::timestamptz - interval '1 second' AND position($1::text::bytea in pg_read_binary_file('pg_wal/' || w.name)) > 0`, text, since)
 }
 
-// An approval is its owner's, and good for once: that its thread can be guessed is of no
-// use to others.
+// Only the owner of a thread can answer its interrupt, and only once. It does not help
+// others to guess the thread's id.
 func TestApprovalIsNotReplayed(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
@@ -342,33 +311,24 @@ func TestApprovalIsNotReplayed(t *testing.T) {
 				})
 				b.Edge(graph.Start, "order")
 				g, err := b.Compile(graph.Options{Checkpoints: s})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				return g
 			}
 			anns, bobs := compile(as(t, store, ann)), compile(as(t, store, bob))
 			ctx, thread := t.Context(), supacheckpoint.ProposalThreadID("7", "")
 			snap, err := anns.Thread(thread).Invoke(ctx, graph.Begin())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			pending, err := approve.Open(snap)
-			if err != nil || len(pending) != 1 {
-				t.Fatalf("got %d questions, error %v", len(pending), err)
-			}
+			require.NoError(t, err)
+			require.Len(t, pending, 1)
 			answer := approve.Answer(pending[0].ID, true)
 			for who, g := range map[string]*graph.Graph{"bob": bobs, "the service": compile(store)} {
-				if _, err := g.Thread(thread).Snapshot(ctx); !errors.Is(err, checkpoint.ErrNotFound) {
-					t.Errorf("%s sees the thread: %v", who, err)
-				}
-				if _, err := g.Thread(thread).Invoke(ctx, answer); err == nil {
-					t.Errorf("%s has answered", who)
-				}
+				_, err := g.Thread(thread).Snapshot(ctx)
+				assert.ErrorIs(t, err, checkpoint.ErrNotFound, who)
+				_, err = g.Thread(thread).Invoke(ctx, answer)
+				assert.Error(t, err, who)
 			}
-			if ran.Load() != 0 {
-				t.Fatal("it ran without its approval")
-			}
+			require.Zero(t, ran.Load(), "the node ran without its approval")
 			var wg sync.WaitGroup
 			var won atomic.Int64
 			for range 16 {
@@ -379,12 +339,11 @@ func TestApprovalIsNotReplayed(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if won.Load() != 1 || ran.Load() != 1 {
-				t.Errorf("%d of 16 answers proceeded, and it ran %d times; want 1, 1", won.Load(), ran.Load())
-			}
-			if _, err := anns.Thread(thread).Invoke(ctx, answer); err == nil || ran.Load() != 1 {
-				t.Errorf("replayed: got error %v, ran %d times", err, ran.Load())
-			}
+			assert.Equal(t, int64(1), won.Load(), "answers that were accepted")
+			assert.Equal(t, int64(1), ran.Load(), "runs of the node")
+			_, err = anns.Thread(thread).Invoke(ctx, answer)
+			assert.Error(t, err, "a second answer")
+			assert.Equal(t, int64(1), ran.Load(), "runs of the node after a second answer")
 		})
 	}
 }

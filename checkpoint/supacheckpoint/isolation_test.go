@@ -15,13 +15,15 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 )
 
-// catalogue are questions about a schema whose answer is to be nothing.
+// catalogue has queries that find mistakes in the rights of a schema. Each must return no row.
 var catalogue = map[string]string{
 	"tables without row-level security that is forced": `SELECT relname FROM pg_class
 		WHERE relnamespace = $1::regnamespace AND relkind IN ('r', 'p') AND NOT (relrowsecurity AND relforcerowsecurity)`,
@@ -54,33 +56,29 @@ var catalogue = map[string]string{
 		AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = f.conrelid AND indkey[0] = f.conkey[1])`,
 }
 
-// Every table has row-level security, forced, with policies that ask for the user once, and
-// no right for anybody it is not meant for.
-func TestCatalogue(t *testing.T) {
+// Every table forces row-level security. Its policies call auth.uid once per statement, and
+// no other role has a privilege.
+func TestEveryTableEnforcesRowLevelSecurity(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)
 	conn := p.conn(t)
 	for schema, tables := range map[string]int{p.options.Checkpoint.Schema: 9, "public": 4} {
-		if n := ask[int](t, p, `SELECT count(*)::int FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'r'`, schema); n != tables {
-			t.Errorf("%s has %d tables, and %d were expected", schema, n, tables)
-		}
+		n := ask[int](t, p, `SELECT count(*)::int FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'r'`, schema)
+		assert.Equal(t, tables, n, "tables of %s", schema)
 		for what, query := range catalogue {
 			rows, err := conn.Query(t.Context(), query, schema)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if names, err := pgx.CollectRows(rows, pgx.RowTo[string]); err != nil || len(names) > 0 {
-				t.Errorf("%s: %s: got %v, error %v", schema, what, names, err)
-			}
+			require.NoError(t, err)
+			names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			assert.NoError(t, err, "%s: %s", schema, what)
+			assert.Empty(t, names, "%s: %s", schema, what)
 		}
 	}
-	if anon := ask[bool](t, p, `SELECT has_schema_privilege('anon', $1, 'USAGE, CREATE')`, p.options.Checkpoint.Schema); anon {
-		t.Error("anon may use the schema")
-	}
+	anon := ask[bool](t, p, `SELECT has_schema_privilege('anon', $1, 'USAGE, CREATE')`, p.options.Checkpoint.Schema)
+	assert.False(t, anon, "anon has privileges on the schema")
 }
 
-// The catalogue's questions find what they are about.
-func TestCatalogueFinds(t *testing.T) {
+// Each query of catalogue finds the mistake that its name says.
+func TestCatalogueQueriesFindMistakes(t *testing.T) {
 	t.Parallel()
 	p := directPlace(t)
 	conn := p.conn(t)
@@ -101,27 +99,20 @@ func TestCatalogueFinds(t *testing.T) {
 		"foreign keys without an index":                                   `CREATE TABLE weft.cp_more (other text REFERENCES weft.cp_project)`,
 	} {
 		tx, err := conn.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tx.Exec(t.Context(), p.sql(change)); err != nil {
-			t.Fatalf("%s: %v", change, err)
-		}
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), p.sql(change))
+		require.NoError(t, err, change)
 		rows, err := tx.Query(t.Context(), catalogue[what], schema)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if names, err := pgx.CollectRows(rows, pgx.RowTo[string]); err != nil || len(names) == 0 {
-			t.Errorf("%s: %s was not found, error %v", change, what, err)
-		}
-		if err := tx.Rollback(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		assert.NoError(t, err, "%s: %s", change, what)
+		assert.NotEmpty(t, names, "%s: %s", change, what)
+		require.NoError(t, tx.Rollback(t.Context()))
 	}
 }
 
-// What belongs to one user is not there for another, by whatever method.
-func TestUsersAreApart(t *testing.T) {
+// No method shows or changes another user's thread.
+func TestThreadsOfUsersAreSeparate(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
 		t.Run(name, func(t *testing.T) {
@@ -130,124 +121,105 @@ func TestUsersAreApart(t *testing.T) {
 			anns, bobs := as(t, store, ann), as(t, store, bob)
 			putAll(t, anns, "plan", 3)
 			held, err := anns.Lease(t.Context(), "plan")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = held.Release(context.Background()) }()                            // its schema is dropped next
-			for _, other := range []*supacheckpoint.Store{bobs, forUser(t, store, bob), store} { // the service's own threads are others, too
+			require.NoError(t, err)
+			defer func() { _ = held.Release(context.Background()) }() // the schema is dropped next
+			// The service's own threads are separate, too.
+			for _, other := range []*supacheckpoint.Store{bobs, forUser(t, store, bob), store} {
 				wantApart(t, other)
 			}
-			if c, err := anns.Get(t.Context(), checkpoint.Key{Thread: "plan"}); err != nil || c.ID != stepID(3) || len(c.Lineage) != 3 {
-				t.Errorf("got %q with %d deltas, error %v", c.ID, len(c.Lineage), err)
-			}
-			c := step("plan", 4)
-			if err := held.Put(t.Context(), c, c.Parent); err != nil {
-				t.Errorf("the lease: %v", err)
-			}
-			// The service can, for a user that it names.
+			c, err := anns.Get(t.Context(), checkpoint.Key{Thread: "plan"})
+			assert.NoError(t, err)
+			assert.Equal(t, stepID(3), c.ID)
+			assert.Len(t, c.Lineage, 3)
+			next := step("plan", 4)
+			assert.NoError(t, held.Put(t.Context(), next, next.Parent), "the lease")
+			// The service can read the threads of a user that it names.
 			forAnn, err := store.For(ann)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c, err := forAnn.Get(t.Context(), checkpoint.Key{Thread: "plan"}); err != nil || c.ID != stepID(4) {
-				t.Errorf("the service for ann: got %q, error %v", c.ID, err)
-			}
+			require.NoError(t, err)
+			c, err = forAnn.Get(t.Context(), checkpoint.Key{Thread: "plan"})
+			assert.NoError(t, err, "the service for ann")
+			assert.Equal(t, stepID(4), c.ID, "the service for ann")
 		})
 	}
 }
 
-// wantApart tries everything with the thread of another.
+// wantApart calls every method of s for a thread that another user has.
 func wantApart(t *testing.T, s *supacheckpoint.Store) {
 	t.Helper()
 	ctx := t.Context()
 	k := checkpoint.Key{Thread: "plan", ID: stepID(3)}
 	_, errTheirs := s.Get(ctx, k)
 	_, errNone := s.Get(ctx, checkpoint.Key{Thread: "none", ID: stepID(3)})
-	if !errors.Is(errTheirs, checkpoint.ErrNotFound) ||
-		strings.ReplaceAll(errTheirs.Error(), "plan", "none") != errNone.Error() {
-		t.Errorf("get: got error %v, and for a thread that is not there %v", errTheirs, errNone)
-	}
+	require.ErrorIs(t, errTheirs, checkpoint.ErrNotFound, "get")
+	assert.EqualError(t, errNone, strings.ReplaceAll(errTheirs.Error(), "plan", "none"), "get")
 	for what, c := range map[string]struct{ got, want error }{
-		"put":       {s.Put(ctx, step("plan", 4), stepID(3)), checkpoint.ErrConflict},
-		"writes":    {s.PutWrites(ctx, k, []checkpoint.Write{{Task: "a"}}), checkpoint.ErrNotFound},
-		"copy":      {s.CopyThread(ctx, "plan", "mine"), checkpoint.ErrNotFound},
-		"delete":    {s.DeleteThread(ctx, "plan"), nil},
-		"runs":      {s.DeleteRuns(ctx, "plan", "run"), nil},
-		"tag":       {s.Tag(ctx, k, "mine"), checkpoint.ErrNotFound},
-		"untag":     {s.Untag(ctx, "plan", "theirs"), nil},
-		"as before": {func() error { _, err := s.Session(ctx, "plan"); return err }(), checkpoint.ErrNotFound},
+		"put":     {s.Put(ctx, step("plan", 4), stepID(3)), checkpoint.ErrConflict},
+		"writes":  {s.PutWrites(ctx, k, []checkpoint.Write{{Task: "a"}}), checkpoint.ErrNotFound},
+		"copy":    {s.CopyThread(ctx, "plan", "mine"), checkpoint.ErrNotFound},
+		"delete":  {s.DeleteThread(ctx, "plan"), nil},
+		"runs":    {s.DeleteRuns(ctx, "plan", "run"), nil},
+		"tag":     {s.Tag(ctx, k, "mine"), checkpoint.ErrNotFound},
+		"untag":   {s.Untag(ctx, "plan", "theirs"), nil},
+		"session": {func() error { _, err := s.Session(ctx, "plan"); return err }(), checkpoint.ErrNotFound},
 	} {
-		if !errors.Is(c.got, c.want) {
-			t.Errorf("%s: got error %v want %v", what, c.got, c.want)
-		}
+		assert.ErrorIs(t, c.got, c.want, what)
 	}
-	if n, err := s.Prune(ctx, checkpoint.PrunePolicy{}); n != 0 || err != nil {
-		t.Errorf("prune: got %d, error %v", n, err)
-	}
-	if n, err := s.CleanUp(ctx, supacheckpoint.SessionQuery{Statuses: []string{"active"}}); n != 0 || err != nil {
-		t.Errorf("clean up: got %d, error %v", n, err)
-	}
+	n, err := s.Prune(ctx, checkpoint.PrunePolicy{})
+	assert.NoError(t, err, "prune")
+	assert.Equal(t, 0, n, "prune")
+	n, err = s.CleanUp(ctx, supacheckpoint.SessionQuery{Statuses: []string{"active"}})
+	assert.NoError(t, err, "clean up")
+	assert.Equal(t, 0, n, "clean up")
 	for c, err := range s.List(ctx, checkpoint.Query{Thread: "plan", AllNamespaces: true}) {
-		t.Errorf("list: got %v, error %v", c.Key, err)
+		assert.Fail(t, "list is not empty", "%v, error %v", c.Key, err)
 	}
 	for c, err := range s.ListThreads(ctx, "") {
-		t.Errorf("threads: got %v, error %v", c, err)
+		assert.Fail(t, "threads are not empty", "%v, error %v", c, err)
 	}
 	for c, err := range s.Find(ctx, pgcheckpoint.Search{Where: []pgcheckpoint.Condition{pgcheckpoint.Has("team")}}) {
-		t.Errorf("find: got %v, error %v", c.Key, err)
+		assert.Fail(t, "find is not empty", "%v, error %v", c.Key, err)
 	}
 	for session, err := range s.Sessions(ctx, supacheckpoint.SessionQuery{}) {
-		t.Errorf("sessions: got %v, error %v", session, err)
+		assert.Fail(t, "sessions are not empty", "%v, error %v", session, err)
 	}
-	if st, err := s.Stats(ctx); st.Threads != 0 || err != nil {
-		t.Errorf("stats: got %d threads, error %v", st.Threads, err)
-	}
-	// A thread of one's own may have the same id, also while the other is leased.
+	st, err := s.Stats(ctx)
+	assert.NoError(t, err, "stats")
+	assert.Zero(t, st.Threads, "stats")
+	// A user can lease a thread with the same id while the other user's thread is leased.
 	own, err := s.Lease(ctx, "plan")
-	if err != nil {
-		t.Fatalf("lease: %v", err)
-	}
-	if _, err := own.Get(ctx, checkpoint.Key{Thread: "plan"}); !errors.Is(err, checkpoint.ErrNotFound) {
-		t.Errorf("the lease found a checkpoint: %v", err)
-	}
-	if err := own.Release(ctx); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, err, "lease")
+	_, err = own.Get(ctx, checkpoint.Key{Thread: "plan"})
+	assert.ErrorIs(t, err, checkpoint.ErrNotFound, "the lease")
+	assert.NoError(t, own.Release(ctx))
 }
 
-// asUser runs SQL as a user might who got hold of a connection: with their role and
-// claims, and nothing else. It returns how many rows were touched or seen.
+// asUser runs SQL with only the role and the claims of a user, as an attacker with a
+// connection could. It rolls the transaction back. It returns how many rows the statement
+// returned or changed.
 func asUser(t *testing.T, conn *pgx.Conn, user, sql string) (int64, error) {
 	t.Helper()
 	tx, err := conn.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = tx.Rollback(context.Background()) }()
 	claims := fmt.Sprintf(`{"sub":%q,"role":"authenticated"}`, user)
 	if user == "" {
 		claims = ""
 	}
-	if _, err := tx.Exec(t.Context(), `SELECT set_config('role', 'authenticated', true), set_config('request.jwt.claims', $1, true)`, claims); err != nil {
-		t.Fatal(err)
-	}
+	_, err = tx.Exec(t.Context(), `SELECT set_config('role', 'authenticated', true), set_config('request.jwt.claims', $1, true)`, claims)
+	require.NoError(t, err)
 	tag, err := tx.Exec(t.Context(), sql)
 	return tag.RowsAffected(), err
 }
 
-// The policies hold against any SQL: what is asked for does not come from a store.
-func TestHostileSQL(t *testing.T) {
+// The policies protect the rows of a user also from SQL that no store sends.
+func TestPoliciesStopHostileSQL(t *testing.T) {
 	t.Parallel()
 	p := directPlace(t)
 	store := p.open(t)
 	anns := as(t, store, ann)
 	putAll(t, anns, "plan", 2)
-	if err := anns.PutWrites(t.Context(), checkpoint.Key{Thread: "plan", ID: stepID(2)}, []checkpoint.Write{{Task: "a", Channel: "x"}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := anns.Tag(t.Context(), checkpoint.Key{Thread: "plan", ID: stepID(1)}, "first"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, anns.PutWrites(t.Context(), checkpoint.Key{Thread: "plan", ID: stepID(2)}, []checkpoint.Write{{Task: "a", Channel: "x"}}))
+	require.NoError(t, anns.Tag(t.Context(), checkpoint.Key{Thread: "plan", ID: stepID(1)}, "first"))
 	do(t, p, `INSERT INTO weft.cp_space SELECT key, 1, 'x' FROM weft.cp_thread`)
 	conn := p.conn(t)
 	key := ask[int64](t, p, `SELECT key FROM weft.cp_thread`)
@@ -288,36 +260,36 @@ func TestHostileSQL(t *testing.T) {
 	}
 	for _, user := range []string{bob, "", "00000000-0000-0000-0000-000000000000"} {
 		for _, attack := range attacks {
-			if n, err := asUser(t, conn, user, attack); n != 0 && err == nil {
-				t.Errorf("user %q: %s: got %d rows", user, attack, n)
+			if n, err := asUser(t, conn, user, attack); err == nil {
+				assert.Zero(t, n, "user %q: %s", user, attack)
 			}
 		}
 		for _, attack := range refusedAttacks(p, key) {
-			if n, err := asUser(t, conn, user, attack); !refused(err) {
-				t.Errorf("user %q: %s: got %d rows, error %v, want a refusal", user, attack, n, err)
-			}
+			_, err := asUser(t, conn, user, attack)
+			assert.True(t, refused(err), "user %q: %s: got error %v", user, attack, err)
 		}
 	}
-	// What says nothing of what it did is seen by what is left.
+	// These functions do not report what they changed, so check the remaining rows.
 	for _, attack := range []string{
 		fmt.Sprintf(`SELECT weft.cp_clear(%d)`, key),
 		`SELECT weft.cp_delete(` + thread + `, NULL, 0)`,
 		`SELECT weft.cp_put_writes(` + thread + `, NULL, 0, 0, '', '` + stepID(2) + `', ARRAY['a'], ARRAY[0::bigint], ARRAY['x'::bytea])`,
 		`SELECT weft.cp_session_clean(NULL, '', NULL, 0, 100)`,
 	} {
-		if _, err := asUserFor(t, conn, bob, p.sql(attack)); err != nil {
-			t.Errorf("%s: %v", attack, err)
-		}
+		_, err := asUserFor(t, conn, bob, p.sql(attack))
+		assert.NoError(t, err, attack)
 	}
-	if n, err := asUser(t, conn, ann, p.sql("SELECT * FROM weft.cp_step")); n != 2 || err != nil {
-		t.Errorf("ann sees %d of her steps, error %v", n, err)
-	}
-	if c, err := anns.Get(t.Context(), checkpoint.Key{Thread: "plan"}); err != nil || len(c.Lineage) != 2 || len(c.Writes) != 1 {
-		t.Errorf("got %d deltas, %d writes, error %v", len(c.Lineage), len(c.Writes), err)
-	}
+	n, err := asUser(t, conn, ann, p.sql("SELECT * FROM weft.cp_step"))
+	assert.NoError(t, err)
+	assert.Equal(t, int64(2), n, "rows that ann sees")
+	c, err := anns.Get(t.Context(), checkpoint.Key{Thread: "plan"})
+	assert.NoError(t, err)
+	assert.Len(t, c.Lineage, 2)
+	assert.Len(t, c.Writes, 1)
 }
 
-// refusedAttacks write what would belong to ann.
+// refusedAttacks returns statements that write rows of ann or change the schema. PostgreSQL
+// must reject each of them.
 func refusedAttacks(p place, key int64) []string {
 	attacks := []string{
 		`INSERT INTO weft.cp_thread (tenant, id) VALUES ('` + ann + `', 'new')`,
@@ -348,14 +320,14 @@ func refusedAttacks(p place, key int64) []string {
 	return attacks
 }
 
-// refused reports whether the database did not allow it.
+// refused reports whether PostgreSQL rejected a statement for a missing privilege.
 func refused(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
-	// insufficient_privilege; COPY is not possible at all with row-level security.
+	// 42501 is insufficient_privilege. 0A000 is returned for COPY with row-level security.
 	return ok && (e.Code == "42501" || e.Code == "0A000")
 }
 
-// count is how often something is done: what a variable says, or else so often.
+// count returns the number in an environment variable, or usually if there is none.
 func count(variable string, usually int) int {
 	if n, err := strconv.Atoi(os.Getenv(variable)); err == nil {
 		return n
@@ -363,9 +335,9 @@ func count(variable string, usually int) int {
 	return usually
 }
 
-// Users take turns on few connections, with calls that fail and calls that are
-// cancelled between. None ever sees what is another's, and no connection remembers.
-// WEFT_LEAKS says how many calls.
+// Users share a few connections. Some of their calls fail and some are cancelled. No user
+// sees another user's thread, and no connection keeps an identity after a call.
+// WEFT_LEAKS sets the number of calls.
 func TestIdentityDoesNotLeak(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
@@ -374,9 +346,7 @@ func TestIdentityDoesNotLeak(t *testing.T) {
 			p := newPlace(t)
 			pool := p.pool(t, 4)
 			store, err := supacheckpoint.New(t.Context(), pool, p.options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			const users = 8
 			for u := range users {
 				mine := as(t, store, userOf(u))
@@ -398,67 +368,62 @@ func TestIdentityDoesNotLeak(t *testing.T) {
 
 func userOf(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
 
-// pool opens a pool of so many connections.
+// pool opens a pool with size connections.
 func (p place) pool(tb testing.TB, size int32) *pgxpool.Pool {
 	tb.Helper()
 	config, err := pgcheckpoint.PoolConfig(p.url, p.options.Checkpoint.Pooling)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	config.MaxConns = size
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(pool.Close)
 	return pool
 }
 
+// leakWorker makes calls as random users, and checks that each sees only their own thread.
 func leakWorker(t *testing.T, store *supacheckpoint.Store, seed uint64, calls int) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	for range calls {
 		user := userOf(random.IntN(8))
 		mine, err := store.As(supacheckpoint.User{ID: user})
-		if err != nil {
-			t.Error(err)
+		if !assert.NoError(t, err) {
 			return
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		switch random.IntN(9) {
 		case 0: // cancelled at some point
 			time.AfterFunc(time.Duration(random.IntN(300))*time.Microsecond, cancel)
-		case 1: // refused
+		case 1: // a conflict
 			_ = mine.Put(ctx, step("t", 1), stepID(9))
 		case 2: // the database raises an error
 			_ = mine.PutSession(ctx, "t", supacheckpoint.SessionUpdate{Metadata: []byte(`{"a":"\u0000"}`)})
-		case 3: // a transaction of the caller's own, of which nobody knows how it ends
+		case 3: // a transaction that is cancelled or committed
 			time.AfterFunc(time.Duration(random.IntN(900))*time.Microsecond, cancel)
 			_ = mine.Do(ctx, func(ctx context.Context, tx pgx.Tx) error {
 				var is string
-				if err := tx.QueryRow(ctx, `SELECT auth.uid()::text`).Scan(&is); err == nil && is != user {
-					t.Errorf("user %s is %s", user, is)
+				if err := tx.QueryRow(ctx, `SELECT auth.uid()::text`).Scan(&is); err == nil {
+					assert.Equal(t, user, is)
 				}
 				return nil
 			})
 		}
 		seen := 0
 		for thread, err := range mine.ListThreads(ctx, "only ") {
-			if err == nil && thread.ID != "only "+user {
-				t.Errorf("user %s sees %q", user, thread.ID)
-			}
-			if err != nil && !errors.Is(err, context.Canceled) {
-				t.Error(err)
+			if err == nil {
+				assert.Equal(t, "only "+user, thread.ID)
+			} else {
+				assert.ErrorIs(t, err, context.Canceled)
 			}
 			seen++
 		}
-		if seen != 1 && ctx.Err() == nil {
-			t.Errorf("user %s sees %d threads want 1", user, seen)
+		if ctx.Err() == nil {
+			assert.Equal(t, 1, seen, "threads that user %s sees", user)
 		}
 		cancel()
 	}
 }
 
-// wantNoIdentity looks at every connection of a pool.
+// wantNoIdentity fails if a connection of the pool still has the role or claims of a user.
 func wantNoIdentity(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
 	var held []*pgxpool.Conn
@@ -469,46 +434,37 @@ func wantNoIdentity(t *testing.T, pool *pgxpool.Pool) {
 	}()
 	for range pool.Config().MaxConns {
 		c, err := pool.Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		held = append(held, c)
 		var is string
 		err = c.QueryRow(t.Context(), `SELECT concat(nullif(current_user, session_user), current_setting('request.jwt.claims', true),
 			current_setting('request.jwt.claim.sub', true), current_setting('request.jwt.claim.role', true))`).Scan(&is)
-		if err != nil || is != "" {
-			t.Errorf("a connection remembers %q, error %v", is, err)
-		}
+		assert.NoError(t, err)
+		assert.Empty(t, is)
 	}
 }
 
-// A connection that was left with an identity has no effect on whose calls they are.
-func TestSessionSettingsDoNotCount(t *testing.T) {
+// The store sets the identity of each call, also on a connection that was left with another one.
+func TestIdentityOfTheConnectionIsIgnored(t *testing.T) {
 	t.Parallel()
 	p := directPlace(t)
 	pool := p.pool(t, 1)
 	store, err := supacheckpoint.New(t.Context(), pool, p.options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	putAll(t, as(t, store, ann), "plan", 1)
 	_, err = pool.Exec(t.Context(), `SELECT set_config('request.jwt.claim.sub', $1, false), set_config('request.jwt.claims', $2, false)`,
 		ann, `{"sub":"`+ann+`"}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := as(t, store, bob).Get(t.Context(), checkpoint.Key{Thread: "plan"}); !errors.Is(err, checkpoint.ErrNotFound) {
-		t.Errorf("got error %v want %v", err, checkpoint.ErrNotFound)
-	}
+	require.NoError(t, err)
+	_, err = as(t, store, bob).Get(t.Context(), checkpoint.Key{Thread: "plan"})
+	assert.ErrorIs(t, err, checkpoint.ErrNotFound)
 	putAll(t, as(t, store, bob), "plan", 1)
 }
 
-// What is no user does not become one.
-func TestAsRefuses(t *testing.T) {
+func TestAsRejectsInvalidUsers(t *testing.T) {
 	t.Parallel()
 	store := directPlace(t).open(t)
 	for name, u := range map[string]supacheckpoint.User{
-		"nobody":                  {},
+		"no id":                   {},
 		"no UUID":                 {ID: "ann"},
 		"quoted":                  {ID: "' OR '1'='1"},
 		"the service":             {ID: ann, Role: "service_role"},
@@ -517,22 +473,18 @@ func TestAsRefuses(t *testing.T) {
 		"another's claims":        {ID: ann, Claims: []byte(`{"sub":"` + bob + `","role":"authenticated"}`)},
 		"claims of the service":   {ID: ann, Claims: []byte(`{"sub":"` + ann + `","role":"service_role"}`)},
 		"claims without a role":   {ID: ann, Claims: []byte(`{"sub":"` + ann + `"}`)},
-		"claims in other letters": {ID: ann, Claims: []byte(`{"SUB":"` + ann + `","Role":"authenticated"}`)},
-		"claims that are none":    {ID: ann, Claims: []byte(`ann`)},
+		"claims in another case":  {ID: ann, Claims: []byte(`{"SUB":"` + ann + `","Role":"authenticated"}`)},
+		"claims that are no JSON": {ID: ann, Claims: []byte(`ann`)},
 	} {
-		if _, err := store.As(u); !errors.Is(err, checkpoint.ErrInvalid) {
-			t.Errorf("%s: got error %v want %v", name, err, checkpoint.ErrInvalid)
-		}
+		_, err := store.As(u)
+		assert.ErrorIs(t, err, checkpoint.ErrInvalid, name)
 	}
-	if _, err := store.For("ann"); !errors.Is(err, checkpoint.ErrInvalid) {
-		t.Errorf("for: got error %v want %v", err, checkpoint.ErrInvalid)
-	}
-	if _, err := as(t, store, ann).For(bob); !errors.Is(err, supacheckpoint.ErrRole) {
-		t.Errorf("for, of a user: got error %v want %v", err, supacheckpoint.ErrRole)
-	}
+	_, err := store.For("ann")
+	assert.ErrorIs(t, err, checkpoint.ErrInvalid, "For an invalid id")
+	_, err = as(t, store, ann).For(bob)
+	assert.ErrorIs(t, err, supacheckpoint.ErrRole, "For on the store of a user")
 	upper := as(t, store, strings.ToUpper("aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa"))
 	putAll(t, upper, "plan", 1)
-	if _, err := as(t, store, "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa").Get(t.Context(), checkpoint.Key{Thread: "plan"}); err != nil {
-		t.Errorf("one user in two spellings: %v", err)
-	}
+	_, err = as(t, store, "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa").Get(t.Context(), checkpoint.Key{Thread: "plan"})
+	assert.NoError(t, err, "an id in capitals is the same user")
 }

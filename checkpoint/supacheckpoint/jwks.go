@@ -18,8 +18,8 @@ import (
 
 const (
 	// keysFor is the time after which keys are fetched again. keysWait is the minimum
-	// time between fetches for unknown key ids, since anybody can send tokens with
-	// unknown key ids.
+	// time between two fetches for unknown key ids. It is needed because anybody can send
+	// tokens with unknown key ids.
 	keysFor  = 10 * time.Minute
 	keysWait = 30 * time.Second
 
@@ -41,7 +41,7 @@ type keySet struct {
 	tried   time.Time
 }
 
-// A publicKey is a key for one signing method, which its type determines.
+// A publicKey is a key for one signing method. The type of the key determines the method.
 type publicKey struct {
 	id, method string
 	key        any
@@ -96,8 +96,8 @@ func (s *keySet) lookUp(id, method string) (key any, fresh bool) {
 	return key, age < keysFor
 }
 
-// refresh fetches the keys unless they were fetched recently. If missing, the cache has
-// no such key, and only keysWait applies.
+// refresh fetches the keys if they are older than keysFor. If missing is set, the cache
+// lacks the key of a token. refresh then fetches the keys if they are older than keysWait.
 func (s *keySet) refresh(ctx context.Context, missing bool) error {
 	select {
 	case s.turn <- struct{}{}:

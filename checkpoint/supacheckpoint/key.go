@@ -30,7 +30,7 @@ func checkServiceKey(key, project string, secret []byte) error {
 	}
 	claims := jwt.MapClaims{}
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}))
-	// Check the role before the signature: the error then tells which key was set.
+	// Check the role before the signature, so that the error says which key was set.
 	if _, _, err := parser.ParseUnverified(key, claims); err != nil {
 		return fmt.Errorf("neither sb_secret_ nor a token: %w", ErrKey)
 	}

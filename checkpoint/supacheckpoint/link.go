@@ -23,14 +23,14 @@ type link struct {
 	log   *slog.Logger
 }
 
-// newLink returns a link without a role. It must be bound before before, query or do.
+// newLink returns a link without a role. Set its role before any other call.
 func newLink(pool *pgxpool.Pool, o *Options) link {
 	return link{pool: pool, retry: o.Retry, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
 }
 
-// bindQuery has the parameters role, claims and user id. It also sets the single
-// claims that older functions of the schema auth read. Each setting ends with the
-// transaction.
+// bindQuery has the parameters role, claims and user id. It also sets the separate
+// settings for each claim that older functions of the schema auth read. All settings end
+// with the transaction.
 const bindQuery = `SELECT set_config('role', $1::text, true), set_config('request.jwt.claims', $2::text, true),
 	set_config('request.jwt.claim.sub', $3::text, true), set_config('request.jwt.claim.role', $1::text, true)`
 

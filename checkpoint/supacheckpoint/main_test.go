@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -21,23 +22,24 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 const maxValue = 100_000
 
-// Users of the project.
+// The ids of two users of the project.
 const (
 	ann = "11111111-1111-4111-8111-111111111111"
 	bob = "22222222-2222-4222-8222-222222222222"
 )
 
-// A place is a schema of a test in the project's database.
+// A place is the schema of one test in a database with the roles of a Supabase project.
 type place struct {
-	database string // for who owns it
-	url      string // for who works with it
+	database string // the URL with which the owner of the schema connects
+	url      string // the URL with which the store under test connects
 	options  supacheckpoint.Options
 }
 
-// places are the ways to a database.
+// places has the two ways to connect to PostgreSQL, by name.
 var places = map[string]func(testing.TB) place{"direct": directPlace, "pooled": pooledPlace}
 
-// directPlace logs in as the user that owns nothing.
+// directPlace returns a place whose store connects without a pooler. It logs in as
+// Supabase's role authenticator, which owns nothing.
 func directPlace(tb testing.TB) place {
 	tb.Helper()
 	p := makePlace(tb)
@@ -45,6 +47,7 @@ func directPlace(tb testing.TB) place {
 	return p
 }
 
+// pooledPlace returns a place whose store connects through a PgBouncer.
 func pooledPlace(tb testing.TB) place {
 	tb.Helper()
 	p := makePlace(tb)
@@ -53,6 +56,7 @@ func pooledPlace(tb testing.TB) place {
 	return p
 }
 
+// makePlace returns a migrated place that has no URL for the store yet.
 func makePlace(tb testing.TB) place {
 	tb.Helper()
 	database := supatest.Database(tb, nil)
@@ -61,53 +65,47 @@ func makePlace(tb testing.TB) place {
 		Migrated:   true,
 	}}
 	pool, err := pgxpool.New(context.Background(), database)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	defer pool.Close()
-	if err := supacheckpoint.Migrate(context.Background(), pool, p.options); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, supacheckpoint.Migrate(context.Background(), pool, p.options))
 	return p
 }
 
-// open opens a store that is closed when the test ends.
+// open opens a store and closes it when the test ends.
 func (p place) open(tb testing.TB) *supacheckpoint.Store {
 	tb.Helper()
 	store, err := supacheckpoint.Open(context.Background(), p.url, p.options)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(store.Close)
 	return store
 }
 
-// as returns the store of a user.
+// as returns the store that acts for a user under row-level security.
 func as(tb testing.TB, store *supacheckpoint.Store, user string) *supacheckpoint.Store {
 	tb.Helper()
 	mine, err := store.As(supacheckpoint.User{ID: user})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return mine
 }
 
+// sql replaces the schema weft of a statement with the schema of the place.
 func (p place) sql(text string) string {
 	return strings.ReplaceAll(text, "weft.", p.options.Checkpoint.Schema+".")
 }
 
-// conn opens a connection of the one who owns everything.
+// conn connects as the owner of the schema.
 func (p place) conn(tb testing.TB) *pgx.Conn {
 	tb.Helper()
 	return pgtest.Connect(tb, p.database)
 }
 
-// ask returns the first column of the first row.
+// ask runs a query as the owner and returns the first column of its first row.
 func ask[T any](tb testing.TB, p place, sql string, args ...any) T {
 	tb.Helper()
 	return pgtest.Ask[T](tb, p.database, p.sql(sql), args...)
 }
 
+// do runs a statement as the owner.
 func do(tb testing.TB, p place, sql string, args ...any) {
 	tb.Helper()
 	pgtest.Do(tb, p.database, p.sql(sql), args...)
@@ -115,7 +113,7 @@ func do(tb testing.TB, p place, sql string, args ...any) {
 
 func stepID(n int) string { return fmt.Sprintf("0190b5e4-7c1a-7e2f-8a3b-%012x", n) }
 
-// step returns the n-th checkpoint of a thread, which follows the one before.
+// step returns checkpoint n of a thread. Its parent is checkpoint n-1.
 func step(thread string, n int) checkpoint.Checkpoint {
 	c := checkpoint.Checkpoint{
 		Key: checkpoint.Key{Thread: thread, ID: stepID(n)}, Step: n, Source: checkpoint.Loop, Run: "run", Version: "1",
@@ -128,13 +126,11 @@ func step(thread string, n int) checkpoint.Checkpoint {
 	return c
 }
 
-// putAll puts the first n checkpoints of a thread.
+// putAll stores checkpoints 1 to n of a thread.
 func putAll(tb testing.TB, store checkpoint.Store, thread string, n int) {
 	tb.Helper()
 	for i := range n {
 		c := step(thread, i+1)
-		if err := store.Put(context.Background(), c, c.Parent); err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, store.Put(context.Background(), c, c.Parent))
 	}
 }

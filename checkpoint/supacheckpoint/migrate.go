@@ -58,9 +58,9 @@ func inSchema(schema, text string) string {
 	return strings.ReplaceAll(text, "nspname = '"+defaultSchema+"'", "nspname = '"+schema+"'")
 }
 
-// Migrate applies the missing migrations. Several processes may call it at the same
-// time. It needs the rights of the role postgres. It creates the tables of [Agents] and
-// [Proposals] only if [Options.Documents] is set.
+// Migrate applies the missing migrations. Several processes may call it concurrently. It
+// needs the rights of the role postgres. It creates the tables of [Agents] and [Proposals]
+// only if [Options.Documents] is set.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 	if err := migrate(ctx, pool, o); err != nil {
 		return fmt.Errorf("supacheckpoint: migrate: %w", err)
@@ -83,12 +83,13 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 	return apply(ctx, pool, o, names)
 }
 
-// isProjectQuery checks for a function and the roles that every project has.
+// isProjectQuery reports whether the database has a function and the roles of every
+// Supabase project.
 const isProjectQuery = `SELECT EXISTS (SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
 	WHERE n.nspname = 'auth' AND p.proname = 'uid')
 	AND 4 = (SELECT count(*) FROM pg_roles WHERE rolname IN ('anon', 'authenticated', 'service_role', 'authenticator'))`
 
-// checkProject returns an error if the database is not that of a Supabase project.
+// checkProject returns an error if the database does not belong to a Supabase project.
 func checkProject(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 	l, is := newLink(pool, &o), false
 	err := l.again(ctx, defaultTimeout, func(ctx context.Context) error {
@@ -107,7 +108,7 @@ var (
 )
 
 const (
-	// migrateLock is held until the transaction ends. All schemas share one lock, since
+	// migrateLock is held until the transaction ends. All schemas share one lock, because
 	// they share the tables in the schema public.
 	migrateLock = `SELECT pg_advisory_xact_lock(hashtextextended('weft supabase', 0))`
 

@@ -31,9 +31,9 @@ type ProposalOptions struct {
 	User func(ctx context.Context) (string, error)
 	// Proposal returns the id of the proposal of a thread. Put and PutSession need it.
 	Proposal func(ctx context.Context, thread string) (string, error)
-	// FailOpen makes Get return nil, as if there were no document, and Delete return
-	// nil after a permanent failure of the database. A program that then starts with an
-	// empty document overwrites the stored one, so set it only if that is acceptable.
+	// FailOpen hides permanent failures of the database: Get returns nil, as if there were
+	// no document, and Delete returns nil. A program that then starts with an empty
+	// document overwrites the stored one, so set it only if that is acceptable.
 	FailOpen bool
 }
 
@@ -75,8 +75,8 @@ const (
 
 	deleteProposalQuery = `DELETE FROM $table WHERE thread_id = $1::text AND user_id = $2::text::uuid`
 
-	// putProposalSession does not update the session of another user whose thread has
-	// the same id.
+	// putProposalSession creates or updates a session. If another user has a session for
+	// the same thread id, it changes nothing.
 	putProposalSession = `INSERT INTO public.proposal_sessions AS s (thread_id, user_id, proposal_id, status, metadata)
 	VALUES ($1::text, $2::text::uuid, $3::text::uuid, coalesce($4::text, 'active'), coalesce($5::text::jsonb, '{}'))
 	ON CONFLICT (thread_id) DO UPDATE SET last_activity = now(), status = coalesce($4::text, s.status),
@@ -96,7 +96,8 @@ const (
 	AND s.last_activity <= now() - make_interval(secs => $6::float8)
 	ORDER BY s.user_id::text COLLATE "C", s.thread_id COLLATE "C" LIMIT $7::int`
 
-	// cleanProposalsQuery keeps documents that are stored while it runs.
+	// cleanProposalsQuery deletes sessions with their documents. It keeps documents that
+	// are stored while it runs.
 	cleanProposalsQuery = `WITH due AS (
 		SELECT s.id, s.thread_id, s.user_id FROM public.proposal_sessions s
 		WHERE ($1::text IS NULL OR s.user_id = nullif($1::text, '')::uuid) AND starts_with(s.thread_id, $2::text)
@@ -113,8 +114,8 @@ const (
 
 func (p *Proposals) sql(text string) string { return strings.ReplaceAll(text, "$table", p.table) }
 
-// owner returns the id of the user of the documents. It returns [ErrRole] if a user's
-// store is asked for another user.
+// owner returns the id of the user of the documents. It returns [ErrRole] if the store
+// belongs to another user.
 func (p *Proposals) owner(ctx context.Context) (string, error) {
 	storeUser := p.store.tenant
 	if p.options.User == nil {
@@ -187,8 +188,8 @@ func (p *Proposals) get(ctx context.Context, thread string) (json.RawMessage, er
 	return data, checkDocument(data, false)
 }
 
-// failsOpen reports whether FailOpen hides an error. It hides errors of the database and
-// of stored documents, and not errors of the caller.
+// failsOpen reports whether FailOpen hides an error. FailOpen hides errors of the database
+// and of stored documents. It does not hide errors of the caller.
 func (p *Proposals) failsOpen(ctx context.Context, err error) bool {
 	return p.options.FailOpen && ctx.Err() == nil &&
 		!errors.Is(err, checkpoint.ErrInvalid) && !errors.Is(err, ErrNoOwner)
@@ -218,10 +219,11 @@ func checkDocument(data json.RawMessage, isNew bool) error {
 }
 
 // Put stores the user's document of a thread and replaces the previous one. It sets the
-// thread_id of the document. It then updates the last activity of the session; a failure
-// of that is only logged. If the document does not have the required form, it returns
-// [ErrDocument]; if the user or the proposal is unknown, [ErrNoOwner]. Nothing is stored
-// in both cases.
+// thread_id of the document. It then updates the last activity of the session. A failure
+// to do so is only logged.
+//
+// Put returns [ErrDocument] if the document does not have the required form, and
+// [ErrNoOwner] if the user or the proposal is unknown. It stores nothing in both cases.
 func (p *Proposals) Put(ctx context.Context, thread string, data json.RawMessage) error {
 	err := checkDocument(data, true)
 	var user, proposal string
@@ -279,9 +281,9 @@ func (p *Proposals) PutSession(ctx context.Context, thread string, u SessionUpda
 	return nil
 }
 
-// putSession returns a conflict if the session belongs to another user. With the rights
-// of the service the statement then changes no row; with those of a user the database
-// reports a violated policy.
+// putSession returns a conflict if the session belongs to another user. In this case, the
+// statement changes no row if it has the rights of the service. If it has the rights of a
+// user, PostgreSQL reports a violated policy.
 func (p *Proposals) putSession(ctx context.Context, args []any) error {
 	stored := false
 	err := p.store.query(ctx, putProposalSession, args, func(pgx.Rows) error { stored = true; return nil })
@@ -308,8 +310,8 @@ func (p *Proposals) Session(ctx context.Context, thread string) (Session, error)
 	return found, nil
 }
 
-// Sessions yields the user's sessions by thread, or those of all users, as
-// [Store.Sessions] does.
+// Sessions yields the sessions of the user, or of all users, in the same way as
+// [Store.Sessions].
 func (p *Proposals) Sessions(ctx context.Context, q SessionQuery) iter.Seq2[Session, error] {
 	user, err := p.scope(ctx, &q)
 	if err != nil {
@@ -321,7 +323,7 @@ func (p *Proposals) Sessions(ctx context.Context, q SessionQuery) iter.Seq2[Sess
 }
 
 // CleanUp removes sessions of the user, or of all users, with the documents of their
-// threads. It returns the number of removed sessions, as [Store.CleanUp] does.
+// threads. It returns the number of removed sessions. See [Store.CleanUp] for the query.
 func (p *Proposals) CleanUp(ctx context.Context, q SessionQuery) (int, error) {
 	user, err := p.scope(ctx, &q)
 	if err != nil {

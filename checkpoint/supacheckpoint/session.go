@@ -25,7 +25,7 @@ type Session struct {
 	// Status is "active" until [Store.PutSession] changes it.
 	Status string
 	// Start is the time at which the session was created. LastActivity is the time of the
-	// last checkpoint or PutSession, whichever is later.
+	// last checkpoint or of the last PutSession, whichever is later.
 	Start, LastActivity time.Time
 	// Metadata is a JSON object that the caller defines.
 	Metadata json.RawMessage
@@ -117,8 +117,8 @@ func (s *Store) session(ctx context.Context, sql, user, thread string) (Session,
 	return found, err
 }
 
-// PutSession applies an update to the session of a thread and sets its last activity to
-// now. It creates the session if there is none.
+// PutSession updates the session of a thread and sets its last activity to the current
+// time. It creates the session if there is none.
 func (s *Store) PutSession(ctx context.Context, thread string, u SessionUpdate) error {
 	err := checkThread(thread)
 	if err == nil {
@@ -185,8 +185,8 @@ func (s *Store) sessions(ctx context.Context, sql, user string, q SessionQuery) 
 
 // CleanUp removes sessions with their threads and checkpoints. It returns the number of
 // removed sessions. It skips threads with an active run. Several processes may call it
-// at the same time. The query needs Statuses or IdleFor; without them, CleanUp returns
-// [checkpoint.ErrInvalid].
+// concurrently. CleanUp returns [checkpoint.ErrInvalid] for a query without Statuses and
+// IdleFor.
 func (s *Store) CleanUp(ctx context.Context, q SessionQuery) (int, error) {
 	return s.cleanUp(ctx, cleanQuery, s.tenant, q)
 }

@@ -2,7 +2,6 @@ package supacheckpoint_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -10,16 +9,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 )
 
+// session returns the session of a thread, which must exist.
 func session(tb testing.TB, store *supacheckpoint.Store, thread string) supacheckpoint.Session {
 	tb.Helper()
 	s, err := store.Session(tb.Context(), thread)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return s
 }
 
@@ -29,9 +30,7 @@ func putSession(tb testing.TB, store *supacheckpoint.Store, thread, status, meta
 	if metadata != "" {
 		u.Metadata = json.RawMessage(metadata)
 	}
-	if err := store.PutSession(tb.Context(), thread, u); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, store.PutSession(tb.Context(), thread, u))
 }
 
 // sessionsOf lists sessions as "user/thread".
@@ -39,9 +38,7 @@ func sessionsOf(tb testing.TB, store *supacheckpoint.Store, q supacheckpoint.Ses
 	tb.Helper()
 	list := []string{}
 	for s, err := range store.Sessions(tb.Context(), q) {
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		list = append(list, strings.TrimPrefix(s.User+"/"+s.Thread, "/"))
 	}
 	return list
@@ -49,13 +46,15 @@ func sessionsOf(tb testing.TB, store *supacheckpoint.Store, q supacheckpoint.Ses
 
 func wantSame[T comparable](tb testing.TB, what string, got []T, want ...T) {
 	tb.Helper()
-	if !slices.Equal(got, want) {
-		tb.Errorf("%s: got %v want %v", what, got, want)
+	if len(want) == 0 {
+		assert.Empty(tb, got, what)
+		return
 	}
+	assert.Equal(tb, want, got, what)
 }
 
-// A session begins with the first checkpoint of its thread, follows its steps, and ends
-// with the thread.
+// The first checkpoint of a thread creates its session. Each later checkpoint updates the
+// session, and DeleteThread deletes it.
 func TestSessionFollowsThread(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
@@ -64,94 +63,75 @@ func TestSessionFollowsThread(t *testing.T) {
 			p := newPlace(t)
 			store := as(t, p.open(t), ann)
 			ctx := t.Context()
-			if _, err := store.Session(ctx, "plan"); !errors.Is(err, checkpoint.ErrNotFound) {
-				t.Errorf("before: got error %v want %v", err, checkpoint.ErrNotFound)
-			}
+			_, err := store.Session(ctx, "plan")
+			assert.ErrorIs(t, err, checkpoint.ErrNotFound, "before")
 			putAll(t, store, "plan", 1)
 			first := session(t, store, "plan")
-			if first.User != ann || first.Thread != "plan" || first.Status != "active" || string(first.Metadata) != "{}" || first.Checkpoints != 1 {
-				t.Errorf("got %+v", first)
-			}
-			if age := first.LastActivity.Sub(first.Start); age < 0 || age > time.Minute {
-				t.Errorf("began %v, was active %v", first.Start, first.LastActivity)
-			}
+			assert.Equal(t, ann, first.User)
+			assert.Equal(t, "plan", first.Thread)
+			assert.Equal(t, "active", first.Status)
+			assert.Equal(t, "{}", string(first.Metadata))
+			assert.Equal(t, 1, first.Checkpoints)
+			age := first.LastActivity.Sub(first.Start)
+			assert.GreaterOrEqual(t, age, time.Duration(0))
+			assert.LessOrEqual(t, age, time.Minute)
 			putSession(t, store, "plan", "waiting", `{"topic": "roof"}`)
 			c := step("plan", 2)
-			if err := store.Put(ctx, c, c.Parent); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, store.Put(ctx, c, c.Parent))
 			second := session(t, store, "plan")
-			if second.Status != "waiting" || string(second.Metadata) != `{"topic": "roof"}` || second.Checkpoints != 2 ||
-				!second.Start.Equal(first.Start) || !second.LastActivity.After(first.LastActivity) {
-				t.Errorf("got %+v after %+v", second, first)
-			}
+			assert.Equal(t, "waiting", second.Status)
+			assert.Equal(t, `{"topic": "roof"}`, string(second.Metadata))
+			assert.Equal(t, 2, second.Checkpoints)
+			assert.True(t, second.Start.Equal(first.Start), "got %v want %v", second.Start, first.Start)
+			assert.True(t, second.LastActivity.After(first.LastActivity), "%v is not after %v", second.LastActivity, first.LastActivity)
 			putSession(t, store, "plan", "", "")
-			if s := session(t, store, "plan"); s.Status != "waiting" || !s.LastActivity.After(second.LastActivity) {
-				t.Errorf("an update of nothing: got %+v", s)
-			}
-			if err := store.CopyThread(ctx, "plan", "copy"); err != nil {
-				t.Fatal(err)
-			}
-			if s := session(t, store, "copy"); s.Status != "active" || s.Checkpoints != 2 {
-				t.Errorf("the copy: got %+v", s)
-			}
-			if err := store.DeleteThread(ctx, "plan"); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := store.Session(ctx, "plan"); !errors.Is(err, checkpoint.ErrNotFound) {
-				t.Errorf("after: got error %v want %v", err, checkpoint.ErrNotFound)
-			}
+			s := session(t, store, "plan")
+			assert.Equal(t, "waiting", s.Status, "an empty update")
+			assert.True(t, s.LastActivity.After(second.LastActivity), "an empty update: %v is not after %v", s.LastActivity, second.LastActivity)
+			require.NoError(t, store.CopyThread(ctx, "plan", "copy"))
+			s = session(t, store, "copy")
+			assert.Equal(t, "active", s.Status, "the copy")
+			assert.Equal(t, 2, s.Checkpoints, "the copy")
+			require.NoError(t, store.DeleteThread(ctx, "plan"))
+			_, err = store.Session(ctx, "plan")
+			assert.ErrorIs(t, err, checkpoint.ErrNotFound, "after")
 			wantSame(t, "sessions", sessionsOf(t, store, supacheckpoint.SessionQuery{}), ann+"/copy")
 		})
 	}
 }
 
-// A lease makes no session, and neither does a checkpoint that is refused; neither ends
-// one that was there before.
-func TestSessionOfLease(t *testing.T) {
+// A lease creates no session, and neither does a Put that fails. A failed Put does not
+// change an existing session.
+func TestSessionIsUnchangedByLeaseAndFailedPut(t *testing.T) {
 	t.Parallel()
 	store := as(t, directPlace(t).open(t), ann)
 	ctx := t.Context()
 	held, err := store.Lease(ctx, "plan")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	wantSame(t, "a lease", sessionsOf(t, store, supacheckpoint.SessionQuery{}))
 	stale := step("plan", 2)
-	if err := held.Put(ctx, stale, stepID(1)); !errors.Is(err, checkpoint.ErrConflict) {
-		t.Errorf("got error %v want %v", err, checkpoint.ErrConflict)
-	}
+	assert.ErrorIs(t, held.Put(ctx, stale, stepID(1)), checkpoint.ErrConflict)
 	wantSame(t, "refused", sessionsOf(t, store, supacheckpoint.SessionQuery{}))
 	putSession(t, store, "plan", "planned", "")
-	if err := held.Put(ctx, stale, stepID(1)); !errors.Is(err, checkpoint.ErrConflict) {
-		t.Errorf("got error %v want %v", err, checkpoint.ErrConflict)
-	}
-	if s := session(t, store, "plan"); s.Status != "planned" || s.Checkpoints != 0 {
-		t.Errorf("refused, with a session: got %+v", s)
-	}
-	if err := held.Put(ctx, step("plan", 1), ""); err != nil {
-		t.Fatal(err)
-	}
-	if s := session(t, store, "plan"); s.Status != "planned" || s.Checkpoints != 1 {
-		t.Errorf("got %+v", s)
-	}
-	// It is emptied while somebody has it.
-	if err := store.DeleteThread(ctx, "plan"); err != nil {
-		t.Fatal(err)
-	}
+	assert.ErrorIs(t, held.Put(ctx, stale, stepID(1)), checkpoint.ErrConflict)
+	s := session(t, store, "plan")
+	assert.Equal(t, "planned", s.Status, "refused, with a session")
+	assert.Equal(t, 0, s.Checkpoints, "refused, with a session")
+	require.NoError(t, held.Put(ctx, step("plan", 1), ""))
+	s = session(t, store, "plan")
+	assert.Equal(t, "planned", s.Status)
+	assert.Equal(t, 1, s.Checkpoints)
+	// The thread is deleted while it is leased.
+	require.NoError(t, store.DeleteThread(ctx, "plan"))
 	wantSame(t, "emptied", sessionsOf(t, store, supacheckpoint.SessionQuery{}))
-	if err := held.Put(ctx, step("plan", 1), ""); err != nil {
-		t.Fatal(err)
-	}
-	if s := session(t, store, "plan"); s.Status != "active" || s.Checkpoints != 1 {
-		t.Errorf("begun again: got %+v", s)
-	}
-	if err := held.Release(ctx); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, held.Put(ctx, step("plan", 1), ""))
+	s = session(t, store, "plan")
+	assert.Equal(t, "active", s.Status, "after a new checkpoint")
+	assert.Equal(t, 1, s.Checkpoints, "after a new checkpoint")
+	assert.NoError(t, held.Release(ctx))
 }
 
-func TestSessions(t *testing.T) {
+func TestSessionsListsTheMatches(t *testing.T) {
 	t.Parallel()
 	p := directPlace(t)
 	store := p.open(t)
@@ -190,41 +170,39 @@ func TestSessions(t *testing.T) {
 		"a prefix that is a quote": {anns, query{Prefix: "'"}, 0, ""},
 	} {
 		got := sessionsOf(t, c.store, c.q)
-		if len(got) != c.n || c.n > 0 && got[0] != c.first || !slices.IsSorted(got[min(1, len(got)):]) {
-			t.Errorf("%s: got %d, %.3v; want %d, %s", name, len(got), got, c.n, c.first)
+		assert.Len(t, got, c.n, name)
+		if c.n > 0 && len(got) > 0 {
+			assert.Equal(t, c.first, got[0], name)
 		}
+		assert.True(t, slices.IsSorted(got[min(1, len(got)):]), "%s: %v is not sorted", name, got)
 	}
 	for _, err := range anns.Sessions(t.Context(), query{}) {
-		if err != nil {
-			t.Error(err)
-		}
-		break // asks for no more
+		assert.NoError(t, err)
+		break // the iterator must stop here
 	}
 	for name, c := range map[string]struct {
 		store *supacheckpoint.Store
 		q     query
 		want  error
 	}{
-		"all users, for one":      {anns, query{AllUsers: true}, supacheckpoint.ErrRole},
-		"all users, as one":       {forUser(t, store, ann), query{AllUsers: true}, supacheckpoint.ErrRole},
-		"a negative limit":        {anns, query{Limit: -1}, checkpoint.ErrInvalid},
-		"a negative age":          {anns, query{IdleFor: -1}, checkpoint.ErrInvalid},
-		"a NUL":                   {anns, query{Prefix: "\x00"}, checkpoint.ErrInvalid},
-		"a status that is broken": {anns, query{Statuses: []string{"\xff"}}, checkpoint.ErrInvalid},
+		"all users, as a user":   {anns, query{AllUsers: true}, supacheckpoint.ErrRole},
+		"all users, for a user":  {forUser(t, store, ann), query{AllUsers: true}, supacheckpoint.ErrRole},
+		"a negative limit":       {anns, query{Limit: -1}, checkpoint.ErrInvalid},
+		"a negative age":         {anns, query{IdleFor: -1}, checkpoint.ErrInvalid},
+		"a NUL":                  {anns, query{Prefix: "\x00"}, checkpoint.ErrInvalid},
+		"a status without UTF-8": {anns, query{Statuses: []string{"\xff"}}, checkpoint.ErrInvalid},
 	} {
-		for s, err := range c.store.Sessions(t.Context(), c.q) {
-			if !errors.Is(err, c.want) {
-				t.Errorf("%s: got %v, error %v want %v", name, s, err, c.want)
-			}
+		for _, err := range c.store.Sessions(t.Context(), c.q) {
+			assert.ErrorIs(t, err, c.want, name)
 		}
 		c.q.IdleFor = max(c.q.IdleFor, -1)
-		if n, err := c.store.CleanUp(t.Context(), c.q); !errors.Is(err, checkpoint.ErrInvalid) || n != 0 {
-			t.Errorf("%s, to clean up: got %d, error %v", name, n, err)
-		}
+		n, err := c.store.CleanUp(t.Context(), c.q)
+		assert.ErrorIs(t, err, checkpoint.ErrInvalid, "CleanUp: %s", name)
+		assert.Equal(t, 0, n, "CleanUp: %s", name)
 	}
 }
 
-func TestPutSessionRefuses(t *testing.T) {
+func TestPutSessionRejectsInvalidUpdates(t *testing.T) {
 	t.Parallel()
 	store := as(t, directPlace(t).open(t), ann)
 	for name, c := range map[string]struct{ thread, status, metadata string }{
@@ -241,15 +219,14 @@ func TestPutSessionRefuses(t *testing.T) {
 		if c.metadata != "" {
 			u.Metadata = json.RawMessage(c.metadata)
 		}
-		if err := store.PutSession(t.Context(), c.thread, u); !errors.Is(err, checkpoint.ErrInvalid) {
-			t.Errorf("%s: got error %v want %v", name, err, checkpoint.ErrInvalid)
-		}
+		assert.ErrorIs(t, store.PutSession(t.Context(), c.thread, u), checkpoint.ErrInvalid, name)
 	}
 	wantSame(t, "sessions", sessionsOf(t, store, supacheckpoint.SessionQuery{}))
 }
 
-// Cleaning up removes what was asked for, with its checkpoints, and nothing that is used.
-func TestCleanUp(t *testing.T) {
+// CleanUp deletes the matching threads with their checkpoints and sessions. It keeps
+// threads that are leased or were written recently.
+func TestCleanUpDeletesOnlyIdleMatches(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
 		t.Run(name, func(t *testing.T) {
@@ -264,59 +241,45 @@ func TestCleanUp(t *testing.T) {
 				}
 				putSession(t, store, "done", "completed", "")
 			}
-			if err := anns.PutWrites(ctx, checkpoint.Key{Thread: "old", ID: stepID(2)}, []checkpoint.Write{{Task: "a", Channel: "x"}}); err != nil {
-				t.Fatal(err)
-			}
-			if err := anns.Tag(ctx, checkpoint.Key{Thread: "old", ID: stepID(1)}, "first"); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, anns.PutWrites(ctx, checkpoint.Key{Thread: "old", ID: stepID(2)}, []checkpoint.Write{{Task: "a", Channel: "x"}}))
+			require.NoError(t, anns.Tag(ctx, checkpoint.Key{Thread: "old", ID: stepID(1)}, "first"))
 			do(t, p, `UPDATE weft.cp_session SET last_activity = last_activity - interval '40 days' WHERE thread_id LIKE 'old%'`)
 			do(t, p, `UPDATE weft.cp_thread SET at = at - interval '40 days' WHERE id IN ('old', 'old and leased')`)
 			held, err := anns.Lease(ctx, "old and leased")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			month := supacheckpoint.SessionQuery{IdleFor: 30 * 24 * time.Hour}
-			if n, err := anns.CleanUp(ctx, month); n != 1 || err != nil {
-				t.Errorf("the old ones of ann: got %d, error %v", n, err)
-			}
-			wantSame(t, "ann's, then", sessionsOf(t, anns, supacheckpoint.SessionQuery{}),
+			n, err := anns.CleanUp(ctx, month)
+			assert.NoError(t, err, "idle threads of ann")
+			assert.Equal(t, 1, n, "idle threads of ann")
+			wantSame(t, "threads of ann that are left", sessionsOf(t, anns, supacheckpoint.SessionQuery{}),
 				ann+"/done", ann+"/new", ann+"/old and leased", ann+"/old and used")
-			if _, err := anns.Get(ctx, checkpoint.Key{Thread: "old"}); !errors.Is(err, checkpoint.ErrNotFound) {
-				t.Errorf("the checkpoints are there: %v", err)
-			}
+			_, err = anns.Get(ctx, checkpoint.Key{Thread: "old"})
+			assert.ErrorIs(t, err, checkpoint.ErrNotFound)
 			for _, table := range []string{"cp_step", "cp_origin", "cp_write", "cp_tag", "cp_space"} {
-				if n := ask[int](t, p, `SELECT count(*)::int FROM weft.`+table+` x WHERE NOT EXISTS (SELECT FROM weft.cp_thread t WHERE t.key = x.thread)`); n != 0 {
-					t.Errorf("%s: %d rows are of no thread", table, n)
-				}
+				n := ask[int](t, p, `SELECT count(*)::int FROM weft.`+table+` x WHERE NOT EXISTS (SELECT FROM weft.cp_thread t WHERE t.key = x.thread)`)
+				assert.Equal(t, 0, n, "rows of %s without a thread", table)
 			}
-			if n := len(sessionsOf(t, bobs, supacheckpoint.SessionQuery{})); n != 5 {
-				t.Errorf("bob has %d sessions want 5", n)
-			}
-			if n, err := anns.CleanUp(ctx, supacheckpoint.SessionQuery{Statuses: []string{"completed"}, Prefix: "do", Limit: 5}); n != 1 || err != nil {
-				t.Errorf("the completed ones of ann: got %d, error %v", n, err)
-			}
+			assert.Len(t, sessionsOf(t, bobs, supacheckpoint.SessionQuery{}), 5)
+			n, err = anns.CleanUp(ctx, supacheckpoint.SessionQuery{Statuses: []string{"completed"}, Prefix: "do", Limit: 5})
+			assert.NoError(t, err, "completed threads of ann")
+			assert.Equal(t, 1, n, "completed threads of ann")
 			month.AllUsers = true
-			if n, err := whole.CleanUp(ctx, month); n != 4 || err != nil {
-				t.Errorf("the old ones of the others: got %d, error %v", n, err)
-			}
-			if err := held.Put(ctx, step("old and leased", 3), stepID(2)); err != nil {
-				t.Errorf("the lease: %v", err)
-			}
-			if err := held.Release(ctx); err != nil {
-				t.Error(err)
-			}
-			if n, err := whole.CleanUp(ctx, month); n != 0 || err != nil {
-				t.Errorf("once more: got %d, error %v", n, err)
-			}
-			if n, err := whole.CleanUp(ctx, supacheckpoint.SessionQuery{AllUsers: true}); n != 0 || !errors.Is(err, checkpoint.ErrInvalid) {
-				t.Errorf("everything: got %d, error %v", n, err)
-			}
+			n, err = whole.CleanUp(ctx, month)
+			assert.NoError(t, err, "idle threads of all users")
+			assert.Equal(t, 4, n, "idle threads of all users")
+			assert.NoError(t, held.Put(ctx, step("old and leased", 3), stepID(2)), "the lease")
+			assert.NoError(t, held.Release(ctx))
+			n, err = whole.CleanUp(ctx, month)
+			assert.NoError(t, err, "the same query again")
+			assert.Equal(t, 0, n, "the same query again")
+			n, err = whole.CleanUp(ctx, supacheckpoint.SessionQuery{AllUsers: true})
+			assert.ErrorIs(t, err, checkpoint.ErrInvalid, "a query without a condition")
+			assert.Equal(t, 0, n, "a query without a condition")
 		})
 	}
 }
 
-// The database may do it by itself, by the statement of docs/supabase.md.
+// The statement that docs/supabase.md schedules in the database deletes idle threads.
 func TestCleanUpByTheDatabase(t *testing.T) {
 	t.Parallel()
 	p := directPlace(t)
@@ -330,23 +293,17 @@ func TestCleanUpByTheDatabase(t *testing.T) {
 	do(t, p, `UPDATE weft.cp_session SET last_activity = last_activity - interval '40 days' WHERE thread_id = 'old'`)
 	do(t, p, `UPDATE weft.cp_thread SET at = at - interval '40 days' WHERE id = 'old'`)
 	text, err := os.ReadFile("../../docs/supabase.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, rest, _ := strings.Cut(string(text), "'17 3 * * *',")
 	_, rest, _ = strings.Cut(rest, "$$")
 	statement, _, found := strings.Cut(rest, "$$")
-	if !found {
-		t.Fatal("docs/supabase.md has no such statement")
-	}
-	if n := ask[int](t, p, statement); n != 2 {
-		t.Errorf("%s: removed %d want 2", statement, n)
-	}
+	require.True(t, found, "docs/supabase.md has no cron job with a statement between $$")
+	assert.Equal(t, 2, ask[int](t, p, statement), statement)
 	wantSame(t, "left", sessionsOf(t, store, supacheckpoint.SessionQuery{AllUsers: true}), ann+"/new", bob+"/new")
 }
 
-// Many may clean up at once: what there is goes once.
-func TestCleanUpTogether(t *testing.T) {
+// Concurrent calls of CleanUp delete each thread once, and none is missed.
+func TestConcurrentCleanUpsDeleteEachThreadOnce(t *testing.T) {
 	t.Parallel()
 	store := directPlace(t).open(t)
 	const threads = 250
@@ -357,9 +314,7 @@ func TestCleanUpTogether(t *testing.T) {
 	for range cap(counts) {
 		go func() {
 			n, err := store.CleanUp(t.Context(), supacheckpoint.SessionQuery{AllUsers: true, Statuses: []string{"active"}})
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 			counts <- n
 		}()
 	}
@@ -368,7 +323,6 @@ func TestCleanUpTogether(t *testing.T) {
 		sum += <-counts
 	}
 	n, err := store.CleanUp(t.Context(), supacheckpoint.SessionQuery{AllUsers: true, Statuses: []string{"active"}})
-	if sum += n; sum != threads || err != nil {
-		t.Errorf("removed %d want %d, error %v", sum, threads, err)
-	}
+	assert.NoError(t, err)
+	assert.Equal(t, threads, sum+n)
 }

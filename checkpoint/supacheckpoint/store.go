@@ -29,9 +29,9 @@ var serviceBound = bound{role: roleService, claims: `{"role":"` + roleService + 
 
 // New returns a store with the rights of the service role. The caller closes the pool.
 // With a transaction pooler, connections must not cache statements: use
-// pgcheckpoint.PoolConfig. It returns [ErrNotMigrated] if migrations are missing. The
-// login role must be a member of service_role and authenticated, as postgres and
-// authenticator are.
+// pgcheckpoint.PoolConfig. The login role must be a member of service_role and
+// authenticated; postgres and authenticator are. New returns [ErrNotMigrated] if migrations
+// are missing.
 func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	s, err := newStore(ctx, pool, o)
 	if err != nil {
@@ -55,7 +55,7 @@ func newStore(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error
 		err = s.checkMigrated(ctx)
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42501" {
-		// Package pgcheckpoint created the tables, and the migration with the grants is missing.
+		// The tables of pgcheckpoint exist, but the migration with the grants is missing.
 		err = fmt.Errorf("%w: %w", ErrNotMigrated, err)
 	}
 	if err != nil {
@@ -64,9 +64,9 @@ func newStore(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error
 	return s, nil
 }
 
-// Open connects to the database of a project, migrates it unless [Options.Migrated] is
-// set, and returns a store as [New] does. The store has its own pool; the caller closes
-// the store.
+// Open connects to the database of a project and returns a store with its own pool. It
+// migrates the database unless [Options.Migrated] is set. The caller closes the store. See
+// [New] for the rights.
 func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	s, err := open(ctx, address, o)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Store) Close() {
 }
 
 // As returns a store for a user, on the same pool. Its statements run with the user's
-// role and claims, so the policies of the database apply. It is cheap: call it for each
+// role and claims, so the policies of the database apply. As is cheap: call it for each
 // request. It returns [checkpoint.ErrInvalid] if the user's ID is not a UUID or the role
 // is not authenticated.
 func (s *Store) As(u User) (*Store, error) {
@@ -132,10 +132,10 @@ func (s *Store) For(userID string) (*Store, error) {
 	return s.with(serviceBound, id)
 }
 
-// Rights returns a function that queues the statement which sets the role and claims of
-// the store. The statements queued after it run with the rights of the user or the
-// service. It is for other stores in the same project, such as pgmemory.Bind. For a
-// caller's own transactions use [Store.Do].
+// Rights returns a function that queues a statement with the role and claims of the store.
+// The statements after it run with the rights of the user or the service. It is for other
+// stores in the same project, such as pgmemory.Bind. For your own transactions, use
+// [Store.Do].
 func (s *Store) Rights() func(ctx context.Context, b *pgx.Batch) error { return s.link.before }
 
 func (s *Store) with(as bound, tenant string) (*Store, error) {

@@ -9,14 +9,15 @@ import (
 
 // Do calls fn in a transaction with the role and claims of the store's user, or of the
 // service. It is for other tables of the program. The transaction commits if fn returns
-// nil. If fn returns an error or panics, it rolls back. The rights end with it.
+// nil. If fn returns an error or panics, it rolls back. The role and claims end with the
+// transaction.
 //
-// Starting the transaction is retried according to [Options.Retry]; fn is called at most
-// once. The error wraps the error of fn. If the database denied access, it also wraps
-// [ErrDenied]; for a value that the database cannot store, [checkpoint.ErrInvalid].
+// Do retries the start of the transaction according to [Options.Retry]. It calls fn at most
+// once. The error of Do wraps the error of fn. It also wraps [ErrDenied] if the database
+// denied access, and [checkpoint.ErrInvalid] for a value that the database cannot store.
 //
-// fn must use only the transaction, and must not use it after it returns. Use SET LOCAL
-// and not SET, whose effect stays on the pooled connection.
+// fn must use only the transaction, and must not use it after fn returns. Use SET LOCAL
+// instead of SET, because SET also affects later users of the pooled connection.
 func (s *Store) Do(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
 	if err := s.link.do(ctx, fn); err != nil {
 		return fmt.Errorf("supacheckpoint: do: %w", refusal(err))

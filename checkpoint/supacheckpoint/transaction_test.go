@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 )
 
-// notes makes a table of the project's own, whose rows are those of users.
+// notes creates a table of the application. A policy lets a user see only their own rows.
 func notes(t *testing.T, p place) {
 	t.Helper()
 	do(t, p, `CREATE TABLE weft.note (owner uuid NOT NULL, body text)`)
@@ -24,6 +26,7 @@ func notes(t *testing.T, p place) {
 	do(t, p, `GRANT SELECT, INSERT ON weft.note TO authenticated, service_role`)
 }
 
+// note returns a function for Do that inserts a row of owner.
 func note(p place, owner, body string) func(context.Context, pgx.Tx) error {
 	return func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, p.sql(`INSERT INTO weft.note VALUES ($1::text::uuid, $2)`), owner, body)
@@ -31,21 +34,19 @@ func note(p place, owner, body string) func(context.Context, pgx.Tx) error {
 	}
 }
 
-// bodies are those of the notes that somebody sees.
+// bodies returns the texts of the notes that a store sees, sorted.
 func bodies(t *testing.T, p place, store *supacheckpoint.Store) string {
 	t.Helper()
 	var all string
 	err := store.Do(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
 		return tx.QueryRow(ctx, p.sql(`SELECT coalesce(string_agg(body, ' ' ORDER BY body), '') FROM weft.note`)).Scan(&all)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return all
 }
 
-// What is done in a transaction is done with the rights of the store, and takes effect as a whole.
-func TestDo(t *testing.T) {
+// A transaction of Do has the privileges of the store. It is committed as a whole or not at all.
+func TestDoHasTheRightsOfTheStoreAndIsAtomic(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
 		t.Run(name, func(t *testing.T) {
@@ -54,9 +55,7 @@ func TestDo(t *testing.T) {
 			notes(t, p)
 			pool := p.pool(t, 1)
 			store, err := supacheckpoint.New(t.Context(), pool, p.options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			anns, bobs := as(t, store, ann), as(t, store, bob)
 			for _, c := range []struct {
 				name  string
@@ -66,12 +65,12 @@ func TestDo(t *testing.T) {
 			}{
 				{"one's own", anns, note(p, ann, "mine"), nil},
 				{"another user's", anns, note(p, bob, "forged"), supacheckpoint.ErrDenied},
-				{"what is no id", anns, note(p, "ann", "lost"), checkpoint.ErrInvalid},
-				{"no right", anns, func(ctx context.Context, tx pgx.Tx) error {
+				{"an invalid id", anns, note(p, "ann", "lost"), checkpoint.ErrInvalid},
+				{"no privilege", anns, func(ctx context.Context, tx pgx.Tx) error {
 					_, err := tx.Exec(ctx, p.sql(`DELETE FROM weft.note`))
 					return err
 				}, supacheckpoint.ErrDenied},
-				{"an error behind a row", anns, func(ctx context.Context, tx pgx.Tx) error {
+				{"an error after a row", anns, func(ctx context.Context, tx pgx.Tx) error {
 					return errors.Join(note(p, ann, "undone")(ctx, tx), errAny)
 				}, errAny},
 				{"no row", anns, func(ctx context.Context, tx pgx.Tx) error {
@@ -86,24 +85,27 @@ func TestDo(t *testing.T) {
 				}, errAny},
 			} {
 				err := c.store.Do(t.Context(), c.fn)
-				if errors.Is(c.want, errAny) && err == nil || !errors.Is(c.want, errAny) && !errors.Is(err, c.want) {
-					t.Errorf("%s: got error %v want %v", c.name, err, c.want)
+				if errors.Is(c.want, errAny) {
+					assert.Error(t, err, c.name)
+				} else {
+					assert.ErrorIs(t, err, c.want, c.name)
 				}
-				if err != nil && (!strings.HasPrefix(err.Error(), "supacheckpoint: do: ") || errors.Is(err, supacheckpoint.ErrNotMigrated)) {
-					t.Errorf("%s: got error %v", c.name, err)
+				if err != nil {
+					assert.True(t, strings.HasPrefix(err.Error(), "supacheckpoint: do: "), "%s: got error %v", c.name, err)
+					assert.NotErrorIs(t, err, supacheckpoint.ErrNotMigrated, c.name)
 				}
 				wantNoIdentity(t, pool)
 			}
-			// The service has its own rights, also for the threads of a user: it sees all.
-			if got := bodies(t, p, anns) + "," + bodies(t, p, bobs) + "," + bodies(t, p, forUser(t, store, ann)); got != "mine,within,mine within" {
-				t.Errorf("they see %q", got)
-			}
+			assert.Equal(t, "mine", bodies(t, p, anns))
+			assert.Equal(t, "within", bodies(t, p, bobs))
+			// The service sees all notes, also with a store for the threads of one user.
+			assert.Equal(t, "mine within", bodies(t, p, forUser(t, store, ann)))
 		})
 	}
 }
 
-// Who gives up or panics in a transaction leaves neither rows nor rights behind.
-func TestDoBreaksOff(t *testing.T) {
+// A cancelled or panicking transaction leaves no rows. Its connection keeps no identity.
+func TestDoRollsBackWhenCancelledOrPanicking(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
 		t.Run(name, func(t *testing.T) {
@@ -112,54 +114,39 @@ func TestDoBreaksOff(t *testing.T) {
 			notes(t, p)
 			pool := p.pool(t, 1)
 			store, err := supacheckpoint.New(t.Context(), pool, p.options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			anns := as(t, store, ann)
 			ctx, cancel := context.WithCancel(t.Context())
 			err = anns.Do(ctx, func(ctx context.Context, tx pgx.Tx) error {
 				defer cancel()
 				return note(p, ann, "cancelled")(ctx, tx)
 			})
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("got error %v want %v", err, context.Canceled)
-			}
-			if err := anns.Do(ctx, note(p, ann, "too late")); !errors.Is(err, context.Canceled) {
-				t.Errorf("got error %v want %v", err, context.Canceled)
-			}
+			assert.ErrorIs(t, err, context.Canceled)
+			assert.ErrorIs(t, anns.Do(ctx, note(p, ann, "too late")), context.Canceled)
 			func() {
 				defer func() {
-					if recover() == nil {
-						t.Error("it did not panic")
-					}
+					assert.NotNil(t, recover())
 				}()
 				_ = anns.Do(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
-					if err := note(p, ann, "panicked")(ctx, tx); err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, note(p, ann, "panicked")(ctx, tx))
 					panic("as asked")
 				})
 			}()
 			var kept pgx.Tx
-			if err := anns.Do(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+			err = anns.Do(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
 				kept = tx
-				return errors.Join(tx.Commit(ctx), note(p, ann, "behind it")(ctx, tx))
-			}); !errors.Is(err, pgx.ErrTxClosed) {
-				t.Errorf("behind a commit: got error %v want %v", err, pgx.ErrTxClosed)
-			}
-			if err := note(p, ann, "kept")(t.Context(), kept); !errors.Is(err, pgx.ErrTxClosed) {
-				t.Errorf("a transaction that was kept: got error %v want %v", err, pgx.ErrTxClosed)
-			}
+				return errors.Join(tx.Commit(ctx), note(p, ann, "after the commit")(ctx, tx))
+			})
+			assert.ErrorIs(t, err, pgx.ErrTxClosed)
+			assert.ErrorIs(t, note(p, ann, "kept")(t.Context(), kept), pgx.ErrTxClosed, "a transaction used after Do")
 			wantNoIdentity(t, pool)
-			if got := bodies(t, p, anns); got != "" {
-				t.Errorf("there is %q", got)
-			}
+			assert.Empty(t, bodies(t, p, anns))
 		})
 	}
 }
 
-// To begin is tried again, and what a transaction does is not.
-func TestDoTriesToBegin(t *testing.T) {
+// The function of Do is called once, also after a transient error. Do fails on a closed store.
+func TestDoDoesNotRetryItsFunction(t *testing.T) {
 	t.Parallel()
 	p := directPlace(t)
 	notes(t, p)
@@ -175,11 +162,9 @@ func TestDoTriesToBegin(t *testing.T) {
 		}
 		return nil
 	})
-	if err == nil || calls != 1 || said.Len() != 0 {
-		t.Errorf("got %d calls, error %v, log %s", calls, err, said.String())
-	}
+	assert.Error(t, err)
+	assert.Equal(t, 1, calls)
+	assert.Empty(t, said.String())
 	store.Close()
-	if err := anns.Do(t.Context(), note(p, ann, "never")); err == nil {
-		t.Error("a store that is closed begins a transaction")
-	}
+	assert.Error(t, anns.Do(t.Context(), note(p, ann, "never")), "a closed store")
 }

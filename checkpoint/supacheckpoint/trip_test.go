@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
@@ -16,7 +18,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A tripCounter counts how often an answer comes to what was sent.
+// A tripCounter counts round trips: reads that follow a write.
 type tripCounter struct {
 	mu   sync.Mutex
 	sent bool
@@ -46,7 +48,7 @@ func (c countedConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// take returns the count, and begins anew.
+// take returns the count and resets it.
 func (c *tripCounter) take() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,13 +57,11 @@ func (c *tripCounter) take() int {
 	return n
 }
 
-// countedStore returns a store on one connection whose round trips are counted.
+// countedStore returns a store with one connection and the counter of its round trips.
 func countedStore(t *testing.T, p place) (*supacheckpoint.Store, *tripCounter) {
 	t.Helper()
 	config, err := pgcheckpoint.PoolConfig(p.url, p.options.Checkpoint.Pooling)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	counter := &tripCounter{}
 	config.MaxConns = 1
 	dial := config.ConnConfig.DialFunc
@@ -70,20 +70,16 @@ func countedStore(t *testing.T, p place) (*supacheckpoint.Store, *tripCounter) {
 		return countedConn{conn, counter}, err
 	}
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	store, err := supacheckpoint.New(t.Context(), pool, p.options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return store, counter
 }
 
-// Taking on a user's role and claims costs no round trip: what a run does takes one each,
-// with any number of channels.
-func TestRoundTrips(t *testing.T) {
+// Each call of a run takes one round trip, with any number of channels. The user's role and
+// claims are sent with the call.
+func TestEachCallTakesOneRoundTrip(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
 		for who, bind := range map[string]bindFunc{"service": forService, "service for a user": forUser, "user": as} {
@@ -94,11 +90,9 @@ func TestRoundTrips(t *testing.T) {
 				for _, thread := range []string{"warm up", "measured"} {
 					for _, call := range tripCalls(store, thread) {
 						counter.take()
-						if err := call.do(t.Context()); err != nil {
-							t.Fatalf("%s: %v", call.name, err)
-						}
-						if n := counter.take(); n != 1 && thread == "measured" {
-							t.Errorf("%s: got %d round trips want 1", call.name, n)
+						require.NoError(t, call.do(t.Context()), call.name)
+						if n := counter.take(); thread == "measured" {
+							assert.Equal(t, 1, n, call.name)
 						}
 					}
 				}
@@ -112,7 +106,7 @@ type tripCall struct {
 	do   func(ctx context.Context) error
 }
 
-// tripCalls are what a run does, in turn, and what is asked of its session.
+// tripCalls returns the calls of a run in their order, followed by calls for its session.
 func tripCalls(store *supacheckpoint.Store, thread string) []tripCall {
 	var held checkpoint.Lease
 	wide := step(thread, 2)
@@ -149,9 +143,9 @@ func tripCalls(store *supacheckpoint.Store, thread string) []tripCall {
 	}
 }
 
-// A whole run under row-level security takes one round trip for each superstep, and two
-// more: one to take the thread and load it, one to give it back.
-func TestRoundTripsOfRun(t *testing.T) {
+// A run takes one round trip to lease and load its thread, one for each superstep and one
+// to release the thread. The checkpoint of the input counts as a superstep.
+func TestRunTakesOneRoundTripPerSuperstep(t *testing.T) {
 	t.Parallel()
 	whole, counter := countedStore(t, directPlace(t))
 	const steps = 21
@@ -166,18 +160,13 @@ func TestRoundTripsOfRun(t *testing.T) {
 		return graph.End, nil
 	}, "work", graph.End)
 	g, err := b.Compile(graph.Options{Checkpoints: as(t, whole, ann)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, thread := range []string{"warm up", "measured"} {
 		counter.take()
 		snap, err := g.Thread(thread).Invoke(t.Context(), graph.Begin())
-		if err != nil || count.Get(snap) != steps {
-			t.Fatalf("got %d steps, error %v", count.Get(snap), err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, steps, count.Get(snap))
 	}
 	const input = 1
-	if got, want := counter.take(), steps+input+2; got != want {
-		t.Errorf("got %d round trips want %d", got, want)
-	}
+	assert.Equal(t, steps+input+2, counter.take())
 }

@@ -15,13 +15,13 @@ const (
 	roleService = "service_role"
 )
 
-// A User is an authenticated user. It comes from [Verifier.Verify]. A program that
+// A User is an authenticated user. [Verifier.Verify] returns one. A program that
 // authenticates users itself sets only the ID.
 type User struct {
 	// ID is the user's UUID in auth.users.
 	ID string
-	// Role is the user's role in the database. It must be "authenticated" or empty,
-	// which means the same.
+	// Role is the user's role in the database. It must be "authenticated" or empty, which
+	// is the same.
 	Role string
 	// Email is the email address in the token, or empty. It does not affect access.
 	Email string
@@ -30,12 +30,12 @@ type User struct {
 	Claims json.RawMessage
 }
 
-// bound has the role, user id and claims that are set before a statement.
+// bound has the role, user id and claims that a link sets before a statement.
 type bound struct {
 	role, id, claims string
 }
 
-// bind checks a user. The claims must belong to the user, since policies read them.
+// bind checks a user. The claims must belong to the user, because policies read them.
 func (u *User) bind() (bound, error) {
 	id, err := canonicalUUID(u.ID)
 	if err != nil {
@@ -48,7 +48,7 @@ func (u *User) bind() (bound, error) {
 		b, err := json.Marshal(map[string]string{"sub": id, "role": roleUser})
 		return bound{roleUser, id, string(b)}, err
 	}
-	// Decode into a map: names of claims are case-sensitive in the database.
+	// Decode into a map, because names of claims are case-sensitive in the database.
 	claims := map[string]any{}
 	if err := json.Unmarshal(u.Claims, &claims); err != nil {
 		return bound{}, fmt.Errorf("claims of user %s: %w: %w", id, checkpoint.ErrInvalid, err)

@@ -38,7 +38,7 @@ type VerifierOptions struct {
 }
 
 // Verifier checks the tokens of a project's users. It is safe for concurrent use. Reuse
-// it, since it caches the keys of the project.
+// it, because it caches the keys of the project.
 type Verifier struct {
 	parser *jwt.Parser
 	secret []byte
@@ -48,7 +48,7 @@ type Verifier struct {
 // maxToken is the maximum size of a token in bytes.
 const maxToken = 16 << 10
 
-// NewVerifier returns a verifier. It does not fetch keys before the first token.
+// NewVerifier returns a verifier. It makes no request: Verify fetches keys when it needs them.
 func NewVerifier(o VerifierOptions) (*Verifier, error) {
 	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("supacheckpoint: verifier: %w", err)
@@ -109,9 +109,9 @@ func checkAddress(text string) error {
 }
 
 // Verify returns the user of an access token. It returns [ErrToken] if the token has no
-// valid HS256, ES256 or RS256 signature of the project, is expired, has another issuer
-// or audience, or has no user, as an API key. Any other error means that fetching the
-// keys of the project failed.
+// valid HS256, ES256 or RS256 signature of the project, is expired, or has another issuer
+// or audience. It also does so for a token without a user, such as an API key. Any other
+// error means that fetching the keys of the project failed.
 func (v *Verifier) Verify(ctx context.Context, token string) (User, error) {
 	u, err := v.verify(ctx, token)
 	if err != nil {
@@ -136,8 +136,8 @@ func (v *Verifier) verify(ctx context.Context, token string) (User, error) {
 	return userOf(claims)
 }
 
-// key returns the key for a token, whose method the parser has checked. Each key is used
-// for one method only, which prevents algorithm confusion.
+// key returns the key for a token. The parser has already checked the signing method. Each
+// key is used for one method only, which prevents algorithm confusion.
 func (v *Verifier) key(ctx context.Context, t *jwt.Token) (any, error) {
 	if t.Method == jwt.SigningMethodHS256 {
 		return v.secret, nil
@@ -156,8 +156,8 @@ func userOf(claims jwt.MapClaims) (User, error) {
 	if err != nil {
 		return User{}, fmt.Errorf("the claim sub is not a user id: %w", ErrToken)
 	}
-	// Encode the decoded claims again: the database could read a duplicate name in the
-	// original text differently.
+	// Encode the decoded claims again, because PostgreSQL could read a duplicate name in
+	// the original text differently.
 	text, err := json.Marshal(claims)
 	if err != nil {
 		return User{}, err

@@ -24,8 +24,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxUpward is the number of uses of a later file that each package may have. The package
-// comment lists the files in order: each file uses the files above it.
+// maxUpward is the maximum number of upward uses in each package. The package comment lists
+// the files of the package. A file should use only the files above it in the list.
 var maxUpward = map[string]int{"internal/engine": 15, "graph": 10}
 
 func TestFilesUseTheFilesListedAboveThem(t *testing.T) {
@@ -45,10 +45,11 @@ func TestFilesUseTheFilesListedAboveThem(t *testing.T) {
 	}
 }
 
-// A fileUse is the use of an identifier in a file other than the file that declares it.
+// A fileUse is the use of an identifier that another file of the package declares.
 type fileUse struct{ from, to, name string }
 
-// upwardUses returns the uses of a file that comes later in the order, sorted.
+// upwardUses returns the uses of identifiers from files that are later in the order. The
+// result is sorted.
 func upwardUses(order []string, uses map[fileUse]bool) []string {
 	var upward []string
 	for use := range uses {
@@ -63,8 +64,8 @@ func upwardUses(order []string, uses map[fileUse]bool) []string {
 
 var fileName = regexp.MustCompile(`\b[a-z][a-z0-9_]*\.go\b`)
 
-// listedFiles returns the files in the order in which the list of the package comment names
-// them, and the files of the package that it does not name.
+// listedFiles returns the files that the package comment lists, in order. It also returns
+// the files that are missing in the list.
 func listedFiles(t *testing.T, dir string) (order, missing []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, "doc.go"), nil, parser.ParseComments|parser.PackageClauseOnly)
@@ -83,7 +84,7 @@ func listedFiles(t *testing.T, dir string) (order, missing []string) {
 	return order, missing
 }
 
-// sourceFiles returns the names of the Go files of a folder without its tests.
+// sourceFiles returns the names of the Go files in a folder, without tests.
 func sourceFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -98,7 +99,7 @@ func sourceFiles(t *testing.T, dir string) []string {
 }
 
 // usesBetweenFiles type-checks a package. It returns the uses of package-level identifiers
-// and methods, each once for every file that uses it.
+// and of methods that another file declares.
 func usesBetweenFiles(t *testing.T, path, dir string) map[fileUse]bool {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -132,7 +133,7 @@ func usesBetweenFiles(t *testing.T, path, dir string) map[fileUse]bool {
 	return uses
 }
 
-// receiver returns the name of the type of a method.
+// receiver returns the name of the receiver type of a method.
 func receiver(f *types.Func) string {
 	typ := f.Signature().Recv().Type()
 	if p, ok := typ.(*types.Pointer); ok {
@@ -144,8 +145,8 @@ func receiver(f *types.Func) string {
 	return typ.String()
 }
 
-// exportData returns a function that opens the compiled types of the packages on which the
-// package in dir depends.
+// exportData returns a function for the type checker. It opens the export data of the
+// packages that the package in dir imports.
 func exportData(t *testing.T, dir string) importer.Lookup {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export", ".")
@@ -166,8 +167,7 @@ func exportData(t *testing.T, dir string) importer.Lookup {
 	return func(path string) (io.ReadCloser, error) { return os.Open(paths[path]) }
 }
 
-// The rule must find an upward use of a function, of a type and of a method.
-func TestUpwardUsesFindsEveryKind(t *testing.T) {
+func TestUpwardUsesFindsFunctionsTypesAndMethods(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{

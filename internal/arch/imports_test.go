@@ -18,18 +18,17 @@ import (
 
 const modulePath = "github.com/weft-go/weft"
 
-// core lists the packages that compile only packages of this module and of the standard
-// library.
+// core lists packages that depend only on this module and the standard library.
 var core = []string{
 	"state", "graph", "graph/draw", "graph/node", "checkpoint", "checkpoint/memcheckpoint", "memory", "llm",
 	"internal/jsonform", "internal/statecore", "internal/engine", "internal/suggest", "internal/uuid",
 }
 
-// layers lists the packages of this module that a package may import. A pattern that ends
-// in "/..." stands for the packages below; the longest matching pattern counts. A package
-// may also import the internal packages of its own group, such as memory/internal/....
+// layers lists the packages of this module that a package may import. A pattern that ends in
+// "/..." matches all packages below a folder. The longest matching pattern applies. A
+// package may also import internal packages of the same group, such as memory/internal/....
 var layers = map[string][]string{
-	// The core, lowest first.
+	// These packages are the core, lowest layer first.
 	"internal/uuid":      nil,
 	"internal/suggest":   nil,
 	"internal/jsonform":  nil,
@@ -65,7 +64,7 @@ var layers = map[string][]string{
 	},
 	"cmd/...": {"checkpoint", "checkpoint/..."},
 
-	// The other internal packages do not import public packages, unless listed here.
+	// Other internal packages import no packages of this module, unless they are listed here.
 	"internal/...":      nil,
 	"internal/pgdb":     {"internal/migration"},
 	"internal/sqlitedb": {"internal/migration"},
@@ -86,7 +85,7 @@ type pkg struct {
 // path returns the path of the package in the module, such as "graph/agent".
 func (p pkg) path() string { return inModule(p.ImportPath) }
 
-// helper reports whether the package is for tests.
+// helper reports whether the package is a test helper.
 func (p pkg) helper() bool {
 	path := p.path()
 	return strings.HasSuffix(path, "test") || strings.HasPrefix(path, "internal/") && strings.HasSuffix(path, "testing")
@@ -96,7 +95,7 @@ func inModule(importPath string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(importPath, modulePath), "/")
 }
 
-// packages returns the packages of the module and all their dependencies, without tests.
+// packages returns the packages of the module and all their dependencies, without test files.
 var packages = sync.OnceValues(func() (map[string]pkg, error) {
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Name,Standard,DepOnly,Imports,Deps", "./...")
 	cmd.Dir = filepath.Join("..", "..")
@@ -119,7 +118,8 @@ var packages = sync.OnceValues(func() (map[string]pkg, error) {
 	}
 })
 
-// own returns the packages of the module, sorted by path, and all packages by import path.
+// own returns the packages of the module sorted by path. The second result also contains
+// their dependencies, by import path.
 func own(t *testing.T) ([]pkg, map[string]pkg) {
 	t.Helper()
 	all, err := packages()
@@ -156,7 +156,7 @@ func TestUsersLinkNoTestify(t *testing.T) {
 	checked := 0
 	for _, p := range ours {
 		if strings.HasPrefix(p.path(), "internal/") || strings.Contains(p.path(), "/internal/") {
-			continue // users cannot import it
+			continue // users cannot import this package
 		}
 		checked++
 		for _, dep := range p.Deps {
@@ -186,8 +186,8 @@ func TestPackagesImportLowerLayersOnly(t *testing.T) {
 
 // layer returns the group to which a package belongs and the packages that it may import.
 func layer(path string) (group string, allowed []string, ok bool) {
-	// An internal package has the imports of the package that contains it, unless layers
-	// lists it.
+	// An internal package may import the same packages as the package above it, unless
+	// layers lists the internal package.
 	for pattern, allowed := range layers {
 		if strings.Contains(pattern, "/internal/") && matches(pattern, path) {
 			return pattern, allowed, true
@@ -233,7 +233,7 @@ func TestProgramsLinkNoTestHelpers(t *testing.T) {
 		for _, dep := range p.Deps {
 			helper := dep == "testing" || strings.HasPrefix(dep, "testing/") || dep == "net/http/httptest"
 			if strings.HasPrefix(dep, modulePath+"/") && all[dep].helper() {
-				// An example without an API key runs on a scripted model.
+				// Examples may use a scripted model, so that they run without an API key.
 				helper = !strings.HasPrefix(p.path(), "examples/") || inModule(dep) != "llm/llmtest"
 			}
 			assert.False(t, helper, "%s compiles %s outside of its tests", p.path(), dep)
@@ -241,8 +241,8 @@ func TestProgramsLinkNoTestHelpers(t *testing.T) {
 	}
 }
 
-// A rule that permits everything would make the tests above pass.
-func TestLayersPermitAndForbid(t *testing.T) {
+// The test detects a table of layers that permits every import.
+func TestLayersPermitAndForbidImports(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		from, to string

@@ -11,17 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxSize is the largest permitted size of a program that imports only package graph, in
-// bytes.
+// maxSize is the maximum size of a program that imports only package graph, in bytes.
 const maxSize = 3_000_000
 
 const emptyProgram = "package main\n\nfunc main() {}\n"
 
-// importingProgram imports graph and calls nothing of it.
+// importingProgram imports package graph and calls none of its functions.
 const importingProgram = "package main\n\nimport _ \"github.com/weft-go/weft/graph\"\n\nfunc main() {}\n"
 
-// runningProgram runs a graph. The linker drops code that no call reaches, so that an
-// import alone does not show the size of the engine.
+// runningProgram runs a graph. It is needed since the linker omits the engine from a program
+// that does not call it.
 const runningProgram = `package main
 
 import (
@@ -63,8 +62,8 @@ func TestStrippedProgramThatRunsAGraphIsSmall(t *testing.T) {
 	assert.Greater(t, size, programSize(t, importingProgram, "-ldflags=-s -w"), "the engine was not linked")
 }
 
-// programSize builds a program in a new module, as a user does, and returns its size in
-// bytes.
+// programSize builds a program in a new module, like a user. It returns the size of the
+// program in bytes.
 func programSize(t *testing.T, source, flag string) int64 {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNoTestSleeps fails on a time.Sleep in a test, unless the enclosing declaration calls
-// synctest.Test, in whose bubble a sleep takes no time.
+// A test may call time.Sleep only in a declaration that also calls synctest.Test. A sleep
+// takes no time in a synctest bubble.
 func TestNoTestSleeps(t *testing.T) {
 	t.Parallel()
 	fset := token.NewFileSet()
@@ -37,7 +37,7 @@ func TestNoTestSleeps(t *testing.T) {
 	assert.NotZero(t, files, "test files")
 }
 
-// sleeps returns the positions of time.Sleep in the declarations of a file that do not use
+// sleeps returns the positions of time.Sleep in a file. It skips declarations that use
 // synctest.Test.
 func sleeps(file *ast.File) []token.Pos {
 	var found []token.Pos
@@ -49,7 +49,7 @@ func sleeps(file *ast.File) []token.Pos {
 	return found
 }
 
-// uses returns the positions at which a name of a package is used.
+// uses returns the positions of all uses of an identifier from a package.
 func uses(n ast.Node, pkg, name string) []token.Pos {
 	var found []token.Pos
 	ast.Inspect(n, func(n ast.Node) bool {

@@ -13,7 +13,7 @@ import (
 
 const sales = "city;amount\nAthens;10\nBern;20,5\nAthens;40\n"
 
-// upload writes a file and uploads it in the page.
+// upload writes a file and uploads the file in the page.
 func (b *tab) upload(name, content string) {
 	b.t.Helper()
 	path := filepath.Join(b.t.TempDir(), name)
@@ -46,7 +46,7 @@ func TestAnalystAnswersAndKeepsConversations(t *testing.T) {
 	b.waitForAnswer("There are 2 rows in sales.csv where city is Athens.")
 	b.checkAccessibleNames()
 	b.screenshot("answered")
-	// A new conversation is empty, and the first can be opened again.
+	// A new conversation is empty. The first conversation can be opened again.
 	b.do(chromedp.Click("#new"))
 	b.wait(`document.querySelectorAll('article').length === 0`)
 	b.do(chromedp.Click("#sessions button"))

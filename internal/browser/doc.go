@@ -2,6 +2,6 @@
 //
 //	cd internal/browser && go test ./...
 //
-// The tests build and start the examples, and use their pages as a person does. They write
-// screenshots to the folder WEFT_SCREENSHOTS if it is set.
+// The tests compile and start the examples, and use their pages like a person. If
+// WEFT_SCREENSHOTS is set, they write screenshots to this folder.
 package browser

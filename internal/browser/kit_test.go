@@ -19,14 +19,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience is the timeout of every wait for a page.
+// patience is the timeout of each action in a page.
 const patience = 30 * time.Second
 
-// browsers lists the names of the Chromium program.
+// browsers lists the possible names of the Chromium program.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
 
 var (
-	binaries string // the folder of the built examples
+	binaries string // the folder of the compiled examples
 	builds   sync.Map
 )
 
@@ -42,7 +42,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// build builds an example once, and returns the path of the program.
+// build compiles an example and returns the path of the program. Later calls return the same
+// path.
 func build(t *testing.T, example string) string {
 	t.Helper()
 	once, _ := builds.LoadOrStore(example, sync.OnceValues(func() (string, error) {
@@ -73,8 +74,8 @@ type program struct {
 	kill func()
 }
 
-// start starts an example and waits until it prints its address. The environment of the
-// example names no model and no database.
+// start starts an example and waits until it prints its address. The environment variables
+// for a model and a database are not set.
 func start(t *testing.T, example string, args ...string) *program {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), build(t, example), args...)
@@ -85,8 +86,8 @@ func start(t *testing.T, example string, args ...string) *program {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	p := &program{kill: sync.OnceFunc(func() {
-		_ = cmd.Process.Kill() // it may have exited already
-		_ = cmd.Wait()         // the error says that it was killed
+		_ = cmd.Process.Kill() // fails if the process has already exited
+		_ = cmd.Wait()         // returns an error since the process was killed
 	})}
 	t.Cleanup(p.kill)
 	for lines := bufio.NewScanner(out); p.url == "" && lines.Scan(); {
@@ -98,13 +99,14 @@ func start(t *testing.T, example string, args ...string) *program {
 	return p
 }
 
-// tab is a page in a new browser.
+// tab is a page in a separate browser process.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
 }
 
-// open opens an address. An exception or a logged error of the page fails the test.
+// open opens an address in a new browser. An exception or a logged error of the page fails
+// the test.
 func open(t *testing.T, url string) *tab {
 	t.Helper()
 	path := ""
@@ -140,7 +142,7 @@ func (b *tab) do(actions ...chromedp.Action) {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	if len(actions) > 0 {
-		if first := chromedp.FromContext(b.ctx); first.Target == nil { // the first use starts the browser, which must outlive ctx
+		if first := chromedp.FromContext(b.ctx); first.Target == nil { // the first action starts the browser, which must outlive ctx
 			require.NoError(b.t, chromedp.Run(b.ctx, actions...))
 			return
 		}
@@ -164,7 +166,7 @@ func (b *tab) wait(expression string) {
 	b.do(chromedp.Poll("!!("+expression+")", nil, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience)))
 }
 
-// text returns the texts of all elements that match a selector, one on each line.
+// text returns the texts of all elements that match a selector, one per line.
 func (b *tab) text(selector string) string {
 	b.t.Helper()
 	return strings.Join(value[[]string](b, `[...document.querySelectorAll('`+selector+`')].map(e => e.innerText)`), "\n")
@@ -182,7 +184,7 @@ func (b *tab) waitUntilIdle() {
 	b.wait(`!document.getElementById('send').disabled`)
 }
 
-// waitForAnswer waits for an answer that ends with a text.
+// waitForAnswer waits until the page shows an answer that ends with a text.
 func (b *tab) waitForAnswer(end string) {
 	b.t.Helper()
 	b.wait(`[...document.querySelectorAll('article.assistant .words')].some(e => e.innerText.trim().endsWith(` + quote(end) + `))`)
@@ -191,7 +193,7 @@ func (b *tab) waitForAnswer(end string) {
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `\'`) + "'" }
 
-// screenshot writes a screenshot of the page to the folder WEFT_SCREENSHOTS.
+// screenshot writes a screenshot of the page to the folder of WEFT_SCREENSHOTS, if it is set.
 func (b *tab) screenshot(name string) {
 	folder := os.Getenv("WEFT_SCREENSHOTS")
 	if folder == "" {
@@ -205,7 +207,7 @@ func (b *tab) screenshot(name string) {
 	assert.NoError(b.t, os.WriteFile(file, data, 0o600))
 }
 
-// checkAccessibleNames asserts that every control has an accessible name.
+// checkAccessibleNames asserts that every control of the page has an accessible name.
 func (b *tab) checkAccessibleNames() {
 	b.t.Helper()
 	type value struct {

@@ -141,8 +141,8 @@ func TestResearchKeepsTheConversationOverARestart(t *testing.T) {
 	assert.Equal(t, said, b.text("article .words"))
 }
 
-// A resumed run does not stream the answers of the killed process again. The page shows them
-// when the run has resumed.
+// A resumed run does not repeat the streamed answers of the killed process. The page shows
+// these answers after the run has resumed.
 func TestResearchShowsStoredAnswersAfterAResume(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -151,7 +151,7 @@ func TestResearchShowsStoredAnswersAfterAResume(t *testing.T) {
 	b.upload("tender.txt", "Request for proposals\n\nThe bridge must carry 40 tonnes. Proposals are due on 3 May 2027.\nThe budget is 200,000 euros.\n")
 	b.wait(`document.getElementById('resources').children.length === 1`)
 	b.send("What must the bridge carry?")
-	b.wait(`document.querySelectorAll('article.assistant').length === 3`) // two answers are then stored
+	b.wait(`document.querySelectorAll('article.assistant').length === 3`) // then two answers are stored
 	hash := value[string](b, `location.hash`)
 	const answer = `document.querySelector('article.assistant .words')?.textContent`
 	before := value[string](b, answer)

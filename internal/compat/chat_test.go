@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// at is a time that depends on the turn, in one of two time zones.
+// at returns a time for a turn. The time zone is different in odd and even turns.
 func at(turn int) time.Time {
 	when := epoch.Add(time.Duration(turn) * 90 * time.Minute)
 	if turn%2 == 1 {
@@ -18,7 +18,7 @@ func at(turn int) time.Time {
 	return when
 }
 
-// turnOf returns the number of the turn.
+// turnOf returns the number of the current turn, since each turn adds 3 tokens.
 func turnOf(s state.View) int { return tokens.Get(s) / 3 }
 
 func hear(_ context.Context, s state.View) (state.Update, error) {

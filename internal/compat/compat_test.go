@@ -13,7 +13,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
-// Threads that version 0.1 stored are read, and resumed without running finished tasks and side effects again.
+// The test reads and resumes threads that version 0.1 has stored. Finished tasks and side
+// effects do not run again.
 func TestReadsAndResumesThreadsOfVersion01(t *testing.T) {
 	t.Parallel()
 	for _, f := range fixtures() {
@@ -37,10 +38,11 @@ func TestReadsAndResumesThreadsOfVersion01(t *testing.T) {
 	}
 }
 
-// compare compares part by part, so that a failure is short.
+// compare compares the parts of expectations separately, so that the message of a failure
+// is short.
 func compare(t *testing.T, want, got *expectation) {
 	t.Helper()
-	got = throughJSON(t, got) // which makes nil of what is empty
+	got = throughJSON(t, got) // JSON makes empty values nil
 	assert.Equal(t, want.Before, got.Before, "the snapshot")
 	assert.Equal(t, want.Inside, got.Inside, "the snapshots of subgraphs")
 	assert.Equal(t, want.History, got.History, "the history")

@@ -26,7 +26,7 @@ type fixture struct {
 	store      string // "sqlite", "postgres" or "supabase"
 	durability graph.Durability
 	encrypted  bool
-	killed     bool // a SQLite file, copied while its process was running
+	killed     bool // the SQLite file was copied while its process was running
 }
 
 // fixtures returns every fixture.
@@ -56,7 +56,8 @@ func (f fixture) name() string {
 // holds reports whether the fixture has the thread of a scenario.
 func (f fixture) holds(sc *scenario) bool { return f.store != "sqlite" || f.killed == sc.killed }
 
-// The fixtures were encrypted with the first key. The second one was added later.
+// keyRing returns the two keys of encrypted fixtures. The fixtures were encrypted with the
+// first key. The second key was added later.
 func keyRing(active string) checkpoint.KeyRing {
 	return checkpoint.KeyRing{Active: active, Keys: map[string][]byte{
 		"first": bytes.Repeat([]byte{1}, checkpoint.KeySize), "second": bytes.Repeat([]byte{2}, checkpoint.KeySize),
@@ -111,7 +112,8 @@ func (f fixture) openPostgres(t *testing.T) checkpoint.Store {
 	return store
 }
 
-// readFile returns the contents of a compressed file of testdata, or nil if there is none.
+// readFile returns the contents of a compressed file in testdata. It returns nil if the
+// file does not exist.
 func readFile(t *testing.T, name string) []byte {
 	t.Helper()
 	file, err := os.Open(filepath.Join("testdata", name+".gz"))
@@ -127,7 +129,7 @@ func readFile(t *testing.T, name string) []byte {
 	return data
 }
 
-// expectations returns the expectations of the fixture's threads, by thread.
+// expectations returns the expectations of all threads of the fixture, by thread.
 func (f fixture) expectations(t *testing.T) map[string]*expectation {
 	t.Helper()
 	var all map[string]*expectation

@@ -20,7 +20,7 @@ func (w *world) compile(b *graph.Builder, o graph.Options) *graph.Graph {
 	return g
 }
 
-// inner compiles a graph that is used as a subgraph.
+// inner compiles a graph for use as a subgraph.
 func inner(b *graph.Builder) *graph.Graph {
 	g, err := b.Compile(graph.Options{})
 	if err != nil {
@@ -71,7 +71,7 @@ type decision struct {
 	Note     string `json:"note,omitempty"`
 }
 
-// The channels of the chat are one of each kind.
+// The graph chat has a channel of each kind.
 var (
 	messages = state.Append[string]("messages")
 	people   = state.Keyed("people", personID{}).Prune(func(list []person) []person { return list[max(0, len(list)-9):] })
@@ -95,12 +95,12 @@ var (
 	scratch = state.Untracked[func()]("scratch")
 )
 
-var chatChannels = []shown{
+var chatChannels = []shownChannel{
 	show(messages), show(people), show(tokens), show(cost), show(peak), show(facts), show(tags),
 	show(topic), show(current), show(mood), show(flash), show(limit), show(seen),
 }
 
-// The channels of the other graphs.
+// All other graphs share these channels.
 var (
 	journal = state.Append[string]("journal")
 	input   = state.Last[string]("input")
@@ -110,8 +110,8 @@ var (
 )
 
 var (
-	flowChannels    = []shown{show(journal), show(input), show(amount), show(verdict)}
-	insideChannels  = []shown{show(journal), show(input), show(private)}
+	flowChannels    = []shownChannel{show(journal), show(input), show(amount), show(verdict)}
+	insideChannels  = []shownChannel{show(journal), show(input), show(private)}
 	approve         = graph.NewInterrupt[order, decision]("approve")
 	choose          = graph.NewInterrupt[string, int]("choose")
 	epoch           = time.Date(2024, 2, 29, 12, 30, 15, 123456789, time.UTC)
@@ -119,7 +119,7 @@ var (
 	wordsOfTheDraft = strings.Fields("one state of a thread is the sum of all that its runs have changed so far and no more than this")
 )
 
-// chat is a conversation of several turns.
+// chat returns a graph for a conversation of several turns.
 func (w *world) chat(o graph.Options) *graph.Graph {
 	b := graph.New("chat", append(handles(chatChannels), scratch)...)
 	b.Node("hear", w.node("hear", hear))
@@ -136,7 +136,7 @@ func (w *world) chat(o graph.Options) *graph.Graph {
 	return w.compile(b, o)
 }
 
-// chain is a, b, c, one after the other.
+// chain returns a graph that runs the nodes a, b and c one after the other.
 func (w *world) chain(o graph.Options) *graph.Graph {
 	b := graph.New("chain", handles(flowChannels)...)
 	b.Node("a", w.node("a", func(context.Context, state.View) (state.Update, error) {
@@ -153,7 +153,7 @@ func (w *world) chain(o graph.Options) *graph.Graph {
 	return w.compile(b, o)
 }
 
-// loop repeats one node until the journal has nine entries.
+// loop returns a graph that repeats one node until the journal has nine entries.
 func (w *world) loop(o graph.Options) *graph.Graph {
 	b := graph.New("loop", handles(flowChannels)...)
 	b.Node("count", w.logs("count", amount.Put(2)))
@@ -167,7 +167,7 @@ func (w *world) loop(o graph.Options) *graph.Graph {
 	return w.compile(b, o)
 }
 
-// question has one question with a typed prompt and answer.
+// question returns a graph with one question. Its prompt and its answer are structs.
 func (w *world) question(o graph.Options) *graph.Graph {
 	b := graph.New("question", handles(flowChannels)...)
 	b.Node("write", w.logs("write"))
@@ -187,7 +187,8 @@ func ask(ctx context.Context, s state.View) (state.Update, error) {
 	return state.Update{verdict.Put(d), journal.Put("asked about " + input.Get(s))}, nil
 }
 
-// twice has a node that asks two questions after a side effect, beside one that needs no answer.
+// twice returns a graph with two concurrent nodes. One node has a side effect and then asks
+// two questions. The other node asks no question.
 func (w *world) twice(o graph.Options) *graph.Graph {
 	b := graph.New("twice", handles(flowChannels)...)
 	b.Node("both", w.node("both", func(ctx context.Context, _ state.View) (state.Update, error) {
@@ -211,7 +212,8 @@ func (w *world) twice(o graph.Options) *graph.Graph {
 	return w.compile(b, o)
 }
 
-// failing has a superstep in which one node fails beside others of every kind of result.
+// failing returns a graph in which one node of a superstep fails. The other nodes of the
+// superstep return writes, sends and gotos.
 func (w *world) failing(o graph.Options) *graph.Graph {
 	b := graph.New("failing", handles(flowChannels)...)
 	b.Node("plain", w.logs("plain", amount.Put(5)))
@@ -229,14 +231,14 @@ func (w *world) failing(o graph.Options) *graph.Graph {
 	return w.compile(b, o)
 }
 
-// work handles what was sent to it.
+// work returns a node for sent tasks, which logs its input.
 func (w *world) work() graph.NodeFunc {
 	return w.node("work", func(_ context.Context, s state.View) (state.Update, error) {
 		return state.Update{journal.Put("worked on " + input.Get(s)), amount.Put(amount.Get(s))}, nil
 	})
 }
 
-// sends has a superstep of sent tasks, one of which can fail.
+// sends returns a graph with a superstep of sent tasks. One of the tasks can fail.
 func (w *world) sends(o graph.Options) *graph.Graph {
 	b := graph.New("sends", handles(flowChannels)...)
 	b.Node("split", w.logs("split"))
@@ -258,7 +260,8 @@ func (w *world) sends(o graph.Options) *graph.Graph {
 	return w.compile(b, o)
 }
 
-// join has a join of a short and a long way, and a deferred node.
+// join returns a graph with a deferred node, and with a join of two paths of different
+// length.
 func (w *world) join(o graph.Options) *graph.Graph {
 	b := graph.New("join", handles(flowChannels)...)
 	b.Node("short", w.logs("short"))
@@ -277,7 +280,7 @@ func (w *world) join(o graph.Options) *graph.Graph {
 	return w.compile(b, o)
 }
 
-// nested asks a question two private subgraphs deep.
+// nested returns a graph with a subgraph in a subgraph. The inner subgraph asks a question.
 func (w *world) nested(o graph.Options) *graph.Graph {
 	deep := graph.New("deep", handles(insideChannels)...)
 	deep.Node("look", w.logs("look", private.Put("looked")))
@@ -317,7 +320,8 @@ func (w *world) nested(o graph.Options) *graph.Graph {
 	return w.compile(b, o)
 }
 
-// upward passes writes, a target and a send from subgraphs to the graphs around them, beside a node that can fail.
+// upward returns a graph whose subgraphs pass writes, a goto and a send to their parents.
+// One node of the same superstep can fail.
 func (w *world) upward(o graph.Options) *graph.Graph {
 	deep := graph.New("deep", handles(insideChannels)...)
 	deep.Node("up", w.logs("up", private.Put("went up"),
@@ -345,7 +349,8 @@ func (w *world) upward(o graph.Options) *graph.Graph {
 	return w.compile(b, o)
 }
 
-// refused has a superstep whose results cannot be applied together while the world is broken.
+// refused returns a graph with two concurrent nodes. If w.broken is true, the writes of the
+// nodes conflict.
 func (w *world) refused(o graph.Options) *graph.Graph {
 	b := graph.New("refused", handles(flowChannels)...)
 	for _, name := range []string{"one", "other"} {
@@ -360,7 +365,9 @@ func (w *world) refused(o graph.Options) *graph.Graph {
 	return w.compile(b, o)
 }
 
-// leaving has a subgraph that is left before its end and a persistent one, beside a node that can fail.
+// leaving returns a graph with three concurrent nodes. The first is a subgraph that a goto
+// leaves before its end. The second is a persistent subgraph. The third is a node that can
+// fail.
 func (w *world) leaving(o graph.Options) *graph.Graph {
 	bot := graph.New("bot", handles(insideChannels)...)
 	bot.Node("give up", w.logs("give up", graph.ToParent(graph.Goto("landed"))))
@@ -386,7 +393,8 @@ func (w *world) leaving(o graph.Options) *graph.Graph {
 	return w.compile(b, o)
 }
 
-// persistent has a subgraph that remembers, and that asks when its input says so.
+// persistent returns a graph with a persistent subgraph. The subgraph asks a question if
+// the input begins with "ask".
 func (w *world) persistent(o graph.Options) *graph.Graph {
 	clerk := graph.New("clerk", handles(insideChannels)...)
 	clerk.Node("note", w.node("note", func(_ context.Context, s state.View) (state.Update, error) {
@@ -419,7 +427,8 @@ func (w *world) persistent(o graph.Options) *graph.Graph {
 	return w.compile(b, o)
 }
 
-// slow has two nodes that can be held while others finish. One of them is in a subgraph.
+// slow returns a graph in which two nodes can be held while the others finish. One of the
+// two nodes is in a subgraph.
 func (w *world) slow(o graph.Options) *graph.Graph {
 	box := graph.New("box", handles(insideChannels)...)
 	box.Node("open", w.logs("open", private.Put("opened")))

@@ -13,18 +13,18 @@ import (
 	"github.com/weft-go/weft/graph"
 )
 
-// An expectation describes one thread as a version of the engine shows and resumes it.
+// An expectation describes how a version of the engine reads and resumes one thread.
 type expectation struct {
 	Before  snapshot
-	Inside  map[string]*snapshot `json:",omitempty"` // of subgraphs, nil for one without a state
+	Inside  map[string]*snapshot `json:",omitempty"` // snapshots of subgraphs; nil without a state
 	History []entry
 	Stored  []string // the checkpoints of all namespaces, as the store returns them
-	After   []resumed
+	After   []resumption
 }
 
-// A snapshot is a graph.Snapshot.
+// A snapshot is the comparable form of a graph.Snapshot.
 type snapshot struct {
-	Values map[string]string `json:",omitempty"` // JSON by channel, of those that were written
+	Values map[string]string `json:",omitempty"` // JSON of the written channels, by name
 	Next   []string          `json:",omitempty"`
 	Tasks  []task            `json:",omitempty"`
 	Pauses []pause           `json:",omitempty"`
@@ -33,7 +33,7 @@ type snapshot struct {
 	Source checkpoint.Source
 }
 
-// A task is a graph.Task.
+// A task is the comparable form of a graph.Task.
 type task struct {
 	ID, Node  string
 	Finished  bool
@@ -41,13 +41,13 @@ type task struct {
 	Namespace string
 }
 
-// A pause is a graph.Pause.
+// A pause is the comparable form of a graph.Pause.
 type pause struct {
 	Kind                                   graph.PauseKind
 	ID, Node, Path, Interrupt, Key, Prompt string `json:",omitempty"`
 }
 
-// An entry is a graph.Info, with a digest of the state at the checkpoint.
+// An entry is the comparable form of a graph.Info. It adds a digest of the state.
 type entry struct {
 	ID       string
 	Parent   string `json:",omitempty"`
@@ -61,14 +61,14 @@ type entry struct {
 	State    string            `json:",omitempty"`
 }
 
-// A resumed describes a thread after an action. It has no ids, since new ids are random.
-type resumed struct {
+// A resumption describes a thread after an action. It omits ids, since new ids are random.
+type resumption struct {
 	snapshot
 	Ran []string // the nodes and side effects that ran
 }
 
-// spell returns a snapshot in comparable form.
-func spell(s *graph.Snapshot, channels []shown) *snapshot {
+// comparableForm converts a snapshot to its comparable form.
+func comparableForm(s *graph.Snapshot, channels []shownChannel) *snapshot {
 	out := &snapshot{Values: map[string]string{}, Done: s.Done(), Step: s.Step, Source: s.Source}
 	for _, c := range channels {
 		if data := c.read(s.View); data != nil {
@@ -85,7 +85,8 @@ func spell(s *graph.Snapshot, channels []shown) *snapshot {
 	return out
 }
 
-// observe reads a thread through graphs and store, and then resumes it.
+// observe reads a thread with its graph and directly from the store. Then it resumes the
+// thread.
 func observe(ctx context.Context, sc *scenario, w *world) (*expectation, error) {
 	t := sc.build(w, sc.options).Thread(sc.name)
 	x := &expectation{Inside: map[string]*snapshot{}}
@@ -93,7 +94,7 @@ func observe(ctx context.Context, sc *scenario, w *world) (*expectation, error) 
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
-	x.Before = *spell(s, sc.shows())
+	x.Before = *comparableForm(s, sc.shows())
 	for _, sub := range sc.inside {
 		path := strings.Join(sub.path, "/")
 		s, err := t.Subgraph(sub.path...).Snapshot(ctx)
@@ -103,7 +104,7 @@ func observe(ctx context.Context, sc *scenario, w *world) (*expectation, error) 
 		case err != nil:
 			return nil, fmt.Errorf("subgraph %s: %w", path, err)
 		default:
-			x.Inside[path] = spell(s, sub.channels)
+			x.Inside[path] = comparableForm(s, sub.channels)
 		}
 	}
 	if x.History, err = history(ctx, t, sc.shows()); err != nil {
@@ -120,9 +121,9 @@ func observe(ctx context.Context, sc *scenario, w *world) (*expectation, error) 
 		if err != nil {
 			return nil, fmt.Errorf("action %d: %w", i, err)
 		}
-		x.After = append(x.After, resumed{*withoutIDs(spell(s, sc.shows())), w.takeRan()})
+		x.After = append(x.After, resumption{*withoutIDs(comparableForm(s, sc.shows())), w.takeRan()})
 	}
-	return x, x.keeps(ctx, t, sc.shows())
+	return x, x.checkHistory(ctx, t, sc.shows())
 }
 
 func withoutIDs(s *snapshot) *snapshot {
@@ -135,8 +136,9 @@ func withoutIDs(s *snapshot) *snapshot {
 	return s
 }
 
-// keeps returns an error unless the history has all entries that it had before the thread was resumed.
-func (x *expectation) keeps(ctx context.Context, t *graph.Thread, channels []shown) error {
+// checkHistory returns an error unless the history of a resumed thread still contains all
+// entries of x.
+func (x *expectation) checkHistory(ctx context.Context, t *graph.Thread, channels []shownChannel) error {
 	now, err := history(ctx, t, nil)
 	if err != nil {
 		return fmt.Errorf("history at the end: %w", err)
@@ -154,11 +156,12 @@ func (x *expectation) keeps(ctx context.Context, t *graph.Thread, channels []sho
 	return nil
 }
 
-// often is about how many checkpoints of a long history are sampled.
-const often = 16
+// sampleSize is the approximate number of checkpoints in a sample of a long history.
+const sampleSize = 16
 
-// history returns the history of a thread. A sample of its entries has digests of their states, unless channels is nil.
-func history(ctx context.Context, t *graph.Thread, channels []shown) ([]entry, error) {
+// history returns the history of a thread. If channels is not nil, a sample of the entries
+// has digests of their states.
+func history(ctx context.Context, t *graph.Thread, channels []shownChannel) ([]entry, error) {
 	var list []entry
 	for info, err := range t.History(ctx, graph.HistoryQuery{}) {
 		if err != nil {
@@ -172,12 +175,12 @@ func history(ctx context.Context, t *graph.Thread, channels []shown) ([]entry, e
 	if channels == nil {
 		return list, nil
 	}
-	for i := 0; i < len(list); i += 1 + len(list)/often {
+	for i := 0; i < len(list); i += 1 + len(list)/sampleSize {
 		s, err := t.At(list[i].ID).Snapshot(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("checkpoint %s: %w", list[i].ID, err)
 		}
-		data, err := json.Marshal(spell(s, channels))
+		data, err := json.Marshal(comparableForm(s, channels))
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +194,8 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// stored returns the ids and contents of a thread's checkpoints. Of a long thread it returns a sample.
+// stored returns the ids and contents of the checkpoints of a thread. It returns a sample
+// of a long thread.
 func stored(ctx context.Context, store checkpoint.Store, thread string) ([]string, error) {
 	var keys []checkpoint.Key
 	for c, err := range store.List(ctx, checkpoint.Query{Thread: thread, AllNamespaces: true}) {
@@ -201,7 +205,7 @@ func stored(ctx context.Context, store checkpoint.Store, thread string) ([]strin
 		keys = append(keys, c.Key)
 	}
 	var list []string
-	for i := 0; i < len(keys); i += 1 + len(keys)/often {
+	for i := 0; i < len(keys); i += 1 + len(keys)/sampleSize {
 		c, err := store.Get(ctx, keys[i])
 		if err != nil {
 			return nil, fmt.Errorf("checkpoint %s: %w", keys[i].ID, err)

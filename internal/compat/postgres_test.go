@@ -16,10 +16,10 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// writtenSchema is the name of the schema in the stored scripts.
+// writtenSchema is the name of the schema in the scripts of testdata.
 const writtenSchema = "compat_written"
 
-// load makes tables as the earlier version made them, and fills them.
+// load creates and fills tables like the earlier version of the store.
 func load(t *testing.T, url, schema, scriptFile, rowsFile string) {
 	t.Helper()
 	ctx := t.Context()
@@ -32,15 +32,16 @@ func load(t *testing.T, url, schema, scriptFile, rowsFile string) {
 	require.NoError(t, copyRows(ctx, conn, schema, bytes.NewReader(rows)))
 }
 
-// loadCheckpoints loads the tables of checkpoints. The leases of runs that were killed have run out.
+// loadCheckpoints loads the tables of the checkpoint store. It expires the leases of
+// killed runs.
 func (f fixture) loadCheckpoints(t *testing.T, url, schema string) {
 	t.Helper()
 	load(t, url, schema, f.store+"-schema.sql", f.name()+".rows")
 	pgtest.Do(t, url, `UPDATE `+schema+`.cp_thread SET until = '2000-01-01' WHERE until IS NOT NULL`)
 }
 
-// copyRows fills the tables of a schema. Each begins with a line of its name and columns, and ends with a line of
-// `\.`.
+// copyRows fills the tables of a schema. The rows of a table follow a line with the name
+// and the columns of the table. The line `\.` ends them.
 func copyRows(ctx context.Context, conn *pgx.Conn, schema string, rows io.Reader) error {
 	lines := bufio.NewReader(rows)
 	for {
@@ -71,7 +72,7 @@ func copyRows(ctx context.Context, conn *pgx.Conn, schema string, rows io.Reader
 	}
 }
 
-// advance makes the generated keys of a table begin after the rows that were copied.
+// advance sets the sequence of a table, so that new keys are greater than the copied keys.
 func advance(ctx context.Context, conn *pgx.Conn, schema, header string) error {
 	table, columns, _ := strings.Cut(header, " (")
 	key, _, _ := strings.Cut(columns, ",")

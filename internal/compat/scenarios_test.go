@@ -7,37 +7,38 @@ import (
 	"github.com/weft-go/weft/graph"
 )
 
-// A scenario is a thread at rest, and how it is resumed.
+// A scenario is a stored thread, with the actions that resume it.
 type scenario struct {
-	name     string // of the thread
+	name     string // the id of the thread
 	build    func(*world, graph.Options) *graph.Graph
 	options  graph.Options
-	channels []shown
+	channels []shownChannel
 	inside   []subgraph
 	resume   []action
-	killed   bool // its process was killed while nodes were running
+	killed   bool // the process of the thread was killed while nodes were running
 }
 
-// A subgraph names a task of a thread that runs one, and what its state shows.
+// A subgraph is the path of a task that runs a subgraph, with the shown channels of the
+// subgraph.
 type subgraph struct {
 	path     []string
-	channels []shown
+	channels []shownChannel
 }
 
-// An action is one use of a thread.
+// An action runs a thread and returns its snapshot.
 type action func(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error)
 
-// goOn resumes a thread without input.
-func goOn(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error) { return t.Invoke(ctx) }
+// resumeRun resumes a thread without input.
+func resumeRun(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error) { return t.Invoke(ctx) }
 
-// say begins a turn.
+// say returns an action that begins a turn with an input.
 func say(text string) action {
 	return func(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error) {
 		return t.Invoke(ctx, input.Put(text))
 	}
 }
 
-// answerOrder answers the only open question about an order.
+// answerOrder returns an action that answers the only open question about an order.
 func answerOrder(d decision) action {
 	return func(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error) {
 		s, err := t.Snapshot(ctx)
@@ -55,7 +56,8 @@ func answerOrder(d decision) action {
 	}
 }
 
-// answerNumbers answers the open questions for a number, by key.
+// answerNumbers returns an action that answers one open question for a number. Answers maps
+// the keys of questions to numbers.
 func answerNumbers(answers map[string]int) action {
 	return func(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error) {
 		s, err := t.Snapshot(ctx)
@@ -75,7 +77,7 @@ func answerNumbers(answers map[string]int) action {
 	}
 }
 
-// from runs an action on an older checkpoint of the thread.
+// from returns an action that runs do on an older checkpoint of the thread.
 func from(do action) action {
 	return func(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error) {
 		var ids []string
@@ -111,23 +113,23 @@ var scenarios = []scenario{
 	{name: "question, dropped", build: (*world).question, resume: []action{say("pears"), yes}},
 	{name: "question, refused", build: (*world).question, resume: []action{yes}},
 	{name: "twice, one answered", build: (*world).twice, resume: []action{answerNumbers(map[string]int{"right": 5})}},
-	{name: "failing", build: (*world).failing, resume: []action{goOn}},
-	{name: "failing, edited", build: (*world).failing, resume: []action{goOn, say("again")}},
-	{name: "upward", build: (*world).upward, inside: middleAndDeep, resume: []action{goOn}},
-	{name: "refused", build: (*world).refused, resume: []action{goOn}},
-	{name: "leaving", build: (*world).leaving, resume: []action{goOn, say("again")}},
-	{name: "sends, due", build: (*world).sends, resume: []action{goOn}},
-	{name: "sends, one failed", build: (*world).sends, resume: []action{goOn}},
-	{name: "join, in part", build: (*world).join, resume: []action{goOn}},
+	{name: "failing", build: (*world).failing, resume: []action{resumeRun}},
+	{name: "failing, edited", build: (*world).failing, resume: []action{resumeRun, say("again")}},
+	{name: "upward", build: (*world).upward, inside: middleAndDeep, resume: []action{resumeRun}},
+	{name: "refused", build: (*world).refused, resume: []action{resumeRun}},
+	{name: "leaving", build: (*world).leaving, resume: []action{resumeRun, say("again")}},
+	{name: "sends, due", build: (*world).sends, resume: []action{resumeRun}},
+	{name: "sends, one failed", build: (*world).sends, resume: []action{resumeRun}},
+	{name: "join, in part", build: (*world).join, resume: []action{resumeRun}},
 	{name: "join, new turn", build: (*world).join, resume: []action{say("again")}},
-	{name: "pause before", build: (*world).chain, options: graph.Options{PauseBefore: []string{"b"}}, resume: []action{goOn}},
-	{name: "pause after", build: (*world).chain, options: graph.Options{PauseAfter: []string{"b"}}, resume: []action{goOn}},
-	{name: "max steps", build: (*world).loop, resume: []action{goOn}},
-	{name: "drained", build: (*world).chain, resume: []action{goOn}},
-	{name: "forked", build: (*world).chain, resume: []action{goOn, from(goOn), say("on")}},
+	{name: "pause before", build: (*world).chain, options: graph.Options{PauseBefore: []string{"b"}}, resume: []action{resumeRun}},
+	{name: "pause after", build: (*world).chain, options: graph.Options{PauseAfter: []string{"b"}}, resume: []action{resumeRun}},
+	{name: "max steps", build: (*world).loop, resume: []action{resumeRun}},
+	{name: "drained", build: (*world).chain, resume: []action{resumeRun}},
+	{name: "forked", build: (*world).chain, resume: []action{resumeRun, from(resumeRun), say("on")}},
 	{name: "forked, new turn", build: (*world).chain, resume: []action{from(say("on")), say("on and on")}},
-	{name: "updated", build: (*world).chain, resume: []action{goOn, from(byHand), goOn}},
-	{name: "updated at two nodes", build: (*world).join, resume: []action{goOn}},
+	{name: "updated", build: (*world).chain, resume: []action{resumeRun, from(byHand), resumeRun}},
+	{name: "updated at two nodes", build: (*world).join, resume: []action{resumeRun}},
 	{name: "nested", build: (*world).nested, inside: middleAndDeep, resume: []action{yes, say("again"), no}},
 	{name: "persistent", build: (*world).persistent, resume: []action{
 		say("three"), say("ask"), answerNumbers(map[string]int{"": 4}),
@@ -136,13 +138,13 @@ var scenarios = []scenario{
 		answerNumbers(map[string]int{"": 4}), say("three"), from(say("from the middle")),
 	}},
 	{
-		name: "killed", build: (*world).slow, inside: []subgraph{{[]string{"box"}, insideChannels}}, resume: []action{goOn, say("again")},
+		name: "killed", build: (*world).slow, inside: []subgraph{{[]string{"box"}, insideChannels}}, resume: []action{resumeRun, say("again")},
 		killed: true,
 	},
 	{name: "killed, new turn", build: (*world).slow, resume: []action{say("again")}, killed: true},
 }
 
-func (sc *scenario) shows() []shown {
+func (sc *scenario) shows() []shownChannel {
 	if sc.channels == nil {
 		return flowChannels
 	}

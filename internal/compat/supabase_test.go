@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// ann is the user whose threads the Supabase fixtures have.
+	// ann is the id of the user who owns all threads of the Supabase fixtures.
 	ann = "11111111-1111-4111-8111-111111111111"
-	// proposal is the subject of ann's stored documents.
+	// proposal is the id of the subject of the stored documents.
 	proposal = "22222222-2222-4222-8222-222222222222"
 
 	agentDocument    = `{"plan": ["look", "act"], "count": 3, "text": "ä \u2028"}`
@@ -31,7 +31,7 @@ func aboutTheProposal() supacheckpoint.ProposalOptions {
 	return supacheckpoint.ProposalOptions{Proposal: func(context.Context, string) (string, error) { return proposal, nil }}
 }
 
-// openSupabase loads the fixture into a schema and opens it as its user.
+// openSupabase loads the fixture into a schema, and opens a store with the rights of ann.
 func (f fixture) openSupabase(t *testing.T, schema string) *supacheckpoint.Store {
 	t.Helper()
 	url := supatest.Database(t, nil)
@@ -42,7 +42,8 @@ func (f fixture) openSupabase(t *testing.T, schema string) *supacheckpoint.Store
 	return mine
 }
 
-// openService brings the database of a project to the current version, and opens it with the rights of the service.
+// openService migrates the database of a project to the current version. It opens a store
+// with the rights of the service role.
 func openService(t *testing.T, url string, o supacheckpoint.Options) *supacheckpoint.Store {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), url)
@@ -77,7 +78,7 @@ func TestReadsSessionsOfVersion01(t *testing.T) {
 	assert.Equal(t, len(scenarios), count)
 }
 
-// The documents are in the schema public, which no other test uses.
+// The test is the only test that uses the schema public, which contains the documents.
 func TestReadsDocumentsOfVersion01(t *testing.T) {
 	t.Parallel()
 	ctx, url := t.Context(), supatest.Database(t, nil)

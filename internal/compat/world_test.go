@@ -12,14 +12,15 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A world holds the store of one thread and the switches of its nodes. It records which nodes and side effects ran.
+// A world is the environment of one thread. Its fields control the nodes of the graph. It
+// records which nodes and side effects ran.
 type world struct {
 	store      checkpoint.Store
 	durability graph.Durability
-	broken     bool            // nodes that can fail do so
-	drain      func()          // called by a node that asks for its run to be drained
+	broken     bool            // makes nodes fail
+	drain      func()          // drains the run; a node calls it unless it is nil
 	held       chan<- string   // receives the name of each node that waits for release
-	release    <-chan struct{} // nil: nodes do not wait
+	release    <-chan struct{} // releases waiting nodes when closed; nil if no node waits
 
 	mu  sync.Mutex
 	ran []string
@@ -43,7 +44,7 @@ func (w *world) takeRan() []string {
 	return ran
 }
 
-// hold keeps a node running until the world releases it.
+// hold blocks a node until release is closed.
 func (w *world) hold(name string) {
 	if w.release != nil {
 		w.held <- name
@@ -51,7 +52,7 @@ func (w *world) hold(name string) {
 	}
 }
 
-// node returns a node that records that it ran.
+// node returns a node that records each of its executions.
 func (w *world) node(name string, fn func(ctx context.Context, s state.View) (state.Update, error)) graph.NodeFunc {
 	return func(ctx context.Context, s state.View) (state.Update, error) {
 		w.mark(name)
@@ -59,14 +60,14 @@ func (w *world) node(name string, fn func(ctx context.Context, s state.View) (st
 	}
 }
 
-// logs returns a node that appends its name to the log.
+// logs returns a node that appends its name to the journal.
 func (w *world) logs(name string, more ...state.Write) graph.NodeFunc {
 	return w.node(name, func(context.Context, state.View) (state.Update, error) {
 		return append(state.Update{journal.Put(name)}, more...), nil
 	})
 }
 
-// fails returns a node that fails while the world is broken.
+// fails returns a node that returns an error if w.broken is true.
 func (w *world) fails(name string) graph.NodeFunc {
 	return w.node(name, func(context.Context, state.View) (state.Update, error) {
 		if w.broken {
@@ -76,8 +77,8 @@ func (w *world) fails(name string) graph.NodeFunc {
 	})
 }
 
-// A shown channel is one whose value is part of a snapshot's expectation.
-type shown struct {
+// A shownChannel is a channel whose value is a part of expected snapshots.
+type shownChannel struct {
 	handle state.Handle
 	read   func(state.View) json.RawMessage
 }
@@ -86,8 +87,8 @@ func show[V any](c interface {
 	state.Handle
 	Lookup(v state.View) (V, bool)
 },
-) shown {
-	return shown{c, func(v state.View) json.RawMessage {
+) shownChannel {
+	return shownChannel{c, func(v state.View) json.RawMessage {
 		value, ok := c.Lookup(v)
 		if !ok {
 			return nil
@@ -100,7 +101,7 @@ func show[V any](c interface {
 	}}
 }
 
-func handles(channels []shown) []state.Handle {
+func handles(channels []shownChannel) []state.Handle {
 	list := make([]state.Handle, 0, len(channels))
 	for _, c := range channels {
 		list = append(list, c.handle)

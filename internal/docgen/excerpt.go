@@ -15,8 +15,8 @@ var (
 	regionEnd   = regexp.MustCompile(`(?m)^[ \t]*// docs:end[ \t]*(\n|\z)`)
 )
 
-// excerpt returns a part of a Go file, or the whole file if part is empty. It removes the
-// marks of regions and the common indentation.
+// excerpt returns a part of a Go file, or the whole file if part is empty. It removes region
+// comments and the common indentation.
 func excerpt(text []byte, part string) ([]byte, error) {
 	if part == "" {
 		return plain(text)
@@ -56,8 +56,8 @@ func function(text []byte, name string) ([]byte, error) {
 	return nil, fmt.Errorf("there is no region and no function %s", name)
 }
 
-// plain removes the marks of regions, the common indentation of the lines, and the empty
-// lines around the text.
+// plain removes region comments, the common indentation, and empty lines at the start and
+// the end of the text.
 func plain(text []byte) ([]byte, error) {
 	text = regionBegin.ReplaceAll(text, nil)
 	text = regionEnd.ReplaceAll(text, nil)

@@ -1,20 +1,20 @@
-// Docgen generates the parts of the repository's documents that come from its code:
+// Docgen generates documents from the code of the repository:
 //
-//   - api/NAME.txt, the documentation of each public package, so that a diff shows every
-//     change of the API;
-//   - deps.txt, the modules that each public package compiles;
-//   - the marked code blocks of every Markdown file, from files that compile.
+//   - api/NAME.txt is the documentation of a public package. A diff of it shows every change
+//     of the API.
+//   - deps.txt lists the modules that each public package compiles.
+//   - The marked code blocks of every Markdown file come from files that compile.
 //
-// With -check it writes nothing and lists the files that are not current.
+// With -check it writes nothing, but lists the files that are not current.
 //
-// A comment marks a block. It names a file, relative to the root of the repository, and
-// optionally a part of the file:
+// A comment marks a code block. It contains the path of a file from the root of the
+// repository, and optionally a part of the file:
 //
 //	<!-- begin: examples/hello/main.go#ask -->
 //	<!-- end -->
 //
-// The part is the region between the comments "// docs:begin ask" and "// docs:end" of the
-// file, or the function of that name. Without a part, the block is the whole file.
+// A part is the region between the comments "// docs:begin ask" and "// docs:end" of the
+// file, or the function with this name. Without a part, the block is the whole file.
 package main
 
 import (
@@ -67,8 +67,8 @@ func run(ctx context.Context, root string, check bool) error {
 	return nil
 }
 
-// generate returns the content of every generated file, by path from the root. The content
-// of a file that must not exist is nil.
+// generate returns the content of every generated file, by path from the root. A file with
+// nil content must not exist.
 func generate(ctx context.Context, root string) (map[string][]byte, error) {
 	pkgs, err := list(ctx, root)
 	if err != nil {
@@ -82,7 +82,7 @@ func generate(ctx context.Context, root string) (map[string][]byte, error) {
 	return want, errors.Join(apiErr, docErr)
 }
 
-// compare returns the paths of the files whose content differs from want, sorted.
+// compare returns the sorted paths of the files whose content differs from want.
 func compare(root string, want map[string][]byte) ([]string, error) {
 	var stale []string
 	for _, name := range slices.Sorted(maps.Keys(want)) {

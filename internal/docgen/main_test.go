@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// repository creates a module that contains every kind of input of docgen.
+// repository creates a module that contains each kind of input of docgen.
 func repository(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()

@@ -16,8 +16,8 @@ var (
 	endMark   = regexp.MustCompile(`^<!-- end -->$`)
 )
 
-// documents returns the content of the Markdown files with their marked blocks filled in.
-// Compiled contains the Go files that a block may quote.
+// documents returns the content of the Markdown files with current code blocks. Compiled
+// contains the Go files that a block may quote.
 func documents(root string, compiled map[string]bool) (map[string][]byte, error) {
 	docs := make(map[string][]byte)
 	var mistakes []error
@@ -48,7 +48,7 @@ func documents(root string, compiled map[string]bool) (map[string][]byte, error)
 	return docs, errors.Join(append(mistakes, err)...)
 }
 
-// A quoter fills the blocks of one document.
+// A quoter updates the code blocks of one document.
 type quoter struct {
 	root     string
 	doc      string
@@ -58,7 +58,7 @@ type quoter struct {
 
 func (q *quoter) fill(text []byte) []byte {
 	var out bytes.Buffer
-	open := 0 // the line of the begin mark of the current block
+	open := 0 // the line of the begin mark of the current block, or 0 outside of blocks
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		n := i + 1
 		begin := beginMark.FindSubmatch(line)
@@ -91,7 +91,7 @@ func (q *quoter) mistake(line int, err error) {
 	q.mistakes = append(q.mistakes, fmt.Errorf("%s:%d: %w", q.doc, line, err))
 }
 
-// quote writes the named part of a file as a fenced block.
+// quote writes a part of a file as a fenced code block.
 func (q *quoter) quote(out *bytes.Buffer, name, part string) error {
 	local := filepath.FromSlash(name)
 	if !filepath.IsLocal(local) {

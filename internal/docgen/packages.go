@@ -53,8 +53,8 @@ func list(ctx context.Context, root string) ([]pkg, error) {
 	}
 }
 
-// goTool runs a go command for one fixed platform, so that its output is the same on every
-// platform.
+// goTool runs a go command. It sets a fixed target platform, so that the output does not
+// depend on the platform of this machine.
 func goTool(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
@@ -80,8 +80,8 @@ func (p pkg) public() bool {
 	return !p.DepOnly && p.Name != "main" && !slices.Contains(strings.Split(p.ImportPath, "/"), "internal")
 }
 
-// api returns the documentation of each public package by file name. Other files of api/
-// have the content nil.
+// api returns the documentation of each public package, by the name of its file in api/. All
+// other files in api/ get nil content.
 func api(ctx context.Context, root string, pkgs []pkg) (map[string][]byte, error) {
 	files := make(map[string][]byte)
 	old, err := filepath.Glob(filepath.Join(root, "api", "*.txt"))

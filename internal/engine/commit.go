@@ -46,7 +46,7 @@ func (r *run) transaction() *statecore.Tx {
 	return r.tx
 }
 
-// route returns what a superstep makes due, and keeps what its tasks have for the parent.
+// route returns the frontier after a superstep, and keeps the writes of its tasks for the parent.
 func (r *run) route(tasks []Task) frontier {
 	var single [1]routed // needs no allocation
 	done := single[:]
@@ -133,7 +133,7 @@ func (b *commitBuffer) keep(c, before *checkpoint.Checkpoint, mode Durability) {
 	}
 }
 
-// append appends the stored form of what a transaction changed.
+// append appends the stored form of the changes of a transaction.
 func (b *commitBuffer) append(tx *statecore.Tx) (err error) {
 	if b.emit == nil {
 		b.emit = func(channel string, k statecore.Kind, data []byte) {
@@ -184,7 +184,7 @@ func (r *run) controlOrigin() *string {
 	return r.origin
 }
 
-// changes returns the stored form of what the caller and the superstep changed.
+// changes returns the stored form of the changes of the caller and of the superstep.
 func (r *run) changes(tx *statecore.Tx, tasks []Task) ([]checkpoint.Change, error) {
 	r.buffer.changes = append(r.buffer.changes[:0], r.edits...)
 	if tx == nil {
@@ -203,7 +203,7 @@ func (r *run) changes(tx *statecore.Tx, tasks []Task) ([]checkpoint.Change, erro
 	return list, nil
 }
 
-// appendChanges appends the stored form of what a transaction changed.
+// appendChanges appends the stored form of the changes of a transaction.
 func appendChanges(list []checkpoint.Change, tx *statecore.Tx) ([]checkpoint.Change, error) {
 	err := tx.Changes(func(channel string, k statecore.Kind, data []byte) {
 		list = append(list, checkpoint.Change{Channel: channel, Kind: uint8(k), Data: data})

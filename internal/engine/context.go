@@ -15,10 +15,11 @@ var ErrDrained = errors.New("the run was drained")
 // on its thread.
 var ErrSuperseded = errors.New("the run gave way to another run on its thread")
 
-// errRunEnded is returned to what outlives the run.
+// errRunEnded is returned to goroutines that outlive the run.
 var errRunEnded = errors.New("the run has ended")
 
-// grace is how long a run may still store what finished, once its context has ended.
+// grace is the time in which a run may still store finished results, after its context
+// has ended.
 const grace = 10 * time.Second
 
 // A runContext is the context of a run's nodes. It ends with the caller's, with
@@ -30,7 +31,7 @@ type runContext struct {
 	unhook func() bool
 
 	// store is the context with which the run stores its progress. It ends the grace
-	// period after the run's context, so that what has finished is kept although the
+	// period after the run's context, so that finished results are kept although the
 	// run was cancelled.
 	store       context.Context
 	cancelStore context.CancelCauseFunc // nil if nothing is stored and nobody can cancel the run
@@ -64,7 +65,7 @@ func (c *runContext) drained() bool {
 }
 
 // supersede ends the run with the cause [ErrSuperseded], unless it has finished.
-// With rollback, the run also removes what it stored.
+// With rollback, the run also removes its checkpoints.
 func (c *runContext) supersede(rollback bool) {
 	c.mu.Lock()
 	if c.finished {

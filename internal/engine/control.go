@@ -123,8 +123,9 @@ func DueNodes(data []byte) ([]string, error) {
 }
 
 // decodeControl rebuilds a frontier. Nodes that the graph does not have are
-// listed as missing: only a run that has to run them fails. What was sent to a task
-// that does not run is not decoded; runs reports this for a task of the pending writes.
+// listed as missing: only a run that has to run them fails. The writes that were sent to a
+// task are decoded only if the task runs; see runs, which is asked about tasks with
+// pending writes.
 func (p *Plan) decodeControl(c *control, pending *pendingWrites, runs func(*savedTask) bool) (frontier, error) {
 	f := frontier{persistent: c.Memory, call: c.Call, left: c.Left}
 	for _, name := range c.By {

@@ -1,6 +1,10 @@
 package engine
 
 import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -101,6 +105,305 @@ func TestTaskIDs(t *testing.T) {
 	assert.Equal(t, []string{"old[1]", "older[1]"}, p.formerTasks("a", 2))
 	assert.Equal(t, "x/y", joinPath("x", "y"))
 	assert.Equal(t, "y", joinPath("", "y"))
+}
+
+// TestControlOfAllParts proves that no part of a frontier is lost beside the others, and
+// that the stored form is appended to the buffer.
+func TestControlOfAllParts(t *testing.T) {
+	t.Parallel()
+	p := controlPlan(t)
+	origin := "0198<0197"
+	f := frontier{
+		next: []*Node{p.Node("a")}, sends: []sentTask{{node: p.Node("c")}}, by: []string{Start, "b"},
+		waiting: []*Node{p.Node("d")}, arrived: [][]bool{{false, true}, {true, false}},
+		persistent: map[string]string{"notes": "0199"}, call: "x", left: true,
+	}
+	const want = `{"next":["a"],"sends":[{"node":"c"}],"waiting":["d"],` +
+		`"joins":{"[\"a\" \"b\"]→j":["b"],"[\"b\" \"c\"]→j":["b"]},` +
+		`"by":["__start__","b"],"memory":{"notes":"0199"},"call":"x","left":true,"origin":"0198<0197"}`
+	for name, c := range map[string]struct {
+		frontier frontier
+		want     string
+	}{
+		"all parts":   {f, want},
+		"plain tasks": {frontier{next: f.next, by: f.by}, `{"next":["a"],"by":["__start__","b"],"origin":"0198<0197"}`},
+	} {
+		data, err := p.encodeControl([]byte("before "), &c.frontier, &origin)
+		require.NoError(t, err, name)
+		stored, ok := strings.CutPrefix(string(data), "before ")
+		require.True(t, ok, "%s: %s", name, data)
+		assert.JSONEq(t, c.want, stored, name)
+
+		got := decode(t, p, stored)
+		assert.Equal(t, dueTasks(&c.frontier), dueTasks(&got), name)
+		assert.Equal(t, c.frontier.by, got.by, name)
+		assert.Equal(t, c.frontier.arrived, got.arrived, name)
+	}
+}
+
+// decode reads the stored form of a frontier without pending writes.
+func decode(t testing.TB, p *Plan, text string) frontier {
+	t.Helper()
+	stored, err := readControl([]byte(text))
+	require.NoError(t, err)
+	f, err := p.decodeControl(&stored, &pendingWrites{}, nil)
+	require.NoError(t, err)
+	return f
+}
+
+// TestStoredFrontierSchedulesLikeTheOriginal stores and restores the frontier after each
+// superstep of random runs. What becomes due is the same as without this.
+func TestStoredFrontierSchedulesLikeTheOriginal(t *testing.T) {
+	t.Parallel()
+	rnd := newRand(t)
+	for range 500 {
+		p := randomPlan(t, rnd)
+		want := frontier{next: p.Nodes[:1+rnd.IntN(len(p.Nodes))]}
+		got := want
+		for step := range 8 {
+			done := randomResults(p, &want, rnd)
+			if len(done) == 0 {
+				break
+			}
+			want, got = nextFrontier(p, &want, done), nextFrontier(p, &got, done)
+			data, err := p.encodeControl(nil, &got, nil)
+			require.NoError(t, err)
+			got = decode(t, p, string(data))
+			require.Equal(t, dueTasks(&want), dueTasks(&got), "superstep %d: %s", step+1, data)
+			require.Equal(t, nodeNames(want.waiting), nodeNames(got.waiting), "superstep %d: %s", step+1, data)
+			require.Equal(t, p.waitingJoins(&want), p.waitingJoins(&got), "superstep %d: %s", step+1, data)
+			require.Equal(t, want.by, got.by, "superstep %d: %s", step+1, data)
+		}
+	}
+}
+
+// TestPlainControlIsJSONOfAnyNames proves that names that a graph accepts need no escapes.
+func TestPlainControlIsJSONOfAnyNames(t *testing.T) {
+	t.Parallel()
+	rnd := newRand(t)
+	letters := []rune("ab é→<>&'`%,:{}\u00a0\u200b\u2028\ufeff\U0001f600")
+	name := func() string {
+		out := make([]rune, 1+rnd.IntN(4))
+		for i := range out {
+			out[i] = letters[rnd.IntN(len(letters))]
+		}
+		return string(out)
+	}
+	for range 500 {
+		var f frontier
+		for range rnd.IntN(4) {
+			f.next = append(f.next, &Node{Name: name()})
+		}
+		for range rnd.IntN(4) {
+			f.by = append(f.by, name())
+		}
+		want := control{Next: nodeNames(f.next), By: f.by, Origin: optional(rnd, name())}
+		data, err := controlPlan(t).encodeControl(nil, &f, want.Origin)
+		require.NoError(t, err)
+		got, err := readControl(data)
+		require.NoError(t, err, "%s", data)
+		require.Equal(t, want, got, "%s", data)
+	}
+}
+
+func optional(rnd *rand.Rand, text string) *string {
+	if rnd.IntN(2) == 0 {
+		return nil
+	}
+	return &text
+}
+
+// TestControlKeepsJoinsOfAnyNames proves that a join is found again whatever the names of
+// its nodes are.
+func TestControlKeepsJoinsOfAnyNames(t *testing.T) {
+	t.Parallel()
+	for _, names := range [][]string{{"a b", "c"}, {"a", "b c"}, {"é→", "ü"}, {"%s", "%q"}, {"\u200b", "<&"}, {"'", "`"}} {
+		slices.Sort(names)
+		p := newPlan(t, names[0], names[1], "old→j", strings.Join(names, "+")+">old→j")
+		f := frontier{arrived: [][]bool{{false, true}}}
+		data, err := p.encodeControl(nil, &f, nil)
+		require.NoError(t, err)
+		got := decode(t, p, string(data))
+		assert.Equal(t, f.arrived, got.arrived, "%s", data)
+
+		p.Renamed = map[string]string{"x": "y"} // now the key is taken apart
+		got = decode(t, p, string(data))
+		assert.Equal(t, f.arrived, got.arrived, "%s", data)
+	}
+}
+
+func TestControlOfRenamedNodes(t *testing.T) {
+	t.Parallel()
+	p := controlPlan(t)
+	p.Renamed = map[string]string{"oldA": "a", "zB": "b", "oldD": "d", "oldJ": "j"}
+	p.Link()
+	f := decode(t, p, `{"next":["zB","oldA"],"sends":[{"node":"oldA"},{"node":"b"}],"waiting":["oldD"],"by":["oldA","c"]}`)
+	assert.Equal(t, "a b a[0] b[1]", dueTasks(&f), "by present name")
+	assert.Equal(t, []string{"d"}, nodeNames(f.waiting))
+	assert.Equal(t, []string{"a", "c"}, f.by)
+	assert.Empty(t, f.missing)
+
+	for key, want := range map[string][][]bool{
+		`["oldA" "zB"]→oldJ`: {{true, true}, nil},
+		`["a" "zB"]→j`:       {{true, true}, nil},
+		`["b" "oldA"]→oldJ`:  {{true, true}, nil}, // its order is that of the names at the time
+		`["a" "b"]→oldJ`:     {{true, true}, nil},
+		`["c" "zB"]→j`:       {nil, {true, false}},
+		`["a" "b"]→c`:        {nil, nil},
+		`["a" "b" "c"]→j`:    {nil, nil},
+		`["a" "b"`:           {nil, nil},
+		`["a" b]→j`:          {nil, nil},
+		`"a" "b"]→j`:         {nil, nil},
+		``:                   {nil, nil},
+	} {
+		text, err := json.Marshal(control{Joins: map[string][]string{key: {"oldA", "zB"}}})
+		require.NoError(t, err)
+		f := decode(t, p, string(text))
+		assert.Equal(t, want, f.arrived, key)
+	}
+}
+
+// TestControlKeepsPlacesOfDoneSends proves that what was sent to a task that does not run
+// is not decoded, and that the other tasks keep their ids.
+func TestControlKeepsPlacesOfDoneSends(t *testing.T) {
+	t.Parallel()
+	p := controlPlan(t)
+	p.Renamed = map[string]string{"old": "c"}
+	p.Link()
+	send := func(node, data string) string {
+		return `{"node":"` + node + `","writes":[{"channel":"topic","kind":7,"data":` + data + `}]}`
+	}
+	stored, err := readControl([]byte(`{"sends":[` + send("a", `["0"]`) + `,` + send("old", `true`) + `,` + send("c", `["2"]`) + `]}`))
+	require.NoError(t, err)
+
+	_, err = p.decodeControl(&stored, &pendingWrites{}, nil)
+	require.Error(t, err, "the second cannot be decoded")
+	assert.ErrorContains(t, err, "topic")
+
+	runs := func(task *savedTask) bool { return !task.done }
+	done, tried := &savedTask{done: true}, &savedTask{failure: "broken"}
+	pending := &pendingWrites{tasks: map[string]*savedTask{"a[0]": tried, "c": tried, "c[1]": done}}
+	f, err := p.decodeControl(&stored, pending, runs)
+	require.NoError(t, err)
+	require.Equal(t, "a[0] c[1] c[2]", dueTasks(&f))
+	assert.Equal(t, "0", topic.Get(f.sends[0].view), "a task that failed is decoded")
+	assert.Equal(t, "", topic.Get(f.sends[1].view), "a task that does not run can be shown")
+	assert.Equal(t, "2", topic.Get(f.sends[2].view))
+
+	pending.tasks["c[1]"] = tried
+	_, err = p.decodeControl(&stored, pending, runs)
+	assert.Error(t, err)
+}
+
+func TestControlOfMissingNodes(t *testing.T) {
+	t.Parallel()
+	f := decode(t, controlPlan(t), `{"next":["x","a"],"waiting":["y"],"sends":[{"node":"a"},{"node":"z"}],"by":["x"]}`)
+	assert.Equal(t, "a a[0]", dueTasks(&f))
+	assert.Equal(t, []string{"x", "y", "z"}, f.missing)
+	assert.Equal(t, []string{"x"}, f.by)
+	assert.Equal(t, []string{"a", "a", "x", "y", "z"}, f.dueNames())
+	assert.False(t, f.plain())
+}
+
+func TestControlOfUnknownChannel(t *testing.T) {
+	t.Parallel()
+	stored, err := readControl([]byte(`{"sends":[{"node":"a","writes":[{"channel":"gone","kind":7,"data":["tea"]}]}]}`))
+	require.NoError(t, err)
+	_, err = controlPlan(t).decodeControl(&stored, &pendingWrites{}, nil)
+	require.ErrorIs(t, err, statecore.ErrUnknownChannel)
+	assert.ErrorContains(t, err, "gone")
+}
+
+// TestOldControlIsRead proves that no part is required, and that a part that this version
+// does not know is ignored.
+func TestOldControlIsRead(t *testing.T) {
+	t.Parallel()
+	p := controlPlan(t)
+	for text, due := range map[string]string{
+		``:                           "",
+		`null`:                       "",
+		`{}`:                         "",
+		`{"by":["a"]}`:               "",
+		`{"next":["b"],"later":[1]}`: "b",
+		`{"next":["b","a","b"],"sends":null,"joins":{},"memory":null}`: "a b",
+		` { "next" : [ "a" ] } `: "a",
+	} {
+		f := decode(t, p, text)
+		assert.Equal(t, due, dueTasks(&f), text)
+		assert.Empty(t, p.waitingJoins(&f), text)
+	}
+}
+
+func TestDueNodes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		``:   nil,
+		`{}`: nil,
+		`{"next":["a","b"],"by":["c"],"waiting":["d"]}`:                        {"a", "b"},
+		`{"sends":[{"node":"c"},{"node":"a"},{"node":"c"}]}`:                   {"c", "a", "c"},
+		`{"next":["gone"],"sends":[{"node":"b"}],"joins":{"[\"b\"]→j":["b"]}}`: {"gone", "b"},
+	} {
+		got, err := DueNodes([]byte(text))
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got, text)
+	}
+	for _, text := range []string{`{`, `[]`, `{"next":"a"}`, `{"next":[1]}`, "\x00"} {
+		_, err := DueNodes([]byte(text))
+		assert.Error(t, err, text)
+	}
+}
+
+// FuzzDecodeControl reads any bytes as the frontier of a graph with renamed nodes and
+// with pending writes, and runs a superstep from it. Nothing of this panics, and each
+// stored task is due or missing.
+func FuzzDecodeControl(f *testing.F) {
+	p := controlPlan(f)
+	p.Renamed = map[string]string{"old": "a", "older": "j"}
+	p.Link()
+	for _, text := range []string{
+		``, `null`, `{`, `{"next":["old","gone"],"by":["old"],"origin":"1"}`,
+		`{"next":["a"],"waiting":["d","d"],"joins":{"[\"b\" \"old\"]→older":["old","b","x"],"[\"a\" \"b\"]→j":["b"],"[\"a":["a"]}}`,
+		`{"sends":[{"node":"old"},{"node":"gone"},{"node":"c","writes":[{"channel":"topic","kind":7,"data":["tea"]}]}]}`,
+		`{"sends":[{"node":"c","writes":[{"channel":"topic","kind":8,"data":"tea"},{"channel":"x","kind":255}]}]}`,
+		`{"memory":{"n":"1"},"call":"c","left":true}`,
+	} {
+		f.Add([]byte(text))
+	}
+	pending := &pendingWrites{tasks: map[string]*savedTask{"a": {done: true}, "a[0]": {done: true}, "c[1]": {}}}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		names, dueErr := DueNodes(data)
+		stored, err := readControl(data)
+		require.Equal(t, err == nil, dueErr == nil)
+		if err != nil {
+			return
+		}
+		before, err := p.decodeControl(&stored, pending, func(t *savedTask) bool { return !t.done })
+		if err != nil {
+			return
+		}
+		present := slices.DeleteFunc(slices.Clone(stored.Waiting), func(name string) bool { return p.Node(p.current(name)) != nil })
+		names = append(names, present...)
+		due := before.dueNames()
+		for _, name := range names {
+			require.True(t, slices.Contains(due, name) || slices.Contains(due, p.current(name)), "%q of %q", name, due)
+		}
+		require.Len(t, before.sends, len(stored.Sends)-missingSends(p, stored.Sends))
+
+		done := []routed{{node: p.Node("a")}, {node: p.Node("b")}}
+		after := nextFrontier(p, &before, done)
+		require.Contains(t, nodeNames(after.next), "j", "both sources of its join have completed")
+		_, err = p.encodeControl(nil, &after, nil)
+		require.NoError(t, err)
+	})
+}
+
+func missingSends(p *Plan, sends []storedSend) (n int) {
+	for _, s := range sends {
+		if p.Node(p.current(s.Node)) == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // FuzzControl reads any bytes as a stored frontier: it is refused, or it can be stored and

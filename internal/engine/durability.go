@@ -36,8 +36,8 @@ func (d Durability) String() string {
 // A writer brings the progress of one run to the store, in order. There is one
 // for each durability mode. Subgraphs of one superstep use it at the same time.
 //
-// What put and write are given belongs to the writer unless it is the sync writer,
-// which has used it when it returns.
+// The arguments of put and write belong to the writer. The sync writer alone has used
+// them when it returns, so that the caller may use their memory again.
 type writer interface {
 	// put stores a checkpoint that follows head.
 	put(ctx context.Context, c *checkpoint.Checkpoint, head string) error
@@ -46,9 +46,9 @@ type writer interface {
 	// sync returns when everything that the store has to hold before a read of the
 	// namespace is stored.
 	sync(ctx context.Context, namespace string) error
-	// drop forgets what is held for a namespace that nobody will read.
+	// drop forgets the checkpoint that is held for a namespace that nobody will read.
 	drop(namespace string)
-	// close stores what is held, and waits for what is under way. A writer that
+	// close stores all that is held, and waits for calls that are under way. A writer that
 	// was closed refuses further work.
 	close(ctx context.Context) error
 }
@@ -132,8 +132,8 @@ func (w *syncWriter) storeGroups(ctx context.Context, k checkpoint.Key) {
 	}
 }
 
-// store stores a group. If the store refuses it, each part is tried alone, so
-// that one that is too large fails only its own task.
+// store stores a group. If the store refuses the group, each part is tried alone. A
+// part that is too large then fails only one task.
 func (g *writeGroup) store(ctx context.Context, store checkpoint.Store, k checkpoint.Key) {
 	defer close(g.done)
 	all := g.parts[0]

@@ -10,7 +10,7 @@ import (
 )
 
 // tasks returns the tasks of the superstep that is due: plain ones by name, then
-// the sent ones. What pending writes say about a task is restored.
+// the sent ones. The outcome of a task is restored from its pending writes.
 func (s *scope) tasks() []Task {
 	f := &s.front
 	tasks := make([]Task, len(f.next)+len(f.sends))
@@ -78,7 +78,7 @@ func (t *Task) execute() {
 	}
 }
 
-// call runs the node. A node that ends its goroutine fails; see worker.
+// call runs the node. A node that ends its goroutine fails; see workers.
 func (t *Task) call() (update state.Update, err error) {
 	returned := false
 	defer func() {
@@ -96,9 +96,9 @@ func (t *Task) call() (update state.Update, err error) {
 	return update, err
 }
 
-// close marks the node as returned, and waits for what a goroutine of the node is
-// storing. It returns the open questions, and a failure that counts whatever the
-// node made of it.
+// close marks the node as returned, and waits until goroutines of the node have stored
+// their results. It returns the open questions, and a failure that counts even if the
+// node ignored it.
 func (t *Task) close() (open []Pause, fault error) {
 	t.over.Store(true)
 	t.mu.Lock()

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A frontier is what is due after a superstep. It does not change once it is made.
+// A frontier is the work that is due after a superstep. It never changes.
 type frontier struct {
 	next  []*Node    // plain tasks, by name
 	sends []sentTask // tasks that were sent, in the order of the sends
@@ -28,7 +28,7 @@ type sentTask struct {
 	err    error      // why there is no view: what was sent cannot be applied
 }
 
-// A routed is a task that completed, and the targets that it chose.
+// A routed is a completed task with the targets that it chose.
 type routed struct {
 	node    *Node
 	targets []*Node
@@ -52,7 +52,7 @@ func (f *frontier) dueNames() []string {
 	return append(out, f.missing...)
 }
 
-// nextFrontier returns what is due after these tasks, whose superstep began with
+// nextFrontier returns the work that is due after these tasks, whose superstep began with
 // the frontier before. It is a pure function.
 func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
 	f := frontier{arrived: before.arrived, persistent: before.persistent, call: before.call}
@@ -104,7 +104,7 @@ func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
 	return f
 }
 
-// onlyTarget returns what follows a single task that schedules at most one node,
+// onlyTarget returns the node after a single task that schedules at most one node,
 // where nothing waits. It is the answer of nextFrontier for most supersteps of an
 // agent, without its work.
 func onlyTarget(p *Plan, before *frontier, done []routed) (to *Node, ok bool) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -149,6 +150,70 @@ func TestNextFrontier(t *testing.T) {
 			[]string{"a>d", "x", "!d"},
 			[]step{{"a*x", "x[0]"}, {"x", "d"}},
 		},
+		"a task that schedules nothing": {
+			[]string{"a", "b"},
+			[]step{{"a", ""}},
+		},
+		"a task chooses one target": {
+			[]string{"a", "b"},
+			[]step{{"a>b", "b"}},
+		},
+		"a task chooses several targets, one of them twice": {
+			[]string{"a", "b", "c"},
+			[]step{{"a>c,b,c", "b c"}},
+		},
+		"two tasks choose the same target": {
+			[]string{"a", "b", "c"},
+			[]step{{"a>c b>c", "c"}},
+		},
+		"a node whose edge leads to itself": {
+			[]string{"a>a"},
+			[]step{{"a", "a"}, {"a", "a"}},
+		},
+		"only a sent task is due": {
+			[]string{"a", "x"},
+			[]step{{"a*x", "x[0]"}, {"x", ""}},
+		},
+		"an edge and a Send to one node are two tasks": {
+			[]string{"a>x", "x"},
+			[]step{{"a*x", "x x[0]"}},
+		},
+		"a Send to a deferred node does not wait": {
+			[]string{"a>b", "b", "!d"},
+			[]step{{"a*d", "b d[0]"}, {"b d", ""}},
+		},
+		"a chosen deferred node waits": {
+			[]string{"a", "b", "!d"},
+			[]step{{"a>b,d", "b"}, {"b", "d"}, {"d", ""}},
+		},
+		"a deferred node that is the only target does not wait": {
+			[]string{"a>d", "!d>a"},
+			[]step{{"a", "d"}, {"d", "a"}},
+		},
+		"deferred nodes are due together, by name": {
+			[]string{"a>z,b", "b>y,x", "!x", "!y", "!z"},
+			[]step{{"a", "b"}, {"b", "x y z"}, {"x y z", ""}},
+		},
+		"a deferred node that is triggered twice runs once": {
+			[]string{"a>b,d", "b>c,d", "c", "!d"},
+			[]step{{"a", "b"}, {"b", "c"}, {"c", "d"}, {"d", ""}},
+		},
+		"one source completes several joins": {
+			[]string{"a", "b", "c", "i", "j", "a+b>i", "a+c>j"},
+			[]step{{"b c", ""}, {"a", "i j"}, {"i j", ""}},
+		},
+		"a join counts a source that completed before its target ran otherwise": {
+			[]string{"a>j", "b", "j", "a+b>j"},
+			[]step{{"a", "j"}, {"j", ""}, {"b", "j"}, {"j", ""}},
+		},
+		"a join and an edge make the target due once": {
+			[]string{"a>j", "b", "j", "a+b>j"},
+			[]step{{"a b", "j"}, {"j", ""}},
+		},
+		"the target of a join is one of its sources": {
+			[]string{"a", "j>a", "a+j>j"},
+			[]step{{"a", ""}, {"j", "a j"}, {"a j", "a j"}},
+		},
 		"a deferred target of a join": {
 			[]string{"a", "b>c", "c", "!j", "a+b>j"},
 			[]step{{"a b", "c"}, {"c", "j"}, {"j", ""}},
@@ -172,6 +237,9 @@ func TestNextFrontierNamesItsNodes(t *testing.T) {
 	p := newPlan(t, "a", "b", "w")
 	f := nextFrontier(p, &frontier{}, completed(p, "a w w b"))
 	assert.Equal(t, []string{"a", "w", "b"}, f.by, "each node once, in the order of its tasks")
+
+	f = nextFrontier(p, &frontier{}, completed(p, "a"))
+	assert.Equal(t, []string{"a"}, f.by, "a single task")
 }
 
 func TestNextFrontierKeepsPersistentSubgraphsAndCall(t *testing.T) {
@@ -257,16 +325,28 @@ func (r *reference) next(done []routed) (due []string) {
 	return due
 }
 
+// waitingJoins returns the joins that some, but not all, of their sources have reached.
+func (r *reference) waitingJoins() (out []WaitingJoin) {
+	for i, j := range r.plan.Joins {
+		if n := len(r.arrived[i]); n == 0 || n == len(j.Sources) {
+			continue
+		}
+		w := WaitingJoin{Target: j.Target}
+		for _, source := range j.Sources {
+			if r.arrived[i][source] {
+				w.Arrived = append(w.Arrived, source)
+			} else {
+				w.Awaiting = append(w.Awaiting, source)
+			}
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
 func TestNextFrontierIsThatOfTheReference(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	if text := os.Getenv("WEFT_SEED"); text != "" {
-		var err error
-		seed, err = strconv.ParseUint(text, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Logf("WEFT_SEED=%d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := newRand(t)
 	for range 2000 {
 		p := randomPlan(t, rnd)
 		r := reference{plan: p, waiting: map[string]bool{}}
@@ -281,8 +361,23 @@ func TestNextFrontierIsThatOfTheReference(t *testing.T) {
 			}
 			f = nextFrontier(p, &f, done)
 			require.Equal(t, strings.Join(r.next(done), " "), dueTasks(&f), "superstep %d", step+1)
+			require.Equal(t, slices.Sorted(maps.Keys(r.waiting)), nodeNames(f.waiting), "superstep %d", step+1)
+			require.Equal(t, r.waitingJoins(), p.waitingJoins(&f), "superstep %d", step+1)
 		}
 	}
+}
+
+// newRand returns random numbers, and logs their seed. WEFT_SEED repeats a test.
+func newRand(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("WEFT_SEED"); text != "" {
+		var err error
+		seed, err = strconv.ParseUint(text, 10, 64)
+		require.NoError(t, err, "WEFT_SEED")
+	}
+	t.Logf("WEFT_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
 }
 
 // randomPlan returns a plan of up to six nodes with edges, joins and deferred nodes.
@@ -325,4 +420,128 @@ func randomResults(p *Plan, f *frontier, rnd *rand.Rand) []routed {
 		}
 	}
 	return done
+}
+
+func TestNextFrontierLeavesJoinsWaiting(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		plan  []string
+		steps []string // the tasks of each superstep
+		want  []WaitingJoin
+	}{
+		"no source has completed": {
+			[]string{"a", "b", "c", "j", "a+b>j"},
+			[]string{"c"},
+			nil,
+		},
+		"some sources have completed": {
+			[]string{"a", "b", "c", "j", "a+b+c>j"},
+			[]string{"b"},
+			[]WaitingJoin{{Target: "j", Arrived: []string{"b"}, Awaiting: []string{"a", "c"}}},
+		},
+		"each join waits for its own sources": {
+			[]string{"a", "b", "c", "j", "a+b>j", "b+c>j"},
+			[]string{"a b"},
+			[]WaitingJoin{{Target: "j", Arrived: []string{"b"}, Awaiting: []string{"c"}}},
+		},
+		"the target has become due": {
+			[]string{"a", "b", "j", "a+b>j"},
+			[]string{"a b"},
+			nil,
+		},
+		"a source completes together with the target": {
+			[]string{"a", "b", "j", "a+b>j"},
+			[]string{"a b", "a j"},
+			[]WaitingJoin{{Target: "j", Arrived: []string{"a"}, Awaiting: []string{"b"}}},
+		},
+		"the target is deferred and waits for other work": {
+			[]string{"a", "b", "c>c", "!j", "a+b>j"},
+			[]string{"a b c", "a c"},
+			nil,
+		},
+		"a source completed again while the deferred target waited": {
+			[]string{"a", "b", "c>a", "!j", "a+b>j"},
+			[]string{"a b c", "a"},
+			nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlan(t, c.plan...)
+			var f frontier
+			for _, tasks := range c.steps {
+				f = nextFrontier(p, &f, completed(p, tasks))
+			}
+			assert.Equal(t, c.want, p.waitingJoins(&f))
+		})
+	}
+}
+
+// TestNextFrontierKeepsJoinsOfTheFrontierBefore proves that a frontier that resets a join
+// shares no memory with the frontier before it.
+func TestNextFrontierKeepsJoinsOfTheFrontierBefore(t *testing.T) {
+	t.Parallel()
+	p := newPlan(t, "a", "b", "c>c", "!j", "a+b>j")
+	before := nextFrontier(p, &frontier{}, completed(p, "a b c"))
+	require.Equal(t, [][]bool{{true, true}}, before.arrived, "the deferred target waits")
+
+	f := nextFrontier(p, &before, completed(p, "b>c")) // more work: the join is still complete
+	require.Equal(t, [][]bool{{true, true}}, f.arrived)
+	f = nextFrontier(p, &before, completed(p, "b")) // no more work: the target is due
+	require.Equal(t, "j", dueTasks(&f))
+	assert.Equal(t, [][]bool{nil}, f.arrived)
+	assert.Equal(t, [][]bool{{true, true}}, before.arrived)
+	assert.Equal(t, []string{"j"}, nodeNames(before.waiting))
+}
+
+func TestFrontierWithMoreTasks(t *testing.T) {
+	t.Parallel()
+	p := newPlan(t, "a", "b", "c", "x", "y")
+	node := p.Node
+	next := append(make([]*Node, 0, 8), node("b"), node("c"))
+	sends := append(make([]sentTask, 0, 8), sentTask{node: node("y")})
+	before := frontier{next: next, sends: sends, by: []string{"a"}, call: "call", missing: []string{"old"}}
+
+	f := before.with(completed(p, "a>c,a*x,y")[0])
+	assert.Equal(t, "a b c y[0] x[1] y[2]", dueTasks(&f), "each node once; the tasks that were sent before keep their ids")
+	assert.Equal(t, []string{"a", "b", "c", "y", "x", "y", "old"}, f.dueNames())
+	assert.Equal(t, []string{"a"}, f.by)
+	assert.Equal(t, "call", f.call)
+	assert.Equal(t, "b c y[0]", dueTasks(&before))
+	assert.Nil(t, next[:3][2], "the memory of the tasks before")
+	assert.Nil(t, sends[:2][1].node, "the memory of the sent tasks before")
+}
+
+func TestFrontierIsIdleOrPlain(t *testing.T) {
+	t.Parallel()
+	n := &Node{Name: "n"}
+	for name, c := range map[string]struct {
+		frontier    frontier
+		idle, plain bool
+	}{
+		"nothing":               {frontier{}, true, true},
+		"plain tasks":           {frontier{next: []*Node{n}, by: []string{"n"}}, false, true},
+		"sent tasks":            {frontier{sends: []sentTask{{node: n}}}, false, false},
+		"a missing node":        {frontier{missing: []string{"old"}}, false, false},
+		"a deferred node":       {frontier{waiting: []*Node{n}}, true, false},
+		"joins":                 {frontier{arrived: [][]bool{{true, false}}}, true, false},
+		"persistent subgraphs":  {frontier{persistent: map[string]string{"notes": "id"}}, true, false},
+		"a call":                {frontier{call: "call"}, true, false},
+		"a subgraph that ended": {frontier{left: true}, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, c.idle, c.frontier.idle(), "idle")
+			assert.Equal(t, c.plain, c.frontier.plain(), "plain")
+		})
+	}
+}
+
+func TestRememberKeepsTheNewestCheckpoints(t *testing.T) {
+	t.Parallel()
+	heads := map[string]string{"a": "1", "b": "1"}
+	assert.Equal(t, heads, remember(heads, nil))
+	assert.Equal(t, map[string]string{"a": "1", "b": "2", "c": "2"}, remember(heads, map[string]string{"b": "2", "c": "2"}))
+	assert.Equal(t, map[string]string{"a": "1", "b": "1"}, heads, "the argument")
+	assert.Equal(t, map[string]string{"c": "2"}, remember(nil, map[string]string{"c": "2"}))
 }

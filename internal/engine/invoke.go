@@ -214,8 +214,8 @@ func (r *run) newOrigin() {
 	r.origin = &origin
 }
 
-// beginTurn applies input and stores it as a checkpoint. What follows Start is due
-// then; on a new thread, what the caller names.
+// beginTurn applies input and stores it as a checkpoint. The nodes after Start are
+// due then, or the targets that the caller names.
 func (r *run) beginTurn(in input) error {
 	tx := r.transaction()
 	if err := statecore.Apply(tx, 0, in.writes); err != nil {
@@ -250,10 +250,10 @@ func (r *run) beginTurn(in input) error {
 	return nil
 }
 
-// callerNode stands for a caller that names its own targets.
+// callerNode stands for a caller that names targets.
 var callerNode = &Node{Name: Start, names: []string{Start}}
 
-// enter returns what follows Start.
+// enter returns the frontier after Start.
 func (r *run) enter(before *frontier) (frontier, error) {
 	entry := &Task{scope: &r.scope, node: r.plan.Start}
 	if err := entry.branch(r.view); err != nil {
@@ -307,7 +307,7 @@ func (r *run) edit(in input) error {
 	return r.log.write(r.storeCtx, r.key(), stored)
 }
 
-// encodeEdit returns the pending writes that hold what the caller changed.
+// encodeEdit returns the pending writes that hold the changes of the caller.
 func (r *run) encodeEdit(writes state.Update, to routed) ([]checkpoint.Write, error) {
 	if r.pending == nil {
 		r.pending = &pendingWrites{}

@@ -91,9 +91,9 @@ const (
 	lastPoll  = 500 * time.Millisecond
 )
 
-// acquireThread takes the thread for one run, as the conflict policy says: first
-// from the other runs of this process, then from those of other processes. Unless
-// it waits, a thread that is held is a [checkpoint.ErrConflict].
+// acquireThread takes the thread for one run: first from the runs of this process,
+// then from the runs of other processes. The conflict policy decides whether it waits.
+// If not, it returns [checkpoint.ErrConflict] for a thread that another run holds.
 func acquireThread(ctx context.Context, o *Options, rc *runContext) (threadLease, error) {
 	if _, ok := o.Store.(checkpoint.RunDeleter); !ok && o.Conflict == Rollback {
 		return threadLease{}, fmt.Errorf("rollback needs a store that can delete runs, and %T cannot: %w", o.Store, errors.ErrUnsupported)
@@ -129,9 +129,9 @@ func acquireThread(ctx context.Context, o *Options, rc *runContext) (threadLease
 	return lease, nil
 }
 
-// storeDecides reports whether a store with leases decides about a thread that
-// another run of this process holds: it may be configured to wait. A run that asks
-// for another policy than Reject does not leave it to the store.
+// storeDecides reports whether the store decides about a thread that another run of
+// this process holds. A store with leases does so under Reject, since its options may
+// tell it to wait.
 func (o *Options) storeDecides(ctx context.Context) bool {
 	_, leases := o.Store.(checkpoint.Leaser)
 	return leases && o.Conflict == Reject && !o.heldAround(ctx)
@@ -201,8 +201,8 @@ func waitError(ctx context.Context) error {
 	return fmt.Errorf("%w while it waited for another run of the thread", context.Cause(ctx))
 }
 
-// giveWay waits until the thread is released. It stops the run that holds it, and
-// has it removed, if the policy says so.
+// giveWay waits until the thread is released. Under Interrupt and Rollback it stops
+// the run that holds the thread; under Rollback that run also removes its checkpoints.
 func (h *holder) giveWay(ctx context.Context, policy ConflictPolicy) error {
 	if policy == Interrupt || policy == Rollback {
 		h.ctx.supersede(policy == Rollback)

@@ -76,7 +76,7 @@ func (r *run) void(tasks []Task) error {
 	return r.log.write(r.storeCtx, r.key(), []checkpoint.Write{w})
 }
 
-// restore takes over what an earlier run left of the task.
+// restore takes over the outcome that an earlier run stored for the task.
 func (t *Task) restore() {
 	saved := t.scope.pending.tasks[t.ID()]
 	if saved == nil {

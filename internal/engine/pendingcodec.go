@@ -76,7 +76,7 @@ type storedOnce struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// A savedTask is what the pending writes of a checkpoint say about one task.
+// A savedTask holds the pending writes of one task, decoded.
 type savedTask struct {
 	done       bool
 	writes     state.Update
@@ -179,8 +179,8 @@ func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) 
 }
 
 // sortWrites returns the pending writes that count, in the order in which they
-// apply: those of a task under a former name are older than those under its own. It
-// does not change its argument.
+// apply: writes of a task under a former name are older than writes under its present
+// name. It does not change its argument.
 func (p *Plan) sortWrites(writes []checkpoint.Write) []checkpoint.Write {
 	gone := func(w checkpoint.Write) bool { return w.Channel == markGone }
 	if len(p.Renamed) == 0 && !slices.ContainsFunc(writes, gone) {
@@ -199,8 +199,8 @@ func (p *Plan) sortWrites(writes []checkpoint.Write) []checkpoint.Write {
 	return append(former, present...)
 }
 
-// relocate gives stored pauses the present names of their nodes and tasks. Path is
-// that of the run that restores them.
+// relocate gives stored pauses the present names of their nodes and tasks. Path is the
+// path of the run that restores them.
 func (p *pendingWrites) relocate(plan *Plan, path string) {
 	depth := 0
 	if path != "" {

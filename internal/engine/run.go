@@ -21,7 +21,7 @@ var (
 )
 
 // A run is one run of one graph: from its input, or the checkpoint that it
-// resumes, to its end, a pause or an error. A call of a subgraph is a run of its own.
+// resumes, to its end, a pause or an error. A call of a subgraph is another run.
 type run struct {
 	scope
 
@@ -38,8 +38,8 @@ type run struct {
 	snapshots   snapshotPolicy
 	buffer      commitBuffer
 
-	// In a subgraph, what the parent gets: writes to shared channels, and what
-	// was passed to it with ToParent.
+	// In a subgraph, the writes for the parent: to shared channels, and by
+	// ToParent.
 	shared   []state.Write
 	toParent []state.Write
 }
@@ -95,7 +95,7 @@ func (r *run) checkLimits() error {
 	return nil
 }
 
-// loopAdvice says what to do about a run that takes too many supersteps.
+// loopAdvice returns the remedy for a run that takes too many supersteps.
 func (r *run) loopAdvice() string {
 	for _, n := range r.front.next {
 		if cycle := n.cycle(); cycle != nil {
@@ -111,8 +111,8 @@ func missingNodes(p *Plan, missing []string) error {
 		ErrUnknownNode, missing, suggestNode(p, missing[0]), p.Name, missing[0])
 }
 
-// superstep runs what is due and commits it. If a task failed or asked, it keeps
-// what finished.
+// superstep runs the due tasks and commits their writes. If a task failed or asked, it
+// keeps the finished results.
 func (r *run) superstep() error {
 	tasks := r.tasks()
 	r.single = len(tasks) == 1
@@ -154,7 +154,7 @@ func (r *run) runAndCommit(tasks []Task) error {
 }
 
 // checkPersistent refuses a superstep in which two tasks run one persistent
-// subgraph: each would miss what the other one stores.
+// subgraph: each would miss the checkpoints of the other.
 func (r *run) checkPersistent(tasks []Task) error {
 	if r.single {
 		return nil
@@ -217,7 +217,7 @@ func (r *run) newLocation(t *Task) *Location {
 	return &Location{Run: r.id, Path: r.path, Node: t.node.Name, Task: t.ID()}
 }
 
-// classify decides what becomes of a superstep whose tasks have ended: it returns
+// classify decides the outcome of a superstep whose tasks have ended: it returns
 // the failures, joined, or records the pauses. With neither, the superstep is
 // committed.
 func (r *run) classify(tasks []Task) error {
@@ -339,8 +339,8 @@ func (r *run) event(kind EventKind) Event {
 	return Event{Kind: kind, Time: time.Now(), Step: r.step, Location: r.location}
 }
 
-// emit delivers an event: that of a subgraph, whose run is in the goroutine of a
-// task, at once; others with the next flush.
+// emit delivers an event. A subgraph runs in the goroutine of a task, and sends its
+// events at once. Events of the thread's own graph wait for the next offer.
 func (r *run) emit(e Event) {
 	switch {
 	case r.events == nil:

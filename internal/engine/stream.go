@@ -28,9 +28,9 @@ type Stream struct {
 	left       chan struct{} // closed when the consumer stops reading
 
 	mu      sync.Mutex
-	pending []Event       // they follow all that was sent
-	offered bool          // the consumer takes what is pending next
-	taken   chan struct{} // closed when it does; nil if nobody waits for that
+	pending []Event       // added after all events that were sent
+	offered bool          // a delivery for the pending events is under way
+	taken   chan struct{} // closed when they are taken; nil if nobody waits for that
 }
 
 func newStream(newEvent func(Event) any) *Stream {
@@ -53,7 +53,7 @@ func (s *Stream) send(ctx context.Context, e Event) {
 		return
 	}
 	s.mu.Lock()
-	if len(s.pending) > 0 { // they come first, and were offered
+	if len(s.pending) > 0 { // these come first, and were offered
 		s.pending = append(s.pending, e)
 		s.waitAndUnlock(ctx)
 		return
@@ -83,7 +83,7 @@ func (s *Stream) offer(ctx context.Context, limit int) {
 	s.mu.Unlock()
 }
 
-// waitAndUnlock waits until the consumer takes what is pending, or ctx ends.
+// waitAndUnlock waits until the consumer takes the pending events, or ctx ends.
 func (s *Stream) waitAndUnlock(ctx context.Context) {
 	if s.taken == nil {
 		s.taken = make(chan struct{})
@@ -97,7 +97,7 @@ func (s *Stream) waitAndUnlock(ctx context.Context) {
 	}
 }
 
-// take returns what is pending. It uses the memory of what was taken before.
+// take returns the pending events. It uses the memory of the events before.
 func (s *Stream) take(before []Event) []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,14 +133,14 @@ func (s *Stream) first(e Event) {
 	}
 }
 
-// drop forgets what was added and is not delivered yet.
+// drop forgets the events that were added and are not delivered yet.
 func (s *Stream) drop() {
 	if s != nil {
 		s.pending = nil
 	}
 }
 
-// Consume runs a graph in a goroutine of its own and calls yield with its events, as
+// Consume runs a graph in another goroutine and calls yield with its events, as
 // newEvent makes them, until yield returns false or the run has ended. It then cancels
 // the run, waits for it and returns its error. A run that was abandoned returns none.
 func Consume(ctx context.Context, run func(context.Context, *Stream) error, newEvent func(Event) any, yield func(any) bool) error {

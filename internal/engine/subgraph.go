@@ -13,7 +13,7 @@ import (
 var errForeignContext = errors.New("the context of the subgraph is not that of its node; middleware must derive the context that it gives to next from its own")
 
 // RunSubgraph runs the subgraph of the node of ctx, from where an earlier run of
-// its task left it. It returns what the subgraph wrote for the graph around it. If
+// its task left it. It returns the writes of the subgraph for the graph around it. If
 // the subgraph pauses, it returns nothing, and the task asks the subgraph's questions.
 func RunSubgraph(ctx context.Context) (state.Update, error) {
 	t := TaskOf(ctx)
@@ -131,8 +131,8 @@ func (r *run) resumeCallIn(call string) (bool, error) {
 	return true, nil
 }
 
-// beginCall starts the subgraph with the shared channels of its task and what
-// Input returns. A persistent subgraph also starts with the values that its own
+// beginCall starts the subgraph with the shared channels of its task and the writes
+// of Input. A persistent subgraph also starts with the values that its other
 // channels had at the parent's checkpoint.
 func (r *run) beginCall() error {
 	var own state.View
@@ -163,7 +163,7 @@ func (r *run) beginCall() error {
 	return r.commit(tx, r.view, nil, &r.front, checkpoint.Input)
 }
 
-// applyInput applies what the subgraph's Input returns to its state.
+// applyInput applies the writes of the subgraph's Input to its state.
 func (r *run) applyInput() (*statecore.Tx, error) {
 	input := r.parent.node.Subgraph.Input
 	if input == nil {
@@ -190,7 +190,7 @@ func (r *run) applyInput() (*statecore.Tx, error) {
 	return tx, nil
 }
 
-// askParent makes the pauses of the subgraph those of the task.
+// askParent gives the pauses of the subgraph to the task.
 func (r *run) askParent() {
 	t := r.parent
 	for i := range r.pauses {
@@ -204,7 +204,7 @@ func (r *run) askParent() {
 	r.emit(e)
 }
 
-// endCall returns what the subgraph wrote for its parent.
+// endCall returns the writes of the subgraph for its parent.
 func (r *run) endCall() (state.Update, error) {
 	r.emit(r.event(RunEnded))
 	t := r.parent

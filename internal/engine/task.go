@@ -23,8 +23,7 @@ var (
 	errExited      = errors.New("the node called runtime.Goexit")
 )
 
-// A scope is where the tasks of a superstep run: what a task needs to know of
-// its run.
+// A scope is the part of a run that its tasks read.
 type scope struct {
 	*session
 	plan   *Plan
@@ -79,13 +78,13 @@ type Task struct {
 	extras    *taskExtras // nil for most tasks
 }
 
-// taskExtras is what few tasks have.
+// taskExtras holds fields that few tasks need.
 type taskExtras struct {
 	asked []Pause
 	keys  map[string]bool // ids of the questions of this attempt
 	once  map[string]*onceCall
 	fault error // fails the task whatever its node returns
-	// storing counts what storeNow has under way.
+	// storing counts the calls of storeNow that are under way.
 	storing sync.WaitGroup
 
 	// Parts of the outcome.
@@ -140,10 +139,10 @@ type (
 	attemptKey struct{} // of the attempt under node.Retry
 )
 
-// Deadline is that of the context of the run's nodes.
+// Deadline returns the deadline of the context of the run's nodes.
 func (t *Task) Deadline() (time.Time, bool) { return t.scope.nodeCtx.Deadline() }
 
-// Done is that of the context of the run's nodes.
+// Done returns the channel of the context of the run's nodes.
 func (t *Task) Done() <-chan struct{} { return t.scope.nodeCtx.Done() }
 
 // AfterFunc lets package context derive contexts without a goroutine for each.
@@ -151,11 +150,11 @@ func (t *Task) AfterFunc(f func()) (stop func() bool) {
 	return context.AfterFunc(t.scope.nodeCtx, f)
 }
 
-// Err is that of the context of the run's nodes.
+// Err returns the error of the context of the run's nodes.
 func (t *Task) Err() error { return t.scope.nodeCtx.Err() }
 
-// Value returns the task itself, and what the context of the run's nodes has. The
-// attempt of a node around a subgraph is not that of the subgraph's nodes.
+// Value returns the task itself, and the values of the context of the run's nodes. A
+// node of a subgraph does not see the attempt of the node around the subgraph.
 func (t *Task) Value(key any) any {
 	switch key {
 	case taskKey{}:

@@ -27,8 +27,8 @@ func (p *Plan) Update(ctx context.Context, o *Options, tasks []string, updates [
 	return p.edit(ctx, o, tasks, func(r *run) error { return r.update(updates) })
 }
 
-// ForkSubgraph makes the checkpoint that the options are at the one from which a
-// subgraph resumes.
+// ForkSubgraph copies the checkpoint that o.At names to the newest one of a subgraph,
+// which resumes from there.
 func (p *Plan) ForkSubgraph(ctx context.Context, o *Options, tasks []string) (*Snapshot, error) {
 	return p.edit(ctx, o, tasks, (*run).fork)
 }
@@ -209,8 +209,8 @@ func (r *run) applyUnfinished() (view state.View, ran []string, err error) {
 	return view, ran, nil
 }
 
-// updateTask makes the task that an edit stands for. If the edit names no node,
-// that is the one that ran last.
+// updateTask makes the task for an edit. If the edit names no node, it is a task of
+// the node that ran last.
 func (r *run) updateTask(t *Task, u NodeUpdate, only bool, ran []string) error {
 	name := u.Node
 	if name == "" {

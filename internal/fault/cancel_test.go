@@ -24,9 +24,9 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// cancelLimit returns the time within which a call returns after its context has ended.
-// It is longer in the short form, which runs in parallel with other tests and under the
-// race detector.
+// cancelLimit returns the maximum time between the end of a context and the return of a
+// call. It is longer in the short form of the tests. The short form runs in parallel with
+// other tests and under the race detector.
 func cancelLimit() time.Duration {
 	if long() {
 		return 100 * time.Millisecond
@@ -34,9 +34,9 @@ func cancelLimit() time.Duration {
 	return 500 * time.Millisecond
 }
 
-// schedulingDelay measures the delay that the load of the machine causes: how much longer
-// a timer and a round trip to the database take than the timer alone. Stop returns the
-// 90th percentile.
+// schedulingDelay measures the delay that the load of the machine causes. A measurement is
+// the time of a timer and of a round trip to the database, without the duration of the
+// timer. Stop returns the 90th percentile.
 func schedulingDelay(t *testing.T) (stop func() time.Duration) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), pgtest.DirectURL(t))
@@ -68,8 +68,8 @@ func schedulingDelay(t *testing.T) (stop func() time.Duration) {
 	}
 }
 
-// F15: runs over a slow connection are cancelled at random points. They return soon, the
-// thread is at a commit, and every connection of the pool remains usable.
+// F15: runs over a slow connection are cancelled at random moments. The runs return soon.
+// Each thread has the state of its last commit. Every connection of the pool stays usable.
 func TestF15CancelledRunsReturnSoonAtACommit(t *testing.T) {
 	seed := begin(t)
 	const rounds, workers = 3, 4
@@ -125,7 +125,7 @@ func TestF15CancelledRunsReturnSoonAtACommit(t *testing.T) {
 	t.Logf("F15: %d runs cancelled; returned after p50 %v, p90 %v, p99 %v, at most %v", len(took),
 		quantile(took, 0.5).Round(time.Millisecond), p90.Round(time.Millisecond), p99.Round(time.Millisecond), worst.Round(time.Millisecond))
 	t.Logf("F15: the scheduling delay of the machine was %v (p90)", late.Round(time.Millisecond))
-	// The delay counts twice: for the cancelled call, and for the release of the thread.
+	// The delay counts twice, for the cancelled call and for the release of the thread.
 	assert.LessOrEqual(t, p90, cancelLimit()+2*late, "p90 of the return of cancelled runs; scheduling delay %v", late)
 	assert.LessOrEqual(t, worst, 10*cancelLimit(), "longest return of a cancelled run; scheduling delay %v", late)
 	proxy.Intercept(nil)
@@ -133,7 +133,8 @@ func TestF15CancelledRunsReturnSoonAtACommit(t *testing.T) {
 	assert.Zero(t, pool.Stat().AcquiredConns(), "connections in use after the runs")
 }
 
-// checkBetween returns an error if an unfinished thread of fan is not at a commit.
+// checkBetween returns an error unless an unfinished thread of the graph fan is in the state of a
+// commit.
 func checkBetween(ctx context.Context, store checkpoint.Store, thread string, rounds int) error {
 	g, err := fan(store, rounds, ignoreProgress)
 	if err != nil {
@@ -152,10 +153,10 @@ func checkBetween(ctx context.Context, store checkpoint.Store, thread string, ro
 	}
 	var states [][]string
 	whole := fanTrail(rounds)
-	for n := 0; n <= len(whole); n += 6 { // a plan task and the five tasks of its second superstep
+	for n := 0; n <= len(whole); n += 6 { // a round has one task of plan and five other tasks
 		states = append(states, whole[:n], whole[:min(n+1, len(whole))])
 	}
-	// The snapshot includes the stored results of tasks of an unfinished superstep.
+	// The snapshot also contains the stored results of an unfinished superstep.
 	got := trail.Get(snap)
 	for _, s := range states {
 		if len(s) <= len(got) && slices.Equal(got[:len(s)], s) && len(got)-len(s) < 5 && snap.Step == len(c.Lineage)-1 {
@@ -165,8 +166,8 @@ func checkBetween(ctx context.Context, store checkpoint.Store, thread string, ro
 	return fmt.Errorf("thread %s: step %d has the trail %q", thread, c.Step, got)
 }
 
-// F15: deadlines end commits with an unknown outcome. The thread is at the step before or
-// after the commit, a retry succeeds, and the step is stored once.
+// F15: deadlines end commits, so that their outcome is unknown. The thread is in the state
+// before or after the commit. A retry succeeds, and the step is stored once.
 func TestF15CommitEndedByADeadlineIsStoredOnce(t *testing.T) {
 	seed := begin(t)
 	steps := count(60, 1000)
@@ -179,7 +180,7 @@ func TestF15CommitEndedByADeadlineIsStoredOnce(t *testing.T) {
 		if slow.float() < 0.7 {
 			return fault.Action{}
 		}
-		return fault.Action{Delay: 80 * time.Millisecond} // longer than a cancelled call waits for its result
+		return fault.Action{Delay: 80 * time.Millisecond} // a cancelled call does not wait so long
 	})
 	stop := schedulingDelay(t)
 	r, head, ended, stored := newRand(seed, 0), "", 0, 0
@@ -215,7 +216,7 @@ func TestF15CommitEndedByADeadlineIsStoredOnce(t *testing.T) {
 	assert.LessOrEqual(t, quantile(took, 0.9), cancelLimit()+late, "p90 of the return after the deadline; scheduling delay %v", late)
 }
 
-// F15: a cancelled run returns within its grace period although the database does not
+// F15: a cancelled run returns within its grace period, even if the database does not
 // answer.
 func TestF15CancelledRunReturnsWhileTheDatabaseIsSilent(t *testing.T) {
 	begin(t)
@@ -241,8 +242,8 @@ func TestF15CancelledRunReturnsWhileTheDatabaseIsSilent(t *testing.T) {
 	took := time.Since(time.Unix(0, ended.Load()))
 	assert.ErrorIs(t, err, context.Canceled, "run")
 	t.Logf("F15: with a silent database, a cancelled run returned after %v", took.Round(time.Millisecond))
-	// A cancelled run tries for up to 10 s to store what has finished, and for up to
-	// 500 ms to release its thread.
+	// A cancelled run tries to store its results for up to 10 s, and to release its thread
+	// for up to 500 ms.
 	assert.LessOrEqual(t, took, 10*time.Second+cancelLimit()+500*time.Millisecond)
 	proxy.Intercept(nil)
 	proxy.Reset()

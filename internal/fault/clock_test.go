@@ -22,8 +22,8 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// F9: clients with wrong clocks and a client with a correct clock take turns on one
-// thread. The order, head, times and leases depend on the clock of the database only.
+// F9: clients with wrong clocks and a client with a correct clock write to one thread in
+// turn. The order, head, times and leases depend on the clock of the database only.
 func TestF09WrongClientClocksChangeNothing(t *testing.T) {
 	begin(t)
 	ctx := context.Background()
@@ -43,7 +43,7 @@ func TestF09WrongClientClocksChangeNothing(t *testing.T) {
 			moment := time.Now().Add(off)
 			synctest.Test(t, func(t *testing.T) {
 				if off != 0 {
-					time.Sleep(time.Until(moment)) // the clock of this bubble begins in the year 2000
+					time.Sleep(time.Until(moment)) // the clock of a synctest bubble starts in the year 2000
 				}
 				store, pool := storeInBubble(t, address, o)
 				defer pool.Close()
@@ -85,8 +85,8 @@ func storeInBubble(t *testing.T, address string, o pgcheckpoint.Options) (*pgche
 	return store, pool
 }
 
-// A queryRecorder records the SQL statements, and the types of their arguments, that a
-// store sends to the database.
+// A queryRecorder records the SQL statements that a store sends to the database, and the
+// types of their arguments.
 type queryRecorder struct {
 	mu    sync.Mutex
 	types map[string]int
@@ -105,8 +105,8 @@ func (l *queryRecorder) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.
 
 func (l *queryRecorder) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// F9: no argument of a statement is a point in time, so that the clock of a client cannot
-// affect a store. Leases and ages are sent as durations.
+// F9: no argument of a statement is a point in time, so the clock of a client cannot affect
+// a store. The store sends leases and ages as durations.
 func TestF09StatementsContainNoTime(t *testing.T) {
 	begin(t)
 	ctx := t.Context()

@@ -40,8 +40,8 @@ func killSelf() {
 var policies = map[string]pgcheckpoint.BusyPolicy{"wait": pgcheckpoint.Wait, "interrupt": pgcheckpoint.Interrupt}
 
 func init() {
-	// run URL SCHEMA THREAD ROUNDS BUSY DURABILITY FAILPOINT starts or resumes a thread,
-	// and prints its progress.
+	// The arguments are URL, SCHEMA, THREAD, ROUNDS, BUSY, DURABILITY and FAILPOINT. The
+	// process starts or resumes a thread, and prints its progress.
 	roles["run"] = func(ctx context.Context, args []string) error {
 		address, schema, thread, busy, mode, failpoint := args[0], args[1], args[2], args[4], args[5], args[6]
 		rounds, err := strconv.Atoi(args[3])
@@ -56,7 +56,7 @@ func init() {
 		at, _ := strconv.Atoi(number) // 0 if there is no failpoint
 		f := &failpoints{kind: kind, at: at}
 		if kind != "" {
-			config.MaxConns = 1 // the next answer after the Put is then the answer to the Put
+			config.MaxConns = 1 // so that the next answer after the Put belongs to the Put
 		}
 		dial := config.ConnConfig.DialFunc
 		config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -94,21 +94,21 @@ func init() {
 	}
 }
 
-// failpoints kill their process at one Put. The kind says at which moment: "before" the
-// Put, when the pending writes are stored; when the Put is "sent"; or when the database
-// has "answered" and the store has not read the answer.
+// failpoints kills its process at one Put. The kind selects the moment. "before" is the
+// moment before the Put, after the pending writes were stored. "sent" is the moment at
+// which the Put is sent. "answered" is the moment after the answer of the database, before
+// the store reads it.
 type failpoints struct {
 	kind string
-	at   int // counted from 1
+	at   int // the number of the Put, counted from 1
 	puts atomic.Int32
-	id   atomic.Pointer[[16]byte] // of the checkpoint of that Put
-	sent atomic.Bool              // the Put has been sent
+	id   atomic.Pointer[[16]byte] // the id of the checkpoint of that Put
+	sent atomic.Bool              // whether the Put was sent
 }
 
 func (f *failpoints) reached() bool { return int(f.puts.Add(1)) == f.at }
 
-// carries reports whether b contains the Put. The renewal of the lease may be sent at the
-// same time.
+// carries reports whether b contains the Put. B can also be a renewal of the lease.
 func (f *failpoints) carries(b []byte) bool {
 	id := f.id.Load()
 	return id != nil && bytes.Contains(b, id[:])
@@ -170,13 +170,13 @@ func (c failConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A crashRun is one run of fan in a series of processes. Each process resumes the run
-// after its predecessor has been killed.
+// A crashRun is one run of the graph fan in a series of processes. Each process resumes the run after
+// the previous process was killed.
 type crashRun struct {
 	address, schema, thread string
 	rounds                  int
 	crashes                 int
-	lines                   int             // printed by all processes
+	lines                   int             // number of printed lines of all processes
 	ran                     map[string]int  // executions of each task, by checkpoint and task
 	kept                    map[string]bool // the tasks with a stored result
 	put                     []string        // the acknowledged checkpoints
@@ -191,7 +191,7 @@ func newCrashRun(address, schema, thread string, rounds int) *crashRun {
 }
 
 // process starts a process and waits for its end. If after is not negative, it kills the
-// process when that many lines have been printed and the delay has passed.
+// process: it waits until the process has printed that number of lines, and then for delay.
 func (r *crashRun) process(ctx context.Context, busy, mode, failpoint string, after int, delay time.Duration) error {
 	p, err := fault.Spawn(ctx, "run", r.address, r.schema, r.thread, fmt.Sprint(r.rounds), busy, mode, failpoint)
 	if err != nil {
@@ -201,7 +201,7 @@ func (r *crashRun) process(ctx context.Context, busy, mode, failpoint string, af
 	var wrong error
 	kill := func(n int) {
 		if n == after {
-			<-time.After(delay) // the kill can then happen between two lines
+			<-time.After(delay) // so that the kill can happen between two lines
 			_ = p.Signal(syscall.SIGKILL)
 		}
 	}
@@ -227,8 +227,8 @@ func (r *crashRun) process(ctx context.Context, busy, mode, failpoint string, af
 	return err
 }
 
-// record records a line of progress. It returns an error if a task ran that must not run:
-// twice in one process, after its result was stored, or more often than once per process.
+// record records a line of progress. It returns an error if a task ran twice in one
+// process, after its result was stored, or more often than there were processes.
 func (r *crashRun) record(line string, ranHere map[string]bool) error {
 	kind, what, _ := strings.Cut(line, " ")
 	switch kind {
@@ -253,8 +253,8 @@ func (r *crashRun) record(line string, ranHere map[string]bool) error {
 	return nil
 }
 
-// F1: processes are killed at random points of a run. The next process resumes the run,
-// which ends like a run without a fault.
+// F1: processes are killed at random moments of a run. The next process resumes the run.
+// The result equals the result of a run without faults.
 func TestF01ResumesAfterKilledProcesses(t *testing.T) {
 	seed := begin(t)
 	o := newSchema(t)
@@ -294,8 +294,8 @@ func takeOne(left *atomic.Int64) bool {
 	}
 }
 
-// crashUntilDone runs processes until the run has ended. It kills each of them as long as
-// kills are left. Length is the number of lines that a run without a crash prints.
+// crashUntilDone runs processes until the run has ended. It kills each process while left
+// is positive. Length is the number of lines that a run without a crash prints.
 func crashUntilDone(ctx context.Context, run *crashRun, r *rand.Rand, left *atomic.Int64, length int) error {
 	mode := []string{"sync", "sync", "async"}[r.IntN(3)]
 	busy := []string{"interrupt", "interrupt", "wait"}[r.IntN(3)]
@@ -309,15 +309,15 @@ func crashUntilDone(ctx context.Context, run *crashRun, r *rand.Rand, left *atom
 			return err
 		}
 		if after >= 0 && run.crashes == before {
-			left.Add(1) // the process ended before the kill
+			left.Add(1) // do not count the kill, since the process ended before it
 		}
 	}
 	return nil
 }
 
-// F2: processes are killed between the pending writes and the commit of a superstep, while
-// the commit is sent, and between the commit and its acknowledgement. The next process
-// finds out whether the commit took effect.
+// F2: processes are killed at three moments: between the pending writes and the commit of a
+// superstep, while the commit is sent, and between the commit and its acknowledgement. The
+// next process detects whether the commit took effect.
 func TestF02ResumesAfterAKillAtTheCommit(t *testing.T) {
 	seed := begin(t)
 	const rounds = 3
@@ -330,14 +330,14 @@ func TestF02ResumesAfterAKillAtTheCommit(t *testing.T) {
 			times, committed := count(4, 100), 0
 			for i := range times {
 				run := newCrashRun(pgtest.DirectURL(t), o.Schema, fmt.Sprint(kind, i), rounds)
-				at := 3 + 2*r.IntN(rounds) // the Put after the second superstep of a round
+				at := 3 + 2*r.IntN(rounds) // the Put after the second superstep of some round
 				require.NoError(t, run.process(t.Context(), "wait", "sync", fmt.Sprint(kind, ":", at), -1, 0))
 				require.Equal(t, 1, run.crashes, "kills")
 				require.Len(t, run.put, at-1, "acknowledged checkpoints")
 				require.NoError(t, run.process(t.Context(), "interrupt", "sync", "", -1, 0), "the second process")
 				require.True(t, run.ended, "the second process ends the run")
 				assert.NoError(t, checkThread(t.Context(), store, run.thread, rounds, run.put), "check")
-				// A checkpoint without an acknowledgement was committed by the first process.
+				// The first process may have committed a checkpoint without an acknowledgement.
 				unacknowledged := fanSteps(rounds) - len(run.put)
 				switch kind {
 				case "before":

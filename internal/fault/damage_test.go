@@ -19,8 +19,8 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// A damage is an SQL statement that damages the row of a checkpoint. $1 is the id of the
-// thread, $2 the number of the checkpoint in the thread, and $3 a random number.
+// A damage is an SQL statement that damages the row of a checkpoint. Its arguments are the
+// id of the thread, the number of the checkpoint in the thread, and a random number.
 type damage struct {
 	name, sql string
 	want      error
@@ -40,8 +40,8 @@ var damages = []damage{
 	{"an unknown format", `UPDATE weft.cp_step s SET changes = '\x7f'::bytea || substr(changes, 2)`, checkpoint.ErrFormat},
 }
 
-// F11: stored rows are damaged. Reads report the damage, other threads are not affected,
-// and after Repair the thread resumes from its last undamaged step. F12: a row of an
+// F11: stored rows are damaged. Reads report the damage, and other threads are not
+// affected. After Repair the thread resumes from its last undamaged step. F12: a row in an
 // unknown format is reported as ErrFormat.
 func TestF11DamagedRowsAreFoundAndRepaired(t *testing.T) {
 	seed := begin(t)
@@ -78,7 +78,7 @@ func TestF11DamagedRowsAreFoundAndRepaired(t *testing.T) {
 	t.Logf("F11: %d of %d damaged rows found; each thread resumed from its last undamaged step", found, times*len(damages))
 }
 
-// readAll reads every checkpoint of a thread, until an error.
+// readAll reads every checkpoint of a thread. It returns the first error.
 func readAll(ctx context.Context, store checkpoint.Store, thread string) error {
 	if _, err := store.Get(ctx, checkpoint.Key{Thread: thread}); err != nil {
 		return err
@@ -94,8 +94,8 @@ func readAll(ctx context.Context, store checkpoint.Store, thread string) error {
 	return nil
 }
 
-// repair repairs a thread and resumes it from the last step that can be read. Repair
-// leaves a thread with rows of an unknown format unchanged.
+// repair repairs a thread, and resumes it from the last readable step. It checks that Repair
+// does not change a thread that has rows in an unknown format.
 func repair(t *testing.T, g *graph.Graph, store *pgcheckpoint.Store, thread string, rounds int, damage error) {
 	t.Helper()
 	n, err := store.Repair(t.Context(), thread)
@@ -114,8 +114,8 @@ func repair(t *testing.T, g *graph.Graph, store *pgcheckpoint.Store, thread stri
 	assert.Zero(t, n, "checkpoints that Repair removed from an undamaged thread")
 }
 
-// F11: Repair keeps the steps after a damaged row if they begin with a snapshot. It never
-// removes all steps of a thread.
+// F11: Repair keeps the steps after a damaged row if the first of them is a snapshot. It
+// never removes all steps of a thread.
 func TestF11RepairKeepsStepsAfterASnapshot(t *testing.T) {
 	begin(t)
 	ctx := t.Context()
@@ -147,8 +147,8 @@ func TestF11RepairKeepsStepsAfterASnapshot(t *testing.T) {
 	assert.Zero(t, n)
 }
 
-// F11: values of two threads are swapped. Encryption binds every value to its place, so
-// that reads report the swap.
+// F11: values of two threads are swapped. Reads report the swap, since encryption
+// authenticates the place of every value.
 func TestF11EncryptionFindsSwappedRows(t *testing.T) {
 	begin(t)
 	times := count(4, 100)

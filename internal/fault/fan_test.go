@@ -19,8 +19,8 @@ var (
 	item  = state.Last[int]("item")
 )
 
-// A progressFunc receives the progress of a run. The kind is "run" when a task starts,
-// "kept" when its result is stored, and "put" when a checkpoint is stored.
+// A progressFunc receives events of a run. The kind is "run" if a task has started, "kept"
+// if its result is stored, and "put" if a checkpoint is stored.
 type progressFunc func(kind, checkpoint, task string)
 
 func ignoreProgress(string, string, string) {}
@@ -70,7 +70,7 @@ func fan(store checkpoint.Store, rounds int, tell progressFunc) (*graph.Graph, e
 	return b.Compile(graph.Options{Checkpoints: store})
 }
 
-// fanTrail returns the trail at the end of a run of fan.
+// fanTrail returns the value of the channel trail after a run of the graph fan.
 func fanTrail(rounds int) []string {
 	var all []string
 	for r := range rounds {
@@ -82,10 +82,10 @@ func fanTrail(rounds int) []string {
 	return all
 }
 
-// fanSteps returns the number of checkpoints of a run of fan.
+// fanSteps returns the number of checkpoints that a run of the graph fan stores.
 func fanSteps(rounds int) int { return 2*rounds + 1 }
 
-// An observedStore reports what it has stored.
+// An observedStore reports each stored checkpoint and each stored result of a task.
 type observedStore struct {
 	checkpoint.Store
 	tell progressFunc
@@ -139,8 +139,8 @@ func startOrResume(ctx context.Context, th *graph.Thread) (*graph.Snapshot, erro
 	return th.Invoke(ctx)
 }
 
-// checkThread returns an error if a finished thread of fan differs from the thread of a
-// run without a fault, or if an acknowledged checkpoint is missing.
+// checkThread checks a finished thread of the graph fan. It returns an error if the thread differs
+// from a thread without faults, or if an acknowledged checkpoint is missing.
 func checkThread(ctx context.Context, store checkpoint.Store, thread string, rounds int, acknowledged []string) error {
 	c, err := store.Get(ctx, checkpoint.Key{Thread: thread})
 	if err != nil {

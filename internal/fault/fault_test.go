@@ -85,7 +85,7 @@ func TestProxyAppliesActions(t *testing.T) {
 	}
 }
 
-func TestServerKeepsCommittedRowsOverEveryStop(t *testing.T) {
+func TestServerKeepsCommittedRowsAfterEachKindOfStop(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	pgtest.Do(t, s.URL(), `CREATE TABLE kept (n int)`)

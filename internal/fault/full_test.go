@@ -33,7 +33,7 @@ func longLineGraph(t *testing.T, store checkpoint.Store, steps int) *graph.Graph
 	b := graph.New("longLineGraph", trail, turns)
 	b.Node("talk", func(ctx context.Context, v state.View) (state.Update, error) {
 		line := make([]byte, 0, 8<<10)
-		for n := 0; len(line) < 8<<10; n++ { // almost incompressible
+		for n := 0; len(line) < 8<<10; n++ { // such products hardly compress
 			line = fmt.Appendf(line, "%x.", uint64(n+1)*uint64(turns.Get(v)+7)*0x9e3779b97f4a7c15)
 		}
 		return state.Update{trail.Put(string(line)), turns.Put(1)}, nil
@@ -50,8 +50,8 @@ func longLineGraph(t *testing.T, store checkpoint.Store, steps int) *graph.Graph
 	return g
 }
 
-// runFull runs threads until the store returns the error full, frees space with makeRoom,
-// and resumes the thread that failed.
+// runFull runs threads until the store returns the error full. Then it calls makeRoom and
+// resumes the failed thread.
 func runFull(t *testing.T, store checkpoint.Store, full error, makeRoom func()) {
 	t.Helper()
 	const steps = 40
@@ -147,8 +147,8 @@ func TestF10ResumesAfterAFullTablespace(t *testing.T) {
 	}
 }
 
-// F10 on PostgreSQL: the volume of the whole server, with its write-ahead log, is full.
-// The server may crash. After a restart with free space, every acknowledged step is there.
+// F10 on PostgreSQL: the volume of the server, with its write-ahead log, is full. The server
+// may crash. After a restart with free space, every acknowledged step can be read.
 func TestF10FullServerKeepsAcknowledgedSteps(t *testing.T) {
 	begin(t)
 	dir, ok := mountVolume(t, "160m")
@@ -158,7 +158,7 @@ func TestF10FullServerKeepsAcknowledgedSteps(t *testing.T) {
 	filler := filepath.Join(dir, "filler")
 	server := newServerIn(t, dir, "min_wal_size=32MB", "max_wal_size=32MB", "shared_buffers=16MB")
 	store := open(t, server.URL(), pgcheckpoint.Options{Patience: -1})
-	// The remaining space is for the first steps.
+	// Leave some space for the first steps.
 	var room int64 = 20 << 20
 	if free := freeSpace(t, dir); free > room {
 		require.NoError(t, os.WriteFile(filler, make([]byte, free-room), 0o666))
@@ -194,7 +194,7 @@ func TestF10FullServerKeepsAcknowledgedSteps(t *testing.T) {
 	t.Logf("F10: %d steps were acknowledged, and %d are there after the restart", acknowledged, n)
 }
 
-// incompressible returns random bytes.
+// incompressible returns random bytes, which no compression makes smaller.
 func incompressible(seed, size int) []byte {
 	b := make([]byte, size)
 	source := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})

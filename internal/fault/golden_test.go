@@ -24,11 +24,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata; only for a format that was never released")
 
-// goldenTables lists the tables in the order of their foreign keys.
+// goldenTables lists the tables. A table follows the tables that its foreign keys refer to.
 var goldenTables = []string{"cp_thread", "cp_space", "cp_origin", "cp_step", "cp_write", "cp_tag"}
 
-// F12: every later version must read the rows of the first version, and add steps to them.
-// The migrations must apply to tables with such rows.
+// F12: every later version must read rows of the first version, and add steps to their
+// threads. Its migrations must succeed on tables with such rows.
 func TestF12ReadsRowsOfTheFirstVersion(t *testing.T) {
 	begin(t)
 	ctx := t.Context()
@@ -78,7 +78,7 @@ func copyTable(t *testing.T, pool *pgxpool.Pool, to *bytes.Buffer, from *bytes.R
 	require.NoError(t, err, "%s", sql)
 }
 
-// fillGolden writes a thread that uses every feature of the format.
+// fillGolden stores a thread that uses every feature of the storage format.
 func fillGolden(t *testing.T, store *pgcheckpoint.Store) {
 	t.Helper()
 	ctx := context.Background()
@@ -117,7 +117,7 @@ func fillGolden(t *testing.T, store *pgcheckpoint.Store) {
 	assert.NoError(t, err, "prune")
 }
 
-// dumpStore returns everything but the times of the thread chat, as text.
+// dumpStore returns the contents of the thread chat as text, without times.
 func dumpStore(t *testing.T, store *pgcheckpoint.Store) string {
 	t.Helper()
 	var b strings.Builder

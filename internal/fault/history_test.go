@@ -26,7 +26,7 @@ type op struct {
 	value      string   // the appended value; empty for a read
 	read       []string // the result of a read
 	from, to   int64    // logical times of the start and the end
-	ok, failed bool     // both false: the result is unknown
+	ok, failed bool     // both are false if the result is unknown
 }
 
 // A journal records all operations on one list.
@@ -35,8 +35,8 @@ type journal struct {
 	ops []op
 }
 
-// check returns an error unless the operations are linearizable: every append took effect
-// at one moment between its start and its end.
+// check returns an error unless the operations are linearizable. Every operation must have
+// taken effect at one moment between its start and its end.
 func (j *journal) check(final []string) error {
 	at := make(map[string]int, len(final))
 	for i, v := range final {
@@ -70,8 +70,8 @@ func (j *journal) check(final []string) error {
 	return j.checkOrder(at)
 }
 
-// span returns the length of the list immediately before and after an operation took
-// effect. It reports false if they are unknown.
+// span returns the length of the list immediately before and after the effect of an
+// operation. It reports false if these lengths are unknown.
 func (o *op) span(at map[string]int) (before, after int, ok bool) {
 	if o.value == "" {
 		return len(o.read), len(o.read), o.ok
@@ -80,8 +80,8 @@ func (o *op) span(at map[string]int) (before, after int, ok bool) {
 	return i, i + 1, there
 }
 
-// checkOrder returns an error if an operation took effect before another one that had
-// ended when it started.
+// checkOrder returns an error if operations took effect in the wrong order. If one operation
+// ended before the start of another operation, its effect must be first.
 func (j *journal) checkOrder(at map[string]int) error {
 	byEnd := slices.Clone(j.ops)
 	slices.SortFunc(byEnd, func(a, b op) int { return int(a.to - b.to) })
@@ -134,8 +134,8 @@ func TestHistoryCheckerFindsContradictions(t *testing.T) {
 	}
 }
 
-// F24: clients append to lists and read them while the server stops and starts and the
-// connections break. The results that they received are linearizable.
+// F24: clients append to lists and read them. Meanwhile the server stops and restarts, and
+// connections break. The results of the operations are linearizable.
 func TestF24HistoryIsLinearizable(t *testing.T) {
 	seed := begin(t)
 	const clients = 24
@@ -144,7 +144,7 @@ func TestF24HistoryIsLinearizable(t *testing.T) {
 	proxy, address := newProxy(t, server.URL())
 	o := pgcheckpoint.Options{Timeout: 2 * time.Second, Patience: time.Minute}
 	store, _ := openPool(t, address, o, func(c *pgxpool.Config) { c.MaxConns = clients })
-	// This store does not retry, so that the result of some of its calls is unknown.
+	// This store does not retry, so the result of some of its calls is unknown.
 	o.Patience = -1
 	impatient, _ := openPool(t, address, o, func(c *pgxpool.Config) { c.MaxConns = 4 })
 	direct := open(t, server.URL(), pgcheckpoint.Options{Patience: time.Minute})
@@ -172,7 +172,7 @@ func TestF24HistoryIsLinearizable(t *testing.T) {
 				switch {
 				case !o.ok && !o.failed:
 					unknown.Add(1)
-					<-time.After(50 * time.Millisecond) // otherwise the clients of the impatient store do most operations
+					<-time.After(50 * time.Millisecond) // or clients of the store without retries do most operations
 				case o.ok && o.value != "":
 					appended.Add(1)
 				}
@@ -187,7 +187,7 @@ func TestF24HistoryIsLinearizable(t *testing.T) {
 	close(done)
 	keeper.Wait()
 	proxy.Intercept(nil)
-	proxy.Reset() // the pools would wait for an answer on silent connections
+	proxy.Reset() // the pools would wait for answers on silent connections
 	for i := range journals {
 		got, err := direct.Get(t.Context(), checkpoint.Key{Thread: fmt.Sprint("list", i)})
 		if !errors.Is(err, checkpoint.ErrNotFound) {
@@ -199,7 +199,7 @@ func TestF24HistoryIsLinearizable(t *testing.T) {
 		total, lists, appended.Load(), unknown.Load(), out.n.Load(), w)
 }
 
-// clientOp reads a list, or appends a value to it that no other operation appends.
+// clientOp reads a list or appends a unique value to it.
 func clientOp(ctx context.Context, store *pgcheckpoint.Store, list, unique int, r *rand.Rand, clock *atomic.Int64) op {
 	thread := fmt.Sprint("list", list)
 	write := r.IntN(2) == 0

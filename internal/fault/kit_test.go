@@ -26,10 +26,10 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// long reports whether the tests run in their long form.
+// long reports whether the long form of the tests was requested.
 func long() bool { return os.Getenv("WEFT_FAULTS") == "1" }
 
-// count returns the first number in the short form and the second in the long form.
+// count returns inShort in the short form of the tests, and inLong in the long form.
 func count(inShort, inLong int) int {
 	if long() {
 		return inLong
@@ -37,7 +37,7 @@ func count(inShort, inLong int) int {
 	return inShort
 }
 
-// begin marks the test as parallel, and returns and logs its seed.
+// begin marks the test as parallel. It logs and returns the seed of the test.
 func begin(t *testing.T) uint64 {
 	t.Helper()
 	t.Parallel()
@@ -51,7 +51,7 @@ func begin(t *testing.T) uint64 {
 	return seed
 }
 
-// newRand returns the random numbers of one goroutine of a test.
+// newRand returns a source of random numbers for one goroutine of a test.
 func newRand(seed uint64, goroutine int) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, uint64(goroutine)))
 }
@@ -82,8 +82,7 @@ func open(tb testing.TB, address string, o pgcheckpoint.Options) *pgcheckpoint.S
 	return store
 }
 
-// openPool opens a store on its own pool, after it has applied changes to the pool's
-// configuration.
+// openPool opens a store on a new pool. The changes modify the configuration of the pool.
 func openPool(tb testing.TB, address string, o pgcheckpoint.Options, changes ...func(*pgxpool.Config)) (*pgcheckpoint.Store, *pgxpool.Pool) {
 	tb.Helper()
 	config, err := pgcheckpoint.PoolConfig(address, o.Pooling)
@@ -100,8 +99,8 @@ func openPool(tb testing.TB, address string, o pgcheckpoint.Options, changes ...
 	return store, pool
 }
 
-// newProxy starts a proxy for the server of a URL. It returns the proxy and the URL
-// that leads through it.
+// newProxy starts a proxy for the server of a URL. It returns the proxy, and a URL that
+// leads to the server through the proxy.
 func newProxy(tb testing.TB, address string) (*fault.Proxy, string) {
 	tb.Helper()
 	u, err := url.Parse(address)
@@ -127,7 +126,8 @@ func newServer(tb testing.TB, settings ...string) *fault.Server {
 	return newServerIn(tb, "", settings...)
 }
 
-// newServerIn starts a server for one test, with its data in a folder below dir.
+// newServerIn starts a server for one test. The data of the server is in a folder below
+// dir.
 func newServerIn(tb testing.TB, dir string, settings ...string) *fault.Server {
 	tb.Helper()
 	folder, err := programs()
@@ -158,7 +158,7 @@ func step(thread, id, parent, line string) checkpoint.Checkpoint {
 	}
 }
 
-// lines returns the lines that the checkpoints of a lineage have appended.
+// lines returns all lines that a checkpoint and its ancestors have appended.
 func lines(c *checkpoint.Checkpoint) []string {
 	var all []string
 	for _, d := range c.Lineage {
@@ -169,7 +169,7 @@ func lines(c *checkpoint.Checkpoint) []string {
 	return all
 }
 
-// quantile sorts times and returns their quantile q, or 0 if there are none.
+// quantile sorts times and returns their quantile q. It returns 0 if times is empty.
 func quantile(times []time.Duration, q float64) time.Duration {
 	if len(times) == 0 {
 		return 0

@@ -24,12 +24,12 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// outcomes lists the ways in which a run of mixed ends.
+// outcomes lists the possible outcomes of a run of the graph mixed.
 var outcomes = []string{"success", "failure", "panic", "cancelled", "left early"}
 
 func init() {
-	// leak URL SCHEMA RUNS does runs of every outcome, and prints the resources in use
-	// before and after them.
+	// The arguments are URL, SCHEMA and RUNS. The process does runs of every outcome. It
+	// prints the number of open resources before and after the runs.
 	roles["leak"] = func(ctx context.Context, args []string) error {
 		runs, err := strconv.Atoi(args[2])
 		if err != nil {
@@ -64,7 +64,7 @@ func init() {
 		if err := mixedRuns(ctx, g, runs); err != nil {
 			return err
 		}
-		// Goroutines that are about to end need a moment.
+		// Wait for goroutines that are about to end.
 		<-time.After(200 * time.Millisecond)
 		after, filesAfter, err := openResources()
 		if err != nil {
@@ -72,7 +72,7 @@ func init() {
 		}
 		fmt.Println(before, after, files, filesAfter, pool.Stat().AcquiredConns())
 		var line string
-		_, err = fmt.Scanln(&line) // the parent counts the connections until then
+		_, err = fmt.Scanln(&line) // the parent sends a line after it has counted the connections
 		return err
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// roles holds the functions that this program runs in the processes of [fault.Spawn].
+// roles maps the role of a process of [fault.Spawn] to the function that it runs.
 var roles = map[string]func(ctx context.Context, args []string) error{}
 
 func TestMain(m *testing.M) {

@@ -23,8 +23,8 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// The database of an agent's memory is stopped. No turn fails or waits for long, and every
-// message is learned once when the database is back.
+// The test stops the database of an agent's memory. No turn fails or waits for long. After
+// the restart of the database the memory learns every message once.
 func TestAgentTurnsSurviveAnOutageOfTheMemory(t *testing.T) {
 	begin(t)
 	server := newServer(t)

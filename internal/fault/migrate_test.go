@@ -23,8 +23,8 @@ import (
 )
 
 func init() {
-	// migrate URL SCHEMA N migrates a schema, and kills its process after the n-th write
-	// to the server. 0 means no kill.
+	// The arguments are URL, SCHEMA and N. The process migrates a schema, and kills itself
+	// after write number N to the server. If N is 0, it does not kill itself.
 	roles["migrate"] = func(ctx context.Context, args []string) error {
 		at, err := strconv.Atoi(args[2])
 		if err != nil {
@@ -68,8 +68,8 @@ func (c killingConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// F20: several processes migrate a schema at once, and one of them is killed midway. The
-// others do not fail, and every migration is applied once.
+// F20: several processes migrate a schema concurrently, and one of them is killed. The
+// other processes do not fail, and every migration is applied once.
 func TestF20EachMigrationIsAppliedOnceDespiteAKill(t *testing.T) {
 	begin(t)
 	address := pgtest.DirectURL(t)
@@ -88,7 +88,7 @@ func TestF20EachMigrationIsAppliedOnceDespiteAKill(t *testing.T) {
 	require.GreaterOrEqual(t, writes, 5, "writes of a migration")
 	scripts, err := pgcheckpoint.Scripts("")
 	require.NoError(t, err)
-	// A process whose siblings are faster sends fewer writes, and may end before its kill.
+	// A process sends fewer writes if other processes are faster. It may end before its kill.
 	points, others := slices.Repeat([]int{writes / 2}, 6), 5
 	if long() {
 		points, others = nil, 19

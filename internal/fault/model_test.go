@@ -25,17 +25,18 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A storePair applies every operation to two stores, and fails the test unless the results
-// agree: PostgreSQL, and the memory store, whose own tests compare it with a simple model.
+// A storePair applies every operation to a PostgreSQL store and to a memory store. It fails
+// the test unless the results are equal. Other tests compare the memory store with a simple
+// model.
 type storePair struct {
 	t     *testing.T
 	rand  *rand.Rand
 	pg    *pgcheckpoint.Store
 	mem   *memcheckpoint.Store
-	heads map[string]string   // by thread
-	ids   map[string][]string // by thread, newest first
-	made  int                 // checkpoints and writes, for unique names
-	done  int                 // operations
+	heads map[string]string   // the head of each thread
+	ids   map[string][]string // the checkpoint ids of each thread, newest first
+	made  int                 // number of checkpoints and writes, for unique names
+	done  int                 // number of operations
 }
 
 func newStorePair(t *testing.T, store *pgcheckpoint.Store, r *rand.Rand) *storePair {
@@ -45,7 +46,7 @@ func newStorePair(t *testing.T, store *pgcheckpoint.Store, r *rand.Rand) *storeP
 	}
 }
 
-// both calls fn on each store, and reports whether it succeeded on both.
+// both calls fn on each store. It reports whether both calls succeeded.
 func (w *storePair) both(what string, fn func(s pairedStore) error) bool {
 	w.t.Helper()
 	w.done++
@@ -93,8 +94,8 @@ func (w *storePair) play(ops int, prefix string) {
 	}
 }
 
-// put appends a checkpoint to the newest or to a random one. Sometimes it passes a wrong
-// head.
+// put appends a checkpoint to the newest or to a random checkpoint. Sometimes it passes a
+// wrong head.
 func (w *storePair) put(thread string) {
 	w.made++
 	head := w.heads[thread]
@@ -178,8 +179,9 @@ func dumpThread(t *testing.T, s checkpoint.Store, thread string) []string {
 	return all
 }
 
-// F21: steps, forks, pruning, copying and deleting in random order, while goroutines prune
-// and run other threads. PostgreSQL and the memory store agree on every thread.
+// F21: threads are extended, forked, pruned, copied and deleted in random order. Goroutines
+// prune and run other threads meanwhile. PostgreSQL and the memory store have equal results
+// for every thread.
 func TestF21RetentionAgreesWithTheMemoryStore(t *testing.T) {
 	seed := begin(t)
 	ops := count(300, 10_000)
@@ -188,7 +190,7 @@ func TestF21RetentionAgreesWithTheMemoryStore(t *testing.T) {
 	done := make(chan struct{})
 	var all sync.WaitGroup
 	var prunes, runs atomic.Int64
-	all.Go(func() { // prunes all threads, of which none is older than the limit
+	all.Go(func() { // prunes all threads by age, but no checkpoint is old enough
 		for n := 0; ; n++ {
 			select {
 			case <-done:
@@ -249,7 +251,7 @@ func TestF21RetentionAgreesWithTheMemoryStore(t *testing.T) {
 	t.Logf("F21: %d operations agree with the memory store, during %d runs and %d prunes of other threads", w.done, runs.Load(), prunes.Load())
 }
 
-// askingGraph is a graph that asks about its input, and remembers the answers.
+// askingGraph returns a graph that asks a question about its input. It stores the answers.
 func askingGraph(t *testing.T, store checkpoint.Store) *graph.Graph {
 	t.Helper()
 	b := graph.New("talk", trail, turns, item)
@@ -272,14 +274,14 @@ func askingGraph(t *testing.T, store checkpoint.Store) *graph.Graph {
 	return g
 }
 
-// F22: runs, forks, updates and answers at random checkpoints. PostgreSQL and the memory
-// store agree on the state at every checkpoint of every branch.
+// F22: threads are run, forked, updated and answered at random checkpoints. PostgreSQL and
+// the memory store have equal states at every checkpoint of every branch.
 func TestF22ForksAgreeWithTheMemoryStore(t *testing.T) {
 	seed := begin(t)
 	ops := count(150, 10_000)
 	store := open(t, pgtest.DirectURL(t), newSchema(t))
 	graphs := []*graph.Graph{askingGraph(t, store), askingGraph(t, memcheckpoint.New(memcheckpoint.Options{}))}
-	const perThread = 60 // enough for many branches, few enough to compare all of them
+	const perThread = 60 // gives many branches, but few enough to compare all of them
 	var r *rand.Rand
 	states := 0
 	for i := range ops {

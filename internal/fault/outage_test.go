@@ -26,7 +26,7 @@ type outages struct {
 	every  [2]time.Duration // the shortest and the longest time between two outages
 	down   time.Duration    // the longest outage
 
-	n  atomic.Int64 // outages so far
+	n  atomic.Int64 // the number of outages so far
 	up atomic.Int64 // the end of the last outage, in Unix nanoseconds
 }
 
@@ -58,14 +58,14 @@ func (o *outages) once(ctx context.Context, r *rand.Rand) error {
 	return nil
 }
 
-// recoveries records how long after each outage the workers stored something again.
+// recoveries records the time from the end of each outage to the next successful write.
 type recoveries struct {
 	outages *outages
 	mu      sync.Mutex
 	took    []time.Duration
 }
 
-// worker returns the progress function of one worker.
+// worker returns a function that records the progress of one worker.
 func (r *recoveries) worker() progressFunc {
 	var seen atomic.Int64
 	return func(kind, _, _ string) {
@@ -79,7 +79,7 @@ func (r *recoveries) worker() progressFunc {
 	}
 }
 
-// F3: the server stops and starts again during runs. No run fails.
+// F3: the server stops and restarts during runs. No run fails.
 func TestF03RunsSurviveServerStops(t *testing.T) {
 	seed := begin(t)
 	const workers, rounds = 16, 3
@@ -123,8 +123,8 @@ func TestF03RunsSurviveServerStops(t *testing.T) {
 	assert.LessOrEqual(t, p99, 3*time.Second, "p99 of the time from the end of an outage to the first write")
 }
 
-// F18: the database is down for long while 500 runs need it. They seldom try to connect,
-// and resume soon after the database is back.
+// F18: the database is down for a long time while 500 runs need it. The runs try to connect
+// only rarely. They resume soon after the database is available again.
 func TestF18LongOutageCausesNoRetryStorm(t *testing.T) {
 	seed := begin(t)
 	const rounds = 1
@@ -184,7 +184,7 @@ func TestF18LongOutageCausesNoRetryStorm(t *testing.T) {
 	}
 }
 
-// F18: a call returns ErrUnreachable when the database stays down for longer than
+// F18: a call returns ErrUnreachable if the database is down for longer than
 // Options.Patience.
 func TestF18CallsFailWhenThePatienceEnds(t *testing.T) {
 	begin(t)

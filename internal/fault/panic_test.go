@@ -33,8 +33,8 @@ func (e *panickingValue) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &e.Text)
 }
 
-// F14: a value that panics while a step is encoded or decoded is an error that names the
-// channel. The thread remains at its last commit.
+// F14: a value panics while a step is encoded or decoded. The run returns an error that
+// names the channel. The thread keeps the state of its last commit.
 func TestF14PanicOfAValueIsAnError(t *testing.T) {
 	begin(t)
 	store := open(t, pgtest.DirectURL(t), newSchema(t))

@@ -26,8 +26,8 @@ import (
 const leaseTime = time.Second
 
 func init() {
-	// hold URL SCHEMA PREFIX THREADS leases threads and waits for a line. Then it writes to
-	// the threads, and prints a line for each thread that it may not write to.
+	// The arguments are URL, SCHEMA, PREFIX and THREADS. The process leases threads and waits
+	// for a line. Then it writes to the threads, and prints a line for each rejected write.
 	roles["hold"] = func(ctx context.Context, args []string) error {
 		threads, err := strconv.Atoi(args[3])
 		if err != nil {
@@ -72,8 +72,9 @@ func init() {
 	}
 }
 
-// F8: processes are stopped for longer than their leases, and continued. Another process
-// has soon acquired their threads, and later writes of the stopped processes are rejected.
+// F8: processes are stopped for longer than their leases, and then continued. Another
+// process acquires their threads in the meantime. Later writes of the stopped processes are
+// rejected.
 func TestF08PausedProcessesAreFenced(t *testing.T) {
 	begin(t)
 	processes, threads := count(2, 10), count(3, 10)

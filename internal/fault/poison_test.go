@@ -22,7 +22,8 @@ import (
 )
 
 func init() {
-	// poison URL SCHEMA starts or resumes a thread whose second node kills the process.
+	// The arguments are URL and SCHEMA. The process starts or resumes a thread. The second
+	// node of the graph kills the process.
 	roles["poison"] = func(ctx context.Context, args []string) error {
 		store, err := pgcheckpoint.Open(ctx, args[0], pgcheckpoint.Options{
 			Schema: args[1], LeaseTime: time.Second, Busy: pgcheckpoint.Wait,
@@ -57,7 +58,8 @@ func poison(store *pgcheckpoint.Store, act func()) (*graph.Graph, error) {
 }
 
 // F19: a thread kills every process that runs it. After five recoveries the thread is
-// parked with a reason until Unpark, and the throughput of other threads hardly changes.
+// parked with a reason, until Unpark is called. The throughput of other threads hardly
+// changes.
 func TestF19ThreadThatKillsProcessesIsParked(t *testing.T) {
 	begin(t)
 	o := newSchema(t)
@@ -97,8 +99,8 @@ func TestF19ThreadThatKillsProcessesIsParked(t *testing.T) {
 	assert.Equal(t, 2, trail.Len(snap))
 }
 
-// parkedCost compares the throughput of other threads while a goroutine tries to recover
-// the parked thread with their throughput while no goroutine does. The two alternate.
+// parkedCost measures the throughput of other threads in two alternating situations. In one
+// of them a goroutine tries to recover the parked thread.
 func parkedCost(t *testing.T, store *pgcheckpoint.Store, parked *graph.Graph) {
 	t.Helper()
 	g, err := fan(store, 2, ignoreProgress)
@@ -119,7 +121,7 @@ func parkedCost(t *testing.T, store *pgcheckpoint.Store, parked *graph.Graph) {
 	}
 	all.Go(func() {
 		for !ended.Load() {
-			<-time.After(200 * time.Millisecond) // a service hardly tries more often
+			<-time.After(200 * time.Millisecond) // a service does not try more often
 			if recovering.Load() {
 				_, err := parked.Thread("poison").Invoke(t.Context())
 				assert.ErrorIs(t, err, pgcheckpoint.ErrParked, "recovered")

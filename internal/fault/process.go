@@ -16,12 +16,11 @@ import (
 
 const roleName = "WEFT_FAULT_ROLE"
 
-// Role returns the role with which [Spawn] started this process. It is empty if Spawn
-// did not start this process.
+// Role returns the role of this process. It returns "" if [Spawn] did not start the process.
 func Role() string { return os.Getenv(roleName) }
 
-// A Process is another process of this program, for tests that kill or stop it. The
-// two processes exchange lines of text on standard input and output.
+// A Process is a child process that runs the same program. Tests kill and stop it. Parent
+// and child exchange lines of text on the standard input and output of the child.
 type Process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -30,7 +29,7 @@ type Process struct {
 	wait   func() error
 }
 
-// Spawn starts this program in a role. The process is killed when ctx ends.
+// Spawn starts this program in a new process with a role. The end of ctx kills the process.
 func Spawn(ctx context.Context, role string, args ...string) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -55,8 +54,8 @@ func Spawn(ctx context.Context, role string, args ...string) (*Process, error) {
 	return p, nil
 }
 
-// Line returns the next line that the process writes to its standard output. It
-// reports false if the process has closed its standard output.
+// Line returns the next line from the standard output of the process. It reports false if
+// the process has closed its standard output.
 func (p *Process) Line() (string, bool) {
 	if !p.out.Scan() {
 		return "", false
@@ -73,8 +72,8 @@ func (p *Process) Send(words ...string) error {
 // Signal sends the process a signal, such as SIGKILL, SIGSTOP or SIGCONT.
 func (p *Process) Signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
 
-// Wait waits until the process has exited, and reports whether SIGKILL ended it. Any
-// other unsuccessful exit is an error that contains the standard error of the process.
+// Wait waits until the process has exited. It reports whether SIGKILL ended the process. It
+// returns an error with the standard error of the process if the process has failed.
 func (p *Process) Wait() (killed bool, err error) {
 	_ = p.in.Close() // the process may have closed it already
 	err = p.wait()

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Programs returns the folder of the PostgreSQL programs on this machine. Script is
-// the path of scripts/postgres, which finds or downloads them. A server on another
-// machine or in a container does not suffice, since tests cannot kill it.
+// Programs returns the folder of the PostgreSQL programs on this machine. Script is the
+// path of scripts/postgres, which finds or downloads the programs. A server on another
+// machine or in a container is not enough, since tests cannot kill it.
 func Programs(ctx context.Context, script string) (string, error) {
 	home, err := home()
 	if err != nil {
@@ -55,8 +55,8 @@ func home() (string, error) {
 	return filepath.Join(cache, "weft-postgres"), nil
 }
 
-// knownPrograms returns the folder of programs that an earlier start of the script has
-// recorded, or "".
+// knownPrograms returns the folder of the programs from the records of earlier runs of the
+// script. It returns "" if there is no record.
 func knownPrograms(home string) string {
 	notes, _ := filepath.Glob(filepath.Join(home, "*", "programs")) // the only possible error is a malformed pattern
 	for _, note := range notes {
@@ -72,8 +72,8 @@ func knownPrograms(home string) string {
 	return ""
 }
 
-// start makes the script start and stop a server, so that the script records the
-// folder of the programs.
+// start runs the script to start and stop a server. The script then records the folder of
+// the programs.
 func start(ctx context.Context, script, way string) error {
 	for _, command := range []string{"start", "stop"} {
 		cmd := exec.CommandContext(ctx, "bash", script, command)

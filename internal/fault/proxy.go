@@ -14,16 +14,16 @@ import (
 // A Direction is the direction in which a [Proxy] forwards data.
 type Direction int
 
-// The directions.
+// A Direction has one of these values.
 const (
 	ToServer Direction = iota
 	ToClient
 )
 
-// A Cut says how much of a chunk is forwarded before the connection is reset.
+// A Cut selects how much of a chunk is forwarded before a reset of the connection.
 type Cut int
 
-// The positions of a reset.
+// A Cut has one of these values.
 const (
 	Never  Cut = iota // the connection is not reset
 	Before            // nothing of the chunk is forwarded
@@ -31,7 +31,7 @@ const (
 	After             // the whole chunk is forwarded
 )
 
-// An Action says what a [Proxy] does with a chunk of data. The zero Action forwards it.
+// An Action selects how a [Proxy] handles a chunk of data. The zero Action forwards it.
 type Action struct {
 	// Delay delays the chunk and all later data of its direction.
 	Delay time.Duration
@@ -39,8 +39,8 @@ type Action struct {
 	Split bool
 	// Cut resets the connection.
 	Cut Cut
-	// Blackhole discards the chunk and all later data of both directions, and keeps
-	// the connection open, as if the other machine had lost its power.
+	// Blackhole discards the chunk and all later data of both directions. The connection
+	// stays open, as after a power failure of the other machine.
 	Blackhole bool
 }
 
@@ -74,8 +74,8 @@ func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 // Accepted returns the number of connections accepted so far.
 func (p *Proxy) Accepted() int { return int(p.accepted.Load()) }
 
-// Intercept makes fn choose the action for each chunk that the proxy reads from now on.
-// The proxy calls fn concurrently. With a nil fn it forwards everything.
+// Intercept sets a function that returns the action for each chunk of data. The proxy calls
+// fn concurrently. If fn is nil, the proxy forwards all data.
 func (p *Proxy) Intercept(fn func(Direction, []byte) Action) {
 	if fn == nil {
 		p.intercept.Store(nil)
@@ -103,7 +103,7 @@ func (p *Proxy) BlackholeAll() {
 	}
 }
 
-// Close stops listening, resets every connection and waits for the goroutines of the
+// Close stops listening and resets every connection. It waits for the goroutines of the
 // proxy.
 func (p *Proxy) Close() error {
 	err := p.listener.Close()
@@ -183,7 +183,7 @@ type pair struct {
 	blackhole      atomic.Bool
 }
 
-// forward writes b according to f. It reports false if the connection has ended.
+// forward writes b as the action f demands. It reports false if the connection has ended.
 func (c *pair) forward(f Action, to *net.TCPConn, b []byte) bool {
 	if f.Delay > 0 {
 		<-time.After(f.Delay)
@@ -216,7 +216,8 @@ func (c *pair) forward(f Action, to *net.TCPConn, b []byte) bool {
 	return f.Cut == Never
 }
 
-// ended closes both connections after one has ended, unless the pair is a black hole.
+// ended closes both connections after one of them has ended. It does nothing if the pair is
+// a black hole.
 func (c *pair) ended(err error) {
 	switch {
 	case c.blackhole.Load():

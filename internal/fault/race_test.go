@@ -32,8 +32,8 @@ func appendGraph(t *testing.T, store checkpoint.Store) *graph.Graph {
 	return g
 }
 
-// F7: sixteen workers continuously give one thread new input. Every acknowledged input is
-// stored once and in order, and no rejected input is stored.
+// F7: sixteen workers continuously send input to one thread. Every acknowledged input is
+// stored once and in order. No rejected input is stored.
 func TestF07RacingInputsAreStoredOnceInOrder(t *testing.T) {
 	begin(t)
 	const workers = 16
@@ -88,11 +88,11 @@ func TestF07RacingInputsAreStoredOnceInOrder(t *testing.T) {
 	}
 }
 
-// question is the interrupt of the graphs that ask.
+// question is the interrupt that the graphs of these tests use.
 var question = graph.NewInterrupt[string, string]("question")
 
-// F6: 64 goroutines answer one question at once. One of them resumes the run, and its side
-// effect happens once.
+// F6: 64 goroutines answer one question concurrently. One answer resumes the run, and the
+// side effect of the run happens once.
 func TestF06OneOfManyAnswersResumes(t *testing.T) {
 	begin(t)
 	const answers = 64

@@ -18,8 +18,8 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// failingSteps makes one in five inserts of a step fail. Each client has a sequence whose
-// values select the failing inserts and the error codes.
+// failingSteps is SQL that makes one in five inserts of a step fail. Each client has a
+// sequence. The values of the sequence select the failing inserts and the error codes.
 const failingSteps = `
 CREATE FUNCTION weft.fail() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE n bigint := nextval('weft.' || current_setting('application_name'));
@@ -31,8 +31,8 @@ BEGIN
 END $$;
 CREATE TRIGGER fail BEFORE INSERT ON weft.cp_step FOR EACH ROW EXECUTE FUNCTION weft.fail('$CODES', '$SEED', '$COUNT');`
 
-// F5: one step in five fails in the database. The store tries at most five times after a
-// temporary error, and once after any other error.
+// F5: one insert of a step in five fails in the database. The store tries five times in
+// total if the errors are temporary. It does not retry after any other error.
 func TestF05OnlyTemporaryErrorsAreRetried(t *testing.T) {
 	seed := begin(t)
 	for _, c := range []struct {
@@ -96,7 +96,7 @@ func TestF05OnlyTemporaryErrorsAreRetried(t *testing.T) {
 			}
 			for code, n := range failed {
 				assert.Contains(t, c.codes, code)
-				if c.again { // one step in 3,125 fails five times in a row
+				if c.again { // one step in 3,125 fails five times, so errors are possible
 					assert.LessOrEqual(t, n, 2+steps/1000, "steps failed with %s", code)
 				}
 			}
@@ -111,8 +111,7 @@ func codeOf(err error) string {
 	return err.Error()
 }
 
-// F23: two hundred clients share eight connections of a pooler in transaction mode. No call
-// fails.
+// F23: 200 clients share eight connections of a pooler in transaction mode. No call fails.
 func TestF23ManyClientsShareAPooler(t *testing.T) {
 	begin(t)
 	clients, steps := count(40, 200), count(5, 50)

@@ -22,20 +22,20 @@ import (
 // A Stop is the signal that stops a server.
 type Stop = syscall.Signal
 
-// The signals that stop a server.
+// A Stop has one of these values.
 const (
-	Fast      Stop = syscall.SIGINT  // disconnects the clients and shuts down in order
+	Fast      Stop = syscall.SIGINT  // disconnects the clients and shuts down cleanly
 	Immediate Stop = syscall.SIGQUIT // disconnects the clients without a shutdown checkpoint
-	Kill      Stop = syscall.SIGKILL // kills the server without a word to its clients
+	Kill      Stop = syscall.SIGKILL // kills the server; clients get no message
 )
 
-// A Server is a PostgreSQL server with its own data folder and port. It runs with
-// fsync on. Its methods must not be called concurrently.
+// A Server is a PostgreSQL server with a separate data folder and port. It runs with fsync
+// on. Its methods must not be called concurrently.
 type Server struct {
 	programs string
 	data     string
 	port     int
-	owner    *syscall.Credential // nil unless this process is root: PostgreSQL does not run as root
+	owner    *syscall.Credential // nil unless this process is root, since PostgreSQL refuses to run as root
 	cmd      *exec.Cmd           // nil while it is down
 	exited   chan struct{}       // closed when cmd has ended
 }
@@ -136,7 +136,7 @@ func (s *Server) Start(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		// The children of a killed server may still hold its shared memory.
+		// Other processes of a killed server may still use its shared memory.
 		select {
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
@@ -165,8 +165,8 @@ func (s *Server) launch() error {
 	return nil
 }
 
-// waitReady returns when the server accepts connections. It returns an error if the
-// server has exited.
+// waitReady waits until the server accepts connections. It returns an error if the server
+// has exited.
 func (s *Server) waitReady(ctx context.Context) error {
 	for {
 		conn, err := pgx.Connect(ctx, s.URL())
@@ -215,7 +215,7 @@ func (s *Server) Close() error {
 		return nil
 	}
 	err := s.Stop(Immediate)
-	for range 50 { // children of a killed server may still write files
+	for range 50 { // processes of a killed server may still write files
 		if removed := errors.Join(os.RemoveAll(s.data), os.RemoveAll(s.log())); removed == nil {
 			return err
 		}

@@ -23,8 +23,8 @@ import (
 )
 
 func init() {
-	// size URL SCHEMA BYTES stores and reads a value. It prints the peak memory of its
-	// process before, after storing and after reading.
+	// The arguments are URL, SCHEMA and BYTES. The process stores and reads a value. It prints
+	// its peak memory at the start, after the write and after the read.
 	roles["size"] = func(ctx context.Context, args []string) error {
 		size, err := strconv.Atoi(args[2])
 		if err != nil {
@@ -84,12 +84,12 @@ func peakMemory() (int64, error) {
 	return 0, fmt.Errorf("no VmHWM in %s", b)
 }
 
-// ownMemory is the memory that a process may need in addition to values, in bytes.
+// ownMemory is the memory that a process may use in addition to values, in bytes.
 const ownMemory = 8 << 20
 
-// F13: a store sends nothing of a value above the limit. A value within the limit takes at
-// most four times its size in memory, the value included. The short form does not check
-// the memory, which is different under the race detector.
+// F13: a store rejects a value above the limit without sending any part of it. For a value
+// within the limit, a process uses at most four times the size of the value. The short form
+// does not check the memory, since the race detector changes it.
 func TestF13LargeValuesAreRejectedOrFitInMemory(t *testing.T) {
 	begin(t)
 	o := newSchema(t)

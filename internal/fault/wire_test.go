@@ -22,7 +22,7 @@ import (
 // A faultyNetwork chooses actions of a proxy at random, and counts them.
 type faultyNetwork struct {
 	rand lockedRand
-	rate float64 // the share of the chunks with an action
+	rate float64 // the share of the chunks that get an action
 
 	cuts      [4]atomic.Int32 // by Cut
 	slow      atomic.Int32
@@ -56,8 +56,8 @@ func (w *faultyNetwork) String() string {
 		w.cuts[fault.Before].Load(), w.cuts[fault.Inside].Load(), w.cuts[fault.After].Load(), w.blackhole.Load(), w.slow.Load())
 }
 
-// F4: connections are reset before, inside and after requests and answers, become silent or
-// slow, and pass one byte at a time. Every commit takes effect once.
+// F4: a proxy resets connections before, inside and after requests and answers. It also
+// makes them silent or slow, or forwards single bytes. Every commit takes effect once.
 func TestF04CommitsTakeEffectOnceOverBrokenConnections(t *testing.T) {
 	seed := begin(t)
 	const writers = 16
@@ -69,7 +69,7 @@ func TestF04CommitsTakeEffectOnceOverBrokenConnections(t *testing.T) {
 	store, _ := openPool(t, address, o, func(c *pgxpool.Config) { c.MaxConns = writers })
 	w := &faultyNetwork{rand: lockedRand{rand: newRand(seed, 0)}, rate: 0.04}
 	proxy.Intercept(w.action)
-	defer proxy.Reset() // the pool would wait for an answer on silent connections
+	defer proxy.Reset() // the pool would wait for answers on silent connections
 	defer proxy.Intercept(nil)
 	var all sync.WaitGroup
 	for i := range writers {
@@ -91,8 +91,8 @@ func TestF04CommitsTakeEffectOnceOverBrokenConnections(t *testing.T) {
 	t.Logf("F4: %d commits; %v", writers*commits, w)
 }
 
-// wantChain asserts that a thread has n checkpoints, which have appended the numbers from
-// 0 to n-1 in order.
+// wantChain asserts that a thread has n checkpoints. They have appended the numbers from 0
+// to n-1 in order.
 func wantChain(t *testing.T, store checkpoint.Store, thread string, n int) {
 	t.Helper()
 	c, err := store.Get(t.Context(), checkpoint.Key{Thread: thread})
@@ -112,8 +112,8 @@ func wantChain(t *testing.T, store checkpoint.Store, thread string, n int) {
 	assert.Equal(t, n, listed, "checkpoints of thread %s", thread)
 }
 
-// F4: every connection of a pool becomes silent, in use or idle. Calls detect it within
-// the timeout and succeed on new connections.
+// F4: all connections of a pool become silent while they are in use or idle. Calls detect
+// this within the timeout, and succeed on new connections.
 func TestF04CallsReplaceHalfOpenConnections(t *testing.T) {
 	begin(t)
 	timeout := time.Second
@@ -133,7 +133,7 @@ func TestF04CallsReplaceHalfOpenConnections(t *testing.T) {
 			o.Timeout = timeout
 			store, pool := openPool(t, address, o, func(c *pgxpool.Config) { c.MaxConns = 4 })
 			openAll(t, pool)
-			// Only the open connections become silent.
+			// Make only the open connections silent, not the later ones.
 			old := proxy.Accepted()
 			proxy.BlackholeAll()
 			defer proxy.Reset() // the pool would wait for an answer to its Terminate message
@@ -150,7 +150,7 @@ func TestF04CallsReplaceHalfOpenConnections(t *testing.T) {
 	}
 }
 
-// openAll opens every connection that a pool may have, and releases them.
+// openAll opens the maximum number of connections of a pool, and releases them.
 func openAll(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
 	var taken []*pgxpool.Conn

@@ -1,6 +1,6 @@
-// Fuzzrun runs every fuzz target of the given packages for an equal share of a total time,
-// and prints the result of each. The exit status is 1 if a target fails or if there is no
-// target.
+// Fuzzrun runs every fuzz target of the given packages and prints the results. Each target
+// gets an equal share of the total time. The exit status is 1 if a target fails or if there
+// is no target.
 //
 //	go run ./internal/fuzzrun -time 10m ./...
 package main
@@ -64,7 +64,7 @@ func run(ctx context.Context, out io.Writer, total time.Duration, patterns []str
 	return nil
 }
 
-// list returns the fuzz targets of packages. It fails if a test does not compile.
+// list returns the fuzz targets of packages. It returns an error if a test does not compile.
 func list(ctx context.Context, patterns []string) ([]target, error) {
 	args := append([]string{"test", "-json", "-run=^$", "-list=^Fuzz"}, patterns...)
 	out, err := exec.CommandContext(ctx, "go", args...).Output()
@@ -91,9 +91,9 @@ var progress = regexp.MustCompile(`execs: (\d+) .*new interesting: (\d+)`)
 func (t target) fuzz(ctx context.Context, out io.Writer, d time.Duration) error {
 	fmt.Fprintf(out, "%s %s ... ", t.pkg, t.name)
 	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-fuzz=^"+t.name+"$", "-fuzztime="+d.String(),
-		"-fuzzminimizetime=20x", // with concurrent targets, minimising would take most of the time
+		"-fuzzminimizetime=20x", // without a limit, minimising would take most of the time
 		t.pkg)
-	// After an interrupt the fuzzer stops its workers; after a kill they continue.
+	// An interrupt also stops the workers of the fuzzer, but a kill does not.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	text, err := cmd.CombinedOutput()

@@ -21,7 +21,7 @@ func FuzzSound(f *testing.F) {
 }
 `
 
-// The target fails on its seed, so that the test does not depend on random inputs.
+// The fuzz target fails on its seed, so the test does not depend on random inputs.
 const failing = `package fuzzed
 
 import "testing"

@@ -16,10 +16,10 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A peer is an implementation of LangChain.
+// A peer is one of the implementations of LangChain, in JavaScript or Python.
 type peer struct {
 	name    string
-	file    string // the recorded answer
+	file    string // the file with the recorded answer
 	install [][]string
 	run     []string
 }
@@ -42,11 +42,11 @@ type answer struct {
 	Version   string            `json:"version"`
 	Loaded    []description     `json:"loaded"`    // the messages of Weft, described by the peer
 	Rewritten json.RawMessage   `json:"rewritten"` // the messages of Weft, written by the peer
-	Own       []json.RawMessage `json:"own"`       // messages of the peer, written by it
-	Described []description     `json:"described"` // messages of the peer, described by it
+	Own       []json.RawMessage `json:"own"`       // messages of the peer, written by the peer
+	Described []description     `json:"described"` // messages of the peer, described by the peer
 }
 
-// A description has the properties of a message that Weft and the peers must agree on.
+// A description has the properties of a message that must be equal in Weft and the peers.
 type description struct {
 	Role    llm.Role   `json:"role"`
 	ID      string     `json:"id"`
@@ -158,7 +158,7 @@ func TestLangChainAndWeftReadEachOther(t *testing.T) {
 	}
 }
 
-// checkWritten asserts that the recorded answers are for the messages that Weft writes now.
+// checkWritten asserts that Weft still writes the messages of the recorded answers.
 func checkWritten(t *testing.T, written []byte) {
 	t.Helper()
 	const file = "testdata/weft.json"
@@ -182,8 +182,8 @@ func report(t *testing.T, format string, args ...any) {
 	}
 }
 
-// ask returns the answer of the peer. It runs the peer if WEFT_INTEROP is set, and reads the
-// recorded answer otherwise.
+// ask returns the answer of the peer. It runs the peer if WEFT_INTEROP is set. Otherwise it
+// reads the recorded answer.
 func (p peer) ask(t *testing.T, written []byte) []byte {
 	t.Helper()
 	mode := os.Getenv("WEFT_INTEROP")
@@ -223,7 +223,7 @@ func execute(t *testing.T, dir string, command []string) []byte {
 	return out
 }
 
-// described reads stored messages with Weft and describes them.
+// described decodes stored messages with Weft and returns their descriptions.
 func described(t *testing.T, stored []byte) []description {
 	t.Helper()
 	messages, err := llm.FromLangChain(stored)
@@ -240,7 +240,7 @@ func describeAll(t *testing.T, messages []llm.Message) []description {
 	return all
 }
 
-// checkRewritten asserts that Weft writes messages in the form from which it loaded them.
+// checkRewritten asserts that Weft writes messages in the same form as the peer.
 func checkRewritten(t *testing.T, messages []llm.Message, want []json.RawMessage) {
 	t.Helper()
 	written, err := llm.ToLangChain(messages)
@@ -252,7 +252,7 @@ func checkRewritten(t *testing.T, messages []llm.Message, want []json.RawMessage
 	}
 }
 
-// normal returns a JSON text with sorted keys and without changes to its numbers.
+// normal returns the JSON text with sorted keys. It does not change numbers.
 func normal(t *testing.T, text []byte) []byte {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(text))

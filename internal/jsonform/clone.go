@@ -8,8 +8,7 @@ import (
 )
 
 // Cloner returns a function that copies a T deeply, or nil if assignment is a deep
-// copy. The function also gives each stored time the location that it has after
-// storage; see storedTime.
+// copy. The function also applies storedTime to each stored time.
 func Cloner[T any]() func(T) T {
 	clone, times := structuralCloner[T](), timesCopierOf(reflect.TypeFor[T]())
 	if times == nil {
@@ -40,12 +39,12 @@ func structuralCloner[T any]() func(T) T {
 	}
 }
 
-// copier replaces the references in v, which must be settable, by copies. Depth is
-// the number of references that led to v.
+// A copier replaces the references in v by references to copies. V must be settable.
+// Depth is the number of references that the caller has followed to reach v.
 type copier func(v reflect.Value, depth int)
 
-// tooLong is the depth at which a copier panics. A value that refers to itself
-// would otherwise exhaust the stack.
+// tooLong is the depth at which a copier panics. Without this limit, a value that
+// refers to itself would exhaust the stack.
 const tooLong = 10_000
 
 var errEndless = errors.New("state: a value refers to itself, or has more than 10000 levels of references")
@@ -63,8 +62,8 @@ func copierOf(t reflect.Type) copier {
 	return c
 }
 
-// copierBuilder holds the copiers of one type and its parts. A type that refers to
-// itself needs its copier while the copier is built.
+// copierBuilder builds the copier of a type. It holds the copiers of the parts of the
+// type, since a recursive type needs its copier while the copier is built.
 type copierBuilder map[reflect.Type]*copier
 
 func (b copierBuilder) of(t reflect.Type) copier {
@@ -84,14 +83,14 @@ func (b copierBuilder) of(t reflect.Type) copier {
 	return *begun
 }
 
-// shared reports whether a copy may share the references of a type's values.
+// shared reports whether a copy may share the references in values of a type.
 func shared(t reflect.Type) bool {
 	if shareable(t) || t.Kind() != reflect.Pointer {
 		return shareable(t)
 	}
 	inner := t.Elem()
-	// A pointer to something that cannot be copied is a handle, such as a client
-	// or a lock. It is in a field that is not stored.
+	// Such a pointer leads to a value that cannot be copied, such as a client or a
+	// lock. The field of the pointer is not stored.
 	return inner.PkgPath() == "time" && inner != timeType ||
 		inner.Kind() == reflect.Struct && !cloneMethod(inner).found() && !cloneMethod(t).found() && !copyable(inner) && !rereads(inner)
 }
@@ -216,7 +215,7 @@ func (b copierBuilder) structCopier(t reflect.Type) copier {
 		if f.IsExported() {
 			c = b.of(f.Type)
 		} else {
-			c = b.structCopier(f.Type) // its exported fields can be set
+			c = b.structCopier(f.Type) // the exported fields of an embedded struct can be set
 		}
 		if c != nil {
 			parts = append(parts, fieldCopier{i, c})
@@ -242,8 +241,8 @@ func copyFields(parts []fieldCopier) copier {
 	}
 }
 
-// copyable reports whether a copier can replace every reference in a struct, which
-// it can only through exported fields.
+// copyable reports whether a copier can replace every reference in a struct. A copier
+// can set only exported fields.
 func copyable(t reflect.Type) bool {
 	if locks(t) {
 		return false
@@ -262,10 +261,10 @@ func copyable(t reflect.Type) bool {
 	return true
 }
 
-// locks reports whether values of a type must not be copied after first use.
+// locks reports whether values of a type must not be copied after their first use.
 func locks(t reflect.Type) bool { return t.PkgPath() == "sync" || t.PkgPath() == "sync/atomic" }
 
-// shareable reports whether the referents of a type never change.
+// shareable reports whether the memory that values of a type refer to never changes.
 func shareable(t reflect.Type) bool {
 	switch t.PkgPath() {
 	case "time", "net/netip", "unique":
@@ -274,7 +273,7 @@ func shareable(t reflect.Type) bool {
 	return false
 }
 
-// refers reports whether values of a type refer to something that can change.
+// refers reports whether values of a type refer to memory that can change.
 func refers(t reflect.Type) bool {
 	switch {
 	case shareable(t):
@@ -297,15 +296,15 @@ func refers(t reflect.Type) bool {
 	return false
 }
 
-// rereads reports whether a type has methods to write and to read its stored form,
-// which can then make a copy.
+// rereads reports whether a type has methods that write and read its stored form. Such
+// a type can be copied through its stored form.
 func rereads(t reflect.Type) bool {
 	h := hooksOf(t)
 	return h.writes && h.readsBack
 }
 
-// rereader copies a value through its stored form. If that fails, the value stays
-// as it is, and encoding it returns the error.
+// rereader returns a copier that copies a value through its stored form. If the copy
+// fails, the value does not change, and a later encoding returns the error.
 func rereader(t reflect.Type) copier {
 	return func(v reflect.Value, _ int) {
 		data, err := appendJSON(nil, v.Addr().Interface())
@@ -319,19 +318,20 @@ func rereader(t reflect.Type) copier {
 	}
 }
 
-// cloning is the form of a type's Clone method.
+// cloning is the form of the Clone method of a type T.
 type cloning uint8
 
 const (
 	byNone    cloning = iota
-	byValue           // of T, returns T
-	byPointer         // of *T, returns T
-	toPointer         // of *T, returns *T
+	byValue           // the receiver is a T and the result is a T
+	byPointer         // the receiver is a *T and the result is a T
+	toPointer         // the receiver is a *T and the result is a *T
 )
 
 func (m cloning) found() bool { return m != byNone }
 
-// cloneMethod finds the Clone method of t or *t that returns a t or a *t.
+// cloneMethod returns the form of the Clone method of t or *t, if there is one. The
+// method returns a t or a *t.
 func cloneMethod(t reflect.Type) cloning {
 	if t.Kind() == reflect.Interface {
 		return byNone

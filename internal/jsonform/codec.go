@@ -12,17 +12,17 @@ import (
 	"unicode/utf8"
 )
 
-// A Codec converts values of one type to JSON and back. It returns an error for
-// a value that JSON would not give back as it was. A value of a type with code of
-// the user's is read back and compared each time that it is written.
+// A Codec converts values of one type to JSON and back. It returns an error for a value
+// that JSON cannot restore unchanged. If a type has methods for JSON or text, the codec
+// reads each written value back and compares it.
 type Codec[T any] struct {
 	findings
 	form      form
-	isString  bool              // T is string itself
+	isString  bool              // T is the type string
 	upgrade   Upgrade           // may be nil
-	times     copier            // gives each time its stored location; may be nil
-	same      func(a, b T) bool // whether two values are one element; may be nil
-	idChecked atomic.Bool       // same was true of one value, which proves it for the type
+	times     copier            // applies storedTime to each time; may be nil
+	same      func(a, b T) bool // reports whether two values are one element; may be nil
+	idChecked atomic.Bool       // same was checked with one value, which is enough
 }
 
 // form selects how values are encoded.
@@ -35,22 +35,22 @@ const (
 	unsigned             // an unsigned integer
 )
 
-// New returns a codec for values of T. If they cannot be stored, Err says why.
-// New returns a codec for values of T. If they cannot be stored, Err says why.
+// New returns a codec for values of type T. Call Err before the first use.
 func New[T any]() *Codec[T] {
 	t := reflect.TypeFor[T]()
 	return &Codec[T]{findings: inspect(t), form: formOf(t), times: timesCopierOf(t), isString: t == reflect.TypeFor[string]()}
 }
 
-// Err returns why values of T cannot be stored, or nil.
+// Err returns an error if values of type T cannot be stored.
 func (c *Codec[T]) Err() error { return c.err }
 
-// Checked reports whether some values of T cannot be stored although T can,
-// because T holds an interface, a time or raw JSON, or has code of the user's.
+// Checked reports whether some values of a valid type T cannot be stored. This is so
+// if T holds an interface, a time or raw JSON, or has methods for JSON or text.
 func (c *Codec[T]) Checked() bool { return c.watch || c.hooked }
 
-// CheckIdentity makes the codec verify, with the first value that it encodes, that
-// same reports the value and its stored copy as one element.
+// CheckIdentity makes the codec check that storage keeps the identity of elements. The
+// codec calls same with the first encoded value and its stored copy. Encoding fails if
+// same returns false.
 func (c *Codec[T]) CheckIdentity(same func(a, b T) bool) { c.same = same }
 
 func formOf(t reflect.Type) form {
@@ -90,7 +90,8 @@ func (c *Codec[T]) Append(dst []byte, v T) ([]byte, error) {
 	return c.appendGeneral(dst, v)
 }
 
-// appendGeneral is a function of its own since it moves v to the heap.
+// appendGeneral appends the output of encoding/json. It is a separate function since
+// it moves v to the heap.
 func (c *Codec[T]) appendGeneral(dst []byte, v T) ([]byte, error) {
 	start := len(dst)
 	dst, err := appendJSON(dst, &v)
@@ -116,8 +117,8 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// appendJSON appends the JSON of the value that v points to. It takes a pointer
-// since encoding/json calls a pointer's methods only for addressable values.
+// appendJSON appends the JSON of the value that v points to. V is a pointer since
+// encoding/json calls pointer methods only for addressable values.
 func appendJSON(dst []byte, v any) (_ []byte, err error) {
 	defer recoverAs("writing it as JSON", &err)
 	e := encoders.Get().(*encoder)
@@ -126,14 +127,14 @@ func appendJSON(dst []byte, v any) (_ []byte, err error) {
 		return nil, err
 	}
 	out := e.buf.Bytes()
-	dst = append(dst, out[:len(out)-1]...) // without the newline
+	dst = append(dst, out[:len(out)-1]...) // without the newline at the end
 	if e.buf.Cap() <= 1<<16 {
 		encoders.Put(e)
 	}
 	return dst, nil
 }
 
-// check returns an error if JSON has lost a part of v without an error.
+// check returns an error if text, the JSON of v, lacks or changes a part of v.
 func (c *Codec[T]) check(text []byte, v *T) (err error) {
 	defer recoverAs("reading it back", &err)
 	value := reflect.ValueOf(v).Elem()
@@ -144,7 +145,7 @@ func (c *Codec[T]) check(text []byte, v *T) (err error) {
 		return errors.New("its JSON is not valid UTF-8")
 	}
 	if replacement(text) {
-		// Only JSON that the codec did not write may hold this escape on purpose.
+		// Only raw JSON or the output of a hook may contain this escape on purpose.
 		if !c.raw && !c.hooked {
 			return errUTF8
 		}
@@ -163,7 +164,7 @@ func (c *Codec[T]) check(text []byte, v *T) (err error) {
 	return nil
 }
 
-// verifyRoundTrip reads a value back and compares it with the original.
+// verifyRoundTrip decodes text, the JSON of v, and compares the result with v.
 func (c *Codec[T]) verifyRoundTrip(text []byte, v *T) error {
 	back, err := c.unmarshal(text)
 	if err != nil {
@@ -209,7 +210,7 @@ func (c *Codec[T]) Decode(data []byte) (v T, err error) {
 	return v, nil
 }
 
-// Parse reads the JSON of a value that does not come from storage.
+// Parse decodes the JSON of a value from outside of storage.
 func (c *Codec[T]) Parse(data []byte) (T, error) {
 	switch c.form {
 	case text:
@@ -240,14 +241,14 @@ func (c *Codec[T]) fromString(s string) T {
 	return v
 }
 
-// fromDigits reads an integer in the form that Encode writes. It reports false for
-// any other text, which encoding/json must read.
+// fromDigits decodes an integer in the form that Encode writes. It reports false for
+// any other text, which encoding/json must decode.
 func (c *Codec[T]) fromDigits(data []byte) (v T, ok bool) {
 	digits, negative := data, false
 	if len(data) > 0 && data[0] == '-' && c.form == signed {
 		digits, negative = data[1:], true
 	}
-	const most = 18 // digits that always fit into an int64
+	const most = 18 // a number with 18 digits fits into an int64
 	if len(digits) == 0 || len(digits) > most || digits[0] == '0' && len(data) > 1 {
 		return v, false
 	}
@@ -276,8 +277,8 @@ func (c *Codec[T]) fromDigits(data []byte) (v T, ok bool) {
 	return v, true
 }
 
-// scratch holds buffers for EncodeList, whose result has no spare capacity since
-// stores keep it.
+// scratch holds buffers for EncodeList. The result of EncodeList is a copy without
+// spare capacity, since stores keep the result.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
 // EncodeList returns the JSON array of items. Its error wraps [ErrRoundTrip].
@@ -295,10 +296,7 @@ func (c *Codec[T]) EncodeList(items []T) ([]byte, error) {
 	return data, nil
 }
 
-// AppendList appends the JSON array of items to dst. Its error wraps
-// [ErrRoundTrip].
-// AppendList appends the JSON array of items to dst. Its error wraps
-// [ErrRoundTrip].
+// AppendList appends the JSON array of items to dst. Its error wraps [ErrRoundTrip].
 func (c *Codec[T]) AppendList(dst []byte, items []T) ([]byte, error) {
 	var err error
 	dst = append(dst, '[')
@@ -327,10 +325,10 @@ func (c *Codec[T]) DecodeList(data []byte) (items []T, err error) {
 	return items, nil
 }
 
-// ParseList reads a JSON array that does not come from storage.
+// ParseList decodes a JSON array from outside of storage.
 func (c *Codec[T]) ParseList(data []byte) ([]T, error) {
 	if n := len(data) - 1; c.form == text && n > 2 && data[0] == '[' && data[n] == ']' {
-		if s, ok := unquote(data[1:n]); ok { // one element, the common change
+		if s, ok := unquote(data[1:n]); ok { // most arrays have one element
 			return []T{c.fromString(s)}, nil
 		}
 	}

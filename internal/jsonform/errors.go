@@ -6,10 +6,10 @@ import (
 )
 
 var (
-	// ErrRoundTrip is wrapped by the error for a type or value that storage
-	// would not give back as it was.
+	// ErrRoundTrip is returned for a type or value that storage cannot restore
+	// unchanged.
 	ErrRoundTrip = errors.New("does not survive storage")
-	// ErrStored is wrapped by the error for stored data that cannot be read.
+	// ErrStored is returned for stored data that cannot be read.
 	ErrStored = errors.New("stored change cannot be read")
 )
 

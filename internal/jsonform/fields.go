@@ -11,13 +11,13 @@ import (
 type field struct {
 	index     int
 	name      string // its name in Go
-	key       string // its name in JSON; empty if its fields are written in its place
-	skipped   bool   // left out on purpose: json:"-", or a blank field
-	lost      bool   // left out although no tag says so
+	key       string // its name in JSON; empty for a struct whose fields are promoted
+	skipped   bool   // not written on purpose: tagged json:"-", or a blank field
+	lost      bool   // not written, although no tag demands it
 	omitEmpty bool
 	omitZero  bool
-	quoted    bool // a string that the tag option "string" writes as JSON in a JSON string
-	asString  bool // the tag option "string" writes the value as a JSON string
+	quoted    bool // a string with the tag option "string", which quotes it twice
+	asString  bool // the tag option "string" converts the value to a JSON string
 }
 
 var fieldsByType sync.Map // reflect.Type → []field
@@ -47,8 +47,8 @@ func fieldOf(f reflect.StructField, i int) field {
 		inner = inner.Elem()
 	}
 	structure := inner.Kind() == reflect.Struct
-	// An embedded pointer to a type that is not exported is written but cannot be
-	// read back.
+	// encoding/json writes an embedded pointer to an unexported type, but cannot read
+	// it back.
 	out.lost = !f.IsExported() && (!f.Anonymous || !structure || f.Type.Kind() == reflect.Pointer)
 	key := out.readTag(tag, inner)
 	switch {
@@ -60,7 +60,7 @@ func fieldOf(f reflect.StructField, i int) field {
 	return out
 }
 
-// readTag reads the options of a tag. It returns the name in it, or "" if
+// readTag reads the options of a tag. It returns the name in the tag, or "" if
 // encoding/json ignores the name.
 func (f *field) readTag(tag string, t reflect.Type) string {
 	key, options, _ := strings.Cut(tag, ",")
@@ -90,7 +90,7 @@ func validKey(key string) bool {
 	})
 }
 
-// omits reports whether encoding/json leaves the field out for this value.
+// omits reports whether encoding/json omits the field if it has this value.
 func (f *field) omits(v reflect.Value) bool {
 	if f.omitZero && v.IsZero() {
 		return true

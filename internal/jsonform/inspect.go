@@ -21,12 +21,13 @@ var (
 	numberType = reflect.TypeFor[json.Number]()
 )
 
-// hooks are the methods with which a type defines its own stored form.
+// hooks tells which of the methods MarshalJSON, UnmarshalJSON, MarshalText and
+// UnmarshalText a type has.
 type hooks struct {
-	writes    bool // it has a method that writes it
-	byPointer bool // it is written by a method of its pointer
-	reads     bool // it has a method that reads it
-	readsBack bool // it is read by a method of the same kind, JSON or text
+	writes    bool // a method writes the type
+	byPointer bool // the method that writes has a pointer receiver
+	reads     bool // a method reads the type
+	readsBack bool // a method reads the form that the method writes: JSON or text
 }
 
 func hooksOf(t reflect.Type) (h hooks) {
@@ -48,16 +49,16 @@ func hooksOf(t reflect.Type) (h hooks) {
 
 // findings are the result of the inspection of a type.
 type findings struct {
-	err    error // why its values cannot be stored
-	watch  bool  // some of its values cannot be stored, so findLoss inspects each
-	raw    bool  // it holds JSON text that the codec did not write
-	hooked bool  // a part of it has hooks, so each value is read back
-	itself bool  // it is written by a method of its own
+	err    error // the reason why values cannot be stored, or nil
+	watch  bool  // some values cannot be stored, so findLoss inspects each value
+	raw    bool  // values hold JSON text that the codec did not write
+	hooked bool  // a part of the type has hooks, so each value is read back
+	itself bool  // the type itself has a method that writes it
 }
 
 var findingsByType sync.Map // reflect.Type → findings
 
-// inspect determines whether JSON gives back values of a type as they were.
+// inspect determines whether JSON can restore values of a type unchanged.
 func inspect(t reflect.Type) findings {
 	if known, ok := findingsByType.Load(t); ok {
 		return known.(findings)
@@ -69,7 +70,7 @@ func inspect(t reflect.Type) findings {
 	return in.findings
 }
 
-// Storable returns why values of a type cannot be stored, or nil.
+// Storable returns an error if values of a type cannot be stored.
 func Storable(t reflect.Type) error { return inspect(t).err }
 
 type inspection struct {
@@ -77,8 +78,8 @@ type inspection struct {
 	seen map[sighting]bool
 }
 
-// sighting is a type where it is addressable or not, since encoding/json calls
-// the methods of a pointer only for addressable values.
+// sighting is a type at a place where its values are addressable or not. This matters,
+// since encoding/json calls methods of a pointer only for addressable values.
 type sighting struct {
 	reflect.Type
 	addressable bool
@@ -131,7 +132,7 @@ func (in *inspection) visitParts(t reflect.Type, path string, addressable bool) 
 	}
 }
 
-// nilable reports whether a t can be nil. JSON cannot distinguish that from a nil
+// nilable reports whether a t can be nil. JSON does not distinguish a nil t from a nil
 // pointer to a t.
 func nilable(t reflect.Type) bool {
 	switch t.Kind() {
@@ -180,8 +181,8 @@ func (in *inspection) visitStruct(t reflect.Type, path string, addressable bool)
 	}
 }
 
-// visitFields visits the fields of a struct and of the structs embedded in it,
-// which share one JSON object. Keys maps their names in JSON to paths.
+// visitFields visits the fields of a struct and of its embedded structs, which share
+// one JSON object. Keys maps the JSON names of visited fields to their paths.
 func (in *inspection) visitFields(t reflect.Type, path string, addressable bool, keys map[string]string) {
 	for _, f := range fieldsOf(t) {
 		typ, at := t.Field(f.index).Type, path+"."+f.name
@@ -240,8 +241,8 @@ func recursive(t reflect.Type) bool {
 	return embeds(t)
 }
 
-// Distinct returns why == does not distinguish the same values of E after storage
-// as before, or nil.
+// Distinct returns an error if storage can change the result of == for two values of
+// type E.
 func Distinct[E comparable]() error {
 	t := reflect.TypeFor[E]()
 	if part, found := addressed(t, t.String()); found {
@@ -254,7 +255,7 @@ func Distinct[E comparable]() error {
 }
 
 // addressed returns the path of a part of a comparable type that == compares by
-// address, if there is one.
+// address. It reports false if there is no such part.
 func addressed(t reflect.Type, path string) (string, bool) {
 	switch t.PkgPath() {
 	case "unique", "net/netip":
@@ -275,8 +276,8 @@ func addressed(t reflect.Type, path string) (string, bool) {
 	return "", false
 }
 
-// partial returns the path of a part of a comparable type that JSON leaves out, if
-// there is one.
+// partial returns the path of a part of a comparable type that JSON omits. It reports
+// false if there is no such part.
 func partial(t reflect.Type, path string) (string, bool) {
 	switch t.Kind() {
 	case reflect.Array:

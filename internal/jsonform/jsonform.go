@@ -2,9 +2,9 @@ package jsonform
 
 import "fmt"
 
-// Marshal returns the stored form of a value that is not in a channel, such as a
-// question that waits for its answer. Its error wraps [ErrRoundTrip] under the
-// same conditions as in a channel of type T.
+// Marshal returns the stored form of a value outside of a channel, such as the
+// question of an interrupt. The error wraps [ErrRoundTrip] under the same conditions
+// as for a channel of type T.
 func Marshal[T any](v T) ([]byte, error) {
 	c := New[T]()
 	if c.err != nil {
@@ -17,7 +17,7 @@ func Marshal[T any](v T) ([]byte, error) {
 	return data, nil
 }
 
-// Unmarshal reads what [Marshal] returned. Its error wraps [ErrStored].
+// Unmarshal decodes the result of [Marshal]. Its error wraps [ErrStored].
 func Unmarshal[T any](data []byte) (T, error) {
 	v, err := New[T]().Decode(data)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/internal/jsonform"
 )
 
-func TestMarshal(t *testing.T) {
+func TestMarshalAndUnmarshal(t *testing.T) {
 	t.Parallel()
 	type hidden struct {
 		X any
@@ -42,8 +42,7 @@ func ExampleMarshal() {
 	// map[cups:12] <nil>
 }
 
-// TestDecodeInteger checks that integers are read as encoding/json reads them.
-func TestDecodeInteger(t *testing.T) {
+func TestDecodeReadsIntegersLikeEncodingJSON(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"0", "7", "-7", "127", "128", "-128", "-129", "255", "256", "-0", "00", "01", "-01", "-", "", " 1", "1 ", "+1", "1.0", "1e2", "null", `"1"`,

@@ -10,8 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// roundTripLoss is the part of a value that storage would not give back. The path
-// is built while the functions return, so that it costs nothing without a loss.
+// roundTripLoss is an error for a part of a value that storage cannot restore. The
+// path is built while the functions return, so that a value without a loss costs
+// nothing.
 type roundTripLoss struct{ path, why string }
 
 func (l *roundTripLoss) Error() string { return "value" + l.path + " " + l.why }
@@ -27,8 +28,9 @@ func (l *roundTripLoss) inIndex(i int) *roundTripLoss { return l.in("[" + strcon
 
 func (l *roundTripLoss) inKey(k reflect.Value) *roundTripLoss { return l.in(fmt.Sprintf("[%v]", k)) }
 
-// findLoss returns the part of a value that JSON writes without an error and reads
-// back as something else. It skips types with hooks, which verifyRoundTrip checks.
+// findLoss returns the first part of a value that encoding/json writes without an
+// error but reads back as a different value. It skips types with hooks, since
+// verifyRoundTrip checks them.
 func findLoss(v reflect.Value) *roundTripLoss {
 	t := v.Type()
 	switch t {
@@ -114,8 +116,8 @@ func findLossBuiltin(v reflect.Value) *roundTripLoss {
 	return nil
 }
 
-// findLossAny checks the value in an interface. Its type must be one that JSON
-// reads back as the same Go type.
+// findLossAny checks the value in an interface. Only a few types are read back from
+// JSON as the same Go type.
 func findLossAny(v reflect.Value) *roundTripLoss {
 	if !v.CanInterface() {
 		return nil

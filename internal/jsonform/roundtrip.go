@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// comparison compares a value with its stored copy. It follows the stored parts:
-// exported fields that are not tagged json:"-". Nil and empty are equal, since
-// types with their own stored form often do not distinguish them.
+// comparison compares a value with its stored copy. It compares only stored parts:
+// exported fields that are not tagged json:"-". Nil and empty are equal, since many
+// types with methods for JSON do not distinguish them.
 type comparison struct {
-	path   map[address]bool // the pointers that led here, since a value may refer to itself
-	opaque bool             // a part could not be compared, so compare the JSON
+	path   map[address]bool // the followed pointers, since a value may refer to itself
+	opaque bool             // some part cannot be compared, so the JSON must be compared
 }
 
 type address struct {
@@ -42,13 +42,13 @@ func (s *comparison) compare(a, b reflect.Value) *roundTripLoss {
 	case reflect.Struct:
 		return s.compareStructs(a, b)
 	case reflect.Chan, reflect.Func, reflect.UnsafePointer:
-		return nil // cannot be stored in any form
+		return nil // values of these kinds are never stored
 	}
 	return differ(a.Equal(b))
 }
 
-// differ returns an error unless same. The error does not contain the values, since
-// it may be logged.
+// differ returns an error unless same is true. The error does not contain the values,
+// since errors may be logged.
 func differ(same bool) *roundTripLoss {
 	if same {
 		return nil
@@ -56,7 +56,8 @@ func differ(same bool) *roundTripLoss {
 	return &roundTripLoss{why: "is different after it is read back"}
 }
 
-// compareKnown compares values of types that define equality.
+// compareKnown compares times, raw JSON and values of types with an Equal method. It
+// reports false for other types.
 func compareKnown(a, b reflect.Value) (l *roundTripLoss, known bool) {
 	if !a.CanInterface() {
 		return nil, false
@@ -154,8 +155,8 @@ func (s *comparison) compareStructs(a, b reflect.Value) *roundTripLoss {
 	return nil
 }
 
-// shuffled reports whether two texts have the same bytes in any order. A type may
-// write the elements of a set in random order.
+// shuffled reports whether two texts consist of the same bytes in any order. A type
+// may write the elements of a set in random order.
 func shuffled(a, b []byte) bool {
 	var count [256]int
 	for _, c := range a {

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Draft is the dialect of the schemas that a [SchemaBuilder] makes.
+// Draft is the URL of the JSON Schema version that a [SchemaBuilder] uses.
 const Draft = "https://json-schema.org/draft/2020-12/schema"
 
-// A Schema is a JSON Schema, or a part of one.
+// A Schema is a JSON Schema, or a part of a JSON Schema.
 type Schema map[string]any
 
-// A SchemaBuilder derives JSON Schemas from Go types. The schemas describe the
-// JSON that encoding/json writes. They refer to Defs, which belongs to the root
-// of the document as "$defs".
+// A SchemaBuilder derives JSON Schemas from Go types. The schemas describe the output
+// of encoding/json. They refer to the schemas in Defs, which the root of the document
+// must contain as "$defs".
 type SchemaBuilder struct {
-	// Input makes schemas of JSON that is read and not written. A field is then
-	// never required, since encoding/json accepts an object without it.
+	// Input selects schemas for JSON that will be decoded. Such a schema requires no
+	// fields, since encoding/json accepts an object without them.
 	Input bool
-	// Defs holds the schemas of named types by name.
+	// Defs maps the names of types to their schemas.
 	Defs map[string]Schema
 
 	names map[reflect.Type]string
@@ -66,7 +66,7 @@ func (b *SchemaBuilder) ref(t reflect.Type) Schema {
 	return Schema{"$ref": "#/$defs/" + name}
 }
 
-// newName returns a name for a type that no other type has.
+// newName returns a name for a type. No other type in Defs has the name.
 func (b *SchemaBuilder) newName(t reflect.Type) string {
 	base := strings.Map(func(r rune) rune {
 		if r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
@@ -117,7 +117,7 @@ func nullable(s Schema) Schema {
 	case string:
 		s["type"] = []string{typ, "null"}
 		return s
-	case []string: // accepts null already
+	case []string: // the schema accepts null already
 		return s
 	}
 	if len(s) == 0 {
@@ -136,8 +136,9 @@ func (b *SchemaBuilder) object(t reflect.Type) Schema {
 	return out
 }
 
-// addFields adds the fields of a struct and of the structs embedded in it. It
-// returns required with the names of the fields that are always written.
+// addFields adds the fields of a struct and of its embedded structs to properties. It
+// appends the names of required fields to required. A field is required if encoding/json
+// always writes it.
 func (b *SchemaBuilder) addFields(t reflect.Type, properties map[string]Schema, required []string) []string {
 	for _, f := range fieldsOf(t) {
 		typ := t.Field(f.index).Type
@@ -167,8 +168,8 @@ func (b *SchemaBuilder) field(f field, t reflect.Type) Schema {
 	return Schema{"type": "string"}
 }
 
-// Object returns the document that describes an object with these properties and
-// no others.
+// Object returns the JSON Schema document for an object that has only these
+// properties.
 func (b *SchemaBuilder) Object(properties map[string]Schema) json.RawMessage {
 	out := Schema{"$schema": Draft, "type": "object", "properties": properties, "additionalProperties": false}
 	if len(b.Defs) > 0 {
@@ -176,7 +177,7 @@ func (b *SchemaBuilder) Object(properties map[string]Schema) json.RawMessage {
 	}
 	data, err := json.Marshal(out)
 	if err != nil {
-		panic(err) // maps, strings and numbers only
+		panic(err) // impossible: maps, strings and numbers can be encoded
 	}
 	return data
 }

@@ -99,7 +99,7 @@ func TestSchemaOfNamedTypes(t *testing.T) {
 	}
 }
 
-func TestSchemaNamesDiffer(t *testing.T) {
+func TestSchemasOfTypesWithOneNameDiffer(t *testing.T) {
 	t.Parallel()
 	type tree struct{ Other bool }
 	b := &jsonform.SchemaBuilder{Input: true}

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// quote appends s as a JSON string, as encoding/json writes it without HTML
-// escapes. It reports false if s is not valid UTF-8.
+// quote appends s as a JSON string. The output equals the output of encoding/json
+// without HTML escapes. It reports false if s is not valid UTF-8.
 func quote(dst []byte, s string) ([]byte, bool) {
 	dst = append(dst, '"')
 	for {
@@ -33,11 +33,11 @@ func quote(dst []byte, s string) ([]byte, bool) {
 	}
 }
 
-// verbatim returns the number of bytes at the start of s that are ASCII and need no
-// escape in a JSON string.
+// verbatim returns the number of bytes at the start of s that a JSON string contains
+// without an escape. It counts only ASCII.
 func verbatim[T string | []byte](s T) int {
 	const (
-		each = 0x01_01_01_01_01_01_01_01 // multiplied by a byte: that byte, eight times
+		each = 0x01_01_01_01_01_01_01_01 // each*b holds the byte b eight times
 		top  = 0x80 * each
 	)
 	i := 0
@@ -78,8 +78,8 @@ func escape(dst []byte, b byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&0xf])
 }
 
-// unquote reads a JSON string without escapes. It reports false for any other
-// text, which encoding/json must read.
+// unquote decodes a JSON string without escapes. It reports false for any other text,
+// which encoding/json must decode.
 func unquote(text []byte) (string, bool) {
 	n := len(text) - 1
 	if n < 1 || text[0] != '"' || text[n] != '"' {
@@ -97,11 +97,11 @@ func unquote(text []byte) (string, bool) {
 	return string(inner), true
 }
 
-// deepest is the depth of arrays and objects that encoding/json reads, less a
-// margin for the brackets that the caller adds.
+// deepest is the maximum depth of arrays and objects in stored JSON. It is less than
+// the limit of encoding/json, since callers add brackets.
 const deepest = 9_990
 
-// tooDeep reports whether JSON is nested deeper than encoding/json reads.
+// tooDeep reports whether JSON is nested too deeply for encoding/json to decode it.
 func tooDeep(text []byte) bool {
 	if bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) <= deepest {
 		return false
@@ -124,8 +124,8 @@ func tooDeep(text []byte) bool {
 	return most > deepest
 }
 
-// replacement reports whether JSON has the escape that encoding/json writes for an
-// invalid byte of a string. It does not write a valid U+FFFD as an escape.
+// replacement reports whether JSON contains the escape \ufffd. For an invalid byte of
+// a string encoding/json writes this escape. It does not escape a valid U+FFFD.
 func replacement(text []byte) bool {
 	escape := []byte(`\ufffd`)
 	for from := 0; ; {

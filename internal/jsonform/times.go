@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// storedTime returns t as storage gives it back in any process: with the same
-// instant and offset, without a monotonic clock reading, and in UTC or in a fixed
-// zone. JSON does not hold the name of a location.
+// storedTime returns t as any process reads it from storage. The instant and offset
+// are the same. The location is UTC or a fixed zone, since JSON does not hold the name
+// of a location. There is no monotonic clock reading.
 func storedTime(t time.Time) time.Time {
 	_, offset := t.Zone()
 	if offset == 0 {
@@ -24,15 +24,16 @@ func fixedZone(offset int) *time.Location {
 		return known.(*time.Location)
 	}
 	zone := time.FixedZone("", offset)
-	if offset%60 == 0 { // storage does not accept other offsets
+	if offset%60 == 0 { // values with other offsets cannot be stored
 		fixedZones.Store(offset, zone)
 	}
 	return zone
 }
 
-// timesCopierOf returns a copier that replaces the stored times in a value by
-// storedTime, or nil if values of the type hold none. It copies only what refers
-// to a time. It does not look into types with a stored form of their own.
+// timesCopierOf returns a copier that applies storedTime to each stored time in a
+// value. It returns nil if values of the type hold no times. The copier copies only
+// references that lead to a time. It ignores types with a MarshalJSON or MarshalText
+// method.
 func timesCopierOf(t reflect.Type) copier {
 	if known, ok := timesCopiers.Load(t); ok {
 		return known.(copier)
@@ -47,8 +48,8 @@ func timesCopierOf(t reflect.Type) copier {
 
 var timesCopiers sync.Map // reflect.Type → copier
 
-// timesBuilder holds the copiers of one type and its parts. A type that refers to
-// itself needs its copier while the copier is built.
+// timesBuilder builds the copier of a type. It holds the copiers of the parts of the
+// type, since a recursive type needs its copier while the copier is built.
 type timesBuilder map[reflect.Type]*copier
 
 // holdsTimes reports whether the stored part of a type holds a time.Time.
@@ -117,7 +118,7 @@ func (b timesBuilder) structCopier(t reflect.Type) copier {
 		if t.Field(f.index).IsExported() {
 			c = b.of(typ)
 		} else if holdsTimes(typ, map[reflect.Type]bool{}) {
-			c = b.structCopier(typ) // an embedded struct, whose exported fields can be set
+			c = b.structCopier(typ) // the exported fields of an embedded struct can be set
 		}
 		if c != nil {
 			parts = append(parts, fieldCopier{f.index, c})

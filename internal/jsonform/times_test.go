@@ -15,7 +15,7 @@ func TestTimesDoNotDependOnTheLocationOfTheProcess(t *testing.T) { // not parall
 	require.NoError(t, err)
 	before := time.Local
 	t.Cleanup(func() { time.Local = before })
-	time.Local = berlin // encoding/json gives times with the local offset this location
+	time.Local = berlin // encoding/json uses this location for times with its offset
 
 	type event struct{ At time.Time }
 	at := time.Date(2026, 1, 10, 9, 0, 0, 0, berlin)
@@ -34,7 +34,7 @@ func TestTimesDoNotDependOnTheLocationOfTheProcess(t *testing.T) { // not parall
 	}
 }
 
-func TestTimesInTypesWithTheirOwnFormStay(t *testing.T) {
+func TestTimesInTypesWithMarshalJSONDoNotChange(t *testing.T) {
 	t.Parallel()
 	assert.Nil(t, jsonform.Cloner[ownForm](), "assignment copies it, and nothing changes its time")
 }

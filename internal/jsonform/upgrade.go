@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// An Upgrade converts the stored JSON of an older form of a type to the present
-// form. It returns the present form unchanged.
+// An Upgrade converts stored JSON from an older form of a type to the current form.
+// It returns JSON in the current form unchanged.
 type Upgrade = func(old json.RawMessage) (json.RawMessage, error)
 
-// SetUpgrade sets a function that is called with each value that Decode and
-// DecodeList read.
+// SetUpgrade sets a function that Decode and DecodeList call with each value before
+// they decode it.
 func (c *Codec[T]) SetUpgrade(up Upgrade) { c.upgrade = up }
 
 func (c *Codec[T]) upgraded(data []byte) ([]byte, error) {

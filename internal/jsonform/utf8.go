@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// badText returns the part of a value that is a string and not valid UTF-8. It
-// ignores fields that are not stored. Path holds the pointers that led here.
+// badText returns the first string in a value that is not valid UTF-8. It ignores
+// fields that are not stored. Path holds the pointers that lead to v, since a value
+// may refer to itself.
 func badText(v reflect.Value, path map[address]bool) *roundTripLoss {
 	switch v.Kind() {
 	case reflect.String:

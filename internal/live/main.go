@@ -1,10 +1,10 @@
-// Command live checks whether a real model can do everything that an agent needs: a plain
-// answer, a streamed answer, a tool call, two tool calls for one question, and an answer
-// in a given JSON form.
+// Command live checks whether a model has the abilities that an agent needs. The model must
+// give a plain answer, a streamed answer, a tool call, two tool calls for one question, and
+// an answer that matches a JSON schema.
 //
-// Package providers reads the model from the environment. For a server with an API
-// compatible to OpenAI's, OPENAI_BASE_URL and LLM_MODEL suffice. The exit status is 0 if
-// every trial passed, 1 if a trial failed, and 2 if no model is configured.
+// Package providers reads the model from the environment. For a server with the API of
+// OpenAI, set OPENAI_BASE_URL and LLM_MODEL. The exit status is 0 if every trial passed, 1
+// if a trial failed, and 2 if no model is configured.
 package main
 
 import (
@@ -27,7 +27,7 @@ func main() {
 	os.Exit(code)
 }
 
-// limit is the timeout of a trial. A small model on a small machine is slow.
+// limit is the timeout of a trial. It is long, since small models on small machines are slow.
 const limit = 5 * time.Minute
 
 // run opens the model and runs every trial. It returns the exit status.
@@ -61,7 +61,7 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) int {
 	return 0
 }
 
-// printLine writes a line. It ignores errors, since the exit status has the result too.
+// printLine writes a line. It ignores errors, since the exit status also tells the result.
 func printLine(out io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(out, format+"\n", args...)
 }
@@ -96,17 +96,17 @@ func (r *report) verdict() string {
 	return "ok"
 }
 
-// fail records a fault.
+// fail adds a fault of the model to the report.
 func (r *report) fail(format string, args ...any) {
 	r.faults = append(r.faults, fmt.Sprintf(format, args...))
 }
 
-// saw records the answer of the model, in one line.
+// saw records the answer of the model as one line.
 func (r *report) saw(format string, args ...any) {
 	r.got = line(fmt.Sprintf(format, args...))
 }
 
-// line returns the beginning of a text, in one line.
+// line returns the beginning of a text as one line.
 func line(text string) string {
 	const most = 160
 	runes := []rune(strings.Join(strings.Fields(text), " "))

@@ -23,8 +23,8 @@ type chat struct {
 	} `json:"tools"`
 }
 
-// server starts a server with the chat API of OpenAI. It streams the deltas that reply
-// returns.
+// server starts a server that has the chat API of OpenAI. It streams the results of reply as
+// deltas.
 func server(t *testing.T, reply func(chat) []string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -54,7 +54,7 @@ func call(index int, name, arguments string) string {
 	return fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":"c%d","type":"function","function":{"name":%q,"arguments":%q}}]}`, index, index, name, arguments)
 }
 
-// passEverything answers every trial correctly.
+// passEverything is a reply function that answers every trial correctly.
 func passEverything(c chat) []string {
 	last := c.Messages[len(c.Messages)-1]
 	asked := c.Messages[0].Content + c.Messages[min(1, len(c.Messages)-1)].Content

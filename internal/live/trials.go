@@ -70,7 +70,7 @@ func streaming(ctx context.Context, m llm.Model, r *report) {
 	}
 }
 
-// A shop has a tool whose results no model can know.
+// A shop has a tool whose results a model cannot guess.
 type shop struct {
 	mu    sync.Mutex
 	asked []string
@@ -93,8 +93,8 @@ func (s *shop) stock(_ context.Context, i item) (string, error) {
 	return "No widgets of that colour are sold.", nil
 }
 
-// ask asks an agent that has the tool of the shop. It returns the answer without
-// punctuation and spaces, or false if there was no answer.
+// ask asks an agent that has the tool of the shop. It returns the answer without punctuation
+// and spaces. It reports false if there was no answer.
 func (s *shop) ask(ctx context.Context, m llm.Model, text string, r *report) (answer string, ok bool) {
 	set, err := tools.NewSet(tools.New("stock", "Returns the number of widgets of one colour in stock.", s.stock))
 	if err != nil {
@@ -141,7 +141,8 @@ func twoTools(ctx context.Context, m llm.Model, r *report) {
 	}
 }
 
-// check records a fault unless the model asked for the colour and answered with the number.
+// check records a fault unless the model called the tool with the colour and answered with
+// the number.
 func (s *shop) check(r *report, answer, colour, number string) {
 	asked := false
 	for _, got := range s.asked {

@@ -1,5 +1,5 @@
-// Package migration reads the numbered scripts that migrate the database of a store, and
-// computes which of them were applied. It does not connect to a database.
+// Package migration reads the numbered SQL scripts that migrate the database of a store. It
+// computes how many of the scripts were applied. It does not connect to a database.
 package migration
 
 import (
@@ -13,25 +13,25 @@ import (
 	"strings"
 )
 
-// ErrSchema is returned when the applied migrations of a database are not the first ones
-// of the list.
+// ErrSchema is returned if the migrations that were applied to a database are not the first
+// migrations of the list.
 var ErrSchema = errors.New("unknown schema")
 
 // A Migration changes a schema from the version before it to its version.
 type Migration struct {
 	// Version counts from 1.
 	Version int
-	// Name is the name of the file without its extension. It begins with the version, as in
-	// "001_facts".
+	// Name is the name of the file without its extension, such as "001_facts". It begins with
+	// the version.
 	Name string
-	// Script is SQL.
+	// Script is the SQL text of the file.
 	Script string
 	// Checksum is the SHA-256 of the script, in hexadecimal.
 	Checksum string
 }
 
-// Read reads the files of a folder. They are named 001_name.sql, 002_name.sql and so on,
-// without a gap.
+// Read reads the migrations in a folder. The names of the files are 001_name.sql,
+// 002_name.sql and so on, without a gap.
 func Read(files fs.FS, folder string) ([]Migration, error) {
 	names, err := fs.Glob(files, path.Join(folder, "*.sql")) // sorted
 	if err != nil {
@@ -48,7 +48,7 @@ func Read(files fs.FS, folder string) ([]Migration, error) {
 		if version, err := strconv.Atoi(number); err != nil || version != i+1 {
 			return nil, fmt.Errorf("migration: %s is out of order: expected number %d", file, i+1)
 		}
-		// Git may have converted the line endings.
+		// Git may have changed the line ends.
 		script := strings.ReplaceAll(string(b), "\r\n", "\n")
 		sum := sha256.Sum256([]byte(script))
 		list = append(list, Migration{i + 1, name, script, hex.EncodeToString(sum[:])})
@@ -56,7 +56,7 @@ func Read(files fs.FS, folder string) ([]Migration, error) {
 	return list, nil
 }
 
-// MustRead is like [Read] but panics on an error. It is for embedded files.
+// MustRead is like [Read], but panics on an error. Use it for embedded files.
 func MustRead(files fs.FS, folder string) []Migration {
 	list, err := Read(files, folder)
 	if err != nil {
@@ -71,8 +71,8 @@ type Note struct {
 	Checksum string
 }
 
-// Applied returns the number of migrations that were applied. The notes are ordered by
-// version. It returns [ErrSchema] unless they match the first migrations of the list.
+// Applied returns the number of migrations that were applied. The notes must be sorted by
+// version. It returns [ErrSchema] unless the notes match the first migrations of the list.
 func Applied(list []Migration, notes []Note) (int, error) {
 	for i, n := range notes {
 		switch {

@@ -20,7 +20,7 @@ func folder(texts map[string]string) fstest.MapFS {
 	return files
 }
 
-func TestRead(t *testing.T) {
+func TestReadReturnsMigrationsInOrder(t *testing.T) {
 	t.Parallel()
 	list, err := migration.Read(folder(map[string]string{
 		"002_more.sql": "b;\r\nc;\r\n", "001_first.sql": "a;\n", "notes.txt": "not one of them",
@@ -60,7 +60,7 @@ func TestReadReturnsErrors(t *testing.T) {
 	migration.MustRead(folder(map[string]string{"002_b.sql": ""}), "m")
 }
 
-func TestApplied(t *testing.T) {
+func TestAppliedComparesNotesWithTheList(t *testing.T) {
 	t.Parallel()
 	list := migration.MustRead(folder(map[string]string{"001_a.sql": "a", "002_b.sql": "b"}), "m")
 	first, second := migration.Note{Version: 1, Checksum: list[0].Checksum}, migration.Note{Version: 2, Checksum: list[1].Checksum}
@@ -68,7 +68,7 @@ func TestApplied(t *testing.T) {
 		name  string
 		notes []migration.Note
 		want  int
-		says  string // of the error
+		says  string // a part of the error
 	}{
 		{"nothing", nil, 0, ""},
 		{"one", []migration.Note{first}, 1, ""},

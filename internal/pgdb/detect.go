@@ -8,13 +8,13 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// A detector finds out whether the connections of a pool go through a pooler. A server
-// tells each client the id of the process that serves it. A pooler has to invent that
-// id, since it changes the process between transactions. So there is a pooler if
-// pg_backend_pid() returns another id.
+// A detector detects whether the connections of a pool lead through a transaction pooler.
+// A server sends each client the id of the server process. A pooler invents this id, since
+// the process can be different in each transaction. If pg_backend_pid() returns a
+// different id, there is a pooler.
 //
-// The first connection of a pool makes one more connection for this question. The
-// answer is kept for the life of the pool.
+// The first connection of a pool opens one more connection for this query. The detector
+// keeps the result.
 type detector struct {
 	sem           chan struct{} // held while state is read or written
 	known, pooled bool
@@ -22,7 +22,7 @@ type detector struct {
 
 func newDetector() *detector { return &detector{sem: make(chan struct{}, 1)} }
 
-// beforeConnect is for the field of that name of a pgxpool.Config.
+// beforeConnect configures a new connection. It is the BeforeConnect of a pgxpool.Config.
 func (d *detector) beforeConnect(ctx context.Context, config *pgx.ConnConfig) error {
 	select {
 	case d.sem <- struct{}{}:
@@ -43,8 +43,8 @@ func (d *detector) beforeConnect(ctx context.Context, config *pgx.ConnConfig) er
 	return nil
 }
 
-// detectPooler reports whether there is a pooler. It reports false if the server does
-// not know pg_backend_pid.
+// detectPooler reports whether there is a pooler. It reports false if the server does not
+// have the function pg_backend_pid.
 func detectPooler(ctx context.Context, config *pgx.ConnConfig) (bool, error) {
 	config = config.Copy()
 	dontPrepare(config)

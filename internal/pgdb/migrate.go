@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/internal/migration"
 )
 
-// scriptSchema is the schema that scripts are written for.
+// scriptSchema is the name of the schema in the text of scripts.
 const scriptSchema = "weft"
 
 // InSchema replaces the schema "weft" in a statement. The name of the other schema must
@@ -22,20 +22,21 @@ func InSchema(schema, text string) string {
 	return strings.ReplaceAll(text, scriptSchema+".", pgx.Identifier{schema}.Sanitize()+".")
 }
 
-// Migrations are the migrations of a store for one schema.
+// Migrations holds the migrations of a store, for one schema of a database.
 type Migrations struct {
 	List []migration.Migration
 	// Schema is a name without quotes.
 	Schema string
-	// Table is the table of the schema that records which migrations were applied.
+	// Table is the name of the table that records the applied migrations.
 	Table string
-	// Lock and the schema name an advisory lock that is held while a migration is applied.
+	// Lock is a part of the key of an advisory lock. Each migration holds the lock. The
+	// other part of the key is the schema.
 	Lock string
-	// Foreign is wrapped by the error for a schema that other migrations have changed.
+	// Foreign is the error for a schema to which other migrations were applied.
 	Foreign error
 }
 
-// Read sends a statement and calls fn for each row. If it sends the statement again, it
+// Read sends a statement and calls fn for each row. A Read that retries the statement
 // calls fn again for rows that it has already read.
 type Read func(ctx context.Context, sql string, args []any, fn func(pgx.Rows) error) error
 
@@ -43,7 +44,7 @@ const (
 	hasTableQuery = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE n.nspname = $1::text AND c.relname = $2::text)`
 
-	// notesQuery returns one row.
+	// notesQuery returns the versions and checksums of all applied migrations in one row.
 	notesQuery = `SELECT coalesce(array_agg(version ORDER BY version), '{}'), coalesce(array_agg(checksum ORDER BY version), '{}') FROM %s`
 )
 
@@ -72,8 +73,8 @@ func (m *Migrations) Applied(ctx context.Context, read Read) (int, error) {
 	return n, nil
 }
 
-// Migrate applies the missing migrations. It calls run to send each script. Any number of
-// processes may call it concurrently.
+// Migrate applies the missing migrations. It calls run to send each script. Several
+// processes may call Migrate concurrently.
 func (m *Migrations) Migrate(ctx context.Context, read Read, run func(ctx context.Context, script string) error) error {
 	for {
 		done, err := m.Applied(ctx, read)
@@ -86,22 +87,23 @@ func (m *Migrations) Migrate(ctx context.Context, read Read, run func(ctx contex
 	}
 }
 
-// Script returns the i-th migration as one statement, which takes effect as a whole or not
-// at all. It has no effect if the migration was applied before. It fails if the migration
-// before it was not applied, or if a migration of the same number with another text was.
+// Script returns the i-th migration as one statement. The statement is atomic. It has no
+// effect if the migration was applied before. It fails if the previous migration was not
+// applied, or if a migration with the same number but another text was applied.
 func (m *Migrations) Script(i int) string {
 	one := &m.List[i]
 	create := ""
 	if one.Version == 1 {
 		create = fmt.Sprintf(createTable, m.Schema, pgx.Identifier{m.Schema}.Sanitize(), m.Table)
 	}
-	// Names of files and checksums contain no quotes.
+	// The names of migrations and the checksums contain no quotes.
 	return InSchema(m.Schema, fmt.Sprintf(once, m.Schema, m.Lock, m.Table, one.Version, one.Name, one.Checksum, create+one.Script))
 }
 
 const (
-	// once has the arguments schema, lock, table, version, name, checksum and script. It looks the
-	// table up in pg_class, since the name cache of a session can be older than the lock that it waited for.
+	// once is a format with the arguments schema, lock, table, version, name, checksum and
+	// script. It looks up the table in pg_class. A name cache of the session could be older
+	// than the lock.
 	once = `DO $once$
 DECLARE
   place constant text := '%[1]s';
@@ -128,8 +130,9 @@ $script$;
 END $once$;
 `
 
-	// createTable has the arguments schema, quoted schema and table. CREATE SCHEMA IF NOT EXISTS needs
-	// the right to create schemas even if the schema exists.
+	// createTable is a format with the arguments schema, quoted schema and table. It does not
+	// use CREATE SCHEMA IF NOT EXISTS. That statement requires the right to create schemas
+	// even if the schema exists.
 	createTable = `DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = '%s') THEN CREATE SCHEMA %s; END IF;
 END $$;

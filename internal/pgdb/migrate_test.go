@@ -21,7 +21,7 @@ import (
 
 var errForeign = errors.New("of another version")
 
-// migrationsOf returns numbered migrations with these scripts.
+// migrationsOf returns migrations with these scripts, numbered from 1.
 func migrationsOf(schema string, scripts ...string) *pgdb.Migrations {
 	files := fstest.MapFS{}
 	for i, script := range scripts {
@@ -37,7 +37,7 @@ CREATE FUNCTION weft.f() RETURNS int LANGUAGE sql AS $$ SELECT count(*)::int FRO
 	second = `INSERT INTO weft.a SELECT 1 + weft.f(); INSERT INTO weft.a SELECT 1 + weft.f();`
 )
 
-// A place is a schema and a pool to access it.
+// A place is a schema with a pool of connections to its database.
 type place struct {
 	schema string
 	pool   *pgxpool.Pool
@@ -89,7 +89,7 @@ func (p place) migrate(m *pgdb.Migrations) error {
 	return m.Migrate(context.Background(), p.read, p.run)
 }
 
-// has checks the number of applied migrations and of rows in the table a.
+// has checks the number of applied migrations and the number of rows in the table a.
 func (p place) has(t *testing.T, m *pgdb.Migrations, migrations, rows int) {
 	t.Helper()
 	applied, err := m.Applied(t.Context(), p.read)
@@ -105,7 +105,7 @@ func (p place) has(t *testing.T, m *pgdb.Migrations, migrations, rows int) {
 	assert.Equal(t, rows, n)
 }
 
-func TestMigrate(t *testing.T) {
+func TestMigrateAppliesMissingMigrations(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	all := migrationsOf(p.schema, first, second)
@@ -178,9 +178,9 @@ func TestConcurrentMigrateAppliesEachMigrationOnce(t *testing.T) {
 	p.has(t, all, 2, 2)
 }
 
-// A script raises a notice if it was applied before, and an error if it cannot be applied. It is sent
-// in the extended protocol, which accepts one statement only.
-func TestScript(t *testing.T) {
+// A script raises a notice if it was applied before, and an error if it cannot be applied.
+// The test sends it in the extended protocol, which accepts only one statement.
+func TestScriptRaisesNoticesAndErrors(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	all := migrationsOf(p.schema, first, second)

@@ -1,4 +1,4 @@
-// Package pgdb has the parts that the stores on PostgreSQL share: the configuration of
+// Package pgdb contains code that all stores on PostgreSQL share: the configuration of
 // pools, the detection of transaction poolers, migrations, and random waits.
 package pgdb
 
@@ -15,13 +15,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// connectTimeout is how long a pool waits for a new connection by default.
+// connectTimeout is the default timeout for a new connection of a pool.
 const connectTimeout = 5 * time.Second
 
-// PoolConfig returns the configuration of a pool for the URL. Behind a transaction
-// pooler, its connections do not prepare statements. If pooled is nil, PoolConfig
-// detects a pooler by the URL, and otherwise the first connection of the pool detects
-// it: see [detector].
+// PoolConfig returns the configuration of a pool for the URL. The connections of the pool
+// do not prepare statements if they lead through a transaction pooler. Pooled tells
+// whether they do. If pooled is nil, PoolConfig looks for a pooler in the URL. If the URL
+// shows none, the first connection of the pool looks for a pooler: see [detector].
 func PoolConfig(address string, pooled *bool) (*pgxpool.Config, error) {
 	address, requested := withoutParameter(address, "pgbouncer")
 	config, err := pgxpool.ParseConfig(address)
@@ -47,8 +47,8 @@ func dontPrepare(config *pgx.ConnConfig) {
 	config.DescriptionCacheCapacity = 0
 }
 
-// withoutParameter removes a parameter from a URL that the server does not know. It
-// reports whether the parameter was true.
+// withoutParameter removes a parameter from a URL, since the server does not know the
+// parameter. It reports whether the parameter was true.
 func withoutParameter(address, name string) (string, bool) {
 	u, err := url.Parse(address)
 	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
@@ -64,8 +64,8 @@ func withoutParameter(address, name string) (string, bool) {
 	return u.String(), requested
 }
 
-// connConfig returns the configuration of the connections of db, or nil if db does not
-// expose it.
+// connConfig returns the configuration of the connections of db. It returns nil if db has
+// no method for it.
 func connConfig(db any) *pgx.ConnConfig {
 	switch db := db.(type) {
 	case interface{ Config() *pgxpool.Config }:
@@ -80,9 +80,8 @@ func connConfig(db any) *pgx.ConnConfig {
 	return nil
 }
 
-// Caches reports whether a pool, a connection or a transaction prepares statements and
-// keeps them, which is the default of pgx. Behind a transaction pooler, such statements
-// fail.
+// Caches reports whether a pool, a connection or a transaction caches prepared statements,
+// which is the default of pgx. Prepared statements fail on a transaction pooler.
 func Caches(db any) bool {
 	c := connConfig(db)
 	return c == nil || c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
@@ -95,7 +94,7 @@ func Pooled(db any) bool {
 	return c != nil && poolerAt(&c.Config)
 }
 
-// The ports of Supavisor in transaction mode and of PgBouncer.
+// These are the usual ports of transaction poolers.
 const (
 	supavisorPort = 6543
 	pgbouncerPort = 6432

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestPoolConfig(t *testing.T) {
+func TestPoolConfigOfURLs(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		address string
@@ -57,13 +57,13 @@ func TestPoolConfig(t *testing.T) {
 	assert.False(t, pgdb.Pooled(nil))
 }
 
-func TestPoolFindsOutAboutATransactionPooler(t *testing.T) {
+func TestPoolDetectsATransactionPooler(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		url    string
 		pooled *bool
 		mode   pgx.QueryExecMode
-		extra  int32 // connections
+		extra  int32 // connections beyond the size of the pool
 	}{
 		"direct":                  {pgtest.DirectURL(t), nil, pgx.QueryExecModeCacheStatement, 1},
 		"direct, as configured":   {pgtest.DirectURL(t), new(false), pgx.QueryExecModeCacheStatement, 0},
@@ -118,7 +118,7 @@ func TestPoolReturnsTheErrorOfItsFirstConnection(t *testing.T) {
 	require.ErrorAs(t, pool.Ping(t.Context()), &refused)
 }
 
-func TestPause(t *testing.T) {
+func TestPauseWaitsUntilItsLimitOrTheEndOfItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Connect opens a connection that does not cache statements. It is closed when the test
-// ends.
+// Connect opens a connection that does not cache statements. The end of the test closes
+// the connection.
 func Connect(tb testing.TB, url string) *pgx.Conn {
 	tb.Helper()
 	conn, err := connect(url)

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 const countSchemas = `SELECT count(*)::int FROM pg_namespace WHERE nspname = $1`
 
-func TestSchema(t *testing.T) {
+func TestSchemaExistsUntilTheTestEnds(t *testing.T) {
 	t.Parallel()
 	var name string
 	t.Run("while it is used", func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestSchema(t *testing.T) {
 	assert.Zero(t, pgtest.Ask[int](t, pgtest.URL(t), countSchemas, name))
 }
 
-func TestDatabase(t *testing.T) {
+func TestDatabaseIsSharedAndPrepared(t *testing.T) {
 	t.Parallel()
 	prepare := func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, `CREATE EXTENSION vector`)

@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// prefix begins the names of schemas and databases of tests. The time of their creation
-// follows, in seconds, so that later tests can drop what a killed test has left.
+// prefix is the start of the names of all schemas and databases of tests. The Unix time
+// of the creation follows. Later tests use it to drop schemas of killed tests.
 const prefix = "weft_test_"
 
 // abandonedAfter is the age after which a schema or database is dropped.
@@ -35,14 +35,14 @@ func abandoned(name string, now time.Time) bool {
 	return ok && err == nil && now.Sub(time.Unix(made, 0)) > abandonedAfter
 }
 
-// Schema creates a schema in the database of [URL] and returns its name. It is dropped
-// when the test ends.
+// Schema creates a schema in the database of [URL] and returns its name. The end of the
+// test drops the schema.
 func Schema(tb testing.TB) string {
 	tb.Helper()
 	return SchemaIn(tb, DirectURL(tb))
 }
 
-// SchemaIn is like [Schema], in another database.
+// SchemaIn is like [Schema], but creates the schema in the database of a given URL.
 func SchemaIn(tb testing.TB, url string) string {
 	tb.Helper()
 	if err := sweep(url); err != nil {
@@ -63,11 +63,11 @@ func SchemaIn(tb testing.TB, url string) string {
 // database is the database that this process has created.
 var database struct {
 	sync.Mutex
-	url string // empty for none
+	url string // empty if there is no database yet
 }
 
 // Database returns the URL of a database that the tests of a package share. The first call
-// creates it and calls prepare, if that is not nil. [Main] drops it.
+// creates the database and calls prepare unless it is nil. [Main] drops the database.
 func Database(tb testing.TB, prepare func(ctx context.Context, conn *pgx.Conn) error) string {
 	tb.Helper()
 	server := DirectURL(tb)
@@ -94,8 +94,8 @@ func Database(tb testing.TB, prepare func(ctx context.Context, conn *pgx.Conn) e
 	return made
 }
 
-// WithDatabase returns the URL of a server with the database of another URL, such as a
-// [Database] through [PooledURL].
+// WithDatabase combines the server of one URL with the database of another URL. Use it to
+// access a [Database] through the server of [PooledURL].
 func WithDatabase(tb testing.TB, server, made string) string {
 	tb.Helper()
 	from, err := url.Parse(made)
@@ -111,17 +111,17 @@ func WithDatabase(tb testing.TB, server, made string) string {
 func withDatabase(server, name string) (string, error) {
 	u, err := url.Parse(server)
 	if err != nil {
-		return "", fmt.Errorf("the server's URL: %w", err)
+		return "", fmt.Errorf("parse the URL of the server: %w", err)
 	}
 	u.Path = "/" + name
 	return u.String(), nil
 }
 
-// M is the method of [testing.M] that [Main] needs.
+// M is the part of [testing.M] that [Main] needs.
 type M interface{ Run() int }
 
-// Main wraps a testing.M. It drops the [Database] of the package after its tests have run:
-// goleak.VerifyTestMain(pgtest.Main(m)).
+// Main wraps a testing.M. It drops the [Database] of the package after the tests. Use it
+// in TestMain: goleak.VerifyTestMain(pgtest.Main(m)).
 func Main(m M) M { return main{m} }
 
 type main struct{ M }
@@ -152,7 +152,7 @@ func drop(made string) error {
 	return execute(server, "DROP DATABASE "+strings.TrimPrefix(u.Path, "/")+" WITH (FORCE)")
 }
 
-// swept has the databases in which this process has dropped abandoned schemas.
+// swept contains the URLs of databases whose abandoned schemas this process has dropped.
 var swept sync.Map
 
 func sweep(url string) error {
@@ -179,7 +179,7 @@ func dropAbandoned(ctx context.Context, conn *pgx.Conn) error {
 		}
 		for _, name := range names {
 			if abandoned(name, time.Now()) {
-				// It fails if another test process drops it at the same time.
+				// Ignore the error, since another process may drop it at the same time.
 				_, _ = conn.Exec(ctx, fmt.Sprintf(kind.drop, pgx.Identifier{name}.Sanitize()))
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestAbandonedNames(t *testing.T) {
+func TestAbandonedReportsNamesOfOldTests(t *testing.T) {
 	t.Parallel()
 	later := time.Now().Add(abandonedAfter + time.Minute)
 	for name, want := range map[string]bool{

@@ -1,6 +1,6 @@
-// Package pgtest gives tests a real PostgreSQL: the server of DATABASE_URL, or the
-// server that scripts/postgres finds or starts. A test uses a [Schema] of its own, or a
-// [Database] if it is about roles or extensions. All tests may run concurrently.
+// Package pgtest provides tests with a PostgreSQL server: the server of DATABASE_URL, or
+// the server that scripts/postgres finds or starts. Each test creates a [Schema]. A test
+// of roles or extensions uses a [Database]. All tests may run concurrently.
 //
 // With WEFT_POSTGRES_POOLED=1, every [URL] is the URL of a PgBouncer in transaction mode.
 package pgtest
@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// URL returns the URL of a database that all tests share. Each test uses a schema of its
-// own.
+// URL returns the URL of a database that all tests share. Each test must create a
+// [Schema].
 func URL(tb testing.TB) string {
 	tb.Helper()
 	if Pooled() {
@@ -29,13 +29,13 @@ func URL(tb testing.TB) string {
 	return DirectURL(tb)
 }
 
-// DirectURL returns a [URL] that does not use a PgBouncer, whatever the environment.
+// DirectURL returns a [URL] that never leads through a PgBouncer.
 func DirectURL(tb testing.TB) string {
 	tb.Helper()
 	return must(tb, direct)
 }
 
-// PooledURL returns the [URL] of a PgBouncer in transaction mode.
+// PooledURL returns a [URL] that leads through a PgBouncer in transaction mode.
 func PooledURL(tb testing.TB) string {
 	tb.Helper()
 	return must(tb, pooled)
@@ -58,11 +58,11 @@ func must(tb testing.TB, find func() (string, error)) string {
 	return url
 }
 
-// startTimeout is how long scripts/postgres may take. It may have to download a server.
+// startTimeout is the timeout of scripts/postgres, which may have to download a server.
 const startTimeout = 10 * time.Minute
 
-// script runs scripts/postgres. If several processes do so at once, one of them starts the
-// server.
+// script runs scripts/postgres with a command. Several processes may do so concurrently,
+// since the script starts only one server.
 func script(command string) (string, error) {
 	if url := os.Getenv("DATABASE_URL"); url != "" && command == "start" {
 		return url, nil
@@ -88,7 +88,7 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// findScript searches the folders above the current one.
+// findScript searches the current folder and the folders above it for scripts/postgres.
 func findScript() (string, error) {
 	folder, err := os.Getwd()
 	if err != nil {

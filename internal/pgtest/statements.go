@@ -20,8 +20,8 @@ func Statements(script string) []string {
 	return list
 }
 
-// token returns the length of the comment, the quoted string or the byte at the start of
-// text.
+// token returns the length of the first token of text: a comment, a quoted string or a
+// single byte.
 func token(text string) int {
 	through := func(from int, closing string) int {
 		if i := strings.Index(text[from:], closing); i >= 0 {
@@ -32,7 +32,7 @@ func token(text string) int {
 	switch {
 	case strings.HasPrefix(text, "--"):
 		return through(0, "\n")
-	case text[0] == '\'' || text[0] == '"': // a doubled quote counts as two strings
+	case text[0] == '\'' || text[0] == '"': // two strings if a quote inside is doubled
 		return through(1, text[:1])
 	case text[0] == '$':
 		name := strings.IndexByte(text[1:], '$') + 1

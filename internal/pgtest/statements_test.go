@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-func TestStatements(t *testing.T) {
+func TestStatementsSplitsAScript(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string][]string{
 		"":                               nil,

@@ -26,8 +26,8 @@ func table(all []requirement) string {
 	return b.String()
 }
 
-// document writes the table into a file. If write is false, it returns an error
-// if the table of the file is not current.
+// document writes the table of the requirements into a file. If write is false, it only
+// compares, and returns an error if the table in the file is not current.
 func document(path string, all []requirement, write bool) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -45,5 +45,5 @@ func document(path string, all []requirement, write bool) error {
 	if !write {
 		return errors.New(path + " is not current; run go run ./internal/proof -write")
 	}
-	return os.WriteFile(path, []byte(before+begin+now+end+after), 0o644) //nolint:gosec // a document that every user may read
+	return os.WriteFile(path, []byte(before+begin+now+end+after), 0o644) //nolint:gosec // every user may read this document
 }

@@ -1,14 +1,14 @@
 // Proof runs the tests that prove the requirements of the examples. It prints each
-// requirement with its tests and their results, and exits with status 1 if a test
-// did not pass.
+// requirement with its tests and their results. The exit status is 1 unless every test has
+// passed.
 //
 //	go run ./internal/proof            run the tests and print the results
 //	go run ./internal/proof -write     write the table into internal/proof/README.md
 //	go run ./internal/proof -check     fail if the table is not current
 //
-// The requirements are in examples/*/requirements.tsv, one line for each test: id,
-// requirement, package, test. A requirement with several tests has several lines with
-// the same id. Their texts are equal, or each is a part of the requirement.
+// The requirements are in the files examples/*/requirements.tsv. A line has the columns id,
+// requirement, package and test. A requirement with several tests has a line for each test,
+// with the same id. The texts of these lines are equal, or are parts of the requirement.
 package main
 
 import (

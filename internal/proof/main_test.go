@@ -59,7 +59,7 @@ func TestArrangeReportsMissingNumbers(t *testing.T) {
 	require.ErrorContains(t, arrange(gap), "S0-2 is missing")
 }
 
-// The requirements name tests of this package that pass, are missing or are skipped.
+// The requirements refer to tests of this package that pass, do not exist or are skipped.
 func TestReportCountsPassedRequirements(t *testing.T) {
 	const passing = "TestParseReadsRequirements"
 	all := []requirement{

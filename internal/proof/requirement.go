@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// A requirement is a requirement of an example, with the tests that prove it.
+// A requirement of an example consists of an id, a text and the tests that prove it.
 type requirement struct {
 	id, text string
 	tests    []test
 }
 
-// A test is a test of a package: TestName or TestName/subtest.
+// A test identifies a Go test. The name is TestName or TestName/subtest.
 type test struct{ pkg, name string }
 
 func (t test) String() string { return t.pkg + " " + t.name }
@@ -24,7 +24,7 @@ var (
 	testForm = regexp.MustCompile(`^(Test|Example|Fuzz)[^\s|^$()*+?\[\]\\]*$`)
 )
 
-// parse reads lines of four columns separated by tabs: id, requirement, package, test.
+// parse reads lines of four columns, separated by tabs: id, requirement, package, test.
 func parse(text string) ([]requirement, error) {
 	var all []requirement
 	for i, line := range strings.Split(text, "\n") {
@@ -62,7 +62,7 @@ func parse(text string) ([]requirement, error) {
 	return all, nil
 }
 
-// arrange sorts requirements by id. It returns an error if a number of a group is missing.
+// arrange sorts requirements by id. It returns an error if the numbers of a group have a gap.
 func arrange(all []requirement) error {
 	slices.SortFunc(all, func(a, b requirement) int {
 		ga, na := numbered(a.id)
@@ -89,7 +89,7 @@ func arrange(all []requirement) error {
 func numbered(id string) (group string, n int) {
 	group, text, _ := strings.Cut(id, "-")
 	n, err := strconv.Atoi(text)
-	if err != nil { // impossible: parse has checked the id
+	if err != nil { // impossible, since parse has checked the id
 		return group, 0
 	}
 	return group, n

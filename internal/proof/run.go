@@ -16,10 +16,10 @@ import (
 	"strings"
 )
 
-// results holds "pass", "fail" or "skip" for every test that was run.
+// results maps every test that was run to "pass", "fail" or "skip".
 type results map[test]string
 
-// run runs the tests, each package once.
+// run runs the tests of all requirements, with one go command for each package.
 func run(ctx context.Context, all []requirement) (results, error) {
 	names := map[string][]string{}
 	for _, s := range all {
@@ -71,8 +71,8 @@ func runPackage(ctx context.Context, pkg string, names []string, found results) 
 	}
 }
 
-// report prints the requirements with their results. It returns an error unless the tests
-// of every requirement passed.
+// report prints the requirements with their results. It returns an error unless all tests
+// have passed.
 func report(w io.Writer, all []requirement, found results) error {
 	var b strings.Builder
 	met := 0

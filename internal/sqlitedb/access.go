@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Read calls fn with one consistent snapshot of the database. It may call fn
-// again.
+// Read calls fn in a read transaction, which sees a consistent snapshot of the database.
+// It may call fn several times.
 func (d *DB) Read(ctx context.Context, fn func(q *Session) error) error {
 	q, err := d.readers.acquire(ctx)
 	if err != nil {
@@ -18,7 +18,7 @@ func (d *DB) Read(ctx context.Context, fn func(q *Session) error) error {
 	})
 }
 
-// Change calls fn in a write transaction. It may call fn again. See [DB.Write]
+// Change calls fn in a write transaction. It may call fn several times. See [DB.Write]
 // for errors.
 func (d *DB) Change(ctx context.Context, fn func(w *Session) error) error {
 	return d.Write(ctx, func(w *Session) error {
@@ -26,9 +26,9 @@ func (d *DB) Change(ctx context.Context, fn func(w *Session) error) error {
 	})
 }
 
-// Write calls fn with the session that writes, outside of a transaction. It may
-// call fn again. An error that wraps [ErrReplaced] means that fn took effect in a
-// file to which the path no longer leads.
+// Write calls fn with the writing session, outside of a transaction. It may call fn
+// several times. An error that wraps [ErrReplaced] means that fn has changed the opened
+// file, but that the path now leads to another file or to no file.
 func (d *DB) Write(ctx context.Context, fn func(w *Session) error) error {
 	w, err := d.writer.acquire(ctx)
 	if err != nil {
@@ -46,9 +46,9 @@ func (d *DB) Write(ctx context.Context, fn func(w *Session) error) error {
 	return d.checkFile()
 }
 
-// reuseLog moves the write-ahead log into the database, so that the next
-// transaction overwrites the log from its start: on a full disk, the log is the
-// only room there is. It reports whether that succeeded.
+// reuseLog moves the write-ahead log into the database, so that the next transaction
+// overwrites the log from its start. On a full disk, the log is the only space for the
+// transaction. It reports whether it has moved a log.
 func (d *DB) reuseLog(w *Session) bool {
 	if d.file == "" {
 		return false
@@ -58,9 +58,8 @@ func (d *DB) reuseLog(w *Session) bool {
 	return err == nil && busy == 0 && frames > 0
 }
 
-// Empty moves the write-ahead log into the database and truncates the log. It
-// waits for readers, and returns [ErrInUse] when they take longer than the busy
-// timeout.
+// Empty moves the write-ahead log into the database and truncates the log. It waits for
+// readers, and returns [ErrInUse] if they take longer than the busy timeout.
 func (d *DB) Empty(ctx context.Context) error {
 	w, err := d.writer.acquire(ctx)
 	if err != nil {
@@ -83,8 +82,8 @@ func (d *DB) Empty(ctx context.Context) error {
 	}
 }
 
-// retry calls fn again while another process holds the lock. Each attempt waits
-// for [busySlice] at most, so a context that ends is noticed soon.
+// retry calls fn until no other process holds the lock or the busy timeout has passed.
+// SQLite waits for at most [busySlice] in each call, so the end of ctx is noticed soon.
 func (d *DB) retry(ctx context.Context, fn func() error) error {
 	for start := time.Now(); ; {
 		err := fn()

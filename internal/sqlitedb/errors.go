@@ -13,24 +13,23 @@ import (
 var (
 	// ErrPath is returned when the path cannot name a database file.
 	ErrPath = errors.New("invalid database path")
-	// ErrInUse is returned by [DB.Empty] when another connection still reads
-	// pages that are only in the write-ahead log.
+	// ErrInUse is returned by [DB.Empty] if another connection still reads pages of the
+	// write-ahead log.
 	ErrInUse = errors.New("in use: removed data is still in the write-ahead log")
-	// ErrReplaced is returned when the path no longer leads to the file that was
-	// opened.
+	// ErrReplaced is returned when the path does not lead to the opened file any more.
 	ErrReplaced = errors.New("the database file was deleted, renamed or replaced while it was open; " +
 		"what is written to it is lost: put the file back, or close the store and open it again")
 )
 
-// A Fault is a kind of error that callers tell apart.
+// A Fault is a kind of error. Callers handle each kind in another way.
 type Fault int
 
-// The kinds of errors.
+// A Fault has one of these values.
 const (
 	Other    Fault = iota
 	Full           // no room on the disk, in the quota, or below a size limit
-	Corrupt        // SQLite found the file damaged
-	Format         // not a SQLite database, or the schema of another version
+	Corrupt        // the file is damaged
+	Format         // the file is no SQLite database, or has the schema of another version
 	Path           // see [ErrPath]
 	InUse          // see [ErrInUse]
 	TooLarge       // a value exceeds SQLite's limit
@@ -64,14 +63,14 @@ func FaultOf(err error) Fault {
 	return Other
 }
 
-// IsUnique reports whether err is the violation of a UNIQUE or PRIMARY KEY
-// constraint.
+// IsUnique reports whether err is a violation of a UNIQUE or PRIMARY KEY constraint.
 func IsUnique(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 
-// resultCode returns SQLite's primary result code, and 0 for other errors.
+// resultCode returns the primary result code of an error of SQLite. It returns 0 for any
+// other error.
 func resultCode(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code() & 0xff

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// fileMode lets only the owner read a database. SQLite gives its log and its
-// shared memory the mode of the database file.
+// fileMode is the mode of a new database file. Only the owner can read the file. SQLite
+// gives its log and its shared memory the same mode.
 const fileMode = 0o600
 
-// resolve returns the one path to which all names of the file lead, so that its
-// log is found under any of them.
+// resolve returns the absolute path of a file without symbolic links. SQLite derives the
+// path of the log from it, so every path of a file must resolve to the same path.
 func resolve(path string) (string, error) {
 	if path == "" {
 		return "", fmt.Errorf("empty path: %w", ErrPath)
@@ -41,11 +41,11 @@ func resolve(path string) (string, error) {
 	return filepath.Join(folder, filepath.Base(abs)), nil
 }
 
-// create creates the file if it does not exist. It does not open an existing
-// file: closing it would drop the locks that this process has on it.
+// create creates the file if it does not exist. It does not open an existing file, since
+// closing the file would release all locks of this process on it.
 func create(file string) error {
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
-		return nil // SQLite reports other errors.
+		return nil // SQLite reports other errors
 	}
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
@@ -54,24 +54,24 @@ func create(file string) error {
 	return f.Close()
 }
 
-// dataSource returns the path as a URI, so that SQLite takes no character of it
-// for a parameter.
+// dataSource returns the path as a URI. Special characters are escaped, so that SQLite
+// finds no parameters in the path.
 func dataSource(file string) string {
 	p := filepath.ToSlash(file)
 	if !strings.HasPrefix(p, "/") {
-		p = "/" + p // a Windows drive
+		p = "/" + p // the path begins with a Windows drive
 	}
 	u := url.URL{Scheme: "file", Path: p}
 	return u.String()
 }
 
-// File returns the one path to which all names of the file lead. It is empty for
-// a database in memory.
+// File returns the absolute path of the database file without symbolic links. It returns
+// "" for a database in memory.
 func (d *DB) File() string {
 	if d.file == "" {
 		return ""
 	}
-	// A symbolic link may have had no target before the file was created.
+	// Open could not resolve a symbolic link whose target did not exist yet.
 	if resolved, err := filepath.EvalSymlinks(d.file); err == nil {
 		return resolved
 	}
@@ -94,10 +94,10 @@ func (d *DB) checkFile() error {
 	return nil
 }
 
-// explainWrite adds the operating system's error to SQLite's "disk I/O error",
-// which stands for a full disk, an exceeded quota, a file size limit and a broken
-// disk alike. It finds the error by writing to a temporary file beside the
-// database, as far from its start as SQLite would write.
+// explainWrite adds an error of the operating system to SQLite's "disk I/O error". This
+// error of SQLite does not tell a full disk, an exceeded quota, a file size limit and a
+// broken disk apart. To get the error of the system, explainWrite writes to a temporary
+// file in the same folder, at the offset at which SQLite would write.
 func (d *DB) explainWrite(err error) error {
 	if d.file == "" || !isWriteError(err) {
 		return err

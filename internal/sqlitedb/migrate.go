@@ -10,10 +10,9 @@ import (
 
 const hasTableQuery = `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`
 
-// migrate applies the migrations that the database lacks, each in its own
-// transaction. Any number of processes may call it at once. It writes nothing to
-// a database that is up to date. The table name becomes part of the SQL text and
-// must be a constant.
+// migrate applies the missing migrations, each in a separate transaction. Several
+// processes may call it concurrently. It does not write to a database that is up to date.
+// The name of the table becomes a part of the SQL text, so it must be a constant.
 func migrate(w *Session, table string, list []migration.Migration) error {
 	for {
 		done, err := applied(w, table, list)
@@ -35,7 +34,7 @@ func migrate(w *Session, table string, list []migration.Migration) error {
 	}
 }
 
-// applied returns how many of the migrations the database has recorded.
+// applied returns the number of migrations that the database has recorded.
 func applied(w *Session, table string, list []migration.Migration) (int, error) {
 	var one int
 	found, err := w.One(hasTableQuery, []any{table}, &one)
@@ -59,7 +58,7 @@ func apply(w *Session, table string, m migration.Migration) error {
 	create := `CREATE TABLE IF NOT EXISTS ` + table + ` (
 	version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied INTEGER NOT NULL)`
 	for _, script := range []string{create, m.Script} {
-		// A script runs once: do not cache it as a prepared statement.
+		// Do not cache the script as a prepared statement, since it runs only once.
 		if _, err := w.conn.ExecContext(context.Background(), script); err != nil {
 			return fmt.Errorf("migration %s: %w", m.Name, err)
 		}

@@ -14,15 +14,15 @@ import (
 	"github.com/weft-go/weft/internal/migration"
 )
 
-// Memory is the path of a database in memory, which lasts as long as its [DB].
+// Memory is the path of a database in memory. The data exist until the [DB] is closed.
 const Memory = ":memory:"
 
 const (
 	pageSize = 4096
-	// maxReaders is the number of concurrent reads.
+	// maxReaders is the maximum number of concurrent reads.
 	maxReaders = 8
-	// busySlice is how long SQLite waits for a lock before the caller's context
-	// is checked.
+	// busySlice is the time for which SQLite waits for a lock between two checks of the
+	// caller's context.
 	busySlice          = 25 * time.Millisecond
 	defaultBusyTimeout = 5 * time.Second
 )
@@ -31,28 +31,28 @@ const (
 type Options struct {
 	// MaxSize is the maximum size of the file in bytes. Zero means no limit.
 	MaxSize int64
-	// BusyTimeout is how long to wait for a lock of another process. Zero means 5
-	// seconds. A negative value means not to wait.
+	// BusyTimeout limits the time of waiting for a lock of another process. Zero means 5
+	// seconds. A negative value means no waiting.
 	BusyTimeout time.Duration
-	// Normal sets synchronous=NORMAL: a commit does not wait for the disk.
+	// Normal sets synchronous=NORMAL, so that a commit does not wait for the disk.
 	Normal bool
 	// SecureDelete overwrites deleted data with zeros.
 	SecureDelete bool
 	// Migrations are applied in order and recorded in the table named Table.
 	Migrations []migration.Migration
 	Table      string
-	// Warm holds statements that Open prepares for the writing session.
+	// Warm lists statements that Open prepares for the writing session.
 	Warm []string
 }
 
-// DB is an open database. It is safe for use by any number of goroutines.
+// DB is an open database. It is safe for concurrent use.
 type DB struct {
 	file   string      // empty in memory
 	opened fs.FileInfo // identity of the file; nil in memory
 	busy   time.Duration
 	free   func(folder string) (uint64, error)
-	// roomChecked is when the disk last had plenty of room. It is used with the
-	// writing session only.
+	// roomChecked is the last time at which a check found more than plentyFree. Only the
+	// holder of the writing session may use it.
 	roomChecked time.Time
 	db          *sql.DB
 	writer      *pool // one session
@@ -92,7 +92,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 			return d.newSession(ctx, readPragmas)
 		})
 	}
-	// Two processes that set the journal mode of a new file get in each other's way.
+	// Two processes cannot set the journal mode of a new file at the same time.
 	err = d.retry(ctx, func() error {
 		return d.Write(ctx, func(w *Session) error {
 			if err := migrate(w, o.Table, o.Migrations); err != nil {
@@ -107,8 +107,8 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	return d, nil
 }
 
-// newSession opens a connection. SQLite opens the file by its path, which may
-// lead to another file by now.
+// newSession opens a connection. SQLite opens the file by its path. The path may lead to
+// another file by now, so newSession checks the file.
 func (d *DB) newSession(ctx context.Context, pragmas []string) (*Session, error) {
 	s, err := newSession(ctx, d.db, pragmas)
 	if err != nil {
@@ -120,8 +120,8 @@ func (d *DB) newSession(ctx context.Context, pragmas []string) (*Session, error)
 	return s, nil
 }
 
-// Close waits for running calls and closes the file. Later calls of other
-// methods return an error that wraps [fs.ErrClosed]. Close may be called again.
+// Close waits for running calls and closes the file. Later calls of other methods return
+// an error that wraps [fs.ErrClosed]. Close may be called several times.
 func (d *DB) Close() error {
 	return errors.Join(d.readers.close(), d.writer.close(), d.db.Close())
 }

@@ -10,7 +10,7 @@ import (
 // A pool holds a fixed number of sessions and opens each on first use.
 type pool struct {
 	open   func(context.Context) (*Session, error)
-	slots  chan *Session // nil for a session that is not open yet
+	slots  chan *Session // a nil slot stands for a session that is not open yet
 	closed chan struct{}
 	once   sync.Once
 	err    error
@@ -24,7 +24,7 @@ func newPool(size int, open func(context.Context) (*Session, error)) *pool {
 	return p
 }
 
-// acquire waits for a session. The caller must release it.
+// acquire waits for a free session. The caller must release the session.
 func (p *pool) acquire(ctx context.Context) (*Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (p *pool) opened(ctx context.Context, s *Session) (*Session, error) {
 
 func (p *pool) release(s *Session) { p.slots <- s }
 
-// close waits for sessions in use and closes all of them. A second call returns
+// close waits until no session is in use, and closes all sessions. A second call returns
 // the same error.
 func (p *pool) close() error {
 	p.once.Do(func() {

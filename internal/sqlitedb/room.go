@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// errNoRoom is an error of the kind [Full].
+// errNoRoom is returned if the disk is almost full. Its [Fault] is [Full].
 var errNoRoom = errors.New("the disk is almost full: remove data, or free space on the disk")
 
-// minFree is the space on the disk that only removals may use. The pages of a
-// removal go to the write-ahead log, and from there the database may have to grow
-// by all that the log holds, which is about 4 MB by then.
+// minFree is the space on the disk that is reserved for removals, in bytes. A
+// removal writes pages to the write-ahead log, which can grow to about 4 MB. The
+// database file may then grow by the same size.
 const minFree = 8 << 20
 
-// With plentyFree or more bytes, the disk is not checked again for a second: the
-// system call is a noticeable part of a small commit.
+// plentyFree is the free space above which the next check waits for a second. The
+// system call takes a noticeable part of the time of a small commit.
 const plentyFree = 4 << 30
 
-// CheckRoom returns an error of the kind [Full] if less than 8 MB are free on the
-// disk and inside the file. Call it before adding data, not before removals.
+// CheckRoom returns an error of the kind [Full] if less than 8 MB are free on the disk
+// and inside the file. Call it before a write that adds data, but not before a removal.
 func (d *DB) CheckRoom(w *Session) error {
 	if d.file == "" || time.Since(d.roomChecked) < time.Second {
 		return nil
@@ -30,7 +30,7 @@ func (d *DB) CheckRoom(w *Session) error {
 		d.roomChecked = time.Now()
 	}
 	if err != nil || free >= minFree {
-		return nil // SQLite reports other errors.
+		return nil // SQLite reports other errors
 	}
 	var pages uint64
 	if _, err := w.One(`PRAGMA freelist_count`, nil, &pages); err != nil {
@@ -39,5 +39,5 @@ func (d *DB) CheckRoom(w *Session) error {
 	if free += pages * pageSize; free >= minFree {
 		return nil
 	}
-	return fmt.Errorf("%d of at least %d bytes are free: %w", free, minFree, errNoRoom)
+	return fmt.Errorf("%d bytes are free, and at least %d are needed: %w", free, minFree, errNoRoom)
 }

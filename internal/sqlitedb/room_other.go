@@ -4,5 +4,5 @@ package sqlitedb
 
 import "math"
 
-// freeSpace is not known on these systems.
+// freeSpace returns the greatest uint64, since this system does not tell the free space.
 func freeSpace(string) (uint64, error) { return math.MaxUint64, nil }

@@ -4,8 +4,7 @@ package sqlitedb
 
 import "syscall"
 
-// freeSpace returns the bytes that this user may still write to the disk of a
-// folder.
+// freeSpace returns the number of bytes that this user can write to the disk of a folder.
 func freeSpace(folder string) (uint64, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(folder, &s); err != nil {

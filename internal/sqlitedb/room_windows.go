@@ -2,8 +2,7 @@ package sqlitedb
 
 import "golang.org/x/sys/windows"
 
-// freeSpace returns the bytes that this user may still write to the disk of a
-// folder.
+// freeSpace returns the number of bytes that this user can write to the disk of a folder.
 func freeSpace(folder string) (free uint64, err error) {
 	name, err := windows.UTF16PtrFromString(folder)
 	if err != nil {

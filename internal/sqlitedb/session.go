@@ -6,12 +6,12 @@ import (
 	"errors"
 )
 
-// A Session is a connection with its prepared statements. Only one goroutine may
-// use it at a time.
+// A Session is a connection with its prepared statements. Only one goroutine may use it
+// at a time.
 //
-// Statements take no context: an interrupted write may or may not have taken
-// effect. A statement waits for a lock for 25 ms at most, and callers check their
-// context between statements.
+// The methods have no context, since the outcome of an interrupted write is unknown. A
+// statement waits for a lock for at most 25 ms. Callers check their context between
+// statements.
 type Session struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
@@ -44,7 +44,7 @@ func (s *Session) forget() error {
 	return errors.Join(errs...)
 }
 
-// maxStatements bounds the number of cached statements.
+// maxStatements is the maximum number of cached statements.
 const maxStatements = 128
 
 // prepare returns the cached statement, or prepares and caches it. Do not call it
@@ -66,7 +66,7 @@ func (s *Session) prepare(query string) (*sql.Stmt, error) {
 	return st, nil
 }
 
-// warm prepares the statements, and BEGIN and COMMIT, ahead of the first write.
+// warm prepares the statements of queries, and BEGIN and COMMIT.
 func (s *Session) warm(queries []string) error {
 	for _, query := range append([]string{beginWrite, commit}, queries...) {
 		if _, err := s.prepare(query); err != nil {
@@ -76,7 +76,7 @@ func (s *Session) warm(queries []string) error {
 	return nil
 }
 
-// Exec runs a statement and returns the number of rows it affected.
+// Exec runs a statement and returns the number of affected rows.
 func (s *Session) Exec(query string, args ...any) (int64, error) {
 	st, err := s.prepare(query)
 	if err != nil {
@@ -102,8 +102,8 @@ func (s *Session) Insert(query string, args ...any) (int64, error) {
 	return r.LastInsertId()
 }
 
-// Each calls fn for every row until fn returns false or an error. Do not use the
-// session inside fn.
+// Each calls fn for every row, until fn returns false or an error. Do not use the session
+// inside fn.
 func (s *Session) Each(query string, args []any, fn func(scan func(...any) error) (bool, error)) error {
 	st, err := s.prepare(query)
 	if err != nil {
@@ -152,8 +152,8 @@ func (s *Session) transaction(begin string, fn func() error) (err error) {
 	}
 	done := false
 	defer func() {
-		if !done { // also when fn panics
-			// After some errors SQLite has rolled back already, and ROLLBACK fails.
+		if !done { // true if fn has returned an error or panicked
+			// Ignore the error of ROLLBACK. After some errors SQLite has already rolled back.
 			_, _ = s.Exec(rollback)
 		}
 	}()

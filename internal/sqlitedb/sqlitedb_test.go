@@ -17,6 +17,7 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
+// scripts returns migrations that have the given SQL texts.
 func scripts(list ...string) []migration.Migration {
 	files := fstest.MapFS{}
 	for i, script := range list {
@@ -48,7 +49,7 @@ func count(t *testing.T, db *sqlitedb.DB, table string) (n int) {
 	return n
 }
 
-func TestTransactions(t *testing.T) {
+func TestFailedOrPanickingChangeIsRolledBack(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{sqlitedb.Memory, filepath.Join(t.TempDir(), "a.db")} {
 		db := open(t, path, sqlitedb.Options{Migrations: tables})
@@ -62,17 +63,12 @@ func TestTransactions(t *testing.T) {
 			}
 		}
 		assert.ErrorIs(t, db.Change(context.Background(), insert(failed)), failed)
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Error("got no panic")
-				}
-			}()
+		assert.PanicsWithValue(t, "in the middle", func() {
 			_ = db.Change(context.Background(), func(w *sqlitedb.Session) error {
 				_ = insert(nil)(w)
 				panic("in the middle")
 			})
-		}()
+		})
 		assert.Equal(t, 0, count(t, db, "a"))
 		assert.NoError(t, db.Change(context.Background(), insert(nil)))
 		assert.Equal(t, 1, count(t, db, "a"))
@@ -80,20 +76,18 @@ func TestTransactions(t *testing.T) {
 	}
 }
 
-func TestReadersDoNotWrite(t *testing.T) {
+func TestReadersCannotWrite(t *testing.T) {
 	t.Parallel()
 	db := open(t, filepath.Join(t.TempDir(), "a.db"), sqlitedb.Options{Migrations: tables})
 	err := db.Read(context.Background(), func(q *sqlitedb.Session) error {
 		_, err := q.Exec(`INSERT INTO a (text) VALUES ('x')`)
 		return err
 	})
-	if err == nil {
-		t.Error("got no error of a write by a reader")
-	}
+	assert.Error(t, err)
 }
 
-// Who writes without a transaction has each statement committed, and may begin one.
-func TestWrite(t *testing.T) {
+// Write commits each statement on its own. A transaction within it is rolled back alone.
+func TestWriteCommitsEachStatement(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	db := open(t, path, sqlitedb.Options{Migrations: tables, Warm: []string{`INSERT INTO a (text) VALUES (?)`}})
@@ -111,38 +105,33 @@ func TestWrite(t *testing.T) {
 	})
 	assert.ErrorIs(t, err, failed)
 	assert.Equal(t, 1, count(t, db, "a"))
-	if _, err := sqlitedb.Open(context.Background(), path, sqlitedb.Options{Migrations: tables, Table: "migration", Warm: []string{`SELECT oops`}}); err == nil {
-		t.Error("got no error of a statement that can not be prepared")
-	}
+	_, err = sqlitedb.Open(context.Background(), path, sqlitedb.Options{Migrations: tables, Table: "migration", Warm: []string{`SELECT oops`}})
+	assert.Error(t, err, "a statement of Warm that cannot be prepared")
 }
 
-// All names of a file are one.
-func TestFile(t *testing.T) {
+// A file and a symbolic link to it have the same name.
+func TestFileResolvesSymbolicLinks(t *testing.T) {
 	t.Parallel()
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	file, link := filepath.Join(folder, "a.db"), filepath.Join(folder, "link.db")
 	require.NoError(t, os.Symlink(file, link))
 	for path, want := range map[string]string{link: file, file: file, sqlitedb.Memory: ""} {
-		if got := open(t, path, sqlitedb.Options{Migrations: tables}).File(); got != want {
-			t.Errorf("%s: got %q want %q", path, got, want)
-		}
+		assert.Equal(t, want, open(t, path, sqlitedb.Options{Migrations: tables}).File(), path)
 	}
 }
 
-func TestTooLarge(t *testing.T) {
+func TestFaultOfATooLargeValue(t *testing.T) {
 	t.Parallel()
 	db := open(t, sqlitedb.Memory, sqlitedb.Options{Migrations: tables})
 	err := db.Change(context.Background(), func(w *sqlitedb.Session) error {
 		_, err := w.Exec(`INSERT INTO a (text) SELECT zeroblob(1 << 31)`)
 		return err
 	})
-	if sqlitedb.FaultOf(err) != sqlitedb.TooLarge {
-		t.Errorf("got %v want that it is too large", err)
-	}
+	assert.Equal(t, sqlitedb.TooLarge, sqlitedb.FaultOf(err))
 }
 
-func TestUnique(t *testing.T) {
+func TestIsUniqueReportsAUniqueConstraint(t *testing.T) {
 	t.Parallel()
 	db := open(t, sqlitedb.Memory, sqlitedb.Options{Migrations: tables})
 	err := db.Change(context.Background(), func(w *sqlitedb.Session) error {
@@ -153,12 +142,11 @@ func TestUnique(t *testing.T) {
 		}
 		return nil
 	})
-	if !sqlitedb.IsUnique(err) || sqlitedb.FaultOf(err) != sqlitedb.Other {
-		t.Errorf("got %v want that there is one", err)
-	}
+	assert.True(t, sqlitedb.IsUnique(err))
+	assert.Equal(t, sqlitedb.Other, sqlitedb.FaultOf(err))
 }
 
-func TestMigrations(t *testing.T) {
+func TestMigrationsAreAppliedOnceAndChecked(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	open(t, path, sqlitedb.Options{Migrations: tables[:1]})
@@ -169,48 +157,41 @@ func TestMigrations(t *testing.T) {
 		"a newer file": tables[:1], "another file": scripts(`CREATE TABLE c (n INTEGER)`, `CREATE TABLE b (n INTEGER)`),
 	} {
 		_, err := sqlitedb.Open(context.Background(), path, sqlitedb.Options{Migrations: list, Table: "migration"})
-		if sqlitedb.FaultOf(err) != sqlitedb.Format {
-			t.Errorf("%s: got %v want ErrSchema", name, err)
-		}
+		assert.Equal(t, sqlitedb.Format, sqlitedb.FaultOf(err), name)
 	}
 	bad := scripts(`CREATE TABLE a (n INTEGER)`, `CREATE TABLE oops (`)
 	other := filepath.Join(t.TempDir(), "b.db")
-	if _, err := sqlitedb.Open(context.Background(), other, sqlitedb.Options{Migrations: bad, Table: "migration"}); err == nil ||
-		!strings.Contains(err.Error(), "migration 002_x") {
-		t.Errorf("got %v want the name of the migration", err)
-	}
+	_, err := sqlitedb.Open(context.Background(), other, sqlitedb.Options{Migrations: bad, Table: "migration"})
+	assert.ErrorContains(t, err, "migration 002_x")
 }
 
-func TestOpenRefuses(t *testing.T) {
+func TestOpenRejectsAPathThatIsNoDatabase(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	text := filepath.Join(folder, "notes.txt")
 	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o600))
 	for path, want := range map[string]sqlitedb.Fault{"": sqlitedb.Path, folder: sqlitedb.Path, text: sqlitedb.Format} {
 		_, err := sqlitedb.Open(context.Background(), path, sqlitedb.Options{Migrations: tables, Table: "migration"})
-		if err == nil || sqlitedb.FaultOf(err) != want {
-			t.Errorf("open %q: got %v, fault %d want %d", path, err, sqlitedb.FaultOf(err), want)
-		}
+		assert.Error(t, err, "open %q", path)
+		assert.Equal(t, want, sqlitedb.FaultOf(err), "open %q", path)
 	}
-	if _, err := sqlitedb.Open(context.Background(), filepath.Join(folder, "none", "a.db"), sqlitedb.Options{}); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no folder: got %v want ErrNotExist", err)
-	}
+	_, err := sqlitedb.Open(context.Background(), filepath.Join(folder, "none", "a.db"), sqlitedb.Options{})
+	assert.ErrorIs(t, err, fs.ErrNotExist, "no folder")
 }
 
-func TestFull(t *testing.T) {
+func TestFaultOfAFullDatabase(t *testing.T) {
 	t.Parallel()
 	db := open(t, filepath.Join(t.TempDir(), "a.db"), sqlitedb.Options{Migrations: tables, MaxSize: 40_000})
 	fill := func(w *sqlitedb.Session) error {
 		_, err := w.Exec(`INSERT INTO a (text) VALUES (?)`, strings.Repeat("x", 100_000))
 		return err
 	}
-	if err := db.Change(context.Background(), fill); sqlitedb.FaultOf(err) != sqlitedb.Full {
-		t.Errorf("got %v want that it is full", err)
-	}
+	err := db.Change(context.Background(), fill)
+	assert.Equal(t, sqlitedb.Full, sqlitedb.FaultOf(err))
 	assert.Equal(t, 0, count(t, db, "a"))
 }
 
-func TestClosed(t *testing.T) {
+func TestEveryMethodFailsAfterClose(t *testing.T) {
 	t.Parallel()
 	db := open(t, sqlitedb.Memory, sqlitedb.Options{Migrations: tables})
 	for range 2 {
@@ -224,8 +205,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// What is removed leaves the log once those who read it have ended.
-func TestEmptyWaits(t *testing.T) {
+// Empty fails while a reader uses the write-ahead log, and empties it afterwards.
+func TestEmptyFailsDuringARead(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	db := open(t, path, sqlitedb.Options{Migrations: tables, BusyTimeout: -1})
@@ -247,7 +228,7 @@ func TestEmptyWaits(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.NoError(t, db.Empty(context.Background()))
-	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() != 0 {
-		t.Errorf("got a log of %v, error %v want an empty one", info, err)
-	}
+	info, err := os.Stat(path + "-wal")
+	require.NoError(t, err)
+	assert.Zero(t, info.Size())
 }

@@ -2,8 +2,8 @@ package statecore
 
 import "bytes"
 
-// Emit receives a stored change. Unless the function that calls it says
-// otherwise, the receiver may keep data.
+// An Emit receives a stored change. It may keep data, unless the documentation of the
+// caller forbids it.
 type Emit func(channel string, k Kind, data []byte)
 
 // A ChangeWriter passes the encoded changes of a channel to an [Emit].
@@ -11,13 +11,13 @@ type ChangeWriter struct {
 	emit    Emit
 	channel string
 	buf     []byte
-	copies  bool // emit gets a copy of its own, and buf is reused
+	copies  bool // emit gets a copy of the data, so that buf can be reused
 }
 
-// Buffer returns the buffer that the next change is appended to.
+// Buffer returns the buffer to which the caller must append the data of the next change.
 func (w *ChangeWriter) Buffer() []byte { return w.buf }
 
-// Emit emits a change, whose data is what the caller appended to Buffer.
+// Emit emits a change. Appended is the result of Buffer with the appended data.
 func (w *ChangeWriter) Emit(k Kind, appended []byte) {
 	start := len(w.buf)
 	data := appended[start:len(appended):len(appended)]
@@ -30,10 +30,10 @@ func (w *ChangeWriter) Emit(k Kind, appended []byte) {
 	w.emit(w.channel, k, data)
 }
 
-// AppendChanges emits the stored form of the changes that the transaction made,
-// channel by channel. The data that it emits are parts of buf, which it appends
-// to and returns. They are valid until the caller writes to buf again. Call it
-// after Finish.
+// AppendChanges emits the stored form of the changes of the transaction, channel by
+// channel. It appends the data to buf and returns the extended buffer. The emitted
+// data are parts of buf, and are valid until the caller changes buf. Call
+// AppendChanges after Finish.
 func (tx *Tx) AppendChanges(buf []byte, emit Emit) ([]byte, error) {
 	tx.out = ChangeWriter{emit: emit, buf: buf}
 	err := tx.writeChanges()
@@ -41,7 +41,7 @@ func (tx *Tx) AppendChanges(buf []byte, emit Emit) ([]byte, error) {
 	return buf, err
 }
 
-// Changes is [Tx.AppendChanges] with data that the receiver may keep.
+// Changes is like [Tx.AppendChanges], but the receiver may keep the data.
 func (tx *Tx) Changes(emit Emit) error {
 	buf := acquireBuffer()
 	tx.out = ChangeWriter{emit: emit, buf: (*buf)[:0], copies: true}
@@ -51,9 +51,9 @@ func (tx *Tx) Changes(emit Emit) error {
 	return err
 }
 
-// Check returns the error that Changes would return for the channels whose type
-// has values that cannot be stored, such as any. It makes a run without a store
-// fail where a run with a store fails. Call it after Finish.
+// Check returns the error that Changes would return. It checks only channels whose
+// type has values that cannot be stored, such as any. A run without a store calls it,
+// so that it fails like a run with a store. Call Check after Finish.
 func (tx *Tx) Check() error {
 	if !tx.schema.checked {
 		return nil
@@ -88,8 +88,8 @@ func (tx *Tx) writeChangesOf(selected func(*Traits) bool) error {
 	return nil
 }
 
-// Snapshot emits, for each channel that v has and that is stored, one change
-// which builds its value from nothing.
+// Snapshot emits one change for each stored channel that has a value in v. A replay
+// of these changes on the empty state restores v.
 func (s *Schema) Snapshot(v View, emit Emit) error {
 	own, buf := s.own(v), acquireBuffer()
 	out := ChangeWriter{emit: emit, buf: (*buf)[:0], copies: true}

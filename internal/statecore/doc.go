@@ -1,5 +1,5 @@
-// Package statecore is the part of a state that the engine uses. A [Schema] is a
-// graph's set of channels, a [Tx] applies the writes of a superstep to a [View],
-// and a [Replayer] restores a view from stored changes. Package state, which
-// defines the kinds of channels, and the engine use it.
+// Package statecore implements states for package state and the engine. A [Schema] is
+// the set of channels of a graph. A [Tx] applies the writes of a superstep to a
+// [View]. A [Replayer] restores a view from stored changes. Package state defines the
+// kinds of channels.
 package statecore

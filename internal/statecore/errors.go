@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The conditions that package state exports.
+// Package state exports and documents these errors.
 var (
 	ErrConcurrentWrite = errors.New("more than one task wrote to it in one superstep")
 	ErrUnknownChannel  = errors.New("the graph does not have this channel")
@@ -13,16 +13,17 @@ var (
 	ErrName            = errors.New("a channel's name must not be empty or begin with $")
 )
 
-// errFinished keeps a view that was returned from changing.
-var errFinished = errors.New("a write after the view was taken")
+// errFinished is returned for a write after the view was returned, since a view must
+// not change.
+var errFinished = errors.New("the transaction or replay has ended and accepts no more writes")
 
-// NewChannelError makes the error for a channel. Package state sets it to return
-// its own ChannelError, since this package cannot import state.
+// NewChannelError returns the error for a channel. Package state replaces it by a
+// function that returns a state.ChannelError, since this package cannot import state.
 var NewChannelError = func(channel string, err error) error {
 	return fmt.Errorf("state: channel %q: %w", channel, err)
 }
 
-// ChannelError returns the error for a channel, or nil if err is nil.
+// ChannelError wraps err in the error for a channel. It returns nil if err is nil.
 func ChannelError(channel string, err error) error {
 	if err == nil {
 		return nil

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Rename declares that stored records may hold the channel under an older name.
-// Replay, DecodeWrite and WriteFromChange then read the older name as the new
-// one. Call Rename before the schema is used.
+// Rename declares that stored records may contain the channel name under its former
+// name old. Replay, DecodeWrite and WriteFromChange then read old as name. Call Rename
+// before the schema is used.
 func (s *Schema) Rename(old, name string) error {
 	if _, ok := s.byName[name]; !ok {
 		return s.unknown(name)
@@ -36,8 +36,8 @@ func (s *Schema) lookup(name string) (int, error) {
 	return i, nil
 }
 
-// unknown returns the error for a channel that the schema does not have. The
-// error says what to do.
+// unknown returns the error for a channel that the schema does not have. The error
+// contains advice.
 func (s *Schema) unknown(name string) error {
 	err := ErrUnknownChannel
 	if _, taken := s.byName[name]; taken {
@@ -48,8 +48,8 @@ func (s *Schema) unknown(name string) error {
 	return NewChannelError(name, err)
 }
 
-// similar returns the channel name that is nearest to name, or "" if none is
-// near.
+// similar returns the channel name that is most similar to name, or "" if no channel
+// has a similar name.
 func (s *Schema) similar(name string) string {
 	best, least := "", 2+len(name)/3
 	for _, t := range s.channels {
@@ -60,7 +60,7 @@ func (s *Schema) similar(name string) string {
 	return best
 }
 
-// distance returns the Levenshtein distance of two strings, in bytes.
+// distance returns the Levenshtein distance of two strings in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -2,15 +2,15 @@ package statecore
 
 import "sync"
 
-// maxPooled is the capacity above which a buffer is left to the garbage
-// collector.
+// maxPooled is the largest capacity of a buffer that returns to the pool, in bytes.
 const maxPooled = 1 << 16
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 func acquireBuffer() *[]byte { return buffers.Get().(*[]byte) }
 
-// releaseBuffer returns a buffer to the pool. Used is what became of it.
+// releaseBuffer returns a buffer to the pool. Used is the buffer after the caller has
+// appended to it, possibly reallocated.
 func releaseBuffer(buf *[]byte, used []byte) {
 	if cap(used) <= maxPooled {
 		*buf = used[:0]

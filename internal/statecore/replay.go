@@ -18,8 +18,8 @@ func (s *Schema) Replay(base View) *Replayer {
 	return r
 }
 
-// Apply replays one stored change. Its error wraps ErrStored if the change
-// cannot be read, and ErrUnknownChannel if the schema has no such channel.
+// Apply replays one stored change. The error wraps ErrStored if the change cannot be
+// read, and ErrUnknownChannel if the schema does not have the channel.
 func (r *Replayer) Apply(channel string, k Kind, data []byte) error {
 	i, err := r.schema.lookup(channel)
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *Replayer) replay(i int, k Kind, data []byte) (next Slot, err error) {
 	return r.schema.channels[i].Codec.Replay(r.next.slots[i], &r.marks[i], k, data)
 }
 
-// Import copies v's values of the channels that both schemas have.
+// Import copies the values of the channels that both schemas have from v.
 func (r *Replayer) Import(v View) {
 	from := valuesOf(v)
 	for i, t := range r.schema.channels {

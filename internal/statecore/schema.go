@@ -14,13 +14,13 @@ type Schema struct {
 	channels []*Traits
 	byName   map[string]int
 	byTraits map[*Traits]int
-	renamed  map[string]string // the present name by the name in older records
-	checked  bool              // a channel has to be checked; see [Tx.Check]
+	renamed  map[string]string // current names of channels by their former names
+	checked  bool              // some channel needs a check; see [Tx.Check]
 }
 
-// NewSchema checks channels and makes a schema of them. Its error joins a
-// channel error for every mistake: a bad or repeated name, or a type that cannot
-// be stored. A channel that is given twice counts once.
+// NewSchema returns a schema of these channels. Its error joins a channel error for
+// every mistake: a bad or repeated name, or a type that cannot be stored. A channel
+// that is given twice counts once.
 func NewSchema[C Channel](channels ...C) (*Schema, error) {
 	s := &Schema{byName: map[string]int{}, byTraits: map[*Traits]int{}}
 	var errs []error
@@ -54,12 +54,13 @@ func (s *Schema) add(t *Traits) error {
 	return errors.Join(nameErr, ChannelError(t.Name, t.Err))
 }
 
-// usable reports whether every store can keep a channel of this name.
+// usable reports whether every store accepts the name of a channel.
 func usable(name string) bool {
 	return name != "" && !strings.HasPrefix(name, "$") && utf8.ValidString(name) && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
-// traitsOf returns nil for a handle that is nil or a zero value.
+// traitsOf returns the traits of a channel. It returns nil for a handle that is nil or
+// a zero value.
 func traitsOf(c Channel) (t *Traits) {
 	defer func() {
 		if recover() != nil {
@@ -69,8 +70,8 @@ func traitsOf(c Channel) (t *Traits) {
 	return c.Core()
 }
 
-// index returns the position of a channel, or -1. A small schema is faster to
-// scan than to hash.
+// index returns the position of a channel, or -1. It scans a small schema, which is
+// faster than a map.
 func (s *Schema) index(t *Traits) int {
 	if len(s.channels) <= 8 {
 		for i, have := range s.channels {
@@ -86,7 +87,8 @@ func (s *Schema) index(t *Traits) int {
 	return -1
 }
 
-// mustIndex is index for a read from a view. It panics if there is no such channel.
+// mustIndex returns the position of a channel for a read. It panics if the schema does
+// not have the channel.
 func (s *Schema) mustIndex(c Channel) int {
 	i := s.index(c.Core())
 	if i < 0 {
@@ -109,7 +111,7 @@ func (s *Schema) HasEphemeral() bool {
 	return false
 }
 
-// A Description describes a channel.
+// A Description contains the name and the types of a channel, for display.
 type Description struct {
 	Name   string
 	Kind   string // "last", "append", "sum", …
@@ -126,7 +128,7 @@ func (s *Schema) Describe() []Description {
 	return out
 }
 
-// Shared reports whether other has this schema's channel of this name.
+// Shared reports whether both schemas have the same channel under this name.
 func (s *Schema) Shared(channel string, other *Schema) bool {
 	i, err := s.lookup(channel)
 	return err == nil && other.index(s.channels[i]) >= 0

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-go/weft/internal/jsonform"
 )
 
-// EncodeWrite returns the stored form of a write. Ok is false if there is none:
-// the write is a signal or does nothing, or its channel is never stored.
+// EncodeWrite returns the stored form of a write. Ok is false if the write has none,
+// because it is a signal, does nothing, or is for a channel that is never stored.
 func (s *Schema) EncodeWrite(w Write) (k Kind, data []byte, ok bool, err error) {
 	if w.channel == nil {
 		return 0, nil, false, nil
@@ -23,21 +23,21 @@ func (s *Schema) EncodeWrite(w Write) (k Kind, data []byte, ok bool, err error) 
 	return k, data, err == nil, ChannelError(w.Channel(), err)
 }
 
-// DecodeWrite reads what EncodeWrite returned. Its error wraps ErrStored if the
-// data cannot be read, and ErrUnknownChannel if the schema has no such channel.
+// DecodeWrite decodes the result of EncodeWrite. The error wraps ErrStored if the data
+// cannot be read, and ErrUnknownChannel if the schema does not have the channel.
 func (s *Schema) DecodeWrite(channel string, k Kind, data []byte) (Write, error) {
 	return s.readWrite(channel, func(c Codec) (Action, error) { return c.DecodeWrite(k, data) })
 }
 
-// ChangesAreWrites reports whether each stored change of a channel has the
-// effect of one write on any state.
+// ChangesAreWrites reports whether each stored change of a channel has the same
+// effect as one write, on any state.
 func (s *Schema) ChangesAreWrites(channel string) bool {
 	i, err := s.lookup(channel)
 	return err == nil && s.channels[i].ChangesAreWrites
 }
 
-// WriteFromChange returns the write that has the effect of a stored change. Use
-// it for channels for which [Schema.ChangesAreWrites] returns true.
+// WriteFromChange returns a write with the same effect as a stored change. Call it
+// only for channels for which [Schema.ChangesAreWrites] returns true.
 func (s *Schema) WriteFromChange(channel string, k Kind, data []byte) (Write, error) {
 	return s.readWrite(channel, func(c Codec) (Action, error) {
 		a, ok, err := c.WriteFromChange(k, data)
@@ -48,7 +48,8 @@ func (s *Schema) WriteFromChange(channel string, k Kind, data []byte) (Write, er
 	})
 }
 
-// readWrite returns the zero Write for an action without a kind.
+// readWrite returns the write that performs the action from read. It returns the zero
+// Write for an action without a kind.
 func (s *Schema) readWrite(channel string, read func(Codec) (Action, error)) (Write, error) {
 	i, err := s.lookup(channel)
 	if err != nil {
@@ -64,7 +65,7 @@ func (s *Schema) readWrite(channel string, read func(Codec) (Action, error)) (Wr
 	return Write{s.channels[i], a}, nil
 }
 
-// withRemedy adds a remedy to an error for stored data that cannot be read.
+// withRemedy adds advice to an error for stored data that cannot be read.
 func withRemedy(err error) error {
 	if errors.Is(err, jsonform.ErrStored) {
 		return fmt.Errorf("%w; if the type of the channel has changed, give it an Upgrade function that converts the old JSON", err)
@@ -72,8 +73,8 @@ func withRemedy(err error) error {
 	return err
 }
 
-// recoverStored turns a panic into an error. Stored data may be anything, and
-// methods of the user's types read it.
+// recoverStored turns a panic into an error. The user's methods decode stored data,
+// and may panic if the data is invalid.
 func recoverStored(err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("%w: panic: %v", jsonform.ErrStored, v)

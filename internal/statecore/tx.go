@@ -2,12 +2,12 @@ package statecore
 
 import "fmt"
 
-// A Tx applies the writes of one superstep to a state, in the order of its
-// calls. It is not safe for concurrent use.
+// A Tx is a transaction. It applies the writes of one superstep to a state, in the
+// order of the calls. It is not safe for concurrent use.
 type Tx struct {
 	schema *Schema
 	next   *values
-	slots  []Slot // those of next
+	slots  []Slot // the slots of next
 	marks  []Mark
 	done   bool
 	inline [inlineChannels]Mark // backs marks in small schemas, to save an allocation
@@ -26,8 +26,8 @@ func (s *Schema) Begin(v View) *Tx {
 	return tx
 }
 
-// Reset starts again on a state of the same schema, so that one Tx can serve
-// many supersteps. The views that it returned do not change.
+// Reset starts a new transaction on a state of the same schema. The views that tx
+// has returned do not change.
 func (tx *Tx) Reset(v View) {
 	next := newValues(tx.schema)
 	copy(next.slots, tx.schema.own(v).slots)
@@ -46,8 +46,8 @@ func (tx *Tx) Clear() {
 	clear(tx.marks)
 }
 
-// Apply folds writes of a task into the state, in order. It passes over signals.
-// If two tasks write to a channel that accepts one writer, the error wraps
+// Apply folds the writes of a task into the state, in order. It ignores signals. If
+// two tasks write to a channel that accepts one writer, the error wraps
 // ErrConcurrentWrite. After an error the transaction cannot be used.
 func Apply[W Source](tx *Tx, task int, writes []W) (err error) {
 	var w Write
@@ -101,9 +101,9 @@ func (m *Mark) claim(task int, exclusive, overwrite bool) error {
 	return nil
 }
 
-// Only returns the state that holds writes of one task and nothing else, which
-// is what a sent task sees. It ends the transaction. Its error is that of Apply
-// and Finish.
+// Only returns the empty state with the writes of one task applied, which is the
+// view of a sent task. It ends the transaction. It returns the errors of Apply and
+// Finish.
 func Only[W Source](tx *Tx, writes []W) (View, error) {
 	if len(writes) == 1 && writes[0].Core().channel != nil {
 		return tx.only(writes[0].Core())
@@ -115,7 +115,7 @@ func Only[W Source](tx *Tx, writes []W) (View, error) {
 	return tx.Finish(false)
 }
 
-// only is Only for one write, without slots for the other channels.
+// only is like Only for a single write. Its view has no slots for other channels.
 func (tx *Tx) only(w Write) (View, error) {
 	tx.done = true
 	t := w.channel
@@ -135,9 +135,9 @@ func (tx *Tx) only(w Write) (View, error) {
 	return &singleChannelView{tx.schema, i, slot}, nil
 }
 
-// Finish ends the transaction and returns the new state. If it ends a superstep,
-// the ephemeral channels that the superstep did not write become absent. An edit
-// from outside passes false.
+// Finish ends the transaction and returns the new state. If superstep is true,
+// ephemeral channels without a write in the transaction become absent. Pass false
+// for an edit from outside of a run.
 func (tx *Tx) Finish(superstep bool) (View, error) {
 	tx.done = true
 	for i := range tx.marks {

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/internal/jsonform"
 )
 
-// ValuesOf returns the JSON of the value of each channel that v has. Channels
-// that are absent, or never stored, are left out.
+// ValuesOf returns the value of each channel of v as JSON, by channel name. It omits
+// channels that are absent or never stored.
 func ValuesOf(v View) (map[string]json.RawMessage, error) {
 	own, out := valuesOf(v), map[string]json.RawMessage{}
 	err := own.schema.Snapshot(own, func(channel string, _ Kind, data []byte) { out[channel] = data })
@@ -22,13 +22,13 @@ func ValuesOf(v View) (map[string]json.RawMessage, error) {
 	return out, nil
 }
 
-// ValuesOf is the function [ValuesOf] for a state of this schema.
+// ValuesOf is like the function [ValuesOf]. V must be a state of this schema.
 func (s *Schema) ValuesOf(v View) (map[string]json.RawMessage, error) {
 	return ValuesOf(s.own(v))
 }
 
-// ViewFromJSON returns the state that ValuesOf described. Its error joins a
-// channel error for every mistake.
+// ViewFromJSON restores a state from the result of ValuesOf. Its error joins a channel
+// error for every mistake.
 func (s *Schema) ViewFromJSON(values map[string]json.RawMessage) (View, error) {
 	r := s.Replay(nil)
 	var errs []error
@@ -41,10 +41,10 @@ func (s *Schema) ViewFromJSON(values map[string]json.RawMessage) (View, error) {
 	return r.View(), nil
 }
 
-// InputFromJSON returns the writes that values describe, in the order of the
-// schema. For a list-like channel a value is one element or an array of elements,
-// for a map an object with entries, and for any other channel one update. Its
-// error joins a channel error for every mistake.
+// InputFromJSON converts JSON values by channel name to writes, in the order of the
+// schema. The value for a list or set is one element or an array of elements. The
+// value for a map is an object with entries. The value for any other channel is one
+// update. The error joins a channel error for every mistake.
 func (s *Schema) InputFromJSON(values map[string]json.RawMessage) ([]Write, error) {
 	var out []Write
 	var errs []error
@@ -91,9 +91,8 @@ type writeJSON struct {
 	Signal  string          `json:"signal,omitempty"`
 }
 
-// MarshalJSON returns {"channel": …, "op": …, "value": …} for a write to a
-// channel, and {"signal": …} for a signal. The value is left out if the channel
-// is never stored.
+// MarshalJSON returns {"channel": …, "op": …, "value": …} for a write to a channel, and
+// {"signal": …} for a signal. It omits the value if the channel is never stored.
 func (w Write) MarshalJSON() ([]byte, error) {
 	if w.channel == nil {
 		out := writeJSON{}
@@ -118,8 +117,7 @@ func (w Write) describe() (op string, value []byte, err error) {
 	return w.channel.Codec.Describe(w.action)
 }
 
-// maxShown is the length in bytes of the longest value that String does not
-// shorten.
+// maxShown is the length above which String shortens a value, in bytes.
 const maxShown = 60
 
 // String describes the write for a person. It shortens a long value.

@@ -27,7 +27,7 @@ type noteID struct{}
 func (noteID) ID(n note) string              { return n.ID }
 func (noteID) WithID(n note, id string) note { n.ID = id; return n }
 
-// channels has one channel of each kind.
+// channels has a channel of each kind.
 type channels struct {
 	last     *state.Channel[string, string]
 	optional *state.Channel[int, *int]
@@ -119,7 +119,7 @@ func TestValuesOfAViewAreReadBack(t *testing.T) {
 	assert.ErrorContains(t, err, `did you mean "last"?`)
 }
 
-func TestInputFromJSON(t *testing.T) {
+func TestInputFromJSONReturnsWrites(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name  string
@@ -158,7 +158,7 @@ func TestInputFromJSON(t *testing.T) {
 	}
 }
 
-func TestInputFromJSONGivesIDs(t *testing.T) {
+func TestInputFromJSONGivesIDsToElements(t *testing.T) {
 	t.Parallel()
 	c := newChannels()
 	schema := schemaOf(t, c.handles()...)
@@ -232,7 +232,7 @@ type jump string
 
 func (j jump) Signal() string { return "to " + string(j) }
 
-func TestUnknownChannelsSayWhatToDo(t *testing.T) {
+func TestErrorOfAnUnknownChannelContainsAdvice(t *testing.T) {
 	t.Parallel()
 	mine, other := state.Last[int]("count"), state.Last[int]("count")
 	schema := schemaOf(t, mine, state.Last[int]("status"))
@@ -250,7 +250,7 @@ func TestUnknownChannelsSayWhatToDo(t *testing.T) {
 	assert.NotContains(t, schema.Replay(nil).Apply("weather", statecore.KindSet, nil).Error(), "did you mean")
 }
 
-func TestRename(t *testing.T) {
+func TestRenameReadsRecordsWithTheFormerName(t *testing.T) {
 	t.Parallel()
 	c := newChannels()
 	schema := schemaOf(t, c.handles()...)
@@ -274,7 +274,7 @@ func TestRename(t *testing.T) {
 	require.ErrorContains(t, schema.Rename("messages", "set"), `already renamed to "list"`)
 }
 
-// wrapped turns a stored string into {"id": …, "text": …}.
+// wrapped converts a stored string to {"id": …, "text": …}.
 func wrapped(old json.RawMessage) (json.RawMessage, error) {
 	if old[0] != '"' {
 		return old, nil
@@ -282,7 +282,7 @@ func wrapped(old json.RawMessage) (json.RawMessage, error) {
 	return fmt.Appendf(nil, `{"id":%s,"text":"old"}`, old), nil
 }
 
-func TestUpgradeConvertsWhatIsStored(t *testing.T) {
+func TestUpgradeConvertsStoredValuesAndWrites(t *testing.T) {
 	t.Parallel()
 	last := state.Last[note]("last").Upgrade(wrapped)
 	optional := state.Optional[note]("optional").Upgrade(wrapped)
@@ -326,7 +326,7 @@ func TestUpgradeConvertsWhatIsStored(t *testing.T) {
 	assert.Error(t, err, "input is not converted")
 }
 
-func TestUpgradeFails(t *testing.T) {
+func TestErrorOrPanicOfUpgradeIsAnErrorOfTheChannel(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
 	failing := func(json.RawMessage) (json.RawMessage, error) { return nil, boom }
@@ -348,7 +348,7 @@ func TestUpgradeFails(t *testing.T) {
 	}
 }
 
-func TestCheckFindsWhatStorageWouldNotAccept(t *testing.T) {
+func TestCheckReturnsTheErrorOfChanges(t *testing.T) {
 	t.Parallel()
 	anything, list, plain := state.Last[any]("any"), state.Append[map[string]any]("list"), state.Last[string]("plain")
 	entries, secret := state.Map[string, any]("entries"), state.Untracked[any]("secret")
@@ -383,7 +383,7 @@ func TestCheckFindsWhatStorageWouldNotAccept(t *testing.T) {
 	}
 }
 
-func TestCheckOfPlainChannelsCostsNoMemory(t *testing.T) { // not parallel: it counts allocations
+func TestCheckOfPlainChannelsDoesNotAllocate(t *testing.T) { // not parallel: it counts allocations
 	list, sum := state.Append[string]("list"), state.Sum[int]("sum")
 	schema := schemaOf(t, list, sum)
 	tx := schema.Begin(schema.Empty())
@@ -439,7 +439,7 @@ func TestTimesAreTheSameBeforeAndAfterARestart(t *testing.T) {
 	}
 }
 
-func TestSchemasAreIndependentOfOrder(t *testing.T) {
+func TestJSONSchemaDoesNotDependOnTheOrderOfChannels(t *testing.T) {
 	t.Parallel()
 	handles := newChannels().handles()
 	forward := schemaOf(t, handles...)
@@ -447,7 +447,7 @@ func TestSchemasAreIndependentOfOrder(t *testing.T) {
 	assert.JSONEq(t, string(forward.JSONSchema()), string(schemaOf(t, handles...).JSONSchema()))
 }
 
-func TestJSONSchema(t *testing.T) {
+func TestJSONSchemaOfValuesAndInput(t *testing.T) {
 	t.Parallel()
 	schema := schemaOf(t, newChannels().handles()...)
 	var values, input map[string]any
@@ -470,7 +470,7 @@ func TestJSONSchema(t *testing.T) {
 	assert.JSONEq(t, `{"type":["object","null"],"additionalProperties":{"type":"integer"}}`, part(input, "entries"))
 }
 
-func TestClearDropsTheState(t *testing.T) {
+func TestClearedTransactionNeedsAReset(t *testing.T) {
 	t.Parallel()
 	c := newChannels()
 	schema := schemaOf(t, c.handles()...)

@@ -1,9 +1,9 @@
 package statecore
 
-// A View is a state that does not change.
+// A View is an immutable state.
 type View interface {
-	// Slot returns the state's value of a channel. It panics with the error of
-	// [ChannelError] if the state's schema does not have the channel.
+	// Slot returns the value of a channel in the state. It panics with a channel
+	// error if the schema of the state does not have the channel.
 	Slot(c Channel) Slot
 }
 
@@ -14,7 +14,7 @@ type values struct {
 	inline [inlineChannels]Slot // backs slots in small schemas, to save an allocation
 }
 
-// inlineChannels is how many channels a small schema has at most.
+// inlineChannels is the maximum number of channels in a small schema.
 const inlineChannels = 4
 
 func newValues(s *Schema) *values {
@@ -43,15 +43,16 @@ func (v *singleChannelView) Slot(c Channel) Slot {
 	return Slot{}
 }
 
-// sentView is what a sent task sees of a state.
+// sentView is the view of a sent task. It reports reads of channels that were not
+// sent.
 type sentView struct {
 	View
 	state  View
 	missed func(channel string)
 }
 
-// WatchSent returns v, the view of a sent task, and calls missed when the task reads
-// a channel that has a value in the state, but was not sent.
+// WatchSent wraps v, the view of a sent task. The wrapper calls missed when the task
+// reads a channel that has a value in the state but was not sent.
 func WatchSent(v, state View, missed func(channel string)) View {
 	return &sentView{v, state, missed}
 }
@@ -64,15 +65,15 @@ func (v *sentView) Slot(c Channel) Slot {
 	return slot
 }
 
-// overlay is a state with writes of one task applied. A channel folds its writes
-// when it is read, without touching the buffers of the state below.
+// overlay is a base state with the writes of one task. Each read of a channel folds
+// the writes to the channel. A read does not change the buffers of the base state.
 type overlay struct {
 	base   *values
 	writes []Write
 }
 
-// Overlay returns v with writes of one task applied. A branch after a node reads
-// the state in this way. The writes are folded when a channel is read.
+// Overlay returns the state after the writes of one task on v. A branch after a node
+// reads an overlay. The writes to a channel are folded when the channel is read.
 func Overlay[W Source](s *Schema, v View, writes []W) View {
 	if len(writes) == 0 {
 		return v
@@ -107,7 +108,7 @@ func (o *overlay) slot(i int) Slot {
 	return slot
 }
 
-// valuesOf returns v with one slot for each channel.
+// valuesOf converts v to values, which have a slot for each channel.
 func valuesOf(v View) *values {
 	switch v := v.(type) {
 	case *sentView:
@@ -126,7 +127,7 @@ func valuesOf(v View) *values {
 	return v.(*values)
 }
 
-// own returns the values of v, which must be a state of this schema.
+// own converts v to values. It panics if v is a state of another schema.
 func (s *Schema) own(v View) *values {
 	own := valuesOf(v)
 	if own.schema != s {
@@ -138,8 +139,8 @@ func (s *Schema) own(v View) *values {
 // Empty returns the state in which every channel is absent.
 func (s *Schema) Empty() View { return newValues(s) }
 
-// Import returns base with v's values of the channels that both schemas have.
-// Base may be nil, which means empty.
+// Import returns a copy of base in which the channels that both schemas have get
+// their values from v. A nil base means the empty state.
 func (s *Schema) Import(base, v View) View {
 	next := newValues(s)
 	if base != nil {

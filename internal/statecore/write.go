@@ -16,14 +16,14 @@ type Action struct {
 	Data any
 }
 
-// A Signal is a write that is meant for the engine and not for a channel, such
-// as the next node to run.
+// A Signal is the content of a write that steers the engine and changes no channel.
+// Examples are Goto and Send of package graph.
 type Signal interface {
-	// Signal describes the signal in errors and traces: "goto review".
+	// Signal returns a description for errors and traces, such as "goto review".
 	Signal() string
 }
 
-// A Source is a type that holds a Write, such as state.Write.
+// A Source holds a Write. An example is state.Write.
 type Source interface{ Core() Write }
 
 // NewWrite returns a write to a channel.
@@ -55,16 +55,16 @@ func (w Write) Channel() string {
 // IsNoop reports whether w does nothing.
 func (w Write) IsNoop() bool { return w.channel == nil && w.action.Data == nil }
 
-// A Kind is how a change applies to a channel. The numbers are part of the
-// storage format and never change.
+// A Kind is the effect of a change on a channel. The numbers are part of the storage
+// format and never change.
 type Kind uint8
 
-// The kinds of change.
+// A stored change or write has one of these kinds.
 const (
 	KindSet       Kind = 1 // replace the value
 	KindAppend    Kind = 2 // append elements
-	KindPut       Kind = 3 // replace elements by id, append new ones
-	KindRemove    Kind = 4 // remove the elements or entries of these keys
+	KindPut       Kind = 3 // replace elements with known ids, and append the others
+	KindRemove    Kind = 4 // remove the elements or entries with these keys
 	KindMerge     Kind = 5 // add or replace entries
 	KindClear     Kind = 6 // make the channel absent, or the list empty
 	KindUpdate    Kind = 7 // pass updates to the reducer

@@ -1,4 +1,4 @@
-// Package suggest finds the name that a misspelt one was meant to be.
+// Package suggest finds the correct name for a misspelt name.
 package suggest
 
 import (
@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// For returns `; did you mean "name"?` with the nearest of the names, or "" if
-// none is near.
+// For returns `; did you mean "name"?` with the most similar name. It returns "" if no name
+// is similar.
 func For(given string, names []string) string {
 	allowed := max(1, len(given)/3)
 	if len(given) > 3 {
-		allowed = max(2, allowed) // two letters may be swapped
+		allowed = max(2, allowed) // a swap of two letters counts as two changes
 	}
 	best, least := "", allowed+1
 	for _, name := range names {
@@ -25,8 +25,8 @@ func For(given string, names []string) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// distance returns the Levenshtein distance of two texts: how many letters have
-// to be inserted, removed or replaced to make one the other.
+// distance returns the Levenshtein distance of two texts. This is the number of letters to
+// insert, remove or replace to get one text from the other.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

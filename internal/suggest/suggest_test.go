@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/internal/suggest"
 )
 
-func TestForNamesTheNearest(t *testing.T) {
+func TestForReturnsTheMostSimilarName(t *testing.T) {
 	t.Parallel()
 	names := []string{"agent", "tools", "review"}
 	assert.Equal(t, `; did you mean "agent"?`, suggest.For("agnet", names))

@@ -1,7 +1,6 @@
-// Package supatest provides tests with a database like the database of a Supabase project.
-// The database has the roles, the schemas auth and extensions, and pgvector outside of the
-// search path. The services of Supabase are missing: PostgREST, the auth server and the
-// pooler.
+// Package supatest provides tests with a database that resembles the database of a Supabase
+// project. It has the roles, the schemas auth and extensions, and pgvector outside of the
+// search path. It lacks the services of Supabase: PostgREST, the auth server and the pooler.
 package supatest
 
 import (
@@ -19,8 +18,8 @@ import (
 //go:embed shim.sql
 var shim string
 
-// Database returns the URL of the database that the tests of a package share. The user is
-// the superuser of the server. Prepare, if not nil, prepares the new database.
+// Database returns the URL of a database that the tests of a package share. The user of the
+// URL is a superuser. If prepare is not nil, it is called with the new database.
 func Database(tb testing.TB, prepare func(ctx context.Context, conn *pgx.Conn) error) string {
 	tb.Helper()
 	server := pgtest.DirectURL(tb)
@@ -32,14 +31,14 @@ func Database(tb testing.TB, prepare func(ctx context.Context, conn *pgx.Conn) e
 	})
 }
 
-// addShim adds the roles and schemas of Supabase. It holds a lock meanwhile, since all
-// databases of a server share the roles and the tests of packages run concurrently.
+// addShim adds the roles and schemas of Supabase. It holds a lock, since all databases of a
+// server share the roles, and the tests of several packages run concurrently.
 func addShim(ctx context.Context, server string, conn *pgx.Conn) (err error) {
 	lock, err := pgx.Connect(ctx, server)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.Close(ctx)) }() // releases the lock
+	defer func() { err = errors.Join(err, lock.Close(ctx)) }() // also releases the lock
 	if _, err := lock.Exec(ctx, `SELECT pg_advisory_lock(hashtextextended('weft supatest', 0))`); err != nil {
 		return err
 	}
@@ -47,9 +46,9 @@ func addShim(ctx context.Context, server string, conn *pgx.Conn) (err error) {
 	return err
 }
 
-// Authenticator returns the URL of a database for the user authenticator, who owns nothing
-// and may set the roles of the project. The server must use trust authentication, as the
-// servers of scripts/postgres do.
+// Authenticator returns the URL of a database for the user authenticator. This user owns
+// nothing, and may set the roles of the project. The server must use trust authentication,
+// like the servers of scripts/postgres.
 func Authenticator(tb testing.TB, database string) string {
 	tb.Helper()
 	u, err := url.Parse(database)

@@ -1,5 +1,5 @@
-// Package toolname converts the names of tools of other systems into names that every
-// model provider accepts.
+// Package toolname converts names of tools from other systems to names that every model
+// provider accepts.
 package toolname
 
 import (
@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Max is the greatest length of a tool name, in bytes.
+// Max is the maximum length of a tool name, in bytes.
 const Max = 64
 
-// Of returns a name of 1 to 64 ASCII letters, digits, underscores and dashes. It returns
-// name unchanged if name is valid. Otherwise it replaces the invalid characters and
-// appends a part of the SHA-256 hash of name, so that different names remain different.
-// The result depends on name only.
+// Of returns a name of 1 to 64 ASCII letters, digits, underscores and dashes. It returns a
+// valid name unchanged. Otherwise it replaces the invalid characters and appends a part of
+// the SHA-256 hash of name, so that different names stay different. The result depends on
+// name only.
 func Of(name string) string {
 	mapped := strings.Map(portable, name)
 	if mapped == name && name != "" && len(name) <= Max {

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/internal/uuid"
 )
 
-// Pack accepts exactly the canonical texts, and Unpack returns the text that was packed.
+// Pack accepts only texts in the standard form. Unpack restores the text.
 func FuzzPack(f *testing.F) {
 	for _, s := range []string{
 		"", "0190b5e4-7c1a-7e2f-8a3b-000000000001", "0190B5E4-7c1a-7e2f-8a3b-000000000001", "0190b5e4-7c1a-7e2f-8a3b-00000000000g",

@@ -22,7 +22,7 @@ func TestSeriesCarriesIntoEveryByte(t *testing.T) {
 	}
 }
 
-func TestSeriesBeginsAgainAfterTheLastId(t *testing.T) {
+func TestSeriesStartsAgainAfterTheGreatestID(t *testing.T) {
 	t.Parallel()
 	s := Series{last: random()}
 	binary.BigEndian.PutUint64(s.last[8:], variant<<62|(1<<62-1))

@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// New returns a version 7 UUID (RFC 9562) in lower case. Ids ascend with the time to a
-// quarter of a microsecond (method 3 of section 6.2 of the RFC). They are not secret: the
-// random part is not cryptographic. New is safe for concurrent use.
+// New returns a version 7 UUID (RFC 9562) in lower case. Ids are ordered by time, with a
+// resolution of a quarter of a microsecond (section 6.2, method 3). They are not secret,
+// since the random part is not cryptographic. New is safe for concurrent use.
 func New() string {
 	return Unpack(random())
 }
 
-// A Series makes version 7 UUIDs that ascend strictly: each is its predecessor plus one
-// (method 2 of section 6.2 of the RFC). Every id contains the time of the first. The zero Series
-// is ready to use. It must not be used concurrently.
+// A Series makes version 7 UUIDs that ascend strictly. Each id is the previous id plus one
+// (RFC 9562, section 6.2, method 2), so every id contains the time of the first id. The zero
+// Series is ready to use. It is not safe for concurrent use.
 type Series struct {
 	last [16]byte
 }
 
 // Next returns the next id of the series.
 func (s *Series) Next() string {
-	// The 62 random bits follow the two bits of the variant.
+	// The lower half has two bits for the variant and 62 random bits.
 	low := binary.BigEndian.Uint64(s.last[8:]) + 1
-	if low>>62 != variant { // the first call, or all random bits were 1
+	if low>>62 != variant { // this is the first call, or all random bits were 1
 		s.last = random()
 	} else {
 		binary.BigEndian.PutUint64(s.last[8:], low)
@@ -34,9 +34,9 @@ func (s *Series) Next() string {
 	return Unpack(s.last)
 }
 
-const variant = 0b10 // the highest bits of the second half of every UUID of RFC 9562
+const variant = 0b10 // the highest bits of the lower half of every UUID of RFC 9562
 
-// random returns a version 7 UUID of the present.
+// random returns a version 7 UUID with the current time.
 func random() (id [16]byte) {
 	now := uint64(time.Now().UnixNano())
 	milliseconds, fraction := now/1e6, now%1e6<<12/1e6
@@ -47,8 +47,8 @@ func random() (id [16]byte) {
 
 const size = 36 // the length of a UUID as text
 
-// Pack returns the bytes of a UUID in its usual form in lower case. It reports false for
-// any other text, so that Unpack returns exactly the text that was packed.
+// Pack returns the 16 bytes of a UUID in its standard text form in lower case. It reports
+// false for any other text, so that Unpack restores the text exactly.
 func Pack(s string) (id [16]byte, ok bool) {
 	if len(s) != size {
 		return id, false
@@ -67,7 +67,7 @@ func Pack(s string) (id [16]byte, ok bool) {
 	return id, string(text[:]) == s
 }
 
-// Unpack returns the text of a UUID in lower case.
+// Unpack returns the standard text form of a UUID in lower case.
 func Unpack(id [16]byte) string {
 	text := format(id)
 	return string(text[:])

@@ -16,21 +16,21 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// refused checks that a value cannot be stored, and that the error has these texts.
-func refused[T any](v T, text ...string) func(*testing.T) {
+// rejected checks that a value cannot be stored, and that the error contains the texts.
+func rejected[T any](v T, text ...string) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
 		for _, values := range [][]T{{v}, {v, v}} {
 			last, list := state.Last[T]("c"), state.Append[T]("c")
 			schema := schemaOf(t, last)
 			_, _, err := tryChanges(schema, schema.Empty(), last.Put(v))
-			refusal(t, err, text)
+			checkRejection(t, err, text)
 			_, _, _, err = schema.EncodeWrite(last.Put(v).Core())
-			refusal(t, err, text)
-			refusal(t, schema.Snapshot(commit(t, schema, schema.Empty(), last.Put(v)), func(string, statecore.Kind, []byte) {}), text)
+			checkRejection(t, err, text)
+			checkRejection(t, schema.Snapshot(commit(t, schema, schema.Empty(), last.Put(v)), func(string, statecore.Kind, []byte) {}), text)
 			schema = schemaOf(t, list)
 			_, _, err = tryChanges(schema, schema.Empty(), list.Put(values...))
-			refusal(t, err, text)
+			checkRejection(t, err, text)
 			if len(values) > 1 {
 				assert.ErrorContains(t, err, "element 0")
 			}
@@ -38,7 +38,7 @@ func refused[T any](v T, text ...string) func(*testing.T) {
 	}
 }
 
-func refusal(t *testing.T, err error, text []string) {
+func checkRejection(t *testing.T, err error, text []string) {
 	t.Helper()
 	channelErr(t, err, "c", state.ErrRoundTrip)
 	for _, text := range text {
@@ -53,55 +53,55 @@ type raws struct {
 	Raw  json.RawMessage `json:"raw,omitempty"`
 }
 
-// TestRefusedValues checks values of valid types that storage would change.
-func TestRefusedValues(t *testing.T) {
+// The types of the values are valid, but storage would change the values.
+func TestValuesThatStorageWouldChangeAreErrors(t *testing.T) {
 	t.Parallel()
 	amsterdam := time.FixedZone("LMT", 19*60+32)
 	type open struct {
 		A map[string][]any `json:"a"`
 	}
 	for name, test := range map[string]func(*testing.T){
-		"NaN":                       refused(math.NaN(), "NaN"),
-		"Inf in a struct":           refused(struct{ F float64 }{math.Inf(-1)}, "Inf"),
-		"NaN in an any":             refused(any(math.NaN()), "NaN"),
-		"bad UTF-8":                 refused(bad, "UTF-8"),
-		"bad UTF-8, named":          refused(id(bad), "UTF-8"),
-		"a surrogate's bytes":       refused("\xed\xa0\x80", "UTF-8"),
-		"cut short":                 refused("é"[:1], "UTF-8"),
-		"bad UTF-8 in a struct":     refused(struct{ A string }{bad}, "UTF-8"),
-		"bad UTF-8 as a key":        refused(map[string]int{bad: 1}, "UTF-8"),
-		"bad UTF-8 in an any":       refused(any([]any{bad}), "UTF-8"),
-		"bad UTF-8 with raw beside": refused(raws{bad, json.RawMessage(`"\ufffd"`)}, ".Text", "UTF-8"),
-		"bad UTF-8 in raw":          refused(raws{"", json.RawMessage("\"\xff\"")}, "UTF-8"),
-		"bad UTF-8, quoted": refused(struct {
+		"NaN":                       rejected(math.NaN(), "NaN"),
+		"Inf in a struct":           rejected(struct{ F float64 }{math.Inf(-1)}, "Inf"),
+		"NaN in an any":             rejected(any(math.NaN()), "NaN"),
+		"bad UTF-8":                 rejected(bad, "UTF-8"),
+		"bad UTF-8, named":          rejected(id(bad), "UTF-8"),
+		"a surrogate's bytes":       rejected("\xed\xa0\x80", "UTF-8"),
+		"cut short":                 rejected("é"[:1], "UTF-8"),
+		"bad UTF-8 in a struct":     rejected(struct{ A string }{bad}, "UTF-8"),
+		"bad UTF-8 as a key":        rejected(map[string]int{bad: 1}, "UTF-8"),
+		"bad UTF-8 in an any":       rejected(any([]any{bad}), "UTF-8"),
+		"bad UTF-8 with raw beside": rejected(raws{bad, json.RawMessage(`"\ufffd"`)}, ".Text", "UTF-8"),
+		"bad UTF-8 in raw":          rejected(raws{"", json.RawMessage("\"\xff\"")}, "UTF-8"),
+		"bad UTF-8, quoted": rejected(struct {
 			A *string `json:",string"`
 		}{ref(bad)}, ".A", "UTF-8"),
-		"bad UTF-8 with hooks":  refused(opaqueText{bad}, "UTF-8"),
-		"bad raw":               refused(json.RawMessage(`{`), "JSON"),
-		"empty raw":             refused(json.RawMessage{}, "JSON"),
-		"nil raw":               refused(json.RawMessage(nil), "nil json.RawMessage", "omitempty"),
-		"nil raw in a map":      refused(map[string]json.RawMessage{"k": nil}, "[k]"),
-		"empty number":          refused([]json.Number{"1", ""}, "[1]", "json.Number"),
-		"bad number":            refused(json.Number("x"), "x"),
-		"a pointer to nil":      refused(ref((*int)(nil)), "nil"),
-		"a pointer to no slice": refused(ref([]int(nil)), "nil"),
-		"a pointer to null":     refused(ref(json.RawMessage(" null ")), "nil"),
-		"a pointer to no any":   refused(struct{ P *any }{new(any)}, ".P", "nil"),
-		"year 10000":            refused(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), "year"),
-		"seconds of offset":     refused(struct{ At []time.Time }{[]time.Time{time.Date(1900, 1, 1, 0, 0, 0, 0, amsterdam)}}, ".At[0]", "offset"),
-		"any of int":            refused(any(1), "int", "any"),
-		"any of int64, deep":    refused(open{map[string][]any{"k": {"ok", 1.0, int64(1)}}}, ".A[k][2]", "int64"),
-		"any of a named string": refused(any(id("x")), "state_test.id"),
-		"any of a struct":       refused([]any{struct{}{}}, "[0]", "struct"),
-		"any of a nil map":      refused(any(map[string]any(nil)), "map"),
-		"any of a nil slice":    refused(any([]any(nil)), "[]interface"),
-		"any of strings":        refused(map[string]any{"k": []string{"a"}}, "[k]", "[]string"),
-		"any of a time":         refused(any(time.Now()), "time.Time"),
-		"any of bytes":          refused(any([]byte("x")), "uint8"),
-		"any of a number":       refused(any(json.Number("1")), "json.Number"),
-		"any of a pointer":      refused(any(ref("x")), "*string"),
-		"a hook's error":        refused(color(9), "no such color"),
-		"a hook's panic":        refused((&thrower{}).self(), "panicked"),
+		"bad UTF-8 with hooks":  rejected(opaqueText{bad}, "UTF-8"),
+		"bad raw":               rejected(json.RawMessage(`{`), "JSON"),
+		"empty raw":             rejected(json.RawMessage{}, "JSON"),
+		"nil raw":               rejected(json.RawMessage(nil), "nil json.RawMessage", "omitempty"),
+		"nil raw in a map":      rejected(map[string]json.RawMessage{"k": nil}, "[k]"),
+		"empty number":          rejected([]json.Number{"1", ""}, "[1]", "json.Number"),
+		"bad number":            rejected(json.Number("x"), "x"),
+		"a pointer to nil":      rejected(ref((*int)(nil)), "nil"),
+		"a pointer to no slice": rejected(ref([]int(nil)), "nil"),
+		"a pointer to null":     rejected(ref(json.RawMessage(" null ")), "nil"),
+		"a pointer to no any":   rejected(struct{ P *any }{new(any)}, ".P", "nil"),
+		"year 10000":            rejected(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), "year"),
+		"seconds of offset":     rejected(struct{ At []time.Time }{[]time.Time{time.Date(1900, 1, 1, 0, 0, 0, 0, amsterdam)}}, ".At[0]", "offset"),
+		"any of int":            rejected(any(1), "int", "any"),
+		"any of int64, deep":    rejected(open{map[string][]any{"k": {"ok", 1.0, int64(1)}}}, ".A[k][2]", "int64"),
+		"any of a named string": rejected(any(id("x")), "state_test.id"),
+		"any of a struct":       rejected([]any{struct{}{}}, "[0]", "struct"),
+		"any of a nil map":      rejected(any(map[string]any(nil)), "map"),
+		"any of a nil slice":    rejected(any([]any(nil)), "[]interface"),
+		"any of strings":        rejected(map[string]any{"k": []string{"a"}}, "[k]", "[]string"),
+		"any of a time":         rejected(any(time.Now()), "time.Time"),
+		"any of bytes":          rejected(any([]byte("x")), "uint8"),
+		"any of a number":       rejected(any(json.Number("1")), "json.Number"),
+		"any of a pointer":      rejected(any(ref("x")), "*string"),
+		"a hook's error":        rejected(color(9), "no such color"),
+		"a hook's panic":        rejected((&thrower{}).self(), "panicked"),
 	} {
 		t.Run(name, test)
 	}
@@ -113,13 +113,13 @@ func (t *thrower) self() thrower               { return *t }
 func (t thrower) MarshalJSON() ([]byte, error) { panic("thrown") }
 func (t *thrower) UnmarshalJSON([]byte) error  { return nil }
 
-// opaqueText has no exported fields.
+// opaqueText has no exported field, but methods for JSON.
 type opaqueText struct{ text string }
 
 func (o opaqueText) MarshalJSON() ([]byte, error)     { return json.Marshal(o.text) }
 func (o *opaqueText) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &o.text) }
 
-// blind has a method to write JSON and none to read it.
+// blind has a method that writes JSON, but no method that reads it.
 type blind struct{ N int }
 
 func (blind) MarshalJSON() ([]byte, error) { return []byte("1"), nil }
@@ -135,20 +135,21 @@ type secretive struct {
 
 type withCache struct {
 	N     int            `json:"n"`
-	cache map[string]int `json:"-"` //nolint:unused // the test is about unexported fields: an unexported field with a reference
+	cache map[string]int `json:"-"` //nolint:unused // the test is about unexported fields
 }
 
 type withScratch struct {
 	N       int    `json:"n"`
-	scratch [4]int `json:"-"` //nolint:unused // plain assignment copies it
+	scratch [4]int `json:"-"` //nolint:unused // the test is about unexported fields
 }
 
-// Selfish embeds itself. Mutual embeds itself through Other.
+// Selfish embeds its own type.
 type Selfish struct {
 	*Selfish
 	N int
 }
 
+// Mutual embeds its own type through Other.
 type Mutual struct {
 	*Other
 	N int
@@ -158,60 +159,61 @@ type Other struct{ *Mutual }
 
 type stringer interface{ String() string }
 
-// refusedType checks that NewSchema returns an error with these texts for a type.
-func refusedType[T any](text ...string) func(*testing.T) {
+// rejectedType checks that NewSchema returns an error for a type, and that the error
+// contains the texts.
+func rejectedType[T any](text ...string) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
 		for _, c := range []state.Handle{state.Last[T]("c"), state.Append[T]("c"), state.Map[string, T]("c"), state.NewChannel("c", func(n int, _ T) (int, error) { return n, nil })} {
 			_, err := statecore.NewSchema[state.Handle](c)
-			refusal(t, err, text)
+			checkRejection(t, err, text)
 		}
 		schemaOf(t, state.Untracked[T]("c"))
 	}
 }
 
-func TestRefusedTypes(t *testing.T) {
+func TestTypesThatCannotBeStoredAreErrors(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(*testing.T){
-		"chan":             refusedType[chan int]("chan int", "Untracked"),
-		"func in a slice":  refusedType[[]func()]("[]func()[]"),
-		"complex":          refusedType[struct{ C complex128 }](".C"),
-		"interface":        refusedType[stringer]("interface"),
-		"error":            refusedType[struct{ Err error }](".Err", "interface"),
-		"unexported":       refusedType[secretive](".secret", "not exported"),
-		"unexported, deep": refusedType[map[string][]*struct{ In secretive }]("[][].In.secret"),
-		"writes only":      refusedType[blind]("none that reads it back"),
-		"writes text only": refusedType[[]blindText]("none that reads it back"),
-		"keys of struct":   refusedType[map[struct{ A int }]int]("keys"),
-		"keys of float":    refusedType[map[float64]int]("keys"),
-		"keys of any":      refusedType[map[any]int]("keys"),
-		"keys of time":     refusedType[map[time.Time]int]("keys", ".loc"),
-		"keys write only":  refusedType[map[blindText]int]("keys"),
-		"pointer hooks":    refusedType[map[string]celsius]("map of pointers"),
-		"pointer hooks in": refusedType[map[string][2]struct{ C celsius }]("[].C", "map of pointers"),
-		"one name twice": refusedType[struct {
+		"chan":             rejectedType[chan int]("chan int", "Untracked"),
+		"func in a slice":  rejectedType[[]func()]("[]func()[]"),
+		"complex":          rejectedType[struct{ C complex128 }](".C"),
+		"interface":        rejectedType[stringer]("interface"),
+		"error":            rejectedType[struct{ Err error }](".Err", "interface"),
+		"unexported":       rejectedType[secretive](".secret", "not exported"),
+		"unexported, deep": rejectedType[map[string][]*struct{ In secretive }]("[][].In.secret"),
+		"writes only":      rejectedType[blind]("none that reads it back"),
+		"writes text only": rejectedType[[]blindText]("none that reads it back"),
+		"keys of struct":   rejectedType[map[struct{ A int }]int]("keys"),
+		"keys of float":    rejectedType[map[float64]int]("keys"),
+		"keys of any":      rejectedType[map[any]int]("keys"),
+		"keys of time":     rejectedType[map[time.Time]int]("keys", ".loc"),
+		"keys write only":  rejectedType[map[blindText]int]("keys"),
+		"pointer hooks":    rejectedType[map[string]celsius]("map of pointers"),
+		"pointer hooks in": rejectedType[map[string][2]struct{ C celsius }]("[].C", "map of pointers"),
+		"one name twice": rejectedType[struct {
 			A int `json:"B"`
 			B int
 		}](".A", ".B", `"B"`),
-		"hidden by embed": refusedType[struct {
+		"hidden by embed": rejectedType[struct {
 			Named
 			ID int `json:"id"`
 		}](".Named.ID", "lost"),
-		"ambiguous": refusedType[struct {
+		"ambiguous": rejectedType[struct {
 			Named
 			Other struct{ A int }
 			*lowerNamed
 		}]("lowerNamed"),
-		"embedded pointer":  refusedType[struct{ *lower }](".lower", "not exported"),
-		"embedded type":     refusedType[struct{ id }](".id", "not exported"),
-		"embeds itself":     refusedType[Selfish](".Selfish", "embeds its own type"),
-		"embeds each other": refusedType[Mutual](".Other", "embeds its own type"),
-		"embeds hooks": refusedType[struct {
+		"embedded pointer":  rejectedType[struct{ *lower }](".lower", "not exported"),
+		"embedded type":     rejectedType[struct{ id }](".id", "not exported"),
+		"embeds itself":     rejectedType[Selfish](".Selfish", "embeds its own type"),
+		"embeds each other": rejectedType[Mutual](".Other", "embeds its own type"),
+		"embeds hooks": rejectedType[struct {
 			time.Time
 			big.Int
 		}](".Time", "give the field a name"),
-		"uncopyable":       refusedType[withCache]("Clone", "withCache"),
-		"a recursive chan": refusedType[*loop](".C"),
+		"uncopyable":       rejectedType[withCache]("Clone", "withCache"),
+		"a recursive chan": rejectedType[*loop](".C"),
 	} {
 		t.Run(name, test)
 	}
@@ -225,8 +227,8 @@ type loop struct {
 	C    chan int
 }
 
-// TestSetsOfAddresses checks keys that == compares in another way after storage.
-func TestSetsOfAddresses(t *testing.T) {
+// Storage changes how == compares values of these types.
+func TestKeysComparedByAddressAreErrors(t *testing.T) {
 	t.Parallel()
 	type partly struct {
 		A int
@@ -249,7 +251,7 @@ func TestSetsOfAddresses(t *testing.T) {
 	schemaOf(t, state.Set[netip.Addr]("a"), state.Set[any]("b"), state.Set[struct{ A string }]("c"), state.Map[netip.Addr, int]("d"))
 }
 
-// keyed has a text form and is compared by address.
+// keyed has methods for a text form. Go's == compares its values by address.
 type keyed struct {
 	p *int //nolint:unused // the test is about unexported fields
 }
@@ -257,7 +259,7 @@ type keyed struct {
 func (k keyed) MarshalText() ([]byte, error)  { return []byte("k"), nil }
 func (k *keyed) UnmarshalText(_ []byte) error { return nil }
 
-func TestSetOfAny(t *testing.T) {
+func TestSetOfAnyChecksEachElement(t *testing.T) {
 	t.Parallel()
 	c := state.Set[any]("c")
 	schema := schemaOf(t, c)
@@ -272,7 +274,7 @@ func TestSetOfAny(t *testing.T) {
 	channelErr(t, err, "c", nil) // == panics
 }
 
-// secretKey has its id in a field that JSON does not store.
+// secretKey holds its id in a field that is not stored.
 type secretKey struct {
 	Key  string `json:"-"`
 	Text string `json:"text"`
@@ -283,9 +285,7 @@ type bySecret struct{}
 func (bySecret) ID(e secretKey) string                   { return e.Key }
 func (bySecret) WithID(e secretKey, id string) secretKey { e.Key = id; return e }
 
-// TestKeyThatIsNotStored checks that the error comes with the write, not with the
-// read.
-func TestKeyThatIsNotStored(t *testing.T) {
+func TestKeyThatIsNotStoredIsAnErrorOfTheWrite(t *testing.T) {
 	t.Parallel()
 	c := state.Keyed("c", bySecret{})
 	schema := schemaOf(t, c)
@@ -293,8 +293,8 @@ func TestKeyThatIsNotStored(t *testing.T) {
 	channelErr(t, err, "c", state.ErrRoundTrip)
 }
 
-// TestRawText checks raw JSON with an escape that would mean a loss in other JSON.
-func TestRawText(t *testing.T) {
+// The escape \ufffd is allowed in raw JSON. In other JSON it would show a loss.
+func TestRawJSONWithEscapesIsStored(t *testing.T) {
 	t.Parallel()
 	for _, v := range []raws{
 		{"fine \ufffd", json.RawMessage(`"\ufffd"`)},
@@ -307,14 +307,13 @@ func TestRawText(t *testing.T) {
 	roundTripNow(t, opaqueRaw{raws{"x", json.RawMessage(`"\ufffd"`)}})
 }
 
-// opaqueRaw has its own JSON form, which includes raw JSON.
+// opaqueRaw has methods for JSON, whose output contains raw JSON.
 type opaqueRaw struct{ Raws raws }
 
 func (o opaqueRaw) MarshalJSON() ([]byte, error)     { return json.Marshal([]any{o.Raws}) }
 func (o *opaqueRaw) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &[]any{&o.Raws}) }
 
-// TestEmptyIsNilWhereOmitted checks the difference that omitempty asks for.
-func TestEmptyIsNilWhereOmitted(t *testing.T) {
+func TestOmitemptyMakesEmptyValuesNil(t *testing.T) {
 	t.Parallel()
 	for i, got := range trip(t, omitting{C: []int{}, D: map[string]int{}}) {
 		stored := i > 0 // the first is the value before storage
@@ -323,9 +322,9 @@ func TestEmptyIsNilWhereOmitted(t *testing.T) {
 	}
 }
 
-// TestWhereTextIsBad checks that the error has the path of the bad string, although
-// raw JSON elsewhere has the escape on purpose.
-func TestWhereTextIsBad(t *testing.T) {
+// The error has the path of the invalid string. The raw JSON in the same value is
+// valid, although it contains the escape \ufffd.
+func TestInvalidUTF8IsReportedWithItsPath(t *testing.T) {
 	t.Parallel()
 	type places struct {
 		Raw     json.RawMessage
@@ -340,12 +339,12 @@ func TestWhereTextIsBad(t *testing.T) {
 	raw := json.RawMessage(`"\ufffd"`)
 	text := ref(bad)
 	for name, test := range map[string]func(*testing.T){
-		".Slice[1][0]": refused(places{Raw: raw, Slice: [][1]string{{"ok"}, {bad}}}, ".Slice[1][0]", "UTF-8"),
-		".Map[k][l]":   refused(places{Raw: raw, Map: map[string]map[string]string{"k": {"l": bad}}}, ".Map[k][l]", "UTF-8"),
-		"a key":        refused(places{Raw: raw, Map: map[string]map[string]string{bad: nil}}, ".Map["+bad+"]", "UTF-8"),
-		".Pointer":     refused(places{Raw: raw, Pointer: &text}, ".Pointer", "UTF-8"),
-		".Any[0]":      refused(places{Raw: raw, Any: []any{bad}}, ".Any[0]", "UTF-8"),
-		".Self.Self":   refused(places{Raw: raw, Self: &places{Raw: raw, Self: &places{Raw: raw, Any: bad}}}, ".Self.Self.Any", "UTF-8"),
+		".Slice[1][0]": rejected(places{Raw: raw, Slice: [][1]string{{"ok"}, {bad}}}, ".Slice[1][0]", "UTF-8"),
+		".Map[k][l]":   rejected(places{Raw: raw, Map: map[string]map[string]string{"k": {"l": bad}}}, ".Map[k][l]", "UTF-8"),
+		"a key":        rejected(places{Raw: raw, Map: map[string]map[string]string{bad: nil}}, ".Map["+bad+"]", "UTF-8"),
+		".Pointer":     rejected(places{Raw: raw, Pointer: &text}, ".Pointer", "UTF-8"),
+		".Any[0]":      rejected(places{Raw: raw, Any: []any{bad}}, ".Any[0]", "UTF-8"),
+		".Self.Self":   rejected(places{Raw: raw, Self: &places{Raw: raw, Self: &places{Raw: raw, Any: bad}}}, ".Self.Self.Any", "UTF-8"),
 		"nowhere":      roundTrip(places{Raw: raw, Bytes: []byte(bad), Map: map[string]map[string]string{"k": {"l": "v"}}, Slice: [][1]string{{"\ufffd"}}}),
 	} {
 		t.Run(name, test)
@@ -356,7 +355,7 @@ func TestWhereTextIsBad(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-func TestBadKeys(t *testing.T) {
+func TestInvalidUTF8InKeysIsAnError(t *testing.T) {
 	t.Parallel()
 	entries, set := state.Map[string, int]("c"), state.Set[string]("s")
 	schema := schemaOf(t, entries, set)
@@ -368,8 +367,7 @@ func TestBadKeys(t *testing.T) {
 	}
 }
 
-// TestLocks checks types that must not be copied.
-func TestLocks(t *testing.T) {
+func TestTypesThatContainLocksAreErrors(t *testing.T) {
 	t.Parallel()
 	type guarded struct {
 		N  int         `json:"n"`
@@ -391,7 +389,7 @@ func TestLocks(t *testing.T) {
 			assert.Fail(t, "accepted", name)
 			continue
 		}
-		refusal(t, err, []string{"lock", "Clone"})
+		checkRejection(t, err, []string{"lock", "Clone"})
 	}
 	c := state.Last[guarded]("c")
 	schema := schemaOf(t, c)
