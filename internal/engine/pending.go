@@ -7,14 +7,15 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// storeResult stores the outcome of a task, for a later run if this one cannot
-// commit the superstep. A failure that the end of the run caused is not kept.
+// storeResult stores the outcome of a task as pending writes.
+// A later run needs them if this run cannot commit the superstep.
+// A failure is not stored if the end of the run may have caused it.
 func (r *run) storeResult(t *Task) error {
 	if r.log == nil || t.err != nil && r.ctx.cause() != nil {
 		return nil
 	}
 	writes, err := t.result()
-	if err != nil { // the result cannot be stored, and so the task fails
+	if err != nil { // the result cannot be encoded, so the task fails
 		t.finished, t.err = false, t.fail(err)
 		writes, err = t.result()
 	}
@@ -24,7 +25,8 @@ func (r *run) storeResult(t *Task) error {
 	r.touched.Store(true)
 	err = r.log.write(r.storeCtx, r.key(), writes)
 	if r.log.mode == Sync && t.err == nil && (errors.Is(err, checkpoint.ErrTooLarge) || errors.Is(err, checkpoint.ErrInvalid)) {
-		// The store works and refuses this result. Under Sync the error is of this call.
+		// The store rejects only this result, so the task fails and not the run.
+		// Under the other modes, the error may belong to an earlier write.
 		t.finished, t.own().pauses, t.err = false, nil, t.fail(err)
 		return r.storeResult(t)
 	}
@@ -59,7 +61,7 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 	return e.out, e.err
 }
 
-// void marks the stored results of a superstep that was refused.
+// void stores that the results of a superstep do not count, because it was refused.
 func (r *run) void(tasks []Task) error {
 	below := map[string]int{}
 	for i := range tasks {
@@ -76,7 +78,7 @@ func (r *run) void(tasks []Task) error {
 	return r.log.write(r.storeCtx, r.key(), []checkpoint.Write{w})
 }
 
-// restore takes over the outcome that an earlier run stored for the task.
+// restore restores the outcome that an earlier run stored for the task.
 func (t *Task) restore() {
 	saved := t.scope.pending.tasks[t.ID()]
 	if saved == nil {
@@ -108,8 +110,8 @@ func (t *Task) restore() {
 	}
 }
 
-// stillWaits reports whether a task that asked would only ask again: the caller
-// gave answers and nothing else, and none of the task's questions has one.
+// stillWaits reports whether a task with these pauses need not run again.
+// That is so if the caller gave only answers, and none to a question of the task.
 func (s *session) stillWaits(pauses []Pause) bool {
 	return s.answersOnly && len(pauses) > 0 && !slices.ContainsFunc(pauses, func(p Pause) bool {
 		_, ok := s.answers[p.ID]
