@@ -45,7 +45,7 @@ func (t *Task) splitUpdate(update state.Update, allowed []string) (state.Update,
 		case *Send:
 			if tx == nil {
 				tx = t.scope.plan.Schema.Begin(t.scope.plan.empty)
-				t.own().sends = slices.Grow(t.own().sends, len(update)-i)
+				t.ensureExtras().sends = slices.Grow(t.ensureExtras().sends, len(update)-i)
 			}
 			if err := t.addSend(tx, s, allowed); err != nil {
 				return nil, err
@@ -68,7 +68,7 @@ func (t *Task) follow(s statecore.Signal, allowed []string) error {
 		if t.scope.parent == nil {
 			return fmt.Errorf("%s: %w: the graph has no parent", s.Signal(), ErrSignal)
 		}
-		t.own().toParent = append(t.own().toParent, s.Write)
+		t.ensureExtras().toParent = append(t.ensureExtras().toParent, s.Write)
 		return nil
 	}
 	return fmt.Errorf("%s: %w: a node returned it", s.Signal(), ErrSignal)
@@ -87,7 +87,7 @@ func (t *Task) addSend(tx *statecore.Tx, s *Send, allowed []string) error {
 	if sent.err != nil {
 		return fmt.Errorf("%s: %w", s.Signal(), sent.err)
 	}
-	t.own().sends = append(t.own().sends, sent)
+	t.ensureExtras().sends = append(t.ensureExtras().sends, sent)
 	return nil
 }
 

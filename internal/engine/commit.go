@@ -58,7 +58,7 @@ func (r *run) route(tasks []Task) frontier {
 	for i := range tasks {
 		t := &tasks[i]
 		done[i] = t.routed()
-		persistent = remember(persistent, t.extra().persistent)
+		persistent = remember(persistent, t.extrasOrNone().persistent)
 		r.collectParentWrites(t)
 	}
 	f := nextFrontier(r.plan, &r.front, done)
@@ -72,14 +72,14 @@ func (r *run) route(tasks []Task) frontier {
 func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *frontier, source checkpoint.Source) error {
 	if r.log == nil {
 		if tx != nil {
-			return r.blame(tasks, tx.Check())
+			return r.errorOfWriter(tasks, tx.Check())
 		}
 		return nil
 	}
 	c := r.newCheckpoint(source)
 	var err error
 	if c.Changes, err = r.changes(tx, tasks); err != nil {
-		return r.blame(tasks, err)
+		return r.errorOfWriter(tasks, err)
 	}
 	if c.Control, err = r.plan.encodeControl(r.buffer.control[:0], front, r.controlOrigin()); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *fro
 	r.settles, r.edits = false, nil
 	r.touched.Store(false)
 	if r.parent == nil || source != checkpoint.Input {
-		r.announceCheckpoint()
+		r.emitCheckpointed()
 	}
 	return nil
 }
@@ -144,8 +144,8 @@ func (b *commitBuffer) append(tx *statecore.Tx) (err error) {
 	return err
 }
 
-// blame returns err as the error of the task that wrote to the channel in err.
-func (r *run) blame(tasks []Task, err error) error {
+// errorOfWriter returns err as the error of the task that wrote to the channel in err.
+func (r *run) errorOfWriter(tasks []Task, err error) error {
 	if err == nil || len(tasks) == 0 {
 		return err
 	}
@@ -164,9 +164,9 @@ func (r *run) setCurrent(c *checkpoint.Checkpoint, at time.Time) {
 	r.stored, r.storedAt = c, at
 }
 
-// announceCheckpoint emits the event of the current checkpoint.
+// emitCheckpointed emits the event of the current checkpoint.
 // Under Exit it does nothing, because the checkpoint is stored at the end of the run.
-func (r *run) announceCheckpoint() {
+func (r *run) emitCheckpointed() {
 	if r.events == nil || r.log == nil || r.log.mode == Exit {
 		return
 	}

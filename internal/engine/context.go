@@ -37,15 +37,15 @@ type runContext struct {
 	store       context.Context
 	cancelStore context.CancelCauseFunc // nil if store can never end
 
-	mu       sync.Mutex
-	err      error
-	closed   bool        // the run has ended
-	timer    *time.Timer // fires at the end of the grace period
-	stopped  error       // ErrSuperseded after the run was superseded, else nil
-	rollback bool        // the run has to delete its checkpoints
-	finished bool        // the run can no longer be superseded
-	after    map[int]func()
-	id       int
+	mu         sync.Mutex
+	err        error
+	closed     bool        // the run has ended
+	timer      *time.Timer // fires at the end of the grace period
+	superseded error       // ErrSuperseded after the run was superseded, else nil
+	rollback   bool        // the run has to delete its checkpoints
+	finished   bool        // the run can no longer be superseded
+	afterFuncs map[int]func()
+	id         int
 }
 
 // newRunContext returns the context of a run.
@@ -75,7 +75,7 @@ func (c *runContext) supersede(rollback bool) {
 		return
 	}
 	if c.err == nil || rollback {
-		c.stopped = ErrSuperseded
+		c.superseded = ErrSuperseded
 	}
 	c.rollback = c.rollback || rollback
 	c.mu.Unlock()
@@ -89,14 +89,14 @@ func (c *runContext) finish() (rollback bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.finished = true
-	return c.rollback, c.stopped
+	return c.rollback, c.superseded
 }
 
 // cause returns the reason for which the run has to end, or nil.
 // With a reason, it also ends the context: the AfterFunc on the caller's may run late.
 func (c *runContext) cause() error {
 	c.mu.Lock()
-	stopped := c.stopped
+	stopped := c.superseded
 	c.mu.Unlock()
 	if stopped != nil {
 		return stopped
@@ -138,10 +138,10 @@ func (c *runContext) end(err error) {
 	if c.cancelStore != nil && !c.closed {
 		c.timer = time.AfterFunc(grace, func() { c.cancelStore(c.cause()) })
 	}
-	for _, f := range c.after {
+	for _, f := range c.afterFuncs {
 		go f()
 	}
-	c.after = nil
+	c.afterFuncs = nil
 }
 
 // Deadline returns the deadline of the caller's context.
@@ -170,17 +170,17 @@ func (c *runContext) AfterFunc(f func()) (stop func() bool) {
 		go f()
 		return func() bool { return false }
 	}
-	if c.after == nil {
-		c.after = map[int]func(){}
+	if c.afterFuncs == nil {
+		c.afterFuncs = map[int]func(){}
 	}
 	c.id++
 	id := c.id
-	c.after[id] = f
+	c.afterFuncs[id] = f
 	return func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		_, waiting := c.after[id]
-		delete(c.after, id)
+		_, waiting := c.afterFuncs[id]
+		delete(c.afterFuncs, id)
 		return waiting
 	}
 }

@@ -12,8 +12,7 @@ import (
 )
 
 // control is the stored form of a frontier, in [checkpoint.Checkpoint.Control].
-// The field Memory holds the newest checkpoints of persistent subgraphs.
-// The field of a [frontier] with the same meaning explains each other field.
+// Joins and Memory store the fields arrived and persistent of [frontier].
 type control struct {
 	Next    []string            `json:"next,omitempty"`
 	Sends   []storedSend        `json:"sends,omitempty"`
@@ -127,16 +126,16 @@ func DueNodes(data []byte) ([]string, error) {
 }
 
 // decodeControl rebuilds a frontier from its stored form.
-// It lists names of removed nodes in missing; only a run of such a node fails.
+// It lists names of removed nodes in frontier.missing; a run of such a node fails.
 // It decodes the writes of a sent task only if the task has to run.
-// The function runs decides this for a task with pending writes.
+// For a task with pending writes, the callback runs tells whether it has to run.
 func (p *Plan) decodeControl(c *control, pending *pendingWrites, runs func(*savedTask) bool) (frontier, error) {
 	f := frontier{persistent: c.Memory, call: c.Call, left: c.Left}
 	for _, name := range c.By {
 		f.by = append(f.by, p.current(name))
 	}
-	f.next = p.find(c.Next, &f.missing)
-	f.waiting = p.find(c.Waiting, &f.missing)
+	f.next = p.findNodes(c.Next, &f.missing)
+	f.waiting = p.findNodes(c.Waiting, &f.missing)
 	f.sends = slices.Grow(f.sends, len(c.Sends))
 	tx := p.Schema.Begin(p.empty)
 	for _, stored := range c.Sends {
@@ -159,9 +158,9 @@ func (p *Plan) decodeControl(c *control, pending *pendingWrites, runs func(*save
 	return f, nil
 }
 
-// find returns the nodes with the stored names, sorted by name.
-// It appends the names that the graph does not have to missing.
-func (p *Plan) find(stored []string, missing *[]string) []*Node {
+// findNodes returns the nodes with the stored names, sorted by name.
+// It adds each name that the graph does not have to the list missing.
+func (p *Plan) findNodes(stored []string, missing *[]string) []*Node {
 	var out []*Node
 	for _, name := range stored {
 		if n := p.byName[p.current(name)]; n != nil {
@@ -236,10 +235,10 @@ func (p *Plan) encodeSend(node string, writes []state.Write) (storedSend, error)
 }
 
 // decodeSend decodes a Send.
-// If the graph does not have the node, it appends the name to missing
-// and returns a task whose node is nil.
+// If the graph does not have the node, it returns a task whose node is nil,
+// and adds the name of the node to the list missing.
 func (p *Plan) decodeSend(tx *statecore.Tx, stored storedSend, missing *[]string) (sentTask, error) {
-	found := p.find([]string{stored.Node}, missing)
+	found := p.findNodes([]string{stored.Node}, missing)
 	if found == nil {
 		return sentTask{}, nil
 	}

@@ -43,11 +43,11 @@ func (t *Task) logMissed(channel string) {
 	s := t.scope
 	s.mu.Lock()
 	key := [2]string{t.node.Name, channel}
-	known := s.missed[key]
-	if s.missed == nil {
-		s.missed = map[[2]string]bool{}
+	known := s.loggedUnsent[key]
+	if s.loggedUnsent == nil {
+		s.loggedUnsent = map[[2]string]bool{}
 	}
-	s.missed[key] = true
+	s.loggedUnsent[key] = true
 	s.mu.Unlock()
 	if !known {
 		s.Logger.Warn("graph: a sent task reads a channel that was not sent to it, and sees no value; add it to the Send",
@@ -64,7 +64,7 @@ func (t *Task) execute() {
 		err = errors.Join(fault, err)
 	case fault != nil:
 	case open != nil:
-		t.own().pauses = open
+		t.ensureExtras().pauses = open
 		return
 	case err == nil:
 		err = t.split(update)
@@ -74,7 +74,7 @@ func (t *Task) execute() {
 		return
 	}
 	t.finished = true
-	if ns := t.extra().ended; ns != "" {
+	if ns := t.extrasOrNone().ended; ns != "" {
 		t.scope.log.writer.drop(ns)
 	}
 }
@@ -102,7 +102,7 @@ func (t *Task) call() (update state.Update, err error) {
 // It returns the open questions of the task.
 // It also returns an error that fails the task, even if the node returned nil.
 func (t *Task) close() (open []Pause, fault error) {
-	t.over.Store(true)
+	t.returned.Store(true)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x := t.extras
@@ -118,6 +118,6 @@ func (t *Task) close() (open []Pause, fault error) {
 // ended returns the event TaskFinished of a task that has run.
 func (t *Task) ended() Event {
 	e := t.event(TaskFinished, time.Now())
-	e.Update, e.Asked, e.Err = t.writes, t.extra().pauses != nil, t.err
+	e.Update, e.Asked, e.Err = t.writes, t.extrasOrNone().pauses != nil, t.err
 	return e
 }

@@ -54,7 +54,7 @@ func (f *frontier) dueNames() []string {
 }
 
 // nextFrontier returns the frontier after the completed tasks of a superstep.
-// The argument before is the frontier with which the superstep began.
+// The superstep began with the frontier that is passed as before.
 // nextFrontier is a pure function.
 func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
 	f := frontier{arrived: before.arrived, persistent: before.persistent, call: before.call}
@@ -199,7 +199,7 @@ func (f frontier) with(more routed) frontier {
 }
 
 // remember merges two maps of the newest checkpoints of persistent subgraphs.
-// The entries of more take precedence.
+// If both have a name, the result has the value from the second map.
 func remember(heads, more map[string]string) map[string]string {
 	if len(more) == 0 {
 		return heads

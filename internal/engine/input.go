@@ -65,20 +65,20 @@ func (in *input) targets(s *scope) (routed, error) {
 	caller := &Task{scope: s, node: s.plan.Start}
 	tx := s.plan.Schema.Begin(s.plan.empty)
 	for _, g := range in.gotos {
-		if err := caller.addTarget(g.Node, s.plan.known(g.Node)); err != nil {
+		if err := caller.addTarget(g.Node, s.plan.callerTargets(g.Node)); err != nil {
 			return routed{}, err
 		}
 	}
 	for _, send := range in.sends {
-		if err := caller.addSend(tx, send, s.plan.known(send.Node)); err != nil {
+		if err := caller.addSend(tx, send, s.plan.callerTargets(send.Node)); err != nil {
 			return routed{}, err
 		}
 	}
 	return caller.routed(), nil
 }
 
-// known returns a list with name alone if a caller may schedule it, else nil.
-func (p *Plan) known(name string) []string {
+// callerTargets returns a list with name alone if a caller may schedule it, else nil.
+func (p *Plan) callerTargets(name string) []string {
 	if name == End || p.byName[name] != nil {
 		return []string{name}
 	}

@@ -28,7 +28,7 @@ func (p *Plan) Invoke(ctx context.Context, o *Options, events *Stream, writes []
 	// Release the thread before the last events are delivered.
 	// So the reader of the events can start the next run at once.
 	defer events.offer(context.Background(), maxAhead)
-	r.begin(ctx)
+	r.makeContexts(ctx)
 	defer r.ctx.close()
 	if o.Store == nil {
 		r.id = uuid.New()
@@ -40,7 +40,7 @@ func (p *Plan) Invoke(ctx context.Context, o *Options, events *Stream, writes []
 		return nil, err
 	}
 	defer func() {
-		snap, err = r.giveWay(&lease, snap, err)
+		snap, err = r.endSuperseded(&lease, snap, err)
 		err = errors.Join(err, lease.release(ctx))
 	}()
 	return r.invoke(in)
@@ -65,13 +65,13 @@ func (r *run) acquire(ctx context.Context) (threadLease, error) {
 	if err != nil {
 		return threadLease{}, err
 	}
-	log.use(lease.store)
+	log.setStore(lease.store)
 	r.log = log
 	return lease, nil
 }
 
-// begin makes the contexts of the run.
-func (r *run) begin(ctx context.Context) {
+// makeContexts makes the contexts of the run.
+func (r *run) makeContexts(ctx context.Context) {
 	r.ctx = newRunContext(ctx, r.Store != nil)
 	r.nodeCtx, r.storeCtx = r.ctx, r.ctx.store
 }
@@ -92,7 +92,7 @@ func (r *run) invoke(in input) (snap *Snapshot, err error) {
 		return nil, err
 	}
 	started.State, started.Resumed, started.Step = r.view, resumed, r.step
-	r.events.first(started)
+	r.events.replaceFirst(started)
 	err = r.loop()
 	closed = true
 	if cerr := r.closeLog(); cerr != nil {
@@ -147,7 +147,7 @@ func (r *run) warnWaiting(snap *Snapshot) {
 func (r *run) start(in input) (resumed bool, err error) {
 	found := false
 	if r.log != nil {
-		if found, err = r.find(&in); err != nil {
+		if found, err = r.findCheckpoint(&in); err != nil {
 			return false, err
 		}
 	}
@@ -166,12 +166,12 @@ func (r *run) start(in input) (resumed bool, err error) {
 			return false, err
 		}
 	}
-	return true, r.edit(in)
+	return true, r.applyEdits(in)
 }
 
-// find restores the newest checkpoint of the thread, or the checkpoint r.At.
+// findCheckpoint restores the newest checkpoint of the thread, or the checkpoint r.At.
 // It returns false if the thread has no checkpoint.
-func (r *run) find(in *input) (bool, error) {
+func (r *run) findCheckpoint(in *input) (bool, error) {
 	c, err := r.log.store.Get(r.ctx, checkpoint.Key{Thread: r.thread})
 	if errors.Is(err, checkpoint.ErrNotFound) && r.At == "" {
 		return false, nil
@@ -180,8 +180,8 @@ func (r *run) find(in *input) (bool, error) {
 		return false, err
 	}
 	r.log.setHead("", c.ID)
-	r.log.keep(&c)
-	r.expect(in)
+	r.log.keepWrites(&c)
+	r.recordAnswers(in)
 	if r.At != "" && (r.At != c.ID || len(in.answers) == 0) {
 		if len(in.answers) > 0 {
 			return false, fmt.Errorf("checkpoint %s is not the thread's newest, and a run from there asks its questions again, so it cannot take an answer: %w", r.At, ErrNoQuestion)
@@ -196,10 +196,10 @@ func (r *run) find(in *input) (bool, error) {
 	return true, r.load(&c)
 }
 
-// expect records the answers of the caller before the checkpoint is restored.
+// recordAnswers records the answers of the caller before the checkpoint is restored.
 // The restoration uses them to skip tasks that do not run.
-// The method edit checks the answers later.
-func (r *run) expect(in *input) {
+// The method applyEdits checks the answers later.
+func (r *run) recordAnswers(in *input) {
 	r.answersOnly = len(in.answers) > 0 && len(in.writes) == 0 && !in.hasTargets()
 	r.answers = make(map[string]json.RawMessage, len(in.answers))
 	for _, a := range in.answers {
@@ -237,7 +237,7 @@ func (r *run) beginTurn(in input) error {
 		}
 		to.node = callerNode
 		front = nextFrontier(r.plan, &before, []routed{to})
-	} else if front, err = r.enter(&before); err != nil {
+	} else if front, err = r.entryFrontier(&before); err != nil {
 		return err
 	}
 	if r.log != nil {
@@ -255,8 +255,8 @@ func (r *run) beginTurn(in input) error {
 // callerNode stands for the caller as the source of targets.
 var callerNode = &Node{Name: Start, names: []string{Start}}
 
-// enter returns the frontier after Start.
-func (r *run) enter(before *frontier) (frontier, error) {
+// entryFrontier returns the frontier after Start.
+func (r *run) entryFrontier(before *frontier) (frontier, error) {
 	entry := &Task{scope: &r.scope, node: r.plan.Start}
 	if err := entry.branch(r.view); err != nil {
 		return frontier{}, err
@@ -271,9 +271,9 @@ func (r *run) fork() error {
 	return r.commit(nil, r.view, nil, &r.front, checkpoint.Fork)
 }
 
-// edit applies the caller's answers, writes and targets to the current checkpoint.
+// applyEdits applies the caller's answers, writes and targets to the current checkpoint.
 // It also stores them as pending writes, so that a crash does not lose them.
-func (r *run) edit(in input) error {
+func (r *run) applyEdits(in input) error {
 	var stored []checkpoint.Write
 	given := map[string]bool{}
 	for _, a := range in.answers {

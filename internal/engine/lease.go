@@ -113,7 +113,7 @@ func acquireThread(ctx context.Context, o *Options, rc *runContext) (threadLease
 		if err := o.conflict(ctx, errHeld); err != nil {
 			return threadLease{}, err
 		}
-		if err := other.giveWay(ctx, o.Conflict); err != nil {
+		if err := other.waitRelease(ctx, o.Conflict); err != nil {
 			return threadLease{}, err
 		}
 	}
@@ -201,13 +201,13 @@ func leaseThread(ctx context.Context, o *Options, rc *runContext) (checkpoint.Le
 
 // waitError returns the error of a run whose context ended before it had the thread.
 func waitError(ctx context.Context) error {
-	return fmt.Errorf("%w while the run waited for another run on its thread", context.Cause(ctx))
+	return fmt.Errorf("%w while the run waited for another run of the thread", context.Cause(ctx))
 }
 
-// giveWay waits until the run of h has released the thread.
+// waitRelease waits until the run of h has released the thread.
 // Under Interrupt and Rollback it stops the run.
 // Under Rollback the run also deletes its checkpoints.
-func (h *holder) giveWay(ctx context.Context, policy ConflictPolicy) error {
+func (h *holder) waitRelease(ctx context.Context, policy ConflictPolicy) error {
 	if policy == Interrupt || policy == Rollback {
 		h.ctx.supersede(policy == Rollback)
 	}

@@ -33,8 +33,8 @@ func (t *Task) Once(ctx context.Context, key string, fn func(context.Context) ([
 		}
 	}
 	select {
-	case <-call.turn:
-		defer func() { call.turn <- struct{}{} }()
+	case <-call.token:
+		defer func() { call.token <- struct{}{} }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -62,7 +62,7 @@ func (t *Task) Once(ctx context.Context, key string, fn func(context.Context) ([
 func (t *Task) onceCall(key string) *onceCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	x := t.own()
+	x := t.ensureExtras()
 	c := x.once[key]
 	if c == nil {
 		if x.once == nil {
@@ -89,11 +89,11 @@ func (t *Task) storeNow(mark string, data []byte) error {
 		return nil
 	}
 	t.mu.Lock()
-	if t.over.Load() {
+	if t.returned.Load() {
 		t.mu.Unlock()
 		return errNodeReturned
 	}
-	storing := &t.own().storing
+	storing := &t.ensureExtras().storing
 	storing.Add(1)
 	defer storing.Done()
 	index := t.nextIndex
@@ -107,7 +107,7 @@ func (t *Task) storeNow(mark string, data []byte) error {
 	if err != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.own().fault = errors.Join(t.own().fault, err)
+		t.ensureExtras().fault = errors.Join(t.ensureExtras().fault, err)
 	}
 	return err
 }

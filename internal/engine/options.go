@@ -79,9 +79,9 @@ type session struct {
 
 	mu         sync.Mutex
 	persistent map[string]bool // the names of the persistent subgraphs that are running
-	// missed holds pairs of a node and a channel, to log each pair once.
+	// loggedUnsent holds pairs of a node and a channel, to log each pair once.
 	// A sent task of the node read the channel although it was not sent to it.
-	missed map[[2]string]bool
+	loggedUnsent map[[2]string]bool
 }
 
 // taskError converts the failure of a task to the error that users see.

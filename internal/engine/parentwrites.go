@@ -27,7 +27,7 @@ func (r *run) collectParentWrites(t *Task) {
 			r.shared = append(r.shared, w)
 		}
 	}
-	r.toParent = append(r.toParent, t.extra().toParent...)
+	r.toParent = append(r.toParent, t.extrasOrNone().toParent...)
 }
 
 // leavesSubgraph reports whether a write for the parent ends the subgraph.
@@ -58,7 +58,7 @@ func (r *run) appendParentWrites(list []checkpoint.Change, t *Task) ([]checkpoin
 			list = append(list, checkpoint.Change{Channel: changeShared + name, Kind: uint8(k), Data: data})
 		}
 	}
-	for _, w := range t.extra().toParent {
+	for _, w := range t.extrasOrNone().toParent {
 		stored, err := r.encodeParentWrite(w)
 		if err != nil {
 			return nil, err

@@ -27,7 +27,7 @@ func (r *run) storeResult(t *Task) error {
 	if r.log.mode == Sync && t.err == nil && (errors.Is(err, checkpoint.ErrTooLarge) || errors.Is(err, checkpoint.ErrInvalid)) {
 		// The store rejects only this result, so the task fails and not the run.
 		// Under the other modes, the error may belong to an earlier write.
-		t.finished, t.own().pauses, t.err = false, nil, t.fail(err)
+		t.finished, t.ensureExtras().pauses, t.err = false, nil, t.fail(err)
 		return r.storeResult(t)
 	}
 	return err
@@ -36,8 +36,8 @@ func (r *run) storeResult(t *Task) error {
 // result returns the pending writes that hold the outcome of the task.
 func (t *Task) result() ([]checkpoint.Write, error) {
 	switch {
-	case t.extra().pauses != nil:
-		w, err := encodeMark(t.ID(), markAsk, indexAsk, t.extra().pauses)
+	case t.extrasOrNone().pauses != nil:
+		w, err := encodeMark(t.ID(), markAsk, indexAsk, t.extrasOrNone().pauses)
 		return []checkpoint.Write{w}, err
 	case t.err != nil:
 		return []checkpoint.Write{{Task: t.ID(), Index: indexError, Channel: markError, Data: []byte(t.err.Error())}}, nil
@@ -46,15 +46,15 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 	for _, w := range t.writes {
 		e.write(w)
 	}
-	e.routes(t.targets, t.extra().sends)
-	for _, w := range t.extra().toParent {
+	e.routes(t.targets, t.extrasOrNone().sends)
+	for _, w := range t.extrasOrNone().toParent {
 		stored, err := t.scope.encodeParentWrite(w)
 		if err != nil {
 			return nil, err
 		}
 		e.addJSON(markParent, stored)
 	}
-	if persistent := t.extra().persistent; persistent != nil {
+	if persistent := t.extrasOrNone().persistent; persistent != nil {
 		e.addJSON(markPersist, persistent)
 	}
 	e.add(markDone, 0, nil)
@@ -90,23 +90,23 @@ func (t *Task) restore() {
 		t.finished, t.err = true, nil
 		t.writes, t.targets = saved.writes, saved.targets
 		if saved.sends != nil || saved.persistent != nil {
-			t.own().sends, t.own().persistent = saved.sends, saved.persistent
+			t.ensureExtras().sends, t.ensureExtras().persistent = saved.sends, saved.persistent
 		}
 		for _, stored := range saved.toParent {
 			w, err := t.scope.decodeParentWrite(stored)
 			if err != nil {
 				t.finished, t.err = false, t.fail(err)
 			}
-			t.own().toParent = append(t.own().toParent, w)
+			t.ensureExtras().toParent = append(t.ensureExtras().toParent, w)
 		}
 	case saved.asked && t.scope.stillWaits(saved.pauses):
-		t.own().pauses = saved.pauses
+		t.ensureExtras().pauses = saved.pauses
 	}
 	for key, value := range saved.once {
-		if t.own().once == nil {
-			t.own().once = map[string]*onceCall{}
+		if t.ensureExtras().once == nil {
+			t.ensureExtras().once = map[string]*onceCall{}
 		}
-		t.own().once[key] = completedCall(value)
+		t.ensureExtras().once[key] = completedCall(value)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A mark is a pending write of the engine; these are the channels of marks.
+// These are the channels of marks. A mark is a pending write of the engine.
 // A pending write with any other channel is a write to a channel of the graph.
 const (
 	markDone    = "$done"   // the task has finished; no data
@@ -184,7 +184,7 @@ func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) 
 }
 
 // sortWrites returns the pending writes in the order in which they apply.
-// It omits those that a rollback removed.
+// It omits writes that a rollback removed.
 // Writes of a task under a former name come before writes under its present name.
 // It does not change its argument.
 func (p *Plan) sortWrites(writes []checkpoint.Write) []checkpoint.Write {
@@ -297,7 +297,7 @@ func (d *pendingDecoder) decode(id string, t *savedTask, w *checkpoint.Write) (e
 	case markError:
 		t.failure = string(w.Data)
 	case markGoto:
-		t.targets = append(t.targets, d.plan.find([]string{string(w.Data)}, &d.out.missing)...)
+		t.targets = append(t.targets, d.plan.findNodes([]string{string(w.Data)}, &d.out.missing)...)
 	case markSend:
 		err = d.decodeSend(t, w.Data)
 	case markParent:

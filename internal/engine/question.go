@@ -20,7 +20,7 @@ func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (answer json.R
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	id = t.questionID(interrupt, key)
-	x := t.own()
+	x := t.ensureExtras()
 	if x.keys[id] {
 		err = fmt.Errorf("interrupt %q, key %q: %w", interrupt, key, ErrDuplicateKey)
 		x.fault = errors.Join(x.fault, err)
@@ -84,7 +84,7 @@ func (t *Task) Reject(question string) error {
 func (t *Task) Asked() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.extra().asked != nil
+	return t.extrasOrNone().asked != nil
 }
 
 // ForgetQuestions removes the questions of a failed attempt before the next attempt.

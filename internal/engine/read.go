@@ -33,7 +33,7 @@ func (p *Plan) Snapshot(ctx context.Context, o *Options, tasks []string) (*Snaps
 		if i == len(tasks)-1 {
 			read = o.At
 		}
-		if r, err = r.inner(ctx, o.Store, id, read); err != nil {
+		if r, err = r.restoreSubgraph(ctx, o.Store, id, read); err != nil {
 			return nil, err
 		}
 	}
@@ -51,7 +51,7 @@ func (p *Plan) Namespace(ctx context.Context, o *Options, tasks []string) (strin
 		if err != nil {
 			break
 		}
-		r, err = r.inner(ctx, o.Store, id, "")
+		r, err = r.restoreSubgraph(ctx, o.Store, id, "")
 	}
 	if err != nil {
 		return "", err
@@ -59,15 +59,15 @@ func (p *Plan) Namespace(ctx context.Context, o *Options, tasks []string) (strin
 	return r.ns, nil
 }
 
-// inner restores the subgraph that the task with the given id runs.
+// restoreSubgraph restores the subgraph that the task with the given id runs.
 // It restores the newest checkpoint of the call, or the checkpoint at if that is not empty.
-func (r *run) inner(ctx context.Context, store checkpoint.Store, id, at string) (*run, error) {
+func (r *run) restoreSubgraph(ctx context.Context, store checkpoint.Store, id, at string) (*run, error) {
 	task, err := r.callingTask(id)
 	if err != nil {
 		return nil, err
 	}
 	in := task.subgraphRun(ctx)
-	for _, name := range task.names() {
+	for _, name := range task.allIDs() {
 		in.ns = task.namespaceAs(name)
 		c, err := store.Get(ctx, checkpoint.Key{Thread: r.thread, Namespace: in.ns, ID: at})
 		if errors.Is(err, checkpoint.ErrNotFound) {

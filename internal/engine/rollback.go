@@ -9,17 +9,17 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// keep remembers the pending writes of a restored checkpoint, for a rollback.
-func (l *runLog) keep(c *checkpoint.Checkpoint) {
+// keepWrites remembers the pending writes of a restored checkpoint, for a rollback.
+func (l *runLog) keepWrites(c *checkpoint.Checkpoint) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.found = append(l.found, foundWrites{c.Key, c.Writes})
 }
 
-// giveWay returns [ErrSuperseded] for a run that another run superseded.
-// If the other run demands it, giveWay also rolls the run back.
+// endSuperseded returns [ErrSuperseded] for a run that another run superseded.
+// If the other run demands it, endSuperseded also rolls the run back.
 // The caller still holds the thread.
-func (r *run) giveWay(lease *threadLease, snap *Snapshot, err error) (*Snapshot, error) {
+func (r *run) endSuperseded(lease *threadLease, snap *Snapshot, err error) (*Snapshot, error) {
 	rollback, superseded := r.ctx.finish()
 	if superseded == nil {
 		return snap, err

@@ -20,7 +20,7 @@ var (
 	ErrPersistentBusy = errors.New("the persistent subgraph is in use by another task of the superstep")
 )
 
-// A run is one run of a graph or of a subgraph.
+// A run executes a graph or a subgraph once.
 // It begins with an input or a stored checkpoint.
 // It ends when no task is due, or with a pause or an error.
 type run struct {
@@ -142,7 +142,7 @@ func (r *run) runAndCommit(tasks []Task) error {
 	if err := r.checkPersistent(tasks); err != nil {
 		return err
 	}
-	r.announce(tasks)
+	r.emitStepStarted(tasks)
 	if err := r.runTasks(tasks); err != nil {
 		return err
 	}
@@ -177,9 +177,9 @@ func (r *run) checkPersistent(tasks []Task) error {
 	return nil
 }
 
-// announce emits the first events of a superstep.
+// emitStepStarted emits the first events of a superstep.
 // These are its start and the results of tasks that an earlier run finished.
-func (r *run) announce(tasks []Task) {
+func (r *run) emitStepStarted(tasks []Task) {
 	if r.events == nil {
 		return
 	}
@@ -231,7 +231,7 @@ func (r *run) classify(tasks []Task) error {
 		if t.err != nil {
 			errs = append(errs, t.err)
 		}
-		r.pauses = append(r.pauses, t.extra().pauses...)
+		r.pauses = append(r.pauses, t.extrasOrNone().pauses...)
 	}
 	if errs == nil && r.pauses == nil {
 		return nil
@@ -308,7 +308,7 @@ func (r *run) refuse(tasks []Task, at int, err error) error {
 }
 
 // pauseAt records a static pause for each of the nodes that the list includes.
-// It reports whether there is one.
+// It reports whether the run has a pause.
 func (r *run) pauseAt(list []string, kind string, nodes []string) bool {
 	for i, name := range nodes {
 		if r.limits.names(list, name) && !slices.Contains(nodes[:i], name) {

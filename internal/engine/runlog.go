@@ -31,8 +31,10 @@ type runLog struct {
 
 func newRunLog(mode Durability) *runLog { return &runLog{mode: mode, heads: map[string]string{}} }
 
-// use sets the store. It is called after the run has acquired its thread.
-func (l *runLog) use(store checkpoint.Store) { l.store, l.writer = store, newWriter(l.mode, store) }
+// setStore sets the store. It is called after the run has acquired its thread.
+func (l *runLog) setStore(store checkpoint.Store) {
+	l.store, l.writer = store, newWriter(l.mode, store)
+}
 
 // nextID returns an id that is greater than all ids that it returned before.
 func (l *runLog) nextID() string {

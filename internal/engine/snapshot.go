@@ -50,7 +50,7 @@ func (r *run) snapshotOfCheckpoint() *Snapshot {
 	tasks := r.tasks()
 	for i := range tasks {
 		if saved := tasks[i].saved; saved != nil && !saved.done && saved.asked {
-			tasks[i].own().pauses = saved.unanswered(r.pending.answers)
+			tasks[i].ensureExtras().pauses = saved.unanswered(r.pending.answers)
 		}
 	}
 	if !r.pending.tried() {
@@ -90,7 +90,7 @@ func (r *run) snapshot(tasks []Task) *Snapshot {
 			out.Next = append(out.Next, t.node.Name)
 		}
 		if r.pauses == nil {
-			out.Pauses = append(out.Pauses, t.extra().pauses...)
+			out.Pauses = append(out.Pauses, t.extrasOrNone().pauses...)
 		}
 	}
 	out.Next = append(out.Next, r.front.missing...)

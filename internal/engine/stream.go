@@ -28,7 +28,7 @@ type Stream struct {
 	// The Stream itself means that the consumer takes the pending events.
 	// Nil means the end. The buffer has room for one delivery.
 	deliveries chan any
-	left       chan struct{} // closed when the consumer stops reading
+	abandoned  chan struct{} // closed when the consumer stops reading
 
 	mu      sync.Mutex
 	pending []Event       // collected events, which follow all delivered events
@@ -37,7 +37,7 @@ type Stream struct {
 }
 
 func newStream(newEvent func(Event) any) *Stream {
-	return &Stream{newEvent: newEvent, deliveries: make(chan any, 1), left: make(chan struct{})}
+	return &Stream{newEvent: newEvent, deliveries: make(chan any, 1), abandoned: make(chan struct{})}
 }
 
 // add collects an event. Only the goroutine of the run calls it.
@@ -66,7 +66,7 @@ func (s *Stream) send(ctx context.Context, e Event) {
 }
 
 // offer tells the consumer to take the pending events.
-// If there are more than limit, it waits until the consumer takes them.
+// If their number exceeds limit, offer waits until the consumer takes them.
 // If ctx ends first, the next call of offer delivers them.
 func (s *Stream) offer(ctx context.Context, limit int) {
 	if s == nil {
@@ -96,7 +96,7 @@ func (s *Stream) waitAndUnlock(ctx context.Context) {
 	s.mu.Unlock()
 	select {
 	case <-taken:
-	case <-s.left:
+	case <-s.abandoned:
 	case <-ctx.Done():
 	}
 }
@@ -124,15 +124,15 @@ func (s *Stream) deliver(ctx context.Context, d any) bool {
 	}
 	select {
 	case s.deliveries <- d:
-	case <-s.left:
+	case <-s.abandoned:
 	case <-ctx.Done():
 		return false
 	}
 	return true
 }
 
-// first replaces the first collected event. It must be called before any offer.
-func (s *Stream) first(e Event) {
+// replaceFirst replaces the first collected event. It must be called before any offer.
+func (s *Stream) replaceFirst(e Event) {
 	if s != nil {
 		s.pending[0] = e
 	}
@@ -160,7 +160,7 @@ func Consume(ctx context.Context, run func(context.Context, *Stream) error, newE
 	})
 	defer func() { // also when yield panics
 		cancel(errConsumerLeft)
-		close(s.left)
+		close(s.abandoned)
 		done.Wait()
 	}()
 	var taken []Event

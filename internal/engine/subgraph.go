@@ -39,7 +39,7 @@ func RunSubgraph(ctx context.Context) (state.Update, error) {
 	e.State, e.Resumed = r.view, resumed
 	r.emit(e)
 	if !resumed {
-		r.announceCheckpoint()
+		r.emitCheckpointed()
 	}
 	if err := r.loop(); err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func (t *Task) subgraphRun(ctx context.Context) *run {
 // The argument is the present id of the task or a former one.
 func (t *Task) callID(id string) string { return id + "@" + t.scope.ns + "@" + t.scope.checkpoint }
 
-// names returns the present id of the task and its ids under former node names.
-func (t *Task) names() []string {
+// allIDs returns the present id of the task and its ids under former node names.
+func (t *Task) allIDs() []string {
 	return append([]string{t.ID()}, t.scope.plan.formerTasks(t.node.Name, t.sent)...)
 }
 
@@ -97,7 +97,7 @@ func (r *run) resumeCall() (bool, error) {
 		return false, nil
 	}
 	t := r.parent
-	for _, id := range t.names() {
+	for _, id := range t.allIDs() {
 		r.ns = t.namespaceAs(id)
 		if found, err := r.resumeCallIn(t.callID(id)); found || err != nil {
 			return found, err
@@ -128,7 +128,7 @@ func (r *run) resumeCallIn(call string) (bool, error) {
 	if err := r.restore(&c); err != nil {
 		return false, err
 	}
-	r.log.keep(&c)
+	r.log.keepWrites(&c)
 	r.resuming = r.pending.begun()
 	return true, nil
 }
@@ -157,7 +157,7 @@ func (r *run) beginCall() error {
 	if err != nil {
 		return err
 	}
-	front, err := r.enter(&frontier{persistent: persistent, call: r.parent.callID(r.parent.ID())})
+	front, err := r.entryFrontier(&frontier{persistent: persistent, call: r.parent.callID(r.parent.ID())})
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (r *run) askParent() {
 		r.pauses[i].Node = t.node.Name
 	}
 	t.mu.Lock()
-	t.own().asked = r.pauses
+	t.ensureExtras().asked = r.pauses
 	t.mu.Unlock()
 	e := r.event(Paused)
 	e.Detail = &EventDetail{Pauses: r.pauses}
@@ -212,9 +212,9 @@ func (r *run) endCall() (state.Update, error) {
 	t := r.parent
 	t.mu.Lock()
 	if name := t.node.Subgraph.Persist; name != "" && r.log != nil {
-		t.own().persistent = map[string]string{name: r.checkpoint}
+		t.ensureExtras().persistent = map[string]string{name: r.checkpoint}
 	} else if r.log != nil {
-		t.own().ended = r.ns
+		t.ensureExtras().ended = r.ns
 	}
 	t.mu.Unlock()
 	update := append(state.Update{}, r.shared...)

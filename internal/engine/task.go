@@ -72,7 +72,7 @@ type Task struct {
 	targets  []*Node
 	err      error // made by session.taskError
 
-	over      atomic.Bool // the node has returned
+	returned  atomic.Bool // the node has returned
 	watched   atomic.Bool // the context of the node has an IdleWatch
 	mu        sync.Mutex  // guards extras and nextIndex
 	nextIndex int         // the index of the next pending write
@@ -101,18 +101,18 @@ type taskExtras struct {
 // noExtras is the value of extras that are nil. It is never changed.
 var noExtras taskExtras
 
-// extra returns the extras for reading.
+// extrasOrNone returns the extras for reading.
 // The caller holds t.mu, or the node has ended.
-func (t *Task) extra() *taskExtras {
+func (t *Task) extrasOrNone() *taskExtras {
 	if t.extras == nil {
 		return &noExtras
 	}
 	return t.extras
 }
 
-// own returns the extras for writing, and allocates them if necessary.
+// ensureExtras returns the extras for writing, and allocates them if necessary.
 // The caller holds t.mu, or the node has ended.
-func (t *Task) own() *taskExtras {
+func (t *Task) ensureExtras() *taskExtras {
 	if t.extras == nil {
 		t.extras = &taskExtras{}
 	}
@@ -121,14 +121,14 @@ func (t *Task) own() *taskExtras {
 
 // A onceCall is a side effect of a task, with its result if it is known.
 type onceCall struct {
-	turn  chan struct{} // a lock: it holds a token while no goroutine runs the side effect
+	token chan struct{} // a lock: it holds a token while no goroutine runs the side effect
 	ready bool          // value is the result
 	value json.RawMessage
 }
 
 func newOnceCall() *onceCall {
-	c := &onceCall{turn: make(chan struct{}, 1)}
-	c.turn <- struct{}{}
+	c := &onceCall{token: make(chan struct{}, 1)}
+	c.token <- struct{}{}
 	return c
 }
 
@@ -178,7 +178,7 @@ func TaskOf(ctx context.Context) *Task {
 	if !ok {
 		t, _ = ctx.Value(taskKey{}).(*Task)
 	}
-	if t == nil || t.over.Load() {
+	if t == nil || t.returned.Load() {
 		return nil
 	}
 	return t
@@ -188,7 +188,7 @@ func TaskOf(ctx context.Context) *Task {
 func (t *Task) ID() string { return taskID(t.node.Name, t.sent) }
 
 // due reports whether the task still has to run in this superstep.
-func (t *Task) due() bool { return !t.finished && t.err == nil && t.extra().pauses == nil }
+func (t *Task) due() bool { return !t.finished && t.err == nil && t.extrasOrNone().pauses == nil }
 
 // restored reports whether an earlier run stored the result of the task.
 func (t *Task) restored() bool { return t.finished && t.saved != nil && t.saved.done }
@@ -200,7 +200,7 @@ func (t *Task) fail(err error) error {
 
 // routed returns the node of the task and the targets that the task chose.
 func (t *Task) routed() routed {
-	return routed{node: t.node, targets: t.targets, sends: t.extra().sends}
+	return routed{node: t.node, targets: t.targets, sends: t.extrasOrNone().sends}
 }
 
 func (t *Task) event(kind EventKind, at time.Time) Event {

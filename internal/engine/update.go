@@ -41,7 +41,7 @@ func (p *Plan) edit(ctx context.Context, o *Options, tasks []string, change func
 	sync := *o
 	sync.Durability = Sync
 	r.Options = &sync
-	r.begin(ctx)
+	r.makeContexts(ctx)
 	defer r.ctx.close()
 	_, _ = r.ctx.finish() // an edit is short, so no other run may supersede it
 	lease, err := r.acquire(ctx)
@@ -50,7 +50,7 @@ func (p *Plan) edit(ctx context.Context, o *Options, tasks []string, change func
 	}
 	defer func() { err = errors.Join(err, lease.release(ctx)) }()
 	if len(tasks) == 0 {
-		if _, err = r.find(&input{}); err != nil {
+		if _, err = r.findCheckpoint(&input{}); err != nil {
 			return nil, err
 		}
 		err = change(r)
@@ -81,7 +81,7 @@ func (r *run) editSubgraph(tasks []string, change func(*run) error) (*run, error
 		if i == len(tasks)-1 {
 			read = at
 		}
-		if inner, err = inner.inner(r.ctx, r.log.store, id, read); err != nil {
+		if inner, err = inner.restoreSubgraph(r.ctx, r.log.store, id, read); err != nil {
 			return nil, err
 		}
 		outer = append(outer, inner)
@@ -161,7 +161,7 @@ func (r *run) update(updates []NodeUpdate) error {
 		r.newOrigin()
 	}
 	for i := range tasks {
-		front.left = front.left || slices.ContainsFunc(tasks[i].extra().toParent, leavesSubgraph)
+		front.left = front.left || slices.ContainsFunc(tasks[i].extrasOrNone().toParent, leavesSubgraph)
 	}
 	r.step++
 	if err := r.commit(tx, view, tasks, &front, checkpoint.Edited); err != nil {
@@ -185,7 +185,7 @@ func (r *run) applyUnfinished() (view state.View, ran []string, err error) {
 		if !t.finished {
 			continue
 		}
-		r.front.persistent = remember(r.front.persistent, t.extra().persistent)
+		r.front.persistent = remember(r.front.persistent, t.extrasOrNone().persistent)
 		if err := statecore.Apply(tx, i, t.writes); err != nil {
 			return nil, nil, err
 		}
