@@ -22,7 +22,8 @@ func (t *Task) split(update state.Update) error {
 	if len(t.node.Branches) == 0 || t.scope.branchesReadCommit() {
 		return nil
 	}
-	// A sent task sees another state than its branches, which read the superstep's.
+	// A branch reads the state of the superstep.
+	// That holds even after a sent task, which sees only the sent writes.
 	return t.branch(statecore.Overlay(t.scope.plan.Schema, t.scope.view, t.writes))
 }
 

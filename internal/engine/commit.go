@@ -144,7 +144,8 @@ func (b *commitBuffer) append(tx *statecore.Tx) (err error) {
 	return err
 }
 
-// errorOfWriter returns err as the error of the task that wrote to the channel in err.
+// errorOfWriter finds the task that wrote to the channel that err names.
+// It returns err as the error of that task.
 func (r *run) errorOfWriter(tasks []Task, err error) error {
 	if err == nil || len(tasks) == 0 {
 		return err

@@ -93,7 +93,8 @@ func (c *runContext) finish() (rollback bool, err error) {
 }
 
 // cause returns the reason for which the run has to end, or nil.
-// With a reason, it also ends the context: the AfterFunc on the caller's may run late.
+// If there is a reason, cause also ends the context.
+// The function that context.AfterFunc calls for this purpose may run too late.
 func (c *runContext) cause() error {
 	c.mu.Lock()
 	stopped := c.superseded

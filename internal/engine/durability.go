@@ -40,7 +40,7 @@ func (d Durability) String() string {
 // The subgraphs of a superstep use the writer concurrently.
 //
 // The async and exit writers keep the arguments of put and write.
-// The sync writer does not, so the caller may then use their memory again.
+// The sync writer does not keep them, so the caller may reuse their memory.
 type writer interface {
 	// put stores a checkpoint that follows head.
 	put(ctx context.Context, c *checkpoint.Checkpoint, head string) error
@@ -89,7 +89,8 @@ func (w *syncWriter) put(ctx context.Context, c *checkpoint.Checkpoint, head str
 }
 
 // write adds the pending writes to the open group of the checkpoint.
-// If no goroutine stores groups of the checkpoint, this one does until none is left.
+// One goroutine at a time stores the groups of a checkpoint.
+// If there is none, the goroutine that calls write becomes that goroutine.
 func (w *syncWriter) write(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
 	w.mu.Lock()
 	if w.closed {

@@ -77,7 +77,8 @@ func (in *input) targets(s *scope) (routed, error) {
 	return caller.routed(), nil
 }
 
-// callerTargets returns a list with name alone if a caller may schedule it, else nil.
+// callerTargets returns name as a list if the caller of a run may schedule that node.
+// Otherwise it returns nil.
 func (p *Plan) callerTargets(name string) []string {
 	if name == End || p.byName[name] != nil {
 		return []string{name}

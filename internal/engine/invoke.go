@@ -197,7 +197,7 @@ func (r *run) findCheckpoint(in *input) (bool, error) {
 }
 
 // recordAnswers records the answers of the caller before the checkpoint is restored.
-// The restoration uses them to skip tasks that do not run.
+// So restore can skip the sent writes of tasks that do not run.
 // The method applyEdits checks the answers later.
 func (r *run) recordAnswers(in *input) {
 	r.answersOnly = len(in.answers) > 0 && len(in.writes) == 0 && !in.hasTargets()

@@ -27,7 +27,7 @@ func (o *Options) threadKey() threadKey {
 }
 
 // holders are the runs of this process that hold a thread or wait for its lease.
-// They keep two runs off one thread if the store has no leases.
+// If the store has no leases, they prevent two concurrent runs on a thread.
 // They let a run stop another run on its thread, even of another graph.
 var holders struct {
 	mu     sync.Mutex
@@ -131,7 +131,7 @@ func acquireThread(ctx context.Context, o *Options, rc *runContext) (threadLease
 	return lease, nil
 }
 
-// storeDecides reports whether the store decides if a run waits for a thread,
+// storeDecides reports whether the run asks the store for the lease,
 // although another run of this process holds the thread.
 // That is so for a store with leases under Reject: its options may tell it to wait.
 func (o *Options) storeDecides(ctx context.Context) bool {
@@ -143,7 +143,7 @@ func (o *Options) storeDecides(ctx context.Context) bool {
 var errHeld = fmt.Errorf("%w: another run holds the thread", checkpoint.ErrConflict)
 
 // conflict returns nil if the run has to wait for a thread that another run holds.
-// Otherwise it returns the error of the run, which is held under Reject.
+// Otherwise it returns the error of the run. Under Reject, that error is held.
 func (o *Options) conflict(ctx context.Context, held error) error {
 	if o.heldAround(ctx) {
 		return fmt.Errorf("%w: a node of that run starts this run, and would wait for itself; use a subgraph or another thread", errHeld)

@@ -20,7 +20,7 @@ type Options struct {
 	// At is the id of the checkpoint to start from; empty for the newest.
 	At string
 
-	// Graph identifies the graph in this process. It is comparable.
+	// Graph identifies the graph in this process. Its value must be comparable.
 	Graph any
 	// Conflict selects the reaction if another run holds the thread.
 	Conflict ConflictPolicy

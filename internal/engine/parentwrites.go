@@ -8,15 +8,15 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// These names mark changes in a checkpoint of a subgraph that are writes for its parent.
-// They do not change the state of the subgraph.
-// A run that resumes the call restores the writes from them.
+// These names mark changes that hold writes of a subgraph for its parent.
+// Such a change does not change the state of the subgraph.
+// A run that resumes the call restores the writes from these changes.
 const (
 	changeShared = "$out:"   // a prefix: the name of a shared channel follows
 	changeParent = "$parent" // the data is a storedParent
 )
 
-// collectParentWrites keeps the writes of a subgraph's task that its parent receives.
+// collectParentWrites appends a task's writes for the parent to r.shared and r.toParent.
 func (r *run) collectParentWrites(t *Task) {
 	if r.parent == nil {
 		return
@@ -42,7 +42,7 @@ func leavesSubgraph(w state.Write) bool {
 }
 
 // appendParentWrites appends the stored form of a task's writes for the parent.
-// It omits a write if the stored change of its channel can be decoded as the write.
+// It omits writes that can be decoded from the stored changes of their channels.
 func (r *run) appendParentWrites(list []checkpoint.Change, t *Task) ([]checkpoint.Change, error) {
 	schema, outer := r.plan.Schema, r.parent.scope.plan.Schema
 	for _, w := range t.writes {

@@ -16,7 +16,7 @@ func (l *runLog) keepWrites(c *checkpoint.Checkpoint) {
 	l.found = append(l.found, foundWrites{c.Key, c.Writes})
 }
 
-// endSuperseded returns [ErrSuperseded] for a run that another run superseded.
+// endSuperseded adds [ErrSuperseded] to the error of a run that another run superseded.
 // If the other run demands it, endSuperseded also rolls the run back.
 // The caller still holds the thread.
 func (r *run) endSuperseded(lease *threadLease, snap *Snapshot, err error) (*Snapshot, error) {

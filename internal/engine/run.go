@@ -26,7 +26,8 @@ var (
 type run struct {
 	scope
 
-	// stored is the current checkpoint, whose changes may be missing; nil before the first.
+	// stored is the current checkpoint; nil before the first.
+	// Its changes must not be read, because a later commit reuses their memory.
 	stored      *checkpoint.Checkpoint
 	storedAt    time.Time
 	source      checkpoint.Source

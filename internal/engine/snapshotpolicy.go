@@ -32,7 +32,7 @@ const (
 
 func (s *snapshotPolicy) reset() { *s = snapshotPolicy{} }
 
-// add counts a checkpoint with these changes.
+// add counts one more checkpoint, which has the given changes.
 func (s *snapshotPolicy) add(changes []checkpoint.Change) {
 	s.rows++
 	for i := range changes {

@@ -101,7 +101,8 @@ func (s *Stream) waitAndUnlock(ctx context.Context) {
 	}
 }
 
-// take returns the pending events. It uses the memory of before for later events.
+// take returns the pending events.
+// It collects later events in the memory of before, an earlier result of take.
 func (s *Stream) take(before []Event) []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
