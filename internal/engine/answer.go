@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// answer returns the pending write that holds an answer.
+// answer returns the pending write that stores an answer. The question must be open.
 func (r *run) answer(a Answer) (checkpoint.Write, error) {
 	var q openQuestion
 	open := false
@@ -27,7 +27,7 @@ func (r *run) answer(a Answer) (checkpoint.Write, error) {
 	return w, err
 }
 
-// openQuestions says how many questions are open, for an error.
+// openQuestions returns the end of an error text: the number of open questions.
 func (r *run) openQuestions() string {
 	open := 0
 	if r.pending != nil {
@@ -40,5 +40,5 @@ func (r *run) openQuestions() string {
 	if open == 0 {
 		return "; the thread has no open question"
 	}
-	return fmt.Sprintf("; %d other questions are open, see Snapshot.Pauses", open)
+	return fmt.Sprintf("; number of open questions: %d, see Snapshot.Pauses", open)
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// split separates what the node returned into writes, targets and writes for the
-// parent, and runs the branches of the node.
+// split separates the update of the node into writes, targets and writes for the parent.
+// It then runs the branches of the node.
 //
-// A branch of a single task reads the state after the superstep, and runs when
-// that exists. See commitStep.
+// If the task is alone in its superstep, commitStep runs the branches instead.
+// They then read the state after the superstep, and no overlay is needed.
 func (t *Task) split(update state.Update) error {
 	writes, err := t.splitUpdate(update, t.node.Destinations)
 	if err != nil {
@@ -22,17 +22,15 @@ func (t *Task) split(update state.Update) error {
 	if len(t.node.Branches) == 0 || t.scope.branchesReadCommit() {
 		return nil
 	}
-	return t.branch(statecore.Overlay(t.scope.plan.Schema, t.view0(), t.writes))
+	// A branch reads the state of the superstep.
+	// That holds even after a sent task, which sees only the sent writes.
+	return t.branch(statecore.Overlay(t.scope.plan.Schema, t.scope.view, t.writes))
 }
 
-// branchesReadCommit reports whether branches run on the state after the commit.
+// branchesReadCommit reports whether branches read the state after the superstep.
 func (s *scope) branchesReadCommit() bool { return s.single && !s.plan.branchNeedsOverlay }
 
-// view0 is the state on which branches are evaluated: the state of the superstep. A
-// sent task runs on another state.
-func (t *Task) view0() state.View { return t.scope.view }
-
-// splitUpdate returns the writes of an update, and follows its signals.
+// splitUpdate returns the writes of an update and applies its signals to the task.
 func (t *Task) splitUpdate(update state.Update, allowed []string) (state.Update, error) {
 	if !slices.ContainsFunc(update, func(w state.Write) bool { return w.Signal() != nil }) {
 		return update, nil
@@ -48,7 +46,7 @@ func (t *Task) splitUpdate(update state.Update, allowed []string) (state.Update,
 		case *Send:
 			if tx == nil {
 				tx = t.scope.plan.Schema.Begin(t.scope.plan.empty)
-				t.own().sends = slices.Grow(t.own().sends, len(update)-i)
+				t.ensureExtras().sends = slices.Grow(t.ensureExtras().sends, len(update)-i)
 			}
 			if err := t.addSend(tx, s, allowed); err != nil {
 				return nil, err
@@ -62,7 +60,7 @@ func (t *Task) splitUpdate(update state.Update, allowed []string) (state.Update,
 	return writes, nil
 }
 
-// follow follows a signal that is not a Send.
+// follow applies a signal that is not a Send to the task.
 func (t *Task) follow(s statecore.Signal, allowed []string) error {
 	switch s := s.(type) {
 	case Goto:
@@ -71,14 +69,14 @@ func (t *Task) follow(s statecore.Signal, allowed []string) error {
 		if t.scope.parent == nil {
 			return fmt.Errorf("%s: %w: the graph has no parent", s.Signal(), ErrSignal)
 		}
-		t.own().toParent = append(t.own().toParent, s.Write)
+		t.ensureExtras().toParent = append(t.ensureExtras().toParent, s.Write)
 		return nil
 	}
 	return fmt.Errorf("%s: %w: a node returned it", s.Signal(), ErrSignal)
 }
 
-// addSend schedules a sent task. A write that cannot be applied is refused here,
-// where the error can name the sender.
+// addSend schedules a sent task.
+// It applies the sent writes now, so that an error becomes the error of the sender.
 func (t *Task) addSend(tx *statecore.Tx, s *Send, allowed []string) error {
 	if err := t.allow(s.Node, allowed); err != nil {
 		return err
@@ -90,7 +88,7 @@ func (t *Task) addSend(tx *statecore.Tx, s *Send, allowed []string) error {
 	if sent.err != nil {
 		return fmt.Errorf("%s: %w", s.Signal(), sent.err)
 	}
-	t.own().sends = append(t.own().sends, sent)
+	t.ensureExtras().sends = append(t.ensureExtras().sends, sent)
 	return nil
 }
 
@@ -108,7 +106,7 @@ func (t *Task) addTarget(name string, allowed []string) error {
 	return nil
 }
 
-// allow returns an error if a target is not among the declared ones.
+// allow returns an error if target is not one of the declared targets.
 func (t *Task) allow(target string, declared []string) error {
 	if slices.Contains(declared, target) {
 		return nil
@@ -119,7 +117,7 @@ func (t *Task) allow(target string, declared []string) error {
 	return fmt.Errorf("target %q: %w: %s", target, ErrRoute, declaredTargets(t.node.Name, target, declared))
 }
 
-// declaredTargets says which targets are declared, and how to declare another one.
+// declaredTargets returns the end of an error text about an undeclared target.
 func declaredTargets(node, target string, declared []string) string {
 	if len(declared) > 0 {
 		return fmt.Sprintf("%q are; add %q to them", declared, target)
@@ -127,7 +125,7 @@ func declaredTargets(node, target string, declared []string) string {
 	return fmt.Sprintf("none are; declare it with Destinations(%q, %q)", node, target)
 }
 
-// branch runs the node's branches on a state that has the task's writes.
+// branch runs the node's branches. The state v includes the writes of the task.
 func (t *Task) branch(v state.View) error {
 	for i := range t.node.Branches {
 		b := &t.node.Branches[i]

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// commitStep folds the writes of a superstep into the state, in task order, finds
-// what is due next, and commits both.
+// commitStep applies the writes of a superstep to the state, in task order.
+// It then computes the next frontier and stores both in a checkpoint.
 func (r *run) commitStep(tasks []Task) error {
 	tx := r.transaction()
 	for i := range tasks {
@@ -35,8 +35,8 @@ func (r *run) commitStep(tasks []Task) error {
 	return nil
 }
 
-// transaction returns a transaction on the current state. The one of the superstep
-// before is used again.
+// transaction returns a transaction on the current state.
+// It uses the memory of the last transaction again.
 func (r *run) transaction() *statecore.Tx {
 	if r.tx == nil {
 		r.tx = r.plan.Schema.Begin(r.view)
@@ -46,9 +46,10 @@ func (r *run) transaction() *statecore.Tx {
 	return r.tx
 }
 
-// route returns the frontier after a superstep, and keeps the writes of its tasks for the parent.
+// route returns the frontier after a superstep.
+// It also collects the writes of the tasks for the parent of a subgraph.
 func (r *run) route(tasks []Task) frontier {
-	var single [1]routed // needs no allocation
+	var single [1]routed // a single task needs no allocation
 	done := single[:]
 	if len(tasks) > 1 {
 		done = make([]routed, len(tasks))
@@ -57,7 +58,7 @@ func (r *run) route(tasks []Task) frontier {
 	for i := range tasks {
 		t := &tasks[i]
 		done[i] = t.routed()
-		persistent = remember(persistent, t.extra().persistent)
+		persistent = remember(persistent, t.extrasOrNone().persistent)
 		r.collectParentWrites(t)
 	}
 	f := nextFrontier(r.plan, &r.front, done)
@@ -66,19 +67,19 @@ func (r *run) route(tasks []Task) frontier {
 	return f
 }
 
-// commit stores a superstep, an input, a fork or an update as a new checkpoint. A
-// run without a thread only checks that the changes could be stored.
+// commit stores a new checkpoint for a superstep, an input, a fork or an update.
+// A run without a thread stores nothing; it only checks that the changes can be encoded.
 func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *frontier, source checkpoint.Source) error {
 	if r.log == nil {
 		if tx != nil {
-			return r.blame(tasks, tx.Check())
+			return r.errorOfWriter(tasks, tx.Check())
 		}
 		return nil
 	}
 	c := r.newCheckpoint(source)
 	var err error
 	if c.Changes, err = r.changes(tx, tasks); err != nil {
-		return r.blame(tasks, err)
+		return r.errorOfWriter(tasks, err)
 	}
 	if c.Control, err = r.plan.encodeControl(r.buffer.control[:0], front, r.controlOrigin()); err != nil {
 		return err
@@ -94,12 +95,12 @@ func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *fro
 	r.settles, r.edits = false, nil
 	r.touched.Store(false)
 	if r.parent == nil || source != checkpoint.Input {
-		r.announceCheckpoint()
+		r.emitCheckpointed()
 	}
 	return nil
 }
 
-// newCheckpoint returns the checkpoint that follows the current one.
+// newCheckpoint returns a checkpoint whose parent is the current one, without changes.
 func (r *run) newCheckpoint(source checkpoint.Source) *checkpoint.Checkpoint {
 	c := r.buffer.checkpoint
 	if c == nil {
@@ -113,18 +114,17 @@ func (r *run) newCheckpoint(source checkpoint.Source) *checkpoint.Checkpoint {
 	return c
 }
 
-// A commitBuffer is the memory of a checkpoint and its parts. Under Sync the store
-// has used it when Put returns, and a later commit uses it again.
+// A commitBuffer holds memory of stored checkpoints for later commits.
+// Only Sync uses it: the store no longer needs a checkpoint after Put has returned.
 type commitBuffer struct {
 	checkpoint *checkpoint.Checkpoint
 	changes    []checkpoint.Change
-	data       []byte // of the changes
+	data       []byte // the encoded values of the changes
 	control    []byte
-	emit       statecore.Emit // appends to changes
+	emit       statecore.Emit // a function that appends a change to changes
 }
 
-// keep keeps the memory of a checkpoint that was stored, and the one before it, for
-// the next commit.
+// keep keeps the memory of the stored checkpoint c and of the checkpoint before it.
 func (b *commitBuffer) keep(c, before *checkpoint.Checkpoint, mode Durability) {
 	if mode == Sync {
 		b.checkpoint, b.changes, b.control = before, c.Changes, c.Control
@@ -133,7 +133,7 @@ func (b *commitBuffer) keep(c, before *checkpoint.Checkpoint, mode Durability) {
 	}
 }
 
-// append appends the stored form of the changes of a transaction.
+// append appends the stored form of a transaction's changes to b.changes.
 func (b *commitBuffer) append(tx *statecore.Tx) (err error) {
 	if b.emit == nil {
 		b.emit = func(channel string, k statecore.Kind, data []byte) {
@@ -144,8 +144,9 @@ func (b *commitBuffer) append(tx *statecore.Tx) (err error) {
 	return err
 }
 
-// blame makes an error of the state the error of the task whose write cannot be stored.
-func (r *run) blame(tasks []Task, err error) error {
+// errorOfWriter finds the task that wrote to the channel that err names.
+// It returns err as the error of that task.
+func (r *run) errorOfWriter(tasks []Task, err error) error {
 	if err == nil || len(tasks) == 0 {
 		return err
 	}
@@ -158,16 +159,15 @@ func (r *run) blame(tasks []Task, err error) error {
 	return tasks[0].fail(err)
 }
 
-// setCurrent makes a checkpoint the one on which the next superstep builds. It was
-// stored at this time.
+// setCurrent makes c the current checkpoint of the run. It was stored at the time at.
 func (r *run) setCurrent(c *checkpoint.Checkpoint, at time.Time) {
 	r.checkpoint, r.source = c.ID, c.Source
 	r.stored, r.storedAt = c, at
 }
 
-// announceCheckpoint delivers the event of the current checkpoint. Under Exit
-// there is one at the end of the run.
-func (r *run) announceCheckpoint() {
+// emitCheckpointed emits the event of the current checkpoint.
+// Under Exit it does nothing, because the checkpoint is stored at the end of the run.
+func (r *run) emitCheckpointed() {
 	if r.events == nil || r.log == nil || r.log.mode == Exit {
 		return
 	}
@@ -176,7 +176,7 @@ func (r *run) announceCheckpoint() {
 	r.emit(e)
 }
 
-// controlOrigin returns the origin that the checkpoint of the thread's own graph records.
+// controlOrigin returns the origin to store in a checkpoint; nil in a subgraph.
 func (r *run) controlOrigin() *string {
 	if r.parent != nil {
 		return nil
@@ -184,7 +184,8 @@ func (r *run) controlOrigin() *string {
 	return r.origin
 }
 
-// changes returns the stored form of the changes of the caller and of the superstep.
+// changes returns the stored form of the changes for the next checkpoint.
+// These are the edits of the caller and the changes of the superstep.
 func (r *run) changes(tx *statecore.Tx, tasks []Task) ([]checkpoint.Change, error) {
 	r.buffer.changes = append(r.buffer.changes[:0], r.edits...)
 	if tx == nil {
@@ -203,7 +204,7 @@ func (r *run) changes(tx *statecore.Tx, tasks []Task) ([]checkpoint.Change, erro
 	return list, nil
 }
 
-// appendChanges appends the stored form of the changes of a transaction.
+// appendChanges appends the stored form of a transaction's changes to list.
 func appendChanges(list []checkpoint.Change, tx *statecore.Tx) ([]checkpoint.Change, error) {
 	err := tx.Changes(func(channel string, k statecore.Kind, data []byte) {
 		list = append(list, checkpoint.Change{Channel: channel, Kind: uint8(k), Data: data})
@@ -211,8 +212,8 @@ func appendChanges(list []checkpoint.Change, tx *statecore.Tx) ([]checkpoint.Cha
 	return list, err
 }
 
-// amend applies writes of the caller to the state of the current checkpoint. The
-// next commit stores them.
+// amend applies writes of the caller to the state of the run.
+// The next commit stores their changes.
 func (r *run) amend(writes state.Update) error {
 	if len(writes) == 0 {
 		return nil

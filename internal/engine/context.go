@@ -7,47 +7,49 @@ import (
 	"time"
 )
 
-// ErrDrained is the cause with which a caller cancels a run that is to stop at
-// the end of the current superstep.
+// ErrDrained is the cause with which a caller cancels a run to drain it.
+// The run then stops at the end of the current superstep.
 var ErrDrained = errors.New("the run was drained")
 
-// ErrSuperseded is the cause with which a run ends that gives way to another one
-// on its thread.
+// ErrSuperseded is the cause of the end of a run that another run superseded.
+// Both runs are on the same thread.
 var ErrSuperseded = errors.New("the run gave way to another run on its thread")
 
-// errRunEnded is returned to goroutines that outlive the run.
+// errRunEnded is returned to a goroutine that uses a run after its end.
 var errRunEnded = errors.New("the run has ended")
 
-// grace is the time in which a run may still store finished results, after its context
-// has ended.
+// grace is the time for which a run may still store results
+// after its context has ended.
 const grace = 10 * time.Second
 
-// A runContext is the context of a run's nodes. It ends with the caller's, with
-// the same error and cause, unless the caller only drains the run. It ends with
-// the run at the latest.
+// A runContext is the context of the nodes of a run.
+// It ends when the context of the caller ends, with the same error and cause.
+// It does not end if the caller drains the run.
+// It ends with the run at the latest.
 type runContext struct {
 	caller context.Context
 	done   chan struct{}
 	unhook func() bool
 
-	// store is the context with which the run stores its progress. It ends the grace
-	// period after the run's context, so that finished results are kept although the
-	// run was cancelled.
+	// store is the context for calls of the store.
+	// It ends the grace period after the context of the nodes.
+	// So the results of finished tasks are stored although the run was cancelled.
 	store       context.Context
-	cancelStore context.CancelCauseFunc // nil if nothing is stored and nobody can cancel the run
+	cancelStore context.CancelCauseFunc // nil if store can never end
 
-	mu       sync.Mutex
-	err      error
-	closed   bool        // the run has ended
-	timer    *time.Timer // of the grace period
-	stopped  error       // ErrSuperseded, once the run was superseded
-	rollback bool        // the run is to remove what it stored
-	finished bool        // the run cannot be superseded
-	after    map[int]func()
-	id       int
+	mu         sync.Mutex
+	err        error
+	closed     bool        // the run has ended
+	timer      *time.Timer // fires at the end of the grace period
+	superseded error       // ErrSuperseded after the run was superseded, else nil
+	rollback   bool        // the run has to delete its checkpoints
+	finished   bool        // the run can no longer be superseded
+	afterFuncs map[int]func()
+	id         int
 }
 
-// newRunContext returns the context of a run, which has a thread or not.
+// newRunContext returns the context of a run.
+// The argument thread tells whether the run has a thread.
 func newRunContext(caller context.Context, thread bool) *runContext {
 	c := &runContext{caller: caller, done: make(chan struct{}), store: context.WithoutCancel(caller)}
 	if thread || caller.Done() != nil {
@@ -59,13 +61,13 @@ func newRunContext(caller context.Context, thread bool) *runContext {
 	return c
 }
 
-// drained reports whether the caller drains the run.
+// drained reports whether the caller has asked to drain the run.
 func (c *runContext) drained() bool {
 	return c.caller.Err() != nil && errors.Is(context.Cause(c.caller), ErrDrained)
 }
 
-// supersede ends the run with the cause [ErrSuperseded], unless it has finished.
-// With rollback, the run also removes its checkpoints.
+// supersede ends the run with the cause [ErrSuperseded], unless the run has finished.
+// If rollback is true, the run also deletes its checkpoints.
 func (c *runContext) supersede(rollback bool) {
 	c.mu.Lock()
 	if c.finished {
@@ -73,27 +75,29 @@ func (c *runContext) supersede(rollback bool) {
 		return
 	}
 	if c.err == nil || rollback {
-		c.stopped = ErrSuperseded
+		c.superseded = ErrSuperseded
 	}
 	c.rollback = c.rollback || rollback
 	c.mu.Unlock()
 	c.end(context.Canceled)
 }
 
-// finish marks the run as finished: nobody can supersede it any more. It returns
-// [ErrSuperseded] if the run was superseded before, and whether it is to be rolled back.
+// finish marks the run as finished, so that it can no longer be superseded.
+// It returns [ErrSuperseded] if the run was superseded before.
+// The result rollback tells whether the run has to be rolled back.
 func (c *runContext) finish() (rollback bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.finished = true
-	return c.rollback, c.stopped
+	return c.rollback, c.superseded
 }
 
-// cause returns why the run has to end, or nil. It ends the context if there is
-// a reason, since the hook on the caller's context may run late.
+// cause returns the reason for which the run has to end, or nil.
+// If there is a reason, cause also ends the context.
+// The function that context.AfterFunc calls for this purpose may run too late.
 func (c *runContext) cause() error {
 	c.mu.Lock()
-	stopped := c.stopped
+	stopped := c.superseded
 	c.mu.Unlock()
 	if stopped != nil {
 		return stopped
@@ -106,7 +110,7 @@ func (c *runContext) cause() error {
 	return context.Cause(c.caller)
 }
 
-// close ends the contexts with their run.
+// close ends both contexts at the end of the run.
 func (c *runContext) close() {
 	if c.unhook != nil {
 		c.unhook()
@@ -123,6 +127,7 @@ func (c *runContext) close() {
 	}
 }
 
+// end ends the context of the nodes with an error and starts the grace period.
 func (c *runContext) end(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,19 +139,19 @@ func (c *runContext) end(err error) {
 	if c.cancelStore != nil && !c.closed {
 		c.timer = time.AfterFunc(grace, func() { c.cancelStore(c.cause()) })
 	}
-	for _, f := range c.after {
+	for _, f := range c.afterFuncs {
 		go f()
 	}
-	c.after = nil
+	c.afterFuncs = nil
 }
 
-// Deadline is the caller's.
+// Deadline returns the deadline of the caller's context.
 func (c *runContext) Deadline() (time.Time, bool) { return c.caller.Deadline() }
 
-// Done is closed when the context ends.
+// Done returns a channel that is closed when the context ends.
 func (c *runContext) Done() <-chan struct{} { return c.done }
 
-// Err returns why the context ended.
+// Err returns the error with which the context ended, or nil.
 func (c *runContext) Err() error {
 	_ = c.cause()
 	c.mu.Lock()
@@ -154,10 +159,11 @@ func (c *runContext) Err() error {
 	return c.err
 }
 
-// Value is the caller's.
+// Value returns a value of the caller's context.
 func (c *runContext) Value(key any) any { return c.caller.Value(key) }
 
-// AfterFunc lets package context derive contexts without a goroutine for each.
+// AfterFunc calls f in a goroutine after the context has ended.
+// Package context uses it to derive a context without starting a goroutine.
 func (c *runContext) AfterFunc(f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,17 +171,17 @@ func (c *runContext) AfterFunc(f func()) (stop func() bool) {
 		go f()
 		return func() bool { return false }
 	}
-	if c.after == nil {
-		c.after = map[int]func(){}
+	if c.afterFuncs == nil {
+		c.afterFuncs = map[int]func(){}
 	}
 	c.id++
 	id := c.id
-	c.after[id] = f
+	c.afterFuncs[id] = f
 	return func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		_, waiting := c.after[id]
-		delete(c.after, id)
+		_, waiting := c.afterFuncs[id]
+		delete(c.afterFuncs, id)
 		return waiting
 	}
 }

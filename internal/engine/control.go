@@ -11,7 +11,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// control is the stored form of a frontier: [checkpoint.Checkpoint.Control].
+// control is the stored form of a frontier, in [checkpoint.Checkpoint.Control].
+// Joins and Memory store the fields arrived and persistent of [frontier].
 type control struct {
 	Next    []string            `json:"next,omitempty"`
 	Sends   []storedSend        `json:"sends,omitempty"`
@@ -21,15 +22,17 @@ type control struct {
 	Memory  map[string]string   `json:"memory,omitempty"`
 	Call    string              `json:"call,omitempty"`
 	Left    bool                `json:"left,omitempty"`
-	// Origin says where the thread's current branch began; see [Task.IdempotencyKey].
+	// Origin is the origin of the thread's branch; see [Task.IdempotencyKey].
 	Origin *string `json:"origin,omitempty"`
 }
 
+// A storedSend is the stored form of a Send.
 type storedSend struct {
 	Node   string        `json:"node"`
 	Writes []storedWrite `json:"writes,omitempty"`
 }
 
+// A storedWrite is the stored form of a write to a channel.
 type storedWrite struct {
 	Channel string          `json:"channel"`
 	Kind    statecore.Kind  `json:"kind"`
@@ -68,13 +71,12 @@ func (p *Plan) encodeControl(b []byte, f *frontier, origin *string) ([]byte, err
 	return append(b, text...), err
 }
 
-// appendPlainControl is encodeControl for a frontier of plain tasks, which most
-// supersteps of an agent have.
+// appendPlainControl is a fast path of encodeControl for a frontier of plain tasks.
 func appendPlainControl(b []byte, f *frontier, origin *string) []byte {
 	b = append(b, '{')
 	for i, n := range f.next {
 		b = append(b, []string{`"next":["`, `,"`}[min(i, 1)]...)
-		b = append(append(b, n.Name...), '"') // a name needs no escapes
+		b = append(append(b, n.Name...), '"') // a valid name contains no character that JSON escapes
 	}
 	if len(f.next) > 0 {
 		b = append(b, "],"...)
@@ -96,9 +98,10 @@ func appendPlainControl(b []byte, f *frontier, origin *string) []byte {
 	return append(b, '}')
 }
 
-// joinKey names a join in storage.
+// joinKey returns the key of a join in [control].Joins.
 func joinKey(sources []string, target string) string { return fmt.Sprintf("%q→%s", sources, target) }
 
+// readControl decodes the Control of a checkpoint. Empty data is an empty control.
 func readControl(data []byte) (control, error) {
 	var c control
 	if len(data) == 0 {
@@ -108,8 +111,8 @@ func readControl(data []byte) (control, error) {
 	return c, err
 }
 
-// DueNodes returns the stored names of the nodes that a checkpoint's Control
-// schedules, one for each task.
+// DueNodes returns the node name of each due task in the Control of a checkpoint.
+// These are the names that were stored, even if a node was renamed later.
 func DueNodes(data []byte) ([]string, error) {
 	c, err := readControl(data)
 	if err != nil {
@@ -122,17 +125,17 @@ func DueNodes(data []byte) ([]string, error) {
 	return next, nil
 }
 
-// decodeControl rebuilds a frontier. Nodes that the graph does not have are
-// listed as missing: only a run that has to run them fails. The writes that were sent to a
-// task are decoded only if the task runs; see runs, which is asked about tasks with
-// pending writes.
+// decodeControl rebuilds a frontier from its stored form.
+// It lists names of removed nodes in frontier.missing; a run of such a node fails.
+// It decodes the writes of a sent task only if the task has to run.
+// For a task with pending writes, the callback runs tells whether it has to run.
 func (p *Plan) decodeControl(c *control, pending *pendingWrites, runs func(*savedTask) bool) (frontier, error) {
 	f := frontier{persistent: c.Memory, call: c.Call, left: c.Left}
 	for _, name := range c.By {
 		f.by = append(f.by, p.current(name))
 	}
-	f.next = p.find(c.Next, &f.missing)
-	f.waiting = p.find(c.Waiting, &f.missing)
+	f.next = p.findNodes(c.Next, &f.missing)
+	f.waiting = p.findNodes(c.Waiting, &f.missing)
 	f.sends = slices.Grow(f.sends, len(c.Sends))
 	tx := p.Schema.Begin(p.empty)
 	for _, stored := range c.Sends {
@@ -155,9 +158,9 @@ func (p *Plan) decodeControl(c *control, pending *pendingWrites, runs func(*save
 	return f, nil
 }
 
-// find returns the nodes of stored names, by name, and appends the names that
-// the graph does not have to missing.
-func (p *Plan) find(stored []string, missing *[]string) []*Node {
+// findNodes returns the nodes with the stored names, sorted by name.
+// It adds each name that the graph does not have to the list missing.
+func (p *Plan) findNodes(stored []string, missing *[]string) []*Node {
 	var out []*Node
 	for _, name := range stored {
 		if n := p.byName[p.current(name)]; n != nil {
@@ -169,8 +172,8 @@ func (p *Plan) find(stored []string, missing *[]string) []*Node {
 	return sortedNodes(out)
 }
 
-// decodeJoins restores the progress of the joins that the graph still has. A join
-// is found by its sources and target, under their former names too.
+// decodeJoins restores the progress of joins that the graph still has.
+// It finds a join by its sources and target, under present or former names.
 func (p *Plan) decodeJoins(stored map[string][]string) [][]bool {
 	if len(stored) == 0 {
 		return nil
@@ -195,8 +198,7 @@ func (p *Plan) decodeJoins(stored map[string][]string) [][]bool {
 	return arrived
 }
 
-// currentJoinKey returns the key that a stored join has now, if its nodes were
-// renamed: all of them, or some.
+// currentJoinKey returns the key of a stored join under the present names of its nodes.
 func (p *Plan) currentJoinKey(stored string) string {
 	list, target, ok := strings.Cut(stored, "]→")
 	rest, opened := strings.CutPrefix(list, "[")
@@ -217,6 +219,7 @@ func (p *Plan) currentJoinKey(stored string) string {
 	return joinKey(sources, p.current(target))
 }
 
+// encodeSend returns the stored form of a Send.
 func (p *Plan) encodeSend(node string, writes []state.Write) (storedSend, error) {
 	out := storedSend{Node: node}
 	for _, w := range writes {
@@ -231,10 +234,11 @@ func (p *Plan) encodeSend(node string, writes []state.Write) (storedSend, error)
 	return out, nil
 }
 
-// decodeSend returns a task without a node, and appends to missing, if the graph
-// does not have the node.
+// decodeSend decodes a Send.
+// If the graph does not have the node, it returns a task whose node is nil,
+// and adds the name of the node to the list missing.
 func (p *Plan) decodeSend(tx *statecore.Tx, stored storedSend, missing *[]string) (sentTask, error) {
-	found := p.find([]string{stored.Node}, missing)
+	found := p.findNodes([]string{stored.Node}, missing)
 	if found == nil {
 		return sentTask{}, nil
 	}
@@ -249,7 +253,7 @@ func (p *Plan) decodeSend(tx *statecore.Tx, stored storedSend, missing *[]string
 	return newSentTask(tx, found[0], writes), nil
 }
 
-// newSentTask makes the task of a Send, and uses tx for the state that it sees.
+// newSentTask makes the task of a Send. It uses tx to compute the state of the task.
 func newSentTask(tx *statecore.Tx, n *Node, writes []state.Write) sentTask {
 	s := sentTask{node: n, writes: writes}
 	s.view, s.err = statecore.Only(tx, writes)

@@ -1,6 +1,6 @@
-// Package engine runs compiled graphs, from the call of Invoke to its return. It knows
-// plans, states and stored bytes. Users call package graph, which gives the engine its
-// plans.
+// Package engine runs compiled graphs.
+// It works on plans, states and stored bytes.
+// Users call package graph, which compiles a graph to a plan and calls this package.
 //
 //	caller ─writes→ input ─→ resume ──run──→ loop ──tasks──→ workers ─→ node
 //	                           ↑ Get           │ ↑              │ update
@@ -9,35 +9,35 @@
 //	                           └── durability ←┴──────────────────┘
 //	                    loop, workers ──events──→ stream ──→ caller's loop
 //
-// The files, lowest first: each uses those above it.
+// The list orders the files: each file uses only files that the list names before it.
 //
-//   - signal.go: the writes that steer the engine: Goto, Send, ToParent, Answer.
-//   - plan.go, suggest.go: nodes, edges and joins, as Compile made them; the nearest name for an error.
-//   - frontier.go: the tasks of the next superstep, by a pure function.
-//   - taskid.go: names of tasks, and their former names.
-//   - control.go: the stored form of a frontier.
-//   - pendingcodec.go: the stored form of an unfinished superstep: results, questions, answers and side effects.
-//   - event.go, stream.go: events, and the channel that carries them to their reader.
-//   - context.go: the context of the nodes, and the one with which progress is stored.
-//   - exitwriter.go, durability.go: when progress is stored: the exit, sync and async writers.
-//   - runlog.go: names the checkpoints of a run and gives them to the writer.
-//   - options.go: the options of a run.
-//   - task.go: one node's part of a superstep, and the context of the node.
-//   - branch.go: an update split into writes and targets: Goto, Send and branches.
-//   - execute.go: the tasks of a superstep, made or restored; the call of a node, and its outcome.
-//   - lease.go: the right of a run to its thread, and conflicts over it.
-//   - idle.go: ends a node that shows no sign of life.
-//   - once.go, question.go, taskcontext.go: the services of a task for its node: side effects, questions, keys.
+//   - signal.go: the writes that steer the engine, such as Goto, Send and ToParent.
+//   - plan.go, suggest.go: the compiled graph; the most similar node name for an error text.
+//   - frontier.go: computes which tasks are due after a superstep.
+//   - taskid.go: ids of tasks, also from before their node was renamed.
+//   - control.go: encodes and decodes a frontier for a checkpoint.
+//   - pendingcodec.go: encodes and decodes the pending writes of a superstep.
+//   - event.go, stream.go: the events of a run, and their delivery to the reader.
+//   - context.go: the context of the nodes, and the context for calls of the store.
+//   - exitwriter.go, durability.go: the three writers, one for each durability mode.
+//   - runlog.go: assigns ids to the checkpoints of a run and passes them to the writer.
+//   - options.go: the options of a run, and the session that its subgraphs share.
+//   - task.go: the task, which is also the context of its node.
+//   - branch.go: splits the update of a node into writes and targets; runs its branches.
+//   - execute.go: makes the tasks of a superstep, and calls the node of a task.
+//   - lease.go: acquires the thread for a run, by the conflict policy.
+//   - idle.go: ends a node that gives no heartbeat for too long.
+//   - once.go, question.go, taskcontext.go: side effects, questions and keys of a task.
 //   - run.go: the loop of supersteps.
-//   - snapshot.go, snapshotpolicy.go: the state of a thread as users see it; when a checkpoint holds the whole state.
-//   - parentwrites.go: the writes of a subgraph for the graph around it.
-//   - pending.go: stores the result of a task before its superstep is complete, and restores it.
-//   - workers.go: runs the tasks of a superstep at once.
-//   - commit.go: folds a superstep into the state, and makes a checkpoint of it.
-//   - rollback.go: a run that was superseded is undone.
-//   - resume.go: a stored checkpoint becomes a run again.
-//   - subgraph.go: a graph that a node runs.
-//   - answer.go: finds the open question of an answer.
-//   - input.go, invoke.go: from the caller's writes to the first superstep, and to the end of the run.
-//   - read.go, update.go: reading and editing a thread without a run.
+//   - snapshot.go, snapshotpolicy.go: snapshots of a thread; snapshots in checkpoints.
+//   - parentwrites.go: the writes of a subgraph for its parent graph.
+//   - pending.go: stores the result of a task before the commit, and restores it.
+//   - workers.go: runs the tasks of a superstep concurrently.
+//   - commit.go: applies the writes of a superstep and stores a checkpoint.
+//   - rollback.go: removes a run that another run on the thread replaced.
+//   - resume.go: rebuilds a run from a stored checkpoint.
+//   - subgraph.go: runs the graph of a subgraph node.
+//   - answer.go: finds the open question for an answer.
+//   - input.go, invoke.go: reads the input of a run; runs the graph from start to end.
+//   - read.go, update.go: read and edit a thread without running its nodes.
 package engine

@@ -9,11 +9,13 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// Durability says when the progress of a run is stored.
+// Durability selects when the progress of a run is stored.
 type Durability uint8
 
-// The durability modes. Sync stores a step before the next one starts, Async
-// while the next one runs, Exit at the end of the run.
+// The durability modes.
+// Sync stores a step before the next step starts.
+// Async stores a step while the next step runs.
+// Exit stores all steps at the end of the run.
 const (
 	Sync Durability = iota
 	Async
@@ -33,23 +35,23 @@ func (d Durability) String() string {
 	return fmt.Sprintf("durability(%d)", uint8(d))
 }
 
-// A writer brings the progress of one run to the store, in order. There is one
-// for each durability mode. Subgraphs of one superstep use it at the same time.
+// A writer stores the checkpoints and pending writes of one run in order.
+// Each durability mode has its own writer.
+// The subgraphs of a superstep use the writer concurrently.
 //
-// The arguments of put and write belong to the writer. The sync writer alone has used
-// them when it returns, so that the caller may use their memory again.
+// The async and exit writers keep the arguments of put and write.
+// The sync writer does not keep them, so the caller may reuse their memory.
 type writer interface {
 	// put stores a checkpoint that follows head.
 	put(ctx context.Context, c *checkpoint.Checkpoint, head string) error
 	// write stores pending writes.
 	write(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error
-	// sync returns when everything that the store has to hold before a read of the
-	// namespace is stored.
+	// sync returns when a read of the namespace can see all earlier puts and writes.
 	sync(ctx context.Context, namespace string) error
-	// drop forgets the checkpoint that is held for a namespace that nobody will read.
+	// drop removes held data of a namespace that no run will read again.
 	drop(namespace string)
-	// close stores all that is held, and waits for calls that are under way. A writer that
-	// was closed refuses further work.
+	// close stores all held data and waits for calls of the store to return.
+	// After close, the other methods return an error.
 	close(ctx context.Context) error
 }
 
@@ -63,30 +65,32 @@ func newWriter(d Durability, store checkpoint.Store) writer {
 	return &syncWriter{store: store}
 }
 
-// A syncWriter stores everything at once. Pending writes that come while an
-// earlier write is under way are stored together, in one call for each checkpoint.
+// A syncWriter stores checkpoints and pending writes at once.
+// It groups pending writes of a checkpoint that arrive during a call of PutWrites.
+// The next call of PutWrites stores the whole group.
 type syncWriter struct {
 	store checkpoint.Store
 
 	mu     sync.Mutex
 	closed bool
-	groups map[checkpoint.Key]*writeGroup // those that are being filled
-	busy   map[checkpoint.Key]bool        // a call of PutWrites is under way
+	groups map[checkpoint.Key]*writeGroup // the groups that still accept writes
+	busy   map[checkpoint.Key]bool        // whether a goroutine stores groups of the checkpoint
 }
 
-// A writeGroup is pending writes that are stored in one call.
+// A writeGroup holds pending writes that one call of PutWrites stores.
 type writeGroup struct {
 	parts [][]checkpoint.Write
 	done  chan struct{}
-	errs  []error // by part; nil if all were stored
+	errs  []error // the error of each part; nil if all parts were stored
 }
 
 func (w *syncWriter) put(ctx context.Context, c *checkpoint.Checkpoint, head string) error {
 	return w.store.Put(ctx, *c, head)
 }
 
-// write joins the group that waits for the call under way, or begins a call. The
-// goroutine that begins a call stores all the groups that form meanwhile.
+// write adds the pending writes to the open group of the checkpoint.
+// One goroutine at a time stores the groups of a checkpoint.
+// If there is none, the goroutine that calls write becomes that goroutine.
 func (w *syncWriter) write(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
 	w.mu.Lock()
 	if w.closed {
@@ -116,7 +120,7 @@ func (w *syncWriter) write(ctx context.Context, k checkpoint.Key, writes []check
 	return g.errs[part]
 }
 
-// storeGroups stores groups of a checkpoint until there is none.
+// storeGroups stores the groups of a checkpoint until none is left.
 func (w *syncWriter) storeGroups(ctx context.Context, k checkpoint.Key) {
 	for {
 		w.mu.Lock()
@@ -132,8 +136,9 @@ func (w *syncWriter) storeGroups(ctx context.Context, k checkpoint.Key) {
 	}
 }
 
-// store stores a group. If the store refuses the group, each part is tried alone. A
-// part that is too large then fails only one task.
+// store stores a group.
+// If the store rejects the group as too large or invalid, each part is stored alone.
+// A rejected part then fails only its own task.
 func (g *writeGroup) store(ctx context.Context, store checkpoint.Store, k checkpoint.Key) {
 	defer close(g.done)
 	all := g.parts[0]
@@ -164,21 +169,22 @@ func (w *syncWriter) close(context.Context) error {
 	return nil
 }
 
-// An asyncWriter stores in a goroutine of its own, in order. At most one job is
-// under way and one waits to be taken.
+// An asyncWriter stores checkpoints and pending writes in order, in another goroutine.
+// A caller waits until the goroutine has taken its job, but not until the job has ended.
 type asyncWriter struct {
 	store checkpoint.Store
 	jobs  chan job
-	stop  chan struct{} // closed by close
-	done  chan struct{} // closed when the goroutine has ended
+	stop  chan struct{} // closed by the method close
+	done  chan struct{} // closed at the end of the goroutine
 
 	mu      sync.Mutex
 	started bool
 	closed  bool
-	err     error // of the first job that failed; later ones do nothing
+	err     error // the first error of a job; later jobs are skipped
 }
 
-// A job is work for the goroutine. Done is closed when its turn has passed; it may be nil.
+// A job is a function for the goroutine of an asyncWriter.
+// The goroutine closes done after the job. Both fields may be nil.
 type job struct {
 	work func() error
 	done chan struct{}
@@ -196,8 +202,7 @@ func (w *asyncWriter) write(ctx context.Context, k checkpoint.Key, writes []chec
 	return w.enqueue(ctx, job{work: func() error { return w.store.PutWrites(ctx, k, writes) }})
 }
 
-// enqueue waits until the goroutine takes the job. It returns the error of an
-// earlier job.
+// enqueue waits until the goroutine takes the job, and returns the error of earlier jobs.
 func (w *asyncWriter) enqueue(ctx context.Context, j job) error {
 	w.mu.Lock()
 	if w.closed {
@@ -250,7 +255,7 @@ func (w *asyncWriter) failure() error {
 	return w.err
 }
 
-// sync waits for the jobs before it.
+// sync waits until all earlier jobs have ended.
 func (w *asyncWriter) sync(ctx context.Context, _ string) error {
 	w.mu.Lock()
 	idle := !w.started
@@ -272,8 +277,8 @@ func (w *asyncWriter) sync(ctx context.Context, _ string) error {
 
 func (w *asyncWriter) drop(string) {}
 
-// close waits for the job under way. The store ends it when the context that the
-// job was given ends.
+// close waits for the current job. It does not cancel the job;
+// the context that was passed with the job limits its time.
 func (w *asyncWriter) close(context.Context) error {
 	w.mu.Lock()
 	started, closed := w.started, w.closed

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// An EventKind is a kind of event.
+// An EventKind is the kind of an [Event].
 type EventKind uint8
 
 // The kinds of event.
@@ -22,9 +22,10 @@ const (
 	RunEnded
 )
 
-// An Event is something that happened in a run. Which fields are set depends on
-// its kind.
+// An Event reports something that happened in a run.
+// The comment of a field names the kinds of event that set it.
 type Event struct {
+	// These fields are set for every kind.
 	Kind     EventKind
 	Time     time.Time
 	Step     int
@@ -36,24 +37,25 @@ type Event struct {
 	Update  state.Update // TaskFinished
 	Err     error        // TaskFinished
 	Resumed bool         // RunStarted
-	Saved   bool         // TaskFinished: the result is from an earlier run
-	Asked   bool         // TaskFinished
-	// Detail is of the rarer kinds; nil for the others.
+	Saved   bool         // TaskFinished: an earlier run stored the result
+	Asked   bool         // TaskFinished: the task has an open question
+	// Detail is set for Checkpointed, Paused and RunEnded, and nil for other kinds.
 	Detail *EventDetail
 }
 
-// An EventDetail holds the fields of the rarer kinds of event.
+// An EventDetail holds the fields that only rare kinds of event set.
+// It is a separate struct to keep [Event] small.
 type EventDetail struct {
 	ID, Parent string    // Checkpointed
 	Pauses     []Pause   // Paused
-	Snapshot   *Snapshot // RunEnded, of the graph that was started
+	Snapshot   *Snapshot // RunEnded, except of a subgraph
 }
 
-// A Location is a task of a run, or the run itself. Its events share it, and nobody
-// changes it.
+// A Location names a task of a run, or the run itself.
+// Many events share one Location, so it must not be changed.
 type Location struct {
-	Run  string // its id
-	Path string // the tasks of the subgraphs around it
+	Run  string // the id of the run
+	Path string // the ids of the tasks around it, joined by "/"
 	// Node and Task are empty for the run itself.
 	Node, Task string
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// tasks returns the tasks of the superstep that is due: plain ones by name, then
-// the sent ones. The outcome of a task is restored from its pending writes.
+// tasks returns the tasks of the due superstep.
+// Plain tasks come first, sorted by node name, then sent tasks in the order of the sends.
+// It restores the stored outcome of a task from the pending writes.
 func (s *scope) tasks() []Task {
 	f := &s.front
 	tasks := make([]Task, len(f.next)+len(f.sends))
@@ -23,7 +24,7 @@ func (s *scope) tasks() []Task {
 		t.scope, t.node, t.view, t.sent = s, sent.node, sent.view, i+1
 		switch {
 		case sent.err != nil:
-			t.err = t.fail(fmt.Errorf("what was sent cannot be applied: %w", sent.err))
+			t.err = t.fail(fmt.Errorf("the sent writes cannot be applied: %w", sent.err))
 		case s.Logger != nil:
 			t.view = statecore.WatchSent(sent.view, s.view, t.logMissed)
 		}
@@ -36,17 +37,17 @@ func (s *scope) tasks() []Task {
 	return tasks
 }
 
-// logMissed logs that the task read a channel which was not sent to it, once in a run
-// for each node and channel.
+// logMissed logs that the sent task read a channel that was not sent to it.
+// It logs each pair of a node and a channel once in a run.
 func (t *Task) logMissed(channel string) {
 	s := t.scope
 	s.mu.Lock()
 	key := [2]string{t.node.Name, channel}
-	known := s.missed[key]
-	if s.missed == nil {
-		s.missed = map[[2]string]bool{}
+	known := s.loggedUnsent[key]
+	if s.loggedUnsent == nil {
+		s.loggedUnsent = map[[2]string]bool{}
 	}
-	s.missed[key] = true
+	s.loggedUnsent[key] = true
 	s.mu.Unlock()
 	if !known {
 		s.Logger.Warn("graph: a sent task reads a channel that was not sent to it, and sees no value; add it to the Send",
@@ -54,7 +55,7 @@ func (t *Task) logMissed(channel string) {
 	}
 }
 
-// execute runs the node and keeps the outcome.
+// execute calls the node and records the outcome in the task.
 func (t *Task) execute() {
 	update, err := t.call()
 	open, fault := t.close()
@@ -63,7 +64,7 @@ func (t *Task) execute() {
 		err = errors.Join(fault, err)
 	case fault != nil:
 	case open != nil:
-		t.own().pauses = open
+		t.ensureExtras().pauses = open
 		return
 	case err == nil:
 		err = t.split(update)
@@ -73,12 +74,13 @@ func (t *Task) execute() {
 		return
 	}
 	t.finished = true
-	if ns := t.extra().ended; ns != "" {
+	if ns := t.extrasOrNone().ended; ns != "" {
 		t.scope.log.writer.drop(ns)
 	}
 }
 
-// call runs the node. A node that ends its goroutine fails; see workers.
+// call calls the node with its middleware.
+// If the node ends its goroutine with runtime.Goexit, the task fails.
 func (t *Task) call() (update state.Update, err error) {
 	returned := false
 	defer func() {
@@ -96,11 +98,11 @@ func (t *Task) call() (update state.Update, err error) {
 	return update, err
 }
 
-// close marks the node as returned, and waits until goroutines of the node have stored
-// their results. It returns the open questions, and a failure that counts even if the
-// node ignored it.
+// close marks the node as returned and waits for calls of storeNow to end.
+// It returns the open questions of the task.
+// It also returns an error that fails the task, even if the node returned nil.
 func (t *Task) close() (open []Pause, fault error) {
-	t.over.Store(true)
+	t.returned.Store(true)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x := t.extras
@@ -113,9 +115,9 @@ func (t *Task) close() (open []Pause, fault error) {
 	return x.asked, x.fault
 }
 
-// ended returns the event of a task that has its outcome.
+// ended returns the event TaskFinished of a task that has run.
 func (t *Task) ended() Event {
 	e := t.event(TaskFinished, time.Now())
-	e.Update, e.Asked, e.Err = t.writes, t.extra().pauses != nil, t.err
+	e.Update, e.Asked, e.Err = t.writes, t.extrasOrNone().pauses != nil, t.err
 	return e
 }

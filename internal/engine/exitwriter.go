@@ -9,9 +9,9 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// An exitWriter holds the progress of a run back until its end: for each
-// namespace one checkpoint, into which every step is merged, and the pending
-// writes of that checkpoint.
+// An exitWriter keeps the progress of a run in memory and stores it at the end.
+// For each namespace it holds one checkpoint, into which it merges every step.
+// It also holds the pending writes of that checkpoint.
 type exitWriter struct {
 	store checkpoint.Store
 
@@ -20,11 +20,11 @@ type exitWriter struct {
 	held   map[string]*heldCheckpoint
 }
 
-// A heldCheckpoint is the checkpoint that the end of the run will store for one namespace.
+// A heldCheckpoint is the unstored progress of one namespace.
 type heldCheckpoint struct {
-	checkpoint *checkpoint.Checkpoint // nil if only writes are held
-	head       string
-	key        checkpoint.Key
+	checkpoint *checkpoint.Checkpoint // nil if only pending writes are held
+	head       string                 // the newest stored checkpoint of the namespace
+	key        checkpoint.Key         // the checkpoint of the pending writes
 	writes     []checkpoint.Write
 }
 
@@ -47,9 +47,9 @@ func (w *exitWriter) put(_ context.Context, c *checkpoint.Checkpoint, head strin
 	return nil
 }
 
-// merge makes c the checkpoint that is held, with the changes of the one before.
-// Changes that a snapshot covers are dropped, so that their size stays within a
-// constant factor of the state.
+// merge replaces the held checkpoint by c and adds the held changes to c.
+// If a snapshot includes the changes, merge drops them.
+// So the held data stays within a constant factor of the size of the state.
 func (h *heldCheckpoint) merge(c *checkpoint.Checkpoint) {
 	before := h.checkpoint
 	c.Parent, c.Settles = before.Parent, before.Settles
@@ -82,8 +82,8 @@ func (w *exitWriter) write(_ context.Context, k checkpoint.Key, writes []checkpo
 	return nil
 }
 
-// sync stores the checkpoint that is held for the namespace: a subgraph that is called again
-// begins with a new checkpoint.
+// sync stores the held data of the namespace.
+// A later call of a subgraph reads the namespace, so the data must be in the store.
 func (w *exitWriter) sync(ctx context.Context, namespace string) error {
 	w.mu.Lock()
 	h := w.held[namespace]
@@ -91,7 +91,7 @@ func (w *exitWriter) sync(ctx context.Context, namespace string) error {
 	return w.release(ctx, h)
 }
 
-// release stores the checkpoint that is held for a namespace. If that fails, it is still held.
+// release stores the held data of a namespace. If the store fails, the data stays held.
 func (w *exitWriter) release(ctx context.Context, h *heldCheckpoint) error {
 	if h == nil {
 		return nil
@@ -118,9 +118,9 @@ func (w *exitWriter) drop(namespace string) {
 	delete(w.held, namespace)
 }
 
-// close stores all checkpoints that are held. A checkpoint that another one names is stored
-// before it: persistent subgraphs come in the order of their ids, and the graph
-// that was started comes last. Nothing follows a failure.
+// close stores the held data of all namespaces and stops at the first error.
+// A checkpoint can refer to a checkpoint of a persistent subgraph with a smaller id.
+// So close stores the subgraphs in the order of their ids, and the outermost graph last.
 func (w *exitWriter) close(ctx context.Context) error {
 	w.mu.Lock()
 	w.closed = true

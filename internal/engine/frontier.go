@@ -6,16 +6,16 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A frontier is the work that is due after a superstep. It never changes.
+// A frontier is the work that is due after a superstep. A frontier is immutable.
 type frontier struct {
-	next  []*Node    // plain tasks, by name
-	sends []sentTask // tasks that were sent, in the order of the sends
-	by    []string   // the nodes whose superstep or update made this frontier
+	next  []*Node    // the nodes of the plain tasks, sorted by name
+	sends []sentTask // the sent tasks, in the order of the sends
+	by    []string   // the nodes of the superstep or update before this frontier
 
-	waiting    []*Node           // deferred nodes that were triggered, by name
+	waiting    []*Node           // scheduled deferred nodes, sorted by name
 	arrived    [][]bool          // for each join, which sources have completed; nil for none
 	persistent map[string]string // the newest checkpoint of each persistent subgraph, by its name
-	call       string            // in a subgraph, the call that the checkpoint belongs to
+	call       string            // in a subgraph, the id of the call
 	left       bool              // the subgraph ended with a Goto or Send to its parent
 	missing    []string          // stored names of due nodes that the graph does not have
 }
@@ -24,11 +24,12 @@ type frontier struct {
 type sentTask struct {
 	node   *Node
 	writes []state.Write
-	view   state.View // what the task sees
-	err    error      // why there is no view: what was sent cannot be applied
+	view   state.View // the state that the task sees
+	err    error      // why the writes could not be applied to an empty state
 }
 
 // A routed is a completed task with the targets that it chose.
+// Its static edges are not included.
 type routed struct {
 	node    *Node
 	targets []*Node
@@ -38,12 +39,12 @@ type routed struct {
 // idle reports whether nothing is due.
 func (f *frontier) idle() bool { return len(f.next)+len(f.sends)+len(f.missing) == 0 }
 
-// plain reports whether the frontier has plain tasks only.
+// plain reports whether next, by and nothing else is set.
 func (f *frontier) plain() bool {
 	return len(f.sends)+len(f.waiting)+len(f.arrived)+len(f.persistent)+len(f.missing) == 0 && f.call == "" && !f.left
 }
 
-// dueNames returns the node of each task that is due.
+// dueNames returns the node name of each due task.
 func (f *frontier) dueNames() []string {
 	out := nodeNames(f.next)
 	for _, s := range f.sends {
@@ -52,8 +53,9 @@ func (f *frontier) dueNames() []string {
 	return append(out, f.missing...)
 }
 
-// nextFrontier returns the work that is due after these tasks, whose superstep began with
-// the frontier before. It is a pure function.
+// nextFrontier returns the frontier after the completed tasks of a superstep.
+// The superstep began with the frontier that is passed as before.
+// nextFrontier is a pure function.
 func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
 	f := frontier{arrived: before.arrived, persistent: before.persistent, call: before.call}
 	if to, ok := onlyTarget(p, before, done); ok {
@@ -69,7 +71,7 @@ func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
 		switch {
 		case n.Deferred:
 			waiting = append(waiting, n)
-		case len(due) == 0 || due[len(due)-1] != n: // many tasks lead to the same node
+		case len(due) == 0 || due[len(due)-1] != n: // tasks of a fan-out often share a target
 			due = append(due, n)
 		}
 	}
@@ -104,9 +106,9 @@ func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
 	return f
 }
 
-// onlyTarget returns the node after a single task that schedules at most one node,
-// where nothing waits. It is the answer of nextFrontier for most supersteps of an
-// agent, without its work.
+// onlyTarget is a fast path of nextFrontier for a single task with at most one target.
+// It returns the target, or nil for none, and whether the fast path applies.
+// It does not apply if there are sends, joins or waiting deferred nodes.
 func onlyTarget(p *Plan, before *frontier, done []routed) (to *Node, ok bool) {
 	if len(done) != 1 || len(p.Joins)+len(before.waiting)+len(done[0].sends) > 0 {
 		return nil, false
@@ -123,7 +125,7 @@ func onlyTarget(p *Plan, before *frontier, done []routed) (to *Node, ok bool) {
 	return to, true
 }
 
-// appendName appends the name of n. A single name needs no allocation.
+// appendName appends the name of n to names. The first name needs no allocation.
 func appendName(names []string, n *Node) []string {
 	if len(names) == 0 {
 		return n.names[:1:1]
@@ -131,7 +133,7 @@ func appendName(names []string, n *Node) []string {
 	return append(names, n.Name)
 }
 
-// sortedNodes returns the nodes by name, each once.
+// sortedNodes returns the nodes sorted by name, without duplicates.
 func sortedNodes(nodes []*Node) []*Node {
 	switch len(nodes) {
 	case 0:
@@ -150,7 +152,8 @@ func sortedNodes(nodes []*Node) []*Node {
 	return slices.DeleteFunc(out, func(n *Node) bool { return n == nil })
 }
 
-// arrive marks n as completed in every join that waits for it. It changes a copy.
+// arrive marks n as completed in every join of which it is a source.
+// It does not change its argument; if necessary it returns a changed copy.
 func arrive(joins []Join, arrived [][]bool, n *Node) [][]bool {
 	for i := range joins {
 		at, found := slices.BinarySearch(joins[i].Sources, n.Name)
@@ -167,8 +170,8 @@ func arrive(joins []Join, arrived [][]bool, n *Node) [][]bool {
 	return arrived
 }
 
-// fire resets the joins whose target is due now. Until then, a source that
-// completes again changes nothing.
+// fire resets each complete join whose target is in next.
+// Before that, a source that completes again has no effect on the join.
 func fire(p *Plan, arrived [][]bool, next []*Node) [][]bool {
 	var own [][]bool
 	for i, seen := range arrived {
@@ -185,16 +188,18 @@ func fire(p *Plan, arrived [][]bool, next []*Node) [][]bool {
 	return arrived
 }
 
+// complete reports whether every source of a join has completed.
 func complete(seen []bool) bool { return seen != nil && !slices.Contains(seen, false) }
 
-// with returns the frontier with more tasks.
+// with returns the frontier with more due tasks.
 func (f frontier) with(more routed) frontier {
 	f.next = sortedNodes(slices.Concat(f.next, more.targets))
 	f.sends = slices.Concat(f.sends, more.sends)
 	return f
 }
 
-// remember returns the newest checkpoints of persistent subgraphs, with more of them.
+// remember merges two maps of the newest checkpoints of persistent subgraphs.
+// If both have a name, the result has the value from the second map.
 func remember(heads, more map[string]string) map[string]string {
 	if len(more) == 0 {
 		return heads

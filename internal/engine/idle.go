@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// An IdleWatch ends a node that shows no sign of life for too long. The time that
-// the node waits for the reader of its events does not count.
+// An IdleWatch ends a node that gives no heartbeat for longer than a limit.
+// Time in which the node waits for the reader of its events does not count.
 type IdleWatch struct {
 	limit time.Duration
-	emits bool // Emit is a sign of life
-	outer *IdleWatch
+	emits bool       // a call of Emit counts as a heartbeat
+	outer *IdleWatch // the watch of the enclosing context; nil for none
 
 	mu      sync.Mutex
 	timer   *time.Timer
-	since   time.Time // of the last sign of life
-	waiting int       // calls of Emit that wait for the reader
-	paused  time.Time // when the first of them began
+	since   time.Time // the time of the last heartbeat
+	waiting int       // the number of calls of Emit that wait for the reader
+	paused  time.Time // the time at which waiting became positive
 }
 
 type idleKey struct{}
 
-// WatchIdle returns a context with a watch that calls expire, and the function that
-// stops the watch.
+// WatchIdle returns a context with a new watch, and a function that stops the watch.
+// The watch calls expire once limit has passed without a heartbeat.
+// If emits is true, a call of Emit counts as a heartbeat.
 func WatchIdle(ctx context.Context, limit time.Duration, emits bool, expire func()) (context.Context, func()) {
 	w := &IdleWatch{limit: limit, emits: emits, since: time.Now()}
 	w.outer, _ = ctx.Value(idleKey{}).(*IdleWatch)
@@ -34,12 +35,12 @@ func WatchIdle(ctx context.Context, limit time.Duration, emits bool, expire func
 	return context.WithValue(ctx, idleKey{}, w), func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.waiting = 1 // a late sign of life does not start the timer again
+		w.waiting = 1 // a late heartbeat must not start the timer again
 		w.timer.Stop()
 	}
 }
 
-// Beat is a sign of life for the watches around ctx.
+// Beat gives a heartbeat to every watch around ctx.
 func Beat(ctx context.Context) {
 	for w := watchOf(ctx); w != nil; w = w.outer {
 		w.mu.Lock()
@@ -51,7 +52,7 @@ func Beat(ctx context.Context) {
 	}
 }
 
-// suspendIdle stops the watches around ctx while a value waits for the reader.
+// suspendIdle stops the timers of the watches around ctx until resume is called.
 func suspendIdle(ctx context.Context) (resume func()) {
 	first := watchOf(ctx)
 	if first == nil {

@@ -7,20 +7,20 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// ErrNoQuestion says that an answer is for a question that is not open.
+// ErrNoQuestion reports an answer to a question that is not open.
 var ErrNoQuestion = errors.New("no open question has this id")
 
-// An input holds the writes that the caller gave a run, sorted by purpose.
+// An input holds the writes that the caller of a run passed, sorted by kind.
 type input struct {
 	writes  state.Update
 	gotos   []Goto
 	sends   []*Send
 	answers []Answer
-	begin   bool // a new turn
-	resume  bool // the caller says that the current turn continues
+	begin   bool // the run begins a new turn
+	resume  bool // the caller asks to continue the current turn
 }
 
-// readInput sorts the writes of a caller.
+// readInput sorts the writes of a caller and rejects contradictory ones.
 func readInput(writes []state.Write) (input, error) {
 	var in input
 	for _, w := range writes {
@@ -60,25 +60,26 @@ func (in *input) add(w state.Write) error {
 
 func (in *input) hasTargets() bool { return len(in.gotos)+len(in.sends) > 0 }
 
-// targets returns where the caller sends the run.
+// targets returns the tasks that the caller schedules with Goto and Send.
 func (in *input) targets(s *scope) (routed, error) {
 	caller := &Task{scope: s, node: s.plan.Start}
 	tx := s.plan.Schema.Begin(s.plan.empty)
 	for _, g := range in.gotos {
-		if err := caller.addTarget(g.Node, s.plan.known(g.Node)); err != nil {
+		if err := caller.addTarget(g.Node, s.plan.callerTargets(g.Node)); err != nil {
 			return routed{}, err
 		}
 	}
 	for _, send := range in.sends {
-		if err := caller.addSend(tx, send, s.plan.known(send.Node)); err != nil {
+		if err := caller.addSend(tx, send, s.plan.callerTargets(send.Node)); err != nil {
 			return routed{}, err
 		}
 	}
 	return caller.routed(), nil
 }
 
-// known returns the targets that a caller may name, of which name may be one.
-func (p *Plan) known(name string) []string {
+// callerTargets returns name as a list if the caller of a run may schedule that node.
+// Otherwise it returns nil.
+func (p *Plan) callerTargets(name string) []string {
 	if name == End || p.byName[name] != nil {
 		return []string{name}
 	}

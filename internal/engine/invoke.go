@@ -12,12 +12,12 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// ErrNoInput is returned when a run has no input and the thread has no checkpoint
-// to resume.
+// ErrNoInput is returned if a run has no input and its thread has no checkpoint.
 var ErrNoInput = errors.New("the run has no input and the thread has no checkpoint to resume")
 
-// Invoke runs a graph until nothing is due, or until it pauses. Beside an error,
-// the snapshot is the last state that was kept; it may be nil. Events may be nil.
+// Invoke runs a graph until no task is due, or until it pauses or fails.
+// It returns a snapshot of the last stored state.
+// With an error, the snapshot may be nil. Events may be nil.
 func (p *Plan) Invoke(ctx context.Context, o *Options, events *Stream, writes []state.Write) (snap *Snapshot, err error) {
 	in, err := readInput(writes)
 	if err != nil {
@@ -25,10 +25,10 @@ func (p *Plan) Invoke(ctx context.Context, o *Options, events *Stream, writes []
 	}
 	r := newRun(p, o)
 	r.events = events
-	// The thread is released before the last events are delivered, so that their
-	// reader can start the next run at once.
+	// Release the thread before the last events are delivered.
+	// So the reader of the events can start the next run at once.
 	defer events.offer(context.Background(), maxAhead)
-	r.begin(ctx)
+	r.makeContexts(ctx)
 	defer r.ctx.close()
 	if o.Store == nil {
 		r.id = uuid.New()
@@ -40,13 +40,13 @@ func (p *Plan) Invoke(ctx context.Context, o *Options, events *Stream, writes []
 		return nil, err
 	}
 	defer func() {
-		snap, err = r.giveWay(&lease, snap, err)
+		snap, err = r.endSuperseded(&lease, snap, err)
 		err = errors.Join(err, lease.release(ctx))
 	}()
 	return r.invoke(in)
 }
 
-// newRun returns a run of the thread's own graph, before its first checkpoint.
+// newRun returns a run of the outermost graph, before its first checkpoint.
 func newRun(p *Plan, o *Options) *run {
 	return &run{scope: scope{
 		session: &session{thread: o.Thread, Options: o, wrap: p.Wrap},
@@ -54,7 +54,7 @@ func newRun(p *Plan, o *Options) *run {
 	}}
 }
 
-// acquire takes the thread for the run.
+// acquire takes the thread for the run, and gives the run an id and a runLog.
 func (r *run) acquire(ctx context.Context) (threadLease, error) {
 	if ctx.Err() != nil {
 		return threadLease{}, context.Cause(ctx)
@@ -65,26 +65,26 @@ func (r *run) acquire(ctx context.Context) (threadLease, error) {
 	if err != nil {
 		return threadLease{}, err
 	}
-	log.use(lease.store)
+	log.setStore(lease.store)
 	r.log = log
 	return lease, nil
 }
 
-// begin gives the run its contexts.
-func (r *run) begin(ctx context.Context) {
+// makeContexts makes the contexts of the run.
+func (r *run) makeContexts(ctx context.Context) {
 	r.ctx = newRunContext(ctx, r.Store != nil)
 	r.nodeCtx, r.storeCtx = r.ctx, r.ctx.store
 }
 
-// invoke is a run from its first look at the thread to its last.
+// invoke executes the run after it has acquired its thread.
 func (r *run) invoke(in input) (snap *Snapshot, err error) {
 	closed := false
-	defer func() { // start failed, or a node ended this goroutine
-		if !closed {
+	defer func() {
+		if !closed { // start failed, or a node called runtime.Goexit
 			err = errors.Join(err, r.closeLog())
 		}
 	}()
-	started := r.event(RunStarted) // comes before the event of the first checkpoint
+	started := r.event(RunStarted) // it must come before the event of the first checkpoint
 	r.emit(started)
 	resumed, err := r.start(in)
 	if err != nil {
@@ -92,7 +92,7 @@ func (r *run) invoke(in input) (snap *Snapshot, err error) {
 		return nil, err
 	}
 	started.State, started.Resumed, started.Step = r.view, resumed, r.step
-	r.events.first(started)
+	r.events.replaceFirst(started)
 	err = r.loop()
 	closed = true
 	if cerr := r.closeLog(); cerr != nil {
@@ -122,6 +122,7 @@ func (r *run) invoke(in input) (snap *Snapshot, err error) {
 	return snap, nil
 }
 
+// closeLog stores the remaining progress and closes the writer.
 func (r *run) closeLog() error {
 	if r.log == nil {
 		return nil
@@ -129,8 +130,8 @@ func (r *run) closeLog() error {
 	return r.log.writer.close(r.storeCtx)
 }
 
-// warnWaiting logs joins that a finished run has left waiting: a fan-out without
-// targets, or a source that did not run.
+// warnWaiting logs each join that still waits for a source at the end of the run.
+// The usual reason is a fan-out without targets.
 func (r *run) warnWaiting(snap *Snapshot) {
 	if r.Logger == nil || len(snap.Tasks) > 0 {
 		return
@@ -141,12 +142,12 @@ func (r *run) warnWaiting(snap *Snapshot) {
 	}
 }
 
-// start brings the run to its first superstep. It reports whether the run resumes
-// the thread's current turn.
+// start prepares the first superstep of the run.
+// It reports whether the run resumes the current turn of the thread.
 func (r *run) start(in input) (resumed bool, err error) {
 	found := false
 	if r.log != nil {
-		if found, err = r.find(&in); err != nil {
+		if found, err = r.findCheckpoint(&in); err != nil {
 			return false, err
 		}
 	}
@@ -165,12 +166,12 @@ func (r *run) start(in input) (resumed bool, err error) {
 			return false, err
 		}
 	}
-	return true, r.edit(in)
+	return true, r.applyEdits(in)
 }
 
-// find restores the thread's newest checkpoint, or the one that the caller's
-// handle is at.
-func (r *run) find(in *input) (bool, error) {
+// findCheckpoint restores the newest checkpoint of the thread, or the checkpoint r.At.
+// It returns false if the thread has no checkpoint.
+func (r *run) findCheckpoint(in *input) (bool, error) {
 	c, err := r.log.store.Get(r.ctx, checkpoint.Key{Thread: r.thread})
 	if errors.Is(err, checkpoint.ErrNotFound) && r.At == "" {
 		return false, nil
@@ -179,25 +180,26 @@ func (r *run) find(in *input) (bool, error) {
 		return false, err
 	}
 	r.log.setHead("", c.ID)
-	r.log.keep(&c)
-	r.expect(in)
+	r.log.keepWrites(&c)
+	r.recordAnswers(in)
 	if r.At != "" && (r.At != c.ID || len(in.answers) == 0) {
 		if len(in.answers) > 0 {
-			return false, fmt.Errorf("checkpoint %s is not the thread's newest, and a run from it asks its questions again: %w", r.At, ErrNoQuestion)
+			return false, fmt.Errorf("checkpoint %s is not the thread's newest, and a run from there asks its questions again, so it cannot take an answer: %w", r.At, ErrNoQuestion)
 		}
 		if c.ID != r.At {
 			if c, err = r.log.store.Get(r.ctx, checkpoint.Key{Thread: r.thread, ID: r.At}); err != nil {
 				return false, err
 			}
 		}
-		c.Writes = nil // a fork tries the superstep again from its beginning
+		c.Writes = nil // a fork runs all tasks of the superstep again
 	}
 	return true, r.load(&c)
 }
 
-// expect makes the caller's answers known before the checkpoint is restored, which
-// leaves tasks that do not run as they are stored. [run.edit] checks the answers.
-func (r *run) expect(in *input) {
+// recordAnswers records the answers of the caller before the checkpoint is restored.
+// So restore can skip the sent writes of tasks that do not run.
+// The method applyEdits checks the answers later.
+func (r *run) recordAnswers(in *input) {
 	r.answersOnly = len(in.answers) > 0 && len(in.writes) == 0 && !in.hasTargets()
 	r.answers = make(map[string]json.RawMessage, len(in.answers))
 	for _, a := range in.answers {
@@ -205,7 +207,7 @@ func (r *run) expect(in *input) {
 	}
 }
 
-// newOrigin begins a branch of the thread; see [Task.IdempotencyKey].
+// newOrigin sets a new origin for a branch or turn; see [Task.IdempotencyKey].
 func (r *run) newOrigin() {
 	origin := r.log.head("")
 	if r.checkpoint != origin {
@@ -214,8 +216,8 @@ func (r *run) newOrigin() {
 	r.origin = &origin
 }
 
-// beginTurn applies input and stores it as a checkpoint. The nodes after Start are
-// due then, or the targets that the caller names.
+// beginTurn applies the input and commits it as a checkpoint.
+// The nodes after Start are then due, or the targets that the caller names.
 func (r *run) beginTurn(in input) error {
 	tx := r.transaction()
 	if err := statecore.Apply(tx, 0, in.writes); err != nil {
@@ -235,7 +237,7 @@ func (r *run) beginTurn(in input) error {
 		}
 		to.node = callerNode
 		front = nextFrontier(r.plan, &before, []routed{to})
-	} else if front, err = r.enter(&before); err != nil {
+	} else if front, err = r.entryFrontier(&before); err != nil {
 		return err
 	}
 	if r.log != nil {
@@ -250,11 +252,11 @@ func (r *run) beginTurn(in input) error {
 	return nil
 }
 
-// callerNode stands for a caller that names targets.
+// callerNode stands for the caller as the source of targets.
 var callerNode = &Node{Name: Start, names: []string{Start}}
 
-// enter returns the frontier after Start.
-func (r *run) enter(before *frontier) (frontier, error) {
+// entryFrontier returns the frontier after Start.
+func (r *run) entryFrontier(before *frontier) (frontier, error) {
 	entry := &Task{scope: &r.scope, node: r.plan.Start}
 	if err := entry.branch(r.view); err != nil {
 		return frontier{}, err
@@ -262,16 +264,16 @@ func (r *run) enter(before *frontier) (frontier, error) {
 	return nextFrontier(r.plan, before, []routed{entry.routed()}), nil
 }
 
-// fork begins a branch of the thread at the checkpoint that was restored.
+// fork begins a new branch of the thread at the restored checkpoint.
 func (r *run) fork() error {
 	r.newOrigin()
 	r.step++
 	return r.commit(nil, r.view, nil, &r.front, checkpoint.Fork)
 }
 
-// edit stores the caller's answers, writes and targets with the current
-// checkpoint, so that no crash loses them, and applies them.
-func (r *run) edit(in input) error {
+// applyEdits applies the caller's answers, writes and targets to the current checkpoint.
+// It also stores them as pending writes, so that a crash does not lose them.
+func (r *run) applyEdits(in input) error {
 	var stored []checkpoint.Write
 	given := map[string]bool{}
 	for _, a := range in.answers {
@@ -307,7 +309,7 @@ func (r *run) edit(in input) error {
 	return r.log.write(r.storeCtx, r.key(), stored)
 }
 
-// encodeEdit returns the pending writes that hold the changes of the caller.
+// encodeEdit returns the pending writes that store the caller's writes and targets.
 func (r *run) encodeEdit(writes state.Update, to routed) ([]checkpoint.Write, error) {
 	if r.pending == nil {
 		r.pending = &pendingWrites{}

@@ -11,14 +11,14 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A threadKey names a thread of a store in this process.
+// A threadKey identifies a thread of a store in this process.
 type threadKey struct {
 	store  any
 	thread string
 }
 
-// threadKey returns the name of the thread. A store that cannot be compared is
-// known by the graph that uses it.
+// threadKey returns the key of the thread.
+// For a store that is not comparable, the key holds the graph instead of the store.
 func (o *Options) threadKey() threadKey {
 	if reflect.ValueOf(o.Store).Comparable() {
 		return threadKey{o.Store, o.Thread}
@@ -26,9 +26,9 @@ func (o *Options) threadKey() threadKey {
 	return threadKey{o.Graph, o.Thread}
 }
 
-// holders are the runs of this process that hold a thread, or wait for another
-// process to release it. They keep two runs off one thread where the store has no
-// leases, and let a run stop another one, whichever graph it belongs to.
+// holders are the runs of this process that hold a thread or wait for its lease.
+// If the store has no leases, they prevent two concurrent runs on a thread.
+// They let a run stop another run on its thread, even of another graph.
 var holders struct {
 	mu     sync.Mutex
 	active map[threadKey]*holder
@@ -38,11 +38,12 @@ var holders struct {
 type holder struct {
 	ctx  *runContext
 	done chan struct{} // closed when the thread is released
-	// rollback is why the run could not be rolled back. It is set before done is closed.
+	// rollback is the error of a failed rollback. It is set before done is closed.
 	rollback error
 }
 
-// claim makes h the holder of the thread, or returns the one that it has.
+// claim makes h the holder of the thread.
+// If the thread has a holder already, claim changes nothing and returns that holder.
 func claim(key threadKey, h *holder) (other *holder) {
 	holders.mu.Lock()
 	defer holders.mu.Unlock()
@@ -56,7 +57,7 @@ func claim(key threadKey, h *holder) (other *holder) {
 	return nil
 }
 
-// unclaim ends the claim of h, which is nil for a run that has none.
+// unclaim removes h as the holder of the thread. It does nothing if h is nil.
 func unclaim(key threadKey, h *holder) {
 	if h == nil {
 		return
@@ -67,7 +68,7 @@ func unclaim(key threadKey, h *holder) {
 	close(h.done)
 }
 
-// A threadLease is the right of one run to a thread, and the store to use meanwhile.
+// A threadLease is the right of one run to a thread, with the store for that run.
 type threadLease struct {
 	store  checkpoint.Store
 	key    threadKey
@@ -75,7 +76,7 @@ type threadLease struct {
 	held   checkpoint.Lease // nil if the store has no leases
 }
 
-// release releases the thread.
+// release gives up the thread, so that another run can take it.
 func (l *threadLease) release(ctx context.Context) error {
 	defer unclaim(l.key, l.holder)
 	if l.held == nil {
@@ -84,16 +85,17 @@ func (l *threadLease) release(ctx context.Context) error {
 	return l.held.Release(ctx)
 }
 
-// How long a run waits before it asks a store again for a thread that another
-// process holds.
+// A run asks for the lease of a thread again after firstPoll.
+// The interval doubles after each attempt, up to lastPoll.
 const (
 	firstPoll = 10 * time.Millisecond
 	lastPoll  = 500 * time.Millisecond
 )
 
-// acquireThread takes the thread for one run: first from the runs of this process,
-// then from the runs of other processes. The conflict policy decides whether it waits.
-// If not, it returns [checkpoint.ErrConflict] for a thread that another run holds.
+// acquireThread takes the thread for one run.
+// It first waits for other runs of this process, then for the lease of the store.
+// The conflict policy decides whether it waits.
+// If it does not wait, it returns [checkpoint.ErrConflict] for a thread that is held.
 func acquireThread(ctx context.Context, o *Options, rc *runContext) (threadLease, error) {
 	if _, ok := o.Store.(checkpoint.RunDeleter); !ok && o.Conflict == Rollback {
 		return threadLease{}, fmt.Errorf("rollback needs a store that can delete runs, and %T cannot: %w", o.Store, errors.ErrUnsupported)
@@ -111,13 +113,13 @@ func acquireThread(ctx context.Context, o *Options, rc *runContext) (threadLease
 		if err := o.conflict(ctx, errHeld); err != nil {
 			return threadLease{}, err
 		}
-		if err := other.giveWay(ctx, o.Conflict); err != nil {
+		if err := other.waitRelease(ctx, o.Conflict); err != nil {
 			return threadLease{}, err
 		}
 	}
 	held, err := leaseThread(ctx, o, rc)
 	if held == nil && err == nil && lease.holder == nil {
-		err = errHeld // the store has no leases after all
+		err = errHeld // the store implements Leaser, but has no leases
 	}
 	if err != nil {
 		unclaim(lease.key, lease.holder)
@@ -129,21 +131,22 @@ func acquireThread(ctx context.Context, o *Options, rc *runContext) (threadLease
 	return lease, nil
 }
 
-// storeDecides reports whether the store decides about a thread that another run of
-// this process holds. A store with leases does so under Reject, since its options may
-// tell it to wait.
+// storeDecides reports whether the run asks the store for the lease,
+// although another run of this process holds the thread.
+// That is so for a store with leases under Reject: its options may tell it to wait.
 func (o *Options) storeDecides(ctx context.Context) bool {
 	_, leases := o.Store.(checkpoint.Leaser)
 	return leases && o.Conflict == Reject && !o.heldAround(ctx)
 }
 
+// errHeld is the error of a thread that another run of this process holds.
 var errHeld = fmt.Errorf("%w: another run holds the thread", checkpoint.ErrConflict)
 
-// conflict returns held, the error of a thread that another run holds, unless the
-// policy is to wait for it.
+// conflict returns nil if the run has to wait for a thread that another run holds.
+// Otherwise it returns the error of the run. Under Reject, that error is held.
 func (o *Options) conflict(ctx context.Context, held error) error {
 	if o.heldAround(ctx) {
-		return fmt.Errorf("%w: a node of that run starts this one, and would wait for itself; use a subgraph or another thread", errHeld)
+		return fmt.Errorf("%w: a node of that run starts this run, and would wait for itself; use a subgraph or another thread", errHeld)
 	}
 	if o.Conflict == Reject {
 		return held
@@ -151,7 +154,7 @@ func (o *Options) conflict(ctx context.Context, held error) error {
 	return nil
 }
 
-// heldAround reports whether ctx belongs to a node of a run that holds the thread.
+// heldAround reports whether ctx belongs to a node of a run on the same thread.
 func (o *Options) heldAround(ctx context.Context) bool {
 	for t := TaskOf(ctx); t != nil; t = TaskOf(t.scope.ctx.caller) {
 		if t.scope.log != nil && t.scope.Options.threadKey() == o.threadKey() {
@@ -161,7 +164,7 @@ func (o *Options) heldAround(ctx context.Context) bool {
 	return false
 }
 
-// leaseThread takes the lease of the thread. It returns nil if the store has none.
+// leaseThread takes the lease of the thread. It returns nil if the store has no leases.
 func leaseThread(ctx context.Context, o *Options, rc *runContext) (checkpoint.Lease, error) {
 	leaser, ok := o.Store.(checkpoint.Leaser)
 	if !ok {
@@ -196,14 +199,15 @@ func leaseThread(ctx context.Context, o *Options, rc *runContext) (checkpoint.Le
 	}
 }
 
-// waitError is the error of a run whose context ended before it had its thread.
+// waitError returns the error of a run whose context ended before it had the thread.
 func waitError(ctx context.Context) error {
-	return fmt.Errorf("%w while it waited for another run of the thread", context.Cause(ctx))
+	return fmt.Errorf("%w while the run waited for another run of the thread", context.Cause(ctx))
 }
 
-// giveWay waits until the thread is released. Under Interrupt and Rollback it stops
-// the run that holds the thread; under Rollback that run also removes its checkpoints.
-func (h *holder) giveWay(ctx context.Context, policy ConflictPolicy) error {
+// waitRelease waits until the run of h has released the thread.
+// Under Interrupt and Rollback it stops the run.
+// Under Rollback the run also deletes its checkpoints.
+func (h *holder) waitRelease(ctx context.Context, policy ConflictPolicy) error {
 	if policy == Interrupt || policy == Rollback {
 		h.ctx.supersede(policy == Rollback)
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// ErrDuplicateKey says that a key was used twice in one task.
+// ErrDuplicateKey reports that a key was used twice in one task.
 var ErrDuplicateKey = errors.New("the key was used before in this task")
 
-// enclosingKey finds the calls of Once around a context.
+// enclosingKey is the context key of the calls of Once around a context.
 type enclosingKey struct{}
 
 // enclosing is a list of the calls of Once around a context, innermost first.
@@ -21,26 +21,27 @@ type enclosing struct {
 	outer *enclosing
 }
 
-// Once returns the stored result of a side effect. If there is none, it calls fn
-// and stores the result of fn, even if the run's context ends meanwhile.
+// Once returns the stored result of a side effect.
+// If there is none, it calls fn and stores the result that fn returns.
+// The result is stored even if the context of the run ends during the call.
 func (t *Task) Once(ctx context.Context, key string, fn func(context.Context) ([]byte, error)) ([]byte, error) {
 	call := t.onceCall(key)
 	around, _ := ctx.Value(enclosingKey{}).(*enclosing)
 	for e := around; e != nil; e = e.outer {
 		if e.call == call {
-			return nil, fmt.Errorf("%w: by the call that is to produce the result", ErrDuplicateKey)
+			return nil, fmt.Errorf("Once with key %q was called inside its own function: %w", key, ErrDuplicateKey)
 		}
 	}
 	select {
-	case <-call.turn:
-		defer func() { call.turn <- struct{}{} }()
+	case <-call.token:
+		defer func() { call.token <- struct{}{} }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 	if call.ready {
 		return call.value, nil
 	}
-	if ctx.Err() != nil { // do not begin an effect whose result nobody waits for
+	if ctx.Err() != nil { // do not begin a side effect for a task that has to end
 		return nil, context.Cause(ctx)
 	}
 	value, err := fn(context.WithValue(ctx, enclosingKey{}, &enclosing{call, around}))
@@ -61,7 +62,7 @@ func (t *Task) Once(ctx context.Context, key string, fn func(context.Context) ([
 func (t *Task) onceCall(key string) *onceCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	x := t.own()
+	x := t.ensureExtras()
 	c := x.once[key]
 	if c == nil {
 		if x.once == nil {
@@ -73,26 +74,26 @@ func (t *Task) onceCall(key string) *onceCall {
 	return c
 }
 
-// errNodeReturned is the error of a goroutine that outlives its node.
+// errNodeReturned is returned to a goroutine that still runs after its node returned.
 var errNodeReturned = errors.New("the node has returned, and the result is not stored; wait in the node for its goroutines")
 
-// storeNow stores a pending write of the task, and returns when it is stored in
-// the way of the run's durability mode; under Async it waits. If the store fails,
-// the task fails too, even if its node returns no error.
+// storeNow stores a pending write of the task and waits until it is stored.
+// Under Exit it does not wait, because the write is stored at the end of the run.
+// If the store fails, the task fails, even if its node returns no error.
 //
-// Once the node has returned, it stores nothing: the superstep may have been
-// committed, and a later one may have a task of the same id.
+// After the node has returned, storeNow refuses the write:
+// the superstep may be committed, and a later task may have the same id.
 func (t *Task) storeNow(mark string, data []byte) error {
 	s := t.scope
 	if s.log == nil {
 		return nil
 	}
 	t.mu.Lock()
-	if t.over.Load() {
+	if t.returned.Load() {
 		t.mu.Unlock()
 		return errNodeReturned
 	}
-	storing := &t.own().storing
+	storing := &t.ensureExtras().storing
 	storing.Add(1)
 	defer storing.Done()
 	index := t.nextIndex
@@ -106,7 +107,7 @@ func (t *Task) storeNow(mark string, data []byte) error {
 	if err != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.own().fault = errors.Join(t.own().fault, err)
+		t.ensureExtras().fault = errors.Join(t.ensureExtras().fault, err)
 	}
 	return err
 }

@@ -10,18 +10,19 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// Options configures a run, a read or an update of a graph. Package graph has filled
-// in the defaults.
+// Options are the parameters of a run, a read or an update of a graph.
+// Package graph sets the fields and applies the defaults.
 type Options struct {
-	// Store keeps the thread. Nil means a run without one.
+	// Store keeps the thread. If it is nil, the run has no thread and stores nothing.
 	Store checkpoint.Store
-	// Thread is the id of the thread, At the checkpoint that the caller's handle
-	// is at; empty for the newest.
-	Thread, At string
+	// Thread is the id of the thread.
+	Thread string
+	// At is the id of the checkpoint to start from; empty for the newest.
+	At string
 
-	// Graph tells the graph from others that use the store.
+	// Graph identifies the graph in this process. Its value must be comparable.
 	Graph any
-	// Conflict is the policy for the case that another run holds the thread.
+	// Conflict selects the reaction if another run holds the thread.
 	Conflict ConflictPolicy
 
 	PauseBefore, PauseAfter []string
@@ -29,13 +30,13 @@ type Options struct {
 	Durability              Durability
 	Metadata                map[string]string
 	Version                 string
-	// Logger gets warnings that are no errors. Nil means none.
+	// Logger receives warnings about conditions that are not errors. It may be nil.
 	Logger *slog.Logger
-	// TaskError makes the error of a task that users see.
+	// TaskError converts the failure of a task to the error that users see.
 	TaskError func(TaskFailure) error
 }
 
-// A ConflictPolicy is the behaviour of a run when another run holds its thread.
+// A ConflictPolicy selects the reaction of a run if another run holds its thread.
 type ConflictPolicy uint8
 
 // The conflict policies.
@@ -46,7 +47,7 @@ const (
 	Rollback
 )
 
-// A TaskFailure is the failure of one task.
+// A TaskFailure describes the failure of one task.
 type TaskFailure struct {
 	Path, Node, Task string
 	Err              error
@@ -55,32 +56,33 @@ type TaskFailure struct {
 func (o *Options) pausesBefore() bool { return len(o.PauseBefore) > 0 }
 func (o *Options) pausesAfter() bool  { return len(o.PauseAfter) > 0 }
 
-// names reports whether a list of static pauses has a node.
+// names reports whether a list of static pauses includes the node.
 func (o *Options) names(list []string, node string) bool {
 	return slices.Contains(list, node) || slices.Contains(list, AllNodes)
 }
 
-// A session is the part of a run that the runs of its subgraphs share.
+// A session holds the data that a run shares with the runs of its subgraphs.
 type session struct {
 	thread string
-	id     string // of the run
+	id     string // the id of the run
 	*Options
-	wrap func(*Node) Func // middleware of the graph that was started; nil for none
+	wrap func(*Node) Func // the middleware of the outermost graph; nil for none
 
-	events   *Stream         // nil if nobody reads them
-	ctx      *runContext     // of the nodes
-	storeCtx context.Context // with which progress is stored
+	events   *Stream         // nil if the events have no reader
+	ctx      *runContext     // the context of the nodes
+	storeCtx context.Context // the context for calls of the store
 	log      *runLog         // nil without a thread
-	origin   *string         // of the thread's branch; see [Task.IdempotencyKey]
+	origin   *string         // the origin of the thread's branch; see [Task.IdempotencyKey]
 
-	answersOnly bool                       // the caller gave answers and nothing else
-	answers     map[string]json.RawMessage // by question, of earlier runs too
+	answersOnly bool                       // the input consists of answers alone
+	answers     map[string]json.RawMessage // by the id of the question; includes stored answers
 
 	mu         sync.Mutex
-	persistent map[string]bool // persistent subgraphs that are in use
-	// missed are the nodes, and the channels that their sent tasks read and were not sent.
-	missed map[[2]string]bool
+	persistent map[string]bool // the names of the persistent subgraphs that are running
+	// loggedUnsent holds pairs of a node and a channel, to log each pair once.
+	// A sent task of the node read the channel although it was not sent to it.
+	loggedUnsent map[[2]string]bool
 }
 
-// taskError makes the error of a task.
+// taskError converts the failure of a task to the error that users see.
 func (s *session) taskError(f TaskFailure) error { return s.TaskError(f) }

@@ -8,14 +8,15 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Changes of a subgraph's checkpoint that do not change its state. They hold the
-// writes for the parent, in case another process has to deliver them.
+// These names mark changes that hold writes of a subgraph for its parent.
+// Such a change does not change the state of the subgraph.
+// A run that resumes the call restores the writes from these changes.
 const (
-	changeShared = "$out:"   // before a channel's name: a write for the parent's channel
-	changeParent = "$parent" // a storedParent
+	changeShared = "$out:"   // a prefix: the name of a shared channel follows
+	changeParent = "$parent" // the data is a storedParent
 )
 
-// collectParentWrites keeps the writes of a subgraph's task for the parent.
+// collectParentWrites appends a task's writes for the parent to r.shared and r.toParent.
 func (r *run) collectParentWrites(t *Task) {
 	if r.parent == nil {
 		return
@@ -26,10 +27,10 @@ func (r *run) collectParentWrites(t *Task) {
 			r.shared = append(r.shared, w)
 		}
 	}
-	r.toParent = append(r.toParent, t.extra().toParent...)
+	r.toParent = append(r.toParent, t.extrasOrNone().toParent...)
 }
 
-// leavesSubgraph reports whether a write to the parent ends the subgraph.
+// leavesSubgraph reports whether a write for the parent ends the subgraph.
 func leavesSubgraph(w state.Write) bool {
 	switch s := w.Signal().(type) {
 	case Goto, *Send:
@@ -40,8 +41,8 @@ func leavesSubgraph(w state.Write) bool {
 	return false
 }
 
-// appendParentWrites appends the stored form of a task's writes for the parent. A
-// change that can be read back as a write needs no other form.
+// appendParentWrites appends the stored form of a task's writes for the parent.
+// It omits writes that can be decoded from the stored changes of their channels.
 func (r *run) appendParentWrites(list []checkpoint.Change, t *Task) ([]checkpoint.Change, error) {
 	schema, outer := r.plan.Schema, r.parent.scope.plan.Schema
 	for _, w := range t.writes {
@@ -57,7 +58,7 @@ func (r *run) appendParentWrites(list []checkpoint.Change, t *Task) ([]checkpoin
 			list = append(list, checkpoint.Change{Channel: changeShared + name, Kind: uint8(k), Data: data})
 		}
 	}
-	for _, w := range t.extra().toParent {
+	for _, w := range t.extrasOrNone().toParent {
 		stored, err := r.encodeParentWrite(w)
 		if err != nil {
 			return nil, err
@@ -71,7 +72,7 @@ func (r *run) appendParentWrites(list []checkpoint.Change, t *Task) ([]checkpoin
 	return list, nil
 }
 
-// encodeParentWrite encodes a write for the parent's graph.
+// encodeParentWrite encodes a write for the parent graph.
 func (s *scope) encodeParentWrite(w state.Write) (storedParent, error) {
 	outer := s.parent.scope
 	switch sig := w.Signal().(type) {
@@ -97,7 +98,7 @@ func (s *scope) encodeParentWrite(w state.Write) (storedParent, error) {
 	}
 }
 
-// decodeParentWrite is the reverse of encodeParentWrite.
+// decodeParentWrite decodes a write that encodeParentWrite encoded.
 func (s *scope) decodeParentWrite(stored storedParent) (state.Write, error) {
 	outer := s.parent.scope
 	switch {

@@ -7,14 +7,15 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// storeResult stores the outcome of a task, for a later run if this one cannot
-// commit the superstep. A failure that the end of the run caused is not kept.
+// storeResult stores the outcome of a task as pending writes.
+// A later run needs them if this run cannot commit the superstep.
+// A failure is not stored if the end of the run may have caused it.
 func (r *run) storeResult(t *Task) error {
 	if r.log == nil || t.err != nil && r.ctx.cause() != nil {
 		return nil
 	}
 	writes, err := t.result()
-	if err != nil { // the result cannot be stored, and so the task fails
+	if err != nil { // the result cannot be encoded, so the task fails
 		t.finished, t.err = false, t.fail(err)
 		writes, err = t.result()
 	}
@@ -24,8 +25,9 @@ func (r *run) storeResult(t *Task) error {
 	r.touched.Store(true)
 	err = r.log.write(r.storeCtx, r.key(), writes)
 	if r.log.mode == Sync && t.err == nil && (errors.Is(err, checkpoint.ErrTooLarge) || errors.Is(err, checkpoint.ErrInvalid)) {
-		// The store works and refuses this result. Under Sync the error is of this call.
-		t.finished, t.own().pauses, t.err = false, nil, t.fail(err)
+		// The store rejects only this result, so the task fails and not the run.
+		// Under the other modes, the error may belong to an earlier write.
+		t.finished, t.ensureExtras().pauses, t.err = false, nil, t.fail(err)
 		return r.storeResult(t)
 	}
 	return err
@@ -34,8 +36,8 @@ func (r *run) storeResult(t *Task) error {
 // result returns the pending writes that hold the outcome of the task.
 func (t *Task) result() ([]checkpoint.Write, error) {
 	switch {
-	case t.extra().pauses != nil:
-		w, err := encodeMark(t.ID(), markAsk, indexAsk, t.extra().pauses)
+	case t.extrasOrNone().pauses != nil:
+		w, err := encodeMark(t.ID(), markAsk, indexAsk, t.extrasOrNone().pauses)
 		return []checkpoint.Write{w}, err
 	case t.err != nil:
 		return []checkpoint.Write{{Task: t.ID(), Index: indexError, Channel: markError, Data: []byte(t.err.Error())}}, nil
@@ -44,22 +46,22 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 	for _, w := range t.writes {
 		e.write(w)
 	}
-	e.routes(t.targets, t.extra().sends)
-	for _, w := range t.extra().toParent {
+	e.routes(t.targets, t.extrasOrNone().sends)
+	for _, w := range t.extrasOrNone().toParent {
 		stored, err := t.scope.encodeParentWrite(w)
 		if err != nil {
 			return nil, err
 		}
 		e.addJSON(markParent, stored)
 	}
-	if persistent := t.extra().persistent; persistent != nil {
+	if persistent := t.extrasOrNone().persistent; persistent != nil {
 		e.addJSON(markPersist, persistent)
 	}
 	e.add(markDone, 0, nil)
 	return e.out, e.err
 }
 
-// void marks the stored results of a superstep that was refused.
+// void stores that the results of a superstep do not count, because it was refused.
 func (r *run) void(tasks []Task) error {
 	below := map[string]int{}
 	for i := range tasks {
@@ -76,7 +78,7 @@ func (r *run) void(tasks []Task) error {
 	return r.log.write(r.storeCtx, r.key(), []checkpoint.Write{w})
 }
 
-// restore takes over the outcome that an earlier run stored for the task.
+// restore restores the outcome that an earlier run stored for the task.
 func (t *Task) restore() {
 	saved := t.scope.pending.tasks[t.ID()]
 	if saved == nil {
@@ -88,28 +90,28 @@ func (t *Task) restore() {
 		t.finished, t.err = true, nil
 		t.writes, t.targets = saved.writes, saved.targets
 		if saved.sends != nil || saved.persistent != nil {
-			t.own().sends, t.own().persistent = saved.sends, saved.persistent
+			t.ensureExtras().sends, t.ensureExtras().persistent = saved.sends, saved.persistent
 		}
 		for _, stored := range saved.toParent {
 			w, err := t.scope.decodeParentWrite(stored)
 			if err != nil {
 				t.finished, t.err = false, t.fail(err)
 			}
-			t.own().toParent = append(t.own().toParent, w)
+			t.ensureExtras().toParent = append(t.ensureExtras().toParent, w)
 		}
 	case saved.asked && t.scope.stillWaits(saved.pauses):
-		t.own().pauses = saved.pauses
+		t.ensureExtras().pauses = saved.pauses
 	}
 	for key, value := range saved.once {
-		if t.own().once == nil {
-			t.own().once = map[string]*onceCall{}
+		if t.ensureExtras().once == nil {
+			t.ensureExtras().once = map[string]*onceCall{}
 		}
-		t.own().once[key] = completedCall(value)
+		t.ensureExtras().once[key] = completedCall(value)
 	}
 }
 
-// stillWaits reports whether a task that asked would only ask again: the caller
-// gave answers and nothing else, and none of the task's questions has one.
+// stillWaits reports whether a task with these pauses need not run again.
+// That is so if the caller gave only answers, and none to a question of the task.
 func (s *session) stillWaits(pauses []Pause) bool {
 	return s.answersOnly && len(pauses) > 0 && !slices.ContainsFunc(pauses, func(p Pause) bool {
 		_, ok := s.answers[p.ID]

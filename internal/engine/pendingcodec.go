@@ -12,24 +12,24 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The marks are the channels of pending writes that belong to the engine. Every
-// other channel of a pending write is one of the graph's.
+// These are the channels of marks. A mark is a pending write of the engine.
+// A pending write with any other channel is a write to a channel of the graph.
 const (
-	markDone    = "$done"   // the task finished
-	markGoto    = "$goto"   // a target of the task: the name of a node
-	markSend    = "$send"   // a target of the task: a storedSend
-	markParent  = "$parent" // a write for the parent graph: a storedParent
-	markPersist = "$memory" // the new heads of persistent subgraphs
-	markAsk     = "$ask"    // the open questions of the task; replaces the mark before it
-	markAnswer  = "$answer" // the answer to a question: a storedAnswer
-	markOnce    = "$once"   // the result of a side effect: a storedOnce
-	markStop    = "$stop"   // a run stopped here in good order: its static pauses
-	markError   = "$error"  // the text of the task's last failure
-	markVoid    = "$void"   // the results so far do not count: an index for each task
-	markGone    = "$gone"   // nothing: replaces a write of a run that was rolled back
+	markDone    = "$done"   // the task has finished; no data
+	markGoto    = "$goto"   // a target of the task; the data is the name of a node
+	markSend    = "$send"   // a target of the task; the data is a storedSend
+	markParent  = "$parent" // a write for the parent graph; the data is a storedParent
+	markPersist = "$memory" // the newest checkpoints of persistent subgraphs, by name
+	markAsk     = "$ask"    // the open questions of the task; the data is a list of Pause
+	markAnswer  = "$answer" // an answer to a question; the data is a storedAnswer
+	markOnce    = "$once"   // the result of a side effect; the data is a storedOnce
+	markStop    = "$stop"   // a run stopped without a failure; the data is a list of static pauses
+	markError   = "$error"  // the text of the last failure of the task
+	markVoid    = "$void"   // for each task, the index below which its results do not count
+	markGone    = "$gone"   // replaces a pending write that a rollback removed; no data
 )
 
-// A mark that replaces the one before it has a fixed index.
+// These marks have a fixed index. So a later mark replaces the earlier one.
 const (
 	indexAsk   = -1
 	indexError = -2
@@ -37,7 +37,7 @@ const (
 	indexStop  = -4
 )
 
-// A Pause is something that a thread waits for, in its stored form.
+// A Pause is a question or a static pause of a thread, in its stored form.
 type Pause struct {
 	Kind      string          `json:"kind"`
 	ID        string          `json:"id,omitempty"`
@@ -55,28 +55,30 @@ const (
 	PauseAfter  = "after"
 )
 
-// storedParent is a write for the parent graph. The parent decodes it with its
-// own channels.
+// storedParent is the stored form of a write for the parent graph.
+// The parent decodes it with its own channels. One of the fields is set.
 type storedParent struct {
 	Goto  string        `json:"goto,omitempty"`
 	Send  *storedSend   `json:"send,omitempty"`
 	Write *storedWrite  `json:"write,omitempty"`
-	Up    *storedParent `json:"up,omitempty"` // for the parent's parent
+	Up    *storedParent `json:"up,omitempty"` // a write for the parent of the parent
 }
 
+// A storedAnswer is the stored form of an answer to a question.
 type storedAnswer struct {
 	ID    string          `json:"id"`
 	Value json.RawMessage `json:"value,omitempty"`
-	// Refused withdraws an answer that the node could not read.
+	// Refused means that the node rejected the stored answer, so the question is open.
 	Refused bool `json:"refused,omitempty"`
 }
 
+// A storedOnce is the stored result of a side effect.
 type storedOnce struct {
 	Key   string          `json:"key"`
 	Value json.RawMessage `json:"value"`
 }
 
-// A savedTask holds the pending writes of one task, decoded.
+// A savedTask holds the decoded pending writes of one task.
 type savedTask struct {
 	done       bool
 	writes     state.Update
@@ -86,17 +88,18 @@ type savedTask struct {
 	persistent map[string]string
 	asked      bool
 	pauses     []Pause
-	ids        map[[2]string]string // of the questions that the task itself asked; see questionID
+	ids        map[[2]string]string // question ids by interrupt and key; see questionID
 	once       map[string]json.RawMessage
 	failure    string
-	next       int // the first free index
+	next       int // the first free index of a pending write
 }
 
-// An openQuestion says which task asked a question, and with which interrupt.
+// An openQuestion names the task and the interrupt of a question.
 type openQuestion struct{ task, interrupt string }
 
-// questionID returns the id of a question that the task with this path asked before,
-// or "". The caller holds the lock of the task.
+// questionID returns the stored id of a question of the task with the given path.
+// It returns "" if the task has not asked the question before.
+// The caller holds the lock of the task.
 func (t *savedTask) questionID(path, interrupt, key string) string {
 	if t.ids == nil {
 		t.ids = make(map[[2]string]string, len(t.pauses))
@@ -109,18 +112,19 @@ func (t *savedTask) questionID(path, interrupt, key string) string {
 	return t.ids[[2]string{interrupt, key}]
 }
 
-// pendingWrites are all pending writes of a checkpoint. The caller of the run is
-// the task with an empty id.
+// pendingWrites holds all decoded pending writes of a checkpoint.
+// Writes of a run's caller belong to the task with the empty id.
 type pendingWrites struct {
 	tasks     map[string]*savedTask
-	questions map[string]openQuestion    // of tasks that are not done, by id
-	answers   map[string]json.RawMessage // by the question's id
-	void      map[string]int             // results of a task below this index do not count
+	questions map[string]openQuestion    // the questions of unfinished tasks, by id
+	answers   map[string]json.RawMessage // by the id of the question
+	void      map[string]int             // for each task, the index below which results do not count
 	missing   []string                   // stored targets that the graph does not have
-	stopped   bool                       // a run stopped here in good order
-	stops     []Pause                    // the static pauses at which it stopped
+	stopped   bool                       // a run stopped at the checkpoint without a failure
+	stops     []Pause                    // the static pauses at which the run stopped
 }
 
+// task returns the task with the given id, which it adds if necessary.
 func (p *pendingWrites) task(id string) *savedTask {
 	t := p.tasks[id]
 	if t == nil {
@@ -133,17 +137,18 @@ func (p *pendingWrites) task(id string) *savedTask {
 	return t
 }
 
-// tried reports whether a task of the superstep left a result, a question or an error.
+// tried reports whether a run has begun the superstep after the checkpoint.
+// A task has then stored a result, a question or an error.
 func (p *pendingWrites) tried() bool {
 	_, caller := p.tasks[""]
 	return len(p.tasks) > 1 || len(p.tasks) == 1 && !caller
 }
 
-// begun reports whether a run stopped at the checkpoint, or in the superstep
-// after it. Static pauses then do not apply again.
+// begun reports whether a run stopped at the checkpoint or in the superstep after it.
+// If so, a static pause before that superstep must not take effect again.
 func (p *pendingWrites) begun() bool { return p != nil && (p.stopped || p.tried()) }
 
-// decodePending sorts the pending writes of a checkpoint by task.
+// decodePending decodes the pending writes of a checkpoint and sorts them by task.
 func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) {
 	writes = p.sortWrites(writes)
 	d := newPendingDecoder(p, writes)
@@ -154,7 +159,7 @@ func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) 
 			}
 		}
 	}
-	for i := range writes { // before the questions, which only tasks that are not done need
+	for i := range writes { // decode of a question depends on whether the task is done
 		w := &writes[i]
 		if w.Channel != markDone {
 			continue
@@ -178,9 +183,10 @@ func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) 
 	return d.out, nil
 }
 
-// sortWrites returns the pending writes that count, in the order in which they
-// apply: writes of a task under a former name are older than writes under its present
-// name. It does not change its argument.
+// sortWrites returns the pending writes in the order in which they apply.
+// It omits writes that a rollback removed.
+// Writes of a task under a former name come before writes under its present name.
+// It does not change its argument.
 func (p *Plan) sortWrites(writes []checkpoint.Write) []checkpoint.Write {
 	gone := func(w checkpoint.Write) bool { return w.Channel == markGone }
 	if len(p.Renamed) == 0 && !slices.ContainsFunc(writes, gone) {
@@ -199,8 +205,8 @@ func (p *Plan) sortWrites(writes []checkpoint.Write) []checkpoint.Write {
 	return append(former, present...)
 }
 
-// relocate gives stored pauses the present names of their nodes and tasks. Path is the
-// path of the run that restores them.
+// relocate replaces former names of nodes and tasks in stored pauses by present names.
+// The argument path is the path of the run that restores the pauses.
 func (p *pendingWrites) relocate(plan *Plan, path string) {
 	depth := 0
 	if path != "" {
@@ -235,7 +241,8 @@ func isResult(w *checkpoint.Write) bool {
 	return w.Task != ""
 }
 
-// decodeVoid reads the indexes below which results of tasks do not count.
+// decodeVoid decodes a void mark: for each task, an index.
+// Results of the task with a smaller index do not count.
 func (d *pendingDecoder) decodeVoid(data []byte) error {
 	var stored map[string]int
 	if err := json.Unmarshal(data, &stored); err != nil {
@@ -249,12 +256,13 @@ func (d *pendingDecoder) decodeVoid(data []byte) error {
 	return nil
 }
 
+// A pendingDecoder decodes the pending writes of a checkpoint.
 type pendingDecoder struct {
 	plan *Plan
 	out  *pendingWrites
-	tx   *statecore.Tx // made for the first Send
+	tx   *statecore.Tx // a transaction on the empty state; nil before the first Send
 
-	last   *savedTask // what task returned last
+	last   *savedTask // the last result of the method task
 	lastID string
 }
 
@@ -273,7 +281,8 @@ func newPendingDecoder(p *Plan, writes []checkpoint.Write) *pendingDecoder {
 	}}
 }
 
-// task returns the task with this id. Successive writes are usually of one task.
+// task returns the task with the given id.
+// It is fast for successive calls with one id.
 func (d *pendingDecoder) task(id string) *savedTask {
 	if d.last == nil || d.lastID != id {
 		d.last, d.lastID = d.out.task(id), id
@@ -281,13 +290,14 @@ func (d *pendingDecoder) task(id string) *savedTask {
 	return d.last
 }
 
+// decode decodes one pending write of the task t.
 func (d *pendingDecoder) decode(id string, t *savedTask, w *checkpoint.Write) (err error) {
 	switch w.Channel {
-	case markVoid, markDone: // were read before
+	case markVoid, markDone: // decodePending has decoded them before
 	case markError:
 		t.failure = string(w.Data)
 	case markGoto:
-		t.targets = append(t.targets, d.plan.find([]string{string(w.Data)}, &d.out.missing)...)
+		t.targets = append(t.targets, d.plan.findNodes([]string{string(w.Data)}, &d.out.missing)...)
 	case markSend:
 		err = d.decodeSend(t, w.Data)
 	case markParent:
@@ -301,7 +311,7 @@ func (d *pendingDecoder) decode(id string, t *savedTask, w *checkpoint.Write) (e
 		if t.done {
 			return nil
 		}
-		t.pauses = nil // those of a mark under a former name
+		t.pauses = nil // replace the pauses of a mark under a former name
 		err = json.Unmarshal(w.Data, &t.pauses)
 		for i := range t.pauses {
 			p := &t.pauses[i]
@@ -357,7 +367,7 @@ func (d *pendingDecoder) decodeAnswer(data []byte) error {
 type pendingEncoder struct {
 	plan  *Plan
 	task  string
-	index int // of the next write
+	index int // the index of the next pending write
 	out   []checkpoint.Write
 	err   error
 }
@@ -385,7 +395,7 @@ func (e *pendingEncoder) write(w state.Write) {
 	}
 }
 
-// routes adds the targets of a task.
+// routes adds a mark for each target and each sent task.
 func (e *pendingEncoder) routes(targets []*Node, sends []sentTask) {
 	for _, n := range targets {
 		e.add(markGoto, 0, []byte(n.Name))

@@ -14,14 +14,14 @@ const (
 	End   = "__end__"
 )
 
-// AllNodes stands for every node in a list of static pauses.
+// AllNodes, in a list of static pauses, means every node.
 const AllNodes = "*"
 
 // A Func is the function of a node.
 type Func func(ctx context.Context, v state.View) (state.Update, error)
 
-// Protect returns a function whose panics are errors. Package graph sets it, since
-// users see the errors.
+// Protect wraps a node function and converts its panics to errors.
+// Package graph sets it, because the errors have a public type.
 var Protect func(fn Func) Func
 
 // A Plan is a compiled graph. It is immutable after [Plan.Link].
@@ -29,18 +29,18 @@ type Plan struct {
 	Name    string
 	Schema  *statecore.Schema
 	Start   *Node
-	Nodes   []*Node // sorted by name
-	Joins   []Join  // without joins to End, which schedule nothing
-	Renamed map[string]string
-	// Wrap returns the function of a node with the middleware of the graph that
-	// was started around it. Nil means none.
+	Nodes   []*Node           // sorted by name
+	Joins   []Join            // without joins to End, which schedule nothing
+	Renamed map[string]string // from a former name of a node to its present name
+	// Wrap returns the function of a node, wrapped in the middleware of this graph.
+	// The nodes of subgraphs are wrapped too. Nil means no middleware.
 	Wrap func(n *Node) Func
 
 	byName   map[string]*Node
-	previous map[string][]string // former names, by name
+	previous map[string][]string // the former names of a node, by its present name
 	empty    state.View
-	// branchNeedsOverlay says that a branch cannot read the state after the
-	// superstep, because the commit clears ephemeral channels.
+	// branchNeedsOverlay is true if the graph has ephemeral channels.
+	// A commit clears them, so a branch cannot read the state after the superstep.
 	branchNeedsOverlay bool
 }
 
@@ -49,24 +49,23 @@ type Node struct {
 	Name string
 	// Run is nil for Start only.
 	Run Func
-	// Subgraph is the graph that Run calls; nil if the node is a function.
+	// Subgraph is the graph that Run calls; nil if the node runs no graph.
 	Subgraph *Subgraph
 	// Edges are the targets of static edges, sorted.
 	Edges    []string
 	Branches []Branch
-	// Destinations are the targets that the node's own Goto and Send may have.
+	// Destinations are the nodes that Goto and Send of this node may name.
 	Destinations []string
-	// Deferred says that the node waits until no other work remains.
+	// Deferred means that the node waits until no other work remains.
 	Deferred bool
 
 	index int
 	next  []*Node  // the targets of edges, without End
-	self  []*Node  // the node alone
-	names []string // its name alone
+	self  []*Node  // a list of this node alone, to save allocations
+	names []string // a list of its name alone, to save allocations
 }
 
-// A Branch chooses the targets that follow a node. Exactly one of One and Many
-// is set.
+// A Branch chooses the targets after a node. Either One or Many is set.
 type Branch struct {
 	One     func(v state.View) (string, error)
 	Many    func(v state.View) (state.Update, error)
@@ -82,14 +81,17 @@ type Join struct {
 // A Subgraph is a graph that a node runs.
 type Subgraph struct {
 	Plan *Plan
-	// Options are those that the graph was compiled with.
+	// Options are the options with which the graph was compiled.
 	Options *Options
-	// Persist, if not empty, is the name under which the subgraph keeps its
-	// channels from one call to the next.
+	// Persist is the name of a persistent subgraph; empty for any other subgraph.
+	// A persistent subgraph keeps its own channels from one call to the next.
 	Persist string
-	// Input returns writes for the subgraph beside the shared channels. Output
-	// returns writes of the node beside them. Nil means none.
-	Input, Output func(v state.View) (state.Update, error)
+	// Input returns writes to the subgraph's own channels at the start of a call.
+	// Its argument is the state of the parent. Input may be nil.
+	Input func(v state.View) (state.Update, error)
+	// Output returns writes to the parent's channels at the end of a call.
+	// Its argument is the state of the subgraph. Output may be nil.
+	Output func(v state.View) (state.Update, error)
 }
 
 // Link resolves the names of a plan. It is called once, when the plan is complete.
@@ -116,11 +118,11 @@ func (p *Plan) Link() {
 	}
 }
 
-// Node returns the node of this name, or nil.
+// Node returns the node with the given name, or nil.
 func (p *Plan) Node(name string) *Node { return p.byName[name] }
 
-// cycle returns the nodes of a shortest cycle of static edges through n, which is
-// the first and the last of them. It returns nil if there is none.
+// cycle returns the names of the nodes in a shortest cycle of static edges through n.
+// The name of n is both the first and the last one. If there is no cycle, the result is nil.
 func (n *Node) cycle() []string {
 	before := map[*Node]*Node{}
 	for queue := []*Node{n}; len(queue) > 0; queue = queue[1:] {
@@ -146,7 +148,7 @@ func (n *Node) cycle() []string {
 // Empty returns the state in which every channel is absent.
 func (p *Plan) Empty() state.View { return p.empty }
 
-// current returns the name that a stored node name has now.
+// current returns the present name of a node that was stored under the given name.
 func (p *Plan) current(stored string) string {
 	if now, ok := p.Renamed[stored]; ok {
 		return now
@@ -154,7 +156,7 @@ func (p *Plan) current(stored string) string {
 	return stored
 }
 
-// nodeNames returns the names of nodes; nil for none.
+// nodeNames returns the names of the nodes; nil if there are none.
 func nodeNames(nodes []*Node) []string {
 	if len(nodes) == 0 {
 		return nil

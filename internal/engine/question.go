@@ -10,8 +10,9 @@ import (
 	"strconv"
 )
 
-// Ask returns the answer to a question of the task. If there is none, it records
-// the question as open and reports false. A question is known by its interrupt and key.
+// Ask returns the answer to a question of the task.
+// If there is no answer, Ask records the question as open, and answered is false.
+// The interrupt and the key together identify a question within its task.
 func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (answer json.RawMessage, id string, answered bool, err error) {
 	if t.scope.log == nil {
 		return nil, "", false, ErrNoStore
@@ -19,7 +20,7 @@ func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (answer json.R
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	id = t.questionID(interrupt, key)
-	x := t.own()
+	x := t.ensureExtras()
 	if x.keys[id] {
 		err = fmt.Errorf("interrupt %q, key %q: %w", interrupt, key, ErrDuplicateKey)
 		x.fault = errors.Join(x.fault, err)
@@ -39,9 +40,9 @@ func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (answer json.R
 	return nil, id, false, nil
 }
 
-// questionID returns the id of a question. It is the same whenever the task runs
-// again: the id under which the question was stored, if it was asked before. The
-// caller holds the lock.
+// questionID returns the id of a question, which stays the same if the task runs again.
+// If an earlier run asked the question, it is the id that was stored then.
+// The caller holds t.mu.
 func (t *Task) questionID(interrupt, key string) string {
 	if t.saved != nil {
 		if id := t.saved.questionID(joinPath(t.scope.path, t.ID()), interrupt, key); id != "" {
@@ -57,11 +58,11 @@ func (t *Task) questionID(interrupt, key string) string {
 	return t.questionHash(t.ID(), interrupt, key)
 }
 
-// questionHash returns the id of a question that the task asks under a name.
+// questionHash computes the id of a question from the id of the task and other parts.
 func (t *Task) questionHash(id, interrupt, key string) string {
 	parts := [...]string{t.scope.thread, t.scope.ns, t.scope.checkpoint, id, interrupt, key}
 	var text []byte
-	for _, p := range parts { // with its length, so that different lists have different texts
+	for _, p := range parts { // the length of each part keeps the text unambiguous
 		text = append(strconv.AppendInt(text, int64(len(p)), 10), ':')
 		text = append(text, p...)
 	}
@@ -69,7 +70,7 @@ func (t *Task) questionHash(id, interrupt, key string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Reject withdraws the answer to a question, which is then open again.
+// Reject withdraws the answer to a question, so that the question is open again.
 func (t *Task) Reject(question string) error {
 	data, err := json.Marshal(storedAnswer{ID: question, Refused: true})
 	if err != nil {
@@ -78,15 +79,15 @@ func (t *Task) Reject(question string) error {
 	return t.storeNow(markAnswer, data)
 }
 
-// Asked reports whether the task has an open question, even if its node ignored
-// the error that it got.
+// Asked reports whether the task has an open question.
+// It does not matter whether the node returns the error that it got for the question.
 func (t *Task) Asked() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.extra().asked != nil
+	return t.extrasOrNone().asked != nil
 }
 
-// ForgetQuestions forgets the questions of an attempt before the node runs again.
+// ForgetQuestions removes the questions of a failed attempt before the next attempt.
 func (t *Task) ForgetQuestions() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// Snapshot reads the state of a thread. With tasks, it reads the subgraph that
-// these tasks, outermost first, run.
+// Snapshot reads the state of a thread, or of a subgraph of the thread.
+// The tasks, outermost first, lead to the subgraph; none means the outermost graph.
 func (p *Plan) Snapshot(ctx context.Context, o *Options, tasks []string) (*Snapshot, error) {
 	r := newRun(p, o)
 	at := o.At
 	if len(tasks) > 0 {
-		at = "" // the checkpoint is the subgraph's
+		at = "" // o.At names a checkpoint of the subgraph
 	}
 	c, err := o.Store.Get(ctx, checkpoint.Key{Thread: o.Thread, ID: at})
 	if err != nil {
@@ -33,14 +33,14 @@ func (p *Plan) Snapshot(ctx context.Context, o *Options, tasks []string) (*Snaps
 		if i == len(tasks)-1 {
 			read = o.At
 		}
-		if r, err = r.inner(ctx, o.Store, id, read); err != nil {
+		if r, err = r.restoreSubgraph(ctx, o.Store, id, read); err != nil {
 			return nil, err
 		}
 	}
 	return r.snapshotOfCheckpoint(), nil
 }
 
-// Namespace returns where the subgraph that these tasks run keeps its checkpoints.
+// Namespace returns the namespace of the subgraph to which the tasks lead.
 func (p *Plan) Namespace(ctx context.Context, o *Options, tasks []string) (string, error) {
 	r := newRun(p, o)
 	c, err := o.Store.Get(ctx, checkpoint.Key{Thread: o.Thread})
@@ -51,7 +51,7 @@ func (p *Plan) Namespace(ctx context.Context, o *Options, tasks []string) (strin
 		if err != nil {
 			break
 		}
-		r, err = r.inner(ctx, o.Store, id, "")
+		r, err = r.restoreSubgraph(ctx, o.Store, id, "")
 	}
 	if err != nil {
 		return "", err
@@ -59,15 +59,15 @@ func (p *Plan) Namespace(ctx context.Context, o *Options, tasks []string) (strin
 	return r.ns, nil
 }
 
-// inner restores the subgraph that one of the run's tasks runs, at its newest
-// checkpoint or another one of its call.
-func (r *run) inner(ctx context.Context, store checkpoint.Store, id, at string) (*run, error) {
+// restoreSubgraph restores the subgraph that the task with the given id runs.
+// It restores the newest checkpoint of the call, or the checkpoint at if that is not empty.
+func (r *run) restoreSubgraph(ctx context.Context, store checkpoint.Store, id, at string) (*run, error) {
 	task, err := r.callingTask(id)
 	if err != nil {
 		return nil, err
 	}
 	in := task.subgraphRun(ctx)
-	for _, name := range task.names() {
+	for _, name := range task.allIDs() {
 		in.ns = task.namespaceAs(name)
 		c, err := store.Get(ctx, checkpoint.Key{Thread: r.thread, Namespace: in.ns, ID: at})
 		if errors.Is(err, checkpoint.ErrNotFound) {
@@ -87,12 +87,13 @@ func (r *run) inner(ctx context.Context, store checkpoint.Store, id, at string) 
 		}
 	}
 	if at != "" {
-		return nil, fmt.Errorf("checkpoint %s of the subgraph of task %q: %w; a checkpoint of an earlier call cannot be used either", at, id, checkpoint.ErrNotFound)
+		return nil, fmt.Errorf("checkpoint %s of the subgraph of task %q: %w; a checkpoint of an earlier call cannot be used", at, id, checkpoint.ErrNotFound)
 	}
 	return nil, fmt.Errorf("the subgraph of task %q has not begun: %w", id, checkpoint.ErrNotFound)
 }
 
-// callingTask returns the unfinished task with this id, which must run a subgraph.
+// callingTask returns the task with the given id.
+// The task must be unfinished and must run a subgraph.
 func (r *run) callingTask(id string) (*Task, error) {
 	tasks := r.tasks()
 	var callers []string
@@ -104,7 +105,7 @@ func (r *run) callingTask(id string) (*Task, error) {
 				return nil, fmt.Errorf("task %q runs no subgraph: %w", id, checkpoint.ErrNotFound)
 			}
 		case t.ID() == id && t.finished:
-			return nil, fmt.Errorf("task %q has finished, and its subgraph with it: %w", id, checkpoint.ErrNotFound)
+			return nil, fmt.Errorf("task %q has finished, and so has its subgraph: %w", id, checkpoint.ErrNotFound)
 		case t.ID() == id:
 			return t, nil
 		default:
@@ -112,13 +113,13 @@ func (r *run) callingTask(id string) (*Task, error) {
 		}
 	}
 	if len(callers) == 0 {
-		return nil, fmt.Errorf("graph %q has no due task %q, and none that runs a subgraph: %w", r.plan.Name, id, checkpoint.ErrNotFound)
+		return nil, fmt.Errorf("graph %q has no due task %q, and no due task that runs a subgraph: %w", r.plan.Name, id, checkpoint.ErrNotFound)
 	}
-	return nil, fmt.Errorf("graph %q has no due task %q; those that run subgraphs are %q: %w", r.plan.Name, id, callers, checkpoint.ErrNotFound)
+	return nil, fmt.Errorf("graph %q has no due task %q; the due tasks that run subgraphs are %q: %w", r.plan.Name, id, callers, checkpoint.ErrNotFound)
 }
 
-// WaitsAt reports whether a checkpoint, with its pending writes, has a task of the
-// node that did not finish, or a deferred node that waits.
+// WaitsAt reports whether a checkpoint has work left for the given node.
+// That is a due task without a result, or the node itself if it is deferred and waits.
 func (p *Plan) WaitsAt(c *checkpoint.Checkpoint, node string) (bool, error) {
 	ctl, err := readControl(c.Control)
 	if err != nil {
@@ -151,8 +152,8 @@ func (p *Plan) WaitsAt(c *checkpoint.Checkpoint, node string) (bool, error) {
 	return false, nil
 }
 
-// addCallerTarget adds the target that a pending write of the caller names, if it
-// names one.
+// addCallerTarget adds the target of a pending write to c.
+// It ignores a write that is not from the caller of a run or names no target.
 func (c *control) addCallerTarget(w checkpoint.Write) error {
 	switch {
 	case w.Task == "" && w.Channel == markGoto:

@@ -13,8 +13,9 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// restore makes a stored checkpoint the current one: its state, its frontier, its
-// pending writes, and in a subgraph the writes for its parent.
+// restore makes a stored checkpoint the current one of the run.
+// It restores the state, the frontier and the pending writes.
+// In a subgraph, it also restores the writes of the call for the parent.
 func (r *run) restore(c *checkpoint.Checkpoint) error {
 	if err := r.replay(c); err != nil {
 		return err
@@ -28,7 +29,7 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 	}
 	r.pending.relocate(r.plan, r.path)
 	if r.parent == nil {
-		maps.Copy(r.pending.answers, r.answers) // those of the caller
+		maps.Copy(r.pending.answers, r.answers) // the answers of the caller take precedence
 		r.answers = r.pending.answers
 	}
 	front, err := r.plan.decodeControl(&ctl, r.pending, func(t *savedTask) bool {
@@ -48,8 +49,8 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 	return nil
 }
 
-// warnLostJoins logs joins that some sources have reached in the thread, and that
-// the graph does not have.
+// warnLostJoins logs each stored join that the graph does not have any more.
+// The progress of such a join is ignored.
 func (r *run) warnLostJoins(stored map[string][]string) {
 	if r.Logger == nil {
 		return
@@ -76,7 +77,7 @@ func (r *run) replay(c *checkpoint.Checkpoint) error {
 		}
 		r.snapshots.add(d.Changes)
 		if r.parent != nil && d.Source == checkpoint.Input {
-			rp.Import(r.parent.view) // the call began with the channels that it shares
+			rp.Import(r.parent.view) // a call begins with the parent's values of shared channels
 			r.shared, r.toParent = nil, nil
 		}
 		for _, ch := range d.Changes {
@@ -132,8 +133,8 @@ func (r *run) replayParentWrite(ch checkpoint.Change) error {
 	return err
 }
 
-// load restores a checkpoint of the thread's own graph, with the changes that the
-// caller of an earlier run made to it.
+// load restores a checkpoint of the outermost graph.
+// It also applies the writes and targets that callers have added to the checkpoint.
 func (r *run) load(c *checkpoint.Checkpoint) error {
 	if err := r.restore(c); err != nil {
 		return err

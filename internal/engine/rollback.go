@@ -9,16 +9,17 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// keep keeps the pending writes of a checkpoint that was restored.
-func (l *runLog) keep(c *checkpoint.Checkpoint) {
+// keepWrites remembers the pending writes of a restored checkpoint, for a rollback.
+func (l *runLog) keepWrites(c *checkpoint.Checkpoint) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.found = append(l.found, foundWrites{c.Key, c.Writes})
 }
 
-// giveWay makes [ErrSuperseded] the error of a run that was superseded, and rolls
-// the run back if it has to. The run still holds the thread.
-func (r *run) giveWay(lease *threadLease, snap *Snapshot, err error) (*Snapshot, error) {
+// endSuperseded adds [ErrSuperseded] to the error of a run that another run superseded.
+// If the other run demands it, endSuperseded also rolls the run back.
+// The caller still holds the thread.
+func (r *run) endSuperseded(lease *threadLease, snap *Snapshot, err error) (*Snapshot, error) {
 	rollback, superseded := r.ctx.finish()
 	if superseded == nil {
 		return snap, err
@@ -38,8 +39,9 @@ func (r *run) giveWay(lease *threadLease, snap *Snapshot, err error) (*Snapshot,
 	return nil, err
 }
 
-// rollBack gives the thread its state before the run: it removes the run's
-// checkpoints, and restores the pending writes of those that the run resumed.
+// rollBack undoes all changes of the run to the thread.
+// It deletes the checkpoints of the run.
+// It restores the pending writes of each checkpoint that the run resumed.
 func (r *run) rollBack(ctx context.Context) error {
 	deleter, ok := r.Store.(checkpoint.RunDeleter)
 	if !ok {
@@ -53,7 +55,7 @@ func (r *run) rollBack(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// The store cannot delete one pending write, but a mark can replace it.
+		// A store cannot delete a single pending write, so a mark replaces it.
 		restored := slices.Clone(f.writes)
 		for _, w := range c.Writes {
 			same := func(before checkpoint.Write) bool { return before.Task == w.Task && before.Index == w.Index }

@@ -14,39 +14,41 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Errors of runs.
+// Errors that a run can have. Package graph exports them.
 var (
 	ErrMaxSteps       = errors.New("the run reached its limit of supersteps")
 	ErrPersistentBusy = errors.New("the persistent subgraph is in use by another task of the superstep")
 )
 
-// A run is one run of one graph: from its input, or the checkpoint that it
-// resumes, to its end, a pause or an error. A call of a subgraph is another run.
+// A run executes a graph or a subgraph once.
+// It begins with an input or a stored checkpoint.
+// It ends when no task is due, or with a pause or an error.
 type run struct {
 	scope
 
-	// stored is the current checkpoint, without changes; nil before the first.
+	// stored is the current checkpoint; nil before the first.
+	// Its changes must not be read, because a later commit reuses their memory.
 	stored      *checkpoint.Checkpoint
 	storedAt    time.Time
 	source      checkpoint.Source
-	resuming    bool                // the first superstep is one at which an earlier run stopped
+	resuming    bool                // an earlier run stopped at the first superstep of this run
 	settles     bool                // the current checkpoint has pending writes
-	edits       []checkpoint.Change // what the caller changed of the current checkpoint
+	edits       []checkpoint.Change // changes that were made before the superstep, by the caller
 	pauses      []Pause
 	uncommitted []Task        // the tasks of a superstep that was not committed
-	tx          *statecore.Tx // of the superstep; used again by the next
+	tx          *statecore.Tx // kept to use its memory again; see transaction
 	snapshots   snapshotPolicy
 	buffer      commitBuffer
 
-	// In a subgraph, the writes for the parent: to shared channels, and by
-	// ToParent.
+	// These are the writes of a subgraph for its parent:
+	// writes to shared channels, and writes that were passed with ToParent.
 	shared   []state.Write
 	toParent []state.Write
 }
 
-// loop runs supersteps until nothing is due. It returns nil at the end and at a pause.
+// loop runs supersteps until no task is due or the run pauses.
 func (r *run) loop() error {
-	// A crash after a commit may have come before the pause that follows it.
+	// An earlier run may have crashed between a commit and the static pause after it.
 	if r.source == checkpoint.Loop && !r.resuming && r.pausesHere() {
 		return r.recordStop()
 	}
@@ -67,18 +69,17 @@ func (r *run) loop() error {
 	return nil
 }
 
-// pausesHere records a static pause after the superstep that made the current
-// checkpoint, if there is one.
+// pausesHere records a static pause after the last superstep, if there is one.
 func (r *run) pausesHere() bool {
 	return r.limits.pausesAfter() && !r.front.left && !r.front.idle() && r.pauseAt(r.limits.PauseAfter, PauseAfter, r.front.by)
 }
 
-// checkLimits returns why the superstep that is due does not run.
+// checkLimits returns an error if the due superstep must not run.
 func (r *run) checkLimits() error {
 	if cause := r.ctx.cause(); cause != nil {
 		return cause
 	}
-	if r.nodeCtx.Err() != nil { // in a subgraph, a timeout of the calling node
+	if r.nodeCtx.Err() != nil { // in a subgraph, the calling node may have timed out
 		return context.Cause(r.nodeCtx)
 	}
 	if len(r.front.missing) > 0 {
@@ -95,7 +96,7 @@ func (r *run) checkLimits() error {
 	return nil
 }
 
-// loopAdvice returns the remedy for a run that takes too many supersteps.
+// loopAdvice returns advice for the error text of a run with too many supersteps.
 func (r *run) loopAdvice() string {
 	for _, n := range r.front.next {
 		if cycle := n.cycle(); cycle != nil {
@@ -106,13 +107,15 @@ func (r *run) loopAdvice() string {
 	return "raise MaxSteps, or look for a loop that does not end"
 }
 
+// missingNodes returns the error of a thread whose due nodes the graph does not have.
 func missingNodes(p *Plan, missing []string) error {
 	return fmt.Errorf("%w: the thread is to run %q%s; if it was renamed, compile graph %q with Migrations{Nodes: map[string]string{%q: its present name}}; new input or Update also get past it",
 		ErrUnknownNode, missing, suggestNode(p, missing[0]), p.Name, missing[0])
 }
 
-// superstep runs the due tasks and commits their writes. If a task failed or asked, it
-// keeps the finished results.
+// superstep runs the due tasks and commits their writes.
+// If a task fails or asks a question, nothing is committed,
+// but the results of finished tasks are stored.
 func (r *run) superstep() error {
 	tasks := r.tasks()
 	r.single = len(tasks) == 1
@@ -130,16 +133,17 @@ func (r *run) superstep() error {
 	e.State = r.view
 	r.emit(e)
 	if r.log != nil && r.parent == nil {
-		r.events.offer(r.storeCtx, 0) // what is stored is seen before the run goes on or stops
+		r.events.offer(r.storeCtx, 0) // the reader sees a commit before the run continues
 	}
 	return nil
 }
 
+// runAndCommit runs the tasks of a superstep. It commits unless a task failed or paused.
 func (r *run) runAndCommit(tasks []Task) error {
 	if err := r.checkPersistent(tasks); err != nil {
 		return err
 	}
-	r.announce(tasks)
+	r.emitStepStarted(tasks)
 	if err := r.runTasks(tasks); err != nil {
 		return err
 	}
@@ -153,8 +157,8 @@ func (r *run) runAndCommit(tasks []Task) error {
 	return r.commitStep(tasks)
 }
 
-// checkPersistent refuses a superstep in which two tasks run one persistent
-// subgraph: each would miss the checkpoints of the other.
+// checkPersistent returns an error if two tasks would run one persistent subgraph.
+// Each of the two calls would miss the changes of the other one.
 func (r *run) checkPersistent(tasks []Task) error {
 	if r.single {
 		return nil
@@ -174,8 +178,9 @@ func (r *run) checkPersistent(tasks []Task) error {
 	return nil
 }
 
-// announce opens the events of a superstep.
-func (r *run) announce(tasks []Task) {
+// emitStepStarted emits the first events of a superstep.
+// These are its start and the results of tasks that an earlier run finished.
+func (r *run) emitStepStarted(tasks []Task) {
 	if r.events == nil {
 		return
 	}
@@ -197,8 +202,8 @@ func (r *run) announce(tasks []Task) {
 	}
 }
 
-// locationOf returns the location of a task. A plain task has the same one in all
-// supersteps of the run.
+// locationOf returns the location of a task.
+// All tasks of a run for one plain node share a location.
 func (r *run) locationOf(t *Task) *Location {
 	if t.sent > 0 {
 		return r.newLocation(t)
@@ -217,9 +222,9 @@ func (r *run) newLocation(t *Task) *Location {
 	return &Location{Run: r.id, Path: r.path, Node: t.node.Name, Task: t.ID()}
 }
 
-// classify decides the outcome of a superstep whose tasks have ended: it returns
-// the failures, joined, or records the pauses. With neither, the superstep is
-// committed.
+// classify decides the outcome of a superstep after its tasks have ended.
+// It returns the errors of the tasks, or records their pauses in the run.
+// If there are neither, the superstep can be committed.
 func (r *run) classify(tasks []Task) error {
 	var errs []error
 	for i := range tasks {
@@ -227,7 +232,7 @@ func (r *run) classify(tasks []Task) error {
 		if t.err != nil {
 			errs = append(errs, t.err)
 		}
-		r.pauses = append(r.pauses, t.extra().pauses...)
+		r.pauses = append(r.pauses, t.extrasOrNone().pauses...)
 	}
 	if errs == nil && r.pauses == nil {
 		return nil
@@ -241,8 +246,9 @@ func (r *run) classify(tasks []Task) error {
 	return errors.Join(errs...)
 }
 
-// preview shows a paused superstep with the writes of its finished tasks. Writes
-// that could not be applied after the pause are refused before anybody answers.
+// preview emits the state of a paused superstep with the writes of finished tasks.
+// It returns an error if the writes cannot be applied together.
+// So a conflict is reported before a user answers the question.
 func (r *run) preview(tasks []Task) error {
 	view, at, err := r.applyFinished(tasks)
 	if err != nil {
@@ -257,8 +263,8 @@ func (r *run) preview(tasks []Task) error {
 	return nil
 }
 
-// applyFinished returns the state with the writes of finished tasks. If a write
-// is refused, it returns the state without them and the index of the task.
+// applyFinished returns the state with the writes of finished tasks.
+// If a write is refused, it returns the unchanged state and the index of the task.
 func (s *scope) applyFinished(tasks []Task) (view state.View, at int, err error) {
 	var tx *statecore.Tx
 	for i := range tasks {
@@ -281,8 +287,9 @@ func (s *scope) applyFinished(tasks []Task) (view state.View, at int, err error)
 	return view, 0, nil
 }
 
-// refuse names the task whose write the state did not take, and voids the stored
-// results of the superstep, so that the next run does not meet them again.
+// refuse returns the error of a superstep whose writes cannot be applied.
+// The error names the task with the refused write.
+// It also voids the stored results, so that the next run does not use them.
 func (r *run) refuse(tasks []Task, at int, err error) error {
 	t := &tasks[at]
 	if errors.Is(err, statecore.ErrConcurrentWrite) {
@@ -301,7 +308,8 @@ func (r *run) refuse(tasks []Task, at int, err error) error {
 	return err
 }
 
-// pauseAt records a static pause if one of the nodes is in the list.
+// pauseAt records a static pause for each of the nodes that the list includes.
+// It reports whether the run has a pause.
 func (r *run) pauseAt(list []string, kind string, nodes []string) bool {
 	for i, name := range nodes {
 		if r.limits.names(list, name) && !slices.Contains(nodes[:i], name) {
@@ -311,14 +319,14 @@ func (r *run) pauseAt(list []string, kind string, nodes []string) bool {
 	return r.pauses != nil
 }
 
-// recordStop stores that the run stopped at the current checkpoint in good order,
-// so that static pauses do not apply again to the run that resumes.
+// recordStop stores that the run stopped at the current checkpoint without a failure.
+// The run that resumes then ignores static pauses at this checkpoint.
 func (r *run) recordStop() error {
 	if r.log == nil {
 		if r.pauses == nil {
 			return nil
 		}
-		return fmt.Errorf("a pause %s %q: %w", r.pauses[0].Kind, r.pauses[0].Node, ErrNoStore)
+		return fmt.Errorf("a static pause %s node %q: %w", r.pauses[0].Kind, r.pauses[0].Node, ErrNoStore)
 	}
 	data, err := json.Marshal(r.pauses)
 	if err != nil {
@@ -328,7 +336,7 @@ func (r *run) recordStop() error {
 	return r.log.write(r.storeCtx, r.key(), []checkpoint.Write{{Index: indexStop, Channel: markStop, Data: data}})
 }
 
-// event returns an event of the run itself.
+// event returns an event of the run itself, as opposed to one of its tasks.
 func (r *run) event(kind EventKind) Event {
 	if r.events == nil {
 		return Event{}
@@ -339,8 +347,9 @@ func (r *run) event(kind EventKind) Event {
 	return Event{Kind: kind, Time: time.Now(), Step: r.step, Location: r.location}
 }
 
-// emit delivers an event. A subgraph runs in the goroutine of a task, and sends its
-// events at once. Events of the thread's own graph wait for the next offer.
+// emit delivers an event of the run.
+// A subgraph runs in the goroutine of a task and sends its events at once.
+// The events of the outermost graph wait for the next call of offer.
 func (r *run) emit(e Event) {
 	switch {
 	case r.events == nil:

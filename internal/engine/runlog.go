@@ -8,39 +8,42 @@ import (
 	"github.com/weft-go/weft/internal/uuid"
 )
 
-// foundWrites are the pending writes of a checkpoint of an earlier run, as this
-// run found them. A run that resumes adds to them, and its first commit deletes them.
+// foundWrites are the pending writes of a checkpoint at the start of a run.
+// The run adds pending writes to them, and its first commit deletes them all.
+// A rollback restores them from this copy.
 type foundWrites struct {
 	key    checkpoint.Key
 	writes []checkpoint.Write
 }
 
-// A runLog names the checkpoints of one run and brings them to the store. Every
-// run of a thread has one, which its subgraphs share.
+// A runLog assigns ids to the checkpoints of a run and passes them to the writer.
+// A run with a thread has one runLog, which its subgraphs share.
 type runLog struct {
 	store  checkpoint.Store
 	mode   Durability
 	writer writer
 
 	mu    sync.Mutex
-	ids   uuid.Series       // ascending over all namespaces
-	heads map[string]string // the newest checkpoint of each namespace, stored or under way
-	found []foundWrites     // of earlier runs, in case this one is rolled back
+	ids   uuid.Series       // ids ascend across all namespaces
+	heads map[string]string // the newest checkpoint by namespace; it may not be stored yet
+	found []foundWrites     // for a rollback of this run
 }
 
 func newRunLog(mode Durability) *runLog { return &runLog{mode: mode, heads: map[string]string{}} }
 
-// use sets the store, once the run has its thread.
-func (l *runLog) use(store checkpoint.Store) { l.store, l.writer = store, newWriter(l.mode, store) }
+// setStore sets the store. It is called after the run has acquired its thread.
+func (l *runLog) setStore(store checkpoint.Store) {
+	l.store, l.writer = store, newWriter(l.mode, store)
+}
 
-// nextID returns an id that is greater than all before it.
+// nextID returns an id that is greater than all ids that it returned before.
 func (l *runLog) nextID() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ids.Next()
 }
 
-// put gives a checkpoint its id, and stores it as the newest of its namespace.
+// put assigns an id to a checkpoint and stores it as the newest of its namespace.
 func (l *runLog) put(ctx context.Context, c *checkpoint.Checkpoint) error {
 	l.mu.Lock()
 	c.ID = l.ids.Next()
@@ -58,8 +61,8 @@ func (l *runLog) write(ctx context.Context, k checkpoint.Key, writes []checkpoin
 	return l.writer.write(ctx, k, writes)
 }
 
-// wait returns when an asynchronous writer has stored everything. Under
-// Exit nothing is stored before the end of the run, and there is nothing to wait for.
+// wait returns when all earlier writes are stored.
+// Under Exit it returns at once, because the writes are stored at the end of the run.
 func (l *runLog) wait(ctx context.Context) error {
 	if l.mode == Exit {
 		return nil
@@ -67,7 +70,7 @@ func (l *runLog) wait(ctx context.Context) error {
 	return l.writer.sync(ctx, "")
 }
 
-// get reads a checkpoint of a subgraph, which the run may have put before.
+// get reads a checkpoint of a subgraph, after pending puts of this run are stored.
 func (l *runLog) get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
 	if err := l.writer.sync(ctx, k.Namespace); err != nil {
 		return checkpoint.Checkpoint{}, err
@@ -75,14 +78,14 @@ func (l *runLog) get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoi
 	return l.store.Get(ctx, k)
 }
 
-// setHead records the newest checkpoint of a namespace, as it was read.
+// setHead records the id of the newest checkpoint that the store has for a namespace.
 func (l *runLog) setHead(namespace, id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.heads[namespace] = id
 }
 
-// head returns the newest checkpoint of a namespace.
+// head returns the id of the newest checkpoint of a namespace, or "".
 func (l *runLog) head(namespace string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

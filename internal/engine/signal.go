@@ -8,40 +8,41 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The signals are writes that steer the engine and change no channel.
+// A signal is a write that steers the engine and changes no channel.
 type (
 	// Goto schedules a node.
 	Goto struct{ Node string }
-	// Send schedules a task of a node that sees these writes and no other state.
+	// Send schedules a task of a node.
+	// The task sees a state that consists of these writes alone.
 	Send struct {
 		Node   string
 		Writes []state.Write
 	}
-	// ToParent passes a write on to the graph around a subgraph.
+	// ToParent passes a write from a subgraph to its parent graph.
 	ToParent struct{ Write state.Write }
-	// Answer answers the question with this id.
+	// Answer answers the question with the given id.
 	Answer struct {
 		Interrupt, ID string
 		Value         json.RawMessage
-		Err           error // the answer could not be encoded
+		Err           error // why the answer could not be encoded; nil if it could
 	}
 	// Turn says whether a run begins a new turn or continues the current one.
 	Turn struct{ Begin bool }
 )
 
-// Signal describes the signal.
+// Signal describes the Goto in words.
 func (s Goto) Signal() string { return "goto " + s.Node }
 
-// Signal describes the signal.
+// Signal describes the Send in words.
 func (s *Send) Signal() string { return "send to " + s.Node }
 
-// Signal describes the signal.
+// Signal describes the write to the parent in words.
 func (s ToParent) Signal() string { return "to parent: " + s.Write.String() }
 
-// Signal describes the signal.
+// Signal describes the answer in words.
 func (s Answer) Signal() string { return fmt.Sprintf("answer to %s %s", s.Interrupt, s.ID) }
 
-// Signal describes the signal.
+// Signal returns "begin" or "continue".
 func (s Turn) Signal() string {
 	if s.Begin {
 		return "begin"
@@ -49,5 +50,5 @@ func (s Turn) Signal() string {
 	return "continue"
 }
 
-// signalWrite returns the write that carries a signal.
+// signalWrite wraps a signal in a write.
 func signalWrite(s statecore.Signal) state.Write { return state.Write{Write: statecore.SignalWrite(s)} }

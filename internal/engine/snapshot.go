@@ -22,34 +22,35 @@ type Info struct {
 	Next                          []string
 }
 
-// A Snapshot is the state of a thread at one moment.
+// A Snapshot is the state of a thread at one moment, with its due tasks and pauses.
 type Snapshot struct {
 	Info
 	View   state.View
 	Tasks  []TaskInfo
 	Pauses []Pause
-	// Waiting are the joins that some, but not all, of their sources have reached.
+	// Waiting are the joins of which some, but not all, sources have completed.
 	Waiting []WaitingJoin
 }
 
-// A TaskInfo describes a task of the superstep that is due.
+// A TaskInfo describes a task of the due superstep.
 type TaskInfo struct {
 	ID, Node, Err, Namespace string
 	Finished                 bool
 }
 
-// A WaitingJoin is a join that waits for more of its sources.
+// A WaitingJoin is a join that waits for some of its sources.
 type WaitingJoin struct {
-	Target            string
-	Arrived, Awaiting []string
+	Target   string
+	Arrived  []string // the sources that have completed
+	Awaiting []string // the other sources
 }
 
-// snapshotOfCheckpoint describes the checkpoint that was restored.
+// snapshotOfCheckpoint returns a snapshot of the restored checkpoint.
 func (r *run) snapshotOfCheckpoint() *Snapshot {
 	tasks := r.tasks()
 	for i := range tasks {
 		if saved := tasks[i].saved; saved != nil && !saved.done && saved.asked {
-			tasks[i].own().pauses = saved.unanswered(r.pending.answers)
+			tasks[i].ensureExtras().pauses = saved.unanswered(r.pending.answers)
 		}
 	}
 	if !r.pending.tried() {
@@ -58,7 +59,7 @@ func (r *run) snapshotOfCheckpoint() *Snapshot {
 	return r.snapshot(tasks)
 }
 
-// unanswered returns the pauses of a task that no answer was given to.
+// unanswered returns the pauses of a task without the answered questions.
 func (t *savedTask) unanswered(answers map[string]json.RawMessage) []Pause {
 	return slices.DeleteFunc(slices.Clone(t.pauses), func(p Pause) bool {
 		_, ok := answers[p.ID]
@@ -66,7 +67,7 @@ func (t *savedTask) unanswered(answers map[string]json.RawMessage) []Pause {
 	})
 }
 
-// snapshotOfRun describes where the run ended.
+// snapshotOfRun returns a snapshot of the thread at the end of the run.
 func (r *run) snapshotOfRun() *Snapshot {
 	tasks := r.uncommitted
 	if tasks == nil && !r.front.left {
@@ -75,9 +76,9 @@ func (r *run) snapshotOfRun() *Snapshot {
 	return r.snapshot(tasks)
 }
 
-// snapshot describes the current checkpoint with the tasks that are due. It shows
-// the writes of finished tasks applied. It shares only the prompts of its pauses with
-// the run; nothing changes them.
+// snapshot returns a snapshot of the current checkpoint with the due tasks.
+// Its view includes the writes of finished tasks.
+// It shares the prompts of its pauses with the run, which does not change them.
 func (r *run) snapshot(tasks []Task) *Snapshot {
 	out := &Snapshot{Info: r.info(), Waiting: r.plan.waitingJoins(&r.front)}
 	out.View, _, _ = r.applyFinished(tasks)
@@ -89,7 +90,7 @@ func (r *run) snapshot(tasks []Task) *Snapshot {
 			out.Next = append(out.Next, t.node.Name)
 		}
 		if r.pauses == nil {
-			out.Pauses = append(out.Pauses, t.extra().pauses...)
+			out.Pauses = append(out.Pauses, t.extrasOrNone().pauses...)
 		}
 	}
 	out.Next = append(out.Next, r.front.missing...)
@@ -97,7 +98,7 @@ func (r *run) snapshot(tasks []Task) *Snapshot {
 	return out
 }
 
-// info describes the current checkpoint, or the run if it has none.
+// info describes the current checkpoint. Without a thread, it describes the run.
 func (r *run) info() Info {
 	c := r.stored
 	if c == nil {
@@ -123,9 +124,10 @@ func (t *Task) info() TaskInfo {
 	return out
 }
 
-// namespace is where the subgraph of a task keeps its checkpoints.
+// namespace returns the namespace of the subgraph that the task runs.
 func (t *Task) namespace() string { return t.namespaceAs(t.ID()) }
 
+// namespaceAs returns the namespace for a present or former id of the task.
 func (t *Task) namespaceAs(id string) string {
 	if name := t.node.Subgraph.Persist; name != "" {
 		return "~" + name
@@ -133,11 +135,11 @@ func (t *Task) namespaceAs(id string) string {
 	return joinPath(t.scope.ns, id+"@"+t.scope.checkpoint)
 }
 
-// waitingJoins returns the joins that wait for some of their sources.
+// waitingJoins returns the joins of which some, but not all, sources have completed.
 func (p *Plan) waitingJoins(f *frontier) []WaitingJoin {
 	var out []WaitingJoin
 	for i, seen := range f.arrived {
-		if seen == nil || complete(seen) { // a complete join has a deferred target
+		if seen == nil || complete(seen) { // a complete join waits for its deferred target
 			continue
 		}
 		w := WaitingJoin{Target: p.Joins[i].Target}

@@ -6,16 +6,16 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A snapshotPolicy decides when a checkpoint gets a snapshot of the whole state:
-// when reading the snapshot is at most half the work of replaying the changes
-// since the last one. So the bytes written stay within twice the content, and the
-// bytes read within twice the state.
+// A snapshotPolicy decides which checkpoints get a snapshot of the whole state.
+// A snapshot is added if it is at most half as large as the changes since the last one.
+// So all snapshots together add at most as many bytes as the changes themselves.
+// A read of the state stays within a small multiple of the size of the state.
 type snapshotPolicy struct {
-	rows  int // checkpoints since the last snapshot, itself included
-	bytes int // of their changes
-	// wait is the number of bytes below which a snapshot is not tried again.
+	rows  int // the number of checkpoints from the last snapshot on
+	bytes int // the size of their changes
+	// wait is the least value of bytes at which a snapshot is tried again.
 	wait int
-	// least is a lower bound of the bytes of each channel in a snapshot.
+	// least is a lower bound of the size of each channel in a snapshot.
 	least []channelSize
 }
 
@@ -24,7 +24,7 @@ type channelSize struct {
 	bytes   int
 }
 
-// A snapshot is not worth its bytes below these sizes.
+// No snapshot is added below these sizes.
 const (
 	minSnapshotRows  = 64
 	minSnapshotBytes = 16 << 10
@@ -32,7 +32,7 @@ const (
 
 func (s *snapshotPolicy) reset() { *s = snapshotPolicy{} }
 
-// add counts the changes of a checkpoint.
+// add counts one more checkpoint, which has the given changes.
 func (s *snapshotPolicy) add(changes []checkpoint.Change) {
 	s.rows++
 	for i := range changes {
@@ -60,8 +60,8 @@ func (s *snapshotPolicy) sizeOf(channel string) *channelSize {
 	return &s.least[len(s.least)-1]
 }
 
-// worthTrying reports whether a snapshot may be small enough. It is not if the
-// state is known to take more than half of the bytes that a replay reads.
+// worthTrying reports whether a snapshot may be small enough to be added.
+// It returns false if the lower bound of its size is already too large.
 func (s *snapshotPolicy) worthTrying() bool {
 	if s.rows < minSnapshotRows || s.bytes < max(s.wait, minSnapshotBytes) {
 		return false
@@ -73,9 +73,9 @@ func (s *snapshotPolicy) worthTrying() bool {
 	return 2*least <= s.bytes
 }
 
-// addSnapshot adds the whole state to a checkpoint if the policy says so. In a
-// subgraph only the checkpoint that begins a call may have one: the changes after
-// it are replayed for the writes to the parent.
+// addSnapshot adds a snapshot to a checkpoint if the policy allows it.
+// In a subgraph, only the first checkpoint of a call may have a snapshot.
+// The changes of the later checkpoints must be replayed to find the parent's writes.
 func (r *run) addSnapshot(c *checkpoint.Checkpoint, view state.View) error {
 	s := &r.snapshots
 	s.add(c.Changes)

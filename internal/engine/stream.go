@@ -6,38 +6,41 @@ import (
 	"sync"
 )
 
-// errConsumerLeft ends a run whose events nobody reads any more.
+// errConsumerLeft cancels a run after the consumer of its events has stopped reading.
 var errConsumerLeft = errors.New("the reader of the events left")
 
-// maxAhead is how many of its own events the goroutine of a run may be ahead of
-// their reader.
+// maxAhead is the number of events that the goroutine of a run may collect
+// before it waits for the consumer.
 const maxAhead = 64
 
-// A Stream carries the events of a run to one consumer, through one channel.
+// A Stream carries the events of a run to one consumer.
+// A nil Stream drops all events.
 //
-// The goroutine of the run collects its events with add and offers them before it
-// runs a node. The consumer takes all that are pending at once. Other goroutines
-// deliver theirs with send. A slow consumer slows the run, so memory does not grow.
-// A nil Stream drops everything.
+// The goroutine of the run collects its events with add, without waiting.
+// It offers them to the consumer with offer before it runs a node.
+// The consumer then takes all collected events at once.
+// Other goroutines deliver each event with send.
+// A slow consumer makes the run wait, so the memory for events is bounded.
 type Stream struct {
-	// newEvent makes an event that users see.
+	// newEvent converts an event to the type that users see.
 	newEvent func(Event) any
-	// deliveries carries events, the Stream itself for those that are pending, and
-	// nil for the end. Its buffer has room for one delivery.
+	// deliveries carries single events, converted by newEvent.
+	// The Stream itself means that the consumer takes the pending events.
+	// Nil means the end. The buffer has room for one delivery.
 	deliveries chan any
-	left       chan struct{} // closed when the consumer stops reading
+	abandoned  chan struct{} // closed when the consumer stops reading
 
 	mu      sync.Mutex
-	pending []Event       // added after all events that were sent
-	offered bool          // a delivery for the pending events is under way
-	taken   chan struct{} // closed when they are taken; nil if nobody waits for that
+	pending []Event       // collected events, which follow all delivered events
+	offered bool          // the consumer was told to take the pending events
+	taken   chan struct{} // closed when they are taken; nil if no goroutine waits
 }
 
 func newStream(newEvent func(Event) any) *Stream {
-	return &Stream{newEvent: newEvent, deliveries: make(chan any, 1), left: make(chan struct{})}
+	return &Stream{newEvent: newEvent, deliveries: make(chan any, 1), abandoned: make(chan struct{})}
 }
 
-// add collects an event of the run's own goroutine.
+// add collects an event. Only the goroutine of the run calls it.
 func (s *Stream) add(e Event) {
 	if s != nil {
 		s.mu.Lock()
@@ -46,14 +49,14 @@ func (s *Stream) add(e Event) {
 	}
 }
 
-// send delivers an event of any goroutine, and waits until the consumer takes it or
-// takes it next. It gives up when ctx ends.
+// send delivers an event and may be called by any goroutine.
+// It returns when the consumer has the event or receives it next, or when ctx ends.
 func (s *Stream) send(ctx context.Context, e Event) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
-	if len(s.pending) > 0 { // these come first, and were offered
+	if len(s.pending) > 0 { // the pending events were offered and come first
 		s.pending = append(s.pending, e)
 		s.waitAndUnlock(ctx)
 		return
@@ -62,8 +65,9 @@ func (s *Stream) send(ctx context.Context, e Event) {
 	s.deliver(ctx, s.newEvent(e))
 }
 
-// offer tells the consumer that events are pending, and waits for it if they are more
-// than limit. If ctx ends first, the next offer delivers them.
+// offer tells the consumer to take the pending events.
+// If their number exceeds limit, offer waits until the consumer takes them.
+// If ctx ends first, the next call of offer delivers them.
 func (s *Stream) offer(ctx context.Context, limit int) {
 	if s == nil {
 		return
@@ -83,7 +87,7 @@ func (s *Stream) offer(ctx context.Context, limit int) {
 	s.mu.Unlock()
 }
 
-// waitAndUnlock waits until the consumer takes the pending events, or ctx ends.
+// waitAndUnlock unlocks s and waits until the pending events are taken or ctx ends.
 func (s *Stream) waitAndUnlock(ctx context.Context) {
 	if s.taken == nil {
 		s.taken = make(chan struct{})
@@ -92,12 +96,13 @@ func (s *Stream) waitAndUnlock(ctx context.Context) {
 	s.mu.Unlock()
 	select {
 	case <-taken:
-	case <-s.left:
+	case <-s.abandoned:
 	case <-ctx.Done():
 	}
 }
 
-// take returns the pending events. It uses the memory of the events before.
+// take returns the pending events.
+// It collects later events in the memory of before, an earlier result of take.
 func (s *Stream) take(before []Event) []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,43 +115,45 @@ func (s *Stream) take(before []Event) []Event {
 	return pending
 }
 
-// deliver reports false if ctx ended before the consumer took the delivery.
+// deliver gives d to the consumer. It returns false if ctx ended first.
+// It returns true if the consumer has stopped reading.
 func (s *Stream) deliver(ctx context.Context, d any) bool {
-	select { // a consumer that waits is the common case, and needs no look at the rest
+	select { // in the common case the buffer is empty, and a short select is faster
 	case s.deliveries <- d:
 		return true
 	default:
 	}
 	select {
 	case s.deliveries <- d:
-	case <-s.left:
+	case <-s.abandoned:
 	case <-ctx.Done():
 		return false
 	}
 	return true
 }
 
-// first changes the first event that was added and was not offered yet.
-func (s *Stream) first(e Event) {
+// replaceFirst replaces the first collected event. It must be called before any offer.
+func (s *Stream) replaceFirst(e Event) {
 	if s != nil {
 		s.pending[0] = e
 	}
 }
 
-// drop forgets the events that were added and are not delivered yet.
+// drop removes all collected events that were not offered.
 func (s *Stream) drop() {
 	if s != nil {
 		s.pending = nil
 	}
 }
 
-// Consume runs a graph in another goroutine and calls yield with its events, as
-// newEvent makes them, until yield returns false or the run has ended. It then cancels
-// the run, waits for it and returns its error. A run that was abandoned returns none.
+// Consume runs a graph in a new goroutine and calls yield with each of its events.
+// It converts the events with newEvent.
+// When the run ends, Consume returns the error of the run.
+// When yield returns false, Consume cancels the run, waits for it and returns nil.
 func Consume(ctx context.Context, run func(context.Context, *Stream) error, newEvent func(Event) any, yield func(any) bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := newStream(newEvent)
-	err := errors.New("the goroutine of the run was ended from within, by runtime.Goexit")
+	err := errors.New("a node or a branch ended the goroutine of the run with runtime.Goexit")
 	var done sync.WaitGroup
 	done.Go(func() {
 		defer s.deliver(context.Background(), nil)
@@ -154,7 +161,7 @@ func Consume(ctx context.Context, run func(context.Context, *Stream) error, newE
 	})
 	defer func() { // also when yield panics
 		cancel(errConsumerLeft)
-		close(s.left)
+		close(s.abandoned)
 		done.Wait()
 	}()
 	var taken []Event

@@ -10,11 +10,12 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-var errForeignContext = errors.New("the context of the subgraph is not that of its node; middleware must derive the context that it gives to next from its own")
+var errForeignContext = errors.New("the subgraph was called with a foreign context; middleware must derive the context for next from the context that it receives")
 
-// RunSubgraph runs the subgraph of the node of ctx, from where an earlier run of
-// its task left it. It returns the writes of the subgraph for the graph around it. If
-// the subgraph pauses, it returns nothing, and the task asks the subgraph's questions.
+// RunSubgraph runs the subgraph of the node to which ctx belongs.
+// It resumes the call if an earlier run of the task has begun it.
+// It returns the writes of the subgraph for its parent.
+// If the subgraph pauses, it returns nil, and its questions become those of the task.
 func RunSubgraph(ctx context.Context) (state.Update, error) {
 	t := TaskOf(ctx)
 	if t == nil || t.node.Subgraph == nil {
@@ -38,7 +39,7 @@ func RunSubgraph(ctx context.Context) (state.Update, error) {
 	e.State, e.Resumed = r.view, resumed
 	r.emit(e)
 	if !resumed {
-		r.announceCheckpoint()
+		r.emitCheckpointed()
 	}
 	if err := r.loop(); err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func RunSubgraph(ctx context.Context) (state.Update, error) {
 	return r.endCall()
 }
 
-// subgraphRun returns the run of the subgraph that a task calls.
+// subgraphRun returns a run of the subgraph that the task calls.
 func (t *Task) subgraphRun(ctx context.Context) *run {
 	sub, outer := t.node.Subgraph, t.scope
 	return &run{scope: scope{
@@ -59,16 +60,16 @@ func (t *Task) subgraphRun(ctx context.Context) *run {
 	}}
 }
 
-// callID names the call of a subgraph by a task, which may have had another id
-// when the call began.
+// callID returns the id of the call of a subgraph by this task.
+// The argument is the present id of the task or a former one.
 func (t *Task) callID(id string) string { return id + "@" + t.scope.ns + "@" + t.scope.checkpoint }
 
-// names returns the id of the task, and those that it had before its node was renamed.
-func (t *Task) names() []string {
+// allIDs returns the present id of the task and its ids under former node names.
+func (t *Task) allIDs() []string {
 	return append([]string{t.ID()}, t.scope.plan.formerTasks(t.node.Name, t.sent)...)
 }
 
-// claim reserves a persistent subgraph for one task.
+// claim reserves a persistent subgraph for one task at a time.
 func (s *session) claim(name string) (release func(), err error) {
 	if name == "" {
 		return func() {}, nil
@@ -89,13 +90,14 @@ func (s *session) claim(name string) (release func(), err error) {
 	}, nil
 }
 
-// resumeCall restores the newest checkpoint of the call, if there is one.
+// resumeCall restores the newest checkpoint of the call.
+// It returns false if there is none.
 func (r *run) resumeCall() (bool, error) {
 	if r.log == nil {
 		return false, nil
 	}
 	t := r.parent
-	for _, id := range t.names() {
+	for _, id := range t.allIDs() {
 		r.ns = t.namespaceAs(id)
 		if found, err := r.resumeCallIn(t.callID(id)); found || err != nil {
 			return found, err
@@ -105,8 +107,8 @@ func (r *run) resumeCall() (bool, error) {
 	return false, nil
 }
 
-// resumeCallIn restores the newest checkpoint of the run's namespace if it belongs
-// to the call.
+// resumeCallIn restores the newest checkpoint of the namespace r.ns.
+// It returns false if the checkpoint does not belong to the call.
 func (r *run) resumeCallIn(call string) (bool, error) {
 	c, err := r.log.get(r.storeCtx, checkpoint.Key{Thread: r.thread, Namespace: r.ns})
 	if errors.Is(err, checkpoint.ErrNotFound) {
@@ -126,14 +128,14 @@ func (r *run) resumeCallIn(call string) (bool, error) {
 	if err := r.restore(&c); err != nil {
 		return false, err
 	}
-	r.log.keep(&c)
+	r.log.keepWrites(&c)
 	r.resuming = r.pending.begun()
 	return true, nil
 }
 
-// beginCall starts the subgraph with the shared channels of its task and the writes
-// of Input. A persistent subgraph also starts with the values that its other
-// channels had at the parent's checkpoint.
+// beginCall begins a new call of the subgraph.
+// The state starts with the parent's values of shared channels and the writes of Input.
+// In a persistent subgraph, the other channels keep the values of the last call.
 func (r *run) beginCall() error {
 	var own state.View
 	name := r.parent.node.Subgraph.Persist
@@ -155,7 +157,7 @@ func (r *run) beginCall() error {
 	if err != nil {
 		return err
 	}
-	front, err := r.enter(&frontier{persistent: persistent, call: r.parent.callID(r.parent.ID())})
+	front, err := r.entryFrontier(&frontier{persistent: persistent, call: r.parent.callID(r.parent.ID())})
 	if err != nil {
 		return err
 	}
@@ -163,7 +165,7 @@ func (r *run) beginCall() error {
 	return r.commit(tx, r.view, nil, &r.front, checkpoint.Input)
 }
 
-// applyInput applies the writes of the subgraph's Input to its state.
+// applyInput applies the writes of the function Input to the state of the subgraph.
 func (r *run) applyInput() (*statecore.Tx, error) {
 	input := r.parent.node.Subgraph.Input
 	if input == nil {
@@ -175,7 +177,7 @@ func (r *run) applyInput() (*statecore.Tx, error) {
 	}
 	for _, w := range update {
 		if name := w.Channel(); name == "" || r.plan.Schema.Shared(name, r.parent.scope.plan.Schema) {
-			return nil, fmt.Errorf("input of the subgraph: %s: %w: it writes the subgraph's own channels only", w, ErrSignal)
+			return nil, fmt.Errorf("input of the subgraph: %s: %w: it may only write channels that the subgraph does not share with its parent", w, ErrSignal)
 		}
 	}
 	tx := r.transaction()
@@ -190,29 +192,29 @@ func (r *run) applyInput() (*statecore.Tx, error) {
 	return tx, nil
 }
 
-// askParent gives the pauses of the subgraph to the task.
+// askParent makes the task that called the subgraph ask the questions of the subgraph.
 func (r *run) askParent() {
 	t := r.parent
 	for i := range r.pauses {
 		r.pauses[i].Node = t.node.Name
 	}
 	t.mu.Lock()
-	t.own().asked = r.pauses
+	t.ensureExtras().asked = r.pauses
 	t.mu.Unlock()
 	e := r.event(Paused)
 	e.Detail = &EventDetail{Pauses: r.pauses}
 	r.emit(e)
 }
 
-// endCall returns the writes of the subgraph for its parent.
+// endCall ends the call and returns the writes of the subgraph for its parent.
 func (r *run) endCall() (state.Update, error) {
 	r.emit(r.event(RunEnded))
 	t := r.parent
 	t.mu.Lock()
 	if name := t.node.Subgraph.Persist; name != "" && r.log != nil {
-		t.own().persistent = map[string]string{name: r.checkpoint}
+		t.ensureExtras().persistent = map[string]string{name: r.checkpoint}
 	} else if r.log != nil {
-		t.own().ended = r.ns
+		t.ensureExtras().ended = r.ns
 	}
 	t.mu.Unlock()
 	update := append(state.Update{}, r.shared...)

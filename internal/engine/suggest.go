@@ -2,7 +2,7 @@ package engine
 
 import "github.com/weft-go/weft/internal/suggest"
 
-// suggestNode returns "; did you mean ...?" if a node has a name like this one.
+// suggestNode returns "; did you mean ...?" if a node has a name similar to name.
 func suggestNode(p *Plan, name string) string {
 	names := make([]string, 0, len(p.Nodes))
 	for _, n := range p.Nodes {

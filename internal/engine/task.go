@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Errors of tasks.
+// Errors that a task can have. Package graph exports them.
 var (
 	ErrUnknownNode = errors.New("the graph has no such node")
 	ErrRoute       = errors.New("not among the targets that were declared")
@@ -23,29 +23,29 @@ var (
 	errExited      = errors.New("the node called runtime.Goexit")
 )
 
-// A scope is the part of a run that its tasks read.
+// A scope is the part of a run that its tasks can access.
 type scope struct {
 	*session
 	plan   *Plan
 	limits *Options
-	parent *Task // in a subgraph, the task that called it
-	ns     string
-	path   string
-	// nodeCtx is the context of the nodes: the run's, or in a subgraph the one that
-	// the calling node has.
+	parent *Task  // in a subgraph, the task that called it
+	ns     string // the namespace of the checkpoints
+	path   string // the ids of the tasks around the run, joined by "/"
+	// nodeCtx is the context of the nodes.
+	// In a subgraph, it is the context with which the calling node runs the subgraph.
 	nodeCtx context.Context
 
-	checkpoint string // id of the checkpoint that the superstep builds on
+	checkpoint string // the id of the current checkpoint
 	step       int
-	stepsDone  int // supersteps of this run
+	stepsDone  int // the number of supersteps of this run
 	view       state.View
-	single     bool // the superstep has one task
+	single     bool // the superstep has a single task
 	front      frontier
-	pending    *pendingWrites // of the checkpoint; nil for none
-	began      time.Time      // when the superstep began, for its events
-	location   *Location      // of the events of the run; nil before the first
-	locations  []*Location    // of the events of plain tasks, by the index of the node
-	touched    atomic.Bool    // tasks of this superstep stored pending writes
+	pending    *pendingWrites // the pending writes of the checkpoint; nil for none
+	began      time.Time      // the start of the superstep; set only if there are events
+	location   *Location      // the location of the run's own events; nil before the first
+	locations  []*Location    // the locations of plain tasks, by the index of the node
+	touched    atomic.Bool    // this run stored pending writes for the checkpoint
 }
 
 // key names the current checkpoint.
@@ -53,78 +53,82 @@ func (s *scope) key() checkpoint.Key {
 	return checkpoint.Key{Thread: s.thread, Namespace: s.ns, ID: s.checkpoint}
 }
 
-// A Task is the part of one node in a superstep, and the context with which the
-// node runs. Its exported methods may be called from any goroutine of the node.
+// A Task is one execution of a node in a superstep, and the context of the node.
+// Any goroutine of the node may call its exported methods.
 type Task struct {
 	scope *scope
 	node  *Node
-	sent  int // 0 for a plain task; else its place among the sent tasks, from 1
+	sent  int // 0 for a plain task; it counts the sent tasks of the superstep from 1
 	view  state.View
-	saved *savedTask // what pending writes say about the task; nil for nothing
+	saved *savedTask // the decoded pending writes of the task; nil for none
 
-	location *Location // of its events; nil without a reader
+	location *Location // the location of its events; nil if they have no reader
 
-	// The outcome. The goroutine that runs the task writes it, and the run reads
-	// it when all tasks have ended.
+	// These fields are the outcome of the task.
+	// The goroutine that runs the task writes them.
+	// The run reads them after all tasks have ended.
 	finished bool
 	writes   state.Update
 	targets  []*Node
-	err      error // a task error: see scope.taskError
+	err      error // made by session.taskError
 
-	over      atomic.Bool // the node has returned
-	watched   atomic.Bool // an IdleWatch is around the node
+	returned  atomic.Bool // the node has returned
+	watched   atomic.Bool // the context of the node has an IdleWatch
 	mu        sync.Mutex  // guards extras and nextIndex
-	nextIndex int         // of a pending write
+	nextIndex int         // the index of the next pending write
 	extras    *taskExtras // nil for most tasks
 }
 
-// taskExtras holds fields that few tasks need.
+// taskExtras holds the fields of a task that are rarely set.
 type taskExtras struct {
-	asked []Pause
-	keys  map[string]bool // ids of the questions of this attempt
-	once  map[string]*onceCall
-	fault error // fails the task whatever its node returns
-	// storing counts the calls of storeNow that are under way.
+	asked []Pause              // the open questions of this attempt
+	keys  map[string]bool      // the ids of all questions of this attempt
+	once  map[string]*onceCall // the side effects of the task by key
+	fault error                // an error that fails the task, even if its node returns nil
+	// storing counts the calls of storeNow that have not returned.
 	storing sync.WaitGroup
 
-	// Parts of the outcome.
+	// These fields are parts of the outcome.
 	sends  []sentTask
 	pauses []Pause
 
-	// Parts of the outcome in a subgraph, or of a node that calls one.
+	// These fields are parts of the outcome in a subgraph, or of a node that runs one.
 	toParent   []state.Write
-	persistent map[string]string // new heads of persistent subgraphs
-	ended      string            // the namespace of a call that nobody resumes once the task has finished
+	persistent map[string]string // the newest checkpoints of persistent subgraphs, by name
+	ended      string            // the namespace of an ended call, which no run resumes
 }
 
-var noExtras taskExtras // is only read
+// noExtras is the value of extras that are nil. It is never changed.
+var noExtras taskExtras
 
-// extra returns the extras of a task to read. The lock is held, or the node has ended.
-func (t *Task) extra() *taskExtras {
+// extrasOrNone returns the extras for reading.
+// The caller holds t.mu, or the node has ended.
+func (t *Task) extrasOrNone() *taskExtras {
 	if t.extras == nil {
 		return &noExtras
 	}
 	return t.extras
 }
 
-// own returns the extras of a task to change, under the same condition.
-func (t *Task) own() *taskExtras {
+// ensureExtras returns the extras for writing, and allocates them if necessary.
+// The caller holds t.mu, or the node has ended.
+func (t *Task) ensureExtras() *taskExtras {
 	if t.extras == nil {
 		t.extras = &taskExtras{}
 	}
 	return t.extras
 }
 
-// A onceCall is a side effect of a task: its result, or the call that is under way.
+// A onceCall is a side effect of a task, with its result if it is known.
 type onceCall struct {
-	turn  chan struct{} // holds a token while no call is under way
-	ready bool
+	token chan struct{} // a lock: it holds a token while no goroutine runs the side effect
+	ready bool          // value is the result
 	value json.RawMessage
 }
 
 func newOnceCall() *onceCall {
-	c := &onceCall{turn: make(chan struct{}, 1)}
-	c.turn <- struct{}{}
+	c := &onceCall{token: make(chan struct{}, 1)}
+	c.token <- struct{}{}
 	return c
 }
 
@@ -134,27 +138,29 @@ func completedCall(value json.RawMessage) *onceCall {
 	return c
 }
 
+// These types are keys of context values.
 type (
 	taskKey    struct{}
-	attemptKey struct{} // of the attempt under node.Retry
+	attemptKey struct{} // the key of the attempt number that node.Retry sets
 )
 
-// Deadline returns the deadline of the context of the run's nodes.
+// Deadline returns the deadline of the nodes' context.
 func (t *Task) Deadline() (time.Time, bool) { return t.scope.nodeCtx.Deadline() }
 
-// Done returns the channel of the context of the run's nodes.
+// Done returns the channel that is closed when the nodes' context ends.
 func (t *Task) Done() <-chan struct{} { return t.scope.nodeCtx.Done() }
 
-// AfterFunc lets package context derive contexts without a goroutine for each.
+// AfterFunc calls f in a goroutine after the nodes' context has ended.
+// Package context uses it to derive a context without starting a goroutine.
 func (t *Task) AfterFunc(f func()) (stop func() bool) {
 	return context.AfterFunc(t.scope.nodeCtx, f)
 }
 
-// Err returns the error of the context of the run's nodes.
+// Err returns the error of the nodes' context.
 func (t *Task) Err() error { return t.scope.nodeCtx.Err() }
 
-// Value returns the task itself, and the values of the context of the run's nodes. A
-// node of a subgraph does not see the attempt of the node around the subgraph.
+// Value returns the task for its own key, else a value of the nodes' context.
+// It hides the attempt number of a node that runs this subgraph.
 func (t *Task) Value(key any) any {
 	switch key {
 	case taskKey{}:
@@ -165,48 +171,48 @@ func (t *Task) Value(key any) any {
 	return t.scope.nodeCtx.Value(key)
 }
 
-// TaskOf returns the task whose node runs with ctx. It returns nil outside a node,
-// and for a goroutine that outlived its node.
+// TaskOf returns the task whose node runs with ctx.
+// It returns nil if ctx belongs to no node, or if the node has returned.
 func TaskOf(ctx context.Context) *Task {
 	t, ok := ctx.(*Task)
 	if !ok {
 		t, _ = ctx.Value(taskKey{}).(*Task)
 	}
-	if t == nil || t.over.Load() {
+	if t == nil || t.returned.Load() {
 		return nil
 	}
 	return t
 }
 
-// ID tells the task from the others of its superstep.
+// ID returns the id of the task, which is unique within its superstep.
 func (t *Task) ID() string { return taskID(t.node.Name, t.sent) }
 
-// due reports whether the task has to run.
-func (t *Task) due() bool { return !t.finished && t.err == nil && t.extra().pauses == nil }
+// due reports whether the task still has to run in this superstep.
+func (t *Task) due() bool { return !t.finished && t.err == nil && t.extrasOrNone().pauses == nil }
 
-// restored reports whether the result of the task is from an earlier run.
+// restored reports whether an earlier run stored the result of the task.
 func (t *Task) restored() bool { return t.finished && t.saved != nil && t.saved.done }
 
-// fail makes err the error of the task.
+// fail converts err to a task error. It does not change the task.
 func (t *Task) fail(err error) error {
 	return t.scope.taskError(TaskFailure{Path: t.scope.path, Node: t.node.Name, Task: t.ID(), Err: err})
 }
 
-// routed returns where the task leads.
+// routed returns the node of the task and the targets that the task chose.
 func (t *Task) routed() routed {
-	return routed{node: t.node, targets: t.targets, sends: t.extra().sends}
+	return routed{node: t.node, targets: t.targets, sends: t.extrasOrNone().sends}
 }
 
 func (t *Task) event(kind EventKind, at time.Time) Event {
 	return Event{Kind: kind, Time: at, Step: t.scope.step, Location: t.location}
 }
 
-// wrote reports whether the task wrote to a channel.
+// wrote reports whether the update of the task has a write to the channel.
 func (t *Task) wrote(channel string) bool {
 	return slices.ContainsFunc(t.writes, func(w state.Write) bool { return w.Channel() == channel })
 }
 
-// channelOf returns the channel that an error names, or "".
+// channelOf returns the name of the channel in an error, or "" if it names none.
 func channelOf(err error) string {
 	if ce, ok := errors.AsType[*state.ChannelError](err); ok {
 		return ce.Channel

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Running says where a node runs.
+// Running identifies the task in which a node runs.
 type Running struct {
 	Thread, Run, Graph, Node, Task, Path, Checkpoint string
 	Step                                             int
 }
 
-// Running returns where the task runs.
+// Running returns the identity of the task.
 func (t *Task) Running() Running {
 	s := t.scope
 	return Running{
@@ -22,29 +22,29 @@ func (t *Task) Running() Running {
 	}
 }
 
-// RemainingSteps returns how many supersteps the run may begin after this one.
+// RemainingSteps returns the number of supersteps that the run may still begin.
 func (t *Task) RemainingSteps() int { return t.scope.limits.MaxSteps - t.scope.stepsDone - 1 }
 
 // IdempotencyKey returns a key that is the same whenever this task runs again,
 // and different for every other task.
 //
-// It is made of the thread, the origin of the thread's branch, and the step and
-// id of the task and of the tasks around it. None of these depends on whether a
-// checkpoint was stored before a crash. The origin is the newest checkpoint of
-// the thread when the turn began, or when the thread was forked or updated: so
-// tasks of two branches differ although their steps may be equal.
+// The key consists of the thread, the origin of the thread's branch,
+// and the steps and ids of the task and of the tasks around it.
+// None of these parts depends on whether a checkpoint was stored before a crash.
+// The origin is the newest checkpoint of the thread when the branch or turn began.
+// It keeps the keys of two branches apart, whose tasks may have equal steps and ids.
 func (t *Task) IdempotencyKey() string {
 	s := t.scope
 	switch {
 	case s.thread == "":
 		return s.id + "/" + t.position()
-	case s.origin == nil: // the thread was stored before origins were
+	case s.origin == nil: // an older version stored the thread, without an origin
 		return fmt.Sprintf("%s/%s@%s:%s", s.thread, s.ns, s.checkpoint, t.keyID())
 	}
 	return s.thread + "/" + *s.origin + "/" + t.position()
 }
 
-// position returns the step and id of the task, after those of the tasks around it.
+// position returns the ids and steps of the enclosing tasks and the task, outermost first.
 func (t *Task) position() string {
 	own := t.keyID() + "@" + strconv.Itoa(t.scope.step)
 	if parent := t.scope.parent; parent != nil {
@@ -53,8 +53,9 @@ func (t *Task) position() string {
 	return own
 }
 
-// keyID returns the id of the task in its idempotency key: the id that it had before
-// its node was renamed, so that a task that ran under that name has the same key.
+// keyID returns the id of the task for its idempotency key.
+// If the node was renamed, it is the id under the first of the former names.
+// So the key does not change when a node is renamed.
 func (t *Task) keyID() string {
 	if former := t.scope.plan.formerTasks(t.node.Name, t.sent); len(former) > 0 {
 		return former[0]
@@ -62,9 +63,9 @@ func (t *Task) keyID() string {
 	return t.ID()
 }
 
-// Emit delivers a value to the reader of the run's events. It returns when the reader
-// has taken the value or takes it next, or when ctx has ended. Without a reader it is
-// a sign of life only.
+// Emit delivers a value to the reader of the run's events.
+// It returns when the reader has the value or receives it next, or when ctx has ended.
+// Emit also counts as a heartbeat for [WatchIdle], even without a reader.
 func (t *Task) Emit(ctx context.Context, value any) {
 	if t.watched.Load() {
 		defer suspendIdle(ctx)()
@@ -76,7 +77,7 @@ func (t *Task) Emit(ctx context.Context, value any) {
 	}
 }
 
-// An AttemptError carries the number of attempts that a node had.
+// An AttemptError adds the number of attempts of a node to its error.
 type AttemptError struct {
 	Attempt int
 	Err     error
@@ -88,12 +89,12 @@ func (e *AttemptError) Error() string { return e.Err.Error() }
 // Unwrap returns the error of the last attempt.
 func (e *AttemptError) Unwrap() error { return e.Err }
 
-// WithAttempt returns the context of an attempt of a node, counted from 1.
+// WithAttempt returns a context that records the number of an attempt, counted from 1.
 func WithAttempt(ctx context.Context, attempt int) context.Context {
 	return context.WithValue(ctx, attemptKey{}, attempt)
 }
 
-// AttemptOf returns the attempt of a node's context; 1 if it is not repeated.
+// AttemptOf returns the number of the attempt that ctx records; 1 if it records none.
 func AttemptOf(ctx context.Context) int {
 	if n, ok := ctx.Value(attemptKey{}).(int); ok {
 		return n

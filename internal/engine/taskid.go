@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// taskID tells a task from the others of its superstep: "node" for a plain task,
-// "node[2]" for the third sent task. Sent is 0 for a plain task, else the place
-// among the sent tasks, from 1.
+// taskID returns the id of a task, which is unique within its superstep.
+// The id of a plain task is "node"; the id of the third sent task is "node[2]".
+// Sent is 0 for a plain task; it counts the sent tasks of the superstep from 1.
 func taskID(node string, sent int) string {
 	if sent == 0 {
 		return node
@@ -15,7 +15,7 @@ func taskID(node string, sent int) string {
 	return node + "[" + strconv.Itoa(sent-1) + "]"
 }
 
-// currentTask returns the id that a stored task id has now, if its node was renamed.
+// currentTask returns the present id of a stored task, whose node may have been renamed.
 func (p *Plan) currentTask(id string) string {
 	if len(p.Renamed) == 0 {
 		return id
@@ -27,7 +27,7 @@ func (p *Plan) currentTask(id string) string {
 	return p.current(node) + rest
 }
 
-// formerTasks returns the ids that a task had before its node was renamed.
+// formerTasks returns the ids of a task under the former names of its node.
 func (p *Plan) formerTasks(node string, sent int) []string {
 	var out []string
 	for _, old := range p.previous[node] {

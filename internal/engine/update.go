@@ -11,45 +11,46 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// ErrAmbiguous says that an update has to name the node that it stands for.
-var ErrAmbiguous = errors.New("more than one node could be meant; name one")
+// ErrAmbiguous reports that an update must name its node.
+var ErrAmbiguous = errors.New("more than one node is possible; name the node of the update")
 
-// A NodeUpdate is an edit of a thread on behalf of a node.
+// A NodeUpdate is an update that a caller makes in place of a node.
 type NodeUpdate struct {
 	Node   string
 	Update state.Update
 }
 
-// Update edits a thread as if the nodes had run in one superstep, and stores the
-// result as a checkpoint. With tasks, it edits the subgraph that these tasks,
-// outermost first, run.
+// Update edits a thread as if the nodes had run in one superstep.
+// It stores the result as a checkpoint.
+// The tasks, outermost first, lead to a subgraph; none means the outermost graph.
 func (p *Plan) Update(ctx context.Context, o *Options, tasks []string, updates []NodeUpdate) (*Snapshot, error) {
 	return p.edit(ctx, o, tasks, func(r *run) error { return r.update(updates) })
 }
 
-// ForkSubgraph copies the checkpoint that o.At names to the newest one of a subgraph,
-// which resumes from there.
+// ForkSubgraph makes the checkpoint o.At the newest one of its subgraph.
+// The next run resumes the subgraph from there.
+// The tasks, outermost first, lead to the subgraph.
 func (p *Plan) ForkSubgraph(ctx context.Context, o *Options, tasks []string) (*Snapshot, error) {
 	return p.edit(ctx, o, tasks, (*run).fork)
 }
 
-// edit takes the thread, loads the graph or subgraph that is meant, changes it and
-// stores it.
+// edit acquires the thread, restores the graph or subgraph, and calls change.
+// The function change commits its result.
 func (p *Plan) edit(ctx context.Context, o *Options, tasks []string, change func(*run) error) (snap *Snapshot, err error) {
 	r := newRun(p, o)
 	sync := *o
 	sync.Durability = Sync
 	r.Options = &sync
-	r.begin(ctx)
+	r.makeContexts(ctx)
 	defer r.ctx.close()
-	_, _ = r.ctx.finish() // an edit is short: other runs wait for it
+	_, _ = r.ctx.finish() // an edit is short, so no other run may supersede it
 	lease, err := r.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lease.release(ctx)) }()
 	if len(tasks) == 0 {
-		if _, err = r.find(&input{}); err != nil {
+		if _, err = r.findCheckpoint(&input{}); err != nil {
 			return nil, err
 		}
 		err = change(r)
@@ -62,8 +63,8 @@ func (p *Plan) edit(ctx context.Context, o *Options, tasks []string, change func
 	return r.snapshotOfRun(), nil
 }
 
-// editSubgraph changes the subgraph that the tasks run, and withdraws the
-// questions that it asked: the tasks ask again when they run.
+// editSubgraph calls change for the subgraph to which the tasks lead.
+// It withdraws the open questions of the tasks, which ask again when they run.
 func (r *run) editSubgraph(tasks []string, change func(*run) error) (*run, error) {
 	at := r.At
 	c, err := r.log.store.Get(r.ctx, checkpoint.Key{Thread: r.thread})
@@ -80,7 +81,7 @@ func (r *run) editSubgraph(tasks []string, change func(*run) error) (*run, error
 		if i == len(tasks)-1 {
 			read = at
 		}
-		if inner, err = inner.inner(r.ctx, r.log.store, id, read); err != nil {
+		if inner, err = inner.restoreSubgraph(r.ctx, r.log.store, id, read); err != nil {
 			return nil, err
 		}
 		outer = append(outer, inner)
@@ -90,8 +91,8 @@ func (r *run) editSubgraph(tasks []string, change func(*run) error) (*run, error
 		return nil, err
 	}
 	r.log.setHead(inner.ns, head.ID)
-	// Steps are counted on from the newest checkpoint: the tasks of two branches of
-	// the subgraph have different idempotency keys.
+	// The step follows the newest step of the namespace, even if the edit starts earlier.
+	// So the tasks of two branches of a subgraph have different idempotency keys.
 	inner.step = max(inner.step, head.Step)
 	if err := change(inner); err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func (r *run) editSubgraph(tasks []string, change func(*run) error) (*run, error
 	return inner, nil
 }
 
-// withdrawQuestions replaces the questions of a task by none.
+// withdrawQuestions stores that a task has no open question.
 func (r *run) withdrawQuestions(task string) error {
 	if saved := r.pending.tasks[task]; saved == nil || !saved.asked {
 		return nil
@@ -116,7 +117,7 @@ func (r *run) withdrawQuestions(task string) error {
 	return r.log.write(r.storeCtx, r.key(), []checkpoint.Write{w})
 }
 
-// update applies edits as one superstep and commits it.
+// update applies the updates as one superstep and commits it.
 func (r *run) update(updates []NodeUpdate) error {
 	base, ran, err := r.applyUnfinished()
 	if err != nil {
@@ -155,12 +156,12 @@ func (r *run) update(updates []NodeUpdate) error {
 		done, by = append(done, t.routed()), append(by, t.node.Name)
 	}
 	front := nextFrontier(r.plan, &before, done)
-	front.by = by // each update counts, also two as one node
+	front.by = by // keep duplicates: two updates as one node are ambiguous
 	if r.parent == nil {
 		r.newOrigin()
 	}
 	for i := range tasks {
-		front.left = front.left || slices.ContainsFunc(tasks[i].extra().toParent, leavesSubgraph)
+		front.left = front.left || slices.ContainsFunc(tasks[i].extrasOrNone().toParent, leavesSubgraph)
 	}
 	r.step++
 	if err := r.commit(tx, view, tasks, &front, checkpoint.Edited); err != nil {
@@ -170,9 +171,9 @@ func (r *run) update(updates []NodeUpdate) error {
 	return nil
 }
 
-// applyUnfinished returns the state with the writes of the finished tasks of an
-// unfinished superstep, whose stored form it keeps for the commit. It also returns
-// the nodes of those that were not sent.
+// applyUnfinished applies the writes of finished tasks of an uncommitted superstep.
+// It returns the resulting state and the nodes of the finished plain tasks.
+// It appends the changes to r.edits, so that the next commit stores them.
 func (r *run) applyUnfinished() (view state.View, ran []string, err error) {
 	if r.pending == nil || len(r.pending.tasks) == 0 {
 		return r.view, nil, nil
@@ -184,7 +185,7 @@ func (r *run) applyUnfinished() (view state.View, ran []string, err error) {
 		if !t.finished {
 			continue
 		}
-		r.front.persistent = remember(r.front.persistent, t.extra().persistent)
+		r.front.persistent = remember(r.front.persistent, t.extrasOrNone().persistent)
 		if err := statecore.Apply(tx, i, t.writes); err != nil {
 			return nil, nil, err
 		}
@@ -209,8 +210,8 @@ func (r *run) applyUnfinished() (view state.View, ran []string, err error) {
 	return view, ran, nil
 }
 
-// updateTask makes the task for an edit. If the edit names no node, it is a task of
-// the node that ran last.
+// updateTask initializes t as the task of an update.
+// If the update names no node, the task is one of the node that ran last.
 func (r *run) updateTask(t *Task, u NodeUpdate, only bool, ran []string) error {
 	name := u.Node
 	if name == "" {
@@ -222,7 +223,7 @@ func (r *run) updateTask(t *Task, u NodeUpdate, only bool, ran []string) error {
 		case r.checkpoint == "":
 			name = Start
 		default:
-			return fmt.Errorf("the last to run or to be updated were %q: %w", ran, ErrAmbiguous)
+			return fmt.Errorf("the last superstep or update was of the nodes %q: %w", ran, ErrAmbiguous)
 		}
 	}
 	n := r.plan.byName[name]
@@ -232,7 +233,7 @@ func (r *run) updateTask(t *Task, u NodeUpdate, only bool, ran []string) error {
 	case name == End:
 		n = &Node{Name: End, names: []string{End}}
 	case n == nil:
-		return fmt.Errorf("update as %q: %w%s", name, ErrUnknownNode, suggestNode(r.plan, name))
+		return fmt.Errorf("update of node %q: %w%s", name, ErrUnknownNode, suggestNode(r.plan, name))
 	}
 	t.scope, t.node, t.finished = &r.scope, n, true
 	writes, err := t.splitUpdate(u.Update, n.Destinations)
@@ -240,11 +241,11 @@ func (r *run) updateTask(t *Task, u NodeUpdate, only bool, ran []string) error {
 	return err
 }
 
-// DeleteThread removes a thread, which no run may hold.
+// DeleteThread removes a thread. It fails if a run holds the thread.
 func DeleteThread(ctx context.Context, o *Options) error {
 	rc := newRunContext(ctx, true)
 	defer rc.close()
-	_, _ = rc.finish() // other runs wait for it
+	_, _ = rc.finish() // no other run may supersede the deletion
 	lease, err := acquireThread(ctx, o, rc)
 	if err != nil {
 		return err

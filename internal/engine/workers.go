@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// runTasks runs the tasks that are due, all at once or as many as the limit
-// allows, and waits for them. Its error is the store's.
+// runTasks runs the due tasks concurrently, up to the limit, and waits for them.
+// It returns the errors of the store. The error of a task is in the task.
 func (r *run) runTasks(tasks []Task) error {
 	if r.single {
 		return r.runSingle(&tasks[0])
@@ -32,8 +32,9 @@ func (r *run) runTasks(tasks []Task) error {
 	return errors.Join(w.errs...)
 }
 
-// runSingle runs the only task of a superstep in the goroutine of the run. Its
-// result is stored by the commit, unless the task did not finish.
+// runSingle runs the only task of a superstep in the goroutine of the run.
+// If the task finishes, the commit stores its result.
+// If it fails or asks a question, runSingle stores its outcome.
 func (r *run) runSingle(t *Task) error {
 	if !t.due() {
 		return nil
@@ -54,35 +55,35 @@ func (r *run) runSingle(t *Task) error {
 	return r.storeResult(t)
 }
 
-// workers run the tasks of one superstep. A worker that begins a task starts another
-// one for the next task, unless one is on its way already. So tasks that wait run all at
-// once, and quick tasks share few goroutines.
+// workers run the tasks of one superstep.
+// A worker that begins a task starts another worker, unless one is being started.
+// So tasks that block run concurrently, and quick tasks share few goroutines.
 type workers struct {
 	run       *run
 	tasks     []Task
-	next      atomic.Int64 // the first task that nobody has taken
-	unstarted atomic.Int64 // how many more workers may start
+	next      atomic.Int64 // the index of the first task that no worker has taken
+	unstarted atomic.Int64 // the number of workers that may still start
 	starting  atomic.Bool  // a worker was started and does not run yet
 	group     sync.WaitGroup
 
 	mu   sync.Mutex
-	errs []error // of the store
+	errs []error // the errors of the store
 }
 
-// start starts a worker, unless one is starting or all have been started.
+// start starts a worker, unless one is being started or no more may start.
 func (w *workers) start() {
 	if w.starting.CompareAndSwap(false, true) && w.unstarted.Add(-1) >= 0 {
 		w.group.Go(w.work)
 	}
 }
 
-// work runs tasks until none is left. A node that ends its goroutine ends only
-// its own task.
+// work runs tasks until none is left.
+// If a node ends the goroutine with runtime.Goexit, another worker continues.
 func (w *workers) work() {
 	w.starting.Store(false)
 	i := 0
 	defer func() {
-		if i < len(w.tasks) { // the node called runtime.Goexit
+		if i < len(w.tasks) { // the node has called runtime.Goexit
 			w.finish(&w.tasks[i])
 			w.group.Go(w.work)
 		}
@@ -107,7 +108,7 @@ func (w *workers) work() {
 	}
 }
 
-// finish stores the outcome of a task, then tells the reader.
+// finish stores the outcome of a task and then sends its event.
 func (w *workers) finish(t *Task) {
 	if err := w.run.storeResult(t); err != nil {
 		w.mu.Lock()
