@@ -42,7 +42,7 @@ func step(s *statecore.Schema, v state.View, superstep bool, tasks ...[]state.Wr
 	return tx.Finish(superstep)
 }
 
-// change holds the arguments of a call of an Emit.
+// change is a stored change: the arguments of one call of an Emit.
 type change struct {
 	channel string
 	kind    statecore.Kind

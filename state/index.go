@@ -10,7 +10,7 @@ const short = 16
 
 // index is a list whose elements have keys. Slots hold indexes. Several indexes
 // share a buffer and its table of positions. An append at the end of the buffer
-// keeps the buffer shared. Any other change copies it.
+// keeps the buffer shared. Any other change copies the buffer.
 type index[K comparable, E any] struct {
 	all  []E
 	buf  *indexed[K, E]

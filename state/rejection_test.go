@@ -113,7 +113,7 @@ func (t *thrower) self() thrower               { return *t }
 func (t thrower) MarshalJSON() ([]byte, error) { panic("thrown") }
 func (t *thrower) UnmarshalJSON([]byte) error  { return nil }
 
-// opaqueText has no exported field, but methods for JSON.
+// opaqueText has methods for JSON and no exported fields.
 type opaqueText struct{ text string }
 
 func (o opaqueText) MarshalJSON() ([]byte, error)     { return json.Marshal(o.text) }

@@ -109,7 +109,7 @@ func TestImportCopiesTheSharedChannels(t *testing.T) {
 	}
 	assert.Equal(t, []int{1, 2}, shared.Get(outer))
 	assert.Equal(t, 1, keyed.Len(outer))
-	// Import also copies the absence of a channel.
+	// Import removes a value if the channel is absent in the source.
 	_, ok := shared.Lookup(child.Import(before, parent.Empty()))
 	assert.False(t, ok)
 }

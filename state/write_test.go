@@ -117,7 +117,7 @@ func TestChangesAreWritesByKindOfChannel(t *testing.T) {
 			assert.Equal(t, name, schema.ChangesAreWrites(c.Name()), "%s", c.Name())
 		}
 	}
-	// The end of an ephemeral value is a change without a write.
+	// The change that ends an ephemeral value becomes the zero Write.
 	schema := schemaOf(t, all.ephemeral)
 	w, err := schema.WriteFromChange("ephemeral", statecore.KindClear, nil)
 	assert.NoError(t, err)

@@ -33,7 +33,7 @@ func ChannelError(channel string, err error) error {
 }
 
 // recoverAs turns a panic of the user's code into an error.
-// The argument what names that code in the error.
+// The argument what is the name of that code in the error.
 func recoverAs(what string, err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("%s panicked: %v", what, v)

@@ -37,7 +37,7 @@ func (s *Schema) lookup(name string) (int, error) {
 }
 
 // unknown returns an error that wraps ErrUnknownChannel.
-// The error suggests a similar name, or to share one handle.
+// The error suggests a similar name, or the declaration of one shared channel.
 func (s *Schema) unknown(name string) error {
 	err := ErrUnknownChannel
 	if _, taken := s.byName[name]; taken {
