@@ -126,7 +126,7 @@ func DueNodes(data []byte) ([]string, error) {
 }
 
 // decodeControl rebuilds a frontier from its stored form.
-// It lists names of removed nodes in frontier.missing; a run of such a node fails.
+// It lists plain tasks of removed nodes in frontier.missing; a run of such a node fails.
 // It decodes the writes of a sent task only if the task has to run.
 // For a task with pending writes, the callback runs tells whether it has to run.
 func (p *Plan) decodeControl(c *control, pending *pendingWrites, runs func(*savedTask) bool) (frontier, error) {
@@ -138,21 +138,19 @@ func (p *Plan) decodeControl(c *control, pending *pendingWrites, runs func(*save
 	f.waiting = p.findNodes(c.Waiting, &f.missing)
 	f.sends = slices.Grow(f.sends, len(c.Sends))
 	tx := p.Schema.Begin(p.empty)
-	for _, stored := range c.Sends {
+	for i, stored := range c.Sends {
 		n := p.byName[p.current(stored.Node)]
 		if n != nil {
-			if t := pending.tasks[taskID(n.Name, len(f.sends)+1)]; t != nil && !runs(t) {
+			if t := pending.tasks[taskID(n.Name, i+1)]; t != nil && !runs(t) {
 				f.sends = append(f.sends, sentTask{node: n, view: p.empty})
 				continue
 			}
 		}
-		s, err := p.decodeSend(tx, stored, &f.missing)
+		s, err := p.decodeSend(tx, stored)
 		if err != nil {
 			return f, err
 		}
-		if s.node != nil {
-			f.sends = append(f.sends, s)
-		}
+		f.sends = append(f.sends, s)
 	}
 	f.arrived = p.decodeJoins(c.Joins)
 	return f, nil
@@ -234,13 +232,12 @@ func (p *Plan) encodeSend(node string, writes []state.Write) (storedSend, error)
 	return out, nil
 }
 
-// decodeSend decodes a Send.
-// If the graph does not have the node, it returns a task whose node is nil,
-// and adds the name of the node to the list missing.
-func (p *Plan) decodeSend(tx *statecore.Tx, stored storedSend, missing *[]string) (sentTask, error) {
-	found := p.findNodes([]string{stored.Node}, missing)
-	if found == nil {
-		return sentTask{}, nil
+// decodeSend decodes a Send. A node that the graph does not have is a [Node] without a
+// function, so that the task keeps its place among the sent tasks.
+func (p *Plan) decodeSend(tx *statecore.Tx, stored storedSend) (sentTask, error) {
+	n := p.byName[p.current(stored.Node)]
+	if n == nil {
+		n = &Node{Name: stored.Node}
 	}
 	var writes []state.Write
 	for _, w := range stored.Writes {
@@ -250,7 +247,7 @@ func (p *Plan) decodeSend(tx *statecore.Tx, stored storedSend, missing *[]string
 		}
 		writes = append(writes, state.Write{Write: write})
 	}
-	return newSentTask(tx, found[0], writes), nil
+	return newSentTask(tx, n, writes), nil
 }
 
 // newSentTask makes the task of a Send. It uses tx to compute the state of the task.

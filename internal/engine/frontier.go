@@ -17,7 +17,7 @@ type frontier struct {
 	persistent map[string]string // the newest checkpoint of each persistent subgraph, by its name
 	call       string            // in a subgraph, the id of the call
 	left       bool              // the subgraph ended with a Goto or Send to its parent
-	missing    []string          // stored names of due nodes that the graph does not have
+	missing    []string          // stored names of plain tasks whose nodes the graph does not have
 }
 
 // A sentTask is a task that a Send schedules.
@@ -38,6 +38,17 @@ type routed struct {
 
 // idle reports whether nothing is due.
 func (f *frontier) idle() bool { return len(f.next)+len(f.sends)+len(f.missing) == 0 }
+
+// unknown returns the names of due nodes that the graph does not have.
+func (f *frontier) unknown() []string {
+	names := slices.Clone(f.missing)
+	for i := range f.sends {
+		if n := f.sends[i].node; n.Run == nil {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
 
 // plain reports whether next, by and nothing else is set.
 func (f *frontier) plain() bool {

@@ -266,6 +266,9 @@ func (r *run) entryFrontier(before *frontier) (frontier, error) {
 
 // fork begins a new branch of the thread at the restored checkpoint.
 func (r *run) fork() error {
+	if unknown := r.front.unknown(); len(unknown) > 0 { // the fork would lose them
+		return missingNodes(r.plan, unknown)
+	}
 	r.newOrigin()
 	r.step++
 	return r.commit(nil, r.view, nil, &r.front, checkpoint.Fork)

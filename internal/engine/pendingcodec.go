@@ -347,11 +347,15 @@ func (d *pendingDecoder) decodeSend(t *savedTask, data []byte) error {
 	if d.tx == nil {
 		d.tx = d.plan.Schema.Begin(d.plan.empty)
 	}
-	s, err := d.plan.decodeSend(d.tx, stored, &d.out.missing)
-	if s.node != nil {
-		t.sends = append(t.sends, s)
+	s, err := d.plan.decodeSend(d.tx, stored)
+	if err != nil {
+		return err
 	}
-	return err
+	if s.node.Run == nil {
+		d.out.missing = append(d.out.missing, stored.Node)
+	}
+	t.sends = append(t.sends, s)
+	return nil
 }
 
 func (d *pendingDecoder) decodeAnswer(data []byte) error {

@@ -82,8 +82,8 @@ func (r *run) checkLimits() error {
 	if r.nodeCtx.Err() != nil { // in a subgraph, the calling node may have timed out
 		return context.Cause(r.nodeCtx)
 	}
-	if len(r.front.missing) > 0 {
-		return missingNodes(r.plan, r.front.missing)
+	if unknown := r.front.unknown(); len(unknown) > 0 {
+		return missingNodes(r.plan, unknown)
 	}
 	if r.stepsDone >= r.limits.MaxSteps {
 		err := fmt.Errorf("%w: %d ran, and %q are due; %s; the next run continues",
