@@ -8,16 +8,16 @@ import (
 	"github.com/weft-go/weft/internal/jsonform"
 )
 
-// Last returns a channel that holds the last value written. If two tasks of a
-// superstep write to it, the superstep fails with [ErrConcurrentWrite].
+// Last returns a channel that holds the last value that was written.
+// If two tasks of a superstep write to it, the run fails with [ErrConcurrentWrite].
 func Last[T any](name string) *Channel[T, T] {
 	c := replacing[T](name, "last")
 	c.traits.Exclusive = true
 	return c
 }
 
-// LastWins is [Last] for several writers. If more than one task of a superstep
-// writes to the channel, the last task in order wins.
+// LastWins is like [Last], but several tasks of a superstep may write to it.
+// The channel then holds the value of the last of these tasks in task order.
 func LastWins[T any](name string) *Channel[T, T] { return replacing[T](name, "lastWins") }
 
 // Optional returns a channel with optional updates. A nil update does nothing. Any
@@ -31,8 +31,8 @@ func Optional[T any](name string) *Channel[T, *T] {
 	return c
 }
 
-// pointers encodes the values that updates point to. A nil slice is encoded as
-// null, which decodes as a pointer to a nil slice and not as a nil pointer.
+// pointers is a listCodec that encodes the values that updates point to.
+// A pointer to a nil slice would otherwise become a nil pointer.
 type pointers[T any] struct{ codec *jsonform.Codec[T] }
 
 func (p pointers[T]) EncodeList(updates []*T) ([]byte, error) {
@@ -59,15 +59,16 @@ func pointersTo[T any](values []T, err error) ([]*T, error) {
 	return updates, err
 }
 
-// Number is a type that [Sum] can add.
+// Number is the constraint for the types that [Sum] can add.
 type Number interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 |
 		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr |
 		~float32 | ~float64
 }
 
-// Sum returns a channel that adds its updates to a total. A write fails with
-// [ErrOverflow] if the total exceeds the range of the type.
+// Sum returns a channel that holds the sum of its updates.
+// If the sum is outside the range of an integer type, the run fails with
+// [ErrOverflow].
 func Sum[N Number](name string) *Channel[N, N] {
 	c := newChannel(name, "sum", func(current, update N) (N, error) {
 		sum := current + update
@@ -93,23 +94,25 @@ func numbers[N Number]() *number[N] {
 	}
 }
 
-// Max returns a channel that holds its greatest update. The value is never less
-// than the channel's default, which is the zero value unless set.
+// Max returns a channel that holds the greatest of its updates.
+// The value is never less than the default, which is the zero value unless set.
 func Max[T cmp.Ordered](name string) *Channel[T, T] {
 	return newChannel(name, "max", func(current, update T) (T, error) { return max(current, update), nil })
 }
 
-// Ephemeral returns a channel whose value lasts for the superstep after the
-// write. Like [Last], it accepts one writer in a superstep.
+// Ephemeral returns a channel whose value exists only in the superstep after the
+// write. Only one task of a superstep may write to it, as for [Last].
 func Ephemeral[T any](name string) *Channel[T, T] {
 	c := replacing[T](name, "ephemeral")
 	c.traits.Exclusive, c.traits.Ephemeral = true, true
 	return c
 }
 
-// Untracked returns a channel that is never stored. Use it for clients, secrets
-// and values that can be computed again. Its value may have any type, and is not
-// copied. The channel is absent after a pause, a failure or a crash.
+// Untracked returns a channel that is never stored.
+// Use it for clients, secrets and values that can be computed again.
+// The value may have any type. Get and Put do not copy it.
+// The channel has no value after a pause, a failure or a crash.
+// Only one task of a superstep may write to it, as for [Last].
 func Untracked[T any](name string) *Channel[T, T] {
 	c := replacing[T](name, "untracked")
 	c.cloneValue, c.clone = nil, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-func TestSumOverflow(t *testing.T) {
+func TestSumOutsideTheRangeOfItsTypeFails(t *testing.T) {
 	t.Parallel()
 	small, unsigned, wide := state.Sum[int8]("small"), state.Sum[uint8]("unsigned"), state.Sum[int64]("wide")
 	for _, c := range []struct {

@@ -15,13 +15,13 @@ type item struct {
 	Text string `json:"text,omitempty"`
 }
 
-// byKey is the Identity of item.
+// byKey is the Identity that uses the field Key of an item.
 type byKey struct{}
 
 func (byKey) ID(e item) string              { return e.Key }
 func (byKey) WithID(e item, id string) item { e.Key = id; return e }
 
-// lengths are the lengths at which an append must cost the same.
+// lengths holds the lengths of lists for which benchmarks compare the costs.
 var lengths = []int{10, 1_000, 100_000}
 
 func BenchmarkAppend(b *testing.B) {
@@ -69,8 +69,8 @@ func BenchmarkKeyedPut(b *testing.B) {
 	}
 }
 
-// BenchmarkSuperstep applies the writes of one superstep of a chat, which appends a
-// string and adds a number.
+// BenchmarkSuperstep applies the writes of one superstep.
+// The superstep appends a string to a list and adds a number to a sum.
 func BenchmarkSuperstep(b *testing.B) {
 	list, sum := state.Append[string]("list"), state.Sum[int]("sum")
 	schema := schemaOf(b, list, sum)

@@ -6,20 +6,21 @@ import (
 	"github.com/weft-go/weft/internal/statecore"
 )
 
-// list is the first n elements of a buffer. Lists share a buffer until two lists
-// append to it.
+// list is a list whose elements are the first n elements of a buffer.
+// Lists share a buffer until two of them append at the same position.
 type list[E any] struct {
 	buf *buffer[E]
 	n   int
 }
 
-// buffer holds the elements of lists. The first list that appends at a position
-// writes it; another list that appends there copies the buffer. An element that
-// was written never changes.
+// buffer holds the elements of several lists.
+// The first list that appends at a position uses that position.
+// A second list that appends at the same position copies the buffer.
+// An element in use never changes.
 type buffer[E any] struct {
 	used   atomic.Int64 // the number of items in use
-	items  []E          // its length is its capacity
-	before []E          // elements of another buffer, which precede items
+	items  []E          // its length equals its capacity
+	before []E          // elements before items; they belong to another buffer
 }
 
 func newList[E any](items []E) list[E] {
@@ -44,7 +45,7 @@ func (l list[E]) segments() segments[E] {
 	return segments[E]{head: l.buf.before, tail: l.buf.items[:own:own]}
 }
 
-// push appends an element. More is the number of elements that will follow it.
+// push appends an element. The caller will append more elements after it.
 func (l *list[E]) push(e E, more int) {
 	own := l.n
 	if l.buf != nil {
@@ -58,8 +59,8 @@ func (l *list[E]) push(e E, more int) {
 	l.n++
 }
 
-// grow moves the list to a buffer of at least twice the capacity, with room for
-// more elements. Own is the number of elements that the list has in buf.items.
+// grow moves the list to a new buffer with room for 1+more elements.
+// The capacity at least doubles. The list has own elements in the old items.
 func (l *list[E]) grow(own, more int) {
 	items := make([]E, max(minCapacity, 2*own, own+1+more))
 	b := &buffer[E]{items: items}

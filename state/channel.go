@@ -12,9 +12,9 @@ import (
 	"github.com/weft-go/weft/internal/statecore"
 )
 
-// A Reducer folds an update into the value of a channel and returns the new
-// value. It must be pure: the same arguments give the same result, and it has
-// no side effects. It gets copies of its arguments and may change them.
+// A Reducer folds an update into the value of a channel and returns the new value.
+// It must be pure: it must have no side effects, and return the same result for
+// the same arguments. It gets copies of its arguments and may change them.
 type Reducer[V, U any] func(current V, update U) (V, error)
 
 // A Channel is a typed part of a state. V is the type of its value, and U is the
@@ -32,19 +32,20 @@ type Channel[V, U any] struct {
 	isNoop     func(U) bool // reports whether an update does nothing; nil if no update can
 	number     *number[V]   // nil unless slots hold the value as a number
 
-	copiesArguments bool // the reducer is the user's, so it gets copies
+	copiesArguments bool // the reducer is a user's function, so it must get copies
 }
 
-// listCodec encodes the updates of a write.
+// listCodec encodes and decodes the updates of a write.
 type listCodec[U any] interface {
 	EncodeList(updates []U) ([]byte, error)
 	DecodeList(text []byte) ([]U, error)
 	ParseList(text []byte) ([]U, error)
 }
 
-// NewChannel returns a channel with a custom reducer. The whole value is stored
-// whenever the channel is written, and is restored without the reducer, so a
-// change of the reducer does not change stored history.
+// NewChannel returns a channel with a custom reducer.
+// Each write to the channel stores the whole value.
+// The value is restored without a call of the reducer,
+// so a new version of the reducer does not change stored values.
 func NewChannel[V, U any](name string, reduce Reducer[V, U]) *Channel[V, U] {
 	c := newChannel(name, "custom", reduce)
 	c.copiesArguments = true
@@ -70,7 +71,7 @@ func newChannel[V, U any](name, kind string, reduce Reducer[V, U]) *Channel[V, U
 	return c
 }
 
-// replacing returns a channel in which an update replaces the value.
+// replacing returns a channel whose updates replace the value.
 func replacing[T any](name, kind string) *Channel[T, T] {
 	c := newChannel(name, kind, func(_, update T) (T, error) { return update, nil })
 	c.asUpdate, c.traits.ChangesAreWrites = func(v T) T { return v }, true
@@ -100,12 +101,12 @@ func (c *Channel[V, U]) Upgrade(up func(old json.RawMessage) (json.RawMessage, e
 	return c
 }
 
-// Get returns the channel's value in s. If the channel was never written, Get
-// returns the default or, without a default, the zero value. The caller may change
-// the result.
+// Get returns a copy of the value of the channel in s. Before the first write, it
+// returns the default, or the zero value without one. The caller may change the
+// result.
 //
 // Get panics with a [ChannelError] if the graph of s does not have this channel.
-// Inside a node, the panic becomes the node's error.
+// If a node causes this panic, the node fails with the error.
 func (c *Channel[V, U]) Get(s View) V {
 	v, _ := c.Lookup(s)
 	return v
@@ -120,8 +121,8 @@ func (c *Channel[V, U]) Lookup(s View) (V, bool) {
 	return cloned(c.value(slot), c.cloneValue), true
 }
 
-// initial returns a copy of the default, since the user's function may return
-// the same map or slice each time.
+// initial returns a copy of the default.
+// The user's function may return the same map or slice each time.
 func (c *Channel[V, U]) initial() V {
 	if c.start == nil {
 		var zero V
@@ -130,8 +131,8 @@ func (c *Channel[V, U]) initial() V {
 	return cloned(c.start(), c.cloneValue)
 }
 
-// Put returns a write that passes updates to the reducer, in order. Without
-// updates it does nothing.
+// Put returns a write that passes the updates to the reducer, in order.
+// A write without updates does nothing.
 func (c *Channel[V, U]) Put(updates ...U) Write {
 	if c.isNoop != nil {
 		updates = slices.DeleteFunc(slices.Clone(updates), c.isNoop)
@@ -139,14 +140,14 @@ func (c *Channel[V, U]) Put(updates ...U) Write {
 	return c.write(updateAction(updates, c.clone))
 }
 
-// Overwrite returns a write that replaces the value without the reducer. Later
-// writes of the same superstep, in the order of its tasks, fold into the new
-// value. Two tasks of a superstep cannot overwrite one channel.
+// Overwrite returns a write that replaces the value without a call of the reducer.
+// Later writes of the same superstep, in task order, fold into the new value.
+// Two tasks of a superstep must not overwrite the same channel.
 func (c *Channel[V, U]) Overwrite(v V) Write {
 	return c.write(statecore.Action{Kind: statecore.KindOverwrite, Data: box(cloned(v, c.cloneValue))})
 }
 
-// slot returns the slot that holds v.
+// slot returns a slot that holds v.
 func (c *Channel[V, U]) slot(v V) statecore.Slot {
 	if c.number != nil {
 		return statecore.Slot{Value: isNumber{}, N: c.number.pack(v)}
@@ -196,7 +197,7 @@ func unbox[V any](boxed any) V {
 // an action with one update is that update.
 type many[U any] []U
 
-// updateAction returns an action that passes copies of updates to the reducer.
+// updateAction returns an action that passes copies of the updates to the reducer.
 func updateAction[U any](updates []U, clone func(U) U) statecore.Action {
 	switch len(updates) {
 	case 0:
@@ -229,7 +230,7 @@ func (c *channelCodec[V, U]) user() *Channel[V, U] { return (*Channel[V, U])(c) 
 
 func (c *channelCodec[V, U]) Fold(s statecore.Slot, m *statecore.Mark, a statecore.Action) (statecore.Slot, error) {
 	if a.Kind == statecore.KindOverwrite {
-		m.Owned = false // the write still refers to the value
+		m.Owned = false // the write also refers to the value
 		return c.user().slot(unbox[V](a.Data)), nil
 	}
 	first, others := firstUpdate[U](a)
@@ -243,8 +244,8 @@ func (c *channelCodec[V, U]) Fold(s statecore.Slot, m *statecore.Mark, a stateco
 	return c.user().slot(v), err
 }
 
-// current returns the reducer's first argument. A custom reducer gets a copy of
-// a value that a view holds.
+// current returns the value for the first argument of the reducer.
+// It copies a value that views share if the reducer is a user's function.
 func (c *channelCodec[V, U]) current(s statecore.Slot, m *statecore.Mark) V {
 	owned := m.Owned
 	m.Owned = true
@@ -332,12 +333,12 @@ func (c *channelCodec[V, U]) ParseInput(data []byte) (statecore.Action, error) {
 func (c *channelCodec[V, U]) Describe(a statecore.Action) (string, []byte, error) {
 	k, data, err := c.EncodeWrite(a)
 	if _, several := a.Data.(many[U]); err == nil && k == statecore.KindUpdate && !several {
-		data = data[1 : len(data)-1] // the only element of the array
+		data = data[1 : len(data)-1] // the array has one element; remove the brackets
 	}
 	return k.String(), data, err
 }
 
-// emitValue emits a change whose data is the JSON of v.
+// emitValue emits a change with the JSON of v as its data.
 func emitValue[T any](to *statecore.ChangeWriter, k statecore.Kind, codec *jsonform.Codec[T], v T) error {
 	buf, err := codec.Append(to.Buffer(), v)
 	if err == nil {
@@ -346,7 +347,7 @@ func emitValue[T any](to *statecore.ChangeWriter, k statecore.Kind, codec *jsonf
 	return err
 }
 
-// emitList emits a change whose data is the JSON array of items.
+// emitList emits a change with the JSON array of items as its data.
 func emitList[T any](to *statecore.ChangeWriter, k statecore.Kind, codec *jsonform.Codec[T], items []T) error {
 	buf, err := codec.AppendList(to.Buffer(), items)
 	if err == nil {

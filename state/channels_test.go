@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// lookup returns a function that reads a channel.
+// lookup returns the Lookup method of a channel with an untyped result.
 func lookup[V any](c interface {
 	Lookup(state.View) (V, bool)
 },
@@ -24,7 +24,7 @@ func lookup[V any](c interface {
 
 func ref[T any](v T) *T { return &v }
 
-// concat is a custom reducer.
+// concat is a custom reducer that appends as many letters as update says.
 func concat(current string, update int) (string, error) {
 	if update < 0 {
 		return "", errors.New("negative")

@@ -23,7 +23,7 @@ type (
 	flags uint16
 )
 
-// String does not affect the stored form.
+// String has no effect on the stored form.
 func (level) String() string { return "a level" }
 
 // color has methods for a text form.
@@ -48,7 +48,7 @@ func (c *color) UnmarshalText(text []byte) error {
 
 var colors = []string{"red", "green", "blue"}
 
-// shout is a string with its own text form.
+// shout is a string that is encoded with a leading exclamation mark.
 type shout string
 
 func (s shout) MarshalText() ([]byte, error)     { return []byte("!" + string(s)), nil }
@@ -140,7 +140,7 @@ func tryTrip[T any](v T) ([]T, error) {
 		}
 		out = append(out, last.Get(back))
 	}
-	// A map cannot hold values that have pointer methods for JSON only.
+	// A map cannot hold values whose JSON hooks have pointer receivers.
 	if schema, err := statecore.NewSchema[state.Handle](table); err == nil {
 		if _, stored, err = tryChanges(schema, schema.Empty(), table.Put(map[string]T{"k": v})); err != nil {
 			return nil, err

@@ -1,9 +1,9 @@
-// Package state declares the state of a graph: typed channels, the reducers that
-// fold updates into them, and the views that nodes read.
+// Package state defines the state of a graph. A state consists of typed channels.
+// Reducers fold updates into the channels. Nodes read the channels through views.
 //
-// Declare a channel once, as a package variable. It defines the name, the type
-// and the stored form of a part of the state, and it is how nodes read and write
-// that part:
+// Declare each channel once, as a package variable. The declaration defines the
+// name, the type and the stored form of a part of the state. Nodes read and write
+// that part through the variable:
 //
 //	var (
 //		Messages = state.Append[string]("messages")
@@ -17,10 +17,11 @@
 //
 // # Names
 //
-// A channel is stored under its name. A new name of the Go variable does not affect
-// stored threads, but a new name of the channel does. A graph compares channels by
-// their handles. Two channels with one name are an error, so declare each channel
-// once and share it.
+// A channel is stored under its name. The name of the Go variable has no effect on
+// stored threads. If the channel name changes, declare the old name in
+// graph.Migrations, so that the graph can read stored threads. Two channels of a
+// graph must not have the same name, even if their types are equal. Declare each
+// channel once and share the variable.
 //
 // # Values
 //
@@ -31,8 +32,8 @@
 // json:"-" that points to a client, a lock or another value that cannot be copied
 // is shared.
 //
-// A reducer is pure: the same arguments give the same result, and it has no side
-// effects. It gets copies and may change them.
+// A reducer must be pure. For the same arguments, it must return the same result.
+// It must have no side effects. It gets copies of its arguments and may change them.
 //
 // # Storage
 //
@@ -51,15 +52,15 @@
 // saving time, store the name of the location in another field. Times inside a type
 // that has a MarshalJSON method are not changed.
 //
-// Built-in channels are restored from storage without user code. A channel with a
-// custom reducer stores its whole value whenever it is written, so use [Append],
-// [Keyed] or [Map] for a value that grows.
+// A stored thread is restored without calls of reducers. A channel with a custom
+// reducer stores its whole value after each write. For values that grow, use
+// [Append], [Keyed] or [Map], which store only the changes.
 //
-// To change the type of a channel while there are stored threads, set an Upgrade
-// function, which converts old JSON; see [Channel.Upgrade].
+// To change the type of a channel that has stored values, set a function that
+// converts the old JSON; see [Channel.Upgrade].
 //
 // # Tests
 //
-// [NewView] makes a state from writes, to test a node or a reducer without a
-// graph. [Values] and [Update.Values] show a state and an update as JSON.
+// [NewView] makes a state from writes. Use it to test a node or a reducer without a
+// graph. [Values] and [Update.Values] return a state and an update as JSON.
 package state

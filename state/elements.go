@@ -11,14 +11,14 @@ import (
 	"github.com/weft-go/weft/internal/statecore"
 )
 
-// elements is the common part of [KeyedChannel] and [SetChannel]: a list whose
-// elements have keys.
+// elements is the common part of [KeyedChannel] and [SetChannel].
+// It is a channel that holds a list whose elements have keys.
 type elements[K comparable, E any] struct {
 	handle
 	key   func(E) K
 	prune func([]E) []E // may be nil
 	noKey func(K) bool  // reports whether a key is missing; nil if every key is valid
-	addID func(E) E     // gives an id to an element without one; may be nil
+	addID func(E) E     // assigns an id to an element without one; may be nil
 	clone func(E) E
 	codec *jsonform.Codec[E]
 	keys  *jsonform.Codec[K]
@@ -75,10 +75,10 @@ func (c *elements[K, E]) find(s View, key K) (e E, ok bool) {
 // Len returns the number of elements.
 func (c *elements[K, E]) Len(s View) int { return c.segments(s).len() }
 
-// Last returns the last element. It reports false if the list is empty.
+// Last returns the last element, or false if the list is empty.
 func (c *elements[K, E]) Last(s View) (E, bool) { return c.segments(s).last(c.clone) }
 
-// All yields the elements with their positions, in order.
+// All iterates over the elements and their indexes, in order.
 func (c *elements[K, E]) All(s View) iter.Seq2[int, E] { return c.segments(s).all(c.clone) }
 
 // Remove returns a write that removes the elements with these keys. The write
@@ -90,7 +90,7 @@ func (c *elements[K, E]) Remove(keys ...K) Write {
 	return c.write(statecore.Action{Kind: statecore.KindRemove, Data: slices.Clone(keys)})
 }
 
-// Clear returns a write that removes every element.
+// Clear returns a write that removes all elements.
 func (c *elements[K, E]) Clear() Write {
 	return c.write(statecore.Action{Kind: statecore.KindClear})
 }
@@ -121,7 +121,7 @@ type elementsOp[K comparable, E any] struct {
 	keys  []K
 }
 
-// open returns the list that the transaction changes.
+// open returns a list that the transaction may change in place.
 func (c *elementsCodec[K, E]) open(s statecore.Slot, m *statecore.Mark) *index[K, E] {
 	if m.Owned {
 		return s.Value.(*index[K, E])
@@ -166,7 +166,7 @@ func (c *elementsCodec[K, E]) Fold(s statecore.Slot, m *statecore.Mark, a statec
 	return statecore.Slot{Value: l}, nil
 }
 
-// indexWithoutKey returns the position of the first element without a key, or -1.
+// indexWithoutKey returns the index of the first element without a key, or -1.
 func (c *elementsCodec[K, E]) indexWithoutKey(items []E) int {
 	if c.noKey == nil {
 		return -1

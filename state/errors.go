@@ -8,26 +8,26 @@ import (
 	"github.com/weft-go/weft/internal/statecore"
 )
 
-// Conditions that a [ChannelError] wraps. Use [errors.Is].
+// A [ChannelError] wraps one of these errors. Test for them with [errors.Is].
 var (
 	// ErrConcurrentWrite means that two tasks of one superstep wrote to a channel
-	// that accepts one writer, or that two tasks overwrote one channel.
+	// that accepts writes of only one task, or that two tasks overwrote a channel.
 	ErrConcurrentWrite = statecore.ErrConcurrentWrite
 	// ErrUnknownChannel means that the channel is not part of the graph.
 	ErrUnknownChannel = statecore.ErrUnknownChannel
 	// ErrRoundTrip means that storage cannot restore a type or value unchanged.
 	ErrRoundTrip = jsonform.ErrRoundTrip
-	// ErrStored means that stored data cannot be read back into its channel.
+	// ErrStored means that stored data cannot be decoded for its channel.
 	ErrStored = jsonform.ErrStored
 	// ErrOverflow means that a [Sum] exceeded the range of its type.
 	ErrOverflow = errors.New("the sum exceeds the range of its type")
 	// ErrDuplicate means that two channels of a graph have the same name.
 	ErrDuplicate = statecore.ErrDuplicate
-	// ErrName means that the name cannot be used for a channel.
+	// ErrName means that a channel has an invalid name.
 	ErrName = statecore.ErrName
 )
 
-// A ChannelError is an error of a channel, or of a write to a channel.
+// A ChannelError is an error about a channel, or about a write to a channel.
 type ChannelError struct {
 	// Channel is the name of the channel.
 	Channel string

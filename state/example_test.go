@@ -70,7 +70,8 @@ func ExampleMax() {
 func ExampleEphemeral() {
 	hint := state.Ephemeral[string]("hint")
 
-	// The nodes of the next superstep see this state. The hint is absent after it.
+	// The nodes of the next superstep can read the hint.
+	// Later nodes cannot.
 	v := viewOf([]state.Handle{hint}, hint.Put("be brief"))
 	fmt.Println(hint.Get(v))
 	// Output: be brief
@@ -140,7 +141,7 @@ func ExampleKeyed() {
 
 func ExampleKeyedChannel_Prune() {
 	notes := state.Keyed("notes", noteID{}).Prune(func(all []note) []note {
-		return all[max(0, len(all)-2):] // the newest two
+		return all[max(0, len(all)-2):] // keep the newest two notes
 	})
 
 	v := viewOf([]state.Handle{notes}, notes.Put(note{"a", "one"}, note{"b", "two"}), notes.Put(note{"c", "three"}))
@@ -173,7 +174,7 @@ func ExampleNewChannel() {
 	// The value is a string, and each update is a word.
 	summary := state.NewChannel("summary", func(current, word string) (string, error) {
 		if strings.ContainsAny(word, " \n") {
-			return "", errors.New("one word, please")
+			return "", errors.New("an update must be one word")
 		}
 		return strings.TrimSpace(current + " " + word), nil
 	})
@@ -184,7 +185,7 @@ func ExampleNewChannel() {
 	fmt.Println(err)
 	// Output:
 	// typed all through
-	// state: channel "summary": one word, please
+	// state: channel "summary": an update must be one word
 }
 
 func ExampleChannel_Default() {
@@ -208,7 +209,7 @@ func ExampleChannel_Overwrite() {
 	// Output: 5 []
 }
 
-// A caller cannot change a state through the values that it reads.
+// Get returns a copy, so a change of the result does not change the state.
 func ExampleView() {
 	log := state.Append[string]("log")
 	v := viewOf([]state.Handle{log}, log.Put("asked"))
@@ -295,12 +296,12 @@ func ExampleChannel_Upgrade() {
 	}
 	owner := state.Last[person]("owner").Upgrade(func(old json.RawMessage) (json.RawMessage, error) {
 		if !bytes.HasPrefix(old, []byte(`"`)) {
-			return old, nil // already a person
+			return old, nil // the JSON already describes a person
 		}
 		return fmt.Appendf(nil, `{"name":%s}`, old), nil
 	})
 
-	// The graph calls the function when it reads a thread of the older version.
+	// The graph calls the Upgrade function when it reads stored values.
 	fmt.Println(owner.Name())
 	// Output: owner
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// mixture has fields for all types that a fuzzer generates.
+// mixture has fields of all types that FuzzValue uses.
 type mixture struct {
 	Text    string            `json:"text"`
 	Name    id                `json:"name,omitempty"`
@@ -31,8 +31,9 @@ type mixture struct {
 	Next    []mixture         `json:"next"`
 }
 
-// FuzzValue stores random values. Storage restores each value unchanged, or returns
-// an error for a known reason.
+// FuzzValue stores random values and reads them back. The values must be equal.
+// The only expected errors are for invalid UTF-8, for NaN and infinity,
+// and for years that JSON cannot hold.
 func FuzzValue(f *testing.F) {
 	f.Add("plain", int64(1<<53+1), uint64(math.MaxUint64), 0.1, []byte{0, 255}, int64(1), uint8(0))
 	f.Add("\x00<&>\u2028\"\\\ufffd", int64(math.MinInt64), uint64(0), math.Copysign(0, -1), []byte{}, int64(-1<<40), uint8(255))
@@ -93,8 +94,8 @@ func checkText(t *testing.T, schema *statecore.Schema, w state.Write, text strin
 	require.Equal(t, data, again)
 }
 
-// FuzzAny reads random JSON as any. Storage accepts every value that can be read,
-// and restores it unchanged.
+// FuzzAny decodes random JSON into an any.
+// If that succeeds, the value can be stored and read back without a change.
 func FuzzAny(f *testing.F) {
 	for _, text := range []string{`null`, `1`, `-0`, `1e400`, `"\ud800"`, `{"a":[{},[],null,"\u0000",true]}`, `{"a":1,"a":2}`, "\"\xff\"", `[[[[]]]] x`, ``} {
 		f.Add([]byte(text))
@@ -112,13 +113,13 @@ func FuzzAny(f *testing.F) {
 			return
 		}
 		v, stored, err := tryChanges(schema, schema.Empty(), state.Write{Write: w})
-		require.NoError(t, err, "%q was read and is not stored", text)
+		require.NoError(t, err, "%q was decoded but cannot be stored", text)
 		require.Equal(t, c.Get(v), c.Get(replayed(t, schema, nil, stored...)))
 	})
 }
 
-// FuzzStored replays random changes. Each change returns an error, or leads to a
-// state that can be stored.
+// FuzzStored replays random changes.
+// If that succeeds, the resulting state can be stored and read back.
 func FuzzStored(f *testing.F) {
 	all := newKinds()
 	schema, err := statecore.NewSchema[state.Handle](all.handles()...)
@@ -154,7 +155,7 @@ func FuzzStored(f *testing.F) {
 				continue
 			}
 			_, _, _, err = schema.EncodeWrite(w.Core())
-			require.NoError(t, err, "%s was read and is not stored", c.data)
+			require.NoError(t, err, "%s was decoded but cannot be stored", c.data)
 			if _, err := schema.WriteFromChange(c.channel, c.kind, []byte(c.data)); err != nil {
 				channelErr(t, err, name, state.ErrStored)
 			}
@@ -167,8 +168,8 @@ func FuzzStored(f *testing.F) {
 	})
 }
 
-// FuzzKeyed runs random steps on forks of keyed lists, sets and lists. It compares
-// the results with plain slices.
+// FuzzKeyed runs random supersteps on forks of states with lists and sets.
+// It compares the results with a model that uses slices.
 func FuzzKeyed(f *testing.F) {
 	f.Add([]byte{0, 1, 0, 2, 10, 1, 20, 2, 0xff, 3, 30, 4, 40, 5})
 	f.Add([]byte("put and put again, remove, fork, overwrite, clear"))
@@ -187,7 +188,7 @@ func FuzzKeyed(f *testing.F) {
 	})
 }
 
-// keyedModel holds states with their expected contents.
+// keyedModel holds several states and the expected contents of each.
 type keyedModel struct {
 	list   *state.ListChannel[int]
 	keyed  *state.KeyedChannel[item]
@@ -250,7 +251,7 @@ func (k *keyedModel) step(t *testing.T, how byte, script []byte, from byte) {
 	k.forks = append(k.forks, f)
 }
 
-// write makes one write for each channel and does the same to the model.
+// write returns a write for each channel and changes the model in the same way.
 func (k *keyedModel) write(f *keyedFork, what, arg byte) []state.Write {
 	key := strconv.Itoa(int(arg) % 50)
 	e := item{key, strconv.Itoa(int(what))}

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// schemaOf returns the schema of valid channels.
+// schemaOf returns a schema of the channels. It fails the test if one is invalid.
 func schemaOf(tb testing.TB, channels ...state.Handle) *statecore.Schema {
 	tb.Helper()
 	s, err := statecore.NewSchema[state.Handle](channels...)
@@ -105,14 +105,14 @@ func sameButForOrder(a, b change) bool {
 	return a.channel == b.channel && a.kind == b.kind && bytesOf(a) == bytesOf(b)
 }
 
-// collect returns an Emit that appends to out.
+// collect returns an Emit that appends changes to out.
 func collect(out *[]change) statecore.Emit {
 	return func(channel string, k statecore.Kind, data []byte) {
 		*out = append(*out, change{channel, k, string(data)})
 	}
 }
 
-// snapshot returns the changes that build a state.
+// snapshot returns the changes that restore a state.
 func snapshot(tb testing.TB, s *statecore.Schema, v state.View) []change {
 	tb.Helper()
 	var out []change

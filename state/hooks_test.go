@@ -26,7 +26,7 @@ type forgetful struct{ Kept, Lost string }
 func (f forgetful) MarshalJSON() ([]byte, error)     { return json.Marshal(f.Kept) }
 func (f *forgetful) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &f.Kept) }
 
-// preset has the default 10 for a count that is missing in its JSON.
+// preset has an UnmarshalJSON method that sets a missing count to 10.
 type preset struct {
 	Count int `json:"count,omitempty"`
 }
@@ -39,7 +39,7 @@ func (p *preset) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// drifting adds one to its number each time that it is read.
+// drifting has an UnmarshalJSON method that increments the number.
 type drifting struct{ n int }
 
 func (d drifting) MarshalJSON() ([]byte, error) { return json.Marshal(d.n) }
@@ -49,7 +49,7 @@ func (d *drifting) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// picky cannot read some of the text that it writes.
+// picky has an UnmarshalText method that rejects the empty text.
 type picky string
 
 func (p picky) MarshalText() ([]byte, error) { return []byte(p), nil }
@@ -91,7 +91,7 @@ func TestLossInMethodsOfATypeIsDetected(t *testing.T) {
 	t.Run("drifting", rejected(drifting{1}, "different"))
 }
 
-// album has a field for each way in which a stored copy can differ.
+// album has a field for each way in which a decoded copy can differ.
 type album struct {
 	Text   string
 	Texts  [2]string
@@ -108,8 +108,8 @@ type album struct {
 	hidden int
 }
 
-// tamper holds functions that change an album while it is read back. The key is the
-// loss that must be reported.
+// tamper holds functions that change a decoded album.
+// The keys are the paths that the error must contain.
 var tamper = map[string]func(*album){
 	".Text":                  func(a *album) { a.Text += "!" },
 	".Texts[1]":              func(a *album) { a.Texts[1] = "" },
@@ -128,8 +128,7 @@ var tamper = map[string]func(*album){
 	"its JSON is different":  func(a *album) { a.Opaque.text += "." },
 }
 
-// Clone returns the album itself, since an album that refers to itself cannot be
-// copied deeply.
+// Clone returns the album itself. A deep copy of a cyclic album is impossible.
 func (a album) Clone() album { return a }
 
 func (a album) MarshalJSON() ([]byte, error) {
@@ -200,7 +199,7 @@ func TestBadValueIsDetectedAfterManyGoodValues(t *testing.T) {
 	assert.NotContains(t, err.Error(), `"l"`, "got %q", err)
 }
 
-// bag writes its elements in random order.
+// bag has a MarshalJSON method that encodes its elements in random order.
 type bag struct{ set map[string]bool }
 
 func (b bag) MarshalJSON() ([]byte, error) {

@@ -14,13 +14,13 @@ const short = 16
 type index[K comparable, E any] struct {
 	all  []E
 	buf  *indexed[K, E]
-	tail *[]E // the elements that an overlay adds after all; nil without an overlay
-	own  bool // no view uses the buffer, so elements may change in place
+	tail *[]E // elements that an overlay adds after those of buf; nil except in an overlay
+	own  bool // no other index uses buf, so elements may change in place
 }
 
 // indexed is a buffer that only grows. Hold the lock to append or to use the table.
-// An element does not change while several indexes share the buffer. Key may be
-// called with the lock held, so it must only read the element.
+// An element does not change while several indexes share the buffer.
+// The function key is called while the lock is held. It must only read its argument.
 type indexed[K comparable, E any] struct {
 	key func(E) K
 	mu  sync.Mutex
@@ -59,7 +59,7 @@ func (l *index[K, E]) detach() { l.tail = new([]E) }
 
 func (l *index[K, E]) reset() { l.adopt(nil) }
 
-// find returns the position of a key.
+// find returns the position of the element with a key.
 func (l *index[K, E]) find(key K) (int, bool) {
 	if l.tail != nil {
 		if i, ok := scan(*l.tail, key, l.buf.key); ok {
@@ -85,7 +85,7 @@ func scan[K comparable, E any](items []E, key K, of func(E) K) (int, bool) {
 	return 0, false
 }
 
-// position returns the position of a key in the buffer. The lock must be held.
+// position returns the position of a key in the buffer. The caller holds the lock.
 func (b *indexed[K, E]) position(key K) (int, bool) {
 	if b.at == nil && len(b.all) <= short {
 		return scan(b.all, key, b.key)
@@ -101,7 +101,7 @@ func (b *indexed[K, E]) position(key K) (int, bool) {
 	return i, ok
 }
 
-// put replaces the element of e's key, or appends e.
+// put replaces the element with the key of e. It appends e if there is none.
 func (l *index[K, E]) put(e E) {
 	if l.tail != nil && l.putTail(e) {
 		return
@@ -121,7 +121,7 @@ func (l *index[K, E]) put(e E) {
 		l.all[i] = e
 	default:
 		table := b.at
-		b.at = nil // the newer list takes the table
+		b.at = nil // the newer list takes over the map of positions
 		l.adopt(slices.Clone(l.all))
 		l.buf.at = table
 		l.all[i] = e
@@ -157,7 +157,7 @@ func (l *index[K, E]) tip() *indexed[K, E] {
 	return l.buf
 }
 
-// remove removes the elements of these keys.
+// remove removes the elements with the given keys.
 func (l *index[K, E]) remove(keys []K) {
 	gone := make(map[K]bool, len(keys))
 	for _, k := range keys {

@@ -46,12 +46,12 @@ func (s *sharp) Clone() sharp                 { return sharp{ref(*s.secret)} }
 func (s sharp) MarshalJSON() ([]byte, error)  { return []byte(`"s"`), nil }
 func (s *sharp) UnmarshalJSON(_ []byte) error { return nil }
 
-// empty has a Clone method that returns nil.
+// empty has a Clone method that always returns nil.
 type empty struct{ N int }
 
 func (*empty) Clone() *empty { return nil }
 
-// labels is a map with a Clone method.
+// labels is a map type that has a Clone method.
 type labels map[string]string
 
 func (l labels) Clone() labels { return maps.Clone(l) }
@@ -115,7 +115,7 @@ func TestChangesOfValuesOutsideDoNotAffectAState(t *testing.T) {
 	list, keyed, entries := state.Append[element]("list"), state.Keyed("keyed", byHidden{}), state.Map[string, element]("entries")
 	custom := state.NewChannel("custom", func(current, update []element) ([]element, error) {
 		for _, e := range slices.Concat(current, update) {
-			spoil(e) // a reducer must not do this
+			spoil(e) // even such a reducer must not affect other states
 		}
 		return append(current[:0], update...), nil
 	})
@@ -178,7 +178,7 @@ func TestChangesOfValuesOutsideDoNotAffectAState(t *testing.T) {
 			}
 			again := commit(t, schema, v, writes...)
 			check(t, "written again", again, read(again)...)
-			check(t, "the first, after that", v, read(v)...)
+			check(t, "the first state, after the later writes", v, read(v)...)
 		})
 	}
 	assert.Equal(t, []element{want}, custom.Get(commit(t, schema, schema.Empty(), overwrites[5])))

@@ -7,17 +7,17 @@ import (
 	"github.com/weft-go/weft/internal/uuid"
 )
 
-// An Identity gets and sets the ids of the elements of a [KeyedChannel].
+// An Identity reads and sets the ids of the elements of a [KeyedChannel].
 type Identity[E any] interface {
-	// ID returns the element's id, or "" if it has none yet.
+	// ID returns the id of an element, or "" if the element has no id.
 	ID(e E) string
-	// WithID returns the element with an id.
+	// WithID returns a copy of the element with the given id.
 	WithID(e E, id string) E
 }
 
-// Keyed returns a channel that holds a list of elements with ids. Put replaces
-// the element with the same id, or appends a new one. Put gives a new id to an
-// element without one.
+// Keyed returns a channel that holds a list of elements with ids.
+// Put replaces the element with the same id. If there is none, Put appends the
+// new element. Put assigns a new id to an element without an id.
 func Keyed[E any](name string, id Identity[E]) *KeyedChannel[E] {
 	missing := id == nil
 	if missing {
@@ -65,7 +65,7 @@ func (c *KeyedChannel[E]) Upgrade(up func(old json.RawMessage) (json.RawMessage,
 	return c
 }
 
-// Find returns the element with an id. It reports false if the list lacks the id.
+// Find returns a copy of the element with the given id, or false if there is none.
 func (c *KeyedChannel[E]) Find(s View, id string) (e E, ok bool) {
 	if e, ok = c.find(s, id); ok {
 		e = cloned(e, c.clone)
@@ -73,8 +73,9 @@ func (c *KeyedChannel[E]) Find(s View, id string) (e E, ok bool) {
 	return e, ok
 }
 
-// Put returns a write that replaces elements with the same ids, and appends elements
-// with new ids. It gives an id to each element without one.
+// Put returns a write that replaces the elements with the same ids.
+// It appends elements whose ids are not in the list.
+// It assigns a new id to each element without an id.
 func (c *KeyedChannel[E]) Put(elements ...E) Write { return c.put(c.addIDs(elements)) }
 
 // Overwrite returns a write that replaces the list. See [Channel.Overwrite].

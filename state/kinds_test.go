@@ -46,7 +46,7 @@ func newKinds() *kinds {
 		keyed:     state.Keyed("keyed", byKey{}),
 		set:       state.Set[string]("set"),
 		entries:   state.Map[string, []int]("entries"),
-		// The reducer appends in place, which it must not do.
+		// The reducer may append in place, since it gets a copy.
 		custom: state.NewChannel("custom", func(current []string, update string) ([]string, error) {
 			if len(current) > 6 {
 				current = current[:3]
@@ -60,7 +60,7 @@ func (k *kinds) handles() []state.Handle {
 	return []state.Handle{k.last, k.any, k.keep, k.sum, k.max, k.ephemeral, k.untracked, k.list, k.keyed, k.set, k.entries, k.custom}
 }
 
-// fill returns writes that give every channel a value.
+// fill returns writes that set a value in every channel.
 func (k *kinds) fill() []state.Write {
 	return []state.Write{
 		k.last.Put(doc{N: 1, Tags: []string{"t"}, Next: &doc{N: 2}, More: map[string]any{"a": []any{"b", 1.0}}}),
@@ -105,7 +105,7 @@ func (k *kinds) read(v state.View) int {
 	return n
 }
 
-// random returns a random write.
+// random returns a random write to a random channel.
 func (k *kinds) random(r *rand.Rand) state.Write {
 	key := func() string { return "k" + strconv.Itoa(r.IntN(40)) }
 	text := func() string { return []string{"", "a", "\u2028é\"\\\n", "<b>&", "\x00\x7f"}[r.IntN(5)] }

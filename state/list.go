@@ -11,8 +11,9 @@ import (
 	"github.com/weft-go/weft/internal/statecore"
 )
 
-// Append returns a channel that holds a growing list. An append costs the same
-// for any length of the list, in memory and in storage.
+// Append returns a channel that holds a growing list.
+// The cost of an append does not depend on the length of the list,
+// neither in memory nor in storage.
 func Append[E any](name string) *ListChannel[E] {
 	c := &ListChannel[E]{clone: jsonform.Cloner[E](), codec: jsonform.New[E]()}
 	c.traits = &statecore.Traits{
@@ -35,7 +36,7 @@ type ListChannel[E any] struct {
 // channel is declared.
 func (c *ListChannel[E]) Default(v func() []E) *ListChannel[E] {
 	c.start = v
-	c.traits.ChangesAreWrites = false // the first change also holds the default
+	c.traits.ChangesAreWrites = false // the first stored change also contains the default
 	return c
 }
 
@@ -46,8 +47,8 @@ func (c *ListChannel[E]) Upgrade(up func(old json.RawMessage) (json.RawMessage, 
 	return c
 }
 
-// initial returns a copy of the default, since the user's function may return
-// the same slice each time.
+// initial returns a copy of the default.
+// The user's function may return the same slice each time.
 func (c *ListChannel[E]) initial() []E {
 	if c.start == nil {
 		return nil
@@ -87,13 +88,13 @@ func (c *ListChannel[E]) segments(s View) segments[E] {
 // Len returns the number of elements.
 func (c *ListChannel[E]) Len(s View) int { return c.segments(s).len() }
 
-// Last returns the last element. It reports false if the list is empty.
+// Last returns the last element, or false if the list is empty.
 func (c *ListChannel[E]) Last(s View) (E, bool) { return c.segments(s).last(c.clone) }
 
-// All yields the elements with their positions, oldest first.
+// All iterates over the elements and their indexes, oldest first.
 func (c *ListChannel[E]) All(s View) iter.Seq2[int, E] { return c.segments(s).all(c.clone) }
 
-// Put returns a write that appends elements.
+// Put returns a write that appends elements to the list.
 func (c *ListChannel[E]) Put(elements ...E) Write { return c.write(updateAction(elements, c.clone)) }
 
 // Overwrite returns a write that replaces the list. See [Channel.Overwrite].
@@ -131,7 +132,7 @@ func (c *listChannelCodec[E]) open(s statecore.Slot, m *statecore.Mark) (l list[
 	if s.Absent() {
 		if items := (*ListChannel[E])(c).initial(); len(items) > 0 {
 			l = newList(items)
-			m.Whole = true // the default is stored with the first write
+			m.Whole = true // the first stored change also contains the default
 		}
 	}
 	if m.Detach {
@@ -221,7 +222,7 @@ func (c *listChannelCodec[E]) Describe(a statecore.Action) (string, []byte, erro
 	return k.String(), data, err
 }
 
-// parseElements reads a JSON array of elements, or one element.
+// parseElements decodes a JSON array of elements, or the JSON of one element.
 func parseElements[E any](codec *jsonform.Codec[E], data []byte) ([]E, error) {
 	items, err := codec.ParseList(data)
 	if err == nil {

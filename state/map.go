@@ -11,9 +11,9 @@ import (
 	"github.com/weft-go/weft/internal/statecore"
 )
 
-// Map returns a channel that holds entries by key. A write adds or replaces
-// entries, and does not affect the others. A write costs about the same for any
-// size of the map, in memory and in storage.
+// Map returns a channel that holds a map. Put adds or replaces entries.
+// Other entries do not change. The cost of a write hardly depends on the size of
+// the map, neither in memory nor in storage.
 func Map[K comparable, V any](name string) *MapChannel[K, V] {
 	c := &MapChannel[K, V]{
 		clone: jsonform.Cloner[V](),
@@ -43,7 +43,7 @@ type MapChannel[K comparable, V any] struct {
 // declared.
 func (c *MapChannel[K, V]) Default(v func() map[K]V) *MapChannel[K, V] {
 	c.start = v
-	c.traits.ChangesAreWrites = false // the first change also holds the default
+	c.traits.ChangesAreWrites = false // the first stored change also contains the default
 	return c
 }
 
@@ -77,8 +77,8 @@ func (c *MapChannel[K, V]) Lookup(s View) (map[K]V, bool) {
 	return entries, true
 }
 
-// initial returns a copy of the default, since the user's function may return
-// the same map each time.
+// initial returns a copy of the default.
+// The user's function may return the same map each time.
 func (c *MapChannel[K, V]) initial() map[K]V {
 	if c.start == nil {
 		return nil
@@ -96,7 +96,7 @@ func (c *MapChannel[K, V]) copy(m map[K]V) map[K]V {
 	return out
 }
 
-// Find returns the value of a key. It reports false if the map lacks the key.
+// Find returns a copy of the value of a key, or false if there is no such entry.
 func (c *MapChannel[K, V]) Find(s View, key K) (V, bool) {
 	slot := s.Slot(c)
 	if slot.Absent() {
@@ -139,13 +139,13 @@ type mapCodec[K comparable, V any] MapChannel[K, V]
 func (c *mapCodec[K, V]) Fold(s statecore.Slot, m *statecore.Mark, a statecore.Action) (statecore.Slot, error) {
 	if s.Absent() && a.Kind != statecore.KindOverwrite {
 		if entries := (*MapChannel[K, V])(c).initial(); len(entries) > 0 {
-			s.Value, m.Owned, m.Whole = newTable(entries), true, true // the default is stored with the first write
+			s.Value, m.Owned, m.Whole = newTable(entries), true, true // the first stored change also contains the default
 		}
 	}
 	return statecore.Slot{Value: c.apply(s, m, a)}, nil
 }
 
-// open returns the table that the transaction changes.
+// open returns a table that the transaction may change in place.
 func (c *mapCodec[K, V]) open(s statecore.Slot, m *statecore.Mark) *table[K, V] {
 	if m.Owned {
 		return s.Value.(*table[K, V])
@@ -238,7 +238,7 @@ func (c *mapCodec[K, V]) DecodeWrite(k statecore.Kind, data []byte) (statecore.A
 	return statecore.Action{}, fmt.Errorf("%w: kind %s for a write to a map", ErrStored, k)
 }
 
-// upgraded calls the Upgrade function with each value of a stored map.
+// upgraded applies the Upgrade function to each value of a stored map.
 func (c *mapCodec[K, V]) upgraded(data []byte) ([]byte, error) {
 	if c.upgrade == nil {
 		return data, nil
@@ -278,7 +278,7 @@ func (c *mapCodec[K, V]) Describe(a statecore.Action) (string, []byte, error) {
 	if err != nil || k != statecore.KindRemove {
 		return k.String(), data, err
 	}
-	// The stored form is an object. An array of its keys is easier to read.
+	// The stored form is an object with empty values. An array is easier to read.
 	var keys map[string]struct{}
 	if err := json.Unmarshal(data, &keys); err != nil {
 		return "", nil, err

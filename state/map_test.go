@@ -46,7 +46,7 @@ func TestMapWritesCostTheSameAtAnySize(t *testing.T) { // not parallel: it count
 	assert.Equal(t, "x", got)
 }
 
-func TestMapsOfManyStatesEqualAModel(t *testing.T) {
+func TestMapsInForkedStatesEqualAModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -53,7 +53,7 @@ type raws struct {
 	Raw  json.RawMessage `json:"raw,omitempty"`
 }
 
-// The types of the values are valid, but storage would change the values.
+// The types are valid, but JSON does not preserve these values.
 func TestValuesThatStorageWouldChangeAreErrors(t *testing.T) {
 	t.Parallel()
 	amsterdam := time.FixedZone("LMT", 19*60+32)
@@ -182,8 +182,8 @@ func TestTypesThatCannotBeStoredAreErrors(t *testing.T) {
 		"error":            rejectedType[struct{ Err error }](".Err", "interface"),
 		"unexported":       rejectedType[secretive](".secret", "not exported"),
 		"unexported, deep": rejectedType[map[string][]*struct{ In secretive }]("[][].In.secret"),
-		"writes only":      rejectedType[blind]("none that reads it back"),
-		"writes text only": rejectedType[[]blindText]("none that reads it back"),
+		"writes only":      rejectedType[blind]("not the method that reads it back"),
+		"writes text only": rejectedType[[]blindText]("not the method that reads it back"),
 		"keys of struct":   rejectedType[map[struct{ A int }]int]("keys"),
 		"keys of float":    rejectedType[map[float64]int]("keys"),
 		"keys of any":      rejectedType[map[any]int]("keys"),
@@ -227,7 +227,7 @@ type loop struct {
 	C    chan int
 }
 
-// Storage changes how == compares values of these types.
+// A graph rejects these types, since stored copies would not be equal under ==.
 func TestKeysComparedByAddressAreErrors(t *testing.T) {
 	t.Parallel()
 	type partly struct {
@@ -271,7 +271,7 @@ func TestSetOfAnyChecksEachElement(t *testing.T) {
 	_, _, err := tryChanges(schema, v, c.Put(1))
 	channelErr(t, err, "c", state.ErrRoundTrip)
 	_, err = step(schema, v, true, []state.Write{c.Put([]any{}, []any{})})
-	channelErr(t, err, "c", nil) // == panics
+	channelErr(t, err, "c", nil) // == panics for slices
 }
 
 // secretKey holds its id in a field that is not stored.
@@ -293,7 +293,7 @@ func TestKeyThatIsNotStoredIsAnErrorOfTheWrite(t *testing.T) {
 	channelErr(t, err, "c", state.ErrRoundTrip)
 }
 
-// The escape \ufffd is allowed in raw JSON. In other JSON it would show a loss.
+// Raw JSON may contain the escape \ufffd. In other JSON, it shows invalid UTF-8.
 func TestRawJSONWithEscapesIsStored(t *testing.T) {
 	t.Parallel()
 	for _, v := range []raws{
@@ -316,7 +316,7 @@ func (o *opaqueRaw) UnmarshalJSON(data []byte) error { return json.Unmarshal(dat
 func TestOmitemptyMakesEmptyValuesNil(t *testing.T) {
 	t.Parallel()
 	for i, got := range trip(t, omitting{C: []int{}, D: map[string]int{}}) {
-		stored := i > 0 // the first is the value before storage
+		stored := i > 0 // the first result is the value before storage
 		assert.Equal(t, stored, got.C == nil, "way %d", i)
 		assert.Equal(t, stored, got.D == nil, "way %d", i)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// moment is a state in a branching history, with a copy of its first contents.
+// moment is a state with a copy of its contents from the time when it was made.
 type moment struct {
 	view   state.View
 	was    map[string]any
@@ -24,7 +24,7 @@ type moment struct {
 
 // The test makes random steps from random earlier states. It rebuilds each state
 // from all changes, and from a snapshot with the later changes. Goroutines read the
-// states all the time. At the end no state has changed.
+// states at the same time. At the end, no state has changed.
 func TestReplayedStatesEqualTheirOriginals(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {
@@ -64,8 +64,8 @@ func replayIsLive(t *testing.T, r *rand.Rand, steps int) {
 	}
 }
 
-// randomStep makes a superstep or an edit with random writes. If it has one task, an
-// overlay must have the same values.
+// randomStep makes a superstep or an edit with random writes.
+// An overlay with the writes of an edit must have the same values.
 func randomStep(t *testing.T, r *rand.Rand, all *kinds, schema *statecore.Schema, from moment) moment {
 	t.Helper()
 	superstep := r.IntN(2) == 0

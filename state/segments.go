@@ -12,7 +12,7 @@ type segments[E any] struct{ head, tail []E }
 
 func (s segments[E]) len() int { return len(s.head) + len(s.tail) }
 
-// at returns the element at i, which must be in range.
+// at returns the element with index i, which must be in range.
 func (s segments[E]) at(i int) E {
 	if i < len(s.head) {
 		return s.head[i]
@@ -20,7 +20,7 @@ func (s segments[E]) at(i int) E {
 	return s.tail[i-len(s.head)]
 }
 
-// from returns the elements from position i on. The caller must not change them.
+// from returns the elements from index i to the end. The caller must not change them.
 func (s segments[E]) from(i int) []E {
 	if i >= len(s.head) {
 		return slices.Clip(s.tail[i-len(s.head):])
@@ -31,7 +31,7 @@ func (s segments[E]) from(i int) []E {
 	return slices.Concat(s.head[i:], s.tail)
 }
 
-// copy returns a new slice of copied elements. It is never nil.
+// copy returns a deep copy of the elements. The result is never nil.
 func (s segments[E]) copy(clone func(E) E) []E {
 	out := make([]E, s.len())
 	copy(out[copy(out, s.head):], s.tail)
@@ -60,7 +60,7 @@ func (s segments[E]) all(clone func(E) E) iter.Seq2[int, E] {
 	}
 }
 
-// cloned returns a deep copy of v. A nil clone means that assignment is enough.
+// cloned returns clone(v), or v if clone is nil.
 func cloned[T any](v T, clone func(T) T) T {
 	if clone == nil {
 		return v
@@ -68,5 +68,5 @@ func cloned[T any](v T, clone func(T) T) T {
 	return clone(v)
 }
 
-// cloneAll copies a slice and its elements. The result is never nil.
+// cloneAll returns a deep copy of a slice. The result is never nil.
 func cloneAll[E any](items []E, clone func(E) E) []E { return segments[E]{head: items}.copy(clone) }

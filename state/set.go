@@ -26,7 +26,7 @@ type SetChannel[E comparable] struct {
 // form. See [Channel.Upgrade].
 func (c *SetChannel[E]) Upgrade(up func(old json.RawMessage) (json.RawMessage, error)) *SetChannel[E] {
 	c.codec.SetUpgrade(up)
-	c.keys.SetUpgrade(up) // an element is its own key
+	c.keys.SetUpgrade(up) // the key of an element is the element itself
 	return c
 }
 

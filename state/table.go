@@ -2,24 +2,24 @@ package state
 
 import "maps"
 
-// table holds the entries of a map in layers. A layer overrides the layers before
-// it. A transaction writes to the top layer only, so the tables of other views do
-// not change. Merging keeps each layer more than twice as large as the next one, so
-// that an entry takes part in few merges.
+// table holds the entries of a map in layers. A layer overrides the older layers.
+// A transaction changes only the top layer, so it does not change other views.
+// Each layer is more than twice as large as the next newer layer.
+// An entry is therefore copied by few merges.
 type table[K comparable, V any] struct {
-	layers []layer[K, V] // oldest first; never changed
+	layers []layer[K, V] // oldest first; other views share them, so they never change
 	top    layer[K, V]   // the changes of one transaction
 }
 
 type layer[K comparable, V any] map[K]cell[V]
 
-// cell is an entry of a layer, or the removal of an entry.
+// cell is an entry of a layer. It may record that the entry was removed.
 type cell[V any] struct {
 	value   V
 	removed bool
 }
 
-// newTable returns a table of these entries.
+// newTable returns a table with the given entries.
 func newTable[K comparable, V any](entries map[K]V) *table[K, V] {
 	top := make(layer[K, V], len(entries))
 	for k, v := range entries {
@@ -40,8 +40,8 @@ func (t *table[K, V]) fork(merge bool) *table[K, V] {
 	return out
 }
 
-// mergeLayers returns a new layer with the entries of both layers. The oldest layer
-// of a table does not need removals, so mergeLayers drops them there.
+// mergeLayers returns a new layer with the entries of both layers.
+// The oldest layer needs no records of removals, since no layer is below it.
 func mergeLayers[K comparable, V any](older, newer layer[K, V], oldest bool) layer[K, V] {
 	out := maps.Clone(older)
 	for k, e := range newer {
@@ -67,7 +67,7 @@ func (t *table[K, V]) find(key K) (v V, ok bool) {
 	return v, false
 }
 
-// entries returns a new map of the entries, whose values are not copied.
+// entries returns a new map with all entries. It does not copy the values.
 func (t *table[K, V]) entries() map[K]V {
 	size := len(t.top)
 	for _, l := range t.layers {

@@ -192,7 +192,7 @@ type away string
 
 func (a away) Signal() string { return "to " + string(a) }
 
-func TestKindNames(t *testing.T) {
+func TestKindsHaveNames(t *testing.T) {
 	t.Parallel()
 	want := []string{"kind(0)", "set", "append", "put", "remove", "merge", "clear", "update", "overwrite", "kind(9)"}
 	for k, name := range want {

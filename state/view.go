@@ -7,12 +7,12 @@ import (
 )
 
 // A View is an immutable state. Read it through channels: Messages.Get(view). A
-// view is safe for concurrent use and stays valid without limit.
+// view is safe for concurrent use. It stays valid after the node returns.
 type View interface{ statecore.View }
 
 // NewView returns the state of a graph with these channels. It applies the writes
 // in order, as one task would. Use it to test a node or a reducer without a graph.
-// An error is one [ChannelError], or several that are joined.
+// An error is a [ChannelError], or joins several of them.
 func NewView(channels []Handle, writes ...Write) (View, error) {
 	schema, err := statecore.NewSchema(channels...)
 	if err != nil {
@@ -32,7 +32,7 @@ func Values(v View) (map[string]json.RawMessage, error) { return statecore.Value
 // A Handle is any channel: a [Channel], [ListChannel], [KeyedChannel],
 // [SetChannel] or [MapChannel].
 type Handle interface {
-	// Name is the channel's name in storage.
+	// Name returns the name of the channel in storage.
 	Name() string
 	statecore.Channel
 }
@@ -41,17 +41,17 @@ type Handle interface {
 type Description struct {
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`   // "last", "append", "sum", …
-	Type   string `json:"type"`   // the Go type of its value
-	Stored bool   `json:"stored"` // false for an untracked channel
+	Type   string `json:"type"`   // the Go type of the value
+	Stored bool   `json:"stored"` // whether the value is stored; false for an untracked channel
 }
 
-// handle holds the description of a channel for the engine.
+// handle implements Handle for the kinds of channels that embed it.
 type handle struct{ traits *statecore.Traits }
 
-// Name returns the channel's name in storage.
+// Name returns the name of the channel in storage.
 func (h handle) Name() string { return h.traits.Name }
 
-// Core returns the channel's description for the engine. Package graph calls it.
+// Core returns the traits of the channel. Only package graph needs it.
 func (h handle) Core() *statecore.Traits { return h.traits }
 
 // write returns the write that performs an action, or the zero Write if the

@@ -163,7 +163,7 @@ func TestInvalidStoredDataIsAnError(t *testing.T) {
 			for _, text := range []string{"", "x", `"a`, `[`, `[{]`, `{"a":}`, `[1,2] 3`, "\"\xff\"", "[\"\xff\"]"} {
 				err := schema.Replay(nil).Apply(d.Name, k, []byte(text))
 				if k == statecore.KindClear {
-					continue // its data is not read
+					continue // a clear has no data
 				}
 				assert.ErrorIs(t, err, state.ErrStored, "%s: replay of a %v of %q", d.Name, k, text)
 				_, err = schema.DecodeWrite(d.Name, k, []byte(text))

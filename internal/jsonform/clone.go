@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// Cloner returns a function that copies a T deeply, or nil if assignment is a deep
-// copy. The function also applies storedTime to each stored time.
+// Cloner returns a function that makes deep copies of values of type T.
+// It returns nil if an assignment already makes a deep copy.
+// The function also applies storedTime to the times in the copy.
 func Cloner[T any]() func(T) T {
 	clone, times := structuralCloner[T](), timesCopierOf(reflect.TypeFor[T]())
 	if times == nil {
@@ -39,19 +40,19 @@ func structuralCloner[T any]() func(T) T {
 	}
 }
 
-// A copier replaces the references in v by references to copies. V must be settable.
-// Depth is the number of references that the caller has followed to reach v.
+// A copier replaces the slices, maps and pointers in v by copies.
+// The value v must be settable. The depth is the number of references above v.
 type copier func(v reflect.Value, depth int)
 
-// tooLong is the depth at which a copier panics. Without this limit, a value that
+// maxDepth is the depth at which a copier panics. Without this limit, a value that
 // refers to itself would exhaust the stack.
-const tooLong = 10_000
+const maxDepth = 10_000
 
 var errEndless = errors.New("state: a value refers to itself, or has more than 10000 levels of references")
 
 var copiers sync.Map // reflect.Type → copier
 
-// copierOf returns the copier of a type, or nil if its values hold no references.
+// copierOf returns the copier of a type, or nil if its values need no copier.
 func copierOf(t reflect.Type) copier {
 	if known, ok := copiers.Load(t); ok {
 		return known.(copier)
@@ -83,14 +84,14 @@ func (b copierBuilder) of(t reflect.Type) copier {
 	return *begun
 }
 
-// shared reports whether a copy may share the references in values of a type.
+// shared reports whether a value of type t and its copy may share memory.
 func shared(t reflect.Type) bool {
 	if shareable(t) || t.Kind() != reflect.Pointer {
 		return shareable(t)
 	}
 	inner := t.Elem()
-	// Such a pointer leads to a value that cannot be copied, such as a client or a
-	// lock. The field of the pointer is not stored.
+	// A pointer to a struct that cannot be copied, such as a client or a lock,
+	// is shared. Such a pointer is in a field that is not stored.
 	return inner.PkgPath() == "time" && inner != timeType ||
 		inner.Kind() == reflect.Struct && !cloneMethod(inner).found() && !cloneMethod(t).found() && !copyable(inner) && !rereads(inner)
 }
@@ -120,7 +121,7 @@ func (b copierBuilder) build(t reflect.Type) copier {
 }
 
 func deeper(depth int) int {
-	if depth >= tooLong {
+	if depth >= maxDepth {
 		panic(errEndless)
 	}
 	return depth + 1
@@ -224,7 +225,7 @@ func (b copierBuilder) structCopier(t reflect.Type) copier {
 	return copyFields(parts)
 }
 
-// fieldCopier copies one field of a struct.
+// fieldCopier copies one struct field.
 type fieldCopier struct {
 	index int
 	copy  copier
@@ -264,7 +265,7 @@ func copyable(t reflect.Type) bool {
 // locks reports whether values of a type must not be copied after their first use.
 func locks(t reflect.Type) bool { return t.PkgPath() == "sync" || t.PkgPath() == "sync/atomic" }
 
-// shareable reports whether the memory that values of a type refer to never changes.
+// shareable reports whether values of a type refer only to immutable memory.
 func shareable(t reflect.Type) bool {
 	switch t.PkgPath() {
 	case "time", "net/netip", "unique":
@@ -318,20 +319,20 @@ func rereader(t reflect.Type) copier {
 	}
 }
 
-// cloning is the form of the Clone method of a type T.
+// cloning describes the signature of the Clone method of a type T.
 type cloning uint8
 
 const (
-	byNone    cloning = iota
-	byValue           // the receiver is a T and the result is a T
-	byPointer         // the receiver is a *T and the result is a T
-	toPointer         // the receiver is a *T and the result is a *T
+	byNone    cloning = iota // no suitable Clone method
+	byValue                  // the receiver is a T and the result is a T
+	byPointer                // the receiver is a *T and the result is a T
+	toPointer                // the receiver is a *T and the result is a *T
 )
 
 func (m cloning) found() bool { return m != byNone }
 
-// cloneMethod returns the form of the Clone method of t or *t, if there is one. The
-// method returns a t or a *t.
+// cloneMethod returns the signature of the Clone method of t or *t.
+// It ignores a Clone method whose result is neither t nor *t.
 func cloneMethod(t reflect.Type) cloning {
 	if t.Kind() == reflect.Interface {
 		return byNone

@@ -25,11 +25,11 @@ type Codec[T any] struct {
 	idChecked atomic.Bool       // same was checked with one value, which is enough
 }
 
-// form selects how values are encoded.
+// form selects the algorithm that encodes values.
 type form uint8
 
 const (
-	general  form = iota // by encoding/json
+	general  form = iota // any value, encoded by encoding/json
 	text                 // a string
 	signed               // a signed integer
 	unsigned             // an unsigned integer
@@ -48,9 +48,9 @@ func (c *Codec[T]) Err() error { return c.err }
 // if T holds an interface, a time or raw JSON, or has methods for JSON or text.
 func (c *Codec[T]) Checked() bool { return c.watch || c.hooked }
 
-// CheckIdentity makes the codec check that storage keeps the identity of elements. The
-// codec calls same with the first encoded value and its stored copy. Encoding fails if
-// same returns false.
+// CheckIdentity makes the codec verify that the key of an element is stored.
+// The codec calls same with the first value that it encodes and its decoded copy.
+// The encoding fails if same returns false.
 func (c *Codec[T]) CheckIdentity(same func(a, b T) bool) { c.same = same }
 
 func formOf(t reflect.Type) form {
@@ -70,10 +70,10 @@ func formOf(t reflect.Type) form {
 
 var errUTF8 = errors.New("a string is not valid UTF-8")
 
-// Encode returns the JSON of v. Its error wraps [ErrRoundTrip].
+// Encode returns the JSON of v. The error wraps [ErrRoundTrip].
 func (c *Codec[T]) Encode(v T) ([]byte, error) { return c.Append(nil, v) }
 
-// Append appends the JSON of v to dst. Its error wraps [ErrRoundTrip].
+// Append appends the JSON of v to dst. The error wraps [ErrRoundTrip].
 func (c *Codec[T]) Append(dst []byte, v T) ([]byte, error) {
 	switch c.form {
 	case text:
@@ -117,7 +117,7 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// appendJSON appends the JSON of the value that v points to. V is a pointer since
+// appendJSON appends the JSON of the value that the pointer v points to.
 // encoding/json calls pointer methods only for addressable values.
 func appendJSON(dst []byte, v any) (_ []byte, err error) {
 	defer recoverAs("writing it as JSON", &err)
@@ -134,12 +134,12 @@ func appendJSON(dst []byte, v any) (_ []byte, err error) {
 	return dst, nil
 }
 
-// check returns an error if text, the JSON of v, lacks or changes a part of v.
+// check returns an error if the JSON text of v does not represent all of v.
 func (c *Codec[T]) check(text []byte, v *T) (err error) {
 	defer recoverAs("reading it back", &err)
 	value := reflect.ValueOf(v).Elem()
 	if tooDeep(text) {
-		return errors.New("it is nested too deep to be read back")
+		return errors.New("it is nested too deeply to be read back")
 	}
 	if (c.raw || c.hooked) && !utf8.Valid(text) {
 		return errors.New("its JSON is not valid UTF-8")
@@ -172,7 +172,7 @@ func (c *Codec[T]) verifyRoundTrip(text []byte, v *T) error {
 	}
 	if c.same != nil {
 		if !c.same(*v, back) {
-			return errors.New("its key is not stored, so it would be another element when it is read back")
+			return errors.New("its key is not stored, so the stored element would have another key")
 		}
 		c.idChecked.Store(true)
 	}
@@ -199,7 +199,8 @@ func (c *Codec[T]) unmarshal(text []byte) (v T, err error) {
 	return v, err
 }
 
-// Decode reads stored data. Its error wraps [ErrStored].
+// Decode decodes stored JSON. It calls the Upgrade function first.
+// The error wraps [ErrStored].
 func (c *Codec[T]) Decode(data []byte) (v T, err error) {
 	if data, err = c.upgraded(data); err == nil {
 		v, err = c.Parse(data)
@@ -210,7 +211,7 @@ func (c *Codec[T]) Decode(data []byte) (v T, err error) {
 	return v, nil
 }
 
-// Parse decodes the JSON of a value from outside of storage.
+// Parse decodes JSON that does not come from storage, such as a user's input.
 func (c *Codec[T]) Parse(data []byte) (T, error) {
 	switch c.form {
 	case text:
@@ -281,7 +282,7 @@ func (c *Codec[T]) fromDigits(data []byte) (v T, ok bool) {
 // spare capacity, since stores keep the result.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// EncodeList returns the JSON array of items. Its error wraps [ErrRoundTrip].
+// EncodeList returns the JSON array of items. The error wraps [ErrRoundTrip].
 func (c *Codec[T]) EncodeList(items []T) ([]byte, error) {
 	buf := scratch.Get().(*[]byte)
 	out, err := c.AppendList((*buf)[:0], items)
@@ -296,7 +297,7 @@ func (c *Codec[T]) EncodeList(items []T) ([]byte, error) {
 	return data, nil
 }
 
-// AppendList appends the JSON array of items to dst. Its error wraps [ErrRoundTrip].
+// AppendList appends the JSON array of items to dst. The error wraps [ErrRoundTrip].
 func (c *Codec[T]) AppendList(dst []byte, items []T) ([]byte, error) {
 	var err error
 	dst = append(dst, '[')
@@ -314,7 +315,8 @@ func (c *Codec[T]) AppendList(dst []byte, items []T) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
-// DecodeList reads a stored array. Its error wraps [ErrStored].
+// DecodeList decodes a stored JSON array. It calls the Upgrade function first.
+// The error wraps [ErrStored].
 func (c *Codec[T]) DecodeList(data []byte) (items []T, err error) {
 	if data, err = c.upgradedList(data); err == nil {
 		items, err = c.ParseList(data)
@@ -325,7 +327,7 @@ func (c *Codec[T]) DecodeList(data []byte) (items []T, err error) {
 	return items, nil
 }
 
-// ParseList decodes a JSON array from outside of storage.
+// ParseList decodes a JSON array that does not come from storage.
 func (c *Codec[T]) ParseList(data []byte) ([]T, error) {
 	if n := len(data) - 1; c.form == text && n > 2 && data[0] == '[' && data[n] == ']' {
 		if s, ok := unquote(data[1:n]); ok { // most arrays have one element

@@ -1,4 +1,5 @@
-// Package jsonform stores Go values as JSON. A [Codec] returns an error for a type or a
-// value that JSON cannot restore unchanged. [Cloner] copies values deeply. Package
-// state and the engine use jsonform for all values in a checkpoint.
+// Package jsonform converts Go values to the JSON that checkpoints store.
+// A [Codec] encodes and decodes the values of one type.
+// It returns an error for values that would change when they are stored and read.
+// [Cloner] returns a function that makes deep copies of values.
 package jsonform

@@ -14,6 +14,7 @@ var (
 )
 
 // recoverAs turns a panic of the user's code into an error.
+// The argument what names that code in the error.
 func recoverAs(what string, err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("%s panicked: %v", what, v)

@@ -7,10 +7,10 @@ import (
 	"unicode"
 )
 
-// field describes how encoding/json treats a field of a struct.
+// field describes how encoding/json treats a struct field.
 type field struct {
 	index     int
-	name      string // its name in Go
+	name      string // the name in Go
 	key       string // its name in JSON; empty for a struct whose fields are promoted
 	skipped   bool   // not written on purpose: tagged json:"-", or a blank field
 	lost      bool   // not written, although no tag demands it
@@ -22,7 +22,7 @@ type field struct {
 
 var fieldsByType sync.Map // reflect.Type → []field
 
-// fieldsOf returns the fields of a struct type.
+// fieldsOf returns the descriptions of all fields of a struct type.
 func fieldsOf(t reflect.Type) []field {
 	if known, ok := fieldsByType.Load(t); ok {
 		return known.([]field)
@@ -78,12 +78,12 @@ func (f *field) readTag(tag string, t reflect.Type) string {
 	return key
 }
 
-// scalar reports whether values of a kind are numbers or booleans.
+// scalar reports whether k is the kind of a number or a boolean.
 func scalar(k reflect.Kind) bool {
 	return k == reflect.Bool || k >= reflect.Int && k <= reflect.Float64
 }
 
-// validKey reports whether encoding/json accepts a name in a tag.
+// validKey reports whether encoding/json accepts key as the name in a tag.
 func validKey(key string) bool {
 	return key != "" && !strings.ContainsFunc(key, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r)

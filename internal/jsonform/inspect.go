@@ -21,8 +21,8 @@ var (
 	numberType = reflect.TypeFor[json.Number]()
 )
 
-// hooks tells which of the methods MarshalJSON, UnmarshalJSON, MarshalText and
-// UnmarshalText a type has.
+// hooks describes the methods of a type that encode and decode its values:
+// MarshalJSON, UnmarshalJSON, MarshalText and UnmarshalText.
 type hooks struct {
 	writes    bool // a method writes the type
 	byPointer bool // the method that writes has a pointer receiver
@@ -47,7 +47,7 @@ func hooksOf(t reflect.Type) (h hooks) {
 	return h
 }
 
-// findings are the result of the inspection of a type.
+// findings is the result of the inspection of a type.
 type findings struct {
 	err    error // the reason why values cannot be stored, or nil
 	watch  bool  // some values cannot be stored, so findLoss inspects each value
@@ -78,8 +78,8 @@ type inspection struct {
 	seen map[sighting]bool
 }
 
-// sighting is a type at a place where its values are addressable or not. This matters,
-// since encoding/json calls methods of a pointer only for addressable values.
+// sighting is a type, together with whether its value is addressable.
+// encoding/json calls pointer methods only for addressable values.
 type sighting struct {
 	reflect.Type
 	addressable bool
@@ -132,8 +132,8 @@ func (in *inspection) visitParts(t reflect.Type, path string, addressable bool) 
 	}
 }
 
-// nilable reports whether a t can be nil. JSON does not distinguish a nil t from a nil
-// pointer to a t.
+// nilable reports whether a value of type t can be nil.
+// JSON does not distinguish a pointer to a nil value from a nil pointer.
 func nilable(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
@@ -146,9 +146,9 @@ func (in *inspection) visitHooks(h hooks, path string, addressable bool) {
 	in.hooked = in.hooked || h.writes || h.reads
 	switch {
 	case h.writes && !h.readsBack:
-		in.fail(path, "has a method that writes it as JSON and none that reads it back; add UnmarshalJSON or UnmarshalText")
+		in.fail(path, "has MarshalJSON or MarshalText but not the method that reads it back; add UnmarshalJSON or UnmarshalText")
 	case h.byPointer && !addressable:
-		in.fail(path, "is written by a method of its pointer, which JSON does not call for a value in a map; use a map of pointers")
+		in.fail(path, "has a MarshalJSON or MarshalText method with a pointer receiver, which encoding/json does not call for a value in a map; use a map of pointers")
 	}
 }
 
@@ -168,7 +168,7 @@ func (in *inspection) visitKey(t reflect.Type, path string) {
 		}
 	}
 	if part, found := addressed(t, t.String()); found {
-		in.fail(path, "has keys that == compares by address, which storage does not keep: "+part)
+		in.fail(path, "has keys that == compares by address, which is not stored: "+part)
 	}
 }
 
@@ -182,7 +182,7 @@ func (in *inspection) visitStruct(t reflect.Type, path string, addressable bool)
 }
 
 // visitFields visits the fields of a struct and of its embedded structs, which share
-// one JSON object. Keys maps the JSON names of visited fields to their paths.
+// one JSON object. The map keys holds the path of each visited field by JSON name.
 func (in *inspection) visitFields(t reflect.Type, path string, addressable bool, keys map[string]string) {
 	for _, f := range fieldsOf(t) {
 		typ, at := t.Field(f.index).Type, path+"."+f.name
@@ -241,21 +241,21 @@ func recursive(t reflect.Type) bool {
 	return embeds(t)
 }
 
-// Distinct returns an error if storage can change the result of == for two values of
-// type E.
+// Distinct returns an error if two equal values of type E can differ after storage.
+// That happens if == compares addresses, or fields that are not stored.
 func Distinct[E comparable]() error {
 	t := reflect.TypeFor[E]()
 	if part, found := addressed(t, t.String()); found {
-		return fmt.Errorf("%w: %s is compared by address, so it would be another element after it is read back", ErrRoundTrip, part)
+		return fmt.Errorf("%w: %s is compared by address, so the stored element would differ from the original", ErrRoundTrip, part)
 	}
 	if part, found := partial(t, t.String()); found {
-		return fmt.Errorf("%w: %s distinguishes elements and is not stored", ErrRoundTrip, part)
+		return fmt.Errorf("%w: %s is part of the comparison of elements but is not stored", ErrRoundTrip, part)
 	}
 	return nil
 }
 
-// addressed returns the path of a part of a comparable type that == compares by
-// address. It reports false if there is no such part.
+// addressed searches a comparable type for a part that == compares by address.
+// It returns the path of the first such part, or false if there is none.
 func addressed(t reflect.Type, path string) (string, bool) {
 	switch t.PkgPath() {
 	case "unique", "net/netip":
@@ -276,8 +276,8 @@ func addressed(t reflect.Type, path string) (string, bool) {
 	return "", false
 }
 
-// partial returns the path of a part of a comparable type that JSON omits. It reports
-// false if there is no such part.
+// partial searches a comparable type for a field that is not stored.
+// It returns the path of the first such field, or false if there is none.
 func partial(t reflect.Type, path string) (string, bool) {
 	switch t.Kind() {
 	case reflect.Array:

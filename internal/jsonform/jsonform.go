@@ -17,7 +17,7 @@ func Marshal[T any](v T) ([]byte, error) {
 	return data, nil
 }
 
-// Unmarshal decodes the result of [Marshal]. Its error wraps [ErrStored].
+// Unmarshal decodes the result of [Marshal]. The error wraps [ErrStored].
 func Unmarshal[T any](data []byte) (T, error) {
 	v, err := New[T]().Decode(data)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// roundTripLoss is an error for a part of a value that storage cannot restore. The
-// path is built while the functions return, so that a value without a loss costs
-// nothing.
+// roundTripLoss is an error for a part of a value that storage cannot restore.
+// The functions that find a loss add to its path as they return.
+// The path thus costs nothing for values without a loss.
 type roundTripLoss struct{ path, why string }
 
 func (l *roundTripLoss) Error() string { return "value" + l.path + " " + l.why }
@@ -116,8 +116,8 @@ func findLossBuiltin(v reflect.Value) *roundTripLoss {
 	return nil
 }
 
-// findLossAny checks the value in an interface. Only a few types are read back from
-// JSON as the same Go type.
+// findLossAny checks the value in an interface.
+// The value must have a type that encoding/json decodes into an any.
 func findLossAny(v reflect.Value) *roundTripLoss {
 	if !v.CanInterface() {
 		return nil

@@ -83,7 +83,7 @@ func compareKnown(a, b reflect.Value) (l *roundTripLoss, known bool) {
 	return differ(a.MethodByName("Equal").Call([]reflect.Value{b})[0].Bool()), true
 }
 
-// compact returns JSON without white space, or nil for null.
+// compact removes white space from JSON. It returns nil for null.
 func compact(raw json.RawMessage) []byte {
 	var out bytes.Buffer
 	if len(raw) == 0 || json.Compact(&out, raw) != nil || out.String() == "null" {
@@ -92,7 +92,7 @@ func compact(raw json.RawMessage) []byte {
 	return out.Bytes()
 }
 
-// stores reports whether a struct type has fields that are stored.
+// stores reports whether a struct type has stored fields.
 func stores(t reflect.Type) bool {
 	for _, f := range fieldsOf(t) {
 		if !f.skipped && !f.lost {

@@ -51,8 +51,8 @@ func (b *SchemaBuilder) Of(t reflect.Type) Schema {
 	return b.inline(t)
 }
 
-// ref returns a reference to the schema of a named type. The name is assigned
-// before the schema is built, since the type may refer to itself.
+// ref returns a reference to the schema of a named type.
+// It assigns the name before it builds the schema, since the type may be recursive.
 func (b *SchemaBuilder) ref(t reflect.Type) Schema {
 	name, known := b.names[t]
 	if !known {

@@ -43,7 +43,7 @@ type fields struct {
 	Skipped func()   `json:"-"`
 }
 
-func TestSchemaOfTypes(t *testing.T) {
+func TestSchemaOfUnnamedTypesIsInline(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
@@ -78,7 +78,7 @@ func TestSchemaOfTypes(t *testing.T) {
 	}
 }
 
-func TestSchemaOfNamedTypes(t *testing.T) {
+func TestSchemaOfNamedTypesIsADefinition(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		typ  reflect.Type

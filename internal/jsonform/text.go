@@ -33,8 +33,8 @@ func quote(dst []byte, s string) ([]byte, bool) {
 	}
 }
 
-// verbatim returns the number of bytes at the start of s that a JSON string contains
-// without an escape. It counts only ASCII.
+// verbatim returns the length of the longest prefix of s that is ASCII
+// and needs no escapes in a JSON string.
 func verbatim[T string | []byte](s T) int {
 	const (
 		each = 0x01_01_01_01_01_01_01_01 // each*b holds the byte b eight times
@@ -44,8 +44,9 @@ func verbatim[T string | []byte](s T) int {
 	for rest := s; len(rest) >= 8; rest = rest[8:] {
 		x := uint64(rest[0]) | uint64(rest[1])<<8 | uint64(rest[2])<<16 | uint64(rest[3])<<24 |
 			uint64(rest[4])<<32 | uint64(rest[5])<<40 | uint64(rest[6])<<48 | uint64(rest[7])<<56
-		// The top bit of a byte is set if the byte is not ASCII, or if a subtraction
-		// borrows: the byte is less than a space, or equal to a quote or backslash.
+		// The top bit of a byte is set if the byte is not ASCII.
+		// It is also set if a subtraction borrows: the byte is less than a space,
+		// or it equals a quote or a backslash.
 		if (x|(x-' '*each)|((x^'"'*each)-each)|((x^'\\'*each)-each))&top != 0 {
 			break
 		}
@@ -124,8 +125,8 @@ func tooDeep(text []byte) bool {
 	return most > deepest
 }
 
-// replacement reports whether JSON contains the escape \ufffd. For an invalid byte of
-// a string encoding/json writes this escape. It does not escape a valid U+FFFD.
+// replacement reports whether JSON contains the escape \ufffd.
+// encoding/json writes this escape only for a byte that is not valid UTF-8.
 func replacement(text []byte) bool {
 	escape := []byte(`\ufffd`)
 	for from := 0; ; {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// storedTime returns t as any process reads it from storage. The instant and offset
-// are the same. The location is UTC or a fixed zone, since JSON does not hold the name
-// of a location. There is no monotonic clock reading.
+// storedTime returns the time that t becomes when it is stored and read back.
+// The instant and the offset stay the same. The location becomes UTC or a fixed
+// zone, since JSON does not hold its name. The monotonic clock reading is removed.
 func storedTime(t time.Time) time.Time {
 	_, offset := t.Zone()
 	if offset == 0 {
@@ -30,10 +30,10 @@ func fixedZone(offset int) *time.Location {
 	return zone
 }
 
-// timesCopierOf returns a copier that applies storedTime to each stored time in a
-// value. It returns nil if values of the type hold no times. The copier copies only
-// references that lead to a time. It ignores types with a MarshalJSON or MarshalText
-// method.
+// timesCopierOf returns a copier that applies storedTime to the times in a value.
+// It returns nil if values of the type hold no times that are stored.
+// The copier copies only slices, maps and pointers that lead to a time.
+// It does not change times inside a type with MarshalJSON or MarshalText.
 func timesCopierOf(t reflect.Type) copier {
 	if known, ok := timesCopiers.Load(t); ok {
 		return known.(copier)
@@ -52,7 +52,7 @@ var timesCopiers sync.Map // reflect.Type → copier
 // type, since a recursive type needs its copier while the copier is built.
 type timesBuilder map[reflect.Type]*copier
 
-// holdsTimes reports whether the stored part of a type holds a time.Time.
+// holdsTimes reports whether stored values of a type can contain a time.Time.
 func holdsTimes(t reflect.Type, seen map[reflect.Type]bool) bool {
 	if t == timeType {
 		return true
@@ -84,7 +84,7 @@ func (b timesBuilder) of(t reflect.Type) copier {
 	if !holdsTimes(t, map[reflect.Type]bool{}) {
 		return nil
 	}
-	if begun, ok := b[t]; ok { // the type refers to itself
+	if begun, ok := b[t]; ok { // the type is recursive
 		return func(v reflect.Value, depth int) { (*begun)(v, depth) }
 	}
 	begun := new(copier)

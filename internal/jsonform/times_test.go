@@ -36,7 +36,7 @@ func TestTimesDoNotDependOnTheLocationOfTheProcess(t *testing.T) { // not parall
 
 func TestTimesInTypesWithMarshalJSONDoNotChange(t *testing.T) {
 	t.Parallel()
-	assert.Nil(t, jsonform.Cloner[ownForm](), "assignment copies it, and nothing changes its time")
+	assert.Nil(t, jsonform.Cloner[ownForm](), "values of the type need no copier")
 }
 
 type ownForm struct{ At time.Time }

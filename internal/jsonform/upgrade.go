@@ -38,11 +38,11 @@ func (c *Codec[T]) upgradedList(data []byte) ([]byte, error) {
 	return json.Marshal(items)
 }
 
-// CallUpgrade calls up and turns a panic into an error.
+// CallUpgrade calls up. It turns a panic into an error.
 func CallUpgrade(up Upgrade, data []byte) (out []byte, err error) {
 	defer recoverAs("Upgrade", &err)
 	if out, err = up(data); err != nil {
-		return nil, fmt.Errorf("its Upgrade function: %w", err)
+		return nil, fmt.Errorf("its Upgrade function failed: %w", err)
 	}
 	return out, nil
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // badText returns the first string in a value that is not valid UTF-8. It ignores
-// fields that are not stored. Path holds the pointers that lead to v, since a value
-// may refer to itself.
+// fields that are not stored. The set path holds the pointers above v, since a
+// value may be cyclic.
 func badText(v reflect.Value, path map[address]bool) *roundTripLoss {
 	switch v.Kind() {
 	case reflect.String:

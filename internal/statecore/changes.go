@@ -6,7 +6,7 @@ import "bytes"
 // caller forbids it.
 type Emit func(channel string, k Kind, data []byte)
 
-// A ChangeWriter passes the encoded changes of a channel to an [Emit].
+// A ChangeWriter passes the encoded changes of one channel to an [Emit].
 type ChangeWriter struct {
 	emit    Emit
 	channel string
@@ -17,7 +17,7 @@ type ChangeWriter struct {
 // Buffer returns the buffer to which the caller must append the data of the next change.
 func (w *ChangeWriter) Buffer() []byte { return w.buf }
 
-// Emit emits a change. Appended is the result of Buffer with the appended data.
+// Emit emits a change. The argument appended is Buffer with the data appended.
 func (w *ChangeWriter) Emit(k Kind, appended []byte) {
 	start := len(w.buf)
 	data := appended[start:len(appended):len(appended)]
@@ -31,9 +31,9 @@ func (w *ChangeWriter) Emit(k Kind, appended []byte) {
 }
 
 // AppendChanges emits the stored form of the changes of the transaction, channel by
-// channel. It appends the data to buf and returns the extended buffer. The emitted
-// data are parts of buf, and are valid until the caller changes buf. Call
-// AppendChanges after Finish.
+// channel. It appends the data to buf and returns the extended buffer.
+// The emitted data is part of buf. It is valid until the caller changes buf.
+// Call AppendChanges after Finish.
 func (tx *Tx) AppendChanges(buf []byte, emit Emit) ([]byte, error) {
 	tx.out = ChangeWriter{emit: emit, buf: buf}
 	err := tx.writeChanges()

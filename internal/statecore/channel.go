@@ -4,20 +4,20 @@ import "reflect"
 
 // A Channel is a handle of a channel. Package state implements it.
 type Channel interface {
-	// Name is the channel's name in storage.
+	// Name returns the name of the channel in storage.
 	Name() string
 	// Core returns the description of the channel. Handles of one channel return
 	// the same pointer.
 	Core() *Traits
 }
 
-// Traits describe a channel to the engine. They do not change after a schema was
-// made with the channel.
+// Traits describe a channel to the engine.
+// They must not change after the channel is part of a schema.
 type Traits struct {
 	Name   string
 	Kind   string       // "append", "sum", …; used in descriptions only
 	Value  reflect.Type // the type of the value
-	Update reflect.Type // the type of an update; for a list the type of an element
+	Update reflect.Type // the type of an update; for a list, the type of an element
 	List   bool         // the value is a list of updates
 	Err    error        // the reason why the channel cannot be used, or nil
 	Codec  Codec
@@ -36,11 +36,11 @@ type Codec interface {
 	// Fold applies an action and returns the new value. It may change the value in
 	// place if m.Owned is true.
 	Fold(s Slot, m *Mark, a Action) (Slot, error)
-	// Changes emits the changes that a transaction recorded in m.
+	// Changes emits the changes that the transaction recorded in m.
 	Changes(s Slot, m *Mark, to *ChangeWriter) error
-	// Snapshot emits one change, from which a replay builds the whole value.
+	// Snapshot emits one change that restores the value into an absent channel.
 	Snapshot(s Slot, to *ChangeWriter) error
-	// Replay applies a stored change.
+	// Replay applies a stored change and returns the next slot.
 	Replay(s Slot, m *Mark, k Kind, data []byte) (Slot, error)
 	// EncodeWrite returns the stored form of an action.
 	EncodeWrite(a Action) (Kind, []byte, error)
@@ -49,7 +49,7 @@ type Codec interface {
 	// WriteFromChange returns an action with the same effect as a stored change. It
 	// reports false if no single action has this effect.
 	WriteFromChange(k Kind, data []byte) (a Action, ok bool, err error)
-	// ParseInput decodes the JSON of an update from outside of storage.
+	// ParseInput decodes the JSON of an update that a user wrote.
 	ParseInput(data []byte) (Action, error)
 	// Describe returns the name of an action and the JSON of its value, for use in
 	// errors and traces. The value may be nil.
@@ -65,8 +65,7 @@ type Pruner interface {
 // A Slot holds the value of one channel in a state. The zero Slot means that the
 // channel is absent. The slots of a view do not change.
 //
-// N holds the length of a list or the value of a number. A change of N does not
-// allocate.
+// N holds the length of a list or the value of a sum, to save an allocation.
 type Slot struct {
 	Value any
 	N     int64
@@ -75,8 +74,9 @@ type Slot struct {
 // Absent reports whether the channel was never written, or was cleared.
 func (s Slot) Absent() bool { return s.Value == nil }
 
-// A Mark is the record of a transaction about one slot. The codec of the channel
-// uses the exported fields, and the transaction uses the other fields.
+// A Mark records how a transaction changed one slot.
+// The codec of the channel uses the exported fields.
+// The transaction uses the other fields.
 type Mark struct {
 	Log    any  // the changes, in a form that the codec defines
 	From   int  // the position of the first appended element of a list
@@ -86,6 +86,6 @@ type Mark struct {
 
 	dirty       bool
 	overwritten bool
-	task        int // the last task that wrote
-	overTask    int // the task that overwrote
+	task        int // the last task that wrote to the channel
+	overTask    int // the task that overwrote the channel
 }

@@ -13,17 +13,18 @@ var (
 	ErrName            = errors.New("a channel's name must not be empty or begin with $")
 )
 
-// errFinished is returned for a write after the view was returned, since a view must
-// not change.
+// errFinished is returned for a write after the end of a transaction.
+// Such a write would change a view that the caller already has.
 var errFinished = errors.New("the transaction or replay has ended and accepts no more writes")
 
-// NewChannelError returns the error for a channel. Package state replaces it by a
-// function that returns a state.ChannelError, since this package cannot import state.
+// NewChannelError returns an error with the name of a channel.
+// Package state replaces it by a function that returns a *state.ChannelError,
+// since this package cannot import package state.
 var NewChannelError = func(channel string, err error) error {
 	return fmt.Errorf("state: channel %q: %w", channel, err)
 }
 
-// ChannelError wraps err in the error for a channel. It returns nil if err is nil.
+// ChannelError adds the name of a channel to err. It returns nil if err is nil.
 func ChannelError(channel string, err error) error {
 	if err == nil {
 		return nil
@@ -32,6 +33,7 @@ func ChannelError(channel string, err error) error {
 }
 
 // recoverAs turns a panic of the user's code into an error.
+// The argument what names that code in the error.
 func recoverAs(what string, err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("%s panicked: %v", what, v)

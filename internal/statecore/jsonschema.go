@@ -6,8 +6,7 @@ import (
 	"github.com/weft-go/weft/internal/jsonform"
 )
 
-// JSONSchema returns a JSON Schema (draft 2020-12) of the object that ValuesOf
-// returns.
+// JSONSchema returns a JSON Schema (draft 2020-12) for the results of ValuesOf.
 func (s *Schema) JSONSchema() json.RawMessage {
 	b, properties := &jsonform.SchemaBuilder{}, map[string]jsonform.Schema{}
 	for _, t := range s.channels {
@@ -18,8 +17,8 @@ func (s *Schema) JSONSchema() json.RawMessage {
 	return b.Object(properties)
 }
 
-// InputJSONSchema returns a JSON Schema (draft 2020-12) of the object that
-// InputFromJSON accepts.
+// InputJSONSchema returns a JSON Schema (draft 2020-12) for the arguments of
+// InputFromJSON.
 func (s *Schema) InputJSONSchema() json.RawMessage {
 	b, properties := &jsonform.SchemaBuilder{Input: true}, map[string]jsonform.Schema{}
 	for _, t := range s.channels {

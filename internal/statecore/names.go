@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Rename declares that stored records may contain the channel name under its former
-// name old. Replay, DecodeWrite and WriteFromChange then read old as name. Call Rename
-// before the schema is used.
+// Rename declares that older stored records use another name for a channel.
+// Replay, DecodeWrite and WriteFromChange then accept both names.
+// Call Rename before any other method of the schema.
 func (s *Schema) Rename(old, name string) error {
 	if _, ok := s.byName[name]; !ok {
 		return s.unknown(name)
@@ -25,7 +25,7 @@ func (s *Schema) Rename(old, name string) error {
 	return nil
 }
 
-// lookup returns the position of a channel by its name in storage.
+// lookup returns the position of the channel with a name in storage.
 func (s *Schema) lookup(name string) (int, error) {
 	i, ok := s.byName[name]
 	if !ok {
@@ -36,8 +36,8 @@ func (s *Schema) lookup(name string) (int, error) {
 	return i, nil
 }
 
-// unknown returns the error for a channel that the schema does not have. The error
-// contains advice.
+// unknown returns an error that wraps ErrUnknownChannel.
+// The error suggests a similar name, or to share one handle.
 func (s *Schema) unknown(name string) error {
 	err := ErrUnknownChannel
 	if _, taken := s.byName[name]; taken {

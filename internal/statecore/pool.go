@@ -9,8 +9,8 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 func acquireBuffer() *[]byte { return buffers.Get().(*[]byte) }
 
-// releaseBuffer returns a buffer to the pool. Used is the buffer after the caller has
-// appended to it, possibly reallocated.
+// releaseBuffer returns a buffer to the pool.
+// The slice used is the buffer after appends, which may have reallocated it.
 func releaseBuffer(buf *[]byte, used []byte) {
 	if cap(used) <= maxPooled {
 		*buf = used[:0]

@@ -1,7 +1,7 @@
 package statecore
 
-// A Replayer rebuilds a state from stored changes, without the user's reducers.
-// It is not safe for concurrent use.
+// A Replayer rebuilds a state from stored changes. It does not call reducers.
+// A Replayer is not safe for concurrent use.
 type Replayer struct {
 	schema *Schema
 	next   *values
@@ -9,7 +9,8 @@ type Replayer struct {
 	done   bool
 }
 
-// Replay starts from a state of this schema. A nil base means empty.
+// Replay returns a Replayer that starts from base, a state of this schema.
+// A nil base means the empty state.
 func (s *Schema) Replay(base View) *Replayer {
 	r := &Replayer{schema: s, next: newValues(s), marks: make([]Mark, len(s.channels))}
 	if base != nil {
@@ -55,7 +56,7 @@ func (r *Replayer) Import(v View) {
 	}
 }
 
-// View returns the state. The Replayer cannot be used afterwards.
+// View returns the rebuilt state. The Replayer cannot be used afterwards.
 func (r *Replayer) View() View {
 	r.done = true
 	return r.next

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Schema is the set of channels that a graph has. It is safe for concurrent
-// use.
+// A Schema is the set of channels of a graph. It is safe for concurrent use.
 type Schema struct {
 	channels []*Traits
 	byName   map[string]int
@@ -18,9 +17,10 @@ type Schema struct {
 	checked  bool              // some channel needs a check; see [Tx.Check]
 }
 
-// NewSchema returns a schema of these channels. Its error joins a channel error for
-// every mistake: a bad or repeated name, or a type that cannot be stored. A channel
-// that is given twice counts once.
+// NewSchema returns the schema of the given channels.
+// The error joins one channel error for each invalid or duplicate name
+// and for each type that cannot be stored.
+// A channel may be given more than once.
 func NewSchema[C Channel](channels ...C) (*Schema, error) {
 	s := &Schema{byName: map[string]int{}, byTraits: map[*Traits]int{}}
 	var errs []error
@@ -54,13 +54,12 @@ func (s *Schema) add(t *Traits) error {
 	return errors.Join(nameErr, ChannelError(t.Name, t.Err))
 }
 
-// usable reports whether every store accepts the name of a channel.
+// usable reports whether a name is valid for a channel in every store.
 func usable(name string) bool {
 	return name != "" && !strings.HasPrefix(name, "$") && utf8.ValidString(name) && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
-// traitsOf returns the traits of a channel. It returns nil for a handle that is nil or
-// a zero value.
+// traitsOf returns the traits of a channel, or nil for a nil or zero handle.
 func traitsOf(c Channel) (t *Traits) {
 	defer func() {
 		if recover() != nil {
@@ -70,8 +69,8 @@ func traitsOf(c Channel) (t *Traits) {
 	return c.Core()
 }
 
-// index returns the position of a channel, or -1. It scans a small schema, which is
-// faster than a map.
+// index returns the position of a channel in the schema, or -1.
+// For a small schema, a scan is faster than a map lookup.
 func (s *Schema) index(t *Traits) int {
 	if len(s.channels) <= 8 {
 		for i, have := range s.channels {
@@ -87,8 +86,7 @@ func (s *Schema) index(t *Traits) int {
 	return -1
 }
 
-// mustIndex returns the position of a channel for a read. It panics if the schema does
-// not have the channel.
+// mustIndex is like index, but panics if the schema lacks the channel.
 func (s *Schema) mustIndex(c Channel) int {
 	i := s.index(c.Core())
 	if i < 0 {
@@ -97,11 +95,11 @@ func (s *Schema) mustIndex(c Channel) int {
 	return i
 }
 
-// Has reports whether the schema has this channel. Another channel of the same
-// name does not count.
+// Has reports whether c is a channel of the schema.
+// A different channel with the same name is not enough.
 func (s *Schema) Has(c Channel) bool { return s.index(c.Core()) >= 0 }
 
-// HasEphemeral reports whether a channel of the schema is ephemeral.
+// HasEphemeral reports whether the schema has an ephemeral channel.
 func (s *Schema) HasEphemeral() bool {
 	for _, t := range s.channels {
 		if t.Ephemeral {
@@ -115,11 +113,11 @@ func (s *Schema) HasEphemeral() bool {
 type Description struct {
 	Name   string
 	Kind   string // "last", "append", "sum", …
-	Type   string // the Go type of its value
-	Stored bool   // false for an untracked channel
+	Type   string // the Go type of the value
+	Stored bool   // whether the value is stored; false for an untracked channel
 }
 
-// Describe returns the channels in the order of their declaration.
+// Describe returns the descriptions of the channels, in their order in the schema.
 func (s *Schema) Describe() []Description {
 	out := make([]Description, len(s.channels))
 	for i, t := range s.channels {
@@ -134,7 +132,7 @@ func (s *Schema) Shared(channel string, other *Schema) bool {
 	return err == nil && other.index(s.channels[i]) >= 0
 }
 
-// Conflicts returns the names that both schemas use for different channels.
+// Conflicts returns the names that the two schemas use for different channels.
 func (s *Schema) Conflicts(other *Schema) []string {
 	var out []string
 	for _, t := range s.channels {

@@ -7,8 +7,9 @@ import (
 	"github.com/weft-go/weft/internal/jsonform"
 )
 
-// EncodeWrite returns the stored form of a write. Ok is false if the write has none,
-// because it is a signal, does nothing, or is for a channel that is never stored.
+// EncodeWrite returns the stored form of a write.
+// It returns ok = false if the write has no stored form:
+// the write is a signal, does nothing, or changes an untracked channel.
 func (s *Schema) EncodeWrite(w Write) (k Kind, data []byte, ok bool, err error) {
 	if w.channel == nil {
 		return 0, nil, false, nil
@@ -48,8 +49,8 @@ func (s *Schema) WriteFromChange(channel string, k Kind, data []byte) (Write, er
 	})
 }
 
-// readWrite returns the write that performs the action from read. It returns the zero
-// Write for an action without a kind.
+// readWrite returns a write with the action that read returns.
+// An action without a kind becomes the zero Write.
 func (s *Schema) readWrite(channel string, read func(Codec) (Action, error)) (Write, error) {
 	i, err := s.lookup(channel)
 	if err != nil {

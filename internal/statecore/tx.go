@@ -39,8 +39,8 @@ func (tx *Tx) begin(next *values) {
 	clear(tx.marks)
 }
 
-// Clear drops the transaction's references to the state. Call [Tx.Reset] before
-// the next use.
+// Clear removes all references to states, so that they can be garbage collected.
+// Call [Tx.Reset] before the next use.
 func (tx *Tx) Clear() {
 	tx.next, tx.slots, tx.done = nil, nil, true
 	clear(tx.marks)
@@ -101,9 +101,9 @@ func (m *Mark) claim(task int, exclusive, overwrite bool) error {
 	return nil
 }
 
-// Only returns the empty state with the writes of one task applied, which is the
-// view of a sent task. It ends the transaction. It returns the errors of Apply and
-// Finish.
+// Only returns the empty state after the writes of one task.
+// A sent task sees such a state. Only ends the transaction.
+// It returns the same errors as Apply and Finish.
 func Only[W Source](tx *Tx, writes []W) (View, error) {
 	if len(writes) == 1 && writes[0].Core().channel != nil {
 		return tx.only(writes[0].Core())
@@ -135,9 +135,9 @@ func (tx *Tx) only(w Write) (View, error) {
 	return &singleChannelView{tx.schema, i, slot}, nil
 }
 
-// Finish ends the transaction and returns the new state. If superstep is true,
-// ephemeral channels without a write in the transaction become absent. Pass false
-// for an edit from outside of a run.
+// Finish ends the transaction and returns the new state.
+// At the end of a superstep, ephemeral channels without a write become absent.
+// Pass superstep = false for an edit outside a superstep, which keeps them.
 func (tx *Tx) Finish(superstep bool) (View, error) {
 	tx.done = true
 	for i := range tx.marks {
@@ -158,7 +158,7 @@ func (tx *Tx) Finish(superstep bool) (View, error) {
 	return tx.next, nil
 }
 
-// Changed reports whether the transaction wrote to any channel.
+// Changed reports whether the transaction has written to a channel.
 func (tx *Tx) Changed() bool {
 	for i := range tx.marks {
 		if tx.marks[i].dirty {

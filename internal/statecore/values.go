@@ -22,13 +22,13 @@ func ValuesOf(v View) (map[string]json.RawMessage, error) {
 	return out, nil
 }
 
-// ValuesOf is like the function [ValuesOf]. V must be a state of this schema.
+// ValuesOf is like the function [ValuesOf]. It panics if v has another schema.
 func (s *Schema) ValuesOf(v View) (map[string]json.RawMessage, error) {
 	return ValuesOf(s.own(v))
 }
 
-// ViewFromJSON restores a state from the result of ValuesOf. Its error joins a channel
-// error for every mistake.
+// ViewFromJSON returns the state with the given values: the inverse of ValuesOf.
+// The error joins one channel error for each invalid value.
 func (s *Schema) ViewFromJSON(values map[string]json.RawMessage) (View, error) {
 	r := s.Replay(nil)
 	var errs []error
@@ -44,7 +44,7 @@ func (s *Schema) ViewFromJSON(values map[string]json.RawMessage) (View, error) {
 // InputFromJSON converts JSON values by channel name to writes, in the order of the
 // schema. The value for a list or set is one element or an array of elements. The
 // value for a map is an object with entries. The value for any other channel is one
-// update. The error joins a channel error for every mistake.
+// update. The error joins one channel error for each invalid value.
 func (s *Schema) InputFromJSON(values map[string]json.RawMessage) ([]Write, error) {
 	var out []Write
 	var errs []error
@@ -83,7 +83,7 @@ func parseInput(t *Traits, data []byte) (a Action, err error) {
 	return a, nil
 }
 
-// writeJSON is the JSON of a write.
+// writeJSON is the JSON form of a write.
 type writeJSON struct {
 	Channel string          `json:"channel,omitempty"`
 	Op      string          `json:"op,omitempty"`
@@ -120,7 +120,7 @@ func (w Write) describe() (op string, value []byte, err error) {
 // maxShown is the length above which String shortens a value, in bytes.
 const maxShown = 60
 
-// String describes the write for a person. It shortens a long value.
+// String describes the write in a text for people. It shortens a long value.
 func (w Write) String() string {
 	if w.channel == nil {
 		if s := w.Signal(); s != nil {

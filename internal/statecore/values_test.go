@@ -65,7 +65,7 @@ func schemaOf(t *testing.T, handles ...state.Handle) *statecore.Schema {
 	return schema
 }
 
-// apply returns the state after one superstep of one task.
+// apply returns the state after a superstep in which one task makes the writes.
 func apply[W statecore.Source](t *testing.T, s *statecore.Schema, v statecore.View, writes ...W) statecore.View {
 	t.Helper()
 	tx := s.Begin(v)
@@ -158,7 +158,7 @@ func TestInputFromJSONReturnsWrites(t *testing.T) {
 	}
 }
 
-func TestInputFromJSONGivesIDsToElements(t *testing.T) {
+func TestInputFromJSONAddsMissingIDsToElements(t *testing.T) {
 	t.Parallel()
 	c := newChannels()
 	schema := schemaOf(t, c.handles()...)
@@ -194,7 +194,7 @@ func TestInputFromJSONReportsEveryMistake(t *testing.T) {
 	assert.ErrorContains(t, err, `"last"`)
 }
 
-func TestWritesAsJSONAndText(t *testing.T) {
+func TestWritesAreDescribedAsJSONAndText(t *testing.T) {
 	t.Parallel()
 	c, three := newChannels(), 3
 	long := strings.Repeat("é", 100)
@@ -255,7 +255,7 @@ func TestRenameReadsRecordsWithTheFormerName(t *testing.T) {
 	c := newChannels()
 	schema := schemaOf(t, c.handles()...)
 	require.NoError(t, schema.Rename("messages", "list"))
-	require.NoError(t, schema.Rename("messages", "list"), "the same again")
+	require.NoError(t, schema.Rename("messages", "list"), "the same rename again")
 
 	r := schema.Replay(nil)
 	require.NoError(t, r.Apply("messages", statecore.KindAppend, []byte(`["a"]`)))
@@ -360,10 +360,10 @@ func TestCheckReturnsTheErrorOfChanges(t *testing.T) {
 	}{
 		{"an int in an any", anything.Put(1), true},
 		{"a float in an any", anything.Put(1.0), false},
-		{"in an element", list.Put(map[string]any{"n": 1}), true},
-		{"in an entry", entries.Put(map[string]any{"n": 1}), true},
-		{"never stored", secret.Put(1), false},
-		{"plain", plain.Put("a"), false},
+		{"an int in a list element", list.Put(map[string]any{"n": 1}), true},
+		{"an int in a map entry", entries.Put(map[string]any{"n": 1}), true},
+		{"an untracked channel", secret.Put(1), false},
+		{"a string", plain.Put("a"), false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -7,7 +7,7 @@ type View interface {
 	Slot(c Channel) Slot
 }
 
-// values is a state with one slot for each channel of its schema.
+// values is a View that has one slot for each channel of its schema.
 type values struct {
 	schema *Schema
 	slots  []Slot
@@ -29,7 +29,7 @@ func newValues(s *Schema) *values {
 
 func (v *values) Slot(c Channel) Slot { return v.slots[v.schema.mustIndex(c)] }
 
-// singleChannelView is a state in which one channel has a value.
+// singleChannelView is a View in which only one channel has a value.
 type singleChannelView struct {
 	schema *Schema
 	index  int
@@ -51,8 +51,9 @@ type sentView struct {
 	missed func(channel string)
 }
 
-// WatchSent wraps v, the view of a sent task. The wrapper calls missed when the task
-// reads a channel that has a value in the state but was not sent.
+// WatchSent returns a copy of v, the view of a sent task, that reports missing values.
+// The copy calls missed with the name of each channel that the task reads
+// although the channel was not sent and has a value in state.
 func WatchSent(v, state View, missed func(channel string)) View {
 	return &sentView{v, state, missed}
 }
@@ -65,8 +66,9 @@ func (v *sentView) Slot(c Channel) Slot {
 	return slot
 }
 
-// overlay is a base state with the writes of one task. Each read of a channel folds
-// the writes to the channel. A read does not change the buffers of the base state.
+// overlay is a view of a base state after the writes of one task.
+// A read of a channel folds the writes to that channel.
+// The fold does not change the buffers of the base state.
 type overlay struct {
 	base   *values
 	writes []Write
@@ -108,7 +110,7 @@ func (o *overlay) slot(i int) Slot {
 	return slot
 }
 
-// valuesOf converts v to values, which have a slot for each channel.
+// valuesOf returns the state of v with one slot for each channel.
 func valuesOf(v View) *values {
 	switch v := v.(type) {
 	case *sentView:
@@ -127,11 +129,11 @@ func valuesOf(v View) *values {
 	return v.(*values)
 }
 
-// own converts v to values. It panics if v is a state of another schema.
+// own returns the values of v. It panics if v is a view of another schema.
 func (s *Schema) own(v View) *values {
 	own := valuesOf(v)
 	if own.schema != s {
-		panic("state: a view of another schema")
+		panic("state: the view belongs to another schema; pass a view of the same graph")
 	}
 	return own
 }
@@ -139,8 +141,9 @@ func (s *Schema) own(v View) *values {
 // Empty returns the state in which every channel is absent.
 func (s *Schema) Empty() View { return newValues(s) }
 
-// Import returns a copy of base in which the channels that both schemas have get
-// their values from v. A nil base means the empty state.
+// Import returns a copy of base with values from v.
+// It takes the values of the channels that both schemas have.
+// A nil base means the empty state.
 func (s *Schema) Import(base, v View) View {
 	next := newValues(s)
 	if base != nil {

@@ -2,22 +2,24 @@ package statecore
 
 import "fmt"
 
-// A Write is one change to one channel, or a [Signal]. The zero Write does
-// nothing. A Write is immutable and may be applied more than once.
+// A Write is one change to one channel, or a [Signal].
+// The zero Write does nothing.
+// A Write is immutable and may be applied more than once.
 type Write struct {
 	channel *Traits // nil for a signal
 	action  Action
 }
 
-// An Action is the content of a write to a channel. The channel defines the type
-// of Data.
+// An Action is the content of a write to a channel.
+// The kind of the channel defines the type of Data.
 type Action struct {
 	Kind Kind
 	Data any
 }
 
-// A Signal is the content of a write that steers the engine and changes no channel.
-// Examples are Goto and Send of package graph.
+// A Signal is an instruction to the engine, such as the next node to run.
+// A write carries either a signal or a change to a channel.
+// Package graph defines the signals.
 type Signal interface {
 	// Signal returns a description for errors and traces, such as "goto review".
 	Signal() string
@@ -35,7 +37,7 @@ func SignalWrite(s Signal) Write { return Write{action: Action{Data: s}} }
 // Core returns w.
 func (w Write) Core() Write { return w }
 
-// Signal returns the signal that w carries, or nil if w is for a channel.
+// Signal returns the signal that w carries, or nil if w changes a channel.
 func (w Write) Signal() Signal {
 	if w.channel != nil {
 		return nil
@@ -44,7 +46,7 @@ func (w Write) Signal() Signal {
 	return s
 }
 
-// Channel returns the name of the channel that w is for, or "" for a signal.
+// Channel returns the name of the channel that w changes, or "" for a signal.
 func (w Write) Channel() string {
 	if w.channel == nil {
 		return ""
@@ -59,16 +61,16 @@ func (w Write) IsNoop() bool { return w.channel == nil && w.action.Data == nil }
 // format and never change.
 type Kind uint8
 
-// A stored change or write has one of these kinds.
+// The kinds of stored changes and writes.
 const (
-	KindSet       Kind = 1 // replace the value
-	KindAppend    Kind = 2 // append elements
+	KindSet       Kind = 1 // replace the value by the stored value
+	KindAppend    Kind = 2 // append elements to a list
 	KindPut       Kind = 3 // replace elements with known ids, and append the others
 	KindRemove    Kind = 4 // remove the elements or entries with these keys
-	KindMerge     Kind = 5 // add or replace entries
+	KindMerge     Kind = 5 // add entries to a map or replace them
 	KindClear     Kind = 6 // make the channel absent, or the list empty
 	KindUpdate    Kind = 7 // pass updates to the reducer
-	KindOverwrite Kind = 8 // replace the value without the reducer
+	KindOverwrite Kind = 8 // replace the value without a call of the reducer
 )
 
 var kindNames = [...]string{

@@ -1,4 +1,4 @@
-// Package suggest finds the correct name for a misspelt name.
+// Package suggest finds the known name that a misspelt name resembles most.
 package suggest
 
 import (
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// For returns `; did you mean "name"?` with the most similar name. It returns "" if no name
-// is similar.
+// For returns a suggestion for an error message, such as `; did you mean "name"?`.
+// It returns "" if no name is similar.
 func For(given string, names []string) string {
 	allowed := max(1, len(given)/3)
 	if len(given) > 3 {
@@ -25,8 +25,8 @@ func For(given string, names []string) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// distance returns the Levenshtein distance of two texts. This is the number of letters to
-// insert, remove or replace to get one text from the other.
+// distance returns the Levenshtein distance between two strings:
+// the number of bytes to insert, remove or replace to turn one into the other.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
