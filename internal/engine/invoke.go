@@ -184,7 +184,7 @@ func (r *run) findCheckpoint(in *input) (bool, error) {
 	r.recordAnswers(in)
 	if r.At != "" && (r.At != c.ID || len(in.answers) == 0) {
 		if len(in.answers) > 0 {
-			return false, fmt.Errorf("checkpoint %s is not the thread's newest, and a run from there asks its questions again, so it cannot take an answer: %w", r.At, ErrNoQuestion)
+			return false, fmt.Errorf("checkpoint %s is not the thread's newest, and a run from it asks its questions again: %w", r.At, ErrNoQuestion)
 		}
 		if c.ID != r.At {
 			if c, err = r.log.store.Get(r.ctx, checkpoint.Key{Thread: r.thread, ID: r.At}); err != nil {

@@ -29,7 +29,7 @@ func (t *Task) Once(ctx context.Context, key string, fn func(context.Context) ([
 	around, _ := ctx.Value(enclosingKey{}).(*enclosing)
 	for e := around; e != nil; e = e.outer {
 		if e.call == call {
-			return nil, fmt.Errorf("Once with key %q was called inside its own function: %w", key, ErrDuplicateKey)
+			return nil, fmt.Errorf("Once with key %q calls itself: %w", key, ErrDuplicateKey)
 		}
 	}
 	select {

@@ -14,7 +14,7 @@ const (
 	End   = "__end__"
 )
 
-// AllNodes, in a list of static pauses, means every node.
+// AllNodes means every node. It is used in a list of static pauses.
 const AllNodes = "*"
 
 // A Func is the function of a node.

@@ -153,7 +153,7 @@ func (s *Stream) drop() {
 func Consume(ctx context.Context, run func(context.Context, *Stream) error, newEvent func(Event) any, yield func(any) bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := newStream(newEvent)
-	err := errors.New("a node or a branch ended the goroutine of the run with runtime.Goexit")
+	err := errors.New("runtime.Goexit ended the run")
 	var done sync.WaitGroup
 	done.Go(func() {
 		defer s.deliver(context.Background(), nil)

@@ -177,7 +177,7 @@ func (r *run) applyInput() (*statecore.Tx, error) {
 	}
 	for _, w := range update {
 		if name := w.Channel(); name == "" || r.plan.Schema.Shared(name, r.parent.scope.plan.Schema) {
-			return nil, fmt.Errorf("input of the subgraph: %s: %w: it may only write channels that the subgraph does not share with its parent", w, ErrSignal)
+			return nil, fmt.Errorf("input of the subgraph: %s: %w: it must not write shared channels", w, ErrSignal)
 		}
 	}
 	tx := r.transaction()

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrAmbiguous reports that an update must name its node.
-var ErrAmbiguous = errors.New("more than one node is possible; name the node of the update")
+var ErrAmbiguous = errors.New("the node of the update is ambiguous; name it")
 
 // A NodeUpdate is an update that a caller makes in place of a node.
 type NodeUpdate struct {
