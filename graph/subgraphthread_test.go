@@ -336,7 +336,7 @@ func TestSubgraphThreadErrorsNameThreadAndTask(t *testing.T) {
 		"no subgraph":    {th.Subgraph("plain"), notFound, `task "plain" runs no subgraph`},
 		"finished":       {th.Subgraph("quick"), notFound, `task "quick" has finished`},
 		"inner":          {th.Subgraph("sub", "ask"), notFound, `task "ask" runs no subgraph`},
-		"inner unknown":  {th.Subgraph("sub", "nobody"), notFound, `graph "asker" has no due task "nobody", and no due task that runs a subgraph`},
+		"inner unknown":  {th.Subgraph("sub", "nobody"), notFound, `graph "asker" has no due task "nobody"; the due tasks that run subgraphs are []`},
 		"unknown thread": {g.Thread("other").Subgraph("sub"), notFound, `thread "other"`},
 		"no such at":     {th.Subgraph("sub").At("01"), notFound, `checkpoint 01 of the subgraph of task "sub"`},
 		"parent's at":    {th.Subgraph("sub").At(snap.ID), notFound, snap.ID},

@@ -46,7 +46,8 @@ func (t *Task) splitUpdate(update state.Update, allowed []string) (state.Update,
 		case *Send:
 			if tx == nil {
 				tx = t.scope.plan.Schema.Begin(t.scope.plan.empty)
-				t.ensureExtras().sends = slices.Grow(t.ensureExtras().sends, len(update)-i)
+				x := t.ensureExtras()
+				x.sends = slices.Grow(x.sends, len(update)-i)
 			}
 			if err := t.addSend(tx, s, allowed); err != nil {
 				return nil, err

@@ -136,7 +136,7 @@ func (p *Plan) decodeControl(c *control, pending *pendingWrites, runs func(*save
 	}
 	f.next = p.findNodes(c.Next, &f.missing)
 	f.waiting = p.findNodes(c.Waiting, &f.missing)
-	f.sends = slices.Grow(f.sends, len(c.Sends))
+	f.sends = make([]sentTask, 0, len(c.Sends))
 	tx := p.Schema.Begin(p.empty)
 	for i, stored := range c.Sends {
 		n := p.byName[p.current(stored.Node)]

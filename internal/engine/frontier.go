@@ -41,7 +41,7 @@ func (f *frontier) idle() bool { return len(f.next)+len(f.sends)+len(f.missing) 
 
 // unknown returns the names of due nodes that the graph does not have.
 func (f *frontier) unknown() []string {
-	names := slices.Clone(f.missing)
+	names := slices.Clip(f.missing)
 	for i := range f.sends {
 		if n := f.sends[i].node; n.Run == nil {
 			names = append(names, n.Name)

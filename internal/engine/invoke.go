@@ -266,8 +266,8 @@ func (r *run) entryFrontier(before *frontier) (frontier, error) {
 
 // fork begins a new branch of the thread at the restored checkpoint.
 func (r *run) fork() error {
-	if unknown := r.front.unknown(); len(unknown) > 0 { // the fork would lose them
-		return missingNodes(r.plan, unknown)
+	if err := r.checkNodes(); err != nil { // the fork would lose a node
+		return err
 	}
 	r.newOrigin()
 	r.step++

@@ -112,9 +112,6 @@ func (r *run) callingTask(id string) (*Task, error) {
 			callers = append(callers, t.ID())
 		}
 	}
-	if len(callers) == 0 {
-		return nil, fmt.Errorf("graph %q has no due task %q, and no due task that runs a subgraph: %w", r.plan.Name, id, checkpoint.ErrNotFound)
-	}
 	return nil, fmt.Errorf("graph %q has no due task %q; the due tasks that run subgraphs are %q: %w", r.plan.Name, id, callers, checkpoint.ErrNotFound)
 }
 

@@ -39,7 +39,7 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 		return fmt.Errorf("checkpoint %s (version %q): %w", c.ID, c.Version, err)
 	}
 	r.warnLostJoins(ctl.Joins)
-	front.missing = slices.Concat(front.missing, r.pending.missing)
+	front.missing = append(front.missing, r.pending.missing...)
 	r.front, r.step = front, c.Step
 	r.settles = len(c.Writes) > 0
 	if r.parent == nil {

@@ -82,8 +82,8 @@ func (r *run) checkLimits() error {
 	if r.nodeCtx.Err() != nil { // in a subgraph, the calling node may have timed out
 		return context.Cause(r.nodeCtx)
 	}
-	if unknown := r.front.unknown(); len(unknown) > 0 {
-		return missingNodes(r.plan, unknown)
+	if err := r.checkNodes(); err != nil {
+		return err
 	}
 	if r.stepsDone >= r.limits.MaxSteps {
 		err := fmt.Errorf("%w: %d ran, and %q are due; %s; the next run continues",
@@ -107,10 +107,14 @@ func (r *run) loopAdvice() string {
 	return "raise MaxSteps, or look for a loop that does not end"
 }
 
-// missingNodes returns the error of a thread whose due nodes the graph does not have.
-func missingNodes(p *Plan, missing []string) error {
+// checkNodes returns an error if the graph does not have a node that is due.
+func (r *run) checkNodes() error {
+	unknown := r.front.unknown()
+	if len(unknown) == 0 {
+		return nil
+	}
 	return fmt.Errorf("%w: the thread is to run %q%s; if it was renamed, compile graph %q with Migrations{Nodes: map[string]string{%q: its present name}}; new input or Update also get past it",
-		ErrUnknownNode, missing, suggestNode(p, missing[0]), p.Name, missing[0])
+		ErrUnknownNode, unknown, suggestNode(r.plan, unknown[0]), r.plan.Name, unknown[0])
 }
 
 // superstep runs the due tasks and commits their writes.
@@ -238,7 +242,7 @@ func (r *run) classify(tasks []Task) error {
 		return nil
 	}
 	if cause := r.ctx.cause(); cause != nil {
-		errs = slices.Insert(errs, 0, cause)
+		errs = append([]error{cause}, errs...)
 	}
 	if len(errs) > 0 {
 		r.pauses = nil
