@@ -23,24 +23,17 @@ func (s *Store) Lease(ctx context.Context, thread string) (checkpoint.Lease, err
 	if thread == "" {
 		return nil, fmt.Errorf("memcheckpoint: lease: empty thread id: %w", checkpoint.ErrInvalid)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.leases[thread] != nil {
+	l := &lease{Store: s, thread: thread}
+	if _, held := s.leases.LoadOrStore(thread, l); held {
 		return nil, fmt.Errorf("memcheckpoint: lease of thread %q: another run holds it: %w", thread, checkpoint.ErrConflict)
 	}
-	l := &lease{Store: s, thread: thread}
-	s.leases[thread] = l
 	return l, nil
 }
 
 // Release implements [checkpoint.Lease].
 func (l *lease) Release(context.Context) error {
 	l.released.Store(true)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.leases[l.thread] == l {
-		delete(l.leases, l.thread)
-	}
+	l.leases.CompareAndDelete(l.thread, l)
 	return nil
 }
 

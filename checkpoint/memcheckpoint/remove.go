@@ -20,38 +20,48 @@ func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error
 		if err := ctx.Err(); err != nil {
 			return removed, err
 		}
-		if t := s.lock(id, false); t != nil {
-			t.markExpired(&p)
-			removed += s.sweep(id, t)
-			t.mu.Unlock()
-		}
+		removed += s.remove(id, func(t *thread) { t.markExpired(&p) })
 	}
 	return removed, ctx.Err()
 }
 
 // DeleteRuns implements [checkpoint.RunDeleter].
-func (s *Store) DeleteRuns(ctx context.Context, thread string, runs ...string) error {
+func (s *Store) DeleteRuns(ctx context.Context, id string, runs ...string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if thread == "" {
+	if id == "" {
 		return fmt.Errorf("memcheckpoint: delete runs: empty thread id: %w", checkpoint.ErrInvalid)
 	}
 	if slices.Contains(runs, "") {
-		return fmt.Errorf("memcheckpoint: delete runs of thread %q: empty run id: %w", thread, checkpoint.ErrInvalid)
+		return fmt.Errorf("memcheckpoint: delete runs of thread %q: empty run id: %w", id, checkpoint.ErrInvalid)
 	}
-	s.remove(thread, func(r *record) bool { return slices.Contains(runs, r.label.run) })
+	ofRuns := func(r *record) bool { return slices.Contains(runs, r.label.run) }
+	s.remove(id, func(t *thread) { t.mark(ofRuns) })
 	return nil
 }
 
-// remove removes the records of a thread for which drop returns true.
-func (s *Store) remove(thread string, drop func(*record) bool) {
-	if t := s.lock(thread, false); t != nil {
-		for _, r := range t.records {
-			r.removed = drop(r)
-		}
-		s.sweep(thread, t)
-		t.mu.Unlock()
+// remove removes the records of a thread that mark marks as removed, and the thread
+// when no record is left. It returns the number of records that it removed.
+func (s *Store) remove(id string, mark func(*thread)) int {
+	t := s.lock(id, false)
+	if t == nil {
+		return 0
+	}
+	defer t.mu.Unlock()
+	mark(t)
+	n := t.sweep()
+	if len(t.records) == 0 {
+		t.deleted = true
+		s.threads.Delete(id)
+	}
+	return n
+}
+
+// mark marks the records for which drop returns true as removed.
+func (t *thread) mark(drop func(*record) bool) {
+	for _, r := range t.records {
+		r.removed = drop(r)
 	}
 }
 
@@ -66,12 +76,10 @@ func (t *thread) markExpired(p *checkpoint.PrunePolicy) {
 		newer[namespace]++
 	}
 	resumable := map[string]bool{}
-	for namespace := range t.newest {
+	for namespace := range newer {
 		resumable[namespace] = t.resumable(namespace)
 	}
-	for _, r := range t.records {
-		r.removed = r.removed || !resumable[r.label.namespace]
-	}
+	t.mark(func(r *record) bool { return r.removed || !resumable[r.label.namespace] })
 }
 
 // resumable reports whether a run can still resume from the checkpoints of a
@@ -106,7 +114,7 @@ func (t *thread) sweep() int {
 	if len(kept) == len(records) {
 		return 0
 	}
-	t.clear(len(kept))
+	t.records, t.byID, t.newest = make([]*record, 0, max(short, len(kept))), nil, nil
 	for _, r := range kept {
 		t.add(r)
 	}

@@ -21,15 +21,13 @@ type Options struct {
 // concurrent use. Create one with [New].
 type Store struct {
 	maxValue int
-
-	mu      sync.Mutex // held only to find, add or remove a thread or a lease
-	threads map[string]*thread
-	leases  map[string]*lease
+	threads  sync.Map // each *thread by its id
+	leases   sync.Map // each *lease by the id of its thread
 }
 
 // New returns an empty store.
 func New(o Options) *Store {
-	return &Store{maxValue: o.MaxValue, threads: map[string]*thread{}, leases: map[string]*lease{}}
+	return &Store{maxValue: o.MaxValue}
 }
 
 // Put implements [checkpoint.Store].
@@ -149,14 +147,14 @@ func (s *Store) list(ctx context.Context, q *checkpoint.Query, yield func(checkp
 }
 
 // DeleteThread implements [checkpoint.Store].
-func (s *Store) DeleteThread(ctx context.Context, thread string) error {
+func (s *Store) DeleteThread(ctx context.Context, id string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if thread == "" {
+	if id == "" {
 		return fmt.Errorf("memcheckpoint: delete thread: empty thread id: %w", checkpoint.ErrInvalid)
 	}
-	s.remove(thread, func(*record) bool { return true })
+	s.remove(id, func(t *thread) { t.mark(func(*record) bool { return true }) })
 	return nil
 }
 
@@ -165,38 +163,24 @@ func (s *Store) DeleteThread(ctx context.Context, thread string) error {
 // thread, and must add a checkpoint to a thread that is new.
 func (s *Store) lock(id string, create bool) *thread {
 	for {
-		s.mu.Lock()
-		t := s.threads[id]
-		created := t == nil && create
-		if created {
-			t = newThread()
-			t.mu.Lock() // before others can find the thread
-			s.threads[id] = t
+		found, ok := s.threads.Load(id)
+		if !ok {
+			if !create {
+				return nil
+			}
+			created := newThread()
+			created.mu.Lock() // before others can find the thread
+			if found, ok = s.threads.LoadOrStore(id, created); !ok {
+				return created
+			}
 		}
-		s.mu.Unlock()
-		if t == nil || created {
-			return t
-		}
+		t := found.(*thread)
 		t.mu.Lock()
 		if !t.deleted {
 			return t
 		}
 		t.mu.Unlock() // another goroutine deleted the thread while this one waited
 	}
-}
-
-// sweep removes the records that are marked as removed, and the thread when no
-// record is left. It returns the number of records that it removed. The caller
-// holds the lock of the thread.
-func (s *Store) sweep(id string, t *thread) int {
-	n := t.sweep()
-	if len(t.records) == 0 {
-		t.deleted = true
-		s.mu.Lock()
-		delete(s.threads, id)
-		s.mu.Unlock()
-	}
-	return n
 }
 
 func notFound(k checkpoint.Key) error {

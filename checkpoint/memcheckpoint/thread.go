@@ -1,7 +1,6 @@
 package memcheckpoint
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -21,9 +20,11 @@ type thread struct {
 	// records are in the order in which the store accepted them. The elements
 	// are never replaced: removing records makes a new slice.
 	records []*record
-	byID    map[string]*record
-	newest  map[string]*record // by namespace
 	pending map[*record]*pendingWrites
+
+	// A short thread has no maps, because they would take most of its memory.
+	byID   map[string]*record
+	newest map[string]*record // by namespace
 }
 
 // A record is one stored checkpoint. The mutex of the thread guards parent,
@@ -53,25 +54,16 @@ type label struct {
 }
 
 func newThread() *thread {
-	t := &thread{created: time.Now().UnixNano()}
-	t.clear(fewRecords)
-	return t
+	return &thread{created: time.Now().UnixNano(), records: make([]*record, 0, short)}
 }
 
-// fewRecords is the number of records for which a new thread has room.
-const fewRecords = 14
-
-// clear removes all records, and makes room for n.
-func (t *thread) clear(n int) {
-	t.records = make([]*record, 0, n)
-	t.byID = make(map[string]*record, n)
-	t.newest = map[string]*record{}
-}
+// short is the maximum number of records in a thread that has no maps.
+const short = 14
 
 // put adds a checkpoint to the thread.
 func (t *thread) put(c *checkpoint.Checkpoint, head string) error {
-	newest := t.newest[c.Namespace]
-	if existing := t.byID[c.ID]; existing != nil {
+	newest := t.newestOf(c.Namespace)
+	if existing := t.withID(c.ID); existing != nil {
 		if existing == newest && existing.parentID() == c.Parent {
 			return nil // the caller repeats its last Put
 		}
@@ -87,11 +79,15 @@ func (t *thread) put(c *checkpoint.Checkpoint, head string) error {
 			return parentNotFound(c)
 		}
 	}
+	previous := parent
+	if c.Snapshot != nil { // a snapshot starts a lineage, which needs nothing before it
+		previous = nil
+	}
 	t.updated = max(t.updated, t.created, time.Now().UnixNano())
 	t.add(&record{
 		id:       c.ID,
 		parent:   parent,
-		previous: previous(c, parent),
+		previous: previous,
 		label:    newest.labelOf(c),
 		step:     c.Step,
 		time:     t.updated,
@@ -108,26 +104,55 @@ func (t *thread) put(c *checkpoint.Checkpoint, head string) error {
 // add appends a record to the thread and makes it the newest of its namespace.
 func (t *thread) add(r *record) {
 	t.records = append(t.records, r)
-	t.byID[r.id] = r
-	t.newest[r.label.namespace] = r
+	if t.byID != nil {
+		t.index(r)
+	} else if len(t.records) > short {
+		t.byID, t.newest = map[string]*record{}, map[string]*record{}
+		t.index(t.records...)
+	}
 }
 
-// previous returns the record before c in its lineage. A snapshot starts a new
-// lineage, so nothing before it needs to be kept.
-func previous(c *checkpoint.Checkpoint, parent *record) *record {
-	if c.Snapshot != nil {
-		return nil
+// index adds records to the maps.
+func (t *thread) index(records ...*record) {
+	for _, r := range records {
+		t.byID[r.id] = r
+		t.newest[r.label.namespace] = r
 	}
-	return parent
+}
+
+// withID returns the record of any namespace with the id, or nil.
+func (t *thread) withID(id string) *record {
+	if t.byID != nil {
+		return t.byID[id]
+	}
+	return t.last(func(r *record) bool { return r.id == id })
+}
+
+// newestOf returns the newest record of a namespace, or nil.
+func (t *thread) newestOf(namespace string) *record {
+	if t.newest != nil {
+		return t.newest[namespace]
+	}
+	return t.last(func(r *record) bool { return r.label.namespace == namespace })
+}
+
+// last returns the last record that matches, or nil.
+func (t *thread) last(matches func(*record) bool) *record {
+	for _, r := range slices.Backward(t.records) {
+		if matches(r) {
+			return r
+		}
+	}
+	return nil
 }
 
 // find returns nil if there is no such checkpoint. An empty id finds the newest
 // checkpoint of the namespace.
 func (t *thread) find(k checkpoint.Key) *record {
 	if k.ID == "" {
-		return t.newest[k.Namespace]
+		return t.newestOf(k.Namespace)
 	}
-	if r := t.byID[k.ID]; r != nil && r.label.namespace == k.Namespace {
+	if r := t.withID(k.ID); r != nil && r.label.namespace == k.Namespace {
 		return r
 	}
 	return nil
@@ -138,15 +163,11 @@ func (t *thread) before(q *checkpoint.Query) ([]*record, error) {
 	if q.Before == "" {
 		return t.records, nil
 	}
-	limit := t.byID[q.Before]
+	limit := t.withID(q.Before)
 	if limit == nil {
 		return nil, notFound(checkpoint.Key{Thread: q.Thread, ID: q.Before})
 	}
-	i, _ := slices.BinarySearchFunc(t.records, limit.time, func(r *record, at int64) int { return cmp.Compare(r.time, at) })
-	for t.records[i] != limit { // several records may have the same time
-		i++
-	}
-	return t.records[:i], nil
+	return t.records[:slices.Index(t.records, limit)], nil
 }
 
 // listed returns the checkpoint that List yields for a record. It returns false if the

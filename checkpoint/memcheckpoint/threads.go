@@ -44,13 +44,11 @@ func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkp
 // threadIDs returns the ids with the prefix in order.
 func (s *Store) threadIDs(prefix string) []string {
 	var ids []string
-	s.mu.Lock()
-	for id := range s.threads {
-		if strings.HasPrefix(id, prefix) {
+	for key := range s.threads.Range {
+		if id := key.(string); strings.HasPrefix(id, prefix) {
 			ids = append(ids, id)
 		}
 	}
-	s.mu.Unlock()
 	slices.Sort(ids)
 	return ids
 }
@@ -70,12 +68,9 @@ func (s *Store) CopyThread(ctx context.Context, from, to string) error {
 	}
 	copied := t.copy()
 	t.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.threads[to] != nil {
+	if _, exists := s.threads.LoadOrStore(to, copied); exists {
 		return fmt.Errorf("memcheckpoint: copy thread %q: thread %q already exists: %w", from, to, checkpoint.ErrConflict)
 	}
-	s.threads[to] = copied
 	return nil
 }
 

@@ -15,7 +15,7 @@ type values struct {
 }
 
 // inlineChannels is the maximum number of channels in a small schema.
-const inlineChannels = 4
+const inlineChannels = 2
 
 func newValues(s *Schema) *values {
 	v := &values{schema: s}
