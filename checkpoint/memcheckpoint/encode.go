@@ -35,14 +35,6 @@ func decode(encoded string) ([]checkpoint.Change, error) {
 	return changes, nil
 }
 
-// bytesOf returns a copy of a value, and nil for an empty one.
-func bytesOf(value string) []byte {
-	if value == "" {
-		return nil
-	}
-	return []byte(value)
-}
-
 // lineage returns the lineage of a record, oldest first.
 func (r *record) lineage() ([]checkpoint.Delta, error) {
 	n := 0

@@ -199,7 +199,7 @@ func (t *thread) checkpoint(thread string, r *record) checkpoint.Checkpoint {
 		Run:      r.label.run,
 		Version:  r.label.version,
 		Metadata: maps.Clone(r.label.metadata),
-		Control:  bytesOf(r.control),
+		Control:  append([]byte(nil), r.control...),
 		Time:     time.Unix(0, r.time),
 	}
 }
