@@ -127,7 +127,7 @@ func (s reportingStore) PutWrites(ctx context.Context, k checkpoint.Key, w []che
 		return err
 	}
 	for _, w := range w {
-		if w.Channel == "$done" { // the last write of a task's result
+		if w.Kind&0x80 != 0 { // the last write of a task's result
 			s.did("saved", k.ID, w.Task)
 		}
 	}

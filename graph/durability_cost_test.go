@@ -100,9 +100,10 @@ func TestResultsAreStoredTogether(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				const tasks = 1_000
-				var calls atomic.Int64
-				s := &gatedStore{Store: newStore(), putWrites: func(context.Context, []checkpoint.Write) error {
+				var calls, stored atomic.Int64
+				s := &gatedStore{Store: newStore(), putWrites: func(_ context.Context, writes []checkpoint.Write) error {
 					calls.Add(1)
+					stored.Add(int64(len(writes)))
 					time.Sleep(time.Millisecond)
 					return nil
 				}}
@@ -127,6 +128,7 @@ func TestResultsAreStoredTogether(t *testing.T) {
 					}
 				}
 				assert.Equal(t, tasks-1, finished, "results in the store while the slow task runs")
+				assert.EqualValues(t, tasks-1, stored.Load(), "pending writes, one for each result")
 				wg.Wait()
 				if d == graph.Sync {
 					assert.Less(t, calls.Load(), int64(tasks/20), "calls of PutWrites")

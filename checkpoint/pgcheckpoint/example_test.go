@@ -30,6 +30,7 @@ func ExampleScripts() {
 	// 001_checkpoint true
 	// 002_functions true
 	// 003_load true
+	// 004_writes true
 }
 
 // PoolConfig detects a transaction pooler by its address.

@@ -445,4 +445,5 @@ func ExampleScripts() {
 	// 20261121090005_agent_checkpoints.sql
 	// 20261121090006_proposals.sql
 	// 20261122090001_weft_load.sql
+	// 20261123090001_weft_writes.sql
 }

@@ -22,6 +22,7 @@ var stamps = map[string]string{
 	"001_checkpoint": "20261121090001_weft_checkpoint",
 	"002_functions":  "20261121090002_weft_functions",
 	"003_load":       "20261122090001_weft_load",
+	"004_writes":     "20261123090001_weft_writes",
 }
 
 // folder contains the migrations as the Supabase CLI expects them.

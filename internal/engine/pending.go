@@ -57,7 +57,7 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 	if persistent := t.extrasOrNone().persistent; persistent != nil {
 		e.addJSON(markPersist, persistent)
 	}
-	e.add(markDone, 0, nil)
+	e.end()
 	return e.out, e.err
 }
 

@@ -15,7 +15,7 @@ import (
 // These are the channels of marks. A mark is a pending write of the engine.
 // A pending write with any other channel is a write to a channel of the graph.
 const (
-	markDone    = "$done"   // the task has finished; no data
+	markDone    = "$done"   // the task has finished, and its result has no other pending write; no data
 	markGoto    = "$goto"   // a target of the task; the data is the name of a node
 	markSend    = "$send"   // a target of the task; the data is a storedSend
 	markParent  = "$parent" // a write for the parent graph; the data is a storedParent
@@ -28,6 +28,15 @@ const (
 	markVoid    = "$void"   // for each task, the index below which its results do not count
 	markGone    = "$gone"   // replaces a pending write that a rollback removed; no data
 )
+
+// endOfResult is a bit in the kind of the last pending write of a task's result.
+// Older versions stored a [markDone] after that write instead.
+const endOfResult = 0x80
+
+// endsResult reports whether the pending write is the last one of a task's result.
+func endsResult(w *checkpoint.Write) bool {
+	return w.Channel == markDone || w.Kind&endOfResult != 0
+}
 
 // These marks have a fixed index. So a later mark replaces the earlier one.
 const (
@@ -161,7 +170,7 @@ func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) 
 	}
 	for i := range writes { // decode of a question depends on whether the task is done
 		w := &writes[i]
-		if w.Channel != markDone {
+		if !endsResult(w) {
 			continue
 		}
 		if id := p.currentTask(w.Task); w.Index >= d.out.void[id] {
@@ -333,7 +342,7 @@ func (d *pendingDecoder) decode(id string, t *savedTask, w *checkpoint.Write) (e
 		err = json.Unmarshal(w.Data, &d.out.stops)
 	default:
 		var write statecore.Write
-		write, err = d.plan.Schema.DecodeWrite(w.Channel, statecore.Kind(w.Kind), w.Data)
+		write, err = d.plan.Schema.DecodeWrite(w.Channel, statecore.Kind(w.Kind&^endOfResult), w.Data)
 		t.writes = append(t.writes, state.Write{Write: write})
 	}
 	return err
@@ -412,6 +421,14 @@ func (e *pendingEncoder) routes(targets []*Node, sends []sentTask) {
 		}
 		e.addJSON(markSend, stored)
 	}
+}
+
+// end marks the end of the result of the task.
+func (e *pendingEncoder) end() {
+	if len(e.out) == 0 {
+		e.add(markDone, 0, nil)
+	}
+	e.out[len(e.out)-1].Kind |= endOfResult
 }
 
 // encodeMark returns a pending write with a fixed index.

@@ -135,7 +135,7 @@ func (p *Plan) WaitsAt(c *checkpoint.Checkpoint, node string) (bool, error) {
 	is := func(stored string) bool { return p.current(stored) == p.current(node) }
 	done := func(id string) bool {
 		return slices.ContainsFunc(c.Writes, func(w checkpoint.Write) bool {
-			return w.Channel == markDone && p.currentTask(w.Task) == id && w.Index >= void.out.void[id]
+			return endsResult(&w) && p.currentTask(w.Task) == id && w.Index >= void.out.void[id]
 		})
 	}
 	if slices.ContainsFunc(ctl.Waiting, is) || slices.ContainsFunc(ctl.Next, is) && !done(p.current(node)) {

@@ -105,7 +105,7 @@ func (s observedStore) PutWrites(ctx context.Context, k checkpoint.Key, writes [
 		return err
 	}
 	for _, w := range writes {
-		if w.Channel == "$done" { // this write completes the result of a task
+		if w.Kind&0x80 != 0 { // this write completes the result of a task
 			s.tell("kept", k.ID, w.Task)
 		}
 	}
