@@ -115,7 +115,7 @@ func (r *run) newCheckpoint(source checkpoint.Source) *checkpoint.Checkpoint {
 }
 
 // A commitBuffer holds memory of stored checkpoints for later commits.
-// Only Sync uses it: the store no longer needs a checkpoint after Put has returned.
+// Async does not use it, because its writer still needs a checkpoint after put has returned.
 type commitBuffer struct {
 	checkpoint *checkpoint.Checkpoint
 	changes    []checkpoint.Change
@@ -126,7 +126,7 @@ type commitBuffer struct {
 
 // keep keeps the memory of the stored checkpoint c and of the checkpoint before it.
 func (b *commitBuffer) keep(c, before *checkpoint.Checkpoint, mode Durability) {
-	if mode == Sync {
+	if mode != Async {
 		b.checkpoint, b.changes, b.control = before, c.Changes, c.Control
 	} else {
 		*b = commitBuffer{}

@@ -39,8 +39,8 @@ func (d Durability) String() string {
 // Each durability mode has its own writer.
 // The subgraphs of a superstep use the writer concurrently.
 //
-// The async and exit writers keep the arguments of put and write.
-// The sync writer does not keep them, so the caller may reuse their memory.
+// Only the async writer keeps the checkpoint that is passed to put.
+// The other writers keep nothing but its snapshot, so the caller may reuse its memory.
 type writer interface {
 	// put stores a checkpoint that follows head.
 	put(ctx context.Context, c *checkpoint.Checkpoint, head string) error

@@ -40,31 +40,54 @@ func (w *exitWriter) put(_ context.Context, c *checkpoint.Checkpoint, head strin
 	}
 	h := w.held[c.Namespace]
 	if h == nil || h.checkpoint == nil {
-		w.held[c.Namespace] = &heldCheckpoint{checkpoint: c, head: head, key: c.Key}
-		return nil
+		h = &heldCheckpoint{head: head, checkpoint: &checkpoint.Checkpoint{Parent: c.Parent, Settles: c.Settles, Source: c.Source}}
+		w.held[c.Namespace] = h
 	}
 	h.merge(c)
 	return nil
 }
 
-// merge replaces the held checkpoint by c and adds the held changes to c.
+// merge replaces the held checkpoint by a copy of c and adds the held changes.
+// It also sets the fields of c that differ in the stored checkpoint.
 // If a snapshot includes the changes, merge drops them.
 // So the held data stays within a constant factor of the size of the state.
 func (h *heldCheckpoint) merge(c *checkpoint.Checkpoint) {
 	before := h.checkpoint
 	c.Parent, c.Settles = before.Parent, before.Settles
-	switch {
-	case c.Snapshot != nil:
-		c.Changes = nil
-	case before.Snapshot != nil:
-		c.Snapshot, c.Changes = append(before.Snapshot, c.Changes...), nil
-	default:
-		c.Changes = append(before.Changes, c.Changes...)
-	}
 	if before.Source == checkpoint.Input && c.Namespace != "" {
 		c.Source = checkpoint.Input // the call of the subgraph begins with this checkpoint
 	}
-	h.checkpoint, h.key, h.writes = c, c.Key, nil
+	held := *c
+	held.Control = append(before.Control[:0], c.Control...)
+	switch {
+	case before.ID == "": // c is the first checkpoint
+		held.Changes = appendCopies(nil, c.Changes)
+	case c.Snapshot != nil:
+		held.Changes = nil
+	case before.Snapshot != nil:
+		held.Snapshot, held.Changes = appendCopies(before.Snapshot, c.Changes), nil
+	default:
+		held.Changes = appendCopies(before.Changes, c.Changes)
+	}
+	*h.checkpoint, h.key, h.writes = held, c.Key, nil
+}
+
+// appendCopies appends deep copies of changes to list.
+func appendCopies(list, changes []checkpoint.Change) []checkpoint.Change {
+	size := 0
+	for i := range changes {
+		size += len(changes[i].Data)
+	}
+	data := make([]byte, 0, size) // of all the changes
+	for _, c := range changes {
+		if c.Data != nil {
+			start := len(data)
+			data = append(data, c.Data...)
+			c.Data = data[start:len(data):len(data)]
+		}
+		list = append(list, c)
+	}
+	return list
 }
 
 func (w *exitWriter) write(_ context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
