@@ -311,10 +311,21 @@ func (f modelFrontier) names() []string {
 	return out
 }
 
-// with adds the targets and sends of a caller.
-func (f modelFrontier) with(gotos []string, sends []modelSend) modelFrontier {
-	f.next = insert(f.next, gotos...)
+// with adds the targets and sends of a caller. A deferred target waits, unless it is due
+// already or nothing else is due.
+func (f modelFrontier) with(g *modelGraph, gotos []string, sends []modelSend) modelFrontier {
+	due := f.next
+	for _, to := range gotos {
+		if n := g.nodes[to]; n != nil && n.deferred && !slices.Contains(due, to) {
+			f.waiting = insert(f.waiting, to)
+		} else {
+			f.next = insert(f.next, to)
+		}
+	}
 	f.sends = append(slices.Clone(f.sends), sends...)
+	if f.idle() {
+		f.next, f.waiting = f.waiting, nil
+	}
 	return f
 }
 

@@ -65,7 +65,7 @@ func (t *modelThread) edited() (modelValues, modelFrontier) {
 	for _, e := range t.pending.edits {
 		v = v.with(e)
 	}
-	return v, c.frontier.with(t.pending.gotos, t.pending.sends)
+	return v, c.frontier.with(t.g, t.pending.gotos, t.pending.sends)
 }
 
 // visible returns the content of a snapshot of the newest checkpoint: the state

@@ -29,7 +29,7 @@ func TestOpenRejectsInvalidPathsAndFiles(t *testing.T) {
 		says string
 	}{
 		{name: "a folder", path: folder, want: checkpoint.ErrInvalid, says: "not a regular file"},
-		{name: "no folder", path: filepath.Join(folder, "none", "weft.db"), want: fs.ErrNotExist, says: "its folder"},
+		{name: "no folder", path: filepath.Join(folder, "none", "weft.db"), want: fs.ErrNotExist, says: "the folder of the file"},
 		{name: "a text", path: text, want: checkpoint.ErrFormat, says: "not a database"},
 		{name: "no path", want: checkpoint.ErrInvalid, says: "empty path"},
 		{

@@ -202,10 +202,22 @@ func fire(p *Plan, arrived [][]bool, next []*Node) [][]bool {
 // complete reports whether every source of a join has completed.
 func complete(seen []bool) bool { return seen != nil && !slices.Contains(seen, false) }
 
-// with returns the frontier with more due tasks.
-func (f frontier) with(more routed) frontier {
-	f.next = sortedNodes(slices.Concat(f.next, more.targets))
-	f.sends = slices.Concat(f.sends, more.sends)
+// with returns the frontier with the tasks that a caller adds.
+// A deferred target waits, unless it is due already or nothing else is due.
+func (f frontier) with(added routed) frontier {
+	next, waiting := slices.Clone(f.next), slices.Clone(f.waiting)
+	for _, n := range added.targets {
+		if n.Deferred && !slices.Contains(f.next, n) {
+			waiting = append(waiting, n)
+		} else {
+			next = append(next, n)
+		}
+	}
+	f.next, f.waiting = sortedNodes(next), sortedNodes(waiting)
+	f.sends = slices.Concat(f.sends, added.sends)
+	if f.idle() {
+		f.next, f.waiting = f.waiting, nil
+	}
 	return f
 }
 

@@ -300,7 +300,9 @@ func (r *run) applyEdits(in input) error {
 			return err
 		}
 		stored = append(stored, own...)
-		r.front = r.front.with(to)
+		callers := r.pending.task("")
+		callers.targets, callers.sends = append(callers.targets, to.targets...), append(callers.sends, to.sends...)
+		r.addTargets(callers)
 		if err := r.amend(in.writes); err != nil {
 			return err
 		}

@@ -139,10 +139,17 @@ func (r *run) load(c *checkpoint.Checkpoint) error {
 	if err := r.restore(c); err != nil {
 		return err
 	}
+	r.restored = r.front
 	own := r.pending.tasks[""]
 	if own == nil {
 		return nil
 	}
-	r.front = r.front.with(routed{targets: own.targets, sends: own.sends})
+	r.addTargets(own)
 	return r.amend(own.writes)
+}
+
+// addTargets adds the targets of all callers to the restored frontier.
+// It always starts from that frontier, so a crash between two calls changes nothing.
+func (r *run) addTargets(callers *savedTask) {
+	r.front = r.restored.with(routed{targets: callers.targets, sends: callers.sends})
 }

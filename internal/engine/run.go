@@ -33,6 +33,7 @@ type run struct {
 	source      checkpoint.Source
 	resuming    bool                // an earlier run stopped at the first superstep of this run
 	settles     bool                // the current checkpoint has pending writes
+	restored    frontier            // the frontier of the restored checkpoint, without targets of callers
 	edits       []checkpoint.Change // changes that were made before the superstep, by the caller
 	pauses      []Pause
 	uncommitted []Task        // the tasks of a superstep that was not committed

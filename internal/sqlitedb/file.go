@@ -36,7 +36,7 @@ func resolve(path string) (string, error) {
 	}
 	folder, err := filepath.EvalSymlinks(filepath.Dir(abs))
 	if err != nil {
-		return "", fmt.Errorf("its folder: %w", err)
+		return "", fmt.Errorf("the folder of the file: %w", err)
 	}
 	return filepath.Join(folder, filepath.Base(abs)), nil
 }

@@ -134,7 +134,7 @@ func TestOpenRefuses(t *testing.T) {
 		says       string
 	}{
 		{name: "a folder", path: folder, want: memory.ErrInvalid, says: "not a regular file"},
-		{name: "no folder", path: filepath.Join(folder, "none", "memory.db"), want: fs.ErrNotExist, says: "its folder"},
+		{name: "no folder", path: filepath.Join(folder, "none", "memory.db"), want: fs.ErrNotExist, says: "the folder of the file"},
 		{name: "a text", path: text, want: sqlitememory.ErrFormat, says: "not a database"},
 		{name: "a newer version", path: newer, want: sqlitememory.ErrFormat, says: "version 1000"},
 		{name: "no path", want: memory.ErrInvalid, says: "empty path"},
