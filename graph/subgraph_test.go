@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -413,4 +414,36 @@ func TestNestedFailureKeepsFinishedTasks(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	assert.Equal(t, string(want), got)
+}
+
+// TestSharedWritesBeforeAPauseSurviveSnapshots proves that a persistent subgraph that
+// pauses loses no write to a shared channel, also after its state was stored as a snapshot.
+func TestSharedWritesBeforeAPauseSurviveSnapshots(t *testing.T) {
+	t.Parallel()
+	blob := state.LastWins[string]("blob")
+	for _, mode := range modes {
+		t.Run(mode.String(), func(t *testing.T) {
+			t.Parallel()
+			sub := graph.New("sub", trail, blob)
+			sub.Node("write", func(_ context.Context, v state.View) (state.Update, error) {
+				return state.Update{trail.Put(fmt.Sprint(len(trail.Get(v)))), blob.Put(strings.Repeat("x", 1000))}, nil
+			})
+			sub.Node("ask", func(ctx context.Context, _ state.View) (state.Update, error) {
+				_, err := ask.Wait(ctx, "go on?")
+				return nil, err
+			})
+			chain(sub, "write", "ask")
+			s := newStore()
+			g := build(t, s, func(b *graph.Builder) {
+				b.SubgraphWith("sub", compile(t, sub, graph.Options{}), graph.SubgraphOptions{Persist: "kept"})
+				b.Edge(graph.Start, "sub")
+			})
+			th := in(g.Thread("t"), mode)
+			for i := range 80 {
+				paused := invoke(t, th, note.Put("go"))
+				require.Len(t, paused.Pauses, 1)
+				require.Len(t, trail.Get(done(t, th, ask.Answer(paused.Pauses[0].ID, "yes"))), i+1, "call %d", i)
+			}
+		})
+	}
 }

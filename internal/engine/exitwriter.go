@@ -57,34 +57,23 @@ func (h *heldCheckpoint) merge(c *checkpoint.Checkpoint) {
 	if before.Source == checkpoint.Input && c.Namespace != "" {
 		c.Source = checkpoint.Input // the call of the subgraph begins with this checkpoint
 	}
-	held := *c
-	held.Control = append(before.Control[:0], c.Control...)
-	switch {
-	case before.ID == "": // c is the first checkpoint
-		held.Changes = appendCopies(nil, c.Changes)
-	case c.Snapshot != nil:
-		held.Changes = nil
-	case before.Snapshot != nil:
-		held.Snapshot, held.Changes = appendCopies(before.Snapshot, c.Changes), nil
-	default:
-		held.Changes = appendCopies(before.Changes, c.Changes)
+	control, changes, snapshot := append(before.Control[:0], c.Control...), before.Changes, before.Snapshot
+	*before = *c
+	before.Control, before.Changes = control, nil
+	if c.Snapshot == nil {
+		list := &before.Changes
+		if snapshot != nil {
+			list, changes = &before.Snapshot, snapshot
+		}
+		*list = appendCopies(changes, c.Changes)
 	}
-	*h.checkpoint, h.key, h.writes = held, c.Key, nil
+	h.key, h.writes = c.Key, nil
 }
 
 // appendCopies appends deep copies of changes to list.
 func appendCopies(list, changes []checkpoint.Change) []checkpoint.Change {
-	size := 0
-	for i := range changes {
-		size += len(changes[i].Data)
-	}
-	data := make([]byte, 0, size) // of all the changes
 	for _, c := range changes {
-		if c.Data != nil {
-			start := len(data)
-			data = append(data, c.Data...)
-			c.Data = data[start:len(data):len(data)]
-		}
+		c.Data = slices.Clone(c.Data)
 		list = append(list, c)
 	}
 	return list
@@ -129,16 +118,14 @@ func (w *exitWriter) release(ctx context.Context, h *heldCheckpoint) error {
 			return err
 		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.held, h.key.Namespace)
+	w.drop(h.key.Namespace)
 	return nil
 }
 
 func (w *exitWriter) drop(namespace string) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	delete(w.held, namespace)
+	w.mu.Unlock()
 }
 
 // close stores the held data of all namespaces and stops at the first error.

@@ -205,15 +205,14 @@ func complete(seen []bool) bool { return seen != nil && !slices.Contains(seen, f
 // with returns the frontier with the tasks that a caller adds.
 // A deferred target waits, unless it is due already or nothing else is due.
 func (f frontier) with(added routed) frontier {
-	next, waiting := slices.Clone(f.next), slices.Clone(f.waiting)
 	for _, n := range added.targets {
+		list := &f.next
 		if n.Deferred && !slices.Contains(f.next, n) {
-			waiting = append(waiting, n)
-		} else {
-			next = append(next, n)
+			list = &f.waiting
 		}
+		*list = append(slices.Clip(*list), n)
 	}
-	f.next, f.waiting = sortedNodes(next), sortedNodes(waiting)
+	f.next, f.waiting = sortedNodes(f.next), sortedNodes(f.waiting)
 	f.sends = slices.Concat(f.sends, added.sends)
 	if f.idle() {
 		f.next, f.waiting = f.waiting, nil

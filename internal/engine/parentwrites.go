@@ -16,6 +16,10 @@ const (
 	changeParent = "$parent" // the data is a storedParent
 )
 
+// changesFollow ends a snapshot to which an exitWriter may add the changes of later steps.
+// A run that resumes the call restores writes to shared channels from these changes.
+const changesFollow = "$changes"
+
 // collectParentWrites appends a task's writes for the parent to r.shared and r.toParent.
 func (r *run) collectParentWrites(t *Task) {
 	if r.parent == nil {

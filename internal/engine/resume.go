@@ -80,8 +80,13 @@ func (r *run) replay(c *checkpoint.Checkpoint) error {
 			rp.Import(r.parent.view) // a call begins with the parent's values of shared channels
 			r.shared, r.toParent = nil, nil
 		}
+		snapshot := d.Snapshot
 		for _, ch := range d.Changes {
-			if err := r.replayChange(rp, ch, d.Snapshot); err != nil {
+			if ch.Channel == changesFollow {
+				snapshot = false
+				continue
+			}
+			if err := r.replayChange(rp, ch, snapshot); err != nil {
 				return fmt.Errorf("checkpoint %s: %w", d.ID, err)
 			}
 		}

@@ -95,8 +95,11 @@ func (r *run) addSnapshot(c *checkpoint.Checkpoint, view state.View) error {
 		s.wait = 2 * s.bytes
 		return nil
 	}
-	c.Snapshot = whole
 	s.reset()
 	s.add(whole)
+	if r.parent != nil && r.log.mode == Exit {
+		whole = append(whole, checkpoint.Change{Channel: changesFollow})
+	}
+	c.Snapshot = whole
 	return nil
 }

@@ -143,7 +143,7 @@ func newSnapshotRun(t testing.TB) *snapshotRun {
 	require.NoError(t, err)
 	p := &Plan{Schema: schema, Start: &Node{Name: Start}}
 	p.Link()
-	return &snapshotRun{run: &run{scope: scope{plan: p, view: p.Empty()}}, t: t}
+	return &snapshotRun{run: &run{scope: scope{session: &session{log: &runLog{}}, plan: p, view: p.Empty()}}, t: t}
 }
 
 // step stores a checkpoint with these writes.
