@@ -28,6 +28,7 @@ import (
 	"github.com/weft-go/weft/examples/internal/models"
 	"github.com/weft-go/weft/examples/internal/web"
 	"github.com/weft-go/weft/llm/langchainllm/providers"
+	_ "github.com/weft-go/weft/llm/langchainllm/providers/all" // opens every provider
 	"github.com/weft-go/weft/memory/learn"
 )
 

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/weft-go/weft/llm/langchainllm/providers"
+	_ "github.com/weft-go/weft/llm/langchainllm/providers/all" // opens every provider
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"

@@ -9,6 +9,8 @@ import (
 	"github.com/weft-go/weft/examples/quickstart/internal/offline"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm/providers"
+	_ "github.com/weft-go/weft/llm/langchainllm/providers/anthropic" // opens anthropic
+	_ "github.com/weft-go/weft/llm/langchainllm/providers/openai"    // opens openai, mistral, ollama and compatible
 )
 
 // openModel opens the model that the environment names, and returns a description.

@@ -61,5 +61,5 @@ func TestEnvironmentThatIsNotClear(t *testing.T) {
 	f := newFolder(t)
 	cmd := f.program(f.args([]string{"how many lines?"})...)
 	cmd.Env = append(cmd.Env, "OPENAI_API_KEY=a", "ANTHROPIC_API_KEY=b")
-	f.check(f.finish(cmd), refused, "LLM_PROVIDER does not say which of them counts; or use the offline model with -offline")
+	f.check(f.finish(cmd), refused, "set LLM_PROVIDER to select one provider; or use the offline model with -offline")
 }

@@ -48,6 +48,9 @@ var layers = map[string][]string{
 	"llm":                  {"internal/uuid"},
 	"llm/...":              {"llm"},
 	"llm/langchainllm/...": {"llm", "llm/langchainllm"},
+	"llm/langchainllm/providers/all": {
+		"llm/langchainllm/providers/anthropic", "llm/langchainllm/providers/googleai", "llm/langchainllm/providers/openai",
+	},
 	"tools":                {"llm", "state"},
 	"tools/...":            {"tools", "llm", "state", "internal/toolname", "internal/uuid"},
 	"graph/agent":          {"graph", "llm", "tools", "state"},

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm/providers"
+	_ "github.com/weft-go/weft/llm/langchainllm/providers/all" // opens every provider
 )
 
 func main() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm/providers"
+	_ "github.com/weft-go/weft/llm/langchainllm/providers/all" // opens every provider
 )
 
 // Offline is how examples call their offline models.

@@ -10,31 +10,38 @@ import (
 	"strings"
 )
 
-// ErrUnset says that the environment names no provider.
+// ErrUnset is returned if the environment names no provider.
 var ErrUnset = errors.New("no provider is set up")
 
-// A Config says which model to open. Make one with [Read]. It prints without its
-// key.
+// A Config selects a model. [Read] returns one from the environment; a program can also make
+// one, and add the key with [Config.WithKey]. Its text does not contain the key.
 type Config struct {
 	// Provider is openai, anthropic, googleai, mistral, ollama or compatible.
 	Provider string
-	// Model is the provider's name of the model.
+	// Model is the provider's name of the model. Empty means the default of the provider;
+	// compatible has none.
 	Model string
-	// BaseURL is where OpenAI's form is spoken. Empty for anthropic and
-	// googleai.
+	// BaseURL is the address of a server with OpenAI's API. Empty means the provider's own;
+	// compatible has none. Anthropic and googleai ignore it.
 	BaseURL string
-	// Dimension is how long vectors are, for embeddings. Zero is the model's own length,
-	// which [Config.OpenEmbedder] then asks for.
+	// Dimension is the length of vectors, for embeddings. Zero means the model's own length,
+	// which [Config.OpenEmbedder] then measures.
 	Dimension int
 	// HTTP sends the requests. Nil means [http.DefaultTransport].
 	HTTP http.RoundTripper
 
-	// key is behind a pointer, as package fmt follows none: it prints what is in
-	// a field that is not exported without asking for a String.
+	// key is a pointer, because package fmt does not follow pointers in a struct. It would
+	// print an unexported string without calling the method String.
 	key *string
 }
 
-// String says which model it is, without the key.
+// WithKey returns a copy of c with the key for the provider.
+func (c Config) WithKey(key string) Config {
+	c.key = &key
+	return c
+}
+
+// String returns the provider, the model and the address, without the key.
 func (c Config) String() string {
 	if c.BaseURL == "" {
 		return c.Provider + " " + c.Model
@@ -48,39 +55,49 @@ func (c Config) GoString() string { return c.String() }
 func withoutUser(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
-		return "an address that can not be read"
+		return "an address that cannot be read"
 	}
 	return u.Redacted()
 }
 
-// A source is what is known of a provider.
+// A source describes a provider.
 type source struct {
 	name  string
+	api   string   // the package that opens its models
 	keys  []string // variables that hold its key
-	hints []string // further variables that name it
+	hints []string // other variables that select it
 	model string   // the default
 	base  string   // the default address
 }
 
 var sources = []source{
-	{name: "openai", keys: []string{"OPENAI_API_KEY"}, hints: []string{"OPENAI_BASE_URL"}, model: "gpt-5-mini", base: openAIBase},
-	{name: "anthropic", keys: []string{"ANTHROPIC_API_KEY"}, model: "claude-sonnet-4-5"},
-	{name: "googleai", keys: []string{"GOOGLE_API_KEY"}, model: "gemini-2.5-flash"},
-	{name: "mistral", keys: []string{"MISTRAL_API_KEY"}, model: "mistral-small-latest", base: "https://api.mistral.ai/v1"},
-	{name: "ollama", hints: []string{"OLLAMA_HOST"}, model: "llama3.2", base: "http://127.0.0.1:11434/v1"},
-	{name: "compatible", keys: []string{"OPENAI_API_KEY"}},
+	{name: "openai", api: "openai", keys: []string{"OPENAI_API_KEY"}, hints: []string{"OPENAI_BASE_URL"}, model: "gpt-5-mini", base: openAIBase},
+	{name: "anthropic", api: "anthropic", keys: []string{"ANTHROPIC_API_KEY"}, model: "claude-sonnet-4-5"},
+	{name: "googleai", api: "googleai", keys: []string{"GOOGLE_API_KEY"}, model: "gemini-2.5-flash"},
+	{name: "mistral", api: "openai", keys: []string{"MISTRAL_API_KEY"}, model: "mistral-small-latest", base: "https://api.mistral.ai/v1"},
+	{name: "ollama", api: "openai", hints: []string{"OLLAMA_HOST"}, model: "llama3.2", base: "http://127.0.0.1:11434/v1"},
+	{name: "compatible", api: "openai", keys: []string{"OPENAI_API_KEY"}},
 }
 
 const openAIBase = "https://api.openai.com/v1"
 
-// An environment looks up a variable. What is not set is empty.
+// sourceOf returns the provider with a name.
+func sourceOf(name string) (source, bool) {
+	i := slices.IndexFunc(sources, func(s source) bool { return s.name == name })
+	if i < 0 {
+		return source{}, false
+	}
+	return sources[i], true
+}
+
+// An environment returns the value of a variable, and "" if the variable is not set.
 type environment func(name string) string
 
 func (e environment) get(name string) string { return strings.TrimSpace(e(name)) }
 
-// Read reads the environment by way of getenv, which is [os.Getenv] or a test's.
-// It returns [ErrUnset] if no variable names a provider; every other error names
-// the variable that is missing, wrong, or at odds with another.
+// Read reads the environment with getenv, usually [os.Getenv]. It returns [ErrUnset] if no
+// variable selects a provider. Any other error names the variable that is missing or invalid,
+// or the variables that contradict each other.
 func Read(getenv func(string) string) (Config, error) {
 	c, err := environment(getenv).read()
 	if err != nil {
@@ -104,15 +121,15 @@ func (e environment) read() (Config, error) {
 	if c.Model != "" {
 		return c, nil
 	}
-	if c.elsewhere() && c.Provider != "ollama" {
-		return Config{}, fmt.Errorf("LLM_MODEL is not set: the server at OPENAI_BASE_URL has models of its own")
+	if c.isCompatible() && c.Provider != "ollama" {
+		return Config{}, errors.New("LLM_MODEL is not set: the server at OPENAI_BASE_URL has models of its own")
 	}
 	c.Model = s.model
 	return c, nil
 }
 
-// elsewhere says whether OpenAI's form is spoken by somebody else.
-func (c Config) elsewhere() bool {
+// isCompatible reports whether another server than those of OpenAI and Mistral has OpenAI's API.
+func (c Config) isCompatible() bool {
 	if c.Provider == "mistral" || c.BaseURL == "" {
 		return false
 	}
@@ -120,14 +137,14 @@ func (c Config) elsewhere() bool {
 	return err != nil || u.Hostname() != "api.openai.com"
 }
 
-// source finds the provider.
+// source returns the provider that the variables select.
 func (e environment) source() (source, error) {
 	if name := strings.ToLower(e.get("LLM_PROVIDER")); name != "" {
-		i := slices.IndexFunc(sources, func(s source) bool { return s.name == name })
-		if i < 0 {
-			return source{}, fmt.Errorf("LLM_PROVIDER is %.40q, which is none of %s", name, names())
+		s, ok := sourceOf(name)
+		if !ok {
+			return source{}, fmt.Errorf("LLM_PROVIDER is %.40q; it must be one of %s", name, names())
 		}
-		return sources[i], nil
+		return s, nil
 	}
 	var found []source
 	var set []string
@@ -143,11 +160,11 @@ func (e environment) source() (source, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return source{}, fmt.Errorf("%s are set, and LLM_PROVIDER does not say which of them counts", strings.Join(set, " and "))
+		return source{}, fmt.Errorf("%s are set; set LLM_PROVIDER to select one provider", strings.Join(set, " and "))
 	}
 	for _, variable := range []string{"LLM_API_KEY", "LLM_MODEL"} {
 		if e.get(variable) != "" {
-			return source{}, fmt.Errorf("%s is set, and LLM_PROVIDER is not: it is one of %s", variable, names())
+			return source{}, fmt.Errorf("%s is set, and LLM_PROVIDER is not; it must be one of %s", variable, names())
 		}
 	}
 	return source{}, fmt.Errorf("%w: set LLM_PROVIDER, or the key of a provider such as OPENAI_API_KEY", ErrUnset)
@@ -161,7 +178,7 @@ func names() string {
 	return strings.Join(all, ", ")
 }
 
-// address reads where the provider is.
+// address reads the address of the provider.
 func (e environment) address(c *Config) error {
 	switch c.Provider {
 	case "ollama":
@@ -176,7 +193,7 @@ func (e environment) address(c *Config) error {
 		base := e.get("OPENAI_BASE_URL")
 		if base == "" {
 			if c.Provider == "compatible" {
-				return errors.New("OPENAI_BASE_URL is not set: LLM_PROVIDER is compatible, and nothing says with whom")
+				return errors.New("OPENAI_BASE_URL is not set; LLM_PROVIDER=compatible needs the address of the server")
 			}
 			return nil
 		}
@@ -189,8 +206,8 @@ func (e environment) address(c *Config) error {
 	return nil
 }
 
-// ollamaBase reads OLLAMA_HOST as Ollama does: scheme, port and path may be left
-// out, and 0.0.0.0 is where a server listens and not where one finds it.
+// ollamaBase reads OLLAMA_HOST as Ollama does: the scheme, the port and the path are
+// optional. A server that listens on 0.0.0.0 is reached at 127.0.0.1.
 func ollamaBase(host string) (string, error) {
 	if !strings.Contains(host, "://") {
 		host = "http://" + host
@@ -216,16 +233,14 @@ func (e environment) secret(c *Config, s source) error {
 	for _, variable := range append(slices.Clone(s.keys), "LLM_API_KEY") {
 		if key := e.get(variable); key != "" {
 			if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-				return fmt.Errorf("%s holds what no key can", variable)
+				return fmt.Errorf("%s has a character that no key has", variable)
 			}
 			c.key = &key
 			return nil
 		}
 	}
-	if c.elsewhere() {
-		none := "none"
-		c.key = &none // the server asks for none, and the library insists on one
+	if c.isCompatible() {
 		return nil
 	}
-	return fmt.Errorf("%s is not set, nor is LLM_API_KEY, and %s asks for a key", s.keys[0], s.name)
+	return fmt.Errorf("neither %s nor LLM_API_KEY is set, and %s needs a key", s.keys[0], s.name)
 }

@@ -1,32 +1,38 @@
-// Package providers opens a model, and one for embeddings, by the environment.
+// Package providers opens models, and models for embeddings, by the environment or by name.
+//
+//	import (
+//		"github.com/weft-go/weft/llm/langchainllm/providers"
+//		_ "github.com/weft-go/weft/llm/langchainllm/providers/anthropic"
+//		_ "github.com/weft-go/weft/llm/langchainllm/providers/openai"
+//	)
 //
 //	model, err := providers.FromEnv(ctx)
 //	if errors.Is(err, providers.ErrUnset) {
-//		// no provider is set up; go on without, or say how to set one up
+//		// The environment names no provider: continue without, or tell the user.
 //	}
 //	reply, err := llm.Generate(ctx, model, request)
 //
-// What is read:
+// This package links no provider. Import a package for each API that the program uses, as a
+// database driver: providers/openai (also for Mistral, Ollama and other servers with
+// OpenAI's API), providers/anthropic, providers/googleai, or providers/all. A model whose
+// package is not linked is [ErrNotLinked].
+//
+// The environment variables are:
 //
 //	LLM_PROVIDER     openai, anthropic, googleai, mistral, ollama or compatible
-//	LLM_MODEL        its model; each has a default but compatible
-//	LLM_API_KEY      its key, where the variable of its own is not set:
+//	LLM_MODEL        the model; every provider has a default, except compatible
+//	LLM_API_KEY      the key, if the variable of the provider is not set:
 //	OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY, MISTRAL_API_KEY
-//	OPENAI_BASE_URL  where OpenAI's form is spoken, by whomever: https://host/v1
-//	OLLAMA_HOST      where Ollama listens, as it reads it itself: host:11434
+//	OPENAI_BASE_URL  the address of a server with OpenAI's API: https://host/v1
+//	OLLAMA_HOST      the address of Ollama, in the form that Ollama reads: host:11434
 //	EMBEDDING_MODEL, EMBEDDING_PROVIDER, EMBEDDING_DIM
-//	                 who makes vectors, for [EmbedderFromEnv]: the provider above
-//	                 unless another is named, and as long as the model's own
-//	                 vectors unless a length is given. Without one, opening the
-//	                 model asks for one vector, to know its length.
+//	                 the model for embeddings, its provider and the length of its vectors, for
+//	                 [EmbedderFromEnv]. The default provider is the one above. Without a
+//	                 length, opening the model requests one vector to measure it.
 //
-// What to know:
+// If LLM_PROVIDER is not set, the provider is the one whose variable is set. If the variables
+// of several providers are set, the error names them.
 //
-//   - Without LLM_PROVIDER it is the one whose variable is set. If that is so of
-//     several, the error names them.
-//   - Every model has a [langchainllm.Transport], so all that docs/models.md says
-//     of one holds.
-//   - A key is in no error, no log and no text of a [Config].
-//   - Only who imports this package links the code of providers. Google's alone
-//     makes a program 15 MB larger.
+// Every model has a [langchainllm.Transport]. Errors, logs and the text of a [Config] do not
+// contain the key.
 package providers

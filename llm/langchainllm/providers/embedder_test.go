@@ -12,11 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm/providers"
 )
 
-func TestReadEmbedder(t *testing.T) {
+func TestReadEmbedderSelectsTheModel(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		env, want string
@@ -31,50 +34,48 @@ func TestReadEmbedder(t *testing.T) {
 	}
 	for _, test := range tests {
 		c, err := providers.ReadEmbedder(env(test.env))
-		if err != nil || c.String() != test.want || c.Dimension != test.dimension {
-			t.Errorf("%s: got %q with %d, %v", test.env, c, c.Dimension, err)
-		}
+		require.NoError(t, err, test.env)
+		assert.Equal(t, test.want, c.String(), test.env)
+		assert.Equal(t, test.dimension, c.Dimension, test.env)
 		c.Dimension, c.HTTP = 7, nowhere{}
 		e, err := c.OpenEmbedder(t.Context())
-		if err != nil || e.Model() != "e" || e.Dimension() != 7 {
-			t.Errorf("%s: opened %v, %v", test.env, e, err)
-		}
+		require.NoError(t, err, test.env)
+		assert.Equal(t, "e", e.Model())
+		assert.Equal(t, 7, e.Dimension())
 	}
 }
 
-func TestReadEmbedderRefuses(t *testing.T) {
+func TestReadEmbedderNamesTheWrongVariable(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ env, want string }{
 		{"", "no provider is set up: set EMBEDDING_MODEL"},
 		{"OPENAI_API_KEY=k LLM_MODEL=m", "no provider is set up: set EMBEDDING_MODEL"},
 		{"EMBEDDING_MODEL=e", "EMBEDDING_MODEL is set, and EMBEDDING_PROVIDER is not"},
 		{"EMBEDDING_PROVIDER=openai", "EMBEDDING_PROVIDER is set, and EMBEDDING_MODEL is not"},
-		{"EMBEDDING_MODEL=e ANTHROPIC_API_KEY=" + secret, "anthropic makes no embeddings"},
+		{"EMBEDDING_MODEL=e ANTHROPIC_API_KEY=" + secret, "anthropic has no embeddings"},
 		{"EMBEDDING_MODEL=e OPENAI_API_KEY=" + secret + " EMBEDDING_DIM=long", `EMBEDDING_DIM is "long"`},
 		{"EMBEDDING_MODEL=e OPENAI_API_KEY=" + secret + " EMBEDDING_DIM=0", `EMBEDDING_DIM is "0"`},
 	}
 	for _, test := range tests {
 		_, err := providers.ReadEmbedder(env(test.env))
-		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), secret) {
-			t.Errorf("%s: got %v, want %q", test.env, err, test.want)
-		}
-		if errors.Is(err, providers.ErrUnset) != strings.HasPrefix(test.want, "no provider") {
-			t.Errorf("%s: got %v", test.env, err)
-		}
+		require.ErrorContains(t, err, test.want, test.env)
+		assert.NotContains(t, err.Error(), secret)
+		assert.Equal(t, strings.HasPrefix(test.want, "no provider"), errors.Is(err, providers.ErrUnset), test.env)
 	}
-	if _, err := (providers.Config{Provider: "anthropic"}).OpenEmbedder(t.Context()); err == nil {
-		t.Error("opened anthropic")
-	}
+	_, err := providers.Config{Provider: "anthropic", Model: "m"}.WithKey(secret).OpenEmbedder(t.Context())
+	require.ErrorContains(t, err, "anthropic has no embeddings")
+	_, err = providers.Config{Provider: "openai"}.WithKey(secret).OpenEmbedder(t.Context())
+	require.ErrorContains(t, err, "Config.Model is empty")
 }
 
-// nowhere sends nothing.
+// nowhere is a network that fails.
 type nowhere struct{}
 
 func (nowhere) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("no network")
 }
 
-// vectors answers for every provider, and hears what it is sent.
+// vectors answers the requests to every provider, and keeps them.
 type vectors struct {
 	answer string
 	asked  []string
@@ -92,7 +93,7 @@ func (v *vectors) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func TestOpenEmbedder(t *testing.T) {
+func TestEmbeddersSpeakToTheirProviders(t *testing.T) {
 	t.Parallel()
 	const openAI = `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[3,4]}]}`
 	tests := []struct{ env, answer, path, sent string }{
@@ -104,29 +105,24 @@ func TestOpenEmbedder(t *testing.T) {
 		t.Run(test.env, func(t *testing.T) {
 			t.Parallel()
 			c, err := providers.ReadEmbedder(env("EMBEDDING_MODEL=e " + test.env))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			v := &vectors{answer: test.answer}
 			c.HTTP = v
 			e, err := c.OpenEmbedder(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got, err := e.Embed(t.Context(), []string{"a", "b"})
-			if err != nil || fmt.Sprint(got) != "[[1 2] [3 4]]" {
-				t.Errorf("got %v, %v", got, err)
-			}
-			if len(v.asked) != 1 || !strings.HasPrefix(v.asked[0], test.path) || !strings.Contains(v.asked[0], test.sent) {
-				t.Errorf("asked %q", v.asked)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, [][]float32{{1, 2}, {3, 4}}, got)
+			require.Len(t, v.asked, 1)
+			assert.True(t, strings.HasPrefix(v.asked[0], test.path), v.asked[0])
+			assert.Contains(t, v.asked[0], test.sent)
 		})
 	}
 }
 
-// TestLengthIsAsked: without EMBEDDING_DIM the first vector says how long all are, and no
-// provider is sent a length that nobody has asked for.
-func TestLengthIsAsked(t *testing.T) {
+// TestLengthIsMeasured proves that without EMBEDDING_DIM the first vector determines the
+// length, and that no request asks for a length.
+func TestLengthIsMeasured(t *testing.T) {
 	t.Parallel()
 	const openAI = `{"data":[{"index":0,"embedding":[1,2,3]}]}`
 	tests := []struct{ env, answer string }{
@@ -140,37 +136,30 @@ func TestLengthIsAsked(t *testing.T) {
 		t.Run(test.env, func(t *testing.T) {
 			t.Parallel()
 			c, err := providers.ReadEmbedder(env("EMBEDDING_MODEL=e " + test.env))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			v := &vectors{answer: test.answer}
 			c.HTTP = v
 			e, err := c.OpenEmbedder(t.Context())
-			if err != nil || e.Dimension() != 3 || len(v.asked) != 1 {
-				t.Fatalf("got %v, %v after %q", e, err, v.asked)
-			}
-			if _, err := e.Embed(t.Context(), []string{"a"}); err != nil || len(v.asked) != 2 {
-				t.Errorf("got %v after %q", err, v.asked)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, 3, e.Dimension())
+			require.Len(t, v.asked, 1)
+			_, err = e.Embed(t.Context(), []string{"a"})
+			require.NoError(t, err)
+			require.Len(t, v.asked, 2)
 			for _, asked := range v.asked {
-				if strings.Contains(asked, "dimension") {
-					t.Errorf("asked %s", asked)
-				}
+				assert.NotContains(t, asked, "dimension")
 			}
 			v.answer = strings.Replace(test.answer, ",3]", "]", 1)
-			if _, err := e.Embed(t.Context(), []string{"a"}); !errors.Is(err, llm.ErrMalformed) {
-				t.Errorf("of another length: got %v", err)
-			}
+			_, err = e.Embed(t.Context(), []string{"a"})
+			require.ErrorIs(t, err, llm.ErrMalformed, "a vector of another length")
 		})
 	}
 }
 
-func TestLengthIsNotKnown(t *testing.T) {
+func TestUnknownLengthIsAnError(t *testing.T) {
 	t.Parallel()
 	c, err := providers.ReadEmbedder(env("EMBEDDING_MODEL=e OPENAI_API_KEY=" + secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, test := range map[string]struct {
@@ -180,14 +169,13 @@ func TestLengthIsNotKnown(t *testing.T) {
 		"no network": {t.Context(), nowhere{}}, "no vector": {t.Context(), &vectors{answer: `{"data":[]}`}}, "cancelled": {stopped, nowhere{}},
 	} {
 		c.HTTP = test.http
-		if e, err := c.OpenEmbedder(test.ctx); err == nil || !strings.Contains(err.Error(), "EMBEDDING_DIM") || strings.Contains(err.Error(), secret) {
-			t.Errorf("%s: got %v, %v", name, e, err)
-		}
+		_, err := c.OpenEmbedder(test.ctx)
+		require.ErrorContains(t, err, "EMBEDDING_DIM", name)
+		assert.NotContains(t, err.Error(), secret)
 	}
 }
 
-// TestEmbedderFromEnv asks a server.
-func TestEmbedderFromEnv(t *testing.T) {
+func TestEmbedderFromEnvAsksTheServer(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
@@ -196,9 +184,9 @@ func TestEmbedderFromEnv(t *testing.T) {
 			Model      string   `json:"model"`
 			Dimensions int      `json:"dimensions"`
 		}
-		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil || r.URL.Path != "/v1/embeddings" || sent.Model != "e" {
-			t.Errorf("got %s %+v, %v", r.URL, sent, err)
-		}
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&sent))
+		assert.Equal(t, "/v1/embeddings", r.URL.Path)
+		assert.Equal(t, "e", sent.Model)
 		type datum struct {
 			Index     int       `json:"index"`
 			Embedding []float32 `json:"embedding"`
@@ -209,9 +197,7 @@ func TestEmbedderFromEnv(t *testing.T) {
 		for i := range sent.Input {
 			answer.Data = append(answer.Data, datum{i, make([]float32, cmp.Or(sent.Dimensions, 5))})
 		}
-		if err := json.NewEncoder(w).Encode(answer); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, json.NewEncoder(w).Encode(answer))
 	}))
 	defer server.Close()
 	for name, value := range map[string]string{
@@ -221,17 +207,17 @@ func TestEmbedderFromEnv(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	e, err := providers.EmbedderFromEnv(t.Context())
-	if err != nil || e.Dimension() != 5 || asked != 1 {
-		t.Fatalf("got %v, %v after %d requests", e, err, asked)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, 5, e.Dimension())
+	assert.Equal(t, 1, asked, "requests")
 	t.Setenv("EMBEDDING_DIM", "3")
 	e, err = providers.EmbedderFromEnv(t.Context())
-	if err != nil || e.Dimension() != 3 || asked != 1 {
-		t.Fatalf("got %v, %v after %d requests", e, err, asked)
-	}
-	if v, err := e.Embed(t.Context(), []string{"a"}); err != nil || len(v[0]) != 3 {
-		t.Errorf("got %v, %v", v, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, 3, e.Dimension())
+	assert.Equal(t, 1, asked, "requests")
+	v, err := e.Embed(t.Context(), []string{"a"})
+	require.NoError(t, err)
+	assert.Len(t, v[0], 3)
 }
 
 func ExampleReadEmbedder() {

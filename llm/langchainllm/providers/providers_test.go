@@ -8,17 +8,22 @@ import (
 	"io"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm"
 	"github.com/weft-go/weft/llm/langchainllm/providers"
+	_ "github.com/weft-go/weft/llm/langchainllm/providers/all"
 )
 
 const secret = "sk-very-secret"
 
-// env is an environment: "NAME=value NAME=value".
+// env returns the environment of a text such as "NAME=value NAME=value".
 func env(text string) func(string) string {
 	values := map[string]string{}
 	for _, pair := range strings.Fields(text) {
@@ -28,9 +33,9 @@ func env(text string) func(string) string {
 	return func(name string) string { return values[name] }
 }
 
-func TestRead(t *testing.T) {
+func TestReadSelectsTheModel(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ env, want string }{
+	for _, test := range []struct{ env, want string }{
 		{"OPENAI_API_KEY=k", "openai gpt-5-mini at https://api.openai.com/v1"},
 		{"OPENAI_API_KEY=k LLM_MODEL=m", "openai m at https://api.openai.com/v1"},
 		{"OPENAI_API_KEY=k OPENAI_BASE_URL=http://localhost:8080/v1/ LLM_MODEL=m", "openai m at http://localhost:8080/v1"},
@@ -47,79 +52,106 @@ func TestRead(t *testing.T) {
 		{"OLLAMA_HOST=gpu:1234 LLM_MODEL=qwen3", "ollama qwen3 at http://gpu:1234/v1"},
 		{"OLLAMA_HOST=https://gpu/v1/", "ollama llama3.2 at https://gpu:443/v1"},
 		{"OLLAMA_HOST=[::1]:9", "ollama llama3.2 at http://[::1]:9/v1"},
-	}
-	for _, test := range tests {
+	} {
 		c, err := providers.Read(env(test.env))
-		if err != nil || c.String() != test.want {
-			t.Errorf("%s: got %q, %v; want %q", test.env, c, err, test.want)
-		}
-		if _, err := c.Open(t.Context()); err != nil {
-			t.Errorf("%s: open: %v", test.env, err)
-		}
+		require.NoError(t, err, test.env)
+		assert.Equal(t, test.want, c.String(), test.env)
+		_, err = c.Open(t.Context())
+		assert.NoError(t, err, test.env)
 	}
 }
 
-func TestReadRefuses(t *testing.T) {
+func TestReadNamesTheWrongVariable(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ env, want string }{
-		{"LLM_PROVIDER=acme", `LLM_PROVIDER is "acme"`},
-		{"LLM_PROVIDER=openai", "OPENAI_API_KEY is not set, nor is LLM_API_KEY"},
-		{"LLM_PROVIDER=anthropic OPENAI_API_KEY=" + secret, "ANTHROPIC_API_KEY is not set"},
-		{"LLM_PROVIDER=googleai", "GOOGLE_API_KEY is not set"},
-		{"LLM_PROVIDER=mistral", "MISTRAL_API_KEY is not set"},
+	for _, test := range []struct{ env, want string }{
+		{"LLM_PROVIDER=acme", `LLM_PROVIDER is "acme"; it must be one of openai, anthropic`},
+		{"LLM_PROVIDER=openai", "neither OPENAI_API_KEY nor LLM_API_KEY is set"},
+		{"LLM_PROVIDER=anthropic OPENAI_API_KEY=" + secret, "neither ANTHROPIC_API_KEY nor"},
+		{"LLM_PROVIDER=googleai", "neither GOOGLE_API_KEY nor"},
+		{"LLM_PROVIDER=mistral", "neither MISTRAL_API_KEY nor"},
 		{"LLM_PROVIDER=compatible LLM_MODEL=m", "OPENAI_BASE_URL is not set"},
 		{"LLM_PROVIDER=compatible OPENAI_BASE_URL=http://localhost/v1", "LLM_MODEL is not set"},
 		{"OPENAI_BASE_URL=http://localhost/v1", "LLM_MODEL is not set"},
-		{"OPENAI_API_KEY=" + secret + " ANTHROPIC_API_KEY=" + secret, "OPENAI_API_KEY and ANTHROPIC_API_KEY are set, and LLM_PROVIDER does not say"},
+		{"OPENAI_API_KEY=" + secret + " ANTHROPIC_API_KEY=" + secret, "OPENAI_API_KEY and ANTHROPIC_API_KEY are set; set LLM_PROVIDER"},
 		{"OPENAI_API_KEY=" + secret + " OPENAI_BASE_URL=localhost LLM_MODEL=m", "OPENAI_BASE_URL is not an address"},
 		{"OPENAI_BASE_URL=ftp://" + secret + "@a/ LLM_MODEL=m", "OPENAI_BASE_URL is not an address"},
 		{"OLLAMA_HOST=ftp://a", "OLLAMA_HOST is not an address"},
 		{"LLM_API_KEY=" + secret, "LLM_API_KEY is set, and LLM_PROVIDER is not"},
 		{"LLM_MODEL=m", "LLM_MODEL is set, and LLM_PROVIDER is not"},
-		{"OPENAI_API_KEY=" + secret + "\u00e9", "OPENAI_API_KEY holds what no key can"},
+		{"OPENAI_API_KEY=" + secret + "\u00e9", "OPENAI_API_KEY has a character that no key has"},
 		{"", "no provider is set up: set LLM_PROVIDER"},
-	}
-	for _, test := range tests {
+	} {
 		_, err := providers.Read(env(test.env))
-		if err == nil || !strings.HasPrefix(err.Error(), "providers: "+test.want) || strings.Contains(err.Error(), secret) {
-			t.Errorf("%s: got %v, want %q", test.env, err, test.want)
-		}
-		if errors.Is(err, providers.ErrUnset) != (test.env == "") {
-			t.Errorf("%s: got %v", test.env, err)
-		}
+		require.ErrorContains(t, err, "providers: "+test.want, test.env)
+		assert.NotContains(t, err.Error(), secret)
+		assert.Equal(t, test.env == "", errors.Is(err, providers.ErrUnset), test.env)
 	}
-	if _, err := (providers.Config{Provider: "acme"}).Open(t.Context()); err == nil {
-		t.Error("opened acme")
+}
+
+func TestOpenByName(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, key, want string }{
+		{"openai", secret, ""},
+		{"openai:gpt-5", secret, ""},
+		{"anthropic:claude-sonnet-4-5", secret, ""},
+		{"googleai", secret, ""},
+		{"mistral", secret, ""},
+		{"ollama:llama3.2:3b", "", ""},
+		{"openai", "", `provider "openai" needs a key`},
+		{"googleai:gemini-3-pro", "", `provider "googleai" needs a key`},
+		{"compatible:m", secret, `provider "compatible" needs a BaseURL`},
+		{"acme:m", secret, `provider "acme" is unknown; it must be one of openai, anthropic`},
+		{"", secret, `provider "" is unknown`},
+	} {
+		m, err := providers.Open(t.Context(), test.name, test.key)
+		if test.want == "" {
+			require.NoError(t, err, test.name)
+			assert.NotNil(t, m)
+			continue
+		}
+		require.ErrorContains(t, err, test.want, test.name)
+		assert.NotContains(t, err.Error(), secret)
 	}
+}
+
+// TestConfigHasTheDefaultsOfItsProvider proves that an empty Model and BaseURL mean those of
+// the provider, except for a server of somebody else, whose models are not known.
+func TestConfigHasTheDefaultsOfItsProvider(t *testing.T) {
+	t.Parallel()
+	a := &api{answer: `200 data: {"choices":[{"index":0,"delta":{"content":"hello"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"}
+	m, err := providers.Config{Provider: "mistral", HTTP: a}.WithKey(secret).Open(t.Context())
+	require.NoError(t, err)
+	_, err = llm.Generate(t.Context(), m, llm.Request{Messages: []llm.Message{llm.User("hi")}})
+	require.NoError(t, err)
+	assert.Equal(t, "https://api.mistral.ai/v1/chat/completions", a.heard.URL.String())
+
+	_, err = providers.Config{Provider: "compatible", BaseURL: "http://localhost/v1"}.Open(t.Context())
+	require.ErrorContains(t, err, "needs a Model")
+	_, err = providers.Config{Provider: "compatible", BaseURL: "http://localhost/v1", Model: "m"}.Open(t.Context())
+	require.NoError(t, err, "without a key")
 }
 
 func TestKeyIsNotPrinted(t *testing.T) {
 	t.Parallel()
 	c, err := providers.Read(env("OPENAI_API_KEY=" + secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m, err := c.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	type app struct {
 		config providers.Config
 		model  *langchainllm.Model
 	}
 	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%d", "%q"} {
-		for _, v := range []any{c, &c, m, *m, app{c, m}, &app{c, m}, []providers.Config{c}} {
-			if got := fmt.Sprintf(format, v); strings.Contains(got, secret) {
-				t.Errorf("%s of %T printed %s", format, v, got)
-			}
+		for _, v := range []any{c, &c, m, *m, app{c, m}, &app{c, m}, []providers.Config{c}, c.WithKey(secret)} {
+			assert.NotContains(t, fmt.Sprintf(format, v), secret, "%s of %T", format, v)
 		}
 	}
-	if got, err := json.Marshal(app{c, m}.config); err != nil || strings.Contains(string(got), secret) {
-		t.Errorf("as JSON: %s, %v", got, err)
-	}
+	got, err := json.Marshal(app{c, m}.config)
+	require.NoError(t, err)
+	assert.NotContains(t, string(got), secret)
 }
 
-// api answers for every provider, and hears what it is sent.
+// api answers the requests to every provider, and keeps the last one.
 type api struct {
 	answer string
 	heard  *http.Request
@@ -140,7 +172,7 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func TestOpen(t *testing.T) {
+func TestModelsSpeakToTheirProviders(t *testing.T) {
 	t.Parallel()
 	openAI := `200 data: {"choices":[{"index":0,"delta":{"content":"hello"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 	tests := []struct{ env, answer, url, header string }{
@@ -162,64 +194,83 @@ data: {"type":"message_stop"}
 		t.Run(test.env, func(t *testing.T) {
 			t.Parallel()
 			c, err := providers.Read(env(test.env))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			a := &api{answer: test.answer}
 			c.HTTP = a
 			m, err := c.Open(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			request := llm.Request{Messages: []llm.Message{llm.User("hi")}}
 			reply, err := llm.Generate(t.Context(), m, request)
-			if err != nil || reply.Text() != "hello" {
-				t.Errorf("got %q, %v", reply.Text(), err)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, "hello", reply.Text())
 			sent := a.heard.URL
 			sent.RawQuery = ""
-			if sent.String() != test.url || !strings.HasSuffix(a.heard.Header.Get(test.header), secret) {
-				t.Errorf("asked %s with %s %q", sent, test.header, a.heard.Header.Get(test.header))
-			}
+			assert.Equal(t, test.url, sent.String())
+			assert.True(t, strings.HasSuffix(a.heard.Header.Get(test.header), secret), "the key")
 
 			a.answer = `401 {"error":{"message":"Incorrect API key provided: ` + secret + `"}}`
 			_, err = llm.Generate(t.Context(), m, request)
+			require.ErrorIs(t, err, llm.ErrAuth)
 			e, ok := errors.AsType[*llm.Error](err)
-			if !ok || !errors.Is(err, llm.ErrAuth) || e.Provider != c.Provider || strings.Contains(fmt.Sprintf("%v %+v", err, *e), secret) {
-				t.Errorf("got %v", err)
-			}
+			require.True(t, ok)
+			assert.Equal(t, c.Provider, e.Provider)
+			assert.NotContains(t, fmt.Sprintf("%v %+v", err, *e), secret)
 		})
 	}
 }
 
-// TestOnlyImportersLinkProviders: the adapter compiles no provider.
+// TestOnlyImportersLinkProviders proves that a program links the code of a provider only if
+// it imports the package of that provider.
 func TestOnlyImportersLinkProviders(t *testing.T) {
 	t.Parallel()
-	deps := func(args ...string) string {
-		out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps"}, args...)...).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		return string(out)
+	const root = "github.com/weft-go/weft/llm/langchainllm"
+	for _, test := range []struct {
+		path string
+		apis []string // the packages of langchaingo that open models
+	}{
+		{root, nil},
+		{root + "/providers", nil},
+		{root + "/providers/openai", []string{"openai"}},
+		{root + "/providers/anthropic", []string{"anthropic"}},
+		{root + "/providers/googleai", []string{"googleai"}},
+		{root + "/providers/all", []string{"anthropic", "googleai", "openai"}},
+		{"github.com/weft-go/weft/examples/quickstart", []string{"anthropic", "openai"}},
+	} {
+		t.Run(test.path, func(t *testing.T) {
+			t.Parallel()
+			list := dependencies(t, test.path)
+			t.Logf("%d packages", len(list))
+			var apis []string
+			for _, path := range list {
+				api, ok := strings.CutPrefix(path, "github.com/tmc/langchaingo/llms/")
+				if ok && !strings.Contains(api, "/") {
+					apis = append(apis, api)
+				}
+				if !slices.Contains(test.apis, "googleai") {
+					assert.NotContains(t, path, "google.golang.org/")
+				}
+				assert.NotContains(t, path, "aws")
+			}
+			slices.Sort(apis)
+			assert.Equal(t, test.apis, apis)
+		})
 	}
-	adapter := deps("github.com/weft-go/weft/llm/langchainllm")
-	for line := range strings.Lines(adapter) {
-		line = strings.TrimSpace(line)
-		ours := strings.HasPrefix(line, "github.com/tmc/langchaingo/")
-		if ours && line != "github.com/tmc/langchaingo/llms" && line != "github.com/tmc/langchaingo/embeddings" && !strings.Contains(line, "/internal/") {
-			t.Errorf("the adapter compiles %s", line)
-		}
-		if strings.Contains(line, "google.golang.org/") || strings.Contains(line, "aws") {
-			t.Errorf("the adapter compiles %s", line)
-		}
+	// The tests of the adapter add lines to the go.sum of its importers.
+	for _, path := range dependencies(t, "-test", root) {
+		assert.NotContains(t, path, "google.golang.org/", "move the test to internal/contract")
+		assert.NotContains(t, path, "aws", "move the test to internal/contract")
 	}
-	// The go.sum of who imports the adapter has lines for its tests too.
-	if tests := deps("-test", "github.com/weft-go/weft/llm/langchainllm"); strings.Contains(tests, "google.golang.org/") || strings.Contains(tests, "aws") {
-		t.Error("the adapter's tests compile providers with many modules: their place is internal/contract")
-	}
-	if all := deps("github.com/weft-go/weft/llm/langchainllm/providers"); !strings.Contains(all, "langchaingo/llms/googleai") || strings.Contains(all, "bedrock") {
-		t.Error("this package does not compile what it opens, or more")
-	}
+}
+
+// dependencies returns the packages that a package compiles.
+func dependencies(t *testing.T, args ...string) []string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps"}, args...)...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, stderr.String())
+	return strings.Fields(string(out))
 }
 
 func ExampleRead() {
@@ -236,10 +287,34 @@ func ExampleRead() {
 	// providers: no provider is set up: set LLM_PROVIDER, or the key of a provider such as OPENAI_API_KEY
 }
 
+func ExampleOpen() {
+	model, err := providers.Open(context.Background(), "ollama:qwen3", "")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%T\n", model)
+
+	_, err = providers.Open(context.Background(), "anthropic", "")
+	fmt.Println(err)
+	// Output:
+	// *langchainllm.Model
+	// providers: provider "anthropic" needs a key
+}
+
+func ExampleConfig_WithKey() {
+	c := providers.Config{Provider: "compatible", BaseURL: "https://models.example.com/v1", Model: "qwen3"}.WithKey("secret")
+	if _, err := c.Open(context.Background()); err != nil {
+		panic(err)
+	}
+	fmt.Println(c)
+	// Output:
+	// compatible qwen3 at https://models.example.com/v1
+}
+
 func ExampleFromEnv() {
 	model, err := providers.FromEnv(context.Background())
 	if errors.Is(err, providers.ErrUnset) {
-		fmt.Println("no key is set, so this is all that there is to see")
+		fmt.Println("the environment selects no provider")
 		return
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-go/weft/examples/designer/internal/kai"
 	"github.com/weft-go/weft/llm/langchainllm/providers"
+	_ "github.com/weft-go/weft/llm/langchainllm/providers/anthropic"
 )
 
 // roundTrip is a function that answers requests.
