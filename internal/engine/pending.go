@@ -111,7 +111,7 @@ func (t *Task) restore() {
 }
 
 // stillWaits reports whether a task with these pauses need not run again.
-// That is so if the caller gave only answers, and none to a question of the task.
+// It returns true if the caller gave only answers, and all pauses are open questions.
 func (s *session) stillWaits(pauses []Pause) bool {
 	return s.answersOnly && len(pauses) > 0 && !slices.ContainsFunc(pauses, func(p Pause) bool {
 		_, ok := s.answers[p.ID]

@@ -15,7 +15,7 @@ var errForeignContext = errors.New("the subgraph was called with a foreign conte
 // RunSubgraph runs the subgraph of the node to which ctx belongs.
 // It resumes the call if an earlier run of the task has begun it.
 // It returns the writes of the subgraph for its parent.
-// If the subgraph pauses, it returns nil, and its questions become those of the task.
+// If the subgraph pauses, RunSubgraph returns nil, and the task gets the questions.
 func RunSubgraph(ctx context.Context) (state.Update, error) {
 	t := TaskOf(ctx)
 	if t == nil || t.node.Subgraph == nil {
@@ -108,7 +108,7 @@ func (r *run) resumeCall() (bool, error) {
 }
 
 // resumeCallIn restores the newest checkpoint of the namespace r.ns.
-// It returns false if the checkpoint does not belong to the call.
+// It returns false if there is no checkpoint, or if it belongs to another call.
 func (r *run) resumeCallIn(call string) (bool, error) {
 	c, err := r.log.get(r.storeCtx, checkpoint.Key{Thread: r.thread, Namespace: r.ns})
 	if errors.Is(err, checkpoint.ErrNotFound) {

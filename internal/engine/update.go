@@ -211,7 +211,9 @@ func (r *run) applyUnfinished() (view state.View, ran []string, err error) {
 }
 
 // updateTask initializes t as the task of an update.
-// If the update names no node, the task is one of the node that ran last.
+// If u names no node, t is a task of the node that ran or was updated last.
+// The argument only is true if u is the only update of the caller.
+// The argument ran lists the nodes that ran or were updated last.
 func (r *run) updateTask(t *Task, u NodeUpdate, only bool, ran []string) error {
 	name := u.Node
 	if name == "" {
