@@ -29,7 +29,7 @@ type sentTask struct {
 }
 
 // A routed is a completed task with the targets that it chose.
-// Its static edges are not included.
+// The targets of its static edges are not included.
 type routed struct {
 	node    *Node
 	targets []*Node
@@ -202,7 +202,7 @@ func fire(p *Plan, arrived [][]bool, next []*Node) [][]bool {
 // complete reports whether every source of a join has completed.
 func complete(seen []bool) bool { return seen != nil && !slices.Contains(seen, false) }
 
-// with returns the frontier with the tasks that a caller adds.
+// with returns a copy of f with the tasks that a caller adds.
 // A deferred target waits, unless it is due already or nothing else is due.
 func (f frontier) with(added routed) frontier {
 	for _, n := range added.targets {

@@ -61,7 +61,7 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 	return e.out, e.err
 }
 
-// void stores that the results of a superstep do not count, because it was refused.
+// void stores that the results of a superstep do not count, because its writes were refused.
 func (r *run) void(tasks []Task) error {
 	below := map[string]int{}
 	for i := range tasks {

@@ -11,7 +11,8 @@ import (
 )
 
 // Snapshot reads the state of a thread, or of a subgraph of the thread.
-// The tasks, outermost first, lead to the subgraph; none means the outermost graph.
+// The argument tasks holds the ids of the tasks that lead to the subgraph, outermost first.
+// It is empty for the outermost graph.
 func (p *Plan) Snapshot(ctx context.Context, o *Options, tasks []string) (*Snapshot, error) {
 	r := newRun(p, o)
 	at := o.At
@@ -40,7 +41,7 @@ func (p *Plan) Snapshot(ctx context.Context, o *Options, tasks []string) (*Snaps
 	return r.snapshotOfCheckpoint(), nil
 }
 
-// Namespace returns the namespace of the subgraph to which the tasks lead.
+// Namespace returns the namespace of a subgraph. For the argument tasks, see [Plan.Snapshot].
 func (p *Plan) Namespace(ctx context.Context, o *Options, tasks []string) (string, error) {
 	r := newRun(p, o)
 	c, err := o.Store.Get(ctx, checkpoint.Key{Thread: o.Thread})

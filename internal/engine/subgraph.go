@@ -69,7 +69,8 @@ func (t *Task) allIDs() []string {
 	return append([]string{t.ID()}, t.scope.plan.formerTasks(t.node.Name, t.sent)...)
 }
 
-// claim reserves a persistent subgraph for one task at a time.
+// claim reserves a persistent subgraph for one task, until the task calls release.
+// It returns [ErrPersistentBusy] if another task has reserved the subgraph.
 func (s *session) claim(name string) (release func(), err error) {
 	if name == "" {
 		return func() {}, nil
@@ -91,7 +92,7 @@ func (s *session) claim(name string) (release func(), err error) {
 }
 
 // resumeCall restores the newest checkpoint of the call.
-// It returns false if there is none.
+// It returns false if the call has no checkpoint.
 func (r *run) resumeCall() (bool, error) {
 	if r.log == nil {
 		return false, nil

@@ -22,14 +22,14 @@ type NodeUpdate struct {
 
 // Update edits a thread as if the nodes had run in one superstep.
 // It stores the result as a checkpoint.
-// The tasks, outermost first, lead to a subgraph; none means the outermost graph.
+// The argument tasks names a subgraph or the outermost graph; see [Plan.Snapshot].
 func (p *Plan) Update(ctx context.Context, o *Options, tasks []string, updates []NodeUpdate) (*Snapshot, error) {
 	return p.edit(ctx, o, tasks, func(r *run) error { return r.update(updates) })
 }
 
 // ForkSubgraph makes the checkpoint o.At the newest one of its subgraph.
 // The next run resumes the subgraph from there.
-// The tasks, outermost first, lead to the subgraph.
+// The argument tasks names the subgraph; see [Plan.Snapshot].
 func (p *Plan) ForkSubgraph(ctx context.Context, o *Options, tasks []string) (*Snapshot, error) {
 	return p.edit(ctx, o, tasks, (*run).fork)
 }
