@@ -29,7 +29,8 @@ func commit(tb testing.TB, s *statecore.Schema, v state.View, writes ...state.Wr
 	return next
 }
 
-// step applies the writes of tasks 0, 1, … and returns the new state.
+// step applies the writes of tasks 0, 1, … and returns the new state. The argument superstep
+// is true for a superstep and false for an edit.
 func step(s *statecore.Schema, v state.View, superstep bool, tasks ...[]state.Write) (state.View, error) {
 	tx := s.Begin(v)
 	for task, writes := range tasks {
