@@ -41,7 +41,8 @@ func TestSumOutsideTheRangeOfItsTypeFails(t *testing.T) {
 	}
 }
 
-// The value of a sum is exact in a state, in an imported state and after a replay.
+// TestSumsAreExact proves that a sum is exact after a write, in a later state and after a
+// replay.
 func TestSumsAreExact(t *testing.T) {
 	t.Parallel()
 	type grams float32
@@ -77,7 +78,8 @@ func exactSum[N state.Number](values ...N) func(*testing.T) {
 	}
 }
 
-// The stored changes of a pruned list include removals that no task wrote.
+// TestChangesOfPrunedListsAreNotWrites proves that ChangesAreWrites is false for a pruned
+// list: its stored changes include removals that no task wrote.
 func TestChangesOfPrunedListsAreNotWrites(t *testing.T) {
 	t.Parallel()
 	plain := state.Keyed("plain", noteID{})

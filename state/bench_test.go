@@ -21,7 +21,7 @@ type byKey struct{}
 func (byKey) ID(e item) string              { return e.Key }
 func (byKey) WithID(e item, id string) item { e.Key = id; return e }
 
-// lengths holds the lengths of lists for which benchmarks compare the costs.
+// lengths holds the lengths of the lists in benchmarks.
 var lengths = []int{10, 1_000, 100_000}
 
 func BenchmarkAppend(b *testing.B) {
@@ -34,7 +34,7 @@ func BenchmarkAppend(b *testing.B) {
 			v := base
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				if i%n == 0 { // keeps the length near n
+				if i%n == 0 { // keeps the length between n and about 2n
 					v = commit(b, schema, base, list.Put(text))
 				}
 				v = commit(b, schema, v, list.Put(text))

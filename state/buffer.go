@@ -45,7 +45,8 @@ func (l list[E]) segments() segments[E] {
 	return segments[E]{head: l.buf.before, tail: l.buf.items[:own:own]}
 }
 
-// push appends an element. The caller will append more elements after it.
+// push appends an element.
+// The argument more is the number of elements that the caller then appends.
 func (l *list[E]) push(e E, more int) {
 	own := l.n
 	if l.buf != nil {
@@ -60,7 +61,8 @@ func (l *list[E]) push(e E, more int) {
 }
 
 // grow moves the list to a new buffer with room for 1+more elements.
-// The capacity at least doubles. The list has own elements in the old items.
+// The capacity at least doubles.
+// The argument own is the number of the list's elements in the items of the old buffer.
 func (l *list[E]) grow(own, more int) {
 	items := make([]E, max(minCapacity, 2*own, own+1+more))
 	b := &buffer[E]{items: items}

@@ -81,7 +81,7 @@ func replacing[T any](name, kind string) *Channel[T, T] {
 // Default sets the value that the channel has before its first write. The reducer
 // receives this value with the first update. The function is called for each use,
 // and may return a new map or slice each time. Default returns the channel. Call
-// it only where the channel is declared.
+// Default only where the channel is declared.
 func (c *Channel[V, U]) Default(v func() V) *Channel[V, U] {
 	c.start = v
 	return c
@@ -92,7 +92,7 @@ func (c *Channel[V, U]) Default(v func() V) *Channel[V, U] {
 // called with the JSON of each value that is read from storage. It must return
 // JSON in the current form unchanged. Stored updates that are not applied yet are
 // converted too, unless the channel has a custom reducer. Upgrade returns the
-// channel. Call it only where the channel is declared.
+// channel. Call Upgrade only where the channel is declared.
 func (c *Channel[V, U]) Upgrade(up func(old json.RawMessage) (json.RawMessage, error)) *Channel[V, U] {
 	c.values.SetUpgrade(up)
 	if updates, ok := any(c.updates).(*jsonform.Codec[V]); ok && !c.copiesArguments {

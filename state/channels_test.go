@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// lookup returns the Lookup method of a channel with an untyped result.
+// lookup returns a function that calls Lookup of a channel and returns the value as an any.
 func lookup[V any](c interface {
 	Lookup(state.View) (V, bool)
 },
@@ -24,7 +24,8 @@ func lookup[V any](c interface {
 
 func ref[T any](v T) *T { return &v }
 
-// concat is a custom reducer that appends as many letters as update says.
+// concat is a custom reducer. An update is the number of letters to append.
+// A negative update is an error.
 func concat(current string, update int) (string, error) {
 	if update < 0 {
 		return "", errors.New("negative")
@@ -32,8 +33,8 @@ func concat(current string, update int) (string, error) {
 	return current + strings.Repeat("x", update), nil
 }
 
-// Each kind of channel has the expected value after each write, and stores the
-// expected changes.
+// TestChannels proves, for most kinds of channel, that the channel has the expected value
+// after each stage of writes, and that each stage stores the expected changes.
 func TestChannels(t *testing.T) {
 	t.Parallel()
 	last := state.Last[int]("c")

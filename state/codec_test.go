@@ -98,7 +98,8 @@ var (
 	instant = time.Date(2026, 2, 28, 23, 59, 59, 123456789, zone)
 )
 
-// trip stores a value in every possible way. It returns the values that it read back.
+// trip stores a value in several ways. It returns the value before storage, and then the
+// values that it read back.
 func trip[T any](tb testing.TB, v T) []T {
 	tb.Helper()
 	out, err := tryTrip(v)
@@ -140,7 +141,7 @@ func tryTrip[T any](v T) ([]T, error) {
 		}
 		out = append(out, last.Get(back))
 	}
-	// A map cannot hold values whose JSON hooks have pointer receivers.
+	// A map cannot hold values whose JSON methods have pointer receivers.
 	if schema, err := statecore.NewSchema[state.Handle](table); err == nil {
 		if _, stored, err = tryChanges(schema, schema.Empty(), table.Put(map[string]T{"k": v})); err != nil {
 			return nil, err
@@ -163,7 +164,7 @@ func roundTrip[T any](v T) func(*testing.T) {
 	}
 }
 
-// floatTrip compares the bits of floats, since -0 equals 0.
+// floatTrip is like roundTrip, but compares the bits of floats, since -0 equals 0.
 func floatTrip(v float64) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()

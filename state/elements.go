@@ -203,12 +203,12 @@ func (c *elementsCodec[K, E]) Prune(s statecore.Slot, m *statecore.Mark) (statec
 	return statecore.Slot{Value: l}, nil
 }
 
-// dropped returns the keys of the elements that are in all but not in kept. It
-// returns an error if kept has another order or an element that is not in all.
-func (c *elementsCodec[K, E]) dropped(all segments[E], kept []E) ([]K, error) {
+// dropped returns the keys of the elements of items that kept does not contain. It
+// returns an error if kept has another order, or an element that items does not contain.
+func (c *elementsCodec[K, E]) dropped(items segments[E], kept []E) ([]K, error) {
 	var out []K
 	next := 0
-	for _, e := range all.all(nil) {
+	for _, e := range items.all(nil) {
 		k := c.key(e)
 		if next < len(kept) && c.key(kept[next]) == k {
 			next++
@@ -235,7 +235,7 @@ func (c *elementsCodec[K, E]) Changes(_ statecore.Slot, m *statecore.Mark, to *s
 }
 
 // mergePuts merges the puts at the start of ops into one operation. It returns the
-// first operation to store, and the number of ops that it replaces.
+// first operation to store, and the number n of operations in ops that it replaces.
 func mergePuts[K comparable, E any](ops []elementsOp[K, E]) (op elementsOp[K, E], n int) {
 	op = ops[0]
 	for n = 1; n < len(ops) && op.kind == statecore.KindPut && ops[n].kind == statecore.KindPut; n++ {

@@ -218,7 +218,8 @@ func newKeyedModel(t *testing.T) *keyedModel {
 
 func newest(all []item) []item { return all[max(0, len(all)-5):] }
 
-// step forks a state. Every two bytes of the script select the writes to apply.
+// step adds a fork of a state with some writes applied. Every two bytes of the script select
+// writes. The argument how selects the state to fork and the kind of step.
 func (k *keyedModel) step(t *testing.T, how byte, script []byte, from byte) {
 	f := k.forks[len(k.forks)-1]
 	if how&1 != 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// schemaOf returns a schema of the channels. It fails the test if one is invalid.
+// schemaOf returns a schema of the channels. It fails the test if a channel is invalid.
 func schemaOf(tb testing.TB, channels ...state.Handle) *statecore.Schema {
 	tb.Helper()
 	s, err := statecore.NewSchema[state.Handle](channels...)
@@ -29,7 +29,8 @@ func commit(tb testing.TB, s *statecore.Schema, v state.View, writes ...state.Wr
 	return next
 }
 
-// step applies the writes of tasks 0, 1, … and returns the new state.
+// step applies the writes of tasks 0, 1, … and returns the new state. The argument superstep
+// is true for a superstep and false for an edit.
 func step(s *statecore.Schema, v state.View, superstep bool, tasks ...[]state.Write) (state.View, error) {
 	tx := s.Begin(v)
 	for task, writes := range tasks {
@@ -74,8 +75,8 @@ func tryChanges(s *statecore.Schema, v state.View, writes ...state.Write) (state
 	return next, out, errors.Join(err, sameInBuffer(tx, out, err))
 }
 
-// sameInBuffer returns an error unless AppendChanges emits the same changes. The
-// buffer that it passes has contents and is too small for the changes.
+// sameInBuffer returns an error unless AppendChanges emits the changes want and returns
+// wantErr. The buffer for AppendChanges has contents and is too small for the changes.
 func sameInBuffer(tx *statecore.Tx, want []change, wantErr error) error {
 	before := []byte("before")
 	var data [][]byte
@@ -131,7 +132,7 @@ func replayed(tb testing.TB, s *statecore.Schema, base state.View, stored ...cha
 }
 
 // channelErr fails the test unless err is a ChannelError with this channel that
-// wraps want.
+// wraps want, if want is not nil.
 func channelErr(tb testing.TB, err error, channel string, want error) {
 	tb.Helper()
 	ce, ok := errors.AsType[*state.ChannelError](err)

@@ -66,8 +66,8 @@ type gone struct{ N int }
 
 func (g gone) IsZero() bool { return g.N < 10 }
 
-// Some types have methods that lose a part of some values. Every value of such a
-// type is read back, so the bad values are found.
+// TestLossInMethodsOfATypeIsDetected proves that a value is rejected if the JSON or text
+// methods of its type lose a part of it, and that other values of the type are stored.
 func TestLossInMethodsOfATypeIsDetected(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ good, bad func(*testing.T) }{

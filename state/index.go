@@ -8,13 +8,13 @@ import (
 // short is the maximum length of a list that is searched without a table of positions.
 const short = 16
 
-// index is a list whose elements have keys. Slots hold indexes. Several indexes
+// index is a list whose elements have keys. A slot holds an index. Several indexes
 // share a buffer and its table of positions. An append at the end of the buffer
 // keeps the buffer shared. Any other change copies the buffer.
 type index[K comparable, E any] struct {
 	all  []E
 	buf  *indexed[K, E]
-	tail *[]E // elements that an overlay adds after those of buf; nil except in an overlay
+	tail *[]E // the elements that an overlay appends to the list; nil except in an overlay
 	own  bool // no other index uses buf, so elements may change in place
 }
 
@@ -59,7 +59,7 @@ func (l *index[K, E]) detach() { l.tail = new([]E) }
 
 func (l *index[K, E]) reset() { l.adopt(nil) }
 
-// find returns the position of the element with a key.
+// find returns the position of the element with a key, and whether there is one.
 func (l *index[K, E]) find(key K) (int, bool) {
 	if l.tail != nil {
 		if i, ok := scan(*l.tail, key, l.buf.key); ok {
@@ -101,7 +101,7 @@ func (b *indexed[K, E]) position(key K) (int, bool) {
 	return i, ok
 }
 
-// put replaces the element with the key of e. It appends e if there is none.
+// put replaces the element with the key of e. If the key is new, put appends e.
 func (l *index[K, E]) put(e E) {
 	if l.tail != nil && l.putTail(e) {
 		return

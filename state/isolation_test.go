@@ -107,7 +107,8 @@ func spoil(e everything) {
 	e.Labels["a"], e.Structs[0].A[0], e.Cache["c"] = "spoilt", -1, -1
 }
 
-// The test changes values that it has passed to Put or received from Get.
+// TestChangesOfValuesOutsideDoNotAffectAState proves that a state does not change if a
+// program changes a value that it has passed to Put or received from Get.
 func TestChangesOfValuesOutsideDoNotAffectAState(t *testing.T) {
 	t.Parallel()
 	type element = everything
@@ -258,7 +259,8 @@ func TestPutPanicsForAValueThatRefersToItself(t *testing.T) {
 	}
 }
 
-// The value is nested too deeply for encoding/json to read it.
+// TestTooDeeplyNestedValueIsAnError proves that a value is rejected if it is nested too
+// deeply for encoding/json to read it back.
 func TestTooDeeplyNestedValueIsAnError(t *testing.T) {
 	t.Parallel()
 	type tree struct {

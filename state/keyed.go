@@ -16,8 +16,8 @@ type Identity[E any] interface {
 }
 
 // Keyed returns a channel that holds a list of elements with ids.
-// Put replaces the element with the same id. If there is none, Put appends the
-// new element. Put assigns a new id to an element without an id.
+// Put replaces the element with the same id. If the id is not in the list, Put appends
+// the new element. Put assigns a new id to an element without an id.
 func Keyed[E any](name string, id Identity[E]) *KeyedChannel[E] {
 	missing := id == nil
 	if missing {
@@ -50,7 +50,7 @@ type KeyedChannel[E any] struct {
 // function gets a copy of the list and returns the elements to keep, in their
 // order. All other elements are removed from the state and from storage. Changes
 // inside an element are ignored. The function must be pure, and does not run when a
-// state is restored. Prune returns the channel. Call it only where the channel is
+// state is restored. Prune returns the channel. Call Prune only where the channel is
 // declared.
 func (c *KeyedChannel[E]) Prune(keep func([]E) []E) *KeyedChannel[E] {
 	c.prune, c.traits.Prunes = keep, keep != nil

@@ -32,7 +32,7 @@ type ListChannel[E any] struct {
 }
 
 // Default sets the elements that the list has before its first write. The first
-// write appends to them. Default returns the channel. Call it only where the
+// write appends to them. Default returns the channel. Call Default only where the
 // channel is declared.
 func (c *ListChannel[E]) Default(v func() []E) *ListChannel[E] {
 	c.start = v
@@ -120,7 +120,7 @@ func (c *listChannelCodec[E]) Fold(s statecore.Slot, m *statecore.Mark, a statec
 }
 
 // open returns the list that the transaction appends to. The first call of a
-// transaction records the length of the stored list.
+// transaction records the length of the list before the transaction.
 func (c *listChannelCodec[E]) open(s statecore.Slot, m *statecore.Mark) (l list[E]) {
 	if !s.Absent() {
 		l = listIn[E](s)

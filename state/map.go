@@ -39,7 +39,7 @@ type MapChannel[K comparable, V any] struct {
 }
 
 // Default sets the entries that the map has before its first write. The first write
-// adds to them. Default returns the channel. Call it only where the channel is
+// adds to them. Default returns the channel. Call Default only where the channel is
 // declared.
 func (c *MapChannel[K, V]) Default(v func() map[K]V) *MapChannel[K, V] {
 	c.start = v

@@ -10,7 +10,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Only returns the same state as a transaction on the empty state.
+// TestOnlyEqualsATransactionOnTheEmptyState proves that the function Only returns the same
+// state as a transaction on the empty state.
 func TestOnlyEqualsATransactionOnTheEmptyState(t *testing.T) {
 	t.Parallel()
 	last, sum, list := state.Last[int]("last"), state.Sum[int]("sum").Default(func() int { return 10 }), state.Append[string]("list")
@@ -55,7 +56,8 @@ func TestOnlyEqualsATransactionOnTheEmptyState(t *testing.T) {
 	}
 }
 
-// Only ends a transaction. Reset makes the transaction usable again.
+// TestOnlyEndsTheTransaction proves that the function Only ends a transaction, and that Reset
+// makes the transaction usable again.
 func TestOnlyEndsTheTransaction(t *testing.T) {
 	t.Parallel()
 	list, other := state.Append[string]("list"), state.Last[int]("other")

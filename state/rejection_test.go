@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// rejected checks that a value cannot be stored, and that the error contains the texts.
+// rejected returns a test that v cannot be stored, and that the error contains the texts.
 func rejected[T any](v T, text ...string) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
@@ -53,7 +53,8 @@ type raws struct {
 	Raw  json.RawMessage `json:"raw,omitempty"`
 }
 
-// The types are valid, but JSON does not preserve these values.
+// TestValuesThatStorageWouldChangeAreErrors proves that a value of a valid type is rejected
+// if JSON does not preserve the value.
 func TestValuesThatStorageWouldChangeAreErrors(t *testing.T) {
 	t.Parallel()
 	amsterdam := time.FixedZone("LMT", 19*60+32)
@@ -159,8 +160,8 @@ type Other struct{ *Mutual }
 
 type stringer interface{ String() string }
 
-// rejectedType checks that NewSchema returns an error for a type, and that the error
-// contains the texts.
+// rejectedType returns a test that NewSchema rejects the type T, and that the error contains
+// the texts.
 func rejectedType[T any](text ...string) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
@@ -227,7 +228,8 @@ type loop struct {
 	C    chan int
 }
 
-// A graph rejects these types, since stored copies would not be equal under ==.
+// TestKeysComparedByAddressAreErrors proves that a graph rejects a type of keys or elements
+// if a value and its stored copy would not be equal under ==.
 func TestKeysComparedByAddressAreErrors(t *testing.T) {
 	t.Parallel()
 	type partly struct {
@@ -293,7 +295,8 @@ func TestKeyThatIsNotStoredIsAnErrorOfTheWrite(t *testing.T) {
 	channelErr(t, err, "c", state.ErrRoundTrip)
 }
 
-// Raw JSON may contain the escape \ufffd. In other JSON, it shows invalid UTF-8.
+// TestRawJSONWithEscapesIsStored proves that raw JSON may contain the escape \ufffd. In other
+// JSON, the escape shows invalid UTF-8.
 func TestRawJSONWithEscapesIsStored(t *testing.T) {
 	t.Parallel()
 	for _, v := range []raws{
@@ -322,8 +325,8 @@ func TestOmitemptyMakesEmptyValuesNil(t *testing.T) {
 	}
 }
 
-// The error has the path of the invalid string. The raw JSON in the same value is
-// valid, although it contains the escape \ufffd.
+// TestInvalidUTF8IsReportedWithItsPath proves that the error has the path of the invalid
+// string, even if valid raw JSON in the same value contains the escape \ufffd.
 func TestInvalidUTF8IsReportedWithItsPath(t *testing.T) {
 	t.Parallel()
 	type places struct {

@@ -15,16 +15,16 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// moment is a state with a copy of its contents from the time when it was made.
+// moment is a state with a copy of its values, made before any later step.
 type moment struct {
 	view   state.View
 	was    map[string]any
 	stored []change // all changes since the empty state
 }
 
-// The test makes random steps from random earlier states. It rebuilds each state
-// from all changes, and from a snapshot with the later changes. Goroutines read the
-// states at the same time. At the end, no state has changed.
+// TestReplayedStatesEqualTheirOriginals makes random steps from random earlier states. It
+// proves that each state can be rebuilt from all changes, and from a snapshot and the later
+// changes. It also proves that no state changes while goroutines read the states.
 func TestReplayedStatesEqualTheirOriginals(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {
@@ -95,7 +95,8 @@ func randomStep(t *testing.T, r *rand.Rand, all *kinds, schema *statecore.Schema
 	}
 }
 
-// A newer list takes the table of positions from the buffer of an older list.
+// TestLookupsInAListWhoseTableWasTaken proves that a list is still correct after a newer list
+// has taken the table of positions from their shared buffer.
 func TestLookupsInAListWhoseTableWasTaken(t *testing.T) {
 	t.Parallel()
 	keyed := state.Keyed("keyed", byKey{})
@@ -115,7 +116,8 @@ func TestLookupsInAListWhoseTableWasTaken(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// A read of the last element neither copies a long list nor appends to its buffer.
+// TestReadingAnOverlayDoesNotCopyTheList proves that a read of the last element of an overlay
+// neither copies a long list nor appends to its buffer.
 func TestReadingAnOverlayDoesNotCopyTheList(t *testing.T) { // not parallel: it counts bytes
 	list, keyed := state.Append[int]("list"), state.Keyed("keyed", byKey{})
 	schema := schemaOf(t, list, keyed)
@@ -141,7 +143,8 @@ func TestReadingAnOverlayDoesNotCopyTheList(t *testing.T) { // not parallel: it 
 	assert.LessOrEqual(t, (after.TotalAlloc-before.TotalAlloc)/times, uint64(n))
 }
 
-// Goroutines append to forks of one list concurrently.
+// TestForksOfAListAreIndependent proves that goroutines can append to forks of one list
+// concurrently, without an effect on the other forks.
 func TestForksOfAListAreIndependent(t *testing.T) {
 	t.Parallel()
 	list, keyed := state.Append[int]("list"), state.Keyed("keyed", byKey{})

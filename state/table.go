@@ -28,8 +28,8 @@ func newTable[K comparable, V any](entries map[K]V) *table[K, V] {
 	return &table[K, V]{top: top}
 }
 
-// fork returns a copy of t. Changes of the copy do not affect t. The table of an
-// overlay is read only once, so it is not merged.
+// fork returns a copy of t. Changes of the copy do not affect t. If merge is true, fork
+// merges small layers. The table of an overlay is read only once, so it needs no merge.
 func (t *table[K, V]) fork(merge bool) *table[K, V] {
 	out := &table[K, V]{top: layer[K, V]{}}
 	out.layers = append(append(make([]layer[K, V], 0, len(t.layers)+1), t.layers...), t.top)
@@ -41,7 +41,8 @@ func (t *table[K, V]) fork(merge bool) *table[K, V] {
 }
 
 // mergeLayers returns a new layer with the entries of both layers.
-// The oldest layer needs no records of removals, since no layer is below it.
+// The argument oldest is true if older is the oldest layer of its table. The result then
+// needs no records of removals.
 func mergeLayers[K comparable, V any](older, newer layer[K, V], oldest bool) layer[K, V] {
 	out := maps.Clone(older)
 	for k, e := range newer {

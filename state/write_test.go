@@ -11,7 +11,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The test applies each write and its stored copy to an empty and to a full state.
+// TestStoredWritesHaveTheSameEffect proves that a write and its stored copy have the same
+// effect on an empty state and on a full state.
 func TestStoredWritesHaveTheSameEffect(t *testing.T) {
 	t.Parallel()
 	all := newKinds()

@@ -7,7 +7,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// answer returns the pending write that stores an answer. The question must be open.
+// answer returns the pending write that stores the answer a.
+// It returns [ErrNoQuestion] if the interrupt has no open question with this id.
 func (r *run) answer(a Answer) (checkpoint.Write, error) {
 	var q openQuestion
 	open := false

@@ -11,7 +11,7 @@ import (
 // split separates the update of the node into writes, targets and writes for the parent.
 // It then runs the branches of the node.
 //
-// If the task is alone in its superstep, commitStep runs the branches instead.
+// If branchesReadCommit returns true, commitStep runs the branches instead.
 // They then read the state after the superstep, and no overlay is needed.
 func (t *Task) split(update state.Update) error {
 	writes, err := t.splitUpdate(update, t.node.Destinations)
@@ -22,15 +22,17 @@ func (t *Task) split(update state.Update) error {
 	if len(t.node.Branches) == 0 || t.scope.branchesReadCommit() {
 		return nil
 	}
-	// A branch reads the state of the superstep.
-	// That holds even after a sent task, which sees only the sent writes.
+	// A branch reads the state of the superstep with the writes of the task.
+	// So does a branch after a sent task, although the task sees only the sent writes.
 	return t.branch(statecore.Overlay(t.scope.plan.Schema, t.scope.view, t.writes))
 }
 
 // branchesReadCommit reports whether branches read the state after the superstep.
+// They do if the superstep has a single task and the graph has no ephemeral channel.
 func (s *scope) branchesReadCommit() bool { return s.single && !s.plan.branchNeedsOverlay }
 
 // splitUpdate returns the writes of an update and applies its signals to the task.
+// The argument allowed lists the nodes that Goto and Send may name.
 func (t *Task) splitUpdate(update state.Update, allowed []string) (state.Update, error) {
 	if !slices.ContainsFunc(update, func(w state.Write) bool { return w.Signal() != nil }) {
 		return update, nil
@@ -107,7 +109,7 @@ func (t *Task) addTarget(name string, allowed []string) error {
 	return nil
 }
 
-// allow returns an error if target is not one of the declared targets.
+// allow returns an error if the list declared does not contain target.
 func (t *Task) allow(target string, declared []string) error {
 	if slices.Contains(declared, target) {
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // commitStep applies the writes of a superstep to the state, in task order.
-// It then computes the next frontier and stores both in a checkpoint.
+// It then computes the next frontier, and stores it with the changes in a checkpoint.
 func (r *run) commitStep(tasks []Task) error {
 	tx := r.transaction()
 	for i := range tasks {
@@ -47,7 +47,7 @@ func (r *run) transaction() *statecore.Tx {
 }
 
 // route returns the frontier after a superstep.
-// It also collects the writes of the tasks for the parent of a subgraph.
+// In a subgraph, it also collects the writes of the tasks for the parent.
 func (r *run) route(tasks []Task) frontier {
 	var single [1]routed // a single task needs no allocation
 	done := single[:]
@@ -100,7 +100,7 @@ func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *fro
 	return nil
 }
 
-// newCheckpoint returns a checkpoint whose parent is the current one, without changes.
+// newCheckpoint returns a checkpoint without changes, whose parent is the current checkpoint.
 func (r *run) newCheckpoint(source checkpoint.Source) *checkpoint.Checkpoint {
 	c := r.buffer.checkpoint
 	if c == nil {
@@ -114,7 +114,7 @@ func (r *run) newCheckpoint(source checkpoint.Source) *checkpoint.Checkpoint {
 	return c
 }
 
-// A commitBuffer holds memory of stored checkpoints for later commits.
+// A commitBuffer holds the memory of stored checkpoints, which later commits use again.
 // Async does not use it, because its writer still needs a checkpoint after put has returned.
 type commitBuffer struct {
 	checkpoint *checkpoint.Checkpoint
@@ -124,7 +124,8 @@ type commitBuffer struct {
 	emit       statecore.Emit // a function that appends a change to changes
 }
 
-// keep keeps the memory of the stored checkpoint c and of the checkpoint before it.
+// keep keeps the changes and control of the stored checkpoint c, and the checkpoint before c.
+// Under Async it keeps nothing.
 func (b *commitBuffer) keep(c, before *checkpoint.Checkpoint, mode Durability) {
 	if mode != Async {
 		b.checkpoint, b.changes, b.control = before, c.Changes, c.Control
@@ -144,8 +145,8 @@ func (b *commitBuffer) append(tx *statecore.Tx) (err error) {
 	return err
 }
 
-// errorOfWriter finds the task that wrote to the channel that err names.
-// It returns err as the error of that task.
+// errorOfWriter returns err as the error of the task that wrote to the channel in err.
+// If no task did, it returns err as the error of the first task.
 func (r *run) errorOfWriter(tasks []Task, err error) error {
 	if err == nil || len(tasks) == 0 {
 		return err
@@ -159,10 +160,11 @@ func (r *run) errorOfWriter(tasks []Task, err error) error {
 	return tasks[0].fail(err)
 }
 
-// setCurrent makes c the current checkpoint of the run. It was stored at the time at.
-func (r *run) setCurrent(c *checkpoint.Checkpoint, at time.Time) {
+// setCurrent makes c the current checkpoint of the run.
+// The argument storedAt is the time at which c was stored.
+func (r *run) setCurrent(c *checkpoint.Checkpoint, storedAt time.Time) {
 	r.checkpoint, r.source = c.ID, c.Source
-	r.stored, r.storedAt = c, at
+	r.stored, r.storedAt = c, storedAt
 }
 
 // emitCheckpointed emits the event of the current checkpoint.
@@ -185,7 +187,8 @@ func (r *run) controlOrigin() *string {
 }
 
 // changes returns the stored form of the changes for the next checkpoint.
-// These are the edits of the caller and the changes of the superstep.
+// These are the edits before the superstep, the changes of the superstep,
+// and in a subgraph the writes for the parent.
 func (r *run) changes(tx *statecore.Tx, tasks []Task) ([]checkpoint.Change, error) {
 	r.buffer.changes = append(r.buffer.changes[:0], r.edits...)
 	if tx == nil {

@@ -11,8 +11,7 @@ import (
 // The run then stops at the end of the current superstep.
 var ErrDrained = errors.New("the run was drained")
 
-// ErrSuperseded is the cause of the end of a run that another run superseded.
-// Both runs are on the same thread.
+// ErrSuperseded is the cause with which a run ends if another run on its thread supersedes it.
 var ErrSuperseded = errors.New("the run gave way to another run on its thread")
 
 // errRunEnded is returned to a goroutine that uses a run after its end.
@@ -33,7 +32,7 @@ type runContext struct {
 
 	// store is the context for calls of the store.
 	// It ends the grace period after the context of the nodes.
-	// So the results of finished tasks are stored although the run was cancelled.
+	// So the results of finished tasks are stored even if the run was cancelled.
 	store       context.Context
 	cancelStore context.CancelCauseFunc // nil if store can never end
 
@@ -49,7 +48,7 @@ type runContext struct {
 }
 
 // newRunContext returns the context of a run.
-// The argument thread tells whether the run has a thread.
+// The argument thread is true if the run has a thread.
 func newRunContext(caller context.Context, thread bool) *runContext {
 	c := &runContext{caller: caller, done: make(chan struct{}), store: context.WithoutCancel(caller)}
 	if thread || caller.Done() != nil {
@@ -66,8 +65,9 @@ func (c *runContext) drained() bool {
 	return c.caller.Err() != nil && errors.Is(context.Cause(c.caller), ErrDrained)
 }
 
-// supersede ends the run with the cause [ErrSuperseded], unless the run has finished.
+// supersede ends the run with the cause [ErrSuperseded]. It does nothing to a finished run.
 // If rollback is true, the run also deletes its checkpoints.
+// Without rollback, a run whose context has already ended keeps its own cause.
 func (c *runContext) supersede(rollback bool) {
 	c.mu.Lock()
 	if c.finished {
@@ -84,7 +84,7 @@ func (c *runContext) supersede(rollback bool) {
 
 // finish marks the run as finished, so that it can no longer be superseded.
 // It returns [ErrSuperseded] if the run was superseded before.
-// The result rollback tells whether the run has to be rolled back.
+// The result rollback is true if the run has to be rolled back.
 func (c *runContext) finish() (rollback bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +110,7 @@ func (c *runContext) cause() error {
 	return context.Cause(c.caller)
 }
 
-// close ends both contexts at the end of the run.
+// close ends the context of the nodes and the context for the store, at the end of the run.
 func (c *runContext) close() {
 	if c.unhook != nil {
 		c.unhook()

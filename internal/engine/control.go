@@ -126,10 +126,11 @@ func DueNodes(data []byte) ([]string, error) {
 }
 
 // decodeControl rebuilds a frontier from its stored form.
-// It lists plain tasks of removed nodes in frontier.missing; a run of such a node fails.
+// If the graph does not have the node of a plain task or a waiting node, decodeControl adds
+// the stored name to frontier.missing, and a run from the frontier fails.
 // It decodes the writes of a sent task only if the task has to run.
-// For a task with pending writes, the callback runs tells whether it has to run.
-func (p *Plan) decodeControl(c *control, pending *pendingWrites, runs func(*savedTask) bool) (frontier, error) {
+// For a task with pending writes, the function mustRun reports this; any other task has to run.
+func (p *Plan) decodeControl(c *control, pending *pendingWrites, mustRun func(*savedTask) bool) (frontier, error) {
 	f := frontier{persistent: c.Memory, call: c.Call, left: c.Left}
 	for _, name := range c.By {
 		f.by = append(f.by, p.current(name))
@@ -141,7 +142,7 @@ func (p *Plan) decodeControl(c *control, pending *pendingWrites, runs func(*save
 	for i, stored := range c.Sends {
 		n := p.byName[p.current(stored.Node)]
 		if n != nil {
-			if t := pending.tasks[taskID(n.Name, i+1)]; t != nil && !runs(t) {
+			if t := pending.tasks[taskID(n.Name, i+1)]; t != nil && !mustRun(t) {
 				f.sends = append(f.sends, sentTask{node: n, view: p.empty})
 				continue
 			}
@@ -232,8 +233,8 @@ func (p *Plan) encodeSend(node string, writes []state.Write) (storedSend, error)
 	return out, nil
 }
 
-// decodeSend decodes a Send. A node that the graph does not have is a [Node] without a
-// function, so that the task keeps its place among the sent tasks.
+// decodeSend decodes a Send. If the graph does not have the node, the task gets a [Node]
+// without a function, so that it keeps its place among the sent tasks.
 func (p *Plan) decodeSend(tx *statecore.Tx, stored storedSend) (sentTask, error) {
 	n := p.byName[p.current(stored.Node)]
 	if n == nil {

@@ -107,8 +107,8 @@ func TestTaskIDs(t *testing.T) {
 	assert.Equal(t, "y", joinPath("", "y"))
 }
 
-// TestControlOfAllParts proves that no part of a frontier is lost beside the others, and
-// that the stored form is appended to the buffer.
+// TestControlOfAllParts proves that a frontier with all parts is restored completely, and
+// that encodeControl appends the stored form to its argument.
 func TestControlOfAllParts(t *testing.T) {
 	t.Parallel()
 	p := controlPlan(t)
@@ -151,8 +151,8 @@ func decode(t testing.TB, p *Plan, text string) frontier {
 	return f
 }
 
-// TestStoredFrontierSchedulesLikeTheOriginal stores and restores the frontier after each
-// superstep of random runs. What becomes due is the same as without this.
+// TestStoredFrontierSchedulesLikeTheOriginal proves, for random runs, that the same tasks
+// become due if the frontier is stored and restored after each superstep.
 func TestStoredFrontierSchedulesLikeTheOriginal(t *testing.T) {
 	t.Parallel()
 	rnd := newRand(t)
@@ -177,7 +177,8 @@ func TestStoredFrontierSchedulesLikeTheOriginal(t *testing.T) {
 	}
 }
 
-// TestPlainControlIsJSONOfAnyNames proves that names that a graph accepts need no escapes.
+// TestPlainControlIsJSONOfAnyNames proves that the stored form of plain tasks is valid JSON
+// for all node names that a graph accepts.
 func TestPlainControlIsJSONOfAnyNames(t *testing.T) {
 	t.Parallel()
 	rnd := newRand(t)
@@ -226,7 +227,7 @@ func TestControlKeepsJoinsOfAnyNames(t *testing.T) {
 		got := decode(t, p, string(data))
 		assert.Equal(t, f.arrived, got.arrived, "%s", data)
 
-		p.Renamed = map[string]string{"x": "y"} // now the key is taken apart
+		p.Renamed = map[string]string{"x": "y"} // now the key of the join is parsed
 		got = decode(t, p, string(data))
 		assert.Equal(t, f.arrived, got.arrived, "%s", data)
 	}
@@ -246,7 +247,7 @@ func TestControlOfRenamedNodes(t *testing.T) {
 	for key, want := range map[string][][]bool{
 		`["oldA" "zB"]→oldJ`: {{true, true}, nil},
 		`["a" "zB"]→j`:       {{true, true}, nil},
-		`["b" "oldA"]→oldJ`:  {{true, true}, nil}, // its order is that of the names at the time
+		`["b" "oldA"]→oldJ`:  {{true, true}, nil}, // sorted by the names under which it was stored
 		`["a" "b"]→oldJ`:     {{true, true}, nil},
 		`["c" "zB"]→j`:       {nil, {true, false}},
 		`["a" "b"]→c`:        {nil, nil},
@@ -263,8 +264,8 @@ func TestControlOfRenamedNodes(t *testing.T) {
 	}
 }
 
-// TestControlKeepsPlacesOfDoneSends proves that what was sent to a task that does not run
-// is not decoded, and that the other tasks keep their ids.
+// TestControlKeepsPlacesOfDoneSends proves that the writes that were sent to a task are not
+// decoded if the task does not run, and that the other tasks keep their ids.
 func TestControlKeepsPlacesOfDoneSends(t *testing.T) {
 	t.Parallel()
 	p := controlPlan(t)
@@ -314,8 +315,8 @@ func TestControlOfUnknownChannel(t *testing.T) {
 	assert.ErrorContains(t, err, "gone")
 }
 
-// TestOldControlIsRead proves that no part is required, and that a part that this version
-// does not know is ignored.
+// TestOldControlIsRead proves that no field of a stored frontier is required, and that an
+// unknown field is ignored.
 func TestOldControlIsRead(t *testing.T) {
 	t.Parallel()
 	p := controlPlan(t)
@@ -353,9 +354,9 @@ func TestDueNodes(t *testing.T) {
 	}
 }
 
-// FuzzDecodeControl reads any bytes as the frontier of a graph with renamed nodes and
-// with pending writes, and runs a superstep from it. Nothing of this panics, and each
-// stored task is due or missing.
+// FuzzDecodeControl decodes any bytes as the frontier of a graph with renamed nodes and with
+// pending writes, and computes the next frontier. It proves that this does not panic, and
+// that each stored task is due or missing.
 func FuzzDecodeControl(f *testing.F) {
 	p := controlPlan(f)
 	p.Renamed = map[string]string{"old": "a", "older": "j"}
@@ -397,8 +398,8 @@ func FuzzDecodeControl(f *testing.F) {
 	})
 }
 
-// FuzzControl reads any bytes as a stored frontier: it is refused, or it can be stored and
-// read again with the same tasks.
+// FuzzControl proves, for any bytes, that they are rejected as a stored frontier, or that
+// the decoded frontier can be stored and decoded again with the same tasks.
 func FuzzControl(f *testing.F) {
 	p := controlPlan(f)
 	f.Add([]byte(`{"next":["a"],"by":["b"],"origin":"1"}`))
@@ -430,7 +431,7 @@ func FuzzControl(f *testing.F) {
 }
 
 // TestMissingSentTaskKeepsIDsOfOthers proves that the saved result of a sent task is found
-// behind a sent task whose node the graph does not have.
+// if the graph does not have the node of an earlier sent task.
 func TestMissingSentTaskKeepsIDsOfOthers(t *testing.T) {
 	t.Parallel()
 	p := controlPlan(t)

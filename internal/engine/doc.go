@@ -14,7 +14,7 @@
 //   - signal.go: the writes that steer the engine, such as Goto, Send and ToParent.
 //   - plan.go, suggest.go: the compiled graph; the most similar node name for an error text.
 //   - frontier.go: computes which tasks are due after a superstep.
-//   - taskid.go: ids of tasks, also from before their node was renamed.
+//   - taskid.go: ids of tasks, under present and former names of their nodes.
 //   - control.go: encodes and decodes a frontier for a checkpoint.
 //   - pendingcodec.go: encodes and decodes the pending writes of a superstep.
 //   - event.go, stream.go: the events of a run, and their delivery to the reader.

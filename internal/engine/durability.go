@@ -39,8 +39,9 @@ func (d Durability) String() string {
 // Each durability mode has its own writer.
 // The subgraphs of a superstep use the writer concurrently.
 //
-// Only the async writer keeps the checkpoint that is passed to put.
-// The other writers keep nothing but its snapshot, so the caller may reuse its memory.
+// Only the async writer uses the argument of put after put has returned.
+// After a put of another writer, the caller may reuse the memory of the checkpoint,
+// except the memory of its snapshot.
 type writer interface {
 	// put stores a checkpoint that follows head.
 	put(ctx context.Context, c *checkpoint.Checkpoint, head string) error
@@ -65,7 +66,7 @@ func newWriter(d Durability, store checkpoint.Store) writer {
 	return &syncWriter{store: store}
 }
 
-// A syncWriter stores checkpoints and pending writes at once.
+// A syncWriter stores checkpoints and pending writes before put and write return.
 // It groups pending writes of a checkpoint that arrive during a call of PutWrites.
 // The next call of PutWrites stores the whole group.
 type syncWriter struct {
@@ -90,7 +91,7 @@ func (w *syncWriter) put(ctx context.Context, c *checkpoint.Checkpoint, head str
 
 // write adds the pending writes to the open group of the checkpoint.
 // One goroutine at a time stores the groups of a checkpoint.
-// If there is none, the goroutine that calls write becomes that goroutine.
+// If no goroutine stores them yet, the goroutine that calls write does.
 func (w *syncWriter) write(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
 	w.mu.Lock()
 	if w.closed {

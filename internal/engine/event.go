@@ -55,7 +55,7 @@ type EventDetail struct {
 // Many events share one Location, so it must not be changed.
 type Location struct {
 	Run  string // the id of the run
-	Path string // the ids of the tasks around it, joined by "/"
+	Path string // the ids of the enclosing tasks, outermost first, joined by "/"
 	// Node and Task are empty for the run itself.
 	Node, Task string
 }

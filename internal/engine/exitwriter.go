@@ -47,9 +47,9 @@ func (w *exitWriter) put(_ context.Context, c *checkpoint.Checkpoint, head strin
 	return nil
 }
 
-// merge replaces the held checkpoint by a copy of c and adds the held changes.
-// It also sets the fields of c that differ in the stored checkpoint.
-// If a snapshot includes the changes, merge drops them.
+// merge replaces the held checkpoint by a copy of c, and puts the held changes before
+// the changes of c. The held parent and Settles replace those of c, also in c itself.
+// A snapshot in c includes the earlier changes, so merge drops them.
 // So the held data stays within a constant factor of the size of the state.
 func (h *heldCheckpoint) merge(c *checkpoint.Checkpoint) {
 	before := h.checkpoint
@@ -130,7 +130,8 @@ func (w *exitWriter) drop(namespace string) {
 
 // close stores the held data of all namespaces and stops at the first error.
 // A checkpoint can refer to a checkpoint of a persistent subgraph with a smaller id.
-// So close stores the subgraphs in the order of their ids, and the outermost graph last.
+// So close stores the subgraphs in the order of their checkpoint ids,
+// and the outermost graph last.
 func (w *exitWriter) close(ctx context.Context) error {
 	w.mu.Lock()
 	w.closed = true

@@ -17,7 +17,7 @@ type frontier struct {
 	persistent map[string]string // the newest checkpoint of each persistent subgraph, by its name
 	call       string            // in a subgraph, the id of the call
 	left       bool              // the subgraph ended with a Goto or Send to its parent
-	missing    []string          // stored names of plain tasks whose nodes the graph does not have
+	missing    []string          // stored names of plain and waiting nodes missing in the graph
 }
 
 // A sentTask is a task that a Send schedules.
@@ -25,11 +25,11 @@ type sentTask struct {
 	node   *Node
 	writes []state.Write
 	view   state.View // the state that the task sees
-	err    error      // why the writes could not be applied to an empty state
+	err    error      // the error if the writes could not be applied to an empty state
 }
 
 // A routed is a completed task with the targets that it chose.
-// Its static edges are not included.
+// The targets of its static edges are not included.
 type routed struct {
 	node    *Node
 	targets []*Node
@@ -50,7 +50,7 @@ func (f *frontier) unknown() []string {
 	return names
 }
 
-// plain reports whether next, by and nothing else is set.
+// plain reports whether all fields other than next and by are empty.
 func (f *frontier) plain() bool {
 	return len(f.sends)+len(f.waiting)+len(f.arrived)+len(f.persistent)+len(f.missing) == 0 && f.call == "" && !f.left
 }
@@ -65,7 +65,7 @@ func (f *frontier) dueNames() []string {
 }
 
 // nextFrontier returns the frontier after the completed tasks of a superstep.
-// The superstep began with the frontier that is passed as before.
+// The argument before is the frontier with which the superstep began.
 // nextFrontier is a pure function.
 func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
 	f := frontier{arrived: before.arrived, persistent: before.persistent, call: before.call}
@@ -164,7 +164,7 @@ func sortedNodes(nodes []*Node) []*Node {
 }
 
 // arrive marks n as completed in every join of which it is a source.
-// It does not change its argument; if necessary it returns a changed copy.
+// It does not change the argument arrived; if necessary it returns a changed copy.
 func arrive(joins []Join, arrived [][]bool, n *Node) [][]bool {
 	for i := range joins {
 		at, found := slices.BinarySearch(joins[i].Sources, n.Name)
@@ -202,7 +202,7 @@ func fire(p *Plan, arrived [][]bool, next []*Node) [][]bool {
 // complete reports whether every source of a join has completed.
 func complete(seen []bool) bool { return seen != nil && !slices.Contains(seen, false) }
 
-// with returns the frontier with the tasks that a caller adds.
+// with returns a copy of f with the tasks that a caller adds.
 // A deferred target waits, unless it is due already or nothing else is due.
 func (f frontier) with(added routed) frontier {
 	for _, n := range added.targets {

@@ -43,8 +43,8 @@ func newPlan(t testing.TB, parts ...string) *Plan {
 	return p
 }
 
-// completed returns tasks that completed. A task is written as "node", with the targets
-// that it chose behind ">", and those that it sent to behind "*".
+// completed returns tasks that completed. A task is written as "node". The targets that it
+// chose follow after ">", and the nodes to which it sent follow after "*".
 func completed(p *Plan, tasks string) []routed {
 	var done []routed
 	for _, text := range strings.Fields(tasks) {
@@ -268,7 +268,7 @@ func TestNextFrontierChangesNothingItIsGiven(t *testing.T) {
 	assert.Nil(t, tasks[0].sends[:2][1].node, "a sent task of another task in the memory of the first")
 }
 
-// A reference is nextFrontier, written with maps.
+// A reference computes the same frontiers as nextFrontier, with maps.
 type reference struct {
 	plan    *Plan
 	arrived []map[string]bool // by join
@@ -325,7 +325,7 @@ func (r *reference) next(done []routed) (due []string) {
 	return due
 }
 
-// waitingJoins returns the joins that some, but not all, of their sources have reached.
+// waitingJoins returns the joins of which some, but not all, sources have completed.
 func (r *reference) waitingJoins() (out []WaitingJoin) {
 	for i, j := range r.plan.Joins {
 		if n := len(r.arrived[i]); n == 0 || n == len(j.Sources) {
@@ -367,7 +367,8 @@ func TestNextFrontierIsThatOfTheReference(t *testing.T) {
 	}
 }
 
-// newRand returns random numbers, and logs their seed. WEFT_SEED repeats a test.
+// newRand returns a source of random numbers, and logs its seed.
+// To repeat a test, set the environment variable WEFT_SEED to the logged seed.
 func newRand(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -402,7 +403,7 @@ func randomPlan(t *testing.T, rnd *rand.Rand) *Plan {
 	return newPlan(t, parts...)
 }
 
-// randomResults returns the results of the tasks that are due, with some targets.
+// randomResults returns the results of the due tasks, with random targets and sends.
 func randomResults(p *Plan, f *frontier, rnd *rand.Rand) []routed {
 	var done []routed
 	for _, n := range f.next {

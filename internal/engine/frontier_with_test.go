@@ -25,8 +25,8 @@ func TestFrontierWithMoreTasks(t *testing.T) {
 	assert.Nil(t, sends[:2][1].node, "the memory of the sent tasks before")
 }
 
-// TestDeferredTargetOfACallerWaits proves that a deferred node to which a caller goes waits
-// for the other due tasks, and runs once.
+// TestDeferredTargetOfACallerWaits proves that a deferred node that a caller schedules with
+// Goto waits for the other due tasks, and runs once.
 func TestDeferredTargetOfACallerWaits(t *testing.T) {
 	t.Parallel()
 	p := newPlan(t, "a", "b", "!d", "!e")

@@ -16,8 +16,8 @@ import (
 var ErrNoInput = errors.New("the run has no input and the thread has no checkpoint to resume")
 
 // Invoke runs a graph until no task is due, or until it pauses or fails.
-// It returns a snapshot of the last stored state.
-// With an error, the snapshot may be nil. Events may be nil.
+// It returns a snapshot of the last committed state.
+// With an error, the snapshot may be nil. The argument events may be nil.
 func (p *Plan) Invoke(ctx context.Context, o *Options, events *Stream, writes []state.Write) (snap *Snapshot, err error) {
 	in, err := readInput(writes)
 	if err != nil {

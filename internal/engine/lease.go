@@ -133,7 +133,8 @@ func acquireThread(ctx context.Context, o *Options, rc *runContext) (threadLease
 
 // storeDecides reports whether the run asks the store for the lease,
 // although another run of this process holds the thread.
-// That is so for a store with leases under Reject: its options may tell it to wait.
+// It returns true under Reject for a store with leases: the store itself may wait.
+// It returns false if a node of the other run starts this run.
 func (o *Options) storeDecides(ctx context.Context) bool {
 	_, leases := o.Store.(checkpoint.Leaser)
 	return leases && o.Conflict == Reject && !o.heldAround(ctx)
@@ -143,13 +144,14 @@ func (o *Options) storeDecides(ctx context.Context) bool {
 var errHeld = fmt.Errorf("%w: another run holds the thread", checkpoint.ErrConflict)
 
 // conflict returns nil if the run has to wait for a thread that another run holds.
-// Otherwise it returns the error of the run. Under Reject, that error is held.
-func (o *Options) conflict(ctx context.Context, held error) error {
+// Under Reject it returns the argument rejection.
+// If a node of the other run starts this run, it returns an error that says so.
+func (o *Options) conflict(ctx context.Context, rejection error) error {
 	if o.heldAround(ctx) {
 		return fmt.Errorf("%w: a node of that run starts this run, and would wait for itself; use a subgraph or another thread", errHeld)
 	}
 	if o.Conflict == Reject {
-		return held
+		return rejection
 	}
 	return nil
 }

@@ -79,8 +79,8 @@ type session struct {
 
 	mu         sync.Mutex
 	persistent map[string]bool // the names of the persistent subgraphs that are running
-	// loggedUnsent holds pairs of a node and a channel, to log each pair once.
-	// A sent task of the node read the channel although it was not sent to it.
+	// loggedUnsent holds the pairs of a node and a channel that were logged, because a
+	// sent task of the node read the channel, and no write to the channel was sent to it.
 	loggedUnsent map[[2]string]bool
 }
 

@@ -16,8 +16,9 @@ const (
 	changeParent = "$parent" // the data is a storedParent
 )
 
-// changesFollow ends a snapshot to which an exitWriter may add the changes of later steps.
-// A run that resumes the call restores writes to shared channels from these changes.
+// changesFollow is the name of the last change of a subgraph's snapshot under Exit.
+// The exitWriter may append the changes of later steps after it.
+// A run that resumes the call restores writes to shared channels from the later changes.
 const changesFollow = "$changes"
 
 // collectParentWrites appends a task's writes for the parent to r.shared and r.toParent.

@@ -61,7 +61,7 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 	return e.out, e.err
 }
 
-// void stores that the results of a superstep do not count, because it was refused.
+// void stores that the results of a superstep do not count, because its writes were refused.
 func (r *run) void(tasks []Task) error {
 	below := map[string]int{}
 	for i := range tasks {
@@ -111,7 +111,7 @@ func (t *Task) restore() {
 }
 
 // stillWaits reports whether a task with these pauses need not run again.
-// That is so if the caller gave only answers, and none to a question of the task.
+// It returns true if the caller gave only answers, and all pauses are open questions.
 func (s *session) stillWaits(pauses []Pause) bool {
 	return s.answersOnly && len(pauses) > 0 && !slices.ContainsFunc(pauses, func(p Pause) bool {
 		_, ok := s.answers[p.ID]

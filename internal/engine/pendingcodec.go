@@ -65,7 +65,7 @@ const (
 )
 
 // storedParent is the stored form of a write for the parent graph.
-// The parent decodes it with its own channels. One of the fields is set.
+// The parent decodes it with its own channels. At most one of the fields is set.
 type storedParent struct {
 	Goto  string        `json:"goto,omitempty"`
 	Send  *storedSend   `json:"send,omitempty"`

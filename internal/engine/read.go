@@ -11,7 +11,8 @@ import (
 )
 
 // Snapshot reads the state of a thread, or of a subgraph of the thread.
-// The tasks, outermost first, lead to the subgraph; none means the outermost graph.
+// The argument tasks holds the ids of the tasks that lead to the subgraph, outermost first.
+// It is empty for the outermost graph.
 func (p *Plan) Snapshot(ctx context.Context, o *Options, tasks []string) (*Snapshot, error) {
 	r := newRun(p, o)
 	at := o.At
@@ -40,7 +41,7 @@ func (p *Plan) Snapshot(ctx context.Context, o *Options, tasks []string) (*Snaps
 	return r.snapshotOfCheckpoint(), nil
 }
 
-// Namespace returns the namespace of the subgraph to which the tasks lead.
+// Namespace returns the namespace of a subgraph. For the argument tasks, see [Plan.Snapshot].
 func (p *Plan) Namespace(ctx context.Context, o *Options, tasks []string) (string, error) {
 	r := newRun(p, o)
 	c, err := o.Store.Get(ctx, checkpoint.Key{Thread: o.Thread})
@@ -60,8 +61,9 @@ func (p *Plan) Namespace(ctx context.Context, o *Options, tasks []string) (strin
 }
 
 // restoreSubgraph restores the subgraph that the task with the given id runs.
-// It restores the newest checkpoint of the call, or the checkpoint at if that is not empty.
-func (r *run) restoreSubgraph(ctx context.Context, store checkpoint.Store, id, at string) (*run, error) {
+// It restores the checkpoint with the id checkpointID.
+// If checkpointID is empty, it restores the newest checkpoint of the call.
+func (r *run) restoreSubgraph(ctx context.Context, store checkpoint.Store, id, checkpointID string) (*run, error) {
 	task, err := r.callingTask(id)
 	if err != nil {
 		return nil, err
@@ -69,14 +71,14 @@ func (r *run) restoreSubgraph(ctx context.Context, store checkpoint.Store, id, a
 	in := task.subgraphRun(ctx)
 	for _, name := range task.allIDs() {
 		in.ns = task.namespaceAs(name)
-		c, err := store.Get(ctx, checkpoint.Key{Thread: r.thread, Namespace: in.ns, ID: at})
+		c, err := store.Get(ctx, checkpoint.Key{Thread: r.thread, Namespace: in.ns, ID: checkpointID})
 		if errors.Is(err, checkpoint.ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the subgraph of task %q: %w", id, err)
 		}
-		if at != "" {
+		if checkpointID != "" {
 			c.Writes = nil
 		}
 		if err := in.restore(&c); err != nil {
@@ -86,8 +88,8 @@ func (r *run) restoreSubgraph(ctx context.Context, store checkpoint.Store, id, a
 			return in, nil
 		}
 	}
-	if at != "" {
-		return nil, fmt.Errorf("checkpoint %s of the subgraph of task %q: %w; a checkpoint of an earlier call cannot be used", at, id, checkpoint.ErrNotFound)
+	if checkpointID != "" {
+		return nil, fmt.Errorf("checkpoint %s of the subgraph of task %q: %w; a checkpoint of an earlier call cannot be used", checkpointID, id, checkpoint.ErrNotFound)
 	}
 	return nil, fmt.Errorf("the subgraph of task %q has not begun: %w", id, checkpoint.ErrNotFound)
 }

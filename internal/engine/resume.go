@@ -67,6 +67,7 @@ func (r *run) warnLostJoins(stored map[string][]string) {
 }
 
 // replay rebuilds the state from the lineage of a checkpoint.
+// It also restores the counts of the snapshot policy and the writes for the parent.
 func (r *run) replay(c *checkpoint.Checkpoint) error {
 	rp := r.plan.Schema.Replay(nil)
 	r.shared, r.toParent = nil, nil
@@ -153,8 +154,9 @@ func (r *run) load(c *checkpoint.Checkpoint) error {
 	return r.amend(own.writes)
 }
 
-// addTargets adds the targets of all callers to the restored frontier.
-// It always starts from that frontier, so a crash between two calls changes nothing.
+// addTargets sets the frontier to the restored frontier with the targets of all callers.
+// A later call replaces the result of an earlier one. So the due tasks are the same
+// if a crash occurs between two calls, and the next run adds all stored targets at once.
 func (r *run) addTargets(callers *savedTask) {
 	r.front = r.restored.with(routed{targets: callers.targets, sends: callers.sends})
 }

@@ -31,10 +31,10 @@ type run struct {
 	stored      *checkpoint.Checkpoint
 	storedAt    time.Time
 	source      checkpoint.Source
-	resuming    bool                // an earlier run stopped at the first superstep of this run
+	resuming    bool                // static pauses at the current checkpoint have no effect
 	settles     bool                // the current checkpoint has pending writes
 	restored    frontier            // the frontier of the restored checkpoint, without targets of callers
-	edits       []checkpoint.Change // changes that were made before the superstep, by the caller
+	edits       []checkpoint.Change // changes before the superstep, which the next commit stores
 	pauses      []Pause
 	uncommitted []Task        // the tasks of a superstep that was not committed
 	tx          *statecore.Tx // kept to use its memory again; see transaction
@@ -70,7 +70,8 @@ func (r *run) loop() error {
 	return nil
 }
 
-// pausesHere records a static pause after the last superstep, if there is one.
+// pausesHere reports whether the run pauses after the superstep that the current checkpoint ends.
+// It records a static pause for each node of that superstep in PauseAfter.
 func (r *run) pausesHere() bool {
 	return r.limits.pausesAfter() && !r.front.left && !r.front.idle() && r.pauseAt(r.limits.PauseAfter, PauseAfter, r.front.by)
 }
@@ -208,7 +209,7 @@ func (r *run) emitStepStarted(tasks []Task) {
 }
 
 // locationOf returns the location of a task.
-// All tasks of a run for one plain node share a location.
+// All plain tasks of one node in a run share a location.
 func (r *run) locationOf(t *Task) *Location {
 	if t.sent > 0 {
 		return r.newLocation(t)
@@ -294,7 +295,8 @@ func (s *scope) applyFinished(tasks []Task) (view state.View, at int, err error)
 
 // refuse returns the error of a superstep whose writes cannot be applied.
 // The error names the task with the refused write.
-// It also voids the stored results, so that the next run does not use them.
+// With a thread, refuse also voids the stored results of several tasks,
+// so that the next run does not use them.
 func (r *run) refuse(tasks []Task, at int, err error) error {
 	t := &tasks[at]
 	if errors.Is(err, statecore.ErrConcurrentWrite) {
@@ -341,7 +343,7 @@ func (r *run) recordStop() error {
 	return r.log.write(r.storeCtx, r.key(), []checkpoint.Write{{Index: indexStop, Channel: markStop, Data: data}})
 }
 
-// event returns an event of the run itself, as opposed to one of its tasks.
+// event returns an event of the run itself, and not of one of its tasks.
 func (r *run) event(kind EventKind) Event {
 	if r.events == nil {
 		return Event{}

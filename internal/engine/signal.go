@@ -24,7 +24,7 @@ type (
 	Answer struct {
 		Interrupt, ID string
 		Value         json.RawMessage
-		Err           error // why the answer could not be encoded; nil if it could
+		Err           error // the error if the answer could not be encoded
 	}
 	// Turn says whether a run begins a new turn or continues the current one.
 	Turn struct{ Begin bool }

@@ -7,13 +7,14 @@ import (
 )
 
 // A snapshotPolicy decides which checkpoints get a snapshot of the whole state.
-// A snapshot is added if it is at most half as large as the changes since the last one.
+// A snapshot is added if it is at most half as large as the last snapshot and the changes
+// after that snapshot together.
 // So all snapshots together add at most as many bytes as the changes themselves.
 // A read of the state stays within a small multiple of the size of the state.
 type snapshotPolicy struct {
 	rows  int // the number of checkpoints from the last snapshot on
-	bytes int // the size of their changes
-	// wait is the least value of bytes at which a snapshot is tried again.
+	bytes int // the size of the last snapshot and of the changes after it
+	// wait is the value that the field bytes must reach before a snapshot is tried again.
 	wait int
 	// least is a lower bound of the size of each channel in a snapshot.
 	least []channelSize
@@ -75,7 +76,7 @@ func (s *snapshotPolicy) worthTrying() bool {
 
 // addSnapshot adds a snapshot to a checkpoint if the policy allows it.
 // In a subgraph, only the first checkpoint of a call may have a snapshot.
-// The changes of the later checkpoints must be replayed to find the parent's writes.
+// The changes of the later checkpoints must be replayed to find the writes for the parent.
 func (r *run) addSnapshot(c *checkpoint.Checkpoint, view state.View) error {
 	s := &r.snapshots
 	s.add(c.Changes)

@@ -18,7 +18,7 @@ var (
 	scores = state.Map[string, string]("scores")
 )
 
-// change returns a stored change with this number of bytes.
+// change returns a stored change with n bytes of data.
 func change(channel string, k statecore.Kind, n int) checkpoint.Change {
 	return checkpoint.Change{Channel: channel, Kind: uint8(k), Data: make([]byte, n)}
 }
@@ -57,8 +57,8 @@ func TestSnapshotIsTriedWhenReplayReadsTwiceTheState(t *testing.T) {
 	}
 }
 
-// TestSnapshotPolicyCounts proves what each kind of change adds to the bytes that are
-// replayed, and to the bytes that a snapshot is known to have.
+// TestSnapshotPolicyCounts proves, for each kind of change, its effect on the number of bytes
+// to replay and on the lower bound of the size of a snapshot.
 func TestSnapshotPolicyCounts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -109,8 +109,8 @@ func TestSnapshotPolicyCounts(t *testing.T) {
 	}
 }
 
-// TestSnapshotIsTriedAtTheLimits proves that a snapshot is tried from a number of
-// checkpoints and of bytes on, and while half of the bytes may be those of the state.
+// TestSnapshotIsTriedAtTheLimits proves that a snapshot is tried if there are enough
+// checkpoints and bytes, and its lower bound is at most half of the bytes.
 func TestSnapshotIsTriedAtTheLimits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -133,7 +133,7 @@ func TestSnapshotIsTriedAtTheLimits(t *testing.T) {
 type snapshotRun struct {
 	*run
 	t                 testing.TB
-	changed, snapshot int // bytes of all changes, and of all snapshots
+	changed, snapshot int // the bytes of all changes, and the bytes of all snapshots
 	lineage           []checkpoint.Delta
 }
 
@@ -208,15 +208,15 @@ func TestSnapshotOfEmptyStateIsStored(t *testing.T) {
 	assert.Empty(t, c.Snapshot)
 }
 
-// TestSnapshotThatIsTooBigIsTriedAgainLater proves that the whole state, which is encoded
-// in vain, is not encoded again before the changes have twice the bytes.
+// TestSnapshotThatIsTooBigIsTriedAgainLater proves that a snapshot that was too big is not
+// tried again before the changes have twice as many bytes.
 func TestSnapshotThatIsTooBigIsTriedAgainLater(t *testing.T) {
 	t.Parallel()
 	r := newSnapshotRun(t)
 	entry := func(i int) state.Write {
 		return scores.Put(map[string]string{fmt.Sprintf("%06d", i): text(300)})
 	}
-	for i := range 64 { // new entries, of which the policy does not know that they stay
+	for i := range 64 { // the policy does not count map entries in the lower bound
 		require.Nil(t, r.step(checkpoint.Loop, entry(i)).Snapshot)
 	}
 	wait := r.snapshots.wait
@@ -235,7 +235,8 @@ func TestSnapshotThatIsTooBigIsTriedAgainLater(t *testing.T) {
 	assert.Zero(t, r.snapshots.wait)
 }
 
-// TestSnapshotMayHaveHalfOfTheBytes proves the limit to the byte.
+// TestSnapshotMayHaveHalfOfTheBytes proves that a snapshot with exactly half of the bytes of
+// the changes is stored, and that a snapshot with one byte more is not.
 func TestSnapshotMayHaveHalfOfTheBytes(t *testing.T) {
 	t.Parallel()
 	for more, want := range map[int]bool{0: true, 1: false} {
@@ -249,8 +250,8 @@ func TestSnapshotMayHaveHalfOfTheBytes(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfSubgraphIsStoredWhenACallBegins proves that no other checkpoint of a
-// subgraph has one.
+// TestSnapshotOfSubgraphIsStoredWhenACallBegins proves that only the first checkpoint of a
+// call of a subgraph gets a snapshot.
 func TestSnapshotOfSubgraphIsStoredWhenACallBegins(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[checkpoint.Source]bool{
@@ -286,9 +287,9 @@ func TestSnapshotThatCannotBeEncodedFails(t *testing.T) {
 	assert.Nil(t, c.Snapshot)
 }
 
-// TestSnapshotsOfRandomRuns proves of random runs that all snapshots have at most the bytes
-// of all changes, that each snapshot is the whole state, and that a run that is resumed
-// counts from where the run before it stopped.
+// TestSnapshotsOfRandomRuns proves, for random runs, that the snapshots together are no larger
+// than the changes together, that each snapshot contains the whole state, and that a resumed
+// run continues the counts of the previous run.
 func TestSnapshotsOfRandomRuns(t *testing.T) {
 	t.Parallel()
 	rnd := newRand(t)

@@ -102,12 +102,12 @@ func (s *Stream) waitAndUnlock(ctx context.Context) {
 }
 
 // take returns the pending events.
-// It collects later events in the memory of before, an earlier result of take.
-func (s *Stream) take(before []Event) []Event {
+// The argument previous is an earlier result, whose memory is used for later events.
+func (s *Stream) take(previous []Event) []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pending := s.pending
-	s.pending, s.offered = before[:0], false
+	s.pending, s.offered = previous[:0], false
 	if s.taken != nil {
 		close(s.taken)
 		s.taken = nil
@@ -115,8 +115,8 @@ func (s *Stream) take(before []Event) []Event {
 	return pending
 }
 
-// deliver gives d to the consumer. It returns false if ctx ended first.
-// It returns true if the consumer has stopped reading.
+// deliver gives d to the consumer, or drops d if the consumer has stopped reading.
+// It returns false if ctx ended first.
 func (s *Stream) deliver(ctx context.Context, d any) bool {
 	select { // in the common case the buffer is empty, and a short select is faster
 	case s.deliveries <- d:
@@ -139,7 +139,7 @@ func (s *Stream) replaceFirst(e Event) {
 	}
 }
 
-// drop removes all collected events that were not offered.
+// drop removes all collected events. It must be called before any offer.
 func (s *Stream) drop() {
 	if s != nil {
 		s.pending = nil

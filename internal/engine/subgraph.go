@@ -15,7 +15,7 @@ var errForeignContext = errors.New("the subgraph was called with a foreign conte
 // RunSubgraph runs the subgraph of the node to which ctx belongs.
 // It resumes the call if an earlier run of the task has begun it.
 // It returns the writes of the subgraph for its parent.
-// If the subgraph pauses, it returns nil, and its questions become those of the task.
+// If the subgraph pauses, RunSubgraph returns nil, and the task gets the questions.
 func RunSubgraph(ctx context.Context) (state.Update, error) {
 	t := TaskOf(ctx)
 	if t == nil || t.node.Subgraph == nil {
@@ -69,7 +69,8 @@ func (t *Task) allIDs() []string {
 	return append([]string{t.ID()}, t.scope.plan.formerTasks(t.node.Name, t.sent)...)
 }
 
-// claim reserves a persistent subgraph for one task at a time.
+// claim reserves a persistent subgraph for one task, until the task calls release.
+// It returns [ErrPersistentBusy] if another task has reserved the subgraph.
 func (s *session) claim(name string) (release func(), err error) {
 	if name == "" {
 		return func() {}, nil
@@ -91,7 +92,7 @@ func (s *session) claim(name string) (release func(), err error) {
 }
 
 // resumeCall restores the newest checkpoint of the call.
-// It returns false if there is none.
+// It returns false if the call has no checkpoint.
 func (r *run) resumeCall() (bool, error) {
 	if r.log == nil {
 		return false, nil
@@ -108,7 +109,7 @@ func (r *run) resumeCall() (bool, error) {
 }
 
 // resumeCallIn restores the newest checkpoint of the namespace r.ns.
-// It returns false if the checkpoint does not belong to the call.
+// It returns false if there is no checkpoint, or if it belongs to another call.
 func (r *run) resumeCallIn(call string) (bool, error) {
 	c, err := r.log.get(r.storeCtx, checkpoint.Key{Thread: r.thread, Namespace: r.ns})
 	if errors.Is(err, checkpoint.ErrNotFound) {

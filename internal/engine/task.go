@@ -58,7 +58,7 @@ func (s *scope) key() checkpoint.Key {
 type Task struct {
 	scope *scope
 	node  *Node
-	sent  int // 0 for a plain task; it counts the sent tasks of the superstep from 1
+	sent  int // the number among the sent tasks of the superstep, from 1; 0 for a plain task
 	view  state.View
 	saved *savedTask // the decoded pending writes of the task; nil for none
 
@@ -160,7 +160,8 @@ func (t *Task) AfterFunc(f func()) (stop func() bool) {
 func (t *Task) Err() error { return t.scope.nodeCtx.Err() }
 
 // Value returns the task for its own key, else a value of the nodes' context.
-// It hides the attempt number of a node that runs this subgraph.
+// In a subgraph, it hides the attempt number of the parent's node,
+// which the nodes' context contains.
 func (t *Task) Value(key any) any {
 	switch key {
 	case taskKey{}:

@@ -65,7 +65,8 @@ func (t *Task) keyID() string {
 
 // Emit delivers a value to the reader of the run's events.
 // It returns when the reader has the value or receives it next, or when ctx has ended.
-// Emit also counts as a heartbeat for [WatchIdle], even without a reader.
+// If a watch of [WatchIdle] counts calls of Emit, Emit gives it a heartbeat,
+// even without a reader.
 func (t *Task) Emit(ctx context.Context, value any) {
 	if t.watched.Load() {
 		defer suspendIdle(ctx)()

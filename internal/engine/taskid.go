@@ -7,7 +7,8 @@ import (
 
 // taskID returns the id of a task, which is unique within its superstep.
 // The id of a plain task is "node"; the id of the third sent task is "node[2]".
-// Sent is 0 for a plain task; it counts the sent tasks of the superstep from 1.
+// The argument sent is the number among the sent tasks of the superstep, counted from 1.
+// It is 0 for a plain task.
 func taskID(node string, sent int) string {
 	if sent == 0 {
 		return node

@@ -47,8 +47,8 @@ func TestTaskIDsAreThoseInStorage(t *testing.T) {
 	assert.Equal(t, "outer[2]/inner/leaf[0]", joinPath(joinPath(taskID("outer", 3), "inner"), taskID("leaf", 1)))
 }
 
-// TestStoredTaskIDsHavePresentNames proves that a stored id of each former name leads to
-// the present id, for plain and sent tasks.
+// TestStoredTaskIDsHavePresentNames proves, for plain and sent tasks, that a stored id with
+// any former node name is converted to the present id.
 func TestStoredTaskIDsHavePresentNames(t *testing.T) {
 	t.Parallel()
 	p := newPlan(t, "a", "b")
@@ -71,7 +71,7 @@ func TestStoredTaskIDsHavePresentNames(t *testing.T) {
 	}
 }
 
-// FuzzCurrentTask reads any text as a stored task id: only its node is renamed.
+// FuzzCurrentTask proves, for any text as a stored task id, that only the node is renamed.
 func FuzzCurrentTask(f *testing.F) {
 	p := newPlan(f, "a")
 	p.Renamed = map[string]string{"old": "a", "": "empty"}

@@ -22,14 +22,14 @@ type NodeUpdate struct {
 
 // Update edits a thread as if the nodes had run in one superstep.
 // It stores the result as a checkpoint.
-// The tasks, outermost first, lead to a subgraph; none means the outermost graph.
+// The argument tasks names a subgraph or the outermost graph; see [Plan.Snapshot].
 func (p *Plan) Update(ctx context.Context, o *Options, tasks []string, updates []NodeUpdate) (*Snapshot, error) {
 	return p.edit(ctx, o, tasks, func(r *run) error { return r.update(updates) })
 }
 
 // ForkSubgraph makes the checkpoint o.At the newest one of its subgraph.
 // The next run resumes the subgraph from there.
-// The tasks, outermost first, lead to the subgraph.
+// The argument tasks names the subgraph; see [Plan.Snapshot].
 func (p *Plan) ForkSubgraph(ctx context.Context, o *Options, tasks []string) (*Snapshot, error) {
 	return p.edit(ctx, o, tasks, (*run).fork)
 }
@@ -211,7 +211,9 @@ func (r *run) applyUnfinished() (view state.View, ran []string, err error) {
 }
 
 // updateTask initializes t as the task of an update.
-// If the update names no node, the task is one of the node that ran last.
+// If u names no node, t is a task of the node that ran or was updated last.
+// The argument only is true if u is the only update of the caller.
+// The argument ran lists the nodes that ran or were updated last.
 func (r *run) updateTask(t *Task, u NodeUpdate, only bool, ran []string) error {
 	name := u.Node
 	if name == "" {

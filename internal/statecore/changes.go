@@ -17,7 +17,7 @@ type ChangeWriter struct {
 // Buffer returns the buffer to which the caller must append the data of the next change.
 func (w *ChangeWriter) Buffer() []byte { return w.buf }
 
-// Emit emits a change. The argument appended is Buffer with the data appended.
+// Emit emits a change. The argument appended is the result of Buffer with the data appended.
 func (w *ChangeWriter) Emit(k Kind, appended []byte) {
 	start := len(w.buf)
 	data := appended[start:len(appended):len(appended)]
@@ -41,7 +41,7 @@ func (tx *Tx) AppendChanges(buf []byte, emit Emit) ([]byte, error) {
 	return buf, err
 }
 
-// Changes is like [Tx.AppendChanges], but the receiver may keep the data.
+// Changes is like [Tx.AppendChanges], but the function emit may keep the data.
 func (tx *Tx) Changes(emit Emit) error {
 	buf := acquireBuffer()
 	tx.out = ChangeWriter{emit: emit, buf: (*buf)[:0], copies: true}

@@ -25,7 +25,7 @@ func (s *Schema) Rename(old, name string) error {
 	return nil
 }
 
-// lookup returns the position of the channel with a name in storage.
+// lookup returns the position of the channel with the given present or former name.
 func (s *Schema) lookup(name string) (int, error) {
 	i, ok := s.byName[name]
 	if !ok {
@@ -37,7 +37,8 @@ func (s *Schema) lookup(name string) (int, error) {
 }
 
 // unknown returns an error that wraps ErrUnknownChannel.
-// The error suggests a similar name, or the declaration of one shared channel.
+// If the schema has another channel of this name, the error says to declare the channel once
+// and share its handle. Otherwise it suggests the most similar name, if there is one.
 func (s *Schema) unknown(name string) error {
 	err := ErrUnknownChannel
 	if _, taken := s.byName[name]; taken {

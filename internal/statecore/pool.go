@@ -9,11 +9,11 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 func acquireBuffer() *[]byte { return buffers.Get().(*[]byte) }
 
-// releaseBuffer returns a buffer to the pool.
-// The slice used is the buffer after appends, which may have reallocated it.
-func releaseBuffer(buf *[]byte, used []byte) {
-	if cap(used) <= maxPooled {
-		*buf = used[:0]
+// releaseBuffer returns a buffer to the pool, unless it has become too large.
+// The argument extended is the buffer after appends, which may have reallocated it.
+func releaseBuffer(buf *[]byte, extended []byte) {
+	if cap(extended) <= maxPooled {
+		*buf = extended[:0]
 		buffers.Put(buf)
 	}
 }

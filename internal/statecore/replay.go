@@ -46,7 +46,8 @@ func (r *Replayer) replay(i int, k Kind, data []byte) (next Slot, err error) {
 	return r.schema.channels[i].Codec.Replay(r.next.slots[i], &r.marks[i], k, data)
 }
 
-// Import copies the values of the channels that both schemas have from v.
+// Import copies from v the values of the channels that both schemas have.
+// If such a channel is absent in v, it becomes absent.
 func (r *Replayer) Import(v View) {
 	from := valuesOf(v)
 	for i, t := range r.schema.channels {

@@ -126,7 +126,7 @@ func (s *Schema) Describe() []Description {
 	return out
 }
 
-// Shared reports whether both schemas have the same channel under this name.
+// Shared reports whether the channel with this name in s is also a channel of other.
 func (s *Schema) Shared(channel string, other *Schema) bool {
 	i, err := s.lookup(channel)
 	return err == nil && other.index(s.channels[i]) >= 0

@@ -49,7 +49,7 @@ func (s *Schema) WriteFromChange(channel string, k Kind, data []byte) (Write, er
 	})
 }
 
-// readWrite returns a write with the action that read returns.
+// readWrite returns a write with the action that the function read returns.
 // An action without a kind becomes the zero Write.
 func (s *Schema) readWrite(channel string, read func(Codec) (Action, error)) (Write, error) {
 	i, err := s.lookup(channel)

@@ -102,7 +102,7 @@ func (m *Mark) claim(task int, exclusive, overwrite bool) error {
 }
 
 // Only returns the empty state after the writes of one task.
-// A sent task sees such a state. Only ends the transaction.
+// A sent task sees such a state. A call of Only ends the transaction.
 // It returns the same errors as Apply and Finish.
 func Only[W Source](tx *Tx, writes []W) (View, error) {
 	if len(writes) == 1 && writes[0].Core().channel != nil {
@@ -115,7 +115,7 @@ func Only[W Source](tx *Tx, writes []W) (View, error) {
 	return tx.Finish(false)
 }
 
-// only is like Only for a single write. Its view has no slots for other channels.
+// only is like Only for a single write. The returned view has no slots for other channels.
 func (tx *Tx) only(w Write) (View, error) {
 	tx.done = true
 	t := w.channel

@@ -27,7 +27,7 @@ type noteID struct{}
 func (noteID) ID(n note) string              { return n.ID }
 func (noteID) WithID(n note, id string) note { n.ID = id; return n }
 
-// channels has a channel of each kind.
+// channels has channels of several kinds.
 type channels struct {
 	last     *state.Channel[string, string]
 	optional *state.Channel[int, *int]
@@ -274,7 +274,7 @@ func TestRenameReadsRecordsWithTheFormerName(t *testing.T) {
 	require.ErrorContains(t, schema.Rename("messages", "set"), `already renamed to "list"`)
 }
 
-// wrapped converts a stored string to {"id": …, "text": …}.
+// wrapped converts a stored string to {"id": …, "text": …}. It returns other JSON unchanged.
 func wrapped(old json.RawMessage) (json.RawMessage, error) {
 	if old[0] != '"' {
 		return old, nil

@@ -141,8 +141,8 @@ func (s *Schema) own(v View) *values {
 // Empty returns the state in which every channel is absent.
 func (s *Schema) Empty() View { return newValues(s) }
 
-// Import returns a copy of base with values from v.
-// It takes the values of the channels that both schemas have.
+// Import returns a copy of base with values from v:
+// the values of the channels that both schemas have.
 // A nil base means the empty state.
 func (s *Schema) Import(base, v View) View {
 	next := newValues(s)
