@@ -51,9 +51,9 @@ var layers = map[string][]string{
 	"llm/langchainllm/providers/all": {
 		"llm/langchainllm/providers/anthropic", "llm/langchainllm/providers/googleai", "llm/langchainllm/providers/openai",
 	},
-	"tools":                {"llm", "state"},
-	"tools/...":            {"tools", "llm", "state", "internal/toolname", "internal/uuid"},
-	"graph/agent":          {"graph", "llm", "tools", "state"},
+	"tools":       {"llm", "state"},
+	"tools/...":   {"tools", "llm", "state", "internal/toolname", "internal/uuid"},
+	"graph/agent": {"graph", "llm", "tools", "state"},
 
 	"memory":              {"llm", "internal/uuid"},
 	"memory/...":          {"memory", "memory/...", "llm", "internal/migration", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
