@@ -23,7 +23,7 @@ func stepID(n int) string {
 	return fmt.Sprintf("0197a6b0-%04x-7%03x-8000-%012x", n>>12&0xffff, n&0xfff, n)
 }
 
-// messageStep returns superstep n, which appends a message of 1,024 random bytes.
+// messageStep returns superstep n, which appends a message of 512 random bytes in hexadecimal.
 func messageStep(thread string, n int) checkpoint.Checkpoint {
 	text := make([]byte, 512)
 	_, _ = rand.Read(text)
@@ -204,8 +204,8 @@ func BenchmarkPutOther(b *testing.B) {
 	}
 }
 
-// BenchmarkParallelStep measures a superstep of two tasks. Each result is stored as a
-// pending write when its task ends. The checkpoint of the superstep deletes both.
+// BenchmarkParallelStep measures a superstep of two tasks. Each result is stored as a pending
+// write when its task ends. The checkpoint of the superstep deletes both writes.
 func BenchmarkParallelStep(b *testing.B) {
 	store := longThread(b, 1)
 	ctx := context.Background()

@@ -21,7 +21,7 @@ type header struct {
 	time       int64
 	// The first version of the format does not cover the following columns.
 	namespace string
-	origin    []byte // digest
+	origin    []byte // the digest of the origin
 	number    int64
 }
 
@@ -49,7 +49,9 @@ func parseControl(stored []byte, h *header) ([]byte, error) {
 	return nil, fmt.Errorf("checksum of its header: %w", checkpoint.ErrCorrupt)
 }
 
-// sum returns the checksum. first selects the first version of the format.
+// sum returns the checksum of the header and a control. A nil control, for which isNil is true,
+// and an empty control have different checksums. If first is true, the checksum is in the first
+// version of the format.
 func (h *header) sum(control []byte, isNil, first bool) uint32 {
 	var buf [256]byte
 	b := appendSized(buf[:0], h.id)
@@ -86,8 +88,8 @@ func (l *layout) seal() int64 {
 	return int64(crc32.Checksum(b, castagnoli))
 }
 
-// verify compares the checksum with the stored one, which is NULL in rows of the
-// first version.
+// verify returns [checkpoint.ErrCorrupt] if the stored checksum is not the checksum of l. It
+// accepts NULL, because rows of the first version have no checksum.
 func (l *layout) verify(stored sql.NullInt64) error {
 	if stored.Valid && stored.Int64 != l.seal() {
 		return fmt.Errorf("checksum of checkpoint %q in a lineage: %w", l.id, checkpoint.ErrCorrupt)
@@ -110,8 +112,8 @@ func (t *threadRow) seal() int64 {
 	return int64(crc32.Checksum(b, castagnoli))
 }
 
-// verify compares the checksum with the stored one, which is NULL in rows of the
-// first version.
+// verify returns [checkpoint.ErrCorrupt] if the stored checksum is not the checksum of t. It
+// accepts NULL, because rows of the first version have no checksum.
 func (t *threadRow) verify(stored sql.NullInt64) error {
 	if stored.Valid && stored.Int64 != t.seal() {
 		return fmt.Errorf("checksum of the row of thread %q: %w", t.id, checkpoint.ErrCorrupt)

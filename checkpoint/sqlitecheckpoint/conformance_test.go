@@ -79,7 +79,8 @@ func TestConformanceInMemory(t *testing.T) {
 	}.Run(t)
 }
 
-// flip flips a bit in the stored values of a checkpoint.
+// flip flips a bit in the stored values of a checkpoint. It returns false if the offset is
+// beyond the last value.
 func flip(tb testing.TB, db *sql.DB, k checkpoint.Key, offset int) bool {
 	tb.Helper()
 	var key int64

@@ -8,7 +8,8 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// copyThread copies the rows of a thread except those of cp_thread and cp_step.
+// copyThread has the statements that copy the rows of a thread, except those of cp_thread and
+// cp_step.
 var copyThread = []struct {
 	query string
 	args  func(to, from int64) []any
@@ -48,8 +49,7 @@ const (
 	copyBatch = 1024
 )
 
-// CopyThread implements [checkpoint.ThreadCopier]. The copy has the times of the
-// source.
+// CopyThread implements [checkpoint.ThreadCopier]. The copy has the times of the original.
 func (s *Store) CopyThread(ctx context.Context, from, to string) error {
 	if from == "" || to == "" {
 		return fmt.Errorf("sqlitecheckpoint: copy thread %q to %q: empty thread id: %w", from, to, checkpoint.ErrInvalid)

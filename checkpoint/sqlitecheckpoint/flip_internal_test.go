@@ -29,8 +29,8 @@ var flipColumns = []struct {
 	{"cp_pending", "step task number", "data"},
 }
 
-// lookupColumns has the columns by which rows are found. If one of them is damaged,
-// a row may be missing, but no row may be returned for another.
+// lookupColumns has the columns by which rows are found. If one of them is damaged, a lookup
+// may miss the row, but it must not return another row instead.
 var lookupColumns = []string{
 	"cp_thread.key", "cp_thread.id", "cp_namespace.key", "cp_namespace.thread", "cp_namespace.name",
 	"cp_step.key", "cp_step.id", "cp_pending.step",
@@ -52,7 +52,8 @@ func TestEveryFlippedBitIsFound(t *testing.T) {
 	assert.Greater(t, flips, 1000)
 }
 
-// A flipper damages the rows of a store bit by bit and compares its lookups with want.
+// A flipper flips each bit of the rows of a store, one at a time, and compares the results of
+// all lookups with want.
 type flipper struct {
 	*testing.T
 	store *Store
@@ -110,7 +111,7 @@ func newFlipper(t *testing.T) *flipper {
 	return f
 }
 
-// lookups returns every way to read the threads, by name.
+// lookups returns functions that read the threads in every way, by name.
 func (f *flipper) lookups() map[string]func() ([]string, error) {
 	ctx, lookups := context.Background(), map[string]func() ([]string, error){}
 	lookups["threads"] = func() (lines []string, _ error) {

@@ -19,7 +19,8 @@ func init() {
 	childActions["rewrite"] = rewriteAtLimit
 }
 
-// The database stays small, and only its write-ahead log reaches the file size limit.
+// When the write-ahead log reaches the file size limit, its space is used again: later writes
+// and a removal succeed.
 func TestFullLogIsReused(t *testing.T) {
 	t.Parallel()
 	startChild(t).want("ok", "rewrite", filepath.Join(t.TempDir(), "weft.db"), "")
@@ -46,8 +47,8 @@ func rewriteAtLimit(path, _ string) error {
 	return store.DeleteThread(ctx, "t")
 }
 
-// The database and its log cannot grow beyond a limit. Every removal succeeds with the room
-// that the documentation of [sqlitecheckpoint.ErrFull] requires.
+// Every kind of removal succeeds in a full database if the file size limit leaves the room that
+// the documentation of [sqlitecheckpoint.ErrFull] requires.
 func TestRemovalSucceedsAtTheFileSizeLimit(t *testing.T) {
 	t.Parallel()
 	for _, remove := range []string{"delete", "prune", "delete runs"} {

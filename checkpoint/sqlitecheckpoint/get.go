@@ -93,9 +93,10 @@ func fillValues(ctx context.Context, q *sqlitedb.Session, r *row, v *values) err
 	return err
 }
 
-// locate returns the key of a checkpoint, or of the newest of its namespace if k.ID is
-// empty. It returns [checkpoint.ErrNotFound] if there is none. It returns
-// [checkpoint.ErrCorrupt] if a damaged row hides the checkpoint or a newer one.
+// locate returns the key of the checkpoint with the id k.ID or, if k.ID is empty, of the newest
+// checkpoint of the namespace. It returns [checkpoint.ErrNotFound] if there is no such
+// checkpoint, and [checkpoint.ErrCorrupt] if a damaged row may be this checkpoint or, with an
+// empty k.ID, a newer one.
 func (s *Store) locate(q *sqlitedb.Session, k checkpoint.Key) (int64, error) {
 	thread, key, err := findKey(q, k)
 	if err != nil {

@@ -28,7 +28,8 @@ const (
 	// entryQuery has the arguments thread and id. It returns the key of the id's entry.
 	entryQuery = `SELECT key FROM cp_mark WHERE thread = ? AND id <= ? ORDER BY id DESC LIMIT 1`
 
-	// findIDQuery has the arguments of entryQuery, and the id.
+	// findIDQuery returns the key and the namespace of the checkpoint with an id. It has the
+	// arguments of entryQuery, and the id.
 	findIDQuery = `SELECT s.key, s.namespace FROM (` + entryQuery + `) m
 	CROSS JOIN cp_step s ON s.key BETWEEN m.key AND (m.key | 31) AND s.id = ?`
 
@@ -66,9 +67,9 @@ func findID(q *sqlitedb.Session, thread int64, id any) (key, namespace int64, er
 	return key, namespace, err
 }
 
-// confirmMissing is called when findID has not found an id. It returns
-// [checkpoint.ErrCorrupt] if that is due to a damaged row or a damaged index, and
-// nil if the thread does not have the id.
+// confirmMissing is called when findID has not found an id. It returns [checkpoint.ErrCorrupt]
+// if a damaged row or a damaged index may be the cause, and nil if the thread does not have the
+// id.
 func (s *Store) confirmMissing(q *sqlitedb.Session, thread int64, name string, id any) error {
 	var entry, one int64
 	found, err := q.One(entryQuery, []any{thread, id}, &entry)
@@ -87,7 +88,7 @@ func (s *Store) confirmMissing(q *sqlitedb.Session, thread int64, name string, i
 	return err
 }
 
-// indexID adds the id of a checkpoint that is about to be stored to the index.
+// indexID adds an id to the index. The caller is about to store the checkpoint with this id.
 func indexID(w *sqlitedb.Session, key int64, id any) error {
 	thread := threadOf(key)
 	var entry int64
@@ -108,7 +109,8 @@ func indexID(w *sqlitedb.Session, key int64, id any) error {
 	return err
 }
 
-// highestID returns the highest id in a key's block up to the key.
+// highestID returns the greatest id among the checkpoints of a block, from its first key to the
+// given key.
 func highestID(q *sqlitedb.Session, key int64) (id any, err error) {
 	_, err = q.One(highestQuery, []any{key, key}, &id)
 	return id, err

@@ -14,9 +14,8 @@ const (
 	partColumns = `SELECT s.key, s.parent, s.id, s.source, s.whole = 1, s.base, s.snapshot IS NOT NULL,
 	coalesce(s.snapshot, s.changes), s.seal FROM cp_step s `
 
-	// lineageQuery has the arguments key and the thread's first key. Most parents
-	// are the row before, so one scan reads a lineage without forks. Each fork
-	// starts another scan.
+	// lineageQuery has the arguments key and the thread's first key. The parent of most rows is
+	// the row before, so one scan reads a lineage without forks. Each fork starts another scan.
 	lineageQuery = partColumns + `WHERE s.key <= ? AND s.key > ? ORDER BY s.key DESC`
 
 	// partQuery has the argument key.
@@ -26,12 +25,12 @@ const (
 // A part has the deltas that one row adds to a lineage.
 type part struct {
 	layout
-	base   []byte
+	base   []byte // the deltas of removed ancestors; nil for none
 	values []byte // the snapshot if there is one, else the changes
 }
 
-// scanPart reads a row of partColumns. It copies the values into room, which
-// saves an allocation for each row.
+// scanPart reads a row of partColumns. It copies the values of all rows into one buffer, room,
+// which saves an allocation for each row.
 func scanPart(scan func(...any) error, room *[]byte) (*part, error) {
 	p := &part{}
 	var id, source any
@@ -85,7 +84,7 @@ func (p *part) appendNewest(deltas []checkpoint.Delta) ([]checkpoint.Delta, erro
 	return append(deltas, base...), nil
 }
 
-// readLineage returns the lineage that ends with last, oldest first.
+// readLineage returns the lineage of the checkpoint whose part is last, oldest delta first.
 func readLineage(ctx context.Context, q *sqlitedb.Session, last *part) ([]checkpoint.Delta, error) {
 	deltas, err := last.appendNewest(nil)
 	if err != nil {

@@ -66,13 +66,14 @@ type lister struct {
 	at     checkpoint.Key // named in errors
 }
 
-// next returns the next page. With an error, it returns the checkpoints before it.
+// next returns the next page. If it returns an error, it also returns the checkpoints that it
+// read before the error.
 func (l *lister) next(ctx context.Context) ([]checkpoint.Checkpoint, error) {
 	l.at = checkpoint.Key{Thread: l.query.Thread, Namespace: l.query.Namespace}
 	begin := *l
 	var page []checkpoint.Checkpoint
 	err := l.store.db.Read(ctx, func(q *sqlitedb.Session) error {
-		*l, page = begin, page[:0] // Read may repeat.
+		*l, page = begin, page[:0] // Read may call this function again.
 		if l.text == "" {
 			if known, err := l.start(q); err != nil || !known {
 				l.done = true
@@ -83,8 +84,8 @@ func (l *lister) next(ctx context.Context) ([]checkpoint.Checkpoint, error) {
 		l.done, l.page = len(rows) < l.page, listPage
 		for _, r := range rows {
 			l.at.ID, l.before = r.c.ID, r.key
-			// Verify also the rows that the query does not select. A damaged column may be
-			// why they do not match.
+			// Also verify the rows that do not match the query: a damaged column may cause the
+			// mismatch.
 			if err := r.complete(q, &l.store.names, l.query.Thread); err != nil {
 				return err
 			}

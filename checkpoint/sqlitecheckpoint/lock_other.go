@@ -4,8 +4,8 @@ package sqlitecheckpoint
 
 import "os"
 
-// These systems have no locks of bytes that belong to an open file. Only the
-// store's own set of leased threads applies. See [Store.Lease].
+// These systems have no byte locks that belong to an open file. Only the set of leased threads
+// of each store excludes other runs. See [Store.Lease].
 
 func lockByte(*os.File, int64) error { return nil }
 

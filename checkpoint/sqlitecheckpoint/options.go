@@ -20,8 +20,8 @@ type Options struct {
 	// MaxSize is the maximum size in bytes to which this store lets the file
 	// grow. Beyond it, writes return [ErrFull]. Zero means no limit.
 	MaxSize int64
-	// BusyTimeout is how long a write waits while another process writes. Zero means
-	// 5 seconds. With a negative value, it does not wait.
+	// BusyTimeout is the maximum time that a write waits while another process writes. Zero
+	// means 5 seconds. With a negative value, a write does not wait.
 	BusyTimeout time.Duration
 	// Synchronous decides how durable a commit is. The zero value is [Full].
 	Synchronous Synchronous

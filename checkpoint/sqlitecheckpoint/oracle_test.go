@@ -67,7 +67,7 @@ type oracle struct {
 	rand   *rand.Rand
 	memory powerful
 	files  [2]powerful
-	ids    []string // all ids of calls to Put
+	ids    []string // the ids of all calls of step
 	run    int
 }
 
@@ -140,7 +140,8 @@ func (o *oracle) put(id string) {
 	o.both("put "+id, func(s powerful) error { return s.Put(ctx, c, newest.ID) })
 }
 
-// both calls do with both stores, which must return the same kind of error.
+// both calls the function do with the store in memory and with one of the two stores of the
+// file. The two calls must return the same kind of error.
 func (o *oracle) both(what string, do func(s powerful) error) {
 	o.Helper()
 	want, got := do(o.memory), do(o.files[o.rand.IntN(4)/3])
@@ -153,7 +154,7 @@ func (o *oracle) both(what string, do func(s powerful) error) {
 	assert.Fail(o, "unexpected error", "%s: %v", what, want)
 }
 
-// compare fails unless both stores have the same checkpoints and lineages.
+// compare fails unless the store in memory and the file have the same checkpoints and lineages.
 func (o *oracle) compare() {
 	o.Helper()
 	var spelled [2][]string

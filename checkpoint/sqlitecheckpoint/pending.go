@@ -45,8 +45,9 @@ func (s *Store) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkp
 	return nil
 }
 
-// putLatestWrite stores a single write of the checkpoint that this store has put
-// last in the thread, in one statement. It returns false for other writes.
+// putLatestWrite stores a single write of the checkpoint that this store has put last in the
+// thread, in one statement. It returns false if it stored nothing: for other writes, and if
+// another process has removed the checkpoint.
 func (s *Store) putLatestWrite(w *sqlitedb.Session, k checkpoint.Key, writes []checkpoint.Write) (bool, error) {
 	t := s.latest[k.Thread]
 	if t == nil || t.id != k.ID || t.name != k.Namespace || len(writes) != 1 {

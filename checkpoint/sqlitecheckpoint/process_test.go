@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// childMain runs the commands of in until it ends, and returns the exit code.
+// childMain reads commands from in until it ends, and runs them. It returns the exit code of
+// the process.
 func childMain(in io.Reader, out io.Writer) int {
 	c := &childProcess{}
 	lines := bufio.NewScanner(in)

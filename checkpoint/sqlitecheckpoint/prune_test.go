@@ -34,8 +34,9 @@ func TestPruneIsLinear(t *testing.T) { //nolint:paralleltest // counts the alloc
 	assert.Less(t, many/few, 5.0, "four times the checkpoints should be about four times the work")
 }
 
-// Another process may write between two transactions of Prune. It may put a checkpoint
-// whose parent Prune is about to remove.
+// Another process may write between two transactions of Prune. If it puts a checkpoint whose
+// parent Prune is about to remove, the checkpoint keeps its lineage. If the parent is already
+// removed, Put fails.
 func TestForksDuringPruneKeepTheirLineage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -97,7 +97,7 @@ func (s *Store) remember(thread string, t *latest) {
 	s.latest[thread] = t
 }
 
-// append stores a checkpoint whose parent is the last one that this store has put in the
+// append stores a checkpoint whose parent is the last checkpoint that this store has put in the
 // thread. It returns false for other checkpoints, and if another process has changed the
 // thread.
 func (s *Store) append(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) (bool, error) {
@@ -144,8 +144,9 @@ func (s *Store) appendAtOnce(w *sqlitedb.Session, c *checkpoint.Checkpoint, t, n
 	return n == 1, err
 }
 
-// appendInTransaction also adds the id to the index and deletes the parent's
-// pending writes.
+// appendInTransaction calls appendAtOnce in a transaction. If the checkpoint begins a block, it
+// also adds the id to the index. If c.Settles is true, it also deletes the parent's pending
+// writes. It returns false if nothing was stored.
 func (s *Store) appendInTransaction(w *sqlitedb.Session, c *checkpoint.Checkpoint, t, next *latest) (done bool, err error) {
 	err = w.Transaction(func() error {
 		if done, err = s.appendAtOnce(w, c, t, next, false); err != nil || !done {
@@ -188,8 +189,7 @@ func (s *Store) appendRow(args []any, c *checkpoint.Checkpoint, t *latest, paren
 // maxBuffer is the largest buffer that a store keeps between two calls.
 const maxBuffer = 1 << 20
 
-// now returns the time in microseconds. It does not go back within a thread, even
-// if the clock does.
+// now returns the current time in microseconds, or the time of t if that is later.
 func now(t *latest) int64 {
 	return max(time.Now().UnixMicro(), t.time)
 }
@@ -243,8 +243,9 @@ type position struct {
 	id     any   // as stored
 }
 
-// findPosition checks head and parent of a new checkpoint and returns its position. It
-// returns nil if c is the newest checkpoint already.
+// findPosition checks that head is the newest checkpoint of the namespace and that the parent
+// exists, and returns the position of a new checkpoint. It returns nil if c is the newest
+// checkpoint already.
 func findPosition(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) (*position, error) {
 	thread, err := findThread(w, c.Thread)
 	if err != nil {

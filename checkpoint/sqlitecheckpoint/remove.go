@@ -18,8 +18,8 @@ const (
 	removeBatch = 4096
 	removeShare = 8
 
-	// partialBatch is the first batch of a removal if the write-ahead log has no room for
-	// the whole removal. Each failure divides the batch by batchDivisor.
+	// partialBatch is the size of the first batch if the write-ahead log has no room for the
+	// whole removal. Each failure divides the size by batchDivisor.
 	partialBatch = 512
 	batchDivisor = 8
 )
@@ -51,8 +51,8 @@ type step struct {
 	remove            bool
 }
 
-// A selector sets remove in the steps of a thread, which are in the order of
-// their keys.
+// A selector sets the field remove of the steps to remove. It gets all steps of a thread, in
+// the order of their keys.
 type selector func(w *sqlitedb.Session, steps []step) error
 
 func selectAll(_ *sqlitedb.Session, steps []step) error {
@@ -85,8 +85,8 @@ type removal struct {
 // connection, the second with every write of this connection.
 const writesQuery = `SELECT data_version, total_changes() FROM pragma_data_version`
 
-// remove removes the selected checkpoints of a thread, newest first, and the
-// thread when none is left. It returns the number of removed checkpoints.
+// remove removes the selected checkpoints of a thread, newest first, and the thread if no
+// checkpoint is left. It returns the number of removed checkpoints.
 func (s *Store) remove(ctx context.Context, thread string, batch int, sel selector) (int, error) {
 	removed := 0
 	var r removal
@@ -116,8 +116,8 @@ func (s *Store) remove(ctx context.Context, thread string, batch int, sel select
 	}
 }
 
-// removeSome removes a batch. It reports whether more checkpoints are selected, and sets
-// the remaining steps in r.
+// removeSome removes a batch of the selected checkpoints and returns its size n. The result
+// more reports whether other selected checkpoints remain. r.steps then has the remaining steps.
 func (s *Store) removeSome(w *sqlitedb.Session, thread string, batch int, sel selector, r *removal) (n int, more bool, err error) {
 	key, err := findThread(w, thread)
 	if err != nil || key == 0 {
@@ -183,7 +183,8 @@ const (
 	deletePendingRange = `DELETE FROM cp_pending WHERE step BETWEEN ? AND ?`
 )
 
-// deleteUnused removes the rows that no checkpoint of a thread refers to.
+// deleteUnused has the statements that delete the rows to which no checkpoint of a thread
+// refers.
 var deleteUnused = []struct {
 	query string
 	args  func(thread int64) []any
@@ -233,8 +234,8 @@ func removeSteps(w *sqlitedb.Session, steps []step) error {
 	return nil
 }
 
-// removeUnused removes the rows to which no checkpoint refers. It records how many numbers
-// below the newest are not in use.
+// removeUnused removes the rows to which no checkpoint refers. It stores missing, the count of
+// unused numbers below the number of the newest checkpoint.
 func removeUnused(w *sqlitedb.Session, thread, missing int64) error {
 	for _, d := range deleteUnused {
 		if _, err := w.Exec(d.query, d.args(thread)...); err != nil {

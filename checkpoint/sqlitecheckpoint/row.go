@@ -23,9 +23,9 @@ type row struct {
 	c         checkpoint.Checkpoint
 }
 
-// scanRow scans rowColumns, and the columns after them into dest. It returns the
-// row with an error too, so that the error can name the checkpoint. Call complete
-// before using the row.
+// scanRow scans rowColumns, and the columns after them into dest. If it returns an error, it
+// also returns the row, so that the error can name the checkpoint. Call complete before using
+// the row.
 func scanRow(scan func(...any) error, dest ...any) (*row, error) {
 	r := &row{}
 	var parentID, id, source any

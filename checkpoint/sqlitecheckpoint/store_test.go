@@ -266,8 +266,8 @@ func TestDamagedColumnsAreReported(t *testing.T) {
 	}
 }
 
-// The thread is copied and pruned in several batches. There are also more threads than a
-// store caches.
+// CopyThread and Prune handle a thread that needs several batches, in a store with more threads
+// than it caches.
 func TestLongThreadIsCopiedAndPrunedCompletely(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -19,8 +19,8 @@ const (
 	updateThread = `UPDATE cp_thread SET missing = ?, seal = ? WHERE key = ?`
 	threadQuery  = `SELECT id, created, missing, seal FROM cp_thread WHERE key = ?`
 
-	// threadsQuery has the arguments id to begin at, and limit. The newest
-	// checkpoint of each thread gives the time and the number of checkpoints.
+	// threadsQuery has the arguments least id and limit. The newest checkpoint of each thread
+	// gives the time and the number of checkpoints.
 	threadsQuery = `SELECT t.key, t.id, t.created, t.missing, t.seal, s.key, s.time FROM cp_thread t
 	LEFT JOIN cp_step s ON s.key = (SELECT max(key) FROM cp_step WHERE key > t.key << 32 AND key < (t.key + 1) << 32)
 	WHERE t.id >= ? ORDER BY t.id LIMIT ?`
@@ -45,7 +45,7 @@ func readThread(q *sqlitedb.Session, key int64) (*threadRow, error) {
 	return t, t.verify(seal)
 }
 
-// deleteThread removes all rows of a thread.
+// deleteThread has the statements that remove all rows of a thread.
 var deleteThread = []struct {
 	query string
 	args  func(thread int64) []any
@@ -119,8 +119,8 @@ func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkp
 	}
 }
 
-// threads returns a page of threads whose ids are at least from. If it returns an error, it
-// also returns the threads before the error.
+// threads returns a page of threads whose ids are equal to or greater than the argument from.
+// If it returns an error, it also returns the threads before the error.
 func (s *Store) threads(ctx context.Context, from string) ([]checkpoint.ThreadInfo, error) {
 	var page []checkpoint.ThreadInfo
 	err := s.db.Read(ctx, func(q *sqlitedb.Session) error {

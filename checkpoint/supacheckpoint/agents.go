@@ -24,8 +24,8 @@ const (
 	deleteAgentQuery = `DELETE FROM public.agent_checkpoints WHERE thread_id = $1::text`
 )
 
-// Agents returns access to the documents of agents. [Options.Documents] creates their
-// table. It returns [ErrRole] for the store of a user.
+// Agents returns access to the documents of agents. [Options.Documents] creates their table.
+// Agents returns [ErrRole] for the store of a user.
 func (s *Store) Agents() (*Agents, error) {
 	if s.tenant != "" {
 		return nil, fmt.Errorf("supacheckpoint: agents: a store of a user has no access; call Agents on the store of the service: %w", ErrRole)

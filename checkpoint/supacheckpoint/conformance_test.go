@@ -13,7 +13,8 @@ import (
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 )
 
-// A bindFunc returns the store that a test uses: whole itself, or one bound to user.
+// A bindFunc returns the store that a test uses: the store of the service itself, or one that
+// is bound to a user.
 type bindFunc func(tb testing.TB, whole *supacheckpoint.Store, user string) *supacheckpoint.Store
 
 func forService(_ testing.TB, whole *supacheckpoint.Store, _ string) *supacheckpoint.Store {
@@ -27,16 +28,16 @@ func forUser(tb testing.TB, whole *supacheckpoint.Store, user string) *supacheck
 	return store
 }
 
-// The store keeps the promises of checkpointtest for the service and for a user. It does so
-// on a direct connection and through a PgBouncer. Each case of the service has its own
-// schema. The cases of users share one schema, as in a project, and each has its own user.
+// The store passes the tests of checkpointtest for the service and for a user, on a direct
+// connection and through a PgBouncer. Each case of the service has its own schema. The cases of
+// users share one schema, as in a project, and each has its own user.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
 		shared := newPlace(t)
 		users := func(testing.TB) place { return shared }
 		suites := map[string]checkpointtest.Harness{"service": harness(newPlace, forService), "user": harness(users, as)}
-		if name == "direct" { // only the tenant differs from the other two stores
+		if name == "direct" { // one way to connect is enough: only the tenant differs
 			suites["service for a user"] = harness(users, forUser)
 		}
 		for who, h := range suites {

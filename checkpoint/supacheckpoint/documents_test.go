@@ -352,8 +352,8 @@ func TestProposalsOfUsersAreSeparate(t *testing.T) {
 	}
 }
 
-// A stored row that is no document is an error. With FailOpen, Get logs errors of the
-// database and returns no document.
+// Get returns an error for a stored row that is not a document. With FailOpen, Get logs this
+// error and errors of the database, and returns no document.
 func TestFailOpenLogsErrorsOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)

@@ -69,8 +69,8 @@ func fromEnv(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// firstSet returns the name and value of the first variable that is set. If neither is
-// set, it returns name and "".
+// firstSet returns the name and the value of the first of two variables that is set. If neither
+// is set, it returns the first name and "".
 func firstSet(name, other string) (string, string) {
 	if os.Getenv(name) == "" && os.Getenv(other) != "" {
 		name = other

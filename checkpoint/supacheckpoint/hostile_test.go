@@ -180,8 +180,8 @@ func TestHostileClaimsDoNotChangeTheUser(t *testing.T) {
 	}
 }
 
-// Get returns the same error for another user's thread as for a missing thread. It takes the
-// same time, because the database finds both through the same index.
+// Get returns the same error for another user's thread as for a missing thread, after about the
+// same time.
 func TestForeignThreadLooksMissing(t *testing.T) {
 	t.Parallel()
 	store := directPlace(t).open(t)
@@ -204,7 +204,7 @@ func TestForeignThreadLooksMissing(t *testing.T) {
 	}
 }
 
-// Put rejects JSON that PostgreSQL cannot store within five seconds.
+// Within five seconds, Put rejects JSON that PostgreSQL cannot store.
 func TestHostileDocumentsAreRejectedQuickly(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)
@@ -288,8 +288,8 @@ func searchDatabase(t *testing.T, p place, since time.Time, text string) int {
 		WHERE w.modification >= $2::timestamptz - interval '1 second' AND position($1::text::bytea in pg_read_binary_file('pg_wal/' || w.name)) > 0`, text, since)
 }
 
-// Only the owner of a thread can answer its interrupt, and only once. It does not help
-// others to guess the thread's id.
+// Only the owner of a thread can answer its interrupt, and only once. Another user cannot, even
+// with the id of the thread.
 func TestApprovalIsNotReplayed(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {

@@ -56,8 +56,8 @@ var catalogue = map[string]string{
 		AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = f.conrelid AND indkey[0] = f.conkey[1])`,
 }
 
-// Every table forces row-level security. Its policies call auth.uid once per statement, and
-// no other role has a privilege.
+// Every table forces row-level security. Its policies call auth.uid once per statement, and the
+// role anon has no privileges.
 func TestEveryTableEnforcesRowLevelSecurity(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)
@@ -77,7 +77,7 @@ func TestEveryTableEnforcesRowLevelSecurity(t *testing.T) {
 	assert.False(t, anon, "anon has privileges on the schema")
 }
 
-// Each query of catalogue finds the mistake that its name says.
+// Each query of catalogue finds an example of the mistake that its name describes.
 func TestCatalogueQueriesFindMistakes(t *testing.T) {
 	t.Parallel()
 	p := directPlace(t)
@@ -122,7 +122,7 @@ func TestThreadsOfUsersAreSeparate(t *testing.T) {
 			putAll(t, anns, "plan", 3)
 			held, err := anns.Lease(t.Context(), "plan")
 			require.NoError(t, err)
-			defer func() { _ = held.Release(context.Background()) }() // the schema is dropped next
+			defer func() { _ = held.Release(context.Background()) }() // before the schema is dropped
 			// The service's own threads are separate, too.
 			for _, other := range []*supacheckpoint.Store{bobs, forUser(t, store, bob), store} {
 				wantApart(t, other)
@@ -143,7 +143,8 @@ func TestThreadsOfUsersAreSeparate(t *testing.T) {
 	}
 }
 
-// wantApart calls every method of s for a thread that another user has.
+// wantApart calls every method of s with the id of another user's thread, and checks that s
+// does not find or change that thread.
 func wantApart(t *testing.T, s *supacheckpoint.Store) {
 	t.Helper()
 	ctx := t.Context()
@@ -193,8 +194,8 @@ func wantApart(t *testing.T, s *supacheckpoint.Store) {
 	assert.NoError(t, own.Release(ctx))
 }
 
-// asUser runs SQL with only the role and the claims of a user, as an attacker with a
-// connection could. It rolls the transaction back. It returns how many rows the statement
+// asUser runs SQL with only the role and the claims of a user, as an attacker with a connection
+// could. It rolls the transaction back. It returns the number of rows that the statement
 // returned or changed.
 func asUser(t *testing.T, conn *pgx.Conn, user, sql string) (int64, error) {
 	t.Helper()
@@ -327,12 +328,12 @@ func refused(err error) bool {
 	return ok && (e.Code == "42501" || e.Code == "0A000")
 }
 
-// count returns the number in an environment variable, or usually if there is none.
-func count(variable string, usually int) int {
+// count returns the number in an environment variable, or byDefault if it has none.
+func count(variable string, byDefault int) int {
 	if n, err := strconv.Atoi(os.Getenv(variable)); err == nil {
 		return n
 	}
-	return usually
+	return byDefault
 }
 
 // Users share a few connections. Some of their calls fail and some are cancelled. No user
@@ -444,7 +445,8 @@ func wantNoIdentity(t *testing.T, pool *pgxpool.Pool) {
 	}
 }
 
-// The store sets the identity of each call, also on a connection that was left with another one.
+// The store sets the identity for each call, even if the connection still has the identity of
+// another user.
 func TestIdentityOfTheConnectionIsIgnored(t *testing.T) {
 	t.Parallel()
 	p := directPlace(t)

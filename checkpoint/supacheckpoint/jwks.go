@@ -23,7 +23,7 @@ const (
 	keysFor  = 10 * time.Minute
 	keysWait = 30 * time.Second
 
-	// keysKept is how long keys are used if fetching them again fails.
+	// keysKept is the maximum age of keys that are used while they cannot be fetched again.
 	keysKept = 24 * time.Hour
 
 	maxKeys = 1 << 20 // bytes
@@ -75,7 +75,7 @@ func (s *keySet) find(ctx context.Context, id, method string) (any, error) {
 	return nil, fmt.Errorf("%w: %.60q for %s", errNoKey, id, method)
 }
 
-// lookUp returns a cached key, or nil, and reports whether the cache is fresh.
+// lookUp returns a cached key, or nil, and reports whether the cache is younger than keysFor.
 func (s *keySet) lookUp(id, method string) (key any, fresh bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,8 +96,9 @@ func (s *keySet) lookUp(id, method string) (key any, fresh bool) {
 	return key, age < keysFor
 }
 
-// refresh fetches the keys if they are older than keysFor. If missing is set, the cache
-// lacks the key of a token. refresh then fetches the keys if they are older than keysWait.
+// refresh fetches the keys if the cache is empty, if it is older than keysFor, or if missing is
+// true, which means that the cache lacks the key of a token. It does not fetch them within
+// keysWait of the last attempt, unless the cache is empty.
 func (s *keySet) refresh(ctx context.Context, missing bool) error {
 	select {
 	case s.turn <- struct{}{}:

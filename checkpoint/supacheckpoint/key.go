@@ -53,8 +53,8 @@ func checkServiceKey(key, project string, secret []byte) error {
 	return nil
 }
 
-// sameProject reports false if a URL is the supabase.co address of another project. For
-// a custom domain it reports true.
+// sameProject reports whether a token of the project ref may be for the URL project. It returns
+// false only if the URL is the supabase.co address of another project.
 func sameProject(project, ref string) bool {
 	u, err := url.Parse(project)
 	if err != nil {

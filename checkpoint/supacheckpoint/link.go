@@ -79,7 +79,8 @@ func readAll(results pgx.BatchResults, read func(pgx.Rows) error) error {
 	return rows.Err()
 }
 
-// again calls fn until it succeeds, fails permanently or has used up its retries.
+// again calls fn until it succeeds, fails permanently or has used up its retries. Each call
+// times out after limit.
 func (l *link) again(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
 	for n := 0; ; n++ {
 		err := attempt(ctx, limit, fn)

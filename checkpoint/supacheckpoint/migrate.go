@@ -112,7 +112,8 @@ const (
 	// they share the tables in the schema public.
 	migrateLock = `SELECT pg_advisory_xact_lock(hashtextextended('weft supabase', 0))`
 
-	// hasProjectQuery has the parameter schema.
+	// hasProjectQuery has the parameter schema. It reports whether the schema has the table
+	// cp_project.
 	hasProjectQuery = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE n.nspname = $1::text AND c.relname = 'cp_project')`
 	projectQuery = `SELECT migration FROM weft.cp_project`

@@ -183,10 +183,9 @@ func (s *Store) sessions(ctx context.Context, sql, user string, q SessionQuery) 
 	}
 }
 
-// CleanUp removes sessions with their threads and checkpoints. It returns the number of
-// removed sessions. It skips threads with an active run. Several processes may call it
-// concurrently. CleanUp returns [checkpoint.ErrInvalid] for a query without Statuses and
-// IdleFor.
+// CleanUp removes sessions with their threads and checkpoints. It returns the number of removed
+// sessions. It skips threads with an active run. Several processes may call it concurrently.
+// CleanUp returns [checkpoint.ErrInvalid] for a query with neither Statuses nor IdleFor.
 func (s *Store) CleanUp(ctx context.Context, q SessionQuery) (int, error) {
 	return s.cleanUp(ctx, cleanQuery, s.tenant, q)
 }

@@ -302,7 +302,8 @@ func TestCleanUpByTheDatabase(t *testing.T) {
 	wantSame(t, "left", sessionsOf(t, store, supacheckpoint.SessionQuery{AllUsers: true}), ann+"/new", bob+"/new")
 }
 
-// Concurrent calls of CleanUp delete each thread once, and none is missed.
+// Concurrent calls of CleanUp delete no thread twice. One more call deletes the threads that
+// they skipped.
 func TestConcurrentCleanUpsDeleteEachThreadOnce(t *testing.T) {
 	t.Parallel()
 	store := directPlace(t).open(t)

@@ -107,10 +107,10 @@ func (s *Store) Close() {
 	}
 }
 
-// As returns a store for a user, on the same pool. Its statements run with the user's
-// role and claims, so the policies of the database apply. As is cheap: call it for each
-// request. It returns [checkpoint.ErrInvalid] if the user's ID is not a UUID or the role
-// is not authenticated.
+// As returns a store for a user, on the same pool. Its statements run with the user's role and
+// claims, so the policies of the database apply. As is cheap: call it for each request. It
+// returns [checkpoint.ErrInvalid] if the user's ID is not a UUID, if the role is not
+// "authenticated", or if the claims have another user or role.
 func (s *Store) As(u User) (*Store, error) {
 	as, err := u.bind()
 	if err != nil {
@@ -133,8 +133,8 @@ func (s *Store) For(userID string) (*Store, error) {
 }
 
 // Rights returns a function that queues a statement with the role and claims of the store.
-// The statements after it run with the rights of the user or the service. It is for other
-// stores in the same project, such as pgmemory.Bind. For your own transactions, use
+// Later statements of the batch run with the rights of the user or the service. The function is
+// for other stores in the same project, such as pgmemory.Bind. For your own transactions, use
 // [Store.Do].
 func (s *Store) Rights() func(ctx context.Context, b *pgx.Batch) error { return s.link.before }
 

@@ -26,7 +26,7 @@ func notes(t *testing.T, p place) {
 	do(t, p, `GRANT SELECT, INSERT ON weft.note TO authenticated, service_role`)
 }
 
-// note returns a function for Do that inserts a row of owner.
+// note returns a function for Do that inserts a note of a user.
 func note(p place, owner, body string) func(context.Context, pgx.Tx) error {
 	return func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, p.sql(`INSERT INTO weft.note VALUES ($1::text::uuid, $2)`), owner, body)

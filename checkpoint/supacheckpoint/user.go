@@ -20,8 +20,8 @@ const (
 type User struct {
 	// ID is the user's UUID in auth.users.
 	ID string
-	// Role is the user's role in the database. It must be "authenticated" or empty, which
-	// is the same.
+	// Role is the user's role in the database. It must be "authenticated" or empty, which means
+	// "authenticated".
 	Role string
 	// Email is the email address in the token, or empty. It does not affect access.
 	Email string
@@ -35,7 +35,8 @@ type bound struct {
 	role, id, claims string
 }
 
-// bind checks a user. The claims must belong to the user, because policies read them.
+// bind checks a user and returns the role, id and claims for a link. The claims must belong to
+// the user, because policies read them.
 func (u *User) bind() (bound, error) {
 	id, err := canonicalUUID(u.ID)
 	if err != nil {

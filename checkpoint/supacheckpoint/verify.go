@@ -108,10 +108,10 @@ func checkAddress(text string) error {
 	return nil
 }
 
-// Verify returns the user of an access token. It returns [ErrToken] if the token has no
-// valid HS256, ES256 or RS256 signature of the project, is expired, or has another issuer
-// or audience. It also does so for a token without a user, such as an API key. Any other
-// error means that fetching the keys of the project failed.
+// Verify returns the user of an access token. It returns [ErrToken] if the token has no valid
+// HS256, ES256 or RS256 signature of the project, is expired, or has another issuer or
+// audience. It also returns [ErrToken] for a token without a user, such as an API key. Any
+// other error means that fetching the keys of the project failed.
 func (v *Verifier) Verify(ctx context.Context, token string) (User, error) {
 	u, err := v.verify(ctx, token)
 	if err != nil {

@@ -393,7 +393,7 @@ func TestUnusableKeysVerifyNothing(t *testing.T) {
 		_, err := serveKeys(key).verifier(t, "").Verify(t.Context(), sign(t, jwt.SigningMethodES256, ecOne, "one", claimsOf(nil)))
 		assert.Error(t, err, name)
 	}
-	// A token that names no key is rejected if the project has two.
+	// A token that names no key is rejected if the project has two keys.
 	two := serveKeys(jwkOf("one", &ecOne.PublicKey), jwkOf("two", &ecTwo.PublicKey)).verifier(t, "")
 	_, err := two.Verify(t.Context(), sign(t, jwt.SigningMethodES256, ecOne, "", claimsOf(nil)))
 	assert.ErrorIs(t, err, supacheckpoint.ErrToken)

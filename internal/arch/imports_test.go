@@ -187,7 +187,8 @@ func TestPackagesImportLowerLayersOnly(t *testing.T) {
 	}
 }
 
-// layer returns the group to which a package belongs and the packages that it may import.
+// layer returns the group to which a package belongs and the packages that it may import. If no
+// pattern of layers matches the package, ok is false.
 func layer(path string) (group string, allowed []string, ok bool) {
 	// An internal package may import the same packages as the package above it, unless
 	// layers lists the internal package.
@@ -244,7 +245,8 @@ func TestProgramsLinkNoTestHelpers(t *testing.T) {
 	}
 }
 
-// The test detects a table of layers that permits every import.
+// The table layers permits the imports that the packages need, and forbids all others. An
+// unknown package is in no layer.
 func TestLayersPermitAndForbidImports(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

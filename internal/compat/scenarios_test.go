@@ -56,8 +56,8 @@ func answerOrder(d decision) action {
 	}
 }
 
-// answerNumbers returns an action that answers one open question for a number. Answers maps
-// the keys of questions to numbers.
+// answerNumbers returns an action that answers one open question for a number. The map answers
+// contains the numbers, by the keys of the questions.
 func answerNumbers(answers map[string]int) action {
 	return func(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error) {
 		s, err := t.Snapshot(ctx)
@@ -77,7 +77,7 @@ func answerNumbers(answers map[string]int) action {
 	}
 }
 
-// from returns an action that runs do on an older checkpoint of the thread.
+// from returns an action that runs the action do on an older checkpoint of the thread.
 func from(do action) action {
 	return func(ctx context.Context, t *graph.Thread) (*graph.Snapshot, error) {
 		var ids []string

@@ -78,7 +78,8 @@ func TestReadsSessionsOfVersion01(t *testing.T) {
 	assert.Equal(t, len(scenarios), count)
 }
 
-// The test is the only test that uses the schema public, which contains the documents.
+// Documents and sessions that version 0.1 has stored in the schema public can be read and
+// replaced. No other test uses this schema.
 func TestReadsDocumentsOfVersion01(t *testing.T) {
 	t.Parallel()
 	ctx, url := t.Context(), supatest.Database(t, nil)

@@ -16,8 +16,8 @@ var (
 	endMark   = regexp.MustCompile(`^<!-- end -->$`)
 )
 
-// documents returns the content of the Markdown files with current code blocks. Compiled
-// contains the Go files that a block may quote.
+// documents returns the content of the Markdown files with current code blocks. The map
+// compiled contains the Go files that a block may quote.
 func documents(root string, compiled map[string]bool) (map[string][]byte, error) {
 	docs := make(map[string][]byte)
 	var mistakes []error

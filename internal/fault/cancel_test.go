@@ -34,9 +34,9 @@ func cancelLimit() time.Duration {
 	return 500 * time.Millisecond
 }
 
-// schedulingDelay measures the delay that the load of the machine causes. A measurement is
-// the time of a timer and of a round trip to the database, without the duration of the
-// timer. Stop returns the 90th percentile.
+// schedulingDelay starts to measure the delay that the load of the machine causes. A
+// measurement sleeps for 20 ms and makes a round trip to the database. The delay is the time
+// beyond these 20 ms. The function stop ends the measurements and returns the 90th percentile.
 func schedulingDelay(t *testing.T) (stop func() time.Duration) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), pgtest.DirectURL(t))
@@ -166,7 +166,7 @@ func checkBetween(ctx context.Context, store checkpoint.Store, thread string, ro
 	return fmt.Errorf("thread %s: step %d has the trail %q", thread, c.Step, got)
 }
 
-// F15: deadlines end commits, so that their outcome is unknown. The thread is in the state
+// F15: deadlines end calls of Put, whose outcome is then unknown. The thread is in the state
 // before or after the commit. A retry succeeds, and the step is stored once.
 func TestF15CommitEndedByADeadlineIsStoredOnce(t *testing.T) {
 	seed := begin(t)

@@ -108,7 +108,8 @@ type failpoints struct {
 
 func (f *failpoints) reached() bool { return int(f.puts.Add(1)) == f.at }
 
-// carries reports whether b contains the Put. B can also be a renewal of the lease.
+// carries reports whether the bytes b contain the id of the checkpoint of the selected Put.
+// Other messages, such as the renewal of a lease, do not contain the id.
 func (f *failpoints) carries(b []byte) bool {
 	id := f.id.Load()
 	return id != nil && bytes.Contains(b, id[:])
@@ -170,8 +171,8 @@ func (c failConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A crashRun is one run of the graph fan in a series of processes. Each process resumes the run after
-// the previous process was killed.
+// A crashRun is one run of the graph fan in a series of processes. Each process resumes the run
+// after the previous process was killed.
 type crashRun struct {
 	address, schema, thread string
 	rounds                  int
@@ -190,8 +191,8 @@ func newCrashRun(address, schema, thread string, rounds int) *crashRun {
 	}
 }
 
-// process starts a process and waits for its end. If after is not negative, it kills the
-// process: it waits until the process has printed that number of lines, and then for delay.
+// process starts a process and waits for its end. If the argument after is not negative, it
+// kills the process at the time delay after the process has printed that number of lines.
 func (r *crashRun) process(ctx context.Context, busy, mode, failpoint string, after int, delay time.Duration) error {
 	p, err := fault.Spawn(ctx, "run", r.address, r.schema, r.thread, fmt.Sprint(r.rounds), busy, mode, failpoint)
 	if err != nil {
@@ -284,7 +285,7 @@ func TestF01ResumesAfterKilledProcesses(t *testing.T) {
 	t.Logf("F1: %d kills in %d runs of %d supersteps, %v", killed.Load(), runs.Load(), 2*crashRounds, time.Since(began).Round(time.Second))
 }
 
-// takeOne decrements left. It reports false if nothing is left.
+// takeOne decrements a counter and returns true. It returns false if the counter is 0.
 func takeOne(left *atomic.Int64) bool {
 	for {
 		n := left.Load()
@@ -294,8 +295,9 @@ func takeOne(left *atomic.Int64) bool {
 	}
 }
 
-// crashUntilDone runs processes until the run has ended. It kills each process while left
-// is positive. Length is the number of lines that a run without a crash prints.
+// crashUntilDone runs processes until the run has ended. It kills each process while the
+// counter left is positive. The argument length is the number of lines that a run without a
+// crash prints.
 func crashUntilDone(ctx context.Context, run *crashRun, r *rand.Rand, left *atomic.Int64, length int) error {
 	mode := []string{"sync", "sync", "async"}[r.IntN(3)]
 	busy := []string{"interrupt", "interrupt", "wait"}[r.IntN(3)]

@@ -114,8 +114,8 @@ func repair(t *testing.T, g *graph.Graph, store *pgcheckpoint.Store, thread stri
 	assert.Zero(t, n, "checkpoints that Repair removed from an undamaged thread")
 }
 
-// F11: Repair keeps the steps after a damaged row if the first of them is a snapshot. It
-// never removes all steps of a thread.
+// F11: Repair removes a damaged row and the steps after it up to the next snapshot. It keeps
+// the steps from this snapshot on. It never removes all steps of a thread.
 func TestF11RepairKeepsStepsAfterASnapshot(t *testing.T) {
 	begin(t)
 	ctx := t.Context()

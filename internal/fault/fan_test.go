@@ -139,8 +139,8 @@ func startOrResume(ctx context.Context, th *graph.Thread) (*graph.Snapshot, erro
 	return th.Invoke(ctx)
 }
 
-// checkThread checks a finished thread of the graph fan. It returns an error if the thread differs
-// from a thread without faults, or if an acknowledged checkpoint is missing.
+// checkThread checks a finished thread of the graph fan. It returns an error if the thread
+// differs from a thread without faults, or if an acknowledged checkpoint is missing.
 func checkThread(ctx context.Context, store checkpoint.Store, thread string, rounds int, acknowledged []string) error {
 	c, err := store.Get(ctx, checkpoint.Key{Thread: thread})
 	if err != nil {

@@ -50,7 +50,8 @@ func TestF12ReadsRowsOfTheFirstVersion(t *testing.T) {
 		require.NoError(t, err)
 		b = bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n"))
 		header, rows, _ := bytes.Cut(b, []byte("\n"))
-		columns := strings.Join(strings.Split(string(header), "\t"), ", ") // later versions may have more
+		// Later versions may have more columns.
+		columns := strings.Join(strings.Split(string(header), "\t"), ", ")
 		copyTable(t, pool, nil, bytes.NewReader(rows), fmt.Sprintf("COPY %s.%s (%s) FROM STDIN", o.Schema, table, columns))
 	}
 	want, err := os.ReadFile(filepath.Join(folder, "want.txt"))

@@ -172,7 +172,8 @@ func TestF24HistoryIsLinearizable(t *testing.T) {
 				switch {
 				case !o.ok && !o.failed:
 					unknown.Add(1)
-					<-time.After(50 * time.Millisecond) // or clients of the store without retries do most operations
+					// Without a wait, the clients that do not retry would do most operations.
+					<-time.After(50 * time.Millisecond)
 				case o.ok && o.value != "":
 					appended.Add(1)
 				}

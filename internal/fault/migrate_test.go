@@ -88,7 +88,8 @@ func TestF20EachMigrationIsAppliedOnceDespiteAKill(t *testing.T) {
 	require.GreaterOrEqual(t, writes, 5, "writes of a migration")
 	scripts, err := pgcheckpoint.Scripts("")
 	require.NoError(t, err)
-	// A process sends fewer writes if other processes are faster. It may end before its kill.
+	// A process sends fewer writes if other processes are faster, so it may end before the
+	// write at which it would kill itself.
 	points, others := slices.Repeat([]int{writes / 2}, 6), 5
 	if long() {
 		points, others = nil, 19

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Programs returns the folder of the PostgreSQL programs on this machine. Script is the
-// path of scripts/postgres, which finds or downloads the programs. A server on another
+// Programs returns the folder of the PostgreSQL programs on this machine. The argument script
+// is the path of scripts/postgres, which finds or downloads the programs. A server on another
 // machine or in a container is not enough, since tests cannot kill it.
 func Programs(ctx context.Context, script string) (string, error) {
 	home, err := home()

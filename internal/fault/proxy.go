@@ -216,8 +216,8 @@ func (c *pair) forward(f Action, to *net.TCPConn, b []byte) bool {
 	return f.Cut == Never
 }
 
-// ended closes both connections after one of them has ended. It does nothing if the pair is
-// a black hole.
+// ended closes both connections after one of them has ended. It does nothing if the pair is a
+// black hole or was closed before.
 func (c *pair) ended(err error) {
 	switch {
 	case c.blackhole.Load():
@@ -228,7 +228,7 @@ func (c *pair) ended(err error) {
 }
 
 func (c *pair) close() {
-	_ = c.client.Close() // an error says that it is closed already
+	_ = c.client.Close() // an error means that the connection is closed already
 	_ = c.server.Close()
 }
 
@@ -236,7 +236,7 @@ func (c *pair) close() {
 func (c *pair) reset() {
 	for _, conn := range []*net.TCPConn{c.client, c.server} {
 		if conn != nil {
-			_ = conn.SetLinger(0) // an error says that it is closed already
+			_ = conn.SetLinger(0) // an error means that the connection is closed already
 			_ = conn.Close()
 		}
 	}

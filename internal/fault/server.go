@@ -36,11 +36,11 @@ type Server struct {
 	data     string
 	port     int
 	owner    *syscall.Credential // nil unless this process is root, since PostgreSQL refuses to run as root
-	cmd      *exec.Cmd           // nil while it is down
+	cmd      *exec.Cmd           // nil while the server is down
 	exited   chan struct{}       // closed when cmd has ended
 }
 
-// NewServer creates a server in a new folder below dir. Settings are lines of its
+// NewServer creates a server in a new folder below dir. The arguments settings are lines of its
 // configuration file. [Server.Start] starts the server, and [Server.Close] removes it.
 func NewServer(ctx context.Context, dir, programs string, settings ...string) (*Server, error) {
 	s := &Server{programs: programs}

@@ -87,9 +87,9 @@ func peakMemory() (int64, error) {
 // ownMemory is the memory that a process may use in addition to values, in bytes.
 const ownMemory = 8 << 20
 
-// F13: a store rejects a value above the limit without sending any part of it. For a value
-// within the limit, a process uses at most four times the size of the value. The short form
-// does not check the memory, since the race detector changes it.
+// F13: a store rejects a value above the limit without sending any part of it. To store and
+// read an accepted value, a process uses at most four times the size of the value and
+// ownMemory. The short form does not check the memory, since the race detector changes it.
 func TestF13LargeValuesAreRejectedOrFitInMemory(t *testing.T) {
 	begin(t)
 	o := newSchema(t)

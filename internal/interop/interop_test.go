@@ -158,7 +158,8 @@ func TestLangChainAndWeftReadEachOther(t *testing.T) {
 	}
 }
 
-// checkWritten asserts that Weft still writes the messages of the recorded answers.
+// checkWritten asserts that Weft still writes its messages in the recorded form. With
+// WEFT_INTEROP=record, it records the form instead.
 func checkWritten(t *testing.T, written []byte) {
 	t.Helper()
 	const file = "testdata/weft.json"

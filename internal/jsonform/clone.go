@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Cloner returns a function that makes deep copies of values of type T.
-// It returns nil if an assignment already makes a deep copy.
-// The function also applies storedTime to the times in the copy.
+// Cloner returns a function that makes deep copies of values of type T. The function also
+// applies storedTime to the times in the copy. Cloner returns nil if an assignment already
+// makes a deep copy and no times are stored.
 func Cloner[T any]() func(T) T {
 	clone, times := structuralCloner[T](), timesCopierOf(reflect.TypeFor[T]())
 	if times == nil {

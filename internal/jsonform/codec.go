@@ -44,8 +44,8 @@ func New[T any]() *Codec[T] {
 // Err returns an error if values of type T cannot be stored.
 func (c *Codec[T]) Err() error { return c.err }
 
-// Checked reports whether some values of a valid type T cannot be stored. This is so
-// if T holds an interface, a time or raw JSON, or has methods for JSON or text.
+// Checked reports whether some values of a valid type T cannot be stored, for example because T
+// holds an interface, a time or raw JSON, or has methods for JSON or text.
 func (c *Codec[T]) Checked() bool { return c.watch || c.hooked }
 
 // CheckIdentity makes the codec verify that the key of an element is stored.

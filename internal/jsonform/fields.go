@@ -13,7 +13,7 @@ type field struct {
 	name      string // the name in Go
 	key       string // its name in JSON; empty for a struct whose fields are promoted
 	skipped   bool   // not written on purpose: tagged json:"-", or a blank field
-	lost      bool   // not written, although no tag demands it
+	lost      bool   // not stored, although no tag excludes it
 	omitEmpty bool
 	omitZero  bool
 	quoted    bool // a string with the tag option "string", which quotes it twice

@@ -24,10 +24,10 @@ var (
 // hooks describes the methods of a type that encode and decode its values:
 // MarshalJSON, UnmarshalJSON, MarshalText and UnmarshalText.
 type hooks struct {
-	writes    bool // a method writes the type
-	byPointer bool // the method that writes has a pointer receiver
-	reads     bool // a method reads the type
-	readsBack bool // a method reads the form that the method writes: JSON or text
+	writes    bool // the type has MarshalJSON or MarshalText
+	byPointer bool // this method has a pointer receiver
+	reads     bool // the type has UnmarshalJSON or UnmarshalText
+	readsBack bool // the type has a method that decodes the output of its own method
 }
 
 func hooksOf(t reflect.Type) (h hooks) {
@@ -53,7 +53,7 @@ type findings struct {
 	watch  bool  // some values cannot be stored, so findLoss inspects each value
 	raw    bool  // values hold JSON text that the codec did not write
 	hooked bool  // a part of the type has hooks, so each value is read back
-	itself bool  // the type itself has a method that writes it
+	itself bool  // the type itself has MarshalJSON or MarshalText
 }
 
 var findingsByType sync.Map // reflect.Type → findings
@@ -78,7 +78,7 @@ type inspection struct {
 	seen map[sighting]bool
 }
 
-// sighting is a type, together with whether its value is addressable.
+// A sighting is a type that was visited, and whether values of the type were addressable there.
 // encoding/json calls pointer methods only for addressable values.
 type sighting struct {
 	reflect.Type

@@ -116,8 +116,8 @@ func findLossBuiltin(v reflect.Value) *roundTripLoss {
 	return nil
 }
 
-// findLossAny checks the value in an interface.
-// The value must have a type that encoding/json decodes into an any.
+// findLossAny checks the value in an interface. It returns a loss unless encoding/json decodes
+// the value into an any as the same type.
 func findLossAny(v reflect.Value) *roundTripLoss {
 	if !v.CanInterface() {
 		return nil

@@ -56,8 +56,8 @@ func differ(same bool) *roundTripLoss {
 	return &roundTripLoss{why: "is different after it is read back"}
 }
 
-// compareKnown compares times, raw JSON and values of types with an Equal method. It
-// reports false for other types.
+// compareKnown compares times, raw JSON, and values of types with an Equal method, except
+// pointers, interfaces and structs with stored fields. For all other values, known is false.
 func compareKnown(a, b reflect.Value) (l *roundTripLoss, known bool) {
 	if !a.CanInterface() {
 		return nil, false

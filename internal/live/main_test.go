@@ -23,8 +23,8 @@ type chat struct {
 	} `json:"tools"`
 }
 
-// server starts a server that has the chat API of OpenAI. It streams the results of reply as
-// deltas.
+// server starts a server that has the chat API of OpenAI, and returns its URL. The server
+// streams the results of reply as deltas.
 func server(t *testing.T, reply func(chat) []string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,7 +17,7 @@ import (
 // migrations of the list.
 var ErrSchema = errors.New("unknown schema")
 
-// A Migration changes a schema from the version before it to its version.
+// A Migration changes a schema from the previous version to Version.
 type Migration struct {
 	// Version counts from 1.
 	Version int

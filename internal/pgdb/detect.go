@@ -16,7 +16,7 @@ import (
 // The first connection of a pool opens one more connection for this query. The detector
 // keeps the result.
 type detector struct {
-	sem           chan struct{} // held while state is read or written
+	sem           chan struct{} // held while the fields known and pooled are read or written
 	known, pooled bool
 }
 

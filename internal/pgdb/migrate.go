@@ -87,9 +87,10 @@ func (m *Migrations) Migrate(ctx context.Context, read Read, run func(ctx contex
 	}
 }
 
-// Script returns the i-th migration as one statement. The statement is atomic. It has no
-// effect if the migration was applied before. It fails if the previous migration was not
-// applied, or if a migration with the same number but another text was applied.
+// Script returns migration i of the list, counted from 0, as one statement. The statement is
+// atomic. It has no effect if the migration was applied before. It fails if the previous
+// migration was not applied, or if a migration with the same number but another text was
+// applied.
 func (m *Migrations) Script(i int) string {
 	one := &m.List[i]
 	create := ""

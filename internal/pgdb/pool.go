@@ -18,10 +18,10 @@ import (
 // connectTimeout is the default timeout for a new connection of a pool.
 const connectTimeout = 5 * time.Second
 
-// PoolConfig returns the configuration of a pool for the URL. The connections of the pool
-// do not prepare statements if they lead through a transaction pooler. Pooled tells
-// whether they do. If pooled is nil, PoolConfig looks for a pooler in the URL. If the URL
-// shows none, the first connection of the pool looks for a pooler: see [detector].
+// PoolConfig returns the configuration of a pool for the URL. The connections of the pool do
+// not prepare statements if they lead through a transaction pooler. The argument pooled says
+// whether they do. If pooled is nil, PoolConfig looks for a pooler in the URL. If it finds
+// none, the first connection of the pool looks for a pooler: see [detector].
 func PoolConfig(address string, pooled *bool) (*pgxpool.Config, error) {
 	address, requested := withoutParameter(address, "pgbouncer")
 	config, err := pgxpool.ParseConfig(address)
@@ -64,8 +64,8 @@ func withoutParameter(address, name string) (string, bool) {
 	return u.String(), requested
 }
 
-// connConfig returns the configuration of the connections of db. It returns nil if db has
-// no method for it.
+// connConfig returns the configuration of the connections of db. It returns nil if db has no
+// method that returns the configuration.
 func connConfig(db any) *pgx.ConnConfig {
 	switch db := db.(type) {
 	case interface{ Config() *pgxpool.Config }:
@@ -81,7 +81,8 @@ func connConfig(db any) *pgx.ConnConfig {
 }
 
 // Caches reports whether a pool, a connection or a transaction caches prepared statements,
-// which is the default of pgx. Prepared statements fail on a transaction pooler.
+// which is the default of pgx. It returns true if the configuration is unknown. Prepared
+// statements fail on a transaction pooler.
 func Caches(db any) bool {
 	c := connConfig(db)
 	return c == nil || c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
@@ -105,7 +106,8 @@ func poolerAt(c *pgconn.Config) bool {
 		strings.HasPrefix(c.Host, "pooler.") || strings.Contains(c.Host, ".pooler.") || strings.Contains(c.Host, "-pooler.")
 }
 
-// Pause waits for a random time below the limit. It returns early with the error of ctx.
+// Pause waits for a random time below the limit. If ctx ends first, it returns the error of
+// ctx.
 func Pause(ctx context.Context, limit time.Duration) error {
 	t := time.NewTimer(rand.N(limit))
 	defer t.Stop()

@@ -27,7 +27,8 @@ func newName() string {
 	return prefix + strconv.FormatInt(time.Now().Unix(), 10) + "_" + strings.ToLower(rand.Text()[:12])
 }
 
-// abandoned reports whether the name belongs to a test that was killed.
+// abandoned reports whether a name is the name of a test schema or test database that is older
+// than abandonedAfter.
 func abandoned(name string, now time.Time) bool {
 	rest, ok := strings.CutPrefix(name, prefix)
 	second, _, _ := strings.Cut(rest, "_")
@@ -179,7 +180,7 @@ func dropAbandoned(ctx context.Context, conn *pgx.Conn) error {
 		}
 		for _, name := range names {
 			if abandoned(name, time.Now()) {
-				// Ignore the error, since another process may drop it at the same time.
+				// Ignore the error, since another process may drop the same schema or database.
 				_, _ = conn.Exec(ctx, fmt.Sprintf(kind.drop, pgx.Identifier{name}.Sanitize()))
 			}
 		}

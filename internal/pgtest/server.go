@@ -61,8 +61,9 @@ func must(tb testing.TB, find func() (string, error)) string {
 // startTimeout is the timeout of scripts/postgres, which may have to download a server.
 const startTimeout = 10 * time.Minute
 
-// script runs scripts/postgres with a command. Several processes may do so concurrently,
-// since the script starts only one server.
+// script runs scripts/postgres with a command and returns its output, which is a URL. For the
+// command start, it returns DATABASE_URL instead if that is set. Several processes may run the
+// script concurrently, since it starts only one server.
 func script(command string) (string, error) {
 	if url := os.Getenv("DATABASE_URL"); url != "" && command == "start" {
 		return url, nil

@@ -32,7 +32,7 @@ func token(text string) int {
 	switch {
 	case strings.HasPrefix(text, "--"):
 		return through(0, "\n")
-	case text[0] == '\'' || text[0] == '"': // two strings if a quote inside is doubled
+	case text[0] == '\'' || text[0] == '"': // a doubled quote inside makes two tokens
 		return through(1, text[:1])
 	case text[0] == '$':
 		name := strings.IndexByte(text[1:], '$') + 1

@@ -59,7 +59,8 @@ func TestArrangeReportsMissingNumbers(t *testing.T) {
 	require.ErrorContains(t, arrange(gap), "S0-2 is missing")
 }
 
-// The requirements refer to tests of this package that pass, do not exist or are skipped.
+// A requirement is met only if all of its tests pass. A test that is skipped or does not exist
+// does not pass.
 func TestReportCountsPassedRequirements(t *testing.T) {
 	const passing = "TestParseReadsRequirements"
 	all := []requirement{

@@ -82,8 +82,9 @@ func (d *DB) Empty(ctx context.Context) error {
 	}
 }
 
-// retry calls fn until no other process holds the lock or the busy timeout has passed.
-// SQLite waits for at most [busySlice] in each call, so the end of ctx is noticed soon.
+// retry calls fn again while it fails because of a lock, until the busy timeout has passed or
+// ctx ends. SQLite waits for at most [busySlice] in each call, so the end of ctx is noticed
+// soon.
 func (d *DB) retry(ctx context.Context, fn func() error) error {
 	for start := time.Now(); ; {
 		err := fn()

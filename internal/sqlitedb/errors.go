@@ -21,7 +21,7 @@ var (
 		"what is written to it is lost: put the file back, or close the store and open it again")
 )
 
-// A Fault is a kind of error. Callers handle each kind in another way.
+// A Fault is a kind of error. Callers handle each kind differently.
 type Fault int
 
 // A Fault has one of these values.

@@ -51,7 +51,7 @@ type DB struct {
 	opened fs.FileInfo // identity of the file; nil in memory
 	busy   time.Duration
 	free   func(folder string) (uint64, error)
-	// roomChecked is the last time at which a check found more than plentyFree. Only the
+	// roomChecked is the last time at which a check found at least plentyFree bytes. Only the
 	// holder of the writing session may use it.
 	roomChecked time.Time
 	db          *sql.DB

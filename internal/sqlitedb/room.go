@@ -15,8 +15,8 @@ var errNoRoom = errors.New("the disk is almost full: remove data, or free space 
 // database file may then grow by the same size.
 const minFree = 8 << 20
 
-// plentyFree is the free space above which the next check waits for a second. The
-// system call takes a noticeable part of the time of a small commit.
+// If at least plentyFree bytes are free, CheckRoom does not check the disk again for a second.
+// The system call takes a noticeable part of the time of a small commit.
 const plentyFree = 4 << 30
 
 // CheckRoom returns an error of the kind [Full] if less than 8 MB are free on the disk

@@ -152,7 +152,7 @@ func (s *Session) transaction(begin string, fn func() error) (err error) {
 	}
 	done := false
 	defer func() {
-		if !done { // true if fn has returned an error or panicked
+		if !done { // fn has failed or panicked, or COMMIT has failed
 			// Ignore the error of ROLLBACK. After some errors SQLite has already rolled back.
 			_, _ = s.Exec(rollback)
 		}

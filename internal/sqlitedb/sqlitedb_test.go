@@ -86,7 +86,8 @@ func TestReadersCannotWrite(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// Write commits each statement on its own. A transaction within it is rolled back alone.
+// Write commits each statement on its own. If a transaction inside Write fails, only the
+// transaction is rolled back.
 func TestWriteCommitsEachStatement(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
@@ -109,7 +110,7 @@ func TestWriteCommitsEachStatement(t *testing.T) {
 	assert.Error(t, err, "a statement of Warm that cannot be prepared")
 }
 
-// A file and a symbolic link to it have the same name.
+// File returns the same path if the database was opened through a symbolic link.
 func TestFileResolvesSymbolicLinks(t *testing.T) {
 	t.Parallel()
 	folder, err := filepath.EvalSymlinks(t.TempDir())
