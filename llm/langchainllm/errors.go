@@ -29,9 +29,7 @@ func (m *Model) failed(a *attempt) error {
 		e.Status = a.facts.Status
 	}
 	if f := a.facts.Failure; f != nil {
-		if f.Malformed {
-			e.Kind = llm.ErrTransport
-		}
+		e.Kind = f.Kind
 		e.Message, e.Code, e.Err = f.Message, f.Type, nil
 		e.RetryAfter = max(e.RetryAfter, f.RetryAfter)
 		if f.Code >= http.StatusBadRequest && f.Code < 600 {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -181,7 +182,7 @@ func (anthropic) reply(data []byte, c *Call) []byte {
 
 // streamed refuses: Anthropic streams whenever it is asked to.
 func (anthropic) streamed(_ []byte, c *Call) []byte {
-	c.fail(Failure{Message: "the server did not stream", Malformed: true})
+	c.fail(Failure{Message: "the server did not stream", Kind: llm.ErrTransport})
 	return nil
 }
 
@@ -204,6 +205,8 @@ type block struct {
 	index     int
 	kind      string
 	signature string
+	tool      string // the name of the tool of a call
+	arguments []byte // the arguments of the call, as far as they have arrived
 }
 
 type anthropicEvent struct {
@@ -219,7 +222,7 @@ type anthropicEvent struct {
 func (m *message) event(data []byte) ([][]byte, bool) {
 	var e anthropicEvent
 	if err := json.Unmarshal(data, &e); err != nil {
-		m.call.fail(Failure{Message: "an event of the stream can not be read", Malformed: true})
+		m.call.fail(Failure{Message: "an event of the stream can not be read", Kind: llm.ErrTransport})
 		return nil, true
 	}
 	switch e.Type {
@@ -233,7 +236,7 @@ func (m *message) event(data []byte) ([][]byte, bool) {
 	case "content_block_delta":
 		return m.delta(e), false
 	case "content_block_stop":
-		return m.stop(e), false
+		return m.stop(e)
 	case "message_delta":
 		m.usage = e.Usage.over(m.usage)
 		reason := read[string](e.Delta["stop_reason"])
@@ -253,6 +256,7 @@ func (m *message) start(e anthropicEvent) [][]byte {
 	b := &block{kind: read[string](e.ContentBlock["type"]), signature: read[string](e.ContentBlock["signature"])}
 	switch b.kind {
 	case "text", "tool_use", "thinking":
+		b.tool = read[string](e.ContentBlock["name"])
 		b.index = m.count
 		m.count++
 	case "redacted_thinking":
@@ -310,7 +314,9 @@ func (m *message) delta(e anthropicEvent) [][]byte {
 		return m.text(b, read[string](e.Delta["thinking"]))
 	case "input_json_delta":
 		if b.kind == "tool_use" {
-			return m.pieces(b, kind, "partial_json", read[string](e.Delta["partial_json"]))
+			piece := read[string](e.Delta["partial_json"])
+			b.arguments = append(b.arguments, piece...)
+			return m.pieces(b, kind, "partial_json", piece)
 		}
 	case "signature_delta":
 		b.signature += read[string](e.Delta["signature"])
@@ -318,19 +324,23 @@ func (m *message) delta(e anthropicEvent) [][]byte {
 	return nil
 }
 
-func (m *message) stop(e anthropicEvent) [][]byte {
+func (m *message) stop(e anthropicEvent) (out [][]byte, done bool) {
 	b := m.open[e.Index]
 	if b == nil {
-		return nil
+		return nil, false
 	}
 	delete(m.open, e.Index)
+	if len(b.arguments) > 0 && !json.Valid(b.arguments) {
+		m.call.fail(Failure{Kind: llm.ErrMalformed, Message: fmt.Sprintf("the arguments of tool %q are not JSON, because the reply was cut off", b.tool)})
+		return nil, true
+	}
 	if b.kind != "text" && b.signature != "" && m.call.Signed != nil {
 		m.call.Signed(b.signature)
 	}
 	if b.index < 0 {
-		return nil
+		return nil, false
 	}
-	return [][]byte{raw(map[string]any{"type": e.Type, "index": b.index})}
+	return [][]byte{raw(map[string]any{"type": e.Type, "index": b.index})}, false
 }
 
 // ensure gives a reply without a block an empty one.

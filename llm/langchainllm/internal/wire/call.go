@@ -70,8 +70,9 @@ type Failure struct {
 	Message string
 	// RetryAfter is how long it asks to wait.
 	RetryAfter time.Duration
-	// Malformed says that what came made no sense.
-	Malformed bool
+	// Kind is the kind of the error, such as [llm.ErrTransport]. If it is nil, the other
+	// fields decide.
+	Kind error
 }
 
 type callKey struct{}

@@ -315,7 +315,7 @@ func (a *array) broke(err error) {
 	_, syntax := errors.AsType[*json.SyntaxError](err)
 	switch {
 	case err == nil, syntax:
-		a.call.fail(Failure{Message: "the stream can not be read", Malformed: true})
+		a.call.fail(Failure{Message: "the stream can not be read", Kind: llm.ErrTransport})
 	case !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		a.call.fail(Failure{Message: fmt.Sprintf("the stream broke: %v", err)})
 	}

@@ -167,7 +167,7 @@ func (s *completion) event(data []byte) ([][]byte, bool) {
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		s.call.fail(Failure{Message: "an event of the stream can not be read", Malformed: true})
+		s.call.fail(Failure{Message: "an event of the stream can not be read", Kind: llm.ErrTransport})
 		return nil, true
 	}
 	if said := errorIn(object{"error": c.Error, "object": c.Object}, data); said != nil {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/weft-go/weft/llm"
 )
 
 // A mender turns the events of a streamed reply into such as the library reads
@@ -73,6 +75,9 @@ func (e *events) fill() {
 	e.err = err
 	if errors.Is(err, io.EOF) {
 		e.write(e.mender.end())
+		if !e.call.Facts().Complete {
+			e.call.fail(Failure{Message: "the stream ended before the reply did", Kind: llm.ErrTransport})
+		}
 		return
 	}
 	e.call.fail(Failure{Message: fmt.Sprintf("the stream broke: %v", err)})

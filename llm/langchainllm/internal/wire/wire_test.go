@@ -111,13 +111,13 @@ func TestErrorsInReplies(t *testing.T) {
 		{"/chat/completions", "text/event-stream", `data: {"object":"error","message":"died","code":500}` + "\n\ndata: [DONE]", wire.Failure{Code: 500, Message: "died"}},
 		{"/chat/completions", "text/event-stream", `error: {"message":"died","code":500}` + "\n\n", wire.Failure{Code: 500, Message: "died"}},
 		{"/chat/completions", "text/event-stream", `data: {"error":{"message":"a-long-key is wrong","type":"a-long-key"}}`, wire.Failure{Type: "[key]", Message: "[key] is wrong"}},
-		{"/chat/completions", "text/event-stream", `data: {`, wire.Failure{Message: "an event of the stream can not be read", Malformed: true}},
+		{"/chat/completions", "text/event-stream", `data: {`, wire.Failure{Message: "an event of the stream can not be read", Kind: llm.ErrTransport}},
 		{"/messages", "application/json", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, wire.Failure{Type: "overloaded_error", Message: "Overloaded"}},
-		{"/messages", "text/event-stream", `data: nonsense`, wire.Failure{Message: "an event of the stream can not be read", Malformed: true}},
+		{"/messages", "text/event-stream", `data: nonsense`, wire.Failure{Message: "an event of the stream can not be read", Kind: llm.ErrTransport}},
 		{"/m:generateContent", "application/json", `{"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED"}}`, wire.Failure{Code: 429, Type: "RESOURCE_EXHAUSTED", Message: "quota"}},
 		{"/m:streamGenerateContent", "application/json", `[{"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED"}}]`, wire.Failure{Code: 429, Type: "RESOURCE_EXHAUSTED", Message: "quota"}},
-		{"/m:streamGenerateContent", "application/json", `"x"`, wire.Failure{Message: "the stream can not be read", Malformed: true}},
-		{"/m:streamGenerateContent", "application/json", `[{"a"]`, wire.Failure{Message: "the stream can not be read", Malformed: true}},
+		{"/m:streamGenerateContent", "application/json", `"x"`, wire.Failure{Message: "the stream can not be read", Kind: llm.ErrTransport}},
+		{"/m:streamGenerateContent", "application/json", `[{"a"]`, wire.Failure{Message: "the stream can not be read", Kind: llm.ErrTransport}},
 	}
 	for _, test := range tests {
 		t.Run(test.path+" "+test.text, func(t *testing.T) {
