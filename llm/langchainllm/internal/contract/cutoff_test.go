@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"net/http"
 	"slices"
 	"testing"
 
@@ -70,6 +71,24 @@ func TestToolCallThatALimitCutsOffIsMalformed(t *testing.T) {
 			h := ask(t, b.model(t, f, true), withTools(hello))
 			require.ErrorIs(t, h.err, llm.ErrMalformed)
 			require.ErrorContains(t, h.err, `"add" are not JSON`)
+			assert.Len(t, f.requests(), 1, "requests")
+		})
+	}
+}
+
+// TestReplyWithoutChoicesIsEmpty proves that a reply without choices is the same error when it
+// is streamed and when it is not, and that the model does not ask again.
+func TestReplyWithoutChoicesIsEmpty(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{
+		"streamed":     sse(`{"choices":[]}`, `[DONE]`),
+		"not streamed": body("application/json", `{"choices":[]}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t, answer)
+			h := ask(t, backends[0].model(t, f, true), hello)
+			require.ErrorIs(t, h.err, llm.ErrEmpty)
 			assert.Len(t, f.requests(), 1, "requests")
 		})
 	}

@@ -62,7 +62,11 @@ func (openAI) reply(data []byte, c *Call) []byte {
 	}
 	choices := read[[]object](body["choices"])
 	if len(choices) == 0 {
-		return nil
+		if _, ok := body["choices"]; !ok {
+			return nil
+		}
+		c.fail(Failure{Kind: llm.ErrEmpty, Message: "the reply has no choices"})
+		return data
 	}
 	c.note(func(f *Facts) { f.Complete, f.Stop = true, read[string](choices[0]["finish_reason"]) })
 	message := read[object](choices[0]["message"])
