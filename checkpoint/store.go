@@ -138,7 +138,8 @@ type Write struct {
 	// Channel is the name of a channel, or a name that begins with "$" for a mark of
 	// the engine.
 	Channel string
-	// Kind says how Data applies.
+	// Kind says how Data applies. The last write of a task's result also has the bit 0x80.
+	// A store does not interpret it.
 	Kind uint8
 	// Data is not interpreted by a store.
 	Data []byte
