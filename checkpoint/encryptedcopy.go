@@ -38,13 +38,13 @@ func (e *EncryptedStore) CopyThread(ctx context.Context, from, to string) error 
 type threadCopy struct {
 	store    *EncryptedStore
 	from, to string
-	// as is the thread that the copy is encrypted for. If the copy replaces the
-	// original, as equals from, and the copy keeps the original times.
-	as    string
-	steps []Checkpoint        // newest first
-	parts map[string]copyPart // by checkpoint id, including removed checkpoints
-	done  map[string]digest
-	heads map[string]string // by namespace
+	// boundTo is the id of the thread for which the copy is encrypted. If the copy replaces
+	// the original, boundTo is the id of the original, and the copy keeps the original times.
+	boundTo string
+	steps   []Checkpoint        // newest first
+	parts   map[string]copyPart // by checkpoint id, including removed checkpoints
+	done    map[string]digest
+	heads   map[string]string // by namespace
 	// standIn is the run of temporary checkpoints that replace removed ones. Deleting
 	// this run moves their changes to their descendants.
 	standIn string
@@ -58,7 +58,7 @@ type copyPart struct {
 
 func newThreadCopy(e *EncryptedStore, from, to string) *threadCopy {
 	return &threadCopy{
-		store: e, from: from, to: to, as: to,
+		store: e, from: from, to: to, boundTo: to,
 		parts: map[string]copyPart{}, done: map[string]digest{}, heads: map[string]string{},
 	}
 }
@@ -132,7 +132,7 @@ func (c *threadCopy) writeSteps(ctx context.Context) error {
 		if len(step.Writes) == 0 {
 			continue
 		}
-		step.Thread = c.as
+		step.Thread = c.boundTo
 		writes := c.store.seal.writes(step.Key, step.Writes)
 		step.Thread = c.to
 		if err := c.store.inner.PutWrites(ctx, step.Key, writes); err != nil {
@@ -177,12 +177,12 @@ func (c *threadCopy) writeRemoved(ctx context.Context, step *Checkpoint) error {
 
 // put encrypts a checkpoint for one thread and stores it in another.
 func (c *threadCopy) put(ctx context.Context, step Checkpoint) error {
-	step.Thread = c.as
+	step.Thread = c.boundTo
 	b := &binding{digest: digestOf(&step), parent: step.Parent, snapshot: step.Snapshot != nil}
 	if d, ok := c.done[step.Parent]; ok {
 		b.parentDigest = &d
 	}
-	if c.as == c.from {
+	if c.boundTo == c.from {
 		b.time = step.Time
 	}
 	sealed := c.store.seal.checkpoint(step, b)

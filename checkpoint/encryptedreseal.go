@@ -245,7 +245,7 @@ func (r *resealing) replace(ctx context.Context, leased Store, release func(cont
 // copy writes the new checkpoints and their tags to the first temporary thread.
 func (r *resealing) copy(ctx context.Context) error {
 	c := newThreadCopy(r.store, r.thread, resealPrefix+r.thread)
-	c.as = r.thread
+	c.boundTo = r.thread
 	if err := c.read(ctx); err != nil {
 		return err
 	}

@@ -79,8 +79,8 @@ const (
 func (d Durability) String() string { return engine.Durability(d).String() }
 
 // A ConflictPolicy says what a run, an update or a deletion does when another run
-// holds its thread. Threads of a store are known by the store and their id, so the
-// other run may belong to another Graph value of this process. A node that runs its
+// holds its thread. A thread is identified by its store and its id, so the other run
+// may belong to another Graph value of this process. A node that runs its
 // own thread gets [checkpoint.ErrConflict] whatever the policy: it would wait for itself.
 type ConflictPolicy uint8
 

@@ -134,7 +134,8 @@ func TestFailedPutBetweenTwoCalls(t *testing.T) {
 	})
 }
 
-// nestedPersistent builds a graph that runs the graph of called as a persistent subgraph.
+// nestedPersistent compiles a graph with one persistent subgraph, the graph that the function
+// called returns.
 func nestedPersistent(t *testing.T) *graph.Graph {
 	outer := graph.New("outer", trail)
 	outer.SubgraphWith("inner", called(t), graph.SubgraphOptions{Persist: "inner"})

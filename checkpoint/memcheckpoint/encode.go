@@ -11,7 +11,7 @@ import (
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// encode returns the changes as one immutable text, which takes less memory than
+// encode returns the changes as one string, which takes less memory than
 // a slice of changes. It returns the empty string for nil.
 func encode(changes []checkpoint.Change) string {
 	if changes == nil {

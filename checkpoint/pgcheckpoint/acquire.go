@@ -15,8 +15,9 @@ import (
 // callers have found that none can be made.
 var errCircuitOpen = errors.New("no connection can be made")
 
-// connection returns a connection to send a statement on, and waits for it at most
-// the limit. Conn is nil for a DB that does not expose its connection.
+// connection returns a querier for a statement. With a pool, it waits for a free connection
+// for no longer than limit. The result conn is the connection of the querier, or nil for a DB
+// that does not expose it.
 func (l *link) connection(ctx context.Context, limit time.Duration) (on querier, conn *pgx.Conn, release func(), err error) {
 	switch db := l.db.(type) {
 	case *pgxpool.Pool:

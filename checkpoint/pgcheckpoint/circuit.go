@@ -51,15 +51,16 @@ func newCircuit(conns int32) *circuit {
 	return c
 }
 
-// enter waits until the circuit is closed or the caller may probe. It returns
-// [ErrUnreachable] at the time until. After a probe, the caller must call leave.
-func (c *circuit) enter(ctx context.Context, until time.Time) (probe bool, err error) {
+// enter waits until the circuit is closed or the caller may probe, and reports whether the
+// caller must probe. It returns [ErrUnreachable] if the deadline passes first. After a probe,
+// the caller must call leave.
+func (c *circuit) enter(ctx context.Context, deadline time.Time) (probe bool, err error) {
 	for c.open.Load() {
 		probe, wait, changed, cause := c.tryProbe()
 		if probe {
 			return true, nil
 		}
-		left := time.Until(until)
+		left := time.Until(deadline)
 		if left <= 0 {
 			return false, fmt.Errorf("%w: %w", ErrUnreachable, cause)
 		}

@@ -23,16 +23,17 @@ import (
 var uncheckedColumns = []string{
 	"cp_step.time", "cp_step.epoch", // epoch: read by Rollback only
 	"cp_write.thread", "cp_write.seq",
-	// If a checkpoint without children gets another thread or number, it is missing like a
-	// deleted row. TestNumberOfTheHeadIsChecked covers the head, where this is detected.
-	// The newest checkpoint of a subgraph is missing if it gets another namespace.
+	// A checkpoint without children whose thread or number is damaged is not found, as if its
+	// row had been deleted. Only for the head is this detected; see
+	// TestNumberOfTheHeadIsChecked. The newest checkpoint of a subgraph is not found if its
+	// namespace is damaged.
 	"cp_step.thread", "cp_step.seq",
 	"cp_thread.id", "cp_thread.tenant", // a thread with another name is another thread
 	"cp_thread.created", "cp_thread.steps", "cp_thread.at",
 }
 
 // fillVaried stores a thread with a fork, snapshots, subgraphs, several runs, metadata,
-// pending writes and a base.
+// pending writes and a base: the changes of removed ancestors.
 func fillVaried(t *testing.T, store *pgcheckpoint.Store) {
 	t.Helper()
 	ctx := t.Context()
@@ -136,8 +137,8 @@ func flips(table, column, kind, ctid string, size int, r *rand.Rand) []string {
 	return list
 }
 
-// After any bit of a row was changed, every read returns an error or the same result as
-// before.
+// After a change of any bit of a checked column, every read returns an error or the same
+// result as before.
 func TestEveryBitOfARowIsChecked(t *testing.T) {
 	t.Parallel()
 	p := newPlaceDirect(t)

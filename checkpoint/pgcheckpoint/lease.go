@@ -123,8 +123,8 @@ func (l *lease) acquire(ctx context.Context, steal bool) (bool, error) {
 	}
 	l.epoch, l.newest = found.grant.epoch, found
 	if found.differsFromHead() {
-		// The head was read before the thread was locked, so it may be outdated. Get reads
-		// both in one snapshot.
+		// The recorded head was read before the thread was locked, so it may be older than
+		// the newest checkpoint. Discard both: Get reads them in one snapshot.
 		l.newest = nil
 	}
 	return true, nil
@@ -237,11 +237,11 @@ func (l *lease) Release(ctx context.Context) error {
 	return nil
 }
 
-// releaseGrace is how long a release may take after its context has ended. It is
-// enough for a busy database.
+// releaseGrace is the maximum time of a release after the end of its context. It is enough
+// for a busy database.
 const releaseGrace = 500 * time.Millisecond
 
-// lingering returns a context that ends some time after ctx.
+// lingering returns a context that ends when the time linger has passed after the end of ctx.
 func lingering(ctx context.Context, linger time.Duration) (context.Context, context.CancelFunc) {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(linger, cancel) })

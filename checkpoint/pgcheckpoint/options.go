@@ -26,7 +26,7 @@ type Options struct {
 	// Pooling tells the store whether there is a transaction pooler between it and the
 	// database. The zero value detects it.
 	Pooling Pooling
-	// LeaseTime is how long a lease is held after it was last renewed. Zero means
+	// LeaseTime is the time after its last renewal at which a lease expires. Zero means
 	// 30 seconds. The minimum is one second.
 	LeaseTime time.Duration
 	// Busy decides what happens to a run when another run holds its thread.
