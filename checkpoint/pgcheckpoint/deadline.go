@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// cancelGrace is how long a cancelled call waits for its answer. Within this time the
+// cancelGrace is the time that a cancelled call waits for its answer. Within this time the
 // outcome usually arrives, and the connection can be used again.
 const cancelGrace = 50 * time.Millisecond
 

@@ -31,14 +31,15 @@ type Options struct {
 	LeaseTime time.Duration
 	// Busy decides what happens to a run when another run holds its thread.
 	Busy BusyPolicy
-	// BusyWait is how long [Wait] waits. Zero means until the context of the run ends.
+	// BusyWait is the maximum time that [Wait] waits. Zero means until the context of the run
+	// ends.
 	BusyWait time.Duration
 	// MaxRecoveries is the number of consecutive runs that may die without storing a step.
 	// After that, the thread is parked: Lease returns [ErrParked]. So a thread that crashes
 	// its processes cannot crash all of them. Zero means five. A negative value means no
 	// limit.
 	MaxRecoveries int
-	// Patience is how long a call is retried while the database cannot be reached,
+	// Patience is the time for which a call is retried while the database cannot be reached,
 	// before it returns [ErrUnreachable]. Zero means 15 seconds. With a negative value,
 	// a call is tried once.
 	//
@@ -50,8 +51,8 @@ type Options struct {
 	// A store on a pool limits connection attempts: while no connection can be made,
 	// one call tries at most once a second, and the others wait for its result.
 	Patience time.Duration
-	// Timeout is how long one statement may take before its connection counts as lost.
-	// It includes the wait for a connection. Zero means 10 seconds. It does not apply to
+	// Timeout is the maximum time of one statement, with the wait for a connection. After it,
+	// the connection counts as lost. Zero means 10 seconds. It does not apply to
 	// the calls that work on whole threads: copy, prune, delete, repair and find.
 	Timeout time.Duration
 	// Before, when set, queues statements that run before each call of the store, in
@@ -103,7 +104,7 @@ const (
 	defaultPatience  = 15 * time.Second
 	defaultTimeout   = 10 * time.Second
 
-	// maintenanceTimeout is how long a statement or transaction may take that works on
+	// maintenanceTimeout is the maximum time of a statement or transaction that works on
 	// whole threads.
 	maintenanceTimeout = 10 * time.Minute
 )

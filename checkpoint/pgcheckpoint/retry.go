@@ -70,7 +70,7 @@ func faultOf(err error) fault {
 
 // A try is one attempt of a call.
 type try struct {
-	// limit is how long the try may take.
+	// limit is the maximum time of the try.
 	limit time.Duration
 	// repeated is set when an earlier try may have taken effect although it failed.
 	repeated bool
@@ -78,8 +78,9 @@ type try struct {
 
 // retry calls fn until it succeeds or another try cannot help. It returns
 // [ErrUnreachable] if the database does not answer before the patience ends. The first try
-// may take longer than the patience. limit is how long one try may take. The wait between
-// tries is random and its maximum doubles, so that callers do not retry at the same time.
+// may take longer than the patience. The argument limit is the maximum time of one try. The
+// wait between tries is random and its maximum doubles, so that callers do not retry at the
+// same time.
 func (s *Store) retry(ctx context.Context, limit time.Duration, fn func(t try) error) error {
 	if err := s.link.lock(ctx); err != nil {
 		return err
