@@ -273,6 +273,24 @@ func TestHangingStoreDoesNotBlockSupersededRun(t *testing.T) {
 	})
 }
 
+// An expiringContext is a context whose deadline passes when the channel is closed.
+type expiringContext struct {
+	context.Context
+	passed chan struct{}
+}
+
+func (c expiringContext) Deadline() (time.Time, bool) { return time.Now().Add(time.Hour), true }
+func (c expiringContext) Done() <-chan struct{}       { return c.passed }
+
+func (c expiringContext) Err() error {
+	select {
+	case <-c.passed:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 // TestEffectIsStoredWhenContextEnds proves that the result of an effect is stored even if
 // the context of the run ends during the effect.
 func TestEffectIsStoredWhenContextEnds(t *testing.T) {
@@ -284,17 +302,16 @@ func TestEffectIsStoredWhenContextEnds(t *testing.T) {
 				var effects atomic.Int64
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
+				started := make(chan struct{})
 				if end == "deadline" {
-					ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
-					defer cancel()
+					ctx = expiringContext{ctx, started}
 				}
-				started := make(chan struct{}, 2)
 				g := build(t, s, func(b *graph.Builder) {
 					b.Node("pay", func(nodeCtx context.Context, _ state.View) (state.Update, error) {
 						_, err := graph.Once(nodeCtx, "pay", func(context.Context) (int, error) {
 							if effects.Add(1) == 1 {
 								graph.Emit(nodeCtx, "the bank works")
-								started <- struct{}{}
+								close(started)
 								<-nodeCtx.Done() // the effect completes after the end of the context
 							}
 							return 1, nil

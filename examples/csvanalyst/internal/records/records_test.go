@@ -2,14 +2,13 @@ package records_test
 
 import (
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/examples/csvanalyst/internal/records"
@@ -29,9 +28,7 @@ func onEach(t *testing.T, test func(t *testing.T, db *records.DB, query func(str
 		db, err := records.OpenSQLite(t.Context(), path)
 		run(t, db, err, test, "sqlite", "file:"+path)
 		again, err := records.OpenSQLite(t.Context(), path)
-		if err != nil {
-			t.Fatalf("opened again: %v", err)
-		}
+		require.NoError(t, err, "opened again")
 		again.Close()
 	})
 	t.Run("postgres", func(t *testing.T) {
@@ -45,42 +42,33 @@ func onEach(t *testing.T, test func(t *testing.T, db *records.DB, query func(str
 		}
 		run(t, db, err, test, "pgx", url+separator+"search_path="+schema)
 		again, err := records.OpenPostgres(t.Context(), url, schema)
-		if err != nil {
-			t.Fatalf("opened again: %v", err)
-		}
+		require.NoError(t, err, "opened again")
 		again.Close()
 	})
 }
 
 func run(t *testing.T, db *records.DB, err error, test func(*testing.T, *records.DB, func(string) []string), driver, address string) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	test(t, db, func(statement string) []string {
 		t.Helper()
 		other, err := sql.Open(driver, address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer other.Close()
 		rows, err := other.QueryContext(t.Context(), statement)
-		if err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
+		require.NoError(t, err, statement)
 		defer rows.Close()
 		var out []string
 		for rows.Next() {
 			var text sql.NullString
-			if err := rows.Scan(&text); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, rows.Scan(&text))
 			if !text.Valid {
 				text.String = "NULL"
 			}
 			out = append(out, text.String)
 		}
+		require.NoError(t, rows.Err())
 		return out
 	})
 }
@@ -88,53 +76,40 @@ func run(t *testing.T, db *records.DB, err error, test func(*testing.T, *records
 func TestTables(t *testing.T) {
 	onEach(t, func(t *testing.T, db *records.DB, query func(string) []string) {
 		s, err := db.CreateSession(t.Context(), "ann")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		other, err := db.CreateSession(t.Context(), "ann")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, id := range []string{s.ID, other.ID} {
 			m := records.Message{SessionID: id, Role: "user", Content: "hi"}
-			if _, err := db.CreateMessage(t.Context(), m); err != nil {
-				t.Fatal(err)
-			}
+			_, err := db.CreateMessage(t.Context(), m)
+			require.NoError(t, err)
 			m.Images = []records.Image{{Data: []byte("png"), MIMEType: "image/png", OriginalName: "a.png"}}
-			if _, err := db.CreateMessage(t.Context(), m); err != nil {
-				t.Fatal(err)
-			}
+			_, err = db.CreateMessage(t.Context(), m)
+			require.NoError(t, err)
 			r := records.Resource{ID: "r" + id, SessionID: id, MIMEType: "text/csv", OriginalName: "a.csv", StoredPath: "files/a", SizeBytes: 3 << 30}
-			if err := db.CreateResource(t.Context(), r); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.CreateResource(t.Context(), r))
 		}
 		for statement, want := range map[string][]string{
 			`SELECT role || ' ' || content FROM message WHERE "sessionId" = '` + s.ID + `'`:                                                            {"user hi", "user hi"},
 			`SELECT "mimeType" || ' ' || "originalName" || ' ' || "storedPath" || ' ' || "sizeBytes" FROM resource WHERE "sessionId" = '` + s.ID + `'`: {"text/csv a.csv files/a 3221225472"},
 			`SELECT count(*) FROM session WHERE "updatedAt" >= "createdAt"`:                                                                            {"2"},
 		} {
-			if got := query(statement); !slices.Equal(got, want) {
-				t.Errorf("%s: got %q, want %q", statement, got, want)
-			}
+			assert.Equal(t, want, query(statement), statement)
 		}
 		metadata := query(`SELECT metadata FROM message WHERE "sessionId" = '` + s.ID + `' ORDER BY id`)
-		if len(metadata) != 2 || metadata[0] != "NULL" {
-			t.Fatalf("the metadata are %q", metadata)
-		}
-		var got any
-		want := map[string]any{"images": []any{map[string]any{"data": "cG5n", "mimeType": "image/png", "originalName": "a.png"}}}
-		if err := json.Unmarshal([]byte(metadata[1]), &got); err != nil || !reflect.DeepEqual(got, any(want)) {
-			t.Errorf("the metadata are %s, %v", metadata[1], err)
-		}
+		require.Len(t, metadata, 2)
+		assert.Equal(t, "NULL", metadata[0])
+		assert.JSONEq(t, `{"images": [{"data": "cG5n", "mimeType": "image/png", "originalName": "a.png"}]}`, metadata[1])
 		messages, err := db.Messages(t.Context(), s.ID)
-		if err != nil || len(messages) != 2 || string(messages[1].Images[0].Data) != "png" || messages[0].Images != nil {
-			t.Errorf("the messages are %+v, %v", messages, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, messages, 2)
+		assert.Empty(t, messages[0].Images)
+		assert.Equal(t, "png", string(messages[1].Images[0].Data))
 		resources, err := db.Resources(t.Context(), s.ID)
-		if err != nil || len(resources) != 1 || resources[0].SizeBytes != 3<<30 || resources[0].SessionID != s.ID {
-			t.Errorf("the resources are %+v, %v", resources, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, resources, 1)
+		assert.EqualValues(t, 3<<30, resources[0].SizeBytes)
+		assert.Equal(t, s.ID, resources[0].SessionID)
 	})
 }
 
@@ -144,17 +119,18 @@ func TestLookupsAreIndexed(t *testing.T) {
 	db, err := records.OpenSQLite(t.Context(), path)
 	run(t, db, err, func(t *testing.T, _ *records.DB, query func(string) []string) {
 		got := query(`SELECT tbl_name || ' ' || name FROM sqlite_schema WHERE type = 'index' AND sql LIKE '%"sessionId"%' ORDER BY 1`)
-		if want := []string{"message message_sessionId", "resource resource_sessionId"}; !slices.Equal(got, want) {
-			t.Errorf("the indexes are %q, want %q", got, want)
-		}
+		assert.Equal(t, []string{"message message_sessionId", "resource resource_sessionId"}, got)
 	}, "sqlite", "file:"+path)
 	schema := pgtest.Schema(t)
 	db, err = records.OpenPostgres(t.Context(), pgtest.DirectURL(t), schema)
 	run(t, db, err, func(t *testing.T, _ *records.DB, query func(string) []string) {
-		got := query(`SELECT tablename || ' ' || indexname FROM pg_indexes WHERE schemaname = '` + schema + `' AND indexdef LIKE '%("sessionId")%' ORDER BY 1`)
-		if want := []string{"message message_sessionId", "resource resource_sessionId"}; !slices.Equal(got, want) {
-			t.Errorf("the indexes are %q, want %q", got, want)
-		}
+		// The query reads the definitions of this schema's indexes alone. Other tests drop theirs
+		// at the same time.
+		got := query(`WITH own AS MATERIALIZED (SELECT indexrelid, indrelid FROM pg_index JOIN pg_class ON oid = indexrelid
+				WHERE relnamespace = '` + schema + `'::regnamespace)
+			SELECT r.relname || ' ' || i.relname FROM own JOIN pg_class r ON r.oid = indrelid JOIN pg_class i ON i.oid = indexrelid
+			WHERE pg_get_indexdef(indexrelid) LIKE '%("sessionId")%' ORDER BY 1`)
+		assert.Equal(t, []string{"message message_sessionId", "resource resource_sessionId"}, got)
 	}, "pgx", pgtest.DirectURL(t))
 }
 
@@ -163,41 +139,36 @@ func TestSessions(t *testing.T) {
 		ann, err1 := db.CreateSession(t.Context(), "ann")
 		bob, err2 := db.CreateSession(t.Context(), "bob")
 		second, err3 := db.CreateSession(t.Context(), "ann")
-		if err := errors.Join(err1, err2, err3); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.Session(t.Context(), "ann", bob.ID); !errors.Is(err, records.ErrNotFound) {
-			t.Errorf("ann reads bob's session: %v", err)
-		}
-		if got, err := db.Session(t.Context(), "bob", bob.ID); err != nil || got.UserID != "bob" || !got.CreatedAt.Equal(bob.CreatedAt) {
-			t.Errorf("got %+v, %v, want %+v", got, err, bob)
-		}
-		if err := db.Touch(t.Context(), ann.ID); err != nil {
-			t.Fatal(err)
-		}
-		saved, err := db.SaveMessage(t.Context(), records.Message{SessionID: ann.ID, Role: "user", Content: "the question"})
-		if err != nil || !saved {
-			t.Fatalf("saved %t, %v", saved, err)
-		}
-		if saved, err = db.SaveMessage(t.Context(), records.Message{SessionID: ann.ID, Role: "user", Content: "the question"}); err != nil || saved {
-			t.Errorf("saved again: %t, %v", saved, err)
-		}
+		require.NoError(t, errors.Join(err1, err2, err3))
+		_, err := db.Session(t.Context(), "ann", bob.ID)
+		require.ErrorIs(t, err, records.ErrNotFound, "ann reads bob's session")
+		got, err := db.Session(t.Context(), "bob", bob.ID)
+		require.NoError(t, err)
+		assert.Equal(t, "bob", got.UserID)
+		assert.True(t, got.CreatedAt.Equal(bob.CreatedAt))
+		require.NoError(t, db.Touch(t.Context(), ann.ID))
+		question := records.Message{SessionID: ann.ID, Role: "user", Content: "the question"}
+		saved, err := db.SaveMessage(t.Context(), question)
+		require.NoError(t, err)
+		assert.True(t, saved)
+		saved, err = db.SaveMessage(t.Context(), question)
+		require.NoError(t, err)
+		assert.False(t, saved, "saved again")
 		all, err := db.Sessions(t.Context(), "ann")
-		if err != nil || len(all) != 2 || all[0].ID != ann.ID || all[0].Title != "the question" || all[1].ID != second.ID || all[1].Title != "" {
-			t.Errorf("the sessions are %+v, %v", all, err)
-		}
-		if err := db.DeleteSession(t.Context(), ann.ID); err != nil {
-			t.Fatal(err)
-		}
-		if messages, err := db.Messages(t.Context(), ann.ID); err != nil || len(messages) != 0 {
-			t.Errorf("there are %v, %v", messages, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, all, 2)
+		assert.Equal(t, []string{ann.ID, "the question"}, []string{all[0].ID, all[0].Title})
+		assert.Equal(t, []string{second.ID, ""}, []string{all[1].ID, all[1].Title})
+		require.NoError(t, db.DeleteSession(t.Context(), ann.ID))
+		messages, err := db.Messages(t.Context(), ann.ID)
+		require.NoError(t, err)
+		assert.Empty(t, messages)
 	})
 }
 
 func TestPostgresAddressIsNotRepeated(t *testing.T) {
 	t.Parallel()
-	if _, err := records.OpenPostgres(t.Context(), "postgres://u:hunter2@host:port/x", "s"); err == nil || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("got %v", err)
-	}
+	_, err := records.OpenPostgres(t.Context(), "postgres://u:hunter2@host:port/x", "s")
+	require.Error(t, err)
+	assert.NotContains(t, err.Error(), "hunter2")
 }
