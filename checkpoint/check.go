@@ -8,9 +8,9 @@ const DefaultMaxValue = 16 << 20
 
 // Check validates a checkpoint. A store must call it before it writes anything.
 // Check returns [ErrInvalid] if the thread or the id is empty, or if the checkpoint is its
-// own parent. It returns [ErrTooLarge] if Control, a change or a part of the snapshot has
-// more than maxValue bytes. Zero means [DefaultMaxValue], and a negative number means no
-// limit. It is for implementers of [Store].
+// own parent. It returns [ErrTooLarge] if Control, or the Data of a change in Changes or
+// Snapshot, has more than maxValue bytes. A maxValue of zero means [DefaultMaxValue], and a
+// negative maxValue means no limit. Check is for implementers of [Store].
 func (c *Checkpoint) Check(maxValue int) error {
 	if err := c.Key.Check(); err != nil {
 		return err
@@ -28,8 +28,8 @@ func (c *Checkpoint) Check(maxValue int) error {
 	return c.checkChanges(c.Snapshot, limit)
 }
 
-// Check returns [ErrInvalid] if the thread or the id is empty, so that the key does not
-// name one checkpoint.
+// Check returns [ErrInvalid] if the thread or the id is empty. Such a key does not name one
+// checkpoint.
 func (k Key) Check() error {
 	if k.Thread == "" {
 		return fmt.Errorf("checkpoint: empty thread id: %w", ErrInvalid)
@@ -51,7 +51,9 @@ func (q Query) Check() error {
 	return nil
 }
 
-// CheckWrites is like [Checkpoint.Check] for [Store.PutWrites].
+// CheckWrites validates the arguments of [Store.PutWrites]. It returns [ErrInvalid] if the
+// thread or the id of k is empty, and [ErrTooLarge] if the Data of a write has more than
+// maxValue bytes; see [Checkpoint.Check] for zero and negative values of maxValue.
 func CheckWrites(k Key, writes []Write, maxValue int) error {
 	if err := k.Check(); err != nil {
 		return err

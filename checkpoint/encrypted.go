@@ -12,16 +12,16 @@ import (
 //
 // It has the methods of every optional interface. A method returns
 // [errors.ErrUnsupported] if the inner store does not implement it. CopyThread works with
-// any inner store. But it needs a [RunDeleter] for a thread from which checkpoints were
-// removed.
+// any inner store. But for a thread from which checkpoints were removed, the inner store
+// must be a [RunDeleter].
 type EncryptedStore struct {
 	inner Store
 	seal  *sealer
 	known *knownDigests
 }
 
-// Encrypted returns a store that encrypts with AES-256-GCM before it stores in
-// inner: Control, and the data of changes, snapshots and pending writes.
+// Encrypted returns a store that encrypts values with AES-256-GCM and stores them in inner.
+// The encrypted values are Control and the data of changes, snapshots and pending writes.
 //
 // Encrypted does not hide the ids of threads, checkpoints, runs and tasks,
 // namespaces, channel names, kinds, steps, sources, versions, metadata, times, the
@@ -29,15 +29,18 @@ type EncryptedStore struct {
 //
 // If the data in the inner store was altered, a call that reads it returns [ErrDecrypt].
 // Encrypted detects changes to:
-//   - the encrypted values of a checkpoint, their number and order, the channels and kinds;
-//   - the thread, namespace, id, parent, step, source, run, version and metadata;
+//   - the encrypted values of a checkpoint, their number and order, and the channels and
+//     kinds of its changes;
+//   - the thread, namespace, id, parent, step, source, run, version and metadata of a
+//     checkpoint;
 //   - the lineage: no ancestor may be missing, altered or exchanged;
 //   - the task, index, channel and kind of each pending write, and the number of writes of
 //     one PutWrites.
 //
 // Encrypted does not detect:
 //   - the deletion of a thread, of a checkpoint or of all pending writes of one PutWrites.
-//     But a descendant of a deleted checkpoint cannot be read without its changes;
+//     But a descendant whose lineage lacks the changes of the deleted checkpoint cannot be
+//     read;
 //   - the restore of an earlier state of a thread or of a pending write, for example from
 //     a backup;
 //   - a wrong parent of a checkpoint whose real parent was deleted, if the reported
@@ -45,14 +48,17 @@ type EncryptedStore struct {
 //   - a wrong time, a wrong order of checkpoints, or checkpoints that are missing from the
 //     results of a [Query].
 //
-// Values from an earlier version of this package remain readable. But they are bound only
-// to their place, their metadata is not protected, and an old value that follows a new one
-// is an [ErrDecrypt]. [EncryptedStore.Reseal] encrypts old values again. Upgrade all
+// Values from an earlier version of this package remain readable. But Encrypted detects
+// only that such a value was altered, or moved to another checkpoint, channel or position.
+// It does not detect a change to the step, source, run, version, metadata or parent of such
+// a checkpoint, nor a missing ancestor. A checkpoint with old values whose parent has new
+// values is an [ErrDecrypt]. [EncryptedStore.Reseal] encrypts old values again. Upgrade all
 // processes that share a store together: an earlier version cannot read new values.
 //
-// An encrypted change is longer by 30 bytes and its key id. Control and pending
-// writes grow by up to 60 more bytes, the parent id, and the task. Each must fit the
-// inner store's limit. Each list of changes gets one more change, of channel "$seal".
+// An encrypted value is longer by 30 bytes and the length of its key id. Control also grows
+// by up to 60 bytes and the length of the parent's id, and a pending write by up to 60 bytes
+// and the length of a task's id. Each encrypted value must fit the inner store's limit. Each
+// list of changes gets one more change, of channel "$seal".
 //
 // Encrypted returns [ErrInvalid] if the key ring is invalid. It does not
 // retain keys, so the caller may change them afterwards.
@@ -83,8 +89,8 @@ func (e *EncryptedStore) Put(ctx context.Context, c Checkpoint, head string) err
 	return nil
 }
 
-// bind returns the binding of a new checkpoint. It reads the parent unless this
-// store has read or written it recently.
+// bind returns the binding of a new checkpoint. It reads the parent from the inner store
+// unless the parent's digest is cached.
 func (e *EncryptedStore) bind(ctx context.Context, c *Checkpoint) (*binding, error) {
 	b := &binding{digest: digestOf(c), parent: c.Parent, snapshot: c.Snapshot != nil}
 	if c.Parent == "" {
@@ -166,8 +172,8 @@ func (e *EncryptedStore) DeleteThread(ctx context.Context, thread string) error 
 	return e.inner.DeleteThread(ctx, thread)
 }
 
-// openListed decrypts and checks the parts of a checkpoint that List yields. It
-// returns nil for a checkpoint of form 1.
+// openListed decrypts and checks the parts of a checkpoint that List yields. It returns a
+// nil binding for a checkpoint of form 1.
 func (e *EncryptedStore) openListed(ctx context.Context, c *Checkpoint) (*binding, error) {
 	b, err := e.seal.openControl(c)
 	if err != nil {

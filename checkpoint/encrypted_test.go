@@ -21,7 +21,8 @@ func newInner() *innerStore { return memcheckpoint.New(memcheckpoint.Options{}) 
 
 func key(fill byte) []byte { return bytes.Repeat([]byte{fill}, checkpoint.KeySize) }
 
-// ring returns a key ring whose active key is the first id. Equal ids have equal keys.
+// ring returns a key ring with the ids, the first of which is active. The first byte of an
+// id determines its key.
 func ring(ids ...string) checkpoint.KeyRing {
 	keys := checkpoint.KeyRing{Active: ids[0], Keys: map[string][]byte{}}
 	for _, id := range ids {
@@ -64,7 +65,7 @@ func TestEncryptedRefusesBadKeys(t *testing.T) {
 
 const secret = "a secret that must not be seen"
 
-// secretCheckpoint has the secret in every value.
+// secretCheckpoint returns a checkpoint with the secret in every value that is encrypted.
 func secretCheckpoint(k checkpoint.Key) checkpoint.Checkpoint {
 	return checkpoint.Checkpoint{
 		Key: k, Source: checkpoint.Loop, Run: "r", Metadata: map[string]string{"plain": "yes"},

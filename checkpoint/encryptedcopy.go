@@ -12,7 +12,7 @@ import (
 // CopyThread implements [ThreadCopier]. It reads the thread and encrypts it again with the
 // active key, because every value is bound to its thread. It loads the whole thread into
 // memory. Readers can see the copy before it is complete. If CopyThread fails, it deletes
-// the copy. The times of the new checkpoints are the times of the copy.
+// the copy. Each new checkpoint has the time at which it was copied.
 func (e *EncryptedStore) CopyThread(ctx context.Context, from, to string) error {
 	if from == "" || to == "" {
 		return fmt.Errorf("checkpoint: copy of thread %q to %q: empty thread id: %w", from, to, ErrInvalid)
@@ -45,8 +45,8 @@ type threadCopy struct {
 	parts   map[string]copyPart // by checkpoint id, including removed checkpoints
 	done    map[string]digest
 	heads   map[string]string // by namespace
-	// standIn is the run of temporary checkpoints that replace removed ones. Deleting
-	// this run moves their changes to their descendants.
+	// standIn is the run id of temporary checkpoints that replace removed ones. Deleting
+	// this run moves the changes of the temporary checkpoints to their descendants.
 	standIn string
 }
 
@@ -81,8 +81,9 @@ func (c *threadCopy) read(ctx context.Context) error {
 	return nil
 }
 
-// readValues adds the values that List omits. One lineage has the changes of all its
-// checkpoints, but only the snapshot of a checkpoint that has one.
+// readValues adds the values that List omits. It takes the changes of a checkpoint from a
+// lineage that was read before. If the lineage has a snapshot instead of the changes, or if
+// there is no such lineage, readValues reads the checkpoint.
 func (c *threadCopy) readValues(ctx context.Context, step *Checkpoint) error {
 	if part, ok := c.parts[step.ID]; ok && !part.delta.Snapshot {
 		step.Changes = part.delta.Changes
@@ -175,7 +176,7 @@ func (c *threadCopy) writeRemoved(ctx context.Context, step *Checkpoint) error {
 	return nil
 }
 
-// put encrypts a checkpoint for one thread and stores it in another.
+// put encrypts a checkpoint for the thread c.boundTo and stores it in the thread c.to.
 func (c *threadCopy) put(ctx context.Context, step Checkpoint) error {
 	step.Thread = c.boundTo
 	b := &binding{digest: digestOf(&step), parent: step.Parent, snapshot: step.Snapshot != nil}

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A storedCall is a recorded call of an earlier version of Encrypted to its inner store.
+// A storedCall is a recorded call of an encrypted store to its inner store.
 type storedCall struct {
 	Checkpoint *checkpoint.Checkpoint
 	Head       string
@@ -23,7 +23,8 @@ type storedCall struct {
 	DeleteRun  string
 }
 
-// oldRing has the key of the files in testdata.
+// oldRing returns a key ring with the key of the files in testdata, and with a key for each
+// id in active. The last of these ids is active, or the key of the files if there is none.
 func oldRing(active ...string) checkpoint.KeyRing {
 	keys := checkpoint.KeyRing{Active: "old", Keys: map[string][]byte{"old": key(7)}}
 	for _, id := range active {
@@ -37,7 +38,7 @@ type runDeletingStore interface {
 	checkpoint.RunDeleter
 }
 
-// putOldForm stores the two threads of putStored, as an earlier version encrypted them.
+// putOldForm stores the two threads of putStored with frames of form 1.
 func putOldForm(t *testing.T, inner runDeletingStore) {
 	t.Helper()
 	putStored(t, inner, "testdata/sealed_form1.json")
@@ -65,7 +66,7 @@ func putStored(t *testing.T, inner runDeletingStore, path string) {
 	}
 }
 
-// wantStored checks that s returns the values of putStored.
+// wantStored checks that s returns the decrypted values of the threads of putStored.
 func wantStored(t *testing.T, s checkpoint.Store) {
 	t.Helper()
 	list, err := listAll(t.Context(), s, "thread")
@@ -130,7 +131,7 @@ func TestEncryptedReadsAndContinuesTheOldForm(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, six.Writes, 4)
 
-	// Use two stores, so that the one that writes has no cached digests.
+	// Read and write with different stores, so that the writing store has no cached digests.
 	for _, id := range []string{"8", "9"} {
 		store = mustEncrypt(t, inner, oldRing())
 		head, err := store.Get(ctx, checkpoint.Key{Thread: "thread"})
@@ -156,7 +157,7 @@ func TestEncryptedRefusesDowngrade(t *testing.T) {
 	old, err := inner.Get(ctx, k)
 	require.NoError(t, err)
 
-	// Convert the thread to the new form by two copies. Its checkpoints keep their keys.
+	// Convert the thread to form 2 by two copies. Its checkpoints keep their ids.
 	store := mustEncrypt(t, inner, oldRing())
 	require.NoError(t, store.CopyThread(ctx, "thread", "copy"))
 	back := mustEncrypt(t, inner, oldRing())
@@ -212,7 +213,8 @@ func TestEncryptedRefusesTheOldFormBehindTheNew(t *testing.T) {
 	assert.ErrorContains(t, err, "old form")
 }
 
-// An earlier version wrote these bytes, with the key and the places below.
+// An earlier version encrypted these values, with the key and for the checkpoint of
+// TestEncryptedReadsOldGoldenBytes.
 const (
 	goldenControl  = "AQJrMcSy9YRONqaqoaleIIuroC8/IpPZ/HgoyYZNlq0cDiDbKAvX"
 	goldenChange   = "AQJrMV1J1uM2fP0BnHizNZfPI+7iV3N9ORX690rL9chYIdxGvAQ="
@@ -275,8 +277,8 @@ func TestEncryptedCopyThreadIsUndone(t *testing.T) {
 
 var errFailing = errors.New("the disk is gone")
 
-// A failingStore lets the first left changes succeed and fails all others. It never fails
-// if left is negative.
+// A failingStore decrements left at each Put, and fails every Put once left is zero. If left
+// is negative, no Put fails.
 type failingStore struct {
 	*innerStore
 	left int

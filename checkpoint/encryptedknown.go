@@ -2,11 +2,12 @@ package checkpoint
 
 import "sync"
 
-// maxKnown is the number of checkpoints in one generation of knownDigests.
+// maxKnown is the maximum number of digests in each of the two maps of knownDigests.
 const maxKnown = 4096
 
 // knownDigests caches the digests of checkpoints that were recently read or written. Put
-// reads its parent only if the cache does not have it.
+// reads the parent of a checkpoint only if the cache does not have the parent's digest.
+// When young is full, it replaces older, whose digests are dropped.
 type knownDigests struct {
 	mu           sync.Mutex
 	young, older map[Key]digest
@@ -22,8 +23,8 @@ func (k *knownDigests) find(key Key) (digest, bool) {
 	return d, ok
 }
 
-// add caches a checkpoint and drops its parent, because few more checkpoints will follow
-// that parent.
+// add caches the digest of a checkpoint. It drops the digest of the parent, because few
+// further checkpoints will have the same parent.
 func (k *knownDigests) add(key Key, d digest, parent string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -20,7 +20,7 @@ func (e *EncryptedStore) Lease(ctx context.Context, thread string) (Lease, error
 	return &encryptedLease{EncryptedStore: e.over(lease), lease: lease}, nil
 }
 
-// over returns a copy of e with another inner store. Both share the keys and the cache.
+// over returns a store that wraps inner and shares the keys and the cache of e.
 func (e *EncryptedStore) over(inner Store) *EncryptedStore {
 	return &EncryptedStore{inner: inner, seal: e.seal, known: e.known}
 }

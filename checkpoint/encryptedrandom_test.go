@@ -21,14 +21,15 @@ type randomThread struct {
 	ids              int
 }
 
-// A store implements the optional interfaces that change threads.
+// A store is a [checkpoint.Store] that can also remove checkpoints.
 type store interface {
 	checkpoint.Store
 	checkpoint.Pruner
 	checkpoint.RunDeleter
 }
 
-// An encrypted store returns the same as a plain store after the same random calls.
+// After the same random calls, an encrypted store returns the same checkpoints as a plain
+// store.
 func TestEncryptedEqualsPlain(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {

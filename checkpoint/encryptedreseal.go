@@ -24,22 +24,22 @@ type ResealProgress struct {
 	Thread      string
 	Checkpoints int   // the number of the thread's checkpoints
 	Resealed    bool  // the thread was encrypted again, or would be without DryRun
-	Err         error // the reason why the thread is unchanged, if it failed
-	Done, Total int   // numbers of threads
+	Err         error // the error of this thread, or nil
+	Done, Total int   // the numbers of finished threads and of all threads
 }
 
 // ResealResult counts threads.
 type ResealResult struct {
 	Threads  int // all threads that Reseal examined
 	Resealed int // threads that were encrypted again, or would be without DryRun
-	Busy     int // unchanged threads that a run held or changed meanwhile
-	Failed   int // unchanged threads with another error
+	Busy     int // threads with an [ErrConflict], for example because a run held them
+	Failed   int // threads with another error
 }
 
 // Reseal encrypts threads again whose values have an old key or an old form. Afterwards
 // the old keys can be removed from the key ring. Checkpoints keep their ids, order, parents,
-// pending writes and tags, and this store continues to report their times. For the inner
-// store they are new: [PrunePolicy.KeepFor] and [ThreadInfo] count from the Reseal.
+// pending writes and tags, and this store continues to report their times. In the inner
+// store they get new times, which [PrunePolicy.KeepFor] and [ThreadInfo] use.
 //
 // The inner store needs to be a [ThreadLister] and a [ThreadCopier] whose CopyThread
 // is atomic, and a [RunDeleter] for threads from which checkpoints were removed.
@@ -49,8 +49,8 @@ type ResealResult struct {
 // thread that a run has leased. Reseal loads a whole thread into memory.
 //
 // If Reseal is interrupted, no data is lost, but one thread may be missing until
-// Reseal is called again with the same or no prefix. Do not delete or start threads
-// before that.
+// Reseal is called again with the same or an empty Prefix. Do not delete or start threads
+// before that call.
 //
 // If a thread cannot be encrypted again, Reseal leaves it unchanged and continues with the
 // next thread. At the end it returns the first such error.
@@ -121,8 +121,8 @@ func isResealThread(thread string) bool {
 	return strings.HasPrefix(thread, resealPrefix) || strings.HasPrefix(thread, resealCompletePrefix)
 }
 
-// resealThreads returns the threads with a prefix. The map has those for which an
-// interrupted Reseal left temporary threads.
+// resealThreads returns the ids of the threads with a prefix. The map is true for a thread
+// for which an interrupted Reseal left temporary threads.
 func (e *EncryptedStore) resealThreads(ctx context.Context, prefix string) ([]string, map[string]bool, error) {
 	lister, ok := e.inner.(ThreadLister)
 	if !ok {
@@ -184,7 +184,8 @@ func (r *resealing) run(ctx context.Context) error {
 	return errors.Join(err, release(context.WithoutCancel(ctx)))
 }
 
-// lease returns the inner store with the lease of the thread, if the store has leases.
+// lease leases the thread. It returns the lease and a function that releases it. If the
+// inner store has no leases, it returns the inner store and a function that does nothing.
 func (r *resealing) lease(ctx context.Context) (Store, func(context.Context) error, error) {
 	inner := r.store.inner
 	none := func(context.Context) error { return nil }
@@ -275,8 +276,9 @@ type tagger interface {
 	Tags(ctx context.Context, thread string) (map[string]Key, error)
 }
 
-// finish moves the new checkpoints to the deleted thread. It releases the lease first,
-// because in some stores a lease of the target prevents the copy.
+// finish copies the new checkpoints to the id of the deleted thread, and deletes the
+// temporary threads. It releases the lease first, because in some stores a lease of the
+// target prevents the copy.
 func (r *resealing) finish(ctx context.Context, release func(context.Context) error) error {
 	if err := release(ctx); err != nil {
 		return err
@@ -290,8 +292,8 @@ func (r *resealing) finish(ctx context.Context, release func(context.Context) er
 }
 
 func (r *resealing) clean(ctx context.Context) error {
-	// Delete the second temporary thread first. If this is interrupted, the next Reseal
-	// finds only the first one and deletes it.
+	// Delete the thread with resealCompletePrefix first. If clean is interrupted then, the
+	// next Reseal finds only the other temporary thread and deletes it.
 	if err := r.store.inner.DeleteThread(ctx, resealCompletePrefix+r.thread); err != nil {
 		return err
 	}

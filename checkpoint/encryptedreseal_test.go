@@ -13,8 +13,9 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A crashingStore fails all calls after left changes. If late is set, the change at which
-// it crashes takes effect.
+// A crashingStore simulates a process that is killed. Each change decrements left. The
+// change that makes left zero, and every later change, returns errCrashed. If late is set,
+// the change that makes left zero takes effect all the same.
 type crashingStore struct {
 	*innerStore
 	left int
@@ -112,7 +113,8 @@ func oldStore(t *testing.T) *crashingStore {
 	return s
 }
 
-// readAll returns every checkpoint of every thread, and the order within each thread.
+// readAll returns every checkpoint of every thread, and for each thread the ids of its
+// checkpoints in the order of List.
 func readAll(t *testing.T, s *checkpoint.EncryptedStore) (map[checkpoint.Key]checkpoint.Checkpoint, map[string][]string) {
 	t.Helper()
 	all, order := map[checkpoint.Key]checkpoint.Checkpoint{}, map[string][]string{}
@@ -131,8 +133,8 @@ func readAll(t *testing.T, s *checkpoint.EncryptedStore) (map[checkpoint.Key]che
 	return all, order
 }
 
-// wantResealed checks that the new key is enough to read every checkpoint, and that no
-// temporary thread is left.
+// wantResealed checks that every checkpoint can be read with only the new key, that no
+// temporary thread is left, and that the tag remains.
 func wantResealed(t *testing.T, s *crashingStore, want map[checkpoint.Key]checkpoint.Checkpoint, order map[string][]string) {
 	t.Helper()
 	got, gotOrder := readAll(t, mustEncrypt(t, s.innerStore, ring("new")))
@@ -250,7 +252,8 @@ func TestResealSkipsAThreadThatARunHolds(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A lateWriter writes to a thread without a lease while Reseal reads it.
+// A lateWriter calls write once, before the first Put. In a Reseal, the thread has then
+// been read but not replaced.
 type lateWriter struct {
 	*innerStore
 	write func()
@@ -326,7 +329,7 @@ func TestResealNeedsItsPowers(t *testing.T) {
 	assert.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
-// Values of removed ancestors can have an older key than those of the kept checkpoints.
+// Reseal encrypts a thread again even if only a removed ancestor has values with an old key.
 func TestResealFindsOldValuesOfRemovedAncestors(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

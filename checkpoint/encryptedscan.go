@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 )
 
-// needed reports whether the thread has a value with an old key or an old form. It counts
-// the checkpoints.
+// needed reports whether the thread has a value with an old key or an old form. It sets
+// r.checkpoints to the number of the thread's checkpoints.
 func (r *resealing) needed(ctx context.Context) (bool, error) {
 	needed, inner := false, r.store.inner
 	r.checkpoints = 0
@@ -26,9 +26,10 @@ func (r *resealing) needed(ctx context.Context) (bool, error) {
 	return needed, nil
 }
 
-// isOutdated reports whether a checkpoint has a value with an old key or an old form. All
-// values of a Put have the same key and form, so it checks only Control. The lineage may
-// also have older values, of removed ancestors.
+// isOutdated reports whether a checkpoint has a value with an old key or an old form. Of
+// the values of one Put it checks only Control, because all have the same key and form. It
+// also checks the pending writes. If the parent was removed, it checks the lineage too,
+// which then includes values of removed ancestors.
 func (r *resealing) isOutdated(ctx context.Context, c *Checkpoint) (bool, error) {
 	seal := r.store.seal
 	if !seal.isCurrent(c.Control) {
@@ -81,7 +82,8 @@ func (r *resealing) fingerprint(ctx context.Context) (sum [sha256.Size]byte, err
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-// ids returns the ids of the checkpoints of any thread of the inner store.
+// ids returns the ids of the checkpoints of a thread of the inner store. The thread may be
+// a temporary one.
 func (r *resealing) ids(ctx context.Context, thread string) ([]string, error) {
 	var ids []string
 	for c, err := range r.store.inner.List(ctx, Query{Thread: thread, AllNamespaces: true}) {

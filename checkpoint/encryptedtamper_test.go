@@ -78,8 +78,8 @@ func threadWrites() []checkpoint.Write {
 	}
 }
 
-// Get returns an error for every alteration of a checkpoint. List does so if it yields the
-// altered field.
+// Get returns [checkpoint.ErrDecrypt] for every alteration of a checkpoint. List returns it
+// too if it yields the altered field.
 func TestEncryptedDetectsAlteration(t *testing.T) {
 	t.Parallel()
 	const getOnly = true
@@ -219,7 +219,8 @@ func TestEncryptedDetectsBrokenLineage(t *testing.T) {
 	}
 }
 
-// A checkpoint cannot be read with frames of an earlier checkpoint that had the same id.
+// Get returns [checkpoint.ErrDecrypt] if frames of a checkpoint were replaced by frames of
+// an earlier checkpoint with the same id.
 func TestEncryptedDetectsFramesOfAnEarlierCheckpointWithTheSameID(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -256,7 +257,8 @@ func TestEncryptedDetectsFramesOfAnEarlierCheckpointWithTheSameID(t *testing.T) 
 	}
 }
 
-// A pending write can be replaced, also if another write of the same PutWrites names it.
+// A pending write can be replaced, although the write before it in the same PutWrites is
+// encrypted with its task and index.
 func TestEncryptedAcceptsReplacedWrites(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -272,7 +274,8 @@ func TestEncryptedAcceptsReplacedWrites(t *testing.T) {
 	assert.Equal(t, want, got.Writes)
 }
 
-// After checkpoints are removed, the store reports an older parent. This is no error.
+// After Prune, the remaining checkpoints can be read, although the inner store reports
+// another parent for some of them. Apart from the parent they are unchanged.
 func TestEncryptedAcceptsRemovedAncestors(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

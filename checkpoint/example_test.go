@@ -38,7 +38,7 @@ func ExampleEncrypted() {
 	// 42 bytes are stored
 }
 
-// A driver stores frames, and detects damage when it reads them.
+// A store that keeps changes as frames detects damage when it reads them.
 func ExampleParseChanges() {
 	frame := checkpoint.AppendChanges(nil, []checkpoint.Change{{Channel: "n", Data: []byte("1")}})
 	changes, err := checkpoint.ParseChanges(frame)

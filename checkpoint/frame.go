@@ -140,8 +140,8 @@ func appendText(dst []byte, s string) []byte {
 	return append(dst, s...)
 }
 
-// A frameReader reads the body of a frame. After a failure it returns zero values, so
-// the caller needs to check close only.
+// A frameReader reads the body of a frame. After a failure its methods return zero values,
+// so the caller needs to check only the error of close.
 type frameReader struct {
 	rest   []byte
 	failed bool
@@ -197,8 +197,9 @@ func (r *frameReader) uvarint() uint64 {
 	return v
 }
 
-// count reads the number of elements that follow. Each element has at least size bytes.
-// It returns false for a nil slice.
+// count reads the number of elements that follow. It fails if the rest of the frame is too
+// short for that many elements of at least size bytes. It returns false if the slice is nil,
+// and after a failure.
 func (r *frameReader) count(size int) (int, bool) {
 	v := r.uvarint()
 	if v == 0 {

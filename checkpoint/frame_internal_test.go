@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzFrame gives each body a valid checksum, so that hostile lengths are parsed.
+// FuzzFrame checks that the parsers of frames return [ErrCorrupt] for an invalid body, and
+// that a valid body has only one form. Each body gets a valid checksum, so that the parsers
+// read its lengths.
 func FuzzFrame(f *testing.F) {
 	for _, body := range []string{"", "\x00", "\x01", "\x02\x01a\x00\x02x", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x02\xff\xff\xff\xff\x0f"} {
 		f.Add([]byte(body))

@@ -40,7 +40,8 @@ var deltaFrames = []struct {
 	}, "0169cf63d103013105696e7075740101013206637573746f6d0000"},
 }
 
-// Stores contain frames of this form. To change it, add a new format number.
+// The layout of frames does not change, because stores contain such frames. A new layout
+// needs a new format number.
 func TestFrameFormatIsStable(t *testing.T) {
 	t.Parallel()
 	for _, tt := range changeFrames {

@@ -42,9 +42,10 @@ type ThreadInfo struct {
 
 // A ThreadCopier is a [Store] that can copy a thread.
 type ThreadCopier interface {
-	// CopyThread copies every checkpoint and pending write of a thread. Ids and order
-	// remain the same; the store decides whether the times do. It returns
-	// [ErrConflict] if the target exists, and [ErrNotFound] if the source does not.
+	// CopyThread copies every checkpoint and pending write of a thread to a new thread. Ids
+	// and order remain the same. The store decides whether the times also remain the same.
+	// CopyThread returns [ErrConflict] if the target exists, and [ErrNotFound] if the
+	// source does not exist.
 	CopyThread(ctx context.Context, from, to string) error
 }
 

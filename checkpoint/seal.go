@@ -62,8 +62,8 @@ func parseSeal(sealed []byte) (form byte, id string, rest []byte, err error) {
 	return form, string(sealed[sealHeader:end]), sealed[end:], nil
 }
 
-// changes seals or opens each change of a list. The place of a change includes its
-// position in the list and the length of the list.
+// changes returns the list with the data of each change encrypted or decrypted by apply. The
+// place of a change includes its position in the list and the length of the list.
 func (s *sealer) changes(list []Change, in place, apply func([]byte, *place) ([]byte, error)) ([]Change, error) {
 	if list == nil {
 		return nil, nil

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzOpen checks that open accepts only sealed bytes, with their own form and place.
+// FuzzOpen checks that open returns an error for arbitrary bytes, and decrypts the frames of
+// seal only with the form and place with which they were encrypted.
 func FuzzOpen(f *testing.F) {
 	s, err := newSealer(KeyRing{Active: "key", Keys: map[string][]byte{"key": make([]byte, KeySize)}})
 	require.NoError(f, err)
@@ -38,7 +39,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzBinding checks that the parsers return the remaining bytes unchanged and never panic.
+// FuzzBinding checks that parseBinding and parseNextWrite never panic. After valid data,
+// they return the encoded value and the remaining bytes.
 func FuzzBinding(f *testing.F) {
 	full := &binding{digest: digest{1}, parent: "parent", parentDigest: &digest{2}, snapshot: true, noChanges: true, time: time.Unix(1, 2)}
 	f.Add([]byte{})
@@ -65,7 +67,8 @@ func FuzzBinding(f *testing.F) {
 	})
 }
 
-// Checkpoints that differ in any field except the parent have different digests.
+// Checkpoints that differ in their key, source, step, run, version, metadata or values have
+// different digests. The parent is not part of the digest.
 func TestDigestCoversContent(t *testing.T) {
 	t.Parallel()
 	seen := map[digest]string{}

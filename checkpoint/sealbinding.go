@@ -58,8 +58,8 @@ func (h *contentHash) addChanges(list []Change) {
 // parent. It is encrypted in Control, and at the end of each list of changes.
 type binding struct {
 	digest digest
-	// parent is the parent at the time of the Put. After the store has removed it, the
-	// store reports an older ancestor.
+	// parent is the id of the parent at the time of the Put. After the inner store has
+	// removed this parent, it reports an older ancestor.
 	parent string
 	// parentDigest is nil if the parent had frames of form 1 or does not exist.
 	parentDigest *digest

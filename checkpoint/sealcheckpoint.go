@@ -33,7 +33,8 @@ func (s *sealer) list(c *Checkpoint, what byte, link *binding) []Change {
 	return append(sealed, Change{Channel: linkChannel, Data: s.seal(link.append(nil), &at)})
 }
 
-// linkPlace returns the place of the link, given the place of the list.
+// linkPlace returns the place of the link of a list, given the place of the list and the
+// number of its changes without the link.
 func linkPlace(list place, count int) place {
 	list.digest, list.count, list.channel = digest{}, count, linkChannel
 	if list.what == sealedSnapshot {
@@ -44,8 +45,8 @@ func linkPlace(list place, count int) place {
 	return list
 }
 
-// openControl decrypts Control and returns its binding. This also authenticates step,
-// source, run, version and metadata. It returns nil for a Control of form 1.
+// openControl decrypts Control and returns its binding. For form 2, this also authenticates
+// step, source, run, version and metadata. The binding is nil for a Control of form 1.
 func (s *sealer) openControl(c *Checkpoint) (*binding, error) {
 	p := place{form: sealSingle, key: c.Key, what: sealedControl}
 	if len(c.Control) > 0 && c.Control[0] == sealBound {
@@ -67,8 +68,8 @@ func (s *sealer) openControl(c *Checkpoint) (*binding, error) {
 	return b, nil
 }
 
-// openList decrypts a list of changes at a place, and sets the form of the place. The
-// binding is nil for a list of form 1.
+// openList decrypts a list of changes at the place in, and sets the form and the digest of
+// that place. The binding is nil for a list of form 1.
 func (s *sealer) openList(list []Change, in *place) ([]Change, *binding, error) {
 	n := len(list) - 1
 	if n < 0 || list[n].Channel != linkChannel || len(list[n].Data) == 0 || list[n].Data[0] != sealBound {
@@ -167,7 +168,8 @@ func (s *sealer) openLineage(c *Checkpoint, b *binding) error {
 	return nil
 }
 
-// openDelta decrypts the part of a lineage that belongs to an ancestor.
+// openDelta decrypts the part of a lineage that belongs to an ancestor, and returns its
+// binding, or nil for form 1.
 func (s *sealer) openDelta(k Key, d *Delta) (*binding, error) {
 	k.ID = d.ID
 	p := place{key: k, what: sealedChange, source: d.Source}

@@ -10,8 +10,8 @@ import (
 // owns the values that a method returns. A store does not modify or retain its
 // arguments.
 type Store interface {
-	// Put adds a checkpoint and makes it the newest of its thread and namespace. Head
-	// is the id of the checkpoint that the caller believes to be the newest; empty
+	// Put adds a checkpoint and makes it the newest of its thread and namespace. The
+	// argument head is the id of the newest checkpoint of which the caller knows; empty
 	// means that there is none. If another checkpoint is the newest, or if c.ID
 	// exists, Put stores nothing and returns [ErrConflict]. c.Parent may be an older
 	// checkpoint than head, which forks the thread. Put returns [ErrNotFound] if the
@@ -35,9 +35,9 @@ type Store interface {
 	Get(ctx context.Context, k Key) (Checkpoint, error)
 
 	// List yields the checkpoints of a thread, newest first, without Changes, Snapshot
-	// and Lineage. It reads while it yields, so its use of memory does not depend on
-	// their number. A thread that does not exist has no checkpoints. After an error,
-	// it yields nothing more.
+	// and Lineage. It reads while it yields, so its use of memory does not depend on the
+	// number of checkpoints. A thread that does not exist has no checkpoints. After an
+	// error, List yields nothing more.
 	List(ctx context.Context, q Query) iter.Seq2[Checkpoint, error]
 
 	// DeleteThread removes all namespaces of a thread. It succeeds if the thread does
