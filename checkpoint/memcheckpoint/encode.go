@@ -23,7 +23,8 @@ func encode(changes []checkpoint.Change) string {
 	return string(*b)
 }
 
-// decode returns changes that share no memory with the store.
+// decode returns the changes of a string that encode returned. They share no memory with
+// the store.
 func decode(encoded string) ([]checkpoint.Change, error) {
 	if encoded == "" {
 		return nil, nil
@@ -60,7 +61,7 @@ func (r *record) lineage() ([]checkpoint.Delta, error) {
 // pendingWrites has the pending writes of one checkpoint. Their data never changes.
 type pendingWrites struct {
 	list   []checkpoint.Write
-	sorted bool // list is ordered by task and index, and has each pair of these once
+	sorted bool // list is ordered by task and index, and has no replaced writes
 }
 
 // putWrites adds pending writes to a record. A write with the task and index of
@@ -84,7 +85,7 @@ func (t *thread) putWrites(r *record, writes []checkpoint.Write) {
 	p.sorted = false
 }
 
-// sort orders the writes, and drops those that later writes replaced.
+// sort orders the writes by task and index, and drops a write if a later one replaced it.
 func (p *pendingWrites) sort() {
 	if p.sorted {
 		return

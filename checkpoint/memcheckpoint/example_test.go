@@ -42,7 +42,8 @@ func Example() {
 	// 3: a fork
 }
 
-// A kept checkpoint keeps the changes that it is built on.
+// After Prune, the lineage of a kept checkpoint still has the changes of its removed
+// ancestors.
 func ExampleStore_Prune() {
 	ctx := context.Background()
 	store := memcheckpoint.New(memcheckpoint.Options{})

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A lease passes every call to its store until it is released.
+// A lease passes calls to its store. After Release, Put and PutWrites return an error.
 type lease struct {
 	*Store
 	thread   string

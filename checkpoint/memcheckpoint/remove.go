@@ -58,17 +58,18 @@ func (s *Store) remove(id string, mark func(*thread)) int {
 	return n
 }
 
-// mark marks the records for which drop returns true as removed.
+// mark sets removed for the records for which drop returns true, and clears it for the
+// others.
 func (t *thread) mark(drop func(*record) bool) {
 	for _, r := range t.records {
 		r.removed = drop(r)
 	}
 }
 
-// markExpired marks the records that the policy does not keep as removed.
+// markExpired sets removed for the records that the policy does not keep.
 func (t *thread) markExpired(p *checkpoint.PrunePolicy) {
 	now := time.Now()
-	newer := map[string]int{} // by namespace
+	newer := map[string]int{} // the number of newer records, by namespace
 	for _, r := range slices.Backward(t.records) {
 		namespace := r.label.namespace
 		age := now.Sub(time.Unix(0, r.time))
@@ -103,8 +104,8 @@ func (t *thread) resumable(namespace string) bool {
 // Removed records stay in the lineages of the records that were built on them.
 func (t *thread) sweep() int {
 	for _, r := range t.records {
-		// A parent precedes its children in records, so the parent of r.parent is
-		// already a kept record.
+		// A parent precedes its children in records, so the loop has already set the parent
+		// of r.parent to a kept record or nil.
 		if r.parent != nil && r.parent.removed {
 			r.parent = r.parent.parent
 		}

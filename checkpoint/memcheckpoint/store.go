@@ -92,8 +92,7 @@ func (s *Store) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoin
 	c.Writes = t.writes(r)
 	t.mu.Unlock()
 
-	// The changes of a record and its lineage never change: read them without
-	// the lock.
+	// Read the changes of the record and its lineage without the lock: they are immutable.
 	var err error
 	if c.Changes, err = decode(r.changes); err != nil {
 		return checkpoint.Checkpoint{}, err

@@ -252,8 +252,9 @@ func TestPruneRemovesCallsWithoutTheirCaller(t *testing.T) {
 		require.NoError(t, store.Put(ctx, c, parent))
 	}
 	put("", "root", "")
-	// Store checkpoints of subgraph calls whose caller was never stored. One call is
-	// nested and is stored first, and one has no name of a caller.
+	// Three namespaces are of subgraph calls that cannot be resumed: one call was made at
+	// a checkpoint of such a call, one at a checkpoint that does not exist, and one at a
+	// checkpoint with an empty id.
 	put("a@none/b@inner", "nested", "")
 	put("a@none", "inner", "")
 	put("a@", "unnamed", "")
@@ -312,7 +313,8 @@ func heapInUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestRemovedCheckpointsAreFreed is not parallel because it measures the heap.
+// The memory of removed checkpoints is freed. The test is not parallel because it measures
+// the heap.
 func TestRemovedCheckpointsAreFreed(t *testing.T) {
 	ctx := context.Background()
 	tests := []struct {
@@ -351,7 +353,9 @@ func TestRemovedCheckpointsAreFreed(t *testing.T) {
 	}
 }
 
-// TestHeapPerCheckpointIsSmall is not parallel because it measures the heap.
+// A small checkpoint takes less than 450 bytes of the heap in a thread of 12 checkpoints, and
+// less than 350 bytes in a longer thread. The test is not parallel because it measures the
+// heap.
 func TestHeapPerCheckpointIsSmall(t *testing.T) {
 	for _, tt := range []struct {
 		checkpoints int
@@ -371,8 +375,8 @@ func TestHeapPerCheckpointIsSmall(t *testing.T) {
 	}
 }
 
-// TestPutAllocatesTheSameInLongThreads is not parallel because it counts
-// allocations.
+// Put makes at most 8 allocations, in a short thread and in a long one. The test is not
+// parallel because it counts allocations.
 func TestPutAllocatesTheSameInLongThreads(t *testing.T) {
 	ctx := context.Background()
 	for _, n := range []int{100, 20_000} {
@@ -389,7 +393,8 @@ func TestPutAllocatesTheSameInLongThreads(t *testing.T) {
 	}
 }
 
-// TestPutWritesAllocatesTheSameWithManyPending is not parallel because it counts
+// PutWrites allocates less than three times as many bytes for a checkpoint with 90,000
+// pending writes as for a checkpoint with few. The test is not parallel because it counts
 // allocations.
 func TestPutWritesAllocatesTheSameWithManyPending(t *testing.T) {
 	ctx, store := context.Background(), newStore()
@@ -415,8 +420,8 @@ func TestPutWritesAllocatesTheSameWithManyPending(t *testing.T) {
 	assert.True(t, slices.IsSortedFunc(c.Writes, func(a, b checkpoint.Write) int { return a.Index - b.Index }))
 }
 
-// TestGetAllocatesTheSameWithManyPending is not parallel because it counts
-// allocations.
+// Get makes at most 20 allocations, for few pending writes and for many. The test is not
+// parallel because it counts allocations.
 func TestGetAllocatesTheSameWithManyPending(t *testing.T) {
 	ctx, store := context.Background(), newStore()
 	putChain(t, store, "t", 1)

@@ -146,8 +146,8 @@ func (t *thread) last(matches func(*record) bool) *record {
 	return nil
 }
 
-// find returns nil if there is no such checkpoint. An empty id finds the newest
-// checkpoint of the namespace.
+// find returns the record of a checkpoint, or nil if there is none. For an empty id, it
+// returns the newest record of the namespace.
 func (t *thread) find(k checkpoint.Key) *record {
 	if k.ID == "" {
 		return t.newestOf(k.Namespace)
@@ -158,7 +158,8 @@ func (t *thread) find(k checkpoint.Key) *record {
 	return nil
 }
 
-// before returns the records that a query may match, oldest first.
+// before returns the records that were stored before the checkpoint q.Before, oldest first.
+// It returns all records if q.Before is empty.
 func (t *thread) before(q *checkpoint.Query) ([]*record, error) {
 	if q.Before == "" {
 		return t.records, nil
@@ -188,8 +189,8 @@ func (t *thread) listed(q *checkpoint.Query, r *record) (checkpoint.Checkpoint, 
 	return c, true
 }
 
-// checkpoint returns the fields of a checkpoint that List yields, without its
-// pending writes.
+// checkpoint returns the checkpoint of a record with the fields that List yields, but
+// without its pending writes.
 func (t *thread) checkpoint(thread string, r *record) checkpoint.Checkpoint {
 	return checkpoint.Checkpoint{
 		Key:      checkpoint.Key{Thread: thread, Namespace: r.label.namespace, ID: r.id},
@@ -226,8 +227,9 @@ func (r *record) labelOf(c *checkpoint.Checkpoint) *label {
 	return &label{namespace: c.Namespace, source: c.Source, run: c.Run, version: c.Version, metadata: maps.Clone(c.Metadata)}
 }
 
-// controlOf returns a copy of the checkpoint's Control. It returns the Control of r or of
-// its parent if they are equal, to save memory. r may be nil.
+// controlOf returns the checkpoint's Control as a string. r is the newest record of the
+// namespace, or nil. If r or its parent has an equal Control, controlOf returns that string,
+// to save memory.
 func (r *record) controlOf(c *checkpoint.Checkpoint) string {
 	for range 2 {
 		if r == nil {

@@ -84,7 +84,7 @@ func (t *thread) copy() *thread {
 		c := *r
 		c.parent = copies[r.parent]
 		if p := copies[r.previous]; p != nil {
-			c.previous = p // else it was removed, and is part of the lineage only
+			c.previous = p // else share the removed record, which no longer changes
 		}
 		copies[r] = &c
 		copied.add(&c)
