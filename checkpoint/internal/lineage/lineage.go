@@ -10,7 +10,7 @@ type Node struct {
 	// Parent is the index of the parent, negative for none.
 	Parent int
 	// Whole is set when a lineage can start at the checkpoint: it has a snapshot, or a
-	// base that begins with one.
+	// base (the changes of removed ancestors) that begins with a snapshot.
 	Whole bool
 	// Remove is set when the checkpoint is removed.
 	Remove bool
@@ -23,11 +23,11 @@ type Rebase struct {
 	// Parent is the index of its new parent, the nearest ancestor that is kept,
 	// negative for none.
 	Parent int
-	// Through are the removed ancestors whose deltas become the base of the
-	// checkpoint, oldest first. Each contributes its own base, if it has one and no
-	// snapshot, and then its own delta. If the oldest is Whole, the lineage starts with
-	// it. Otherwise it continues the lineage of Parent. A checkpoint that is Whole
-	// needs none.
+	// Through are the indexes of the removed ancestors whose deltas become the base of
+	// the checkpoint, oldest first. Each ancestor adds its own base, unless it has a
+	// snapshot, and then its own delta. If the oldest ancestor is Whole, the lineage of
+	// the checkpoint starts with this ancestor. Otherwise it continues the lineage of
+	// Parent. Through is empty if the checkpoint itself is Whole.
 	Through []int
 }
 

@@ -37,8 +37,8 @@ func TestRebases(t *testing.T) {
 	}
 }
 
-// Random checkpoints are removed in several rounds. The lineages of the others stay the
-// same.
+// Removing random checkpoints in several rounds does not change the lineages of the kept
+// checkpoints.
 func TestRebasesKeepLineages(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
