@@ -46,9 +46,9 @@ func (l *link) beginner(ctx context.Context) (on beginner, release func(), err e
 	return l.db, func() {}, nil
 }
 
-// acquire takes a connection of a pool. The caller must call release. If the
-// connection was lost meanwhile, release also resets the pool, unless the connection was
-// closed because the caller's context ended.
+// acquire takes a connection from a pool. The caller must call the returned function to
+// release the connection. If the connection was lost meanwhile, this function also resets
+// the pool, at most once a second, unless the context of the caller has ended.
 func (l *link) acquire(ctx context.Context, pool *pgxpool.Pool, limit time.Duration) (*pgxpool.Conn, func(), error) {
 	limit = min(limit, l.timeout)
 	start := time.Now()

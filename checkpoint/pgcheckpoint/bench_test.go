@@ -19,10 +19,11 @@ func BenchmarkStore(b *testing.B) {
 	checkpointtest.Bench(b, func(tb testing.TB) checkpoint.Store { return newPlace(tb).open(tb) })
 }
 
-// BenchmarkLoad loads a thread of 10,000 steps with one message each.
+// BenchmarkLoad reads the newest checkpoint, the state and the history of a thread with
+// 10,001 messages, one for each superstep.
 func BenchmarkLoad(b *testing.B) {
 	store := newPlace(b).open(b)
-	const messages = 10_001 // the loop ends with its agent
+	const messages = 10_001 // odd, because the loop ends with the node "agent"
 	g := loopGraph(b, store, messages)
 	runLoop(b, g, "t", messages)
 	b.Run("store", func(b *testing.B) {
@@ -51,7 +52,8 @@ func BenchmarkLoad(b *testing.B) {
 	})
 }
 
-// BenchmarkCommits stores steps of 32 threads concurrently, each under its lease.
+// BenchmarkCommits stores checkpoints of 32 threads concurrently, with a lease for each
+// thread.
 func BenchmarkCommits(b *testing.B) {
 	const threads = 32
 	p := newPlace(b)

@@ -65,8 +65,8 @@ func BenchmarkPutWrites(b *testing.B) {
 	})
 }
 
-// BenchmarkPendingWrites adds one write to a checkpoint that has many, and reads such a
-// checkpoint.
+// BenchmarkPendingWrites puts one write to a checkpoint with many pending writes, and reads
+// that checkpoint.
 func BenchmarkPendingWrites(b *testing.B) {
 	for _, pending := range []int{20, 200, 2000} {
 		store := newPlace(b).open(b)

@@ -9,11 +9,11 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// Bind returns a store for a tenant on the database of s. It has its own
-// [Options.Before], and otherwise the options of s. Bind does not query the database, so
-// a program may call it for each request. Closing the returned store does nothing. It
-// cannot be used after s is closed. Bind returns [checkpoint.ErrInvalid] for values that
-// [Options] does not allow.
+// Bind returns a store for a tenant on the database of s. The returned store uses before as
+// its [Options.Before], and otherwise has the options of s. Bind does not query the database,
+// so a program may call it for each request. Closing the returned store does nothing, and it
+// cannot be used after s is closed. Bind returns [checkpoint.ErrInvalid] for a tenant or a
+// function that [Options] does not allow.
 //
 // Bind is not a method, so that a type which embeds a bound store does not give access
 // to other tenants.

@@ -8,9 +8,9 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// Columns of a row that are not part of a stored value are tied to one: their checksum
-// is combined with the checksum of the value, so that a change to either is
-// [checkpoint.ErrCorrupt]. The stored value keeps its length.
+// The other columns of a row are tied to its stored values: the checksum of the columns is
+// combined with the checksum of a value. If the columns or the value are changed, reading the
+// value returns [checkpoint.ErrCorrupt]. The stored value keeps its length.
 //
 //   - The control of a checkpoint is tied to its id, parent, source, step and
 //     namespace, and to the digest of its run, version and metadata.
@@ -18,7 +18,8 @@ import (
 //     delta before them in the lineage. So a missing or additional row in a lineage is
 //     detected.
 //   - A snapshot is tied to the id and source of its checkpoint.
-//   - A base is tied to the id of its checkpoint and to the delta before it.
+//   - A base is tied to the id and source of its checkpoint and to the id of the delta
+//     before the base.
 //   - A pending write is tied to its checkpoint, its task and its index.
 //
 // Values from older versions are not tied. They have other formats and can still be
@@ -50,14 +51,14 @@ func tie(stored []byte, sum uint32) []byte {
 	return stored
 }
 
-// untie undoes [tie]. It changes stored. With a wrong checksum, parsing the result
-// fails. A value that is not tied stays unchanged.
+// untie undoes [tie]. It changes stored. If sum is not the checksum that was passed to tie,
+// parsing the result fails. A value that is not tied stays unchanged.
 func untie(stored []byte, sum uint32) {
 	if len(stored) == 0 || stored[0] != formatTiedFrame && stored[0] != formatTiedPacked {
 		return
 	}
 	stored[0] -= tiedFormats
-	if len(stored) >= tiedHeader { // else it was cut short, and does not parse
+	if len(stored) >= tiedHeader { // a shorter value was cut off, and parsing it fails
 		flipChecksum(stored, sum)
 	}
 }

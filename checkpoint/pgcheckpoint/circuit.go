@@ -26,8 +26,9 @@ const (
 // connections can be made. While it is open, one caller at a time probes the
 // database, at most once a second, and the others wait for its result.
 type circuit struct {
-	// slots limits the number of callers that ask the pool for a connection at the same
-	// time. The other callers wait for their results. Nil means no limit.
+	// slots has an element for each caller that waits for a connection of the pool or uses
+	// one. Its capacity is the size of the pool. The other callers wait for a slot. Nil means
+	// no limit.
 	slots chan struct{}
 	open  atomic.Bool
 	// answered is the time at which a call last ended with its connection intact, in Unix
@@ -35,12 +36,12 @@ type circuit struct {
 	answered atomic.Int64
 
 	mu      sync.Mutex
-	failed  int // in a row
-	cause   error
-	next    time.Time // of the next probe
-	probing bool
-	changed chan struct{} // closed when open, cause, next or probing changes
-	reset   time.Time     // of the pool
+	failed  int           // number of failed connection attempts in a row
+	cause   error         // the error of the last of them
+	next    time.Time     // earliest time of the next probe
+	probing bool          // a caller is probing the database
+	changed chan struct{} // closed when the circuit opens or closes, or a probe ends
+	reset   time.Time     // time of the last reset of the pool
 }
 
 func newCircuit(conns int32) *circuit {
@@ -79,8 +80,9 @@ func (c *circuit) enter(ctx context.Context, deadline time.Time) (probe bool, er
 	return false, nil
 }
 
-// tryProbe makes the caller the probe if one is due. Otherwise it returns the maximum
-// time to wait before the next call of tryProbe.
+// tryProbe reports whether the caller must probe the database now. If not, it returns the
+// maximum time to wait before the next call of tryProbe, a channel that is closed when the
+// circuit changes, and the error of the last connection attempt.
 func (c *circuit) tryProbe() (probe bool, wait time.Duration, changed <-chan struct{}, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,10 +148,10 @@ func (c *circuit) mayReset() bool {
 	return true
 }
 
-// acquireSlot waits until the caller may ask the pool for a connection. The caller
-// must call releaseSlot. It returns errCircuitOpen if the circuit opens meanwhile. It
-// returns an error for a lost connection if the database answered no call of the pool
-// within the limit. If the pool is only busy, it waits longer than the limit.
+// acquireSlot waits until the caller may ask the pool for a connection. The caller must
+// call releaseSlot. acquireSlot returns errCircuitOpen if the circuit opens meanwhile, and
+// [net.ErrClosed] if no call on the pool ended with its connection intact within the time
+// limit. If such calls end, so that the pool is only busy, acquireSlot continues to wait.
 func (c *circuit) acquireSlot(ctx context.Context, limit time.Duration) error {
 	if c.slots == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A stored value is a frame of package checkpoint, or a compressed frame where that is
-// shorter. A compressed frame has a format byte that no frame begins with, a CRC-32C
+// A stored value is a frame of package checkpoint, or a compressed frame if that is shorter
+// by 1/16 or more. A compressed frame has a format byte that no frame begins with, a CRC-32C
 // of the bytes after it, the length of the frame as a varint, and the frame compressed
 // with zstd. See [tie] for the formats of values that are tied to their rows.
 const (

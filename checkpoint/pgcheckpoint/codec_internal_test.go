@@ -79,7 +79,8 @@ func sealed(body []byte) []byte {
 	return append(b, body...)
 }
 
-// A small value that decompresses to a huge one must not allocate that much memory.
+// Parsing a small value that decompresses to 256 MB returns [checkpoint.ErrCorrupt], and
+// allocates at most 128 MB.
 func TestDecompressionIsBounded(t *testing.T) {
 	t.Parallel()
 	enc, _ := packers()

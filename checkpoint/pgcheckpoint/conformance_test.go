@@ -49,7 +49,7 @@ func TestConformance(t *testing.T) {
 	harness(newPlace).Run(t)
 }
 
-// The simple protocol sends arguments as text, so PostgreSQL gets them in other encodings.
+// The store passes the suite with the simple protocol, in which arguments are text.
 func TestConformanceSimpleProtocol(t *testing.T) {
 	t.Parallel()
 	checkpointtest.Harness{
@@ -63,7 +63,8 @@ func TestConformanceSimpleProtocol(t *testing.T) {
 	}.Run(t)
 }
 
-// flipStored flips a bit in the stored values of a checkpoint.
+// flipStored flips a bit of the byte at the offset of a checkpoint's stored values: changes,
+// snapshot, control and pending writes, in this order. It returns false if they are shorter.
 func flipStored(tb testing.TB, p place, k checkpoint.Key, offset int) bool {
 	tb.Helper()
 	ctx := context.Background()

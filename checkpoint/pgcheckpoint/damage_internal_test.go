@@ -10,8 +10,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// Every flipped bit of a stored value is an ErrCorrupt. A flipped bit in the first byte may
-// also be an unknown format.
+// If one bit of a stored value is flipped, parsing the value returns an error. The error is
+// ErrCorrupt, except for some bits of the first byte, which is the format.
 func TestEveryFlippedBitOfAValueIsFound(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 0))

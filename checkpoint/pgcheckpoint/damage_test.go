@@ -80,7 +80,8 @@ func fillVaried(t *testing.T, store *pgcheckpoint.Store) {
 	require.NoError(t, store.PutWrites(ctx, checkpoint.Key{Thread: "t", ID: stepID(6)}, []checkpoint.Write{write("task")}))
 }
 
-// reads calls every method that reads the thread, and returns the results by name.
+// reads calls Get for each key, and List. It returns the result or the error of each call, by
+// the name of the call.
 func reads(ctx context.Context, store *pgcheckpoint.Store, keys []checkpoint.Key) map[string]any {
 	results := map[string]any{}
 	add := func(name string, result any, err error) {
@@ -106,8 +107,9 @@ func reads(ctx context.Context, store *pgcheckpoint.Store, keys []checkpoint.Key
 	return results
 }
 
-// flips returns statements that each change one bit of a column. A statement returns no
-// row if the changed value is invalid in PostgreSQL.
+// flips returns statements that each flip one bit of a column in the row ctid. A statement
+// fails if the changed value is invalid in PostgreSQL. Unless WEFT_FAULTS is 1, flips chooses
+// at most four bits at random.
 func flips(table, column, kind, ctid string, size int, r *rand.Rand) []string {
 	bits := size * 8
 	change := "set_bit(%[1]s, %[2]d, 1 - get_bit(%[1]s, %[2]d))"
@@ -182,8 +184,9 @@ func TestEveryBitOfARowIsChecked(t *testing.T) {
 	}
 }
 
-// flipBit changes a bit, checks the results of all reads, and undoes the change. It reports
-// whether a read returned an error.
+// flipBit changes a bit, calls read, and undoes the change. It returns true if a read failed
+// because of the damage. It returns an error if a read returned another result than want, or
+// another error than ErrCorrupt, ErrFormat and ErrNotFound.
 func flipBit(t *testing.T, p place, tx pgx.Tx, sql string, read func() map[string]any, want map[string]any) (bool, error) {
 	t.Helper()
 	point, err := tx.Begin(t.Context())
@@ -213,7 +216,7 @@ type column struct {
 	cells             []cell
 }
 
-// A cell is a column of one row.
+// A cell is the value of a column in one row.
 type cell struct {
 	ctid string
 	size int
@@ -272,7 +275,8 @@ func TestNumberOfTheHeadIsChecked(t *testing.T) {
 	}
 }
 
-// If damage makes a checkpoint its own ancestor, reads and Prune must still end.
+// If damage makes a checkpoint its own ancestor, Get and Prune return ErrCorrupt, and the run
+// can be deleted.
 func TestCycleOfParentsIsFound(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

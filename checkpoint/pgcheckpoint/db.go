@@ -79,12 +79,13 @@ func (l *link) unlock() {
 	}
 }
 
-// query sends one statement in a transaction.
+// query sends one statement to the DB of the link, without a time limit of its own.
 func (l *link) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
 	return l.queryOn(ctx, l.db, sql, args, read)
 }
 
-// queryOn sends one statement, in one round trip, and calls read for each row.
+// queryOn sends one statement after the statements of l.before, in one round trip, and calls
+// read for each row of the result.
 func (l *link) queryOn(ctx context.Context, on querier, sql string, args []any, read func(pgx.Rows) error) error {
 	if l.before == nil {
 		rows, err := on.Query(ctx, sql, append(l.mode[:len(l.mode):len(l.mode)], args...)...)
@@ -152,7 +153,7 @@ func (l *link) begin(ctx context.Context, limit time.Duration, fn func(ctx conte
 		if err == nil {
 			return tx.Commit(ctx)
 		}
-		// Fails if the connection is gone, and the transaction with it.
+		// Ignore the error of Rollback: a lost connection also ends the transaction.
 		_ = tx.Rollback(ctx)
 		return err
 	})

@@ -58,8 +58,8 @@ type querier interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// send sends one statement outside of a transaction of the store. Waiting for a
-// connection and for the answer take at most the limit together.
+// send sends one statement outside of a transaction of the store. The argument limit is the
+// maximum time of the waits for a connection and for the answer together.
 func (l *link) send(ctx context.Context, limit time.Duration, sql string, args []any, read func(pgx.Rows) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -80,7 +80,8 @@ func (l *link) send(ctx context.Context, limit time.Duration, sql string, args [
 	return d.end(l.queryOn(context.WithoutCancel(ctx), on, sql, args, read))
 }
 
-// withGrace calls fn with a context that ends when a [callDeadline] would end the call.
+// withGrace calls fn with a context that ends after the time limit, or cancelGrace after the
+// end of ctx. If the limit has passed, it returns [net.ErrClosed].
 func withGrace(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

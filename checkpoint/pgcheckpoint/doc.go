@@ -21,7 +21,7 @@
 //     [Options.LeaseTime] when its process dies.
 //   - A call whose connection is lost is sent again. The store finds out whether the
 //     first try took effect, so nothing is stored twice.
-//   - It works through transaction poolers, with the same number of round trips.
+//   - A store works through transaction poolers, with the same number of round trips.
 //   - Names and metadata are text. A NUL or invalid UTF-8 is a [checkpoint.ErrInvalid],
 //     and so is a name of a thread, namespace or task of more than 2,000 bytes. Values
 //     are arbitrary bytes. Long values are compressed.
@@ -30,6 +30,6 @@
 //     tags, the times of checkpoints and the counters of a thread. Damage to a
 //     reference can have the effect of a deleted row: a pending write is not found with
 //     its checkpoint, or the newest checkpoint of a subgraph is not found in its
-//     namespace. The newest checkpoint of a thread is checked. Data checksums of the
-//     server detect all such damage.
+//     namespace. If the newest checkpoint of the thread's own graph is not found, Get
+//     returns [checkpoint.ErrCorrupt]. Data checksums of the server detect all such damage.
 package pgcheckpoint

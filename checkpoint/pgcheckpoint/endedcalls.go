@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// spacesQuery has the parameter key of the thread.
+	// spacesQuery has one parameter, the key of the thread.
 	spacesQuery = `SELECT key, name FROM weft.cp_space WHERE thread = $1::bigint`
 
-	// callersQuery has the parameters key of the thread, and ids.
+	// callersQuery has two parameters, the key of the thread and the ids of checkpoints.
 	callersQuery = `SELECT id, seq FROM weft.cp_step WHERE thread = $1::bigint AND id = ANY ($2::uuid[])`
 )
 
 // A call is one call of a subgraph. It has its own namespace.
 type call struct {
-	caller string      // the namespace of the checkpoint at which it was made
+	caller string      // the namespace of the checkpoint at which the call was made
 	at     pgtype.UUID // the id of that checkpoint
 }
 
@@ -39,7 +39,7 @@ func (s *Store) markEndedCalls(ctx context.Context, tx *link, key int64, nodes [
 	if err != nil {
 		return err
 	}
-	ended := map[int32]bool{} // by namespace
+	ended := map[int32]bool{} // by key of the call's namespace
 	for space, name := range spaces {
 		for c, ok := calls[name]; ok; c, ok = calls[c.caller] {
 			if !kept[c] {
@@ -69,8 +69,8 @@ func (s *Store) readSpaces(ctx context.Context, tx *link, key int64) (map[int32]
 	return spaces, err
 }
 
-// callsOf returns the calls that have one of the namespaces and the calls in which they are
-// nested, by namespace.
+// callsOf returns the calls of subgraphs by namespace. It includes the calls to which the
+// given namespaces belong, and the calls in which those calls are nested.
 func callsOf(spaces map[int32]string) map[string]call {
 	calls := map[string]call{}
 	for _, name := range spaces {
@@ -82,7 +82,7 @@ func callsOf(spaces map[int32]string) map[string]call {
 	return calls
 }
 
-// readKept returns the calls whose checkpoints exist and are not marked.
+// readKept returns the calls that were made at a checkpoint which exists and is not marked.
 func (s *Store) readKept(
 	ctx context.Context, tx *link, key int64, nodes []node, spaces map[int32]string, calls map[string]call,
 ) (map[call]bool, error) {

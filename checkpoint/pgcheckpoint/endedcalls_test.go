@@ -9,8 +9,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// putIn puts checkpoint n into a namespace of thread t. A parent of 0 means that it is the
-// first one there.
+// putIn puts checkpoint n into a namespace of thread t. A parent of 0 means that the
+// checkpoint is the first of the namespace.
 func putIn(t *testing.T, store checkpoint.Store, namespace string, n, parent int) {
 	t.Helper()
 	c := step("t", n)
@@ -70,7 +70,7 @@ func TestPruneRemovesCallsOfSubgraphsWhole(t *testing.T) {
 		"the checkpoint of the call is kept by a question": {
 			policy: checkpoint.PrunePolicy{KeepLast: 1, KeepPending: true},
 			writes: checkpoint.Key{Thread: "t", ID: stepID(1)},
-			// Checkpoint 2 of the call is not kept, so the call nested at it ends.
+			// Checkpoint 2 is removed, so the nested call that was made at it is removed too.
 			want: map[string][]int{"": {10, 1}, call: {5}, "~memory": {6}, "~memory/inner@" + stepID(6): {7}, open: {12}},
 		},
 		"a tag keeps its checkpoint only": {
@@ -110,8 +110,8 @@ func TestPruneRemovesCallsOfSubgraphsWhole(t *testing.T) {
 	}
 }
 
-// After DeleteRuns has removed the checkpoint at which a call was made, Prune removes the
-// checkpoints of the call.
+// Prune removes the checkpoints of a call if the checkpoint at which the call was made does
+// not exist, as after DeleteRuns.
 func TestPruneRemovesCallsWithoutTheirCheckpoint(t *testing.T) {
 	t.Parallel()
 	store := newPlace(t).open(t)
@@ -124,7 +124,7 @@ func TestPruneRemovesCallsWithoutTheirCheckpoint(t *testing.T) {
 	wantSteps(t, store, "t", 1)
 }
 
-// Prune removes a call completely even if it has more checkpoints than one batch.
+// Prune removes all checkpoints of a call, even if they do not fit into one batch.
 func TestPruneRemovesLongCalls(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -134,7 +134,7 @@ func ExampleStore_Find() {
 	}
 }
 
-// Prune keeps the checkpoints that the policy or a tag keeps.
+// Prune keeps a checkpoint if it has a tag, whatever the policy.
 func ExampleStore_Tag() {
 	ctx := context.Background()
 	store, err := pgcheckpoint.Open(ctx, os.Getenv("DATABASE_URL"), pgcheckpoint.Options{})

@@ -112,13 +112,14 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// A statement is built from constant texts. Values of the caller are always arguments.
+// A statement is an SQL statement that is built from constant texts. Values of the caller
+// are always arguments.
 type statement struct {
 	text strings.Builder
 	args []any
 }
 
-// with appends a part. Each ? in it stands for the next argument.
+// with appends text, in which each ? stands for the next element of args.
 func (b *statement) with(text string, args ...any) {
 	for _, arg := range args {
 		before, after, _ := strings.Cut(text, "?")
@@ -213,8 +214,8 @@ func (f *finder) statement(limit int) (string, []any, error) {
 	return b.text.String(), b.args, nil
 }
 
-// number matches the numbers that PostgreSQL can parse. It contains no question mark,
-// which would stand for an argument.
+// number is a regular expression for numbers that PostgreSQL can convert to numeric. It
+// contains no question mark, which would stand for an argument.
 const number = `'^-{0,1}[0-9]{1,200}([.][0-9]{1,200}){0,1}([eE][-+]{0,1}[0-9]{1,2}){0,1}$'`
 
 func (c *Condition) add(b *statement) error {

@@ -74,7 +74,7 @@ func where(conditions ...pgcheckpoint.Condition) pgcheckpoint.Search {
 	return pgcheckpoint.Search{Where: conditions}
 }
 
-// Find reads pages. It holds no connection while the caller handles a page.
+// Find yields all matches of several pages. The caller can use the store between them.
 func TestFindHoldsNoConnectionBetweenPages(t *testing.T) {
 	t.Parallel()
 	store := newPlace(t).open(t)

@@ -33,7 +33,8 @@ func (s *Store) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoin
 	return c, nil
 }
 
-// get is Get, and also sets k.ID when it finds the checkpoint.
+// get is Get, but does not add the key to its errors. It sets k.ID to the id of the
+// checkpoint.
 func (s *Store) get(ctx context.Context, k *checkpoint.Key) (checkpoint.Checkpoint, error) {
 	if err := checkKey(*k); err != nil {
 		return checkpoint.Checkpoint{}, err
@@ -53,12 +54,12 @@ func (s *Store) get(ctx context.Context, k *checkpoint.Key) (checkpoint.Checkpoi
 // loaded holds the rows of a checkpoint and its lineage.
 type loaded struct {
 	parts  []part
-	target *row  // of the checkpoint; nil if there is none
-	grant  grant // of the lease, if one was requested
+	target *row  // the row of the checkpoint; nil if it does not exist
+	grant  grant // the answer to the request for a lease, if there was one
 	head   head  // of the thread; null if it was not read, or is not recorded
 
 	own    part  // the row that is being read
-	fields []any // where its columns go
+	fields []any // the destinations of the columns of own
 }
 
 // A head is the newest checkpoint of the root namespace according to the row of its
@@ -82,8 +83,8 @@ func (p *part) fields() []any {
 	return []any{&p.seq, &p.id.uuid, &p.id.name, &p.source, &p.whole, &p.base, &p.snapshot, &p.changes}
 }
 
-// stepColumn is the index of the column step. It is null except in the rows of the
-// checkpoint, of a lease and of a head.
+// stepColumn is the index of the column step. In the rows of ancestors, this column is null.
+// It is set in the rows of the requested checkpoint, a lease and a head.
 const stepColumn = 10
 
 // read reads a row. A long lineage has thousands of rows in which only the first columns
@@ -125,13 +126,13 @@ func (l *loaded) readTarget(rows pgx.Rows) error {
 	return nil
 }
 
-// differsFromHead reports whether the checkpoint is not the recorded head of the
-// thread.
+// differsFromHead reports whether a recorded head was read and the checkpoint is another one
+// or does not exist.
 func (l *loaded) differsFromHead() bool {
 	return l.head.id.Valid && (l.target == nil || l.target.id.uuid != l.head.id || l.target.seq != l.head.seq)
 }
 
-// checkpoint assembles the checkpoint from the rows.
+// checkpoint assembles the checkpoint from the rows, and sets k.ID to its id.
 func (l *loaded) checkpoint(k *checkpoint.Key) (c checkpoint.Checkpoint, err error) {
 	if l.differsFromHead() {
 		return c, fmt.Errorf("the newest checkpoint is not the recorded head, see Repair: %w", checkpoint.ErrCorrupt)

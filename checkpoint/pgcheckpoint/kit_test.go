@@ -63,7 +63,7 @@ func wantNoErr(tb testing.TB, what string, err error) {
 	assert.NoError(tb, err, what)
 }
 
-// wantSteps fails unless a thread has this number of checkpoints.
+// wantSteps checks the number of a thread's checkpoints in all namespaces.
 func wantSteps(tb testing.TB, store checkpoint.Store, thread string, want int) {
 	tb.Helper()
 	n := 0

@@ -17,6 +17,7 @@ import (
 
 const (
 	// renewQuery and releaseQuery have the parameters tenant, thread, owner and epoch.
+	// renewQuery also has the lease time.
 	renewQuery = `UPDATE weft.cp_thread SET until = clock_timestamp() + make_interval(secs => $5::float8)
 	WHERE tenant = $1::text AND id = $2::text AND owner = $3::uuid AND epoch = $4::int RETURNING key`
 
@@ -25,16 +26,16 @@ const (
 
 // A grant is the database's answer to a request for a lease.
 type grant struct {
-	given  bool
+	given  bool // false if another run holds the thread, or if it is parked
 	epoch  int32
 	parked bool
-	runs   int64 // number of runs in a row that stored no step
+	runs   int64 // of a parked thread: the number of leases since its newest step
 }
 
 // A lease sends its owner and epoch with every call. The database compares them with the
 // row of the thread. Between steps, the lease sends heartbeats.
 type lease struct {
-	*Store // has the outage of the run, so that its calls share one patience
+	*Store // has an outage, so that the calls of the run share one patience
 	base   *Store
 	thread string
 	owner  pgtype.UUID
@@ -42,7 +43,7 @@ type lease struct {
 
 	alive      context.Context // ends with the lease
 	stop       context.CancelFunc
-	heartbeats sync.WaitGroup // of at most one
+	heartbeats sync.WaitGroup // has at most one heartbeat, scheduled or running
 
 	mu       sync.Mutex
 	released bool
@@ -100,8 +101,8 @@ func (s *Store) lease(ctx context.Context, thread string) (*lease, error) {
 // maxBusyWait is the maximum time between two requests of a run that waits for a thread.
 const maxBusyWait = 250 * time.Millisecond
 
-// acquire requests the lease. It returns false if another run holds the thread. With
-// steal, it takes the thread from that run.
+// acquire requests the lease. It returns false if another run holds the thread. If steal is
+// set, it takes the thread from that run.
 func (l *lease) acquire(ctx context.Context, steal bool) (bool, error) {
 	var found *loaded
 	text := l.sql(leaseQuery)
@@ -158,7 +159,8 @@ func (l *lease) takeOver(ctx context.Context) (*lease, error) {
 	return l, nil
 }
 
-// begin starts the heartbeats. The lease was last renewed at start.
+// begin starts the heartbeats. The argument start is the time at which the request for the
+// lease began.
 func (l *lease) begin(start time.Time) *lease {
 	l.renewed = start
 	l.alive, l.stop = context.WithCancel(context.Background())
@@ -199,7 +201,8 @@ func (l *lease) heartbeat() {
 	}
 }
 
-// setRenewed records that a call that began at start has renewed the lease.
+// setRenewed records that a call has renewed the lease. The argument start is the time at
+// which the call began.
 func (l *lease) setRenewed(start time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,8 +216,9 @@ func (l *lease) forget() {
 	l.newest = nil
 }
 
-// Release implements [checkpoint.Lease]. When ctx ends, it continues for half a second.
-// If the database does not answer by then, the thread is free when the lease time ends.
+// Release implements [checkpoint.Lease]. If ctx ends, Release continues for at most half a
+// second. If the database does not answer by then, the thread becomes free when the lease
+// time ends.
 func (l *lease) Release(ctx context.Context) error {
 	l.mu.Lock()
 	done := l.released

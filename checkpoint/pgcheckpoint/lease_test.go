@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// expire makes the lease of a thread expire, as if its process had died.
+// expire makes all leases expire, as if their processes had died.
 func expire(t *testing.T, p place) {
 	t.Helper()
 	do(t, p, `UPDATE weft.cp_thread SET until = clock_timestamp() - interval '1 second' WHERE owner IS NOT NULL`)

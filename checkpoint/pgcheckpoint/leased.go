@@ -57,8 +57,9 @@ func (l *lease) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoin
 	return l.Store.Get(ctx, k)
 }
 
-// takeNewest returns and forgets the checkpoint that was read with the lease. It returns
-// nil if k is not the key of the newest checkpoint, or if there is none.
+// takeNewest returns the checkpoint that was read with the lease, and drops it. It returns
+// nil if k does not ask for the newest checkpoint of the root namespace, or if the lease has
+// no such checkpoint any more.
 func (l *lease) takeNewest(k checkpoint.Key) *loaded {
 	if k != (checkpoint.Key{Thread: l.thread}) {
 		return nil

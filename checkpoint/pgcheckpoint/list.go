@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// listPage is the number of rows in a page. No connection is held while the caller
+// listPage is the maximum number of rows in a page. No connection is held while the caller
 // handles a page.
 const listPage = 128
 
@@ -107,8 +107,8 @@ const (
 	WHERE t.tenant = $1::text AND t.id = $2::text AND s.id = $3::uuid)`
 )
 
-// checkBefore returns [checkpoint.ErrNotFound] if the checkpoint to list before does not
-// exist.
+// checkBefore returns [checkpoint.ErrNotFound] if the thread has no checkpoint with the id
+// l.query.Before.
 func (l *lister) checkBefore(ctx context.Context) error {
 	found := false
 	args := []any{l.store.tenant, l.query.Thread, packID(l.query.Before).uuid}
@@ -119,8 +119,8 @@ func (l *lister) checkBefore(ctx context.Context) error {
 	return err
 }
 
-// args returns the arguments of a page. It reports false if no stored checkpoint can
-// match the query.
+// args returns the arguments of listQuery for the next page. It returns false if no stored
+// checkpoint can match the query.
 func (l *lister) args(limit int) ([]any, bool) {
 	q := l.query
 	info := runInfo{run: q.Run, metadata: q.Metadata}

@@ -23,7 +23,8 @@ type place struct {
 	options pgcheckpoint.Options
 }
 
-// newPlace creates a schema. It connects through a PgBouncer if WEFT_POSTGRES_POOLED is 1.
+// newPlace creates a schema. The stores of the place connect through PgBouncer if
+// WEFT_POSTGRES_POOLED is 1.
 func newPlace(tb testing.TB) place {
 	tb.Helper()
 	return place{url: pgtest.URL(tb), options: pgcheckpoint.Options{
@@ -38,7 +39,7 @@ func pooling() pgcheckpoint.Pooling {
 	return pgcheckpoint.Detect
 }
 
-// pooledPlace creates a schema, and connects through a PgBouncer.
+// pooledPlace creates a schema. The stores of the place connect through PgBouncer.
 func pooledPlace(tb testing.TB) place {
 	tb.Helper()
 	return place{url: pgtest.PooledURL(tb), options: pgcheckpoint.Options{

@@ -19,14 +19,15 @@ type Options struct {
 	// Tenant separates the threads of stores that share tables: a store sees only the
 	// threads of its own tenant.
 	Tenant string
-	// MaxValue is the maximum size of one change or pending write, in bytes. Zero means
-	// [checkpoint.DefaultMaxValue], 16 MB. A negative value means no limit except
-	// PostgreSQL's own limit of 1 GB for all changes of a checkpoint.
+	// MaxValue is the maximum number of bytes in one value: the Control of a checkpoint, or
+	// the Data of a change or of a pending write. Zero means [checkpoint.DefaultMaxValue],
+	// 16 MB. A negative MaxValue means no limit except PostgreSQL's own limit of 1 GB for all
+	// changes of a checkpoint.
 	MaxValue int
 	// Pooling tells the store whether there is a transaction pooler between it and the
 	// database. The zero value detects it.
 	Pooling Pooling
-	// LeaseTime is the time after its last renewal at which a lease expires. Zero means
+	// LeaseTime is the time from the last renewal of a lease to its expiry. Zero means
 	// 30 seconds. The minimum is one second.
 	LeaseTime time.Duration
 	// Busy decides what happens to a run when another run holds its thread.
@@ -43,17 +44,17 @@ type Options struct {
 	// before it returns [ErrUnreachable]. Zero means 15 seconds. With a negative value,
 	// a call is tried once.
 	//
-	// A call ends after the longer of Patience and Timeout. The calls through one lease
-	// share one Patience. After the database has been silent for that long, each later
-	// call of the run is tried once, for half a second. So a silent database delays a run
-	// for at most Patience plus Timeout, plus half a second for each later call.
+	// A call takes at most the longer of Patience and Timeout. The calls through one lease
+	// share one Patience. After the database has been silent for longer than Patience, each
+	// later call of the run is tried once, for half a second. So a silent database delays a
+	// run for at most Patience plus Timeout, plus half a second for each later call.
 	//
 	// A store on a pool limits connection attempts: while no connection can be made,
 	// one call tries at most once a second, and the others wait for its result.
 	Patience time.Duration
-	// Timeout is the maximum time of one statement, with the wait for a connection. After it,
-	// the connection counts as lost. Zero means 10 seconds. It does not apply to
-	// the calls that work on whole threads: copy, prune, delete, repair and find.
+	// Timeout is the maximum time of one statement, including the wait for a connection. When
+	// Timeout has passed, the connection counts as lost. Zero means 10 seconds. Timeout does
+	// not apply to calls that work on whole threads: copy, prune, delete, repair and find.
 	Timeout time.Duration
 	// Before, when set, queues statements that run before each call of the store, in
 	// the same transaction and the same round trip, for example to set a role. It must
@@ -67,10 +68,11 @@ type Pooling int
 
 // The kinds of connections.
 const (
-	// Detect assumes a transaction pooler if the URL has the port 6543 or 6432, a host
-	// named "pooler." or "-pooler.", or the parameter pgbouncer=true. Otherwise, a pool
-	// of [Open] or [PoolConfig] opens one more connection to find out whether the client
-	// is connected to the server process itself.
+	// Detect assumes a transaction pooler if the URL has the port 6543 or 6432, the
+	// parameter pgbouncer=true, or a host name with a part that is "pooler" or ends with
+	// "-pooler", as in "x-pooler.example.com". Otherwise, a pool of [Open] or [PoolConfig]
+	// opens one more connection to find out whether the client is connected to the server
+	// process itself.
 	Detect Pooling = iota
 	// Direct is a connection to the server. Statements are prepared once for each
 	// connection.
@@ -90,8 +92,8 @@ const (
 	// Wait waits until the thread is free. It asks the database again at random
 	// intervals of up to 250 ms. Waiting runs get the thread in no particular order.
 	Wait
-	// Interrupt takes the thread from the other run. Its next step returns [ErrFenced]
-	// and stores nothing. Its earlier checkpoints are kept.
+	// Interrupt takes the thread from the other run. The next step of the other run returns
+	// [ErrFenced] and stores nothing. Its earlier checkpoints are kept.
 	Interrupt
 	// Rollback takes the thread like Interrupt, and removes the checkpoints that the
 	// other run has stored under its lease.

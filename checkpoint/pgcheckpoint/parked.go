@@ -9,9 +9,9 @@ import (
 )
 
 // leaseQuery has the parameters tenant, thread, owner, lease time, whether to take the
-// thread from another run, and the maximum number of recoveries. It reads the newest
-// checkpoint at the time at which the lease was given, and the head that was recorded
-// when the statement began.
+// thread from another run, and the maximum number of recoveries. It returns the newest
+// checkpoint as of the moment in which the lease was given, and the recorded head as of the
+// moment in which the statement began.
 //
 // A thread is parked if the lease of its last run has expired, and the number of leases
 // since its newest step has reached the maximum. The statement then changes nothing and

@@ -30,7 +30,8 @@ func (s *Store) Put(ctx context.Context, c checkpoint.Checkpoint, head string) e
 	return s.put(ctx, &c, head, nil)
 }
 
-// put stores a checkpoint. The lease is nil if there is none.
+// put stores a checkpoint. The argument l is the lease of the thread, or nil for a caller
+// without a lease.
 func (s *Store) put(ctx context.Context, c *checkpoint.Checkpoint, head string, l *lease) error {
 	if err := c.Check(s.maxValue); err != nil {
 		return err

@@ -42,7 +42,7 @@ type rebasing struct {
 	rebase lineage.Rebase
 }
 
-// seqs returns the numbers of the removed ancestors that are needed.
+// seqs returns the numbers of the removed ancestors whose deltas become the base.
 func (r *rebasing) seqs() []int32 {
 	list := make([]int32, 0, len(r.rebase.Through))
 	for _, i := range r.rebase.Through {
@@ -71,7 +71,7 @@ const (
 	LEFT JOIN weft.cp_space v ON s.space > 0 AND v.thread = s.thread AND v.key = s.space
 	WHERE s.thread = $1::bigint AND s.seq = $2::int`
 
-	// partsQuery has the parameters key of the thread, and numbers.
+	// partsQuery has two parameters, the key of the thread and the numbers of checkpoints.
 	partsQuery = `SELECT seq, id, name, source, whole, base, snapshot, CASE WHEN snapshot IS NULL THEN changes END
 	FROM weft.cp_step WHERE thread = $1::bigint AND seq = ANY ($2::int[]) ORDER BY seq`
 
@@ -127,8 +127,8 @@ func (s *Store) rebaseOne(ctx context.Context, tx *link, key int64, r rebasing) 
 	return tx.query(ctx, s.sql(updateRebased), args, ignoreRow)
 }
 
-// newBase returns a base of the deltas of removed ancestors, followed by the deltas of
-// the old base. whole reports whether a lineage can start with it.
+// newBase returns a base of the deltas of removed ancestors, followed by the deltas of the
+// old base. The result whole reports whether a lineage can start with the new base.
 func (s *Store) newBase(
 	ctx context.Context, tx *link, key int64, through []int32, parent string, base []byte,
 ) (_ []byte, whole bool, err error) {

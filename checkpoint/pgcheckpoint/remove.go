@@ -94,7 +94,7 @@ func (s *Store) prunable(ctx context.Context, after string, p *checkpoint.PruneP
 }
 
 // dropEmptyQuery has the parameter tenant. It deletes threads that have no checkpoint and
-// no valid lease. A run that ends before it stores a checkpoint leaves such a thread.
+// whose lease has expired. A run that dies before it stores a checkpoint leaves such a thread.
 const dropEmptyQuery = `DELETE FROM weft.cp_thread WHERE key IN (SELECT key FROM weft.cp_thread
 	WHERE tenant = $1::text AND steps = 0 AND until < clock_timestamp() FOR UPDATE SKIP LOCKED)`
 
@@ -137,7 +137,7 @@ type node struct {
 
 // markExpired marks the checkpoints that the policy does not keep.
 func markExpired(nodes []node, p *checkpoint.PrunePolicy) {
-	newer := map[int32]int{} // by namespace
+	newer := map[int32]int{} // the number of newer checkpoints, by key of the namespace
 	for i := range slices.Backward(nodes) {
 		n := &nodes[i]
 		n.remove = !n.tagged && !p.Keeps(newer[n.space], n.age, n.pending)
@@ -147,9 +147,9 @@ func markExpired(nodes []node, p *checkpoint.PrunePolicy) {
 
 // A removal selects the checkpoints of a thread to remove.
 type removal struct {
-	batch int  // maximum number of checkpoints in one transaction
-	skip  bool // skips a thread that is locked
-	mark  func(nodes []node)
+	batch int                // maximum number of checkpoints in one transaction
+	skip  bool               // do nothing if another transaction has locked the thread
+	mark  func(nodes []node) // sets the field remove of the nodes to remove
 	// read, when set, is called instead of mark. It can query the database.
 	read func(ctx context.Context, tx *link, key int64, nodes []node) error
 }
@@ -159,7 +159,7 @@ const (
 	lockThread = `SELECT key FROM weft.cp_thread WHERE tenant = $1::text AND id = $2::text FOR UPDATE`
 	skipThread = lockThread + ` SKIP LOCKED`
 
-	// nodesQuery has the parameter key of the thread.
+	// nodesQuery has one parameter, the key of the thread.
 	nodesQuery = `SELECT s.seq, s.parent, s.space, s.epoch, o.run,
 	(extract(epoch FROM clock_timestamp() - s.time) * 1000000)::bigint, s.whole,
 	EXISTS (SELECT FROM weft.cp_write w WHERE w.thread = s.thread AND w.seq = s.seq),
@@ -168,8 +168,8 @@ const (
 	WHERE s.thread = $1::bigint ORDER BY s.seq`
 )
 
-// remove removes the marked checkpoints, and the thread if none is left. It returns
-// the number of removed checkpoints.
+// remove removes the checkpoints of a thread that r selects, and the thread if no checkpoint
+// is left. It returns the number of removed checkpoints.
 func (s *Store) remove(ctx context.Context, thread string, r removal) (int, error) {
 	removed := 0
 	for {
@@ -189,7 +189,8 @@ func (s *Store) remove(ctx context.Context, thread string, r removal) (int, erro
 	}
 }
 
-// removeSome removes a batch. It reports whether more checkpoints are marked.
+// removeSome removes at most r.batch of the selected checkpoints, in the transaction tx. It
+// returns their number, and whether more checkpoints are selected.
 func (s *Store) removeSome(ctx context.Context, tx *link, thread string, r removal) (n int, more bool, err error) {
 	var key int64
 	lock := lockThread
@@ -248,8 +249,9 @@ func (s *Store) readNodes(ctx context.Context, tx *link, key int64) ([]node, err
 const (
 	clearQuery = `SELECT weft.cp_clear($1::bigint)`
 
-	// deleteStepsQuery has the parameters key of the thread, and numbers. The other two
-	// delete the rows of runs and namespaces that no checkpoint of the thread refers to.
+	// deleteStepsQuery has two parameters, the key of the thread and the numbers of
+	// checkpoints. deleteOriginsQuery and deleteSpacesQuery have the key of the thread, and
+	// delete the rows of runs and namespaces to which no checkpoint of the thread refers.
 	deleteStepsQuery = `WITH w AS (DELETE FROM weft.cp_write WHERE thread = $1::bigint AND seq = ANY ($2::int[])),
 	g AS (DELETE FROM weft.cp_tag WHERE thread = $1::bigint AND seq = ANY ($2::int[])),
 	s AS (DELETE FROM weft.cp_step WHERE thread = $1::bigint AND seq = ANY ($2::int[]) RETURNING 1)
@@ -260,8 +262,8 @@ const (
 	AND NOT EXISTS (SELECT FROM weft.cp_step s WHERE s.thread = v.thread AND s.space = v.key AND s.space <> 0)`
 )
 
-// removeNodes removes the marked checkpoints. It also increments the number of the
-// thread, so that a lease that is being acquired reads the thread again.
+// removeNodes removes the marked checkpoints. It also increments the column seq of
+// cp_thread, so that a lease that is being acquired reads the thread again.
 func (s *Store) removeNodes(ctx context.Context, tx *link, key int64, nodes []node) error {
 	var gone []int32
 	for _, n := range nodes {

@@ -29,7 +29,7 @@ func (s *Store) Repair(ctx context.Context, thread string) (removed int, err err
 	return removed, nil
 }
 
-// allQuery has the parameter key of the thread.
+// allQuery has one parameter, the key of the thread.
 const allQuery = `SELECT ` + rowColumns + `,
 	ARRAY(SELECT w.task FROM weft.cp_write w WHERE w.thread = s.thread AND w.seq = s.seq ORDER BY w.task, w.number),
 	ARRAY(SELECT w.number FROM weft.cp_write w WHERE w.thread = s.thread AND w.seq = s.seq ORDER BY w.task, w.number),
@@ -37,13 +37,13 @@ const allQuery = `SELECT ` + rowColumns + `,
 	s.base, s.snapshot, s.changes
 	FROM weft.cp_step s ` + rowJoins + ` WHERE s.thread = $1::bigint ORDER BY s.seq`
 
-// forgetHead has the parameter key of the thread. Without a recorded head, the next Put
+// forgetHead has one parameter, the key of the thread. Without a recorded head, the next Put
 // searches for the newest checkpoint.
 const forgetHead = `UPDATE weft.cp_thread SET head = NULL WHERE key = $1::bigint`
 
-// markDamaged marks the checkpoints that are damaged or build on damaged ones. Nodes are
-// in the order of allQuery, in which parents come first. It also drops the recorded
-// head, which may be damaged.
+// markDamaged marks the checkpoints that are damaged or build on damaged ones. The argument
+// nodes has the order of allQuery, in which a parent precedes its children. markDamaged also
+// drops the recorded head, which may be damaged.
 func (s *Store) markDamaged(ctx context.Context, tx *link, key int64, nodes []node) error {
 	if err := tx.query(ctx, s.sql(forgetHead), []any{key}, ignoreRow); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (s *Store) markDamaged(ctx context.Context, tx *link, key int64, nodes []no
 		}
 		n := index[r.seq]
 		if n == nil {
-			return nil // the row of its run is missing, so it is not among the nodes
+			return nil // nodesQuery omits a checkpoint if the row of its run is missing
 		}
 		p.whole = n.whole
 		err := checkStored(&r, &p)

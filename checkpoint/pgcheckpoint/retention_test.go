@@ -60,7 +60,8 @@ func TestPruneKeepsWhatThePolicyKeeps(t *testing.T) {
 	}
 }
 
-// While several processes prune, no run loses the lineage of its checkpoints.
+// While several goroutines prune, every lineage stays complete. Together they remove each
+// old checkpoint once.
 func TestPruneWhileRunning(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -119,7 +120,8 @@ func TestPruneRemovesALongThreadInBatches(t *testing.T) {
 	put(t, store, "t", steps+1)
 }
 
-// Prune deletes the row of a thread without checkpoints, which a crashed run can leave.
+// Prune deletes the row of a thread without checkpoints, which a crashed run can leave. It
+// keeps the row while a lease is valid.
 func TestPruneDropsEmptyThreads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

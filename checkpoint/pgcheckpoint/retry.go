@@ -39,8 +39,8 @@ const (
 	faultLost                   // the connection is lost, or there was none
 )
 
-// faultOf classifies an error. An error of a context is permanent, and so is an
-// [ErrUnreachable]: its patience is used up.
+// faultOf classifies an error. An error of a context is permanent. So is [ErrUnreachable],
+// because the patience of the call is used up.
 func faultOf(err error) fault {
 	if errors.Is(err, ErrUnreachable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return faultPermanent
@@ -88,9 +88,9 @@ func (s *Store) retry(ctx context.Context, limit time.Duration, fn func(t try) e
 	defer s.link.unlock()
 	start, repeated := time.Now(), false
 	for n := 1; ; n++ {
-		until := s.outage.until(start, s.patience)
-		err := s.link.pass(ctx, until, func() error {
-			return fn(try{limit: s.tryLimit(limit, n, until), repeated: repeated})
+		deadline := s.outage.until(start, s.patience)
+		err := s.link.pass(ctx, deadline, func() error {
+			return fn(try{limit: s.tryLimit(limit, n, deadline), repeated: repeated})
 		})
 		s.outage.record(start, err)
 		if err == nil {
@@ -114,10 +114,11 @@ func (s *Store) retry(ctx context.Context, limit time.Duration, fn func(t try) e
 	}
 }
 
-// tryLimit returns how long the n-th try of a call may take. The first try gets the whole
-// limit if the run has no outage. Other tries end when the patience ends. The patience does
-// not apply to maintenance of a whole thread.
-func (s *Store) tryLimit(limit time.Duration, n int, until time.Time) time.Duration {
+// tryLimit returns the time limit of the n-th try of a call. The argument limit is the limit
+// of the call. The first try gets this limit if the run has no outage. Other tries end at the
+// deadline, when the patience ends. A limit of more than [Options.Timeout] is for maintenance
+// of a whole thread, to which the patience does not apply.
+func (s *Store) tryLimit(limit time.Duration, n int, deadline time.Time) time.Duration {
 	least := minWait
 	switch {
 	case limit > s.timeout:
@@ -127,15 +128,16 @@ func (s *Store) tryLimit(limit time.Duration, n int, until time.Time) time.Durat
 	case n == 1:
 		least = lateTry
 	}
-	return min(limit, max(time.Until(until), least))
+	return min(limit, max(time.Until(deadline), least))
 }
 
-// pass calls fn when the circuit allows it.
-func (l *link) pass(ctx context.Context, until time.Time, fn func() error) error {
+// pass waits until the circuit allows a call, and calls fn. It returns [ErrUnreachable] if
+// the deadline passes first.
+func (l *link) pass(ctx context.Context, deadline time.Time, fn func() error) error {
 	if l.circuit == nil {
 		return fn()
 	}
-	probe, err := l.circuit.enter(ctx, until)
+	probe, err := l.circuit.enter(ctx, deadline)
 	if err != nil {
 		return err
 	}
@@ -164,8 +166,8 @@ type outage struct {
 	since time.Time // zero while there is no outage
 }
 
-// record records the result of a try that started at start. An answer ends the outage, even
-// if the answer is an error.
+// record records the result of a try. The argument start is the time at which the call of the
+// try began. An answer ends the outage, even if the answer is an error.
 func (o *outage) record(start time.Time, err error) {
 	if o == nil {
 		return
@@ -192,7 +194,8 @@ func (o *outage) active() bool {
 	return !o.since.IsZero()
 }
 
-// until returns the time at which the patience ends for a call that started at start.
+// until returns the time at which the patience ends for a call. The argument start is the time
+// at which the call began.
 func (o *outage) until(start time.Time, patience time.Duration) time.Time {
 	if o == nil {
 		return start.Add(patience)

@@ -19,8 +19,9 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// failing makes the next inserts of a step fail with an SQL error code. A sequence counts
-// them, because it keeps its value when a transaction fails.
+// failing makes the next inserts of a checkpoint fail with an SQL error code. The argument
+// times is the number of inserts that fail. A sequence counts the inserts, because it keeps
+// its value when a transaction fails.
 func failing(t *testing.T, p place, code string, times int) {
 	t.Helper()
 	for _, sql := range []string{

@@ -180,8 +180,8 @@ func calls(t *testing.T, store *pgcheckpoint.Store, thread string) []call {
 	}
 }
 
-// A run takes one round trip for each superstep, one to lease the thread and load it, and
-// one to release it.
+// A run takes one round trip to lease and load the thread, one for its input, one for each
+// superstep, and one to release the thread.
 func TestRunTakesOneRoundTripPerSuperstep(t *testing.T) {
 	t.Parallel()
 	store, counter := countedStore(t, newPlaceDirect(t), pgx.QueryExecModeCacheStatement)
@@ -195,7 +195,7 @@ func TestRunTakesOneRoundTripPerSuperstep(t *testing.T) {
 	assert.Equal(t, steps+input+2, counter.take())
 }
 
-// Each task of a parallel superstep stores its result in one round trip.
+// Each task of a parallel superstep stores its result in at most one round trip.
 func TestParallelTasksTakeOneRoundTripEach(t *testing.T) {
 	t.Parallel()
 	store, counter := countedStore(t, newPlaceDirect(t), pgx.QueryExecModeCacheStatement)

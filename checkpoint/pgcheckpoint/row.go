@@ -18,7 +18,8 @@ const (
 	LEFT JOIN weft.cp_space v ON s.space > 0 AND v.thread = s.thread AND v.key = s.space`
 )
 
-// A row is a checkpoint without its values, as List yields it.
+// A row holds the columns of a checkpoint that List reads: all but the changes, the snapshot
+// and the base.
 type row struct {
 	seq          int32
 	id, parent   id
@@ -43,7 +44,7 @@ func (r *row) fields() []any {
 
 func (r *row) writeFields() []any { return []any{&r.writes.tasks, &r.writes.numbers, &r.writes.data} }
 
-// checkpoint returns the checkpoint of the row, without its values.
+// checkpoint returns the checkpoint of the row, without changes, snapshot and lineage.
 func (r *row) checkpoint() (c checkpoint.Checkpoint, err error) {
 	if c.ID, err = r.id.text(); err != nil {
 		return c, err

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// A runInfo holds the fields that all checkpoints of a run share. The table cp_origin
-// has a row for each.
+// A runInfo holds the fields that all checkpoints of a run share. The table cp_origin has a
+// row for each runInfo of a thread.
 type runInfo struct {
 	run, version string
 	metadata     map[string]string
@@ -36,7 +36,7 @@ func (i *runInfo) check() error {
 	return nil
 }
 
-// digest identifies a runInfo, and detects damage to one.
+// digest returns a hash that identifies the runInfo and detects damage to its stored columns.
 func (i *runInfo) digest() []byte {
 	b := appendSized(nil, i.run)
 	b = appendSized(b, i.version)
@@ -48,7 +48,7 @@ func (i *runInfo) digest() []byte {
 	return sum[:16]
 }
 
-// metaJSON returns nil for empty metadata.
+// metaJSON returns the metadata as JSON, or nil if it is empty.
 func metaJSON(metadata map[string]string) (*string, error) {
 	if len(metadata) == 0 {
 		return nil, nil

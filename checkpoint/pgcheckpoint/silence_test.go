@@ -16,8 +16,8 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// A silentNetwork dials connections. Once silent is set, they lose all data: writes
-// succeed, and reads wait for their deadline.
+// A silentNetwork dials connections. While silent is set, the connections lose all data:
+// writes succeed, and reads wait for their deadline.
 type silentNetwork struct {
 	silent atomic.Bool
 	mu     sync.Mutex

@@ -72,7 +72,7 @@ func TestSnapshotsLimitTheLineage(t *testing.T) {
 	assert.LessOrEqual(t, len(newest(t, store, "t").Lineage), 200)
 }
 
-// List transfers no values, and the server does not read them.
+// List transfers no changes of checkpoints, and the server does not read them.
 func TestListReadsNoValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -83,7 +83,7 @@ func TestListReadsNoValues(t *testing.T) {
 	for n := 1; n <= steps; n++ {
 		c := step("t", n)
 		c.Changes[0].Data = []byte(loopText(n) + loopText(n+1) + loopText(n+2) + loopText(n+3))
-		size += len(c.Changes[0].Data) / 2 // random base64 is compressed
+		size += len(c.Changes[0].Data) / 2 // less than the size of the compressed text
 		require.NoError(t, store.Put(ctx, c, c.Parent))
 	}
 	counter.takeBytes()
@@ -91,7 +91,7 @@ func TestListReadsNoValues(t *testing.T) {
 	assert.LessOrEqual(t, counter.takeBytes(), size/4)
 	newest(t, store, "t")
 	assert.GreaterOrEqual(t, counter.takeBytes(), size)
-	// Damaged values must not affect List.
+	// Damaged changes must not affect List.
 	do(t, p, `UPDATE weft.cp_step SET changes = '\x7f'`)
 	wantSteps(t, store, "t", steps)
 }

@@ -36,7 +36,8 @@ const (
 	WHERE n.nspname = $1::text AND c.relkind IN ('r', 'p') AND c.relname LIKE 'cp\_%'`
 )
 
-// Stats reads every thread of the store's tenant, and the sizes of the tables.
+// Stats returns statistics of the store. It reads the row of every thread of the tenant, and
+// the sizes of the tables.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	var st Stats
 	var oldest, newest *time.Time

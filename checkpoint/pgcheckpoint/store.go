@@ -95,8 +95,8 @@ func makeStore(db DB, o Options) (*Store, error) {
 }
 
 // Open connects to a database, migrates it if needed, and returns a store with its own
-// pool. The caller closes the store. The URL has the form of pgxpool.ParseConfig, and may
-// also have the parameter pgbouncer=true.
+// pool. The caller closes the store. The address has a form that pgxpool.ParseConfig accepts.
+// It may also have the parameter pgbouncer=true.
 func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	s, err := open(ctx, address, o)
 	if err != nil {
@@ -134,11 +134,11 @@ func (s *Store) Close() {
 	}
 }
 
-// PoolConfig returns the configuration of a pool for the URL. With a transaction pooler,
-// the connections do not prepare statements. With [Detect], the first connection of the
-// pool detects whether there is a transaction pooler. Connecting takes at most five seconds
-// unless the URL has a connect_timeout. Idle connections are not pinged before use: if a
-// connection is lost, the store sends the call again.
+// PoolConfig returns the configuration of a pool for an address; see [Open]. With a
+// transaction pooler, the connections do not prepare statements. With [Detect], the first
+// connection of the pool detects whether there is a transaction pooler. Connecting takes at
+// most five seconds unless the address has a connect_timeout. Idle connections are not pinged
+// before use: if a connection is lost, the store sends the call again.
 func PoolConfig(address string, p Pooling) (*pgxpool.Config, error) {
 	return pgdb.PoolConfig(address, p.known())
 }

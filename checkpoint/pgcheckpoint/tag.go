@@ -31,7 +31,7 @@ const (
 )
 
 // Tag gives a tag to a checkpoint. If another checkpoint of the thread has the tag, Tag
-// moves it. Prune keeps checkpoints with a tag. Tag returns [checkpoint.ErrNotFound] if
+// moves the tag. Prune keeps checkpoints with a tag. Tag returns [checkpoint.ErrNotFound] if
 // the checkpoint does not exist, and [checkpoint.ErrInvalid] for an empty tag.
 func (s *Store) Tag(ctx context.Context, k checkpoint.Key, tag string) error {
 	err := k.Check()
