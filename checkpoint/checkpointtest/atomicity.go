@@ -153,9 +153,10 @@ func cancelledDuring(f *fixture) {
 	}
 }
 
-// checkSettled returns an error unless the newest checkpoint is the parent with its
-// pending writes, or the child with none. A cancelled Put may commit between the
-// two reads, so checkSettled then reads the newest checkpoint again.
+// checkSettled returns an error unless the parent is the newest checkpoint and has its
+// pending writes, or the child is the newest checkpoint and the parent has no pending writes.
+// A cancelled Put may commit after the caller has read the newest checkpoint. So if the
+// parent has no pending writes, checkSettled reads the newest checkpoint again.
 func checkSettled(f *fixture, newest, parent, child checkpoint.Checkpoint) error {
 	f.Helper()
 	n := len(f.get(parent.Key).Writes)
@@ -168,7 +169,7 @@ func checkSettled(f *fixture, newest, parent, child checkpoint.Checkpoint) error
 	return fmt.Errorf("newest is %q, and its parent %q has %d of 2 writes", newest.ID, parent.ID, n)
 }
 
-// cancelled calls the function with a context that is cancelled after wait.
+// cancelled calls a function with a context that it cancels after the time wait.
 func (f *fixture) cancelled(wait time.Duration, call func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(f.ctx)
 	timer := time.AfterFunc(wait, cancel)

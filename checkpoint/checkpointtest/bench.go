@@ -10,9 +10,10 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// Bench measures the stores that open returns. It measures Put for threads of
-// several lengths and PutWrites for several numbers of pending writes, whose costs
-// should not grow, and also Get, List, and concurrent writers of different threads.
+// Bench measures the stores that open returns. It measures Put for threads of several
+// lengths, PutWrites for several numbers of pending writes, Get, List, and concurrent writers
+// of different threads. The cost of Put should not grow with the length of the thread, and
+// the cost of PutWrites should not grow with the number of pending writes.
 func Bench(b *testing.B, open func(tb testing.TB) checkpoint.Store) {
 	b.Run("Put", func(b *testing.B) {
 		for _, n := range []int{0, 1000, 10000} {
@@ -90,7 +91,7 @@ func benchWrites(b *testing.B, store checkpoint.Store) {
 	data := []byte(`{"answer":"0123456789abcdef"}`)
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
-		// A superstep of eight tasks ends after every eighth write.
+		// Put a checkpoint once every eight writes, like supersteps of eight tasks.
 		if n%8 == 7 {
 			s.c.Settles = true
 			s.putMany(b, 1)
@@ -102,7 +103,7 @@ func benchWrites(b *testing.B, store checkpoint.Store) {
 	}
 }
 
-// benchManyWrites puts n pending writes one by one, and reports the time of one.
+// benchManyWrites puts n pending writes one by one, and reports the time of one write.
 func benchManyWrites(b *testing.B, store checkpoint.Store, n int) {
 	s := newStepper(store, "t")
 	data := []byte(`{"answer":"0123456789abcdef"}`)

@@ -146,7 +146,7 @@ type settlesFirst struct{ *memcheckpoint.Store }
 func (s settlesFirst) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
 	err := s.Store.Put(ctx, c, head)
 	if err != nil && c.Settles {
-		// Leave the change that a transaction without a rollback would leave.
+		// Change the pending writes of the parent, as a store without a rollback could.
 		k := c.Key
 		k.ID = c.Parent
 		parent, _ := s.Get(ctx, k)
@@ -275,7 +275,8 @@ func (s noBefore) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkp
 	return s.Store.List(ctx, q)
 }
 
-// locked rejects writes during List, as a store that holds a lock would in the end.
+// locked rejects Put during List, like a store in which Put waits for a lock of List until
+// its context ends.
 type locked struct {
 	*memcheckpoint.Store
 	listing bool

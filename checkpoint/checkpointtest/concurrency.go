@@ -68,8 +68,8 @@ func (f *fixture) concurrently(n int, do func(f *fixture, i int) error) {
 	}
 }
 
-// race calls Put from n goroutines with the same head, fails unless exactly one
-// succeeds, and returns its checkpoint.
+// race calls Put from n goroutines with the same head, and fails unless exactly one call
+// succeeds. It returns a slice with the checkpoint of that call.
 func (f *fixture) race(thread, head string, n int) []checkpoint.Checkpoint {
 	f.Helper()
 	tries := make([]checkpoint.Checkpoint, n)
@@ -136,8 +136,9 @@ func (f *fixture) wantFilled(thread, namespace string) {
 	}
 }
 
-// readers checks that a reader of step n sees n changes, and all pending writes of
-// that step or none.
+// readers checks that while a goroutine puts checkpoints, the checkpoint of step n always has
+// n+1 changes in its lineage, and has all of its pending writes or none. A List of three
+// checkpoints must not yield a step that is more than two before the step that Get returned.
 func readers(f *fixture) {
 	const steps = 60
 	f.put("t", withChanges("n=0"))

@@ -126,7 +126,7 @@ func (f *fixture) copyThread(source, target string) {
 	}
 }
 
-// wantCopy compares everything but the times of two threads.
+// wantCopy fails unless two threads are equal in everything but their ids and times.
 func (f *fixture) wantCopy(source, target string) {
 	f.Helper()
 	want := f.list(checkpoint.Query{Thread: source, AllNamespaces: true, Writes: true})

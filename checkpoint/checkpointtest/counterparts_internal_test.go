@@ -11,7 +11,7 @@ import (
 // counterparts has the names of the tests in the conformance suite of LangGraph's
 // checkpointers, by capability. This suite has a case with the same name for each.
 // Some names are about a concept that this package lacks, such as channel versions.
-// The promise of such a case says what it checks instead.
+// The promise of such a case names the property that the case checks instead.
 var counterparts = map[string][]string{
 	"put": {
 		"returns_config", "roundtrip", "preserves_channel_values", "preserves_channel_versions", "preserves_versions_seen",

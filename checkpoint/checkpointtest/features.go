@@ -72,7 +72,8 @@ func (f *fixture) copier() checkpoint.ThreadCopier   { return optional[checkpoin
 func (f *fixture) pruner() checkpoint.Pruner         { return optional[checkpoint.Pruner](f) }
 func (f *fixture) runDeleter() checkpoint.RunDeleter { return optional[checkpoint.RunDeleter](f) }
 
-// optional returns the store as an optional interface.
+// optional returns the store as an optional interface. It fails the case if the store does
+// not implement the interface.
 func optional[P any](f *fixture) P {
 	f.Helper()
 	p, ok := f.store.(P)

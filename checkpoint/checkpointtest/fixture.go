@@ -21,8 +21,9 @@ type fixture struct {
 	harness Harness
 	store   checkpoint.Store
 	ctx     context.Context
-	newest  map[checkpoint.Key]checkpoint.Checkpoint // the newest that the case put, by thread and namespace
-	made    int                                      // the number of checkpoints made, for their ids
+	// newest has the newest checkpoints that the case put, by thread and namespace.
+	newest map[checkpoint.Key]checkpoint.Checkpoint
+	made   int // the number of checkpoints made, for their ids
 }
 
 func newFixture(tb testing.TB, h Harness) *fixture {
@@ -112,7 +113,8 @@ func namespaceOf(key checkpoint.Key) checkpoint.Key {
 	return key
 }
 
-// head returns the id of the newest checkpoint, and the empty string for none.
+// head returns the id of the newest checkpoint in the namespace of a key, and the empty
+// string for none.
 func (f *fixture) head(key checkpoint.Key) string { return f.newest[namespaceOf(key)].ID }
 
 // tryPut puts a checkpoint with the current head.
@@ -296,7 +298,8 @@ func (f *fixture) wantLineage(c checkpoint.Checkpoint, want ...checkpoint.Checkp
 	}
 }
 
-// state returns every change of a lineage since the last snapshot.
+// state returns the changes of a lineage as texts "channel=data". It begins with the last
+// snapshot of the lineage.
 func state(lineage []checkpoint.Delta) []string {
 	var built []string
 	for _, d := range lineage {

@@ -127,7 +127,8 @@ func (f *fixture) release(lease checkpoint.Lease) {
 	}
 }
 
-// tooLarge puts a write over the limit and returns the error.
+// tooLarge puts a write over the limit and returns the error. If the store has no limit, it
+// returns ErrTooLarge and puts nothing.
 func (f *fixture) tooLarge(key checkpoint.Key) error {
 	if f.limit() < 0 {
 		return checkpoint.ErrTooLarge

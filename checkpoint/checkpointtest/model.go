@@ -38,8 +38,10 @@ type model struct {
 }
 
 type modelNode struct {
-	put    checkpoint.Checkpoint
-	caller *modelNode // the checkpoint at which this subgraph was called; nil if the namespace does not belong to one call
+	put checkpoint.Checkpoint
+	// caller is the checkpoint at which the subgraph was called. It is nil if the namespace
+	// does not belong to one call.
+	caller *modelNode
 	state  []string
 	writes map[string]checkpoint.Write
 }
@@ -172,7 +174,7 @@ func (m *model) head(namespace string) string {
 	return nodes[len(nodes)-1].put.ID
 }
 
-// find returns nil if the model has no checkpoint with the id.
+// find returns the node of the checkpoint with the id, or nil if there is none.
 func (m *model) find(id string) *modelNode {
 	for _, n := range m.nodes {
 		if n.put.ID == id {
@@ -244,8 +246,8 @@ func (m *model) prune() {
 		keep[n] = newer[n.put.Namespace] < max(p.KeepLast, 1) || p.KeepPending && len(n.writes) > 0
 		newer[n.put.Namespace]++
 	}
-	// A caller precedes the checkpoints of its calls. A caller that was removed
-	// earlier is not in the map.
+	// Remove the calls of removed callers. A caller precedes the checkpoints of its calls. A
+	// caller that was removed earlier is not in the map.
 	for _, n := range m.nodes {
 		keep[n] = keep[n] && (n.caller == nil || keep[n.caller])
 	}

@@ -143,7 +143,7 @@ func pruneCalls(f *fixture) {
 	newCall := f.put("t", inNamespace("~memory/sub@"+memory[1].ID))
 	last := f.put("t")
 	current := f.put("t", inNamespace("sub[2]@"+last.ID))
-	// A namespace whose name only looks similar does not belong to a call.
+	// The namespace of a persistent subgraph does not belong to one call, whatever its name.
 	other := f.put("t", inNamespace("~memory@"+root.ID))
 
 	f.prune(6, checkpoint.PrunePolicy{KeepPending: true})
