@@ -159,7 +159,8 @@ func (i *importer) store() error {
 // flush stores a list in its store, counts what was new, and empties the list.
 func flush[T any](ctx context.Context, to interface {
 	Restore(ctx context.Context, list []T) (int, error)
-}, list *[]T, count *int, complete func(*T) error) error {
+}, list *[]T, count *int, complete func(*T) error,
+) error {
 	if len(*list) == 0 {
 		return nil
 	}
