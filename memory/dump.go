@@ -31,7 +31,7 @@ type Dumper interface {
 	Dump(ctx context.Context, s *Scope) iter.Seq2[Saved, error]
 	// Restore stores facts as they are, with their IDs, times, versions and histories, all or
 	// none, and returns how many it stored. It leaves out a fact whose ID the scope has or
-	// had, and a valid fact that repeats one which the scope has. No quota applies.
+	// had. No quota applies.
 	Restore(ctx context.Context, list []Saved) (int, error)
 }
 
@@ -99,15 +99,9 @@ func (m *InMemory) Restore(ctx context.Context, list []Saved) (int, error) {
 			continue
 		}
 		if r := one.Record; r != nil {
-			if r.ValidTo.IsZero() {
-				if f.valid[r.shelfKey()] != "" {
-					continue
-				}
-				f.valid[r.shelfKey()] = one.ID
-			}
 			c := r.copy()
 			c.Scope = one.Scope
-			f.rows[one.ID] = &c
+			f.put(one.ID, nil, &c)
 			m.passed(c.UpdatedAt)
 		}
 		f.events[one.ID] = slices.Clone(one.History)

@@ -113,7 +113,7 @@ func (k *Knowledge) restore(ctx context.Context, l *link, one *knowledge.Saved, 
 	}
 	s := &one.Source
 	values := []any{
-		scope, s.Revision, s.Size, len(chunks), swaps.terms[0], s.CreatedAt, s.UpdatedAt, s.ID, int(swaps.trust[0]), s.URI, s.Title, s.Version, string(s.Format), s.SHA256,
+		scope, s.Revision, s.Size, len(chunks), swaps.terms[0], s.CreatedAt, s.UpdatedAt, s.ID, swaps.trust[0], s.URI, s.Title, s.Version, string(s.Format), s.SHA256,
 		s.Recipe, s.Model, swaps.metadata[0], []byte(s.Metadata),
 	}
 	var shelf, source int64

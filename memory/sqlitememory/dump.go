@@ -175,9 +175,6 @@ func restoreFact(w *sqlitedb.Session, in *scope, one *memory.Saved) (bool, error
 			return false, err
 		}
 		key, err := w.Insert(insertFact, values...)
-		if sqlitedb.IsUnique(err) { // another valid fact says the same
-			return false, nil
-		}
 		if err == nil {
 			err = factCorpus.addWords(w, in, key, r.Terms)
 		}

@@ -19,7 +19,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	if _, err := m.Store(ctx, memory.Scope{User: "ann"}, memory.Fact{Content: "Ann drinks tea"}); err != nil {
+	if _, err := m.Store(ctx, memory.Scope{User: "ann"}, memory.Fact{Content: "Ann drinks tea", Trust: memory.Stated}); err != nil {
 		panic(err)
 	}
 	var file bytes.Buffer

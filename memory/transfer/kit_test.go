@@ -97,20 +97,20 @@ func fillFacts(tb testing.TB, in transfer.Stores, s memory.Scope) {
 	require.NoError(tb, err)
 	soon := time.Now().Add(time.Hour)
 	stored, err := m.Store(ctx, s,
-		memory.Fact{Kind: memory.Preference, Content: "likes tea", Metadata: json.RawMessage(`{"n": 1.50, "text":"a\nb"}`), Importance: 0.9},
-		memory.Fact{Content: "lives in Athens", Conversation: "c1", Turn: 3},
-		memory.Fact{Content: "is told to be deleted"},
+		memory.Fact{Kind: memory.Preference, Content: "likes tea", Metadata: json.RawMessage(`{"n": 1.50, "text":"a\nb"}`), Importance: 0.9, Trust: memory.Stated},
+		memory.Fact{Content: "lives in Athens", Conversation: "c1", Turn: 3, Trust: memory.Stated},
+		memory.Fact{Content: "is told to be deleted", Trust: memory.Stated},
 		memory.Fact{Content: "expires soon ☕", ExpiresAt: soon, Trust: memory.Untrusted},
 	)
 	require.NoError(tb, err)
-	_, err = m.Supersede(ctx, s, memory.Fact{Content: "lives in Oslo"}, stored[1].ID)
+	_, err = m.Supersede(ctx, s, memory.Fact{Content: "lives in Oslo", Trust: memory.Stated}, stored[1].ID)
 	require.NoError(tb, err)
-	_, err = m.Supersede(ctx, s, memory.Fact{Content: "always liked coffee", ValidFrom: time.Now().Add(-time.Hour)}, stored[0].ID)
+	_, err = m.Supersede(ctx, s, memory.Fact{Content: "always liked coffee", ValidFrom: time.Now().Add(-time.Hour), Trust: memory.Stated}, stored[0].ID)
 	require.NoError(tb, err)
 	require.NoError(tb, m.Delete(ctx, s, stored[2].ID))
 	plain, err := memory.New(in.Facts, memory.Options{})
 	require.NoError(tb, err)
-	_, err = plain.Store(ctx, s, memory.Fact{Content: "has no vector"})
+	_, err = plain.Store(ctx, s, memory.Fact{Content: "has no vector", Trust: memory.Stated})
 	require.NoError(tb, err)
 }
 
@@ -138,9 +138,9 @@ func fillValues(tb testing.TB, in transfer.Stores, s memory.Scope) {
 		_, err := n.Put(ctx, key, json.RawMessage(value), kv.PutOptions{})
 		require.NoError(tb, err)
 	}
-	_, err = n.Put(ctx, "fixed", json.RawMessage(`1`), kv.PutOptions{TTL: time.Hour, Fixed: true, NoIndex: true})
+	_, err = n.Put(ctx, "fixed", json.RawMessage(`1`), kv.PutOptions{TTL: time.Hour, NoIndex: true})
 	require.NoError(tb, err)
-	_, err = n.In("deeper").Put(ctx, "sliding", json.RawMessage(`2`), kv.PutOptions{TTL: time.Hour})
+	_, err = n.In("deeper").Put(ctx, "sliding", json.RawMessage(`2`), kv.PutOptions{TTL: time.Hour, Sliding: true})
 	require.NoError(tb, err)
 	_, err = n.Put(ctx, "gone", json.RawMessage(`3`), kv.PutOptions{})
 	require.NoError(tb, err)

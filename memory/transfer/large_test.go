@@ -128,7 +128,7 @@ func fillLarge(t *testing.T, in transfer.Stores) {
 		one := memory.Saved{Scope: user(i), ID: id, Record: &memory.Record{
 			Fact: memory.Fact{
 				ID: id, Kind: memory.Plain, Content: content, Importance: 0.5, Version: 1,
-				ValidFrom: now, CreatedAt: now, UpdatedAt: now,
+				ValidFrom: now, CreatedAt: now, UpdatedAt: now, Trust: memory.Stated,
 			},
 			Model: "random", Embedding: randomVector(random),
 		}}

@@ -63,7 +63,7 @@ func assertUsable(t *testing.T, in transfer.Stores) {
 	require.NoError(t, err)
 	require.NotEmpty(t, found)
 	assert.Equal(t, "always liked coffee", found[0].Content)
-	again, err := m.Store(ctx, bob, memory.Fact{Content: "lives in Oslo"})
+	again, err := m.Store(ctx, bob, memory.Fact{Content: "lives in Oslo", Trust: memory.Stated})
 	require.NoError(t, err)
 	assert.True(t, again[0].Existed, "a restored fact is known")
 
