@@ -190,7 +190,7 @@ func TestAsFails(t *testing.T) {
 		t.Errorf("got %v, want the model's error", err)
 	}
 	_, _, err = llm.As[chan int](t.Context(), llmtest.Echo{}, ask)
-	checkInvalid(t, err, "a chan can not be read from JSON")
+	checkInvalid(t, err, "chan int is unsupported: it cannot be read from JSON")
 	_, _, err = llm.As[verdict](t.Context(), llmtest.Echo{}, llm.Request{})
 	checkInvalid(t, err, "no messages")
 }

@@ -82,11 +82,11 @@ func TestRawSchemaIsPlain(t *testing.T) {
 func TestRawSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, schema, want string }{
-		{"no JSON", `{`, "can not be read"},
-		{"nothing", ``, "can not be read"},
-		{"null", `null`, "not that of an object"},
-		{"a string", `{"type":"string"}`, "not that of an object"},
-		{"several types", `{"type":["object","null"]}`, "not that of an object"},
+		{"no JSON", `{`, "cannot be read"},
+		{"nothing", ``, "cannot be read"},
+		{"null", `null`, "not the schema of an object"},
+		{"a string", `{"type":"string"}`, "not the schema of an object"},
+		{"several types", `{"type":["object","null"]}`, "not the schema of an object"},
 		{"another document", `{"properties":{"a":{"$ref":"https://example.com/s"}}}`, `refers to "https://example.com/s"`},
 		{"an anchor", `{"properties":{"a":{"$ref":"#x"},"b":{"$anchor":"x"}}}`, `refers to "#x"`},
 		{"a path to nothing", `{"properties":{"a":{"$ref":"#/$defs/x"},"b":{"$ref":"#/properties"},"c":{"$ref":"#/anyOf/7"}}}`, `refers to "#/`},

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
 )
@@ -192,13 +194,13 @@ func TestNewSetReportsEveryMistake(t *testing.T) {
 		{"any", returning[any](nil), "want a struct or a map"},
 		{"a time", returning(time.Time{}), "want a struct or a map"},
 		{"a type that holds itself", returning(loop{}), ""},
-		{"embedded with a name", returning(tagged{}), "tagged.base: only a struct can be embedded"},
-		{"embedded string", returning(embedsName{}), "embedsName.Nickname: only a struct can be embedded"},
-		{"embedded pointer to what is not exported", returning(embedsOwn{}), "embedsOwn.base: only a struct can be embedded"},
-		{"a quoted number", returning(quoted{}), `quoted.N: the json option "string" is not supported`},
-		{"an interface", returning(reads{}), "reads.From: an interface can not be read from JSON"},
+		{"embedded with a name", returning(tagged{}), "tagged.base: an embedded struct that is not exported"},
+		{"embedded string", returning(embedsName{}), ""},
+		{"embedded pointer to what is not exported", returning(embedsOwn{}), "embedsOwn.base: an embedded struct that is not exported"},
+		{"a quoted number", returning(quoted{}), `quoted.N: the JSON option "string" is unsupported`},
+		{"an interface", returning(reads{}), "reads.From[]: an interface with methods is unsupported"},
 		{"a function", returning(calls{}), "unsupported"},
-		{"a bad tag", returning(badTag{}), "must not begin with"},
+		{"a bad tag", returning(badTag{}), "is a description, and must not begin with"},
 		{"a map by number", returning(byInt{}), "unsupported map key"},
 		{"a result that is a channel", tools.New("bad", "Does.", func(context.Context, struct{}) (chan int, error) { return nil, nil }), "result can not be written"},
 		{"a result that holds one", tools.New("bad", "Does.", func(context.Context, struct{}) (unwritable, error) { return unwritable{}, nil }), "result can not be written"},
@@ -290,7 +292,13 @@ type (
 		User tools.Bound[userID] `json:"user"`
 		Name string              `json:"User"`
 	}
+	left     struct{ Same string }
+	right    struct{ Same string }
 	sameName struct {
+		left
+		right
+	}
+	shadows struct {
 		base
 		Other string `json:"trace"`
 	}
@@ -324,21 +332,20 @@ func TestTypesThatWouldMislead(t *testing.T) {
 		tool tools.Tool
 		want []string
 	}{
-		{"a list of bound values", returning(listsBound{}), []string{"listsBound.Users: a Bound stands in the struct"}},
-		{"a map of bound values", returning(mapsBound{}), []string{"mapsBound.Users: a Bound stands in the struct"}},
-		{"arguments that are bound values", returning(map[string]tools.Bound[userID]{}), []string{"a Bound stands in the struct"}},
-		{"a pointer to a bound value", returning(pointsToBound{}), []string{"pointsToBound.User: a Bound stands in the struct"}},
+		{"a list of bound values", returning(listsBound{}), []string{"listsBound.Users[]: a Bound must be a field of the struct"}},
+		{"a map of bound values", returning(mapsBound{}), []string{"mapsBound.Users[]: a Bound must be a field of the struct"}},
+		{"arguments that are bound values", returning(map[string]tools.Bound[userID]{}), []string{"a Bound must be a field of the struct"}},
+		{"a pointer to a bound value", returning(pointsToBound{}), []string{"pointsToBound.User: a Bound must be a field of the struct"}},
 		{"an argument like a bound one", returning(shadowsBound{}), []string{`"User" differs from it in capitals only`}},
 		{"an argument like a fixed one", tools.Fix[userID](rawTool(`{"properties":{"user":{},"USER":{}}}`), "user"), []string{`"USER" differs from it in capitals only`}},
-		{"two fields of one name", returning(sameName{}), []string{`sameName.Other: its json name, "trace", is that of the field Trace, too`}},
-		{"an embedded struct that is left out", returning(leftOut{}), []string{"leftOut.base: an embedded struct can not be left out"}},
-		{"an integer that schemas do not hold", returning(tooLarge{}), []string{"tooLarge.N: enum tag: 9007199254740993: schemas hold no"}},
+		{"two fields of one name", returning(sameName{}), []string{`sameName.right.Same: its JSON name, "Same", is also the name of the field tools_test.sameName.left.Same; rename one of them`}},
+		{"an integer that schemas do not hold", returning(tooLarge{}), []string{"tooLarge.N: enum tag: 9007199254740993 is too large"}},
 		{"everything", tools.New[manyMistakes, chan int]("do it", "", nil), []string{
 			"a name is", "no description", "no function", "manyMistakes.Back: a value of type func()",
 			"manyMistakes.C: a value of type chan int", "the result can not be written",
 		}},
 		{"several tags", returning(manyTags{}), []string{"manyTags.N: enum tag", "manyTags.M: enum tag"}},
-		{"everything of a raw tool", tools.Raw(llm.ToolSpec{Name: "do it"}, nil), []string{"a name is", "no description", "no function", "its schema can not be read"}},
+		{"everything of a raw tool", tools.Raw(llm.ToolSpec{Name: "do it"}, nil), []string{"a name is", "no description", "no function", "its schema cannot be read"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -351,6 +358,16 @@ func TestTypesThatWouldMislead(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFieldsAreReadAsByEncodingJSON proves that an outer field shadows an embedded field of
+// the same name, and that an embedded struct tagged "-" is left out.
+func TestFieldsAreReadAsByEncodingJSON(t *testing.T) {
+	t.Parallel()
+	var outer shadows
+	assert.Equal(t, "ok", callWith(t, capture(&outer), `{"trace":"a"}`).Text())
+	assert.Equal(t, shadows{Other: "a"}, outer)
+	assert.NotContains(t, string(returning(leftOut{}).Spec().Schema), "trace")
 }
 
 // A field tagged "-," has the name "-".
