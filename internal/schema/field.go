@@ -55,32 +55,41 @@ func (b *builder) fields(t reflect.Type, path string) []*field {
 func (b *builder) collect(all []*field, within []reflect.Type, path string) []*field {
 	t := within[len(within)-1]
 	for i := range t.NumField() {
-		f := t.Field(i)
-		tag := f.Tag.Get("json")
-		name, options, _ := strings.Cut(tag, ",")
-		at := path + "." + f.Name
-		target := f.Type
-		if target.Kind() == reflect.Pointer {
-			target = target.Elem()
-		}
-		isStruct := target.Kind() == reflect.Struct
+		f := newField(t.Field(i), len(within), path)
+		target := f.embedded()
 		switch {
-		case tag == "-", !f.IsExported() && (!f.Anonymous || !isStruct):
-		case f.Anonymous && !f.IsExported() && (name != "" || f.Type.Kind() == reflect.Pointer):
-			b.mistake(at, "an embedded struct that is not exported can neither be a pointer nor have a JSON name; give the field a name")
-		case f.Anonymous && name == "" && isStruct && slices.Contains(within, target):
-			b.mistake(at, "a struct cannot be embedded in itself")
-		case f.Anonymous && name == "" && isStruct:
-			all = b.collect(all, append(slices.Clip(within), target), at)
+		case f.Tag.Get("json") == "-", !f.IsExported() && target == nil:
+		case !f.IsExported() && (f.tagged || f.Type.Kind() == reflect.Pointer):
+			b.mistake(f.path, "an embedded struct that is not exported can neither be a pointer nor have a JSON name; give the field a name")
+		case slices.Contains(f.options, "string"):
+			b.mistake(f.path, `the JSON option "string" is unsupported`)
+		case target == nil || f.tagged:
+			all = append(all, f)
+		case slices.Contains(within, target):
+			b.mistake(f.path, "a struct cannot be embedded in itself")
 		default:
-			all = append(all, &field{
-				StructField: f, name: cmp.Or(name, f.Name), tagged: name != "",
-				options: strings.Split(options, ","), depth: len(within), path: at,
-			})
-			if slices.Contains(all[len(all)-1].options, "string") {
-				b.mistake(at, `the JSON option "string" is unsupported`)
-			}
+			all = b.collect(all, append(slices.Clip(within), target), f.path)
 		}
 	}
 	return all
+}
+
+func newField(f reflect.StructField, depth int, path string) *field {
+	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return &field{
+		StructField: f, name: cmp.Or(name, f.Name), tagged: name != "",
+		options: strings.Split(options, ","), depth: depth, path: path + "." + f.Name,
+	}
+}
+
+// embedded returns the struct type of an embedded field, or nil.
+func (f *field) embedded() reflect.Type {
+	t := f.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if !f.Anonymous || t.Kind() != reflect.Struct {
+		return nil
+	}
+	return t
 }
