@@ -43,6 +43,10 @@ type shelf struct {
 	undo   []func() // what takes back the changes of a call, in their order
 }
 
+func newShelf(s Scope) *shelf {
+	return &shelf{scope: s, rows: map[string]*Record{}, valid: map[shelfKey]string{}, events: map[string][]Event{}, jobs: map[string]bool{}}
+}
+
 // A shelfKey is what facts that say the same have in common. What is untrusted stands apart: it
 // must not keep a user from saying so.
 type shelfKey struct {
@@ -68,7 +72,7 @@ func (m *InMemory) Apply(ctx context.Context, s Scope, changes []Change) ([]Appl
 	now := m.now()
 	f := m.shelves[s]
 	if f == nil {
-		f = &shelf{scope: s, rows: map[string]*Record{}, valid: map[shelfKey]string{}, events: map[string][]Event{}, jobs: map[string]bool{}}
+		f = newShelf(s)
 	}
 	if job := changes[0].Job; f.jobs[job] {
 		return make([]Applied, len(changes)), nil
