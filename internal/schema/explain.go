@@ -1,4 +1,4 @@
-package tools
+package schema
 
 import (
 	"encoding/json"
@@ -15,30 +15,21 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// maxProblems is how many problems a model is told at once.
-const maxProblems = 10
+const (
+	// maxProblems is the maximum number of problems in an [Error].
+	maxProblems = 10
+	// maxVisits limits the pairs of a schema and a value in an explanation. Nested
+	// alternatives could otherwise take an unlimited time.
+	maxVisits = 20_000
+)
 
-// maxVisits is how many values are looked at to find out what is wrong: with
-// alternatives within alternatives it could take for ever.
-const maxVisits = 20_000
-
-// explain says what is wrong with arguments in words that a model can act on:
-// the field, what was wanted and what was there, all of it and in a fixed order.
-// It knows the usual keywords; for a fault of any other it returns nothing.
-func explain(root *jsonschema.Schema, value any) []string {
+// explain returns the problems of a value: the path, the wanted and the given value, in a
+// fixed order. It covers the usual keywords, so it may find no problem in a value that the
+// validator rejects. With times, it also reports strings that should be times.
+func (s *Schema) explain(value any, times bool) []string {
 	budget := maxVisits
-	return (&explanation{root: root, budget: &budget}).all(value)
-}
-
-// explainTimes says as well which texts are no times, where Go is to read them
-// as such.
-func explainTimes(root *jsonschema.Schema, value any) []string {
-	budget := maxVisits
-	return (&explanation{root: root, budget: &budget, times: true}).all(value)
-}
-
-func (e *explanation) all(value any) []string {
-	e.visit(e.root, value, "")
+	e := explanation{subject: s.subject, root: s.root, budget: &budget, times: times}
+	e.visit(s.root, value, "")
 	if more := len(e.problems) - maxProblems; more > 0 {
 		e.problems = append(e.problems[:maxProblems], fmt.Sprintf("and %d more", more))
 	}
@@ -46,15 +37,16 @@ func (e *explanation) all(value any) []string {
 }
 
 type explanation struct {
+	subject  string
 	root     *jsonschema.Schema
 	problems []string
-	budget   *int // how many values may still be looked at
-	times    bool // whether a text of the format date-time has to be one
+	budget   *int // visits that are left
+	times    bool // strings of the format date-time are checked
 }
 
 func (e *explanation) add(path, format string, args ...any) {
 	if path == "" {
-		path = "the arguments"
+		path = e.subject
 	}
 	e.problems = append(e.problems, path+": "+fmt.Sprintf(format, args...))
 }
@@ -63,14 +55,9 @@ func (e *explanation) visit(s *jsonschema.Schema, value any, path string) {
 	if *e.budget--; *e.budget < 0 {
 		return
 	}
-	if target := definition(e.root, s.Ref); target != nil {
-		s = target
-	}
-	if !ofType(s, value) {
-		e.add(path, "want %s, got %s", wanted(s), shown(value))
-		return
-	}
-	if allowed := allowedBy(s); allowed != nil && !slices.ContainsFunc(allowed, func(a any) bool { return equal(a, value) }) {
+	s = follow(e.root, s)
+	allowed := allowedBy(s)
+	if !ofType(s, value) || allowed != nil && !slices.ContainsFunc(allowed, func(a any) bool { return equal(a, value) }) {
 		e.add(path, "want %s, got %s", wanted(s), shown(value))
 		return
 	}
@@ -80,7 +67,7 @@ func (e *explanation) visit(s *jsonschema.Schema, value any, path string) {
 	case []any:
 		e.visitArray(s, v, path)
 	case string:
-		e.visitText(s, v, path)
+		e.visitString(s, v, path)
 	case json.Number:
 		if !numberFits(s, v) {
 			e.add(path, "want %s, got %s", wanted(s), v)
@@ -94,8 +81,8 @@ func (e *explanation) visit(s *jsonschema.Schema, value any, path string) {
 	}
 }
 
-// visitAlternatives says what is wrong by the alternatives of which one has to
-// fit: all of them in short, or the only one of the value's type in full.
+// visitAlternatives explains why no alternative fits. If one alternative has the type of
+// the value, its problems are reported. Otherwise the alternatives are listed.
 func (e *explanation) visitAlternatives(alternatives []*jsonschema.Schema, value any, path string) {
 	if len(alternatives) == 0 {
 		return
@@ -103,10 +90,8 @@ func (e *explanation) visitAlternatives(alternatives []*jsonschema.Schema, value
 	var near []*jsonschema.Schema
 	var nouns []string
 	for _, a := range alternatives {
-		if target := definition(e.root, a.Ref); target != nil {
-			a = target
-		}
-		trial := explanation{root: e.root, budget: e.budget, times: e.times}
+		a = follow(e.root, a)
+		trial := explanation{subject: e.subject, root: e.root, budget: e.budget, times: e.times}
 		if trial.visit(a, value, path); len(trial.problems) == 0 {
 			return
 		}
@@ -125,26 +110,45 @@ func (e *explanation) visitAlternatives(alternatives []*jsonschema.Schema, value
 func (e *explanation) visitObject(s *jsonschema.Schema, object map[string]any, path string) {
 	for _, name := range s.Required {
 		if _, ok := object[name]; !ok {
-			e.add(join(path, name), "is missing; want %s", e.wantedOf(s.Properties[name]))
+			e.add(join(path, name), "is missing; want %s", e.wantedProperty(s, name))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(object)) {
+	unknown := false
+	keys := slices.Sorted(maps.Keys(object))
+	for _, name := range keys {
 		property := s.Properties[name]
 		switch {
 		case property != nil:
 			e.visit(property, object[name], join(path, name))
 		case s.AdditionalProperties == nil || len(s.PatternProperties) > 0:
 		case isFalse(s.AdditionalProperties):
-			e.add(join(path, name), "there is no such field; %s", fields(s))
+			unknown = true
+			e.add(join(path, name), "there is no such field; %s", fieldNames(s))
 		default:
 			e.visit(s.AdditionalProperties, object[name], join(path, name))
 		}
 	}
+	// An unknown field of a union is already explained by the names of its fields.
+	tooFew, tooMany := s.MinProperties != nil && len(keys) < *s.MinProperties, s.MaxProperties != nil && len(keys) > *s.MaxProperties
+	if (tooFew || tooMany) && !unknown {
+		got := "no field"
+		if len(keys) > 0 {
+			got = "the fields " + strings.Join(keys, ", ")
+		}
+		e.add(path, "want %s, got %s", wanted(s), got)
+	}
 }
 
-func (e *explanation) visitText(s *jsonschema.Schema, text, path string) {
+func (e *explanation) wantedProperty(s *jsonschema.Schema, name string) string {
+	if property := s.Properties[name]; property != nil {
+		return wanted(follow(e.root, property))
+	}
+	return "a value"
+}
+
+func (e *explanation) visitString(s *jsonschema.Schema, text, path string) {
 	switch {
-	case !textFits(s, text):
+	case !stringFits(s, text):
 		e.add(path, "want %s, got %s", wanted(s), shown(text))
 	case e.times && s.Format == "date-time" && !isTime(text):
 		e.add(path, "want a time such as %s, got %s", formats[s.Format], shown(text))
@@ -170,17 +174,6 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-func fields(s *jsonschema.Schema) string {
-	if len(s.Properties) == 0 {
-		return "there are no fields"
-	}
-	order := s.PropertyOrder
-	if len(order) == 0 {
-		order = slices.Sorted(maps.Keys(s.Properties))
-	}
-	return "the fields are " + strings.Join(order, ", ")
-}
-
 func typesOf(s *jsonschema.Schema) []string {
 	if s.Type != "" {
 		return []string{s.Type}
@@ -188,7 +181,7 @@ func typesOf(s *jsonschema.Schema) []string {
 	return s.Types
 }
 
-// is reports whether a value is of a JSON Schema type.
+// is reports whether a value has a JSON Schema type.
 func is(t string, value any) bool {
 	switch v := value.(type) {
 	case nil:
@@ -205,6 +198,12 @@ func is(t string, value any) bool {
 		return t == "number" || t == "integer" && !strings.ContainsAny(v.String(), ".eE")
 	}
 	return false
+}
+
+// ofType reports whether a value has one of the types of a schema.
+func ofType(s *jsonschema.Schema, value any) bool {
+	types := typesOf(s)
+	return types == nil || slices.ContainsFunc(types, func(t string) bool { return is(t, value) })
 }
 
 // allowedBy returns the values that a schema lists, or nil if it lists none.
@@ -227,7 +226,7 @@ func equal(allowed, value any) bool {
 	return okA && err == nil && a == b
 }
 
-func textFits(s *jsonschema.Schema, text string) bool {
+func stringFits(s *jsonschema.Schema, text string) bool {
 	n := utf8.RuneCountInString(text)
 	if s.MinLength != nil && n < *s.MinLength || s.MaxLength != nil && n > *s.MaxLength {
 		return false

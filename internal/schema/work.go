@@ -1,21 +1,21 @@
-package tools
+package schema
 
 import "github.com/google/jsonschema-go/jsonschema"
 
-// maxWork is how many pairs of a schema and a value a check may look at. With
-// alternatives that hold themselves their number doubles with every level of a
-// value, and a few hundred bytes would be checked for ever.
+// maxWork is the maximum number of pairs of a schema and a value in a check. With
+// recursive alternatives, the number doubles with every level of a value, so that the
+// check of a few hundred bytes would not end.
 const maxWork = 50_000
 
-// work counts what it takes to check a value.
+// work counts the pairs of a check.
 type work struct {
-	circles circles
-	left    int
+	cycles cycles
+	left   int
 }
 
-// bearable reports whether a value can be checked in a time worth waiting for.
+// bearable reports whether the check of a value stays within maxWork.
 func bearable(root *jsonschema.Schema, value any) bool {
-	w := work{circles: circles{root: root}, left: maxWork}
+	w := work{cycles: cycles{root: root}, left: maxWork}
 	w.visit(root, value)
 	return w.left >= 0
 }
@@ -27,9 +27,9 @@ func (w *work) visit(s *jsonschema.Schema, value any) {
 	if w.left--; w.left < 0 || !ofType(s, value) {
 		return
 	}
-	same, err := w.circles.beside(s)
+	same, err := w.cycles.beside(s)
 	if err != nil {
-		return // it was refused when the tool was made
+		return // newSchema rejects such a schema
 	}
 	for _, next := range same {
 		w.visit(next, value)
@@ -54,14 +54,4 @@ func (w *work) visit(s *jsonschema.Schema, value any) {
 			}
 		}
 	}
-}
-
-func ofType(s *jsonschema.Schema, value any) bool {
-	types := typesOf(s)
-	for _, t := range types {
-		if is(t, value) {
-			return true
-		}
-	}
-	return types == nil
 }

@@ -1,18 +1,19 @@
-package tools
+package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// maxExample is how long an example may be that a model is shown.
+// maxExample is the maximum length of an example in bytes.
 const maxExample = 400
 
-// sample returns arguments that fit the schema: the required ones only, or more
-// where there is nothing required. It is empty if none were found.
-func (s *schema) sample() string {
+// Example returns an object that the schema accepts. It has the required properties, or
+// one property if none is required. Example returns "" if it finds no such object.
+func (s *Schema) Example() string {
 	value := sampleOf(s.root, s.root, "", 0)
 	object, ok := value.(map[string]any)
 	if !ok || len(object) == 0 {
@@ -29,11 +30,9 @@ func (s *schema) sample() string {
 	return string(text)
 }
 
-// sampleOf returns a value that may fit a schema, for a property of that name.
+// sampleOf returns a value that the schema of a property probably accepts.
 func sampleOf(root, s *jsonschema.Schema, name string, depth int) any {
-	if target := definition(root, s.Ref); target != nil {
-		s = target
-	}
+	s = follow(root, s)
 	if value := given(s); value != nil {
 		return value
 	}
@@ -59,7 +58,7 @@ func sampleOf(root, s *jsonschema.Schema, name string, depth int) any {
 		}
 		return slices.Repeat([]any{sampleOf(root, s.Items, name, depth+1)}, n)
 	case "string":
-		return sampleText(s, name)
+		return sampleString(s, name)
 	case "boolean":
 		return true
 	default:
@@ -69,7 +68,7 @@ func sampleOf(root, s *jsonschema.Schema, name string, depth int) any {
 
 func sampleObject(root, s *jsonschema.Schema, depth int) map[string]any {
 	names := s.Required
-	if len(names) == 0 && depth == 0 {
+	if len(names) == 0 && (depth == 0 || s.MinProperties != nil) {
 		names = s.PropertyOrder[:min(len(s.PropertyOrder), 1)]
 	}
 	object := map[string]any{}
@@ -81,7 +80,7 @@ func sampleObject(root, s *jsonschema.Schema, depth int) map[string]any {
 	return object
 }
 
-// given returns a value that the schema itself names.
+// given returns a value that the schema names, or nil.
 func given(s *jsonschema.Schema) any {
 	var value any
 	switch {
@@ -102,8 +101,8 @@ var formats = map[string]string{
 	"email": "name@example.com", "uri": "https://example.com/", "uuid": "00000000-0000-4000-8000-000000000000",
 }
 
-func sampleText(s *jsonschema.Schema, name string) string {
-	return firstText(formats[s.Format], "<"+name+">")
+func sampleString(s *jsonschema.Schema, name string) string {
+	return cmp.Or(formats[s.Format], "<"+name+">")
 }
 
 func sampleNumber(s *jsonschema.Schema) float64 {

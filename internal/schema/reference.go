@@ -1,4 +1,4 @@
-package tools
+package schema
 
 import (
 	"errors"
@@ -12,10 +12,18 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// definition returns what a reference within a schema stands for, or nil when
-// there is none or it is not a path. A reference to a reference is followed.
+// follow returns the schema to which s refers, or s if it does not refer to one.
+func follow(root, s *jsonschema.Schema) *jsonschema.Schema {
+	if target := definition(root, s.Ref); target != nil {
+		return target
+	}
+	return s
+}
+
+// definition returns the schema to which a reference leads, through other references. It
+// returns nil if the reference is empty or not a path within the root.
 func definition(root *jsonschema.Schema, ref string) *jsonschema.Schema {
-	const most = 16 // longer chains are taken for circles
+	const most = 16 // a longer chain is considered a cycle
 	for range most {
 		s := pointed(root, ref)
 		if s == nil || s.Ref == "" {
@@ -26,7 +34,8 @@ func definition(root *jsonschema.Schema, ref string) *jsonschema.Schema {
 	return nil
 }
 
-// pointed follows a reference that is a path from the root: "#/$defs/node".
+// pointed follows one reference, such as "#/$defs/node". It returns nil if the reference is
+// not a path within the root.
 func pointed(root *jsonschema.Schema, ref string) *jsonschema.Schema {
 	path, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -49,7 +58,7 @@ func pointed(root *jsonschema.Schema, ref string) *jsonschema.Schema {
 
 var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
-// step takes the first one or two tokens of a path.
+// step follows the first one or two tokens of a path.
 func step(s *jsonschema.Schema, tokens []string) (*jsonschema.Schema, []string) {
 	switch tokens[0] {
 	case "items":
@@ -75,15 +84,15 @@ func step(s *jsonschema.Schema, tokens []string) (*jsonschema.Schema, []string) 
 	return nil, nil
 }
 
-// maxSame is how many schemas may apply to one value.
+// maxSame is the maximum number of schemas that apply to one value.
 const maxSame = 5000
 
-// checkReferences reports references that lead out of the schema, and those that
-// make it endless to check a value by it, or nearly so: that come back to where
-// they began without going deeper into the value, or that multiply. It says as
-// well whether several schemas apply to one value anywhere.
+// checkReferences returns an error for a reference that leads out of the schema. It also
+// returns an error for references with which a check would not end, or take very long:
+// references that lead back to their start without going deeper into the value, and
+// references that multiply. It reports whether several schemas can apply to one value.
 func checkReferences(root *jsonschema.Schema) (branches bool, err error) {
-	c := circles{root: root, same: map[*jsonschema.Schema]int{}, inner: []*jsonschema.Schema{root}}
+	c := cycles{root: root, same: map[*jsonschema.Schema]int{}, inner: []*jsonschema.Schema{root}}
 	for len(c.inner) > 0 {
 		next := c.inner[len(c.inner)-1]
 		c.inner = c.inner[:len(c.inner)-1]
@@ -94,16 +103,15 @@ func checkReferences(root *jsonschema.Schema) (branches bool, err error) {
 	return c.branches, nil
 }
 
-type circles struct {
+type cycles struct {
 	root     *jsonschema.Schema
-	same     map[*jsonschema.Schema]int // how many schemas apply with one to a value; 0 while that is not known
-	inner    []*jsonschema.Schema       // schemas of values inside, still to be visited
+	same     map[*jsonschema.Schema]int // the number of schemas that apply together with one; 0 while it is being counted
+	inner    []*jsonschema.Schema       // schemas of inner values that are not visited yet
 	branches bool
 }
 
-// visit follows what applies to the very value that s applies to, and returns
-// how many schemas that are.
-func (c *circles) visit(s *jsonschema.Schema) (int, error) {
+// visit visits the schemas that apply to the same value as s, and returns their number.
+func (c *cycles) visit(s *jsonschema.Schema) (int, error) {
 	n, seen := c.same[s]
 	switch {
 	case seen && n == 0:
@@ -136,8 +144,8 @@ func (c *circles) visit(s *jsonschema.Schema) (int, error) {
 	return n, nil
 }
 
-// beside returns the schemas that apply to the same value as s.
-func (c *circles) beside(s *jsonschema.Schema) ([]*jsonschema.Schema, error) {
+// beside returns the schemas that s applies to the same value.
+func (c *cycles) beside(s *jsonschema.Schema) ([]*jsonschema.Schema, error) {
 	var same []*jsonschema.Schema
 	for _, one := range []*jsonschema.Schema{s.Not, s.If, s.Then, s.Else} {
 		if one != nil {
@@ -156,8 +164,8 @@ func (c *circles) beside(s *jsonschema.Schema) ([]*jsonschema.Schema, error) {
 	return same, nil
 }
 
-// below notes the schemas of values inside of the one that s applies to.
-func (c *circles) below(s *jsonschema.Schema) {
+// below queues the schemas that s applies to inner values.
+func (c *cycles) below(s *jsonschema.Schema) {
 	for _, one := range []*jsonschema.Schema{
 		s.Items, s.AdditionalItems, s.AdditionalProperties, s.Contains, s.PropertyNames,
 		s.UnevaluatedItems, s.UnevaluatedProperties, s.ContentSchema,

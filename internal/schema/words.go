@@ -1,7 +1,10 @@
-package tools
+package schema
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,35 +16,47 @@ var nouns = map[string]string{
 	"number": "a number", "integer": "an integer", "null": "null",
 }
 
-// wantedOf is wanted for a schema that may refer to another, or be missing.
-func (e *explanation) wantedOf(s *jsonschema.Schema) string {
-	if s == nil {
-		return "a value"
-	}
-	if target := definition(e.root, s.Ref); target != nil {
-		s = target
-	}
-	return wanted(s)
-}
-
-// wanted says what a schema asks for.
+// wanted describes the values that a schema accepts.
 func wanted(s *jsonschema.Schema) string {
 	if allowed := allowedBy(s); allowed != nil {
 		return listed(allowed)
+	}
+	if isUnion(s) {
+		return "an object with exactly one of the fields " + strings.Join(propertyNames(s), ", ")
 	}
 	var types []string
 	for _, t := range typesOf(s) {
 		types = append(types, nouns[t])
 	}
-	noun := firstText(strings.Join(types, " or "), "a value")
-	noun += amount(s.MinItems, s.MaxItems, "") + amount(s.MinLength, s.MaxLength, " characters") + bounds(s)
+	noun := cmp.Or(strings.Join(types, " or "), "a value")
+	noun += amount(s.MinItems, s.MaxItems, "") + amount(s.MinLength, s.MaxLength, " characters") +
+		amount(s.MinProperties, s.MaxProperties, " fields") + bounds(s)
 	if s.Pattern != "" {
 		noun += " that matches " + s.Pattern
 	}
 	return noun
 }
 
-// listed names the values of an enumeration, up to a number of them.
+// isUnion reports whether an object has exactly one of the properties that a schema names.
+func isUnion(s *jsonschema.Schema) bool {
+	return s.MinProperties != nil && s.MaxProperties != nil && *s.MinProperties == 1 && *s.MaxProperties == 1 && isFalse(s.AdditionalProperties)
+}
+
+func propertyNames(s *jsonschema.Schema) []string {
+	if len(s.PropertyOrder) > 0 {
+		return s.PropertyOrder
+	}
+	return slices.Sorted(maps.Keys(s.Properties))
+}
+
+func fieldNames(s *jsonschema.Schema) string {
+	if len(s.Properties) == 0 {
+		return "there are no fields"
+	}
+	return "the fields are " + strings.Join(propertyNames(s), ", ")
+}
+
+// listed describes an enumeration. It names a limited number of values.
 func listed(allowed []any) string {
 	const most = 20
 	var texts []string
@@ -60,7 +75,7 @@ func listed(allowed []any) string {
 	return "one of " + strings.Join(texts, ", ")
 }
 
-// amount says how many items or characters a value may have.
+// amount describes how many elements, characters or fields a value may have.
 func amount(least, most *int, unit string) string {
 	switch {
 	case least != nil && most != nil && *least == *most:
@@ -75,7 +90,7 @@ func amount(least, most *int, unit string) string {
 	return ""
 }
 
-// bounds says how large a number may be.
+// bounds describes the range of a number.
 func bounds(s *jsonschema.Schema) string {
 	var text string
 	switch {
@@ -100,7 +115,7 @@ func bounds(s *jsonschema.Schema) string {
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// shown says what a model wrote, cut short.
+// shown describes a given value in few words.
 func shown(value any) string {
 	switch v := value.(type) {
 	case nil:

@@ -1,6 +1,7 @@
-package tools
+package schema
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -8,17 +9,18 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// A recursive schema is written out this deep, and less so when it then has more
-// parts than this. No schema is written out beyond the hard limit.
 const (
-	maxDepth  = 3
-	maxParts  = 200
+	// maxDepth is how many levels of a recursive schema are written out.
+	maxDepth = 3
+	// maxParts is the number of schemas above which fewer levels are written out.
+	maxParts = 200
+	// hardParts is the number of schemas above which no reference is written out.
 	hardParts = 2000
 )
 
-// plain returns a schema as every provider takes it: without references, lists
-// of types, alternatives that are null, and objects without properties. It may
-// allow more than the schema itself, which is what arguments are checked by.
+// plain returns a schema in the form that every provider accepts: without references,
+// lists of types, alternatives that are null, and objects without properties. It may
+// accept more values than the schema itself.
 func plain(root *jsonschema.Schema) *jsonschema.Schema {
 	var out *jsonschema.Schema
 	for depth := maxDepth; depth > 0; depth-- {
@@ -35,7 +37,7 @@ func plain(root *jsonschema.Schema) *jsonschema.Schema {
 type expansion struct {
 	root   *jsonschema.Schema
 	depth  int
-	within map[string]int // how often a reference is being written out
+	within map[string]int // how many levels of a reference surround the current place
 	parts  int
 }
 
@@ -52,7 +54,7 @@ func (e *expansion) expand(s *jsonschema.Schema) *jsonschema.Schema {
 			e.within[s.Ref]++
 			defer func() { e.within[s.Ref]-- }()
 			out = *target
-			out.Description = firstText(s.Description, target.Description)
+			out.Description = cmp.Or(s.Description, target.Description)
 		}
 	}
 	e.children(&out)
@@ -61,7 +63,7 @@ func (e *expansion) expand(s *jsonschema.Schema) *jsonschema.Schema {
 	return &out
 }
 
-// children replaces the schemas inside of a copy.
+// children replaces the schemas inside a copy.
 func (e *expansion) children(s *jsonschema.Schema) {
 	s.Properties = maps.Clone(s.Properties)
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -79,7 +81,7 @@ func (e *expansion) children(s *jsonschema.Schema) {
 	}
 }
 
-// simplify rewrites one schema, not those inside of it.
+// simplify rewrites one schema, without the schemas inside it.
 func simplify(s *jsonschema.Schema) {
 	s.Types = withoutNull(s.Types)
 	switch {
@@ -107,22 +109,22 @@ func simplify(s *jsonschema.Schema) {
 		s.Properties = map[string]*jsonschema.Schema{}
 	}
 	if reflect.ValueOf(*s).IsZero() {
-		// It would be written as true, which not every provider reads.
+		// It would be encoded as true, which some providers reject.
 		s.Description = "any JSON value"
 	}
 }
 
-// merge makes s the schema other, under its own title and description.
+// merge turns s into the schema other, and keeps the title and description of s.
 func merge(s, other *jsonschema.Schema) {
 	title, description, value := s.Title, s.Description, s.Default
 	empty := *s
 	empty.Title, empty.Description, empty.Default = "", "", nil
 	if !reflect.ValueOf(empty).IsZero() {
-		s.AllOf = append(s.AllOf, other) // both count
+		s.AllOf = append(s.AllOf, other) // both apply
 		return
 	}
 	*s = *other
-	s.Title, s.Description = firstText(title, s.Title), firstText(description, s.Description)
+	s.Title, s.Description = cmp.Or(title, s.Title), cmp.Or(description, s.Description)
 	if value != nil && string(value) != "null" {
 		s.Default = value
 	}
@@ -143,16 +145,7 @@ func dropNull(alternatives []*jsonschema.Schema) []*jsonschema.Schema {
 	return slices.DeleteFunc(slices.Clone(alternatives), isNull)
 }
 
-// isFalse reports whether a schema is the one that nothing fits.
+// isFalse reports whether a schema is the schema that accepts no value.
 func isFalse(s *jsonschema.Schema) bool {
 	return s != nil && s.Not != nil && reflect.ValueOf(*s.Not).IsZero()
-}
-
-func firstText(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }
