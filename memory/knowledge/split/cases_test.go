@@ -72,6 +72,7 @@ var splitCases = []splitCase{
 	{"markdown front matter without an end", split.Markdown, "---\ntitle: T\n\n# A\nx", "A", []string{": ---\ntitle: T", "A: # A\nx"}},
 	{"html comments and declarations", split.HTML, "<?xml version='1.0'?><p>a<!-- <h1>x</h1> -->b<!-->c<!--- d --->e<!x>f", "", []string{": abcef"}},
 	{"html scripts", split.HTML, "<p>a<script>x = '<h1>no</h1>'; <!-- <script> </script> --></script>b<style>p > a {}</style><template><h2>no</h2></template>c<noscript>d</noscript>", "", []string{": abc\n\nd"}},
+	{"html references without an end", split.HTML, "a&#222##222&ampx&notit;&#59;&amp", "", []string{": aÞ##222&x¬it;;&"}},
 	{"html preformatted", split.HTML, "<h1>A</h1><pre><code>if x {\n\ty &lt; z\n}\n\n# no heading</code></pre>", "A", []string{"A: A\n\nif x {\n\ty < z\n}\n\n# no heading"}},
 	{"pages", split.Pages, "\ufeffone\n\n  two\n\f\fthree\n===\n", "", []string{"Page 1: one\n\n  two", "Page 3: three\n==="}},
 	{"pages without a form feed", split.Pages, "a\rb", "", []string{"Page 1: a\rb"}},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	stdhtml "html"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 )
@@ -190,6 +191,11 @@ func (r *htmlReader) entity(at, end int) int {
 		stop++
 	}
 	text := stdhtml.UnescapeString(r.source[at:stop])
+	_, first := utf8.DecodeRuneInString(text)
+	for len(text) > first && text[len(text)-1] == r.source[stop-1] { // the text after a reference without ;
+		stop--
+		text = text[:len(text)-1]
+	}
 	r.glue()
 	switch {
 	case text == r.source[at:stop]:

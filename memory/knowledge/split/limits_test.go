@@ -157,6 +157,7 @@ func FuzzSplit(f *testing.F) {
 	f.Add("0A0A0!0A0A0!0!0A0AA0 \x060!0A0A", uint8(0), uint16(9), uint16(48))
 	f.Add("0\x18\x18<C>0<C0A0A0A0A0A<C>0<C>0<C>0  0", uint8(0), uint16(0), uint16(5))
 	f.Add(strings.Repeat("# {#a}\n", 8)+"\n\r {#a}\n", uint8(0), uint16(0), uint16(51))
+	f.Add("&#&#&&E#&#&#222##222\xf4d\xc3-\xf9)22#22#&", uint8(2), uint16(6), uint16(168))
 	f.Fuzz(func(t *testing.T, source string, format uint8, size, overlap uint16) {
 		s := split.Splitter{Size: 16 + int(size)%100}
 		s.Overlap = int(overlap) % (s.Size/2 + 1)

@@ -145,6 +145,9 @@ func (k *packer) flush() {
 	if n := len(k.pieces); p.End <= p.Start || n > 0 && p.End <= k.pieces[n-1].End { // it has only inserted text
 		return
 	}
+	if n := len(k.pieces); n > 0 && k.Overlap == 0 {
+		p.Start = max(p.Start, k.pieces[n-1].End) // the text of one character reference was cut
+	}
 	p.Tokens = k.Counter.Count(content)
 	k.pieces = append(k.pieces, p)
 }
