@@ -152,6 +152,12 @@ func (k *packer) flush() {
 	k.pieces = append(k.pieces, p)
 }
 
+// source returns the offset in the source of an offset in the text.
+func (k *packer) source(at int) int {
+	start, _ := k.origin(at, len(k.text))
+	return start
+}
+
 // windowBytes limits the bytes that are searched for each token of an overlap.
 const windowBytes = 12
 
@@ -188,7 +194,7 @@ func (k *packer) repeat(i item) {
 	if sentence > 0 {
 		begin = sentence
 	}
-	if begin < c.end {
+	if begin < c.end && k.source(begin) > k.source(c.start) { // not all but an inserted mark
 		k.cur = c
 		k.cur.start, k.cur.tokens, k.cur.first = begin, k.Counter.Count(text[begin:]), block{}
 		if begin >= c.block.start {
