@@ -88,7 +88,7 @@ func readAll(open func() (io.ReadCloser, error), most int64) (string, error) {
 		return "", err
 	}
 	if r == nil {
-		return "", fmt.Errorf("Open returned neither a reader nor an error: %w", memory.ErrInvalid)
+		return "", fmt.Errorf("neither a reader nor an error from Open: %w", memory.ErrInvalid)
 	}
 	var b strings.Builder
 	_, err = io.Copy(&b, io.LimitReader(&steady{Reader: r}, most+1))

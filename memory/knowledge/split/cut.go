@@ -103,7 +103,8 @@ func startsSentence(text string, at int) bool {
 }
 
 const (
-	scrapBytes = 16
+	// scrapBytes is less than [MinSize], as a byte can be a token and a last character several.
+	scrapBytes = 12
 	// maxCharacter limits the bytes of a character that is not cut.
 	maxCharacter = 64
 )

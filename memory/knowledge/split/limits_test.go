@@ -159,6 +159,8 @@ func FuzzSplit(f *testing.F) {
 	f.Add(strings.Repeat("# {#a}\n", 8)+"\n\r {#a}\n", uint8(0), uint16(0), uint16(51))
 	f.Add("&#&#&&E#&#&#222##222\xf4d\xc3-\xf9)22#22#&", uint8(2), uint16(6), uint16(168))
 	f.Add("<ul><li>one<li>a b c d e f g h i j k l m", uint8(2), uint16(0), uint16(7))
+	f.Add("[a[a[a[a[a[a[a[\u0091:a[a", uint8(2), uint16(0), uint16(8))
+	f.Add(">  ```\n>\t0", uint8(1), uint16(0), uint16(0))
 	f.Fuzz(func(t *testing.T, source string, format uint8, size, overlap uint16) {
 		s := split.Splitter{Size: 16 + int(size)%100}
 		s.Overlap = int(overlap) % (s.Size/2 + 1)

@@ -66,14 +66,29 @@ func (definitions) Transform(node *ast.Paragraph, reader text.Reader, pc parser.
 	}
 }
 
+// parse returns the syntax tree of a text, or nil if the parser panics. The text may be from
+// anyone, and a fault of the parser must not end the program.
+func parse(p parser.Parser, source []byte, pc parser.Context) (root ast.Node) {
+	defer func() {
+		if recover() != nil {
+			root = nil
+		}
+	}()
+	return p.Parse(text.NewReader(source), parser.WithContext(pc))
+}
+
 // parseMarkdown returns the top-level blocks of a text. Each block extends to the next one,
-// so that the blocks hold all text between them.
+// so that the blocks hold all text between them. It returns nil for a text that the parser
+// cannot read.
 func parseMarkdown(source string) *parsed {
 	p := &parsed{text: source}
 	p.open(nil)
 	body := p.frontMatter(skipMark(source))
 	m := markdownReader{parsed: p, source: unixLines(source[body:]), body: body, context: parser.NewContext()}
-	root := blockParser.Parse(text.NewReader(m.source), parser.WithContext(m.context))
+	root := parse(blockParser, m.source, m.context)
+	if root == nil {
+		return nil
+	}
 	start := 0
 	var open ast.Node
 	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
@@ -179,7 +194,10 @@ func (r references) Reference(label string) (parser.Reference, bool) {
 
 // inline returns a text without inline markup.
 func (m *markdownReader) inline(source []byte) string {
-	root := inlineParser.Parse(text.NewReader(source), parser.WithContext(references{parser.NewContext(), m.context}))
+	root := parse(inlineParser, source, references{parser.NewContext(), m.context})
+	if root == nil {
+		return label(string(source))
+	}
 	var b strings.Builder
 	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function returns no error
 		if !entering {
