@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 )
 
@@ -347,13 +350,9 @@ func TestReply(t *testing.T) {
 			t.Errorf("message %d:\ngot  %+v\nwant %+v", i, got, want)
 		}
 	}
-	image := llm.Assistant("")
-	image.Parts = []llm.Part{{Type: llm.PartImage, URL: "u"}}
-	_, err := llm.Generate(t.Context(), model(image), hello)
-	checkInvalid(t, err, "part of type image")
 	noted := llm.Assistant("a")
 	noted.Parts[0].Metadata = map[string]json.RawMessage{"k": json.RawMessage("1")}
-	_, err = llm.Generate(t.Context(), model(noted), hello)
+	_, err := llm.Generate(t.Context(), model(noted), hello)
 	checkInvalid(t, err, "part with metadata")
 	_, err = llm.Generate(t.Context(), model(llm.Message{Role: "boss"}), hello)
 	checkInvalid(t, err, "unknown role")
@@ -363,4 +362,38 @@ func TestReply(t *testing.T) {
 		}
 		break
 	}
+}
+
+// TestWholePartsAreStreamed proves that an image, a file and a part of another program pass
+// through a stream in their place among the texts.
+func TestWholePartsAreStreamed(t *testing.T) {
+	t.Parallel()
+	want := llm.Assistant("")
+	want.Parts = []llm.Part{
+		llm.Text("a"), {Type: llm.PartImage, MIMEType: "image/png", Data: []byte("x"), Signature: "s"}, llm.Text("b"),
+		llm.File("a.pdf", "application/pdf", []byte("y")),
+		{Type: llm.PartOther, Metadata: map[string]json.RawMessage{"k": json.RawMessage("1")}},
+		{Type: llm.PartReasoning, Text: "hm", Metadata: map[string]json.RawMessage{"k": json.RawMessage("1")}},
+	}
+	model := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] { return llm.Reply(want) })
+	got, err := llm.Generate(t.Context(), model, hello)
+	require.NoError(t, err)
+	assert.Equal(t, want.Parts, got.Parts)
+
+	image := llm.Part{Type: llm.PartImage, URL: "https://example.com/cat.png"}
+	got, err = llm.Generate(t.Context(), playing([]llm.Chunk{{Kind: llm.ChunkPart, Part: &image}}, nil), hello)
+	require.NoError(t, err, "an image without a text is a reply")
+	assert.Equal(t, []llm.Part{image}, got.Parts)
+	for name, part := range map[string]*llm.Part{"none": nil, "a text": {Type: llm.PartText, Text: "a"}, "not valid": {Type: llm.PartImage}} {
+		_, err := llm.Generate(t.Context(), playing([]llm.Chunk{{Kind: llm.ChunkPart, Part: part}}, nil), hello)
+		require.ErrorIs(t, err, llm.ErrMalformed, name)
+	}
+}
+
+// TestNullArgumentsAreNone proves that a tool call with the arguments null has none.
+func TestNullArgumentsAreNone(t *testing.T) {
+	t.Parallel()
+	got, err := llm.Generate(t.Context(), playing([]llm.Chunk{delta(0, "a", "now", "nu"), delta(0, "", "", "ll")}, nil), hello)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{}`, string(got.ToolCalls[0].Arguments))
 }

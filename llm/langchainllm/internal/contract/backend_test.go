@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,36 +77,30 @@ var backends = []backend{
 	{name: "bedrock", provider: langchainllm.Bedrock, open: openBedrock, say: sayBedrock, read: readAnthropic},
 }
 
-// each runs a test on every provider, as it is and with a Transport.
-func each(t *testing.T, test func(t *testing.T, b backend, wired bool)) {
+// each runs a test on every provider. The providers that a Transport knows have one.
+func each(t *testing.T, test func(t *testing.T, b backend)) {
 	t.Helper()
 	for _, b := range backends {
-		for _, wired := range []bool{false, true} {
-			if wired && !b.wires {
-				continue
-			}
-			name := b.name
-			if wired {
-				name += "/wired"
-			}
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				test(t, b, wired)
-			})
-		}
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, b)
+		})
 	}
 }
 
+// backendOf returns the backend with a name.
+func backendOf(name string) backend {
+	return backends[slices.IndexFunc(backends, func(b backend) bool { return b.name == name })]
+}
+
 // model opens a backend on a fake.
-func (b backend) model(t *testing.T, f *fake, wired bool) *langchainllm.Model {
+func (b backend) model(t *testing.T, f *fake) *langchainllm.Model {
 	t.Helper()
-	o := langchainllm.Options{Provider: b.provider, Name: b.name}
 	client := &http.Client{Transport: toServer{f.URL, http.DefaultTransport}}
-	if wired {
-		o.Transport = &langchainllm.Transport{Base: toServer{f.URL, http.DefaultTransport}}
-		client = o.Transport.Client()
+	if b.wires {
+		client = (&langchainllm.Transport{Base: client.Transport}).Client()
 	}
-	return langchainllm.New(b.open(t, f.URL, client), o)
+	return langchainllm.New(b.open(t, f.URL, client), langchainllm.Options{Provider: b.provider, Name: b.name})
 }
 
 func (b backend) bare(t *testing.T, f *fake) llms.Model {

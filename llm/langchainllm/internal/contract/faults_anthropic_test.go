@@ -91,7 +91,7 @@ var anthropicFaults = []fault{
 			`{"type":"content_block_start","index":2,"content_block":{"type":"text","text":""}}`,
 			`{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"ok"}}`, `{"type":"content_block_stop","index":2}`,
 			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}`, `{"type":"message_stop"}`)},
-		bare: failsWith("unknown content block type"), ours: wantText("ok"), wiredOnly: true,
+		bare: failsWith("unknown content block type"), ours: wantText("ok"),
 	},
 	{
 		name: "6 an error in the stream says nothing of its kind", backend: "anthropic",
@@ -122,7 +122,6 @@ var anthropicFaults = []fault{
 				t.Errorf("sent %v", got)
 			}
 		},
-		wiredOnly: true,
 	},
 	{
 		name: "5 only the first result of a message is sent", backend: "anthropic",
@@ -186,7 +185,6 @@ var anthropicFaults = []fault{
 				t.Errorf("sent back %s", got)
 			}
 		},
-		wiredOnly: true,
 	},
 	{
 		name: "7 reasoning goes with a temperature that is refused", backend: "anthropic",
@@ -279,6 +277,5 @@ var anthropicFaults = []fault{
 				t.Errorf("sent %s", s)
 			}
 		},
-		wiredOnly: true,
 	},
 }

@@ -79,7 +79,6 @@ var googleFaults = []fault{
 				t.Errorf("sent back %s", got)
 			}
 		},
-		wiredOnly: true,
 	},
 	{
 		name: "8 a busy server is asked for ten minutes", backend: "googleai",
@@ -136,7 +135,6 @@ var googleFaults = []fault{
 				t.Errorf("sent %s", s)
 			}
 		},
-		wiredOnly: true,
 	},
 	{
 		name: "8 the model of one call is that of the next", backend: "googleai",
@@ -254,7 +252,6 @@ var googleFaults = []fault{
 				t.Errorf("got %+v", got)
 			}
 		},
-		wiredOnly: true,
 	},
 	{
 		name: "a choice of a tool is dropped", backend: "googleai",
@@ -273,6 +270,5 @@ var googleFaults = []fault{
 				t.Errorf("sent %s", got)
 			}
 		},
-		wiredOnly: true,
 	},
 }

@@ -100,7 +100,6 @@ var openAIFaults = []fault{
 				t.Errorf("got %q", got)
 			}
 		},
-		wiredOnly: true,
 	},
 	{
 		name: "3 a stream that broke off is an answer", backend: "openai",
@@ -150,7 +149,6 @@ var openAIFaults = []fault{
 				t.Errorf("sent %v", got)
 			}
 		},
-		wiredOnly: true,
 	},
 	{
 		name: "a call that is null panics", backend: "openai",
@@ -182,7 +180,6 @@ var openAIFaults = []fault{
 				t.Errorf("got %v", e.RetryAfter)
 			}
 		},
-		wiredOnly: true,
 	},
 	{
 		name: "9 metadata is posted", backend: "openai",

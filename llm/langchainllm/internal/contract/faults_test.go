@@ -23,8 +23,6 @@ type fault struct {
 	bare func(ctx context.Context, m llms.Model, f *fake) string
 	// ours asks through the model.
 	ours func(t *testing.T, m llm.Model, f *fake)
-	// wiredOnly: it takes a Transport to mend it.
-	wiredOnly bool
 }
 
 var human = []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "hi")}
@@ -140,14 +138,8 @@ func TestFaults(t *testing.T) {
 				if shown := fault.bare(t.Context(), b.bare(t, f), f); shown == "" || shown == "<nil>" {
 					t.Error("langchaingo has no such fault any more")
 				}
-				if !fault.wiredOnly {
-					f := newFake(t, fault.answers...)
-					fault.ours(t, b.model(t, f, false), f)
-				}
-				if b.wires {
-					f := newFake(t, fault.answers...)
-					fault.ours(t, b.model(t, f, true), f)
-				}
+				f = newFake(t, fault.answers...)
+				fault.ours(t, b.model(t, f), f)
 			})
 		}
 	}

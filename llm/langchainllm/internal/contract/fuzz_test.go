@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm"
 )
@@ -33,16 +35,15 @@ func FuzzReply(f *testing.F) {
 		`{"choices":[{"message":{"content":"ab","tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`)
 	f.Add("data: "+delta(`{"content":"[{\"id\":\"1\",\"type\":\"\",\"function\":{\"name\":\"\",\"arguments\":\"x\"}}]"}`)+"\n", "{}")
 	f.Fuzz(func(t *testing.T, streamed, whole string) {
-		for _, wired := range []bool{false, true} {
-			transport := answering{streamed, whole}
-			o, client := langchainllm.Options{}, &http.Client{Transport: transport}
-			if wired {
-				o.Transport = &langchainllm.Transport{Base: transport}
-				client = o.Transport.Client()
-			}
+		transport := answering{streamed, whole}
+		wired := (&langchainllm.Transport{Base: transport}).Client()
+		for provider, client := range map[langchainllm.Provider]*http.Client{
+			langchainllm.OpenAI: wired, langchainllm.Generic: {Transport: transport},
+		} {
+			o := langchainllm.Options{Provider: provider}
 			h := ask(t, langchainllm.New(openOpenAI(t, "http://api", client), o), withTools(hello))
-			if h.err == nil && h.message.Role != llm.RoleAssistant {
-				t.Errorf("got neither a reply nor an error")
+			if h.err == nil {
+				assert.Equal(t, llm.RoleAssistant, h.message.Role)
 			}
 		}
 	})

@@ -23,7 +23,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		transport := &http.Transport{}
 		f := newFake(t, hanging(answer), hanging(answer), status(500, `{}`), answer)
 		wire := &langchainllm.Transport{Base: transport}
-		m := langchainllm.New(b.open(t, f.URL, wire.Client()), langchainllm.Options{Provider: b.provider, Transport: wire})
+		m := langchainllm.New(b.open(t, f.URL, wire.Client()), langchainllm.Options{Provider: b.provider})
 		for _, leave := range []bool{true, false} {
 			ctx, cancel := context.WithCancel(t.Context())
 			for c, err := range m.Stream(ctx, hello) {
