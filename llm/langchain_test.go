@@ -190,7 +190,7 @@ func TestLangChainReads(t *testing.T) {
 		{"usage that is none", ai(`{"content":"a","usage_metadata":{"input_tokens":"many"}}`), func(m llm.Message) bool { return m.Usage == nil }},
 		{"thinking", ai(`{"content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"redacted_thinking","data":"x"}]}`), func(m llm.Message) bool {
 			p := m.Parts[0]
-			return p.Type == llm.PartReasoning && p.Text == "hm" && p.Signature == "s" && m.Parts[1].Type == llm.PartOther
+			return p.Type == llm.PartReasoning && p.Text == "hm" && p.Signature == "s" && m.Parts[1].Type == llm.PartReasoning
 		}},
 		{"a block of another kind", ai(`{"content":[{"type":"tool_use","id":"1"},{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}`), func(m llm.Message) bool {
 			return m.Parts[0].Type == llm.PartOther && m.Text() == "a" && string(m.Parts[1].Metadata["cache_control"]) == `{"type":"ephemeral"}`

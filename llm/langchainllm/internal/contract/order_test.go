@@ -166,3 +166,16 @@ func TestToolCallsWithoutIDsAreTwo(t *testing.T) {
 	h := must(t, backendOf("ollama").model(t, f), withTools(hello))
 	assert.Equal(t, `add{"a":1} add{"a":2} now{}`, calls(h.message))
 }
+
+// TestStoredRedactedThinkingReachesClaude proves that redacted reasoning of a row that LangChain
+// stored goes back to Anthropic as it was.
+func TestStoredRedactedThinkingReachesClaude(t *testing.T) {
+	t.Parallel()
+	messages, err := llm.FromLangChain([]byte(`[{"type":"human","data":{"content":"hi"}},
+		{"type":"ai","data":{"content":[{"type":"redacted_thinking","data":"SECRET"},{"type":"text","text":"so"}]}},{"type":"human","data":{"content":"and?"}}]`))
+	require.NoError(t, err)
+	f := newFake(t, sayAnthropic(say("ok")))
+	must(t, backendOf("anthropic").model(t, f), llm.Request{Messages: messages})
+	sent := list(f.last(t).body["messages"])
+	assert.JSONEq(t, `[{"type":"redacted_thinking","data":"SECRET"},{"type":"text","text":"so"}]`, toJSON(sent[1]["content"]))
+}
