@@ -3,7 +3,9 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"strings"
+	"time"
 )
 
 // A PartType is the type of a [Part].
@@ -41,7 +43,7 @@ type Part struct {
 	// without text has a signature of reasoning that the provider does not show.
 	Signature string `json:"signature,omitempty"`
 	// Metadata is anything else that a provider, the caller or another program keeps
-	// with the part.
+	// with the part. Adapters read the key "cache_control"; see [Part.Cache].
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
@@ -65,6 +67,36 @@ func ImageURL(url string) Part { return Part{Type: PartImage, URL: url} }
 // afterwards.
 func File(name, mimeType string, data []byte) Part {
 	return Part{Type: PartFile, Name: name, MIMEType: mimeType, Data: data}
+}
+
+// cacheControlKey is the key of the mark in the metadata of a part.
+const cacheControlKey = "cache_control"
+
+// Cache returns a copy of p with a mark: the provider shall keep the request up to
+// and including p in its cache for ttl. Zero means the provider's default. Mark the
+// last part that is the same in every request, such as the last system message.
+//
+// The mark is for providers that cache on demand. Anthropic does, for 5 minutes, or
+// for an hour if ttl is longer than that; it allows 4 marks in a request, which
+// count for the tools, the system messages and the conversation, in this order.
+// OpenAI and Gemini cache by themselves, and adapters do not send the mark to
+// them; see [Request.CacheKey].
+//
+// The mark is kept in the Metadata, under "cache_control", in Anthropic's form.
+func (p Part) Cache(ttl time.Duration) Part {
+	control := map[string]string{"type": "ephemeral"}
+	switch {
+	case ttl > 5*time.Minute:
+		control["ttl"] = "1h"
+	case ttl > 0:
+		control["ttl"] = "5m"
+	}
+	p.Metadata = maps.Clone(p.Metadata)
+	if p.Metadata == nil {
+		p.Metadata = map[string]json.RawMessage{}
+	}
+	p.Metadata[cacheControlKey] = encode(control)
+	return p
 }
 
 // Clone returns a copy that shares nothing with p.

@@ -32,6 +32,9 @@ func settleOpenAI(d Dialect, body object, r *llm.Request) {
 			},
 		})
 	}
+	if d == OpenAI && r.CacheKey != "" {
+		body["prompt_cache_key"] = raw(r.CacheKey)
+	}
 	delete(body, "metadata")
 	if d == Mistral {
 		settleMistral(body, r)
