@@ -84,8 +84,8 @@ func (t *translation) conversation(r llm.Request) error {
 		var err error
 		switch m.Role {
 		case llm.RoleSystem:
-			if slices.ContainsFunc(m.Parts, isMedia) {
-				err = errors.New("the provider takes only text in a system message")
+			if i := slices.IndexFunc(m.Parts, isMedia); i >= 0 {
+				err = fmt.Errorf("part %d: the provider takes no part of type %s in a system message", i, m.Parts[i].Type)
 			}
 			if text := m.Text(); text != "" {
 				t.system = append(t.system, text)
