@@ -2,10 +2,14 @@ package contract_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"net/http"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/weft-go/weft/llm"
@@ -42,4 +46,29 @@ var bedrockFaults = []fault{
 			}
 		},
 	},
+}
+
+// malformedFrame returns a frame of AWS's event stream, with valid checksums, whose header has a
+// value of an unknown type.
+func malformedFrame() []byte {
+	header := append([]byte{3}, "foo\xff"...)
+	const prelude, checksum = 8, 4
+	frame := binary.BigEndian.AppendUint32(nil, uint32(prelude+checksum+len(header)+checksum))
+	frame = binary.BigEndian.AppendUint32(frame, uint32(len(header)))
+	frame = binary.BigEndian.AppendUint32(frame, crc32.ChecksumIEEE(frame))
+	frame = append(frame, header...)
+	return binary.BigEndian.AppendUint32(frame, crc32.ChecksumIEEE(frame))
+}
+
+// TestMalformedFrameIsAnError proves that a malformed frame is an error. The decoder runs on a
+// goroutine of the AWS SDK, so a panic of it would end the program.
+func TestMalformedFrameIsAnError(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/vnd.amazon.eventstream")
+		write(w, string(malformedFrame()))
+	})
+	h := ask(t, backendOf("bedrock").model(t, f), hello)
+	require.Error(t, h.err)
+	assert.Empty(t, h.text())
 }
