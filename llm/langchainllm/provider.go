@@ -48,7 +48,7 @@ func Detect(m llms.Model) Provider {
 // A profile describes what a provider of langchaingo does to a request and a reply.
 type profile struct {
 	// dialect is the form of the provider's API, if a Transport has to translate requests
-	// and replies. The fields up to think are then not used.
+	// and replies. The fields up to limitFails are then not used.
 	dialect wire.Dialect
 
 	// groupResults: the results of a turn have to be one message. Otherwise each has to be
@@ -62,8 +62,6 @@ type profile struct {
 	callsDeclared bool
 	// streamTools: the library returns the tool calls of a stream.
 	streamTools bool
-	// simpleSchema: the library takes only a simple schema, as a map.
-	simpleSchema bool
 	// omitsZero: the library does not send a temperature of zero.
 	omitsZero bool
 	// deaf: the library ignores the context of a call.
@@ -80,6 +78,8 @@ type profile struct {
 	// or a filter cut off.
 	limitFails bool
 
+	// simpleSchema: the library takes only a simple schema, as a map.
+	simpleSchema bool
 	// think: the library can ask for reasoning.
 	think bool
 	// tools: the library sends tools, and results with the ids of their calls.

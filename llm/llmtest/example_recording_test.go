@@ -18,13 +18,13 @@ func ExampleRecording() {
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // testdata needs no clean-up
 	path := filepath.Join(dir, "capital.jsonl")
 	capital := llm.Request{Messages: []llm.Message{llm.User("What is the capital of France?")}}
 
 	// go test -update
-	real := llmtest.NewScript(llmtest.Say("Paris.")) // stands for a model of a provider
-	model, err := llmtest.NewRecording(path, llmtest.RecordingOptions{Update: true, Model: real})
+	paris := llmtest.NewScript(llmtest.Say("Paris.")) // stands for a model of a provider
+	model, err := llmtest.NewRecording(path, llmtest.RecordingOptions{Update: true, Model: paris})
 	if err != nil {
 		panic(err)
 	}

@@ -131,7 +131,8 @@ func TestOnlyWholeRepliesAreRecorded(t *testing.T) {
 	require.NoError(t, err)
 	_, err = llm.Generate(t.Context(), r, hi)
 	require.ErrorIs(t, err, llm.ErrOverloaded)
-	for range r.Stream(t.Context(), hi) {
+	for _, err := range r.Stream(t.Context(), hi) {
+		require.NoError(t, err)
 		break
 	}
 	_, err = llm.Generate(t.Context(), r, hi)

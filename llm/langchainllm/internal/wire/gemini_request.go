@@ -106,28 +106,32 @@ func geminiBody(r *llm.Request, extra []string) (Body, error) {
 	if err != nil {
 		return nil, err
 	}
+	contents, err := geminiContents(r)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(contents); n > 0 && contents[n-1].Role == "model" {
+		return nil, errors.New("the conversation has to end with the user or with the result of a tool")
+	}
+	body := Body{"contents": raw(contents)}
+	if system != "" {
+		body["systemInstruction"] = raw(geminiContent{Parts: []object{{"text": raw(system)}}})
+	}
+	return body, nil
+}
+
+func geminiContents(r *llm.Request) ([]geminiContent, error) {
 	var contents []geminiContent
 	names := map[string]string{} // of tools, by the ids of their calls
 	for i := range r.Messages {
 		m := &r.Messages[i]
-		content := geminiContent{Role: "user", tools: m.Role == llm.RoleTool}
-		switch m.Role {
-		case llm.RoleSystem:
+		if m.Role == llm.RoleSystem {
 			continue
-		case llm.RoleUser:
-			content.Parts, err = geminiParts(m)
-			if len(content.Parts) == 0 {
-				content.Parts = []object{{"text": raw("")}}
-			}
-		case llm.RoleAssistant:
-			content.Role = "model"
-			content.Parts, err = geminiModelParts(m)
-			for _, call := range m.ToolCalls {
-				names[call.ID] = call.Name
-			}
-		case llm.RoleTool:
-			content.Parts, err = geminiResult(m, names)
 		}
+		for _, call := range m.ToolCalls {
+			names[call.ID] = call.Name
+		}
+		content, err := geminiContentOf(m, names)
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
@@ -138,14 +142,24 @@ func geminiBody(r *llm.Request, extra []string) (Body, error) {
 			contents = append(contents, content)
 		}
 	}
-	if n := len(contents); n > 0 && contents[n-1].Role == "model" {
-		return nil, errors.New("the conversation has to end with the user or with the result of a tool")
+	return contents, nil
+}
+
+func geminiContentOf(m *llm.Message, names map[string]string) (content geminiContent, err error) {
+	content = geminiContent{Role: "user", tools: m.Role == llm.RoleTool}
+	switch m.Role {
+	case llm.RoleAssistant:
+		content.Role = "model"
+		content.Parts, err = geminiModelParts(m)
+	case llm.RoleTool:
+		content.Parts, err = geminiResult(m, names)
+	case llm.RoleUser, llm.RoleSystem:
+		content.Parts, err = geminiParts(m)
+		if len(content.Parts) == 0 {
+			content.Parts = []object{{"text": raw("")}}
+		}
 	}
-	body := Body{"contents": raw(contents)}
-	if system != "" {
-		body["systemInstruction"] = raw(geminiContent{Parts: []object{{"text": raw(system)}}})
-	}
-	return body, nil
+	return content, err
 }
 
 // geminiParts returns the texts, images and files of a message.
