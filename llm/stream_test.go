@@ -370,7 +370,9 @@ func TestWholePartsAreStreamed(t *testing.T) {
 	t.Parallel()
 	want := llm.Assistant("")
 	want.Parts = []llm.Part{
-		llm.Text("a"), {Type: llm.PartImage, MIMEType: "image/png", Data: []byte("x"), Signature: "s"}, llm.Text("b"),
+		llm.Text("a"),
+		{Type: llm.PartImage, MIMEType: "image/png", Data: []byte("x"), Signature: "s"},
+		llm.Text("b"),
 		llm.File("a.pdf", "application/pdf", []byte("y")),
 		{Type: llm.PartOther, Metadata: map[string]json.RawMessage{"k": json.RawMessage("1")}},
 		{Type: llm.PartReasoning, Text: "hm", Metadata: map[string]json.RawMessage{"k": json.RawMessage("1")}},
