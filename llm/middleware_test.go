@@ -339,9 +339,7 @@ func TestLimitHonoursItsContext(t *testing.T) {
 			}
 			return last
 		}
-		if err := ask(time.Second); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, ask(time.Second))
 		if err := ask(time.Second); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want to be too late", err)
 		}
@@ -436,9 +434,7 @@ func TestTrace(t *testing.T) {
 		script := llmtest.NewScript(first, llmtest.Fail(errDown), llmtest.Reply{Chunks: []llm.Chunk{{Kind: "?"}}})
 		model := llm.Trace(script, hooks)
 		reply, err := llm.Generate(t.Context(), model, hello)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		e := ended[0]
 		if e.Reply.ID != reply.ID || e.Usage().Total != 5 || e.FirstChunk != time.Second || e.Duration != 3*time.Second || e.Chunks != 3 || e.Left || e.Err != nil {
 			t.Errorf("traced %+v", e)
@@ -486,9 +482,7 @@ func TestLog(t *testing.T) {
 level=WARN msg="model failed" model=m-1 messages=1 tools=1 error="llm: provider overloaded (status 503)" retryable=true status=503
 level=INFO msg="model was left" model=m-1 messages=1 chunks=1
 `
-	if got := b.String(); got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
+	assert.Equal(t, want, b.String())
 	quiet := llm.Log(llmtest.Echo{}, "m-1", slog.New(slog.DiscardHandler))
 	if _, err := llm.Generate(t.Context(), quiet, hello); err != nil {
 		t.Error(err)

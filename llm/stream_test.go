@@ -111,9 +111,7 @@ func TestGenerateAssembles(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			got, err := llm.Generate(t.Context(), playing(test.chunks, nil), hello)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if got.ID == "" {
 				t.Error("the reply has no id")
 			}
@@ -210,9 +208,7 @@ func TestStreamShowsWhatItCollects(t *testing.T) {
 	var said string
 	ids := map[string]bool{}
 	for chunk, err := range llm.Stream(t.Context(), model, hello, &reply) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !reflect.DeepEqual(reply, llm.Message{}) {
 			t.Error("the reply is there before the stream has ended")
 		}
@@ -303,9 +299,7 @@ func TestStreamEndsWithItsContext(t *testing.T) {
 					t.Errorf("got %v, want it to wrap %v", last, want)
 				}
 			}
-			if reply.Role != "" {
-				t.Errorf("got reply %+v, want none", reply)
-			}
+			assert.Empty(t, reply.Role)
 		})
 	}
 }
@@ -346,9 +340,7 @@ func TestReply(t *testing.T) {
 				want.ToolCalls[i].Arguments = json.RawMessage(`{}`)
 			}
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("message %d:\ngot  %+v\nwant %+v", i, got, want)
-		}
+		assert.Equal(t, want, got)
 	}
 	noted := llm.Assistant("a")
 	noted.Parts[0].Metadata = map[string]json.RawMessage{"k": json.RawMessage("1")}

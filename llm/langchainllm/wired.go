@@ -29,8 +29,6 @@ func (s *session) runWired(ctx context.Context) error {
 		return ctx.Err()
 	case !a.facts.Seen && !isPanic(a.err):
 		return m.refused(errors.Join(errNotWired, a.err))
-	case a.facts.Seen && a.facts.Status == 0 && a.err == nil:
-		return m.refused(errNotWired)
 	case a.facts.Failure != nil, a.err != nil:
 		return m.failed(&a)
 	case !a.facts.Decoded:

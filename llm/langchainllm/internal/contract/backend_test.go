@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
+	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/anthropic"
 	"github.com/tmc/langchaingo/llms/bedrock"
@@ -134,9 +135,7 @@ func streams(r *http.Request) bool {
 func openOpenAI(t *testing.T, url string, client *http.Client) llms.Model {
 	t.Helper()
 	m, err := openai.New(openai.WithToken("key-of-the-test"), openai.WithModel("gpt-4o"), openai.WithBaseURL(url), openai.WithHTTPClient(client))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -254,9 +253,7 @@ func str(v any) string {
 func openAnthropic(t *testing.T, url string, client *http.Client) llms.Model {
 	t.Helper()
 	m, err := anthropic.New(anthropic.WithToken("key-of-the-test"), anthropic.WithModel("claude-sonnet-4-5"), anthropic.WithBaseURL(url), anthropic.WithHTTPClient(client))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -379,9 +376,7 @@ func openGoogle(t *testing.T, _ string, client *http.Client) llms.Model {
 	t.Helper()
 	client = &http.Client{Transport: withKey{client.Transport}}
 	m, err := googleai.New(t.Context(), googleai.WithAPIKey("key-of-the-test"), googleai.WithRest(), googleai.WithDefaultModel("gemini-2.5-flash"), googleai.WithHTTPClient(client))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -477,9 +472,7 @@ func openBedrock(t *testing.T, url string, client *http.Client) llms.Model {
 		Region: "eu-central-1", BaseEndpoint: aws.String(url), HTTPClient: client, RetryMaxAttempts: 1,
 		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 	})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 

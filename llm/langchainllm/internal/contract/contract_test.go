@@ -46,9 +46,7 @@ func TestUsage(t *testing.T) {
 		case b.name == "bedrock":
 			want.Input, want.Total, want.Cached = 7, 11, 0 // the library does not read the cache's
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
+		assert.Equal(t, want, got)
 	})
 }
 
@@ -111,9 +109,7 @@ func TestHistory(t *testing.T) {
 		f := newFake(t, b.say(say("3")))
 		must(t, b.model(t, f), history())
 		s := b.read(f.last(t))
-		if s.System != "Be brief.\n\nBe kind." {
-			t.Errorf("sent instructions %q", s.System)
-		}
+		assert.Equal(t, "Be brief.\n\nBe kind.", s.System)
 		if want := historyTurns(b); !reflect.DeepEqual(s.Turns, want) {
 			t.Errorf("sent\n%s\nwant\n%s", toJSON(s.Turns), toJSON(want))
 		}
@@ -214,9 +210,7 @@ func TestNoToolsWanted(t *testing.T) {
 			}
 			return
 		}
-		if h.err != nil {
-			t.Fatal(h.err)
-		}
+		require.NoError(t, h.err)
 		if s := b.read(f.last(t)); len(s.Tools) > 0 && !strings.Contains(strings.ToLower(s.Choice), "none") {
 			t.Errorf("sent tools %v and choice %q", s.Tools, s.Choice)
 		}
@@ -376,9 +370,7 @@ func TestErrorsOfProviders(t *testing.T) {
 				if b.wires && strings.Contains(fmt.Sprintf("%v %+v", e, *e), "key-of-the-test") {
 					t.Errorf("the key is in %+v", e)
 				}
-				if n := len(f.requests()); n != 1 {
-					t.Errorf("%d requests, want 1", n)
-				}
+				assert.Len(t, f.requests(), 1)
 			})
 		})
 	}
@@ -390,9 +382,7 @@ func TestServerIsGone(t *testing.T) {
 		f := newFake(t, b.say(say("a")))
 		m := b.model(t, f)
 		f.Close()
-		if e := failure(t, m, hello, llm.ErrTransport); !e.Retryable() {
-			t.Errorf("got %+v", e)
-		}
+		assert.True(t, failure(t, m, hello, llm.ErrTransport).Retryable())
 	})
 }
 
@@ -511,9 +501,7 @@ func TestLeaveMidStream(t *testing.T) {
 			close(gone)
 		})
 		for c, err := range b.model(t, f).Stream(t.Context(), hello) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if c.Text != "" {
 				break
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/weft-go/weft/llm"
@@ -156,9 +157,7 @@ var anthropicFaults = []fault{
 		},
 		ours: func(t *testing.T, m llm.Model, f *fake) {
 			must(t, m, llm.Request{Messages: []llm.Message{{Role: llm.RoleSystem, Parts: []llm.Part{llm.Text("Be brief. "), llm.Text("Be kind.")}}, llm.User("hi")}})
-			if got := f.last(t).body["system"]; got != "Be brief. Be kind." {
-				t.Errorf("sent %q", got)
-			}
+			assert.Equal(t, "Be brief. Be kind.", f.last(t).body["system"])
 		},
 	},
 	{
@@ -216,9 +215,7 @@ var anthropicFaults = []fault{
 			return errorText(err)
 		},
 		ours: func(t *testing.T, m llm.Model, _ *fake) {
-			if got := reasoning(must(t, m, withTools(hello))); got != "Add them." {
-				t.Errorf("got %q", got)
-			}
+			assert.Equal(t, "Add them.", reasoning(must(t, m, withTools(hello))))
 		},
 	},
 	{
@@ -235,9 +232,7 @@ var anthropicFaults = []fault{
 		},
 		ours: func(t *testing.T, m llm.Model, f *fake) {
 			must(t, m, hello)
-			if got := f.last(t).body["max_tokens"]; got != 4096.0 {
-				t.Errorf("sent %v", got)
-			}
+			assert.Equal(t, 4096.0, f.last(t).body["max_tokens"])
 		},
 	},
 	{

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/mistral"
 	"github.com/tmc/langchaingo/llms/ollama"
@@ -29,18 +31,14 @@ type nativeFault struct {
 func nativeOllama(t *testing.T, f *fake) (llms.Model, *langchainllm.Model) {
 	t.Helper()
 	m, err := ollama.New(ollama.WithModel("qwen3"), ollama.WithServerURL(f.URL))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m, langchainllm.New(m, langchainllm.Options{})
 }
 
 func nativeMistral(t *testing.T, f *fake) (llms.Model, *langchainllm.Model) {
 	t.Helper()
 	m, err := mistral.New(mistral.WithAPIKey("key-of-the-test"), mistral.WithEndpoint(f.URL), mistral.WithModel("mistral-large"), mistral.WithMaxRetries(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m, langchainllm.New(m, langchainllm.Options{})
 }
 
@@ -52,9 +50,7 @@ func refusesTools(t *testing.T, m llm.Model, f *fake) {
 			t.Errorf("got %v", e)
 		}
 	}
-	if n := len(f.requests()); n != 0 {
-		t.Errorf("%d requests", n)
-	}
+	assert.Empty(t, f.requests())
 }
 
 var ollamaSays = jsonBody(`{"message":{"role":"assistant","content":"hey","thinking":"hm","tool_calls":[{"function":{"name":"add","arguments":{}}}]},"done":true}` + "\n")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/weft-go/weft/llm"
@@ -61,27 +62,21 @@ func unless(want, got string) string {
 func wantCalls(want string) func(*testing.T, llm.Model, *fake) {
 	return func(t *testing.T, m llm.Model, _ *fake) {
 		t.Helper()
-		if got := calls(must(t, m, withTools(hello)).message); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		assert.Equal(t, want, calls(must(t, m, withTools(hello)).message))
 	}
 }
 
 func wantText(want string) func(*testing.T, llm.Model, *fake) {
 	return func(t *testing.T, m llm.Model, _ *fake) {
 		t.Helper()
-		if got := must(t, m, withTools(hello)).text(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		assert.Equal(t, want, must(t, m, withTools(hello)).text())
 	}
 }
 
 func wantKind(kind error) func(*testing.T, llm.Model, *fake) {
 	return func(t *testing.T, m llm.Model, _ *fake) {
 		t.Helper()
-		if e := failure(t, m, hello, kind); !e.Retryable() {
-			t.Errorf("got %v", e)
-		}
+		assert.True(t, failure(t, m, hello, kind).Retryable())
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm"
 )
@@ -155,9 +157,7 @@ func ask(t *testing.T, m llm.Model, r llm.Request) heard {
 func must(t *testing.T, m llm.Model, r llm.Request) heard {
 	t.Helper()
 	h := ask(t, m, r)
-	if h.err != nil {
-		t.Fatalf("got %v", h.err)
-	}
+	require.NoError(t, h.err)
 	return h
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm"
 )
@@ -93,9 +95,7 @@ func TestThinkingWithTools(t *testing.T) {
 	if len(got) != 3 || !reflect.DeepEqual(got[1].Parts, parts) {
 		t.Errorf("sent back %q", got)
 	}
-	if n := len(list(f.last(t).body["messages"])); n != 3 {
-		t.Errorf("sent %d messages, want 3: one a turn", n)
-	}
+	assert.Len(t, list(f.last(t).body["messages"]), 3)
 }
 
 // TestNoThinking: where the API would refuse to reason it is not asked to.
@@ -107,15 +107,13 @@ func TestNoThinking(t *testing.T) {
 	unsigned.Messages = unsigned.Messages[:5] // the results of calls of another provider
 	none := withTools(hello)
 	none.Reasoning.Effort = llm.EffortNone
-	for i, r := range []llm.Request{forced, unsigned, none} {
+	for _, r := range []llm.Request{forced, unsigned, none} {
 		if r.Reasoning.Effort == "" {
 			r.Reasoning.Effort = llm.EffortHigh
 		}
 		f := newFake(t, sayAnthropic(say().calling(saidCall{"a", "add", `{"a":1}`})))
 		must(t, backends[3].model(t, f), r)
-		if got := f.last(t).body["thinking"]; got != nil {
-			t.Errorf("request %d: sent %v", i, got)
-		}
+		assert.Nil(t, f.last(t).body["thinking"])
 	}
 }
 
@@ -126,9 +124,7 @@ func TestMaxTokensOfOptions(t *testing.T) {
 		o := langchainllm.Options{Provider: b.provider, MaxTokens: 77}
 		client := (&langchainllm.Transport{Base: toServer{f.URL, http.DefaultTransport}}).Client()
 		must(t, langchainllm.New(b.open(t, f.URL, client), o), hello)
-		if got := settings(f.last(t))["max"]; got != 77.0 {
-			t.Errorf("sent %v", got)
-		}
+		assert.Equal(t, 77.0, settings(f.last(t))["max"])
 	})
 }
 
@@ -146,9 +142,7 @@ func TestRedactedThinking(t *testing.T) {
 	reply := must(t, m, r).message
 	r.Messages = append(r.Messages, reply, llm.ToolResult(reply.ToolCalls[0], "1"))
 	must(t, m, r)
-	if got := readAnthropic(f.last(t)).Turns[1].Parts[0]; got != `{"data":"SECRET","type":"redacted_thinking"}` {
-		t.Errorf("sent back %s", got)
-	}
+	assert.Equal(t, `{"data":"SECRET","type":"redacted_thinking"}`, readAnthropic(f.last(t)).Turns[1].Parts[0])
 }
 
 func TestGeminiThoughts(t *testing.T) {
@@ -207,9 +201,7 @@ func TestStopReasons(t *testing.T) {
 		for said, want := range map[string]llm.StopReason{"length": llm.StopLength, "filter": llm.StopFilter, "end": llm.StopEnd} {
 			s := say("some")
 			s.stop = said
-			if got := must(t, b.model(t, newFake(t, b.say(s))), hello).message.StopReason; got != want {
-				t.Errorf("%s: got %q, want %q", said, got, want)
-			}
+			assert.Equal(t, want, must(t, b.model(t, newFake(t, b.say(s))), hello).message.StopReason)
 		}
 	})
 }
