@@ -23,7 +23,7 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// A backend is a provider of langchaingo, and how its API is spoken.
+// A backend is a provider of langchaingo and the wire format of its API.
 type backend struct {
 	name     string
 	provider langchainllm.Provider
@@ -33,7 +33,7 @@ type backend struct {
 	read     func(asked) sent
 }
 
-// said is a reply, whatever the form.
+// said is a reply, independent of the wire format.
 type said struct {
 	texts           []string
 	calls           []saidCall
@@ -47,7 +47,7 @@ type saidCall struct{ id, name, arguments string }
 
 func (s said) text() string { return strings.Join(s.texts, "") }
 
-// sent is a request, whatever the form.
+// sent is a request, independent of the wire format.
 type sent struct {
 	System string
 	Turns  []turn
@@ -257,7 +257,7 @@ func openAnthropic(t *testing.T, url string, client *http.Client) llms.Model {
 	return m
 }
 
-// blocks is what the Messages API answers.
+// blocks returns the content of a reply of the Messages API.
 func blocks(s said) []object {
 	var out []object
 	if s.reasoning != "" {
@@ -350,7 +350,7 @@ func readAnthropic(a asked) sent {
 			default:
 				part = toJSON(block)
 			}
-			// The API makes one turn of messages of one role; so do we here.
+			// Join adjacent messages of one role, as the API does.
 			if n := len(s.Turns); n > 0 && s.Turns[n-1].Role == tn.Role && len(tn.Parts) == 0 {
 				s.Turns[n-1].Parts = append(s.Turns[n-1].Parts, part)
 				continue
@@ -380,7 +380,7 @@ func openGoogle(t *testing.T, _ string, client *http.Client) llms.Model {
 	return m
 }
 
-// withKey adds the key, which Google's client leaves to a client that it is given.
+// withKey adds the key. Google's client does not add it if the program sets the HTTP client.
 type withKey struct{ base http.RoundTripper }
 
 func (k withKey) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -102,7 +102,7 @@ func checkCalls(t *testing.T, b backend, got []llm.ToolCall, want []saidCall) {
 	}
 }
 
-// TestHistory sends a conversation with everything in it that providers lose.
+// TestHistory proves that a whole conversation is sent, with the parts that the libraries lose.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b backend) {
@@ -204,7 +204,7 @@ func TestNoToolsWanted(t *testing.T) {
 		r.ToolChoice.Mode = llm.ToolsNone
 		h := ask(t, b.model(t, f), r)
 		if b.name == "bedrock" {
-			// It wants the tools declared, and can not be told not to call them.
+			// The API wants the tools declared, and has no way to forbid a call.
 			if !errors.Is(h.err, llm.ErrBadRequest) || len(f.requests()) > 0 {
 				t.Errorf("got %v after %d requests, want a refusal", h.err, len(f.requests()))
 			}
@@ -283,7 +283,7 @@ func TestJSONOutput(t *testing.T) {
 	})
 }
 
-// TestSettings: what is set is sent, and what is not set is not made up.
+// TestSettings proves that settings are sent if they are set, and only then.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b backend) {
@@ -315,7 +315,7 @@ func TestSettings(t *testing.T) {
 	})
 }
 
-// settings reads them under any of their names.
+// settings returns the settings of a request under common names.
 func settings(a asked) object {
 	from := a.body
 	if c, ok := from["generationConfig"].(object); ok {
@@ -386,7 +386,7 @@ func TestServerIsGone(t *testing.T) {
 	})
 }
 
-// cut answers with the first bytes of an answer and then closes the connection.
+// cut sends the first bytes of a reply and then closes the connection.
 func cut(answer http.HandlerFunc, after int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		answer(&limited{ResponseWriter: w, left: after}, r)
@@ -409,8 +409,8 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestCutOff breaks a stream off after every few bytes: there is no answer that
-// is half of one.
+// TestCutOff proves that a stream that breaks off, at any place, is a retryable error and never
+// a reply.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b backend) {
@@ -510,7 +510,7 @@ func TestLeaveMidStream(t *testing.T) {
 	})
 }
 
-// hanging answers all but the end, and waits for the client to leave.
+// hanging sends a reply without its end, and waits until the client leaves.
 func hanging(answer http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		all := &recorded{header: http.Header{}}

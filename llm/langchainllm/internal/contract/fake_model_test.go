@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// modelFunc is a model of langchaingo of nobody's.
+// modelFunc is a model of langchaingo of an unknown provider.
 type modelFunc func(ctx context.Context, messages []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error)
 
 func (f modelFunc) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
@@ -46,7 +46,7 @@ func TestModelThatDoesNotStream(t *testing.T) {
 	}
 }
 
-// TestTail: a model that streams less than it says has the rest added.
+// TestTail proves that the text that a library did not stream is added at the end.
 func TestTail(t *testing.T) {
 	t.Parallel()
 	m := langchainllm.New(modelFunc(func(ctx context.Context, _ []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error) {
@@ -60,7 +60,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestTextLikeACall: text that only looks like a piece of a call is text.
+// TestTextLikeACall proves that text that looks like a piece of a call is text.
 func TestTextLikeACall(t *testing.T) {
 	t.Parallel()
 	const text = `[{"id":"1","type":"function","function":{"name":"add","arguments":"{}"}}]`
@@ -77,7 +77,7 @@ func TestTextLikeACall(t *testing.T) {
 	}
 }
 
-// TestSecondAnswer: what was shown of a garbled stream is never taken back.
+// TestSecondAnswer proves that the text that was yielded of a garbled stream is kept.
 func TestSecondAnswer(t *testing.T) {
 	t.Parallel()
 	broken := &llms.ContentChoice{Content: "Let me see.", ToolCalls: []llms.ToolCall{{ID: "1", FunctionCall: &llms.FunctionCall{Name: "add", Arguments: `{"a":`}}}}
@@ -119,8 +119,8 @@ func TestSecondAnswer(t *testing.T) {
 	}
 }
 
-// TestChoices: a choice for each block is one message, and its usage is not
-// added up.
+// TestChoices proves that the choices of a reply make one message, and that their usage is
+// counted once.
 func TestChoices(t *testing.T) {
 	t.Parallel()
 	info := map[string]any{"InputTokens": 5, "OutputTokens": 2, "CacheReadInputTokens": 4, "CacheCreationInputTokens": 1}
@@ -179,8 +179,8 @@ func TestOddReplies(t *testing.T) {
 }
 
 // TestMissingTransportIsAnError proves that a model without the Transport that it needs fails at
-// its first call with an error that names the remedy, and does not answer with half of what it
-// was asked. The conversation does not reach the provider.
+// its first call with an error that says what to do. The conversation does not reach the
+// provider.
 func TestMissingTransportIsAnError(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b backend) {

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// thoughtOut is a call that was reasoned about.
+// thoughtOut is a reply with reasoning and a tool call.
 var thoughtOut = said{reasoning: "Add them.", in: 10, out: 4}.calling(saidCall{"call_1", "add", `{"a":1}`})
 
 func silentReasoning(context.Context, []byte, []byte) error { return nil }
@@ -260,7 +260,7 @@ var anthropicFaults = []fault{
 		name: "that a tool failed is not told", backend: "anthropic",
 		answers: []http.HandlerFunc{sayAnthropic(say("ok"))},
 		bare: func(ctx context.Context, m llms.Model, f *fake) string {
-			// There is no way to say it.
+			// The library has no field for it.
 			if _, ok := reflect.TypeFor[llms.ToolCallResponse]().FieldByName("IsError"); ok {
 				return ""
 			}

@@ -38,8 +38,8 @@ var bedrockFaults = []fault{
 			if h := must(t, m, hello); h.text() != "Once" || h.message.StopReason != llm.StopLength {
 				t.Errorf("got %q, stopped by %q", h.text(), h.message.StopReason)
 			}
-			// Beside tools it is not streamed, and the library loses the text;
-			// the reason is still told.
+			// With tools, the reply is not streamed. The library loses its text but
+			// not its stop reason.
 			h := ask(t, m, withTools(hello))
 			if !errors.Is(h.err, llm.ErrEmpty) || h.chunks[len(h.chunks)-1].StopReason != llm.StopLength {
 				t.Errorf("got %v and %+v", h.err, h.chunks)

@@ -17,9 +17,8 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// nativeFault is a fault of a package of langchaingo that is refused tools: the
-// same servers are asked through llms/openai, as the backends ollama and mistral
-// of the other tests are.
+// nativeFault is a fault of a package of langchaingo that cannot be used with tools. The
+// backends ollama and mistral of the other tests use llms/openai with the same servers.
 type nativeFault struct {
 	name   string
 	open   func(t *testing.T, f *fake) (llms.Model, *langchainllm.Model)
@@ -42,7 +41,7 @@ func nativeMistral(t *testing.T, f *fake) (llms.Model, *langchainllm.Model) {
 	return m, langchainllm.New(m, langchainllm.Options{})
 }
 
-// refusesTools wants an error that says what to use instead, and no request.
+// refusesTools checks that a request with tools is an error that names an alternative, and is not sent.
 func refusesTools(t *testing.T, m llm.Model, f *fake) {
 	t.Helper()
 	for _, r := range []llm.Request{withTools(hello), {Messages: history().Messages}} {

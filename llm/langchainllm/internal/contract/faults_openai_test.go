@@ -31,7 +31,7 @@ var (
 	oneCall  = sayOpenAI(say().calling(saidCall{"a", "add", `{"a":1}`}))
 )
 
-// onlyWhole streams what comes first, and answers whole with the other.
+// onlyWhole returns a streamed reply, and then one that is not streamed.
 func onlyWhole(streamed, whole http.HandlerFunc) []http.HandlerFunc {
 	return []http.HandlerFunc{streamed, whole}
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A fault of langchaingo v0.1.14. The test of each shows the library at fault,
-// so that we notice when it is mended, and the model at right.
+// A fault is a fault of langchaingo v0.1.14. Its test shows that the library has it, so that we
+// notice when it is fixed, and that the model does not.
 type fault struct {
 	name    string
 	backend string
 	answers []http.HandlerFunc
-	// bare asks the library, and returns what shows the fault, or an empty text
-	// when it is not there any more.
+	// bare asks the library, and returns a text that shows the fault, or "" if the
+	// library does not have it.
 	bare func(ctx context.Context, m llms.Model, f *fake) string
-	// ours asks through the model.
+	// ours asks the model.
 	ours func(t *testing.T, m llm.Model, f *fake)
 }
 
@@ -36,7 +36,7 @@ var libraryTools = libraryTool(map[string]any{"type": "object", "properties": ma
 
 func silent(context.Context, []byte) error { return nil }
 
-// libraryCalls streams from the library, and returns its calls.
+// libraryCalls streams a reply of the library, and returns its tool calls.
 func libraryCalls(ctx context.Context, m llms.Model) string {
 	r, err := m.GenerateContent(ctx, human, libraryTools, llms.WithStreamingFunc(silent))
 	if err != nil {
@@ -51,7 +51,7 @@ func libraryCalls(ctx context.Context, m llms.Model) string {
 	return strings.Join(all, " ")
 }
 
-// unless returns got if it is not what a library without the fault gives.
+// unless returns got if it is not want, the result of a library without the fault.
 func unless(want, got string) string {
 	if got == want {
 		return ""
@@ -80,7 +80,7 @@ func wantKind(kind error) func(*testing.T, llm.Model, *fake) {
 	}
 }
 
-// libraryText streams from the library; an error is no text.
+// libraryText streams a reply of the library. After an error, text is empty.
 func libraryText(ctx context.Context, m llms.Model) (seen, text string, err error) {
 	r, err := m.GenerateContent(ctx, human, llms.WithStreamingFunc(func(_ context.Context, b []byte) error {
 		seen += string(b)
@@ -95,7 +95,7 @@ func libraryText(ctx context.Context, m llms.Model) (seen, text string, err erro
 	return seen, text, nil
 }
 
-// isSuccess shows a fault that is reported as an answer.
+// isSuccess returns the reply, which has to be an error.
 func isSuccess(ctx context.Context, m llms.Model, _ *fake) string {
 	_, text, err := libraryText(ctx, m)
 	if err != nil {

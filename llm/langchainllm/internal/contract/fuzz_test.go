@@ -12,8 +12,7 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// answering answers every request with a stream, and with whole when it is asked
-// for no stream.
+// answering replies to every request with a stream, or with whole if no stream is asked for.
 type answering struct{ streamed, whole string }
 
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -27,8 +26,8 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// FuzzReply: whatever a server streams, with a Transport and without one, what
-// comes of it is a message whose text is what was shown, or an error.
+// FuzzReply proves that any stream, with a Transport and without one, makes an error, or a message
+// whose text is the text that was yielded.
 func FuzzReply(f *testing.F) {
 	f.Add("data: "+delta(`{"content":"a"}`)+"\ndata: "+stopped+"\ndata: [DONE]\n", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`)
 	f.Add("data: "+delta(`{"content":"a","tool_calls":[{"index":1,"id":"x","type":"function","function":{"name":"f","arguments":"{"}},null]}`)+"\ndata: "+finished+"\n",

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// TestNothingIsLeftBehind: a stream that is left, cancelled, refused or ended
-// leaves no goroutine. It is not parallel, so that it sees its own only.
+// TestNothingIsLeftBehind proves that no goroutine is left after a stream that was left, cancelled,
+// rejected or read to its end. It is not parallel, so that it sees only its own goroutines.
 func TestNothingIsLeftBehind(t *testing.T) {
 	for _, b := range backends {
 		if !b.wires || b.name == "googleai" { // Google's client keeps connections of its own

@@ -39,8 +39,8 @@ func TestNativeMistral(t *testing.T) {
 	}
 }
 
-// TestMistralIgnoresItsContext: the caller is not kept waiting by a library that
-// does not listen.
+// TestMistralIgnoresItsContext proves that a cancelled call returns although the library ignores
+// its context.
 func TestMistralIgnoresItsContext(t *testing.T) {
 	t.Parallel()
 	answer := make(chan struct{})

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// reasoning returns what the reader of the stream saw of it.
+// reasoning returns the reasoning in the chunks.
 func reasoning(h heard) string {
 	var b strings.Builder
 	for _, c := range h.chunks {
@@ -42,8 +42,8 @@ func TestReasoningIsStreamedApart(t *testing.T) {
 	})
 }
 
-// TestReasoningEffort: what is asked for where it can be, and where not nothing
-// fails.
+// TestReasoningEffort proves that the effort is sent if the provider has such a setting, and is no
+// error otherwise.
 func TestReasoningEffort(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b backend) {
@@ -98,7 +98,7 @@ func TestThinkingWithTools(t *testing.T) {
 	assert.Len(t, list(f.last(t).body["messages"]), 3)
 }
 
-// TestNoThinking: where the API would refuse to reason it is not asked to.
+// TestNoThinking proves that no reasoning is asked for if the API would reject it.
 func TestNoThinking(t *testing.T) {
 	t.Parallel()
 	forced := withTools(hello)
@@ -166,7 +166,7 @@ func TestGeminiBlocksThePrompt(t *testing.T) {
 	}
 }
 
-// TestNoAnswer has replies that ended without an answer, and do not count as one.
+// TestNoAnswer proves that a reply that ended without content is an error.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	google := func(reason string) http.HandlerFunc {
@@ -206,8 +206,7 @@ func TestStopReasons(t *testing.T) {
 	})
 }
 
-// TestMistralIsStrict: it refuses a request with anything in it that it does not
-// know.
+// TestMistralIsStrict proves that Mistral's API gets no field that it would reject.
 func TestMistralIsStrict(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, sayOpenAI(say("ok")))
