@@ -14,24 +14,24 @@ import (
 	"github.com/weft-go/weft/internal/uuid"
 )
 
-// An assembly puts the chunks of a reply together.
+// An assembly builds a message from the chunks of a reply.
 type assembly struct {
 	id    string
-	own   bool // the id is ours and not the model's
+	own   bool // the id was made here, and not by the model
 	parts []Part
-	open  PartType // of the part that text is being added to
+	open  PartType // the type of the part to which text is appended
 	text  strings.Builder
 	calls map[int]*draft
 	end   *Chunk
 }
 
-// A draft is a tool call in the making.
+// A draft is a tool call that is not complete.
 type draft struct {
 	id, name, signature string
 	arguments           strings.Builder
 }
 
-// add takes a chunk, and stamps it with the message's id.
+// add adds a chunk, and sets its message id.
 func (a *assembly) add(c *Chunk) error {
 	if a.end != nil {
 		return malformed("a chunk of kind %q after the end", c.Kind)
@@ -44,6 +44,8 @@ func (a *assembly) add(c *Chunk) error {
 		a.write(PartText, c.Text, c.Signature)
 	case ChunkReasoning:
 		a.write(PartReasoning, c.Text, c.Signature)
+	case ChunkPart:
+		return a.addPart(c.Part)
 	case ChunkToolCall:
 		return a.addCall(c.ToolCall)
 	case ChunkEnd:
@@ -68,7 +70,7 @@ func (a *assembly) stamp(c *Chunk) error {
 	return nil
 }
 
-// write adds to the part that is open, or to a new one. A signature ends it.
+// write appends to the open part, or to a new one. A signature ends the part.
 func (a *assembly) write(t PartType, text, signature string) {
 	if text == "" && signature == "" {
 		return
@@ -84,7 +86,22 @@ func (a *assembly) write(t PartType, text, signature string) {
 	}
 }
 
-// flush ends the part that text was being added to.
+// addPart adds a whole part. A text part is an error: the texts of the chunks of
+// kind ChunkText have to be the text of the message.
+func (a *assembly) addPart(p *Part) error {
+	if p == nil || p.Type == PartText {
+		return malformed("a chunk of kind %q without a part, or with a text", ChunkPart)
+	}
+	if err := p.check(); err != nil {
+		return malformed("%w", err)
+	}
+	a.flush()
+	a.open = ""
+	a.parts = append(a.parts, p.Clone())
+	return nil
+}
+
+// flush ends the open part.
 func (a *assembly) flush() {
 	if a.text.Len() > 0 {
 		a.parts = append(a.parts, Part{Type: a.open, Text: a.text.String()})
@@ -123,7 +140,7 @@ func (a *assembly) addCall(d ToolCallDelta) error {
 	return nil
 }
 
-// message returns what the chunks amount to.
+// message returns the message that the chunks make.
 func (a *assembly) message() (Message, error) {
 	a.flush()
 	m := Message{ID: a.id, Role: RoleAssistant, Parts: a.parts}
@@ -138,7 +155,7 @@ func (a *assembly) message() (Message, error) {
 		}
 		m.ToolCalls = append(m.ToolCalls, call)
 	}
-	if m.StopReason != StopEnd && len(m.ToolCalls) == 0 && m.Text() == "" {
+	if m.StopReason != StopEnd && len(m.ToolCalls) == 0 && !m.says() {
 		if m.StopReason == StopFilter {
 			return Message{}, &Error{Kind: ErrContentFilter, Message: "the whole reply was held back", Err: ErrEmpty}
 		}
@@ -153,14 +170,24 @@ func (a *assembly) message() (Message, error) {
 	return m, nil
 }
 
-// complete says that the model came to the end of its reply, so that what is
-// wrong with it is its own doing.
+// says reports whether the message has a text or a part with content.
+func (m Message) says() bool {
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Text != "" && p.Type == PartText || p.Type != PartText && p.Type != PartReasoning {
+			return true
+		}
+	}
+	return false
+}
+
+// complete reports whether the model ended its reply by itself, so that a fault in
+// the reply is the model's.
 func (a *assembly) complete() bool {
 	return a.end != nil && a.end.StopReason != StopLength && a.end.StopReason != StopFilter
 }
 
-// finish returns the call. Arguments that are not JSON make it invalid when the
-// reply is complete; else they broke off, which is an error.
+// finish returns the call. In a complete reply, arguments that are not JSON make
+// the call invalid. In any other, the arguments broke off, which is an error.
 func (d *draft) finish(complete bool) (ToolCall, error) {
 	if d.name == "" {
 		return ToolCall{}, errors.New("no name")
@@ -170,10 +197,10 @@ func (d *draft) finish(complete bool) (ToolCall, error) {
 		call.ID = "call_" + rand.Text()
 	}
 	text := strings.TrimSpace(d.arguments.String())
-	if text == "" {
-		text = "{}"
+	if text == "" || text == "null" {
+		text = "{}" // some servers write null for no arguments
 	}
-	// Compact, so that the message is the same before and after it is stored.
+	// Compact JSON, so that the message is the same before and after it is stored.
 	var compact bytes.Buffer
 	err := json.Compact(&compact, []byte(text))
 	if err == nil && !utf8.ValidString(text) {

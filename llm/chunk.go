@@ -6,65 +6,67 @@ import (
 	"iter"
 )
 
-// A ChunkKind says what a [Chunk] carries.
+// A ChunkKind is the kind of a [Chunk].
 type ChunkKind string
 
-// The kinds of a chunk.
+// The kinds of a chunk, with the fields that each has.
 const (
-	ChunkText      ChunkKind = "text"      // Text: more of the answer
-	ChunkReasoning ChunkKind = "reasoning" // Text: more of the reasoning
-	ChunkToolCall  ChunkKind = "tool_call" // ToolCall: more of a tool call
+	ChunkText      ChunkKind = "text"      // Text: the next piece of the answer
+	ChunkReasoning ChunkKind = "reasoning" // Text: the next piece of the reasoning
+	ChunkPart      ChunkKind = "part"      // Part: a whole part, such as an image
+	ChunkToolCall  ChunkKind = "tool_call" // ToolCall: the next piece of a tool call
 	ChunkEnd       ChunkKind = "end"       // StopReason, Usage, Metadata
 )
 
-// A Chunk is a piece of a reply as it is streamed. Its JSON form has a key for
-// each field that is not empty, and "kind".
+// A Chunk is a piece of a streamed reply. Its JSON form has a key for each field
+// that is not empty, and "kind".
 //
-// A stream may mix the kinds in any order, but for ChunkEnd, which is the last
-// and comes once. A model that has nothing to tell may leave it out; then the
-// reply must hold a text or a tool call, as nothing else says that the stream
-// did not break off.
+// A stream can mix the kinds in any order. ChunkEnd is the last chunk and occurs
+// once. A model without a stop reason and usage can omit it; the reply must then
+// have a text or a tool call, because an empty stream counts as one that broke off.
 type Chunk struct {
 	Kind ChunkKind `json:"kind"`
-	// MessageID is the id that the message will have, the same on all chunks.
-	// A model leaves it empty unless it knows one that no other message of any
-	// conversation has; [Stream] then makes one up.
+	// MessageID is the id of the message. It is the same on all chunks. A model
+	// sets it only to an id that no other message of any conversation has; if it
+	// is empty, [Stream] sets it.
 	MessageID string `json:"message_id,omitempty"`
-	// Text is appended to the text, or the reasoning, so far. It may end
-	// within a character.
+	// Text is appended to the text or the reasoning before it. It can end within
+	// a character.
 	Text string `json:"text,omitempty"`
-	// Signature, on a chunk of reasoning or text, ends the part so far with its
-	// signature, which is whole; see [Part].
+	// Signature ends the current text or reasoning part. It is the whole
+	// signature of that part; see [Part].
 	Signature string `json:"signature,omitempty"`
-	// ToolCall adds to one of the tool calls.
+	// Part is a whole part. It is never a plain text, which is of kind ChunkText.
+	Part *Part `json:"part,omitempty"`
+	// ToolCall is a piece of a tool call.
 	ToolCall ToolCallDelta `json:"tool_call,omitzero"`
-	// StopReason says why the reply ended.
+	// StopReason is why the reply ended.
 	StopReason StopReason `json:"stop_reason,omitempty"`
 	// Usage is what the whole reply cost. Nil means unknown.
 	Usage *Usage `json:"usage,omitempty"`
-	// Metadata becomes that of the message.
+	// Metadata is the metadata of the message.
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
-// A ToolCallDelta is a piece of a tool call. The pieces of one call have one
-// index; those of several calls may be mixed.
+// A ToolCallDelta is a piece of a tool call. The pieces of one call have the same
+// index. The pieces of several calls can be interleaved.
 type ToolCallDelta struct {
-	// Index tells the calls of a reply apart, and orders them.
+	// Index is the place of the call among the calls of the reply.
 	Index int `json:"index"`
-	// ID and Name are whole, on one piece at least. A model that has no ids
-	// leaves ID empty, and the call is given one.
+	// ID and Name are set, and whole, on at least one piece of a call. A model
+	// without ids leaves ID empty, and [Stream] sets the id of the call.
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
-	// Arguments is appended to the JSON so far.
+	// Arguments is appended to the JSON before it.
 	Arguments string `json:"arguments,omitempty"`
-	// Signature is whole, on one piece; see [ToolCall].
+	// Signature is the whole signature, on one piece; see [ToolCall].
 	Signature string `json:"signature,omitempty"`
 }
 
-// Reply is the stream of a model that has its whole answer at once. It ends
-// with a ChunkEnd. A message that is not an assistant's, is not valid or has
-// what can not be streamed, such as an image or a part with metadata, is an error
-// wrapping [ErrInvalid].
+// Reply returns the stream of a model that has its whole answer at once. It ends
+// with a ChunkEnd. The stream fails with [ErrInvalid] if the message is not valid,
+// is not an assistant's, or has a text or a tool call with metadata, which cannot
+// be streamed.
 func Reply(m Message) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		chunks, err := m.chunks()
@@ -90,15 +92,15 @@ func (m Message) chunks() ([]Chunk, error) {
 	var chunks []Chunk
 	for _, part := range m.Parts {
 		kind := ChunkText
-		switch part.Type {
-		case PartText:
-		case PartReasoning:
+		switch {
+		case part.Type == PartText && len(part.Metadata) > 0:
+			return nil, fmt.Errorf("llm: reply: part with metadata: %w", ErrInvalid)
+		case part.Type == PartText:
+		case part.Type == PartReasoning && len(part.Metadata) == 0:
 			kind = ChunkReasoning
 		default:
-			return nil, fmt.Errorf("llm: reply: part of type %s: %w", part.Type, ErrInvalid)
-		}
-		if len(part.Metadata) > 0 {
-			return nil, fmt.Errorf("llm: reply: part with metadata: %w", ErrInvalid)
+			chunks = append(chunks, Chunk{Kind: ChunkPart, MessageID: m.ID, Part: &part})
+			continue
 		}
 		chunks = append(chunks, Chunk{Kind: kind, MessageID: m.ID, Text: part.Text, Signature: part.Signature})
 	}

@@ -92,7 +92,26 @@ func ExampleFallback() {
 		panic(err)
 	}
 	fmt.Println(reply.Text())
-	// Output: No.
+	for _, failed := range reply.PassedOver() {
+		fmt.Println(failed.Model, "failed:", failed.Error)
+	}
+	// Output:
+	// No.
+	// model 1 of 2 failed: llm: context too long
+}
+
+// If every model fails, the error has the error of each.
+func ExampleModelError() {
+	small := llmtest.NewScript(llmtest.Fail(&llm.Error{Kind: llm.ErrAuth, Provider: "small"}))
+	large := llmtest.NewScript(llmtest.Fail(&llm.Error{Kind: llm.ErrOverloaded, Provider: "large"}))
+	_, err := llm.Generate(context.Background(), llm.Fallback(small, large), question)
+	fmt.Println(err)
+	first, _ := errors.AsType[*llm.ModelError](err)
+	fmt.Println(first.Model, errors.Is(first, llm.ErrAuth))
+	// Output:
+	// llm: fallback: model 1 of 2: llm: small: not allowed
+	// llm: fallback: model 2 of 2: llm: large: provider overloaded
+	// model 1 of 2 true
 }
 
 // Middleware is put around a model from the inside out: every attempt waits for

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
@@ -101,4 +102,24 @@ func ExampleMessage_String() {
 	// Output:
 	// user: What day is it?
 	// assistant: clock({})
+}
+
+// The instructions are the same in every request. With a mark, a provider that caches on demand
+// keeps them.
+func ExampleMessage_Cache() {
+	instructions := llm.System("A long text about the products of the shop.").Cache(time.Hour)
+	request := llm.Request{Messages: []llm.Message{instructions, llm.User("Do you have red boats?")}, CacheKey: "shop"}
+	stored, err := json.Marshal(request.Messages[0].Parts[0].Metadata)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(string(stored))
+	// Output: {"cache_control":{"ttl":"1h","type":"ephemeral"}}
+}
+
+func ExamplePart_Cache() {
+	report := llm.File("report.pdf", "application/pdf", []byte("%PDF-1.7")).Cache(0)
+	question := llm.User("Sum it up.", report)
+	fmt.Println(string(question.Parts[1].Metadata["cache_control"]))
+	// Output: {"type":"ephemeral"}
 }

@@ -2,19 +2,59 @@ package llm
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 )
 
-// Fallback returns a model that asks the first of models, and when that fails
-// the next, until one answers. It goes on after every error but [ErrInvalid]
-// and that of a context that is done: what one model refuses, as it is too long
-// or filtered, another may take.
+// A ModelError is the error of one of the models of a [Fallback].
+type ModelError struct {
+	// Model is the result of the model's String method, or "model 1 of 2" if it has
+	// none. A model in a [Retry], [Limit], [Trace] or [Log] keeps its name.
+	Model string
+	Err   error
+}
+
+// Error returns the model's name and its error.
+func (e *ModelError) Error() string { return fmt.Sprintf("llm: fallback: %s: %v", e.Model, e.Err) }
+
+// Unwrap returns the model's error.
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// A PassedOver is a model that failed before another one replied.
+type PassedOver struct {
+	Model string `json:"model"` // see [ModelError]
+	Error string `json:"error"` // the text of its error
+}
+
+// fallbackKey is the key of the metadata that [Message.PassedOver] reads.
+const fallbackKey = "fallback"
+
+// PassedOver returns the models of a [Fallback] that failed before the one that
+// wrote the message, in the order in which they were asked. It is empty if the first
+// model wrote the message.
+func (m Message) PassedOver() []PassedOver {
+	var failed []PassedOver
+	if json.Unmarshal(m.Metadata[fallbackKey], &failed) != nil {
+		return nil
+	}
+	return failed
+}
+
+// Fallback returns a model that asks the first of models. If that fails, it asks the
+// next, until one replies. It continues after every error except [ErrInvalid] and
+// that of a context that is done: a request that is too long for one model, or that
+// one model's filter rejects, can succeed with another.
 //
-// Once a chunk has been passed on there is no other answer; the error is passed
-// on. To fall back from a stream that breaks off too, hold replies back with
-// [RetryPolicy].Whole. When every model failed, the error joins theirs.
+// [Message.PassedOver] of a reply returns the models that failed, provided that the
+// stream of the model that replied has a ChunkEnd. If every model fails, the error
+// joins a [*ModelError] for each.
+//
+// After Fallback has passed on a chunk it does not ask another model, and passes on
+// the error. To fall back from a stream that breaks off, too, use a [Retry] with
+// [RetryPolicy].Whole as the inner model.
 func Fallback(models ...Model) Model {
 	return ModelFunc(func(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
 		return func(yield func(Chunk, error) bool) {
@@ -24,11 +64,11 @@ func Fallback(models ...Model) Model {
 			}
 			var failures []error
 			for i, m := range models {
-				passed, err := relay(streamOf(ctx, m, r), yield)
+				passed, err := relay(withFailures(streamOf(ctx, m, r), failures), yield)
 				if err == nil {
 					return
 				}
-				failures = append(failures, fmt.Errorf("llm: model %d of %d: %w", i+1, len(models), err))
+				failures = append(failures, &ModelError{Model: modelName(m, i, len(models)), Err: err})
 				if passed || ctx.Err() != nil || errors.Is(err, ErrInvalid) {
 					break
 				}
@@ -36,4 +76,60 @@ func Fallback(models ...Model) Model {
 			yield(Chunk{}, errors.Join(failures...))
 		}
 	})
+}
+
+// A wrapper is a model around another one, whose name it has.
+type wrapper struct {
+	ModelFunc
+	inner Model
+}
+
+func (w wrapper) unwrap() Model { return w.inner }
+
+// modelName returns the name of a model in errors.
+func modelName(m Model, i, count int) string {
+	for {
+		if named, ok := m.(fmt.Stringer); ok {
+			return named.String()
+		}
+		w, ok := m.(interface{ unwrap() Model })
+		if !ok {
+			return fmt.Sprintf("model %d of %d", i+1, count)
+		}
+		m = w.unwrap()
+	}
+}
+
+// withFailures adds the failures to the metadata of a stream.
+func withFailures(chunks iter.Seq2[Chunk, error], failures []error) iter.Seq2[Chunk, error] {
+	if len(failures) == 0 {
+		return chunks
+	}
+	return func(yield func(Chunk, error) bool) {
+		for c, err := range chunks {
+			if err == nil && c.Kind == ChunkEnd {
+				c.Metadata = addFailures(c.Metadata, failures)
+			}
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
+}
+
+func addFailures(metadata map[string]json.RawMessage, failures []error) map[string]json.RawMessage {
+	var all []PassedOver
+	for _, err := range failures {
+		if e, ok := errors.AsType[*ModelError](err); ok {
+			all = append(all, PassedOver{Model: e.Model, Error: e.Err.Error()})
+		}
+	}
+	// The model that replied can be a Fallback itself.
+	all = append(all, Message{Metadata: metadata}.PassedOver()...)
+	metadata = maps.Clone(metadata)
+	if metadata == nil {
+		metadata = map[string]json.RawMessage{}
+	}
+	metadata[fallbackKey] = encode(all)
+	return metadata
 }

@@ -13,12 +13,12 @@ import (
 // JSON array of {"type", "data"}. Python's messages_from_dict and JavaScript's
 // mapStoredMessagesToChatMessages read it.
 //
-// A message that [FromLangChain] has read is written as it was: its unknown
-// keys, its nulls and its own way to write content come back, except where the
-// message has been changed since. LangChain has two lists for the tool calls of
-// a message, so calls that are invalid come after the others.
+// A message that [FromLangChain] returned is written as it was read, with its
+// unknown keys, its nulls and its form of content, except for fields that were
+// changed since. LangChain has two lists for the tool calls of a message, so
+// invalid calls are written after the valid ones.
 //
-// A message that is not valid is an error wrapping [ErrInvalid].
+// If a message is not valid, the error wraps [ErrInvalid].
 func ToLangChain(messages []Message) (json.RawMessage, error) {
 	entries := make([]object, len(messages))
 	for i, m := range messages {
@@ -30,26 +30,26 @@ func ToLangChain(messages []Message) (json.RawMessage, error) {
 	return encode(entries), nil
 }
 
-// FromLangChain returns the messages that LangChain stored: what Python's
-// messages_to_dict and JavaScript's mapChatMessagesToStoredMessages write, of
-// any version. Null stands for no messages.
+// FromLangChain reads messages that LangChain stored. It reads the output of
+// Python's messages_to_dict and of JavaScript's mapChatMessagesToStoredMessages,
+// of any version. Null means no messages.
 //
-//   - A human message is of role user, an ai message of role assistant. A
-//     function message answers the function_call before it as a tool message
-//     does; a chat (or generic) message has the role that it names, or else
-//     that of the user. A chunk is read as the message of its kind.
-//   - Content is text, or a list of blocks: texts, images, files and reasoning
-//     become parts of their types, anything else a [PartOther].
-//   - Tool calls without an id are given one; what is in invalid_tool_calls has
+//   - A human message has the role user, an ai message the role assistant. A
+//     function message is a tool message that answers the function_call before
+//     it. A chat or generic message has the role that it names, or else the role
+//     user. A chunk is read as a message of its kind.
+//   - The content is a text or a list of blocks. Texts, images, files and
+//     reasoning, also redacted, become parts of their types; any other block
+//     becomes a [PartOther]. If the content is empty, contentBlocks is read.
+//   - A tool call without an id gets one. A call of invalid_tool_calls has
 //     [ToolCall.Invalid] set.
-//   - response_metadata becomes Metadata, and says the StopReason.
-//   - A remove message takes the message of its id out of those before it, or
-//     all of them, and is gone.
+//   - response_metadata becomes Metadata. Its finish reason becomes StopReason.
+//   - A remove message removes the message of its id, or all messages, from those
+//     before it.
 //
-// Whatever else a message, a block or a call holds is kept in its Metadata, most
-// of it under the key "langchain", for [ToLangChain] to write again. Data that
-// can not be read, or would make a message that is not valid, is an error
-// wrapping [ErrInvalid].
+// All other fields of a message, a block or a call are kept in its Metadata, most
+// of them under the key "langchain", so that [ToLangChain] can write them. If data
+// cannot be read, or a message is not valid, the error wraps [ErrInvalid].
 func FromLangChain(data []byte) ([]Message, error) {
 	messages, err := readLangChain(data)
 	if err != nil {
@@ -88,7 +88,7 @@ func readLangChain(data []byte) ([]Message, error) {
 	return messages, nil
 }
 
-// removeAll is the id by which a remove message means every message.
+// removeAll is the id in a remove message that removes all messages.
 const removeAll = "__remove_all__"
 
 func removed(messages []Message, entry object) ([]Message, error) {
@@ -98,12 +98,13 @@ func removed(messages []Message, entry object) ([]Message, error) {
 	}
 	i := slices.IndexFunc(messages, func(m Message) bool { return m.ID != "" && m.ID == id })
 	if i < 0 {
-		return nil, fmt.Errorf("removes %q, which is not before it", id)
+		return nil, fmt.Errorf("removes %q, which is not among the messages before it", id)
 	}
 	return slices.Delete(messages, i, i+1), nil
 }
 
-// langChainTypes are the types of messages by role, the role's own first.
+// langChainTypes are the types of messages by role. The first is the one that is
+// written.
 var langChainTypes = map[Role][]string{
 	RoleSystem:    {"system", "SystemMessageChunk", "developer"},
 	RoleUser:      {"human", "HumanMessageChunk", "user"},
@@ -120,8 +121,8 @@ func roleOfType(name string) (Role, bool) {
 	return "", false
 }
 
-// langChainRole returns the role of a type of message. That of a chat message
-// is in its data.
+// langChainRole returns the role of a type of message. named is the role in the
+// data of a chat message.
 func langChainRole(typ, named string) (Role, error) {
 	switch typ {
 	case "chat", "generic", "ChatMessageChunk":
@@ -137,11 +138,11 @@ func langChainRole(typ, named string) (Role, error) {
 	return role, nil
 }
 
-// langChain returns the message as an entry of LangChain's.
+// langChain returns the message as an entry of LangChain's list.
 func (m Message) langChain() object {
 	kept, rest := takeRest(m.Metadata)
 	m.Metadata = kept
-	// When its calls were taken out, the provider's own form of them goes too.
+	// If the calls were removed, remove their provider's form, too.
 	stripped := rest.Calls && len(m.ToolCalls) == 0
 	if stripped {
 		m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), Part.isLangChainCall)
@@ -163,12 +164,15 @@ func (m Message) langChain() object {
 	return entry
 }
 
-// langChainData returns what the fields of the message say. Its Metadata is
-// without the rest.
+// langChainData returns the fields of the message in LangChain's form. Its
+// Metadata is without the rest.
 func (m Message) langChainData(form string) object {
 	data := object{
 		"content":           langChainContent(m.Parts, form),
 		"additional_kwargs": json.RawMessage("{}"),
+	}
+	if form == formContentBlocks {
+		data["content"], data[contentBlocksKey] = encode(""), data["content"]
 	}
 	data.set("id", m.ID)
 	data.set("name", m.Name)

@@ -6,17 +6,44 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // The forms of a rest.
 const (
-	formBlocks   = "blocks"
-	formString   = "string"
-	formThinking = "thinking"
+	formBlocks        = "blocks"
+	formContentBlocks = "contentBlocks"
+	formString        = "string"
+	formThinking      = "thinking"
+	formReasoning     = "reasoning"
 )
 
-// readContent reads content, and returns the form that would not be chosen for
-// its parts.
+// contentBlocksKey is the key at which JavaScript can store a content instead of
+// at "content".
+const contentBlocksKey = "contentBlocks"
+
+// redactedPrefix marks the signature of reasoning whose text Anthropic does not
+// show. Package langchainllm uses the same prefix.
+const redactedPrefix = "redacted_thinking:"
+
+// readAnyContent reads the content of a message, or its contentBlocks if the
+// content is empty.
+func readAnyContent(data object) ([]Part, string, error) {
+	var blocks []json.RawMessage
+	theirs := data[contentBlocksKey]
+	if len(theirs) > 0 && json.Unmarshal(theirs, &blocks) != nil {
+		return nil, "", errors.New("contentBlocks is not a list")
+	}
+	parts, form, err := readContent(data["content"])
+	if err != nil || len(parts) > 0 || len(blocks) == 0 {
+		return parts, form, err
+	}
+	parts, _, err = readContent(theirs)
+	return parts, formContentBlocks, err
+}
+
+// readContent reads a content. The form is not empty if [langChainContent] would
+// by itself write the parts in another one.
 func readContent(content json.RawMessage) ([]Part, string, error) {
 	if len(content) == 0 || string(content) == "null" {
 		return nil, "", nil
@@ -43,7 +70,7 @@ func readContent(content json.RawMessage) ([]Part, string, error) {
 	return parts, "", nil
 }
 
-// isPlain says that parts can be written as one text.
+// isPlain reports whether parts can be written as one text.
 func isPlain(parts []Part) bool {
 	switch len(parts) {
 	case 0:
@@ -56,7 +83,7 @@ func isPlain(parts []Part) bool {
 }
 
 func langChainContent(parts []Part, form string) json.RawMessage {
-	if form != formBlocks && isPlain(parts) {
+	if form == "" && isPlain(parts) {
 		return encode(Message{Parts: parts}.Text())
 	}
 	blocks := make([]json.RawMessage, len(parts))
@@ -93,11 +120,12 @@ func readBlock(block json.RawMessage) (Part, error) {
 	return p, nil
 }
 
-// keysOf are the keys of a block that a part of text has a field for.
+// keysOf are the keys of a block for which a text or reasoning part has a field.
 var keysOf = map[string][]string{
-	"text":      {"type", "text", "extras"},
-	"reasoning": {"type", "reasoning", "extras"},
-	"thinking":  {"type", "thinking", "signature"},
+	"text":              {"type", "text", "extras"},
+	"reasoning":         {"type", "reasoning", "extras"},
+	"thinking":          {"type", "thinking", "signature"},
+	"redacted_thinking": {"type", "data"},
 }
 
 func readText(theirs object) (Part, bool) {
@@ -109,9 +137,17 @@ func readText(theirs object) (Part, bool) {
 		p = Part{Type: PartText, Text: theirs.text("text"), Signature: theirs.object("extras").text("signature")}
 	case "reasoning":
 		p = Part{Type: PartReasoning, Text: theirs.text("reasoning"), Signature: theirs.object("extras").text("signature")}
+		if p.isRedacted() {
+			rest.Form = formReasoning
+		}
 	case "thinking":
 		p = Part{Type: PartReasoning, Text: theirs.text("thinking"), Signature: theirs.text("signature")}
 		rest.Form = formThinking
+	case "redacted_thinking":
+		if theirs.text("data") == "" {
+			return Part{}, false
+		}
+		p = Part{Type: PartReasoning, Signature: redactedPrefix + theirs.text("data")}
 	default:
 		return Part{}, false
 	}
@@ -121,7 +157,12 @@ func readText(theirs object) (Part, bool) {
 	return p, true
 }
 
-// langChain returns the part as a block of LangChain's.
+// isRedacted reports whether the part is reasoning that Anthropic does not show.
+func (p Part) isRedacted() bool {
+	return p.Type == PartReasoning && p.Text == "" && len(p.Signature) > len(redactedPrefix) && strings.HasPrefix(p.Signature, redactedPrefix)
+}
+
+// langChain returns the part as a block in LangChain's form.
 func (p Part) langChain() json.RawMessage {
 	metadata, rest := takeRest(p.Metadata)
 	var theirs object
@@ -157,6 +198,10 @@ func (p Part) langChainText(form string) object {
 		theirs["type"], theirs["thinking"] = encode("thinking"), encode(p.Text)
 		theirs.set("signature", p.Signature)
 		return theirs
+	case form != formReasoning && p.isRedacted():
+		theirs["type"] = encode("redacted_thinking")
+		theirs["data"] = encode(strings.TrimPrefix(p.Signature, redactedPrefix))
+		return theirs
 	default:
 		theirs["type"], theirs["reasoning"] = encode("reasoning"), encode(p.Text)
 	}
@@ -166,7 +211,7 @@ func (p Part) langChainText(form string) object {
 	return theirs
 }
 
-// without returns the values of all keys but some.
+// without returns the values of the keys that are not known.
 func (o object) without(known func(key string) bool) object {
 	others := object{}
 	for key, value := range o {

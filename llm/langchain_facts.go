@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// stopKeys are where providers say why a reply ended.
+// stopKeys are the keys at which providers say why a reply ended.
 var stopKeys = []string{"finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason"}
 
-// finishReasons are the providers' words for a reason, the common one first.
+// finishReasons are the providers' words for each reason. The first is written.
 var finishReasons = map[StopReason][]string{
 	StopEnd:       {"stop", "end_turn", "stop_sequence", "eos", "complete", "completed"},
 	StopToolCalls: {"tool_calls", "tool_use", "function_call"},
@@ -26,9 +26,9 @@ func finishReason(r StopReason) string {
 	return string(r)
 }
 
-// ParseStopReason returns the reason that a provider means by a word such as
-// "end_turn", "MAX_TOKENS" or "FinishReasonSafety"; empty when it is not known.
-// Case and the signs between words do not count.
+// ParseStopReason returns the reason for a provider's word, such as "end_turn",
+// "MAX_TOKENS" or "FinishReasonSafety", or "" for an unknown word. It ignores case
+// and the characters between words.
 func ParseStopReason(word string) StopReason {
 	word = plainWord(word)
 	for reason, words := range finishReasons {
@@ -47,8 +47,8 @@ func plainWord(word string) string {
 	return strings.TrimPrefix(betweenWords.Replace(strings.ToLower(word)), "finishreason")
 }
 
-// readStop takes the reason out of the metadata when it would be written the
-// same again, and else leaves it there.
+// readStop sets the reason from the metadata. It removes the reason from the
+// metadata if the same word would be written for it.
 func (m *Message) readStop() {
 	metadata := object(m.Metadata)
 	m.StopReason = ParseStopReason(metadata.firstText(stopKeys...))
@@ -57,8 +57,8 @@ func (m *Message) readStop() {
 	}
 }
 
-// number returns the whole number that is not negative at the first of the keys
-// that is there, and whether none of them is there with anything else.
+// number returns the value of the first of the keys that exists. It reports false
+// if one of them has a value that is not a whole number of at least zero.
 func (o object) number(keys ...string) (int64, bool) {
 	for _, key := range keys {
 		value, ok := o[key]
@@ -74,7 +74,7 @@ func (o object) number(keys ...string) (int64, bool) {
 	return 0, true
 }
 
-// readUsage reads usage_metadata, or else what the provider said.
+// readUsage reads usage_metadata, or else the provider's usage.
 func readUsage(data object) *Usage {
 	if usage := data.object("usage_metadata"); len(usage) > 0 {
 		return readUsageMetadata(usage)
@@ -112,8 +112,8 @@ func readUsageMetadata(o object) *Usage {
 	return &u
 }
 
-// readProviderUsage reads the usage of OpenAI, whose input includes what was
-// cached, or of Anthropic, whose does not.
+// readProviderUsage reads the usage of OpenAI, whose input includes cached tokens,
+// or of Anthropic, whose input does not.
 func readProviderUsage(o object) *Usage {
 	input, okInput := o.number("input_tokens", "prompt_tokens", "promptTokens")
 	output, okOutput := o.number("output_tokens", "completion_tokens", "completionTokens")

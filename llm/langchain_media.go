@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// A media is how a block holds an image or a file: the block without its
-// content, where that goes, and what the other fields of the part were.
+// A media is the form of a block with an image or a file: the block without the
+// content, and the path at which the content is.
 type media struct {
 	Shape object   `json:"shape"`
 	At    []string `json:"at"`
-	// DataURL says that Data is written as a data URL, and not as base64.
+	// DataURL reports whether Data is written as a data URL, and not as base64.
 	DataURL bool `json:"data_url,omitempty"`
-	// Was is the fingerprint of the part without its content.
+	// Was is the fingerprint of the other fields of the part.
 	Was string `json:"was"`
 }
 
-// mediaTypes are the types of a block that holds an image or a file. Media may
-// be either.
+// mediaTypes are the types of blocks that hold an image or a file. A block of type
+// media can hold either.
 var mediaTypes = map[string]PartType{
 	"image_url": PartImage, "image": PartImage,
 	"file": PartFile, "document": PartFile,
 	"media": "",
 }
 
-// mediaPlaces are where a block may hold its content, or the URL of it.
+// mediaPlaces are the paths at which a block can have its content, or its URL.
 var mediaPlaces = [][]string{
 	{"image_url"},
 	{"image_url", "url"},
@@ -37,7 +37,7 @@ var mediaPlaces = [][]string{
 	{"url"},
 }
 
-// mediaKeys are those that a media holds. Any other is kept beside it.
+// mediaKeys are the keys that a media holds. Any other key stays in the metadata.
 var mediaKeys = []string{
 	"type", "image_url", "source", "source_type", "file", "data", "base64", "url",
 	"mime_type", "mimeType", "filename", "title", "metadata", "extras", "detail",
@@ -89,7 +89,8 @@ func readMedia(theirs object) (Part, bool) {
 	return Part{}, false
 }
 
-// fill takes the content: a data URL, a URL, or base64.
+// fill sets the content, which is a data URL, a URL or base64. It reports false
+// if the content cannot be read.
 func (p *Part) fill(content string, m *media) bool {
 	head, data, ok := strings.Cut(content, ";base64,")
 	switch place := m.At[len(m.At)-1]; {
@@ -121,7 +122,7 @@ func (o object) fileName() string {
 	return ""
 }
 
-// fingerprint is that of the part without its content.
+// fingerprint returns the fingerprint of the part without its content.
 func (p Part) fingerprint() string {
 	if p.URL != "" {
 		p.URL = "url"
@@ -130,8 +131,8 @@ func (p Part) fingerprint() string {
 	return fingerprint(encode(p))
 }
 
-// langChainMedia returns the block of an image or a file: as m says, unless the
-// part is not as it was.
+// langChainMedia returns the block of an image or a file. It has the form m,
+// unless the part was changed since it was read.
 func (p Part) langChainMedia(m *media) object {
 	switch {
 	case m == nil || len(m.At) == 0 || m.Was != p.fingerprint():
@@ -149,7 +150,7 @@ func (p Part) dataURL() string {
 	return "data:" + p.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
 }
 
-// plainMedia returns the block that most programs read.
+// plainMedia returns the block in the form that most programs read.
 func (p Part) plainMedia() object {
 	if p.Type == PartImage {
 		url := object{"url": encode(p.URL)}
@@ -169,7 +170,7 @@ func (p Part) plainMedia() object {
 	return theirs
 }
 
-// at returns the string at a path; empty when there is none.
+// at returns the string at a path, or "".
 func (o object) at(path []string) string {
 	for ; len(path) > 1; path = path[1:] {
 		o = o.object(path[0])
@@ -177,7 +178,7 @@ func (o object) at(path []string) string {
 	return o.text(path[0])
 }
 
-// replace returns the object with another string at a path.
+// replace returns a copy of the object with another string at a path.
 func (o object) replace(path []string, text string) object {
 	out := o.without(func(string) bool { return false })
 	if len(path) == 1 {

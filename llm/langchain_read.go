@@ -12,8 +12,8 @@ import (
 
 // A langChainReader reads the messages of one conversation, in order.
 type langChainReader struct {
-	// functions are the ids given to calls of functions, which have none, by
-	// name.
+	// functions holds the ids given to calls of functions, by name: LangChain has
+	// no ids for them.
 	functions map[string]string
 	count     int
 }
@@ -30,7 +30,7 @@ func (r *langChainReader) read(entry object) (Message, error) {
 	}
 	m := Message{Role: role, ID: data.text("id"), Name: data.text("name")}
 	var rest rest
-	if m.Parts, rest.Form, err = readContent(data["content"]); err != nil {
+	if m.Parts, rest.Form, err = readAnyContent(data); err != nil {
 		return Message{}, err
 	}
 	m.Metadata = maps.Clone(data.object("response_metadata"))
@@ -61,8 +61,8 @@ func compactAll(values map[string]json.RawMessage) {
 	}
 }
 
-// readReply reads what only an assistant's message has, and reports whether its
-// calls are in the provider's form too.
+// readReply reads the fields of an assistant's message. It reports whether the
+// message has its calls in the provider's form, too.
 func (r *langChainReader) readReply(m *Message, data object) bool {
 	m.readStop()
 	m.Usage = readUsage(data)
@@ -79,6 +79,13 @@ func (r *langChainReader) readReply(m *Message, data object) bool {
 			calls.add(readProviderCall(call.text("id"), call.object("function")), nil)
 		}
 	}
+	if len(calls.calls) == 0 {
+		for _, p := range m.Parts {
+			if block := object(p.Metadata); p.Type == PartOther && block.text("type") == "tool_call" {
+				calls.add(readCall(block), nil)
+			}
+		}
+	}
 	if function := extra.object("function_call"); len(calls.calls) == 0 && function.text("name") != "" {
 		r.count++
 		id := fmt.Sprintf("function_%d", r.count)
@@ -90,7 +97,7 @@ func (r *langChainReader) readReply(m *Message, data object) bool {
 		(len(extra["tool_calls"]) > 0 || len(extra["function_call"]) > 0 || slices.ContainsFunc(m.Parts, Part.isLangChainCall))
 }
 
-// isLangChainCall says that the part is a provider's form of a tool call.
+// isLangChainCall reports whether the part is a tool call in a provider's form.
 func (p Part) isLangChainCall() bool {
 	switch object(p.Metadata).text("type") {
 	case "tool_use", "tool_call", "function_call":
@@ -112,14 +119,14 @@ func (r *langChainReader) readResult(m *Message, typ string, data object) {
 	}
 }
 
-// A callList collects the calls of a message so that they can be told apart.
+// A callList collects the calls of a message and makes their ids unique.
 type callList struct {
 	calls []ToolCall
 	ids   map[string]bool
 }
 
-// add gives the call an id and a name if it needs them, and notes how the call
-// was written, unless that is nil.
+// add adds a call, with an id and a name if it has none. theirs is the call as it
+// was written; add keeps it with the call unless it is nil.
 func (l *callList) add(call ToolCall, theirs object) {
 	if call.ID == "" || l.ids[call.ID] {
 		call.ID = "call_" + rand.Text()
@@ -164,7 +171,7 @@ func readInvalidCall(theirs object) ToolCall {
 	return InvalidCall(theirs.text("id"), theirs.text("name"), theirs.text("args"), why)
 }
 
-// readProviderCall reads a call in OpenAI's form, whose arguments are a text.
+// readProviderCall reads a call in OpenAI's form, in which the arguments are text.
 func readProviderCall(id string, function object) ToolCall {
 	d := draft{id: id, name: function.text("name")}
 	d.arguments.WriteString(function.text("arguments"))
@@ -175,7 +182,7 @@ func readProviderCall(id string, function object) ToolCall {
 	return call
 }
 
-// langChainCalls returns the calls, and those that are invalid.
+// langChainCalls returns the list of valid calls and the list of invalid calls.
 func langChainCalls(calls []ToolCall) (valid, invalid json.RawMessage) {
 	lists := [2][]object{{}, {}}
 	for _, call := range calls {
@@ -196,7 +203,7 @@ func langChainCalls(calls []ToolCall) (valid, invalid json.RawMessage) {
 	return encode(lists[0]), encode(lists[1])
 }
 
-// langChain returns what the fields of the call say.
+// langChain returns the fields of the call in LangChain's form.
 func (c ToolCall) langChain() object {
 	theirs := object{"id": encode(c.ID), "name": encode(c.Name)}
 	if c.Invalid != "" {

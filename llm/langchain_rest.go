@@ -8,37 +8,39 @@ import (
 	"maps"
 )
 
-// restKey is where the metadata of a message, a part or a call read from
-// LangChain holds its rest.
+// restKey is the key of the [rest] in the metadata of a message, a part or a call
+// that was read from LangChain.
 const restKey = "langchain"
 
-// A rest is what of an object of LangChain's the fields here do not say, so that
-// it can be written as it was.
+// A rest is the information in an object of LangChain's for which the types here
+// have no field. With it, the object can be written as it was read.
 type rest struct {
-	// Type is that of the entry of a message, where it is not its role's own.
+	// Type is the type of a message's entry, if it is not the one that is written
+	// for its role.
 	Type string `json:"type,omitempty"`
-	// Form says how content was written: "blocks" for a message whose content
-	// was a list and could have been a text, "string" for a text among blocks,
-	// "thinking" for reasoning.
+	// Form is the form of a content, if it is not the one that is written by
+	// default: "blocks" for a list that could be a text, "contentBlocks" for the
+	// key of that name, "string" for a text among blocks, "thinking" or
+	// "reasoning" for a block of that type.
 	Form string `json:"form,omitempty"`
-	// Calls says that a message has its calls in the provider's form too.
+	// Calls reports whether a message has its calls in the provider's form, too.
 	Calls bool `json:"calls,omitempty"`
-	// Outer are further keys of the entry of a message.
+	// Outer holds the other keys of a message's entry.
 	Outer object `json:"outer,omitempty"`
-	// Keys are those that would not be written as they were.
+	// Keys holds the keys whose values would be written differently.
 	Keys map[string]change `json:"keys,omitempty"`
-	// Media is how a block holds an image or a file.
+	// Media is the form of a block with an image or a file.
 	Media *media `json:"media,omitempty"`
 }
 
-// A change is made to the value of a key unless the value is not what it was,
-// as the message has been changed since it was read.
+// A change replaces the value of a key. It applies only if the value has the
+// fingerprint Was: any other value was changed after the message was read.
 type change struct {
-	Was string          `json:"was,omitempty"` // fingerprint of the value; empty for none
-	Is  json.RawMessage `json:"is,omitempty"`  // empty for none
+	Was string          `json:"was,omitempty"` // empty for no value
+	Is  json.RawMessage `json:"is,omitempty"`  // empty for no value
 }
 
-// compare notes how theirs is not as own, for the keys that keep says.
+// compare notes the differences of theirs from own, for the keys that keep accepts.
 func (r *rest) compare(own, theirs object, keep func(key string) bool) {
 	note := func(key string) {
 		was, is := own[key], theirs[key]
@@ -62,7 +64,7 @@ func (r *rest) compare(own, theirs object, keep func(key string) bool) {
 
 func anyKey(string) bool { return true }
 
-// restore makes of what the fields say what was read.
+// restore applies the changes to the fields of an object.
 func (r *rest) restore(own object) {
 	for key, c := range r.Keys {
 		switch {
@@ -83,7 +85,7 @@ func fingerprint(value json.RawMessage) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// canonical writes a value so that equal ones are equal bytes.
+// canonical returns the same bytes for equal values.
 func canonical(value json.RawMessage) []byte {
 	dec := json.NewDecoder(bytes.NewReader(value))
 	dec.UseNumber()
@@ -94,7 +96,7 @@ func canonical(value json.RawMessage) []byte {
 	return encode(v)
 }
 
-// put returns metadata with the rest, unless there is none.
+// put returns metadata with the rest, unless the rest is empty.
 func (r rest) put(metadata object) map[string]json.RawMessage {
 	if text := encode(r); string(text) != "{}" {
 		if metadata == nil {
@@ -108,8 +110,8 @@ func (r rest) put(metadata object) map[string]json.RawMessage {
 	return metadata
 }
 
-// takeRest returns metadata without its rest, and the rest. What is not one is
-// left where it is.
+// takeRest returns metadata without its rest, and the rest. A value under the key
+// that is not a rest stays in the metadata.
 func takeRest(metadata map[string]json.RawMessage) (map[string]json.RawMessage, rest) {
 	text, ok := metadata[restKey]
 	if !ok {
@@ -126,10 +128,10 @@ func takeRest(metadata map[string]json.RawMessage) (map[string]json.RawMessage, 
 	return metadata, r
 }
 
-// An object is a JSON object whose values have not been read.
+// An object is a JSON object whose values are not decoded.
 type object map[string]json.RawMessage
 
-// text returns the string at a key; empty when there is none.
+// text returns the string at a key, or "".
 func (o object) text(key string) string {
 	var text string
 	if json.Unmarshal(o[key], &text) != nil {
@@ -148,7 +150,7 @@ func (o object) firstText(keys ...string) string {
 	return ""
 }
 
-// object returns the object at a key; an empty one when there is none.
+// object returns the object at a key, or an empty one.
 func (o object) object(key string) object {
 	var inner object
 	if json.Unmarshal(o[key], &inner) != nil || inner == nil {
@@ -173,7 +175,7 @@ func (o object) set(key, text string) {
 	}
 }
 
-// encode writes what is always JSON.
+// encode returns the JSON of a value, which is of a type that has one.
 func encode(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

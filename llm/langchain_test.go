@@ -34,8 +34,8 @@ func normal(t *testing.T, text []byte) []byte {
 	return out
 }
 
-// What LangChain has stored is read, survives Weft's own storage, and is
-// written back as the same JSON.
+// TestLangChainFilesComeBackEqual proves that rows of LangChain are written as the same JSON after
+// they were stored in Weft's form.
 func TestLangChainFilesComeBackEqual(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"langchain-js.json", "langchain-py.json", "langchain-odd.json"} {
@@ -65,7 +65,7 @@ func TestLangChainFilesComeBackEqual(t *testing.T) {
 	}
 }
 
-// checkEntries compares what is written of messages with what is wanted.
+// checkEntries compares the LangChain form of messages with the wanted one.
 func checkEntries(t *testing.T, messages []llm.Message, want []byte) {
 	t.Helper()
 	written, err := llm.ToLangChain(messages)
@@ -134,7 +134,7 @@ func TestLangChainFileMeans(t *testing.T) {
 	}
 }
 
-// What Weft writes it reads again, whatever kind of message it is.
+// TestLangChainKeepsWeftsMessages proves that Weft reads every kind of message that it writes.
 func TestLangChainKeepsWeftsMessages(t *testing.T) {
 	t.Parallel()
 	signed := llm.Assistant("so", llm.ToolCall{ID: "c", Name: "f", Signature: "s2"}, llm.InvalidCall("d", "g", "{", "broken"))
@@ -190,7 +190,7 @@ func TestLangChainReads(t *testing.T) {
 		{"usage that is none", ai(`{"content":"a","usage_metadata":{"input_tokens":"many"}}`), func(m llm.Message) bool { return m.Usage == nil }},
 		{"thinking", ai(`{"content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"redacted_thinking","data":"x"}]}`), func(m llm.Message) bool {
 			p := m.Parts[0]
-			return p.Type == llm.PartReasoning && p.Text == "hm" && p.Signature == "s" && m.Parts[1].Type == llm.PartOther
+			return p.Type == llm.PartReasoning && p.Text == "hm" && p.Signature == "s" && m.Parts[1].Type == llm.PartReasoning
 		}},
 		{"a block of another kind", ai(`{"content":[{"type":"tool_use","id":"1"},{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}`), func(m llm.Message) bool {
 			return m.Parts[0].Type == llm.PartOther && m.Text() == "a" && string(m.Parts[1].Metadata["cache_control"]) == `{"type":"ephemeral"}`
@@ -274,8 +274,8 @@ func TestLangChainRemoves(t *testing.T) {
 	}
 }
 
-// A message that has been changed is written as it is now; what was not changed
-// stays as it was.
+// TestLangChainWritesChanges proves that changed fields are written as they are now, and all others
+// as they were read.
 func TestLangChainWritesChanges(t *testing.T) {
 	t.Parallel()
 	const stored = `[{"type":"ai","data":{"id":null,"name":null,"example":false,"type":"ai","content":[{"type":"text","text":"old","index":0}],
@@ -342,7 +342,7 @@ func TestLangChainRefuses(t *testing.T) {
 	}
 }
 
-// FuzzFromLangChain wants whatever can be read to be written as it was.
+// FuzzFromLangChain proves that every row that can be read is written as it was.
 func FuzzFromLangChain(f *testing.F) {
 	for _, name := range []string{"langchain-js.json", "langchain-py.json", "langchain-odd.json"} {
 		file, err := os.ReadFile("testdata/" + name)
@@ -378,7 +378,7 @@ func FuzzFromLangChain(f *testing.F) {
 	})
 }
 
-// sameEntries compares two lists; where a key comes twice its last value counts.
+// sameEntries compares two lists. If a key occurs twice, its last value counts.
 func sameEntries(t *testing.T, a, b []byte) bool {
 	t.Helper()
 	var as, bs []json.RawMessage
@@ -393,7 +393,7 @@ func sameEntries(t *testing.T, a, b []byte) bool {
 	return true
 }
 
-// FuzzToLangChain wants a message of Weft's to come back as it was.
+// FuzzToLangChain proves that a message of Weft's is read as it was written.
 func FuzzToLangChain(f *testing.F) {
 	for _, m := range conversation() {
 		text, err := json.Marshal(m)

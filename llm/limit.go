@@ -42,6 +42,8 @@ type limited struct {
 	pace   *pace
 }
 
+func (l *limited) unwrap() Model { return l.model }
+
 // Stream waits for its turn.
 func (l *limited) Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {

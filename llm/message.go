@@ -7,39 +7,38 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
-// A Role says who a message is from.
+// A Role is the kind of author of a message.
 type Role string
 
-// The roles of a message. Any other is refused by [Message.Validate].
+// The roles of a message. Any other is invalid; see [Message.Validate].
 const (
 	RoleSystem    Role = "system"    // instructions to the model
-	RoleUser      Role = "user"      // the person, or the program, that asks
+	RoleUser      Role = "user"      // the person or the program that asks
 	RoleAssistant Role = "assistant" // the model
 	RoleTool      Role = "tool"      // the result of one tool call
 )
 
-// A Status says how a tool call went. It is empty where nobody said, and then
-// counts as a success.
+// A Status is the result of a tool call. Empty means success.
 type Status string
 
-// How a tool call can go.
+// The results of a tool call.
 const (
 	StatusSuccess Status = "success"
 	StatusError   Status = "error"
 )
 
-// A StopReason says why a model ended its reply. It is empty where the model
-// did not say.
+// A StopReason is why a model ended its reply. Empty means unknown.
 type StopReason string
 
-// The reasons of a model to stop.
+// The stop reasons.
 const (
-	StopEnd       StopReason = "end"            // it had said everything
-	StopToolCalls StopReason = "tool_calls"     // it waits for the results of its calls
-	StopLength    StopReason = "length"         // it ran into a limit: the reply is cut off
-	StopFilter    StopReason = "content_filter" // the provider held something back
+	StopEnd       StopReason = "end"            // the reply is complete
+	StopToolCalls StopReason = "tool_calls"     // the model waits for the results of its calls
+	StopLength    StopReason = "length"         // the reply reached a limit and is cut off
+	StopFilter    StopReason = "content_filter" // the provider withheld a part of the reply
 )
 
 // A Message is one entry of a conversation. The zero value is not valid; make
@@ -52,67 +51,67 @@ const (
 //	{"id":"m2","role":"assistant","parts":[{"type":"text","text":"Let me look."}],
 //	 "tool_calls":[{"id":"call_1","name":"weather","arguments":{"city":"Athens"}}]}
 type Message struct {
-	// ID tells the messages of a conversation apart. A graph gives one to a
-	// message that has none when it is stored.
+	// ID identifies the message in its conversation. If it is empty, a graph sets
+	// it before the message is stored.
 	ID string `json:"id,omitempty"`
-	// Role says who the message is from.
+	// Role is the kind of author.
 	Role Role `json:"role"`
-	// Name is that of the author, or of the tool in a tool message. Optional.
+	// Name is the name of the author, or of the tool in a tool message. Optional.
 	Name string `json:"name,omitempty"`
-	// Parts are what the message says, in order.
+	// Parts is the content, in order.
 	Parts []Part `json:"parts,omitempty"`
-	// ToolCalls are what an assistant asks to be called, in order.
+	// ToolCalls are the calls that an assistant asks for, in order.
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
-	// ToolCallID is the call that a tool message answers.
+	// ToolCallID is the id of the call that a tool message answers.
 	ToolCallID string `json:"tool_call_id,omitempty"`
-	// Status says how the call of a tool message went.
+	// Status is the result of the call of a tool message.
 	Status Status `json:"status,omitempty"`
-	// StopReason says why an assistant's reply ended.
+	// StopReason is why an assistant's reply ended.
 	StopReason StopReason `json:"stop_reason,omitempty"`
-	// Usage is what an assistant's reply cost. Nil means unknown.
+	// Usage counts the tokens of an assistant's reply. Nil means unknown.
 	Usage *Usage `json:"usage,omitempty"`
-	// Metadata is whatever else a provider or the caller keeps with the
+	// Metadata is anything else that a provider or the caller keeps with the
 	// message. Models do not see it.
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
-// A ToolCall is an assistant's wish to have a tool called.
+// A ToolCall is a request of an assistant to call a tool.
 type ToolCall struct {
-	// ID tells the calls of a message apart, and ties the answer to the call.
+	// ID identifies the call in its message. The tool message that answers the call
+	// has it, too.
 	ID string `json:"id"`
-	// Name is that of the tool.
+	// Name is the name of the tool.
 	Name string `json:"name"`
-	// Arguments is the JSON that the model wrote, an object unless the model
-	// erred. Empty counts as {}. Its stored form is compact, without space
-	// between the values; json.Marshal, unlike a graph's storage, writes <, > and
-	// & in it as \u003c and so on, which is the same JSON. See Invalid for what
-	// is not JSON.
+	// Arguments is the JSON that the model wrote. It is an object unless the model
+	// made an error. Empty means {}. The stored form is compact. json.Marshal,
+	// unlike a graph's storage, escapes <, > and & in it, which does not change the
+	// value. If the model did not write JSON, see Invalid.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Invalid, when not empty, says why what the model wrote is not JSON.
-	// Arguments is then that text as a JSON string, which fits no tool's
-	// schema. Such a call is never run: it is answered with a [ToolError], so
-	// that the model can do better. See [InvalidCall] and [ToolCall.Text].
+	// Invalid, if not empty, says why the text of the model is not JSON. Arguments
+	// is then that text as a JSON string, which fits no tool's schema. Such a call
+	// is never executed. It is answered with a [ToolError], so that the model can
+	// correct it. See [InvalidCall] and [ToolCall.Text].
 	Invalid string `json:"invalid,omitempty"`
-	// Signature is like that of a [Part]: some providers sign their calls, and
-	// want the signature back.
+	// Signature is the provider's signature of the call. Some providers sign their
+	// calls and want the signature back; see [Part].
 	Signature string `json:"signature,omitempty"`
-	// Metadata is whatever else a provider or another program keeps with the
+	// Metadata is anything else that a provider or another program keeps with the
 	// call. Models do not see it.
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
-// InvalidCall returns a tool call with arguments that are not JSON: what the
-// model wrote, and why it is none.
+// InvalidCall returns a tool call whose arguments are not JSON. text is what the
+// model wrote, and why is the error in it.
 func InvalidCall(id, name, text, why string) ToolCall {
 	quoted, err := json.Marshal(strings.ToValidUTF8(text, "\ufffd"))
 	if err != nil {
-		panic(err) // a string is always JSON
+		panic(err) // every string can be encoded
 	}
 	return ToolCall{ID: id, Name: name, Arguments: quoted, Invalid: strings.ToValidUTF8(why, "\ufffd")}
 }
 
-// Text returns the arguments as the model wrote them: JSON, {} where it wrote
-// none, or when the call is invalid what it wrote instead.
+// Text returns the arguments as the model wrote them, or {} if there are none. If
+// the call is invalid, they are not JSON.
 func (c ToolCall) Text() string {
 	if c.Invalid != "" {
 		var text string
@@ -129,17 +128,17 @@ func (c ToolCall) Text() string {
 // System returns a message with instructions to the model.
 func System(text string) Message { return newMessage(RoleSystem, text) }
 
-// User returns a message of the user: a text, which may be empty, and then
-// further parts.
+// User returns a message of the user with a text, which can be empty, and other
+// parts after it.
 func User(text string, more ...Part) Message {
 	m := newMessage(RoleUser, text)
 	m.Parts = append(m.Parts, more...)
 	return m
 }
 
-// Relay returns a message in the user's place that no user wrote: what one agent hands on to
-// another. A model reads it as the user's; [Message.Relayed] tells it apart, so that what is in it
-// does not pass for the user's own words.
+// Relay returns a message of role user that no user wrote, but one agent passes to
+// another. A model reads it like a message of the user. With [Message.Relayed], a
+// program can distinguish it from the user's own words.
 func Relay(text string) Message {
 	m := newMessage(RoleUser, text)
 	m.Metadata = map[string]json.RawMessage{relayedKey: json.RawMessage("true")}
@@ -151,22 +150,22 @@ const relayedKey = "relayed"
 // Relayed reports whether the message was made by [Relay].
 func (m Message) Relayed() bool { return len(m.Metadata[relayedKey]) > 0 }
 
-// Assistant returns a message of the model: a text, which may be empty, and
-// the tools that it calls.
+// Assistant returns a message of the model with a text, which can be empty, and tool
+// calls.
 func Assistant(text string, calls ...ToolCall) Message {
 	m := newMessage(RoleAssistant, text)
 	m.ToolCalls = slices.Clone(calls)
 	return m
 }
 
-// ToolResult returns the message that answers a call with what the tool said.
+// ToolResult returns the message that answers a call with the result of the tool.
 func ToolResult(call ToolCall, text string) Message {
 	m := newMessage(RoleTool, text)
 	m.Name, m.ToolCallID, m.Status = call.Name, call.ID, StatusSuccess
 	return m
 }
 
-// ToolError returns the message that answers a call with what went wrong.
+// ToolError returns the message that answers a call with an error.
 func ToolError(call ToolCall, text string) Message {
 	m := ToolResult(call, text)
 	m.Status = StatusError
@@ -181,8 +180,7 @@ func newMessage(role Role, text string) Message {
 	return m
 }
 
-// Text returns the text parts of the message, one after the other. Reasoning
-// is not among them.
+// Text returns the text parts of the message, joined. Reasoning is not included.
 func (m Message) Text() string {
 	if len(m.Parts) == 1 && m.Parts[0].Type == PartText {
 		return m.Parts[0].Text
@@ -196,8 +194,7 @@ func (m Message) Text() string {
 	return b.String()
 }
 
-// String describes the message in one line, for logs and examples: the role, the
-// text, the calls.
+// String returns the role, the text and the calls, for logs and examples.
 func (m Message) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:", m.Role)
@@ -208,6 +205,16 @@ func (m Message) String() string {
 		fmt.Fprintf(&b, " %s(%s)", c.Name, c.Text())
 	}
 	return b.String()
+}
+
+// Cache returns a copy of m whose last part has a mark for the provider's cache; see
+// [Part.Cache]. A message without parts is returned as it is.
+func (m Message) Cache(ttl time.Duration) Message {
+	m.Parts = slices.Clone(m.Parts)
+	if n := len(m.Parts); n > 0 {
+		m.Parts[n-1] = m.Parts[n-1].Cache(ttl)
+	}
+	return m
 }
 
 // Clone returns a copy that shares nothing with m.

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 )
 
@@ -52,28 +55,20 @@ func TestMessageJSONIsGolden(t *testing.T) {
 	messages := conversation()
 	got := marshal(t, messages)
 	if *update {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(golden, got, 0o644))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !bytes.Equal(got, want) {
 		t.Errorf("JSON form changed:\ngot  %s\nwant %s", got, want)
 	}
 	var back []llm.Message
 	for line := range bytes.Lines(want) {
 		var m llm.Message
-		if err := json.Unmarshal(line, &m); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(line, &m))
 		back = append(back, m)
 	}
-	if !reflect.DeepEqual(back, messages) {
-		t.Errorf("round trip:\ngot  %+v\nwant %+v", back, messages)
-	}
+	assert.Equal(t, messages, back)
 	if again := marshal(t, back); !bytes.Equal(again, want) {
 		t.Errorf("second round: got %s, want %s", again, want)
 	}
@@ -86,9 +81,7 @@ func marshal(t *testing.T, messages []llm.Message) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	for _, m := range messages {
-		if err := enc.Encode(m); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, enc.Encode(m))
 	}
 	return b.Bytes()
 }
@@ -128,7 +121,8 @@ func TestMessageValidate(t *testing.T) {
 		{"two calls of one id", llm.Assistant("", call, call), `id "1" is used twice`},
 		{"text not UTF-8", llm.User("", llm.Part{Type: llm.PartText, Text: "\xff"}), "text is not UTF-8"},
 		{"id not UTF-8", with(llm.User("a"), func(m *llm.Message) { m.ID = "\xff" }), "id is not UTF-8"},
-		{"a signed image", llm.User("", llm.Part{Type: llm.PartImage, URL: "u", Signature: "s"}), "can not have text or a signature"},
+		{"an image with text", llm.User("", llm.Part{Type: llm.PartImage, URL: "u", Text: "a"}), "can not have text"},
+		{"a signed image", llm.User("", llm.Part{Type: llm.PartImage, URL: "u", Signature: "s"}), ""},
 		{"text of no type", llm.User("", llm.Part{Type: llm.PartOther, Text: "a"}), "type other can not have text"},
 		{"broken metadata of a part", llm.User("", llm.Part{Type: llm.PartOther, Metadata: map[string]json.RawMessage{"k": nil}}), `part 0: metadata "k"`},
 		{"broken metadata of a call", llm.Assistant("", llm.ToolCall{ID: "1", Name: "f", Metadata: map[string]json.RawMessage{"k": nil}}), `tool call 0: metadata "k"`},
@@ -179,9 +173,7 @@ func TestToolCallText(t *testing.T) {
 		`{"a":`:   llm.InvalidCall("1", "f", `{"a":`, "broken"),
 		"5":       {Arguments: json.RawMessage("5"), Invalid: "not a string"},
 	} {
-		if got := call.Text(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		assert.Equal(t, want, call.Text())
 	}
 }
 
@@ -190,9 +182,7 @@ func TestMessageTextLeavesReasoningOut(t *testing.T) {
 	m := llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
 		{Type: llm.PartReasoning, Text: "hm"}, llm.Text("a"), {Type: llm.PartReasoning, Text: "hm"}, llm.Text("b"),
 	}}
-	if got := m.Text(); got != "ab" {
-		t.Errorf("got %q, want %q", got, "ab")
-	}
+	assert.Equal(t, "ab", m.Text())
 }
 
 func TestMessageCloneSharesNothing(t *testing.T) {
@@ -241,10 +231,6 @@ func TestUsageAdd(t *testing.T) {
 	t.Parallel()
 	u := llm.Usage{Input: 1, Output: 2, Total: 3, Cached: 1, Reasoning: 1}
 	want := llm.Usage{Input: 2, Output: 4, Total: 6, Cached: 2, Reasoning: 2}
-	if got := u.Add(u); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	if got := u.Add(llm.Usage{}); got != u {
-		t.Errorf("got %+v, want %+v", got, u)
-	}
+	assert.Equal(t, want, u.Add(u))
+	assert.Equal(t, u, u.Add(llm.Usage{}))
 }

@@ -3,6 +3,7 @@ package llm_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -14,6 +15,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
@@ -194,16 +198,56 @@ func TestFallback(t *testing.T) {
 				models = append(models, m)
 			}
 			got, err := llm.Generate(t.Context(), llm.Fallback(models...), hello)
-			if got.Text() != test.want || !errors.Is(err, test.is) {
-				t.Errorf("got %q and %v, want %q and %v", got.Text(), err, test.want, test.is)
-			}
+			require.ErrorIs(t, err, test.is)
+			assert.Equal(t, test.want, got.Text())
 			for i, m := range test.models {
-				if asked := len(m.Requests()); asked != test.asked[i] {
-					t.Errorf("model %d was asked %d times, want %d", i, asked, test.asked[i])
-				}
+				assert.Len(t, m.Requests(), test.asked[i], "requests to model %d", i)
 			}
 		})
 	}
+}
+
+// named is a model with a name.
+type named struct {
+	llm.Model
+	name string
+}
+
+func (n named) String() string { return n.name }
+
+// TestFallbackNamesTheModelsThatFailed proves that the reply, and the error if all models fail, say
+// which model failed with which error, also if the models are wrapped or are a Fallback themselves.
+func TestFallbackNamesTheModelsThatFailed(t *testing.T) {
+	t.Parallel()
+	denied := &llm.Error{Kind: llm.ErrAuth, Provider: "acme", Status: 401}
+	failing := func(name string, err error) llm.Model {
+		m := llm.Retry(llm.Limit(named{llmtest.NewScript(llmtest.Fail(err)), name}, llm.Limits{}), llm.RetryPolicy{Attempts: 1, Whole: true})
+		return llm.Log(m, "main", slog.New(slog.DiscardHandler))
+	}
+	good := llmtest.NewScript(llmtest.Say("ok"))
+	reply, err := llm.Generate(t.Context(), llm.Fallback(failing("first", denied), llm.Fallback(failing("second", errDown), good)), hello)
+	require.NoError(t, err)
+	assert.Equal(t, []llm.PassedOver{{Model: "first", Error: denied.Error()}, {Model: "second", Error: errDown.Error()}}, reply.PassedOver())
+
+	stored, err := json.Marshal(reply)
+	require.NoError(t, err)
+	var again llm.Message
+	require.NoError(t, json.Unmarshal(stored, &again))
+	assert.Equal(t, reply.PassedOver(), again.PassedOver())
+
+	reply, err = llm.Generate(t.Context(), llm.Fallback(llmtest.NewScript(llmtest.Say("ok"))), hello)
+	require.NoError(t, err)
+	assert.Empty(t, reply.PassedOver())
+	assert.Empty(t, reply.Metadata)
+
+	_, err = llm.Generate(t.Context(), llm.Fallback(failing("first", denied), failing("second", errDown)), hello)
+	require.ErrorIs(t, err, llm.ErrAuth)
+	require.ErrorIs(t, err, llm.ErrOverloaded)
+	require.ErrorContains(t, err, "fallback: first: "+denied.Error())
+	require.ErrorContains(t, err, "fallback: second: ")
+	e, ok := errors.AsType[*llm.ModelError](err)
+	require.True(t, ok)
+	assert.Equal(t, "first", e.Model)
 }
 
 func TestFallbackEndsWithItsContext(t *testing.T) {
@@ -295,9 +339,7 @@ func TestLimitHonoursItsContext(t *testing.T) {
 			}
 			return last
 		}
-		if err := ask(time.Second); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, ask(time.Second))
 		if err := ask(time.Second); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want to be too late", err)
 		}
@@ -392,9 +434,7 @@ func TestTrace(t *testing.T) {
 		script := llmtest.NewScript(first, llmtest.Fail(errDown), llmtest.Reply{Chunks: []llm.Chunk{{Kind: "?"}}})
 		model := llm.Trace(script, hooks)
 		reply, err := llm.Generate(t.Context(), model, hello)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		e := ended[0]
 		if e.Reply.ID != reply.ID || e.Usage().Total != 5 || e.FirstChunk != time.Second || e.Duration != 3*time.Second || e.Chunks != 3 || e.Left || e.Err != nil {
 			t.Errorf("traced %+v", e)
@@ -442,9 +482,7 @@ func TestLog(t *testing.T) {
 level=WARN msg="model failed" model=m-1 messages=1 tools=1 error="llm: provider overloaded (status 503)" retryable=true status=503
 level=INFO msg="model was left" model=m-1 messages=1 chunks=1
 `
-	if got := b.String(); got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
+	assert.Equal(t, want, b.String())
 	quiet := llm.Log(llmtest.Echo{}, "m-1", slog.New(slog.DiscardHandler))
 	if _, err := llm.Generate(t.Context(), quiet, hello); err != nil {
 		t.Error(err)

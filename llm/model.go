@@ -59,6 +59,11 @@ type Request struct {
 	// Reasoning says how much the model thinks before it answers. The zero
 	// value is the provider's default.
 	Reasoning Reasoning
+	// CacheKey groups requests that begin alike, for a provider that caches by
+	// itself and takes such a key: OpenAI's prompt_cache_key. It makes it more
+	// likely that they share the cache. Other providers do not get it. To mark
+	// the parts to cache, for Anthropic, see [Part.Cache].
+	CacheKey string
 }
 
 // A FormatType says what the text of a reply is.

@@ -3,70 +3,100 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"strings"
+	"time"
 )
 
-// A PartType says what a [Part] is.
+// A PartType is the type of a [Part].
 type PartType string
 
-// The types of a part. Any other is refused by [Message.Validate].
+// The types of a part. Any other is invalid; see [Message.Validate].
 const (
 	PartText      PartType = "text"      // Text
-	PartReasoning PartType = "reasoning" // Text: what a model thought before it answered
+	PartReasoning PartType = "reasoning" // Text: the reasoning of a model
 	PartImage     PartType = "image"     // Data with MIMEType, or URL
 	PartFile      PartType = "file"      // Data with MIMEType, or URL; Name
-	PartOther     PartType = "other"     // Metadata: what has no type here; models do not see it
+	PartOther     PartType = "other"     // Metadata: a part that has no type here; models do not see it
 )
 
-// A Part is a piece of what a message says. Type says which of the other
-// fields count. Its JSON form has a key for each field that is not empty, and
-// "type"; data is base64.
+// A Part is a piece of a message. Type decides which of the other fields count. Its
+// JSON form has a key for each field that is not empty, and "type"; data is base64.
 type Part struct {
 	Type PartType `json:"type"`
-	// Text is that of a text or reasoning part.
+	// Text is the text of a text or reasoning part.
 	Text string `json:"text,omitempty"`
-	// MIMEType is that of Data, such as image/png.
+	// MIMEType is the type of Data, such as image/png.
 	MIMEType string `json:"mime_type,omitempty"`
 	// Data is the content of an image or a file.
 	Data []byte `json:"data,omitempty"`
-	// URL is where an image or a file can be had, instead of Data.
+	// URL is the address of an image or a file, instead of Data.
 	URL string `json:"url,omitempty"`
-	// Name is that of a file.
+	// Name is the name of a file.
 	Name string `json:"name,omitempty"`
-	// Detail says how closely a model looks at an image: low, high or auto,
-	// where the provider lets one choose. Optional.
+	// Detail is how closely a model looks at an image: low, high or auto. Optional,
+	// and only for providers that have such a setting.
 	Detail string `json:"detail,omitempty"`
-	// Signature is what a provider signed its reasoning, or its text, with. It
-	// means nothing to anybody else, and the provider wants it back as it was:
-	// a reasoning part is sent back with it or not at all. A reasoning part may
-	// have a signature and no text: what the provider thought, and does not show.
+	// Signature is the provider's signature of a part of a reply. Only that provider
+	// understands it, and some want the part back unchanged with the next request: a
+	// reasoning part is sent back with its signature or not at all. A reasoning part
+	// without text has a signature of reasoning that the provider does not show.
 	Signature string `json:"signature,omitempty"`
-	// Metadata is whatever else a provider, the caller or another program keeps
-	// with the part, such as "cache_control". An adapter may send what its
-	// provider knows of it.
+	// Metadata is anything else that a provider, the caller or another program keeps
+	// with the part. Adapters read the key "cache_control"; see [Part.Cache].
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
-// Text returns a part with a text. A byte that is not UTF-8 is replaced by
-// U+FFFD, as it would be when the message is stored.
+// Text returns a part with a text. Bytes that are not UTF-8, which cannot be stored,
+// are replaced by U+FFFD.
 func Text(text string) Part {
 	return Part{Type: PartText, Text: strings.ToValidUTF8(text, "\ufffd")}
 }
 
-// Image returns a part with the content of an image, whose MIME type is such as
-// image/png. The slice is the part's from then on.
+// Image returns a part with the content of an image. The MIME type is for example
+// image/png. The caller must not change data afterwards.
 func Image(mimeType string, data []byte) Part {
 	return Part{Type: PartImage, MIMEType: mimeType, Data: data}
 }
 
 // ImageURL returns a part with an image that the provider fetches. Weft never
-// does.
+// fetches it.
 func ImageURL(url string) Part { return Part{Type: PartImage, URL: url} }
 
-// File returns a part with the content of a file. The slice is the part's from
-// then on.
+// File returns a part with the content of a file. The caller must not change data
+// afterwards.
 func File(name, mimeType string, data []byte) Part {
 	return Part{Type: PartFile, Name: name, MIMEType: mimeType, Data: data}
+}
+
+// cacheControlKey is the key of the mark in the metadata of a part.
+const cacheControlKey = "cache_control"
+
+// Cache returns a copy of p with a mark: the provider shall keep the request up to
+// and including p in its cache for ttl. Zero means the provider's default. Mark the
+// last part that is the same in every request, such as the last system message.
+//
+// The mark is for providers that cache on demand. Anthropic does, for 5 minutes, or
+// for an hour if ttl is longer than that; it allows 4 marks in a request, which
+// count for the tools, the system messages and the conversation, in this order.
+// OpenAI and Gemini cache by themselves, and adapters do not send the mark to
+// them; see [Request.CacheKey].
+//
+// The mark is kept in the Metadata, under "cache_control", in Anthropic's form.
+func (p Part) Cache(ttl time.Duration) Part {
+	control := map[string]string{"type": "ephemeral"}
+	switch {
+	case ttl > 5*time.Minute:
+		control["ttl"] = "1h"
+	case ttl > 0:
+		control["ttl"] = "5m"
+	}
+	p.Metadata = maps.Clone(p.Metadata)
+	if p.Metadata == nil {
+		p.Metadata = map[string]json.RawMessage{}
+	}
+	p.Metadata[cacheControlKey] = encode(control)
+	return p
 }
 
 // Clone returns a copy that shares nothing with p.

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// A RetryPolicy says how [Retry] asks again. Its zero value works.
+// A RetryPolicy are the settings of [Retry]. Its zero value works.
 type RetryPolicy struct {
-	// Attempts is how often the model is asked at most. Zero means 4.
+	// Attempts is the largest number of attempts. Zero means 4.
 	Attempts int
 	// Initial is the longest wait before the second attempt. Zero means 500 ms.
 	// It doubles with each attempt.
 	Initial time.Duration
-	// Max is the longest wait. Zero means 30 s. A provider that asks to wait for
-	// longer is not asked again.
+	// Max is the longest wait. Zero means 30 s. If a provider asks for a longer
+	// wait, Retry returns its error.
 	Max time.Duration
-	// If says which errors are worth another attempt. Nil means [Retryable].
+	// If reports whether to try again after an error. Nil means [Retryable].
 	If func(error) bool
-	// Whole holds a reply back until it is complete and checked as [Stream]
-	// checks it. A reply that breaks off half-way, or makes no message, is then
-	// retried too, at the price of streaming.
+	// Whole withholds a reply until it is complete and has passed the checks of
+	// [Stream]. A reply that breaks off, or makes no message, is then retried, too.
+	// The reply is not streamed.
 	Whole bool
 }
 
@@ -43,23 +43,23 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 	return p
 }
 
-// Retry returns a model that asks m again when it fails. It waits a random time,
-// of up to p.Initial before the second attempt and twice as long before each
-// further one, and never less than the [Error] asks for.
+// Retry returns a model that asks m again if it fails. It waits for a random time:
+// at most p.Initial before the second attempt, twice that before the third, and so
+// on. The wait is never shorter than the [Error] asks for.
 //
-// Once a chunk has been passed on there is no way back: whoever reads the stream
-// has seen a part of an answer that another attempt would not repeat. An error
-// after that is passed on as it is, unless p.Whole is set. A stream that ends
-// without a chunk counts as [ErrEmpty].
+// After Retry has passed on a chunk it does not try again, and passes on the error:
+// another attempt would not repeat the text that the reader has seen. With p.Whole
+// it passes on no chunk before the reply is complete. A stream that ends without a
+// chunk fails with [ErrEmpty].
 //
-// The last attempt's error is passed on; one of several says how many there
-// were. When ctx is done while it waits, the error wraps both.
+// The error is that of the last attempt, with the number of attempts. If ctx is
+// done during a wait, the error wraps its error, too.
 func Retry(m Model, p RetryPolicy) Model {
 	p = p.withDefaults()
 	if p.Whole {
 		m = whole{m}
 	}
-	return ModelFunc(func(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
+	return wrapper{inner: m, ModelFunc: func(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
 		return func(yield func(Chunk, error) bool) {
 			for attempt := 1; ; attempt++ {
 				passed, err := relay(streamOf(ctx, m, r), yield)
@@ -84,11 +84,11 @@ func Retry(m Model, p RetryPolicy) Model {
 				}
 			}
 		}
-	})
+	}}
 }
 
-// wait returns how long to wait after an attempt, or false when the provider
-// asks for too long.
+// wait returns how long to wait after an attempt. It reports false if the provider
+// asks for a longer wait than the longest.
 func (p RetryPolicy) wait(attempt int, err error) (time.Duration, bool) {
 	ceiling := p.Initial
 	for range attempt - 1 {
@@ -96,14 +96,14 @@ func (p RetryPolicy) wait(attempt int, err error) (time.Duration, bool) {
 	}
 	jitter := rand.N(min(ceiling, p.Max) + 1)
 	if e, ok := errors.AsType[*Error](err); ok && e.RetryAfter > 0 {
-		// A little more, lest all who were refused come back at once.
+		// Add a random time, so that the rejected callers do not all return at once.
 		return e.RetryAfter + jitter/4, e.RetryAfter <= p.Max
 	}
 	return jitter, true
 }
 
-// relay passes chunks on until the first error, which it returns, and reports
-// whether any chunk was. When yield wants no more it returns no error.
+// relay passes chunks on until the first error, which it returns. It reports whether
+// it passed on any chunk. If yield returns false, relay returns no error.
 func relay(chunks iter.Seq2[Chunk, error], yield func(Chunk, error) bool) (passed bool, err error) {
 	for chunk, err := range chunks {
 		if err != nil {
@@ -120,7 +120,7 @@ func relay(chunks iter.Seq2[Chunk, error], yield func(Chunk, error) bool) (passe
 	return true, nil
 }
 
-// pause waits, and returns why ctx is done if that is sooner.
+// pause waits for d, or until ctx is done, and then returns the error of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -132,11 +132,12 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// whole passes a reply on when it is complete, and then in the pieces in which
-// it came.
+// whole passes on the chunks of a reply when the reply is complete.
 type whole struct{ Model }
 
-// Stream passes the reply on when it is complete.
+func (w whole) unwrap() Model { return w.Model }
+
+// Stream implements [Model].
 func (w whole) Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		var chunks []Chunk

@@ -7,8 +7,8 @@ import (
 	"iter"
 )
 
-// Generate asks a model and returns its whole reply, an assistant's message
-// with an id. It fails as [Stream] does.
+// Generate asks a model and returns its whole reply, an assistant's message with an
+// id. Its errors are those of [Stream].
 func Generate(ctx context.Context, m Model, r Request) (Message, error) {
 	var reply Message
 	for _, err := range Stream(ctx, m, r, &reply) {
@@ -19,10 +19,10 @@ func Generate(ctx context.Context, m Model, r Request) (Message, error) {
 	return reply, nil
 }
 
-// Stream asks a model, yields the chunks of its reply as they come, and puts
-// them together. When the loop ends without an error, *reply is the message, an
-// assistant's with an id that every chunk has carried; after an error or an
-// early exit from the loop it is the zero Message.
+// Stream asks a model and yields the chunks of its reply as they arrive. After a loop
+// without an error, *reply is the whole reply, an assistant's message with the id
+// that every chunk had. After an error, or if the caller leaves the loop, *reply is
+// the zero Message.
 //
 //	var reply llm.Message
 //	for chunk, err := range llm.Stream(ctx, model, request, &reply) {
@@ -32,13 +32,12 @@ func Generate(ctx context.Context, m Model, r Request) (Message, error) {
 //		fmt.Print(chunk.Text)
 //	}
 //
-// The texts of all chunks of kind ChunkText make exactly reply.Text().
+// The texts of all chunks of kind ChunkText, joined, are reply.Text().
 //
-// An error is the last pair. A request that can not be sent wraps [ErrInvalid];
-// a stream that gave nothing wraps [ErrEmpty], and one that does not make a
-// message [ErrMalformed]. When ctx is done the error wraps ctx.Err() and its
-// cause, even if the model ends as though all were well. The model's own errors
-// are passed on as they are.
+// An error is in the last pair. It wraps [ErrInvalid] if the request is not valid,
+// [ErrEmpty] if the stream had no content, and [ErrMalformed] if the chunks do not
+// make a message. If ctx is done, it wraps ctx.Err() and its cause, even if the model
+// reports no error. Errors of the model are passed on unchanged.
 func Stream(ctx context.Context, m Model, r Request, reply *Message) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		*reply = Message{}
@@ -73,8 +72,8 @@ func Stream(ctx context.Context, m Model, r Request, reply *Message) iter.Seq2[C
 	}
 }
 
-// streamOf asks a model. One that is nil, or gives nil in place of a stream, is an
-// error here and not a panic there.
+// streamOf asks a model. If the model or its stream is nil, it returns a stream with
+// an error.
 func streamOf(ctx context.Context, m Model, r Request) iter.Seq2[Chunk, error] {
 	err := fmt.Errorf("llm: no model: %w", ErrInvalid)
 	if m != nil {
@@ -86,8 +85,8 @@ func streamOf(ctx context.Context, m Model, r Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) { yield(Chunk{}, err) }
 }
 
-// cancelled returns err, or when ctx is done an error that says so too: what a
-// model says after that can not be trusted.
+// cancelled returns err, with the error of ctx if ctx is done: the reply of a model
+// after that time cannot be trusted.
 func cancelled(ctx context.Context, err error) error {
 	why, cause := ctx.Err(), context.Cause(ctx)
 	if why == nil || errors.Is(err, why) && errors.Is(err, cause) {

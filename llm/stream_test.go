@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 )
 
@@ -108,9 +111,7 @@ func TestGenerateAssembles(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			got, err := llm.Generate(t.Context(), playing(test.chunks, nil), hello)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if got.ID == "" {
 				t.Error("the reply has no id")
 			}
@@ -207,9 +208,7 @@ func TestStreamShowsWhatItCollects(t *testing.T) {
 	var said string
 	ids := map[string]bool{}
 	for chunk, err := range llm.Stream(t.Context(), model, hello, &reply) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !reflect.DeepEqual(reply, llm.Message{}) {
 			t.Error("the reply is there before the stream has ended")
 		}
@@ -300,9 +299,7 @@ func TestStreamEndsWithItsContext(t *testing.T) {
 					t.Errorf("got %v, want it to wrap %v", last, want)
 				}
 			}
-			if reply.Role != "" {
-				t.Errorf("got reply %+v, want none", reply)
-			}
+			assert.Empty(t, reply.Role)
 		})
 	}
 }
@@ -343,17 +340,11 @@ func TestReply(t *testing.T) {
 				want.ToolCalls[i].Arguments = json.RawMessage(`{}`)
 			}
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("message %d:\ngot  %+v\nwant %+v", i, got, want)
-		}
+		assert.Equal(t, want, got)
 	}
-	image := llm.Assistant("")
-	image.Parts = []llm.Part{{Type: llm.PartImage, URL: "u"}}
-	_, err := llm.Generate(t.Context(), model(image), hello)
-	checkInvalid(t, err, "part of type image")
 	noted := llm.Assistant("a")
 	noted.Parts[0].Metadata = map[string]json.RawMessage{"k": json.RawMessage("1")}
-	_, err = llm.Generate(t.Context(), model(noted), hello)
+	_, err := llm.Generate(t.Context(), model(noted), hello)
 	checkInvalid(t, err, "part with metadata")
 	_, err = llm.Generate(t.Context(), model(llm.Message{Role: "boss"}), hello)
 	checkInvalid(t, err, "unknown role")
@@ -363,4 +354,40 @@ func TestReply(t *testing.T) {
 		}
 		break
 	}
+}
+
+// TestWholePartsAreStreamed proves that an image, a file and a part of another program pass
+// through a stream in their place among the texts.
+func TestWholePartsAreStreamed(t *testing.T) {
+	t.Parallel()
+	want := llm.Assistant("")
+	want.Parts = []llm.Part{
+		llm.Text("a"),
+		{Type: llm.PartImage, MIMEType: "image/png", Data: []byte("x"), Signature: "s"},
+		llm.Text("b"),
+		llm.File("a.pdf", "application/pdf", []byte("y")),
+		{Type: llm.PartOther, Metadata: map[string]json.RawMessage{"k": json.RawMessage("1")}},
+		{Type: llm.PartReasoning, Text: "hm", Metadata: map[string]json.RawMessage{"k": json.RawMessage("1")}},
+	}
+	model := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] { return llm.Reply(want) })
+	got, err := llm.Generate(t.Context(), model, hello)
+	require.NoError(t, err)
+	assert.Equal(t, want.Parts, got.Parts)
+
+	image := llm.Part{Type: llm.PartImage, URL: "https://example.com/cat.png"}
+	got, err = llm.Generate(t.Context(), playing([]llm.Chunk{{Kind: llm.ChunkPart, Part: &image}}, nil), hello)
+	require.NoError(t, err, "an image without a text is a reply")
+	assert.Equal(t, []llm.Part{image}, got.Parts)
+	for name, part := range map[string]*llm.Part{"none": nil, "a text": {Type: llm.PartText, Text: "a"}, "not valid": {Type: llm.PartImage}} {
+		_, err := llm.Generate(t.Context(), playing([]llm.Chunk{{Kind: llm.ChunkPart, Part: part}}, nil), hello)
+		require.ErrorIs(t, err, llm.ErrMalformed, name)
+	}
+}
+
+// TestNullArgumentsAreNone proves that a tool call with the arguments null has none.
+func TestNullArgumentsAreNone(t *testing.T) {
+	t.Parallel()
+	got, err := llm.Generate(t.Context(), playing([]llm.Chunk{delta(0, "a", "now", "nu"), delta(0, "", "", "ll")}, nil), hello)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{}`, string(got.ToolCalls[0].Arguments))
 }

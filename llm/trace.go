@@ -50,7 +50,7 @@ func (e Exchange) Usage() Usage {
 // Trace returns a model that tells hooks of each request to m. Outside a
 // [Retry] it sees one exchange for all attempts, inside of it one for each.
 func Trace(m Model, h Hooks) Model {
-	return ModelFunc(func(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
+	return wrapper{inner: m, ModelFunc: func(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
 		return func(yield func(Chunk, error) bool) {
 			begin := time.Now()
 			if h.Start != nil {
@@ -87,7 +87,7 @@ func Trace(m Model, h Hooks) Model {
 				e.Reply, e.Err = a.message()
 			}
 		}
-	})
+	}}
 }
 
 // Log returns a model that logs each request to m: at level Info when it was

@@ -1,21 +1,23 @@
 package llm
 
-// Usage counts the tokens of one reply, or of many. It means the same for every
-// provider: Cached and CacheWrite are parts of Input, Reasoning is a part of
-// Output, and Total is Input and Output together. A provider that counts its
-// cache apart from its input has the two added by its adapter.
+// Usage counts the tokens of one reply, or of several. It has the same meaning for
+// every provider: Cached and CacheWrite are parts of Input, and Reasoning is a part
+// of Output. An adapter converts the numbers of a provider that counts otherwise:
+// Anthropic reports cached tokens apart from its input, OpenAI and Gemini report
+// them within it.
 type Usage struct {
-	// Input is everything that the model read, cached or not.
+	// Input is the number of tokens that the model read, cached or not.
 	Input int64 `json:"input"`
-	// Output is everything that the model wrote, reasoning included.
+	// Output is the number of tokens that the model wrote, with its reasoning.
 	Output int64 `json:"output"`
-	// Total is Input and Output.
+	// Total is the sum of Input and Output.
 	Total int64 `json:"total"`
-	// Cached is what of Input came from the provider's cache.
+	// Cached is the part of Input that was read from the provider's cache.
 	Cached int64 `json:"cached,omitempty"`
-	// CacheWrite is what of Input was put into the provider's cache.
+	// CacheWrite is the part of Input that was written to the provider's cache.
+	// Providers that cache by themselves do not report it.
 	CacheWrite int64 `json:"cache_write,omitempty"`
-	// Reasoning is what of Output was reasoning.
+	// Reasoning is the part of Output that was reasoning.
 	Reasoning int64 `json:"reasoning,omitempty"`
 }
 
@@ -31,6 +33,6 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// SumUsage adds usage up in a channel of a graph, over all the calls of a run or
-// of a thread: state.NewChannel("usage", llm.SumUsage).
+// SumUsage is the reducer of a graph's channel that adds usage up:
+// state.NewChannel("usage", llm.SumUsage).
 func SumUsage(total, u Usage) (Usage, error) { return total.Add(u), nil }

@@ -83,8 +83,8 @@ func (p Part) check() error {
 		}
 	case PartImage, PartFile:
 		switch {
-		case p.Text != "" || p.Signature != "":
-			return fmt.Errorf("type %s can not have text or a signature", p.Type)
+		case p.Text != "":
+			return fmt.Errorf("type %s can not have text", p.Type)
 		case (len(p.Data) == 0) == (p.URL == ""):
 			return fmt.Errorf("type %s needs data or a URL, and not both", p.Type)
 		case len(p.Data) > 0 && p.MIMEType == "":

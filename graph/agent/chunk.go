@@ -162,6 +162,8 @@ func chunksOfReply(c Chunk, part llm.Chunk) []Chunk {
 		}
 	case llm.ChunkToolCall:
 		c.Kind, c.Delta = ChunkToolCall, part.ToolCall
+	case llm.ChunkPart:
+		c.Kind, c.Value = ChunkValue, *part.Part
 	default:
 		c.Kind = ChunkUsage
 		if part.Usage != nil {

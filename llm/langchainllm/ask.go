@@ -12,14 +12,13 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm/internal/wire"
 )
 
-// A pump brings what a library streams, on whatever goroutine it likes, to the
-// one that reads.
+// A pump passes chunks from the library's goroutines to the reader's.
 type pump struct {
 	chunks chan llm.Chunk
 	over   chan struct{}
 }
 
-var errOver = errors.New("nobody reads any more")
+var errOver = errors.New("the reader has left")
 
 func (p *pump) send(ctx context.Context, c llm.Chunk) error {
 	select {
@@ -32,32 +31,44 @@ func (p *pump) send(ctx context.Context, c llm.Chunk) error {
 	}
 }
 
-func (p *pump) options(ctx context.Context, call *wire.Call) []llms.CallOption {
-	call.Signed = func(signature string) {
-		// A reader that has left needs no signature either.
-		_ = p.send(ctx, llm.Chunk{Kind: llm.ChunkReasoning, Signature: signature})
-	}
+// options makes the library stream.
+func (p *pump) options(ctx context.Context) []llms.CallOption {
 	return []llms.CallOption{
 		llms.WithStreamingFunc(func(_ context.Context, text []byte) error {
 			return p.send(ctx, llm.Chunk{Kind: llm.ChunkText, Text: string(text)})
 		}),
-		// Some libraries fail when they are given only one of the two.
+		// Some libraries fail if only one of the two is set.
 		llms.WithStreamingReasoningFunc(func(_ context.Context, reasoning, _ []byte) error {
 			return p.send(ctx, llm.Chunk{Kind: llm.ChunkReasoning, Text: string(reasoning)})
 		}),
 	}
 }
 
-// ask calls the library once, and shows what it streams.
+// ignore makes the library stream, and discards what it reads: the Transport has the reply.
+func ignore() []llms.CallOption {
+	return []llms.CallOption{
+		llms.WithStreamingFunc(func(context.Context, []byte) error { return nil }),
+		llms.WithStreamingReasoningFunc(func(context.Context, []byte, []byte) error { return nil }),
+	}
+}
+
+// ask calls the library once, and yields the chunks of the reply.
 func (s *session) ask(parent context.Context, streaming bool) attempt {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
-	call := &wire.Call{Request: s.request, Thoughts: s.question.thoughts, Mistral: s.model.profile.mistral}
 	p := &pump{chunks: make(chan llm.Chunk), over: make(chan struct{})}
 	defer close(p.over)
+	call := &wire.Call{
+		Dialect: s.model.profile.dialect, Request: s.request, Body: s.question.body,
+		Emit: func(c llm.Chunk) error { return p.send(ctx, c) },
+	}
 	options := slices.Clone(s.question.options)
-	if streaming {
-		options = append(options, p.options(ctx, call)...)
+	show := s.show
+	switch {
+	case call.Dialect != wire.None:
+		options, show = append(options, ignore()...), s.showWired
+	case streaming:
+		options = append(options, p.options(ctx)...)
 	}
 	result := make(chan attempt, 1)
 	go func() {
@@ -77,7 +88,7 @@ func (s *session) ask(parent context.Context, streaming bool) attempt {
 		case <-deaf:
 			return attempt{err: ctx.Err()}
 		case chunk := <-p.chunks:
-			if s.show(chunk) {
+			if show(chunk) {
 				continue
 			}
 			cancel()
@@ -89,7 +100,7 @@ func (s *session) ask(parent context.Context, streaming bool) attempt {
 	}
 }
 
-// drain waits for a library that has been told to stop.
+// drain waits for the library to return after its context was cancelled.
 func (s *session) drain(p *pump, result <-chan attempt) {
 	for {
 		select {
@@ -100,7 +111,7 @@ func (s *session) drain(p *pump, result <-chan attempt) {
 	}
 }
 
-// A panicError is a library's panic.
+// A panicError is a panic of a library.
 type panicError struct{ value any }
 
 func (e *panicError) Error() string { return fmt.Sprintf("langchaingo panicked: %v", e.value) }
@@ -110,7 +121,7 @@ func isPanic(err error) bool {
 	return ok
 }
 
-// generate calls the library, and makes an error of its panic.
+// generate calls the library, and returns a panic as an error.
 func (m *Model) generate(ctx context.Context, messages []llms.MessageContent, options []llms.CallOption) (response *llms.ContentResponse, err error) {
 	returned := false
 	defer func() {

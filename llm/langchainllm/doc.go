@@ -1,30 +1,27 @@
-// Package langchainllm makes any model of langchaingo an [llm.Model] that keeps
-// its promises.
+// Package langchainllm makes any model of langchaingo an [llm.Model].
 //
 //	wire := &langchainllm.Transport{}
 //	provider, err := anthropic.New(anthropic.WithHTTPClient(wire.Client()))
 //	if err != nil {
 //		return err
 //	}
-//	model := langchainllm.New(provider, langchainllm.Options{Transport: wire})
+//	model := langchainllm.New(provider, langchainllm.Options{})
 //	reply, err := llm.Generate(ctx, model, request)
 //
-// Package providers, below this one, opens a model by the environment.
+// Package providers, below this one, opens a model by its name or by the environment.
 //
 // What to know:
 //
-//   - Each provider of langchaingo loses something else: tool choices, ids,
-//     errors of a stream, parts of a message. [New] knows which and asks so that
-//     nothing is lost, checks what comes back, and refuses with an error that
-//     names the provider what can not be done. docs/models.md has the table.
-//   - A [Transport] in the provider's HTTP client mends on the way what can not be
-//     mended from outside: it is how Retry-After, the choice of a tool, and tool
-//     calls that are streamed side by side arrive. Without one the model works,
-//     with the limits that the table names.
-//   - An error of a provider is an [llm.Error], which says whether asking again
-//     may help. Nothing is asked again behind your back, but for one case: a
-//     streamed reply that the library garbled is asked for once more, whole.
-//   - No image is ever fetched. A provider that can not fetch one itself needs
-//     its bytes.
+//   - With llms/openai, llms/anthropic and llms/googleai, the library only opens the
+//     connection and sends the settings. A [Transport] in the HTTP client writes the
+//     conversation and reads the reply. Without one, every call fails with an error that
+//     says what to do.
+//   - With any other provider, [New] works around the faults of the library. docs/models.md
+//     has a table of what each provider can do. A request that a provider cannot take is an
+//     error that names the provider, the message and the part.
+//   - The error of a provider is an [llm.Error], which says whether a retry can help. The
+//     package sends a request again in one case only: if the library, without a Transport,
+//     garbled a streamed reply, it asks once more without streaming.
+//   - The package never fetches an image or a file.
 //   - The package compiles langchaingo's llms and embeddings, and no provider.
 package langchainllm

@@ -11,28 +11,28 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm/internal/wire"
 )
 
-// EmbedderOptions say how texts are embedded. The zero value is ready.
+// EmbedderOptions are the settings of an [Embedder]. The zero value works.
 type EmbedderOptions struct {
-	// Provider is what errors call the provider. Empty means "langchaingo".
+	// Provider is the provider's name in errors. Empty means "langchaingo".
 	Provider string
-	// Model names the model, for those who store its vectors: vectors of two
-	// models have nothing to do with each other.
+	// Model is the name of the model. A store keeps it with the vectors, since
+	// vectors of different models cannot be compared.
 	Model string
-	// Dimension is how long a vector is. Zero means that the first one says,
-	// and all others have to be as long.
+	// Dimension is the length of a vector. Zero means the length of the first one;
+	// all others must have the same.
 	Dimension int
-	// BatchSize is the most texts of one request. Zero means 128.
+	// BatchSize is the largest number of texts in a request. Zero means 128.
 	BatchSize int
 }
 
-// An Embedder makes vectors of texts. It may be used by any number of goroutines
-// if its client may.
+// An Embedder converts texts to vectors. It is safe for concurrent use if its client
+// is.
 type Embedder struct {
 	client embeddings.EmbedderClient
 	o      EmbedderOptions
 }
 
-// NewEmbedder returns an embedder by way of a model of langchaingo that has
+// NewEmbedder returns an embedder that uses a model of langchaingo with the method
 // CreateEmbedding, such as those of llms/openai, llms/googleai and llms/ollama.
 func NewEmbedder(client embeddings.EmbedderClient, o EmbedderOptions) *Embedder {
 	if o.BatchSize <= 0 {
@@ -44,17 +44,16 @@ func NewEmbedder(client embeddings.EmbedderClient, o EmbedderOptions) *Embedder 
 	return &Embedder{client: client, o: o}
 }
 
-// Model returns the name of the model, as the options have it.
+// Model returns the name of the model in the options.
 func (e *Embedder) Model() string { return e.o.Model }
 
-// Dimension returns how long a vector is, or zero if the options leave it open.
+// Dimension returns the length of a vector in the options, or zero.
 func (e *Embedder) Dimension() int { return e.o.Dimension }
 
-// Embed returns a vector for each of the texts, in their order. It does not
-// change texts, neither the slice nor a line break in one, and asks in batches,
-// one after the other. Of no texts it makes no vectors and no request. An error of
-// the provider is an [llm.Error]; vectors that are too few, or of another
-// length, are an error that wraps [llm.ErrMalformed].
+// Embed returns a vector for each of the texts, in their order. It does not change
+// texts. It sends the batches one after the other, and no request for no texts. An
+// error of the provider is an [llm.Error]. If there are too few vectors, or one has
+// another length, the error wraps [llm.ErrMalformed].
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	all := make([][]float32, 0, len(texts))
 	dimension := e.o.Dimension
@@ -97,8 +96,7 @@ func (e *Embedder) batch(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, nil
 }
 
-// create calls the library with a slice of its own, and makes an error of its
-// panic.
+// create calls the library with a copy of texts, and returns a panic as an error.
 func (e *Embedder) create(ctx context.Context, texts []string) (vectors [][]float32, err error) {
 	if e.client == nil {
 		return nil, errors.New("no client")

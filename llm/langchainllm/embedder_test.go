@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// The interface that package memory asks for, by shape.
+// The methods of the interface that package memory uses.
 var _ interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 	Model() string
@@ -57,7 +57,7 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
-// TestLibraryChangesTexts: langchaingo's own embedder changes what it is given.
+// TestLibraryChangesTexts shows that langchaingo's own embedder changes its argument.
 func TestLibraryChangesTexts(t *testing.T) {
 	t.Parallel()
 	var batches []int

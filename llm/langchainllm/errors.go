@@ -1,7 +1,6 @@
 package langchainllm
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -10,19 +9,17 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-var errNotWired = errors.New("the call did not pass the Transport of Options: put it into the provider's HTTP client")
-
-// refused is the error of a request that the provider can not be asked.
+// refused returns the error of a request that the provider cannot take.
 func (m *Model) refused(err error) error {
 	return &llm.Error{Kind: llm.ErrBadRequest, Provider: m.name, Err: fmt.Errorf("langchainllm: %w", err)}
 }
 
-// broke is the error of a reply that is not whole.
+// broke returns the error of a reply that is not whole.
 func (m *Model) broke(what string) error {
 	return &llm.Error{Kind: llm.ErrTransport, Provider: m.name, Message: what}
 }
 
-// failed is the error of an attempt that failed, with what the wire knows of it.
+// failed returns the error of an attempt, with the facts that the Transport noted.
 func (m *Model) failed(a *attempt) error {
 	e := llm.Error{Provider: m.name, Err: a.err, RetryAfter: a.facts.RetryAfter}
 	if a.facts.Status >= http.StatusBadRequest {
@@ -40,7 +37,7 @@ func (m *Model) failed(a *attempt) error {
 	said := a.err.Error()
 	switch {
 	case isPanic(a.err):
-		// Not worth another try: the same will most likely come again.
+		// It is not retryable: the library would most likely panic again.
 		return &e
 	case strings.Contains(said, "token too long"):
 		e.Kind = llm.ErrTransport
@@ -55,6 +52,6 @@ func (m *Model) failed(a *attempt) error {
 	return classified
 }
 
-// garbage is how the libraries say that they could not read an answer, or could
-// not get one, once they have made text of the cause.
+// garbage matches the errors of the libraries for a reply that they could not read or get. Their
+// causes are only in the text.
 var garbage = regexp.MustCompile(`invalid character|unexpected end of JSON|cannot unmarshal|failed to (?:parse|process) stream event|unexpected opening token|network error|failed to reach API server|returned no reply`)

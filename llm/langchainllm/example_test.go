@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// api stands for the API of a provider: it streams two tool calls side by side.
+// api is a server that streams two interleaved tool calls.
 func api() *httptest.Server {
 	events := []string{
 		`{"choices":[{"index":0,"delta":{"content":"Let me "}}]}`,
@@ -37,7 +37,7 @@ func api() *httptest.Server {
 	}))
 }
 
-// aModel is a model of langchaingo of one's own.
+// aModel is a model of the program's own.
 type aModel struct{ llms.Model }
 
 func ExampleNew() {
@@ -52,7 +52,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	model := langchainllm.New(provider, langchainllm.Options{Transport: wire})
+	model := langchainllm.New(provider, langchainllm.Options{})
 
 	reply, err := llm.Generate(context.Background(), model, llm.Request{
 		Messages: []llm.Message{llm.User("How is the weather in Athens and Oslo?")},
@@ -73,16 +73,16 @@ func ExampleNew() {
 	// tool_calls 42
 }
 
-// What a provider can not do is an error before anything is sent.
+// A request that a provider cannot take is an error, and nothing is sent.
 func ExampleModel_Stream() {
-	model := langchainllm.New(aModel{}, langchainllm.Options{Provider: langchainllm.Anthropic})
+	model := langchainllm.New(aModel{}, langchainllm.Options{Provider: langchainllm.GoogleAI})
 	request := llm.Request{Messages: []llm.Message{llm.User("What is this?", llm.ImageURL("https://example.com/cat.png"))}}
 	for _, err := range model.Stream(context.Background(), request) {
 		fmt.Println(err)
 		fmt.Println("retry:", llm.Retryable(err))
 	}
 	// Output:
-	// llm: anthropic: bad request: langchainllm: message 0: part 1: it takes the bytes of an image or a file, and no URL; fetch it and send Data with MIMEType
+	// llm: googleai: bad request: langchainllm: message 0: part 1: part of type image: the provider takes the bytes of an image or a file, and no URL; fetch it and send Data with MIMEType
 	// retry: false
 }
 
@@ -98,7 +98,7 @@ func ExampleTransport() {
 	if err != nil {
 		panic(err)
 	}
-	model := langchainllm.New(provider, langchainllm.Options{Transport: wire})
+	model := langchainllm.New(provider, langchainllm.Options{})
 
 	_, err = llm.Generate(context.Background(), model, llm.Request{Messages: []llm.Message{llm.User("hi")}})
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
@@ -107,8 +107,7 @@ func ExampleTransport() {
 	// Output: true 429 20s
 }
 
-// A model of one's own, or one that is wrapped, is treated as Generic unless it
-// is told whose it is.
+// A wrapped model is treated as Generic unless Options.Provider is set.
 func ExampleDetect() {
 	var wrapped llms.Model = aModel{}
 	fmt.Println(langchainllm.Detect(wrapped))

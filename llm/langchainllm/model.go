@@ -9,36 +9,33 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// Options say how a model of langchaingo is treated. The zero value finds out.
+// Options are the settings of a [Model]. The zero value works for the models of llms/openai with
+// OpenAI's API, llms/anthropic, llms/googleai and llms/bedrock.
 type Options struct {
-	// Provider is whose model it is. Empty means what [Detect] says; it has to
-	// be told for a wrapped model, and for llms/openai with another server than
-	// OpenAI's.
+	// Provider is the provider of the model. Empty means the result of [Detect]. Set it
+	// for a wrapped model, and for llms/openai with another server than OpenAI's.
 	Provider Provider
-	// Name is what errors call the provider. Empty means Provider.
+	// Name is the provider's name in errors. Empty means Provider.
 	Name string
-	// Transport is the one in the provider's HTTP client, if there is one. It
-	// has to be told, as nothing shows it from outside; a call that does not
-	// pass it is then an error.
-	Transport *Transport
-	// MaxTokens is the most that a reply may have when the request does not
-	// say. Zero means the provider's default, and 4096 where one has to be sent.
+	// MaxTokens is the most tokens of a reply, for requests that do not say. Zero means the
+	// provider's default, and 4096 where the provider has none.
 	MaxTokens int
 }
 
-// A Model is a model of langchaingo that is an [llm.Model]. It may be used by any
-// number of goroutines if the model within may.
+// A Model makes a model of langchaingo an [llm.Model]. It is safe for concurrent use if the
+// model within is.
 type Model struct {
-	inner   llms.Model
-	profile profile
-	name    string
-	// wired says that a Transport mends what passes.
-	wired     bool
+	inner     llms.Model
+	profile   profile
+	name      string
 	maxTokens int
 }
 
-// New returns m as an [llm.Model]. It makes no call. The model within is asked
-// with GenerateContent only.
+// New returns m as an [llm.Model]. It sends no request. It calls only the method GenerateContent
+// of m.
+//
+// The HTTP client of a model of OpenAI, Compatible, MistralAPI, Anthropic or GoogleAI must send
+// with a [Transport]. If it does not, every call fails with an error that says so.
 func New(m llms.Model, o Options) *Model {
 	provider := o.Provider
 	if provider == "" {
@@ -48,29 +45,24 @@ func New(m llms.Model, o Options) *Model {
 	if !ok {
 		p = profiles[Generic]
 	}
-	wired := o.Transport != nil && p.dialect
-	if wired {
-		p = p.mended()
-	}
 	name := o.Name
 	if name == "" {
 		name = string(provider)
 	}
-	return &Model{inner: m, profile: p, name: name, wired: wired, maxTokens: o.MaxTokens}
+	return &Model{inner: m, profile: p, name: name, maxTokens: o.MaxTokens}
 }
 
 // String returns the name of the provider.
 func (m *Model) String() string { return m.name }
 
-// Stream asks the model. The text is yielded as it comes, and reasoning where
-// the provider streams it; tool calls are yielded whole, each as one chunk, once
-// they have been checked.
+// Stream asks the model. With a provider that needs a [Transport], text, reasoning and tool calls
+// are yielded as they arrive. With any other, text is, and a tool call is yielded as one chunk at
+// the end.
 //
-// A request that the provider can not be asked is an [llm.Error] of kind
-// [llm.ErrBadRequest] that says why, and nothing is sent. When ctx is done the
-// error is that of ctx. Leaving the loop ends the request and waits for the
-// library to notice; only llms/mistral does not, and is left to its own limit of
-// time.
+// A request that the provider cannot take fails with an [llm.Error] of kind
+// [llm.ErrBadRequest], and nothing is sent. When ctx is done, the error is that of ctx. If the
+// caller leaves the loop, the request ends, and Stream waits for the library to return; the
+// exception is llms/mistral, which ignores its context and ends after its own time limit.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		if r.MaxTokens == 0 {

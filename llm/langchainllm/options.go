@@ -14,7 +14,7 @@ import (
 
 const noTools = "langchaingo loses its tools; open its OpenAI-compatible /v1 with llms/openai instead"
 
-// leastTemperature stands for zero where a library takes zero for unset.
+// leastTemperature is sent in place of zero, if the library takes zero for unset.
 const leastTemperature = 1e-6
 
 // tools returns the tools that are offered.
@@ -27,13 +27,13 @@ func (t *translation) tools(r llm.Request) ([]llms.Tool, error) {
 	}
 	if r.ToolChoice.Mode == llm.ToolsNone && !t.choosesNone() {
 		if t.profile.callsDeclared && called(r) {
-			return nil, errors.New("it can not be told to call no tools while the conversation has calls")
+			return nil, errors.New("the provider cannot be told to call no tools if the conversation has calls")
 		}
 		return nil, nil
 	}
 	var tools []llms.Tool
 	for _, spec := range r.Tools {
-		// Where the choice is lost, what can not be chosen is not offered.
+		// If the library drops the choice, offer only the chosen tool.
 		if name := r.ToolChoice.Name; name != "" && !t.profile.choice && spec.Name != name {
 			continue
 		}
@@ -46,10 +46,9 @@ func (t *translation) tools(r llm.Request) ([]llms.Tool, error) {
 	return tools, nil
 }
 
-// choosesNone says whether the provider can be offered tools and told to call
-// none.
+// choosesNone reports whether the provider can be offered tools and told to call none.
 func (t *translation) choosesNone() bool {
-	return t.profile.choice && (t.wired || !t.profile.callsDeclared)
+	return t.profile.dialect != wire.None || t.profile.choice && !t.profile.callsDeclared
 }
 
 func called(r llm.Request) bool {
@@ -73,7 +72,7 @@ func (p profile) tool(spec llm.ToolSpec) (llms.Tool, error) {
 	}}, nil
 }
 
-// options sets everything that the library would else set by itself.
+// options sets every option for which the library has a default of its own.
 func (m *Model) options(r llm.Request, tools []llms.Tool) []llms.CallOption {
 	p := m.profile
 	o := llms.CallOptions{
@@ -100,7 +99,7 @@ func (m *Model) options(r llm.Request, tools []llms.Tool) []llms.CallOption {
 		o.Seed = int(*r.Seed)
 	}
 	if p.legacyMax {
-		// A word between us and the library, which it does not send on.
+		// An option of the library, which it does not send.
 		o.Metadata = map[string]any{"openai:use_legacy_max_tokens": true}
 	}
 	if thinking := m.thinking(r, len(tools) > 0, &o); thinking != nil {
@@ -109,7 +108,7 @@ func (m *Model) options(r llm.Request, tools []llms.Tool) []llms.CallOption {
 	return []llms.CallOption{overlay(o)}
 }
 
-// overlay sets what o sets, and leaves what else the library begins with.
+// overlay returns an option that sets the fields that o has, and keeps the library's others.
 func overlay(o llms.CallOptions) llms.CallOption {
 	return func(to *llms.CallOptions) {
 		model, count, functions := to.Model, to.CandidateCount, to.Functions
@@ -141,7 +140,7 @@ func choice(c llm.ToolChoice) any {
 	return nil
 }
 
-// thinking is what to tell a library that can be asked to reason.
+// thinking returns how much the model shall reason, or nil.
 func (m *Model) thinking(r llm.Request, tools bool, o *llms.CallOptions) *llms.ThinkingConfig {
 	effort := r.Reasoning.Effort
 	if !m.profile.think || effort == llm.EffortNone || effort == llm.EffortDefault && r.Reasoning.Budget == 0 {
@@ -154,24 +153,22 @@ func (m *Model) thinking(r llm.Request, tools bool, o *llms.CallOptions) *llms.T
 	if budget == 0 {
 		budget = map[llm.Effort]int{llm.EffortLow: 1024, llm.EffortMedium: 8192, llm.EffortHigh: 24576}[effort]
 	}
-	budget = max(budget, 1024) // what the provider takes at least
+	budget = max(budget, 1024) // the least that the provider accepts
 	if o.MaxTokens <= budget {
-		o.MaxTokens += budget // what is thought counts as said
+		o.MaxTokens += budget // reasoning counts towards the limit
 	}
-	o.Temperature = 1 // the provider takes no other beside it
+	o.Temperature = 1 // the provider rejects any other with reasoning
 	return &llms.ThinkingConfig{Mode: llms.ThinkingMode(effort), BudgetTokens: budget, ReturnThinking: true, StreamThinking: true}
 }
 
-// mayThink says whether the provider takes reasoning beside tools: not when it
-// is to call one, and not unless the calls that are being answered come with the
-// signed reasoning that led to them, which the library alone loses.
+// mayThink reports whether the provider accepts reasoning with tools. It does not if a tool is
+// required, or if the calls that are being answered lack the signed reasoning before them.
 func (m *Model) mayThink(r llm.Request) bool {
-	if !m.wired || r.ToolChoice.Name != "" || r.ToolChoice.Mode == llm.ToolsRequired {
+	if r.ToolChoice.Name != "" || r.ToolChoice.Mode == llm.ToolsRequired {
 		return false
 	}
 	for i := len(r.Messages) - 1; i >= 0 && r.Messages[i].Role != llm.RoleUser; i-- {
-		signed := func(p llm.Part) bool { return p.Type == llm.PartReasoning && p.Signature != "" }
-		if len(r.Messages[i].ToolCalls) > 0 && !slices.ContainsFunc(r.Messages[i].Parts, signed) {
+		if len(r.Messages[i].ToolCalls) > 0 && !slices.ContainsFunc(r.Messages[i].Parts, wire.SignedByAnthropic) {
 			return false
 		}
 	}

@@ -6,23 +6,26 @@ import (
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/weft-go/weft/llm/langchainllm/internal/wire"
 )
 
-// A Provider says how a model of langchaingo has to be treated.
+// A Provider is the kind of a model of langchaingo. It decides how requests are translated.
 type Provider string
 
-// The providers that are known. Any other is treated as Generic.
+// The known providers. Any other is treated as Generic. OpenAI, Compatible, MistralAPI, Anthropic
+// and GoogleAI need a [Transport] in their HTTP client.
 const (
 	OpenAI     Provider = "openai"     // llms/openai with OpenAI's own API, or Azure's
 	Compatible Provider = "compatible" // llms/openai with the /v1 of another server: Ollama, llama.cpp, vLLM
-	Mistral    Provider = "mistral"    // llms/mistral; better is llms/openai with MistralAPI
+	Mistral    Provider = "mistral"    // llms/mistral; llms/openai with MistralAPI can do more
 	MistralAPI Provider = "mistralapi" // llms/openai with Mistral's own /v1
 	Anthropic  Provider = "anthropic"  // llms/anthropic
 	GoogleAI   Provider = "googleai"   // llms/googleai
 	Vertex     Provider = "vertex"     // llms/googleai/vertex
-	Ollama     Provider = "ollama"     // llms/ollama; better is llms/openai with Compatible
+	Ollama     Provider = "ollama"     // llms/ollama; llms/openai with Compatible can do more
 	Bedrock    Provider = "bedrock"    // llms/bedrock
-	Generic    Provider = "generic"    // what is not known: only what all can do
+	Generic    Provider = "generic"    // any other: only what every provider can do
 )
 
 // Detect returns the provider of a model by the package of its type, without
@@ -42,111 +45,87 @@ func Detect(m llms.Model) Provider {
 	return Generic
 }
 
-// imageForm is how a provider of langchaingo takes an image.
-type imageForm int
-
-const (
-	noImages imageForm = iota
-	imageURLs
-	imageBytes
-)
-
-// A profile is what a provider of langchaingo does to a request and a reply.
+// A profile describes what a provider of langchaingo does to a request and a reply.
 type profile struct {
-	// splitAI: only the first part of an assistant's message is sent.
-	splitAI bool
-	// groupResults: the results of a turn have to be one message; else each has
-	// to be one of its own.
+	// dialect is the form of the provider's API, if a Transport has to translate requests
+	// and replies. The fields up to limitFails are then not used.
+	dialect wire.Dialect
+
+	// groupResults: the results of a turn have to be one message. Otherwise each has to be
+	// a message of its own.
 	groupResults bool
-	images       imageForm
-	// files: other files than images can be sent as bytes.
+	// images: images can be sent, as bytes.
+	images bool
+	// files: other files can be sent, as bytes.
 	files bool
-	// tools: tools are sent, and their results with the ids of the calls.
+	// callsDeclared: a conversation with tool calls has to declare the tools.
+	callsDeclared bool
+	// streamTools: the library returns the tool calls of a stream.
+	streamTools bool
+	// omitsZero: the library does not send a temperature of zero.
+	omitsZero bool
+	// deaf: the library ignores the context of a call.
+	deaf bool
+	// ids is the form that the ids of tool calls must have.
+	ids wire.IDForm
+	// userLast: the conversation has to end with the user or a tool.
+	userLast bool
+	// saysStop: the library returns why a reply ended.
+	saysStop bool
+	// wrongUsage: the usage of a stream is that of its first chunk.
+	wrongUsage bool
+	// limitFails: without streaming, the library returns an error for a reply that a limit
+	// or a filter cut off.
+	limitFails bool
+
+	// simpleSchema: the library takes only a simple schema, as a map.
+	simpleSchema bool
+	// think: the library can ask for reasoning.
+	think bool
+	// tools: the library sends tools, and results with the ids of their calls.
 	tools bool
 	// choice: the choice of a tool is sent.
 	choice bool
-	// callsDeclared: a conversation with tool calls needs the tools declared.
-	callsDeclared bool
-	// streamTools: tool calls survive streaming.
-	streamTools bool
 	// json: JSON mode is sent.
 	json bool
-	// simpleSchema: only a simple schema is taken, as a map.
-	simpleSchema bool
-	// temperature is sent when none is asked for, as zero would be sent else.
+	// temperature is sent if the request has none: the library would send zero.
 	temperature float64
-	// topP, topK and maxTokens likewise; zero sends nothing.
+	// topP, topK and maxTokens are sent if the request has none. Zero sends nothing.
 	topP      float64
 	topK      int
 	maxTokens int
-	// omitsZero: a temperature of zero is not sent.
-	omitsZero bool
-	// legacyMax: the old name of the most tokens is the one that is known.
+	// legacyMax: the server knows only the old name of the limit of tokens.
 	legacyMax bool
-	// deaf: a call does not heed its context.
-	deaf bool
-	// ids is the form that the ids of tool calls have to have.
-	ids idForm
-	// userLast: the conversation has to end with the user or a tool.
-	userLast bool
-	// userNeeded: instructions alone are no request.
+	// userNeeded: a request needs a message that is not of the system.
 	userNeeded bool
-	// think: the library can be asked to reason.
-	think bool
-	// dialect: a Transport knows what the library speaks.
-	dialect bool
-	// mistral: it is Mistral's form of OpenAI's.
-	mistral bool
-	// saysStop: the library tells why a reply ended.
-	saysStop bool
-	// wrongUsage: while streaming, the usage is that of the first piece.
-	wrongUsage bool
-	// emptyFails: the library takes an empty answer for an error.
-	emptyFails bool
-	// limitFails: while not streaming, the library takes a reply that a limit or
-	// a filter cut off for an error.
-	limitFails bool
-	// callsInText: pieces of tool calls are streamed as text.
-	callsInText bool
 }
 
-// mended is the profile of a provider whose requests and replies pass a
-// Transport.
-func (p profile) mended() profile {
-	p.choice, p.streamTools = true, true
-	return p
-}
-
-var openAIProfile = profile{
-	images: imageURLs, tools: true, choice: true, streamTools: true, json: true,
-	temperature: 1, dialect: true, saysStop: true, callsInText: true,
-}
+var openAIProfile = profile{dialect: wire.OpenAI, tools: true, choice: true, json: true, temperature: 1}
 
 var profiles = map[Provider]profile{
 	OpenAI:     openAIProfile,
-	Compatible: openAIProfile.with(func(p *profile) { p.legacyMax = true }),
-	MistralAPI: openAIProfile.with(func(p *profile) { p.legacyMax, p.mistral, p.temperature, p.ids = true, true, 0.7, idsOfNine }),
+	Compatible: openAIProfile.with(func(p *profile) { p.dialect, p.legacyMax = wire.Compatible, true }),
+	MistralAPI: openAIProfile.with(func(p *profile) { p.dialect, p.legacyMax, p.temperature = wire.Mistral, true, 0.7 }),
 	Anthropic: {
-		splitAI: true, images: imageBytes, tools: true, callsDeclared: true, streamTools: true,
-		temperature: 1, maxTokens: 4096, ids: idsPlain, userNeeded: true, think: true,
-		dialect: true, saysStop: true, emptyFails: true,
+		dialect: wire.Anthropic, tools: true, choice: true, think: true,
+		temperature: 1, maxTokens: 4096, userNeeded: true,
 	},
-	GoogleAI: googleProfile.with(func(p *profile) { p.dialect = true }),
+	GoogleAI: googleProfile.with(func(p *profile) { p.dialect, p.choice = wire.Gemini, true }),
 	Vertex:   googleProfile,
 	Ollama: {
-		images: imageBytes, json: true, temperature: 0.8, topP: 0.9,
+		images: true, json: true, temperature: 0.8, topP: 0.9,
 	},
 	Bedrock: {
-		images: imageBytes, tools: true, choice: true, callsDeclared: true,
-		omitsZero: true, maxTokens: 4096, ids: idsPlain, userNeeded: true, saysStop: true,
+		images: true, tools: true, choice: true, callsDeclared: true,
+		omitsZero: true, maxTokens: 4096, ids: wire.PlainID, userNeeded: true, saysStop: true,
 		limitFails: true,
 	},
 	Mistral: {temperature: 0.7, maxTokens: 4096, deaf: true, saysStop: true},
-	Generic: {tools: true, temperature: 1, callsDeclared: true, callsInText: true},
+	Generic: {tools: true, temperature: 1, callsDeclared: true},
 }
 
 var googleProfile = profile{
-	groupResults: true, images: imageBytes, files: true, tools: true, streamTools: true, json: true,
+	groupResults: true, images: true, files: true, tools: true, streamTools: true, json: true,
 	simpleSchema: true, temperature: 1, topP: 0.95, topK: 40, maxTokens: 8192,
 	userLast: true, userNeeded: true, saysStop: true, wrongUsage: true,
 }

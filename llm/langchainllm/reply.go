@@ -11,20 +11,20 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// An answer is what a library returned, put together.
+// An answer is the reply that a library returned.
 type answer struct {
 	text      string
 	reasoning []thought
 	calls     []llm.ToolCallDelta
-	stop      string // in the provider's words
+	stop      string // the provider's stop reason
 	usage     *llm.Usage
 	info      map[string]any
 }
 
 type thought struct{ text, signature string }
 
-// collect makes one answer of a response. Some libraries return a choice for
-// each block, with the same usage on each.
+// collect joins the choices of a response. Some libraries return a choice for each
+// block, each with the usage of the whole reply.
 func collect(response *llms.ContentResponse) answer {
 	var a answer
 	if response == nil {
@@ -57,7 +57,7 @@ func collect(response *llms.ContentResponse) answer {
 	return a
 }
 
-// think takes the reasoning from where the libraries put it.
+// think reads the reasoning of a choice.
 func (a *answer) think(choice *llms.ContentChoice) {
 	signature, _ := choice.GenerationInfo["ThinkingSignature"].(string)
 	text := choice.ReasoningContent
@@ -74,7 +74,7 @@ func (a *answer) call(call llms.ToolCall) {
 	if call.FunctionCall != nil {
 		delta.Name, delta.Arguments = call.FunctionCall.Name, call.FunctionCall.Arguments
 	}
-	// Providers without ids leave them to us, and so do those that use one twice.
+	// Use no id twice. An empty one is set later.
 	for _, other := range a.calls {
 		if other.ID == delta.ID {
 			delta.ID = ""
@@ -86,8 +86,8 @@ func (a *answer) call(call llms.ToolCall) {
 	a.calls = append(a.calls, delta)
 }
 
-// sound says whether every call has a name, and arguments that are JSON. If
-// not, the library has most likely garbled them.
+// sound reports whether every call has a name, and arguments that are JSON. If not,
+// the library most likely garbled them.
 func (a *answer) sound() bool {
 	for _, call := range a.calls {
 		if call.Name == "" || !json.Valid([]byte(call.Arguments)) {
@@ -97,11 +97,11 @@ func (a *answer) sound() bool {
 	return true
 }
 
-// noEnd are the reasons of a reply that did not come to its end. Where nothing
-// else is there, it is an error.
+// noEnd are the stop reasons of replies that did not end normally. Such a reply is an
+// error if it is empty.
 var noEnd = []string{"", "error", "other", "malformedfunctioncall", "unexpectedtoolcall", "malformedresponse", "toomanytoolcalls"}
 
-// stopReason translates what the providers call their reasons.
+// stopReason translates a provider's stop reason.
 func stopReason(said string, calls bool) llm.StopReason {
 	reason := llm.ParseStopReason(said)
 	name := strings.TrimPrefix(strings.ReplaceAll(strings.ToLower(said), "_", ""), "finishreason")
@@ -116,8 +116,8 @@ func stopReason(said string, calls bool) llm.StopReason {
 	return llm.StopEnd
 }
 
-// usage reads the numbers of tokens from under the keys of all libraries, of
-// whatever type they are. It returns nil if there are none.
+// usage reads the numbers of tokens. Each library has its own keys and number types.
+// It returns nil if there are none.
 func usage(info map[string]any) *llm.Usage {
 	if nested, ok := info["usage"]; ok && nested != nil {
 		return usageOf(nested)
@@ -130,7 +130,7 @@ func usage(info map[string]any) *llm.Usage {
 	u := llm.Usage{Input: in, Output: out}
 	_, anthropic := info["CacheCreationInputTokens"]
 	if anthropic {
-		// Anthropic counts its cache apart from the input.
+		// Anthropic reports cached tokens apart from the input.
 		u.Cached, _ = number(info, "CacheReadInputTokens")
 		u.CacheWrite, _ = number(info, "CacheCreationInputTokens")
 		u.Input += u.Cached + u.CacheWrite
@@ -142,7 +142,7 @@ func usage(info map[string]any) *llm.Usage {
 	return &u
 }
 
-// usageOf reads a struct of the provider's own, by its JSON.
+// usageOf reads a struct of a library by its JSON form.
 func usageOf(v any) *llm.Usage {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -158,7 +158,7 @@ func usageOf(v any) *llm.Usage {
 	return &llm.Usage{Input: u.Prompt, Output: u.Completion, Total: u.Prompt + u.Completion}
 }
 
-// number returns the first of the keys that holds a number.
+// number returns the value of the first key that has a number.
 func number(info map[string]any, keys ...string) (int64, bool) {
 	for _, key := range keys {
 		v := reflect.ValueOf(info[key])
@@ -175,8 +175,8 @@ func number(info map[string]any, keys ...string) (int64, bool) {
 	return 0, false
 }
 
-// metadata keeps what the library told and no field has: the reason to stop as
-// the provider says it, and what else is there and not empty.
+// metadata returns the values for which a message has no field: the provider's stop
+// reason, and all others of the library that are not zero.
 func (a *answer) metadata() map[string]json.RawMessage {
 	kept := map[string]json.RawMessage{}
 	for key, value := range a.info {

@@ -1,33 +1,37 @@
 package langchainllm
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/langchainllm/internal/wire"
 )
 
-// A question is a request in the form that a provider's library takes.
+// A question is a request in the library's form.
 type question struct {
 	messages []llms.MessageContent
 	options  []llms.CallOption
-	thoughts map[int][]llm.Part // see wire.Call
-	calls    bool               // tools are offered
+	body     wire.Body // see wire.Call
+	calls    bool      // tools are offered
 }
 
-// question translates a request. What the provider can not be told is an error.
+// question translates a request. It fails if the provider cannot take a part of it.
 func (m *Model) question(r llm.Request) (question, error) {
 	if m.inner == nil {
 		return question{}, errors.New("New was given no model")
 	}
-	t := translation{profile: m.profile, wired: m.wired, names: map[string]string{}}
+	t := translation{profile: m.profile, names: map[string]string{}}
 	tools, err := t.tools(r)
 	if err != nil {
 		return question{}, err
+	}
+	if m.profile.dialect != wire.None {
+		return m.wiredQuestion(r, tools)
 	}
 	if err := t.conversation(r); err != nil {
 		return question{}, err
@@ -35,7 +39,7 @@ func (m *Model) question(r llm.Request) (question, error) {
 	if err := t.complete(r); err != nil {
 		return question{}, err
 	}
-	q := question{messages: t.out, thoughts: t.thoughts, calls: len(tools) > 0}
+	q := question{messages: t.out, calls: len(tools) > 0}
 	if system := strings.Join(t.system, "\n\n"); system != "" {
 		q.messages = append([]llms.MessageContent{message(llms.ChatMessageTypeSystem, llms.TextContent{Text: system})}, q.messages...)
 	}
@@ -43,14 +47,31 @@ func (m *Model) question(r llm.Request) (question, error) {
 	return q, nil
 }
 
-// A translation is a conversation on its way to a provider's library.
+// wiredQuestion translates a request for a [Transport]. The library gets a stub in place of the
+// conversation.
+func (m *Model) wiredQuestion(r llm.Request, tools []llms.Tool) (question, error) {
+	asks := func(message llm.Message) bool { return message.Role != llm.RoleSystem }
+	if m.profile.userNeeded && !slices.ContainsFunc(r.Messages, asks) {
+		return question{}, errors.New(needsUser)
+	}
+	body, err := m.profile.dialect.Encode(r, instructions(m.profile, r))
+	if err != nil {
+		return question{}, err
+	}
+	q := question{body: body, calls: len(tools) > 0, options: m.options(r, tools)}
+	q.messages = []llms.MessageContent{message(llms.ChatMessageTypeHuman, llms.TextContent{Text: stub})}
+	return q, nil
+}
+
+const needsUser = "it needs a message of the user"
+
+// A translation builds a conversation in the library's form, for a provider without a
+// [Transport].
 type translation struct {
-	profile  profile
-	wired    bool
-	system   []string
-	out      []llms.MessageContent
-	thoughts map[int][]llm.Part
-	names    map[string]string // of the tools, by the ids of their calls
+	profile profile
+	system  []string
+	out     []llms.MessageContent
+	names   map[string]string // of tools, by the ids of their calls
 }
 
 func message(role llms.ChatMessageType, parts ...llms.ContentPart) llms.MessageContent {
@@ -63,6 +84,9 @@ func (t *translation) conversation(r llm.Request) error {
 		var err error
 		switch m.Role {
 		case llm.RoleSystem:
+			if i := slices.IndexFunc(m.Parts, isMedia); i >= 0 {
+				err = fmt.Errorf("part %d: the provider takes no part of type %s in a system message", i, m.Parts[i].Type)
+			}
 			if text := m.Text(); text != "" {
 				t.system = append(t.system, text)
 			}
@@ -80,32 +104,32 @@ func (t *translation) conversation(r llm.Request) error {
 	return nil
 }
 
-// complete checks what only the whole conversation shows.
+// complete checks the conversation as a whole.
 func (t *translation) complete(r llm.Request) error {
 	if len(t.out) == 0 && (t.profile.userNeeded || len(t.system) == 0) {
-		return errors.New("it needs a message of the user")
+		return errors.New(needsUser)
 	}
 	if t.profile.userLast && t.out[len(t.out)-1].Role == llms.ChatMessageTypeAI {
 		return errors.New("the conversation has to end with the user or with the result of a tool")
 	}
-	t.system = append(t.system, t.instructions(r)...)
+	t.system = append(t.system, instructions(t.profile, r)...)
 	return nil
 }
 
-// instructions says in words what the library has no option for.
-func (t *translation) instructions(r llm.Request) []string {
+// instructions returns, as text for the model, the settings for which the library has no option.
+func instructions(p profile, r llm.Request) []string {
 	var all []string
-	nativeSchema := t.wired && t.profile.json
+	nativeSchema := p.dialect != wire.None && p.json
 	switch {
 	case r.Format.Type == llm.FormatSchema && !nativeSchema:
 		all = append(all, "Answer with JSON that fits this JSON Schema, and with nothing else:\n"+string(r.Format.Schema))
 	case r.Format.Type == llm.FormatJSON:
-		// OpenAI refuses JSON mode where the word does not occur.
+		// OpenAI rejects JSON mode if the word does not occur.
 		all = append(all, "Answer with a JSON object, and with nothing else.")
 	}
 	choice := r.ToolChoice
 	switch {
-	case t.profile.choice:
+	case p.choice:
 	case choice.Name != "":
 		all = append(all, fmt.Sprintf("Answer by calling the tool %q.", choice.Name))
 	case choice.Mode == llm.ToolsRequired:
@@ -134,16 +158,11 @@ func (t *translation) user(m *llm.Message) error {
 	if len(parts) == 0 {
 		parts = append(parts, llms.TextContent{})
 	}
-	if t.profile.splitAI || t.profile.images != imageBytes {
-		t.out = append(t.out, message(llms.ChatMessageTypeHuman, parts...))
-		return nil
-	}
 	t.out = append(t.out, message(llms.ChatMessageTypeHuman, joinTexts(parts)...))
 	return nil
 }
 
-// joinTexts makes one text of those that follow each other: some libraries
-// refuse a second one.
+// joinTexts joins adjacent texts: some libraries reject a second one.
 func joinTexts(parts []llms.ContentPart) []llms.ContentPart {
 	var out []llms.ContentPart
 	for _, part := range parts {
@@ -161,6 +180,9 @@ func joinTexts(parts []llms.ContentPart) []llms.ContentPart {
 
 func (t *translation) assistant(m *llm.Message) error {
 	var parts []llms.ContentPart
+	if i := slices.IndexFunc(m.Parts, isMedia); i >= 0 {
+		return fmt.Errorf("part %d: the provider takes no part of type %s in an assistant's message", i, m.Parts[i].Type)
+	}
 	if text := m.Text(); text != "" {
 		parts = append(parts, llms.TextContent{Text: text})
 	}
@@ -170,65 +192,31 @@ func (t *translation) assistant(m *llm.Message) error {
 		}
 		t.names[call.ID] = call.Name
 		parts = append(parts, llms.ToolCall{
-			ID: t.profile.ids.of(call.ID), Type: "function",
-			FunctionCall: &llms.FunctionCall{Name: call.Name, Arguments: arguments(call)},
+			ID: t.profile.ids.Of(call.ID), Type: "function",
+			FunctionCall: &llms.FunctionCall{Name: call.Name, Arguments: wire.Arguments(call)},
 		})
 	}
 	if len(parts) == 0 {
-		return nil // some libraries panic at a message without parts
+		return nil // some libraries panic if a message has no parts
 	}
-	t.remember(m)
-	if !t.profile.splitAI {
-		t.out = append(t.out, message(llms.ChatMessageTypeAI, parts...))
-		return nil
-	}
-	for _, part := range parts {
-		t.out = append(t.out, message(llms.ChatMessageTypeAI, part))
-	}
+	t.out = append(t.out, message(llms.ChatMessageTypeAI, parts...))
 	return nil
 }
 
-// remember keeps the reasoning that the provider wants back.
-func (t *translation) remember(m *llm.Message) {
-	for _, part := range m.Parts {
-		if part.Type == llm.PartReasoning && part.Signature != "" {
-			if t.thoughts == nil {
-				t.thoughts = map[int][]llm.Part{}
-			}
-			t.thoughts[len(t.out)] = append(t.thoughts[len(t.out)], part)
-		}
-	}
-}
-
-// arguments are always a JSON object: some libraries fail at anything else, and
-// what the model wrote once is no reason for the whole conversation to fail.
-func arguments(call llm.ToolCall) string {
-	text := call.Text()
-	var object map[string]json.RawMessage
-	if call.Invalid == "" && json.Unmarshal([]byte(text), &object) == nil && object != nil {
-		return text
-	}
-	wrapped, err := json.Marshal(map[string]string{"invalid_arguments": text})
-	if err != nil {
-		return "{}"
-	}
-	return string(wrapped)
-}
+func isMedia(p llm.Part) bool { return p.Type == llm.PartImage || p.Type == llm.PartFile }
 
 func (t *translation) result(m *llm.Message) error {
 	if !t.profile.tools {
 		return errors.New(noTools)
 	}
-	for _, part := range m.Parts {
-		if part.Type == llm.PartImage || part.Type == llm.PartFile {
-			return errors.New("the result of a tool can be text only; put the image into a message of the user")
-		}
+	if i := slices.IndexFunc(m.Parts, isMedia); i >= 0 {
+		return fmt.Errorf("part %d: the provider takes no part of type %s in the result of a tool; put it into a message of the user", i, m.Parts[i].Type)
 	}
 	name := m.Name
 	if name == "" {
 		name = t.names[m.ToolCallID]
 	}
-	part := llms.ToolCallResponse{ToolCallID: t.profile.ids.of(m.ToolCallID), Name: name, Content: m.Text()}
+	part := llms.ToolCallResponse{ToolCallID: t.profile.ids.Of(m.ToolCallID), Name: name, Content: m.Text()}
 	if n := len(t.out); t.profile.groupResults && n > 0 && t.out[n-1].Role == llms.ChatMessageTypeTool {
 		t.out[n-1].Parts = append(t.out[n-1].Parts, part)
 		return nil

@@ -2,15 +2,14 @@ package langchainllm
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm/internal/wire"
 )
 
-// A session is one reply: an attempt to stream it and, if the library garbled
-// that, another one without streaming.
+// A session gets one reply. Without a [Transport], the library can garble a streamed reply; the
+// session then asks once more, without streaming.
 type session struct {
 	model    *Model
 	request  llm.Request
@@ -18,13 +17,14 @@ type session struct {
 	yield    func(llm.Chunk, error) bool
 	left     bool // the reader has left the loop
 
+	called, answered bool // a tool call, or a text or a part, was yielded
+
 	shown   strings.Builder // the text that was yielded
 	thought bool            // reasoning was yielded
-	pending rawCalls
-	spent   *llm.Usage // by an attempt that was thrown away
+	spent   *llm.Usage      // the usage of an attempt that was discarded
 }
 
-// An attempt is what one call of the library came to.
+// An attempt is the result of one call of the library.
 type attempt struct {
 	answer   answer
 	facts    wire.Facts
@@ -34,6 +34,9 @@ type attempt struct {
 
 func (s *session) run(ctx context.Context) error {
 	p := s.model.profile
+	if p.dialect != wire.None {
+		return s.runWired(ctx)
+	}
 	a := s.ask(ctx, !s.question.calls || p.streamTools)
 	if s.left {
 		return nil
@@ -52,8 +55,8 @@ func (s *session) run(ctx context.Context) error {
 	return nil
 }
 
-// again asks once more, without streaming, and fits the answer to what has been
-// shown: a text that was shown stands.
+// again asks once more, without streaming. The answer has to agree with the text that was
+// already yielded, which cannot be taken back.
 func (s *session) again(ctx context.Context) (attempt, error) {
 	a := s.ask(ctx, false)
 	if s.left {
@@ -73,8 +76,7 @@ func (s *session) again(ctx context.Context) (attempt, error) {
 	return a, nil
 }
 
-// judge says whether an attempt gave an answer, whether to ask again without
-// streaming, or what is wrong.
+// judge reports whether to ask again without streaming, or returns the error of an attempt.
 func (s *session) judge(ctx context.Context, a *attempt) (again bool, err error) {
 	m := s.model
 	switch {
@@ -84,8 +86,6 @@ func (s *session) judge(ctx context.Context, a *attempt) (again bool, err error)
 		return false, m.failed(a)
 	case a.err != nil:
 		return s.judgeError(a)
-	case m.wired && !a.facts.Seen:
-		return false, m.refused(errNotWired)
 	}
 	if a.streamed {
 		return s.judgeStream(a)
@@ -95,20 +95,11 @@ func (s *session) judge(ctx context.Context, a *attempt) (again bool, err error)
 
 func (s *session) judgeError(a *attempt) (again bool, err error) {
 	said := a.err.Error()
-	empty := s.model.profile.emptyFails && strings.HasSuffix(said, "no response")
-	panicked := isPanic(a.err)
-	tooLong := strings.Contains(said, "token too long")
-	if a.streamed && (empty && s.shown.Len() == 0 || panicked || tooLong) {
+	if a.streamed && (isPanic(a.err) || strings.Contains(said, "token too long")) {
 		return true, nil
 	}
-	if empty && !a.streamed {
-		// The library takes an empty answer for an error.
-		a.err, a.answer = nil, answer{stop: "end_turn", usage: a.facts.Usage}
-		return false, nil
-	}
 	if reason, ok := strings.CutPrefix(said, "completed due to "); ok && s.model.profile.limitFails {
-		// The library loses a reply that did not come to its end. Why it did not
-		// is all that is left.
+		// The library loses a reply that was cut off. Only the reason is left.
 		reason, _, _ = strings.Cut(reason, ".")
 		a.err, a.answer = nil, answer{stop: reason}
 		return false, nil
@@ -116,27 +107,17 @@ func (s *session) judgeError(a *attempt) (again bool, err error) {
 	return false, s.model.failed(a)
 }
 
-// judgeStream finds out whether a stream is whole and the library has read it
-// rightly.
+// judgeStream checks that a stream is whole and that the library read it correctly.
 func (s *session) judgeStream(a *attempt) (again bool, err error) {
-	if a.facts.Understood {
-		if !a.facts.Complete {
-			return false, s.model.broke("the stream broke off before its end")
-		}
-		if strings.HasPrefix(a.answer.text, s.shown.String()) {
-			return false, nil
-		}
-		return false, s.model.broke("the text that was streamed is not the text of the reply")
-	}
 	unsaid := a.answer.stop == "" || strings.HasSuffix(a.answer.stop, "Unspecified")
 	lost := stopNamesCalls(a.answer.stop) && len(a.answer.calls) == 0
 	switch {
-	case s.pending.garbled || !a.answer.sound() || lost:
+	case !a.answer.sound() || lost:
 		return true, nil
 	case !strings.HasPrefix(a.answer.text, s.shown.String()):
 		return true, nil
 	case s.model.profile.saysStop && unsaid && len(a.answer.calls) == 0:
-		// It may have broken off: the library reports that as success.
+		// The stream can have broken off, which the library reports as success.
 		if s.shown.Len() == 0 {
 			return true, nil
 		}
@@ -154,9 +135,6 @@ func (s *session) show(c llm.Chunk) bool {
 		return true
 	case c.Kind == llm.ChunkReasoning:
 		s.thought = true
-	case s.model.profile.callsInText && s.pending.take(c.Text):
-		// What else comes by this way is shown with the end of the text.
-		return true
 	default:
 		s.shown.WriteString(c.Text)
 	}
@@ -166,7 +144,7 @@ func (s *session) show(c llm.Chunk) bool {
 	return !s.left
 }
 
-// finish yields what has not been shown of an answer.
+// finish yields the rest of an answer.
 func (s *session) finish(a *attempt) {
 	for _, chunk := range s.rest(a) {
 		if !s.yield(chunk, nil) {
@@ -179,23 +157,15 @@ func (s *session) finish(a *attempt) {
 func (s *session) rest(a *attempt) []llm.Chunk {
 	var chunks []llm.Chunk
 	if !s.thought {
-		for _, t := range append(a.answer.reasoning, thought{text: a.facts.Reasoning}) {
-			if t != (thought{}) {
-				chunks = append(chunks, llm.Chunk{Kind: llm.ChunkReasoning, Text: t.text, Signature: t.signature})
-			}
+		for _, t := range a.answer.reasoning {
+			chunks = append(chunks, llm.Chunk{Kind: llm.ChunkReasoning, Text: t.text, Signature: t.signature})
 		}
 	}
 	if text := a.answer.text[s.shown.Len():]; text != "" {
 		chunks = append(chunks, llm.Chunk{Kind: llm.ChunkText, Text: text})
 	}
-	for i, call := range a.answer.calls {
-		if i < len(a.facts.Signatures) {
-			call.Signature = a.facts.Signatures[i]
-		}
+	for _, call := range a.answer.calls {
 		chunks = append(chunks, llm.Chunk{Kind: llm.ChunkToolCall, ToolCall: call})
-	}
-	if a.facts.Stop != "" {
-		a.answer.stop = a.facts.Stop
 	}
 	end := llm.Chunk{Kind: llm.ChunkEnd, Metadata: a.answer.metadata(), Usage: s.usage(a)}
 	end.StopReason = stopReason(a.answer.stop, len(a.answer.calls) > 0)
@@ -209,55 +179,10 @@ func (s *session) rest(a *attempt) []llm.Chunk {
 	return append(chunks, end)
 }
 
-// usage prefers what the wire told: the libraries lose half of it.
+// usage returns the usage of an attempt, or nil where the library's numbers are wrong.
 func (s *session) usage(a *attempt) *llm.Usage {
-	if a.facts.Usage != nil {
-		return a.facts.Usage
-	}
 	if a.streamed && s.model.profile.wrongUsage {
 		return nil
 	}
 	return a.answer.usage
-}
-
-// rawCalls are pieces of tool calls that a library streams as if they were text,
-// with no sign of which call they belong to.
-type rawCalls struct {
-	seen    bool
-	last    string // arguments of the newest call
-	garbled bool   // two calls may have been mixed up
-}
-
-type rawCall struct {
-	Type     *string `json:"type"`
-	Function *struct {
-		Name      *string `json:"name"`
-		Arguments string  `json:"arguments"`
-	} `json:"function"`
-}
-
-// take reports whether a piece of text is withheld: it is a list of pieces of
-// tool calls, or comes after one. A text that only looks like one is shown at
-// the end, with the rest of the reply's text.
-func (r *rawCalls) take(text string) bool {
-	var calls []rawCall
-	if !strings.HasPrefix(text, `[{"`) || json.Unmarshal([]byte(text), &calls) != nil {
-		return r.seen
-	}
-	for _, call := range calls {
-		if call.Type == nil || call.Function == nil || call.Function.Name == nil {
-			return r.seen
-		}
-	}
-	for _, call := range calls {
-		if *call.Type == "" && call.Function.Arguments != "" {
-			r.last += call.Function.Arguments
-			continue
-		}
-		// The next call begins while the arguments of this one are not whole:
-		// the rest of them will be added to the wrong call.
-		r.garbled = r.garbled || r.seen && !json.Valid([]byte(r.last))
-		r.seen, r.last = true, call.Function.Arguments
-	}
-	return true
 }

@@ -6,19 +6,22 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm/internal/wire"
 )
 
-// A Transport goes into the HTTP client of a provider of langchaingo and into
-// [Options], and mends requests and replies on their way. The zero value is ready.
-// It may be used by any number of goroutines, and by several models.
+// A Transport sends the requests of a [Model] and reads the replies. The HTTP client of a model of
+// llms/openai, llms/anthropic or llms/googleai (WithRest) must have one:
 //
-// It knows what llms/openai, llms/anthropic and llms/googleai (WithRest) speak,
-// and touches only the requests of a [Model]. Of any other provider it notes the
-// status and Retry-After.
+//	openai.New(openai.WithHTTPClient((&langchainllm.Transport{}).Client()))
+//
+// It writes the conversation in the provider's form, and passes the reply to the Model as it
+// arrives. From the replies of any other provider it reads the status and Retry-After. Requests
+// that do not come from a Model pass unchanged.
+//
+// The zero value is ready to use. It is safe for concurrent use, also by several models.
 type Transport struct {
 	// Base sends the requests. Nil means [http.DefaultTransport].
 	Base http.RoundTripper
 }
 
-// RoundTrip sends a request. It is there for [http.Client].
+// RoundTrip implements [http.RoundTripper].
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	base := t.Base
 	if base == nil {
@@ -27,9 +30,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return wire.RoundTrip(base, req)
 }
 
-// Client returns an HTTP client that sends by way of t, for the provider's
-// WithHTTPClient. It has no time limit: the context of a call is its limit. It
-// follows no redirection, which would show the key to another host.
+// Client returns an HTTP client that sends with t. It has no time limit: the context of a call is
+// its limit. It follows no redirection, which would send the key to another host.
 func (t *Transport) Client() *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }

@@ -1,14 +1,16 @@
-// Package llmtest holds models for tests: a [Script] plays the replies that it
-// is given, and [Echo] repeats the user. Neither needs a network or a key.
+// Package llmtest provides models for tests. They need no network and no key.
+//
+// A [Script] plays the replies that it is given, and [Echo] repeats the user:
 //
 //	model := llmtest.NewScript(
 //		llmtest.Call("weather", `{"city":"Athens"}`),
 //		llmtest.Say("It is sunny in Athens."),
 //	)
 //
-// A [Reply] may also take its time, cost tokens, think aloud, mix the pieces of
-// several tool calls, break off, or stream what only a broken model would.
+// A [Reply] can have a delay, a usage and reasoning, interleave the pieces of several tool calls,
+// break off, or stream chunks that only a faulty model would.
 //
-// Both stream in small pieces, as real models do, and may be used by any number
-// of goroutines.
+// A [Recording] replays what a real model replied once.
+//
+// All stream in small pieces, as real models do, and are safe for concurrent use.
 package llmtest

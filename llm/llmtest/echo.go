@@ -8,11 +8,11 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// Echo is a model that answers with the text of the last user message. A
-// request without one is an error.
+// Echo is a model that replies with the text of the last user message. It fails if
+// the request has none.
 type Echo struct{}
 
-// Stream repeats the last user message.
+// Stream streams the text of the last user message.
 func (Echo) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if m := r.Messages[i]; m.Role == llm.RoleUser {

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// pieceSize is the most characters that a piece has: so few that no test
-// passes which takes one chunk for the whole.
+// pieceSize is the largest number of characters in a piece. It is so small that a
+// test fails if it takes the first chunk for the whole reply.
 const pieceSize = 5
 
 // stream plays the reply, until ctx is done.
@@ -39,7 +39,8 @@ func (r Reply) stream(ctx context.Context) iter.Seq2[llm.Chunk, error] {
 	}
 }
 
-// pause waits, however short the time, unless ctx is done.
+// pause waits for d, or until ctx is done. It returns the error of ctx even if d is
+// zero.
 func pause(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil || d <= 0 {
 		return err
@@ -54,7 +55,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// chunks are what the reply streams before its error, if it has one.
+// chunks returns the chunks of the reply, without its error.
 func (r Reply) chunks() iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		if len(r.Chunks) > 0 {
@@ -104,7 +105,7 @@ func split(m llm.Message, interleave bool) ([]llm.Chunk, error) {
 	return pieces, nil
 }
 
-// inTurn takes one of each list, until all are empty.
+// inTurn takes one element of each list in turn, until all lists are empty.
 func inTurn(lists [][]llm.Chunk) []llm.Chunk {
 	var out []llm.Chunk
 	for i := 0; ; i++ {

@@ -13,23 +13,23 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// ErrNoReply is what a [Script] fails with when it has played all its replies.
+// ErrNoReply is returned by a [Script] that has played all its replies.
 var ErrNoReply = errors.New("no reply left")
 
-// A Reply is what a [Script] answers one request with: it streams Message, and
-// then fails with Err unless that is nil. With an error, a zero Message streams
-// nothing, and any other breaks off before its end.
+// A Reply is the reply of a [Script] to one request. It streams Message, and then
+// fails with Err unless Err is nil. With an error, a zero Message streams nothing,
+// and any other breaks off before its end.
 type Reply struct {
 	Message llm.Message
 	Err     error
-	// Chunks, when not empty, are streamed as they are instead of Message: to
-	// play what only a broken model would send.
+	// Chunks, if not empty, are streamed unchanged instead of Message, for replies
+	// that only a faulty model would send.
 	Chunks []llm.Chunk
-	// Delay is the time before the first chunk, Pace that before each further
-	// one. Either ends early with an error when the context is done.
+	// Delay is the time before the first chunk, and Pace the time before each
+	// other one. Both end early, with an error, when the context is done.
 	Delay, Pace time.Duration
-	// Interleave streams the pieces of several tool calls in turn, and not one
-	// call after the other.
+	// Interleave streams one piece of each tool call in turn, and not one call
+	// after the other.
 	Interleave bool
 }
 
@@ -48,7 +48,7 @@ func (r Reply) After(d time.Duration) Reply {
 	return r
 }
 
-// Thinking returns the reply with reasoning before what it says.
+// Thinking returns the reply with reasoning before its other parts.
 func (r Reply) Thinking(text string) Reply {
 	r.Message.Parts = append([]llm.Part{{Type: llm.PartReasoning, Text: text}}, r.Message.Parts...)
 	return r
@@ -57,8 +57,8 @@ func (r Reply) Thinking(text string) Reply {
 // Say replies with a text.
 func Say(text string) Reply { return Reply{Message: llm.Assistant(text)} }
 
-// Call replies with one tool call. The script gives it an id. Arguments that are
-// not JSON are streamed as they are, and make an invalid call.
+// Call replies with one tool call. The script sets its id. Arguments that are not
+// JSON are streamed unchanged, and make an invalid call.
 func Call(name, arguments string) Reply {
 	if !json.Valid([]byte(arguments)) {
 		return Calls(llm.InvalidCall("", name, arguments, "not JSON"))
@@ -66,19 +66,19 @@ func Call(name, arguments string) Reply {
 	return Calls(llm.ToolCall{Name: name, Arguments: json.RawMessage(arguments)})
 }
 
-// Calls replies with tool calls. The script gives an id to each that has none.
+// Calls replies with tool calls. The script sets the ids that are empty.
 func Calls(calls ...llm.ToolCall) Reply { return Reply{Message: llm.Assistant("", calls...)} }
 
 // Fail replies with an error.
 func Fail(err error) Reply { return Reply{Err: err} }
 
 // A Script is a model that plays replies in order, one for each request, and
-// records the requests. Requests that run at the same time take the replies in
-// the order in which they start.
+// keeps the requests. Concurrent requests get the replies in the order in which
+// they start.
 type Script struct {
 	mu       sync.Mutex
 	replies  []Reply
-	calls    int // tool calls that were given an id
+	calls    int // the number of tool calls whose id the script set
 	requests []llm.Request
 }
 
@@ -87,7 +87,7 @@ func NewScript(replies ...Reply) *Script {
 	return &Script{replies: slices.Clone(replies)}
 }
 
-// Stream plays the next reply. It fails with [ErrNoReply] when there is none.
+// Stream plays the next reply. It fails with [ErrNoReply] if there is none.
 func (s *Script) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		reply, err := s.next(r)
@@ -103,7 +103,7 @@ func (s *Script) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk,
 	}
 }
 
-// next records a request and returns its reply.
+// next keeps a request and returns its reply.
 func (s *Script) next(r llm.Request) (Reply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,8 +124,8 @@ func (s *Script) next(r llm.Request) (Reply, error) {
 	return reply, nil
 }
 
-// Requests returns copies of the requests so far, those beyond the last reply
-// included, in the order in which they started.
+// Requests returns copies of the requests so far, in the order in which they started.
+// They include the requests that failed with [ErrNoReply].
 func (s *Script) Requests() []llm.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,8 +136,8 @@ func (s *Script) Requests() []llm.Request {
 	return requests
 }
 
-// Remaining returns how many replies have not been played. A test that ends
-// with some left asked less often than it meant to.
+// Remaining returns the number of replies that were not played. If it is not zero at
+// the end of a test, the test asked less often than expected.
 func (s *Script) Remaining() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
+	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/anthropic"
 	"github.com/tmc/langchaingo/llms/bedrock"
@@ -21,7 +23,7 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// A backend is a provider of langchaingo, and how its API is spoken.
+// A backend is a provider of langchaingo and the wire format of its API.
 type backend struct {
 	name     string
 	provider langchainllm.Provider
@@ -31,7 +33,7 @@ type backend struct {
 	read     func(asked) sent
 }
 
-// said is a reply, whatever the form.
+// said is a reply, independent of the wire format.
 type said struct {
 	texts           []string
 	calls           []saidCall
@@ -45,7 +47,7 @@ type saidCall struct{ id, name, arguments string }
 
 func (s said) text() string { return strings.Join(s.texts, "") }
 
-// sent is a request, whatever the form.
+// sent is a request, independent of the wire format.
 type sent struct {
 	System string
 	Turns  []turn
@@ -76,36 +78,30 @@ var backends = []backend{
 	{name: "bedrock", provider: langchainllm.Bedrock, open: openBedrock, say: sayBedrock, read: readAnthropic},
 }
 
-// each runs a test on every provider, as it is and with a Transport.
-func each(t *testing.T, test func(t *testing.T, b backend, wired bool)) {
+// each runs a test on every provider. The providers that a Transport knows have one.
+func each(t *testing.T, test func(t *testing.T, b backend)) {
 	t.Helper()
 	for _, b := range backends {
-		for _, wired := range []bool{false, true} {
-			if wired && !b.wires {
-				continue
-			}
-			name := b.name
-			if wired {
-				name += "/wired"
-			}
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				test(t, b, wired)
-			})
-		}
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, b)
+		})
 	}
 }
 
+// backendOf returns the backend with a name.
+func backendOf(name string) backend {
+	return backends[slices.IndexFunc(backends, func(b backend) bool { return b.name == name })]
+}
+
 // model opens a backend on a fake.
-func (b backend) model(t *testing.T, f *fake, wired bool) *langchainllm.Model {
+func (b backend) model(t *testing.T, f *fake) *langchainllm.Model {
 	t.Helper()
-	o := langchainllm.Options{Provider: b.provider, Name: b.name}
 	client := &http.Client{Transport: toServer{f.URL, http.DefaultTransport}}
-	if wired {
-		o.Transport = &langchainllm.Transport{Base: toServer{f.URL, http.DefaultTransport}}
-		client = o.Transport.Client()
+	if b.wires {
+		client = (&langchainllm.Transport{Base: client.Transport}).Client()
 	}
-	return langchainllm.New(b.open(t, f.URL, client), o)
+	return langchainllm.New(b.open(t, f.URL, client), langchainllm.Options{Provider: b.provider, Name: b.name})
 }
 
 func (b backend) bare(t *testing.T, f *fake) llms.Model {
@@ -139,9 +135,7 @@ func streams(r *http.Request) bool {
 func openOpenAI(t *testing.T, url string, client *http.Client) llms.Model {
 	t.Helper()
 	m, err := openai.New(openai.WithToken("key-of-the-test"), openai.WithModel("gpt-4o"), openai.WithBaseURL(url), openai.WithHTTPClient(client))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -259,13 +253,11 @@ func str(v any) string {
 func openAnthropic(t *testing.T, url string, client *http.Client) llms.Model {
 	t.Helper()
 	m, err := anthropic.New(anthropic.WithToken("key-of-the-test"), anthropic.WithModel("claude-sonnet-4-5"), anthropic.WithBaseURL(url), anthropic.WithHTTPClient(client))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
-// blocks is what the Messages API answers.
+// blocks returns the content of a reply of the Messages API.
 func blocks(s said) []object {
 	var out []object
 	if s.reasoning != "" {
@@ -358,7 +350,7 @@ func readAnthropic(a asked) sent {
 			default:
 				part = toJSON(block)
 			}
-			// The API makes one turn of messages of one role; so do we here.
+			// Join adjacent messages of one role, as the API does.
 			if n := len(s.Turns); n > 0 && s.Turns[n-1].Role == tn.Role && len(tn.Parts) == 0 {
 				s.Turns[n-1].Parts = append(s.Turns[n-1].Parts, part)
 				continue
@@ -384,13 +376,11 @@ func openGoogle(t *testing.T, _ string, client *http.Client) llms.Model {
 	t.Helper()
 	client = &http.Client{Transport: withKey{client.Transport}}
 	m, err := googleai.New(t.Context(), googleai.WithAPIKey("key-of-the-test"), googleai.WithRest(), googleai.WithDefaultModel("gemini-2.5-flash"), googleai.WithHTTPClient(client))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
-// withKey adds the key, which Google's client leaves to a client that it is given.
+// withKey adds the key. Google's client does not add it if the program sets the HTTP client.
 type withKey struct{ base http.RoundTripper }
 
 func (k withKey) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -482,9 +472,7 @@ func openBedrock(t *testing.T, url string, client *http.Client) llms.Model {
 		Region: "eu-central-1", BaseEndpoint: aws.String(url), HTTPClient: client, RetryMaxAttempts: 1,
 		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 	})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 

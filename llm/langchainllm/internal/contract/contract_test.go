@@ -11,15 +11,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
 func TestPlainAnswer(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		f := newFake(t, b.say(say("Hello, ", "world", "! ☀️")))
-		h := must(t, b.model(t, f, wired), hello)
+		h := must(t, b.model(t, f), hello)
 		if h.text() != "Hello, world! ☀️" || h.message.StopReason != llm.StopEnd {
 			t.Errorf("got %q, stopped by %q", h.text(), h.message.StopReason)
 		}
@@ -35,19 +38,15 @@ func TestPlainAnswer(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		f := newFake(t, b.say(say("Hello")))
-		got := must(t, b.model(t, f, wired), hello).message.Usage
+		got := must(t, b.model(t, f), hello).message.Usage
 		want := &llm.Usage{Input: 10, Output: 4, Total: 14, Cached: 3}
 		switch {
-		case b.name == "googleai" && !wired:
-			want = nil // the library gives that of the first piece, which is wrong
 		case b.name == "bedrock":
 			want.Input, want.Total, want.Cached = 7, 11, 0 // the library does not read the cache's
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
+		assert.Equal(t, want, got)
 	})
 }
 
@@ -68,14 +67,14 @@ func TestToolCalls(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, b backend, wired bool) {
+			each(t, func(t *testing.T, b backend) {
 				f := newFake(t, b.say(test.said))
-				h := must(t, b.model(t, f, wired), withTools(hello))
+				h := must(t, b.model(t, f), withTools(hello))
 				if h.text() != test.said.text() || h.message.StopReason != llm.StopToolCalls {
 					t.Errorf("got %q, stopped by %q", h.text(), h.message.StopReason)
 				}
 				checkCalls(t, b, h.message.ToolCalls, test.calls)
-				if s := b.read(f.last(t)); !reflect.DeepEqual(s.Tools, []string{"add", "now"}) && !(b.name == "googleai" && wired) {
+				if s := b.read(f.last(t)); !reflect.DeepEqual(s.Tools, []string{"add", "now"}) && b.name != "googleai" {
 					t.Errorf("sent tools %v", s.Tools)
 				}
 			})
@@ -103,23 +102,21 @@ func checkCalls(t *testing.T, b backend, got []llm.ToolCall, want []saidCall) {
 	}
 }
 
-// TestHistory sends a conversation with everything in it that providers lose.
+// TestHistory proves that a whole conversation is sent, with the parts that the libraries lose.
 func TestHistory(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		f := newFake(t, b.say(say("3")))
-		must(t, b.model(t, f, wired), history())
+		must(t, b.model(t, f), history())
 		s := b.read(f.last(t))
-		if s.System != "Be brief.\n\nBe kind." {
-			t.Errorf("sent instructions %q", s.System)
-		}
-		if want := historyTurns(b, wired); !reflect.DeepEqual(s.Turns, want) {
+		assert.Equal(t, "Be brief.\n\nBe kind.", s.System)
+		if want := historyTurns(b); !reflect.DeepEqual(s.Turns, want) {
 			t.Errorf("sent\n%s\nwant\n%s", toJSON(s.Turns), toJSON(want))
 		}
 	})
 }
 
-func historyTurns(b backend, wired bool) []turn {
+func historyTurns(b backend) []turn {
 	id1, id2 := "call_1", "call_2"
 	switch b.name {
 	case "mistral":
@@ -134,10 +131,7 @@ func historyTurns(b backend, wired bool) []turn {
 			{"user", []string{"And?"}},
 		}
 	case "googleai":
-		failed := `result:add:{"response":"no such number"}`
-		if wired {
-			failed = `result:add:{"error":"no such number"}`
-		}
+		failed := `result:add:{"error":"no such number"}`
 		return []turn{
 			{"user", []string{"Add."}},
 			{"model", []string{"Let me see.", `call::add{"a":1}`, `call::add{"a":2}`}},
@@ -146,7 +140,7 @@ func historyTurns(b backend, wired bool) []turn {
 		}
 	}
 	failed := "result:call_2:no such number"
-	if wired {
+	if b.wires {
 		failed += "!"
 	}
 	return []turn{
@@ -164,30 +158,28 @@ func TestToolChoice(t *testing.T) {
 		want   map[string]string
 	}{
 		{"required", llm.ToolChoice{Mode: llm.ToolsRequired}, map[string]string{
-			"openai": `"required"`, "anthropic/wired": `{"type":"any"}`, "bedrock": `{"type":"any"}`,
-			"googleai/wired": `{"functionCallingConfig":{"mode":"ANY"}}`,
+			"openai": `"required"`, "anthropic": `{"type":"any"}`, "bedrock": `{"type":"any"}`,
+			"googleai": `{"functionCallingConfig":{"mode":"ANY"}}`,
 		}},
 		{"named", llm.ToolChoice{Name: "add"}, map[string]string{
-			"openai":          `{"function":{"name":"add"},"type":"function"}`,
-			"anthropic/wired": `{"name":"add","type":"tool"}`, "bedrock": `{"name":"add","type":"tool"}`,
-			"googleai/wired": `{"functionCallingConfig":{"allowedFunctionNames":["add"],"mode":"ANY"}}`,
+			"openai":    `{"function":{"name":"add"},"type":"function"}`,
+			"anthropic": `{"name":"add","type":"tool"}`, "bedrock": `{"name":"add","type":"tool"}`,
+			"googleai": `{"functionCallingConfig":{"allowedFunctionNames":["add"],"mode":"ANY"}}`,
 		}},
 		{"auto", llm.ToolChoice{}, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, b backend, wired bool) {
+			each(t, func(t *testing.T, b backend) {
 				key := b.name
 				if b.provider != langchainllm.Anthropic && b.wires && b.name != "googleai" {
 					key = "openai"
-				} else if wired {
-					key += "/wired"
 				}
 				f := newFake(t, b.say(say().calling(saidCall{"call_1", "add", `{"a":1}`})))
 				r := withTools(hello)
 				r.ToolChoice = test.choice
-				must(t, b.model(t, f, wired), r)
+				must(t, b.model(t, f), r)
 				s := b.read(f.last(t))
 				want, told := test.want[key]
 				if s.Choice != want {
@@ -206,21 +198,19 @@ func TestToolChoice(t *testing.T) {
 
 func TestNoToolsWanted(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		f := newFake(t, b.say(say("3")))
 		r := history()
 		r.ToolChoice.Mode = llm.ToolsNone
-		h := ask(t, b.model(t, f, wired), r)
-		if (b.name == "anthropic" && !wired) || b.name == "bedrock" {
-			// It wants the tools declared, and can not be told not to call them.
+		h := ask(t, b.model(t, f), r)
+		if b.name == "bedrock" {
+			// The API wants the tools declared, and has no way to forbid a call.
 			if !errors.Is(h.err, llm.ErrBadRequest) || len(f.requests()) > 0 {
 				t.Errorf("got %v after %d requests, want a refusal", h.err, len(f.requests()))
 			}
 			return
 		}
-		if h.err != nil {
-			t.Fatal(h.err)
-		}
+		require.NoError(t, h.err)
 		if s := b.read(f.last(t)); len(s.Tools) > 0 && !strings.Contains(strings.ToLower(s.Choice), "none") {
 			t.Errorf("sent tools %v and choice %q", s.Tools, s.Choice)
 		}
@@ -230,11 +220,11 @@ func TestNoToolsWanted(t *testing.T) {
 func TestImages(t *testing.T) {
 	t.Parallel()
 	png := []byte("\x89PNG")
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		f := newFake(t, b.say(say("A cat.")))
 		for _, image := range []llm.Part{llm.Image("image/png", png), llm.ImageURL("data:image/png;base64,iVBORw=="), llm.ImageURL("data:image/png,%89PNG")} {
 			r := llm.Request{Messages: []llm.Message{llm.User("What is", llm.Text("this?"), image)}}
-			must(t, b.model(t, f, wired), r)
+			must(t, b.model(t, f), r)
 			s := b.read(f.last(t))
 			if got := s.Turns[0].Parts; got[len(got)-1] != "image:data:image/png;base64,iVBORw==" || !strings.Contains(strings.Join(got, " "), "this?") {
 				t.Errorf("sent %q", got)
@@ -243,25 +233,23 @@ func TestImages(t *testing.T) {
 	})
 }
 
-// TestImagesAreNotFetched: a URL reaches the provider or is refused, and is
-// never opened from here.
+// TestImagesAreNotFetched proves that the URL of an image reaches the provider or is an error, and
+// is never fetched from here.
 func TestImagesAreNotFetched(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		secret := newFake(t, func(http.ResponseWriter, *http.Request) { t.Error("the image was fetched") })
 		f := newFake(t, b.say(say("A cat.")))
 		for _, url := range []string{secret.URL + "/a.png", "file:///etc/passwd", "gopher://a/b", "image.png"} {
 			r := llm.Request{Messages: []llm.Message{llm.User("", llm.ImageURL(url))}}
-			h := ask(t, b.model(t, f, wired), r)
-			if b.provider == langchainllm.Anthropic || b.provider == langchainllm.GoogleAI || b.provider == langchainllm.Bedrock || !strings.HasPrefix(url, "http") {
-				if !errors.Is(h.err, llm.ErrBadRequest) || !strings.Contains(h.err.Error(), b.name) {
-					t.Errorf("%s: got %v, want a refusal", url, h.err)
-				}
+			h := ask(t, b.model(t, f), r)
+			if b.name == "googleai" || b.name == "bedrock" || !strings.HasPrefix(url, "http") {
+				require.ErrorIs(t, h.err, llm.ErrBadRequest, url)
+				require.ErrorContains(t, h.err, b.name, url)
 				continue
 			}
-			if got := b.read(f.last(t)).Turns[0].Parts; h.err != nil || got[0] != "image:"+url {
-				t.Errorf("%s: sent %q, error %v", url, got, h.err)
-			}
+			require.NoError(t, h.err, url)
+			assert.Contains(t, f.last(t).text, url)
 		}
 	})
 }
@@ -269,12 +257,12 @@ func TestImagesAreNotFetched(t *testing.T) {
 func TestJSONOutput(t *testing.T) {
 	t.Parallel()
 	schema := json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		f := newFake(t, b.say(say(`{"city":`, `"Athens"}`)))
 		for _, format := range []llm.Format{{Type: llm.FormatJSON}, {Type: llm.FormatSchema, Schema: schema}} {
 			r := hello
 			r.Format = format
-			h := must(t, b.model(t, f, wired), r)
+			h := must(t, b.model(t, f), r)
 			if h.text() != `{"city":"Athens"}` {
 				t.Errorf("got %q", h.text())
 			}
@@ -285,7 +273,7 @@ func TestJSONOutput(t *testing.T) {
 				t.Errorf("JSON mode %v: %s", native, a.text)
 			}
 			said := strings.Contains(s.System, "JSON")
-			if !said && format.Type == llm.FormatJSON || said == (wired && native) && format.Type == llm.FormatSchema {
+			if !said && format.Type == llm.FormatJSON || said == (b.wires && native) && format.Type == llm.FormatSchema {
 				t.Errorf("instructions %q", s.System)
 			}
 			if !strings.Contains(a.text, "city") && format.Type == llm.FormatSchema {
@@ -295,12 +283,12 @@ func TestJSONOutput(t *testing.T) {
 	})
 }
 
-// TestSettings: what is set is sent, and what is not set is not made up.
+// TestSettings proves that settings are sent if they are set, and only then.
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		f := newFake(t, b.say(say("ok")))
-		m := b.model(t, f, wired)
+		m := b.model(t, f)
 		must(t, m, hello)
 		unset := settings(f.last(t))
 		r := hello
@@ -308,10 +296,10 @@ func TestSettings(t *testing.T) {
 		r.Temperature, r.TopP, r.Seed, r.MaxTokens, r.Stop = number(0), number(0.25), &seed, 99, []string{"END"}
 		must(t, m, r)
 		set := settings(f.last(t))
-		if t0, ok := unset["temperature"]; wired && ok || !wired && t0 == 0.0 {
+		if t0, ok := unset["temperature"]; b.wires && ok || !b.wires && t0 == 0.0 {
 			t.Errorf("unset: sent %v", unset)
 		}
-		if wired && (unset["top_p"] != nil || unset["top_k"] != nil) {
+		if b.wires && (unset["top_p"] != nil || unset["top_k"] != nil) {
 			t.Errorf("unset: sent %v", unset)
 		}
 		temperature, _ := set["temperature"].(float64)
@@ -321,13 +309,13 @@ func TestSettings(t *testing.T) {
 		if set["max"] != 99.0 || toJSON(set["stop"]) != `["END"]` {
 			t.Errorf("set: sent %v", set)
 		}
-		if set["top_p"] != 0.25 && (wired || b.name == "anthropic" || b.name == "googleai" || b.name == "bedrock") {
+		if set["top_p"] != 0.25 && (b.wires || b.name == "bedrock") {
 			t.Errorf("set: sent %v", set)
 		}
 	})
 }
 
-// settings reads them under any of their names.
+// settings returns the settings of a request under common names.
 func settings(a asked) object {
 	from := a.body
 	if c, ok := from["generationConfig"].(object); ok {
@@ -366,25 +354,23 @@ func TestErrorsOfProviders(t *testing.T) {
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.code), func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, b backend, wired bool) {
+			each(t, func(t *testing.T, b backend) {
 				said := test.body
 				if b.name == "bedrock" {
 					said = strings.TrimSuffix(strings.TrimPrefix(said, `{"error":`), `}`) // it has no envelope
 				}
 				f := newFake(t, status(test.code, said))
-				e := failure(t, b.model(t, f, wired), hello, test.kind)
+				e := failure(t, b.model(t, f), hello, test.kind)
 				if e.Retryable() != test.retry || e.Status != test.code || e.Provider != b.name {
 					t.Errorf("got %+v", e)
 				}
-				if wired && e.RetryAfter != 7*time.Second {
+				if b.wires && e.RetryAfter != 7*time.Second {
 					t.Errorf("got RetryAfter %v, want 7s", e.RetryAfter)
 				}
-				if wired && strings.Contains(fmt.Sprintf("%v %+v", e, *e), "key-of-the-test") {
+				if b.wires && strings.Contains(fmt.Sprintf("%v %+v", e, *e), "key-of-the-test") {
 					t.Errorf("the key is in %+v", e)
 				}
-				if n := len(f.requests()); n != 1 {
-					t.Errorf("%d requests, want 1", n)
-				}
+				assert.Len(t, f.requests(), 1)
 			})
 		})
 	}
@@ -392,17 +378,15 @@ func TestErrorsOfProviders(t *testing.T) {
 
 func TestServerIsGone(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		f := newFake(t, b.say(say("a")))
-		m := b.model(t, f, wired)
+		m := b.model(t, f)
 		f.Close()
-		if e := failure(t, m, hello, llm.ErrTransport); !e.Retryable() {
-			t.Errorf("got %+v", e)
-		}
+		assert.True(t, failure(t, m, hello, llm.ErrTransport).Retryable())
 	})
 }
 
-// cut answers with the first bytes of an answer and then closes the connection.
+// cut sends the first bytes of a reply and then closes the connection.
 func cut(answer http.HandlerFunc, after int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		answer(&limited{ResponseWriter: w, left: after}, r)
@@ -425,15 +409,15 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestCutOff breaks a stream off after every few bytes: there is no answer that
-// is half of one.
+// TestCutOff proves that a stream that breaks off, at any place, is a retryable error and never
+// a reply.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		answer := b.say(say("Hello, ", "world").calling(saidCall{"call_1", "add", `{"a":1}`}))
 		for after := 0; after < 2000; after += 97 {
 			f := newFake(t, cut(answer, after))
-			h := ask(t, b.model(t, f, wired), withTools(hello))
+			h := ask(t, b.model(t, f), withTools(hello))
 			if h.err == nil && (h.text() != "Hello, world" || calls(h.message) != `add{"a":1}`) {
 				t.Errorf("after %d bytes: got %q and %s as an answer", after, h.text(), calls(h.message))
 			}
@@ -446,7 +430,7 @@ func TestCutOff(t *testing.T) {
 
 func TestMalformedStream(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		if b.name == "bedrock" {
 			return // a frame with a checksum can not be malformed
 		}
@@ -454,11 +438,11 @@ func TestMalformedStream(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			write(w, "data: {\"choices\": nonsense\n\ndata: [1,2]\n\n")
 		})
-		h := ask(t, b.model(t, f, wired), hello)
+		h := ask(t, b.model(t, f), hello)
 		if h.err == nil || !llm.Retryable(h.err) && b.name != "googleai" {
 			t.Errorf("got %v and %q", h.err, h.text())
 		}
-		if wired && !llm.Retryable(h.err) {
+		if b.wires && !llm.Retryable(h.err) {
 			t.Errorf("got %v", h.err)
 		}
 	})
@@ -467,13 +451,13 @@ func TestMalformedStream(t *testing.T) {
 func TestLongLine(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ü", 1<<19) // a megabyte
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		f := newFake(t, b.say(say(long)))
-		h := must(t, b.model(t, f, wired), hello)
+		h := must(t, b.model(t, f), hello)
 		if h.text() != long {
 			t.Errorf("got %d bytes, want %d", len(h.text()), len(long))
 		}
-		if n := len(f.requests()); wired && n != 1 {
+		if n := len(f.requests()); b.wires && n != 1 {
 			t.Errorf("%d requests", n)
 		}
 	})
@@ -482,21 +466,21 @@ func TestLongLine(t *testing.T) {
 func TestLongArguments(t *testing.T) {
 	t.Parallel()
 	arguments := `{"a":"` + strings.Repeat("x", 1<<20) + `"}`
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		f := newFake(t, b.say(say("a").calling(saidCall{"call_1", "add", arguments})))
-		h := must(t, b.model(t, f, wired), withTools(hello))
+		h := must(t, b.model(t, f), withTools(hello))
 		checkCalls(t, b, h.message.ToolCalls, []saidCall{{"call_1", "add", arguments}})
 	})
 }
 
 func TestCancelMidStream(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		f := newFake(t, hanging(b.say(say("Hello, ", "world"))))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var last error
-		for c, err := range b.model(t, f, wired).Stream(ctx, hello) {
+		for c, err := range b.model(t, f).Stream(ctx, hello) {
 			last = err
 			if c.Text != "" {
 				cancel()
@@ -510,16 +494,14 @@ func TestCancelMidStream(t *testing.T) {
 
 func TestLeaveMidStream(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		gone := make(chan struct{})
 		f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
 			hanging(b.say(say("Hello, ", "world")))(w, r)
 			close(gone)
 		})
-		for c, err := range b.model(t, f, wired).Stream(t.Context(), hello) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for c, err := range b.model(t, f).Stream(t.Context(), hello) {
+			require.NoError(t, err)
 			if c.Text != "" {
 				break
 			}
@@ -528,7 +510,7 @@ func TestLeaveMidStream(t *testing.T) {
 	})
 }
 
-// hanging answers all but the end, and waits for the client to leave.
+// hanging sends a reply without its end, and waits until the client leaves.
 func hanging(answer http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		all := &recorded{header: http.Header{}}

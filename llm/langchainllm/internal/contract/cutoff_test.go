@@ -40,7 +40,7 @@ func TestStreamWithoutAnEndIsRetryable(t *testing.T) {
 			t.Parallel()
 			f := newFake(t, sse(test.events...))
 			b := backends[slices.IndexFunc(backends, func(b backend) bool { return b.name == test.backend })]
-			e := failure(t, b.model(t, f, true), withTools(hello), llm.ErrTransport)
+			e := failure(t, b.model(t, f), withTools(hello), llm.ErrTransport)
 			assert.True(t, e.Retryable())
 			assert.Len(t, f.requests(), 1, "requests")
 		})
@@ -68,7 +68,7 @@ func TestToolCallThatALimitCutsOffIsMalformed(t *testing.T) {
 			t.Parallel()
 			f := newFake(t, sse(events...))
 			b := backends[slices.IndexFunc(backends, func(b backend) bool { return b.name == name })]
-			h := ask(t, b.model(t, f, true), withTools(hello))
+			h := ask(t, b.model(t, f), withTools(hello))
 			require.ErrorIs(t, h.err, llm.ErrMalformed)
 			require.ErrorContains(t, h.err, `"add" are not JSON`)
 			assert.Len(t, f.requests(), 1, "requests")
@@ -87,7 +87,7 @@ func TestReplyWithoutChoicesIsEmpty(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFake(t, answer)
-			h := ask(t, backends[0].model(t, f, true), hello)
+			h := ask(t, backends[0].model(t, f), hello)
 			require.ErrorIs(t, h.err, llm.ErrEmpty)
 			assert.Len(t, f.requests(), 1, "requests")
 		})

@@ -1,5 +1,4 @@
-// Package contract holds package langchainllm to its promises on the providers of
-// langchaingo, each with a server that speaks its wire format. It has tests only.
-// They are not beside what they test, as the go.sum of every user of
-// langchainllm would then have the lines of all these providers.
+// Package contract tests package langchainllm with the providers of langchaingo, each against a
+// server that speaks its wire format. It has tests only. They are in a package of their own so
+// that the go.sum of a user of langchainllm does not have the lines of all providers.
 package contract

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms/googleai"
 	"github.com/tmc/langchaingo/llms/openai"
 
@@ -19,9 +20,7 @@ func TestEmbedByProviders(t *testing.T) {
 	wired := &langchainllm.Transport{}
 	f := newFake(t, jsonBody(`{"data":[{"embedding":[1,2],"index":0},{"embedding":[3,4],"index":1}]}`), status(429, `{"error":{"message":"slow down"}}`))
 	m, err := openai.New(openai.WithToken("key-of-the-test"), openai.WithBaseURL(f.URL), openai.WithHTTPClient(wired.Client()), openai.WithEmbeddingModel("e"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e := langchainllm.NewEmbedder(m, langchainllm.EmbedderOptions{Provider: "openai", Dimension: 2})
 	got, err := e.Embed(t.Context(), []string{"a", "b"})
 	if err != nil || !reflect.DeepEqual(got, [][]float32{{1, 2}, {3, 4}}) {

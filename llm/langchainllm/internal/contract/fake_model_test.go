@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// modelFunc is a model of langchaingo of nobody's.
+// modelFunc is a model of langchaingo of an unknown provider.
 type modelFunc func(ctx context.Context, messages []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error)
 
 func (f modelFunc) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
@@ -43,7 +46,7 @@ func TestModelThatDoesNotStream(t *testing.T) {
 	}
 }
 
-// TestTail: a model that streams less than it says has the rest added.
+// TestTail proves that the text that a library did not stream is added at the end.
 func TestTail(t *testing.T) {
 	t.Parallel()
 	m := langchainllm.New(modelFunc(func(ctx context.Context, _ []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error) {
@@ -57,7 +60,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestTextLikeACall: text that only looks like a piece of a call is text.
+// TestTextLikeACall proves that text that looks like a piece of a call is text.
 func TestTextLikeACall(t *testing.T) {
 	t.Parallel()
 	const text = `[{"id":"1","type":"function","function":{"name":"add","arguments":"{}"}}]`
@@ -74,7 +77,7 @@ func TestTextLikeACall(t *testing.T) {
 	}
 }
 
-// TestSecondAnswer: what was shown of a garbled stream is never taken back.
+// TestSecondAnswer proves that the text that was yielded of a garbled stream is kept.
 func TestSecondAnswer(t *testing.T) {
 	t.Parallel()
 	broken := &llms.ContentChoice{Content: "Let me see.", ToolCalls: []llms.ToolCall{{ID: "1", FunctionCall: &llms.FunctionCall{Name: "add", Arguments: `{"a":`}}}}
@@ -104,20 +107,20 @@ func TestSecondAnswer(t *testing.T) {
 				}
 				choice.GenerationInfo = info
 				return response(&choice), nil
-			}), langchainllm.Options{Provider: langchainllm.OpenAI})
+			}), langchainllm.Options{Provider: langchainllm.Vertex})
 			h := ask(t, m, withTools(hello))
 			if !errors.Is(h.err, test.err) || h.message.Text() != test.text {
 				t.Fatalf("got %q and %v", h.message.Text(), h.err)
 			}
-			if test.err == nil && (calls(h.message) != `add{"a":1}` || h.message.Usage.Total != 6) {
+			if test.err == nil && (calls(h.message) != `add{"a":1}` || h.message.Usage.Total != 3) {
 				t.Errorf("got %s for %+v", calls(h.message), h.message.Usage)
 			}
 		})
 	}
 }
 
-// TestChoices: a choice for each block is one message, and its usage is not
-// added up.
+// TestChoices proves that the choices of a reply make one message, and that their usage is
+// counted once.
 func TestChoices(t *testing.T) {
 	t.Parallel()
 	info := map[string]any{"InputTokens": 5, "OutputTokens": 2, "CacheReadInputTokens": 4, "CacheCreationInputTokens": 1}
@@ -132,7 +135,7 @@ func TestChoices(t *testing.T) {
 			&llms.ContentChoice{ToolCalls: []llms.ToolCall{{ID: "x", FunctionCall: &llms.FunctionCall{Name: "now", Arguments: "null"}}}},
 			&llms.ContentChoice{FuncCall: &llms.FunctionCall{Name: "old", Arguments: `{"z":1}`}},
 		), nil
-	}), langchainllm.Options{Provider: langchainllm.Anthropic})
+	}), langchainllm.Options{})
 	got := must(t, m, withTools(hello)).message
 	want := llm.Usage{Input: 10, Output: 2, Total: 12, Cached: 4, CacheWrite: 1}
 	if got.Text() != "ab" || calls(got) != `add{} now{} old{"z":1}` || *got.Usage != want || got.StopReason != llm.StopToolCalls {
@@ -175,16 +178,25 @@ func TestOddReplies(t *testing.T) {
 	}
 }
 
-// TestTransportHasToBeUsed: one that is told and not there is an error, and not
-// a request that lacks half of what was asked.
-func TestTransportHasToBeUsed(t *testing.T) {
+// TestMissingTransportIsAnError proves that a model without the Transport that it needs fails at
+// its first call with an error that says what to do. The conversation does not reach the
+// provider.
+func TestMissingTransportIsAnError(t *testing.T) {
 	t.Parallel()
-	b := backends[0]
-	m := langchainllm.New(b.bare(t, newFake(t, b.say(say("ok")))), langchainllm.Options{Transport: &langchainllm.Transport{}})
-	e := failure(t, m, hello, llm.ErrBadRequest)
-	if !strings.Contains(e.Error(), "HTTP client") {
-		t.Errorf("got %v", e)
-	}
+	each(t, func(t *testing.T, b backend) {
+		if !b.wires {
+			return
+		}
+		for name, answer := range map[string]http.HandlerFunc{"answer": b.say(say("ok")), "error": status(400, `{"error":{"message":"no"}}`)} {
+			f := newFake(t, answer)
+			m := langchainllm.New(b.bare(t, f), langchainllm.Options{Provider: b.provider})
+			e := failure(t, m, llm.Request{Messages: []llm.Message{llm.User("a secret")}}, llm.ErrBadRequest)
+			require.ErrorContains(t, e, "langchainllm.Transport", name)
+			require.ErrorContains(t, e, "WithHTTPClient", name)
+			assert.False(t, e.Retryable(), name)
+			assert.NotContains(t, f.last(t).text, "a secret", name)
+		}
+	})
 }
 
 func TestNoModel(t *testing.T) {
@@ -203,10 +215,10 @@ func TestRefusals(t *testing.T) {
 	}{
 		{langchainllm.Anthropic, llm.Request{Messages: []llm.Message{llm.System("a")}}, "message of the user"},
 		{langchainllm.GoogleAI, llm.Request{Messages: []llm.Message{llm.User("a"), llm.Assistant("b")}}, "end with the user"},
-		{langchainllm.OpenAI, llm.Request{Messages: []llm.Message{llm.User("", llm.File("a.pdf", "application/pdf", []byte("x")))}}, "no files"},
+		{langchainllm.OpenAI, llm.Request{Messages: []llm.Message{llm.User("", llm.File("a.zip", "application/zip", []byte("x")))}}, "part 0: part of type file (application/zip)"},
 		{langchainllm.Mistral, llm.Request{Messages: []llm.Message{llm.User("", llm.Image("image/png", []byte("x")))}}, "no images"},
 		{langchainllm.Anthropic, llm.Request{Messages: []llm.Message{llm.User("", llm.ImageURL("data:image/png;base64,???"))}}, "data URL"},
-		{langchainllm.OpenAI, llm.Request{Messages: []llm.Message{llm.Assistant("", call("1", "f", "{}")), {Role: llm.RoleTool, ToolCallID: "1", Parts: []llm.Part{llm.Image("image/png", []byte("x"))}}}}, "text only"},
+		{langchainllm.OpenAI, llm.Request{Messages: []llm.Message{llm.Assistant("", call("1", "f", "{}")), {Role: llm.RoleTool, ToolCallID: "1", Parts: []llm.Part{llm.Image("image/png", []byte("x"))}}}}, "part 0: the provider takes no part of type image in the result of a tool"},
 	}
 	for i, test := range tests {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

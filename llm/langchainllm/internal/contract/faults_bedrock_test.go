@@ -2,10 +2,14 @@ package contract_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"net/http"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/weft-go/weft/llm"
@@ -34,12 +38,37 @@ var bedrockFaults = []fault{
 			if h := must(t, m, hello); h.text() != "Once" || h.message.StopReason != llm.StopLength {
 				t.Errorf("got %q, stopped by %q", h.text(), h.message.StopReason)
 			}
-			// Beside tools it is not streamed, and the library loses the text;
-			// the reason is still told.
+			// With tools, the reply is not streamed. The library loses its text but
+			// not its stop reason.
 			h := ask(t, m, withTools(hello))
 			if !errors.Is(h.err, llm.ErrEmpty) || h.chunks[len(h.chunks)-1].StopReason != llm.StopLength {
 				t.Errorf("got %v and %+v", h.err, h.chunks)
 			}
 		},
 	},
+}
+
+// malformedFrame returns a frame of AWS's event stream, with valid checksums, whose header has a
+// value of an unknown type.
+func malformedFrame() []byte {
+	header := append([]byte{3}, "foo\xff"...)
+	const prelude, checksum = 8, 4
+	frame := binary.BigEndian.AppendUint32(nil, uint32(prelude+checksum+len(header)+checksum))
+	frame = binary.BigEndian.AppendUint32(frame, uint32(len(header)))
+	frame = binary.BigEndian.AppendUint32(frame, crc32.ChecksumIEEE(frame))
+	frame = append(frame, header...)
+	return binary.BigEndian.AppendUint32(frame, crc32.ChecksumIEEE(frame))
+}
+
+// TestMalformedFrameIsAnError proves that a malformed frame is an error. The decoder runs on a
+// goroutine of the AWS SDK, so a panic of it would end the program.
+func TestMalformedFrameIsAnError(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/vnd.amazon.eventstream")
+		write(w, string(malformedFrame()))
+	})
+	h := ask(t, backendOf("bedrock").model(t, f), hello)
+	require.Error(t, h.err)
+	assert.Empty(t, h.text())
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/weft-go/weft/llm"
@@ -32,9 +33,7 @@ var googleFaults = []fault{
 		},
 		ours: func(t *testing.T, m llm.Model, f *fake) {
 			must(t, m, history())
-			if n := len(list(f.last(t).body["contents"])); n != 4 {
-				t.Errorf("sent %d turns, want 4", n)
-			}
+			assert.Len(t, list(f.last(t).body["contents"]), 4)
 		},
 	},
 	{
@@ -75,11 +74,8 @@ var googleFaults = []fault{
 			r := withTools(hello)
 			r.Messages = append(r.Messages, reply, llm.ToolResult(reply.ToolCalls[0], "1"))
 			must(t, m, r)
-			if got := readGoogle(f.last(t)).Turns[1].Parts[0]; got != `call::add{"a":1}#c2ln` {
-				t.Errorf("sent back %s", got)
-			}
+			assert.Equal(t, `call::add{"a":1}#c2ln`, readGoogle(f.last(t)).Turns[1].Parts[0])
 		},
-		wiredOnly: true,
 	},
 	{
 		name: "8 a busy server is asked for ten minutes", backend: "googleai",
@@ -113,9 +109,7 @@ var googleFaults = []fault{
 			return errorText(err)
 		},
 		ours: func(t *testing.T, m llm.Model, _ *fake) {
-			if e := failure(t, m, llm.Request{Messages: []llm.Message{llm.System("be nice")}}, llm.ErrBadRequest); e.Retryable() {
-				t.Errorf("got %v", e)
-			}
+			assert.False(t, failure(t, m, llm.Request{Messages: []llm.Message{llm.System("be nice")}}, llm.ErrBadRequest).Retryable())
 		},
 	},
 	{
@@ -136,7 +130,6 @@ var googleFaults = []fault{
 				t.Errorf("sent %s", s)
 			}
 		},
-		wiredOnly: true,
 	},
 	{
 		name: "8 the model of one call is that of the next", backend: "googleai",
@@ -211,9 +204,7 @@ var googleFaults = []fault{
 		},
 		ours: func(t *testing.T, m llm.Model, f *fake) {
 			must(t, m, history())
-			if got := readGoogle(f.last(t)).System; got != "Be brief.\n\nBe kind." {
-				t.Errorf("sent %q", got)
-			}
+			assert.Equal(t, "Be brief.\n\nBe kind.", readGoogle(f.last(t)).System)
 		},
 	},
 	{
@@ -254,7 +245,6 @@ var googleFaults = []fault{
 				t.Errorf("got %+v", got)
 			}
 		},
-		wiredOnly: true,
 	},
 	{
 		name: "a choice of a tool is dropped", backend: "googleai",
@@ -273,6 +263,5 @@ var googleFaults = []fault{
 				t.Errorf("sent %s", got)
 			}
 		},
-		wiredOnly: true,
 	},
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/mistral"
 	"github.com/tmc/langchaingo/llms/ollama"
@@ -15,9 +17,8 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// nativeFault is a fault of a package of langchaingo that is refused tools: the
-// same servers are asked through llms/openai, as the backends ollama and mistral
-// of the other tests are.
+// nativeFault is a fault of a package of langchaingo that cannot be used with tools. The
+// backends ollama and mistral of the other tests use llms/openai with the same servers.
 type nativeFault struct {
 	name   string
 	open   func(t *testing.T, f *fake) (llms.Model, *langchainllm.Model)
@@ -29,22 +30,18 @@ type nativeFault struct {
 func nativeOllama(t *testing.T, f *fake) (llms.Model, *langchainllm.Model) {
 	t.Helper()
 	m, err := ollama.New(ollama.WithModel("qwen3"), ollama.WithServerURL(f.URL))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m, langchainllm.New(m, langchainllm.Options{})
 }
 
 func nativeMistral(t *testing.T, f *fake) (llms.Model, *langchainllm.Model) {
 	t.Helper()
 	m, err := mistral.New(mistral.WithAPIKey("key-of-the-test"), mistral.WithEndpoint(f.URL), mistral.WithModel("mistral-large"), mistral.WithMaxRetries(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m, langchainllm.New(m, langchainllm.Options{})
 }
 
-// refusesTools wants an error that says what to use instead, and no request.
+// refusesTools checks that a request with tools is an error that names an alternative, and is not sent.
 func refusesTools(t *testing.T, m llm.Model, f *fake) {
 	t.Helper()
 	for _, r := range []llm.Request{withTools(hello), {Messages: history().Messages}} {
@@ -52,9 +49,7 @@ func refusesTools(t *testing.T, m llm.Model, f *fake) {
 			t.Errorf("got %v", e)
 		}
 	}
-	if n := len(f.requests()); n != 0 {
-		t.Errorf("%d requests", n)
-	}
+	assert.Empty(t, f.requests())
 }
 
 var ollamaSays = jsonBody(`{"message":{"role":"assistant","content":"hey","thinking":"hm","tool_calls":[{"function":{"name":"add","arguments":{}}}]},"done":true}` + "\n")

@@ -7,24 +7,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/weft-go/weft/llm"
 )
 
-// A fault of langchaingo v0.1.14. The test of each shows the library at fault,
-// so that we notice when it is mended, and the model at right.
+// A fault is a fault of langchaingo v0.1.14. Its test shows that the library has it, so that we
+// notice when it is fixed, and that the model does not.
 type fault struct {
 	name    string
 	backend string
 	answers []http.HandlerFunc
-	// bare asks the library, and returns what shows the fault, or an empty text
-	// when it is not there any more.
+	// bare asks the library, and returns a text that shows the fault, or "" if the
+	// library does not have it.
 	bare func(ctx context.Context, m llms.Model, f *fake) string
-	// ours asks through the model.
+	// ours asks the model.
 	ours func(t *testing.T, m llm.Model, f *fake)
-	// wiredOnly: it takes a Transport to mend it.
-	wiredOnly bool
 }
 
 var human = []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "hi")}
@@ -37,7 +36,7 @@ var libraryTools = libraryTool(map[string]any{"type": "object", "properties": ma
 
 func silent(context.Context, []byte) error { return nil }
 
-// libraryCalls streams from the library, and returns its calls.
+// libraryCalls streams a reply of the library, and returns its tool calls.
 func libraryCalls(ctx context.Context, m llms.Model) string {
 	r, err := m.GenerateContent(ctx, human, libraryTools, llms.WithStreamingFunc(silent))
 	if err != nil {
@@ -52,7 +51,7 @@ func libraryCalls(ctx context.Context, m llms.Model) string {
 	return strings.Join(all, " ")
 }
 
-// unless returns got if it is not what a library without the fault gives.
+// unless returns got if it is not want, the result of a library without the fault.
 func unless(want, got string) string {
 	if got == want {
 		return ""
@@ -63,31 +62,25 @@ func unless(want, got string) string {
 func wantCalls(want string) func(*testing.T, llm.Model, *fake) {
 	return func(t *testing.T, m llm.Model, _ *fake) {
 		t.Helper()
-		if got := calls(must(t, m, withTools(hello)).message); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		assert.Equal(t, want, calls(must(t, m, withTools(hello)).message))
 	}
 }
 
 func wantText(want string) func(*testing.T, llm.Model, *fake) {
 	return func(t *testing.T, m llm.Model, _ *fake) {
 		t.Helper()
-		if got := must(t, m, withTools(hello)).text(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		assert.Equal(t, want, must(t, m, withTools(hello)).text())
 	}
 }
 
 func wantKind(kind error) func(*testing.T, llm.Model, *fake) {
 	return func(t *testing.T, m llm.Model, _ *fake) {
 		t.Helper()
-		if e := failure(t, m, hello, kind); !e.Retryable() {
-			t.Errorf("got %v", e)
-		}
+		assert.True(t, failure(t, m, hello, kind).Retryable())
 	}
 }
 
-// libraryText streams from the library; an error is no text.
+// libraryText streams a reply of the library. After an error, text is empty.
 func libraryText(ctx context.Context, m llms.Model) (seen, text string, err error) {
 	r, err := m.GenerateContent(ctx, human, llms.WithStreamingFunc(func(_ context.Context, b []byte) error {
 		seen += string(b)
@@ -102,7 +95,7 @@ func libraryText(ctx context.Context, m llms.Model) (seen, text string, err erro
 	return seen, text, nil
 }
 
-// isSuccess shows a fault that is reported as an answer.
+// isSuccess returns the reply, which has to be an error.
 func isSuccess(ctx context.Context, m llms.Model, _ *fake) string {
 	_, text, err := libraryText(ctx, m)
 	if err != nil {
@@ -140,14 +133,8 @@ func TestFaults(t *testing.T) {
 				if shown := fault.bare(t.Context(), b.bare(t, f), f); shown == "" || shown == "<nil>" {
 					t.Error("langchaingo has no such fault any more")
 				}
-				if !fault.wiredOnly {
-					f := newFake(t, fault.answers...)
-					fault.ours(t, b.model(t, f, false), f)
-				}
-				if b.wires {
-					f := newFake(t, fault.answers...)
-					fault.ours(t, b.model(t, f, true), f)
-				}
+				f = newFake(t, fault.answers...)
+				fault.ours(t, b.model(t, f), f)
 			})
 		}
 	}

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// answering answers every request with a stream, and with whole when it is asked
-// for no stream.
+// answering replies to every request with a stream, or with whole if no stream is asked for.
 type answering struct{ streamed, whole string }
 
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -25,24 +26,23 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// FuzzReply: whatever a server streams, with a Transport and without one, what
-// comes of it is a message whose text is what was shown, or an error.
+// FuzzReply proves that any stream, with a Transport and without one, makes an error, or a message
+// whose text is the text that was yielded.
 func FuzzReply(f *testing.F) {
 	f.Add("data: "+delta(`{"content":"a"}`)+"\ndata: "+stopped+"\ndata: [DONE]\n", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`)
 	f.Add("data: "+delta(`{"content":"a","tool_calls":[{"index":1,"id":"x","type":"function","function":{"name":"f","arguments":"{"}},null]}`)+"\ndata: "+finished+"\n",
 		`{"choices":[{"message":{"content":"ab","tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`)
 	f.Add("data: "+delta(`{"content":"[{\"id\":\"1\",\"type\":\"\",\"function\":{\"name\":\"\",\"arguments\":\"x\"}}]"}`)+"\n", "{}")
 	f.Fuzz(func(t *testing.T, streamed, whole string) {
-		for _, wired := range []bool{false, true} {
-			transport := answering{streamed, whole}
-			o, client := langchainllm.Options{}, &http.Client{Transport: transport}
-			if wired {
-				o.Transport = &langchainllm.Transport{Base: transport}
-				client = o.Transport.Client()
-			}
+		transport := answering{streamed, whole}
+		wired := (&langchainllm.Transport{Base: transport}).Client()
+		for provider, client := range map[langchainllm.Provider]*http.Client{
+			langchainllm.OpenAI: wired, langchainllm.Generic: {Transport: transport},
+		} {
+			o := langchainllm.Options{Provider: provider}
 			h := ask(t, langchainllm.New(openOpenAI(t, "http://api", client), o), withTools(hello))
-			if h.err == nil && h.message.Role != llm.RoleAssistant {
-				t.Errorf("got neither a reply nor an error")
+			if h.err == nil {
+				assert.Equal(t, llm.RoleAssistant, h.message.Role)
 			}
 		}
 	})

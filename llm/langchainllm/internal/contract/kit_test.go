@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm"
 )
@@ -21,7 +23,7 @@ type fake struct {
 	asked []asked
 }
 
-// asked is a request that a fake has had.
+// asked is a request that a fake received.
 type asked struct {
 	path   string
 	header http.Header
@@ -29,8 +31,7 @@ type asked struct {
 	text   string
 }
 
-// newFake serves each request with answer, and the last of them for all that
-// come after.
+// newFake replies to each request with the next answer, and with the last one from then on.
 func newFake(t *testing.T, answers ...http.HandlerFunc) *fake {
 	t.Helper()
 	f := &fake{}
@@ -69,7 +70,7 @@ func (f *fake) last(t *testing.T) asked {
 	return all[len(all)-1]
 }
 
-// status answers with an error.
+// status replies with an error.
 func status(code int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -80,14 +81,14 @@ func status(code int, body string) http.HandlerFunc {
 }
 
 func write(w http.ResponseWriter, text string) {
-	// A client that has left is what some tests are about.
+	// In some tests the client leaves early.
 	_, _ = io.WriteString(w, text)
 	if f, ok := w.(http.Flusher); ok {
 		f.Flush()
 	}
 }
 
-// sse answers with lines of server-sent events.
+// sse replies with server-sent events.
 func sse(events ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -116,14 +117,14 @@ func toJSON(v any) string {
 
 type object = map[string]any
 
-// heard is all that a model gave.
+// heard is the reply of a model.
 type heard struct {
 	chunks  []llm.Chunk
 	message llm.Message
 	err     error
 }
 
-// text is what the reader of the stream saw.
+// text returns the text of the chunks.
 func (h heard) text() string {
 	var b strings.Builder
 	for _, c := range h.chunks {
@@ -134,7 +135,7 @@ func (h heard) text() string {
 	return b.String()
 }
 
-// ask streams a reply, and checks what holds for each.
+// ask streams a reply, and checks that the chunks make its text.
 func ask(t *testing.T, m llm.Model, r llm.Request) heard {
 	t.Helper()
 	var h heard
@@ -151,17 +152,15 @@ func ask(t *testing.T, m llm.Model, r llm.Request) heard {
 	return h
 }
 
-// must asks, and fails at an error.
+// must asks, and fails the test after an error.
 func must(t *testing.T, m llm.Model, r llm.Request) heard {
 	t.Helper()
 	h := ask(t, m, r)
-	if h.err != nil {
-		t.Fatalf("got %v", h.err)
-	}
+	require.NoError(t, h.err)
 	return h
 }
 
-// failure asks, and returns the provider's error.
+// failure asks, and returns the error, which has to be of a kind.
 func failure(t *testing.T, m llm.Model, r llm.Request, kind error) *llm.Error {
 	t.Helper()
 	h := ask(t, m, r)
@@ -200,7 +199,7 @@ func call(id, name, arguments string) llm.ToolCall {
 	return llm.ToolCall{ID: id, Name: name, Arguments: json.RawMessage(arguments)}
 }
 
-// history is a conversation with all that providers stumble over.
+// history returns a conversation with the parts that the libraries lose.
 func history() llm.Request {
 	one, two := call("call_1", "add", `{"a":1}`), call("call_2", "add", `{"a":2}`)
 	return withTools(llm.Request{Messages: []llm.Message{

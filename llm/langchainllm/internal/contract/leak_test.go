@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// TestNothingIsLeftBehind: a stream that is left, cancelled, refused or ended
-// leaves no goroutine. It is not parallel, so that it sees its own only.
+// TestNothingIsLeftBehind proves that no goroutine is left after a stream that was left, cancelled,
+// rejected or read to its end. It is not parallel, so that it sees only its own goroutines.
 func TestNothingIsLeftBehind(t *testing.T) {
 	for _, b := range backends {
 		if !b.wires || b.name == "googleai" { // Google's client keeps connections of its own
@@ -23,7 +23,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		transport := &http.Transport{}
 		f := newFake(t, hanging(answer), hanging(answer), status(500, `{}`), answer)
 		wire := &langchainllm.Transport{Base: transport}
-		m := langchainllm.New(b.open(t, f.URL, wire.Client()), langchainllm.Options{Provider: b.provider, Transport: wire})
+		m := langchainllm.New(b.open(t, f.URL, wire.Client()), langchainllm.Options{Provider: b.provider})
 		for _, leave := range []bool{true, false} {
 			ctx, cancel := context.WithCancel(t.Context())
 			for c, err := range m.Stream(ctx, hello) {

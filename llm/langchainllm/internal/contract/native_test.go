@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/weft-go/weft/llm"
@@ -38,8 +39,8 @@ func TestNativeMistral(t *testing.T) {
 	}
 }
 
-// TestMistralIgnoresItsContext: the caller is not kept waiting by a library that
-// does not listen.
+// TestMistralIgnoresItsContext proves that a cancelled call returns although the library ignores
+// its context.
 func TestMistralIgnoresItsContext(t *testing.T) {
 	t.Parallel()
 	answer := make(chan struct{})
@@ -61,18 +62,12 @@ func TestDetect(t *testing.T) {
 		if want == langchainllm.Compatible || want == langchainllm.MistralAPI {
 			want = langchainllm.OpenAI // the type is the same: it has to be told
 		}
-		if got := langchainllm.Detect(b.bare(t, f)); got != want {
-			t.Errorf("%s: got %s", b.name, got)
-		}
+		assert.Equal(t, want, langchainllm.Detect(b.bare(t, f)))
 	}
 	for _, m := range []llms.Model{nil, wrapped{}, &wrapped{}} {
-		if got := langchainllm.Detect(m); got != langchainllm.Generic {
-			t.Errorf("got %s", got)
-		}
+		assert.Equal(t, langchainllm.Generic, langchainllm.Detect(m))
 	}
-	if got := langchainllm.New(wrapped{}, langchainllm.Options{Provider: "acme"}).String(); got != "acme" {
-		t.Errorf("got %s", got)
-	}
+	assert.Equal(t, "acme", langchainllm.New(wrapped{}, langchainllm.Options{Provider: "acme"}).String())
 }
 
 type wrapped struct{ llms.Model }

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// reasoning returns what the reader of the stream saw of it.
+// reasoning returns the reasoning in the chunks.
 func reasoning(h heard) string {
 	var b strings.Builder
 	for _, c := range h.chunks {
@@ -24,13 +26,13 @@ func reasoning(h heard) string {
 
 func TestReasoningIsStreamedApart(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		if b.name == "googleai" || b.name == "bedrock" {
 			return // see TestGeminiThoughts; bedrock has none
 		}
 		s := say("It is ", "4.")
 		s.reasoning = "Two and two."
-		h := must(t, b.model(t, newFake(t, b.say(s)), wired), hello)
+		h := must(t, b.model(t, newFake(t, b.say(s))), hello)
 		if h.text() != "It is 4." || reasoning(h) != "Two and two." {
 			t.Errorf("got %q and %q", h.text(), reasoning(h))
 		}
@@ -40,39 +42,37 @@ func TestReasoningIsStreamedApart(t *testing.T) {
 	})
 }
 
-// TestReasoningEffort: what is asked for where it can be, and where not nothing
-// fails.
+// TestReasoningEffort proves that the effort is sent if the provider has such a setting, and is no
+// error otherwise.
 func TestReasoningEffort(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		f := newFake(t, b.say(say("ok")))
 		r := hello
 		r.Reasoning.Effort = llm.EffortLow
-		must(t, b.model(t, f, wired), r)
+		must(t, b.model(t, f), r)
 		sent := f.last(t)
 		config, _ := sent.body["generationConfig"].(object)
 		got := toJSON([]any{sent.body["reasoning_effort"], sent.body["thinking"], config["thinkingConfig"]})
 		want := map[string]string{
-			"openai true": `["low",null,null]`, "ollama true": `["low",null,null]`,
-			"anthropic true":  `[null,{"budget_tokens":1024,"type":"enabled"},null]`,
-			"anthropic false": `[null,{"budget_tokens":1024,"type":"enabled"},null]`,
-			"googleai true":   `[null,null,{"thinkingBudget":1024}]`,
-		}[b.name+map[bool]string{true: " true", false: " false"}[wired]]
+			"openai": `["low",null,null]`, "ollama": `["low",null,null]`,
+			"anthropic": `[null,{"budget_tokens":1024,"type":"enabled"},null]`,
+			"googleai":  `[null,null,{"thinkingBudget":1024}]`,
+		}[b.name]
 		if want == "" {
 			want = `[null,null,null]`
 		}
 		if got != want {
 			t.Errorf("sent %s, want %s", got, want)
 		}
-		if b.name == "anthropic" && (sent.body["max_tokens"].(float64) <= 1024 || !wired && sent.body["temperature"] != 1.0) {
+		if b.name == "anthropic" && sent.body["max_tokens"].(float64) <= 1024 {
 			t.Errorf("sent %v", sent.body)
 		}
 	})
 }
 
-// TestThinkingWithTools: Claude wants its signed reasoning back with the results
-// of its tools. The library loses the signature, and so without a Transport it
-// is not asked to reason then.
+// TestThinkingWithTools proves that Claude gets its signed reasoning back with the results of its
+// tools.
 func TestThinkingWithTools(t *testing.T) {
 	t.Parallel()
 	b := backends[3]
@@ -81,14 +81,8 @@ func TestThinkingWithTools(t *testing.T) {
 	r := withTools(hello)
 	r.Reasoning.Effort = llm.EffortHigh
 
-	f := newFake(t, b.say(say("ok")))
-	must(t, b.model(t, f, false), r)
-	if got := f.last(t).body["thinking"]; got != nil {
-		t.Errorf("without a Transport: sent %v", got)
-	}
-
-	f = newFake(t, b.say(s), b.say(say("3")))
-	m := b.model(t, f, true)
+	f := newFake(t, b.say(s), b.say(say("3")))
+	m := b.model(t, f)
 	reply := must(t, m, r).message
 	want := llm.Part{Type: llm.PartReasoning, Text: "Add them.", Signature: "SIGNED"}
 	if !reflect.DeepEqual(reply.Parts[0], want) {
@@ -101,12 +95,10 @@ func TestThinkingWithTools(t *testing.T) {
 	if len(got) != 3 || !reflect.DeepEqual(got[1].Parts, parts) {
 		t.Errorf("sent back %q", got)
 	}
-	if n := len(list(f.last(t).body["messages"])); n != 3 {
-		t.Errorf("sent %d messages, want 3: one a turn", n)
-	}
+	assert.Len(t, list(f.last(t).body["messages"]), 3)
 }
 
-// TestNoThinking: where the API would refuse to reason it is not asked to.
+// TestNoThinking proves that no reasoning is asked for if the API would reject it.
 func TestNoThinking(t *testing.T) {
 	t.Parallel()
 	forced := withTools(hello)
@@ -115,32 +107,24 @@ func TestNoThinking(t *testing.T) {
 	unsigned.Messages = unsigned.Messages[:5] // the results of calls of another provider
 	none := withTools(hello)
 	none.Reasoning.Effort = llm.EffortNone
-	for i, r := range []llm.Request{forced, unsigned, none} {
+	for _, r := range []llm.Request{forced, unsigned, none} {
 		if r.Reasoning.Effort == "" {
 			r.Reasoning.Effort = llm.EffortHigh
 		}
 		f := newFake(t, sayAnthropic(say().calling(saidCall{"a", "add", `{"a":1}`})))
-		must(t, backends[3].model(t, f, true), r)
-		if got := f.last(t).body["thinking"]; got != nil {
-			t.Errorf("request %d: sent %v", i, got)
-		}
+		must(t, backends[3].model(t, f), r)
+		assert.Nil(t, f.last(t).body["thinking"])
 	}
 }
 
 func TestMaxTokensOfOptions(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b backend, wired bool) {
+	each(t, func(t *testing.T, b backend) {
 		f := newFake(t, b.say(say("ok")))
 		o := langchainllm.Options{Provider: b.provider, MaxTokens: 77}
-		client := &http.Client{Transport: toServer{f.URL, http.DefaultTransport}}
-		if wired {
-			o.Transport = &langchainllm.Transport{Base: client.Transport}
-			client = o.Transport.Client()
-		}
+		client := (&langchainllm.Transport{Base: toServer{f.URL, http.DefaultTransport}}).Client()
 		must(t, langchainllm.New(b.open(t, f.URL, client), o), hello)
-		if got := settings(f.last(t))["max"]; got != 77.0 {
-			t.Errorf("sent %v", got)
-		}
+		assert.Equal(t, 77.0, settings(f.last(t))["max"])
 	})
 }
 
@@ -153,14 +137,12 @@ func TestRedactedThinking(t *testing.T) {
 		`{"type":"content_block_stop","index":7}`,
 	}, events[1:]...)...)
 	f := newFake(t, sse(events...), b.say(say("3")))
-	m := b.model(t, f, true)
+	m := b.model(t, f)
 	r := withTools(hello)
 	reply := must(t, m, r).message
 	r.Messages = append(r.Messages, reply, llm.ToolResult(reply.ToolCalls[0], "1"))
 	must(t, m, r)
-	if got := readAnthropic(f.last(t)).Turns[1].Parts[0]; got != `{"data":"SECRET","type":"redacted_thinking"}` {
-		t.Errorf("sent back %s", got)
-	}
+	assert.Equal(t, `{"data":"SECRET","type":"redacted_thinking"}`, readAnthropic(f.last(t)).Turns[1].Parts[0])
 }
 
 func TestGeminiThoughts(t *testing.T) {
@@ -169,7 +151,7 @@ func TestGeminiThoughts(t *testing.T) {
 		{"candidates":[{"content":{"parts":[{"text":"4"},{"executableCode":{"code":"2+2"}}]},"finishReason":"STOP"}],
 		 "usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":1,"thoughtsTokenCount":9,"totalTokenCount":15}},
 		{"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":1,"thoughtsTokenCount":9,"totalTokenCount":15}}]`))
-	h := must(t, backends[4].model(t, f, true), hello)
+	h := must(t, backends[4].model(t, f), hello)
 	if h.text() != "4" || reasoning(h) != "hm" || h.message.Usage.Reasoning != 9 || h.message.Usage.Output != 10 {
 		t.Errorf("got %q, %q, %+v", h.text(), reasoning(h), h.message.Usage)
 	}
@@ -178,13 +160,13 @@ func TestGeminiThoughts(t *testing.T) {
 func TestGeminiBlocksThePrompt(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, jsonBody(`[{"promptFeedback":{"blockReason":"SAFETY"}}]`))
-	e := failure(t, backends[4].model(t, f, true), hello, llm.ErrContentFilter)
+	e := failure(t, backends[4].model(t, f), hello, llm.ErrContentFilter)
 	if e.Retryable() || !strings.Contains(e.Error(), "SAFETY") {
 		t.Errorf("got %v", e)
 	}
 }
 
-// TestNoAnswer has replies that ended without an answer, and do not count as one.
+// TestNoAnswer proves that a reply that ended without content is an error.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	google := func(reason string) http.HandlerFunc {
@@ -205,7 +187,7 @@ func TestNoAnswer(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := llm.Generate(t.Context(), test.b.model(t, newFake(t, test.answer), true), hello)
+			_, err := llm.Generate(t.Context(), test.b.model(t, newFake(t, test.answer)), hello)
 			if !errors.Is(err, test.kind) || llm.Retryable(err) != test.retry {
 				t.Errorf("got %v, want %v", err, test.kind)
 			}
@@ -215,40 +197,23 @@ func TestNoAnswer(t *testing.T) {
 
 func TestStopReasons(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b backend, wired bool) {
-		if b.name == "googleai" && !wired {
-			return // see the next test
-		}
+	each(t, func(t *testing.T, b backend) {
 		for said, want := range map[string]llm.StopReason{"length": llm.StopLength, "filter": llm.StopFilter, "end": llm.StopEnd} {
 			s := say("some")
 			s.stop = said
-			if got := must(t, b.model(t, newFake(t, b.say(s)), wired), hello).message.StopReason; got != want {
-				t.Errorf("%s: got %q, want %q", said, got, want)
-			}
+			assert.Equal(t, want, must(t, b.model(t, newFake(t, b.say(s))), hello).message.StopReason)
 		}
 	})
 }
 
-// TestGoogleFails: the library makes an error of an answer that was cut by a
-// filter, and loses it.
-func TestGoogleFails(t *testing.T) {
-	t.Parallel()
-	s := say("some")
-	s.stop = "filter"
-	if e := failure(t, backends[4].model(t, newFake(t, sayGoogle(s)), false), hello, llm.ErrContentFilter); e.Retryable() {
-		t.Errorf("got %v", e)
-	}
-}
-
-// TestMistralIsStrict: it refuses a request with anything in it that it does not
-// know.
+// TestMistralIsStrict proves that Mistral's API gets no field that it would reject.
 func TestMistralIsStrict(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, sayOpenAI(say("ok")))
 	r := hello
 	seed := int64(7)
 	r.Seed, r.Reasoning.Effort, r.MaxTokens = &seed, llm.EffortLow, 9
-	must(t, backends[2].model(t, f, true), r)
+	must(t, backends[2].model(t, f), r)
 	sent := f.last(t).body
 	for _, key := range []string{"seed", "reasoning_effort", "stream_options", "metadata", "max_completion_tokens"} {
 		if sent[key] != nil {

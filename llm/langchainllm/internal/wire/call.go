@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
 	"strings"
 	"sync"
@@ -10,65 +11,58 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A Call is one question to a model: what was asked, and what the wire told of
-// the answer. The library reads the answer on goroutines of its own, so a Call
-// locks.
+// A Call is one request to a model. It carries the request's own form to the transport, and
+// the reply and the facts about it back. The library can use several goroutines, so the
+// methods of a Call lock.
 type Call struct {
-	// Request is what was asked. It is not changed.
+	// Dialect is the form of the request and the reply. With None, the transport changes
+	// neither and only notes facts.
+	Dialect Dialect
+	// Request is the request. It is not changed.
 	Request llm.Request
-	// Mistral says that it goes to Mistral's API, which speaks OpenAI's form but
-	// for a few words.
-	Mistral bool
-	// Thoughts are the signed reasoning parts of Request, by the index that the
-	// library's first message of the same reply has among those that are not
-	// the system's. Only Anthropic's dialect reads them.
-	Thoughts map[int][]llm.Part
-	// Signed, if not nil, is called with the signature of a piece of reasoning
-	// once all of that piece has been read, on the library's goroutine.
-	Signed func(signature string)
+	// Body holds the fields that replace those of the library's request; see [Encode].
+	Body Body
+	// Emit receives the reply, chunk by chunk and without the end. The transport calls it
+	// on the library's goroutine. An error ends the request.
+	Emit func(llm.Chunk) error
 
 	mu    sync.Mutex
 	facts Facts
-	keys  []string // that the request carries
+	keys  []string // the secrets in the request's header
+	gone  bool     // Emit returned an error
 }
 
-// Facts are what the wire told of an answer.
+// Facts are what the transport learnt about a reply.
 type Facts struct {
-	// Seen says that a request passed at all.
+	// Seen reports whether a request passed the transport.
 	Seen bool
-	// Broken is why no answer came, which some libraries keep to themselves.
+	// Decoded reports whether the transport knew the form of the request and its reply.
+	Decoded bool
+	// Broken is the error of the connection. Some libraries do not return it.
 	Broken error
-	// Status is that of the last answer.
+	// Status is the HTTP status of the last reply.
 	Status int
-	// RetryAfter is how long the last answer asks to wait.
+	// RetryAfter is how long the last reply asks to wait.
 	RetryAfter time.Duration
-	// Understood says that the reply was in a form that is known, and that what
-	// follows counts.
-	Understood bool
-	// Complete says that the reply said that it was all.
+	// Complete reports whether the reply said that it had ended.
 	Complete bool
 	// Stop is why the reply ended, in the provider's words.
 	Stop string
-	// Usage is what it cost, nil when nothing said so.
+	// Usage is what the reply cost. Nil means unknown.
 	Usage *llm.Usage
-	// Failure is what went wrong in a reply that began well.
+	// Failure is the error in a reply whose status was that of success.
 	Failure *Failure
-	// Signatures are those of the tool calls of the reply, in the order of the
-	// calls. A call without one has an empty string.
-	Signatures []string
-	// Reasoning is what the library would have lost of the model's reasoning.
-	Reasoning string
 }
 
-// A Failure is an error that came where an answer was due.
+// A Failure is an error that the provider sent in place of a reply, or within one.
 type Failure struct {
-	// Code is an HTTP status if one was told, or zero.
+	// Code is an HTTP status, or zero.
 	Code int
-	// Type is the provider's word for it.
+	// Type is the provider's name of the error.
 	Type string
-	// Message says what it is.
+	// Message describes the error.
 	Message string
-	// RetryAfter is how long it asks to wait.
+	// RetryAfter is how long the provider asks to wait.
 	RetryAfter time.Duration
 	// Kind is the kind of the error, such as [llm.ErrTransport]. If it is nil, the other
 	// fields decide.
@@ -100,8 +94,28 @@ func (c *Call) note(set func(*Facts)) {
 	set(&c.facts)
 }
 
-// fail notes the first failure; what follows one is its echo. Its text gets into
-// logs, so a key that the server repeats in it is taken out.
+// emit passes a chunk to the reader, unless it is empty or the reader has left.
+func (c *Call) emit(chunk llm.Chunk) {
+	empty := chunk.Text == "" && chunk.Signature == "" && chunk.Part == nil && chunk.ToolCall == (llm.ToolCallDelta{})
+	if empty || c.gone || c.Emit == nil {
+		return
+	}
+	c.gone = c.Emit(chunk) != nil
+}
+
+func (c *Call) text(text string) { c.emit(llm.Chunk{Kind: llm.ChunkText, Text: text}) }
+
+func (c *Call) reasoning(text string) { c.emit(llm.Chunk{Kind: llm.ChunkReasoning, Text: text}) }
+
+func (c *Call) toolCall(d llm.ToolCallDelta) {
+	c.emit(llm.Chunk{Kind: llm.ChunkToolCall, ToolCall: d})
+}
+
+// newID returns an id for a tool call to which the provider gave none.
+func newID() string { return "call_" + rand.Text() }
+
+// fail notes a failure, unless one is noted already: the later ones follow from the first.
+// The text can get into logs, so fail removes the request's keys from it.
 func (c *Call) fail(f Failure) {
 	c.note(func(facts *Facts) {
 		for _, key := range c.keys {
@@ -113,12 +127,12 @@ func (c *Call) fail(f Failure) {
 	})
 }
 
-// answered notes the head of an answer. What an earlier attempt told does not
-// count any more.
-func (c *Call) answered(resp *http.Response, understood bool) {
+// answered notes the header of a reply, and forgets the facts of an earlier one: a library can
+// send a request again.
+func (c *Call) answered(resp *http.Response, decoded bool) {
 	c.note(func(f *Facts) {
 		*f = Facts{
-			Seen: true, Status: resp.StatusCode, Understood: understood,
+			Seen: true, Status: resp.StatusCode, Decoded: decoded,
 			RetryAfter: llm.RetryAfter(resp.Header.Get("Retry-After"), time.Now()),
 		}
 	})

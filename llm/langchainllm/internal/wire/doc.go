@@ -1,12 +1,11 @@
-// Package wire stands between a langchaingo provider and the provider's API.
+// Package wire translates between package llm and the APIs of providers: OpenAI's chat
+// completions, Anthropic's messages and Gemini's generateContent.
 //
-// It reads what the library asks and what the API answers, in the three forms
-// that are spoken: OpenAI's chat completions, Anthropic's messages and Gemini's
-// generateContent. In a request it puts back what the library drops and takes
-// out what it makes up. In a reply it keeps what the library forgets (the
-// status, why the reply ended, whether it did, what it cost), and brings what
-// the library reads wrongly into a form that it reads well.
+// A langchaingo library opens the connection, authenticates, and sends the settings of a
+// request. [RoundTrip] then writes the conversation in the API's form, reads the reply, and
+// passes it chunk by chunk to the [Call] in the request's context. The library gets a stub in
+// the reply's place.
 //
-// A request whose context holds no [Call], or whose form is none of the three,
-// passes as it is.
+// A request without a Call passes unchanged. Of a request with a Call whose form is none of the
+// three, only the status, the wait and the error of the reply are noted.
 package wire

@@ -1,206 +1,105 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"slices"
+	"strings"
 
 	"github.com/weft-go/weft/llm"
 )
 
-// gemini is the form of Gemini's generateContent.
-type gemini struct{}
+// signedByGemini marks the signature of reasoning of Gemini, which no other provider takes.
+const signedByGemini = "gemini:"
 
-func (gemini) request(body object, c *Call) error {
-	r := &c.Request
-	config := read[object](body["generationConfig"])
-	if config == nil {
-		config = object{}
-	}
-	geminiConfig(config, r)
-	body["generationConfig"] = raw(config)
-	if len(r.Tools) > 0 {
-		body["tools"] = raw(geminiTools(r.Tools))
-		if choice := geminiChoice(r.ToolChoice); choice != nil {
-			body["toolConfig"] = raw(map[string]any{"functionCallingConfig": choice})
-		}
-	}
-	return geminiContents(body, r)
+// A geminiReply decodes a reply of Gemini's generateContent.
+type geminiReply struct {
+	call  *Call
+	tools int // the number of tool calls
 }
 
-// geminiConfig takes out what the library sets when nobody asked for it, and
-// sets what it has no option for.
-func geminiConfig(config object, r *llm.Request) {
-	delete(config, "topK")
-	set(config, "temperature", r.Temperature)
-	set(config, "topP", r.TopP)
-	set(config, "seed", r.Seed)
-	if r.MaxTokens == 0 {
-		delete(config, "maxOutputTokens")
-	}
-	switch r.Format.Type {
-	case llm.FormatSchema:
-		config["responseMimeType"] = raw("application/json")
-		config["responseSchema"] = raw(SimpleSchema(r.Format.Schema))
-	case llm.FormatJSON:
-		config["responseMimeType"] = raw("application/json")
-	}
-	if budget, ok := geminiBudget(r.Reasoning); ok {
-		config["thinkingConfig"] = raw(map[string]any{"thinkingBudget": budget})
-	}
-}
-
-// geminiBudget says how many tokens to think in. The efforts count as they do in
-// Google's own translation of OpenAI's.
-func geminiBudget(r llm.Reasoning) (int, bool) {
-	if r.Budget > 0 && r.Effort != llm.EffortNone {
-		return r.Budget, true
-	}
-	budget, ok := map[llm.Effort]int{
-		llm.EffortNone: 0, llm.EffortLow: 1024, llm.EffortMedium: 8192, llm.EffortHigh: 24576,
-	}[r.Effort]
-	return budget, ok
-}
-
-func set[T any](o object, key string, value *T) {
-	if value == nil {
-		delete(o, key)
-		return
-	}
-	o[key] = raw(*value)
-}
-
-// geminiTools declares the tools again: the library loses enums, alternatives
-// and much more of a schema.
-func geminiTools(tools []llm.ToolSpec) any {
-	declarations := make([]map[string]any, len(tools))
-	for i, tool := range tools {
-		declaration := map[string]any{"name": tool.Name, "description": tool.Description}
-		// An object without properties is refused.
-		schema := SimpleSchema(tool.Schema)
-		if properties, _ := schema["properties"].(map[string]any); len(properties) > 0 {
-			declaration["parameters"] = schema
-		}
-		declarations[i] = declaration
-	}
-	return []any{map[string]any{"functionDeclarations": declarations}}
-}
-
-func geminiChoice(choice llm.ToolChoice) map[string]any {
-	switch {
-	case choice.Name != "":
-		return map[string]any{"mode": "ANY", "allowedFunctionNames": []string{choice.Name}}
-	case choice.Mode == llm.ToolsRequired:
-		return map[string]any{"mode": "ANY"}
-	case choice.Mode == llm.ToolsNone:
-		return map[string]any{"mode": "NONE"}
-	}
-	return nil
-}
-
-// geminiContents puts back the signatures of tool calls, and says which results
-// are errors. Calls and results come in the order of the request.
-func geminiContents(body object, r *llm.Request) error {
-	var contents []struct {
-		Role  string   `json:"role,omitempty"`
-		Parts []object `json:"parts"`
-	}
-	if err := json.Unmarshal(body["contents"], &contents); err != nil {
-		return err
-	}
-	var signatures []string
-	var statuses []llm.Status
-	for i := range r.Messages {
-		for _, call := range r.Messages[i].ToolCalls {
-			signatures = append(signatures, call.Signature)
-		}
-		if r.Messages[i].Role == llm.RoleTool {
-			statuses = append(statuses, r.Messages[i].Status)
-		}
-	}
-	for _, content := range contents {
-		for _, part := range content.Parts {
-			if part["functionCall"] != nil && len(signatures) > 0 {
-				if signatures[0] != "" {
-					part["thoughtSignature"] = raw(signatures[0])
-				}
-				signatures = signatures[1:]
-			}
-			if response := read[object](part["functionResponse"]); response != nil && len(statuses) > 0 {
-				if statuses[0] == llm.StatusError {
-					said := read[object](response["response"])
-					response["response"] = raw(object{"error": said["response"]})
-					part["functionResponse"] = raw(response)
-				}
-				statuses = statuses[1:]
-			}
-		}
-	}
-	body["contents"] = raw(contents)
-	return nil
-}
-
-func (gemini) reply(data []byte, c *Call) []byte {
+func (g *geminiReply) event(data []byte) bool {
 	body := read[object](data)
 	if failed(body["error"]) {
-		c.fail(failureOf(body["error"]))
-		return data
+		g.call.fail(failureOf(body["error"]))
+		return true
 	}
-	if body["candidates"] == nil && body["promptFeedback"] == nil {
-		return nil
-	}
-	mended, ok := geminiReply(body, c)
-	if !ok {
-		return data
-	}
-	c.note(func(f *Facts) { f.Complete = true })
-	return raw(mended)
+	return !g.read(body)
 }
 
-// geminiReply brings a reply, or a piece of one, into the form that the library
-// takes: one candidate, with content, of texts and calls. It reports false for a
-// piece that has nothing to say.
-func geminiReply(body object, c *Call) (object, bool) {
+func (g *geminiReply) whole(data []byte) bool {
+	body := read[object](data)
+	if failed(body["error"]) {
+		g.call.fail(failureOf(body["error"]))
+		return true
+	}
+	if body["candidates"] == nil && body["promptFeedback"] == nil {
+		return false
+	}
+	if g.read(body) {
+		g.call.note(func(f *Facts) { f.Complete = true })
+	}
+	return true
+}
+
+// read reads a reply, or an event of one. It reports false for a failure.
+func (g *geminiReply) read(body object) bool {
 	if usage := read[geminiUsage](body["usageMetadata"]).usage(); usage != nil {
-		c.note(func(f *Facts) { f.Usage = usage })
+		g.call.note(func(f *Facts) { f.Usage = usage })
 	}
 	if reason := read[string](read[object](body["promptFeedback"])["blockReason"]); reason != "" {
-		c.fail(Failure{Type: "prompt_blocked", Message: "the prompt was blocked: " + reason})
-		return nil, false
+		g.call.fail(Failure{Type: "prompt_blocked", Message: "the prompt was blocked: " + reason})
+		return false
 	}
 	candidates := read[[]object](body["candidates"])
 	if len(candidates) == 0 || candidates[0] == nil {
-		return nil, false
+		return true
 	}
-	candidate := candidates[0]
-	if reason := finishReason(candidate["finishReason"]); reason != "" {
-		c.note(func(f *Facts) { f.Stop = reason })
+	for _, part := range read[[]object](read[object](candidates[0]["content"])["parts"]) {
+		g.part(part)
 	}
-	content := read[object](candidate["content"])
-	if content == nil {
-		content = object{"role": raw("model")}
+	if reason := finishReason(candidates[0]["finishReason"]); reason != "" {
+		g.call.note(func(f *Facts) { f.Stop, f.Complete = reason, true })
 	}
-	parts := []object{}
-	for _, part := range read[[]object](content["parts"]) {
-		switch {
-		case read[bool](part["thought"]):
-			c.note(func(f *Facts) { f.Reasoning += read[string](part["text"]) })
-		case part["functionCall"] != nil:
-			signature := read[string](part["thoughtSignature"])
-			c.note(func(f *Facts) { f.Signatures = append(f.Signatures, signature) })
-			parts = append(parts, object{"functionCall": part["functionCall"]})
-		case read[string](part["text"]) != "":
-			parts = append(parts, object{"text": part["text"]})
-		}
-	}
-	content["parts"] = raw(parts)
-	candidate["content"] = raw(content)
-	delete(candidate, "finishReason") // one that the library does not know is an error to it
-	return object{"candidates": raw([]object{candidate}), "usageMetadata": raw(read[geminiUsage](body["usageMetadata"]))}, true
+	return true
 }
+
+func (g *geminiReply) part(part object) {
+	signature := read[string](part["thoughtSignature"])
+	text := read[string](part["text"])
+	switch {
+	case read[bool](part["thought"]):
+		if signature != "" {
+			signature = signedByGemini + signature
+		}
+		g.call.emit(llm.Chunk{Kind: llm.ChunkReasoning, Text: text, Signature: signature})
+	case part["functionCall"] != nil:
+		function := read[object](part["functionCall"])
+		d := llm.ToolCallDelta{Index: g.tools, ID: newID(), Name: read[string](function["name"]), Signature: signature}
+		if len(read[object](function["args"])) > 0 {
+			d.Arguments = string(function["args"])
+		}
+		g.tools++
+		g.call.toolCall(d)
+	case part["inlineData"] != nil:
+		data := read[struct {
+			MIMEType string `json:"mimeType"`
+			Data     []byte `json:"data"`
+		}](part["inlineData"])
+		p := llm.Part{Type: llm.PartFile, MIMEType: data.MIMEType, Data: data.Data, Signature: signature}
+		if strings.HasPrefix(data.MIMEType, "image/") {
+			p.Type = llm.PartImage
+		}
+		if len(p.Data) == 0 || p.MIMEType == "" {
+			g.call.fail(Failure{Kind: llm.ErrMalformed, Message: "a part of the reply has data that cannot be read"})
+			return
+		}
+		g.call.emit(llm.Chunk{Kind: llm.ChunkPart, Part: &p})
+	default:
+		g.call.emit(llm.Chunk{Kind: llm.ChunkText, Text: text, Signature: signature})
+	}
+}
+
+func (g *geminiReply) end() {}
 
 type geminiUsage struct {
 	Prompt    int64 `json:"promptTokenCount,omitempty"`
@@ -211,7 +110,7 @@ type geminiUsage struct {
 	ToolUse   int64 `json:"toolUsePromptTokenCount,omitempty"`
 }
 
-// usage counts what was thought as output, which Gemini counts apart.
+// usage counts the reasoning as output. Gemini counts it apart.
 func (u geminiUsage) usage() *llm.Usage {
 	if u == (geminiUsage{}) {
 		return nil
@@ -220,7 +119,7 @@ func (u geminiUsage) usage() *llm.Usage {
 	return &llm.Usage{Input: in, Output: out, Total: in + out, Cached: u.Cached, Reasoning: u.Thoughts}
 }
 
-// finishReasons are Gemini's reasons by number, as its client asks for them.
+// finishReasons are Gemini's reasons by number. Google's client asks for numbers.
 var finishReasons = []string{
 	"", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE",
 	"BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL",
@@ -236,98 +135,4 @@ func finishReason(data json.RawMessage) string {
 		return fmt.Sprintf("FINISH_REASON_%d", n)
 	}
 	return ""
-}
-
-func (gemini) streamed(data []byte, _ *Call) []byte {
-	return slices.Concat([]byte("["), data, []byte("]"))
-}
-
-func (gemini) stream(body io.ReadCloser, c *Call) io.ReadCloser {
-	return &array{body: body, items: json.NewDecoder(body), call: c}
-}
-
-// array is a streamed JSON array, mended. It reads as much as it is asked for,
-// on its reader's goroutine.
-type array struct {
-	body    io.ReadCloser
-	items   *json.Decoder
-	call    *Call
-	ready   bytes.Buffer
-	started bool
-	written bool
-	err     error
-}
-
-// Close closes the body.
-func (a *array) Close() error { return a.body.Close() }
-
-// Read returns mended items.
-func (a *array) Read(p []byte) (int, error) {
-	for a.ready.Len() == 0 {
-		if a.err != nil {
-			return 0, a.err
-		}
-		a.fill()
-	}
-	return a.ready.Read(p)
-}
-
-func (a *array) fill() {
-	if !a.started {
-		a.started = true
-		a.ready.WriteByte('[')
-		if token, err := a.items.Token(); err != nil || token != json.Delim('[') {
-			a.broke(err)
-		}
-		return
-	}
-	if !a.items.More() {
-		if token, err := a.items.Token(); err != nil || token != json.Delim(']') {
-			a.broke(err)
-			return
-		}
-		a.call.note(func(f *Facts) { f.Complete = f.Stop != "" })
-		a.close()
-		return
-	}
-	var item object
-	if err := a.items.Decode(&item); err != nil {
-		a.broke(err)
-		return
-	}
-	if failed(item["error"]) {
-		a.call.fail(failureOf(item["error"]))
-		a.close()
-		return
-	}
-	if mended, ok := geminiReply(item, a.call); ok {
-		if a.written {
-			a.ready.WriteByte(',')
-		}
-		a.written = true
-		a.ready.Write(raw(mended))
-	}
-}
-
-// broke notes that the array broke off, which a Facts without Complete says, or
-// that it is none.
-func (a *array) broke(err error) {
-	_, syntax := errors.AsType[*json.SyntaxError](err)
-	switch {
-	case err == nil, syntax:
-		a.call.fail(Failure{Message: "the stream can not be read", Kind: llm.ErrTransport})
-	case !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
-		a.call.fail(Failure{Message: fmt.Sprintf("the stream broke: %v", err)})
-	}
-	a.close()
-}
-
-// close ends the array for the library, which hears of failures elsewhere.
-func (a *array) close() {
-	if !a.written {
-		// The library panics at a stream without a candidate.
-		a.ready.WriteString(`{"candidates":[{"content":{"role":"model","parts":[]}}]}`)
-	}
-	a.ready.WriteByte(']')
-	a.err = io.EOF
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// An object is a JSON object whose values are kept as they came.
+// An object is a JSON object whose values are not decoded.
 type object map[string]json.RawMessage
 
-// raw returns the JSON of a value that can not fail to have one.
+// raw returns the JSON of a value, which is of a type that has one.
 func raw(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -23,8 +23,8 @@ func raw(v any) json.RawMessage {
 	return data
 }
 
-// read reads a value where it has the form that is expected, and else leaves
-// the zero value: what a provider adds is not for us to refuse.
+// read decodes a value. It returns the zero value if the JSON has another form: a provider can
+// change a field that is not needed.
 func read[T any](data json.RawMessage) T {
 	var v T
 	if len(data) == 0 || json.Unmarshal(data, &v) != nil {
@@ -34,34 +34,12 @@ func read[T any](data json.RawMessage) T {
 	return v
 }
 
-// pieceSize keeps an event well below the 64 KiB that a line may have for the
-// libraries, even when every byte is escaped to six.
-const pieceSize = 8 << 10
-
-// pieces divides a text between characters. An empty text is one empty piece.
-func pieces(text string) []string {
-	if len(text) <= pieceSize {
-		return []string{text}
-	}
-	var all []string
-	for len(text) > pieceSize {
-		n := pieceSize
-		for n > 0 && !utf8.RuneStart(text[n]) {
-			n--
-		}
-		all = append(all, text[:n])
-		text = text[n:]
-	}
-	return append(all, text)
-}
-
-// failed says whether an error field holds an error.
+// failed reports whether an error field holds an error.
 func failed(data json.RawMessage) bool {
 	return len(data) > 0 && string(data) != "null"
 }
 
-// errorIn returns the error of a body, which some servers are themselves; nil
-// when it is none.
+// errorIn returns the error in a body, or nil. With some servers the body is the error.
 func errorIn(body object, data []byte) json.RawMessage {
 	switch {
 	case failed(body["error"]):
@@ -72,14 +50,14 @@ func errorIn(body object, data []byte) json.RawMessage {
 	return nil
 }
 
-// failureOf reads what the providers say of an error, in its many forms.
+// failureOf reads an error in any provider's form.
 func failureOf(data json.RawMessage) Failure {
 	if text := read[string](data); text != "" {
 		return Failure{Message: text}
 	}
 	body := read[object](data)
 	f := Failure{Code: read[int](body["code"]), Message: read[string](body["message"])}
-	// A code says more than a type, unless it is a number.
+	// A code is more specific than a type, unless it is a number.
 	code := read[string](body["code"])
 	if _, err := strconv.Atoi(code); err == nil {
 		code = ""
@@ -96,12 +74,12 @@ func failureOf(data json.RawMessage) Failure {
 	return f
 }
 
-// refusalOf reads the body of an answer whose status says that it is an error.
-// It reports false for one that says nothing to people.
+// refusalOf reads the body of a reply whose status is that of an error. It reports false if
+// the body has no message for people.
 func refusalOf(data []byte) (Failure, bool) {
 	body := read[object](data)
 	if list := read[[]object](data); len(list) == 1 {
-		body = list[0] // as Gemini has it where it would stream
+		body = list[0] // Gemini, when a stream was asked for
 	}
 	text := strings.TrimSpace(string(data))
 	switch {
@@ -117,5 +95,5 @@ func refusalOf(data []byte) (Failure, bool) {
 	return Failure{Message: text}, true
 }
 
-// maxSaid is the longest text that is taken for a message to people.
+// maxSaid is the largest length of a text that counts as a message for people.
 const maxSaid = 500

@@ -3,190 +3,93 @@ package wire
 import (
 	"cmp"
 	"encoding/json"
-	"io"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/weft-go/weft/llm"
 )
 
-// openAI is the form of OpenAI's chat completions and of all who speak it.
-type openAI struct{}
-
-func (openAI) request(body object, c *Call) error {
-	r := &c.Request
-	// The library sends zero for what nobody set, and nothing for top_p.
-	if r.Temperature == nil {
-		delete(body, "temperature")
-	}
-	if r.TopP != nil {
-		body["top_p"] = raw(*r.TopP)
-	}
-	if r.Seed != nil {
-		body["seed"] = raw(*r.Seed)
-	}
-	if r.Reasoning.Effort != llm.EffortDefault {
-		body["reasoning_effort"] = raw(r.Reasoning.Effort)
-	}
-	if r.Format.Type == llm.FormatSchema {
-		body["response_format"] = raw(map[string]any{
-			"type": "json_schema",
-			"json_schema": map[string]any{
-				"name": cmp.Or(r.Format.Name, "answer"), "schema": r.Format.Schema,
-			},
-		})
-	}
-	delete(body, "metadata")
-	if c.Mistral {
-		forMistral(body, r)
-	}
-	return nil
-}
-
-// forMistral takes out what Mistral does not know, and refuses.
-func forMistral(body object, r *llm.Request) {
-	for _, key := range []string{"seed", "reasoning_effort", "stream_options"} {
-		delete(body, key)
-	}
-	if r.Seed != nil {
-		body["random_seed"] = raw(*r.Seed)
-	}
-}
-
-func (openAI) reply(data []byte, c *Call) []byte {
-	body := read[object](data)
-	if said := errorIn(body, data); said != nil {
-		c.fail(failureOf(said))
-		return data
-	}
-	choices := read[[]object](body["choices"])
-	if len(choices) == 0 {
-		if _, ok := body["choices"]; !ok {
-			return nil
-		}
-		c.fail(Failure{Kind: llm.ErrEmpty, Message: "the reply has no choices"})
-		return data
-	}
-	c.note(func(f *Facts) { f.Complete, f.Stop = true, read[string](choices[0]["finish_reason"]) })
-	message := read[object](choices[0]["message"])
-	declined := read[string](message["refusal"]) != "" && contentText(message["content"]) == ""
-	renamed := message["reasoning_content"] == nil && message["reasoning"] != nil
-	if !declined && !renamed {
-		return data
-	}
-	if declined {
-		message["content"] = message["refusal"]
-		delete(message, "refusal")
-		choices[0]["finish_reason"] = raw(refused)
-		c.note(func(f *Facts) { f.Stop = refused })
-	}
-	if renamed {
-		// Some servers have another word for it.
-		message["reasoning_content"] = message["reasoning"]
-	}
-	choices[0]["message"] = raw(message)
-	body["choices"] = raw(choices)
-	return raw(body)
-}
-
-// refused is why a reply ended in which the model says that it will not answer.
+// refused is the stop reason of a reply in which the model declines to answer.
 const refused = "refusal"
 
-// streamed is for servers that do not stream.
-func (openAI) streamed(data []byte, c *Call) []byte {
-	body := read[object](data)
-	choices := read[[]object](body["choices"])
-	if len(choices) == 0 {
-		return nil
-	}
-	message := read[object](choices[0]["message"])
-	calls := read[[]object](message["tool_calls"])
-	for i, call := range calls {
-		if call != nil {
-			call["index"] = raw(i)
-		}
-	}
-	message = maps.Clone(message)
-	if len(calls) > 0 {
-		message["tool_calls"] = raw(calls)
-	}
-	whole := raw(map[string]any{
-		"choices": []any{map[string]any{"index": 0, "delta": message, "finish_reason": choices[0]["finish_reason"]}},
-		"usage":   body["usage"],
-	})
-	text := "data: " + string(whole) + "\n\ndata: [DONE]\n\n"
-	out, err := io.ReadAll(openAI{}.stream(io.NopCloser(strings.NewReader(text)), c))
-	if err != nil {
-		return nil // a text can not fail to be read
-	}
-	return out
-}
-
-func (openAI) stream(body io.ReadCloser, c *Call) io.ReadCloser {
-	return newEvents(body, &completion{call: c}, c)
-}
-
-// A completion mends a stream of chunks. The library puts the arguments of tool
-// calls together without regard to whose they are, forgets the reason to stop,
-// and does not know an error or a stream that broke off. So the calls are held
-// back and passed on whole, and why the reply ended is noted.
+// A completion decodes a reply in the form of OpenAI's chat completions. It accepts what other
+// servers make of that form.
 type completion struct {
 	call     *Call
-	calls    []*toolCall
-	last     *toolCall // that a piece without id and index belongs to
-	declined bool      // the model said that it will not answer
+	think    thinkTags
+	tools    toolCalls
+	declined bool
 }
 
-type toolCall struct {
-	index               int
-	id, name, arguments string
-}
-
-type chunk struct {
+type completionEvent struct {
 	Object  json.RawMessage `json:"object"`
 	Error   json.RawMessage `json:"error"`
 	Choices []struct {
 		Index        int             `json:"index"`
 		Delta        json.RawMessage `json:"delta"`
+		Message      json.RawMessage `json:"message"`
 		FinishReason *string         `json:"finish_reason"`
 	} `json:"choices"`
 	Usage json.RawMessage `json:"usage"`
 }
 
-// A chunkDelta is read field by field: one that a server has its own idea of does
-// not take the others with it.
-type chunkDelta struct {
+// A completionDelta keeps its fields as JSON, so that a field of an unexpected form does not
+// make the others unreadable.
+type completionDelta struct {
 	Content          json.RawMessage `json:"content"`
 	Refusal          json.RawMessage `json:"refusal"`
 	ReasoningContent json.RawMessage `json:"reasoning_content"`
 	Reasoning        json.RawMessage `json:"reasoning"`
 	ToolCalls        json.RawMessage `json:"tool_calls"`
+	FunctionCall     json.RawMessage `json:"function_call"`
 }
 
-func (s *completion) event(data []byte) ([][]byte, bool) {
+func (s *completion) event(data []byte) bool {
 	if string(data) == "[DONE]" {
 		s.call.note(func(f *Facts) { f.Complete = true })
-		return s.flush(), true
+		return true
 	}
-	var c chunk
-	if err := json.Unmarshal(data, &c); err != nil {
-		s.call.fail(Failure{Message: "an event of the stream can not be read", Kind: llm.ErrTransport})
-		return nil, true
+	var e completionEvent
+	if err := json.Unmarshal(data, &e); err != nil {
+		s.call.fail(Failure{Message: "an event of the stream cannot be read", Kind: llm.ErrTransport})
+		return true
 	}
-	if said := errorIn(object{"error": c.Error, "object": c.Object}, data); said != nil {
+	return !s.read(e, data)
+}
+
+func (s *completion) whole(data []byte) bool {
+	var e completionEvent
+	if err := json.Unmarshal(data, &e); err != nil {
+		return false
+	}
+	if !s.read(e, data) {
+		return true
+	}
+	if len(e.Choices) > 0 {
+		s.call.note(func(f *Facts) { f.Complete = true })
+		return true
+	}
+	if e.Choices != nil {
+		s.call.fail(Failure{Kind: llm.ErrEmpty, Message: "the reply has no choices"})
+		return true
+	}
+	return false
+}
+
+// read reads an event, or a whole reply, which has a message in place of a delta. It reports
+// false for an error.
+func (s *completion) read(e completionEvent, data []byte) bool {
+	if said := errorIn(object{"error": e.Error, "object": e.Object}, data); said != nil {
 		s.call.fail(failureOf(said))
-		return nil, true
+		return false
 	}
-	var out [][]byte
-	if failed(c.Usage) {
-		out = append(out, raw(map[string]any{"choices": []any{}, "usage": c.Usage}))
+	if usage := read[openAIUsage](e.Usage).usage(); usage != nil {
+		s.call.note(func(f *Facts) { f.Usage = usage })
 	}
-	for _, choice := range c.Choices {
+	for _, choice := range e.Choices {
 		if choice.Index != 0 {
 			continue
 		}
-		out = append(out, s.delta(read[chunkDelta](choice.Delta))...)
+		s.delta(read[completionDelta](choice.Delta))
+		s.delta(read[completionDelta](choice.Message))
 		if r := choice.FinishReason; r != nil && *r != "" {
 			s.call.note(func(f *Facts) { f.Stop, f.Complete = *r, true })
 		}
@@ -194,124 +97,85 @@ func (s *completion) event(data []byte) ([][]byte, bool) {
 			s.call.note(func(f *Facts) { f.Stop = refused })
 		}
 	}
-	return out, false
+	return true
 }
 
-func (s *completion) delta(d chunkDelta) [][]byte {
-	var out [][]byte
+func (s *completion) delta(d completionDelta) {
 	if text := cmp.Or(read[string](d.ReasoningContent), read[string](d.Reasoning)); text != "" {
-		for _, piece := range pieces(text) {
-			out = append(out, openAIDelta(map[string]any{"reasoning_content": piece}))
-		}
+		s.think.off = true
+		s.call.reasoning(text)
 	}
-	refusal := read[string](d.Refusal)
-	s.declined = s.declined || refusal != ""
-	if text := contentText(d.Content) + refusal; text != "" {
-		for _, piece := range pieces(text) {
-			out = append(out, openAIDelta(map[string]any{"content": piece}))
-		}
+	reasoning, text := contentTexts(d.Content)
+	s.call.reasoning(reasoning)
+	if text != "" {
+		s.call.text(s.reasoned(s.think.add(text)))
 	}
-	for _, piece := range read[[]object](d.ToolCalls) {
-		if piece != nil {
-			s.add(piece)
-		}
+	if refusal := read[string](d.Refusal); refusal != "" {
+		s.declined = true
+		s.call.text(refusal)
 	}
-	return out
+	pieces := read[[]object](d.ToolCalls)
+	if function := read[object](d.FunctionCall); function != nil {
+		pieces = append(pieces, object{"function": d.FunctionCall})
+	}
+	if len(pieces) == 0 {
+		return
+	}
+	for _, chunk := range s.tools.add(pieces, s.call.Request.Tools) {
+		s.call.toolCall(chunk)
+	}
 }
 
-// add adds a piece to the call that it is of.
-func (s *completion) add(piece object) {
-	index, function := read[*int](piece["index"]), read[object](piece["function"])
-	id, name := word(piece["id"]), read[string](function["name"])
-	call := s.find(index, id, name)
-	if call == nil {
-		call = &toolCall{index: len(s.calls)}
-		if index != nil {
-			call.index = *index
-		}
-		s.calls = append(s.calls, call)
-	}
-	call.id, call.name = cmp.Or(call.id, id), cmp.Or(call.name, name)
-	call.arguments += argumentsText(function["arguments"])
-	s.last = call
-}
-
-// find returns the call that a piece is of, or nil when it begins one. Some
-// servers give no index, and some give the same to all.
-func (s *completion) find(index *int, id, name string) *toolCall {
-	if index == nil && id == "" {
-		return s.last
-	}
-	for _, call := range slices.Backward(s.calls) {
-		if index == nil {
-			if call.id == id {
-				return call
-			}
-			continue
-		}
-		other := id != "" && call.id != "" && call.id != id || name != "" && call.name != "" && call.name != name
-		if call.index == *index && !other {
-			return call
-		}
-	}
-	return nil
-}
-
-// word reads a string, or a number as it is written.
-func word(data json.RawMessage) string {
-	if n := read[json.Number](data); n != "" {
-		return n.String()
-	}
-	return read[string](data)
-}
-
-// contentText reads text, or the parts that some servers stream instead.
-func contentText(data json.RawMessage) string {
-	if len(data) == 0 || data[0] != '[' {
-		return read[string](data)
-	}
-	var text string
-	for _, part := range read[[]object](data) {
-		text += read[string](part["text"])
-	}
+// reasoned emits reasoning and returns text.
+func (s *completion) reasoned(reasoning, text string) string {
+	s.call.reasoning(reasoning)
 	return text
 }
 
-// argumentsText reads arguments, which some servers send as an object and not
-// as its text.
-func argumentsText(data json.RawMessage) string {
-	if len(data) > 0 && data[0] == '{' {
-		return string(data)
+func (s *completion) end() {
+	stop := s.call.Facts().Stop
+	isAnswer := stop == "stop" && len(s.tools.calls) == 0
+	s.call.text(s.reasoned(s.think.end(isAnswer)))
+	for _, chunk := range s.tools.end() {
+		s.call.toolCall(chunk)
 	}
-	return read[string](data)
 }
 
-func (s *completion) end() [][]byte { return s.flush() }
-
-// flush passes on the calls, each after the one before it. A reply that broke
-// off is no answer, and its calls are not passed on.
-func (s *completion) flush() [][]byte {
-	var out [][]byte
-	if !s.call.Facts().Complete {
-		return nil
+// contentTexts reads content that is a text, or a list of parts as some servers have it.
+// Mistral's API has reasoning among the parts.
+func contentTexts(data json.RawMessage) (reasoning, text string) {
+	if len(data) == 0 || data[0] != '[' {
+		return "", read[string](data)
 	}
-	slices.SortStableFunc(s.calls, func(a, b *toolCall) int { return cmp.Compare(a.index, b.index) })
-	for _, call := range s.calls {
-		for i, piece := range pieces(call.arguments) {
-			function := map[string]any{"arguments": piece}
-			delta := map[string]any{"function": function}
-			if i == 0 {
-				function["name"], delta["id"], delta["type"] = call.name, call.id, "function"
-			}
-			out = append(out, openAIDelta(map[string]any{"tool_calls": []any{delta}}))
+	for _, part := range read[[]object](data) {
+		text += read[string](part["text"])
+		for _, thought := range read[[]object](part["thinking"]) {
+			reasoning += read[string](thought["text"])
 		}
 	}
-	s.calls = nil
-	return append(out, raw(map[string]any{"choices": []any{
-		map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": s.call.Facts().Stop},
-	}}))
+	return reasoning, text
 }
 
-func openAIDelta(delta map[string]any) []byte {
-	return raw(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": delta}}})
+type openAIUsage struct {
+	Prompt     int64 `json:"prompt_tokens"`
+	Completion int64 `json:"completion_tokens"`
+	CacheHit   int64 `json:"prompt_cache_hit_tokens"` // DeepSeek's name
+	Details    struct {
+		Cached int64 `json:"cached_tokens"`
+		Write  int64 `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+	OutputDetails struct {
+		Reasoning int64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+// usage returns nil if the server counted nothing. The prompt includes cached tokens.
+func (u openAIUsage) usage() *llm.Usage {
+	if u.Prompt == 0 && u.Completion == 0 {
+		return nil
+	}
+	return &llm.Usage{
+		Input: u.Prompt, Output: u.Completion, Total: u.Prompt + u.Completion,
+		Cached: cmp.Or(u.Details.Cached, u.CacheHit), CacheWrite: u.Details.Write, Reasoning: u.OutputDetails.Reasoning,
+	}
 }

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// maxNodes bounds what a schema may become when its references are written out.
+// maxNodes is the largest number of nodes in a schema whose references are replaced.
 const maxNodes = 2000
 
-// SimpleSchema returns a JSON Schema as the part of it that Gemini knows:
-// references are written out, null becomes "nullable", and what has no meaning
-// there is left out. A schema is so made wider and never narrower, but for a
-// reference to itself, which becomes an object of any kind.
+// SimpleSchema converts a JSON Schema to the keywords that Gemini knows: it replaces
+// references by their targets, null by "nullable", and omits other keywords. The result
+// accepts all that the schema accepts. A recursive reference becomes an object with any
+// properties.
 func SimpleSchema(schema json.RawMessage) map[string]any {
 	root := read[map[string]any](schema)
 	s := &simplifier{root: root, within: map[string]bool{}}
@@ -30,7 +30,7 @@ type simplifier struct {
 	nodes  int
 }
 
-// plain are the keywords that are passed on as they are.
+// plain are the keywords that are copied.
 var plain = []string{
 	"description", "title", "enum", "required", "format", "minimum", "maximum",
 	"minItems", "maxItems", "minLength", "maxLength", "pattern", "nullable", "default",
@@ -67,7 +67,7 @@ func (s *simplifier) simplify(schema map[string]any) map[string]any {
 	return out
 }
 
-// types writes a list of types, or alternatives, as one type or as anyOf.
+// types converts a list of types, or alternatives, to one type or to anyOf.
 func (s *simplifier) types(schema, out map[string]any) {
 	switch t := schema["type"].(type) {
 	case string:
@@ -142,7 +142,7 @@ func (s *simplifier) children(schema, out map[string]any) {
 	}
 }
 
-// fixEnum: an enum is of texts, or is none.
+// fixEnum removes an enum whose values are not texts: Gemini knows no other.
 func fixEnum(out map[string]any) {
 	enum, ok := out["enum"].([]any)
 	if !ok {
@@ -164,7 +164,7 @@ func fixEnum(out map[string]any) {
 	}
 }
 
-// resolve follows a reference within the schema.
+// resolve returns the target of a reference within the schema.
 func (s *simplifier) resolve(ref string) map[string]any {
 	path, ok := strings.CutPrefix(ref, "#")
 	if !ok {

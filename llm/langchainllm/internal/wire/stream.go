@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,88 +11,80 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A mender turns the events of a streamed reply into such as the library reads
-// well.
-type mender interface {
-	// event takes what one event holds, and returns what is to be passed on.
-	// After done nothing more is read.
-	event(data []byte) (out [][]byte, done bool)
-	// end is called when the stream has ended by itself.
-	end() [][]byte
-}
-
-// events is a body of server-sent events that a mender has mended. It reads as
-// much as it is asked for, on its reader's goroutine.
-type events struct {
-	body   io.ReadCloser
-	lines  *bufio.Reader
-	mender mender
-	call   *Call
-	ready  bytes.Buffer
-	err    error // what to say once ready is empty
-}
-
-func newEvents(body io.ReadCloser, m mender, c *Call) *events {
-	return &events{body: body, lines: bufio.NewReader(body), mender: m, call: c}
-}
-
-// Close closes the body.
-func (e *events) Close() error { return e.body.Close() }
-
-// Read returns mended events.
-func (e *events) Read(p []byte) (int, error) {
-	for e.ready.Len() == 0 {
-		if e.err != nil {
-			return 0, e.err
-		}
-		e.fill()
-	}
-	return e.ready.Read(p)
-}
-
-// fill reads one line. The libraries take each line for an event, and the APIs
-// write no event of several lines.
-func (e *events) fill() {
-	line, err := readLine(e.lines)
-	if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-		if data = bytes.TrimSpace(data); len(data) > 0 {
-			out, done := e.mender.event(data)
-			e.write(out)
-			if done {
-				e.err = io.EOF
+// receiveEvents reads server-sent events. Every API writes an event's data in one line.
+func receiveEvents(body *bufio.Reader, d decoder, call *Call) {
+	for !call.gone {
+		line, err := readLine(body)
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			if data = bytes.TrimSpace(data); len(data) > 0 && d.event(data) {
 				return
 			}
 		}
-	}
-	if said, ok := bytes.CutPrefix(line, []byte("error:")); ok {
-		// As llama.cpp's server had it for long.
-		e.call.fail(failureOf(bytes.TrimSpace(said)))
-		e.err = io.EOF
-		return
-	}
-	if err == nil {
-		return
-	}
-	e.err = err
-	if errors.Is(err, io.EOF) {
-		e.write(e.mender.end())
-		if !e.call.Facts().Complete {
-			e.call.fail(Failure{Message: "the stream ended before the reply did", Kind: llm.ErrTransport})
+		if said, ok := bytes.CutPrefix(line, []byte("error:")); ok {
+			// llama.cpp's server wrote errors in this form.
+			call.fail(failureOf(bytes.TrimSpace(said)))
+			return
 		}
+		if err != nil {
+			ended(err, call)
+			return
+		}
+	}
+}
+
+// receiveArray reads a JSON array, which is how Gemini streams.
+func receiveArray(body io.Reader, d decoder, call *Call) {
+	items := json.NewDecoder(body)
+	if token, err := items.Token(); err != nil || token != json.Delim('[') {
+		unreadable(err, call)
 		return
 	}
-	e.call.fail(Failure{Message: fmt.Sprintf("the stream broke: %v", err)})
+	for !call.gone && items.More() {
+		var item json.RawMessage
+		if err := items.Decode(&item); err != nil {
+			unreadable(err, call)
+			return
+		}
+		if d.event(item) {
+			return
+		}
+	}
+	if call.gone {
+		return
+	}
+	if token, err := items.Token(); err != nil || token != json.Delim(']') {
+		unreadable(err, call)
+		return
+	}
+	ended(io.EOF, call)
 }
 
-func (e *events) write(out [][]byte) {
-	for _, data := range out {
-		e.ready.WriteString("data: ")
-		e.ready.Write(data)
-		e.ready.WriteString("\n\n")
+// unreadable notes why an array could not be read.
+func unreadable(err error, call *Call) {
+	_, syntax := errors.AsType[*json.SyntaxError](err)
+	if err == nil || syntax {
+		call.fail(Failure{Message: "the stream cannot be read", Kind: llm.ErrTransport})
+		return
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
+	}
+	call.note(func(f *Facts) { f.Complete = false }) // an array without its end is cut off
+	ended(err, call)
+}
+
+// ended notes the end of a stream, which is a failure unless the reply said that it had ended.
+func ended(err error, call *Call) {
+	switch {
+	case !errors.Is(err, io.EOF):
+		call.note(func(f *Facts) { f.Complete = false })
+		call.fail(Failure{Message: fmt.Sprintf("the stream broke: %v", err), Kind: llm.ErrTransport})
+	case !call.Facts().Complete:
+		call.fail(Failure{Message: "the stream ended before the reply did", Kind: llm.ErrTransport})
 	}
 }
 
-// readLine returns a line of any length, up to what a reply may measure.
+// readLine returns a line of at most maxReply bytes.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

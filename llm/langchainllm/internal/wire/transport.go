@@ -6,57 +6,32 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
+
+	"github.com/weft-go/weft/llm"
 )
 
-// maxReply is the most that a reply, or one event of a stream, may measure. No
-// answer of a model comes near it; what does is a fault or an attack.
+// maxReply is the largest size of a reply that is not streamed, and of one event of a stream.
 const maxReply = 64 << 20
 
-// A dialect is a form of requests and replies.
-type dialect interface {
-	// request mends the body of a request.
-	request(body object, c *Call) error
-	// reply mends a whole reply. It returns nil for one that it does not know.
-	reply(body []byte, c *Call) []byte
-	// streamed returns a whole reply, mended, as if it had been streamed.
-	streamed(body []byte, c *Call) []byte
-	// stream returns what mends a streamed reply.
-	stream(body io.ReadCloser, c *Call) io.ReadCloser
-}
-
-func dialectOf(req *http.Request) dialect {
-	path := req.URL.Path
-	switch {
-	case req.Method != http.MethodPost || req.Body == nil:
-		return nil
-	case strings.HasSuffix(path, "/chat/completions"):
-		return openAI{}
-	case strings.HasSuffix(path, "/messages"):
-		return anthropic{}
-	case strings.HasSuffix(path, ":generateContent"), strings.HasSuffix(path, ":streamGenerateContent"):
-		return gemini{}
-	}
-	return nil
-}
-
-// RoundTrip sends a request by way of base, and mends it and its answer when
-// its context says for which [Call] it is.
+// RoundTrip sends a request with base. If the request's context has a [Call], RoundTrip
+// replaces the fields of the request that the Call has, passes the reply to the Call, and
+// returns a stub in the reply's place.
 func RoundTrip(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 	call := from(req.Context())
 	if call == nil {
 		return base.RoundTrip(req)
 	}
-	d := dialectOf(req)
-	streaming := false
-	if d != nil {
-		mended, streams, err := rewrite(req, d, call)
+	decoded, streaming := call.Dialect.asks(req), false
+	if decoded {
+		rewritten, streams, err := rewrite(req, call)
 		if err != nil {
-			_ = req.Body.Close() // a RoundTripper has to; the error at hand says more
+			_ = req.Body.Close() // a RoundTripper has to close it; err says more
 			return nil, err
 		}
-		req, streaming = mended, streams
+		req, streaming = rewritten, streams
 	}
 	call.note(func(f *Facts) { f.Seen, call.keys = true, keys(req.Header) })
 	resp, err := base.RoundTrip(req)
@@ -64,17 +39,22 @@ func RoundTrip(base http.RoundTripper, req *http.Request) (*http.Response, error
 		call.note(func(f *Facts) { f.Broken = err })
 		return nil, err
 	}
-	call.answered(resp, d != nil)
+	call.answered(resp, decoded)
 	if resp.StatusCode != http.StatusOK {
-		return refusal(resp, d, call)
+		return refusal(resp, call, decoded)
 	}
-	if d == nil {
+	if !decoded {
 		return resp, nil
 	}
-	return mend(resp, d, streaming, call)
+	receive(resp.Body, streaming, call)
+	if err := resp.Body.Close(); err != nil {
+		return nil, fmt.Errorf("read the reply: %w", err)
+	}
+	replaceBody(resp, io.NopCloser(strings.NewReader(call.Dialect.stub(streaming))))
+	return resp, nil
 }
 
-// keys returns the secrets that a request carries.
+// keys returns the secrets in the header of a request.
 func keys(h http.Header) []string {
 	var all []string
 	for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
@@ -86,19 +66,18 @@ func keys(h http.Header) []string {
 	return all
 }
 
-// minKey is the least that a key measures; what is shorter is a placeholder, and
-// may be any word.
+// minKey is the least length of a key. A shorter text is a placeholder, and can be any word.
 const minKey = 8
 
-// hidden stands where a key was.
+// hidden replaces a key in a text.
 const hidden = "[key]"
 
-// refusal mends an answer that is an error, and notes what it says, of which the
-// libraries lose the code, and the message too where it is not in OpenAI's form.
-func refusal(resp *http.Response, d dialect, call *Call) (*http.Response, error) {
-	if _, ok := d.(gemini); ok && resp.StatusCode == http.StatusServiceUnavailable {
-		// Google's client asks again by itself for ten minutes on a 503, and on
-		// nothing else. Whether to ask again is the caller's to say.
+// refusal reads a reply whose status is that of an error. The libraries lose its code, and in
+// some forms its message.
+func refusal(resp *http.Response, call *Call, decoded bool) (*http.Response, error) {
+	if call.Dialect == Gemini && resp.StatusCode == http.StatusServiceUnavailable {
+		// Google's client repeats a request with status 503 for ten minutes. The caller
+		// decides about retries, so the client must not see that status.
 		resp.StatusCode, resp.Status = 529, "529 Overloaded"
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
@@ -108,7 +87,7 @@ func refusal(resp *http.Response, d dialect, call *Call) (*http.Response, error)
 	if err != nil {
 		return nil, fmt.Errorf("read the error: %w", err)
 	}
-	if f, ok := refusalOf(data); ok && d != nil && resp.StatusCode >= http.StatusBadRequest {
+	if f, ok := refusalOf(data); ok && decoded && resp.StatusCode >= http.StatusBadRequest {
 		call.fail(f)
 	}
 	for _, key := range call.keys {
@@ -121,23 +100,27 @@ func refusal(resp *http.Response, d dialect, call *Call) (*http.Response, error)
 func replaceBody(resp *http.Response, body io.ReadCloser) {
 	resp.Body, resp.ContentLength = body, -1
 	resp.Header = resp.Header.Clone()
+	if resp.Header == nil {
+		resp.Header = http.Header{}
+	}
 	resp.Header.Del("Content-Length")
 }
 
-// rewrite mends a request, and says whether its reply is to be streamed.
-func rewrite(req *http.Request, d dialect, call *Call) (_ *http.Request, streaming bool, _ error) {
+// rewrite replaces fields of a request's body. It reports whether the library asks for a
+// stream.
+func rewrite(req *http.Request, call *Call) (_ *http.Request, streaming bool, _ error) {
 	data, err := io.ReadAll(req.Body)
 	if err != nil {
 		return nil, false, fmt.Errorf("read the request: %w", err)
 	}
 	var body object
-	if err := json.Unmarshal(data, &body); err == nil && body != nil {
-		if err := d.request(body, call); err != nil {
-			return nil, false, fmt.Errorf("mend the request: %w", err)
-		}
-		if data, err = json.Marshal(body); err != nil {
-			return nil, false, fmt.Errorf("mend the request: %w", err)
-		}
+	if err := json.Unmarshal(data, &body); err != nil || body == nil {
+		return nil, false, fmt.Errorf("read the request: it is not a JSON object: %w", err)
+	}
+	call.Dialect.settle(body, &call.Request)
+	maps.Copy(body, object(call.Body))
+	if data, err = json.Marshal(body); err != nil {
+		return nil, false, fmt.Errorf("rewrite the request: %w", err)
 	}
 	if err := req.Body.Close(); err != nil {
 		return nil, false, fmt.Errorf("read the request: %w", err)
@@ -150,45 +133,43 @@ func rewrite(req *http.Request, d dialect, call *Call) (_ *http.Request, streami
 	return req, streaming, nil
 }
 
-// byteOrder is the mark that some servers put before a text.
+// byteOrder is the byte order mark that some servers write before a text.
 const byteOrder = "\ufeff"
 
-// mend mends a reply, streamed or whole.
-func mend(resp *http.Response, d dialect, streaming bool, call *Call) (*http.Response, error) {
-	body := bufio.NewReader(resp.Body)
+// receive reads a reply and passes it to its Call. Errors are noted in the Call's Facts.
+func receive(from io.Reader, streaming bool, call *Call) {
+	body := bufio.NewReader(from)
 	if mark, err := body.Peek(len(byteOrder)); err == nil && string(mark) == byteOrder {
-		if _, err := body.Discard(len(byteOrder)); err != nil {
-			return nil, fmt.Errorf("read the reply: %w", err)
-		}
+		_, _ = body.Discard(len(byteOrder)) // these bytes are in the buffer
 	}
-	if streaming && !beginsObject(body) {
-		replaceBody(resp, d.stream(readCloser{body, resp.Body}, call))
-		return resp, nil
-	}
-	data, err := io.ReadAll(io.LimitReader(body, maxReply))
-	if closed := resp.Body.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		call.note(func(f *Facts) { f.Broken = err })
-		return nil, fmt.Errorf("read the reply: %w", err)
-	}
-	mended := d.reply(data, call)
+	d := call.Dialect.decoder(call)
 	switch {
-	case mended == nil:
-		call.note(func(f *Facts) { f.Understood = false })
-	case streaming:
-		data = d.streamed(mended, call)
+	case !streaming || beginsObject(body):
+		receiveWhole(body, d, call)
+	case call.Dialect == Gemini:
+		receiveArray(body, d, call)
 	default:
-		data = mended
+		receiveEvents(body, d, call)
 	}
-	replaceBody(resp, io.NopCloser(bytes.NewReader(data)))
-	return resp, nil
+	if facts := call.Facts(); facts.Complete && facts.Failure == nil && !call.gone {
+		d.end()
+	}
 }
 
-// beginsObject says whether a reply that was to be streamed is a JSON object: an
-// error, or a whole reply of a server that does not stream. What it calls itself
-// is not to be trusted.
+// receiveWhole reads a reply that is one JSON object: an error, or the reply of a server that
+// does not stream, whatever its content type.
+func receiveWhole(body io.Reader, d decoder, call *Call) {
+	data, err := io.ReadAll(io.LimitReader(body, maxReply))
+	switch {
+	case err != nil:
+		call.note(func(f *Facts) { f.Broken = err })
+		call.fail(Failure{Message: fmt.Sprintf("the reply broke off: %v", err), Kind: llm.ErrTransport})
+	case !d.whole(data):
+		call.fail(Failure{Message: "the reply is in a form that is not known", Kind: llm.ErrTransport})
+	}
+}
+
+// beginsObject reports whether the first byte of a JSON object comes next.
 func beginsObject(body *bufio.Reader) bool {
 	for {
 		first, err := body.Peek(1)
@@ -202,9 +183,4 @@ func beginsObject(body *bufio.Reader) bool {
 			return false
 		}
 	}
-}
-
-type readCloser struct {
-	io.Reader
-	io.Closer
 }
