@@ -110,7 +110,7 @@ func TestApprovalVerdicts(t *testing.T) {
 				t.Fatalf("ran %v, got %v", ran, err)
 			}
 			for key, q := range d.open {
-				if q.CallID != "call_1" || q.Tool != "tool" || string(q.Arguments) != `{"n":1}` || q.Description != "Does something." || q.Problem != "" || !strings.Contains(key, q.Hash) {
+				if q.CallID != "call_1" || q.Tool != "tool" || string(q.Arguments) != `{"n":1}` || q.Description != "Does something." || q.Problem != "" || key != "call_1 0" {
 					t.Errorf("got the question %+v under %q", q, key)
 				}
 			}
@@ -139,10 +139,10 @@ func TestApprovalIsAskedAgain(t *testing.T) {
 		decide func(tools.Question) tools.Decision
 		want   string
 	}{
-		{"no hash", func(tools.Question) tools.Decision { return tools.Decision{Verdict: tools.Approved} }, "the decision was for another call"},
+		{"no hash", func(tools.Question) tools.Decision { return tools.Decision{Verdict: tools.Approved} }, "the decision does not have the hash of this question"},
 		{"another hash", func(q tools.Question) tools.Decision {
 			return tools.Decision{Verdict: tools.Approved, Hash: strings.Repeat("0", len(q.Hash))}
-		}, "the decision was for another call"},
+		}, "the decision does not have the hash of this question"},
 		{"no verdict", func(q tools.Question) tools.Decision { return tools.Decision{Hash: q.Hash} }, `there is no verdict ""`},
 		{"arguments that do not fit", func(q tools.Question) tools.Decision { return q.Edit(json.RawMessage(`{"n":"x"}`)) }, "the new arguments do not fit: n: want an integer"},
 		{"arguments that can not be read", func(q tools.Question) tools.Decision {

@@ -152,7 +152,7 @@ func (s *Set) prepare(ctx context.Context, call llm.ToolCall, o *Options) *erran
 		return e
 	}
 	for _, need := range e.tool.needs {
-		if err := need(ctx); err != nil {
+		if err := need.find(ctx); err != nil {
 			e.err = failure(e.call, err)
 			return e
 		}

@@ -329,3 +329,35 @@ func ExamplePrintable() {
 	// weather: sun, 25
 	// [cut off: these are the first 16 of 24 bytes; ask for less]
 }
+
+type apiKey string
+
+// Redacted marks the key as secret.
+func (k apiKey) Redacted() string { return "ends in " + string(k[len(k)-2:]) }
+
+// A question shows the values of the program for which a call runs. A decision is valid
+// for these values only.
+func ExampleSet_Question() {
+	type deletion struct {
+		ID  string              `json:"id"`
+		Key tools.Bound[apiKey] `json:"key"`
+	}
+	set, err := tools.NewSet(tools.New("delete", "Deletes a file.", func(context.Context, deletion) (string, error) { return "deleted", nil }))
+	if err != nil {
+		panic(err)
+	}
+	call := llm.ToolCall{ID: "1", Name: "delete", Arguments: json.RawMessage(`{"id":"7"}`)}
+	mine, err := set.Question(tools.WithBound(context.Background(), apiKey("k-42")), call)
+	if err != nil {
+		panic(err)
+	}
+	other, err := set.Question(tools.WithBound(context.Background(), apiKey("j-42")), call)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%s %s for %+v\n", mine.Tool, mine.Arguments, mine.Bound)
+	fmt.Println("one approval for both:", mine.Hash == other.Hash)
+	// Output:
+	// delete {"id":"7"} for [{Name:key Text:ends in 42 Secret:true}]
+	// one approval for both: false
+}

@@ -21,8 +21,8 @@ type Tool struct {
 	// load takes arguments that the schema accepts, and returns the call that
 	// is then ready to be made.
 	load func(arguments json.RawMessage) (func(context.Context) (Result, error), error)
-	// needs find out whether the run has the values that the tool is to get.
-	needs []func(context.Context) error
+	// needs are the bound values that the tool needs from the run.
+	needs []need
 	// invokes, when not nil, says which call of another tool a call stands for.
 	invokes func(call llm.ToolCall) (invocation, error)
 	err     error // what is wrong with the tool
