@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weft-go/weft/llm"
 )
@@ -81,6 +82,30 @@ type Decision struct {
 	// Arguments replace those of a call that was edited, all of them. They have
 	// to be there and to fit the tool's schema, else the question is asked again.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// Text returns the question as text for a person: one line each for the tool with its
+// description, the arguments, every bound value, and the problem. It replaces invisible
+// characters as [Visible] does. Without it, a model, a tool or a document could write a
+// question that looks like another.
+func (q Question) Text() string {
+	var b strings.Builder
+	line := func(name, text string) {
+		b.WriteString("\n" + name + ": " + VisibleLine(text))
+	}
+	b.WriteString(VisibleLine(q.Tool + ": " + q.Description))
+	line("arguments", string(q.Arguments))
+	for _, v := range q.Bound {
+		name := "for " + VisibleLine(v.Name)
+		if v.Secret {
+			name += " (secret)"
+		}
+		line(name, v.Text)
+	}
+	if q.Problem != "" {
+		line("asked again", q.Problem)
+	}
+	return b.String()
 }
 
 func (q Question) clone() Question {

@@ -319,6 +319,25 @@ func ExampleRepair() {
 }
 
 // What tools return is cut to size, and can be cleaned.
+// A text that hides its end is shown as it is.
+func ExampleVisible() {
+	fmt.Println(tools.Visible("Lunch \u202egnp.exe\u202c"))
+	// Output: Lunch \u202egnp.exe\u202c
+}
+
+// A person reads the text of a question, and not its fields.
+func ExampleQuestion_Text() {
+	q := tools.Question{
+		Tool: "pay", Description: "Pays an invoice.", Arguments: json.RawMessage("{\"to\":\"ann\u200b\"}"),
+		Bound: []tools.BoundValue{{Name: "account", Text: "ends in 42", Secret: true}},
+	}
+	fmt.Println(q.Text())
+	// Output:
+	// pay: Pays an invoice.
+	// arguments: {"to":"ann\u200b"}
+	// for account (secret): ends in 42
+}
+
 func ExamplePrintable() {
 	set := must(tools.NewSet(tools.New("fetch", "Fetches a page.", func(context.Context, struct{}) (string, error) {
 		return "weather: sun\U000e0069\U000e0067\U000e006e\U000e006f\U000e0072\U000e0065, 25 degrees", nil

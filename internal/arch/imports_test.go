@@ -51,7 +51,7 @@ var layers = map[string][]string{
 	"llm/langchainllm/providers/all": {
 		"llm/langchainllm/providers/anthropic", "llm/langchainllm/providers/googleai", "llm/langchainllm/providers/openai",
 	},
-	"tools":       {"llm", "state"},
+	"tools":       {"llm", "state", "internal/display", "internal/suggest"},
 	"tools/...":   {"tools", "llm", "state", "internal/toolname", "internal/uuid"},
 	"graph/agent": {"graph", "llm", "tools", "state"},
 

@@ -141,7 +141,7 @@ func (a *assistant) route(ctx context.Context, s state.View) (state.Update, erro
 	}
 	var parts []string
 	for _, action := range actions {
-		parts = append(parts, a.describe(ctx, action))
+		parts = append(parts, tools.VisibleLine(a.describe(ctx, action)))
 	}
 	text := "This will " + parts[0] + ". Confirm? (yes/no)"
 	if len(parts) > 1 {
