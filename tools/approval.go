@@ -14,7 +14,7 @@ import (
 
 // Approval says which calls wait for a person. Its zero value is none.
 type Approval struct {
-	// Rule picks the calls. Nil picks none.
+	// Rule selects the calls. The zero Rule selects none.
 	Rule Rule
 	// Ask puts a question to a person, and returns the answer or an error that
 	// pauses the run. One question has one key. In a graph it waits on an

@@ -169,7 +169,7 @@ func ExampleApproval() {
 		Tools: tools.Options{
 			Once: graph.Once[llm.Message],
 			Approval: tools.Approval{
-				Rule: tools.Destructive().Or(tools.Named("send_*", "submit_order")),
+				Rule: tools.Destructive().Or(tools.Named("delete_*")),
 				Ask: func(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
 					return ApproveTool.WaitKey(ctx, key, q)
 				},
@@ -379,4 +379,30 @@ func ExampleSet_Question() {
 	// Output:
 	// delete {"id":"7"} for [{Name:key Text:ends in 42 Secret:true}]
 	// one approval for both: false
+}
+
+// A misspelt name in a rule is reported where a program is built.
+func ExampleOptions_Check() {
+	set, err := tools.NewSet(tools.New("delete_event", "Deletes an event.", func(context.Context, struct{}) (string, error) { return "deleted", nil }))
+	if err != nil {
+		panic(err)
+	}
+	o := tools.Options{Approval: tools.Approval{Rule: tools.Named("delete_evnt")}}
+	fmt.Println(o.Check(set))
+	// Output: tools: Named("delete_evnt"): the pattern matches no tool; did you mean "delete_event"?
+}
+
+// A rule may look at the arguments of a call.
+func ExampleRuleFunc() {
+	large := tools.RuleFunc(func(_ tools.Tool, call llm.ToolCall) bool {
+		var in struct{ Amount int }
+		return json.Unmarshal(call.Arguments, &in) != nil || in.Amount > 100
+	})
+	pay := tools.New("pay", "Pays.", func(context.Context, struct{ Amount int }) (string, error) { return "paid", nil })
+	rule := tools.Named("pay").And(large)
+	fmt.Println(rule.Selects(pay, llm.ToolCall{Name: "pay", Arguments: json.RawMessage(`{"Amount":10}`)}))
+	fmt.Println(rule.Selects(pay, llm.ToolCall{Name: "pay", Arguments: json.RawMessage(`{"Amount":1000}`)}))
+	// Output:
+	// false
+	// true
 }

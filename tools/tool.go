@@ -25,6 +25,7 @@ type Tool struct {
 	needs []need
 	// invokes, when not nil, says which call of another tool a call stands for.
 	invokes func(call llm.ToolCall) (invocation, error)
+	behind  *Set  // the tools that a call may stand for
 	err     error // what is wrong with the tool
 }
 

@@ -3,6 +3,7 @@ package mcptools
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -50,9 +51,13 @@ type Server struct {
 	http    http.Handler
 }
 
-// NewServer returns a server of a set. What the client is told of the tools are
-// their names, descriptions, schemas and annotations.
+// NewServer returns a server of a set. Clients see the names, descriptions, schemas and
+// annotations of the tools. A pattern of [tools.Named] in o.Tools that matches no tool of
+// the set is a [tools.ErrPattern].
 func NewServer(set *tools.Set, o ServerOptions) (*Server, error) {
+	if err := o.Tools.Check(set); err != nil {
+		return nil, fmt.Errorf("mcptools: ServerOptions.Tools: %w", err)
+	}
 	o.Name, o.Version = or(o.Name, "weft"), or(o.Version, "0")
 	o.Logger = or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &Server{set: set, options: o}

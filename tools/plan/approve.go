@@ -9,8 +9,7 @@ import (
 )
 
 // Questions returns what a person is to be asked who approves a plan as a whole: one
-// question for each action whose call the rule selects. A nil rule means
-// [tools.Destructive]. Bound values come from ctx.
+// question for each action whose call the rule selects. Bound values come from ctx.
 //
 // An action whose arguments refer to the result of another action has no question:
 // its arguments are not known yet. [Approved] asks about it when they are. A plan with
@@ -19,8 +18,8 @@ func Questions(ctx context.Context, set *tools.Set, actions []tools.Action, rule
 	if err := Check(set, actions, nil); err != nil {
 		return nil, err
 	}
-	if rule == nil {
-		rule = tools.Destructive()
+	if err := rule.Check(set); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
 	}
 	known := idsOf(actions, nil)
 	var out []tools.Question
@@ -37,7 +36,7 @@ func Questions(ctx context.Context, set *tools.Set, actions []tools.Action, rule
 		if call.Arguments, err = t.Check(arguments); err != nil {
 			return nil, fmt.Errorf("plan: action %q: %w", a.ID, err)
 		}
-		if !rule(t, call) {
+		if !rule.Selects(t, call) {
 			continue
 		}
 		q, err := set.Question(ctx, call)

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
 	"github.com/weft-go/weft/tools/plan"
 )
@@ -59,7 +58,7 @@ func TestApprovedAsksAboutResolvedReferences(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			d := &drawer{found: "8", description: "Deletes a file."}
-			questions, err := plan.Questions(tools.WithBound(t.Context(), owner("ann")), d.set(t), list, nil)
+			questions, err := plan.Questions(tools.WithBound(t.Context(), owner("ann")), d.set(t), list, tools.Destructive())
 			require.NoError(t, err)
 			require.Len(t, questions, 1, "a question about arguments that are not known")
 			assert.Equal(t, "known", questions[0].CallID)
@@ -104,11 +103,13 @@ func TestApprovedAsksAboutACallThatWasBegun(t *testing.T) {
 func TestQuestionsReportsMistakes(t *testing.T) {
 	t.Parallel()
 	d := &drawer{description: "Deletes a file."}
-	_, err := plan.Questions(t.Context(), d.set(t), []tools.Action{act("a", "none", ``)}, nil)
+	_, err := plan.Questions(t.Context(), d.set(t), []tools.Action{act("a", "none", ``)}, tools.Destructive())
 	require.ErrorIs(t, err, plan.ErrInvalid)
-	_, err = plan.Questions(t.Context(), d.set(t), []tools.Action{act("a", "delete", `{"id":"7"}`)}, nil)
+	_, err = plan.Questions(t.Context(), d.set(t), []tools.Action{act("a", "delete", `{"id":"7"}`)}, tools.Destructive())
 	require.ErrorIs(t, err, tools.ErrUnbound)
-	questions, err := plan.Questions(t.Context(), d.set(t), []tools.Action{act("a", "find", ``)}, func(tool tools.Tool, _ llm.ToolCall) bool { return tool.Name() == "find" })
+	_, err = plan.Questions(t.Context(), d.set(t), []tools.Action{act("a", "find", ``)}, tools.Named("fin"))
+	require.ErrorIs(t, err, tools.ErrPattern)
+	questions, err := plan.Questions(t.Context(), d.set(t), []tools.Action{act("a", "find", ``)}, tools.Named("find"))
 	require.NoError(t, err)
 	assert.Len(t, questions, 1)
 }
