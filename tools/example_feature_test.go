@@ -392,6 +392,16 @@ func ExampleOptions_Check() {
 	// Output: tools: Named("delete_evnt"): the pattern matches no tool; did you mean "delete_event"?
 }
 
+// The result type of a tool has a schema, which servers publish.
+func ExampleTool_OutputSchema() {
+	type forecast struct {
+		High float64 `json:"high"`
+	}
+	weather := tools.New("weather", "Looks the forecast up.", func(context.Context, struct{}) (forecast, error) { return forecast{21}, nil })
+	fmt.Println(string(weather.OutputSchema()))
+	// Output: {"type":"object","properties":{"high":{"type":"number"}},"required":["high"],"additionalProperties":false}
+}
+
 // A rule may look at the arguments of a call.
 func ExampleRuleFunc() {
 	large := tools.RuleFunc(func(_ tools.Tool, call llm.ToolCall) bool {
