@@ -24,7 +24,7 @@ type Action struct {
 // Planning records calls instead of making them: a model that plans sees at once
 // what its reading calls return, and what would change something waits.
 type Planning struct {
-	// Rule picks the calls that are recorded. Nil means [Destructive].
+	// Rule selects the calls that are recorded. The zero Rule means [Destructive].
 	Rule Rule
 	// Actions is the channel that they are put into, each with the id of its
 	// call.
@@ -36,10 +36,10 @@ func (p *Planning) holds(t Tool, call llm.ToolCall) bool {
 		return false
 	}
 	rule := p.Rule
-	if rule == nil {
+	if rule.pick == nil {
 		rule = Destructive()
 	}
-	return rule(t, call)
+	return rule.Selects(t, call)
 }
 
 func (p *Planning) record(asked, call llm.ToolCall) *Outcome {

@@ -3,18 +3,18 @@ package tools
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/weft-go/weft/llm"
 )
 
 // Approval says which calls wait for a person. Its zero value is none.
 type Approval struct {
-	// Rule picks the calls. Nil picks none.
+	// Rule selects the calls. The zero Rule selects none.
 	Rule Rule
 	// Ask puts a question to a person, and returns the answer or an error that
 	// pauses the run. One question has one key. In a graph it waits on an
@@ -40,10 +40,15 @@ type Question struct {
 	Description string `json:"description"`
 	// Annotations say what kind of tool it is.
 	Annotations Annotations `json:"annotations,omitzero"`
-	// Arguments are exactly those that the tool will run with, but for what
-	// the program sets.
+	// Arguments are the exact arguments with which the tool runs, without those that
+	// the program sets. In a plan, references are resolved.
 	Arguments json.RawMessage `json:"arguments"`
-	// Hash is that of the tool and the arguments, which an approval is for.
+	// Bound are the values of the program for which the tool acts; see [Bound].
+	Bound []BoundValue `json:"bound,omitempty"`
+	// Hash identifies the subject of the question: the tool's name, description,
+	// schema and annotations, the arguments, and the bound values. A decision is
+	// valid for this hash only. The hash covers secret values too, so a secret must
+	// be hard to guess.
 	Hash string `json:"hash"`
 	// Problem, when not empty, says why the question is asked again.
 	Problem string `json:"problem,omitempty"`
@@ -77,6 +82,35 @@ type Decision struct {
 	// Arguments replace those of a call that was edited, all of them. They have
 	// to be there and to fit the tool's schema, else the question is asked again.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// Text returns the question as text for a person: one line each for the tool with its
+// description, the arguments, every bound value, and the problem. It replaces invisible
+// characters as [Visible] does. Without it, a model, a tool or a document could write a
+// question that looks like another.
+func (q Question) Text() string {
+	var b strings.Builder
+	line := func(name, text string) {
+		b.WriteString("\n" + name + ": " + VisibleLine(text))
+	}
+	b.WriteString(VisibleLine(q.Tool + ": " + q.Description))
+	line("arguments", string(q.Arguments))
+	for _, v := range q.Bound {
+		name := "for " + VisibleLine(v.Name)
+		if v.Secret {
+			name += " (secret)"
+		}
+		line(name, v.Text)
+	}
+	if q.Problem != "" {
+		line("asked again", q.Problem)
+	}
+	return b.String()
+}
+
+func (q Question) clone() Question {
+	q.Arguments, q.Bound = bytes.Clone(q.Arguments), slices.Clone(q.Bound)
+	return q
 }
 
 // Approve lets the call be made.
@@ -114,13 +148,6 @@ func (e *errand) noted(m llm.Message) llm.Message {
 	return m
 }
 
-// hashOf binds an approval to a tool and to the arguments that it runs with.
-func hashOf(call llm.ToolCall) string {
-	h := sha256.New()
-	h.Write(fmt.Appendf(nil, "%d:%s%s", len(call.Name), call.Name, call.Arguments))
-	return hex.EncodeToString(h.Sum(nil))
-}
-
 // A gate is where a call waits for approval.
 type gate struct {
 	round   int    // how often it was asked
@@ -133,27 +160,49 @@ func (e *errand) approve(ctx context.Context) error {
 	if e.options.Approval.Ask == nil {
 		return ErrNoApprover
 	}
-	hash := hashOf(e.call)
+	q, bound, err := question(ctx, e.tool, e.asked.ID, e.call)
+	if err != nil {
+		return err
+	}
 	for {
-		q := Question{
-			CallID: e.asked.ID, Tool: e.call.Name, Description: e.tool.spec.Description, Annotations: e.tool.annotations,
-			Arguments: bytes.Clone(e.call.Arguments), Hash: hash, Problem: e.gate.problem,
-		}
-		d, err := e.options.Approval.Ask(ctx, fmt.Sprintf("%s %s %d", e.asked.ID, hash, e.gate.round), q)
+		// The key does not depend on the binding. If the binding changes while the
+		// question is open, the decision arrives here and is rejected with a reason.
+		q.Problem = e.gate.problem
+		d, err := e.options.Approval.Ask(ctx, fmt.Sprintf("%s %d", e.asked.ID, e.gate.round), q.clone())
 		if err != nil {
 			return err
 		}
+		e.gate.problem, err = e.judge(ctx, d, bound)
 		e.gate.round++
-		if e.gate.problem = e.follow(d, hash); e.gate.problem == "" {
-			return nil
+		if err != nil || e.gate.problem == "" {
+			return err
 		}
 	}
 }
 
-// follow does what a person decided, or says why it can not.
-func (e *errand) follow(d Decision, hash string) (problem string) {
-	if d.Hash != hash {
-		return "the decision was for another call"
+// judge follows a decision, or returns the reason why it is void. A void decision stays
+// void: if a later run has the binding that the decision was for, the person may have
+// decided otherwise since.
+func (e *errand) judge(ctx context.Context, d Decision, bound binding) (problem string, err error) {
+	if e.options.Once == nil {
+		return e.follow(d, bound), nil
+	}
+	key := fmt.Sprintf("%s void %d", e.asked.ID, e.gate.round)
+	stored, err := e.options.Once(ctx, key, func(context.Context) (llm.Message, error) { return llm.Message{}, errAbsent })
+	if !errors.Is(err, errAbsent) {
+		return stored.Text(), err
+	}
+	if problem = e.follow(d, bound); problem == "" {
+		return "", nil
+	}
+	_, err = e.options.Once(ctx, key, func(context.Context) (llm.Message, error) { return llm.ToolResult(e.asked, problem), nil })
+	return problem, err
+}
+
+// follow applies a decision. It returns the reason if the decision is not valid.
+func (e *errand) follow(d Decision, bound binding) (problem string) {
+	if why := bound.mismatch(d.Hash); why != "" {
+		return why
 	}
 	switch d.Verdict {
 	case Approved:

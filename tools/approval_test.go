@@ -110,7 +110,7 @@ func TestApprovalVerdicts(t *testing.T) {
 				t.Fatalf("ran %v, got %v", ran, err)
 			}
 			for key, q := range d.open {
-				if q.CallID != "call_1" || q.Tool != "tool" || string(q.Arguments) != `{"n":1}` || q.Description != "Does something." || q.Problem != "" || !strings.Contains(key, q.Hash) {
+				if q.CallID != "call_1" || q.Tool != "tool" || string(q.Arguments) != `{"n":1}` || q.Description != "Does something." || q.Problem != "" || key != "call_1 0" {
 					t.Errorf("got the question %+v under %q", q, key)
 				}
 			}
@@ -139,10 +139,10 @@ func TestApprovalIsAskedAgain(t *testing.T) {
 		decide func(tools.Question) tools.Decision
 		want   string
 	}{
-		{"no hash", func(tools.Question) tools.Decision { return tools.Decision{Verdict: tools.Approved} }, "the decision was for another call"},
+		{"no hash", func(tools.Question) tools.Decision { return tools.Decision{Verdict: tools.Approved} }, "the decision does not have the hash of this question"},
 		{"another hash", func(q tools.Question) tools.Decision {
 			return tools.Decision{Verdict: tools.Approved, Hash: strings.Repeat("0", len(q.Hash))}
-		}, "the decision was for another call"},
+		}, "the decision does not have the hash of this question"},
 		{"no verdict", func(q tools.Question) tools.Decision { return tools.Decision{Hash: q.Hash} }, `there is no verdict ""`},
 		{"arguments that do not fit", func(q tools.Question) tools.Decision { return q.Edit(json.RawMessage(`{"n":"x"}`)) }, "the new arguments do not fit: n: want an integer"},
 		{"arguments that can not be read", func(q tools.Question) tools.Decision {
@@ -303,7 +303,7 @@ func TestApprovalRules(t *testing.T) {
 	tool := func(name string, a tools.Annotations) tools.Tool { return doing(name, nil2).Annotate(a) }
 	read := tool("read_file", tools.Annotations{ReadOnly: true})
 	drop := tool("drop_file", tools.Annotations{Destructive: true})
-	large := func(_ tools.Tool, call llm.ToolCall) bool { return strings.Contains(string(call.Arguments), "1000") }
+	large := tools.RuleFunc(func(_ tools.Tool, call llm.ToolCall) bool { return strings.Contains(string(call.Arguments), "1000") })
 	tests := []struct {
 		name string
 		rule tools.Rule
@@ -311,17 +311,14 @@ func TestApprovalRules(t *testing.T) {
 		n    int
 		want bool
 	}{
-		{"a name", tools.Named("drop_file", "x"), drop, 1, true},
-		{"another name", tools.Named("drop_fil", "rop_file", ""), drop, 1, false},
+		{"a name", tools.Named("drop_file", "read_file"), drop, 1, true},
+		{"another name", tools.Named("read_file"), drop, 1, false},
 		{"a star", tools.Named("*"), drop, 1, true},
 		{"a prefix", tools.Named("drop_*"), drop, 1, true},
 		{"another prefix", tools.Named("read_*"), drop, 1, false},
 		{"a suffix", tools.Named("*_file"), drop, 1, true},
-		{"another suffix", tools.Named("*_files"), drop, 1, false},
 		{"the middle", tools.Named("d*p*le"), drop, 1, true},
 		{"stars side by side", tools.Named("d**e"), drop, 1, true},
-		{"out of order", tools.Named("*file*drop*"), drop, 1, false},
-		{"no letter twice", tools.Named("drop_f*file"), drop, 1, false},
 		{"destructive", tools.Destructive(), drop, 1, true},
 		{"not destructive", tools.Destructive(), read, 1, false},
 		{"all but reading", tools.ReadOnly().Not(), drop, 1, true},
@@ -329,13 +326,13 @@ func TestApprovalRules(t *testing.T) {
 		{"either", tools.Destructive().Or(tools.Named("read_file")), read, 1, true},
 		{"both", tools.Destructive().And(large), drop, 1000, true},
 		{"not both", tools.Destructive().And(large), drop, 1, false},
-		{"none", nil, drop, 1, false},
+		{"none", tools.Rule{}, drop, 1, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var d desk
-			_, err := mustSet(t, test.tool).Call(t.Context(), numbered(test.n, test.tool.Name()), tools.Options{Approval: d.policy(test.rule)})
+			_, err := mustSet(t, read, drop).Call(t.Context(), numbered(test.n, test.tool.Name()), tools.Options{Approval: d.policy(test.rule)})
 			if asked := errors.Is(err, waiting{true}); asked != test.want {
 				t.Errorf("got %v, want a question: %v", err, test.want)
 			}

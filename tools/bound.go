@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/weft-go/weft/state"
 )
@@ -45,9 +47,32 @@ func (b *Bound[T]) bind(ctx context.Context) (err error) {
 	return err
 }
 
+func (b *Bound[T]) describe(name string) (BoundValue, string, error) {
+	return describeBound(name, b.value, &b.value)
+}
+
 // binder is a *Bound of any type.
 type binder interface {
 	bind(ctx context.Context) error
+	describe(name string) (shown BoundValue, exact string, err error)
+}
+
+// A need is a bound value that a tool needs.
+type need struct {
+	name string
+	new  func() binder
+}
+
+// find returns an error if ctx does not have the value.
+func (n need) find(ctx context.Context) error { return n.new().bind(ctx) }
+
+// describe returns the value for a question, and the exact text that an approval binds.
+func (n need) describe(ctx context.Context) (shown BoundValue, exact string, err error) {
+	b := n.new()
+	if err := b.bind(ctx); err != nil {
+		return shown, "", err
+	}
+	return b.describe(n.name)
 }
 
 var binderType = reflect.TypeFor[binder]()
@@ -123,7 +148,7 @@ func Fix[T any](t Tool, argument string) Tool {
 		return t
 	}
 	t.spec.Schema = t.schema.Text()
-	t.needs = append(t.needs[:len(t.needs):len(t.needs)], func(ctx context.Context) error { return new(Bound[T]).bind(ctx) })
+	t.needs = append(slices.Clip(t.needs), need{argument, func() binder { return new(Bound[T]) }})
 	t.load = func(arguments json.RawMessage) (func(context.Context) (Result, error), error) {
 		return func(ctx context.Context) (Result, error) {
 			value, err := boundFrom[T](ctx)
@@ -144,8 +169,8 @@ func Fix[T any](t Tool, argument string) Tool {
 	return t
 }
 
-// boundFields finds the fields of a struct that are bound, with what they need.
-func boundFields(in reflect.Type) (fields []reflect.StructField, needs []func(context.Context) error) {
+// boundFields returns the bound fields of a struct, and the values that they need.
+func boundFields(in reflect.Type) (fields []reflect.StructField, needs []need) {
 	if in.Kind() == reflect.Pointer {
 		in = in.Elem()
 	}
@@ -155,9 +180,11 @@ func boundFields(in reflect.Type) (fields []reflect.StructField, needs []func(co
 	for _, field := range reflect.VisibleFields(in) {
 		if isBound(field.Type) && field.IsExported() {
 			fields = append(fields, field)
-			needs = append(needs, func(ctx context.Context) error {
-				return reflect.New(field.Type).Interface().(binder).bind(ctx)
-			})
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if name == "" || name == "-" {
+				name = field.Name
+			}
+			needs = append(needs, need{name, func() binder { return reflect.New(field.Type).Interface().(binder) }})
 		}
 	}
 	return fields, needs

@@ -79,6 +79,9 @@ func (s *Set) CallAll(ctx context.Context, calls []llm.ToolCall, o Options) ([]l
 // returns writes is an [ErrWrites]; send its calls to a [CallNode].
 func (s *Set) Run(ctx context.Context, call llm.ToolCall, o Options) (Outcome, error) {
 	return shielded(call, func() (Outcome, error) {
+		if err := o.Check(s); err != nil {
+			return Outcome{}, failure(call, err)
+		}
 		e := s.prepare(ctx, call, &o)
 		if e.err != nil {
 			return Outcome{}, e.err
@@ -88,6 +91,9 @@ func (s *Set) Run(ctx context.Context, call llm.ToolCall, o Options) (Outcome, e
 }
 
 func (s *Set) runAll(ctx context.Context, calls []llm.ToolCall, o Options) ([]Outcome, error) {
+	if err := o.Check(s); err != nil {
+		return nil, err
+	}
 	errands := make([]*errand, len(calls))
 	if err := distinct(calls); err != nil {
 		return nil, err
@@ -152,12 +158,12 @@ func (s *Set) prepare(ctx context.Context, call llm.ToolCall, o *Options) *erran
 		return e
 	}
 	for _, need := range e.tool.needs {
-		if err := need(ctx); err != nil {
+		if err := need.find(ctx); err != nil {
 			e.err = failure(e.call, err)
 			return e
 		}
 	}
-	if o.Approval.Rule.picks(e.tool, e.call) {
+	if o.Approval.Rule.Selects(e.tool, e.call) {
 		e.gate = &gate{}
 		if err := e.approve(ctx); err != nil {
 			e.err = failure(e.call, err)

@@ -169,7 +169,7 @@ func ExampleApproval() {
 		Tools: tools.Options{
 			Once: graph.Once[llm.Message],
 			Approval: tools.Approval{
-				Rule: tools.Destructive().Or(tools.Named("send_*", "submit_order")),
+				Rule: tools.Destructive().Or(tools.Named("delete_*")),
 				Ask: func(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
 					return ApproveTool.WaitKey(ctx, key, q)
 				},
@@ -319,6 +319,25 @@ func ExampleRepair() {
 }
 
 // What tools return is cut to size, and can be cleaned.
+// A text that hides its end is shown as it is.
+func ExampleVisible() {
+	fmt.Println(tools.Visible("Lunch \u202egnp.exe\u202c"))
+	// Output: Lunch \u202egnp.exe\u202c
+}
+
+// A person reads the text of a question, and not its fields.
+func ExampleQuestion_Text() {
+	q := tools.Question{
+		Tool: "pay", Description: "Pays an invoice.", Arguments: json.RawMessage("{\"to\":\"ann\u200b\"}"),
+		Bound: []tools.BoundValue{{Name: "account", Text: "ends in 42", Secret: true}},
+	}
+	fmt.Println(q.Text())
+	// Output:
+	// pay: Pays an invoice.
+	// arguments: {"to":"ann\u200b"}
+	// for account (secret): ends in 42
+}
+
 func ExamplePrintable() {
 	set := must(tools.NewSet(tools.New("fetch", "Fetches a page.", func(context.Context, struct{}) (string, error) {
 		return "weather: sun\U000e0069\U000e0067\U000e006e\U000e006f\U000e0072\U000e0065, 25 degrees", nil
@@ -328,4 +347,72 @@ func ExamplePrintable() {
 	// Output:
 	// weather: sun, 25
 	// [cut off: these are the first 16 of 24 bytes; ask for less]
+}
+
+type apiKey string
+
+// Redacted marks the key as secret.
+func (k apiKey) Redacted() string { return "ends in " + string(k[len(k)-2:]) }
+
+// A question shows the values of the program for which a call runs. A decision is valid
+// for these values only.
+func ExampleSet_Question() {
+	type deletion struct {
+		ID  string              `json:"id"`
+		Key tools.Bound[apiKey] `json:"key"`
+	}
+	set, err := tools.NewSet(tools.New("delete", "Deletes a file.", func(context.Context, deletion) (string, error) { return "deleted", nil }))
+	if err != nil {
+		panic(err)
+	}
+	call := llm.ToolCall{ID: "1", Name: "delete", Arguments: json.RawMessage(`{"id":"7"}`)}
+	mine, err := set.Question(tools.WithBound(context.Background(), apiKey("k-42")), call)
+	if err != nil {
+		panic(err)
+	}
+	other, err := set.Question(tools.WithBound(context.Background(), apiKey("j-42")), call)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%s %s for %+v\n", mine.Tool, mine.Arguments, mine.Bound)
+	fmt.Println("one approval for both:", mine.Hash == other.Hash)
+	// Output:
+	// delete {"id":"7"} for [{Name:key Text:ends in 42 Secret:true}]
+	// one approval for both: false
+}
+
+// A misspelt name in a rule is reported where a program is built.
+func ExampleOptions_Check() {
+	set, err := tools.NewSet(tools.New("delete_event", "Deletes an event.", func(context.Context, struct{}) (string, error) { return "deleted", nil }))
+	if err != nil {
+		panic(err)
+	}
+	o := tools.Options{Approval: tools.Approval{Rule: tools.Named("delete_evnt")}}
+	fmt.Println(o.Check(set))
+	// Output: tools: Named("delete_evnt"): the pattern matches no tool; did you mean "delete_event"?
+}
+
+// The result type of a tool has a schema, which servers publish.
+func ExampleTool_OutputSchema() {
+	type forecast struct {
+		High float64 `json:"high"`
+	}
+	weather := tools.New("weather", "Looks the forecast up.", func(context.Context, struct{}) (forecast, error) { return forecast{21}, nil })
+	fmt.Println(string(weather.OutputSchema()))
+	// Output: {"type":"object","properties":{"high":{"type":"number"}},"required":["high"],"additionalProperties":false}
+}
+
+// A rule may look at the arguments of a call.
+func ExampleRuleFunc() {
+	large := tools.RuleFunc(func(_ tools.Tool, call llm.ToolCall) bool {
+		var in struct{ Amount int }
+		return json.Unmarshal(call.Arguments, &in) != nil || in.Amount > 100
+	})
+	pay := tools.New("pay", "Pays.", func(context.Context, struct{ Amount int }) (string, error) { return "paid", nil })
+	rule := tools.Named("pay").And(large)
+	fmt.Println(rule.Selects(pay, llm.ToolCall{Name: "pay", Arguments: json.RawMessage(`{"Amount":10}`)}))
+	fmt.Println(rule.Selects(pay, llm.ToolCall{Name: "pay", Arguments: json.RawMessage(`{"Amount":1000}`)}))
+	// Output:
+	// false
+	// true
 }

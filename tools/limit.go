@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/weft-go/weft/internal/display"
 	"github.com/weft-go/weft/llm"
 )
 
@@ -101,6 +102,17 @@ func (a *allowance) holds(size int) bool {
 	}
 	return false
 }
+
+// Visible returns a text for a person with its invisible characters replaced by escape
+// sequences, such as \u202e: control characters except line feeds and tabs, characters
+// that change the direction of text, tag characters, zero-width and other format
+// characters, variation selectors, and bytes that are not UTF-8. Use it to show a person
+// a text that came from a model, a tool or a document. See also [Question.Text].
+func Visible(text string) string { return display.Escape(text) }
+
+// VisibleLine is [Visible] for a text that is shown on one line. It replaces line feeds
+// and tabs too.
+func VisibleLine(text string) string { return display.EscapeLine(text) }
 
 // Printable takes out of a text what no person would see and a model would read:
 // control characters but for tabs and line ends, characters that turn the

@@ -45,7 +45,7 @@ func (s *Set) Meta() *Set {
 		Name: InvokeTool, Description: "Calls a tool. Get its schema first.",
 		Schema: json.RawMessage(`{"type":"object","properties":{"tool_name":{"type":"string"},"params":{"type":"object"}},"required":["tool_name"],"additionalProperties":false}`),
 	}, func(context.Context, json.RawMessage) (Result, error) { return Result{}, errNotInvoked })
-	invoke.invokes = s.invocation
+	invoke.invokes, invoke.behind = s.invocation, s
 	meta, err := NewSet(discover, describe, invoke)
 	if err != nil {
 		panic(err) // the three are always the same

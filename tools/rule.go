@@ -1,58 +1,136 @@
 package tools
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/weft-go/weft/internal/suggest"
 	"github.com/weft-go/weft/llm"
 )
 
-// A Rule picks calls, by the tool and by the arguments, which fit the tool's
-// schema. It must be pure and safe for concurrent use. For a call by way of
-// invoke_tool it is asked about the tool that is invoked. A nil Rule picks
-// nothing.
-type Rule func(t Tool, call llm.ToolCall) bool
+// A Rule selects calls by the tool and the arguments. The zero Rule selects nothing. For
+// a call by way of invoke_tool, it gets the tool that is invoked. Rules are made by
+// [Named], [Destructive], [ReadOnly] and [RuleFunc], and are safe for concurrent use.
+type Rule struct {
+	pick     func(t Tool, call llm.ToolCall) bool
+	patterns []string // of Named, here and in the rules that this rule combines
+}
 
-// Named picks the tools of these names, where * stands for any text: Named("submit_order",
-// "delete_*").
+// ErrPattern is returned when a pattern of [Named] matches no tool of the set. A
+// misspelt pattern in an approval rule would protect nothing.
+var ErrPattern = errors.New("the pattern matches no tool")
+
+// RuleFunc returns a rule that selects the calls for which fn returns true. The
+// arguments of the call fit the tool's schema. The function must be pure and safe for
+// concurrent use.
+func RuleFunc(fn func(t Tool, call llm.ToolCall) bool) Rule { return Rule{pick: fn} }
+
+// Named selects the tools with these names. In a pattern, * stands for any text:
+// Named("submit_order", "delete_*"). A pattern that matches no tool of the set is an
+// [ErrPattern]: agent.New, mcptools.NewServer and [Options.Check] report it, and so does
+// every call, before anything runs.
 func Named(patterns ...string) Rule {
-	return func(t Tool, _ llm.ToolCall) bool {
-		for _, p := range patterns {
-			if matches(p, t.Name()) {
-				return true
+	patterns = slices.Clone(patterns)
+	return Rule{patterns: patterns, pick: func(t Tool, _ llm.ToolCall) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, t.Name()) })
+	}}
+}
+
+// Destructive selects the tools that are annotated as destructive.
+func Destructive() Rule {
+	return RuleFunc(func(t Tool, _ llm.ToolCall) bool { return t.annotations.Destructive })
+}
+
+// ReadOnly selects the tools that are annotated as read-only.
+func ReadOnly() Rule {
+	return RuleFunc(func(t Tool, _ llm.ToolCall) bool { return t.annotations.ReadOnly })
+}
+
+// Or selects the calls that either rule selects.
+func (r Rule) Or(other Rule) Rule {
+	return r.with(other, func(t Tool, call llm.ToolCall) bool { return r.Selects(t, call) || other.Selects(t, call) })
+}
+
+// And selects the calls that both rules select.
+func (r Rule) And(other Rule) Rule {
+	return r.with(other, func(t Tool, call llm.ToolCall) bool { return r.Selects(t, call) && other.Selects(t, call) })
+}
+
+// Not selects the calls that the rule does not select.
+func (r Rule) Not() Rule {
+	return r.with(Rule{}, func(t Tool, call llm.ToolCall) bool { return !r.Selects(t, call) })
+}
+
+func (r Rule) with(other Rule, pick func(Tool, llm.ToolCall) bool) Rule {
+	return Rule{pick: pick, patterns: slices.Concat(r.patterns, other.patterns)}
+}
+
+// Selects reports whether the rule selects a call.
+func (r Rule) Selects(t Tool, call llm.ToolCall) bool { return r.pick != nil && r.pick(t, call) }
+
+// Check returns an [ErrPattern] for each pattern of [Named] that matches no tool of the
+// set. A set of [Set.Meta] has the tools that it can invoke.
+func (r Rule) Check(s *Set) error {
+	if len(r.patterns) == 0 {
+		return nil
+	}
+	names := s.reachable()
+	var mistakes []error
+	for _, p := range r.patterns {
+		if !slices.ContainsFunc(names, func(name string) bool { return matches(p, name) }) {
+			mistakes = append(mistakes, fmt.Errorf("tools: Named(%q): %w%s", p, ErrPattern, nearest(p, names)))
+		}
+	}
+	return errors.Join(mistakes...)
+}
+
+// Check reports mistakes in the options for calls of tools of a set: the patterns of
+// Approval.Rule and Planning.Rule that match no tool; see [Rule.Check]. Call it where a
+// program is built. Calls check too.
+func (o Options) Check(s *Set) error {
+	err := o.Approval.Rule.Check(s)
+	if o.Planning != nil {
+		err = errors.Join(err, o.Planning.Rule.Check(s))
+	}
+	return err
+}
+
+// reachable returns the names of the tools of a set, and of those that they invoke.
+func (s *Set) reachable() []string {
+	names := s.Names()
+	if s != nil {
+		for _, t := range s.tools {
+			if t.behind != nil {
+				names = append(names, t.behind.reachable()...)
 			}
 		}
-		return false
 	}
+	return names
 }
 
-// Destructive picks the tools that are annotated as destructive.
-func Destructive() Rule {
-	return func(t Tool, _ llm.ToolCall) bool { return t.annotations.Destructive }
+// nearest returns the end of the error for a pattern: the most similar tool, or all.
+func nearest(pattern string, names []string) string {
+	if hint := suggest.For(pattern, names); hint != "" {
+		return hint
+	}
+	for _, part := range strings.Split(pattern, "*") {
+		for _, name := range names {
+			// A part with a mistake is similar to the beginning or the end of a name.
+			n := min(len(part), len(name))
+			if len(part) > 2 && suggest.For(part, []string{name[:n], name[len(name)-n:]}) != "" {
+				return fmt.Sprintf("; did you mean %q?", name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return "; there are no tools"
+	}
+	return "; the tools are " + strings.Join(names, ", ")
 }
 
-// ReadOnly picks the tools that are annotated as read-only.
-func ReadOnly() Rule {
-	return func(t Tool, _ llm.ToolCall) bool { return t.annotations.ReadOnly }
-}
-
-// Or picks what either rule picks.
-func (r Rule) Or(other Rule) Rule {
-	return func(t Tool, call llm.ToolCall) bool { return r.picks(t, call) || other.picks(t, call) }
-}
-
-// And picks what both rules pick.
-func (r Rule) And(other Rule) Rule {
-	return func(t Tool, call llm.ToolCall) bool { return r.picks(t, call) && other.picks(t, call) }
-}
-
-// Not picks what the rule does not.
-func (r Rule) Not() Rule {
-	return func(t Tool, call llm.ToolCall) bool { return !r.picks(t, call) }
-}
-
-func (r Rule) picks(t Tool, call llm.ToolCall) bool { return r != nil && r(t, call) }
-
-// matches reports whether a name fits a pattern with stars.
+// matches reports whether a name matches a pattern with stars.
 func matches(pattern, name string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {

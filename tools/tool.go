@@ -22,10 +22,12 @@ type Tool struct {
 	// load takes arguments that the schema accepts, and returns the call that
 	// is then ready to be made.
 	load func(arguments json.RawMessage) (func(context.Context) (Result, error), error)
-	// needs find out whether the run has the values that the tool is to get.
-	needs []func(context.Context) error
+	// needs are the bound values that the tool needs from the run.
+	needs []need
 	// invokes, when not nil, says which call of another tool a call stands for.
 	invokes func(call llm.ToolCall) (invocation, error)
+	output  json.RawMessage
+	behind  *Set  // the tools that a call may stand for
 	err     error // what is wrong with the tool
 }
 
@@ -46,6 +48,7 @@ func New[In, Out any](name, description string, fn func(context.Context, In) (Ou
 	if t.err = t.check(errors.Join(err, checkOutput[Out]()), fn == nil); t.err != nil {
 		return t
 	}
+	t.output = outputSchema(reflect.TypeFor[Out]())
 	bound, needs := boundFields(reflect.TypeFor[In]())
 	t.needs = needs
 	t.load = func(arguments json.RawMessage) (func(context.Context) (Result, error), error) {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/tools"
 )
 
 // A console is the input and output of the user.
@@ -91,8 +92,8 @@ func (s *session) head() console {
 
 // approval shows a note that the user has to approve.
 func (c console) approval(n note) {
-	c.line("approval", "append this to "+short(n.File)+"?")
-	for line := range strings.Lines(n.Text) {
+	c.line("approval", "append this to "+tools.VisibleLine(short(n.File))+"?")
+	for line := range strings.Lines(tools.Visible(n.Text)) {
 		c.line("", "> "+strings.TrimRight(line, "\n"))
 	}
 }

@@ -42,13 +42,20 @@ const (
 // New returns an agent. A nil set means no tools. The model may be nil if Options.Model
 // always returns one.
 //
+// A pattern of [tools.Named] in Options.Tools that matches no tool of the set is a
+// [tools.ErrPattern].
+//
 // Input is checked before it is stored. A run with an invalid message fails with
 // [llm.ErrInvalid], and the thread does not change.
 func New(name string, model llm.Model, set *tools.Set, o Options) (*graph.Graph, error) {
 	if err := o.check(name, model); err != nil {
 		return nil, err
 	}
-	a, b, err := newAgent(name, model, set, o.withDefaults())
+	o = o.withDefaults()
+	if err := o.Tools.Check(set); err != nil {
+		return nil, fmt.Errorf("agent %q: Options.Tools: %w", name, err)
+	}
+	a, b, err := newAgent(name, model, set, o)
 	if err != nil {
 		return nil, err
 	}

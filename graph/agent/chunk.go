@@ -26,7 +26,7 @@ const (
 	ChunkToolFinished ChunkKind = "tool_finished" // Call, Answer: a tool call has a result, which gets its id when it is stored
 	ChunkValue        ChunkKind = "value"         // Value: any other value that a node emitted
 	ChunkNodeFinished ChunkKind = "node_finished" // Problem, if the task failed: a task ended
-	ChunkApproval     ChunkKind = "approval"      // Pause, Question: a call waits for a person
+	ChunkApproval     ChunkKind = "approval"      // Pause, Question, Prompt: a call waits for a person
 	ChunkPause        ChunkKind = "pause"         // Pause: the run waits for another answer
 	ChunkOutcome      ChunkKind = "outcome"       // Outcome: an agent ended
 	ChunkEnd          ChunkKind = "end"           // Snapshot: the run ended or paused
@@ -57,6 +57,7 @@ type Chunk struct {
 	Progress *tools.Progress   `json:"progress,omitempty"`
 	Pause    *graph.Pause      `json:"pause,omitempty"`
 	Question *tools.Question   `json:"question,omitempty"`
+	Prompt   string            `json:"prompt,omitempty"` // Question.Text: a text to show to a person
 	Outcome  *Outcome          `json:"outcome,omitempty"`
 	Problem  string            `json:"problem,omitempty"`
 	Value    any               `json:"-"`
@@ -190,7 +191,7 @@ func chunksOfPause(e graph.Paused) []Chunk {
 		c.Kind, c.Pause = ChunkPause, &p
 		var q tools.Question
 		if p.Kind == graph.Question && p.Interrupt == Approval.Name() && json.Unmarshal(p.Prompt, &q) == nil {
-			c.Kind, c.Question = ChunkApproval, &q
+			c.Kind, c.Question, c.Prompt = ChunkApproval, &q, q.Text()
 		}
 		out = append(out, c)
 	}

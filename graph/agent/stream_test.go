@@ -195,7 +195,7 @@ func TestConcurrentAgentsAreSeparate(t *testing.T) {
 // TestChunksOfPause proves that each waiting call has one chunk, which names the agent.
 func TestChunksOfPause(t *testing.T) {
 	t.Parallel()
-	set := newSet(t, tools.New("send", "Sends.", func(context.Context, sumInput) (string, error) { return "sent", nil }),
+	set := newSet(t, tools.New("send", "Sends\u202e.", func(context.Context, sumInput) (string, error) { return "sent", nil }),
 		tools.New("ask", "Asks.", func(ctx context.Context, _ struct{}) (string, error) {
 			_, err := approve.Wait(ctx, "well?")
 			return "", err
@@ -214,11 +214,11 @@ func TestChunksOfPause(t *testing.T) {
 		if c.Pause != nil {
 			line := fmt.Sprint(c.Kind, " ", c.Agent, " ", c.Node, " ", c.Task)
 			if c.Question != nil {
-				line += " " + c.Question.Tool + string(c.Question.Arguments)
+				line += " " + c.Prompt
 			}
 			got = append(got, line)
 		}
 	}
-	want := []string{`approval clerk tools tools[0] send{"a":1,"b":2}`, "pause clerk tools tools[1]"}
+	want := []string{"approval clerk tools tools[0] send: Sends\\u202e.\narguments: {\"a\":1,\"b\":2}", "pause clerk tools tools[1]"}
 	assert.Equal(t, want, got)
 }

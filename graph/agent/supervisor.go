@@ -57,6 +57,9 @@ func Supervisor(name string, model llm.Model, set *tools.Set, team []Member, o O
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", name, err)
 	}
+	if err := o.Tools.Check(all); err != nil {
+		return nil, fmt.Errorf("agent %q: Options.Tools: %w", name, err)
+	}
 	o.Channels = append([]state.Handle{handovers}, o.Channels...)
 	a, b, err := newAgent(name, model, all, o)
 	if err != nil {

@@ -55,7 +55,7 @@ var layers = map[string][]string{
 	"llm/langchainllm/providers/all": {
 		"llm/langchainllm/providers/anthropic", "llm/langchainllm/providers/googleai", "llm/langchainllm/providers/openai",
 	},
-	"tools":       {"llm", "state", "internal/schema"},
+	"tools":       {"llm", "state", "internal/display", "internal/schema", "internal/suggest"},
 	"tools/...":   {"tools", "llm", "state", "internal/toolname", "internal/uuid"},
 	"graph/agent": {"graph", "llm", "tools", "state"},
 

@@ -57,6 +57,9 @@ func To(t tools.Tool, o tools.Options) (Tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.Check(set); err != nil {
+		return nil, err
+	}
 	spec := t.Spec()
 	return &carried{set: set, spec: spec, only: onlyText(spec.Schema), options: o}, nil
 }

@@ -27,6 +27,7 @@ type Endpoint interface {
 // A link is one connection of an endpoint.
 type link struct {
 	transport mcp.Transport
+	tasks     taskTools
 	// mortal says that the server is a program that ends with the connection.
 	mortal bool
 	// sever breaks the connection at once, whatever it is doing.

@@ -33,6 +33,7 @@ func (h HTTP) open(context.Context) (*link, error) {
 	client.Transport = door
 	l := newLink(&mcp.StreamableClientTransport{Endpoint: h.URL, HTTPClient: &client, MaxEventSize: maxFrame})
 	l.forgotten = door.forgotten.Load
+	door.tasks = &l.tasks
 	l.release = func() error {
 		if private != nil {
 			private.CloseIdleConnections()
@@ -58,6 +59,7 @@ type door struct {
 	origin    *url.URL
 	header    http.Header
 	forgotten atomic.Bool
+	tasks     *taskTools
 }
 
 // RoundTrip adds the headers, limits what is read at once, and notes a server
@@ -80,5 +82,6 @@ func (d *door) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
 		response.Body = http.MaxBytesReader(nil, response.Body, maxFrame)
 	}
+	d.tasks.tapBody(r, response)
 	return response, nil
 }

@@ -120,7 +120,10 @@ func (c *Client) renew(ctx context.Context, known bool) error {
 		return c.withExit(ErrUnavailable, fmt.Errorf("its tools: %w", short(err)), s.link, nil)
 	}
 	c.list.known, c.list.expires = true, time.Now().Add(c.options.MaxAge)
-	c.list.tools, c.list.refused = c.take(listed)
+	c.list.tools, c.list.refused = c.take(listed, &s.link.tasks)
+	if c.list.refused != nil {
+		c.options.Logger.WarnContext(ctx, "tools of mcp server left out", "server", c.options.Name, "error", c.list.refused)
+	}
 	return nil
 }
 
@@ -146,7 +149,7 @@ func ask(ctx context.Context, s *session) ([]*mcp.Tool, error) {
 }
 
 // take makes tools of what the server listed, and says what it could not take.
-func (c *Client) take(listed []*mcp.Tool) (list []tools.Tool, refused error) {
+func (c *Client) take(listed []*mcp.Tool, tasks *taskTools) (list []tools.Tool, refused error) {
 	var mistakes []error
 	taken := map[string]bool{}
 	for i, t := range listed {
@@ -158,8 +161,11 @@ func (c *Client) take(listed []*mcp.Tool) (list []tools.Tool, refused error) {
 			continue
 		}
 		tool, err := c.tool(t)
-		if err == nil && taken[tool.Name()] {
+		switch {
+		case err == nil && taken[tool.Name()]:
 			err = errors.New("its name came twice")
+		case err == nil && tasks.requires(t.Name):
+			err = errors.New("the server runs it only as a task (execution.taskSupport is required), which this client does not support")
 		}
 		if err != nil {
 			mistakes = append(mistakes, fmt.Errorf("mcptools: server %q: tool %q: %w", c.options.Name, clip(t.Name, 128), err))

@@ -2,13 +2,16 @@ package mcptools
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math"
 	"net/http"
 	"sync"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -46,22 +49,30 @@ type ServerOptions struct {
 type Server struct {
 	set     *tools.Set
 	options ServerOptions
+	outputs map[string]*jsonschema.Resolved // by tool
 	peer    *mcp.Server
 	http    http.Handler
 }
 
-// NewServer returns a server of a set. What the client is told of the tools are
-// their names, descriptions, schemas and annotations.
+// NewServer returns a server of a set. Clients see the names, descriptions, schemas and
+// annotations of the tools. A pattern of [tools.Named] in o.Tools that matches no tool of
+// the set is a [tools.ErrPattern].
 func NewServer(set *tools.Set, o ServerOptions) (*Server, error) {
+	if err := o.Tools.Check(set); err != nil {
+		return nil, fmt.Errorf("mcptools: ServerOptions.Tools: %w", err)
+	}
 	o.Name, o.Version = or(o.Name, "weft"), or(o.Version, "0")
 	o.Logger = or(o.Logger, slog.New(slog.DiscardHandler))
-	s := &Server{set: set, options: o}
+	s := &Server{set: set, options: o, outputs: map[string]*jsonschema.Resolved{}}
 	s.peer = mcp.NewServer(&mcp.Implementation{Name: o.Name, Version: o.Version}, &mcp.ServerOptions{
 		Instructions: o.Instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
 	for _, t := range set.Tools() {
-		s.peer.AddTool(listed(t), s.call)
+		if err := s.addOutput(t); err != nil {
+			return nil, err
+		}
+		s.peer.AddTool(s.listed(t), s.call)
 	}
 	s.http = http.NewCrossOriginProtection().Handler(mcp.NewStreamableHTTPHandler(
 		func(*http.Request) *mcp.Server { return s.peer },
@@ -70,12 +81,57 @@ func NewServer(set *tools.Set, o ServerOptions) (*Server, error) {
 	return s, nil
 }
 
-// listed is what a client is told of a tool.
-func listed(t tools.Tool) *mcp.Tool {
+// addOutput reads the schema of the tool's results, which structured content must fit.
+func (s *Server) addOutput(t tools.Tool) error {
+	text := t.OutputSchema()
+	if text == nil {
+		return nil
+	}
+	var schema jsonschema.Schema
+	err := json.Unmarshal(text, &schema)
+	if err == nil {
+		s.outputs[t.Name()], err = schema.Resolve(&jsonschema.ResolveOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("mcptools: output schema of tool %q: %w", t.Name(), err)
+	}
+	return nil
+}
+
+// structured returns the structured content of an answer, or nil: the content that a
+// server of the tool sent, or the typed result of the function.
+func (s *Server) structured(ctx context.Context, answer llm.Message) any {
+	if content, ok := answer.Metadata[StructuredContent]; ok {
+		return content
+	}
+	schema := s.outputs[answer.Name]
+	if schema == nil || answer.Status == llm.StatusError {
+		return nil
+	}
+	text := answer.Text()
+	var value any
+	err := json.Unmarshal([]byte(text), &value)
+	if err == nil {
+		err = schema.Validate(value)
+	}
+	if err != nil { // cut off, changed by Options.Clean, or a type that encodes itself
+		s.options.Logger.WarnContext(ctx, "mcp result without structured content", "tool", answer.Name, "error", err)
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// listed returns the description of a tool for clients.
+func (s *Server) listed(t tools.Tool) *mcp.Tool {
 	spec, a := t.Spec(), t.Annotations()
 	destructive, open := a.Destructive, a.OpenWorld
+	var output any // not a nil json.RawMessage, which the library would encode
+	if text := t.OutputSchema(); text != nil {
+		output = text
+	}
 	return &mcp.Tool{
-		Name: spec.Name, Title: a.Title, Description: spec.Description, InputSchema: spec.Schema,
+		OutputSchema: output,
+		Name:         spec.Name, Title: a.Title, Description: spec.Description, InputSchema: spec.Schema,
 		Annotations: &mcp.ToolAnnotations{
 			Title: a.Title, ReadOnlyHint: a.ReadOnly, IdempotentHint: a.Idempotent,
 			DestructiveHint: &destructive, OpenWorldHint: &open,
@@ -136,11 +192,9 @@ func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 	if err != nil {
 		return s.refuse(ctx, call, err)
 	}
-	result := &mcp.CallToolResult{Content: contents(answer), IsError: answer.Status == llm.StatusError}
-	if structured, ok := answer.Metadata[StructuredContent]; ok {
-		result.StructuredContent = structured
-	}
-	return result, nil
+	return &mcp.CallToolResult{
+		Content: contents(answer), IsError: answer.Status == llm.StatusError, StructuredContent: s.structured(ctx, answer),
+	}, nil
 }
 
 // refuse answers a call that could not be made, without saying more than the

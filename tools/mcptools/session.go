@@ -25,8 +25,9 @@ type session struct {
 // not give away.
 type capture struct {
 	mcp.Transport
-	mu   sync.Mutex
-	conn mcp.Connection
+	tasks *taskTools
+	mu    sync.Mutex
+	conn  mcp.Connection
 }
 
 func (t *capture) Connect(ctx context.Context) (mcp.Connection, error) {
@@ -34,7 +35,10 @@ func (t *capture) Connect(ctx context.Context) (mcp.Connection, error) {
 	t.mu.Lock()
 	t.conn = conn
 	t.mu.Unlock()
-	return conn, err
+	if err != nil {
+		return nil, err
+	}
+	return t.tasks.tap(t.Transport, conn), nil
 }
 
 // cut closes the connection, whatever it is doing.
@@ -201,7 +205,7 @@ func (c *Client) dial(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, c.failed(ErrUnavailable, err)
 	}
-	wires := &capture{Transport: l.transport}
+	wires := &capture{Transport: l.transport, tasks: &l.tasks}
 	// A server that does not read what it is sent holds up a write, which no
 	// context ends.
 	hurry := context.AfterFunc(within, func() { l.sever(); wires.cut() })

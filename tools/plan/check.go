@@ -38,8 +38,9 @@ func Ordered(actions []tools.Action) bool {
 	return false
 }
 
-// Hash returns a hash of actions in their order: what a person who approved a
-// plan as a whole has approved.
+// Hash returns a hash of actions in their order. It identifies a plan, for example in
+// the question about it. It does not cover the tools, the bound values or the results
+// that arguments refer to, so it does not replace [Questions] and [Approved].
 func Hash(actions []tools.Action) (string, error) {
 	text, err := json.Marshal(actions)
 	if err != nil {

@@ -22,7 +22,8 @@
 //     [tools.Options] says. One that fails does not stop the others; what
 //     depends on it is skipped, and its result says why.
 //   - Approval, bound values and limits are those of [tools.Options], for each
-//     action, with the arguments that it then has. With tools.Options.Once, in
+//     action, with the arguments that it then has. [Questions] and [Approved] let a
+//     person approve a plan as a whole. With tools.Options.Once, in
 //     a graph graph.Once, each result is stored once: a plan that pauses or is
 //     killed goes on where it was.
 package plan

@@ -28,6 +28,38 @@ func calendar() *tools.Set {
 	return set
 }
 
+// A person approves a plan as a whole. The deletion whose argument is not known yet is
+// asked about when it is.
+func ExampleApproved() {
+	set, ctx := calendar(), context.Background()
+	actions := []tools.Action{
+		{ID: "old", Tool: "delete_event", Arguments: json.RawMessage(`{"id":"e1"}`)},
+		{ID: "find", Tool: "search_events"},
+		{ID: "drop", Tool: "delete_event", Arguments: json.RawMessage(`{"id":"${find.0.id}"}`)},
+	}
+	deletions := tools.Named("delete_*")
+	questions, err := plan.Questions(ctx, set, actions, deletions)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("approved:", string(questions[0].Arguments))
+	ask := plan.Approved(questions, func(_ context.Context, _ string, q tools.Question) (tools.Decision, error) {
+		fmt.Println("asked:", string(q.Arguments))
+		return q.Reject("keep it"), nil
+	})
+	results, err := plan.Run(ctx, set, actions, plan.Options{Tools: tools.Options{Approval: tools.Approval{Rule: deletions, Ask: ask}}})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(results["old"].Message)
+	fmt.Println(results["drop"].Message)
+	// Output:
+	// approved: {"id":"e1"}
+	// asked: {"id":"e7"}
+	// deleted e1
+	// a person rejected this call: keep it
+}
+
 // Actions use the results of others, and one failure does not stop the rest.
 func ExampleRun() {
 	results, err := plan.Run(context.Background(), calendar(), []tools.Action{

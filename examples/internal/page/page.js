@@ -123,25 +123,29 @@ function question(c) {
   const send = (answer) => () => { e.remove(); shown.delete("pause " + id); run(of(session, "/answers"), { id, answer }); };
   const button = (label, action) => make("button", { type: "button", textContent: label, onclick: action });
   e.setAttribute("aria-label", "A question for you");
-  if (c.kind === "approval") approval(c.question, e, button, send);
+  if (c.kind === "approval") approval(c, e, button, send);
   else {
     const prompt = c.text || c.pause.prompt || `Go on with ${c.pause.node}?`;
-    e.append(make("p", { className: "words", textContent: typeof prompt === "string" ? prompt : prompt.text ?? pretty(prompt) }));
+    e.append(make("p", { className: "words", textContent: visible(typeof prompt === "string" ? prompt : prompt.text ?? pretty(prompt)) }));
     e.append(button("Yes", send("yes")), " ", button("No", send("no")));
   }
   show("pause " + id, e);
   e.querySelector("button").focus();
 }
 
-function approval(q, e, button, send) {
-  const args = make("textarea", { value: pretty(q.arguments), rows: 4, hidden: true });
+// Invisible characters could make a question look like another. The escapes are valid in JSON.
+const invisible = /(?![\n\t])[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+const visible = (text) => text.replace(invisible, (c) => c.split("").map((u) => "\\u" + u.charCodeAt(0).toString(16).padStart(4, "0")).join(""));
+
+function approval(c, e, button, send) {
+  const q = c.question;
+  const args = make("textarea", { value: visible(pretty(q.arguments)), rows: 4, hidden: true });
   args.setAttribute("aria-label", "Arguments");
   const reason = make("input", { placeholder: "Reason, if you say no" });
   reason.setAttribute("aria-label", "Reason, if you say no");
   const decide = (d) => send({ ...d, hash: q.hash })();
-  e.append(make("p", {}, "May ", make("strong", { textContent: q.tool }), ` be called? ${q.description}`));
-  if (q.problem) e.append(make("p", { className: "failed", textContent: q.problem }));
-  e.append(make("pre", { textContent: pretty(q.arguments) }), args, reason);
+  e.append(make("p", {}, "May ", make("strong", { textContent: visible(q.tool) }), " be called?"));
+  e.append(make("pre", { textContent: c.prompt }), args, reason); // the text of the question, from the server
   e.append(make("p", {},
     button("Approve", () => {
       if (args.hidden) return decide({ verdict: "approve" });

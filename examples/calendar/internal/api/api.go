@@ -125,7 +125,7 @@ func (a *api) show(w http.ResponseWriter, r *http.Request) error {
 
 // asked is a pause with the question that is open there, and its id.
 func asked(c agent.Chunk, snap *graph.Snapshot) agent.Chunk {
-	if open := assistant.PendingConfirmation.Get(snap); open != nil && c.Pause != nil {
+	if open := assistant.Waiting(snap); open != nil && c.Pause != nil {
 		p := *c.Pause
 		p.ID = open.ID
 		c.Text, c.Pause = open.Message, &p
@@ -144,12 +144,12 @@ func (a *api) message(w http.ResponseWriter, r *http.Request) error {
 	if err := web.Read(w, r, &in, maxBody); err != nil {
 		return err
 	}
-	switch open := assistant.PendingConfirmation.Get(snap); {
+	switch open := assistant.Waiting(snap); {
 	case strings.TrimSpace(in.Message) == "":
 		return web.Invalid(map[string]string{"message": "it is empty"})
 	case snap.Done():
 		return send(w, r, t, assistant.Ask(r.PathValue("id"), in.Message, time.Now())...)
-	case len(snap.Pauses) > 0 && open != nil:
+	case open != nil:
 		return send(w, r, t, open.Answer(in.Message)...)
 	}
 	return web.Refuse(http.StatusConflict, "The run before this one is not finished. Resume it first.")
@@ -167,8 +167,8 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request) error {
 	if err := web.Read(w, r, &in, maxBody); err != nil {
 		return err
 	}
-	open := assistant.PendingConfirmation.Get(snap)
-	if open == nil || len(snap.Pauses) == 0 || in.ID != open.ID {
+	open := assistant.Waiting(snap)
+	if open == nil || in.ID != open.ID {
 		return graph.ErrNoQuestion
 	}
 	return send(w, r, t, open.Answer(in.Answer)...)

@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -139,9 +140,13 @@ func (a *assistant) route(ctx context.Context, s state.View) (state.Update, erro
 	if err != nil {
 		return nil, err
 	}
+	questions, err := plan.Questions(ctx, a.tools, actions, tools.Destructive())
+	if err != nil && !errors.Is(err, plan.ErrInvalid) { // the execution reports an invalid plan
+		return nil, err
+	}
 	var parts []string
 	for _, action := range actions {
-		parts = append(parts, a.describe(ctx, action))
+		parts = append(parts, tools.VisibleLine(a.describe(ctx, action)))
 	}
 	text := "This will " + parts[0] + ". Confirm? (yes/no)"
 	if len(parts) > 1 {
@@ -149,7 +154,7 @@ func (a *assistant) route(ctx context.Context, s state.View) (state.Update, erro
 	}
 	return state.Update{
 		ExecutionMode.Put(Confirm), ConfirmationMessage.Put(text),
-		PendingConfirmation.Put(&Confirmation{ID: id, Message: text, Actions: actions}),
+		PendingConfirmation.Put(&Confirmation{ID: id, Message: text, Actions: actions, Questions: questions}),
 	}, nil
 }
 
@@ -181,7 +186,8 @@ func (a *assistant) confirm(_ context.Context, s state.View) (state.Update, erro
 	case !agreed(said):
 		return state.Update{PendingConfirmation.Put(nil), Actions.Overwrite(nil)}, nil
 	}
-	return state.Update{PendingConfirmation.Put(nil)}, nil
+	yes := Answer{To: said.To, Text: said.Text, Approved: pending.Questions}
+	return state.Update{PendingConfirmation.Put(nil), UserConfirmation.Put(&yes)}, nil
 }
 
 // byAnswer chooses the node after confirm_actions, which itself asks again.
@@ -205,12 +211,26 @@ func agreed(said *Answer) bool {
 
 // execute runs the actions, each at most 30 seconds and five at a time unless
 // told otherwise. Its results are stored one by one, so that what a killed run
-// has done is not done again.
+// has done is not done again. The yes to the plan is for the calls that the question
+// showed; it asks about each other destructive call when its arguments are known.
 func (a *assistant) execute(parallel int) graph.NodeFunc {
-	run := plan.Node(a.tools, Actions, Results, tools.Options{
-		MaxParallel: parallel, Timeout: 30 * time.Second, Once: graph.Once[llm.Message], Emit: graph.Emit,
-	})
+	run := func(ctx context.Context, s state.View) (state.Update, error) {
+		var approved []tools.Question
+		if said := UserConfirmation.Get(s); said != nil {
+			approved = said.Approved
+		}
+		return plan.Node(a.tools, Actions, Results, tools.Options{
+			MaxParallel: parallel, Timeout: 30 * time.Second, Once: graph.Once[llm.Message], Emit: graph.Emit,
+			Approval: tools.Approval{Rule: tools.Destructive(), Ask: plan.Approved(approved, a.askLate)},
+		})(ctx, s)
+	}
 	return node.Recover(func(_ context.Context, _ state.View, err error) (state.Update, error) {
 		return state.Update{Error.Put(err.Error())}, nil
 	}, run)
+}
+
+// askLate asks about one call of a running plan.
+func (a *assistant) askLate(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
+	text := a.describe(ctx, tools.Action{ID: q.CallID, Tool: q.Tool, Arguments: q.Arguments})
+	return askLate.WaitKey(ctx, key, lateQuestion{"This will " + tools.VisibleLine(text) + ". Confirm? (yes/no)", q})
 }

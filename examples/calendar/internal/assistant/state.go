@@ -58,12 +58,56 @@ type Confirmation struct {
 	ID      string         `json:"id"`
 	Message string         `json:"message"`
 	Actions []tools.Action `json:"actions"`
+	// Questions are about the calls whose arguments are known.
+	Questions []tools.Question `json:"questions,omitempty"`
+}
+
+// A lateQuestion is about a call of a running plan. Its arguments contain the result of
+// another action, or have changed since the user said yes to the plan.
+type lateQuestion struct {
+	Message  string         `json:"message"`
+	Question tools.Question `json:"question"`
+}
+
+var askLate = graph.NewInterrupt[lateQuestion, tools.Decision]("confirm_call")
+
+// An Open is a question that waits for the user.
+type Open struct {
+	ID, Message string
+	// Answer returns the input with which the conversation goes on. Anything but a yes is a
+	// no.
+	Answer func(text string) []state.Write
+}
+
+// Waiting returns the question that is open, or nil: that of the plan, or that of a call.
+func Waiting(s *graph.Snapshot) *Open {
+	if s == nil || len(s.Pauses) == 0 {
+		return nil
+	}
+	if c := PendingConfirmation.Get(s); c != nil {
+		return &Open{c.ID, c.Message, c.Answer}
+	}
+	open, err := askLate.Open(s)
+	if err != nil || len(open) == 0 {
+		return nil
+	}
+	q := open[0]
+	return &Open{q.ID, q.Prompt.Message, func(text string) []state.Write {
+		decision := q.Prompt.Question.Reject("")
+		if agreed(&Answer{Text: text}) {
+			decision = q.Prompt.Question.Approve()
+		}
+		return []state.Write{askLate.Answer(q.ID, decision)}
+	}}
 }
 
 // An Answer is what the user said to a confirmation.
 type Answer struct {
 	To   string `json:"to"` // the id of the confirmation
 	Text string `json:"text"`
+	// Approved are the questions about calls that the user saw. The node confirm_actions
+	// adds them to a yes.
+	Approved []tools.Question `json:"approved,omitempty"`
 }
 
 // Ask is the input of a turn: what the user says in a session at a time, whose

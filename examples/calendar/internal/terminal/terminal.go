@@ -82,12 +82,12 @@ func (t *Terminal) find(ctx context.Context) (err error) {
 
 // say begins a turn, or answers the question that is open.
 func (t *Terminal) say(ctx context.Context, text string) error {
-	waits := t.here != nil && len(t.here.Pauses) > 0 && assistant.PendingConfirmation.Get(t.here) != nil
+	open := assistant.Waiting(t.here)
 	switch {
 	case t.here == nil || t.here.Done() || t.Drop:
 		return t.run(ctx, t.thread, t.ask(text)...)
-	case waits:
-		return t.run(ctx, t.thread, assistant.PendingConfirmation.Get(t.here).Answer(text)...)
+	case open != nil:
+		return t.run(ctx, t.thread, open.Answer(text)...)
 	}
 	return command.Wrong("the request before this one is not finished: run it without a message to go on, or ask with -drop")
 }
@@ -150,7 +150,7 @@ func (t *Terminal) run(ctx context.Context, from *graph.Thread, writes ...state.
 
 // waits shows the question that is open, if any.
 func (t *Terminal) waits() {
-	if c := assistant.PendingConfirmation.Get(t.here); c != nil && len(t.here.Pauses) > 0 {
+	if c := assistant.Waiting(t.here); c != nil {
 		fmt.Fprintln(t.Out, c.Message)
 	}
 }

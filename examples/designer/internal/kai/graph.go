@@ -61,7 +61,7 @@ func CreateAgentGraph(model llm.Model, set *tools.Set, o Options) (*graph.Graph,
 	// Without Once an approval stays good when the process dies after it: the call is made again,
 	// and what the tools do is done once by its key.
 	k.call = tools.Options{Emit: graph.Emit, Approval: tools.Approval{
-		Rule: func(_ tools.Tool, c llm.ToolCall) bool { return k.critical(c) },
+		Rule: tools.RuleFunc(func(_ tools.Tool, c llm.ToolCall) bool { return k.critical(c) }),
 		Ask: func(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
 			return agent.Approval.WaitKey(ctx, key, q)
 		},

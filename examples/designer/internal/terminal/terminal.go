@@ -18,6 +18,7 @@ import (
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/tools"
 )
 
 // A Terminal is the user's end.
@@ -156,7 +157,7 @@ func (t Terminal) show(chunks iter.Seq2[kai.Chunk, error]) error {
 		case kai.JobStarted:
 			fmt.Fprintf(t.Out, "[scene %s, %s]\n", chunk.Job.ID, chunk.Job.Status)
 		case agent.ChunkApproval:
-			fmt.Fprintf(t.Out, "May %s be called with %s?\nAnswer \"yes\", or \"no\" and a reason.\n", chunk.Question.Tool, chunk.Question.Arguments)
+			fmt.Fprintf(t.Out, "May %s be called with this?\n%s\nAnswer \"yes\", or \"no\" and a reason.\n", tools.VisibleLine(chunk.Question.Tool), chunk.Prompt)
 		case agent.ChunkEnd:
 			r := chunk.Result
 			fmt.Fprintf(t.Out, "\n(%s, %d iterations, %d tokens, turn %d)\n", r.Reason, r.Iterations, r.TotalTokens, r.Turns)

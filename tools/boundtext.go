@@ -1,0 +1,176 @@
+package tools
+
+import (
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A BoundValue is a value of the program with which a call runs, as a [Question]
+// shows it. The model does not set it; see [Bound].
+type BoundValue struct {
+	// Name is the name of the field or of the argument.
+	Name string `json:"name"`
+	// Text is the value as text, cut after 200 characters. It is the result of the
+	// value's method Redacted or String, if it has one. The text of a secret value
+	// may be empty.
+	Text string `json:"text,omitempty"`
+	// Secret reports that the value has a method Redacted.
+	Secret bool `json:"secret,omitempty"`
+}
+
+// ErrBoundText is returned when a call needs approval and one of its [Bound] values
+// has no text that identifies it, such as a pointer to a database connection. Give
+// the type a method String() string.
+var ErrBoundText = errors.New("a bound value has no text that identifies it")
+
+// maxBoundText is the maximum number of characters in [BoundValue].Text.
+const maxBoundText = 200
+
+// describeBound returns a bound value for a question, and the exact text that an
+// approval binds.
+func describeBound(name string, value any, pointer any) (shown BoundValue, exact string, err error) {
+	shown.Name = name
+	text, named := "", false
+	switch v := methods(value, pointer).(type) {
+	case interface{ Redacted() string }:
+		text, named, shown.Secret = v.Redacted(), true, true
+	case fmt.Stringer:
+		text, named = v.String(), true
+	}
+	exact, err = exactText(reflect.ValueOf(value))
+	switch {
+	case err != nil && (!named || text == ""):
+		return shown, "", fmt.Errorf("%w: %s: %w; give %T a method String() string", ErrBoundText, name, err, value)
+	case err != nil:
+		exact = text
+	case !named:
+		text = exact
+		if v := reflect.ValueOf(value); v.Kind() == reflect.String {
+			text = v.String()
+		}
+	}
+	shown.Text = shortened(text, maxBoundText)
+	return shown, exact, nil
+}
+
+// methods returns the value or the pointer to it, whichever has a method that
+// describes the value.
+func methods(value, pointer any) any {
+	for _, v := range []any{value, pointer} {
+		switch v.(type) {
+		case interface{ Redacted() string }, fmt.Stringer:
+			return v
+		}
+	}
+	return nil
+}
+
+func shortened(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+// exactText returns a text that differs for values that differ. It reads fields that
+// are not exported, because JSON would leave them out.
+func exactText(v reflect.Value) (string, error) {
+	var b strings.Builder
+	err := writeExact(&b, v, 0)
+	return b.String(), err
+}
+
+// maxExactDepth bounds the nesting of a value, which may contain itself.
+const maxExactDepth = 50
+
+func writeExact(b *strings.Builder, v reflect.Value, depth int) error {
+	if depth > maxExactDepth {
+		return errors.New("it is nested too deeply")
+	}
+	if done, err := writeMarshalled(b, v); done {
+		return err
+	}
+	switch v.Kind() {
+	case reflect.Invalid:
+		b.WriteString("null")
+	case reflect.Bool:
+		b.WriteString(strconv.FormatBool(v.Bool()))
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		b.WriteString(strconv.FormatInt(v.Int(), 10))
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		b.WriteString(strconv.FormatUint(v.Uint(), 10))
+	case reflect.Float32, reflect.Float64:
+		b.WriteString(strconv.FormatFloat(v.Float(), 'g', -1, 64))
+	case reflect.String:
+		b.WriteString(strconv.Quote(v.String()))
+	case reflect.Pointer, reflect.Interface:
+		if v.Kind() == reflect.Interface && !v.IsNil() {
+			fmt.Fprintf(b, "%s ", v.Elem().Type())
+		}
+		return writeExact(b, v.Elem(), depth+1)
+	case reflect.Struct, reflect.Slice, reflect.Array, reflect.Map:
+		return writeExactParts(b, v, depth)
+	default:
+		return fmt.Errorf("a %s cannot be compared", v.Kind())
+	}
+	return nil
+}
+
+// writeMarshalled writes a value that encodes itself. It reports whether v is one.
+func writeMarshalled(b *strings.Builder, v reflect.Value) (done bool, err error) {
+	if !v.IsValid() || !v.CanInterface() || v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer && v.IsNil() {
+		return false, nil
+	}
+	switch v.Interface().(type) {
+	case json.Marshaler, encoding.TextMarshaler:
+		text, err := json.Marshal(v.Interface())
+		b.Write(text)
+		return true, err
+	}
+	return false, nil
+}
+
+func writeExactParts(b *strings.Builder, v reflect.Value, depth int) error {
+	var parts []string
+	add := func(name string, part reflect.Value) error {
+		var inner strings.Builder
+		if name != "" {
+			inner.WriteString(name + ": ")
+		}
+		err := writeExact(&inner, part, depth+1)
+		parts = append(parts, inner.String())
+		return err
+	}
+	open, end := "{", "}"
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if err := add(v.Type().Field(i).Name, v.Field(i)); err != nil {
+				return err
+			}
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			name, err := exactText(key)
+			if err = errors.Join(err, add(name, v.MapIndex(key))); err != nil {
+				return err
+			}
+		}
+		slices.Sort(parts)
+	default:
+		open, end = "[", "]"
+		for i := range v.Len() {
+			if err := add("", v.Index(i)); err != nil {
+				return err
+			}
+		}
+	}
+	b.WriteString(open + strings.Join(parts, ", ") + end)
+	return nil
+}
