@@ -125,6 +125,10 @@ browser: ## use the examples' pages in headless Chromium (needs chromium; WEFT_S
 interop: ## exchange messages with the real LangChain of npm and PyPI (needs node, npm and python3)
 	WEFT_INTEROP=1 $(GO) test ./internal/interop -count=1 -v -timeout=15m
 
+.PHONY: transfer
+transfer: ## copy a memory of 500,000 rows from SQLite to PostgreSQL and back (3 minutes)
+	WEFT_TRANSFER=1 $(GO) test ./memory/transfer -run='^TestLarge' -count=1 -v -timeout=60m
+
 .PHONY: recall
 recall: ## measure what memory finds, among texts of Debian (downloads 38 MB once; needs xz)
 	WEFT_RECALL=1 $(GO) test ./memory/internal/recall -run='^TestRecall$$' -count=1 -v -timeout=60m

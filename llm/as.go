@@ -3,207 +3,201 @@ package llm
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/weft-go/weft/llm/internal/shape"
 )
 
-// As asks a model for an answer of type T: a struct, a slice, a map, or anything
-// else that JSON can be read into. It returns the answer and what it cost.
+// As asks a model for an answer of type T: a struct, a slice, a map, or any other type
+// that JSON can be read into. It returns the answer and the usage of all its requests.
 //
 //	type Verdict struct {
 //		Score  int    `json:"score" jsonschema:"0 to 10"`
-//		Reason string `json:"reason"`
+//		Grade  string `json:"grade" enum:"good,bad"`
+//		Reason string `json:"reason,omitempty"`
 //	}
 //	verdict, usage, err := llm.As[Verdict](ctx, model, request)
 //
-// A JSON Schema is made of T: a field is required unless it is a pointer, a map,
-// an interface or has omitempty or omitzero, and its jsonschema tag describes it. The model
-// is made to answer by calling a tool of that schema, which every provider of
-// tools knows; with r.Format of type [FormatSchema] or [FormatJSON] it is told
-// to write JSON instead. A schema given in r.Format is sent in place of T's. An
-// answer is found in a text too, when the model says it there.
+// The schema of T is inferred as for the arguments of a tool: a field is required unless it
+// is a pointer or has omitempty or omitzero, its jsonschema tag is its description, and its
+// enum tag lists its values. [OneOf] makes a struct a union.
 //
-// What comes back is checked strictly against T's schema, decoded, and when *T
-// has a method Validate() error, asked that. When something is wrong the model
-// is shown what it is and asked once more; then As gives up with an error that
-// wraps [ErrMalformed] and says what is still wrong. T may be a pointer to a type
-// with such a method. A T that can not be read from JSON is an [ErrInvalid]. Otherwise As fails as [Generate] does. The usage
-// is that of both turns, of a turn that failed too as far as it is known.
+// By default the model answers by calling a tool with this schema; see [AnswerTool]. If
+// r.Format has the type [FormatSchema] or [FormatJSON], the model writes JSON instead.
+// The model gets r.Format.Schema, if it is set, in place of the schema of T. As also
+// accepts an answer that the model writes as text.
+//
+// The answer is checked against the schema of T. If *T has the method Validate() error,
+// or T is a pointer to such a type, it must return nil. If the answer does not fit, As
+// tells the model the problems and asks once more. If the second answer does not fit
+// either, the error is an [*AnswerError] that wraps [ErrMalformed]. If T cannot be read
+// from JSON, the error wraps [ErrInvalid]. Otherwise As fails like [Generate].
 func As[T any](ctx context.Context, m Model, r Request) (T, Usage, error) {
 	var answer T
 	q, err := newQuestion(reflect.TypeFor[T](), r)
 	if err != nil {
-		return answer, Usage{}, fmt.Errorf("llm: as: %w: %w", err, ErrInvalid)
+		return answer, Usage{}, err
 	}
-	var usage Usage
-	var problems []string
-	for range 2 {
-		reply, spent, err := generate(ctx, m, q.request)
-		usage = usage.Add(spent)
-		if err != nil {
-			return *new(T), usage, err
-		}
-		answer = *new(T)
-		if problems = q.read(reply, &answer); len(problems) == 0 {
-			return answer, usage, nil
-		}
-		q.correct(reply, problems)
+	usage, err := q.ask(ctx, m, &answer)
+	if err != nil {
+		return *new(T), usage, err
 	}
-	return *new(T), usage, fmt.Errorf("llm: as %T: %s: %w", answer, strings.Join(problems, "; "), ErrMalformed)
+	return answer, usage, nil
 }
 
-// generate is [Generate], and says what a reply cost that came to nothing.
-func generate(ctx context.Context, m Model, r Request) (reply Message, spent Usage, err error) {
-	for chunk, err := range Stream(ctx, m, r, &reply) {
-		if err != nil {
-			return Message{}, spent, err
-		}
-		if chunk.Usage != nil {
-			spent = *chunk.Usage
-		}
-	}
-	return reply, spent, nil
-}
-
-// A question is a request for an answer of a shape.
+// A question is a request for an answer.
 type question struct {
+	*form
 	request Request
-	shape   *shape.Shape
-	wrapped bool   // the answer is in a field of an object
-	tool    string // that the model calls to answer; empty when it writes JSON
+	tool    string // the tool that the model calls to answer; empty if it writes JSON
 }
-
-// wrapping is the field that holds an answer which is no object.
-const wrapping = "answer"
 
 func newQuestion(t reflect.Type, r Request) (*question, error) {
-	s, err := shape.Of(t)
+	f, err := newForm(t)
 	if err != nil {
 		return nil, err
 	}
-	q := &question{request: r, shape: s}
-	if s.Kind != shape.Object {
-		q.shape, q.wrapped = shape.Wrap(wrapping, s), true
-	}
-	schema := q.shape.Schema()
+	q := &question{form: f, request: r}
+	text := f.schema.Text()
 	if r.Format.Schema != nil {
-		schema = r.Format.Schema
+		text = r.Format.Schema
 	}
 	if r.Format.Type == FormatText {
-		q.useTool(schema)
+		q.useTool(text)
 		return q, nil
 	}
 	if r.Format.Type == FormatSchema {
-		q.request.Format.Schema = schema
+		q.request.Format.Schema = text
 	}
-	// Not every provider takes a schema, and some want JSON to be spoken of.
-	told := System("Answer with a JSON object that fits this JSON Schema, and with nothing else:\n" + string(schema))
+	// Some providers ignore a schema, and some require that the prompt mentions JSON.
+	told := System("Answer with a JSON object that fits this JSON Schema, and with nothing else:\n" + string(text))
 	q.request.Messages = append([]Message{told}, r.Messages...)
 	return q, nil
 }
 
-// useTool has the model answer by a tool beside those it has, whose calls the
-// conversation may hold.
+// useTool adds the tool with which the model answers. It keeps the other tools, because
+// the conversation may have calls of them.
 func (q *question) useTool(schema json.RawMessage) {
 	q.tool = q.request.Format.Name
 	if q.tool == "" {
-		q.tool = "answer"
+		q.tool = answerName
 	}
 	for slices.ContainsFunc(q.request.Tools, func(t ToolSpec) bool { return t.Name == q.tool }) {
 		q.tool += "_"
 	}
 	q.request.Format = Format{}
-	q.request.Tools = append(slices.Clip(q.request.Tools), ToolSpec{
-		Name:        q.tool,
-		Description: "Gives the answer. Call it once, with the whole answer.",
-		Schema:      schema,
-	})
+	q.request.Tools = append(slices.Clip(q.request.Tools), answerSpec(q.tool, schema))
 	q.request.ToolChoice = ToolChoice{Mode: ToolsRequired, Name: q.tool}
 }
 
-// read decodes a reply into what answer points to, and returns the problems.
-func (q *question) read(reply Message, answer any) []string {
-	text, problem := q.find(reply)
-	if problem != "" {
-		return []string{problem}
-	}
-	value, problems := q.shape.Check(text)
-	if len(problems) > 0 && q.wrapped {
-		// In a text, many models leave the wrapping out.
-		if bare, others := q.shape.Fields[0].Shape.Check(text); len(others) == 0 {
-			value, problems = encode(object{wrapping: bare}), nil
-		}
-	}
-	if len(problems) > 0 {
-		return problems
-	}
-	if q.wrapped {
-		var inside object
-		if err := json.Unmarshal(value, &inside); err != nil {
-			return []string{err.Error()}
-		}
-		value = inside[wrapping]
-	}
-	if err := json.Unmarshal(value, answer); err != nil {
-		return []string{wording(err)}
-	}
-	if err := validate(answer); err != nil {
-		return []string{err.Error()}
-	}
-	return nil
-}
-
-// validate asks the answer itself, which may be a pointer to what can say.
-func validate(answer any) error {
-	for v := reflect.ValueOf(answer); v.Kind() == reflect.Pointer && !v.IsNil(); v = v.Elem() {
-		if judge, ok := v.Interface().(interface{ Validate() error }); ok {
-			return judge.Validate()
-		}
-	}
-	return nil
-}
-
-// wording says what is wrong without the names of Go types.
-func wording(err error) string {
-	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field != "" {
-		return fmt.Sprintf("%s: %s does not fit", e.Field, e.Value)
-	}
-	return strings.TrimPrefix(err.Error(), "json: ")
-}
-
-// find returns the JSON of an answer.
-func (q *question) find(reply Message) (text []byte, problem string) {
-	for _, call := range reply.ToolCalls {
+// ask asks for an answer, at most twice, and decodes it into the value to which answer
+// points.
+func (q *question) ask(ctx context.Context, m Model, answer any) (Usage, error) {
+	var usage Usage
+	var failure *AnswerError
+	for range 2 {
+		reply, said, spent, err := generate(ctx, m, q.request)
+		usage = usage.Add(spent)
 		switch {
-		case call.Name != q.tool || q.tool == "":
-		case call.Invalid != "":
-			return nil, "the arguments are not JSON: " + call.Invalid
+		case err == nil:
+		case said != "":
+			return usage, &AnswerError{Type: q.t.String(), Text: said, Err: err}
+		case failure != nil:
+			failure.Err = err
+			return usage, failure
 		default:
-			return []byte(call.Text()), ""
+			return usage, err
 		}
+		text, problems := q.read(reply, answer)
+		if len(problems) == 0 {
+			return usage, nil
+		}
+		failure = q.failure(text, problems)
+		q.correct(reply, problems)
 	}
-	said := strings.TrimSpace(reply.Text())
-	switch {
-	case said != "":
-		return within(said), ""
-	case q.tool != "":
-		return nil, "there is no answer; call the tool " + q.tool
-	default:
-		return nil, "there is no answer; write JSON"
-	}
+	return usage, failure
 }
 
-// within returns the JSON in a text that may say more than that.
-func within(said string) []byte {
-	if json.Valid([]byte(said)) {
-		return []byte(said)
+// generate is like [Generate]. It also returns the usage, and the text and arguments that
+// a failed stream had before its error.
+func generate(ctx context.Context, m Model, r Request) (reply Message, said string, spent Usage, err error) {
+	var text strings.Builder
+	for chunk, err := range Stream(ctx, m, r, &reply) {
+		if err != nil {
+			return Message{}, text.String(), spent, err
+		}
+		if chunk.Kind == ChunkText {
+			text.WriteString(chunk.Text)
+		}
+		text.WriteString(chunk.ToolCall.Arguments)
+		if chunk.Usage != nil {
+			spent = *chunk.Usage
+		}
 	}
-	if _, after, ok := strings.Cut(said, "```"); ok {
+	return reply, "", spent, nil
+}
+
+// read decodes a reply into the value to which answer points. It returns the text that it
+// took for the answer, and the problems of the text.
+func (q *question) read(reply Message, answer any) (text string, problems []string) {
+	for _, call := range reply.ToolCalls {
+		if q.tool != "" && call.Name == q.tool {
+			return call.Text(), q.readCall(call, answer)
+		}
+	}
+	text = reply.Text()
+	said := []byte(strings.TrimSpace(text))
+	switch {
+	case len(said) == 0 && q.tool != "":
+		return text, []string{"there is no answer; call the tool " + q.tool}
+	case len(said) == 0:
+		return text, []string{"there is no answer; write JSON"}
+	}
+	said = within(said)
+	if name, arguments, ok := q.writtenCall(said); ok {
+		if q.tool == "" {
+			return text, []string{fmt.Sprintf("the text is a call of the tool %q; write the answer itself", name)}
+		}
+		if name != q.tool {
+			return text, []string{fmt.Sprintf("the text is a call of the tool %q; call the tool %s to answer", name, q.tool)}
+		}
+		said = arguments
+	}
+	return text, q.decode(said, answer)
+}
+
+// writtenCall returns the name and the arguments of a tool call that a model wrote as text
+// instead of making it. A text is not a call if the request has no tools, or if the answer
+// itself has these fields.
+func (q *question) writtenCall(text []byte) (name string, arguments json.RawMessage, ok bool) {
+	var object map[string]json.RawMessage
+	if len(q.request.Tools) == 0 || json.Unmarshal(text, &object) != nil {
+		return "", nil, false
+	}
+	arguments, ok = object["arguments"]
+	if !ok || json.Unmarshal(object["name"], &name) != nil || q.schema.Has("name") && q.schema.Has("arguments") {
+		return "", nil, false
+	}
+	for key := range object {
+		if !slices.Contains([]string{"id", "type", "name", "arguments"}, key) {
+			return "", nil, false
+		}
+	}
+	var quoted string // some models write the arguments as a string
+	if json.Unmarshal(arguments, &quoted) == nil {
+		arguments = json.RawMessage(quoted)
+	}
+	return name, arguments, true
+}
+
+// within returns the JSON in a text, or the text if it finds none.
+func within(said []byte) []byte {
+	if json.Valid(said) {
+		return said
+	}
+	text := string(said)
+	if _, after, ok := strings.Cut(text, "```"); ok {
 		block, _, _ := strings.Cut(after, "```")
 		block = strings.TrimPrefix(strings.TrimSpace(block), "json")
 		if json.Valid([]byte(block)) {
@@ -211,15 +205,15 @@ func within(said string) []byte {
 		}
 	}
 	for _, pair := range []string{"{}", "[]"} {
-		from, to := strings.IndexByte(said, pair[0]), strings.LastIndexByte(said, pair[1])
-		if from >= 0 && from < to && json.Valid([]byte(said[from:to+1])) {
-			return []byte(said[from : to+1])
+		from, to := strings.IndexByte(text, pair[0]), strings.LastIndexByte(text, pair[1])
+		if from >= 0 && from < to && json.Valid(said[from:to+1]) {
+			return said[from : to+1]
 		}
 	}
-	return []byte(said)
+	return said
 }
 
-// correct has the next request show the model what is wrong with its reply.
+// correct adds a reply and its problems to the next request.
 func (q *question) correct(reply Message, problems []string) {
 	wrong := "This does not fit: " + strings.Join(problems, "; ") + "."
 	messages := slices.Clip(q.request.Messages)

@@ -29,6 +29,6 @@
 //     [ErrRateLimit], which says whether it is worth retrying. A call that was
 //     cancelled wraps ctx.Err().
 //
-// The package compiles nothing but the standard library. Package llmtest holds
+// The package compiles the standard library and jsonschema-go. Package llmtest holds
 // models for tests.
 package llm

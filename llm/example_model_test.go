@@ -38,6 +38,40 @@ func ExampleAs() {
 	// tool: This does not fit: chance: want an integer, got the string "high". Call the tool again with the whole answer.
 }
 
+func ExampleOneOf() {
+	type search struct {
+		Query string `json:"query"`
+	}
+	type report struct {
+		Text string `json:"text"`
+	}
+	type step struct {
+		_      llm.OneOf
+		Search *search `json:"search" jsonschema:"look for more sources"`
+		Report *report `json:"report" jsonschema:"the sources are sufficient"`
+	}
+	// The first answer has both fields.
+	model := llmtest.NewScript(
+		llmtest.Call("answer", `{"search":{"query":"rain"},"report":{"text":"?"}}`),
+		llmtest.Call("answer", `{"search":{"query":"rain"}}`),
+	)
+	next, _, err := llm.As[step](context.Background(), model, question)
+	if err != nil {
+		panic(err)
+	}
+	switch {
+	case next.Search != nil:
+		fmt.Println("search:", next.Search.Query)
+	case next.Report != nil:
+		fmt.Println("report:", next.Report.Text)
+	}
+	told := model.Requests()[1].Messages
+	fmt.Println(told[len(told)-1])
+	// Output:
+	// search: rain
+	// tool: This does not fit: the answer: want an object with exactly one of the fields search, report, got the fields report, search. Call the tool again with the whole answer.
+}
+
 func ExampleRetry() {
 	busy := &llm.Error{Kind: llm.ErrOverloaded, Provider: "example", Status: 529}
 	flaky := llmtest.NewScript(llmtest.Fail(busy), llmtest.Fail(busy), llmtest.Say("No."))

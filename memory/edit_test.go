@@ -136,7 +136,7 @@ func TestStoredAgainForLonger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(t, memory.Options{})
-		soon, later := memory.Fact{Content: "the office is closed"}, memory.Fact{Content: "the lift works"}
+		soon, later := memory.Fact{Content: "the office is closed", Trust: memory.Stated}, memory.Fact{Content: "the lift works", Trust: memory.Stated}
 		first, second := soon, later
 		first.ExpiresAt, second.ValidFrom = time.Now().Add(time.Hour), time.Now().Add(time.Hour)
 		for _, facts := range [][]memory.Fact{{first, second}, {soon, later}} {
@@ -159,10 +159,10 @@ func TestStoreTakenID(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})
 	id := store(t, m, ann, "one")[0]
-	if stored, err := m.Store(t.Context(), ann, memory.Fact{ID: id, Content: "One."}); err != nil || !stored[0].Existed {
+	if stored, err := m.Store(t.Context(), ann, memory.Fact{ID: id, Content: "one.", Trust: memory.Stated}); err != nil || !stored[0].Existed {
 		t.Errorf("the same: got %+v, %v", stored, err)
 	}
-	if _, err := m.Store(t.Context(), ann, memory.Fact{ID: id, Content: "two"}); !errors.Is(err, memory.ErrConflict) {
+	if _, err := m.Store(t.Context(), ann, memory.Fact{ID: id, Content: "two", Trust: memory.Stated}); !errors.Is(err, memory.ErrConflict) {
 		t.Errorf("another text: got %v", err)
 	}
 }

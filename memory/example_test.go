@@ -17,8 +17,8 @@ func Example() {
 	}
 	ann := memory.Scope{User: "ann"}
 	_, err = m.Store(ctx, ann,
-		memory.Fact{Kind: memory.Preference, Content: "Ann drinks tea, never coffee"},
-		memory.Fact{Content: "Ann's dog is called Rex"},
+		memory.Fact{Kind: memory.Preference, Content: "Ann drinks tea, never coffee", Trust: memory.Stated},
+		memory.Fact{Content: "Ann's dog is called Rex", Trust: memory.Stated},
 	)
 	if err != nil {
 		panic(err)
@@ -40,8 +40,8 @@ func ExampleMemory_Store() {
 	if err != nil {
 		panic(err)
 	}
-	for _, content := range []string{"Ann likes tea.", "ann likes TEA", "Ann likes green tea"} {
-		stored, err := m.Store(ctx, memory.Scope{User: "ann"}, memory.Fact{Content: content})
+	for _, content := range []string{"Ann likes tea.", "Ann likes  tea", "Ann likes green tea"} {
+		stored, err := m.Store(ctx, memory.Scope{User: "ann"}, memory.Fact{Content: content, Trust: memory.Stated})
 		if err != nil {
 			panic(err)
 		}
@@ -49,7 +49,7 @@ func ExampleMemory_Store() {
 	}
 	// Output:
 	// Ann likes tea. false
-	// ann likes TEA true
+	// Ann likes  tea true
 	// Ann likes green tea false
 }
 
@@ -61,12 +61,12 @@ func ExampleMemory_Supersede() {
 	}
 	ann := memory.Scope{User: "ann"}
 	march := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	stored, err := m.Store(ctx, ann, memory.Fact{Content: "Ann lives in Athens", ValidFrom: march})
+	stored, err := m.Store(ctx, ann, memory.Fact{Content: "Ann lives in Athens", ValidFrom: march, Trust: memory.Stated})
 	if err != nil {
 		panic(err)
 	}
 	june := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	if _, err := m.Supersede(ctx, ann, memory.Fact{Content: "Ann lives in Oslo", ValidFrom: june}, stored[0].ID); err != nil {
+	if _, err := m.Supersede(ctx, ann, memory.Fact{Content: "Ann lives in Oslo", ValidFrom: june, Trust: memory.Stated}, stored[0].ID); err != nil {
 		panic(err)
 	}
 	for _, at := range []time.Time{{}, march.AddDate(0, 1, 0)} {
@@ -89,8 +89,8 @@ func ExampleWhere() {
 	}
 	ann := memory.Scope{User: "ann"}
 	_, err = m.Store(ctx, ann,
-		memory.Fact{Content: "Order of 9 cups", Metadata: []byte(`{"cups":9}`)},
-		memory.Fact{Content: "Order of 10 cups", Metadata: []byte(`{"cups":10}`)},
+		memory.Fact{Content: "Order of 9 cups", Metadata: []byte(`{"cups":9}`), Trust: memory.Stated},
+		memory.Fact{Content: "Order of 10 cups", Metadata: []byte(`{"cups":10}`), Trust: memory.Stated},
 	)
 	if err != nil {
 		panic(err)
@@ -113,7 +113,7 @@ func ExampleMemory_Forget() {
 		panic(err)
 	}
 	ann := memory.Scope{Tenant: "acme", Workspace: "design", User: "ann"}
-	if _, err := m.Store(ctx, ann, memory.Fact{Content: "Ann likes tea"}); err != nil {
+	if _, err := m.Store(ctx, ann, memory.Fact{Content: "Ann likes tea", Trust: memory.Stated}); err != nil {
 		panic(err)
 	}
 	all := memory.Scope{Tenant: "acme", User: "ann"}       // in every workspace

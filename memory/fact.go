@@ -37,24 +37,6 @@ func (k Kind) Validate() error {
 	return nil
 }
 
-// Trust says where a fact comes from, as far as it matters for using it.
-type Trust int8
-
-// The levels of trust.
-const (
-	Stated    Trust = iota // a user or a program said so
-	Inferred               // a model concluded it from what a user said
-	Untrusted              // it was in a document, a web page or a tool's output
-)
-
-// Validate returns [ErrInvalid] for a level that does not exist.
-func (t Trust) Validate() error {
-	if t < Stated || t > Untrusted {
-		return fmt.Errorf("trust %d: %w", t, ErrInvalid)
-	}
-	return nil
-}
-
 // A Fact is one thing that is remembered.
 type Fact struct {
 	// ID is a UUIDv7 that [Memory.Store] gives. A caller who gives one has to give
@@ -73,8 +55,8 @@ type Fact struct {
 	// beside each other help each other to be found.
 	Conversation string `json:"conversation,omitempty"`
 	Turn         int64  `json:"turn,omitempty"`
-	// Trust is [Stated] where a caller leaves it out: who stores what a model or a document
-	// said has to say so.
+	// Trust says how far the fact may be relied on. Its zero value is [Untrusted]: recall
+	// leaves such a fact out unless [Query.Untrusted] is set.
 	Trust Trust `json:"trust,omitempty"`
 	// Importance is between 0 and 1. Zero stands for 0.5.
 	Importance float64 `json:"importance"`

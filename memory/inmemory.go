@@ -37,21 +37,15 @@ type InMemory struct {
 type shelf struct {
 	scope  Scope
 	rows   map[string]*Record
-	valid  map[shelfKey]string // ids
+	keys   map[[16]byte][]string // the ids of the rows that have a key
 	events map[string][]Event
 	jobs   map[string]bool
 	undo   []func() // what takes back the changes of a call, in their order
 }
 
-// A shelfKey is what facts that say the same have in common. What is untrusted stands apart: it
-// must not keep a user from saying so.
-type shelfKey struct {
-	kind      Kind
-	key       [16]byte
-	untrusted bool
+func newShelf(s Scope) *shelf {
+	return &shelf{scope: s, rows: map[string]*Record{}, keys: map[[16]byte][]string{}, events: map[string][]Event{}, jobs: map[string]bool{}}
 }
-
-func (r *Record) shelfKey() shelfKey { return shelfKey{r.Kind, r.Key, r.Trust == Untrusted} }
 
 // NewInMemory returns an empty store.
 func NewInMemory(o InMemoryOptions) *InMemory {
@@ -68,7 +62,7 @@ func (m *InMemory) Apply(ctx context.Context, s Scope, changes []Change) ([]Appl
 	now := m.now()
 	f := m.shelves[s]
 	if f == nil {
-		f = &shelf{scope: s, rows: map[string]*Record{}, valid: map[shelfKey]string{}, events: map[string][]Event{}, jobs: map[string]bool{}}
+		f = newShelf(s)
 	}
 	if job := changes[0].Job; f.jobs[job] {
 		return make([]Applied, len(changes)), nil
@@ -89,7 +83,7 @@ func (m *InMemory) Apply(ctx context.Context, s Scope, changes []Change) ([]Appl
 		}
 		added = added || c.Kind == Add && !applied[i].Existed
 	}
-	if most := m.options.MaxFacts; added && most > 0 && len(f.valid) > most {
+	if most := m.options.MaxFacts; added && most > 0 && f.count(now) > most {
 		f.takeBack()
 		return nil, fmt.Errorf("more than %d facts in the scope %s: %w", most, s, ErrQuota)
 	}
@@ -97,6 +91,19 @@ func (m *InMemory) Apply(ctx context.Context, s Scope, changes []Change) ([]Appl
 	m.shelves[s] = f
 	return applied, nil
 }
+
+// count returns how many facts have not ended.
+func (f *shelf) count(now time.Time) (n int) {
+	for _, r := range f.rows {
+		if r.lasts(now) {
+			n++
+		}
+	}
+	return n
+}
+
+// lasts reports whether a fact has not ended.
+func (r *Record) lasts(now time.Time) bool { return r.ValidTo.IsZero() || r.ValidTo.After(now) }
 
 func (f *shelf) takeBack() {
 	for _, undo := range slices.Backward(f.undo) {
@@ -108,15 +115,40 @@ func (f *shelf) takeBack() {
 // set makes a row the one of its id, and nil removes it.
 func (f *shelf) set(id string, row *Record) {
 	was := f.rows[id]
-	f.undo = append(f.undo, func() { setOrDelete(f.rows, id, was, was != nil) })
+	f.put(id, was, row)
+	f.undo = append(f.undo, func() { f.put(id, row, was) })
+}
+
+// put replaces a row by another one. Nil stands for none.
+func (f *shelf) put(id string, was, row *Record) {
+	if was != nil {
+		ids := slices.DeleteFunc(slices.Clone(f.keys[was.Key]), func(other string) bool { return other == id })
+		setOrDelete(f.keys, was.Key, ids, len(ids) > 0)
+	}
+	if row != nil {
+		f.keys[row.Key] = append(slices.Clip(f.keys[row.Key]), id)
+	}
 	setOrDelete(f.rows, id, row, row != nil)
 }
 
-// claim makes a fact the valid one of its key, and an empty id frees the key.
-func (f *shelf) claim(key shelfKey, id string) {
-	was := f.valid[key]
-	f.undo = append(f.undo, func() { setOrDelete(f.valid, key, was, was != "") })
-	setOrDelete(f.valid, key, id, id != "")
+// repeated returns the row that a row repeats, and since when no other row says the same. It
+// drops rows that have expired, as Sweep would.
+func (f *shelf) repeated(row *Record, now time.Time) (old *Record, floor time.Time) {
+	var rows []*Record
+	var facts []*Fact
+	for _, id := range slices.Clone(f.keys[row.Key]) {
+		if id == row.ID {
+			continue
+		}
+		f.expired(id, now)
+		if r := f.rows[id]; r != nil {
+			rows, facts = append(rows, r), append(facts, &r.Fact)
+		}
+	}
+	if i, floor := Repeated(&row.Fact, facts, now); i >= 0 {
+		return rows[i], floor
+	}
+	return nil, time.Time{}
 }
 
 func (f *shelf) note(e Event) {
@@ -179,18 +211,18 @@ func (f *shelf) apply(s Scope, c Change, now time.Time) (Applied, error) {
 	event := Event{ID: row.ID, Kind: c.Kind, Before: row.Content, By: c.Actor, At: now}
 	switch c.Kind {
 	case Update:
-		if err := f.update(&next, c.Record); err != nil {
+		if err := f.update(&next, c.Record, now); err != nil {
 			return Applied{}, err
 		}
 		event.After = next.Content
 	case Close:
-		f.close(&next, cmpTime(c.Record.ValidTo, now), "")
+		next.close(cmpTime(c.Record.ValidTo, now), "")
 	case Embed:
 		next.Terms, next.Embedding, next.Model = slices.Clone(c.Record.Terms), slices.Clone(c.Record.Embedding), c.Record.Model
 		f.set(row.ID, &next)
 		return Applied{ID: row.ID, Existed: true}, nil
 	case Delete:
-		f.drop(row)
+		f.set(row.ID, nil)
 		f.note(event)
 		return Applied{ID: row.ID, Existed: true}, nil
 	default:
@@ -209,62 +241,65 @@ func (f *shelf) add(s Scope, c Change, now time.Time) (Applied, error) {
 	if row.ID == "" {
 		row.ID = uuid.New()
 	}
-	key := row.shelfKey()
 	f.expired(row.ID, now)
 	if old, ok := f.rows[row.ID]; ok {
-		if old.shelfKey() != key {
+		if !old.says(&row) {
 			return Applied{}, fmt.Errorf("fact %s says something else: %w", row.ID, ErrConflict)
 		}
-		f.extend(old, &row, c.Actor, now)
+		if row.repeats(&old.Fact, now) {
+			f.extend(old, &row, time.Time{}, c.Actor, now)
+		}
 		return Applied{ID: row.ID, Existed: true}, nil
 	}
-	f.expired(f.valid[key], now)
-	id, there := f.valid[key]
-	if there && slices.Contains(c.Supersedes, id) { // it says the same, and so stays
-		c.Supersedes = slices.DeleteFunc(slices.Clone(c.Supersedes), func(other string) bool { return other == id })
-	}
-	if !there || !row.ValidTo.IsZero() {
-		id, there = row.ID, false
+	id := row.ID
+	same, floor := f.repeated(&row, now)
+	if same != nil {
+		id = same.ID
 	}
 	for _, old := range c.Supersedes {
-		was, ok := f.rows[old]
-		if !ok {
-			return Applied{}, fmt.Errorf("superseded fact %s: %w", old, ErrNotFound)
+		if same != nil && old == same.ID { // it says the same, and so stays
+			continue
 		}
-		if !was.ValidTo.IsZero() {
-			return Applied{}, fmt.Errorf("superseded fact %s is not valid any more: %w", old, ErrConflict)
+		if err := f.supersede(old, row.ValidFrom, id, now); err != nil {
+			return Applied{}, err
 		}
-		next := *was
-		f.close(&next, row.ValidFrom, id)
-		next.UpdatedAt, next.Version = now, was.Version+1
-		f.set(old, &next)
-		f.note(Event{ID: old, Kind: Close, Before: was.Content, By: id, At: now})
 	}
-	if there {
-		f.extend(f.rows[id], &row, c.Actor, now)
+	if same != nil {
+		f.extend(same, &row, floor, c.Actor, now)
 		return Applied{ID: id, Existed: true}, nil
 	}
 	f.set(id, &row)
-	if row.ValidTo.IsZero() {
-		f.claim(key, id)
-	}
 	f.note(Event{ID: id, Kind: Add, After: row.Content, By: c.Actor, At: now})
 	return Applied{ID: id}, nil
 }
 
-// extend makes a valid fact hold for as long as what says the same, if that is longer.
-func (f *shelf) extend(was, again *Record, actor string, now time.Time) {
-	if !was.ValidTo.IsZero() || !again.ValidTo.IsZero() {
-		return
+// says reports whether two facts say the same, at whatever time.
+func (r *Record) says(other *Record) bool {
+	return r.Kind == other.Kind && (r.Trust == Untrusted) == (other.Trust == Untrusted) && SameText(r.Content, other.Content)
+}
+
+// supersede closes a fact whose place another one takes from a time on.
+func (f *shelf) supersede(id string, at time.Time, by string, now time.Time) error {
+	was, ok := f.rows[id]
+	if !ok {
+		return fmt.Errorf("superseded fact %s: %w", id, ErrNotFound)
+	}
+	if !was.ValidTo.IsZero() && !was.ValidTo.After(at) {
+		return fmt.Errorf("superseded fact %s is valid until %v, and the other one from %v on: %w", id, was.ValidTo, at, ErrConflict)
 	}
 	next := *was
-	if again.ExpiresAt.IsZero() || again.ExpiresAt.After(next.ExpiresAt) && !next.ExpiresAt.IsZero() {
-		next.ExpiresAt = again.ExpiresAt
-	}
-	if again.ValidFrom.Before(next.ValidFrom) {
-		next.ValidFrom = again.ValidFrom
-	}
-	if next.ExpiresAt.Equal(was.ExpiresAt) && next.ValidFrom.Equal(was.ValidFrom) {
+	next.close(at, by)
+	next.UpdatedAt, next.Version = now, was.Version+1
+	f.set(id, &next)
+	f.note(Event{ID: id, Kind: Close, Before: was.Content, By: by, At: now})
+	return nil
+}
+
+// extend makes a fact hold for as long as what repeats it, if that is longer.
+func (f *shelf) extend(was, again *Record, floor time.Time, actor string, now time.Time) {
+	next := *was
+	next.Fact = was.Join(&again.Fact, floor)
+	if next.ValidFrom.Equal(was.ValidFrom) && next.ValidTo.Equal(was.ValidTo) && next.ExpiresAt.Equal(was.ExpiresAt) {
 		return
 	}
 	next.UpdatedAt, next.Version = now, was.Version+1
@@ -272,46 +307,27 @@ func (f *shelf) extend(was, again *Record, actor string, now time.Time) {
 	f.note(Event{ID: was.ID, Kind: Update, Before: was.Content, After: was.Content, By: actor, At: now})
 }
 
-func (f *shelf) update(next *Record, to Record) error {
-	was := next.shelfKey()
+func (f *shelf) update(next *Record, to Record, now time.Time) error {
 	to = to.copy()
 	next.Content, next.Key, next.Terms, next.Embedding, next.Model = to.Content, to.Key, to.Terms, to.Embedding, to.Model
 	next.Metadata, next.Importance, next.Trust, next.ExpiresAt = to.Metadata, to.Importance, to.Trust, exact(to.ExpiresAt)
-	if !next.ValidTo.IsZero() {
-		return nil
+	if same, _ := f.repeated(next, now); same != nil && same.lasts(now) && next.lasts(now) {
+		return fmt.Errorf("fact %s says the same already: %w", same.ID, ErrConflict)
 	}
-	key := next.shelfKey()
-	if id, ok := f.valid[key]; ok && id != next.ID {
-		return fmt.Errorf("fact %s says the same already: %w", id, ErrConflict)
-	}
-	f.claim(was, "")
-	f.claim(key, next.ID)
 	return nil
 }
 
-// close ends the validity of a row, not before it began. One that has ended keeps the
-// earlier end.
-func (f *shelf) close(next *Record, at time.Time, by string) {
-	if at.Before(next.ValidFrom) {
-		at = next.ValidFrom
+// close ends the validity of a row, not before it began. A row that ends earlier keeps its end.
+func (r *Record) close(at time.Time, by string) {
+	if at.Before(r.ValidFrom) {
+		at = r.ValidFrom
 	}
-	if key := next.shelfKey(); f.valid[key] == next.ID {
-		f.claim(key, "")
-	}
-	if next.ValidTo.IsZero() || at.Before(next.ValidTo) {
-		next.ValidTo = at
+	if r.ValidTo.IsZero() || at.Before(r.ValidTo) {
+		r.ValidTo = at
 	}
 	if by != "" {
-		next.SupersededBy = by
+		r.SupersededBy = by
 	}
-}
-
-func (f *shelf) drop(row *Record) {
-	key := row.shelfKey()
-	if f.valid[key] == row.ID {
-		f.claim(key, "")
-	}
-	f.set(row.ID, nil)
 }
 
 func (r *Record) expired(now time.Time) bool {
@@ -327,7 +343,7 @@ func (f *shelf) expired(id string, now time.Time) {
 
 // expire drops a row that has expired.
 func (f *shelf) expire(row *Record, now time.Time) {
-	f.drop(row)
+	f.set(row.ID, nil)
 	f.note(Event{ID: row.ID, Kind: Delete, Before: row.Content, By: "expired", At: now})
 }
 
@@ -423,7 +439,7 @@ func (q *Query) current(r *Record, now time.Time) bool {
 	if at.IsZero() {
 		at = now
 	}
-	return !r.expired(at) && !at.Before(r.ValidFrom) && (r.ValidTo.IsZero() || at.Before(r.ValidTo))
+	return !r.expired(at) && r.ValidAt(at)
 }
 
 // History implements [Store].

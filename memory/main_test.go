@@ -69,7 +69,7 @@ func store(tb testing.TB, m *memory.Memory, s memory.Scope, contents ...string) 
 	tb.Helper()
 	facts := make([]memory.Fact, len(contents))
 	for i, content := range contents {
-		facts[i].Content = content
+		facts[i] = memory.Fact{Content: content, Trust: memory.Stated}
 	}
 	stored, err := m.Store(tb.Context(), s, facts...)
 	if err != nil {

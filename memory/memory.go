@@ -88,6 +88,17 @@ func (m *Memory) Store(ctx context.Context, s Scope, facts ...Fact) ([]Stored, e
 	return stored, nil
 }
 
+// Remember stores texts in a scope as facts of the kind [Plain] that are [Stated]: for what a
+// user says, or what the program itself knows. Nothing that a model, a document or a tool says
+// belongs here: take [Memory.Store], and a [Trust]. All else is as for Store.
+func (m *Memory) Remember(ctx context.Context, s Scope, texts ...string) ([]Stored, error) {
+	facts := make([]Fact, len(texts))
+	for i, text := range texts {
+		facts[i] = Fact{Content: text, Trust: Stated}
+	}
+	return m.Store(ctx, s, facts...)
+}
+
 // Apply does changes in a scope, all or none, for programs that decide by themselves what a new
 // fact means for older ones. It fills in what follows from the content, so a change
 // needs the [Fact] alone, or its ID.

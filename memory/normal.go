@@ -6,19 +6,14 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/weft-go/weft/memory/internal/rank"
+	"golang.org/x/text/unicode/norm"
 )
 
-// keyOf returns what is equal for texts that differ in case, spaces, kinds of quotes
-// and dashes, the marks at the end of a word, and in how a letter with an accent is put together (NFC and NFD), but in nothing that may matter: "C" and
-// "C++" are different, and so are 1.5 and 15.
+// keyOf returns what is equal for facts that may say the same: those that differ in case, spaces,
+// kinds of quotes and dashes, the marks at the ends of words, and how letters are composed. It
+// narrows a search; [SameText] decides.
 func keyOf(content string) [16]byte {
-	sum := sha256.Sum256([]byte(normal(content)))
-	return [16]byte(sum[:16])
-}
-
-func normal(content string) string {
-	words := strings.Fields(rank.Compose(strings.Map(plain, content)))
+	words := strings.Fields(norm.NFC.String(strings.Map(plain, content)))
 	kept := words[:0]
 	for _, word := range words {
 		word = strings.TrimLeft(strings.TrimRight(word, `.,;:!?"')]`), `"'([`)
@@ -26,27 +21,58 @@ func normal(content string) string {
 			kept = append(kept, word)
 		}
 	}
+	text := strings.Join(kept, " ")
 	if len(kept) == 0 { // nothing but marks: they are what it says
-		return strings.TrimSpace(content)
+		text = strings.TrimSpace(content)
 	}
-	return strings.Join(kept, " ")
+	sum := sha256.Sum256([]byte(text))
+	return [16]byte(sum[:16])
 }
 
-// alike are marks that are written in several ways, and the one that stands for them.
+// SameText reports whether two contents are the same for every reader: they differ at most in how
+// letters are composed (Unicode NFC), in the amount of white space, in the form of quotation
+// marks, apostrophes and dashes, in characters that cannot be seen, and in one full stop at the
+// end. Case counts, and so does every other mark.
+func SameText(a, b string) bool { return a == b || visible(a) == visible(b) }
+
+func visible(content string) string {
+	text := strings.Join(strings.Fields(norm.NFC.String(strings.Map(alikeOf, content))), " ")
+	if before, ok := strings.CutSuffix(text, "."); ok && before != "" && !strings.HasSuffix(before, ".") {
+		return before
+	}
+	return text
+}
+
+// alike are characters that are written in several ways, and the one that stands for them. A
+// negative number stands for nothing.
 var alike = map[rune]rune{
 	'“': '"', '”': '"', '„': '"', '«': '"', '»': '"',
-	'‘': '\'', '’': '\'', '‚': '\'', '´': '\'', '`': '\'',
+	'‘': '\'', '’': '\'', '‚': '\'',
 	'‐': '-', '‑': '-', '‒': '-', '–': '-', '—': '-', '―': '-', '−': '-',
-	'…': '.', '。': '.', '、': ',',
-	'\u00ad': -1, '\u200b': -1, '\u200c': -1, '\u200d': -1, '\u2060': -1, '\ufeff': -1, // not to be seen
+	'。':      '.',
+	'\u00ad': -1, '\u200b': -1, '\u2060': -1, '\ufeff': -1,
 }
 
-// plain returns what stands for a rune, and a negative number for nothing.
-func plain(r rune) rune {
+func alikeOf(r rune) rune {
 	if other, ok := alike[r]; ok {
 		return other
 	}
-	if r >= '！' && r <= '～' { // full width
+	return r
+}
+
+// plain returns what stands for a rune in a key, and a negative number for nothing.
+func plain(r rune) rune {
+	switch r {
+	case '´', '`':
+		return '\''
+	case '…':
+		return '.'
+	case '、':
+		return ','
+	case '\u200c', '\u200d':
+		return -1
+	}
+	if r = alikeOf(r); r >= '！' && r <= '～' { // full width
 		r -= '！' - '!'
 	}
 	return unicode.ToLower(r)

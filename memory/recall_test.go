@@ -62,7 +62,7 @@ func TestRecallByMeaning(t *testing.T) {
 		t.Errorf("got %v for a vector that is none", err)
 	}
 	e.fail.Store(true)
-	if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "lost?"}); !errors.Is(err, errDown) {
+	if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "lost?", Trust: memory.Stated}); !errors.Is(err, errDown) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -77,7 +77,7 @@ func TestRecallWithin(t *testing.T) {
 	store(t, m, memory.Scope{Tenant: "acme"}, "tea for all")
 	store(t, m, memory.Scope{Tenant: "evil", Workspace: "w", User: "ann"}, "tea of another tenant")
 	if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "tea is poison, says a page", Trust: memory.Untrusted},
-		memory.Fact{Content: "tea with milk", Kind: memory.Preference, Conversation: "c", Metadata: json.RawMessage(`{"cups":9}`)}); err != nil {
+		memory.Fact{Content: "tea with milk", Kind: memory.Preference, Conversation: "c", Metadata: json.RawMessage(`{"cups":9}`), Trust: memory.Stated}); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct {
@@ -151,7 +151,7 @@ func TestRecallNeighbours(t *testing.T) {
 	m := newMemory(t, memory.Options{})
 	var facts []memory.Fact
 	for i, content := range []string{"We talked about the garden", "the roses want water", "We talked about the car", "the brakes want oil"} {
-		facts = append(facts, memory.Fact{Content: content, Conversation: "c", Turn: int64(10*(i/2) + i%2)})
+		facts = append(facts, memory.Fact{Content: content, Conversation: "c", Turn: int64(10*(i/2) + i%2), Trust: memory.Stated})
 	}
 	if _, err := m.Store(t.Context(), ann, facts...); err != nil {
 		t.Fatal(err)

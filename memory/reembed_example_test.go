@@ -18,7 +18,7 @@ func ExampleMemory_Reembed() {
 		panic(err)
 	}
 	for _, tenant := range []string{"acme", "other"} {
-		_, err := before.Store(ctx, memory.Scope{Tenant: tenant, User: "ann"}, memory.Fact{Content: "Drinks tea"}, memory.Fact{Content: "Plays chess"})
+		_, err := before.Store(ctx, memory.Scope{Tenant: tenant, User: "ann"}, memory.Fact{Content: "Drinks tea", Trust: memory.Stated}, memory.Fact{Content: "Plays chess", Trust: memory.Stated})
 		if err != nil {
 			panic(err)
 		}

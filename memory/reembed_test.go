@@ -55,7 +55,7 @@ func TestReembedEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := words.Store(t.Context(), ann, memory.Fact{Content: "tea"}); err != nil {
+	if _, err := words.Store(t.Context(), ann, memory.Fact{Content: "tea", Trust: memory.Stated}); err != nil {
 		t.Fatal(err)
 	}
 	m, err := memory.New(store, memory.Options{Embedder: newConcepts()})

@@ -12,7 +12,7 @@ import (
 // A Near is a fact that may say what a text says.
 type Near struct {
 	Fact
-	// Same says that the fact is the text, but for case, spaces and marks.
+	// Same says that the fact is the text, see [SameText].
 	Same bool
 	// Cosine is how near their vectors are, 0 without an embedder.
 	Cosine float64
@@ -63,10 +63,9 @@ func (m *Memory) similar(ctx context.Context, q Query, texts []string) ([][]Near
 }
 
 func nearest(text string, terms []string, s *Search, records []Record) []Near {
-	key := keyOf(text)
 	near := make([]Near, len(records))
 	for i, r := range records {
-		near[i] = Near{Fact: r.Fact, Same: r.Key == key, Overlap: overlap(terms, rank.Distinct(r.Terms))}
+		near[i] = Near{Fact: r.Fact, Same: SameText(r.Content, text), Overlap: overlap(terms, rank.Distinct(r.Terms))}
 		if s.Embedding != nil && r.Model == s.Model && len(r.Embedding) == len(s.Embedding) {
 			near[i].Cosine = rank.Cosine(r.Embedding, s.Embedding)
 		}

@@ -32,7 +32,7 @@ func TestRecallWords(t *testing.T) {
 		m := newMemory(t, memory.Options{})
 		scope := memory.Scope{User: "ann"}
 		for _, content := range []string{c.fact, "Plays chess", "Owns two bikes"} { // newer ones
-			if _, err := m.Store(t.Context(), scope, memory.Fact{Content: content}); err != nil {
+			if _, err := m.Store(t.Context(), scope, memory.Fact{Content: content, Trust: memory.Stated}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -52,7 +52,7 @@ func TestRecallStopped(t *testing.T) {
 	m := newMemory(t, memory.Options{})
 	scope := memory.Scope{User: "ann"}
 	for _, content := range []string{"Plays chess", "Owns two bikes"} {
-		if _, err := m.Store(t.Context(), scope, memory.Fact{Content: content}); err != nil {
+		if _, err := m.Store(t.Context(), scope, memory.Fact{Content: content, Trust: memory.Stated}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,7 +78,7 @@ func TestStoreComposed(t *testing.T) {
 		{"Says да, й", false},
 		{"Says да, и\u0306", true},
 	} {
-		stored, err := m.Store(t.Context(), memory.Scope{User: "ann"}, memory.Fact{Content: c.content})
+		stored, err := m.Store(t.Context(), memory.Scope{User: "ann"}, memory.Fact{Content: c.content, Trust: memory.Stated})
 		if err != nil || stored[0].Existed != c.existed {
 			t.Errorf("%q: got %+v, %v", c.content, stored, err)
 		}

@@ -4,16 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
 )
 
-// capture returns a tool that keeps what it was called with.
+// capture returns a tool that stores its arguments.
 func capture[In any](into *In) tools.Tool {
 	return tools.New("tool", "Does something.", func(_ context.Context, in In) (string, error) {
 		*into = in
@@ -25,12 +27,8 @@ func callWith(t testing.TB, tool tools.Tool, arguments string) llm.Message {
 	t.Helper()
 	call := llm.ToolCall{ID: "call_1", Name: "tool", Arguments: json.RawMessage(arguments)}
 	answer, err := mustSet(t, tool).Call(t.Context(), call, tools.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := answer.Validate(); err != nil {
-		t.Fatalf("the answer is not valid: %v", err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, answer.Validate())
 	return answer
 }
 
@@ -81,15 +79,12 @@ func TestArgumentsAreRefused(t *testing.T) {
 			t.Parallel()
 			ran := everything{Text: "not run"}
 			answer := callWith(t, capture(&ran), test.arguments)
-			if ran.Text != "not run" {
-				t.Error("the tool ran")
-			}
-			if got := answer.Text(); !strings.HasPrefix(got, "invalid arguments for tool: ") || !strings.Contains(got, test.want) {
-				t.Errorf("got  %q\nwant %q in it", got, test.want)
-			}
-			if answer.Status != llm.StatusError || answer.ToolCallID != "call_1" || answer.Name != "tool" {
-				t.Errorf("got %+v", answer)
-			}
+			assert.Equal(t, "not run", ran.Text)
+			assert.True(t, strings.HasPrefix(answer.Text(), "invalid arguments for tool: "), answer.Text())
+			assert.Contains(t, answer.Text(), test.want)
+			assert.Equal(t, llm.StatusError, answer.Status)
+			assert.Equal(t, "call_1", answer.ToolCallID)
+			assert.Equal(t, "tool", answer.Name)
 		})
 	}
 }
@@ -99,12 +94,8 @@ func TestArgumentsOfAnyTypeCanBeMissing(t *testing.T) {
 	var in struct {
 		Open any `json:"open"`
 	}
-	if got, want := callWith(t, capture(&in), `{}`).Text(), `invalid arguments for tool: open: is missing; want a value; for example: {"open":"<open>"}`; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := callWith(t, capture(&in), `{"open":null}`).Text(); got != "ok" {
-		t.Errorf("got %q, want ok", got)
-	}
+	assert.Equal(t, `invalid arguments for tool: open: is missing; want a value; for example: {"open":"<open>"}`, callWith(t, capture(&in), `{}`).Text())
+	assert.Equal(t, "ok", callWith(t, capture(&in), `{"open":null}`).Text())
 }
 
 func TestArgumentsProblemsAreLimited(t *testing.T) {
@@ -114,9 +105,8 @@ func TestArgumentsProblemsAreLimited(t *testing.T) {
 		fmt.Fprintf(&arguments, `,"extra%02d":1`, i)
 	}
 	answer := callWith(t, capture(new(struct{})), "{"+arguments.String()[1:]+"}").Text()
-	if !strings.Contains(answer, "extra09: there is no such field; there are no fields; and 20 more") || strings.Contains(answer, "extra10") {
-		t.Errorf("got %q", answer)
-	}
+	assert.Contains(t, answer, "extra09: there is no such field; there are no fields; and 20 more")
+	assert.NotContains(t, answer, "extra10")
 }
 
 func TestArgumentsAreRead(t *testing.T) {
@@ -154,26 +144,23 @@ func TestArgumentsAreRead(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var got numbers
-			if answer := callWith(t, capture(&got), test.arguments); answer.Text() != "ok" || answer.Status != llm.StatusSuccess {
-				t.Fatalf("got %+v", answer)
-			}
-			if !reflect.DeepEqual(got, test.want) {
-				t.Errorf("got %+v, want %+v", got, test.want)
-			}
+			answer := callWith(t, capture(&got), test.arguments)
+			require.Equal(t, "ok", answer.Text())
+			assert.Equal(t, llm.StatusSuccess, answer.Status)
+			assert.Equal(t, test.want, got)
 		})
 	}
 }
 
-// A key that comes twice must not slip past the check as two halves of a value.
-func TestArgumentsReadIsWhatWasChecked(t *testing.T) {
+// TestRepeatedKeyCountsOnce proves that the values of a repeated key are not merged after
+// only one of them was checked.
+func TestRepeatedKeyCountsOnce(t *testing.T) {
 	t.Parallel()
 	var got struct {
 		Where map[string]int `json:"where"`
 	}
 	callWith(t, capture(&got), `{"where":{"a":1},"where":{"b":2}}`)
-	if want := map[string]int{"b": 2}; !reflect.DeepEqual(got.Where, want) {
-		t.Errorf("got %v, want %v", got.Where, want)
-	}
+	assert.Equal(t, map[string]int{"b": 2}, got.Where)
 }
 
 func TestResults(t *testing.T) {
@@ -199,9 +186,8 @@ func TestResults(t *testing.T) {
 				arguments = `{"x":0,"y":0}`
 			}
 			answer := callWith(t, test.tool, arguments)
-			if answer.Text() != test.want || answer.Status != llm.StatusSuccess {
-				t.Errorf("got %q with status %q, want %q", answer.Text(), answer.Status, test.want)
-			}
+			assert.Equal(t, test.want, answer.Text())
+			assert.Equal(t, llm.StatusSuccess, answer.Status)
 		})
 	}
 }
@@ -214,13 +200,13 @@ func TestResultThatCanNotBeWritten(t *testing.T) {
 	t.Parallel()
 	tool := tools.New("tool", "Does something.", func(context.Context, struct{}) (any, error) { return func() {}, nil })
 	answer := callWith(t, tool, `{}`)
-	if answer.Status != llm.StatusError || !strings.Contains(answer.Text(), "the result can not be written as JSON") {
-		t.Errorf("got %+v", answer)
-	}
+	assert.Equal(t, llm.StatusError, answer.Status)
+	assert.Contains(t, answer.Text(), "the result can not be written as JSON")
 }
 
-// What only Go can tell is told by field, all of it, as the rest is.
-func TestTimesThatAreNone(t *testing.T) {
+// TestDecodingProblemsNameTheField proves that a problem which the schema cannot find, such
+// as a string that is not a time, is reported with its field.
+func TestDecodingProblemsNameTheField(t *testing.T) {
 	t.Parallel()
 	type in struct {
 		From  time.Time     `json:"from"`
@@ -235,17 +221,11 @@ func TestTimesThatAreNone(t *testing.T) {
 			"to: want a time such as 2026-01-31T15:04:05Z, got the string \"2026-01-31\"",
 		`{"from":"2026-01-31T15:04:05Z","photo":"?"}`: "invalid arguments for tool: illegal base64 data at input byte 0",
 	} {
-		if answer := callWith(t, tool, arguments); answer.Text() != want {
-			t.Errorf("got  %s\nwant %s", answer.Text(), want)
-		}
+		assert.Equal(t, want, callWith(t, tool, arguments).Text())
 	}
-	if answer := callWith(t, tool, `{"from":"2026-01-31T15:04:05+02:00","to":null}`); answer.Status != llm.StatusSuccess || got.From.UTC().Hour() != 13 {
-		t.Errorf("got %s, %v", answer.Text(), got.From)
-	}
+	require.Equal(t, "ok", callWith(t, tool, `{"from":"2026-01-31T15:04:05+02:00","to":null}`).Text())
+	assert.Equal(t, 13, got.From.UTC().Hour())
 	schema := string(tool.Spec().Schema)
-	for _, want := range []string{"how often (a duration in nanoseconds)", "of the place (bytes in base64)"} {
-		if !strings.Contains(schema, want) {
-			t.Errorf("%s lacks %q", schema, want)
-		}
-	}
+	assert.Contains(t, schema, "how often (a duration in nanoseconds)")
+	assert.Contains(t, schema, "of the place (bytes in base64)")
 }

@@ -118,11 +118,11 @@ func Fix[T any](t Tool, argument string) Tool {
 		return t
 	}
 	whole, load := t.schema, t.load
-	if t.schema, t.err = whole.without(argument); t.err != nil {
+	if t.schema, t.err = whole.Without(argument); t.err != nil {
 		t.err = fmt.Errorf("tools: tool %q: %w", t.Name(), t.err)
 		return t
 	}
-	t.spec.Schema = t.schema.text
+	t.spec.Schema = t.schema.Text()
 	t.needs = append(t.needs[:len(t.needs):len(t.needs)], func(ctx context.Context) error { return new(Bound[T]).bind(ctx) })
 	t.load = func(arguments json.RawMessage) (func(context.Context) (Result, error), error) {
 		return func(ctx context.Context) (Result, error) {
@@ -130,7 +130,7 @@ func Fix[T any](t Tool, argument string) Tool {
 			if err != nil {
 				return Result{}, err
 			}
-			filled, err := whole.fill(arguments, argument, value)
+			filled, err := fillArgument(whole, arguments, argument, value)
 			if err != nil {
 				return Result{}, fmt.Errorf("argument %s, set by the program: %w", argument, err)
 			}

@@ -126,7 +126,7 @@ func TestBoundMistakes(t *testing.T) {
 		tool tools.Tool
 		want string
 	}{
-		{tools.New("ask", "Asks.", func(context.Context, nested) (string, error) { return "", nil }), "a Bound stands in the struct of the arguments"},
+		{tools.New("ask", "Asks.", func(context.Context, nested) (string, error) { return "", nil }), "a Bound must be a field of the struct of the arguments"},
 		{tools.Fix[userID](raw, "user"), `there is no argument "user" to fix`},
 		{tools.Fix[userID](tools.Tool{}, "user"), "not made by New or Raw"},
 	}

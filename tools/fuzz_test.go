@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
 )
 
-// fuzzed leaves out what has more than one JSON form for a value.
+// fuzzed has only types with one JSON form for a value.
 type fuzzed struct {
 	Text    string         `json:"text"`
 	Count   int            `json:"count"`
@@ -27,9 +29,8 @@ type fuzzed struct {
 	Open    any            `json:"open,omitempty"`
 }
 
-// FuzzArguments gives a tool any bytes as arguments. Whatever they are, the
-// model gets a valid message; and when the tool runs, what it was given is
-// accepted again and read as the same.
+// FuzzArguments proves that any arguments get a valid message, and that arguments with
+// which the tool runs are accepted again as the same value.
 func FuzzArguments(f *testing.F) {
 	f.Add([]byte(`{"text":"a","count":5.0,"maybe":null,"where":{"x":1e2,"y":2},"tags":["a"]}`))
 	f.Add([]byte(`{"text":"\ud800","count":-0,"small":127,"size":18446744073709551615,"ratio":1e308}`))
@@ -45,37 +46,24 @@ func FuzzArguments(f *testing.F) {
 		answer := func(arguments []byte) llm.Message {
 			seen = nil
 			m, err := set.Call(t.Context(), llm.ToolCall{ID: "1", Name: "tool", Arguments: arguments}, tools.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := m.Validate(); err != nil {
-				t.Fatal(err)
-			}
-			if (m.Status == llm.StatusSuccess) != (seen != nil) {
-				t.Fatalf("ran %v, answered %+v", seen != nil, m)
-			}
+			require.NoError(t, err)
+			require.NoError(t, m.Validate())
+			require.Equal(t, seen != nil, m.Status == llm.StatusSuccess, "the answer is %v", m)
 			return m
 		}
 		first := answer(arguments)
 		if seen == nil {
-			if first.Text() == "" {
-				t.Fatalf("%q was refused without a reason", arguments)
-			}
+			require.NotEmpty(t, first.Text())
 			return
 		}
-		if !json.Valid(arguments) && strings.Trim(string(arguments), " \t\r\n") != "" {
-			t.Fatalf("%q was accepted", arguments)
-		}
-		second := answer([]byte(first.Text()))
-		if second.Text() != first.Text() {
-			t.Fatalf("%q was read as %s, and that as %s", arguments, first.Text(), second.Text())
-		}
+		require.True(t, json.Valid(arguments) || strings.Trim(string(arguments), " \t\r\n") == "", "%q was accepted", arguments)
+		require.Equal(t, first.Text(), answer([]byte(first.Text())).Text())
 	})
 }
 
-// FuzzRaw makes a tool of any schema and gives it any arguments. A tool that is
-// taken has a valid specification; arguments that it accepts come
-// out in one form, which it accepts as it is; and what it refuses has a reason.
+// FuzzRaw proves that a tool of any schema is either an error or has a valid specification,
+// that accepted arguments have one form, which is accepted as it is, and that rejected
+// arguments have a problem.
 func FuzzRaw(f *testing.F) {
 	for _, schema := range []string{
 		`{"properties":{"a":{"type":["null","array"],"items":{"type":"integer","minimum":1}}},"required":["a"],"additionalProperties":false}`,
@@ -92,18 +80,14 @@ func FuzzRaw(f *testing.F) {
 		if tool.Err() != nil {
 			return
 		}
-		if err := tool.Spec().Validate(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, tool.Spec().Validate())
 		once, err := tool.Check(arguments)
 		if err != nil {
-			if err.Error() == "" || !strings.HasPrefix(err.Error(), "tools: invalid arguments for tool: ") {
-				t.Fatalf("refused with %q", err)
-			}
+			require.ErrorContains(t, err, "tools: invalid arguments for tool: ")
 			return
 		}
-		if twice, err := tool.Check(once); err != nil || string(twice) != string(once) {
-			t.Fatalf("%q is read as %s, and that as %s, %v", arguments, once, twice, err)
-		}
+		twice, err := tool.Check(once)
+		require.NoError(t, err)
+		require.Equal(t, string(once), string(twice))
 	})
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -43,7 +44,7 @@ func (o *Options) trim(r Result, call llm.ToolCall) Result {
 			continue
 		case !fits:
 			noted++
-			p = llm.Text(fmt.Sprintf("[left out: %s of %d bytes is too large]", clip(firstText(p.Name, p.MIMEType, "a part")), len(p.Data)+len(p.URL)))
+			p = llm.Text(fmt.Sprintf("[left out: %s of %d bytes is too large]", clip(cmp.Or(p.Name, p.MIMEType, "a part")), len(p.Data)+len(p.URL)))
 		case p.Text != "":
 			p.Text = clean(p.Text)
 		}

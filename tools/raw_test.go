@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
@@ -23,19 +24,11 @@ func rawTool(schema string) tools.Tool {
 
 func sameJSON(t *testing.T, got, want string) {
 	t.Helper()
-	var g, w any
-	if err := json.Unmarshal([]byte(got), &g); err != nil {
-		t.Fatalf("%s: %v", got, err)
-	}
-	if err := json.Unmarshal([]byte(want), &w); err != nil {
-		t.Fatalf("%s: %v", want, err)
-	}
-	if !reflect.DeepEqual(g, w) {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	require.JSONEq(t, want, got)
 }
 
-// What a model sees of a foreign schema is in words that every provider reads.
+// TestRawSchemaIsPlain proves that a model sees a given schema in keywords that every
+// provider accepts.
 func TestRawSchemaIsPlain(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, schema, want string }{
@@ -71,10 +64,8 @@ func TestRawSchemaIsPlain(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			tool := rawTool(test.schema)
-			if err := tool.Err(); err != nil {
-				t.Fatal(err)
-			}
-			sameJSON(t, string(tool.Spec().Schema), test.want)
+			require.NoError(t, tool.Err())
+			assert.JSONEq(t, test.want, string(tool.Spec().Schema))
 		})
 	}
 }
@@ -82,11 +73,11 @@ func TestRawSchemaIsPlain(t *testing.T) {
 func TestRawSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, schema, want string }{
-		{"no JSON", `{`, "can not be read"},
-		{"nothing", ``, "can not be read"},
-		{"null", `null`, "not that of an object"},
-		{"a string", `{"type":"string"}`, "not that of an object"},
-		{"several types", `{"type":["object","null"]}`, "not that of an object"},
+		{"no JSON", `{`, "cannot be read"},
+		{"nothing", ``, "cannot be read"},
+		{"null", `null`, "not the schema of an object"},
+		{"a string", `{"type":"string"}`, "not the schema of an object"},
+		{"several types", `{"type":["object","null"]}`, "not the schema of an object"},
 		{"another document", `{"properties":{"a":{"$ref":"https://example.com/s"}}}`, `refers to "https://example.com/s"`},
 		{"an anchor", `{"properties":{"a":{"$ref":"#x"},"b":{"$anchor":"x"}}}`, `refers to "#x"`},
 		{"a path to nothing", `{"properties":{"a":{"$ref":"#/$defs/x"},"b":{"$ref":"#/properties"},"c":{"$ref":"#/anyOf/7"}}}`, `refers to "#/`},
@@ -105,28 +96,23 @@ func TestRawSchemaIsRefused(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			tool := rawTool(test.schema)
-			if err := tool.Err(); err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), `tools: tool "tool": `) {
-				t.Errorf("got %v, want %q", err, test.want)
-			}
-			if _, err := tool.Check(nil); err == nil {
-				t.Error("a tool that can not be used checked arguments")
-			}
-			if _, err := tools.NewSet(tool); err == nil {
-				t.Error("a set took it")
-			}
+			require.ErrorContains(t, tool.Err(), `tools: tool "tool": `)
+			require.ErrorContains(t, tool.Err(), test.want)
+			_, err := tool.Check(nil)
+			require.Error(t, err)
+			_, err = tools.NewSet(tool)
+			require.Error(t, err)
 		})
 	}
 	for want, tool := range map[string]tools.Tool{
 		"no function":    tools.Raw(llm.ToolSpec{Name: "a", Description: "A.", Schema: json.RawMessage(`{}`)}, nil),
 		"no description": tools.Raw(llm.ToolSpec{Name: "a", Schema: json.RawMessage(`{}`)}, nothing),
 	} {
-		if err := tool.Err(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		require.ErrorContains(t, tool.Err(), want)
 	}
 }
 
-// bomb returns definitions of which each has the next twice.
+// bomb returns definitions that each refer to the next one twice.
 func bomb(keyword string, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -135,7 +121,8 @@ func bomb(keyword string, n int) string {
 	return b.String() + fmt.Sprintf(`"n%d":{}`, n)
 }
 
-// References that multiply as a value goes deeper do not fill the prompt.
+// TestRawSchemaThatMultiplies proves that references which multiply with the depth of a value
+// do not fill the prompt.
 func TestRawSchemaThatMultiplies(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -143,12 +130,11 @@ func TestRawSchemaThatMultiplies(t *testing.T) {
 		fmt.Fprintf(&b, `"n%d":{"type":"object","properties":{"a":{"$ref":"#/$defs/n%d"},"b":{"$ref":"#/$defs/n%d"}}},`, i, i+1, i+1)
 	}
 	tool := rawTool(`{"$defs":{` + b.String() + `"n30":{"type":"integer"}},"properties":{"x":{"$ref":"#/$defs/n0"}}}`)
-	if n := len(tool.Spec().Schema); tool.Err() != nil || n > 400_000 || strings.Contains(string(tool.Spec().Schema), "$ref") {
-		t.Errorf("got %d bytes, %v", n, tool.Err())
-	}
-	if _, err := tool.Check(json.RawMessage(`{"x":{"a":{"b":{"a":7}}}}`)); err == nil || !strings.Contains(err.Error(), "x.a.b.a: want an object, got 7") {
-		t.Errorf("got %v", err)
-	}
+	require.NoError(t, tool.Err())
+	assert.Less(t, len(tool.Spec().Schema), 400_000)
+	assert.NotContains(t, string(tool.Spec().Schema), "$ref")
+	_, err := tool.Check(json.RawMessage(`{"x":{"a":{"b":{"a":7}}}}`))
+	require.ErrorContains(t, err, "x.a.b.a: want an object, got 7")
 }
 
 func TestRawArgumentsAreExplained(t *testing.T) {
@@ -196,49 +182,45 @@ func TestRawArgumentsAreExplained(t *testing.T) {
 	set := mustSet(t, rawTool(schema))
 	for _, test := range tests {
 		answer, err := set.Call(t.Context(), llm.ToolCall{ID: "1", Name: "tool", Arguments: json.RawMessage(test.arguments)}, tools.Options{})
-		if err != nil || answer.Status != llm.StatusError || !strings.Contains(answer.Text(), test.want) {
-			t.Errorf("%s\ngot  %s, %v\nwant %s", test.arguments, answer.Text(), err, test.want)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, llm.StatusError, answer.Status, test.arguments)
+		assert.Contains(t, answer.Text(), test.want)
 	}
 	for _, good := range []string{`{}`, `{"unit":null}`, `{"unit":3.0}`, `{"either":{"v":1}}`, `{"either":"x","one":true,"maybe":null}`, `{"x-a":"b"}`, `{"tree":{"v":1,"kids":[{"v":2,"kids":[]}]}}`, `{"step":1.5,"age":9}`, `{"two":null}`} {
-		if _, err := rawTool(schema).Check(json.RawMessage(good)); err != nil {
-			t.Errorf("%s: %v", good, err)
-		}
+		_, err := rawTool(schema).Check(json.RawMessage(good))
+		require.NoError(t, err, good)
 	}
 }
 
-// Alternatives that hold themselves must not take for ever to check or explain.
+// TestCheckEnds proves that the check of recursive alternatives ends.
 func TestCheckEnds(t *testing.T) {
 	t.Parallel()
 	tool := rawTool(`{"$defs":{"n":{"anyOf":[{"type":"object","properties":{"a":{"$ref":"#/$defs/n"}}},{"type":"object","properties":{"a":{"$ref":"#/$defs/n"}}},{"type":"integer"}]}},"properties":{"a":{"$ref":"#/$defs/n"}}}`)
 	nested := func(n int, inner string) json.RawMessage {
 		return json.RawMessage(strings.Repeat(`{"a":`, n) + inner + strings.Repeat(`}`, n))
 	}
-	if _, err := tool.Check(nested(8, `1`)); err != nil {
-		t.Errorf("got %v", err)
-	}
+	_, err := tool.Check(nested(8, `1`))
+	require.NoError(t, err)
 	start := time.Now()
 	for _, n := range []int{10, 14, 18, 100, 5000} {
-		if _, err := tool.Check(nested(n, `"x"`)); err == nil || n > 14 && !strings.Contains(err.Error(), "nested too deep") {
-			t.Errorf("%d levels: got %v", n, err)
+		_, err := tool.Check(nested(n, `"x"`))
+		require.Error(t, err, "%d levels", n)
+		if n > 14 {
+			require.ErrorContains(t, err, "nested too deep")
 		}
 	}
-	if took := time.Since(start); took > 20*time.Second {
-		t.Errorf("took %v", took)
-	}
+	assert.Less(t, time.Since(start), 20*time.Second)
 }
 
 func TestRawArgumentsReadAreWhatWasChecked(t *testing.T) {
 	t.Parallel()
 	tool := rawTool(`{"properties":{"a":{"type":"integer"},"b":{"type":["string","null"]}}}`)
 	got, err := tool.Check(json.RawMessage(` {"b":null,"a":1,"a":2.0,"c":"<&>","d":null}`))
-	if want := `{"a":2,"b":null,"c":"<&>","d":null}`; err != nil || string(got) != want {
-		t.Errorf("got %s and %v, want %s", got, err, want)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, `{"a":2,"b":null,"c":"<&>","d":null}`, string(got))
 	answer, err := mustSet(t, tool).Call(t.Context(), llm.ToolCall{ID: "1", Name: "tool", Arguments: json.RawMessage(`{"a":null}`)}, tools.Options{})
-	if err != nil || answer.Text() != `{}` {
-		t.Errorf("got %+v and %v", answer, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, `{}`, answer.Text())
 }
 
 type (
@@ -265,32 +247,28 @@ type (
 	wide struct{ A, B, C, D, E, F, G, H *wide }
 )
 
-// A type that holds itself is written out a few levels deep, and checked all the
-// way.
-func TestSchemaOfTypesThatHoldThemselves(t *testing.T) {
+// TestSchemaOfRecursiveTypes proves that a recursive type is written out a few levels deep,
+// and checked to any depth.
+func TestSchemaOfRecursiveTypes(t *testing.T) {
 	t.Parallel()
-	sameJSON(t, string(returning(tree{}).Spec().Schema), `{"type":"object","properties":{"name":{"type":"string"},"kids":{"type":"array","items":
+	assert.JSONEq(t, `{"type":"object","properties":{"name":{"type":"string"},"kids":{"type":"array","items":
 		{"type":"object","properties":{"name":{"type":"string"},"kids":{"type":"array","items":
 		{"type":"object","properties":{"name":{"type":"string"},"kids":{"type":"array","items":
 		{"type":"object","properties":{"name":{"type":"string"},"kids":{"type":"array","items":
-		{"type":"object","properties":{},"description":"the same kind of value again"}}},"required":["name"],"additionalProperties":false}}},"required":["name"],"additionalProperties":false}}},"required":["name"],"additionalProperties":false}}},"required":["name"],"additionalProperties":false}`)
+		{"type":"object","properties":{},"description":"the same kind of value again"}}},"required":["name"],"additionalProperties":false}}},"required":["name"],"additionalProperties":false}}},"required":["name"],"additionalProperties":false}}},"required":["name"],"additionalProperties":false}`, string(returning(tree{}).Spec().Schema))
 	schema := string(returning(shapesOf{}).Spec().Schema)
-	if strings.Contains(schema, "$ref") || strings.Contains(schema, "$defs") || strings.Contains(schema, `"null"`) {
-		t.Errorf("got %s", schema)
+	for _, keyword := range []string{"$ref", "$defs", `"null"`} {
+		assert.NotContains(t, schema, keyword)
 	}
-	if n := len(returning(wide{}).Spec().Schema); n > 20_000 {
-		t.Errorf("a wide type has a schema of %d bytes", n)
-	}
+	assert.Less(t, len(returning(wide{}).Spec().Schema), 20_000, "the schema of a wide type")
 	var got shapesOf
 	deep := strings.Repeat(`{"name":"x","kids":[`, 50) + strings.Repeat(`]}`, 50)
 	answer := callWith(t, capture(&got), `{"tree":`+deep+`,"list":[[],[[]]],"index":{"a":{"b":{}}},"array":[{"x":[{}]}],"ping":{"pong":{"ping":{"pong":null}}}}`)
-	if answer.Text() != "ok" || len(got.List) != 2 || got.Ping.Pong.Ping.Pong != nil {
-		t.Errorf("got %+v and %+v", answer.Text(), got)
-	}
+	require.Equal(t, "ok", answer.Text())
+	assert.Len(t, got.List, 2)
+	assert.Nil(t, got.Ping.Pong.Ping.Pong)
 	bad := strings.Replace(deep, `"kids":[]`, `"kids":[{"nam":1}]`, 1)
-	if answer := callWith(t, capture(&got), `{"tree":`+bad+`}`).Text(); !strings.Contains(answer, strings.Repeat("kids[0].", 50)[:20]) || !strings.Contains(answer, "nam: there is no such field; the fields are name, kids") {
-		t.Errorf("got %s", answer)
-	}
+	assert.Contains(t, callWith(t, capture(&got), `{"tree":`+bad+`}`).Text(), strings.Repeat("kids[0].", 50)+"nam: there is no such field; the fields are name, kids")
 }
 
 func TestSchemaEnums(t *testing.T) {
@@ -301,17 +279,14 @@ func TestSchemaEnums(t *testing.T) {
 		Tags  []string `json:"tags,omitempty" enum:"a,b"`
 		Ratio float64  `json:"ratio,omitempty" enum:"0.5,1"`
 	}
-	sameJSON(t, string(returning(in{}).Spec().Schema), `{"type":"object","properties":{"unit":{"type":"string","enum":["celsius","fahrenheit"]},"days":{"type":"integer","enum":[1,3,7]},
-		"tags":{"type":"array","items":{"type":"string","enum":["a","b"]}},"ratio":{"type":"number","enum":[0.5,1]}},"required":["unit"],"additionalProperties":false}`)
+	assert.JSONEq(t, `{"type":"object","properties":{"unit":{"type":"string","enum":["celsius","fahrenheit"]},"days":{"type":"integer","enum":[1,3,7]},
+		"tags":{"type":"array","items":{"type":"string","enum":["a","b"]}},"ratio":{"type":"number","enum":[0.5,1]}},"required":["unit"],"additionalProperties":false}`, string(returning(in{}).Spec().Schema))
 	var got in
-	if answer := callWith(t, capture(&got), `{"unit":"fahrenheit","days":3.0,"tags":["b"],"ratio":0.5}`).Text(); answer != "ok" || *got.Days != 3 {
-		t.Errorf("got %s and %+v", answer, got)
-	}
+	require.Equal(t, "ok", callWith(t, capture(&got), `{"unit":"fahrenheit","days":3.0,"tags":["b"],"ratio":0.5}`).Text())
+	assert.Equal(t, 3, *got.Days)
 	answer := callWith(t, capture(&got), `{"unit":"kelvin","days":2,"tags":["a","c"],"ratio":1.5}`).Text()
 	for _, want := range []string{`unit: want one of "celsius", "fahrenheit", got the string "kelvin"`, `days: want one of 1, 3, 7, got 2`, `tags[1]: want one of "a", "b"`, `ratio: want one of 0.5, 1, got 1.5`, `for example: {"unit":"celsius"}`} {
-		if !strings.Contains(answer, want) {
-			t.Errorf("got %s, want %s", answer, want)
-		}
+		assert.Contains(t, answer, want)
 	}
 	type bad struct {
 		On  bool `json:"on" enum:"true"`
@@ -320,27 +295,22 @@ func TestSchemaEnums(t *testing.T) {
 	type inner struct {
 		List []map[string][]bad `json:"list"`
 	}
-	if err := returning(inner{}).Err(); err == nil || !strings.Contains(err.Error(), "inner.List[][][].On: enum tag") {
-		t.Errorf("got %v", err)
-	}
+	require.ErrorContains(t, returning(inner{}).Err(), "inner.List[][][].On: enum tag")
 	type number struct {
 		N int `json:"n" enum:"1,x"`
 	}
-	if err := returning(number{}).Err(); err == nil || !strings.Contains(err.Error(), "enum tag") {
-		t.Errorf("got %v", err)
-	}
+	require.ErrorContains(t, returning(number{}).Err(), "enum tag")
 	var many strings.Builder
 	for i := range 30 {
 		many.WriteString(`"v` + strings.Repeat("x", i) + `",`)
 	}
 	answer = callWith(t, rawTool(`{"properties":{"a":{"enum":[`+many.String()+`1]}}}`), `{"a":"q"}`).Text()
-	if !strings.Contains(answer, ", …, got") || strings.Contains(answer, strings.Repeat("x", 20)) {
-		t.Errorf("got %s", answer)
-	}
+	assert.Contains(t, answer, ", …, got")
+	assert.NotContains(t, answer, strings.Repeat("x", 20))
 }
 
-// Examples fit the schema, whatever it asks for; where none is found, none is
-// shown.
+// TestExamplesFit proves that an example fits the schema, and that no example is shown if
+// none was found.
 func TestExamplesFit(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ schema, want string }{
@@ -358,9 +328,7 @@ func TestExamplesFit(t *testing.T) {
 	for _, test := range tests {
 		_, err := rawTool(test.schema).Check(json.RawMessage(`[]`))
 		_, got, _ := strings.Cut(err.Error(), "for example: ")
-		if got != test.want {
-			t.Errorf("%s\ngot  %s\nwant %s", test.schema, got, test.want)
-		}
+		assert.Equal(t, test.want, got, test.schema)
 	}
 }
 
@@ -368,19 +336,18 @@ func TestAnnotations(t *testing.T) {
 	t.Parallel()
 	a := tools.Annotations{Title: "T", Category: "c", Action: "a", Destructive: true, ReadOnly: true, Idempotent: true, OpenWorld: true}
 	plain := doing("tool", nil2)
-	if got := plain.Annotate(a).Annotations(); got != a || plain.Annotations() != (tools.Annotations{}) {
-		t.Errorf("got %+v", got)
-	}
+	assert.Equal(t, a, plain.Annotate(a).Annotations())
+	assert.Zero(t, plain.Annotations())
 }
 
 func TestRawSetIsARequest(t *testing.T) {
 	t.Parallel()
 	set := mustSet(t, rawTool(`{}`))
 	r := llm.Request{Messages: []llm.Message{llm.User("hi")}, Tools: set.Specs()}
-	if err := r.Validate(); err != nil {
-		t.Error(err)
+	require.NoError(t, r.Validate())
+	var names []string
+	for _, tool := range set.Tools() {
+		names = append(names, tool.Name())
 	}
-	if got := set.Tools(); !slices.EqualFunc(got, set.Names(), func(t tools.Tool, name string) bool { return t.Name() == name }) {
-		t.Errorf("got %v", got)
-	}
+	assert.Equal(t, set.Names(), names)
 }

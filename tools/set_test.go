@@ -6,10 +6,12 @@ import (
 	"io"
 	"math/big"
 	"net/netip"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
@@ -24,7 +26,7 @@ type point struct {
 	Y float64 `json:"y"`
 }
 
-// ownJSON reads its own JSON.
+// ownJSON has its own JSON form.
 type ownJSON struct{ hidden string }
 
 func (o *ownJSON) UnmarshalJSON(text []byte) error {
@@ -32,7 +34,7 @@ func (o *ownJSON) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// everything has a field of every shape that arguments can have.
+// everything has a field of every kind that arguments can have.
 type everything struct {
 	base
 	Text    string            `json:"text" jsonschema:"some text"`
@@ -68,9 +70,7 @@ func returning[In any](in In) tools.Tool {
 func mustSet(t testing.TB, list ...tools.Tool) *tools.Set {
 	t.Helper()
 	set, err := tools.NewSet(list...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return set
 }
 
@@ -118,24 +118,14 @@ func TestSchema(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			specs := mustSet(t, test.tool).Specs()
-			var got, want any
-			if err := json.Unmarshal(specs[0].Schema, &got); err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal([]byte(test.want), &want); err != nil {
-				t.Fatal(err)
-			}
-			if !reflect.DeepEqual(got, want) {
-				t.Errorf("got  %s\nwant %s", specs[0].Schema, test.want)
-			}
-			if again := test.tool.Spec(); string(again.Schema) != string(specs[0].Schema) {
-				t.Errorf("got %s, then %s", specs[0].Schema, again.Schema)
-			}
+			assert.JSONEq(t, test.want, string(specs[0].Schema))
+			assert.Equal(t, string(specs[0].Schema), string(test.tool.Spec().Schema))
 		})
 	}
 }
 
-// The order of the fields is that of the type, so that a prompt cache holds.
+// TestSchemaIsStable proves that the fields have the order of the type. A prompt cache
+// depends on it.
 func TestSchemaIsStable(t *testing.T) {
 	t.Parallel()
 	type in struct {
@@ -144,9 +134,7 @@ func TestSchemaIsStable(t *testing.T) {
 	const want = `{"type":"object","properties":{"B":{"type":"string"},"A":{"type":"string"},"C":{"type":"string"}},` +
 		`"required":["B","A","C"],"additionalProperties":{"not":{}}}`
 	for range 20 {
-		if got := string(returning(in{}).Spec().Schema); strings.Replace(got, "false", `{"not":{}}`, 1) != want {
-			t.Fatalf("got %s, want %s", got, want)
-		}
+		require.Equal(t, want, strings.Replace(string(returning(in{}).Spec().Schema), "false", `{"not":{}}`, 1))
 	}
 }
 
@@ -192,13 +180,13 @@ func TestNewSetReportsEveryMistake(t *testing.T) {
 		{"any", returning[any](nil), "want a struct or a map"},
 		{"a time", returning(time.Time{}), "want a struct or a map"},
 		{"a type that holds itself", returning(loop{}), ""},
-		{"embedded with a name", returning(tagged{}), "tagged.base: only a struct can be embedded"},
-		{"embedded string", returning(embedsName{}), "embedsName.Nickname: only a struct can be embedded"},
-		{"embedded pointer to what is not exported", returning(embedsOwn{}), "embedsOwn.base: only a struct can be embedded"},
-		{"a quoted number", returning(quoted{}), `quoted.N: the json option "string" is not supported`},
-		{"an interface", returning(reads{}), "reads.From: an interface can not be read from JSON"},
+		{"embedded with a name", returning(tagged{}), "tagged.base: an embedded struct that is not exported"},
+		{"embedded string", returning(embedsName{}), ""},
+		{"embedded pointer to what is not exported", returning(embedsOwn{}), "embedsOwn.base: an embedded struct that is not exported"},
+		{"a quoted number", returning(quoted{}), `quoted.N: the JSON option "string" is unsupported`},
+		{"an interface", returning(reads{}), "reads.From[]: an interface with methods is unsupported"},
 		{"a function", returning(calls{}), "unsupported"},
-		{"a bad tag", returning(badTag{}), "must not begin with"},
+		{"a bad tag", returning(badTag{}), "is a description, and must not begin with"},
 		{"a map by number", returning(byInt{}), "unsupported map key"},
 		{"a result that is a channel", tools.New("bad", "Does.", func(context.Context, struct{}) (chan int, error) { return nil, nil }), "result can not be written"},
 		{"a result that holds one", tools.New("bad", "Does.", func(context.Context, struct{}) (unwritable, error) { return unwritable{}, nil }), "result can not be written"},
@@ -210,74 +198,49 @@ func TestNewSetReportsEveryMistake(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			set, err := tools.NewSet(test.tool)
-			switch {
-			case test.want == "" && err != nil:
-				t.Errorf("got %v, want no error", err)
-			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
-				t.Errorf("got %v, want an error with %q", err, test.want)
-			case (set == nil) != (err != nil):
-				t.Errorf("got set %v beside error %v", set, err)
+			if test.want == "" {
+				require.NoError(t, err)
+				return
 			}
+			require.ErrorContains(t, err, test.want)
+			assert.Nil(t, set)
 		})
 	}
 	all = append(all, tools.New("good", "Does.", fn))
 	_, err := tools.NewSet(all...)
-	if err == nil {
-		t.Fatal("got no error")
-	}
-	for _, want := range append([]string{`two tools named "good"`}, wants(tests)...) {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("the joined error lacks %q:\n%v", want, err)
-		}
-	}
-}
-
-func wants(tests []struct {
-	name string
-	tool tools.Tool
-	want string
-},
-) []string {
-	var all []string
+	require.ErrorContains(t, err, `two tools named "good"`)
 	for _, test := range tests {
-		all = append(all, test.want)
+		require.ErrorContains(t, err, test.want)
 	}
-	return all
 }
 
 func TestSetLooksUp(t *testing.T) {
 	t.Parallel()
 	fn := func(context.Context, struct{}) (string, error) { return "", nil }
 	set := mustSet(t, tools.New("b", "Second letter.", fn), tools.New("a", "First letter.", fn))
-	if got, want := set.Names(), []string{"b", "a"}; !reflect.DeepEqual(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if tool, ok := set.Lookup("a"); !ok || tool.Name() != "a" || tool.Spec().Description != "First letter." {
-		t.Errorf("got %+v and %v", tool.Spec(), ok)
-	}
-	if _, ok := set.Lookup("c"); ok {
-		t.Error("found a tool that is not there")
-	}
+	assert.Equal(t, []string{"b", "a"}, set.Names())
+	tool, ok := set.Lookup("a")
+	require.True(t, ok)
+	assert.Equal(t, "a", tool.Name())
+	assert.Equal(t, "First letter.", tool.Spec().Description)
+	_, ok = set.Lookup("c")
+	assert.False(t, ok)
 	specs := set.Specs()
 	for i := range specs {
 		clear(specs[i].Schema)
 	}
 	r := llm.Request{Messages: []llm.Message{llm.User("hi")}, Tools: set.Specs()}
-	if err := r.Validate(); err != nil {
-		t.Errorf("the specs are no valid request, or changed with a copy: %v", err)
-	}
+	assert.NoError(t, r.Validate(), "a copy of the specs is not independent")
 }
 
 func TestNilSetHasNoTools(t *testing.T) {
 	t.Parallel()
 	var set *tools.Set
-	if set.Names() != nil || set.Specs() != nil {
-		t.Errorf("got %v and %v", set.Names(), set.Specs())
-	}
+	assert.Nil(t, set.Names())
+	assert.Nil(t, set.Specs())
 	answer, err := set.Call(t.Context(), llm.ToolCall{ID: "1", Name: "f"}, tools.Options{})
-	if err != nil || answer.Text() != `there is no tool "f"; there are no tools` {
-		t.Errorf("got %+v and %v", answer, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, `there is no tool "f"; there are no tools`, answer.Text())
 }
 
 type (
@@ -290,7 +253,13 @@ type (
 		User tools.Bound[userID] `json:"user"`
 		Name string              `json:"User"`
 	}
+	left     struct{ Same string }
+	right    struct{ Same string }
 	sameName struct {
+		left
+		right
+	}
+	shadows struct {
 		base
 		Other string `json:"trace"`
 	}
@@ -298,7 +267,7 @@ type (
 		base `json:"-"`
 	}
 	dashed struct {
-		At   []byte `json:"-,"` //nolint:staticcheck // what it means is what is tested
+		At   []byte `json:"-,"` //nolint:staticcheck // its meaning is tested
 		Left []byte `json:"-"`
 	}
 	tooLarge struct {
@@ -315,8 +284,9 @@ type (
 	}
 )
 
-// What could not be told to a model, or would never reach the function, is a
-// mistake, and all of a tool's mistakes are told at once.
+// TestTypesThatWouldMislead proves that a type with a part that a model cannot be told, or
+// that would never reach the function, is an error, and that all errors are reported at
+// once.
 func TestTypesThatWouldMislead(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -324,41 +294,48 @@ func TestTypesThatWouldMislead(t *testing.T) {
 		tool tools.Tool
 		want []string
 	}{
-		{"a list of bound values", returning(listsBound{}), []string{"listsBound.Users: a Bound stands in the struct"}},
-		{"a map of bound values", returning(mapsBound{}), []string{"mapsBound.Users: a Bound stands in the struct"}},
-		{"arguments that are bound values", returning(map[string]tools.Bound[userID]{}), []string{"a Bound stands in the struct"}},
-		{"a pointer to a bound value", returning(pointsToBound{}), []string{"pointsToBound.User: a Bound stands in the struct"}},
+		{"a list of bound values", returning(listsBound{}), []string{"listsBound.Users[]: a Bound must be a field of the struct"}},
+		{"a map of bound values", returning(mapsBound{}), []string{"mapsBound.Users[]: a Bound must be a field of the struct"}},
+		{"arguments that are bound values", returning(map[string]tools.Bound[userID]{}), []string{"a Bound must be a field of the struct"}},
+		{"a pointer to a bound value", returning(pointsToBound{}), []string{"pointsToBound.User: a Bound must be a field of the struct"}},
 		{"an argument like a bound one", returning(shadowsBound{}), []string{`"User" differs from it in capitals only`}},
 		{"an argument like a fixed one", tools.Fix[userID](rawTool(`{"properties":{"user":{},"USER":{}}}`), "user"), []string{`"USER" differs from it in capitals only`}},
-		{"two fields of one name", returning(sameName{}), []string{`sameName.Other: its json name, "trace", is that of the field Trace, too`}},
-		{"an embedded struct that is left out", returning(leftOut{}), []string{"leftOut.base: an embedded struct can not be left out"}},
-		{"an integer that schemas do not hold", returning(tooLarge{}), []string{"tooLarge.N: enum tag: 9007199254740993: schemas hold no"}},
+		{"two fields of one name", returning(sameName{}), []string{`sameName.right.Same: its JSON name, "Same", is also the name of the field tools_test.sameName.left.Same; rename one of them`}},
+		{"an integer that schemas do not hold", returning(tooLarge{}), []string{"tooLarge.N: enum tag: 9007199254740993 is too large"}},
 		{"everything", tools.New[manyMistakes, chan int]("do it", "", nil), []string{
 			"a name is", "no description", "no function", "manyMistakes.Back: a value of type func()",
 			"manyMistakes.C: a value of type chan int", "the result can not be written",
 		}},
 		{"several tags", returning(manyTags{}), []string{"manyTags.N: enum tag", "manyTags.M: enum tag"}},
-		{"everything of a raw tool", tools.Raw(llm.ToolSpec{Name: "do it"}, nil), []string{"a name is", "no description", "no function", "its schema can not be read"}},
+		{"everything of a raw tool", tools.Raw(llm.ToolSpec{Name: "do it"}, nil), []string{"a name is", "no description", "no function", "its schema cannot be read"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := tools.NewSet(test.tool)
 			for _, want := range test.want {
-				if err == nil || strings.Count(err.Error(), want) != 1 {
-					t.Errorf("got %v, want an error with %q, once", err, want)
-				}
+				require.Error(t, err)
+				assert.Equal(t, 1, strings.Count(err.Error(), want), "%q in %v", want, err)
 			}
 		})
 	}
 }
 
-// A field tagged "-," has the name "-".
+// TestFieldsAreReadAsByEncodingJSON proves that an outer field shadows an embedded field of
+// the same name, and that an embedded struct tagged "-" is left out.
+func TestFieldsAreReadAsByEncodingJSON(t *testing.T) {
+	t.Parallel()
+	var outer shadows
+	assert.Equal(t, "ok", callWith(t, capture(&outer), `{"trace":"a"}`).Text())
+	assert.Equal(t, shadows{Other: "a"}, outer)
+	assert.NotContains(t, string(returning(leftOut{}).Spec().Schema), "trace")
+}
+
+// TestFieldNamedDash proves that a field tagged "-," has the name "-".
 func TestFieldNamedDash(t *testing.T) {
 	t.Parallel()
 	var got dashed
 	answer := callWith(t, capture(&got), `{"-":"aGk="}`)
-	if answer.Status != llm.StatusSuccess || string(got.At) != "hi" {
-		t.Errorf("got %s, %+v", answer.Text(), got)
-	}
+	assert.Equal(t, llm.StatusSuccess, answer.Status, answer.Text())
+	assert.Equal(t, "hi", string(got.At))
 }

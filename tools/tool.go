@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/weft-go/weft/internal/schema"
 	"github.com/weft-go/weft/llm"
 )
 
@@ -17,7 +18,7 @@ import (
 type Tool struct {
 	spec        llm.ToolSpec
 	annotations Annotations
-	schema      *schema
+	schema      *schema.Schema
 	// load takes arguments that the schema accepts, and returns the call that
 	// is then ready to be made.
 	load func(arguments json.RawMessage) (func(context.Context) (Result, error), error)
@@ -38,9 +39,9 @@ type Tool struct {
 // [NewSet].
 func New[In, Out any](name, description string, fn func(context.Context, In) (Out, error)) Tool {
 	t := Tool{spec: llm.ToolSpec{Name: name, Description: description}}
-	schema, err := inferSchema(reflect.TypeFor[In]())
+	s, err := inferSchema(reflect.TypeFor[In]())
 	if err == nil {
-		t.spec.Schema, t.schema = schema.text, schema
+		t.spec.Schema, t.schema = s.Text(), s
 	}
 	if t.err = t.check(errors.Join(err, checkOutput[Out]()), fn == nil); t.err != nil {
 		return t
@@ -49,8 +50,8 @@ func New[In, Out any](name, description string, fn func(context.Context, In) (Ou
 	t.needs = needs
 	t.load = func(arguments json.RawMessage) (func(context.Context) (Result, error), error) {
 		var in In
-		if err := json.Unmarshal(arguments, &in); err != nil {
-			return nil, &argumentsError{schema.undecoded(arguments, err)}
+		if err := s.Decode(arguments, &in); err != nil {
+			return nil, err
 		}
 		return func(ctx context.Context) (Result, error) {
 			if err := fillBound(ctx, reflect.ValueOf(&in), bound); err != nil {
@@ -75,9 +76,9 @@ func New[In, Out any](name, description string, fn func(context.Context, In) (Ou
 // [Tool.Err] for a tool alone.
 func Raw(spec llm.ToolSpec, fn func(ctx context.Context, arguments json.RawMessage) (Result, error)) Tool {
 	t := Tool{spec: spec}
-	schema, err := readSchema(spec.Schema)
+	s, err := schema.Parse(spec.Schema, subject)
 	if err == nil {
-		t.spec.Schema, t.schema = schema.text, schema
+		t.spec.Schema, t.schema = s.Text(), s
 	}
 	if t.err = t.check(err, fn == nil); t.err != nil {
 		return t
@@ -125,7 +126,7 @@ func (t Tool) Check(arguments json.RawMessage) (json.RawMessage, error) {
 // themselves, and may panic at what a model writes.
 func (t Tool) prepared(arguments json.RawMessage) (_ json.RawMessage, run func(context.Context) (Result, error), err error) {
 	defer caught(&err)
-	if arguments, err = t.schema.check(arguments); err != nil {
+	if arguments, err = checkArguments(t.schema, arguments); err != nil {
 		return nil, nil, err
 	}
 	run, err = t.load(arguments)

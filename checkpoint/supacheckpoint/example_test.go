@@ -199,7 +199,7 @@ func ExampleStore_Rights() {
 			fmt.Println(err)
 			return
 		}
-		_, err = facts.Store(ctx, memory.Scope{User: ann}, memory.Fact{Content: "Ann drinks tea"})
+		_, err = facts.Store(ctx, memory.Scope{User: ann}, memory.Fact{Content: "Ann drinks tea", Trust: memory.Stated})
 		fmt.Println(user[:8], err == nil, errors.Is(err, pgmemory.ErrDenied))
 	}
 	// Output:

@@ -182,7 +182,7 @@ func TestBadRequests(t *testing.T) {
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	p := onSQLite(t, nil)
-	p.Reader.PDF = []string{"no-such-program"}
+	p.Reader.PDF.Program = "no-such-program"
 	u := p.newUser()
 	for what, c := range map[string]struct {
 		text, want string
@@ -191,7 +191,7 @@ func TestBadFiles(t *testing.T) {
 		"no text":       {"a\x00b", `{"error":"This file can not be used.","details":"it is neither text in UTF-8 nor a PDF"}`, 422},
 		"another code":  {"Gr\xfc\xdfe", `{"error":"This file can not be used.","details":"it is neither text in UTF-8 nor a PDF"}`, 422},
 		"nothing":       {" \n", `{"error":"This file can not be used.","details":"it has no text"}`, 422},
-		"a PDF":         {"%PDF-1.7", `{"error":"This file can not be used.","details":"it is a PDF, and no-such-program is not installed here; upload its text"}`, 422},
+		"a PDF":         {"%PDF-1.7", `{"error":"This file can not be used.","details":"it is a PDF, and pdftotext is not installed here; upload its text"}`, 422},
 		"a long text":   {strings.Repeat("word ", 1<<20), `{"error":"The text may have at most 4194304 bytes."}`, 413},
 		"a large file ": {strings.Repeat("x", 33<<20), `{"error":"The body may have at most 33554432 bytes."}`, 413},
 	} {

@@ -48,7 +48,10 @@ func New(name string, model llm.Model, set *tools.Set, o Options) (*graph.Graph,
 	if err := o.check(name, model); err != nil {
 		return nil, err
 	}
-	a, b := newAgent(name, model, set, o.withDefaults())
+	a, b, err := newAgent(name, model, set, o.withDefaults())
+	if err != nil {
+		return nil, err
+	}
 	return b.Compile(a.options.Graph)
 }
 
@@ -57,15 +60,20 @@ type agent struct {
 	model      llm.Model
 	tools      *tools.Set
 	options    Options
+	answers    *answerForm // of structured answers; nil if there are none
 	messages   *state.KeyedChannel[llm.Message]
 	run        *state.Channel[run, run]
 	summary    *state.Channel[summary, summary]
 	supervises bool
 }
 
-func newAgent(name string, model llm.Model, set *tools.Set, o Options) (*agent, *graph.Builder) {
+func newAgent(name string, model llm.Model, set *tools.Set, o Options) (*agent, *graph.Builder, error) {
+	answers, err := o.Answer.form(set)
+	if err != nil {
+		return nil, nil, fmt.Errorf("agent %q: Options.Answer: %w", name, err)
+	}
 	a := &agent{
-		name: name, model: model, tools: set, options: o, messages: o.Messages,
+		name: name, model: model, tools: set, options: o, answers: answers, messages: o.Messages,
 		run:     state.LastWins[run]("agent_run:" + name),
 		summary: state.LastWins[summary]("agent_summary:" + name),
 	}
@@ -83,14 +91,14 @@ func newAgent(name string, model llm.Model, set *tools.Set, o Options) (*agent, 
 	b.Node(ToolsNode, a.callNode())
 	b.BranchMany(graph.Start, a.checkMessages, ModelNode)
 	b.Edge(ToolsNode, ModelNode)
-	if o.Answer.ask == nil {
+	if answers == nil {
 		b.BranchMany(ModelNode, a.next, ToolsNode, graph.End)
-		return a, b
+		return a, b, nil
 	}
 	b.Node(AnswerNode, a.answer)
 	b.BranchMany(ModelNode, a.next, ToolsNode, AnswerNode, graph.End)
 	b.Edge(AnswerNode, graph.End)
-	return a, b
+	return a, b, nil
 }
 
 // checkMessages is the branch after Start. It runs before the input is stored, so
@@ -129,15 +137,21 @@ func (a *agent) next(s state.View) (state.Update, error) {
 	return out, nil
 }
 
-// callNode runs one tool call. A call of a withheld tool gets an error result.
+// callNode runs one tool call. A call of a withheld tool, and a structured answer that is
+// not accepted, get an error result.
 func (a *agent) callNode() graph.NodeFunc {
 	run := tools.CallNode(a.tools, call, a.messages, a.options.Tools)
 	return func(ctx context.Context, s state.View) (state.Update, error) {
-		if !withheld.Get(s) {
+		c := call.Get(s)
+		var answer llm.Message
+		switch {
+		case withheld.Get(s):
+			answer = llm.ToolError(c, fmt.Sprintf("tool %q is not available in this turn", c.Name))
+		case a.isAnswer(c):
+			answer = a.rejectAnswer(c)
+		default:
 			return run(ctx, s)
 		}
-		c := call.Get(s)
-		answer := llm.ToolError(c, fmt.Sprintf("tool %q is not available in this turn", c.Name))
 		a.options.Tools.Emit(ctx, tools.CallFinished{Call: c, Answer: answer})
 		return state.Update{a.messages.Put(answer)}, nil
 	}

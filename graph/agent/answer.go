@@ -5,50 +5,80 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
+	"slices"
+	"strings"
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
 )
 
 // ErrNoAnswer is returned by [Answer] when an agent ended without a structured
 // answer or has not ended.
 var ErrNoAnswer = errors.New("there is no structured answer")
 
-// A Structure describes the structured answer of an agent. [Structured] creates
-// one. The zero value means that the agent has no structured answer.
+// A Structure describes the structured answer of an agent. [Structured] creates one. The
+// zero value means that the agent has no structured answer.
 type Structure struct {
-	ask   func(context.Context, llm.Model, llm.Request) (json.RawMessage, llm.Usage, error)
-	check func() error
+	newForm func(toolName string) (*answerForm, error)
 }
 
-// Structured makes an agent end with an answer of type T, which [Answer] reads. After
-// its last reply, the model is asked for the answer with [llm.As], which checks the
-// answer against the schema of T. If it does not match, the model is asked once more.
-// If the second answer does not match either, the run ends with [Unfit].
+// An answerForm asks for structured answers and reads them.
+type answerForm struct {
+	spec llm.ToolSpec // the answer tool
+	read func(llm.ToolCall) (json.RawMessage, error)
+	ask  func(context.Context, llm.Model, llm.Request) (json.RawMessage, llm.Usage, error)
+}
+
+// Structured makes an agent end with an answer of type T, which [Answer] reads.
+//
+// In every turn but the last, the request offers the tool "answer", whose arguments have
+// the schema of T; see [llm.AnswerTool]. When the model calls it alone and the answer fits,
+// the run ends, and the conversation gets the answer as the text of the reply. If the
+// answer does not fit, or if the reply has other calls, the model is told and asked again.
+//
+// If the model ends with a text instead, it is asked for the answer with [llm.As]. If the
+// answer does not fit, the model is asked once more. If the second answer does not fit
+// either, the run ends with [Unfit].
 func Structured[T any]() Structure {
-	get := func(ctx context.Context, m llm.Model, r llm.Request) (json.RawMessage, llm.Usage, error) {
-		answer, usage, err := llm.As[T](ctx, m, r)
+	return Structure{func(toolName string) (*answerForm, error) {
+		tool, err := llm.NewAnswerTool[T](toolName)
 		if err != nil {
-			return nil, usage, err
+			return nil, err
 		}
-		text, err := json.Marshal(answer)
-		return text, usage, err
-	}
-	return Structure{ask: get, check: func() error {
-		// If T is supported, llm.As asks the model below, whose error is reached. If T is
-		// not supported, llm.As returns another error before it asks.
-		reached := errors.New("the model is asked")
-		stop := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
-			return func(yield func(llm.Chunk, error) bool) { yield(llm.Chunk{}, reached) }
-		})
-		_, _, err := llm.As[T](context.Background(), stop, llm.Request{Messages: []llm.Message{llm.User("?")}})
-		if errors.Is(err, reached) {
-			return nil
-		}
-		return err
+		return &answerForm{
+			spec: tool.Spec(),
+			read: func(c llm.ToolCall) (json.RawMessage, error) {
+				answer, err := tool.Read(c)
+				if err != nil {
+					return nil, err
+				}
+				return json.Marshal(answer)
+			},
+			ask: func(ctx context.Context, m llm.Model, r llm.Request) (json.RawMessage, llm.Usage, error) {
+				answer, usage, err := llm.As[T](ctx, m, r)
+				if err != nil {
+					return nil, usage, err
+				}
+				text, err := json.Marshal(answer)
+				return text, usage, err
+			},
+		}, nil
 	}}
+}
+
+// form returns the form of the structured answer, or nil if there is none. The name of
+// the answer tool differs from the names of all other tools.
+func (s Structure) form(set *tools.Set) (*answerForm, error) {
+	if s.newForm == nil {
+		return nil, nil
+	}
+	name := "answer"
+	for _, taken := set.Lookup(name); taken; _, taken = set.Lookup(name) {
+		name += "_"
+	}
+	return s.newForm(name)
 }
 
 // Answer returns the structured answer of the last run. If there is none, the
@@ -77,6 +107,65 @@ func (o Outcome) whyNoAnswer() string {
 	return string(o.Reason) + ": " + o.Problem
 }
 
+// isAnswer reports whether a call is a call of the answer tool.
+func (a *agent) isAnswer(c llm.ToolCall) bool {
+	return a.answers != nil && c.Name == a.answers.spec.Name
+}
+
+func (a *agent) isAnswerSpec(t llm.ToolSpec) bool {
+	return a.answers != nil && t.Name == a.answers.spec.Name
+}
+
+// offerAnswer adds the answer tool to the request of a turn. In the last turn no tool may
+// be called. The tool is added then too if the conversation has calls of it, because some
+// providers reject calls without tools. The answer node has no turn, and [llm.As] adds its
+// own tool.
+func (a *agent) offerAnswer(t *turn) {
+	if a.answers == nil || t.Turns == 0 {
+		return
+	}
+	called := func(m llm.Message) bool { return slices.ContainsFunc(m.ToolCalls, a.isAnswer) }
+	if !t.last || slices.ContainsFunc(t.request.Messages, called) {
+		t.request.Tools = append(slices.Clip(t.request.Tools), a.answers.spec)
+	}
+}
+
+// answered returns the structured answer of a reply that only calls the answer tool, and
+// changes the reply: the answer becomes text in place of the call. It returns nil for any
+// other reply, if the answer does not fit, and in the last turn.
+func (a *agent) answered(t *turn, reply *llm.Message) json.RawMessage {
+	if len(reply.ToolCalls) != 1 || !a.isAnswer(reply.ToolCalls[0]) || t.last || reply.StopReason == llm.StopFilter || !t.offers(a.answers.spec.Name) {
+		return nil
+	}
+	text, err := a.answers.read(reply.ToolCalls[0])
+	if err != nil {
+		return nil
+	}
+	said := string(text)
+	if reply.Text() != "" {
+		said = "\n\n" + said
+	}
+	reply.ToolCalls = nil
+	reply.Parts = append(slices.Clip(reply.Parts), llm.Text(said))
+	if reply.StopReason == llm.StopToolCalls {
+		reply.StopReason = llm.StopEnd
+	}
+	return text
+}
+
+// rejectAnswer returns the result of a call of the answer tool that did not end the run.
+func (a *agent) rejectAnswer(c llm.ToolCall) llm.Message {
+	_, err := a.answers.read(c)
+	if err == nil {
+		return llm.ToolError(c, "The answer was not accepted, because the reply has other tool calls. Read their results, then call "+c.Name+" alone.")
+	}
+	problem := err.Error()
+	if e, ok := errors.AsType[*llm.AnswerError](err); ok {
+		problem = strings.Join(e.Problems, "; ")
+	}
+	return llm.ToolError(c, "This does not fit: "+problem+". Call "+c.Name+" again with the whole answer.")
+}
+
 const askForAnswer = "Now give the answer in the required form."
 
 // answer is the node that asks the model for the structured answer.
@@ -86,7 +175,7 @@ func (a *agent) answer(ctx context.Context, s state.View) (state.Update, error) 
 		return nil, err
 	}
 	t.request.Messages = append(t.request.Messages, llm.User(askForAnswer))
-	text, usage, err := a.options.Answer.ask(ctx, t.model, t.request)
+	text, usage, err := a.answers.ask(ctx, t.model, t.request)
 	r := a.run.Get(s)
 	o := Outcome{Agent: a.name, Reason: r.Reason, Problem: r.Problem, Turns: r.Turns, Usage: r.Usage.Add(usage), Answer: text}
 	switch {

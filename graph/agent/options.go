@@ -103,10 +103,5 @@ func (o Options) check(name string, model llm.Model) error {
 	case o.System != "" && o.SystemFrom != nil:
 		return fmt.Errorf("agent %q: both System and SystemFrom are set; set one of them", name)
 	}
-	if o.Answer.check != nil {
-		if err := o.Answer.check(); err != nil {
-			return fmt.Errorf("agent %q: Options.Answer: %w", name, err)
-		}
-	}
 	return nil
 }

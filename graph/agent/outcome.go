@@ -39,7 +39,7 @@ type Outcome struct {
 	Reason Reason `json:"reason,omitempty"`
 	// Problem is a text that explains a reason other than [Answered].
 	Problem string `json:"problem,omitempty"`
-	// Turns is the number of requests to the model. Requests for a structured answer do
+	// Turns is the number of turns. The requests of [llm.As] for a structured answer do
 	// not count.
 	Turns int `json:"turns"`
 	// Usage is the usage of this run, structured answers included. A reply whose

@@ -58,7 +58,10 @@ func Supervisor(name string, model llm.Model, set *tools.Set, team []Member, o O
 		return nil, fmt.Errorf("agent %q: %w", name, err)
 	}
 	o.Channels = append([]state.Handle{handovers}, o.Channels...)
-	a, b := newAgent(name, model, all, o)
+	a, b, err := newAgent(name, model, all, o)
+	if err != nil {
+		return nil, err
+	}
 	a.supervises = true
 	b.Defer(ModelNode) // wait for every member
 	b.AllowEdgesAndBranches(ToolsNode)

@@ -79,6 +79,7 @@ func (a *agent) prepare(ctx context.Context, s state.View, t *turn) error {
 	if system != "" {
 		t.request.Messages = append([]llm.Message{llm.System(system)}, t.request.Messages...)
 	}
+	a.offerAnswer(t)
 	if t.last && len(t.request.Tools) > 0 {
 		t.request.ToolChoice = llm.ToolChoice{Mode: llm.ToolsNone}
 	}
@@ -95,6 +96,9 @@ func (a *agent) prepare(ctx context.Context, s state.View, t *turn) error {
 		if err := o.Prepare(ctx, s, &t.request); err != nil {
 			return fmt.Errorf("prepare: %w", err)
 		}
+	}
+	if t.request.Format.Type != llm.FormatText {
+		t.request.Tools = slices.DeleteFunc(slices.Clone(t.request.Tools), a.isAnswerSpec)
 	}
 	return a.checkTools(t.request.Tools)
 }
@@ -115,7 +119,7 @@ func (a *agent) needsPrompt(messages []llm.Message) bool {
 // checkTools returns an error if a tool of the request is not in the agent's set.
 func (a *agent) checkTools(specs []llm.ToolSpec) error {
 	for _, spec := range specs {
-		if _, ok := a.tools.Lookup(spec.Name); !ok {
+		if _, ok := a.tools.Lookup(spec.Name); !ok && !a.isAnswerSpec(spec) {
 			return fmt.Errorf("prepare: tool %q is not in the agent's set; add it to the set that New gets", spec.Name)
 		}
 	}
@@ -154,6 +158,12 @@ func (a *agent) handleReply(ctx context.Context, t *turn, reply llm.Message) sta
 	a.spend(t, reply.Usage)
 	stored := []llm.Message{reply}
 	ends := t.last || reply.StopReason == llm.StopFilter
+	if answer := a.answered(t, &reply); answer != nil {
+		o := a.outcome(t)
+		o.Reason, o.Answer = Answered, answer
+		graph.Emit(ctx, o)
+		return append(t.update, a.messages.Put(reply), a.run.Put(run{}), Result.Put(o))
+	}
 	if len(reply.ToolCalls) > 0 && !ends {
 		t.Withheld = a.withheld(t, reply)
 		t.update = append(t.update, a.messages.Put(reply), a.run.Put(t.run), Result.Put(a.outcome(t)))
@@ -175,17 +185,20 @@ func (a *agent) handleReply(ctx context.Context, t *turn, reply llm.Message) sta
 	return a.stop(ctx, t, reason, problem)
 }
 
-// withheld returns the ids of calls of tools that are in the set but were not in the
-// request.
+// withheld returns the ids of calls of known tools that were not in the request.
 func (a *agent) withheld(t *turn, reply llm.Message) (ids []string) {
 	for _, c := range reply.ToolCalls {
 		_, known := a.tools.Lookup(c.Name)
-		offered := slices.ContainsFunc(t.request.Tools, func(spec llm.ToolSpec) bool { return spec.Name == c.Name })
-		if known && !offered {
+		if (known || a.isAnswer(c)) && !t.offers(c.Name) {
 			ids = append(ids, c.ID)
 		}
 	}
 	return ids
+}
+
+// offers reports whether the request of the turn has a tool.
+func (t *turn) offers(name string) bool {
+	return slices.ContainsFunc(t.request.Tools, func(spec llm.ToolSpec) bool { return spec.Name == name })
 }
 
 func (a *agent) outcome(t *turn) Outcome {
@@ -195,7 +208,7 @@ func (a *agent) outcome(t *turn) Outcome {
 // stop ends the run, unless a structured answer has to follow.
 func (a *agent) stop(ctx context.Context, t *turn, reason Reason, problem string) state.Update {
 	o, left := a.outcome(t), run{}
-	if a.options.Answer.ask != nil && (reason == Answered || reason == OutOfTurn) {
+	if a.answers != nil && (reason == Answered || reason == OutOfTurn) {
 		left = run{Turns: t.Turns, Usage: t.Usage, Reason: reason, Problem: problem}
 	} else {
 		o.Reason, o.Problem = reason, problem

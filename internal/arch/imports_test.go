@@ -20,9 +20,13 @@ const modulePath = "github.com/weft-go/weft"
 
 // core lists packages that depend only on this module and the standard library.
 var core = []string{
-	"state", "graph", "graph/draw", "graph/node", "checkpoint", "checkpoint/memcheckpoint", "memory", "llm",
+	"state", "graph", "graph/draw", "graph/node", "checkpoint", "checkpoint/memcheckpoint",
 	"internal/jsonform", "internal/statecore", "internal/engine", "internal/suggest", "internal/uuid",
 }
+
+// schemaUsers lists packages that depend only on this module, the standard library and the
+// module that validates JSON Schemas.
+var schemaUsers = []string{"internal/schema", "llm", "memory", "tools"}
 
 // layers lists the packages of this module that a package may import. A pattern that ends in
 // "/..." matches all packages below a folder. The longest matching pattern applies. A
@@ -45,13 +49,13 @@ var layers = map[string][]string{
 	"checkpoint/checkpointtest": {"checkpoint"},
 	"checkpoint/supacheckpoint": {"checkpoint", "checkpoint/pgcheckpoint"},
 
-	"llm":                  {"internal/uuid"},
+	"llm":                  {"internal/schema", "internal/uuid"},
 	"llm/...":              {"llm"},
 	"llm/langchainllm/...": {"llm", "llm/langchainllm"},
 	"llm/langchainllm/providers/all": {
 		"llm/langchainllm/providers/anthropic", "llm/langchainllm/providers/googleai", "llm/langchainllm/providers/openai",
 	},
-	"tools":       {"llm", "state"},
+	"tools":       {"llm", "state", "internal/schema"},
 	"tools/...":   {"tools", "llm", "state", "internal/toolname", "internal/uuid"},
 	"graph/agent": {"graph", "llm", "tools", "state"},
 
@@ -149,6 +153,21 @@ func TestCoreCompilesTheStandardLibraryOnly(t *testing.T) {
 		for _, dep := range p.Deps {
 			assert.True(t, strings.HasPrefix(dep, modulePath+"/") || all[dep].Standard,
 				"%s compiles %s, which is not in the standard library", name, dep)
+		}
+	}
+}
+
+func TestSchemaUsersCompileOneModuleMore(t *testing.T) {
+	t.Parallel()
+	_, all := own(t)
+	for _, name := range schemaUsers {
+		p, ok := all[modulePath+"/"+name]
+		if !assert.True(t, ok, "package %s does not exist", name) {
+			continue
+		}
+		for _, dep := range p.Deps {
+			assert.True(t, strings.HasPrefix(dep, modulePath+"/") || strings.HasPrefix(dep, "github.com/google/jsonschema-go/") || all[dep].Standard,
+				"%s compiles %s, which is neither in the standard library nor in jsonschema-go", name, dep)
 		}
 	}
 }
@@ -291,6 +310,8 @@ func TestLayersPermitAndForbidImports(t *testing.T) {
 		{"checkpoint/memcheckpoint", "internal/sqlitedb", false},
 		{"checkpoint", "checkpoint/internal/lineage", true},
 		{"llm", "state", false},
+		{"llm", "internal/schema", true},
+		{"internal/schema", "llm", false},
 		{"tools/mcptools", "tools", true},
 		{"cmd/reseal", "checkpoint/pgcheckpoint", true},
 		{"cmd/reseal", "internal/pgdb", false},

@@ -185,7 +185,7 @@ func TestAttacks(t *testing.T) {
 func TestHonest(t *testing.T) {
 	t.Parallel()
 	for _, h := range honest {
-		if got, _, answer := keep(t, agentmemory.Options{}, h); !slices.Equal(got, []string{h.content + " 1"}) || answer != "Remembered." {
+		if got, _, answer := keep(t, agentmemory.Options{}, h); !slices.Equal(got, []string{h.content + " inferred"}) || answer != "Remembered." {
 			t.Errorf("%+v: stored %q: %s", h, got, answer)
 		}
 	}
@@ -209,7 +209,7 @@ func TestAfterATool(t *testing.T) {
 			t.Errorf("%+v: kept %q: %s", a, kept, answer)
 		}
 	}
-	for answer, want := range map[bool][]string{true: {"Prefers window seats 0"}, false: nil} {
+	for answer, want := range map[bool][]string{true: {"Prefers window seats stated"}, false: nil} {
 		confirm := func(_ context.Context, f memory.Fact) (bool, error) { return answer, nil }
 		if got, _, told := keep(t, agentmemory.Options{Stated: true, Confirm: confirm}, honest[0], news); !slices.Equal(got, want) {
 			t.Errorf("confirmed %t: recalled %q: %s", answer, got, told)

@@ -32,7 +32,7 @@ func newEverything() (e everything, err error) {
 }
 
 func (e everything) fill(ctx context.Context, s memory.Scope) error {
-	_, err1 := e.facts.Store(ctx, s, memory.Fact{Content: "a fact"})
+	_, err1 := e.facts.Store(ctx, s, memory.Fact{Content: "a fact", Trust: memory.Stated})
 	_, err2 := e.history.Append(ctx, s, conversation.Turn{Session: "s", Messages: []llm.Message{llm.User("hello")}})
 	_, err3 := e.values.In(s, "settings").Put(ctx, "theme", json.RawMessage(`"dark"`), kv.PutOptions{})
 	_, _, err4 := knowledge.Collect(e.base.Ingest(ctx, s, knowledge.Documents(knowledge.Document{URI: "letter.txt", Text: "a letter"}), knowledge.IngestOptions{}))

@@ -83,7 +83,7 @@ func inject(t *testing.T, place, text string, calls []llm.ToolCall) {
 	wantNoErr(t, err)
 	profiles, err := profile.New(kv.NewInMemory(kv.InMemoryOptions{}))
 	wantNoErr(t, err)
-	_, err = m.Store(t.Context(), bob, memory.Fact{Content: "Bob's code is 4711"})
+	_, err = m.Store(t.Context(), bob, memory.Fact{Content: "Bob's code is 4711", Trust: memory.Stated})
 	wantNoErr(t, err)
 	_, err = profiles.SetContext(t.Context(), bob, profile.Context{Plan: "enterprise", Preferences: profile.Text("the plan is enterprise")})
 	wantNoErr(t, err)

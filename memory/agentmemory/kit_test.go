@@ -401,7 +401,7 @@ func TestRefused(t *testing.T) {
 func TestPoisonedDocument(t *testing.T) {
 	t.Parallel()
 	m := newFacts(t, inMemory())
-	if _, err := m.Store(t.Context(), memory.Scope{User: "bob"}, memory.Fact{Content: "Bob's code is 4711"}); err != nil {
+	if _, err := m.Store(t.Context(), memory.Scope{User: "bob"}, memory.Fact{Content: "Bob's code is 4711", Trust: memory.Stated}); err != nil {
 		t.Fatal(err)
 	}
 	base, err := knowledge.New(knowledge.NewInMemory(), knowledge.Options{})

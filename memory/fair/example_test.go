@@ -26,7 +26,7 @@ func Example() {
 		panic(err)
 	}
 	acme := memory.Scope{Tenant: "acme"}
-	if _, err := facts.Store(ctx, acme, memory.Fact{Content: "Acme pays by invoice"}); err != nil {
+	if _, err := facts.Store(ctx, acme, memory.Fact{Content: "Acme pays by invoice", Trust: memory.Stated}); err != nil {
 		panic(err)
 	}
 	found, err := facts.Recall(ctx, memory.Recall{Query: memory.Query{Scope: acme}, Text: "how do they pay?"})

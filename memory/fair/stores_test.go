@@ -160,6 +160,7 @@ func TestAskWhileListing(t *testing.T) {
 		s := memory.Scope{Tenant: "acme"}
 		contents := make([]memory.Fact, 700)
 		for i := range contents {
+			contents[i].Trust = memory.Stated
 			contents[i].Content = fmt.Sprint("fact ", i)
 		}
 		if _, err := m.Store(t.Context(), s, contents...); err != nil {
@@ -205,6 +206,7 @@ func TestListGoesOn(t *testing.T) {
 		s := memory.Scope{Tenant: "acme"}
 		contents := make([]memory.Fact, 600)
 		for i := range contents {
+			contents[i].Trust = memory.Stated
 			contents[i].Content = fmt.Sprint("fact ", i)
 		}
 		if _, err := m.Store(t.Context(), s, contents...); err != nil {

@@ -13,11 +13,13 @@
 //
 // What to know about it:
 //
-//   - A [Source] is a document. It is cut into chunks by package split, each of
-//     which knows its headings and the bytes of the source that it comes from.
-//   - What was ingested before and has not changed costs nothing: no call of the embedder,
-//     nothing written. Of a document that has changed only the chunks that are new are
-//     embedded. So a run that was stopped is resumed by running it again.
+//   - A [Source] is a document. Package split cuts it into chunks, each with the headings
+//     above it and its offsets in the text.
+//   - Markdown, HTML, JSON and plain text are read as they are. An [Extractor] reads other
+//     formats; package pdf has one for PDF files.
+//   - For an unchanged document the embedder is not called and nothing is written. Of a
+//     changed document only new chunks are embedded, and so it is after a change of the
+//     splitter. To resume a run that was stopped, run it again.
 //   - A document is swapped in one transaction: a search sees it as it was, or as
 //     it is.
 //   - Without an embedder a search goes by words, ranked, and never asks for all of

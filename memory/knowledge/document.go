@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,42 +15,71 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// A Document is what is to be ingested.
+// A Document is a document to ingest.
 type Document struct {
-	// URI names it in its scope: what is ingested under the same URI takes its place.
+	// URI identifies the document in its scope. A document replaces the earlier document of
+	// the same URI.
 	URI string
-	// Title is what to call it. Empty stands for what it calls itself.
+	// Title is the title of the document. Empty means the title in its text.
 	Title   string
 	Version string
-	// Format is how it is written. Empty stands for what the URI tells by its ending.
+	// Format is the format of the text. Empty means the format of the URI's extension.
 	Format split.Format
-	// Trusted says that somebody vouches for what it says: its source is then
-	// [memory.Stated], and is found with [Query.Trusted]. Else it is [memory.Untrusted].
+	// Extractor, if not nil, extracts the text, its format and its title from Text or Open.
+	// The offsets of chunks, the size and the hash of the source are those of the extracted
+	// text. An error of the extractor fails the document.
+	Extractor Extractor
+	// Trusted documents get the source [memory.Stated] and are found with [Query.Trusted].
+	// The others get [memory.Untrusted]. Set it if somebody vouches for the content.
 	Trusted  bool
 	Metadata json.RawMessage
-	// Text is what it says, or else Open returns that, which has to be a reader. A document
-	// is opened when it is its turn, and closed before the next one is opened.
+	// Text is the content. If Open is not nil, the content comes from the reader that it
+	// returns. A document is opened after the previous document was closed.
 	Text string
 	Open func() (io.ReadCloser, error)
 }
 
-// read returns the text, or why it is none.
-func (d *Document) read(most int64) (text string, err error) {
-	text = d.Text
+// read returns the text, or an error if there is none. The file and its text may have at most
+// that many bytes each.
+func (d *Document) read(ctx context.Context, most int64) (got Extracted, err error) {
+	got.Text = d.Text
 	if d.Open != nil {
-		if text, err = readAll(d.Open, most); err != nil {
-			return "", err
+		if got.Text, err = readAll(d.Open, most); err != nil {
+			return Extracted{}, err
+		}
+	}
+	if int64(len(got.Text)) > most {
+		return Extracted{}, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
+	}
+	if d.Extractor != nil {
+		if got, err = d.extract(ctx, []byte(got.Text)); err != nil {
+			return Extracted{}, fmt.Errorf("extract the text of %.200q: %w", d.URI, err)
 		}
 	}
 	switch {
-	case int64(len(text)) > most:
-		return "", fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
-	case strings.IndexByte(text, 0) >= 0:
-		return "", fmt.Errorf("%w: it has a NUL", ErrNotText)
-	case !utf8.ValidString(text):
-		return "", fmt.Errorf("%w: it is not UTF-8", ErrNotText)
+	case int64(len(got.Text)) > most:
+		return Extracted{}, fmt.Errorf("%w: its text has more than %d bytes", ErrTooLarge, most)
+	case strings.IndexByte(got.Text, 0) >= 0:
+		return Extracted{}, fmt.Errorf("%w: it has a NUL", ErrNotText)
+	case !utf8.ValidString(got.Text):
+		return Extracted{}, fmt.Errorf("%w: it is not UTF-8", ErrNotText)
 	}
-	return text, nil
+	return got, nil
+}
+
+// extract runs the extractor and sets the format.
+func (d *Document) extract(ctx context.Context, file []byte) (Extracted, error) {
+	got, err := d.Extractor.Extract(ctx, file)
+	if err != nil {
+		return Extracted{}, err
+	}
+	if got.Format == "" {
+		got.Format = split.Plain
+	}
+	if err := got.Format.Validate(); err != nil {
+		return Extracted{}, fmt.Errorf("%w: %w", memory.ErrInvalid, err)
+	}
+	return got, nil
 }
 
 func readAll(open func() (io.ReadCloser, error), most int64) (string, error) {
@@ -68,10 +98,10 @@ func readAll(open func() (io.ReadCloser, error), most int64) (string, error) {
 	return b.String(), err
 }
 
-// A steady reader fails where one goes on to read nothing.
+// A steady reader fails if its reader keeps reading nothing.
 type steady struct {
 	io.Reader
-	empty int
+	empty int // reads of nothing in a row
 }
 
 func (s *steady) Read(p []byte) (int, error) {
@@ -87,7 +117,7 @@ func (s *steady) Read(p []byte) (int, error) {
 	return 0, err
 }
 
-// Documents are those given.
+// Documents returns the documents for [Base.Ingest].
 func Documents(list ...Document) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		for _, d := range list {
@@ -98,8 +128,8 @@ func Documents(list ...Document) iter.Seq2[Document, error] {
 	}
 }
 
-// Reader is a document that is read when it is its turn, once. It is not trusted, unless the
-// caller sets that. A nil reader fails with [memory.ErrInvalid].
+// Reader returns a document that is read once, from r. A caller may set further fields, such as
+// Trusted and Extractor. A nil reader fails the document with [memory.ErrInvalid].
 func Reader(uri string, r io.Reader) Document {
 	return Document{URI: uri, Open: func() (io.ReadCloser, error) {
 		if r == nil {
@@ -109,28 +139,29 @@ func Reader(uri string, r io.Reader) Document {
 	}}
 }
 
-// FolderOptions configures [Folder]. Its zero value takes all files that are not hidden.
+// FolderOptions configures [Folder]. Its zero value selects all files that are not hidden.
 type FolderOptions struct {
-	// Only, if it has patterns, takes only the files that fit one of them, and
-	// Ignore leaves out files, and folders with all that is in them. A pattern is that of
-	// [path.Match], for the name of a file or, with a slash in it, for the path
-	// from the folder on, where ** stands for any number of folders.
+	// Only, if not empty, selects the files that match one of its patterns. Ignore excludes
+	// files and folders that match. A pattern has the syntax of [path.Match]. It is matched
+	// with the name of a file or, if it has a slash, with the path below the folder, where **
+	// matches any number of folders.
 	Only, Ignore []string
-	// Hidden takes also what has a name that begins with a dot.
+	// Hidden also selects files and folders whose name begins with a dot.
 	Hidden bool
-	// Prefix comes before the path, to make the URI.
+	// Prefix and the path of a file make its URI.
 	Prefix string
-	// Trusted and Version are those of all documents.
+	// Extractors, by file extension, extract the text of files of other formats.
+	Extractors Extractors
+	// Trusted and Version are set in all documents.
 	Trusted bool
 	Version string
 }
 
-// Folder yields the files of a folder and of all below it, in order of their paths. With
-// a document there may be an error, which is of that file, or of a folder that can not be
-// read, and the next ones follow. Symbolic links are not followed but an [ErrNotRegular].
+// Folder yields the files of a folder and of the folders in it, in the order of their paths. A
+// file or folder that cannot be read is yielded with its error, and the next files follow.
+// Symbolic links are not followed: they are yielded with [ErrNotRegular].
 //
-// [os.Root.FS] is a folder that nothing can lead out of, even if it changes while it is
-// read.
+// With [os.Root.FS] no file outside of the folder is read, even if the folder changes meanwhile.
 func Folder(fsys fs.FS, o FolderOptions) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		for _, pattern := range append(o.Only[:len(o.Only):len(o.Only)], o.Ignore...) {
@@ -148,9 +179,9 @@ func Folder(fsys fs.FS, o FolderOptions) iter.Seq2[Document, error] {
 	}
 }
 
-// visit yields a file.
+// visit yields a file, unless it is excluded.
 func (o *FolderOptions) visit(fsys fs.FS, name string, entry fs.DirEntry, err error, yield func(Document, error) bool) error {
-	d := Document{URI: o.Prefix + name, Trusted: o.Trusted, Version: o.Version}
+	d := Document{URI: o.Prefix + name, Trusted: o.Trusted, Version: o.Version, Extractor: o.Extractors.For(path.Base(name))}
 	isFolder := entry != nil && entry.IsDir()
 	switch {
 	case name != "." && o.left(name, isFolder):
@@ -158,7 +189,7 @@ func (o *FolderOptions) visit(fsys fs.FS, name string, entry fs.DirEntry, err er
 			return fs.SkipDir
 		}
 		return nil
-	case err != nil: // of a folder, or of the whole
+	case err != nil: // the folder cannot be read
 	case isFolder:
 		return nil
 	case !entry.Type().IsRegular():
@@ -172,7 +203,7 @@ func (o *FolderOptions) visit(fsys fs.FS, name string, entry fs.DirEntry, err er
 	return nil
 }
 
-// openRegular opens a file, if it is still one.
+// openRegular opens a file. It fails if the file is no longer regular.
 func openRegular(fsys fs.FS, name string) (io.ReadCloser, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -183,13 +214,13 @@ func openRegular(fsys fs.FS, name string) (io.ReadCloser, error) {
 		err = notRegular(info.Mode())
 	}
 	if err != nil {
-		_ = f.Close() // it was only looked at
+		_ = f.Close() // nothing was read
 		return nil, err
 	}
 	return f, nil
 }
 
-// notRegular says what a file is that is none.
+// notRegular returns an error with the type of a file that is not regular.
 func notRegular(mode fs.FileMode) error {
 	what := "something else"
 	for _, kind := range []struct {
@@ -210,7 +241,7 @@ func notRegular(mode fs.FileMode) error {
 	return fmt.Errorf("%w: %s", ErrNotRegular, what)
 }
 
-// left says that a file or folder is left out.
+// left reports whether a file or folder is excluded.
 func (o *FolderOptions) left(name string, isFolder bool) bool {
 	if !o.Hidden && strings.HasPrefix(path.Base(name), ".") {
 		return true
@@ -232,7 +263,7 @@ func (o *FolderOptions) left(name string, isFolder bool) bool {
 	return true
 }
 
-// matches says that a pattern fits a name, or a path.
+// matches reports whether a pattern matches the name or the path of a file.
 func matches(pattern, name string) bool {
 	pattern = strings.TrimSuffix(pattern, "/")
 	if !strings.Contains(pattern, "/") {
@@ -242,7 +273,8 @@ func matches(pattern, name string) bool {
 	return matchParts(strings.Split(strings.TrimPrefix(pattern, "/"), "/"), strings.Split(name, "/"))
 }
 
-// matchParts remembers the last ** alone, as any that are before it have done their part.
+// matchParts matches a path part by part. It only returns to the last **: the parts before that
+// are matched for good.
 func matchParts(pattern, parts []string) bool {
 	star, from, p := -1, 0, 0
 	for at := 0; at < len(parts); {

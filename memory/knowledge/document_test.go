@@ -1,15 +1,16 @@
 package knowledge_test
 
 import (
-	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/knowledge"
@@ -38,24 +39,17 @@ func TestFolder(t *testing.T) {
 	} {
 		var got []string
 		for d, err := range knowledge.Folder(tree, c.o) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got = append(got, d.URI)
 		}
-		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("%+v:\ngot  %s\nwant %s", c.o, s, c.want)
-		}
+		assert.Equal(t, c.want, strings.Join(got, " "), "%+v", c.o)
 	}
 	for d, err := range knowledge.Folder(tree, knowledge.FolderOptions{Ignore: []string{"[a"}}) {
-		if !errors.Is(err, memory.ErrInvalid) {
-			t.Errorf("got %+v, error %v", d, err)
-		}
+		require.ErrorIs(t, err, memory.ErrInvalid, "%+v", d)
 	}
 	for d, err := range knowledge.Folder(tree, knowledge.FolderOptions{}) {
-		if err != nil || d.URI != "a.md" {
-			t.Errorf("first: got %s, error %v", d.URI, err)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, "a.md", d.URI)
 		break
 	}
 }
@@ -66,12 +60,8 @@ func TestFolderOfFiles(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret.md")
 	write := func(path, text string) {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write(outside, "secret")
 	write(filepath.Join(dir, "kettle.md"), manual)
@@ -79,43 +69,34 @@ func TestFolderOfFiles(t *testing.T) {
 	write(filepath.Join(dir, "logo.png"), "\x89PNG\x00\x00")
 	write(filepath.Join(dir, "large.txt"), strings.Repeat("x", 2000))
 	for name, target := range map[string]string{"link.md": outside, "folder": filepath.Dir(outside), "loop": dir} {
-		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Symlink(target, filepath.Join(dir, name)))
 	}
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = root.Close() })
 	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{MaxSize: 1000})
 	for name, fsys := range map[string]fs.FS{"dir": os.DirFS(dir), "root": root.FS()} {
 		report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), memory.Scope{Tenant: name}, knowledge.Folder(fsys, knowledge.FolderOptions{Trusted: name == "root"}), knowledge.IngestOptions{}))
-		if err != nil || report.Added != 2 || report.Skipped != 5 {
-			t.Errorf("%s: got %+v, %+v, error %v", name, report, troubles, err)
-		}
+		require.NoError(t, err, name)
+		assert.Equal(t, 2, report.Added, name)
+		assert.Equal(t, 5, report.Skipped, name)
 		want := map[string]error{
 			"link.md": knowledge.ErrNotRegular, "folder": knowledge.ErrNotRegular, "loop": knowledge.ErrNotRegular, "logo.png": knowledge.ErrNotText, "large.txt": knowledge.ErrTooLarge,
 		}
 		for _, p := range troubles {
-			if !errors.Is(p.Err, want[p.URI]) {
-				t.Errorf("%s: %s: got %v", name, p.URI, p.Err)
-			}
-			if p.URI == "link.md" && p.Err.Error() != "not a regular file: a symbolic link, which is not followed" {
-				t.Errorf("%s: %s: got %v", name, p.URI, p.Err)
+			require.ErrorIs(t, p.Err, want[p.URI], "%s: %s", name, p.URI)
+			if p.URI == "link.md" {
+				assert.EqualError(t, p.Err, "not a regular file: a symbolic link, which is not followed")
 			}
 		}
-		if got := uris(t, b, memory.Scope{Tenant: name}); got != "kettle.md sub/notes.txt" {
-			t.Errorf("%s: got %s", name, got)
-		}
+		assert.Equal(t, "kettle.md sub/notes.txt", uris(t, b, memory.Scope{Tenant: name}), name)
 		r := search(t, b, knowledge.Question{Query: knowledge.Query{Scope: memory.Scope{Tenant: name}}, Text: "kettle"})
-		if want := map[string]memory.Trust{"dir": memory.Untrusted, "root": memory.Stated}[name]; len(r) == 0 || r[0].Source.Trust != want {
-			t.Errorf("%s: got %+v, want trust %d", name, r, want)
-		}
+		require.NotEmpty(t, r, name)
+		assert.Equal(t, map[string]memory.Trust{"dir": memory.Untrusted, "root": memory.Stated}[name], r[0].Source.Trust, name)
 	}
 }
 
-// unreadable is a tree in which a folder can not be read.
+// unreadable is a tree with a folder that cannot be read.
 type unreadable struct{ fstest.MapFS }
 
 func (u unreadable) ReadDir(name string) ([]fs.DirEntry, error) {
@@ -133,13 +114,17 @@ func TestFolderUnreadable(t *testing.T) {
 	prune := knowledge.IngestOptions{Prune: true}
 	collect(t, b.Ingest(t.Context(), acme, knowledge.Folder(tree, knowledge.FolderOptions{}), prune))
 	report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, knowledge.Folder(unreadable{tree}, knowledge.FolderOptions{}), prune))
-	if err != nil || report.Unchanged != 2 || report.Pruned != 0 || len(troubles) != 1 || troubles[0].URI != "b" || !errors.Is(troubles[0].Err, errSorry) {
-		t.Errorf("got %+v, %+v, error %v", report, troubles, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, 2, report.Unchanged)
+	assert.Zero(t, report.Pruned)
+	require.Len(t, troubles, 1)
+	assert.Equal(t, "b", troubles[0].URI)
+	require.ErrorIs(t, troubles[0].Err, errSorry)
 	_, troubles, err = knowledge.Collect(b.Ingest(t.Context(), acme, knowledge.Folder(os.DirFS(filepath.Join(t.TempDir(), "none")), knowledge.FolderOptions{}), prune))
-	if err != nil || len(troubles) != 1 || !errors.Is(troubles[0].Err, fs.ErrNotExist) || uris(t, b, acme) != "a/x b/x c/x" {
-		t.Errorf("no folder: got %+v, error %v, left %s", troubles, err, uris(t, b, acme))
-	}
+	require.NoError(t, err)
+	require.Len(t, troubles, 1)
+	require.ErrorIs(t, troubles[0].Err, fs.ErrNotExist)
+	assert.Equal(t, "a/x b/x c/x", uris(t, b, acme))
 }
 
 func TestNoReader(t *testing.T) {
@@ -149,9 +134,9 @@ func TestNoReader(t *testing.T) {
 		knowledge.Reader("nil", nil), {URI: "none", Open: func() (io.ReadCloser, error) { return nil, nil }},
 	} {
 		_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, knowledge.Documents(d), knowledge.IngestOptions{}))
-		if err != nil || len(troubles) != 1 || !errors.Is(troubles[0].Err, memory.ErrInvalid) {
-			t.Errorf("%s: got %+v, error %v", d.URI, troubles, err)
-		}
+		require.NoError(t, err, d.URI)
+		require.Len(t, troubles, 1, d.URI)
+		require.ErrorIs(t, troubles[0].Err, memory.ErrInvalid, d.URI)
 	}
 }
 
@@ -161,15 +146,14 @@ func TestReader(t *testing.T) {
 	d := knowledge.Reader("page.html", strings.NewReader("<h1>Title</h1><script>no()</script><p>Some &lt;text&gt;"))
 	collect(t, b.Ingest(t.Context(), acme, knowledge.Documents(d), knowledge.IngestOptions{}))
 	r := search(t, b, knowledge.Question{Text: "text"})
-	if len(r) != 1 || r[0].Source.Title != "Title" || r[0].Chunk.Content != "Title\n\nSome <text>" || !slices.Equal(r[0].Chunk.Headings, []string{"Title"}) {
-		t.Errorf("got %+v", r)
-	}
+	require.Len(t, r, 1)
+	assert.Equal(t, "Title", r[0].Source.Title)
+	assert.Equal(t, "Title\n\nSome <text>", r[0].Chunk.Content)
+	assert.Equal(t, []string{"Title"}, r[0].Chunk.Headings)
 	closes := 0
 	d = knowledge.Document{URI: "c", Open: func() (io.ReadCloser, error) { return closer{strings.NewReader("x"), &closes}, nil }}
 	collect(t, b.Ingest(t.Context(), acme, knowledge.Documents(d), knowledge.IngestOptions{}))
-	if closes != 1 {
-		t.Errorf("closed %d times, want once", closes)
-	}
+	assert.Equal(t, 1, closes)
 }
 
 type closer struct {

@@ -2,14 +2,15 @@ package knowledge
 
 import "errors"
 
-// Errors that say why a document is left out. Those of package memory, such as
-// [memory.ErrInvalid] and [memory.ErrQuota], say what else may be wrong.
+// Errors of documents that are skipped. A document fails with other errors, such as
+// [memory.ErrInvalid] and [memory.ErrQuota].
 var (
-	// ErrTooLarge says that a document has more bytes than are allowed.
+	// ErrTooLarge is returned for a document or a text with more bytes than allowed.
 	ErrTooLarge = errors.New("too large")
-	// ErrNotText says that a document is not UTF-8, or has a NUL.
+	// ErrNotText is returned for a document that is not UTF-8 or has a NUL. An [Extractor] can
+	// extract the text of other formats.
 	ErrNotText = errors.New("not text")
-	// ErrNotRegular says that what is found in a folder is no file: a symbolic
-	// link, which is not followed, a device or a socket.
+	// ErrNotRegular is returned for a symbolic link, which is not followed, a device or a
+	// socket in a folder.
 	ErrNotRegular = errors.New("not a regular file")
 )

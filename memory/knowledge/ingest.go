@@ -152,7 +152,10 @@ func (r *ingest) all(ctx context.Context, documents iter.Seq2[Document, error]) 
 		if len(r.window) == 0 {
 			r.began = time.Now()
 		}
-		w := r.begin(d, err)
+		w := r.begin(ctx, d, err)
+		if ctx.Err() != nil { // an extractor may have failed for that reason
+			return context.Cause(ctx)
+		}
 		r.window = append(r.window, w)
 		r.size += len(w.text)
 	}
@@ -175,7 +178,7 @@ func (r *ingest) has(uri string) bool {
 }
 
 // begin reads a document.
-func (r *ingest) begin(d Document, err error) *work {
+func (r *ingest) begin(ctx context.Context, d Document, err error) *work {
 	w := &work{next: Source{
 		Scope: r.scope, URI: d.URI, Title: d.Title, Version: d.Version, Format: d.Format, Trust: trustOf(d.Trusted), Metadata: d.Metadata,
 	}}
@@ -185,7 +188,7 @@ func (r *ingest) begin(d Document, err error) *work {
 		return w
 	}
 	if w.next, err = w.next.check(); err == nil {
-		w.text, err = d.read(r.Base.options.MaxSize)
+		err = w.read(ctx, &d, r.Base.options.MaxSize)
 	}
 	if err != nil {
 		w.fail(err)
@@ -194,6 +197,23 @@ func (r *ingest) begin(d Document, err error) *work {
 	sum := sha256.Sum256([]byte(w.text))
 	w.next.SHA256 = hex.EncodeToString(sum[:])
 	return w
+}
+
+// read reads the text of a document. An extractor also sets its format, and its title if the
+// caller did not.
+func (w *work) read(ctx context.Context, d *Document, most int64) error {
+	got, err := d.read(ctx, most)
+	if err != nil {
+		return err
+	}
+	w.text = got.Text
+	if d.Extractor != nil {
+		w.next.Format = got.Format
+		if w.next.Title == "" {
+			w.next.Title = got.title()
+		}
+	}
+	return nil
 }
 
 // skips says that a document with this error is not one to ingest.

@@ -11,15 +11,17 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// A recipe is how a source was made findable. The zero recipe is that of one of which nobody
-// knows.
+// cutterVersion is raised when package split cuts a document in another way than before.
+const cutterVersion = 2
+
+// A recipe describes how the chunks of a source were made. The zero recipe is unknown.
 type recipe struct {
 	cut    string // equal for splitters that cut and count in the same way
-	words  string // equal where the same words are taken of a text
-	length int    // of the vectors of its chunks; zero if none has one, or nobody knows
+	words  string // equal for versions that extract the same words from a text
+	length int    // length of the vectors; zero if no chunk has one, or if it is unknown
 }
 
-// String spells a recipe as [Source.Recipe] has it.
+// String returns the form that is stored in [Source.Recipe].
 func (r recipe) String() string {
 	if r == (recipe{}) {
 		return ""
@@ -27,7 +29,7 @@ func (r recipe) String() string {
 	return r.cut + "." + r.words + "." + strconv.Itoa(r.length)
 }
 
-// recipeOfSource returns what is known of how a source was made findable.
+// recipeOfSource parses the recipe of a stored source.
 func recipeOfSource(s *Source) recipe {
 	parts := strings.Split(s.Recipe, ".")
 	if len(parts) != 3 {
@@ -40,16 +42,16 @@ func recipeOfSource(s *Source) recipe {
 	return recipe{parts[0], parts[1], length}
 }
 
-// text says whether two recipes make the same chunks of a text, with the same words.
+// text reports whether two recipes make the same chunks of a text, with the same words.
 func (r recipe) text(of recipe) bool { return r.cut == of.cut && r.words == of.words }
 
-// of returns the recipe with vectors of another length.
+// of returns the recipe with another length of vectors.
 func (r recipe) of(length int) recipe {
 	r.length = length
 	return r
 }
 
-// probe is cut and counted to see whether that is done as it was before.
+// probe is a text whose pieces are part of a recipe: they show a change of the counter.
 const probe = `# Probe: naïve cafés, 東京 & foo_bar v1.2.3
 
 One sentence with studied words, and 12,345.67 numbers. Then another one! And a third, which goes on for longer.
@@ -72,7 +74,7 @@ func recipeOf(o *Options) recipe {
 	if s.Size == 0 {
 		s.Size = split.DefaultSize
 	}
-	cut := fmt.Appendf(nil, "%d %d %d", s.Size, s.Overlap, s.Small)
+	cut := fmt.Appendf(nil, "%d %d %d %d", cutterVersion, s.Size, s.Overlap, s.Small)
 	for _, format := range []split.Format{split.Plain, split.Markdown, split.HTML} {
 		small := s
 		small.Size, small.Overlap = split.MinSize, split.MinSize/4

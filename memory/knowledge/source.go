@@ -12,76 +12,77 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// A Source is a document that was ingested.
+// A Source describes a document that was ingested.
 type Source struct {
-	// ID is a UUIDv7 that the source keeps as long as it is there.
+	// ID is a UUIDv7. A new version of the document keeps it.
 	ID    string       `json:"id"`
 	Scope memory.Scope `json:"scope,omitzero"`
-	// URI names it in its scope: an address, a path, or any other text of up to
+	// URI identifies the document in its scope: an address, a path, or another text of up to
 	// 1024 bytes.
 	URI string `json:"uri"`
-	// Title is what the caller, or else the document, calls it.
+	// Title is from the caller or, if that is empty, from the document.
 	Title string `json:"title,omitempty"`
-	// Version is the caller's own: a date, a commit.
+	// Version is any text of the caller, such as a date or a commit.
 	Version string       `json:"version,omitempty"`
 	Format  split.Format `json:"format"`
-	// Trust says how far what it says may be relied on: [memory.Untrusted], unless who
-	// ingested it set [Document.Trusted]. It does not change how a source is found;
-	// [Query.Trusted] does.
+	// Trust is [memory.Stated] if [Document.Trusted] was set, and [memory.Untrusted] otherwise.
+	// Searches find both, except with [Query.Trusted].
 	Trust memory.Trust `json:"trust,omitempty"`
-	// Metadata is a JSON object of the caller's own, at most 16 KB, or nil. It stays as
-	// it is, byte by byte.
+	// Metadata is any JSON object of the caller of at most 16 KB, or nil. Its bytes are stored
+	// unchanged.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
-	// SHA256 is that of its bytes, in hexadecimal, and Size how many they are.
+	// SHA256, in hexadecimal, and Size, in bytes, are of the text. An [Extractor] has made it
+	// from the file.
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
-	// Chunks is how many it was cut into.
+	// Chunks is the number of its chunks.
 	Chunks int `json:"chunks"`
-	// Recipe is equal for sources that were cut, and made findable, in the same way, with
-	// vectors of one length, and Model is that of the vectors of all its chunks; empty if one
-	// has none.
+	// Recipe is equal for sources that were cut and indexed in the same way with vectors of
+	// the same length. Model is the embedding model of all chunks, or empty if a chunk has no
+	// vector.
 	Recipe string `json:"recipe"`
 	Model  string `json:"model,omitempty"`
-	// Revision counts its changes from 1. With CreatedAt and UpdatedAt it is the store's.
+	// Revision counts the changes from 1. The store sets it, CreatedAt and UpdatedAt.
 	Revision  int64     `json:"revision"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// A Chunk is a part of a source, as it is found.
+// A Chunk is a part of a source. Searches return chunks.
 type Chunk struct {
-	// ID is a UUID that follows from the scope, the URI and what the chunk says: it stays
-	// the same as long as that does.
+	// ID is a UUID that is derived from the scope, the URI, the title, the headings and the
+	// content.
 	ID string `json:"id"`
-	// Source is the ID of its source, and Ordinal its place in it, from 0.
+	// Source is the ID of its source. Ordinal is its position in the source, from 0.
 	Source  string `json:"source"`
 	Ordinal int    `json:"ordinal"`
-	// Headings are those that it stands under, the outermost first.
+	// Headings are the headings above the chunk, the outermost first. See [split.Piece] for
+	// tables and pages.
 	Headings []string `json:"headings,omitempty"`
 	Content  string   `json:"content"`
-	// Start and End are the bytes of the source that it comes from.
+	// The chunk is made from the bytes Start to End of the text of its source.
 	Start int `json:"start"`
 	End   int `json:"end"`
-	// Tokens is how many the content has.
+	// Tokens is the number of tokens of the content.
 	Tokens int `json:"tokens"`
-	// Model is that of its vector; empty if it has none.
+	// Model is the embedding model of its vector, or empty without a vector.
 	Model string `json:"model,omitempty"`
 }
 
-// The limits of what a source says of itself, in bytes.
+// Limits in bytes.
 const (
 	MaxURI      = 1024
 	maxName     = 512
 	maxMetadata = 16 << 10
 )
 
-// check returns the source as it is stored.
+// check returns the source in the form in which it is stored.
 func (s Source) check() (Source, error) {
 	s.Metadata = bytes.Clone(bytes.TrimSpace(s.Metadata))
 	s.Title = strings.TrimSpace(s.Title)
 	switch {
 	case s.URI == "":
-		return s, fmt.Errorf("no URI: %w", memory.ErrInvalid)
+		return s, fmt.Errorf("the document has no URI: %w", memory.ErrInvalid)
 	case !storable(s.URI) || !storable(s.Version) || !storable(s.Title):
 		return s, fmt.Errorf("URI, title or version is not UTF-8 or has a NUL: %w", memory.ErrInvalid)
 	case len(s.URI) > MaxURI || len(s.Version) > maxName || len(s.Title) > maxName:
@@ -109,7 +110,7 @@ func checkMetadata(data json.RawMessage) error {
 	case len(data) > maxMetadata:
 		return fmt.Errorf("metadata has %d bytes, and %d are allowed: %w", len(data), maxMetadata, memory.ErrInvalid)
 	case err != nil || object == nil:
-		return fmt.Errorf("metadata is no JSON object: %w", memory.ErrInvalid)
+		return fmt.Errorf("metadata is not a JSON object: %w", memory.ErrInvalid)
 	case bytes.Contains(data, []byte(`\u0000`)) || !utf8.Valid(data):
 		return fmt.Errorf("metadata is not UTF-8 or has a NUL: %w", memory.ErrInvalid)
 	}
@@ -120,32 +121,30 @@ func storable(text string) bool {
 	return utf8.ValidString(text) && strings.IndexByte(text, 0) < 0
 }
 
-// A Query selects sources: those of its scope that fulfil all that it asks.
+// A Query selects the sources of its scope that fulfil all of its conditions.
 type Query struct {
-	// Scope is where to look.
+	// Scope is the scope to search.
 	Scope memory.Scope
-	// AnyWorkspace, AnyUser and AnyAgent look in all of them, whatever the scope says
-	// there; tenants never mix. AnyUser is not for what a user asks.
+	// AnyWorkspace, AnyUser and AnyAgent ignore that part of the scope. The tenant always
+	// counts. Do not set AnyUser for the question of a user.
 	AnyWorkspace, AnyUser, AnyAgent bool
-	// Inherit looks also at what is known more widely: to a scope with an agent, also
-	// what belongs to no agent; to one with a user, also to no user; to one with a
-	// workspace, also to none.
+	// Inherit also selects sources of wider scopes: a source without an agent, user or
+	// workspace matches any.
 	Inherit bool
-	// URIs, if there are any, keeps the sources that have one of them, up to 1000, and
-	// Prefix those whose URI begins with it.
+	// URIs, if not empty, selects the sources with one of at most 1000 URIs. Prefix selects the
+	// sources whose URI begins with it.
 	URIs   []string
 	Prefix string
-	// Where keeps the sources whose metadata fulfil all conditions.
+	// Where selects the sources whose metadata fulfil all conditions.
 	Where []memory.Condition
-	// Trusted keeps the sources that somebody vouches for, see [Document.Trusted]: for what must
-	// not follow from what anybody could have written. To answer questions from documents is
-	// not such a case.
+	// Trusted selects the sources with [Document.Trusted]. Set it if untrusted content must not
+	// influence the result. Answers to questions from documents do not need it.
 	Trusted bool
 }
 
 const maxURIs = 1000
 
-// Validate returns [memory.ErrInvalid] for a query that can not be asked.
+// Validate returns [memory.ErrInvalid] for an invalid query.
 func (q *Query) Validate() error {
 	facts := memory.Query{Scope: q.Scope, Where: q.Where}
 	if err := facts.Validate(); err != nil {
@@ -162,7 +161,7 @@ func (q *Query) Validate() error {
 	return nil
 }
 
-// Match says whether the query selects a source, for stores that can not ask a database.
+// Match reports whether the query selects a source. Stores without a query language use it.
 func (q *Query) Match(s *Source) bool {
 	if s.Scope.Tenant != q.Scope.Tenant || q.Trusted && s.Trust == memory.Untrusted || !strings.HasPrefix(s.URI, q.Prefix) {
 		return false

@@ -164,44 +164,56 @@ func (r *ingest) unchanged(w *work) bool {
 		(next.Title == "" || had.Title == next.Title) && bytes.Equal(had.Metadata, next.Metadata)
 }
 
-// cut makes the records of documents, and notes which of them the store has.
+// cut makes the records of documents, and marks the chunks that the store has. A chunk is kept
+// if its text, headings, words and tokens are the same, even if the splitter has changed.
 func (r *ingest) cut(ctx context.Context, window []*work) {
-	has := map[string]string{} // the models of chunks, by ID
-	var spans []Span
-	for _, w := range window {
-		had := recipeOfSource(&w.had)
-		w.next.Recipe = r.recipe.String()
-		if w.had.Revision == 0 || !had.text(r.recipe) {
-			continue
-		}
-		if r.model() == "" {
-			w.next.Recipe = r.recipe.of(had.length).String() // of the chunks that stay
-		} else if had.length != r.recipe.length {
-			continue
-		}
-		spans = append(spans, wholeOf(&w.had))
-	}
-	if len(spans) > 0 {
-		for c, err := range r.store.Chunks(ctx, spans) {
-			if err != nil {
-				failAll(window, err)
-				return
-			}
-			has[c.ID] = c.Model
-		}
+	stored, err := r.stored(ctx, window)
+	if err != nil {
+		failAll(window, err)
+		return
 	}
 	for _, w := range window {
 		w.cut(r.Base.options.Splitter)
 		for i := range w.records {
 			c := &w.records[i]
-			model, there := has[c.ID]
-			if there && (r.model() == "" || model == r.model()) {
-				*c = Record{Kept: true, Chunk: Chunk{ID: c.ID, Ordinal: c.Ordinal, Start: c.Start, End: c.End, Model: model}}
+			had, there := stored[c.ID]
+			if there && had.Tokens == c.Tokens && (r.model() == "" || had.Model == r.model()) {
+				*c = Record{Kept: true, Chunk: Chunk{ID: c.ID, Ordinal: c.Ordinal, Start: c.Start, End: c.End, Model: had.Model}}
 			} else if v := w.vectors[c.ID]; v != nil {
 				c.Embedding, c.Model = v, r.model()
 			}
 		}
 	}
+}
+
+// stored returns the tokens and models, by ID, of the stored chunks that may be kept. It also
+// sets the recipes of the documents.
+func (r *ingest) stored(ctx context.Context, window []*work) (map[string]Chunk, error) {
+	var spans []Span
+	for _, w := range window {
+		had := recipeOfSource(&w.had)
+		w.next.Recipe = r.recipe.String()
+		if w.had.Revision == 0 || had.words != r.recipe.words {
+			continue
+		}
+		if r.model() == "" {
+			w.next.Recipe = r.recipe.of(had.length).String() // of the kept chunks
+		} else if had.length != r.recipe.length {
+			continue
+		}
+		spans = append(spans, wholeOf(&w.had))
+	}
+	stored := map[string]Chunk{}
+	if len(spans) == 0 {
+		return stored, nil
+	}
+	for c, err := range r.store.Chunks(ctx, spans) {
+		if err != nil {
+			return nil, err
+		}
+		stored[c.ID] = Chunk{Tokens: c.Tokens, Model: c.Model}
+	}
+	return stored, nil
 }
 
 // cut makes the records of a document.

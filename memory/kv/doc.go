@@ -20,7 +20,7 @@
 //     only over the version that was seen. [Update] does so until it succeeds.
 //   - Conditions compare numbers as numbers: 9 is less than 10.
 //   - A value with a time to live is gone when that has passed, though it is [Values.Sweep] that
-//     frees its space. Reading it makes it live on, unless it is [PutOptions.Fixed].
+//     frees its space. Reading it does not make it live on, unless it is [PutOptions.Sliding].
 //   - Fields named by [Options.Index] can be searched by words, and with an embedder by
 //     meaning.
 //

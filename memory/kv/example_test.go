@@ -147,7 +147,7 @@ func ExampleValues_Batch() {
 func ExamplePutOptions() {
 	ctx := context.Background()
 	locks := newValues(kv.Options{}).In(memory.Scope{Tenant: "acme"}, "locks")
-	o := kv.PutOptions{Version: kv.Absent, TTL: time.Minute, Fixed: true} // the first one has it, for a minute
+	o := kv.PutOptions{Version: kv.Absent, TTL: time.Minute} // the first one has it, for a minute
 	for _, who := range []string{"ann", "bob"} {
 		_, err := kv.Put(ctx, locks, "report", who, o)
 		fmt.Println(who, err == nil)

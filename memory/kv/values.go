@@ -15,6 +15,8 @@ import (
 type Options struct {
 	// TTL is how long a value lives that says nothing of it. Zero means for ever.
 	TTL time.Duration
+	// Sliding makes each read of such a value begin its TTL anew.
+	Sliding bool
 	// Index are the fields by which a value that says nothing of it can be searched: paths,
 	// each of names of fields, one within the other. A list on the way, or at the
 	// end, stands for all that is in it, and an empty path for the whole value. Nil means none, or, with
@@ -67,11 +69,12 @@ type PutOptions struct {
 	// Version, if not zero, has to be that of what is there, or else it is a
 	// [memory.ErrConflict]. [Absent] stands for a value that is not there.
 	Version int64
-	// TTL is how long the value lives. Zero stands for [Options.TTL], a negative one for
-	// ever.
+	// TTL is how long the value lives after it was put. Zero stands for [Options.TTL] and
+	// [Options.Sliding], a negative one for ever.
 	TTL time.Duration
-	// Fixed says that reading the value does not make it live on.
-	Fixed bool
+	// Sliding makes each read of the value begin its TTL anew, but for reads with
+	// [Query.Peek]. Without it, the value ends when its TTL is over, read or not.
+	Sliding bool
 	// Index are the fields by which this value can be searched, instead of [Options.Index].
 	// NoIndex means none.
 	Index   [][]string
@@ -190,11 +193,12 @@ func (v *Values) write(e *Entry) (w Write, text string, err error) {
 	if w.Value, err = input.JSON(fmt.Sprintf("value of %.60q", e.Key), e.Value, MaxValue); err != nil {
 		return Write{}, "", err
 	}
+	sliding := e.Sliding
 	if w.TTL = e.TTL; e.TTL == 0 {
-		w.TTL = v.options.TTL
+		w.TTL, sliding = v.options.TTL, sliding || v.options.Sliding
 	}
 	w.TTL = max(0, w.TTL)
-	w.Refresh = w.TTL > 0 && !e.Fixed
+	w.Refresh = w.TTL > 0 && sliding
 	if e.NoIndex {
 		return w, "", nil
 	}

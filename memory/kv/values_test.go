@@ -161,13 +161,13 @@ func TestExpiry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
-		values := newValues(kv.Options{TTL: 10 * time.Minute, Index: [][]string{{}}})
+		values := newValues(kv.Options{TTL: 10 * time.Minute, Sliding: true, Index: [][]string{{}}})
 		n := values.In(ann, "n")
 		put(t, n, "read", `"word"`, kv.PutOptions{})
 		put(t, n, "unread", `"other"`, kv.PutOptions{})
-		put(t, n, "fixed", `"word"`, kv.PutOptions{Fixed: true})
+		put(t, n, "fixed", `"word"`, kv.PutOptions{TTL: 10 * time.Minute})
 		put(t, n, "ever", `"word"`, kv.PutOptions{TTL: -1})
-		put(t, n, "long", `"word"`, kv.PutOptions{TTL: time.Hour})
+		put(t, n, "long", `"word"`, kv.PutOptions{TTL: time.Hour, Sliding: true})
 		time.Sleep(6 * time.Minute)
 		if item, err := n.Get(ctx, "read"); err != nil || time.Until(item.ExpiresAt).Round(time.Second) != 10*time.Minute {
 			t.Errorf("got %+v and %v", item, err)

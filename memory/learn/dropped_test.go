@@ -127,7 +127,7 @@ func TestMerged(t *testing.T) {
 		"":                                             {"Ann lives in Plaka"},
 	} {
 		m := newMemory(t)
-		if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "Ann lives in Athens"}); err != nil {
+		if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "Ann lives in Athens", Trust: memory.Stated}); err != nil {
 			t.Fatal(err)
 		}
 		l := newLearner(t, m, learn.Options{Extractor: echo, Decider: learn.DeciderFunc(func(context.Context, []learn.Question) ([]learn.Decision, error) {

@@ -158,7 +158,7 @@ func TestSettle(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			m := newMemory(t)
-			if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "Ann lives in Athens"}); err != nil {
+			if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "Ann lives in Athens", Trust: memory.Stated}); err != nil {
 				t.Fatal(err)
 			}
 			asked := false
@@ -186,7 +186,7 @@ func TestDecide(t *testing.T) {
 	t.Parallel()
 	near := func(contents ...string) (list []memory.Near) {
 		for i, content := range contents {
-			list = append(list, memory.Near{Fact: memory.Fact{ID: fmt.Sprintf("secret-id-%d", i), Content: content}})
+			list = append(list, memory.Near{Fact: memory.Fact{ID: fmt.Sprintf("secret-id-%d", i), Content: content, Trust: memory.Stated}})
 		}
 		return list
 	}

@@ -215,7 +215,7 @@ func TestMergedTwice(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t)
 	for _, content := range []string{"Ann likes tea with milk", "Ann likes tea"} {
-		if _, err := m.Store(t.Context(), ann, memory.Fact{Content: content}); err != nil {
+		if _, err := m.Store(t.Context(), ann, memory.Fact{Content: content, Trust: memory.Stated}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -47,7 +47,7 @@ var applyCases = []factCase{
 	}},
 	{name: "apply/id_again", promise: "a fact with an id that the scope has, and that says the same, is there already", run: func(k *kit) {
 		id := k.add(ann, "first")
-		got := k.apply(ann, k.changing(memory.Add, id, "First"))
+		got := k.apply(ann, k.changing(memory.Add, id, "first."))
 		if got[0] != (memory.Applied{ID: id, Existed: true}) {
 			k.Errorf("got %+v want the fact that existed", got[0])
 		}
@@ -84,7 +84,7 @@ var applyCases = []factCase{
 	}},
 	{name: "apply/results", promise: "each change returns the id of the fact that is there now, and whether it was before", run: func(k *kit) {
 		id := k.add(ann, "old")
-		got := k.apply(ann, k.adding("new", named(idOf(100))), k.adding("OLD"), k.changing(memory.Update, id, "newer"),
+		got := k.apply(ann, k.adding("new", named(idOf(100))), k.adding("old."), k.changing(memory.Update, id, "newer"),
 			closing(id), deleting(id))
 		want := []memory.Applied{{ID: idOf(100)}, {ID: id, Existed: true}, {ID: id, Existed: true}, {ID: id, Existed: true}, {ID: id, Existed: true}}
 		if !slices.Equal(got, want) {

@@ -39,15 +39,15 @@ var changeCases = []factCase{
 	{name: "update/said_already", promise: "an update to what another valid fact of the kind says is an ErrConflict", run: func(k *kit) {
 		one, two := k.add(ann, "one"), k.add(ann, "two")
 		other := k.add(ann, "three", of(memory.Context))
-		k.refuse(memory.ErrConflict, ann, k.changing(memory.Update, two, "ONE"))
-		k.apply(ann, k.changing(memory.Update, one, "One"))
+		k.refuse(memory.ErrConflict, ann, k.changing(memory.Update, two, "one."))
+		k.apply(ann, k.changing(memory.Update, one, "one."))
 		k.apply(ann, k.changing(memory.Update, other, "two"))
-		k.wantAny(memory.Query{Scope: ann}, "One", "two", "two")
+		k.wantAny(memory.Query{Scope: ann}, "one.", "two", "two")
 		k.apply(ann, closing(one), k.changing(memory.Update, two, "one"))
 		k.wantAny(memory.Query{Scope: ann}, "one", "two")
 		k.apply(ann, k.changing(memory.Update, one, "one")) // it is closed
 		k.wantAny(all(ann), "one", "one", "two")
-		k.apply(ann, k.adding("One"))
+		k.apply(ann, k.adding("one."))
 		k.wantAny(all(ann), "one", "one", "two")
 	}},
 	{name: "update/frees", promise: "what a fact said before an update may be stored again", run: func(k *kit) {
@@ -55,7 +55,7 @@ var changeCases = []factCase{
 		k.apply(ann, k.changing(memory.Update, id, "two"))
 		k.add(ann, "one")
 		k.wantAny(memory.Query{Scope: ann}, "one", "two")
-		if got := k.apply(ann, k.adding("Two"))[0]; got != (memory.Applied{ID: id, Existed: true}) {
+		if got := k.apply(ann, k.adding("two."))[0]; got != (memory.Applied{ID: id, Existed: true}) {
 			k.Errorf("got %+v want the fact that was updated", got)
 		}
 	}},

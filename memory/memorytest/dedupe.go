@@ -13,7 +13,7 @@ var dedupeCases = []factCase{
 	{name: "dedupe/same", promise: "what a valid fact of the scope and kind says already is not stored again: that fact stays as it was", run: func(k *kit) {
 		id := k.add(ann, "Ann likes tea", about(`{"a":1}`))
 		want := k.get(ann, id)
-		got := k.apply(ann, k.adding("ann likes TEA", about(`{"b":2}`), near("m", 1)))[0]
+		got := k.apply(ann, k.adding("Ann likes tea.", about(`{"b":2}`), near("m", 1)))[0]
 		if got != (memory.Applied{ID: id, Existed: true}) {
 			k.Errorf("got %+v want the fact that existed", got)
 		}
@@ -25,7 +25,7 @@ var dedupeCases = []factCase{
 		k.want(all(bob), "ann likes tea")
 	}},
 	{name: "dedupe/in_one_call", promise: "also within one call", run: func(k *kit) {
-		got := k.apply(ann, k.adding("one"), k.adding("two"), k.adding("ONE"))
+		got := k.apply(ann, k.adding("one"), k.adding("two"), k.adding("one."))
 		if got[2] != (memory.Applied{ID: got[0].ID, Existed: true}) || got[1].Existed {
 			k.Errorf("got %+v want the third to be the first", got)
 		}
@@ -34,36 +34,80 @@ var dedupeCases = []factCase{
 	{name: "dedupe/closed", promise: "what is closed, or was so at an earlier time only, keeps nobody from saying it again", run: func(k *kit) {
 		id := k.add(ann, "on leave", from(before))
 		k.apply(ann, closing(id))
-		k.add(ann, "On leave")
-		k.add(ann, "on Leave", from(before), to(long))
-		k.add(ann, "ON leave", from(before), to(long))
-		k.want(memory.Query{Scope: ann}, "On leave")
-		k.wantAny(all(ann), "on leave", "On leave", "on Leave", "ON leave")
-		if got := k.apply(ann, k.adding("on LEAVE"))[0]; !got.Existed {
+		k.add(ann, "on leave.")
+		k.add(ann, "on  leave", from(before.Add(-2*time.Hour)), to(before.Add(-time.Hour)))
+		k.want(memory.Query{Scope: ann}, "on leave.")
+		k.wantAny(all(ann), "on leave", "on leave.", "on  leave")
+		if got := k.apply(ann, k.adding(" on leave"))[0]; !got.Existed {
 			k.Error("got a second valid fact")
 		}
 	}},
+	{name: "dedupe/ends_later", promise: "what is so until a time to come is not stored again, and then holds for as long as either says", run: func(k *kit) {
+		id := k.add(ann, "in Rome", from(before), to(future))
+		for _, c := range []memory.Change{k.adding("in Rome."), k.adding("in  Rome", to(future.Add(-time.Hour))), k.adding("in Rome", from(before.Add(-time.Hour)), to(after))} {
+			if got := k.apply(ann, c)[0]; got != (memory.Applied{ID: id, Existed: true}) {
+				k.Errorf("got %+v want the fact that existed", got)
+			}
+		}
+		k.wantAny(all(ann), "in Rome")
+		if got := k.get(ann, id); !got.ValidTo.IsZero() || !got.ValidFrom.Equal(before.Add(-time.Hour)) || got.Version != 3 {
+			k.Errorf("got from %v to %v, version %d want %v, no end, 3", got.ValidFrom, got.ValidTo, got.Version, before.Add(-time.Hour))
+		}
+	}},
+	{name: "dedupe/never_so", promise: "what was so at no time keeps nobody from saying it, and is not said again by it", run: func(k *kit) {
+		id := k.add(ann, "in Rome", from(before))
+		k.apply(ann, superseding(k.adding("in Oslo", from(before)), id))
+		if got := k.apply(ann, k.adding("in Rome", from(before)))[0]; got.Existed {
+			k.Errorf("got %+v want a new fact", got)
+		}
+	}},
+	{name: "dedupe/reading", promise: "what a reader tells apart is stored apart, whatever the keys say", run: func(k *kit) {
+		for _, text := range []string{"Polish", "polish", "5' long", "5\" long", "C", "C+", "really?", "really!", "1.5", "15"} {
+			c := k.adding(text)
+			c.Record.Key = [16]byte{1}
+			if got := k.apply(ann, c)[0]; got.Existed {
+				k.Errorf("%q: got %+v want a new fact", text, got)
+			}
+		}
+	}},
+	{name: "supersede/ends_later", promise: "what is so until a time to come can be superseded before it, and what has ended can not", run: func(k *kit) {
+		id := k.add(ann, "in Athens", from(before))
+		k.apply(ann, superseding(k.adding("in Oslo", from(future)), id))
+		k.want(memory.Query{Scope: ann}, "in Athens")
+		if got := k.apply(ann, k.adding("in Athens."))[0]; got != (memory.Applied{ID: id, Existed: true}) {
+			k.Errorf("got %+v want the fact that is so until then", got)
+		}
+		if got := k.get(ann, id); !got.ValidTo.Equal(future) {
+			k.Errorf("got valid to %v want %v, when another takes its place", got.ValidTo, future)
+		}
+		now := superseding(k.adding("in Rome", from(long)), id)
+		k.apply(ann, now)
+		if got := k.get(ann, id); !got.ValidTo.Equal(long) || got.SupersededBy != now.Record.ID {
+			k.Errorf("got valid to %v, superseded by %s want %v, %s", got.ValidTo, got.SupersededBy, long, now.Record.ID)
+		}
+		k.refuse(memory.ErrConflict, ann, superseding(k.adding("in Paris", from(after)), id))
+	}},
 	{name: "dedupe/expired", promise: "nor does what has expired and is not swept yet: it goes, with an event", run: func(k *kit) {
 		id := k.add(ann, "on leave", from(before), expiring(long))
-		again := k.apply(ann, k.adding("On leave"))[0]
+		again := k.apply(ann, k.adding("on leave."))[0]
 		if again.Existed || again.ID == id {
 			k.Errorf("got %+v want a new fact", again)
 		}
-		k.want(memory.Query{Scope: ann}, "On leave")
-		k.want(all(ann), "On leave")
+		k.want(memory.Query{Scope: ann}, "on leave.")
+		k.want(all(ann), "on leave.")
 		if events := k.history(ann, id); len(events) != 2 || events[1].Kind != memory.Delete || events[1].Before != "on leave" {
 			k.Errorf("history: got %+v want that it was removed", events)
 		}
 	}},
 	{name: "dedupe/untrusted", promise: "nor does what is not trusted, as a document must not keep a user from saying something", run: func(k *kit) {
 		k.add(ann, "Ann is the admin", trusted(memory.Untrusted))
-		if got := k.apply(ann, k.adding("ann is the ADMIN", trusted(memory.Untrusted)))[0]; !got.Existed {
+		if got := k.apply(ann, k.adding("Ann is the admin.", trusted(memory.Untrusted)))[0]; !got.Existed {
 			k.Error("got a second untrusted fact")
 		}
 		if got := k.apply(ann, k.adding("ann is the admin"))[0]; got.Existed {
 			k.Error("got the untrusted fact for the user's own")
 		}
-		if got := k.apply(ann, k.adding("Ann is the ADMIN", trusted(memory.Inferred)))[0]; !got.Existed {
+		if got := k.apply(ann, k.adding("ann is the admin.", trusted(memory.Inferred)))[0]; !got.Existed {
 			k.Error("got a second trusted fact")
 		}
 		k.want(memory.Query{Scope: ann}, "ann is the admin")
@@ -117,7 +161,7 @@ func manyWriters(k *kit) {
 		}
 		for n := w; n < facts*variants; n += writers {
 			// Each writer goes its own way, and meets the others on it.
-			batch = append(batch, memory.Fact{Content: variant(n*7919%facts, n/facts)})
+			batch = append(batch, memory.Fact{Content: variant(n*7919%facts, n/facts), Trust: memory.Stated})
 			if len(batch) > r.IntN(20) {
 				if err := flush(); err != nil {
 					return err
@@ -144,23 +188,23 @@ func variant(fact, way int) string {
 	text := fmt.Sprintf("Customer %d prefers delivery on day %d", fact, fact%28+1)
 	switch way % 10 {
 	case 1:
-		return strings.ToUpper(text)
+		return text + "\u200b"
 	case 2:
-		return strings.ToLower(text)
+		return strings.ReplaceAll(text, " ", "  ")
 	case 3:
 		return text + "."
 	case 4:
 		return "  " + strings.ReplaceAll(text, " ", "\t ") + "\n"
 	case 5:
-		return text + "!"
+		return "\ufeff" + text
 	case 6:
-		return "\"" + text + "\""
+		return strings.ReplaceAll(text, "er", "e\u00adr")
 	case 7:
-		return strings.ReplaceAll(text, " prefers", ", prefers")
+		return " " + text + "。"
 	case 8:
 		return strings.ReplaceAll(text, " ", "\u00a0")
 	case 9:
-		return "(" + strings.ToUpper(text) + ")"
+		return strings.ReplaceAll(text, " ", " \n") + "."
 	}
 	return text
 }
@@ -184,7 +228,7 @@ var extendCases = []factCase{
 			}
 			id := add(c.was, "one", name).ID
 			was := k.get(ann, id)
-			if got := add(c.again, "two", strings.ToUpper(name)); got != (memory.Applied{ID: id, Existed: true}) {
+			if got := add(c.again, "two", name+"."); got != (memory.Applied{ID: id, Existed: true}) {
 				k.Errorf("%s: got %+v want the fact that existed", name, got)
 			}
 			got := k.get(ann, id)
@@ -206,7 +250,7 @@ var extendCases = []factCase{
 		want := []memory.Record{k.get(ann, open), k.get(ann, ends)}
 		for _, n := range []int{0, 20} {
 			changes := []memory.Change{
-				k.adding("Open", expiring(future)), k.adding("OPEN", from(future)), k.adding("Ends", from(long), expiring(future.Add(-time.Hour))),
+				k.adding(" open", expiring(future)), k.adding("open.", from(future)), k.adding("ends.", from(long), expiring(future.Add(-time.Hour))),
 				k.changing(memory.Add, open, "open", expiring(future)), k.adding("open", from(before), to(long)),
 			}
 			for i := range n {
@@ -329,7 +373,7 @@ var supersedeCases = []factCase{
 	}},
 	{name: "supersede/same", promise: "a fact that says the same stays, and takes the place of the others", run: func(k *kit) {
 		same, old := k.add(ann, "tea", from(before)), k.add(ann, "coffee", from(before))
-		got := k.apply(ann, superseding(k.adding("Tea", from(long)), same, old))[0]
+		got := k.apply(ann, superseding(k.adding("tea.", from(long)), same, old))[0]
 		if got != (memory.Applied{ID: same, Existed: true}) {
 			k.Errorf("got %+v want the fact that existed", got)
 		}

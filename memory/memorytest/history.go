@@ -26,7 +26,7 @@ var historyCases = []factCase{
 	}},
 	{name: "history/refused", promise: "what was refused, and what was there already, is no event", run: func(k *kit) {
 		id := k.add(ann, "one")
-		k.apply(ann, k.adding("ONE"))
+		k.apply(ann, k.adding("one."))
 		k.refuse(memory.ErrConflict, ann, k.changing(memory.Update, id, "two", at(5)))
 		k.wantHistory(ann, id, "add >one by ")
 	}},

@@ -76,9 +76,9 @@ func during(conversation string, turn int64) mod {
 // record returns one with an id, as package memory would make it.
 func (k *kit) record(content string, mods ...mod) memory.Record {
 	k.made++
-	sum := sha256.Sum256([]byte(strings.ToLower(content)))
+	sum := sha256.Sum256([]byte(strings.Trim(strings.Join(strings.Fields(strings.ToLower(content)), " "), ".")))
 	r := memory.Record{
-		Fact:  memory.Fact{ID: idOf(k.made), Kind: memory.Plain, Content: content, Importance: 0.5},
+		Fact:  memory.Fact{ID: idOf(k.made), Kind: memory.Plain, Content: content, Importance: 0.5, Trust: memory.Stated},
 		Key:   [16]byte(sum[:16]),
 		Terms: strings.Fields(strings.ToLower(content)),
 	}

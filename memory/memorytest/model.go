@@ -114,7 +114,7 @@ func (t *twins) one() memory.Change {
 	}
 	mods := []mod{
 		named(idOf(t.r.IntN(twinIDs))), of(pick(t.r, memory.Kinds()[:2])), from(pick(t.r, twinTimes)), expiring(pick(t.r, twinTimes)),
-		trusted(pick(t.r, []memory.Trust{0, 0, 0, 1, 2})), during(pick(t.r, []string{"", "c", "d"}), int64(t.r.IntN(3))),
+		trusted(pick(t.r, []memory.Trust{memory.Stated, memory.Stated, memory.Stated, memory.Inferred, memory.Untrusted})), during(pick(t.r, []string{"", "c", "d"}), int64(t.r.IntN(3))),
 		about(pick(t.r, []string{`{"n":1}`, `{"n":9}`, `{"n":10.0}`, `{"n":"9","l":[1,2]}`, `{}`, `{"m":{"n":null}}`})),
 	}
 	if t.r.IntN(2) == 0 {

@@ -41,7 +41,7 @@ func (c *counter) add() {
 func newRecord(content string) memory.Record {
 	sum := sha256.Sum256([]byte(strings.ToLower(content)))
 	return memory.Record{
-		Fact:  memory.Fact{ID: uuid.New(), Kind: memory.Plain, Content: content, Importance: 0.5},
+		Fact:  memory.Fact{ID: uuid.New(), Kind: memory.Plain, Content: content, Importance: 0.5, Trust: memory.Stated},
 		Key:   [16]byte(sum[:16]),
 		Terms: strings.Fields(strings.ToLower(content)),
 	}

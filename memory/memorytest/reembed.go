@@ -74,15 +74,15 @@ var embedderCases = []factCase{
 	}},
 	{name: "embedder/shorter", promise: "what another length of the same model has left behind is embedded again, all of it", run: func(k *kit) {
 		before, after := k.memory(long256), k.memory(short64)
-		facts := []memory.Fact{{Content: "She likes tea"}}
+		facts := []memory.Fact{{Content: "She likes tea", Trust: memory.Stated}}
 		for i := range 29 {
-			facts = append(facts, memory.Fact{Content: fmt.Sprintf("Plain number %d", i)})
+			facts = append(facts, memory.Fact{Content: fmt.Sprintf("Plain number %d", i), Trust: memory.Stated})
 		}
 		if _, err := before.Store(k.ctx, ann, facts...); err != nil {
 			k.Fatal(err)
 		}
 		k.wantRecalled(before, "a beverage", "She likes tea")
-		if _, err := after.Store(k.ctx, ann, memory.Fact{Content: "She has a red car"}); err != nil {
+		if _, err := after.Store(k.ctx, ann, memory.Fact{Content: "She has a red car", Trust: memory.Stated}); err != nil {
 			k.Fatal(err)
 		}
 		k.wantRecalled(after, "a beverage")
@@ -100,7 +100,7 @@ var embedderCases = []factCase{
 	}},
 	{name: "embedder/reindex", promise: "words that are not those of the content are made anew, and the vector stays", run: func(k *kit) {
 		m := k.memory(short64)
-		if _, err := m.Store(k.ctx, ann, memory.Fact{Content: "Her children play"}, memory.Fact{Content: "Closed tea"}); err != nil {
+		if _, err := m.Store(k.ctx, ann, memory.Fact{Content: "Her children play", Trust: memory.Stated}, memory.Fact{Content: "Closed tea", Trust: memory.Stated}); err != nil {
 			k.Fatal(err)
 		}
 		for r, err := range k.store.Find(k.ctx, memory.Query{Scope: ann}) {

@@ -88,6 +88,7 @@ type way struct {
 func (w *way) store(ctx context.Context, tenant string, from int) error {
 	facts := make([]memory.Fact, 100)
 	for i := range facts {
+		facts[i].Trust = memory.Stated
 		facts[i].Content = fmt.Sprintf("customer %d of %s takes plan %d", from+i, tenant, i%7)
 	}
 	_, err := w.memory.Store(ctx, memory.Scope{Tenant: tenant}, facts...)

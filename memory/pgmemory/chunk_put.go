@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
 )
 
 // chunkColumns are new chunks by their columns.
@@ -185,9 +186,5 @@ func (t *tuple) bigints(list []int64) {
 
 func (t *tuple) vector(v []float32) {
 	t.size(4 + 4*len(v))
-	*t = binary.BigEndian.AppendUint16(*t, uint16(len(v)))
-	*t = append(*t, 0, 0)
-	for _, x := range v {
-		t.size(int(math.Float32bits(x)))
-	}
+	*t, _ = pgvector.NewVector(v).EncodeBinary(*t) // which never fails
 }

@@ -28,17 +28,18 @@ type shelved struct {
 	knowledge.Source
 	key    int64
 	format string
+	trust  int16
 	raw    []byte
 }
 
 // dest is what the source columns are scanned into. What they leave to do is done by the function.
 func (s *shelved) dest() (columns []any, done func()) {
 	columns = []any{
-		&s.key, &s.ID, &s.Scope.Tenant, &s.Scope.Workspace, &s.Scope.User, &s.Scope.Agent, &s.URI, &s.Title, &s.Version, &s.format, &s.Trust, &s.raw,
+		&s.key, &s.ID, &s.Scope.Tenant, &s.Scope.Workspace, &s.Scope.User, &s.Scope.Agent, &s.URI, &s.Title, &s.Version, &s.format, &s.trust, &s.raw,
 		&s.SHA256, &s.Size, &s.Chunks, &s.Recipe, &s.Model, &s.Revision, &s.CreatedAt, &s.UpdatedAt,
 	}
 	return columns, func() {
-		s.Format = split.Format(s.format)
+		s.Format, s.Trust = split.Format(s.format), trustOf(s.trust)
 		s.CreatedAt, s.UpdatedAt = s.CreatedAt.UTC(), s.UpdatedAt.UTC()
 		if s.Metadata = nil; s.raw != nil {
 			s.Metadata = json.RawMessage(s.raw)

@@ -54,11 +54,11 @@ func Example() {
 	}
 
 	ann := memory.Scope{Tenant: "acme", User: "ann"}
-	old, err := m.Store(ctx, ann, memory.Fact{Kind: memory.Preference, Content: "Ann takes her tea with milk"}, memory.Fact{Content: "Ann lives in Leeds"})
+	old, err := m.Store(ctx, ann, memory.Fact{Kind: memory.Preference, Content: "Ann takes her tea with milk", Trust: memory.Stated}, memory.Fact{Content: "Ann lives in Leeds", Trust: memory.Stated})
 	if err != nil {
 		log.Panic(err)
 	}
-	if _, err := m.Supersede(ctx, ann, memory.Fact{Kind: memory.Preference, Content: "Ann takes her tea without milk"}, old[0].ID); err != nil {
+	if _, err := m.Supersede(ctx, ann, memory.Fact{Kind: memory.Preference, Content: "Ann takes her tea without milk", Trust: memory.Stated}, old[0].ID); err != nil {
 		log.Panic(err)
 	}
 	found, err := m.Recall(ctx, memory.Recall{Query: memory.Query{Scope: ann}, Text: "How does she like her tea?"})

@@ -151,7 +151,7 @@ func (l *changeList) add(s memory.Scope, c *memory.Change) error {
 	}
 	l.raw, l.metadata = append(l.raw, raw), append(l.metadata, metadata)
 	l.conversation, l.turn = append(l.conversation, r.Conversation), append(l.turn, r.Turn)
-	l.trust, l.importance = append(l.trust, int32(r.Trust)), append(l.importance, r.Importance)
+	l.trust, l.importance = append(l.trust, trustColumn(r.Trust)), append(l.importance, r.Importance)
 	l.validFrom, l.validTo, l.expires = append(l.validFrom, optional(r.ValidFrom)), append(l.validTo, optional(r.ValidTo)), append(l.expires, optional(r.ExpiresAt))
 	l.by, l.model = append(l.by, r.SupersededBy), append(l.model, r.Model)
 	l.terms, l.words = append(l.terms, textArray(r.Terms)), append(l.words, wordArray(s.Tenant, r.Terms))
@@ -173,25 +173,20 @@ func (l *changeList) values() []any {
 }
 
 // together reports whether the changes are many facts to add that have nothing to do with
-// each other, but that two of them may say the same, for the same time.
+// each other.
 func (l *changeList) together(changes []memory.Change) bool {
 	if len(changes) < bulk {
 		return false
 	}
 	soon := time.Now().Add(time.Hour)
-	ids := make(map[string]bool, len(changes))
-	said := make(map[[16]byte]*memory.Record, len(changes))
+	ids, said := make(map[string]bool, len(changes)), make(map[[16]byte]bool, len(changes))
 	for i := range changes {
 		c, r := &changes[i], &changes[i].Record
 		expires := !r.ExpiresAt.IsZero() && r.ExpiresAt.Before(soon)
-		if c.Kind != memory.Add || len(c.Supersedes) > 0 || ids[l.id[i]] || expires {
+		if c.Kind != memory.Add || len(c.Supersedes) > 0 || ids[l.id[i]] || said[r.Key] || expires {
 			return false
 		}
-		ids[l.id[i]] = true
-		if was := said[r.Key]; was != nil && (!was.ValidFrom.Equal(r.ValidFrom) || !was.ExpiresAt.Equal(r.ExpiresAt)) {
-			return false
-		}
-		said[r.Key] = r
+		ids[l.id[i]], said[r.Key] = true, true
 	}
 	return true
 }

@@ -23,6 +23,7 @@ type row struct {
 	memory.Record
 	key       int64
 	kind      string
+	trust     int16
 	said, raw []byte
 	vector    []byte
 	to, ends  *time.Time
@@ -31,7 +32,7 @@ type row struct {
 // dest is what the columns are scanned into.
 func (r *row) dest() []any {
 	return []any{
-		&r.key, &r.ID, &r.kind, &r.Content, &r.said, &r.raw, &r.Conversation, &r.Turn, &r.Trust, &r.Importance, &r.ValidFrom, &r.to,
+		&r.key, &r.ID, &r.kind, &r.Content, &r.said, &r.raw, &r.Conversation, &r.Turn, &r.trust, &r.Importance, &r.ValidFrom, &r.to,
 		&r.SupersededBy, &r.ends, &r.CreatedAt, &r.UpdatedAt, &r.Version, &r.Terms, &r.Model, &r.vector,
 	}
 }
@@ -45,7 +46,7 @@ func (r *row) record() (memory.Record, error) {
 	if n.Metadata = nil; r.raw != nil {
 		n.Metadata = json.RawMessage(r.raw)
 	}
-	n.Kind = memory.Kind(r.kind)
+	n.Kind, n.Trust = memory.Kind(r.kind), trustOf(r.trust)
 	n.ValidFrom, n.ValidTo, n.ExpiresAt, n.CreatedAt, n.UpdatedAt = r.ValidFrom.UTC(), maybe(r.to), maybe(r.ends), r.CreatedAt.UTC(), r.UpdatedAt.UTC()
 	var err error
 	n.Embedding, err = readVector(r.vector)

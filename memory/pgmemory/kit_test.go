@@ -18,7 +18,7 @@ func newID() string { return uuid.New() }
 func adding(content string, vector ...float32) memory.Change {
 	sum := sha256.Sum256([]byte(strings.ToLower(content)))
 	r := memory.Record{
-		Fact:  memory.Fact{ID: newID(), Kind: memory.Plain, Content: content, Importance: 0.5},
+		Fact:  memory.Fact{ID: newID(), Kind: memory.Plain, Content: content, Importance: 0.5, Trust: memory.Stated},
 		Key:   [16]byte(sum[:16]),
 		Terms: strings.Fields(strings.ToLower(content)), Embedding: vector,
 	}

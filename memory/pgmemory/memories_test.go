@@ -32,7 +32,7 @@ func TestMemoriesBySQL(t *testing.T) {
 		}
 		m, err := memory.New(store, memory.Options{})
 		wantNoErr(t, "new", err)
-		stored, err := m.Store(ctx, scope, memory.Fact{Kind: memory.Preference, Content: "likes  GREEN tea"})
+		stored, err := m.Store(ctx, scope, memory.Fact{Kind: memory.Preference, Content: "Likes  green tea", Trust: memory.Stated})
 		if err != nil || !stored[0].Existed {
 			t.Errorf("got %+v, error %v want the same memory", stored, err)
 		}
@@ -55,15 +55,15 @@ func TestMemoriesBySQL(t *testing.T) {
 		m, err := memory.New(as(t, db, bobID), memory.Options{})
 		wantNoErr(t, "new", err)
 		for here, there := range map[string]string{
-			"Likes Zo\u00eb's caf\u00e9.":  "likes Zoe\u0308\u2019s  cafe\u0301", // NFC and NFD
-			`Says "maybe" - and waits...`:  "Says \u201cmaybe\u201d \u2013 and waits\u2026",
+			"Likes Zo\u00eb's caf\u00e9.":  "Likes Zoe\u0308\u2019s  cafe\u0301", // NFC and NFD
+			`Says "maybe" - and waits`:     "Says \u201cmaybe\u201d \u2013 and waits.",
 			"Lives in a co-operative":      "Lives in a co\u2010oper\u00adative\ufeff",
-			"Prefers C++ to C, and 1.5 kg": "prefers C++ to C\u3001 and 1.5 kg",
+			"Prefers C++ to C, and 1.5 kg": "\u200bPrefers C++ to C,\u00a0and 1.5 kg.",
 		} {
 			if n, err := raw(ctx, pool, bobID, insert, bobID, there); n != 1 || err != nil {
 				t.Fatalf("insert of %q: got %d rows, error %v want 1", there, n, err)
 			}
-			stored, err := m.Store(ctx, memory.Scope{Workspace: "w1", User: bobID}, memory.Fact{Kind: memory.Preference, Content: here})
+			stored, err := m.Store(ctx, memory.Scope{Workspace: "w1", User: bobID}, memory.Fact{Kind: memory.Preference, Content: here, Trust: memory.Stated})
 			if err != nil || !stored[0].Existed {
 				t.Errorf("%q beside %q: got %+v, error %v want the same memory", here, there, stored, err)
 			}

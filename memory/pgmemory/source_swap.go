@@ -189,7 +189,7 @@ func (l *swapList) add(nr int32, swap *knowledge.Swap) error {
 	}
 	l.id, l.uri, l.title, l.version = append(l.id, s.ID), append(l.uri, s.URI), append(l.title, s.Title), append(l.version, s.Version)
 	l.format, l.sha256, l.recipe, l.model = append(l.format, string(s.Format)), append(l.sha256, s.SHA256), append(l.recipe, s.Recipe), append(l.model, s.Model)
-	l.metadata, l.raw, l.trust = append(l.metadata, metadata), append(l.raw, s.Metadata), append(l.trust, int32(s.Trust))
+	l.metadata, l.raw, l.trust = append(l.metadata, metadata), append(l.raw, s.Metadata), append(l.trust, trustColumn(s.Trust))
 	l.revision, l.size = append(l.revision, s.Revision), append(l.size, s.Size)
 	l.chunks, l.terms = append(l.chunks, int64(len(swap.Chunks))), append(l.terms, int64(terms))
 	return nil

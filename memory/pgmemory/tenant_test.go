@@ -25,7 +25,7 @@ func TestQuota(t *testing.T) {
 	wantNoErr(t, "as many as may be", err)
 	_, err = store.Apply(ctx, ann, many[20:])
 	wantErr(t, "one more", err, memory.ErrQuota)
-	_, err = store.Apply(ctx, ann, []memory.Change{adding("FACT 3")})
+	_, err = store.Apply(ctx, ann, []memory.Change{adding("fact 3")})
 	wantNoErr(t, "one that is there", err)
 	_, err = store.Apply(ctx, ann, []memory.Change{many[20], {Kind: memory.Close, Record: memory.Record{Fact: memory.Fact{ID: many[0].Record.ID}}}})
 	wantNoErr(t, "one more, for one less", err)

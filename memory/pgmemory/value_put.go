@@ -31,7 +31,7 @@ func (v *Values) Apply(ctx context.Context, s memory.Scope, writes []kv.Write) (
 }
 
 func (v *Values) apply(ctx context.Context, s memory.Scope, writes []kv.Write) (items []kv.Item, err error) {
-	list, err := newWrites(s, writes)
+	list, err := newWrites(slices.Repeat([]string{s.Tenant}, len(writes)), writes)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +81,8 @@ func refusedWrite(status, about string, s memory.Scope, w *kv.Write, change int)
 	return fmt.Errorf("write %d: key %.60q of the namespace %q has version %s and not %d: %w", change, w.Key, w.Namespace, about, w.Version, memory.ErrConflict)
 }
 
-// newWrites returns writes by their columns.
-func newWrites(s memory.Scope, writes []kv.Write) ([]any, error) {
+// newWrites returns writes, each of the tenant at its place, by their columns.
+func newWrites(tenants []string, writes []kv.Write) ([]any, error) {
 	n := len(writes)
 	var (
 		namespace, name, terms, words, model = make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
@@ -93,7 +93,7 @@ func newWrites(s memory.Scope, writes []kv.Write) ([]any, error) {
 	for i := range writes {
 		w := &writes[i]
 		namespace[i], name[i], version[i], refresh[i] = textArray(w.Namespace), w.Key, w.Version, w.Refresh
-		terms[i], words[i], model[i] = textArray(w.Terms), wordArray(s.Tenant, w.Terms), w.Model
+		terms[i], words[i], model[i] = textArray(w.Terms), wordArray(tenants[i], w.Terms), w.Model
 		if w.Value != nil {
 			plain, err := plainJSON(w.Value)
 			if err != nil {

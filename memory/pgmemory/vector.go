@@ -3,37 +3,28 @@ package pgmemory
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"strconv"
+
+	"github.com/pgvector/pgvector-go"
 )
 
-// spellVector returns a vector as the database reads it.
-func spellVector(v []float32) string {
-	b := make([]byte, 0, 12*len(v)+2)
-	b = append(b, '[')
-	for i, x := range v {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendFloat(b, float64(x), 'g', -1, 32)
-	}
-	return string(append(b, ']'))
-}
+// spellVector returns a vector as the database reads it in a statement.
+func spellVector(v []float32) string { return pgvector.NewVector(v).String() }
 
-// readVector reads what vector_send writes: how many numbers, nothing, and the numbers.
+// readVector reads the binary form of a vector, which vector_send writes.
 func readVector(b []byte) ([]float32, error) {
 	if b == nil {
 		return nil, nil
 	}
+	// Check what DecodeBinary takes for granted.
 	if len(b) < 4 || len(b) != 4+4*int(binary.BigEndian.Uint16(b)) {
 		return nil, fmt.Errorf("vector of %d bytes: %w", len(b), ErrFormat)
 	}
-	b = b[4:]
-	v := make([]float32, len(b)/4)
-	for i := range v {
-		v[i] = math.Float32frombits(binary.BigEndian.Uint32(b[4*i:]))
+	var v pgvector.Vector
+	if err := v.DecodeBinary(b); err != nil {
+		return nil, fmt.Errorf("vector of %d bytes: %w: %w", len(b), ErrFormat, err)
 	}
-	return v, nil
+	return v.Slice(), nil
 }
 
 // space is the number that stands for what makes vectors comparable.

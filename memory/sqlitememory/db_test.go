@@ -44,7 +44,7 @@ func find(t *testing.T, store memory.Store, q memory.Query) []memory.Record {
 // add stores a fact without package memory's help.
 func add(t *testing.T, store memory.Store, s memory.Scope, content string, mods ...func(*memory.Record)) string {
 	t.Helper()
-	r := memory.Record{Fact: memory.Fact{Kind: memory.Plain, Content: content, Importance: 0.5}, Terms: strings.Fields(content)}
+	r := memory.Record{Fact: memory.Fact{Kind: memory.Plain, Content: content, Importance: 0.5, Trust: memory.Stated}, Terms: strings.Fields(content)}
 	sum := sha256.Sum256([]byte(content))
 	r.Key = [16]byte(sum[:16])
 	for _, mod := range mods {
@@ -185,21 +185,21 @@ func TestMaxFacts(t *testing.T) {
 	for name, store := range map[string]memory.Store{"sqlite": sqlite, "in memory": memory.NewInMemory(memory.InMemoryOptions{MaxFacts: 3})} {
 		m, err := memory.New(store, memory.Options{})
 		must(t, err)
-		stored, err := m.Store(ctx, ann, memory.Fact{Content: "one"}, memory.Fact{Content: "two"}, memory.Fact{Content: "three"})
+		stored, err := m.Store(ctx, ann, memory.Fact{Content: "one", Trust: memory.Stated}, memory.Fact{Content: "two", Trust: memory.Stated}, memory.Fact{Content: "three", Trust: memory.Stated})
 		must(t, err)
-		if _, err := m.Store(ctx, ann, memory.Fact{Content: "four"}); !errors.Is(err, memory.ErrQuota) {
+		if _, err := m.Store(ctx, ann, memory.Fact{Content: "four", Trust: memory.Stated}); !errors.Is(err, memory.ErrQuota) {
 			t.Errorf("%s: got %v want ErrQuota", name, err)
 		}
-		_, err = m.Store(ctx, ann, memory.Fact{Content: "One"}) // it is there
+		_, err = m.Store(ctx, ann, memory.Fact{Content: "One", Trust: memory.Stated}) // it is there
 		must(t, err)
-		_, err = m.Store(ctx, memory.Scope{Tenant: "acme", User: "bob"}, memory.Fact{Content: "four"})
+		_, err = m.Store(ctx, memory.Scope{Tenant: "acme", User: "bob"}, memory.Fact{Content: "four", Trust: memory.Stated})
 		must(t, err)
-		_, err = m.Supersede(ctx, ann, memory.Fact{Content: "four"}, stored[0].ID)
+		_, err = m.Supersede(ctx, ann, memory.Fact{Content: "four", Trust: memory.Stated}, stored[0].ID)
 		must(t, err)
 		if got := len(find(t, store, memory.Query{Scope: ann})); got != 3 {
 			t.Errorf("%s: got %d facts want 3", name, got)
 		}
-		_, err = m.Apply(ctx, ann, memory.Change{Kind: memory.Add, Record: memory.Record{Fact: memory.Fact{Content: "five"}}},
+		_, err = m.Apply(ctx, ann, memory.Change{Kind: memory.Add, Record: memory.Record{Fact: memory.Fact{Content: "five", Trust: memory.Stated}}},
 			memory.Change{Kind: memory.Close, Record: memory.Record{Fact: memory.Fact{ID: stored[1].ID}}})
 		must(t, err)
 	}
@@ -211,7 +211,7 @@ func TestFull(t *testing.T) {
 	var err error
 	stored := 0
 	for err == nil && stored < 1000 {
-		r := memory.Record{Fact: memory.Fact{Kind: memory.Plain, Content: strings.Repeat("x", 16_000)}, Key: [16]byte{byte(stored), byte(stored >> 8)}}
+		r := memory.Record{Fact: memory.Fact{Kind: memory.Plain, Content: strings.Repeat("x", 16_000), Trust: memory.Stated}, Key: [16]byte{byte(stored), byte(stored >> 8)}}
 		if _, err = store.Apply(context.Background(), ann, []memory.Change{{Kind: memory.Add, Record: r}}); err == nil {
 			stored++
 		}

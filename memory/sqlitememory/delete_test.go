@@ -70,7 +70,7 @@ func BenchmarkDelete(b *testing.B) {
 				}()
 				for i := 0; len(done) == 0; i++ {
 					began := time.Now()
-					if _, err := facts.Store(ctx, memory.Scope{User: "bob"}, memory.Fact{Content: fmt.Sprint("fact ", i)}); err != nil {
+					if _, err := facts.Store(ctx, memory.Scope{User: "bob"}, memory.Fact{Content: fmt.Sprint("fact ", i), Trust: memory.Stated}); err != nil {
 						b.Fatal(err)
 					}
 					waited = append(waited, time.Since(began))

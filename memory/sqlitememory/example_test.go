@@ -36,9 +36,9 @@ func Example() {
 
 	ann := memory.Scope{Tenant: "acme", User: "ann"}
 	facts := []memory.Fact{
-		{Kind: memory.Preference, Content: "Ann drinks tea, and no coffee"},
-		{Content: "Ann works in the Berlin office"},
-		{Content: "The office has a roof garden"},
+		{Kind: memory.Preference, Content: "Ann drinks tea, and no coffee", Trust: memory.Stated},
+		{Content: "Ann works in the Berlin office", Trust: memory.Stated},
+		{Content: "The office has a roof garden", Trust: memory.Stated},
 	}
 	if _, err := m.Store(ctx, ann, facts...); err != nil {
 		log.Fatal(err)
@@ -66,7 +66,7 @@ func ExampleFacts_Forget() {
 		log.Fatal(err)
 	}
 	for _, workspace := range []string{"sales", "support"} {
-		_, err := m.Store(ctx, memory.Scope{Tenant: "acme", Workspace: workspace, User: "ann"}, memory.Fact{Content: "Ann is on leave"})
+		_, err := m.Store(ctx, memory.Scope{Tenant: "acme", Workspace: workspace, User: "ann"}, memory.Fact{Content: "Ann is on leave", Trust: memory.Stated})
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -118,14 +118,15 @@ func (a *applying) allowed(said time.Time) error {
 	return nil
 }
 
-const countValid = `SELECT count(*) FROM (SELECT 1 FROM mem_fact WHERE scope = ? AND valid_to IS NULL LIMIT ?)`
+// countLasting counts the facts that have not ended.
+const countLasting = `SELECT count(*) FROM (SELECT 1 FROM mem_fact WHERE scope = ? AND (valid_to IS NULL OR valid_to > ?) LIMIT ?)`
 
 func (a *applying) checkQuota() error {
 	if a.most <= 0 || !a.added {
 		return nil
 	}
 	var n int
-	_, err := a.One(countValid, []any{a.scope.key, a.most + 1}, &n)
+	_, err := a.One(countLasting, []any{a.scope.key, a.now, a.most + 1}, &n)
 	if err == nil && n > a.most {
 		err = fmt.Errorf("more than %d facts in the scope %s: %w", a.most, a.of, memory.ErrQuota)
 	}
@@ -176,11 +177,12 @@ func (a *applying) fact(id string) (*row, error) {
 }
 
 const (
-	factHas  = `SELECT f.key, f.id, f.kind, f.digest, f.trust, f.valid_from, f.valid_to, f.expires_at, f.version, f.content FROM mem_fact f WHERE `
-	findByID = factHas + `f.scope = ? AND f.id = ?`
-	findSaid = factHas + `f.scope = ? AND f.kind = ? AND f.digest = ? AND (f.trust >= 2) = ? AND f.valid_to IS NULL`
+	factHas = `SELECT f.key, f.id, f.kind, f.digest, f.trust, f.valid_from, f.valid_to, f.superseded_by, f.expires_at, f.version, f.content
+	FROM mem_fact f WHERE `
+	findByID     = factHas + `f.scope = ? AND f.id = ?`
+	findByDigest = factHas + `f.scope = ? AND f.digest = ? AND f.id <> ?`
 	// extendFact leaves the large columns alone.
-	extendFact = `UPDATE mem_fact SET valid_from = ?, expires_at = ?, updated_at = ?, version = ? WHERE key = ?`
+	extendFact = `UPDATE mem_fact SET valid_from = ?, valid_to = ?, expires_at = ?, updated_at = ?, version = ? WHERE key = ?`
 	deadFacts  = `SELECT key FROM mem_fact WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`
 )
 
@@ -199,89 +201,110 @@ func (a *applying) add(c *memory.Change) (memory.Applied, error) {
 	at := timeOf(a.now)
 	r.CreatedAt, r.UpdatedAt, r.Version = at, at, 1
 	r.ValidFrom = timeOf(cmpTime(r.ValidFrom, a.now))
-	if old, err := a.there(findByID, a.scope.key, packed); err != nil || old != nil {
-		if err == nil && !old.says(r) {
+	if old, err := a.there(findByID, a.scope.key, packed); err != nil || len(old) > 0 {
+		if err == nil && !old[0].says(r) {
 			err = fmt.Errorf("fact %s says something else: %w", r.ID, memory.ErrConflict)
 		}
-		if err == nil {
-			err = a.extend(old, r, c.Actor)
+		if err == nil && r.repeats(old[0], at) {
+			err = a.extend(old[0], r, time.Time{}, c.Actor)
 		}
 		return memory.Applied{ID: r.ID, Existed: true}, err
 	}
-	said, err := a.there(findSaid, a.scope.key, string(r.Kind), r.Key[:], r.Trust >= memory.Untrusted)
+	same, floor, err := a.repeated(r, packed)
 	if err != nil {
 		return memory.Applied{}, err
 	}
-	id, same := r.ID, ""
-	if said != nil {
-		same = said.ID
+	id, keeps := r.ID, ""
+	if same != nil {
+		id, keeps = same.ID, same.ID
 	}
-	if said != nil && r.ValidTo.IsZero() {
-		id = said.ID
-	}
-	if err := a.supersede(c.Supersedes, same, id, r.ValidFrom.UnixMicro()); err != nil {
+	if err := a.supersede(c.Supersedes, keeps, id, r.ValidFrom); err != nil {
 		return memory.Applied{}, err
 	}
-	if id != r.ID {
-		return memory.Applied{ID: id, Existed: true}, a.extend(said, r, c.Actor)
+	if same != nil {
+		return memory.Applied{ID: id, Existed: true}, a.extend(same, r, floor, c.Actor)
 	}
 	return memory.Applied{ID: id}, a.insert(r, c.Actor)
 }
 
-// there returns a fact without its large columns, and nil if there is none. One that has expired is
-// removed, as if it had been swept.
-func (a *applying) there(query string, args ...any) (*row, error) {
-	r := &row{scope: a.scope.key}
-	var kind string
-	var id, digest []byte
-	var trust int
-	var from int64
-	var to, expires sql.NullInt64
-	found, err := a.One(query, args, &r.key, &id, &kind, &digest, &trust, &from, &to, &expires, &r.Version, &r.Content)
-	if err != nil || !found {
-		return nil, err
-	}
-	r.ID, r.Kind, r.Trust = spellID(id), memory.Kind(kind), memory.Trust(trust)
-	copy(r.Key[:], digest)
-	r.ValidFrom, r.ValidTo, r.ExpiresAt = timeOf(from), maybeTime(to), maybeTime(expires)
-	if !expires.Valid || expires.Int64 > a.now {
-		return r, nil
-	}
-	old, err := oneRow(a.Session, factByKey, r.key)
+// repeated returns the fact that a row repeats, or nil, and floor as [memory.Repeated] does.
+func (a *applying) repeated(r *row, packed []byte) (*row, time.Time, error) {
+	rows, err := a.there(findByDigest, a.scope.key, r.Key[:], packed)
 	if err != nil {
-		return nil, err
+		return nil, time.Time{}, err
 	}
-	return nil, drop(a.Session, &a.scope, old, expired, a.now)
+	facts := make([]*memory.Fact, len(rows))
+	for i := range rows {
+		facts[i] = &rows[i].Fact
+	}
+	if i, floor := memory.Repeated(&r.Fact, facts, timeOf(a.now)); i >= 0 {
+		return rows[i], floor, nil
+	}
+	return nil, time.Time{}, nil
 }
 
-// says reports whether two facts say the same. What is not trusted stands apart.
+// there returns facts without their large columns. Those that have expired are removed, as if they had
+// been swept.
+func (a *applying) there(query string, args ...any) (rows []*row, err error) {
+	var dead []int64
+	err = a.Each(query, args, func(scan func(...any) error) (bool, error) {
+		r := &row{scope: a.scope.key}
+		var kind string
+		var id, digest []byte
+		var trust int
+		var from int64
+		var to, expires sql.NullInt64
+		if err := scan(&r.key, &id, &kind, &digest, &trust, &from, &to, &r.SupersededBy, &expires, &r.Version, &r.Content); err != nil {
+			return false, err
+		}
+		r.ID, r.Kind = spellID(id), memory.Kind(kind)
+		r.Trust, _ = trustOf(trust)
+		copy(r.Key[:], digest)
+		r.ValidFrom, r.ValidTo, r.ExpiresAt = timeOf(from), maybeTime(to), maybeTime(expires)
+		if expires.Valid && expires.Int64 <= a.now {
+			dead = append(dead, r.key)
+		} else {
+			rows = append(rows, r)
+		}
+		return true, nil
+	})
+	for i := 0; i < len(dead) && err == nil; i++ {
+		var old *row
+		if old, err = oneRow(a.Session, factByKey, dead[i]); err == nil {
+			err = drop(a.Session, &a.scope, old, expired, a.now)
+		}
+	}
+	return rows, err
+}
+
+// says reports whether two facts say the same, at whatever time. What is not trusted stands apart.
 func (r *row) says(other *row) bool {
-	return r.Kind == other.Kind && r.Key == other.Key && (r.Trust >= memory.Untrusted) == (other.Trust >= memory.Untrusted)
+	return r.Kind == other.Kind && (r.Trust == memory.Untrusted) == (other.Trust == memory.Untrusted) && memory.SameText(r.Content, other.Content)
 }
 
-// extend makes a valid fact hold for as long as what says the same, if that is longer.
-func (a *applying) extend(r, again *row, actor string) error {
-	if !r.ValidTo.IsZero() || !again.ValidTo.IsZero() {
+// lasts reports whether a fact has not ended.
+func lasts(r *row, now int64) bool { return r.ValidTo.IsZero() || r.ValidTo.UnixMicro() > now }
+
+// repeats reports whether a fact says what another one says, for a time that overlaps its own.
+func (r *row) repeats(other *row, now time.Time) bool {
+	i, _ := memory.Repeated(&r.Fact, []*memory.Fact{&other.Fact}, now)
+	return i == 0
+}
+
+// extend makes a fact hold for as long as what repeats it, if that is longer.
+func (a *applying) extend(r, again *row, floor time.Time, actor string) error {
+	next := r.Join(&again.Fact, floor)
+	if next.ValidFrom.Equal(r.ValidFrom) && next.ValidTo.Equal(r.ValidTo) && next.ExpiresAt.Equal(r.ExpiresAt) {
 		return nil
 	}
-	from, expires := r.ValidFrom, r.ExpiresAt
-	if again.ValidFrom.Before(from) {
-		from = again.ValidFrom
-	}
-	if again.ExpiresAt.IsZero() || again.ExpiresAt.After(expires) && !expires.IsZero() {
-		expires = again.ExpiresAt
-	}
-	if from.Equal(r.ValidFrom) && expires.Equal(r.ExpiresAt) {
-		return nil
-	}
-	if _, err := a.Exec(extendFact, from.UnixMicro(), micros(expires), a.now, r.Version+1, r.key); err != nil {
+	if _, err := a.Exec(extendFact, next.ValidFrom.UnixMicro(), micros(next.ValidTo), micros(next.ExpiresAt), a.now, r.Version+1, r.key); err != nil {
 		return err
 	}
 	return note(a.Session, a.scope.key, a.now, memory.Event{ID: r.ID, Kind: memory.Update, Before: r.Content, After: r.Content, By: actor})
 }
 
-// supersede closes facts. The one that says the same stays.
-func (a *applying) supersede(ids []string, same, by string, at int64) error {
+// supersede closes facts whose place another one takes from a time on. The one that says the same stays.
+func (a *applying) supersede(ids []string, same, by string, at time.Time) error {
 	for _, id := range ids {
 		if same != "" && id == same {
 			continue
@@ -290,10 +313,10 @@ func (a *applying) supersede(ids []string, same, by string, at int64) error {
 		if err != nil {
 			return fmt.Errorf("superseded: %w", err)
 		}
-		if !old.ValidTo.IsZero() {
-			return fmt.Errorf("superseded fact %s is not valid any more: %w", id, memory.ErrConflict)
+		if !old.ValidTo.IsZero() && !old.ValidTo.After(at) {
+			return fmt.Errorf("superseded fact %s is valid until %v, and the other one from %v on: %w", id, old.ValidTo, at, memory.ErrConflict)
 		}
-		if err := a.close(old, at, by, by); err != nil {
+		if err := a.close(old, at.UnixMicro(), by, by); err != nil {
 			return err
 		}
 	}
@@ -320,7 +343,15 @@ func (a *applying) update(r *row, c *memory.Change) error {
 	next.Content, next.Key, next.Metadata, next.Importance, next.Trust = to.Content, to.Key, to.Metadata, to.Importance, to.Trust
 	next.ExpiresAt, next.UpdatedAt, next.Version = to.ExpiresAt, timeOf(a.now), r.Version+1
 	next.Terms, next.Embedding, next.Model = to.Terms, to.Embedding, to.Model
-	if err := a.replace(r, &next); err != nil {
+	packed, _ := packID(r.ID)
+	same, _, err := a.repeated(&next, packed)
+	if err == nil && same != nil && lasts(r, a.now) && lasts(same, a.now) {
+		err = fmt.Errorf("fact %s says the same already: %w", same.ID, memory.ErrConflict)
+	}
+	if err == nil {
+		err = a.replace(r, &next)
+	}
+	if err != nil {
 		return err
 	}
 	return note(a.Session, a.scope.key, a.now, memory.Event{ID: r.ID, Kind: memory.Update, Before: r.Content, After: next.Content, By: c.Actor})
@@ -337,11 +368,7 @@ func (a *applying) replace(r, next *row) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.Exec(updateFact, append(values, r.key)...)
-	if sqlitedb.IsUnique(err) {
-		return fmt.Errorf("another fact says the same as fact %s would: %w", r.ID, memory.ErrConflict)
-	}
-	if err != nil {
+	if _, err = a.Exec(updateFact, append(values, r.key)...); err != nil {
 		return err
 	}
 	return factCorpus.replaceWords(a.Session, &a.scope, r.key, r.Terms, next.Terms)

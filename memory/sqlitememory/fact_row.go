@@ -51,7 +51,7 @@ func (r *row) values() ([]any, error) {
 		metadata = sql.NullString{String: string(r.Metadata), Valid: true}
 	}
 	return []any{
-		r.scope, id, string(r.Kind), r.Key[:], int(r.Trust), r.Importance, r.ValidFrom.UnixMicro(), micros(r.ValidTo), r.SupersededBy,
+		r.scope, id, string(r.Kind), r.Key[:], trustColumn(r.Trust), r.Importance, r.ValidFrom.UnixMicro(), micros(r.ValidTo), r.SupersededBy,
 		micros(r.ExpiresAt), r.CreatedAt.UnixMicro(), r.UpdatedAt.UnixMicro(), r.Version, r.Conversation, r.Turn,
 		len(r.Terms), r.Model, len(r.Embedding), length(r.Embedding), checksum(id, []byte(metadata.String), []byte(r.Content), terms, embedding),
 		metadata, r.Content, terms, embedding,
@@ -78,8 +78,10 @@ func scanRow(scan func(...any) error) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
+	var known bool
 	r.ID = spellID(id)
-	if len(id) != 16 || len(digest) != 16 || len(vector) != 4*dimension || trust < 0 || trust > int(memory.Untrusted) ||
+	r.Trust, known = trustOf(trust)
+	if len(id) != 16 || len(digest) != 16 || len(vector) != 4*dimension || !known ||
 		stored != checksum(id, []byte(metadata.String), []byte(r.Content), terms, vector) {
 		return nil, fmt.Errorf("fact %s: %w", r.ID, ErrCorrupt)
 	}
@@ -90,7 +92,7 @@ func scanRow(scan func(...any) error) (*row, error) {
 		r.Metadata = json.RawMessage(metadata.String)
 	}
 	r.Scope = memory.Scope{Tenant: tenant, Workspace: space, User: user, Agent: agent}
-	r.Kind, r.Key, r.Trust, r.Embedding = memory.Kind(kind), [16]byte(digest), memory.Trust(trust), unpackVector(vector)
+	r.Kind, r.Key, r.Embedding = memory.Kind(kind), [16]byte(digest), unpackVector(vector)
 	r.ValidFrom, r.ValidTo, r.ExpiresAt = timeOf(from), maybeTime(to), maybeTime(expires)
 	r.CreatedAt, r.UpdatedAt = timeOf(created), timeOf(updated)
 	return &r, nil

@@ -24,7 +24,7 @@ func factSelection(q *sqlitedb.Session, query *memory.Query) (*selection, error)
 		s.and(`f.conversation = ?`, query.Conversation)
 	}
 	if !query.Untrusted {
-		s.and(`f.trust < ?`, int(memory.Untrusted))
+		s.and(`f.trust < ?`, storedUntrusted)
 	}
 	if query.Without != "" {
 		s.and(without, query.Without, query.Dimension, query.Dimension)

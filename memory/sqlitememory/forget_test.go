@@ -36,7 +36,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	fact := func() memory.Fact {
 		return memory.Fact{
 			Content: "She lives in " + marker(), Conversation: marker(),
-			Metadata: json.RawMessage(`{"` + marker() + `":"` + marker() + `"}`),
+			Metadata: json.RawMessage(`{"` + marker() + `":"` + marker() + `"}`), Trust: memory.Stated,
 		}
 	}
 	noise(t, m, 200)
@@ -51,11 +51,11 @@ func TestForgetLeavesNothing(t *testing.T) {
 	}
 	changed := fact()
 	must(t, m.Update(ctx, gone, ids[0], memory.Edit{Content: changed.Content, Metadata: changed.Metadata}))
-	_, err = m.Supersede(ctx, gone, memory.Fact{Content: "She moved to " + marker()}, ids[0])
+	_, err = m.Supersede(ctx, gone, memory.Fact{Content: "She moved to " + marker(), Trust: memory.Stated}, ids[0])
 	must(t, err)
 	_, err = m.Apply(ctx, gone, memory.Change{Kind: memory.Delete, Record: memory.Record{Fact: memory.Fact{ID: ids[1]}}, Actor: marker(), Job: marker()})
 	must(t, err)
-	stored, err := m.Store(ctx, gone, memory.Fact{Content: "For today: " + marker(), ExpiresAt: time.Now().Add(-time.Hour)}, memory.Fact{Content: strings.Repeat(marker()+" ", 700)})
+	stored, err := m.Store(ctx, gone, memory.Fact{Content: "For today: " + marker(), ExpiresAt: time.Now().Add(-time.Hour), Trust: memory.Stated}, memory.Fact{Content: strings.Repeat(marker()+" ", 700), Trust: memory.Stated})
 	must(t, err)
 	_, err = m.Sweep(ctx)
 	must(t, err)
@@ -91,6 +91,7 @@ func noise(t *testing.T, m *memory.Memory, n int) {
 	t.Helper()
 	facts := make([]memory.Fact, n)
 	for i := range facts {
+		facts[i].Trust = memory.Stated
 		facts[i].Content = fmt.Sprintf("Somebody else likes number %d, said at %d", i, time.Now().UnixNano())
 		if i%5 == 0 {
 			facts[i].Content += strings.Repeat(" and so on", i*3)

@@ -43,11 +43,11 @@ func FuzzConditions(f *testing.F) {
 		m, err := memory.New(store, memory.Options{})
 		must(t, err)
 		ann := memory.Scope{Tenant: "acme", User: fmt.Sprint("ann ", users.Add(1))}
-		stored, err := m.Store(ctx, ann, memory.Fact{Content: "fact", Metadata: json.RawMessage(metadata)})
+		stored, err := m.Store(ctx, ann, memory.Fact{Content: "fact", Metadata: json.RawMessage(metadata), Trust: memory.Stated})
 		if err != nil {
 			return
 		}
-		_, err = m.Store(ctx, memory.Scope{Tenant: "acme", User: "bob of " + ann.User}, memory.Fact{Content: "foreign", Metadata: json.RawMessage(metadata)})
+		_, err = m.Store(ctx, memory.Scope{Tenant: "acme", User: "bob of " + ann.User}, memory.Fact{Content: "foreign", Metadata: json.RawMessage(metadata), Trust: memory.Stated})
 		must(t, err)
 		fact, err := m.Get(ctx, ann, stored[0].ID)
 		must(t, err)

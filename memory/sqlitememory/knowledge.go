@@ -33,7 +33,7 @@ func sourceSelection(q *sqlitedb.Session, query *knowledge.Query) (*selection, e
 	}
 	s.prefix(`f.uri`, query.Prefix, func(text string) any { return text })
 	if query.Trusted {
-		s.and(`f.trust < ?`, int(memory.Untrusted))
+		s.and(`f.trust < ?`, storedUntrusted)
 	}
 	return s, nil
 }

@@ -64,13 +64,14 @@ func (c *childProcess) do(what string, args []string, out io.Writer) (err error)
 	case "store": // how many facts, one a call
 		n, _ := strconv.Atoi(args[0])
 		for i := 0; i < n && err == nil; i++ {
-			_, err = c.m.Store(ctx, ann, memory.Fact{Content: fmt.Sprint("Customer ", i, " pays by card")})
+			_, err = c.m.Store(ctx, ann, memory.Fact{Content: fmt.Sprint("Customer ", i, " pays by card"), Trust: memory.Stated})
 		}
 	case "batches": // for ever: who, how many facts a call; it says when each is stored
 		n, _ := strconv.Atoi(args[1])
 		for round := 0; err == nil; round++ {
 			facts := make([]memory.Fact, n)
 			for i := range facts {
+				facts[i].Trust = memory.Stated
 				facts[i].Content = fmt.Sprintf("%s batch %d fact %d", args[0], round, i)
 			}
 			if _, err = c.m.Store(ctx, ann, facts...); err == nil {

@@ -41,7 +41,7 @@ func (s *source) columns(scope int64) ([]any, error) {
 	}
 	metadata := sql.NullString{String: string(s.Metadata), Valid: s.Metadata != nil}
 	return []any{
-		scope, id, s.URI, s.Title, s.Version, string(s.Format), int(s.Trust), s.SHA256, s.Size, s.Chunks, s.Recipe, s.Model,
+		scope, id, s.URI, s.Title, s.Version, string(s.Format), trustColumn(s.Trust), s.SHA256, s.Size, s.Chunks, s.Recipe, s.Model,
 		s.Revision, s.CreatedAt.UnixMicro(), s.UpdatedAt.UnixMicro(), s.checksum(id), metadata,
 	}, nil
 }
@@ -69,9 +69,11 @@ func scanSource(scan func(...any) error) (*source, error) {
 	if metadata.Valid {
 		s.Metadata = json.RawMessage(metadata.String)
 	}
-	s.ID, s.Format, s.Trust = spellID(id), split.Format(format), memory.Trust(trust)
+	var known bool
+	s.ID, s.Format = spellID(id), split.Format(format)
+	s.Trust, known = trustOf(trust)
 	s.CreatedAt, s.UpdatedAt = timeOf(created), timeOf(updated)
-	if len(id) != 16 || trust < 0 || trust > int(memory.Untrusted) || stored != s.checksum(id) {
+	if len(id) != 16 || !known || stored != s.checksum(id) {
 		return nil, fmt.Errorf("source %.60q: %w", s.URI, ErrCorrupt)
 	}
 	return &s, nil

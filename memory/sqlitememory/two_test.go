@@ -46,11 +46,11 @@ func TestFactsOfTwo(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		stored, err := m.Store(t.Context(), ann, memory.Fact{Content: fmt.Sprint("Both say ", round)}, memory.Fact{Content: fmt.Sprintf("%d says %d", who, round)})
+		stored, err := m.Store(t.Context(), ann, memory.Fact{Content: fmt.Sprint("Both say ", round), Trust: memory.Stated}, memory.Fact{Content: fmt.Sprintf("%d says %d", who, round), Trust: memory.Stated})
 		if err != nil {
 			return err
 		}
-		_, err = m.Supersede(t.Context(), ann, memory.Fact{Content: fmt.Sprintf("%d says now %d", who, round)}, stored[1].ID)
+		_, err = m.Supersede(t.Context(), ann, memory.Fact{Content: fmt.Sprintf("%d says now %d", who, round), Trust: memory.Stated}, stored[1].ID)
 		return err
 	})
 	if got := len(find(t, db.Facts(), memory.Query{Scope: ann, Limit: -1})); got != 3*rounds {

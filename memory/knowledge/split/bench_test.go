@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
@@ -36,33 +35,5 @@ func BenchmarkSplit(b *testing.B) {
 			}
 			b.ReportMetric(float64(n), "pieces")
 		})
-	}
-}
-
-// Anything that takes time which grows with the square of a text takes far more than is
-// allowed here.
-func TestSplitLinear(t *testing.T) {
-	t.Parallel()
-	size := 128 << 10
-	if testing.Short() {
-		size /= 8
-	}
-	for _, unit := range []string{
-		"a", " ", "\n", "\t", "#", "# ", "#\n", "a\n", "- ", "- \n", " -\n", "1", "`", "```\n", "~", "---\n", "===\n", "=", "|", "|\n|-|\n", "a|b\n", "|-|\n", "[", "](", "# [",
-		"<", "<a", "<a ", "<a href=\"", "<!--", "<p>", "<p hidden>", "<div hidden>", "</", "</p", "<script>", "<title>", "<li>", "<ul>", "<table>", "<td>", "<pre>", "<h1>", "&", "&#", "&a", "<![CDATA[", "<b =",
-		"[", "[1,", "{\"a\":", "\"", "\\u", "1\n", "{}\n", "[]\n",
-		"\u0301", "\u200d", "🇩", "。", ".", "! ", "e.g. ", "\x80", "\xff", "ก", "字", "\x00", "\r", "\u00a0", "    a\n", "\ta\n\n",
-	} {
-		text := strings.Repeat(unit, size/len(unit))
-		for _, format := range []split.Format{split.Plain, split.Markdown, split.HTML, split.JSON} {
-			for _, source := range []string{"x " + text + " y", "\"" + text + "\""} {
-				begin := time.Now()
-				d := split.Splitter{Size: 64, Overlap: 32}.Split(source, format)
-				if took := time.Since(begin); took > 10*time.Second {
-					t.Errorf("%q as %s takes %v for %d KB", unit, format, took, len(source)>>10)
-				}
-				check(t, split.Splitter{Size: 64, Overlap: 32}, source, format, d)
-			}
-		}
 	}
 }

@@ -6,10 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// A cutter returns where what begins at a place of a text ends, with the space behind it.
+// A cutter returns the end of the unit of text that starts at an offset, such as a sentence,
+// with the space after it.
 type cutter func(text string, at int) (next int)
 
-// levels are the ways to cut a block, from the best to the last.
+// levels holds the cutters for each kind of block, the best first.
 var levels = [...][]cutter{
 	paragraph: {sentences, textLines, words, scraps},
 	heading:   {words, scraps},
@@ -17,7 +18,7 @@ var levels = [...][]cutter{
 	list:      {listItems, textLines, sentences, words, scraps},
 }
 
-// textLines ends at the next line that is not blank.
+// textLines cuts before the next line that is not blank.
 func textLines(text string, at int) int {
 	next := lineEnd(text, at)
 	for next < len(text) && (text[next] == '\n' || text[next] == '\r') {
@@ -26,7 +27,7 @@ func textLines(text string, at int) int {
 	return next
 }
 
-// listItems ends at the next item of the same list.
+// listItems cuts before the next item of the same list.
 func listItems(text string, at int) int {
 	begin := at
 	for begin > 0 && (text[begin-1] == ' ' || text[begin-1] == '\t') {
@@ -44,7 +45,7 @@ func listItems(text string, at int) int {
 	}
 }
 
-// words ends at the next word.
+// words cuts before the next word.
 func words(text string, at int) int {
 	i := strings.IndexFunc(text[at:], unicode.IsSpace)
 	if i < 0 {
@@ -60,11 +61,11 @@ func leadingSpace(text string) int {
 const (
 	enders  = ".!?…"
 	closers = "\"')]}»”’*_"
-	// whole ends a sentence without a space behind it.
+	// whole marks end a sentence even without a space after them.
 	whole = "。！？｡"
 )
 
-// sentences ends at the next sentence.
+// sentences cuts before the next sentence.
 func sentences(text string, at int) int {
 	for i := at; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -89,7 +90,7 @@ func sentences(text string, at int) int {
 	return len(text)
 }
 
-// startsSentence says that a sentence or a line begins at a place.
+// startsSentence reports whether a sentence or a line starts at an offset.
 func startsSentence(text string, at int) bool {
 	const lookBack = 32
 	before := text[max(0, at-lookBack):at]
@@ -102,13 +103,19 @@ func startsSentence(text string, at int) bool {
 }
 
 const (
-	scrapBytes = 16
-	// maxCharacter is how long what looks like one character may be.
+	// scrapBytes is less than [MinSize], as a byte can be a token and a last character several.
+	scrapBytes = 12
+	// maxCharacter limits the bytes of a character that is not cut.
 	maxCharacter = 64
 )
 
-// scraps ends after some characters.
+// scraps cuts after some characters and the space after them.
 func scraps(text string, at int) int {
+	end := charactersEnd(text, at)
+	return end + leadingSpace(text[end:])
+}
+
+func charactersEnd(text string, at int) int {
 	end := min(at+scrapBytes, len(text))
 	for next := end; next < min(at+maxCharacter, len(text)); next++ {
 		if characterStarts(text, at, next) {
@@ -126,14 +133,14 @@ func scraps(text string, at int) int {
 const (
 	joiner         = '\u200d'
 	nonJoiner      = '\u200c'
-	firstModifier  = '\U0001f3fb' // of skin
+	firstModifier  = '\U0001f3fb' // of the skin colour
 	lastModifier   = '\U0001f3ff'
-	firstIndicator = '\U0001f1e6' // of a region, two of which are a flag
+	firstIndicator = '\U0001f1e6' // of a region; two of them are a flag
 	lastIndicator  = '\U0001f1ff'
 )
 
-// characterStarts says that what one takes for a character begins at i. It looks back
-// no further than from.
+// characterStarts reports whether a character, as a reader sees it, starts at i. It does not
+// read the text before from.
 func characterStarts(text string, from, i int) bool {
 	if !utf8.RuneStart(text[i]) {
 		return i-from >= utf8.UTFMax && stray(text[i-utf8.UTFMax+1:i])
@@ -161,7 +168,7 @@ func characterStarts(text string, from, i int) bool {
 	return true
 }
 
-// stray says that bytes which begin no rune follow each other as they do in no text.
+// stray reports whether no byte starts a rune. So many of these bytes in a row are not UTF-8.
 func stray(bytes string) bool {
 	for i := range len(bytes) {
 		if utf8.RuneStart(bytes[i]) {

@@ -1,19 +1,24 @@
-// Package split cuts documents into pieces that can be found on their own.
+// Package split cuts documents into pieces for search.
 //
 //	d := split.Splitter{Size: 300}.Split(text, split.Markdown)
 //	for _, p := range d.Pieces {
 //		fmt.Println(p.Headings, p.Content)
 //	}
 //
-// What to know about it:
+// Rules:
 //
-//   - It cuts where a document is made to be cut: between sections, then between
-//     paragraphs, code blocks, tables and lists, and only within one that is larger than a
-//     piece may be: between its items, lines, sentences, words, and, at worst, characters.
-//   - A piece knows the headings that it stands under, and the bytes of the
-//     source that it is made of. For Markdown and plain text it is these bytes.
-//   - Nothing is lost: the pieces have all that a document says, in order.
-//   - It takes any text, also a broken one, in time that grows with its length.
+//   - A document is cut between sections if possible, then between paragraphs, code blocks,
+//     tables and lists. A block that is larger than a piece is cut between items, lines,
+//     sentences, words or, at last, characters.
+//   - Markdown is CommonMark with tables and front matter. Only headings outside of lists,
+//     quotes and HTML start a section.
+//   - Of HTML the visible text is cut. Scripts, styles, templates, menus, comments and hidden
+//     elements are dropped.
+//   - A piece has the headings above it and its offsets in the source. The pieces of Markdown,
+//     plain text and pages are exactly these bytes.
+//   - No text is lost: the pieces hold all visible text in order.
+//   - Split accepts every text, even if it is invalid. Its time grows linearly with the length
+//     of the text, whatever the nesting.
 //
-// A [Splitter] is a value, and safe for use by any number of goroutines.
+// A [Splitter] is a value and safe for concurrent use.
 package split

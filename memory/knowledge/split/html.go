@@ -1,48 +1,49 @@
 package split
 
 import (
-	"html"
-	"slices"
+	"bytes"
+	stdhtml "html"
 	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
 )
 
-// An htmlReader takes the text out of a page, as far as it is there to be read. It takes
-// tags as they come, and closes what is not closed, as browsers do.
+// An htmlReader extracts the visible text of a page. It reads one tag at a time and keeps no
+// tree, so that deep nesting costs nothing, and it closes unclosed elements as browsers do.
 type htmlReader struct {
 	rewriting
 	parsed  *parsed
 	outline outline
-	at      int
 
-	begin   int    // of the block in the making, in the text
-	kind    kind   // its kind
-	level   int    // of the heading that is open
-	pre     int    // how many elements are open that keep space
-	lists   int    // how many lists are open
-	tables  int    // how many tables are open
-	space   bool   // there was space, which shows if text follows
-	hidden  string // the element that hides what is in it
-	nested  int    // how many of its name are open
-	heading int    // where its text begins
-	broken  bool   // a tag has no end, so nothing behind it is one
+	begin   int    // offset of the open block in the text
+	kind    kind   // kind of the open block
+	level   int    // level of the open heading
+	heading int    // offset of the open heading in the text
+	pre     int    // number of open elements that preserve space
+	lists   int    // number of open lists
+	tables  int    // number of open tables
+	table   table  // the outermost open table
+	space   bool   // space was read, which is written if text follows
+	title   bool   // the title element is open
+	hidden  string // the name of the open element that hides its content
+	nested  int    // number of open elements of that name
+}
+
+// A table is the part of a table that was read. A header is a first row of th cells only.
+type table struct {
+	row     int  // offset of the open row in the text
+	headers int  // number of th cells in the open row
+	cells   int  // number of td cells in the open row
+	done    bool // the first row was read
+	rows    int  // offset of the row after the header; 0 without a header
+	columns string
 }
 
 func parseHTML(source string) *parsed {
-	r := htmlReader{rewriting: rewriting{source: source}, parsed: &parsed{}, at: skipMark(source)}
+	r := htmlReader{rewriting: rewriting{source: source}, parsed: &parsed{}}
 	r.parsed.open(nil)
-	for r.at < len(source) {
-		if source[r.at] == '<' && r.markup() {
-			continue
-		}
-		end := len(source)
-		if i := strings.IndexByte(source[r.at+1:], '<'); i >= 0 {
-			end = r.at + 1 + i
-		}
-		if r.hidden == "" {
-			r.words(r.at, end)
-		}
-		r.at = end
-	}
+	r.read(skipMark(source))
 	r.closeHeading()
 	r.endBlock()
 	p := r.parsed
@@ -53,20 +54,83 @@ func parseHTML(source string) *parsed {
 	return p.settle()
 }
 
-// settle makes the blocks of a rewritten text, whose ends are noted, ones that can be cut.
+// read reads the page from an offset on. The raw tokens are the whole source in order, so
+// that their lengths give the offset of each.
+func (r *htmlReader) read(at int) {
+	z := html.NewTokenizer(strings.NewReader(r.source[at:]))
+	z.AllowCDATA(true)
+	for {
+		token, start := z.Next(), at
+		at += len(z.Raw())
+		switch token {
+		case html.ErrorToken: // the end, where the rest is a tag without an end
+			r.characters(start, len(r.source))
+			return
+		case html.TextToken:
+			r.characters(start, at)
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, hides := tag(z)
+			if name == "noscript" {
+				z.NextIsNotRawText()
+			}
+			r.startTag(name, hides)
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			r.endTag(string(name))
+		}
+	}
+}
+
+// tag returns the name of a start tag, and whether its attributes hide the element.
+func tag(z *html.Tokenizer) (name string, hides bool) {
+	data, more := z.TagName()
+	name = string(data)
+	for more {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		hides = hides || string(key) == "hidden" || string(key) == "style" && invisible(string(value))
+	}
+	return name, hides
+}
+
+// invisible reports whether a style hides an element.
+func invisible(style string) bool {
+	style = strings.ToLower(strings.Join(strings.Fields(clip(style, 1000)), ""))
+	return strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")
+}
+
+// characters reads a part of the source that is text.
+func (r *htmlReader) characters(start, end int) {
+	switch {
+	case r.hidden != "":
+	case r.title:
+		if r.parsed.title == "" {
+			r.parsed.title = label(stdhtml.UnescapeString(clip(r.source[start:end], 4*maxHeading)))
+		}
+	default:
+		const open, closing = "<![CDATA[", "]]>"
+		if strings.HasPrefix(r.source[start:end], open) {
+			start += len(open)
+			end = start + len(strings.TrimSuffix(r.source[start:end], closing))
+		}
+		r.words(start, end)
+	}
+}
+
+// settle trims the blocks of a rewritten text.
 func (p *parsed) settle() *parsed {
 	noted := p.blocks
 	p.blocks = p.blocks[:0:0]
 	sections := p.sections
 	for _, b := range noted {
 		p.sections = sections[:b.section+1]
-		p.add(b.kind, b.start, b.end)
+		p.addTable(b.kind, b.start, b.end, b.rows, b.columns)
 	}
 	p.sections = sections
 	return p
 }
 
-// words appends text that is not markup.
+// words appends a part of the source that is text.
 func (r *htmlReader) words(at, end int) {
 	for at < end {
 		start := at
@@ -89,7 +153,7 @@ func (r *htmlReader) words(at, end int) {
 	}
 }
 
-// blank reads one character of space.
+// blank reads a space character.
 func (r *htmlReader) blank(at, end int) {
 	single := !r.space && r.source[at] == ' ' && at+1 < end && r.source[at+1] > ' ' && r.source[at+1] != '&'
 	if r.pre > 0 || single && r.inLine() {
@@ -99,7 +163,7 @@ func (r *htmlReader) blank(at, end int) {
 	}
 }
 
-// inLine says that a space would show, if a word followed.
+// inLine reports whether a space before the next word is visible.
 func (r *htmlReader) inLine() bool {
 	n := len(r.text)
 	return n > r.begin && r.text[n-1] != '\n' && r.text[n-1] != ' '
@@ -113,9 +177,10 @@ func (r *htmlReader) glue() {
 	r.space = false
 }
 
-// maxEntity is the length of the longest name, with & and ;.
+// maxEntity is the length of the longest entity with & and ;.
 const maxEntity = 33
 
+// entity reads a character reference, or a & that is text, and returns its end.
 func (r *htmlReader) entity(at, end int) int {
 	limit := min(end, at+maxEntity)
 	stop := at + 1
@@ -125,7 +190,12 @@ func (r *htmlReader) entity(at, end int) int {
 	if stop < limit && r.source[stop] == ';' {
 		stop++
 	}
-	text := html.UnescapeString(r.source[at:stop])
+	text := stdhtml.UnescapeString(r.source[at:stop])
+	_, first := utf8.DecodeRuneInString(text)
+	for len(text) > first && text[len(text)-1] == r.source[stop-1] { // the text after a reference without ;
+		stop--
+		text = text[:len(text)-1]
+	}
 	r.glue()
 	switch {
 	case text == r.source[at:stop]:
@@ -139,73 +209,45 @@ func (r *htmlReader) entity(at, end int) int {
 }
 
 var (
-	rawElements = []string{"script", "style", "xmp", "iframe", "noembed", "noframes"}
-	skipped     = []string{"template", "svg", "math", "canvas", "object", "nav", "select", "datalist"}
-	void        = []string{
-		"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
-	}
-	inlines = []string{
+	// unseen elements are not shown, or are controls around the text of a page.
+	unseen = set("script", "style", "xmp", "iframe", "noembed", "noframes", "template", "svg", "math", "canvas", "object", "nav", "select", "datalist")
+	// empty elements have no content and no end tag.
+	empty = set("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
+	// inlines do not end a block.
+	inlines = set(
 		"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd", "label",
-		"mark", "q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr", "img", "input",
-	}
+		"mark", "q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "textarea", "time", "tt", "u", "var",
+		"wbr", "img", "input",
+	)
 )
 
-// raw skips what is not read as markup up to the end tag of an element, and returns where
-// that begins.
-func (r *htmlReader) raw(name string) int {
-	for at := r.at; ; at += 2 {
-		i := strings.Index(r.source[at:], "</")
-		if i < 0 {
-			return len(r.source)
-		}
-		at += i
-		if rest := r.source[at+2:]; len(rest) >= len(name) && strings.EqualFold(rest[:len(name)], name) &&
-			(len(rest) == len(name) || rest[len(name)] <= ' ' || rest[len(name)] == '>' || rest[len(name)] == '/') {
-			return at
-		}
+func set(names ...string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, name := range names {
+		m[name] = true
 	}
+	return m
 }
 
 func (r *htmlReader) startTag(name string, hides bool) {
-	switch {
-	case slices.Contains(rawElements, name):
-		r.at = r.raw(name)
-		return
-	case r.hidden == "p" && !slices.Contains(inlines, name): // which ends a paragraph
+	if r.hidden == "p" && !inlines[name] { // the tag ends the paragraph
 		r.hidden = ""
-		r.startTag(name, hides)
-		return
+	}
+	switch {
 	case r.hidden != "":
 		if name == r.hidden {
 			r.nested++
 		}
-		return
-	case name == "title" || name == "textarea":
-		r.plainElement(name)
-		return
-	case (hides || slices.Contains(skipped, name)) && !slices.Contains(void, name):
+	case name == "title":
+		r.title = true
+	case (hides || unseen[name]) && !empty[name]:
 		r.hidden, r.nested = name, 1
-		return
-	}
-	if !slices.Contains(inlines, name) {
+	case !inlines[name]:
 		r.startBlock(name)
 	}
 }
 
-// plainElement reads an element whose text has no markup. A title is not part of the text.
-func (r *htmlReader) plainElement(name string) {
-	end := r.raw(name)
-	if name == "title" {
-		if r.parsed.title == "" {
-			r.parsed.title = label(html.UnescapeString(clip(r.source[r.at:end], 4*maxHeading)))
-		}
-	} else {
-		r.words(r.at, end)
-	}
-	r.at = end
-}
-
-// startBlock begins what stands on its own.
+// startBlock starts an element that is not inline.
 func (r *htmlReader) startBlock(name string) {
 	if r.startCell(name) {
 		return
@@ -243,18 +285,26 @@ func (r *htmlReader) startBlock(name string) {
 	r.part()
 }
 
-// startCell begins a part of a table or a list, and returns false for what is none.
+// startCell starts a part of a table or a list. It returns false for other elements.
 func (r *htmlReader) startCell(name string) bool {
 	switch name {
 	case "td", "th":
 		if r.tables > 0 && len(r.text) > r.begin && r.text[len(r.text)-1] != '\n' {
 			r.insert(" | ")
 		}
+		if r.tables == 1 && name == "th" {
+			r.table.headers++
+		} else {
+			r.table.cells++
+		}
 		r.space = false
 		return r.tables > 0
 	case "tr", "thead", "tbody", "tfoot", "caption":
 		if r.tables > 0 {
 			r.newLine()
+		}
+		if r.tables == 1 {
+			r.startRow()
 		}
 		return r.tables > 0
 	case "li":
@@ -267,7 +317,20 @@ func (r *htmlReader) startCell(name string) bool {
 	return false
 }
 
-// part begins a new line in what is kept together, and a new block elsewhere.
+// startRow ends a row of the outermost table, which may be its header, and starts the next.
+func (r *htmlReader) startRow() {
+	t := &r.table
+	if !t.done && t.headers+t.cells > 0 {
+		t.done = true
+		if t.cells == 0 && t.row < len(r.text) {
+			t.rows, t.columns = len(r.text), string(r.text[t.row:])
+		}
+	}
+	t.row, t.headers, t.cells = len(r.text), 0, 0
+}
+
+// part starts a new line in a list or preformatted text, a space in a table or heading, and a
+// new block elsewhere.
 func (r *htmlReader) part() {
 	switch {
 	case r.level > 0:
@@ -275,7 +338,7 @@ func (r *htmlReader) part() {
 	case r.tables > 0:
 		r.space = true
 	case r.lists > 0 || r.pre > 0:
-		if !strings.HasSuffix(string(r.text[max(r.begin, len(r.text)-2):]), "- ") {
+		if !bytes.HasSuffix(r.text[r.begin:], []byte("- ")) {
 			r.newLine()
 		}
 	default:
@@ -307,6 +370,9 @@ func (r *htmlReader) endTag(name string) {
 		return
 	}
 	switch name {
+	case "title":
+		r.title = false
+		return
 	case "ul", "ol", "menu", "dl":
 		if r.lists = max(0, r.lists-1); r.lists == 0 && r.tables == 0 {
 			r.next(paragraph)
@@ -325,12 +391,12 @@ func (r *htmlReader) endTag(name string) {
 	switch {
 	case tagLevel(name) > 0:
 		r.closeHeading()
-	case !slices.Contains(inlines, name) && name != "br":
+	case !inlines[name] && name != "br":
 		r.part()
 	}
 }
 
-// closeHeading ends a heading, which opens a section.
+// closeHeading ends the open heading and opens its section.
 func (r *htmlReader) closeHeading() {
 	if r.level == 0 {
 		return
@@ -346,9 +412,9 @@ func (r *htmlReader) closeHeading() {
 	r.next(paragraph)
 }
 
-// next ends the block and begins one of a kind.
+// next ends the open block and starts one of a kind.
 func (r *htmlReader) next(k kind) {
-	if r.level > 0 { // not closed
+	if r.level > 0 { // its end tag is missing
 		r.closeHeading()
 	}
 	r.endBlock()
@@ -358,8 +424,11 @@ func (r *htmlReader) next(k kind) {
 func (r *htmlReader) endBlock() {
 	if len(r.text) > r.begin {
 		p := r.parsed
-		p.blocks = append(p.blocks, block{r.begin, len(r.text), len(p.sections) - 1, r.kind})
+		p.blocks = append(p.blocks, block{
+			start: r.begin, end: len(r.text), section: len(p.sections) - 1, kind: r.kind, rows: r.table.rows, columns: r.table.columns,
+		})
 		r.insert("\n\n")
 	}
 	r.begin, r.space = len(r.text), false
+	r.table = table{row: r.begin}
 }

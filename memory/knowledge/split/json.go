@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A jsonReader writes the values of JSON line by line, as "name: value", under headings
-// that are the path to them.
+// A jsonReader writes each JSON value on a line, as "name: value". The path to the value is
+// its headings.
 type jsonReader struct {
 	rewriting
 	parsed *parsed
@@ -18,15 +18,15 @@ type jsonReader struct {
 	levels []level
 }
 
-// A level is an object or a list that is open.
+// A level is an open object or array.
 type level struct {
-	section int // its own; -1 until there is something in it
-	index   int // of the next element of a list; -1 in an object
+	section int // its section; -1 while it is empty
+	index   int // of the next element of an array; -1 in an object
 	named   bool
-	name    [2]int // where the name is
+	name    [2]int // offsets of the name of the open field
 }
 
-// parseJSON returns nil for what is neither a JSON value, nor one on each line.
+// parseJSON returns nil for text that is neither one JSON value nor one on each line.
 func parseJSON(source string) *parsed {
 	r := jsonReader{rewriting: rewriting{source: source}, parsed: &parsed{}, at: skipMark(source)}
 	switch {
@@ -46,7 +46,8 @@ func parseJSON(source string) *parsed {
 	return p.settle()
 }
 
-// linesOfValues reads a value on each line, whose number is the first of its path.
+// linesOfValues reads a value on each line. The number of the line is the first part of its
+// path. It returns false if a line is invalid.
 func (r *jsonReader) linesOfValues() bool {
 	for at := r.at; at < len(r.source); at = lineEnd(r.source, at) {
 		if line := strings.TrimSpace(r.source[at:lineEnd(r.source, at)]); line != "" && !json.Valid([]byte(line)) {
@@ -64,7 +65,7 @@ func (r *jsonReader) linesOfValues() bool {
 	return true
 }
 
-// value reads one value, with all that is in it. It is known to be valid.
+// value reads a valid value and all values in it.
 func (r *jsonReader) value() {
 	r.levels = append(r.levels[:0], level{section: -1, index: -1})
 	for {
@@ -100,7 +101,7 @@ func (r *jsonReader) value() {
 	}
 }
 
-// enter opens an object or a list, which has a path of its own unless it is the outermost.
+// enter opens an object or an array, which extends the path unless it is the outermost.
 func (r *jsonReader) enter(c byte) {
 	r.at++
 	top := &r.levels[len(r.levels)-1]
@@ -124,7 +125,7 @@ func (r *jsonReader) leave() {
 	}
 }
 
-// name reads the name of a field, which the path ends with until its value was read.
+// name reads the name of a field. It stays the last part of the path until the value was read.
 func (r *jsonReader) name(top *level) {
 	end := stringEnd(r.source, r.at)
 	at := rewriting{source: r.source}
@@ -134,7 +135,7 @@ func (r *jsonReader) name(top *level) {
 	r.at = end
 }
 
-// leaf writes a value that has none in it, below its name.
+// leaf writes a string, number, boolean or null with its name.
 func (r *jsonReader) leaf(top *level) {
 	start := r.at
 	if r.source[start] == '"' {
@@ -165,7 +166,7 @@ func (r *jsonReader) leaf(top *level) {
 	} else {
 		r.keep(start, r.at)
 	}
-	r.parsed.blocks = append(r.parsed.blocks, block{begin, len(r.text), top.section, kind})
+	r.parsed.blocks = append(r.parsed.blocks, block{start: begin, end: len(r.text), section: top.section, kind: kind})
 	r.insert("\n")
 }
 
@@ -178,7 +179,7 @@ func (r *jsonReader) section(path []string) int {
 	return len(r.parsed.sections) - 1
 }
 
-// stringEnd returns where a quoted string ends.
+// stringEnd returns the offset after a quoted string.
 func stringEnd(source string, at int) int {
 	for at++; at < len(source); at++ {
 		switch source[at] {
@@ -209,7 +210,7 @@ func (w *rewriting) unquote(start, end int) {
 	}
 }
 
-// escape reads an escaped rune. What can not be stored becomes the rune that says so.
+// escape reads an escaped rune. A rune that cannot be stored becomes U+FFFD.
 func escape(s string) (r rune, size int) {
 	if len(s) >= 6 && s[1] == 'u' {
 		r := hex(s[2:6])

@@ -1,196 +1,292 @@
 package split
 
 import (
+	"bytes"
+	"html"
 	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
-// A markdown reads the blocks of Markdown, line by line.
-type markdown struct {
+const (
+	// maxNesting limits how deep lists and quotes are parsed. Each level costs the parser
+	// another pass over the line, and deeper levels do not change where a text is cut.
+	maxNesting = 32
+	// maxDefinitions limits the lines of a paragraph that is searched for link
+	// definitions, since the time for that grows with the square of their number.
+	maxDefinitions = 2000
+)
+
+// blockParser parses blocks only: inline markup does not change where a text is cut.
+var blockParser = parser.NewParser(
+	parser.WithBlockParsers(
+		util.Prioritized(parser.NewSetextHeadingParser(), 100),
+		util.Prioritized(parser.NewThematicBreakParser(), 200),
+		util.Prioritized(shallow{parser.NewListParser()}, 300),
+		util.Prioritized(parser.NewListItemParser(), 400),
+		util.Prioritized(parser.NewCodeBlockParser(), 500),
+		util.Prioritized(parser.NewATXHeadingParser(), 600),
+		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+		util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
+		util.Prioritized(parser.NewHTMLBlockParser(), 900),
+		util.Prioritized(parser.NewParagraphParser(), 1000),
+	),
+	parser.WithParagraphTransformers(util.Prioritized(definitions{}, 100)),
+)
+
+// inlineParser parses the text of a heading.
+var inlineParser = parser.NewParser(
+	parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 100)),
+	parser.WithInlineParsers(parser.DefaultInlineParsers()...),
+)
+
+// shallow is a parser of containers that opens none below [maxNesting].
+type shallow struct{ parser.BlockParser }
+
+func (s shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	depth := 0
+	for n := parent; n != nil; n = n.Parent() {
+		depth++
+	}
+	if depth > maxNesting {
+		return nil, parser.NoChildren
+	}
+	return s.BlockParser.Open(parent, reader, pc)
+}
+
+// definitions finds link definitions in paragraphs of a limited length.
+type definitions struct{}
+
+func (definitions) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
+	if node.Lines().Len() <= maxDefinitions {
+		parser.LinkReferenceParagraphTransformer.Transform(node, reader, pc)
+	}
+}
+
+// parse returns the syntax tree of a text, or nil if the parser panics. The text may be from
+// anyone, and a fault of the parser must not end the program.
+func parse(p parser.Parser, source []byte, pc parser.Context) (root ast.Node) {
+	defer func() {
+		if recover() != nil {
+			root = nil
+		}
+	}()
+	return p.Parse(text.NewReader(source), parser.WithContext(pc))
+}
+
+// parseMarkdown returns the top-level blocks of a text. Each block extends to the next one,
+// so that the blocks hold all text between them. It returns nil for a text that the parser
+// cannot read.
+func parseMarkdown(source string) *parsed {
+	p := &parsed{text: source}
+	p.open(nil)
+	body := p.frontMatter(skipMark(source))
+	m := markdownReader{parsed: p, source: unixLines(source[body:]), body: body, context: parser.NewContext()}
+	root := parse(blockParser, m.source, m.context)
+	if root == nil {
+		return nil
+	}
+	start := 0
+	var open ast.Node
+	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+		at := m.lineStart(n)
+		if open == nil {
+			open = n // the text before it is blank
+			continue
+		}
+		if at <= start || isDefinition(open) && isDefinition(n) {
+			continue
+		}
+		m.block(open, start, at)
+		open, start = n, at
+	}
+	if open != nil {
+		m.block(open, start, len(m.source))
+	}
+	return p
+}
+
+// unixLines returns a copy of the same length, in which every line ends with \n, as the
+// parser does not know the other line endings of CommonMark.
+func unixLines(source string) []byte {
+	data := []byte(source)
+	for i, c := range data {
+		switch {
+		case c != '\r':
+		case i+1 < len(data) && data[i+1] == '\n':
+			data[i] = ' '
+		default:
+			data[i] = '\n'
+		}
+	}
+	return data
+}
+
+func isDefinition(n ast.Node) bool { return n.Kind() == ast.KindLinkReferenceDefinition }
+
+// A markdownReader turns the nodes of a syntax tree into blocks.
+type markdownReader struct {
 	*parsed
+	source  []byte // the document after its front matter
+	body    int    // the offset of source in the document
+	context parser.Context
 	outline outline
-	at      int
 }
 
-func parseMarkdown(text string) *parsed {
-	m := markdown{parsed: &parsed{text: text}, at: skipMark(text)}
-	m.open(nil)
-	m.frontMatter()
-	for m.at < len(text) {
-		m.block()
+// lineStart returns the offset of the line in which a node begins.
+func (m *markdownReader) lineStart(n ast.Node) int {
+	at := min(max(n.Pos(), 0), len(m.source))
+	for at > 0 && m.source[at-1] != '\n' {
+		at--
 	}
-	return m.parsed
+	return at
 }
 
-func (m *markdown) block() {
-	start := m.at
-	line := m.line(start)
-	body := strings.TrimLeft(line, " \t")
-	indent := width(line[:len(line)-len(body)])
-	switch {
-	case body == "":
-		m.at = m.next()
-	case indent >= 4:
-		m.indented()
-	case fence(body) > 0:
-		m.fenced(body)
-	case headingLevel(body) > 0:
-		m.at = m.next()
-		m.head(&m.outline, headingLevel(body), inline(strings.Trim(body, "# \t")), start, m.at)
-	case m.tableAt(start):
-		m.table()
-	case listMarker(body) > 0:
-		m.list()
-	default:
-		m.paragraph()
-	}
-}
-
-// line returns the line at a place, without its end.
-func (m *markdown) line(at int) string {
-	return strings.TrimRight(m.text[at:lineEnd(m.text, at)], "\r\n")
-}
-
-func (m *markdown) next() int { return lineEnd(m.text, m.at) }
-
-// frontMatter reads what stands between two lines of --- or +++ at the very beginning.
-func (m *markdown) frontMatter() {
-	mark := m.line(m.at)
-	if mark = strings.TrimRight(mark, " \t"); mark != "---" && mark != "+++" {
-		return
-	}
-	title := ""
-	for at := lineEnd(m.text, m.at); at < len(m.text); at = lineEnd(m.text, at) {
-		line := strings.TrimRight(m.line(at), " \t")
-		if line == mark {
-			start := m.at
-			m.at = lineEnd(m.text, at)
-			m.title = title
-			m.add(lines, start, m.at)
+func (m *markdownReader) block(n ast.Node, start, end int) {
+	start, end = start+m.body, end+m.body
+	switch n := n.(type) {
+	case *ast.Heading:
+		if label := m.heading(n); label != "" {
+			m.head(&m.outline, n.Level, label, start, end)
 			return
 		}
-		if name, value, ok := strings.Cut(line, string(":="[strings.IndexByte("-+", mark[0])])); ok && strings.TrimSpace(name) == "title" {
+		m.add(paragraph, start, end)
+	case *ast.CodeBlock, *ast.FencedCodeBlock, *ast.LinkReferenceDefinition:
+		m.add(lines, start, end)
+	case *ast.List:
+		m.add(list, start, end)
+	case *ast.Paragraph:
+		m.paragraph(start, end)
+	default:
+		m.add(paragraph, start, end)
+	}
+}
+
+// heading returns the text of a heading without its markup and its anchor, as in "{#here}".
+func (m *markdownReader) heading(n *ast.Heading) string {
+	var b strings.Builder
+	for _, line := range n.Lines().Sliced(0, n.Lines().Len()) {
+		b.Write(bytes.TrimSpace(m.source[line.Start:min(line.Stop, line.Start+4*maxHeading)]))
+		b.WriteByte('\n')
+		if b.Len() >= 4*maxHeading {
+			break
+		}
+	}
+	label := strings.TrimSpace(clip(b.String(), 4*maxHeading))
+	if i := strings.LastIndex(label, "{#"); i >= 0 && strings.HasSuffix(label, "}") {
+		label = label[:i]
+	}
+	return m.inline([]byte(label))
+}
+
+// references is the context of a heading, which knows the link definitions of its document.
+type references struct {
+	parser.Context
+	document parser.Context
+}
+
+func (r references) Reference(label string) (parser.Reference, bool) {
+	return r.document.Reference(label)
+}
+
+// inline returns a text without inline markup.
+func (m *markdownReader) inline(source []byte) string {
+	root := parse(inlineParser, source, references{parser.NewContext(), m.context})
+	if root == nil {
+		return label(string(source))
+	}
+	var b strings.Builder
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function returns no error
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Text:
+			value := n.Segment.Value(source)
+			if n.Parent().Kind() == ast.KindCodeSpan {
+				b.Write(value)
+			} else {
+				b.WriteString(html.UnescapeString(string(util.UnescapePunctuations(value))))
+			}
+			if n.SoftLineBreak() || n.HardLineBreak() {
+				b.WriteByte(' ')
+			}
+		case *ast.AutoLink:
+			b.Write(n.Label(source))
+		}
+		return ast.WalkContinue, nil
+	})
+	return label(b.String())
+}
+
+// paragraph adds a paragraph, or the table that it ends with. The table extension of the
+// parser is not used: it makes a node for each missing cell, so that a short text with a wide
+// header takes all memory.
+func (m *markdownReader) paragraph(start, end int) {
+	before := start
+	for at := lineEnd(m.text[:end], start); at < end; {
+		next := lineEnd(m.text[:end], at)
+		if header := m.text[before:at]; isTableHeader(header, m.text[at:next]) {
+			if before > start {
+				m.add(paragraph, start, before)
+			}
+			m.addTable(lines, before, end, next, strings.Trim(header, "| \t\r\n"))
+			return
+		}
+		before, at = at, next
+	}
+	m.add(paragraph, start, end)
+}
+
+// isTableHeader reports whether a line is the header of a table, given the line below it.
+func isTableHeader(header, rule string) bool {
+	rule = strings.TrimSpace(rule)
+	return strings.Contains(header, "|") && strings.Contains(rule, "|") && strings.Contains(rule, "-") &&
+		strings.Trim(rule, "|-: \t") == "" && columns(header) == columns(rule)
+}
+
+// columns counts the cells of a table row.
+func columns(row string) int {
+	row = strings.ReplaceAll(strings.TrimSpace(row), `\|`, "")
+	return strings.Count(strings.TrimSuffix(strings.TrimPrefix(row, "|"), "|"), "|") + 1
+}
+
+// frontMatter reads the lines between two lines of --- or +++ at the beginning of a document,
+// and returns the offset after them, or at if there are none.
+func (p *parsed) frontMatter(at int) int {
+	start := at
+	mark := trimLine(p.text, at)
+	if mark != "---" && mark != "+++" {
+		return start
+	}
+	title, separator := "", ":"
+	if mark == "+++" {
+		separator = "="
+	}
+	for at = lineEnd(p.text, at); at < len(p.text); at = lineEnd(p.text, at) {
+		line := trimLine(p.text, at)
+		if line == mark {
+			end := lineEnd(p.text, at)
+			p.title = title
+			p.add(lines, start, end)
+			return end
+		}
+		if name, value, ok := strings.Cut(line, separator); ok && strings.TrimRight(name, " \t") == "title" {
 			title = label(strings.Trim(strings.TrimSpace(value), `"'`))
 		}
 	}
+	return start
 }
 
-// fenced reads code up to the fence that closes it, or the end.
-func (m *markdown) fenced(body string) {
-	start, open := m.at, fence(body)
-	m.at = m.next()
-	for m.at < len(m.text) {
-		line := strings.TrimSpace(m.line(m.at))
-		m.at = m.next()
-		if n := fence(line); n >= open && line[0] == body[0] && n == len(line) {
-			break
-		}
-	}
-	m.add(lines, start, m.at)
+// trimLine returns the line at an offset without the space at its end.
+func trimLine(text string, at int) string {
+	return strings.TrimRight(text[at:lineEnd(text, at)], " \t\r\n")
 }
 
-// indented reads code that is indented, with the blank lines in it.
-func (m *markdown) indented() {
-	start, end := m.at, m.at
-	for m.at < len(m.text) {
-		line := m.line(m.at)
-		body := strings.TrimLeft(line, " \t")
-		if body != "" && width(line[:len(line)-len(body)]) < 4 {
-			break
-		}
-		m.at = m.next()
-		if body != "" {
-			end = m.at
-		}
-	}
-	m.add(lines, start, end)
-}
-
-// tableAt says that a table begins: a line with bars, and one of dashes below it.
-func (m *markdown) tableAt(at int) bool {
-	next := lineEnd(m.text, at)
-	if next >= len(m.text) || !strings.Contains(m.line(at), "|") {
-		return false
-	}
-	rule := strings.TrimSpace(m.line(next))
-	return strings.Contains(rule, "-") && strings.Contains(rule, "|") && strings.Trim(rule, "|-: \t") == ""
-}
-
-func (m *markdown) table() {
-	start := m.at
-	for m.at < len(m.text) && strings.Contains(m.line(m.at), "|") {
-		m.at = m.next()
-	}
-	m.add(lines, start, m.at)
-}
-
-// list reads a list with all that is indented below its items.
-func (m *markdown) list() {
-	start, blank, code := m.at, false, ""
-	for m.at < len(m.text) {
-		line := m.line(m.at)
-		body := strings.TrimLeft(line, " \t")
-		inside := len(body) < len(line) || listMarker(body) > 0
-		switch n := fence(body); {
-		case code != "":
-			if n >= len(code) && strings.HasPrefix(body, code) && strings.TrimSpace(body[n:]) == "" {
-				code = ""
-			}
-		case body == "":
-			blank = true
-		case !inside && (blank || n > 0 || headingLevel(body) > 0):
-			m.add(list, start, m.at)
-			return
-		default:
-			blank = false
-			code = body[:n]
-		}
-		m.at = m.next()
-	}
-	m.add(list, start, m.at)
-}
-
-// paragraph reads up to a blank line or another block. Underlined, it is a heading.
-func (m *markdown) paragraph() {
-	start := m.at
-	m.at = m.next()
-	for m.at < len(m.text) {
-		if level := underline(m.text, m.at); level > 0 {
-			text := inline(m.text[start:m.at])
-			m.at = m.next()
-			m.head(&m.outline, level, text, start, m.at)
-			return
-		}
-		body := strings.TrimLeft(m.line(m.at), " \t")
-		if body == "" || fence(body) > 0 || headingLevel(body) > 0 || m.tableAt(m.at) || listMarker(body) > 0 {
-			break
-		}
-		m.at = m.next()
-	}
-	m.add(paragraph, start, m.at)
-}
-
-// fence returns the length of the fence that a line begins with, or 0.
-func fence(body string) int {
-	for _, mark := range []string{"`", "~"} {
-		n := len(body) - len(strings.TrimLeft(body, mark))
-		if n >= 3 && (mark == "~" || !strings.Contains(body[n:], "`")) {
-			return n
-		}
-	}
-	return 0
-}
-
-// headingLevel returns that of a line that begins with #, or 0.
-func headingLevel(body string) int {
-	n := len(body) - len(strings.TrimLeft(body, "#"))
-	if n > 6 || n < len(body) && body[n] != ' ' && body[n] != '\t' {
-		return 0
-	}
-	return n
-}
-
-// listMarker returns the length of the mark of a list's item that a line begins with,
-// or 0.
+// listMarker returns the length of the list marker that a line begins with, or 0.
 func listMarker(body string) int {
 	n := 0
 	for n < len(body) && n < 9 && body[n] >= '0' && body[n] <= '9' {
@@ -207,32 +303,4 @@ func listMarker(body string) int {
 		return 0
 	}
 	return n
-}
-
-// width is that of an indentation.
-func width(indent string) int { return len(indent) + 3*strings.Count(indent, "\t") }
-
-// inline returns a heading without its marks: the text of links, and no asterisks and
-// backquotes.
-func inline(text string) string {
-	if len(text) > 4*maxHeading {
-		text = clip(text, 4*maxHeading)
-	}
-	if !strings.ContainsAny(text, "*`[]{") {
-		return text
-	}
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		rest := text[i:]
-		switch c := text[i]; {
-		case c == '*' || c == '`' || c == '[' || strings.HasPrefix(rest, "!["):
-		case strings.HasPrefix(rest, "]("):
-			i += max(0, strings.IndexByte(rest, ')'))
-		case strings.HasPrefix(rest, "{#"): // an anchor
-			i += max(0, strings.IndexByte(rest, '}'))
-		case c != ']':
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }

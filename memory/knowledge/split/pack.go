@@ -1,11 +1,12 @@
 package split
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
 
-// A packer fills pieces with what fits.
+// A packer fills pieces with blocks.
 type packer struct {
 	Splitter
 	*parsed
@@ -13,18 +14,22 @@ type packer struct {
 	cur    open
 }
 
-// An open is the piece that is being filled.
+// An open is the piece that is being filled. It is unused while end is 0.
 type open struct {
 	start, end int
 	tokens     int
 	section    int
 	headings   []string
-	body       bool // there is more than headings in it
-	under      int  // the section of the last that is no heading
-	block      block
+	body       bool  // it has more than headings
+	under      int   // the section of the last block that is not a heading
+	first      block // the block in which it starts
+	block      block // the block in which it ends
 }
 
-// An item is what is put into a piece whole.
+// inTable reports whether the piece starts in a table after its header.
+func (o *open) inTable() bool { return o.first.rows > 0 && o.start >= o.first.rows }
+
+// An item is a block or a part of one. It is put into one piece.
 type item struct {
 	start, end int
 	tokens     int
@@ -38,11 +43,11 @@ func (k *packer) pack() {
 	k.flush()
 }
 
-// block puts a block into a piece, or into several where it is too large.
+// block puts a block into a piece, or into several if it is too large.
 func (k *packer) block(b block) {
 	i := item{b.start, b.end, k.Counter.Count(k.text[b.start:b.end]), b}
 	room := k.Size
-	if k.cur.end > 0 && !k.cur.body && k.cur.tokens <= k.Size/2 { // a heading, which does not stay alone
+	if k.cur.end > 0 && !k.cur.body && k.cur.tokens <= k.Size/2 { // keep a heading with the text below it
 		room -= k.cur.tokens
 	}
 	if i.tokens <= room {
@@ -52,11 +57,15 @@ func (k *packer) block(b block) {
 	k.cut(i, levels[b.kind], room)
 }
 
-// cut puts the parts of an item, none of which has more tokens than there is room.
+// cut puts an item into pieces part by part. A part with more tokens than room is cut by the
+// next level.
 func (k *packer) cut(whole item, levels []cutter, room int) {
 	at := whole.start
 	for at < whole.end {
 		next := levels[0](k.text[:whole.end], at)
+		if b := whole.block; at == b.start && whole.end == b.end && b.rows > at && b.rows < b.end {
+			next = b.rows // keep the lines of a header together
+		}
 		part := whole
 		part.start, part.end = at, next
 		part.tokens = k.Counter.Count(k.text[at:next])
@@ -69,9 +78,12 @@ func (k *packer) cut(whole item, levels []cutter, room int) {
 	}
 }
 
-// item puts an item into the open piece, if it fits, or else into the next.
+// item puts an item into the open piece if it fits, or else into the next piece.
 func (k *packer) item(i item) {
 	c := &k.cur
+	if c.end > 0 && c.inTable() && c.first != i.block {
+		k.flush() // the header of the table is not one of the next block
+	}
 	if c.end > 0 {
 		section := i.block.section
 		switch fits := c.tokens+k.gap(i)+i.tokens <= k.Size; {
@@ -82,12 +94,12 @@ func (k *packer) item(i item) {
 		}
 	}
 	if c.end == 0 {
-		*c = open{start: i.start, end: i.start, section: i.block.section}
+		*c = open{start: i.start, end: i.start, section: i.block.section, first: i.block}
 	}
 	k.extend(i)
 }
 
-// gap is how many tokens there are between the open piece and an item.
+// gap returns the tokens between the open piece and an item.
 func (k *packer) gap(i item) int { return k.Counter.Count(k.text[k.cur.end:i.start]) }
 
 func (k *packer) extend(i item) {
@@ -126,20 +138,32 @@ func (k *packer) flush() {
 		return
 	}
 	p := Piece{Content: content, Headings: c.headings}
+	if c.inTable() {
+		p.Headings = append(slices.Clip(c.headings), c.first.columns)
+	}
 	p.Start, p.End = k.origin(c.start, end)
-	if n := len(k.pieces); p.End <= p.Start || n > 0 && p.End <= k.pieces[n-1].End { // a mark that was put in
+	if n := len(k.pieces); p.End <= p.Start || n > 0 && p.End <= k.pieces[n-1].End { // it has only inserted text
 		return
+	}
+	if n := len(k.pieces); n > 0 && k.Overlap == 0 {
+		p.Start = max(p.Start, k.pieces[n-1].End) // the text of one character reference was cut
 	}
 	p.Tokens = k.Counter.Count(content)
 	k.pieces = append(k.pieces, p)
 }
 
-// windowBytes is how far to look back for each token of an overlap.
+// source returns the offset in the source of an offset in the text.
+func (k *packer) source(at int) int {
+	start, _ := k.origin(at, len(k.text))
+	return start
+}
+
+// windowBytes limits the bytes that are searched for each token of an overlap.
 const windowBytes = 12
 
-// repeat ends the open piece and begins the next with the end of it, as far as there is
-// room beside an item: from the beginning of a sentence or line if there is one, or else of
-// a word. Of code and tables nothing is repeated but what is cut within them.
+// repeat ends the open piece and starts the next one with the end of it, as far as there is
+// room beside an item. The repeated text starts with a sentence or a line, or else with a
+// word. Code and tables are repeated only if they are cut themselves.
 func (k *packer) repeat(i item) {
 	c := k.cur
 	tokens := min(k.Overlap, k.Size-i.tokens-k.gap(i))
@@ -153,7 +177,7 @@ func (k *packer) repeat(i item) {
 	}
 	text := k.text[:c.end]
 	var starts []int
-	for at := words(text, from); at < c.end; at = words(text, at) { // of what begins before, nothing
+	for at := words(text, from); at < c.end; at = words(text, at) {
 		starts = append(starts, at)
 	}
 	begin, sum, sentence := c.end, 0, 0
@@ -170,8 +194,11 @@ func (k *packer) repeat(i item) {
 	if sentence > 0 {
 		begin = sentence
 	}
-	if begin < c.end {
+	if begin < c.end && k.source(begin) > k.source(c.start) { // not all but an inserted mark
 		k.cur = c
-		k.cur.start, k.cur.tokens = begin, k.Counter.Count(text[begin:])
+		k.cur.start, k.cur.tokens, k.cur.first = begin, k.Counter.Count(text[begin:]), block{}
+		if begin >= c.block.start {
+			k.cur.first = c.block
+		}
 	}
 }

@@ -7,20 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// A parsed is a document as a row of blocks, between which there is only space.
+// A parsed is a document as a sequence of blocks. The text between blocks is blank.
 type parsed struct {
 	title    string
 	text     string
-	sections [][]string // headings
+	sections [][]string // the headings of each section
 	blocks   []block
-	trace    []run // where the text comes from; nil where it is the source
+	trace    []run // the origin of the text; nil if the text is the source
 }
 
-// A block is what is kept in one piece where that is possible.
+// A block is a part of a document that is kept in one piece if possible.
 type block struct {
 	start, end int
 	section    int
 	kind       kind
+	// Of a table with a header, rows is the offset of the row after the header, and columns
+	// the text of the header. Zero for other blocks.
+	rows    int
+	columns string
 }
 
 type kind uint8
@@ -28,12 +32,13 @@ type kind uint8
 const (
 	paragraph kind = iota
 	heading
-	lines // code, tables, values: of one line each
+	lines // code, tables and values, which are cut between lines
 	list
 )
 
+// add adds a block without the space around it. An empty block is not added.
 func (p *parsed) add(kind kind, start, end int) {
-	if kind == lines { // the indentation of the first line is part of it
+	if kind == lines { // keep the indentation of the first line
 		for start < end && (p.text[start] == '\n' || p.text[start] == '\r') {
 			start++
 		}
@@ -42,7 +47,16 @@ func (p *parsed) add(kind kind, start, end int) {
 	}
 	end = start + len(strings.TrimRightFunc(p.text[start:end], unicode.IsSpace))
 	if start < end {
-		p.blocks = append(p.blocks, block{start, end, len(p.sections) - 1, kind})
+		p.blocks = append(p.blocks, block{start: start, end: end, section: len(p.sections) - 1, kind: kind})
+	}
+}
+
+// addTable adds a block which, if rows is not zero, is a table with a header.
+func (p *parsed) addTable(kind kind, start, end, rows int, columns string) {
+	n := len(p.blocks)
+	p.add(kind, start, end)
+	if columns = label(columns); rows > 0 && len(p.blocks) > n && columns != "" {
+		p.blocks[n].rows, p.blocks[n].columns = rows, columns
 	}
 }
 
@@ -51,19 +65,20 @@ const (
 	maxDepth   = 16
 )
 
-// open begins a section under the headings.
+// open starts a section under the headings.
 func (p *parsed) open(headings []string) {
 	headings = headings[max(0, len(headings)-maxDepth):]
 	p.sections = append(p.sections, headings)
 }
 
-// An outline is the headings that are open, by their levels.
+// An outline holds the open headings and their levels.
 type outline struct {
 	levels   []int
 	headings []string
 }
 
-// push returns the headings after one of a level. It never changes what it returned.
+// push opens a heading and returns all open headings. It does not modify slices that it has
+// returned.
 func (o *outline) push(level int, text string) []string {
 	n := len(o.levels)
 	for n > 0 && o.levels[n-1] >= level {
@@ -74,7 +89,7 @@ func (o *outline) push(level int, text string) []string {
 	return o.headings
 }
 
-// label returns a heading on one line, and not too long.
+// label returns a heading on one line of limited length.
 func label(text string) string {
 	if len(text) > 4*maxHeading {
 		text = clip(text, 4*maxHeading)
@@ -82,7 +97,7 @@ func label(text string) string {
 	return strings.TrimSpace(clip(strings.Join(strings.Fields(strings.ReplaceAll(text, "\x00", "\ufffd")), " "), maxHeading))
 }
 
-// clip returns at most n bytes, and no half rune.
+// clip returns at most n bytes and does not cut a rune.
 func clip(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -93,21 +108,21 @@ func clip(text string, n int) string {
 	return text[:n]
 }
 
-// A run is a part of a text that was made of a source.
+// A run is a part of a text with its origin in the source.
 type run struct {
 	at, length int // in the text
 	start, end int // in the source
 	copied     bool
 }
 
-// A rewriting makes a text of a source, and notes where it comes from.
+// A rewriting makes a text from a source and records the origin of each part.
 type rewriting struct {
 	source string
 	text   []byte
 	trace  []run
 }
 
-// keep appends a part of the source as it is.
+// keep appends a part of the source unchanged.
 func (w *rewriting) keep(start, end int) {
 	if start >= end {
 		return
@@ -124,7 +139,7 @@ func (w *rewriting) keep(start, end int) {
 	w.text = append(w.text, w.source[start:end]...)
 }
 
-// put appends what stands for a part of the source.
+// put appends a text that replaces a part of the source.
 func (w *rewriting) put(s string, start, end int) {
 	if s == "" {
 		return
@@ -133,17 +148,17 @@ func (w *rewriting) put(s string, start, end int) {
 	w.text = append(w.text, s...)
 }
 
-// insert appends what is not in the source.
+// insert appends a text that is not in the source.
 func (w *rewriting) insert(s string) { w.text = append(w.text, s...) }
 
-// origin returns the bytes of the source that a part of the text was made of.
+// origin returns the offsets in the source of a part of the text.
 func (p *parsed) origin(start, end int) (from, to int) {
 	if p.trace == nil {
 		return start, end
 	}
 	i := sort.Search(len(p.trace), func(i int) bool { return p.trace[i].at+p.trace[i].length > start })
 	j := sort.Search(len(p.trace), func(i int) bool { return p.trace[i].at >= end }) - 1
-	if i > j { // nothing of the source
+	if i > j { // inserted text
 		switch {
 		case i < len(p.trace):
 			return p.trace[i].start, p.trace[i].start

@@ -2,13 +2,12 @@ package split
 
 import "strings"
 
-// parsePlain takes what is between blank lines as paragraphs, and what is underlined
-// as headings.
+// parsePlain reads paragraphs, which blank lines separate, and underlined headings.
 func parsePlain(text string) *parsed {
 	p := &parsed{text: text}
 	p.open(nil)
 	var o outline
-	start := -1 // of a paragraph
+	start := -1 // offset of the open paragraph
 	end := func(at int) {
 		if start >= 0 {
 			p.add(proseOrLines(text[start:at]), start, at)
@@ -33,7 +32,7 @@ func parsePlain(text string) *parsed {
 	return p
 }
 
-// head adds a heading, and the section that it opens.
+// head opens a section and adds its heading.
 func (p *parsed) head(o *outline, level int, text string, start, end int) {
 	p.open(o.push(level, text))
 	p.add(heading, start, end)
@@ -42,8 +41,8 @@ func (p *parsed) head(o *outline, level int, text string, start, end int) {
 	}
 }
 
-// proseOrLines tells a paragraph from code, tables and verse: most of its lines
-// are indented.
+// proseOrLines returns lines for code, tables and verse, where most lines are indented, and
+// paragraph for other text.
 func proseOrLines(text string) kind {
 	total, indented := 0, 0
 	for at := 0; at < len(text); at = lineEnd(text, at) {
@@ -63,8 +62,7 @@ func skipMark(text string) int {
 	return len(text) - len(strings.TrimPrefix(text, "\ufeff"))
 }
 
-// lineEnd returns where the line after the one at a place begins. Lines end with \n, \r\n or \r, as in
-// CommonMark.
+// lineEnd returns the offset of the next line. Lines end with \n, \r\n or \r, as in CommonMark.
 func lineEnd(text string, at int) int {
 	i := strings.IndexAny(text[at:], "\r\n")
 	switch {
@@ -76,8 +74,8 @@ func lineEnd(text string, at int) int {
 	return at + i + 1
 }
 
-// underline returns the level of the heading that a line at a place makes of the line
-// before: 1 for ===, 2 for ---, and 0 for none.
+// underline returns the level of the heading that the line at an offset underlines: 1 for
+// ===, 2 for ---, and 0 for other lines.
 func underline(text string, at int) int {
 	if at >= len(text) || text[at] != '=' && text[at] != '-' {
 		return 0

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ErrInvalid says that a [Splitter] is set to what it can not do.
+// ErrInvalid is returned for an invalid [Splitter] or [Format].
 var ErrInvalid = errors.New("invalid")
 
-// Format is how a text is written.
+// Format is the format of a text.
 type Format string
 
 // The formats.
@@ -18,11 +18,14 @@ const (
 	Plain    Format = "text"
 	Markdown Format = "markdown"
 	HTML     Format = "html"
-	JSON     Format = "json" // also one value a line
+	JSON     Format = "json" // one value, or one value on each line
+	// Pages is plain text in which a form feed ends each page, as pdftotext writes it. A piece
+	// never spans two pages, and its only heading is "Page" with the number.
+	Pages Format = "pages"
 )
 
-// FormatOf returns the format that the name of a file, or an address, tells by its ending:
-// [Plain] for one that is not known.
+// FormatOf returns the format of a file by the extension of its name or address. It returns
+// [Plain] for an unknown extension.
 func FormatOf(name string) Format {
 	if i := strings.IndexAny(name, "?#"); i >= 0 && strings.Contains(name, "://") {
 		name = name[:i]
@@ -38,39 +41,39 @@ func FormatOf(name string) Format {
 	return Plain
 }
 
-// Validate returns [ErrInvalid] for a format that does not exist.
+// Validate returns [ErrInvalid] for an unknown format.
 func (f Format) Validate() error {
 	switch f {
-	case Plain, Markdown, HTML, JSON:
+	case Plain, Markdown, HTML, JSON, Pages:
 		return nil
 	}
-	return fmt.Errorf("format %.20q is none of %q: %w", string(f), []Format{Plain, Markdown, HTML, JSON}, ErrInvalid)
+	return fmt.Errorf("format %.20q is not one of %q: %w", string(f), []Format{Plain, Markdown, HTML, JSON, Pages}, ErrInvalid)
 }
 
-// A Splitter says how to cut. Its zero value makes pieces of up to 400 tokens, without
-// overlap.
+// A Splitter cuts documents into pieces. Its zero value makes pieces of up to 400 tokens
+// without overlap.
 type Splitter struct {
-	// Size is how many tokens a piece may have, from 16 to 8192. Zero stands for 400.
+	// Size is the most tokens of a piece, from 16 to 8192. Zero means 400.
 	Size int
-	// Overlap is how many tokens, at most, a piece repeats of the one before in
-	// its section. It is at most half of the size.
+	// Overlap is the most tokens that a piece repeats from the previous piece of its section.
+	// It is at most half of the size.
 	Overlap int
-	// Small is how few tokens of a section are joined to the next one. Zero stands
-	// for an eighth of the size, and a negative number joins headings only.
+	// Small is the number of tokens below which a section is joined to the next one. Zero
+	// means an eighth of the size. A negative number joins only headings without text.
 	Small int
-	// Counter counts tokens. Nil stands for [Estimate].
+	// Counter counts tokens. Nil means [Estimate].
 	Counter Counter
 }
 
-// The sizes of pieces.
+// Limits and default of [Splitter.Size].
 const (
 	DefaultSize = 400
 	MinSize     = 16
 	MaxSize     = 8192
 )
 
-// Validate returns [ErrInvalid] for sizes that are not allowed. Split takes the nearest
-// that are.
+// Validate returns [ErrInvalid] for sizes that are not allowed. Split uses the nearest allowed
+// sizes instead.
 func (s Splitter) Validate() error {
 	if s.Size != 0 && (s.Size < MinSize || s.Size > MaxSize) {
 		return fmt.Errorf("size %d is not between %d and %d: %w", s.Size, MinSize, MaxSize, ErrInvalid)
@@ -81,7 +84,7 @@ func (s Splitter) Validate() error {
 	return nil
 }
 
-// fit returns the splitter with what was left out.
+// fit returns the splitter with defaults and allowed sizes.
 func (s Splitter) fit() Splitter {
 	if s.Size == 0 {
 		s.Size = DefaultSize
@@ -97,31 +100,31 @@ func (s Splitter) fit() Splitter {
 	return s
 }
 
-// A Document is a text that was cut.
+// A Document is the result of a split.
 type Document struct {
-	// Title is what the document calls itself: in its front matter, its title
-	// element or its first heading. It is empty if it does not.
+	// Title is from the front matter, the title element or the first heading of the document.
+	// It is empty if there is none.
 	Title  string
 	Pieces []Piece
 }
 
 // A Piece is a part of a document.
 type Piece struct {
-	// Content is its text, without space around it but the indentation of code. It is
-	// never empty.
+	// Content is the text of the piece without space around it, except for the indentation of
+	// code. It is never empty.
 	Content string
-	// Headings are those that it stands under, the outermost first. Pieces share them:
-	// they are not to be changed.
+	// Headings are the headings above the piece, the outermost first. If the piece starts in
+	// a table after its header, the last one is the header of the table, as in "Tea | Price".
+	// Pieces share the slice: do not modify it.
 	Headings []string
-	// Start and End are the bytes of the source that it is made of: source[Start:End].
-	// Both grow from piece to piece.
+	// The piece is made from source[Start:End], in bytes. Both grow from piece to piece.
 	Start, End int
-	// Tokens is how many the content has.
+	// Tokens is the number of tokens of the content.
 	Tokens int
 }
 
-// Split cuts a text. An unknown format is taken as [Plain]. What is cut out of Markdown
-// and plain text shares the memory of the text.
+// Split cuts a text. It treats an unknown format as [Plain]. The pieces of Markdown, plain text
+// and pages share the memory of the text.
 func (s Splitter) Split(text string, f Format) Document {
 	var p *parsed
 	switch f {
@@ -131,6 +134,9 @@ func (s Splitter) Split(text string, f Format) Document {
 		p = parseHTML(text)
 	case JSON:
 		p = parseJSON(text)
+	case Pages:
+		p = parsePages(text)
+		s.Small = -1 // keep small pages apart
 	}
 	if p == nil {
 		p = parsePlain(text)

@@ -5,38 +5,38 @@ import (
 	"unicode/utf8"
 )
 
-// A Counter counts tokens. Texts are counted in parts, and the counts added up, so it may
-// not say less for two parts than for the whole. It is safe for use by any number of
-// goroutines.
+// A Counter counts tokens. A text is counted in parts and the counts are added, so the sum for
+// two parts must not be less than the count of the whole. A Counter must be safe for
+// concurrent use.
 type Counter interface {
 	Count(text string) int
 }
 
-// CounterFunc is a function that is a [Counter].
+// CounterFunc is a function that implements [Counter].
 type CounterFunc func(text string) int
 
 // Count calls f.
 func (f CounterFunc) Count(text string) int { return f(text) }
 
-// Estimate counts about as many tokens as current models make of a text: one for a
-// common word, several for a long one, one for each ideograph.
+// Estimate approximates the token counts of current models: one token for a common word,
+// several for a long word, and one for each ideograph.
 var Estimate Counter = CounterFunc(estimate)
 
 const (
-	lettersAToken = 7  // of a word, after the first token
+	lettersAToken = 7  // after the first token of a word
 	blanksAToken  = 16 // after the first
 	linesAToken   = 16
 	digitsAToken  = 3
-	marksAToken   = 4 // the same mark, again and again
+	marksAToken   = 4 // of a mark that is repeated
 )
 
 func estimate(text string) (tokens int) {
 	for i := 0; i < len(text); {
 		c := text[i]
 		switch class := classes[c]; class {
-		case space:
+		case space, carriage:
 			start := i
-			for i < len(text) && classes[text[i]] == space {
+			for i < len(text) && classes[text[i]] == class {
 				i++
 			}
 			tokens += (i - start + blanksAToken - 2) / blanksAToken
@@ -72,8 +72,8 @@ func estimate(text string) (tokens int) {
 	return tokens
 }
 
-// word returns the end of a run of letters, and its length, in which letters outside of
-// ASCII count more.
+// word returns the end of a run of letters and its length. A letter outside of ASCII counts
+// as three.
 func word(text string, i int) (end, length int) {
 	for i < len(text) {
 		switch classes[text[i]] {
@@ -94,7 +94,7 @@ func word(text string, i int) (end, length int) {
 	return i, length
 }
 
-// weight is how many tokens a rune makes that is in no word.
+// weight returns the tokens of a rune that is not part of a word.
 func weight(r rune) int {
 	switch {
 	case unicode.IsSpace(r):
@@ -105,7 +105,7 @@ func weight(r rune) int {
 	return 2
 }
 
-// dense says that a rune is of a script that does not part words by spaces.
+// dense reports whether a rune is of a script without spaces between words.
 func dense(r rune) bool {
 	switch {
 	case r < 0x0e00:
@@ -123,6 +123,7 @@ type class uint8
 const (
 	mark class = iota
 	space
+	carriage // returns, which end lines: a text may be cut between one and a space
 	line
 	letter
 	digit
@@ -136,8 +137,10 @@ var classes = func() (table [256]class) {
 			table[c] = wide
 		case c == '\n':
 			table[c] = line
-		case c <= ' ' || c == 0x7f:
+		case c == ' ' || c == '\t' || c == '\v' || c == '\f': // only these, since words are cut at them
 			table[c] = space
+		case c == '\r':
+			table[c] = carriage
 		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
 			table[c] = letter
 		case c >= '0' && c <= '9':

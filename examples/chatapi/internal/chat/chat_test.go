@@ -166,7 +166,7 @@ func TestBatches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := direct.Store(t.Context(), ann, memory.Fact{Content: "one"}, memory.Fact{Content: "two"}, memory.Fact{Content: "three"}); err != nil {
+		if _, err := direct.Store(t.Context(), ann, memory.Fact{Content: "one", Trust: memory.Stated}, memory.Fact{Content: "two", Trust: memory.Stated}, memory.Fact{Content: "three", Trust: memory.Stated}); err != nil {
 			t.Fatal(err)
 		}
 		if got := l.take(); got != "embed 3, store 3 facts of ann" {
@@ -205,7 +205,7 @@ func TestDimension(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := direct.Store(t.Context(), ann, memory.Fact{Content: "x"}); !errors.Is(err, memory.ErrDimension) {
+		if _, err := direct.Store(t.Context(), ann, memory.Fact{Content: "x", Trust: memory.Stated}); !errors.Is(err, memory.ErrDimension) {
 			t.Errorf("got %v", err)
 		}
 		if got := l.take(); strings.Contains(got, "store") {

@@ -110,7 +110,7 @@ func TestExecuteOrder(t *testing.T) {
 					return model, nil
 				}
 			})
-			_, err := p.Facts.Store(t.Context(), mine("scout"), memory.Fact{Kind: memory.Preference, Content: "Prefers modern minimalist style"})
+			_, err := p.Facts.Store(t.Context(), mine("scout"), memory.Fact{Kind: memory.Preference, Content: "Prefers modern minimalist style", Trust: memory.Stated})
 			check(t, err)
 			r, err := p.Execute(t.Context(), turn("We are working on a hotel lobby."), func(c kai.Chunk) {
 				if c.Kind == agent.ChunkEnd {

@@ -45,8 +45,8 @@ func TestMemoryStore(t *testing.T) {
 			t.Parallel()
 			m := memories(t, newPlace(t))
 			stored, err := m.Store(t.Context(), mine("kai"),
-				memory.Fact{Kind: memory.Relationship, Content: "Client is ABC Corp", Conversation: "c7", Metadata: []byte(`{"source":"mail"}`)},
-				memory.Fact{Kind: memory.Plain, Content: "Working on hotel lobby project"})
+				memory.Fact{Kind: memory.Relationship, Content: "Client is ABC Corp", Conversation: "c7", Metadata: []byte(`{"source":"mail"}`), Trust: memory.Stated},
+				memory.Fact{Kind: memory.Plain, Content: "Working on hotel lobby project", Trust: memory.Stated})
 			check(t, err)
 			f, err := m.Get(t.Context(), mine("kai"), stored[0].ID)
 			check(t, err)
@@ -78,10 +78,10 @@ func TestMemoryRecall(t *testing.T) {
 				agent := []string{"kai", "scout"}[i%2]
 				content := fmt.Sprintf("%s %s %d", agent, kinds[i%4], i)
 				want = append(want, content)
-				_, err := m.Store(t.Context(), mine(agent), memory.Fact{Kind: kinds[i%4], Content: content})
+				_, err := m.Store(t.Context(), mine(agent), memory.Fact{Kind: kinds[i%4], Content: content, Trust: memory.Stated})
 				check(t, err)
 			}
-			_, err := m.Store(t.Context(), memory.Scope{Workspace: "w", User: "bob", Agent: "kai"}, memory.Fact{Content: "of bob"})
+			_, err := m.Store(t.Context(), memory.Scope{Workspace: "w", User: "bob", Agent: "kai"}, memory.Fact{Content: "of bob", Trust: memory.Stated})
 			check(t, err)
 			slices.Reverse(want)
 			all := memory.Query{Scope: mine(""), AnyAgent: true}
@@ -118,9 +118,9 @@ func TestMemoryDelete(t *testing.T) {
 			t.Parallel()
 			m := memories(t, newPlace(t))
 			bob := memory.Scope{Workspace: "w", User: "bob", Agent: "kai"}
-			stored, err := m.Store(t.Context(), mine("kai"), memory.Fact{Kind: memory.Preference, Content: "one"}, memory.Fact{Content: "two"}, memory.Fact{Kind: memory.Preference, Content: "three"})
+			stored, err := m.Store(t.Context(), mine("kai"), memory.Fact{Kind: memory.Preference, Content: "one", Trust: memory.Stated}, memory.Fact{Content: "two", Trust: memory.Stated}, memory.Fact{Kind: memory.Preference, Content: "three", Trust: memory.Stated})
 			check(t, err)
-			_, err = m.Store(t.Context(), bob, memory.Fact{Kind: memory.Preference, Content: "of bob"})
+			_, err = m.Store(t.Context(), bob, memory.Fact{Kind: memory.Preference, Content: "of bob", Trust: memory.Stated})
 			check(t, err)
 			if err := m.Delete(t.Context(), bob, stored[0].ID); !errors.Is(err, memory.ErrNotFound) {
 				t.Errorf("bob deletes ann's: %v", err)
@@ -148,12 +148,12 @@ func TestMemoryKinds(t *testing.T) {
 			t.Parallel()
 			m := memories(t, newPlace(t))
 			for _, kind := range []memory.Kind{memory.Preference, memory.Plain, memory.Context, memory.Relationship} {
-				if _, err := m.Store(t.Context(), mine("kai"), memory.Fact{Kind: kind, Content: string(kind)}); err != nil {
+				if _, err := m.Store(t.Context(), mine("kai"), memory.Fact{Kind: kind, Content: string(kind), Trust: memory.Stated}); err != nil {
 					t.Errorf("%s: %v", kind, err)
 				}
 			}
 			for _, kind := range []memory.Kind{"mood", "Preference", "preference "} {
-				if _, err := m.Store(t.Context(), mine("kai"), memory.Fact{Kind: kind, Content: "x"}); !errors.Is(err, memory.ErrInvalid) {
+				if _, err := m.Store(t.Context(), mine("kai"), memory.Fact{Kind: kind, Content: "x", Trust: memory.Stated}); !errors.Is(err, memory.ErrInvalid) {
 					t.Errorf("%q: got %v", kind, err)
 				}
 			}
@@ -167,7 +167,7 @@ func TestMemoryKinds(t *testing.T) {
 		defer db.Close()
 		m, err := memory.New(db.Facts(), memory.Options{})
 		check(t, err)
-		_, err = m.Store(t.Context(), mine("kai"), memory.Fact{Content: "x"})
+		_, err = m.Store(t.Context(), mine("kai"), memory.Fact{Content: "x", Trust: memory.Stated})
 		check(t, err)
 		conn, err := pgx.Connect(t.Context(), url)
 		check(t, err)
@@ -197,7 +197,7 @@ func TestMemoryIndexes(t *testing.T) {
 		for _, agent := range []string{"kai", "scout"} {
 			var facts []memory.Fact
 			for i := range 70 {
-				facts = append(facts, memory.Fact{Kind: kinds[i%len(kinds)], Content: fmt.Sprint("fact ", i)})
+				facts = append(facts, memory.Fact{Kind: kinds[i%len(kinds)], Content: fmt.Sprint("fact ", i), Trust: memory.Stated})
 			}
 			_, err := m.Store(t.Context(), memory.Scope{Workspace: "w", User: fmt.Sprint("u", user), Agent: agent}, facts...)
 			check(t, err)

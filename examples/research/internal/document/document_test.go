@@ -2,8 +2,8 @@ package document_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,112 +13,101 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/examples/research/internal/document"
+	"github.com/weft-go/weft/memory/knowledge/pdf"
 )
 
-// asPDF makes the test binary stand for a program that reads PDFs.
-const asPDF = "RESEARCH_TEST_AS_PDF"
-
+// TestMain makes the test binary stand for pdftotext if it gets its arguments.
 func TestMain(m *testing.M) {
-	switch os.Getenv(asPDF) {
-	case "text":
-		fmt.Print("Page one.\f", "Page two.\n")
-	case "endless":
+	if len(os.Args) != 7 || os.Args[1] != "-enc" {
+		m.Run()
+		return
+	}
+	input, err := io.ReadAll(os.Stdin)
+	_, task, _ := strings.Cut(string(input), " ")
+	switch {
+	case err != nil || task == "broken":
+		os.Exit(3)
+	case task == "text":
+		fmt.Print("Page one.\f", "Page two.\n\f")
+	case task == "endless":
 		for {
 			if _, err := fmt.Println(strings.Repeat("word ", 1000)); err != nil {
 				os.Exit(1)
 			}
 		}
-	case "broken":
-		os.Exit(3)
-	default:
-		m.Run()
 	}
 }
 
 func TestText(t *testing.T) {
+	t.Parallel()
+	// The race detector needs more address space than the default limit.
+	reader := document.Reader{PDF: pdf.Extractor{Program: os.Args[0], MaxMemory: -1}}
 	for name, c := range map[string]struct {
-		data, program, want string
-		err                 error
+		data, want string
+		err        error
 	}{
-		"text":               {"a\r\nb", "", "a\nb", nil},
-		"with a mark":        {"\uFEFFa", "", "a", nil},
-		"a PDF":              {"%PDF-1.7 …", "text", "Page one.\nPage two.\n", nil},
-		"an endless PDF":     {"%PDF-1.7", "endless", "", document.ErrLarge},
-		"a broken PDF":       {"%PDF-1.7", "broken", "", document.ErrUnreadable},
-		"another code":       {"\xff", "", "", document.ErrUnreadable},
-		"a NUL":              {"a\x00", "", "", document.ErrUnreadable},
-		"white space":        {" \n\t", "", "", document.ErrUnreadable},
-		"more than there is": {strings.Repeat("x", document.MaxText+1), "", "", document.ErrLarge},
+		"text":               {"a\r\nb", "a\nb", nil},
+		"with a mark":        {"\uFEFFa", "a", nil},
+		"a PDF":              {"%PDF-1.7 text", "Page one.\nPage two.\n\n", nil},
+		"an endless PDF":     {"%PDF-1.7 endless", "", document.ErrLarge},
+		"a broken PDF":       {"%PDF-1.7 broken", "", document.ErrUnreadable},
+		"a PDF without text": {"%PDF-1.7 nothing", "", document.ErrUnreadable},
+		"another code":       {"\xff", "", document.ErrUnreadable},
+		"a NUL":              {"a\x00", "", document.ErrUnreadable},
+		"white space":        {" \n\t", "", document.ErrUnreadable},
+		"more than there is": {strings.Repeat("x", document.MaxText+1), "", document.ErrLarge},
 	} {
-		t.Setenv(asPDF, c.program)
-		got, err := document.Reader{PDF: []string{os.Args[0]}}.Text(t.Context(), []byte(c.data))
-		if got != c.want || !errors.Is(err, c.err) {
-			t.Errorf("%s: got %.50q, error %v", name, got, err)
-		}
+		got, err := reader.Text(t.Context(), []byte(c.data))
+		require.ErrorIs(t, err, c.err, name)
+		assert.Equal(t, c.want, got, name)
 	}
-	if _, err := (document.Reader{PDF: []string{"no-such-program"}}).Text(t.Context(), []byte("%PDF-1.4")); !errors.Is(err, document.ErrUnreadable) || !strings.Contains(err.Error(), "no-such-program is not installed") {
-		t.Errorf("without the program: got %v", err)
-	}
-	t.Setenv(asPDF, "endless")
+	_, err := document.Reader{PDF: pdf.Extractor{Program: "no-such-program"}}.Text(t.Context(), []byte("%PDF-1.4"))
+	require.ErrorIs(t, err, document.ErrUnreadable)
+	require.ErrorContains(t, err, "pdftotext is not installed")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := (document.Reader{PDF: []string{os.Args[0]}}).Text(ctx, []byte("%PDF-1.4")); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: got %v", err)
-	}
+	_, err = reader.Text(ctx, []byte("%PDF-1.4 endless"))
+	require.ErrorIs(t, err, context.Canceled)
 }
 
 func TestFolder(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
 	f, err := document.OpenFolder(filepath.Join(path, "documents"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
-	if err := os.WriteFile(filepath.Join(path, "secret.json"), []byte(`{"text":"x"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(path, "secret.json"), []byte(`{"text":"x"}`), 0o600))
 	added, err := f.Add("ann", "a.md", "text")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := f.Load("ann", added.ID); err != nil || got != added || got.Text != "text" {
-		t.Errorf("got %+v, error %v", got, err)
-	}
+	require.NoError(t, err)
+	got, err := f.Load("ann", added.ID)
+	require.NoError(t, err)
+	assert.Equal(t, added, got)
+	assert.Equal(t, "text", got.Text)
 	for _, c := range [][2]string{{"bob", added.ID}, {"ann", "x"}, {"ann", ""}, {"", added.ID}, {"ann", "../../secret"}, {"..", "secret"}, {"ann", "../ann/" + added.ID}, {".", "x"}} {
-		if got, err := f.Load(c[0], c[1]); !errors.Is(err, document.ErrNotFound) {
-			t.Errorf("%q: got %+v, error %v", c, got, err)
-		}
+		_, err := f.Load(c[0], c[1])
+		require.ErrorIs(t, err, document.ErrNotFound, "%q", c)
 	}
 	for _, user := range []string{"..", "a/b", ""} {
-		if _, err := f.Add(user, "a", "b"); err == nil {
-			t.Errorf("added for the user %q", user)
-		}
+		_, err := f.Add(user, "a", "b")
+		require.Error(t, err, "%q", user)
 	}
-	if err := os.WriteFile(filepath.Join(path, "documents/ann/damaged.json"), []byte(`{`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Load("ann", "damaged"); err == nil || errors.Is(err, document.ErrNotFound) {
-		t.Errorf("damaged: got error %v", err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(path, "documents/ann/damaged.json"), []byte(`{`), 0o600))
+	_, err = f.Load("ann", "damaged")
+	require.Error(t, err)
+	require.NotErrorIs(t, err, document.ErrNotFound)
 	old := time.Now().AddDate(0, 0, -3)
-	if err := os.Chtimes(filepath.Join(path, "documents/ann", added.ID+".json"), old, old); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chtimes(filepath.Join(path, "documents/ann", added.ID+".json"), old, old))
 	kept, err := f.Add("ann", "b.md", "more")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.CleanUp(48 * time.Hour); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Load("ann", added.ID); !errors.Is(err, document.ErrNotFound) {
-		t.Errorf("after the clean-up: got error %v", err)
-	}
-	if _, err := f.Load("ann", kept.ID); err != nil {
-		t.Errorf("after the clean-up: got error %v", err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, f.CleanUp(48*time.Hour))
+	_, err = f.Load("ann", added.ID)
+	require.ErrorIs(t, err, document.ErrNotFound)
+	_, err = f.Load("ann", kept.ID)
+	require.NoError(t, err)
 }
 
 const notice = `# Notice
@@ -146,9 +135,8 @@ func TestFind(t *testing.T) {
 		"3-4 Notice: An opening line goes on here.", "7 Scope: - One thing. With more.", "8 Scope: - Another thing.",
 		"12 FEES: The fee is 3 EUR. It is due at once.",
 	}
-	if !slices.Equal(all, want) || x.Len() != 4 {
-		t.Errorf("got %q", all)
-	}
+	assert.Equal(t, want, all)
+	assert.Equal(t, 4, x.Len())
 	for query, c := range map[string]struct {
 		pattern string
 		want    string
@@ -168,25 +156,19 @@ func TestFind(t *testing.T) {
 		for _, p := range x.Find(query, pattern, 2) {
 			got = append(got, p.Place())
 		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%s: got %q want %s", query, got, c.want)
-		}
+		assert.Equal(t, c.want, strings.Join(got, " "), query)
 	}
-	if got := x.Find("thing", nil, 1); len(got) != 1 {
-		t.Errorf("got %d passages want 1", len(got))
-	}
+	assert.Len(t, x.Find("thing", nil, 1), 1)
 }
 
 func TestSentences(t *testing.T) {
 	t.Parallel()
 	got := document.Sentences(`It was done. "Is it so late?" Yes, e.g. No. 5 of 2027. 3 boats: 1.5 m.`)
 	want := []string{"It was done.", `"Is it so late?"`, `Yes, e.g. No. 5 of 2027.`, "3 boats: 1.5 m."}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q want %q", got, want)
-	}
+	assert.Equal(t, want, got)
 }
 
-// Whatever the text, passages hold its words, each once and in order, and are short.
+// The passages of every text hold each of its words once and in order, and are short.
 func FuzzPassages(f *testing.F) {
 	f.Add(notice)
 	f.Add(strings.Repeat("a sentence of some words. ", 200))
@@ -200,11 +182,11 @@ func FuzzPassages(f *testing.F) {
 		var words []string
 		for _, p := range document.NewIndex(text).First(1 << 20) {
 			if p.From < 1 || p.To < p.From || p.To > lines || p.From < before {
-				t.Fatalf("lines %d to %d of %d, behind %d", p.From, p.To, lines, before)
+				require.Failf(t, "lines", "%d to %d of %d, after %d", p.From, p.To, lines, before)
 			}
 			before = p.From
 			if len(p.Text) > 1500 && len(strings.Fields(p.Text)) > 1 {
-				t.Fatalf("a passage of %d bytes", len(p.Text))
+				require.Failf(t, "size", "a passage of %d bytes", len(p.Text))
 			}
 			words = append(words, strings.Fields(p.Text)...)
 		}
@@ -212,7 +194,7 @@ func FuzzPassages(f *testing.F) {
 		for _, w := range words {
 			i := slices.Index(all, w)
 			if i < 0 {
-				t.Fatalf("%q is not in the text, or comes twice", w)
+				require.Failf(t, "word", "%q is not in the text, or is repeated", w)
 			}
 			all = all[i+1:]
 		}

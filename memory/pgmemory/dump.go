@@ -1,0 +1,143 @@
+package pgmemory
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// A savedScope is a scope with its key in the table of scopes; a session has no such table.
+type savedScope struct {
+	memory.Scope
+	key int64
+}
+
+// scopesFor returns the scopes of a table that are forgotten with s, or all if s is nil, in
+// the order of [memory.CompareScopes]. The statement of selects their names and keys.
+func (d *DB) scopesFor(ctx context.Context, of string, s *memory.Scope) (list []savedScope, err error) {
+	var a args
+	where := `true`
+	if s != nil {
+		where, _ = reach(&memory.Query{Scope: *s, AnyWorkspace: true, AnyUser: true, AnyAgent: true}, &a)
+		for _, part := range []struct{ column, name string }{{"workspace", s.Workspace}, {"user_id", s.User}, {"agent", s.Agent}} {
+			if part.name != "" {
+				where += ` AND s.` + part.column + ` = ` + a.add(part.name, "text")
+			}
+		}
+	}
+	query := `SELECT DISTINCT s.tenant, s.workspace, s.user_id, s.agent, ` + of + ` s WHERE ` + where + ` ORDER BY 1, 2, 3, 4`
+	err = d.link.read(ctx, d.sql(query), a, func() { list = nil }, func(rows pgx.Rows) error {
+		var one savedScope
+		err := rows.Scan(append(scopeDest(&one.Scope), &one.key)...)
+		list = append(list, one)
+		return err
+	})
+	return list, err
+}
+
+// dump yields what read returns of each scope, page after page. The function read gets the
+// last row of the page before, or nil, and returns an empty page at the end.
+func dump[T any](ctx context.Context, d *DB, of string, s *memory.Scope, read func(in *savedScope, last *T) ([]T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		scopes, err := d.scopesFor(ctx, of, s)
+		for i := 0; i < len(scopes) && err == nil; i++ {
+			var last *T
+			for err == nil {
+				var page []T
+				if page, err = read(&scopes[i], last); err != nil || len(page) == 0 {
+					break
+				}
+				for _, row := range page {
+					if !yield(row, nil) {
+						return
+					}
+				}
+				last = &page[len(page)-1]
+			}
+		}
+		if err != nil {
+			var none T
+			yield(none, d.fail("dump", err))
+		}
+	}
+}
+
+// restore stores rows in one transaction, after it has kept their scopes from being
+// forgotten meanwhile.
+func restore[T any](ctx context.Context, d *DB, list []T, scopeOf func(*T) memory.Scope, store func(l *link, scopes [][]byte) (int, error)) (count int, err error) {
+	if len(list) == 0 {
+		return 0, ctx.Err()
+	}
+	var locks []int64
+	digests, different := make([][]byte, len(list)), map[memory.Scope][]byte{}
+	for i := range list {
+		s := scopeOf(&list[i])
+		if different[s] == nil {
+			tenant, user := d.locks(s)
+			locks, different[s] = append(locks, tenant, user), scopeDigest(s)
+		}
+		digests[i] = different[s]
+	}
+	limit := d.link.timeout + time.Duration(len(list))*perChunk
+	err = d.link.retry(ctx, limit, unsent, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, d.link.on, func(tx pgx.Tx) error {
+			if err := d.link.enter(ctx, tx); err != nil {
+				return err
+			}
+			inside := &link{on: tx, mode: d.link.mode}
+			if err := inside.exec(ctx, lockScopes, locks); err != nil {
+				return err
+			}
+			count, err = store(inside, digests)
+			return err
+		})
+	})
+	if err != nil {
+		return 0, d.fail("restore", err)
+	}
+	d.sizes.clear()
+	return count, nil
+}
+
+// In one order, so that those who restore at the same time do not wait for each other.
+const lockScopes = `SELECT pg_advisory_xact_lock_shared(k) FROM (SELECT DISTINCT k FROM unnest($1::bigint[]) AS k ORDER BY k) AS o`
+
+// exec runs a statement whose rows do not matter.
+func (l *link) exec(ctx context.Context, sql string, args ...any) error {
+	return l.query(ctx, sql, args, func(pgx.Rows) error { return nil })
+}
+
+// enterScopes makes the scopes in a table that it does not have, and locks all of them.
+func (d *DB) enterScopes(ctx context.Context, l *link, table string, list []memory.Scope) error {
+	var digests [][]byte
+	var tenants, workspaces, users, agents []string
+	known := map[memory.Scope]bool{}
+	for _, s := range list {
+		if !known[s] {
+			known[s] = true
+			digests = append(digests, scopeDigest(s))
+			tenants, workspaces = append(tenants, s.Tenant), append(workspaces, s.Workspace)
+			users, agents = append(users, s.User), append(agents, s.Agent)
+		}
+	}
+	enter := fmt.Sprintf(`INSERT INTO %s (digest, tenant, workspace, user_id, agent, newest)
+	SELECT g.*, '-infinity' FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[]) AS g (digest, tenant, workspace, user_id, agent)
+	ORDER BY g.digest ON CONFLICT (digest) DO NOTHING`, table)
+	if err := l.exec(ctx, d.sql(enter), digests, tenants, workspaces, users, agents); err != nil {
+		return err
+	}
+	lock := fmt.Sprintf(`SELECT FROM %s WHERE digest = ANY ($1::bytea[]) ORDER BY digest FOR UPDATE`, table)
+	return l.exec(ctx, d.sql(lock), digests)
+}
+
+// newest makes the times that a table of scopes gives later than those of what was restored.
+func (d *DB) newest(ctx context.Context, l *link, table string, scopes [][]byte, times []time.Time) error {
+	text := fmt.Sprintf(`UPDATE %s s SET newest = greatest(s.newest, g.at) FROM (SELECT o.digest, max(o.at) AS at
+	FROM unnest($1::bytea[], $2::timestamptz[]) AS o (digest, at) GROUP BY o.digest) AS g WHERE s.digest = g.digest`, table)
+	return l.exec(ctx, d.sql(text), scopes, times)
+}

@@ -1,0 +1,68 @@
+package pgmemory
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/learn"
+)
+
+const (
+	savedTurns = `SELECT t.name, t.state, t.said, t.attempts, t.payload, t.cause FROM weft.mem_turn t
+	WHERE t.scope = $1::bigint AND t.name > $2::text ORDER BY t.name LIMIT $3::int`
+	restoreTurns = `INSERT INTO weft.mem_turn (scope, name, state, due, said, attempts, cause, payload)
+	SELECT s.key, g.name, g.state, clock_timestamp(), g.said, g.attempts, g.cause, g.payload
+	FROM unnest($1::bytea[], $2::text[], $3::text[], $4::timestamptz[], $5::int[], $6::text[], $7::text[])
+	WITH ORDINALITY AS g (digest, name, state, said, attempts, cause, payload, nr) JOIN weft.mem_scope s ON s.digest = g.digest
+	ORDER BY g.nr ON CONFLICT (scope, name) DO NOTHING RETURNING key`
+)
+
+// Dump implements [learn.Dumper], with a round trip for each 256 turns of a scope.
+func (t *Turns) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[learn.Saved, error] {
+	return dump(ctx, t.db, factScopes, s, func(in *savedScope, last *learn.Saved) (list []learn.Saved, err error) {
+		after := ""
+		if last != nil {
+			after = last.Key
+		}
+		err = t.db.link.read(ctx, t.db.sql(savedTurns), []any{in.key, after, page}, func() { list = nil }, func(rows pgx.Rows) error {
+			one := learn.Saved{Job: learn.Job{Scope: in.Scope}}
+			var state, payload string
+			err := rows.Scan(&one.Key, &state, &one.Said, &one.Attempts, &payload, &one.Cause)
+			one.State, one.Said = learn.State(state), one.Said.UTC()
+			if payload != "" {
+				one.Payload = []byte(payload)
+			}
+			list = append(list, one)
+			return err
+		})
+		return list, err
+	})
+}
+
+// Restore implements [learn.Dumper], in four round trips.
+func (t *Turns) Restore(ctx context.Context, list []learn.Saved) (int, error) {
+	return restore(ctx, t.db, list, func(one *learn.Saved) memory.Scope { return one.Scope }, func(l *link, scopes [][]byte) (count int, err error) {
+		all := make([]memory.Scope, len(list))
+		var name, state, cause, payload []string
+		var said []time.Time
+		var attempts []int
+		for i := range list {
+			one := &list[i]
+			all[i] = one.Scope
+			name, state, cause = append(name, one.Key), append(state, string(one.State)), append(cause, one.Cause)
+			payload, said, attempts = append(payload, string(one.Payload)), append(said, one.Said), append(attempts, one.Attempts)
+		}
+		if err := t.db.enterScopes(ctx, l, `weft.mem_scope`, all); err != nil {
+			return 0, err
+		}
+		err = l.query(ctx, t.db.sql(restoreTurns), []any{scopes, name, state, said, attempts, cause, payload}, func(pgx.Rows) error {
+			count++
+			return nil
+		})
+		return count, err
+	})
+}

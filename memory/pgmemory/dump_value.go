@@ -1,0 +1,105 @@
+package pgmemory
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/kv"
+)
+
+const (
+	valueScopes = `s.key FROM weft.mem_value_scope`
+
+	savedValues = `SELECT f.namespace, f.name, f.raw, f.created_at, f.updated_at, f.expires_at, CASE WHEN f.refresh THEN f.ttl ELSE 0 END, f.terms, f.model,
+	%s.vector_send(f.embedding) FROM weft.mem_value f WHERE f.scope = $1::bigint AND (f.namespace, f.name) > ($2::text[], $3::text)
+	AND (f.expires_at IS NULL OR f.expires_at > statement_timestamp()) ORDER BY f.namespace, f.name LIMIT $4::int`
+
+	// removeStale makes room for values that take the place of those that have expired.
+	removeStale = `DELETE FROM weft.mem_value v USING unnest($1::bytea[], $2::text[], $3::text[]) AS g (digest, namespace, name)
+	JOIN weft.mem_value_scope s ON s.digest = g.digest
+	WHERE v.scope = s.key AND v.namespace = g.namespace::text[] AND v.name = g.name AND v.expires_at <= clock_timestamp()`
+	// restoreValues gives versions as a write does: microseconds of the store's clock.
+	restoreValues = `INSERT INTO weft.mem_value (scope, namespace, name, version, value, raw, ttl, refresh, terms, word_count, words, model, space, embedding,
+	created_at, updated_at, expires_at)
+	SELECT s.key, g.namespace::text[], g.name, extract(epoch FROM clock_timestamp()) * 1000000 + g.nr, g.value::jsonb, g.raw::json, g.ttl, g.refresh,
+	g.terms::text[], cardinality(g.terms::text[]), g.words::bigint[], g.model, g.space, g.embedding::%s.vector, g.created_at, g.updated_at, g.expires_at
+	FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::boolean[], $8::text[], $9::text[], $10::text[], $11::bigint[],
+	$12::text[], $13::timestamptz[], $14::timestamptz[], $15::timestamptz[]) WITH ORDINALITY
+	AS g (digest, namespace, name, value, raw, ttl, refresh, terms, words, model, space, embedding, created_at, updated_at, expires_at, nr)
+	JOIN weft.mem_value_scope s ON s.digest = g.digest ORDER BY g.nr ON CONFLICT (scope, namespace, name) DO NOTHING RETURNING version`
+)
+
+// Dump implements [kv.Dumper], with a round trip for each 256 values of a scope.
+func (v *Values) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[kv.Saved, error] {
+	text := fmt.Sprintf(v.db.sql(savedValues), v.db.vector)
+	return dump(ctx, v.db, valueScopes, s, func(in *savedScope, last *kv.Saved) (list []kv.Saved, err error) {
+		after := kv.Address{Namespace: []string{}}
+		if last != nil {
+			after = last.Address
+		}
+		err = v.db.link.read(ctx, text, []any{in.key, after.Namespace, after.Key, page}, func() { list = nil }, func(rows pgx.Rows) error {
+			one := kv.Saved{Scope: in.Scope}
+			var raw, vector []byte
+			var ttl int64
+			var expires *time.Time
+			err := rows.Scan(&one.Namespace, &one.Key, &raw, &one.CreatedAt, &one.UpdatedAt, &expires, &ttl, &one.Terms, &one.Model, &vector)
+			if err != nil {
+				return err
+			}
+			one.Value, one.TTL = json.RawMessage(raw), time.Duration(ttl)*time.Microsecond
+			one.CreatedAt, one.UpdatedAt, one.ExpiresAt = one.CreatedAt.UTC(), one.UpdatedAt.UTC(), maybe(expires)
+			one.Embedding, err = readVector(vector)
+			list = append(list, one)
+			return err
+		})
+		return list, err
+	})
+}
+
+// Restore implements [kv.Dumper], in seven round trips.
+func (v *Values) Restore(ctx context.Context, list []kv.Saved) (int, error) {
+	return restore(ctx, v.db, list, func(one *kv.Saved) memory.Scope { return one.Scope }, func(l *link, scopes [][]byte) (int, error) {
+		return v.restore(ctx, l, list, scopes)
+	})
+}
+
+func (v *Values) restore(ctx context.Context, l *link, list []kv.Saved, scopes [][]byte) (count int, err error) {
+	all, writes := make([]memory.Scope, len(list)), make([]kv.Write, len(list))
+	created, updated, expires := make([]time.Time, len(list)), make([]time.Time, len(list)), make([]*time.Time, len(list))
+	tenants := make([]string, len(list))
+	for i := range list {
+		one := &list[i]
+		writes[i] = kv.Write{
+			Address: one.Address, Value: one.Value, TTL: one.TTL, Refresh: one.TTL > 0, Terms: one.Terms, Embedding: one.Embedding, Model: one.Model,
+		}
+		all[i], tenants[i] = one.Scope, one.Scope.Tenant
+		created[i], updated[i], expires[i] = one.CreatedAt, one.UpdatedAt, optional(one.ExpiresAt)
+	}
+	c, err := newWrites(tenants, writes)
+	if err != nil {
+		return 0, err
+	}
+	namespace, name := c[0], c[1]
+	if err := v.db.enterScopes(ctx, l, `weft.mem_value_scope`, all); err != nil {
+		return 0, err
+	}
+	if err := l.exec(ctx, v.db.sql(removeStale), scopes, namespace, name); err != nil {
+		return 0, err
+	}
+	// All columns of a write but its version, which is the third.
+	values := append(append([]any{scopes, namespace, name}, c[3:]...), created, updated, expires)
+	err = l.query(ctx, fmt.Sprintf(v.db.sql(restoreValues), v.db.vector), values, func(pgx.Rows) error {
+		count++
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return count, v.db.newest(ctx, l, `weft.mem_value_scope`, scopes, updated)
+}

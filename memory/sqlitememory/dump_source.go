@@ -1,0 +1,82 @@
+package sqlitememory
+
+import (
+	"context"
+	"iter"
+
+	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge"
+)
+
+const (
+	savedSource = `f.scope = ? AND f.id > ? ORDER BY f.id LIMIT 1`
+	savedChunks = ` FROM mem_chunk f WHERE f.source = ? ORDER BY f.ordinal`
+	knownSource = `SELECT 1 FROM mem_source WHERE scope = ?1 AND (id = ?2 OR uri = ?3)`
+)
+
+// Dump implements [knowledge.Dumper]. A page is one source.
+func (k *Knowledge) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[knowledge.Saved, error] {
+	return dump(ctx, k.db, chunkCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *knowledge.Saved) ([]knowledge.Saved, error) {
+		after := []byte{}
+		if last != nil {
+			after, _ = packID(last.ID)
+		}
+		var found *source
+		err := q.Each(selectSource+savedSource, []any{in.key, after}, func(scan func(...any) error) (bool, error) {
+			s, err := scanSource(scan)
+			found = s
+			return false, err
+		})
+		if err != nil || found == nil {
+			return nil, err
+		}
+		one := knowledge.Saved{Source: found.Source}
+		err = q.Each(selectChunk+savedChunks, []any{found.key}, func(scan func(...any) error) (bool, error) {
+			c, err := scanChunk(scan)
+			if err != nil {
+				return false, err
+			}
+			c.Source = found.ID
+			one.Records = append(one.Records, c.Record)
+			return true, nil
+		})
+		return []knowledge.Saved{one}, err
+	})
+}
+
+// Restore implements [knowledge.Dumper].
+func (k *Knowledge) Restore(ctx context.Context, list []knowledge.Saved) (int, error) {
+	return restore(ctx, k.db, chunkCorpus, list, func(one *knowledge.Saved) memory.Scope { return one.Scope }, restoreSource)
+}
+
+func restoreSource(w *sqlitedb.Session, in *scope, one *knowledge.Saved) (bool, error) {
+	id, err := requireID("source", one.ID)
+	if err != nil {
+		return false, err
+	}
+	known, err := w.One(knownSource, []any{in.key, id, one.URI}, new(any))
+	if err != nil || known {
+		return false, err
+	}
+	s := source{Source: one.Source}
+	s.Chunks = len(one.Records)
+	values, err := s.columns(in.key)
+	if err != nil {
+		return false, err
+	}
+	if _, err := w.Exec(passedClock, one.UpdatedAt.UnixMicro()); err != nil {
+		return false, err
+	}
+	key, err := w.Insert(insertSource, values...)
+	if err != nil {
+		return false, err
+	}
+	adding := swapping{Session: w, scope: *in}
+	for i := range one.Records {
+		if err := adding.add(key, &one.Records[i]); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}

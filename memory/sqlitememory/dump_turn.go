@@ -1,0 +1,52 @@
+package sqlitememory
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/learn"
+)
+
+const (
+	savedTurns  = `SELECT name, state, said, attempts, payload, cause FROM mem_turn WHERE scope = ? AND name > ? ORDER BY name LIMIT ?`
+	restoreTurn = `INSERT INTO mem_turn (scope, name, state, due, said, attempts, cause, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT (scope, name) DO NOTHING`
+)
+
+// Dump implements [learn.Dumper].
+func (t *Turns) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[learn.Saved, error] {
+	return dump(ctx, t.db, factCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *learn.Saved) (page []learn.Saved, err error) {
+		after := ""
+		if last != nil {
+			after = last.Key
+		}
+		size := 0
+		err = q.Each(savedTurns, []any{in.key, after, pageRows}, func(scan func(...any) error) (bool, error) {
+			one := learn.Saved{Job: learn.Job{Scope: in.name}}
+			var said int64
+			var payload string
+			err := scan(&one.Key, &one.State, &said, &one.Attempts, &payload, &one.Cause)
+			one.Said = timeOf(said)
+			if payload != "" {
+				one.Payload = []byte(payload)
+			}
+			page = append(page, one)
+			size += len(payload)
+			return size < pageBytes, err
+		})
+		return page, err
+	})
+}
+
+// Restore implements [learn.Dumper].
+func (t *Turns) Restore(ctx context.Context, list []learn.Saved) (int, error) {
+	now := time.Now().UnixMicro()
+	return restore(ctx, t.db, factCorpus, list, func(one *learn.Saved) memory.Scope { return one.Scope },
+		func(w *sqlitedb.Session, in *scope, one *learn.Saved) (bool, error) {
+			n, err := w.Exec(restoreTurn, in.key, one.Key, string(one.State), now, one.Said.UnixMicro(), one.Attempts, one.Cause, string(one.Payload))
+			return n > 0, err
+		})
+}

@@ -1,0 +1,138 @@
+package transfer
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/learn"
+)
+
+// Options configures [Export] and [Import]. Its zero value works.
+type Options struct {
+	// Scope, if not nil, exports this scope alone. Parts of it that are empty mean all, but
+	// for the tenant, as in memory.Memory.Forget. Nil exports all scopes of all tenants.
+	// Import does not use it.
+	Scope *memory.Scope
+	// Progress, if not nil, is called now and then with what was copied so far, and once at
+	// the end. It is called by the goroutine that copies.
+	Progress func(Counts)
+}
+
+const progressEvery = 500
+
+// Export writes what a memory keeps, as lines of JSON, and returns how much that was. The
+// memory may be used meanwhile: see the Dumper of each package for what is then written.
+func Export(ctx context.Context, from Stores, w io.Writer, o Options) (Counts, error) {
+	d, err := dumpersOf(from)
+	buffer := bufio.NewWriterSize(w, 1<<16)
+	e := exporter{lines: json.NewEncoder(buffer), options: &o}
+	if err == nil {
+		e.lines.SetEscapeHTML(false)
+		err = e.all(ctx, &d)
+	}
+	if err == nil {
+		err = buffer.Flush()
+	}
+	if err != nil {
+		return e.counts, fmt.Errorf("transfer: export: %w", err)
+	}
+	e.report()
+	return e.counts, nil
+}
+
+// An exporter is a call of [Export] that is under way.
+type exporter struct {
+	lines   *json.Encoder
+	options *Options
+	counts  Counts
+}
+
+func (e *exporter) all(ctx context.Context, d *dumpers) error {
+	if err := e.lines.Encode(line{Format: format, Version: version}); err != nil {
+		return err
+	}
+	scope := e.options.Scope
+	if d.facts != nil {
+		err := each(e, d.facts.Dump(ctx, scope), &e.counts.Facts, func(s memory.Saved) error {
+			return e.lines.Encode(line{Fact: newFactLine(s)})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if d.documents != nil {
+		if err := each(e, d.documents.Dump(ctx, scope), &e.counts.Documents, e.document); err != nil {
+			return err
+		}
+	}
+	if d.values != nil {
+		err := each(e, d.values.Dump(ctx, scope), &e.counts.Values, func(s kv.Saved) error {
+			return e.lines.Encode(line{Value: newValueLine(s)})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if d.conversations != nil {
+		if err := each(e, d.conversations.Dump(ctx, scope), &e.counts.Conversations, e.conversation); err != nil {
+			return err
+		}
+	}
+	if d.turns != nil {
+		err := each(e, d.turns.Dump(ctx, scope), &e.counts.Turns, func(s learn.Saved) error {
+			return e.lines.Encode(line{Turn: newTurnLine(s)})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return e.lines.Encode(line{Counts: &e.counts})
+}
+
+// each writes and counts what a store yields.
+func each[T any](e *exporter, list iter.Seq2[T, error], count *int, write func(T) error) error {
+	for one, err := range list {
+		if err == nil {
+			err = write(one)
+		}
+		if err != nil {
+			return err
+		}
+		*count++
+		if e.counts.Total()%progressEvery == 0 {
+			e.report()
+		}
+	}
+	return nil
+}
+
+func (e *exporter) report() {
+	if e.options.Progress != nil {
+		e.options.Progress(e.counts)
+	}
+}
+
+func (e *exporter) document(s knowledge.Saved) error {
+	err := e.lines.Encode(line{Document: &s.Source})
+	for i := 0; i < len(s.Records) && err == nil; i++ {
+		err = e.lines.Encode(line{Chunk: newChunkLine(s.Records[i])})
+	}
+	return err
+}
+
+func (e *exporter) conversation(s conversation.Saved) error {
+	s.Version = 0 // of this store
+	err := e.lines.Encode(line{Conversation: &s.Session})
+	for i := 0; i < len(s.Rows) && err == nil; i++ {
+		err = e.lines.Encode(line{Message: newMessageLine(s.Rows[i])})
+	}
+	return err
+}

@@ -1,0 +1,177 @@
+package transfer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/learn"
+)
+
+const (
+	// batchRows is how many facts, values or turns, or how many chunks or messages together,
+	// are stored at once.
+	batchRows = 500
+	// batchBytes is how many bytes of lines are stored at once at most, but for one document
+	// or conversation that is larger.
+	batchBytes = 4 << 20
+)
+
+// Import stores what [Export] wrote, and returns how much was new. What the memory has already
+// stays as it is: a fact by its ID, a document by its ID or URI, a value by its key, a
+// conversation and a turn by their IDs. It returns [ErrFormat] for what is no export,
+// [ErrTruncated] for one whose end is missing, and [memory.ErrInvalid], with the number of the
+// line, for what cannot be stored; what was stored before stays. A part of the export for
+// which the memory has no store is an [memory.ErrInvalid].
+func Import(ctx context.Context, to Stores, r io.Reader, o Options) (Counts, error) {
+	d, err := dumpersOf(to)
+	i := importer{ctx: ctx, to: &d, options: &o}
+	if err == nil {
+		err = i.all(json.NewDecoder(r))
+	}
+	if err != nil {
+		return i.counts, fmt.Errorf("transfer: import: %w", err)
+	}
+	return i.counts, nil
+}
+
+// An importer is a call of [Import] that is under way. It collects rows until there are
+// enough to store.
+type importer struct {
+	ctx     context.Context
+	to      *dumpers
+	options *Options
+	counts  Counts
+	line    int
+
+	facts         []memory.Saved
+	documents     []knowledge.Saved
+	values        []kv.Saved
+	conversations []conversation.Saved
+	turns         []learn.Saved
+	rows          int
+	begin         int64 // the offset in the file of what is collected
+}
+
+func (i *importer) all(lines *json.Decoder) error {
+	for {
+		var l line
+		i.line++
+		err := lines.Decode(&l)
+		switch {
+		case errors.Is(err, io.EOF) && i.line == 1:
+			return fmt.Errorf("an empty file: %w", ErrFormat)
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			i.dropLast()
+			return errors.Join(i.store(), fmt.Errorf("line %d: %w", i.line, ErrTruncated))
+		case err != nil:
+			return fmt.Errorf("line %d: %w: %w", i.line, ErrFormat, err)
+		case i.line == 1 && (l.Format != format || l.Version != version):
+			return fmt.Errorf("format %.40q of version %d, and %q of version %d is read: %w", l.Format, l.Version, format, version, ErrFormat)
+		case i.line == 1:
+			continue
+		case l.Counts != nil:
+			return i.store()
+		}
+		if err := i.add(&l, lines.InputOffset()); err != nil {
+			return fmt.Errorf("line %d: %w", i.line, err)
+		}
+	}
+}
+
+// dropLast drops the document and the conversation that were collected last, as some of their
+// chunks or messages may be missing.
+func (i *importer) dropLast() {
+	i.documents = i.documents[:max(0, len(i.documents)-1)]
+	i.conversations = i.conversations[:max(0, len(i.conversations)-1)]
+}
+
+// add collects a line, whose end is at an offset of the file, and stores what was collected
+// before if that is enough.
+func (i *importer) add(l *line, end int64) error {
+	whole := l.Chunk == nil && l.Message == nil // what begins here is not part of what came before
+	if whole && (i.rows >= batchRows || end-i.begin > batchBytes) {
+		if err := i.store(); err != nil {
+			return err
+		}
+		i.begin = end
+	}
+	i.rows++
+	switch {
+	case l.Fact != nil:
+		return collect("facts", i.to.facts != nil, &i.facts, l.Fact.saved())
+	case l.Document != nil:
+		return collect("documents", i.to.documents != nil, &i.documents, knowledge.Saved{Source: *l.Document})
+	case l.Chunk != nil && len(i.documents) > 0:
+		last := &i.documents[len(i.documents)-1]
+		last.Records = append(last.Records, l.Chunk.record())
+		return nil
+	case l.Value != nil:
+		return collect("values", i.to.values != nil, &i.values, l.Value.saved())
+	case l.Conversation != nil:
+		return collect("conversations", i.to.conversations != nil, &i.conversations, conversation.Saved{Session: *l.Conversation})
+	case l.Message != nil && len(i.conversations) > 0:
+		last := &i.conversations[len(i.conversations)-1]
+		last.Rows = append(last.Rows, l.Message.row())
+		return nil
+	case l.Turn != nil:
+		return collect("turns", i.to.turns != nil, &i.turns, l.Turn.saved())
+	}
+	return fmt.Errorf("neither a fact, document, chunk, value, conversation, message nor turn, or not where it belongs: %w", ErrFormat)
+}
+
+func collect[T any](what string, there bool, list *[]T, one T) error {
+	if !there {
+		return fmt.Errorf("the export has %s, and the memory has no store for them: %w", what, memory.ErrInvalid)
+	}
+	*list = append(*list, one)
+	return nil
+}
+
+// store stores what was collected.
+func (i *importer) store() error {
+	err := flush(i.ctx, i.to.facts, &i.facts, &i.counts.Facts, (*memory.Saved).Complete)
+	if err == nil {
+		err = flush(i.ctx, i.to.documents, &i.documents, &i.counts.Documents, (*knowledge.Saved).Complete)
+	}
+	if err == nil {
+		err = flush(i.ctx, i.to.values, &i.values, &i.counts.Values, (*kv.Saved).Complete)
+	}
+	if err == nil {
+		err = flush(i.ctx, i.to.conversations, &i.conversations, &i.counts.Conversations, (*conversation.Saved).Complete)
+	}
+	if err == nil {
+		err = flush(i.ctx, i.to.turns, &i.turns, &i.counts.Turns, (*learn.Saved).Complete)
+	}
+	i.rows = 0
+	if err == nil && i.options.Progress != nil {
+		i.options.Progress(i.counts)
+	}
+	return err
+}
+
+// flush stores a list in its store, counts what was new, and empties the list.
+func flush[T any](ctx context.Context, to interface {
+	Restore(ctx context.Context, list []T) (int, error)
+}, list *[]T, count *int, complete func(*T) error,
+) error {
+	if len(*list) == 0 {
+		return nil
+	}
+	for j := range *list {
+		if err := complete(&(*list)[j]); err != nil {
+			return err
+		}
+	}
+	n, err := to.Restore(ctx, *list)
+	*count += n
+	clear(*list)
+	*list = (*list)[:0]
+	return err
+}

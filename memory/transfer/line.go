@@ -1,0 +1,150 @@
+package transfer
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/learn"
+)
+
+// A line is one line of an export. The first one has the format, the last one the counts. The
+// chunks of a document follow it, and so do the messages of a conversation.
+type line struct {
+	Format  string `json:"format,omitempty"`
+	Version int    `json:"version,omitempty"`
+
+	Fact         *factLine             `json:"fact,omitempty"`
+	Document     *knowledge.Source     `json:"document,omitempty"`
+	Chunk        *chunkLine            `json:"chunk,omitempty"`
+	Value        *valueLine            `json:"value,omitempty"`
+	Conversation *conversation.Session `json:"conversation,omitempty"`
+	Message      *messageLine          `json:"message,omitempty"`
+	Turn         *turnLine             `json:"turn,omitempty"`
+
+	Counts *Counts `json:"counts,omitempty"`
+}
+
+// A factLine is a fact with its history. One that was deleted has no Fact.
+type factLine struct {
+	ID      string         `json:"id"`
+	Scope   memory.Scope   `json:"scope"`
+	Fact    *memory.Fact   `json:"fact,omitempty"`
+	Model   string         `json:"model,omitempty"`
+	Vector  vector         `json:"vector,omitempty"`
+	History []memory.Event `json:"history,omitempty"`
+}
+
+func newFactLine(s memory.Saved) *factLine {
+	l := &factLine{ID: s.ID, Scope: s.Scope, History: s.History}
+	if r := s.Record; r != nil {
+		l.Fact, l.Model, l.Vector = &r.Fact, r.Model, r.Embedding
+	}
+	return l
+}
+
+func (l *factLine) saved() memory.Saved {
+	s := memory.Saved{ID: l.ID, Scope: l.Scope, History: l.History}
+	if l.Fact != nil {
+		s.Record = &memory.Record{Fact: *l.Fact, Model: l.Model, Embedding: l.Vector}
+	}
+	return s
+}
+
+type chunkLine struct {
+	knowledge.Chunk
+	Vector vector `json:"vector,omitempty"`
+}
+
+func newChunkLine(r knowledge.Record) *chunkLine { return &chunkLine{r.Chunk, r.Embedding} }
+
+func (l *chunkLine) record() knowledge.Record {
+	return knowledge.Record{Chunk: l.Chunk, Embedding: l.Vector}
+}
+
+// A valueLine has the words by which the value is found, as nothing else says which of its
+// fields are searched.
+type valueLine struct {
+	Scope memory.Scope `json:"scope"`
+	kv.Item
+	TTL    time.Duration `json:"ttl,omitempty"` // in nanoseconds
+	Words  []string      `json:"words,omitempty"`
+	Model  string        `json:"model,omitempty"`
+	Vector vector        `json:"vector,omitempty"`
+}
+
+func newValueLine(s kv.Saved) *valueLine {
+	s.Version = 0
+	return &valueLine{Scope: s.Scope, Item: s.Item, TTL: s.TTL, Words: s.Terms, Model: s.Model, Vector: s.Embedding}
+}
+
+func (l *valueLine) saved() kv.Saved {
+	return kv.Saved{Scope: l.Scope, TTL: l.TTL, Record: kv.Record{Item: l.Item, Terms: l.Words, Model: l.Model, Embedding: l.Vector}}
+}
+
+// A messageLine has a message in LangChain's form.
+type messageLine struct {
+	ID   string          `json:"id"`
+	At   time.Time       `json:"at"`
+	Data json.RawMessage `json:"data"`
+}
+
+func newMessageLine(r conversation.Row) *messageLine { return &messageLine{r.ID, r.At, r.Data} }
+
+func (l *messageLine) row() conversation.Row {
+	return conversation.Row{ID: l.ID, At: l.At, Data: l.Data}
+}
+
+type turnLine struct {
+	Key      string          `json:"key"`
+	Scope    memory.Scope    `json:"scope"`
+	State    learn.State     `json:"state"`
+	Cause    string          `json:"cause,omitempty"`
+	Said     time.Time       `json:"said,omitzero"`
+	Attempts int             `json:"attempts,omitempty"`
+	Turn     json.RawMessage `json:"turn,omitempty"`
+}
+
+func newTurnLine(s learn.Saved) *turnLine {
+	if s.State == learn.Done {
+		return &turnLine{Key: s.Key, Scope: s.Scope, State: s.State} // all that every queue keeps of it
+	}
+	return &turnLine{Key: s.Key, Scope: s.Scope, State: s.State, Cause: s.Cause, Said: s.Said, Attempts: s.Attempts, Turn: s.Payload}
+}
+
+func (l *turnLine) saved() learn.Saved {
+	j := learn.Job{Key: l.Key, Scope: l.Scope, Said: l.Said, Attempts: l.Attempts, Payload: l.Turn}
+	return learn.Saved{Job: j, State: l.State, Cause: l.Cause}
+}
+
+// A vector is written as the base64 of its numbers, each of 32 bits, the lowest byte first.
+type vector []float32
+
+// MarshalText implements [encoding.TextMarshaler].
+func (v vector) MarshalText() ([]byte, error) {
+	b := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return base64.StdEncoding.AppendEncode(nil, b), nil
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (v *vector) UnmarshalText(text []byte) error {
+	b, err := base64.StdEncoding.AppendDecode(nil, text)
+	if err != nil || len(b)%4 != 0 {
+		return fmt.Errorf("a vector that is not the base64 of numbers of 32 bits: %w", memory.ErrInvalid)
+	}
+	*v = make([]float32, len(b)/4)
+	for i := range *v {
+		(*v)[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package transfer
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/learn"
+)
+
+// Stores are the parts of a memory. A part that is nil is left out. All stores of this module
+// can be copied; another store has to implement the Dumper of its package.
+type Stores struct {
+	Facts         memory.Store
+	Documents     knowledge.Store
+	Values        kv.Store
+	Conversations conversation.Store
+	Turns         learn.Queue
+}
+
+// Counts says how much was copied.
+type Counts struct {
+	Facts         int `json:"facts"`     // with their histories, also of those that were deleted
+	Documents     int `json:"documents"` // with their chunks
+	Values        int `json:"values"`
+	Conversations int `json:"conversations"` // with their messages
+	Turns         int `json:"turns"`
+}
+
+// Total is the sum of the counts.
+func (c Counts) Total() int {
+	return c.Facts + c.Documents + c.Values + c.Conversations + c.Turns
+}
+
+var (
+	// ErrFormat says that a file is not an export, or is one of a newer version.
+	ErrFormat = errors.New("not an export of a memory")
+	// ErrTruncated says that the end of an export is missing. What came before it is stored.
+	ErrTruncated = errors.New("the end of the export is missing")
+)
+
+const (
+	format  = "weft memory"
+	version = 1
+)
+
+// dumpers are the parts of a memory that can be copied.
+type dumpers struct {
+	facts         memory.Dumper
+	documents     knowledge.Dumper
+	values        kv.Dumper
+	conversations conversation.Dumper
+	turns         learn.Dumper
+}
+
+func dumpersOf(s Stores) (d dumpers, err error) {
+	for _, err := range []error{
+		as("facts", s.Facts, &d.facts), as("documents", s.Documents, &d.documents), as("values", s.Values, &d.values),
+		as("conversations", s.Conversations, &d.conversations), as("turns", s.Turns, &d.turns),
+	} {
+		if err != nil {
+			return dumpers{}, err
+		}
+	}
+	return d, nil
+}
+
+// as sets to to a store, unless that is nil.
+func as[T any](what string, store any, to *T) error {
+	if store == nil {
+		return nil
+	}
+	d, ok := store.(T)
+	if !ok {
+		return fmt.Errorf("the store of the %s, %T, has no Dump and Restore: %w", what, store, memory.ErrInvalid)
+	}
+	*to = d
+	return nil
+}

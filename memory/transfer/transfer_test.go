@@ -1,0 +1,190 @@
+package transfer_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/transfer"
+)
+
+// What a memory keeps is the same after it has been through another memory, whichever two
+// they are.
+func TestExportIsEqualAfterAnImport(t *testing.T) {
+	t.Parallel()
+	for from, openFrom := range kinds {
+		for to, openTo := range kinds {
+			t.Run(from+" to "+to, func(t *testing.T) {
+				t.Parallel()
+				source, target := openFrom(t), openTo(t)
+				fill(t, source)
+				want, counts := export(t, source, transfer.Options{})
+				assert.Equal(t, transfer.Counts{Facts: 21, Documents: 9, Values: 15, Conversations: 12, Turns: 9}, counts)
+
+				for _, added := range []transfer.Counts{counts, {}} { // the second time, all is there
+					got, err := transfer.Import(context.Background(), target, strings.NewReader(want), transfer.Options{})
+					require.NoError(t, err)
+					assert.Equal(t, added, got)
+				}
+				got, _ := export(t, target, transfer.Options{})
+				assertSameLines(t, want, got)
+				assertUsable(t, target)
+			})
+		}
+	}
+}
+
+// assertSameLines compares line by line, so that a difference can be read.
+func assertSameLines(t *testing.T, want, got string) {
+	t.Helper()
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	require.Equal(t, len(a), len(b), "lines")
+	for i := range a {
+		require.Equal(t, a[i], b[i], "line %d", i+1)
+	}
+}
+
+// assertUsable finds, changes and adds something of every kind.
+func assertUsable(t *testing.T, in transfer.Stores) {
+	t.Helper()
+	ctx := context.Background()
+	m, err := memory.New(in.Facts, memory.Options{Embedder: letters{}})
+	require.NoError(t, err)
+	found, err := m.Recall(ctx, memory.Recall{Query: memory.Query{Scope: bob}, Text: "coffee"})
+	require.NoError(t, err)
+	require.NotEmpty(t, found)
+	assert.Equal(t, "always liked coffee", found[0].Content)
+	again, err := m.Store(ctx, bob, memory.Fact{Content: "lives in Oslo", Trust: memory.Stated})
+	require.NoError(t, err)
+	assert.True(t, again[0].Existed, "a restored fact is known")
+
+	base, err := knowledge.New(in.Documents, knowledge.Options{Embedder: letters{}})
+	require.NoError(t, err)
+	results, err := base.Search(ctx, knowledge.Question{Query: knowledge.Query{Scope: bob}, Text: "changed"})
+	require.NoError(t, err)
+	require.NotEmpty(t, results)
+	assert.Equal(t, "b.txt", results[0].Source.URI)
+
+	values, err := kv.New(in.Values, kv.Options{})
+	require.NoError(t, err)
+	n := values.In(bob, "settings", "a.b_%")
+	item, err := n.Get(ctx, "two")
+	require.NoError(t, err)
+	changed, err := n.Put(ctx, "two", []byte(`2`), kv.PutOptions{Version: item.Version})
+	require.NoError(t, err)
+	assert.Greater(t, changed.Version, item.Version)
+
+	h, err := conversation.New(in.Conversations)
+	require.NoError(t, err)
+	session, err := h.Get(ctx, bob, "talk")
+	require.NoError(t, err)
+	longer, err := h.Append(ctx, bob, conversation.Turn{Session: "talk", Version: session.Version, Messages: []llm.Message{llm.User("Thanks")}})
+	require.NoError(t, err)
+	assert.EqualValues(t, 5, longer.Messages)
+	hits, err := h.Search(ctx, conversation.Find{Query: conversation.Query{Scope: bob}, Text: "order"})
+	require.NoError(t, err)
+	assert.NotEmpty(t, hits)
+
+	counts, err := in.Turns.Count(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, 3, counts.Pending)
+	assert.Equal(t, 3, counts.Parked)
+}
+
+// A scope that is exported has all of its own and nothing of others.
+func TestExportOfAScope(t *testing.T) {
+	t.Parallel()
+	for name, open := range kinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source := open(t)
+			fill(t, source)
+			acme := memory.Scope{Tenant: "acme"}
+			text, counts := export(t, source, transfer.Options{Scope: &acme})
+			assert.Equal(t, transfer.Counts{Facts: 14, Documents: 6, Values: 10, Conversations: 8, Turns: 6}, counts)
+			assert.NotContains(t, text, `"eve"`)
+			_, counts = export(t, source, transfer.Options{Scope: &memory.Scope{Tenant: "acme", User: "bob"}})
+			assert.Equal(t, transfer.Counts{Facts: 7, Documents: 3, Values: 5, Conversations: 4, Turns: 3}, counts)
+		})
+	}
+}
+
+// An import that was cut off says so, and goes on when it is repeated.
+func TestImportGoesOnAfterATruncatedFile(t *testing.T) {
+	t.Parallel()
+	source, target := kinds["in memory"](t), kinds["SQLite"](t)
+	fill(t, source)
+	text, counts := export(t, source, transfer.Options{})
+
+	for _, cut := range []int{len(text) / 3, len(text) * 2 / 3, len(text) - 40} {
+		_, err := transfer.Import(context.Background(), target, strings.NewReader(text[:cut]), transfer.Options{})
+		require.ErrorIs(t, err, transfer.ErrTruncated)
+	}
+	var last transfer.Counts
+	_, err := transfer.Import(context.Background(), target, strings.NewReader(text), transfer.Options{Progress: func(c transfer.Counts) { last = c }})
+	require.NoError(t, err)
+	assert.Less(t, last.Total(), counts.Total())
+	got, _ := export(t, target, transfer.Options{})
+	assertSameLines(t, text, got)
+}
+
+// A file that is no export, or has what cannot be stored, is refused with its line.
+func TestImportRefusesWhatIsNoExport(t *testing.T) {
+	t.Parallel()
+	head := `{"format":"weft memory","version":1}` + "\n"
+	for name, c := range map[string]struct {
+		text string
+		want error
+		says string
+	}{
+		"empty file":        {"", transfer.ErrFormat, "empty"},
+		"no JSON":           {"hello", transfer.ErrFormat, "line 1"},
+		"another format":    {`{"format":"csv","version":1}`, transfer.ErrFormat, "csv"},
+		"a newer version":   {`{"format":"weft memory","version":2}`, transfer.ErrFormat, "version 2"},
+		"an unknown line":   {head + `{"poem":{}}`, transfer.ErrFormat, "line 2"},
+		"a chunk alone":     {head + `{"chunk":{"id":"x"}}`, transfer.ErrFormat, "line 2"},
+		"an invalid fact":   {head + `{"fact":{"id":"7","scope":{}}}` + "\n" + `{"counts":{}}`, memory.ErrInvalid, "UUID"},
+		"an invalid vector": {head + `{"fact":{"id":"7","vector":"AA"}}`, transfer.ErrFormat, "base64"},
+		"an invalid state":  {head + `{"turn":{"key":"k","state":"lost"}}` + "\n" + `{"counts":{}}`, memory.ErrInvalid, "lost"},
+		"a name too long":   {head + `{"value":{"scope":{},"namespace":["a"],"key":"` + strings.Repeat("k", 600) + `","value":1}}` + "\n" + `{"counts":{}}`, memory.ErrInvalid, "512"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := transfer.Import(context.Background(), kinds["in memory"](t), strings.NewReader(c.text), transfer.Options{})
+			require.ErrorIs(t, err, c.want)
+			assert.ErrorContains(t, err, c.says)
+		})
+	}
+}
+
+// A part for which there is no store is not lost without a word.
+func TestImportNeedsAStoreForEachPart(t *testing.T) {
+	t.Parallel()
+	source := kinds["in memory"](t)
+	fillValues(t, source, ann)
+	text, _ := export(t, source, transfer.Options{})
+	target := kinds["in memory"](t)
+	target.Values = nil
+	_, err := transfer.Import(context.Background(), target, strings.NewReader(text), transfer.Options{})
+	require.ErrorIs(t, err, memory.ErrInvalid)
+	assert.ErrorContains(t, err, "values")
+}
+
+// A store of another module has to be a Dumper.
+func TestStoresHaveToBeDumpers(t *testing.T) {
+	t.Parallel()
+	source := kinds["in memory"](t)
+	source.Facts = struct{ memory.Store }{source.Facts}
+	_, err := transfer.Export(context.Background(), source, io.Discard, transfer.Options{})
+	require.ErrorIs(t, err, memory.ErrInvalid)
+	assert.ErrorContains(t, err, "facts")
+}
