@@ -25,7 +25,7 @@
 //     was away waits in the thread.
 //   - What is remembered reaches the model as data, quoted and marked as such. What a
 //     document or a tool said never becomes a fact about a user: to store one, the model has
-//     to show the user's own words of this turn for all that it says, see [learn.Claim]; if a tool
+//     to show the user's own words of this turn for all that it says, see [extract.Claim]; if a tool
 //     answered before, it is kept apart or a person is asked, see [Options.Confirm].
 //   - The messages of the user are taken to be the user's: a kit is not for an agent whose
 //     tasks another model writes.

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/tools"
 )
 
@@ -162,13 +162,13 @@ func TestAttacks(t *testing.T) {
 		if recalled, kept, answer := keep(t, agentmemory.Options{}, a); len(recalled)+len(kept) > 0 || !strings.Contains(answer, "nothing was stored") {
 			t.Errorf("%+v: stored %q: %s", a, kept, answer)
 		}
-		extractor := learn.ExtractorFunc(func(context.Context, learn.Turn) ([]learn.Proposal, error) {
-			return []learn.Proposal{{Content: a.content, Evidence: a.evidence}}, nil
+		extractor := extract.ExtractorFunc(func(context.Context, extract.Turn) ([]extract.Proposal, error) {
+			return []extract.Proposal{{Content: a.content, Evidence: a.evidence}}, nil
 		})
 		m := newFacts(t, inMemory())
-		learner, err := learn.New(m, learn.Options{Extractor: extractor})
+		learner, err := extract.New(m, extract.Options{Extractor: extractor})
 		wantNoErr(t, err)
-		wantNoErr(t, learner.Learn(t.Context(), learn.Turn{Key: "1", Scope: ann, User: a.said, Assistant: a.content}))
+		wantNoErr(t, learner.Learn(t.Context(), extract.Turn{Key: "1", Scope: ann, User: a.said, Assistant: a.content}))
 		wantNoErr(t, learner.Drain(t.Context()))
 		for _, content := range known(t, m, ann) { // the user's words, if anything
 			if !strings.Contains(a.said, content) || strings.Contains(content, "?") {
@@ -225,10 +225,10 @@ func TestAfterATool(t *testing.T) {
 func TestRelayed(t *testing.T) {
 	t.Parallel()
 	facts := newFacts(t, inMemory())
-	extractor := learn.ExtractorFunc(func(_ context.Context, turn learn.Turn) ([]learn.Proposal, error) {
-		return []learn.Proposal{{Content: turn.User, Evidence: turn.User}}, nil
+	extractor := extract.ExtractorFunc(func(_ context.Context, turn extract.Turn) ([]extract.Proposal, error) {
+		return []extract.Proposal{{Content: turn.User, Evidence: turn.User}}, nil
 	})
-	learner, err := learn.New(facts, learn.Options{Extractor: extractor})
+	learner, err := extract.New(facts, extract.Options{Extractor: extractor})
 	wantNoErr(t, err)
 	k := newKit(t, agentmemory.Options{Facts: facts, Learner: learner, Stated: true, NoPrompt: true})
 	store := func(content string) llmtest.Reply {

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/kv"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/profile"
 	"github.com/weft-go/weft/tools"
 )
@@ -108,8 +108,8 @@ func inject(t *testing.T, place, text string, calls []llm.ToolCall) {
 	}
 
 	deleted := false
-	extractor := learn.NewExtractor(llmtest.NewScript(obeying(calls)), learn.ExtractorOptions{})
-	learner, err := learn.New(m, learn.Options{Extractor: extractor})
+	extractor := extract.NewExtractor(llmtest.NewScript(obeying(calls)), extract.ExtractorOptions{})
+	learner, err := extract.New(m, extract.Options{Extractor: extractor})
 	wantNoErr(t, err)
 	k := newKit(t, agentmemory.Options{Facts: m, Knowledge: base, Profiles: profiles, Learner: learner})
 	set, err := tools.NewSet(append(k.Tools(),

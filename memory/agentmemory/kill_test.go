@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/sqlitememory"
 	"github.com/weft-go/weft/tools"
 )
@@ -47,7 +47,7 @@ func turn(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	learner, err := learn.New(facts, learn.Options{Extractor: said, Queue: db.Turns()})
+	learner, err := extract.New(facts, extract.Options{Extractor: said, Queue: db.Turns()})
 	if err != nil {
 		return err
 	}
@@ -69,8 +69,8 @@ func turn(ctx context.Context, folder string) error {
 	return err
 }
 
-var said = learn.ExtractorFunc(func(_ context.Context, t learn.Turn) ([]learn.Proposal, error) {
-	return []learn.Proposal{{Kind: memory.Preference, Content: "She said: " + t.User, Evidence: t.User}}, nil
+var said = extract.ExtractorFunc(func(_ context.Context, t extract.Turn) ([]extract.Proposal, error) {
+	return []extract.Proposal{{Kind: memory.Preference, Content: "She said: " + t.User, Evidence: t.User}}, nil
 })
 
 // A process that is killed between the commit of a turn and learning it has lost nothing, and
@@ -98,7 +98,7 @@ func TestKilledBeforeItLearned(t *testing.T) {
 			t.Fatal(err)
 		}
 		facts := newFacts(t, db.Facts())
-		learner, err := learn.New(facts, learn.Options{Extractor: said, Queue: db.Turns()})
+		learner, err := extract.New(facts, extract.Options{Extractor: said, Queue: db.Turns()})
 		if err != nil {
 			t.Fatal(err)
 		}

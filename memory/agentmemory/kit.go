@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/profile"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
@@ -27,7 +27,7 @@ type Options struct {
 	// store_memory and recall_memory.
 	Facts *memory.Memory
 	// Learner learns each turn after it.
-	Learner *learn.Learner
+	Learner *extract.Learner
 	// Knowledge is what the tool search_knowledge_base looks in.
 	Knowledge *knowledge.Base
 	// Search says what that tool finds: its Query without the scope, its limits. A MaxTokens
@@ -42,7 +42,7 @@ type Options struct {
 	// A Limit of zero stands for 8 here, and MaxTokens of zero for 1,000.
 	Recall memory.Recall
 	// Shared says that a scope without a user is meant: what is stored there is known to all who have
-	// it. Unless it is set, a run in such a scope fails with [learn.ErrNoUser].
+	// it. Unless it is set, a run in such a scope fails with [extract.ErrNoUser].
 	Shared bool
 	// Stated says that what store_memory stores counts as [memory.Stated], and not as
 	// [memory.Inferred].
@@ -139,7 +139,7 @@ func (k *Kit) scope(ctx context.Context) (s memory.Scope, err error) {
 // check refuses a scope of nobody, unless that is meant.
 func (k *Kit) check(s memory.Scope) error {
 	if s.User == "" && !k.options.Shared {
-		return fmt.Errorf("agentmemory: scope %s: %w", s, learn.ErrNoUser)
+		return fmt.Errorf("agentmemory: scope %s: %w", s, extract.ErrNoUser)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ var (
 	said = state.Ephemeral[string]("memory_said")
 	read = state.Ephemeral[bool]("memory_read")
 	// unlearned are turns of the thread that no queue had when their step was stored.
-	unlearned = state.Last[[]learn.Turn]("memory_unlearned")
+	unlearned = state.Last[[]extract.Turn]("memory_unlearned")
 )
 
 // Extend returns an agent's options with the memory added: what they do already is done
@@ -342,7 +342,7 @@ func (k *Kit) Review(ctx context.Context, s state.View, reply *llm.Message) (sta
 		}
 		return nil, err
 	}
-	turn := learn.Turn{Key: graph.IdempotencyKey(ctx), Scope: scope, Shared: k.options.Shared, Assistant: reply.Text(), At: time.Now().UTC()}
+	turn := extract.Turn{Key: graph.IdempotencyKey(ctx), Scope: scope, Shared: k.options.Shared, Assistant: reply.Text(), At: time.Now().UTC()}
 	turn.User, turn.Number = k.last(s, llm.Message.Relayed)
 	if where, ok := graph.FromContext(ctx); ok {
 		turn.Conversation = where.Thread
@@ -363,7 +363,7 @@ func (k *Kit) Review(ctx context.Context, s state.View, reply *llm.Message) (sta
 }
 
 // learn gives turns to the learner, and returns those that may be in no queue yet.
-func (k *Kit) learn(ctx context.Context, turns ...learn.Turn) []learn.Turn {
+func (k *Kit) learn(ctx context.Context, turns ...extract.Turn) []extract.Turn {
 	for i, t := range turns {
 		if err := k.options.Learner.Learn(ctx, t); err != nil {
 			k.log.WarnContext(ctx, "a turn will not be learned", "thread", t.Conversation, "error", err)

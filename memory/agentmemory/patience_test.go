@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 // An embedding is an embedder that does as it likes.
@@ -89,7 +89,7 @@ func TestNobody(t *testing.T) {
 	t.Parallel()
 	nobody := memory.Scope{Tenant: "acme"}
 	m := newFacts(t, inMemory())
-	learner, err := learn.New(m, learn.Options{Extractor: said})
+	learner, err := extract.New(m, extract.Options{Extractor: said})
 	wantNoErr(t, err)
 	for name, o := range map[string]agentmemory.Options{
 		"facts": {Facts: m}, "learner": {Learner: learner},
@@ -97,7 +97,7 @@ func TestNobody(t *testing.T) {
 	} {
 		bot := newBot(t, newKit(t, o), llmtest.NewScript(llmtest.Say("Hello.")), agent.Options{})
 		_, err := bot.Thread("1").Invoke(agentmemory.For(t.Context(), nobody), agent.Messages.Put(llm.User("hello")))
-		if !errors.Is(err, learn.ErrNoUser) || !errors.Is(err, memory.ErrInvalid) {
+		if !errors.Is(err, extract.ErrNoUser) || !errors.Is(err, memory.ErrInvalid) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/tools"
 )
 
@@ -52,7 +52,7 @@ const keptApart = "Kept apart, and not used yet, as a tool or a file was read in
 
 func (k *Kit) store(ctx context.Context, in storeIn) (string, error) {
 	scope, heard := in.Scope.Value(), in.Heard.Value()
-	claim := learn.Claim{Content: in.Content, Evidence: in.Evidence, Said: heard.said, User: scope.User, At: time.Now()}
+	claim := extract.Claim{Content: in.Content, Evidence: in.Evidence, Said: heard.said, User: scope.User, At: time.Now()}
 	if err := claim.Check(); err != nil {
 		return "", fmt.Errorf("nothing was stored, as the user did not say this: %w", err)
 	}

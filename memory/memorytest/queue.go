@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 // RunQueue checks every promise of the queues that open returns. Each is new and empty, and
 // open leaves closing it to tb.Cleanup. It is called by several tests at once.
-func RunQueue(t *testing.T, open func(tb testing.TB) learn.Queue) {
+func RunQueue(t *testing.T, open func(tb testing.TB) extract.Queue) {
 	t.Helper()
 	for _, c := range []struct {
 		name, promise string
@@ -45,19 +45,19 @@ func RunQueue(t *testing.T, open func(tb testing.TB) learn.Queue) {
 
 type queue struct {
 	testing.TB
-	q learn.Queue
+	q extract.Queue
 }
 
 var someone = memory.Scope{Tenant: "acme", User: "ann"}
 
-func job(i int) learn.Job {
-	return learn.Job{
+func job(i int) extract.Job {
+	return extract.Job{
 		Key: fmt.Sprintf("key %d", i), Scope: someone, Payload: []byte(fmt.Sprintf(`{"n":%d}`, i)),
 		Said: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),
 	}
 }
 
-func (q *queue) put(jobs ...learn.Job) {
+func (q *queue) put(jobs ...extract.Job) {
 	q.Helper()
 	for _, j := range jobs {
 		if err := q.q.Enqueue(q.Context(), j); err != nil {
@@ -66,7 +66,7 @@ func (q *queue) put(jobs ...learn.Job) {
 	}
 }
 
-func (q *queue) claim(n int, lease time.Duration) []learn.Job {
+func (q *queue) claim(n int, lease time.Duration) []extract.Job {
 	q.Helper()
 	jobs, err := q.q.Claim(q.Context(), n, lease)
 	if err != nil {
@@ -76,7 +76,7 @@ func (q *queue) claim(n int, lease time.Duration) []learn.Job {
 }
 
 // await claims one job, which becomes due soon.
-func (q *queue) await() learn.Job {
+func (q *queue) await() extract.Job {
 	q.Helper()
 	for began := time.Now(); time.Since(began) < 10*time.Second; runtime.Gosched() {
 		if jobs := q.claim(1, time.Hour); len(jobs) == 1 {
@@ -84,7 +84,7 @@ func (q *queue) await() learn.Job {
 		}
 	}
 	q.Fatal("the job did not come")
-	return learn.Job{}
+	return extract.Job{}
 }
 
 func (q *queue) do(err error) {
@@ -97,7 +97,7 @@ func (q *queue) do(err error) {
 func (q *queue) count(pending, parked int) {
 	q.Helper()
 	got, err := q.q.Count(q.Context())
-	if want := (learn.Counts{Pending: pending, Parked: parked}); err != nil || got != want {
+	if want := (extract.Counts{Pending: pending, Parked: parked}); err != nil || got != want {
 		q.Errorf("got %+v and %v, want %+v", got, err, want)
 	}
 }
@@ -189,7 +189,7 @@ func (q *queue) parking() {
 	if jobs := q.claim(1, time.Hour); len(jobs) != 0 {
 		q.Errorf("claimed what is parked: %+v", jobs)
 	}
-	p, ok := q.q.(learn.Parking)
+	p, ok := q.q.(extract.Parking)
 	if !ok {
 		return
 	}

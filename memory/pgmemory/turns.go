@@ -11,10 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
-// Turns is a [learn.Queue], and a [learn.Parking]: turns that wait to be learned outlive the
+// Turns is a [extract.Queue], and a [extract.Parking]: turns that wait to be learned outlive the
 // process, and any number of processes learn them. On a memory that [New] made of a transaction, a
 // turn is kept if the transaction is committed. It is as safe for concurrent use as its [DB].
 //
@@ -22,8 +22,8 @@ import (
 type Turns struct{ db *DB }
 
 var _ interface {
-	learn.Queue
-	learn.Parking
+	extract.Queue
+	extract.Parking
 } = (*Turns)(nil)
 
 // Turns is where the database keeps turns that wait to be learned.
@@ -53,8 +53,8 @@ const (
 	WHERE state IN ('waiting', 'parked')`
 )
 
-// Enqueue implements [learn.Queue], in one round trip.
-func (t *Turns) Enqueue(ctx context.Context, j learn.Job) error {
+// Enqueue implements [extract.Queue], in one round trip.
+func (t *Turns) Enqueue(ctx context.Context, j extract.Job) error {
 	tenant, user := t.db.locks(j.Scope)
 	values := []any{[]int64{tenant, user}, scopeDigest(j.Scope), names(j.Scope), around(j.Scope), j.Key, j.Said.UTC(), string(j.Payload)}
 	if err := t.db.link.read(ctx, t.db.sql(enqueueQuery), values, func() {}, func(pgx.Rows) error { return nil }); err != nil {
@@ -63,9 +63,9 @@ func (t *Turns) Enqueue(ctx context.Context, j learn.Job) error {
 	return nil
 }
 
-// Claim implements [learn.Queue], in one round trip. It waits for nobody: of two that claim at once, each gets
+// Claim implements [extract.Queue], in one round trip. It waits for nobody: of two that claim at once, each gets
 // other jobs. When the connection is lost on the way, jobs may be claimed for nobody, until their lease is over.
-func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]learn.Job, error) {
+func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]extract.Job, error) {
 	if n <= 0 {
 		return nil, ctx.Err()
 	}
@@ -73,7 +73,7 @@ func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]learn.
 	if err != nil {
 		return nil, t.db.fail("claim", err)
 	}
-	jobs := make([]learn.Job, len(list))
+	jobs := make([]extract.Job, len(list))
 	for i, p := range list {
 		jobs[i] = p.Job
 	}
@@ -89,9 +89,9 @@ func storable(text string) string {
 }
 
 // list returns the turns of a query, each once also where it was sent again.
-func (t *Turns) list(ctx context.Context, query string, args ...any) (list []learn.Parked, err error) {
+func (t *Turns) list(ctx context.Context, query string, args ...any) (list []extract.Parked, err error) {
 	err = t.db.link.write(ctx, t.db.sql(query), args, func() { list = nil }, func(rows pgx.Rows) error {
-		var p learn.Parked
+		var p extract.Parked
 		var payload string
 		s := &p.Scope
 		if err := rows.Scan(&s.Tenant, &s.Workspace, &s.User, &s.Agent, &p.Key, &p.Said, &payload, &p.Attempts, &p.Claim, &p.Cause); err != nil {
@@ -104,13 +104,13 @@ func (t *Turns) list(ctx context.Context, query string, args ...any) (list []lea
 	return list, err
 }
 
-// Finish implements [learn.Queue], in one round trip.
-func (t *Turns) Finish(ctx context.Context, j learn.Job) error {
+// Finish implements [extract.Queue], in one round trip.
+func (t *Turns) Finish(ctx context.Context, j extract.Job) error {
 	return t.settle(ctx, "finish", j, finishQuery)
 }
 
-// Retry implements [learn.Queue], in one round trip.
-func (t *Turns) Retry(ctx context.Context, j learn.Job, after time.Duration, cause string) error {
+// Retry implements [extract.Queue], in one round trip.
+func (t *Turns) Retry(ctx context.Context, j extract.Job, after time.Duration, cause string) error {
 	state := "waiting"
 	if after < 0 {
 		state, after = "parked", 0
@@ -119,7 +119,7 @@ func (t *Turns) Retry(ctx context.Context, j learn.Job, after time.Duration, cau
 }
 
 // settle ends a claim.
-func (t *Turns) settle(ctx context.Context, what string, j learn.Job, query string, args ...any) error {
+func (t *Turns) settle(ctx context.Context, what string, j extract.Job, query string, args ...any) error {
 	found, err := false, ctx.Err()
 	if err == nil && j.Claim != "" {
 		found, err = t.touch(ctx, query, append([]any{scopeDigest(j.Scope), j.Key, j.Claim}, args...)...)
@@ -142,17 +142,17 @@ func (t *Turns) touch(ctx context.Context, query string, args ...any) (found boo
 	return found, err
 }
 
-// Count implements [learn.Queue]. Under row-level security it counts what the caller may see.
-func (t *Turns) Count(ctx context.Context) (c learn.Counts, err error) {
+// Count implements [extract.Queue]. Under row-level security it counts what the caller may see.
+func (t *Turns) Count(ctx context.Context) (c extract.Counts, err error) {
 	err = t.db.link.read(ctx, t.db.sql(countQuery), nil, func() {}, func(rows pgx.Rows) error { return rows.Scan(&c.Pending, &c.Parked) })
 	if err != nil {
-		return learn.Counts{}, t.db.fail("count", err)
+		return extract.Counts{}, t.db.fail("count", err)
 	}
 	return c, nil
 }
 
-// Parked implements [learn.Parking].
-func (t *Turns) Parked(ctx context.Context, limit int) ([]learn.Parked, error) {
+// Parked implements [extract.Parking].
+func (t *Turns) Parked(ctx context.Context, limit int) ([]extract.Parked, error) {
 	list, err := t.list(ctx, parkedQuery, min(max(limit, 0), math.MaxInt32))
 	if err != nil {
 		return nil, t.db.fail("parked", err)
@@ -160,7 +160,7 @@ func (t *Turns) Parked(ctx context.Context, limit int) ([]learn.Parked, error) {
 	return list, nil
 }
 
-// Revive implements [learn.Parking].
+// Revive implements [extract.Parking].
 func (t *Turns) Revive(ctx context.Context, s memory.Scope, key string) error {
 	found, err := t.touch(ctx, reviveQuery, scopeDigest(s), key)
 	if err == nil && !found {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/memorytest"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
@@ -27,7 +27,7 @@ func openDB(tb testing.TB) *sqlitememory.DB {
 
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	memorytest.RunQueue(t, func(tb testing.TB) learn.Queue { return openDB(tb).Turns() })
+	memorytest.RunQueue(t, func(tb testing.TB) extract.Queue { return openDB(tb).Turns() })
 }
 
 // What somebody said, and waits to be learned, is forgotten with the rest.
@@ -36,17 +36,17 @@ func TestForgetTurns(t *testing.T) {
 	db := openDB(t)
 	ann, elsewhere := memory.Scope{User: "ann"}, memory.Scope{User: "ann", Agent: "a"}
 	before := time.Now()
-	if err := db.Turns().Enqueue(t.Context(), learn.Job{Key: "1", Scope: ann, Payload: []byte(`{"user":"a secret"}`)}); err != nil {
+	if err := db.Turns().Enqueue(t.Context(), extract.Job{Key: "1", Scope: ann, Payload: []byte(`{"user":"a secret"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.Facts().Forget(t.Context(), ann); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := db.Turns().Count(t.Context()); err != nil || c != (learn.Counts{}) {
+	if c, err := db.Turns().Count(t.Context()); err != nil || c != (extract.Counts{}) {
 		t.Errorf("left are %+v, %v", c, err)
 	}
 	bob := memory.Scope{User: "bob"}
-	for _, j := range []learn.Job{ // the first two come late
+	for _, j := range []extract.Job{ // the first two come late
 		{Key: "2", Scope: ann, Said: before},
 		{Key: "3", Scope: elsewhere, Said: before},
 		{Key: "4", Scope: ann, Said: time.Now()},

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -243,7 +243,7 @@ func TestLearningAsks(t *testing.T) {
 				var err error
 				p.Facts, err = memory.New(store, memory.Options{})
 				check(t, err)
-				p.Learner, err = learn.New(p.Facts, learn.Options{Extractor: learn.NewExtractor(extractor, learn.ExtractorOptions{}), Queue: queue})
+				p.Learner, err = extract.New(p.Facts, extract.Options{Extractor: extract.NewExtractor(extractor, extract.ExtractorOptions{}), Queue: queue})
 				check(t, err)
 			})
 			for i, text := range []string{"What time is it?", "I want it modern and minimalist"} {

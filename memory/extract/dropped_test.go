@@ -1,4 +1,4 @@
-package learn_test
+package extract_test
 
 import (
 	"bytes"
@@ -12,15 +12,15 @@ import (
 
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 // proposed learns proposals from what Ann said, and returns what is known then.
-func proposed(t *testing.T, said string, log *slog.Logger, list ...learn.Proposal) ([]string, *memory.Memory, learn.Stats) {
+func proposed(t *testing.T, said string, log *slog.Logger, list ...extract.Proposal) ([]string, *memory.Memory, extract.Stats) {
 	t.Helper()
 	m := newMemory(t)
-	l := newLearner(t, m, learn.Options{Logger: log, Extractor: learn.ExtractorFunc(func(context.Context, learn.Turn) ([]learn.Proposal, error) { return list, nil })})
-	if err := l.Learn(t.Context(), learn.Turn{Key: "1", Scope: ann, Conversation: "thread-7", User: said, At: saturday}); err != nil {
+	l := newLearner(t, m, extract.Options{Logger: log, Extractor: extract.ExtractorFunc(func(context.Context, extract.Turn) ([]extract.Proposal, error) { return list, nil })})
+	if err := l.Learn(t.Context(), extract.Turn{Key: "1", Scope: ann, Conversation: "thread-7", User: said, At: saturday}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Drain(t.Context()); err != nil {
@@ -40,7 +40,7 @@ func TestInTheUsersWords(t *testing.T) {
 		{"I ran a marathon yesterday", "User ran a marathon on 2026-11-20", "I ran a marathon yesterday", "User ran a marathon on 2026-11-20"},
 	}
 	for _, test := range tests {
-		got, _, stats := proposed(t, test.said, nil, learn.Proposal{Content: test.content, Evidence: test.evidence})
+		got, _, stats := proposed(t, test.said, nil, extract.Proposal{Content: test.content, Evidence: test.evidence})
 		if !slices.Equal(got, []string{test.want}) || (stats.Quoted == 1) != (test.want != test.content) || len(stats.Dropped) > 0 {
 			t.Errorf("%q: known is %q, want %q; %+v", test.said, got, test.want, stats)
 		}
@@ -53,15 +53,15 @@ func TestDropped(t *testing.T) {
 	var log bytes.Buffer
 	said := `Do I like tea? The document says I like rain. She likes snow. I like fog.`
 	got, _, stats := proposed(t, said, slog.New(slog.NewTextHandler(&log, nil)),
-		learn.Proposal{Content: "likes tea", Evidence: "I like tea"},
-		learn.Proposal{Content: "likes rain", Evidence: "I like rain"},
-		learn.Proposal{Content: "likes snow", Evidence: "likes snow"},
-		learn.Proposal{Content: "likes hail", Evidence: "I like hail"},
-		learn.Proposal{Content: "likes hail", Evidence: ""},
-		learn.Proposal{Content: strings.Repeat("fog ", 600), Evidence: "likes"},
-		learn.Proposal{Content: "likes fog", Evidence: "I like fog"},
+		extract.Proposal{Content: "likes tea", Evidence: "I like tea"},
+		extract.Proposal{Content: "likes rain", Evidence: "I like rain"},
+		extract.Proposal{Content: "likes snow", Evidence: "likes snow"},
+		extract.Proposal{Content: "likes hail", Evidence: "I like hail"},
+		extract.Proposal{Content: "likes hail", Evidence: ""},
+		extract.Proposal{Content: strings.Repeat("fog ", 600), Evidence: "likes"},
+		extract.Proposal{Content: "likes fog", Evidence: "I like fog"},
 	)
-	want := map[learn.Reason]int64{learn.Asked: 1, learn.Foreign: 1, learn.Turned: 1, learn.Unquoted: 2, learn.Invalid: 1}
+	want := map[extract.Reason]int64{extract.Asked: 1, extract.Foreign: 1, extract.Turned: 1, extract.Unquoted: 2, extract.Invalid: 1}
 	if !maps.Equal(stats.Dropped, want) || !slices.Equal(got, []string{"likes fog"}) {
 		t.Errorf("dropped %v, want %v; known is %q", stats.Dropped, want, got)
 	}
@@ -81,7 +81,7 @@ func TestNearlyRight(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[memory.Kind]memory.Kind{"Preferences": memory.Preference, "": memory.Plain, "nonsense": memory.Plain, " EPISODE ": memory.Episode, "procedure": memory.Procedural} {
 		for importance, wanted := range map[float64]float64{7: 1, -3: 0.5, math.Inf(1): 1, 0.25: 0.25} {
-			_, m, _ := proposed(t, "I like tea", nil, learn.Proposal{Kind: kind, Content: "likes tea", Evidence: "I like tea", Importance: importance})
+			_, m, _ := proposed(t, "I like tea", nil, extract.Proposal{Kind: kind, Content: "likes tea", Evidence: "I like tea", Importance: importance})
 			for f, err := range m.List(t.Context(), memory.Query{Scope: ann}) {
 				if err != nil || f.Kind != want || f.Importance != wanted || f.Trust != memory.Inferred {
 					t.Errorf("%q, %v: got %+v, %v", kind, importance, f, err)
@@ -92,7 +92,7 @@ func TestNearlyRight(t *testing.T) {
 			}
 		}
 	}
-	if got, _, _ := proposed(t, "I like tea", nil, learn.Proposal{Content: "likes tea", Evidence: "I like tea", Importance: math.NaN()}); len(got) != 1 {
+	if got, _, _ := proposed(t, "I like tea", nil, extract.Proposal{Content: "likes tea", Evidence: "I like tea", Importance: math.NaN()}); len(got) != 1 {
 		t.Errorf("known is %q", got)
 	}
 }
@@ -101,8 +101,8 @@ func TestNearlyRight(t *testing.T) {
 func TestExtractorPrompt(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewScript(answer(``))
-	e := learn.NewExtractor(model, learn.ExtractorOptions{Kinds: []memory.Kind{memory.Preference, memory.Episode}})
-	if _, err := e.Extract(t.Context(), learn.Turn{User: "x", At: saturday}); err != nil {
+	e := extract.NewExtractor(model, extract.ExtractorOptions{Kinds: []memory.Kind{memory.Preference, memory.Episode}})
+	if _, err := e.Extract(t.Context(), extract.Turn{User: "x", At: saturday}); err != nil {
 		t.Fatal(err)
 	}
 	r := model.Requests()[0]
@@ -130,10 +130,10 @@ func TestMerged(t *testing.T) {
 		if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "Ann lives in Athens"}); err != nil {
 			t.Fatal(err)
 		}
-		l := newLearner(t, m, learn.Options{Extractor: echo, Decider: learn.DeciderFunc(func(context.Context, []learn.Question) ([]learn.Decision, error) {
-			return []learn.Decision{{Action: learn.Update, Known: []int{0}, Content: content}}, nil
+		l := newLearner(t, m, extract.Options{Extractor: echo, Decider: extract.DeciderFunc(func(context.Context, []extract.Question) ([]extract.Decision, error) {
+			return []extract.Decision{{Action: extract.Update, Known: []int{0}, Content: content}}, nil
 		})})
-		if err := l.Learn(t.Context(), learn.Turn{Key: "1", Scope: ann, User: "Ann lives in Plaka"}); err != nil {
+		if err := l.Learn(t.Context(), extract.Turn{Key: "1", Scope: ann, User: "Ann lives in Plaka"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Drain(t.Context()); err != nil {
@@ -150,7 +150,7 @@ func FuzzClaim(f *testing.F) {
 	f.Add("likes tea", "I like tea", "Hi. I like tea, and \"no\" milk at 3pm on 3 May 2020…")
 	f.Add("用户喜欢绿茶", "我喜欢绿茶", "我喜欢绿茶？")
 	f.Fuzz(func(t *testing.T, content, evidence, said string) {
-		claim := learn.Claim{Content: content, Evidence: evidence, Said: said, User: "ann", At: saturday}
+		claim := extract.Claim{Content: content, Evidence: evidence, Said: said, User: "ann", At: saturday}
 		_ = claim.Check()
 		claim.Content += " mallory"
 		if !strings.Contains(strings.ToLower(said), "mall") && claim.Check() == nil {

@@ -1,4 +1,4 @@
-package learn_test
+package extract_test
 
 import (
 	"errors"
@@ -6,22 +6,22 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/memorytest"
 )
 
 func TestInProcess(t *testing.T) {
 	t.Parallel()
-	memorytest.RunQueue(t, func(testing.TB) learn.Queue { return learn.NewInProcess() })
+	memorytest.RunQueue(t, func(testing.TB) extract.Queue { return extract.NewInProcess() })
 }
 
 // TestInProcessForgets: what waits, is claimed or was given up goes with its scope.
 func TestInProcessForgets(t *testing.T) {
 	t.Parallel()
 	ctx, before := t.Context(), time.Now()
-	q := learn.NewInProcess()
+	q := extract.NewInProcess()
 	ann, elsewhere, bob := memory.Scope{Tenant: "acme", User: "ann"}, memory.Scope{Tenant: "acme", Workspace: "w", User: "ann"}, memory.Scope{Tenant: "acme", User: "bob"}
-	for _, j := range []learn.Job{{Key: "parked", Scope: ann}, {Key: "claimed", Scope: elsewhere}, {Key: "waits", Scope: ann}, {Key: "bob's", Scope: bob}} {
+	for _, j := range []extract.Job{{Key: "parked", Scope: ann}, {Key: "claimed", Scope: elsewhere}, {Key: "waits", Scope: ann}, {Key: "bob's", Scope: bob}} {
 		if err := q.Enqueue(ctx, j); err != nil {
 			t.Fatal(err)
 		}
@@ -39,15 +39,15 @@ func TestInProcessForgets(t *testing.T) {
 	if err := q.Finish(ctx, claimed[1]); !errors.Is(err, memory.ErrConflict) {
 		t.Errorf("finishing a forgotten job: got %v", err)
 	}
-	if c, err := q.Count(ctx); c != (learn.Counts{Pending: 1}) || err != nil {
+	if c, err := q.Count(ctx); c != (extract.Counts{Pending: 1}) || err != nil {
 		t.Errorf("got %+v, %v; want Bob's job alone", c, err)
 	}
-	for _, j := range []learn.Job{{Key: "late", Scope: elsewhere, Said: before}, {Key: "later", Scope: ann, Said: time.Now()}} {
+	for _, j := range []extract.Job{{Key: "late", Scope: elsewhere, Said: before}, {Key: "later", Scope: ann, Said: time.Now()}} {
 		if err := q.Enqueue(ctx, j); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if c, err := q.Count(ctx); c != (learn.Counts{Pending: 2}) || err != nil {
+	if c, err := q.Count(ctx); c != (extract.Counts{Pending: 2}) || err != nil {
 		t.Errorf("got %+v, %v; want what was said later beside Bob's job", c, err)
 	}
 	if n, err := q.Forget(ctx, memory.Scope{}); n != 0 || !errors.Is(err, memory.ErrInvalid) {

@@ -1,14 +1,14 @@
 // Package learn finds out what a turn of a conversation says that is worth knowing
 // later, and stores it, without holding the turn up.
 //
-//	learner, err := learn.New(m, learn.Options{
-//		Extractor: learn.NewExtractor(model, learn.ExtractorOptions{}),
-//		Decider:   learn.NewDecider(model),
+//	learner, err := extract.New(m, extract.Options{
+//		Extractor: extract.NewExtractor(model, extract.ExtractorOptions{}),
+//		Decider:   extract.NewDecider(model),
 //	})
 //	...
 //	go learner.Work(ctx)                 // until ctx ends
 //	...
-//	learner.Learn(ctx, learn.Turn{...})  // returns at once
+//	learner.Learn(ctx, extract.Turn{...})  // returns at once
 //	...
 //	err = learner.Drain(ctx)             // on shutdown
 //
@@ -26,4 +26,4 @@
 //   - What is known already is found out without a model: the same words, or nearly the
 //     same vector. A model is asked only where something related is known. What a new fact
 //     contradicts is closed and not deleted.
-package learn
+package extract

@@ -1,4 +1,4 @@
-package learn
+package extract
 
 import (
 	"cmp"
@@ -74,7 +74,7 @@ func matters(n memory.Near) bool { return n.Cosine >= relatedCosine || n.Overlap
 
 func (t *Turn) add(p Proposal) memory.Change {
 	return memory.Change{
-		Kind: memory.Add, Said: t.At, Job: t.Key, Actor: "learn",
+		Kind: memory.Add, Said: t.At, Job: t.Key, Actor: "extract",
 		Record: memory.Record{Fact: memory.Fact{
 			Kind: p.Kind, Content: p.Content, Conversation: t.Conversation, Turn: t.Number,
 			Trust: memory.Inferred, Importance: p.Importance, ExpiresAt: p.ExpiresAt, ValidFrom: t.At,
@@ -136,7 +136,7 @@ func (t *Turn) end(known []memory.Near) (changes []memory.Change) {
 			continue
 		}
 		changes = append(changes, memory.Change{
-			Kind: memory.Close, Said: t.At, Job: t.Key, Actor: "learn",
+			Kind: memory.Close, Said: t.At, Job: t.Key, Actor: "extract",
 			Record: memory.Record{Fact: memory.Fact{ID: n.ID, ValidTo: t.At, Version: n.Version}},
 		})
 	}
@@ -151,5 +151,5 @@ func (t *Turn) before(n memory.Near) bool {
 // update makes a fact say more. Its Version keeps what somebody else changed meanwhile.
 func (t *Turn) update(f memory.Fact, content string) memory.Change {
 	f.Content = content
-	return memory.Change{Kind: memory.Update, Said: t.At, Job: t.Key, Actor: "learn", Record: memory.Record{Fact: f}}
+	return memory.Change{Kind: memory.Update, Said: t.At, Job: t.Key, Actor: "extract", Record: memory.Record{Fact: f}}
 }

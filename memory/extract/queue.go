@@ -1,4 +1,4 @@
-package learn
+package extract
 
 import (
 	"context"
@@ -164,7 +164,7 @@ func (q *InProcess) Retry(_ context.Context, j Job, after time.Duration, cause s
 // any more.
 func (q *InProcess) Forget(_ context.Context, s memory.Scope) (int, error) {
 	if s == (memory.Scope{}) {
-		return 0, fmt.Errorf("learn: forget: an empty scope: %w", memory.ErrInvalid)
+		return 0, fmt.Errorf("extract: forget: an empty scope: %w", memory.ErrInvalid)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()

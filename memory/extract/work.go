@@ -1,4 +1,4 @@
-package learn
+package extract
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func (l *Learner) Drain(ctx context.Context) error {
 		}
 		l.rest(ctx, c, min(l.options.Delay, time.Second)/4, more)
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("learn: drain: %w", err)
+			return fmt.Errorf("extract: drain: %w", err)
 		}
 	}
 }

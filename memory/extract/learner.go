@@ -1,4 +1,4 @@
-package learn
+package extract
 
 import (
 	"cmp"
@@ -78,7 +78,7 @@ type Learner struct {
 // the work.
 func New(m *memory.Memory, o Options) (*Learner, error) {
 	if m == nil || o.Extractor == nil {
-		return nil, fmt.Errorf("learn: new: no memory or no extractor: %w", memory.ErrInvalid)
+		return nil, fmt.Errorf("extract: new: no memory or no extractor: %w", memory.ErrInvalid)
 	}
 	if o.Queue == nil {
 		o.Queue = NewInProcess()
@@ -109,7 +109,7 @@ func (l *Learner) Learn(ctx context.Context, t Turn) error {
 		err = l.take(ctx, j)
 	}
 	if err != nil {
-		return fmt.Errorf("learn: turn %.60q: %w", t.Key, err)
+		return fmt.Errorf("extract: turn %.60q: %w", t.Key, err)
 	}
 	l.nudge()
 	return nil

@@ -1,4 +1,4 @@
-package learn_test
+package extract_test
 
 import (
 	"context"
@@ -13,17 +13,17 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 // decides answers every question alike.
-func decides(d learn.Decision) learn.Decider {
-	return learn.DeciderFunc(func(_ context.Context, qs []learn.Question) ([]learn.Decision, error) {
-		return slices.Repeat([]learn.Decision{d}, len(qs)), nil
+func decides(d extract.Decision) extract.Decider {
+	return extract.DeciderFunc(func(_ context.Context, qs []extract.Question) ([]extract.Decision, error) {
+		return slices.Repeat([]extract.Decision{d}, len(qs)), nil
 	})
 }
 
-func learned(t *testing.T, l *learn.Learner, turns ...learn.Turn) {
+func learned(t *testing.T, l *extract.Learner, turns ...extract.Turn) {
 	t.Helper()
 	for _, turn := range turns {
 		if err := l.Learn(t.Context(), turn); err != nil {
@@ -38,14 +38,14 @@ func learned(t *testing.T, l *learn.Learner, turns ...learn.Turn) {
 // What was said first is not held to be so still, only since it was learned last.
 func TestLearnedOutOfOrder(t *testing.T) {
 	t.Parallel()
-	for _, action := range []learn.Action{learn.Replace, learn.Close} {
+	for _, action := range []extract.Action{extract.Replace, extract.Close} {
 		t.Run(string(action), func(t *testing.T) {
 			t.Parallel()
 			m := newMemory(t)
-			l := newLearner(t, m, learn.Options{Extractor: echo, Decider: decides(learn.Decision{Action: action, Known: []int{0, 1}})})
+			l := newLearner(t, m, extract.Options{Extractor: echo, Decider: decides(extract.Decision{Action: action, Known: []int{0, 1}})})
 			now := time.Now()
 			hour := func(n int) time.Time { return now.Add(time.Duration(n-10) * time.Hour) }
-			for _, turn := range []learn.Turn{
+			for _, turn := range []extract.Turn{
 				{Key: "3", Scope: ann, User: "Ann lives in Rome", At: hour(3)},
 				{Key: "1", Scope: ann, User: "Ann lives in Oslo", At: hour(1)},
 			} {
@@ -62,7 +62,7 @@ func TestLearnedOutOfOrder(t *testing.T) {
 				return list
 			}
 			want := "[[] [Oslo] [Oslo] [Rome]]"
-			if action == learn.Close { // which adds nothing, and there was nothing earlier to close
+			if action == extract.Close { // which adds nothing, and there was nothing earlier to close
 				want = "[[] [] [] [Rome]]"
 			}
 			if got := fmt.Sprint([][]string{at(0), at(1), at(2), at(3)}); got != want || !slices.Equal(known(t, m), []string{"Ann lives in Rome"}) {
@@ -74,7 +74,7 @@ func TestLearnedOutOfOrder(t *testing.T) {
 
 // choosy takes no turn of some keys, for the same reason each time.
 type choosy struct {
-	*learn.InProcess
+	*extract.InProcess
 	mu  sync.Mutex
 	why map[string]error
 }
@@ -85,7 +85,7 @@ func (r *choosy) refuse(key string, err error) {
 	r.why[key] = err
 }
 
-func (r *choosy) Enqueue(ctx context.Context, j learn.Job) error {
+func (r *choosy) Enqueue(ctx context.Context, j extract.Job) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.why[j.Key]; err != nil {
@@ -99,18 +99,18 @@ func TestOneTurnIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(t)
-		q := &choosy{InProcess: learn.NewInProcess(), why: map[string]error{}}
+		q := &choosy{InProcess: extract.NewInProcess(), why: map[string]error{}}
 		q.refuse("odd", errors.New("odd"))
 		q.refuse("denied", fmt.Errorf("rights: %w", memory.ErrDenied))
-		l := newLearner(t, m, learn.Options{Extractor: echo, Queue: q})
-		if err := l.Learn(t.Context(), learn.Turn{Key: "denied", Scope: ann, User: "no"}); !errors.Is(err, memory.ErrDenied) {
+		l := newLearner(t, m, extract.Options{Extractor: echo, Queue: q})
+		if err := l.Learn(t.Context(), extract.Turn{Key: "denied", Scope: ann, User: "no"}); !errors.Is(err, memory.ErrDenied) {
 			t.Errorf("got %v, want %v", err, memory.ErrDenied)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() { _ = l.Work(ctx) })
 		for _, key := range []string{"odd", "1", "2"} {
-			if err := l.Learn(t.Context(), learn.Turn{Key: key, Scope: ann, User: "fact " + key}); err != nil {
+			if err := l.Learn(t.Context(), extract.Turn{Key: key, Scope: ann, User: "fact " + key}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -135,7 +135,7 @@ func TestOneTurnIsSlow(t *testing.T) {
 		m := newMemory(t)
 		began := time.Now()
 		var last atomic.Int64
-		l := newLearner(t, m, learn.Options{Workers: 2, Extractor: learn.ExtractorFunc(func(ctx context.Context, turn learn.Turn) ([]learn.Proposal, error) {
+		l := newLearner(t, m, extract.Options{Workers: 2, Extractor: extract.ExtractorFunc(func(ctx context.Context, turn extract.Turn) ([]extract.Proposal, error) {
 			if turn.User == "slow" {
 				time.Sleep(30 * time.Second)
 			} else {
@@ -144,9 +144,9 @@ func TestOneTurnIsSlow(t *testing.T) {
 			}
 			return echo(ctx, turn)
 		})})
-		turns := []learn.Turn{{Key: "0", Scope: ann, User: "slow"}}
+		turns := []extract.Turn{{Key: "0", Scope: ann, User: "slow"}}
 		for i := range 8 {
-			turns = append(turns, learn.Turn{Key: fmt.Sprint("q", i), Scope: ann, User: fmt.Sprint("quick ", i)})
+			turns = append(turns, extract.Turn{Key: fmt.Sprint("q", i), Scope: ann, User: fmt.Sprint("quick ", i)})
 		}
 		learned(t, l, turns...)
 		if got := time.Duration(last.Load()); got > 9*time.Second {
@@ -162,18 +162,18 @@ func TestOneTurnHangs(t *testing.T) {
 		m := newMemory(t)
 		release := make(chan struct{})
 		defer close(release)
-		l := newLearner(t, m, learn.Options{Timeout: time.Second, Attempts: 2, Extractor: learn.ExtractorFunc(func(ctx context.Context, turn learn.Turn) ([]learn.Proposal, error) {
+		l := newLearner(t, m, extract.Options{Timeout: time.Second, Attempts: 2, Extractor: extract.ExtractorFunc(func(ctx context.Context, turn extract.Turn) ([]extract.Proposal, error) {
 			if turn.User == "hangs" {
 				<-release
 			}
 			return echo(ctx, turn)
 		})})
 		began := time.Now()
-		learned(t, l, learn.Turn{Key: "1", Scope: ann, User: "hangs"}, learn.Turn{Key: "2", Scope: ann, User: "fine"})
+		learned(t, l, extract.Turn{Key: "1", Scope: ann, User: "hangs"}, extract.Turn{Key: "2", Scope: ann, User: "fine"})
 		if s := l.Stats(); s.Learned != 1 || s.Parked != 1 || time.Since(began) > 20*time.Second {
 			t.Errorf("got %+v after %v", s, time.Since(began))
 		}
-		if err := l.Learn(t.Context(), learn.Turn{Key: "3", Scope: ann, User: "hangs"}); err != nil {
+		if err := l.Learn(t.Context(), extract.Turn{Key: "3", Scope: ann, User: "hangs"}); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
@@ -189,9 +189,9 @@ func TestOneTurnHangs(t *testing.T) {
 func TestOneTurnCrashes(t *testing.T) {
 	t.Parallel()
 	for begun, gone := range map[int]bool{19: false, 20: true} {
-		q, m := learn.NewInProcess(), newMemory(t)
-		l := newLearner(t, m, learn.Options{Queue: q, Attempts: 3, Extractor: echo})
-		if err := l.Learn(t.Context(), learn.Turn{Key: "1", Scope: ann, User: "boom"}); err != nil {
+		q, m := extract.NewInProcess(), newMemory(t)
+		l := newLearner(t, m, extract.Options{Queue: q, Attempts: 3, Extractor: echo})
+		if err := l.Learn(t.Context(), extract.Turn{Key: "1", Scope: ann, User: "boom"}); err != nil {
 			t.Fatal(err)
 		}
 		for range begun {
@@ -219,16 +219,16 @@ func TestMergedTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l := newLearner(t, m, learn.Options{Extractor: echo, Delay: time.Nanosecond, Decider: learn.DeciderFunc(
-		func(_ context.Context, qs []learn.Question) ([]learn.Decision, error) {
-			list := make([]learn.Decision, len(qs))
+	l := newLearner(t, m, extract.Options{Extractor: echo, Delay: time.Nanosecond, Decider: extract.DeciderFunc(
+		func(_ context.Context, qs []extract.Question) ([]extract.Decision, error) {
+			list := make([]extract.Decision, len(qs))
 			for i, q := range qs {
 				at := slices.IndexFunc(q.Known, func(n memory.Near) bool { return n.Content == "Ann likes tea" })
-				list[i] = learn.Decision{Action: learn.Update, Known: []int{at}, Content: "Ann likes tea with milk"}
+				list[i] = extract.Decision{Action: extract.Update, Known: []int{at}, Content: "Ann likes tea with milk"}
 			}
 			return list, nil
 		})})
-	learned(t, l, learn.Turn{Key: "1", Scope: ann, User: "Ann likes milk. The dog is called Rex"})
+	learned(t, l, extract.Turn{Key: "1", Scope: ann, User: "Ann likes milk. The dog is called Rex"})
 	got := known(t, m)
 	if s := l.Stats(); s.Parked != 0 || s.Learned != 1 || !slices.Contains(got, "The dog is called Rex") {
 		t.Errorf("got %+v, and %q", s, got)
@@ -239,10 +239,10 @@ func TestMergedTwice(t *testing.T) {
 func TestFactsAreCounted(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t)
-	l := newLearner(t, m, learn.Options{Extractor: learn.ExtractorFunc(func(_ context.Context, turn learn.Turn) ([]learn.Proposal, error) {
-		return slices.Repeat([]learn.Proposal{{Kind: memory.Plain, Content: turn.User, Evidence: turn.User}}, 4), nil
+	l := newLearner(t, m, extract.Options{Extractor: extract.ExtractorFunc(func(_ context.Context, turn extract.Turn) ([]extract.Proposal, error) {
+		return slices.Repeat([]extract.Proposal{{Kind: memory.Plain, Content: turn.User, Evidence: turn.User}}, 4), nil
 	})})
-	learned(t, l, learn.Turn{Key: "1", Scope: ann, User: "Ann likes tea"})
+	learned(t, l, extract.Turn{Key: "1", Scope: ann, User: "Ann likes tea"})
 	if s := l.Stats(); s.Facts != 1 || len(known(t, m)) != 1 {
 		t.Errorf("got %+v, and %q", s, known(t, m))
 	}
@@ -253,17 +253,17 @@ func TestTurnsOfOneUser(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(t)
-		l := newLearner(t, m, learn.Options{
-			Workers: 4, Decider: decides(learn.Decision{Action: learn.Replace, Known: []int{0}}),
-			Extractor: learn.ExtractorFunc(func(ctx context.Context, turn learn.Turn) ([]learn.Proposal, error) {
+		l := newLearner(t, m, extract.Options{
+			Workers: 4, Decider: decides(extract.Decision{Action: extract.Replace, Known: []int{0}}),
+			Extractor: extract.ExtractorFunc(func(ctx context.Context, turn extract.Turn) ([]extract.Proposal, error) {
 				time.Sleep(time.Second)
 				return echo(ctx, turn)
 			}),
 		})
 		now := time.Now()
-		var turns []learn.Turn
+		var turns []extract.Turn
 		for i, city := range []string{"Oslo", "Rome", "Bergen", "Athens"} {
-			turns = append(turns, learn.Turn{Key: city, Scope: ann, User: "Ann lives in " + city, At: now.Add(time.Duration(i-9) * time.Minute)})
+			turns = append(turns, extract.Turn{Key: city, Scope: ann, User: "Ann lives in " + city, At: now.Add(time.Duration(i-9) * time.Minute)})
 		}
 		learned(t, l, turns...)
 		if got := known(t, m); !slices.Equal(got, []string{"Ann lives in Athens"}) {

@@ -1,4 +1,4 @@
-package learn
+package extract
 
 import (
 	"cmp"
@@ -90,7 +90,7 @@ func (e *ModelExtractor) Extract(ctx context.Context, t Turn) ([]Proposal, error
 		Format:      llm.Format{Schema: e.schema()},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("learn: extract: %w", err)
+		return nil, fmt.Errorf("extract: extract: %w", err)
 	}
 	var proposals []Proposal
 	for _, f := range answer.Facts {

@@ -1,4 +1,4 @@
-package learn_test
+package extract_test
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 func Example() {
@@ -23,15 +23,15 @@ func Example() {
 		llmtest.Call("answer", `{"facts":[{"kind":"fact","content":"Ann lives in Oslo","evidence":"I moved to Oslo"}]}`),
 		llmtest.Call("answer", `{"decisions":[{"new":1,"action":"replace","known":[1]}]}`),
 	)
-	learner, err := learn.New(m, learn.Options{
-		Extractor: learn.NewExtractor(model, learn.ExtractorOptions{}),
-		Decider:   learn.NewDecider(model),
+	learner, err := extract.New(m, extract.Options{
+		Extractor: extract.NewExtractor(model, extract.ExtractorOptions{}),
+		Decider:   extract.NewDecider(model),
 	})
 	if err != nil {
 		panic(err)
 	}
 	// A service calls go learner.Work(ctx) when it starts.
-	err = learner.Learn(ctx, learn.Turn{Key: "thread-7/1", Scope: ann, User: "By the way, I moved to Oslo.", Assistant: "Congratulations!"})
+	err = learner.Learn(ctx, extract.Turn{Key: "thread-7/1", Scope: ann, User: "By the way, I moved to Oslo.", Assistant: "Congratulations!"})
 	if err != nil {
 		panic(err)
 	}

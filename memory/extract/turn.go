@@ -1,4 +1,4 @@
-package learn
+package extract
 
 import (
 	"encoding/json"
