@@ -126,9 +126,9 @@ func open(ctx context.Context, c config) (chat.Options, string, error) {
 	}
 	o.Model = model
 	if _, rules := model.(offline.Model); rules {
-		o.Extractor, o.Learning = extract.ExtractorFunc(offline.Extract), 5*time.Second
+		o.Extractor, o.Verifier, o.Learning = extract.ExtractorFunc(offline.Extract), offline.Verifier, 5*time.Second
 	} else {
-		o.Extractor, o.Decider = extract.NewExtractor(model, extract.ExtractorOptions{}), extract.NewDecider(model)
+		o.Extractor, o.Verifier, o.Decider = extract.NewExtractor(model, extract.ExtractorOptions{}), extract.NewVerifier(model), extract.NewDecider(model)
 	}
 	if !c.learn {
 		o.Extractor = nil

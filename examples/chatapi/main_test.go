@@ -74,7 +74,7 @@ func eachStore(t *testing.T, test func(t *testing.T, c store.Config)) {
 
 // rules are the offline model, and what it learns by.
 func rules() chat.Options {
-	return chat.Options{Model: offline.Model{}, Extractor: extract.ExtractorFunc(offline.Extract)}
+	return chat.Options{Model: offline.Model{}, Extractor: extract.ExtractorFunc(offline.Extract), Verifier: offline.Verifier}
 }
 
 // app is the program, running, and a client of it that holds each answer against openapi.json.

@@ -66,7 +66,10 @@ func embedder(ctx context.Context) (memory.Embedder, error) {
 // learning says how a turn is learned: by the agent's model, or by rules where that is the offline one.
 func learning(model llm.Model, queue extract.Queue) extract.Options {
 	if _, ok := model.(offline.Model); ok {
-		return extract.Options{Extractor: offline.Extractor, Queue: queue}
+		return extract.Options{Extractor: offline.Extractor, Verifier: offline.Verifier, Queue: queue}
 	}
-	return extract.Options{Extractor: extract.NewExtractor(model, extract.ExtractorOptions{}), Decider: extract.NewDecider(model), Queue: queue}
+	return extract.Options{
+		Extractor: extract.NewExtractor(model, extract.ExtractorOptions{}), Verifier: extract.NewVerifier(model),
+		Decider: extract.NewDecider(model), Queue: queue,
+	}
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-func (l *Learner) take(ctx context.Context, j Job) error {
-	err := l.enqueue(context.WithoutCancel(ctx), j)
-	if err == nil || hopeless(err) {
+// enqueue gives a job to the queue. If the queue fails, the job waits in the process.
+func (l *Learner) enqueue(ctx context.Context, j Job) error {
+	err := l.tryEnqueue(context.WithoutCancel(ctx), j)
+	if err == nil || isPermanent(err) {
 		return err
 	}
 	l.failed.Add(1)
-	l.log.WarnContext(ctx, "a turn waits in the process, as the queue did not take it", "key", j.Key, "error", err)
+	l.log.WarnContext(ctx, "the queue did not accept a turn, which waits in the process", "key", j.Key, "error", err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.waiting) >= maxWaiting {
@@ -24,39 +25,40 @@ func (l *Learner) take(ctx context.Context, j Job) error {
 	return nil
 }
 
-func (l *Learner) enqueue(ctx context.Context, j Job) error {
+func (l *Learner) tryEnqueue(ctx context.Context, j Job) error {
 	ctx, cancel := context.WithTimeout(ctx, enqueueTimeout)
 	defer cancel()
 	return l.options.Queue.Enqueue(ctx, j)
 }
 
-// flushes is how many turns a round gives up to hand over, so that none keeps the others waiting.
-const flushes = 3
+// maxFlushFailures is how many jobs may fail in one flush, so that a queue that does not
+// answer delays the caller for a few timeouts only.
+const maxFlushFailures = 3
 
-// flush gives the queue what waits in the process. What the queue will never take is dropped, and what it does
-// not take now goes behind the others.
+// flush gives the waiting jobs to the queue. A job that the queue will never accept is
+// dropped. A job that fails goes to the end, so that it does not block the others.
 func (l *Learner) flush(ctx context.Context) {
 	failed := 0
 	for range l.backlog() {
 		j, ok := l.first()
-		if !ok || failed == flushes || ctx.Err() != nil {
+		if !ok || failed == maxFlushFailures || ctx.Err() != nil {
 			return
 		}
-		err := l.enqueue(ctx, j)
+		err := l.tryEnqueue(ctx, j)
 		l.mu.Lock()
 		if len(l.waiting) > 0 && l.waiting[0].Key == j.Key && l.waiting[0].Scope == j.Scope {
 			l.waiting = l.waiting[1:]
-			if err != nil && !hopeless(err) {
+			if err != nil && !isPermanent(err) {
 				l.waiting = append(l.waiting, j)
 			}
 		}
 		l.mu.Unlock()
 		switch {
 		case err == nil:
-		case hopeless(err):
+		case isPermanent(err):
 			l.failed.Add(1)
 			l.parked.Add(1)
-			l.log.ErrorContext(ctx, "a turn was given up, as the queue does not take it", "key", j.Key, "error", err)
+			l.log.ErrorContext(ctx, "a turn is dropped, as the queue rejects it", "key", j.Key, "error", err)
 		default:
 			failed++
 			l.log.WarnContext(ctx, "a turn still waits in the process", "key", j.Key, "error", err)
@@ -64,12 +66,12 @@ func (l *Learner) flush(ctx context.Context) {
 	}
 }
 
-// hopeless reports whether a queue will never take what it did not take for this.
-func hopeless(err error) bool {
+// isPermanent reports whether a queue will fail again with an error for the same job.
+func isPermanent(err error) bool {
 	return errors.Is(err, memory.ErrInvalid) || errors.Is(err, memory.ErrDenied)
 }
 
-// first returns the turn that waits in the process for longest.
+// first returns the first waiting job.
 func (l *Learner) first() (Job, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,6 +81,7 @@ func (l *Learner) first() (Job, bool) {
 	return l.waiting[0], true
 }
 
+// backlog returns how many jobs wait in the process.
 func (l *Learner) backlog() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,29 +1,32 @@
-// Package learn finds out what a turn of a conversation says that is worth knowing
-// later, and stores it, without holding the turn up.
+// Package extract learns facts about a user from the turns of a conversation, in the
+// background.
 //
 //	learner, err := extract.New(m, extract.Options{
 //		Extractor: extract.NewExtractor(model, extract.ExtractorOptions{}),
+//		Verifier:  extract.NewVerifier(model),
 //		Decider:   extract.NewDecider(model),
 //	})
 //	...
-//	go learner.Work(ctx)                 // until ctx ends
+//	go learner.Work(ctx)                   // until ctx ends
 //	...
 //	learner.Learn(ctx, extract.Turn{...})  // returns at once
 //	...
-//	err = learner.Drain(ctx)             // on shutdown
+//	err = learner.Drain(ctx)               // on shutdown
 //
-// What to know about it:
+// Rules to know:
 //
-//   - A turn is a job in a [Queue]. With a durable one, such as those of sqlitememory and
-//     pgmemory, what [Learner.Learn] took is learned even if the process is killed. Each
-//     turn is learned once, by its key, however often it is given and tried.
-//   - Nothing that goes wrong here reaches who gave the turn: it is counted, logged and
-//     tried again. A job that always fails is parked after [Options.Attempts].
-//   - Only what a user said becomes a fact. An extractor has to say which of the user's
-//     words a fact comes from, and a [Claim] is checked against them: a fact that says more is stored as
-//     the user put it, or dropped, counted and logged. What a tool or a document said, and the
-//     assistant repeated, is not learned.
-//   - What is known already is found out without a model: the same words, or nearly the
-//     same vector. A model is asked only where something related is known. What a new fact
-//     contradicts is closed and not deleted.
+//   - A turn is a job in a [Queue]. With a durable queue, such as those of sqlitememory and
+//     pgmemory, a turn that [Learner.Learn] accepted is learned even if the process is
+//     killed. A turn is learned once, by its key.
+//   - A failure reaches no caller. It is counted and logged, and the turn is tried again. A
+//     turn that always fails is parked after [Options.Attempts].
+//   - Each fact has a quote: a verbatim span of the user's own words in that turn, which
+//     [Evidence] returns. A proposal without one is dropped and counted. Words of tools,
+//     documents and the assistant are no evidence.
+//   - A quote proves that the user wrote these words, and not that they support the fact. So
+//     a fact has [Lowest] trust, which recall leaves out, unless [Options.Verifier] supports
+//     it. [TrustOf] has all the rules.
+//   - A fact that is known already is not stored again. A decider is asked only if related
+//     facts are known. A fact that a new fact contradicts is closed, and not deleted. A fact
+//     of Lowest trust closes only facts of Lowest trust.
 package extract

@@ -15,29 +15,31 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// Options configures [New]. Its zero value works but for the Extractor.
+// Options configures [New]. Only Extractor is required.
 type Options struct {
-	// Extractor finds what is worth knowing. It has to be set.
+	// Extractor finds facts in a turn. It is required.
 	Extractor Extractor
-	// Decider says what a new fact means for related ones. Nil adds it.
+	// Verifier checks facts against the user's words. Facts that it refuses are not stored.
+	// If it is nil, every fact is stored with [Lowest] trust.
+	Verifier Verifier
+	// Decider says how a new fact relates to known facts. If it is nil, new facts are added.
 	Decider Decider
-	// Queue keeps the turns that wait. Nil stands for one in the process.
+	// Queue keeps turns until they are learned. Nil means a queue in the process.
 	Queue Queue
-	// Workers is how many turns are learned at once. Zero stands for 2.
+	// Workers is how many turns are learned at the same time. Zero means 2.
 	Workers int
-	// Attempts is how often a turn is tried before it is parked. Zero stands for 5. One that ends the process
-	// each time is parked when it was begun four times as often, and 20 times at least.
+	// Attempts is how often a turn is tried before it is parked. Zero means 5. A turn that
+	// crashes the process each time is parked after four times as many claims, at least 20.
 	Attempts int
-	// Delay is how long the second attempt waits at most; each later one twice as
-	// long, up to an hour. Zero stands for 2 s.
+	// Delay is the longest delay before the second attempt. It doubles for each later one,
+	// up to an hour. Zero means 2 s.
 	Delay time.Duration
-	// Timeout is how long one attempt may take. Zero stands for a minute.
+	// Timeout limits one attempt. Zero means a minute.
 	Timeout time.Duration
-	// Poll is how often the queue is looked at where nothing was given here. Zero stands
-	// for 5 s.
+	// Poll is how often Work looks for turns of other processes. Zero means 5 s.
 	Poll time.Duration
-	// Logger is told of what went wrong, and of each fact that was dropped, but not what it
-	// says. Nil means silence.
+	// Logger receives failures, and the reason for each dropped fact without its words. Nil
+	// means no log.
 	Logger *slog.Logger
 }
 
@@ -49,36 +51,36 @@ const (
 	defaultPoll     = 5 * time.Second
 	maxDelay        = time.Hour
 	maxWaiting      = 10_000
-	// claimSpare is how much longer a job is claimed than an attempt takes, so that what became of it
-	// can be noted.
+	// claimSpare is how much longer a claim is than an attempt, so that there is time to
+	// store the result.
 	claimSpare     = 10 * time.Second
 	enqueueTimeout = time.Second
 )
 
-// ErrFull says that too many turns wait in the process for a queue that does not answer.
-var ErrFull = errors.New("too many turns wait")
+// ErrFull means that the queue does not answer, and too many turns wait in the process.
+var ErrFull = errors.New("too many turns wait in the process: check the queue's database")
 
-// A Learner learns turns. It is safe for use by any number of goroutines.
+// A Learner learns turns. It is safe for concurrent use.
 type Learner struct {
 	memory  *memory.Memory
 	options Options
 	log     *slog.Logger
 
-	wake      chan struct{}
-	turnstile turnstile
+	wake   chan struct{}
+	scopes scopeLocks
 
-	learned, failed, parked, facts, quoted atomic.Int64
+	learned, failed, parked, facts atomic.Int64
 
 	mu      sync.Mutex
-	waiting []Job // those that the queue has not taken yet
+	waiting []Job // jobs that the queue did not accept yet
 	dropped map[Reason]int64
 }
 
-// New returns a learner that stores in a memory. It starts nothing: [Learner.Work] does
-// the work.
+// New returns a learner that stores facts in a memory. It starts no goroutine: call
+// [Learner.Work] or [Learner.Drain].
 func New(m *memory.Memory, o Options) (*Learner, error) {
 	if m == nil || o.Extractor == nil {
-		return nil, fmt.Errorf("extract: new: no memory or no extractor: %w", memory.ErrInvalid)
+		return nil, fmt.Errorf("extract: new: the memory or Options.Extractor is nil: %w", memory.ErrInvalid)
 	}
 	if o.Queue == nil {
 		o.Queue = NewInProcess()
@@ -95,10 +97,10 @@ func New(m *memory.Memory, o Options) (*Learner, error) {
 	return &Learner{memory: m, options: o, log: log, wake: make(chan struct{}, 1), dropped: map[Reason]int64{}}, nil
 }
 
-// Learn takes a turn to be learned, and returns once the queue has it, or after a second
-// if the queue does not answer: the turn then waits in the process until it does. It
-// returns an error only for a turn that can not be taken: [memory.ErrInvalid],
-// [memory.ErrDenied], or [ErrFull] when 10,000 wait already.
+// Learn enqueues a turn and returns. If the queue does not answer within a second, the turn
+// waits in the process until it does. Learn returns an error only for a turn that cannot be
+// accepted: [memory.ErrInvalid], [memory.ErrDenied], or [ErrFull] if 10,000 turns wait
+// already.
 func (l *Learner) Learn(ctx context.Context, t Turn) error {
 	err := t.check()
 	var j Job
@@ -106,91 +108,85 @@ func (l *Learner) Learn(ctx context.Context, t Turn) error {
 		j, err = t.job()
 	}
 	if err == nil {
-		err = l.take(ctx, j)
+		err = l.enqueue(ctx, j)
 	}
 	if err != nil {
 		return fmt.Errorf("extract: turn %.60q: %w", t.Key, err)
 	}
-	l.nudge()
-	return nil
-}
-
-func (l *Learner) nudge() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
 	}
+	return nil
 }
 
-// do tries a job once.
+// do tries a job once and tells the queue the result.
 func (l *Learner) do(ctx context.Context, j Job) {
 	n, err := l.attempt(ctx, j)
-	done := context.WithoutCancel(ctx) // what was done is noted also when the program ends
+	done := context.WithoutCancel(ctx) // a shutdown must not lose the result
 	done, cancel := context.WithTimeout(done, defaultTimeout)
 	defer cancel()
 	if err == nil {
 		l.learned.Add(1)
 		l.facts.Add(int64(n))
 		if err := l.options.Queue.Finish(done, j); err != nil {
-			l.log.WarnContext(ctx, "a turn that was learned could not be ended, and will be tried again to no effect", "key", j.Key, "error", err)
+			l.log.WarnContext(ctx, "a learned turn could not be finished in the queue, and will be tried again without effect", "key", j.Key, "error", err)
 		}
 		return
 	}
-	after := l.after(ctx, j, err)
+	after := l.retryAfter(ctx, j, err)
 	l.failed.Add(1)
 	if after < 0 {
 		l.parked.Add(1)
 	}
 	l.log.WarnContext(ctx, "a turn was not learned", "key", j.Key, "attempt", j.Attempts, "parked", after < 0, "error", err)
 	if err := l.options.Queue.Retry(done, j, after, err.Error()); err != nil {
-		l.log.WarnContext(ctx, "a turn could not be given back, and comes when its claim is over", "key", j.Key, "error", err)
+		l.log.WarnContext(ctx, "a turn could not be returned to the queue, and is tried again when its claim ends", "key", j.Key, "error", err)
 	}
 }
 
-// after is how long a job waits for its next attempt, negative for ever.
-func (l *Learner) after(ctx context.Context, j Job, err error) time.Duration {
-	if ctx.Err() != nil { // the program ends: that is not the job's fault
+// retryAfter returns the delay before the next attempt of a job. Negative means no more
+// attempts.
+func (l *Learner) retryAfter(ctx context.Context, j Job, err error) time.Duration {
+	if ctx.Err() != nil { // a shutdown is not the job's fault
 		return 0
 	}
-	tried := j.Attempts >= l.options.Attempts && !errors.Is(err, memory.ErrBusy) // which is no fault of the job either
-	if tried || errors.Is(err, errPoison) {
+	exhausted := j.Attempts >= l.options.Attempts && !errors.Is(err, memory.ErrBusy) // load is not the job's fault
+	if exhausted || errors.Is(err, errPermanent) {
 		return -1
 	}
 	longest := min(l.options.Delay<<min(j.Attempts-1, 20), maxDelay)
 	return longest/2 + rand.N(longest/2+1)
 }
 
-// note counts and logs what became of the proposals of a turn that was learned, without what they say.
-func (l *Learner) note(ctx context.Context, t *Turn, s sifted) {
-	l.quoted.Add(s.quoted)
-	for _, reason := range s.dropped {
+// count counts and logs dropped proposals. The log must not repeat the user's words.
+func (l *Learner) count(ctx context.Context, t *Turn, rejected []*Rejection) {
+	for _, r := range rejected {
 		l.mu.Lock()
-		l.dropped[reason]++
+		l.dropped[r.Reason]++
 		l.mu.Unlock()
-		l.log.InfoContext(ctx, "a fact was not learned", "reason", string(reason), "thread", t.Conversation, "scope", t.Scope.String())
+		l.log.InfoContext(ctx, "a fact was not stored", "reason", string(r.Reason), "doubt", r.Doubt, "thread", t.Conversation, "scope", t.Scope.String())
 	}
 }
 
-// Stats says what a learner has done since it was made.
+// Stats counts what a learner did since it was created.
 type Stats struct {
-	// Learned are turns, and Facts what they brought: changes of what is known.
+	// Learned counts turns, and Facts the changes of memory that they caused.
 	Learned, Facts int64
-	// Failed are attempts that failed, and Parked the turns that were given up.
+	// Failed counts failed attempts, and Parked the turns that were given up.
 	Failed, Parked int64
-	// Waiting are turns that the queue has not taken yet.
+	// Waiting is how many turns wait in the process for the queue.
 	Waiting int
-	// Dropped are facts that an extractor proposed and the user's words do not bear out, by the
-	// reason, and Quoted those that were stored in the user's words for that.
+	// Dropped counts proposals of learned turns that were not stored, by reason.
 	Dropped map[Reason]int64
-	Quoted  int64
 }
 
-// Stats returns what the learner has done.
+// Stats returns the counts. The caller owns the map.
 func (l *Learner) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return Stats{
-		Learned: l.learned.Load(), Facts: l.facts.Load(), Failed: l.failed.Load(), Parked: l.parked.Load(), Waiting: len(l.waiting),
-		Dropped: maps.Clone(l.dropped), Quoted: l.quoted.Load(),
+		Learned: l.learned.Load(), Facts: l.facts.Load(), Failed: l.failed.Load(), Parked: l.parked.Load(),
+		Waiting: len(l.waiting), Dropped: maps.Clone(l.dropped),
 	}
 }

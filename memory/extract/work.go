@@ -6,77 +6,78 @@ import (
 	"time"
 )
 
-// Work learns turns as they come, also those that other processes put into the queue,
-// until the context ends, and returns its error. It returns when all that it began has
-// ended, but for an extractor or decider that does not end with its context: after two seconds it is left
-// behind. Any number of processes may do so.
+// Work learns turns from the queue, also those that other processes enqueued, until the
+// context ends, and returns its error. It waits for its workers, except for an extractor,
+// verifier or decider that does not return: after two seconds it is abandoned. Several
+// goroutines and processes may work on one queue.
 func (l *Learner) Work(ctx context.Context) error {
-	c := newCrew(l.options.Workers)
-	defer c.busy.Wait()
+	w := newWorkers(l.options.Workers)
+	defer w.busy.Wait()
 	for ctx.Err() == nil {
-		more, err := l.round(ctx, c)
-		if err != nil && ctx.Err() == nil { // else that is no failure of the queue
+		more, err := l.dispatch(ctx, w)
+		if err != nil && ctx.Err() == nil {
 			l.log.WarnContext(ctx, "the queue does not answer", "error", err)
 		}
-		l.rest(ctx, c, l.options.Poll, more)
+		l.wait(ctx, w, l.options.Poll, more)
 	}
 	return ctx.Err()
 }
 
-// Drain learns what is in the queue, also what was tried before and waits, until nothing is
-// left but parked jobs, or the context ends, whose error it returns then. What is left stays
-// in a durable queue. Like Work it leaves behind what does not end.
+// Drain learns all turns in the queue, including those that wait for another attempt. It
+// returns nil once only parked turns are left. If the context ends first, it returns the
+// context's error, and the rest stays in the queue. Like Work it abandons calls that do not
+// return.
 func (l *Learner) Drain(ctx context.Context) error {
-	c := newCrew(l.options.Workers)
-	defer c.busy.Wait()
+	w := newWorkers(l.options.Workers)
+	defer w.busy.Wait()
 	for {
-		more, err := l.round(ctx, c)
-		if err == nil && !more && c.rests() {
+		more, err := l.dispatch(ctx, w)
+		if err == nil && !more && w.allIdle() {
 			var n Counts
 			if n, err = l.options.Queue.Count(ctx); err == nil && n.Pending == 0 && l.backlog() == 0 {
 				return nil
 			}
 		}
-		l.rest(ctx, c, min(l.options.Delay, time.Second)/4, more)
+		l.wait(ctx, w, min(l.options.Delay, time.Second)/4, more)
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("extract: drain: %w", err)
 		}
 	}
 }
 
-// rest waits until there may be something to do: for no longer than so long, unless more is due and all
-// workers have work.
-func (l *Learner) rest(ctx context.Context, c *crew, wait time.Duration, more bool) {
+// wait returns when there may be work, and at the latest after the given time. If more jobs
+// are due and all workers are busy, it waits for an idle worker only.
+func (l *Learner) wait(ctx context.Context, w *workers, longest time.Duration, more bool) {
 	if more {
 		select {
 		case <-ctx.Done():
-		case <-c.idle:
+		case <-w.idle:
 		}
 		return
 	}
-	timer := time.NewTimer(wait)
+	timer := time.NewTimer(longest)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-l.wake:
-	case <-c.idle:
+	case <-w.idle:
 	case <-timer.C:
 	}
 }
 
-// round sets those who are free to work on what is due, and reports whether more may be.
-func (l *Learner) round(ctx context.Context, c *crew) (more bool, err error) {
+// dispatch claims a job for each idle worker. It reports whether more jobs may be due.
+func (l *Learner) dispatch(ctx context.Context, w *workers) (more bool, err error) {
 	l.flush(ctx)
-	free := len(c.free)
+	free := len(w.free)
 	if free == 0 {
 		return true, nil
 	}
-	jobs, err := l.options.Queue.Claim(ctx, free, l.options.Timeout+patience+claimSpare)
+	jobs, err := l.options.Queue.Claim(ctx, free, l.options.Timeout+grace+claimSpare)
 	if err != nil {
 		return false, err
 	}
 	for _, j := range jobs {
-		c.set(func() { l.do(ctx, j) })
+		w.run(func() { l.do(ctx, j) })
 	}
 	return len(jobs) == free, nil
 }

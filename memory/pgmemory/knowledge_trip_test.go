@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/kv"
-	"github.com/weft-go/weft/memory/extract"
 )
 
 // Options configures [Export] and [Import]. Its zero value works.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/kv"
-	"github.com/weft-go/weft/memory/extract"
 )
 
 // A line is one line of an export. The first one has the format, the last one the counts. The
@@ -105,7 +105,7 @@ func (l *messageLine) row() conversation.Row {
 type turnLine struct {
 	Key      string          `json:"key"`
 	Scope    memory.Scope    `json:"scope"`
-	State    extract.State     `json:"state"`
+	State    extract.State   `json:"state"`
 	Cause    string          `json:"cause,omitempty"`
 	Said     time.Time       `json:"said,omitzero"`
 	Attempts int             `json:"attempts,omitempty"`

@@ -6,9 +6,9 @@ import (
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/kv"
-	"github.com/weft-go/weft/memory/extract"
 )
 
 // Stores are the parts of a memory. A part that is nil is left out. All stores of this module

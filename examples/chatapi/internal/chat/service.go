@@ -19,8 +19,8 @@ import (
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/conversation"
-	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/profile"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
@@ -44,7 +44,9 @@ type Options struct {
 	Embedder memory.Embedder
 	// Extractor, if not nil, finds what is worth knowing in a turn, after it.
 	Extractor extract.Extractor
-	Decider   extract.Decider
+	// Verifier checks the facts. Without it the agent does not see them.
+	Verifier extract.Verifier
+	Decider  extract.Decider
 	// Learning is how long one attempt of that may take. Zero stands for a minute.
 	Learning time.Duration
 	Logger   *slog.Logger
@@ -90,7 +92,7 @@ func New(s *store.Stores, o Options) (*Service, error) {
 		}
 	}
 	if parts.Facts != nil && o.Extractor != nil {
-		made.learner, err = extract.New(parts.Facts, extract.Options{Extractor: o.Extractor, Decider: o.Decider, Queue: s.Turns, Timeout: o.Learning, Logger: made.log})
+		made.learner, err = extract.New(parts.Facts, extract.Options{Extractor: o.Extractor, Verifier: o.Verifier, Decider: o.Decider, Queue: s.Turns, Timeout: o.Learning, Logger: made.log})
 		if err != nil {
 			return nil, err
 		}

@@ -186,7 +186,7 @@ func (p *Platform) prompt(ctx context.Context, c Config, s memory.Scope) string 
 	if len(facts) == 0 {
 		return c.Prompt
 	}
-	return c.Prompt + "\n\n" + agentmemory.Told(facts)
+	return c.Prompt + "\n\n" + agentmemory.FormatFacts(facts)
 }
 
 // keep keeps the document of a conversation. The thread is stored already: what fails here is logged.

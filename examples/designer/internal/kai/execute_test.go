@@ -99,7 +99,7 @@ func TestExecuteOrder(t *testing.T) {
 				var err error
 				p.Facts, err = memory.New(facts{store, s}, memory.Options{})
 				check(t, err)
-				p.Learner, err = extract.New(p.Facts, extract.Options{Queue: queue{turns, s}, Extractor: extract.ExtractorFunc(func(ctx context.Context, turn extract.Turn) ([]extract.Proposal, error) {
+				p.Learner, err = extract.New(p.Facts, extract.Options{Queue: queue{turns, s}, Verifier: offline.Verifier, Extractor: extract.ExtractorFunc(func(ctx context.Context, turn extract.Turn) ([]extract.Proposal, error) {
 					s.note("extract")
 					return offline.Extractor(ctx, turn)
 				})})
@@ -279,7 +279,7 @@ func TestLearnedAfterTheTurn(t *testing.T) {
 				var err error
 				p.Facts, err = memory.New(store, memory.Options{})
 				check(t, err)
-				p.Learner, err = extract.New(p.Facts, extract.Options{Queue: turns, Extractor: extract.ExtractorFunc(func(ctx context.Context, turn extract.Turn) ([]extract.Proposal, error) {
+				p.Learner, err = extract.New(p.Facts, extract.Options{Queue: turns, Verifier: offline.Verifier, Extractor: extract.ExtractorFunc(func(ctx context.Context, turn extract.Turn) ([]extract.Proposal, error) {
 					close(begun)
 					<-goOn
 					return offline.Extractor(ctx, turn)

@@ -94,7 +94,7 @@ func (p place) platform(t *testing.T, model llm.Model, changes ...func(*kai.Part
 	check(t, err)
 	parts.Facts, err = memory.New(store, memory.Options{})
 	check(t, err)
-	parts.Learner, err = extract.New(parts.Facts, extract.Options{Extractor: offline.Extractor, Queue: queue})
+	parts.Learner, err = extract.New(parts.Facts, extract.Options{Extractor: offline.Extractor, Verifier: offline.Verifier, Queue: queue})
 	check(t, err)
 	parts.Model = func(kai.Config) (llm.Model, error) { return model, nil }
 	for _, change := range changes {

@@ -13,32 +13,31 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// State says what a queue knows of a turn.
+// State is the state of a turn in a queue.
 type State string
 
 // The states.
 const (
-	Waiting State = "waiting" // also one that is claimed
-	Stuck   State = "parked"  // see [Parking]
-	Done    State = "done"    // its key is kept, so that it is not learned again
+	Waiting State = "waiting" // it waits or is claimed
+	Stuck   State = "parked"  // it was given up, see [Parking]
+	Done    State = "done"    // it was learned; its key is kept, so that it is not learned again
 )
 
-// Saved is all that a queue keeps of one turn. One that is done has no payload.
+// Saved is everything that a queue stores about a turn. A turn that is done has no payload.
 type Saved struct {
 	Job
 	State State
-	// Cause is why a parked turn was given up.
+	// Cause is the last error of a parked turn.
 	Cause string
 }
 
-// A Dumper is a [Queue] whose contents can be copied to another queue.
+// A Dumper is a [Queue] whose turns can be copied to another queue.
 type Dumper interface {
-	// Dump yields the turns of the scopes that forgetting s would forget, or of all scopes if
-	// s is nil: scope by scope in the order of [memory.CompareScopes], the turns of each by
-	// their keys.
+	// Dump yields the turns of all scopes that Forget(s) covers, or of all scopes if s is nil.
+	// They are ordered by scope, as [memory.CompareScopes] does, and then by key.
 	Dump(ctx context.Context, s *memory.Scope) iter.Seq2[Saved, error]
-	// Restore keeps turns, all or none, and returns how many. Those that wait are due at once.
-	// A turn whose key the scope has stays as it is.
+	// Restore stores turns, all or none, and returns how many are new. Waiting turns are due
+	// at once. A turn whose key exists in the scope is not changed.
 	Restore(ctx context.Context, list []Saved) (int, error)
 }
 
@@ -57,13 +56,13 @@ func (q *InProcess) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[Saved, 
 	}
 }
 
-// saved returns the turns of the scopes that s covers, in order.
+// saved returns the turns of the scopes that s covers, in the order of Dump.
 func (q *InProcess) saved(s *memory.Scope) []Saved {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	there := map[name]*entry{}
+	open := map[jobName]*entry{}
 	for _, e := range q.jobs {
-		there[name{e.job.Scope, e.job.Key}] = e
+		open[jobName{e.job.Scope, e.job.Key}] = e
 	}
 	var list []Saved
 	for at := range q.known {
@@ -71,7 +70,7 @@ func (q *InProcess) saved(s *memory.Scope) []Saved {
 			continue
 		}
 		one := Saved{Job: Job{Key: at.key, Scope: at.scope}, State: Done}
-		if e := there[at]; e != nil {
+		if e := open[at]; e != nil {
 			one.Job, one.Cause, one.State = e.job, e.cause, Waiting
 			one.Claim = ""
 			if e.parked {
@@ -95,7 +94,7 @@ func (q *InProcess) Restore(ctx context.Context, list []Saved) (int, error) {
 	defer q.mu.Unlock()
 	n := 0
 	for _, one := range list {
-		at := name{one.Scope, one.Key}
+		at := jobName{one.Scope, one.Key}
 		if q.known[at] {
 			continue
 		}
@@ -109,8 +108,8 @@ func (q *InProcess) Restore(ctx context.Context, list []Saved) (int, error) {
 	return n, nil
 }
 
-// Complete checks a turn that was read from a file. It returns [memory.ErrInvalid] for one
-// that cannot be stored.
+// Complete normalizes a turn that was read from a file. It returns [memory.ErrInvalid] if
+// the turn cannot be stored.
 func (s *Saved) Complete() error {
 	if err := s.Scope.Validate(); err != nil {
 		return err
