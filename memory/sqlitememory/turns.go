@@ -12,9 +12,8 @@ import (
 	"github.com/weft-go/weft/memory/extract"
 )
 
-// Turns is a [extract.Queue], and a [extract.Parking]: turns that wait to be learned outlive the
-// process. It is safe for use by any number of goroutines. A turn that was said before its user was
-// forgotten is not kept.
+// Turns is a durable queue of turns to learn. It is safe for concurrent use, also by several
+// processes. It ignores turns that are older than the last call of Forget for their user.
 type Turns struct{ db *DB }
 
 var _ interface {
@@ -22,14 +21,14 @@ var _ interface {
 	extract.Parking
 } = (*Turns)(nil)
 
-// Turns is where the database keeps turns that wait to be learned.
+// Turns returns the database's queue of turns.
 func (d *DB) Turns() *Turns { return &Turns{d} }
 
 const (
 	waiting = "waiting"
 	parked  = "parked"
 	done    = "done"
-	// keepTurns is how long it is known that a turn was learned.
+	// keepTurns is how long the keys of finished turns are kept.
 	keepTurns = keepJobs
 
 	enqueueQuery = `INSERT INTO mem_turn (scope, name, state, due, said, payload) VALUES (?, ?, '` + waiting + `', ?, ?, ?)
@@ -40,7 +39,7 @@ const (
 	dueQuery    = selectTurn + ` WHERE t.state = '` + waiting + `' AND t.due <= ? ORDER BY t.due, t.key LIMIT ?`
 	parkedQuery = selectTurn + ` WHERE t.state = '` + parked + `' ORDER BY t.due, t.key LIMIT ?`
 	claimQuery  = `UPDATE mem_turn SET due = ?, attempts = attempts + 1, claim = ? WHERE key = ?`
-	// The claims of a turn are different, so one that is over changes nothing.
+	// Each claim has its own id, so a claim that has ended matches no row.
 	finishQuery = `UPDATE mem_turn SET state = '` + done + `', due = ?, claim = '', cause = '', payload = '' WHERE scope = ? AND name = ? AND claim = ?`
 	retryQuery  = `UPDATE mem_turn SET state = ?, due = ?, claim = '', cause = ? WHERE scope = ? AND name = ? AND claim = ?`
 	reviveQuery = `UPDATE mem_turn SET state = '` + waiting + `', due = ?, attempts = 0, cause = '' WHERE scope = ? AND name = ? AND state = '` + parked + `'`
@@ -75,7 +74,7 @@ func (t *Turns) Enqueue(ctx context.Context, j extract.Job) error {
 func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]extract.Job, error) {
 	var jobs []extract.Job
 	waits := false
-	err := t.db.sql.Read(ctx, func(q *sqlitedb.Session) (err error) { // who only looks keeps nobody from writing
+	err := t.db.sql.Read(ctx, func(q *sqlitedb.Session) (err error) { // an idle worker should not lock out writers
 		waits, err = q.One(dueQuery, []any{time.Now().UnixMicro(), 1}, ignored(10)...)
 		return err
 	})
@@ -99,6 +98,7 @@ func ignored(n int) []any {
 	return dest
 }
 
+// claim claims up to n due jobs.
 func claim(w *sqlitedb.Session, n int, lease time.Duration) ([]extract.Job, error) {
 	now := time.Now().UnixMicro()
 	list, keys, err := turns(w, dueQuery, now, n)
@@ -117,7 +117,7 @@ func claim(w *sqlitedb.Session, n int, lease time.Duration) ([]extract.Job, erro
 	return jobs, nil
 }
 
-// turns returns those of a query, and their keys.
+// turns returns the turns of a query, and their primary keys.
 func turns(q *sqlitedb.Session, query string, args ...any) (list []extract.Parked, keys []int64, err error) {
 	err = q.Each(query, args, func(scan func(...any) error) (bool, error) {
 		var p extract.Parked
@@ -152,7 +152,7 @@ func (t *Turns) Retry(ctx context.Context, j extract.Job, after time.Duration, c
 	})
 }
 
-// settle ends a claim.
+// settle ends a claim. It returns [memory.ErrConflict] if the claim has ended already.
 func (t *Turns) settle(ctx context.Context, what string, j extract.Job, change func(w *sqlitedb.Session, scope int64) (int64, error)) error {
 	err := t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		s, err := factCorpus.findScope(w, j.Scope)
@@ -164,7 +164,7 @@ func (t *Turns) settle(ctx context.Context, what string, j extract.Job, change f
 			n, err = change(w, s.key)
 		}
 		if err == nil && n == 0 {
-			err = fmt.Errorf("job %.60q: its claim is over: %w", j.Key, memory.ErrConflict)
+			err = fmt.Errorf("job %.60q in the scope %s: the claim has ended: %w", j.Key, j.Scope, memory.ErrConflict)
 		}
 		return err
 	})
