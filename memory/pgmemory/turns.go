@@ -14,9 +14,10 @@ import (
 	"github.com/weft-go/weft/memory/extract"
 )
 
-// Turns is a durable queue of turns to learn. It is safe for concurrent use, also by several
-// processes. Inside a transaction it enqueues with it: a turn can be claimed after the commit.
-// It ignores turns that are older than the last call of Forget for their user.
+// Turns is a durable queue of turns to learn, for any number of processes. It is as safe for
+// concurrent use as its [DB]. With a DB that [New] made of a transaction, a turn can be claimed
+// after the commit. The queue ignores turns that are older than the last call of Forget for
+// their user.
 type Turns struct{ db *DB }
 
 var _ interface {
