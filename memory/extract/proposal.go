@@ -81,8 +81,9 @@ func (t Turn) Fact(p Proposal) (memory.Fact, error) {
 	metadata, err := q.metadata()
 	f := memory.Fact{
 		Kind: p.Kind, Content: p.Content, Metadata: metadata, Conversation: t.Conversation, Turn: t.Number,
-		Trust: Lowest, Importance: p.Importance, ExpiresAt: p.ExpiresAt, ValidFrom: t.At,
+		Importance: p.Importance, ExpiresAt: p.ExpiresAt, ValidFrom: t.At,
 	}
+	f.Trust = TrustOf(f, Provenance{})
 	if err == nil {
 		err = f.Validate()
 	}
