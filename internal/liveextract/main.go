@@ -103,9 +103,9 @@ func measure(ctx context.Context, model llm.Model, turns []turn, out io.Writer) 
 		}
 	}
 	for _, name := range order {
-		groups[name].print(out, name)
+		groups[name].write(out, name)
 	}
-	total.print(out, "all")
+	total.write(out, "all")
 	if failed > 0 {
 		printLine(out, "liveextract: %d turns failed", failed)
 		return 1
@@ -144,7 +144,7 @@ func (t *tally) add(right, wrong extract.Verdict) {
 	}
 }
 
-func (t *tally) print(out io.Writer, name string) {
+func (t *tally) write(out io.Writer, name string) {
 	printLine(out, "%-10s  %2d turns  right facts refused: %2d  wrong facts supported: %2d", name, t.turns, t.refusedRight, t.supportedWrong)
 }
 
