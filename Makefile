@@ -137,6 +137,10 @@ recall: ## measure what memory finds, among texts of Debian (downloads 38 MB onc
 live: ## ask the model that OPENAI_BASE_URL (or a provider's key) names, and report what it gets wrong
 	$(GO) run ./internal/live
 
+.PHONY: live-memory
+live-memory: ## ask the same model to verify 120 facts in six languages, and count its errors (fails without a model)
+	$(GO) run ./internal/liveextract
+
 .PHONY: fuzz
 fuzz: ## fuzz for FUZZTIME, divided over all fuzz targets
 	$(GO) run ./internal/fuzzrun -time=$(FUZZTIME) ./...

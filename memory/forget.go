@@ -7,7 +7,7 @@ import (
 )
 
 // A Forgetter keeps something about somebody: [Memory], conversation.History,
-// kv.Values, knowledge.Base, learn.InProcess.
+// kv.Values, knowledge.Base, extract.InProcess.
 type Forgetter interface {
 	// Forget removes all that there is of a scope, and returns how much that was. Parts
 	// that are empty mean all, but for the tenant.

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/examples/internal/page"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 // One session is asked several times, left, listed, loaded, gone on with and deleted.
@@ -186,7 +186,7 @@ func TestLearningFails(t *testing.T) {
 	eachStore(t, func(t *testing.T, c store.Config) {
 		o := rules()
 		tried := make(chan struct{}, 100)
-		o.Extractor = learn.ExtractorFunc(func(context.Context, learn.Turn) ([]learn.Proposal, error) {
+		o.Extractor = extract.ExtractorFunc(func(context.Context, extract.Turn) ([]extract.Proposal, error) {
 			tried <- struct{}{}
 			panicked := errors.New("the model is away")
 			return nil, panicked
@@ -213,13 +213,13 @@ func TestLearningFails(t *testing.T) {
 }
 
 // brokenQueue takes nothing.
-type brokenQueue struct{ learn.Queue }
+type brokenQueue struct{ extract.Queue }
 
-func (brokenQueue) Enqueue(context.Context, learn.Job) error {
+func (brokenQueue) Enqueue(context.Context, extract.Job) error {
 	return errors.New("the queue is away")
 }
 
-func (brokenQueue) Count(context.Context) (learn.Counts, error) { return learn.Counts{}, nil }
+func (brokenQueue) Count(context.Context) (extract.Counts, error) { return extract.Counts{}, nil }
 
 // Documents are taken in by the command and found by everybody; a second run changes nothing.
 func TestIngest(t *testing.T) {

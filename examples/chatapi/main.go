@@ -29,7 +29,7 @@ import (
 	"github.com/weft-go/weft/examples/internal/web"
 	"github.com/weft-go/weft/llm/langchainllm/providers"
 	_ "github.com/weft-go/weft/llm/langchainllm/providers/all" // opens every provider
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 // config is what flags and the environment say.
@@ -126,9 +126,9 @@ func open(ctx context.Context, c config) (chat.Options, string, error) {
 	}
 	o.Model = model
 	if _, rules := model.(offline.Model); rules {
-		o.Extractor, o.Learning = learn.ExtractorFunc(offline.Extract), 5*time.Second
+		o.Extractor, o.Verifier, o.Learning = extract.ExtractorFunc(offline.Extract), offline.Verifier, 5*time.Second
 	} else {
-		o.Extractor, o.Decider = learn.NewExtractor(model, learn.ExtractorOptions{}), learn.NewDecider(model)
+		o.Extractor, o.Verifier, o.Decider = extract.NewExtractor(model, extract.ExtractorOptions{}), extract.NewVerifier(model), extract.NewDecider(model)
 	}
 	if !c.learn {
 		o.Extractor = nil

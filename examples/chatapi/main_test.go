@@ -23,7 +23,7 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/internal/supatest"
 	"github.com/weft-go/weft/llm"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 // asProgram makes the test binary be the program: how a test runs it in a process of its own.
@@ -74,7 +74,7 @@ func eachStore(t *testing.T, test func(t *testing.T, c store.Config)) {
 
 // rules are the offline model, and what it learns by.
 func rules() chat.Options {
-	return chat.Options{Model: offline.Model{}, Extractor: learn.ExtractorFunc(offline.Extract)}
+	return chat.Options{Model: offline.Model{}, Extractor: extract.ExtractorFunc(offline.Extract), Verifier: offline.Verifier}
 }
 
 // app is the program, running, and a client of it that holds each answer against openapi.json.

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm/providers"
 	_ "github.com/weft-go/weft/llm/langchainllm/providers/all" // opens every provider
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 // models selects the model of an agent: the one that LLM_MODEL names, else the one that the agent's
@@ -64,9 +64,12 @@ func embedder(ctx context.Context) (memory.Embedder, error) {
 }
 
 // learning says how a turn is learned: by the agent's model, or by rules where that is the offline one.
-func learning(model llm.Model, queue learn.Queue) learn.Options {
+func learning(model llm.Model, queue extract.Queue) extract.Options {
 	if _, ok := model.(offline.Model); ok {
-		return learn.Options{Extractor: offline.Extractor, Queue: queue}
+		return extract.Options{Extractor: offline.Extractor, Verifier: offline.Verifier, Queue: queue}
 	}
-	return learn.Options{Extractor: learn.NewExtractor(model, learn.ExtractorOptions{}), Decider: learn.NewDecider(model), Queue: queue}
+	return extract.Options{
+		Extractor: extract.NewExtractor(model, extract.ExtractorOptions{}), Verifier: extract.NewVerifier(model),
+		Decider: extract.NewDecider(model), Queue: queue,
+	}
 }

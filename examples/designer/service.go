@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/examples/designer/internal/places"
 	"github.com/weft-go/weft/examples/internal/command"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 // service is a platform with its stores.
@@ -48,7 +48,7 @@ func assemble(ctx context.Context, p kai.Parts, st *places.Stores) (*kai.Platfor
 	}
 	how := learning(model, st.Turns)
 	how.Logger = p.Logger
-	if p.Learner, err = learn.New(p.Facts, how); err != nil {
+	if p.Learner, err = extract.New(p.Facts, how); err != nil {
 		return nil, err
 	}
 	platform, err := kai.New(p)

@@ -72,12 +72,13 @@ var layers = map[string][]string{
 	"cmd/...": {"checkpoint", "checkpoint/..."},
 
 	// Other internal packages import no packages of this module, unless they are listed here.
-	"internal/...":      nil,
-	"internal/pgdb":     {"internal/migration"},
-	"internal/sqlitedb": {"internal/migration"},
-	"internal/supatest": {"internal/pgtest"},
-	"internal/interop":  {"llm"},
-	"internal/live":     {"graph", "graph/agent", "llm", "llm/langchainllm/...", "tools"},
+	"internal/...":         nil,
+	"internal/pgdb":        {"internal/migration"},
+	"internal/sqlitedb":    {"internal/migration"},
+	"internal/supatest":    {"internal/pgtest"},
+	"internal/interop":     {"llm"},
+	"internal/live":        {"graph", "graph/agent", "llm", "llm/langchainllm/...", "tools"},
+	"internal/liveextract": {"llm", "llm/langchainllm/...", "memory/extract"},
 }
 
 type pkg struct {

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -33,9 +33,9 @@ func TestAgentTurnsSurviveAnOutageOfTheMemory(t *testing.T) {
 	t.Cleanup(db.Close)
 	facts, err := memory.New(db.Facts(), memory.Options{})
 	require.NoError(t, err)
-	learner, err := learn.New(facts, learn.Options{Queue: db.Turns(), Poll: 100 * time.Millisecond, Timeout: 5 * time.Second, Extractor: learn.ExtractorFunc(
-		func(_ context.Context, turn learn.Turn) ([]learn.Proposal, error) {
-			return []learn.Proposal{{Kind: memory.Plain, Content: turn.User, Evidence: turn.User}}, nil
+	learner, err := extract.New(facts, extract.Options{Queue: db.Turns(), Poll: 100 * time.Millisecond, Timeout: 5 * time.Second, Extractor: extract.ExtractorFunc(
+		func(_ context.Context, turn extract.Turn) ([]extract.Proposal, error) {
+			return []extract.Proposal{{Kind: memory.Plain, Content: turn.User, Evidence: turn.User}}, nil
 		})})
 	require.NoError(t, err)
 	kit, err := agentmemory.New(agentmemory.Options{Facts: facts, Learner: learner})
@@ -95,7 +95,7 @@ func TestAgentTurnsSurviveAnOutageOfTheMemory(t *testing.T) {
 		waited = max(waited, longest[n])
 	}
 	known := map[string]int{}
-	for f, err := range facts.List(t.Context(), memory.Query{Scope: ann, Limit: -1}) {
+	for f, err := range facts.List(t.Context(), memory.Query{Scope: ann, Untrusted: true, Limit: -1}) {
 		assert.NoError(t, err, "list")
 		known[f.Content]++
 	}

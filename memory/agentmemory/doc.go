@@ -1,5 +1,5 @@
-// Package agentmemory gives an agent its memory: what is known is put into the prompt,
-// what a turn says is learned after it, and tools let the model store and look up.
+// Package agentmemory adds memory to an agent: known facts are put into the prompt, each turn
+// is learned after it, and tools let the model store and look up facts.
 //
 //	kit, err := agentmemory.New(agentmemory.Options{Facts: m, Learner: learner})
 //	if err != nil {
@@ -14,19 +14,20 @@
 //	ctx = agentmemory.For(ctx, memory.Scope{User: "ann"})
 //	snap, err := bot.Thread("7").Invoke(ctx, agent.Messages.Put(llm.User("hello")))
 //
-// What to know about it:
+// Rules to know:
 //
-//   - Whose memory it is comes from the run, by [For] or [Options.Scope], and never from the
-//     model: no tool has an argument for it.
-//   - Each part is there if its option is set. Without any, the agent runs as it would
-//     without this package.
-//   - A memory that fails fails no turn: the agent goes on without what it knows, which is
-//     logged, and a tool tells the model what went wrong. What was said while the learner's queue
-//     was away waits in the thread.
-//   - What is remembered reaches the model as data, quoted and marked as such. What a
-//     document or a tool said never becomes a fact about a user: to store one, the model has
-//     to show the user's own words of this turn for all that it says, see [learn.Claim]; if a tool
-//     answered before, it is kept apart or a person is asked, see [Options.Confirm].
-//   - The messages of the user are taken to be the user's: a kit is not for an agent whose
-//     tasks another model writes.
+//   - The scope comes from the run, by [For] or [Options.Scope], and never from the model: no
+//     tool has an argument for it.
+//   - Each field of [Options] adds one part. With no field set, the agent runs as without this
+//     package.
+//   - A failure of memory fails no turn. The agent continues without what it knows, the
+//     failure is logged, and a tool returns the error to the model. Turns that the learner's
+//     queue does not accept wait in the thread.
+//   - Facts reach the model as quoted data. Facts of [extract.Lowest] trust do not reach it,
+//     unless [Options.Unverified] is set.
+//   - The tool store_memory requires a verbatim quote of the user's words in this turn. The
+//     words of tools, documents and other agents are no evidence. Set [Options.Verifier] to
+//     check that the quote supports the fact.
+//   - All user messages are taken for the user's own words, except relayed ones. Do not use a
+//     kit for an agent whose tasks another model writes as user messages.
 package agentmemory

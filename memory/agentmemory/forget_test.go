@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
@@ -14,7 +17,7 @@ import (
 	"github.com/weft-go/weft/memory/kv"
 )
 
-// everything is all that can be kept of somebody.
+// everything has all kinds of memory.
 type everything struct {
 	facts   *memory.Memory
 	history *conversation.History
@@ -46,28 +49,29 @@ func (e everything) all() []memory.Forgetter {
 func TestForgetAll(t *testing.T) {
 	t.Parallel()
 	e, err := newEverything()
-	wantNoErr(t, err)
+	require.NoError(t, err)
 	for _, s := range []memory.Scope{{Tenant: "acme", User: "ann"}, {Tenant: "acme", User: "ann", Workspace: "w", Agent: "a"}, {Tenant: "acme", User: "bob"}, {User: "ann"}} {
-		wantNoErr(t, e.fill(t.Context(), s))
+		require.NoError(t, e.fill(t.Context(), s))
 	}
 	ann := memory.Scope{Tenant: "acme", User: "ann"}
-	if n, err := memory.ForgetAll(t.Context(), ann, append([]memory.Forgetter{failing{}}, e.all()...)...); n != 8 || !errors.Is(err, errDown) {
-		t.Errorf("forgot %d, %v; want 8 in spite of what fails", n, err)
+	tests := []struct {
+		name   string
+		scope  memory.Scope
+		places []memory.Forgetter
+		want   int
+		err    error
+	}{
+		{"one place fails", ann, append([]memory.Forgetter{failing{}}, e.all()...), 8, errDown},
+		{"forgotten already", ann, e.all(), 0, nil},
+		{"the rest of the tenant", memory.Scope{Tenant: "acme"}, e.all(), 4, nil},
+		{"no scope", memory.Scope{}, e.all(), 0, memory.ErrInvalid},
+		{"nil", memory.Scope{User: "ann"}, []memory.Forgetter{e.facts, nil}, 0, memory.ErrInvalid},
+		{"no tenant", memory.Scope{User: "ann"}, e.all(), 4, nil},
 	}
-	if n, err := memory.ForgetAll(t.Context(), ann, e.all()...); n != 0 || err != nil {
-		t.Errorf("forgot %d more, %v", n, err)
-	}
-	if n, err := memory.ForgetAll(t.Context(), memory.Scope{Tenant: "acme"}, e.all()...); n != 4 || err != nil {
-		t.Errorf("forgot %d of the others, %v", n, err)
-	}
-	if n, err := memory.ForgetAll(t.Context(), memory.Scope{}, e.all()...); n != 0 || !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("forgot %d of nobody, %v", n, err)
-	}
-	if n, err := memory.ForgetAll(t.Context(), memory.Scope{User: "ann"}, e.facts, nil); n != 0 || !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("forgot %d with nil, %v", n, err)
-	}
-	if n, err := memory.ForgetAll(t.Context(), memory.Scope{User: "ann"}, e.all()...); n != 4 || err != nil {
-		t.Errorf("forgot %d without a tenant, %v", n, err)
+	for _, test := range tests { // in this order
+		n, err := memory.ForgetAll(t.Context(), test.scope, test.places...)
+		assert.Equal(t, test.want, n, test.name)
+		assert.ErrorIs(t, err, test.err, test.name)
 	}
 }
 
@@ -75,7 +79,7 @@ type failing struct{}
 
 func (failing) Forget(context.Context, memory.Scope) (int, error) { return 0, errDown }
 
-// Somebody wants to be forgotten: wherever something may be kept, it is removed.
+// To forget a user, remove the data from every place that may have some.
 func Example_forget() {
 	ctx := context.Background()
 	e, err := newEverything()

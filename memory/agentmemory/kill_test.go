@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/graph/agent"
@@ -16,15 +18,15 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/sqlitememory"
 	"github.com/weft-go/weft/tools"
 )
 
-// asChild is set to a folder in the process that is killed.
+// asChild is the environment variable with the folder of the process that is killed.
 const asChild = "WEFT_MEMORY_CHILD"
 
-// child has one turn, says that it was committed, and learns nothing.
+// child runs one turn, prints that it was committed, and learns nothing.
 func child(folder string) {
 	if err := turn(context.Background(), folder); err != nil {
 		fmt.Println(err)
@@ -47,7 +49,7 @@ func turn(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	learner, err := learn.New(facts, learn.Options{Extractor: said, Queue: db.Turns()})
+	learner, err := extract.New(facts, extract.Options{Extractor: said, Verifier: verdict(true), Queue: db.Turns()})
 	if err != nil {
 		return err
 	}
@@ -69,47 +71,32 @@ func turn(ctx context.Context, folder string) error {
 	return err
 }
 
-var said = learn.ExtractorFunc(func(_ context.Context, t learn.Turn) ([]learn.Proposal, error) {
-	return []learn.Proposal{{Kind: memory.Preference, Content: "She said: " + t.User, Evidence: t.User}}, nil
+var said = extract.ExtractorFunc(func(_ context.Context, t extract.Turn) ([]extract.Proposal, error) {
+	return []extract.Proposal{{Kind: memory.Preference, Content: "She said: " + t.User, Evidence: t.User}}, nil
 })
 
-// A process that is killed between the commit of a turn and learning it has lost nothing, and
-// what it said is learned once, however many look after it.
+// A turn whose process is killed after the commit is learned by the next process, once.
 func TestKilledBeforeItLearned(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), asChild+"="+folder)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if killed := cmd.Process.Kill(); err != nil || line != "committed\n" || killed != nil {
-		t.Fatal(line, err, killed)
-	}
+	require.NoError(t, cmd.Process.Kill())
+	require.NoError(t, err)
+	require.Equal(t, "committed\n", line)
 	_ = cmd.Wait() // it was killed
 	for range 2 {
 		db, err := sqlitememory.Open(t.Context(), filepath.Join(folder, "memory.db"), sqlitememory.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		facts := newFacts(t, db.Facts())
-		learner, err := learn.New(facts, learn.Options{Extractor: said, Queue: db.Turns()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := learner.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if got := known(t, facts, ann); !slices.Equal(got, []string{"She said: I only drink tea"}) {
-			t.Errorf("known is %q", got)
-		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		learner, err := extract.New(facts, extract.Options{Extractor: said, Verifier: verdict(true), Queue: db.Turns()})
+		require.NoError(t, err)
+		require.NoError(t, learner.Drain(t.Context()))
+		assert.Equal(t, []string{"She said: I only drink tea"}, known(t, facts, ann))
+		require.NoError(t, db.Close())
 	}
 }

@@ -14,41 +14,46 @@ import (
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/learn"
 	"github.com/weft-go/weft/memory/profile"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
 )
 
-// Options configures [New]. Its zero value does nothing.
+// Options configures [New]. The zero value adds nothing to an agent.
 type Options struct {
-	// Facts are what is known: recalled into the prompt, and by the tools
-	// store_memory and recall_memory.
+	// Facts are recalled into the prompt, and used by the tools store_memory and
+	// recall_memory.
 	Facts *memory.Memory
-	// Learner learns each turn after it.
-	Learner *learn.Learner
-	// Knowledge is what the tool search_knowledge_base looks in.
+	// Learner learns each turn after its answer.
+	Learner *extract.Learner
+	// Knowledge is searched by the tool search_knowledge_base.
 	Knowledge *knowledge.Base
-	// Search says what that tool finds: its Query without the scope, its limits. A MaxTokens
-	// of zero stands for 2,000 here.
+	// Search limits that tool: its Query without the scope, and its limits. A MaxTokens of
+	// zero means 2,000.
 	Search knowledge.Question
-	// Profiles are what the tool get_user_context tells of the user.
+	// Profiles are read by the tool get_user_context.
 	Profiles *profile.Profiles
-	// Scope says whose memory a run has. Nil stands for what [For] said. No scope, which
-	// is an error that wraps [tools.ErrUnbound], means no memory in this run.
+	// Scope returns the scope of a run. Nil means the scope that [For] set. An error that
+	// wraps [tools.ErrUnbound] means that this run has no memory.
 	Scope func(ctx context.Context) (memory.Scope, error)
-	// Recall says what is recalled into the prompt: its Query without the scope, its limits.
-	// A Limit of zero stands for 8 here, and MaxTokens of zero for 1,000.
+	// Recall limits the facts that are recalled: its Query without the scope, and its limits.
+	// A Limit of zero means 8, and a MaxTokens of zero means 1,000.
 	Recall memory.Recall
-	// Shared says that a scope without a user is meant: what is stored there is known to all who have
-	// it. Unless it is set, a run in such a scope fails with [learn.ErrNoUser].
+	// Unverified adds facts of [extract.Lowest] trust to the prompt and to the results of
+	// recall_memory. They are marked as unverified. Without it the model does not see them.
+	Unverified bool
+	// Shared permits scopes without a user, whose facts everybody with the scope knows.
+	// Without it, a run in such a scope fails with [extract.ErrNoUser].
 	Shared bool
-	// Stated says that what store_memory stores counts as [memory.Stated], and not as
-	// [memory.Inferred].
-	Stated bool
-	// Confirm is asked before store_memory stores a fact in a turn in which something else than the
-	// user spoke before: a tool answered, or the user gave a file. It may wait on an interrupt:
+	// Verifier checks the facts of store_memory. It may take up to 30 s. A fact that it
+	// refuses is not stored. If it is nil, a verbatim quote of the user is all that a fact
+	// needs, and the model may misread the quote.
+	Verifier extract.Verifier
+	// Confirm is asked before store_memory stores a fact in a turn in which the model also
+	// read words that are not the user's: a tool answered, or the user gave a file. It may
+	// wait for an interrupt:
 	//
 	//	var Keep = graph.NewInterrupt[string, bool]("keep_fact")
 	//
@@ -56,26 +61,25 @@ type Options struct {
 	//		return Keep.WaitKey(ctx, f.Content, f.Content)
 	//	}
 	//
-	// Nil stands for storing it as [memory.Untrusted], which recall leaves out: the user has to say it
-	// once more.
+	// Without Confirm and Verifier, such a fact is stored with [extract.Lowest] trust, until
+	// the user repeats it.
 	Confirm func(ctx context.Context, f memory.Fact) (bool, error)
-	// Patience is how long a turn waits for what is recalled into its prompt, or for a tool; then it
-	// goes on without. What does not return even then is waited for no more in its scope, until it
-	// does. Zero stands for 2 s.
+	// Patience limits how long a turn waits for recalled facts or for a tool; then it
+	// continues without. While a call of a scope has not returned after that, the scope has
+	// no other calls. Zero means 2 s.
 	Patience time.Duration
-	// NoPrompt leaves the prompt alone: the model has to use the tool.
+	// NoPrompt leaves the prompt unchanged: the model must use recall_memory.
 	NoPrompt bool
 	// Messages is the channel of the conversation. Nil means [agent.Messages].
 	Messages *state.KeyedChannel[llm.Message]
-	// Logger is told when a memory failed. Nil means silence.
+	// Logger receives failures of memory. Nil means no log.
 	Logger *slog.Logger
 }
 
-// tools reports whether a model has tools for what is set.
+// tools reports whether the kit has tools.
 func (o *Options) tools() bool { return o.Facts != nil || o.Knowledge != nil || o.Profiles != nil }
 
-// A Kit is what gives an agent its memory. It is safe for use by any number of
-// goroutines.
+// A Kit adds memory to agents. It is safe for concurrent use.
 type Kit struct {
 	options Options
 	log     *slog.Logger
@@ -96,14 +100,18 @@ func New(o Options) (*Kit, error) {
 		return nil, fmt.Errorf("agentmemory: new: recall: %w", err)
 	}
 	if o.Recall.Query.Scope != (memory.Scope{}) || o.Recall.Text != "" {
-		return nil, fmt.Errorf("agentmemory: new: the scope and the text to recall by come from the run: %w", memory.ErrInvalid)
+		return nil, fmt.Errorf("agentmemory: new: recall: the scope and the text come from the run, leave them empty: %w", memory.ErrInvalid)
 	}
 	if o.Search.Query.Scope != (memory.Scope{}) || o.Search.Text != "" {
-		return nil, fmt.Errorf("agentmemory: new: the scope and the text to search for come from the run: %w", memory.ErrInvalid)
+		return nil, fmt.Errorf("agentmemory: new: search: the scope and the text come from the run, leave them empty: %w", memory.ErrInvalid)
 	}
 	if o.Recall.Query.AnyUser || o.Search.Query.AnyUser {
-		return nil, fmt.Errorf("agentmemory: new: an agent does not recall what all users said: %w", memory.ErrInvalid)
+		return nil, fmt.Errorf("agentmemory: new: AnyUser would show an agent the facts of all users: %w", memory.ErrInvalid)
 	}
+	if o.Recall.Query.Untrusted {
+		return nil, fmt.Errorf("agentmemory: new: recall: set Options.Unverified to recall unverified facts: %w", memory.ErrInvalid)
+	}
+	o.Recall.Query.Untrusted = o.Unverified
 	o.Patience = cmp.Or(max(o.Patience, 0), defaultPatience)
 	o.Recall.Query.Limit = cmp.Or(o.Recall.Query.Limit, defaultRecalled)
 	o.Recall.MaxTokens = cmp.Or(o.Recall.MaxTokens, defaultTokens)
@@ -118,10 +126,11 @@ func New(o Options) (*Kit, error) {
 	return k, nil
 }
 
-// For returns a context for runs that have the memory of a scope. It has to have a user, see
-// [Options.Shared].
+// For returns a context for runs with the memory of a scope. The scope must have a user, unless
+// [Options.Shared] is set.
 func For(ctx context.Context, s memory.Scope) context.Context { return tools.WithBound(ctx, s) }
 
+// scope returns the scope of a run.
 func (k *Kit) scope(ctx context.Context) (s memory.Scope, err error) {
 	if k.options.Scope != nil {
 		s, err = k.options.Scope(ctx)
@@ -136,25 +145,26 @@ func (k *Kit) scope(ctx context.Context) (s memory.Scope, err error) {
 	return s, err
 }
 
-// check refuses a scope of nobody, unless that is meant.
+// check returns an error for a scope without a user, unless the options permit it.
 func (k *Kit) check(s memory.Scope) error {
 	if s.User == "" && !k.options.Shared {
-		return fmt.Errorf("agentmemory: scope %s: %w", s, learn.ErrNoUser)
+		return fmt.Errorf("agentmemory: scope %s: %w", s, extract.ErrNoUser)
 	}
 	return nil
 }
 
 var (
-	// said is what the user said in this turn, and read whether something else spoke since, for a tool that
-	// has to know.
+	// said has the user's words in this turn, turn the number of the turn, and read whether
+	// the model also read other words, for store_memory.
 	said = state.Ephemeral[string]("memory_said")
+	turn = state.Ephemeral[int64]("memory_turn")
 	read = state.Ephemeral[bool]("memory_read")
-	// unlearned are turns of the thread that no queue had when their step was stored.
-	unlearned = state.Last[[]learn.Turn]("memory_unlearned")
+	// unlearned has turns of the thread that no queue had accepted when the step was stored.
+	unlearned = state.Last[[]extract.Turn]("memory_unlearned")
 )
 
-// Extend returns an agent's options with the memory added: what they do already is done
-// first.
+// Extend returns an agent's options with the memory added. Functions that the options have
+// already are called first.
 func (k *Kit) Extend(o agent.Options) agent.Options {
 	prepare, review, pass := o.Prepare, o.Review, o.Pass
 	o.Messages = cmp.Or(o.Messages, k.options.Messages)
@@ -183,30 +193,32 @@ func (k *Kit) Extend(o agent.Options) agent.Options {
 	return o
 }
 
-// Channels are those that [Kit.Review], [Kit.Pass] and [Kit.Bind] need: a graph that is not made by
-// [Kit.Extend] has them among its own.
+// Channels returns the channels that [Kit.Review], [Kit.Pass] and [Kit.Bind] need. Add them to
+// a graph that [Kit.Extend] does not configure.
 func (k *Kit) Channels() (list []state.Handle) {
 	if k.options.Learner != nil {
 		list = append(list, unlearned)
 	}
 	if k.options.tools() {
-		list = append(list, said, read)
+		list = append(list, said, turn, read)
 	}
 	return list
 }
 
-// Pass is an [agent.Options].Pass, for agents that are not made by [Kit.Extend]: what the
-// tools have to know of the conversation.
+// Pass is an [agent.Options].Pass for agents that [Kit.Extend] does not configure. It returns
+// what the tools need from the conversation.
 func (k *Kit) Pass(s state.View) state.Update {
-	text, _ := k.last(s, llm.Message.Relayed)
-	return state.Update{said.Put(tail(text)), read.Put(k.others(s))}
+	text, number := k.last(s, llm.Message.Relayed)
+	return state.Update{said.Put(text), turn.Put(number), read.Put(k.mixed(s))}
 }
 
-// Bind gives the tools what they need of the run, for agents that are not made by [Kit.Extend].
-// Their node sees what [Kit.Pass] returned, or all the state.
+// Bind returns what the tools need from the run, for agents that [Kit.Extend] does not
+// configure. The node of the tools must see the update of [Kit.Pass], or the whole state.
 func (k *Kit) Bind() []tools.Binding {
 	list := []tools.Binding{
-		tools.Bind(func(_ context.Context, s state.View) (heard, error) { return heard{said.Get(s), read.Get(s)}, nil }),
+		tools.Bind(func(_ context.Context, s state.View) (heard, error) {
+			return heard{said.Get(s), turn.Get(s), read.Get(s)}, nil
+		}),
 	}
 	if k.options.Scope != nil {
 		list = append(list, tools.Bind(func(ctx context.Context, _ state.View) (memory.Scope, error) { return k.options.Scope(ctx) }))
@@ -214,7 +226,7 @@ func (k *Kit) Bind() []tools.Binding {
 	return list
 }
 
-// after returns a review that takes a turn to be learned, behind another.
+// after returns a review that calls another one first, and then learns the turn.
 func (k *Kit) after(review func(context.Context, state.View, *llm.Message) (state.Update, error)) func(context.Context, state.View, *llm.Message) (state.Update, error) {
 	return func(ctx context.Context, s state.View, reply *llm.Message) (u state.Update, err error) {
 		if review != nil {
@@ -227,29 +239,16 @@ func (k *Kit) after(review func(context.Context, state.View, *llm.Message) (stat
 	}
 }
 
-// heard is what a tool has to know of the turn.
+// heard is what store_memory needs from the conversation.
 type heard struct {
-	said string // by the user
-	read bool   // something else spoke as well
+	said  string // the user's words in the turn
+	turn  int64
+	mixed bool // the model also read words that are not the user's
 }
 
-const maxWords = 64 << 10
-
-// tail returns the end of a text, from where something begins.
-func tail(text string) string {
-	if len(text) <= maxWords {
-		return text
-	}
-	text = text[len(text)-maxWords:]
-	if at := strings.IndexAny(text, "\n.!?"); at >= 0 {
-		text = text[at+1:]
-	}
-	return strings.ToValidUTF8(text, "")
-}
-
-// others reports whether something else than the user's words came into the turn: the answer of a tool or of
+// mixed reports whether the turn has words that are not the user's: the answer of a tool or of
 // another agent, or a file that the user gave.
-func (k *Kit) others(s state.View) (read bool) {
+func (k *Kit) mixed(s state.View) (read bool) {
 	for _, m := range k.options.Messages.All(s) {
 		switch m.Role {
 		case llm.RoleUser:
@@ -263,8 +262,8 @@ func (k *Kit) others(s state.View) (read bool) {
 	return read
 }
 
-// last returns what the user said since the last answer, without what is not the user's, and how many answers there
-// were.
+// last returns the user's words since the last answer, without the messages that a filter
+// excludes, and the number of answers before.
 func (k *Kit) last(s state.View, without func(llm.Message) bool) (text string, turn int64) {
 	var parts []string
 	for _, m := range k.options.Messages.All(s) {
@@ -279,15 +278,14 @@ func (k *Kit) last(s state.View, without func(llm.Message) bool) (text string, t
 	return strings.TrimSpace(strings.Join(parts, "\n")), turn
 }
 
-// Prepare puts what is known into a request, and takes the tools of a memory out of it
-// where the run has none: it is an [agent.Options].Prepare, for agents
-// that are not made by [Kit.Extend].
+// Prepare is an [agent.Options].Prepare for agents that [Kit.Extend] does not configure. It
+// adds facts to the system prompt. In a run without memory it removes the tools of memory.
 func (k *Kit) Prepare(ctx context.Context, s state.View, r *llm.Request) error {
 	if !k.options.tools() && k.options.Learner == nil {
 		return nil
 	}
 	scope, err := k.scope(ctx)
-	if errors.Is(err, tools.ErrUnbound) { // a run without a memory has no tools for it
+	if errors.Is(err, tools.ErrUnbound) { // the run has no memory
 		r.Tools = slices.DeleteFunc(slices.Clone(r.Tools), func(t llm.ToolSpec) bool { return slices.Contains(toolNames, t.Name) })
 		return nil
 	}
@@ -309,13 +307,13 @@ func (k *Kit) Prepare(ctx context.Context, s state.View, r *llm.Request) error {
 		return nil
 	}
 	if len(found) > 0 {
-		tell(r, Told(found))
+		addToSystem(r, FormatFacts(found))
 	}
 	return nil
 }
 
-// tell adds a text to the system prompt, or makes one of it.
-func tell(r *llm.Request, text string) {
+// addToSystem adds a text to the system prompt, or creates one.
+func addToSystem(r *llm.Request, text string) {
 	messages := slices.Clone(r.Messages)
 	if len(messages) > 0 && messages[0].Role == llm.RoleSystem {
 		first := messages[0]
@@ -327,10 +325,10 @@ func tell(r *llm.Request, text string) {
 	r.Messages = messages
 }
 
-// Review takes a turn to be learned once it has its answer: it is an [agent.Options].Review,
-// for agents that are not made by [Kit.Extend], and whose graph has [Kit.Channels]. A durable queue has the turn
-// before the step is stored, by a key that is the same if the step runs again. What no queue has yet is in the update,
-// and stored with the step.
+// Review is an [agent.Options].Review for agents that [Kit.Extend] does not configure, and whose
+// graph has [Kit.Channels]. It gives a turn with its answer to the learner before the step is
+// stored, with a key that is the same if the step runs again. Turns that the queue does not
+// accept are in the update, and are stored with the step.
 func (k *Kit) Review(ctx context.Context, s state.View, reply *llm.Message) (state.Update, error) {
 	if k.options.Learner == nil || len(reply.ToolCalls) > 0 {
 		return nil, nil
@@ -342,18 +340,18 @@ func (k *Kit) Review(ctx context.Context, s state.View, reply *llm.Message) (sta
 		}
 		return nil, err
 	}
-	turn := learn.Turn{Key: graph.IdempotencyKey(ctx), Scope: scope, Shared: k.options.Shared, Assistant: reply.Text(), At: time.Now().UTC()}
-	turn.User, turn.Number = k.last(s, llm.Message.Relayed)
+	t := extract.Turn{Key: graph.IdempotencyKey(ctx), Scope: scope, Shared: k.options.Shared, Assistant: reply.Text(), At: time.Now().UTC()}
+	t.User, t.Number = k.last(s, llm.Message.Relayed)
 	if where, ok := graph.FromContext(ctx); ok {
-		turn.Conversation = where.Thread
+		t.Conversation = where.Thread
 	}
 	before := unlearned.Get(s)
 	waiting := before
-	if k.options.Learner.Stats().Waiting == 0 { // the queue answers, as far as is known
+	if k.options.Learner.Stats().Waiting == 0 { // the queue seems to answer
 		waiting = k.learn(ctx, before...)
 	}
-	if turn.User != "" && turn.Key != "" {
-		waiting = append(slices.Clip(waiting), k.learn(ctx, turn)...)
+	if t.User != "" && t.Key != "" {
+		waiting = append(slices.Clip(waiting), k.learn(ctx, t)...)
 	}
 	if len(waiting) == 0 && len(before) == 0 {
 		return nil, nil
@@ -362,14 +360,14 @@ func (k *Kit) Review(ctx context.Context, s state.View, reply *llm.Message) (sta
 	return state.Update{unlearned.Put(waiting)}, nil
 }
 
-// learn gives turns to the learner, and returns those that may be in no queue yet.
-func (k *Kit) learn(ctx context.Context, turns ...learn.Turn) []learn.Turn {
+// learn gives turns to the learner, and returns the turns that the queue may not have yet.
+func (k *Kit) learn(ctx context.Context, turns ...extract.Turn) []extract.Turn {
 	for i, t := range turns {
 		if err := k.options.Learner.Learn(ctx, t); err != nil {
 			k.log.WarnContext(ctx, "a turn will not be learned", "thread", t.Conversation, "error", err)
 			continue
 		}
-		if k.options.Learner.Stats().Waiting > 0 { // and so would the rest
+		if k.options.Learner.Stats().Waiting > 0 { // the queue does not answer
 			return turns[i:]
 		}
 	}

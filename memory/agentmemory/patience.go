@@ -10,13 +10,13 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// errStuck says that something before has not returned, though it was told to.
+// errStuck means that an earlier call did not return after its timeout.
 var errStuck = errors.New("an earlier call has not returned yet")
 
-// errEnded says that a call neither returned nor panicked, as after runtime.Goexit.
+// errEnded means that a call ended its goroutine without a return or a panic, by runtime.Goexit.
 var errEnded = errors.New("agentmemory: the call ended its goroutine")
 
-// stuck counts the calls of each scope that were told to return and did not.
+// stuck counts, for each scope, the calls that did not return after their timeout.
 type stuck struct {
 	mu    sync.Mutex
 	calls map[memory.Scope]int
@@ -39,9 +39,9 @@ func (s *stuck) any(scope memory.Scope) bool {
 	return s.calls[scope] > 0
 }
 
-// patient calls what may panic, and what may not return when its context ends, as embedders of
-// others do. It waits as long as the kit is patient. What has not returned then goes on by itself, once
-// for each turn that runs in the scope: until it returns, the scope has no other.
+// patient calls a function that may panic, or may ignore the end of its context, as embedders
+// can. It waits for Options.Patience. A call that does not return in time continues in its
+// goroutine, and until it returns all other calls in the scope fail with errStuck.
 func patient[T any](ctx context.Context, k *Kit, scope memory.Scope, call func(context.Context) (T, error)) (result T, err error) {
 	if err := k.check(scope); err != nil {
 		return result, err

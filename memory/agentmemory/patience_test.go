@@ -3,35 +3,36 @@ package agentmemory_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
-// An embedding is an embedder that does as it likes.
+// An embedding is an embedder that calls a function.
 type embedding func() [][]float32
 
 func (e embedding) Embed(context.Context, []string) ([][]float32, error) { return e(), nil }
 func (embedding) Model() string                                          { return "odd" }
 func (embedding) Dimension() int                                         { return 1 }
 
-// odd returns a bot whose embedder does something, that looks and stores before it answers.
+// odd returns a bot that recalls and stores before it answers, with an embedder that calls do.
 func odd(t *testing.T, log *slog.Logger, do func()) func(ctx context.Context, thread string) string {
 	t.Helper()
 	m, err := memory.New(inMemory(), memory.Options{Embedder: embedding(func() [][]float32 { do(); return [][]float32{{1}} })})
-	wantNoErr(t, err)
+	require.NoError(t, err)
 	replies := []llmtest.Reply{
 		llmtest.Call(agentmemory.RecallTool, `{"query":"tea"}`),
 		llmtest.Call(agentmemory.StoreTool, `{"content":"Likes tea","evidence":"I like tea"}`),
@@ -45,27 +46,25 @@ func odd(t *testing.T, log *slog.Logger, do func()) func(ctx context.Context, th
 	}
 }
 
-// A turn does not fail for an embedder that panics.
+// An embedder that panics fails no turn.
 func TestEmbedderPanics(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	turn := odd(t, slog.New(slog.NewTextHandler(&log, nil)), func() { panic("ouch") })
-	if got := turn(agentmemory.For(t.Context(), ann), "1"); got != "Noted." || !strings.Contains(log.String(), "ouch") {
-		t.Errorf("got %q, logged %s", got, log.String())
-	}
+	assert.Equal(t, "Noted.", turn(agentmemory.For(t.Context(), ann), "1"))
+	assert.Contains(t, log.String(), "ouch")
 }
 
-// One that ends its goroutine has failed, and not returned nothing.
+// An embedder that ends its goroutine has failed.
 func TestEmbedderExits(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	turn := odd(t, slog.New(slog.NewTextHandler(&log, nil)), runtime.Goexit)
-	if got := turn(agentmemory.For(t.Context(), ann), "1"); got != "Noted." || !strings.Contains(log.String(), "ended its goroutine") {
-		t.Errorf("got %q, logged %s", got, log.String())
-	}
+	assert.Equal(t, "Noted.", turn(agentmemory.For(t.Context(), ann), "1"))
+	assert.Contains(t, log.String(), "ended its goroutine")
 }
 
-// A turn does not wait for an embedder that ignores its context, and waits for it once. Later it is asked again.
+// A turn waits once for an embedder that ignores its context. Later turns use it again.
 func TestEmbedderHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -73,41 +72,36 @@ func TestEmbedderHangs(t *testing.T) {
 		pause.Store(int64(time.Minute))
 		turn := odd(t, nil, func() { calls.Add(1); time.Sleep(time.Duration(pause.Load())) })
 		began := time.Now()
-		if got := turn(agentmemory.For(t.Context(), ann), "1"); got != "Noted." || time.Since(began) != 2*time.Second || calls.Load() != 1 {
-			t.Errorf("got %q after %v and %d calls", got, time.Since(began), calls.Load())
-		}
+		assert.Equal(t, "Noted.", turn(agentmemory.For(t.Context(), ann), "1"))
+		assert.Equal(t, 2*time.Second, time.Since(began))
+		assert.EqualValues(t, 1, calls.Load(), "calls of the embedder")
 		time.Sleep(time.Minute)
 		pause.Store(0)
-		if got := turn(agentmemory.For(t.Context(), ann), "2"); got != "Noted." || calls.Load() < 4 {
-			t.Errorf("got %q after %d calls", got, calls.Load())
-		}
+		assert.Equal(t, "Noted.", turn(agentmemory.For(t.Context(), ann), "2"))
+		assert.GreaterOrEqual(t, calls.Load(), int64(4), "calls of the embedder")
 	})
 }
 
-// A run in the scope of nobody fails, unless that is meant.
+// A run in a scope without a user fails, unless Options.Shared is set.
 func TestNobody(t *testing.T) {
 	t.Parallel()
 	nobody := memory.Scope{Tenant: "acme"}
 	m := newFacts(t, inMemory())
-	learner, err := learn.New(m, learn.Options{Extractor: said})
-	wantNoErr(t, err)
+	learner, err := extract.New(m, extract.Options{Extractor: said, Verifier: verdict(true)})
+	require.NoError(t, err)
 	for name, o := range map[string]agentmemory.Options{
 		"facts": {Facts: m}, "learner": {Learner: learner},
 		"by the options": {Facts: m, Scope: func(context.Context) (memory.Scope, error) { return nobody, nil }},
 	} {
 		bot := newBot(t, newKit(t, o), llmtest.NewScript(llmtest.Say("Hello.")), agent.Options{})
 		_, err := bot.Thread("1").Invoke(agentmemory.For(t.Context(), nobody), agent.Messages.Put(llm.User("hello")))
-		if !errors.Is(err, learn.ErrNoUser) || !errors.Is(err, memory.ErrInvalid) {
-			t.Errorf("%s: got %v", name, err)
-		}
+		assert.ErrorIs(t, err, extract.ErrNoUser, name)
+		assert.ErrorIs(t, err, memory.ErrInvalid, name)
 	}
 	model := llmtest.NewScript(llmtest.Call(agentmemory.StoreTool, `{"content":"The office is in Oslo","evidence":"the office is in Oslo"}`), llmtest.Say("Noted."))
 	bot := newBot(t, newKit(t, agentmemory.Options{Facts: m, Learner: learner, Shared: true}), model, agent.Options{})
-	if got := say(agentmemory.For(t.Context(), nobody), t, bot, "2", "the office is in Oslo"); got != "Noted." {
-		t.Errorf("got %q", got)
-	}
-	wantNoErr(t, learner.Drain(t.Context()))
-	if got := known(t, m, nobody); len(got) != 1 || learner.Stats().Learned != 1 {
-		t.Errorf("known is %q, %+v", got, learner.Stats())
-	}
+	assert.Equal(t, "Noted.", say(agentmemory.For(t.Context(), nobody), t, bot, "2", "the office is in Oslo"))
+	require.NoError(t, learner.Drain(t.Context()))
+	assert.Len(t, known(t, m, nobody), 2, "the fact of the tool and the fact of the learner")
+	assert.EqualValues(t, 1, learner.Stats().Learned)
 }

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/learn"
 	"github.com/weft-go/weft/tools"
 )
 
@@ -22,8 +23,8 @@ const (
 
 var toolNames = []string{StoreTool, RecallTool, ContextTool, SearchTool}
 
-// Tools returns the tools of what the options name. They go into the agent's set, and into
-// any other that has the scope, and for store_memory is [Kit.Extend]ed.
+// Tools returns the tools for the fields of the options that are set. Put them into the set of
+// an agent that [Kit.Extend] configures, or of a graph with [Kit.Channels] and [Kit.Bind].
 func (k *Kit) Tools() (list []tools.Tool) {
 	if k.options.Facts != nil {
 		list = append(list,
@@ -41,46 +42,77 @@ func (k *Kit) Tools() (list []tools.Tool) {
 }
 
 type storeIn struct {
-	Content  string       `json:"content" jsonschema:"the fact, one whole sentence in the user's language and own words that can be understood by itself; I and my become the user"`
-	Evidence string       `json:"evidence" jsonschema:"the whole clause of the user's last message that says so, copied exactly as it is"`
+	Content  string       `json:"content" jsonschema:"the fact, one whole sentence in the user's language that can be understood by itself; it repeats the user's statement and adds nothing"`
+	Evidence string       `json:"evidence" jsonschema:"one continuous part of the user's last message that states the fact, copied exactly"`
 	Kind     *memory.Kind `json:"kind,omitempty" enum:"preference,fact,context,relationship,episode,procedural" jsonschema:"fact if it is left out"`
 	Scope    tools.Bound[memory.Scope]
 	Heard    tools.Bound[heard]
 }
 
-const keptApart = "Kept apart, and not used yet, as a tool or a file was read in this turn: ask the user to say it once more in their next message, and store it then."
+// keptApart is the result for a fact that is stored with [extract.Lowest] trust.
+const keptApart = "Kept apart and not used yet, since a tool or a file was read in this turn: ask the user to repeat it in their next message, and store it then."
 
+// verifyTimeout limits the check of one fact by the verifier.
+const verifyTimeout = 30 * time.Second
+
+// store stores a fact with the evidence that the model gives.
 func (k *Kit) store(ctx context.Context, in storeIn) (string, error) {
-	scope, heard := in.Scope.Value(), in.Heard.Value()
-	claim := learn.Claim{Content: in.Content, Evidence: in.Evidence, Said: heard.said, User: scope.User, At: time.Now()}
-	if err := claim.Check(); err != nil {
-		return "", fmt.Errorf("nothing was stored, as the user did not say this: %w", err)
+	scope := in.Scope.Value()
+	if err := k.check(scope); err != nil {
+		return "", err
 	}
-	f := memory.Fact{Kind: memory.Plain, Content: strings.TrimSpace(in.Content), Trust: memory.Inferred}
-	if in.Kind != nil {
-		f.Kind = *in.Kind
+	f, from, err := k.fact(ctx, in)
+	if err != nil {
+		return "", fmt.Errorf("nothing was stored: %w", err)
 	}
-	if k.options.Stated {
-		f.Trust = memory.Stated
-	}
-	apart := heard.read && k.options.Confirm == nil
-	if apart {
-		f.Trust = memory.Untrusted
-	} else if heard.read {
+	f.Trust = extract.TrustOf(f, from)
+	if from.Mixed && k.options.Confirm != nil {
 		if yes, err := k.options.Confirm(ctx, f); err != nil || !yes {
-			return "This is not to be remembered.", err
+			return "The user does not want this to be stored.", err
 		}
+		from.Verified = true
+		f.Trust = extract.TrustOf(f, from)
 	}
 	stored, err := patient(ctx, k, scope, func(ctx context.Context) ([]memory.Stored, error) { return k.options.Facts.Store(ctx, scope, f) })
 	switch {
 	case err != nil:
 		return "", err
-	case apart:
+	case f.Trust == extract.Lowest:
 		return keptApart, nil
 	case stored[0].Existed:
 		return "This was known already.", nil
 	}
 	return "Remembered.", nil
+}
+
+// fact returns the fact of a call with its evidence, and how it was obtained. It returns an
+// error if the evidence is not in the user's words, or if the verifier refuses the fact.
+func (k *Kit) fact(ctx context.Context, in storeIn) (memory.Fact, extract.Provenance, error) {
+	heard := in.Heard.Value()
+	from := extract.Provenance{Tool: true, Mixed: heard.mixed}
+	turn := extract.Turn{Scope: in.Scope.Value(), Number: heard.turn, User: heard.said, At: time.Now().UTC()}
+	if where, ok := graph.FromContext(ctx); ok {
+		turn.Conversation = where.Thread
+	}
+	p := extract.Proposal{Content: in.Content, Evidence: in.Evidence}
+	if in.Kind != nil {
+		p.Kind = *in.Kind
+	}
+	f, err := turn.Fact(p)
+	if err != nil || k.options.Verifier == nil {
+		return f, from, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
+	defer cancel()
+	verdicts, err := turn.Verify(ctx, k.options.Verifier, f)
+	if err != nil {
+		return f, from, err
+	}
+	if !verdicts[0].Supported {
+		return f, from, &extract.Rejection{Reason: extract.Refused, Doubt: verdicts[0].Doubt}
+	}
+	from.Verified = true
+	return f, from, nil
 }
 
 type recallIn struct {
@@ -89,9 +121,10 @@ type recallIn struct {
 	Scope tools.Bound[memory.Scope]
 }
 
-// maxRecalled is how many facts a model may ask for.
+// maxRecalled is the largest number of facts that a model can ask for.
 const maxRecalled = 50
 
+// recall returns the facts that match a query.
 func (k *Kit) recall(ctx context.Context, in recallIn) (string, error) {
 	ask := k.options.Recall
 	ask.Query.Scope, ask.Text = in.Scope.Value(), in.Query
@@ -107,7 +140,7 @@ func (k *Kit) recall(ctx context.Context, in recallIn) (string, error) {
 	}
 	lines := make([]string, len(found))
 	for i, f := range found {
-		lines[i] = line(f.Fact)
+		lines[i] = formatFact(f.Fact)
 	}
 	return strings.Join(lines, "\n"), nil
 }
@@ -116,7 +149,7 @@ type contextIn struct {
 	Scope tools.Bound[memory.Scope]
 }
 
-// context tells what the user's context says, which is the same for all agents.
+// context returns the summary of the user's profile, which all agents share.
 func (k *Kit) context(ctx context.Context, in contextIn) (string, error) {
 	scope := in.Scope.Value()
 	scope.Agent = ""
@@ -128,7 +161,7 @@ type searchIn struct {
 	Scope tools.Bound[memory.Scope]
 }
 
-// search looks in what the user's workspace knows, and the user.
+// search searches the documents of the user and of the user's workspace.
 func (k *Kit) search(ctx context.Context, in searchIn) (string, error) {
 	ask := k.options.Search
 	ask.Query.Scope, ask.Query.Inherit, ask.Text = in.Scope.Value(), true, in.Query

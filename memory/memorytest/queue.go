@@ -11,25 +11,25 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
-// RunQueue checks every promise of the queues that open returns. Each is new and empty, and
-// open leaves closing it to tb.Cleanup. It is called by several tests at once.
-func RunQueue(t *testing.T, open func(tb testing.TB) learn.Queue) {
+// RunQueue runs the conformance tests of a queue. Open returns a new, empty queue and closes it
+// in tb.Cleanup. It is called by several tests at the same time.
+func RunQueue(t *testing.T, open func(tb testing.TB) extract.Queue) {
 	t.Helper()
 	for _, c := range []struct {
 		name, promise string
 		run           func(q *queue)
 	}{
-		{"order", "Claim returns the jobs that are due, the oldest first, as they were given", (*queue).order},
-		{"once", "a job whose key and scope are there or were done is not kept again", (*queue).once},
-		{"lease", "a claimed job is not claimed by another until its lease is over, and then the old claim is over", (*queue).lease},
-		{"retry", "a job is given back with its attempts counted; after a time; or parked", (*queue).retry},
-		{"parking", "parked jobs are shown with their cause, and can be tried again", (*queue).parking},
-		{"scopes", "jobs of different scopes have nothing to do with each other", (*queue).scopes},
-		{"at once", "each job is claimed by one, however many claim", (*queue).atOnce},
-		{"texts", "what is kept comes back byte by byte", (*queue).texts},
+		{"order", "Claim returns the due jobs unchanged, oldest first", (*queue).order},
+		{"once", "a job whose key and scope exist or are finished is not enqueued again", (*queue).once},
+		{"lease", "a claimed job can be claimed again only when its lease ends, and then the old claim is invalid", (*queue).lease},
+		{"retry", "a returned job keeps its attempts, and is due after the delay or parked", (*queue).retry},
+		{"parking", "parked jobs are listed with their cause, and can be revived", (*queue).parking},
+		{"scopes", "jobs of different scopes are independent", (*queue).scopes},
+		{"at once", "concurrent claims return each job once", (*queue).atOnce},
+		{"texts", "keys, scopes and payloads are returned byte for byte", (*queue).texts},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -45,19 +45,19 @@ func RunQueue(t *testing.T, open func(tb testing.TB) learn.Queue) {
 
 type queue struct {
 	testing.TB
-	q learn.Queue
+	q extract.Queue
 }
 
 var someone = memory.Scope{Tenant: "acme", User: "ann"}
 
-func job(i int) learn.Job {
-	return learn.Job{
+func job(i int) extract.Job {
+	return extract.Job{
 		Key: fmt.Sprintf("key %d", i), Scope: someone, Payload: []byte(fmt.Sprintf(`{"n":%d}`, i)),
 		Said: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),
 	}
 }
 
-func (q *queue) put(jobs ...learn.Job) {
+func (q *queue) put(jobs ...extract.Job) {
 	q.Helper()
 	for _, j := range jobs {
 		if err := q.q.Enqueue(q.Context(), j); err != nil {
@@ -66,7 +66,7 @@ func (q *queue) put(jobs ...learn.Job) {
 	}
 }
 
-func (q *queue) claim(n int, lease time.Duration) []learn.Job {
+func (q *queue) claim(n int, lease time.Duration) []extract.Job {
 	q.Helper()
 	jobs, err := q.q.Claim(q.Context(), n, lease)
 	if err != nil {
@@ -75,16 +75,16 @@ func (q *queue) claim(n int, lease time.Duration) []learn.Job {
 	return jobs
 }
 
-// await claims one job, which becomes due soon.
-func (q *queue) await() learn.Job {
+// await waits for a job to become due, and claims it.
+func (q *queue) await() extract.Job {
 	q.Helper()
 	for began := time.Now(); time.Since(began) < 10*time.Second; runtime.Gosched() {
 		if jobs := q.claim(1, time.Hour); len(jobs) == 1 {
 			return jobs[0]
 		}
 	}
-	q.Fatal("the job did not come")
-	return learn.Job{}
+	q.Fatal("no job became due within 10 s")
+	return extract.Job{}
 }
 
 func (q *queue) do(err error) {
@@ -97,7 +97,7 @@ func (q *queue) do(err error) {
 func (q *queue) count(pending, parked int) {
 	q.Helper()
 	got, err := q.q.Count(q.Context())
-	if want := (learn.Counts{Pending: pending, Parked: parked}); err != nil || got != want {
+	if want := (extract.Counts{Pending: pending, Parked: parked}); err != nil || got != want {
 		q.Errorf("got %+v and %v, want %+v", got, err, want)
 	}
 }
@@ -140,7 +140,7 @@ func (q *queue) once() {
 	}
 	q.put(again) // while it is claimed
 	q.do(q.q.Finish(q.Context(), jobs[0]))
-	q.put(again) // and when it is done
+	q.put(again) // and after it is finished
 	q.count(0, 0)
 	if jobs := q.claim(2, time.Hour); len(jobs) != 0 {
 		q.Errorf("got %+v", jobs)
@@ -158,7 +158,7 @@ func (q *queue) lease() {
 	}
 	q.over(q.q.Finish(q.Context(), old))
 	q.over(q.q.Retry(q.Context(), old, 0, ""))
-	q.over(q.q.Finish(q.Context(), job(1))) // which was never claimed
+	q.over(q.q.Finish(q.Context(), job(1))) // was never claimed
 	q.count(1, 0)
 	q.do(q.q.Finish(q.Context(), now))
 	q.count(0, 0)
@@ -182,19 +182,19 @@ func (q *queue) retry() {
 func (q *queue) parking() {
 	q.put(job(1), job(2))
 	jobs := q.claim(2, time.Hour)
-	q.do(q.q.Retry(q.Context(), jobs[0], -1, "it can not be"))
+	q.do(q.q.Retry(q.Context(), jobs[0], -1, "impossible"))
 	q.do(q.q.Finish(q.Context(), jobs[1]))
 	q.count(0, 1)
-	q.put(job(1)) // it is there
+	q.put(job(1)) // exists as a parked job
 	if jobs := q.claim(1, time.Hour); len(jobs) != 0 {
-		q.Errorf("claimed what is parked: %+v", jobs)
+		q.Errorf("claimed a parked job: %+v", jobs)
 	}
-	p, ok := q.q.(learn.Parking)
+	p, ok := q.q.(extract.Parking)
 	if !ok {
 		return
 	}
 	list, err := p.Parked(q.Context(), 10)
-	if err != nil || len(list) != 1 || list[0].Key != "key 1" || list[0].Cause != "it can not be" || list[0].Attempts != 1 {
+	if err != nil || len(list) != 1 || list[0].Key != "key 1" || list[0].Cause != "impossible" || list[0].Attempts != 1 {
 		q.Errorf("got %+v and %v", list, err)
 	}
 	for _, key := range []string{"key 2", "key 3"} {

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 const (
@@ -21,18 +21,18 @@ const (
 	ORDER BY g.nr ON CONFLICT (scope, name) DO NOTHING RETURNING key`
 )
 
-// Dump implements [learn.Dumper], with a round trip for each 256 turns of a scope.
-func (t *Turns) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[learn.Saved, error] {
-	return dump(ctx, t.db, factScopes, s, func(in *savedScope, last *learn.Saved) (list []learn.Saved, err error) {
+// Dump implements [extract.Dumper], with a round trip for each 256 turns of a scope.
+func (t *Turns) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[extract.Saved, error] {
+	return dump(ctx, t.db, factScopes, s, func(in *savedScope, last *extract.Saved) (list []extract.Saved, err error) {
 		after := ""
 		if last != nil {
 			after = last.Key
 		}
 		err = t.db.link.read(ctx, t.db.sql(savedTurns), []any{in.key, after, page}, func() { list = nil }, func(rows pgx.Rows) error {
-			one := learn.Saved{Job: learn.Job{Scope: in.Scope}}
+			one := extract.Saved{Job: extract.Job{Scope: in.Scope}}
 			var state, payload string
 			err := rows.Scan(&one.Key, &state, &one.Said, &one.Attempts, &payload, &one.Cause)
-			one.State, one.Said = learn.State(state), one.Said.UTC()
+			one.State, one.Said = extract.State(state), one.Said.UTC()
 			if payload != "" {
 				one.Payload = []byte(payload)
 			}
@@ -43,9 +43,9 @@ func (t *Turns) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[learn.Saved
 	})
 }
 
-// Restore implements [learn.Dumper], in four round trips.
-func (t *Turns) Restore(ctx context.Context, list []learn.Saved) (int, error) {
-	return restore(ctx, t.db, list, func(one *learn.Saved) memory.Scope { return one.Scope }, func(l *link, scopes [][]byte) (count int, err error) {
+// Restore implements [extract.Dumper], in four round trips.
+func (t *Turns) Restore(ctx context.Context, list []extract.Saved) (int, error) {
+	return restore(ctx, t.db, list, func(one *extract.Saved) memory.Scope { return one.Scope }, func(l *link, scopes [][]byte) (count int, err error) {
 		all := make([]memory.Scope, len(list))
 		var name, state, cause, payload []string
 		var said []time.Time

@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/learn"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -129,7 +129,7 @@ func ExampleDB_Turns() {
 			return err
 		}
 		// What else the turn writes, it writes to tx here.
-		return inside.Turns().Enqueue(ctx, learn.Job{Key: "thread-7/1", Scope: memory.Scope{User: "ann"}, Payload: []byte(`{"user":"I moved to Oslo."}`), Said: time.Now()})
+		return inside.Turns().Enqueue(ctx, extract.Job{Key: "thread-7/1", Scope: memory.Scope{User: "ann"}, Payload: []byte(`{"user":"I moved to Oslo."}`), Said: time.Now()})
 	})
 	if err != nil {
 		log.Panic(err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 // Whoever writes into the table of what was forgotten, in the place of another, keeps the service from nothing that it does
@@ -40,7 +40,7 @@ func TestForgedForgetting(t *testing.T) {
 			t.Errorf("got %+v, error %v want a time of now", s, err)
 		}
 	}
-	wantNoErr(t, "enqueue", db.Turns().Enqueue(ctx, learn.Job{Key: "k", Scope: annScope, Said: fact.Said, Payload: []byte(`{}`)}))
+	wantNoErr(t, "enqueue", db.Turns().Enqueue(ctx, extract.Job{Key: "k", Scope: annScope, Said: fact.Said, Payload: []byte(`{}`)}))
 	if n := ask[int](t, p, `SELECT count(*) FROM weft.mem_turn`); n != 1 {
 		t.Errorf("got %d turns want one", n)
 	}

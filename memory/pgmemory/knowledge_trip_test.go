@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/learn"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -23,7 +23,7 @@ func turnCalls(t *testing.T, queue *pgmemory.Turns, user string) []call {
 			t.Error(err)
 		}
 	}
-	var claimed []learn.Job
+	var claimed []extract.Job
 	claim := func() {
 		var err error
 		claimed, err = queue.Claim(ctx, 5, time.Hour)

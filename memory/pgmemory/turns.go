@@ -11,28 +11,27 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
-// Turns is a [learn.Queue], and a [learn.Parking]: turns that wait to be learned outlive the
-// process, and any number of processes learn them. On a memory that [New] made of a transaction, a
-// turn is kept if the transaction is committed. It is as safe for concurrent use as its [DB].
-//
-// A turn that was said before its user was forgotten is not kept.
+// Turns is a durable queue of turns to learn, for any number of processes. It is as safe for
+// concurrent use as its [DB]. With a DB that [New] made of a transaction, a turn can be claimed
+// after the commit. The queue ignores turns that are older than the last call of Forget for
+// their user.
 type Turns struct{ db *DB }
 
 var _ interface {
-	learn.Queue
-	learn.Parking
+	extract.Queue
+	extract.Parking
 } = (*Turns)(nil)
 
-// Turns is where the database keeps turns that wait to be learned.
+// Turns returns the database's queue of turns.
 func (d *DB) Turns() *Turns { return &Turns{d} }
 
 const (
 	enqueueQuery = `SELECT weft.mem_enqueue($1::bigint[], $2::bytea, $3::text[], $4::bytea[], $5::text, $6::timestamptz, $7::text)`
 
-	// claimQuery passes over what others are about to claim. Times are the database's.
+	// claimQuery skips rows that other workers are claiming. It uses the clock of the database.
 	claimQuery = `WITH ready AS MATERIALIZED (SELECT t.key, t.due FROM weft.mem_turn t WHERE t.state = 'waiting' AND t.due <= statement_timestamp()
 		ORDER BY t.due, t.key LIMIT $1::int FOR UPDATE SKIP LOCKED),
 	claimed AS (UPDATE weft.mem_turn t SET due = statement_timestamp() + $2::bigint * interval '1 microsecond', attempts = t.attempts + 1,
@@ -43,7 +42,7 @@ const (
 	parkedQuery = `SELECT s.tenant, s.workspace, s.user_id, s.agent, t.name, t.said, t.payload, t.attempts, t.claim, t.cause
 	FROM weft.mem_turn t JOIN weft.mem_scope s ON s.key = t.scope WHERE t.state = 'parked' ORDER BY t.due, t.key LIMIT $1::int`
 
-	// Claims are all different, so one that is over changes nothing.
+	// Each claim has its own id, so a claim that has ended matches no row.
 	finishQuery = `SELECT 1 WHERE weft.mem_finish($1::bytea, $2::text, $3::text)`
 	retryQuery  = `UPDATE weft.mem_turn SET state = $4::text, due = statement_timestamp() + $5::bigint * interval '1 microsecond', claim = '', cause = $6::text
 	WHERE scope = (SELECT s.key FROM weft.mem_scope s WHERE s.digest = $1::bytea) AND name = $2::text AND claim = $3::text RETURNING 1`
@@ -53,8 +52,8 @@ const (
 	WHERE state IN ('waiting', 'parked')`
 )
 
-// Enqueue implements [learn.Queue], in one round trip.
-func (t *Turns) Enqueue(ctx context.Context, j learn.Job) error {
+// Enqueue implements [extract.Queue], in one round trip.
+func (t *Turns) Enqueue(ctx context.Context, j extract.Job) error {
 	tenant, user := t.db.locks(j.Scope)
 	values := []any{[]int64{tenant, user}, scopeDigest(j.Scope), names(j.Scope), around(j.Scope), j.Key, j.Said.UTC(), string(j.Payload)}
 	if err := t.db.link.read(ctx, t.db.sql(enqueueQuery), values, func() {}, func(pgx.Rows) error { return nil }); err != nil {
@@ -63,9 +62,10 @@ func (t *Turns) Enqueue(ctx context.Context, j learn.Job) error {
 	return nil
 }
 
-// Claim implements [learn.Queue], in one round trip. It waits for nobody: of two that claim at once, each gets
-// other jobs. When the connection is lost on the way, jobs may be claimed for nobody, until their lease is over.
-func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]learn.Job, error) {
+// Claim implements [extract.Queue], in one round trip. Concurrent claims do not wait for each
+// other. If the connection is lost during the call, claimed jobs are due again when their lease
+// ends.
+func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]extract.Job, error) {
 	if n <= 0 {
 		return nil, ctx.Err()
 	}
@@ -73,25 +73,25 @@ func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]learn.
 	if err != nil {
 		return nil, t.db.fail("claim", err)
 	}
-	jobs := make([]learn.Job, len(list))
+	jobs := make([]extract.Job, len(list))
 	for i, p := range list {
 		jobs[i] = p.Job
 	}
 	return jobs, nil
 }
 
-// maxCause is how many bytes of a cause are kept.
+// maxCause is the largest stored cause in bytes.
 const maxCause = 8 << 10
 
-// storable returns what the database can hold of a text.
+// storable returns the part of a text that the database can store.
 func storable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text[:min(len(text), maxCause)], "\ufffd"), "\x00", "\ufffd")
 }
 
-// list returns the turns of a query, each once also where it was sent again.
-func (t *Turns) list(ctx context.Context, query string, args ...any) (list []learn.Parked, err error) {
+// list returns the turns of a query. It starts again if the query is sent a second time.
+func (t *Turns) list(ctx context.Context, query string, args ...any) (list []extract.Parked, err error) {
 	err = t.db.link.write(ctx, t.db.sql(query), args, func() { list = nil }, func(rows pgx.Rows) error {
-		var p learn.Parked
+		var p extract.Parked
 		var payload string
 		s := &p.Scope
 		if err := rows.Scan(&s.Tenant, &s.Workspace, &s.User, &s.Agent, &p.Key, &p.Said, &payload, &p.Attempts, &p.Claim, &p.Cause); err != nil {
@@ -104,13 +104,13 @@ func (t *Turns) list(ctx context.Context, query string, args ...any) (list []lea
 	return list, err
 }
 
-// Finish implements [learn.Queue], in one round trip.
-func (t *Turns) Finish(ctx context.Context, j learn.Job) error {
+// Finish implements [extract.Queue], in one round trip.
+func (t *Turns) Finish(ctx context.Context, j extract.Job) error {
 	return t.settle(ctx, "finish", j, finishQuery)
 }
 
-// Retry implements [learn.Queue], in one round trip.
-func (t *Turns) Retry(ctx context.Context, j learn.Job, after time.Duration, cause string) error {
+// Retry implements [extract.Queue], in one round trip.
+func (t *Turns) Retry(ctx context.Context, j extract.Job, after time.Duration, cause string) error {
 	state := "waiting"
 	if after < 0 {
 		state, after = "parked", 0
@@ -118,14 +118,14 @@ func (t *Turns) Retry(ctx context.Context, j learn.Job, after time.Duration, cau
 	return t.settle(ctx, "retry", j, retryQuery, state, after.Microseconds(), storable(cause))
 }
 
-// settle ends a claim.
-func (t *Turns) settle(ctx context.Context, what string, j learn.Job, query string, args ...any) error {
+// settle ends a claim. It returns [memory.ErrConflict] if the claim has ended already.
+func (t *Turns) settle(ctx context.Context, what string, j extract.Job, query string, args ...any) error {
 	found, err := false, ctx.Err()
 	if err == nil && j.Claim != "" {
 		found, err = t.touch(ctx, query, append([]any{scopeDigest(j.Scope), j.Key, j.Claim}, args...)...)
 	}
 	if err == nil && !found {
-		err = fmt.Errorf("job %.60q: its claim is over: %w", j.Key, memory.ErrConflict)
+		err = fmt.Errorf("job %.60q in the scope %s: the claim has ended: %w", j.Key, j.Scope, memory.ErrConflict)
 	}
 	if err != nil {
 		return t.db.fail(what, err)
@@ -142,17 +142,17 @@ func (t *Turns) touch(ctx context.Context, query string, args ...any) (found boo
 	return found, err
 }
 
-// Count implements [learn.Queue]. Under row-level security it counts what the caller may see.
-func (t *Turns) Count(ctx context.Context) (c learn.Counts, err error) {
+// Count implements [extract.Queue]. Under row-level security it counts the rows that the caller can see.
+func (t *Turns) Count(ctx context.Context) (c extract.Counts, err error) {
 	err = t.db.link.read(ctx, t.db.sql(countQuery), nil, func() {}, func(rows pgx.Rows) error { return rows.Scan(&c.Pending, &c.Parked) })
 	if err != nil {
-		return learn.Counts{}, t.db.fail("count", err)
+		return extract.Counts{}, t.db.fail("count", err)
 	}
 	return c, nil
 }
 
-// Parked implements [learn.Parking].
-func (t *Turns) Parked(ctx context.Context, limit int) ([]learn.Parked, error) {
+// Parked implements [extract.Parking].
+func (t *Turns) Parked(ctx context.Context, limit int) ([]extract.Parked, error) {
 	list, err := t.list(ctx, parkedQuery, min(max(limit, 0), math.MaxInt32))
 	if err != nil {
 		return nil, t.db.fail("parked", err)
@@ -160,7 +160,7 @@ func (t *Turns) Parked(ctx context.Context, limit int) ([]learn.Parked, error) {
 	return list, nil
 }
 
-// Revive implements [learn.Parking].
+// Revive implements [extract.Parking].
 func (t *Turns) Revive(ctx context.Context, s memory.Scope, key string) error {
 	found, err := t.touch(ctx, reviveQuery, scopeDigest(s), key)
 	if err == nil && !found {

@@ -11,19 +11,19 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/memorytest"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	memorytest.RunQueue(t, func(tb testing.TB) learn.Queue { return newPlace(tb).open(tb).Turns() })
+	memorytest.RunQueue(t, func(tb testing.TB) extract.Queue { return newPlace(tb).open(tb).Turns() })
 }
 
 func TestTurnsSimpleProtocol(t *testing.T) {
 	t.Parallel()
-	memorytest.RunQueue(t, func(tb testing.TB) learn.Queue {
+	memorytest.RunQueue(t, func(tb testing.TB) extract.Queue {
 		p := newPlace(tb)
 		return p.migrated(tb, p.pool(tb, func(c *pgxpool.Config) {
 			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
@@ -33,16 +33,16 @@ func TestTurnsSimpleProtocol(t *testing.T) {
 
 func TestTurnsOfServiceRole(t *testing.T) {
 	t.Parallel()
-	memorytest.RunQueue(t, func(tb testing.TB) learn.Queue { return supabasePlace(tb).served(tb).Turns() })
+	memorytest.RunQueue(t, func(tb testing.TB) extract.Queue { return supabasePlace(tb).served(tb).Turns() })
 }
 
-func turn(key string, s memory.Scope) learn.Job {
-	return learn.Job{Key: key, Scope: s, Payload: []byte(`{"user":"a secret"}`), Said: time.Now()}
+func turn(key string, s memory.Scope) extract.Job {
+	return extract.Job{Key: key, Scope: s, Payload: []byte(`{"user":"a secret"}`), Said: time.Now()}
 }
 
-func wantCounts(t *testing.T, what string, q learn.Queue, pending, parked int) {
+func wantCounts(t *testing.T, what string, q extract.Queue, pending, parked int) {
 	t.Helper()
-	if c, err := q.Count(context.Background()); err != nil || c != (learn.Counts{Pending: pending, Parked: parked}) {
+	if c, err := q.Count(context.Background()); err != nil || c != (extract.Counts{Pending: pending, Parked: parked}) {
 		t.Errorf("%s: got %+v, error %v want %d that wait and %d parked", what, c, err, pending, parked)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weft-go/weft/internal/sqlitedb"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 const (
@@ -16,16 +16,16 @@ const (
 	ON CONFLICT (scope, name) DO NOTHING`
 )
 
-// Dump implements [learn.Dumper].
-func (t *Turns) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[learn.Saved, error] {
-	return dump(ctx, t.db, factCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *learn.Saved) (page []learn.Saved, err error) {
+// Dump implements [extract.Dumper].
+func (t *Turns) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[extract.Saved, error] {
+	return dump(ctx, t.db, factCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *extract.Saved) (page []extract.Saved, err error) {
 		after := ""
 		if last != nil {
 			after = last.Key
 		}
 		size := 0
 		err = q.Each(savedTurns, []any{in.key, after, pageRows}, func(scan func(...any) error) (bool, error) {
-			one := learn.Saved{Job: learn.Job{Scope: in.name}}
+			one := extract.Saved{Job: extract.Job{Scope: in.name}}
 			var said int64
 			var payload string
 			err := scan(&one.Key, &one.State, &said, &one.Attempts, &payload, &one.Cause)
@@ -41,11 +41,11 @@ func (t *Turns) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[learn.Saved
 	})
 }
 
-// Restore implements [learn.Dumper].
-func (t *Turns) Restore(ctx context.Context, list []learn.Saved) (int, error) {
+// Restore implements [extract.Dumper].
+func (t *Turns) Restore(ctx context.Context, list []extract.Saved) (int, error) {
 	now := time.Now().UnixMicro()
-	return restore(ctx, t.db, factCorpus, list, func(one *learn.Saved) memory.Scope { return one.Scope },
-		func(w *sqlitedb.Session, in *scope, one *learn.Saved) (bool, error) {
+	return restore(ctx, t.db, factCorpus, list, func(one *extract.Saved) memory.Scope { return one.Scope },
+		func(w *sqlitedb.Session, in *scope, one *extract.Saved) (bool, error) {
 			n, err := w.Exec(restoreTurn, in.key, one.Key, string(one.State), now, one.Said.UnixMicro(), one.Attempts, one.Cause, string(one.Payload))
 			return n > 0, err
 		})

@@ -9,27 +9,26 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
-// Turns is a [learn.Queue], and a [learn.Parking]: turns that wait to be learned outlive the
-// process. It is safe for use by any number of goroutines. A turn that was said before its user was
-// forgotten is not kept.
+// Turns is a durable queue of turns to learn. It is safe for concurrent use, also by several
+// processes. It ignores turns that are older than the last call of Forget for their user.
 type Turns struct{ db *DB }
 
 var _ interface {
-	learn.Queue
-	learn.Parking
+	extract.Queue
+	extract.Parking
 } = (*Turns)(nil)
 
-// Turns is where the database keeps turns that wait to be learned.
+// Turns returns the database's queue of turns.
 func (d *DB) Turns() *Turns { return &Turns{d} }
 
 const (
 	waiting = "waiting"
 	parked  = "parked"
 	done    = "done"
-	// keepTurns is how long it is known that a turn was learned.
+	// keepTurns is how long the keys of finished turns are kept.
 	keepTurns = keepJobs
 
 	enqueueQuery = `INSERT INTO mem_turn (scope, name, state, due, said, payload) VALUES (?, ?, '` + waiting + `', ?, ?, ?)
@@ -40,15 +39,15 @@ const (
 	dueQuery    = selectTurn + ` WHERE t.state = '` + waiting + `' AND t.due <= ? ORDER BY t.due, t.key LIMIT ?`
 	parkedQuery = selectTurn + ` WHERE t.state = '` + parked + `' ORDER BY t.due, t.key LIMIT ?`
 	claimQuery  = `UPDATE mem_turn SET due = ?, attempts = attempts + 1, claim = ? WHERE key = ?`
-	// The claims of a turn are different, so one that is over changes nothing.
+	// Each claim has its own id, so a claim that has ended matches no row.
 	finishQuery = `UPDATE mem_turn SET state = '` + done + `', due = ?, claim = '', cause = '', payload = '' WHERE scope = ? AND name = ? AND claim = ?`
 	retryQuery  = `UPDATE mem_turn SET state = ?, due = ?, claim = '', cause = ? WHERE scope = ? AND name = ? AND claim = ?`
 	reviveQuery = `UPDATE mem_turn SET state = '` + waiting + `', due = ?, attempts = 0, cause = '' WHERE scope = ? AND name = ? AND state = '` + parked + `'`
 	countQuery  = `SELECT state, count(*) FROM mem_turn WHERE state <> '` + done + `' GROUP BY state`
 )
 
-// Enqueue implements [learn.Queue].
-func (t *Turns) Enqueue(ctx context.Context, j learn.Job) error {
+// Enqueue implements [extract.Queue].
+func (t *Turns) Enqueue(ctx context.Context, j extract.Job) error {
 	err := t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		at, err := forgottenAt(w, around(j.Scope)...)
 		if err != nil || at != 0 && !j.Said.After(timeOf(at)) {
@@ -71,11 +70,11 @@ func (t *Turns) Enqueue(ctx context.Context, j learn.Job) error {
 	return nil
 }
 
-// Claim implements [learn.Queue], with one transaction.
-func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]learn.Job, error) {
-	var jobs []learn.Job
+// Claim implements [extract.Queue], with one transaction.
+func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]extract.Job, error) {
+	var jobs []extract.Job
 	waits := false
-	err := t.db.sql.Read(ctx, func(q *sqlitedb.Session) (err error) { // who only looks keeps nobody from writing
+	err := t.db.sql.Read(ctx, func(q *sqlitedb.Session) (err error) { // an idle worker should not lock out writers
 		waits, err = q.One(dueQuery, []any{time.Now().UnixMicro(), 1}, ignored(10)...)
 		return err
 	})
@@ -99,13 +98,14 @@ func ignored(n int) []any {
 	return dest
 }
 
-func claim(w *sqlitedb.Session, n int, lease time.Duration) ([]learn.Job, error) {
+// claim claims up to n due jobs.
+func claim(w *sqlitedb.Session, n int, lease time.Duration) ([]extract.Job, error) {
 	now := time.Now().UnixMicro()
 	list, keys, err := turns(w, dueQuery, now, n)
 	if err != nil {
 		return nil, err
 	}
-	jobs := make([]learn.Job, len(list))
+	jobs := make([]extract.Job, len(list))
 	for i := range list {
 		jobs[i] = list[i].Job
 		jobs[i].Attempts++
@@ -117,10 +117,10 @@ func claim(w *sqlitedb.Session, n int, lease time.Duration) ([]learn.Job, error)
 	return jobs, nil
 }
 
-// turns returns those of a query, and their keys.
-func turns(q *sqlitedb.Session, query string, args ...any) (list []learn.Parked, keys []int64, err error) {
+// turns returns the turns of a query, and their primary keys.
+func turns(q *sqlitedb.Session, query string, args ...any) (list []extract.Parked, keys []int64, err error) {
 	err = q.Each(query, args, func(scan func(...any) error) (bool, error) {
-		var p learn.Parked
+		var p extract.Parked
 		var key, said int64
 		var payload string
 		s := &p.Scope
@@ -134,15 +134,15 @@ func turns(q *sqlitedb.Session, query string, args ...any) (list []learn.Parked,
 	return list, keys, err
 }
 
-// Finish implements [learn.Queue].
-func (t *Turns) Finish(ctx context.Context, j learn.Job) error {
+// Finish implements [extract.Queue].
+func (t *Turns) Finish(ctx context.Context, j extract.Job) error {
 	return t.settle(ctx, "finish", j, func(w *sqlitedb.Session, scope int64) (int64, error) {
 		return w.Exec(finishQuery, time.Now().UnixMicro(), scope, j.Key, j.Claim)
 	})
 }
 
-// Retry implements [learn.Queue].
-func (t *Turns) Retry(ctx context.Context, j learn.Job, after time.Duration, cause string) error {
+// Retry implements [extract.Queue].
+func (t *Turns) Retry(ctx context.Context, j extract.Job, after time.Duration, cause string) error {
 	return t.settle(ctx, "retry", j, func(w *sqlitedb.Session, scope int64) (int64, error) {
 		state := waiting
 		if after < 0 {
@@ -152,8 +152,8 @@ func (t *Turns) Retry(ctx context.Context, j learn.Job, after time.Duration, cau
 	})
 }
 
-// settle ends a claim.
-func (t *Turns) settle(ctx context.Context, what string, j learn.Job, change func(w *sqlitedb.Session, scope int64) (int64, error)) error {
+// settle ends a claim. It returns [memory.ErrConflict] if the claim has ended already.
+func (t *Turns) settle(ctx context.Context, what string, j extract.Job, change func(w *sqlitedb.Session, scope int64) (int64, error)) error {
 	err := t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		s, err := factCorpus.findScope(w, j.Scope)
 		if err != nil {
@@ -164,7 +164,7 @@ func (t *Turns) settle(ctx context.Context, what string, j learn.Job, change fun
 			n, err = change(w, s.key)
 		}
 		if err == nil && n == 0 {
-			err = fmt.Errorf("job %.60q: its claim is over: %w", j.Key, memory.ErrConflict)
+			err = fmt.Errorf("job %.60q in the scope %s: the claim has ended: %w", j.Key, j.Scope, memory.ErrConflict)
 		}
 		return err
 	})
@@ -174,8 +174,8 @@ func (t *Turns) settle(ctx context.Context, what string, j learn.Job, change fun
 	return nil
 }
 
-// Count implements [learn.Queue].
-func (t *Turns) Count(ctx context.Context) (c learn.Counts, err error) {
+// Count implements [extract.Queue].
+func (t *Turns) Count(ctx context.Context) (c extract.Counts, err error) {
 	err = t.db.sql.Read(ctx, func(q *sqlitedb.Session) error {
 		return q.Each(countQuery, nil, func(scan func(...any) error) (bool, error) {
 			var state string
@@ -190,13 +190,13 @@ func (t *Turns) Count(ctx context.Context) (c learn.Counts, err error) {
 		})
 	})
 	if err != nil {
-		return learn.Counts{}, t.db.fail("count", err)
+		return extract.Counts{}, t.db.fail("count", err)
 	}
 	return c, nil
 }
 
-// Parked implements [learn.Parking].
-func (t *Turns) Parked(ctx context.Context, limit int) (list []learn.Parked, err error) {
+// Parked implements [extract.Parking].
+func (t *Turns) Parked(ctx context.Context, limit int) (list []extract.Parked, err error) {
 	err = t.db.sql.Read(ctx, func(q *sqlitedb.Session) error {
 		list, _, err = turns(q, parkedQuery, limit)
 		return err
@@ -207,7 +207,7 @@ func (t *Turns) Parked(ctx context.Context, limit int) (list []learn.Parked, err
 	return list, nil
 }
 
-// Revive implements [learn.Parking].
+// Revive implements [extract.Parking].
 func (t *Turns) Revive(ctx context.Context, s memory.Scope, key string) error {
 	err := t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		found, err := factCorpus.findScope(w, s)

@@ -5,8 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/memorytest"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
@@ -14,51 +17,43 @@ import (
 func openDB(tb testing.TB) *sqlitememory.DB {
 	tb.Helper()
 	db, err := sqlitememory.Open(tb.Context(), filepath.Join(tb.TempDir(), "memory.db"), sqlitememory.Options{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	require.NoError(tb, err)
+	tb.Cleanup(func() { assert.NoError(tb, db.Close()) })
 	return db
 }
 
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	memorytest.RunQueue(t, func(tb testing.TB) learn.Queue { return openDB(tb).Turns() })
+	memorytest.RunQueue(t, func(tb testing.TB) extract.Queue { return openDB(tb).Turns() })
 }
 
-// What somebody said, and waits to be learned, is forgotten with the rest.
+// Forget removes the turns of a user, and older turns are not accepted later.
 func TestForgetTurns(t *testing.T) {
 	t.Parallel()
 	db := openDB(t)
 	ann, elsewhere := memory.Scope{User: "ann"}, memory.Scope{User: "ann", Agent: "a"}
 	before := time.Now()
-	if err := db.Turns().Enqueue(t.Context(), learn.Job{Key: "1", Scope: ann, Payload: []byte(`{"user":"a secret"}`)}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Facts().Forget(t.Context(), ann); err != nil {
-		t.Fatal(err)
-	}
-	if c, err := db.Turns().Count(t.Context()); err != nil || c != (learn.Counts{}) {
-		t.Errorf("left are %+v, %v", c, err)
-	}
+	require.NoError(t, db.Turns().Enqueue(t.Context(), extract.Job{Key: "1", Scope: ann, Payload: []byte(`{"user":"a secret"}`)}))
+	_, err := db.Facts().Forget(t.Context(), ann)
+	require.NoError(t, err)
+	c, err := db.Turns().Count(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, c)
 	bob := memory.Scope{User: "bob"}
-	for _, j := range []learn.Job{ // the first two come late
+	for _, j := range []extract.Job{
 		{Key: "2", Scope: ann, Said: before},
 		{Key: "3", Scope: elsewhere, Said: before},
 		{Key: "4", Scope: ann, Said: time.Now()},
 		{Key: "5", Scope: bob, Said: before},
 	} {
 		j.Payload = []byte(`{}`)
-		if err := db.Turns().Enqueue(t.Context(), j); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.Turns().Enqueue(t.Context(), j))
 	}
 	jobs, err := db.Turns().Claim(t.Context(), 9, time.Minute)
-	if err != nil || len(jobs) != 2 || jobs[0].Key != "4" || jobs[1].Key != "5" {
-		t.Errorf("got %+v, %v; want what was said later, and Bob's", jobs, err)
+	require.NoError(t, err)
+	var keys []string
+	for _, j := range jobs {
+		keys = append(keys, j.Key)
 	}
+	assert.Equal(t, []string{"4", "5"}, keys, "the turn after Forget, and the turn of another user")
 }

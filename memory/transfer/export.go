@@ -10,9 +10,9 @@ import (
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/kv"
-	"github.com/weft-go/weft/memory/learn"
 )
 
 // Options configures [Export] and [Import]. Its zero value works.
@@ -87,7 +87,7 @@ func (e *exporter) all(ctx context.Context, d *dumpers) error {
 		}
 	}
 	if d.turns != nil {
-		err := each(e, d.turns.Dump(ctx, scope), &e.counts.Turns, func(s learn.Saved) error {
+		err := each(e, d.turns.Dump(ctx, scope), &e.counts.Turns, func(s extract.Saved) error {
 			return e.lines.Encode(line{Turn: newTurnLine(s)})
 		})
 		if err != nil {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/kv"
-	"github.com/weft-go/weft/memory/learn"
 )
 
 const (
@@ -54,7 +54,7 @@ type importer struct {
 	documents     []knowledge.Saved
 	values        []kv.Saved
 	conversations []conversation.Saved
-	turns         []learn.Saved
+	turns         []extract.Saved
 	rows          int
 	begin         int64 // the offset in the file of what is collected
 }
@@ -147,7 +147,7 @@ func (i *importer) store() error {
 		err = flush(i.ctx, i.to.conversations, &i.conversations, &i.counts.Conversations, (*conversation.Saved).Complete)
 	}
 	if err == nil {
-		err = flush(i.ctx, i.to.turns, &i.turns, &i.counts.Turns, (*learn.Saved).Complete)
+		err = flush(i.ctx, i.to.turns, &i.turns, &i.counts.Turns, (*extract.Saved).Complete)
 	}
 	i.rows = 0
 	if err == nil && i.options.Progress != nil {

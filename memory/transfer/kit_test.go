@@ -18,9 +18,9 @@ import (
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/kv"
-	"github.com/weft-go/weft/memory/learn"
 	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"
 	"github.com/weft-go/weft/memory/transfer"
@@ -33,7 +33,7 @@ var kinds = map[string]func(tb testing.TB) transfer.Stores{
 	"in memory": func(testing.TB) transfer.Stores {
 		return transfer.Stores{
 			Facts: memory.NewInMemory(memory.InMemoryOptions{}), Documents: knowledge.NewInMemory(), Values: kv.NewInMemory(kv.InMemoryOptions{}),
-			Conversations: conversation.NewInMemory(conversation.InMemoryOptions{}), Turns: learn.NewInProcess(),
+			Conversations: conversation.NewInMemory(conversation.InMemoryOptions{}), Turns: extract.NewInProcess(),
 		}
 	},
 	"SQLite":     func(tb testing.TB) transfer.Stores { return sqliteStores(tb, sqlitememory.Options{}) },
@@ -178,7 +178,7 @@ func fillTurns(tb testing.TB, in transfer.Stores, s memory.Scope) {
 	tb.Helper()
 	ctx := context.Background()
 	for _, key := range []string{"parked", "done", "waiting"} {
-		j := learn.Job{Key: key, Scope: s, Payload: json.RawMessage(`{"user":"hello"}`), Said: time.Now().UTC().Truncate(time.Microsecond)}
+		j := extract.Job{Key: key, Scope: s, Payload: json.RawMessage(`{"user":"hello"}`), Said: time.Now().UTC().Truncate(time.Microsecond)}
 		require.NoError(tb, in.Turns.Enqueue(ctx, j))
 		if key == "waiting" {
 			continue

@@ -10,9 +10,9 @@ import (
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/kv"
-	"github.com/weft-go/weft/memory/learn"
 )
 
 // A line is one line of an export. The first one has the format, the last one the counts. The
@@ -105,23 +105,23 @@ func (l *messageLine) row() conversation.Row {
 type turnLine struct {
 	Key      string          `json:"key"`
 	Scope    memory.Scope    `json:"scope"`
-	State    learn.State     `json:"state"`
+	State    extract.State   `json:"state"`
 	Cause    string          `json:"cause,omitempty"`
 	Said     time.Time       `json:"said,omitzero"`
 	Attempts int             `json:"attempts,omitempty"`
 	Turn     json.RawMessage `json:"turn,omitempty"`
 }
 
-func newTurnLine(s learn.Saved) *turnLine {
-	if s.State == learn.Done {
+func newTurnLine(s extract.Saved) *turnLine {
+	if s.State == extract.Done {
 		return &turnLine{Key: s.Key, Scope: s.Scope, State: s.State} // all that every queue keeps of it
 	}
 	return &turnLine{Key: s.Key, Scope: s.Scope, State: s.State, Cause: s.Cause, Said: s.Said, Attempts: s.Attempts, Turn: s.Payload}
 }
 
-func (l *turnLine) saved() learn.Saved {
-	j := learn.Job{Key: l.Key, Scope: l.Scope, Said: l.Said, Attempts: l.Attempts, Payload: l.Turn}
-	return learn.Saved{Job: j, State: l.State, Cause: l.Cause}
+func (l *turnLine) saved() extract.Saved {
+	j := extract.Job{Key: l.Key, Scope: l.Scope, Said: l.Said, Attempts: l.Attempts, Payload: l.Turn}
+	return extract.Saved{Job: j, State: l.State, Cause: l.Cause}
 }
 
 // A vector is written as the base64 of its numbers, each of 32 bits, the lowest byte first.

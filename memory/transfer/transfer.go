@@ -6,9 +6,9 @@ import (
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/kv"
-	"github.com/weft-go/weft/memory/learn"
 )
 
 // Stores are the parts of a memory. A part that is nil is left out. All stores of this module
@@ -18,7 +18,7 @@ type Stores struct {
 	Documents     knowledge.Store
 	Values        kv.Store
 	Conversations conversation.Store
-	Turns         learn.Queue
+	Turns         extract.Queue
 }
 
 // Counts says how much was copied.
@@ -53,7 +53,7 @@ type dumpers struct {
 	documents     knowledge.Dumper
 	values        kv.Dumper
 	conversations conversation.Dumper
-	turns         learn.Dumper
+	turns         extract.Dumper
 }
 
 func dumpersOf(s Stores) (d dumpers, err error) {

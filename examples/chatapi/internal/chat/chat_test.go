@@ -22,8 +22,8 @@ import (
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/learn"
 	"github.com/weft-go/weft/memory/profile"
 	"github.com/weft-go/weft/state"
 )
@@ -130,11 +130,11 @@ func TestOrder(t *testing.T) {
 			l.add("ask")
 			return llm.Reply(llm.Assistant("Noted."))
 		})
-		extract := learn.ExtractorFunc(func(ctx context.Context, turn learn.Turn) ([]learn.Proposal, error) {
+		extract := extract.ExtractorFunc(func(ctx context.Context, turn extract.Turn) ([]extract.Proposal, error) {
 			l.add("extract of %q and %q", turn.User, turn.Assistant)
 			return offline.Extract(ctx, turn)
 		})
-		service := newService(t, watched(s, l), chat.Options{Model: model, Extractor: extract})
+		service := newService(t, watched(s, l), chat.Options{Model: model, Extractor: extract, Verifier: offline.Verifier})
 		_, session := say(t, service, conversation.Session{}, "I live in Oslo. I like tea. I work in Bern.")
 		if got := l.take(); got != "read, search for ann, ask, save 3, learn" {
 			t.Errorf("got %s", got)
@@ -155,7 +155,7 @@ func TestBatches(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
 		l := &log{}
-		service := newService(t, watched(s, l), chat.Options{Model: offline.Model{}, Embedder: letters{l, 26}, Extractor: learn.ExtractorFunc(offline.Extract)})
+		service := newService(t, watched(s, l), chat.Options{Model: offline.Model{}, Embedder: letters{l, 26}, Extractor: extract.ExtractorFunc(offline.Extract), Verifier: offline.Verifier})
 		_, session := say(t, service, conversation.Session{}, "I live in Oslo. I like tea. I work in Bern. I am tall. I have a dog. I use Linux.")
 		l.take()
 		service.Drain(waiting)

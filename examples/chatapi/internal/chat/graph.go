@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
 )
@@ -122,7 +122,7 @@ func (s *Service) learn(ctx context.Context, v state.View) (state.Update, error)
 	scope, session := place(ctx)
 	said := fresh(v)
 	last := said[len(said)-1]
-	t := learn.Turn{
+	t := extract.Turn{
 		Key: graph.IdempotencyKey(ctx), Scope: scope, Shared: true, Conversation: session, Number: int64(known.Get(v)),
 		User: userText(said), Assistant: last.Text(), At: began.Get(v),
 	}

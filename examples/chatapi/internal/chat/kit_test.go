@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/internal/supatest"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
@@ -160,11 +160,11 @@ func (f facts) Search(ctx context.Context, s memory.Search) (memory.Candidates, 
 }
 
 type turns struct {
-	learn.Queue
+	extract.Queue
 	log *log
 }
 
-func (q turns) Enqueue(ctx context.Context, j learn.Job) error {
+func (q turns) Enqueue(ctx context.Context, j extract.Job) error {
 	q.log.add("learn")
 	return q.Queue.Enqueue(ctx, j)
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/learn"
 	"github.com/weft-go/weft/memory/profile"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
@@ -43,8 +43,10 @@ type Options struct {
 	// Embedder, if not nil, finds things by what they mean as well.
 	Embedder memory.Embedder
 	// Extractor, if not nil, finds what is worth knowing in a turn, after it.
-	Extractor learn.Extractor
-	Decider   learn.Decider
+	Extractor extract.Extractor
+	// Verifier checks the facts. Without it the agent does not see them.
+	Verifier extract.Verifier
+	Decider  extract.Decider
 	// Learning is how long one attempt of that may take. Zero stands for a minute.
 	Learning time.Duration
 	Logger   *slog.Logger
@@ -57,7 +59,7 @@ type Service struct {
 	history  *conversation.History
 	profiles *profile.Profiles
 	base     *knowledge.Base
-	learner  *learn.Learner
+	learner  *extract.Learner
 	log      *slog.Logger
 }
 
@@ -90,7 +92,7 @@ func New(s *store.Stores, o Options) (*Service, error) {
 		}
 	}
 	if parts.Facts != nil && o.Extractor != nil {
-		made.learner, err = learn.New(parts.Facts, learn.Options{Extractor: o.Extractor, Decider: o.Decider, Queue: s.Turns, Timeout: o.Learning, Logger: made.log})
+		made.learner, err = extract.New(parts.Facts, extract.Options{Extractor: o.Extractor, Verifier: o.Verifier, Decider: o.Decider, Queue: s.Turns, Timeout: o.Learning, Logger: made.log})
 		if err != nil {
 			return nil, err
 		}

@@ -3,10 +3,11 @@ package offline
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 var (
@@ -16,9 +17,9 @@ var (
 )
 
 // Extract finds what a user says of themselves: sentences that begin as such sentences do. It is a
-// [learn.ExtractorFunc], and gives five facts at most.
-func Extract(_ context.Context, t learn.Turn) ([]learn.Proposal, error) {
-	var found []learn.Proposal
+// [extract.ExtractorFunc], and gives five facts at most.
+func Extract(_ context.Context, t extract.Turn) ([]extract.Proposal, error) {
+	var found []extract.Proposal
 	for _, sentence := range ends.Split(t.User, -1) {
 		sentence = strings.TrimSpace(sentence)
 		if fact, ok := toRemember(sentence); ok {
@@ -28,7 +29,7 @@ func Extract(_ context.Context, t learn.Turn) ([]learn.Proposal, error) {
 		if m == nil || strings.HasSuffix(sentence, "?") || len(found) == maxFacts {
 			continue
 		}
-		p := learn.Proposal{Kind: memory.Plain, Content: m[1], Evidence: m[1], Importance: 0.5}
+		p := extract.Proposal{Kind: memory.Plain, Content: m[1], Evidence: m[1], Importance: 0.5}
 		if prefers.MatchString(m[1]) {
 			p.Kind = memory.Preference
 		}
@@ -36,3 +37,8 @@ func Extract(_ context.Context, t learn.Turn) ([]learn.Proposal, error) {
 	}
 	return found, nil
 }
+
+// Verifier supports every fact of [Extract], which copies the user's words and asks nobody.
+var Verifier = extract.VerifierFunc(func(_ context.Context, claims []extract.Claim) ([]extract.Verdict, error) {
+	return slices.Repeat([]extract.Verdict{{Supported: true}}, len(claims)), nil
+})

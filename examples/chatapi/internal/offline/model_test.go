@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/examples/chatapi/internal/offline"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 func ask(t *testing.T, r llm.Request) llm.Message {
@@ -156,7 +156,7 @@ func TestExtract(t *testing.T) {
 		"I am 1. I am 2. I am 3. I am 4. I am 5. I am 6.":                        {"fact I am 1", "fact I am 2", "fact I am 3", "fact I am 4", "fact I am 5"},
 		"": nil,
 	} {
-		found, err := offline.Extract(t.Context(), learn.Turn{User: text, Assistant: "I live in Bern."})
+		found, err := offline.Extract(t.Context(), extract.Turn{User: text, Assistant: "I live in Bern."})
 		var got []string
 		for _, p := range found {
 			got = append(got, fmt.Sprintf("%s %s", p.Kind, p.Content))

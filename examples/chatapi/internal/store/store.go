@@ -18,9 +18,9 @@ import (
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/kv"
-	"github.com/weft-go/weft/memory/learn"
 	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
@@ -84,7 +84,7 @@ type Stores struct {
 	Checkpoints   checkpoint.Store
 	Conversations conversation.Store
 	Facts         memory.Store
-	Turns         learn.Queue
+	Turns         extract.Queue
 	Knowledge     knowledge.Store
 	Values        kv.Store
 	closers       []func() error

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
 )
@@ -39,7 +39,7 @@ type Parts struct {
 	Model       func(Config) (llm.Model, error)
 	Checkpoints checkpoint.Store
 	Facts       *memory.Memory
-	Learner     *learn.Learner
+	Learner     *extract.Learner
 	// Documents, when not nil, gets the state of each conversation as one document after a turn.
 	Documents *supacheckpoint.Agents
 	Logger    *slog.Logger
@@ -186,7 +186,7 @@ func (p *Platform) prompt(ctx context.Context, c Config, s memory.Scope) string 
 	if len(facts) == 0 {
 		return c.Prompt
 	}
-	return c.Prompt + "\n\n" + agentmemory.Told(facts)
+	return c.Prompt + "\n\n" + agentmemory.FormatFacts(facts)
 }
 
 // keep keeps the document of a conversation. The thread is stored already: what fails here is logged.

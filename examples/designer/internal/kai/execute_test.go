@@ -24,7 +24,7 @@ import (
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 func mine(agent string) memory.Scope {
@@ -63,7 +63,7 @@ type (
 		*spy
 	}
 	queue struct {
-		learn.Queue
+		extract.Queue
 		*spy
 	}
 )
@@ -79,7 +79,7 @@ func (c checkpoints) Put(ctx context.Context, p checkpoint.Checkpoint, head stri
 	return err
 }
 
-func (q queue) Enqueue(ctx context.Context, j learn.Job) error {
+func (q queue) Enqueue(ctx context.Context, j extract.Job) error {
 	q.note("enqueue")
 	return q.Queue.Enqueue(ctx, j)
 }
@@ -99,7 +99,7 @@ func TestExecuteOrder(t *testing.T) {
 				var err error
 				p.Facts, err = memory.New(facts{store, s}, memory.Options{})
 				check(t, err)
-				p.Learner, err = learn.New(p.Facts, learn.Options{Queue: queue{turns, s}, Extractor: learn.ExtractorFunc(func(ctx context.Context, turn learn.Turn) ([]learn.Proposal, error) {
+				p.Learner, err = extract.New(p.Facts, extract.Options{Queue: queue{turns, s}, Verifier: offline.Verifier, Extractor: extract.ExtractorFunc(func(ctx context.Context, turn extract.Turn) ([]extract.Proposal, error) {
 					s.note("extract")
 					return offline.Extractor(ctx, turn)
 				})})
@@ -279,7 +279,7 @@ func TestLearnedAfterTheTurn(t *testing.T) {
 				var err error
 				p.Facts, err = memory.New(store, memory.Options{})
 				check(t, err)
-				p.Learner, err = learn.New(p.Facts, learn.Options{Queue: turns, Extractor: learn.ExtractorFunc(func(ctx context.Context, turn learn.Turn) ([]learn.Proposal, error) {
+				p.Learner, err = extract.New(p.Facts, extract.Options{Queue: turns, Verifier: offline.Verifier, Extractor: extract.ExtractorFunc(func(ctx context.Context, turn extract.Turn) ([]extract.Proposal, error) {
 					close(begun)
 					<-goOn
 					return offline.Extractor(ctx, turn)
@@ -321,7 +321,7 @@ func TestMemoryFails(t *testing.T) {
 		p.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		p.Facts, err = memory.New(broken{memory.NewInMemory(memory.InMemoryOptions{})}, memory.Options{})
 		check(t, err)
-		p.Learner, err = learn.New(p.Facts, learn.Options{Attempts: 1, Logger: p.Logger, Extractor: learn.ExtractorFunc(func(context.Context, learn.Turn) ([]learn.Proposal, error) {
+		p.Learner, err = extract.New(p.Facts, extract.Options{Attempts: 1, Logger: p.Logger, Extractor: extract.ExtractorFunc(func(context.Context, extract.Turn) ([]extract.Proposal, error) {
 			return nil, errors.New("no model")
 		})})
 		check(t, err)

@@ -18,7 +18,7 @@ import (
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 // A place is where a platform keeps what it keeps. Each of its parts opens it anew.
 type place struct {
 	open  func(t *testing.T) kai.Parts
-	queue func(t *testing.T) (memory.Store, learn.Queue)
+	queue func(t *testing.T) (memory.Store, extract.Queue)
 }
 
 // places are made anew for each test.
@@ -45,7 +45,7 @@ func check(t testing.TB, errs ...error) {
 
 func sqlitePlace(t *testing.T) place {
 	folder := t.TempDir()
-	queue := func(t *testing.T) (memory.Store, learn.Queue) {
+	queue := func(t *testing.T) (memory.Store, extract.Queue) {
 		db, err := sqlitememory.Open(context.Background(), filepath.Join(folder, "memory.db"), sqlitememory.Options{})
 		check(t, err)
 		t.Cleanup(func() { check(t, db.Close()) })
@@ -64,7 +64,7 @@ func sqlitePlace(t *testing.T) place {
 
 func postgresPlace(t *testing.T) place {
 	url, schema := pgtest.URL(t), pgtest.Schema(t)
-	queue := func(t *testing.T) (memory.Store, learn.Queue) {
+	queue := func(t *testing.T) (memory.Store, extract.Queue) {
 		db, err := pgmemory.Open(context.Background(), url, pgmemory.Options{Schema: schema})
 		check(t, err)
 		t.Cleanup(db.Close)
@@ -94,7 +94,7 @@ func (p place) platform(t *testing.T, model llm.Model, changes ...func(*kai.Part
 	check(t, err)
 	parts.Facts, err = memory.New(store, memory.Options{})
 	check(t, err)
-	parts.Learner, err = learn.New(parts.Facts, learn.Options{Extractor: offline.Extractor, Queue: queue})
+	parts.Learner, err = extract.New(parts.Facts, extract.Options{Extractor: offline.Extractor, Verifier: offline.Verifier, Queue: queue})
 	check(t, err)
 	parts.Model = func(kai.Config) (llm.Model, error) { return model, nil }
 	for _, change := range changes {

@@ -12,10 +12,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/examples/designer/internal/kai"
+	"github.com/weft-go/weft/examples/designer/internal/offline"
 	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -243,7 +244,7 @@ func TestLearningAsks(t *testing.T) {
 				var err error
 				p.Facts, err = memory.New(store, memory.Options{})
 				check(t, err)
-				p.Learner, err = learn.New(p.Facts, learn.Options{Extractor: learn.NewExtractor(extractor, learn.ExtractorOptions{}), Queue: queue})
+				p.Learner, err = extract.New(p.Facts, extract.Options{Extractor: extract.NewExtractor(extractor, extract.ExtractorOptions{}), Verifier: offline.Verifier, Queue: queue})
 				check(t, err)
 			})
 			for i, text := range []string{"What time is it?", "I want it modern and minimalist"} {

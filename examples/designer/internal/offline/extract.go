@@ -3,10 +3,11 @@ package offline
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 // shapes are sentences that say something worth knowing later.
@@ -46,9 +47,14 @@ func Facts(said string) (facts []Fact) {
 }
 
 // Extractor finds facts in a turn by rules, as a model's extractor does by asking.
-var Extractor = learn.ExtractorFunc(func(_ context.Context, t learn.Turn) (list []learn.Proposal, err error) {
+var Extractor = extract.ExtractorFunc(func(_ context.Context, t extract.Turn) (list []extract.Proposal, err error) {
 	for _, f := range Facts(t.User) {
-		list = append(list, learn.Proposal{Kind: f.Kind, Content: f.Text, Evidence: f.Text, Importance: 0.5})
+		list = append(list, extract.Proposal{Kind: f.Kind, Content: f.Text, Evidence: f.Text, Importance: 0.5})
 	}
 	return list, nil
+})
+
+// Verifier supports every fact of [Extractor], which copies the user's words and asks nobody.
+var Verifier = extract.VerifierFunc(func(_ context.Context, claims []extract.Claim) ([]extract.Verdict, error) {
+	return slices.Repeat([]extract.Verdict{{Supported: true}}, len(claims)), nil
 })

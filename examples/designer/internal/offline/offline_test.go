@@ -10,7 +10,7 @@ import (
 
 	"github.com/weft-go/weft/examples/designer/internal/offline"
 	"github.com/weft-go/weft/llm"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 )
 
 var object = json.RawMessage(`{"type":"object"}`)
@@ -126,7 +126,7 @@ func ExampleFacts() {
 	for _, f := range offline.Facts("Hello! I prefer oak. Our client is ABC Corp. We discussed marble floors. I'm working on a lobby. Do you like oak?") {
 		fmt.Println(f.Kind, "-", f.Text)
 	}
-	proposals, err := offline.Extractor(context.Background(), learn.Turn{User: "Nice weather."})
+	proposals, err := offline.Extractor(context.Background(), extract.Turn{User: "Nice weather."})
 	fmt.Println(len(proposals), err)
 	// Output:
 	// preference - I prefer oak

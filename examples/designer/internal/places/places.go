@@ -22,7 +22,7 @@ import (
 	"github.com/weft-go/weft/examples/designer/internal/studio"
 	"github.com/weft-go/weft/examples/internal/web"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/learn"
+	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
@@ -32,7 +32,7 @@ type Stores struct {
 	Where       string
 	Checkpoints checkpoint.Store
 	Facts       memory.Store
-	Turns       learn.Queue
+	Turns       extract.Queue
 	Studio      *studio.DB
 	// Documents is the table agent_checkpoints of a Supabase project, or nil.
 	Documents *supacheckpoint.Agents

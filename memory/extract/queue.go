@@ -1,0 +1,62 @@
+package extract
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// A Job is a turn in a [Queue].
+type Job struct {
+	// Key and Scope identify the job.
+	Key   string
+	Scope memory.Scope
+	// Payload is the [Turn] as JSON.
+	Payload json.RawMessage
+	// Said is the time of the turn.
+	Said time.Time
+	// Attempts is how often the job was claimed, including this claim.
+	Attempts int
+	// Claim identifies this claim. The queue sets it.
+	Claim string
+}
+
+// A Queue keeps jobs until they are finished. It uses the clock of its store. It must be safe
+// for concurrent use, and a durable queue for use by several processes.
+type Queue interface {
+	// Enqueue stores a job. It does nothing if a job with the same key and scope exists or
+	// is finished.
+	Enqueue(ctx context.Context, j Job) error
+	// Claim returns up to n due jobs, oldest first. They belong to the caller until the
+	// lease ends; then they can be claimed again.
+	Claim(ctx context.Context, n int, lease time.Duration) ([]Job, error)
+	// Finish removes a claimed job. It returns [memory.ErrConflict] if the claim is not
+	// valid any more.
+	Finish(ctx context.Context, j Job) error
+	// Retry returns a claimed job to the queue, to be due after a delay. A negative delay
+	// parks the job: it is kept with the cause, and not claimed. Retry returns
+	// [memory.ErrConflict] as Finish does.
+	Retry(ctx context.Context, j Job, after time.Duration, cause string) error
+	// Count returns how many jobs the queue has.
+	Count(ctx context.Context) (Counts, error)
+}
+
+// A Parking is a [Queue] whose parked jobs can be listed and tried again.
+type Parking interface {
+	// Parked returns up to limit parked jobs, the one that was parked first at the front.
+	Parked(ctx context.Context, limit int) ([]Parked, error)
+	// Revive makes a parked job due and sets its attempts to zero. It returns
+	// [memory.ErrNotFound] if no such job is parked.
+	Revive(ctx context.Context, s memory.Scope, key string) error
+}
+
+// Parked is a job that was given up, with its last error.
+type Parked struct {
+	Job
+	Cause string
+}
+
+// Counts has the number of jobs that wait or are claimed, and of parked jobs.
+type Counts struct{ Pending, Parked int }
