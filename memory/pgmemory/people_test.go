@@ -1,10 +1,12 @@
 package pgmemory_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/weft-go/weft/memory/conversation"
 	"github.com/weft-go/weft/memory/kv"
 	"github.com/weft-go/weft/memory/pgmemory"
+	"github.com/weft-go/weft/memory/profile"
 )
 
 // People let the suites run with row-level security: what is done in the scope of a user is done with the rights
@@ -137,6 +140,11 @@ type theirValues struct{ *people }
 
 func (p theirValues) Apply(ctx context.Context, s memory.Scope, writes []kv.Write) ([]kv.Item, error) {
 	s = p.in(s)
+	for _, w := range writes {
+		if slices.Equal(w.Namespace, []string{profile.Namespace}) && bytes.Contains(w.Value, []byte(`"plan"`)) {
+			return p.as(memory.Scope{}).Values().Apply(ctx, s, writes) // only the service stores a plan
+		}
+	}
 	return p.as(s).Values().Apply(ctx, s, writes)
 }
 

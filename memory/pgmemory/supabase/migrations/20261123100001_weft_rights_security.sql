@@ -14,13 +14,12 @@ $fn$;
 DO $do$
 DECLARE
   allowed constant text := 's.tenant = ANY ((SELECT weft.mem_tenants())::text[])';
-  own constant text := 's.user_id = (SELECT auth.uid())::text AND ' || allowed;
   r record;
 BEGIN
   FOR r IN SELECT v.name, CASE
       WHEN v.parent = '' THEN replace(allowed, 's.tenant', 'tenant')
       WHEN v.parent = 'mem_session' THEN 'EXISTS (SELECT FROM weft.mem_session s WHERE s.key = session AND ' || allowed || ')'
-      ELSE v.ref || ' = ANY (ARRAY(SELECT s.key FROM weft.' || v.parent || ' s WHERE ' || own || '))' END AS holds
+      ELSE v.ref || ' = ANY (ARRAY(SELECT s.key FROM weft.' || v.parent || ' s WHERE ' || allowed || '))' END AS holds
     FROM (VALUES ('mem_scope', '', ''), ('mem_session', '', ''), ('mem_value_scope', '', ''), ('mem_shelf', '', ''),
       ('mem_fact', 'scope', 'mem_scope'), ('mem_event', 'scope', 'mem_scope'), ('mem_job', 'scope', 'mem_scope'), ('mem_turn', 'scope', 'mem_scope'),
       ('mem_source', 'shelf', 'mem_shelf'), ('mem_chunk', 'shelf', 'mem_shelf'), ('mem_message', 'session', 'mem_session'),
