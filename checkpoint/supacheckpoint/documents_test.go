@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -199,7 +200,7 @@ func TestProposalsSharesRowsWithPlainSQL(t *testing.T) {
 		ON CONFLICT (thread_id, user_id) DO UPDATE SET thread_id = excluded.thread_id, user_id = excluded.user_id,
 		proposal_id = excluded.proposal_id, checkpoint_data = excluded.checkpoint_data, updated_at = excluded.updated_at`, thread, user, proposal)
 	session := fmt.Sprintf(`INSERT INTO proposal_sessions (thread_id, user_id, proposal_id, last_activity) VALUES ('%s', '%s', '%s', now())
-		ON CONFLICT (thread_id) DO UPDATE SET user_id = excluded.user_id, proposal_id = excluded.proposal_id, last_activity = excluded.last_activity`, thread, user, proposal)
+		ON CONFLICT (thread_id, user_id) DO UPDATE SET proposal_id = excluded.proposal_id, last_activity = excluded.last_activity`, thread, user, proposal)
 	for range 2 {
 		for _, statement := range []string{upsert, session} {
 			n, err := asUserFor(t, conn, user, statement)
@@ -299,9 +300,7 @@ func TestProposalsOfUsersAreSeparate(t *testing.T) {
 	got, err := b.Get(ctx, thread)
 	wantJSON(t, "b's, before", got, err, "")
 	assert.NoError(t, b.Delete(ctx, thread))
-	assert.ErrorIs(t, b.PutSession(ctx, thread, supacheckpoint.SessionUpdate{Status: "taken"}), checkpoint.ErrConflict, "b's session of a's thread")
 	asB := proposals(t, forUser(t, store, userB), about(proposalB))
-	assert.ErrorIs(t, asB.PutSession(ctx, thread, supacheckpoint.SessionUpdate{Status: "taken"}), checkpoint.ErrConflict, "the same by the service")
 	for name, d := range map[string]*supacheckpoint.Proposals{"b": b, "the service for b": asB} {
 		_, err := d.Session(ctx, thread)
 		assert.ErrorIs(t, err, checkpoint.ErrNotFound, name)
@@ -341,7 +340,10 @@ func TestProposalsOfUsersAreSeparate(t *testing.T) {
 		`INSERT INTO proposal_checkpoints (thread_id, user_id, proposal_id, checkpoint_data) VALUES ('x', '` + userB + `', '` + proposalA + `', '{}')`,
 		`INSERT INTO proposal_sessions (thread_id, user_id, proposal_id) VALUES ('x', '` + userA + `', '` + proposalA + `')`,
 		`INSERT INTO proposal_sessions (thread_id, user_id, proposal_id) VALUES ('` + thread + `', '` + userB + `', '` + proposalB + `')
-			ON CONFLICT (thread_id) DO UPDATE SET user_id = excluded.user_id`,
+			ON CONFLICT (thread_id, user_id) DO UPDATE SET user_id = '` + userA + `'`,
+		`INSERT INTO proposal_sessions (id, thread_id, user_id, proposal_id) VALUES (999999, 'x', '` + userB + `', '` + proposalB + `')`,
+		`UPDATE proposal_sessions SET id = 999999`,
+		`INSERT INTO proposal_checkpoints (id, thread_id, user_id, proposal_id, checkpoint_data) VALUES (999999, 'x', '` + userB + `', '` + proposalB + `', '{}')`,
 		`UPDATE proposal_checkpoints SET user_id = '` + userA + `'`,
 		`SELECT * FROM agent_checkpoints`,
 		`INSERT INTO agent_checkpoints (thread_id, checkpoint_data) VALUES ('x', '{}')`,
@@ -398,24 +400,52 @@ func TestFailOpenLogsErrorsOfTheDatabase(t *testing.T) {
 	assert.ErrorIs(t, open.Delete(ctx, "bad"), context.Canceled)
 }
 
-// Put stores the document and only logs a warning if its session belongs to another user.
-func TestPutLogsThatTheSessionBelongsToAnotherUser(t *testing.T) {
+// Two users have a session with the same thread id, and neither learns of the other: no
+// statement succeeds or fails because of the other row. The service updates the session of
+// the user it names.
+func TestProposalSessionsTellNothingOfOtherUsers(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)
 	userA, proposalA := member(t, p)
 	userB, proposalB := member(t, p)
 	var said bytes.Buffer
 	p.options.Logger = slog.New(slog.NewTextHandler(&said, nil))
-	store := p.open(t)
+	store, ctx := p.open(t), t.Context()
 	thread := supacheckpoint.ProposalThreadID(proposalA, "shared")
-	for _, d := range []*supacheckpoint.Proposals{
-		proposals(t, as(t, store, userA), about(proposalA)), proposals(t, as(t, store, userB), about(proposalB)),
-	} {
-		assert.NoError(t, d.Put(t.Context(), thread, json.RawMessage(`{"state":{}}`)))
+	a, b := proposals(t, as(t, store, userA), about(proposalA)), proposals(t, as(t, store, userB), about(proposalB))
+	for _, d := range []*supacheckpoint.Proposals{a, b, a} {
+		require.NoError(t, d.Put(ctx, thread, json.RawMessage(`{"state":{}}`)))
 	}
-	assert.Contains(t, said.String(), "level=WARN")
-	assert.Contains(t, said.String(), "another user has a session")
-	assert.Equal(t, userA, ask[string](t, p, `SELECT user_id::text FROM public.proposal_sessions WHERE thread_id = $1`, thread))
+	assert.NotContains(t, said.String(), "level=WARN")
+	require.NoError(t, proposals(t, forUser(t, store, userB), about(proposalB)).PutSession(ctx, thread, supacheckpoint.SessionUpdate{Status: "closed"}))
+	for who, want := range map[*supacheckpoint.Proposals][2]string{a: {"active", proposalA}, b: {"closed", proposalB}} {
+		s, err := who.Session(ctx, thread)
+		require.NoError(t, err)
+		assert.Equal(t, want, [2]string{s.Status, s.Proposal})
+	}
+	conn := p.conn(t)
+	for _, id := range []string{supacheckpoint.ProposalThreadID(proposalA, "only a"), "nobody's thread"} {
+		if id != "nobody's thread" {
+			require.NoError(t, a.Put(ctx, id, json.RawMessage(`{"state":{}}`)))
+		}
+		_, err := asUser(t, conn, userB, `INSERT INTO proposal_sessions (thread_id, user_id, proposal_id) VALUES ('`+strings.ReplaceAll(id, "'", "''")+`', '`+userB+`', '`+proposalB+`')`)
+		assert.NoError(t, err, "b creates a session for %s", id)
+	}
+}
+
+// Concurrent calls that create the same session all succeed.
+func TestConcurrentPutSessionsOfAProposal(t *testing.T) {
+	t.Parallel()
+	p := documentPlace(t, directPlace)
+	user, proposal := member(t, p)
+	d := proposals(t, as(t, p.open(t), user), about(proposal))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			assert.NoError(t, d.PutSession(context.Background(), "thread of "+user, supacheckpoint.SessionUpdate{}))
+		})
+	}
+	wg.Wait()
 }
 
 func TestProposalsCleanUpDeletesIdleDocuments(t *testing.T) {

@@ -446,4 +446,5 @@ func ExampleScripts() {
 	// 20261121090006_proposals.sql
 	// 20261122090001_weft_load.sql
 	// 20261123090001_weft_writes.sql
+	// 20261123090002_proposal_sessions.sql
 }

@@ -3,6 +3,7 @@ package supacheckpoint_test
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -272,4 +273,43 @@ GRANT SELECT ON theirs.proposal_checkpoints TO anon;`
 		(SELECT count(*) FROM pg_policy WHERE polrelid = 'theirs.proposal_sessions'::regclass))`).Scan(&says)
 	assert.NoError(t, err)
 	assert.Equal(t, "f 0 1 t f 1", says)
+}
+
+// A table of an older version keeps its rows, and its thread ids become unique per user.
+// A table with the policies of another program keeps its key.
+func TestMigrateMakesThreadIDsOfProposalSessionsUniquePerUser(t *testing.T) {
+	t.Parallel()
+	p := documentPlace(t, directPlace)
+	user, proposal := member(t, p)
+	scripts, err := supacheckpoint.Scripts("")
+	require.NoError(t, err)
+	index := slices.IndexFunc(scripts, func(s pgcheckpoint.Script) bool { return s.Name == "20261121090006_proposals" })
+	key := slices.IndexFunc(scripts, func(s pgcheckpoint.Script) bool { return s.Name == "20261123090002_proposal_sessions" })
+	for name, c := range map[string]struct{ policy, want string }{
+		"of this package":    {"", "UNIQUE (thread_id, user_id)"},
+		"of another program": {`CREATE POLICY mine ON theirs.proposal_sessions USING (auth.uid() = user_id)`, "UNIQUE (thread_id)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tx, err := p.conn(t).Begin(t.Context())
+			require.NoError(t, err)
+			defer func() { _ = tx.Rollback(context.Background()) }()
+			statements := []string{`CREATE SCHEMA theirs`}
+			if c.policy != "" {
+				statements = append(statements, `CREATE TABLE theirs.proposal_sessions (id bigserial PRIMARY KEY, thread_id text NOT NULL UNIQUE, user_id uuid NOT NULL,
+					proposal_id uuid NOT NULL, status text DEFAULT 'active')`, c.policy)
+			}
+			statements = append(statements, scripts[index].SQL, `INSERT INTO public.proposals SELECT '`+proposal+`', '`+user+`'`,
+				`INSERT INTO public.proposal_sessions (thread_id, user_id, proposal_id) VALUES ('t', '`+user+`', '`+proposal+`')`,
+				scripts[key].SQL, scripts[key].SQL)
+			for _, statement := range statements {
+				_, err := tx.Exec(t.Context(), strings.ReplaceAll(statement, "public.", "theirs."), pgx.QueryExecModeSimpleProtocol)
+				require.NoError(t, err, statement)
+			}
+			var got string
+			err = tx.QueryRow(t.Context(), `SELECT pg_get_constraintdef(c.oid) FROM pg_constraint c, theirs.proposal_sessions s
+				WHERE c.conrelid = 'theirs.proposal_sessions'::regclass AND c.contype = 'u' AND s.thread_id = 't'`).Scan(&got)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, got)
+		})
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/weft-go/weft/checkpoint"
 )
@@ -75,13 +74,18 @@ const (
 
 	deleteProposalQuery = `DELETE FROM $table WHERE thread_id = $1::text AND user_id = $2::text::uuid`
 
-	// putProposalSession creates or updates a session. If another user has a session for
-	// the same thread id, it changes nothing.
-	putProposalSession = `INSERT INTO public.proposal_sessions AS s (thread_id, user_id, proposal_id, status, metadata)
-	VALUES ($1::text, $2::text::uuid, $3::text::uuid, coalesce($4::text, 'active'), coalesce($5::text::jsonb, '{}'))
-	ON CONFLICT (thread_id) DO UPDATE SET last_activity = now(), status = coalesce($4::text, s.status),
-		metadata = coalesce($5::text::jsonb, s.metadata)
-	WHERE s.user_id = excluded.user_id RETURNING 1`
+	// putProposalSession updates the session of the user, or creates it. It names no conflict
+	// target, because in tables of other programs the thread id alone may be unique. It returns
+	// no row if the database ignored the new row because of a unique index.
+	putProposalSession = `WITH updated AS (
+		UPDATE public.proposal_sessions s SET last_activity = now(), status = coalesce($4::text, s.status),
+			metadata = coalesce($5::text::jsonb, s.metadata)
+		WHERE s.thread_id = $1::text AND s.user_id = $2::text::uuid RETURNING 1),
+	created AS (
+		INSERT INTO public.proposal_sessions (thread_id, user_id, proposal_id, status, metadata)
+		SELECT $1::text, $2::text::uuid, $3::text::uuid, coalesce($4::text, 'active'), coalesce($5::text::jsonb, '{}')
+		WHERE NOT EXISTS (SELECT FROM updated) ON CONFLICT DO NOTHING RETURNING 1)
+	SELECT 1 FROM updated UNION ALL SELECT 1 FROM created`
 
 	proposalSessions = `SELECT s.user_id::text, s.thread_id, s.status, s.start_time, s.last_activity, coalesce(s.metadata, '{}')::text,
 		(SELECT count(*)::int FROM $table c WHERE c.thread_id = s.thread_id AND c.user_id = s.user_id), s.proposal_id::text
@@ -264,8 +268,9 @@ func (p *Proposals) Delete(ctx context.Context, thread string) error {
 }
 
 // PutSession applies an update to the session of a thread and sets its last activity to
-// now. It creates the session if there is none. It returns [checkpoint.ErrConflict] if
-// another user has a session for the same thread id.
+// now. It creates the session if there is none. Two users may use the same thread id. Only in
+// a table where the thread id alone is unique, PutSession returns [checkpoint.ErrConflict] if
+// another user has the id.
 func (p *Proposals) PutSession(ctx context.Context, thread string, u SessionUpdate) error {
 	err := u.check()
 	var user, proposal string
@@ -281,19 +286,17 @@ func (p *Proposals) PutSession(ctx context.Context, thread string, u SessionUpda
 	return nil
 }
 
-// putSession returns a conflict if the session belongs to another user. In this case, the
-// statement changes no row if it has the rights of the service. If it has the rights of a
-// user, PostgreSQL reports a violated policy.
+// putSession tries twice, because the first statement stores nothing if a concurrent call
+// creates the same session. The second statement updates that session.
 func (p *Proposals) putSession(ctx context.Context, args []any) error {
-	stored := false
-	err := p.store.query(ctx, putProposalSession, args, func(pgx.Rows) error { stored = true; return nil })
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42501" && strings.Contains(e.Message, "USING expression") {
-		err = nil
+	for range 2 {
+		stored := false
+		err := p.store.query(ctx, putProposalSession, args, func(pgx.Rows) error { stored = true; return nil })
+		if err != nil || stored {
+			return err
+		}
 	}
-	if err == nil && !stored {
-		err = fmt.Errorf("another user has a session for this thread id: %w", checkpoint.ErrConflict)
-	}
-	return err
+	return fmt.Errorf("another user has a session for this thread id: %w", checkpoint.ErrConflict)
 }
 
 // Session returns the session of one of the user's threads, with its proposal. It returns

@@ -57,7 +57,7 @@ func TestTables(t *testing.T) {
 			},
 			[]string{
 				"FOREIGN KEY (proposal_id) REFERENCES proposals(id)", "FOREIGN KEY (user_id) REFERENCES auth.users(id)",
-				"PRIMARY KEY (id)", "UNIQUE (thread_id)",
+				"PRIMARY KEY (id)", "UNIQUE (thread_id, user_id)",
 			},
 			[]string{"(proposal_id)", "(status)", "(thread_id)", "(user_id)"},
 		},

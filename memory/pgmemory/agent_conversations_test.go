@@ -172,24 +172,31 @@ func TestConversationsBySQL(t *testing.T) {
 	})
 
 	t.Run("functions with named arguments", func(t *testing.T) {
-		if got := one(t, pool, "", `SELECT public.get_conversation(session_id => 'none')::text`); got != "[]" {
+		const load = `SELECT public.get_conversation(session_id => $1, user_id => $2)::text`
+		if got := one(t, pool, "", load, "none", annID); got != "[]" {
 			t.Errorf("got %s want no messages", got)
 		}
 		const save = `SELECT public.save_conversation(session_id => $1, messages => $2::jsonb, user_id => $3)::text`
-		one(t, pool, "", save, "s3", list(human), nil)
+		one(t, pool, "", save, "s3", list(human), "") // a session of no user
 		if got, err := service.Load(ctx, memory.Scope{}, "s3"); err != nil || len(got) != 1 {
 			t.Errorf("got %v, error %v", got, err)
 		}
-		one(t, pool, "", save, "s3", list(human, reply), annID) // who has signed in meanwhile
-		if got, err := hers.Load(ctx, scope, "s3"); err != nil || len(got) != 2 {
+		one(t, pool, "", save, "s3", list(human, reply), annID)
+		one(t, pool, "", save, "s3", list(reply), bobID) // a session of each, with one id
+		for user, want := range map[string]int{"": 1, annID: 2, bobID: 1} {
+			if got, err := service.Load(ctx, memory.Scope{User: user}, "s3"); err != nil || len(got) != want {
+				t.Errorf("got %v, error %v want %d messages of %q", got, err, want, user)
+			}
+			if got := one(t, pool, "", `SELECT jsonb_array_length(public.get_conversation('s3', $1))::text`, user); got != fmt.Sprint(want) {
+				t.Errorf("got %s messages of %q want %d", got, user, want)
+			}
+		}
+		one(t, pool, "", `DELETE FROM public.agent_conversations WHERE session_id = 's3' AND user_id = $1 RETURNING session_id`, bobID)
+		// The service gives a session of no user to a user.
+		one(t, pool, "", save, "s5", list(human, reply), "")
+		one(t, pool, "", `UPDATE public.agent_conversations SET user_id = $1 WHERE session_id = 's5' AND user_id IS NULL RETURNING session_id`, annID)
+		if got, err := hers.Load(ctx, scope, "s5"); err != nil || len(got) != 2 {
 			t.Errorf("got %v, error %v want ann's", got, err)
-		}
-		one(t, pool, "", save, "s3", list(human), nil)
-		if got := one(t, pool, "", `SELECT user_id || ' ' || jsonb_array_length(messages) FROM public.agent_conversations WHERE session_id = 's3'`); got != annID+" 1" {
-			t.Errorf("got %s want ann's", got)
-		}
-		if _, err := request[string](pool, "", save, "s3", list(reply), bobID); sqlState(err) != "23505" {
-			t.Errorf("another user's: got error %v want 23505", err)
 		}
 	})
 
@@ -227,7 +234,7 @@ func TestConversationsBySQL(t *testing.T) {
 
 	t.Run("a type that nobody here knows is kept, and neither shown nor found", func(t *testing.T) {
 		alien := `{"type":"alien","data":{"content":"zebras"}}`
-		one(t, pool, annID, insertSession, "s9", list(human, alien), annID)
+		one(t, pool, "", insertSession, "s9", list(human, alien), annID)
 		var back any
 		if err := json.Unmarshal([]byte(one(t, pool, annID, readSession, "s9")), &back); err != nil || !strings.Contains(fmt.Sprint(back), "zebras") {
 			t.Errorf("got %v, error %v want it as it was", back, err)

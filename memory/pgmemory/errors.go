@@ -44,6 +44,8 @@ func classify(err error) error {
 		sentinel = ErrFull
 	case "42501": // insufficient privilege, and what a policy does not let in
 		sentinel = ErrDenied
+	case "WQ001": // the quota of a user in the table mem_quota
+		sentinel = memory.ErrQuota
 	default:
 		return err
 	}

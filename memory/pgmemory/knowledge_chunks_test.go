@@ -123,7 +123,6 @@ func chunksAreMatched(t *testing.T, p place, pool, owner *pgxpool.Pool, db *pgme
 		{match(`match_count => 9, query_embedding => '[0,1,0]', filter_model => 'm'`), "Shops open at nine."},
 		{match(`'[0,1,0]', 9, 'acme'`), "Shops open at nine."},
 		{match(`'[0,1,0]', 9, 'other'`), ""},
-		{match(`'[0,1,0]', 9, NULL, 'm'`), "Shops open at nine.|Shops open at nine."},
 		{match(`'[0,1]', 9`), ""},
 	} {
 		got, err := request[string](pool, "", c.sql)
@@ -198,6 +197,10 @@ func chunksOfUsersAreApart(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB) {
 	const match = `SELECT content FROM public.match_knowledge('[1,0,0]', 9, NULL)`
 	got, err := request[string](pool, annID, match)
 	wantTexts(t, "ann", got, err, "ann's own")
+	got, err = request[string](pool, "", `SELECT content FROM public.match_knowledge('[1,0,0]', 9, filter_user_id => $1)`, annID)
+	wantTexts(t, "the service, for ann", got, err, "ann's own")
+	got, err = request[string](pool, "", `SELECT content FROM public.match_knowledge('[1,0,0]', 9)`)
+	wantTexts(t, "the service, of documents without a user", got, err)
 	for _, sql := range []string{
 		match, `SELECT content FROM public.knowledge_chunks`, `UPDATE public.knowledge_chunks SET content = 'x' RETURNING content`,
 		`DELETE FROM public.knowledge_chunks RETURNING content`,

@@ -87,7 +87,8 @@ func TestMemoriesBySQL(t *testing.T) {
 			{annID, `'[0,1,0]'`, "[drives a van Likes green tea.]"},
 			{annID, `query_embedding => '[0,1,0]', filter_model => 'm'`, "[drives a van]"},
 			{annID, `'[0,1]', 5`, "[two numbers]"},
-			{bobID, `'[0,1,0]', 5, '` + annID + `'`, "[]"},
+			{"", `'[0,1,0]', 5, '*'`, "[drives a van known to all Likes green tea.]"},
+			{"", `'[0,1,0]', 5, ''`, "[known to all]"},
 			{bobID, `'[0,1,0]', 5`, "[]"},
 			{"", `'[0,1,0]', 5, '` + annID + `', true`, "[drives a van known to all Likes green tea.]"},
 			{"", `'[0,1,0]', 5, '` + bobID + `'`, "[]"},
@@ -102,10 +103,10 @@ func TestMemoriesBySQL(t *testing.T) {
 		wantNoErr(t, "new", err)
 		wantNoErr(t, "index", owned.Index(ctx, "m", 3))
 		for args, want := range map[string]string{
-			`query_embedding => '[0,1,0]', filter_model => 'm', match_count => 1`: "[drives a van]",
-			`query_embedding => '[0,1,0]', filter_model => 'm', match_count => 9`: "[drives a van]",
+			`query_embedding => '[0,1,0]', filter_model => 'm', match_count => 1, filter_user_id => '*'`: "[drives a van]",
+			`query_embedding => '[0,1,0]', filter_model => 'm', match_count => 9, filter_user_id => '*'`: "[drives a van known to all]",
 		} {
-			if got := matched(ctx, t, pool, annID, args); got != want {
+			if got := matched(ctx, t, pool, "", args); got != want {
 				t.Errorf("by the index: %s: got %s want %s", args, got, want)
 			}
 		}

@@ -1,18 +1,23 @@
 package pgmemory_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
 	"github.com/weft-go/weft/memory/kv"
 	"github.com/weft-go/weft/memory/pgmemory"
+	"github.com/weft-go/weft/memory/profile"
 )
 
 // People let the suites run with row-level security: what is done in the scope of a user is done with the rights
@@ -23,12 +28,12 @@ type people struct {
 	db *pgmemory.DB
 
 	mu    sync.Mutex
-	names map[string]string // by their ids
-	bound map[string]*pgmemory.DB
+	names map[string]string          // by their ids
+	bound map[[2]string]*pgmemory.DB // by user and tenant
 }
 
 func newPeople(tb testing.TB) *people {
-	return &people{tb: tb, db: supabasePlace(tb).served(tb), names: map[string]string{"": ""}, bound: map[string]*pgmemory.DB{}}
+	return &people{tb: tb, db: supabasePlace(tb).served(tb), names: map[string]string{"": ""}, bound: map[[2]string]*pgmemory.DB{}}
 }
 
 // in returns a scope with an id for a user.
@@ -53,18 +58,17 @@ func (p *people) out(s memory.Scope) memory.Scope {
 	return s
 }
 
-// as returns the memory of the user of a scope, who has an id.
-func (p *people) as(user string) *pgmemory.DB {
+// as returns the memory of the user of a scope, who has an id, in the tenant of the scope.
+func (p *people) as(s memory.Scope) *pgmemory.DB {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bound[user] == nil {
-		bound, err := pgmemory.Bind(p.db, binding(user))
-		if err != nil {
-			p.tb.Error(err)
-		}
-		p.bound[user] = bound
+	key := [2]string{s.User, s.Tenant}
+	if p.bound[key] == nil {
+		bound, err := pgmemory.Bind(p.db, bindingIn(s.User, s.Tenant))
+		assert.NoError(p.tb, err)
+		p.bound[key] = bound
 	}
-	return p.bound[user]
+	return p.bound[key]
 }
 
 type theirConversations struct{ *people }
@@ -76,14 +80,14 @@ func (p theirConversations) query(q conversation.Query) (conversation.Query, *pg
 		q.After = &after
 	}
 	if q.AnyUser {
-		return q, p.as("").Conversations()
+		return q, p.as(memory.Scope{}).Conversations()
 	}
-	return q, p.as(q.Scope.User).Conversations()
+	return q, p.as(q.Scope).Conversations()
 }
 
 func (p theirConversations) Apply(ctx context.Context, s memory.Scope, c conversation.Change) (conversation.Session, error) {
 	s = p.in(s)
-	session, err := p.as(s.User).Conversations().Apply(ctx, s, c)
+	session, err := p.as(s).Conversations().Apply(ctx, s, c)
 	session.Scope = p.out(session.Scope)
 	return session, err
 }
@@ -103,7 +107,7 @@ func (p theirConversations) Sessions(ctx context.Context, q conversation.Query) 
 func (p theirConversations) Messages(ctx context.Context, r conversation.Range) iter.Seq2[conversation.Row, error] {
 	return func(yield func(conversation.Row, error) bool) {
 		r.Scope = p.in(r.Scope)
-		for row, err := range p.as(r.Scope.User).Conversations().Messages(ctx, r) {
+		for row, err := range p.as(r.Scope).Conversations().Messages(ctx, r) {
 			row.Scope = p.out(row.Scope)
 			if !yield(row, err) {
 				return
@@ -124,41 +128,46 @@ func (p theirConversations) Search(ctx context.Context, s conversation.Search) (
 
 func (p theirConversations) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	s = p.in(s)
-	return p.as(s.User).Conversations().Forget(ctx, s)
+	return p.as(s).Conversations().Forget(ctx, s)
 }
 
 func (p theirConversations) Sweep(ctx context.Context, s memory.Scope, age time.Duration, limit int) (int, error) {
 	s = p.in(s)
-	return p.as(s.User).Conversations().Sweep(ctx, s, age, limit)
+	return p.as(s).Conversations().Sweep(ctx, s, age, limit)
 }
 
 type theirValues struct{ *people }
 
 func (p theirValues) Apply(ctx context.Context, s memory.Scope, writes []kv.Write) ([]kv.Item, error) {
 	s = p.in(s)
-	return p.as(s.User).Values().Apply(ctx, s, writes)
+	for _, w := range writes {
+		if slices.Equal(w.Namespace, []string{profile.Namespace}) && bytes.Contains(w.Value, []byte(`"plan"`)) {
+			return p.as(memory.Scope{}).Values().Apply(ctx, s, writes) // only the service stores a plan
+		}
+	}
+	return p.as(s).Values().Apply(ctx, s, writes)
 }
 
 func (p theirValues) Find(ctx context.Context, s memory.Scope, q kv.Selection) iter.Seq2[kv.Item, error] {
 	s = p.in(s)
-	return p.as(s.User).Values().Find(ctx, s, q)
+	return p.as(s).Values().Find(ctx, s, q)
 }
 
 func (p theirValues) Search(ctx context.Context, s memory.Scope, q kv.Search) (kv.Candidates, error) {
 	s = p.in(s)
-	return p.as(s.User).Values().Search(ctx, s, q)
+	return p.as(s).Values().Search(ctx, s, q)
 }
 
 func (p theirValues) Namespaces(ctx context.Context, s memory.Scope, q kv.NamespaceQuery) iter.Seq2[[]string, error] {
 	s = p.in(s)
-	return p.as(s.User).Values().Namespaces(ctx, s, q)
+	return p.as(s).Values().Namespaces(ctx, s, q)
 }
 
 func (p theirValues) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	s = p.in(s)
-	return p.as(s.User).Values().Forget(ctx, s)
+	return p.as(s).Values().Forget(ctx, s)
 }
 
 func (p theirValues) Sweep(ctx context.Context, limit int) (int, error) {
-	return p.as("").Values().Sweep(ctx, limit)
+	return p.as(memory.Scope{}).Values().Sweep(ctx, limit)
 }

@@ -15,14 +15,19 @@ import (
 //go:embed supabase/migrations/*.sql
 var supabaseFiles embed.FS
 
-// SupabaseScripts returns what a Supabase project needs besides [Scripts], in this order: row-level
-// security, by which a user sees and changes the scopes whose [memory.Scope.User] is the user's id
-// alone, and what is for programs in other languages, in schema public: the tables agent_memories,
-// knowledge_chunks, agent_conversations and user_context, and the functions match_memories, match_knowledge,
-// get_conversation and save_conversation. They are named as the Supabase CLI wants them, and each can be run again.
+// SupabaseScripts returns the migrations that a Supabase project needs in addition to [Scripts], oldest first. An empty
+// schema means "weft". The scripts have the names that the Supabase CLI requires. Each is idempotent. If an older script runs
+// again, the later ones have to run again too.
 //
-// The tables are views, with which PostgreSQL allows no ON CONFLICT on columns. It is not needed: to insert a session or a
-// user that is there is to update it.
+// The scripts whose names end in "_security" set up row-level security: a user reaches the scopes whose [memory.Scope.User]
+// is the id of the user, and writes into the tenants of the claim app_metadata.tenants. They also limit sizes, and add quotas.
+//
+// The other scripts are for programs in other languages. They create the views agent_memories, knowledge_chunks,
+// agent_conversations, user_context and user_quota in the schema public, and the functions match_memories, match_knowledge,
+// get_conversation, save_conversation, forget_me and forget_user. PostgreSQL has no ON CONFLICT for the first four views. An
+// INSERT of an existing session or user updates it.
+//
+// The section "Who may read and write what" of docs/supabase.md lists the rights of each role.
 //
 // [memory.Scope.User]: https://pkg.go.dev/github.com/weft-go/weft/memory#Scope
 func SupabaseScripts(schema string) ([]Script, error) {
@@ -40,13 +45,13 @@ func SupabaseScripts(schema string) ([]Script, error) {
 		if err != nil {
 			return nil, fmt.Errorf("pgmemory: scripts: %w", err)
 		}
-		sql := strings.ReplaceAll(string(text), "\r\n", "\n") // as a checkout may have it
+		sql := strings.ReplaceAll(string(text), "\r\n", "\n") // from a checkout on Windows
 		list = append(list, Script{Name: strings.TrimSuffix(path.Base(file), ".sql"), SQL: inSchema(schema, sql)})
 	}
 	return list, nil
 }
 
-// inSchema puts a schema into a script.
+// inSchema replaces the default schema in a script.
 func inSchema(schema, text string) string {
 	if schema == "" || schema == defaultSchema {
 		return text
@@ -57,19 +62,19 @@ func inSchema(schema, text string) string {
 	return strings.ReplaceAll(text, "'"+defaultSchema+"'", "'"+quoted+"'")
 }
 
-// MigrateSupabase does what [Migrate] does, and then runs those of the [SupabaseScripts] that are for row-level
-// security. Any number of processes may do so at once. It needs the rights of the role postgres.
+// MigrateSupabase calls [Migrate], and then runs the [SupabaseScripts] whose names end in "_security". Several processes may
+// call it concurrently. It needs the rights of the role postgres.
 func MigrateSupabase(ctx context.Context, on Conn, o Options) error {
 	return migrateSupabase(ctx, on, o, func(s Script) bool { return !strings.HasSuffix(s.Name, "_security") })
 }
 
-// MigratePublic does what [MigrateSupabase] does, and makes what is for programs in other languages besides: it runs
-// all of the [SupabaseScripts].
+// MigratePublic calls [Migrate], and then runs all [SupabaseScripts]. Several processes may call it concurrently. It needs the
+// rights of the role postgres.
 func MigratePublic(ctx context.Context, on Conn, o Options) error {
 	return migrateSupabase(ctx, on, o, func(Script) bool { return false })
 }
 
-// supabaseLock is held until the transaction ends, which a pooler respects.
+// supabaseLock is held until the transaction ends, so it also works behind a transaction pooler.
 const supabaseLock = `SELECT pg_advisory_xact_lock(hashtextextended('weft memory supabase', 0))`
 
 func migrateSupabase(ctx context.Context, on Conn, o Options, without func(Script) bool) error {

@@ -2,6 +2,7 @@ package pgmemory_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -48,11 +49,21 @@ func supabasePlace(tb testing.TB) place {
 	return p
 }
 
-// binding gives a call the rights of a user, or of the service role for none.
+// binding gives a call the rights of a user who may write in the tenants that tests use, or of the service role for no user.
 func binding(user string) func(context.Context, *pgx.Batch) error {
+	return bindingIn(user, "acme", "other", "t")
+}
+
+// bindingIn is binding with the tenants of the user.
+func bindingIn(user string, tenants ...string) func(context.Context, *pgx.Batch) error {
 	role, claims := "service_role", `{"role":"service_role"}`
 	if user != "" {
-		role, claims = "authenticated", fmt.Sprintf(`{"sub":%q,"role":"authenticated"}`, user)
+		role = "authenticated"
+		text, err := json.Marshal(map[string]any{"sub": user, "role": role, "app_metadata": map[string]any{"tenants": tenants}})
+		if err != nil {
+			panic(err)
+		}
+		claims = string(text)
 	}
 	return func(_ context.Context, b *pgx.Batch) error {
 		b.Queue(`SELECT set_config('role', $1::text, true), set_config('request.jwt.claims', $2::text, true)`, role, claims)

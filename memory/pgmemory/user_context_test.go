@@ -32,6 +32,10 @@ func TestUserContextBySQL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	services, err := profile.New(db.Values())
+	if err != nil {
+		t.Fatal(err)
+	}
 	ann := memory.Scope{User: annID}
 	summary := func(want string) {
 		t.Helper()
@@ -46,14 +50,16 @@ func TestUserContextBySQL(t *testing.T) {
 		summary("Plan: pro\nUsage: requests: 9.0\nPreferences: short answers")
 		one(t, pool, "", insertContext, annID, "enterprise", nil, nil) // as an upsert
 		summary("Plan: enterprise\nUsage: requests: 9.0\nPreferences: short answers")
-		one(t, pool, annID, `UPDATE public.user_context SET usage = NULL, preferences = '{"drink": "tea"}' WHERE user_id = $1 RETURNING user_id`, annID)
+		one(t, pool, "", `UPDATE public.user_context SET usage = NULL WHERE user_id = $1 RETURNING user_id`, annID)
+		one(t, pool, annID, `UPDATE public.user_context SET preferences = '{"drink": "tea"}' WHERE user_id = $1 RETURNING user_id`, annID)
 		summary("Plan: enterprise\nPreferences: drink: tea")
-		one(t, pool, annID, `INSERT INTO public.user_context (plan) VALUES ('free') RETURNING plan`)
-		summary("Plan: free\nPreferences: drink: tea")
+		one(t, pool, annID, `INSERT INTO public.user_context (preferences) VALUES ('{"drink": "water"}') RETURNING plan`)
+		one(t, pool, "", `INSERT INTO public.user_context (user_id, plan) VALUES ($1, 'free') RETURNING plan`, annID)
+		summary("Plan: free\nPreferences: drink: water")
 	})
 
 	t.Run("what is known here is read by others", func(t *testing.T) {
-		_, err := profiles.SetContext(ctx, ann, profile.Context{Plan: "pro", Usage: profile.Text("9 of 10"), Preferences: json.RawMessage(`{"a":[1.50]}`)})
+		_, err := services.SetContext(ctx, ann, profile.Context{Plan: "pro", Usage: profile.Text("9 of 10"), Preferences: json.RawMessage(`{"a":[1.50]}`)})
 		wantNoErr(t, "set", err)
 		_, err = profiles.Patch(ctx, ann, profile.ContextSchema, json.RawMessage(`{"more":"stays"}`), 0)
 		wantNoErr(t, "patch", err)
@@ -62,7 +68,7 @@ func TestUserContextBySQL(t *testing.T) {
 				t.Errorf("got %s", got)
 			}
 		}
-		one(t, pool, annID, `UPDATE public.user_context SET plan = 'free' WHERE user_id = $1 RETURNING user_id`, annID)
+		one(t, pool, "", `UPDATE public.user_context SET plan = 'free' WHERE user_id = $1 RETURNING user_id`, annID)
 		d, err := profiles.Get(ctx, ann, profile.ContextSchema)
 		if err != nil || !sameJSON(string(d.Value), `{"plan":"free","usage":"9 of 10","preferences":{"a":[1.5]},"more":"stays"}`) {
 			t.Errorf("got %s, error %v", d.Value, err)
@@ -95,18 +101,20 @@ func TestUserContextBySQL(t *testing.T) {
 	t.Run("others' is out of reach", func(t *testing.T) {
 		for name, c := range map[string]struct{ who, sql, want string }{
 			"insert": {bobID, `INSERT INTO public.user_context (user_id, plan) VALUES ($1, 'free') RETURNING user_id`, "42501"},
-			"update": {bobID, `UPDATE public.user_context SET plan = 'free' WHERE user_id = $1 RETURNING user_id`, ""},
+			"update": {bobID, `UPDATE public.user_context SET preferences = '1' WHERE user_id = $1 RETURNING user_id`, ""},
 			"delete": {bobID, `DELETE FROM public.user_context WHERE user_id = $1 RETURNING user_id`, ""},
 			"read":   {bobID, `SELECT plan FROM public.user_context WHERE user_id = $1`, ""},
-			"rename": {annID, `UPDATE public.user_context SET user_id = 'x' WHERE user_id = $1`, "0A000"},
+			"rename": {"", `UPDATE public.user_context SET user_id = 'x' WHERE user_id = $1`, "0A000"},
 			"nobody": {"", `INSERT INTO public.user_context (plan) SELECT 'free' WHERE $1::text IS NOT NULL`, "23502"},
-			"large":  {annID, `UPDATE public.user_context SET plan = repeat('x', 70000) WHERE user_id = $1`, "54000"},
+			"large":  {annID, `UPDATE public.user_context SET preferences = to_jsonb(repeat('x', 70000)) WHERE user_id = $1`, "54000"},
 		} {
 			if got, err := request[string](pool, c.who, c.sql, annID); sqlState(err) != c.want || len(got) != 0 {
 				t.Errorf("%s: got %q, error %v want %q", name, got, err, c.want)
 			}
 		}
 		one(t, pool, annID, `DELETE FROM public.user_context WHERE user_id = $1 RETURNING user_id`, annID)
+		summary("Plan: free\nUsage: 9 of 10")
+		one(t, pool, "", `DELETE FROM public.user_context WHERE user_id = $1 RETURNING user_id`, annID)
 		summary(profile.None)
 		for item, err := range bound.Values().Find(ctx, ann, kv.Selection{}) {
 			t.Errorf("got %+v, error %v want nothing", item, err)
