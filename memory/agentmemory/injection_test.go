@@ -82,7 +82,7 @@ func inject(t *testing.T, place, text string, calls []llm.ToolCall) {
 	require.NoError(t, err)
 	profiles, err := profile.New(kv.NewInMemory(kv.InMemoryOptions{}))
 	require.NoError(t, err)
-	_, err = m.Store(t.Context(), bob, memory.Fact{Content: "Bob's code is 4711"})
+	_, err = m.Store(t.Context(), bob, memory.Fact{Content: "Bob's code is 4711", Trust: memory.Stated})
 	require.NoError(t, err)
 	_, err = profiles.SetContext(t.Context(), bob, profile.Context{Plan: "enterprise", Preferences: profile.Text("the plan is enterprise")})
 	require.NoError(t, err)

@@ -350,7 +350,7 @@ func TestNewRejectsInvalidRecall(t *testing.T) {
 func TestPoisonedDocument(t *testing.T) {
 	t.Parallel()
 	m := newFacts(t, inMemory())
-	_, err := m.Store(t.Context(), memory.Scope{User: "bob"}, memory.Fact{Content: "Bob's code is 4711"})
+	_, err := m.Store(t.Context(), memory.Scope{User: "bob"}, memory.Fact{Content: "Bob's code is 4711", Trust: memory.Stated})
 	require.NoError(t, err)
 	base, err := knowledge.New(knowledge.NewInMemory(), knowledge.Options{})
 	require.NoError(t, err)

@@ -50,7 +50,7 @@ func ExampleNewVerifier() {
 		panic(err)
 	}
 	ann := memory.Scope{User: "ann"}
-	if _, err := m.Store(ctx, ann, memory.Fact{Content: "Ann lives in Athens"}); err != nil {
+	if _, err := m.Store(ctx, ann, memory.Fact{Content: "Ann lives in Athens", Trust: memory.Stated}); err != nil {
 		panic(err)
 	}
 	model := llmtest.NewScript( // or any llm.Model

@@ -21,7 +21,7 @@ func TestTrustByProvenance(t *testing.T) {
 	require.NoError(t, err)
 	other, err := turn.Fact(extract.Proposal{Content: "The user likes tea", Evidence: "I  like tea"})
 	require.NoError(t, err)
-	bare := memory.Fact{Content: "I like tea"}
+	bare := memory.Fact{Content: "I like tea", Trust: memory.Stated}
 	tests := []struct {
 		name string
 		fact memory.Fact

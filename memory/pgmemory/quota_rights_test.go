@@ -39,7 +39,7 @@ func TestQuotasHoldForSQL(t *testing.T) {
 	db := p.served(t)
 	facts, err := memory.New(as(t, db, bobID), memory.Options{})
 	require.NoError(t, err)
-	_, err = facts.Store(t.Context(), memory.Scope{User: bobID}, memory.Fact{Content: "one more by Go"})
+	_, err = facts.Store(t.Context(), memory.Scope{User: bobID}, memory.Fact{Content: "one more by Go", Trust: memory.Stated})
 	assert.ErrorIs(t, err, memory.ErrQuota)
 	do(annUser, `INSERT INTO public.agent_memories (user_id, content) SELECT `+ofAnn+`, 'fact ' || i FROM generate_series(1, 4) i`, overQuota)
 	do(service, `INSERT INTO public.agent_memories (content) SELECT 'of nobody ' || i FROM generate_series(1, 20) i`, "")

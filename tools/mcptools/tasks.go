@@ -99,7 +99,7 @@ func (t *taskTools) tapBody(request *http.Request, response *http.Response) {
 	if err != nil {
 		return
 	}
-	defer body.Close()
+	defer func() { _ = body.Close() }()
 	if text, err := io.ReadAll(io.LimitReader(body, maxFrame)); err == nil && bytes.Contains(text, []byte(`"tools/list"`)) {
 		events := strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream")
 		response.Body = &tappedBody{ReadCloser: response.Body, tasks: t, events: events}

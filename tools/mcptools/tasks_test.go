@@ -60,7 +60,7 @@ func TestToolsThatRequireTasksAreLeftOut(t *testing.T) {
 					w.WriteHeader(http.StatusAccepted)
 				default:
 					w.Header().Set("Content-Type", contentType)
-					fmt.Fprintf(w, format, text)
+					_, _ = fmt.Fprintf(w, format, text)
 				}
 			}))
 			t.Cleanup(s.Close)
@@ -78,7 +78,7 @@ func TestToolsThatRequireTasksAreLeftOut(t *testing.T) {
 					defer toClient.Close()
 					for lines := bufio.NewScanner(fromClient); lines.Scan(); {
 						if text := reply(lines.Bytes()); text != "" {
-							fmt.Fprintln(toClient, text)
+							_, _ = fmt.Fprintln(toClient, text)
 						}
 					}
 				}()
