@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weft-go/weft/memory/internal/rank"
 )
 
 // Saved is all that a store keeps of one fact.
@@ -148,7 +147,7 @@ func (s *Saved) Complete() error {
 	}
 	f.ValidTo = exact(r.ValidTo)
 	f.ID, f.CreatedAt, f.UpdatedAt = s.ID, exact(f.CreatedAt), exact(f.UpdatedAt)
-	r.Fact, r.Key, r.Terms = f, keyOf(f.Content), rank.Terms(f.Content)
+	r.Fact, r.Key, r.Terms = f, keyOf(f.Content), termsOf(&f)
 	if len(r.Embedding) > 0 {
 		return CheckVector(r.Embedding, len(r.Embedding))
 	}

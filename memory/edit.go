@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/weft-go/weft/memory/internal/rank"
 )
 
 // An Edit is what [Memory.Update] changes of a fact. What is left out stays as it is.
@@ -67,7 +66,7 @@ func (m *Memory) edit(ctx context.Context, s Scope, id string, e Edit) error {
 			}
 		}
 		if made != nil {
-			r.Key, r.Terms, r.Embedding, r.Model = made.Key, made.Terms, made.Embedding, made.Model
+			r.Key, r.Terms, r.Embedding, r.Model = made.Key, termsOf(&r.Fact), made.Embedding, made.Model
 		}
 		if _, failed = m.store.Apply(ctx, s, []Change{{Kind: Update, Record: r, Actor: e.Actor}}); !errors.Is(failed, ErrConflict) {
 			return failed
@@ -113,7 +112,7 @@ func (e *Edit) apply(r *Record) error {
 
 // made returns what follows from a content.
 func (m *Memory) made(ctx context.Context, content string) (*Record, error) {
-	r := &Record{Key: keyOf(content), Terms: rank.Terms(content)}
+	r := &Record{Key: keyOf(content)}
 	if m.options.Embedder == nil {
 		return r, nil
 	}

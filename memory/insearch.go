@@ -12,18 +12,22 @@ import (
 func (m *InMemory) Search(ctx context.Context, s Search) (Candidates, error) {
 	rows := m.selected(&s.Query)
 	c := Candidates{Facts: int64(len(rows)), Frequency: make([]int64, len(s.Terms))}
-	var byWords, byVector []hit
+	corpus := rank.Corpus{Docs: c.Facts, Frequency: map[string]int64{}}
 	for _, row := range rows {
 		c.Terms += int64(len(row.Terms))
-		found := 0.0
 		for i, term := range s.Terms {
-			if n := count(row.Terms, term); n > 0 {
+			if slices.Contains(row.Terms, term) {
 				c.Frequency[i]++
-				found += 1 + float64(n)/float64(n+1)
+				corpus.Frequency[term]++
 			}
 		}
-		if found > 0 {
-			byWords = append(byWords, hit{row, found})
+	}
+	corpus.Terms = c.Terms
+	words := rank.NewWords(s.Terms, corpus)
+	var byWords, byVector []hit
+	for _, row := range rows {
+		if score := words.Score(row.Terms); score > 0 {
+			byWords = append(byWords, hit{row, score})
 		}
 		if s.Embedding != nil && row.Embedding != nil && row.Model == s.Model && len(row.Embedding) == len(s.Embedding) {
 			byVector = append(byVector, hit{row, rank.Cosine(row.Embedding, s.Embedding)})
@@ -61,13 +65,4 @@ func best(hits []hit, n int) []hit {
 		return strings.Compare(a.row.ID, b.row.ID)
 	})
 	return hits[:max(0, min(n, len(hits)))]
-}
-
-func count(terms []string, term string) (n int) {
-	for _, t := range terms {
-		if t == term {
-			n++
-		}
-	}
-	return n
 }

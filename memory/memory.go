@@ -9,7 +9,6 @@ import (
 
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/llm"
-	"github.com/weft-go/weft/memory/internal/rank"
 )
 
 // Options configures [New]. Its zero value works: recall then goes by words.
@@ -157,7 +156,7 @@ func (c *Change) prepare(s Scope) (hasContent bool, err error) {
 		if r.ID == "" {
 			r.ID = uuid.New()
 		}
-		r.Key, r.Terms, r.Embedding, r.Model = keyOf(r.Content), rank.Terms(r.Content), nil, ""
+		r.Key, r.Terms, r.Embedding, r.Model = keyOf(r.Content), termsOf(&r.Fact), nil, ""
 		for _, id := range c.Supersedes {
 			if !validID(id) {
 				return false, fmt.Errorf("superseded id %.60q: %w", id, ErrNotFound)

@@ -27,8 +27,10 @@ type Recall struct {
 	// MaxTokens is how many tokens the contents may have together. Zero means any
 	// number. A fact that does not fit is passed over.
 	MaxTokens int
-	// MinScore leaves out what has less. Zero means nothing is left out.
-	MinScore float64
+	// MinSimilarity leaves out facts whose [Score.Similarity] is less, and those that have no vector to
+	// compare. Which value tells what answers from what does not depends on the embedder: measure it with
+	// texts of your own. Zero leaves out nothing. It needs an embedder.
+	MinSimilarity float64
 	// Diversity is between 0 and 1: how much facts that say what another says already count
 	// less (maximal marginal relevance, Carbonell and Goldstein 1998). It needs vectors.
 	Diversity float64
@@ -40,8 +42,18 @@ type Found struct {
 	Score Score
 }
 
-// A Score says how well a fact fits, between 0 and 1, and why: the parts add up to the total.
+// A Score says how well something fits a text, and why.
 type Score struct {
+	// Rank is its place in what was found, from 1.
+	Rank int `json:"rank"`
+	// Similarity is the cosine of its vector and that of the text, between -1 and 1. It means the same in every
+	// search with one embedder. It is zero without an embedder, and where there is no vector yet.
+	Similarity float64 `json:"similarity,omitempty"`
+	// BM25 is how well it fits by its words: 0 if it has none of the text's words. It can be compared with that
+	// of other facts of one search, and of searches for one text while little is stored.
+	BM25 float64 `json:"bm25,omitempty"`
+	// Total is what the order follows from, between 0 and 1, and the other fields are the shares in it, which add
+	// up to it. They compare what one search found, and say nothing about another search.
 	Total      float64 `json:"total"`
 	Keyword    float64 `json:"keyword,omitempty"`    // by its words: BM25
 	Vector     float64 `json:"vector,omitempty"`     // by its meaning: cosine
@@ -50,6 +62,8 @@ type Score struct {
 	Importance float64 `json:"importance,omitempty"` // by its own
 	// Reranked is what the [Reranker] said, which then decides the order.
 	Reranked *float64 `json:"reranked,omitempty"`
+
+	compared bool // there was a vector to compare
 }
 
 // Weights say how much each sign counts, beside the others. Where Vector, Keyword and
@@ -86,11 +100,13 @@ func (f RerankerFunc) Rerank(ctx context.Context, query string, texts []string) 
 	return f(ctx, query, texts)
 }
 
-const minCandidates = 100 // of each leg
+// candidates is how many facts each of words and vectors brings, whatever the limit is, so that a larger
+// limit adds to what a smaller one finds. docs/memory.md says what 100, 200 and 400 find.
+const candidates = 400
 
-// Recall returns the facts that fit a text best, the best first. Without a text that has
-// words in it, it returns the newest. Words that are in every English text, such as "who are you", find what has them
-// as a name, "The Who", if there is no embedder and no other word; if nothing has, it returns the newest, too.
+// Recall returns the facts that fit a text best, the best first. Without a text, or with one of spaces alone, it
+// returns the newest. Words that are in every English text, such as "who are you", find what has them as a name,
+// "The Who", if there is no embedder and no other word. A text that nothing fits finds nothing.
 func (m *Memory) Recall(ctx context.Context, r Recall) ([]Found, error) {
 	found, err := m.recall(ctx, r)
 	if err != nil {
@@ -103,29 +119,30 @@ func (m *Memory) recall(ctx context.Context, r Recall) ([]Found, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
+	if err := CheckSimilarity(r.MinSimilarity, m.options.Embedder); err != nil {
+		return nil, err
+	}
 	text := rank.Clip(r.Text)
 	s := Search{Query: r.Query, Terms: rank.Query(text)}
 	if err := m.embedQuery(ctx, text, &s, r.Embedding); err != nil {
 		return nil, err
 	}
-	names := len(s.Terms) == 0 && s.Embedding == nil // if anything
-	if names {
-		s.Terms = rank.Stopped(text)
-	}
-	if names && len(s.Terms) == 0 {
-		return m.newest(ctx, r)
+	if len(s.Terms) == 0 && s.Embedding == nil {
+		if blank(text) {
+			return m.newest(ctx, r)
+		}
+		if s.Terms = rank.Stopped(text); len(s.Terms) == 0 {
+			return []Found{}, nil
+		}
 	}
 	limit, limited := r.Query.Most()
 	s.Limit = math.MaxInt32
 	if limited {
-		s.Limit = max(minCandidates, 4*limit)
+		s.Limit = max(candidates, limit)
 	}
 	c, err := m.store.Search(ctx, s)
 	if err != nil {
 		return nil, err
-	}
-	if names && len(c.Records) == 0 {
-		return m.newest(ctx, r)
 	}
 	list := m.score(s, c)
 	if err := m.rerank(ctx, text, list); err != nil {
@@ -148,8 +165,19 @@ func (r *Recall) check() error {
 	if r.Query.Closed {
 		return fmt.Errorf("what is closed is not recalled: %w", ErrInvalid)
 	}
-	if r.MaxTokens < 0 || !(r.Diversity >= 0 && r.Diversity <= 1) || math.IsNaN(r.MinScore) {
-		return fmt.Errorf("max tokens %d, diversity %v, min score %v: %w", r.MaxTokens, r.Diversity, r.MinScore, ErrInvalid)
+	if r.MaxTokens < 0 || !(r.Diversity >= 0 && r.Diversity <= 1) {
+		return fmt.Errorf("max tokens %d, diversity %v: %w", r.MaxTokens, r.Diversity, ErrInvalid)
+	}
+	return nil
+}
+
+// CheckSimilarity returns [ErrInvalid] for a least similarity that is no cosine, or that is asked for without an embedder.
+func CheckSimilarity(least float64, e Embedder) error {
+	switch {
+	case !(least >= -1 && least <= 1): // also NaN
+		return fmt.Errorf("min similarity %v is not between -1 and 1: %w", least, ErrInvalid)
+	case least != 0 && e == nil:
+		return fmt.Errorf("min similarity %v, and no embedder that makes vectors to compare: %w", least, ErrInvalid)
 	}
 	return nil
 }
@@ -211,6 +239,7 @@ func (m *Memory) score(s Search, c Candidates) []scored {
 	list := make([]scored, len(docs))
 	for i, p := range rank.Weights(m.options.Weights).Score(s.Terms, s.Embedding, corpus, docs) {
 		list[i] = scored{Found{c.Records[i].Fact, Score{
+			Similarity: p.Cosine, BM25: p.BM25, compared: p.Compared,
 			Total: p.Total, Keyword: p.Keyword, Vector: p.Vector, Neighbour: p.Neighbour, Recency: p.Recency, Importance: p.Importance,
 		}}, docs[i].Vector}
 	}
@@ -278,7 +307,7 @@ func (m *Memory) cut(found []Found, r Recall) []Found {
 		if limited && len(kept) == limit {
 			break
 		}
-		if r.MinScore != 0 && f.Score.Total < r.MinScore {
+		if r.MinSimilarity != 0 && (!f.Score.compared || f.Score.Similarity < r.MinSimilarity) {
 			continue
 		}
 		if r.MaxTokens > 0 {
@@ -288,6 +317,7 @@ func (m *Memory) cut(found []Found, r Recall) []Found {
 			}
 			tokens += n
 		}
+		f.Score.Rank = len(kept) + 1
 		kept = append(kept, f)
 	}
 	return kept

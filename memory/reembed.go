@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/weft-go/weft/memory/internal/rank"
 )
 
 // Reembed makes vectors, by the memory's embedder, of facts that have none of its model and
@@ -79,7 +78,7 @@ func (m *Memory) embedRecords(ctx context.Context, records []Record) error {
 	}
 	for i := range records {
 		r := &records[i]
-		r.Terms, r.Embedding, r.Model = rank.Terms(r.Content), vectors[i], m.options.Embedder.Model()
+		r.Terms, r.Embedding, r.Model = termsOf(&r.Fact), vectors[i], m.options.Embedder.Model()
 	}
 	return m.index(ctx, records)
 }
@@ -145,7 +144,7 @@ func (m *Memory) reindex(ctx context.Context, q Query) (done int, err error) {
 		if err != nil {
 			return done, err
 		}
-		terms := rank.Terms(r.Content)
+		terms := termsOf(&r.Fact)
 		if slices.Equal(terms, r.Terms) {
 			continue
 		}

@@ -46,7 +46,7 @@ func (m *Memory) similar(ctx context.Context, q Query, texts []string) ([][]Near
 	near := make([][]Near, len(texts))
 	for i, text := range texts {
 		terms := rank.Distinct(rank.Terms(text))
-		s := Search{Query: q, Terms: rank.Query(text), Limit: minCandidates}
+		s := Search{Query: q, Terms: rank.Query(text), Limit: candidates}
 		if vectors != nil {
 			s.Embedding, s.Model = vectors[i], m.options.Embedder.Model()
 		}
@@ -65,7 +65,7 @@ func (m *Memory) similar(ctx context.Context, q Query, texts []string) ([][]Near
 func nearest(text string, terms []string, s *Search, records []Record) []Near {
 	near := make([]Near, len(records))
 	for i, r := range records {
-		near[i] = Near{Fact: r.Fact, Same: SameText(r.Content, text), Overlap: overlap(terms, rank.Distinct(r.Terms))}
+		near[i] = Near{Fact: r.Fact, Same: SameText(r.Content, text), Overlap: overlap(terms, rank.Distinct(rank.Terms(r.Content)))}
 		if s.Embedding != nil && r.Model == s.Model && len(r.Embedding) == len(s.Embedding) {
 			near[i].Cosine = rank.Cosine(r.Embedding, s.Embedding)
 		}

@@ -145,5 +145,5 @@ func (r *Row) complete(known types) (Row, error) {
 		return Row{}, fmt.Errorf("%w: %w", memory.ErrInvalid, err)
 	}
 	read[0].ID = r.ID
-	return rowOf(read[0], json.RawMessage(r.Data))
+	return rowOf(read[0], r.Data, input.Exact(r.At))
 }

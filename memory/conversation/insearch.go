@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"context"
 	"slices"
+
+	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// A hit is a row with words that are looked for, by their numbers.
+// A hit is a row with words that are looked for.
 type hit struct {
 	row   *Row
-	words []int
 	score float64
 }
 
@@ -28,15 +29,18 @@ func (m *InMemory) Search(ctx context.Context, s Search) (Candidates, error) {
 			if !s.selects(row) {
 				continue
 			}
-			if h := c.count(row, s.Terms); len(h.words) > 0 {
-				hits = append(hits, h)
+			if c.count(row, s.Terms) {
+				hits = append(hits, hit{row: row})
 			}
 		}
 	}
+	corpus := rank.Corpus{Docs: c.Messages, Terms: c.Terms, Frequency: map[string]int64{}}
+	for i, term := range s.Terms {
+		corpus.Frequency[term] = c.Frequency[i]
+	}
+	words := rank.NewWords(s.Terms, corpus)
 	for i := range hits {
-		for _, word := range hits[i].words {
-			hits[i].score += 1 + 1/float64(c.Frequency[word])
-		}
+		hits[i].score = words.Score(hits[i].row.Terms)
 	}
 	slices.SortFunc(hits, func(a, b hit) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), b.row.At.Compare(a.row.At), cmp.Compare(b.row.Position, a.row.Position))
@@ -51,16 +55,15 @@ func (s *Search) selects(r *Row) bool {
 	return slices.Contains(s.Roles, r.Role) && !r.At.Before(s.Since) && (s.Before.IsZero() || r.At.Before(s.Before))
 }
 
-// count takes a row into the statistics, and returns which of the words it has.
-func (c *Candidates) count(r *Row, terms []string) hit {
+// count takes a row into the statistics, and reports whether it has any of the words.
+func (c *Candidates) count(r *Row, terms []string) (found bool) {
 	c.Messages++
 	c.Terms += int64(len(r.Terms))
-	h := hit{row: r}
 	for i, term := range terms {
 		if slices.Contains(r.Terms, term) {
 			c.Frequency[i]++
-			h.words = append(h.words, i)
+			found = true
 		}
 	}
-	return h
+	return found
 }

@@ -105,7 +105,7 @@ func (e *entry) row(ids map[string]bool) (Row, error) {
 	ids[id] = true
 	if !e.foreign {
 		e.message.ID = id
-		return rowOf(e.message, e.json)
+		return rowOf(e.message, e.json, time.Now())
 	}
 	if len(e.json) > MaxMessage {
 		return Row{}, fmt.Errorf("%d bytes, and %d are allowed: %w", len(e.json), MaxMessage, memory.ErrInvalid)

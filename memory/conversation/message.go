@@ -84,7 +84,7 @@ func rowsOf(messages []llm.Message) ([]Row, error) {
 		if err := json.Unmarshal(entries, &list); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
-		if rows[i], err = rowOf(m, list[0]); err != nil {
+		if rows[i], err = rowOf(m, list[0], time.Now()); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 	}
@@ -102,8 +102,8 @@ func sizeOf(m llm.Message) (n int) {
 	return n
 }
 
-// rowOf returns a message, which has an id, as it is stored.
-func rowOf(m llm.Message, entry json.RawMessage) (Row, error) {
+// rowOf returns a message, which has an id, as it is stored at a time. It is found by its words and its date.
+func rowOf(m llm.Message, entry json.RawMessage, at time.Time) (Row, error) {
 	if err := input.Name("id", m.ID); err != nil {
 		return Row{}, err
 	}
@@ -115,7 +115,7 @@ func rowOf(m llm.Message, entry json.RawMessage) (Row, error) {
 	if len(indexed) > maxIndexed {
 		indexed = strings.ToValidUTF8(indexed[:maxIndexed], "")
 	}
-	return Row{ID: m.ID, Key: keyOf(m), Role: m.Role, Text: text, Data: entry, Terms: rank.Terms(indexed)}, nil
+	return Row{ID: m.ID, Key: keyOf(m), Role: m.Role, Text: text, Data: entry, Terms: append(rank.Terms(indexed), rank.DateTerms(at)...)}, nil
 }
 
 // keyOf returns what is equal for messages of a role that say the same. Those without a

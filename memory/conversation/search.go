@@ -39,7 +39,7 @@ type Found struct {
 }
 
 const (
-	minCandidates = 100
+	candidates    = 400 // whatever the limit
 	maxCandidates = 1000
 )
 
@@ -71,7 +71,7 @@ func (h *History) search(ctx context.Context, f Find) ([]Found, error) {
 	}
 	s := Search{
 		Query: f.Query, Roles: f.Roles, Since: input.Exact(f.Since), Before: input.Exact(f.Before), Terms: terms,
-		Limit: min(maxCandidates, max(minCandidates, 4*limit)),
+		Limit: max(candidates, limit),
 	}
 	if len(s.Roles) == 0 {
 		s.Roles = []llm.Role{llm.RoleUser, llm.RoleAssistant}
@@ -140,7 +140,9 @@ func ranked(terms []string, c Candidates) ([]Row, []memory.Score) {
 	rows, shares := make([]Row, len(order)), make([]memory.Score, len(order))
 	for i, at := range order {
 		rows[i] = c.Rows[at]
-		shares[i] = memory.Score{Total: scores[at].Total, Keyword: scores[at].Keyword, Neighbour: scores[at].Neighbour}
+		shares[i] = memory.Score{
+			Rank: i + 1, BM25: scores[at].BM25, Total: scores[at].Total, Keyword: scores[at].Keyword, Neighbour: scores[at].Neighbour,
+		}
 	}
 	return rows, shares
 }

@@ -30,8 +30,8 @@ type Question struct {
 	// MaxTokens is how many tokens the contents may have together, with those of neighbours.
 	// Zero means any number. A chunk that does not fit is passed over.
 	MaxTokens int
-	// MinScore leaves out what has less. Zero means nothing is left out.
-	MinScore float64
+	// MinSimilarity leaves out chunks, as that of [memory.Recall] leaves out facts.
+	MinSimilarity float64
 	// Diversity is between 0 and 1: how much less a chunk counts that says what another
 	// says already (maximal marginal relevance).
 	Diversity float64
@@ -44,7 +44,7 @@ type Question struct {
 type Result struct {
 	Source Source
 	Chunk  Chunk
-	// Score is between 0 and 1, and says why.
+	// Score says how well it fits, and why.
 	Score memory.Score
 	// Before and After are the neighbours, by their ordinals.
 	Before, After []Chunk
@@ -54,7 +54,7 @@ type Result struct {
 const (
 	DefaultLimit  = 10
 	maxLimit      = 1000
-	minCandidates = 100 // of each leg
+	candidates    = 400 // of each of words and vectors, whatever the limit
 	maxReranked   = 100
 	maxNeighbours = 10
 )
@@ -73,8 +73,11 @@ func (b *Base) search(ctx context.Context, q Question) ([]Result, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
+	if err := memory.CheckSimilarity(q.MinSimilarity, b.options.Embedder); err != nil {
+		return nil, err
+	}
 	text := rank.Clip(q.Text)
-	s := Search{Query: q.Query, Terms: rank.Query(text), Limit: max(minCandidates, 4*q.Limit)}
+	s := Search{Query: q.Query, Terms: rank.Query(text), Limit: max(candidates, q.Limit)}
 	if err := b.embedQuestion(ctx, text, &s, q.Embedding); err != nil {
 		return nil, err
 	}
@@ -114,8 +117,6 @@ func (q *Question) check() error {
 		return fmt.Errorf("max tokens %d: %w", q.MaxTokens, memory.ErrInvalid)
 	case !(q.Diversity >= 0 && q.Diversity <= 1): // also NaN
 		return fmt.Errorf("diversity %v is not between 0 and 1: %w", q.Diversity, memory.ErrInvalid)
-	case math.IsNaN(q.MinScore):
-		return fmt.Errorf("min score %v: %w", q.MinScore, memory.ErrInvalid)
 	case q.Neighbours < 0 || q.Neighbours > maxNeighbours:
 		return fmt.Errorf("neighbours %d are not between 0 and %d: %w", q.Neighbours, maxNeighbours, memory.ErrInvalid)
 	}
@@ -144,7 +145,8 @@ func (b *Base) embedQuestion(ctx context.Context, text string, s *Search, given 
 // A scored is a candidate on its way.
 type scored struct {
 	Result
-	doc rank.Doc
+	doc      rank.Doc
+	compared bool // there was a vector to compare
 }
 
 // score returns the candidates, best first.
@@ -170,8 +172,9 @@ func (b *Base) score(s *Search, c *Candidates) []scored {
 	list := make([]scored, len(docs))
 	for i, p := range weights.Score(s.Terms, s.Embedding, corpus, docs) {
 		list[i] = scored{Result{Source: sources[c.Records[i].Source], Chunk: c.Records[i].Chunk, Score: memory.Score{
+			Similarity: p.Cosine, BM25: p.BM25,
 			Total: p.Total, Keyword: p.Keyword, Vector: p.Vector, Neighbour: p.Neighbour, Recency: p.Recency,
-		}}, docs[i]}
+		}}, docs[i], p.Compared}
 	}
 	slices.SortFunc(list, func(a, b scored) int {
 		return cmp.Or(cmp.Compare(b.Score.Total, a.Score.Total), strings.Compare(a.Source.URI, b.Source.URI), cmp.Compare(a.Chunk.Ordinal, b.Chunk.Ordinal), strings.Compare(a.Chunk.ID, b.Chunk.ID))
@@ -237,10 +240,11 @@ func cut(list []scored, q *Question) (results []Result, left int) {
 		if len(results) == q.Limit {
 			break
 		}
-		if q.MinScore != 0 && x.Score.Total < q.MinScore || x.Chunk.Tokens > left {
+		if q.MinSimilarity != 0 && (!x.compared || x.Score.Similarity < q.MinSimilarity) || x.Chunk.Tokens > left {
 			continue
 		}
 		left -= x.Chunk.Tokens
+		x.Score.Rank = len(results) + 1
 		results = append(results, x.Result)
 	}
 	return results, left

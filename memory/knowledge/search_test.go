@@ -77,9 +77,10 @@ func TestSearchLimits(t *testing.T) {
 	if tokens == 0 || tokens > ask.MaxTokens {
 		t.Errorf("got %d tokens, and %d are allowed", tokens, ask.MaxTokens)
 	}
-	ask.MaxTokens, ask.MinScore = 0, all[1].Score.Total
-	if got := search(t, b, ask); len(got) != 2 {
-		t.Errorf("min score: got %d", len(got))
+	for i, r := range all {
+		if r.Score.Rank != i+1 {
+			t.Errorf("result %d has the rank %d", i+1, r.Score.Rank)
+		}
 	}
 }
 
@@ -210,7 +211,8 @@ func TestSearchInvalid(t *testing.T) {
 		{MaxTokens: -1},
 		{Diversity: 1.1},
 		{Diversity: math.NaN()},
-		{MinScore: math.NaN()},
+		{MinSimilarity: math.NaN()},
+		{MinSimilarity: 1.5},
 		{Neighbours: 11},
 		{Neighbours: -1},
 		{Query: knowledge.Query{Scope: memory.Scope{Tenant: "\x00"}}},

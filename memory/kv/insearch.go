@@ -107,9 +107,19 @@ func (m *InMemory) Search(ctx context.Context, s memory.Scope, q Search) (Candid
 	var byWords, byVector []hit
 	selection := q.Selection
 	selection.After = nil
-	for _, r := range m.selected(s, &selection) {
-		if found := c.count(r, q.Terms); found > 0 {
-			byWords = append(byWords, hit{r, found})
+	rows := m.selected(s, &selection)
+	corpus := rank.Corpus{Frequency: map[string]int64{}}
+	for _, r := range rows {
+		c.count(r, q.Terms)
+	}
+	corpus.Docs, corpus.Terms = c.Values, c.Terms
+	for i, term := range q.Terms {
+		corpus.Frequency[term] = c.Frequency[i]
+	}
+	words := rank.NewWords(q.Terms, corpus)
+	for _, r := range rows {
+		if score := words.Score(r.Terms); score > 0 {
+			byWords = append(byWords, hit{r, score})
 		}
 		if q.Embedding != nil && r.Embedding != nil && r.Model == q.Model && len(r.Embedding) == len(q.Embedding) {
 			byVector = append(byVector, hit{r, rank.Cosine(r.Embedding, q.Embedding)})
@@ -133,18 +143,16 @@ func (m *InMemory) Search(ctx context.Context, s memory.Scope, q Search) (Candid
 	return c, nil
 }
 
-// count takes a row into the statistics, and returns how well it fits by its words.
-func (c *Candidates) count(r *row, terms []string) (score float64) {
+// count takes a row into the statistics.
+func (c *Candidates) count(r *row, terms []string) {
 	if len(r.Terms) == 0 {
-		return 0
+		return
 	}
 	c.Values++
 	c.Terms += int64(len(r.Terms))
 	for i, term := range terms {
 		if slices.Contains(r.Terms, term) {
 			c.Frequency[i]++
-			score++
 		}
 	}
-	return score
 }

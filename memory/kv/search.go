@@ -19,22 +19,24 @@ type Find struct {
 	// Text is what is looked for, in any words. A value does not need to have all of
 	// them. What counts of a long one is said at [memory.Recall].
 	Text string
+	// MinSimilarity leaves out values, as that of [memory.Recall] leaves out facts.
+	MinSimilarity float64
 }
 
 // A Found is a value that was found.
 type Found struct {
 	Item
-	// Score says how well it fits, between 0 and 1: Keyword and Vector are its shares.
+	// Score says how well it fits. Keyword and Vector are the shares in its total.
 	Score memory.Score
 }
 
 const (
-	minCandidates = 100
+	candidates    = 400 // of each of words and vectors, whatever the limit
 	maxCandidates = 1000
 )
 
 // Search returns the values of the namespace, and of those within it, that fit a text best, the best first. Only what was indexed
-// is found. For a text without words, it returns the values that were written last.
+// is found. Without a text, it returns the values that were written last.
 func (n Namespace) Search(ctx context.Context, f Find) ([]Found, error) {
 	found, err := n.search(ctx, f)
 	if err != nil {
@@ -51,6 +53,9 @@ func (n Namespace) search(ctx context.Context, f Find) ([]Found, error) {
 	if err := f.Query.Validate(); err != nil {
 		return nil, err
 	}
+	if err := memory.CheckSimilarity(f.MinSimilarity, n.values.options.Embedder); err != nil {
+		return nil, err
+	}
 	limit, limited := f.Query.Most()
 	if limit > maxCandidates {
 		return nil, fmt.Errorf("%d values, and a search finds %d at most: %w", limit, maxCandidates, memory.ErrInvalid)
@@ -62,21 +67,19 @@ func (n Namespace) search(ctx context.Context, f Find) ([]Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := len(s.Terms) == 0 && s.Embedding == nil // if anything
-	if names {
-		s.Terms = rank.Stopped(rank.Clip(f.Text))
-	}
-	if names && len(s.Terms) == 0 {
-		return n.newest(ctx, f.Query)
+	if len(s.Terms) == 0 && s.Embedding == nil {
+		if strings.TrimSpace(f.Text) == "" {
+			return n.newest(ctx, f.Query)
+		}
+		if s.Terms = rank.Stopped(rank.Clip(f.Text)); len(s.Terms) == 0 {
+			return nil, nil
+		}
 	}
 	c, err := n.values.store.Search(ctx, n.scope, s)
 	if err != nil {
 		return nil, err
 	}
-	if names && len(c.Records) == 0 {
-		return n.newest(ctx, f.Query)
-	}
-	found := n.values.rank(&s, c)
+	found := n.values.rank(&s, c, f.MinSimilarity)
 	found = found[:min(limit, len(found))]
 	if f.Query.Peek {
 		return found, nil
@@ -89,7 +92,7 @@ func (n Namespace) ask(ctx context.Context, f Find, limit int) (Search, error) {
 	text := rank.Clip(f.Text)
 	s := Search{
 		Selection: Selection{Query: f.Query, Prefix: n.labels}, Terms: rank.Query(text),
-		Limit: min(maxCandidates, max(minCandidates, 4*limit)),
+		Limit: max(candidates, limit),
 	}
 	e := n.values.options.Embedder
 	if e == nil || strings.TrimSpace(text) == "" {
@@ -114,7 +117,7 @@ func (n Namespace) newest(ctx context.Context, q Query) ([]Found, error) {
 	return found, nil
 }
 
-func (v *Values) rank(s *Search, c Candidates) []Found {
+func (v *Values) rank(s *Search, c Candidates, least float64) []Found {
 	corpus := rank.Corpus{Docs: c.Values, Terms: c.Terms, Frequency: map[string]int64{}}
 	for i, n := range c.Frequency {
 		corpus.Frequency[s.Terms[i]] = n
@@ -128,13 +131,22 @@ func (v *Values) rank(s *Search, c Candidates) []Found {
 	}
 	w := rank.Weights{Vector: v.options.Weights.Vector, Keyword: v.options.Weights.Keyword}
 	scores := w.Score(s.Terms, s.Embedding, corpus, docs)
-	found := make([]Found, len(docs))
+	found := make([]Found, 0, len(docs))
 	for i, r := range c.Records {
-		found[i] = Found{Item: r.Item, Score: memory.Score{Total: scores[i].Total, Keyword: scores[i].Keyword, Vector: scores[i].Vector}}
+		p := &scores[i]
+		if least != 0 && (!p.Compared || p.Cosine < least) {
+			continue
+		}
+		found = append(found, Found{Item: r.Item, Score: memory.Score{
+			Similarity: p.Cosine, BM25: p.BM25, Total: p.Total, Keyword: p.Keyword, Vector: p.Vector,
+		}})
 	}
 	slices.SortFunc(found, func(a, b Found) int {
 		return cmp.Or(cmp.Compare(b.Score.Total, a.Score.Total), b.UpdatedAt.Compare(a.UpdatedAt), a.compare(b.Address))
 	})
+	for i := range found {
+		found[i].Score.Rank = i + 1
+	}
 	return found
 }
 

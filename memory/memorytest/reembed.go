@@ -50,7 +50,7 @@ func (k *kit) memory(l lengthy) *memory.Memory {
 
 func (k *kit) wantRecalled(m *memory.Memory, text string, want ...string) {
 	k.Helper()
-	found, err := m.Recall(k.ctx, memory.Recall{Query: memory.Query{Scope: ann}, Text: text, MinScore: 0.1})
+	found, err := m.Recall(k.ctx, memory.Recall{Query: memory.Query{Scope: ann}, Text: text, MinSimilarity: 0.1})
 	var got []string
 	for _, f := range found {
 		got = append(got, f.Content)

@@ -182,9 +182,13 @@ var vocabulary = strings.Fields("tea coffee Athens Oslo train ticket meeting bud
 func sentence(random *rand.Rand) string {
 	words := make([]string, 12)
 	for i := range words {
-		words[i] = vocabulary[random.IntN(len(vocabulary))] + strconv.Itoa(random.IntN(50))
+		words[i] = word(random)
 	}
 	return strings.Join(words, " ")
+}
+
+func word(random *rand.Rand) string {
+	return vocabulary[random.IntN(len(vocabulary))] + strconv.Itoa(random.IntN(50))
 }
 
 func randomVector(random *rand.Rand) []float32 {

@@ -45,22 +45,39 @@ func newBM25(query []string, c Corpus, docs []Doc) *bm25 {
 // the best has less, words say little about this query, and vectors say more. Few documents reach the half.
 const certain = 0.25
 
-// score returns a number between 0 and 1 for each document.
-func (q *bm25) score(docs []Doc) []float64 {
-	scores := make([]float64, len(docs))
+// score returns the score of each document by the formula, and in relation to the best one: a
+// number between 0 and 1.
+func (q *bm25) score(docs []Doc) (raw, relative []float64) {
+	raw, relative = make([]float64, len(docs)), make([]float64, len(docs))
 	counts := make([]float64, len(q.terms))
 	best := q.most * certain
 	for i := range docs {
-		scores[i] = q.one(docs[i].Terms, counts)
-		best = max(best, scores[i])
+		raw[i] = q.one(docs[i].Terms, counts)
+		best = max(best, raw[i])
 	}
 	if best > 0 {
-		for i := range scores {
-			scores[i] /= best
+		for i := range raw {
+			relative[i] = raw[i] / best
 		}
 	}
-	return scores
+	return raw, relative
 }
+
+// Words scores documents by the terms that they share with a query: BM25, see Robertson and
+// Zaragoza 2009. One goroutine uses it at a time.
+type Words struct {
+	bm25   *bm25
+	counts []float64
+}
+
+// NewWords returns what scores the documents of a corpus, for stores that choose candidates.
+func NewWords(query []string, c Corpus) *Words {
+	q := newBM25(query, c, nil)
+	return &Words{q, make([]float64, len(q.terms))}
+}
+
+// Score returns the score of a document with these terms, which is zero if it has none of the query.
+func (w *Words) Score(terms []string) float64 { return w.bm25.one(terms, w.counts) }
 
 // one returns the score of a document as the formula says it. It uses counts for itself.
 func (q *bm25) one(terms []string, counts []float64) (score float64) {

@@ -26,7 +26,7 @@ func classOf(r rune) class {
 		return ideograph
 	case unicode.In(r, unicode.L, unicode.M, unicode.N):
 		return letter
-	case r >= 0x1F300 && unicode.Is(unicode.So, r):
+	case r >= 0x2190 && unicode.Is(unicode.So, r): // also arrows, stars, hearts and the letters of flags
 		return emoji
 	}
 	return other

@@ -57,20 +57,25 @@ const (
 // there is an answer among them.
 type Score struct {
 	Total, Vector, Keyword, Neighbour, Recency, Importance float64
+	// BM25 and Cosine are what words and vectors say by themselves. Compared says that there is a vector
+	// to compare; without one Cosine is zero.
+	BM25, Cosine float64
+	Compared     bool
 }
 
 // Score returns a score for each document. The order of the documents has no influence on it.
 func (w Weights) Score(query []string, vector []float32, c Corpus, docs []Doc) []Score {
-	words := newBM25(query, c, docs).score(docs)
-	near, has := nearness(vector, docs)
+	raw, words := newBM25(query, c, docs).score(docs)
+	cosines, near, has := nearness(vector, docs)
 	w = w.complete(len(query) > 0, has != nil)
 	legs := w.Keyword + w.Vector
 	scores := make([]Score, len(docs))
 	own := make([]float64, len(docs))
 	for i := range docs {
 		d, s := &docs[i], &scores[i]
-		s.Keyword = w.Keyword * words[i]
+		s.Keyword, s.BM25 = w.Keyword*words[i], raw[i]
 		if has != nil {
+			s.Cosine, s.Compared = cosines[i], has[i]
 			s.Vector = w.Vector * near[i]
 			if !has[i] {
 				s.Keyword = legs * words[i]

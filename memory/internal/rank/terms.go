@@ -1,5 +1,7 @@
 package rank
 
+import "time"
+
 // MaxTerm is how many bytes a term has at most. What is longer is cut.
 const MaxTerm = 64
 
@@ -19,12 +21,21 @@ const MaxTerm = 64
 //   - Scripts without spaces between words give each two characters that follow each other, and of
 //     Chinese also each one.
 //
-// A term is letters, digits and marks, perhaps with . _ - @ : + # among them, or it is one emoji. It never
+// A term is letters, digits and marks, perhaps with . _ - @ : + # among them, or it is one emoji or another symbol. It never
 // has a space.
 func Terms(text string) []string {
 	s := scanner{terms: make([]string, 0, len(text)/6+1)}
 	s.scan(text)
 	return s.terms
+}
+
+// DateTerms returns the terms by which what was said at a time is found: the day, the month and the year in English, and
+// the date in digits, of the time in UTC. There are none for the zero time.
+func DateTerms(at time.Time) []string {
+	if at.IsZero() {
+		return nil
+	}
+	return Terms(at.UTC().Format("2 January 2006, 2006-01-02"))
 }
 
 // Distinct returns the different terms, each where it is first, in a slice of its own.

@@ -10,14 +10,14 @@ const (
 	few = 20
 )
 
-// nearness returns how near each document is to the query, between 0 and 1, and which documents have a vector; nil if
-// none has. The nearest has 1. Models differ in what they give to texts that have nothing to do with each other, 0 or 0.7,
+// nearness returns the cosine of each document with the query, how near it is, between 0 and 1, and which documents have a
+// vector; nil if none has. The nearest has 1. Models differ in what they give to texts that have nothing to do with each other, 0 or 0.7,
 // so the worst of many candidates has nearly 0. The worst of few may be good, and keeps the most of what it has.
-func nearness(query []float32, docs []Doc) (near []float64, has []bool) {
+func nearness(query []float32, docs []Doc) (cosines, near []float64, has []bool) {
 	if len(query) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
-	near, has = make([]float64, len(docs)), make([]bool, len(docs))
+	cosines, near, has = make([]float64, len(docs)), make([]float64, len(docs)), make([]bool, len(docs))
 	lowest, highest, n := 1.0, 0.0, 0.0
 	for i := range docs {
 		if len(docs[i].Vector) != len(query) {
@@ -25,11 +25,12 @@ func nearness(query []float32, docs []Doc) (near []float64, has []bool) {
 		}
 		has[i] = true
 		n++
-		near[i] = max(0, Cosine(query, docs[i].Vector))
+		cosines[i] = Cosine(query, docs[i].Vector)
+		near[i] = max(0, cosines[i])
 		lowest, highest = min(lowest, near[i]), max(highest, near[i])
 	}
 	if n == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	lowest *= n / (n + few)
 	for i := range near {
@@ -37,7 +38,7 @@ func nearness(query []float32, docs []Doc) (near []float64, has []bool) {
 			near[i] = max(0, near[i]-lowest) / max(highest-lowest, spread)
 		}
 	}
-	return near, has
+	return cosines, near, has
 }
 
 // Cosine returns the cosine of the angle between two vectors: 0 if they have not the same length, if one is nothing but zeros,

@@ -1,0 +1,127 @@
+package memory_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// angles is an embedder whose vectors have a known cosine with that of the question: the one that the
+// text names.
+type angles map[string]float64
+
+func (a angles) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		cos, known := a[text]
+		if !known {
+			cos = 1
+		}
+		vectors[i] = []float32{float32(cos), float32(math.Sqrt(1 - cos*cos))}
+	}
+	return vectors, nil
+}
+func (angles) Model() string  { return "angles" }
+func (angles) Dimension() int { return 2 }
+
+// The similarity of a fact is the cosine, whatever else was found.
+func TestSimilarityIsTheCosine(t *testing.T) {
+	t.Parallel()
+	for _, best := range []float64{0.99, 0.85, 0.72} {
+		m := newMemory(t, memory.Options{Embedder: angles{"one": best, "two": 0.7, "three": 0.1, "four": -0.5}})
+		store(t, m, ann, "one", "two", "three", "four")
+		found, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: "question"})
+		require.NoError(t, err)
+		require.Len(t, found, 4)
+		for i, want := range []float64{best, 0.7, 0.1, -0.5} {
+			assert.InDelta(t, want, found[i].Score.Similarity, 1e-6)
+			assert.Equal(t, i+1, found[i].Score.Rank)
+			assert.Zero(t, found[i].Score.BM25)
+		}
+		for least, want := range map[float64]int{0.9: 0, 0.71: 0, 0.7: 1, 0.05: 2, -0.6: 3} {
+			if best >= least {
+				want++
+			}
+			found, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: "question", MinSimilarity: least - 1e-6})
+			require.NoError(t, err)
+			assert.Len(t, found, want, "at least %v", least)
+		}
+	}
+}
+
+// A fact without a vector cannot be compared, so a least similarity leaves it out.
+func TestMinSimilarityLeavesOutFactsWithoutVectors(t *testing.T) {
+	t.Parallel()
+	stored := memory.NewInMemory(memory.InMemoryOptions{})
+	plain, err := memory.New(stored, memory.Options{})
+	require.NoError(t, err)
+	store(t, plain, ann, "question of words")
+	m, err := memory.New(stored, memory.Options{Embedder: angles{}})
+	require.NoError(t, err)
+	for least, want := range map[float64]int{0: 1, -1: 0, 0.5: 0} {
+		found, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: "question", MinSimilarity: least})
+		require.NoError(t, err)
+		assert.Len(t, found, want, "at least %v", least)
+	}
+	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann}, Text: "question"})
+	require.NoError(t, err)
+	assert.Positive(t, found[0].Score.BM25)
+}
+
+// A larger limit adds to what a smaller one finds.
+func TestLimitDoesNotChangeTheOrder(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	var texts []string
+	for i := range 1500 {
+		texts = append(texts, fmt.Sprintf("item %d is near %d and under %d", i%7, i%11, i))
+	}
+	for len(texts) > 0 {
+		store(t, m, ann, texts[:500]...)
+		texts = texts[500:]
+	}
+	ask := func(limit int) []string {
+		return recall(t, m, memory.Recall{Query: memory.Query{Scope: ann, Limit: limit}, Text: "which item is near 3 and under 1203?"})
+	}
+	many := ask(400)
+	require.Len(t, many, 400)
+	for _, limit := range []int{1, 10, 25, 100, 200} {
+		assert.Equal(t, many[:limit], ask(limit), "limit %d", limit)
+	}
+}
+
+// A fact with a rare word is found behind any number of facts with a common one.
+func TestRareWordIsFound(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	var texts []string
+	for i := range 950 {
+		texts = append(texts, fmt.Sprintf("Ann bought item number %d and does have it", i))
+	}
+	store(t, m, ann, append(texts, "The pet is an axolotl")...)
+	got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann, Limit: 3}, Text: "does Ann have an axolotl?"})
+	require.NotEmpty(t, got)
+	assert.Equal(t, "The pet is an axolotl", got[0])
+}
+
+// A question of symbols, or of a letter, finds what has them, and nothing else.
+func TestSymbolsAreFound(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	store(t, m, ann, "Ann ❤ tea", "rated ★★★", "lives in 🇬🇷", "wrote the book in C", "vitamin K helps", "the newest fact of all")
+	for text, want := range map[string]string{
+		"❤": "Ann ❤ tea", "★": "rated ★★★", "🇬🇷": "lives in 🇬🇷", "C": "wrote the book in C", "k": "vitamin K helps",
+	} {
+		assert.Equal(t, []string{want}, recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: text}), text)
+	}
+	for _, text := range []string{"☂", "z", "???", "who are you", "…"} {
+		assert.Empty(t, recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: text}), text)
+	}
+	assert.Len(t, recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: " \n"}), 6)
+}

@@ -1,0 +1,68 @@
+package transfer_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// All memories find the same ten facts in the same order, by words alone and with vectors. The facts are
+// imported, so that they have the same IDs everywhere.
+func TestStoresFindTheSameFactsInTheSameOrder(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(5, 6))
+	var list []memory.Saved
+	source := kinds["in memory"](t)
+	m, err := memory.New(source.Facts, memory.Options{Embedder: letters{}})
+	require.NoError(t, err)
+	for range 4 {
+		facts := make([]memory.Fact, 750)
+		for i := range facts {
+			facts[i] = memory.Fact{Content: sentence(random), Trust: memory.Stated}
+		}
+		_, err := m.Store(t.Context(), ann, facts...)
+		require.NoError(t, err)
+	}
+	for one, err := range source.Facts.(memory.Dumper).Dump(t.Context(), nil) {
+		require.NoError(t, err)
+		list = append(list, one)
+	}
+	questions := make([]string, 30)
+	for i := range questions {
+		questions[i] = fmt.Sprintf("where is the %s of the %s?", word(random), word(random))
+	}
+	for _, embedder := range []memory.Embedder{nil, letters{}} {
+		want := tenEach(t, source.Facts, embedder, questions)
+		for name, open := range kinds {
+			other := open(t)
+			n, err := other.Facts.(memory.Dumper).Restore(context.Background(), list)
+			require.NoError(t, err)
+			require.Equal(t, len(list), n)
+			for i, got := range tenEach(t, other.Facts, embedder, questions) {
+				assert.Equal(t, want[i], got, "%s: %s", name, questions[i])
+			}
+		}
+	}
+}
+
+// tenEach returns the first ten facts for each question.
+func tenEach(t *testing.T, in memory.Store, e memory.Embedder, questions []string) [][]string {
+	t.Helper()
+	m, err := memory.New(in, memory.Options{Embedder: e})
+	require.NoError(t, err)
+	all := make([][]string, len(questions))
+	for i, question := range questions {
+		found, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann, Limit: 10}, Text: question})
+		require.NoError(t, err)
+		for _, f := range found {
+			all[i] = append(all[i], f.Content)
+		}
+	}
+	return all
+}
