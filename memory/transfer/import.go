@@ -78,20 +78,25 @@ func (i *importer) all(lines *json.Decoder) error {
 			return fmt.Errorf("format %.40q of version %d, and %q of version %d is read: %w", l.Format, l.Version, format, version, ErrFormat)
 		case i.line == 1:
 			continue
-		case l.Counts != nil && *l.Counts != i.read:
-			return errors.Join(i.store(), fmt.Errorf("the export names %+v, and %+v were read: %w", *l.Counts, i.read, ErrTruncated))
 		case l.Counts != nil:
-			return i.store()
+			return i.end(l.Counts)
 		}
-		if l.Chunk == nil && l.Message == nil { // else it is part of what came before
-			if err := i.begins(lines.InputOffset()); err != nil {
-				return err
-			}
+		if err := i.begins(&l, lines.InputOffset()); err != nil {
+			return err
 		}
 		if err := i.add(&l); err != nil {
 			return fmt.Errorf("line %d: %w", i.line, err)
 		}
 	}
+}
+
+// end stores what was collected last, and compares what was read with what the export names.
+func (i *importer) end(want *Counts) error {
+	err := i.store()
+	if *want != i.read {
+		err = errors.Join(err, fmt.Errorf("the export names %+v, and %+v were read: %w", *want, i.read, ErrTruncated))
+	}
+	return err
 }
 
 // dropLast drops the document and the conversation that were collected last, as some of their
@@ -102,8 +107,11 @@ func (i *importer) dropLast() {
 }
 
 // begins stores what was collected, if it is enough, before a line whose end is at an offset of
-// the file.
-func (i *importer) begins(end int64) error {
+// the file and that is not part of what came before.
+func (i *importer) begins(l *line, end int64) error {
+	if l.Chunk != nil || l.Message != nil {
+		return nil
+	}
 	if i.rows >= batchRows || end-i.begin > batchBytes {
 		if err := i.store(); err != nil {
 			return err
