@@ -125,6 +125,10 @@ browser: ## use the examples' pages in headless Chromium (needs chromium; WEFT_S
 interop: ## exchange messages with the real LangChain of npm and PyPI (needs node, npm and python3)
 	WEFT_INTEROP=1 $(GO) test ./internal/interop -count=1 -v -timeout=15m
 
+.PHONY: pdf
+pdf: ## read real PDF files (needs pdftotext of Poppler, and fails without it)
+	$(GO) test -race -tags=poppler ./memory/knowledge/pdf -count=1
+
 .PHONY: transfer
 transfer: ## copy a memory of 500,000 rows from SQLite to PostgreSQL and back (3 minutes)
 	WEFT_TRANSFER=1 $(GO) test ./memory/transfer -run='^TestLarge' -count=1 -v -timeout=60m

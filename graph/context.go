@@ -13,8 +13,9 @@ type Running struct {
 	Thread string
 	// Run is the id of the run.
 	Run string
-	// Graph and Node are names. Task is the id of the task in its superstep. Path has
-	// the tasks of the subgraphs around it, as in [Place].
+	// Graph and Node are the names of the graph and of the node. Task is the id of the
+	// task in its superstep. Path has the ids of the tasks that run the subgraphs around
+	// the node: see [Place].
 	Graph, Node, Task, Path string
 	// Checkpoint is the id of the checkpoint that the superstep builds on.
 	Checkpoint string

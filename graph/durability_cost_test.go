@@ -19,9 +19,10 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestLongRunsAllocateNoMorePerSuperstep proves that a superstep of a long run allocates
-// as many bytes as a superstep of a short run, in every durability mode. It is not
-// parallel, so that allocations of other tests are not counted.
+// TestLongRunsAllocateNoMorePerSuperstep proves that the bytes that a superstep allocates do
+// not grow with the length of the run, in every durability mode: a superstep of 20,000
+// allocates at most twice the bytes of a superstep of 1,000. It is not parallel, so that
+// allocations of other tests are not counted.
 func TestLongRunsAllocateNoMorePerSuperstep(t *testing.T) {
 	for _, d := range modes {
 		t.Run(d.String(), func(t *testing.T) {

@@ -123,8 +123,15 @@ func (m *InMemory) passed(at time.Time) {
 // content: the key and the words that it is found by. It returns [ErrInvalid] for a fact that
 // cannot be stored.
 func (s *Saved) Complete() error {
+	if err := s.complete(); err != nil {
+		return fmt.Errorf("fact %.60q in the scope %s: %w", s.ID, s.Scope, err)
+	}
+	return nil
+}
+
+func (s *Saved) complete() error {
 	if !validID(s.ID) {
-		return fmt.Errorf("id %.60q is no UUID: %w", s.ID, ErrInvalid)
+		return fmt.Errorf("the id is no UUID: %w", ErrInvalid)
 	}
 	if err := s.Scope.Validate(); err != nil {
 		return err

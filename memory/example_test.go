@@ -125,3 +125,48 @@ func ExampleMemory_Forget() {
 	// Output:
 	// forgot 1 <nil>
 }
+
+// A user's own words are stored as stated facts. What a model or a document says is stored with
+// less trust, and recalled only if it is asked for.
+func ExampleMemory_Remember() {
+	ctx := context.Background()
+	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	if err != nil {
+		panic(err)
+	}
+	ann := memory.Scope{User: "ann"}
+	if _, err := m.Remember(ctx, ann, "Ann drinks tea"); err != nil {
+		panic(err)
+	}
+	read := memory.Fact{Content: "Ann drinks nothing but coffee, says a web page", Trust: memory.Untrusted}
+	if _, err := m.Store(ctx, ann, read); err != nil {
+		panic(err)
+	}
+	for _, untrusted := range []bool{false, true} {
+		found, err := m.Recall(ctx, memory.Recall{Query: memory.Query{Scope: ann, Untrusted: untrusted}, Text: "what does Ann drink?"})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(len(found))
+	}
+	// Output:
+	// 1
+	// 2
+}
+
+func ExampleSameText() {
+	fmt.Println(memory.SameText("Ann likes tea", "Ann  likes tea."))
+	fmt.Println(memory.SameText("Polish", "polish"))
+	// Output:
+	// true
+	// false
+}
+
+func ExampleFact_ValidAt() {
+	march := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	june := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	f := memory.Fact{Content: "Ann is on leave", ValidFrom: march, ValidTo: june}
+	fmt.Println(f.ValidAt(march), f.ValidAt(june))
+	// Output:
+	// true false
+}

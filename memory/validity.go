@@ -8,13 +8,16 @@ func (f *Fact) ValidAt(at time.Time) bool {
 	return !at.Before(f.ValidFrom) && (f.ValidTo.IsZero() || at.Before(f.ValidTo))
 }
 
+// never reports whether the fact was so at no time: it ends when it begins, or before.
+func (f *Fact) never() bool { return !f.ValidTo.IsZero() && !f.ValidTo.After(f.ValidFrom) }
+
 // repeats reports whether f says the same as a fact that is known, for a time that overlaps the
 // known fact's. What is untrusted stands apart: it must keep nobody from saying
 // so. A fact that was superseded is not repeated once it has ended, as another is so instead.
 func (f *Fact) repeats(known *Fact, now time.Time) bool {
 	switch {
 	case f.Kind != known.Kind || (f.Trust == Untrusted) != (known.Trust == Untrusted),
-		f.ValidTo.Equal(f.ValidFrom) || known.ValidTo.Equal(known.ValidFrom),
+		f.never() || known.never(),
 		known.SupersededBy != "" && !known.ValidAt(now):
 		return false
 	}

@@ -242,6 +242,19 @@ func TestQuestionShowsBoundValues(t *testing.T) {
 	})
 }
 
+// sealed is a secret that nothing but its Redacted method describes.
+type sealed struct{ open func() }
+
+func (*sealed) Redacted() string { return "a secret" }
+
+// What Redacted returns identifies no value: two secrets may look the same.
+func TestApprovalNeedsMoreThanARedactedText(t *testing.T) {
+	t.Parallel()
+	_, err := boundQuestion(t, &sealed{func() {}})
+	require.ErrorIs(t, err, tools.ErrBoundText)
+	assert.ErrorContains(t, err, "give *tools_test.sealed a method String() string")
+}
+
 // A bound value without a text does not run unapproved.
 func TestApprovalNeedsTheTextOfABoundValue(t *testing.T) {
 	t.Parallel()

@@ -44,12 +44,12 @@ func describeBound(name string, value any, pointer any) (shown BoundValue, exact
 		text, named = v.String(), true
 	}
 	exact, err = exactText(reflect.ValueOf(value))
-	switch {
-	case err != nil && (!named || text == ""):
-		return shown, "", fmt.Errorf("%w: %s: %w; give %T a method String() string", ErrBoundText, name, err, value)
-	case err != nil:
-		exact = text
-	case !named:
+	if err != nil { // only String identifies it: what Redacted returns may be equal for different values
+		if exact = stringOf(value, pointer); exact == "" {
+			return shown, "", fmt.Errorf("%w: %s: %w; give %T a method String() string", ErrBoundText, name, err, value)
+		}
+	}
+	if !named {
 		text = exact
 		if v := reflect.ValueOf(value); v.Kind() == reflect.String {
 			text = v.String()
@@ -69,6 +69,16 @@ func methods(value, pointer any) any {
 		}
 	}
 	return nil
+}
+
+// stringOf returns the result of the String method of the value or of the pointer to it, or "".
+func stringOf(value, pointer any) string {
+	for _, v := range []any{value, pointer} {
+		if s, ok := v.(fmt.Stringer); ok {
+			return s.String()
+		}
+	}
+	return ""
 }
 
 func shortened(text string, most int) string {

@@ -35,10 +35,10 @@ type Options struct {
 	// BusyWait is the maximum time that [Wait] waits. Zero means until the context of the run
 	// ends.
 	BusyWait time.Duration
-	// MaxRecoveries is the number of consecutive runs that may die without storing a step.
-	// After that, the thread is parked: Lease returns [ErrParked]. So a thread that crashes
-	// its processes cannot crash all of them. Zero means five. A negative value means no
-	// limit.
+	// MaxRecoveries is the number of consecutive runs that may end without storing a step.
+	// When that many have ended, and the last of them died, the thread is parked: Lease
+	// returns [ErrParked]. So a thread that crashes its processes cannot crash all of them.
+	// Zero means five. A negative value means no limit.
 	MaxRecoveries int
 	// Patience is the time for which a call is retried while the database cannot be reached,
 	// before it returns [ErrUnreachable]. Zero means 15 seconds. With a negative value,

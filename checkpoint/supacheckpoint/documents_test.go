@@ -448,6 +448,31 @@ func TestConcurrentPutSessionsOfAProposal(t *testing.T) {
 	wg.Wait()
 }
 
+// TestPutLogsThatTheSessionBelongsToAnotherUser proves that, where a thread id can have one session
+// only, a document is stored although its session cannot be: the failure is logged as a warning,
+// PutSession returns it, and the session of the other user stays.
+func TestPutLogsThatTheSessionBelongsToAnotherUser(t *testing.T) {
+	t.Parallel()
+	p := documentPlace(t, directPlace)
+	userA, proposalA := member(t, p)
+	userB, proposalB := member(t, p)
+	var said bytes.Buffer
+	p.options.Logger = slog.New(slog.NewTextHandler(&said, nil))
+	store := p.open(t)
+	thread := supacheckpoint.ProposalThreadID(proposalA, "shared")
+	// The index holds for this thread alone, as other tests use the table too.
+	do(t, p, `CREATE UNIQUE INDEX ON public.proposal_sessions (thread_id) WHERE thread_id = '`+thread+`'`)
+	first := proposals(t, as(t, store, userA), about(proposalA))
+	second := proposals(t, as(t, store, userB), about(proposalB))
+	for _, d := range []*supacheckpoint.Proposals{first, second} {
+		require.NoError(t, d.Put(t.Context(), thread, json.RawMessage(`{"state":{}}`)))
+	}
+	assert.Contains(t, said.String(), "level=WARN")
+	assert.Contains(t, said.String(), "another user has a session")
+	require.ErrorIs(t, second.PutSession(t.Context(), thread, supacheckpoint.SessionUpdate{Status: "completed"}), checkpoint.ErrConflict)
+	assert.Equal(t, userA, ask[string](t, p, `SELECT user_id::text FROM public.proposal_sessions WHERE thread_id = $1`, thread))
+}
+
 func TestProposalsCleanUpDeletesIdleDocuments(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)

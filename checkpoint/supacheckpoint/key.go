@@ -53,8 +53,9 @@ func checkServiceKey(key, project string, secret []byte) error {
 	return nil
 }
 
-// sameProject reports whether a token of the project ref may be for the URL project. It returns
-// false only if the URL is the supabase.co address of another project.
+// sameProject reports whether a token can belong to the project at a URL. The argument ref is
+// the project reference in the token. sameProject returns false only if the URL is the
+// supabase.co address of another project.
 func sameProject(project, ref string) bool {
 	u, err := url.Parse(project)
 	if err != nil {

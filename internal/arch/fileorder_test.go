@@ -24,8 +24,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxUpward is the maximum number of upward uses in each package. The package comment lists
-// the files of the package. A file should use only the files above it in the list.
+// The package comment lists the files of a package, and a file should use only files above it
+// in the list. maxUpward is the number of uses of a later file that each package may have.
 var maxUpward = map[string]int{"internal/engine": 15, "graph": 10}
 
 func TestFilesUseTheFilesListedAboveThem(t *testing.T) {

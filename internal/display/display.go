@@ -41,9 +41,9 @@ func EscapeLine(text string) string {
 	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(Escape(text))
 }
 
-// blank are letters and marks that have no glyph although Unicode does not list them as
-// format characters: the combining grapheme joiner, Hangul fillers, Khmer inherent
-// vowels, the Mongolian vowel separators and the Braille blank.
+// blank has the characters without a visible glyph that [unicode.IsGraphic] accepts: the
+// combining grapheme joiner, the Hangul fillers, the Khmer inherent vowels, the Mongolian
+// free variation selectors and the Braille blank.
 const blank = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
 
 // hidden reports whether a character cannot be seen, or changes how others are seen.

@@ -51,8 +51,8 @@ type writer interface {
 	sync(ctx context.Context, namespace string) error
 	// drop removes held data of a namespace that no run will read again.
 	drop(namespace string)
-	// close stores all held data and waits for calls of the store to return.
-	// After close, the other methods return an error.
+	// close stores all held data. The async writer also waits for its current job.
+	// After close, write returns an error, and so does put of the async and exit writers.
 	close(ctx context.Context) error
 }
 

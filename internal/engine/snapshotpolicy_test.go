@@ -129,7 +129,8 @@ func TestSnapshotIsTriedAtTheLimits(t *testing.T) {
 	}
 }
 
-// A snapshotRun stores checkpoints as a run does, and counts their bytes.
+// A snapshotRun makes the checkpoints of a run without storing them, with the snapshots that
+// the policy adds. It counts the bytes of both.
 type snapshotRun struct {
 	*run
 	t                 testing.TB

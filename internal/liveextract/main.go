@@ -57,7 +57,8 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) int {
 	return measure(ctx, model, turns, out)
 }
 
-// A turn is an entry of the file.
+// A turn is an entry of the file sentences. Turn is the user's text. Right is a fact that the
+// text supports, and Wrong a fact that it does not support.
 type turn struct {
 	ID, Form, Turn string
 	Right, Wrong   struct{ Content, Quote string }

@@ -108,6 +108,13 @@ func (m *InMemory) Restore(ctx context.Context, list []Saved) (int, error) {
 // messages: their roles, texts, keys and the words that they are found by. It returns
 // [memory.ErrInvalid] for a session that cannot be stored.
 func (s *Saved) Complete() error {
+	if err := s.complete(); err != nil {
+		return fmt.Errorf("session %.60q in the scope %s: %w", s.ID, s.Scope, err)
+	}
+	return nil
+}
+
+func (s *Saved) complete() error {
 	if err := checkSession(s.Scope, s.ID); err != nil {
 		return err
 	}
@@ -121,7 +128,7 @@ func (s *Saved) Complete() error {
 	for i := range s.Rows {
 		row, err := s.Rows[i].complete(known)
 		if err != nil {
-			return fmt.Errorf("message %d of session %.60q: %w", i+1, s.ID, err)
+			return fmt.Errorf("message %d: %w", i+1, err)
 		}
 		row.Scope, row.Session, row.Position, row.At = s.Scope, s.ID, int64(i)+1, input.Exact(s.Rows[i].At)
 		s.Rows[i] = row

@@ -10,8 +10,6 @@ import (
 )
 
 const (
-	// sameCosine is the similarity from which a fact counts as known if there is no decider.
-	sameCosine = 0.95
 	// relatedCosine and relatedOverlap are the similarities from which a decider is asked
 	// about a known fact.
 	relatedCosine  = 0.55
@@ -37,7 +35,7 @@ func (l *Learner) changes(ctx context.Context, t *Turn, facts []memory.Fact) ([]
 	var questions []Question
 	var changes []memory.Change
 	for i, f := range facts {
-		if l.known(near[i]) {
+		if isKnown(near[i]) {
 			continue
 		}
 		related := slices.DeleteFunc(near[i], func(n memory.Near) bool { return !isRelated(n) || !mayEnd(f, n.Fact) })
@@ -51,11 +49,9 @@ func (l *Learner) changes(ctx context.Context, t *Turn, facts []memory.Fact) ([]
 	return append(changes, decided...), err
 }
 
-// known reports whether the nearest fact says the same as a new one. Vectors of a sentence
-// and of its negation can be very similar, so a decider is asked about facts with other words.
-func (l *Learner) known(near []memory.Near) bool {
-	return len(near) > 0 && (near[0].Same || l.options.Decider == nil && near[0].Cosine >= sameCosine)
-}
+// isKnown reports whether the nearest fact says the same as a new one. Vectors do not decide that:
+// those of a sentence and of its negation can be very similar.
+func isKnown(near []memory.Near) bool { return len(near) > 0 && near[0].Same }
 
 func isRelated(n memory.Near) bool { return n.Cosine >= relatedCosine || n.Overlap >= relatedOverlap }
 

@@ -106,6 +106,19 @@ func TestDeciderIsAskedAboutEqualVectorsOfOtherWords(t *testing.T) {
 	assert.Equal(t, []string{"Ann does not smoke"}, known(t, m))
 }
 
+// TestNegationIsStoredWithoutADecider proves that a fact is not dropped because its vector equals
+// that of a known fact with other words.
+func TestNegationIsStoredWithoutADecider(t *testing.T) {
+	t.Parallel()
+	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{Embedder: flat{}})
+	require.NoError(t, err)
+	_, err = m.Remember(t.Context(), ann, "Ann smokes")
+	require.NoError(t, err)
+	l := newLearner(t, m, extract.Options{Extractor: echo, Verifier: trusting})
+	learn(t, l, extract.Turn{Key: "1", Scope: ann, User: "Ann does not smoke"})
+	assert.ElementsMatch(t, []string{"Ann smokes", "Ann does not smoke"}, known(t, m))
+}
+
 func TestModelDecider(t *testing.T) {
 	t.Parallel()
 	near := func(contents ...string) (list []memory.Near) {

@@ -125,13 +125,3 @@ func (a *aligned) find(words string) (start, end int, ok bool) {
 		}
 	}
 }
-
-// sameWords reports whether a fact repeats its quote: the texts are equal in Unicode NFC,
-// except for white space and the full stop at the end.
-func sameWords(content, quote string) bool {
-	return plainWords(content) == plainWords(quote)
-}
-
-func plainWords(text string) string {
-	return strings.TrimRight(strings.TrimSpace(newAligned(text).text), ".。")
-}

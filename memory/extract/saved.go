@@ -111,13 +111,20 @@ func (q *InProcess) Restore(ctx context.Context, list []Saved) (int, error) {
 // Complete normalizes a turn that was read from a file. It returns [memory.ErrInvalid] if
 // the turn cannot be stored.
 func (s *Saved) Complete() error {
+	if err := s.complete(); err != nil {
+		return fmt.Errorf("turn %.60q in the scope %s: %w", s.Key, s.Scope, err)
+	}
+	return nil
+}
+
+func (s *Saved) complete() error {
 	if err := s.Scope.Validate(); err != nil {
 		return err
 	}
 	switch s.State {
 	case Waiting, Stuck, Done:
 	default:
-		return fmt.Errorf("turn %.60q: state %.20q: %w", s.Key, s.State, memory.ErrInvalid)
+		return fmt.Errorf("state %.20q is none of %q, %q and %q: %w", s.State, Waiting, Stuck, Done, memory.ErrInvalid)
 	}
 	s.Said = input.Exact(s.Said)
 	return input.Name("key of a turn", s.Key)

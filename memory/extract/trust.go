@@ -22,7 +22,7 @@ type Provenance struct {
 //
 //	no evidence                                  Lowest
 //	extracted, not verified                      Lowest
-//	extracted, verified, in the quote's words    memory.Stated
+//	extracted, verified, the text of the quote   memory.Stated
 //	extracted, verified, in other words          memory.Inferred
 //	stored by a tool, Mixed and not verified     Lowest
 //	stored by a tool otherwise                   memory.Inferred
@@ -35,7 +35,7 @@ func TrustOf(f memory.Fact, p Provenance) memory.Trust {
 		return memory.Inferred
 	case p.Tool || !p.Verified:
 		return Lowest
-	case sameWords(f.Content, q.Text):
+	case memory.SameText(f.Content, q.Text):
 		return memory.Stated
 	}
 	return memory.Inferred

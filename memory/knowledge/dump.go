@@ -103,6 +103,13 @@ func (m *InMemory) Restore(ctx context.Context, list []Saved) (int, error) {
 // chunks: the words that they are found by. It returns [memory.ErrInvalid] for a source that
 // cannot be stored.
 func (s *Saved) Complete() error {
+	if err := s.complete(); err != nil {
+		return fmt.Errorf("source %.60q in the scope %s: %w", s.URI, s.Scope, err)
+	}
+	return nil
+}
+
+func (s *Saved) complete() error {
 	if err := s.Scope.Validate(); err != nil {
 		return err
 	}
@@ -116,12 +123,12 @@ func (s *Saved) Complete() error {
 	for i := range s.Records {
 		r := &s.Records[i]
 		if r.Ordinal != i || !storable(r.Content) {
-			return fmt.Errorf("source %.60q: chunk %d has the ordinal %d, or is no text: %w", s.URI, i, r.Ordinal, memory.ErrInvalid)
+			return fmt.Errorf("chunk %d has the ordinal %d, or is no text: %w", i, r.Ordinal, memory.ErrInvalid)
 		}
 		r.Source, r.Terms = s.ID, rank.Terms(passage.Text(s.Title, r.Headings, r.Content))
 		if len(r.Embedding) > 0 {
 			if err := memory.CheckVector(r.Embedding, len(r.Embedding)); err != nil {
-				return fmt.Errorf("source %.60q: chunk %d: %w", s.URI, i, err)
+				return fmt.Errorf("chunk %d: %w", i, err)
 			}
 		}
 	}

@@ -109,6 +109,13 @@ func (m *InMemory) Restore(ctx context.Context, list []Saved) (int, error) {
 // Complete checks a value that was read from a file. It returns [memory.ErrInvalid] for one
 // that cannot be stored.
 func (s *Saved) Complete() error {
+	if err := s.complete(); err != nil {
+		return fmt.Errorf("key %.60q of the namespace %q in the scope %s: %w", s.Key, s.Namespace, s.Scope, err)
+	}
+	return nil
+}
+
+func (s *Saved) complete() error {
 	if err := s.Scope.Validate(); err != nil {
 		return err
 	}

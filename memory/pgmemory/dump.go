@@ -18,8 +18,9 @@ type savedScope struct {
 }
 
 // scopesFor returns the scopes of a table that are forgotten with s, or all if s is nil, in
-// the order of [memory.CompareScopes]. The statement of selects their names and keys.
-func (d *DB) scopesFor(ctx context.Context, of string, s *memory.Scope) (list []savedScope, err error) {
+// the order of [memory.CompareScopes]. The argument keys is the key of a scope s and the table, as a
+// statement has them after the names of the scope.
+func (d *DB) scopesFor(ctx context.Context, keys string, s *memory.Scope) (list []savedScope, err error) {
 	var a args
 	where := `true`
 	if s != nil {
@@ -30,7 +31,7 @@ func (d *DB) scopesFor(ctx context.Context, of string, s *memory.Scope) (list []
 			}
 		}
 	}
-	query := `SELECT DISTINCT s.tenant, s.workspace, s.user_id, s.agent, ` + of + ` s WHERE ` + where + ` ORDER BY 1, 2, 3, 4`
+	query := `SELECT DISTINCT s.tenant, s.workspace, s.user_id, s.agent, ` + keys + ` s WHERE ` + where + ` ORDER BY 1, 2, 3, 4`
 	err = d.link.read(ctx, d.sql(query), a, func() { list = nil }, func(rows pgx.Rows) error {
 		var one savedScope
 		err := rows.Scan(append(scopeDest(&one.Scope), &one.key)...)
@@ -42,9 +43,9 @@ func (d *DB) scopesFor(ctx context.Context, of string, s *memory.Scope) (list []
 
 // dump yields what read returns of each scope, page after page. The function read gets the
 // last row of the page before, or nil, and returns an empty page at the end.
-func dump[T any](ctx context.Context, d *DB, of string, s *memory.Scope, read func(in *savedScope, last *T) ([]T, error)) iter.Seq2[T, error] {
+func dump[T any](ctx context.Context, d *DB, keys string, s *memory.Scope, read func(in *savedScope, last *T) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		scopes, err := d.scopesFor(ctx, of, s)
+		scopes, err := d.scopesFor(ctx, keys, s)
 		for i := 0; i < len(scopes) && err == nil; i++ {
 			var last *T
 			for err == nil {

@@ -36,7 +36,7 @@ const (
 	$20::bigint[], $21::text[], $22::timestamptz[], $23::timestamptz[])
 	WITH ORDINALITY AS g (digest, id, version, kind, content, said, raw, metadata, conversation, turn, trust, importance, valid_from, valid_to,
 	superseded_by, expires_at, terms, words, model, space, embedding, created_at, updated_at, nr) JOIN weft.mem_scope s ON s.digest = g.digest
-	ORDER BY g.nr ON CONFLICT DO NOTHING RETURNING (SELECT s.digest FROM weft.mem_scope s WHERE s.key = scope), id::text`
+	ORDER BY g.nr`
 	restoreEvents = `INSERT INTO weft.mem_event (scope, fact, kind, was, became, actor, at)
 	SELECT s.key, g.fact::uuid, g.kind, g.was, g.became, g.actor, g.at
 	FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
@@ -119,7 +119,14 @@ func (f *Facts) restore(ctx context.Context, l *link, list []memory.Saved, scope
 	if err := f.db.enterScopes(ctx, l, `weft.mem_scope`, all); err != nil {
 		return 0, err
 	}
-	skip := map[int]bool{}
+	skip, seen := map[int]bool{}, map[string]bool{}
+	for i := range list { // an ID that the list has twice in a scope
+		name := string(scopes[i]) + ids[i]
+		if seen[name] {
+			skip[i] = true
+		}
+		seen[name] = true
+	}
 	err := l.query(ctx, f.db.sql(knownFacts), []any{scopes, ids}, func(rows pgx.Rows) error {
 		var i int
 		err := rows.Scan(&i)
@@ -135,13 +142,11 @@ func (f *Facts) restore(ctx context.Context, l *link, list []memory.Saved, scope
 	return len(list) - len(skip), err
 }
 
-// restoreRecords stores the facts that are not to be skipped, and adds to skip those that
-// repeat what a valid fact says.
+// restoreRecords stores the facts that are not to be skipped.
 func (f *Facts) restoreRecords(ctx context.Context, l *link, list []memory.Saved, scopes [][]byte, skip map[int]bool) error {
 	var columns changeList
 	var in [][]byte
 	var created, updated []time.Time
-	at := map[string]int{} // by scope and ID
 	for i := range list {
 		r := list[i].Record
 		if r == nil || skip[i] {
@@ -153,27 +158,16 @@ func (f *Facts) restoreRecords(ctx context.Context, l *link, list []memory.Saved
 			return err
 		}
 		in, created, updated = append(in, scopes[i]), append(created, r.CreatedAt), append(updated, r.UpdatedAt)
-		at[string(scopes[i])+list[i].ID] = i
 	}
 	if len(in) == 0 {
 		return nil
-	}
-	for _, i := range at {
-		skip[i] = true
 	}
 	c := &columns
 	values := []any{
 		in, c.id, c.version, c.kind, c.content, c.said, c.raw, c.metadata, c.conversation, c.turn, c.trust, c.importance, c.validFrom, c.validTo, c.by,
 		c.expires, c.terms, c.words, c.model, c.space, c.vector, created, updated,
 	}
-	err := l.query(ctx, fmt.Sprintf(f.db.sql(restoreFacts), f.db.vector), values, func(rows pgx.Rows) error {
-		var scope []byte
-		var id string
-		err := rows.Scan(&scope, &id)
-		delete(skip, at[string(scope)+id])
-		return err
-	})
-	if err != nil {
+	if err := l.exec(ctx, fmt.Sprintf(f.db.sql(restoreFacts), f.db.vector), values...); err != nil {
 		return err
 	}
 	return f.db.newest(ctx, l, `weft.mem_scope`, in, updated)

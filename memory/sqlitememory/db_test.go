@@ -190,7 +190,7 @@ func TestMaxFacts(t *testing.T) {
 		if _, err := m.Store(ctx, ann, memory.Fact{Content: "four", Trust: memory.Stated}); !errors.Is(err, memory.ErrQuota) {
 			t.Errorf("%s: got %v want ErrQuota", name, err)
 		}
-		_, err = m.Store(ctx, ann, memory.Fact{Content: "One", Trust: memory.Stated}) // it is there
+		_, err = m.Store(ctx, ann, memory.Fact{Content: "one.", Trust: memory.Stated}) // it is there
 		must(t, err)
 		_, err = m.Store(ctx, memory.Scope{Tenant: "acme", User: "bob"}, memory.Fact{Content: "four", Trust: memory.Stated})
 		must(t, err)
@@ -315,9 +315,9 @@ func TestPlans(t *testing.T) {
 	for query, want := range map[string]string{
 		`SELECT f.key, NULL FROM mem_fact f WHERE f.scope = 1 AND f.trust < 2 AND f.valid_from <= 5 AND (f.valid_to IS NULL OR f.valid_to > 5)
 			ORDER BY f.created_at DESC, f.id DESC LIMIT 20`: "COVERING INDEX mem_fact_new",
-		`SELECT key FROM mem_fact WHERE scope = 1 AND kind = 'fact' AND digest = x'00' AND (trust >= 2) = 0 AND valid_to IS NULL`: "INDEX mem_fact_said",
-		`SELECT key FROM mem_fact WHERE expires_at <= 5 ORDER BY expires_at LIMIT 5`:                                              "INDEX mem_fact_expires",
-		`SELECT key FROM mem_event WHERE scope = 1 AND fact = x'00' AND key > 0 ORDER BY key LIMIT 5`:                             "INDEX mem_event_fact",
+		`SELECT f.content FROM mem_fact f WHERE f.scope = 1 AND f.digest = x'00' AND f.id <> x'00'`:   "INDEX mem_fact_digest (scope=? AND digest=?)",
+		`SELECT key FROM mem_fact WHERE expires_at <= 5 ORDER BY expires_at LIMIT 5`:                  "INDEX mem_fact_expires",
+		`SELECT key FROM mem_event WHERE scope = 1 AND fact = x'00' AND key > 0 ORDER BY key LIMIT 5`: "INDEX mem_event_fact",
 		`SELECT f.key, f.title FROM mem_session f JOIN mem_talk_scope c ON c.key = f.scope WHERE f.scope = 1 AND (f.updated_at, f.id, c.tenant) < (5, 'a', 'b')
 			ORDER BY f.updated_at DESC, f.id DESC LIMIT 20`: "INDEX mem_session_new (scope=? AND (updated_at,id)<(?,?))",
 		`SELECT f.key, 1, f.words FROM mem_message f WHERE f.session IN (SELECT f.key FROM mem_session f WHERE f.scope = 1) AND f.role IN (SELECT value FROM json_each('[]'))

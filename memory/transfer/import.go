@@ -26,8 +26,8 @@ const (
 // Import stores what [Export] wrote, and returns how much was new. What the memory has already
 // stays as it is: a fact by its ID, a document by its ID or URI, a value by its key, a
 // conversation and a turn by their IDs. It returns [ErrFormat] for what is no export,
-// [ErrTruncated] for one whose end is missing, and [memory.ErrInvalid], with the number of the
-// line, for what cannot be stored; what was stored before stays. A part of the export for
+// [ErrTruncated] for one of which lines are missing, and [memory.ErrInvalid], with the lines and the
+// name, for what cannot be stored; what was stored before stays. A part of the export for
 // which the memory has no store is an [memory.ErrInvalid].
 func Import(ctx context.Context, to Stores, r io.Reader, o Options) (Counts, error) {
 	d, err := dumpersOf(to)
@@ -56,7 +56,9 @@ type importer struct {
 	conversations []conversation.Saved
 	turns         []extract.Saved
 	rows          int
-	begin         int64 // the offset in the file of what is collected
+	first         int    // the line at which what is collected begins
+	begin         int64  // its offset in the file
+	read          Counts // what the lines had, new or not
 }
 
 func (i *importer) all(lines *json.Decoder) error {
@@ -77,12 +79,24 @@ func (i *importer) all(lines *json.Decoder) error {
 		case i.line == 1:
 			continue
 		case l.Counts != nil:
-			return i.store()
+			return i.end(l.Counts)
 		}
-		if err := i.add(&l, lines.InputOffset()); err != nil {
+		if err := i.begins(&l, lines.InputOffset()); err != nil {
+			return err
+		}
+		if err := i.add(&l); err != nil {
 			return fmt.Errorf("line %d: %w", i.line, err)
 		}
 	}
+}
+
+// end stores what was collected last, and compares what was read with what the export names.
+func (i *importer) end(want *Counts) error {
+	err := i.store()
+	if *want != i.read {
+		err = errors.Join(err, fmt.Errorf("the export names %+v, and %+v were read: %w", *want, i.read, ErrTruncated))
+	}
+	return err
 }
 
 // dropLast drops the document and the conversation that were collected last, as some of their
@@ -92,45 +106,56 @@ func (i *importer) dropLast() {
 	i.conversations = i.conversations[:max(0, len(i.conversations)-1)]
 }
 
-// add collects a line, whose end is at an offset of the file, and stores what was collected
-// before if that is enough.
-func (i *importer) add(l *line, end int64) error {
-	whole := l.Chunk == nil && l.Message == nil // what begins here is not part of what came before
-	if whole && (i.rows >= batchRows || end-i.begin > batchBytes) {
+// begins stores what was collected, if it is enough, before a line whose end is at an offset of
+// the file and that is not part of what came before.
+func (i *importer) begins(l *line, end int64) error {
+	if l.Chunk != nil || l.Message != nil {
+		return nil
+	}
+	if i.rows >= batchRows || end-i.begin > batchBytes {
 		if err := i.store(); err != nil {
 			return err
 		}
 		i.begin = end
 	}
+	if i.rows == 0 {
+		i.first = i.line
+	}
+	return nil
+}
+
+// add collects a line.
+func (i *importer) add(l *line) error {
 	i.rows++
 	switch {
 	case l.Fact != nil:
-		return collect("facts", i.to.facts != nil, &i.facts, l.Fact.saved())
+		return collect("facts", i.to.facts != nil, &i.facts, l.Fact.saved(), &i.read.Facts)
 	case l.Document != nil:
-		return collect("documents", i.to.documents != nil, &i.documents, knowledge.Saved{Source: *l.Document})
-	case l.Chunk != nil && len(i.documents) > 0:
+		return collect("documents", i.to.documents != nil, &i.documents, knowledge.Saved{Source: *l.Document}, &i.read.Documents)
+	case l.Chunk != nil && len(i.documents) > 0 && i.documents[len(i.documents)-1].ID == l.Chunk.Source:
 		last := &i.documents[len(i.documents)-1]
 		last.Records = append(last.Records, l.Chunk.record())
 		return nil
 	case l.Value != nil:
-		return collect("values", i.to.values != nil, &i.values, l.Value.saved())
+		return collect("values", i.to.values != nil, &i.values, l.Value.saved(), &i.read.Values)
 	case l.Conversation != nil:
-		return collect("conversations", i.to.conversations != nil, &i.conversations, conversation.Saved{Session: *l.Conversation})
+		return collect("conversations", i.to.conversations != nil, &i.conversations, conversation.Saved{Session: *l.Conversation}, &i.read.Conversations)
 	case l.Message != nil && len(i.conversations) > 0:
 		last := &i.conversations[len(i.conversations)-1]
 		last.Rows = append(last.Rows, l.Message.row())
 		return nil
 	case l.Turn != nil:
-		return collect("turns", i.to.turns != nil, &i.turns, l.Turn.saved())
+		return collect("turns", i.to.turns != nil, &i.turns, l.Turn.saved(), &i.read.Turns)
 	}
 	return fmt.Errorf("neither a fact, document, chunk, value, conversation, message nor turn, or not where it belongs: %w", ErrFormat)
 }
 
-func collect[T any](what string, there bool, list *[]T, one T) error {
+func collect[T any](what string, there bool, list *[]T, one T, read *int) error {
 	if !there {
 		return fmt.Errorf("the export has %s, and the memory has no store for them: %w", what, memory.ErrInvalid)
 	}
 	*list = append(*list, one)
+	*read++
 	return nil
 }
 
@@ -150,10 +175,13 @@ func (i *importer) store() error {
 		err = flush(i.ctx, i.to.turns, &i.turns, &i.counts.Turns, (*extract.Saved).Complete)
 	}
 	i.rows = 0
-	if err == nil && i.options.Progress != nil {
+	if err != nil {
+		return fmt.Errorf("lines %d to %d: %w", i.first, i.line, err)
+	}
+	if i.options.Progress != nil {
 		i.options.Progress(i.counts)
 	}
-	return err
+	return nil
 }
 
 // flush stores a list in its store, counts what was new, and empties the list.

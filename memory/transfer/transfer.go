@@ -38,8 +38,9 @@ func (c Counts) Total() int {
 var (
 	// ErrFormat says that a file is not an export, or is one of a newer version.
 	ErrFormat = errors.New("not an export of a memory")
-	// ErrTruncated says that the end of an export is missing. What came before it is stored.
-	ErrTruncated = errors.New("the end of the export is missing")
+	// ErrTruncated says that lines of an export are missing, most often its end. What could be read
+	// of it is stored.
+	ErrTruncated = errors.New("lines of the export are missing; import the whole file again")
 )
 
 const (

@@ -3,6 +3,7 @@ package transfer_test
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,7 +153,7 @@ func TestImportRefusesWhatIsNoExport(t *testing.T) {
 		"a newer version":   {`{"format":"weft memory","version":2}`, transfer.ErrFormat, "version 2"},
 		"an unknown line":   {head + `{"poem":{}}`, transfer.ErrFormat, "line 2"},
 		"a chunk alone":     {head + `{"chunk":{"id":"x"}}`, transfer.ErrFormat, "line 2"},
-		"an invalid fact":   {head + `{"fact":{"id":"7","scope":{}}}` + "\n" + `{"counts":{}}`, memory.ErrInvalid, "UUID"},
+		"an invalid fact":   {head + `{"fact":{"id":"7","scope":{}}}` + "\n" + `{"counts":{}}`, memory.ErrInvalid, `lines 2 to 3: fact "7"`},
 		"an invalid vector": {head + `{"fact":{"id":"7","vector":"AA"}}`, transfer.ErrFormat, "base64"},
 		"an invalid state":  {head + `{"turn":{"key":"k","state":"lost"}}` + "\n" + `{"counts":{}}`, memory.ErrInvalid, "lost"},
 		"a name too long":   {head + `{"value":{"scope":{},"namespace":["a"],"key":"` + strings.Repeat("k", 600) + `","value":1}}` + "\n" + `{"counts":{}}`, memory.ErrInvalid, "512"},
@@ -163,6 +164,51 @@ func TestImportRefusesWhatIsNoExport(t *testing.T) {
 			require.ErrorIs(t, err, c.want)
 			assert.ErrorContains(t, err, c.says)
 		})
+	}
+}
+
+// A fact that a list has twice is stored once, with its history.
+func TestRestoreStoresAnIDOnce(t *testing.T) {
+	t.Parallel()
+	source := kinds["in memory"](t)
+	fillFacts(t, source, ann)
+	var list []memory.Saved
+	for one, err := range source.Facts.(memory.Dumper).Dump(t.Context(), nil) {
+		require.NoError(t, err)
+		list = append(list, one, one)
+	}
+	for name, open := range kinds {
+		facts := open(t).Facts.(memory.Dumper)
+		n, err := facts.Restore(t.Context(), list)
+		require.NoError(t, err, name)
+		assert.Equal(t, len(list)/2, n, name)
+		for i := 0; i < len(list); i += 2 {
+			at := 0
+			for one, err := range facts.Dump(t.Context(), nil) {
+				require.NoError(t, err, name)
+				if one.ID == list[i].ID {
+					assert.Equal(t, list[i].History, one.History, name)
+					at++
+				}
+			}
+			assert.Equal(t, 1, at, name)
+		}
+	}
+}
+
+// A line that got lost within a file is noticed, and so is a chunk of another document.
+func TestImportNoticesMissingLines(t *testing.T) {
+	t.Parallel()
+	source := kinds["in memory"](t)
+	fill(t, source)
+	text, _ := export(t, source, transfer.Options{})
+	lines := strings.SplitAfter(text, "\n")
+	for prefix, want := range map[string]error{`{"fact"`: transfer.ErrTruncated, `{"value"`: transfer.ErrTruncated, `{"document"`: transfer.ErrFormat} {
+		without := slices.Clone(lines)
+		at := slices.IndexFunc(without, func(l string) bool { return strings.HasPrefix(l, prefix) })
+		require.Positive(t, at)
+		_, err := transfer.Import(context.Background(), kinds["in memory"](t), strings.NewReader(strings.Join(slices.Delete(without, at, at+1), "")), transfer.Options{})
+		require.ErrorIs(t, err, want, prefix)
 	}
 }
 

@@ -55,6 +55,9 @@ BEGIN
 END
 $fn$;
 
+-- mem_join takes its place.
+DROP FUNCTION weft.mem_extend(bigint, timestamptz, timestamptz, text, timestamptz);
+
 -- mem_join makes a fact hold for as long as one that repeats it, if that is longer, and from the floor on at the earliest. A
 -- fact that was superseded ends when it did.
 CREATE OR REPLACE FUNCTION weft.mem_join(p_key bigint, p_from timestamptz, p_to timestamptz, p_expires timestamptz, p_floor timestamptz, p_actor text,
