@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
 )
 
 // Saved is all that a store keeps of one fact.

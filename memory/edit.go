@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
 )
 
 // An Edit is what [Memory.Update] changes of a fact. What is left out stays as it is.

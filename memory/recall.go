@@ -100,13 +100,10 @@ func (f RerankerFunc) Rerank(ctx context.Context, query string, texts []string) 
 	return f(ctx, query, texts)
 }
 
-// candidates is how many facts each of words and vectors brings, whatever the limit is, so that a larger
-// limit adds to what a smaller one finds. docs/memory.md says what 100, 200 and 400 find.
-const candidates = 400
-
-// Recall returns the facts that fit a text best, the best first. Without a text, or with one of spaces alone, it
+// Recall returns the facts that fit a text best, the best first. Without words or symbols in the text, it
 // returns the newest. Words that are in every English text, such as "who are you", find what has them as a name,
-// "The Who", if there is no embedder and no other word. A text that nothing fits finds nothing.
+// "The Who", if there is no embedder and no other word; if nothing has, Recall returns the newest, too. Any other
+// text that nothing fits finds nothing.
 func (m *Memory) Recall(ctx context.Context, r Recall) ([]Found, error) {
 	found, err := m.recall(ctx, r)
 	if err != nil {
@@ -127,22 +124,23 @@ func (m *Memory) recall(ctx context.Context, r Recall) ([]Found, error) {
 	if err := m.embedQuery(ctx, text, &s, r.Embedding); err != nil {
 		return nil, err
 	}
-	if len(s.Terms) == 0 && s.Embedding == nil {
-		if blank(text) {
-			return m.newest(ctx, r)
-		}
+	common := len(s.Terms) == 0 && s.Embedding == nil
+	if common {
 		if s.Terms = rank.Stopped(text); len(s.Terms) == 0 {
-			return []Found{}, nil
+			return m.newest(ctx, r)
 		}
 	}
 	limit, limited := r.Query.Most()
 	s.Limit = math.MaxInt32
 	if limited {
-		s.Limit = max(candidates, limit)
+		s.Limit = max(rank.Candidates, limit)
 	}
 	c, err := m.store.Search(ctx, s)
 	if err != nil {
 		return nil, err
+	}
+	if common && len(c.Records) == 0 {
+		return m.newest(ctx, r)
 	}
 	list := m.score(s, c)
 	if err := m.rerank(ctx, text, list); err != nil {
@@ -219,8 +217,9 @@ type scored struct {
 	vector []float32
 }
 
-// score returns the candidates, best first.
+// score returns the candidates, best first, and the newer first where they are equal.
 func (m *Memory) score(s Search, c Candidates) []scored {
+	slices.SortFunc(c.Records, func(a, b Record) int { return strings.Compare(b.ID, a.ID) })
 	corpus := rank.Corpus{Docs: c.Facts, Terms: c.Terms, Frequency: make(map[string]int64, len(s.Terms))}
 	for i, term := range s.Terms {
 		corpus.Frequency[term] = c.Frequency[i]
@@ -233,19 +232,18 @@ func (m *Memory) score(s Search, c Candidates) []scored {
 			docs[i].Vector = r.Embedding
 		}
 		if r.Conversation != "" {
-			docs[i].Group, docs[i].Position = r.Scope.String()+"\x00"+r.Conversation, r.Turn
+			docs[i].Group, docs[i].Position = fmt.Sprintf("%q", []string{r.Scope.Tenant, r.Scope.Workspace, r.Scope.User, r.Scope.Agent, r.Conversation}), r.Turn
 		}
 	}
+	scores := rank.Weights(m.options.Weights).Score(s.Terms, s.Embedding, corpus, docs)
 	list := make([]scored, len(docs))
-	for i, p := range rank.Weights(m.options.Weights).Score(s.Terms, s.Embedding, corpus, docs) {
-		list[i] = scored{Found{c.Records[i].Fact, Score{
+	for i, at := range rank.Order(scores) {
+		p := &scores[at]
+		list[i] = scored{Found{c.Records[at].Fact, Score{
 			Similarity: p.Cosine, BM25: p.BM25, compared: p.Compared,
 			Total: p.Total, Keyword: p.Keyword, Vector: p.Vector, Neighbour: p.Neighbour, Recency: p.Recency, Importance: p.Importance,
-		}}, docs[i].Vector}
+		}}, docs[at].Vector}
 	}
-	slices.SortFunc(list, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.Score.Total, a.Score.Total), strings.Compare(b.ID, a.ID)) // then the newer
-	})
 	return list
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
 )
 
 // Reembed makes vectors, by the memory's embedder, of facts that have none of its model and

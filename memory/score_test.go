@@ -120,8 +120,10 @@ func TestSymbolsAreFound(t *testing.T) {
 	} {
 		assert.Equal(t, []string{want}, recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: text}), text)
 	}
-	for _, text := range []string{"☂", "z", "???", "who are you", "…"} {
+	for _, text := range []string{"☂", "z"} {
 		assert.Empty(t, recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: text}), text)
 	}
-	assert.Len(t, recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: " \n"}), 6)
+	for _, text := range []string{" \n", "???", "who are you", "…"} { // nothing to look for: the newest
+		assert.Len(t, recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: text}), 6, text)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weft-go/weft/llm"
@@ -38,10 +39,7 @@ type Found struct {
 	Score memory.Score
 }
 
-const (
-	candidates    = 400 // whatever the limit
-	maxCandidates = 1000
-)
+const maxCandidates = 1000
 
 // Search returns the messages that fit a text best, the best first: those that have the
 // most, and the rarest, of its words, by themselves and beside others that do. A text without words finds nothing.
@@ -71,7 +69,7 @@ func (h *History) search(ctx context.Context, f Find) ([]Found, error) {
 	}
 	s := Search{
 		Query: f.Query, Roles: f.Roles, Since: input.Exact(f.Since), Before: input.Exact(f.Before), Terms: terms,
-		Limit: max(candidates, limit),
+		Limit: max(rank.Candidates, limit),
 	}
 	if len(s.Roles) == 0 {
 		s.Roles = []llm.Role{llm.RoleUser, llm.RoleAssistant}
@@ -119,24 +117,18 @@ func ranked(terms []string, c Candidates) ([]Row, []memory.Score) {
 	for i, n := range c.Frequency {
 		corpus.Frequency[terms[i]] = n
 	}
+	group := func(r *Row) string {
+		return fmt.Sprintf("%q", []string{r.Scope.Tenant, r.Scope.Workspace, r.Scope.User, r.Scope.Agent, r.Session})
+	}
+	slices.SortFunc(c.Rows, func(a, b Row) int {
+		return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.Position, a.Position), strings.Compare(group(&a), group(&b)))
+	})
 	docs := make([]rank.Doc, len(c.Rows))
 	for i, r := range c.Rows {
-		docs[i] = rank.Doc{Terms: r.Terms, Group: fmt.Sprintf("%q", []string{r.Scope.Tenant, r.Scope.Workspace, r.Scope.User, r.Scope.Agent, r.Session}), Position: r.Position}
+		docs[i] = rank.Doc{Terms: r.Terms, Group: group(&r), Position: r.Position}
 	}
 	scores := rank.Weights{}.Score(terms, nil, corpus, docs)
-	order := make([]int, len(docs))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		x, y := &c.Rows[a], &c.Rows[b]
-		return cmp.Or(
-			cmp.Compare(scores[b].Total, scores[a].Total),
-			y.At.Compare(x.At),
-			cmp.Compare(y.Position, x.Position),
-			cmp.Compare(docs[a].Group, docs[b].Group),
-		)
-	})
+	order := rank.Order(scores)
 	rows, shares := make([]Row, len(order)), make([]memory.Score, len(order))
 	for i, at := range order {
 		rows[i] = c.Rows[at]

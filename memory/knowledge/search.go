@@ -54,7 +54,6 @@ type Result struct {
 const (
 	DefaultLimit  = 10
 	maxLimit      = 1000
-	candidates    = 400 // of each of words and vectors, whatever the limit
 	maxReranked   = 100
 	maxNeighbours = 10
 )
@@ -77,7 +76,7 @@ func (b *Base) search(ctx context.Context, q Question) ([]Result, error) {
 		return nil, err
 	}
 	text := rank.Clip(q.Text)
-	s := Search{Query: q.Query, Terms: rank.Query(text), Limit: max(candidates, q.Limit)}
+	s := Search{Query: q.Query, Terms: rank.Query(text), Limit: max(rank.Candidates, q.Limit)}
 	if err := b.embedQuestion(ctx, text, &s, q.Embedding); err != nil {
 		return nil, err
 	}
@@ -160,6 +159,9 @@ func (b *Base) score(s *Search, c *Candidates) []scored {
 		sources[source.ID] = source
 	}
 	now := time.Now()
+	slices.SortFunc(c.Records, func(a, b Record) int {
+		return cmp.Or(strings.Compare(sources[a.Source].URI, sources[b.Source].URI), cmp.Compare(a.Ordinal, b.Ordinal), strings.Compare(a.ID, b.ID))
+	})
 	docs := make([]rank.Doc, len(c.Records))
 	for i, r := range c.Records {
 		docs[i] = rank.Doc{Terms: r.Terms, Group: r.Source, Position: int64(r.Ordinal), Age: max(0, now.Sub(sources[r.Source].UpdatedAt))}
@@ -169,16 +171,15 @@ func (b *Base) score(s *Search, c *Candidates) []scored {
 	}
 	w := b.options.Weights
 	weights := rank.Weights{Vector: w.Vector, Keyword: w.Keyword, Neighbour: w.Neighbour, Recency: w.Recency, HalfLife: w.HalfLife}
+	scores := weights.Score(s.Terms, s.Embedding, corpus, docs)
 	list := make([]scored, len(docs))
-	for i, p := range weights.Score(s.Terms, s.Embedding, corpus, docs) {
-		list[i] = scored{Result{Source: sources[c.Records[i].Source], Chunk: c.Records[i].Chunk, Score: memory.Score{
+	for i, at := range rank.Order(scores) {
+		r, p := &c.Records[at], &scores[at]
+		list[i] = scored{Result{Source: sources[r.Source], Chunk: r.Chunk, Score: memory.Score{
 			Similarity: p.Cosine, BM25: p.BM25,
 			Total: p.Total, Keyword: p.Keyword, Vector: p.Vector, Neighbour: p.Neighbour, Recency: p.Recency,
-		}}, docs[i], p.Compared}
+		}}, docs[at], p.Compared}
 	}
-	slices.SortFunc(list, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.Score.Total, a.Score.Total), strings.Compare(a.Source.URI, b.Source.URI), cmp.Compare(a.Chunk.Ordinal, b.Chunk.Ordinal), strings.Compare(a.Chunk.ID, b.Chunk.ID))
-	})
 	return list
 }
 

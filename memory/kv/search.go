@@ -30,13 +30,10 @@ type Found struct {
 	Score memory.Score
 }
 
-const (
-	candidates    = 400 // of each of words and vectors, whatever the limit
-	maxCandidates = 1000
-)
+const maxCandidates = 1000
 
 // Search returns the values of the namespace, and of those within it, that fit a text best, the best first. Only what was indexed
-// is found. Without a text, it returns the values that were written last.
+// is found. For a text without words and symbols, it returns the values that were written last.
 func (n Namespace) Search(ctx context.Context, f Find) ([]Found, error) {
 	found, err := n.search(ctx, f)
 	if err != nil {
@@ -67,17 +64,18 @@ func (n Namespace) search(ctx context.Context, f Find) ([]Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(s.Terms) == 0 && s.Embedding == nil {
-		if strings.TrimSpace(f.Text) == "" {
-			return n.newest(ctx, f.Query)
-		}
+	common := len(s.Terms) == 0 && s.Embedding == nil
+	if common {
 		if s.Terms = rank.Stopped(rank.Clip(f.Text)); len(s.Terms) == 0 {
-			return nil, nil
+			return n.newest(ctx, f.Query)
 		}
 	}
 	c, err := n.values.store.Search(ctx, n.scope, s)
 	if err != nil {
 		return nil, err
+	}
+	if common && len(c.Records) == 0 {
+		return n.newest(ctx, f.Query)
 	}
 	found := n.values.rank(&s, c, f.MinSimilarity)
 	found = found[:min(limit, len(found))]
@@ -92,7 +90,7 @@ func (n Namespace) ask(ctx context.Context, f Find, limit int) (Search, error) {
 	text := rank.Clip(f.Text)
 	s := Search{
 		Selection: Selection{Query: f.Query, Prefix: n.labels}, Terms: rank.Query(text),
-		Limit: max(candidates, limit),
+		Limit: max(rank.Candidates, limit),
 	}
 	e := n.values.options.Embedder
 	if e == nil || strings.TrimSpace(text) == "" {
@@ -122,6 +120,7 @@ func (v *Values) rank(s *Search, c Candidates, least float64) []Found {
 	for i, n := range c.Frequency {
 		corpus.Frequency[s.Terms[i]] = n
 	}
+	slices.SortFunc(c.Records, func(a, b Record) int { return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), a.compare(b.Address)) })
 	docs := make([]rank.Doc, len(c.Records))
 	for i, r := range c.Records {
 		docs[i] = rank.Doc{Terms: r.Terms}
@@ -132,20 +131,14 @@ func (v *Values) rank(s *Search, c Candidates, least float64) []Found {
 	w := rank.Weights{Vector: v.options.Weights.Vector, Keyword: v.options.Weights.Keyword}
 	scores := w.Score(s.Terms, s.Embedding, corpus, docs)
 	found := make([]Found, 0, len(docs))
-	for i, r := range c.Records {
-		p := &scores[i]
+	for _, at := range rank.Order(scores) {
+		r, p := &c.Records[at], &scores[at]
 		if least != 0 && (!p.Compared || p.Cosine < least) {
 			continue
 		}
 		found = append(found, Found{Item: r.Item, Score: memory.Score{
-			Similarity: p.Cosine, BM25: p.BM25, Total: p.Total, Keyword: p.Keyword, Vector: p.Vector,
+			Rank: len(found) + 1, Similarity: p.Cosine, BM25: p.BM25, Total: p.Total, Keyword: p.Keyword, Vector: p.Vector,
 		}})
-	}
-	slices.SortFunc(found, func(a, b Found) int {
-		return cmp.Or(cmp.Compare(b.Score.Total, a.Score.Total), b.UpdatedAt.Compare(a.UpdatedAt), a.compare(b.Address))
-	})
-	for i := range found {
-		found[i].Score.Rank = i + 1
 	}
 	return found
 }

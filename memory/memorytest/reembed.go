@@ -50,10 +50,12 @@ func (k *kit) memory(l lengthy) *memory.Memory {
 
 func (k *kit) wantRecalled(m *memory.Memory, text string, want ...string) {
 	k.Helper()
-	found, err := m.Recall(k.ctx, memory.Recall{Query: memory.Query{Scope: ann}, Text: text, MinSimilarity: 0.1})
+	found, err := m.Recall(k.ctx, memory.Recall{Query: memory.Query{Scope: ann}, Text: text})
 	var got []string
 	for _, f := range found {
-		got = append(got, f.Content)
+		if f.Score.BM25 > 0 || f.Score.Similarity > 0.1 {
+			got = append(got, f.Content)
+		}
 	}
 	if err != nil || !slices.Equal(got, want) {
 		k.Errorf("recall %q: got %q, %v want %q", text, got, err, want)

@@ -45,22 +45,21 @@ func newBM25(query []string, c Corpus, docs []Doc) *bm25 {
 // the best has less, words say little about this query, and vectors say more. Few documents reach the half.
 const certain = 0.25
 
-// score returns the score of each document by the formula, and in relation to the best one: a
-// number between 0 and 1.
-func (q *bm25) score(docs []Doc) (raw, relative []float64) {
-	raw, relative = make([]float64, len(docs)), make([]float64, len(docs))
+// score sets the BM25 of each document, and returns it in relation to the best one: a number between 0 and 1.
+func (q *bm25) score(docs []Doc, scores []Score) (relative []float64) {
+	relative = make([]float64, len(docs))
 	counts := make([]float64, len(q.terms))
 	best := q.most * certain
 	for i := range docs {
-		raw[i] = q.one(docs[i].Terms, counts)
-		best = max(best, raw[i])
+		scores[i].BM25 = q.one(docs[i].Terms, counts)
+		best = max(best, scores[i].BM25)
 	}
 	if best > 0 {
-		for i := range raw {
-			relative[i] = raw[i] / best
+		for i := range scores {
+			relative[i] = scores[i].BM25 / best
 		}
 	}
-	return raw, relative
+	return relative
 }
 
 // Words scores documents by the terms that they share with a query: BM25, see Robertson and

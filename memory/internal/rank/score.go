@@ -14,6 +14,10 @@ type Corpus struct {
 	Frequency   map[string]int64
 }
 
+// Candidates is how many documents words bring, and vectors, at least. The [First] of them decide the order,
+// so that it does not depend on how many a caller wants. docs/memory.md says what 100, 200 and 400 find.
+const Candidates = 400
+
 // A Doc is a candidate.
 type Doc struct {
 	// Terms are what [Terms] made of it.
@@ -61,31 +65,36 @@ type Score struct {
 	// to compare; without one Cosine is zero.
 	BM25, Cosine float64
 	Compared     bool
+	// First says that the document is among the [Candidates] best by words or by vectors. The others come
+	// after them in [Order], and are nobody's neighbours.
+	First bool
 }
 
-// Score returns a score for each document. The order of the documents has no influence on it.
+// Score returns a score for each document. Documents that are not among the [Candidates] best by words or by vectors do
+// not change the scores of others. Of equal documents the first counts as the better.
 func (w Weights) Score(query []string, vector []float32, c Corpus, docs []Doc) []Score {
-	raw, words := newBM25(query, c, docs).score(docs)
-	cosines, near, has := nearness(vector, docs)
-	w = w.complete(len(query) > 0, has != nil)
-	legs := w.Keyword + w.Vector
 	scores := make([]Score, len(docs))
+	words := newBM25(query, c, docs).score(docs, scores)
+	compared := cosines(vector, docs, scores)
+	w = w.complete(len(query) > 0, compared > 0)
+	markFirst(scores)
+	near := nearness(scores)
+	legs := w.Keyword + w.Vector
 	own := make([]float64, len(docs))
 	for i := range docs {
 		d, s := &docs[i], &scores[i]
-		s.Keyword, s.BM25 = w.Keyword*words[i], raw[i]
-		if has != nil {
-			s.Cosine, s.Compared = cosines[i], has[i]
+		s.Keyword = w.Keyword * words[i]
+		switch {
+		case s.Compared:
 			s.Vector = w.Vector * near[i]
-			if !has[i] {
-				s.Keyword = legs * words[i]
-			}
+		case compared > 0:
+			s.Keyword = legs * words[i]
 		}
 		own[i] = s.Keyword + s.Vector
 		s.Recency = w.Recency * math.Exp2(-max(0, d.Age.Hours())/w.HalfLife.Hours())
 		s.Importance = w.Importance * min(1, max(0, d.Importance))
 	}
-	for i, best := range neighbours(docs, own) {
+	for i, best := range neighbours(docs, scores, own) {
 		s := &scores[i]
 		if legs > 0 {
 			s.Neighbour = w.Neighbour * best / legs
@@ -95,15 +104,39 @@ func (w Weights) Score(query []string, vector []float32, c Corpus, docs []Doc) [
 	return scores
 }
 
-// Order returns the positions of the scores, the highest first. Where the totals are equal, tie decides as
-// [slices.SortFunc] asks for, and should not go by where the candidates happen to stand.
-func Order(scores []Score, tie func(i, j int) int) []int {
+// markFirst marks the documents that are among the best by words or by vectors.
+func markFirst(scores []Score) {
+	mark := func(has func(*Score) bool, by func(*Score) float64) {
+		order := make([]int, 0, len(scores))
+		for i := range scores {
+			if has(&scores[i]) {
+				order = append(order, i)
+			}
+		}
+		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(by(&scores[j]), by(&scores[i])) })
+		for _, i := range order[:min(len(order), Candidates)] {
+			scores[i].First = true
+		}
+	}
+	mark(func(s *Score) bool { return s.BM25 > 0 }, func(s *Score) float64 { return s.BM25 })
+	mark(func(s *Score) bool { return s.Compared }, func(s *Score) float64 { return s.Cosine })
+}
+
+// Order returns the positions of the documents by their scores, the best first. Equal documents keep their order.
+func Order(scores []Score) []int {
 	order := make([]int, len(scores))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
-		return cmp.Or(cmp.Compare(scores[j].Total, scores[i].Total), tie(i, j))
+		a, b := &scores[i], &scores[j]
+		if a.First != b.First {
+			if a.First {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.Total, a.Total)
 	})
 	return order
 }
@@ -152,10 +185,10 @@ type place struct {
 }
 
 // neighbours returns the best score beside each document, 0 where there is none.
-func neighbours(docs []Doc, own []float64) []float64 {
+func neighbours(docs []Doc, scores []Score, own []float64) []float64 {
 	at := make(map[place]float64, len(docs))
 	for i := range docs {
-		if docs[i].Group != "" {
+		if docs[i].Group != "" && scores[i].First {
 			p := place{docs[i].Group, docs[i].Position}
 			at[p] = max(at[p], own[i])
 		}

@@ -38,7 +38,7 @@ func TestScore_words(t *testing.T) {
 	query := []string{"tea", "green"}
 	list := docs("green tea", "tea tea tea", "green paint on the wall", "coffee")
 	scores := rank.Weights{}.Score(query, nil, corpus(query, list), list)
-	order := rank.Order(scores, func(i, j int) int { return i - j })
+	order := rank.Order(scores)
 	if order[0] != 0 || order[3] != 3 || scores[3].Total != 0 {
 		t.Errorf("got %v in the order %v", scores, order)
 	}
@@ -234,7 +234,7 @@ func ExampleWeights_Score() {
 	query := rank.Distinct(rank.Terms("What does Ann drink?"))
 	list := docs(texts...)
 	scores := rank.Weights{}.Score(query, nil, corpus(query, list), list)
-	for _, i := range rank.Order(scores, func(i, j int) int { return i - j }) {
+	for _, i := range rank.Order(scores) {
 		fmt.Printf("%.2f %s\n", scores[i].Total, texts[i])
 	}
 	// Output:

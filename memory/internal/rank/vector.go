@@ -1,6 +1,10 @@
 package rank
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 const (
 	// spread is the least difference of cosines that may count as a whole.
@@ -10,35 +14,44 @@ const (
 	few = 20
 )
 
-// nearness returns the cosine of each document with the query, how near it is, between 0 and 1, and which documents have a
-// vector; nil if none has. The nearest has 1. Models differ in what they give to texts that have nothing to do with each other, 0 or 0.7,
-// so the worst of many candidates has nearly 0. The worst of few may be good, and keeps the most of what it has.
-func nearness(query []float32, docs []Doc) (cosines, near []float64, has []bool) {
+// cosines sets the cosine of each document with the query, and returns how many documents have a vector to compare.
+func cosines(query []float32, docs []Doc, scores []Score) (compared int) {
 	if len(query) == 0 {
-		return nil, nil, nil
+		return 0
 	}
-	cosines, near, has = make([]float64, len(docs)), make([]float64, len(docs)), make([]bool, len(docs))
-	lowest, highest, n := 1.0, 0.0, 0.0
 	for i := range docs {
-		if len(docs[i].Vector) != len(query) {
-			continue
-		}
-		has[i] = true
-		n++
-		cosines[i] = Cosine(query, docs[i].Vector)
-		near[i] = max(0, cosines[i])
-		lowest, highest = min(lowest, near[i]), max(highest, near[i])
-	}
-	if n == 0 {
-		return nil, nil, nil
-	}
-	lowest *= n / (n + few)
-	for i := range near {
-		if has[i] {
-			near[i] = max(0, near[i]-lowest) / max(highest-lowest, spread)
+		if len(docs[i].Vector) == len(query) {
+			scores[i].Cosine, scores[i].Compared = Cosine(query, docs[i].Vector), true
+			compared++
 		}
 	}
-	return cosines, near, has
+	return compared
+}
+
+// nearness returns how near each document is to the query, between 0 and 1. The nearest has 1. Models differ in the
+// cosine of unrelated texts, 0 or 0.7, so the last of the [Candidates] nearest has nearly 0. The last of few
+// may be good, and keeps most of its cosine.
+func nearness(scores []Score) []float64 {
+	var best []float64
+	for i := range scores {
+		if scores[i].Compared {
+			best = append(best, max(0, scores[i].Cosine))
+		}
+	}
+	near := make([]float64, len(scores))
+	if len(best) == 0 {
+		return near
+	}
+	slices.SortFunc(best, func(a, b float64) int { return cmp.Compare(b, a) })
+	best = best[:min(len(best), Candidates)]
+	n := float64(len(best))
+	highest, lowest := best[0], best[len(best)-1]*n/(n+few)
+	for i := range scores {
+		if scores[i].Compared {
+			near[i] = max(0, max(0, scores[i].Cosine)-lowest) / max(highest-lowest, spread)
+		}
+	}
+	return near
 }
 
 // Cosine returns the cosine of the angle between two vectors: 0 if they have not the same length, if one is nothing but zeros,
