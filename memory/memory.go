@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory/internal/rank"
 )
 
 // Options configures [New]. Its zero value works: recall then goes by words.
@@ -19,10 +20,16 @@ type Options struct {
 	Reranker Reranker
 	// Weights say what counts in recall, and how much.
 	Weights Weights
+	// Candidates is how many facts the words of a text bring to a [Memory.Recall], and its vector,
+	// before their order is decided. Zero stands for 400. More find a little more, and take longer:
+	// docs/memory.md has figures.
+	Candidates int
 	// Tokens counts what a fact takes of [Recall.MaxTokens]. Nil stands for
 	// [llm.EstimateTokens].
 	Tokens llm.TokenCounter
 }
+
+const maxCandidates = 10_000
 
 // A Memory stores facts and recalls them. It is safe for use by any number of
 // goroutines.
@@ -44,6 +51,12 @@ func New(store Store, o Options) (*Memory, error) {
 	}
 	if err := o.Weights.check(); err != nil {
 		return nil, fmt.Errorf("memory: new: %w", err)
+	}
+	if o.Candidates < 0 || o.Candidates > maxCandidates {
+		return nil, fmt.Errorf("memory: new: %d candidates are not between 0 and %d: %w", o.Candidates, maxCandidates, ErrInvalid)
+	}
+	if o.Candidates == 0 {
+		o.Candidates = rank.Candidates
 	}
 	if o.Tokens == nil {
 		o.Tokens = llm.TokenCounterFunc(llm.EstimateTokens)

@@ -133,7 +133,7 @@ func (m *Memory) recall(ctx context.Context, r Recall) ([]Found, error) {
 	limit, limited := r.Query.Most()
 	s.Limit = math.MaxInt32
 	if limited {
-		s.Limit = max(rank.Candidates, limit)
+		s.Limit = max(m.options.Candidates, limit)
 	}
 	c, err := m.store.Search(ctx, s)
 	if err != nil {
@@ -235,7 +235,11 @@ func (m *Memory) score(s Search, c Candidates) []scored {
 			docs[i].Group, docs[i].Position = fmt.Sprintf("%q", []string{r.Scope.Tenant, r.Scope.Workspace, r.Scope.User, r.Scope.Agent, r.Conversation}), r.Turn
 		}
 	}
-	scores := rank.Weights(m.options.Weights).Score(s.Terms, s.Embedding, corpus, docs)
+	w := m.options.Weights
+	scores := rank.Weights{
+		Vector: w.Vector, Keyword: w.Keyword, Neighbour: w.Neighbour, Recency: w.Recency, Importance: w.Importance,
+		HalfLife: w.HalfLife, Candidates: m.options.Candidates,
+	}.Score(s.Terms, s.Embedding, corpus, docs)
 	list := make([]scored, len(docs))
 	for i, at := range rank.Order(scores) {
 		p := &scores[at]

@@ -46,7 +46,7 @@ func (m *Memory) similar(ctx context.Context, q Query, texts []string) ([][]Near
 	near := make([][]Near, len(texts))
 	for i, text := range texts {
 		terms := rank.Distinct(rank.Terms(text))
-		s := Search{Query: q, Terms: rank.Query(text), Limit: rank.Candidates}
+		s := Search{Query: q, Terms: rank.Query(text), Limit: m.options.Candidates}
 		if vectors != nil {
 			s.Embedding, s.Model = vectors[i], m.options.Embedder.Model()
 		}

@@ -14,8 +14,7 @@ type Corpus struct {
 	Frequency   map[string]int64
 }
 
-// Candidates is how many documents words bring, and vectors, at least. The [First] of them decide the order,
-// so that it does not depend on how many a caller wants. docs/memory.md says what 100, 200 and 400 find.
+// Candidates is the default of Weights.Candidates. docs/memory.md says what 100, 200 and 400 find.
 const Candidates = 400
 
 // A Doc is a candidate.
@@ -43,6 +42,9 @@ type Weights struct {
 	Vector, Keyword, Neighbour, Recency, Importance float64
 	// HalfLife is the age at which recency is a half. Zero stands for 30 days.
 	HalfLife time.Duration
+	// Candidates is how many documents decide the order: so many that are the best by words, and so many that are
+	// the best by vectors. So the order does not depend on how many results a caller wants. Zero stands for [Candidates].
+	Candidates int
 }
 
 // The defaults were measured with package recall. From 0.5 to 0.8 for words they hardly differ with vectors that know less than
@@ -65,20 +67,20 @@ type Score struct {
 	// to compare; without one Cosine is zero.
 	BM25, Cosine float64
 	Compared     bool
-	// First says that the document is among the [Candidates] best by words or by vectors. The others come
+	// First says that the document is among the Candidates best by words or by vectors. The others come
 	// after them in [Order], and are nobody's neighbours.
 	First bool
 }
 
-// Score returns a score for each document. Documents that are not among the [Candidates] best by words or by vectors do
+// Score returns a score for each document. Documents that are not among the Candidates best by words or by vectors do
 // not change the scores of others. Of equal documents the first counts as the better.
 func (w Weights) Score(query []string, vector []float32, c Corpus, docs []Doc) []Score {
 	scores := make([]Score, len(docs))
 	words := newBM25(query, c, docs).score(docs, scores)
 	compared := cosines(vector, docs, scores)
 	w = w.complete(len(query) > 0, compared > 0)
-	markFirst(scores)
-	near := nearness(scores)
+	markFirst(scores, w.Candidates)
+	near := nearness(scores, w.Candidates)
 	legs := w.Keyword + w.Vector
 	own := make([]float64, len(docs))
 	for i := range docs {
@@ -104,8 +106,8 @@ func (w Weights) Score(query []string, vector []float32, c Corpus, docs []Doc) [
 	return scores
 }
 
-// markFirst marks the documents that are among the best by words or by vectors.
-func markFirst(scores []Score) {
+// markFirst marks the documents that are among the n best by words or by vectors.
+func markFirst(scores []Score, n int) {
 	mark := func(has func(*Score) bool, by func(*Score) float64) {
 		order := make([]int, 0, len(scores))
 		for i := range scores {
@@ -114,7 +116,7 @@ func markFirst(scores []Score) {
 			}
 		}
 		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(by(&scores[j]), by(&scores[i])) })
-		for _, i := range order[:min(len(order), Candidates)] {
+		for _, i := range order[:min(len(order), n)] {
 			scores[i].First = true
 		}
 	}
@@ -151,6 +153,9 @@ func (w Weights) complete(words, vector bool) Weights {
 	}
 	if w.Vector+w.Keyword+w.Neighbour == 0 {
 		w.Vector, w.Keyword, w.Neighbour = defaultVector, defaultKeyword, defaultNeighbour
+	}
+	if w.Candidates <= 0 {
+		w.Candidates = Candidates
 	}
 	if w.HalfLife <= 0 {
 		w.HalfLife = defaultHalfLife

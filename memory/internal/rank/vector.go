@@ -29,9 +29,9 @@ func cosines(query []float32, docs []Doc, scores []Score) (compared int) {
 }
 
 // nearness returns how near each document is to the query, between 0 and 1. The nearest has 1. Models differ in the
-// cosine of unrelated texts, 0 or 0.7, so the last of the [Candidates] nearest has nearly 0. The last of few
+// cosine of unrelated texts, 0 or 0.7, so the last of the n nearest has nearly 0. The last of few
 // may be good, and keeps most of its cosine.
-func nearness(scores []Score) []float64 {
+func nearness(scores []Score, n int) []float64 {
 	var best []float64
 	for i := range scores {
 		if scores[i].Compared {
@@ -43,9 +43,9 @@ func nearness(scores []Score) []float64 {
 		return near
 	}
 	slices.SortFunc(best, func(a, b float64) int { return cmp.Compare(b, a) })
-	best = best[:min(len(best), Candidates)]
-	n := float64(len(best))
-	highest, lowest := best[0], best[len(best)-1]*n/(n+few)
+	best = best[:min(len(best), n)]
+	all := float64(len(best))
+	highest, lowest := best[0], best[len(best)-1]*all/(all+few)
 	for i := range scores {
 		if scores[i].Compared {
 			near[i] = max(0, max(0, scores[i].Cosine)-lowest) / max(highest-lowest, spread)
